@@ -1,0 +1,53 @@
+// Package chain is the table of EVM mainnets: who they are, how to reach them,
+// and in what their stack differs. The table is generated (see gen) and embedded.
+package chain
+
+import "github.com/ethereum/go-ethereum/common"
+
+// Stack is a family of node software that shares fee rules and transaction types.
+type Stack string
+
+const (
+	StackEthereum Stack = "ethereum" // and every chain that behaves like it
+	StackOP       Stack = "op-stack"
+	StackMantle   Stack = "mantle"
+	StackScroll   Stack = "scroll"
+	StackArbitrum Stack = "arbitrum"
+	StackZkSync   Stack = "zksync"
+	StackBor      Stack = "polygon-bor"
+	StackTempo    Stack = "tempo" // no native coin
+	StackOther    Stack = "other"
+)
+
+// Chain is one mainnet. Values are shared and must not be changed.
+type Chain struct {
+	Slug     string
+	ID       uint64
+	Name     string
+	Native   Coin
+	Explorer string // origin, no trailing slash
+	Stack    Stack
+
+	WrappedNative  *common.Address
+	NativeToken    *common.Address // where the native coin is also a token contract (Celo, zkSync 0x..800a, Bor 0x..1010)
+	Multicall3     *common.Address
+	MulticallFrom  uint64 // first block with Multicall3
+	RPC            []string
+	TraceDebug     *bool // nil: unknown
+	TraceParity    *bool
+	Sourcify       bool
+	EtherscanV2    bool
+	Blockscout     string // origin of the instance, empty when none
+	LlamaPrefix    string // DefiLlama coins prefix, empty when unknown
+	CoingeckoID    string // of the native coin, empty when unknown
+	BlockTimeMs    int
+	Popularity     int  // 0 is asked first
+	FullEnrichment bool // one of the 29 slugs of the interface
+}
+
+// Coin is the native coin.
+type Coin struct {
+	Symbol   string
+	Name     string
+	Decimals int
+}

@@ -1,0 +1,55 @@
+package classify
+
+import (
+	"txlens/engine/chain"
+	"txlens/engine/decode"
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/label"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Facts is everything the rules may look at. Nothing in it is changed.
+type Facts struct {
+	Chain     *chain.Chain
+	Tx        *evidence.Transaction
+	Receipt   *evidence.Receipt
+	Block     *evidence.Block // may be nil
+	Tree      *trace.Tree
+	Flow      *flow.Flow
+	Decoded   *decode.Set
+	Labels    map[common.Address]label.Label
+	Tokens    map[common.Address]label.Token
+	Contracts map[common.Address]*decode.Contract
+	Succeeded bool
+}
+
+// Vote is one rule's opinion.
+type Vote struct {
+	Rule     string
+	TxType   explain.TxType
+	SubType  string
+	Protocol string // snake-case slug, empty when not known
+	Logs     []int  // receipt positions that made it fire
+	Frames   []int
+}
+
+// Verdict is what the rules say.
+type Verdict struct {
+	TxType     *explain.TxType
+	SubType    string
+	Protocol   *string
+	Actor      common.Address // on whose behalf the transaction acted
+	Attempted  bool
+	Summary    string
+	Steps      []string
+	Risks      []string
+	Confidence explain.Confidence
+	Reasons    []string                  // why confidence is not high
+	Votes      []Vote                    // all, the deciding one first
+	Roles      map[common.Address]string // pool, router, token, recipient, victim ...
+	Primary    *flow.Delta               // the primary action as one of the actor's net movements, for usdValue
+}

@@ -1,0 +1,69 @@
+package decode
+
+import (
+	"txlens/engine/explain"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Provenance says where a name comes from, most trusted first.
+type Provenance string
+
+const (
+	FromVerified     Provenance = "verified_abi"            // verified source of that very address
+	FromVerifiedImpl Provenance = "verified_implementation" // of the implementation the proxy ran
+	FromCurated      Provenance = "curated"                 // hand-kept tables of Txlens
+	FromPackages     Provenance = "npm_abi"                 // ABIs harvested from published packages
+	FromSignatures   Provenance = "signature_database"      // Sourcify 4byte: text only, argument names unknown
+	FromFourByte     Provenance = "fourbyte"                // go-ethereum's table: spam-prone, low trust
+	FromBuiltin      Provenance = "builtin"                 // precompiles, Error(string), Panic(uint256)
+)
+
+// Contract is what is known about the code at an address. Maps of contracts are
+// keyed by the address that was asked for.
+type Contract struct {
+	Address        common.Address
+	Name           string
+	ABI            *abi.ABI // nil when not verified
+	Source         string   // sourcify, etherscan, blockscout
+	Match          string   // exact_match, match, or empty
+	Implementation *common.Address
+	ProxyKind      string // eip1967, beacon, eip1167, eip1822, zeppelinos, safe, diamond, eip7702, trace
+}
+
+// Call is a decoded call frame.
+type Call struct {
+	Selector    [4]byte
+	HasSelector bool
+	Name        string // transfer; "constructor", "receive", "fallback", or a precompile's name
+	Signature   string // transfer(address,uint256)
+	Args        []explain.Arg
+	Outputs     []explain.Arg
+	Provenance  Provenance // empty when nothing was found: Name is empty then
+}
+
+// Event is a decoded log.
+type Event struct {
+	Name       string
+	Signature  string
+	Args       []explain.Arg
+	Provenance Provenance
+}
+
+// Failure is decoded revert data.
+type Failure struct {
+	Name       string // Error, Panic, or the custom error's name
+	Signature  string
+	Args       []explain.Arg
+	Text       string   // one sentence a person can read
+	Nested     *Failure // FailedOp, WrappedError, ExecutionFailed and the like carry another error
+	Provenance Provenance
+}
+
+// Set is everything decoded of one transaction.
+type Set struct {
+	Calls    []*Call    // by frame index; nil when the frame has nothing to decode
+	Failures []*Failure // by frame index; nil unless the frame failed with data
+	Events   []*Event   // by receipt log position; nil when unknown
+}

@@ -1,0 +1,51 @@
+package explain
+
+// Node is one line of the annotated call tree: a call frame, or a log (type LOG)
+// placed where it was emitted. Nodes are in execution order, Index is their
+// position, Depth the nesting. Lines of a failed frame say so in NodeStatus.
+type Node struct {
+	Index             int     `json:"index"`
+	Depth             int     `json:"depth"`
+	Type              string  `json:"type"` // CALL, STATICCALL, DELEGATECALL, CALLCODE, CREATE, CREATE2, SELFDESTRUCT, LOG
+	From              Addr    `json:"from"`
+	FromLabel         string  `json:"fromLabel"`
+	To                *Addr   `json:"to"` // null on a failed creation
+	ToLabel           string  `json:"toLabel"`
+	Selector          string  `json:"selector"`
+	FunctionName      string  `json:"functionName"`
+	FunctionSignature string  `json:"functionSignature"`
+	Input             Hex     `json:"input"`  // calldata; the data of a log
+	Output            Hex     `json:"output"` // return data or revert data
+	ValueWei          string  `json:"valueWei"`
+	ValueEth          string  `json:"valueEth"`
+	GasUsed           uint64  `json:"gasUsed"`
+	EventSignature    *string `json:"eventSignature"`
+	DecodedArgs       []Arg   `json:"decodedArgs"`
+
+	// Members beyond the interface's table.
+	Path       string     `json:"path"`                 // 0.2.1: the frame path; a log has its frame's path
+	Status     NodeStatus `json:"status"`               // ok, failed, reverted
+	Error      string     `json:"error,omitempty"`      // why a failed frame failed, in words
+	RevertedBy string     `json:"revertedBy,omitempty"` // path of the frame whose failure undid this one
+	Provenance string     `json:"provenance,omitempty"` // where the name comes from
+	LogIndex   *uint64    `json:"logIndex,omitempty"`   // of a LOG, as the receipt gives it
+}
+
+// NodeStatus is the outcome of one frame.
+type NodeStatus string
+
+const (
+	NodeOK       NodeStatus = "ok"
+	NodeFailed   NodeStatus = "failed"   // the frame itself failed
+	NodeReverted NodeStatus = "reverted" // an ancestor failed: no effect
+)
+
+// Arg is one decoded argument. Value is a string (integers in decimal, bytes and
+// addresses in 0x hex, text cleaned), a bool, a []any of such values for arrays,
+// or a []Arg for tuples.
+type Arg struct {
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Value   any    `json:"value"`
+	Indexed bool   `json:"indexed,omitempty"` // of an event argument
+}

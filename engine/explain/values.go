@@ -1,0 +1,86 @@
+package explain
+
+import (
+	"encoding/hex"
+	"math/big"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// AddrHex is an address that writes itself as 0x and 40 lower-case digits.
+type AddrHex [20]byte
+
+// MarshalJSONTo writes the quoted address without an intermediate string.
+func (a AddrHex) MarshalJSONTo(enc *jsontext.Encoder) error { return writeHex(enc, a[:]) }
+
+// MarshalText writes the address for maps and other encoders.
+func (a AddrHex) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+func (a AddrHex) String() string { return "0x" + hex.EncodeToString(a[:]) }
+
+// Hex is a byte string that writes itself as 0x hex. It aliases the evidence it
+// was cut from and must not be changed.
+type Hex []byte
+
+// MarshalJSONTo writes the quoted bytes without an intermediate string.
+func (h Hex) MarshalJSONTo(enc *jsontext.Encoder) error { return writeHex(enc, h) }
+
+func (h Hex) String() string { return "0x" + hex.EncodeToString(h) }
+
+func writeHex(enc *jsontext.Encoder, b []byte) error {
+	buf := append(enc.AvailableBuffer(), '"', '0', 'x')
+	buf = hex.AppendEncode(buf, b)
+	return enc.WriteValue(append(buf, '"'))
+}
+
+// Decimal is an exact decimal number: Unscaled x 10^-Scale. The zero Decimal is 0.
+type Decimal struct {
+	Unscaled *big.Int
+	Scale    int
+}
+
+// NanoDollars makes the Decimal of an amount in 10^-9 USD.
+func NanoDollars(n int64) Decimal { return Decimal{big.NewInt(n), 9} }
+
+// String writes the number without exponent and without trailing zeros.
+func (d Decimal) String() string {
+	if d.Unscaled == nil || d.Unscaled.Sign() == 0 {
+		return "0"
+	}
+	digits, sign := d.Unscaled.Text(10), ""
+	if digits[0] == '-' {
+		digits, sign = digits[1:], "-"
+	}
+	if d.Scale <= 0 {
+		return sign + digits + strings.Repeat("0", -d.Scale)
+	}
+	if len(digits) <= d.Scale {
+		digits = strings.Repeat("0", d.Scale-len(digits)+1) + digits
+	}
+	whole, frac := digits[:len(digits)-d.Scale], strings.TrimRight(digits[len(digits)-d.Scale:], "0")
+	if frac == "" {
+		return sign + whole
+	}
+	return sign + whole + "." + frac
+}
+
+// Round returns d with at most scale decimals, half away from zero.
+func (d Decimal) Round(scale int) Decimal {
+	if d.Unscaled == nil || d.Scale <= scale {
+		return d
+	}
+	div := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d.Scale-scale)), nil)
+	half := new(big.Int).Rsh(div, 1)
+	n := new(big.Int).Abs(d.Unscaled)
+	n.Quo(n.Add(n, half), div)
+	if d.Unscaled.Sign() < 0 {
+		n.Neg(n)
+	}
+	return Decimal{n, scale}
+}
+
+// MarshalJSONTo writes a JSON number with every digit.
+func (d Decimal) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return enc.WriteValue(jsontext.Value(d.String()))
+}

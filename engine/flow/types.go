@@ -1,0 +1,111 @@
+package flow
+
+import (
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Standard is the token standard of a transfer.
+type Standard string
+
+const (
+	ERC20   Standard = "erc20"
+	ERC721  Standard = "erc721"
+	ERC1155 Standard = "erc1155"
+	ERC6909 Standard = "erc6909"
+)
+
+// Transfer is one movement of a token, from a log of a live frame. A wrap or
+// unwrap of the native coin that emits no Transfer counts as mint from, or burn
+// to, the zero address and has Wrap set.
+type Transfer struct {
+	Standard Standard
+	Token    common.Address
+	From, To common.Address
+	Amount   *big.Int // base units; 1 for ERC-721
+	ID       *big.Int // nil for ERC-20
+	Log      int      // position in the receipt
+	Sub      int      // position inside a batch log
+	Wrap     bool
+}
+
+// MoveKind says what moved native coin.
+type MoveKind string
+
+const (
+	MoveCall         MoveKind = "call"
+	MoveCreate       MoveKind = "create"
+	MoveSelfDestruct MoveKind = "selfdestruct"
+	MoveMint         MoveKind = "mint"    // deposit transaction
+	MoveFee          MoveKind = "fee"     // payer to recipient, or to nobody when burnt
+	MoveBurn         MoveKind = "destroy" // coin lost with a destroyed account
+)
+
+// Move is one movement of the native coin that took effect.
+type Move struct {
+	Kind     MoveKind
+	From, To common.Address
+	Amount   *big.Int // wei
+	Frame    int      // index in trace.Tree.Frames; -1 for fees, mints and summed moves of omitted frames
+}
+
+// FeeShare is one receiver of a part of the fee.
+type FeeShare struct {
+	Address common.Address
+	Role    string // block producer, base fee vault, sequencer fee vault, L1 fee vault, operator fee vault, ...
+	Amount  *big.Int
+}
+
+// Fee is the split of what the transaction cost, in wei.
+// Total = Execution + L1 + Operator + Blob = Burnt + sum of Shares.
+type Fee struct {
+	Payer     common.Address
+	Total     *big.Int
+	Execution *big.Int
+	L1        *big.Int
+	Operator  *big.Int
+	Blob      *big.Int
+	Burnt     *big.Int
+	Shares    []FeeShare
+}
+
+// TokenKey names one fungible token, or one id of a non-fungible one. The zero
+// address with an empty ID is the native coin.
+type TokenKey struct {
+	Token common.Address
+	ID    string // decimal; empty for fungible tokens
+	NFT   bool   // ERC-721
+}
+
+// Change is the net movement of one address.
+type Change struct {
+	Address common.Address
+	Deltas  []Delta // native first, then by token address and id
+	FeeOnly bool    // a fee recipient that nothing else touched
+	Role    string  // fee role, when it has one
+}
+
+// Delta is the net movement of one token.
+type Delta struct {
+	Key    TokenKey
+	Amount *big.Int // signed base units, never zero
+}
+
+// Mismatch is a difference between the ledger and the node's state diff.
+type Mismatch struct {
+	Address  common.Address
+	Ledger   *big.Int // net wei by our account
+	Recorded *big.Int // net wei by the state diff
+}
+
+// Flow is all that moved.
+type Flow struct {
+	Transfers  []Transfer
+	Moves      []Move
+	Fee        *Fee     // nil when receipt or block are missing
+	Changes    []Change // sender first, then by first appearance; fee recipients last
+	Mismatches []Mismatch
+	Reconciled bool // a state diff was there and was compared
+	Complete   bool // native movements come from a trace, not from the receipt alone
+}

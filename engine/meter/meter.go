@@ -1,0 +1,106 @@
+// Package meter counts what one analysis costs, in integer nano-dollars (10^-9
+// USD), in the four buckets of the interface, and lists every metered call.
+package meter
+
+import (
+	"sort"
+	"sync"
+	"time"
+
+	"txlens/engine/explain"
+)
+
+// Bucket is one of the four cost buckets.
+type Bucket uint8
+
+const (
+	LLMs Bucket = iota
+	DataCollection
+	CodeExecution
+	Other
+	buckets
+)
+
+// Call is one metered call. Key orders calls that have the same tool, so that
+// the list does not depend on which of several parallel calls ended first.
+type Call struct {
+	Bucket   Bucket
+	Tool     string
+	Key      string
+	Duration time.Duration
+	OK       bool
+	Nano     int64 // price in nano-dollars
+}
+
+// Meter collects calls. The zero Meter is ready; a nil Meter discards. It is
+// safe for concurrent use.
+type Meter struct {
+	mu    sync.Mutex
+	calls []Call
+	sum   [buckets]int64
+}
+
+// Add books one call.
+func (m *Meter) Add(c Call) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls = append(m.calls, c)
+	m.sum[c.Bucket] += c.Nano
+}
+
+// TotalNano is the cost so far in nano-dollars.
+func (m *Meter) TotalNano() int64 {
+	if m == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.total()
+}
+
+func (m *Meter) total() (n int64) {
+	for _, v := range m.sum {
+		n += v
+	}
+	return n
+}
+
+// Costs writes the buckets for the Result.
+func (m *Meter) Costs() explain.Costs {
+	if m == nil {
+		return explain.Costs{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return explain.Costs{
+		LLMs:           explain.NanoDollars(m.sum[LLMs]),
+		DataCollection: explain.NanoDollars(m.sum[DataCollection]),
+		CodeExecution:  explain.NanoDollars(m.sum[CodeExecution]),
+		Other:          explain.NanoDollars(m.sum[Other]),
+		TotalUSD:       explain.NanoDollars(m.total()),
+	}
+}
+
+// ToolCalls lists the calls by tool, then key.
+func (m *Meter) ToolCalls() []explain.ToolCall {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	calls := append([]Call(nil), m.calls...)
+	m.mu.Unlock()
+	sort.SliceStable(calls, func(i, j int) bool {
+		if calls[i].Tool != calls[j].Tool {
+			return calls[i].Tool < calls[j].Tool
+		}
+		return calls[i].Key < calls[j].Key
+	})
+	out := make([]explain.ToolCall, len(calls))
+	for i, c := range calls {
+		out[i] = explain.ToolCall{Tool: c.Tool, DurationMs: c.Duration.Milliseconds(), OK: c.OK, CostUSD: explain.NanoDollars(c.Nano)}
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+package trace
+
+import (
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+)
+
+// Rung names the source of a tree, best first. Lower rungs cap confidence.
+type Rung string
+
+const (
+	RungDebug       Rung = "debug_traceTransaction"
+	RungParity      Rung = "trace_transaction"
+	RungReplay      Rung = "local-replay"       // re-executed after the earlier transactions of its block
+	RungReplayQuick Rung = "local-replay-quick" // re-executed at the parent block's state
+	RungReceipt     Rung = "receipt"            // one frame, made of transaction and receipt
+)
+
+// Status is the outcome of one frame.
+type Status uint8
+
+const (
+	OK       Status = iota
+	Failed          // the frame itself failed
+	Reverted        // it succeeded, an ancestor failed: no effect
+)
+
+// Kind is the opcode that made a frame.
+type Kind uint8
+
+const (
+	Call Kind = iota
+	StaticCall
+	DelegateCall
+	CallCode
+	Create
+	Create2
+	SelfDestruct
+	Unknown
+)
+
+// Frame is one call. Children and logs are in execution order.
+type Frame struct {
+	Kind         Kind
+	From         common.Address
+	To           common.Address // code address for DELEGATECALL and CALLCODE; beneficiary for SELFDESTRUCT
+	HasTo        bool           // false on a creation that failed before it had an address
+	Value        uint256.Int    // wei; of a DELEGATECALL the parent's, which does not move
+	Gas, GasUsed uint64
+	Input        []byte
+	Output       []byte
+	Err          string // the VM's own words, empty when the frame succeeded
+	RevertReason string // as the node decoded it
+	Logs         []Log
+	Children     []*Frame
+
+	// Set when the tree is finished.
+	Parent     *Frame
+	Index      int // position in Tree.Frames (execution order)
+	Depth      int // 0 for the root
+	Status     Status
+	RevertedBy *Frame // nearest failed ancestor, when Status is Reverted
+	Markers    []*Marker
+}
+
+// MovesValue reports whether the frame transfers its Value when it succeeds:
+// CALL, CREATE, CREATE2 and SELFDESTRUCT do; CALLCODE pays itself.
+func (f *Frame) MovesValue() bool {
+	switch f.Kind {
+	case Call, Create, Create2, SelfDestruct:
+		return !f.Value.IsZero()
+	}
+	return false
+}
+
+// Log is a log of a frame. Receipt is its position in the receipt's list, -1 when
+// it is not joined. Calls is the number of child calls made before it.
+type Log struct {
+	Address common.Address
+	Topics  []common.Hash
+	Data    []byte
+	Calls   int
+	Receipt int
+}
+
+// Tree is the finished call tree.
+type Tree struct {
+	Source  Rung
+	Root    *Frame
+	Frames  []*Frame // kept frames in execution order, Frames[0] == Root
+	Total   int      // frames of the original trace
+	Failed  int      // frames of the original trace with Status Failed
+	Markers []*Marker
+	HasLogs bool     // the source attached logs to frames
+	Notes   []string // what could not be joined or was cut
+}
+
+// Compressed reports whether frames were left out.
+func (t *Tree) Compressed() bool { return len(t.Markers) > 0 }
+
+// Marker stands for sibling subtrees left out of Parent. Its moves keep the
+// ledger complete.
+type Marker struct {
+	Parent  *Frame
+	After   int    // number of kept children of Parent before the gap
+	Period  int    // sibling subtrees in one turn
+	Repeats int    // turns left out
+	Removed int    // frames left out
+	Failed  int    // of them with an error of their own
+	Logs    int    // logs left out
+	Elided  bool   // not repetitive, cut because the bound was reached
+	Moves   []Move // value moved by live frames inside, summed per (Kind, From, To)
+	Creates []common.Address
+}
+
+// Move is native value moved inside omitted frames.
+type Move struct {
+	Kind     Kind
+	From, To common.Address
+	Value    uint256.Int
+	Count    int
+}
+
+// Limits bound a parse.
+type Limits struct {
+	CompressAbove int // frames above which repeated siblings collapse; 0 means 10,000
+	MaxKept       int // hard bound of kept frames; 0 means 4 x CompressAbove
+	MaxDepth      int // 0 means 1,100 (the EVM allows 1,024)
+}
