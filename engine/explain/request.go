@@ -1,0 +1,92 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// MaxContext bounds Request.Context in bytes.
+const MaxContext = 2048
+
+// DefaultModel is the model a request gets when it names none.
+const DefaultModel = "model-opus-5"
+
+// Models are the values Request.Model may have.
+var Models = []string{"model-opus-5", "model-opus-4-8", "model-opus-4-7", "model-sonnet-4-6", "model-haiku-4-5-20251001"}
+
+// Request is the ExplainRequest of the interface.
+type Request struct {
+	TxHash  string `json:"txHash"`
+	ChainID uint64 `json:"chainId,omitempty"` // 0: find the chain
+	Context string `json:"context,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Report  bool   `json:"report,omitempty"`
+}
+
+// BadRequest names the field of a request that is wrong, and how.
+type BadRequest struct {
+	Field  string // empty when the body as a whole is wrong
+	Reason string
+}
+
+func (e *BadRequest) Error() string {
+	if e.Field == "" {
+		return e.Reason
+	}
+	return e.Field + ": " + e.Reason
+}
+
+var hashPattern = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
+
+// ParseRequest reads a JSON body. Unknown fields are ignored; a wrong type, a
+// missing txHash, a duplicate key or invalid UTF-8 is a *BadRequest.
+func ParseRequest(body []byte) (Request, error) {
+	var r Request
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Request{}, badBody(err)
+	}
+	return r, r.Validate()
+}
+
+func badBody(err error) error {
+	var sem *json.SemanticError
+	if errors.As(err, &sem) && sem.JSONPointer != "" {
+		field := strings.TrimPrefix(string(sem.JSONPointer), "/")
+		want := map[string]string{"txHash": "a string", "chainId": "a positive integer", "context": "a string", "model": "a string", "report": "a boolean"}[field]
+		if want != "" {
+			return &BadRequest{field, "must be " + want}
+		}
+	}
+	if errors.As(err, &sem) {
+		return &BadRequest{"", "the body must be a JSON object"}
+	}
+	return &BadRequest{"", "the body is not valid JSON: " + err.Error()}
+}
+
+// Validate checks all fields but whether the chain is supported.
+func (r Request) Validate() error {
+	switch {
+	case r.TxHash == "":
+		return &BadRequest{"txHash", "is missing; it must be 0x and 64 hex digits"}
+	case !hashPattern.MatchString(r.TxHash):
+		return &BadRequest{"txHash", "must be 0x and 64 hex digits"}
+	case len(r.Context) > MaxContext:
+		return &BadRequest{"context", fmt.Sprintf("is %d bytes long, at most %d are allowed", len(r.Context), MaxContext)}
+	case r.Model != "" && !known(r.Model):
+		return &BadRequest{"model", "is unknown; allowed are " + strings.Join(Models, ", ")}
+	}
+	return nil
+}
+
+func known(model string) bool {
+	for _, m := range Models {
+		if m == model {
+			return true
+		}
+	}
+	return false
+}
