@@ -29,7 +29,7 @@ type Event struct {
 	Chain      string    `json:"chain,omitempty"`
 	Tool       string    `json:"tool,omitempty"`
 	OK         *bool     `json:"ok,omitempty"`
-	DurationMs int64     `json:"durationMs,omitempty"`
+	DurationMs int64     `json:"durationMs,omitzero"`
 }
 
 // Errors that end a request without a Result.

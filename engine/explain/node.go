@@ -47,5 +47,5 @@ type Arg struct {
 	Name    string `json:"name"`
 	Type    string `json:"type"`
 	Value   any    `json:"value"`
-	Indexed bool   `json:"indexed,omitempty"` // of an event argument
+	Indexed bool   `json:"indexed,omitzero"` // of an event argument
 }

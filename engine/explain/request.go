@@ -21,10 +21,10 @@ var Models = []string{"model-opus-5", "model-opus-4-8", "model-opus-4-7", "model
 // Request is the ExplainRequest of the interface.
 type Request struct {
 	TxHash  string `json:"txHash"`
-	ChainID uint64 `json:"chainId,omitempty"` // 0: find the chain
+	ChainID uint64 `json:"chainId,omitzero"` // 0: find the chain
 	Context string `json:"context,omitempty"`
 	Model   string `json:"model,omitempty"`
-	Report  bool   `json:"report,omitempty"`
+	Report  bool   `json:"report,omitzero"`
 }
 
 // BadRequest names the field of a request that is wrong, and how.

@@ -96,7 +96,7 @@ type Result struct {
 
 	// Members beyond the interface's table, additive.
 	SubType    string      `json:"subType,omitempty"`    // finer class: wrap, add_liquidity, supply, nft_sale ...
-	Attempted  bool        `json:"attempted,omitempty"`  // the transaction failed; type and steps say what was tried
+	Attempted  bool        `json:"attempted,omitzero"`  // the transaction failed; type and steps say what was tried
 	Fee        *Fee        `json:"fee,omitempty"`        // who paid what to whom, to the wei
 	Provenance *Provenance `json:"provenance,omitempty"` // how the result is known
 }
@@ -213,7 +213,7 @@ type Provenance struct {
 	RunnerUp    string   `json:"runnerUp,omitempty"`
 	Notes       []string `json:"notes,omitempty"` // mismatches, missing evidence, why confidence fell
 	PriceSource string   `json:"priceSource,omitempty"`
-	PriceTime   uint64   `json:"priceTime,omitempty"` // Unix seconds of the oldest price used
+	PriceTime   uint64   `json:"priceTime,omitzero"` // Unix seconds of the oldest price used
 }
 
 // TraceMeta is present when a pathological trace was compressed.
