@@ -1,8 +1,12 @@
 // Package chain is the table of EVM mainnets: who they are, how to reach them,
-// and in what their stack differs. The table is generated (see gen) and embedded.
+// and in what their stack differs. The table is generated (see gen), embedded,
+// and decoded at first use; what the table cannot say, the rules of each stack,
+// is in fee.go and native.go.
 package chain
 
 import "github.com/ethereum/go-ethereum/common"
+
+//go:generate go run ./gen -data ../../../shared/data -out table.json
 
 // Stack is a family of node software that shares fee rules and transaction types.
 type Stack string
@@ -24,25 +28,27 @@ type Chain struct {
 	Slug     string
 	ID       uint64
 	Name     string
-	Native   Coin
-	Explorer string // origin, no trailing slash
+	Native   Coin   // as it is called today; see NativeAt
+	Explorer string // base URL, no trailing slash
 	Stack    Stack
+	Aliases  []string // further names BySlug answers to
 
 	WrappedNative  *common.Address
 	NativeToken    *common.Address // where the native coin is also a token contract (Celo, zkSync 0x..800a, Bor 0x..1010)
 	Multicall3     *common.Address
-	MulticallFrom  uint64 // first block with Multicall3
+	MulticallFrom  uint64 // first block with Multicall3; 0 also when not known
 	RPC            []string
 	TraceDebug     *bool // nil: unknown
 	TraceParity    *bool
 	Sourcify       bool
 	EtherscanV2    bool
-	Blockscout     string // origin of the instance, empty when none
+	Blockscout     string // base URL of the instance, empty when none
 	LlamaPrefix    string // DefiLlama coins prefix, empty when unknown
-	CoingeckoID    string // of the native coin, empty when unknown
-	BlockTimeMs    int
-	Popularity     int  // 0 is asked first
-	FullEnrichment bool // one of the 29 slugs of the interface
+	CoingeckoID    string // of the native coin, empty when unknown; see CoingeckoAt
+	BlockTimeMs    int    // 0 when unknown
+	Popularity     int    // 0 is asked first
+	FullEnrichment bool   // one of the 29 slugs of the interface
+	Fee            FeeRule
 }
 
 // Coin is the native coin.
