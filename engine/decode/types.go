@@ -41,14 +41,25 @@ type Call struct {
 	Args        []explain.Arg
 	Outputs     []explain.Arg
 	Provenance  Provenance // empty when nothing was found: Name is empty then
+	Source      string     // who gave the signature: sourcify, a package's name ...; may be empty
+	Note        string     // NoteTrailing or NoteOffsets, empty for a plain encoding
 }
+
+// Notes say in what a decode departs from "the same bytes come back".
+const (
+	NoteTrailing = "trailing bytes"        // a complete encoding, and then more bytes
+	NoteOffsets  = "non-canonical offsets" // verified ABI only: readable, but not as an encoder writes it
+	NoteLayout   = "inferred layout"       // which arguments of the event are indexed was inferred from the bytes
+)
 
 // Event is a decoded log.
 type Event struct {
 	Name       string
 	Signature  string
-	Args       []explain.Arg
+	Args       []explain.Arg // nil when the layout is not certain
 	Provenance Provenance
+	Source     string
+	Note       string // as in Call, or NoteLayout
 }
 
 // Failure is decoded revert data.
