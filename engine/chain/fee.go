@@ -71,8 +71,8 @@ func feeRule(id uint64, s Stack) FeeRule {
 			AddL1Fee: true, RecipientsKnown: true,
 			BaseFeeVault: scrollVault, L1FeeVault: scrollVault, Collector: scrollVault,
 		}
-	case StackMantle:
-		return FeeRule{AddL1Fee: true, BaseFeeVault: opBaseFeeVault, L1FeeVault: opL1FeeVault, Collector: opSequencerVault}
+	case StackMantle: // since Arsia as the OP-stack; before see FeeAt
+		return feeRule(0, StackOP)
 	case StackTempo:
 		return FeeRule{InToken: true}
 	}
@@ -80,6 +80,25 @@ func feeRule(id uint64, s Stack) FeeRule {
 	// chain's owner. zkSync: the operator named by the batch. Bor: the base fee
 	// goes to a contract that changed, the tip to the signer of the block.
 	return FeeRule{}
+}
+
+// Times (Unix seconds) from which a chain has the rule of its field Fee.
+const (
+	mantleArsia = 1776841200 // 2026-04-22, mantle-xyz/op-geth v1.5.4
+	celoL2      = 1742957258 // 2025-03-26, block 31056500
+)
+
+// FeeAt is the fee rule at a time (Unix seconds). Fee is the rule of today.
+func (c *Chain) FeeAt(unix uint64) FeeRule {
+	switch {
+	case c.Stack == StackMantle && unix < mantleArsia:
+		// The L1 fee was turned into gas: gasUsed holds it, and the receipt's
+		// l1Fee only says how much of it that was. It still left through the vault.
+		return FeeRule{BaseFeeVault: opBaseFeeVault, Collector: opSequencerVault}
+	case c.ID == idCelo && unix < celoL2:
+		return FeeRule{}
+	}
+	return c.Fee
 }
 
 func address(hex string) *common.Address {
