@@ -34,6 +34,8 @@ type Transaction struct {
 	SourceHash *common.Hash
 	Mint       *big.Int
 	IsSystemTx bool
+
+	FeeCurrency *common.Address // Celo: the token the fee is paid in; nil: the native coin
 }
 
 // Pending reports whether the transaction is known but in no block.
