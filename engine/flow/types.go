@@ -16,9 +16,9 @@ const (
 	ERC6909 Standard = "erc6909"
 )
 
-// Transfer is one movement of a token, from a log of a live frame. A wrap or
-// unwrap of the native coin that emits no Transfer counts as mint from, or burn
-// to, the zero address and has Wrap set.
+// Transfer is one movement of a token, from a log of the receipt, which holds
+// logs of live frames only. A wrap or unwrap of the native coin that emits no
+// Transfer counts as mint from, or burn to, the zero address and has Wrap set.
 type Transfer struct {
 	Standard Standard
 	Token    common.Address
@@ -40,14 +40,18 @@ const (
 	MoveMint         MoveKind = "mint"    // deposit transaction
 	MoveFee          MoveKind = "fee"     // payer to recipient, or to nobody when burnt
 	MoveBurn         MoveKind = "destroy" // coin lost with a destroyed account
+	MoveToken        MoveKind = "token"   // moved by the native coin's own token contract, known from its log
 )
 
-// Move is one movement of the native coin that took effect.
+// Move is one movement of the native coin that took effect. The net movement of
+// an address is the sum of its moves: From is debited unless Kind is MoveMint,
+// To is credited unless NoTo is set.
 type Move struct {
 	Kind     MoveKind
 	From, To common.Address
-	Amount   *big.Int // wei
-	Frame    int      // index in trace.Tree.Frames; -1 for fees, mints and summed moves of omitted frames
+	Amount   *big.Int // wei, above zero
+	Frame    int      // index in trace.Tree.Frames; -1 where no single frame made the move
+	NoTo     bool     // nobody is credited (burnt fee, destroyed coin), or it is not known who
 }
 
 // FeeShare is one receiver of a part of the fee.
@@ -57,17 +61,21 @@ type FeeShare struct {
 	Amount  *big.Int
 }
 
-// Fee is the split of what the transaction cost, in wei.
-// Total = Execution + L1 + Operator + Blob = Burnt + sum of Shares.
+// Fee is the split of what the transaction cost, in wei. No amount is nil.
+// Total = Execution + L1 + Operator + Blob = Burnt + Unassigned + sum of Shares.
 type Fee struct {
 	Payer     common.Address
 	Total     *big.Int
-	Execution *big.Int
+	Execution *big.Int // gasUsed x effective gas price
 	L1        *big.Int
 	Operator  *big.Int
 	Blob      *big.Int
 	Burnt     *big.Int
-	Shares    []FeeShare
+	// Unassigned was credited to accounts that neither the chain's rules nor the
+	// evidence name: Arbitrum's network fee account, every recipient when the
+	// block is missing. It is zero where chain.FeeRule knows the recipients.
+	Unassigned *big.Int
+	Shares     []FeeShare // no two with the same address, none of zero
 }
 
 // TokenKey names one fungible token, or one id of a non-fungible one. The zero
@@ -103,9 +111,10 @@ type Mismatch struct {
 type Flow struct {
 	Transfers  []Transfer
 	Moves      []Move
-	Fee        *Fee     // nil when receipt or block are missing
+	Fee        *Fee     // nil when the receipt is missing or the fee was not paid in the native coin
 	Changes    []Change // sender first, then by first appearance; fee recipients last
 	Mismatches []Mismatch
-	Reconciled bool // a state diff was there and was compared
-	Complete   bool // native movements come from a trace, not from the receipt alone
+	Reconciled bool     // a state diff was there and was compared
+	Complete   bool     // native movements come from a trace, not from the receipt alone
+	Notes      []string // what the ledger could not know, one sentence each
 }

@@ -1,0 +1,63 @@
+package flow
+
+import (
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Input is the evidence a Flow is computed from. Only Tx and Chain are needed;
+// what else is missing makes the Flow poorer, and its Notes say how.
+type Input struct {
+	Chain     *chain.Chain
+	Tx        *evidence.Transaction
+	Receipt   *evidence.Receipt
+	Block     *evidence.Block
+	Tree      *trace.Tree
+	Diff      *evidence.StateDiff // only compared with the result, never used to make it
+	Succeeded bool                // outcome of the whole transaction
+
+	// NFT says of a token whose Transfer does not tell ids from amounts by its
+	// layout that it moves ids. It may be nil.
+	NFT func(common.Address) bool
+	// Token says of a contract that it is a known fungible token. It may be nil.
+	Token func(common.Address) bool
+}
+
+// calc is one computation.
+type calc struct {
+	Input
+	out  Flow
+	led  *ledger
+	slab slab
+	fee  chain.FeeRule
+	wrap *wraps
+}
+
+// Compute makes the ledger of one transaction. It reads only its input, panics
+// on none, and the same input gives the same Flow.
+func Compute(in Input) *Flow {
+	c := &calc{Input: in, led: ledgers.Get().(*ledger)}
+	if in.Chain == nil || in.Tx == nil {
+		c.led.release()
+		return &c.out
+	}
+	c.fee = in.Chain.Fee
+	if in.Block != nil {
+		c.fee = in.Chain.FeeAt(in.Block.Timestamp)
+	}
+	c.led.account(in.Tx.From) // the sender comes first
+	c.minted()
+	c.native()
+	c.tokens()
+	c.fees()
+	c.lost()
+	c.reconcile()
+	c.out.Changes = c.led.changes()
+	c.led.release()
+	return &c.out
+}
+
+func (c *calc) note(s string) { c.out.Notes = append(c.out.Notes, s) }

@@ -1,0 +1,273 @@
+package flow
+
+import (
+	"math/big"
+
+	"txlens/engine/chain"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// Roles of fee recipients.
+const (
+	roleProducer   = "block producer"
+	roleSequencer  = "sequencer fee vault"
+	roleBaseFee    = "base fee vault"
+	roleL1         = "L1 fee vault"
+	roleOperator   = "operator fee vault"
+	roleVault      = "fee vault"
+	roleValidator  = "validator fee pool"
+	roleL1Pricer   = "L1 pricer funds pool"
+	roleBootloader = "bootloader"
+	roleFromDiff   = "fee recipient"
+)
+
+const (
+	idBSC    = 56
+	idGnosis = 100
+
+	gnosisPectra = 1746021820 // Unix seconds: since then blob fees are collected, not burnt
+)
+
+// l1PricerPool receives ArbOS's poster fee (nitro, l1pricing.L1PricerFundsPoolAddress).
+var l1PricerPool = common.HexToAddress("0xA4B00000000000000000000000000000000000f6")
+
+// borFeeLog is emitted by Bor at the end of every paying transaction.
+var borFeeLog = crypto.Keccak256Hash([]byte("LogFeeTransfer(address,address,address,uint256,uint256,uint256,uint256,uint256)"))
+
+// fees splits the fee and books it: payer, recipients, what is burnt.
+func (c *calc) fees() {
+	if c.out.Fee != nil { // known from the logs of the native token
+		return
+	}
+	rc := c.Receipt
+	switch {
+	case rc == nil:
+		c.note("the receipt is missing: the fee is unknown")
+		return
+	case c.Chain.FeeInToken(c.Tx.Type):
+		c.note("the fee may be paid in a token: it is not in the native ledger")
+		return
+	case c.Chain.Stack == chain.StackArbitrum && (c.Tx.Type == chain.TxArbRetry || c.Tx.Type == chain.TxArbSubmitRetryable):
+		return // paid out of the ticket's escrow; native has noted it
+	}
+	f := newFee(c.Tx.From)
+	c.out.Fee = f
+	if c.Chain.ZeroFeeType(c.Tx.Type) {
+		return
+	}
+	c.execution(f)
+	c.l1Fee(f)
+	c.operatorFee(f)
+	c.blobFee(f)
+	for _, part := range [...]*big.Int{f.Execution, f.L1, f.Operator, f.Blob} {
+		f.Total.Add(f.Total, part)
+	}
+	c.bookFee(f)
+}
+
+func newFee(payer common.Address) *Fee {
+	return &Fee{Payer: payer, Total: new(big.Int), Execution: new(big.Int), L1: new(big.Int),
+		Operator: new(big.Int), Blob: new(big.Int), Burnt: new(big.Int), Unassigned: new(big.Int)}
+}
+
+// execution is the gas fee. Refunds need no care: gasUsed is net of them.
+// EIP-1559: the base fee part is burnt and the producer gets the rest; before
+// London the producer gets all. Rollups pay the base fee to a vault instead.
+func (c *calc) execution(f *Fee) {
+	gas := new(big.Int).SetUint64(c.Receipt.GasUsed)
+	f.Execution.Mul(gas, c.price())
+	rest := new(big.Int).Set(f.Execution)
+	if c.Chain.Stack == chain.StackArbitrum {
+		c.posterFee(f, rest)
+	}
+	if c.Block == nil {
+		f.Unassigned.Add(f.Unassigned, rest)
+		c.note("the block is missing: who received the fee is unknown")
+		return
+	}
+	base := new(big.Int)
+	if c.Block.BaseFee != nil && (c.fee.BaseFeeVault != nil || c.fee.BurnsBaseFee) {
+		base.Mul(gas, c.Block.BaseFee)
+		if base.Cmp(rest) > 0 { // transactions of the protocol itself have price zero
+			base.Set(rest)
+		}
+		rest.Sub(rest, base)
+	}
+	if c.fee.BurnsBaseFee {
+		f.Burnt.Add(f.Burnt, base)
+	} else {
+		f.pay(c.fee.BaseFeeVault, c.role(roleBaseFee), base)
+	}
+	c.producer(f, rest)
+}
+
+// price is the effective gas price; old nodes do not put it into the receipt.
+func (c *calc) price() *big.Int {
+	switch tx, rc := c.Tx, c.Receipt; {
+	case rc.EffectiveGasPrice != nil:
+		return rc.EffectiveGasPrice
+	case tx.MaxFee != nil && tx.MaxTip != nil && c.Block != nil && c.Block.BaseFee != nil:
+		p := new(big.Int).Add(c.Block.BaseFee, tx.MaxTip)
+		if p.Cmp(tx.MaxFee) > 0 {
+			return tx.MaxFee
+		}
+		return p
+	case tx.GasPrice != nil:
+		return tx.GasPrice
+	}
+	return new(big.Int)
+}
+
+// producer pays what is neither burnt nor a vault's.
+func (c *calc) producer(f *Fee, amount *big.Int) {
+	switch rule := c.fee; {
+	case rule.Collector != nil:
+		f.pay(rule.Collector, c.role(roleSequencer), amount)
+	case rule.RecipientsKnown:
+		f.pay(&c.Block.Miner, roleProducer, amount)
+	default:
+		if c.Chain.Stack == chain.StackBor {
+			c.borTip(f, amount)
+		}
+		f.Unassigned.Add(f.Unassigned, amount)
+	}
+}
+
+// borTip takes the tip out of amount. Bor's header names no miner, but its fee
+// log names the signer of the block.
+func (c *calc) borTip(f *Fee, amount *big.Int) {
+	logs := c.Receipt.Logs
+	for i := len(logs) - 1; i >= 0; i-- {
+		l := &logs[i]
+		if c.Chain.NativeToken == nil || l.Address != *c.Chain.NativeToken || len(l.Topics) != 4 || l.Topics[0] != borFeeLog || len(l.Data) < 32 {
+			continue
+		}
+		tip := new(big.Int).SetBytes(l.Data[:32])
+		to := common.BytesToAddress(l.Topics[3][12:])
+		if common.BytesToAddress(l.Topics[2][12:]) == f.Payer && tip.Cmp(amount) <= 0 {
+			f.pay(&to, roleProducer, tip)
+			amount.Sub(amount, tip)
+		}
+		return
+	}
+}
+
+// posterFee takes the L1 part of Arbitrum's gas out of rest: it is part of
+// gasUsed, and its recipient is fixed while that of the rest is chain state.
+func (c *calc) posterFee(f *Fee, rest *big.Int) {
+	if c.Receipt.GasUsedForL1 == nil {
+		return
+	}
+	poster := new(big.Int).SetUint64(min(*c.Receipt.GasUsedForL1, c.Receipt.GasUsed))
+	poster.Mul(poster, c.price())
+	f.pay(&l1PricerPool, roleL1Pricer, poster)
+	rest.Sub(rest, poster)
+}
+
+// l1Fee is what the rollup charges beside gas for its data on L1.
+func (c *calc) l1Fee(f *Fee) {
+	fee := c.Receipt.L1Fee
+	if !c.fee.AddL1Fee || fee == nil || fee.Sign() <= 0 {
+		return
+	}
+	f.L1.Set(fee)
+	vault, role := c.fee.L1FeeVault, roleL1
+	if c.Chain.Stack == chain.StackOP && c.Block != nil && c.Block.BaseFee == nil {
+		vault, role = c.fee.Collector, roleSequencer // before Bedrock one vault took all
+	}
+	f.pay(vault, c.role(role), fee)
+}
+
+// operatorFee follows specs.optimism.io: gas x scalar / 10^6 + constant since
+// Isthmus, gas x scalar x 100 + constant since Jovian. Jovian shows in the
+// header: version 1 of the fee parameters in extraData, 17 bytes.
+func (c *calc) operatorFee(f *Fee) {
+	scalar, constant := c.Receipt.OperatorFeeScalar, c.Receipt.OperatorFeeConstant
+	if !c.fee.OperatorFee || (scalar == nil && constant == nil) {
+		return
+	}
+	if scalar != nil && scalar.Sign() > 0 {
+		f.Operator.Mul(new(big.Int).SetUint64(c.Receipt.GasUsed), scalar)
+		if b := c.Block; b != nil && len(b.ExtraData) == 17 && b.ExtraData[0] == 1 {
+			f.Operator.Mul(f.Operator, big.NewInt(100))
+		} else {
+			f.Operator.Quo(f.Operator, big.NewInt(1e6))
+		}
+	}
+	if constant != nil && constant.Sign() > 0 {
+		f.Operator.Add(f.Operator, constant)
+	}
+	f.pay(c.fee.OperatorFeeVault, c.role(roleOperator), f.Operator)
+}
+
+// blobFee is burnt (EIP-4844), but BSC adds it to the validators' pool and
+// Gnosis collects it since Pectra. Rollups reuse blobGasUsed for other things,
+// so only blob transactions count.
+func (c *calc) blobFee(f *Fee) {
+	rc := c.Receipt
+	if len(c.Tx.BlobHashes) == 0 || rc.BlobGasPrice == nil || rc.BlobGasPrice.Sign() <= 0 {
+		return
+	}
+	f.Blob.Mul(new(big.Int).SetUint64(rc.BlobGasUsed), rc.BlobGasPrice)
+	switch {
+	case c.Chain.ID == idBSC:
+		f.pay(c.fee.Collector, roleValidator, f.Blob)
+	case c.Chain.ID == idGnosis && c.Block != nil && c.Block.Timestamp >= gnosisPectra:
+		f.pay(c.fee.BaseFeeVault, roleBaseFee, f.Blob)
+	default:
+		f.Burnt.Add(f.Burnt, f.Blob)
+	}
+}
+
+// role names a vault the way its chain does.
+func (c *calc) role(of string) string {
+	switch {
+	case c.Chain.Stack == chain.StackScroll:
+		return roleVault // one vault for all parts
+	case c.Chain.ID == idBSC:
+		return roleValidator
+	}
+	return of
+}
+
+// pay adds to the share of a recipient; nil leaves the amount unassigned.
+func (f *Fee) pay(to *common.Address, role string, amount *big.Int) {
+	if amount.Sign() <= 0 {
+		return
+	}
+	if to == nil {
+		f.Unassigned.Add(f.Unassigned, amount)
+		return
+	}
+	for i := range f.Shares {
+		if f.Shares[i].Address == *to {
+			f.Shares[i].Amount.Add(f.Shares[i].Amount, amount)
+			return
+		}
+	}
+	f.Shares = append(f.Shares, FeeShare{Address: *to, Role: role, Amount: new(big.Int).Set(amount)})
+}
+
+// bookFee writes the split into the ledger and the list of moves.
+func (c *calc) bookFee(f *Fee) {
+	if f.Total.Sign() <= 0 {
+		return
+	}
+	payer := c.led.account(f.Payer)
+	payer.out.addBig(f.Total)
+	payer.touched = true
+	for i := range f.Shares {
+		s := &f.Shares[i]
+		a := c.led.account(s.Address)
+		a.in.addBig(s.Amount)
+		a.role = s.Role
+		c.out.Moves = append(c.out.Moves, Move{Kind: MoveFee, From: f.Payer, To: s.Address, Amount: new(big.Int).Set(s.Amount), Frame: -1})
+	}
+	for _, rest := range [...]*big.Int{f.Burnt, f.Unassigned} {
+		if rest.Sign() > 0 {
+			c.out.Moves = append(c.out.Moves, Move{Kind: MoveFee, From: f.Payer, Amount: new(big.Int).Set(rest), Frame: -1, NoTo: true})
+		}
+	}
+}

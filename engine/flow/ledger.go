@@ -1,0 +1,193 @@
+package flow
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+)
+
+// ledger sums what went in and out of each account. It is owned by one Compute
+// and pooled, because its maps cost more than what is put into them.
+type ledger struct {
+	index    map[common.Address]int32
+	accounts []account
+	keys     map[entryKey]int32
+	entries  []entry
+	order    []int32
+}
+
+// account is one address in order of first appearance.
+type account struct {
+	addr      common.Address
+	in, out   wide // native coin
+	touched   bool // by anything but a fee credited
+	created   bool // in this transaction
+	destroyed bool // by SELFDESTRUCT: what it holds at the end is lost
+	inAt      wide // sums when it was destroyed
+	outAt     wide
+	role      string
+}
+
+// entryKey names one token at one account.
+type entryKey struct {
+	account int32
+	form    form
+	token   common.Address
+	id      uint256.Int
+}
+
+// form tells fungible tokens, single NFTs and ids of multi-token contracts apart:
+// one contract may emit events of several standards.
+type form uint8
+
+const (
+	fungible form = iota
+	single
+	multi
+)
+
+type entry struct {
+	key     entryKey
+	in, out wide
+}
+
+var ledgers = sync.Pool{New: func() any {
+	return &ledger{index: make(map[common.Address]int32, 64), keys: make(map[entryKey]int32, 64)}
+}}
+
+// pooledAccounts bounds what is kept between transactions.
+const pooledAccounts = 4096
+
+func (l *ledger) release() {
+	if len(l.accounts) > pooledAccounts || len(l.entries) > pooledAccounts {
+		return
+	}
+	clear(l.index)
+	clear(l.keys)
+	l.accounts, l.entries, l.order = l.accounts[:0], l.entries[:0], l.order[:0]
+	ledgers.Put(l)
+}
+
+// account finds or opens the account of an address. The pointer is good until
+// the next call.
+func (l *ledger) account(a common.Address) *account { return &l.accounts[l.number(a)] }
+
+func (l *ledger) number(a common.Address) int32 {
+	if i, ok := l.index[a]; ok {
+		return i
+	}
+	i := int32(len(l.accounts))
+	l.index[a] = i
+	l.accounts = append(l.accounts, account{addr: a})
+	return i
+}
+
+// token books a token amount. The zero address is no holder: a transfer from it
+// is a mint, one to it a burn.
+func (l *ledger) token(holder, token common.Address, f form, id, amount *uint256.Int, in bool) {
+	if holder == (common.Address{}) || amount.IsZero() {
+		return
+	}
+	n := l.number(holder)
+	l.accounts[n].touched = true
+	k := entryKey{account: n, form: f, token: token}
+	if id != nil {
+		k.id = *id
+	}
+	i, ok := l.keys[k]
+	if !ok {
+		i = int32(len(l.entries))
+		l.keys[k] = i
+		l.entries = append(l.entries, entry{key: k})
+	}
+	if in {
+		l.entries[i].in.add(amount)
+	} else {
+		l.entries[i].out.add(amount)
+	}
+}
+
+// changes lists the net movements: accounts in order of first appearance, fee
+// recipients that nothing else touched at the end, zero nets left out.
+func (l *ledger) changes() []Change {
+	l.sortEntries()
+	out := make([]Change, 0, len(l.accounts))
+	for _, feeOnly := range [2]bool{false, true} {
+		rest := l.order
+		for n := range l.accounts {
+			a := &l.accounts[n]
+			mine := rest
+			for i, e := range rest {
+				if int(l.entries[e].key.account) != n {
+					mine = rest[:i]
+					break
+				}
+			}
+			rest = rest[len(mine):]
+			if (a.role != "" && !a.touched) != feeOnly {
+				continue
+			}
+			if d := l.deltas(a, mine); len(d) > 0 {
+				out = append(out, Change{Address: a.addr, Deltas: d, FeeOnly: feeOnly, Role: a.role})
+			}
+		}
+	}
+	return out
+}
+
+// deltas writes one account: native coin first, then its entries.
+func (l *ledger) deltas(a *account, entries []int32) []Delta {
+	native := net(&a.in, &a.out)
+	if native == nil && len(entries) == 0 {
+		return nil
+	}
+	d := make([]Delta, 0, len(entries)+1)
+	if native != nil {
+		d = append(d, Delta{Amount: native})
+	}
+	for _, i := range entries {
+		e := &l.entries[i]
+		n := net(&e.in, &e.out)
+		if n == nil {
+			continue
+		}
+		k := TokenKey{Token: e.key.token, NFT: e.key.form == single}
+		if e.key.form != fungible {
+			k.ID = e.key.id.Dec()
+		}
+		d = append(d, Delta{Key: k, Amount: n})
+	}
+	return d
+}
+
+// sortEntries orders entries by account, then token address, then id.
+func (l *ledger) sortEntries() {
+	for i := range l.entries {
+		l.order = append(l.order, int32(i))
+	}
+	slices.SortFunc(l.order, func(i, j int32) int {
+		a, b := &l.entries[i].key, &l.entries[j].key
+		if a.account != b.account {
+			return int(a.account) - int(b.account)
+		}
+		if c := bytes.Compare(a.token[:], b.token[:]); c != 0 {
+			return c
+		}
+		if a.form != b.form {
+			return int(a.form) - int(b.form)
+		}
+		return a.id.Cmp(&b.id)
+	})
+}
+
+// native is the net movement of the native coin at an account, zero when none.
+func (a *account) native() *big.Int {
+	if n := net(&a.in, &a.out); n != nil {
+		return n
+	}
+	return new(big.Int)
+}

@@ -1,0 +1,229 @@
+package flow
+
+import (
+	"math/big"
+
+	"txlens/engine/chain"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+)
+
+// minted books coin that comes from L1 before the transaction runs; it stays
+// when the transaction fails.
+func (c *calc) minted() {
+	switch tx := c.Tx; {
+	case tx.Mint != nil && tx.Type == chain.TxDeposit && (c.Chain.Stack == chain.StackOP || c.Chain.Stack == chain.StackMantle):
+		// OP-stack deposits: specs.optimism.io, "Execution".
+		c.mint(tx.From, tx.Mint)
+	case tx.Type == chain.TxArbDeposit && c.Chain.Stack == chain.StackArbitrum && c.Succeeded:
+		// The value is minted to the sender, and the root frame moves it on.
+		c.mint(tx.From, tx.Value)
+	}
+}
+
+func (c *calc) mint(to common.Address, amount *big.Int) {
+	if v, ok := positive(amount); ok {
+		c.move(Move{Kind: MoveMint, To: to, Frame: -1}, v)
+	}
+}
+
+// positive converts an amount that moves anything and fits the EVM's word.
+func positive(n *big.Int) (*uint256.Int, bool) {
+	if n == nil || n.Sign() <= 0 {
+		return nil, false
+	}
+	v, overflow := uint256.FromBig(n)
+	return v, !overflow
+}
+
+// native books what moved inside the transaction.
+func (c *calc) native() {
+	t := c.Tree
+	if c.nativeByLogs() {
+		return
+	}
+	c.out.Complete = t != nil && t.Source != trace.RungReceipt
+	if c.Chain.Stack == chain.StackArbitrum && (c.Tx.Type == chain.TxArbRetry || c.Tx.Type == chain.TxArbSubmitRetryable) {
+		c.out.Complete = false
+		c.note("retryable tickets move coin outside the call frames: the native ledger is incomplete")
+	}
+	switch {
+	case !c.Succeeded:
+	case t == nil || t.Root == nil:
+		c.topLevel()
+	case t.Compressed():
+		c.walk(t.Root)
+	default:
+		for _, f := range t.Frames {
+			c.frame(f)
+		}
+	}
+}
+
+// topLevel is all that is known without a tree.
+func (c *calc) topLevel() {
+	v, ok := positive(c.Tx.Value)
+	if !ok {
+		return
+	}
+	m := Move{Kind: MoveCall, From: c.Tx.From, Frame: -1}
+	switch {
+	case c.Tx.To != nil:
+		m.To = *c.Tx.To
+	case c.Receipt != nil && c.Receipt.ContractAddress != nil:
+		m.Kind, m.To = MoveCreate, *c.Receipt.ContractAddress
+	default:
+		m.Kind, m.NoTo = MoveCreate, true
+	}
+	c.move(m, v)
+}
+
+// walk visits kept frames and the moves of omitted ones in execution order.
+func (c *calc) walk(f *trace.Frame) {
+	c.frame(f)
+	next := 0
+	for i, child := range f.Children {
+		for ; next < len(f.Markers) && f.Markers[next].After <= i; next++ {
+			c.omitted(f.Markers[next])
+		}
+		c.walk(child)
+	}
+	for ; next < len(f.Markers); next++ {
+		c.omitted(f.Markers[next])
+	}
+}
+
+// frame books the value of one live frame. A failed or reverted frame moves
+// nothing, and neither do CALLCODE, DELEGATECALL and STATICCALL.
+func (c *calc) frame(f *trace.Frame) {
+	if f.Status != trace.OK {
+		return
+	}
+	m := Move{Kind: MoveCall, From: f.From, To: f.To, Frame: f.Index}
+	switch f.Kind {
+	case trace.Create, trace.Create2:
+		if !f.HasTo {
+			return
+		}
+		c.led.account(f.To).created = true
+		m.Kind = MoveCreate
+	case trace.SelfDestruct:
+		c.selfDestruct(m, &f.Value)
+		return
+	}
+	if f.MovesValue() {
+		c.move(m, &f.Value)
+	}
+}
+
+// omitted books the sums of a marker. Their order inside is lost: an account
+// destroyed in there is taken to have received its coin before, which holds for
+// the loops of factories and their short-lived children.
+func (c *calc) omitted(m *trace.Marker) {
+	for _, a := range m.Creates {
+		c.led.account(a).created = true
+	}
+	for _, destroy := range [2]bool{false, true} {
+		for i := range m.Moves {
+			v := &m.Moves[i]
+			if (v.Kind == trace.SelfDestruct) != destroy {
+				continue
+			}
+			mv := Move{Kind: MoveCall, From: v.From, To: v.To, Frame: -1}
+			switch {
+			case destroy:
+				c.selfDestruct(mv, &v.Value)
+				continue
+			case v.Kind == trace.Create || v.Kind == trace.Create2:
+				mv.Kind = MoveCreate
+			}
+			c.move(mv, &v.Value)
+		}
+	}
+}
+
+// selfDestruct books SELFDESTRUCT by m.From in favour of m.To. Before EIP-6780
+// every such account is deleted at the end of the transaction, since then only
+// one that was created in the same transaction. Deletion takes what the account
+// still holds: what it sent to itself now, what it receives later in lost.
+func (c *calc) selfDestruct(m Move, value *uint256.Int) {
+	a := c.led.account(m.From)
+	deleted := a.created || !c.since6780()
+	m.Kind = MoveSelfDestruct
+	switch {
+	case m.From != m.To:
+		c.move(m, value)
+	case deleted:
+		c.move(Move{Kind: MoveBurn, From: m.From, Frame: m.Frame, NoTo: true}, value)
+	}
+	if deleted {
+		a = c.led.account(m.From)
+		a.destroyed, a.inAt, a.outAt = true, a.in, a.out
+	}
+}
+
+// Activation of EIP-6780 where the header does not show Cancun.
+const (
+	arbOS20   = 1710424089 // Unix seconds, Arbitrum One and Nova
+	borNapoli = 54876000   // block
+)
+
+// since6780 reports whether SELFDESTRUCT spares accounts that existed before the
+// transaction. EIP-4788 and EIP-4844 came with the same fork and show in the header.
+func (c *calc) since6780() bool {
+	b := c.Block
+	switch {
+	case b == nil:
+		return true
+	case b.ParentBeaconRoot != nil || b.ExcessBlobGas != nil:
+		return true
+	case c.Chain.Stack == chain.StackArbitrum:
+		return b.Timestamp >= arbOS20
+	case c.Chain.Stack == chain.StackBor:
+		return b.Number >= borNapoli
+	}
+	return false
+}
+
+// lost books coin that accounts received after they self-destructed: it goes
+// with them when the transaction ends. Fees are paid before that, so a fee
+// recipient is no exception.
+func (c *calc) lost() {
+	for i := range c.led.accounts {
+		a := &c.led.accounts[i]
+		if !a.destroyed {
+			continue
+		}
+		in, _ := a.in.sub(&a.inAt)
+		out, _ := a.out.sub(&a.outAt)
+		rest, negative := in.sub(&out)
+		if negative || rest.isZero() {
+			continue
+		}
+		n := rest.big()
+		a.out.addWide(&rest)
+		a.touched = true
+		c.out.Moves = append(c.out.Moves, Move{Kind: MoveBurn, From: a.addr, Amount: n, Frame: -1, NoTo: true})
+	}
+}
+
+// move books and lists one movement.
+func (c *calc) move(m Move, v *uint256.Int) {
+	if v.IsZero() {
+		return
+	}
+	if m.Kind != MoveMint {
+		a := c.led.account(m.From)
+		a.out.add(v)
+		a.touched = true
+	}
+	if !m.NoTo {
+		a := c.led.account(m.To)
+		a.in.add(v)
+		a.touched = true
+	}
+	m.Amount = c.slab.of(v)
+	c.out.Moves = append(c.out.Moves, m)
+}

@@ -1,0 +1,128 @@
+package flow
+
+import (
+	"math/big"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+)
+
+const (
+	idCelo      = 42220
+	idMoonbeam  = 1284
+	idMoonriver = 1285
+)
+
+// zkBootloader collects the fee and refunds of ZKsync (era-contracts, BOOTLOADER_FORMAL_ADDRESS).
+var zkBootloader = common.HexToAddress("0x8001")
+
+// systemLogger emits a Transfer log for every native move on chains with
+// EIP-7708; those moves are known from the frames.
+var systemLogger = common.HexToAddress("0xfffffffffffffffffffffffffffffffffffffffe")
+
+// Events of ZKsync's L2BaseToken beside Transfer.
+var (
+	zkMint       = crypto.Keccak256Hash([]byte("Mint(address,uint256)"))
+	zkWithdrawal = crypto.Keccak256Hash([]byte("Withdrawal(address,address,uint256)"))
+)
+
+// nativeByLogs books native moves that show only in the logs of the coin's own
+// token contract. It reports whether those logs tell everything.
+func (c *calc) nativeByLogs() bool {
+	if c.Chain.NativeToken == nil || c.Receipt == nil {
+		return false
+	}
+	if c.Chain.Stack == chain.StackZkSync {
+		c.zkSync(*c.Chain.NativeToken)
+		c.out.Complete = true
+		return true
+	}
+	if !c.movesByLog() {
+		return false
+	}
+	for i := range c.Receipt.Logs {
+		l := &c.Receipt.Logs[i]
+		if l.Address != *c.Chain.NativeToken {
+			continue
+		}
+		if from, to, v, ok := erc20Transfer(l); ok {
+			m := Move{Kind: MoveToken, From: from, To: to, Frame: -1}
+			if from == (common.Address{}) {
+				m.Kind = MoveMint
+			}
+			c.move(m, &v)
+		}
+	}
+	return false
+}
+
+// movesByLog names the chains whose token interface moves native coin without a
+// call that carries value: GoldToken asks a precompile (Celo), the native ERC-20
+// is a precompile itself (Moonbeam). Plain calls with value emit nothing there.
+func (c *calc) movesByLog() bool {
+	switch c.Chain.ID {
+	case idCelo, idMoonbeam, idMoonriver:
+		return true
+	}
+	return false
+}
+
+// zkSync reads the whole native ledger from the logs of L2BaseToken: one
+// Transfer for every move, fee prepayment and refund included. The latter are
+// no transfers of the user but the fee.
+func (c *calc) zkSync(token common.Address) {
+	var paid, refunded wide
+	payer := c.Tx.From
+	for i := range c.Receipt.Logs {
+		l := &c.Receipt.Logs[i]
+		if l.Address != token || len(l.Topics) == 0 {
+			continue
+		}
+		if c.zkSupply(l) {
+			continue
+		}
+		from, to, v, ok := erc20Transfer(l)
+		switch {
+		case !ok:
+		case to == zkBootloader: // from the account, or from its paymaster
+			payer = from
+			paid.add(&v)
+		case from == zkBootloader && to == payer:
+			refunded.add(&v)
+		default:
+			c.move(Move{Kind: MoveToken, From: from, To: to, Frame: -1}, &v)
+		}
+	}
+	if paid.isZero() {
+		return // paid on L1: the receipt decides
+	}
+	f := newFee(payer)
+	if n := net(&paid, &refunded); n != nil && n.Sign() > 0 {
+		f.Total.Set(n)
+		f.Execution.Set(n)
+		f.pay(&zkBootloader, roleBootloader, n)
+	}
+	c.out.Fee = f
+	c.bookFee(f)
+}
+
+// zkSupply books coin that arrives from L1 or leaves to it.
+func (c *calc) zkSupply(l *evidence.Log) bool {
+	switch {
+	case l.Topics[0] == zkMint && len(l.Topics) == 2 && len(l.Data) >= 32:
+		if to, ok := addressOf(l.Topics[1][:]); ok {
+			c.mint(to, new(big.Int).SetBytes(l.Data[:32]))
+		}
+		return true
+	case l.Topics[0] == zkWithdrawal && len(l.Topics) == 3 && len(l.Data) >= 32:
+		var v uint256.Int
+		v.SetBytes32(l.Data[:32])
+		c.move(Move{Kind: MoveBurn, From: l.Address, Frame: -1, NoTo: true}, &v)
+		return true
+	}
+	return false
+}

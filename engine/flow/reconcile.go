@@ -1,0 +1,124 @@
+package flow
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+
+	"txlens/engine/evidence"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// reconcile compares the ledger with the node's state diff, address by address.
+// The diff corrects nothing, with one exception: where the chain's rules do not
+// name the fee recipients, credits that fit into the unassigned fee name them.
+func (c *calc) reconcile() {
+	if c.Diff == nil {
+		return
+	}
+	c.out.Reconciled = true
+	c.out.Mismatches = c.mismatches()
+	if c.recipientsFromDiff() {
+		c.out.Mismatches = nil
+	}
+}
+
+// mismatches lists differences: addresses of the ledger in its order, then the
+// others by address.
+func (c *calc) mismatches() []Mismatch {
+	var out []Mismatch
+	for i := range c.led.accounts {
+		a := &c.led.accounts[i]
+		recorded, said := recordedNet(c.Diff, a.addr)
+		if !said && a.in == a.out {
+			continue
+		}
+		if n := a.native(); n.Cmp(recorded) != 0 {
+			out = append(out, Mismatch{Address: a.addr, Ledger: n, Recorded: recorded})
+		}
+	}
+	rest := len(out)
+	for _, side := range [2]map[common.Address]*evidence.Account{c.Diff.Pre, c.Diff.Post} {
+		for addr := range side {
+			if _, ok := c.led.index[addr]; ok {
+				continue
+			}
+			if n, _ := recordedNet(c.Diff, addr); n.Sign() != 0 {
+				out = append(out, Mismatch{Address: addr, Ledger: new(big.Int), Recorded: n})
+			}
+		}
+	}
+	others := out[rest:]
+	slices.SortFunc(others, func(a, b Mismatch) int { return bytes.Compare(a.Address[:], b.Address[:]) })
+	others = slices.CompactFunc(others, func(a, b Mismatch) bool { return a.Address == b.Address })
+	return out[:rest+len(others)]
+}
+
+// recordedNet is the change of a balance by a prestateTracer diff: a side that
+// names no balance did not change it, an account missing in post was deleted.
+func recordedNet(d *evidence.StateDiff, a common.Address) (n *big.Int, said bool) {
+	n = new(big.Int)
+	pre, post := d.Pre[a], d.Post[a]
+	switch {
+	case post != nil && post.Balance != nil:
+		n.Set(post.Balance)
+	case post != nil || pre == nil:
+		return n, pre != nil || post != nil
+	}
+	if pre != nil && pre.Balance != nil {
+		n.Sub(n, pre.Balance)
+	}
+	return n, true
+}
+
+// recipientsFromDiff turns credits that the ledger cannot explain into shares of
+// the unassigned fee. It does so only when credits are all that is unexplained
+// and their sum does not pass the unassigned amount.
+func (c *calc) recipientsFromDiff() bool {
+	f := c.out.Fee
+	if f == nil || f.Unassigned.Sign() == 0 || len(c.out.Mismatches) == 0 {
+		return false
+	}
+	sum := new(big.Int)
+	for i := range c.out.Mismatches {
+		m := &c.out.Mismatches[i]
+		credit := new(big.Int).Sub(m.Recorded, m.Ledger)
+		if credit.Sign() < 0 {
+			return false
+		}
+		sum.Add(sum, credit)
+	}
+	if sum.Cmp(f.Unassigned) > 0 {
+		return false
+	}
+	f.Unassigned.Sub(f.Unassigned, sum)
+	c.assign(f)
+	return true
+}
+
+// assign books the credits and puts them in place of the nameless move.
+func (c *calc) assign(f *Fee) {
+	last := len(c.out.Moves) - 1
+	for ; last >= 0; last-- { // destroyed coin may stand behind it
+		if m := &c.out.Moves[last]; m.Kind == MoveFee && m.NoTo {
+			break
+		}
+	}
+	nameless := &c.out.Moves[last]
+	nameless.Amount = new(big.Int).Set(f.Unassigned)
+	if f.Unassigned.Sign() == 0 {
+		c.out.Moves = slices.Delete(c.out.Moves, last, last+1)
+	}
+	for _, m := range c.out.Mismatches {
+		credit := new(big.Int).Sub(m.Recorded, m.Ledger)
+		addr := m.Address
+		f.pay(&addr, roleFromDiff, credit)
+		a := c.led.account(addr)
+		a.in.addBig(credit)
+		if a.role == "" {
+			a.role = roleFromDiff
+		}
+		c.out.Moves = append(c.out.Moves, Move{Kind: MoveFee, From: f.Payer, To: addr, Amount: credit, Frame: -1})
+	}
+}

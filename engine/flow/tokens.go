@@ -1,0 +1,252 @@
+package flow
+
+import (
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+)
+
+// Topics of the events that move tokens, computed from their signatures.
+var (
+	topicTransfer   = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
+	topicSingle     = crypto.Keccak256Hash([]byte("TransferSingle(address,address,address,uint256,uint256)"))
+	topicBatch      = crypto.Keccak256Hash([]byte("TransferBatch(address,address,address,uint256[],uint256[])"))
+	topicMultiToken = crypto.Keccak256Hash([]byte("Transfer(address,address,address,uint256,uint256)")) // ERC-6909
+	topicDeposit    = crypto.Keccak256Hash([]byte("Deposit(address,uint256)"))
+	topicWithdrawal = crypto.Keccak256Hash([]byte("Withdrawal(address,uint256)"))
+	cryptoKitties   = common.HexToAddress("0x06012c8cf97BEaD5deAe237070F9587f8E7A266d")
+	one             = uint256.NewInt(1)
+)
+
+// tokens lists and books the token transfers of the receipt's logs. Logs whose
+// topics or data do not fit their event are no transfers: any contract may emit
+// any bytes under any topic.
+func (c *calc) tokens() {
+	if c.Receipt == nil {
+		return
+	}
+	logs := c.Receipt.Logs
+	n := 0
+	for i := range logs {
+		if l := &logs[i]; len(l.Topics) > 0 && movesTokens(l.Topics[0]) {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	c.out.Transfers = make([]Transfer, 0, n)
+	c.slab.reserve(2 * n)
+	for i := range logs {
+		if len(logs[i].Topics) > 0 && !c.nativeLog(&logs[i]) {
+			c.log(&logs[i], i)
+		}
+	}
+}
+
+func movesTokens(topic common.Hash) bool {
+	switch topic {
+	case topicTransfer, topicSingle, topicBatch, topicMultiToken, topicDeposit, topicWithdrawal:
+		return true
+	}
+	return false
+}
+
+// nativeLog reports logs that only repeat a native move.
+func (c *calc) nativeLog(l *evidence.Log) bool {
+	if l.Address == systemLogger {
+		return true
+	}
+	return c.Chain.Stack == chain.StackZkSync && c.Chain.NativeToken != nil && l.Address == *c.Chain.NativeToken
+}
+
+func (c *calc) log(l *evidence.Log, pos int) {
+	t := Transfer{Token: l.Address, Log: pos}
+	switch l.Topics[0] {
+	case topicTransfer:
+		c.transferEvent(t, l)
+	case topicSingle:
+		c.singleEvent(t, l)
+	case topicBatch:
+		c.batchEvent(t, l)
+	case topicMultiToken:
+		c.multiTokenEvent(t, l)
+	case topicDeposit, topicWithdrawal:
+		c.wrapEvent(t, l)
+	}
+}
+
+// transferEvent tells ERC-721 from ERC-20 by the number of indexed arguments.
+func (c *calc) transferEvent(t Transfer, l *evidence.Log) {
+	if len(l.Topics) == 4 {
+		var id uint256.Int
+		var ok bool
+		if t.From, t.To, ok = parties(l.Topics[1][:], l.Topics[2][:]); ok {
+			t.Standard = ERC721
+			id.SetBytes32(l.Topics[3][:])
+			c.transfer(t, &id, one)
+		}
+		return
+	}
+	from, to, v, ok := erc20Transfer(l)
+	if !ok {
+		return
+	}
+	t.From, t.To, t.Standard = from, to, ERC20
+	if c.movesIDs(l.Address) {
+		t.Standard = ERC721
+		c.transfer(t, &v, one)
+		return
+	}
+	c.transfer(t, nil, &v)
+}
+
+// movesIDs knows tokens older than ERC-721 that emit ids where ERC-20 has amounts.
+func (c *calc) movesIDs(token common.Address) bool {
+	if c.Chain.ID == 1 && token == cryptoKitties {
+		return true
+	}
+	return c.NFT != nil && c.NFT(token)
+}
+
+// erc20Transfer reads Transfer(address,address,uint256) with two, one or no
+// indexed argument. With one it is the sender: no token that indexes the
+// recipient alone is known.
+func erc20Transfer(l *evidence.Log) (from, to common.Address, v uint256.Int, ok bool) {
+	if len(l.Topics) == 0 || l.Topics[0] != topicTransfer {
+		return from, to, v, false
+	}
+	words := l.Data
+	switch {
+	case len(l.Topics) == 3 && len(words) >= 32:
+		from, to, ok = parties(l.Topics[1][:], l.Topics[2][:])
+	case len(l.Topics) == 2 && len(words) >= 64:
+		from, to, ok = parties(l.Topics[1][:], words[:32])
+		words = words[32:]
+	case len(l.Topics) == 1 && len(words) >= 96:
+		from, to, ok = parties(words[:32], words[32:64])
+		words = words[64:]
+	}
+	if ok {
+		v.SetBytes32(words[:32])
+	}
+	return from, to, v, ok
+}
+
+// singleEvent reads ERC-1155 TransferSingle.
+func (c *calc) singleEvent(t Transfer, l *evidence.Log) {
+	if len(l.Topics) != 4 || len(l.Data) < 64 {
+		return
+	}
+	var id, v uint256.Int
+	var ok bool
+	if t.From, t.To, ok = parties(l.Topics[2][:], l.Topics[3][:]); ok {
+		t.Standard = ERC1155
+		id.SetBytes32(l.Data[:32])
+		v.SetBytes32(l.Data[32:64])
+		c.transfer(t, &id, &v)
+	}
+}
+
+// batchEvent reads ERC-1155 TransferBatch. Both arrays must lie inside the data
+// and be of equal length, so a log yields at most one transfer per word of it.
+func (c *calc) batchEvent(t Transfer, l *evidence.Log) {
+	if len(l.Topics) != 4 || len(l.Data) < 64 {
+		return
+	}
+	ids, ok1 := words(l.Data, l.Data[:32])
+	values, ok2 := words(l.Data, l.Data[32:64])
+	var ok bool
+	t.From, t.To, ok = parties(l.Topics[2][:], l.Topics[3][:])
+	if !ok || !ok1 || !ok2 || len(ids) != len(values) {
+		return
+	}
+	t.Standard = ERC1155
+	var id, v uint256.Int
+	for i := 0; i < len(ids); i += 32 {
+		id.SetBytes32(ids[i : i+32])
+		v.SetBytes32(values[i : i+32])
+		t.Sub = i / 32
+		c.transfer(t, &id, &v)
+	}
+}
+
+// words returns the elements of the uint256[] that an ABI offset points to.
+func words(data, offset []byte) ([]byte, bool) {
+	at, ok := small(offset, len(data)-32)
+	if !ok {
+		return nil, false
+	}
+	n, ok := small(data[at:at+32], (len(data)-at-32)/32)
+	if !ok {
+		return nil, false
+	}
+	return data[at+32 : at+32+32*n], true
+}
+
+// small reads a word that must not pass max.
+func small(word []byte, limit int) (int, bool) {
+	var v uint256.Int
+	v.SetBytes32(word)
+	if limit < 0 || !v.IsUint64() || v.Uint64() > uint64(limit) {
+		return 0, false
+	}
+	return int(v.Uint64()), true
+}
+
+// multiTokenEvent reads ERC-6909 Transfer: caller and amount are in the data.
+func (c *calc) multiTokenEvent(t Transfer, l *evidence.Log) {
+	if len(l.Topics) != 4 || len(l.Data) < 64 {
+		return
+	}
+	var id, v uint256.Int
+	var ok bool
+	if t.From, t.To, ok = parties(l.Topics[1][:], l.Topics[2][:]); ok {
+		t.Standard = ERC6909
+		id.SetBytes32(l.Topics[3][:])
+		v.SetBytes32(l.Data[32:64])
+		c.transfer(t, &id, &v)
+	}
+}
+
+// transfer lists one transfer and books both ends. Transfers of the native
+// coin's token contract are native moves already, so they are only listed.
+func (c *calc) transfer(t Transfer, id, v *uint256.Int) {
+	t.Amount = c.slab.of(v)
+	if id != nil {
+		t.ID = c.slab.of(id)
+	}
+	c.out.Transfers = append(c.out.Transfers, t)
+	if nt := c.Chain.NativeToken; nt != nil && t.Token == *nt {
+		return
+	}
+	f := fungible
+	switch {
+	case t.Standard == ERC721:
+		f = single
+	case id != nil:
+		f = multi
+	}
+	c.led.token(t.From, t.Token, f, id, v, false)
+	c.led.token(t.To, t.Token, f, id, v, true)
+}
+
+func parties(a, b []byte) (from, to common.Address, ok bool) {
+	from, ok1 := addressOf(a)
+	to, ok2 := addressOf(b)
+	return from, to, ok1 && ok2
+}
+
+// addressOf reads an ABI word that must be an address: twelve zero bytes first.
+func addressOf(word []byte) (a common.Address, ok bool) {
+	for _, b := range word[:12] {
+		if b != 0 {
+			return a, false
+		}
+	}
+	copy(a[:], word[12:32])
+	return a, true
+}

@@ -1,0 +1,50 @@
+package flow
+
+import (
+	"math/big"
+
+	"txlens/engine/explain"
+)
+
+// Amount writes base units as whole tokens: signed, exact, without trailing
+// zeros or exponent.
+func Amount(amount *big.Int, decimals uint8) string {
+	return explain.Decimal{Unscaled: amount, Scale: int(decimals)}.String()
+}
+
+// Value is what an amount of base units is worth at a price of one whole token.
+// The product is exact and carries the sign of the amount.
+func Value(amount *big.Int, decimals uint8, price explain.Decimal) explain.Decimal {
+	if amount == nil || price.Unscaled == nil {
+		return explain.Decimal{}
+	}
+	return explain.Decimal{Unscaled: new(big.Int).Mul(amount, price.Unscaled), Scale: int(decimals) + price.Scale}
+}
+
+// Sum adds two decimals exactly.
+func Sum(a, b explain.Decimal) explain.Decimal {
+	if a.Unscaled == nil {
+		return b
+	}
+	if b.Unscaled == nil {
+		return a
+	}
+	if a.Scale < b.Scale {
+		a, b = b, a
+	}
+	up := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Scale-b.Scale)), nil)
+	return explain.Decimal{Unscaled: up.Add(a.Unscaled, up.Mul(up, b.Unscaled)), Scale: a.Scale}
+}
+
+// TotalUSD sums the legs of a change; nil when any leg has no price, since a
+// total that leaves something out would mislead.
+func TotalUSD(legs []*explain.Decimal) *explain.Decimal {
+	var total explain.Decimal
+	for _, l := range legs {
+		if l == nil {
+			return nil
+		}
+		total = Sum(total, *l)
+	}
+	return &total
+}
