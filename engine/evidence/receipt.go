@@ -20,6 +20,8 @@ func readReceipt(r *rpcjson.Reader) *Receipt {
 	var gas *uint64
 	for name := r.Field(); name != nil; name = r.Field() {
 		switch string(name) {
+		case "transactionHash":
+			rc.TxHash = r.HashPtr()
 		case "type":
 			rc.Type = r.Uint64Ptr()
 		case "status":

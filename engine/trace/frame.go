@@ -111,6 +111,8 @@ type Marker struct {
 	Elided  bool   // not repetitive, cut because the bound was reached
 	Moves   []Move // value moved by live frames inside, summed per (Kind, From, To)
 	Creates []common.Address
+
+	sums map[moveKey]int // position in Moves, while the tree is built
 }
 
 // Move is native value moved inside omitted frames.

@@ -158,6 +158,20 @@ func (r *Reader) Text(limit int) string {
 	return clip(string(s), limit)
 }
 
+// Word reads a string for comparison: its raw text between the quotes, valid
+// until the next read. Null is nil.
+func (r *Reader) Word() []byte {
+	v := r.value()
+	if v == nil || v.Kind() == 'n' {
+		return nil
+	}
+	if v.Kind() != '"' {
+		r.Fail(fmt.Errorf("want a string, have %v", v.Kind()))
+		return nil
+	}
+	return v[1 : len(v)-1]
+}
+
 // Bool reads true or false; null is false.
 func (r *Reader) Bool() bool {
 	v := r.value()

@@ -1,0 +1,192 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+
+	"txlens/engine/evidence"
+)
+
+var (
+	// ErrDepth: frames are nested deeper than the limit, and than the EVM allows.
+	ErrDepth = errors.New("calls nested too deeply")
+	// ErrTraceAddress: the addresses of a flat trace make no tree.
+	ErrTraceAddress = errors.New("malformed trace address")
+	// ErrNoFrame: the trace holds no frame.
+	ErrNoFrame = errors.New("no call frame")
+	// ErrNull is the answer null: the node has no trace of the transaction.
+	ErrNull = evidence.ErrNull
+)
+
+// Defaults of Limits.
+const (
+	DefaultCompressAbove = 10_000
+	DefaultMaxDepth      = 1_100
+)
+
+func (l Limits) withDefaults() Limits {
+	if l.CompressAbove <= 0 {
+		l.CompressAbove = DefaultCompressAbove
+	}
+	if l.MaxKept <= 0 {
+		l.MaxKept = 4 * l.CompressAbove
+	}
+	if l.MaxDepth <= 0 {
+		l.MaxDepth = DefaultMaxDepth
+	}
+	return l
+}
+
+// builder makes a tree of frames that open and close in execution order. One
+// level per depth holds the open frame there and its completed children.
+type builder struct {
+	lim         Limits
+	levels      []*level
+	total       int // frames opened
+	kept        int // frames alive: kept, or open
+	compressing bool
+	scratch     []byte
+}
+
+type level struct {
+	frame  *Frame
+	logs   []Log
+	kids   []sibling
+	made   int  // children completed, kept or not
+	doomed bool // opened when the bound was reached: goes when it is complete
+
+	// See compress.go.
+	loop  *Marker
+	start int
+}
+
+// sibling is a completed child of an open frame.
+type sibling struct {
+	frame  *Frame
+	at     int // position among all children, kept or not
+	shape  shape
+	doomed bool
+}
+
+var builders = sync.Pool{New: func() any { return new(builder) }}
+
+func newBuilder(lim Limits) *builder {
+	b := builders.Get().(*builder)
+	b.lim = lim.withDefaults()
+	b.total, b.kept, b.compressing = 0, 0, false
+	return b
+}
+
+// release gives the levels back for reuse. After an error the builder is left to
+// the collector instead: its levels still hold frames.
+func (b *builder) release() {
+	room := 0
+	for _, lv := range b.levels {
+		room += cap(lv.kids) + cap(lv.logs)
+	}
+	if room <= 1<<16 && len(b.levels) <= DefaultMaxDepth {
+		builders.Put(b)
+	}
+}
+
+func (b *builder) level(depth int) *level {
+	for len(b.levels) <= depth {
+		b.levels = append(b.levels, new(level))
+	}
+	return b.levels[depth]
+}
+
+// open begins a frame under the open frame of depth-1.
+func (b *builder) open(depth int) (*level, error) {
+	if depth >= b.lim.MaxDepth {
+		return nil, fmt.Errorf("%w (limit %d)", ErrDepth, b.lim.MaxDepth)
+	}
+	b.total++
+	if !b.compressing && b.total > b.lim.CompressAbove {
+		b.compressing = true
+		b.compressOpen(depth)
+	}
+	lv := b.level(depth)
+	lv.begin(new(Frame), b.kept >= b.lim.MaxKept)
+	b.kept++
+	return lv, nil
+}
+
+func (lv *level) begin(f *Frame, doomed bool) {
+	lv.frame, lv.doomed = f, doomed
+	lv.made, lv.loop, lv.start = 0, nil, 0
+}
+
+// close completes the open frame of depth and hands it to its parent.
+func (b *builder) close(depth int) *Frame {
+	lv := b.levels[depth]
+	f := lv.frame
+	s := b.seal(lv)
+	if depth > 0 {
+		up := b.levels[depth-1]
+		b.push(up, sibling{frame: f, at: up.made, shape: s, doomed: lv.doomed})
+		up.made++
+	}
+	return f
+}
+
+// seal moves children and logs of the open frame into it and leaves the level
+// empty. It gives the frame's shape when the tree is being compressed.
+func (b *builder) seal(lv *level) (s shape) {
+	f := lv.frame
+	if lv.loop != nil { // a turn that stayed partial
+		lv.start, lv.loop = lv.loop.After, nil
+		b.evict(lv)
+	}
+	lv.placeLogs()
+	if len(lv.logs) > 0 {
+		f.Logs = append(make([]Log, 0, len(lv.logs)), lv.logs...)
+	}
+	if len(lv.kids) > 0 {
+		f.Children = make([]*Frame, len(lv.kids))
+		for i := range lv.kids {
+			f.Children[i] = lv.kids[i].frame
+		}
+	}
+	if b.compressing {
+		s = b.shapeOf(f, lv.kids)
+	}
+	clear(lv.logs)
+	clear(lv.kids)
+	lv.logs, lv.kids, lv.frame = lv.logs[:0], lv.kids[:0], nil
+	return s
+}
+
+// unplaced is Log.Calls of a log whose source does not say where it was emitted.
+const unplaced = -1
+
+// placeLogs makes the positions of logs rise and stay within the kept children:
+// some nodes count calls that they do not list.
+func (lv *level) placeLogs() {
+	last := 0
+	for i := range lv.logs {
+		l := &lv.logs[i]
+		if l.Calls == unplaced || l.Calls > lv.made {
+			l.Calls = lv.made
+		}
+		l.Calls = max(l.Calls, last)
+		last = l.Calls
+	}
+	if len(lv.kids) == lv.made {
+		return
+	}
+	for i := range lv.logs {
+		calls := lv.logs[i].Calls
+		lv.logs[i].Calls = sort.Search(len(lv.kids), func(k int) bool { return lv.kids[k].at >= calls })
+	}
+}
+
+// tree finishes the frames under root.
+func (b *builder) tree(source Rung, root *Frame) *Tree {
+	t := &Tree{Source: source, Root: root}
+	t.Finish()
+	b.release()
+	return t
+}

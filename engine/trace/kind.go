@@ -1,0 +1,39 @@
+package trace
+
+import "bytes"
+
+var kinds = [...]struct {
+	kind Kind
+	name string
+}{
+	{Call, "CALL"}, {StaticCall, "STATICCALL"}, {DelegateCall, "DELEGATECALL"}, {CallCode, "CALLCODE"},
+	{Create, "CREATE"}, {Create2, "CREATE2"}, {SelfDestruct, "SELFDESTRUCT"}, {SelfDestruct, "SUICIDE"},
+}
+
+// String gives the opcode's name, UNKNOWN for a kind that is none of the EVM's.
+func (k Kind) String() string {
+	for _, x := range kinds {
+		if x.kind == k {
+			return x.name
+		}
+	}
+	return "UNKNOWN"
+}
+
+// kindOf understands the opcode's name in any case: zkSync writes "Call".
+func kindOf(name []byte) Kind {
+	for _, x := range kinds {
+		if string(name) == x.name {
+			return x.kind
+		}
+	}
+	for _, x := range kinds {
+		if bytes.EqualFold(name, []byte(x.name)) {
+			return x.kind
+		}
+	}
+	return Unknown
+}
+
+// Creates reports whether the frame runs init code.
+func (k Kind) Creates() bool { return k == Create || k == Create2 }

@@ -1,0 +1,45 @@
+package trace
+
+import (
+	"txlens/engine/evidence"
+)
+
+// errUnknown stands where a receipt says that a transaction failed, and not why.
+const errUnknown = "failed"
+
+// FromReceipt makes the tree of a transaction that no node traces: the outermost
+// call, and all logs of the receipt in it. A creation's address comes from the
+// receipt. rc may be nil.
+func FromReceipt(tx *evidence.Transaction, rc *evidence.Receipt, succeeded bool) *Tree {
+	f := &Frame{Kind: Call, From: tx.From, Gas: tx.Gas, Input: tx.Input}
+	if tx.Value != nil {
+		f.Value.SetFromBig(tx.Value)
+	}
+	switch {
+	case tx.To != nil:
+		f.To, f.HasTo = *tx.To, true
+	case rc != nil && rc.ContractAddress != nil:
+		f.Kind, f.To, f.HasTo = Create, *rc.ContractAddress, true
+	default:
+		f.Kind = Create
+	}
+	if !succeeded {
+		f.Err = errUnknown
+	}
+	t := &Tree{Source: RungReceipt, Root: f}
+	if rc != nil {
+		f.GasUsed = rc.GasUsed
+		for i := range rc.Logs {
+			f.adopt(rc, i)
+		}
+		t.HasLogs = true
+	}
+	t.Finish()
+	return t
+}
+
+// adopt appends log i of the receipt to the frame, after all its calls.
+func (f *Frame) adopt(rc *evidence.Receipt, i int) {
+	l := &rc.Logs[i]
+	f.Logs = append(f.Logs, Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Calls: len(f.Children), Receipt: i})
+}

@@ -1,0 +1,169 @@
+package trace
+
+import (
+	"bytes"
+	"iter"
+	"sort"
+	"strconv"
+)
+
+// Item is one thing that happened inside a frame: exactly one field is set.
+type Item struct {
+	Child  *Frame
+	Log    *Log
+	Marker *Marker
+}
+
+// Items gives the frame's children, logs and markers in execution order. At the
+// place of a marker the frame's own logs come after it; they may have been emitted
+// between the calls that it stands for.
+func (f *Frame) Items() iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		log, mark := 0, 0
+		for i := 0; i <= len(f.Children); i++ {
+			for ; mark < len(f.Markers) && f.Markers[mark].After <= i; mark++ {
+				if !yield(Item{Marker: f.Markers[mark]}) {
+					return
+				}
+			}
+			for ; log < len(f.Logs) && (f.Logs[log].Calls <= i || i == len(f.Children)); log++ {
+				if !yield(Item{Log: &f.Logs[log]}) {
+					return
+				}
+			}
+			if i < len(f.Children) && !yield(Item{Child: f.Children[i]}) {
+				return
+			}
+		}
+	}
+}
+
+// Finish derives what the parsers do not read: Index, Depth, Parent, Status and
+// RevertedBy of frames, and Frames, Markers, Total and Failed of the tree. Whoever
+// builds a tree by hand calls it; it may be called again.
+func (t *Tree) Finish() {
+	t.Frames, t.Markers = nil, nil
+	t.Total, t.Failed = 0, 0
+	if t.Root == nil {
+		return
+	}
+	t.Frames = make([]*Frame, 0, size(t.Root))
+	t.finish(t.Root, nil)
+	t.Total += len(t.Frames)
+}
+
+func size(f *Frame) int {
+	n := 1
+	for _, c := range f.Children {
+		n += size(c)
+	}
+	return n
+}
+
+// finish derives the fields of f, whose parent is done.
+func (t *Tree) finish(f, parent *Frame) {
+	f.Parent, f.Index, f.Depth = parent, len(t.Frames), 0
+	f.Status, f.RevertedBy = OK, nil
+	if parent != nil {
+		f.Depth = parent.Depth + 1
+		f.RevertedBy = parent.failedBy()
+	}
+	switch {
+	case f.Err != "":
+		f.Status, f.RevertedBy = Failed, nil
+		t.Failed++
+	case f.RevertedBy != nil:
+		f.Status = Reverted
+	}
+	t.Frames = append(t.Frames, f)
+	if len(f.Markers) == 0 {
+		for _, c := range f.Children {
+			t.finish(c, f)
+		}
+		return
+	}
+	for it := range f.Items() {
+		switch {
+		case it.Child != nil:
+			t.finish(it.Child, f)
+		case it.Marker != nil:
+			t.finishMarker(it.Marker, f)
+		}
+	}
+}
+
+func (t *Tree) finishMarker(m *Marker, f *Frame) {
+	m.Parent, m.sums = f, nil
+	if f.Status != OK { // what is undone moves nothing
+		m.Moves, m.Creates, m.Logs = nil, nil, 0
+	}
+	t.Total += m.Removed
+	t.Failed += m.Failed
+	t.Markers = append(t.Markers, m)
+}
+
+// failedBy is the nearest failed frame at or above f, nil when all succeeded.
+func (f *Frame) failedBy() *Frame {
+	if f.Err != "" {
+		return f
+	}
+	return f.RevertedBy
+}
+
+// Caught reports whether the frame failed and its caller went on to succeed.
+func (f *Frame) Caught() bool {
+	return f.Err != "" && f.Parent != nil && f.Parent.Err == ""
+}
+
+// RevertOrigin is the frame where the failure of the transaction began: from the
+// root down along the failed calls that took their callers with them. Nil when the
+// root succeeded.
+func (t *Tree) RevertOrigin() *Frame {
+	if t.Root == nil || t.Root.Err == "" {
+		return nil
+	}
+	f := t.Root
+	for next := f.cause(); next != nil; next = f.cause() {
+		f = next
+	}
+	return f
+}
+
+// cause is the child whose failure made f fail, nil when f failed by itself. It is
+// the last failed child that returned the very data f failed with; a caller that
+// found its own words for the failure (require(ok, "...")) makes no further call,
+// so its last call counts too when that one failed.
+func (f *Frame) cause() *Frame {
+	if len(f.Output) > 0 {
+		for i := len(f.Children) - 1; i >= 0; i-- {
+			if c := f.Children[i]; c.Err != "" && bytes.Equal(c.Output, f.Output) {
+				return c
+			}
+		}
+	}
+	if n := len(f.Children); n > 0 && f.Children[n-1].Err != "" && !f.gapAtEnd() {
+		return f.Children[n-1]
+	}
+	return nil
+}
+
+// gapAtEnd reports whether calls after the last kept one were left out.
+func (f *Frame) gapAtEnd() bool {
+	n := len(f.Markers)
+	return n > 0 && f.Markers[n-1].After == len(f.Children)
+}
+
+// Path names the frame by the positions of its ancestors among the kept children:
+// "0" is the root, "0.2.1" the second child of the root's third.
+func (f *Frame) Path() string {
+	var at []int
+	for ; f.Parent != nil; f = f.Parent {
+		kids := f.Parent.Children // in order of Index
+		at = append(at, sort.Search(len(kids), func(i int) bool { return kids[i].Index >= f.Index }))
+	}
+	path := []byte{'0'}
+	for i := len(at) - 1; i >= 0; i-- {
+		path = strconv.AppendInt(append(path, '.'), int64(at[i]), 10)
+	}
+	return string(path)
+}
