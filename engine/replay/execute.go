@@ -1,0 +1,208 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/consensus/misc"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/eth/tracers"
+	_ "github.com/ethereum/go-ethereum/eth/tracers/native" // registers callTracer
+	"github.com/go-json-experiment/json/jsontext"
+
+	"txlens/engine/evidence"
+	"txlens/engine/trace"
+)
+
+const (
+	defaultTraceBytes = 64 << 20
+	frameBytes        = 320 // what a frame costs beside its bytes
+
+	// prefetching is how many accounts are asked for at once where the list is known.
+	prefetching = 16
+)
+
+// execute runs the earlier transactions and then tx under the tracer.
+func execute(ctx context.Context, env *environment, src *source, tx *evidence.Transaction,
+	earlier []*evidence.Transaction, opt Options) (*Result, error) {
+	db, v, err := newState(ctx, src)
+	if err != nil {
+		return nil, fmt.Errorf("open parent state: %w", err)
+	}
+	if err := openBlock(env, db, v); err != nil {
+		return nil, err
+	}
+	for i, e := range earlier {
+		if _, err := apply(env, db, v, e, i, nil); err != nil {
+			return nil, fmt.Errorf("replay transaction %d of the block: %w", i, err)
+		}
+	}
+	res := &Result{Approximate: env.approximate}
+	if env.approximate {
+		res.Notes = append(res.Notes, "fork rules were read off the header")
+	}
+	if len(earlier) == 0 && alignNonce(env, db, tx) {
+		res.Notes = append(res.Notes, "the sender's nonce was advanced past skipped transactions")
+	}
+	if err := v.fault(); err != nil {
+		return nil, err
+	}
+	return res, traced(env, db, v, tx, len(earlier), opt, res)
+}
+
+// openBlock makes the changes that come before the first transaction and are not
+// laid over the parent state already.
+func openBlock(env *environment, db *state.StateDB, v *view) error {
+	if !env.daoFork() {
+		return nil
+	}
+	prefetch(v, daoAccounts())
+	misc.ApplyDAOHardFork(db)
+	db.Finalise(env.rules())
+	return v.fault()
+}
+
+// prefetch asks for accounts side by side. What fails is asked again by the run.
+func prefetch(v *view, addrs []common.Address) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, prefetching)
+	for _, a := range addrs {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			_, _ = v.src.account(v.ctx, a)
+		})
+	}
+	wg.Wait()
+}
+
+// alignNonce gives the sender the nonce that its transaction has, which decides
+// the addresses of what it creates.
+func alignNonce(env *environment, db *state.StateDB, tx *evidence.Transaction) bool {
+	if db.GetNonce(tx.From) >= tx.Nonce {
+		return false
+	}
+	db.SetNonce(tx.From, tx.Nonce, tracing.NonceChangeUnspecified)
+	db.Finalise(env.rules())
+	return true
+}
+
+// apply runs one transaction on db and finalises it. hooks may be nil.
+func apply(env *environment, db *state.StateDB, v *view, tx *evidence.Transaction, index int, hooks *tracing.Hooks) (*core.ExecutionResult, error) {
+	blockCtx := env.blockContext(v)
+	msg, err := message(tx, blockCtx.BaseFee)
+	if err != nil {
+		return nil, err
+	}
+	var target vm.StateDB = db
+	if hooks != nil {
+		target = state.NewHookedState(db, hooks)
+	}
+	evm := vm.NewEVM(blockCtx, target, env.config, vm.Config{Tracer: hooks})
+	defer evm.Release()
+	v.onFault(evm.Cancel)
+	defer v.onFault(nil)
+	defer context.AfterFunc(v.ctx, evm.Cancel)()
+
+	db.SetTxContext(tx.Hash, index, uint32(index+1))
+	if hooks != nil {
+		// callTracer looks at the gas limit alone.
+		hooks.OnTxStart(evm.GetVMContext(), types.NewTx(&types.LegacyTx{Gas: tx.Gas}), tx.From)
+	}
+	res, err := core.ApplyMessage(evm, msg, nil)
+	// A fault goes first: after it the outcome, error or not, is made of zeros.
+	if fault := v.fault(); fault != nil {
+		return nil, fault
+	}
+	if err != nil {
+		return nil, fmt.Errorf("apply transaction: %w", err)
+	}
+	target.Finalise(env.rules())
+	if hooks != nil {
+		hooks.OnTxEnd(&types.Receipt{GasUsed: res.UsedGas}, nil)
+	}
+	return res, v.fault()
+}
+
+// traced runs tx under callTracer and the diff recorder and fills res.
+func traced(env *environment, db *state.StateDB, v *view, tx *evidence.Transaction, index int, opt Options, res *Result) error {
+	tracer, err := tracers.DefaultDirectory.New("callTracer", new(tracers.Context), json.RawMessage(`{"withLog":true}`), env.config)
+	if err != nil {
+		return fmt.Errorf("open callTracer: %w", err)
+	}
+	diff := newDiff(db)
+	hooks := bounded(tracer.Hooks, v, opt.MaxTraceBytes)
+	diff.attach(hooks)
+	out, err := apply(env, db, v, tx, index, hooks)
+	if err != nil {
+		return err
+	}
+	if !out.Failed() {
+		res.Status = types.ReceiptStatusSuccessful
+	}
+	res.GasUsed = out.UsedGas
+	res.StateDiff = diff.result()
+	for _, l := range db.GetLogs(tx.Hash, env.block.Number, env.block.Hash, env.block.Timestamp) {
+		res.Logs = append(res.Logs, evidence.Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Index: uint64(l.Index)})
+	}
+	if err := v.fault(); err != nil {
+		return err
+	}
+	raw, err := tracer.GetResult()
+	if err != nil {
+		return fmt.Errorf("read callTracer: %w", err)
+	}
+	if opt.onTrace != nil {
+		opt.onTrace(raw)
+	}
+	res.Tree, err = trace.ParseCallTracer(jsontext.NewDecoder(bytes.NewReader(raw)), opt.Limits)
+	if err != nil {
+		return fmt.Errorf("parse callTracer: %w", err)
+	}
+	return nil
+}
+
+// bounded is the tracer's hooks with a count of what the tracer keeps. One frame
+// may pass the same megabyte to thousands of calls for little gas, and the tracer
+// copies it each time.
+func bounded(inner *tracing.Hooks, v *view, limit int) *tracing.Hooks {
+	if limit <= 0 {
+		limit = defaultTraceBytes
+	}
+	kept := 0
+	keep := func(n int) bool {
+		kept += n + frameBytes
+		if kept > limit {
+			v.fail(fmt.Errorf("%w: bound of %d bytes", ErrTraceTooLarge, limit))
+		}
+		return kept <= limit
+	}
+	h := *inner
+	h.OnEnter = func(depth int, typ byte, from, to common.Address, input []byte, gas uint64, value *big.Int) {
+		if !keep(len(input)) {
+			input = nil
+		}
+		inner.OnEnter(depth, typ, from, to, input, gas, value)
+	}
+	h.OnExit = func(depth int, output []byte, gasUsed uint64, err error, reverted bool) {
+		if !keep(len(output)) {
+			output = nil
+		}
+		inner.OnExit(depth, output, gasUsed, err, reverted)
+	}
+	h.OnLog = func(l *types.Log) {
+		if keep(len(l.Data)) {
+			inner.OnLog(l)
+		}
+	}
+	return &h
+}

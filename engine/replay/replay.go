@@ -1,0 +1,134 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/params"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/trace"
+)
+
+var (
+	// ErrUnsupported says that the chain, block or transaction type cannot be
+	// re-executed faithfully here. The wrapping text names the reason.
+	ErrUnsupported = errors.New("local re-execution is not supported")
+
+	// ErrReadLimit says that the run asked for more state than it is allowed to.
+	ErrReadLimit = errors.New("local re-execution reads too much state")
+
+	// ErrTraceTooLarge says that the trace outgrew Options.MaxTraceBytes.
+	ErrTraceTooLarge = errors.New("trace of the local re-execution is too large")
+)
+
+// State answers for the END of the parent block. It is asked from several
+// goroutines at once, never twice for the same value unless it failed, and must
+// return soon after ctx ends. Any error ends the run: nothing is read as zero.
+type State interface {
+	Balance(ctx context.Context, addr common.Address) (*big.Int, error)
+	Nonce(ctx context.Context, addr common.Address) (uint64, error)
+	Code(ctx context.Context, addr common.Address) ([]byte, error)
+	Storage(ctx context.Context, addr common.Address, slot common.Hash) (common.Hash, error)
+}
+
+// BlockHasher is what a State may offer besides: the hash of an ancestor, for
+// the BLOCKHASH opcode. Without it only the parent's hash is known.
+type BlockHasher interface {
+	BlockHash(ctx context.Context, number uint64) (common.Hash, error)
+}
+
+// Options of a run; the zero value is ready.
+type Options struct {
+	Limits        trace.Limits
+	Config        *params.ChainConfig // rules to use in place of the chain's own
+	MaxReads      int                 // State calls; 0 means 20,000
+	MaxTraceBytes int                 // inputs, outputs and log data held; 0 means 64 MiB
+	Parallel      int                 // concurrent warm-up runs of earlier transactions; 0 means 8, negative none
+
+	onTrace func([]byte) // sees callTracer's own JSON; for tests
+}
+
+// Result of a run.
+type Result struct {
+	Tree        *trace.Tree
+	Status      uint64 // 1 or 0, as a receipt has it
+	GasUsed     uint64
+	Logs        []evidence.Log // Index counts from the first replayed transaction
+	StateDiff   *evidence.StateDiff
+	Reads       int      // State calls
+	Approximate bool     // rules were guessed from the header
+	Notes       []string // what the reader of the trace should know
+}
+
+// Run re-executes tx in blk over st. earlier are the transactions of the block
+// before tx, in order; empty skips them. The tree's source is RungReplay when
+// nothing before tx was skipped, else RungReplayQuick.
+func Run(ctx context.Context, ch *chain.Chain, blk *evidence.Block, tx *evidence.Transaction,
+	earlier []*evidence.Transaction, st State, lim trace.Limits) (*Result, error) {
+	return RunWith(ctx, ch, blk, tx, earlier, st, Options{Limits: lim})
+}
+
+// RunWith is Run with all options. A panic below, of the EVM or of st, comes back
+// as an error.
+func RunWith(ctx context.Context, ch *chain.Chain, blk *evidence.Block, tx *evidence.Transaction,
+	earlier []*evidence.Transaction, st State, opt Options) (*Result, error) {
+	rung, err := rungOf(tx, earlier)
+	if err != nil {
+		return nil, err
+	}
+	env, err := newEnvironment(ch, blk, append(earlier[:len(earlier):len(earlier)], tx), opt)
+	if err != nil {
+		return nil, err
+	}
+	src := newSource(st, env, opt)
+	if len(earlier) > 0 {
+		if err := warm(ctx, env, src, append(earlier[:len(earlier):len(earlier)], tx), opt.Parallel); err != nil {
+			return nil, err
+		}
+	}
+	var res *Result
+	err = guard(func() error {
+		var err error
+		res, err = execute(ctx, env, src, tx, earlier, opt)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	res.Tree.Source = rung
+	res.Reads = src.count()
+	if rung == trace.RungReplayQuick {
+		res.Notes = append(res.Notes, "earlier transactions of the block were not replayed: state they changed is not seen")
+	}
+	return res, nil
+}
+
+// rungOf says what a run over these earlier transactions is worth.
+func rungOf(tx *evidence.Transaction, earlier []*evidence.Transaction) (trace.Rung, error) {
+	if len(earlier) == 0 {
+		if tx.Index != nil && *tx.Index == 0 {
+			return trace.RungReplay, nil
+		}
+		return trace.RungReplayQuick, nil
+	}
+	if tx.Index != nil && *tx.Index != uint64(len(earlier)) {
+		return "", fmt.Errorf("replay block: %d earlier transactions given, the transaction is at index %d", len(earlier), *tx.Index)
+	}
+	return trace.RungReplay, nil
+}
+
+// guard turns a panic of f into an error. The EVM panics on state that no real
+// chain has, and a node may answer with such state.
+func guard(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("re-execute transaction: panic: %v", r)
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,180 @@
+package replay
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/consensus/misc/eip4844"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/params"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+)
+
+// environment is what all transactions of a block share.
+type environment struct {
+	config      *params.ChainConfig
+	block       *evidence.Block
+	approximate bool
+	merged      bool // post-merge rules; DIFFICULTY is PREVRANDAO
+	blobFee     *big.Int
+}
+
+// refusedIDs are chains that the table counts among the Ethereum-like ones and
+// whose nodes nevertheless execute differently, with the difference.
+var refusedIDs = map[uint64]string{
+	56:   "BNB Smart Chain pays fees to a system account and has system transactions",
+	137:  "Polygon writes a log of its own for every move of the native coin",
+	2020: "Ronin has system transactions and precompiles of its own",
+}
+
+// refusedStacks says why a stack's transactions cannot be run on plain go-ethereum.
+var refusedStacks = map[chain.Stack]string{
+	chain.StackOP:       "OP-stack deposit transactions and L1 fees",
+	chain.StackMantle:   "OP-stack deposit transactions and L1 fees",
+	chain.StackScroll:   "Scroll's L1 fees and its own precompile and opcode set",
+	chain.StackArbitrum: "Arbitrum's gas for L1 data and its ArbOS precompiles",
+	chain.StackZkSync:   "the zkSync virtual machine",
+	chain.StackBor:      "a log of its own for every move of the native coin",
+	chain.StackTempo:    "a chain without native coin",
+	chain.StackOther:    "node software of its own",
+}
+
+// newEnvironment picks the rules for blk and checks that the header carries what
+// they need.
+func newEnvironment(ch *chain.Chain, blk *evidence.Block, txs []*evidence.Transaction, opt Options) (*environment, error) {
+	env := &environment{block: blk, merged: blk.Difficulty == nil || blk.Difficulty.Sign() == 0}
+	switch {
+	case opt.Config != nil:
+		env.config = opt.Config
+	case ch == nil:
+		return nil, fmt.Errorf("%w: no chain given", ErrUnsupported)
+	case ch.ID == 1:
+		env.config = params.MainnetChainConfig
+	default:
+		if err := env.guess(ch, txs); err != nil {
+			return nil, err
+		}
+	}
+	if env.config.IsLondon(env.number()) && blk.BaseFee == nil {
+		return nil, fmt.Errorf("read header: block %d has no base fee", blk.Number)
+	}
+	for _, tx := range txs {
+		if tx.Gas > blk.GasLimit {
+			return nil, fmt.Errorf("read transaction %s: gas %d above the block's limit %d", tx.Hash, tx.Gas, blk.GasLimit)
+		}
+	}
+	return env, env.setBlobFee()
+}
+
+// guess reads the rules off the header of a chain whose schedule is not known
+// here: the fields that a fork added say that the fork has happened.
+func (env *environment) guess(ch *chain.Chain, txs []*evidence.Transaction) error {
+	reason := refusedIDs[ch.ID]
+	if reason == "" && ch.Stack != chain.StackEthereum {
+		if reason = refusedStacks[ch.Stack]; reason == "" {
+			reason = "unknown stack " + string(ch.Stack)
+		}
+	}
+	if reason == "" && env.block.BaseFee == nil {
+		reason = "the header does not tell which rules were in force"
+	}
+	if reason != "" {
+		return fmt.Errorf("%w on %s: %s", ErrUnsupported, ch.Name, reason)
+	}
+	env.approximate = true
+	env.config = configOf(ch.ID, env.block, txs)
+	env.merged = env.merged || env.config.ShanghaiTime != nil
+	return nil
+}
+
+// configOf has every fork that the header shows. Prague added no field that is
+// kept here: it is taken for active since it was on mainnet, or when a
+// transaction of its type stands in the block.
+func configOf(id uint64, blk *evidence.Block, txs []*evidence.Transaction) *params.ChainConfig {
+	cfg := *params.AllDevChainProtocolChanges
+	cfg.ChainID = new(big.Int).SetUint64(id)
+	cfg.ShanghaiTime, cfg.CancunTime, cfg.PragueTime = nil, nil, nil
+	cfg.OsakaTime, cfg.BogotaTime = nil, nil
+	if blk.Withdrawals >= 0 {
+		cfg.ShanghaiTime = new(uint64)
+	}
+	if blk.ExcessBlobGas != nil || blk.ParentBeaconRoot != nil {
+		cfg.ShanghaiTime, cfg.CancunTime = new(uint64), new(uint64)
+	}
+	prague := blk.Timestamp >= *params.MainnetChainConfig.PragueTime
+	for _, tx := range txs {
+		prague = prague || tx.Type == types.SetCodeTxType
+	}
+	if cfg.CancunTime != nil && prague {
+		cfg.PragueTime = new(uint64)
+	}
+	return &cfg
+}
+
+func (env *environment) number() *big.Int { return new(big.Int).SetUint64(env.block.Number) }
+
+func (env *environment) rules() params.Rules {
+	return env.config.Rules(env.number(), env.merged, env.block.Timestamp)
+}
+
+// setBlobFee derives the blob base fee (EIP-4844) from the header. The formula is
+// exponential in a number that the node sends, so what would exceed 256 bits is
+// refused before it is computed: e^178 > 2^256.
+func (env *environment) setBlobFee() error {
+	blk := env.block
+	if blk.ExcessBlobGas == nil || eip4844.MaxBlobsPerBlock(env.config, blk.Timestamp) == 0 {
+		return nil
+	}
+	// With the largest update fraction of all forks; a smaller one makes a few
+	// thousand bits of it, which is harmless.
+	if limit := 178 * params.DefaultBPO3BlobConfig.UpdateFraction; *blk.ExcessBlobGas > limit {
+		return fmt.Errorf("read header: excess blob gas %d is out of range", *blk.ExcessBlobGas)
+	}
+	header := &types.Header{Number: env.number(), Time: blk.Timestamp, ExcessBlobGas: blk.ExcessBlobGas}
+	env.blobFee = eip4844.CalcBlobFee(env.config, header)
+	return nil
+}
+
+// blockContext is what the opcodes about the block answer.
+func (env *environment) blockContext(v *view) vm.BlockContext {
+	blk := env.block
+	ctx := vm.BlockContext{
+		CanTransfer:      core.CanTransfer,
+		Transfer:         core.Transfer,
+		GetHash:          v.blockHash,
+		Coinbase:         blk.Miner,
+		BlockNumber:      env.number(),
+		Time:             blk.Timestamp,
+		Difficulty:       new(big.Int),
+		GasLimit:         blk.GasLimit,
+		BlobBaseFee:      env.blobFee,
+		CostPerStateByte: params.CostPerStateByte,
+	}
+	if blk.Difficulty != nil {
+		ctx.Difficulty.Set(blk.Difficulty)
+	}
+	if env.config.IsLondon(ctx.BlockNumber) {
+		ctx.BaseFee = new(big.Int).Set(blk.BaseFee)
+	}
+	if env.merged {
+		mix := blk.MixHash
+		ctx.Random = &mix
+	}
+	return ctx
+}
+
+// daoFork reports whether the irregular change of EIP-779 opens this block.
+func (env *environment) daoFork() bool {
+	fork := env.config.DAOForkBlock
+	return env.config.DAOForkSupport && fork != nil && fork.Cmp(env.number()) == 0
+}
+
+// daoAccounts are the accounts that the irregular change moves.
+func daoAccounts() []common.Address {
+	return append(params.DAODrainList(), params.DAORefundContract)
+}

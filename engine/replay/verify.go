@@ -1,0 +1,39 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"txlens/engine/evidence"
+)
+
+// Verify holds a run against the receipt and says in words what it does not
+// reproduce; nothing means that gas, status and every log agree. A run with notes
+// from here is not what happened and must not be used as a trace.
+func Verify(res *Result, rc *evidence.Receipt) []string {
+	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if res.GasUsed != rc.GasUsed {
+		note("replay used %d gas, the receipt says %d", res.GasUsed, rc.GasUsed)
+	}
+	if rc.Status != nil && *rc.Status != res.Status {
+		note("replay ended with status %d, the receipt says %d", res.Status, *rc.Status)
+	}
+	if len(res.Logs) != len(rc.Logs) {
+		note("replay gave %d logs, the receipt has %d", len(res.Logs), len(rc.Logs))
+		return notes
+	}
+	for i := range res.Logs {
+		if !sameLog(&res.Logs[i], &rc.Logs[i]) {
+			note("log %d of the replay differs from the receipt's", i)
+			break
+		}
+	}
+	return notes
+}
+
+// sameLog compares what the contract wrote; the index in the block is the node's.
+func sameLog(a, b *evidence.Log) bool {
+	return a.Address == b.Address && slices.Equal(a.Topics, b.Topics) && bytes.Equal(a.Data, b.Data)
+}
