@@ -1,0 +1,209 @@
+// Command gen makes the embedded tables of package label, labels.zst and
+// tokens.zst, from rows collected out of public packages. Which package says
+// what, and under which licence, is in SOURCES.md beside the tables.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"txlens/engine/chain"
+	"txlens/engine/label"
+	"txlens/engine/label/internal/table"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+func main() {
+	data := flag.String("data", "../shared/data", "folder with labels_npm.tsv.gz and tokens_npm.tsv.gz")
+	out := flag.String("out", "engine/label", "folder to write to")
+	flag.Parse()
+	log.SetFlags(0)
+	if err := run(*data, *out); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(data, out string) error {
+	tokens, err := readTokens(filepath.Join(data, "tokens_npm.tsv.gz"))
+	if err != nil {
+		return err
+	}
+	labels, err := readLabels(filepath.Join(data, "labels_npm.tsv.gz"))
+	if err != nil {
+		return err
+	}
+	labels = everywhere(labels)
+	if err := write(filepath.Join(out, "tokens.zst"), tokens); err != nil {
+		return err
+	}
+	return write(filepath.Join(out, "labels.zst"), labels)
+}
+
+func write(path string, rows []table.Row) error {
+	packed, err := table.Encode(rows)
+	if err != nil {
+		return fmt.Errorf("pack %s: %w", filepath.Base(path), err)
+	}
+	if err := os.WriteFile(path, packed, 0o644); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	log.Printf("%s: %d rows, %d bytes", filepath.Base(path), len(rows), len(packed))
+	return nil
+}
+
+// lines calls fn with the columns of each line of a gzipped TSV.
+func lines(path string, columns int, fn func(col []string) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open rows: %w", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", path, err)
+	}
+	s := bufio.NewScanner(z)
+	for n := 1; s.Scan(); n++ {
+		col := strings.Split(s.Text(), "\t")
+		if len(col) != columns {
+			return fmt.Errorf("%s line %d has %d columns, not %d", path, n, len(col), columns)
+		}
+		if err := fn(col); err != nil {
+			return fmt.Errorf("%s line %d: %w", path, n, err)
+		}
+	}
+	if err := s.Err(); err != nil && err != io.EOF {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// place reads the first two columns; ok is false for chains that are not ours.
+func place(col []string) (id uint64, a common.Address, ok bool, err error) {
+	if id, err = strconv.ParseUint(col[0], 10, 64); err != nil {
+		return 0, a, false, fmt.Errorf("parse chain: %w", err)
+	}
+	if !common.IsHexAddress(col[1]) {
+		return 0, a, false, fmt.Errorf("parse address %q", col[1])
+	}
+	_, ok = chain.ByID(id)
+	return id, common.HexToAddress(col[1]), ok, nil
+}
+
+func readTokens(path string) ([]table.Row, error) {
+	var rows []table.Row
+	err := lines(path, 6, func(col []string) error {
+		id, a, ok, err := place(col)
+		if err != nil || !ok {
+			return err
+		}
+		decimals := byte(0xff)
+		if n, err := strconv.ParseUint(col[3], 10, 8); err == nil && n <= label.MaxDecimals {
+			decimals = byte(n)
+		}
+		symbol, name := label.Clean(col[2]), label.Clean(col[4])
+		if symbol == "" {
+			return nil
+		}
+		if name == symbol {
+			name = ""
+		}
+		rows = append(rows, table.Row{Chain: id, Address: a, Byte: decimals, Fields: []string{symbol, name, source(col[5])}})
+		return nil
+	})
+	return rows, err
+}
+
+func readLabels(path string) ([]table.Row, error) {
+	var rows []table.Row
+	err := lines(path, 5, func(col []string) error {
+		id, a, ok, err := place(col)
+		if err != nil || !ok {
+			return err
+		}
+		l, ok := read(col[4], col[2])
+		if !ok {
+			return nil
+		}
+		rows = append(rows, table.Row{Chain: id, Address: a, Fields: []string{label.Clean(l.name), l.category, l.protocol, source(col[4])}})
+		return nil
+	})
+	return rows, err
+}
+
+// anywhere is the chain id of rows that hold on every chain: the address comes
+// from the code (CREATE2) and the same label was seen on several chains.
+const anywhere = 0
+
+// everywhere folds rows that repeat over chains into one. An address that has
+// another meaning on some chain keeps its own row there, which is asked first.
+func everywhere(rows []table.Row) []table.Row {
+	type entry struct {
+		a      common.Address
+		fields string
+	}
+	key := func(r table.Row) entry { return entry{r.Address, strings.Join(r.Fields, "\t")} }
+	chains := map[entry]int{}
+	meanings := map[common.Address]map[string]bool{}
+	for _, r := range rows {
+		k := key(r)
+		chains[k]++
+		if meanings[k.a] == nil {
+			meanings[k.a] = map[string]bool{}
+		}
+		meanings[k.a][k.fields] = true
+	}
+	var out []table.Row
+	done := map[common.Address]bool{}
+	for _, r := range rows {
+		switch {
+		case len(meanings[r.Address]) > 1 || chains[key(r)] < 3:
+			out = append(out, r)
+		case !done[r.Address]:
+			done[r.Address] = true
+			r.Chain = anywhere
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b table.Row) int { return cmp.Compare(a.Chain, b.Chain) })
+	return out
+}
+
+// source names a package the way SOURCES.md does.
+func source(s string) string {
+	switch {
+	case strings.HasPrefix(s, "ledger"):
+		return "@ledgerhq/cryptoassets"
+	case s == "uniswap-default":
+		return "@uniswap/default-token-list"
+	case s == "sushiswap-default":
+		return "@sushiswap/default-token-list"
+	case s == "metamask":
+		return "@metamask/contract-metadata"
+	case s == "superfluid":
+		return "@superfluid-finance/tokenlist"
+	case strings.HasPrefix(s, "aave"):
+		return "@bgd-labs/aave-address-book"
+	}
+	names := map[string]string{
+		"safe-deployments": "@safe-global/safe-deployments", "hyperlane-registry": "@hyperlane-xyz/registry",
+		"pendle-core-v2": "@pendle/core-v2", "curvefi-api": "@curvefi/api", "0x-contract-addresses": "@0x/contract-addresses",
+		"maticnetwork-meta": "@maticnetwork/meta", "cowprotocol-contracts": "@cowprotocol/contracts",
+	}
+	if n, ok := names[s]; ok {
+		return n
+	}
+	log.Fatalf("source %q is not in the list", s)
+	return ""
+}

@@ -1,0 +1,165 @@
+package label
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+
+	"txlens/engine/chain"
+
+	"github.com/ethereum/go-ethereum/common"
+	"golang.org/x/text/unicode/norm"
+)
+
+// majorChains is on how many chains a symbol must be listed to count as one that
+// everybody knows. Small symbols are reused in good faith; these are not.
+const majorChains = 4
+
+// symbols indexes the listed symbols for imitation checks.
+type symbols struct {
+	plain map[string]string // skeleton -> symbol
+	glyph map[string]string // skeleton that also folds 1lI and 0O -> symbol
+}
+
+func newSymbols() *symbols {
+	return &symbols{plain: map[string]string{}, glyph: map[string]string{}}
+}
+
+// add files a symbol; of several with one skeleton the first stays.
+func (s *symbols) add(symbol string) {
+	sk := skeleton(symbol)
+	if k := strings.ToLower(sk); k != "" && s.plain[k] == "" {
+		s.plain[k] = symbol
+	}
+	if k := glyphs(sk); k != "" && s.glyph[k] == "" {
+		s.glyph[k] = symbol
+	}
+}
+
+// majors are the symbols listed on many chains: of all chains, and per chain.
+var majors = sync.OnceValue(func() map[uint64]*symbols {
+	t := tokens()
+	on := map[string]map[uint64]bool{}
+	for _, id := range t.Chains() {
+		for i, end := t.Rows(id); i < end; i++ {
+			s := t.Field(i, tokenSymbol)
+			if on[s] == nil {
+				on[s] = map[uint64]bool{}
+			}
+			on[s][id] = true
+		}
+	}
+	m := map[uint64]*symbols{anywhere: newSymbols()}
+	for _, c := range chain.All() {
+		m[c.ID] = newSymbols()
+		m[c.ID].add(c.Native.Symbol)
+		m[anywhere].add(c.Native.Symbol)
+	}
+	for _, id := range t.Chains() {
+		for i, end := t.Rows(id); i < end; i++ {
+			if s := t.Field(i, tokenSymbol); len(on[s]) >= majorChains && m[id] != nil {
+				m[id].add(s)
+				m[anywhere].add(s)
+			}
+		}
+	}
+	return m
+})
+
+// listed are all listed symbols of one chain; built when first needed, for
+// symbols that are not plain ASCII only.
+var listed sync.Map // uint64 -> *symbols
+
+func listedOn(chainID uint64) *symbols {
+	if s, ok := listed.Load(chainID); ok {
+		return s.(*symbols)
+	}
+	s := newSymbols()
+	t := tokens()
+	for i, end := t.Rows(chainID); i < end; i++ {
+		s.add(t.Field(i, tokenSymbol))
+	}
+	got, _ := listed.LoadOrStore(chainID, s)
+	return got.(*symbols)
+}
+
+// Lookalike names the listed symbol that the token at an address imitates, or
+// gives "". A listed token imitates nobody. Two tricks count:
+//
+//   - characters that look like others (Cyrillic С in USDC, full-width letters,
+//     accents, l for I): checked against all listed symbols of the chain and the
+//     well-known ones of every chain;
+//   - the very symbol of a well-known token of this chain, or of its native coin,
+//     at another address.
+func Lookalike(chainID uint64, a common.Address, symbol string) string {
+	if symbol == "" || genuine(chainID, a) {
+		return ""
+	}
+	sk := skeleton(symbol)
+	folded, seen := strings.ToLower(sk), glyphs(sk)
+	if folded == "" {
+		return ""
+	}
+	if m := majors()[chainID]; m != nil {
+		if s := m.plain[folded]; s != "" {
+			return s
+		}
+		if s := m.glyph[seen]; s != "" {
+			return s
+		}
+	}
+	if ascii(symbol) {
+		return ""
+	}
+	// A symbol with no trick in it is its own skeleton: 猫 is no imitation of 猫.
+	if s := listedOn(chainID).plain[folded]; s != "" && s != symbol {
+		return s
+	}
+	if s := majors()[anywhere].plain[folded]; s != "" && s != symbol {
+		return s
+	}
+	return ""
+}
+
+// genuine tokens are listed, or known to the table of chains.
+func genuine(chainID uint64, a common.Address) bool {
+	if _, ok := LookupToken(chainID, a); ok {
+		return true
+	}
+	c, ok := chain.ByID(chainID)
+	return ok && c.WrappedNative != nil && *c.WrappedNative == a
+}
+
+func ascii(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// skeleton is what a symbol looks like: compatibility forms folded (full-width,
+// mathematical letters), accents and blanks dropped, look-alike letters of other
+// scripts replaced by Latin ones. Case is kept.
+func skeleton(s string) string {
+	if ascii(s) && !strings.Contains(s, " ") {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(Clean(s)) {
+		if unicode.Is(unicode.M, r) || unicode.IsSpace(r) {
+			continue
+		}
+		if latin, ok := confusables[r]; ok {
+			r = latin
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// glyphs folds the characters that many typefaces draw alike.
+func glyphs(s string) string {
+	return strings.NewReplacer("l", "1", "I", "1", "|", "1", "O", "0").Replace(s)
+}

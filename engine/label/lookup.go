@@ -1,0 +1,90 @@
+package label
+
+import (
+	_ "embed"
+	"sync"
+
+	"txlens/engine/chain"
+	"txlens/engine/label/internal/table"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+//go:embed labels.zst
+var labelsPacked []byte
+
+//go:embed tokens.zst
+var tokensPacked []byte
+
+// Columns of the embedded tables.
+const (
+	labelName, labelCategory, labelProtocol, labelSource = 0, 1, 2, 3
+
+	tokenSymbol, tokenName, tokenSource = 0, 1, 2
+)
+
+// anywhere is the chain id under which rows stand that hold on every chain.
+const anywhere = 0
+
+var (
+	labels = sync.OnceValue(func() *table.Table { return unpack("labels", labelsPacked) })
+	tokens = sync.OnceValue(func() *table.Table { return unpack("tokens", tokensPacked) })
+)
+
+func unpack(name string, packed []byte) *table.Table {
+	t, err := table.Decode(packed)
+	if err != nil {
+		// The table is part of the binary and checked by the tests.
+		panic("label: embedded " + name + ": " + err.Error())
+	}
+	return t
+}
+
+// Lookup says who an address is on a chain, without asking anybody: the list
+// kept by hand, the rules of the chain's stack, the embedded tables.
+func Lookup(chainID uint64, a common.Address) (Label, bool) {
+	c, _ := chain.ByID(chainID)
+	if l, ok := curated(chainID, a); ok {
+		return l, true
+	}
+	if l, ok := system(c, a); ok {
+		return l, true
+	}
+	for _, id := range [...]uint64{chainID, anywhere} {
+		if i, ok := labels().Find(id, a); ok {
+			t := labels()
+			return Label{t.Field(i, labelName), t.Field(i, labelCategory), t.Field(i, labelProtocol), t.Field(i, labelSource)}, true
+		}
+	}
+	if t, ok := LookupToken(chainID, a); ok {
+		return Label{Name: t.Symbol + " token", Category: "token", Source: t.Source}, true
+	}
+	return Label{}, false
+}
+
+// LookupToken finds a token in the embedded lists. The contract under which the
+// native coin is a token counts as listed.
+func LookupToken(chainID uint64, a common.Address) (Token, bool) {
+	t := tokens()
+	i, ok := t.Find(chainID, a)
+	if !ok {
+		return nativeToken(chainID, a)
+	}
+	tok := Token{Address: a, Symbol: t.Field(i, tokenSymbol), Name: t.Field(i, tokenName), Source: t.Field(i, tokenSource), Listed: true}
+	if tok.Name == "" {
+		tok.Name = tok.Symbol
+	}
+	if d := t.Byte(i); d <= MaxDecimals {
+		tok.Decimals = &d
+	}
+	return tok, true
+}
+
+func nativeToken(chainID uint64, a common.Address) (Token, bool) {
+	c, ok := chain.ByID(chainID)
+	if !ok || c.NativeToken == nil || *c.NativeToken != a {
+		return Token{}, false
+	}
+	d := uint8(c.Native.Decimals)
+	return Token{Address: a, Symbol: c.Native.Symbol, Name: c.Native.Name, Decimals: &d, Source: ruleChain, Listed: true}, true
+}
