@@ -1,0 +1,63 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"txlens/engine/explain"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; look at it with -update and git diff\n%s", name, got)
+	}
+}
+
+func samples() map[string]*explain.Result {
+	return map[string]*explain.Result{"swap": swap(), "failed": failed(), "partial": partial(), "deep": deep(500), "hostile": hostile(), "empty": {}}
+}
+
+func TestGolden(t *testing.T) {
+	for name, r := range samples() {
+		var b bytes.Buffer
+		if err := Text(&b, r, TextOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".txt", b.Bytes())
+		golden(t, name+".mmd", []byte(Mermaid(r)))
+	}
+}
+
+func TestSameBytesEachTime(t *testing.T) {
+	for name, r := range samples() {
+		var a, b bytes.Buffer
+		for _, w := range []*bytes.Buffer{&a, &b} {
+			if err := Text(w, r, TextOptions{Color: true, Width: 100}); err != nil {
+				t.Fatal(err)
+			}
+			if err := HTML(w, r); err != nil {
+				t.Fatal(err)
+			}
+			w.WriteString(Mermaid(r))
+		}
+		if !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Errorf("%s: two runs differ", name)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"txlens/engine/explain"
+)
+
+// sources says in words where a call tree comes from.
+var sources = map[string]string{
+	"debug_traceTransaction": "the node's call tracer (debug_traceTransaction)",
+	"trace_transaction":      "the node's parity tracer (trace_transaction)",
+	"local-replay":           "re-executed here after the earlier transactions of its block",
+	"local-replay-quick":     "re-executed here at the state before its block",
+	"receipt":                "none: made of transaction and receipt alone",
+}
+
+// known fills in how the result is known, and what it cost.
+func (p *page) known(r *explain.Result, b bounds) {
+	add := func(name, value string) {
+		if value != "" {
+			p.Known = append(p.Known, fact{name, value})
+		}
+	}
+	if pr := r.Provenance; pr != nil {
+		trace := sources[pr.TraceSource]
+		if trace == "" {
+			trace = clean(pr.TraceSource, 60)
+		}
+		add("Trace", trace+left(r.PrettyTraceMeta))
+		if pr.Actor != nil && *pr.Actor != r.TxMeta.From {
+			add("Acted for", p.names.party(*pr.Actor).Both())
+		}
+		add("Runner-up", clean(pr.RunnerUp, 60))
+		add("Prices", clean(pr.PriceSource, 60)+since(pr.PriceTime))
+		p.Notes, _ = proses(pr.Notes, b.notes, b.text)
+	}
+	model := clean(r.AnalysisModel, 60)
+	if r.Provenance != nil && r.Provenance.Version != "" {
+		model += ", version " + clean(r.Provenance.Version, 60)
+	}
+	add("Analysis", model)
+	add("Cost", spent(r.Costs))
+	add("Calls", called(r.ToolCalls))
+}
+
+func since(unix uint64) string {
+	if at := moment(unix); at != "" {
+		return " as of " + at
+	}
+	return ""
+}
+
+// left says what compression took out of the tree.
+func left(m *explain.TraceMeta) string {
+	if m == nil {
+		return ""
+	}
+	loops := 0
+	for _, l := range m.Markers {
+		if l.Kind == "loop" {
+			loops++
+		}
+	}
+	s := fmt.Sprintf("; %s of %s kept", group(fmt.Sprint(m.KeptNodes)), count(m.OriginalNodes, "frame"))
+	if loops > 0 {
+		s += ", " + count(loops, "loop") + " collapsed"
+	}
+	return s
+}
+
+func spent(c explain.Costs) string {
+	var parts []string
+	for _, b := range []struct {
+		name string
+		d    explain.Decimal
+	}{{"data", c.DataCollection}, {"models", c.LLMs}, {"execution", c.CodeExecution}, {"other", c.Other}} {
+		if b.d.Unscaled != nil && b.d.Unscaled.Sign() != 0 {
+			parts = append(parts, b.name+" "+cost(b.d))
+		}
+	}
+	return cost(c.TotalUSD) + brackets(strings.Join(parts, ", "))
+}
+
+// called counts the calls and names the tools that failed, each once.
+func called(calls []explain.ToolCall) string {
+	if len(calls) == 0 {
+		return ""
+	}
+	failed, names, seen := 0, []string{}, map[string]bool{}
+	for _, c := range calls {
+		if c.OK {
+			continue
+		}
+		failed++
+		if name := clean(c.Tool, 40); !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	s := count(len(calls), "call")
+	if failed == 0 {
+		return s + ", none failed"
+	}
+	if more := len(names) - 6; more > 0 {
+		names = append(names[:6], fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%s, %d failed: %s", s, failed, strings.Join(names, ", "))
+}

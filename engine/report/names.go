@@ -1,0 +1,91 @@
+package report
+
+import (
+	"txlens/engine/explain"
+)
+
+// maxLabel bounds a label in characters wherever it is shown.
+const maxLabel = 60
+
+// names knows who is who in one Result.
+type names struct {
+	labels map[explain.Addr]string
+	roles  map[explain.Addr]string
+	native string           // symbol of the native coin
+	price  *explain.Decimal // of the native coin, when the Result knows it
+}
+
+func newNames(r *explain.Result) *names {
+	n := &names{labels: map[explain.Addr]string{}, roles: map[explain.Addr]string{}, native: "native coin"}
+	for _, a := range r.Addresses {
+		n.learn(a.Address, a.Label, a.Role)
+	}
+	for _, b := range r.BalanceChanges {
+		n.learn(b.Address, b.Label, b.Role)
+		for _, t := range b.Tokens {
+			if t.TokenAddress == (explain.Addr{}) && t.TokenID == nil && clean(t.TokenSymbol, 20) != "" {
+				n.native, n.price = clean(t.TokenSymbol, 20), t.PriceUSD
+			}
+		}
+	}
+	for _, c := range r.Contracts {
+		n.learn(c.Address, c.Name, "")
+	}
+	for i := range r.PrettyTrace {
+		node := &r.PrettyTrace[i]
+		n.learn(node.From, node.FromLabel, "")
+		if node.To != nil {
+			n.learn(*node.To, node.ToLabel, "")
+		}
+	}
+	return n
+}
+
+// learn keeps the first label and the first role that are said of an address.
+func (n *names) learn(a explain.Addr, label, role string) {
+	if n.labels[a] == "" {
+		if label = clean(label, maxLabel); label != "" && label != a.String() && label != short(a) {
+			n.labels[a] = label
+		}
+	}
+	if n.roles[a] == "" {
+		n.roles[a] = clean(role, 40)
+	}
+}
+
+// short is 0x1234…abcd.
+func short(a explain.Addr) string {
+	s := a.String()
+	return s[:6] + "…" + s[38:]
+}
+
+// party is one address as it is shown.
+type party struct {
+	Address string // in full
+	Short   string
+	Label   string // may be empty
+	Role    string
+}
+
+func (n *names) party(a explain.Addr) party {
+	if a == (explain.Addr{}) {
+		return party{Address: a.String(), Short: "zero address"}
+	}
+	return party{Address: a.String(), Short: short(a), Label: n.labels[a], Role: n.roles[a]}
+}
+
+// Name is the label, or the short address.
+func (p party) Name() string {
+	if p.Label != "" {
+		return p.Label
+	}
+	return p.Short
+}
+
+// Both is the short address and the label.
+func (p party) Both() string {
+	if p.Label != "" {
+		return p.Short + " " + p.Label
+	}
+	return p.Short
+}

@@ -1,0 +1,160 @@
+package report
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"txlens/engine/explain"
+)
+
+// maxDigits bounds the numbers that are read: 2^256 has 78 digits.
+const maxDigits = 120
+
+// integer reads a decimal or 0x hex integer; nil when it is none.
+func integer(s string) *big.Int {
+	if len(s) == 0 || len(s) > maxDigits {
+		return nil
+	}
+	if digits, ok := strings.CutPrefix(s, "0x"); ok {
+		n, ok := new(big.Int).SetString(digits, 16)
+		if !ok || digits[0] == '-' || digits[0] == '+' {
+			return nil
+		}
+		return n
+	}
+	n, ok := new(big.Int).SetString(s, 10)
+	if !ok {
+		return nil
+	}
+	return n
+}
+
+// decimal reads a signed decimal number without exponent.
+func decimal(s string) (explain.Decimal, bool) {
+	whole, frac, _ := strings.Cut(s, ".")
+	if len(s) > 2*maxDigits || strings.ContainsAny(frac, "+-_") {
+		return explain.Decimal{}, false
+	}
+	n, ok := new(big.Int).SetString(whole+frac, 10)
+	if !ok {
+		return explain.Decimal{}, false
+	}
+	return explain.Decimal{Unscaled: n, Scale: len(frac)}, true
+}
+
+// units is raw base units as whole tokens. Without decimals the raw number is
+// returned, and false.
+func units(raw, decimals string) (explain.Decimal, bool) {
+	n := integer(raw)
+	if n == nil {
+		return explain.Decimal{}, false
+	}
+	d, err := strconv.ParseUint(decimals, 10, 8)
+	if err != nil || d > 77 {
+		return explain.Decimal{Unscaled: n}, false
+	}
+	return explain.Decimal{Unscaled: n, Scale: int(d)}, true
+}
+
+// ether is an amount of the native coin, "" when it is zero or no number.
+func ether(wei, symbol string) string {
+	n := integer(wei)
+	if n == nil || n.Sign() == 0 {
+		return ""
+	}
+	return amount(explain.Decimal{Unscaled: n, Scale: 18}) + " " + symbol
+}
+
+// amount writes a quantity for reading: thousands separated, six decimals from 1
+// on (two from 10^9 on), six significant digits below it, an exponent from 10^18
+// on. It takes at most 28 characters.
+func amount(d explain.Decimal) string {
+	s := d.String()
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	switch {
+	case len(whole) > 18:
+		return sign(s) + whole[:1] + "." + whole[1:5] + "e" + strconv.Itoa(len(whole)-1)
+	case len(whole) > 9:
+		return group(d.Round(2).String())
+	case whole != "0":
+		return group(d.Round(6).String())
+	}
+	zeros := len(frac) - len(strings.TrimLeft(frac, "0"))
+	return group(d.Round(zeros + 6).String())
+}
+
+func sign(s string) string {
+	if strings.HasPrefix(s, "-") {
+		return "-"
+	}
+	return ""
+}
+
+// group puts a comma after each three digits of the whole part.
+func group(s string) string {
+	prefix := sign(s)
+	whole, frac, dot := strings.Cut(s[len(prefix):], ".")
+	var b strings.Builder
+	b.WriteString(prefix)
+	for i, digit := range []byte(whole) {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(digit)
+	}
+	if dot {
+		b.WriteByte('.')
+		b.WriteString(frac)
+	}
+	return b.String()
+}
+
+// usd writes dollars and cents; nil is the empty string.
+func usd(d *explain.Decimal) string {
+	if d == nil {
+		return ""
+	}
+	s := d.Round(2).String()
+	if s == "0" && d.Unscaled != nil && d.Unscaled.Sign() != 0 {
+		if d.Unscaled.Sign() < 0 {
+			return "-<$0.01"
+		}
+		return "<$0.01"
+	}
+	prefix := sign(s)
+	whole, frac, _ := strings.Cut(s[len(prefix):], ".")
+	return prefix + "$" + group(whole) + "." + (frac + "00")[:2]
+}
+
+// cost writes small sums of dollars with all digits that matter.
+func cost(d explain.Decimal) string {
+	return "$" + group(d.Round(6).String())
+}
+
+// signed puts a plus before a number that has no minus and is not zero.
+func signed(s string) string {
+	if s == "" || s[0] == '-' || s == "0" || s == "$0.00" {
+		return s
+	}
+	return "+" + s
+}
+
+// times multiplies; nil stays nil.
+func times(a explain.Decimal, b *explain.Decimal) *explain.Decimal {
+	if b == nil || a.Unscaled == nil || b.Unscaled == nil {
+		return nil
+	}
+	return &explain.Decimal{Unscaled: new(big.Int).Mul(a.Unscaled, b.Unscaled), Scale: a.Scale + b.Scale}
+}
+
+// count writes a number of things: "1 call", "2 calls", "1,234 calls".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if base, ok := strings.CutSuffix(noun, "s"); ok && base != "" {
+		noun = base + "se"
+	}
+	return group(strconv.Itoa(n)) + " " + noun + "s"
+}

@@ -1,0 +1,259 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"txlens/engine/explain"
+)
+
+// bounds say how much of a Result is shown.
+type bounds struct {
+	steps, balances, tokens, transfers, labels, notes int
+	nodes, args                                       int
+	text                                              int // characters of one piece of prose
+}
+
+// page is a Result ready to print: strings clean, numbers written, lists cut and
+// the rest counted. Text and HTML lay out the same page.
+type page struct {
+	Status      string // success or reverted
+	Kind        string // "swap", "attempted swap (wrap)", "unclassified"
+	Protocol    string
+	Confidence  string
+	Partial     bool
+	Summary     string
+	Steps       []string
+	MoreSteps   int
+	Risks       []string
+	Chain, Hash string
+	Link        string // of the transaction at the explorer
+	Explorer    string
+	Block       string
+	Time        string
+	From        party
+	To          *party // nil: creation
+	Value       string
+	Fee         []string // the total, then its parts
+	Gas         string
+	Balances    []balance
+	MoreBal     int
+	Transfers   []transfer
+	MoreTr      int
+	Known       []fact // how the result is known
+	Notes       []string
+	Labels      []party
+	MoreLabels  int
+
+	names *names
+}
+
+type fact struct{ Name, Value string }
+
+type balance struct {
+	Party  party
+	Sender bool
+	Tokens []tokenRow
+	More   int // tokens left out
+	Total  string
+	Gain   int // sign of the total
+}
+
+type tokenRow struct {
+	Symbol, Amount, USD string
+	Gain                int // sign of the amount
+	value               *explain.Decimal
+}
+
+type transfer struct {
+	From, To party
+	What     string // amount and symbol
+}
+
+func newPage(r *explain.Result, b bounds) *page {
+	n := newNames(r)
+	p := &page{names: n, Status: string(r.Status), Confidence: clean(string(r.Confidence), 20), Partial: r.Partial(),
+		Summary: prose(r.Summary, b.text), Hash: clean(r.TxHash, 66), Chain: clean(r.ChainName, 60), From: n.party(r.TxMeta.From)}
+	if p.Chain == "" {
+		p.Chain = clean(r.Chain, 60)
+	}
+	if p.Status != string(explain.StatusReverted) {
+		p.Status = string(explain.StatusSuccess)
+	}
+	p.Kind = kind(r)
+	if r.Protocol != nil {
+		p.Protocol = clean(*r.Protocol, 60)
+	}
+	p.Steps, p.MoreSteps = proses(r.Steps, b.steps, b.text)
+	p.Risks, _ = proses(r.Risks, b.steps, b.text)
+	p.where(r)
+	p.money(r)
+	for _, c := range head(r.BalanceChanges, b.balances) {
+		p.Balances = append(p.Balances, n.balance(c, b.tokens))
+	}
+	p.MoreBal = len(r.BalanceChanges) - len(p.Balances)
+	for _, t := range head(r.TokenTransfers, b.transfers) {
+		p.Transfers = append(p.Transfers, transfer{n.party(t.From), n.party(t.To), moved(t)})
+	}
+	p.MoreTr = len(r.TokenTransfers) - len(p.Transfers)
+	for _, a := range head(r.Addresses, b.labels) {
+		p.Labels = append(p.Labels, n.party(a.Address))
+	}
+	p.MoreLabels = len(r.Addresses) - len(p.Labels)
+	p.known(r, b)
+	return p
+}
+
+func head[T any](list []T, n int) []T { return list[:min(len(list), n)] }
+
+// prose cleans a sentence; the emphasis of Markdown is not for these pages.
+func prose(s string, limit int) string {
+	return clean(strings.ReplaceAll(s, "**", ""), limit)
+}
+
+func proses(list []string, n, limit int) (out []string, more int) {
+	for _, s := range head(list, n) {
+		if s = prose(s, limit); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out, len(list) - min(len(list), n)
+}
+
+func kind(r *explain.Result) string {
+	s := "unclassified"
+	if r.TxType != nil {
+		s = clean(string(*r.TxType), 40)
+	}
+	if sub := clean(r.SubType, 40); sub != "" && sub != s {
+		s += " (" + sub + ")"
+	}
+	if r.Attempted {
+		s = "attempted " + s
+	}
+	return s
+}
+
+func (p *page) where(r *explain.Result) {
+	p.Explorer = clean(r.ExplorerBase, 200)
+	if !strings.HasPrefix(p.Explorer, "https://") && !strings.HasPrefix(p.Explorer, "http://") {
+		p.Explorer = ""
+	}
+	if p.Explorer != "" {
+		p.Link = p.Explorer + "/tx/" + p.Hash
+	}
+	if m := r.TxMeta; m.BlockNumber > 0 || m.BlockTimestamp > 0 {
+		p.Block = fmt.Sprintf("block %s, index %d", group(fmt.Sprint(m.BlockNumber)), m.TransactionIndex)
+	}
+	p.Time = moment(r.TxMeta.BlockTimestamp)
+	if r.TxMeta.To != nil {
+		to := p.names.party(*r.TxMeta.To)
+		p.To = &to
+	}
+}
+
+// moment writes Unix seconds in UTC, "" for none and for what no calendar holds.
+func moment(unix uint64) string {
+	if unix == 0 || unix > 253402300799 {
+		return ""
+	}
+	return time.Unix(int64(unix), 0).UTC().Format("2006-01-02 15:04:05") + " UTC"
+}
+
+func (p *page) money(r *explain.Result) {
+	n := p.names
+	p.Value = "0 " + n.native
+	if v := ether(r.TxMeta.ValueWei, n.native); v != "" {
+		p.Value = v + brackets(usd(times(explain.Decimal{Unscaled: integer(r.TxMeta.ValueWei), Scale: 18}, n.price)))
+	}
+	if r.TxMeta.GasUsed > 0 {
+		p.Gas = group(fmt.Sprint(r.TxMeta.GasUsed))
+		if price := integer(r.TxMeta.GasPrice); price != nil {
+			p.Gas += " at " + amount(explain.Decimal{Unscaled: price, Scale: 9}) + " gwei"
+		}
+	}
+	if r.Fee == nil {
+		return
+	}
+	f := r.Fee
+	part := func(wei, what string) {
+		if v := ether(wei, n.native); v != "" {
+			p.Fee = append(p.Fee, v+" "+what)
+		}
+	}
+	total := ether(f.TotalWei, n.native)
+	if total == "" {
+		total = "0 " + n.native
+	}
+	if total += brackets(usd(f.TotalUSD)); f.Payer != r.TxMeta.From {
+		total += ", paid by " + n.party(f.Payer).Both()
+	}
+	p.Fee = append(p.Fee, total)
+	part(f.L1Wei, "of it for L1 data")
+	part(f.OperatorWei, "of it for the operator")
+	part(f.BlobWei, "of it for blobs")
+	for _, to := range head(f.Recipients, 8) {
+		part(to.Wei, "to "+n.party(to.Address).Short+brackets(clean(to.Role, 40)))
+	}
+	part(f.BurntWei, "burnt")
+}
+
+func brackets(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+func (n *names) balance(c explain.BalanceChange, tokens int) balance {
+	out := balance{Party: n.party(c.Address), Sender: c.IsSender, Total: signed(usd(c.TotalUSD))}
+	if c.TotalUSD != nil && c.TotalUSD.Unscaled != nil {
+		out.Gain = c.TotalUSD.Unscaled.Sign()
+	}
+	if role := clean(c.Role, 40); role != "" {
+		out.Party.Role = role
+	}
+	for _, t := range head(c.Tokens, tokens) {
+		row := tokenRow{Symbol: symbol(t.TokenSymbol, t.TokenAddress), USD: signed(usd(t.ValueUSD)), Amount: clean(t.Balance, 24), value: t.ValueUSD}
+		if t.TokenID != nil {
+			row.Symbol += " #" + clean(*t.TokenID, 12)
+		}
+		if d, ok := decimal(t.Balance); ok {
+			row.Amount = signed(amount(d))
+		}
+		if raw := integer(t.RawSignedAmount); raw != nil {
+			row.Gain = raw.Sign()
+		}
+		out.Tokens = append(out.Tokens, row)
+	}
+	out.More = len(c.Tokens) - len(out.Tokens)
+	return out
+}
+
+// symbol is what a token calls itself, or where it lies.
+func symbol(s string, token explain.Addr) string {
+	if s = clean(s, 16); s != "" {
+		return s
+	}
+	return short(token)
+}
+
+// moved is the amount of a transfer in words: "1,250.5 USDC", "Punk #12".
+func moved(t explain.TokenTransfer) string {
+	sym := symbol(t.TokenSymbol, t.TokenAddress)
+	if t.TokenID != "" {
+		sym += " #" + clean(t.TokenID, 12)
+		if t.Total == "1" || t.Total == "" {
+			return sym
+		}
+	}
+	d, known := units(t.Total, t.Decimals)
+	switch {
+	case d.Unscaled == nil:
+		return sym
+	case !known && t.TokenID == "":
+		return amount(d) + " base units of " + sym
+	}
+	return amount(d) + " " + sym
+}

@@ -1,0 +1,160 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"txlens/engine/explain"
+)
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]+m")
+
+func plain(t *testing.T, r *explain.Result, o TextOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Text(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// checkText says which line does not belong on a terminal of so many columns.
+func checkText(s string, width int) string {
+	for _, l := range strings.Split(s, "\n") {
+		if columns(l) > width && !strings.HasPrefix(l, "  Explorer ") {
+			return "too long: " + l
+		}
+		for _, r := range l {
+			if !unicode.IsPrint(r) || unicode.In(r, unicode.Cf, unicode.Cc) {
+				return "not printable: " + strings.ToValidUTF8(l, "?")
+			}
+		}
+	}
+	return ""
+}
+
+func TestTextFitsItsTerminal(t *testing.T) {
+	for name, r := range samples() {
+		for _, width := range []int{60, 80, 100, 140} {
+			got := plain(t, r, TextOptions{Width: width})
+			if wrong := checkText(got, width); wrong != "" {
+				t.Errorf("%s at %d columns: %s", name, width, wrong)
+			}
+			if colored := plain(t, r, TextOptions{Width: width, Color: true}); sgr.ReplaceAllString(colored, "") != got || colored == got {
+				t.Errorf("%s: colours change more than the colour, or nothing", name)
+			}
+		}
+	}
+}
+
+func TestTextSaysWhatItLeavesOut(t *testing.T) {
+	r := deep(500)
+	for range 50 {
+		r.TokenTransfers = append(r.TokenTransfers, r.TokenTransfers[1])
+		r.BalanceChanges = append(r.BalanceChanges, r.BalanceChanges[1])
+	}
+	got := plain(t, r, TextOptions{})
+	for _, want := range []string{"… and 460 more frames", "… and 33 more transfers", "… and 33 more addresses", "Token transfers (53)", "1 loop collapsed", "out of gas"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+type brokenWriter struct{}
+
+var errBroken = errors.New("pipe is broken")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestWritersReportBrokenPipes(t *testing.T) {
+	if err := Text(brokenWriter{}, swap(), TextOptions{}); !errors.Is(err, errBroken) {
+		t.Errorf("Text: %v", err)
+	}
+	if err := HTML(brokenWriter{}, swap()); !errors.Is(err, errBroken) {
+		t.Errorf("HTML: %v", err)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		d, ok := decimal(in)
+		if !ok {
+			t.Fatalf("%q is no number", in)
+		}
+		if got := amount(d); got != want {
+			t.Errorf("amount(%s) = %s, want %s", in, got, want)
+		}
+	}
+	f("0", "0")
+	f("1.5", "1.5")
+	f("-1234567.123456789", "-1,234,567.123457")
+	f("0.000000123456789", "0.000000123457")
+	f("12345678901.239", "12,345,678,901.24")
+	f("-115792089237316195423570985008687907853269984665640564039457584007913129639935", "-1.1579e77")
+
+	dollars := func(in, want string) {
+		t.Helper()
+		d, _ := decimal(in)
+		if got := usd(&d); got != want {
+			t.Errorf("usd(%s) = %s, want %s", in, got, want)
+		}
+	}
+	dollars("1234.5", "$1,234.50")
+	dollars("-0.004", "-<$0.01")
+	dollars("0.001", "<$0.01")
+	dollars("0", "$0.00")
+	dollars("-12", "-$12.00")
+
+	for _, bad := range []string{"", "0x", "x", "0x-1", "1e5", strings.Repeat("9", 200)} {
+		if n := integer(bad); n != nil {
+			t.Errorf("integer(%q) = %v", bad, n)
+		}
+	}
+	for _, bad := range []string{"", ".", "1.-5", "1e5", "--1"} {
+		if d, ok := decimal(bad); ok {
+			t.Errorf("decimal(%q) = %v", bad, d)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := clean(in, 10); got != want {
+			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+	f("plain", "plain")
+	f("  a \t\n b\u2028c ", "a b c")
+	f("\x1b[0m\x07\x9b", "[0m")
+	f("\u202eabc\u200d\ufeff", "abc")
+	f("\xff\xc0ok", "ok")
+	f("a\u0301\u0301\u0301\u0301b", "a\u0301\u0301b")
+	f("0123456789", "0123456789")
+	f("0123456789x", "012345678…")
+	f("\ue000\U000e0041x\ufe0f", "x")
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range nasty {
+		f.Add(s, "-12.5", uint8(80))
+	}
+	f.Fuzz(func(t *testing.T, s, number string, width uint8) {
+		r := swap()
+		r.Summary, r.Steps, r.Addresses[1].Label, r.Provenance.Notes = s, []string{s}, s, []string{s}
+		b := &r.BalanceChanges[0]
+		b.Label, b.Role, b.Tokens[0].Balance, b.Tokens[0].TokenSymbol = s, s, number, s
+		r.TokenTransfers[0].Total, r.TokenTransfers[0].Decimals, r.TokenTransfers[1].TokenID = number, number, s
+		r.PrettyTrace[0].FunctionName, r.PrettyTrace[0].ValueWei, r.PrettyTrace[0].Status, r.PrettyTrace[0].Error = s, number, explain.NodeFailed, s
+		got := plain(t, r, TextOptions{Width: int(width)})
+		if wrong := checkText(got, max(int(width), 60)); width > 0 && width < 140 && wrong != "" {
+			t.Error(wrong)
+		}
+	})
+}
