@@ -1,0 +1,187 @@
+package classify
+
+import (
+	"txlens/engine/decode"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// unwrap finds on whose behalf the transaction acted. Most specific first: a user
+// operation, a Safe, a signed order that somebody else settled, a bridge fill, a
+// signed token authorization, a delegated account; else the sender.
+func (a *analysis) unwrap() {
+	switch {
+	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapFill(), a.unwrapSigned(), a.unwrapDelegated():
+		a.enter()
+	}
+	a.actors = distinct(a.actors)
+	if len(a.actors) == 0 {
+		a.actors = []common.Address{a.actor}
+	}
+}
+
+func distinct(list []common.Address) (out []common.Address) {
+	for _, x := range list {
+		if !contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func contains(list []common.Address, x common.Address) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *analysis) become(how disguise, who ...common.Address) bool {
+	if len(who) == 0 {
+		return false
+	}
+	a.actors, a.actor, a.how = who, who[0], how
+	return true
+}
+
+// unwrapUserOps takes the senders of ERC-4337 operations. The event counts from an
+// entry point that is known, or that was called with a bundle.
+func (a *analysis) unwrapUserOps() bool {
+	bundled := a.call != nil && a.call.act == actUserOps
+	var who []common.Address
+	for i := range a.hits {
+		h := &a.hits[i]
+		if h.act != "userop" || len(h.party) == 0 {
+			continue
+		}
+		d, known := a.reg.deployment(a.chainID, h.emitter)
+		if !(known && d.role == "entry point") && !(bundled && a.Tx.To != nil && h.emitter == *a.Tx.To) {
+			continue
+		}
+		who = append(who, h.party[0])
+		// success is the second word of the data: nonce, success, cost, gas
+		if w := dataWord(a.Receipt.Logs[h.log].Data, 1); w != nil && w[31] == 0 {
+			a.inner = true
+		}
+	}
+	return a.become(asUserOp, who...)
+}
+
+// unwrapSafe takes the Safe that ran its transaction: the contract that was called,
+// or the only one that says so when a relayer came between.
+func (a *analysis) unwrapSafe() bool {
+	var who []common.Address
+	for i := range a.hits {
+		h := &a.hits[i]
+		switch h.act {
+		case "safe_success", "safe_failure":
+			who = append(who, h.emitter)
+			if h.act == "safe_failure" {
+				a.inner = true
+			}
+		case "safe_module":
+			who = append(who, h.emitter)
+		}
+	}
+	who = distinct(who)
+	if a.Tx.To != nil && contains(who, *a.Tx.To) {
+		return a.become(asSafe, *a.Tx.To)
+	}
+	return len(who) == 1 && a.become(asSafe, who[0])
+}
+
+// unwrapIntent takes the makers of orders that a solver or filler settled.
+func (a *analysis) unwrapIntent() bool {
+	var who []common.Address
+	for i := range a.hits {
+		h := &a.hits[i]
+		if h.act == actSwap && h.rule.flags&flagIntent != 0 && len(h.party) > 0 {
+			who = append(who, h.party[0])
+		}
+	}
+	return a.become(asIntent, who...)
+}
+
+// unwrapFill takes the recipient of a bridge fill that a relayer paid out.
+func (a *analysis) unwrapFill() bool {
+	for i := range a.hits {
+		h := &a.hits[i]
+		if h.act == actBridgeIn && h.rule.flags&flagIntent != 0 && len(h.party) > 0 && a.Tx.To != nil && h.emitter == *a.Tx.To {
+			return a.become(asFill, h.party[0])
+		}
+	}
+	return false
+}
+
+// unwrapSigned takes the signer of an EIP-3009 authorization that a relayer brought.
+func (a *analysis) unwrapSigned() bool {
+	for i := range a.hits {
+		h := &a.hits[i]
+		if h.act == "authorization" && len(h.party) > 0 && a.Tx.To != nil && h.emitter == *a.Tx.To && h.party[0] != a.sender {
+			return a.become(asSigned, h.party[0])
+		}
+	}
+	return false
+}
+
+// unwrapDelegated takes an account with EIP-7702 code that somebody called.
+func (a *analysis) unwrapDelegated() bool {
+	if a.Tx.To == nil {
+		return false
+	}
+	c := a.Contracts[*a.Tx.To]
+	if c == nil || c.ProxyKind != "eip7702" || len(a.Tx.Input) < 4 {
+		return false
+	}
+	return a.become(asDelegate, *a.Tx.To)
+}
+
+// enter finds the call that the actor's account made, so that its target and not the
+// account's own machinery counts as what was called.
+func (a *analysis) enter() {
+	if a.how == asFill || a.how == asIntent || a.how == asSigned {
+		return
+	}
+	a.call, a.name, a.frame = nil, "", nil
+	if f := a.firstCallOf(a.actor); f != nil {
+		a.frame, a.entry, a.hasTo = f, f.To, true
+		a.call, a.name = a.reg.call(f.Input), a.nameOfCall(f)
+		return
+	}
+	if a.how == asSafe && len(a.Tx.Input) >= 36 && a.reg.call(a.Tx.Input) != nil {
+		if to, ok := asAddress(a.Tx.Input[4:36]); ok {
+			a.entry = to
+		}
+	}
+}
+
+// firstCallOf is the first effectful call that an account made to somebody else,
+// payments to entry points and calls without value or data left out.
+func (a *analysis) firstCallOf(account common.Address) *trace.Frame {
+	if a.Tree == nil {
+		return nil
+	}
+	for _, f := range a.Tree.Frames {
+		if f.Kind != trace.Call || f.From != account || !f.HasTo || f.To == account || f.Depth == 0 && a.how != asSender {
+			continue
+		}
+		if d, ok := a.reg.deployment(a.chainID, f.To); ok && d.role == "entry point" {
+			continue
+		}
+		if len(f.Input) >= 4 || !f.Value.IsZero() {
+			return f
+		}
+	}
+	return nil
+}
+
+// failure is what is decoded of a failed frame, nil when nothing is.
+func (a *analysis) failure(f *trace.Frame) *decode.Failure {
+	if f == nil || a.Decoded == nil || f.Index >= len(a.Decoded.Failures) {
+		return nil
+	}
+	return a.Decoded.Failures[f.Index]
+}

@@ -1,0 +1,341 @@
+package classify
+
+import (
+	"math/big"
+
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// hit is one log that the registry knows, with what the rules need of it.
+type hit struct {
+	rule     *rule4log
+	act      act // of the rule, or narrowed by who emitted the log
+	log      int // receipt position
+	emitter  common.Address
+	slug     string // protocol, empty when the emitter could not be told
+	party    []common.Address
+	mine     bool // the actor is a party
+	weak     bool // a common text from an unknown emitter: counts only when mine
+	anyParty bool // the text names no party
+}
+
+// leg is one asset that the actor gave up or got, net over the transaction.
+type leg struct {
+	key    flow.TokenKey
+	amount *big.Int // positive
+	minted bool     // came into being for the actor, or was destroyed by it: a share, not a trade
+	peer   common.Address
+}
+
+func (l *leg) native() bool { return l.key == flow.TokenKey{} }
+
+// how an actor was found behind the sender.
+type disguise string
+
+const (
+	asSender   disguise = ""
+	asUserOp   disguise = "user operation"
+	asSafe     disguise = "Safe"
+	asIntent   disguise = "signed order"
+	asFill     disguise = "bridge fill"
+	asSigned   disguise = "signed authorization"
+	asDelegate disguise = "EIP-7702 account"
+	asContract disguise = "contract of the sender"
+)
+
+// analysis is the working state of one classification. It is made, filled by the
+// steps of Classify in order, and thrown away.
+type analysis struct {
+	*Facts
+	reg     *registry
+	chainID uint64
+
+	hits     []hit
+	approves []int // receipt positions of ERC-20 and ERC-721 approvals
+
+	sender  common.Address
+	actor   common.Address
+	how     disguise
+	actors  []common.Address // all of them where one transaction serves several
+	entry   common.Address   // contract that was called for the actor
+	hasTo   bool             // entry is set
+	call    *rule4call       // what the calldata for entry attempts
+	name    string           // decoded name of that function
+	frame   *trace.Frame     // the frame that calls entry, nil when it was not found
+	inner   bool             // the user's own act failed inside a transaction that succeeded
+	out, in []leg            // of the actor, the fee put back
+
+	beneficiary common.Address // who got what a swap bought, when not the actor
+	benefit     []leg
+
+	changes map[common.Address]*flow.Change
+	proven  map[common.Address]string // pools whose factory was proved, by address
+	v       *Verdict
+}
+
+func newAnalysis(f *Facts) *analysis {
+	a := &analysis{Facts: f, reg: theRegistry(), v: &Verdict{Roles: map[common.Address]string{}}}
+	if f.Chain != nil {
+		a.chainID = f.Chain.ID
+	}
+	if f.Flow != nil && len(f.Flow.Changes) > 0 {
+		a.changes = make(map[common.Address]*flow.Change, len(f.Flow.Changes))
+		for i := range f.Flow.Changes {
+			a.changes[f.Flow.Changes[i].Address] = &f.Flow.Changes[i]
+		}
+	}
+	a.sender = f.Tx.From
+	a.actor = a.sender
+	if f.Tx.To != nil {
+		a.entry, a.hasTo = *f.Tx.To, true
+	}
+	a.call = a.reg.call(f.Tx.Input)
+	if f.Tree != nil && f.Tree.Root != nil {
+		a.frame = f.Tree.Root
+	}
+	a.name = a.nameOfCall(a.frame)
+	return a
+}
+
+// nameOfCall is the decoded function name of a frame, empty when unknown.
+func (a *analysis) nameOfCall(f *trace.Frame) string {
+	if f == nil || a.Decoded == nil || f.Index >= len(a.Decoded.Calls) || a.Decoded.Calls[f.Index] == nil {
+		return ""
+	}
+	return a.Decoded.Calls[f.Index].Name
+}
+
+// collect matches the logs. Plain token transfers are left to the flow.
+func (a *analysis) collect() {
+	if a.Receipt == nil || !a.Succeeded {
+		return
+	}
+	wraps := a.wraps()
+	for i := range a.Receipt.Logs {
+		l := &a.Receipt.Logs[i]
+		r := a.reg.event(l)
+		if r == nil || r.act == actTransfer || r.act == "note" {
+			continue
+		}
+		if r.act == actApproval && r.slug == "" {
+			a.approves = append(a.approves, i)
+			continue
+		}
+		h := hit{rule: r, act: r.act, log: i, emitter: l.Address, anyParty: len(r.party) == 0}
+		for _, s := range r.party {
+			if p, ok := s.at(l); ok {
+				h.party = append(h.party, p)
+			}
+		}
+		a.settle(&h, wraps)
+		a.hits = append(a.hits, h)
+	}
+}
+
+// wraps are the receipt positions that the flow took for wrapping of native coin.
+func (a *analysis) wraps() map[int]bool {
+	var m map[int]bool
+	if a.Flow == nil {
+		return nil
+	}
+	for i := range a.Flow.Transfers {
+		if t := &a.Flow.Transfers[i]; t.Wrap {
+			if m == nil {
+				m = map[int]bool{}
+			}
+			m[t.Log] = true
+		}
+	}
+	return m
+}
+
+// settle decides what a text means from its emitter, and whose protocol it is.
+func (a *analysis) settle(h *hit, wraps map[int]bool) {
+	known := a.protocolAt(h.emitter)
+	switch {
+	case h.act == actWrap && !wraps[h.log]:
+		h.act, h.weak = actVaultIn, true
+	case h.act == actUnwrap && !wraps[h.log]:
+		h.act, h.weak = actVaultOut, true
+	case h.rule.flags&flagCommon != 0:
+		h.weak = known == ""
+	}
+	switch {
+	case known != "":
+		h.slug = known
+	case h.rule.flags&flagOwn != 0:
+		h.slug = h.rule.slug
+	}
+}
+
+// protocolAt is the slug of the protocol that an address belongs to, or empty.
+func (a *analysis) protocolAt(addr common.Address) string {
+	if d, ok := a.reg.deployment(a.chainID, addr); ok {
+		return d.slug
+	}
+	return a.Labels[addr].Protocol
+}
+
+// mark sets which hits are the actor's, once the actor is known.
+func (a *analysis) mark() {
+	for i := range a.hits {
+		h := &a.hits[i]
+		h.mine = h.rule.flags&flagAlways != 0
+		for _, p := range h.party {
+			if p == a.actor || p == a.sender {
+				h.mine = true
+			}
+		}
+	}
+}
+
+// each calls f for the hits of an act that count.
+func (a *analysis) find(want ...act) (found []*hit) {
+	for i := range a.hits {
+		h := &a.hits[i]
+		if h.weak && !h.mine {
+			continue
+		}
+		for _, w := range want {
+			if h.act == w {
+				found = append(found, h)
+				break
+			}
+		}
+	}
+	return found
+}
+
+func (a *analysis) has(want ...act) bool { return len(a.find(want...)) > 0 }
+
+// legsOf nets one address, without the fee it paid or earned.
+func (a *analysis) legsOf(addr common.Address) (out, in []leg) {
+	c := a.changes[addr]
+	native := new(big.Int)
+	var rest []flow.Delta
+	if c != nil {
+		rest = c.Deltas
+		if len(rest) > 0 && rest[0].Key == (flow.TokenKey{}) {
+			native.Set(rest[0].Amount)
+			rest = rest[1:]
+		}
+	}
+	if a.Flow != nil && a.Flow.Fee != nil {
+		if fee := a.Flow.Fee; fee.Payer == addr && fee.Total != nil {
+			native.Add(native, fee.Total)
+		}
+		for _, s := range a.Flow.Fee.Shares {
+			if s.Address == addr {
+				native.Sub(native, s.Amount)
+			}
+		}
+	}
+	add := func(key flow.TokenKey, n *big.Int) {
+		l := leg{key: key, amount: new(big.Int).Abs(n)}
+		if n.Sign() < 0 {
+			out = append(out, l)
+		} else {
+			in = append(in, l)
+		}
+	}
+	if native.Sign() != 0 {
+		add(flow.TokenKey{}, native)
+	}
+	for _, d := range rest {
+		add(d.Key, d.Amount)
+	}
+	a.origins(addr, out, in)
+	return out, in
+}
+
+// origins fills minted and peer of legs from the transfers behind them.
+func (a *analysis) origins(addr common.Address, out, in []leg) {
+	if a.Flow == nil || len(out)+len(in) == 0 {
+		return
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.To == addr && t.From != addr {
+			noteOrigin(in, t, t.From)
+		}
+		if t.From == addr && t.To != addr {
+			noteOrigin(out, t, t.To)
+		}
+	}
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind == flow.MoveFee {
+			continue
+		}
+		if m.To == addr && len(in) > 0 && in[0].native() {
+			in[0].peer = m.From
+		}
+		if m.From == addr && len(out) > 0 && out[0].native() {
+			out[0].peer = m.To
+		}
+	}
+}
+
+func noteOrigin(legs []leg, t *flow.Transfer, peer common.Address) {
+	for j := range legs {
+		l := &legs[j]
+		if l.key.Token != t.Token || l.key.ID != "" && (t.ID == nil || l.key.ID != t.ID.String()) {
+			continue
+		}
+		l.peer = peer
+		if peer == (common.Address{}) {
+			l.minted = true
+		}
+	}
+}
+
+// plain are the legs that were traded or sent, not minted or burnt.
+func plain(legs []leg) (p []leg) {
+	for _, l := range legs {
+		if !l.minted {
+			p = append(p, l)
+		}
+	}
+	return p
+}
+
+// measure fills the legs of the actor, or of the sender's contract when the actor
+// itself moved nothing: bots and old wallets keep their assets there.
+func (a *analysis) measure() {
+	a.out, a.in = a.legsOf(a.actor)
+	if len(a.out)+len(a.in) > 0 || a.how != asSender || !a.hasTo || a.Tx.To == nil {
+		return
+	}
+	if a.protocolAt(a.entry) != "" || a.isPool(a.entry) || a.isToken(a.entry) {
+		return
+	}
+	if out, in := a.legsOf(a.entry); len(in) > 0 && a.has(actSwap) {
+		a.out, a.in, a.how = out, in, asContract
+	}
+}
+
+func (a *analysis) isPool(addr common.Address) bool {
+	for i := range a.hits {
+		if h := &a.hits[i]; h.emitter == addr && h.rule.flags&(flagPool|flagVault) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *analysis) isToken(addr common.Address) bool {
+	if _, ok := a.Tokens[addr]; ok {
+		return true
+	}
+	if a.Flow != nil {
+		for i := range a.Flow.Transfers {
+			if a.Flow.Transfers[i].Token == addr {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,219 @@
+package classify
+
+import (
+	"txlens/engine/explain"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Classify judges one transaction. It changes nothing in f, keeps nothing of it
+// beyond what the Verdict points to, and is safe for concurrent use.
+func Classify(f *Facts) *Verdict {
+	a := newAnalysis(f)
+	var o *opinion
+	if f.Receipt != nil && !f.Succeeded {
+		o = a.judgeFailed()
+	} else {
+		o = a.judge()
+	}
+	a.v.Actor = a.actor
+	a.v.Risks = a.assess()
+	a.assignRoles(o)
+	a.trust(o)
+	return a.v
+}
+
+// judge classifies what took effect.
+func (a *analysis) judge() *opinion {
+	a.collect()
+	a.unwrap()
+	a.mark()
+	a.measure()
+	o := a.decide()
+	a.settleType(o)
+	protocol := a.v.Votes[0].Protocol
+	if protocol != "" {
+		a.v.Protocol = &protocol
+	}
+	a.v.Summary = a.summarise(o, protocol)
+	a.v.Steps = a.narrate(o)
+	if l := a.primaryLeg(!gains[o.act]); l != nil {
+		sign := -1
+		for i := range a.in {
+			if l.key == a.in[i].key && l.amount.Cmp(a.in[i].amount) == 0 {
+				sign = 1
+			}
+		}
+		a.v.Primary = l.delta(sign)
+	}
+	return o
+}
+
+// gains are the acts whose value is what came in.
+var gains = map[act]bool{actWithdraw: true, actBorrow: true, actVaultOut: true, actClaim: true, actClaimStake: true, actUnstake: true,
+	actRemoveLiq: true, actCollect: true, actBridgeIn: true, actMessageIn: true, "arbitrage": true}
+
+func (a *analysis) settleType(o *opinion) {
+	t := typeOf(o.act)
+	if len(a.actors) > 1 && a.how == asUserOp {
+		t = a.bundleType(t)
+	}
+	a.v.TxType = &t
+	a.v.SubType = a.v.Votes[0].SubType
+}
+
+// bundleType: a bundle of several users' operations has a type only when the rules
+// would give each of them the same; that is known only for bundles of transfers.
+func (a *analysis) bundleType(t explain.TxType) explain.TxType {
+	if t == explain.TypeTransfer || t == explain.TypeSwap && !a.mixed() {
+		return t
+	}
+	return explain.TypeOther
+}
+
+// mixed reports whether some account of a bundle did not trade.
+func (a *analysis) mixed() bool {
+	for _, x := range a.actors {
+		if out, in := a.legsOf(x); len(plain(out)) == 0 || len(plain(in)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeFailed classifies what was tried.
+func (a *analysis) judgeFailed() *opinion {
+	a.unwrapAttempt()
+	a.actors = []common.Address{a.actor}
+	o := a.attempt()
+	a.v.Attempted = true
+	a.v.Votes = append(a.v.Votes, a.asVote("attempted act", o))
+	t := typeOf(o.act)
+	a.v.TxType, a.v.SubType = &t, a.v.Votes[0].SubType
+	if p := a.v.Votes[0].Protocol; p != "" {
+		a.v.Protocol = &p
+	}
+	a.v.Summary = a.failedSummary(o)
+	a.v.Steps = a.failedSteps(o)
+	return o
+}
+
+// unwrapAttempt: a failed Safe transaction was attempted by the Safe that was called.
+func (a *analysis) unwrapAttempt() {
+	if a.call != nil && a.call.act == actSafeExec && a.Tx.To != nil {
+		a.actor, a.how = *a.Tx.To, asSafe
+	}
+}
+
+// trust sets the confidence and says why it is not high.
+func (a *analysis) trust(o *opinion) {
+	c := explain.High
+	lower := func(to explain.Confidence, why string) {
+		if c.Lower(to) != c {
+			c = c.Lower(to)
+		}
+		if to != explain.High {
+			a.v.Reasons = append(a.v.Reasons, why)
+		}
+	}
+	a.trustTrace(lower)
+	if o.unsure != "" {
+		lower(explain.Medium, o.unsure)
+	}
+	a.trustNames(o, lower)
+	a.trustMoves(o, lower)
+	a.v.Confidence = c
+}
+
+func (a *analysis) trustTrace(lower func(explain.Confidence, string)) {
+	if a.Receipt == nil {
+		lower(explain.Low, "the receipt is missing")
+	}
+	if a.Tree == nil {
+		lower(explain.Low, "there is no call trace")
+		return
+	}
+	switch a.Tree.Source {
+	case trace.RungReceipt:
+		if !a.bareTransfer() {
+			lower(explain.Low, "no call trace was available; only the receipt was")
+		}
+	case trace.RungReplayQuick:
+		lower(explain.Medium, "the trace was re-executed at the parent block's state, without the earlier transactions of the block")
+	}
+}
+
+// bareTransfer: coin sent without calldata for the price of a plain transfer; no code
+// can have run, so the receipt tells all.
+func (a *analysis) bareTransfer() bool {
+	return a.Succeeded && a.Tx.To != nil && len(a.Tx.Input) == 0 && a.Receipt != nil && len(a.Receipt.Logs) == 0 && a.Receipt.GasUsed == 21000
+}
+
+// needsProtocol are the types that mean little without a protocol.
+var needsProtocol = map[explain.TxType]bool{explain.TypeSwap: true, explain.TypeBridge: true, explain.TypeStake: true,
+	explain.TypeLiquidation: true, explain.TypeGovernance: true}
+
+var plainActs = map[act]bool{actTransfer: true, actApproval: true, actWrap: true, actUnwrap: true, actDeploy: true, actSystem: true, actBatchPost: true}
+
+func (a *analysis) trustNames(o *opinion, lower func(explain.Confidence, string)) {
+	if a.v.Protocol == nil && (needsProtocol[typeOf(o.act)] || typeOf(o.act) == explain.TypeOther && !plainActs[o.act]) {
+		lower(explain.Medium, "the protocol is not known")
+	}
+	unknown := 0
+	for _, addr := range a.called() {
+		if !a.named(addr) && len(a.Tx.Input) > 0 && o.act != actSystem && o.act != actBatchPost {
+			unknown++
+			lower(explain.Medium, "the called contract "+short(addr)+" is not identified")
+		}
+	}
+	if unknown > 0 && (o.act == "contract_call" || o.sub == "deposit" && a.v.Protocol == nil) {
+		lower(explain.Low, "an unknown contract did something that no rule recognises")
+	}
+}
+
+// named reports whether a contract is identified: labelled, a token with a symbol, or
+// of verified source; the actor's own account is its own identity.
+func (a *analysis) named(addr common.Address) bool {
+	if a.known(addr) || contains(a.actors, addr) && a.how != asSender || a.Tokens[addr].Symbol != "" {
+		return true
+	}
+	c := a.Contracts[addr]
+	return c != nil && c.Name != ""
+}
+
+// trustMoves: the summary must follow from what the actor gained and lost, in units
+// that are known, by a ledger that agrees with the node.
+func (a *analysis) trustMoves(o *opinion, lower func(explain.Confidence, string)) {
+	if !a.Succeeded {
+		if f := a.origin(); f == nil || a.failure(f) == nil && f.Err == "" && f.RevertReason == "" {
+			lower(explain.Medium, "why it failed is not known")
+		}
+		return
+	}
+	switch typeOf(o.act) {
+	case explain.TypeSwap:
+		if len(a.in)+len(a.benefit) == 0 || len(a.out) == 0 {
+			lower(explain.Medium, "the net movements of the actor do not show both sides of the exchange")
+		}
+	case explain.TypeApproval:
+		if len(a.grants()) == 0 {
+			lower(explain.Medium, "no approval event confirms the call")
+		}
+	}
+	for _, l := range append(append([]leg(nil), a.out...), a.in...) {
+		if l.key.NFT || l.key.ID != "" || l.native() {
+			continue
+		}
+		if _, ok := a.decimals(l.key.Token); !ok {
+			lower(explain.Medium, "decimals of token "+short(l.key.Token)+" are not known")
+			break
+		}
+	}
+	if a.Flow != nil && len(a.Flow.Mismatches) > 0 {
+		lower(explain.Medium, "the ledger of native coin disagrees with the node's state diff")
+	}
+	if a.how == asContract {
+		lower(explain.Medium, "the assets moved at a contract that the sender called, taken for its own")
+	}
+}

@@ -1,0 +1,237 @@
+package classify
+
+import (
+	"strings"
+
+	"txlens/engine/trace"
+)
+
+// attempt finds what a failed transaction tried: from the calldata, through the
+// wrappers that carry other calls, and from what the trace shows below.
+func (a *analysis) attempt() *opinion {
+	if a.Tx.To == nil {
+		return &opinion{act: actDeploy, frames: []int{0}}
+	}
+	if len(a.Tx.Input) == 0 {
+		return &opinion{act: actTransfer, frames: []int{0}}
+	}
+	if x, f := a.attempted(a.rootFrame(), 0); x != "" {
+		o := &opinion{act: x}
+		if f != nil {
+			o.frames = []int{f.Index}
+			if c := a.reg.call(f.Input); c != nil && c.act == x {
+				o.sub = kinds[x].sub
+			}
+			if f.Depth > 0 {
+				o.unsure = "the attempt shows only in an inner call"
+			}
+		}
+		return o
+	}
+	if a.call != nil {
+		if _, ok := kinds[a.call.act]; ok {
+			return &opinion{act: a.call.act, frames: []int{0}}
+		}
+	}
+	if x := actOfName(a.name); x != "" {
+		return &opinion{act: x, frames: []int{0}, unsure: "only the name of the called function tells"}
+	}
+	return &opinion{act: "contract_call", sub: "contract_call", unsure: "what was attempted is not known"}
+}
+
+// carriers are acts that only carry other calls.
+var carriers = map[act]bool{actMulticall: true, actWalletExec: true, actSafeExec: true, actUserOps: true, actFlashLoan: true}
+
+// attempted is the act of a frame, or where it only carries others, of the first of
+// them that says one. Static calls read and attempt nothing.
+func (a *analysis) attempted(f *trace.Frame, depth int) (act, *trace.Frame) {
+	if f == nil || depth > 12 || f.Kind == trace.StaticCall {
+		return "", nil
+	}
+	if c := a.reg.call(f.Input); c != nil && !carriers[c.act] && kinds[c.act].verb != "" {
+		// A transfer or approval deep inside is a step of what is being sought.
+		if depth == 0 || c.act != actTransfer && c.act != actApproval && c.act != actWrap && c.act != actUnwrap {
+			return c.act, f
+		}
+	}
+	if depth == 0 {
+		if x := actOfName(a.nameOfCall(f)); x != "" && !carriers[x] {
+			return x, f
+		}
+	}
+	for _, child := range f.Children {
+		if x, at := a.attempted(child, depth+1); x != "" {
+			return x, at
+		}
+	}
+	return "", nil
+}
+
+// origin is the frame where the failure of the transaction began: the failing frame
+// whose own failure no child of it explains.
+func (a *analysis) origin() *trace.Frame {
+	f := a.rootFrame()
+	for f != nil {
+		var next *trace.Frame
+		if n := len(f.Children); n > 0 && f.Children[n-1].Status == trace.Failed {
+			next = f.Children[n-1]
+		}
+		if next == nil {
+			return f
+		}
+		f = next
+	}
+	return nil
+}
+
+// why says in words why a frame failed.
+func (a *analysis) why(f *trace.Frame) string {
+	if fail := a.failure(f); fail != nil && fail.Text != "" {
+		return strings.TrimSuffix(sentence(fail.Text), ".")
+	}
+	if r := sentence(f.RevertReason); r != "" {
+		return "it reverted with \"" + r + "\""
+	}
+	return vmWords(f.Err)
+}
+
+// sentence keeps revert text in one plain line, longer than a name may be.
+func sentence(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, word := range strings.Fields(s) {
+		clean := plainWord(word)
+		if clean == "" {
+			continue
+		}
+		if n += len(clean) + 1; n > 200 {
+			b.WriteString(" …")
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(clean)
+	}
+	return b.String()
+}
+
+func plainWord(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("*[]<>|`#~\\", r), r < 0x20, r == 0x7f:
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) > 120 {
+		s = s[:120]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// vmWords puts the virtual machine's own error into words.
+func vmWords(err string) string {
+	e := strings.ToLower(err)
+	for _, w := range []struct{ has, say string }{
+		{"code store", "it ran out of gas while storing the new contract's code"},
+		{"code storage out of gas", "it ran out of gas while storing the new contract's code"},
+		{"out of gas", "it ran out of gas"},
+		{"gas uint64 overflow", "it asked for more gas than can exist"},
+		{"insufficient balance", "the balance did not cover the value sent"},
+		{"max call depth", "calls were nested deeper than allowed"},
+		{"depth", "calls were nested deeper than allowed"},
+		{"invalid opcode: invalid", "it hit the INVALID instruction, as a failed assertion does"},
+		{"bad instruction", "it hit an invalid instruction"},
+		{"invalid opcode", "it hit an instruction that does not exist"},
+		{"opcode", "it hit an instruction that does not exist"},
+		{"jump", "it jumped to a place that is no jump destination"},
+		{"stack", "the stack ran over or under"},
+		{"write protection", "it tried to change state inside a read-only call"},
+		{"collision", "a contract already stood at the new address"},
+		{"code size", "the new contract's code is larger than allowed"},
+		{"must not begin with 0xef", "the new contract's code starts with a forbidden byte"},
+		{"returndata", "it read beyond the data returned"},
+		{"return data", "it read beyond the data returned"},
+		{"revert", "it reverted without giving a reason"},
+	} {
+		if strings.Contains(e, w.has) {
+			return w.say
+		}
+	}
+	if s := sentence(err); s != "" {
+		return "it failed: " + s
+	}
+	return "it failed without giving a reason"
+}
+
+// failedSummary says what was attempted, and why it failed.
+func (a *analysis) failedSummary(o *opinion) string {
+	k := kinds[o.act]
+	try := k.try
+	if try == "" {
+		try = "make a call"
+	}
+	s := "Failed attempt to " + try
+	switch {
+	case o.act == actTransfer && len(a.Tx.Input) == 0:
+		s = "Failed attempt to send " + a.amount(leg{}.key, a.Tx.Value)
+		if a.Tx.To != nil {
+			s += " to " + a.who(*a.Tx.To)
+		}
+	case o.act == "contract_call" && a.Tx.To != nil:
+		s = "Failed call"
+		if n := plainText(a.name); n != "" {
+			s += " of " + n
+		}
+		s += " to " + a.who(*a.Tx.To)
+	case o.act != actDeploy && a.Tx.To != nil:
+		s += " through " + a.who(*a.Tx.To)
+	}
+	f := a.origin()
+	if f == nil {
+		return s + ": the reason is not known"
+	}
+	reason := a.why(f)
+	if f.Depth > 0 && f.HasTo {
+		return s + ": in " + a.who(f.To) + ", " + reason
+	}
+	return s + ": " + reason
+}
+
+// failedSteps tell the call, where it failed, and what that cost.
+func (a *analysis) failedSteps(o *opinion) []string {
+	steps := []string{a.opening()}
+	f := a.origin()
+	if f != nil && f.Depth > 0 {
+		steps = append(steps, a.path(f)...)
+	}
+	if f != nil {
+		steps = append(steps, "The failure began in "+a.target(f)+": "+a.why(f)+".")
+	}
+	steps = append(steps, "All effects were undone; nothing moved but the fee.")
+	if fee := a.feeStep(); fee != "" {
+		steps = append(steps, fee)
+	}
+	return steps
+}
+
+// path tells the calls from the root down to a frame.
+func (a *analysis) path(f *trace.Frame) (steps []string) {
+	var chain []*trace.Frame
+	for g := f; g != nil && g.Parent != nil; g = g.Parent {
+		chain = append(chain, g)
+	}
+	for i := len(chain) - 1; i >= 0 && len(steps) < maxSteps-5; i-- {
+		g := chain[i]
+		if g.Kind == trace.DelegateCall {
+			continue
+		}
+		verb := " called "
+		if isCreate(g) {
+			verb = " created "
+		}
+		steps = append(steps, a.who(g.From)+verb+a.target(g)+".")
+	}
+	return steps
+}

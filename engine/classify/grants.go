@@ -1,0 +1,176 @@
+package classify
+
+import (
+	"math/big"
+
+	"txlens/engine/evidence"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// grant is one right over tokens that was given or taken back.
+type grant struct {
+	log      int
+	owner    common.Address
+	spender  common.Address
+	token    common.Address
+	amount   *big.Int // nil for operators and single NFTs
+	id       *big.Int // of a single NFT
+	operator bool
+	permit2  bool
+	revoke   bool
+}
+
+var (
+	unlimitedFrom   = new(big.Int).Lsh(big.NewInt(1), 255)
+	unlimitedPermit = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 160), big.NewInt(1))
+)
+
+func (g *grant) unlimited() bool {
+	if g.amount == nil {
+		return false
+	}
+	if g.permit2 {
+		return g.amount.Cmp(unlimitedPermit) >= 0
+	}
+	return g.amount.Cmp(unlimitedFrom) >= 0
+}
+
+// grants reads the approvals of the transaction. An Approval beside a transfer of the
+// same owner's same token is the token counting down an allowance, not a new right.
+func (a *analysis) grants() (list []grant) {
+	if a.Receipt == nil {
+		return nil
+	}
+	for _, i := range a.approves {
+		if g, ok := readApproval(&a.Receipt.Logs[i]); ok {
+			g.log = i
+			if !a.countsDown(&g) {
+				list = append(list, g)
+			}
+		}
+		if len(list) == 200 {
+			return list
+		}
+	}
+	for _, h := range a.find(actApproval) {
+		if g, ok := readPermit2(&a.Receipt.Logs[h.log]); ok {
+			g.log = h.log
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func readApproval(l *evidence.Log) (grant, bool) {
+	g := grant{token: l.Address}
+	var ok1, ok2 bool
+	switch {
+	case len(l.Topics) == 3:
+		g.owner, ok1 = asAddress(l.Topics[1][:])
+		g.spender, ok2 = asAddress(l.Topics[2][:])
+		g.value(l, 0)
+	case len(l.Topics) == 4:
+		g.owner, ok1 = asAddress(l.Topics[1][:])
+		g.spender, ok2 = asAddress(l.Topics[2][:])
+		g.id = l.Topics[3].Big()
+		g.revoke = (g.spender == common.Address{})
+	case len(l.Topics) == 1 && len(l.Data) >= 96:
+		g.owner, ok1 = asAddress(dataWord(l.Data, 0))
+		g.spender, ok2 = asAddress(dataWord(l.Data, 1))
+		g.value(l, 2)
+	}
+	return g, ok1 && ok2
+}
+
+var approvalForAll = theRegistryTopic("ApprovalForAll(address,address,bool)")
+
+// value reads the amount of an ERC-20 approval, or the flag of an operator's.
+func (g *grant) value(l *evidence.Log, word int) {
+	w := dataWord(l.Data, word)
+	if w == nil {
+		return
+	}
+	g.amount = new(big.Int).SetBytes(w)
+	g.revoke = g.amount.Sign() == 0
+	if l.Topics[0] == approvalForAll {
+		g.operator, g.amount = true, nil
+	}
+}
+
+func readPermit2(l *evidence.Log) (grant, bool) {
+	g := grant{permit2: true}
+	if len(l.Topics) != 4 {
+		return g, false
+	}
+	var ok [3]bool
+	g.owner, ok[0] = asAddress(l.Topics[1][:])
+	g.token, ok[1] = asAddress(l.Topics[2][:])
+	g.spender, ok[2] = asAddress(l.Topics[3][:])
+	if w := dataWord(l.Data, 0); w != nil {
+		g.amount = new(big.Int).SetBytes(w)
+		g.revoke = g.amount.Sign() == 0
+	}
+	return g, ok[0] && ok[1] && ok[2]
+}
+
+func (a *analysis) countsDown(g *grant) bool {
+	if g.operator || g.id != nil || a.Flow == nil {
+		return g.id != nil && a.movesNear(g)
+	}
+	return a.movesNear(g)
+}
+
+func (a *analysis) movesNear(g *grant) bool {
+	if a.Flow == nil {
+		return false
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.Log > g.log+1 {
+			return false
+		}
+		if t.Token == g.token && t.From == g.owner && (t.Log == g.log-1 || t.Log == g.log+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// sayGrant writes a grant as a sentence without its subject.
+func (a *analysis) sayGrant(g *grant) string {
+	spender, token := a.who(g.spender), a.symbol(g.token)
+	switch {
+	case g.operator && g.revoke:
+		return "took back the right of " + spender + " to move all " + token
+	case g.operator:
+		return "let " + spender + " move all " + token + " it holds"
+	case g.id != nil && g.revoke:
+		return "cleared the approval of NFT " + clip(g.id.String()) + " of " + token
+	case g.id != nil:
+		return "let " + spender + " move NFT " + clip(g.id.String()) + " of " + token
+	case g.revoke:
+		return "revoked the " + token + " allowance of " + spender
+	case g.unlimited():
+		return "allowed " + spender + " to spend unlimited " + token
+	case g.amount == nil:
+		return "approved " + spender + " for " + token
+	}
+	return "allowed " + spender + " to spend " + a.amount(leg20(g.token), g.amount)
+}
+
+func (a *analysis) sumApproval() string {
+	list := a.grants()
+	if len(list) == 0 {
+		if a.hasTo {
+			return "Changed token approvals on " + a.who(a.entry)
+		}
+		return "Changed token approvals"
+	}
+	s := a.sayGrant(&list[0])
+	s = upperFirst(s)
+	if len(list) > 1 {
+		s += " and changed " + plural(len(list)-1, "more approval")
+	}
+	return s
+}

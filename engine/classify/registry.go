@@ -1,0 +1,254 @@
+package classify
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"txlens/engine/evidence"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+//go:embed registry.tsv
+var registryText string
+
+//go:embed deployments.tsv
+var deploymentsText string
+
+// flags of a signature.
+type flags uint16
+
+const (
+	flagOwn        flags = 1 << iota // the text alone names the protocol
+	flagFork                         // forks share the text: the emitter must be known to name the protocol
+	flagCommon                       // unrelated contracts share the text: counts only from a known emitter
+	flagPool                         // the emitter is the pool
+	flagVault                        // the emitter is the protocol's one vault for all pools
+	flagAggregator                   // names the protocol of the whole swap
+	flagIntent                       // the party is the actor, whoever sent the transaction
+	flagAlways                       // counts for the actor though it names no party
+	flagMasterChef                   // farm layout: (user, pool id)
+	flagERC4626
+)
+
+var flagNames = map[string]flags{
+	"own": flagOwn, "fork": flagFork, "common": flagCommon, "pool": flagPool, "vault": flagVault,
+	"aggregator": flagAggregator, "intent": flagIntent, "always": flagAlways,
+	"masterchef": flagMasterChef, "erc4626": flagERC4626,
+}
+
+// rule4log is one row of the table of events.
+type rule4log struct {
+	act       act
+	slug      string // protocol or family; empty for standards
+	indexed   int    // number of indexed arguments; -1 for any
+	party     []slot
+	flags     flags
+	signature string
+}
+
+// slot says where in a log an address stands: topic 1..3, or a word of the data.
+type slot struct {
+	topic bool
+	n     int
+}
+
+// rule4call is one row of the table of functions.
+type rule4call struct {
+	act       act
+	slug      string
+	signature string
+	minOut    int // word of the calldata that holds the least amount accepted; -1 when none
+}
+
+// deployment is one row of deployments.tsv.
+type deployment struct {
+	slug, role, name string
+	chains           []uint64 // nil: every chain
+}
+
+// registry is the parsed tables. It is read-only once made.
+type registry struct {
+	events      map[common.Hash][]*rule4log
+	calls       map[[4]byte]*rule4call
+	deployments map[common.Address][]deployment
+}
+
+var theRegistry = sync.OnceValue(func() *registry {
+	r, err := parseRegistry(registryText, deploymentsText)
+	if err != nil {
+		panic("classify: embedded tables: " + err.Error()) // a build that fails its tests
+	}
+	return r
+})
+
+func parseRegistry(table, deployments string) (*registry, error) {
+	r := &registry{map[common.Hash][]*rule4log{}, map[[4]byte]*rule4call{}, map[common.Address][]deployment{}}
+	for n, line := range strings.Split(table, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		cells := strings.Split(line, "\t")
+		if len(cells) != 7 {
+			return nil, fmt.Errorf("line %d: %d columns", n+1, len(cells))
+		}
+		if err := r.add(cells); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+1, err)
+		}
+	}
+	for n, line := range strings.Split(deployments, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := r.deploy(strings.Split(line, "\t")); err != nil {
+			return nil, fmt.Errorf("deployment, line %d: %w", n+1, err)
+		}
+	}
+	return r, nil
+}
+
+func (r *registry) add(cells []string) error {
+	signature := cells[6]
+	hash := crypto.Keccak256Hash([]byte(signature))
+	if cells[0] == "call" {
+		c := &rule4call{act: act(cells[1]), slug: cells[2], signature: signature, minOut: -1}
+		if rest, ok := strings.CutPrefix(cells[5], "minout"); ok {
+			if _, err := fmt.Sscan(rest, &c.minOut); err != nil {
+				return fmt.Errorf("read position of the minimum: %w", err)
+			}
+		}
+		if _, twice := r.calls[[4]byte(hash[:4])]; twice {
+			return fmt.Errorf("selector of %s twice", signature)
+		}
+		r.calls[[4]byte(hash[:4])] = c
+		return nil
+	}
+	e := &rule4log{act: act(cells[1]), slug: cells[2], indexed: -1, signature: signature}
+	if cells[3] != "*" {
+		if _, err := fmt.Sscan(cells[3], &e.indexed); err != nil {
+			return fmt.Errorf("read indexed count: %w", err)
+		}
+	}
+	for _, name := range fields(cells[5]) {
+		f, ok := flagNames[name]
+		if !ok {
+			return fmt.Errorf("unknown flag %q", name)
+		}
+		e.flags |= f
+	}
+	for _, p := range fields(cells[4]) {
+		s := slot{topic: p[0] == 't'}
+		if _, err := fmt.Sscan(p[1:], &s.n); err != nil || p[0] != 't' && p[0] != 'd' {
+			return fmt.Errorf("unknown place %q", p)
+		}
+		e.party = append(e.party, s)
+	}
+	r.events[hash] = append(r.events[hash], e)
+	return nil
+}
+
+func fields(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+func (r *registry) deploy(cells []string) error {
+	if len(cells) != 5 || !common.IsHexAddress(cells[0]) {
+		return fmt.Errorf("malformed row %q", cells)
+	}
+	d := deployment{slug: cells[2], role: cells[3], name: cells[4]}
+	if d.slug == "-" {
+		d.slug = ""
+	}
+	if cells[1] != "*" {
+		for _, c := range strings.Split(cells[1], ",") {
+			var id uint64
+			if _, err := fmt.Sscan(c, &id); err != nil {
+				return fmt.Errorf("read chain id: %w", err)
+			}
+			d.chains = append(d.chains, id)
+		}
+	}
+	a := common.HexToAddress(cells[0])
+	r.deployments[a] = append(r.deployments[a], d)
+	return nil
+}
+
+// event finds the row for a log: the one with its exact count of indexed arguments,
+// else one that takes any. Equal texts with other layouts are other events.
+func (r *registry) event(l *evidence.Log) *rule4log {
+	if len(l.Topics) == 0 {
+		return nil
+	}
+	var any *rule4log
+	for _, e := range r.events[l.Topics[0]] {
+		if e.indexed == len(l.Topics)-1 {
+			return e
+		}
+		if e.indexed < 0 {
+			any = e
+		}
+	}
+	return any
+}
+
+// call finds the row for calldata.
+func (r *registry) call(input []byte) *rule4call {
+	if len(input) < 4 {
+		return nil
+	}
+	return r.calls[[4]byte(input)]
+}
+
+// deployment finds what stands at an address of a chain.
+func (r *registry) deployment(chainID uint64, a common.Address) (deployment, bool) {
+	for _, d := range r.deployments[a] {
+		if d.chains == nil {
+			return d, true
+		}
+		for _, id := range d.chains {
+			if id == chainID {
+				return d, true
+			}
+		}
+	}
+	return deployment{}, false
+}
+
+// at reads the address that stands at a place of a log.
+func (s slot) at(l *evidence.Log) (common.Address, bool) {
+	if s.topic {
+		if s.n >= len(l.Topics) {
+			return common.Address{}, false
+		}
+		return asAddress(l.Topics[s.n][:])
+	}
+	word := dataWord(l.Data, s.n)
+	if word == nil {
+		return common.Address{}, false
+	}
+	return asAddress(word)
+}
+
+// dataWord cuts the n-th word out of ABI data, or nil.
+func dataWord(data []byte, n int) []byte {
+	if n < 0 || len(data)/32 <= n {
+		return nil
+	}
+	return data[32*n : 32*n+32]
+}
+
+// asAddress reads a word as an address; false when it holds more than one.
+func asAddress(word []byte) (common.Address, bool) {
+	for _, b := range word[:12] {
+		if b != 0 {
+			return common.Address{}, false
+		}
+	}
+	return common.Address(word[12:32]), true
+}

@@ -1,0 +1,159 @@
+package classify
+
+import (
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// assignRoles says what each major address did. The first role of an address stays:
+// the order below is from the most telling to the least.
+func (a *analysis) assignRoles(o *opinion) {
+	set := func(addr common.Address, role string) {
+		if (addr != common.Address{}) && a.v.Roles[addr] == "" {
+			a.v.Roles[addr] = role
+		}
+	}
+	set(a.sender, a.senderRole())
+	for _, x := range a.actors {
+		set(x, map[disguise]string{asUserOp: "smart account", asSafe: "safe", asIntent: "trader", asFill: "recipient",
+			asSigned: "signer", asDelegate: "delegated account"}[a.how])
+	}
+	if a.Receipt != nil && a.Receipt.ContractAddress != nil && a.Tx.To == nil {
+		set(*a.Receipt.ContractAddress, "deployed contract")
+	}
+	for _, i := range a.created() {
+		if a.Succeeded {
+			set(a.Tree.Frames[i].To, "deployed contract")
+		}
+	}
+	for i := range a.hits {
+		a.hitRoles(&a.hits[i], set)
+	}
+	if a.benefit != nil {
+		set(a.beneficiary, "recipient")
+	}
+	for _, g := range a.grants() {
+		set(g.spender, "spender")
+		set(g.token, "token")
+	}
+	a.entryRole(o, set)
+	if a.Flow != nil {
+		for i := range a.Flow.Transfers {
+			t := &a.Flow.Transfers[i]
+			set(t.Token, "token")
+			if o.act == actTransfer && t.From == a.actor {
+				set(t.To, "recipient")
+			}
+		}
+		if a.Flow.Fee != nil {
+			for _, s := range a.Flow.Fee.Shares {
+				set(s.Address, "fee recipient")
+			}
+		}
+	}
+}
+
+func (a *analysis) senderRole() string {
+	switch a.how {
+	case asUserOp:
+		return "bundler"
+	case asIntent:
+		return "solver"
+	case asFill:
+		return "relayer"
+	case asSigned:
+		return "relayer"
+	}
+	return "sender"
+}
+
+func (a *analysis) hitRoles(h *hit, set func(common.Address, string)) {
+	switch h.act {
+	case actLiquidate:
+		if v, ok := a.liquidated(h); ok {
+			set(v, "liquidated")
+		}
+		set(h.emitter, "lending pool")
+	case actSupply, actWithdraw, actBorrow, actRepay:
+		set(h.emitter, "lending pool")
+	case actBridgeOut, actBridgeIn, actBridgeProv, actMessageOut, actMessageIn:
+		set(h.emitter, "bridge")
+	case "userop":
+		set(h.emitter, "entry point")
+	case actVaultIn, actVaultOut:
+		if h.mine || !h.weak {
+			set(h.emitter, "vault")
+		}
+	case actStake, actUnstake, actClaimStake:
+		set(h.emitter, "staking contract")
+	case actNFTSale:
+		set(h.emitter, "marketplace")
+	case "propose", actVote, "queue_proposal", "execute_proposal", "cancel_proposal":
+		set(h.emitter, "governance")
+	case actOracle:
+		set(h.emitter, "oracle")
+	}
+	switch {
+	case h.rule.flags&flagPool != 0:
+		set(h.emitter, "pool")
+	case h.rule.flags&flagVault != 0:
+		set(h.emitter, "vault")
+	case h.rule.flags&flagAggregator != 0:
+		set(h.emitter, "router")
+	}
+}
+
+// entryRole names the contract that the actor called, when nothing better did.
+func (a *analysis) entryRole(o *opinion, set func(common.Address, string)) {
+	for _, addr := range a.called() {
+		if d, ok := a.reg.deployment(a.chainID, addr); ok {
+			set(addr, d.role)
+			continue
+		}
+		switch {
+		case len(a.Tx.Input) == 0 && len(a.hits) == 0:
+			set(addr, "recipient")
+		case a.isToken(addr):
+			set(addr, "token")
+		case o.act == actSwap || o.act == actNFTSale:
+			set(addr, "router")
+		case o.act == "arbitrage":
+			set(addr, "arbitrage contract")
+		default:
+			set(addr, "contract")
+		}
+	}
+}
+
+func (a *analysis) called() (list []common.Address) {
+	if a.hasTo {
+		list = append(list, a.entry)
+	}
+	if a.Tx.To != nil {
+		list = append(list, *a.Tx.To)
+	}
+	return distinct(list)
+}
+
+// victims tells where each liquidation event names the owner of the position.
+var victims = map[string]slot{
+	"LiquidationCall(address,address,address,uint256,uint256,address,bool)":                          {true, 3},
+	"LiquidateBorrow(address,address,uint256,address,uint256)":                                       {false, 1},
+	"AbsorbDebt(address,address,uint256,uint256)":                                                    {true, 2},
+	"AbsorbCollateral(address,address,address,uint256,uint256)":                                      {true, 2},
+	"Liquidate(bytes32,address,address,uint256,uint256,uint256,uint256,uint256)":                     {true, 3},
+	"Liquidate(address,address,address,uint256,uint256)":                                             {true, 2},
+	"Bark(bytes32,address,uint256,uint256,uint256,address,uint256)":                                  {true, 2},
+	"Bite(bytes32,address,uint256,uint256,uint256,address,uint256)":                                  {true, 2},
+	"LiquidatePosition(bytes32,address,address,address,bool,uint256,uint256,uint256,int256,uint256)": {false, 1},
+}
+
+func (a *analysis) liquidated(h *hit) (common.Address, bool) {
+	if h == nil || h.rule == nil {
+		return common.Address{}, false
+	}
+	s, ok := victims[h.rule.signature]
+	if !ok {
+		return common.Address{}, false
+	}
+	return s.at(&a.Receipt.Logs[h.log])
+}

@@ -1,0 +1,429 @@
+package classify
+
+import (
+	"txlens/engine/explain"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// opinion is what a rule answers: the act that it saw, and the evidence.
+type opinion struct {
+	act    act
+	sub    string // replaces the act's own sub-type when set
+	hits   []*hit
+	frames []int
+	unsure string // why the opinion alone does not deserve high confidence
+}
+
+// rule is one line of the precedence. Rules are asked in order; the first that
+// answers decides, the others stay as votes.
+type rule struct {
+	name string
+	vote func(*analysis) *opinion
+}
+
+// rules in order of precedence. A type that an earlier line claims is not open to a
+// later one, so the conditions under which a rule must stay silent stand in the rule.
+var rules = []rule{
+	{"system transaction", systemTx},
+	{"rollup, oracle or keeper work", infraWork},
+	{"liquidation event", liquidation},
+	{"closed arbitrage", arbitrage},
+	{"governance event", governance},
+	{"bridge event", bridge},
+	{"contract creation", createdCode},
+	{"staking act of the actor", stakeMine},
+	{"lending act of the actor", lendingMine},
+	{"liquidity act of the actor", liquidityMine},
+	{"vault act of the actor", vaultMine},
+	{"settled order", settledOrder},
+	{"NFT for money", nftSale},
+	{"assets exchanged", exchange},
+	{"wrapped native coin", wrapping},
+	{"liquidity or lending event", poolAct},
+	{"staking through a contract", stakeVia},
+	{"name service", named},
+	{"protocol event", otherEvent},
+	{"minted or burnt", mintBurn},
+	{"claim", claimed},
+	{"approval only", approval},
+	{"one-sided movement", transfer},
+	{"called function", byCall},
+	{"nothing recognised", nothing},
+}
+
+// decide asks all rules.
+func (a *analysis) decide() *opinion {
+	var first *opinion
+	for i := range rules {
+		o := rules[i].vote(a)
+		if o == nil || first != nil && i == len(rules)-1 {
+			continue
+		}
+		a.v.Votes = append(a.v.Votes, a.asVote(rules[i].name, o))
+		if first == nil {
+			first = o
+		}
+	}
+	return first
+}
+
+func (a *analysis) asVote(name string, o *opinion) Vote {
+	v := Vote{Rule: name, TxType: explain.TypeOther, SubType: o.sub, Frames: o.frames}
+	if k, ok := kinds[o.act]; ok {
+		v.TxType = k.txType
+		if v.SubType == "" {
+			v.SubType = k.sub
+		}
+	} else if v.SubType == "" {
+		v.SubType = string(o.act)
+	}
+	for _, h := range o.hits {
+		v.Logs = append(v.Logs, h.log)
+		if len(v.Logs) == 20 { // evidence, not a list of everything
+			break
+		}
+	}
+	v.Protocol = a.protocolOf(o)
+	return v
+}
+
+func opine(hits []*hit) *opinion {
+	if len(hits) == 0 {
+		return nil
+	}
+	return &opinion{act: hits[0].act, hits: hits}
+}
+
+var (
+	l1AttributesDepositor = common.HexToAddress("0xDeaDDEaDDeAdDeAdDEAdDEaddeAddEAdDEAd0001")
+	batchInboxPrefix      = byte(0xff) // OP-stack batch inboxes: 0xff, zeros, chain id in decimal digits
+)
+
+// systemTx: transactions that the chain itself makes each block. A deposit that
+// carries a user's call has another sender.
+func systemTx(a *analysis) *opinion {
+	o := &opinion{act: actSystem, frames: []int{0}}
+	switch {
+	case a.Tx.Type == 0x7e && a.Tx.From == l1AttributesDepositor, a.Tx.IsSystemTx:
+		return o
+	case a.call != nil && a.call.act == actSystem:
+		return o
+	case a.Chain != nil && a.Tx.Type != 0x7e && a.Chain.SystemType(a.Tx.Type):
+		return o
+	}
+	return nil
+}
+
+// infraWork: data posted by rollups and oracles, jobs of keepers, and nothing that
+// the sender gained or lost by it.
+func infraWork(a *analysis) *opinion {
+	if o := batchPost(a); o != nil {
+		return o
+	}
+	if a.has(actBridgeIn, actBridgeOut) {
+		return nil
+	}
+	if a.call != nil && (a.call.act == actOracle || a.call.act == actKeeper) && len(a.out) <= 1 && len(a.in) == 0 {
+		return &opinion{act: a.call.act, hits: a.find(actOracle, actKeeper), frames: []int{0}}
+	}
+	if hits := a.find(actOracle, actBatchPost, actKeeper, "routine"); len(hits) > 0 && len(a.out)+len(a.in) == 0 {
+		return opine(hits)
+	}
+	return nil
+}
+
+func batchPost(a *analysis) *opinion {
+	if hits := a.find(actBatchPost); len(hits) > 0 && len(a.in) == 0 {
+		return opine(hits)
+	}
+	quiet := a.Receipt != nil && len(a.Receipt.Logs) == 0 && len(a.out)+len(a.in) == 0
+	if a.Tx.To == nil || !quiet || !a.Succeeded {
+		return nil
+	}
+	inbox := a.Tx.To[0] == batchInboxPrefix && allZero(a.Tx.To[1:12]) && len(a.Tx.Input) > 0
+	if inbox || len(a.Tx.BlobHashes) > 0 && len(a.Tx.Input) <= 1 {
+		return &opinion{act: actBatchPost, frames: []int{0}}
+	}
+	return nil
+}
+
+func allZero(b []byte) bool {
+	for _, x := range b {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func liquidation(a *analysis) *opinion { return opine(a.find(actLiquidate)) }
+
+// governance: proposals, votes and timelocks. Delegating votes in passing, while
+// tokens move, is a step of something else.
+func governance(a *analysis) *opinion {
+	if hits := a.find("execute_proposal", "propose", "queue_proposal", "cancel_proposal", actVote); len(hits) > 0 {
+		return opine(hits)
+	}
+	if hits := a.find(actDelegate); len(hits) > 0 && len(a.out)+len(a.in) == 0 {
+		for _, h := range hits {
+			if h.mine {
+				return opine(hits)
+			}
+		}
+	}
+	return nil
+}
+
+// bridge: assets leave for, or come from, another chain. A message that carries
+// nothing out of here is no bridging of assets, unless a messenger delivers it.
+func bridge(a *analysis) *opinion {
+	if hits := a.find(actBridgeOut, actBridgeIn, actBridgeProv); len(hits) > 0 {
+		return &opinion{act: hits[0].act, hits: append(hits, a.find(actMessageOut, actMessageIn)...)}
+	}
+	if hits := a.find(actMessageIn); len(hits) > 0 {
+		return opine(hits)
+	}
+	hits := a.find(actMessageOut)
+	if len(hits) == 0 || len(a.out) == 0 {
+		return nil
+	}
+	for _, l := range a.out {
+		if !l.native() {
+			return &opinion{act: actBridgeOut, hits: hits}
+		}
+	}
+	// Native coin alone pays for messages too; a rollup's own messenger takes it along.
+	for _, h := range hits {
+		if h.slug != "layerzero" && h.slug != "wormhole" && h.slug != "ccip" {
+			return &opinion{act: actBridgeOut, hits: hits}
+		}
+	}
+	return nil
+}
+
+// createdCode: the transaction creates code, and nothing changes hands.
+func createdCode(a *analysis) *opinion {
+	if a.Tx.To == nil {
+		return &opinion{act: actDeploy, frames: []int{0}}
+	}
+	tokens := false
+	for _, l := range append(a.out, a.in...) {
+		tokens = tokens || !l.native()
+	}
+	if tokens || len(a.in) > 0 || a.has(actSwap, actNFTSale, actAddLiq, actSupply, actBorrow, actStake, actName) {
+		return nil
+	}
+	if hits := a.find(actDeploy, actCreatePool, actDeployAcct); len(hits) > 0 {
+		return opine(hits)
+	}
+	if made := a.created(); len(made) > 0 && len(a.out) == 0 && a.how == asSender {
+		return &opinion{act: actDeploy, frames: made}
+	}
+	return nil
+}
+
+func stakeHits(a *analysis) []*hit {
+	return a.find(actStake, actUnstake, actClaimStake, "restake_delegate")
+}
+
+func stakeMine(a *analysis) *opinion { return stakeWhere(a, true) }
+func stakeVia(a *analysis) *opinion  { return stakeWhere(a, false) }
+
+func stakeWhere(a *analysis, mine bool) *opinion {
+	hits := stakeHits(a)
+	var own []*hit
+	for _, h := range hits {
+		if h.mine == mine {
+			own = append(own, h)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	o := opine(own)
+	// Staking farms pay rewards whenever a stake changes: the change is the act.
+	for _, h := range own {
+		if h.act == actStake || h.act == actUnstake {
+			o.act = h.act
+			break
+		}
+	}
+	if o.act == actClaimStake && len(a.out) > 0 && len(plain(a.out)) > 0 && !o.hits[0].mine {
+		return nil
+	}
+	return o
+}
+
+func mine(hits []*hit) (own []*hit) {
+	for _, h := range hits {
+		if h.mine {
+			own = append(own, h)
+		}
+	}
+	return own
+}
+
+func lendingMine(a *analysis) *opinion {
+	hits := mine(a.find(actSupply, actWithdraw, actBorrow, actRepay))
+	if len(hits) == 0 {
+		return nil
+	}
+	o := opine(hits)
+	in, out := a.acted(hits, actSupply), a.acted(hits, actWithdraw)
+	borrow, repay := a.acted(hits, actBorrow), a.acted(hits, actRepay)
+	switch {
+	case borrow && in && a.has(actSwap):
+		o.act, o.sub = actBorrow, "leverage"
+	case repay && out && a.has(actSwap):
+		o.act, o.sub = actRepay, "deleverage"
+	case borrow:
+		o.act = actBorrow
+	case repay:
+		o.act = actRepay
+	}
+	return o
+}
+
+func (a *analysis) acted(hits []*hit, what act) bool {
+	for _, h := range hits {
+		if h.act == what {
+			return true
+		}
+	}
+	return false
+}
+
+// liquidityMine: the actor is named by the pool, or holds the share that the pool
+// minted or burnt for it.
+func liquidityMine(a *analysis) *opinion {
+	var own []*hit
+	for _, h := range a.find(actAddLiq, actRemoveLiq, actLiquidity, actCollect) {
+		if h.mine || a.sharesOf(h.emitter) {
+			own = append(own, h)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	return a.directed(opine(own))
+}
+
+// sharesOf reports whether the actor got or gave shares of a contract.
+func (a *analysis) sharesOf(addr common.Address) bool {
+	for _, l := range append(a.out, a.in...) {
+		if l.minted && l.key.Token == addr {
+			return true
+		}
+	}
+	return false
+}
+
+// directed tells adding from removing by what the actor netted: events of the same
+// transaction may show both (a rebalance), or not say (v4, Balancer).
+func (a *analysis) directed(o *opinion) *opinion {
+	add, remove := a.acted(o.hits, actAddLiq), a.acted(o.hits, actRemoveLiq)
+	unsaid := a.acted(o.hits, actLiquidity)
+	gave, got := len(plain(a.out)) > 0, len(plain(a.in)) > 0
+	switch {
+	case unsaid && !add && !remove && gave && !got, add && !remove:
+		o.act = actAddLiq
+	case unsaid && !add && !remove && got && !gave, remove && !add:
+		o.act = actRemoveLiq
+	case add && remove && got && !gave:
+		o.act = actRemoveLiq
+	case add && remove:
+		o.act, o.sub = actAddLiq, "rebalance_liquidity"
+	case unsaid:
+		o.act, o.sub = actLiquidity, "change_liquidity"
+	}
+	return o
+}
+
+// vaultMine: a tokenised vault names the actor. Vaults of stakers are staking.
+func vaultMine(a *analysis) *opinion {
+	hits := mine(a.find(actVaultIn, actVaultOut))
+	if len(hits) == 0 {
+		return nil
+	}
+	o := opine(hits)
+	if gave, got := len(plain(a.out)) > 0, len(plain(a.in)) > 0; gave != got {
+		o.act = actVaultOut
+		if gave {
+			o.act = actVaultIn
+		}
+	} else if gave && got && !hits[0].strong() && a.has(actSwap) {
+		return nil
+	}
+	if stakers[o.hits[0].slug] {
+		o.act = map[act]act{actVaultIn: actStake, actVaultOut: actUnstake}[o.act]
+	}
+	return o
+}
+
+func (h *hit) strong() bool { return !h.weak && h.mine }
+
+// stakers are the protocols whose vaults stake the network's own coin or token.
+var stakers = map[string]bool{"lido": true, "rocket_pool": true, "eigenlayer": true, "beacon_deposit": true,
+	"frax_ether": true, "ether_fi": true, "kelp": true, "puffer": true, "swell": true, "stader": true}
+
+func wrapping(a *analysis) *opinion {
+	if hits := a.find(actWrap, actUnwrap); len(hits) > 0 && a.onlyWrap() {
+		o := opine(hits)
+		o.act = actUnwrap
+		for _, l := range a.out {
+			if l.native() {
+				o.act = actWrap
+			}
+		}
+		return o
+	}
+	return nil
+}
+
+// onlyWrap reports whether native coin against its wrapped form is all that moved.
+func (a *analysis) onlyWrap() bool {
+	legs := append(append([]leg(nil), a.out...), a.in...)
+	native := false
+	for _, l := range legs {
+		native = native || l.native()
+		if !l.native() && !a.wrapped(l.key.Token) {
+			return false
+		}
+	}
+	return native && len(legs) == 2 || len(legs) > 0 && len(legs) <= 2 && !a.has(actSwap)
+}
+
+func (a *analysis) wrapped(token common.Address) bool {
+	if a.Chain != nil && a.Chain.WrappedNative != nil && *a.Chain.WrappedNative == token {
+		return true
+	}
+	if a.Flow != nil {
+		for i := range a.Flow.Transfers {
+			if t := &a.Flow.Transfers[i]; t.Wrap && t.Token == token {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// poolAct: lending or liquidity events that name nobody, or a contract in between.
+func poolAct(a *analysis) *opinion {
+	if hits := a.find(actAddLiq, actRemoveLiq, actLiquidity, actCollect); len(hits) > 0 {
+		return a.directed(opine(hits))
+	}
+	return opine(a.find(actBorrow, actRepay, actSupply, actWithdraw, actVaultIn, actVaultOut))
+}
+
+func named(a *analysis) *opinion {
+	if hits := a.find(actName); len(hits) > 0 {
+		return opine(hits)
+	}
+	return opine(a.find("name_note"))
+}
+
+// otherEvent: any act left that the table names.
+func otherEvent(a *analysis) *opinion {
+	return opine(a.find("perp", "mint_py", "redeem_py", "attest", actMessageOut, actFlashLoan, actKeeper, actOracle, actBatchPost, actDelegate))
+}

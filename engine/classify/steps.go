@@ -1,0 +1,330 @@
+package classify
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// maxSteps bounds the narrative; what is beyond is counted.
+const maxSteps = 30
+
+// maxScan bounds how many candidates are looked at before only counting goes on.
+const maxScan = 4000
+
+func theRegistryTopic(signature string) common.Hash { return crypto.Keccak256Hash([]byte(signature)) }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func keyOf(t *flow.Transfer) flow.TokenKey {
+	k := flow.TokenKey{Token: t.Token, NFT: t.Standard == flow.ERC721}
+	if t.ID != nil {
+		k.ID = t.ID.String()
+	}
+	return k
+}
+
+func leg20(token common.Address) flow.TokenKey { return flow.TokenKey{Token: token} }
+
+// step is one sentence and its place in the order of execution. Logs give the
+// order; a frame stands before the first log that follows its start.
+type step struct {
+	at   int // logs emitted before, doubled; odd for logs themselves
+	text func() string
+}
+
+// narrate writes the ordered steps. Sentences are made only for the steps that are
+// kept: a transaction may hold thousands.
+func (a *analysis) narrate(o *opinion) []string {
+	var steps []step
+	steps = append(steps, step{-1, a.opening})
+	before := a.logsBefore()
+	steps = append(steps, a.moveSteps(before)...)
+	steps = append(steps, a.transferSteps()...)
+	steps = append(steps, a.hitSteps()...)
+	steps = append(steps, a.grantSteps()...)
+	steps = append(steps, a.failureSteps(before)...)
+	steps = append(steps, a.creationSteps(before)...)
+	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
+	var out []string
+	for i, s := range steps {
+		if len(out) == maxSteps {
+			return append(out, "... and "+strconv.Itoa(len(steps)-i)+" more")
+		}
+		out = append(out, s.text())
+	}
+	if fee := a.feeStep(); fee != "" && len(out) < maxSteps {
+		out = append(out, fee)
+	}
+	return out
+}
+
+// logsBefore counts, per frame, the receipt logs emitted before it began.
+func (a *analysis) logsBefore() []int {
+	if a.Tree == nil || a.Tree.Root == nil {
+		return nil
+	}
+	before := make([]int, len(a.Tree.Frames))
+	n := 0
+	var walk func(f *trace.Frame)
+	walk = func(f *trace.Frame) {
+		if f.Index < len(before) {
+			before[f.Index] = n
+		}
+		next := 0
+		for i, child := range f.Children {
+			for next < len(f.Logs) && f.Logs[next].Calls <= i {
+				n += joined(&f.Logs[next])
+				next++
+			}
+			walk(child)
+		}
+		for ; next < len(f.Logs); next++ {
+			n += joined(&f.Logs[next])
+		}
+	}
+	walk(a.Tree.Root)
+	return before
+}
+
+func joined(l *trace.Log) int {
+	if l.Receipt < 0 {
+		return 0
+	}
+	return 1
+}
+
+func (a *analysis) opening() string {
+	name := plainText(a.nameOfCall(a.rootFrame()))
+	who := a.who(a.sender)
+	switch {
+	case a.Tx.To == nil:
+		return who + " created a contract."
+	case len(a.Tx.Input) == 0:
+		return who + " sent " + a.amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.who(*a.Tx.To) + "."
+	case name == "" || strings.HasPrefix(name, "0x"):
+		name = "a function"
+	}
+	s := who + " called " + name + " of " + a.who(*a.Tx.To)
+	if a.Tx.Value.Sign() > 0 {
+		s += " with " + a.amount(flow.TokenKey{}, a.Tx.Value)
+	}
+	switch a.how {
+	case asUserOp:
+		s += ", which ran the user operation of " + a.who(a.actor)
+		if len(a.actors) > 1 {
+			s += " and " + strconv.Itoa(len(a.actors)-1) + " more"
+		}
+	case asSafe:
+		s += ", running a transaction of Safe " + a.who(a.actor)
+	case asIntent:
+		s += ", settling the order of " + a.who(a.actor)
+		if len(a.actors) > 1 {
+			s += " and " + strconv.Itoa(len(a.actors)-1) + " more"
+		}
+	}
+	return s + "."
+}
+
+func (a *analysis) rootFrame() *trace.Frame {
+	if a.Tree == nil {
+		return nil
+	}
+	return a.Tree.Root
+}
+
+func (a *analysis) moveSteps(before []int) (steps []step) {
+	if a.Flow == nil {
+		return nil
+	}
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind == flow.MoveFee || m.Frame == 0 && len(a.Tx.Input) == 0 || m.Frame == 0 || m.Amount.Sign() == 0 {
+			continue
+		}
+		at := 0
+		if m.Frame > 0 && m.Frame < len(before) {
+			at = 2 * before[m.Frame]
+		}
+		steps = append(steps, step{at, func() string {
+			verb := " sent "
+			switch m.Kind {
+			case flow.MoveMint:
+				return a.amount(flow.TokenKey{}, m.Amount) + " arrived for " + a.who(m.To) + " from the other chain."
+			case flow.MoveSelfDestruct:
+				verb = " destroyed itself and left "
+			}
+			return a.who(m.From) + verb + a.amount(flow.TokenKey{}, m.Amount) + " to " + a.who(m.To) + "."
+		}})
+		if len(steps) == maxScan {
+			break
+		}
+	}
+	return steps
+}
+
+func (a *analysis) transferSteps() (steps []step) {
+	if a.Flow == nil {
+		return nil
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		steps = append(steps, step{2*t.Log + 1, func() string { return a.sayMove(t) + "." }})
+	}
+	return steps
+}
+
+func (a *analysis) sayMove(t *flow.Transfer) string {
+	what := a.amount(keyOf(t), t.Amount)
+	zero := common.Address{}
+	switch {
+	case t.Wrap && t.From == zero:
+		return a.who(t.To) + " wrapped native coin into " + what
+	case t.Wrap && t.To == zero:
+		return a.who(t.From) + " unwrapped " + what
+	case t.From == zero:
+		return what + " was minted to " + a.who(t.To)
+	case t.To == zero:
+		return a.who(t.From) + " burnt " + what
+	}
+	return a.who(t.From) + " sent " + what + " to " + a.who(t.To)
+}
+
+// quietActs say nothing that the transfers beside them do not say.
+var quietActs = map[act]bool{actWrap: true, actUnwrap: true, "authorization": true, "userop_begin": true, actApproval: true}
+
+func (a *analysis) hitSteps() (steps []step) {
+	for i := range a.hits {
+		h := &a.hits[i]
+		if quietActs[h.act] || h.weak && !h.mine {
+			continue
+		}
+		steps = append(steps, step{2*h.log + 1, func() string { return a.sayHit(h) + "." }})
+	}
+	return steps
+}
+
+func (a *analysis) sayHit(h *hit) string {
+	place := a.who(h.emitter)
+	if h.slug != "" && place == short(h.emitter) {
+		place = protocolName(h.slug) + " (" + place + ")"
+	} else if h.slug == "" && h.rule.slug != "" && h.rule.flags&(flagFork|flagPool) != 0 && place == short(h.emitter) {
+		place = place + " (" + protocolName(h.rule.slug) + "-style)"
+	}
+	if flag, ok := strings.CutPrefix(string(h.act), "flag:"); ok {
+		return place + " reported: " + strings.ReplaceAll(flag, "_", " ")
+	}
+	switch h.act {
+	case "userop":
+		return "The user operation of " + a.whoParty(h) + " ended at " + place
+	case "userop_revert":
+		return "The call of the user operation reverted"
+	case "safe_success":
+		return "Safe " + place + " reported success"
+	case "safe_failure":
+		return "Safe " + place + " reported that its inner call failed"
+	}
+	if k, ok := kinds[h.act]; ok {
+		if len(h.party) > 0 {
+			return place + " recorded: " + lowerFirst(k.verb) + ", for " + a.whoParty(h)
+		}
+		return place + " recorded: " + lowerFirst(k.verb)
+	}
+	return place + " recorded: " + strings.ReplaceAll(string(h.act), "_", " ")
+}
+
+func (a *analysis) whoParty(h *hit) string {
+	if len(h.party) == 0 {
+		return "nobody named"
+	}
+	return a.who(h.party[0])
+}
+
+func (a *analysis) grantSteps() (steps []step) {
+	list := a.grants()
+	for i := range list {
+		g := &list[i]
+		steps = append(steps, step{2*g.log + 1, func() string { return a.who(g.owner) + " " + a.sayGrant(g) + "." }})
+	}
+	return steps
+}
+
+// failureSteps tell of frames that failed while the transaction went on.
+func (a *analysis) failureSteps(before []int) (steps []step) {
+	if !a.Succeeded {
+		return nil
+	}
+	for _, f := range a.caught() {
+		at := 0
+		if f.Index < len(before) {
+			at = 2 * before[f.Index]
+		}
+		steps = append(steps, step{at, func() string {
+			return "An inner call to " + a.target(f) + " failed and was caught: " + a.why(f) + "."
+		}})
+	}
+	return steps
+}
+
+// caught are the frames that failed by themselves below a frame that went on.
+func (a *analysis) caught() (frames []*trace.Frame) {
+	if a.Tree == nil || a.Tree.Failed == 0 {
+		return nil
+	}
+	for _, f := range a.Tree.Frames {
+		if f.Status == trace.Failed && f.Parent != nil && f.Parent.Status == trace.OK {
+			frames = append(frames, f)
+		}
+		if len(frames) == 100 {
+			break
+		}
+	}
+	return frames
+}
+
+func (a *analysis) target(f *trace.Frame) string {
+	s := "an unknown address"
+	if f.HasTo {
+		s = a.who(f.To)
+	}
+	if n := plainText(a.nameOfCall(f)); n != "" {
+		return s + ", function " + n
+	}
+	return s
+}
+
+func (a *analysis) creationSteps(before []int) (steps []step) {
+	for _, i := range a.created() {
+		f := a.Tree.Frames[i]
+		if f.Depth == 0 || !f.HasTo || !a.Succeeded {
+			continue
+		}
+		steps = append(steps, step{2 * before[i], func() string { return a.who(f.From) + " created contract " + a.who(f.To) + "." }})
+	}
+	return steps
+}
+
+func (a *analysis) feeStep() string {
+	if a.Flow == nil || a.Flow.Fee == nil || a.Flow.Fee.Total == nil || a.Flow.Fee.Total.Sign() == 0 {
+		return ""
+	}
+	return a.who(a.Flow.Fee.Payer) + " paid a fee of " + a.amount(flow.TokenKey{}, a.Flow.Fee.Total) + "."
+}

@@ -1,0 +1,367 @@
+package classify
+
+import (
+	"strconv"
+	"strings"
+
+	"txlens/engine/explain"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// summarise writes the one line, from what the actor gained and lost.
+func (a *analysis) summarise(o *opinion, protocol string) string {
+	k := kinds[o.act]
+	via := ""
+	if protocol != "" {
+		via = protocolName(protocol)
+	}
+	s := ""
+	switch o.act {
+	case actSwap:
+		s = a.sumSwap(via)
+	case actNFTSale:
+		s = a.sumNFT(via)
+	case actTransfer:
+		s = a.sumTransfer()
+	case actApproval:
+		s = a.sumApproval()
+	case actDeploy:
+		s = a.sumDeploy(o)
+	case "arbitrage":
+		s = a.sumArbitrage(o)
+	case actLiquidate:
+		s = a.sumLiquidation(o, via)
+	default:
+		s = a.sumGeneral(o, k, via)
+	}
+	if a.inner {
+		s = "Inner act failed, the transaction itself succeeded: " + lowerFirst(s)
+	}
+	return s + a.onBehalf()
+}
+
+func lowerFirst(s string) string {
+	if len(s) > 1 && s[1] >= 'a' && s[1] <= 'z' {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+// onBehalf says for whom, where that is not the sender.
+func (a *analysis) onBehalf() string {
+	switch {
+	case len(a.actors) > 1 && a.how == asUserOp:
+		return ", in a bundle of " + strconv.Itoa(len(a.actors)) + " smart accounts"
+	case len(a.actors) > 1:
+		return ", in a batch of " + strconv.Itoa(len(a.actors)) + " orders"
+	}
+	switch a.how {
+	case asUserOp:
+		return ", for smart account " + a.who(a.actor)
+	case asSafe:
+		return ", for Safe " + a.who(a.actor)
+	case asIntent:
+		return ", for " + a.who(a.actor)
+	case asDelegate:
+		return ", for account " + a.who(a.actor)
+	case asSigned:
+		return ", by signed authorization of " + a.who(a.actor)
+	}
+	return ""
+}
+
+func on(prep, via string) string {
+	if via == "" {
+		return ""
+	}
+	return " " + prep + " " + via
+}
+
+func (a *analysis) sumSwap(via string) string {
+	out, in := a.out, a.in
+	if len(plain(out)) > 0 {
+		out = plain(out)
+	}
+	if len(plain(in)) > 0 {
+		in = plain(in)
+	}
+	if len(in) == 0 && len(a.benefit) > 0 {
+		return "Swapped " + a.legs(out) + " for " + a.legs(a.benefit) + on("on", via) + ", paid to " + a.who(a.beneficiary)
+	}
+	if len(out) == 0 || len(in) == 0 {
+		legs := append(append([]leg(nil), out...), in...)
+		if len(legs) == 0 {
+			return "Swapped tokens" + on("on", via)
+		}
+		verb := "receiving "
+		if len(in) == 0 {
+			verb = "paying "
+		}
+		return "Swapped tokens" + on("on", via) + ", " + verb + a.legs(legs)
+	}
+	return "Swapped " + a.legs(out) + " for " + a.legs(in) + on("on", via)
+}
+
+func (a *analysis) sumNFT(via string) string {
+	switch {
+	case nfts(a.in) && len(a.out) > 0:
+		return "Bought " + a.legs(a.in) + " for " + a.legs(a.out) + on("on", via)
+	case nfts(a.out) && len(a.in) > 0:
+		return "Sold " + a.legs(a.out) + " for " + a.legs(a.in) + on("on", via)
+	case len(a.out) > 0:
+		return "Settled an NFT sale" + on("on", via) + ", paying " + a.legs(a.out)
+	}
+	return "Settled an NFT sale" + on("on", via)
+}
+
+// sumTransfer names the one receiver, or counts them.
+func (a *analysis) sumTransfer() string {
+	if len(a.out) == 0 && len(a.in) == 0 {
+		return a.sumZeroTransfer()
+	}
+	if len(a.out) == 0 {
+		return short(a.actor) + " received " + a.legs(a.in) + a.peers(a.in, " from ")
+	}
+	return "Sent " + a.legs(a.out) + a.peers(a.out, " to ")
+}
+
+// peers names the other side of legs: one address, or their number.
+func (a *analysis) peers(legs []leg, prep string) string {
+	var others []common.Address
+	if a.Flow != nil {
+		for i := range a.Flow.Transfers {
+			t := &a.Flow.Transfers[i]
+			if prep == " to " && t.From == a.actor {
+				others = append(others, t.To)
+			}
+			if prep == " from " && t.To == a.actor {
+				others = append(others, t.From)
+			}
+			if len(others) > 64 {
+				return prep + "many addresses"
+			}
+		}
+	}
+	for _, l := range legs {
+		if l.native() && l.peer != (common.Address{}) {
+			others = append(others, l.peer)
+		}
+	}
+	switch others = distinct(others); len(others) {
+	case 0:
+		return ""
+	case 1:
+		return prep + a.who(others[0])
+	}
+	return prep + strconv.Itoa(len(others)) + " addresses"
+}
+
+func (a *analysis) sumZeroTransfer() string {
+	if a.Flow != nil && len(a.Flow.Transfers) > 0 {
+		t := &a.Flow.Transfers[0]
+		n := ""
+		if len(a.Flow.Transfers) > 1 {
+			n = " and " + strconv.Itoa(len(a.Flow.Transfers)-1) + " more transfers"
+		}
+		if t.From == a.sender && t.To == a.sender || t.Amount.Sign() == 0 {
+			return "Moved " + a.amount(keyOf(t), t.Amount) + " from " + a.who(t.From) + " to " + a.who(t.To) + n
+		}
+		return "Moved " + a.amount(keyOf(t), t.Amount) + " from " + a.who(t.From) + " to " + a.who(t.To) + n + "; the sender itself paid only the fee"
+	}
+	if a.Tx.To != nil && *a.Tx.To == a.sender {
+		return "Sent " + a.amount(leg{}.key, a.Tx.Value) + " to itself"
+	}
+	if a.Tx.To != nil {
+		return "Sent " + a.amount(leg{}.key, a.Tx.Value) + " to " + a.who(*a.Tx.To)
+	}
+	return "Moved nothing"
+}
+
+func (a *analysis) sumDeploy(o *opinion) string {
+	if a.Tx.To == nil {
+		if a.Receipt != nil && a.Receipt.ContractAddress != nil {
+			return "Deployed contract " + a.whoNew(*a.Receipt.ContractAddress)
+		}
+		return "Deployed a contract"
+	}
+	if n := len(o.frames); n > 0 && a.Tree != nil && a.Tree.Frames[o.frames[0]].HasTo {
+		first := a.Tree.Frames[o.frames[0]]
+		if n == 1 {
+			return "Deployed contract " + a.whoNew(first.To) + " through " + a.who(a.entry)
+		}
+		return "Deployed " + strconv.Itoa(n) + " contracts through " + a.who(a.entry)
+	}
+	return "Deployed a contract through " + a.who(a.entry)
+}
+
+func (a *analysis) whoNew(addr common.Address) string {
+	if n := a.who(addr); n != short(addr) {
+		return n
+	}
+	return addr.Hex()
+}
+
+func (a *analysis) sumArbitrage(o *opinion) string {
+	pools := []common.Address{}
+	for _, h := range o.hits {
+		pools = append(pools, h.emitter)
+	}
+	legs := a.in
+	if len(legs) == 0 && a.Tx.To != nil {
+		_, legs = a.legsOf(*a.Tx.To)
+	}
+	return "Closed an arbitrage over " + strconv.Itoa(len(distinct(pools))) + " pools, gaining " + a.legs(legs) + " before fees"
+}
+
+func (a *analysis) sumLiquidation(o *opinion, via string) string {
+	s := "Liquidated a position"
+	if victim, ok := a.liquidated(o.hits[0]); ok {
+		s = "Liquidated the position of " + a.who(victim)
+	}
+	s += on("on", via)
+	switch {
+	case len(a.out) > 0 && len(a.in) > 0:
+		s += ", paying " + a.legs(a.out) + " and receiving " + a.legs(a.in)
+	case len(a.in) > 0:
+		s += ", receiving " + a.legs(a.in)
+	case len(a.out) > 0:
+		s += ", paying " + a.legs(a.out)
+	}
+	return s
+}
+
+// sumGeneral serves every act that is said as verb, amounts, place.
+func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
+	out, in := a.out, a.in
+	verb := k.verb
+	if verb == "" {
+		verb = "Ran " + strings.ReplaceAll(string(o.act), "_", " ")
+	}
+	where := on("on", via)
+	switch o.act {
+	case actSupply, actRepay, actVaultIn:
+		if p := plain(out); len(p) > 0 {
+			return bare(verb) + " " + a.legs(p) + into(o.act, via)
+		}
+	case actWithdraw, actBorrow, actVaultOut, actClaim, actClaimStake:
+		if p := plain(in); len(p) > 0 {
+			return bare(verb) + " " + a.legs(p) + on("from", via)
+		}
+		if len(in) > 0 {
+			return bare(verb) + " " + a.legs(in) + on("from", via)
+		}
+	case actStake:
+		if len(out) > 0 && len(in) > 0 {
+			return "Staked " + a.legs(out) + " for " + a.legs(in) + on("with", via)
+		}
+	case actUnstake:
+		if len(out) > 0 && len(in) > 0 {
+			return "Unstaked " + a.legs(out) + " for " + a.legs(in) + on("from", via)
+		}
+	case actWrap, actUnwrap:
+		if len(out) > 0 && len(in) > 0 {
+			return verb + " " + a.legs(out) + " to " + a.legs(in)
+		}
+	case actBridgeIn, actMessageIn:
+		if len(in) > 0 {
+			return "Received " + a.legs(in) + on("over", orBridge(via))
+		}
+		return verb + on("of", via)
+	case actBridgeOut, actMessageOut:
+		if len(out) > 0 {
+			return "Bridged " + a.legs(out) + on("over", orBridge(via))
+		}
+	case "contract_call":
+		return a.sumCall()
+	case actMintNFT, actMint, actBurn:
+		return a.sumMint(verb, o)
+	}
+	s := verb + where
+	switch {
+	case len(out) > 0 && len(in) > 0:
+		s += ": gave " + a.legs(out) + ", got " + a.legs(in)
+	case len(out) > 0:
+		s += ": gave " + a.legs(out)
+	case len(in) > 0:
+		s += ": got " + a.legs(in)
+	}
+	return s
+}
+
+// bare cuts "Deposited into a vault" to its verb, for when an object follows.
+func bare(verb string) string {
+	switch {
+	case strings.HasPrefix(verb, "Claimed"):
+		return "Claimed"
+	case strings.HasPrefix(verb, "Deposited"):
+		return "Deposited"
+	case strings.HasPrefix(verb, "Withdrew"):
+		return "Withdrew"
+	}
+	return verb
+}
+
+func into(what act, via string) string {
+	switch {
+	case via == "":
+		if what == actVaultIn {
+			return " into a contract"
+		}
+		return ""
+	case what == actRepay:
+		return " to " + via
+	case what == actVaultIn:
+		return " into " + via
+	}
+	return " to " + via
+}
+
+func orBridge(via string) string {
+	if via == "" {
+		return "a bridge"
+	}
+	return via
+}
+
+func (a *analysis) sumMint(verb string, o *opinion) string {
+	switch {
+	case len(a.out) > 0 && len(a.in) > 0 && o.sub == "deposit":
+		return "Deposited " + a.legs(a.out) + " for " + a.legs(a.in)
+	case len(a.out) > 0 && len(a.in) > 0 && o.sub == "redeem":
+		return "Redeemed " + a.legs(a.out) + " for " + a.legs(a.in)
+	case len(a.out) > 0 && len(a.in) > 0:
+		return verb + " " + a.legs(a.in) + " for " + a.legs(a.out)
+	case len(a.in) > 0:
+		return verb + " " + a.legs(a.in)
+	}
+	return verb + " " + a.legs(a.out)
+}
+
+func (a *analysis) sumCall() string {
+	s := "Called "
+	if n := plainText(a.name); n != "" {
+		s += n + " on "
+	}
+	if !a.hasTo {
+		return "Made a call"
+	}
+	s += a.who(a.entry)
+	switch {
+	case len(a.out) > 0 && len(a.in) > 0:
+		s += ", giving " + a.legs(a.out) + " and getting " + a.legs(a.in)
+	case len(a.out) > 0:
+		s += ", giving " + a.legs(a.out)
+	case len(a.in) > 0:
+		s += ", getting " + a.legs(a.in)
+	}
+	return s
+}
+
+// typeOf is the txType of an act.
+func typeOf(x act) explain.TxType {
+	if k, ok := kinds[x]; ok {
+		return k.txType
+	}
+	return explain.TypeOther
+}
