@@ -95,12 +95,12 @@ func (c *calc) execution(f *Fee) {
 		}
 		rest.Sub(rest, base)
 	}
+	c.producer(f, rest)
 	if c.fee.BurnsBaseFee {
 		f.Burnt.Add(f.Burnt, base)
 	} else {
 		f.pay(c.fee.BaseFeeVault, c.role(roleBaseFee), base)
 	}
-	c.producer(f, rest)
 }
 
 // price is the effective gas price; old nodes do not put it into the receipt.
