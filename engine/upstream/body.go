@@ -1,0 +1,147 @@
+package upstream
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// chunk is the most one Read hands on; capture relies on it.
+const chunk = 32 << 10
+
+// maxToken bounds the bytes between two structural characters of JSON. A decoder
+// buffers one token whole, so without it a single string would cost the limit of
+// the answer several times over. The largest honest string is calldata or return
+// data of one frame: at 300 million gas the EVM's quadratic memory price allows
+// 12.5 MB, 25 MB as hex.
+const maxToken = 32 << 20
+
+var (
+	errAnswerTooLarge = errors.New("answer is larger than the limit")
+	errTokenTooLarge  = errors.New("answer holds a single value that is too large")
+)
+
+// body reads an HTTP body with a bound on its unpacked size and on the size of
+// one JSON token. err keeps what ended it, so that a decoder's complaint about a
+// short input can be told from a broken connection.
+type body struct {
+	r    io.Reader
+	left int64
+	err  error
+
+	run      int // bytes since the last structural character
+	inString bool
+	escaped  bool // the next byte of the string is escaped
+}
+
+// openBody unpacks the body of resp and bounds it by limit bytes. Packed bytes
+// are counted too: a gzip stream may be endless without unpacking to anything.
+func openBody(resp *http.Response, limit int64) (*body, error) {
+	switch enc := resp.Header.Get("Content-Encoding"); enc {
+	case "", "identity":
+		return &body{r: resp.Body, left: limit}, nil
+	case "gzip", "x-gzip":
+		packed := &body{r: resp.Body, left: limit, inString: true, run: minRun}
+		zr, err := gzip.NewReader(packed)
+		if err != nil {
+			if packed.err != nil && packed.err != io.EOF {
+				return nil, packed.err
+			}
+			return nil, fmt.Errorf("unpack answer: %w", err)
+		}
+		return &body{r: zr, left: limit}, nil
+	default:
+		return nil, fmt.Errorf("unpack answer: unknown encoding %q", clean(enc, 20))
+	}
+}
+
+// minRun switches the token bound off, for bytes that are not JSON.
+const minRun = -1 << 62
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if len(p) > chunk {
+		p = p[:chunk]
+	}
+	// One byte more than is left tells a full answer from one that goes on.
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.r.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		b.err = errAnswerTooLarge
+		return 0, b.err
+	}
+	if b.scan(p[:n]); b.run > maxToken {
+		b.err = errTokenTooLarge
+		return 0, b.err
+	}
+	b.err = err
+	return n, err
+}
+
+// scan follows strings and structure just far enough to measure tokens.
+func (b *body) scan(p []byte) {
+	if b.run < 0 {
+		return
+	}
+	for len(p) > 0 {
+		if b.inString {
+			p = b.scanString(p)
+			continue
+		}
+		for i, c := range p {
+			b.run++
+			if c == '"' {
+				b.inString = true
+				p = p[i+1:]
+				break
+			}
+			switch c {
+			case '{', '}', '[', ']', ',', ':':
+				b.run = 0
+			}
+			if i == len(p)-1 {
+				return
+			}
+		}
+	}
+}
+
+// scanString returns what follows the string that p is inside of.
+func (b *body) scanString(p []byte) []byte {
+	if b.escaped {
+		b.escaped = false
+		b.run++
+		return p[1:]
+	}
+	end := bytes.IndexByte(p, '"')
+	inside := p
+	if end >= 0 {
+		inside = p[:end]
+	}
+	if esc := bytes.IndexByte(inside, '\\'); esc >= 0 {
+		b.escaped = true
+		b.run += esc + 1
+		return p[esc+1:]
+	}
+	b.run += len(inside)
+	if end < 0 {
+		return nil
+	}
+	b.inString = false
+	return p[end+1:]
+}
+
+// broken is what cut the answer short, nil when it came to its own end.
+func (b *body) broken() error {
+	if b.err == nil || b.err == io.EOF {
+		return nil
+	}
+	return b.err
+}

@@ -1,0 +1,327 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/klauspost/compress/zstd"
+)
+
+// A bundle file is
+//
+//	8 bytes   "TXLENSB" and the version of the format
+//	zstd      head of Meta, then for each call, by ascending key: head, result bytes
+//	          an empty head, and the end
+//
+// where a head is its length as uvarint and so many bytes of JSON.
+const (
+	bundleMagic   = "TXLENSB"
+	bundleVersion = 1
+)
+
+// Bounds of a file that is read. An honest bundle is far below each.
+const (
+	maxBundleFile = 512 << 20
+	maxEntries    = 1 << 20
+	maxHead       = 1 << 20
+	maxResult     = 1 << 30
+	maxUnpacked   = 2 << 30
+	maxWindow     = 8 << 20
+)
+
+// Errors of a file that cannot be read.
+var (
+	// ErrNotBundle: the file is something else.
+	ErrNotBundle = errors.New("not an evidence bundle")
+	// ErrBundleVersion: a newer version of the program wrote the file.
+	ErrBundleVersion = errors.New("bundle has a newer format")
+	// ErrBundleDamaged: the file is truncated or corrupted.
+	ErrBundleDamaged = errors.New("bundle is damaged")
+)
+
+// Meta says what a bundle is about and with which options it was recorded.
+type Meta struct {
+	TxHash     string `json:"txHash,omitzero"`
+	ChainID    uint64 `json:"chainId,omitzero"`   // as requested; 0: the chain was probed for
+	Version    string `json:"version,omitzero"`   // of the program
+	CreatedAt  int64  `json:"createdAt,omitzero"` // Unix seconds
+	Context    string `json:"context,omitzero"`
+	Model      string `json:"model,omitzero"`
+	Quick      bool   `json:"quick,omitzero"`
+	SourcesOff bool   `json:"sourcesOff,omitzero"`
+	RPCOnly    bool   `json:"rpcOnly,omitzero"`
+}
+
+// Bundle holds the answers of one analysis. It is immutable but for Meta, and
+// safe for concurrent use.
+type Bundle struct {
+	Meta    Meta
+	entries map[string]*entry
+}
+
+// head precedes the result of one call.
+type head struct {
+	Key   string       `json:"key"`
+	Tool  string       `json:"tool"`
+	Ms    int64        `json:"ms"`
+	Nano  int64        `json:"nano,omitzero"`
+	Size  int64        `json:"size,omitzero"` // of the result that follows
+	Error *errorRecord `json:"error,omitzero"`
+}
+
+// Len is the number of calls in the bundle.
+func (b *Bundle) Len() int { return len(b.entries) }
+
+// Keys lists the calls in the bundle, sorted.
+func (b *Bundle) Keys() []string {
+	keys := make([]string, 0, len(b.entries))
+	for k := range b.entries {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Bytes is the bundle as a file.
+func (b *Bundle) Bytes() ([]byte, error) {
+	var buf bytes.Buffer
+	err := b.Encode(&buf)
+	return buf.Bytes(), err
+}
+
+// Encode writes the bundle as a file to w.
+func (b *Bundle) Encode(w io.Writer) error {
+	if _, err := w.Write(append([]byte(bundleMagic), bundleVersion)); err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	// One goroutine and a fixed level: the same answers give the same bytes.
+	zw, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(maxWindow))
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	err = b.write(zw)
+	if cerr := zw.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	return nil
+}
+
+func (b *Bundle) write(w io.Writer) error {
+	if err := writeHead(w, b.Meta); err != nil {
+		return err
+	}
+	for _, key := range b.Keys() {
+		e := b.entries[key]
+		h := head{Key: key, Tool: e.tool, Ms: e.took.Milliseconds(), Nano: e.nano, Error: e.err.record()}
+		if e.err == nil {
+			h.Size = e.raw.size
+		}
+		if err := writeHead(w, h); err != nil {
+			return err
+		}
+		if e.err == nil {
+			if err := e.raw.copyTo(w); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := w.Write([]byte{0})
+	return err
+}
+
+func (p *packed) copyTo(w io.Writer) error {
+	r, done, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = io.Copy(w, r)
+	return err
+}
+
+func writeHead(w io.Writer, v any) error {
+	text, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxHead {
+		return fmt.Errorf("a head is larger than %d bytes", maxHead)
+	}
+	_, err = w.Write(append(binary.AppendUvarint(nil, uint64(len(text))), text...))
+	return err
+}
+
+// WriteFile writes the bundle to path, all of it or nothing.
+func (b *Bundle) WriteFile(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".bundle-*")
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	defer os.Remove(f.Name()) // of no effect after the rename
+	buf := bufio.NewWriterSize(f, 64<<10)
+	err = b.Encode(buf)
+	if err == nil {
+		err = buf.Flush()
+	}
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write bundle: %w", err)
+	}
+	return nil
+}
+
+// ReadBundle reads a bundle file.
+func ReadBundle(path string) (*Bundle, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read bundle: %w", err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.Size() > maxBundleFile {
+		return nil, fmt.Errorf("read bundle %s: %w: larger than %d MiB", path, ErrNotBundle, maxBundleFile>>20)
+	}
+	b, err := parseBundle(io.LimitReader(f, maxBundleFile))
+	if err != nil {
+		return nil, fmt.Errorf("read bundle %s: %w", path, err)
+	}
+	return b, nil
+}
+
+// ParseBundle reads a bundle from memory. Results stay compressed.
+func ParseBundle(file []byte) (*Bundle, error) {
+	b, err := parseBundle(bytes.NewReader(file))
+	if err != nil {
+		return nil, fmt.Errorf("read bundle: %w", err)
+	}
+	return b, nil
+}
+
+func parseBundle(r io.Reader) (*Bundle, error) {
+	var start [len(bundleMagic) + 1]byte
+	if _, err := io.ReadFull(r, start[:]); err != nil || string(start[:len(bundleMagic)]) != bundleMagic {
+		return nil, ErrNotBundle
+	}
+	switch v := start[len(bundleMagic)]; {
+	case v > bundleVersion:
+		return nil, fmt.Errorf("%w: %d, this program reads up to %d", ErrBundleVersion, v, bundleVersion)
+	case v == 0:
+		return nil, ErrNotBundle
+	}
+	zr, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	defer zr.Close()
+	p := bundleReader{r: bufio.NewReader(io.LimitReader(zr, maxUnpacked))}
+	return p.read()
+}
+
+func damaged(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%w: %w", ErrBundleDamaged, err)
+}
+
+// bundleReader reads the unpacked part of a bundle.
+type bundleReader struct{ r *bufio.Reader }
+
+func (p *bundleReader) read() (*Bundle, error) {
+	b := &Bundle{entries: map[string]*entry{}}
+	if more, err := p.head(&b.Meta); err != nil || !more {
+		return nil, damaged(or(err, error(io.ErrUnexpectedEOF)))
+	}
+	last := ""
+	for {
+		var h head
+		more, err := p.head(&h)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		if !more {
+			break
+		}
+		if h.Key <= last || len(b.entries) == maxEntries {
+			return nil, damaged(errors.New("calls are out of order or too many"))
+		}
+		last = h.Key
+		if b.entries[h.Key], err = p.entry(h); err != nil {
+			return nil, damaged(err)
+		}
+	}
+	if _, err := p.r.ReadByte(); err != io.EOF {
+		return nil, damaged(or(err, errors.New("something follows the end")))
+	}
+	return b, nil
+}
+
+// head reads one head into v; the empty one gives false.
+func (p *bundleReader) head(v any) (bool, error) {
+	n, err := binary.ReadUvarint(p.r)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if n > maxHead {
+		return false, errors.New("a head is too large")
+	}
+	text, err := readExactly(p.r, int64(n))
+	if err != nil {
+		return false, err
+	}
+	return true, json.Unmarshal(text, v)
+}
+
+// readExactly grows with what really comes, not with what a length claims.
+func readExactly(r io.Reader, n int64) ([]byte, error) {
+	var buf bytes.Buffer
+	got, err := io.Copy(&buf, io.LimitReader(r, n))
+	if err == nil && got < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return buf.Bytes(), err
+}
+
+func (p *bundleReader) entry(h head) (*entry, error) {
+	const longest = int64(time.Duration(1<<63-1) / time.Millisecond)
+	if h.Ms < 0 || h.Ms > longest || h.Nano < 0 || h.Size < 0 || h.Size > maxResult {
+		return nil, errors.New("a number is out of range")
+	}
+	e := &entry{tool: h.Tool, took: time.Duration(h.Ms) * time.Millisecond, nano: h.Nano, err: h.Error.restore()}
+	if e.err != nil {
+		if h.Size != 0 {
+			return nil, errors.New("a call has both result and error")
+		}
+		return e, nil
+	}
+	pack := newPacker()
+	got, err := io.Copy(pack, io.LimitReader(p.r, h.Size))
+	if err == nil && got < h.Size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		pack.drop()
+		return nil, err
+	}
+	e.raw = pack.finish()
+	return e, nil
+}

@@ -1,0 +1,172 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/klauspost/compress/zstd"
+)
+
+// plainBelow is the size up to which an answer is kept as it is: most are state
+// reads of some dozen bytes, which do not get smaller.
+const plainBelow = 16 << 10
+
+// packed is a recorded result, compressed when it is large. It is immutable.
+type packed struct {
+	size  int64  // unpacked bytes
+	data  []byte // plain, or a zstd frame
+	plain bool
+}
+
+func packBytes(b []byte) *packed {
+	p := newPacker()
+	p.Write(b)
+	return p.finish()
+}
+
+// open reads the unpacked bytes; close is to be called when done.
+func (p *packed) open() (r io.Reader, close func(), err error) {
+	if p.plain {
+		return bytes.NewReader(p.data), func() {}, nil
+	}
+	zr, err := zstd.NewReader(bytes.NewReader(p.data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, nil, err
+	}
+	return io.LimitReader(zr, p.size), zr.Close, nil
+}
+
+// decode runs the decoder over the recorded result.
+func (p *packed) decode(decode decodeFunc) (any, error) {
+	r, done, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	dec := newDecoder(r)
+	v, err := decode(dec)
+	if err != nil {
+		return nil, err
+	}
+	return v, atEnd(dec)
+}
+
+// encoders are costly to make (their tables are megabytes) and cheap to reset.
+var encoders = sync.Pool{New: func() any {
+	// The options are constants, so there is no error.
+	e, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	return e
+}}
+
+// packer collects a result and starts to compress when it gets large.
+type packer struct {
+	buf  bytes.Buffer
+	enc  *zstd.Encoder
+	size int64
+}
+
+func newPacker() *packer { return &packer{} }
+
+// Write never fails: it goes to memory.
+func (p *packer) Write(b []byte) (int, error) {
+	p.size += int64(len(b))
+	if p.enc == nil && p.buf.Len()+len(b) > plainBelow {
+		p.enc = encoders.Get().(*zstd.Encoder)
+		plain := bytes.Clone(p.buf.Bytes())
+		p.buf.Reset()
+		p.enc.Reset(&p.buf)
+		p.enc.Write(plain)
+	}
+	if p.enc != nil {
+		return p.enc.Write(b)
+	}
+	return p.buf.Write(b)
+}
+
+func (p *packer) finish() *packed {
+	out := &packed{size: p.size, plain: p.enc == nil}
+	if p.enc != nil {
+		p.enc.Close()
+		p.drop()
+	}
+	out.data = bytes.Clone(p.buf.Bytes())
+	return out
+}
+
+// drop returns the encoder of an unfinished packer.
+func (p *packer) drop() {
+	if p.enc != nil {
+		p.enc.Reset(nil)
+		encoders.Put(p.enc)
+		p.enc = nil
+	}
+}
+
+// lag is how many of the latest bytes a capture holds back. The decoder reads
+// ahead by less than its last Read, which body bounds by chunk.
+const lag = 4 * chunk
+
+// capture copies the bytes of one value out of the stream a decoder reads, while
+// it reads it, so that a large answer is never held unpacked.
+type capture struct {
+	r    io.Reader
+	pack *packer // nil until begin
+	held []byte  // latest bytes, not yet known to belong to the value
+	fed  int64   // bytes given to pack
+	from int64   // input offset of the value
+}
+
+func (c *capture) Read(p []byte) (int, error) {
+	if len(p) > chunk {
+		p = p[:chunk]
+	}
+	n, err := c.r.Read(p)
+	if c.pack != nil {
+		c.take(p[:n])
+	}
+	return n, err
+}
+
+func (c *capture) take(b []byte) {
+	c.held = append(c.held, b...)
+	if n := len(c.held) - lag; n > lag {
+		c.pack.Write(c.held[:n])
+		c.fed += int64(n)
+		c.held = append(c.held[:0], c.held[n:]...)
+	}
+}
+
+// begin starts at the value the decoder stands before.
+func (c *capture) begin(dec *jsontext.Decoder) {
+	dec.PeekKind() // brings the first byte of the value into the buffer
+	ahead := dec.UnreadBuffer()
+	value := bytes.TrimLeft(ahead, ": \t\r\n")
+	c.pack, c.held, c.fed = newPacker(), nil, 0
+	c.from = dec.InputOffset() + int64(len(ahead)-len(value))
+	c.take(value)
+}
+
+var errCapture = errors.New("recorded bytes and decoded value do not meet")
+
+// end stops behind the value the decoder has just read.
+func (c *capture) end(dec *jsontext.Decoder) (*packed, error) {
+	rest := dec.InputOffset() - c.from - c.fed
+	if rest < 0 || rest > int64(len(c.held)) {
+		return nil, errCapture
+	}
+	c.pack.Write(c.held[:rest])
+	out := c.pack.finish()
+	c.pack = nil
+	return out, nil
+}
+
+// abandon frees what a failed decode left behind.
+func (c *capture) abandon() {
+	if c.pack != nil {
+		c.pack.drop()
+		c.pack = nil
+	}
+}

@@ -1,0 +1,104 @@
+package upstream
+
+import (
+	"context"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// endpoint is one base URL with its load limit and health. It is shared by all
+// sessions of a Client and safe for concurrent use.
+type endpoint struct {
+	url     *url.URL
+	host    string
+	secrets secrets
+	slots   chan struct{}
+	breaker breaker
+	noBatch atomic.Bool // it refused a batch once
+}
+
+func newEndpoint(u *url.URL, c *Config) *endpoint {
+	return &endpoint{
+		url: u, host: u.Hostname(), secrets: secretsOf(u),
+		slots:   make(chan struct{}, c.MaxConcurrent),
+		breaker: breaker{limit: c.BreakerFaults, rest: c.BreakerRest},
+	}
+}
+
+// do runs one attempt when a slot is free and the breaker lets it through.
+func (e *endpoint) do(ctx context.Context, attempt func() *Error) *Error {
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
+	if err := stopped(ctx); err != nil {
+		return err
+	}
+	if !e.breaker.allow(time.Now()) {
+		return newError(KindBusy, "left alone after repeated faults")
+	}
+	result := judgeNeutral
+	// A panic below leaves as it came; it must not keep the trial of a half-open
+	// breaker with it.
+	defer func() { e.breaker.report(time.Now(), result) }()
+	err := attempt()
+	switch {
+	case err.fault():
+		result = judgeFault
+	case err == nil || err.Kind.definite():
+		result = judgeGood
+	}
+	return err
+}
+
+type judgement uint8
+
+const (
+	judgeNeutral judgement = iota // says nothing: canceled, rate limited, refused
+	judgeGood
+	judgeFault
+)
+
+// breaker is a circuit breaker: closed until limit faults come in a row, then
+// open for a rest, then half open: one call at a time is let through, and its
+// outcome closes the breaker or opens it again.
+type breaker struct {
+	limit int
+	rest  time.Duration
+
+	mu     sync.Mutex
+	faults int
+	until  time.Time
+	trial  bool
+}
+
+func (b *breaker) allow(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.faults < b.limit {
+		return true
+	}
+	if b.trial || now.Before(b.until) {
+		return false
+	}
+	b.trial = true
+	return true
+}
+
+func (b *breaker) report(now time.Time, j judgement) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.trial = false
+	switch j {
+	case judgeGood:
+		b.faults = 0
+	case judgeFault:
+		if b.faults++; b.faults >= b.limit {
+			b.until = now.Add(b.rest)
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package upstream
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"strconv"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/evidence/rpcjson"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/holiman/uint256"
+)
+
+// The JSON-RPC methods that are called.
+const (
+	methodTransaction = "eth_getTransactionByHash"
+	methodReceipt     = "eth_getTransactionReceipt"
+	methodBlock       = "eth_getBlockByNumber"
+	methodDebugTrace  = "debug_traceTransaction"
+	methodParityTrace = "trace_transaction"
+	methodBalance     = "eth_getBalance"
+	methodNonce       = "eth_getTransactionCount"
+	methodCode        = "eth_getCode"
+	methodStorage     = "eth_getStorageAt"
+	methodCall        = "eth_call"
+)
+
+// Ask is one plain call that can travel in a batch; see Warm.
+type Ask struct {
+	method string
+	params []byte
+	decode func(*chain.Chain) decodeFunc
+}
+
+// decodes makes an Ask's decode of a reader that does not depend on the chain.
+func decodes[T any](read func(*jsontext.Decoder) (T, error)) func(*chain.Chain) decodeFunc {
+	return func(*chain.Chain) decodeFunc {
+		return func(dec *jsontext.Decoder) (any, error) { return read(dec) }
+	}
+}
+
+// AskTransaction asks for a transaction.
+func AskTransaction(hash common.Hash) Ask {
+	return Ask{methodTransaction, params(hash.Hex()), func(ch *chain.Chain) decodeFunc {
+		return func(dec *jsontext.Decoder) (any, error) { return readTransaction(dec, ch, hash) }
+	}}
+}
+
+// readTransaction refuses another transaction than the one that was asked for,
+// and one that is signed for another chain. Chain id 0 is what some nodes give
+// for transactions that name none.
+func readTransaction(dec *jsontext.Decoder, ch *chain.Chain, hash common.Hash) (*evidence.Transaction, error) {
+	tx, err := evidence.DecodeTransaction(dec)
+	switch {
+	case err != nil:
+		return nil, err
+	case tx.Hash != hash:
+		return nil, protocolError("it is about another transaction")
+	case tx.ChainID != nil && tx.ChainID.Sign() != 0 && tx.ChainID.Cmp(new(big.Int).SetUint64(ch.ID)) != 0:
+		return nil, newError(KindWrongChain, fmt.Sprintf("the endpoint serves chain %s, not %d", clean(tx.ChainID.String(), 30), ch.ID))
+	}
+	return tx, nil
+}
+
+// AskReceipt asks for a receipt.
+func AskReceipt(hash common.Hash) Ask {
+	return Ask{methodReceipt, params(hash.Hex()), decodes(func(dec *jsontext.Decoder) (*evidence.Receipt, error) {
+		rc, err := evidence.DecodeReceipt(dec)
+		if err == nil && rc.TxHash != nil && *rc.TxHash != hash {
+			return nil, protocolError("it is the receipt of another transaction")
+		}
+		return rc, err
+	})}
+}
+
+// AskBlock asks for a block, with full transactions or only their hashes.
+func AskBlock(number uint64, full bool) Ask {
+	return Ask{methodBlock, params(quantity(number), full), decodes(func(dec *jsontext.Decoder) (*evidence.Block, error) {
+		b, err := evidence.DecodeBlock(dec)
+		if err == nil && b.Number != number {
+			return nil, protocolError("it is another block")
+		}
+		return b, err
+	})}
+}
+
+// AskBalance asks for a balance at the end of a block.
+func AskBalance(a common.Address, block uint64) Ask {
+	return Ask{methodBalance, params(hexAddress(a), quantity(block)), decodes(readBig)}
+}
+
+// AskNonce asks for a nonce at the end of a block.
+func AskNonce(a common.Address, block uint64) Ask {
+	return Ask{methodNonce, params(hexAddress(a), quantity(block)), decodes(readUint64)}
+}
+
+// AskCode asks for code at the end of a block.
+func AskCode(a common.Address, block uint64) Ask {
+	return Ask{methodCode, params(hexAddress(a), quantity(block)), decodes(readBytes)}
+}
+
+// AskStorage asks for a storage slot at the end of a block.
+func AskStorage(a common.Address, slot common.Hash, block uint64) Ask {
+	return Ask{methodStorage, params(hexAddress(a), slot.Hex(), quantity(block)), decodes(readWord)}
+}
+
+// AskCall asks for the return data of a call on the state at the end of a block.
+func AskCall(to common.Address, data []byte, block uint64) Ask {
+	object := jsontext.Value(`{"to":"` + hexAddress(to) + `","data":"0x` + hex.EncodeToString(data) + `"}`)
+	return Ask{methodCall, params(object, quantity(block)), decodes(readBytes)}
+}
+
+// call makes the logical call of an Ask.
+func (a Ask) call(ch *chain.Chain) call {
+	decode := a.decode(ch)
+	return call{
+		tool: a.method, key: rpcKey(ch, a.method, a.params), chain: ch.Slug, decode: decode,
+		live: func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
+			out, err := c.rpc(ctx, ch, c.plain(a, decode), keep)
+			return out, 1, err
+		},
+	}
+}
+
+func (c *Client) plain(a Ask, decode decodeFunc) rpcCall {
+	return rpcCall{method: a.method, params: a.params, decode: decode, limit: c.cfg.MaxAnswer, timeout: c.cfg.Timeout}
+}
+
+// get makes a call and types its value.
+func get[T any](ctx context.Context, s *Session, c call) (T, error) {
+	v, err := s.ask(ctx, c)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return v.(T), nil
+}
+
+// Transaction gives a transaction, pending ones too, and ErrNotFound when no
+// endpoint knows it.
+func (s *Session) Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.Transaction, error) {
+	return get[*evidence.Transaction](ctx, s, AskTransaction(hash).call(ch))
+}
+
+// Receipt gives a receipt, and ErrNotFound when no endpoint has it.
+func (s *Session) Receipt(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.Receipt, error) {
+	return get[*evidence.Receipt](ctx, s, AskReceipt(hash).call(ch))
+}
+
+// Block gives a block, with full transactions or only their hashes.
+func (s *Session) Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*evidence.Block, error) {
+	return get[*evidence.Block](ctx, s, AskBlock(number, full).call(ch))
+}
+
+// Balance gives a balance in wei at the end of a block.
+func (s *Session) Balance(ctx context.Context, ch *chain.Chain, a common.Address, block uint64) (*big.Int, error) {
+	return get[*big.Int](ctx, s, AskBalance(a, block).call(ch))
+}
+
+// Nonce gives a nonce at the end of a block.
+func (s *Session) Nonce(ctx context.Context, ch *chain.Chain, a common.Address, block uint64) (uint64, error) {
+	return get[uint64](ctx, s, AskNonce(a, block).call(ch))
+}
+
+// Code gives the code of an account at the end of a block, empty when it has none.
+func (s *Session) Code(ctx context.Context, ch *chain.Chain, a common.Address, block uint64) ([]byte, error) {
+	return get[[]byte](ctx, s, AskCode(a, block).call(ch))
+}
+
+// Storage gives a storage slot at the end of a block.
+func (s *Session) Storage(ctx context.Context, ch *chain.Chain, a common.Address, slot common.Hash, block uint64) (common.Hash, error) {
+	return get[common.Hash](ctx, s, AskStorage(a, slot, block).call(ch))
+}
+
+// Call runs eth_call on the state at the end of a block. A call that reverts is
+// ErrReverted, with the returned bytes in Error.Data.
+func (s *Session) Call(ctx context.Context, ch *chain.Chain, to common.Address, data []byte, block uint64) ([]byte, error) {
+	return get[[]byte](ctx, s, AskCall(to, data, block).call(ch))
+}
+
+// DebugTrace gives the call tree of debug_traceTransaction with callTracer. The
+// answer is parsed as it streams in. The tree is shared by all callers of one
+// session, whose limits must be the same.
+func (s *Session) DebugTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error) {
+	config := jsontext.Value(`{"tracer":"callTracer","tracerConfig":{"onlyTopCall":false,"withLog":true},"timeout":"30s"}`)
+	return get[*trace.Tree](ctx, s, traceCall(ch, methodDebugTrace, params(hash.Hex(), config), func(dec *jsontext.Decoder) (any, error) {
+		return trace.ParseCallTracer(dec, lim)
+	}))
+}
+
+// ParityTrace gives the call tree of trace_transaction; see DebugTrace.
+func (s *Session) ParityTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error) {
+	return get[*trace.Tree](ctx, s, traceCall(ch, methodParityTrace, params(hash.Hex()), func(dec *jsontext.Decoder) (any, error) {
+		return trace.ParseParity(dec, lim)
+	}))
+}
+
+// StateDiff gives what the transaction changed, of prestateTracer in diff mode.
+func (s *Session) StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.StateDiff, error) {
+	config := jsontext.Value(`{"tracer":"prestateTracer","tracerConfig":{"diffMode":true},"timeout":"30s"}`)
+	return get[*evidence.StateDiff](ctx, s, traceCall(ch, methodDebugTrace, params(hash.Hex(), config), func(dec *jsontext.Decoder) (any, error) {
+		return evidence.DecodeStateDiff(dec)
+	}))
+}
+
+// traceCall is a call with the limits of traces, which is never batched.
+func traceCall(ch *chain.Chain, method string, params []byte, decode decodeFunc) call {
+	return call{
+		tool: method, key: rpcKey(ch, method, params), chain: ch.Slug, decode: decode,
+		live: func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
+			r := rpcCall{method: method, params: params, decode: decode, limit: c.cfg.MaxTrace, timeout: c.cfg.TraceTimeout}
+			out, err := c.rpc(ctx, ch, r, keep)
+			return out, 1, err
+		},
+	}
+}
+
+// maxKey is the length above which the parameters in a key give way to their hash.
+const maxKey = 256
+
+func rpcKey(ch *chain.Chain, method string, params []byte) string {
+	return joinKey("rpc", ch.ID, method+" "+shorten(string(params)))
+}
+
+func joinKey(source string, chainID uint64, rest string) string {
+	return source + "|" + strconv.FormatUint(chainID, 10) + "|" + rest
+}
+
+func shorten(text string) string {
+	if len(text) <= maxKey {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// params writes the JSON array of parameters: strings, bools and raw values.
+func params(list ...any) []byte {
+	b := []byte{'['}
+	for i, p := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch v := p.(type) {
+		case string: // hex digits only, nothing to escape
+			b = append(append(append(b, '"'), v...), '"')
+		case bool:
+			b = strconv.AppendBool(b, v)
+		case jsontext.Value:
+			b = append(b, v...)
+		default:
+			panic(fmt.Sprintf("upstream: parameter of type %T", p))
+		}
+	}
+	return append(b, ']')
+}
+
+func quantity(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
+
+// hexAddress writes lower case, so that a key has one form.
+func hexAddress(a common.Address) string { return "0x" + hex.EncodeToString(a[:]) }
+
+// one reads a single value with the readers of evidence.
+func one[T any](dec *jsontext.Decoder, what string, read func(*rpcjson.Reader) T) (T, error) {
+	r := rpcjson.New(dec)
+	v := read(r)
+	if err := r.Err(); err != nil {
+		return v, fmt.Errorf("read %s: %w", what, err)
+	}
+	return v, nil
+}
+
+func readBig(dec *jsontext.Decoder) (*big.Int, error) {
+	return one(dec, "quantity", (*rpcjson.Reader).Big)
+}
+
+func readUint64(dec *jsontext.Decoder) (uint64, error) {
+	return one(dec, "quantity", (*rpcjson.Reader).Uint64)
+}
+
+func readBytes(dec *jsontext.Decoder) ([]byte, error) {
+	return one(dec, "bytes", (*rpcjson.Reader).Bytes)
+}
+
+// readWord reads a storage word; some nodes leave leading zeros out.
+func readWord(dec *jsontext.Decoder) (common.Hash, error) {
+	return one(dec, "storage word", func(r *rpcjson.Reader) common.Hash {
+		var word uint256.Int
+		r.Uint256(&word)
+		return word.Bytes32()
+	})
+}

@@ -1,0 +1,275 @@
+package upstream
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ProbeResult says which chain knows a hash.
+type ProbeResult struct {
+	Chain    *chain.Chain
+	Pending  bool     // known there, but in no block
+	Answered []string // slugs of chains that answered: not here; sorted
+	Silent   []string // slugs of chains that failed; sorted. Chains not asked, or still to answer when the hit came, are in neither
+}
+
+// Probe finds the chain of a hash: chains are asked in waves by popularity, the
+// first hit wins and the rest is called back before Probe returns. Only chains
+// with an endpoint are asked. When none knows the hash it gives an
+// *explain.NotFoundError which says how many answered and who was silent. The
+// whole is one logical call; the transaction that was found is kept for
+// Session.Transaction.
+func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*ProbeResult, error) {
+	rec, err := get[*probeRecord](ctx, s, probeCall(chains, hash))
+	if err != nil {
+		return nil, err
+	}
+	if rec.ChainID == 0 {
+		return nil, &explain.NotFoundError{TxHash: hash.Hex(), Asked: len(rec.Answered), Silent: rec.Silent}
+	}
+	s.plant(rec, hash)
+	return &ProbeResult{Chain: rec.chain, Pending: rec.tx.Pending(), Answered: rec.Answered, Silent: rec.Silent}, nil
+}
+
+// plant keeps the transaction of a probe as if it had been asked for. It is not
+// metered again; it is recorded also under its own name, for a replay that
+// starts from the chain.
+func (s *Session) plant(rec *probeRecord, hash common.Hash) {
+	c := AskTransaction(hash).call(rec.chain)
+	if s.keep(c, rec.tx, nil) {
+		s.rec.put(c.key, entry{tool: c.tool, raw: packBytes(rec.Transaction)})
+	}
+}
+
+// probeRecord is the outcome of a probe as it is stored. ChainID 0: not found.
+type probeRecord struct {
+	ChainID     uint64         `json:"chainId"`
+	Answered    []string       `json:"answered"`
+	Silent      []string       `json:"silent"`
+	Transaction jsontext.Value `json:"transaction,omitzero"`
+
+	chain *chain.Chain
+	tx    *evidence.Transaction
+}
+
+func probeCall(chains []*chain.Chain, hash common.Hash) call {
+	decode := decodeProbe(chains, hash)
+	return call{
+		tool: ToolProbe, key: joinKey(ToolProbe, 0, hash.Hex()), decode: decode,
+		live: func(ctx context.Context, c *Client, keep bool) (out reply, units int, err *Error) {
+			var reached []*chain.Chain
+			for _, ch := range chains {
+				if c.Reaches(ch) {
+					reached = append(reached, ch)
+				}
+			}
+			if len(reached) == 0 {
+				return out, 0, newError(KindNoEndpoint, "no endpoint is known for any chain")
+			}
+			rec, asked, err := c.probe(ctx, reached, hash)
+			if err != nil {
+				return out, asked, err
+			}
+			out, fault := storeRecord(rec, decode, keep)
+			if fault != nil {
+				return out, asked, newError(KindGarbage, clean(fault.Error(), 200))
+			}
+			return out, asked, nil
+		},
+		bad: func(v any) bool { r := v.(*probeRecord); return r.ChainID == 0 && len(r.Answered) == 0 },
+	}
+}
+
+func decodeProbe(chains []*chain.Chain, hash common.Hash) decodeFunc {
+	return func(dec *jsontext.Decoder) (any, error) {
+		r := &probeRecord{}
+		if err := json.UnmarshalDecode(dec, r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+			return nil, err
+		}
+		if r.ChainID == 0 {
+			return r, nil
+		}
+		i := slices.IndexFunc(chains, func(ch *chain.Chain) bool { return ch.ID == r.ChainID })
+		if i < 0 {
+			return nil, protocolError("the chain is not among those asked")
+		}
+		r.chain = chains[i]
+		v, err := decodeBytes(r.Transaction, AskTransaction(hash).decode(r.chain))
+		if err != nil {
+			return nil, err
+		}
+		r.tx = v.(*evidence.Transaction)
+		return r, nil
+	}
+}
+
+// sighting is what one chain said to a probe.
+type sighting struct {
+	chain *chain.Chain
+	tx    *evidence.Transaction // nil: not here, or err
+	raw   jsontext.Value
+	err   *Error
+}
+
+// settled reports whether no other sighting can be better. A pending transaction
+// may be mined elsewhere, and one that names no chain (before EIP-155) may have
+// been replayed on a fork.
+func (s *sighting) settled() bool {
+	return s.tx != nil && !s.tx.Pending() && s.tx.ChainID != nil && s.tx.ChainID.Sign() != 0
+}
+
+// better prefers mined over pending, then the more popular chain.
+func (s *sighting) better(t *sighting) bool {
+	if t == nil || s.tx.Pending() != t.tx.Pending() {
+		return t == nil || t.tx.Pending()
+	}
+	return s.chain.Popularity < t.chain.Popularity
+}
+
+// race is the state of one probe.
+type race struct {
+	waiting  [][]*chain.Chain // waves not started
+	out      int              // chains asked that have not said anything
+	asked    int
+	best     *sighting
+	answered []string
+	silent   []string
+}
+
+func (r *race) hear(s sighting) {
+	r.out--
+	switch {
+	case s.err != nil && s.err.Kind == KindNotFound:
+		r.answered = append(r.answered, s.chain.Slug)
+	case s.err != nil:
+		r.silent = append(r.silent, s.chain.Slug)
+	case s.better(r.best):
+		r.best = &s
+	}
+}
+
+func (r *race) record() *probeRecord {
+	slices.Sort(r.answered)
+	slices.Sort(r.silent)
+	rec := &probeRecord{Answered: append([]string{}, r.answered...), Silent: append([]string{}, r.silent...)}
+	if r.best != nil {
+		rec.ChainID, rec.Transaction = r.best.chain.ID, r.best.raw
+	}
+	return rec
+}
+
+// waves cuts chains, most popular first, into waves.
+func (c *Client) waves(chains []*chain.Chain) (out [][]*chain.Chain) {
+	chains = slices.Clone(chains)
+	slices.SortStableFunc(chains, func(a, b *chain.Chain) int { return a.Popularity - b.Popularity })
+	for _, n := range c.cfg.ProbeWaves {
+		if n = min(max(n, 1), len(chains)); n > 0 {
+			out, chains = append(out, chains[:n]), chains[n:]
+		}
+	}
+	if len(chains) > 0 {
+		out = append(out, chains)
+	}
+	return out
+}
+
+// probe runs the race. It returns when every goroutine it started has ended.
+func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*probeRecord, int, *Error) {
+	racing, cancel := context.WithCancel(ctx)
+	r := &race{waiting: c.waves(chains)}
+	heard := make(chan sighting)
+	started := 0
+	defer func() {
+		cancel()
+		for ; started > 0; started-- {
+			<-heard
+		}
+	}()
+	start := func() {
+		wave := r.waiting[0]
+		r.waiting = r.waiting[1:]
+		r.out, r.asked, started = r.out+len(wave), r.asked+len(wave), started+len(wave)
+		for _, ch := range wave {
+			go func() { heard <- c.sight(racing, ch, hash) }()
+		}
+	}
+	next := time.NewTimer(c.cfg.ProbeDelay)
+	defer next.Stop()
+	var grace <-chan time.Time // runs since the first doubtful hit
+	start()
+	for {
+		select {
+		case s := <-heard:
+			started--
+			r.hear(s)
+		case <-next.C:
+			if len(r.waiting) > 0 && r.best == nil {
+				start()
+				next.Reset(c.cfg.ProbeDelay)
+			}
+		case <-grace:
+			return r.record(), r.asked, nil
+		case <-ctx.Done():
+			return nil, r.asked, stopped(ctx)
+		}
+		switch {
+		case r.best != nil && (r.best.settled() || r.out == 0):
+			return r.record(), r.asked, nil
+		case r.best != nil && grace == nil:
+			grace = time.After(c.cfg.ProbeGrace)
+		case r.best == nil && r.out == 0 && len(r.waiting) > 0: // all said no: no need to wait
+			start()
+			next.Reset(c.cfg.ProbeDelay)
+		case r.best == nil && r.out == 0:
+			return r.record(), r.asked, nil
+		}
+	}
+}
+
+// sight asks one chain, two endpoints at most: a node may have dropped or not yet
+// indexed an old transaction, and one that does not answer should not hide it.
+// Nothing is retried.
+func (c *Client) sight(ctx context.Context, ch *chain.Chain, hash common.Hash) (s sighting) {
+	s.chain = ch
+	defer func() {
+		if p := recover(); p != nil {
+			s.tx, s.err = nil, newError(KindInternal, "decoder panicked")
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.ProbeTimeout)
+	defer cancel()
+	ask := AskTransaction(hash)
+	r := c.plain(ask, func(dec *jsontext.Decoder) (any, error) {
+		v, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		s.raw = v.Clone()
+		return decodeBytes(s.raw, ask.decode(ch))
+	})
+	// Half of the time each, so that a black hole leaves time for the second.
+	list := c.endpoints(ch)
+	if list = list[:min(2, len(list))]; len(list) > 1 {
+		r.timeout = c.cfg.ProbeTimeout / 2
+	}
+	for _, e := range list {
+		out, err := c.post(ctx, e, r, false)
+		if err == nil {
+			s.tx, s.err = out.value.(*evidence.Transaction), nil
+			return s
+		}
+		if s.err == nil || err.Kind == KindNotFound { // one no is an answer
+			s.err = err
+		}
+	}
+	return s
+}

@@ -1,0 +1,84 @@
+package upstream
+
+import (
+	"net/url"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// secrets are the parts of an endpoint's URL that may not appear in any text.
+type secrets []string
+
+// secretsOf takes everything but scheme and host: providers put keys into the
+// path, the query and the user info alike. Very short parts ("v2", "rpc") are no
+// keys, and hiding them would only blur messages.
+func secretsOf(u *url.URL) secrets {
+	var s secrets
+	add := func(part string, atLeast int) {
+		if len(part) < atLeast {
+			return
+		}
+		s = append(s, part)
+		if esc := url.QueryEscape(part); esc != part {
+			s = append(s, esc)
+		}
+	}
+	for _, seg := range strings.Split(u.Path, "/") {
+		add(seg, 8)
+	}
+	for _, values := range u.Query() {
+		for _, v := range values {
+			add(v, 4)
+		}
+	}
+	if u.User != nil {
+		add(u.User.Username(), 4)
+		if pw, ok := u.User.Password(); ok {
+			add(pw, 1)
+		}
+	}
+	// Longest first, so that a key which contains another is hidden whole.
+	sort.Slice(s, func(i, j int) bool { return len(s[i]) > len(s[j]) })
+	return s
+}
+
+var urlInText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
+
+// scrub makes text of a foreign service fit for errors and bundles: one line of
+// at most 300 characters, URLs cut down to their host, keys hidden.
+func (s secrets) scrub(text string) string {
+	if len(text) > 4096 {
+		text = text[:4096]
+	}
+	text = urlInText.ReplaceAllStringFunc(text, func(raw string) string {
+		if u, err := url.Parse(raw); err == nil && u.Host != "" {
+			return u.Hostname()
+		}
+		return "URL"
+	})
+	for _, secret := range s {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
+	return clean(text, 300)
+}
+
+// clean drops invalid UTF-8, control and format characters and cuts at n characters.
+func clean(text string, n int) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case n == 0:
+			return strings.TrimSpace(b.String())
+		case r == '\n', r == '\t', r == '\r':
+			r = ' '
+		case r == utf8.RuneError, unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
+			continue
+		}
+		b.WriteRune(r)
+		n--
+	}
+	return strings.TrimSpace(b.String())
+}

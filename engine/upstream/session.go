@@ -1,0 +1,231 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"txlens/engine/meter"
+)
+
+// Session is the world as one analysis sees it: each logical call is made once,
+// whoever asks, and its typed outcome is kept, metered and recorded. It is safe
+// for concurrent use. Values it returns are shared and must not be changed.
+type Session struct {
+	// OnStart and OnCall, when set before first use, hear of each logical call:
+	// when it starts, and when it ended, how, and after what time. They are called
+	// from several goroutines and must not block.
+	OnStart func(tool string)
+	OnCall  func(tool string, ok bool, d time.Duration)
+
+	client     *Client // nil when replaying
+	bundle     *Bundle // nil when live
+	meter      *meter.Meter
+	rec        *Recorder
+	sourcesOff bool
+
+	mu      sync.Mutex
+	flights map[string]*flight
+}
+
+// Session opens the world for one analysis. Calls are booked on m and recorded
+// to rec; either may be nil.
+func (c *Client) Session(m *meter.Meter, rec *Recorder) *Session {
+	rec.note(c.cfg.SourcesOff, c.cfg.RPCOnly)
+	return &Session{client: c, meter: m, rec: rec, sourcesOff: c.cfg.SourcesOff, flights: map[string]*flight{}}
+}
+
+// ReplaySession answers from a bundle alone, with the recorded durations and
+// costs. A call that is not in it fails with ErrNotRecorded and is not metered,
+// since the recorded analysis did not make it.
+func ReplaySession(b *Bundle, m *meter.Meter) *Session {
+	return &Session{bundle: b, meter: m, sourcesOff: b.Meta.SourcesOff, flights: map[string]*flight{}}
+}
+
+// call is one logical call.
+type call struct {
+	tool   string
+	key    string // source, chain id, method, canonical parameters; no URL
+	chain  string // slug
+	decode decodeFunc
+	// live asks the world. It counts what was asked for the price; 0 means 1.
+	live func(ctx context.Context, c *Client, keep bool) (out reply, units int, err *Error)
+	// bad tells from a value that the call went badly all the same.
+	bad func(value any) bool
+}
+
+// flight is a call in the air or landed. val, err are set before done is closed.
+type flight struct {
+	done   chan struct{}
+	cancel context.CancelCauseFunc
+	waits  int // callers waiting; guarded by Session.mu
+	val    any
+	err    *Error
+}
+
+// ask gives the outcome of a call, making it when nobody has. It flies on a
+// context of its own: a caller that goes away takes nothing from the others, and
+// the last one to go ends it and waits until it is over.
+func (s *Session) ask(ctx context.Context, c call) (any, error) {
+	s.mu.Lock()
+	f, ok := s.flights[c.key]
+	if !ok {
+		if err := stopped(ctx); err != nil {
+			s.mu.Unlock()
+			return nil, err.at(c.tool, "", c.chain)
+		}
+		f = s.launch(ctx, c)
+	}
+	f.waits++
+	s.mu.Unlock()
+	select {
+	case <-f.done:
+		return f.outcome()
+	case <-ctx.Done():
+	}
+	if s.leave(ctx, c, f) {
+		<-f.done
+		return f.outcome()
+	}
+	return nil, stopped(ctx).at(c.tool, "", c.chain)
+}
+
+func (f *flight) outcome() (any, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.val, nil
+}
+
+// launch starts a flight; s.mu is held.
+func (s *Session) launch(ctx context.Context, c call) *flight {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	f := &flight{done: make(chan struct{}), cancel: cancel}
+	s.flights[c.key] = f
+	if s.OnStart != nil {
+		s.OnStart(c.tool)
+	}
+	go func() {
+		defer cancel(nil)
+		defer close(f.done)
+		s.land(own, c, f)
+	}()
+	return f
+}
+
+// leave takes one caller off a flight and reports whether it was the last, in
+// which case the flight is called back and forgotten.
+func (s *Session) leave(ctx context.Context, c call, f *flight) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.waits--; f.waits > 0 {
+		return false
+	}
+	if s.flights[c.key] == f {
+		delete(s.flights, c.key)
+	}
+	f.cancel(context.Cause(ctx))
+	return true
+}
+
+// land makes the call, then books it. A call that ended because nobody waited any
+// more is no outcome and leaves no mark.
+func (s *Session) land(ctx context.Context, c call, f *flight) {
+	e := s.perform(ctx, c)
+	f.val, f.err = e.value, e.err
+	if e.skip || (e.err != nil && e.err.Kind == KindCanceled) {
+		s.forget(c, f)
+		return
+	}
+	s.mu.Lock()
+	if _, other := s.flights[c.key]; !other {
+		s.flights[c.key] = f // it was forgotten by the last caller, but did land
+	}
+	s.mu.Unlock()
+	s.book(c, e)
+}
+
+func (s *Session) forget(c call, f *flight) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flights[c.key] == f && f.err != nil && f.err.Kind == KindCanceled {
+		delete(s.flights, c.key)
+	}
+}
+
+// outcome is a finished call as it is booked.
+type outcome struct {
+	entry
+	value any
+	skip  bool // neither metered nor recorded
+}
+
+// perform makes the call, live or from the bundle. A decoder that panics on what
+// the world sent costs this call only.
+func (s *Session) perform(ctx context.Context, c call) (o outcome) {
+	defer func() {
+		if r := recover(); r != nil {
+			o.value, o.raw = nil, nil
+			o.err = newError(KindInternal, clean(fmt.Sprintf("decode answer: panic: %v", r), 200)).at(c.tool, "", c.chain)
+		}
+	}()
+	o.tool = c.tool
+	if s.bundle != nil {
+		return s.replay(c)
+	}
+	start := time.Now()
+	got, units, err := c.live(ctx, s.client, s.rec != nil)
+	o.took = time.Since(start).Truncate(time.Millisecond)
+	o.value, o.raw, o.err = got.value, got.raw, err.at(c.tool, "", c.chain)
+	if err == nil || err.Kind.definite() {
+		o.nano = s.client.cfg.price(c.tool) * int64(max(units, 1))
+	}
+	return o
+}
+
+func (s *Session) replay(c call) (o outcome) {
+	e, ok := s.bundle.entries[c.key]
+	if !ok {
+		err := newError(KindNotRecorded, ErrNotRecorded.Error()).at(c.tool, "", c.chain)
+		return outcome{entry: entry{tool: c.tool, err: err}, skip: true}
+	}
+	o.entry = *e
+	if e.err != nil {
+		return o
+	}
+	v, err := e.raw.decode(c.decode)
+	if err != nil {
+		o.err = newError(KindGarbage, "recorded answer cannot be read: "+clean(err.Error(), 200)).at(c.tool, "", c.chain)
+		return o
+	}
+	o.value = v
+	return o
+}
+
+// book meters and records a finished call, and tells of it.
+func (s *Session) book(c call, o outcome) {
+	ok := o.err == nil || o.err.Kind.answered()
+	if ok && o.err == nil && c.bad != nil && c.bad(o.value) {
+		ok = false
+	}
+	s.meter.Add(meter.Call{Bucket: meter.DataCollection, Tool: c.tool, Key: c.key, Duration: o.took, OK: ok, Nano: o.nano})
+	s.rec.put(c.key, o.entry)
+	if s.OnCall != nil {
+		s.OnCall(c.tool, ok, o.took)
+	}
+}
+
+// keep puts an outcome that another call brought along in place, unless the call
+// is known already. It reports whether it did.
+func (s *Session) keep(c call, value any, err *Error) bool {
+	f := &flight{done: make(chan struct{}), cancel: func(error) {}, val: value, err: err}
+	close(f.done)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.flights[c.key]; known {
+		return false
+	}
+	s.flights[c.key] = f
+	return true
+}

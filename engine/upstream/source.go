@@ -1,0 +1,222 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"txlens/engine/chain"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Source is the verified interface of a contract.
+type Source struct {
+	Name           string          // of the contract, at most 200 characters
+	ABIJSON        []byte          // a JSON array; "[]" when the contract has none
+	Origin         string          // sourcify, etherscan, blockscout
+	Match          string          // exact_match, match, or empty when the origin does not say
+	Implementation *common.Address // what a proxy runs, as the origin knows it today, not as of a block
+	ProxyKind      string          // eip1967, beacon, eip1167, eip1822, zeppelinos, safe, diamond, eip7702 ...; empty: no proxy
+}
+
+// sourceRecord is a Source as it is stored.
+type sourceRecord struct {
+	Name      string         `json:"name,omitzero"`
+	ABI       jsontext.Value `json:"abi"`
+	Match     string         `json:"match,omitzero"`
+	Impl      string         `json:"implementation,omitzero"`
+	ProxyKind string         `json:"proxyKind,omitzero"`
+}
+
+// Source asks for the verified interface of a contract: Sourcify, then Etherscan
+// when a key is configured, then Blockscout. It gives ErrNotFound when all that
+// cover the chain were asked and none has it; when one of them failed and none
+// has it, that failure.
+func (s *Session) Source(ctx context.Context, ch *chain.Chain, a common.Address) (*Source, error) {
+	if s.sourcesOff {
+		return nil, newError(KindSourcesOff, ErrSourcesOff.Error()).at("contract source", "", ch.Slug)
+	}
+	var all *Error
+	for _, c := range s.sourceCalls(ch, a) {
+		src, err := get[*Source](ctx, s, c)
+		if err == nil {
+			return src, nil
+		}
+		var e *Error
+		if errors.As(err, &e) && e.Kind != KindNotRecorded {
+			all = worst(all, e)
+		}
+		if stopped(ctx) != nil {
+			break
+		}
+	}
+	if all == nil {
+		all = newError(KindNotFound, "no source database covers the chain").at("contract source", "", ch.Slug)
+	}
+	return nil, all
+}
+
+// sourceCalls lists whom to ask. When replaying it is the bundle that knows who
+// was configured then.
+func (s *Session) sourceCalls(ch *chain.Chain, a common.Address) []call {
+	all := []struct {
+		tool string
+		live func(context.Context, *Client, bool) (reply, int, *Error)
+		on   func(*Client) bool
+	}{
+		{ToolSourcify, sourcifyLive(ch, a), func(*Client) bool { return ch.Sourcify }},
+		{ToolEtherscan, etherscanLive(ch, a), func(c *Client) bool { return ch.EtherscanV2 && c.cfg.EtherscanKey != "" }},
+		{ToolBlockscout, blockscoutLive(ch, a), func(c *Client) bool { return c.blockscoutFor(ch) != nil }},
+	}
+	var out []call
+	for _, one := range all {
+		key := joinKey(one.tool, ch.ID, hexAddress(a))
+		on := s.client != nil && one.on(s.client)
+		if s.bundle != nil {
+			_, on = s.bundle.entries[key]
+		}
+		if on {
+			out = append(out, call{tool: one.tool, key: key, chain: ch.Slug, decode: decodeSource(one.tool), live: one.live})
+		}
+	}
+	if s.bundle != nil && len(out) == 0 {
+		// Nothing of it was recorded; let the usual answer say so.
+		out = append(out, call{tool: ToolSourcify, key: joinKey(ToolSourcify, ch.ID, hexAddress(a)), chain: ch.Slug, decode: decodeSource(ToolSourcify)})
+	}
+	return out
+}
+
+func decodeSource(origin string) decodeFunc {
+	return func(dec *jsontext.Decoder) (any, error) {
+		var r sourceRecord
+		if err := json.UnmarshalDecode(dec, &r); err != nil {
+			return nil, err
+		}
+		src := &Source{Name: r.Name, ABIJSON: r.ABI, Origin: origin, Match: r.Match, ProxyKind: r.ProxyKind}
+		if common.IsHexAddress(r.Impl) {
+			impl := common.HexToAddress(r.Impl)
+			src.Implementation = &impl
+		}
+		return src, nil
+	}
+}
+
+// maxABI bounds one ABI; the largest verified ones are below 1 MiB.
+const maxABI = 4 << 20
+
+// errNotVerified: the service knows the address, or not even that, but no source.
+var errNotVerified = errors.New("not verified there")
+
+// tidy checks and cuts what a service said.
+func (r *sourceRecord) tidy() error {
+	if len(r.ABI) > maxABI {
+		return errAnswerTooLarge
+	}
+	if r.ABI.Kind() != '[' || !r.ABI.IsValid(jsonOptions...) {
+		return errNotVerified
+	}
+	r.Name = clean(r.Name, 200)
+	r.Match = clean(r.Match, 20)
+	r.ProxyKind = proxyKind(r.ProxyKind)
+	if !common.IsHexAddress(r.Impl) || common.HexToAddress(r.Impl) == (common.Address{}) {
+		r.Impl = ""
+	}
+	r.Impl = strings.ToLower(r.Impl)
+	return nil
+}
+
+// proxyKinds maps the words of Sourcify and Blockscout to ours.
+var proxyKinds = map[string]string{
+	"EIP1967Proxy": "eip1967", "EIP1167Proxy": "eip1167", "GnosisSafeProxy": "safe", "DiamondProxy": "diamond",
+	"PROXIABLEProxy": "eip1822", "ZeppelinOSProxy": "zeppelinos", "SequenceWalletProxy": "sequence", "FixedProxy": "fixed",
+	"eip1967_oz": "zeppelinos", "eip1967_beacon": "beacon", "master_copy": "safe", "eip2535": "diamond", "unknown": "",
+}
+
+func proxyKind(word string) string {
+	if kind, ok := proxyKinds[word]; ok {
+		return kind
+	}
+	return clean(word, 40)
+}
+
+// fetch asks a service for one record, with the retries of a plain call. read
+// turns the body of any status into a value that is stored as JSON and decoded
+// again at once, so that live and replayed values are made by the same code.
+func (c *Client) fetch(ctx context.Context, e *endpoint, tool, chainSlug string, u *url.URL, decode decodeFunc, keep bool, read func(status int, raw []byte) (any, error)) (out reply, err *Error) {
+	r := request{url: u, limit: c.cfg.MaxAnswer, timeout: c.cfg.SourceTimeout}
+	err = c.patiently(ctx, false, func() *Error {
+		return c.exchange(ctx, e, r, func(status int, h http.Header, b *body) *Error {
+			raw, fault := e.readService(tool, status, h, b)
+			if fault != nil {
+				return fault
+			}
+			record, err := read(status, raw)
+			if err != nil {
+				return e.serviceError(err)
+			}
+			out, err = storeRecord(record, decode, keep)
+			if err != nil {
+				return e.garbage(err)
+			}
+			return nil
+		})
+	})
+	return out, err.at(tool, e.host, chainSlug)
+}
+
+// readService reads a body whole. Of error statuses only those on which services
+// say "no" in JSON get through.
+func (e *endpoint) readService(tool string, status int, h http.Header, b *body) ([]byte, *Error) {
+	raw, err := readExactly(b, maxResult)
+	if err != nil && b.broken() != nil {
+		if status != http.StatusOK {
+			raw = nil
+		} else {
+			return nil, e.garbage(err)
+		}
+	}
+	switch status {
+	case http.StatusOK, http.StatusNotFound, http.StatusBadRequest:
+		return raw, nil
+	}
+	kind, text := statusKind(status)
+	fault := newError(kind, text)
+	fault.after = retryAfter(h, time.Now())
+	return nil, fault
+}
+
+func (e *endpoint) serviceError(err error) *Error {
+	switch {
+	case errors.Is(err, errNotVerified):
+		return newError(KindNotFound, err.Error())
+	case errors.Is(err, errAnswerTooLarge):
+		return newError(KindTooLarge, "the ABI is larger than "+strconv.Itoa(maxABI>>20)+" MiB")
+	}
+	return e.garbage(err)
+}
+
+func storeRecord(record any, decode decodeFunc, keep bool) (out reply, err error) {
+	text, err := json.Marshal(record, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		return out, err
+	}
+	if out.value, err = decodeBytes(text, decode); err != nil {
+		return reply{}, err
+	}
+	if keep {
+		out.raw = packBytes(text)
+	}
+	return out, nil
+}
+
+// readJSON reads a whole JSON document into v; unknown members are passed over.
+func readJSON(raw []byte, v any) error {
+	return json.Unmarshal(raw, v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}

@@ -1,0 +1,95 @@
+package upstream
+
+import (
+	"context"
+	"time"
+
+	"txlens/engine/chain"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Warm asks many plain calls in batches of at most 10, and keeps what the batches
+// settle for the typed methods. What they leave open, because the provider
+// refuses batches or answered a member badly, is asked alone when it is needed.
+// It gives an error only when ctx ends.
+func (s *Session) Warm(ctx context.Context, ch *chain.Chain, asks ...Ask) error {
+	calls := s.unknown(ch, asks)
+	if s.bundle != nil {
+		return s.warmFromBundle(ctx, calls)
+	}
+	var g errgroup.Group
+	g.SetLimit(4)
+	for len(calls) > 0 {
+		some := calls[:min(maxBatch, len(calls))]
+		calls = calls[len(some):]
+		g.Go(func() error {
+			s.warmBatch(ctx, ch, some)
+			return nil
+		})
+	}
+	g.Wait()
+	if err := stopped(ctx); err != nil {
+		return err.at("batch", "", ch.Slug)
+	}
+	return nil
+}
+
+// pending is an Ask that is not answered yet, with its logical call.
+type pending struct {
+	ask  Ask
+	call call
+}
+
+// unknown are the asks, each once, that this session has not made yet.
+func (s *Session) unknown(ch *chain.Chain, asks []Ask) []pending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []pending
+	seen := map[string]bool{}
+	for _, a := range asks {
+		c := a.call(ch)
+		if _, known := s.flights[c.key]; !known && !seen[c.key] {
+			seen[c.key] = true
+			out = append(out, pending{a, c})
+		}
+	}
+	return out
+}
+
+// warmFromBundle books what the recorded analysis has; the rest it never got.
+func (s *Session) warmFromBundle(ctx context.Context, calls []pending) error {
+	for _, p := range calls {
+		if _, ok := s.bundle.entries[p.call.key]; ok {
+			if _, err := s.ask(ctx, p.call); err != nil && stopped(ctx) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Session) warmBatch(ctx context.Context, ch *chain.Chain, some []pending) {
+	if len(some) < 2 { // nothing is saved
+		return
+	}
+	list := make([]rpcCall, len(some))
+	for i, p := range some {
+		list[i] = s.client.plain(p.ask, p.call.decode)
+	}
+	start := time.Now()
+	got := s.client.batch(ctx, ch, list, s.rec != nil)
+	took := time.Since(start).Truncate(time.Millisecond)
+	for i, p := range some {
+		if got[i].value == nil && got[i].err == nil {
+			continue
+		}
+		if s.keep(p.call, got[i].value, got[i].err) {
+			if s.OnStart != nil {
+				s.OnStart(p.call.tool)
+			}
+			e := entry{tool: p.call.tool, took: took, nano: s.client.cfg.price(p.call.tool), raw: got[i].raw, err: got[i].err}
+			s.book(p.call, outcome{entry: e, value: got[i].value})
+		}
+	}
+}
