@@ -15,6 +15,7 @@ func readBlock(r *rpcjson.Reader) *Block {
 	if !r.Object() {
 		return b
 	}
+	r.Pack = true
 	var number, time *uint64
 	var hash bool
 	for name := r.Field(); name != nil; name = r.Field() {

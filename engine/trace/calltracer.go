@@ -18,12 +18,29 @@ const maxWords = 4096
 // may come in any order and unknown ones are passed over. It gives ErrNull for
 // null, ErrDepth, or an error that names the field by its JSON pointer.
 func ParseCallTracer(dec *jsontext.Decoder, lim Limits) (*Tree, error) {
-	p := callTracer{r: rpcjson.New(dec), b: newBuilder(lim)}
-	if p.r.Null() {
+	return parseCallTracer(rpcjson.New(dec), lim)
+}
+
+// ParseCallTracerBytes reads a trace that is in memory, like ParseCallTracer.
+func ParseCallTracerBytes(b []byte, lim Limits) (t *Tree, err error) {
+	var inner error
+	err = rpcjson.Parse(b, func(r *rpcjson.Reader) error {
+		t, inner = parseCallTracer(r, lim)
+		return inner
+	})
+	if err != nil && inner == nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	return t, err
+}
+
+func parseCallTracer(r *rpcjson.Reader, lim Limits) (*Tree, error) {
+	if r.Null() {
 		return nil, fmt.Errorf("read trace: %w", ErrNull)
 	}
+	p := callTracer{r: r, b: newBuilder(lim)}
 	root := p.frame(0)
-	if err := p.r.Err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("read trace: %w", err)
 	}
 	t := p.b.tree(RungDebug, root)

@@ -93,24 +93,26 @@ type Tree struct {
 	Markers []*Marker
 	HasLogs bool     // the source attached logs to frames
 	Notes   []string // what could not be joined or was cut
+
+	joined bool
 }
 
 // Compressed reports whether frames were left out.
 func (t *Tree) Compressed() bool { return len(t.Markers) > 0 }
 
 // Marker stands for sibling subtrees left out of Parent. Its moves keep the
-// ledger complete.
+// ledger complete; under a frame without effect it has no moves, creations or logs.
 type Marker struct {
 	Parent  *Frame
-	After   int    // number of kept children of Parent before the gap
-	Period  int    // sibling subtrees in one turn
-	Repeats int    // turns left out
-	Removed int    // frames left out
-	Failed  int    // of them with an error of their own
-	Logs    int    // logs left out
-	Elided  bool   // not repetitive, cut because the bound was reached
-	Moves   []Move // value moved by live frames inside, summed per (Kind, From, To)
-	Creates []common.Address
+	After   int              // number of kept children of Parent before the gap
+	Period  int              // sibling subtrees in one turn
+	Repeats int              // turns left out
+	Removed int              // frames left out
+	Failed  int              // of them with an error of their own
+	Logs    int              // live logs left out, which the receipt has
+	Elided  bool             // not repetitive, cut because the bound was reached
+	Moves   []Move           // value moved by live frames inside, summed per (Kind, From, To)
+	Creates []common.Address // by live frames inside, in execution order
 
 	sums map[moveKey]int // position in Moves, while the tree is built
 }

@@ -17,15 +17,22 @@ const maxCompared = 1 << 22
 // JoinLogs gives each live log of the frames its position in the receipt. Both
 // lists are in execution order, so they are walked side by side, with room where
 // markers left logs out; what does not match by order is matched by content. Logs
-// of the receipt that no frame has are given to the one frame that can have
-// emitted them, and to the root where that is not determined; Notes say so.
+// of the receipt that no frame has are given to the one call into the emitter's
+// context, and to the root where there were several; Notes say so. A second join
+// does nothing.
 func (t *Tree) JoinLogs(rc *evidence.Receipt) {
-	if t.Root == nil || rc == nil {
+	if t.Root == nil || rc == nil || t.joined {
 		return
 	}
+	t.joined = true
 	j := joiner{rc: rc, taken: make([]bool, len(rc.Logs))}
 	if t.HasLogs {
 		j.walk(t.Root)
+		if len(j.rest) > 0 && j.omitted == 0 {
+			// The node's order is not the receipt's: alike logs must still keep theirs.
+			clear(j.taken)
+			j.rest = t.liveLogs()
+		}
 		j.byContent()
 	}
 	t.note(len(j.rest), "%d logs of the trace are not in the receipt.")
@@ -72,6 +79,25 @@ func (j *joiner) walk(f *Frame) {
 			j.walk(it.Child)
 		}
 	}
+}
+
+// liveLogs lists the logs that took effect, in execution order.
+func (t *Tree) liveLogs() (out []*Log) {
+	var walk func(f *Frame)
+	walk = func(f *Frame) {
+		for it := range f.Items() {
+			switch {
+			case it.Log != nil:
+				out = append(out, it.Log)
+			case it.Child != nil && it.Child.Status == OK:
+				walk(it.Child)
+			}
+		}
+	}
+	if t.Root.Status == OK {
+		walk(t.Root)
+	}
+	return out
 }
 
 func (j *joiner) undo(f *Frame) {
@@ -129,7 +155,7 @@ func (j *joiner) byContent() {
 	left := j.rest[:0]
 	for _, l := range j.rest {
 		k := content(l.Address, l.Topics, l.Data)
-		if len(at[k]) == 0 {
+		if l.Receipt = -1; len(at[k]) == 0 {
 			left = append(left, l)
 			continue
 		}
@@ -160,8 +186,9 @@ func (j *joiner) free() (out []int) {
 	return out
 }
 
-// assign gives logs of the receipt to the frames that emitted them, where only one
-// frame can have. A compressed tree determines nothing: frames left out may have.
+// assign gives logs of the receipt to the call during which their emitter ran,
+// where it ran in one call only. A compressed tree determines nothing: calls left
+// out may have been others.
 func (t *Tree) assign(rc *evidence.Receipt, logs []int) {
 	if len(logs) == 0 {
 		return
@@ -182,8 +209,9 @@ func (t *Tree) assign(rc *evidence.Receipt, logs []int) {
 	t.note(unknown, "The frame of %d logs is not known; they stand at the outermost call.")
 }
 
-// emitters maps an address to the one live frame that ran code in its context and
-// was allowed to log, and to nil where there are several.
+// emitters maps an address to the one live call that entered its context and was
+// allowed to log, and to nil where there are several. A delegate call out of a
+// context stays in it: a proxy and its implementation are one call.
 func (t *Tree) emitters() map[common.Address]*Frame {
 	out := make(map[common.Address]*Frame)
 	var walk func(f *Frame)
@@ -191,11 +219,12 @@ func (t *Tree) emitters() map[common.Address]*Frame {
 		if f.Status != OK || f.Kind == StaticCall || f.Kind == SelfDestruct {
 			return
 		}
-		at := f.Context()
-		if _, twice := out[at]; twice {
-			out[at] = nil
-		} else {
-			out[at] = f
+		if f.Kind != DelegateCall && f.Kind != CallCode {
+			if _, twice := out[f.To]; twice {
+				out[f.To] = nil
+			} else {
+				out[f.To] = f
+			}
 		}
 		for _, c := range f.Children {
 			walk(c)

@@ -239,6 +239,9 @@ func (e *parityEntry) finish() {
 	default:
 		f.Kind = Unknown
 	}
+	if f.Err != "" && f.GasUsed == 0 && takesAllGas(f.Err) {
+		f.GasUsed = f.Gas
+	}
 }
 
 // gethErrors are the words of Parity (ethcore/vm errors, kept by its heirs) and
@@ -254,6 +257,17 @@ var gethErrors = []struct{ parity, geth string }{
 	{"out of bounds", "return data out of bounds"},
 	{"subroutine stack underflow", "return stack underflow"},
 	{"built-in failed", "precompile failed"},
+}
+
+// takesAllGas reports whether an error leaves the caller none of the gas it gave.
+// Entries that failed have no result, and so no gasUsed; of a revert it stays unknown.
+func takesAllGas(err string) bool {
+	switch err {
+	case "out of gas", "invalid jump destination", "invalid opcode", "stack underflow",
+		"stack limit reached", "write protection", "return data out of bounds":
+		return true
+	}
+	return false
 }
 
 // gethError puts an error of a parity trace into geth's words. Words it does not

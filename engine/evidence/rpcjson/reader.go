@@ -209,6 +209,7 @@ func clip(s string, limit int) string {
 			}
 			s = s[:len(s)-1]
 		}
+		s = strings.Clone(s) // the rest must not stay with it
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
