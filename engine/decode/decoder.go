@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"txlens/engine/chain"
+	"txlens/engine/decode/internal/signature"
 	"txlens/engine/evidence"
 	"txlens/engine/trace"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -29,39 +29,123 @@ type Prober interface {
 // Decoder decodes the frames and logs of one transaction. It is owned by one
 // goroutine; the embedded tables behind it are shared.
 type Decoder struct {
-	ch  *chain.Chain
-	src Sources
+	ch        *chain.Chain
+	src       Sources
+	vals      *values
+	contracts map[common.Address]*verified
+	memo      map[tableKey][]candidate
+	failures  map[*trace.Frame]*Failure
+	live      map[common.Address]bool // addresses whose code was seen to run
+}
+
+// candidate is one signature that may fit, and whose word it is.
+type candidate struct {
+	*signature.Signature
+	from Provenance
+}
+
+// mode is how far the bytes may differ from the plain encoding.
+func (c candidate) mode() mode {
+	switch c.from {
+	case FromVerified, FromVerifiedImpl:
+		return lenient
+	case FromCurated, FromPackages, FromBuiltin:
+		return trailing
+	}
+	return exact
 }
 
 // New makes a Decoder. ch may be nil.
-func New(ch *chain.Chain, src Sources) *Decoder { return &Decoder{ch: ch, src: src} }
+func New(ch *chain.Chain, src Sources) *Decoder {
+	return &Decoder{ch: ch, src: src, vals: newValues(), contracts: map[common.Address]*verified{},
+		memo: map[tableKey][]candidate{}, failures: map[*trace.Frame]*Failure{}}
+}
 
 // All decodes every kept frame of the tree and every log of the receipt. rc may be nil.
 func (d *Decoder) All(tree *trace.Tree, rc *evidence.Receipt) *Set {
 	s := &Set{Calls: make([]*Call, len(tree.Frames)), Failures: make([]*Failure, len(tree.Frames))}
+	d.live = ran(tree)
+	var emitter []*trace.Frame
 	if rc != nil {
 		s.Events = make([]*Event, len(rc.Logs))
+		emitter = make([]*trace.Frame, len(rc.Logs))
+	}
+	for i, f := range tree.Frames {
+		s.Calls[i] = d.call(f)
+		for _, l := range f.Logs {
+			if l.Receipt >= 0 && l.Receipt < len(emitter) {
+				emitter[l.Receipt] = f
+			}
+		}
+	}
+	// From the leaves up: a frame that passes an error on finds it decoded.
+	for i := len(tree.Frames) - 1; i >= 0; i-- {
+		s.Failures[i] = d.failure(tree.Frames[i])
+	}
+	for i := range s.Events {
+		l := &rc.Logs[i]
+		s.Events[i] = d.Event(emitter[i], l.Address, l.Topics, l.Data)
 	}
 	return s
 }
 
-// Event decodes one log. f is the frame that emitted it, nil when not known.
-func (d *Decoder) Event(f *trace.Frame, addr common.Address, topics []common.Hash, data []byte) *Event {
-	return nil
+// contract gives the index of a verified ABI, nil when the address has none.
+func (d *Decoder) contract(a common.Address) *verified {
+	v, ok := d.contracts[a]
+	if !ok {
+		if c := d.src.Contracts[a]; c != nil && c.ABI != nil {
+			v = newVerified(c)
+		}
+		d.contracts[a] = v
+	}
+	return v
 }
 
-// Want says what is worth asking upstream for, most important first.
-func Want(tree *trace.Tree, rc *evidence.Receipt) (addrs []common.Address, selectors [][4]byte, topics []common.Hash) {
-	return nil, nil, nil
+// known gives what is known of an id apart from verified ABIs, in the order of
+// trust. go-ethereum's table is asked only when nobody better answers: it is large
+// and opened at its first use.
+func (d *Decoder) known(k tableKey) []candidate {
+	if hit, ok := d.memo[k]; ok {
+		return hit
+	}
+	out := fromTables(k)
+	texts := d.src.Functions[[4]byte(k.id[:4])]
+	if k.what == signature.Event {
+		texts = d.src.Events[k.id]
+	}
+	out = append(out, fromTexts(k, texts, FromSignatures)...)
+	if len(out) == 0 && k.what != signature.Event {
+		out = fromTexts(k, fourByteText([4]byte(k.id[:4])), FromFourByte)
+	}
+	d.memo[k] = out
+	return out
 }
 
-// ParseABI reads the JSON of a contract's ABI.
-func ParseABI(json []byte) (*abi.ABI, error) { return &abi.ABI{}, nil }
-
-// Implementation finds what stands behind a proxy.
-func Implementation(ctx context.Context, p Prober, addr common.Address, tree *trace.Tree) (impl []common.Address, kind string, err error) {
-	return nil, "", nil
+// fromTables asks the two embedded tables that are kept with care. An error may
+// be listed as what it also is, a function without effect, and the other way round.
+func fromTables(k tableKey) []candidate {
+	var out []candidate
+	for _, e := range []*embedded{curated, packages} {
+		for _, s := range e.find(k) {
+			out = append(out, candidate{s, e.from})
+		}
+	}
+	return out
 }
 
-// Explain turns the VM's own words of a failure into words for people.
-func Explain(vmErr string) string { return vmErr }
+// maxTexts bounds the candidates a signature database gives for one selector.
+const maxTexts = 16
+
+// fromTexts compiles texts that come with nothing but their hash.
+func fromTexts(k tableKey, texts []string, from Provenance) []candidate {
+	var out []candidate
+	for _, text := range texts[:min(len(texts), maxTexts)] {
+		s, err := signature.Parse(k.what, text)
+		if err != nil || s.Text != text || idOf(s) != k.id {
+			continue
+		}
+		s.LayoutUnknown = k.what == signature.Event
+		out = append(out, candidate{s, from})
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+package decode
+
+import (
+	"bytes"
+
+	"txlens/engine/decode/internal/signature"
+	"txlens/engine/explain"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// maxProxies is how many proxies may stand before an implementation.
+const maxProxies = 3
+
+// call decodes one frame; nil when there is nothing to decode.
+func (d *Decoder) call(f *trace.Frame) *Call {
+	switch f.Kind {
+	case trace.Create, trace.Create2:
+		return d.constructor(f)
+	case trace.SelfDestruct, trace.Unknown:
+		return nil
+	}
+	if c := d.precompile(f); c != nil {
+		return c
+	}
+	if len(f.Input) < 4 {
+		return d.bare(f)
+	}
+	if d.plainTransfer(f) {
+		return nil
+	}
+	c := &Call{Selector: [4]byte(f.Input[:4]), HasSelector: true}
+	key := tableKey{signature.Func, selectorKey(c.Selector)}
+	var codes [maxProxies + 2]code
+	for _, code := range d.codes(f, codes[:0]) {
+		for _, s := range code.find(key) {
+			if d.fill(c, candidate{s, code.from}, f) {
+				return c
+			}
+		}
+	}
+	for _, cand := range d.known(key) {
+		if d.fill(c, cand, f) {
+			return c
+		}
+	}
+	if v := d.contract(f.To); v != nil && v.ABI.HasFallback() {
+		c.Name, c.Signature, c.Provenance, c.Source = "fallback", "fallback()", FromVerified, v.Source
+	}
+	return c
+}
+
+// fill decodes the frame with one candidate.
+func (d *Decoder) fill(c *Call, cand candidate, f *trace.Frame) bool {
+	args, note, ok := d.vals.read(cand.Inputs, cand.Head, f.Input[4:], cand.mode())
+	if !ok {
+		return false
+	}
+	c.Name, c.Signature, c.Args = cand.Name, cand.Text, args
+	c.Provenance, c.Source, c.Note = cand.from, cand.Source, note
+	if len(cand.Outputs) > 0 && f.Err == "" && len(f.Output) > 0 {
+		if out, _, ok := d.vals.read(cand.Outputs, cand.OutHead, f.Output, exact); ok {
+			c.Outputs = out
+		}
+	}
+	return true
+}
+
+// code is a verified contract whose code a frame ran.
+type code struct {
+	*verified
+	from Provenance
+}
+
+// codes are the verified ABIs that may speak for a frame: first of what the trace
+// shows behind it, then of its own address, then of the implementation that
+// someone said it has.
+func (d *Decoder) codes(f *trace.Frame, out []code) []code {
+	if len(d.src.Contracts) == 0 {
+		return out
+	}
+	var behind [maxProxies]common.Address
+	n := 0
+	for g := delegate(f); g != nil && n < maxProxies; g = delegate(g) {
+		behind[n] = g.To
+		n++
+	}
+	for i := n - 1; i >= 0; i-- { // the innermost ran the function
+		if v := d.contract(behind[i]); v != nil {
+			out = append(out, code{v, FromVerifiedImpl})
+		}
+	}
+	return d.codesAt(f.To, out)
+}
+
+// codesAt are the ABIs of an address and of its stated implementation.
+func (d *Decoder) codesAt(a common.Address, out []code) []code {
+	if v := d.contract(a); v != nil {
+		out = append(out, code{v, FromVerified})
+	}
+	if c := d.src.Contracts[a]; c != nil && c.Implementation != nil && *c.Implementation != a {
+		if v := d.contract(*c.Implementation); v != nil {
+			out = append(out, code{v, FromVerifiedImpl})
+		}
+	}
+	return out
+}
+
+// delegate is the child through which a proxy ran its implementation: a
+// DELEGATECALL with the very input of the proxy. Beacons ask before they delegate,
+// hence not only the first child.
+func delegate(f *trace.Frame) *trace.Frame {
+	for _, c := range f.Children[:min(len(f.Children), 8)] {
+		if c.Kind == trace.DelegateCall && c.To != f.To && bytes.Equal(c.Input, f.Input) {
+			return c
+		}
+	}
+	return nil
+}
+
+// bare names a call with less than a selector: receive or fallback of whose ABI
+// has one, else receive when code was seen to run there.
+func (d *Decoder) bare(f *trace.Frame) *Call {
+	var buf [maxProxies + 2]code
+	for _, code := range d.codes(f, buf[:0]) {
+		name := ""
+		switch {
+		case len(f.Input) == 0 && code.ABI.HasReceive():
+			name = "receive"
+		case code.ABI.HasFallback():
+			name = "fallback"
+		default:
+			continue
+		}
+		return &Call{Name: name, Signature: name + "()", Args: []explain.Arg{}, Provenance: code.from, Source: code.Source}
+	}
+	if len(f.Input) == 0 && d.live[f.To] {
+		return &Call{Name: "receive", Signature: "receive()", Args: []explain.Arg{}, Provenance: FromBuiltin}
+	}
+	return nil
+}
+
+// ran collects the addresses whose code was seen to run: what called, logged,
+// answered, burnt gas of its own or was created.
+func ran(tree *trace.Tree) map[common.Address]bool {
+	live := make(map[common.Address]bool)
+	for _, f := range tree.Frames {
+		switch f.Kind {
+		case trace.Create, trace.Create2:
+			if f.HasTo && f.Err == "" && len(f.Output) > 0 {
+				live[f.To] = true
+			}
+		case trace.SelfDestruct, trace.Unknown:
+		default:
+			if executed(f) || f.GasUsed > 0 && f.Depth > 0 {
+				live[f.To] = true
+			}
+		}
+	}
+	return live
+}
+
+func executed(f *trace.Frame) bool {
+	return len(f.Children) > 0 || len(f.Logs) > 0 || len(f.Markers) > 0 || len(f.Output) > 0
+}
+
+// plainTransfer reports whether a frame with input reached no code: a message to
+// a person in the input of a transfer must not be read as a call. Gas tells: an
+// account without code uses none, and a transaction to it costs the intrinsic gas
+// (21,000 and the calldata, at the price of its fork) to the unit.
+func (d *Decoder) plainTransfer(f *trace.Frame) bool {
+	if executed(f) || f.Err != "" || d.live[f.To] || f.Kind == trace.DelegateCall {
+		return false
+	}
+	if v := d.contract(f.To); v != nil {
+		return false
+	}
+	if f.Depth > 0 {
+		return f.GasUsed == 0
+	}
+	zeros := uint64(bytes.Count(f.Input, []byte{0}))
+	rest := uint64(len(f.Input)) - zeros
+	switch f.GasUsed {
+	case 21000 + 4*zeros + 16*rest, // EIP-2028
+		21000 + 4*zeros + 68*rest,  // before it
+		21000 + 10*zeros + 40*rest: // floor of EIP-7623
+		return true
+	}
+	return false
+}

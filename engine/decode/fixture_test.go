@@ -1,0 +1,27 @@
+package decode
+
+import (
+	"bytes"
+	"testing"
+
+	"txlens/engine/evidence"
+	"txlens/engine/fixture"
+	"txlens/engine/trace"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// load reads one recorded transaction as the engine does.
+func load(tb testing.TB, tx fixture.Tx) (*trace.Tree, *evidence.Receipt) {
+	tb.Helper()
+	tree, err := trace.ParseCallTracer(jsontext.NewDecoder(bytes.NewReader(tx.Trace)), trace.Limits{})
+	if err != nil {
+		tb.Fatalf("%s: %v", tx.Hash, err)
+	}
+	rc, err := evidence.ParseReceipt(tx.Receipt)
+	if err != nil {
+		tb.Fatalf("%s: %v", tx.Hash, err)
+	}
+	tree.JoinLogs(rc)
+	return tree, rc
+}

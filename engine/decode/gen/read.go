@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"txlens/engine/decode/internal/signature"
+
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+var kinds = map[string]signature.What{"function": signature.Func, "event": signature.Event, "error": signature.Error}
+
+// eachRow calls f with the tab-separated fields of each line.
+func eachRow(path string, f func(row []string) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	sc := bufio.NewScanner(file)
+	if strings.HasSuffix(path, ".gz") {
+		zr, err := gzip.NewReader(file)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", path, err)
+		}
+		sc = bufio.NewScanner(zr)
+	}
+	sc.Buffer(nil, 1<<20)
+	for n := 1; sc.Scan(); n++ {
+		if err := f(strings.Split(sc.Text(), "\t")); err != nil {
+			return fmt.Errorf("%s line %d: %w", path, n, err)
+		}
+	}
+	return sc.Err()
+}
+
+// compile parses a declaration and checks the listed hash, where one is listed.
+func compile(what signature.What, decl, listed string) (*signature.Signature, error) {
+	s, err := signature.Parse(what, decl)
+	if err != nil {
+		return nil, err
+	}
+	want, err := hex.DecodeString(strings.TrimPrefix(listed, "0x"))
+	if err != nil || !strings.HasPrefix(string(s.ID[:]), string(want)) {
+		return nil, fmt.Errorf("%s hashes to %x, listed is %s", s.Text, s.ID[:4], listed)
+	}
+	return s, nil
+}
+
+// entry writes the line of a table with names: what, declaration, flag, sources.
+// The flag is the first letter of the mutability, or "?" for an event whose indexed arguments are not known.
+func entry(s *signature.Signature, decl, flag, sources string) signature.Entry {
+	return signature.Entry{Line: string(rune(s.What)) + decl + "\t" + flag + "\t" + sources, ID: s.ID}
+}
+
+var flags = map[string]string{"nonpayable": "n", "payable": "$", "view": "v", "pure": "p"}
+
+// readPackages reads the harvest: kind, id, signature, declaration, mutability, packages.
+func readPackages(path string) (*table, error) {
+	t := &table{name: "packages", what: "Functions, events and errors of ABIs in published npm packages"}
+	index := map[string]int{}
+	err := eachRow(path, func(row []string) error {
+		if len(row) != 6 || row[0] == "kind" {
+			return nil
+		}
+		s, err := compile(kinds[row[0]], row[3], row[1])
+		if errors.Is(err, signature.ErrSyntax) {
+			log.Printf("left out: %v", err) // types of libraries that are not ABI types
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if s.Text != row[2] {
+			return fmt.Errorf("%s is declared as %s", row[2], row[3])
+		}
+		var ids []string
+		for _, p := range strings.Split(row[5], ",") {
+			if _, ok := index[p]; !ok {
+				index[p] = len(index)
+				t.sources = append(t.sources, p)
+			}
+			ids = append(ids, strconv.Itoa(index[p]))
+		}
+		t.entries = append(t.entries, entry(s, row[3], flags[row[4]], strings.Join(ids, ",")))
+		return nil
+	})
+	return t, err
+}
+
+// readCurated joins the hand-kept declarations with the lists of deciding
+// selectors and events; those take their names from the packages where they can.
+func readCurated(data, path string, npm *table) (*table, error) {
+	t := &table{name: "curated", what: "Signatures that decide what a transaction is",
+		sources: []string{"Txlens: gen/curated.txt", "Txlens: lists of deciding selectors and events, from protocol sources"}}
+	known := map[string]bool{}
+	add := func(s *signature.Signature, decl, flag, source string) {
+		key := fmt.Sprint(string(rune(s.What)), s.Text, layout(s))
+		if !known[key] {
+			known[key] = true
+			known[string(rune(s.What))+s.Text] = true
+			t.entries = append(t.entries, entry(s, decl, flag, source))
+		}
+	}
+	err := eachRow(path, func(row []string) error {
+		f := strings.SplitN(row[0], " ", 3)
+		if row[0] == "" || f[0] == "#" {
+			return nil
+		}
+		s, err := compile(kinds[f[0]], f[2], strings.Trim(f[1], "-"))
+		if err != nil {
+			return err
+		}
+		add(s, f[2], "", "0")
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	names, err := declarations(npm)
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range []listed{{filepath.Join(data, "selectors.tsv"), 0, 1}, {filepath.Join(data, "events.tsv"), 4, 3}} {
+		if err := list.each(names, known, add); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// layout tells the layouts of one topic apart.
+func layout(s *signature.Signature) (indexed []bool) {
+	for _, p := range s.Inputs {
+		indexed = append(indexed, p.Indexed)
+	}
+	return indexed
+}
+
+// declarations groups the lines of a table by canonical text.
+func declarations(npm *table) (map[string][]string, error) {
+	out := map[string][]string{}
+	for _, e := range npm.entries {
+		decl, _, _ := strings.Cut(e.Line[1:], "\t")
+		s, err := signature.Parse(signature.What(e.Line[0]), decl)
+		if err != nil {
+			return nil, err
+		}
+		out[s.Text] = append(out[s.Text], e.Line)
+	}
+	return out, nil
+}
+
+// listed is a list of hashes and texts.
+type listed struct {
+	path     string
+	id, text int
+}
+
+func (l listed) each(names map[string][]string, known map[string]bool, add func(*signature.Signature, string, string, string)) error {
+	return eachRow(l.path, func(row []string) error {
+		if row[0] == "selector" || row[0] == "family" || len(row) <= l.text {
+			return nil
+		}
+		what := signature.Func
+		if l.id == 4 {
+			what = signature.Event
+		}
+		lines := names[row[l.text]]
+		for _, line := range lines {
+			f := strings.Split(line[1:], "\t")
+			s, err := compile(signature.What(line[0]), f[0], row[l.id])
+			if err != nil {
+				return err
+			}
+			add(s, f[0], f[1], "1")
+		}
+		if len(lines) > 0 || known[string(rune(what))+row[l.text]] {
+			return nil
+		}
+		s, err := compile(what, row[l.text], row[l.id])
+		if err != nil {
+			return err
+		}
+		flag := ""
+		if what == signature.Event && row[5] != "0" {
+			flag = "?" // how many are indexed may be known, which are is not
+		}
+		add(s, row[l.text], flag, "1")
+		return nil
+	})
+}
+
+// readFourByte reads go-ethereum's table out of the module cache.
+func readFourByte() (*table, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", "github.com/ethereum/go-ethereum").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find go-ethereum: %w", err)
+	}
+	version, dir, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	raw, err := os.ReadFile(filepath.Join(dir, "signer", "fourbyte", "4byte.json"))
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]string
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("read 4byte.json: %w", err)
+	}
+	t := &table{name: "fourbyte", what: "Selectors collected from anybody; low trust",
+		sources: []string{"github.com/ethereum/go-ethereum " + version + " signer/fourbyte/4byte.json (LGPL-3.0)"}}
+	dropped := 0
+	for id, text := range all {
+		hash := crypto.Keccak256Hash([]byte(text))
+		s, err := signature.Parse(signature.Func, text)
+		// What does not parse can never be decoded; what hashes to something else is wrong.
+		if err != nil || s.Text != text || hex.EncodeToString(hash[:4]) != id {
+			dropped++
+			continue
+		}
+		t.entries = append(t.entries, signature.Entry{Line: text, ID: hash})
+	}
+	slices.SortFunc(t.entries, func(a, b signature.Entry) int { return strings.Compare(a.Line, b.Line) })
+	log.Printf("fourbyte: left out %d of %d", dropped, len(all))
+	return t, nil
+}

@@ -1,0 +1,117 @@
+package decode
+
+import (
+	_ "embed"
+	"strconv"
+	"strings"
+	"sync"
+
+	"txlens/engine/decode/internal/signature"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+//go:generate go run ./gen -data ../../../shared/data -out .
+
+//go:embed tables/curated.zst
+var curatedFile []byte
+
+//go:embed tables/packages.zst
+var packagesFile []byte
+
+//go:embed tables/fourbyte.zst
+var fourByteFile []byte
+
+// embedded is one table, opened when first asked. Signatures of the trusted
+// tables are compiled once per process; there are at most as many as entries.
+type embedded struct {
+	file     []byte
+	from     Provenance
+	once     sync.Once
+	table    *signature.Table
+	sources  []string
+	compiled sync.Map // tableKey -> []*signature.Signature, never empty
+}
+
+type tableKey struct {
+	what signature.What
+	id   common.Hash // of functions and errors only four bytes are set
+}
+
+var (
+	curated  = &embedded{file: curatedFile, from: FromCurated}
+	packages = &embedded{file: packagesFile, from: FromPackages}
+	fourByte = &embedded{file: fourByteFile, from: FromFourByte}
+)
+
+func (e *embedded) open() *signature.Table {
+	e.once.Do(func() {
+		t, err := signature.Open(e.file)
+		if err != nil { // embedded by the build: a damaged table is a broken binary
+			panic("decode: " + string(e.from) + ": " + err.Error())
+		}
+		e.table, e.sources = t, t.Header[1:]
+	})
+	return e.table
+}
+
+// find gives the signatures with that id. The key is zero beyond the bytes that
+// count: four, or all of an event's topic.
+func (e *embedded) find(k tableKey) []*signature.Signature {
+	if hit, ok := e.compiled.Load(k); ok {
+		return hit.([]*signature.Signature)
+	}
+	var out []*signature.Signature
+	for line := range e.open().Bucket(k.id[:2]) {
+		if signature.What(line[0]) != k.what {
+			continue
+		}
+		if s := e.compile(string(line)); s != nil && idOf(s) == k.id {
+			out = append(out, s)
+		}
+	}
+	if out != nil {
+		e.compiled.Store(k, out)
+	}
+	return out
+}
+
+func idOf(s *signature.Signature) common.Hash {
+	if s.What == signature.Event {
+		return s.ID
+	}
+	return selectorKey(s.Selector())
+}
+
+func selectorKey(sel [4]byte) (h common.Hash) {
+	copy(h[:], sel[:])
+	return h
+}
+
+// compile reads one line: what, declaration, flag, numbers of the sources.
+func (e *embedded) compile(line string) *signature.Signature {
+	f := strings.Split(line[1:], "\t")
+	s, err := signature.Parse(signature.What(line[0]), f[0])
+	if err != nil || len(f) != 3 {
+		return nil
+	}
+	s.LayoutUnknown = f[1] == "?"
+	first, _, _ := strings.Cut(f[2], ",")
+	if n, err := strconv.Atoi(first); err == nil && n >= 0 && n < len(e.sources) && e.from == FromPackages {
+		s.Source = e.sources[n]
+	}
+	return s
+}
+
+// fourByteText gives the texts of go-ethereum's table with that selector. They
+// are not kept: a hostile trace may ask for very many.
+func fourByteText(sel [4]byte) []string {
+	var out []string
+	for line := range fourByte.open().Bucket(sel[:2]) {
+		if [4]byte(crypto.Keccak256(line)[:4]) == sel {
+			out = append(out, string(line))
+		}
+	}
+	return out
+}
