@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"txlens/engine/chain"
 
@@ -25,7 +26,7 @@ const (
 	// maxPlain bounds the tokens asked call by call, where Multicall3 is missing
 	// or a token spoils every batch it is in.
 	maxPlain = 64
-	// maxFailures in a row without one answer mean that nobody is listening.
+	// maxFailures in a row mean that nobody is listening.
 	maxFailures = 9
 )
 
@@ -85,8 +86,7 @@ type fetcher struct {
 	chain     *chain.Chain
 	out       map[common.Address]Token
 	plainLeft int
-	failures  int   // calls in a row that failed
-	answered  bool  // some call was answered
+	failures  int   // calls in a row that were not answered
 	lost      error // why contracts were not asked
 }
 
@@ -95,18 +95,29 @@ func (f *fetcher) stopped(ctx context.Context) bool {
 	return ctx.Err() != nil || f.lost != nil
 }
 
-// call counts failures. A revert and a dead endpoint look alike from here; nine
-// failures before the first answer are taken for the latter.
+// call counts failures in a row; a call that the contract refused is an answer.
 func (f *fetcher) call(ctx context.Context, to common.Address, data []byte) ([]byte, error) {
 	out, err := f.caller.CallContract(ctx, to, data)
-	if err == nil {
-		f.answered, f.failures = true, 0
-		return out, nil
+	if err == nil || refused(err) {
+		f.failures = 0
+		return out, err
 	}
-	if f.failures++; f.failures >= maxFailures && !f.answered {
+	if f.failures++; f.failures >= maxFailures {
 		f.lost = err
 	}
 	return nil, err
+}
+
+// refused tells a failed execution from an endpoint that does not answer, by the
+// words nodes use: there is no error code they agree on.
+func refused(err error) bool {
+	text := strings.ToLower(err.Error())
+	for _, w := range []string{"revert", "invalid opcode", "out of gas", "invalid jump", "stack underflow", "vm execution", "bad instruction"} {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // batch asks through Multicall3. A batch that fails as a whole (one token may

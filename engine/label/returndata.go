@@ -52,13 +52,13 @@ func fixedText(data []byte) (string, bool) {
 	return s, s != ""
 }
 
-// decimals reads the return data of decimals(). What is above MaxDecimals is
-// refused, as is anything but one word.
+// decimals reads the return data of decimals(), whose first word counts, as it
+// does for a contract that calls it. What is above MaxDecimals is refused.
 func decimals(data []byte) (uint8, bool) {
-	if len(data) != word {
+	if len(data) < word {
 		return 0, false
 	}
-	n, ok := small(data)
+	n, ok := small(data[:word])
 	if !ok || n > MaxDecimals {
 		return 0, false
 	}
