@@ -1,11 +1,8 @@
 package replay
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"math/big"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -15,21 +12,13 @@ import (
 	"github.com/ethereum/go-ethereum/core/tracing"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
-	"github.com/ethereum/go-ethereum/eth/tracers"
-	_ "github.com/ethereum/go-ethereum/eth/tracers/native" // registers callTracer
-	"github.com/go-json-experiment/json/jsontext"
 
 	"txlens/engine/evidence"
 	"txlens/engine/trace"
 )
 
-const (
-	defaultTraceBytes = 64 << 20
-	frameBytes        = 320 // what a frame costs beside its bytes
-
-	// prefetching is how many accounts are asked for at once where the list is known.
-	prefetching = 16
-)
+// prefetching is how many accounts are asked for at once where the list is known.
+const prefetching = 16
 
 // execute runs the earlier transactions and then tx under the tracer.
 func execute(ctx context.Context, env *environment, src *source, tx *evidence.Transaction,
@@ -114,10 +103,6 @@ func apply(env *environment, db *state.StateDB, v *view, tx *evidence.Transactio
 	defer context.AfterFunc(v.ctx, evm.Cancel)()
 
 	db.SetTxContext(tx.Hash, index, uint32(index+1))
-	if hooks != nil {
-		// callTracer looks at the gas limit alone.
-		hooks.OnTxStart(evm.GetVMContext(), types.NewTx(&types.LegacyTx{Gas: tx.Gas}), tx.From)
-	}
 	res, err := core.ApplyMessage(evm, msg, nil)
 	// A fault goes first: after it the outcome, error or not, is made of zeros.
 	if fault := v.fault(); fault != nil {
@@ -127,25 +112,23 @@ func apply(env *environment, db *state.StateDB, v *view, tx *evidence.Transactio
 		return nil, fmt.Errorf("apply transaction: %w", err)
 	}
 	target.Finalise(env.rules())
-	if hooks != nil {
-		hooks.OnTxEnd(&types.Receipt{GasUsed: res.UsedGas}, nil)
-	}
 	return res, v.fault()
 }
 
-// traced runs tx under callTracer and the diff recorder and fills res.
+// traced runs tx under the frame and diff recorders and fills res.
 func traced(env *environment, db *state.StateDB, v *view, tx *evidence.Transaction, index int, opt Options, res *Result) error {
-	tracer, err := tracers.DefaultDirectory.New("callTracer", new(tracers.Context), json.RawMessage(`{"withLog":true}`), env.config)
-	if err != nil {
-		return fmt.Errorf("open callTracer: %w", err)
-	}
+	frames := newFrames(v, tx.Gas, opt)
 	diff := newDiff(db)
-	hooks := bounded(tracer.Hooks, v, opt.MaxTraceBytes)
+	hooks := frames.hooks()
 	diff.attach(hooks)
 	out, err := apply(env, db, v, tx, index, hooks)
 	if err != nil {
 		return err
 	}
+	if res.Tree, err = frames.live.Tree(trace.RungReplay); err != nil {
+		return err
+	}
+	res.Tree.Root.GasUsed = out.UsedGas // with the intrinsic gas and the refund
 	if !out.Failed() {
 		res.Status = types.ReceiptStatusSuccessful
 	}
@@ -154,55 +137,5 @@ func traced(env *environment, db *state.StateDB, v *view, tx *evidence.Transacti
 	for _, l := range db.GetLogs(tx.Hash, env.block.Number, env.block.Hash, env.block.Timestamp) {
 		res.Logs = append(res.Logs, evidence.Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Index: uint64(l.Index)})
 	}
-	if err := v.fault(); err != nil {
-		return err
-	}
-	raw, err := tracer.GetResult()
-	if err != nil {
-		return fmt.Errorf("read callTracer: %w", err)
-	}
-	if opt.onTrace != nil {
-		opt.onTrace(raw)
-	}
-	res.Tree, err = trace.ParseCallTracer(jsontext.NewDecoder(bytes.NewReader(raw)), opt.Limits)
-	if err != nil {
-		return fmt.Errorf("parse callTracer: %w", err)
-	}
-	return nil
-}
-
-// bounded is the tracer's hooks with a count of what the tracer keeps. One frame
-// may pass the same megabyte to thousands of calls for little gas, and the tracer
-// copies it each time.
-func bounded(inner *tracing.Hooks, v *view, limit int) *tracing.Hooks {
-	if limit <= 0 {
-		limit = defaultTraceBytes
-	}
-	kept := 0
-	keep := func(n int) bool {
-		kept += n + frameBytes
-		if kept > limit {
-			v.fail(fmt.Errorf("%w: bound of %d bytes", ErrTraceTooLarge, limit))
-		}
-		return kept <= limit
-	}
-	h := *inner
-	h.OnEnter = func(depth int, typ byte, from, to common.Address, input []byte, gas uint64, value *big.Int) {
-		if !keep(len(input)) {
-			input = nil
-		}
-		inner.OnEnter(depth, typ, from, to, input, gas, value)
-	}
-	h.OnExit = func(depth int, output []byte, gasUsed uint64, err error, reverted bool) {
-		if !keep(len(output)) {
-			output = nil
-		}
-		inner.OnExit(depth, output, gasUsed, err, reverted)
-	}
-	h.OnLog = func(l *types.Log) {
-		if keep(len(l.Data)) {
-			inner.OnLog(l)
-		}
-	}
-	return &h
+	return v.fault()
 }

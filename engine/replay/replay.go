@@ -47,10 +47,8 @@ type Options struct {
 	Limits        trace.Limits
 	Config        *params.ChainConfig // rules to use in place of the chain's own
 	MaxReads      int                 // State calls; 0 means 20,000
-	MaxTraceBytes int                 // inputs, outputs and log data held; 0 means 64 MiB
+	MaxTraceBytes int                 // inputs, outputs and log data seen; 0 means 128 MiB
 	Parallel      int                 // concurrent warm-up runs of earlier transactions; 0 means 8, negative none
-
-	onTrace func([]byte) // sees callTracer's own JSON; for tests
 }
 
 // Result of a run.

@@ -14,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/params"
+	"github.com/go-json-experiment/json"
 
 	"txlens/engine/chain"
 	"txlens/engine/evidence"
@@ -36,23 +37,67 @@ func noLeak(t *testing.T) {
 	})
 }
 
-// rerun replays a case and hands back callTracer's JSON beside the result.
-func rerun(t *testing.T, c *gethdata.Case, ch *chain.Chain, opt Options) (*Result, []byte) {
+// rerun replays a case on its recorded state.
+func rerun(t *testing.T, c *gethdata.Case, ch *chain.Chain, opt Options) *Result {
 	t.Helper()
 	st, err := c.State()
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
-	var raw []byte
-	opt.onTrace = func(b []byte) { raw = append(raw, b...) }
 	res, err := RunWith(t.Context(), ch, c.Block, c.Tx, nil, st, opt)
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
-	return res, raw
+	return res
 }
 
-func mainnet(t *testing.T) *chain.Chain {
+// sameTrace compares a tree with callTracer's JSON: as JSON, and frame by frame
+// with the logs, which the tree's own JSON does not have.
+func sameTrace(t *testing.T, name string, got *trace.Tree, want []byte, logs bool) {
+	t.Helper()
+	raw, err := json.Marshal(got.Raw())
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if err := gethdata.SameTrace(raw, want, false); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	tree, err := trace.ParseCallTracerBytes(want, trace.Limits{})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if len(got.Frames) != len(tree.Frames) || got.Failed != tree.Failed {
+		t.Fatalf("%s: %d frames, %d failed, want %d and %d", name, len(got.Frames), got.Failed, len(tree.Frames), tree.Failed)
+	}
+	for i, f := range got.Frames {
+		g, w := flat(f, logs), flat(tree.Frames[i], logs)
+		if !reflect.DeepEqual(g, w) {
+			t.Errorf("%s: frame %s\n got %.500v\nwant %.500v", name, f.Path(), g, w)
+		}
+	}
+}
+
+// flat is a frame without its neighbours.
+func flat(f *trace.Frame, logs bool) trace.Frame {
+	c := *f
+	c.Parent, c.Children, c.RevertedBy = nil, nil, nil
+	if !logs {
+		c.Logs = nil
+	}
+	for _, b := range []*[]byte{&c.Input, &c.Output} {
+		if len(*b) == 0 {
+			*b = nil
+		}
+	}
+	for i := range c.Logs {
+		if len(c.Logs[i].Data) == 0 {
+			c.Logs[i].Data = nil
+		}
+	}
+	return c
+}
+
+func mainnet(t testing.TB) *chain.Chain {
 	t.Helper()
 	ch, ok := chain.ByID(1)
 	if !ok {
@@ -73,11 +118,8 @@ func TestRecordedTraces(t *testing.T) {
 		if strings.Contains(string(c.TracerConfig), "onlyTopCall") {
 			continue // of those only the top was recorded
 		}
-		_, raw := rerun(t, c, nil, Options{Config: c.Config})
-		withLog := strings.Contains(string(c.TracerConfig), "withLog")
-		if err := gethdata.SameTrace(raw, c.Result, withLog); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
-		}
+		res := rerun(t, c, nil, Options{Config: c.Config})
+		sameTrace(t, c.Name, res.Tree, c.Result, strings.Contains(string(c.TracerConfig), "withLog"))
 		compared++
 	}
 	if compared != 23 {
@@ -93,10 +135,8 @@ func TestEqualsNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, raw := rerun(t, c, nil, Options{Config: c.Config})
-		if err := gethdata.SameTrace(raw, e.Trace, true); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
-		}
+		res := rerun(t, c, nil, Options{Config: c.Config})
+		sameTrace(t, c.Name, res.Tree, e.Trace, true)
 		rc, err := evidence.ParseReceipt(e.Receipt)
 		if err != nil {
 			t.Fatal(err)
@@ -187,10 +227,8 @@ func TestMainnetRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, raw := rerun(t, c, mainnet(t), Options{})
-		if err := gethdata.SameTrace(raw, e.Trace, true); err != nil {
-			t.Errorf("%s: %v", c.Name, err)
-		}
+		res := rerun(t, c, mainnet(t), Options{})
+		sameTrace(t, c.Name, res.Tree, e.Trace, true)
 		if res.Approximate || res.Tree.Source != trace.RungReplay {
 			t.Errorf("%s: approximate %v, source %s", c.Name, res.Approximate, res.Tree.Source)
 		}
@@ -205,7 +243,7 @@ func TestMainnetRules(t *testing.T) {
 func TestTree(t *testing.T) {
 	f := func(name string, frames, logs int, status uint64) {
 		t.Helper()
-		res, _ := rerun(t, gethdata.Get(t, name), mainnet(t), Options{})
+		res := rerun(t, gethdata.Get(t, name), mainnet(t), Options{})
 		if res.Tree.Total != frames || len(res.Logs) != logs || res.Status != status {
 			t.Errorf("%s: %d frames, %d logs, status %d", name, res.Tree.Total, len(res.Logs), res.Status)
 		}
@@ -391,6 +429,47 @@ func TestTraceLimit(t *testing.T) {
 	}
 }
 
+// Calls nested as deep as the EVM lets them are no reason to wait.
+func TestDeepCalls(t *testing.T) {
+	// CALL itself with 64 KiB of input and all gas but a little, under the rules of 2016.
+	code := []byte{byte(vm.PUSH1), 0, byte(vm.PUSH1), 0, byte(vm.PUSH3), 1, 0, 0, byte(vm.PUSH1), 0, byte(vm.PUSH1), 0, byte(vm.ADDRESS),
+		byte(vm.PUSH3), 0, 0x80, 0, byte(vm.GAS), byte(vm.SUB), byte(vm.CALL)}
+	blk, tx, st := made(code...)
+	blk.Number, blk.BaseFee = 2_000_000, nil
+	tx.Gas, tx.GasPrice = 1<<30, new(big.Int)
+	start := time.Now()
+	res, err := Run(t.Context(), mainnet(t), blk, tx, nil, st, trace.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := res.Tree.Frames[len(res.Tree.Frames)-1]; res.Tree.Total != 1026 || last.Depth != 1025 || last.Err != "max call depth exceeded" {
+		t.Errorf("%d frames, the last at depth %d: %q", res.Tree.Total, last.Depth, last.Err)
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// A loop of calls beyond the limit is cut down while it runs, and the logs that a
+// failed call took back are gone.
+func TestLoopAndTakenBackLogs(t *testing.T) {
+	// JUMPDEST CALL(identity) x until gas is short, then INVALID; one LOG0 before.
+	code := []byte{byte(vm.PUSH1), 0, byte(vm.PUSH1), 0, byte(vm.LOG0), byte(vm.JUMPDEST),
+		byte(vm.PUSH1), 0, byte(vm.PUSH1), 0, byte(vm.PUSH1), 0, byte(vm.PUSH1), 0, byte(vm.PUSH1), 0, byte(vm.PUSH1), 4, byte(vm.GAS), byte(vm.CALL),
+		byte(vm.POP), byte(vm.PUSH1), 5, byte(vm.JUMP)}
+	blk, tx, st := made(code...)
+	res, err := RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{Limits: trace.Limits{CompressAbove: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !res.Tree.Compressed() || len(res.Tree.Frames) > 401 || res.Tree.Total < 10_000 {
+		t.Errorf("%d frames kept of %d", len(res.Tree.Frames), res.Tree.Total)
+	}
+	if res.Status != 0 || len(res.Tree.Root.Logs) != 0 || len(res.Logs) != 0 {
+		t.Errorf("status %d, %d logs in the tree, %d in all", res.Status, len(res.Tree.Root.Logs), len(res.Logs))
+	}
+}
+
 func TestPanic(t *testing.T) {
 	noLeak(t)
 	blk, tx, st := made(byte(vm.STOP))
@@ -485,7 +564,7 @@ func TestVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, _ := rerun(t, c, mainnet(t), Options{})
+	res := rerun(t, c, mainnet(t), Options{})
 	f := func(change func(*evidence.Receipt), want string) {
 		t.Helper()
 		rc, err := evidence.ParseReceipt(e.Receipt)

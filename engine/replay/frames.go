@@ -1,0 +1,108 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/holiman/uint256"
+
+	"txlens/engine/trace"
+)
+
+const (
+	defaultTraceBytes = 128 << 20
+	frameBytes        = 320 // what a frame costs beside its bytes
+)
+
+// frames records calls by the rules of go-ethereum's callTracer. It does not use
+// callTracer itself: that writes its answer level within level, which takes time
+// with the square of the depth (15 s for 1,024 frames nested in each other) and
+// cannot be stopped, and it holds every frame of a trace that is cut down to its
+// loops afterwards.
+type frames struct {
+	view *view
+	gas  uint64 // limit of the transaction
+	live *trace.Live
+	seen int // bytes
+	max  int
+}
+
+func newFrames(v *view, gas uint64, opt Options) *frames {
+	f := &frames{view: v, gas: gas, live: trace.NewLive(opt.Limits), max: opt.MaxTraceBytes}
+	if f.max <= 0 {
+		f.max = defaultTraceBytes
+	}
+	return f
+}
+
+func (f *frames) hooks() *tracing.Hooks {
+	return &tracing.Hooks{OnEnter: f.enter, OnExit: f.exit, OnLog: f.log}
+}
+
+// admit counts bytes. One frame may pass the same megabyte to thousands of calls
+// for little gas, and each call keeps a copy.
+func (f *frames) admit(n int) bool {
+	if f.seen += n; f.seen > f.max {
+		f.view.fail(fmt.Errorf("%w: bound of %d bytes", ErrTraceTooLarge, f.max))
+		return false
+	}
+	return true
+}
+
+var kinds = map[vm.OpCode]trace.Kind{
+	vm.CALL: trace.Call, vm.STATICCALL: trace.StaticCall, vm.DELEGATECALL: trace.DelegateCall, vm.CALLCODE: trace.CallCode,
+	vm.CREATE: trace.Create, vm.CREATE2: trace.Create2, vm.SELFDESTRUCT: trace.SelfDestruct,
+}
+
+func (f *frames) enter(depth int, typ byte, from, to common.Address, input []byte, gas uint64, value *big.Int) {
+	if !f.admit(frameBytes + len(input)) {
+		input = nil
+	}
+	kind, ok := kinds[vm.OpCode(typ)]
+	if !ok {
+		kind = trace.Unknown
+	}
+	if depth == 0 {
+		gas = f.gas
+	}
+	var amount *uint256.Int
+	if value != nil {
+		amount, _ = uint256.FromBig(value)
+	}
+	if err := f.live.Enter(kind, from, to, amount, gas, input); err != nil {
+		f.view.fail(fmt.Errorf("record call: %w", err))
+	}
+}
+
+// exit closes a frame. A fault that did not undo the frame is none: before
+// Homestead a creation that could not pay for storing its code left an account
+// without code and went on.
+func (f *frames) exit(_ int, output []byte, gasUsed uint64, err error, reverted bool) {
+	var failure, reason string
+	if err != nil && reverted {
+		failure = err.Error()
+		if !errors.Is(err, vm.ErrExecutionReverted) {
+			output = nil
+		} else if len(output) >= 4 {
+			reason, _ = abi.UnpackRevert(output)
+		}
+	}
+	if !f.admit(len(output)) {
+		output = nil
+	}
+	if err := f.live.Exit(output, gasUsed, failure, reason); err != nil {
+		f.view.fail(fmt.Errorf("record call: %w", err))
+	}
+}
+
+func (f *frames) log(l *types.Log) {
+	if f.admit(frameBytes + len(l.Data)) {
+		f.live.Log(l.Address, l.Topics, l.Data)
+	}
+}
