@@ -97,6 +97,9 @@ func (f *fetcher) stopped(ctx context.Context) bool {
 
 // call counts failures in a row; a call that the contract refused is an answer.
 func (f *fetcher) call(ctx context.Context, to common.Address, data []byte) ([]byte, error) {
+	if f.lost != nil {
+		return nil, f.lost
+	}
 	out, err := f.caller.CallContract(ctx, to, data)
 	if err == nil || refused(err) {
 		f.failures = 0

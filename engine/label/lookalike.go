@@ -12,8 +12,12 @@ import (
 )
 
 // majorChains is on how many chains a symbol must be listed to count as one that
-// everybody knows. Small symbols are reused in good faith; these are not.
-const majorChains = 4
+// everybody knows, and majorLength how long it must be. Small and short symbols
+// are reused in good faith; these are not.
+const (
+	majorChains = 6
+	majorLength = 3
+)
 
 // symbols indexes the listed symbols for imitation checks.
 type symbols struct {
@@ -57,7 +61,7 @@ var majors = sync.OnceValue(func() map[uint64]*symbols {
 	}
 	for _, id := range t.Chains() {
 		for i, end := t.Rows(id); i < end; i++ {
-			if s := t.Field(i, tokenSymbol); len(on[s]) >= majorChains && m[id] != nil {
+			if s := t.Field(i, tokenSymbol); len(on[s]) >= majorChains && len(s) >= majorLength && m[id] != nil {
 				m[id].add(s)
 				m[anywhere].add(s)
 			}

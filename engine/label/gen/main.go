@@ -117,12 +117,21 @@ func readTokens(path string) ([]table.Row, error) {
 			return nil
 		}
 		if name == symbol {
-			name = ""
+			name = fullNames[symbol] // some lists give the symbol for a name
 		}
 		rows = append(rows, table.Row{Chain: id, Address: a, Byte: decimals, Fields: []string{symbol, name, source(col[5])}})
 		return nil
 	})
 	return rows, err
+}
+
+// fullNames are what well-known tokens call themselves, on every chain alike.
+var fullNames = map[string]string{
+	"USDC": "USD Coin", "USDT": "Tether USD", "DAI": "Dai Stablecoin", "WETH": "Wrapped Ether", "WBTC": "Wrapped BTC",
+	"LINK": "ChainLink Token", "UNI": "Uniswap", "AAVE": "Aave Token", "CRV": "Curve DAO Token", "MKR": "Maker",
+	"SNX": "Synthetix Network Token", "BAL": "Balancer", "LDO": "Lido DAO Token", "COMP": "Compound", "ENS": "Ethereum Name Service",
+	"FRAX": "Frax", "LUSD": "LUSD Stablecoin", "GHO": "Gho Token", "USDe": "USDe", "cbETH": "Coinbase Wrapped Staked ETH",
+	"rETH": "Rocket Pool ETH", "wstETH": "Wrapped liquid staked Ether 2.0", "weETH": "Wrapped eETH", "CELO": "Celo", "ARB": "Arbitrum", "OP": "Optimism",
 }
 
 func readLabels(path string) ([]table.Row, error) {

@@ -1,0 +1,68 @@
+package label
+
+import (
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+func TestLookalike(t *testing.T) {
+	const stranger = "0x00000000000000000000000000000000deadc0de"
+	f := func(chainID uint64, address, symbol, want string) {
+		t.Helper()
+		if got := Lookalike(chainID, common.HexToAddress(address), symbol); got != want {
+			t.Errorf("Lookalike(%d, %s, %q) = %q, want %q", chainID, address, symbol, got, want)
+		}
+	}
+	// letters of other scripts, full-width, accents, invisible characters
+	f(1, stranger, "USD\u0421", "USDC")
+	f(1, stranger, "\u0405NX", "SNX")
+	f(1, stranger, "ＵＳＤＴ", "USDT")
+	f(1, stranger, "U\u0301SDC", "USDC")
+	f(1, stranger, "US\u200bDC", "USDC")
+	f(1, stranger, "\U0001d414\U0001d412\U0001d403\U0001d402", "USDC")
+	f(1, stranger, "ÐAI", "DAI")
+	f(1, stranger, "Ε\u03a4\u0397", "ETH")
+	f(747474, stranger, "US\u0405\u0421", "")
+	f(747474, stranger, "USD\u0421", "USDC") // not listed there, known elsewhere
+	// the very symbol, in any case, or drawn alike
+	f(1, stranger, "USDC", "USDC")
+	f(1, stranger, "usdc", "USDC")
+	f(1, stranger, "US DC", "USDC")
+	f(1, stranger, "UNl", "UNI")
+	f(1, stranger, "L1NK", "LINK")
+	f(1, stranger, "ETH", "ETH")
+	f(56, stranger, "BNB", "BNB")
+	// nobody is imitated
+	f(1, stranger, "", "")
+	f(1, stranger, "MYTOKEN9", "")
+	f(1, stranger, "猫", "")
+	f(1, stranger, "BAI", "") // not BAL
+	f(1, stranger, "\u200b\u200b", "")
+	f(8453, stranger, "XDAI", "") // another chain's coin
+	// the genuine ones
+	f(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "USDC", "")
+	f(42161, "0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8", "USDC", "") // bridged USDC is listed too
+	f(8453, "0x4200000000000000000000000000000000000006", "WETH", "")
+	f(324, "0x000000000000000000000000000000000000800A", "ETH", "")
+}
+
+// TestListedTokensImitateNobody: the check must not turn on what it protects.
+func TestListedTokensImitateNobody(t *testing.T) {
+	tab := tokens()
+	for _, id := range tab.Chains() {
+		for i, end := tab.Rows(id); i < end; i += 7 {
+			if s := Lookalike(id, tab.Address(i), tab.Field(i, tokenSymbol)); s != "" {
+				t.Fatalf("%s on %d imitates %s", tab.Field(i, tokenSymbol), id, s)
+			}
+		}
+	}
+}
+
+func FuzzLookalike(f *testing.F) {
+	f.Add("USD\u0421")
+	f.Add("ＵＳＤＴ\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		Lookalike(1, common.HexToAddress("0xdeadc0de"), s)
+	})
+}
