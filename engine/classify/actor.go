@@ -12,7 +12,7 @@ import (
 // signed token authorization, a delegated account; else the sender.
 func (a *analysis) unwrap() {
 	switch {
-	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapFill(), a.unwrapSigned(), a.unwrapDelegated():
+	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapMaker(), a.unwrapFill(), a.unwrapSigned(), a.unwrapDelegated():
 		a.enter()
 	}
 	a.actors = distinct(a.actors)
@@ -103,6 +103,32 @@ func (a *analysis) unwrapIntent() bool {
 		}
 	}
 	return a.become(asIntent, who...)
+}
+
+// unwrapMaker finds the maker of a filled limit order whose event does not name it:
+// the one account beside the filler that gave one asset and got another.
+func (a *analysis) unwrapMaker() bool {
+	filled := false
+	for i := range a.hits {
+		filled = filled || a.hits[i].rule.flags&flagMaker != 0
+	}
+	if !filled || a.Flow == nil || a.Tx.To == nil {
+		return false
+	}
+	if out, in := a.legsOf(a.sender); len(out) > 0 && len(in) > 0 {
+		return false // the sender took the order for itself
+	}
+	var who []common.Address
+	for i := range a.Flow.Changes {
+		c := a.Flow.Changes[i].Address
+		if c == a.sender || c == *a.Tx.To || a.isPool(c) || a.isToken(c) || a.known(c) {
+			continue
+		}
+		if out, in := a.legsOf(c); len(out) == 1 && len(in) == 1 && !out[0].minted && !in[0].minted && !out[0].native() {
+			who = append(who, c)
+		}
+	}
+	return len(who) == 1 && a.become(asIntent, who[0])
 }
 
 // unwrapFill takes the recipient of a bridge fill that a relayer paid out.

@@ -72,7 +72,6 @@ type analysis struct {
 	benefit     []leg
 
 	changes map[common.Address]*flow.Change
-	proven  map[common.Address]string // pools whose factory was proved, by address
 	v       *Verdict
 }
 
@@ -133,6 +132,7 @@ func (a *analysis) collect() {
 		a.settle(&h, wraps)
 		a.hits = append(a.hits, h)
 	}
+	a.prove()
 }
 
 // wraps are the receipt positions that the flow took for wrapping of native coin.
@@ -265,6 +265,7 @@ func (a *analysis) origins(addr common.Address, out, in []leg) {
 			noteOrigin(out, t, t.To)
 		}
 	}
+	a.shares(out, in)
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
 		if m.Kind == flow.MoveFee {
@@ -277,6 +278,59 @@ func (a *analysis) origins(addr common.Address, out, in []leg) {
 			out[0].peer = m.To
 		}
 	}
+}
+
+// shares finds legs that a contract between minted or burnt for the actor: as much of
+// the token came into being, or ceased to be, inside the transaction. Routers that
+// stake or wrap on the way of a swap are left alone, and so is the wrapped coin.
+func (a *analysis) shares(out, in []leg) {
+	if a.calledRouter() {
+		return
+	}
+	for i := range out {
+		if l := &out[i]; !l.minted && !l.native() && !a.wrapped(l.key.Token) && nearly(a.supplied(l.key.Token, false), l.amount) {
+			l.minted = true
+		}
+	}
+	for i := range in {
+		if l := &in[i]; !l.minted && !l.native() && !a.wrapped(l.key.Token) && nearly(a.supplied(l.key.Token, true), l.amount) {
+			l.minted = true
+		}
+	}
+}
+
+// supplied sums what was minted, or burnt, of a token.
+func (a *analysis) supplied(token common.Address, mint bool) *big.Int {
+	sum := new(big.Int)
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if end := t.To; t.Token == token && t.ID == nil {
+			if mint {
+				end = t.From
+			}
+			if (end == common.Address{}) {
+				sum.Add(sum, t.Amount)
+			}
+		}
+	}
+	return sum
+}
+
+// nearly reports whether n is at least nine tenths of m: fees take some of a share.
+func nearly(n, m *big.Int) bool {
+	if n.Sign() == 0 {
+		return false
+	}
+	return new(big.Int).Mul(n, big.NewInt(10)).Cmp(new(big.Int).Mul(m, big.NewInt(9))) >= 0
+}
+
+// calledRouter reports whether the actor called a contract made for swapping.
+func (a *analysis) calledRouter() bool {
+	if !a.hasTo {
+		return false
+	}
+	d, ok := a.reg.deployment(a.chainID, a.entry)
+	return ok && d.role == "router"
 }
 
 func noteOrigin(legs []leg, t *flow.Transfer, peer common.Address) {
@@ -306,15 +360,25 @@ func plain(legs []leg) (p []leg) {
 // itself moved nothing: bots and old wallets keep their assets there.
 func (a *analysis) measure() {
 	a.out, a.in = a.legsOf(a.actor)
-	if len(a.out)+len(a.in) > 0 || a.how != asSender || !a.hasTo || a.Tx.To == nil {
+	if len(a.in) > 0 || tokensIn(a.out) || a.how != asSender || !a.hasTo || a.Tx.To == nil {
 		return
 	}
-	if a.protocolAt(a.entry) != "" || a.isPool(a.entry) || a.isToken(a.entry) {
+	if a.protocolAt(a.entry) != "" || a.isPool(a.entry) || a.isToken(a.entry) || !a.has(actSwap) {
 		return
 	}
-	if out, in := a.legsOf(a.entry); len(in) > 0 && a.has(actSwap) {
+	// A tip or a few wei that steer a bot's code may come along with its call.
+	if out, in := a.legsOf(a.entry); len(in) > 0 && (len(a.out) == 0 || tokensIn(out) || tokensIn(in)) {
 		a.out, a.in, a.how = out, in, asContract
 	}
+}
+
+func tokensIn(legs []leg) bool {
+	for _, l := range legs {
+		if !l.native() {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *analysis) isPool(addr common.Address) bool {

@@ -3,6 +3,7 @@ package classify
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,6 +19,9 @@ var registryText string
 //go:embed deployments.tsv
 var deploymentsText string
 
+//go:embed factories.tsv
+var factoriesText string
+
 // flags of a signature.
 type flags uint16
 
@@ -32,12 +36,13 @@ const (
 	flagAlways                       // counts for the actor though it names no party
 	flagMasterChef                   // farm layout: (user, pool id)
 	flagERC4626
+	flagMaker // an order was filled whose maker only the movements show
 )
 
 var flagNames = map[string]flags{
 	"own": flagOwn, "fork": flagFork, "common": flagCommon, "pool": flagPool, "vault": flagVault,
 	"aggregator": flagAggregator, "intent": flagIntent, "always": flagAlways,
-	"masterchef": flagMasterChef, "erc4626": flagERC4626,
+	"masterchef": flagMasterChef, "erc4626": flagERC4626, "maker": flagMaker,
 }
 
 // rule4log is one row of the table of events.
@@ -75,36 +80,35 @@ type registry struct {
 	events      map[common.Hash][]*rule4log
 	calls       map[[4]byte]*rule4call
 	deployments map[common.Address][]deployment
+	factories   []factory
 }
 
 var theRegistry = sync.OnceValue(func() *registry {
-	r, err := parseRegistry(registryText, deploymentsText)
+	r, err := parseRegistry(registryText, deploymentsText, factoriesText)
 	if err != nil {
 		panic("classify: embedded tables: " + err.Error()) // a build that fails its tests
 	}
 	return r
 })
 
-func parseRegistry(table, deployments string) (*registry, error) {
-	r := &registry{map[common.Hash][]*rule4log{}, map[[4]byte]*rule4call{}, map[common.Address][]deployment{}}
-	for n, line := range strings.Split(table, "\n") {
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		cells := strings.Split(line, "\t")
-		if len(cells) != 7 {
-			return nil, fmt.Errorf("line %d: %d columns", n+1, len(cells))
-		}
-		if err := r.add(cells); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n+1, err)
-		}
-	}
-	for n, line := range strings.Split(deployments, "\n") {
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		if err := r.deploy(strings.Split(line, "\t")); err != nil {
-			return nil, fmt.Errorf("deployment, line %d: %w", n+1, err)
+func parseRegistry(table, deployments, factories string) (*registry, error) {
+	r := &registry{events: map[common.Hash][]*rule4log{}, calls: map[[4]byte]*rule4call{}, deployments: map[common.Address][]deployment{}}
+	for _, t := range []struct {
+		name, text string
+		columns    int
+		add        func([]string) error
+	}{{"registry", table, 7, r.add}, {"deployments", deployments, 5, r.deploy}, {"factories", factories, 6, r.factory}} {
+		for n, line := range strings.Split(t.text, "\n") {
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			cells := strings.Split(line, "\t")
+			if len(cells) != t.columns {
+				return nil, fmt.Errorf("%s, line %d: %d columns", t.name, n+1, len(cells))
+			}
+			if err := t.add(cells); err != nil {
+				return nil, fmt.Errorf("%s, line %d: %w", t.name, n+1, err)
+			}
 		}
 	}
 	return r, nil
@@ -157,26 +161,35 @@ func fields(s string) []string {
 	return strings.Split(s, ",")
 }
 
-func (r *registry) deploy(cells []string) error {
-	if len(cells) != 5 || !common.IsHexAddress(cells[0]) {
-		return fmt.Errorf("malformed row %q", cells)
+func (r *registry) deploy(cells []string) (err error) {
+	if !common.IsHexAddress(cells[0]) {
+		return fmt.Errorf("malformed address %q", cells[0])
 	}
 	d := deployment{slug: cells[2], role: cells[3], name: cells[4]}
 	if d.slug == "-" {
 		d.slug = ""
 	}
-	if cells[1] != "*" {
-		for _, c := range strings.Split(cells[1], ",") {
-			var id uint64
-			if _, err := fmt.Sscan(c, &id); err != nil {
-				return fmt.Errorf("read chain id: %w", err)
-			}
-			d.chains = append(d.chains, id)
-		}
+	if d.chains, err = chainIDs(cells[1]); err != nil {
+		return err
 	}
 	a := common.HexToAddress(cells[0])
 	r.deployments[a] = append(r.deployments[a], d)
 	return nil
+}
+
+// chainIDs reads a comma-separated list; "*" is nil and means every chain.
+func chainIDs(list string) (ids []uint64, err error) {
+	if list == "*" {
+		return nil, nil
+	}
+	for _, c := range strings.Split(list, ",") {
+		var id uint64
+		if _, err := fmt.Sscan(c, &id); err != nil {
+			return nil, fmt.Errorf("read chain id: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }
 
 // event finds the row for a log: the one with its exact count of indexed arguments,
@@ -208,13 +221,8 @@ func (r *registry) call(input []byte) *rule4call {
 // deployment finds what stands at an address of a chain.
 func (r *registry) deployment(chainID uint64, a common.Address) (deployment, bool) {
 	for _, d := range r.deployments[a] {
-		if d.chains == nil {
+		if d.chains == nil || slices.Contains(d.chains, chainID) {
 			return d, true
-		}
-		for _, id := range d.chains {
-			if id == chainID {
-				return d, true
-			}
 		}
 	}
 	return deployment{}, false

@@ -3,7 +3,6 @@ package classify
 import (
 	"bytes"
 	"math/big"
-	"strconv"
 	"strings"
 
 	"txlens/engine/evidence"
@@ -45,11 +44,11 @@ func riskApprovals(a *analysis) (risks []string) {
 		known := a.known(g.spender)
 		doubt := ""
 		if !known {
-			doubt = ", which nobody has labelled"
+			doubt = ", which no label knows,"
 		}
 		switch {
 		case g.operator && !known:
-			risks = append(risks, "operator_approval: "+a.who(g.spender)+" may move every "+a.symbol(g.token)+" token of "+a.who(g.owner)+doubt)
+			risks = append(risks, "operator_approval: "+a.who(g.spender)+doubt+" may move every "+a.symbol(g.token)+" token of "+a.who(g.owner))
 		case g.unlimited():
 			risks = append(risks, "unlimited_approval: "+a.who(g.spender)+doubt+" may spend any amount of "+a.symbol(g.token)+" of "+a.who(g.owner))
 		}
@@ -62,7 +61,9 @@ func (a *analysis) known(addr common.Address) bool {
 	if _, ok := a.reg.deployment(a.chainID, addr); ok {
 		return true
 	}
-	return a.Labels[addr].Name != "" || a.Labels[addr].Protocol != ""
+	l := a.Labels[addr]
+	// A name that the contract gave itself vouches for nothing.
+	return l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract"
 }
 
 // riskPoisoning: nothing but transfers of nothing, between others than the sender;
@@ -253,5 +254,3 @@ var transferSelector = theRegistryTopic("transfer(address,uint256)")
 func directTransfer(tx *evidence.Transaction, t *flow.Transfer) bool {
 	return tx.To != nil && *tx.To == t.Token && len(tx.Input) >= 4 && bytes.Equal(tx.Input[:4], transferSelector[:4])
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"strings"
+
 	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -37,9 +39,11 @@ var rules = []rule{
 	{"liquidity act of the actor", liquidityMine},
 	{"vault act of the actor", vaultMine},
 	{"settled order", settledOrder},
+	{"name registered", registered},
 	{"NFT for money", nftSale},
 	{"assets exchanged", exchange},
 	{"wrapped native coin", wrapping},
+	{"harvest", harvest},
 	{"liquidity or lending event", poolAct},
 	{"staking through a contract", stakeVia},
 	{"name service", named},
@@ -121,7 +125,7 @@ func infraWork(a *analysis) *opinion {
 	if o := batchPost(a); o != nil {
 		return o
 	}
-	if a.has(actBridgeIn, actBridgeOut) {
+	if a.has(actBridgeIn, actBridgeOut, actMessageIn) {
 		return nil
 	}
 	if a.call != nil && (a.call.act == actOracle || a.call.act == actKeeper) && len(a.out) <= 1 && len(a.in) == 0 {
@@ -185,21 +189,46 @@ func bridge(a *analysis) *opinion {
 		return opine(hits)
 	}
 	hits := a.find(actMessageOut)
-	if len(hits) == 0 || len(a.out) == 0 {
-		return nil
+	if len(hits) > 0 && a.leaves(hits) {
+		return &opinion{act: actBridgeOut, hits: hits}
 	}
-	for _, l := range a.out {
-		if !l.native() {
-			return &opinion{act: actBridgeOut, hits: hits}
-		}
-	}
-	// Native coin alone pays for messages too; a rollup's own messenger takes it along.
-	for _, h := range hits {
-		if h.slug != "layerzero" && h.slug != "wormhole" && h.slug != "ccip" {
-			return &opinion{act: actBridgeOut, hits: hits}
+	for i := range a.out {
+		if l := &a.out[i]; a.bridgeAt(l.peer) && len(a.in) == 0 {
+			return &opinion{act: actBridgeOut, sub: "send", unsure: "assets were sent to a bridge; no event confirms the crossing"}
 		}
 	}
 	return nil
+}
+
+// generic messengers carry words as well as assets: votes, locks and rewards. What the
+// actor gave leaves the chain with them only when it was burnt or handed to a bridge.
+var generic = map[string]bool{"layerzero": true, "wormhole": true, "ccip": true, "hyperlane": true}
+
+// leaves reports whether what the actor gave goes with the messages.
+func (a *analysis) leaves(hits []*hit) bool {
+	canonical := false // a rollup's own messenger takes native coin along
+	for _, h := range hits {
+		canonical = canonical || !generic[h.slug]
+	}
+	if canonical {
+		return len(a.out) > 0
+	}
+	if a.has(actStake, actVote, actVaultIn) {
+		return false
+	}
+	for i := range a.out {
+		if l := &a.out[i]; !l.native() && (l.minted || a.bridgeAt(l.peer)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *analysis) bridgeAt(addr common.Address) bool {
+	if d, ok := a.reg.deployment(a.chainID, addr); ok {
+		return d.role == "bridge"
+	}
+	return false
 }
 
 // createdCode: the transaction creates code, and nothing changes hands.
@@ -239,6 +268,9 @@ func stakeWhere(a *analysis, mine bool) *opinion {
 		}
 	}
 	if len(own) == 0 {
+		if mine {
+			return a.stakerCalled()
+		}
 		return nil
 	}
 	o := opine(own)
@@ -249,10 +281,31 @@ func stakeWhere(a *analysis, mine bool) *opinion {
 			break
 		}
 	}
-	if o.act == actClaimStake && len(a.out) > 0 && len(plain(a.out)) > 0 && !o.hits[0].mine {
+	if o.act == actClaimStake && len(plain(a.out)) > 0 && !o.hits[0].mine {
 		return nil
 	}
+	if gave, got := len(plain(a.out)) > 0, len(plain(a.in)) > 0; o.act == actStake && got && !gave {
+		o.act = actUnstake // the event tells a change, the movement its direction
+	}
 	return o
+}
+
+// stakerCalled: a staking protocol was called directly and moved assets one way, or
+// took a request.
+func (a *analysis) stakerCalled() *opinion {
+	if !a.hasTo || !stakers[a.protocolAt(a.entry)] || a.isToken(a.entry) || len(a.Tx.Input) < 4 {
+		return nil
+	}
+	gave, got := tokensIn(plain(a.out)), len(plain(a.in)) > 0
+	switch {
+	case got && !gave:
+		return &opinion{act: actUnstake, frames: []int{a.frameIndex()}}
+	case gave && !got:
+		return &opinion{act: actStake, frames: []int{a.frameIndex()}}
+	case !gave && !got:
+		return &opinion{act: actStake, sub: "request", frames: []int{a.frameIndex()}}
+	}
+	return nil
 }
 
 func mine(hits []*hit) (own []*hit) {
@@ -265,9 +318,9 @@ func mine(hits []*hit) (own []*hit) {
 }
 
 func lendingMine(a *analysis) *opinion {
-	hits := mine(a.find(actSupply, actWithdraw, actBorrow, actRepay))
-	if len(hits) == 0 {
-		return nil
+	hits := mine(a.find(actSupply, actWithdraw, actBorrow, actRepay, "mint_py", "redeem_py"))
+	if len(hits) == 0 || a.acted(hits, actSupply) && a.has(actSwap) && len(a.out) > 0 && len(a.in) > 0 && !a.has(actBorrow, actRepay) {
+		return nil // collateral against other collateral is an exchange
 	}
 	o := opine(hits)
 	in, out := a.acted(hits, actSupply), a.acted(hits, actWithdraw)
@@ -283,6 +336,19 @@ func lendingMine(a *analysis) *opinion {
 		o.act = actRepay
 	}
 	return o
+}
+
+func registered(a *analysis) *opinion { return opine(a.find(actName)) }
+
+// harvest: somebody was paid for compounding the yield of a vault.
+func harvest(a *analysis) *opinion {
+	n := strings.ToLower(a.name)
+	for _, w := range []string{"harvest", "reinvest", "compound", "earn", "tend"} {
+		if n != "" && strings.HasPrefix(n, w) && len(plain(a.out)) == 0 {
+			return &opinion{act: actClaim, sub: "harvest", frames: []int{a.frameIndex()}}
+		}
+	}
+	return nil
 }
 
 func (a *analysis) acted(hits []*hit, what act) bool {
@@ -368,7 +434,7 @@ var stakers = map[string]bool{"lido": true, "rocket_pool": true, "eigenlayer": t
 	"frax_ether": true, "ether_fi": true, "kelp": true, "puffer": true, "swell": true, "stader": true}
 
 func wrapping(a *analysis) *opinion {
-	if hits := a.find(actWrap, actUnwrap); len(hits) > 0 && a.onlyWrap() {
+	if hits := a.find(actWrap, actUnwrap); len(hits) > 0 && a.onlyWrap() && !a.asksSwap() {
 		o := opine(hits)
 		o.act = actUnwrap
 		for _, l := range a.out {
@@ -379,6 +445,11 @@ func wrapping(a *analysis) *opinion {
 		return o
 	}
 	return nil
+}
+
+// asksSwap reports whether a swap was asked for, even where it came down to wrapping.
+func (a *analysis) asksSwap() bool {
+	return a.calledRouter() && (a.call != nil && a.call.act == actSwap || a.swapName() || a.call == nil && a.name == "")
 }
 
 // onlyWrap reports whether native coin against its wrapped form is all that moved.
@@ -416,12 +487,7 @@ func poolAct(a *analysis) *opinion {
 	return opine(a.find(actBorrow, actRepay, actSupply, actWithdraw, actVaultIn, actVaultOut))
 }
 
-func named(a *analysis) *opinion {
-	if hits := a.find(actName); len(hits) > 0 {
-		return opine(hits)
-	}
-	return opine(a.find("name_note"))
-}
+func named(a *analysis) *opinion { return opine(a.find("name_note")) }
 
 // otherEvent: any act left that the table names.
 func otherEvent(a *analysis) *opinion {

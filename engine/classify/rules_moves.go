@@ -49,12 +49,16 @@ func exchange(a *analysis) *opinion {
 	if len(out) > 0 && len(in) > 0 && !a.onlyWrap() {
 		o := &opinion{act: actSwap, hits: swaps}
 		if len(swaps) == 0 {
-			if len(in) > 1 || len(out) > 2 || a.has(actVaultIn, actVaultOut, actAddLiq, actRemoveLiq) {
+			if !a.quietExchange(out, in) {
 				return nil
 			}
 			o.unsure = "no swap event is known; the exchange shows only in what was paid and received"
 		}
+		a.findShare(in)
 		return o
+	}
+	if a.onlyWrap() && a.asksSwap() && len(a.out) > 0 && len(a.in) > 0 {
+		return &opinion{act: actSwap, sub: "wrap", frames: []int{a.frameIndex()}}
 	}
 	if len(swaps) == 0 || a.has(actAddLiq, actRemoveLiq, actLiquidity) {
 		return nil
@@ -71,9 +75,49 @@ func exchange(a *analysis) *opinion {
 	return nil
 }
 
+// quietExchange: without an event, one asset against another is an exchange when the
+// contract that was called, or one counterparty, stands on both sides, and nothing
+// says that it was a loan, a deposit or a redemption.
+func (a *analysis) quietExchange(out, in []leg) bool {
+	if len(in) > 1 || len(out) > 2 || a.has(actVaultIn, actVaultOut, actAddLiq, actRemoveLiq, actLiquidity,
+		actSupply, actWithdraw, actBorrow, actRepay, actStake, actUnstake, actClaimStake) {
+		return false
+	}
+	if n := strings.ToLower(a.name); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "borrow") || strings.Contains(n, "deposit") {
+		return false
+	}
+	if a.calledRouter() || a.swapName() {
+		return true
+	}
+	for _, l := range out {
+		if l.peer == in[0].peer || in[0].peer == a.entry && a.hasTo {
+			return true
+		}
+	}
+	return false
+}
+
+// findShare looks for somebody else who got more of what the swap bought than the
+// actor did: then the actor's part is a refund or a rest.
+func (a *analysis) findShare(in []leg) {
+	if a.Flow == nil || len(in) != 1 || in[0].native() || len(a.hits) > 200 {
+		return
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.Token != in[0].key.Token || t.From != in[0].peer || t.To == a.actor || t.Amount.Cmp(in[0].amount) <= 0 || a.isPool(t.To) || a.known(t.To) {
+			continue
+		}
+		if out, got := a.legsOf(t.To); len(out) == 0 && len(got) > 0 {
+			a.beneficiary, a.benefit = t.To, []leg{{key: in[0].key, amount: t.Amount}}
+			return
+		}
+	}
+}
+
 func (a *analysis) swapName() bool {
 	n := strings.ToLower(a.name)
-	return strings.Contains(n, "swap") || strings.Contains(n, "exchange") || strings.HasPrefix(n, "exactinput") || strings.HasPrefix(n, "exactoutput")
+	return strings.Contains(n, "swap") || strings.Contains(n, "exchange") || n == "trade" || strings.HasPrefix(n, "exactinput") || strings.HasPrefix(n, "exactoutput")
 }
 
 // findBeneficiary looks for the one address that only gained, by what the pools paid.
@@ -126,31 +170,60 @@ func arbitrage(a *analysis) *opinion {
 	if len(pools) < 2 && len(swaps) < 2 || a.has(actNFTSale, actAddLiq, actRemoveLiq, actLiquidate) {
 		return nil
 	}
-	profit := new(big.Int)
-	for _, who := range []common.Address{a.sender, *a.Tx.To} {
-		out, in := a.legsOf(who)
-		for _, l := range append(out, in...) {
-			if !l.native() && !a.wrapped(l.key.Token) {
-				return nil
-			}
-		}
-		for _, l := range out {
-			profit.Sub(profit, l.amount)
-		}
-		for _, l := range in {
-			profit.Add(profit, l.amount)
-		}
-	}
-	if a.Flow == nil || a.Flow.Fee == nil || a.Flow.Fee.Total == nil || profit.Cmp(a.Flow.Fee.Total) <= 0 || !a.closed(*a.Tx.To) {
+	profit, ok := a.circle(*a.Tx.To)
+	if !ok || a.Flow.Fee == nil || a.Flow.Fee.Total == nil || profit.Cmp(a.Flow.Fee.Total) <= 0 {
 		return nil
 	}
+	a.how = asContract
 	return &opinion{act: "arbitrage", sub: "arbitrage", hits: swaps}
 }
 
-// closed reports whether a contract sent the asset into the pools that it got out.
-func (a *analysis) closed(bot common.Address) bool {
+// circle sums what the sender, its contract and whoever that contract paid gained in
+// native coin, wrapped or not. It is no circle when one of them lost any asset, when
+// something came from elsewhere than pools and lenders, or when nothing went in.
+func (a *analysis) circle(bot common.Address) (*big.Int, bool) {
+	if a.Flow == nil {
+		return nil, false
+	}
+	group, paidIn := []common.Address{a.sender, bot}, false
 	for i := range a.Flow.Transfers {
-		if t := &a.Flow.Transfers[i]; t.From == bot && a.isPool(t.To) {
+		t := &a.Flow.Transfers[i]
+		switch {
+		case t.From == bot && a.isPool(t.To):
+			paidIn = true
+		case t.From == bot && !t.Wrap && !a.isToken(t.To) && a.reg.deployments[t.To] == nil:
+			if out, _ := a.legsOf(t.To); len(out) == 0 {
+				group = append(group, t.To)
+			}
+		case t.To == bot && !t.Wrap && !a.isPool(t.From) && !contains(group, t.From) && !a.lender(t.From):
+			return nil, false
+		}
+	}
+	profit := new(big.Int)
+	for _, who := range distinct(group) {
+		out, in := a.legsOf(who)
+		for _, l := range out {
+			if !l.native() {
+				return nil, false
+			}
+			profit.Sub(profit, l.amount)
+		}
+		for _, l := range in {
+			if l.native() || a.wrapped(l.key.Token) {
+				profit.Add(profit, l.amount)
+			}
+			if l.native() && who == a.sender && l.peer != bot {
+				return nil, false
+			}
+		}
+	}
+	return profit, paidIn
+}
+
+// lender reports whether an address lent assets for the length of the transaction.
+func (a *analysis) lender(addr common.Address) bool {
+	for i := range a.hits {
+		if h := &a.hits[i]; h.act == actFlashLoan && h.emitter == addr {
 			return true
 		}
 	}
@@ -299,7 +372,7 @@ var nameActs = []struct {
 	word string
 	act  act
 }{
-	{"swap", actSwap}, {"exactinput", actSwap}, {"exactoutput", actSwap}, {"exchange", actSwap}, {"fillorder", actSwap},
+	{"swap", actSwap}, {"exactinput", actSwap}, {"exactoutput", actSwap}, {"exchange", actSwap}, {"fillorder", actSwap}, {"trade", actSwap},
 	{"addliquidity", actAddLiq}, {"removeliquidity", actRemoveLiq}, {"liquidat", actLiquidate},
 	{"unstake", actUnstake}, {"stake", actStake}, {"castvote", actVote}, {"bridge", actBridgeOut},
 	{"borrow", actBorrow}, {"repay", actRepay}, {"approve", actApproval}, {"permit", actApproval},

@@ -233,6 +233,10 @@ func (a *analysis) sayHit(h *hit) string {
 		return place + " reported: " + strings.ReplaceAll(flag, "_", " ")
 	}
 	switch h.act {
+	case actSwap:
+		if s := a.sayPool(h, place); s != "" {
+			return s
+		}
 	case "userop":
 		return "The user operation of " + a.whoParty(h) + " ended at " + place
 	case "userop_revert":
@@ -249,6 +253,29 @@ func (a *analysis) sayHit(h *hit) string {
 		return place + " recorded: " + lowerFirst(k.verb)
 	}
 	return place + " recorded: " + strings.ReplaceAll(string(h.act), "_", " ")
+}
+
+// sayPool tells what a pool took and gave, where its net movement is that of one swap
+// or its event names the tokens.
+func (a *analysis) sayPool(h *hit, place string) string {
+	if h.rule.flags&flagPool == 0 {
+		return ""
+	}
+	n := 0
+	for i := range a.hits {
+		if x := &a.hits[i]; x.emitter == h.emitter && x.act == actSwap {
+			n++
+		}
+	}
+	c := a.changes[h.emitter]
+	if n != 1 || c == nil || len(c.Deltas) != 2 || c.Deltas[0].Amount.Sign() == c.Deltas[1].Amount.Sign() {
+		return ""
+	}
+	took, gave := c.Deltas[0], c.Deltas[1]
+	if took.Amount.Sign() < 0 {
+		took, gave = gave, took
+	}
+	return place + " swapped " + a.amount(took.Key, took.Amount) + " into " + a.amount(gave.Key, gave.Amount)
 }
 
 func (a *analysis) whoParty(h *hit) string {
@@ -302,6 +329,9 @@ func (a *analysis) caught() (frames []*trace.Frame) {
 
 func (a *analysis) target(f *trace.Frame) string {
 	s := "an unknown address"
+	if isCreate(f) {
+		s = "the new contract"
+	}
 	if f.HasTo {
 		s = a.who(f.To)
 	}

@@ -100,7 +100,11 @@ func (a *analysis) sumSwap(via string) string {
 		}
 		return "Swapped tokens" + on("on", via) + ", " + verb + a.legs(legs)
 	}
-	return "Swapped " + a.legs(out) + " for " + a.legs(in) + on("on", via)
+	s := "Swapped " + a.legs(out) + " for " + a.legs(in) + on("on", via)
+	if len(a.benefit) > 0 {
+		s += "; " + a.legs(a.benefit) + " more went to " + a.who(a.beneficiary)
+	}
+	return s
 }
 
 func (a *analysis) sumNFT(via string) string {
@@ -267,7 +271,7 @@ func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
 		if len(in) > 0 {
 			return "Received " + a.legs(in) + on("over", orBridge(via))
 		}
-		return verb + on("of", via)
+		return a.sumDelivery(o, via)
 	case actBridgeOut, actMessageOut:
 		if len(out) > 0 {
 			return "Bridged " + a.legs(out) + on("over", orBridge(via))
@@ -287,6 +291,22 @@ func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
 		s += ": got " + a.legs(in)
 	}
 	return s
+}
+
+// sumDelivery tells what a relayer brought to somebody else.
+func (a *analysis) sumDelivery(o *opinion, via string) string {
+	for _, h := range o.hits {
+		if h.act != actBridgeIn || len(h.party) == 0 {
+			continue
+		}
+		for _, p := range h.party {
+			if _, in := a.legsOf(p); len(in) > 0 && p != a.sender {
+				a.beneficiary, a.benefit = p, in
+				return "Delivered " + a.legs(in) + " to " + a.who(p) + on("over", orBridge(via))
+			}
+		}
+	}
+	return "Delivered a cross-chain message" + on("over", orBridge(via))
 }
 
 // bare cuts "Deposited into a vault" to its verb, for when an object follows.

@@ -1,0 +1,130 @@
+package classify
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"testing"
+
+	"txlens/engine/chain"
+	"txlens/engine/decode"
+	"txlens/engine/evidence"
+	"txlens/engine/fixture"
+	"txlens/engine/flow"
+	"txlens/engine/label"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/holiman/uint256"
+)
+
+// compose makes Facts of parsed evidence with the real packages and no network.
+func compose(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, blk *evidence.Block, tree *trace.Tree) *Facts {
+	ok := tree.Root.Err == ""
+	if rc.Status != nil {
+		ok = *rc.Status == 1
+	}
+	tree.JoinLogs(rc)
+	f := &Facts{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok,
+		Labels: map[common.Address]label.Label{}, Tokens: map[common.Address]label.Token{}}
+	f.Flow = flow.Compute(flow.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok})
+	f.Decoded = decode.New(ch, decode.Sources{}).All(tree, rc)
+	seen := map[common.Address]bool{}
+	add := func(a common.Address) {
+		if seen[a] {
+			return
+		}
+		seen[a] = true
+		if l, ok := label.Lookup(ch.ID, a); ok {
+			f.Labels[a] = l
+		}
+		if t, ok := label.LookupToken(ch.ID, a); ok {
+			f.Tokens[a] = t
+		}
+	}
+	add(tx.From)
+	for _, fr := range tree.Frames {
+		add(fr.From)
+		add(fr.To)
+	}
+	for i := range rc.Logs {
+		add(rc.Logs[i].Address)
+	}
+	for i := range f.Flow.Transfers {
+		add(f.Flow.Transfers[i].From)
+		add(f.Flow.Transfers[i].To)
+		add(f.Flow.Transfers[i].Token)
+	}
+	return f
+}
+
+// fromFixture composes one recorded transaction with its trace.
+func fromFixture(tb testing.TB, b *fixture.Block, t *fixture.Tx, blk *evidence.Block) *Facts {
+	tb.Helper()
+	ch, ok := chain.ByID(b.ChainID)
+	if !ok {
+		tb.Fatalf("chain %d is not in the table", b.ChainID)
+	}
+	tx, err := evidence.ParseTransaction(t.Tx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	rc, err := evidence.ParseReceipt(t.Receipt)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tree, err := trace.ParseCallTracer(jsontext.NewDecoder(bytes.NewReader(t.Trace)), trace.Limits{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return compose(ch, tx, rc, blk, tree)
+}
+
+// fromLabelled composes a recorded transaction without trace: the internal value
+// transfers that an explorer recorded stand as calls below the root.
+func fromLabelled(tb testing.TB, l *fixture.Labelled) *Facts {
+	tb.Helper()
+	ch, ok := chain.ByID(l.ChainID)
+	if !ok {
+		tb.Fatalf("chain %d is not in the table", l.ChainID)
+	}
+	tx, err := evidence.ParseTransaction(l.Tx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	rc, err := evidence.ParseReceipt(l.Receipt)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var blk *evidence.Block
+	if len(l.Block) > 0 && string(l.Block) != "null" {
+		if blk, err = evidence.ParseBlock(l.Block); err != nil {
+			blk = nil
+		}
+	}
+	tree := trace.FromReceipt(tx, rc, rc.Status == nil || *rc.Status == 1)
+	addInternal(tb, tree, l.Internal)
+	return compose(ch, tx, rc, blk, tree)
+}
+
+func addInternal(tb testing.TB, tree *trace.Tree, raw json.RawMessage) {
+	var list []struct{ From, To, Value, IsError, Type, ContractAddress string }
+	if len(raw) == 0 || string(raw) == "null" {
+		return
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		tb.Fatal(err)
+	}
+	for _, m := range list {
+		v, ok := new(big.Int).SetString(m.Value, 10)
+		if !ok || m.IsError == "1" || m.To == "" {
+			continue
+		}
+		f := &trace.Frame{Kind: trace.Call, From: common.HexToAddress(m.From), To: common.HexToAddress(m.To), HasTo: true}
+		n, _ := uint256.FromBig(v)
+		f.Value = *n
+		tree.Root.Children = append(tree.Root.Children, f)
+	}
+	tree.Finish()
+}

@@ -1,0 +1,119 @@
+package classify
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// factory is one row of factories.tsv: where the pools of a deployer stand.
+type factory struct {
+	family   string // slug of the events that its pools emit
+	slug     string
+	chains   []uint64
+	deployer common.Address
+	initCode common.Hash
+	fees     []uint32 // tiers that are part of the salt; nil when only the tokens are
+}
+
+func (r *registry) factory(cells []string) (err error) {
+	f := factory{family: cells[0], slug: cells[1], deployer: common.HexToAddress(cells[3]), initCode: common.HexToHash(cells[4])}
+	if f.chains, err = chainIDs(cells[2]); err != nil {
+		return err
+	}
+	if cells[5] != "-" {
+		for _, c := range strings.Split(cells[5], ",") {
+			var fee uint32
+			if _, err := fmt.Sscan(c, &fee); err != nil {
+				return fmt.Errorf("read fee: %w", err)
+			}
+			f.fees = append(f.fees, fee)
+		}
+	}
+	r.factories = append(r.factories, f)
+	return nil
+}
+
+// pools lists the CREATE2 addresses of the pools of two tokens.
+func (f *factory) pools(a, b common.Address) (list []common.Address) {
+	if bytes.Compare(a[:], b[:]) > 0 {
+		a, b = b, a
+	}
+	if f.fees == nil { // Uniswap v2: packed addresses
+		return []common.Address{f.at(crypto.Keccak256(a[:], b[:]))}
+	}
+	for _, fee := range f.fees { // Uniswap v3: ABI words
+		var words [96]byte
+		copy(words[12:], a[:])
+		copy(words[44:], b[:])
+		binary.BigEndian.PutUint32(words[92:], fee)
+		list = append(list, f.at(crypto.Keccak256(words[:])))
+	}
+	return list
+}
+
+func (f *factory) at(salt []byte) common.Address {
+	return crypto.CreateAddress2(f.deployer, [32]byte(salt), f.initCode[:])
+}
+
+// factoryOf names the protocol of a pool by its address, when two of the tokens that
+// moved through it give that address. Nothing else can stand there.
+func (r *registry) factoryOf(chainID uint64, family string, pool common.Address, tokens []common.Address) string {
+	if len(tokens) < 2 || len(tokens) > 4 {
+		return ""
+	}
+	for i := range r.factories {
+		f := &r.factories[i]
+		if f.family != family || !slices.Contains(f.chains, chainID) {
+			continue
+		}
+		for x := range tokens {
+			for y := x + 1; y < len(tokens); y++ {
+				if slices.Contains(f.pools(tokens[x], tokens[y]), pool) {
+					return f.slug
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// prove attributes the pools of forked families to their factories.
+func (a *analysis) prove() {
+	tokens := map[common.Address][]common.Address{}
+	for i := range a.hits {
+		if h := &a.hits[i]; h.slug == "" && h.rule.flags&(flagPool|flagFork) == flagPool|flagFork {
+			tokens[h.emitter] = nil
+		}
+	}
+	if len(tokens) == 0 || a.Flow == nil {
+		return
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		for _, end := range []common.Address{t.From, t.To} {
+			if list, ok := tokens[end]; ok && len(list) < 5 && t.Token != end && !slices.Contains(list, t.Token) {
+				tokens[end] = append(list, t.Token)
+			}
+		}
+	}
+	proved := map[common.Address]string{}
+	for i := range a.hits {
+		h := &a.hits[i]
+		list, ok := tokens[h.emitter]
+		if !ok || h.slug != "" {
+			continue
+		}
+		slug, done := proved[h.emitter]
+		if !done {
+			slug = a.reg.factoryOf(a.chainID, h.rule.slug, h.emitter, list)
+			proved[h.emitter] = slug
+		}
+		h.slug = slug
+	}
+}
