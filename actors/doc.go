@@ -1,0 +1,21 @@
+// Package actors holds who works at the same time: one Supervisor for a request,
+// and its short-lived children, each of which fetches one piece of evidence.
+// Nothing is judged here: children call package gather, the Supervisor hands what
+// came back to package assemble.
+//
+//	Explain ─▶ Supervisor ─┬─▶ Probe            which chain
+//	                       ├─▶ Facts            transaction, receipt, block
+//	                       ├─▶ Trace            the ladder
+//	                       ├─▶ Label, Price     once the receipt is there
+//	                       └─▶ Source           once trace and receipt are there
+//
+// Messages to the Supervisor: probed, factsRead, traced, labelled, sourced,
+// priced (facts, past tense, one from each child), failed (a child's work ended
+// in error or panic), expired (the deadline passed), assembled (the pure part is
+// done). A child gets none but done, from its own work.
+//
+// The actor runtime has sharp edges; runtime.go keeps them in one place: no
+// futures, no names, no bounded mailboxes, no blocking call in Receive, replies
+// through a channel that the message carries, waiting always also on the actor's
+// own end.
+package actors

@@ -1,0 +1,195 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"txlens/engine/assemble"
+	"txlens/engine/chain"
+	"txlens/engine/explain"
+	"txlens/engine/gather"
+	"txlens/engine/meter"
+	"txlens/engine/trace"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// DefaultDeadline bounds one analysis.
+const DefaultDeadline = 120 * time.Second
+
+// Options shape all analyses of one Explainer.
+type Options struct {
+	Chains     []*chain.Chain // to probe, by popularity; nil means all
+	Deadline   time.Duration  // 0 means DefaultDeadline
+	Limits     trace.Limits
+	Quick      bool // local re-execution without the earlier transactions of the block
+	SourcesOff bool // ask nobody but the RPC
+	Version    string
+	Log        *slog.Logger // nil discards
+
+	assemble func(*assemble.Evidence) *explain.Result // tests break it
+}
+
+// Explainer runs analyses. It is safe for concurrent use.
+type Explainer struct {
+	e *engine
+	o Options
+
+	mu     sync.Mutex
+	closed bool
+	runs   sync.WaitGroup
+}
+
+// ErrClosed: the Explainer takes no more requests.
+var ErrClosed = errors.New("explainer is closed")
+
+// New starts the actor system.
+func New(o Options) *Explainer {
+	if o.Chains == nil {
+		o.Chains = chain.All()
+	}
+	if o.Deadline == 0 {
+		o.Deadline = DefaultDeadline
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.assemble == nil {
+		o.assemble = assemble.Result
+	}
+	return &Explainer{e: newEngine(o.Log), o: o}
+}
+
+// Job is one analysis: what is asked, whom it asks, where its cost is booked.
+type Job struct {
+	Request explain.Request
+	World   gather.World
+	Meter   *meter.Meter
+	Sink    func(explain.Event) // may be nil; is called one event at a time and must not block
+}
+
+// Explain runs one analysis. It returns a Result, possibly partial, or an error:
+// *explain.BadRequest, explain.ErrUnknownChain, explain.ErrNotFound,
+// explain.ErrPending, ErrDeadline, the context's error, or what the probe ended in.
+// When the context ends, all work for the request is stopped.
+func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error) {
+	if err := j.Request.Validate(); err != nil {
+		return nil, err
+	}
+	s, err := x.newSupervisor(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil, ErrClosed
+	}
+	x.runs.Add(1)
+	x.mu.Unlock()
+	defer x.runs.Done()
+	defer s.stopFetch()
+
+	pid := x.e.spawnRoot(s)
+	out := x.wait(ctx, s, pid)
+	if out.result != nil {
+		out.result.Costs = j.Meter.Costs()
+		out.result.ToolCalls = j.Meter.ToolCalls()
+	}
+	return out.result, out.err
+}
+
+// wait never waits for an actor that is gone: the three ways out are an answer,
+// the caller's end, and the Supervisor's own end.
+func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID) outcome {
+	select {
+	case out := <-s.reply:
+		<-s.closed
+		return out
+	case <-ctx.Done():
+		x.e.sys.Root.Stop(pid)
+		<-s.closed
+		return outcome{err: ctx.Err()}
+	case <-s.closed:
+	}
+	select {
+	case out := <-s.reply:
+		return out
+	default:
+	}
+	// The Supervisor crashed. Its evidence is no longer touched by anyone.
+	if s.ev.Chain == nil {
+		return outcome{err: errors.New("internal fault: the request's supervisor ended")}
+	}
+	return outcome{result: bare(s.ev, errors.New("internal fault: the request's supervisor ended"))}
+}
+
+func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, error) {
+	s := &supervisor{
+		e: x.e, o: &x.o, req: j.Request, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
+		outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
+		ev:   &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version},
+		tell: oneAtATime(j.Sink),
+	}
+	if id := j.Request.ChainID; id != 0 {
+		ch, ok := chain.ByID(id)
+		if !ok {
+			return nil, fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, id)
+		}
+		s.ev.Chain = ch
+	}
+	s.fetching, s.stopFetch = context.WithCancel(ctx)
+	return s, nil
+}
+
+// oneAtATime keeps two actors from calling the sink at once.
+func oneAtATime(sink func(explain.Event)) func(explain.Event) {
+	if sink == nil {
+		return func(explain.Event) {}
+	}
+	var mu sync.Mutex
+	return func(e explain.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		sink(e)
+	}
+}
+
+// Close takes no more requests, waits for the running ones and for their work.
+// End their contexts first to make it short.
+func (x *Explainer) Close() {
+	x.mu.Lock()
+	x.closed = true
+	x.mu.Unlock()
+	x.runs.Wait()
+	x.e.work.Wait()
+}
+
+// bare is the partial result when the assembly itself failed: what needs no rule.
+func bare(ev *assemble.Evidence, err error) *explain.Result {
+	only := &assemble.Evidence{TxHash: ev.TxHash, Chain: ev.Chain, Version: ev.Version, Notes: ev.Notes}
+	only.Failed = append(append(only.Failed, ev.Failed...), assemble.Failure{Phase: phaseAssemble, Reason: oneLine(err)})
+	return assemble.Result(only)
+}
+
+// sortFailures puts phases in the order of the work, whichever ended first.
+func sortFailures(failed []assemble.Failure) {
+	order := map[string]int{phaseTransaction: 0, phaseTrace: 1, phaseLabel: 2, phaseSource: 3, phasePrice: 4}
+	sort.SliceStable(failed, func(i, j int) bool { return order[failed[i].Phase] < order[failed[j].Phase] })
+}
+
+// oneLine keeps an error fit for a summary.
+func oneLine(err error) string {
+	s := strings.Join(strings.Fields(err.Error()), " ")
+	if r := []rune(s); len(r) > 300 {
+		s = string(r[:300]) + "..."
+	}
+	return s
+}

@@ -1,0 +1,104 @@
+package actors
+
+import (
+	"context"
+
+	"txlens/engine/assemble"
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/gather"
+	"txlens/engine/label"
+	"txlens/engine/trace"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// The phases, as they are named in events, notes and partial results.
+const (
+	phaseProbe       = "probe"
+	phaseTransaction = "transaction"
+	phaseTrace       = "trace"
+	phaseLabel       = "label"
+	phaseSource      = "source"
+	phasePrice       = "price"
+	phaseAssemble    = "assemble"
+)
+
+// What children tell the Supervisor. A message with an err beside its value is a
+// phase that failed with something to show.
+type (
+	probed struct {
+		found *upstream.ProbeResult
+		err   error
+	}
+	factsRead struct {
+		facts *gather.Facts
+		err   error
+	}
+	traced struct {
+		traced *gather.Traced
+		err    error
+	}
+	labelled struct {
+		tokens map[common.Address]label.Token
+		err    error
+	}
+	sourced struct {
+		sourced *gather.Sourced
+		err     error
+	}
+	priced struct {
+		prices map[common.Address]assemble.Price
+		err    error
+	}
+	// failed: the work of a phase ended in a panic.
+	failed struct {
+		phase string
+		err   error
+	}
+)
+
+// Each function below is the work of one child, run outside Receive.
+
+func probe(w gather.Finder, chains []*chain.Chain, hash common.Hash) func(context.Context) any {
+	return func(ctx context.Context) any {
+		found, err := w.Probe(ctx, chains, hash)
+		return probed{found, err}
+	}
+}
+
+func readFacts(w gather.Ledger, ch *chain.Chain, hash common.Hash) func(context.Context) any {
+	return func(ctx context.Context) any {
+		facts, err := gather.ReadFacts(ctx, w, ch, hash)
+		return factsRead{facts, err}
+	}
+}
+
+func climb(w gather.World, ch *chain.Chain, hash common.Hash, o gather.TraceOptions) func(context.Context) any {
+	return func(ctx context.Context) any {
+		t, err := gather.Trace(ctx, w, ch, hash, o)
+		return traced{t, err}
+	}
+}
+
+func labelTokens(w gather.State, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt) func(context.Context) any {
+	return func(ctx context.Context) any {
+		tokens, err := gather.Tokens(ctx, w, ch, tx, rc)
+		return labelled{tokens, err}
+	}
+}
+
+func lookUpSources(w gather.World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt) func(context.Context) any {
+	return func(ctx context.Context) any {
+		s, err := gather.Sources(ctx, w, ch, tx, tree, rc)
+		return sourced{s, err}
+	}
+}
+
+func askPrices(w gather.Directory, ch *chain.Chain, block *evidence.Block, rc *evidence.Receipt) func(context.Context) any {
+	return func(ctx context.Context) any {
+		p, err := gather.Prices(ctx, w, ch, block, rc)
+		return priced{p, err}
+	}
+}

@@ -1,0 +1,306 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"txlens/engine/assemble"
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/gather"
+	"txlens/engine/trace"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// supervisor owns one request: its deadline, its children, its evidence. All
+// fields are touched in Receive only; closed tells others that it has ended.
+type supervisor struct {
+	e    *engine
+	o    *Options
+	req  explain.Request
+	hash common.Hash
+	w    gather.World
+	tell func(explain.Event)
+
+	ctx         context.Context // of the request
+	fetching    context.Context // of the children: ends at the deadline
+	stopFetch   context.CancelFunc
+	timer       *time.Timer
+	outstanding map[string]*actor.PID // phase to child
+	ev          *assemble.Evidence
+	factsIn     bool
+	traceIn     bool
+	assembling  bool
+	answered    bool
+
+	reply  chan outcome  // capacity 1
+	closed chan struct{} // closed when the actor has stopped
+}
+
+// outcome is what Explain waits for.
+type outcome struct {
+	result *explain.Result
+	err    error
+}
+
+type (
+	expired   struct{}
+	assembled struct {
+		result *explain.Result
+		err    error
+	}
+)
+
+// ErrDeadline: the time was over before it was known which chain has the transaction.
+var ErrDeadline = errors.New("deadline passed before the chain was known")
+
+// Receive is owned by the runtime.
+func (s *supervisor) Receive(ac actor.Context) {
+	switch m := ac.Message().(type) {
+	case *actor.Started:
+		s.begin(ac)
+	case *actor.Stopping:
+		s.stopFetch()
+		s.timer.Stop()
+	case *actor.Stopped:
+		close(s.closed)
+	case *actor.Terminated:
+		s.childGone(ac, m.Who)
+	case assembled:
+		s.answer(ac, m)
+	default:
+		if s.assembling || s.answered {
+			return // too late: the evidence is closed
+		}
+		s.piece(ac, m)
+	}
+}
+
+// piece takes one child's outcome and starts what waited for it.
+func (s *supervisor) piece(ac actor.Context, m any) {
+	switch m := m.(type) {
+	case probed:
+		s.settle(ac, phaseProbe, m.err)
+		s.chainFound(ac, m)
+	case factsRead:
+		s.settle(ac, phaseTransaction, m.err)
+		s.takeFacts(ac, m)
+	case traced:
+		s.settle(ac, phaseTrace, m.err)
+		s.takeTrace(m)
+	case labelled:
+		s.settle(ac, phaseLabel, m.err)
+		s.ev.Tokens = m.tokens
+		s.note(phaseLabel, m.err)
+	case sourced:
+		s.settle(ac, phaseSource, m.err)
+		s.ev.Contracts, s.ev.Functions, s.ev.Events = m.sourced.Contracts, m.sourced.Functions, m.sourced.Events
+		s.note(phaseSource, m.err)
+	case priced:
+		s.settle(ac, phasePrice, m.err)
+		s.ev.Prices = m.prices
+		s.note(phasePrice, m.err)
+	case failed:
+		s.fault(ac, m.phase, m.err)
+	case expired:
+		s.expire(ac)
+		return
+	default:
+		return
+	}
+	s.next(ac)
+}
+
+func (s *supervisor) begin(ac actor.Context) {
+	self := ac.Self()
+	s.timer = time.AfterFunc(s.o.Deadline, func() { s.e.sys.Root.Send(self, expired{}) })
+	s.tell(explain.Event{Type: explain.EventPreflightStart, Message: s.req.TxHash})
+	if ch := s.ev.Chain; ch != nil {
+		s.startChain(ac, ch)
+		return
+	}
+	s.spawn(ac, phaseProbe, probe(s.w, s.o.Chains, s.hash))
+}
+
+func (s *supervisor) spawn(ac actor.Context, phase string, fetch func(context.Context) any) {
+	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phase, Message: "started"})
+	s.outstanding[phase] = ac.Spawn(s.e.newChild(s.fetching, phase, fetch))
+}
+
+// settle ends the child whose outcome came, and tells the listener.
+func (s *supervisor) settle(ac actor.Context, phase string, err error) {
+	if pid := s.outstanding[phase]; pid != nil {
+		delete(s.outstanding, phase)
+		ac.Stop(pid)
+	}
+	ok := err == nil
+	ev := explain.Event{Type: explain.EventPreflightStatus, Phase: phase, OK: &ok, Message: "done"}
+	if err != nil {
+		ev.Message = err.Error()
+	}
+	s.tell(ev)
+}
+
+// note marks the phase as failed: the result will be partial.
+func (s *supervisor) note(phase string, err error) {
+	if err != nil {
+		s.ev.Failed = append(s.ev.Failed, assemble.Failure{Phase: phase, Reason: oneLine(err)})
+	}
+}
+
+func (s *supervisor) chainFound(ac actor.Context, m probed) {
+	switch {
+	case m.err != nil:
+		s.give(ac, outcome{err: m.err})
+	case m.found.Pending:
+		s.give(ac, outcome{err: &explain.PendingError{TxHash: s.req.TxHash, Chain: m.found.Chain.Slug}})
+	default:
+		s.startChain(ac, m.found.Chain)
+	}
+}
+
+func (s *supervisor) startChain(ac actor.Context, ch *chain.Chain) {
+	s.ev.Chain = ch
+	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phaseProbe, Chain: ch.Slug, Message: "chain is " + ch.Name})
+	s.spawn(ac, phaseTransaction, readFacts(s.w, ch, s.hash))
+	s.spawn(ac, phaseTrace, climb(s.w, ch, s.hash, gather.TraceOptions{Limits: s.o.Limits, Quick: s.o.Quick}))
+}
+
+func (s *supervisor) takeFacts(ac actor.Context, m factsRead) {
+	s.factsIn = true
+	if errors.Is(m.err, explain.ErrNotFound) || errors.Is(m.err, explain.ErrPending) {
+		s.give(ac, outcome{err: m.err})
+		return
+	}
+	s.note(phaseTransaction, m.err)
+	if m.facts == nil {
+		return
+	}
+	s.ev.Tx, s.ev.Receipt, s.ev.Block = m.facts.Tx, m.facts.Receipt, m.facts.Block
+	if s.ev.Receipt == nil {
+		return
+	}
+	s.spawn(ac, phaseLabel, labelTokens(s.w, s.ev.Chain, s.ev.Tx, s.ev.Receipt))
+	if s.ev.Block != nil && !s.o.SourcesOff {
+		s.spawn(ac, phasePrice, askPrices(s.w, s.ev.Chain, s.ev.Block, s.ev.Receipt))
+	}
+}
+
+func (s *supervisor) takeTrace(m traced) {
+	s.traceIn = true
+	if m.traced != nil {
+		s.ev.Tree, s.ev.Diff = m.traced.Tree, m.traced.Diff
+		s.ev.Notes = append(s.ev.Notes, m.traced.Notes...)
+	}
+	s.note(phaseTrace, m.err)
+}
+
+// fault is a phase whose work panicked, or whose actor is gone without a word.
+func (s *supervisor) fault(ac actor.Context, phase string, err error) {
+	s.settle(ac, phase, err)
+	switch phase {
+	case phaseProbe:
+		s.give(ac, outcome{err: fmt.Errorf("find the chain: %w", err)})
+		return
+	case phaseTransaction:
+		s.factsIn = true
+	case phaseTrace:
+		s.traceIn = true
+	}
+	s.note(phase, err)
+}
+
+func (s *supervisor) childGone(ac actor.Context, who *actor.PID) {
+	for phase, pid := range s.outstanding {
+		if pid.Equal(who) && !s.assembling && !s.answered {
+			s.fault(ac, phase, errors.New("internal fault: its actor ended without an answer"))
+			s.next(ac)
+			return
+		}
+	}
+}
+
+// next starts the sources once trace and facts are in, and the assembly once
+// nothing is outstanding.
+func (s *supervisor) next(ac actor.Context) {
+	if s.answered || s.assembling {
+		return
+	}
+	if s.factsIn && s.traceIn && s.ev.Tx != nil && !s.o.SourcesOff && s.ev.Contracts == nil && s.outstanding[phaseSource] == nil && !s.hasFailed(phaseSource) {
+		s.spawn(ac, phaseSource, lookUpSources(s.w, s.ev.Chain, s.ev.Tx, s.treeForNames(), receiptOrNone(s.ev.Receipt)))
+	}
+	if len(s.outstanding) == 0 {
+		s.assemble(ac)
+	}
+}
+
+func (s *supervisor) hasFailed(phase string) bool {
+	for _, f := range s.ev.Failed {
+		if f.Phase == phase {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *supervisor) treeForNames() *trace.Tree {
+	if s.ev.Tree != nil {
+		return s.ev.Tree
+	}
+	return trace.FromReceipt(s.ev.Tx, receiptOrNone(s.ev.Receipt), true)
+}
+
+func receiptOrNone(rc *evidence.Receipt) *evidence.Receipt {
+	if rc == nil {
+		return &evidence.Receipt{}
+	}
+	return rc
+}
+
+// expire ends the fetching: what is still outstanding has failed.
+func (s *supervisor) expire(ac actor.Context) {
+	if s.ev.Chain == nil {
+		s.give(ac, outcome{err: fmt.Errorf("%w (%s)", ErrDeadline, s.o.Deadline)})
+		return
+	}
+	for _, phase := range []string{phaseTransaction, phaseTrace, phaseLabel, phaseSource, phasePrice} {
+		if s.outstanding[phase] != nil {
+			delete(s.outstanding, phase)
+			s.note(phase, fmt.Errorf("the deadline of %s passed", s.o.Deadline))
+		}
+	}
+	s.stopFetch()
+	s.assemble(ac)
+}
+
+// assemble runs the pure part beside the actor. From here on the evidence is
+// read by that work alone.
+func (s *supervisor) assemble(ac actor.Context) {
+	s.assembling = true
+	sortFailures(s.ev.Failed)
+	s.tell(explain.Event{Type: explain.EventPreflightDone})
+	s.e.run(ac.Self(), func() any { return assembled{s.o.assemble(s.ev), nil} }, func(err error) any { return assembled{nil, err} })
+}
+
+func (s *supervisor) answer(ac actor.Context, m assembled) {
+	if m.err != nil {
+		m.result = bare(s.ev, m.err)
+	}
+	s.tell(explain.Event{Type: explain.EventComplete})
+	s.give(ac, outcome{result: m.result})
+}
+
+// give answers once and ends the actor.
+func (s *supervisor) give(ac actor.Context, o outcome) {
+	if s.answered {
+		return
+	}
+	s.answered = true
+	s.reply <- o
+	ac.Stop(ac.Self())
+}

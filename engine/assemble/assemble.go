@@ -1,0 +1,196 @@
+package assemble
+
+import (
+	"math/big"
+	"sort"
+
+	"txlens/engine/classify"
+	"txlens/engine/decode"
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/report"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Result builds the whole answer but its costs. It fills every field that the
+// evidence allows; with a failed phase it is the partial result of the interface.
+func Result(ev *Evidence) *explain.Result {
+	r := base(ev)
+	if ev.Tx == nil {
+		return finish(r, ev, nil)
+	}
+	b := &builder{ev: ev, r: r}
+	b.analyse()
+	b.meta()
+	b.name()
+	b.trace()
+	b.transfers()
+	b.changes()
+	b.fee()
+	b.verdict()
+	return finish(r, ev, b)
+}
+
+func base(ev *Evidence) *explain.Result {
+	return &explain.Result{
+		TxHash:        ev.TxHash,
+		Chain:         ev.Chain.Slug,
+		ChainName:     ev.Chain.Name,
+		ExplorerBase:  ev.Chain.Explorer,
+		AnalysisModel: explain.ModelRules,
+		Confidence:    explain.Low,
+		TxMeta:        explain.TxMeta{ValueWei: "0x0", GasPrice: "0x0"},
+		Provenance:    &explain.Provenance{Version: ev.Version},
+	}
+}
+
+// finish marks a partial result and draws the diagram, which shows what stands
+// in the result and nothing else.
+func finish(r *explain.Result, ev *Evidence, b *builder) *explain.Result {
+	if b != nil {
+		r.MermaidDiagram = report.Mermaid(r)
+	}
+	r.Provenance.Notes = append(r.Provenance.Notes, ev.Notes...)
+	if len(ev.Failed) > 0 {
+		r.AnalysisModel = explain.ModelPartial
+		r.Confidence = explain.Low
+		r.Summary = partialSummary(ev.Failed, r.Summary)
+	}
+	return r
+}
+
+// builder carries what the steps of one assembly share.
+type builder struct {
+	ev        *Evidence
+	r         *explain.Result
+	receipt   *evidence.Receipt // never nil; empty when the node gave none
+	tree      *trace.Tree       // never nil
+	succeeded bool
+	flow      *flow.Flow
+	decoded   *decode.Set
+	verdict_  *classify.Verdict
+	names     *names
+}
+
+// analyse runs the pure pipeline in its order: join, flow, decode, classify.
+func (b *builder) analyse() {
+	ev := b.ev
+	b.receipt = ev.Receipt
+	if b.receipt == nil {
+		b.receipt = &evidence.Receipt{EffectiveGasPrice: ev.Tx.GasPrice}
+	}
+	b.succeeded = succeeded(ev)
+	b.tree = ev.Tree
+	if b.tree == nil {
+		b.tree = trace.FromReceipt(ev.Tx, b.receipt, b.succeeded)
+	}
+	if ev.Receipt != nil {
+		b.tree.JoinLogs(b.receipt)
+	}
+	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: ev.Diff, Succeeded: b.succeeded})
+	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events})
+	b.decoded = dec.All(b.tree, b.receipt)
+	b.names = newNames(b)
+	b.verdict_ = classify.Classify(&classify.Facts{
+		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
+		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded,
+	})
+}
+
+// succeeded asks the receipt first; before Byzantium only the trace knows.
+func succeeded(ev *Evidence) bool {
+	if ev.Receipt != nil && ev.Receipt.Status != nil {
+		return *ev.Receipt.Status == 1
+	}
+	if ev.Tree != nil {
+		return ev.Tree.Root.Err == ""
+	}
+	return false
+}
+
+// statusKnown reports whether anything in the evidence tells the outcome.
+func statusKnown(ev *Evidence) bool {
+	return (ev.Receipt != nil && ev.Receipt.Status != nil) || ev.Tree != nil
+}
+
+func (b *builder) meta() {
+	ev, tx := b.ev, b.ev.Tx
+	if statusKnown(ev) {
+		b.r.Status = explain.StatusReverted
+		if b.succeeded {
+			b.r.Status = explain.StatusSuccess
+		}
+	}
+	m := explain.TxMeta{From: explain.AddrOf(tx.From), ValueWei: hexQuantity(tx.Value), GasUsed: b.receipt.GasUsed, GasPrice: hexQuantity(gasPrice(b.receipt, tx))}
+	if tx.To != nil {
+		to := explain.AddrOf(*tx.To)
+		m.To = &to
+	}
+	if tx.BlockNumber != nil {
+		m.BlockNumber = *tx.BlockNumber
+	}
+	if tx.Index != nil {
+		m.TransactionIndex = *tx.Index
+	}
+	if ev.Block != nil {
+		m.BlockTimestamp = ev.Block.Timestamp
+	}
+	b.r.TxMeta = m
+}
+
+func gasPrice(rc *evidence.Receipt, tx *evidence.Transaction) *big.Int {
+	if rc.EffectiveGasPrice != nil {
+		return rc.EffectiveGasPrice
+	}
+	return tx.GasPrice
+}
+
+func hexQuantity(n *big.Int) string {
+	if n == nil {
+		return "0x0"
+	}
+	return "0x" + n.Text(16)
+}
+
+// verdict writes what the rules said and how the result is known.
+func (b *builder) verdict() {
+	v, r := b.verdict_, b.r
+	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
+	r.Summary, r.Steps, r.Risks = v.Summary, v.Steps, v.Risks
+	r.Confidence, r.Attempted = v.Confidence, v.Attempted
+	r.USDValue = b.primaryUSD()
+	p := r.Provenance
+	p.TraceSource = string(b.tree.Source)
+	actor := explain.AddrOf(v.Actor)
+	p.Actor = &actor
+	if len(v.Votes) > 1 {
+		p.RunnerUp = v.Votes[1].Rule
+	}
+	p.Notes = append(p.Notes, v.Reasons...)
+	p.Notes = append(p.Notes, b.tree.Notes...)
+	p.Notes = append(p.Notes, b.mismatches()...)
+	if b.ev.SourcesOff {
+		p.Notes = append(p.Notes, "contract sources, signatures and prices were not asked for")
+	}
+	b.priceProvenance()
+}
+
+// priceProvenance keeps the source and the oldest time of the prices used.
+func (b *builder) priceProvenance() {
+	keys := make([]common.Address, 0, len(b.ev.Prices))
+	for a := range b.ev.Prices {
+		keys = append(keys, a)
+	}
+	sort.Slice(keys, func(i, j int) bool { return keys[i].Cmp(keys[j]) < 0 })
+	p := b.r.Provenance
+	for _, a := range keys {
+		price := b.ev.Prices[a]
+		p.PriceSource = price.Source
+		if p.PriceTime == 0 || price.Time < p.PriceTime {
+			p.PriceTime = price.Time
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package assemble
+
+import (
+	"math/big"
+
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// usdScale is the number of decimals of a USD value: a millionth of a dollar.
+const usdScale = 6
+
+// transfers writes tokenTransfers in log order.
+func (b *builder) transfers() {
+	logs := b.receipt.Logs
+	b.r.TokenTransfers = make([]explain.TokenTransfer, 0, len(b.flow.Transfers))
+	for i := range b.flow.Transfers {
+		t := &b.flow.Transfers[i]
+		if t.Wrap {
+			continue // no Transfer event: it shows in balanceChanges
+		}
+		tok := b.ev.Tokens[t.Token]
+		out := explain.TokenTransfer{
+			Type: string(t.Standard), From: explain.AddrOf(t.From), To: explain.AddrOf(t.To),
+			TokenName: tok.Name, TokenSymbol: tok.Symbol, TokenAddress: explain.AddrOf(t.Token),
+			Total: t.Amount.String(), LogIndex: logs[t.Log].Index,
+		}
+		if tok.Decimals != nil {
+			out.Decimals = itoa(int(*tok.Decimals))
+		}
+		if t.ID != nil {
+			out.TokenID = t.ID.String()
+		}
+		b.r.TokenTransfers = append(b.r.TokenTransfers, out)
+	}
+}
+
+// changes writes balanceChanges: the sender first, fee recipients last.
+func (b *builder) changes() {
+	for _, c := range b.flow.Changes {
+		out := explain.BalanceChange{
+			Address: explain.AddrOf(c.Address), Label: b.text(c.Address), Role: c.Role, IsSender: c.Address == b.ev.Tx.From,
+			Tokens: make([]explain.TokenChange, 0, len(c.Deltas)),
+		}
+		if out.Role == "" {
+			out.Role = b.verdict_.Roles[c.Address]
+		}
+		total, priced := new(explain.Decimal), true
+		for i := range c.Deltas {
+			tc := b.tokenChange(&c.Deltas[i])
+			if tc.ValueUSD == nil {
+				priced = false
+			} else {
+				sum := flow.Sum(*total, *tc.ValueUSD)
+				total = &sum
+			}
+			out.Tokens = append(out.Tokens, tc)
+		}
+		if priced {
+			out.TotalUSD = total
+		}
+		b.r.BalanceChanges = append(b.r.BalanceChanges, out)
+	}
+}
+
+func (b *builder) tokenChange(d *flow.Delta) explain.TokenChange {
+	out := explain.TokenChange{
+		TokenAddress: explain.AddrOf(d.Key.Token), RawSignedAmount: d.Amount.String(), Balance: d.Amount.String(), IsNFT: d.Key.NFT,
+	}
+	if d.Key.ID != "" {
+		id := d.Key.ID
+		out.TokenID = &id
+	}
+	symbol, decimals := b.coin(d.Key.Token)
+	out.TokenSymbol = symbol
+	if decimals == nil || d.Key.NFT {
+		return out
+	}
+	out.Balance = flow.Amount(d.Amount, *decimals)
+	if p, ok := b.ev.Prices[d.Key.Token]; ok && d.Key.ID == "" {
+		usd, value := p.USD, flow.Value(d.Amount, *decimals, p.USD).Round(usdScale)
+		out.PriceUSD, out.ValueUSD = &usd, &value
+	}
+	return out
+}
+
+// coin gives symbol and decimals; the zero address is the native coin.
+func (b *builder) coin(token common.Address) (string, *uint8) {
+	if token == (common.Address{}) {
+		d := uint8(b.ev.Chain.Native.Decimals)
+		return b.ev.Chain.Native.Symbol, &d
+	}
+	t := b.ev.Tokens[token]
+	return t.Symbol, t.Decimals
+}
+
+// primaryUSD values the actor's own net movement that the rules named.
+func (b *builder) primaryUSD() *explain.Decimal {
+	d := b.verdict_.Primary
+	if d == nil {
+		return nil
+	}
+	v := b.tokenChange(&flow.Delta{Key: d.Key, Amount: new(big.Int).Abs(d.Amount)}).ValueUSD
+	return v
+}
+
+// fee writes who paid what to whom.
+func (b *builder) fee() {
+	f := b.flow.Fee
+	if f == nil {
+		return
+	}
+	out := &explain.Fee{
+		Payer: explain.AddrOf(f.Payer), TotalWei: f.Total.String(), ExecutionWei: f.Execution.String(),
+		L1Wei: weiOrEmpty(f.L1), OperatorWei: weiOrEmpty(f.Operator), BlobWei: weiOrEmpty(f.Blob), BurntWei: f.Burnt.String(),
+		Recipients: make([]explain.FeeRecipient, 0, len(f.Shares)),
+	}
+	for _, s := range f.Shares {
+		out.Recipients = append(out.Recipients, explain.FeeRecipient{Address: explain.AddrOf(s.Address), Role: s.Role, Wei: s.Amount.String()})
+	}
+	if p, ok := b.ev.Prices[common.Address{}]; ok {
+		v := flow.Value(f.Total, uint8(b.ev.Chain.Native.Decimals), p.USD).Round(usdScale)
+		out.TotalUSD = &v
+	}
+	b.r.Fee = out
+}
+
+func weiOrEmpty(n *big.Int) string {
+	if n == nil || n.Sign() == 0 {
+		return ""
+	}
+	return n.String()
+}

@@ -1,0 +1,159 @@
+package assemble
+
+import (
+	"fmt"
+
+	"txlens/engine/decode"
+	"txlens/engine/explain"
+	"txlens/engine/label"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// maxAddresses bounds the list of addresses; a mass mint touches thousands.
+const maxAddresses = 1000
+
+// names says what each address of the transaction is called. Order is that of
+// first appearance in the trace, then in the logs' transfers.
+type names struct {
+	order  []common.Address
+	labels map[common.Address]label.Label
+}
+
+func newNames(b *builder) *names {
+	n := &names{labels: make(map[common.Address]label.Label)}
+	seen := make(map[common.Address]bool)
+	add := func(a common.Address) {
+		if seen[a] {
+			return
+		}
+		seen[a] = true
+		n.order = append(n.order, a)
+		if l, ok := b.labelOf(a); ok {
+			n.labels[a] = l
+		}
+	}
+	add(b.ev.Tx.From)
+	if b.ev.Tx.To != nil {
+		add(*b.ev.Tx.To)
+	}
+	for _, f := range b.tree.Frames {
+		add(f.From)
+		if f.HasTo {
+			add(f.To)
+		}
+	}
+	for i := range b.receipt.Logs {
+		add(b.receipt.Logs[i].Address)
+	}
+	for i := range b.flow.Transfers {
+		add(b.flow.Transfers[i].From)
+		add(b.flow.Transfers[i].To)
+	}
+	if b.flow.Fee != nil {
+		for _, s := range b.flow.Fee.Shares {
+			add(s.Address)
+		}
+	}
+	return n
+}
+
+// labelOf looks for a name where it is most certain: the embedded labels, the
+// token's own name, the name of the verified source.
+func (b *builder) labelOf(a common.Address) (label.Label, bool) {
+	if l, ok := label.Lookup(b.ev.Chain.ID, a); ok {
+		return l, true
+	}
+	if t, ok := b.ev.Tokens[a]; ok && t.Symbol != "" {
+		return label.Label{Name: t.Symbol + " token", Category: "token", Source: t.Source}, true
+	}
+	if c, ok := b.ev.Contracts[a]; ok && c.Name != "" {
+		return label.Label{Name: label.Clean(c.Name), Category: "contract", Source: c.Source}, true
+	}
+	return label.Label{}, false
+}
+
+// text is the label of an address, or its role in this transaction.
+func (b *builder) text(a common.Address) string {
+	if l, ok := b.names.labels[a]; ok {
+		return l.Name
+	}
+	return b.verdict_.Roles[a]
+}
+
+// name writes the lists of addresses and contracts.
+func (b *builder) name() {
+	code := b.contractsSeen()
+	for i, a := range b.names.order {
+		if i == maxAddresses {
+			b.r.Provenance.Notes = append(b.r.Provenance.Notes, fmt.Sprintf("%d more addresses are not listed", len(b.names.order)-i))
+			break
+		}
+		b.r.Addresses = append(b.r.Addresses, explain.Address{Address: explain.AddrOf(a), Label: b.text(a), Role: b.verdict_.Roles[a]})
+		if code[a] {
+			b.r.Contracts = append(b.r.Contracts, explain.Contract{Address: explain.AddrOf(a), Name: b.contractName(a), Description: b.describe(a)})
+		}
+	}
+}
+
+// contractsSeen are the addresses at which code surely ran or was made: emitters
+// of logs, frames that called on, delegated-to code, new contracts. A call with
+// data alone does not show that code is there.
+func (b *builder) contractsSeen() map[common.Address]bool {
+	seen := make(map[common.Address]bool)
+	for i := range b.receipt.Logs {
+		seen[b.receipt.Logs[i].Address] = true
+	}
+	for _, f := range b.tree.Frames {
+		ran := len(f.Children) > 0 || len(f.Logs) > 0 || len(f.Output) > 0 || f.Kind == trace.Create || f.Kind == trace.Create2 || f.Kind == trace.DelegateCall
+		if f.HasTo && ran && f.Kind != trace.SelfDestruct {
+			seen[f.To] = true
+		}
+	}
+	return seen
+}
+
+func (b *builder) contractName(a common.Address) string {
+	if c, ok := b.ev.Contracts[a]; ok && c.Name != "" {
+		return label.Clean(c.Name)
+	}
+	return b.text(a)
+}
+
+func (b *builder) describe(a common.Address) string {
+	s := ""
+	join := func(part string) {
+		if s != "" {
+			s += "; "
+		}
+		s += part
+	}
+	if t, ok := b.ev.Tokens[a]; ok && t.Symbol != "" {
+		text := "token " + t.Symbol
+		if t.Decimals != nil {
+			text += fmt.Sprintf(", %d decimals", *t.Decimals)
+		}
+		if t.Lookalike != "" {
+			text += ", imitates " + t.Lookalike
+		}
+		join(text)
+	}
+	if c, ok := b.ev.Contracts[a]; ok {
+		join(describeSource(c))
+	} else if !b.ev.SourcesOff && s == "" {
+		join("source not looked up")
+	}
+	return s
+}
+
+func describeSource(c *decode.Contract) string {
+	s := "source not verified"
+	if c.ABI != nil {
+		s = "source verified on " + c.Source
+	}
+	if c.Implementation != nil {
+		s += fmt.Sprintf("; %s proxy to %s", c.ProxyKind, explain.AddrOf(*c.Implementation))
+	}
+	return s
+}

@@ -1,0 +1,169 @@
+package assemble
+
+import (
+	"math/big"
+
+	"txlens/engine/decode"
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// trace writes prettyTrace, rawTrace and prettyTraceMeta.
+func (b *builder) trace() {
+	logs := 0
+	for _, f := range b.tree.Frames {
+		logs += len(f.Logs)
+	}
+	w := nodeWriter{b: b, nodes: make([]explain.Node, 0, len(b.tree.Frames)+logs), index: make([]int, len(b.tree.Frames))}
+	w.frame(b.tree.Root, "0")
+	b.r.PrettyTrace = w.nodes
+	if b.tree.Source != trace.RungReceipt {
+		b.r.RawTrace = b.tree.Raw()
+	}
+	if b.tree.Compressed() {
+		b.r.PrettyTraceMeta = w.meta()
+	}
+}
+
+// nodeWriter lays frames and logs out in execution order.
+type nodeWriter struct {
+	b     *builder
+	nodes []explain.Node
+	index []int // frame index to node index
+}
+
+func (w *nodeWriter) frame(f *trace.Frame, path string) {
+	n := explain.Node{
+		Index: len(w.nodes), Depth: f.Depth, Type: f.Kind.String(),
+		From: explain.AddrOf(f.From), FromLabel: w.b.text(f.From),
+		Input: explain.Hex(f.Input), Output: explain.Hex(f.Output),
+		ValueWei: "0", ValueEth: "0", GasUsed: f.GasUsed,
+		Path: path, Status: explain.NodeOK,
+	}
+	if f.HasTo {
+		to := explain.AddrOf(f.To)
+		n.To, n.ToLabel = &to, w.b.text(f.To)
+	}
+	if !f.Value.IsZero() {
+		wei := f.Value.ToBig()
+		n.ValueWei, n.ValueEth = wei.String(), flow.Amount(wei, uint8(w.b.ev.Chain.Native.Decimals))
+	}
+	w.status(&n, f)
+	w.call(&n, w.b.decoded.Calls[f.Index])
+	w.index[f.Index] = n.Index
+	w.nodes = append(w.nodes, n)
+	w.inside(f, path)
+}
+
+// inside writes children and logs: a log stands after the calls made before it.
+func (w *nodeWriter) inside(f *trace.Frame, path string) {
+	next := 0
+	for i, c := range f.Children {
+		for next < len(f.Logs) && f.Logs[next].Calls <= i {
+			w.log(f, &f.Logs[next], path)
+			next++
+		}
+		w.frame(c, path+"."+itoa(i))
+	}
+	for ; next < len(f.Logs); next++ {
+		w.log(f, &f.Logs[next], path)
+	}
+}
+
+func (w *nodeWriter) status(n *explain.Node, f *trace.Frame) {
+	switch f.Status {
+	case trace.Failed:
+		n.Status = explain.NodeFailed
+		n.Error = w.b.failureText(f)
+	case trace.Reverted:
+		n.Status = explain.NodeReverted
+		if f.RevertedBy != nil {
+			n.RevertedBy = f.RevertedBy.Path()
+		}
+	}
+}
+
+// failureText says why a frame failed: the decoded error, else the VM's reason.
+func (b *builder) failureText(f *trace.Frame) string {
+	if d := b.decoded.Failures[f.Index]; d != nil && d.Text != "" {
+		return d.Text
+	}
+	return decode.Explain(f.Err)
+}
+
+func (w *nodeWriter) call(n *explain.Node, c *decode.Call) {
+	if c == nil {
+		return
+	}
+	if c.HasSelector {
+		n.Selector = explain.Hex(c.Selector[:]).String()
+	}
+	n.FunctionName, n.FunctionSignature = c.Name, c.Signature
+	n.DecodedArgs, n.Provenance = c.Args, string(c.Provenance)
+}
+
+func (w *nodeWriter) log(f *trace.Frame, l *trace.Log, path string) {
+	at := explain.AddrOf(l.Address)
+	n := explain.Node{
+		Index: len(w.nodes), Depth: f.Depth + 1, Type: "LOG",
+		From: at, FromLabel: w.b.text(l.Address), To: &at, ToLabel: w.b.text(l.Address),
+		Input: explain.Hex(l.Data), ValueWei: "0", ValueEth: "0", Path: path, Status: explain.NodeOK,
+	}
+	if f.Status != trace.OK {
+		n.Status = explain.NodeReverted
+	}
+	sig := ""
+	if len(l.Topics) > 0 {
+		sig = l.Topics[0].Hex()
+	}
+	if l.Receipt >= 0 {
+		index := w.b.receipt.Logs[l.Receipt].Index
+		n.LogIndex = &index
+		if e := w.b.decoded.Events[l.Receipt]; e != nil {
+			sig, n.FunctionName = e.Signature, e.Name
+			n.DecodedArgs, n.Provenance = e.Args, string(e.Provenance)
+		}
+	}
+	n.EventSignature = &sig
+	w.nodes = append(w.nodes, n)
+}
+
+func (w *nodeWriter) meta() *explain.TraceMeta {
+	m := &explain.TraceMeta{OriginalNodes: w.b.tree.Total, KeptNodes: len(w.b.tree.Frames)}
+	for _, k := range w.b.tree.Markers {
+		lm := explain.LoopMarker{ParentIndex: w.index[k.Parent.Index], Period: k.Period, Repeats: k.Repeats, RemovedNodes: k.Removed, Kind: "loop"}
+		lm.AfterIndex = lm.ParentIndex
+		if k.After > 0 {
+			lm.AfterIndex = w.index[lastFrame(k.Parent.Children[k.After-1]).Index]
+		}
+		if k.Elided {
+			lm.Kind = "elided"
+		}
+		m.Markers = append(m.Markers, lm)
+	}
+	return m
+}
+
+func lastFrame(f *trace.Frame) *trace.Frame {
+	for len(f.Children) > 0 {
+		f = f.Children[len(f.Children)-1]
+	}
+	return f
+}
+
+// mismatches puts differences between our ledger and the node's state diff in words.
+func (b *builder) mismatches() (notes []string) {
+	const most = 10
+	for i, m := range b.flow.Mismatches {
+		if i == most {
+			return append(notes, "state diff: "+itoa(len(b.flow.Mismatches)-most)+" more differences")
+		}
+		notes = append(notes, "state diff: "+common.Address(m.Address).Hex()+" moved "+m.Recorded.String()+" wei by the node's account, "+m.Ledger.String()+" by trace and receipt")
+	}
+	return notes
+}
+
+func itoa(n int) string { return big.NewInt(int64(n)).String() }

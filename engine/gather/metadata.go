@@ -1,0 +1,233 @@
+package gather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+
+	"txlens/engine/assemble"
+	"txlens/engine/chain"
+	"txlens/engine/decode"
+	"txlens/engine/evidence"
+	"txlens/engine/label"
+	"txlens/engine/trace"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Bounds of what one analysis asks for.
+const (
+	maxTokens      = 200 // token contracts whose symbol is asked for
+	maxPriced      = 120 // tokens whose price is asked for
+	sourceLanes    = 6   // contract sources asked for at the same time
+	maxProxyProbes = 12  // contracts whose implementation slots are read
+)
+
+// emitters are the contracts that emitted logs, by first log: the tokens are
+// among them. A log is cheap for an attacker, so the number is bounded.
+func emitters(rc *evidence.Receipt, most int) []common.Address {
+	var out []common.Address
+	seen := make(map[common.Address]bool)
+	for i := range rc.Logs {
+		a := rc.Logs[i].Address
+		if !seen[a] && len(out) < most {
+			seen[a] = true
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Tokens finds symbol, name and decimals of the tokens: embedded lists first,
+// then the contracts themselves as of the block.
+func Tokens(ctx context.Context, w State, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt) (map[common.Address]label.Token, error) {
+	out := make(map[common.Address]label.Token)
+	var ask []common.Address
+	for _, a := range tokenEmitters(rc, maxTokens) {
+		if t, ok := label.LookupToken(ch.ID, a); ok {
+			out[a] = t
+		} else {
+			ask = append(ask, a)
+		}
+	}
+	if len(ask) == 0 {
+		return out, nil
+	}
+	at := *tx.BlockNumber
+	fetched, err := label.Fetch(ctx, callAt{w, ch, at}, ch, at, ask)
+	for a, t := range fetched {
+		out[a] = t
+	}
+	if err != nil && !definite(err) {
+		return out, fmt.Errorf("ask tokens for their names: %w", err)
+	}
+	return out, nil
+}
+
+// tokenEmitters are the emitters of a transfer-like event.
+func tokenEmitters(rc *evidence.Receipt, most int) []common.Address {
+	moved := &evidence.Receipt{}
+	for i := range rc.Logs {
+		if l := &rc.Logs[i]; len(l.Topics) > 0 && tokenTopics[l.Topics[0]] {
+			moved.Logs = append(moved.Logs, evidence.Log{Address: l.Address})
+		}
+	}
+	return emitters(moved, most)
+}
+
+var tokenTopics = topics(
+	"Transfer(address,address,uint256)",
+	"Approval(address,address,uint256)",
+	"ApprovalForAll(address,address,bool)",
+	"TransferSingle(address,address,address,uint256,uint256)",
+	"TransferBatch(address,address,address,uint256[],uint256[])",
+	"Transfer(address,address,address,uint256,uint256)",
+	"Deposit(address,uint256)",
+	"Withdrawal(address,uint256)",
+)
+
+type callAt struct {
+	w     State
+	ch    *chain.Chain
+	block uint64
+}
+
+var _ label.Caller = callAt{}
+
+func (c callAt) CallContract(ctx context.Context, to common.Address, data []byte) ([]byte, error) {
+	return c.w.Call(ctx, c.ch, to, data, c.block)
+}
+
+// Sourced is what directories know of the code that ran.
+type Sourced struct {
+	Contracts map[common.Address]*decode.Contract
+	Functions map[[4]byte][]string
+	Events    map[common.Hash][]string
+}
+
+// Sources asks for the verified ABIs of the contracts that matter, resolves
+// proxies, and asks a signature database for what no table knows. A contract
+// that nobody verified is an answer; a service that falls over is an error.
+func Sources(ctx context.Context, w World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt) (*Sourced, error) {
+	addrs, selectors, topics := decode.Want(tree, rc)
+	s := &Sourced{Contracts: make(map[common.Address]*decode.Contract)}
+	err := s.contracts(ctx, w, ch, addrs, tx, tree)
+	if len(selectors)+len(topics) > 0 {
+		set, serr := w.Signatures(ctx, selectors, topics)
+		if set != nil {
+			s.Functions, s.Events = set.Functions, set.Events
+		}
+		if serr != nil {
+			err = errors.Join(err, fmt.Errorf("ask for signatures: %w", serr))
+		}
+	}
+	return s, err
+}
+
+// contracts asks in a few lanes; the outcome does not depend on which ends first.
+func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs []common.Address, tx *evidence.Transaction, tree *trace.Tree) error {
+	found := make([][]*decode.Contract, len(addrs))
+	errs := make([]error, len(addrs))
+	lanes := make(chan struct{}, sourceLanes)
+	var wg sync.WaitGroup
+	for i, a := range addrs {
+		wg.Add(1)
+		lanes <- struct{}{}
+		go func() {
+			defer func() { <-lanes; wg.Done() }()
+			found[i], errs[i] = contract(ctx, w, ch, a, *tx.BlockNumber, tree, i < maxProxyProbes)
+		}()
+	}
+	wg.Wait()
+	failed := 0
+	for i := range addrs {
+		for _, c := range found[i] {
+			if s.Contracts[c.Address] == nil {
+				s.Contracts[c.Address] = c
+			}
+		}
+		if errs[i] != nil {
+			failed++
+		}
+	}
+	if failed > 0 && failed == len(addrs) {
+		return fmt.Errorf("ask for contract sources: %w", errs[0])
+	}
+	return nil
+}
+
+// contract looks one address up, and the implementation behind it, which comes
+// second. Proxy slots that cannot be read leave the proxy unresolved.
+func contract(ctx context.Context, w World, ch *chain.Chain, a common.Address, block uint64, tree *trace.Tree, probe bool) ([]*decode.Contract, error) {
+	c, err := verified(ctx, w, ch, a)
+	if c == nil {
+		return nil, err
+	}
+	out := []*decode.Contract{c}
+	if !probe {
+		return out, nil
+	}
+	impl, kind, err := decode.Implementation(ctx, probeAt{w, ch, block}, a, tree)
+	if err != nil || len(impl) == 0 {
+		return out, nil
+	}
+	last := impl[len(impl)-1]
+	c.Implementation, c.ProxyKind = &last, kind
+	if ic, err := verified(ctx, w, ch, last); err == nil {
+		out = append(out, ic)
+	}
+	return out, nil
+}
+
+// verified asks for one source; a contract that nobody verified has no ABI.
+func verified(ctx context.Context, w Directory, ch *chain.Chain, a common.Address) (*decode.Contract, error) {
+	c := &decode.Contract{Address: a}
+	src, err := w.Source(ctx, ch, a)
+	if errors.Is(err, upstream.ErrNotFound) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.ABI, _ = decode.ParseABI(src.ABIJSON) // an ABI that cannot be read is as none
+	c.Name, c.Source, c.Match = label.Clean(src.Name), src.Origin, src.Match
+	return c, nil
+}
+
+type probeAt struct {
+	w     State
+	ch    *chain.Chain
+	block uint64
+}
+
+var _ decode.Prober = probeAt{}
+
+func (p probeAt) Code(ctx context.Context, a common.Address) ([]byte, error) {
+	return p.w.Code(ctx, p.ch, a, p.block)
+}
+
+func (p probeAt) Storage(ctx context.Context, a common.Address, slot common.Hash) (common.Hash, error) {
+	return p.w.Storage(ctx, p.ch, a, slot, p.block)
+}
+
+func (p probeAt) Call(ctx context.Context, to common.Address, data []byte) ([]byte, error) {
+	return p.w.Call(ctx, p.ch, to, data, p.block)
+}
+
+// Prices asks for the native coin and the tokens that moved, at block time.
+func Prices(ctx context.Context, w Directory, ch *chain.Chain, block *evidence.Block, rc *evidence.Receipt) (map[common.Address]assemble.Price, error) {
+	tokens := append([]common.Address{{}}, tokenEmitters(rc, maxPriced)...)
+	sort.Slice(tokens[1:], func(i, j int) bool { return tokens[i+1].Cmp(tokens[j+1]) < 0 })
+	prices, err := w.Prices(ctx, ch, block.Timestamp, tokens)
+	out := make(map[common.Address]assemble.Price, len(prices))
+	for a, p := range prices {
+		out[a] = assemble.Price{USD: p.USD, Time: p.Time, Source: p.Source}
+	}
+	if err != nil {
+		return out, fmt.Errorf("ask for prices: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,161 @@
+package gather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/replay"
+	"txlens/engine/trace"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Traced is what the ladder reached.
+type Traced struct {
+	Tree  *trace.Tree         // nil: only the receipt is left
+	Diff  *evidence.StateDiff // nil when the node gives none
+	Notes []string            // why upper rungs were left
+}
+
+// TraceOptions bound and shape the ladder.
+type TraceOptions struct {
+	Limits trace.Limits
+	Quick  bool // re-execute without the earlier transactions of the block
+}
+
+// Trace climbs down the ladder: the node's callTracer, its flat trace, local
+// re-execution, and at the end nothing, so that the receipt alone must do. An
+// error says that a node was asked for a trace and fell over: the answer could
+// be better later. A node that has no such method is no error.
+func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o TraceOptions) (*Traced, error) {
+	t := &Traced{}
+	var faults []error
+	leave := func(rung trace.Rung, err error) {
+		t.Notes = append(t.Notes, fmt.Sprintf("no trace by %s: %s", rung, reason(err)))
+		if !definite(err) {
+			faults = append(faults, err)
+		}
+	}
+	tree, err := w.DebugTrace(ctx, ch, hash, o.Limits)
+	if err == nil {
+		t.Tree = tree
+		t.Diff = t.stateDiff(ctx, w, ch, hash)
+		return t, nil
+	}
+	leave(trace.RungDebug, err)
+	if tree, err = w.ParityTrace(ctx, ch, hash, o.Limits); err == nil {
+		t.Tree = tree
+		return t, nil
+	}
+	leave(trace.RungParity, err)
+	res, err := reexecute(ctx, w, ch, hash, o)
+	if err == nil {
+		t.Tree, t.Diff = res.Tree, res.StateDiff
+		t.Notes = append(t.Notes, res.Notes...)
+		return t, nil
+	}
+	leave(trace.RungReplay, err)
+	return t, errors.Join(faults...)
+}
+
+// definite reports whether the answer would be the same tomorrow: the method or
+// the state is not there, or this chain cannot be re-executed.
+func definite(err error) bool {
+	return errors.Is(err, upstream.ErrUnsupported) || errors.Is(err, upstream.ErrNoState) || errors.Is(err, replay.ErrUnsupported) || errors.Is(err, errDiffers)
+}
+
+// reason keeps an error to one line of a note.
+func reason(err error) string {
+	s := strings.Join(strings.Fields(err.Error()), " ")
+	if len(s) > 300 {
+		s = s[:300] + "..."
+	}
+	return s
+}
+
+func (t *Traced) stateDiff(ctx context.Context, w Tracer, ch *chain.Chain, hash common.Hash) *evidence.StateDiff {
+	diff, err := w.StateDiff(ctx, ch, hash)
+	if err != nil {
+		t.Notes = append(t.Notes, "balances are not reconciled, the node gives no state diff: "+reason(err))
+		return nil
+	}
+	return diff
+}
+
+// errDiffers: the re-execution does not reproduce the receipt, so it is not shown.
+var errDiffers = errors.New("local re-execution does not reproduce the receipt")
+
+func reexecute(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o TraceOptions) (*replay.Result, error) {
+	tx, err := w.Transaction(ctx, ch, hash)
+	if err != nil {
+		return nil, err
+	}
+	if tx.Pending() || *tx.BlockNumber == 0 {
+		return nil, fmt.Errorf("%w: the transaction is in no block after genesis", replay.ErrUnsupported)
+	}
+	receipt, err := w.Receipt(ctx, ch, hash)
+	if err != nil {
+		return nil, err
+	}
+	block, err := w.Block(ctx, ch, *tx.BlockNumber, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := replay.Supported(ch, block, tx); err != nil {
+		return nil, err
+	}
+	if !o.Quick {
+		if block, err = w.Block(ctx, ch, *tx.BlockNumber, true); err != nil {
+			return nil, err
+		}
+	}
+	res, err := replay.Run(ctx, ch, block, tx, earlierThan(block, tx), parentState{w, ch, *tx.BlockNumber - 1}, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if diffs := replay.Verify(res, receipt); len(diffs) > 0 {
+		return nil, fmt.Errorf("%w: %s", errDiffers, strings.Join(diffs, "; "))
+	}
+	return res, nil
+}
+
+// earlierThan are the transactions that ran before tx in its block.
+func earlierThan(block *evidence.Block, tx *evidence.Transaction) []*evidence.Transaction {
+	for i, other := range block.Transactions {
+		if other.Hash == tx.Hash {
+			return block.Transactions[:i]
+		}
+	}
+	return nil
+}
+
+// parentState reads the state the block started from.
+type parentState struct {
+	w     State
+	ch    *chain.Chain
+	block uint64
+}
+
+var _ replay.State = parentState{}
+
+func (p parentState) Balance(ctx context.Context, a common.Address) (*big.Int, error) {
+	return p.w.Balance(ctx, p.ch, a, p.block)
+}
+
+func (p parentState) Nonce(ctx context.Context, a common.Address) (uint64, error) {
+	return p.w.Nonce(ctx, p.ch, a, p.block)
+}
+
+func (p parentState) Code(ctx context.Context, a common.Address) ([]byte, error) {
+	return p.w.Code(ctx, p.ch, a, p.block)
+}
+
+func (p parentState) Storage(ctx context.Context, a common.Address, slot common.Hash) (common.Hash, error) {
+	return p.w.Storage(ctx, p.ch, a, slot, p.block)
+}
