@@ -524,6 +524,46 @@ func TestEarlierTransactions(t *testing.T) {
 	f(5, true, 0, 1, trace.RungReplayQuick)
 }
 
+// Earlier transactions wait for their state side by side.
+func TestWarmUp(t *testing.T) {
+	noLeak(t)
+	f := func(parallel int, want func(peak int64) bool) {
+		t.Helper()
+		code := []byte{byte(vm.PUSH1), 1, byte(vm.SLOAD), byte(vm.PUSH1), 2, byte(vm.SLOAD), byte(vm.PUSH1), 3, byte(vm.SLOAD), byte(vm.STOP)}
+		blk, tx, st := made()
+		var before []*evidence.Transaction
+		for i := range 16 {
+			e, to := *tx, common.Address{0xcc, byte(i)}
+			st.code[to] = code
+			e.To, e.Nonce, e.Hash = &to, uint64(i), common.Hash{2, byte(i)}
+			before = append(before, &e)
+		}
+		tx.Index, tx.Nonce = ptr(uint64(16)), 16
+		var flying, peak atomic.Int64
+		st.before = func(_ context.Context, what string) error {
+			if what != "storage" {
+				return nil
+			}
+			if n := flying.Add(1); n > peak.Load() {
+				peak.Store(n)
+			}
+			time.Sleep(2 * time.Millisecond)
+			flying.Add(-1)
+			return nil
+		}
+		start := time.Now()
+		if _, err := RunWith(t.Context(), mainnet(t), blk, tx, before, st, Options{Parallel: parallel}); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("parallel %d: peak of %d slots in flight, %v", parallel, peak.Load(), time.Since(start))
+		if !want(peak.Load()) {
+			t.Errorf("parallel %d: peak of %d slots in flight", parallel, peak.Load())
+		}
+	}
+	f(-1, func(peak int64) bool { return peak == 1 })
+	f(8, func(peak int64) bool { return peak >= 4 && peak <= 8 })
+}
+
 func TestWrongCount(t *testing.T) {
 	blk, tx, st := made(byte(vm.STOP))
 	tx.Index = ptr(uint64(3))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"txlens/engine/evidence"
 )
 
 func anyOf(t *testing.T, raw []byte) any {
@@ -104,6 +106,49 @@ func TestReceipt(t *testing.T) {
 	f(FailedTx, "0x0", 0)
 	f(Delegated7702, "0x1", 3)
 	f("call_tracer_withLog/multilogs.json", "0x1", 50)
+}
+
+// The typed values of a case are what its answers parse to.
+func TestTypedEqualsAnswers(t *testing.T) {
+	for _, c := range Cases(t, CallTracer, CallTracerWithLog, "call_tracer_flat", "prestate_tracer", "prestate_tracer_with_diff_mode") {
+		e, err := c.BuildEvidence()
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+			continue
+		}
+		tx, err := evidence.ParseTransaction(e.Tx)
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+			continue
+		}
+		if a, b := plain(t, tx), plain(t, c.Tx); a != b {
+			t.Errorf("%s: transaction\n%s\n%s", c.Name, a, b)
+		}
+		blk, err := evidence.ParseBlock(e.BlockFull)
+		if err != nil {
+			t.Errorf("%s: %v", c.Name, err)
+			continue
+		}
+		if len(blk.Transactions) != 1 || blk.Transactions[0].Hash != c.Hash() {
+			t.Errorf("%s: block has %v", c.Name, blk.Transactions)
+		}
+		want := *c.Block
+		want.GasUsed, want.BlobGasUsed = blk.GasUsed, blk.BlobGasUsed // of the run, not of the header
+		blk.Transactions, blk.TxHashes = nil, nil
+		if a, b := plain(t, blk), plain(t, &want); a != b {
+			t.Errorf("%s: block\n%s\n%s", c.Name, a, b)
+		}
+	}
+}
+
+// plain writes a value so that nil and empty are one.
+func plain(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer("null", "[]", `""`, "[]").Replace(string(raw))
 }
 
 func post(t *testing.T, url, body string) []byte {
