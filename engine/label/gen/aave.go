@@ -67,11 +67,12 @@ func (e entry) item(constant string) (entry, bool) {
 		return e, true
 	case len(parts) == 2 && parts[0] == "EXTERNAL_LIBRARIES":
 		e.name += ": " + snake(parts[1]) + " library"
+		e.category = "infra"
 		return e, true
 	case len(parts) != 1 || constant != strings.ToUpper(constant) || constant == "GHO_TOKEN" || constant == "FAUCET":
 		return entry{}, false // tokens and rate providers of others
 	}
-	e.name += ": " + snake(constant)
+	e.name += ": " + snake(strings.ReplaceAll(strings.TrimPrefix(constant, "AAVE_"), "A_TOKEN", "ATOKEN"))
 	if e.category == "lending" {
 		e.category = lendingPart(constant)
 	}
@@ -109,7 +110,7 @@ func (e entry) asset(symbol, part string) (entry, bool) {
 	case "STATIC_A_TOKEN", "STATA_TOKEN":
 		e.name += ": static a" + symbol
 	case "INTEREST_RATE_STRATEGY":
-		e.name += ": interest rate strategy"
+		e.name += ": Interest rate strategy"
 		e.category = "infra"
 		return e, true
 	default:

@@ -51,7 +51,7 @@ func pendle(name string) (entry, bool) {
 	case group == "network" && rest != "treasury" && rest != "governance" && rest != "devMultisig":
 		return entry{}, false // foreign contracts and accounts of the team
 	}
-	text := "Pendle: " + sentence(camel(rest))
+	text := "Pendle: " + sentence(camel(strings.TrimPrefix(strings.TrimPrefix(rest, "Pendle"), "pendle")))
 	if group == "deprecated" {
 		text += " (old)"
 	}
@@ -182,7 +182,7 @@ var acronyms = map[string]string{
 	"ui": "UI", "acl": "ACL", "gho": "GHO", "l2": "L2", "impl": "implementation", "aave": "Aave", "pc": "payloads controller",
 	"vm": "voting machine", "gsm": "GSM", "cl": "Chainlink", "stk": "stk", "eth": "ETH", "pol": "POL", "arb": "ARB", "opt": "OP",
 	"usdt": "USDT", "usdc": "USDC", "svr": "SVR", "stata": "stata", "merit": "Merit", "ahab": "Ahab", "alc": "ALC", "afc": "AFC",
-	"ape": "APE", "masiv": "MASIv", "lvl": "level", "pendle": "Pendle", "api": "API", "zrx": "ZRX", "cex": "CEX",
+	"ape": "APE", "masiv": "MASIv", "lvl": "level", "pendle": "Pendle", "chainlink": "Chainlink", "atoken": "aToken", "api": "API", "zrx": "ZRX", "cex": "CEX",
 }
 
 // sentence joins words, the first with a capital letter.
@@ -206,6 +206,8 @@ func sentence(words []string) string {
 		return s
 	}
 	r := []rune(s)
-	r[0] = unicode.ToUpper(r[0])
+	if !strings.HasPrefix(s, "aToken") {
+		r[0] = unicode.ToUpper(r[0])
+	}
 	return string(r)
 }
