@@ -119,12 +119,15 @@ func (a *analysis) unwrapMaker() bool {
 		return false // the sender took the order for itself
 	}
 	var who []common.Address
-	for i := range a.Flow.Changes {
+	for i := 0; i < len(a.Flow.Changes) && i < 500; i++ {
 		c := a.Flow.Changes[i].Address
 		if c == a.sender || c == *a.Tx.To || a.isPool(c) || a.isToken(c) || a.known(c) {
 			continue
 		}
-		if out, in := a.legsOf(c); len(out) == 1 && len(in) == 1 && !out[0].minted && !in[0].minted && !out[0].native() {
+		if out, in := a.netOf(c); len(out) != 1 || len(in) != 1 || out[0].native() {
+			continue
+		}
+		if out, in := a.legsOf(c); !out[0].minted && !in[0].minted {
 			who = append(who, c)
 		}
 	}

@@ -71,8 +71,13 @@ type analysis struct {
 	beneficiary common.Address // who got what a swap bought, when not the actor
 	benefit     []leg
 
-	changes map[common.Address]*flow.Change
-	v       *Verdict
+	changes   map[common.Address]*flow.Change
+	pools     map[common.Address]bool        // emitters of pool and vault events
+	tokens    map[common.Address]bool        // contracts that moved as tokens
+	supply    map[common.Address][2]*big.Int // minted and burnt, of fungible tokens
+	granted   bool
+	grantList []grant
+	v         *Verdict
 }
 
 func newAnalysis(f *Facts) *analysis {
@@ -133,6 +138,12 @@ func (a *analysis) collect() {
 		a.hits = append(a.hits, h)
 	}
 	a.prove()
+	a.pools = map[common.Address]bool{}
+	for i := range a.hits {
+		if h := &a.hits[i]; h.rule.flags&(flagPool|flagVault) != 0 {
+			a.pools[h.emitter] = true
+		}
+	}
 }
 
 // wraps are the receipt positions that the flow took for wrapping of native coin.
@@ -211,151 +222,6 @@ func (a *analysis) find(want ...act) (found []*hit) {
 
 func (a *analysis) has(want ...act) bool { return len(a.find(want...)) > 0 }
 
-// legsOf nets one address, without the fee it paid or earned.
-func (a *analysis) legsOf(addr common.Address) (out, in []leg) {
-	c := a.changes[addr]
-	native := new(big.Int)
-	var rest []flow.Delta
-	if c != nil {
-		rest = c.Deltas
-		if len(rest) > 0 && rest[0].Key == (flow.TokenKey{}) {
-			native.Set(rest[0].Amount)
-			rest = rest[1:]
-		}
-	}
-	if a.Flow != nil && a.Flow.Fee != nil {
-		if fee := a.Flow.Fee; fee.Payer == addr && fee.Total != nil {
-			native.Add(native, fee.Total)
-		}
-		for _, s := range a.Flow.Fee.Shares {
-			if s.Address == addr {
-				native.Sub(native, s.Amount)
-			}
-		}
-	}
-	add := func(key flow.TokenKey, n *big.Int) {
-		l := leg{key: key, amount: new(big.Int).Abs(n)}
-		if n.Sign() < 0 {
-			out = append(out, l)
-		} else {
-			in = append(in, l)
-		}
-	}
-	if native.Sign() != 0 {
-		add(flow.TokenKey{}, native)
-	}
-	for _, d := range rest {
-		add(d.Key, d.Amount)
-	}
-	a.origins(addr, out, in)
-	return out, in
-}
-
-// origins fills minted and peer of legs from the transfers behind them.
-func (a *analysis) origins(addr common.Address, out, in []leg) {
-	if a.Flow == nil || len(out)+len(in) == 0 {
-		return
-	}
-	for i := range a.Flow.Transfers {
-		t := &a.Flow.Transfers[i]
-		if t.To == addr && t.From != addr {
-			noteOrigin(in, t, t.From)
-		}
-		if t.From == addr && t.To != addr {
-			noteOrigin(out, t, t.To)
-		}
-	}
-	a.shares(out, in)
-	for i := range a.Flow.Moves {
-		m := &a.Flow.Moves[i]
-		if m.Kind == flow.MoveFee {
-			continue
-		}
-		if m.To == addr && len(in) > 0 && in[0].native() {
-			in[0].peer = m.From
-		}
-		if m.From == addr && len(out) > 0 && out[0].native() {
-			out[0].peer = m.To
-		}
-	}
-}
-
-// shares finds legs that a contract between minted or burnt for the actor: as much of
-// the token came into being, or ceased to be, inside the transaction. Routers that
-// stake or wrap on the way of a swap are left alone, and so is the wrapped coin.
-func (a *analysis) shares(out, in []leg) {
-	if a.calledRouter() {
-		return
-	}
-	for i := range out {
-		if l := &out[i]; !l.minted && !l.native() && !a.wrapped(l.key.Token) && nearly(a.supplied(l.key.Token, false), l.amount) {
-			l.minted = true
-		}
-	}
-	for i := range in {
-		if l := &in[i]; !l.minted && !l.native() && !a.wrapped(l.key.Token) && nearly(a.supplied(l.key.Token, true), l.amount) {
-			l.minted = true
-		}
-	}
-}
-
-// supplied sums what was minted, or burnt, of a token.
-func (a *analysis) supplied(token common.Address, mint bool) *big.Int {
-	sum := new(big.Int)
-	for i := range a.Flow.Transfers {
-		t := &a.Flow.Transfers[i]
-		if end := t.To; t.Token == token && t.ID == nil {
-			if mint {
-				end = t.From
-			}
-			if (end == common.Address{}) {
-				sum.Add(sum, t.Amount)
-			}
-		}
-	}
-	return sum
-}
-
-// nearly reports whether n is at least nine tenths of m: fees take some of a share.
-func nearly(n, m *big.Int) bool {
-	if n.Sign() == 0 {
-		return false
-	}
-	return new(big.Int).Mul(n, big.NewInt(10)).Cmp(new(big.Int).Mul(m, big.NewInt(9))) >= 0
-}
-
-// calledRouter reports whether the actor called a contract made for swapping.
-func (a *analysis) calledRouter() bool {
-	if !a.hasTo {
-		return false
-	}
-	d, ok := a.reg.deployment(a.chainID, a.entry)
-	return ok && d.role == "router"
-}
-
-func noteOrigin(legs []leg, t *flow.Transfer, peer common.Address) {
-	for j := range legs {
-		l := &legs[j]
-		if l.key.Token != t.Token || l.key.ID != "" && (t.ID == nil || l.key.ID != t.ID.String()) {
-			continue
-		}
-		l.peer = peer
-		if peer == (common.Address{}) {
-			l.minted = true
-		}
-	}
-}
-
-// plain are the legs that were traded or sent, not minted or burnt.
-func plain(legs []leg) (p []leg) {
-	for _, l := range legs {
-		if !l.minted {
-			p = append(p, l)
-		}
-	}
-	return p
-}
-
 // measure fills the legs of the actor, or of the sender's contract when the actor
 // itself moved nothing: bots and old wallets keep their assets there.
 func (a *analysis) measure() {
@@ -381,25 +247,17 @@ func tokensIn(legs []leg) bool {
 	return false
 }
 
-func (a *analysis) isPool(addr common.Address) bool {
-	for i := range a.hits {
-		if h := &a.hits[i]; h.emitter == addr && h.rule.flags&(flagPool|flagVault) != 0 {
-			return true
-		}
-	}
-	return false
-}
+func (a *analysis) isPool(addr common.Address) bool { return a.pools[addr] }
 
 func (a *analysis) isToken(addr common.Address) bool {
 	if _, ok := a.Tokens[addr]; ok {
 		return true
 	}
-	if a.Flow != nil {
+	if a.tokens == nil && a.Flow != nil {
+		a.tokens = map[common.Address]bool{}
 		for i := range a.Flow.Transfers {
-			if a.Flow.Transfers[i].Token == addr {
-				return true
-			}
+			a.tokens[a.Flow.Transfers[i].Token] = true
 		}
 	}
-	return false
+	return a.tokens[addr]
 }

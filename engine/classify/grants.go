@@ -2,6 +2,7 @@ package classify
 
 import (
 	"math/big"
+	"sort"
 
 	"txlens/engine/evidence"
 
@@ -38,7 +39,14 @@ func (g *grant) unlimited() bool {
 
 // grants reads the approvals of the transaction. An Approval beside a transfer of the
 // same owner's same token is the token counting down an allowance, not a new right.
-func (a *analysis) grants() (list []grant) {
+func (a *analysis) grants() []grant {
+	if !a.granted {
+		a.granted, a.grantList = true, a.readGrants()
+	}
+	return a.grantList
+}
+
+func (a *analysis) readGrants() (list []grant) {
 	if a.Receipt == nil {
 		return nil
 	}
@@ -115,21 +123,13 @@ func readPermit2(l *evidence.Log) (grant, bool) {
 }
 
 func (a *analysis) countsDown(g *grant) bool {
-	if g.operator || g.id != nil || a.Flow == nil {
-		return g.id != nil && a.movesNear(g)
-	}
-	return a.movesNear(g)
-}
-
-func (a *analysis) movesNear(g *grant) bool {
-	if a.Flow == nil {
+	if a.Flow == nil || g.operator {
 		return false
 	}
-	for i := range a.Flow.Transfers {
-		t := &a.Flow.Transfers[i]
-		if t.Log > g.log+1 {
-			return false
-		}
+	list := a.Flow.Transfers // ordered by log
+	from := sort.Search(len(list), func(i int) bool { return list[i].Log >= g.log-1 })
+	for i := from; i < len(list) && list[i].Log <= g.log+1; i++ {
+		t := &list[i]
 		if t.Token == g.token && t.From == g.owner && (t.Log == g.log-1 || t.Log == g.log+1) {
 			return true
 		}

@@ -48,11 +48,14 @@ var rules = []rule{
 	{"staking through a contract", stakeVia},
 	{"name service", named},
 	{"protocol event", otherEvent},
+	{"staking by name", stakeNamed},
 	{"minted or burnt", mintBurn},
 	{"claim", claimed},
 	{"approval only", approval},
 	{"one-sided movement", transfer},
 	{"called function", byCall},
+	{"cross-chain message", message},
+	{"deposit", deposit},
 	{"nothing recognised", nothing},
 }
 
@@ -489,7 +492,15 @@ func poolAct(a *analysis) *opinion {
 
 func named(a *analysis) *opinion { return opine(a.find("name_note")) }
 
+// message: something was told to another chain, and nothing went with it.
+func message(a *analysis) *opinion {
+	if hits := a.find(actMessageOut); len(hits) > 0 {
+		return &opinion{act: "message", hits: hits}
+	}
+	return nil
+}
+
 // otherEvent: any act left that the table names.
 func otherEvent(a *analysis) *opinion {
-	return opine(a.find("perp", "mint_py", "redeem_py", "attest", actMessageOut, actFlashLoan, actKeeper, actOracle, actBatchPost, actDelegate))
+	return opine(a.find("perp", "mint_py", "redeem_py", "attest", actFlashLoan, actKeeper, actOracle, actBatchPost, actDelegate))
 }

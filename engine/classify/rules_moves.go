@@ -100,7 +100,7 @@ func (a *analysis) quietExchange(out, in []leg) bool {
 // findShare looks for somebody else who got more of what the swap bought than the
 // actor did: then the actor's part is a refund or a rest.
 func (a *analysis) findShare(in []leg) {
-	if a.Flow == nil || len(in) != 1 || in[0].native() || len(a.hits) > 200 {
+	if a.Flow == nil || len(in) != 1 || in[0].native() {
 		return
 	}
 	for i := range a.Flow.Transfers {
@@ -108,7 +108,7 @@ func (a *analysis) findShare(in []leg) {
 		if t.Token != in[0].key.Token || t.From != in[0].peer || t.To == a.actor || t.Amount.Cmp(in[0].amount) <= 0 || a.isPool(t.To) || a.known(t.To) {
 			continue
 		}
-		if out, got := a.legsOf(t.To); len(out) == 0 && len(got) > 0 {
+		if out, got := a.netOf(t.To); len(out) == 0 && len(got) > 0 {
 			a.beneficiary, a.benefit = t.To, []leg{{key: in[0].key, amount: t.Amount}}
 			return
 		}
@@ -120,18 +120,26 @@ func (a *analysis) swapName() bool {
 	return strings.Contains(n, "swap") || strings.Contains(n, "exchange") || n == "trade" || strings.HasPrefix(n, "exactinput") || strings.HasPrefix(n, "exactoutput")
 }
 
+// maxTried bounds how many strangers a search looks at closely: an airdrop pays
+// thousands, and to name one of them would be a guess.
+const maxTried = 64
+
 // findBeneficiary looks for the one address that only gained, by what the pools paid.
 func (a *analysis) findBeneficiary(swaps []*hit) bool {
 	if a.Flow == nil {
 		return false
 	}
-	for i := len(a.Flow.Changes) - 1; i >= 0; i-- {
+	for i, tried := len(a.Flow.Changes)-1, 0; i >= 0 && tried < maxTried; i-- {
 		c := &a.Flow.Changes[i]
 		if c.FeeOnly || c.Role != "" || c.Address == a.actor || c.Address == (common.Address{}) || a.isPool(c.Address) || a.isToken(c.Address) {
 			continue
 		}
-		out, in := a.legsOf(c.Address)
-		if len(out) != 0 || len(in) != 1 || in[0].minted || a.sameAsset(in[0], a.out) {
+		if out, in := a.netOf(c.Address); len(out) != 0 || len(in) != 1 || a.sameAsset(in[0], a.out) {
+			continue
+		}
+		tried++
+		_, in := a.legsOf(c.Address)
+		if in[0].minted {
 			continue
 		}
 		if len(a.benefit) > 0 && a.benefit[0].amount.Cmp(in[0].amount) >= 0 {
@@ -171,6 +179,9 @@ func arbitrage(a *analysis) *opinion {
 		return nil
 	}
 	profit, ok := a.circle(*a.Tx.To)
+	if !ok {
+		a.beneficiary, a.benefit = common.Address{}, nil
+	}
 	if !ok || a.Flow.Fee == nil || a.Flow.Fee.Total == nil || profit.Cmp(a.Flow.Fee.Total) <= 0 {
 		return nil
 	}
@@ -187,13 +198,17 @@ func (a *analysis) circle(bot common.Address) (*big.Int, bool) {
 	}
 	group, paidIn := []common.Address{a.sender, bot}, false
 	for i := range a.Flow.Transfers {
+		if len(group) > 8 {
+			return nil, false
+		}
 		t := &a.Flow.Transfers[i]
 		switch {
 		case t.From == bot && a.isPool(t.To):
 			paidIn = true
 		case t.From == bot && !t.Wrap && !a.isToken(t.To) && a.reg.deployments[t.To] == nil:
-			if out, _ := a.legsOf(t.To); len(out) == 0 {
+			if out, in := a.netOf(t.To); len(out) == 0 && !contains(group, t.To) {
 				group = append(group, t.To)
+				a.beneficiary, a.benefit = t.To, in
 			}
 		case t.To == bot && !t.Wrap && !a.isPool(t.From) && !contains(group, t.From) && !a.lender(t.From):
 			return nil, false
@@ -228,6 +243,15 @@ func (a *analysis) lender(addr common.Address) bool {
 		}
 	}
 	return false
+}
+
+// stakeNamed: the called function says staking, and assets moved.
+func stakeNamed(a *analysis) *opinion {
+	act := actOfName(a.name)
+	if act != actStake && act != actUnstake || len(a.out)+len(a.in) == 0 {
+		return nil
+	}
+	return &opinion{act: act, frames: []int{a.frameIndex()}, unsure: "only the name of the called function tells"}
 }
 
 // mintBurn: the actor got something that came into being, or destroyed something.
@@ -343,13 +367,10 @@ func byCall(a *analysis) *opinion {
 	if act := actOfName(a.name); act != "" {
 		return &opinion{act: act, frames: []int{a.frameIndex()}, unsure: "only the name of the called function tells"}
 	}
-	if o := a.deposit(); o != nil {
-		return o
-	}
 	return nil
 }
 
-func (a *analysis) deposit() *opinion {
+func deposit(a *analysis) *opinion {
 	if len(a.out) > 0 && len(a.in) == 0 {
 		return &opinion{act: actVaultIn, sub: "deposit", unsure: "what the called contract does with the deposit is not known"}
 	}
@@ -374,7 +395,7 @@ var nameActs = []struct {
 }{
 	{"swap", actSwap}, {"exactinput", actSwap}, {"exactoutput", actSwap}, {"exchange", actSwap}, {"fillorder", actSwap}, {"trade", actSwap},
 	{"addliquidity", actAddLiq}, {"removeliquidity", actRemoveLiq}, {"liquidat", actLiquidate},
-	{"unstake", actUnstake}, {"stake", actStake}, {"castvote", actVote}, {"bridge", actBridgeOut},
+	{"unstake", actUnstake}, {"stake", actStake}, {"createlock", actStake}, {"increaselock", actStake}, {"lockposition", actStake}, {"castvote", actVote}, {"bridge", actBridgeOut},
 	{"borrow", actBorrow}, {"repay", actRepay}, {"approve", actApproval}, {"permit", actApproval},
 	{"claim", actClaim}, {"harvest", actClaim}, {"getreward", actClaim}, {"withdraw", actWithdraw}, {"redeem", actWithdraw},
 	{"transfer", actTransfer}, {"mint", actMint}, {"burn", actBurn}, {"deposit", actVaultIn}, {"supply", actSupply},

@@ -203,7 +203,7 @@ func (a *analysis) whoNew(addr common.Address) string {
 	if n := a.who(addr); n != short(addr) {
 		return n
 	}
-	return addr.Hex()
+	return explain.AddrOf(addr).String()
 }
 
 func (a *analysis) sumArbitrage(o *opinion) string {
@@ -211,11 +211,15 @@ func (a *analysis) sumArbitrage(o *opinion) string {
 	for _, h := range o.hits {
 		pools = append(pools, h.emitter)
 	}
+	s := "Closed an arbitrage over " + plural(len(distinct(pools)), "pool") + ", gaining "
+	if len(a.benefit) > 0 {
+		return s + a.legs(a.benefit) + " for " + a.who(a.beneficiary) + " before the fee"
+	}
 	legs := a.in
 	if len(legs) == 0 && a.Tx.To != nil {
 		_, legs = a.legsOf(*a.Tx.To)
 	}
-	return "Closed an arbitrage over " + strconv.Itoa(len(distinct(pools))) + " pools, gaining " + a.legs(legs) + " before fees"
+	return s + a.legs(legs) + " before the fee"
 }
 
 func (a *analysis) sumLiquidation(o *opinion, via string) string {

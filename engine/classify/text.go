@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"encoding/hex"
 	"math/big"
 	"strings"
 	"unicode"
@@ -33,8 +34,10 @@ func plainText(s string) string {
 
 // short writes an address so that a reader can recognise it.
 func short(addr common.Address) string {
-	h := addr.Hex()
-	return h[:6] + "…" + h[38:]
+	var b [8]byte
+	hex.Encode(b[:4], addr[:2])
+	hex.Encode(b[4:8], addr[18:])
+	return "0x" + string(b[:4]) + "…" + string(b[4:8])
 }
 
 // who names an address: its label, its token, its verified contract, or its digits.

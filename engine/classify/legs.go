@@ -1,0 +1,182 @@
+package classify
+
+import (
+	"math/big"
+
+	"txlens/engine/flow"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// legsOf nets one address, without the fee it paid or earned.
+func (a *analysis) legsOf(addr common.Address) (out, in []leg) {
+	out, in = a.netOf(addr)
+	a.origins(addr, out, in)
+	return out, in
+}
+
+// netOf is legsOf without where the legs came from.
+func (a *analysis) netOf(addr common.Address) (out, in []leg) {
+	c := a.changes[addr]
+	native := new(big.Int)
+	var rest []flow.Delta
+	if c != nil {
+		rest = c.Deltas
+		if len(rest) > 0 && rest[0].Key == (flow.TokenKey{}) {
+			native.Set(rest[0].Amount)
+			rest = rest[1:]
+		}
+	}
+	if a.Flow != nil && a.Flow.Fee != nil {
+		if fee := a.Flow.Fee; fee.Payer == addr && fee.Total != nil {
+			native.Add(native, fee.Total)
+		}
+		for _, s := range a.Flow.Fee.Shares {
+			if s.Address == addr {
+				native.Sub(native, s.Amount)
+			}
+		}
+	}
+	add := func(key flow.TokenKey, n *big.Int) {
+		l := leg{key: key, amount: new(big.Int).Abs(n)}
+		if n.Sign() < 0 {
+			out = append(out, l)
+		} else {
+			in = append(in, l)
+		}
+	}
+	if native.Sign() != 0 {
+		add(flow.TokenKey{}, native)
+	}
+	for _, d := range rest {
+		add(d.Key, d.Amount)
+	}
+	return out, in
+}
+
+// origins fills minted and peer of legs from the transfers behind them.
+func (a *analysis) origins(addr common.Address, out, in []leg) {
+	if a.Flow == nil || len(out)+len(in) == 0 {
+		return
+	}
+	given, got := index(out), index(in)
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.To == addr && t.From != addr {
+			got.note(in, t, t.From)
+		}
+		if t.From == addr && t.To != addr {
+			given.note(out, t, t.To)
+		}
+	}
+	a.shares(out, in)
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind == flow.MoveFee {
+			continue
+		}
+		if m.To == addr && len(in) > 0 && in[0].native() {
+			in[0].peer = m.From
+		}
+		if m.From == addr && len(out) > 0 && out[0].native() {
+			out[0].peer = m.To
+		}
+	}
+}
+
+// legIndex finds legs by token; somebody may be given thousands at once.
+type legIndex map[flow.TokenKey]int
+
+func index(legs []leg) legIndex {
+	if len(legs) == 0 {
+		return nil
+	}
+	x := make(legIndex, len(legs))
+	for i := range legs {
+		x[legs[i].key] = i
+	}
+	return x
+}
+
+func (x legIndex) note(legs []leg, t *flow.Transfer, peer common.Address) {
+	if x == nil {
+		return
+	}
+	i, ok := x[keyOf(t)]
+	if !ok {
+		return
+	}
+	legs[i].peer = peer
+	if (peer == common.Address{}) {
+		legs[i].minted = true
+	}
+}
+
+// shares finds legs that a contract between minted or burnt for the actor: as much of
+// the token came into being, or ceased to be, inside the transaction. Routers that
+// stake or wrap on the way of a swap are left alone, and so is the wrapped coin.
+func (a *analysis) shares(out, in []leg) {
+	if a.calledRouter() {
+		return
+	}
+	for side, legs := range [2][]leg{in, out} { // what was got may be minted, what was given burnt
+		for i := range legs {
+			l := &legs[i]
+			if !l.minted && !l.native() && l.key.ID == "" && nearly(a.supplied(l.key.Token)[side], l.amount) && !a.wrapped(l.key.Token) {
+				l.minted = true
+			}
+		}
+	}
+}
+
+// supplied sums what was minted and what was burnt of a token.
+func (a *analysis) supplied(token common.Address) [2]*big.Int {
+	if a.supply == nil {
+		a.supply = map[common.Address][2]*big.Int{}
+		for i := range a.Flow.Transfers {
+			t := &a.Flow.Transfers[i]
+			mint, burn := t.From == common.Address{}, t.To == common.Address{}
+			if t.ID != nil || mint == burn {
+				continue
+			}
+			s := a.supply[t.Token]
+			if s[0] == nil {
+				s = [2]*big.Int{new(big.Int), new(big.Int)}
+				a.supply[t.Token] = s
+			}
+			if burn {
+				s[1].Add(s[1], t.Amount)
+			} else {
+				s[0].Add(s[0], t.Amount)
+			}
+		}
+	}
+	return a.supply[token]
+}
+
+// nearly reports whether n is at least nine tenths of m: fees take some of a share.
+func nearly(n, m *big.Int) bool {
+	if n == nil || n.Sign() == 0 {
+		return false
+	}
+	return new(big.Int).Mul(n, big.NewInt(10)).Cmp(new(big.Int).Mul(m, big.NewInt(9))) >= 0
+}
+
+// calledRouter reports whether the actor called a contract made for swapping.
+func (a *analysis) calledRouter() bool {
+	if !a.hasTo {
+		return false
+	}
+	d, ok := a.reg.deployment(a.chainID, a.entry)
+	return ok && d.role == "router"
+}
+
+// plain are the legs that were traded or sent, not minted or burnt.
+func plain(legs []leg) (p []leg) {
+	for _, l := range legs {
+		if !l.minted {
+			p = append(p, l)
+		}
+	}
+	return p
+}
