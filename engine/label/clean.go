@@ -74,14 +74,13 @@ func plain(s string) bool {
 // separators are not among them: they are blanks.
 func invisible(r rune) bool {
 	switch {
-	case r == '\n', r == '\r', r == '\t', r == '\u2028', r == '\u2029', r == '\u0085':
+	case unicode.IsSpace(r):
 		return false
-	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs):
-		return true
 	case unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
-		return true
-	case r == '\u2800': // braille blank: a symbol by class, blank to the eye
+		return true // letters and marks by class
+	case r == '\u2800': // braille blank: a symbol by class
 		return true
 	}
-	return !unicode.IsGraphic(r) && !unicode.IsSpace(r)
+	// Control, format, private, surrogate, unassigned.
+	return !unicode.IsGraphic(r)
 }
