@@ -40,15 +40,30 @@ func (d *Decoder) call(f *trace.Frame) *Call {
 			}
 		}
 	}
+	fallback := d.fallback(f)
 	for _, cand := range d.known(key) {
+		if cand.mode() == exact && fallback != nil {
+			break
+		}
 		if d.fill(c, cand, f) {
 			return c
 		}
 	}
-	if v := d.contract(f.To); v != nil && v.ABI.HasFallback() {
-		c.Name, c.Signature, c.Provenance, c.Source = "fallback", "fallback()", FromVerified, v.Source
+	if fallback != nil {
+		c.Name, c.Signature, c.Provenance, c.Source = "fallback", "fallback()", FromVerified, fallback.Source
 	}
 	return c
+}
+
+// fallback is the verified contract whose fallback took a call with an unlisted
+// selector; nil when the contract has none, or is a proxy with unknown code behind.
+// Names from anybody do not stand against it.
+func (d *Decoder) fallback(f *trace.Frame) *verified {
+	v := d.contract(f.To)
+	if v == nil || !v.ABI.HasFallback() || delegate(f) != nil || v.Implementation != nil {
+		return nil
+	}
+	return v
 }
 
 // fill decodes the frame with one candidate.

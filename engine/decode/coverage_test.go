@@ -23,7 +23,9 @@ func (t *tally) add(p Provenance) {
 
 func (t *tally) percent() int { return 100 * (t.total - t.by[""]) / max(t.total, 1) }
 
-func (t *tally) String() string { return fmt.Sprintf("%d %% of %d, by provenance %v", t.percent(), t.total, t.by) }
+func (t *tally) String() string {
+	return fmt.Sprintf("%d %% of %d, by provenance %v", t.percent(), t.total, t.by)
+}
 
 // Offline, the embedded tables alone must name at least what they are known to
 // hold of real blocks.

@@ -86,13 +86,14 @@ func (w *wants) frame(f *trace.Frame) {
 	if f.Depth == 0 || f.Parent != nil && f.Parent.Depth == 0 && delegate(f.Parent) == f {
 		weight += weightRoot
 	}
+	if f.Err != "" && len(f.Output) >= 4 && !known(errorString, f.Output) && !known(errorPanic, f.Output) {
+		// Why it failed matters more than what was called.
+		w.id(signature.Error, selectorKey([4]byte(f.Output[:4])), weight+weightUnknown)
+	}
 	if len(f.Input) >= 4 && f.Kind <= trace.CallCode {
 		if w.id(signature.Func, selectorKey([4]byte(f.Input[:4])), weight) && delegate(f) == nil {
 			weight += weightUnknown
 		}
-	}
-	if f.Err != "" && len(f.Output) >= 4 && !known(errorString, f.Output) && !known(errorPanic, f.Output) {
-		w.id(signature.Error, selectorKey([4]byte(f.Output[:4])), weight)
 	}
 	w.add(f.To, weight)
 }

@@ -120,7 +120,7 @@ func (t *Table) index(prefixes []byte, n int) error {
 // order of their text. The bytes are the table's own and must not be changed.
 func (t *Table) Bucket(id []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		b := binary.BigEndian.Uint16(id)
+		b := int(binary.BigEndian.Uint16(id))
 		for _, start := range t.lines[t.bucket[b]:t.bucket[b+1]] {
 			if !yield(t.line(start)) {
 				return

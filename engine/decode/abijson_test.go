@@ -1,0 +1,77 @@
+package decode
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestParseABI(t *testing.T) {
+	f := func(text string, methods, events int) {
+		t.Helper()
+		a, err := ParseABI([]byte(text))
+		if err != nil {
+			t.Errorf("%.80s: %v", text, err)
+			return
+		}
+		if len(a.Methods) != methods || len(a.Events) != events {
+			t.Errorf("%.80s: %d functions and %d events", text, len(a.Methods), len(a.Events))
+		}
+	}
+	f(vaultABI, 2, 1)
+	f(`[]`, 0, 0)
+	f(`{"contractName":"X","abi":`+vaultABI+`}`, 2, 1)
+	f(`[{"name":"old","inputs":[{"name":"a","type":"uint256"}],"constant":true}]`, 1, 0) // no type: a function
+	f(`[{"type":"function","name":"f","inputs":[{"name":"","type":"tuple","components":[{"name":"","type":"uint8"},{"name":"_","type":"bool"}]}]}]`, 1, 0)
+	f(`[{"type":"function","name":"f","inputs":[]},{"type":"function","name":"f","inputs":[{"name":"a","type":"bool"}]}]`, 2, 0)
+	// Strange entries cost only themselves.
+	for _, bad := range []string{`7`, `"x"`, `{"type":"struct","name":"S"}`, `{"type":"function","name":"not a name"}`, `{"type":"function","name":"f","inputs":7}`,
+		`{"type":"function","name":"f","inputs":[{"type":"uint256[99999999999999999999]"}]}`, `{"type":"function","name":"f","inputs":[{"type":"uint8[4000000000][4000000000]"}]}`,
+		`{"type":"function","name":"f","inputs":[{"type":"tuple"}]}`, `{"type":"function","name":"f","inputs":[{"type":"fixed128x18"}]}`, `{"type":"function","name":"f","inputs":[{"type":"uint7"}]}`,
+		`{"type":"function","name":"f","inputs":[{"type":"uint256[0]"}]}`, `{"type":"event","name":"E","inputs":[{"type":"` + strings.Repeat("[", 300) + `"}]}`} {
+		f(`[`+bad+`,{"type":"function","name":"good","inputs":[]}]`, 1, 0)
+	}
+}
+
+func TestParseABIRefuses(t *testing.T) {
+	f := func(text string, want error) {
+		t.Helper()
+		if _, err := ParseABI([]byte(text)); !errors.Is(err, want) {
+			t.Errorf("%.60s: got %v, want %v", text, err, want)
+		}
+	}
+	f(``, ErrNoABI)
+	f(`null`, ErrNoABI)
+	f(`"Contract source code not verified"`, ErrNoABI)
+	f(`{"abi":null}`, ErrNoABI)
+	f(`[{"type":"nothing"}]`, ErrNoABI)
+	f(`[`, ErrNoABI)
+	f(strings.Repeat(`[`, 1<<20), ErrNoABI)
+	f(strings.Repeat(` `, maxABI+1), ErrABITooLarge)
+	f(`[`+strings.Repeat(`{},`, maxEntries)+`{}]`, ErrABITooLarge)
+	deep := strings.Repeat(`{"type":"tuple","name":"a","components":[`, 40) + `{"type":"bool"}` + strings.Repeat(`]}`, 40)
+	f(`[{"type":"function","name":"f","inputs":[`+deep+`]}]`, ErrNoABI)
+	wide := strings.Repeat(`{"type":"bool"},`, maxComponents) + `{"type":"bool"}`
+	f(`[{"type":"function","name":"f","inputs":[`+wide+`]}]`, ErrABITooLarge)
+}
+
+// FuzzABI: whatever the ABI, it is refused or can be compiled and used on bytes.
+func FuzzABI(f *testing.F) {
+	f.Add([]byte(vaultABI), []byte{1, 2, 3, 4})
+	f.Add([]byte(`[{"type":"function","name":"f","inputs":[{"name":"x","type":"tuple[2][]","components":[{"name":"a b","type":"string"}]}]}]`), make([]byte, 320))
+	f.Fuzz(func(t *testing.T, text, data []byte) {
+		a, err := ParseABI(text)
+		if err != nil {
+			return
+		}
+		v := newVerified(&Contract{ABI: a})
+		for sel := range v.functions {
+			for _, s := range v.find(tableKey{'f', selectorKey(sel)}) {
+				newValues().read(s.Inputs, s.Head, data, lenient)
+			}
+		}
+		for id := range v.events {
+			v.find(tableKey{'e', id})
+		}
+	})
+}

@@ -1,0 +1,144 @@
+package decode
+
+import (
+	"encoding/hex"
+	"math/big"
+	"strings"
+	"testing"
+
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// pack encodes an error with go-ethereum's encoder.
+func pack(tb testing.TB, text string, args ...any) string {
+	tb.Helper()
+	inner := text[strings.IndexByte(text, '(')+1 : len(text)-1]
+	var types abi.Arguments
+	for _, s := range strings.Split(inner, ",") {
+		if s == "" {
+			continue
+		}
+		typ, err := abi.NewType(s, "", nil)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		types = append(types, abi.Argument{Type: typ})
+	}
+	body, err := types.Pack(args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return hex.EncodeToString(crypto.Keccak256([]byte(text))[:4]) + hex.EncodeToString(body)
+}
+
+func number(n int64) *big.Int { return big.NewInt(n) }
+
+func TestRevertSentences(t *testing.T) {
+	raw := func(s string) []byte { return unhex(t, s) }
+	f := func(data, want string) {
+		t.Helper()
+		if got := New(nil, Sources{}).Revert(raw(data)); got.Text != want {
+			t.Errorf("\n got %s\nwant %s", got.Text, want)
+		}
+	}
+	reason := pack(t, "Error(string)", "Too little received")
+	f(reason, "reverted: Too little received")
+	f(pack(t, "Error(string)", ""), "reverted with an empty message")
+	f(pack(t, "Error(string)", "a\u202eb\x00"+strings.Repeat("z", 999)), "reverted: ab"+strings.Repeat("z", 198))
+	for code, want := range map[int64]string{0x00: "panicked: generic compiler panic", 0x01: "panicked: assertion failed",
+		0x11: "panicked: arithmetic overflow or underflow", 0x12: "panicked: division by zero", 0x21: "panicked: value out of range of its enum",
+		0x22: "panicked: badly encoded storage byte array", 0x31: "panicked: pop of an empty array", 0x32: "panicked: array index out of bounds",
+		0x41: "panicked: too much memory allocated", 0x51: "panicked: call of an uninitialized internal function", 0x99: "panicked with the unknown code 153"} {
+		f(pack(t, "Panic(uint256)", number(code)), want)
+	}
+	f(pack(t, "ERC20InsufficientBalance(address,uint256,uint256)", common.HexToAddress(alice), number(1), number(2)),
+		"reverted with ERC20InsufficientBalance(sender 0x"+alice+", balance 1, needed 2): the token balance is too small")
+	f(pack(t, "SafeERC20FailedOperation(address)", common.HexToAddress(bob)),
+		"reverted with SafeERC20FailedOperation(token 0x"+bob+"): a token operation failed")
+	f(pack(t, "V3TooLittleReceived()"), "reverted with V3TooLittleReceived: the swap would return less than the stated minimum")
+
+	// Errors in errors.
+	f(pack(t, "FailedOp(uint256,string)", number(0), "AA21 didn't pay prefund"), "user operation 0 failed: AA21 didn't pay prefund")
+	f(pack(t, "FailedOpWithRevert(uint256,string,bytes)", number(1), "AA23 reverted", raw(reason)),
+		"user operation 1 failed: AA23 reverted; cause: reverted: Too little received")
+	exec := pack(t, "ExecutionFailed(uint256,bytes)", number(2), raw(reason))
+	f(exec, "command 2 failed; cause: reverted: Too little received")
+	f(pack(t, "WrappedError(address,bytes4,bytes,bytes)", common.HexToAddress(alice), [4]byte{1, 2, 3, 4}, raw(exec), []byte{}),
+		"the call of 0x01020304 at 0x"+alice+" failed; cause: command 2 failed; cause: reverted: Too little received")
+	f(pack(t, "ExecutionFailed(uint256,bytes)", number(2), []byte("not an error")), "command 2 failed")
+
+	// What nobody knows.
+	f("61555a36", "reverted with the unknown error 0x61555a36")
+	f("01", "reverted with 0x01")
+	f(hex.EncodeToString([]byte("Not enough ether")), "reverted: Not enough ether")
+	f("08c379a0"+word(32), "reverted with the unknown error 0x08c379a0")
+	f(pack(t, "Panic(uint256)", number(1))+"00", "panicked: assertion failed")
+}
+
+// The error of a child that only passes through carries the child's knowledge.
+func TestErrorPassedOn(t *testing.T) {
+	nope := &Contract{ABI: verifiedABI(t, vaultABI)}
+	data := pack(t, "Nope(bytes)", unhex(t, pack(t, "Error(string)", "because")))
+	tree := calling(t, token, "12345678")
+	tree.Root.Err, tree.Root.Output = "execution reverted", unhex(t, data)
+	child := &trace.Frame{To: impl, HasTo: true, Err: "execution reverted", Output: unhex(t, data), Depth: 1, Index: 1, Parent: tree.Root}
+	tree.Root.Children = []*trace.Frame{child}
+	tree.Frames = append(tree.Frames, child)
+	s := New(nil, Sources{Contracts: map[common.Address]*Contract{impl: nope}}).All(tree, nil)
+	for i, f := range s.Failures {
+		if f == nil || f.Name != "Nope" || f.Provenance != FromVerified || f.Nested == nil || f.Nested.Name != "Error" {
+			t.Errorf("frame %d: %+v", i, f)
+		}
+	}
+	if s.Failures[0].Text != "reverted with Nope; cause: reverted: because" {
+		t.Errorf("text %q", s.Failures[0].Text)
+	}
+	child.Err, child.Output = "", nil
+	if s := New(nil, Sources{}).All(tree, nil); s.Failures[1] != nil || s.Failures[0] == nil {
+		t.Errorf("failures %v", s.Failures)
+	}
+}
+
+func TestExplainVMErrors(t *testing.T) {
+	f := func(vm, want string) {
+		t.Helper()
+		if got := Explain(vm); got != want {
+			t.Errorf("%s: got %q, want %q", vm, got, want)
+		}
+	}
+	f("", "")
+	f("out of gas", "ran out of gas")
+	f("Out of gas", "ran out of gas")
+	f("out of gas: not enough gas for reentrancy sentry", "ran out of gas")
+	f("contract creation code storage out of gas", "ran out of gas storing the code of the new contract")
+	f("invalid opcode: INVALID", "hit the INVALID instruction: a failed assertion of an old compiler, or a deliberate stop")
+	f("invalid opcode: opcode 0xef not defined", "ran into bytes that are no instruction")
+	f("invalid jump destination", "jumped to a place that is no jump target: a failed check of an old compiler, or broken code")
+	f("write protection", "tried to change state inside a read-only call")
+	f("stack underflow (1 <=> 2)", "took more from the stack than was on it")
+	f("max code size exceeded", "the code of the new contract is larger than allowed")
+	f("nonce uint64 overflow", "the nonce of the creator is at its limit")
+	f("insufficient balance for transfer", "tried to send more than its balance")
+	f("execution reverted", "reverted without a reason")
+	f("so\u202emething new\x00", "something new")
+}
+
+func FuzzRevert(f *testing.F) {
+	f.Add(unhex(f, pack(f, "Error(string)", "x")))
+	f.Add(unhex(f, pack(f, "ExecutionFailed(uint256,bytes)", number(2), unhex(f, pack(f, "Panic(uint256)", number(1))))))
+	f.Add(unhex(f, pack(f, "FailedOpWithRevert(uint256,string,bytes)", number(1), "a", []byte{1, 2, 3, 4})))
+	f.Add([]byte("plain text reason"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out := New(nil, Sources{}).Revert(data)
+		if (out == nil) != (len(data) == 0) {
+			t.Fatalf("%x gives %v", data, out)
+		}
+		if out != nil && (out.Text == "" || len(out.Text) > maxMessage+3) {
+			t.Fatalf("text %q", out.Text)
+		}
+	})
+}
