@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -15,9 +14,9 @@ const chunk = 32 << 10
 // maxToken bounds the bytes between two structural characters of JSON. A decoder
 // buffers one token whole, so without it a single string would cost the limit of
 // the answer several times over. The largest honest string is calldata or return
-// data of one frame: at 300 million gas the EVM's quadratic memory price allows
-// 12.5 MB, 25 MB as hex.
-const maxToken = 32 << 20
+// data of one frame: for 300 million gas the EVM's quadratic memory price sells
+// 12.5 MB, 25.03 MB as hex.
+const maxToken = 24 << 20
 
 var (
 	errAnswerTooLarge = errors.New("answer is larger than the limit")
@@ -44,7 +43,7 @@ func openBody(resp *http.Response, limit int64) (*body, error) {
 	case "", "identity":
 		return &body{r: resp.Body, left: limit}, nil
 	case "gzip", "x-gzip":
-		packed := &body{r: resp.Body, left: limit, inString: true, run: minRun}
+		packed := &body{r: resp.Body, left: limit, run: minRun}
 		zr, err := gzip.NewReader(packed)
 		if err != nil {
 			if packed.err != nil && packed.err != io.EOF {
@@ -90,52 +89,37 @@ func (b *body) scan(p []byte) {
 	if b.run < 0 {
 		return
 	}
-	for len(p) > 0 {
+	for i := 0; i < len(p); i++ {
 		if b.inString {
-			p = b.scanString(p)
+			i = b.scanString(p, i) - 1
 			continue
 		}
-		for i, c := range p {
-			b.run++
-			if c == '"' {
-				b.inString = true
-				p = p[i+1:]
-				break
-			}
-			switch c {
-			case '{', '}', '[', ']', ',', ':':
-				b.run = 0
-			}
-			if i == len(p)-1 {
-				return
-			}
+		b.run++
+		switch p[i] {
+		case '"':
+			b.inString = true
+		case '{', '}', '[', ']', ',', ':':
+			b.run = 0
 		}
 	}
 }
 
-// scanString returns what follows the string that p is inside of.
-func (b *body) scanString(p []byte) []byte {
-	if b.escaped {
-		b.escaped = false
-		b.run++
-		return p[1:]
+// scanString goes on inside a string and gives the index behind what it passed.
+func (b *body) scanString(p []byte, from int) int {
+	for i := from; i < len(p); i++ {
+		switch c := p[i]; {
+		case b.escaped:
+			b.escaped = false
+		case c == '\\':
+			b.escaped = true
+		case c == '"':
+			b.inString = false
+			b.run += i + 1 - from
+			return i + 1
+		}
 	}
-	end := bytes.IndexByte(p, '"')
-	inside := p
-	if end >= 0 {
-		inside = p[:end]
-	}
-	if esc := bytes.IndexByte(inside, '\\'); esc >= 0 {
-		b.escaped = true
-		b.run += esc + 1
-		return p[esc+1:]
-	}
-	b.run += len(inside)
-	if end < 0 {
-		return nil
-	}
-	b.inString = false
-	return p[end+1:]
+	b.run += len(p) - from
+	return len(p)
 }
 
 // broken is what cut the answer short, nil when it came to its own end.

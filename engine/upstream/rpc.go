@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -147,7 +149,7 @@ func (c *Client) postBatch(ctx context.Context, e *endpoint, calls []rpcCall, ke
 		}
 		got, err := readBatch(newDecoder(b), first, len(calls))
 		if err != nil {
-			if b.broken() == nil {
+			if errors.Is(err, errNoBatch) {
 				e.noBatch.Store(true)
 			}
 			return e.garbage(err)
@@ -187,6 +189,9 @@ type batchAnswer struct {
 	result jsontext.Value
 }
 
+// errNoBatch: what came is no array, which is how providers refuse batches.
+var errNoBatch = fmt.Errorf("%w: answer to a batch is not an array", errProtocol)
+
 // readBatch reads the answer to a batch of n requests with ids from first on, in
 // any order. An id that is missing leaves nil; one that is foreign or stands
 // twice spoils the whole, since then no other can be trusted.
@@ -196,7 +201,7 @@ func readBatch(dec *jsontext.Decoder, first uint64, n int) ([]*batchAnswer, erro
 		return nil, err
 	}
 	if open.Kind() != '[' {
-		return nil, protocolError("answer to a batch is not an array")
+		return nil, errNoBatch
 	}
 	out := make([]*batchAnswer, n)
 	for dec.PeekKind() != ']' {

@@ -1,0 +1,296 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"txlens/engine/chain"
+	"txlens/engine/explain"
+	"txlens/engine/fixture"
+	"txlens/engine/meter"
+	"txlens/engine/upstream/stubnode"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// field is n chains by popularity, each with a node of its own that knows nothing.
+func field(t testing.TB, n int, waves ...int) ([]*chain.Chain, []*stubnode.Node, Config) {
+	t.Helper()
+	chains := chain.All()[:n]
+	cfg := quick()
+	cfg.ProbeWaves = waves
+	var nodes []*stubnode.Node
+	for _, ch := range chains {
+		node := stubnode.New(nil, stubnode.Options{ChainID: ch.ID})
+		nodes = append(nodes, node)
+		cfg.Endpoints[ch.ID] = []string{node.Start(t)}
+	}
+	return chains, nodes, cfg
+}
+
+// knows lets a node have hashA; strip drops members of the transaction.
+func knows(node *stubnode.Node, ch *chain.Chain, strip ...string) {
+	tx := string(block(ch.ID, hashA).Txs[0].Tx)
+	for _, s := range strip {
+		if !strings.Contains(tx, s) {
+			panic(s)
+		}
+		tx = strings.Replace(tx, s, "", 1)
+	}
+	node.Handle("eth_getTransactionByHash", func([]rawMessage) (rawMessage, error) { return rawMessage(tx), nil })
+}
+
+func chainIDText(ch *chain.Chain) string { return `"chainId":"` + quantity(ch.ID) + `",` }
+
+const minedText = `"blockHash":"0xbb00000000000000000000000000000000000000000000000000000000000002","blockNumber":"0x10","transactionIndex":"0x0",`
+
+func TestProbeFinds(t *testing.T) {
+	chains, nodes, cfg := field(t, 9, 2, 3)
+	f := func(at int, wantAsked int) {
+		t.Helper()
+		for i, n := range nodes {
+			n.ResetCounts()
+			n.Handle("eth_getTransactionByHash", func([]rawMessage) (rawMessage, error) { return nil, nil })
+			if i == at {
+				knows(n, chains[i])
+			}
+		}
+		s := newClient(t, cfg).Session(nil, nil)
+		r, err := s.Probe(background(t), chains, hashA)
+		if err != nil || r.Chain != chains[at] || r.Pending {
+			t.Fatalf("chain %d: %+v, %v", at, r, err)
+		}
+		asked := 0
+		for _, n := range nodes {
+			asked += n.Calls(stubnode.All)
+		}
+		if asked > wantAsked {
+			t.Errorf("chain %d: %d chains asked, at most %d are in its wave and those before", at, asked, wantAsked)
+		}
+		tx, err := s.Transaction(background(t), chains[at], hashA)
+		if err != nil || tx.Hash != hashA {
+			t.Errorf("%v, %v", tx, err)
+		}
+		if n := nodes[at].Calls(stubnode.All); n != 1 {
+			t.Errorf("the transaction was asked for again: %d calls", n)
+		}
+	}
+	f(0, 2)
+	f(1, 2)
+	f(2, 5)
+	f(8, 9)
+}
+
+func TestProbeFindsNothing(t *testing.T) {
+	chains, nodes, cfg := field(t, 6, 2, 2)
+	ask := func() *explain.NotFoundError {
+		t.Helper()
+		_, err := newClient(t, cfg).Session(nil, nil).Probe(background(t), chains, hashA)
+		var nf *explain.NotFoundError
+		if !errors.As(err, &nf) || !errors.Is(err, explain.ErrNotFound) {
+			t.Fatalf("%v", err)
+		}
+		return nf
+	}
+	if nf := ask(); nf.Asked != 6 || len(nf.Silent) != 0 {
+		t.Errorf("%v", nf)
+	}
+	nodes[1].SetFault(stubnode.All, stubnode.Fault{Status: 500})
+	nodes[3].SetFault(stubnode.All, stubnode.Fault{Delay: 5 * time.Second})
+	nodes[4].SetFault(stubnode.All, stubnode.Fault{Garbage: true})
+	nodes[5].SetFault(stubnode.All, stubnode.Fault{Status: 429})
+	nf := ask()
+	if nf.Asked != 2 || len(nf.Silent) != 4 {
+		t.Errorf("%v", nf)
+	}
+	for i, slug := range nf.Silent {
+		if i > 0 && nf.Silent[i-1] >= slug {
+			t.Errorf("not sorted: %v", nf.Silent)
+		}
+	}
+	for _, i := range []int{1, 3, 4, 5} {
+		if !strings.Contains(nf.Error(), chains[i].Slug) {
+			t.Errorf("%s is not named: %v", chains[i].Slug, nf)
+		}
+	}
+}
+
+func TestProbeDoubtfulHits(t *testing.T) {
+	f := func(name string, set func(chains []*chain.Chain, nodes []*stubnode.Node), want int, pending bool) {
+		t.Helper()
+		chains, nodes, cfg := field(t, 3, 3)
+		set(chains, nodes)
+		r, err := newClient(t, cfg).Session(nil, nil).Probe(background(t), chains, hashA)
+		if err != nil || r.Chain != chains[want] || r.Pending != pending {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	slow := stubnode.Fault{Delay: 30 * time.Millisecond}
+	f("pending", func(c []*chain.Chain, n []*stubnode.Node) { knows(n[1], c[1], minedText) }, 1, true)
+	f("mined elsewhere, a little later", func(c []*chain.Chain, n []*stubnode.Node) {
+		knows(n[0], c[0], minedText)
+		knows(n[2], c[2])
+		n[2].SetFault(stubnode.All, slow)
+	}, 2, false)
+	f("replayed on a fork: the more popular chain", func(c []*chain.Chain, n []*stubnode.Node) {
+		knows(n[0], c[0], chainIDText(c[0]))
+		knows(n[2], c[2], chainIDText(c[2]))
+		n[0].SetFault(stubnode.All, slow)
+	}, 0, false)
+	f("no id, nobody else", func(c []*chain.Chain, n []*stubnode.Node) {
+		knows(n[2], c[2], chainIDText(c[2]))
+		n[0].SetFault(stubnode.All, stubnode.Fault{Delay: 5 * time.Second})
+	}, 2, false)
+	f("a node of another chain", func(c []*chain.Chain, n []*stubnode.Node) {
+		knows(n[0], c[1]) // answers with the other chain's id
+		knows(n[1], c[1])
+		n[1].SetFault(stubnode.All, slow)
+	}, 1, false)
+}
+
+// TestProbeSecondOpinion: the first endpoint has dropped the transaction.
+func TestProbeSecondOpinion(t *testing.T) {
+	f := func(first stubnode.Fault, second bool, want bool) {
+		t.Helper()
+		ch := mustChain(t, 1)
+		a := stubnode.New(nil, stubnode.Options{ChainID: 1})
+		a.SetFault(stubnode.All, first)
+		b := stubnode.New(nil, stubnode.Options{ChainID: 1})
+		if second {
+			knows(b, ch)
+		} else {
+			b.SetFault(stubnode.All, stubnode.Fault{Status: 500})
+		}
+		_, err := newClient(t, quick(a.Start(t), b.Start(t))).Session(nil, nil).Probe(background(t), onlyChain(t, 1), hashA)
+		var nf *explain.NotFoundError
+		if want != (err == nil) || !want && (!errors.As(err, &nf) || nf.Asked != 1) {
+			t.Errorf("%+v: %v", first, err)
+		}
+	}
+	f(stubnode.Fault{}, true, true)
+	f(stubnode.Fault{Delay: time.Second}, true, true)
+	f(stubnode.Fault{}, false, false) // one no is an answer
+}
+
+func TestProbeIsCalledOff(t *testing.T) {
+	chains, nodes, cfg := field(t, 40, 20, 20)
+	for _, n := range nodes {
+		n.SetFault(stubnode.All, stubnode.Fault{Delay: 10 * time.Second})
+	}
+	cfg.ProbeTimeout = 10 * time.Second
+	c := newClient(t, cfg)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	_, err := c.Session(nil, nil).Probe(ctx, chains, hashA)
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
+		t.Errorf("%v after %v", err, time.Since(start))
+	}
+	// A hit calls the others off.
+	knows(nodes[7], chains[7])
+	nodes[7].ClearFaults()
+	start = time.Now()
+	if r, err := c.Session(nil, nil).Probe(background(t), chains, hashA); err != nil || r.Chain != chains[7] || time.Since(start) > time.Second {
+		t.Errorf("%v, %v after %v", r, err, time.Since(start))
+	}
+	c.Close()
+	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		var racing []string
+		for _, s := range strayGoroutines() {
+			if strings.Contains(s, "upstream.(*Client)") {
+				racing = append(racing, s)
+			}
+		}
+		if len(racing) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines outlive the probe:\n%s", len(racing), racing[0])
+		}
+	}
+}
+
+func TestProbeOneCallMetered(t *testing.T) {
+	chains, nodes, cfg := field(t, 4, 4)
+	knows(nodes[2], chains[2])
+	m, rec := &meter.Meter{}, NewRecorder()
+	s := newClient(t, cfg).Session(m, rec)
+	if _, err := s.Probe(background(t), chains, hashA); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Transaction(background(t), chains[2], hashA); err != nil {
+		t.Fatal(err)
+	}
+	if calls := m.ToolCalls(); len(calls) != 1 || calls[0].Tool != ToolProbe || !calls[0].OK {
+		t.Errorf("%+v", calls)
+	}
+	if want := 4 * DefaultPrices[ToolProbe]; m.TotalNano() != want {
+		t.Errorf("cost %d, want %d", m.TotalNano(), want)
+	}
+	// The bundle serves the way through the probe and the way past it.
+	b := rec.Bundle()
+	if r, err := ReplaySession(b, nil).Probe(background(t), chain.All(), hashA); err != nil || r.Chain.ID != chains[2].ID {
+		t.Errorf("%v, %v", r, err)
+	}
+	if tx, err := ReplaySession(b, nil).Transaction(background(t), chains[2], hashA); err != nil || tx.Hash != hashA {
+		t.Errorf("%v, %v", tx, err)
+	}
+}
+
+func TestProbeWithoutEndpoints(t *testing.T) {
+	_, err := newClient(t, Config{RPCOnly: true}).Session(nil, nil).Probe(background(t), chain.All(), hashA)
+	wantKind(t, err, KindNoEndpoint)
+}
+
+func TestWaves(t *testing.T) {
+	f := func(n int, sizes []int, want string) {
+		t.Helper()
+		cfg := Config{ProbeWaves: sizes}
+		var got []int
+		last := -1
+		for _, w := range newClient(t, cfg).waves(chain.All()[:n]) {
+			got = append(got, len(w))
+			for _, ch := range w {
+				if ch.Popularity <= last {
+					t.Errorf("%s is asked too late", ch.Slug)
+				}
+				last = ch.Popularity
+			}
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%d chains: %v, want %s", n, got, want)
+		}
+	}
+	f(100, nil, "[8 24 68]")
+	f(32, nil, "[8 24]")
+	f(10, nil, "[8 2]")
+	f(3, nil, "[3]")
+	f(5, []int{}, "[5]")
+	f(5, []int{0, 2}, "[1 2 2]")
+}
+
+// TestProbeOfRecordedTransactions probes for real ones among nodes of three chains.
+func TestProbeOfRecordedTransactions(t *testing.T) {
+	blocks := fixture.Blocks(t)
+	cfg := quick()
+	cfg.ProbeTimeout, cfg.ProbeGrace = 5*time.Second, 20*time.Millisecond
+	for _, id := range []uint64{1, 10, 534352} {
+		cfg.Endpoints[id] = []string{stubnode.New(blocks, stubnode.Options{ChainID: id}).Start(t)}
+	}
+	var others atomic.Int32
+	cfg.Endpoints[8453] = []string{serve(t, func(w http.ResponseWriter, r *http.Request) { others.Add(1); w.WriteHeader(503) })}
+	c := newClient(t, cfg)
+	for _, b := range blocks {
+		tx := b.Txs[len(b.Txs)/2]
+		r, err := c.Session(nil, nil).Probe(background(t), chain.All(), common.HexToHash(tx.Hash))
+		if err != nil || r.Chain.ID != b.ChainID || r.Pending {
+			t.Errorf("%s on %d: %+v, %v", tx.Hash, b.ChainID, r, err)
+		}
+	}
+}
