@@ -26,8 +26,9 @@ const (
 	// maxPlain bounds the tokens asked call by call, where Multicall3 is missing
 	// or a token spoils every batch it is in.
 	maxPlain = 64
-	// maxFailures in a row mean that nobody is listening.
-	maxFailures = 9
+	// maxFailures in a row mean that nobody is listening: each may have been a
+	// time-out with retries.
+	maxFailures = 3
 )
 
 // Selectors of ERC-20's metadata functions, in the order of the answers.
@@ -111,11 +112,12 @@ func (f *fetcher) call(ctx context.Context, to common.Address, data []byte) ([]b
 	return nil, err
 }
 
-// refused tells a failed execution from an endpoint that does not answer, by the
-// words nodes use: there is no error code they agree on.
+// refused tells a contract's doing (a failed execution, an answer beyond every
+// limit) from an endpoint that does not answer, by the words nodes and clients
+// use: there is no error code they agree on.
 func refused(err error) bool {
 	text := strings.ToLower(err.Error())
-	for _, w := range []string{"revert", "invalid opcode", "out of gas", "invalid jump", "stack underflow", "vm execution", "bad instruction"} {
+	for _, w := range []string{"revert", "invalid opcode", "out of gas", "invalid jump", "stack underflow", "vm execution", "bad instruction", "too large"} {
 		if strings.Contains(text, w) {
 			return true
 		}
@@ -123,8 +125,9 @@ func refused(err error) bool {
 	return false
 }
 
-// batch asks through Multicall3. A batch that fails as a whole (one token may
-// burn all gas) is halved; a single token that still fails is asked directly.
+// batch asks through Multicall3. A batch that a contract spoils (by burning all
+// gas, by answering without end) is halved; a single one is asked directly. An
+// endpoint that does not answer one batch is not asked for the rest.
 func (f *fetcher) batch(ctx context.Context, ask []common.Address) {
 	if len(ask) == 0 || f.stopped(ctx) {
 		return
@@ -135,6 +138,8 @@ func (f *fetcher) batch(ctx context.Context, ask []common.Address) {
 		for i, a := range ask {
 			f.keep(a, [3][]byte(answers[3*i:3*i+3]))
 		}
+	case !errors.Is(err, errNoMulticall) && !errors.Is(err, errBatch) && !refused(err):
+		f.lost = err
 	case errors.Is(err, errNoMulticall) || len(ask) == 1:
 		f.plain(ctx, ask)
 	default:

@@ -207,8 +207,12 @@ func TestFetchFaults(t *testing.T) {
 	dead := errors.New("connection refused")
 	s := &stub{down: dead}
 	got, err := Fetch(context.Background(), s, ch, 20_000_000, someAddresses())
-	if !errors.Is(err, dead) || len(got) != 0 || s.calls > maxFailures {
+	if !errors.Is(err, dead) || len(got) != 0 || s.calls != 1 {
 		t.Errorf("dead endpoint: %v after %d calls", err, s.calls)
+	}
+	s = &stub{down: dead}
+	if _, err := Fetch(context.Background(), s, ch, 1, someAddresses()); !errors.Is(err, dead) || s.calls != maxFailures {
+		t.Errorf("dead endpoint without Multicall3: %v after %d calls", err, s.calls)
 	}
 
 	ctx, cancel := context.WithCancel(context.Background())
