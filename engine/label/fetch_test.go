@@ -32,6 +32,7 @@ type stub struct {
 	contracts map[common.Address]func(selector []byte) ([]byte, error)
 	multicall *common.Address // nil: no code there
 	poison    common.Address  // a contract that burns the gas of a whole batch
+	endless   bool            // it does so by answering without end
 	calls     int
 	down      error
 }
@@ -44,13 +45,20 @@ func (s *stub) CallContract(_ context.Context, to common.Address, data []byte) (
 	case s.multicall != nil && to == *s.multicall:
 		return s.aggregate(data)
 	case to == s.poison && s.poison != common.Address{}:
-		return nil, errors.New("out of gas")
+		return nil, s.poisoned()
 	}
 	c, ok := s.contracts[to]
 	if !ok {
 		return nil, nil // no code: empty return data
 	}
 	return c(data[:4])
+}
+
+func (s *stub) poisoned() error {
+	if s.endless {
+		return errors.New("answer is larger than the limit")
+	}
+	return errors.New("out of gas")
 }
 
 func (s *stub) aggregate(data []byte) ([]byte, error) {
@@ -71,7 +79,7 @@ func (s *stub) aggregate(data []byte) ([]byte, error) {
 	var results []result
 	for _, c := range calls {
 		if c.Target == s.poison && s.poison != (common.Address{}) {
-			return nil, errors.New("out of gas")
+			return nil, s.poisoned()
 		}
 		var r result
 		if f, ok := s.contracts[c.Target]; ok {
@@ -123,6 +131,12 @@ func world() *stub {
 		address(7): token(abiText("\u202eUSD\u0421\x00"), abiText(strings.Repeat("A", 5000)), abiNumber(18)),
 		address(8): token(abiNumber(1), abiNumber(2), abiNumber(3)), // a fallback that returns numbers
 	}}
+}
+
+func endless() *stub {
+	s := world()
+	s.poison, s.endless = address(4), true
+	return s
 }
 
 // check is what world's contracts must turn into, however they were asked.
@@ -183,6 +197,8 @@ func TestFetch(t *testing.T) {
 	burnt := world()
 	burnt.poison = address(4)
 	f("one contract burns the gas of the batch", burnt, 20_000_000, 14)
+
+	f("errors of the client about the answer's size count as the contract's", endless(), 20_000_000, 14)
 }
 
 func TestFetchManyBatches(t *testing.T) {
