@@ -233,6 +233,10 @@ func TestReconcile(t *testing.T) {
 	if s := split(got.Fee); s != "10000 = unassigned 10000" {
 		t.Errorf("fee %s", s)
 	}
+	got = f(arb, side{alice: wei(20000), bob: wei(9)}, side{alice: wei(10000), bob: wei(4), carol: wei(9000)}, "bob 0/-5 carol 0/9000") // a loss is no share
+	if s := split(got.Fee); s != "10000 = unassigned 10000" {
+		t.Errorf("fee %s", s)
+	}
 	got = f(arb, side{alice: wei(20000)}, side{alice: wei(10000), carol: wei(10000)}, "")
 	if s := split(got.Fee); s != "10000 = carol 10000 (fee recipient)" || len(got.Moves) != 1 {
 		t.Errorf("fee %s, moves %+v", s, got.Moves)
