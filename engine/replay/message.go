@@ -12,11 +12,9 @@ import (
 )
 
 // message is the transaction as the state transition takes it. The sender is the
-// one that the node recovered; signatures are not checked again.
+// one that the node recovered; signatures are not checked again. The type has been
+// looked at.
 func message(tx *evidence.Transaction, baseFee *big.Int) (*core.Message, error) {
-	if tx.Type > types.SetCodeTxType {
-		return nil, fmt.Errorf("%w: transaction %s has type 0x%x", ErrUnsupported, tx.Hash, tx.Type)
-	}
 	var n numbers
 	msg := &core.Message{
 		To:       tx.To,

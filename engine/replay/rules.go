@@ -64,6 +64,9 @@ func newEnvironment(ch *chain.Chain, blk *evidence.Block, txs []*evidence.Transa
 		return nil, fmt.Errorf("read header: block %d has no base fee", blk.Number)
 	}
 	for _, tx := range txs {
+		if tx.Type > types.SetCodeTxType {
+			return nil, fmt.Errorf("%w: transaction %s has type 0x%x", ErrUnsupported, tx.Hash, tx.Type)
+		}
 		if tx.Gas > blk.GasLimit {
 			return nil, fmt.Errorf("read transaction %s: gas %d above the block's limit %d", tx.Hash, tx.Gas, blk.GasLimit)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"reflect"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -177,4 +178,29 @@ func (d *drainedState) Code(ctx context.Context, a common.Address) ([]byte, erro
 		return []byte{byte(vm.ADDRESS), byte(vm.BALANCE), byte(vm.PUSH1), 0, byte(vm.MSTORE), byte(vm.PUSH1), 32, byte(vm.PUSH1), 0, byte(vm.RETURN)}, nil
 	}
 	return d.memory.Code(ctx, a)
+}
+
+// The overlay stands for the system calls: the real contracts, called, write the same.
+func TestSystemSlots(t *testing.T) {
+	blk, _, _ := made()
+	blk.Difficulty, blk.Number, blk.Timestamp = new(big.Int), 22_763_678, 1_750_640_000
+	blk.ParentBeaconRoot = &common.Hash{0xcc}
+	got := systemSlots(blk)
+	want := writtenBySystemCalls(t, blk)
+	if !reflect.DeepEqual(got, want) || len(got) != 3 {
+		t.Errorf("overlay %v\nsystem calls %v", got, want)
+	}
+	env, err := newEnvironment(mainnet(t), blk, nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := newSource(&memory{}, env, Options{})
+	for k, v := range want {
+		if h, err := src.storage(t.Context(), k.addr, k.slot); h != v || err != nil {
+			t.Errorf("%v: %s, %v", k, h, err)
+		}
+	}
+	if h, err := src.storage(t.Context(), params.HistoryStorageAddress, common.Hash{31: 9}); h != (common.Hash{}) || err != nil {
+		t.Errorf("other slot: %s, %v", h, err)
+	}
 }
