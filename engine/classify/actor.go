@@ -57,8 +57,7 @@ func (a *analysis) unwrapUserOps() bool {
 		if h.act != "userop" || len(h.party) == 0 {
 			continue
 		}
-		d, known := a.reg.deployment(a.chainID, h.emitter)
-		if !(known && d.role == "entry point") && !(bundled && a.Tx.To != nil && h.emitter == *a.Tx.To) {
+		if !a.entryPoint(h.emitter) && !(bundled && a.Tx.To != nil && h.emitter == *a.Tx.To) {
 			continue
 		}
 		who = append(who, h.party[0])
@@ -68,6 +67,11 @@ func (a *analysis) unwrapUserOps() bool {
 		}
 	}
 	return a.become(asUserOp, who...)
+}
+
+func (a *analysis) entryPoint(addr common.Address) bool {
+	l, ok := a.reg.labelOf(a.chainID, addr)
+	return ok && l.Protocol == "erc4337"
 }
 
 // unwrapSafe takes the Safe that ran its transaction: the contract that was called,
@@ -197,7 +201,7 @@ func (a *analysis) firstCallOf(account common.Address) *trace.Frame {
 		if f.Kind != trace.Call || f.From != account || !f.HasTo || f.To == account || f.Depth == 0 && a.how != asSender {
 			continue
 		}
-		if d, ok := a.reg.deployment(a.chainID, f.To); ok && d.role == "entry point" {
+		if a.entryPoint(f.To) {
 			continue
 		}
 		if len(f.Input) >= 4 || !f.Value.IsZero() {

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"math/big"
+	"strings"
 
 	"txlens/engine/flow"
 	"txlens/engine/trace"
@@ -166,6 +167,7 @@ func (a *analysis) wraps() map[int]bool {
 // settle decides what a text means from its emitter, and whose protocol it is.
 func (a *analysis) settle(h *hit, wraps map[int]bool) {
 	known := a.protocolAt(h.emitter)
+	own := h.rule.flags&flagOwn != 0
 	switch {
 	case h.act == actWrap && !wraps[h.log]:
 		h.act, h.weak = actVaultIn, true
@@ -175,20 +177,14 @@ func (a *analysis) settle(h *hit, wraps map[int]bool) {
 		h.weak = known == ""
 	}
 	switch {
-	case known != "":
+	case own && !(isBridge(h.rule.slug) && isBridge(known)):
+		h.slug = h.rule.slug // a token labelled with its issuer still crosses by this bridge
+	default:
 		h.slug = known
-	case h.rule.flags&flagOwn != 0:
-		h.slug = h.rule.slug
 	}
 }
 
-// protocolAt is the slug of the protocol that an address belongs to, or empty.
-func (a *analysis) protocolAt(addr common.Address) string {
-	if d, ok := a.reg.deployment(a.chainID, addr); ok {
-		return d.slug
-	}
-	return a.Labels[addr].Protocol
-}
+func isBridge(slug string) bool { return strings.HasSuffix(slug, "_bridge") }
 
 // mark sets which hits are the actor's, once the actor is known.
 func (a *analysis) mark() {

@@ -167,8 +167,11 @@ func (a *analysis) calledRouter() bool {
 	if !a.hasTo {
 		return false
 	}
-	d, ok := a.reg.deployment(a.chainID, a.entry)
-	return ok && d.role == "router"
+	switch l := a.labelOf(a.entry); l.Category {
+	case "router", "aggregator":
+		return l.Protocol != "pendle" // its router also mints and redeems
+	}
+	return false
 }
 
 // plain are the legs that were traded or sent, not minted or burnt.

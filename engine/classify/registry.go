@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"txlens/engine/evidence"
+	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -71,8 +72,8 @@ type rule4call struct {
 
 // deployment is one row of deployments.tsv.
 type deployment struct {
-	slug, role, name string
-	chains           []uint64 // nil: every chain
+	label.Label
+	chains []uint64 // nil: every chain
 }
 
 // registry is the parsed tables. It is read-only once made.
@@ -165,10 +166,7 @@ func (r *registry) deploy(cells []string) (err error) {
 	if !common.IsHexAddress(cells[0]) {
 		return fmt.Errorf("malformed address %q", cells[0])
 	}
-	d := deployment{slug: cells[2], role: cells[3], name: cells[4]}
-	if d.slug == "-" {
-		d.slug = ""
-	}
+	d := deployment{Label: label.Label{Name: cells[4], Category: cells[3], Protocol: cells[2], Source: "rules"}}
 	if d.chains, err = chainIDs(cells[1]); err != nil {
 		return err
 	}
@@ -218,14 +216,14 @@ func (r *registry) call(input []byte) *rule4call {
 	return r.calls[[4]byte(input)]
 }
 
-// deployment finds what stands at an address of a chain.
-func (r *registry) deployment(chainID uint64, a common.Address) (deployment, bool) {
-	for _, d := range r.deployments[a] {
-		if d.chains == nil || slices.Contains(d.chains, chainID) {
-			return d, true
+// labelOf finds what the rules know to stand at an address of a chain.
+func (r *registry) labelOf(chainID uint64, a common.Address) (label.Label, bool) {
+	for i := range r.deployments[a] {
+		if d := &r.deployments[a][i]; d.chains == nil || slices.Contains(d.chains, chainID) {
+			return d.Label, true
 		}
 	}
-	return deployment{}, false
+	return label.Label{}, false
 }
 
 // at reads the address that stands at a place of a log.

@@ -58,10 +58,7 @@ func riskApprovals(a *analysis) (risks []string) {
 
 // known reports whether anybody vouches for who stands at an address.
 func (a *analysis) known(addr common.Address) bool {
-	if _, ok := a.reg.deployment(a.chainID, addr); ok {
-		return true
-	}
-	l := a.Labels[addr]
+	l := a.labelOf(addr)
 	// A name that the contract gave itself vouches for nothing.
 	return l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract"
 }

@@ -105,8 +105,8 @@ func (a *analysis) hitRoles(h *hit, set func(common.Address, string)) {
 // entryRole names the contract that the actor called, when nothing better did.
 func (a *analysis) entryRole(o *opinion, set func(common.Address, string)) {
 	for _, addr := range a.called() {
-		if d, ok := a.reg.deployment(a.chainID, addr); ok {
-			set(addr, d.role)
+		if r := categoryRoles[a.labelOf(addr).Category]; r != "" {
+			set(addr, r)
 			continue
 		}
 		switch {
@@ -122,6 +122,13 @@ func (a *analysis) entryRole(o *opinion, set func(common.Address, string)) {
 			set(addr, "contract")
 		}
 	}
+}
+
+// categoryRoles are the roles that follow from what a contract is labelled as.
+var categoryRoles = map[string]string{
+	"router": "router", "aggregator": "router", "bridge": "bridge", "nft": "marketplace", "lending": "lending pool",
+	"lending_token": "lending pool", "staking": "staking contract", "restaking": "staking contract", "name_service": "name service",
+	"governance": "governance", "oracle": "oracle", "dex": "pool", "yield": "vault",
 }
 
 func (a *analysis) called() (list []common.Address) {

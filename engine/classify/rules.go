@@ -227,12 +227,7 @@ func (a *analysis) leaves(hits []*hit) bool {
 	return false
 }
 
-func (a *analysis) bridgeAt(addr common.Address) bool {
-	if d, ok := a.reg.deployment(a.chainID, addr); ok {
-		return d.role == "bridge"
-	}
-	return false
-}
+func (a *analysis) bridgeAt(addr common.Address) bool { return a.labelOf(addr).Category == "bridge" }
 
 // createdCode: the transaction creates code, and nothing changes hands.
 func createdCode(a *analysis) *opinion {
@@ -322,10 +317,14 @@ func mine(hits []*hit) (own []*hit) {
 
 func lendingMine(a *analysis) *opinion {
 	hits := mine(a.find(actSupply, actWithdraw, actBorrow, actRepay, "mint_py", "redeem_py"))
-	if len(hits) == 0 || a.acted(hits, actSupply) && a.has(actSwap) && len(a.out) > 0 && len(a.in) > 0 && !a.has(actBorrow, actRepay) {
-		return nil // collateral against other collateral is an exchange
+	if len(hits) == 0 {
+		return nil
 	}
 	o := opine(hits)
+	if a.acted(hits, actSupply) && a.has(actWithdraw) && !a.has(actBorrow, actRepay) && len(a.out) == 1 && len(a.in) == 1 {
+		o.act, o.sub = actSwap, "collateral_swap" // one collateral for another
+		return o
+	}
 	in, out := a.acted(hits, actSupply), a.acted(hits, actWithdraw)
 	borrow, repay := a.acted(hits, actBorrow), a.acted(hits, actRepay)
 	switch {
@@ -381,7 +380,7 @@ func liquidityMine(a *analysis) *opinion {
 // sharesOf reports whether the actor got or gave shares of a contract.
 func (a *analysis) sharesOf(addr common.Address) bool {
 	for _, l := range append(a.out, a.in...) {
-		if l.minted && l.key.Token == addr {
+		if l.key.Token == addr && (l.minted || l.key.NFT) { // a share, or a position
 			return true
 		}
 	}

@@ -26,7 +26,7 @@ func nftSale(a *analysis) *opinion {
 		return opine(hits)
 	}
 	out, in := plain(a.out), plain(a.in)
-	if nfts(out) != nfts(in) && len(out) > 0 && len(in) > 0 {
+	if nfts(out) != nfts(in) && len(out) > 0 && len(in) > 0 && !a.has(actAddLiq, actRemoveLiq, actLiquidity) {
 		return &opinion{act: actNFTSale, unsure: "no known marketplace event"}
 	}
 	return nil
@@ -205,7 +205,7 @@ func (a *analysis) circle(bot common.Address) (*big.Int, bool) {
 		switch {
 		case t.From == bot && a.isPool(t.To):
 			paidIn = true
-		case t.From == bot && !t.Wrap && !a.isToken(t.To) && a.reg.deployments[t.To] == nil:
+		case t.From == bot && !t.Wrap && !a.isToken(t.To) && !a.known(t.To):
 			if out, in := a.netOf(t.To); len(out) == 0 && !contains(group, t.To) {
 				group = append(group, t.To)
 				a.beneficiary, a.benefit = t.To, in

@@ -48,10 +48,7 @@ func (a *analysis) who(addr common.Address) string {
 	case addr == a.sender && a.Labels[addr].Name == "":
 		return short(addr)
 	}
-	if d, ok := a.reg.deployment(a.chainID, addr); ok {
-		return d.name
-	}
-	if n := plainText(a.Labels[addr].Name); n != "" {
+	if n := plainText(a.labelOf(addr).Name); n != "" {
 		return n
 	}
 	if t, ok := a.Tokens[addr]; ok && t.Symbol != "" {
@@ -203,37 +200,4 @@ func join(parts []string) string {
 		return parts[0]
 	}
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
-}
-
-// protocolNames are the slugs whose name is not the slug with capitals.
-var protocolNames = map[string]string{
-	"oneinch": "1inch", "zerox": "0x", "cow": "CoW Protocol", "uniswapx": "UniswapX", "ens": "ENS", "eas": "EAS",
-	"cctp": "CCTP", "ccip": "CCIP", "layerzero": "LayerZero", "eigenlayer": "EigenLayer", "kyberswap": "KyberSwap",
-	"paraswap": "ParaSwap", "pancakeswap_v2": "PancakeSwap v2", "pancakeswap_v3": "PancakeSwap v3", "sushiswap": "SushiSwap",
-	"dodo": "DODO", "lifi": "LI.FI", "woofi": "WOOFi", "metamask_swaps": "MetaMask Swaps", "openocean": "OpenOcean",
-	"op_stack_bridge": "the OP-stack bridge", "zksync_bridge": "the ZKsync bridge", "quickswap": "QuickSwap",
-	"beacon_deposit": "the beacon deposit contract", "looksrare": "LooksRare", "x2y2": "X2Y2", "cryptopunks": "CryptoPunks",
-	"op_stack": "an OP-stack rollup", "zksync": "ZKsync", "gmx_v1": "GMX v1", "gmx_v2": "GMX v2",
-}
-
-// protocolName writes a slug for people: uniswap_v3 is Uniswap v3.
-func protocolName(slug string) string {
-	if n, ok := protocolNames[slug]; ok {
-		return n
-	}
-	words := strings.Split(slug, "_")
-	for i, w := range words {
-		if w == "" || len(w) > 1 && w[0] == 'v' && w[1] >= '0' && w[1] <= '9' {
-			continue
-		}
-		if w == "bridge" && i == len(words)-1 {
-			continue
-		}
-		words[i] = strings.ToUpper(w[:1]) + w[1:]
-	}
-	name := strings.Join(words, " ")
-	if strings.HasSuffix(slug, "_bridge") {
-		return "the " + name
-	}
-	return name
 }
