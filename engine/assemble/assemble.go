@@ -90,7 +90,7 @@ func (b *builder) analyse() {
 	if ev.Receipt != nil {
 		b.tree.JoinLogs(b.receipt)
 	}
-	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: ev.Diff, Succeeded: b.succeeded})
+	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: ev.Diff, Succeeded: b.succeeded, Token: b.isToken})
 	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events})
 	b.decoded = dec.All(b.tree, b.receipt)
 	b.names = newNames(b)
@@ -98,6 +98,12 @@ func (b *builder) analyse() {
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
 		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded,
 	})
+}
+
+// isToken tells flow which contracts are known as fungible tokens.
+func (b *builder) isToken(a common.Address) bool {
+	t, ok := b.ev.Tokens[a]
+	return ok && t.Listed
 }
 
 // succeeded asks the receipt first; before Byzantium only the trace knows.
@@ -171,6 +177,7 @@ func (b *builder) verdict() {
 	}
 	p.Notes = append(p.Notes, v.Reasons...)
 	p.Notes = append(p.Notes, b.tree.Notes...)
+	p.Notes = append(p.Notes, b.flow.Notes...)
 	p.Notes = append(p.Notes, b.mismatches()...)
 	if b.ev.SourcesOff {
 		p.Notes = append(p.Notes, "contract sources, signatures and prices were not asked for")

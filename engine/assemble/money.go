@@ -114,7 +114,7 @@ func (b *builder) fee() {
 	}
 	out := &explain.Fee{
 		Payer: explain.AddrOf(f.Payer), TotalWei: f.Total.String(), ExecutionWei: f.Execution.String(),
-		L1Wei: weiOrEmpty(f.L1), OperatorWei: weiOrEmpty(f.Operator), BlobWei: weiOrEmpty(f.Blob), BurntWei: f.Burnt.String(),
+		L1Wei: weiOrEmpty(f.L1), OperatorWei: weiOrEmpty(f.Operator), BlobWei: weiOrEmpty(f.Blob), BurntWei: f.Burnt.String(), UnassignedWei: weiOrEmpty(f.Unassigned),
 		Recipients: make([]explain.FeeRecipient, 0, len(f.Shares)),
 	}
 	for _, s := range f.Shares {

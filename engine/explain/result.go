@@ -96,7 +96,7 @@ type Result struct {
 
 	// Members beyond the interface's table, additive.
 	SubType    string      `json:"subType,omitempty"`    // finer class: wrap, add_liquidity, supply, nft_sale ...
-	Attempted  bool        `json:"attempted,omitzero"`  // the transaction failed; type and steps say what was tried
+	Attempted  bool        `json:"attempted,omitzero"`   // the transaction failed; type and steps say what was tried
 	Fee        *Fee        `json:"fee,omitempty"`        // who paid what to whom, to the wei
 	Provenance *Provenance `json:"provenance,omitempty"` // how the result is known
 }
@@ -185,17 +185,18 @@ type ToolCall struct {
 }
 
 // Fee says what the transaction cost and where each wei of it went.
-// TotalWei = sum of Recipients + BurntWei. Quantities are decimal wei.
+// TotalWei = sum of Recipients + BurntWei + UnassignedWei. Quantities are decimal wei.
 type Fee struct {
-	Payer        Addr           `json:"payer"`
-	TotalWei     string         `json:"totalWei"`
-	ExecutionWei string         `json:"executionWei"`          // gasUsed x effectiveGasPrice
-	L1Wei        string         `json:"l1Wei,omitempty"`       // OP-stack, Scroll
-	OperatorWei  string         `json:"operatorWei,omitempty"` // OP-stack since Isthmus
-	BlobWei      string         `json:"blobWei,omitempty"`     // EIP-4844
-	BurntWei     string         `json:"burntWei"`
-	Recipients   []FeeRecipient `json:"recipients"`
-	TotalUSD     *Decimal       `json:"totalUsd"`
+	Payer         Addr           `json:"payer"`
+	TotalWei      string         `json:"totalWei"`
+	ExecutionWei  string         `json:"executionWei"`          // gasUsed x effectiveGasPrice
+	L1Wei         string         `json:"l1Wei,omitempty"`       // OP-stack, Scroll
+	OperatorWei   string         `json:"operatorWei,omitempty"` // OP-stack since Isthmus
+	BlobWei       string         `json:"blobWei,omitempty"`     // EIP-4844
+	BurntWei      string         `json:"burntWei"`
+	UnassignedWei string         `json:"unassignedWei,omitempty"` // paid to an account that the evidence does not name
+	Recipients    []FeeRecipient `json:"recipients"`
+	TotalUSD      *Decimal       `json:"totalUsd"`
 }
 
 // FeeRecipient is one receiver of a share of the fee.

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	stdjson "encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"txlens/engine/explain"
+	"txlens/engine/fixture"
+	"txlens/engine/upstream/stubnode"
+)
+
+// command runs the program with its streams in buffers.
+func command(t testing.TB, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code = run(context.Background(), args, console{in: strings.NewReader(stdin), out: &out, err: &errOut})
+	return code, out.String(), errOut.String()
+}
+
+const noHash = "0x00000000000000000000000000000000000000000000000000000000deadbeef"
+
+// TestBadInput: exit code 2 and one clear line that names what was wrong.
+func TestBadInput(t *testing.T) {
+	f := func(want string, args ...string) {
+		t.Helper()
+		code, out, errOut := command(t, "", args...)
+		if code != exitBadInput || !strings.Contains(errOut, want) || out != "" {
+			t.Errorf("%q: exit %d, stdout %q, stderr %q; want %q", args, code, out, errOut, want)
+		}
+	}
+	f("txHash: must be 0x and 64 hex digits", "explain", "0x12")
+	f("txHash: must be 0x and 64 hex digits", "explain", noHash[2:])
+	f(`chain "nowhere" is not in the table`, "explain", noHash, "--chain", "nowhere")
+	f("chain id 987654321 is not in the table", "explain", noHash, "--chain", "987654321")
+	f("context: is 2049 bytes long", "explain", noHash, "--context", strings.Repeat("x", 2049))
+	f("--rpc: want CHAIN=URL", "explain", noHash, "--rpc", "http://127.0.0.1:1")
+	f("--rpc: the URL of ethereum-mainnet must be http:// or https://", "explain", noHash, "--rpc", "1=ftp://x")
+	f(`--rpc: chain "mars" is not in the table`, "explain", noHash, "--rpc", "mars=http://127.0.0.1:1")
+	f("--rpc-only needs at least one --rpc", "explain", noHash, "--rpc-only")
+	f("--sources must be one of", "explain", noHash, "--sources", "maybe")
+	f("needs --json", "explain", "-")
+	f("--parallel: must be between 1 and 256", "explain", "-", "--json", "--parallel", "0")
+	f("whole number of nano-dollars", "explain", noHash, "--call-price", "eth_call=cheap")
+	f("unexpected argument", "explain", noHash, "more")
+	f("unknown flag", "explain", noHash, "--nope")
+	f("unexpected argument", "nonsense")
+	f("no such file", "replay", "/does/not/exist")
+}
+
+func TestReplayOfGarbage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.txlens")
+	if err := os.WriteFile(path, []byte("this is no bundle"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errOut := command(t, "", "replay", path); code != exitBadInput || out != "" || strings.Count(errOut, "\n") != 1 {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errOut)
+	}
+}
+
+func rpcArgs(f worldFlags) []string {
+	args := []string{"--rpc-only", "--sources", "off"}
+	for _, r := range f.RPC {
+		args = append(args, "--rpc", r)
+	}
+	return args
+}
+
+// TestExitCodes: complete, partial, not found and pending, each on its own code.
+func TestExitCodes(t *testing.T) {
+	w := newStubWorld(t)
+	f := func(want int, stderrHas string, args ...string) (stdout string) {
+		t.Helper()
+		code, out, errOut := command(t, "", append(append([]string{"explain"}, args...), rpcArgs(w.flags)...)...)
+		if code != want || !strings.Contains(errOut, stderrHas) {
+			t.Errorf("%q: exit %d, stderr %q; want %d, %q", args, code, errOut, want, stderrHas)
+		}
+		if last := errOut[strings.LastIndex(strings.TrimSuffix(errOut, "\n"), "\n")+1:]; want != 0 && !strings.HasPrefix(last, "txlens: ") {
+			t.Errorf("%q: the last line of stderr is %q", args, last)
+		}
+		return out
+	}
+	if out := f(exitComplete, "chain is Ethereum", w.tx.Hash); !strings.Contains(out, "SUCCESS") {
+		t.Errorf("stdout %q", out)
+	}
+	if out := f(exitComplete, "", w.tx.Hash, "--json", "-q"); strings.Count(out, "\n") != 1 || !stdjson.Valid([]byte(out)) {
+		t.Errorf("--json printed %q", out)
+	}
+	f(exitNotFound, "not found on 1 chain", noHash)
+	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "the disk is gone"}})
+	if out := f(exitPartial, "partial result: the transaction (", w.tx.Hash); !strings.Contains(out, "PARTIAL") {
+		t.Errorf("the partial result does not say so: %q", out)
+	}
+}
+
+func TestPending(t *testing.T) {
+	blk := fixture.Blocks(t)[0]
+	tx := blk.Txs[0]
+	var m map[string]any
+	if err := stdjson.Unmarshal(tx.Tx, &m); err != nil {
+		t.Fatal(err)
+	}
+	m["blockNumber"], m["blockHash"], m["transactionIndex"] = nil, nil, nil
+	raw, err := stdjson.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := stubnode.New(nil, stubnode.Options{ChainID: blk.ChainID, Pending: []fixture.Tx{{Hash: tx.Hash, Tx: raw}}})
+	url := fmt.Sprintf("%d=%s", blk.ChainID, node.Start(t))
+	for _, chain := range [][]string{nil, {"--chain", fmt.Sprint(blk.ChainID)}} {
+		args := append([]string{"explain", tx.Hash, "--rpc-only", "--rpc", url, "--sources", "off"}, chain...)
+		if code, _, errOut := command(t, "", args...); code != exitPending || !strings.Contains(errOut, "is pending on") {
+			t.Errorf("exit %d, stderr %q", code, errOut)
+		}
+	}
+}
+
+// TestNotFoundNamesTheSilent: chains that did not answer are named.
+func TestNotFoundNamesTheSilent(t *testing.T) {
+	w := newStubWorld(t)
+	args := append([]string{"explain", noHash, "--rpc", "base=http://127.0.0.1:1"}, rpcArgs(w.flags)...)
+	code, _, errOut := command(t, "", args...)
+	if code != exitNotFound || !strings.Contains(errOut, "not found on 1 chain; 1 chain did not answer: base-mainnet") {
+		t.Errorf("exit %d, stderr %q", code, errOut)
+	}
+}
+
+// TestMany: one result a line, in input order, whatever ends first; a bad line
+// does not stop the rest and sets the exit code.
+func TestMany(t *testing.T) {
+	blk := fixture.Blocks(t)[0]
+	f := recordedNodes(t, stubnode.Options{})
+	var in strings.Builder
+	var want []string
+	for i, tx := range blk.Txs {
+		in.WriteString(tx.Hash)
+		if i%2 == 0 {
+			fmt.Fprintf(&in, " %d", blk.ChainID)
+		}
+		in.WriteString("\n\n# a comment\n")
+		want = append(want, tx.Hash)
+	}
+	args := append([]string{"explain", "-", "--json", "--parallel", "5"}, rpcArgs(f)...)
+	code, out, errOut := command(t, in.String(), args...)
+	if code != exitComplete || errOut != "" {
+		t.Errorf("exit %d, stderr %q", code, errOut)
+	}
+	if got := hashesOf(t, out); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	code, out, errOut = command(t, "nonsense\n"+want[0]+"\n"+noHash+" 1 2\n"+noHash+"\n", args...)
+	if got := hashesOf(t, out); code != exitBadInput || strings.Join(got, " ") != "nonsense "+want[0]+" "+noHash+" "+noHash {
+		t.Errorf("exit %d, lines %q, stderr %q", code, got, errOut)
+	}
+	if strings.Count(errOut, "\n") != 3 {
+		t.Errorf("want one line for each of three bad ones, got %q", errOut)
+	}
+}
+
+func hashesOf(t *testing.T, out string) (hashes []string) {
+	t.Helper()
+	for _, l := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
+		var r struct{ TxHash string }
+		if err := stdjson.Unmarshal([]byte(l), &r); err != nil {
+			t.Fatalf("%q: %v", l, err)
+		}
+		hashes = append(hashes, r.TxHash)
+	}
+	return hashes
+}
+
+func TestHTML(t *testing.T) {
+	w := newStubWorld(t)
+	path := filepath.Join(t.TempDir(), "report.html")
+	args := append([]string{"explain", w.tx.Hash, "-q", "--html", path}, rpcArgs(w.flags)...)
+	if code, _, errOut := command(t, "", args...); code != exitComplete {
+		t.Fatalf("exit %d, %s", code, errOut)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(page, []byte("Content-Security-Policy")) || !bytes.Contains(page, []byte(w.tx.Hash)) {
+		t.Errorf("%d bytes, %v", len(page), err)
+	}
+}
+
+func TestChainsAndVersion(t *testing.T) {
+	code, out, _ := command(t, "", "chains")
+	if code != 0 || strings.Count(out, "\n") < 81 || !strings.Contains(out, "ethereum-mainnet") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	code, out, _ = command(t, "", "chains", "--json")
+	var rows []map[string]any
+	if err := stdjson.Unmarshal([]byte(out), &rows); code != 0 || err != nil || len(rows) < 80 {
+		t.Errorf("exit %d, %d rows, %v", code, len(rows), err)
+	}
+	if code, out, _ = command(t, "", "version"); code != 0 || !strings.HasPrefix(out, "txlens ") {
+		t.Errorf("exit %d: %q", code, out)
+	}
+	if code, out, _ = command(t, "", "--help"); code != 0 || !strings.Contains(out, "explain") {
+		t.Errorf("exit %d: %q", code, out)
+	}
+}
+
+// TestDemo: the four embedded transactions, offline, complete, twice the same.
+func TestDemo(t *testing.T) {
+	code, out, errOut := command(t, "", "demo", "--json")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errOut)
+	}
+	if _, again, _ := command(t, "", "demo", "--json"); again != out {
+		t.Error("two runs of the demo differ")
+	}
+	var seen []string
+	for _, l := range strings.Split(strings.TrimSpace(out), "\n") {
+		var r struct {
+			Status, AnalysisModel, TxHash string
+			PrettyTrace                   []struct{ Type string }
+			TokenTransfers                []any
+		}
+		if err := stdjson.Unmarshal([]byte(l), &r); err != nil {
+			t.Fatal(err)
+		}
+		frames := 0
+		for _, n := range r.PrettyTrace {
+			if n.Type != "LOG" {
+				frames++
+			}
+		}
+		if r.AnalysisModel != explain.ModelRules {
+			t.Errorf("%s is %s", r.TxHash, r.AnalysisModel)
+		}
+		seen = append(seen, fmt.Sprintf("%.14s %s %d %d", r.TxHash, r.Status, frames, len(r.TokenTransfers)))
+	}
+	want := "0x5e3c77aeb341 success 1 1|0x1ed57ddd9595 success 9 3|0xa91c15883f9e success 162 11|0x1df81f86e2f3 reverted 10 0"
+	if got := strings.Join(seen, "|"); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"txlens/engine/explain"
+	"txlens/engine/report"
+
+	"github.com/go-json-experiment/json"
+)
+
+type explainCmd struct {
+	Hash     string `arg:"" help:"Transaction hash (0x and 64 hex digits), or - for one per line on stdin, each optionally followed by a chain."`
+	Chain    string `name:"chain" placeholder:"CHAIN" help:"Slug or id; skips the search for the chain."`
+	Context  string `name:"context" help:"What you want to know; at most 2 KB."`
+	JSON     bool   `name:"json" help:"Print the ExplanationResult as one line of JSON."`
+	HTML     string `name:"html" placeholder:"FILE" type:"path" help:"Also write a self-contained HTML report."`
+	Parallel int    `name:"parallel" default:"4" help:"Analyses at a time with -."`
+	Quiet    bool   `name:"quiet" short:"q" help:"No progress on stderr."`
+
+	worldFlags `embed:""`
+}
+
+// Run explains one transaction or many.
+func (cmd *explainCmd) Run(ctx context.Context, c console) error {
+	if cmd.Hash == "-" && !cmd.JSON {
+		return badInput{errors.New("reading hashes from stdin needs --json")}
+	}
+	if cmd.Hash == "-" && cmd.HTML != "" {
+		return badInput{errors.New("--html takes one transaction, not -")}
+	}
+	if cmd.Parallel < 1 || cmd.Parallel > 256 {
+		return badInput{errors.New("--parallel: must be between 1 and 256")}
+	}
+	req := explain.Request{TxHash: cmd.Hash, Context: cmd.Context}
+	if cmd.Chain != "" {
+		ch, err := parseChain(cmd.Chain)
+		if err != nil {
+			return badInput{fmt.Errorf("--chain: %w", err)}
+		}
+		req.ChainID = ch.ID
+	}
+	if cmd.Hash != "-" {
+		if err := req.Validate(); err != nil {
+			return err
+		}
+	}
+	a, err := newAnalyst(cmd.worldFlags)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	if cmd.Hash == "-" {
+		return cmd.many(ctx, c, a, req)
+	}
+	p := newProgress(c.err, c.errTTY, cmd.Quiet)
+	res, err := a.Explain(ctx, req, p.event)
+	p.end()
+	if err != nil {
+		return err
+	}
+	return cmd.show(c, res)
+}
+
+// show prints the result and says on stderr when it is a partial one.
+func (cmd *explainCmd) show(c console, res *explain.Result) error {
+	if cmd.HTML != "" {
+		if err := writeHTML(cmd.HTML, res); err != nil {
+			return err
+		}
+	}
+	if err := printResult(c, res, cmd.JSON); err != nil {
+		return err
+	}
+	return partialError(res)
+}
+
+func printResult(c console, res *explain.Result, asJSON bool) error {
+	if !asJSON {
+		return report.Text(c.out, res, report.TextOptions{Color: c.outTTY, Width: terminalWidth(c.out)})
+	}
+	w := bufio.NewWriterSize(c.out, 1<<16)
+	if err := json.MarshalWrite(w, res); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	w.WriteByte('\n')
+	return w.Flush()
+}
+
+func partialError(res *explain.Result) error {
+	if !res.Partial() {
+		return nil
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(res.Summary, explain.PartialPrefix+": "), "**")
+	return fmt.Errorf("%w: %s", errPartial, first)
+}
+
+func writeHTML(path string, res *explain.Result) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	err = report.HTML(f, res)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// maxLine bounds one line of stdin.
+const maxLine = 4096
+
+// lineError is what stands in the place of a result that could not be made.
+type lineError struct {
+	TxHash string `json:"txHash"`
+	Error  string `json:"error"`
+	Code   string `json:"code"`
+}
+
+// answer is one line of output, ready to be written.
+type answer struct {
+	text []byte
+	err  error
+}
+
+// many explains one hash per line, N at a time, and writes in input order. At
+// most N results wait to be written, so memory does not grow with the input.
+func (cmd *explainCmd) many(ctx context.Context, c console, a *analyst, base explain.Request) error {
+	queue := make(chan chan answer, cmd.Parallel)
+	lanes := make(chan struct{}, cmd.Parallel)
+	var readErr error
+	go func() {
+		defer close(queue)
+		readErr = eachRequest(c.in, base, func(req explain.Request, bad error) bool {
+			select {
+			case lanes <- struct{}{}:
+			case <-ctx.Done():
+				return false
+			}
+			out := make(chan answer, 1)
+			queue <- out
+			go func() {
+				out <- one(ctx, a, req, bad)
+			}()
+			return true
+		})
+	}()
+	worst, err := cmd.write(ctx, c, queue, lanes)
+	if err != nil {
+		return err
+	}
+	return errors.Join(readErr, worst)
+}
+
+// write copies answers in order until the input ends or the context does: a read
+// of stdin cannot be interrupted, so nobody waits for it then.
+func (cmd *explainCmd) write(ctx context.Context, c console, queue chan chan answer, lanes chan struct{}) (worst, err error) {
+	for {
+		var out chan answer
+		select {
+		case <-ctx.Done():
+			return worst, ctx.Err()
+		case next, more := <-queue:
+			if !more {
+				return worst, nil
+			}
+			out = next
+		}
+		ans := <-out
+		if _, err := c.out.Write(ans.text); err != nil {
+			return worst, fmt.Errorf("write the result: %w", err)
+		}
+		<-lanes
+		if ans.err == nil {
+			continue
+		}
+		fmt.Fprintln(c.err, "txlens:", line(ans.err))
+		if worst == nil || severity(ans.err) > severity(worst) {
+			worst = &reported{ans.err}
+		}
+	}
+}
+
+// severity orders the outcomes of many lines: the worst one gives the exit code.
+func severity(err error) int {
+	switch exitCode(err) {
+	case exitComplete:
+		return 0
+	case exitPartial:
+		return 1
+	case exitPending:
+		return 2
+	case exitNotFound:
+		return 3
+	case exitBadInput:
+		return 4
+	}
+	return 5
+}
+
+func one(ctx context.Context, a *analyst, req explain.Request, bad error) answer {
+	err := bad
+	if err == nil {
+		var res *explain.Result
+		res, err = a.Explain(ctx, req, nil)
+		if res != nil && err == nil {
+			text, merr := json.Marshal(res)
+			if merr == nil {
+				return answer{append(text, '\n'), partialError(res)}
+			}
+			err = merr
+		}
+	}
+	text, _ := json.Marshal(lineError{req.TxHash, oneLine(err.Error()), codeOf(err)})
+	return answer{append(text, '\n'), fmt.Errorf("%s: %w", oneLine(req.TxHash), err)}
+}
+
+func codeOf(err error) string {
+	switch exitCode(err) {
+	case exitBadInput:
+		return "bad_request"
+	case exitNotFound:
+		return "transaction_not_found"
+	case exitPending:
+		return "transaction_pending"
+	}
+	return "internal_error"
+}
+
+// eachRequest reads lines of a hash, optionally followed by a chain. Empty lines
+// and lines that begin with # are skipped. f returns false to stop.
+func eachRequest(r io.Reader, base explain.Request, f func(explain.Request, error) bool) error {
+	sc := bufio.NewScanner(r)
+	sc.Buffer(make([]byte, 0, maxLine), maxLine)
+	for sc.Scan() {
+		text := strings.TrimSpace(sc.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		req, err := parseLine(text, base)
+		if !f(req, err) {
+			return nil
+		}
+	}
+	if errors.Is(sc.Err(), bufio.ErrTooLong) {
+		return badInput{fmt.Errorf("stdin: a line is longer than %d bytes", maxLine)}
+	}
+	return sc.Err()
+}
+
+func parseLine(text string, base explain.Request) (explain.Request, error) {
+	req := base
+	words := strings.Fields(text)
+	req.TxHash = words[0]
+	if len(words) > 2 {
+		return req, badInput{errors.New("want a hash, optionally followed by a chain")}
+	}
+	if len(words) == 2 {
+		ch, err := parseChain(words[1])
+		if err != nil {
+			return req, badInput{err}
+		}
+		req.ChainID = ch.ID
+	}
+	return req, req.Validate()
+}

@@ -1,0 +1,141 @@
+// Command txlens explains EVM transactions: from the command line, from a recorded
+// bundle, or over HTTP. Exit codes: 0 complete, 2 bad input, 3 partial result,
+// 4 not found, 5 pending, 1 anything else; each but 0 with one line on stderr.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"txlens/actors"
+	"txlens/engine/explain"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitComplete = 0
+	exitFault    = 1
+	exitBadInput = 2
+	exitPartial  = 3
+	exitNotFound = 4
+	exitPending  = 5
+)
+
+type commands struct {
+	Explain explainCmd `cmd:"" help:"Explain a transaction by its hash, or one hash per line from stdin with -."`
+	Demo    demoCmd    `cmd:"" help:"Explain the embedded real transactions, offline."`
+	Replay  replayCmd  `cmd:"" help:"Explain again from a recorded bundle, asking nobody."`
+	Serve   serveCmd   `cmd:"" help:"Serve POST /explain and GET /health over HTTP."`
+	Chains  chainsCmd  `cmd:"" help:"List the chains of the table."`
+	Version versionCmd `cmd:"" help:"Print version and commit."`
+}
+
+// console is where a command reads and writes; tests put buffers there.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+	outTTY   bool
+	errTTY   bool
+}
+
+func main() {
+	c := console{in: os.Stdin, out: os.Stdout, err: os.Stderr, outTTY: isTerminal(os.Stdout), errTTY: isTerminal(os.Stderr)}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], c)
+	stop()
+	os.Exit(code)
+}
+
+// stopped is how kong's wish to exit (after --help) travels through run.
+type stopped int
+
+// run parses the arguments and runs one command; it returns the exit code.
+func run(ctx context.Context, args []string, c console) (code int) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case stopped:
+			code = int(p)
+		default:
+			panic(p)
+		}
+	}()
+	var cmds commands
+	parser, err := kong.New(&cmds, kong.Name("txlens"),
+		kong.Description("Explains one EVM transaction by its hash: what it did, for whom, at what cost, and how that is known."),
+		kong.Writers(c.out, c.err), kong.Exit(func(code int) { panic(stopped(code)) }), kong.UsageOnError(),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c))
+	if err != nil {
+		fmt.Fprintln(c.err, "txlens:", err)
+		return exitFault
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	k, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintln(c.err, "txlens:", err)
+		return exitBadInput
+	}
+	return conclude(c, k.Run())
+}
+
+// errPartial: a result was printed, and it is a partial one.
+var errPartial = errors.New("partial result")
+
+// badInput is an argument that cannot be what was meant.
+type badInput struct{ error }
+
+// conclude writes the one line that belongs to an error and picks the exit code.
+func conclude(c console, err error) int {
+	if err == nil {
+		return exitComplete
+	}
+	var told *reported
+	if !errors.As(err, &told) {
+		fmt.Fprintln(c.err, "txlens:", line(err))
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	var bad badInput
+	var request *explain.BadRequest
+	switch {
+	case err == nil:
+		return exitComplete
+	case errors.As(err, &bad), errors.As(err, &request), errors.Is(err, explain.ErrUnknownChain):
+		return exitBadInput
+	case errors.Is(err, errPartial):
+		return exitPartial
+	case errors.Is(err, explain.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, explain.ErrPending):
+		return exitPending
+	}
+	return exitFault
+}
+
+// reported is an error whose line was written already.
+type reported struct{ err error }
+
+func (r *reported) Error() string { return r.err.Error() }
+func (r *reported) Unwrap() error { return r.err }
+
+// line says an error in one line a person can act on.
+func line(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "stopped"
+	case errors.Is(err, actors.ErrDeadline):
+		return err.Error() + "; name the chain with --chain, or give more time with --deadline"
+	}
+	return oneLine(err.Error())
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"txlens/actors"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/upstream"
+)
+
+type replayCmd struct {
+	File string `arg:"" type:"existingfile" help:"Bundle written with --record."`
+	JSON bool   `name:"json" help:"Print the ExplanationResult as one line of JSON."`
+	HTML string `name:"html" placeholder:"FILE" type:"path" help:"Also write a self-contained HTML report."`
+}
+
+// Run explains a recorded transaction from its bundle alone.
+func (cmd *replayCmd) Run(ctx context.Context, c console) error {
+	b, err := upstream.ReadBundle(cmd.File)
+	if err != nil {
+		return badInput{err}
+	}
+	res, err := replayBundle(ctx, b)
+	if err != nil {
+		return err
+	}
+	show := explainCmd{JSON: cmd.JSON, HTML: cmd.HTML}
+	return show.show(c, res)
+}
+
+// replayBundle runs the pipeline of a live analysis over recorded answers.
+func replayBundle(ctx context.Context, b *upstream.Bundle) (*explain.Result, error) {
+	meta := b.Meta
+	x := actors.New(actors.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText()})
+	defer x.Close()
+	m := new(meter.Meter)
+	req := explain.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: meta.Context}
+	res, err := x.Explain(ctx, actors.Job{Request: req, World: upstream.ReplaySession(b, m), Meter: m})
+	if err != nil {
+		return nil, fmt.Errorf("replay the bundle: %w", err)
+	}
+	return res, nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"txlens/engine/explain"
+	"txlens/engine/fixture"
+	"txlens/engine/replay/gethdata"
+	"txlens/engine/upstream"
+	"txlens/engine/upstream/stubnode"
+
+	"github.com/go-json-experiment/json"
+)
+
+// bundleOf is the one bundle that the analyst wrote for a transaction.
+func bundleOf(t testing.TB, dir, hash string) *upstream.Bundle {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(dir, "*"+hash+bundleSuffix))
+	if len(paths) != 1 {
+		t.Fatalf("%d bundles of %s in %s", len(paths), hash, dir)
+	}
+	b, err := upstream.ReadBundle(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestReplayBytes: a bundle gives the very bytes of the live result, durations and
+// costs of calls included.
+func TestReplayBytes(t *testing.T) {
+	f := recordedNodes(t, stubnode.Options{})
+	f.Record = t.TempDir()
+	a := testAnalyst(t, f)
+	each(t, func(t *testing.T, blk fixture.Block, tx fixture.Tx) {
+		req := explain.Request{TxHash: tx.Hash}
+		if blk.Number%2 == 0 { // the chain given or found
+			req.ChainID = blk.ChainID
+		}
+		live := marshal(t, mustExplain(t, a, req))
+		b := bundleOf(t, f.Record, tx.Hash)
+		res, err := replayBundle(context.Background(), b)
+		if err != nil {
+			t.Fatalf("%s: %v", tx.Hash, err)
+		}
+		if again := marshal(t, res); !bytes.Equal(live, again) {
+			t.Fatalf("%s: the replay differs:\n%s", tx.Hash, firstDifference(live, again))
+		}
+	})
+}
+
+// TestReplayFaults: a partial result is replayed to the byte too.
+func TestReplayFaults(t *testing.T) {
+	f := func(name string, onNode bool, fault stubnode.Fault) {
+		t.Helper()
+		w := newStubWorld(t)
+		w.flags.Record = t.TempDir()
+		if onNode {
+			w.node.SetFault(name, fault)
+		} else {
+			w.sources.SetFault(name, fault)
+		}
+		live := mustExplain(t, w.hasty(t), explain.Request{TxHash: w.tx.Hash, ChainID: 1})
+		res, err := replayBundle(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if x, y := marshal(t, live), marshal(t, res); !bytes.Equal(x, y) {
+			t.Errorf("%s: the replay differs:\n%s", name, firstDifference(x, y))
+		}
+	}
+	f("eth_getTransactionReceipt", true, stubnode.Fault{Status: 500})
+	f("debug_traceTransaction", true, stubnode.Fault{Garbage: true})
+	f(stubnode.Llama, false, stubnode.Fault{Status: 500})
+	f(stubnode.Signatures, false, stubnode.Fault{Refuse: true})
+	f("none", true, stubnode.Fault{})
+}
+
+// TestSecretsStayHome: keys in URLs and settings reach neither bundle nor error.
+func TestSecretsStayHome(t *testing.T) {
+	w := newStubWorld(t)
+	w.flags.Record = t.TempDir()
+	w.flags.EtherscanKey = "sekr1t-etherscan"
+	url := strings.SplitN(w.flags.RPC[0], "://", 2)[1]
+	w.flags.RPC = []string{"1=http://sekr1t-user:sekr1t-pass@" + url + "/sekr1t-path?apikey=sekr1t-query"}
+	res := mustExplain(t, w.hasty(t), explain.Request{TxHash: w.tx.Hash, ChainID: 1})
+	w.node.SetFault(stubnode.All, stubnode.Fault{Status: 500})
+	_, err := w.hasty(t).Explain(context.Background(), explain.Request{TxHash: w.tx.Hash}, nil)
+	if err == nil {
+		t.Fatal("a dead node gave a result")
+	}
+	b := bundleOf(t, w.flags.Record, w.tx.Hash)
+	all := string(marshal(t, res)) + err.Error() + strings.Join(b.Keys(), "\n") + fmt.Sprintf("%+v", b.Meta)
+	res, err = replayBundle(context.Background(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all += string(marshal(t, res)); strings.Contains(all, "sekr1t") {
+		t.Errorf("a secret came out near %s", around(all, "sekr1t"))
+	}
+}
+
+func around(s, sub string) string {
+	i := strings.Index(s, sub)
+	return s[max(0, i-100):min(len(s), i+40)]
+}
+
+// TestLocalReplay: with debug_* and trace_* off and the state at hand, the local
+// EVM gives the trace that the node would have given.
+func TestLocalReplay(t *testing.T) {
+	f := func(name string) {
+		t.Helper()
+		c := gethdata.Get(t, name)
+		with, without := explainCase(t, c, true), explainCase(t, c, false)
+		if got := without.Provenance.TraceSource; got != "local-replay" {
+			t.Errorf("%s: trace source %q: %v", name, got, without.Provenance.Notes)
+			return
+		}
+		if without.Partial() {
+			t.Errorf("%s: partial: %s", name, without.Summary)
+		}
+		want, err := json.Marshal(with.RawTrace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(without.RawTrace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := gethdata.SameTrace(got, want, false); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if x, y := len(with.PrettyTrace), len(without.PrettyTrace); x != y {
+			t.Errorf("%s: %d lines with the node's trace, %d with ours", name, x, y)
+		}
+	}
+	f(gethdata.TokenTransfer)
+	f(gethdata.MultiContracts)
+	f(gethdata.FailedTx)
+	f(gethdata.Delegated7702)
+}
+
+func explainCase(t *testing.T, c *gethdata.Case, debug bool) *explain.Result {
+	t.Helper()
+	node, err := gethdata.NewNode(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Debug = debug
+	srv := httptest.NewServer(node)
+	t.Cleanup(srv.Close)
+	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: defaultDeadline})
+	return mustExplain(t, a, explain.Request{TxHash: c.Hash().Hex(), ChainID: 1})
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"unicode"
+
+	"txlens/engine/explain"
+
+	"golang.org/x/term"
+)
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// terminalWidth is what a table may take; 80 where nobody knows.
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}
+
+// oneLine keeps text that may come from a node from moving the cursor.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// progress tells on stderr what an analysis does: one line that updates on a
+// terminal, plain lines otherwise. It is safe for concurrent use.
+type progress struct {
+	w     io.Writer
+	tty   bool
+	quiet bool
+
+	mu   sync.Mutex
+	open map[string]bool
+	list []string // phases under way, in the order they began
+	seen bool     // something stands on the updating line
+}
+
+func newProgress(w io.Writer, tty, quiet bool) *progress {
+	return &progress{w: w, tty: tty, quiet: quiet, open: make(map[string]bool)}
+}
+
+// event takes one event of the analysis.
+func (p *progress) event(e explain.Event) {
+	if p.quiet || e.Type != explain.EventPreflightStatus {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case e.Chain != "":
+		p.say(e.Message)
+	case e.OK == nil:
+		p.open[e.Phase] = true
+		p.list = append(p.list, e.Phase)
+		p.say("")
+	default:
+		delete(p.open, e.Phase)
+		if !*e.OK {
+			p.say(e.Phase + " failed: " + e.Message)
+			return
+		}
+		p.say(e.Phase + " done")
+	}
+}
+
+func (p *progress) say(what string) {
+	if !p.tty {
+		if what != "" {
+			fmt.Fprintln(p.w, oneLine(what))
+		}
+		return
+	}
+	var under []string
+	for _, phase := range p.list {
+		if p.open[phase] {
+			under = append(under, phase)
+		}
+	}
+	text := oneLine(what)
+	if len(under) > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "working on " + strings.Join(under, ", ")
+	}
+	if width := terminalWidth(p.w) - 1; len(text) > width {
+		text = text[:width]
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	p.seen = true
+}
+
+// end clears the updating line.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seen {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.seen = false
+	}
+}

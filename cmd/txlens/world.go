@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"txlens/actors"
+	"txlens/engine/chain"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/upstream"
+)
+
+// worldFlags say whom an analysis asks.
+type worldFlags struct {
+	RPC      []string      `name:"rpc" placeholder:"CHAIN=URL" env:"TXLENS_RPC" sep:"," help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated in TXLENS_RPC."`
+	RPCOnly  bool          `name:"rpc-only" help:"Use no built-in endpoint: only chains named with --rpc are asked."`
+	Sources  string        `name:"sources" enum:"on,off" default:"on" help:"off asks nobody but the RPC: no contract sources, signatures or prices."`
+	Quick    bool          `name:"quick" help:"Where a node gives no trace, re-execute without the earlier transactions of the block."`
+	Deadline time.Duration `name:"deadline" default:"120s" help:"Time for one analysis."`
+	Record   string        `name:"record" placeholder:"DIR" type:"path" help:"Write every answer of the analysis into a bundle in this folder."`
+
+	EtherscanKey string            `name:"etherscan-key" env:"TXLENS_ETHERSCAN_KEY" help:"Key for contract sources of Etherscan v2."`
+	Prices       map[string]string `name:"call-price" placeholder:"TOOL=NANO" help:"Price of a call in nano-dollars, for the cost of the analysis; repeatable."`
+
+	SourcifyURL   string `name:"sourcify-url" placeholder:"URL" help:"Contract sources; default https://sourcify.dev/server."`
+	FourByteURL   string `name:"fourbyte-url" placeholder:"URL" help:"Signatures; default https://api.4byte.sourcify.dev."`
+	EtherscanURL  string `name:"etherscan-url" placeholder:"URL" help:"Contract sources with a key; default https://api.etherscan.io."`
+	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" help:"One Blockscout host for every chain; default the chain's own instance."`
+	LlamaURL      string `name:"llama-url" placeholder:"URL" help:"Prices; default https://coins.llama.fi."`
+}
+
+// analyst runs analyses for the commands and the server.
+type analyst struct {
+	client    *upstream.Client
+	explainer *actors.Explainer
+	flags     worldFlags
+	version   string
+}
+
+func newAnalyst(f worldFlags) (*analyst, error) {
+	cfg, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	return analystOf(f, cfg)
+}
+
+// config turns the flags into settings of the upstream client.
+func (f *worldFlags) config() (upstream.Config, error) {
+	endpoints, err := parseEndpoints(f.RPC)
+	if err != nil {
+		return upstream.Config{}, err
+	}
+	if f.RPCOnly && len(endpoints) == 0 {
+		return upstream.Config{}, badInput{errors.New("--rpc-only needs at least one --rpc CHAIN=URL")}
+	}
+	prices, err := parsePrices(f.Prices)
+	if err != nil {
+		return upstream.Config{}, err
+	}
+	return upstream.Config{
+		Endpoints: endpoints, RPCOnly: f.RPCOnly, SourcesOff: f.Sources == "off",
+		SourcifyURL: f.SourcifyURL, FourByteURL: f.FourByteURL, EtherscanURL: f.EtherscanURL, EtherscanKey: f.EtherscanKey,
+		BlockscoutURL: f.BlockscoutURL, LlamaURL: f.LlamaURL, Prices: prices, ProxyFromEnv: true,
+	}, nil
+}
+
+func analystOf(f worldFlags, cfg upstream.Config) (*analyst, error) {
+	client, err := upstream.New(cfg)
+	if err != nil {
+		return nil, badInput{err}
+	}
+	a := &analyst{client: client, flags: f, version: versionText()}
+	a.explainer = actors.New(a.options(cfg.Endpoints))
+	return a, nil
+}
+
+func (a *analyst) options(endpoints map[uint64][]string) actors.Options {
+	o := actors.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version}
+	if a.flags.RPCOnly {
+		for _, ch := range chain.All() {
+			if len(endpoints[ch.ID]) > 0 {
+				o.Chains = append(o.Chains, ch)
+			}
+		}
+	}
+	return o
+}
+
+func (a *analyst) close() {
+	a.explainer.Close()
+	a.client.Close()
+}
+
+// Explain runs one analysis and records it where asked.
+func (a *analyst) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
+	var rec *upstream.Recorder
+	if a.flags.Record != "" {
+		rec = upstream.NewRecorder()
+	}
+	m := new(meter.Meter)
+	session := a.client.Session(m, rec)
+	res, err := a.explainer.Explain(ctx, actors.Job{Request: req, World: session, Meter: m, Sink: sink})
+	if rec != nil && res != nil {
+		if werr := a.write(rec, req, res); werr != nil {
+			return res, werr
+		}
+	}
+	return res, err
+}
+
+// write names the bundle after chain and hash.
+func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explain.Result) error {
+	if err := os.MkdirAll(a.flags.Record, 0o755); err != nil {
+		return fmt.Errorf("record the analysis: %w", err)
+	}
+	rec.SetMeta(upstream.Meta{
+		TxHash: req.TxHash, ChainID: req.ChainID, Version: a.version, CreatedAt: time.Now().Unix(), Context: req.Context,
+		Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", RPCOnly: a.flags.RPCOnly,
+	})
+	path := filepath.Join(a.flags.Record, res.Chain+"-"+strings.ToLower(req.TxHash)+bundleSuffix)
+	if err := rec.WriteFile(path); err != nil {
+		return fmt.Errorf("record the analysis: %w", err)
+	}
+	return nil
+}
+
+const (
+	bundleSuffix    = ".txlens"
+	defaultDeadline = actors.DefaultDeadline
+)
+
+// parseEndpoints reads CHAIN=URL pairs; several of one chain keep their order.
+func parseEndpoints(pairs []string) (map[uint64][]string, error) {
+	out := make(map[uint64][]string)
+	for _, p := range pairs {
+		if strings.TrimSpace(p) == "" {
+			continue
+		}
+		name, raw, ok := strings.Cut(p, "=")
+		if !ok {
+			return nil, badInput{errors.New("--rpc: want CHAIN=URL, for example ethereum-mainnet=http://127.0.0.1:8545")}
+		}
+		ch, err := parseChain(strings.TrimSpace(name))
+		if err != nil {
+			return nil, badInput{fmt.Errorf("--rpc: %w", err)}
+		}
+		u, err := url.Parse(strings.TrimSpace(raw))
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			return nil, badInput{fmt.Errorf("--rpc: the URL of %s must be http:// or https:// and a host", ch.Slug)}
+		}
+		out[ch.ID] = append(out[ch.ID], u.String())
+	}
+	return out, nil
+}
+
+// parseChain takes a slug, an alias or an id.
+func parseChain(s string) (*chain.Chain, error) {
+	if ch, ok := chain.BySlug(s); ok {
+		return ch, nil
+	}
+	if id, err := strconv.ParseUint(s, 10, 64); err == nil {
+		if ch, ok := chain.ByID(id); ok {
+			return ch, nil
+		}
+		return nil, fmt.Errorf("chain id %d is not in the table; see txlens chains", id)
+	}
+	return nil, fmt.Errorf("chain %q is not in the table; see txlens chains", s)
+}
+
+func parsePrices(in map[string]string) (map[string]int64, error) {
+	out := make(map[string]int64, len(in))
+	for tool, s := range in {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < 0 {
+			return nil, badInput{fmt.Errorf("--call-price %s: want a whole number of nano-dollars", tool)}
+		}
+		out[tool] = n
+	}
+	return out, nil
+}
+
+func versionText() string {
+	v, commit := build()
+	if commit == "" {
+		return v
+	}
+	return v + "+" + commit
+}
