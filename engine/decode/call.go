@@ -109,15 +109,18 @@ func (d *Decoder) codes(f *trace.Frame, out []code) []code {
 	return d.codesAt(f.To, out)
 }
 
-// codesAt are the ABIs of an address and of its stated implementation.
+// codesAt are the ABIs of an address and of its stated implementations.
 func (d *Decoder) codesAt(a common.Address, out []code) []code {
-	if v := d.contract(a); v != nil {
-		out = append(out, code{v, FromVerified})
-	}
-	if c := d.src.Contracts[a]; c != nil && c.Implementation != nil && *c.Implementation != a {
-		if v := d.contract(*c.Implementation); v != nil {
-			out = append(out, code{v, FromVerifiedImpl})
+	from := FromVerified
+	for range maxProxies + 1 {
+		if v := d.contract(a); v != nil {
+			out = append(out, code{v, from})
 		}
+		c := d.src.Contracts[a]
+		if c == nil || c.Implementation == nil || *c.Implementation == a {
+			break
+		}
+		a, from = *c.Implementation, FromVerifiedImpl
 	}
 	return out
 }
@@ -197,7 +200,8 @@ func (d *Decoder) plainTransfer(f *trace.Frame) bool {
 	zeros := uint64(bytes.Count(f.Input, []byte{0}))
 	rest := uint64(len(f.Input)) - zeros
 	switch f.GasUsed {
-	case 21000 + 4*zeros + 16*rest, // EIP-2028
+	case 0, // the parity style leaves the intrinsic gas out
+		21000 + 4*zeros + 16*rest,  // EIP-2028
 		21000 + 4*zeros + 68*rest,  // before it
 		21000 + 10*zeros + 40*rest: // floor of EIP-7623
 		return true

@@ -247,6 +247,19 @@ func TestEventsByLayout(t *testing.T) {
 	f([]string{hash("Put(address,string,int24)"), alice, word(3)}, word(strings.Repeat("f", 64)),
 		"verified_abi Put(address,string,int24) [who=0x"+alice+" tag=0x"+word(3)+" n=-1]", vault)
 
+	// A frame that is not the emitter's own code lends it no ABI (a tree made of the
+	// receipt alone has all logs in its root).
+	other := Sources{Contracts: map[common.Address]*Contract{impl: {ABI: verifiedABI(t, vaultABI)}}}
+	put := &trace.Frame{Kind: trace.Call, To: impl, HasTo: true}
+	topics := []common.Hash{common.HexToHash(hash("Put(address,string,int24)")), common.HexToHash(alice), {31: 3}}
+	if e := New(nil, other).Event(put, token, topics, make([]byte, 32)); e != nil {
+		t.Errorf("got %+v", e)
+	}
+	put.Kind, put.From = trace.DelegateCall, token
+	if e := New(nil, other).Event(put, token, topics, make([]byte, 32)); e == nil || e.Provenance != FromVerifiedImpl {
+		t.Errorf("got %+v", e)
+	}
+
 	// The signature database does not say what is indexed: the bytes decide, or nobody.
 	db := func(text string) Sources {
 		return Sources{Events: map[common.Hash][]string{crypto.Keccak256Hash([]byte(text)): {text}}}

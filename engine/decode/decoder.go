@@ -29,7 +29,6 @@ type Prober interface {
 // Decoder decodes the frames and logs of one transaction. It is owned by one
 // goroutine; the embedded tables behind it are shared.
 type Decoder struct {
-	ch        *chain.Chain
 	src       Sources
 	vals      *values
 	contracts map[common.Address]*verified
@@ -47,17 +46,17 @@ type candidate struct {
 // mode is how far the bytes may differ from the plain encoding.
 func (c candidate) mode() mode {
 	switch c.from {
-	case FromVerified, FromVerifiedImpl:
+	case FromVerified, FromVerifiedImpl, FromBuiltin: // hand-written code packs Error(string) without padding
 		return lenient
-	case FromCurated, FromPackages, FromBuiltin:
+	case FromCurated, FromPackages:
 		return trailing
 	}
 	return exact
 }
 
-// New makes a Decoder. ch may be nil.
-func New(ch *chain.Chain, src Sources) *Decoder {
-	return &Decoder{ch: ch, src: src, vals: newValues(), contracts: map[common.Address]*verified{},
+// New makes a Decoder. The chain may be nil: no name depends on it so far.
+func New(_ *chain.Chain, src Sources) *Decoder {
+	return &Decoder{src: src, vals: newValues(), contracts: map[common.Address]*verified{},
 		memo: map[tableKey][]candidate{}, failures: map[*trace.Frame]*Failure{}}
 }
 
@@ -102,8 +101,9 @@ func (d *Decoder) contract(a common.Address) *verified {
 }
 
 // known gives what is known of an id apart from verified ABIs, in the order of
-// trust. go-ethereum's table is asked only when nobody better answers: it is large
-// and opened at its first use.
+// trust. go-ethereum's table is asked only when nobody better knows the selector:
+// where a table with care knows it and the bytes do not fit, a planted name that
+// fits would be a lie. It is large, too, and opened at its first use.
 func (d *Decoder) known(k tableKey) []candidate {
 	if hit, ok := d.memo[k]; ok {
 		return hit
@@ -121,8 +121,7 @@ func (d *Decoder) known(k tableKey) []candidate {
 	return out
 }
 
-// fromTables asks the two embedded tables that are kept with care. An error may
-// be listed as what it also is, a function without effect, and the other way round.
+// fromTables asks the two embedded tables that are kept with care.
 func fromTables(k tableKey) []candidate {
 	var out []candidate
 	for _, e := range []*embedded{curated, packages} {

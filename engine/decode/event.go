@@ -19,8 +19,8 @@ func (d *Decoder) Event(f *trace.Frame, addr common.Address, topics []common.Has
 	var buf [4]code
 	codes := buf[:0]
 	if len(d.src.Contracts) > 0 {
-		if f != nil && f.To != addr {
-			if v := d.contract(f.To); v != nil {
+		if f != nil && f.From == addr && (f.Kind == trace.DelegateCall || f.Kind == trace.CallCode) {
+			if v := d.contract(f.To); v != nil { // code of a library or an implementation
 				codes = append(codes, code{v, FromVerifiedImpl})
 			}
 		}
