@@ -1,0 +1,189 @@
+// Package transport is how the outside reaches Txlens: HTTP on fasthttp. It
+// parses, bounds and answers; what is true is decided behind the Explainer.
+//
+// # Answers of POST /explain in blocking mode
+//
+//	200  the ExplanationResult, complete or partial; text/html when report is true
+//	400  {error}: the request is wrong; error names the field
+//	404  {error, code: transaction_not_found}: no chain that answered knows it; with
+//	     Retry-After when some chains did not answer, and error names them
+//	409  {error, code: transaction_pending}: known, but in no block: ask again later
+//	413  {error}: the body is over 64 KiB
+//	415  {error}: the body does not say it is application/json
+//	500  {error, code: internal_error}
+//	502  {error, code: upstream_payment_unavailable}: the service could not pay its upstream
+//	503  {error, code: busy or stopping}, Retry-After: too many analyses at once, or the server ends
+//
+// Beyond the interface's list are 404 and 409: a caller who gets no result wants
+// to know from the status alone whether to look at the hash again (404) or just
+// to wait (409), and neither is a fault of the service that a 500 would claim.
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"txlens/engine/explain"
+)
+
+// Explainer runs one analysis.
+type Explainer interface {
+	// Explain returns a result, complete or partial, or the error that left none.
+	// It tells sink what happens on the way, never after it has returned, and
+	// stops soon after ctx ends.
+	Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error)
+}
+
+// Config of a Server. Zero values mean the defaults named at each field.
+type Config struct {
+	Explainer Explainer
+	Commit    string       // build identifier told by /health; empty: null
+	Log       *slog.Logger // nil: silent
+
+	Deadline      time.Duration // of one analysis, default 120 s; the Explainer may keep a shorter one of its own
+	MaxAnalyses   int           // at once, default 64; more are answered 503
+	ReadTimeout   time.Duration // head and body of a request together, default 10 s
+	WriteTimeout  time.Duration // from the end of the analysis to the last byte of the answer, default 60 s
+	IdleTimeout   time.Duration // between two requests of a connection, default 60 s
+	MaxConns      int           // connections at once, default 4,096
+	MaxConnsPerIP int           // default 0, no bound: behind a proxy all come from one address
+}
+
+// Bounds that are no settings: the interface names them or nothing needs more.
+const (
+	maxBody = 64 << 10
+	maxHead = 16 << 10
+	// grace is what a supervisor gets beyond its own deadline to hand over a
+	// partial result, and what cancelled analyses get to end when the server stops.
+	grace = 5 * time.Second
+)
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	set(&c.Deadline, 120*time.Second)
+	set(&c.ReadTimeout, 10*time.Second)
+	set(&c.WriteTimeout, 60*time.Second)
+	set(&c.IdleTimeout, 60*time.Second)
+	if c.MaxAnalyses <= 0 {
+		c.MaxAnalyses = 64
+	}
+	if c.MaxConns <= 0 {
+		c.MaxConns = 4096
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Server answers HTTP. It is safe for concurrent use.
+type Server struct {
+	cfg    Config
+	http   *fasthttp.Server
+	slots  chan struct{}   // one per running analysis
+	base   context.Context // of all analyses
+	cancel context.CancelCauseFunc
+
+	patience time.Duration // with cancelled analyses when the server stops
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+}
+
+// Why an analysis was cancelled.
+var (
+	errClientGone = errors.New("the client closed the connection")
+	errStopping   = errors.New("the server is stopping")
+)
+
+// New makes a server; Serve starts it.
+func New(cfg Config) *Server {
+	cfg = cfg.withDefaults()
+	s := &Server{cfg: cfg, slots: make(chan struct{}, cfg.MaxAnalyses), patience: grace, conns: map[net.Conn]struct{}{}}
+	s.base, s.cancel = context.WithCancelCause(context.Background())
+	s.http = &fasthttp.Server{
+		Handler:      s.guarded,
+		ErrorHandler: s.unreadable,
+		Logger:       quietLogger{cfg.Log},
+		ConnState:    s.track,
+		ReadTimeout:  cfg.ReadTimeout,
+		// fasthttp arms it when the handler has returned, so it does not have to
+		// cover the analysis.
+		WriteTimeout:          cfg.WriteTimeout,
+		IdleTimeout:           cfg.IdleTimeout,
+		ReadBufferSize:        maxHead,
+		MaxRequestBodySize:    maxBody,
+		Concurrency:           cfg.MaxConns,
+		MaxConnsPerIP:         cfg.MaxConnsPerIP,
+		NoDefaultServerHeader: true,
+		NoDefaultContentType:  true,
+		CloseOnShutdown:       true,
+		// A form is no request of ours, so nothing may be parsed before the handler.
+		DisablePreParseMultipartForm: true,
+	}
+	return s
+}
+
+// Serve answers connections of ln until Shutdown, then returns nil.
+func (s *Server) Serve(ln net.Listener) error {
+	if err := s.http.Serve(ln); err != nil {
+		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown takes no more connections and lets running requests end. Those that
+// still run when ctx ends are cancelled, get five seconds to answer, and then
+// lose their connection; ctx's error is returned in that case.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.http.ShutdownWithContext(ctx)
+	s.cancel(errStopping)
+	if err == nil {
+		return nil
+	}
+	for end := time.Now().Add(s.patience); s.open() > 0 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.Close()
+	}
+	return fmt.Errorf("stop server: %w", err)
+}
+
+// track keeps the open connections, so that Shutdown can close those that stay.
+func (s *Server) track(c net.Conn, state fasthttp.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case fasthttp.StateNew:
+		s.conns[c] = struct{}{}
+	case fasthttp.StateClosed, fasthttp.StateHijacked:
+		delete(s.conns, c)
+	}
+}
+
+func (s *Server) open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// quietLogger takes what fasthttp says about single connections.
+type quietLogger struct{ log *slog.Logger }
+
+func (l quietLogger) Printf(format string, args ...any) {
+	l.log.Debug("connection", "event", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,45 @@
+package transport
+
+import (
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// watcher notices that a client goes away while its request is worked on. It
+// reads the connection, which nobody else does in that time.
+type watcher struct {
+	conn  net.Conn
+	ended atomic.Bool
+	clean chan bool // whether the reader took no byte
+}
+
+// watch calls gone, once at most, when the client closes the connection or its
+// sending half. The read deadline of the request no longer holds.
+func watch(c net.Conn, gone func()) *watcher {
+	w := &watcher{conn: c, clean: make(chan bool, 1)}
+	if c == nil || c.SetReadDeadline(time.Time{}) != nil {
+		w.clean <- true
+		return w
+	}
+	go func() {
+		var one [1]byte
+		n, err := c.Read(one[:])
+		if n == 0 && err != nil && !w.ended.Load() {
+			gone()
+		}
+		w.clean <- n == 0
+	}()
+	return w
+}
+
+// end stops the watcher and waits for it. It reports whether the connection may
+// carry another request: not when the watcher took the first byte of one.
+func (w *watcher) end() bool {
+	w.ended.Store(true)
+	if w.conn != nil {
+		w.conn.SetReadDeadline(time.Unix(1, 0))
+		defer w.conn.SetReadDeadline(time.Time{})
+	}
+	return <-w.clean
+}
