@@ -33,6 +33,7 @@ func (l Limits) withDefaults() Limits {
 	if l.MaxKept <= 0 {
 		l.MaxKept = 4 * l.CompressAbove
 	}
+	l.CompressAbove = min(l.CompressAbove, l.MaxKept)
 	if l.MaxDepth <= 0 {
 		l.MaxDepth = DefaultMaxDepth
 	}
@@ -58,16 +59,15 @@ type level struct {
 	doomed bool // opened when the bound was reached: goes when it is complete
 
 	// See compress.go.
-	loop  *Marker
-	start int
+	loop  *Marker // the loop that ends the children, but for a partial turn
+	start int     // children before it stand before a marker
 }
 
 // sibling is a completed child of an open frame.
 type sibling struct {
-	frame  *Frame
-	at     int // position among all children, kept or not
-	shape  shape
-	doomed bool
+	frame *Frame
+	at    int // position among all children, kept or not
+	shape shape
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -126,7 +126,11 @@ func (b *builder) close(depth int) *Frame {
 	s := b.seal(lv)
 	if depth > 0 {
 		up := b.levels[depth-1]
-		b.push(up, sibling{frame: f, at: up.made, shape: s, doomed: lv.doomed})
+		if lv.doomed {
+			b.elide(up, f)
+		} else {
+			b.push(up, sibling{frame: f, at: up.made, shape: s})
+		}
 		up.made++
 	}
 	return f
@@ -136,10 +140,6 @@ func (b *builder) close(depth int) *Frame {
 // empty. It gives the frame's shape when the tree is being compressed.
 func (b *builder) seal(lv *level) (s shape) {
 	f := lv.frame
-	if lv.loop != nil { // a turn that stayed partial
-		lv.start, lv.loop = lv.loop.After, nil
-		b.evict(lv)
-	}
 	lv.placeLogs()
 	if len(lv.logs) > 0 {
 		f.Logs = append(make([]Log, 0, len(lv.logs)), lv.logs...)
@@ -150,7 +150,7 @@ func (b *builder) seal(lv *level) (s shape) {
 			f.Children[i] = lv.kids[i].frame
 		}
 	}
-	if b.compressing {
+	if b.compressing && !lv.doomed {
 		s = b.shapeOf(f, lv.kids)
 	}
 	clear(lv.logs)

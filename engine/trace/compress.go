@@ -15,8 +15,10 @@ import (
 // that come after them. A partial turn waits behind its marker until it is whole
 // or broken.
 //
-// Where nothing repeats, frames opened after MaxKept frames are alive go when
-// they are complete, into a marker that says so.
+// Where nothing repeats, frames opened when MaxKept frames are alive go when they
+// are complete, into a marker that says so. Such a gap is the last thing in its
+// parent: as many frames are alive after it as before, so what follows goes too.
+// Nor does it meet a loop: the turns that a loop let go leave room for a whole one.
 const (
 	maxPeriod = 4
 	// More turns than a period has siblings: a run inside a turn (A A A B) is then
@@ -75,7 +77,7 @@ func (b *builder) push(lv *level, s sibling) {
 			}
 			return
 		}
-		lv.loop, lv.start = nil, m.After
+		lv.loop, lv.start = nil, m.After // nothing repeats across a marker
 	}
 	for p := 1; p <= maxPeriod; p++ {
 		if lv.repeats(p) {
@@ -83,7 +85,6 @@ func (b *builder) push(lv *level, s sibling) {
 			return
 		}
 	}
-	b.evict(lv)
 }
 
 // repeats reports whether the last children are minTurns turns of p siblings.
@@ -109,25 +110,17 @@ func (b *builder) startLoop(lv *level, p int) {
 	b.fold(lv, m, from)
 }
 
-// evict removes the doomed children at the end, joined with the gap before them.
-func (b *builder) evict(lv *level) {
-	from := len(lv.kids)
-	for from > lv.start && lv.kids[from-1].doomed {
-		from--
-	}
-	if from == len(lv.kids) {
-		return
-	}
+// elide leaves a completed child out, together with those before it.
+func (b *builder) elide(lv *level, f *Frame) {
 	var m *Marker
 	if n := len(lv.frame.Markers); n > 0 {
 		m = lv.frame.Markers[n-1]
 	}
-	if m == nil || !m.Elided || m.After != from {
-		m = &Marker{Parent: lv.frame, After: from, Elided: true}
+	if m == nil || !m.Elided {
+		m = &Marker{Parent: lv.frame, After: len(lv.kids), Elided: true}
 		lv.frame.Markers = append(lv.frame.Markers, m)
 	}
-	b.fold(lv, m, from)
-	lv.start = from // nothing repeats across a gap
+	b.drop(m, f, true)
 }
 
 // fold moves the children from that position on into m.

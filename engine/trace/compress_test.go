@@ -88,11 +88,11 @@ func peak(t *testing.T, g *generated, every int, lim trace.Limits) (*trace.Tree,
 	return tree, top - min(top, before.HeapAlloc)
 }
 
-// A million calls, read in the memory of the frames that stay.
+// A million calls, and other patterns of many, read in the memory of the frames that stay.
 func TestMillionFrames(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() {
-		n = 100_000
+		n = 400_000
 	}
 	f := func(name string, g *generated, total, maxKept, markers int, moved int) {
 		t.Helper()
@@ -112,7 +112,8 @@ func TestMillionFrames(t *testing.T) {
 		}
 	}
 	f("one call", flat(n, func(i int) string { return call(3, 1, "") }), n+1, 2, 1, n)
-	f("three calls", flat(n-1, func(i int) string { return call(3+i%3, 1, "") }), n, 4, 1, n/3)
+	n /= 4
+	f("three calls", flat(n-1, func(i int) string { return call(3+i%3, 1, "") }), n, 4, 1, (n-1)/3)
 	inner := `,"calls":[` + strings.Repeat(call(4, 1, "")+",", 8) + call(5, 0, `,"error":"out of gas"`) + `]`
 	f("nested", flat(n/10, func(i int) string { return call(3, 2, inner) }), n+1, 4, 2, n/10*2)
 	f("no pattern", flat(n, func(i int) string { return call(3+i, i%100/99, "") }), n+1, 40_000, 1, 0)
@@ -240,11 +241,12 @@ func TestCompressedAgreesWithWhole(t *testing.T) {
 		var w strings.Builder
 		g.frame(&w, 0, 1)
 		whole := parse(t, []byte(w.String()), trace.Limits{CompressAbove: 1 << 30})
-		lim := trace.Limits{CompressAbove: 20, MaxKept: 20 + int(seed%4)*40}
+		lim := trace.Limits{CompressAbove: 20, MaxKept: 10 + int(seed%5)*30, MaxDepth: 8}
 		tree := parse(t, []byte(w.String()), lim)
 		if tree.Compressed() {
 			compressed++
 		}
+		consistent(t, tree, lim)
 		compare(t, seed, tree, whole)
 		if n := len(tree.Frames); n > lim.MaxKept+8 {
 			t.Errorf("seed %d: %d frames kept", seed, n)

@@ -29,6 +29,7 @@ func FuzzParseCallTracer(f *testing.F) {
 			tree, err := trace.ParseCallTracer(jsontext.NewDecoder(bytes.NewReader(b)), lim)
 			if err == nil {
 				consistent(t, tree, lim)
+				tree.JoinLogs(receiptWith([2]int{3, 1}, [2]int{2, 1}))
 			}
 		}
 	})
@@ -42,6 +43,7 @@ func FuzzParseParity(f *testing.F) {
 		for _, lim := range []trace.Limits{{}, tight} {
 			if tree, err := parseParity(b, lim); err == nil {
 				consistent(t, tree, lim)
+				tree.JoinLogs(receiptWith([2]int{3, 1}, [2]int{2, 1}))
 			}
 		}
 	})
@@ -66,6 +68,13 @@ func consistent(t *testing.T, tree *trace.Tree, lim trace.Limits) {
 		}
 		f.Path()
 	}
+	for _, f := range tree.Frames {
+		for i, m := range f.Markers {
+			if m.Parent != f || i > 0 && m.After <= f.Markers[i-1].After && !m.Elided || m.Elided && m.After != len(f.Children) {
+				t.Fatalf("marker %+v of frame %d", m, f.Index)
+			}
+		}
+	}
 	for _, m := range tree.Markers {
 		total, failed = total+m.Removed, failed+m.Failed
 		if m.Removed == 0 || m.After > len(m.Parent.Children) || !m.Elided && m.Period*m.Repeats > m.Removed {
@@ -76,7 +85,6 @@ func consistent(t *testing.T, tree *trace.Tree, lim trace.Limits) {
 		t.Fatalf("%d frames, %d failed; want %d, %d", tree.Total, tree.Failed, total, failed)
 	}
 	tree.RevertOrigin()
-	tree.JoinLogs(receiptWith([2]int{3, 1}, [2]int{2, 1}))
 	if _, err := json.Marshal(tree.Raw()); err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,12 @@ func TestRevertOrigin(t *testing.T) {
 func TestItemsOrder(t *testing.T) {
 	tree := parse(t, []byte(`{"type":"CALL","from":"`+addr(1)+`","to":"`+addr(2)+`","logs":[`+
 		log(2, 1, `,"position":"0x0"`)+`,`+log(2, 2, `,"position":"0x1"`)+`,`+log(2, 3, `,"position":1`)+`,`+
-		log(2, 4, `,"position":"0xff"`)+`,`+log(2, 5, ``)+`],"calls":[`+call(3, 0, "")+`,`+call(4, 0, "")+`]}`), trace.Limits{})
+		log(2, 4, `,"position":"0x0"`)+`,`+log(2, 5, `,"position":"0xff"`)+`,`+log(2, 6, ``)+`],"calls":[`+call(3, 0, "")+`,`+call(4, 0, "")+`]}`), trace.Limits{})
+	for i, l := range tree.Root.Logs[1:] {
+		if l.Calls < tree.Root.Logs[i].Calls || l.Calls > 2 {
+			t.Errorf("log %d after %d calls", i+1, l.Calls)
+		}
+	}
 	var have strings.Builder
 	for it := range tree.Root.Items() {
 		switch {
@@ -130,7 +135,7 @@ func TestItemsOrder(t *testing.T) {
 			have.WriteByte('0' + it.Log.Data[31])
 		}
 	}
-	if want := "1c23c45"; have.String() != want {
+	if want := "1c234c56"; have.String() != want {
 		t.Errorf("%s, want %s", have.String(), want)
 	}
 }
