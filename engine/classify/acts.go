@@ -120,6 +120,8 @@ var kinds = map[act]kind{
 	actUserOps:         {explain.TypeOther, "batch", "Ran user operations", "run user operations"},
 	actMintNFT:         {explain.TypeOther, "mint_nft", "Minted", "mint an NFT"},
 	actMint:            {explain.TypeOther, "mint", "Minted", "mint"},
+	"receive":          {explain.TypeOther, "receive", "Received", "receive assets"},
+	"pay":              {explain.TypeOther, "payment", "Paid", "pay a contract"},
 	"message":          {explain.TypeOther, "message", "Sent a cross-chain message", "send a cross-chain message"},
 	"arbitrage":        {explain.TypeMEV, "arbitrage", "Closed an arbitrage", "arbitrage"},
 	"contract_call":    {explain.TypeOther, "contract_call", "Called a contract", "call a contract"},

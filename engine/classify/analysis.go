@@ -2,6 +2,7 @@ package classify
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 
 	"txlens/engine/flow"
@@ -230,8 +231,35 @@ func (a *analysis) measure() {
 	}
 	// A tip or a few wei that steer a bot's code may come along with its call.
 	if out, in := a.legsOf(a.entry); len(in) > 0 && (len(a.out) == 0 || tokensIn(out) || tokensIn(in)) {
-		a.out, a.in, a.how = out, in, asContract
+		a.out, a.in = joint(a.out, out, a.in, in)
+		a.how = asContract
 	}
+}
+
+// joint nets two addresses as one: what passed between them is nothing.
+func joint(out1, out2, in1, in2 []leg) (out, in []leg) {
+	for _, l := range append(append([]leg(nil), out1...), out2...) {
+		l.amount = new(big.Int).Set(l.amount)
+		out = append(out, l)
+	}
+	for _, l := range append(append([]leg(nil), in1...), in2...) {
+		l.amount = new(big.Int).Set(l.amount)
+		for j := range out {
+			if o := &out[j]; o.key == l.key {
+				both := o.amount
+				if both.Cmp(l.amount) > 0 {
+					both = l.amount
+				}
+				both = new(big.Int).Set(both)
+				o.amount.Sub(o.amount, both)
+				l.amount.Sub(l.amount, both)
+			}
+		}
+		if l.amount.Sign() > 0 {
+			in = append(in, l)
+		}
+	}
+	return slices.DeleteFunc(out, func(l leg) bool { return l.amount.Sign() == 0 }), in
 }
 
 func tokensIn(legs []leg) bool {

@@ -12,10 +12,13 @@ import (
 func Classify(f *Facts) *Verdict {
 	a := newAnalysis(f)
 	var o *opinion
-	if f.Receipt != nil && !f.Succeeded {
-		o = a.judgeFailed()
-	} else {
+	switch {
+	case f.Succeeded:
 		o = a.judge()
+	case a.outcomeKnown():
+		o = a.judgeFailed()
+	default:
+		o = a.judgeUnknown()
 	}
 	a.v.Actor = a.actor
 	a.v.Risks = a.assess()
@@ -51,7 +54,7 @@ func (a *analysis) judge() *opinion {
 }
 
 // gains are the acts whose value is what came in.
-var gains = map[act]bool{actWithdraw: true, actBorrow: true, actVaultOut: true, actClaim: true, actClaimStake: true, actUnstake: true,
+var gains = map[act]bool{actWithdraw: true, actBorrow: true, actVaultOut: true, actClaim: true, "receive": true, actClaimStake: true, actUnstake: true,
 	actRemoveLiq: true, actCollect: true, actBridgeIn: true, actMessageIn: true, "arbitrage": true}
 
 func (a *analysis) settleType(o *opinion) {
@@ -99,6 +102,25 @@ func (a *analysis) judgeFailed() *opinion {
 	return o
 }
 
+// outcomeKnown reports whether anything says how the transaction ended.
+func (a *analysis) outcomeKnown() bool {
+	return a.Receipt != nil && a.Receipt.Status != nil || a.Tree != nil && a.Tree.Source != trace.RungReceipt
+}
+
+// judgeUnknown classifies what the calldata asks for, when neither receipt nor trace
+// tells whether it was done.
+func (a *analysis) judgeUnknown() *opinion {
+	a.unwrapAttempt()
+	a.actors = []common.Address{a.actor}
+	o := a.attempt()
+	a.v.Votes = append(a.v.Votes, a.asVote("asked for", o))
+	t := typeOf(o.act)
+	a.v.TxType, a.v.SubType = &t, a.v.Votes[0].SubType
+	a.v.Summary = a.trySummary("Attempt", o) + "; the outcome is not known"
+	a.v.Steps = []string{a.opening()}
+	return o
+}
+
 // unwrapAttempt: a failed Safe transaction was attempted by the Safe that was called.
 func (a *analysis) unwrapAttempt() {
 	if a.call != nil && a.call.act == actSafeExec && a.Tx.To != nil {
@@ -129,6 +151,9 @@ func (a *analysis) trust(o *opinion) {
 func (a *analysis) trustTrace(lower func(explain.Confidence, string)) {
 	if a.Receipt == nil {
 		lower(explain.Low, "the receipt is missing")
+	}
+	if !a.Succeeded && !a.outcomeKnown() {
+		lower(explain.Low, "nothing says whether the transaction succeeded")
 	}
 	if a.Tree == nil {
 		lower(explain.Low, "there is no call trace")
@@ -167,7 +192,7 @@ func (a *analysis) trustNames(o *opinion, lower func(explain.Confidence, string)
 			lower(explain.Medium, "the called contract "+short(addr)+" is not identified")
 		}
 	}
-	if unknown > 0 && (o.act == "contract_call" || o.sub == "deposit" && a.v.Protocol == nil) {
+	if unknown > 0 && (o.act == "contract_call" || o.act == "pay") {
 		lower(explain.Low, "an unknown contract did something that no rule recognises")
 	}
 }

@@ -165,29 +165,32 @@ func vmWords(err string) string {
 	return "it failed without giving a reason"
 }
 
-// failedSummary says what was attempted, and why it failed.
-func (a *analysis) failedSummary(o *opinion) string {
-	k := kinds[o.act]
-	try := k.try
-	if try == "" {
-		try = "make a call"
-	}
-	s := "Failed attempt to " + try
+// trySummary says what was attempted.
+func (a *analysis) trySummary(attempt string, o *opinion) string {
 	switch {
 	case o.act == actTransfer && len(a.Tx.Input) == 0:
-		s = "Failed attempt to send " + a.amount(leg{}.key, a.Tx.Value)
+		s := attempt + " to send " + a.amount(leg{}.key, a.Tx.Value)
 		if a.Tx.To != nil {
 			s += " to " + a.who(*a.Tx.To)
 		}
+		return s
 	case o.act == "contract_call" && a.Tx.To != nil:
-		s = "Failed call"
+		what := "a function"
 		if n := plainText(a.name); n != "" {
-			s += " of " + n
+			what = n
 		}
-		s += " to " + a.who(*a.Tx.To)
-	case o.act != actDeploy && a.Tx.To != nil:
+		return attempt + " to call " + what + " of " + a.who(*a.Tx.To)
+	}
+	s := attempt + " to " + kinds[o.act].try
+	if o.act != actDeploy && a.Tx.To != nil {
 		s += " through " + a.who(*a.Tx.To)
 	}
+	return s
+}
+
+// failedSummary says what was attempted, and why it failed.
+func (a *analysis) failedSummary(o *opinion) string {
+	s := a.trySummary("Failed attempt", o)
 	f := a.origin()
 	if f == nil {
 		return s + ": the reason is not known"

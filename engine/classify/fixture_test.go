@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sort"
 	"strings"
 	"testing"
 
 	"txlens/engine/evidence"
+	"txlens/engine/explain"
 	"txlens/engine/fixture"
 )
 
@@ -20,7 +22,8 @@ func tName(v *Verdict) string {
 	return string(*v.TxType)
 }
 
-func printCount(t *testing.T, title string, m map[string]int) {
+// table writes counts, largest first.
+func table(m map[string]int) string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
@@ -28,25 +31,13 @@ func printCount(t *testing.T, title string, m map[string]int) {
 	sort.Slice(keys, func(i, j int) bool { return m[keys[i]] > m[keys[j]] || m[keys[i]] == m[keys[j]] && keys[i] < keys[j] })
 	var b strings.Builder
 	for _, k := range keys {
-		fmt.Fprintf(&b, "  %5d %s\n", m[k], k)
+		fmt.Fprintf(&b, "\n  %5d %s", m[k], k)
 	}
-	t.Logf("%s\n%s", title, b.String())
+	return b.String()
 }
 
-func TestDump(t *testing.T) {
-	want := os.Getenv("DUMP")
-	if want == "" {
-		t.Skip()
-	}
-	sel := map[string]string{}
-	raw, _ := os.ReadFile(filepath.Join(fixture.Dir(t), "selected.json"))
-	var list []struct{ Hash, Category string }
-	json.Unmarshal(raw, &list)
-	for _, s := range list {
-		sel[s.Hash] = s.Category
-	}
-	counts := map[string]int{}
-	conf := map[string]int{}
+// eachBlockTx judges every recorded transaction that has a trace.
+func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *Verdict)) {
 	blocks := fixture.Blocks(t)
 	for i := range blocks {
 		blk, err := evidence.ParseBlock(blocks[i].Header)
@@ -54,71 +45,158 @@ func TestDump(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j := range blocks[i].Txs {
-			tx := &blocks[i].Txs[j]
-			v := Classify(fromFixture(t, &blocks[i], tx, blk))
-			counts[tName(v)+"/"+v.SubType]++
-			conf[string(v.Confidence)]++
-			if want == "sel" && sel[tx.Hash] != "" || want == "all" || strings.HasPrefix(tx.Hash, want) {
-				p := "-"
-				if v.Protocol != nil {
-					p = *v.Protocol
-				}
-				fmt.Printf("== %s %s [%s]\n   %s/%s %s %s att=%v\n   %s\n   risks %q\n   reasons %q\n", tx.Hash, sel[tx.Hash], blocks[i].Header[:0], tName(v), v.SubType, p, v.Confidence, v.Attempted, v.Summary, v.Risks, v.Reasons)
-				if want != "all" {
-					fmt.Printf("   - %s\n", strings.Join(v.Steps, "\n   - "))
-					for _, x := range v.Votes {
-						fmt.Printf("   vote %+v\n", x)
-					}
-				}
-			}
+			facts := fromFixture(t, &blocks[i], &blocks[i].Txs[j], blk)
+			f(blocks[i].Txs[j].Hash, facts, Classify(facts))
 		}
 	}
-	printCount(t, "types", counts)
-	printCount(t, "confidence", conf)
 }
 
-func TestLabelledDump(t *testing.T) {
-	want := os.Getenv("LDUMP")
-	if want == "" {
-		t.Skip()
+// What must hold of every verdict, whatever the transaction.
+func TestRecordedBlocks(t *testing.T) {
+	types, trust := map[string]int{}, map[string]int{}
+	eachBlockTx(t, func(hash string, facts *Facts, v *Verdict) {
+		types[tName(v)+"/"+v.SubType]++
+		trust[string(v.Confidence)]++
+		if again := Classify(facts); !reflect.DeepEqual(again, v) {
+			t.Errorf("%s: two verdicts differ", hash)
+		}
+		checkVerdict(t, hash, facts, v)
+	})
+	t.Logf("types:%s\nconfidence:%s", table(types), table(trust))
+}
+
+func checkVerdict(t *testing.T, hash string, facts *Facts, v *Verdict) {
+	t.Helper()
+	fail := func(format string, args ...any) { t.Errorf("%s: "+format, append([]any{hash}, args...)...) }
+	if v.TxType == nil || len(v.Votes) == 0 || v.Votes[0].Rule == "" || v.Summary == "" || len(v.Steps) == 0 {
+		fail("incomplete: %+v", v)
+		return
 	}
-	good, all := map[string]int{}, map[string]int{}
-	conf := map[string]int{}
+	if *v.TxType == explain.TypeExploit {
+		fail("rules alone called it an exploit")
+	}
+	if (v.Confidence == explain.High) != (len(v.Reasons) == 0) {
+		fail("confidence %s with reasons %q", v.Confidence, v.Reasons)
+	}
+	if v.Attempted == facts.Succeeded {
+		fail("attempted %v, succeeded %v", v.Attempted, facts.Succeeded)
+	}
+	if len(v.Steps) > maxSteps+1 {
+		fail("%d steps", len(v.Steps))
+	}
+	for _, s := range append([]string{v.Summary}, v.Steps...) {
+		if strings.ContainsAny(s, "\n\r\t`*") || strings.Contains(s, "  ") || strings.HasSuffix(s, " ") {
+			fail("unclean text %q", s)
+		}
+	}
+	if !facts.Succeeded && (v.Primary != nil || len(v.Risks) > 0) {
+		fail("a failed transaction moved %v, risks %q", v.Primary, v.Risks)
+	}
+}
+
+// selectedWant says what the hand-picked transactions are, by the words that their
+// category opens with. The transaction wins over the word where both disagree: one
+// "swap" ends in a bridge order, one "arbitrage" keeps the asset that it bought.
+var selectedWant = []struct{ category, types, subs string }{
+	{"mev: atomic arbitrage", "mev swap", ""},
+	{"mev: sandwich", "swap", ""},
+	{"swap: aggregator", "swap", ""},
+	{"swap: router 0x4d8160ba", "bridge", "send"},
+	{"swap", "swap", ""},
+	{"op swap", "swap", ""},
+	{"nft sale", "swap", "nft_sale"},
+	{"nft mint", "other", "mint_nft"},
+	{"nft/marketplace", "other", "name"},
+	{"cryptokitties", "other", "receive"},
+	{"staking deposit", "stake", "stake"},
+	{"liquidity", "other", "collect_fees"},
+	{"approval", "approval", ""},
+	{"transfer", "transfer", ""},
+	{"deployment", "deployment", ""},
+	{"oracle", "routine_infra", "oracle_report"},
+	{"batch", "other", ""},
+	{"op vault harvest", "other", "harvest"},
+	{"op lending", "other", "supply"},
+	{"op bridge", "bridge", ""},
+	{"op: L1->L2 deposit", "bridge", "receive"},
+	{"op revert: Stargate", "bridge", "send"},
+	{"revert: Seaport", "swap", "nft_sale"},
+	{"revert: 1inch", "swap", ""},
+	{"revert: 0x v2", "swap", ""},
+	{"revert: ERC20 transfer", "transfer", ""},
+	{"revert: callable premerge", "other", "mint"},
+	{"revert: out of gas", "stake", "stake"},
+	{"revert", "other", "contract_call"},
+}
+
+func TestSelectedTransactions(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(fixture.Dir(t), "selected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []struct{ Hash, Category string }
+	if err := json.Unmarshal(raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	category := map[string]string{}
+	for _, s := range list {
+		category[s.Hash] = s.Category
+	}
+	seen := 0
+	eachBlockTx(t, func(hash string, facts *Facts, v *Verdict) {
+		c := category[hash]
+		if c == "" {
+			return
+		}
+		seen++
+		t.Logf("%s\n      %s/%s %s: %s", c, tName(v), v.SubType, v.Confidence, v.Summary)
+		for _, w := range selectedWant {
+			if !strings.HasPrefix(c, w.category) {
+				continue
+			}
+			if !strings.Contains(" "+w.types+" ", " "+tName(v)+" ") || w.subs != "" && v.SubType != w.subs {
+				t.Errorf("%s: %s/%s, want %s/%s", c, tName(v), v.SubType, w.types, w.subs)
+			}
+			if strings.Contains(c, "revert") != v.Attempted {
+				t.Errorf("%s: attempted %v", c, v.Attempted)
+			}
+			return
+		}
+		t.Errorf("%s: no expectation", c)
+	})
+	if seen != len(list) || seen < 39 {
+		t.Errorf("%d of %d transactions seen", seen, len(list))
+	}
+}
+
+// Types of transactions that people labelled, from receipts and value transfers alone.
+func TestLabelledTransactions(t *testing.T) {
+	all, good, wrong := map[string]int{}, map[string]int{}, map[string]int{}
+	judged, right := 0, 0
 	for _, id := range fixture.LabelledChains {
-		ls := fixture.LabelledOf(t, id)
-		for i := range ls {
-			l := &ls[i]
-			v := Classify(fromLabelled(t, l))
-			key := strings.Join(l.Expect.TxTypes, ",")
-			if key == "" {
-				key = "(any)"
+		list := fixture.LabelledOf(t, id)
+		for i := range list {
+			l := &list[i]
+			facts := fromLabelled(t, l)
+			v := Classify(facts)
+			checkVerdict(t, l.Hash, facts, v)
+			if len(l.Expect.TxTypes) == 0 {
+				continue
 			}
+			key := strings.Join(l.Expect.TxTypes, " or ")
+			judged++
 			all[key]++
-			hit := key == "(any)"
-			for _, x := range l.Expect.TxTypes {
-				hit = hit || x == tName(v)
-			}
-			if hit {
+			if strings.Contains(" "+strings.Join(l.Expect.TxTypes, " ")+" ", " "+tName(v)+" ") {
+				right++
 				good[key]++
 			} else {
-				conf[key+" -> "+tName(v)+"/"+v.SubType]++
-			}
-			p := "-"
-			if v.Protocol != nil {
-				p = *v.Protocol
-			}
-			if want == "miss" && !hit || want == "all" || want == "any" && key == "(any)" || strings.HasPrefix(l.Hash, want) {
-				fmt.Printf("== %d %s %v %v\n   %s/%s %s %s\n   %s\n", l.ChainID, l.Hash, l.Expect.TxTypes, l.Expect.Protocols, tName(v), v.SubType, p, v.Confidence, v.Summary)
-				for _, x := range v.Votes {
-					fmt.Printf("   vote %s %s/%s %v\n", x.Rule, x.TxType, x.SubType, x.Logs)
-				}
-				if strings.HasPrefix(want, "0x") || want == "miss" {
-					fmt.Printf("   - %s\n", strings.Join(v.Steps, "\n   - "))
-				}
+				wrong[key+" called "+tName(v)+"/"+v.SubType]++
+				t.Logf("%d %s: want %s, got %s/%s: %s", l.ChainID, l.Hash, key, tName(v), v.SubType, v.Summary)
 			}
 		}
 	}
-	printCount(t, "all", all)
-	printCount(t, "good", good)
-	printCount(t, "confusion", conf)
+	t.Logf("%d of %d right\nall:%s\nright:%s\nconfusion:%s", right, judged, table(all), table(good), table(wrong))
+	if judged < 400 || right*100 < judged*94 {
+		t.Errorf("%d of %d labelled transactions are right", right, judged)
+	}
 }

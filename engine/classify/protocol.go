@@ -47,7 +47,7 @@ func (a *analysis) protocolOf(o *opinion) string {
 		return slug // the router of all versions; the pools say which
 	case entry != "":
 		return entry
-	case agreed:
+	case agreed && slug != "":
 		return slug
 	}
 	if a.call != nil && len(o.hits) == 0 && o.act == a.call.act && !forked[a.call.slug] {

@@ -69,7 +69,7 @@ func exchange(a *analysis) *opinion {
 	if len(a.out) > 0 && a.findBeneficiary(swaps) {
 		return &opinion{act: actSwap, hits: swaps}
 	}
-	if len(a.out)+len(a.in) == 0 || a.call != nil && a.call.act == actSwap || a.swapName() {
+	if len(a.out)+len(a.in) == 0 || a.how == asContract || a.call != nil && a.call.act == actSwap || a.swapName() {
 		return &opinion{act: actSwap, hits: swaps, unsure: "the actor's own movements do not show both sides of the swap"}
 	}
 	return nil
@@ -284,7 +284,10 @@ func claimed(a *analysis) *opinion {
 		if n := strings.ToLower(a.name); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "exit") {
 			return &opinion{act: actWithdraw}
 		}
-		return &opinion{act: actClaim}
+		if actOfName(a.name) == actClaim || strings.Contains(strings.ToLower(a.name), "collect") {
+			return &opinion{act: actClaim}
+		}
+		return &opinion{act: "receive", unsure: "why the assets were paid out is not known"}
 	}
 	return nil
 }
@@ -372,7 +375,7 @@ func byCall(a *analysis) *opinion {
 
 func deposit(a *analysis) *opinion {
 	if len(a.out) > 0 && len(a.in) == 0 {
-		return &opinion{act: actVaultIn, sub: "deposit", unsure: "what the called contract does with the deposit is not known"}
+		return &opinion{act: "pay", unsure: "what the called contract does with the payment is not known"}
 	}
 	return nil
 }

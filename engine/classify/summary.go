@@ -243,6 +243,9 @@ func (a *analysis) sumLiquidation(o *opinion, via string) string {
 func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
 	out, in := a.out, a.in
 	verb := k.verb
+	if o.sub == "harvest" {
+		verb = "Harvested the yield of a vault"
+	}
 	if verb == "" {
 		verb = "Ran " + strings.ReplaceAll(string(o.act), "_", " ")
 	}
@@ -253,6 +256,9 @@ func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
 			return bare(verb) + " " + a.legs(p) + into(o.act, via)
 		}
 	case actWithdraw, actBorrow, actVaultOut, actClaim, actClaimStake:
+		if o.sub == "harvest" {
+			break
+		}
 		if p := plain(in); len(p) > 0 {
 			return bare(verb) + " " + a.legs(p) + on("from", via)
 		}
@@ -282,6 +288,10 @@ func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
 		}
 	case "contract_call":
 		return a.sumCall()
+	case "receive":
+		return "Received " + a.legs(in) + a.peers(in, " from ")
+	case "pay":
+		return "Paid " + a.legs(out) + a.peers(out, " to ")
 	case actMintNFT, actMint, actBurn:
 		return a.sumMint(verb, o)
 	}
@@ -358,8 +368,12 @@ func (a *analysis) sumMint(verb string, o *opinion) string {
 		return verb + " " + a.legs(a.in) + " for " + a.legs(a.out)
 	case len(a.in) > 0:
 		return verb + " " + a.legs(a.in)
+	case len(a.out) > 0:
+		return verb + " " + a.legs(a.out)
+	case a.hasTo:
+		return verb + " at " + a.who(a.entry) + ", nothing of it for the sender"
 	}
-	return verb + " " + a.legs(a.out)
+	return verb + " tokens"
 }
 
 func (a *analysis) sumCall() string {

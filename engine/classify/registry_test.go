@@ -1,0 +1,116 @@
+package classify
+
+import (
+	"strings"
+	"testing"
+
+	"txlens/engine/evidence"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+func TestTableIsLarge(t *testing.T) {
+	r := theRegistry()
+	events := 0
+	for _, rows := range r.events {
+		events += len(rows)
+	}
+	if events < 239 || len(r.calls) < 100 {
+		t.Errorf("%d events, %d functions", events, len(r.calls))
+	}
+}
+
+// Every act of the table is said in words, or is machinery that the code names.
+func TestEveryActHasAKind(t *testing.T) {
+	machinery := map[act]bool{"note": true, "authorization": true, "safe_success": true, "safe_failure": true, "safe_module": true,
+		"userop": true, "userop_begin": true, "userop_revert": true, "userop_postop": true, "userop_prefund": true}
+	for _, rows := range theRegistry().events {
+		for _, e := range rows {
+			if _, ok := kinds[e.act]; !ok && !machinery[e.act] && !strings.HasPrefix(string(e.act), "flag:") {
+				t.Errorf("%s: act %q has no kind", e.signature, e.act)
+			}
+		}
+	}
+	for _, c := range theRegistry().calls {
+		if _, ok := kinds[c.act]; !ok {
+			t.Errorf("%s: act %q has no kind", c.signature, c.act)
+		}
+	}
+}
+
+// Published addresses carry a checksum; a mistyped one does not keep it.
+func TestAddressesKeepTheirChecksum(t *testing.T) {
+	for _, text := range []string{deploymentsText, factoriesText} {
+		for _, line := range strings.Split(text, "\n") {
+			for _, cell := range strings.Split(line, "\t") {
+				if common.IsHexAddress(cell) && common.HexToAddress(cell).Hex() != cell {
+					t.Errorf("%s should be %s", cell, common.HexToAddress(cell).Hex())
+				}
+			}
+		}
+	}
+}
+
+func TestLayoutTellsEventsOfOneText(t *testing.T) {
+	f := func(signature string, indexed int, want act, slug string) {
+		t.Helper()
+		l := &evidence.Log{Topics: make([]common.Hash, 1+indexed)}
+		l.Topics[0] = crypto.Keccak256Hash([]byte(signature))
+		e := theRegistry().event(l)
+		switch {
+		case e == nil && want != "":
+			t.Errorf("%s with %d indexed is unknown", signature, indexed)
+		case e != nil && (e.act != want || e.slug != slug):
+			t.Errorf("%s with %d indexed is %s of %q", signature, indexed, e.act, e.slug)
+		}
+	}
+	f("Mint(address,uint256,uint256)", 1, actAddLiq, "uniswap_v2")
+	f("Mint(address,uint256,uint256)", 0, actSupply, "compound_v2")
+	f("Mint(address,uint256,uint256)", 2, "", "")
+	f("Deposit(address,address,uint256,uint256)", 2, actVaultIn, "")
+	f("Deposit(address,address,uint256,uint256)", 0, actVaultIn, "etherdelta")
+	f("ExecutionSuccess(bytes32,uint256)", 0, "safe_success", "safe")
+	f("ExecutionSuccess(bytes32,uint256)", 1, "safe_success", "safe")
+	f("Transfer(address,address,uint256)", 3, actTransfer, "")
+}
+
+func TestTableRefusesBadRows(t *testing.T) {
+	f := func(table, deployments, factories, want string) {
+		t.Helper()
+		if _, err := parseRegistry(table, deployments, factories); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	f("event\tswap", "", "", "2 columns")
+	f("event\tswap\tx\tmany\t\t\tA()", "", "", "indexed count")
+	f("event\tswap\tx\t0\t\tshiny\tA()", "", "", "unknown flag")
+	f("event\tswap\tx\t0\tz9\t\tA()", "", "", "unknown place")
+	f("call\tswap\tx\t\t\tminoutx\tA()", "", "", "minimum")
+	f("call\tswap\tx\t\t\t\tA()\ncall\tswap\tx\t\t\t\tA()", "", "", "twice")
+	f("", "xyz\t1\ta\tb\tc", "", "address")
+	f("", "0x0000000000000000000000000000000000000001\tone\ta\tb\tc", "", "chain id")
+	f("", "", "f\ts\t1\t0x01\t0x02\tdear", "fee")
+}
+
+// The pools are the oldest and largest of each factory.
+func TestPoolsProveTheirFactory(t *testing.T) {
+	usdc := common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
+	wbnb, usdt := common.HexToAddress("0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c"), common.HexToAddress("0x55d398326f99059fF775485246999027B3197955")
+	f := func(chainID uint64, family, pool, want string, tokens ...common.Address) {
+		t.Helper()
+		if got := theRegistry().factoryOf(chainID, family, common.HexToAddress(pool), tokens); got != want {
+			t.Errorf("%s: %q, want %q", pool, got, want)
+		}
+	}
+	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "uniswap_v2", weth, usdc)
+	f(1, "uniswap_v2", "0x397FF1542f962076d0BFE58eA045FfA2d347ACa0", "sushiswap", usdc, weth)
+	f(1, "uniswap_v3", "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640", "uniswap_v3", usdc, friend, weth)
+	f(56, "uniswap_v2", "0x16b9a82891338f9bA80E2D6970FddA79D1eb0daE", "pancakeswap_v2", usdt, wbnb)
+	f(56, "pancakeswap_v3", "0x36696169C63e42cd08ce11f5deeBbCeBae652050", "pancakeswap_v3", usdt, wbnb)
+	f(8453, "uniswap_v3", "0xd0b53D9277642d899DF5C87A3966A349A798F224", "uniswap_v3",
+		common.HexToAddress("0x4200000000000000000000000000000000000006"), common.HexToAddress("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"))
+	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "", weth)
+	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dd", "", weth, usdc)
+	f(10, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "", weth, usdc)
+}
