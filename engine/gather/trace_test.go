@@ -1,0 +1,117 @@
+package gather
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/trace"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// ladder is a World in which each rung answers as told.
+type ladder struct {
+	World
+	debug, parity, state error
+	diff                 error
+	receiptGas           uint64
+}
+
+var (
+	from = common.HexToAddress("0x1111111111111111111111111111111111111111")
+	to   = common.HexToAddress("0x2222222222222222222222222222222222222222")
+	hash = common.HexToHash("0xaa")
+)
+
+func (l *ladder) Transaction(context.Context, *chain.Chain, common.Hash) (*evidence.Transaction, error) {
+	number, index := uint64(15_000_000), uint64(0)
+	return &evidence.Transaction{Hash: hash, From: from, To: &to, Gas: 21000, GasPrice: big.NewInt(2e9), Value: big.NewInt(1), BlockNumber: &number, Index: &index}, nil
+}
+
+func (l *ladder) Receipt(context.Context, *chain.Chain, common.Hash) (*evidence.Receipt, error) {
+	one := uint64(1)
+	return &evidence.Receipt{Status: &one, GasUsed: l.receiptGas, EffectiveGasPrice: big.NewInt(2e9)}, nil
+}
+
+func (l *ladder) Block(_ context.Context, _ *chain.Chain, number uint64, full bool) (*evidence.Block, error) {
+	b := &evidence.Block{Number: number, Timestamp: 1_656_000_000, GasLimit: 30_000_000, BaseFee: big.NewInt(1e9), Difficulty: big.NewInt(1), Withdrawals: -1}
+	if full {
+		tx, _ := l.Transaction(context.Background(), nil, hash)
+		b.Transactions = []*evidence.Transaction{tx}
+	}
+	return b, nil
+}
+
+func (l *ladder) tree(err error, rung trace.Rung) (*trace.Tree, error) {
+	if err != nil {
+		return nil, err
+	}
+	tx, _ := l.Transaction(context.Background(), nil, hash)
+	t := trace.FromReceipt(tx, &evidence.Receipt{}, true)
+	t.Source = rung
+	return t, nil
+}
+
+func (l *ladder) DebugTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
+	return l.tree(l.debug, trace.RungDebug)
+}
+
+func (l *ladder) ParityTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
+	return l.tree(l.parity, trace.RungParity)
+}
+
+func (l *ladder) StateDiff(context.Context, *chain.Chain, common.Hash) (*evidence.StateDiff, error) {
+	return nil, l.diff
+}
+
+func (l *ladder) Balance(context.Context, *chain.Chain, common.Address, uint64) (*big.Int, error) {
+	return big.NewInt(1e18), l.state
+}
+
+func (l *ladder) Nonce(context.Context, *chain.Chain, common.Address, uint64) (uint64, error) {
+	return 0, l.state
+}
+
+func (l *ladder) Code(context.Context, *chain.Chain, common.Address, uint64) ([]byte, error) {
+	return nil, l.state
+}
+
+func (l *ladder) Storage(context.Context, *chain.Chain, common.Address, common.Hash, uint64) (common.Hash, error) {
+	return common.Hash{}, l.state
+}
+
+// TestLadder: which rung is reached, and whether what is missing is a failure.
+func TestLadder(t *testing.T) {
+	ch, _ := chain.ByID(1)
+	broken := errors.New("connection reset")
+	f := func(l *ladder, want trace.Rung, wantFault bool, wantNote string) {
+		t.Helper()
+		if l.receiptGas == 0 {
+			l.receiptGas = 21000
+		}
+		got, err := Trace(context.Background(), l, ch, hash, TraceOptions{})
+		rung := trace.RungReceipt
+		if got.Tree != nil {
+			rung = got.Tree.Source
+		}
+		if rung != want || (err != nil) != wantFault || !strings.Contains(strings.Join(got.Notes, "\n"), wantNote) {
+			t.Errorf("reached %s, error %v, notes %q; want %s, fault %v, note %q", rung, err, got.Notes, want, wantFault, wantNote)
+		}
+	}
+	no := upstream.ErrUnsupported
+	f(&ladder{diff: no}, trace.RungDebug, false, "no state diff")
+	f(&ladder{debug: no}, trace.RungParity, false, "no trace by debug_traceTransaction")
+	f(&ladder{debug: broken}, trace.RungParity, false, "connection reset")
+	f(&ladder{debug: no, parity: no}, trace.RungReplay, false, "no trace by trace_transaction")
+	f(&ladder{debug: broken, parity: broken}, trace.RungReplay, false, "connection reset")
+	f(&ladder{debug: no, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, false, "no trace by local-replay")
+	f(&ladder{debug: no, parity: no, receiptGas: 12345}, trace.RungReceipt, false, "does not reproduce the receipt: replay used 21000 gas")
+	f(&ladder{debug: broken, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "connection reset")
+	f(&ladder{debug: no, parity: no, state: broken}, trace.RungReceipt, true, "connection reset")
+}
