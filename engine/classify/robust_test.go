@@ -1,0 +1,138 @@
+package classify
+
+import (
+	"math/big"
+	"reflect"
+	"sort"
+	"strings"
+	"testing"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Evidence may be missing in any combination; a verdict still comes.
+func TestMissingEvidence(t *testing.T) {
+	f := func(name string, facts *Facts, want explain.Confidence) {
+		t.Helper()
+		v := Classify(facts)
+		if v.TxType == nil || v.Summary == "" || len(v.Steps) == 0 || v.Confidence != want {
+			t.Errorf("%s: %s, %+v", name, v.Confidence, v)
+		}
+	}
+	bare := func(ok bool) *Facts {
+		return &Facts{Tx: newScene(at(router), 7, input("swapExactETHForTokens(uint256,address[],address,uint256)")).tx, Succeeded: ok}
+	}
+	f("transaction alone", bare(false), explain.Low)
+	f("transaction alone, said to have succeeded", bare(true), explain.Low)
+	full := usdcForWeth(newScene(at(router), 0, nil2()), user).known(router, "Router", "router", "uniswap_v2").facts(t)
+	noTree := *full
+	noTree.Tree = nil
+	f("no tree", &noTree, explain.Low)
+	noFlow := *full
+	noFlow.Flow = nil
+	f("no flow", &noFlow, explain.Medium)
+	noReceipt := *full
+	noReceipt.Receipt = nil
+	f("no receipt", &noReceipt, explain.Low)
+	creation := &Facts{Tx: &evidence.Transaction{From: user, Value: new(big.Int)}, Succeeded: true}
+	f("creation alone", creation, explain.Low)
+}
+
+func TestUnknownOutcomeIsSaid(t *testing.T) {
+	s := newScene(at(usdc), 0, input("transfer(address,uint256)", friend, 5))
+	s.rc.Status, s.rung = nil, trace.RungReceipt
+	facts := s.facts(t)
+	facts.Succeeded = false
+	v := Classify(facts)
+	if v.Attempted || !strings.HasSuffix(v.Summary, "the outcome is not known") || v.Confidence != explain.Low {
+		t.Errorf("attempted %v, %s, %q", v.Attempted, v.Confidence, v.Summary)
+	}
+}
+
+func TestStepsAreBounded(t *testing.T) {
+	s := newScene(at(router), 0, nil2())
+	for i := 0; i < 500; i++ {
+		s.transfer(usdc, user, addr(uint16(i+1)), 1000000)
+	}
+	v := Classify(s.facts(t))
+	if len(v.Steps) != maxSteps+1 || !strings.HasPrefix(v.Steps[maxSteps], "... and 471 more") {
+		t.Errorf("%d steps, last %q", len(v.Steps), v.Steps[len(v.Steps)-1])
+	}
+}
+
+// Steps tell things in the order in which they happened: coin moves before the logs
+// that follow them, and after those that precede them.
+func TestStepsKeepTheOrderOfExecution(t *testing.T) {
+	s := newScene(at(router), 0, nil2())
+	s.transfer(usdc, user, pool1, 1)
+	s.call(pool1, friend, 5, nil)
+	s.transfer(usdc, pool1, vault, 2)
+	s.call(pool1, bot, 6, nil)
+	v := Classify(s.facts(t))
+	var order []string
+	for _, step := range v.Steps {
+		for _, name := range []string{"to 0x9001", "to 0xf00d", "to 0x7a17", "to 0xb070"} {
+			if strings.Contains(step, name) {
+				order = append(order, name)
+			}
+		}
+	}
+	if want := []string{"to 0x9001", "to 0xf00d", "to 0x7a17", "to 0xb070"}; !reflect.DeepEqual(order, want) {
+		t.Errorf("order %q, want %q\n%s", order, want, strings.Join(v.Steps, "\n"))
+	}
+}
+
+// The order of the rules is the precedence of the types.
+func TestRulesStandInPrecedence(t *testing.T) {
+	s := usdcForWeth(newScene(at(router), 0, nil2()), user)
+	s.log(vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, user})
+	s.log(vault, "LiquidateBorrow(address,address,uint256,address,uint256)", nil, bot, friend, 1, vault, 1)
+	v := Classify(s.facts(t))
+	var types []string
+	for _, x := range v.Votes {
+		types = append(types, string(x.TxType))
+	}
+	if len(types) < 3 || types[0] != "liquidation" || types[1] != "bridge" || types[2] != "swap" {
+		t.Errorf("votes %q", types)
+	}
+	if !sort.SliceIsSorted(v.Votes[0].Logs, func(i, j int) bool { return v.Votes[0].Logs[i] < v.Votes[0].Logs[j] }) || len(v.Votes[0].Logs) == 0 {
+		t.Errorf("evidence %v", v.Votes[0].Logs)
+	}
+}
+
+// FuzzClassify feeds logs and calldata of any shape.
+func FuzzClassify(f *testing.F) {
+	seeds := theRegistry().events
+	var topics []common.Hash
+	for h := range seeds {
+		topics = append(topics, h)
+	}
+	sort.Slice(topics, func(i, j int) bool { return topics[i].Cmp(topics[j]) < 0 })
+	for i := range topics {
+		f.Add(uint16(i), uint8(i%4), user[:], topics[(i*7)%len(topics)][:], true)
+	}
+	ch, _ := chain.ByID(1)
+	f.Fuzz(func(t *testing.T, pick uint16, indexed uint8, data, calldata []byte, ok bool) {
+		status := uint64(0)
+		if ok {
+			status = 1
+		}
+		rc := &evidence.Receipt{Status: &status, GasUsed: 21000, EffectiveGasPrice: big.NewInt(1)}
+		for n := 0; ok && n < 4; n++ {
+			l := evidence.Log{Address: []common.Address{pool1, usdc, router, entryPoint}[n], Data: data}
+			l.Topics = append(l.Topics, topics[(int(pick)+n*int(indexed))%len(topics)])
+			for i := 0; i < int(indexed)%5; i++ {
+				l.Topics = append(l.Topics, common.BytesToHash(append(calldata, byte(i))))
+			}
+			rc.Logs = append(rc.Logs, l)
+		}
+		tx := &evidence.Transaction{From: user, To: &router, Value: new(big.Int), Input: calldata}
+		facts := compose(ch, tx, rc, nil, trace.FromReceipt(tx, rc, ok))
+		checkVerdict(t, "fuzz", facts, Classify(facts))
+	})
+}
