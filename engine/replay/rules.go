@@ -27,9 +27,8 @@ type environment struct {
 // refusedIDs are chains that the table counts among the Ethereum-like ones and
 // whose nodes nevertheless execute differently, with the difference.
 var refusedIDs = map[uint64]string{
-	56:   "BNB Smart Chain pays fees to a system account and has system transactions",
-	137:  "Polygon writes a log of its own for every move of the native coin",
-	2020: "Ronin has system transactions and precompiles of its own",
+	56:  "BNB Smart Chain pays fees to a system account and has system transactions",
+	143: "Monad charges the gas limit and prices state access differently",
 }
 
 // refusedStacks says why a stack's transactions cannot be run on plain go-ethereum.

@@ -67,6 +67,7 @@ func TestUnsupported(t *testing.T) {
 	f("arbitrum-mainnet", nil)
 	f("bsc-mainnet", nil)
 	f("polygon-mainnet", nil)
+	f("monad-mainnet", nil)
 	f("scroll-mainnet", nil)
 	f("zksync-mainnet", nil)
 	f("ethereum-mainnet", func(_ *evidence.Block, tx *evidence.Transaction) { tx.Type = 0x7e })
