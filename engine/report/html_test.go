@@ -111,16 +111,16 @@ func TestHTMLSections(t *testing.T) {
 }
 
 func TestHTMLStaysBelowItsBound(t *testing.T) {
-	r := deep(40000)
+	r := deep(8000)
 	long := strings.Repeat("漢", 5000)
 	for i := range r.PrettyTrace {
 		n := &r.PrettyTrace[i]
 		n.FunctionName, n.ToLabel, n.Error, n.Status = long, long, long, explain.NodeFailed
-		for range 20 {
+		for range 18 {
 			n.DecodedArgs = append(n.DecodedArgs, explain.Arg{Name: long, Type: long, Value: long})
 		}
 	}
-	for i := range 20000 {
+	for i := range 3000 {
 		r.Steps = append(r.Steps, long)
 		r.Addresses = append(r.Addresses, explain.Address{Address: addr(i + 100), Label: fmt.Sprint(i, long)})
 		r.TokenTransfers = append(r.TokenTransfers, r.TokenTransfers[0])
