@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	"txlens/engine/explain"
 )
 
@@ -41,15 +43,17 @@ func newNames(r *explain.Result) *names {
 	return n
 }
 
-// learn keeps the first label and the first role that are said of an address.
+// learn keeps the first label and the first role that are said of an address. A
+// label that only repeats the role is none.
 func (n *names) learn(a explain.Addr, label, role string) {
-	if n.labels[a] == "" {
-		if label = clean(label, maxLabel); label != "" && label != a.String() && label != short(a) {
-			n.labels[a] = label
-		}
-	}
 	if n.roles[a] == "" {
 		n.roles[a] = clean(role, 40)
+	}
+	if n.labels[a] != "" {
+		return
+	}
+	if label = clean(label, maxLabel); label != "" && label != n.roles[a] && label != a.String() && label != short(a) {
+		n.labels[a] = label
 	}
 }
 
@@ -74,18 +78,24 @@ func (n *names) party(a explain.Addr) party {
 	return party{Address: a.String(), Short: short(a), Label: n.labels[a], Role: n.roles[a]}
 }
 
-// Name is the label, or the short address.
+// Name is the label, or the role and short address.
 func (p party) Name() string {
-	if p.Label != "" {
+	switch {
+	case p.Label != "":
 		return p.Label
+	case p.Role != "":
+		return p.Role + " " + p.Short
 	}
 	return p.Short
 }
 
-// Both is the short address and the label.
+// Known is the short address and the label.
+func (p party) Known() string { return strings.TrimRight(p.Short+" "+p.Label, " ") }
+
+// Both is the short address and the label, or the role where there is none.
 func (p party) Both() string {
-	if p.Label != "" {
-		return p.Short + " " + p.Label
+	if p.Label == "" {
+		return p.Short + brackets(p.Role)
 	}
-	return p.Short
+	return p.Known()
 }

@@ -112,13 +112,24 @@ func prose(s string, limit int) string {
 	return clean(strings.ReplaceAll(s, "**", ""), limit)
 }
 
+// proses cleans a list. A sentence that repeats the one before is only counted.
 func proses(list []string, n, limit int) (out []string, more int) {
-	for _, s := range head(list, n) {
-		if s = prose(s, limit); s != "" {
-			out = append(out, s)
+	times, last := 1, ""
+	for i, s := range list {
+		s = prose(s, limit)
+		switch {
+		case s == "":
+			continue
+		case s == last:
+			times++
+			out[len(out)-1] = fmt.Sprintf("%s (%d times)", last, times)
+			continue
+		case len(out) == n:
+			return out, len(list) - i
 		}
+		out, last, times = append(out, s), s, 1
 	}
-	return out, len(list) - min(len(list), n)
+	return out, 0
 }
 
 func kind(r *explain.Result) string {
@@ -218,6 +229,9 @@ func (n *names) balance(c explain.BalanceChange, tokens int) balance {
 		row := tokenRow{Symbol: symbol(t.TokenSymbol, t.TokenAddress), USD: signed(usd(t.ValueUSD)), Amount: clean(t.Balance, 24), value: t.ValueUSD}
 		if t.TokenID != nil {
 			row.Symbol += " #" + clean(*t.TokenID, 12)
+		}
+		if t.TokenSymbol == "" && !t.IsNFT && t.Balance == t.RawSignedAmount {
+			row.Symbol += " raw" // nobody knows the decimals
 		}
 		if d, ok := decimal(t.Balance); ok {
 			row.Amount = signed(amount(d))

@@ -32,13 +32,13 @@ func (t *text) balances() {
 
 func (t *text) balance(b balance, who, amount, symbol, usd int, stacked bool) {
 	role := brackets(roleOf(b))
-	names := []string{b.Party.Both() + role}
+	names := []string{b.Party.Known() + role}
 	switch {
 	case stacked:
 		t.line("  ", fit(names[0], t.width-2))
 		who, names = 2, nil
 	case columns(names[0]) > who:
-		names = []string{fit(b.Party.Both(), who), fit(" "+role, who)}
+		names = []string{fit(b.Party.Known(), who), fit(" "+role, who)}
 	}
 	next := func() string { // the next line of the name, beside a line of numbers
 		if len(names) == 0 {
@@ -92,7 +92,7 @@ func (t *text) transfers() {
 	for _, tr := range p.Transfers {
 		what = max(what, columns(tr.What))
 	}
-	what = min(what, t.width/2-10)
+	what = min(what, t.width/2-4)
 	side := (t.width - what - 5 - 2 - 3) / 2
 	for i, tr := range p.Transfers {
 		t.line(fmt.Sprintf(" %2d. ", i+1), pad(fit(tr.What, what), -what), "  ", pad(fit(tr.From.Both(), side), side), " → ", fit(tr.To.Both(), side))
@@ -165,16 +165,14 @@ func (t *text) frame(l line, alone bool) {
 		s += "  " + l.Value
 	}
 	room := t.width - columns(mark) - columns(lead) - 2
-	reason := ""
-	if l.Reason != "" {
-		if columns(s)+2+columns(l.Reason) <= room {
-			s += ": " + l.Reason
-		} else {
-			reason = "  " + fit(l.Reason, room-2)
-		}
+	var reason []string
+	if l.Reason != "" && columns(s)+2+columns(l.Reason) <= room {
+		s += ": " + l.Reason
+	} else if l.Reason != "" {
+		reason = wrap(l.Reason, room-2)
 	}
 	t.line("  ", t.paint(code, mark), lead, t.paint(code, fit(s, room)))
-	if reason != "" {
-		t.line("  ", pad("", columns(mark)+columns(lead)), t.paint(code, reason))
+	for _, part := range reason {
+		t.line("  ", pad("", columns(mark)+columns(lead)+2), t.paint(code, part))
 	}
 }

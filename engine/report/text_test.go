@@ -65,6 +65,26 @@ func TestTextSaysWhatItLeavesOut(t *testing.T) {
 	}
 }
 
+func TestRolesRepeatsAndRawUnits(t *testing.T) {
+	r := swap()
+	r.Addresses = []explain.Address{{Address: alice, Label: "sender", Role: "sender"}, {Address: pool, Label: "pool", Role: "pool"}}
+	r.BalanceChanges[0].Label, r.BalanceChanges[1].Label = "sender", "pool"
+	r.BalanceChanges[1].Tokens[0] = explain.TokenChange{TokenAddress: weth, Balance: "7000", RawSignedAmount: "7000"}
+	r.Steps = []string{"One.", "Again.", "Again.", "Again.", "Two.", "Again."}
+	got := plain(t, r, TextOptions{})
+	for _, want := range []string{"0xa100…0001 (sender)  ", "0xa300…0003 (pool) › swap", "+7,000 0xa400…0004 raw", "  2. Again. (3 times)\n  3. Two.\n  4. Again.\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "sender (sender)") {
+		t.Error("a role is said twice")
+	}
+	if got := Mermaid(r); !strings.Contains(got, "participant P0 as sender 0xa100…0001\n") {
+		t.Error(got)
+	}
+}
+
 type brokenWriter struct{}
 
 var errBroken = errors.New("pipe is broken")

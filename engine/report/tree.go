@@ -34,9 +34,6 @@ func (n *names) line(node *explain.Node, args int) line {
 		From: n.party(node.From), Call: deed(node)}
 	if node.To != nil {
 		l.To = n.party(*node.To)
-		if node.ToLabel != "" {
-			l.To.Label = clean(node.ToLabel, maxLabel)
-		}
 	} else {
 		l.To = party{Short: "no address", Address: ""}
 	}
