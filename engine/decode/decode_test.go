@@ -238,6 +238,7 @@ func TestEventsByLayout(t *testing.T) {
 	f([]string{transfer, alice, bob, word(9)}, "", "curated Transfer(address,address,uint256) [from=0x"+alice+" to=0x"+bob+" tokenId=9]", Sources{})
 	f([]string{transfer}, word(alice)+word(bob)+word(9), "curated Transfer(address,address,uint256) [from=0x"+alice+" to=0x"+bob+" value=9]", Sources{})
 	f([]string{transfer, alice}, word(bob)+word(9), "nothing", Sources{})
+	f([]string{transfer, alice, bob, word(9)}, word(9), "nothing", Sources{})
 	f([]string{transfer, "ff" + strings.Repeat("0", 22) + alice, bob}, word(9), "nothing", Sources{})
 	f(nil, word(9), "nothing", Sources{})
 	f([]string{word(1)}, word(9), "nothing", Sources{})
@@ -255,7 +256,11 @@ func TestEventsByLayout(t *testing.T) {
 	if e := New(nil, other).Event(put, token, topics, make([]byte, 32)); e != nil {
 		t.Errorf("got %+v", e)
 	}
-	put.Kind, put.From = trace.DelegateCall, token
+	put.Kind, put.From = trace.DelegateCall, impl
+	if e := New(nil, other).Event(put, token, topics, make([]byte, 32)); e != nil {
+		t.Errorf("got %+v", e)
+	}
+	put.From = token
 	if e := New(nil, other).Event(put, token, topics, make([]byte, 32)); e == nil || e.Provenance != FromVerifiedImpl {
 		t.Errorf("got %+v", e)
 	}
@@ -309,6 +314,13 @@ func TestValuesAreBounded(t *testing.T) {
 	list := append(append(number(32), number(100_000)...), make([]byte, 32*100_000)...)
 	if got := read("f(uint256[])", list).Value.([]any); len(got) != maxElements+1 || got[maxElements] != "... (100000 elements)" {
 		t.Errorf("a long array shows %d elements, the last %v", len(got), got[len(got)-1])
+	}
+	s, _ := signature.Parse(signature.Func, "f(uint256[])")
+	for i := range 100_000 {
+		list[64+32*i] = 1 // a number that takes memory to write
+	}
+	if n := testing.AllocsPerRun(1, func() { newValues().read(s.Inputs, s.Head, list, exact) }); n > 4*maxElements {
+		t.Errorf("what is not shown is rendered: %v allocations", n)
 	}
 	blob := append(append(number(32), number(64_000)...), make([]byte, 64_000)...)
 	if got := read("f(bytes)", blob).Value.(string); len(got) > 2*maxBytes+30 || !strings.HasSuffix(got, "... (64000 bytes)") {

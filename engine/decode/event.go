@@ -53,7 +53,11 @@ func (d *Decoder) event(c candidate, topics []common.Hash, data []byte) *Event {
 			return &Event{Name: s.Name, Signature: s.Text, Provenance: c.from, Source: c.Source, Note: NoteLayout}
 		}
 	}
-	args, note, ok := d.vals.log(s, topics, data, c.mode())
+	m := c.mode()
+	if m == trailing {
+		m = exact // people append to calldata; logs are written by the contract itself
+	}
+	args, note, ok := d.vals.log(s, topics, data, m)
 	if !ok {
 		return nil
 	}

@@ -119,17 +119,13 @@ func (r *reader) value(t *signature.Type, pos int) (any, bool) {
 		return r.blob(t, pos)
 	case signature.Slice:
 		n, ok := r.length(pos)
-		pos += 32
-		if !ok || n > (len(r.data)-pos)/t.Elem.Head {
+		if !ok {
 			return nil, false
 		}
-		r.next = pos + n*t.Elem.Head
-		return r.list(t.Elem, n, pos)
+		r.next = pos + 32 + n*t.Elem.Head
+		return r.list(t.Elem, n, pos+32)
 	case signature.Array:
 		if t.Dynamic {
-			if t.Size > (len(r.data)-pos)/32 {
-				return nil, false
-			}
 			r.next = pos + t.Size*32
 		}
 		return r.list(t.Elem, t.Size, pos)
@@ -155,9 +151,10 @@ func (r *reader) value(t *signature.Type, pos int) (any, bool) {
 	return r.out.leaf(t, w), true
 }
 
-// list reads n elements whose heads begin at base.
+// list reads n elements whose heads begin at base. A number of elements that the
+// data cannot hold is refused before anything is made for them.
 func (r *reader) list(elem *signature.Type, n, base int) (any, bool) {
-	if n > 0 && base > len(r.data)-n*elem.Head {
+	if base > len(r.data)-n*elem.Head {
 		return nil, false
 	}
 	var out []any
