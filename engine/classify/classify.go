@@ -211,7 +211,7 @@ func (a *analysis) named(addr common.Address) bool {
 // that are known, by a ledger that agrees with the node.
 func (a *analysis) trustMoves(o *opinion, lower func(explain.Confidence, string)) {
 	if !a.Succeeded {
-		if f := a.origin(); f == nil || a.failure(f) == nil && f.Err == "" && f.RevertReason == "" {
+		if f := a.origin(); f == nil || a.why(f) == "nothing says why" {
 			lower(explain.Medium, "why it failed is not known")
 		}
 		return

@@ -133,6 +133,9 @@ func plainWord(s string) string {
 // vmWords puts the virtual machine's own error into words.
 func vmWords(err string) string {
 	e := strings.ToLower(err)
+	if e == "" || e == "failed" { // all that a receipt knows
+		return "nothing says why"
+	}
 	for _, w := range []struct{ has, say string }{
 		{"code store", "it ran out of gas while storing the new contract's code"},
 		{"code storage out of gas", "it ran out of gas while storing the new contract's code"},
@@ -162,7 +165,7 @@ func vmWords(err string) string {
 	if s := sentence(err); s != "" {
 		return "it failed: " + s
 	}
-	return "it failed without giving a reason"
+	return "nothing says why"
 }
 
 // trySummary says what was attempted.

@@ -112,7 +112,7 @@ var protocolNames = map[string]string{
 	"oneinch": "1inch", "zerox": "0x", "cow": "CoW Protocol", "uniswapx": "UniswapX", "ens": "ENS", "eas": "EAS",
 	"cctp": "CCTP", "ccip": "CCIP", "layerzero": "LayerZero", "eigenlayer": "EigenLayer", "kyberswap": "KyberSwap",
 	"paraswap": "ParaSwap", "pancakeswap_v2": "PancakeSwap v2", "pancakeswap_v3": "PancakeSwap v3", "sushiswap": "SushiSwap",
-	"dodo": "DODO", "lifi": "LI.FI", "woofi": "WOOFi", "metamask_swaps": "MetaMask Swaps", "openocean": "OpenOcean",
+	"dodo": "DODO", "debridge": "deBridge", "psm3": "the PSM", "gnosis_bridge": "the Gnosis bridge", "lifi": "LI.FI", "woofi": "WOOFi", "metamask_swaps": "MetaMask Swaps", "openocean": "OpenOcean",
 	"op_stack_bridge": "the OP-stack bridge", "zksync_bridge": "the ZKsync bridge", "quickswap": "QuickSwap",
 	"beacon_deposit": "the beacon deposit contract", "looksrare": "LooksRare", "x2y2": "X2Y2", "cryptopunks": "CryptoPunks",
 	"op_stack": "an OP-stack rollup", "zksync": "ZKsync", "gmx_v1": "GMX v1", "gmx_v2": "GMX v2",

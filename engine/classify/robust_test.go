@@ -116,6 +116,15 @@ func FuzzClassify(f *testing.F) {
 	for i := range topics {
 		f.Add(uint16(i), uint8(i%4), user[:], topics[(i*7)%len(topics)][:], true)
 	}
+	var selectors [][4]byte
+	for id := range theRegistry().calls {
+		selectors = append(selectors, id)
+	}
+	sort.Slice(selectors, func(i, j int) bool { return string(selectors[i][:]) < string(selectors[j][:]) })
+	for i, id := range selectors {
+		f.Add(uint16(i), uint8(i%4), []byte{}, append(id[:], user[:]...), i%2 == 0)
+		f.Add(uint16(i), uint8(i%4), []byte{}, id[:], i%2 == 1)
+	}
 	ch, _ := chain.ByID(1)
 	f.Fuzz(func(t *testing.T, pick uint16, indexed uint8, data, calldata []byte, ok bool) {
 		status := uint64(0)

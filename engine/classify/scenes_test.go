@@ -80,6 +80,14 @@ func TestScenes(t *testing.T) {
 	f("liquidation", newScene(at(bot), 0, nil2()).known(vault, "Aave Pool", "lending", "aave_v3").
 		log(vault, "LiquidationCall(address,address,address,uint256,uint256,address,bool)", []any{weth, usdc, friend}, 1, 1, bot, false),
 		"liquidation", none, "aave_v3", "Liquidated the position of 0xf00d…f00d on Aave v3")
+	f("liquidation without its event", newScene(at(vault), 0, input("liquidationCall(address,address,address,uint256,bool)")),
+		"liquidation", none, none, "Liquidated a position")
+	f("share burnt by a contract between", newScene(at(router), 0, nil2()).transfer(vault, user, router, 1000).transfer(vault, router, common.Address{}, 995).
+		transfer(usdc, router, pool1, 7).transfer(weth, pool1, user, 5).log(pool1, v2Swap, []any{router, user}, 7, 0, 0, 5),
+		"swap", none, none, "Swapped 1,000 base units of 0x7a17…7a17 for 0.000000000000000005 WETH")
+	f("share redeemed by a contract between", newScene(at(router), 0, nil2()).transfer(vault, user, router, 1000).transfer(vault, router, common.Address{}, 995).
+		transfer(usdc, router, user, 7),
+		"other", "redeem", none, "Redeemed 1,000 base units of 0x7a17…7a17 for 0.000007 USDC")
 	f("vote", newScene(at(vault), 0, input("castVote(uint256,uint8)", 1, 1)).
 		log(vault, "VoteCast(address,uint256,uint8,uint256,string)", []any{user}, 1, 1, 1, 160, 0),
 		"governance", "vote", none, "Voted on a governance proposal")
@@ -87,10 +95,10 @@ func TestScenes(t *testing.T) {
 		log(vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, user}),
 		"bridge", "send", "across", "Bridged 1 USDC over Across")
 	f("stake", newScene(at(vault), 0, nil2()).transfer(usdc, user, vault, 1000000).log(vault, "Staked(address,uint256)", []any{user}, 1000000),
-		"stake", "stake", none, "Staked: gave 1 USDC")
+		"stake", "stake", none, "Staked 1 USDC")
 	f("farm pays out", newScene(at(vault), 0, nil2()).transfer(usdc, vault, user, 1000000).log(vault, "Withdrawn(address,uint256)", []any{user}, 1000000).
 		transfer(weth, vault, user, 5).log(vault, "RewardPaid(address,uint256)", []any{user}, 5),
-		"stake", "unstake", none, "Unstaked: got 1 USDC and 0.000000000000000005 WETH")
+		"stake", "unstake", none, "Unstaked 1 USDC and 0.000000000000000005 WETH")
 	f("staking on the way of a swap", usdcForWeth(newScene(at(router), 0, nil2()), user).known(router, "Router", "aggregator", "1inch").
 		log(vault, "Submitted(address,uint256,address)", []any{router}, 1, 0),
 		"swap", none, "oneinch", "Swapped 2,500 USDC for 0.000000000001 WETH on 1inch")

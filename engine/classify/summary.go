@@ -224,8 +224,11 @@ func (a *analysis) sumArbitrage(o *opinion) string {
 
 func (a *analysis) sumLiquidation(o *opinion, via string) string {
 	s := "Liquidated a position"
-	if victim, ok := a.liquidated(o.hits[0]); ok {
-		s = "Liquidated the position of " + a.who(victim)
+	for _, h := range o.hits {
+		if victim, ok := a.liquidated(h); ok {
+			s = "Liquidated the position of " + a.who(victim)
+			break
+		}
 	}
 	s += on("on", via)
 	switch {
@@ -239,53 +242,36 @@ func (a *analysis) sumLiquidation(o *opinion, via string) string {
 	return s
 }
 
-// sumGeneral serves every act that is said as verb, amounts, place.
+// sumGeneral serves every act that is said as verb, amounts, place. Acts with a
+// sentence of their own come first; what is left says what was given and got.
 func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
-	out, in := a.out, a.in
 	verb := k.verb
-	if o.sub == "harvest" {
+	switch {
+	case o.sub == "harvest":
 		verb = "Harvested the yield of a vault"
-	}
-	if verb == "" {
+	case verb == "":
 		verb = "Ran " + strings.ReplaceAll(string(o.act), "_", " ")
+	default:
+		if s := a.sumOwn(o, verb, via); s != "" {
+			return s
+		}
 	}
-	where := on("on", via)
+	s := verb + on("on", via)
+	switch {
+	case len(a.out) > 0 && len(a.in) > 0:
+		s += ": gave " + a.legs(a.out) + ", got " + a.legs(a.in)
+	case len(a.out) > 0:
+		s += ": gave " + a.legs(a.out)
+	case len(a.in) > 0:
+		s += ": got " + a.legs(a.in)
+	}
+	return s
+}
+
+// sumOwn is the sentence of acts that have one, empty when the movements do not fit it.
+func (a *analysis) sumOwn(o *opinion, verb, via string) string {
+	out, in := a.out, a.in
 	switch o.act {
-	case actSupply, actRepay, actVaultIn:
-		if p := plain(out); len(p) > 0 {
-			return bare(verb) + " " + a.legs(p) + into(o.act, via)
-		}
-	case actWithdraw, actBorrow, actVaultOut, actClaim, actClaimStake:
-		if o.sub == "harvest" {
-			break
-		}
-		if p := plain(in); len(p) > 0 {
-			return bare(verb) + " " + a.legs(p) + on("from", via)
-		}
-		if len(in) > 0 {
-			return bare(verb) + " " + a.legs(in) + on("from", via)
-		}
-	case actStake:
-		if len(out) > 0 && len(in) > 0 {
-			return "Staked " + a.legs(out) + " for " + a.legs(in) + on("with", via)
-		}
-	case actUnstake:
-		if len(out) > 0 && len(in) > 0 {
-			return "Unstaked " + a.legs(out) + " for " + a.legs(in) + on("from", via)
-		}
-	case actWrap, actUnwrap:
-		if len(out) > 0 && len(in) > 0 {
-			return verb + " " + a.legs(out) + " to " + a.legs(in)
-		}
-	case actBridgeIn, actMessageIn:
-		if len(in) > 0 {
-			return "Received " + a.legs(in) + on("over", orBridge(via))
-		}
-		return a.sumDelivery(o, via)
-	case actBridgeOut, actMessageOut:
-		if len(out) > 0 {
-			return "Bridged " + a.legs(out) + on("over", orBridge(via))
-		}
 	case "contract_call":
 		return a.sumCall()
 	case "receive":
@@ -294,17 +280,54 @@ func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
 		return "Paid " + a.legs(out) + a.peers(out, " to ")
 	case actMintNFT, actMint, actBurn:
 		return a.sumMint(verb, o)
+	case actBridgeIn, actMessageIn:
+		if len(in) == 0 {
+			return a.sumDelivery(o, via)
+		}
+		return "Received " + a.legs(in) + on("over", orBridge(via))
+	case actBridgeOut, actMessageOut:
+		if len(out) > 0 {
+			return "Bridged " + a.legs(out) + on("over", orBridge(via))
+		}
+	case actWrap, actUnwrap:
+		if len(out) > 0 && len(in) > 0 {
+			return verb + " " + a.legs(out) + " to " + a.legs(in)
+		}
+	case actStake, actUnstake:
+		return a.sumStake(o, verb, via)
+	case actSupply, actRepay, actVaultIn:
+		if p := plain(out); len(p) > 0 {
+			return bare(verb) + " " + a.legs(p) + into(o.act, via)
+		}
+	case actWithdraw, actBorrow, actVaultOut, actClaim, actClaimStake:
+		p := plain(in)
+		if len(p) == 0 {
+			p = in // rewards may be minted
+		}
+		if len(p) > 0 {
+			return bare(verb) + " " + a.legs(p) + on("from", via)
+		}
 	}
-	s := verb + where
+	return ""
+}
+
+// sumStake names what went in or came out, and the share that stands for it.
+func (a *analysis) sumStake(o *opinion, verb, via string) string {
+	prep := "with"
+	if o.act == actUnstake {
+		prep = "from"
+	}
 	switch {
-	case len(out) > 0 && len(in) > 0:
-		s += ": gave " + a.legs(out) + ", got " + a.legs(in)
-	case len(out) > 0:
-		s += ": gave " + a.legs(out)
-	case len(in) > 0:
-		s += ": got " + a.legs(in)
+	case o.sub != "" && o.sub != kinds[o.act].sub:
+		return ""
+	case len(a.out) > 0 && len(a.in) > 0:
+		return verb + " " + a.legs(a.out) + " for " + a.legs(a.in) + on(prep, via)
+	case len(a.out) > 0:
+		return verb + " " + a.legs(a.out) + on(prep, via)
+	case len(a.in) > 0:
+		return verb + " " + a.legs(a.in) + on(prep, via)
 	}
-	return s
+	return ""
 }
 
 // sumDelivery tells what a relayer brought to somebody else.
