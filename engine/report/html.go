@@ -182,6 +182,19 @@ func (s *sheet) Bars() [][]*Bar {
 	return out
 }
 
+// Priced reports whether any balance has a value; without one the columns of
+// dollars and bars would stand empty.
+func (s *sheet) Priced() bool {
+	for _, b := range s.Balances {
+		for _, row := range b.Tokens {
+			if row.value != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func rational(d *explain.Decimal) *big.Rat {
 	if d == nil || d.Unscaled == nil || d.Scale < 0 || d.Scale > 2*maxDigits {
 		return nil
