@@ -88,6 +88,14 @@ func TestScenes(t *testing.T) {
 	f("share redeemed by a contract between", newScene(at(router), 0, nil2()).transfer(vault, user, router, 1000).transfer(vault, router, common.Address{}, 995).
 		transfer(usdc, router, user, 7),
 		"other", "redeem", none, "Redeemed 1,000 base units of 0x7a17…7a17 for 0.000007 USDC")
+	f("loan without events", newScene(at(router), 0, nil2()).transfer(usdc, user, pool1, 1000000).transfer(weth, vault, user, 5),
+		"other", "contract_call", none, "Called 0x4007…4007, giving 1 USDC and getting 0.000000000000000005 WETH")
+	f("lock told to another chain", newScene(at(vault), 0, nil2()).transfer(usdc, user, vault, 1000000).
+		log(friend, "PacketSent(bytes,bytes,address)", nil, 96, 128, bot, 0, 0),
+		"other", "message", "layerzero", "Sent a cross-chain message on LayerZero: gave 1 USDC")
+	f("burnt to cross", newScene(at(usdc), 0, nil2()).transfer(usdc, user, common.Address{}, 1000000).
+		log(friend, "PacketSent(bytes,bytes,address)", nil, 96, 128, bot, 0, 0),
+		"bridge", "send", "layerzero", "Bridged 1 USDC over LayerZero")
 	f("vote", newScene(at(vault), 0, input("castVote(uint256,uint8)", 1, 1)).
 		log(vault, "VoteCast(address,uint256,uint8,uint256,string)", []any{user}, 1, 1, 1, 160, 0),
 		"governance", "vote", none, "Voted on a governance proposal")
