@@ -9,7 +9,7 @@ import (
 )
 
 // chunk is the most one Read hands on; capture relies on it.
-const chunk = 32 << 10
+const chunk = 64 << 10
 
 // maxToken bounds the bytes between two structural characters of JSON. A decoder
 // buffers one token whole, so without it a single string would cost the limit of
@@ -31,19 +31,21 @@ type body struct {
 	left int64
 	err  error
 
+	token    int // bound of run; 0: none, the bytes are not JSON
 	run      int // bytes since the last structural character
 	inString bool
 	escaped  bool // the next byte of the string is escaped
 }
 
-// openBody unpacks the body of resp and bounds it by limit bytes. Packed bytes
+// openBody unpacks the body of resp and bounds it by limit bytes, each JSON token
+// by token bytes. Packed bytes
 // are counted too: a gzip stream may be endless without unpacking to anything.
-func openBody(resp *http.Response, limit int64) (*body, error) {
+func openBody(resp *http.Response, limit int64, token int) (*body, error) {
 	switch enc := resp.Header.Get("Content-Encoding"); enc {
 	case "", "identity":
-		return &body{r: resp.Body, left: limit}, nil
+		return &body{r: resp.Body, left: limit, token: token}, nil
 	case "gzip", "x-gzip":
-		packed := &body{r: resp.Body, left: limit, run: minRun}
+		packed := &body{r: resp.Body, left: limit}
 		zr, err := gzip.NewReader(packed)
 		if err != nil {
 			if packed.err != nil && packed.err != io.EOF {
@@ -51,14 +53,11 @@ func openBody(resp *http.Response, limit int64) (*body, error) {
 			}
 			return nil, fmt.Errorf("unpack answer: %w", err)
 		}
-		return &body{r: zr, left: limit}, nil
+		return &body{r: zr, left: limit, token: token}, nil
 	default:
 		return nil, fmt.Errorf("unpack answer: unknown encoding %q", clean(enc, 20))
 	}
 }
-
-// minRun switches the token bound off, for bytes that are not JSON.
-const minRun = -1 << 62
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.err != nil {
@@ -76,9 +75,11 @@ func (b *body) Read(p []byte) (int, error) {
 		b.err = errAnswerTooLarge
 		return 0, b.err
 	}
-	if b.scan(p[:n]); b.run > maxToken {
-		b.err = errTokenTooLarge
-		return 0, b.err
+	if b.token > 0 {
+		if b.scan(p[:n]); b.run > b.token {
+			b.err = errTokenTooLarge
+			return 0, b.err
+		}
 	}
 	b.err = err
 	return n, err
@@ -86,9 +87,6 @@ func (b *body) Read(p []byte) (int, error) {
 
 // scan follows strings and structure just far enough to measure tokens.
 func (b *body) scan(p []byte) {
-	if b.run < 0 {
-		return
-	}
 	for i := 0; i < len(p); i++ {
 		if b.inString {
 			i = b.scanString(p, i) - 1

@@ -19,6 +19,8 @@ type Client struct {
 	http *http.Client
 	ids  atomic.Uint64
 
+	maxToken int // see the constant; smaller in tests
+
 	sourcify, etherscan, fourByte, llama, hosted *endpoint // hosted Blockscout may be nil
 
 	mu         sync.Mutex
@@ -30,7 +32,7 @@ type Client struct {
 // repeating it.
 func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
-	c := &Client{cfg: cfg, http: newHTTPClient(&cfg), nodes: map[uint64][]*endpoint{}, blockscout: map[string]*endpoint{}}
+	c := &Client{cfg: cfg, http: newHTTPClient(&cfg), maxToken: maxToken, nodes: map[uint64][]*endpoint{}, blockscout: map[string]*endpoint{}}
 	for id, urls := range cfg.Endpoints {
 		for i, raw := range urls {
 			u, err := parseURL(fmt.Sprintf("endpoint %d of chain %d", i+1, id), raw)

@@ -93,7 +93,11 @@ func TestHugeAnswers(t *testing.T) {
 		})
 		cfg := quick(url)
 		cfg.Retries, cfg.Timeout, cfg.TraceTimeout, cfg.MaxTrace = -1, 20*time.Second, 30*time.Second, maxTrace
-		s := newClient(t, cfg).Session(nil, NewRecorder())
+		c := newClient(t, cfg)
+		if racing {
+			c.cfg.MaxAnswer, c.cfg.MaxTrace, c.maxToken = 1<<20, 8<<20, 1<<20
+		}
+		s := c.Session(nil, NewRecorder())
 		start := time.Now()
 		var err, terr error
 		peak := peakHeap(func() { _, err = s.Block(background(t), mustChain(t, 1), blockNumber, true) })

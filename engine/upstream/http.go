@@ -29,7 +29,8 @@ func newHTTPClient(c *Config) *http.Client {
 		MaxIdleConnsPerHost:    c.MaxConcurrent,
 		IdleConnTimeout:        60 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // unpacked here, where the size is counted
+		ReadBufferSize:         chunk, // a decoder in a long token pays per Read
+		DisableCompression:     true,  // unpacked here, where the size is counted
 		ForceAttemptHTTP2:      true,
 	}
 	if c.ProxyFromEnv {
@@ -68,7 +69,7 @@ func (c *Client) exchange(ctx context.Context, e *endpoint, r request, read func
 		if resp.StatusCode != http.StatusOK {
 			limit = maxErrorBody
 		}
-		b, err := openBody(resp, limit)
+		b, err := openBody(resp, limit, c.maxToken)
 		if err != nil {
 			return e.bodyError(ctx, attempt, r, err)
 		}

@@ -5,11 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
@@ -20,36 +19,10 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
 )
 
-// TestMain fails when a goroutine of this package outlives the tests.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	for deadline := time.Now().Add(3 * time.Second); code == 0; time.Sleep(10 * time.Millisecond) {
-		left := strayGoroutines()
-		if len(left) == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			fmt.Printf("%d goroutines outlive the tests, the first:\n%s\n", len(left), left[0])
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-// strayGoroutines are the stacks of goroutines that run code of this package or
-// hold one of its connections, the calling one excepted.
-func strayGoroutines() (out []string) {
-	buf := make([]byte, 4<<20)
-	stacks := strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n")
-	for _, s := range stacks[1:] {
-		if strings.Contains(s, "txlens/engine/upstream") || strings.Contains(s, "net/http.(*persistConn)") {
-			out = append(out, s)
-		}
-	}
-	return out
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
 	hashA   = common.HexToHash("0xaa00000000000000000000000000000000000000000000000000000000000001")
@@ -148,15 +121,17 @@ func wantKind(t testing.TB, err error, want Kind) {
 // peakHeap runs f and gives the most heap it was seen to add, in bytes.
 func peakHeap(f func()) int64 {
 	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	base, peak := int64(m.HeapAlloc), int64(0)
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	read := func() int64 {
+		metrics.Read(sample)
+		return int64(sample[0].Value.Uint64())
+	}
+	base, peak := read(), int64(0)
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		for {
-			runtime.ReadMemStats(&m)
-			peak = max(peak, int64(m.HeapAlloc)-base)
+			peak = max(peak, read()-base)
 			select {
 			case <-done:
 				return

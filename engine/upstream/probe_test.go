@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -52,6 +53,7 @@ const minedText = `"blockHash":"0xbb00000000000000000000000000000000000000000000
 
 func TestProbeFinds(t *testing.T) {
 	chains, nodes, cfg := field(t, 9, 2, 3)
+	cfg.ProbeDelay, cfg.ProbeTimeout = 5*time.Second, 5*time.Second // a wave that said no is not waited for
 	f := func(at int, wantAsked int) {
 		t.Helper()
 		for i, n := range nodes {
@@ -85,6 +87,22 @@ func TestProbeFinds(t *testing.T) {
 	f(1, 2)
 	f(2, 5)
 	f(8, 9)
+}
+
+// TestProbeDoesNotWaitForTheSilent: the next wave goes after a while all the same.
+func TestProbeDoesNotWaitForTheSilent(t *testing.T) {
+	chains, nodes, cfg := field(t, 4, 2, 2)
+	nodes[0].SetFault(stubnode.All, stubnode.Fault{Delay: 5 * time.Second})
+	knows(nodes[3], chains[3])
+	cfg.ProbeTimeout = 5 * time.Second
+	start := time.Now()
+	r, err := newClient(t, cfg).Session(nil, nil).Probe(background(t), chains, hashA)
+	if err != nil || r.Chain != chains[3] || len(r.Silent) != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if took := time.Since(start); took < cfg.ProbeDelay || took > time.Second {
+		t.Errorf("took %v", took)
+	}
 }
 
 func TestProbeFindsNothing(t *testing.T) {
@@ -202,7 +220,8 @@ func TestProbeIsCalledOff(t *testing.T) {
 	c.Close()
 	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		var racing []string
-		for _, s := range strayGoroutines() {
+		buf := make([]byte, 4<<20)
+		for _, s := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
 			if strings.Contains(s, "upstream.(*Client)") {
 				racing = append(racing, s)
 			}
