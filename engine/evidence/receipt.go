@@ -15,7 +15,7 @@ func readReceipt(r *rpcjson.Reader) *Receipt {
 	if !r.Object() {
 		return rc
 	}
-	r.Pack = true
+	r.Pack = true // logs are kept together or not at all
 	var logs bool
 	var gas *uint64
 	for name := r.Field(); name != nil; name = r.Field() {

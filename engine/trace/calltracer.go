@@ -115,6 +115,7 @@ func (p *callTracer) rest(lv *level, depth int, name []byte) {
 	case "revertReason":
 		lv.frame.RevertReason = r.Text(maxWords)
 	case "calls":
+		// A decoder that lets duplicate names pass would mix two lists here.
 		if lv.made > 0 {
 			r.Fail(errTwice)
 		}

@@ -88,12 +88,14 @@ func peak(t *testing.T, g *generated, every int, lim trace.Limits) (*trace.Tree,
 	return tree, top - min(top, before.HeapAlloc)
 }
 
+var (
+	manyFrames = 1_000_000
+	forests    = uint64(400)
+)
+
 // A million calls, and other patterns of many, read in the memory of the frames that stay.
 func TestMillionFrames(t *testing.T) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 400_000
-	}
+	n := manyFrames
 	f := func(name string, g *generated, total, maxKept, markers int, moved int) {
 		t.Helper()
 		tree, heap := peak(t, g, n/8, trace.Limits{})
@@ -113,7 +115,7 @@ func TestMillionFrames(t *testing.T) {
 	}
 	f("one call", flat(n, func(i int) string { return call(3, 1, "") }), n+1, 2, 1, n)
 	n /= 4
-	f("three calls", flat(n-1, func(i int) string { return call(3+i%3, 1, "") }), n, 4, 1, (n-1)/3)
+	f("three calls", flat(n/3*3, func(i int) string { return call(3+i%3, 1, "") }), n/3*3+1, 4, 1, n/3)
 	inner := `,"calls":[` + strings.Repeat(call(4, 1, "")+",", 8) + call(5, 0, `,"error":"out of gas"`) + `]`
 	f("nested", flat(n/10, func(i int) string { return call(3, 2, inner) }), n+1, 4, 2, n/10*2)
 	f("no pattern", flat(n, func(i int) string { return call(3+i, i%100/99, "") }), n+1, 40_000, 1, 0)
@@ -236,7 +238,7 @@ func receiptOf(t *trace.Tree) *evidence.Receipt {
 // A compressed tree accounts for everything that the whole one holds.
 func TestCompressedAgreesWithWhole(t *testing.T) {
 	compressed := 0
-	for seed := range uint64(400) {
+	for seed := range forests {
 		g := &forest{rnd: rand.New(rand.NewPCG(seed, 7)), left: 600}
 		var w strings.Builder
 		g.frame(&w, 0, 1)
@@ -252,7 +254,7 @@ func TestCompressedAgreesWithWhole(t *testing.T) {
 			t.Errorf("seed %d: %d frames kept", seed, n)
 		}
 	}
-	if compressed < 200 {
+	if compressed < int(forests/2) {
 		t.Errorf("only %d trees were compressed", compressed)
 	}
 }

@@ -51,7 +51,7 @@ type parity struct {
 	missing int
 }
 
-// entry is one element of the list; its parts may come in any order.
+// parityEntry is one element of the list; its parts may come in any order.
 type parityEntry struct {
 	kind      string
 	callType  Kind
@@ -69,6 +69,8 @@ type parityEntry struct {
 	subtraces int
 }
 
+// entry reads one element and opens its frame. What it leaves open is closed by the
+// address of a later one, or by the end of the list.
 func (p *parity) entry() {
 	r := p.r
 	r.Pack = !p.b.compressing
