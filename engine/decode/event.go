@@ -33,9 +33,19 @@ func (d *Decoder) Event(f *trace.Frame, addr common.Address, topics []common.Has
 			}
 		}
 	}
-	for _, c := range d.known(key) {
+	known := d.known(key)
+	for _, c := range known {
 		if e := d.event(c, topics[1:], data); e != nil {
 			return e
+		}
+	}
+	// The hash proves the text; a contract may index other arguments than those the
+	// tables know of.
+	for _, c := range known {
+		if !c.LayoutUnknown {
+			s := *c.Signature
+			s.LayoutUnknown = true
+			return d.event(candidate{&s, c.from}, topics[1:], data)
 		}
 	}
 	return nil
