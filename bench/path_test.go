@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	stdjson "encoding/json"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ import (
 	"txlens/engine/trace"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // input is one transaction as the node's bytes.
@@ -85,7 +83,7 @@ func parse(b *testing.B, in *input) *assemble.Evidence {
 }
 
 func parseTrace(b *testing.B, in *input) *trace.Tree {
-	tree, err := trace.ParseCallTracer(jsontext.NewDecoder(bytes.NewReader(in.trace)), trace.Limits{})
+	tree, err := trace.ParseCallTracerBytes(in.trace, trace.Limits{})
 	if err != nil {
 		b.Fatal(err)
 	}

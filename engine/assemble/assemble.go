@@ -172,9 +172,7 @@ func (b *builder) verdict() {
 	p.TraceSource = string(b.tree.Source)
 	actor := explain.AddrOf(v.Actor)
 	p.Actor = &actor
-	if len(v.Votes) > 1 {
-		p.RunnerUp = v.Votes[1].Rule
-	}
+	p.RunnerUp = runnerUp(v)
 	p.Notes = append(p.Notes, v.Reasons...)
 	p.Notes = append(p.Notes, b.tree.Notes...)
 	p.Notes = append(p.Notes, b.flow.Notes...)
@@ -183,6 +181,16 @@ func (b *builder) verdict() {
 		p.Notes = append(p.Notes, "contract sources, signatures and prices were not asked for")
 	}
 	b.priceProvenance()
+}
+
+// runnerUp is the best vote for another type than the one that won.
+func runnerUp(v *classify.Verdict) string {
+	for _, vote := range v.Votes {
+		if v.TxType != nil && vote.TxType != *v.TxType {
+			return string(vote.TxType) + ": " + vote.Rule
+		}
+	}
+	return ""
 }
 
 // priceProvenance keeps the source and the oldest time of the prices used.

@@ -23,12 +23,12 @@ type names struct {
 
 func newNames(b *builder) *names {
 	n := &names{labels: make(map[common.Address]label.Label)}
-	seen := make(map[common.Address]bool)
+	seen := make(map[common.Address]struct{}, 8)
 	add := func(a common.Address) {
-		if seen[a] {
+		if _, ok := seen[a]; ok {
 			return
 		}
-		seen[a] = true
+		seen[a] = struct{}{}
 		n.order = append(n.order, a)
 		if l, ok := b.labelOf(a); ok {
 			n.labels[a] = l

@@ -1,7 +1,7 @@
 package assemble
 
 import (
-	"math/big"
+	"strconv"
 
 	"txlens/engine/decode"
 	"txlens/engine/explain"
@@ -58,18 +58,17 @@ func (w *nodeWriter) frame(f *trace.Frame, path string) {
 	w.inside(f, path)
 }
 
-// inside writes children and logs: a log stands after the calls made before it.
+// inside writes children and logs in the order in which they happened.
 func (w *nodeWriter) inside(f *trace.Frame, path string) {
-	next := 0
-	for i, c := range f.Children {
-		for next < len(f.Logs) && f.Logs[next].Calls <= i {
-			w.log(f, &f.Logs[next], path)
-			next++
+	child := 0
+	for item := range f.Items() {
+		switch {
+		case item.Child != nil:
+			w.frame(item.Child, path+"."+strconv.Itoa(child))
+			child++
+		case item.Log != nil:
+			w.log(f, item.Log, path)
 		}
-		w.frame(c, path+"."+itoa(i))
-	}
-	for ; next < len(f.Logs); next++ {
-		w.log(f, &f.Logs[next], path)
 	}
 }
 
@@ -166,4 +165,4 @@ func (b *builder) mismatches() (notes []string) {
 	return notes
 }
 
-func itoa(n int) string { return big.NewInt(int64(n)).String() }
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -29,8 +29,9 @@ func elidedList(n int) any { return fmt.Sprintf("... (%d elements)", n) }
 // one Decoder.
 type values struct {
 	chunk strings.Builder
-	buf   []byte
+	buf   []byte // scratch of one value
 	slab  []explain.Arg
+	slabN int // size of the latest slab
 	seen  map[common.Address]any
 }
 
@@ -42,13 +43,13 @@ var little = func() (out [256]any) {
 	return out
 }()
 
-func newValues() *values {
-	return &values{buf: make([]byte, 0, 2*maxBytes+64), seen: make(map[common.Address]any)}
-}
+func newValues() *values { return &values{seen: make(map[common.Address]any)} }
 
+// Chunks and slabs begin small, because most transactions hold a call or two, and
+// double up to these sizes.
 const (
-	chunkSize = 8 << 10
-	slabSize  = 128
+	firstChunk, chunkSize = 256, 8 << 10
+	firstSlab, slabSize   = 8, 128
 )
 
 // text copies b into the current chunk. A Builder's string stays valid when the
@@ -58,12 +59,20 @@ func (v *values) text(b []byte) string {
 		return ""
 	}
 	if v.chunk.Cap()-v.chunk.Len() < len(b) {
+		size := min(max(firstChunk, 2*v.chunk.Cap()), chunkSize)
 		v.chunk = strings.Builder{}
-		v.chunk.Grow(max(chunkSize, len(b)))
+		v.chunk.Grow(max(size, len(b)))
 	}
 	start := v.chunk.Len()
 	v.chunk.Write(b)
 	return v.chunk.String()[start:]
+}
+
+// keep copies what was written into the scratch buffer, and the buffer for the
+// next value.
+func (v *values) keep(b []byte) string {
+	v.buf = b
+	return v.text(b)
 }
 
 // args cuts n arguments from the slab. It is never nil.
@@ -72,7 +81,8 @@ func (v *values) args(n int) []explain.Arg {
 		return make([]explain.Arg, n)
 	}
 	if len(v.slab) < n {
-		v.slab = make([]explain.Arg, slabSize)
+		v.slabN = min(max(firstSlab, 2*v.slabN), slabSize)
+		v.slab = make([]explain.Arg, max(n, v.slabN))
 	}
 	out := v.slab[:n:n]
 	v.slab = v.slab[n:]
@@ -109,7 +119,7 @@ func (v *values) unsigned(w []byte) any {
 	if n < uint64(len(little)) {
 		return little[n]
 	}
-	return v.text(strconv.AppendUint(v.buf[:0], n, 10))
+	return v.keep(strconv.AppendUint(v.buf[:0], n, 10))
 }
 
 func (v *values) address(a common.Address) any {
@@ -122,7 +132,7 @@ func (v *values) address(a common.Address) any {
 }
 
 func (v *values) hex(b []byte) string {
-	return v.text(hex.AppendEncode(append(v.buf[:0], '0', 'x'), b))
+	return v.keep(hex.AppendEncode(append(v.buf[:0], '0', 'x'), b))
 }
 
 // bytes renders a bytes value, cut when it is long.

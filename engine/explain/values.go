@@ -17,7 +17,11 @@ func (a AddrHex) MarshalJSONTo(enc *jsontext.Encoder) error { return writeHex(en
 // MarshalText writes the address for maps and other encoders.
 func (a AddrHex) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-func (a AddrHex) String() string { return "0x" + hex.EncodeToString(a[:]) }
+func (a AddrHex) String() string {
+	text := [42]byte{'0', 'x'}
+	hex.Encode(text[2:], a[:])
+	return string(text[:])
+}
 
 // Hex is a byte string that writes itself as 0x hex. It aliases the evidence it
 // was cut from and must not be changed.

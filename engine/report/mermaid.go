@@ -42,7 +42,6 @@ const (
 // safe marks and numeric entity codes, so no label can end its line or begin a
 // directive.
 func Mermaid(r *explain.Result) string {
-	n := newNames(r)
 	all := arrows(r)
 	kept := choose(all)
 	var b strings.Builder
@@ -51,6 +50,7 @@ func Mermaid(r *explain.Result) string {
 	if len(order) == 0 {
 		order, alias[r.TxMeta.From] = []explain.Addr{r.TxMeta.From}, "P0"
 	}
+	n := namesOf(r, alias)
 	for i, text := range n.titles(order) {
 		fmt.Fprintf(&b, "    participant P%d as %s\n", i, escape(text))
 	}

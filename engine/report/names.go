@@ -11,14 +11,19 @@ const maxLabel = 60
 
 // names knows who is who in one Result.
 type names struct {
+	only   map[explain.Addr]string // learn these alone; nil: all
 	labels map[explain.Addr]string
 	roles  map[explain.Addr]string
 	native string           // symbol of the native coin
 	price  *explain.Decimal // of the native coin, when the Result knows it
 }
 
-func newNames(r *explain.Result) *names {
-	n := &names{labels: map[explain.Addr]string{}, roles: map[explain.Addr]string{}, native: "native coin"}
+func newNames(r *explain.Result) *names { return namesOf(r, nil) }
+
+// namesOf learns the addresses that are keys of only; nil means all. A diagram
+// names two dozen addresses of a result that may hold thousands.
+func namesOf(r *explain.Result, only map[explain.Addr]string) *names {
+	n := &names{only: only, labels: map[explain.Addr]string{}, roles: map[explain.Addr]string{}, native: "native coin"}
 	for _, a := range r.Addresses {
 		n.learn(a.Address, a.Label, a.Role)
 	}
@@ -46,15 +51,23 @@ func newNames(r *explain.Result) *names {
 // learn keeps the first label and the first role that are said of an address. A
 // label that only repeats the role is none.
 func (n *names) learn(a explain.Addr, label, role string) {
-	if n.roles[a] == "" {
-		n.roles[a] = clean(role, 40)
-	}
-	if n.labels[a] != "" {
+	if n.only != nil && n.only[a] == "" {
 		return
 	}
-	if label = clean(label, maxLabel); label != "" && label != n.roles[a] && label != a.String() && label != short(a) {
+	if role != "" && n.roles[a] == "" {
+		n.roles[a] = clean(role, 40)
+	}
+	if label == "" || n.labels[a] != "" {
+		return
+	}
+	if label = clean(label, maxLabel); label != "" && label != n.roles[a] && !repeats(label, a) {
 		n.labels[a] = label
 	}
+}
+
+// repeats reports whether a label is the address itself.
+func repeats(label string, a explain.Addr) bool {
+	return strings.HasPrefix(label, "0x") && (label == a.String() || label == short(a))
 }
 
 // short is 0x1234…abcd.
