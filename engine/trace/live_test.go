@@ -69,7 +69,16 @@ func TestLiveUnbalanced(t *testing.T) {
 	f(enter)
 	f(func(l *Live) { enter(l); exit(l); exit(l) })
 	f(func(l *Live) { enter(l); exit(l); enter(l); exit(l) })
-	f(func(l *Live) { enter(l); enter(l); enter(l); enter(l); exit(l); exit(l); exit(l); exit(l) })
+	f(func(l *Live) {
+		enter(l)
+		enter(l)
+		enter(l)
+		enter(l)
+		exit(l)
+		exit(l)
+		exit(l)
+		exit(l)
+	})
 	l := NewLive(Limits{MaxDepth: 1})
 	enter(l)
 	if err := l.Enter(Call, common.Address{}, common.Address{}, nil, 0, nil); !errors.Is(err, ErrDepth) {

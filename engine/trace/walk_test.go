@@ -45,18 +45,6 @@ func sketchFrame(s string) (out, rest string) {
 	return out + `}`, s
 }
 
-// frameNamed finds the frame of a sketch by its letter.
-func frameNamed(t *testing.T, tree *trace.Tree, name byte) *trace.Frame {
-	t.Helper()
-	for _, f := range tree.Frames {
-		if f.To[19] == name {
-			return f
-		}
-	}
-	t.Fatalf("no frame %c", name)
-	return nil
-}
-
 func TestStatus(t *testing.T) {
 	f := func(s, want string) {
 		t.Helper()
