@@ -202,10 +202,10 @@ func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.H
 			go func() { heard <- c.sight(racing, ch, hash) }()
 		}
 	}
+	start()
 	next := time.NewTimer(c.cfg.ProbeDelay)
 	defer next.Stop()
 	var grace <-chan time.Time // runs since the first doubtful hit
-	start()
 	for {
 		select {
 		case s := <-heard:

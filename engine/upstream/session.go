@@ -14,8 +14,9 @@ import (
 // for concurrent use. Values it returns are shared and must not be changed.
 type Session struct {
 	// OnStart and OnCall, when set before first use, hear of each logical call:
-	// when it starts, and when it ended, how, and after what time. They are called
-	// from several goroutines and must not block.
+	// when it starts, and when it ended, how, and after what time. The end of a call
+	// that was stopped, or is not in the bundle, is not told. They are called from
+	// several goroutines and must not block.
 	OnStart func(tool string)
 	OnCall  func(tool string, ok bool, d time.Duration)
 
