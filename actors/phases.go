@@ -29,31 +29,38 @@ const (
 // phase that failed with something to show.
 type (
 	probed struct {
+		mayBeLate
 		found *upstream.ProbeResult
 		err   error
 	}
 	factsRead struct {
+		mayBeLate
 		facts *gather.Facts
 		err   error
 	}
 	traced struct {
+		mayBeLate
 		traced *gather.Traced
 		err    error
 	}
 	labelled struct {
+		mayBeLate
 		tokens map[common.Address]label.Token
 		err    error
 	}
 	sourced struct {
+		mayBeLate
 		sourced *gather.Sourced
 		err     error
 	}
 	priced struct {
+		mayBeLate
 		prices map[common.Address]assemble.Price
 		err    error
 	}
 	// failed: the work of a phase ended in a panic.
 	failed struct {
+		mayBeLate
 		phase string
 		err   error
 	}
@@ -64,41 +71,41 @@ type (
 func probe(w gather.Finder, chains []*chain.Chain, hash common.Hash) func(context.Context) any {
 	return func(ctx context.Context) any {
 		found, err := w.Probe(ctx, chains, hash)
-		return probed{found, err}
+		return probed{found: found, err: err}
 	}
 }
 
 func readFacts(w gather.Ledger, ch *chain.Chain, hash common.Hash) func(context.Context) any {
 	return func(ctx context.Context) any {
 		facts, err := gather.ReadFacts(ctx, w, ch, hash)
-		return factsRead{facts, err}
+		return factsRead{facts: facts, err: err}
 	}
 }
 
 func climb(w gather.World, ch *chain.Chain, hash common.Hash, o gather.TraceOptions) func(context.Context) any {
 	return func(ctx context.Context) any {
 		t, err := gather.Trace(ctx, w, ch, hash, o)
-		return traced{t, err}
+		return traced{traced: t, err: err}
 	}
 }
 
 func labelTokens(w gather.State, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt) func(context.Context) any {
 	return func(ctx context.Context) any {
 		tokens, err := gather.Tokens(ctx, w, ch, tx, rc)
-		return labelled{tokens, err}
+		return labelled{tokens: tokens, err: err}
 	}
 }
 
 func lookUpSources(w gather.World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt) func(context.Context) any {
 	return func(ctx context.Context) any {
 		s, err := gather.Sources(ctx, w, ch, tx, tree, rc)
-		return sourced{s, err}
+		return sourced{sourced: s, err: err}
 	}
 }
 
 func askPrices(w gather.Directory, ch *chain.Chain, block *evidence.Block, rc *evidence.Receipt) func(context.Context) any {
 	return func(ctx context.Context) any {
 		p, err := gather.Prices(ctx, w, ch, block, rc)
-		return priced{p, err}
+		return priced{prices: p, err: err}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -18,7 +19,9 @@ type engine struct {
 }
 
 func newEngine(log *slog.Logger) *engine {
-	sys := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log }))
+	// A short throttle: its goroutine would outlive a closed Explainer by as much.
+	sys := actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(10*time.Millisecond),
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log }))
 	return &engine{sys: sys, log: log}
 }
 
@@ -81,7 +84,17 @@ type child struct {
 }
 
 // done carries the outcome from the work to its actor.
-type done struct{ outcome any }
+type done struct {
+	mayBeLate
+	outcome any
+}
+
+// mayBeLate marks messages that may find their actor gone, because a request can
+// be stopped at any time: that is no news for the log.
+type mayBeLate struct{}
+
+// IgnoreDeadLetterLogging is what the runtime looks for.
+func (mayBeLate) IgnoreDeadLetterLogging() {}
 
 func (e *engine) newChild(ctx context.Context, phase string, fetch func(context.Context) any) *actor.Props {
 	return e.props(func() actor.Actor { return &child{e: e, phase: phase, fetch: fetch, ctx: ctx} })
@@ -93,7 +106,8 @@ func (c *child) Receive(ac actor.Context) {
 	case *actor.Started:
 		ctx, cancel := context.WithCancel(c.ctx)
 		c.cancel = cancel
-		c.e.run(ac.Self(), func() any { return done{c.fetch(ctx)} }, func(err error) any { return done{failed{c.phase, err}} })
+		c.e.run(ac.Self(), func() any { return done{outcome: c.fetch(ctx)} },
+			func(err error) any { return done{outcome: failed{phase: c.phase, err: err}} })
 	case done:
 		ac.Send(ac.Parent(), m.outcome)
 	case *actor.Stopping:

@@ -49,8 +49,9 @@ type outcome struct {
 }
 
 type (
-	expired   struct{}
+	expired   struct{ mayBeLate }
 	assembled struct {
+		mayBeLate
 		result *explain.Result
 		err    error
 	}
@@ -284,7 +285,7 @@ func (s *supervisor) assemble(ac actor.Context) {
 	s.assembling = true
 	sortFailures(s.ev.Failed)
 	s.tell(explain.Event{Type: explain.EventPreflightDone})
-	s.e.run(ac.Self(), func() any { return assembled{s.o.assemble(s.ev), nil} }, func(err error) any { return assembled{nil, err} })
+	s.e.run(ac.Self(), func() any { return assembled{result: s.o.assemble(s.ev)} }, func(err error) any { return assembled{err: err} })
 }
 
 func (s *supervisor) answer(ac actor.Context, m assembled) {

@@ -98,7 +98,7 @@ var faults = map[string]stubnode.Fault{
 	"truncated":  {Truncate: true},
 	"null":       {Body: "null"},
 	"empty list": {Body: "[]"},
-	"drips":      {Drip: 50 * time.Millisecond},
+	"drips":      {Drip: 400 * time.Millisecond},
 }
 
 // TestFaults lets each upstream fall over in each way: a partial result that names
