@@ -1,0 +1,62 @@
+package meter
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestMeter(t *testing.T) {
+	var m Meter
+	m.Add(Call{Bucket: DataCollection, Tool: "eth_call", Key: "b", Duration: 1500 * time.Microsecond, OK: true, Nano: 12_250})
+	m.Add(Call{Bucket: CodeExecution, Tool: "local-replay", Key: "x", Duration: time.Second, OK: false, Nano: 5})
+	m.Add(Call{Bucket: LLMs, Tool: "model", Key: "y", Nano: 3_000_000_000})
+	m.Add(Call{Bucket: Other, Tool: "other", Key: "z", Nano: 1})
+	m.Add(Call{Bucket: DataCollection, Tool: "eth_call", Key: "a", Duration: 7 * time.Millisecond, Nano: 1})
+	c := m.Costs()
+	f := func(got interface{ String() string }, want string) {
+		t.Helper()
+		if got.String() != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	f(c.DataCollection, "0.000012251")
+	f(c.CodeExecution, "0.000000005")
+	f(c.LLMs, "3")
+	f(c.Other, "0.000000001")
+	f(c.TotalUSD, "3.000012257")
+	if m.TotalNano() != 3_000_012_257 {
+		t.Errorf("total %d", m.TotalNano())
+	}
+	calls := m.ToolCalls()
+	if len(calls) != 5 || calls[0].DurationMs != 7 || calls[1].DurationMs != 1 || !calls[1].OK || calls[2].Tool != "local-replay" || calls[2].OK {
+		t.Errorf("calls %+v", calls)
+	}
+}
+
+// TestOrder: the list does not depend on which of many parallel calls came first.
+func TestOrder(t *testing.T) {
+	var m Meter
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			m.Add(Call{Tool: "t", Key: string(rune('a' + i)), Nano: 1, Duration: time.Duration(i) * time.Millisecond})
+		}()
+	}
+	wg.Wait()
+	for i, c := range m.ToolCalls() {
+		if c.DurationMs != int64(i) {
+			t.Fatalf("call %d took %d ms", i, c.DurationMs)
+		}
+	}
+}
+
+func TestNilMeter(t *testing.T) {
+	var m *Meter
+	m.Add(Call{Nano: 1})
+	if m.TotalNano() != 0 || m.ToolCalls() != nil || m.Costs().TotalUSD.String() != "0" {
+		t.Error("a nil meter counts")
+	}
+}
