@@ -73,6 +73,11 @@ type Job struct {
 	World   gather.World
 	Meter   *meter.Meter
 	Sink    func(explain.Event) // may be nil; is called one event at a time and must not block
+
+	// OnExpired, when set, hears which phases the deadline cut off; CutOff makes a
+	// replay leave out the same.
+	OnExpired func(phases []string)
+	CutOff    []string
 }
 
 // Explain runs one analysis. It returns a Result, possibly partial, or an error:
@@ -102,6 +107,9 @@ func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error)
 	if out.result != nil {
 		out.result.Costs = j.Meter.Costs()
 		out.result.ToolCalls = j.Meter.ToolCalls()
+	}
+	if len(out.expired) > 0 && j.OnExpired != nil {
+		j.OnExpired(out.expired)
 	}
 	return out.result, out.err
 }
@@ -134,7 +142,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID) out
 func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, error) {
 	s := &supervisor{
 		e: x.e, o: &x.o, req: j.Request, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
-		outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
+		cutOff: j.CutOff, outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
 		ev:   &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version},
 		tell: oneAtATime(j.Sink),
 	}

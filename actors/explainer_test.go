@@ -120,6 +120,10 @@ func (w *world) Prices(ctx context.Context, _ *chain.Chain, _ uint64, _ []common
 	return w.prices(ctx)
 }
 
+func (w *world) Local(ctx context.Context, _, _ string, work func(context.Context) error) error {
+	return work(ctx)
+}
+
 func explainWith(t *testing.T, o Options, w *world, chainID uint64) (*explain.Result, error) {
 	t.Helper()
 	x := New(o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"txlens/engine/assemble"
@@ -37,6 +38,9 @@ type supervisor struct {
 	traceIn     bool
 	assembling  bool
 	answered    bool
+	expired     []string // phases that the deadline cut off
+	cutOff      []string // of a replay: phases that the deadline cut off when it was recorded
+	lapsed      int      // of them, those whose turn has come
 
 	reply  chan outcome  // capacity 1
 	closed chan struct{} // closed when the actor has stopped
@@ -44,8 +48,9 @@ type supervisor struct {
 
 // outcome is what Explain waits for.
 type outcome struct {
-	result *explain.Result
-	err    error
+	result  *explain.Result
+	err     error
+	expired []string // phases that the deadline cut off
 }
 
 type (
@@ -129,6 +134,11 @@ func (s *supervisor) begin(ac actor.Context) {
 }
 
 func (s *supervisor) spawn(ac actor.Context, phase string, fetch func(context.Context) any) {
+	if slices.Contains(s.cutOff, phase) {
+		s.outstanding[phase] = &actor.PID{} // never to answer
+		s.lapsed++
+		return
+	}
 	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phase, Message: "started"})
 	s.outstanding[phase] = ac.Spawn(s.e.newChild(s.fetching, phase, fetch))
 }
@@ -227,7 +237,7 @@ func (s *supervisor) childGone(ac actor.Context, who *actor.PID) {
 }
 
 // next starts the sources once trace and facts are in, and the assembly once
-// nothing is outstanding.
+// nothing is outstanding that could still come.
 func (s *supervisor) next(ac actor.Context) {
 	if s.answered || s.assembling {
 		return
@@ -235,7 +245,11 @@ func (s *supervisor) next(ac actor.Context) {
 	if s.factsIn && s.traceIn && s.ev.Tx != nil && !s.o.SourcesOff && s.ev.Contracts == nil && s.outstanding[phaseSource] == nil && !s.hasFailed(phaseSource) {
 		s.spawn(ac, phaseSource, lookUpSources(s.w, s.ev.Chain, s.ev.Tx, s.treeForNames(), receiptOrNone(s.ev.Receipt)))
 	}
-	if len(s.outstanding) == 0 {
+	switch {
+	case len(s.outstanding) > s.lapsed:
+	case s.lapsed > 0:
+		s.expire(ac)
+	default:
 		s.assemble(ac)
 	}
 }
@@ -272,6 +286,7 @@ func (s *supervisor) expire(ac actor.Context) {
 	for _, phase := range []string{phaseTransaction, phaseTrace, phaseLabel, phaseSource, phasePrice} {
 		if s.outstanding[phase] != nil {
 			delete(s.outstanding, phase)
+			s.expired = append(s.expired, phase)
 			s.note(phase, fmt.Errorf("the deadline of %s passed", s.o.Deadline))
 		}
 	}
@@ -293,7 +308,7 @@ func (s *supervisor) answer(ac actor.Context, m assembled) {
 		m.result = bare(s.ev, m.err)
 	}
 	s.tell(explain.Event{Type: explain.EventComplete})
-	s.give(ac, outcome{result: m.result})
+	s.give(ac, outcome{result: m.result, expired: s.expired})
 }
 
 // give answers once and ends the actor.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"txlens/actors"
 	"txlens/engine/explain"
@@ -33,11 +34,15 @@ func (cmd *replayCmd) Run(ctx context.Context, c console) error {
 // replayBundle runs the pipeline of a live analysis over recorded answers.
 func replayBundle(ctx context.Context, b *upstream.Bundle) (*explain.Result, error) {
 	meta := b.Meta
-	x := actors.New(actors.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText()})
+	o := actors.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText()}
+	if len(meta.Expired) > 0 {
+		o.Deadline = time.Duration(meta.DeadlineMs) * time.Millisecond // it stands in the summary
+	}
+	x := actors.New(o)
 	defer x.Close()
 	m := new(meter.Meter)
 	req := explain.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: meta.Context}
-	res, err := x.Explain(ctx, actors.Job{Request: req, World: upstream.ReplaySession(b, m), Meter: m})
+	res, err := x.Explain(ctx, actors.Job{Request: req, World: upstream.ReplaySession(b, m), Meter: m, CutOff: meta.Expired})
 	if err != nil {
 		return nil, fmt.Errorf("replay the bundle: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"txlens/engine/explain"
 	"txlens/engine/fixture"
@@ -82,6 +83,35 @@ func TestReplayFaults(t *testing.T) {
 	f("none", true, stubnode.Fault{})
 }
 
+// TestReplayDeadline: phases that the deadline cut off are cut off again.
+func TestReplayDeadline(t *testing.T) {
+	f := func(name string, onNode bool, phase string) {
+		t.Helper()
+		w := newStubWorld(t)
+		w.flags.Record, w.flags.Deadline = t.TempDir(), 1500*time.Millisecond
+		set := w.sources.SetFault
+		if onNode {
+			set = w.node.SetFault
+		}
+		set(name, stubnode.Fault{Delay: time.Minute})
+		live := mustExplain(t, testAnalyst(t, w.flags), explain.Request{TxHash: w.tx.Hash, ChainID: 1})
+		if !strings.Contains(live.Summary, phase+" (the deadline of 1.5s passed)") {
+			t.Errorf("%s: %s", name, live.Summary)
+		}
+		res, err := replayBundle(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if x, y := marshal(t, live), marshal(t, res); !bytes.Equal(x, y) {
+			t.Errorf("%s: the replay differs:\n%s", name, firstDifference(x, y))
+		}
+	}
+	f("debug_traceTransaction", true, "trace")
+	f("eth_getTransactionReceipt", true, "transaction")
+	f(stubnode.Llama, false, "price")
+	f(stubnode.Signatures, false, "source")
+}
+
 // TestSecretsStayHome: keys in URLs and settings reach neither bundle nor error.
 func TestSecretsStayHome(t *testing.T) {
 	w := newStubWorld(t)
@@ -125,6 +155,9 @@ func TestLocalReplay(t *testing.T) {
 		if without.Partial() {
 			t.Errorf("%s: partial: %s", name, without.Summary)
 		}
+		if without.Costs.CodeExecution.String() == "0" || with.Costs.CodeExecution.String() != "0" {
+			t.Errorf("%s: code execution cost %s with our EVM, %s with the node's trace", name, without.Costs.CodeExecution, with.Costs.CodeExecution)
+		}
 		want, err := json.Marshal(with.RawTrace)
 		if err != nil {
 			t.Fatal(err)
@@ -155,6 +188,15 @@ func explainCase(t *testing.T, c *gethdata.Case, debug bool) *explain.Result {
 	node.Debug = debug
 	srv := httptest.NewServer(node)
 	t.Cleanup(srv.Close)
-	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: defaultDeadline})
-	return mustExplain(t, a, explain.Request{TxHash: c.Hash().Hex(), ChainID: 1})
+	dir := t.TempDir()
+	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: defaultDeadline, Record: dir})
+	live := mustExplain(t, a, explain.Request{TxHash: c.Hash().Hex(), ChainID: 1})
+	res, err := replayBundle(context.Background(), bundleOf(t, dir, c.Hash().Hex()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x, y := marshal(t, live), marshal(t, res); !bytes.Equal(x, y) {
+		t.Errorf("%s: the replay differs:\n%s", c.Name, firstDifference(x, y))
+	}
+	return live
 }

@@ -107,10 +107,13 @@ func (a *analyst) Explain(ctx context.Context, req explain.Request, sink func(ex
 		rec = upstream.NewRecorder()
 	}
 	m := new(meter.Meter)
-	session := a.client.Session(m, rec)
-	res, err := a.explainer.Explain(ctx, actors.Job{Request: req, World: session, Meter: m, Sink: sink})
+	var expired []string
+	res, err := a.explainer.Explain(ctx, actors.Job{
+		Request: req, World: a.client.Session(m, rec), Meter: m, Sink: sink,
+		OnExpired: func(phases []string) { expired = phases },
+	})
 	if rec != nil && res != nil {
-		if werr := a.write(rec, req, res); werr != nil {
+		if werr := a.write(rec, req, res, expired); werr != nil {
 			return res, werr
 		}
 	}
@@ -118,13 +121,14 @@ func (a *analyst) Explain(ctx context.Context, req explain.Request, sink func(ex
 }
 
 // write names the bundle after chain and hash.
-func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explain.Result) error {
+func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explain.Result, expired []string) error {
 	if err := os.MkdirAll(a.flags.Record, 0o755); err != nil {
 		return fmt.Errorf("record the analysis: %w", err)
 	}
 	rec.SetMeta(upstream.Meta{
 		TxHash: req.TxHash, ChainID: req.ChainID, Version: a.version, CreatedAt: time.Now().Unix(), Context: req.Context,
 		Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", RPCOnly: a.flags.RPCOnly,
+		Expired: expired, DeadlineMs: a.flags.Deadline.Milliseconds(),
 	})
 	path := filepath.Join(a.flags.Record, res.Chain+"-"+strings.ToLower(req.TxHash)+bundleSuffix)
 	if err := rec.WriteFile(path); err != nil {

@@ -115,14 +115,19 @@ func reexecute(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, 
 			return nil, err
 		}
 	}
-	res, err := replay.Run(ctx, ch, block, tx, earlierThan(block, tx), parentState{w, ch, *tx.BlockNumber - 1}, o.Limits)
-	if err != nil {
-		return nil, err
-	}
-	if diffs := replay.Verify(res, receipt); len(diffs) > 0 {
-		return nil, fmt.Errorf("%w: %s", errDiffers, strings.Join(diffs, "; "))
-	}
-	return res, nil
+	var res *replay.Result
+	err = w.Local(ctx, upstream.ToolReplay, tx.Hash.Hex(), func(ctx context.Context) error {
+		var err error
+		res, err = replay.Run(ctx, ch, block, tx, earlierThan(block, tx), parentState{w, ch, *tx.BlockNumber - 1}, o.Limits)
+		if err != nil {
+			return err
+		}
+		if diffs := replay.Verify(res, receipt); len(diffs) > 0 {
+			return fmt.Errorf("%w: %s", errDiffers, strings.Join(diffs, "; "))
+		}
+		return nil
+	})
+	return res, err
 }
 
 // earlierThan are the transactions that ran before tx in its block.

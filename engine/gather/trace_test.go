@@ -86,6 +86,10 @@ func (l *ladder) Storage(context.Context, *chain.Chain, common.Address, common.H
 	return common.Hash{}, l.state
 }
 
+func (l *ladder) Local(ctx context.Context, _, _ string, work func(context.Context) error) error {
+	return work(ctx)
+}
+
 // TestLadder: which rung is reached, and whether what is missing is a failure.
 func TestLadder(t *testing.T) {
 	ch, _ := chain.ByID(1)

@@ -25,6 +25,7 @@ type World interface {
 	Tracer
 	State
 	Directory
+	Worker
 }
 
 // Finder knows which chain has a hash.
@@ -75,4 +76,10 @@ type Directory interface {
 	Signatures(ctx context.Context, selectors [][4]byte, topics []common.Hash) (*upstream.SignatureSet, error)
 	// Prices are per whole token at the given Unix second.
 	Prices(ctx context.Context, ch *chain.Chain, at uint64, tokens []common.Address) (map[common.Address]upstream.Price, error)
+}
+
+// Worker books work that is done here.
+type Worker interface {
+	// Local runs work and books its time and price under the name of a tool.
+	Local(ctx context.Context, tool, key string, work func(context.Context) error) error
 }

@@ -59,6 +59,10 @@ type Meta struct {
 	Quick      bool   `json:"quick,omitzero"`
 	SourcesOff bool   `json:"sourcesOff,omitzero"`
 	RPCOnly    bool   `json:"rpcOnly,omitzero"`
+
+	// Phases that the deadline cut off, in their order; a replay does not run them.
+	Expired    []string `json:"expired,omitempty"`
+	DeadlineMs int64    `json:"deadlineMs,omitzero"`
 }
 
 // Bundle holds the answers of one analysis. It is immutable but for Meta, and

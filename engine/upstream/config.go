@@ -67,6 +67,7 @@ var DefaultPrices = map[string]int64{
 	ToolBlockscout:           0,
 	ToolFourByte:             0,
 	ToolLlama:                0,
+	ToolReplay:               14_000, // about a second of a rented core at 0.05 USD an hour
 }
 
 // Names under which calls that are no JSON-RPC methods are metered.

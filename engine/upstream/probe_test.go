@@ -52,17 +52,11 @@ func chainIDText(ch *chain.Chain) string { return `"chainId":"` + quantity(ch.ID
 const minedText = `"blockHash":"0xbb00000000000000000000000000000000000000000000000000000000000002","blockNumber":"0x10","transactionIndex":"0x0",`
 
 func TestProbeFinds(t *testing.T) {
-	chains, nodes, cfg := field(t, 9, 2, 3)
-	cfg.ProbeDelay, cfg.ProbeTimeout = 5*time.Second, 5*time.Second // a wave that said no is not waited for
 	f := func(at int, wantAsked int) {
 		t.Helper()
-		for i, n := range nodes {
-			n.ResetCounts()
-			n.Handle("eth_getTransactionByHash", func([]rawMessage) (rawMessage, error) { return nil, nil })
-			if i == at {
-				knows(n, chains[i])
-			}
-		}
+		chains, nodes, cfg := field(t, 9, 2, 3)
+		cfg.ProbeDelay, cfg.ProbeTimeout = 5*time.Second, 5*time.Second // a wave that said no is not waited for
+		knows(nodes[at], chains[at])
 		s := newClient(t, cfg).Session(nil, nil)
 		r, err := s.Probe(background(t), chains, hashA)
 		if err != nil || r.Chain != chains[at] || r.Pending {

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,8 +40,13 @@ func (c *Client) Session(m *meter.Meter, rec *Recorder) *Session {
 
 // ReplaySession answers from a bundle alone, with the recorded durations and
 // costs. A call that is not in it fails with ErrNotRecorded and is not metered,
-// since the recorded analysis did not make it.
+// since the recorded analysis did not make it. Where a deadline cut the recorded
+// analysis off, its calls are booked at once: the replay will not make them all.
 func ReplaySession(b *Bundle, m *meter.Meter) *Session {
+	if len(b.Meta.Expired) > 0 {
+		b.book(m)
+		m = nil
+	}
 	return &Session{bundle: b, meter: m, sourcesOff: b.Meta.SourcesOff, flights: map[string]*flight{}}
 }
 
@@ -202,6 +208,18 @@ func (s *Session) replay(c call) (o outcome) {
 	}
 	o.value = v
 	return o
+}
+
+// book meters all recorded calls. That a value was bad although the call went
+// well is not recorded.
+func (b *Bundle) book(m *meter.Meter) {
+	for key, e := range b.entries {
+		bucket := meter.DataCollection
+		if strings.HasPrefix(key, "local ") {
+			bucket = meter.CodeExecution
+		}
+		m.Add(meter.Call{Bucket: bucket, Tool: e.tool, Key: key, Duration: e.took, OK: e.err == nil || e.err.Kind.answered(), Nano: e.nano})
+	}
 }
 
 // book meters and records a finished call, and tells of it.

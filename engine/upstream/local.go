@@ -1,0 +1,38 @@
+package upstream
+
+import (
+	"context"
+	"time"
+
+	"txlens/engine/meter"
+)
+
+// ToolReplay is the local re-execution of a transaction.
+const ToolReplay = "local-replay"
+
+// Local runs a piece of work of this machine and books it under code execution.
+// Duration and price go into the record and are read from it on replay, where the
+// work itself is done again: it must depend on nothing but what the session
+// answers. Work that a context stopped is not booked.
+func (s *Session) Local(ctx context.Context, tool, key string, work func(context.Context) error) error {
+	start := time.Now()
+	err := work(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	e := entry{tool: tool, took: time.Since(start).Truncate(time.Millisecond), raw: packBytes([]byte("null"))}
+	key = "local " + tool + " " + key
+	if s.bundle == nil {
+		e.nano = s.client.cfg.price(tool)
+	} else if recorded, ok := s.bundle.entries[key]; ok {
+		e = *recorded
+	} else {
+		return err // the recorded analysis did not come so far
+	}
+	s.meter.Add(meter.Call{Bucket: meter.CodeExecution, Tool: tool, Key: key, Duration: e.took, OK: err == nil, Nano: e.nano})
+	s.rec.put(key, e)
+	if s.OnCall != nil {
+		s.OnCall(tool, err == nil, e.took)
+	}
+	return err
+}
