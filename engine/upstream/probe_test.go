@@ -137,6 +137,7 @@ func TestProbeDoubtfulHits(t *testing.T) {
 	f := func(name string, set func(chains []*chain.Chain, nodes []*stubnode.Node), want int, pending bool) {
 		t.Helper()
 		chains, nodes, cfg := field(t, 3, 3)
+		cfg.ProbeGrace, cfg.ProbeTimeout = 700*time.Millisecond, 3*time.Second
 		set(chains, nodes)
 		r, err := newClient(t, cfg).Session(nil, nil).Probe(background(t), chains, hashA)
 		if err != nil || r.Chain != chains[want] || r.Pending != pending {
