@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sort"
-	"strings"
 	"sync"
 	"time"
 
@@ -193,11 +192,7 @@ func sortFailures(failed []assemble.Failure) {
 	sort.SliceStable(failed, func(i, j int) bool { return order[failed[i].Phase] < order[failed[j].Phase] })
 }
 
-// oneLine keeps an error fit for a summary.
-func oneLine(err error) string {
-	s := strings.Join(strings.Fields(err.Error()), " ")
-	if r := []rune(s); len(r) > 300 {
-		s = string(r[:300]) + "..."
-	}
-	return s
-}
+// maxReason bounds why a phase failed: it becomes part of the summary.
+const maxReason = 300
+
+func oneLine(err error) string { return explain.OneLine(err.Error(), maxReason) }

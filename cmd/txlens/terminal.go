@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"unicode"
 
 	"txlens/engine/explain"
 
@@ -26,15 +25,7 @@ func terminalWidth(w io.Writer) int {
 }
 
 // oneLine keeps text that may come from a node from moving the cursor.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
-}
+func oneLine(s string) string { return explain.OneLine(s, 4096) }
 
 // progress tells on stderr what an analysis does: one line that updates on a
 // terminal, plain lines otherwise. It is safe for concurrent use.

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"txlens/engine/evidence"
+	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -170,7 +171,7 @@ func (a *analysis) sumApproval() string {
 	s := a.sayGrant(&list[0])
 	s = upperFirst(s)
 	if len(list) > 1 {
-		s += " and changed " + plural(len(list)-1, "more approval")
+		s += " and changed " + explain.Count(len(list)-1, "more approval")
 	}
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"txlens/engine/evidence"
+	"txlens/engine/explain"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -106,7 +107,7 @@ func riskCaught(a *analysis) []string {
 	}
 	s := "caught_inner_failure: a call to " + a.target(frames[0]) + " failed and the transaction went on: " + a.why(frames[0])
 	if len(frames) > 1 {
-		s += "; " + plural(len(frames)-1, "more inner call") + " failed too"
+		s += "; " + explain.Count(len(frames)-1, "more inner call") + " failed too"
 	}
 	return []string{s}
 }

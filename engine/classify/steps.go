@@ -20,13 +20,6 @@ const maxScan = 4000
 
 func theRegistryTopic(signature string) common.Hash { return crypto.Keccak256Hash([]byte(signature)) }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
 func upperFirst(s string) string {
 	if s == "" {
 		return s

@@ -211,7 +211,7 @@ func (a *analysis) sumArbitrage(o *opinion) string {
 	for _, h := range o.hits {
 		pools = append(pools, h.emitter)
 	}
-	s := "Closed an arbitrage over " + plural(len(distinct(pools)), "pool") + ", gaining "
+	s := "Closed an arbitrage over " + explain.Count(len(distinct(pools)), "pool") + ", gaining "
 	if len(a.benefit) > 0 {
 		return s + a.legs(a.benefit) + " for " + a.who(a.beneficiary) + " before the fee"
 	}

@@ -1,11 +1,11 @@
 package classify
 
 import (
-	"encoding/hex"
 	"math/big"
 	"strings"
 	"unicode"
 
+	"txlens/engine/explain"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -33,12 +33,7 @@ func plainText(s string) string {
 }
 
 // short writes an address so that a reader can recognise it.
-func short(addr common.Address) string {
-	var b [8]byte
-	hex.Encode(b[:4], addr[:2])
-	hex.Encode(b[4:8], addr[18:])
-	return "0x" + string(b[:4]) + "…" + string(b[4:8])
-}
+func short(addr common.Address) string { return explain.AddrOf(addr).Short() }
 
 // who names an address: its label, its token, its verified contract, or its digits.
 func (a *analysis) who(addr common.Address) string {
@@ -105,11 +100,11 @@ func (a *analysis) amount(key flow.TokenKey, n *big.Int) string {
 	case key.NFT:
 		return "NFT " + clip(key.ID) + " of " + symbol
 	case key.ID != "":
-		return group(n.String()) + " of " + symbol + " id " + clip(key.ID)
+		return explain.Thousands(n.String()) + " of " + symbol + " id " + clip(key.ID)
 	}
 	d, ok := a.decimals(key.Token)
 	if !ok {
-		return group(n.String()) + " base units of " + symbol
+		return explain.Thousands(n.String()) + " base units of " + symbol
 	}
 	return decimal(n, d) + " " + symbol
 }
@@ -157,26 +152,9 @@ func decimal(n *big.Int, d int) string {
 	}
 	head, tail := digits[:len(digits)-places], strings.TrimRight(digits[len(digits)-places:], "0")
 	if tail == "" {
-		return group(head)
+		return explain.Thousands(head)
 	}
-	return group(head) + "." + tail
-}
-
-// group puts commas between thousands.
-func group(digits string) string {
-	if len(digits) <= 3 {
-		return digits
-	}
-	lead := len(digits) % 3
-	var b strings.Builder
-	b.WriteString(digits[:lead])
-	for i := lead; i < len(digits); i += 3 {
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(digits[i : i+3])
-	}
-	return b.String()
+	return explain.Thousands(head) + "." + tail
 }
 
 // legs writes a list of legs, the first few of them.
@@ -184,7 +162,7 @@ func (a *analysis) legs(list []leg) string {
 	var parts []string
 	for i := range list {
 		if i == 3 && len(list) > 4 {
-			parts = append(parts, group(big.NewInt(int64(len(list)-3)).String())+" more assets")
+			parts = append(parts, explain.Count(len(list)-3, "more asset"))
 			break
 		}
 		parts = append(parts, a.amount(list[i].key, list[i].amount))

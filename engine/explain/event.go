@@ -50,18 +50,11 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	s := fmt.Sprintf("transaction %s not found on %s", e.TxHash, plural(e.Asked, "chain"))
+	s := fmt.Sprintf("transaction %s not found on %s", e.TxHash, Count(e.Asked, "chain"))
 	if len(e.Silent) > 0 {
-		s += fmt.Sprintf("; %s did not answer: %s", plural(len(e.Silent), "chain"), strings.Join(e.Silent, ", "))
+		s += fmt.Sprintf("; %s did not answer: %s", Count(len(e.Silent), "chain"), strings.Join(e.Silent, ", "))
 	}
 	return s
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Is makes errors.Is(err, ErrNotFound) true.

@@ -234,8 +234,5 @@ type LoopMarker struct {
 	Kind         string `json:"kind"`         // loop, or elided when not repetitive but too many
 }
 
-// Addr is a 20-byte address that marshals as lower-case hex.
-type Addr = AddrHex
-
 // AddrOf converts.
 func AddrOf(a common.Address) Addr { return Addr(a) }

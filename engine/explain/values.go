@@ -8,16 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AddrHex is an address that writes itself as 0x and 40 lower-case digits.
-type AddrHex [20]byte
+// Addr is an address that writes itself as 0x and 40 lower-case digits.
+type Addr [20]byte
 
 // MarshalJSONTo writes the quoted address without an intermediate string.
-func (a AddrHex) MarshalJSONTo(enc *jsontext.Encoder) error { return writeHex(enc, a[:]) }
+func (a Addr) MarshalJSONTo(enc *jsontext.Encoder) error { return writeHex(enc, a[:]) }
 
 // MarshalText writes the address for maps and other encoders.
-func (a AddrHex) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+func (a Addr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-func (a AddrHex) String() string {
+func (a Addr) String() string {
 	text := [42]byte{'0', 'x'}
 	hex.Encode(text[2:], a[:])
 	return string(text[:])

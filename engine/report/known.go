@@ -26,19 +26,19 @@ func (p *page) known(r *explain.Result, b bounds) {
 	if pr := r.Provenance; pr != nil {
 		trace := sources[pr.TraceSource]
 		if trace == "" {
-			trace = clean(pr.TraceSource, 60)
+			trace = explain.OneLine(pr.TraceSource, 60)
 		}
 		add("Trace", trace+left(r.PrettyTraceMeta))
 		if pr.Actor != nil && *pr.Actor != r.TxMeta.From {
 			add("Acted for", p.names.party(*pr.Actor).Both())
 		}
-		add("Runner-up", clean(pr.RunnerUp, 60))
-		add("Prices", clean(pr.PriceSource, 60)+since(pr.PriceTime))
+		add("Runner-up", explain.OneLine(pr.RunnerUp, 60))
+		add("Prices", explain.OneLine(pr.PriceSource, 60)+since(pr.PriceTime))
 		p.Notes, _ = proses(pr.Notes, b.notes, b.text)
 	}
-	model := clean(r.AnalysisModel, 60)
+	model := explain.OneLine(r.AnalysisModel, 60)
 	if r.Provenance != nil && r.Provenance.Version != "" {
-		model += ", version " + clean(r.Provenance.Version, 60)
+		model += ", version " + explain.OneLine(r.Provenance.Version, 60)
 	}
 	add("Analysis", model)
 	add("Cost", spent(r.Costs))
@@ -63,9 +63,9 @@ func left(m *explain.TraceMeta) string {
 			loops++
 		}
 	}
-	s := fmt.Sprintf("; %s of %s kept", group(fmt.Sprint(m.KeptNodes)), count(m.OriginalNodes, "frame"))
+	s := fmt.Sprintf("; %s of %s kept", explain.Thousands(fmt.Sprint(m.KeptNodes)), explain.Count(m.OriginalNodes, "frame"))
 	if loops > 0 {
-		s += ", " + count(loops, "loop") + " collapsed"
+		s += ", " + explain.Count(loops, "loop") + " collapsed"
 	}
 	return s
 }
@@ -94,12 +94,12 @@ func called(calls []explain.ToolCall) string {
 			continue
 		}
 		failed++
-		if name := clean(c.Tool, 40); !seen[name] {
+		if name := explain.OneLine(c.Tool, 40); !seen[name] {
 			seen[name] = true
 			names = append(names, name)
 		}
 	}
-	s := count(len(calls), "call")
+	s := explain.Count(len(calls), "call")
 	if failed == 0 {
 		return s + ", none failed"
 	}

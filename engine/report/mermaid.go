@@ -169,12 +169,12 @@ func (n *names) words(r *explain.Result, a arrow) string {
 	}
 	switch a.style {
 	case styleFailed:
-		if why := clean(a.node.Error, maxWords); why != "" {
+		if why := explain.OneLine(a.node.Error, maxWords); why != "" {
 			return deed(a.node) + ": " + why
 		}
 		return deed(a.node) + ": failed"
 	case styleReverted:
-		return clean(s, maxWords-11) + " (reverted)"
+		return explain.OneLine(s, maxWords-11) + " (reverted)"
 	}
 	return s
 }
@@ -244,7 +244,7 @@ func (n *names) titles(order []explain.Addr) []string {
 		p := n.party(a)
 		switch {
 		case shared[p.Name()] > 1 && p.Label != "":
-			out[i] = clean(p.Label, maxWords-14) + " " + p.Short
+			out[i] = explain.OneLine(p.Label, maxWords-14) + " " + p.Short
 		default:
 			out[i] = p.Name()
 		}
@@ -270,10 +270,10 @@ func notDrawn(all, kept []arrow) string {
 	}
 	var parts []string
 	if calls > 0 {
-		parts = append(parts, count(calls, "call"))
+		parts = append(parts, explain.Count(calls, "call"))
 	}
 	if moves > 0 {
-		parts = append(parts, count(moves, "token move"))
+		parts = append(parts, explain.Count(moves, "token move"))
 	}
 	if parts == nil {
 		return ""
@@ -289,7 +289,7 @@ const safeMarks = " .,()+-_/'!?*=…→×"
 // escape cuts text to 60 characters and writes it with Mermaid's numeric entity
 // codes (#59; is a semicolon).
 func escape(s string) string {
-	s = clean(s, maxWords)
+	s = explain.OneLine(s, maxWords)
 	// Two dollars would open a formula once the codes are read back.
 	s = strings.ReplaceAll(s, "$$", "$ $")
 	s = strings.ReplaceAll(s, "$$", "$ $")

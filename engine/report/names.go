@@ -30,8 +30,8 @@ func namesOf(r *explain.Result, only map[explain.Addr]string) *names {
 	for _, b := range r.BalanceChanges {
 		n.learn(b.Address, b.Label, b.Role)
 		for _, t := range b.Tokens {
-			if t.TokenAddress == (explain.Addr{}) && t.TokenID == nil && clean(t.TokenSymbol, 20) != "" {
-				n.native, n.price = clean(t.TokenSymbol, 20), t.PriceUSD
+			if t.TokenAddress == (explain.Addr{}) && t.TokenID == nil && explain.OneLine(t.TokenSymbol, 20) != "" {
+				n.native, n.price = explain.OneLine(t.TokenSymbol, 20), t.PriceUSD
 			}
 		}
 	}
@@ -55,25 +55,19 @@ func (n *names) learn(a explain.Addr, label, role string) {
 		return
 	}
 	if role != "" && n.roles[a] == "" {
-		n.roles[a] = clean(role, 40)
+		n.roles[a] = explain.OneLine(role, 40)
 	}
 	if label == "" || n.labels[a] != "" {
 		return
 	}
-	if label = clean(label, maxLabel); label != "" && label != n.roles[a] && !repeats(label, a) {
+	if label = explain.OneLine(label, maxLabel); label != "" && label != n.roles[a] && !repeats(label, a) {
 		n.labels[a] = label
 	}
 }
 
 // repeats reports whether a label is the address itself.
 func repeats(label string, a explain.Addr) bool {
-	return strings.HasPrefix(label, "0x") && (label == a.String() || label == short(a))
-}
-
-// short is 0x1234…abcd.
-func short(a explain.Addr) string {
-	s := a.String()
-	return s[:6] + "…" + s[38:]
+	return strings.HasPrefix(label, "0x") && (label == a.String() || label == a.Short())
 }
 
 // party is one address as it is shown.
@@ -88,7 +82,7 @@ func (n *names) party(a explain.Addr) party {
 	if a == (explain.Addr{}) {
 		return party{Address: a.String(), Short: "zero address"}
 	}
-	return party{Address: a.String(), Short: short(a), Label: n.labels[a], Role: n.roles[a]}
+	return party{Address: a.String(), Short: a.Short(), Label: n.labels[a], Role: n.roles[a]}
 }
 
 // Name is the label, or the role and short address.

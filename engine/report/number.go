@@ -76,12 +76,12 @@ func amount(d explain.Decimal) string {
 	case len(whole) > 18:
 		return sign(s) + whole[:1] + "." + whole[1:5] + "e" + strconv.Itoa(len(whole)-1)
 	case len(whole) > 9:
-		return group(d.Round(2).String())
+		return explain.Thousands(d.Round(2).String())
 	case whole != "0":
-		return group(d.Round(6).String())
+		return explain.Thousands(d.Round(6).String())
 	}
 	zeros := len(frac) - len(strings.TrimLeft(frac, "0"))
-	return group(d.Round(zeros + 6).String())
+	return explain.Thousands(d.Round(zeros + 6).String())
 }
 
 func sign(s string) string {
@@ -89,25 +89,6 @@ func sign(s string) string {
 		return "-"
 	}
 	return ""
-}
-
-// group puts a comma after each three digits of the whole part.
-func group(s string) string {
-	prefix := sign(s)
-	whole, frac, dot := strings.Cut(s[len(prefix):], ".")
-	var b strings.Builder
-	b.WriteString(prefix)
-	for i, digit := range []byte(whole) {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte(digit)
-	}
-	if dot {
-		b.WriteByte('.')
-		b.WriteString(frac)
-	}
-	return b.String()
 }
 
 // usd writes dollars and cents; nil is the empty string.
@@ -124,12 +105,12 @@ func usd(d *explain.Decimal) string {
 	}
 	prefix := sign(s)
 	whole, frac, _ := strings.Cut(s[len(prefix):], ".")
-	return prefix + "$" + group(whole) + "." + (frac + "00")[:2]
+	return prefix + "$" + explain.Thousands(whole) + "." + (frac + "00")[:2]
 }
 
 // cost writes small sums of dollars with all digits that matter.
 func cost(d explain.Decimal) string {
-	return "$" + group(d.Round(6).String())
+	return "$" + explain.Thousands(d.Round(6).String())
 }
 
 // signed puts a plus before a number that has no minus and is not zero.
@@ -146,15 +127,4 @@ func times(a explain.Decimal, b *explain.Decimal) *explain.Decimal {
 		return nil
 	}
 	return &explain.Decimal{Unscaled: new(big.Int).Mul(a.Unscaled, b.Unscaled), Scale: a.Scale + b.Scale}
-}
-
-// count writes a number of things: "1 call", "2 calls", "1,234 calls".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if base, ok := strings.CutSuffix(noun, "s"); ok && base != "" {
-		noun = base + "se"
-	}
-	return group(strconv.Itoa(n)) + " " + noun + "s"
 }

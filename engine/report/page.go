@@ -73,17 +73,17 @@ type transfer struct {
 
 func newPage(r *explain.Result, b bounds) *page {
 	n := newNames(r)
-	p := &page{names: n, Status: string(r.Status), Confidence: clean(string(r.Confidence), 20), Partial: r.Partial(),
-		Summary: prose(r.Summary, b.text), Hash: clean(r.TxHash, 66), Chain: clean(r.ChainName, 60), From: n.party(r.TxMeta.From)}
+	p := &page{names: n, Status: string(r.Status), Confidence: explain.OneLine(string(r.Confidence), 20), Partial: r.Partial(),
+		Summary: prose(r.Summary, b.text), Hash: explain.OneLine(r.TxHash, 66), Chain: explain.OneLine(r.ChainName, 60), From: n.party(r.TxMeta.From)}
 	if p.Chain == "" {
-		p.Chain = clean(r.Chain, 60)
+		p.Chain = explain.OneLine(r.Chain, 60)
 	}
 	if p.Status != string(explain.StatusReverted) {
 		p.Status = string(explain.StatusSuccess)
 	}
 	p.Kind = kind(r)
 	if r.Protocol != nil {
-		p.Protocol = clean(*r.Protocol, 60)
+		p.Protocol = explain.OneLine(*r.Protocol, 60)
 	}
 	p.Steps, p.MoreSteps = proses(r.Steps, b.steps, b.text)
 	p.Risks, _ = proses(r.Risks, b.steps, b.text)
@@ -109,7 +109,7 @@ func head[T any](list []T, n int) []T { return list[:min(len(list), n)] }
 
 // prose cleans a sentence; the emphasis of Markdown is not for these pages.
 func prose(s string, limit int) string {
-	return clean(strings.ReplaceAll(s, "**", ""), limit)
+	return explain.OneLine(strings.ReplaceAll(s, "**", ""), limit)
 }
 
 // proses cleans a list. A sentence that repeats the one before is only counted.
@@ -135,9 +135,9 @@ func proses(list []string, n, limit int) (out []string, more int) {
 func kind(r *explain.Result) string {
 	s := "unclassified"
 	if r.TxType != nil {
-		s = clean(string(*r.TxType), 40)
+		s = explain.OneLine(string(*r.TxType), 40)
 	}
-	if sub := clean(r.SubType, 40); sub != "" && sub != s {
+	if sub := explain.OneLine(r.SubType, 40); sub != "" && sub != s {
 		s += " (" + sub + ")"
 	}
 	if r.Attempted {
@@ -147,7 +147,7 @@ func kind(r *explain.Result) string {
 }
 
 func (p *page) where(r *explain.Result) {
-	p.Explorer = clean(r.ExplorerBase, 200)
+	p.Explorer = explain.OneLine(r.ExplorerBase, 200)
 	if !strings.HasPrefix(p.Explorer, "https://") && !strings.HasPrefix(p.Explorer, "http://") {
 		p.Explorer = ""
 	}
@@ -155,7 +155,7 @@ func (p *page) where(r *explain.Result) {
 		p.Link = p.Explorer + "/tx/" + p.Hash
 	}
 	if m := r.TxMeta; m.BlockNumber > 0 || m.BlockTimestamp > 0 {
-		p.Block = fmt.Sprintf("block %s, index %d", group(fmt.Sprint(m.BlockNumber)), m.TransactionIndex)
+		p.Block = fmt.Sprintf("block %s, index %d", explain.Thousands(fmt.Sprint(m.BlockNumber)), m.TransactionIndex)
 	}
 	p.Time = moment(r.TxMeta.BlockTimestamp)
 	if r.TxMeta.To != nil {
@@ -179,7 +179,7 @@ func (p *page) money(r *explain.Result) {
 		p.Value = v + brackets(usd(times(explain.Decimal{Unscaled: integer(r.TxMeta.ValueWei), Scale: 18}, n.price)))
 	}
 	if r.TxMeta.GasUsed > 0 {
-		p.Gas = group(fmt.Sprint(r.TxMeta.GasUsed))
+		p.Gas = explain.Thousands(fmt.Sprint(r.TxMeta.GasUsed))
 		if price := integer(r.TxMeta.GasPrice); price != nil {
 			p.Gas += " at " + amount(explain.Decimal{Unscaled: price, Scale: 9}) + " gwei"
 		}
@@ -205,7 +205,7 @@ func (p *page) money(r *explain.Result) {
 	part(f.OperatorWei, "of it for the operator")
 	part(f.BlobWei, "of it for blobs")
 	for _, to := range head(f.Recipients, 8) {
-		part(to.Wei, "to "+n.party(to.Address).Short+brackets(clean(to.Role, 40)))
+		part(to.Wei, "to "+n.party(to.Address).Short+brackets(explain.OneLine(to.Role, 40)))
 	}
 	part(f.BurntWei, "burnt")
 }
@@ -222,13 +222,13 @@ func (n *names) balance(c explain.BalanceChange, tokens int) balance {
 	if c.TotalUSD != nil && c.TotalUSD.Unscaled != nil {
 		out.Gain = c.TotalUSD.Unscaled.Sign()
 	}
-	if role := clean(c.Role, 40); role != "" {
+	if role := explain.OneLine(c.Role, 40); role != "" {
 		out.Party.Role = role
 	}
 	for _, t := range head(c.Tokens, tokens) {
-		row := tokenRow{Symbol: symbol(t.TokenSymbol, t.TokenAddress), USD: signed(usd(t.ValueUSD)), Amount: clean(t.Balance, 24), value: t.ValueUSD}
+		row := tokenRow{Symbol: symbol(t.TokenSymbol, t.TokenAddress), USD: signed(usd(t.ValueUSD)), Amount: explain.OneLine(t.Balance, 24), value: t.ValueUSD}
 		if t.TokenID != nil {
-			row.Symbol += " #" + clean(*t.TokenID, 12)
+			row.Symbol += " #" + explain.OneLine(*t.TokenID, 12)
 		}
 		if t.TokenSymbol == "" && !t.IsNFT && t.Balance == t.RawSignedAmount {
 			row.Symbol += " raw" // nobody knows the decimals
@@ -247,17 +247,17 @@ func (n *names) balance(c explain.BalanceChange, tokens int) balance {
 
 // symbol is what a token calls itself, or where it lies.
 func symbol(s string, token explain.Addr) string {
-	if s = clean(s, 16); s != "" {
+	if s = explain.OneLine(s, 16); s != "" {
 		return s
 	}
-	return short(token)
+	return token.Short()
 }
 
 // moved is the amount of a transfer in words: "1,250.5 USDC", "Punk #12".
 func moved(t explain.TokenTransfer) string {
 	sym := symbol(t.TokenSymbol, t.TokenAddress)
 	if t.TokenID != "" {
-		sym += " #" + clean(t.TokenID, 12)
+		sym += " #" + explain.OneLine(t.TokenID, 12)
 		if t.Total == "1" || t.Total == "" {
 			return sym
 		}

@@ -206,7 +206,7 @@ func (t *text) list(title string, items []string, more int, numbered bool) {
 		t.wrapped(lead, s, code)
 	}
 	if more > 0 {
-		t.line(t.paint(dim, "  … and "+count(more, "more step")))
+		t.line(t.paint(dim, "  … and "+explain.Count(more, "more step")))
 	}
 }
 

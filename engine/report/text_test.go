@@ -143,24 +143,6 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-func TestClean(t *testing.T) {
-	f := func(in, want string) {
-		t.Helper()
-		if got := clean(in, 10); got != want {
-			t.Errorf("clean(%q) = %q, want %q", in, got, want)
-		}
-	}
-	f("plain", "plain")
-	f("  a \t\n b\u2028c ", "a b c")
-	f("\x1b[0m\x07\x9b", "[0m")
-	f("\u202eabc\u200d\ufeff", "abc")
-	f("\xff\xc0ok", "ok")
-	f("a\u0301\u0301\u0301\u0301b", "a\u0301\u0301b")
-	f("0123456789", "0123456789")
-	f("0123456789x", "012345678…")
-	f("\ue000\U000e0041x\ufe0f", "x")
-}
-
 func FuzzText(f *testing.F) {
 	for _, s := range nasty {
 		f.Add(s, "-12.5", uint8(80))

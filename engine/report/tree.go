@@ -29,7 +29,7 @@ type line struct {
 type arg struct{ Name, Type, Value string }
 
 func (n *names) line(node *explain.Node, args int) line {
-	l := line{Index: node.Index, Depth: max(node.Depth, 0), Path: clean(node.Path, 80), Op: clean(node.Type, 20), Log: node.Type == "LOG",
+	l := line{Index: node.Index, Depth: max(node.Depth, 0), Path: explain.OneLine(node.Path, 80), Op: explain.OneLine(node.Type, 20), Log: node.Type == "LOG",
 		Failed: node.Status == explain.NodeFailed, Reverted: node.Status == explain.NodeReverted,
 		From: n.party(node.From), Call: deed(node)}
 	if node.To != nil {
@@ -41,15 +41,15 @@ func (n *names) line(node *explain.Node, args int) line {
 		l.Value = ether(node.ValueWei, n.native)
 	}
 	if l.Failed {
-		if l.Reason = clean(node.Error, 200); l.Reason == "" {
+		if l.Reason = explain.OneLine(node.Error, 200); l.Reason == "" {
 			l.Reason = "failed"
 		}
 	}
 	if !l.Log {
-		l.Gas = group(fmt.Sprint(node.GasUsed))
+		l.Gas = explain.Thousands(fmt.Sprint(node.GasUsed))
 	}
 	for _, a := range head(node.DecodedArgs, args) {
-		l.Args = append(l.Args, arg{clean(a.Name, 40), clean(a.Type, 60), n.value(a.Value, 2)})
+		l.Args = append(l.Args, arg{explain.OneLine(a.Name, 40), explain.OneLine(a.Type, 60), n.value(a.Value, 2)})
 	}
 	l.MoreArgs = len(node.DecodedArgs) - len(l.Args)
 	return l
@@ -57,14 +57,14 @@ func (n *names) line(node *explain.Node, args int) line {
 
 // deed names what a node does: function, selector, event, or the deed itself.
 func deed(node *explain.Node) string {
-	name := clean(node.FunctionName, 60)
+	name := explain.OneLine(node.FunctionName, 60)
 	switch {
 	case node.Type == "LOG":
 		if node.EventSignature == nil {
 			return "unknown event"
 		}
 		event, _, _ := strings.Cut(*node.EventSignature, "(")
-		return clean(event, 60)
+		return explain.OneLine(event, 60)
 	case strings.HasPrefix(node.Type, "CREATE"):
 		return "create contract"
 	case node.Type == "SELFDESTRUCT":
@@ -72,7 +72,7 @@ func deed(node *explain.Node) string {
 	case name != "":
 		return name
 	case node.Selector != "":
-		return clean(node.Selector, 10)
+		return explain.OneLine(node.Selector, 10)
 	case len(node.Input) == 0:
 		return "receive"
 	}
@@ -88,7 +88,7 @@ func (n *names) value(v any, levels int) string {
 	case nil:
 		return "null"
 	case string:
-		return clean(v, maxValue)
+		return explain.OneLine(v, maxValue)
 	case bool:
 		return fmt.Sprint(v)
 	case []any:
@@ -96,18 +96,18 @@ func (n *names) value(v any, levels int) string {
 	case []explain.Arg:
 		return n.list(len(v), levels, func(i int) string {
 			s := n.value(v[i].Value, levels-1)
-			if name := clean(v[i].Name, 40); name != "" {
+			if name := explain.OneLine(v[i].Name, 40); name != "" {
 				s = name + ": " + s
 			}
 			return s
 		})
 	}
-	return clean(fmt.Sprint(v), maxValue)
+	return explain.OneLine(fmt.Sprint(v), maxValue)
 }
 
 func (n *names) list(size, levels int, item func(int) string) string {
 	if levels <= 0 {
-		return "[" + count(size, "item") + "]"
+		return "[" + explain.Count(size, "item") + "]"
 	}
 	var parts []string
 	for i := range min(size, 5) {
@@ -116,7 +116,7 @@ func (n *names) list(size, levels int, item func(int) string) string {
 	if size > 5 {
 		parts = append(parts, fmt.Sprintf("%d more", size-5))
 	}
-	return clean("["+strings.Join(parts, ", ")+"]", 3*maxValue)
+	return explain.OneLine("["+strings.Join(parts, ", ")+"]", 3*maxValue)
 }
 
 // tally counts the tree as it is printed.
@@ -138,12 +138,12 @@ func tallyOf(nodes []explain.Node) (t tally) {
 }
 
 func (t tally) String() string {
-	s := count(t.frames, "frame")
+	s := explain.Count(t.frames, "frame")
 	if t.failed > 0 {
 		s += fmt.Sprintf(", %d failed", t.failed)
 	}
 	if t.logs > 0 {
-		s += ", " + count(t.logs, "log")
+		s += ", " + explain.Count(t.logs, "log")
 	}
 	return s
 }

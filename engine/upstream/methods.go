@@ -11,6 +11,7 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/evidence"
 	"txlens/engine/evidence/rpcjson"
+	"txlens/engine/explain"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -64,7 +65,7 @@ func readTransaction(dec *jsontext.Decoder, ch *chain.Chain, hash common.Hash) (
 	case tx.Hash != hash:
 		return nil, protocolError("it is about another transaction")
 	case tx.ChainID != nil && tx.ChainID.Sign() != 0 && tx.ChainID.Cmp(new(big.Int).SetUint64(ch.ID)) != 0:
-		return nil, newError(KindWrongChain, fmt.Sprintf("the endpoint serves chain %s, not %d", clean(tx.ChainID.String(), 30), ch.ID))
+		return nil, newError(KindWrongChain, fmt.Sprintf("the endpoint serves chain %s, not %d", explain.Clean(tx.ChainID.String(), 30), ch.ID))
 	}
 	return tx, nil
 }

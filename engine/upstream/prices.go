@@ -117,7 +117,7 @@ func (p *PriceSet) judge(token common.Address, at uint64, q quote, known bool) {
 	case max(q.Time, at)-min(q.Time, at) > priceWindow:
 		p.Dropped[token] = "price is more than 4 hours off"
 	case q.Confidence != "" && (!sure || less(confidence, minConfidence)):
-		p.Dropped[token] = fmt.Sprintf("price has confidence %s", clean(q.Confidence, 20))
+		p.Dropped[token] = fmt.Sprintf("price has confidence %s", explain.Clean(q.Confidence, 20))
 	default:
 		price := Price{USD: usd, Time: q.Time, Confidence: q.Confidence, Source: ToolLlama, Symbol: q.Symbol}
 		if d, err := strconv.ParseUint(q.Decimals, 10, 8); err == nil {
@@ -192,7 +192,7 @@ func readQuotes(status int, raw []byte, coins []string) ([]quote, error) {
 		q.Time, _ = strconv.ParseUint(number(c.Timestamp), 10, 63)
 		var symbol string
 		if readJSON(c.Symbol, &symbol) == nil {
-			q.Symbol = clean(symbol, 40)
+			q.Symbol = explain.Clean(symbol, 40)
 		}
 		out = append(out, q)
 	}

@@ -81,7 +81,7 @@ func probeCall(chains []*chain.Chain, hash common.Hash) call {
 			}
 			out, fault := storeRecord(rec, decode, keep)
 			if fault != nil {
-				return out, asked, newError(KindGarbage, clean(fault.Error(), 200))
+				return out, asked, newError(KindGarbage, explain.Clean(fault.Error(), 200))
 			}
 			return out, asked, nil
 		},

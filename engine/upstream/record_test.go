@@ -317,7 +317,7 @@ func TestScrub(t *testing.T) {
 	f("q q/q", "…")
 	f("q+q%2Fq", "…")
 	f("a\x1b[31mred\u202e\u200b\ntext\x00", "a[31mred text")
-	f("bad \xff\xfe utf-8", "bad  utf-8")
+	f("bad \xff\xfe utf-8", "bad utf-8")
 	if got := s.scrub(strings.Repeat("界", 5000)); len([]rune(got)) != 300 {
 		t.Errorf("cut at %d characters", len([]rune(got)))
 	}

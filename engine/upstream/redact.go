@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"sort"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"txlens/engine/explain"
 )
 
 // secrets are the parts of an endpoint's URL that may not appear in any text.
@@ -62,23 +62,5 @@ func (s secrets) scrub(text string) string {
 	for _, secret := range s {
 		text = strings.ReplaceAll(text, secret, "…")
 	}
-	return clean(text, 300)
-}
-
-// clean drops invalid UTF-8, control and format characters and cuts at n characters.
-func clean(text string, n int) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case n == 0:
-			return strings.TrimSpace(b.String())
-		case r == '\n', r == '\t', r == '\r':
-			r = ' '
-		case r == utf8.RuneError, unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
-			continue
-		}
-		b.WriteRune(r)
-		n--
-	}
-	return strings.TrimSpace(b.String())
+	return explain.Clean(text, 300)
 }

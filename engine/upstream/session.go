@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"txlens/engine/explain"
 	"txlens/engine/meter"
 )
 
@@ -174,7 +175,7 @@ func (s *Session) perform(ctx context.Context, c call) (o outcome) {
 	defer func() {
 		if r := recover(); r != nil {
 			o.value, o.raw = nil, nil
-			o.err = newError(KindInternal, clean(fmt.Sprintf("decode answer: panic: %v", r), 200)).at(c.tool, "", c.chain)
+			o.err = newError(KindInternal, explain.Clean(fmt.Sprintf("decode answer: panic: %v", r), 200)).at(c.tool, "", c.chain)
 		}
 	}()
 	o.tool = c.tool
@@ -203,7 +204,7 @@ func (s *Session) replay(c call) (o outcome) {
 	}
 	v, err := e.raw.decode(c.decode)
 	if err != nil {
-		o.err = newError(KindGarbage, "recorded answer cannot be read: "+clean(err.Error(), 200)).at(c.tool, "", c.chain)
+		o.err = newError(KindGarbage, "recorded answer cannot be read: "+explain.Clean(err.Error(), 200)).at(c.tool, "", c.chain)
 		return o
 	}
 	o.value = v

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"txlens/engine/chain"
+	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -122,8 +123,8 @@ func (r *sourceRecord) tidy() error {
 	if r.ABI.Kind() != '[' || !r.ABI.IsValid(jsonOptions...) {
 		return errNotVerified
 	}
-	r.Name = clean(r.Name, 200)
-	r.Match = clean(r.Match, 20)
+	r.Name = explain.Clean(r.Name, 200)
+	r.Match = explain.Clean(r.Match, 20)
 	r.ProxyKind = proxyKind(r.ProxyKind)
 	if !common.IsHexAddress(r.Impl) || common.HexToAddress(r.Impl) == (common.Address{}) {
 		r.Impl = ""
@@ -143,7 +144,7 @@ func proxyKind(word string) string {
 	if kind, ok := proxyKinds[word]; ok {
 		return kind
 	}
-	return clean(word, 40)
+	return explain.Clean(word, 40)
 }
 
 // fetch asks a service for one record, with the retries of a plain call. read

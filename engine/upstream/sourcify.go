@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"txlens/engine/chain"
+	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
@@ -50,7 +51,7 @@ func readSourcify(status int, raw []byte) (any, error) {
 	case err != nil:
 		return nil, err
 	case status != http.StatusOK:
-		return nil, newError(KindRejected, "HTTP status "+strconv.Itoa(status)+": "+clean(a.CustomCode, 60))
+		return nil, newError(KindRejected, "HTTP status "+strconv.Itoa(status)+": "+explain.Clean(a.CustomCode, 60))
 	}
 	r := sourceRecord{Name: a.Compilation.Name, ABI: a.ABI}
 	if a.Match != nil {

@@ -1,4 +1,4 @@
-package label
+package explain
 
 import (
 	"strings"
@@ -7,10 +7,12 @@ import (
 	"unicode/utf8"
 )
 
+const maxRunes = 200
+
 func TestClean(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()
-		if got := Clean(in); got != want {
+		if got := Clean(in, maxRunes); got != want {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -37,12 +39,47 @@ func TestClean(t *testing.T) {
 	f(strings.Repeat("\u200b", 5000)+"end", "end")
 }
 
+func TestOneLine(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := OneLine(in, 10); got != want {
+			t.Errorf("OneLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+	f("plain", "plain")
+	f("  a \t\n b\u2028c ", "a b c")
+	f("\x1b[0m\x07\x9b", "[0m")
+	f("0123456789", "0123456789")
+	f("0123456789\u200b", "0123456789")
+	f("0123456789x", "012345678…")
+	f("012345678 9", "012345678…")
+	f("01234567 89", "01234567…")
+}
+
+func TestNumbersInText(t *testing.T) {
+	f := func(got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	f(Thousands("0"), "0")
+	f(Thousands("999"), "999")
+	f(Thousands("-999"), "-999")
+	f(Thousands("1000"), "1,000")
+	f(Thousands("-1234567.8901"), "-1,234,567.8901")
+	f(Count(0, "call"), "0 calls")
+	f(Count(1, "address"), "1 address")
+	f(Count(1234, "address"), "1,234 addresses")
+	f(Addr{0x12, 0x34, 18: 0xab, 19: 0xcd}.Short(), "0x1234…abcd")
+}
+
 func FuzzClean(f *testing.F) {
 	f.Add("USDC")
 	f.Add("U\u200bS\u202eD\xffC \n\t x")
 	f.Add(strings.Repeat("a\u0301", 300))
 	f.Fuzz(func(t *testing.T, s string) {
-		c := Clean(s)
+		c := Clean(s, maxRunes)
 		if !utf8.ValidString(c) || utf8.RuneCountInString(c) > maxRunes {
 			t.Fatalf("Clean(%q) = %q", s, c)
 		}
@@ -51,7 +88,7 @@ func FuzzClean(f *testing.F) {
 				t.Fatalf("Clean(%q) keeps %U", s, r)
 			}
 		}
-		if again := Clean(c); again != c {
+		if again := Clean(c, maxRunes); again != c {
 			t.Fatalf("Clean is not stable: %q, then %q", c, again)
 		}
 	})

@@ -3,79 +3,9 @@ package report
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
-
-// maxMarks is how many combining marks one character may carry; more is drawn
-// over the lines above and below.
-const maxMarks = 2
-
-// clean makes text from anywhere fit for one line: white space and what stands
-// for a line break become single blanks; control, format (bidirectional and zero
-// width) and private characters and broken UTF-8 go; at most limit characters
-// stay, the last one an ellipsis when some were cut.
-func clean(s string, limit int) string {
-	if len(s) <= limit && simple(s) {
-		return s
-	}
-	var b strings.Builder
-	kept, marks, blank := 0, 0, false
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		i += size
-		if unicode.IsSpace(r) || unicode.In(r, unicode.Zl, unicode.Zp) {
-			blank = kept > 0
-			continue
-		}
-		if marks = countMarks(r, marks); marks > maxMarks || !printable(r, size) {
-			continue
-		}
-		if blank {
-			b.WriteByte(' ')
-			kept, blank = kept+1, false
-		}
-		if kept++; kept > limit {
-			return cutLast(b.String(), limit)
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// simple reports whether s is ASCII text that needs no cleaning.
-func simple(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' ') {
-			return false
-		}
-	}
-	return true
-}
-
-func countMarks(r rune, before int) int {
-	if unicode.In(r, unicode.Mn, unicode.Me) {
-		return before + 1
-	}
-	return 0
-}
-
-func printable(r rune, size int) bool {
-	if r == utf8.RuneError && size <= 1 {
-		return false
-	}
-	return unicode.IsPrint(r) && !unicode.In(r, unicode.Variation_Selector)
-}
-
-// cutLast makes room for an ellipsis within limit characters.
-func cutLast(s string, limit int) string {
-	runes := []rune(s)
-	if len(runes) >= limit {
-		runes = runes[:max(limit-1, 0)]
-	}
-	return strings.TrimRight(string(runes), " ") + "…"
-}
 
 // columns is the number of terminal cells that s takes.
 func columns(s string) int {
