@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"runtime/debug"
+	"strings"
 )
 
-// release is the version of the source; a build from a tagged module says its own.
+// release is the version of the source. A build from a tagged commit says the tag.
 const release = "0.1.0"
 
 type versionCmd struct{}
@@ -22,10 +24,20 @@ func (versionCmd) Run(c console) error {
 
 // build reads what the toolchain stamped; commit is empty when it did not.
 func build() (version, commit string) {
-	version = release
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return version, ""
+		return release, ""
+	}
+	return stamped(info)
+}
+
+// tag is a released version; between two of them the toolchain makes up longer ones.
+var tag = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
+
+func stamped(info *debug.BuildInfo) (version, commit string) {
+	version = release
+	if tag.MatchString(info.Main.Version) {
+		version = strings.TrimPrefix(info.Main.Version, "v")
 	}
 	dirty := false
 	for _, s := range info.Settings {

@@ -1,0 +1,113 @@
+package main
+
+import (
+	gobuild "go/build"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport says which packages of the project a package may import, besides
+// those below itself: cmd -> transport -> actors -> engine, and within engine
+// from the judgement down to the raw evidence. A generator or a package of test
+// support answers for itself.
+var mayImport = map[string][]string{
+	"cmd/txlens": {"actors", "transport", "engine/chain", "engine/explain", "engine/meter", "engine/report", "engine/upstream"},
+	"transport":  {"engine/explain", "engine/report"},
+	"actors":     {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/trace", "engine/upstream"},
+	"bench":      {},
+
+	"engine/explain":  {},
+	"engine/chain":    {},
+	"engine/evidence": {},
+	"engine/meter":    {"engine/explain"},
+	"engine/report":   {"engine/explain"},
+	"engine/trace":    {"engine/evidence"},
+	"engine/replay":   {"engine/chain", "engine/evidence", "engine/trace"},
+	"engine/label":    {"engine/chain", "engine/explain"},
+	"engine/decode":   {"engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
+	"engine/flow":     {"engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
+	"engine/upstream": {"engine/chain", "engine/evidence", "engine/explain", "engine/meter", "engine/trace"},
+	"engine/classify": {"engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
+	"engine/assemble": {"engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/report", "engine/trace"},
+	"engine/gather":   {"engine/assemble", "engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
+}
+
+// onlyIn names the one place for what a change of runtime or server may touch.
+var onlyIn = map[string]string{
+	"github.com/asynkron/protoactor-go": "actors",
+	"github.com/valyala/fasthttp":       "transport",
+	"go.etcd.io/bbolt":                  "storage",
+	"github.com/alecthomas/kong":        "cmd",
+	"testing":                           "",
+	"net/http/httptest":                 "",
+}
+
+// apart are programs that make files, and packages that only tests import.
+func apart(pkg string) bool {
+	return slices.Contains([]string{"cmd/txlens/demogen", "engine/fixture", "engine/replay/gethdata", "engine/upstream/stubnode"}, pkg) ||
+		strings.HasSuffix(pkg, "/gen")
+}
+
+// TestImportsRunOneWay reads the import lines of every package.
+func TestImportsRunOneWay(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if name := d.Name(); name == "testdata" || strings.HasPrefix(name, ".") && path != root {
+			return filepath.SkipDir
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		p, err := gobuild.ImportDir(path, 0)
+		if _, none := err.(*gobuild.NoGoError); none {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		seen++
+		checkImports(t, filepath.ToSlash(rel), p.Imports)
+		return nil
+	})
+	if err != nil || seen < len(mayImport) {
+		t.Errorf("read %d packages: %v", seen, err)
+	}
+}
+
+func checkImports(t *testing.T, pkg string, imports []string) {
+	t.Helper()
+	if apart(pkg) {
+		return
+	}
+	house := pkg // the listed package that pkg is or lies below
+	for mayImport[house] == nil && house != "." {
+		house = filepath.ToSlash(filepath.Dir(house))
+	}
+	if house == "." {
+		t.Errorf("%s: say in mayImport what it may import", pkg)
+	}
+	for _, path := range imports {
+		own, inside := strings.CutPrefix(path, "txlens/")
+		if inside && apart(own) {
+			t.Errorf("%s imports %s, which is for tests", pkg, path)
+		}
+		if inside && !under(own, house) && !slices.ContainsFunc(mayImport[house], func(p string) bool { return under(own, p) }) {
+			t.Errorf("%s imports %s against the direction", pkg, path)
+		}
+		for module, home := range onlyIn {
+			if under(path, module) && (home == "" || !under(pkg, home)) {
+				t.Errorf("%s imports %s, which belongs to %q alone", pkg, path, home)
+			}
+		}
+	}
+}
+
+// under reports whether path is dir or lies below it.
+func under(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
