@@ -5,16 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"txlens/engine/fixture"
 )
 
 // TestTableIsCurrent makes the table anew and compares it with the committed one.
 func TestTableIsCurrent(t *testing.T) {
-	data := filepath.Join("..", "..", "..", "..", "shared", "data")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("no collected chains beside the project: %v", err)
-	}
 	out := filepath.Join(t.TempDir(), "table.json")
-	if err := run(data, out); err != nil {
+	if err := run(fixture.Data(t), out); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := os.ReadFile(out)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"txlens/engine/fixture"
 )
 
 func TestRead(t *testing.T) {
@@ -43,12 +45,8 @@ func TestRead(t *testing.T) {
 // TestTablesAreCurrent makes the tables anew and compares: the committed files
 // are what the generator gives, and it gives the same each time.
 func TestTablesAreCurrent(t *testing.T) {
-	data := filepath.Join("..", "..", "..", "..", "shared", "data")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("no collected rows beside the project: %v", err)
-	}
 	dir := t.TempDir()
-	if err := run(data, dir); err != nil {
+	if err := run(fixture.Data(t), dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"labels.zst", "tokens.zst"} {
