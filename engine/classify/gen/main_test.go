@@ -10,8 +10,7 @@ import (
 
 // The committed table is what the generator makes of its sources today.
 func TestTableIsFresh(t *testing.T) {
-	data := filepath.Join(fixture.Dir(t), "..", "data")
-	rows, err := build(data, "curated.tsv")
+	rows, err := build(fixture.Data(t), "curated.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
