@@ -61,7 +61,7 @@ func Tokens(ctx context.Context, w State, ch *chain.Chain, tx *evidence.Transact
 	for a, t := range fetched {
 		out[a] = t
 	}
-	if err != nil && !definite(err) {
+	if err != nil && !definite(err) && kindOf(err) != upstream.KindRejected {
 		return out, fmt.Errorf("ask tokens for their names: %w", err)
 	}
 	return out, nil

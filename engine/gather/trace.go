@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"strings"
 
+	"txlens/engine/assemble"
 	"txlens/engine/chain"
 	"txlens/engine/evidence"
 	"txlens/engine/replay"
@@ -42,14 +43,14 @@ func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o Tr
 			faults = append(faults, err)
 		}
 	}
-	tree, err := w.DebugTrace(ctx, ch, hash, o.Limits)
+	tree, err := agreeing(ctx, w, ch, hash, o.Limits, w.DebugTrace)
 	if err == nil {
 		t.Tree = tree
 		t.Diff = t.stateDiff(ctx, w, ch, hash)
 		return t, nil
 	}
 	leave(trace.RungDebug, err)
-	if tree, err = w.ParityTrace(ctx, ch, hash, o.Limits); err == nil {
+	if tree, err = agreeing(ctx, w, ch, hash, o.Limits, w.ParityTrace); err == nil {
 		t.Tree = tree
 		return t, nil
 	}
@@ -64,10 +65,39 @@ func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o Tr
 	return t, errors.Join(faults...)
 }
 
+// agreeing asks for a trace and refuses one that is not of the transaction. Where
+// the transaction cannot be had there is nothing to compare.
+func agreeing(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, lim trace.Limits,
+	ask func(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error)) (*trace.Tree, error) {
+	tree, err := ask(ctx, ch, hash, lim)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := w.Transaction(ctx, ch, hash)
+	if err != nil || !assemble.Comparable(ch, tx) {
+		return tree, nil
+	}
+	if why := assemble.Disagrees(tree, tx, nil); why != "" {
+		return nil, &ContradictionError{"the trace is not of this transaction: " + why}
+	}
+	return tree, nil
+}
+
 // definite reports whether the answer would be the same tomorrow: the method or
-// the state is not there, or this chain cannot be re-executed.
+// the state is not there, the plan does not have it, or this chain cannot be
+// re-executed. The endpoint did serve the transaction, so a refusal is not about
+// the endpoint as a whole.
 func definite(err error) bool {
-	return errors.Is(err, upstream.ErrUnsupported) || errors.Is(err, upstream.ErrNoState) || errors.Is(err, replay.ErrUnsupported) || errors.Is(err, errDiffers)
+	return errors.Is(err, upstream.ErrUnsupported) || errors.Is(err, upstream.ErrNoState) || errors.Is(err, replay.ErrUnsupported) ||
+		errors.Is(err, errDiffers) || kindOf(err) == upstream.KindRefused
+}
+
+func kindOf(err error) upstream.Kind {
+	var e *upstream.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
 }
 
 // reason keeps an error to one line of a note.

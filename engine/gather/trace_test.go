@@ -111,6 +111,8 @@ func TestLadder(t *testing.T) {
 	no := upstream.ErrUnsupported
 	f(&ladder{diff: no}, trace.RungDebug, false, "no state diff")
 	f(&ladder{debug: no}, trace.RungParity, false, "no trace by debug_traceTransaction")
+	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRefused}, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, false, "refused")
+	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRejected}, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "rejected")
 	f(&ladder{debug: broken}, trace.RungParity, false, "connection reset")
 	f(&ladder{debug: no, parity: no}, trace.RungReplay, false, "no trace by trace_transaction")
 	f(&ladder{debug: broken, parity: broken}, trace.RungReplay, false, "connection reset")
