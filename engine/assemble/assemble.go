@@ -73,6 +73,8 @@ type builder struct {
 	decoded   *decode.Set
 	verdict_  *classify.Verdict
 	names     *names
+	refused   bool     // the trace contradicts the transaction or its receipt
+	doubts    []string // why the evidence does not agree with itself
 }
 
 // analyse runs the pure pipeline in its order: join, flow, decode, classify.
@@ -83,14 +85,15 @@ func (b *builder) analyse() {
 		b.receipt = &evidence.Receipt{EffectiveGasPrice: ev.Tx.GasPrice}
 	}
 	b.succeeded = succeeded(ev)
+	b.agree()
 	b.tree = ev.Tree
-	if b.tree == nil {
+	if b.tree == nil || b.refused {
 		b.tree = trace.FromReceipt(ev.Tx, b.receipt, b.succeeded)
 	}
 	if ev.Receipt != nil {
 		b.tree.JoinLogs(b.receipt)
 	}
-	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: ev.Diff, Succeeded: b.succeeded, Token: b.isToken})
+	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: b.diff(), Succeeded: b.succeeded, Token: b.isToken})
 	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events})
 	b.decoded = dec.All(b.tree, b.receipt)
 	b.names = newNames(b)
@@ -167,12 +170,16 @@ func (b *builder) verdict() {
 	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
 	r.Summary, r.Steps, r.Risks = v.Summary, v.Steps, v.Risks
 	r.Confidence, r.Attempted = v.Confidence, v.Attempted
+	if len(b.doubts) > 0 {
+		r.Confidence = explain.Low
+	}
 	r.USDValue = b.primaryUSD()
 	p := r.Provenance
 	p.TraceSource = string(b.tree.Source)
 	actor := explain.AddrOf(v.Actor)
 	p.Actor = &actor
 	p.RunnerUp = runnerUp(v)
+	p.Notes = append(p.Notes, b.doubts...)
 	p.Notes = append(p.Notes, v.Reasons...)
 	p.Notes = append(p.Notes, b.tree.Notes...)
 	p.Notes = append(p.Notes, b.flow.Notes...)

@@ -70,7 +70,7 @@ func TestTransferIsPriced(t *testing.T) {
 
 // TestFailedFrames: what failed, what was undone by it, and why, stands at the node.
 func TestFailedFrames(t *testing.T) {
-	r := Result(evidenceOf(t, 1, `{"type":"CALL",`+head+`,"calls":[
+	r := Result(evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x6f05b59d3b20000","calls":[
 		{"type":"CALL",`+head+`,"error":"execution reverted","output":"0x08c379a0000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000036361620000000000000000000000000000000000000000000000000000000000","calls":[
 			{"type":"CALL",`+head+`,"value":"0x1"}]},
 		{"type":"CALL",`+head+`}]}`))
@@ -94,7 +94,7 @@ func TestLogsStandWhereTheyWereEmitted(t *testing.T) {
 	log := func(calls, topic string) string {
 		return `{"address":"0x2222222222222222222222222222222222222222","topics":["0x` + strings.Repeat(topic, 64) + `"],"data":"0x","position":"` + calls + `"}`
 	}
-	ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`,"logs":[`+log("0x0", "1")+`,`+log("0x1", "2")+`],"calls":[{"type":"CALL",`+head+`}]}`)
+	ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x6f05b59d3b20000","logs":[`+log("0x0", "1")+`,`+log("0x1", "2")+`],"calls":[{"type":"CALL",`+head+`}]}`)
 	for i, topic := range []string{"1", "2"} {
 		ev.Receipt.Logs = append(ev.Receipt.Logs, evidence.Log{Address: to, Topics: []common.Hash{common.HexToHash(strings.Repeat(topic, 64))}, Index: uint64(40 + i)})
 	}
@@ -116,7 +116,7 @@ func TestLogsStandWhereTheyWereEmitted(t *testing.T) {
 // and the money of the frames left out still counts.
 func TestCompressed(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(`{"type":"CALL",` + head + `,"calls":[`)
+	b.WriteString(`{"type":"CALL",` + head + `,"value":"0x6f05b59d3b20000","calls":[`)
 	const n = 15_000
 	for i := range n {
 		if i > 0 {
@@ -158,7 +158,7 @@ func TestCompressed(t *testing.T) {
 func TestPartial(t *testing.T) {
 	f := func(change func(ev *Evidence), wantStatus explain.Status, wantSummary string) {
 		t.Helper()
-		ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`}`)
+		ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x6f05b59d3b20000"}`)
 		change(ev)
 		r := Result(ev)
 		if !r.Partial() || r.Confidence != explain.Low || r.Status != wantStatus || !strings.HasPrefix(r.Summary, explain.PartialPrefix) || !strings.Contains(r.Summary, wantSummary) {

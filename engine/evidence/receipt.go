@@ -22,6 +22,10 @@ func readReceipt(r *rpcjson.Reader) *Receipt {
 		switch string(name) {
 		case "transactionHash":
 			rc.TxHash = r.HashPtr()
+		case "blockHash":
+			rc.BlockHash = r.HashPtr()
+		case "blockNumber":
+			rc.BlockNumber = r.Uint64Ptr()
 		case "type":
 			rc.Type = r.Uint64Ptr()
 		case "status":

@@ -59,6 +59,8 @@ type Authorization struct {
 // Receipt is the answer of eth_getTransactionReceipt.
 type Receipt struct {
 	TxHash            *common.Hash // whose receipt it is; nil when the node did not say
+	BlockHash         *common.Hash // nil when the node did not say
+	BlockNumber       *uint64      // likewise
 	Type              *uint64
 	Status            *uint64 // nil before Byzantium, where the state root stands instead
 	GasUsed           uint64

@@ -1,0 +1,75 @@
+package assemble
+
+import (
+	"bytes"
+	"fmt"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/trace"
+)
+
+// Disagrees says in what a tree cannot be the execution of the transaction, for a
+// reader; "" when nothing speaks against it. A node may have answered about
+// another transaction, or have run this one on another state. rc may be nil.
+func Disagrees(tree *trace.Tree, tx *evidence.Transaction, rc *evidence.Receipt) string {
+	root := tree.Root
+	switch {
+	case root.From != tx.From:
+		return fmt.Sprintf("its outermost call is from %s, the transaction from %s", explain.AddrOf(root.From), explain.AddrOf(tx.From))
+	case tx.To == nil && !root.Kind.Creates():
+		return "its outermost call creates no contract, the transaction does"
+	case tx.To != nil && (root.Kind.Creates() || root.To != *tx.To):
+		return fmt.Sprintf("its outermost call goes to %s, the transaction to %s", explain.AddrOf(root.To), explain.AddrOf(*tx.To))
+	case root.Value.ToBig().Cmp(tx.Value) != 0:
+		return fmt.Sprintf("its outermost call carries %s wei, the transaction %s", root.Value.Dec(), tx.Value)
+	case !bytes.Equal(root.Input, tx.Input):
+		return "its outermost call has other calldata than the transaction"
+	case rc == nil || rc.Status == nil:
+		return ""
+	case *rc.Status == 1 && root.Err != "":
+		return "it ends in a failure, the receipt in success"
+	case *rc.Status != 1 && root.Err == "":
+		return "it ends in success, the receipt in a failure"
+	}
+	return ""
+}
+
+// Comparable reports whether the outermost call of a trace must be what the
+// transaction says. It must for Ethereum's own types on the node families that
+// are known; protocol transactions, bundles of calls, zkSync's bootloader, and
+// chains with addresses or units of their own are traced in other ways.
+func Comparable(ch *chain.Chain, tx *evidence.Transaction) bool {
+	switch ch.Stack {
+	case chain.StackZkSync, chain.StackTempo, chain.StackOther:
+		return false
+	}
+	return tx.Type <= 4
+}
+
+// agree drops a tree that contradicts transaction or receipt.
+func (b *builder) agree() {
+	ev := b.ev
+	if ev.Tree == nil {
+		return
+	}
+	why := Disagrees(ev.Tree, ev.Tx, ev.Receipt)
+	switch {
+	case why == "":
+		return
+	case Comparable(ev.Chain, ev.Tx):
+		b.refused = true
+		b.doubts = append(b.doubts, "the call trace is left out: "+why)
+	case ev.Chain.Stack != chain.StackZkSync:
+		b.doubts = append(b.doubts, "the call trace may not be of this transaction: "+why)
+	}
+}
+
+// diff is the node's state diff, which goes with the trace: one node gave both.
+func (b *builder) diff() *evidence.StateDiff {
+	if b.refused {
+		return nil
+	}
+	return b.ev.Diff
+}

@@ -1,0 +1,34 @@
+package assemble
+
+import (
+	"strings"
+	"testing"
+
+	"txlens/engine/chain"
+	"txlens/engine/explain"
+)
+
+// TestDisagreement: a trace that cannot be the transaction's is left out where
+// that is sure, and doubted where a chain may have its own way.
+func TestDisagreement(t *testing.T) {
+	f := func(chainID, txType uint64, root, wantSource, wantNote string) {
+		t.Helper()
+		ev := evidenceOf(t, 1, root)
+		ev.Chain, _ = chain.ByID(chainID)
+		ev.Tx.Type = txType
+		r := Result(ev)
+		if notes := strings.Join(r.Provenance.Notes, "\n"); r.Provenance.TraceSource != wantSource || !strings.Contains(notes, wantNote) {
+			t.Errorf("%d, type %d: stands on %s, notes %q; want %s, %q", chainID, txType, r.Provenance.TraceSource, notes, wantSource, wantNote)
+		} else if wantNote != "" && r.Confidence != explain.Low {
+			t.Errorf("%d, type %d: confidence %s", chainID, txType, r.Confidence)
+		}
+	}
+	good := `{"type":"CALL",` + head + `,"value":"0x6f05b59d3b20000"}`
+	bad := `{"type":"CALL",` + head + `,"value":"0x1"}`
+	const debug, out, doubt = "debug_traceTransaction", "the call trace is left out: its outermost call carries 1 wei", "the call trace may not be of this transaction"
+	f(1, 2, good, debug, "")
+	f(1, 2, bad, "receipt", out)
+	f(8453, 2, bad, "receipt", out)
+	f(8453, 0x7e, bad, debug, doubt) // a deposit
+	f(295, 2, bad, debug, doubt)     // Hedera counts in units of its own
+}
