@@ -64,12 +64,25 @@ func (w *nodeWriter) inside(f *trace.Frame, path string) {
 	for item := range f.Items() {
 		switch {
 		case item.Child != nil:
-			w.frame(item.Child, path+"."+strconv.Itoa(child))
+			w.frame(item.Child, step(path, f.Depth+1, child))
 			child++
 		case item.Log != nil:
 			w.log(f, item.Log, path)
 		}
 	}
+}
+
+// maxPath is the depth down to which frames have a path. Its length grows with the
+// depth, so thousands of frames at the bottom of a recursion would be nothing but
+// path; there, order and depth say where a frame stands.
+const maxPath = 128
+
+// step is the path of the n-th child of a frame, empty when it lies too deep.
+func step(path string, depth, n int) string {
+	if depth > maxPath {
+		return ""
+	}
+	return path + "." + strconv.Itoa(n)
 }
 
 func (w *nodeWriter) status(n *explain.Node, f *trace.Frame) {
@@ -80,7 +93,7 @@ func (w *nodeWriter) status(n *explain.Node, f *trace.Frame) {
 	case trace.Reverted:
 		n.Status = explain.NodeReverted
 		if f.RevertedBy != nil {
-			n.RevertedBy = f.RevertedBy.Path()
+			n.RevertedBy = w.nodes[w.index[f.RevertedBy.Index]].Path
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Node struct {
 	DecodedArgs       []Arg   `json:"decodedArgs"`
 
 	// Members beyond the interface's table.
-	Path       string     `json:"path"`                 // 0.2.1: the frame path; a log has its frame's path
+	Path       string     `json:"path"`                 // 0.2.1: the frame path; a log has its frame's path; empty below depth 128
 	Status     NodeStatus `json:"status"`               // ok, failed, reverted
 	Error      string     `json:"error,omitempty"`      // why a failed frame failed, in words
 	RevertedBy string     `json:"revertedBy,omitempty"` // path of the frame whose failure undid this one
