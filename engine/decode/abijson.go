@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"txlens/engine/decode/internal/signature"
@@ -56,9 +57,9 @@ func ParseABI(text []byte) (*abi.ABI, error) {
 		return nil, err
 	}
 	out := &abi.ABI{Methods: map[string]abi.Method{}, Events: map[string]abi.Event{}, Errors: map[string]abi.Error{}}
-	left, used := maxComponents, 0
+	left, used, names := maxComponents, 0, overloads{}
 	for _, e := range entries {
-		if addEntry(out, e, &left) {
+		if addEntry(out, e, &left, names) {
 			used++
 		}
 		if left < 0 {
@@ -101,8 +102,24 @@ func abiEntries(text []byte) ([]abiEntry, error) {
 	return out, nil
 }
 
+// overloads is, by kind and name, the number to try next. abi's own search tries
+// from 0 on each time: thousands of entries of one name would take seconds.
+type overloads map[string]int
+
+// resolve gives an overload the key under which abi would list it: name, name0,
+// name1, the first that is not taken.
+func (o overloads) resolve(kind, name string, taken func(string) bool) string {
+	key := name
+	for taken(key) {
+		n := o[kind+name]
+		o[kind+name] = n + 1
+		key = name + strconv.Itoa(n)
+	}
+	return key
+}
+
 // addEntry adds one entry and reports whether it was usable.
-func addEntry(out *abi.ABI, e abiEntry, left *int) (ok bool) {
+func addEntry(out *abi.ABI, e abiEntry, left *int, names overloads) (ok bool) {
 	// abi builds Go types by reflection, which panics on types that no Go program
 	// could hold; the checks of arguments refuse the known ones.
 	defer func() {
@@ -120,17 +137,17 @@ func addEntry(out *abi.ABI, e abiEntry, left *int) (ok bool) {
 	case "constructor":
 		out.Constructor = abi.NewMethod("", "", abi.Constructor, e.StateMutability, e.Constant, e.Payable, in, nil)
 	case "function", "": // the specification lets the type be left out
-		name := abi.ResolveNameConflict(e.Name, func(s string) bool { _, taken := out.Methods[s]; return taken })
+		name := names.resolve("function ", e.Name, func(s string) bool { _, taken := out.Methods[s]; return taken })
 		out.Methods[name] = abi.NewMethod(name, e.Name, abi.Function, e.StateMutability, e.Constant, e.Payable, in, res)
 	case "fallback":
 		out.Fallback = abi.NewMethod("", "", abi.Fallback, e.StateMutability, e.Constant, e.Payable, nil, nil)
 	case "receive":
 		out.Receive = abi.NewMethod("", "", abi.Receive, e.StateMutability, e.Constant, e.Payable, nil, nil)
 	case "event":
-		name := abi.ResolveNameConflict(e.Name, func(s string) bool { _, taken := out.Events[s]; return taken })
+		name := names.resolve("event ", e.Name, func(s string) bool { _, taken := out.Events[s]; return taken })
 		out.Events[name] = abi.NewEvent(name, e.Name, e.Anonymous, in)
 	case "error":
-		name := abi.ResolveNameConflict(e.Name, func(s string) bool { _, taken := out.Errors[s]; return taken })
+		name := names.resolve("error ", e.Name, func(s string) bool { _, taken := out.Errors[s]; return taken })
 		out.Errors[name] = abi.NewError(e.Name, in)
 	default:
 		return false

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseABI(t *testing.T) {
@@ -74,4 +75,22 @@ func FuzzABI(f *testing.F) {
 			v.find(tableKey{'e', id})
 		}
 	})
+}
+
+// Overloads keep the keys that abi gives them, and thousands of one name cost no
+// more than as many names.
+func TestOverloads(t *testing.T) {
+	entry := func(name string) string { return `{"type":"function","name":"` + name + `","inputs":[]},` }
+	a, err := ParseABI([]byte(`[` + entry("f") + entry("f0") + entry("f") + entry("f") + `{"type":"event","name":"f","inputs":[]}]`))
+	if err != nil || len(a.Methods) != 4 || a.Methods["f"].RawName != "f" || a.Methods["f0"].RawName != "f0" || a.Methods["f1"].RawName != "f" || a.Methods["f2"].RawName != "f" || len(a.Events) != 1 {
+		t.Errorf("%v, %+v", err, a)
+	}
+	start := time.Now()
+	a, err = ParseABI([]byte(`[` + strings.Repeat(entry("g"), 4900) + `{"type":"receive"}]`))
+	if err != nil || len(a.Methods) != 4900 {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 800*time.Millisecond {
+		t.Errorf("took %s", took)
+	}
 }
