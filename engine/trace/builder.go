@@ -12,6 +12,9 @@ import (
 var (
 	// ErrDepth: frames are nested deeper than the limit, and than the EVM allows.
 	ErrDepth = errors.New("calls nested too deeply")
+	// ErrMoves: more accounts are paid or made in frames left out than the gas of any
+	// transaction pays for.
+	ErrMoves = errors.New("more payments than a transaction can make")
 	// ErrTraceAddress: the addresses of a flat trace make no tree.
 	ErrTraceAddress = errors.New("malformed trace address")
 	// ErrNoFrame: the trace holds no frame.
@@ -40,6 +43,11 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// maxMoves bounds the distinct payments and creations that markers remember. Each
+// costs at least 6,700 gas (9,000 for the value, less the stipend; yellow paper,
+// appendix G): together they are beyond the block of any chain in the table.
+const maxMoves = 1 << 17
+
 // builder makes a tree of frames that open and close in execution order. One
 // level per depth holds the open frame there and its completed children.
 type builder struct {
@@ -47,6 +55,7 @@ type builder struct {
 	levels      []*level
 	total       int // frames opened
 	kept        int // frames alive: kept, or open
+	moves       int // payments and creations in markers
 	compressing bool
 	scratch     []byte
 }
@@ -75,7 +84,7 @@ var builders = sync.Pool{New: func() any { return new(builder) }}
 func newBuilder(lim Limits) *builder {
 	b := builders.Get().(*builder)
 	b.lim = lim.withDefaults()
-	b.total, b.kept, b.compressing = 0, 0, false
+	b.total, b.kept, b.moves, b.compressing = 0, 0, 0, false
 	return b
 }
 
@@ -102,6 +111,9 @@ func (b *builder) level(depth int) *level {
 func (b *builder) open(depth int) (*level, error) {
 	if depth >= b.lim.MaxDepth {
 		return nil, fmt.Errorf("%w (limit %d)", ErrDepth, b.lim.MaxDepth)
+	}
+	if b.moves > maxMoves {
+		return nil, fmt.Errorf("%w (limit %d)", ErrMoves, maxMoves)
 	}
 	b.total++
 	if !b.compressing && b.total > b.lim.CompressAbove {

@@ -144,9 +144,10 @@ func (b *builder) drop(m *Marker, f *Frame, live bool) {
 		m.Logs += len(f.Logs)
 		if f.Kind.Creates() && f.HasTo {
 			m.Creates = append(m.Creates, f.To)
+			b.moves++
 		}
 		if f.MovesValue() {
-			m.move(Move{Kind: f.Kind, From: f.From, To: f.To, Value: f.Value, Count: 1})
+			b.moves += m.move(Move{Kind: f.Kind, From: f.From, To: f.To, Value: f.Value, Count: 1})
 		}
 	}
 	for it := range f.Items() {
@@ -154,23 +155,26 @@ func (b *builder) drop(m *Marker, f *Frame, live bool) {
 		case it.Child != nil:
 			b.drop(m, it.Child, live)
 		case it.Marker != nil:
-			m.absorb(it.Marker, live)
+			b.moves += m.absorb(it.Marker, live)
 		}
 	}
 }
 
-// absorb counts what an inner marker left out into the outer one.
-func (m *Marker) absorb(in *Marker, live bool) {
+// absorb counts what an inner marker left out into the outer one. It gives the
+// change in the number of payments and creations remembered.
+func (m *Marker) absorb(in *Marker, live bool) (change int) {
 	m.Removed += in.Removed
 	m.Failed += in.Failed
+	change = -len(in.Moves)
 	if !live {
-		return
+		return change - len(in.Creates)
 	}
 	m.Logs += in.Logs
 	m.Creates = append(m.Creates, in.Creates...)
 	for _, mv := range in.Moves {
-		m.move(mv)
+		change += m.move(mv)
 	}
+	return change
 }
 
 type moveKey struct {
@@ -179,14 +183,15 @@ type moveKey struct {
 }
 
 // move adds mv to the sum of its kind, payer and payee. A sum beyond 256 bits,
-// which only an invented trace has, starts another entry.
-func (m *Marker) move(mv Move) {
+// which only an invented trace has, starts another entry. It gives the number of
+// entries added.
+func (m *Marker) move(mv Move) int {
 	key := moveKey{mv.Kind, mv.From, mv.To}
 	if i, ok := m.sums[key]; ok {
 		old := m.Moves[i].Value
 		if _, over := m.Moves[i].Value.AddOverflow(&old, &mv.Value); !over {
 			m.Moves[i].Count += mv.Count
-			return
+			return 0
 		}
 		m.Moves[i].Value = old
 	}
@@ -195,6 +200,7 @@ func (m *Marker) move(mv Move) {
 	}
 	m.sums[key] = len(m.Moves)
 	m.Moves = append(m.Moves, mv)
+	return 1
 }
 
 // compressOpen compresses what was completed before the tree grew beyond the

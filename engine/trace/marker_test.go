@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -163,4 +164,23 @@ func TestMovesOverflow(t *testing.T) {
 	if len(m.Moves) != m.Removed || m.Moves[8].Value.Hex() != "0x"+strings.Repeat("f", 64) {
 		t.Errorf("%+v", m)
 	}
+}
+
+// Payments to ever new accounts are remembered up to what gas can pay for, and the
+// same account is one however often it is paid.
+func TestMovesAreBounded(t *testing.T) {
+	f := func(payees int, want error) {
+		t.Helper()
+		var b strings.Builder
+		for i := range 1<<17 + 100 {
+			fmt.Fprintf(&b, `{"type":"CALL","from":"0x%040x","to":"0x%040x","value":"0x1","input":"0x%08x"},`, 1, 2+i%payees, i)
+		}
+		trimmed := strings.TrimSuffix(b.String(), ",")
+		_, err := trace.ParseCallTracerBytes([]byte(call(2, 0, `,"calls":[`+trimmed+`]`)), trace.Limits{CompressAbove: 10, MaxKept: 20})
+		if !errors.Is(err, want) {
+			t.Errorf("%d payees: %v, want %v", payees, err, want)
+		}
+	}
+	f(50_000, nil)
+	f(1<<17+100, trace.ErrMoves)
 }
