@@ -62,6 +62,7 @@ type Node struct {
 
 	handlersMu sync.Mutex
 	handlers   map[string]Handler
+	streams    map[string]Streamer
 }
 
 type block struct {
@@ -209,6 +210,9 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault.Huge > 0 && fault.Prefix == "" && req.Method == "debug_traceTransaction" {
 		fault.Prefix = `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":{"type":"CALL","from":"0x0000000000000000000000000000000000000001","to":"0x0000000000000000000000000000000000000002","gas":"0x1","gasUsed":"0x1","input":"0x`
 		fault.Suffix = `"}}`
+	}
+	if fault == (Fault{}) && n.stream(w, req) {
+		return
 	}
 	sendJSON(w, r, fault, n.answer(req, fault))
 }
