@@ -150,3 +150,13 @@ func FuzzHTML(f *testing.F) {
 		}
 	})
 }
+
+// TestNothingKnown: what was not read is not said, least of all that it went well.
+func TestNothingKnown(t *testing.T) {
+	r := &explain.Result{TxHash: swap().TxHash, ChainName: "Ethereum", AnalysisModel: explain.ModelPartial, Confidence: explain.Low}
+	for _, out := range []string{plain(t, r, TextOptions{}), page1(t, r)} {
+		if low := strings.ToLower(out); !strings.Contains(low, "outcome unknown") || strings.Contains(low, ">success") || strings.Contains(out, "creates a contract") || strings.Contains(out, "0x0000000000") {
+			t.Errorf("the report claims what nobody read:\n%s", out)
+		}
+	}
+}

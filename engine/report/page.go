@@ -18,7 +18,7 @@ type bounds struct {
 // page is a Result ready to print: strings clean, numbers written, lists cut and
 // the rest counted. Text and HTML lay out the same page.
 type page struct {
-	Status      string // success or reverted
+	Status      string // success, reverted, or empty when nothing tells
 	Kind        string // "swap", "attempted swap (wrap)", "unclassified"
 	Protocol    string
 	Confidence  string
@@ -32,6 +32,7 @@ type page struct {
 	Explorer    string
 	Block       string
 	Time        string
+	Read        bool // the transaction was read: From, To and Value say something
 	From        party
 	To          *party // nil: creation
 	Value       string
@@ -78,8 +79,8 @@ func newPage(r *explain.Result, b bounds) *page {
 	if p.Chain == "" {
 		p.Chain = explain.OneLine(r.Chain, 60)
 	}
-	if p.Status != string(explain.StatusReverted) {
-		p.Status = string(explain.StatusSuccess)
+	if r.Status != explain.StatusSuccess && r.Status != explain.StatusReverted {
+		p.Status = "" // a partial result may not know
 	}
 	p.Kind = kind(r)
 	if r.Protocol != nil {
@@ -158,6 +159,7 @@ func (p *page) where(r *explain.Result) {
 		p.Block = fmt.Sprintf("block %s, index %d", explain.Thousands(fmt.Sprint(m.BlockNumber)), m.TransactionIndex)
 	}
 	p.Time = moment(r.TxMeta.BlockTimestamp)
+	p.Read = r.TxMeta.ValueWei != ""
 	if r.TxMeta.To != nil {
 		to := p.names.party(*r.TxMeta.To)
 		p.To = &to

@@ -96,8 +96,11 @@ func (t *text) wrapped(lead, s, code string) {
 
 func (t *text) verdict() {
 	p := t.page
-	status, code := "SUCCESS", green
-	if p.Status == string(explain.StatusReverted) {
+	status, code := "OUTCOME UNKNOWN", yellow
+	switch explain.Status(p.Status) {
+	case explain.StatusSuccess:
+		status, code = "SUCCESS", green
+	case explain.StatusReverted:
 		status, code = "REVERTED", red
 	}
 	parts := []painted{{bold + ";" + code, status}}
@@ -167,13 +170,15 @@ func (t *text) facts() {
 		t.line("  ", pad("Explorer", nameWidth), t.paint(cyan, p.Link))
 	}
 	t.fact("Time", p.Time)
-	t.fact("From", inFull(p.From))
-	if p.To != nil {
-		t.fact("To", inFull(*p.To))
-	} else {
-		t.fact("To", "nobody: it creates a contract")
+	if p.Read {
+		t.fact("From", inFull(p.From))
+		to := "nobody: it creates a contract"
+		if p.To != nil {
+			to = inFull(*p.To)
+		}
+		t.fact("To", to)
+		t.fact("Value", p.Value)
 	}
-	t.fact("Value", p.Value)
 	for i, fee := range p.Fee {
 		name := "Fee"
 		if i > 0 {
