@@ -172,9 +172,13 @@ func (c *calc) l1Fee(f *Fee) {
 	if !c.fee.AddL1Fee || fee == nil || fee.Sign() <= 0 {
 		return
 	}
+	bedrock := c.Chain.Stack != chain.StackOP || c.Block == nil || c.Block.BaseFee != nil
+	if !bedrock && c.price().Sign() == 0 {
+		return // a message from L1: l2geth wrote the fee into the receipt and charged none
+	}
 	f.L1.Set(fee)
 	vault, role := c.fee.L1FeeVault, roleL1
-	if c.Chain.Stack == chain.StackOP && c.Block != nil && c.Block.BaseFee == nil {
+	if !bedrock {
 		vault, role = c.fee.Collector, roleSequencer // before Bedrock one vault took all
 	}
 	f.pay(vault, c.role(role), fee)

@@ -89,6 +89,7 @@ func TestFeeSplit(t *testing.T) {
 		in.Receipt.BlobGasUsed = 40000 // the data footprint, no blobs
 	}), "210004 = 42..11 3000 (sequencer fee vault), 42..19 7000 (base fee vault), 42..1b 200004 (operator fee vault)")
 	f(paying(10, func(in *Input) { l1(in); in.Block.BaseFee = nil }), "10500 = 42..11 10500 (sequencer fee vault)")
+	f(paying(10, func(in *Input) { l1(in); in.Block.BaseFee = nil; in.Receipt.EffectiveGasPrice = new(big.Int) }), "0 = ")
 	f(paying(10, func(in *Input) { l1(in); in.Tx.Type = 0x7e }), "0 = ")
 
 	// Other stacks.
