@@ -79,6 +79,7 @@ func TestLookupToken(t *testing.T) {
 	f(1, "0x0000000000004946c0e9f43f4dee607b0ef1fa1c", "CHI", "Chi Gastoken by 1inch", 0)
 	f(42220, "0x471EcE3750Da237f93B8E339c536989b8978a438", "CELO", "Celo", 18)
 	f(324, "0x000000000000000000000000000000000000800A", "ETH", "Ether", 18)
+	f(143, "0x3bd359C1119dA7Da1D913D1C4D2B7c461115433A", "WMON", "Wrapped Monad", 18) // in no list
 	if tok, ok := LookupToken(1, common.HexToAddress("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D")); ok {
 		t.Errorf("a router is a token: %+v", tok)
 	}

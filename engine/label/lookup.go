@@ -62,8 +62,12 @@ func Lookup(chainID uint64, a common.Address) (Label, bool) {
 	return Label{}, false
 }
 
+// vaultBridged is the chain whose wrapped coin is the share of a bridge's vault.
+const vaultBridged = "katana-mainnet"
+
 // LookupToken finds a token in the embedded lists. The contract under which the
-// native coin is a token counts as listed.
+// native coin is a token counts as listed, and so does its wrapped form, which holds
+// the coin one to one and so has its decimals.
 func LookupToken(chainID uint64, a common.Address) (Token, bool) {
 	t := tokens()
 	i, ok := t.Find(chainID, a)
@@ -82,9 +86,15 @@ func LookupToken(chainID uint64, a common.Address) (Token, bool) {
 
 func nativeToken(chainID uint64, a common.Address) (Token, bool) {
 	c, ok := chain.ByID(chainID)
-	if !ok || c.NativeToken == nil || *c.NativeToken != a {
+	if !ok {
 		return Token{}, false
 	}
 	d := uint8(c.Native.Decimals)
+	if c.WrappedNative != nil && *c.WrappedNative == a && c.Slug != vaultBridged {
+		return Token{Address: a, Symbol: "W" + c.Native.Symbol, Name: "Wrapped " + c.Native.Name, Decimals: &d, Source: ruleChain, Listed: true}, true
+	}
+	if c.NativeToken == nil || *c.NativeToken != a {
+		return Token{}, false
+	}
 	return Token{Address: a, Symbol: c.Native.Symbol, Name: c.Native.Name, Decimals: &d, Source: ruleChain, Listed: true}, true
 }

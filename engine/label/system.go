@@ -27,7 +27,7 @@ func system(c *chain.Chain, a common.Address) (Label, bool) {
 	is := func(p *common.Address) bool { return p != nil && *p == a }
 	switch {
 	case is(c.WrappedNative):
-		if c.Native.Symbol == "ETH" && c.Slug != "katana-mainnet" {
+		if c.Native.Symbol == "ETH" && c.Slug != vaultBridged {
 			return Label{"Wrapped Ether (WETH)", "token", "weth", ruleChain}, true
 		}
 		return Label{"Wrapped " + c.Native.Symbol, "token", "weth", ruleChain}, true
