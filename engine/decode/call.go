@@ -153,6 +153,9 @@ func (d *Decoder) bare(f *trace.Frame) *Call {
 		}
 		return &Call{Name: name, Signature: name + "()", Args: []explain.Arg{}, Provenance: code.from, Source: code.Source}
 	}
+	if n, ok := smallAddress(f.To); ok && precompiles[n].Signature != nil {
+		return nil // no code stands there that could have a receive function
+	}
 	if len(f.Input) == 0 && d.live[f.To] {
 		return &Call{Name: "receive", Signature: "receive()", Args: []explain.Arg{}, Provenance: FromBuiltin}
 	}

@@ -217,6 +217,16 @@ func TestReceiveOfUnverifiedCode(t *testing.T) {
 	}
 }
 
+// TestPrecompilesHaveNoReceive: where no code stands, a call without data has no name.
+func TestPrecompilesHaveNoReceive(t *testing.T) {
+	tree := calling(t, common.BytesToAddress([]byte{4}), "")
+	tree.Root.Err = "out of gas"
+	tree.Root.GasUsed = 18
+	if c := New(nil, Sources{}).All(tree, nil).Calls[0]; c != nil {
+		t.Errorf("got %+v", c)
+	}
+}
+
 func TestEventsByLayout(t *testing.T) {
 	f := func(topics []string, data, want string, src Sources) {
 		t.Helper()
