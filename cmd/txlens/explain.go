@@ -133,8 +133,11 @@ type answer struct {
 }
 
 // many explains one hash per line, N at a time, and writes in input order. At
-// most N results wait to be written, so memory does not grow with the input.
+// most N results wait to be written, so memory does not grow with the input. When
+// nobody reads the output any more, what still runs is stopped.
 func (cmd *explainCmd) many(ctx context.Context, c console, a *analyst, base explain.Request) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	queue := make(chan chan answer, cmd.Parallel)
 	lanes := make(chan struct{}, cmd.Parallel)
 	var readErr error
@@ -176,6 +179,9 @@ func (cmd *explainCmd) write(ctx context.Context, c console, queue chan chan ans
 			out = next
 		}
 		ans := <-out
+		if ctx.Err() != nil && errors.Is(ans.err, context.Canceled) {
+			return worst, ctx.Err() // it was stopped, not explained
+		}
 		if _, err := c.out.Write(ans.text); err != nil {
 			return worst, fmt.Errorf("write the result: %w", err)
 		}
