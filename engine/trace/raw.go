@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/hex"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,7 +79,16 @@ func (w *rawWriter) token(t jsontext.Token) {
 
 func (w *rawWriter) text(name, s string) {
 	w.token(jsontext.String(name))
-	w.token(jsontext.String(strings.ToValidUTF8(s, "\uFFFD")))
+	w.token(jsontext.String(strings.Map(visible, strings.ToValidUTF8(s, "\uFFFD"))))
+}
+
+// visible drops what turns the text around it (bidirectional overrides and the
+// like), which JSON, unlike control characters, would not escape.
+func visible(r rune) rune {
+	if r > unicode.MaxASCII && unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
 }
 
 func (w *rawWriter) data(name string, b []byte) {
