@@ -50,8 +50,9 @@ type scene struct {
 	call               func(to, data string) []byte   // eth_call; nil: nothing is returned
 	slot               func(address, _ string) string // eth_getStorageAt
 	code               string                         // of every account
-	atMost             time.Duration                  // of one analysis with all its outputs
-	heap               int64                          // growth allowed; 0: six times what was sent and a constant
+	chain              uint64
+	atMost             time.Duration // of one analysis with all its outputs
+	heap               int64         // growth allowed; 0: six times what was sent and a constant
 }
 
 // heapFloor is what an analysis may take whatever it reads: decoders' buffers, the
@@ -60,7 +61,7 @@ const heapFloor = 128 << 20
 
 func newScene(t testing.TB) *scene {
 	t.Helper()
-	s := &scene{sources: stubnode.NewSources(), code: "0x", atMost: 5 * time.Second}
+	s := &scene{sources: stubnode.NewSources(), code: "0x", chain: 1, atMost: 5 * time.Second}
 	s.tx = object{"hash": sceneHash, "type": "0x2", "chainId": "0x1", "nonce": "0x1", "from": sceneSender, "to": sceneTarget, "value": "0x0",
 		"input": "0x", "gas": "0x1c9c380", "gasPrice": "0x77359400", "blockHash": sceneBlock, "blockNumber": "0x1312d00", "transactionIndex": "0x0"}
 	s.receipt = object{"transactionHash": sceneHash, "blockHash": sceneBlock, "blockNumber": "0x1312d00", "status": "0x1", "gasUsed": "0x30d40",
@@ -68,7 +69,7 @@ func newScene(t testing.TB) *scene {
 	s.block = object{"number": "0x1312d00", "hash": sceneBlock, "parentHash": sceneHash, "timestamp": "0x665ba27f", "gasLimit": "0x1c9c380",
 		"gasUsed": "0x30d40", "baseFeePerGas": "0x3b9aca00", "miner": "0x3100000000000000000000000000000000000005", "transactions": []any{sceneHash}}
 	s.trace = frame("CALL", sceneSender, sceneTarget, nil)
-	s.node = stubnode.New(nil, stubnode.Options{ChainID: 1})
+	s.node = stubnode.New(nil, stubnode.Options{ChainID: s.chain})
 	s.answer()
 	s.flags = worldFlags{RPC: []string{"1=" + s.serve(t, s.node)}, RPCOnly: true, Sources: "on", Deadline: 60 * time.Second}
 	url := s.serve(t, s.sources)
@@ -183,10 +184,12 @@ func (o *outputs) Write(b []byte) (int, error) {
 // explain runs the whole pipeline and checks what must hold whatever was fed.
 func (s *scene) explain(t testing.TB) outputs {
 	t.Helper()
+	_, url, _ := strings.Cut(s.flags.RPC[0], "=")
+	s.flags.RPC[0] = fmt.Sprintf("%d=%s", s.chain, url)
 	a := testAnalyst(t, s.flags)
 	runtime.GC()
 	stop, start := watchHeap(), time.Now()
-	res, err := a.Explain(context.Background(), explain.Request{TxHash: sceneHash, ChainID: 1}, nil)
+	res, err := a.Explain(context.Background(), explain.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
 	if err != nil {
 		t.Fatalf("no result: %v", err)
 	}

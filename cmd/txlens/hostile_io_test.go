@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"txlens/engine/upstream/stubnode"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// lines is a stdin of n lines that nobody holds; n < 0 never ends.
+type lines struct {
+	text string
+	n    int
+	rest string
+	read atomic.Int64
+}
+
+func (l *lines) Read(p []byte) (int, error) {
+	if l.rest == "" {
+		if l.n == 0 {
+			return 0, io.EOF
+		}
+		l.n--
+		l.rest = l.text
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	l.read.Add(int64(n))
+	return n, nil
+}
+
+// counter counts lines and forgets them.
+type counter struct{ lines, bytes atomic.Int64 }
+
+func (c *counter) Write(b []byte) (int, error) {
+	c.lines.Add(int64(bytes.Count(b, []byte("\n"))))
+	c.bytes.Add(int64(len(b)))
+	return len(b), nil
+}
+
+// TestHostileStdinOfManyLines: 100,000 lines cost the memory of a few.
+func TestHostileStdinOfManyLines(t *testing.T) {
+	s := newScene(t)
+	var out, errOut counter
+	args := append([]string{"explain", "-", "--json"}, rpcArgs(s.flags)...)
+	runtime.GC()
+	stop := watchHeap()
+	code := run(context.Background(), args, console{in: &lines{text: "0xno hash, but a line \x1b[2J of text\n", n: 100_000}, out: &out, err: &errOut})
+	grew := stop()
+	if code != exitBadInput || out.lines.Load() != 100_000 || errOut.lines.Load() != 100_000 {
+		t.Errorf("exit %d, %d lines out, %d lines of errors", code, out.lines.Load(), errOut.lines.Load())
+	}
+	if grew > 64<<20 && !raceEnabled {
+		t.Errorf("the heap grew by %d MiB", grew>>20)
+	}
+}
+
+// TestHostileStdinWithoutEnd: a stdin that never ends is read no faster than
+// results are written, and a stop is obeyed at once although the read is not over.
+func TestHostileStdinWithoutEnd(t *testing.T) {
+	s := newScene(t)
+	in := &lines{text: sceneHash + " 1\n", n: -1}
+	var out, errOut counter
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(500*time.Millisecond, cancel)
+	args := append([]string{"explain", "-", "--json"}, rpcArgs(s.flags)...)
+	runtime.GC()
+	stop, start := watchHeap(), time.Now()
+	code := run(ctx, args, console{in: in, out: &out, err: &errOut})
+	if took := time.Since(start); took > 3*time.Second || code == exitComplete {
+		t.Errorf("exit %d after %s", code, took)
+	}
+	if grew := stop(); grew > 96<<20 && !raceEnabled {
+		t.Errorf("the heap grew by %d MiB", grew>>20)
+	}
+	if out.lines.Load() == 0 || in.read.Load() > 80*(out.lines.Load()+100) {
+		t.Errorf("%d bytes were read for %d results", in.read.Load(), out.lines.Load())
+	}
+}
+
+// brokenPipe takes one write.
+type brokenPipe struct{ used atomic.Bool }
+
+func (p *brokenPipe) Write(b []byte) (int, error) {
+	if p.used.Swap(true) {
+		return 0, syscall.EPIPE
+	}
+	return len(b), nil
+}
+
+// TestHostileStdoutClosed: when nobody reads on, analyses under way are stopped.
+func TestHostileStdoutClosed(t *testing.T) {
+	s := newScene(t)
+	s.node.SetFault("eth_getTransactionByHash", stubnode.Fault{Delay: 30 * time.Second})
+	args := append([]string{"explain", "-", "--json"}, rpcArgs(s.flags)...)
+	start := time.Now()
+	var errOut bytes.Buffer
+	code := run(context.Background(), args, console{in: strings.NewReader("x\ny\n" + strings.Repeat(sceneHash+"\n", 10)), out: &brokenPipe{}, err: &errOut})
+	if took := time.Since(start); code != exitFault || took > 3*time.Second || !strings.Contains(errOut.String(), "broken pipe") {
+		t.Errorf("exit %d after %s: %s", code, took, &errOut)
+	}
+	code = run(context.Background(), []string{"demo", "--json"}, console{in: strings.NewReader(""), out: failing{}, err: &errOut})
+	if code != exitFault {
+		t.Errorf("exit %d of a demo that nobody could read", code)
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// asProgram in the environment makes the test's executable be the program.
+const asProgram = "TXLENS_TEST_AS_PROGRAM"
+
+func init() {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+}
+
+// TestHostileSignal: the program itself ends soon after a signal, with one line
+// and no stack, and a pipe that closes early leaves no complaint.
+func TestHostileSignal(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	bin, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScene(t)
+	s.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 30 * time.Second})
+	for _, args := range [][]string{{"explain", sceneHash, "-q"}, {"explain", "-", "--json"}} {
+		cmd := exec.Command(bin, append(args, rpcArgs(s.flags)...)...)
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(in, sceneHash)
+		for s.node.Calls("debug_traceTransaction") == 0 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		start := time.Now()
+		cmd.Process.Signal(os.Interrupt)
+		err = cmd.Wait()
+		if took := time.Since(start); err == nil || took > 2*time.Second || strings.Count(errOut.String(), "\n") != 1 || !strings.HasPrefix(errOut.String(), "txlens: stopped") {
+			t.Errorf("%q: %v after %s: %q", args, err, took, &errOut)
+		}
+		s.node.ResetCounts()
+	}
+	out, err := exec.Command("sh", "-c", `"$0" demo 2>&1 >/dev/full; "$0" demo --json 2>&1 | head -c 20 >/dev/null`, bin).CombinedOutput()
+	if strings.Count(string(out), "\n") != 1 || !strings.HasPrefix(string(out), "txlens: ") || strings.Contains(string(out), "goroutine") {
+		t.Errorf("%v: %q", err, out)
+	}
+}
+
+// TestHostileBundles: bundles whose content was changed behind the checksum are
+// refused, or explained; never does anything panic.
+func TestHostileBundles(t *testing.T) {
+	files, err := filepath.Glob("demo/*" + bundleSuffix)
+	if err != nil || len(files) == 0 {
+		t.Fatal("no bundles", err)
+	}
+	var unpacked [][]byte
+	zr, _ := zstd.NewReader(nil)
+	defer zr.Close()
+	zw, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
+	defer zw.Close()
+	var head []byte
+	for _, name := range files {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(file, []byte{0x28, 0xb5, 0x2f, 0xfd}) // RFC 8878
+		plain, err := zr.DecodeAll(file[at:], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, unpacked = file[:at:at], append(unpacked, plain)
+	}
+	path := filepath.Join(t.TempDir(), "x"+bundleSuffix)
+	rng := rand.New(rand.NewPCG(7, 7))
+	turns, codes := 240, map[int]int{}
+	if raceEnabled {
+		turns = 40
+	}
+	for i := range turns {
+		plain := bytes.Clone(unpacked[i%len(unpacked)])
+		for range 1 + rng.IntN(12) {
+			at := rng.IntN(len(plain))
+			switch rng.IntN(3) {
+			case 0:
+				plain[at] ^= 1 << rng.IntN(8)
+			case 1: // keep JSON whole: another hex digit
+				if c := plain[at]; c >= '0' && c <= '9' {
+					plain[at] = '0' + (c-'0'+1)%10
+				}
+			case 2:
+				plain[at] = "0f\"{}[],:n-"[rng.IntN(11)]
+			}
+		}
+		if err := os.WriteFile(path, append(head, zw.EncodeAll(plain, nil)...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		code, out, errOut := command(t, "", "replay", "--json", path)
+		codes[code]++
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("turn %d took %s", i, took)
+		}
+		if text := out + errOut; strings.Contains(text, "panic") || strings.Contains(text, "internal fault") || strings.Contains(text, "goroutine ") {
+			t.Errorf("turn %d, exit %d: %.500s", i, code, errOut)
+		}
+		noControls(t, "stderr", []byte(errOut))
+	}
+	if codes[exitComplete] == 0 || codes[exitBadInput] == 0 {
+		t.Errorf("the mutations reach too little: exits %v", codes)
+	}
+	t.Logf("exits %v", codes)
+}
