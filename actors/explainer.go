@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
+	"txlens/engine/upstream"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/ethereum/go-ethereum/common"
@@ -195,4 +197,16 @@ func sortFailures(failed []assemble.Failure) {
 // maxReason bounds why a phase failed: it becomes part of the summary.
 const maxReason = 300
 
-func oneLine(err error) string { return explain.OneLine(err.Error(), maxReason) }
+func oneLine(err error) string {
+	// Several errors that were joined stand on a line each.
+	return explain.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "), maxReason)
+}
+
+// hint is what the operator can do about the first upstream that failed.
+func hint(err error) string {
+	var e *upstream.Error
+	if errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
+}

@@ -152,7 +152,7 @@ func (s *supervisor) settle(ac actor.Context, phase string, err error) {
 	ok := err == nil
 	ev := explain.Event{Type: explain.EventPreflightStatus, Phase: phase, OK: &ok, Message: "done"}
 	if err != nil {
-		ev.Message = err.Error()
+		ev.Message, ev.Hint = oneLine(err), hint(err)
 	}
 	s.tell(ev)
 }

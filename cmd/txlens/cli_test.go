@@ -12,6 +12,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/fixture"
+	"txlens/engine/upstream"
 	"txlens/engine/upstream/stubnode"
 )
 
@@ -30,7 +31,7 @@ func TestBadInput(t *testing.T) {
 	f := func(want string, args ...string) {
 		t.Helper()
 		code, out, errOut := command(t, "", args...)
-		if code != exitBadInput || !strings.Contains(errOut, want) || out != "" {
+		if code != exitBadInput || !strings.Contains(errOut, want) || out != "" || strings.Count(errOut, "\n") != 1 {
 			t.Errorf("%q: exit %d, stdout %q, stderr %q; want %q", args, code, out, errOut, want)
 		}
 	}
@@ -47,9 +48,11 @@ func TestBadInput(t *testing.T) {
 	f("needs --json", "explain", "-")
 	f("--parallel: must be between 1 and 256", "explain", "-", "--json", "--parallel", "0")
 	f("whole number of nano-dollars", "explain", noHash, "--call-price", "eth_call=cheap")
-	f("unexpected argument", "explain", noHash, "more")
-	f("unknown flag", "explain", noHash, "--nope")
-	f("unexpected argument", "nonsense")
+	f(`nothing is booked under "reading"`, "explain", noHash, "--call-price", "reading=1")
+	f("--deadline: must be more than 0s", "explain", noHash, "--deadline", "0s")
+	f("unexpected argument more; see txlens explain --help", "explain", noHash, "more")
+	f("unknown flag --nope; see txlens explain --help", "explain", noHash, "--nope")
+	f("unexpected argument nonsense; see txlens --help", "nonsense")
 	f("no such file", "replay", "/does/not/exist")
 }
 
@@ -130,6 +133,53 @@ func TestNotFoundNamesTheSilent(t *testing.T) {
 	}
 }
 
+// TestErrorLine: one line says what can be done, and does not run over pages.
+func TestErrorLine(t *testing.T) {
+	f := func(err error, want string) {
+		t.Helper()
+		if got := line(err); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	silent := make([]string, 30)
+	for i := range silent {
+		silent[i] = fmt.Sprintf("chain-%02d", i)
+	}
+	f(&explain.NotFoundError{TxHash: "0x1", Asked: 3, Silent: silent}, "transaction 0x1 not found on 3 chains; 30 chains did not answer: "+strings.Join(silent[:20], ", ")+" and 10 more")
+	f(&explain.NotFoundError{TxHash: "0x1", Silent: silent[:1]}, "transaction 0x1 not found on 0 chains; 1 chain did not answer: chain-00; check the network, or name an endpoint with --rpc")
+	f(fmt.Errorf("read it: %w", &upstream.Error{Op: "eth_call", Kind: upstream.KindRefused, Hint: "check the key"}), "read it: ask eth_call: refused; check the key")
+	f(fmt.Errorf("two\nlines \x1b[2J"), "two lines [2J")
+}
+
+// TestHintOfAPartialResult: the line of a partial result ends with what to do.
+func TestHintOfAPartialResult(t *testing.T) {
+	args := []string{"explain", noHash, "--chain", "1", "--rpc", "1=http://127.0.0.1:1", "--rpc-only", "--sources", "off"}
+	code, out, errOut := command(t, "", args...)
+	last := errOut[strings.LastIndex(strings.TrimSuffix(errOut, "\n"), "\n")+1:]
+	if code != exitPartial || !strings.Contains(out, "OUTCOME UNKNOWN") || !strings.Contains(last, "phases failed; ") || strings.Contains(errOut, "\x1b") {
+		t.Errorf("exit %d, stdout %s, stderr %s", code, out, errOut)
+	}
+}
+
+// TestProgressFits: the updating line stays within the terminal.
+func TestProgressFits(t *testing.T) {
+	var b bytes.Buffer
+	p := newProgress(&b, true, false)
+	p.event(explain.Event{Type: explain.EventPreflightStatus, Phase: "probe"})
+	for i := range 30 {
+		p.event(explain.Event{Type: explain.EventPreflightStatus, Phase: fmt.Sprintf("phase %d", i)})
+	}
+	p.end()
+	for _, l := range strings.Split(b.String(), "\r\x1b[K") {
+		if len([]rune(l)) > 79 || strings.Contains(l, "\n") {
+			t.Errorf("%q is %d wide", l, len(l))
+		}
+	}
+	if !strings.Contains(b.String(), "looking for the chain") || !strings.HasSuffix(b.String(), "\r\x1b[K") {
+		t.Errorf("got %q", b.String())
+	}
+}
+
 // TestMany: one result a line, in input order, whatever ends first; a bad line
 // does not stop the rest and sets the exit code.
 func TestMany(t *testing.T) {
@@ -197,8 +247,10 @@ func TestChainsAndVersion(t *testing.T) {
 	if err := stdjson.Unmarshal([]byte(out), &rows); code != 0 || err != nil || len(rows) < 80 {
 		t.Errorf("exit %d, %d rows, %v", code, len(rows), err)
 	}
-	if code, out, _ = command(t, "", "version"); code != 0 || !strings.HasPrefix(out, "txlens ") {
-		t.Errorf("exit %d: %q", code, out)
+	for _, arg := range []string{"version", "--version"} {
+		if code, out, _ = command(t, "", arg); code != 0 || !strings.HasPrefix(out, "txlens ") {
+			t.Errorf("exit %d: %q", code, out)
+		}
 	}
 	if code, out, _ = command(t, "", "--help"); code != 0 || !strings.Contains(out, "explain") {
 		t.Errorf("exit %d: %q", code, out)

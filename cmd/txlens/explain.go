@@ -18,7 +18,7 @@ import (
 type explainCmd struct {
 	Hash     string `arg:"" help:"Transaction hash (0x and 64 hex digits), or - for one per line on stdin, each optionally followed by a chain."`
 	Chain    string `name:"chain" placeholder:"CHAIN" help:"Slug or id; skips the search for the chain."`
-	Context  string `name:"context" help:"What you want to know; at most 2 KB."`
+	Context  string `name:"context" placeholder:"TEXT" help:"What you want to know; at most 2 KB."`
 	JSON     bool   `name:"json" help:"Print the ExplanationResult as one line of JSON."`
 	HTML     string `name:"html" placeholder:"FILE" type:"path" help:"Also write a self-contained HTML report."`
 	Parallel int    `name:"parallel" default:"4" help:"Analyses at a time with -."`
@@ -65,20 +65,21 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	return cmd.show(c, res)
+	return cmd.show(c, res, p.hint)
 }
 
-// show prints the result and says on stderr when it is a partial one.
-func (cmd *explainCmd) show(c console, res *explain.Result) error {
+// show prints the result and says on stderr when it is a partial one, and what
+// can be done about it.
+func (cmd *explainCmd) show(c console, res *explain.Result, hint string) error {
+	if err := printResult(c, res, cmd.JSON); err != nil {
+		return err
+	}
 	if cmd.HTML != "" {
 		if err := writeHTML(cmd.HTML, res); err != nil {
 			return err
 		}
 	}
-	if err := printResult(c, res, cmd.JSON); err != nil {
-		return err
-	}
-	return partialError(res)
+	return partialError(res, hint)
 }
 
 func printResult(c console, res *explain.Result, asJSON bool) error {
@@ -93,12 +94,16 @@ func printResult(c console, res *explain.Result, asJSON bool) error {
 	return w.Flush()
 }
 
-func partialError(res *explain.Result) error {
+func partialError(res *explain.Result, hint string) error {
 	if !res.Partial() {
 		return nil
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(res.Summary, explain.PartialPrefix+": "), "**")
-	return fmt.Errorf("%w: %s", errPartial, first)
+	why, _, _ := strings.Cut(strings.TrimPrefix(res.Summary, explain.PartialPrefix+": "), "**")
+	why = strings.TrimSuffix(why, ".")
+	if hint != "" {
+		why += "; " + hint
+	}
+	return fmt.Errorf("%w: %s", errPartial, why)
 }
 
 func writeHTML(path string, res *explain.Result) error {
@@ -217,17 +222,26 @@ func one(ctx context.Context, a *analyst, req explain.Request, bad error) answer
 	err := bad
 	if err == nil {
 		var res *explain.Result
-		res, err = a.Explain(ctx, req, nil)
+		p := newProgress(io.Discard, false, true)
+		res, err = a.Explain(ctx, req, p.event)
 		if res != nil && err == nil {
 			text, merr := json.Marshal(res)
 			if merr == nil {
-				return answer{append(text, '\n'), partialError(res)}
+				return answer{append(text, '\n'), of(req, partialError(res, p.hint))}
 			}
 			err = merr
 		}
 	}
 	text, _ := json.Marshal(lineError{req.TxHash, oneLine(err.Error()), codeOf(err)})
-	return answer{append(text, '\n'), fmt.Errorf("%s: %w", oneLine(req.TxHash), err)}
+	return answer{append(text, '\n'), of(req, err)}
+}
+
+// of says which line of the input an error is about.
+func of(req explain.Request, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", oneLine(req.TxHash), err)
 }
 
 func codeOf(err error) string {

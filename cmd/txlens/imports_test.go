@@ -17,6 +17,7 @@ var mayImport = map[string][]string{
 	"cmd/txlens": {"actors", "transport", "engine/chain", "engine/explain", "engine/meter", "engine/report", "engine/upstream"},
 	"transport":  {"engine/explain", "engine/report"},
 	"actors":     {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/trace", "engine/upstream"},
+	"storage":    {},
 	"bench":      {},
 
 	"engine/explain":  {},

@@ -10,10 +10,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"txlens/actors"
 	"txlens/engine/explain"
+	"txlens/engine/upstream"
 
 	"github.com/alecthomas/kong"
 )
@@ -35,6 +37,8 @@ type commands struct {
 	Serve   serveCmd   `cmd:"" help:"Serve POST /explain and GET /health over HTTP."`
 	Chains  chainsCmd  `cmd:"" help:"List the chains of the table."`
 	Version versionCmd `cmd:"" help:"Print version and commit."`
+
+	ShowVersion versionFlag `name:"version" help:"Print version and commit."`
 }
 
 // console is where a command reads and writes; tests put buffers there.
@@ -71,7 +75,7 @@ func run(ctx context.Context, args []string, c console) (code int) {
 	var cmds commands
 	parser, err := kong.New(&cmds, kong.Name("txlens"),
 		kong.Description("Explains one EVM transaction by its hash: what it did, for whom, at what cost, and how that is known."),
-		kong.Writers(c.out, c.err), kong.Exit(func(code int) { panic(stopped(code)) }), kong.UsageOnError(),
+		kong.Writers(c.out, c.err), kong.Exit(func(code int) { panic(stopped(code)) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c))
 	if err != nil {
 		fmt.Fprintln(c.err, "txlens:", err)
@@ -82,10 +86,19 @@ func run(ctx context.Context, args []string, c console) (code int) {
 	}
 	k, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintln(c.err, "txlens:", err)
+		fmt.Fprintf(c.err, "txlens: %s; see %s --help\n", oneLine(err.Error()), selected(err))
 		return exitBadInput
 	}
 	return conclude(c, k.Run())
+}
+
+// selected is the command that the arguments got as far as naming.
+func selected(err error) string {
+	var p *kong.ParseError
+	if errors.As(err, &p) && p.Context.Selected() != nil {
+		return "txlens " + p.Context.Selected().Name
+	}
+	return "txlens"
 }
 
 // errPartial: a result was printed, and it is a partial one.
@@ -130,13 +143,29 @@ type reported struct{ err error }
 func (r *reported) Error() string { return r.err.Error() }
 func (r *reported) Unwrap() error { return r.err }
 
+// maxSilent bounds the chains named in one line; --json - names all.
+const maxSilent = 20
+
 // line says an error in one line a person can act on.
 func line(err error) string {
+	var nowhere *explain.NotFoundError
+	var source *upstream.Error
+	text := oneLine(err.Error())
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "stopped"
 	case errors.Is(err, actors.ErrDeadline):
-		return err.Error() + "; name the chain with --chain, or give more time with --deadline"
+		return text + "; name the chain with --chain, or give more time with --deadline"
+	case errors.As(err, &nowhere):
+		if more := len(nowhere.Silent) - maxSilent; more > 0 {
+			text, _, _ = strings.Cut(text, ", "+nowhere.Silent[maxSilent])
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		if nowhere.Asked == 0 {
+			text += "; check the network, or name an endpoint with --rpc"
+		}
+	case errors.As(err, &source) && source.Hint != "":
+		text += "; " + source.Hint
 	}
-	return oneLine(err.Error())
+	return text
 }

@@ -28,7 +28,7 @@ func (cmd *replayCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	show := explainCmd{JSON: cmd.JSON, HTML: cmd.HTML}
-	return show.show(c, res)
+	return show.show(c, res, "")
 }
 
 // replayBundle runs the pipeline of a live analysis over recorded answers.

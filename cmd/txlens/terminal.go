@@ -38,6 +38,7 @@ type progress struct {
 	open map[string]bool
 	list []string // phases under way, in the order they began
 	seen bool     // something stands on the updating line
+	hint string   // what can be done about the first phase that failed
 }
 
 func newProgress(w io.Writer, tty, quiet bool) *progress {
@@ -46,11 +47,14 @@ func newProgress(w io.Writer, tty, quiet bool) *progress {
 
 // event takes one event of the analysis.
 func (p *progress) event(e explain.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hint == "" {
+		p.hint = e.Hint
+	}
 	if p.quiet || e.Type != explain.EventPreflightStatus {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	switch {
 	case e.Chain != "":
 		p.say(e.Message)
@@ -61,7 +65,7 @@ func (p *progress) event(e explain.Event) {
 	default:
 		delete(p.open, e.Phase)
 		if !*e.OK {
-			p.say(e.Phase + " failed: " + e.Message)
+			p.say(e.Phase + " failed") // the last line says why
 			return
 		}
 		p.say(e.Phase + " done")
@@ -86,13 +90,17 @@ func (p *progress) say(what string) {
 		if text != "" {
 			text += "; "
 		}
-		text += "working on " + strings.Join(under, ", ")
+		text += doing(under)
 	}
-	if width := terminalWidth(p.w) - 1; len(text) > width {
-		text = text[:width]
-	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	fmt.Fprintf(p.w, "\r\x1b[K%s", explain.OneLine(text, terminalWidth(p.w)-1))
 	p.seen = true
+}
+
+func doing(phases []string) string {
+	if phases[0] == "probe" { // nothing else goes on before the chain is known
+		return "looking for the chain"
+	}
+	return "working on " + strings.Join(phases, ", ")
 }
 
 // end clears the updating line.

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
 // release is the version of the source. A build from a tagged commit says the tag.
@@ -19,6 +21,15 @@ func (versionCmd) Run(c console) error {
 		commit = "unknown"
 	}
 	_, err := fmt.Fprintf(c.out, "txlens %s, commit %s\n", v, commit)
+	return err
+}
+
+type versionFlag bool
+
+// BeforeReset runs ahead of the checks: --version needs no command.
+func (versionFlag) BeforeReset(app *kong.Kong, c console) error {
+	err := versionCmd{}.Run(c)
+	app.Exit(exitComplete)
 	return err
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,15 +22,15 @@ import (
 
 // worldFlags say whom an analysis asks.
 type worldFlags struct {
-	RPC      []string      `name:"rpc" placeholder:"CHAIN=URL" env:"TXLENS_RPC" sep:"," help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated in TXLENS_RPC."`
+	RPC      []string      `name:"rpc" placeholder:"CHAIN=URL" env:"TXLENS_RPC" sep:"," help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
 	RPCOnly  bool          `name:"rpc-only" help:"Use no built-in endpoint: only chains named with --rpc are asked."`
-	Sources  string        `name:"sources" enum:"on,off" default:"on" help:"off asks nobody but the RPC: no contract sources, signatures or prices."`
+	Sources  string        `name:"sources" enum:"on,off" default:"on" placeholder:"on|off" help:"off asks nobody but the RPC: no contract sources, signatures or prices."`
 	Quick    bool          `name:"quick" help:"Where a node gives no trace, re-execute without the earlier transactions of the block."`
 	Deadline time.Duration `name:"deadline" default:"120s" help:"Time for one analysis."`
 	Record   string        `name:"record" placeholder:"DIR" type:"path" help:"Write every answer of the analysis into a bundle in this folder."`
 
-	EtherscanKey string            `name:"etherscan-key" env:"TXLENS_ETHERSCAN_KEY" help:"Key for contract sources of Etherscan v2."`
-	Prices       map[string]string `name:"call-price" placeholder:"TOOL=NANO" help:"Price of a call in nano-dollars, for the cost of the analysis; repeatable."`
+	EtherscanKey string            `name:"etherscan-key" placeholder:"KEY" env:"TXLENS_ETHERSCAN_KEY" help:"Key for contract sources of Etherscan v2."`
+	Prices       map[string]string `name:"call-price" placeholder:"TOOL=NANO" help:"What a call costs you, in nano-dollars; TOOL is a JSON-RPC method, rpc for all of them, or a name under Calls in a result; repeatable."`
 
 	SourcifyURL   string `name:"sourcify-url" placeholder:"URL" help:"Contract sources; default https://sourcify.dev/server."`
 	FourByteURL   string `name:"fourbyte-url" placeholder:"URL" help:"Signatures; default https://api.4byte.sourcify.dev."`
@@ -58,6 +60,9 @@ func (f *worldFlags) config() (upstream.Config, error) {
 	endpoints, err := parseEndpoints(f.RPC)
 	if err != nil {
 		return upstream.Config{}, err
+	}
+	if f.Deadline <= 0 {
+		return upstream.Config{}, badInput{errors.New("--deadline: must be more than 0s")}
 	}
 	if f.RPCOnly && len(endpoints) == 0 {
 		return upstream.Config{}, badInput{errors.New("--rpc-only needs at least one --rpc CHAIN=URL")}
@@ -183,6 +188,10 @@ func parseChain(s string) (*chain.Chain, error) {
 func parsePrices(in map[string]string) (map[string]int64, error) {
 	out := make(map[string]int64, len(in))
 	for tool, s := range in {
+		if _, known := upstream.DefaultPrices[tool]; !known && !strings.Contains(tool, "_") {
+			return nil, badInput{fmt.Errorf("--call-price: nothing is booked under %q; name a JSON-RPC method or one of %s", tool,
+				strings.Join(slices.Sorted(maps.Keys(upstream.DefaultPrices)), ", "))}
+		}
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n < 0 {
 			return nil, badInput{fmt.Errorf("--call-price %s: want a whole number of nano-dollars", tool)}

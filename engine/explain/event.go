@@ -26,6 +26,7 @@ type Event struct {
 	RequestID  string    `json:"requestId,omitempty"`
 	Phase      string    `json:"phase,omitempty"` // probe, transaction, trace, label, source, price, assemble
 	Message    string    `json:"message,omitempty"`
+	Hint       string    `json:"hint,omitempty"` // what the operator can do about a phase that failed
 	Chain      string    `json:"chain,omitempty"`
 	Tool       string    `json:"tool,omitempty"`
 	OK         *bool     `json:"ok,omitempty"`
