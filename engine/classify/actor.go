@@ -78,11 +78,12 @@ func (a *analysis) entryPoint(addr common.Address) bool {
 // or the only one that says so when a relayer came between.
 func (a *analysis) unwrapSafe() bool {
 	var who []common.Address
+	ran := false // a transaction that the owners signed, no module's
 	for i := range a.hits {
 		h := &a.hits[i]
 		switch h.act {
 		case "safe_success", "safe_failure":
-			who = append(who, h.emitter)
+			who, ran = append(who, h.emitter), true
 			if h.act == "safe_failure" {
 				a.inner = true
 			}
@@ -93,6 +94,13 @@ func (a *analysis) unwrapSafe() bool {
 	who = distinct(who)
 	if a.Tx.To != nil && contains(who, *a.Tx.To) {
 		return a.become(asSafe, *a.Tx.To)
+	}
+	if len(who) == 1 && !ran {
+		// A module moved what a Safe holds in trust: the sender acted for itself when
+		// tokens of its own moved.
+		if out, in := a.netOf(a.sender); tokensIn(out) || tokensIn(in) {
+			return false
+		}
 	}
 	return len(who) == 1 && a.become(asSafe, who[0])
 }
@@ -119,8 +127,8 @@ func (a *analysis) unwrapMaker() bool {
 	if !filled || a.Flow == nil || a.Tx.To == nil {
 		return false
 	}
-	if out, in := a.legsOf(a.sender); len(out) > 0 && len(in) > 0 {
-		return false // the sender took the order for itself
+	if out, in := a.legsOf(a.sender); tokensIn(out) || len(out) > 0 && len(in) > 0 {
+		return false // the sender took the order for itself, or on the way of something else
 	}
 	var who []common.Address
 	for i := 0; i < len(a.Flow.Changes) && i < 500; i++ {

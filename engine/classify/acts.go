@@ -53,6 +53,8 @@ const (
 	actMintNFT    act = "mint_nft"
 	actMint       act = "mint"
 	actBurn       act = "burn"
+	actNote       act = "note_sent"
+	actAuthorize  act = "set_code"
 )
 
 // kind is how an act shows in a result.
@@ -125,5 +127,10 @@ var kinds = map[act]kind{
 	"message":          {explain.TypeOther, "message", "Sent a cross-chain message", "send a cross-chain message"},
 	"arbitrage":        {explain.TypeMEV, "arbitrage", "Closed an arbitrage", "arbitrage"},
 	"contract_call":    {explain.TypeOther, "contract_call", "Called a contract", "call a contract"},
+	actNote:            {explain.TypeOther, "data", "Sent data", "send data"},
+	actAuthorize:       {explain.TypeOther, "delegation", "Asked to delegate accounts", "delegate accounts"},
+	"order":            {explain.TypeOther, "order", "Placed an order", "place an order"},
+	"order_refund":     {explain.TypeOther, "refund", "Refunded an order", "refund an order"},
+	"cancel_order":     {explain.TypeOther, "cancel_order", "Cancelled an order", "cancel an order"},
 	actBurn:            {explain.TypeOther, "burn", "Burnt", "burn"},
 }

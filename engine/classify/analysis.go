@@ -70,6 +70,7 @@ type analysis struct {
 	inner   bool             // the user's own act failed inside a transaction that succeeded
 	out, in []leg            // of the actor, the fee put back
 
+	trader      common.Address // the contract whose movements count, when not the actor's own
 	beneficiary common.Address // who got what a swap bought, when not the actor
 	benefit     []leg
 
@@ -170,6 +171,8 @@ func (a *analysis) settle(h *hit, wraps map[int]bool) {
 	known := a.protocolAt(h.emitter)
 	own := h.rule.flags&flagOwn != 0
 	switch {
+	case (h.act == actWrap || h.act == actUnwrap) && a.wrappedNative(h.emitter):
+		// The chain's own wrapped coin; some of them emit a Transfer as well.
 	case h.act == actWrap && !wraps[h.log]:
 		h.act, h.weak = actVaultIn, true
 	case h.act == actUnwrap && !wraps[h.log]:
@@ -231,9 +234,39 @@ func (a *analysis) measure() {
 	}
 	// A tip or a few wei that steer a bot's code may come along with its call.
 	if out, in := a.legsOf(a.entry); len(in) > 0 && (len(a.out) == 0 || tokensIn(out) || tokensIn(in)) {
+		if len(in) == 1 && in[0].dust() && !tokensIn(out) {
+			a.elsewhere()
+			return
+		}
 		a.out, a.in = joint(a.out, out, a.in, in)
-		a.how = asContract
+		a.how, a.trader = asContract, a.entry
+	} else if len(a.out) == 0 || a.out[0].dust() {
+		a.elsewhere()
 	}
+}
+
+// elsewhere finds the one account that traded when neither the sender nor the contract
+// it called did: bots keep their assets in a vault beside their code.
+func (a *analysis) elsewhere() {
+	if a.Flow == nil || len(a.Flow.Changes) > maxTried {
+		return
+	}
+	var who []common.Address
+	for i := range a.Flow.Changes {
+		c := a.Flow.Changes[i].Address
+		if c == a.sender || c == a.entry || a.isPool(c) || a.isToken(c) || a.known(c) {
+			continue
+		}
+		if out, in := a.netOf(c); len(out) == 1 && len(in) == 1 && (tokensIn(out) || tokensIn(in)) {
+			who = append(who, c)
+		}
+	}
+	// Unknown pools look like traders: the other side of one trade is one of them.
+	if len(who) != 1 {
+		return
+	}
+	a.out, a.in = a.legsOf(who[0])
+	a.how, a.trader = asContract, who[0]
 }
 
 // joint nets two addresses as one: what passed between them is nothing.

@@ -49,8 +49,25 @@ func (a *analysis) judge() *opinion {
 			}
 		}
 		a.v.Primary = l.delta(sign)
+		a.besides(o, l, sign)
 	}
 	return o
+}
+
+// besides lists the other assets of a liquidity act: a pair is worth both its sides.
+func (a *analysis) besides(o *opinion, primary *leg, sign int) {
+	if o.act != actAddLiq && o.act != actRemoveLiq && o.act != actCollect {
+		return
+	}
+	legs := a.out
+	if sign > 0 {
+		legs = a.in
+	}
+	for _, l := range plain(legs) {
+		if l.key != primary.key && !l.key.NFT && len(a.v.Besides) < 8 {
+			a.v.Besides = append(a.v.Besides, *l.delta(sign))
+		}
+	}
 }
 
 // gains are the acts whose value is what came in.
@@ -179,7 +196,7 @@ func (a *analysis) bareTransfer() bool {
 var needsProtocol = map[explain.TxType]bool{explain.TypeSwap: true, explain.TypeBridge: true, explain.TypeStake: true,
 	explain.TypeLiquidation: true, explain.TypeGovernance: true}
 
-var plainActs = map[act]bool{actTransfer: true, actApproval: true, actWrap: true, actUnwrap: true, actDeploy: true, actSystem: true, actBatchPost: true}
+var plainActs = map[act]bool{actTransfer: true, actApproval: true, actWrap: true, actUnwrap: true, actDeploy: true, actSystem: true, actBatchPost: true, actNote: true, actAuthorize: true}
 
 func (a *analysis) trustNames(o *opinion, lower func(explain.Confidence, string)) {
 	if a.v.Protocol == nil && (needsProtocol[typeOf(o.act)] || typeOf(o.act) == explain.TypeOther && !plainActs[o.act]) {
@@ -187,9 +204,15 @@ func (a *analysis) trustNames(o *opinion, lower func(explain.Confidence, string)
 	}
 	unknown := 0
 	for _, addr := range a.called() {
-		if !a.named(addr) && len(a.Tx.Input) > 0 && o.act != actSystem && o.act != actBatchPost {
+		if !a.named(addr) && len(a.Tx.Input) > 0 && o.act != actSystem && o.act != actBatchPost && !a.noCodeRan() {
 			unknown++
 			lower(explain.Medium, "the called contract "+short(addr)+" is not identified")
+		}
+	}
+	for _, g := range a.grants() {
+		if o.act == actApproval && !g.revoke && !a.named(g.spender) {
+			lower(explain.Medium, "who may spend, "+short(g.spender)+", is not identified")
+			break
 		}
 	}
 	if unknown > 0 && (o.act == "contract_call" || o.act == "pay") {
@@ -200,7 +223,7 @@ func (a *analysis) trustNames(o *opinion, lower func(explain.Confidence, string)
 // named reports whether a contract is identified: labelled, a token with a symbol, or
 // of verified source; the actor's own account is its own identity.
 func (a *analysis) named(addr common.Address) bool {
-	if a.known(addr) || contains(a.actors, addr) && a.how != asSender || a.Tokens[addr].Symbol != "" {
+	if a.known(addr) || contains(a.actors, addr) && a.how != asSender || a.Tokens[addr].Symbol != "" || a.labelOf(addr).Category == "token" {
 		return true
 	}
 	c := a.Contracts[addr]
@@ -239,6 +262,6 @@ func (a *analysis) trustMoves(o *opinion, lower func(explain.Confidence, string)
 		lower(explain.Medium, "the ledger of native coin disagrees with the node's state diff")
 	}
 	if a.how == asContract {
-		lower(explain.Medium, "the assets moved at a contract that the sender called, taken for its own")
+		lower(explain.Medium, "the assets moved at contract "+short(a.trader)+", taken for the sender's own")
 	}
 }

@@ -148,7 +148,7 @@ func vmWords(err string) string {
 		{"bad instruction", "it hit an invalid instruction"},
 		{"invalid opcode", "it hit an instruction that does not exist"},
 		{"opcode", "it hit an instruction that does not exist"},
-		{"jump", "it jumped to a place that is no jump destination"},
+		{"jump", "it jumped to a place that is no jump target (a failed check of an old compiler, or broken code)"},
 		{"stack", "the stack ran over or under"},
 		{"write protection", "it tried to change state inside a read-only call"},
 		{"collision", "a contract already stood at the new address"},
@@ -178,11 +178,11 @@ func (a *analysis) trySummary(attempt string, o *opinion) string {
 		}
 		return s
 	case o.act == "contract_call" && a.Tx.To != nil:
-		what := "a function"
-		if n := plainText(a.name); n != "" {
-			what = n
+		return attempt + " to call " + a.functionOf(a.rootFrame()) + " of " + a.who(*a.Tx.To)
+	case o.act == actTransfer || o.act == actApproval:
+		if s := a.sayTransferCall(); s != "" {
+			return attempt + " to " + s
 		}
-		return attempt + " to call " + what + " of " + a.who(*a.Tx.To)
 	}
 	s := attempt + " to " + kinds[o.act].try
 	if o.act != actDeploy && a.Tx.To != nil {
@@ -235,7 +235,8 @@ func (a *analysis) path(f *trace.Frame) (steps []string) {
 		}
 		verb := " called "
 		if isCreate(g) {
-			verb = " created "
+			steps = append(steps, a.who(g.From)+" tried to create a contract.")
+			continue
 		}
 		steps = append(steps, a.who(g.From)+verb+a.target(g)+".")
 	}

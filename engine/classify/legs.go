@@ -174,6 +174,12 @@ func (a *analysis) calledRouter() bool {
 	return false
 }
 
+// dust is an amount of native coin, in its smallest unit, that pays for nothing: bots
+// send such values as an argument.
+var dust = big.NewInt(1_000_000_000_000)
+
+func (l *leg) dust() bool { return l.native() && l.amount.Cmp(dust) < 0 }
+
 // plain are the legs that were traded or sent, not minted or burnt.
 func plain(legs []leg) (p []leg) {
 	for _, l := range legs {

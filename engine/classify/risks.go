@@ -3,6 +3,7 @@ package classify
 import (
 	"bytes"
 	"math/big"
+	"slices"
 	"strings"
 
 	"txlens/engine/evidence"
@@ -16,7 +17,7 @@ import (
 // riskRules in the order in which their flags stand in a result. Each writes
 // sentences of the form "flag: explanation".
 var riskRules = []func(*analysis) []string{
-	riskApprovals, riskPoisoning, riskLookalike, riskCaught, riskInner, riskAdmin, riskBadDebt,
+	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskCaught, riskInner, riskAdmin, riskBadDebt,
 	riskFlashLoan, riskSlippage, riskPaymaster, riskCoinbase, riskStuck,
 }
 
@@ -52,6 +53,20 @@ func riskApprovals(a *analysis) (risks []string) {
 			risks = append(risks, "operator_approval: "+a.who(g.spender)+doubt+" may move every "+a.symbol(g.token)+" token of "+a.who(g.owner))
 		case g.unlimited():
 			risks = append(risks, "unlimited_approval: "+a.who(g.spender)+doubt+" may spend any amount of "+a.symbol(g.token)+" of "+a.who(g.owner))
+		}
+	}
+	return risks
+}
+
+// riskDelegation: an EIP-7702 authorization hands an account to the code that it names.
+func riskDelegation(a *analysis) (risks []string) {
+	delegates, _ := a.delegates()
+	for i, d := range delegates {
+		if i == 5 {
+			break
+		}
+		if !a.known(d) {
+			risks = append(risks, "account_delegation: an EIP-7702 authorization names the code of "+a.who(d)+", which no label knows; code that an account runs may move all it holds")
 		}
 	}
 	return risks
@@ -101,9 +116,9 @@ func riskLookalike(a *analysis) (risks []string) {
 }
 
 func riskCaught(a *analysis) []string {
-	frames := a.caught()
+	frames := slices.DeleteFunc(a.caught(), func(f *trace.Frame) bool { return a.labelOf(f.To).Category == "precompile" })
 	if len(frames) == 0 {
-		return nil
+		return nil // a precompile changes nothing, so its failure undid nothing
 	}
 	s := "caught_inner_failure: a call to " + a.target(frames[0]) + " failed and the transaction went on: " + a.why(frames[0])
 	if len(frames) > 1 {

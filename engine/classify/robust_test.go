@@ -57,10 +57,10 @@ func TestUnknownOutcomeIsSaid(t *testing.T) {
 func TestStepsAreBounded(t *testing.T) {
 	s := newScene(at(router), 0, nil2())
 	for i := 0; i < 500; i++ {
-		s.transfer(usdc, user, addr(uint16(i+1)), 1000000)
+		s.transfer(usdc, user, addr(uint16(i+1)), 1000000+i)
 	}
 	v := Classify(s.facts(t))
-	if len(v.Steps) != maxSteps+1 || !strings.HasPrefix(v.Steps[maxSteps], "... and 471 more") {
+	if len(v.Steps) != maxSteps+1 || v.Steps[maxSteps-1] != "... and 472 more" || !strings.Contains(v.Steps[maxSteps], " paid a fee of ") {
 		t.Errorf("%d steps, last %q", len(v.Steps), v.Steps[len(v.Steps)-1])
 	}
 }

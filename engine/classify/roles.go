@@ -32,8 +32,12 @@ func (a *analysis) assignRoles(o *opinion) {
 		set(a.beneficiary, "recipient")
 	}
 	for _, g := range a.grants() {
-		set(g.spender, "spender")
 		set(g.token, "token")
+		if r := categoryRoles[a.labelOf(g.spender).Category]; r != "" {
+			set(g.spender, r)
+		} else if !contains(a.called(), g.spender) {
+			set(g.spender, "spender")
+		}
 	}
 	a.entryRole(o, set)
 	if a.Flow != nil {
@@ -114,6 +118,8 @@ func (a *analysis) entryRole(o *opinion, set func(common.Address, string)) {
 			set(addr, "recipient")
 		case a.isToken(addr):
 			set(addr, "token")
+		case o.act == actSwap && a.keeps(addr):
+			set(addr, "trading contract")
 		case o.act == actSwap || o.act == actNFTSale:
 			set(addr, "router")
 		case o.act == "arbitrage":
@@ -122,6 +128,13 @@ func (a *analysis) entryRole(o *opinion, set func(common.Address, string)) {
 			set(addr, "contract")
 		}
 	}
+}
+
+// keeps reports whether a contract traded for itself: it ended with one token less and
+// another more, where a router passes everything on.
+func (a *analysis) keeps(addr common.Address) bool {
+	out, in := a.netOf(addr)
+	return tokensIn(out) && len(in) > 0 || tokensIn(in) && len(out) > 0
 }
 
 // categoryRoles are the roles that follow from what a contract is labelled as.

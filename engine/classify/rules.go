@@ -15,6 +15,7 @@ type opinion struct {
 	hits   []*hit
 	frames []int
 	unsure string // why the opinion alone does not deserve high confidence
+	called bool   // nothing but the called function speaks for it: no event, no movement
 }
 
 // rule is one line of the precedence. Rules are asked in order; the first that
@@ -29,6 +30,7 @@ type rule struct {
 var rules = []rule{
 	{"system transaction", systemTx},
 	{"rollup, oracle or keeper work", infraWork},
+	{"data without code", dataOnly},
 	{"liquidation event", liquidation},
 	{"closed arbitrage", arbitrage},
 	{"governance event", governance},
@@ -49,12 +51,14 @@ var rules = []rule{
 	{"name service", named},
 	{"protocol event", otherEvent},
 	{"staking by name", stakeNamed},
+	{"share against two assets", poolShare},
 	{"minted or burnt", mintBurn},
 	{"claim", claimed},
 	{"approval only", approval},
 	{"one-sided movement", transfer},
 	{"called function", byCall},
 	{"cross-chain message", message},
+	{"account delegation", delegation},
 	{"deposit", deposit},
 	{"nothing recognised", nothing},
 }
@@ -162,6 +166,25 @@ func allZero(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// dataOnly: data went to an address that ran no code. With coin it is a transfer.
+func dataOnly(a *analysis) *opinion {
+	if !a.noCodeRan() {
+		return nil
+	}
+	if a.Tx.Value.Sign() > 0 {
+		return &opinion{act: actTransfer, frames: []int{0}}
+	}
+	return &opinion{act: actNote, frames: []int{0}}
+}
+
+// delegation: EIP-7702 authorizations in a transaction that did nothing else.
+func delegation(a *analysis) *opinion {
+	if len(a.Tx.Authorizations) == 0 || len(a.out)+len(a.in) > 0 {
+		return nil
+	}
+	return &opinion{act: actAuthorize, frames: []int{0}, unsure: "whether the authorizations took effect is not known"}
 }
 
 func liquidation(a *analysis) *opinion { return opine(a.find(actLiquidate)) }
@@ -467,8 +490,13 @@ func (a *analysis) onlyWrap() bool {
 	return native && len(legs) == 2 || len(legs) > 0 && len(legs) <= 2 && !a.has(actSwap)
 }
 
+// wrappedNative reports whether a token is the chain's own wrapped coin.
+func (a *analysis) wrappedNative(token common.Address) bool {
+	return a.Chain != nil && a.Chain.WrappedNative != nil && *a.Chain.WrappedNative == token
+}
+
 func (a *analysis) wrapped(token common.Address) bool {
-	if a.Chain != nil && a.Chain.WrappedNative != nil && *a.Chain.WrappedNative == token {
+	if a.wrappedNative(token) {
 		return true
 	}
 	if a.Flow != nil {
@@ -501,5 +529,5 @@ func message(a *analysis) *opinion {
 
 // otherEvent: any act left that the table names.
 func otherEvent(a *analysis) *opinion {
-	return opine(a.find("perp", "mint_py", "redeem_py", "attest", actFlashLoan, actKeeper, actOracle, actBatchPost, actDelegate))
+	return opine(a.find("order", "cancel_order", "order_refund", "perp", "mint_py", "redeem_py", "attest", actFlashLoan, actKeeper, actOracle, actBatchPost, actDelegate))
 }

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strings"
 
+	"txlens/engine/explain"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -185,7 +186,7 @@ func arbitrage(a *analysis) *opinion {
 	if !ok || a.Flow.Fee == nil || a.Flow.Fee.Total == nil || profit.Cmp(a.Flow.Fee.Total) <= 0 {
 		return nil
 	}
-	a.how = asContract
+	a.how, a.trader = asContract, *a.Tx.To
 	return &opinion{act: "arbitrage", sub: "arbitrage", hits: swaps}
 }
 
@@ -254,6 +255,26 @@ func stakeNamed(a *analysis) *opinion {
 	return &opinion{act: act, frames: []int{a.frameIndex()}, unsure: "only the name of the called function tells"}
 }
 
+// poolShare: one token against two or more that its own contract took in or paid out
+// is the share of a pool, whatever its events are called.
+func poolShare(a *analysis) *opinion {
+	with := func(share leg, assets []leg) bool {
+		for i := range assets {
+			if assets[i].peer != share.key.Token {
+				return false
+			}
+		}
+		return share.key.ID == "" && !share.native() && len(assets) >= 2
+	}
+	switch {
+	case len(a.out) == 1 && with(a.out[0], a.in):
+		return &opinion{act: actRemoveLiq, unsure: "no known event of a pool"}
+	case len(a.in) == 1 && with(a.in[0], a.out):
+		return &opinion{act: actAddLiq, unsure: "no known event of a pool"}
+	}
+	return nil
+}
+
 // mintBurn: the actor got something that came into being, or destroyed something.
 func mintBurn(a *analysis) *opinion {
 	for _, l := range a.in {
@@ -262,6 +283,9 @@ func mintBurn(a *analysis) *opinion {
 		}
 	}
 	gave, got := len(a.out) > 0, len(a.in) > 0
+	if n := actOfName(a.name); gave && got && (n == actAddLiq || n == actRemoveLiq) {
+		return &opinion{act: n, unsure: "only the name of the called function tells"}
+	}
 	switch {
 	case got && a.in[0].minted && len(plain(a.in)) == 0 && gave:
 		return &opinion{act: actMint, sub: "deposit", unsure: "a share was minted against a deposit by an unknown protocol"}
@@ -364,17 +388,17 @@ func (a *analysis) zeroTransfer() *opinion {
 func byCall(a *analysis) *opinion {
 	if a.call != nil {
 		if _, ok := kinds[a.call.act]; ok {
-			return &opinion{act: a.call.act, frames: []int{a.frameIndex()}, unsure: "only the called function tells"}
+			return &opinion{called: true, act: a.call.act, frames: []int{a.frameIndex()}, unsure: "only the called function tells"}
 		}
 	}
 	if act := actOfName(a.name); act != "" {
-		return &opinion{act: act, frames: []int{a.frameIndex()}, unsure: "only the name of the called function tells"}
+		return &opinion{called: true, act: act, frames: []int{a.frameIndex()}, unsure: "only the name of the called function tells"}
 	}
 	return nil
 }
 
 func deposit(a *analysis) *opinion {
-	if len(a.out) > 0 && len(a.in) == 0 {
+	if len(a.out) > 0 && len(a.in) == 0 && len(a.Tx.Input) > 0 && !a.tokenCall() {
 		return &opinion{act: "pay", unsure: "what the called contract does with the payment is not known"}
 	}
 	return nil
@@ -445,12 +469,21 @@ func (a *analysis) primaryLeg(gaveFirst bool) *leg {
 	for pass := 0; pass < 2; pass++ {
 		for i := range legs {
 			l := &legs[i]
+			if l.dust() && len(legs) > 1 || l.native() && a.beside(legs) {
+				continue // it pays for a message, or steers a bot
+			}
 			if pass == 1 || l.native() || a.Tokens[l.key.Token].Listed {
 				return l
 			}
 		}
 	}
 	return nil
+}
+
+// beside reports whether native coin among the legs only came along with a token that
+// crossed to another chain.
+func (a *analysis) beside(legs []leg) bool {
+	return a.v.TxType != nil && *a.v.TxType == explain.TypeBridge && len(legs) > 1 && tokensIn(legs)
 }
 
 func (l *leg) delta(sign int) *flow.Delta {

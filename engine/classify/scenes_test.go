@@ -231,11 +231,11 @@ func TestFailedAttempts(t *testing.T) {
 	f("swap", newScene(at(router), 0, input("swapExactETHForTokens(uint256,address[],address,uint256)")).fail("out of gas"),
 		explain.TypeSwap, "Failed attempt to swap through 0x4007…4007: it ran out of gas")
 	f("transfer", newScene(at(usdc), 0, input("transfer(address,uint256)", friend, 5)).fail("execution reverted"),
-		explain.TypeTransfer, "Failed attempt to transfer through USDC (0x05dc…05dc): it reverted without giving a reason")
+		explain.TypeTransfer, "Failed attempt to send 0.000005 USDC to 0xf00d…f00d: it reverted without giving a reason")
 	f("deployment", newScene(nil, 0, []byte{0x60}).fail("contract creation code storage out of gas"),
 		explain.TypeDeployment, "Failed attempt to deploy a contract: it ran out of gas while storing the new contract's code")
 	f("unknown", newScene(at(router), 0, nil2()).fail("invalid jump destination"),
-		explain.TypeOther, "Failed attempt to call a function of 0x4007…4007: it jumped to a place that is no jump destination")
+		explain.TypeOther, "Failed attempt to call function 0xdeadbeef of 0x4007…4007: it jumped to a place that is no jump target (a failed check of an old compiler, or broken code)")
 	s := newScene(at(router), 0, input("multicall(bytes[])"))
 	inner := s.call(router, pool1, 0, input("exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))"))
 	inner.Err = "invalid opcode: INVALID"

@@ -42,30 +42,53 @@ func leg20(token common.Address) flow.TokenKey { return flow.TokenKey{Token: tok
 type step struct {
 	at   int // logs emitted before, doubled; odd for logs themselves
 	text func() string
+	move *flow.Transfer // of a token transfer, which may be one of many alike
 }
 
 // narrate writes the ordered steps. Sentences are made only for the steps that are
 // kept: a transaction may hold thousands.
 func (a *analysis) narrate(o *opinion) []string {
 	var steps []step
-	steps = append(steps, step{-1, a.opening})
+	steps = append(steps, step{at: -1, text: a.opening})
+	steps = append(steps, a.envelopeSteps()...)
 	before := a.logsBefore()
 	steps = append(steps, a.moveSteps(before)...)
 	steps = append(steps, a.transferSteps()...)
+	steps = append(steps, a.batchSteps()...)
 	steps = append(steps, a.hitSteps()...)
 	steps = append(steps, a.grantSteps()...)
 	steps = append(steps, a.failureSteps(before)...)
 	steps = append(steps, a.creationSteps(before)...)
 	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
-	var out []string
-	for i, s := range steps {
-		if len(out) == maxSteps {
-			return append(out, "... and "+strconv.Itoa(len(steps)-i)+" more")
-		}
-		out = append(out, s.text())
-	}
-	if fee := a.feeStep(); fee != "" && len(out) < maxSteps {
+	out := a.tell(steps)
+	if fee := a.feeStep(); fee != "" {
 		out = append(out, fee)
+	}
+	return out
+}
+
+// tell writes the sentences: transfers alike as one, a sentence that repeats once
+// with its count, and beyond the bound only how many there are.
+func (a *analysis) tell(steps []step) (out []string) {
+	last, times := "", 0
+	for i := 0; i < len(steps); {
+		text, n := steps[i].text, 1
+		if steps[i].move != nil {
+			if same := alike(steps[i:]); len(same) >= minAlike {
+				n, text = len(same), func() string { return a.sayAlike(same) }
+			}
+		}
+		s := text()
+		switch {
+		case s == last:
+			times++
+			out[len(out)-1] = strings.TrimSuffix(s, ".") + " (" + strconv.Itoa(times) + " times)."
+		case len(out) == maxSteps-1: // the fee is a step too
+			return append(out, "... and "+strconv.Itoa(len(steps)-i)+" more")
+		default:
+			out, last, times = append(out, s), s, 1
+		}
+		i += n
 	}
 	return out
 }
@@ -106,17 +129,16 @@ func joined(l *trace.Log) int {
 }
 
 func (a *analysis) opening() string {
-	name := plainText(a.nameOfCall(a.rootFrame()))
 	who := a.who(a.sender)
 	switch {
 	case a.Tx.To == nil:
-		return who + " created a contract."
+		return who + " " + a.sayCreated() + "."
 	case len(a.Tx.Input) == 0:
 		return who + " sent " + a.amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.who(*a.Tx.To) + "."
-	case name == "" || strings.HasPrefix(name, "0x"):
-		name = "a function"
+	case a.noCodeRan():
+		return who + " " + lowerFirst(a.sumNote()) + "."
 	}
-	s := who + " called " + name + " of " + a.who(*a.Tx.To)
+	s := who + " called " + a.functionOf(a.rootFrame()) + " of " + a.who(*a.Tx.To)
 	if a.Tx.Value.Sign() > 0 {
 		s += " with " + a.amount(flow.TokenKey{}, a.Tx.Value)
 	}
@@ -157,7 +179,7 @@ func (a *analysis) moveSteps(before []int) (steps []step) {
 		if m.Frame > 0 && m.Frame < len(before) {
 			at = 2 * before[m.Frame]
 		}
-		steps = append(steps, step{at, func() string {
+		steps = append(steps, step{at: at, text: func() string {
 			verb := " sent "
 			switch m.Kind {
 			case flow.MoveMint:
@@ -180,7 +202,7 @@ func (a *analysis) transferSteps() (steps []step) {
 	}
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		steps = append(steps, step{2*t.Log + 1, func() string { return a.sayMove(t) + "." }})
+		steps = append(steps, step{2*t.Log + 1, func() string { return a.sayMove(t) + "." }, t})
 	}
 	return steps
 }
@@ -188,11 +210,14 @@ func (a *analysis) transferSteps() (steps []step) {
 func (a *analysis) sayMove(t *flow.Transfer) string {
 	what := a.amount(keyOf(t), t.Amount)
 	zero := common.Address{}
+	wrap := t.Wrap || a.wrappedNative(t.Token)
 	switch {
-	case t.Wrap && t.From == zero:
+	case wrap && t.From == zero:
 		return a.who(t.To) + " wrapped native coin into " + what
-	case t.Wrap && t.To == zero:
+	case wrap && t.To == zero:
 		return a.who(t.From) + " unwrapped " + what
+	case t.From == zero && strings.Contains(what, " base units of "):
+		return what + " were minted to " + a.who(t.To)
 	case t.From == zero:
 		return what + " was minted to " + a.who(t.To)
 	case t.To == zero:
@@ -207,12 +232,19 @@ var quietActs = map[act]bool{actWrap: true, actUnwrap: true, "authorization": tr
 func (a *analysis) hitSteps() (steps []step) {
 	for i := range a.hits {
 		h := &a.hits[i]
-		if quietActs[h.act] || h.weak && !h.mine {
+		if quietActs[h.act] || h.weak && !h.mine || i > 0 && sameCrossing(&a.hits[i-1], h) {
 			continue
 		}
-		steps = append(steps, step{2*h.log + 1, func() string { return a.sayHit(h) + "." }})
+		steps = append(steps, step{at: 2*h.log + 1, text: func() string { return a.sayHit(h) + "." }})
 	}
 	return steps
+}
+
+// sameCrossing: bridges that kept the events of their first version emit two for one
+// crossing, one right after the other.
+func sameCrossing(x, y *hit) bool {
+	return x.act == y.act && (x.act == actBridgeIn || x.act == actBridgeOut) && x.log+1 == y.log && x.emitter == y.emitter &&
+		x.rule != y.rule && len(x.party) > 0 && len(y.party) > 0 && x.party[0] == y.party[0]
 }
 
 func (a *analysis) sayHit(h *hit) string {
@@ -235,12 +267,14 @@ func (a *analysis) sayHit(h *hit) string {
 	case "userop_revert":
 		return "The call of the user operation reverted"
 	case "safe_success":
-		return "Safe " + place + " reported success"
+		return "Safe " + a.who(h.emitter) + " reported success"
 	case "safe_failure":
-		return "Safe " + place + " reported that its inner call failed"
+		return "Safe " + a.who(h.emitter) + " reported that its inner call failed"
+	case "safe_module":
+		return "A module of Safe " + a.who(h.emitter) + " ran a call"
 	}
 	if k, ok := kinds[h.act]; ok {
-		if len(h.party) > 0 {
+		if len(h.party) > 0 && h.party[0] != (common.Address{}) {
 			return place + " recorded: " + lowerFirst(k.verb) + ", for " + a.whoParty(h)
 		}
 		return place + " recorded: " + lowerFirst(k.verb)
@@ -282,7 +316,7 @@ func (a *analysis) grantSteps() (steps []step) {
 	list := a.grants()
 	for i := range list {
 		g := &list[i]
-		steps = append(steps, step{2*g.log + 1, func() string { return a.who(g.owner) + " " + a.sayGrant(g) + "." }})
+		steps = append(steps, step{at: 2*g.log + 1, text: func() string { return a.who(g.owner) + " " + a.sayGrant(g) + "." }})
 	}
 	return steps
 }
@@ -297,7 +331,7 @@ func (a *analysis) failureSteps(before []int) (steps []step) {
 		if f.Index < len(before) {
 			at = 2 * before[f.Index]
 		}
-		steps = append(steps, step{at, func() string {
+		steps = append(steps, step{at: at, text: func() string {
 			return "An inner call to " + a.target(f) + " failed and was caught: " + a.why(f) + "."
 		}})
 	}
@@ -340,7 +374,7 @@ func (a *analysis) creationSteps(before []int) (steps []step) {
 		if f.Depth == 0 || !f.HasTo || !a.Succeeded {
 			continue
 		}
-		steps = append(steps, step{2 * before[i], func() string { return a.who(f.From) + " created contract " + a.who(f.To) + "." }})
+		steps = append(steps, step{at: 2 * before[i], text: func() string { return a.who(f.From) + " created contract " + a.who(f.To) + codeSize(f) + "." }})
 	}
 	return steps
 }

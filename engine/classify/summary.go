@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,12 @@ func (a *analysis) summarise(o *opinion, protocol string) string {
 		via = protocolName(protocol)
 	}
 	s := ""
+	switch {
+	case o.called && len(a.out)+len(a.in) == 0:
+		return a.sumCalled(o) + a.onBehalf()
+	case o.act == actNote, o.act == actTransfer && a.noCodeRan():
+		return a.sumNote()
+	}
 	switch o.act {
 	case actSwap:
 		s = a.sumSwap(via)
@@ -34,6 +41,9 @@ func (a *analysis) summarise(o *opinion, protocol string) string {
 		s = a.sumLiquidation(o, via)
 	default:
 		s = a.sumGeneral(o, k, via)
+	}
+	if a.how == asContract && o.act != "arbitrage" {
+		s += ", by contract " + a.who(a.trader)
 	}
 	if a.inner {
 		s = "Inner act failed, the transaction itself succeeded: " + lowerFirst(s)
@@ -132,33 +142,36 @@ func (a *analysis) sumTransfer() string {
 
 // peers names the other side of legs: one address, or their number.
 func (a *analysis) peers(legs []leg, prep string) string {
-	var others []common.Address
+	others, first := map[common.Address]struct{}{}, common.Address{}
+	add := func(x common.Address) {
+		if len(others) == 0 {
+			first = x
+		}
+		others[x] = struct{}{}
+	}
 	if a.Flow != nil {
 		for i := range a.Flow.Transfers {
 			t := &a.Flow.Transfers[i]
 			if prep == " to " && t.From == a.actor {
-				others = append(others, t.To)
+				add(t.To)
 			}
 			if prep == " from " && t.To == a.actor {
-				others = append(others, t.From)
-			}
-			if len(others) > 64 {
-				return prep + "many addresses"
+				add(t.From)
 			}
 		}
 	}
 	for _, l := range legs {
 		if l.native() && l.peer != (common.Address{}) {
-			others = append(others, l.peer)
+			add(l.peer)
 		}
 	}
-	switch others = distinct(others); len(others) {
+	switch len(others) {
 	case 0:
 		return ""
 	case 1:
-		return prep + a.who(others[0])
+		return prep + a.who(first)
 	}
-	return prep + strconv.Itoa(len(others)) + " addresses"
+	return prep + explain.Thousands(strconv.Itoa(len(others))) + " addresses"
 }
 
 func (a *analysis) sumZeroTransfer() string {
@@ -185,9 +198,16 @@ func (a *analysis) sumZeroTransfer() string {
 func (a *analysis) sumDeploy(o *opinion) string {
 	if a.Tx.To == nil {
 		if a.Receipt != nil && a.Receipt.ContractAddress != nil {
-			return "Deployed contract " + a.whoNew(*a.Receipt.ContractAddress)
+			s := "Deployed contract " + a.whoNew(*a.Receipt.ContractAddress)
+			if f := a.rootFrame(); f != nil {
+				s += codeSize(f)
+			}
+			return s
 		}
 		return "Deployed a contract"
+	}
+	if made := a.created(); len(o.frames) == 0 && len(made) == 1 && len(o.hits) == 1 {
+		o.frames = made // the factory's event tells of the one contract that was made
 	}
 	if n := len(o.frames); n > 0 && a.Tree != nil && a.Tree.Frames[o.frames[0]].HasTo {
 		first := a.Tree.Frames[o.frames[0]]
@@ -258,6 +278,8 @@ func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
 	}
 	s := verb + on("on", via)
 	switch {
+	case len(a.in) == 0 && len(a.out) == 1 && a.out[0].dust():
+		return s
 	case len(a.out) > 0 && len(a.in) > 0:
 		s += ": gave " + a.legs(a.out) + ", got " + a.legs(a.in)
 	case len(a.out) > 0:
@@ -280,6 +302,12 @@ func (a *analysis) sumOwn(o *opinion, verb, via string) string {
 		return "Paid " + a.legs(out) + a.peers(out, " to ")
 	case actMintNFT, actMint, actBurn:
 		return a.sumMint(verb, o)
+	case actOracle:
+		if via == "" && len(o.hits) > 0 {
+			return verb + " at " + a.who(o.hits[0].emitter)
+		}
+	case actAuthorize:
+		return a.sumAuthorize()
 	case actBridgeIn, actMessageIn:
 		if len(in) == 0 {
 			return a.sumDelivery(o, via)
@@ -287,12 +315,13 @@ func (a *analysis) sumOwn(o *opinion, verb, via string) string {
 		return "Received " + a.legs(in) + on("over", orBridge(via))
 	case actBridgeOut, actMessageOut:
 		if len(out) > 0 {
-			return "Bridged " + a.legs(out) + on("over", orBridge(via))
+			return a.sumBridged(o, via)
 		}
 	case actWrap, actUnwrap:
 		if len(out) > 0 && len(in) > 0 {
 			return verb + " " + a.legs(out) + " to " + a.legs(in)
 		}
+		return strings.TrimSpace(verb + " " + a.legs(append(out, in...)))
 	case actStake, actUnstake:
 		return a.sumStake(o, verb, via)
 	case actSupply, actRepay, actVaultIn:
@@ -393,8 +422,6 @@ func (a *analysis) sumMint(verb string, o *opinion) string {
 		return verb + " " + a.legs(a.in)
 	case len(a.out) > 0:
 		return verb + " " + a.legs(a.out)
-	case a.hasTo:
-		return verb + " at " + a.who(a.entry) + ", nothing of it for the sender"
 	}
 	return verb + " tokens"
 }
@@ -415,8 +442,31 @@ func (a *analysis) sumCall() string {
 		s += ", giving " + a.legs(a.out)
 	case len(a.in) > 0:
 		s += ", getting " + a.legs(a.in)
+	default:
+		s += a.paidOut()
 	}
 	return s
+}
+
+// paidOut tells of a called contract that sent one token to others and did nothing else.
+func (a *analysis) paidOut() string {
+	if a.Flow == nil || len(a.Flow.Transfers) == 0 || len(a.hits) > 0 {
+		return ""
+	}
+	sum, to := new(big.Int), map[common.Address]struct{}{}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.Token != a.Flow.Transfers[0].Token || t.From != a.entry || t.ID != nil || (t.To == common.Address{}) {
+			return ""
+		}
+		sum.Add(sum, t.Amount)
+		to[t.To] = struct{}{}
+	}
+	whom := explain.Thousands(strconv.Itoa(len(to))) + " addresses"
+	if len(to) == 1 {
+		whom = a.who(a.Flow.Transfers[0].To)
+	}
+	return ", which sent " + a.amount(leg20(a.Flow.Transfers[0].Token), sum) + " to " + whom
 }
 
 // typeOf is the txType of an act.

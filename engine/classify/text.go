@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/flow"
+	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -15,14 +16,30 @@ import (
 const maxName = 40
 
 // plainText makes a name from the chain safe inside a sentence: one line, no
-// characters that Markdown or HTML read, bounded.
-func plainText(s string) string {
+// characters that Markdown or HTML read, bounded. Brackets go too: a name must not
+// look as if an address of our own writing followed it.
+func plainText(s string) string { return plainWithout(s, "*[]()<>|`#~\\\"{}") }
+
+// labelText is plainText for names out of our own tables, whose brackets mean no harm.
+func labelText(s string) string { return plainWithout(s, "*[]<>|`#~\\\"{}") }
+
+// plainWithout drops the unwanted. An underscore stays inside a word, where nothing
+// reads it as emphasis: add_liquidity is the name of a function.
+func plainWithout(s, unwanted string) string {
+	if len(s) <= maxName && plainASCII(s) {
+		return s
+	}
 	var b strings.Builder
-	n := 0
-	for _, r := range s {
-		if strings.ContainsRune("*_[]()<>|`#~\\\"{}", r) || !unicode.IsPrint(r) {
+	n, last := 0, ' '
+	runes := []rune(s)
+	for i, r := range runes {
+		if strings.ContainsRune(unwanted, r) || !unicode.IsPrint(r) {
 			continue
 		}
+		if r == '_' && (!wordRune(last) || i+1 == len(runes) || !wordRune(runes[i+1])) {
+			continue
+		}
+		last = r
 		if n == maxName {
 			break
 		}
@@ -31,6 +48,22 @@ func plainText(s string) string {
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
 }
+
+// plainASCII reports whether a name is letters, digits and single characters that
+// harm nowhere, as nearly all are.
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c|0x20 < 'a' || c|0x20 > 'z' {
+			if (c < '0' || c > '9') && c != '.' && c != ':' && c != '-' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // short writes an address so that a reader can recognise it.
 func short(addr common.Address) string { return explain.AddrOf(addr).Short() }
@@ -43,10 +76,10 @@ func (a *analysis) who(addr common.Address) string {
 	case addr == a.sender && a.Labels[addr].Name == "":
 		return short(addr)
 	}
-	if n := plainText(a.labelOf(addr).Name); n != "" {
+	if n := a.labelName(addr); n != "" {
 		return n
 	}
-	if t, ok := a.Tokens[addr]; ok && t.Symbol != "" {
+	if t, ok := a.Tokens[addr]; ok {
 		if s := plainText(t.Symbol); s != "" {
 			return s + " (" + short(addr) + ")"
 		}
@@ -59,6 +92,33 @@ func (a *analysis) who(addr common.Address) string {
 	return short(addr)
 }
 
+// labelName is the label of an address for a sentence. A pool that is listed for its
+// share token is called a pool here, where it trades.
+func (a *analysis) labelName(addr common.Address) string {
+	l := a.labelOf(addr)
+	switch {
+	case l.Category == "token" && l.Protocol == "":
+		n := plainText(l.Name)
+		if head, ok := strings.CutSuffix(n, " token"); ok && a.isPool(addr) {
+			return head + " pool"
+		}
+		return n
+	case l.Category == "contract":
+		return plainText(l.Name)
+	}
+	return labelText(l.Name)
+}
+
+// token is what is known of a token: what was given with the facts, else the lists.
+// A failed transaction moves no tokens, so nobody has looked its token up before.
+func (a *analysis) token(addr common.Address) label.Token {
+	if t, ok := a.Tokens[addr]; ok {
+		return t
+	}
+	t, _ := label.LookupToken(a.chainID, addr)
+	return t
+}
+
 // symbol names a token inside an amount; imitations are called so.
 func (a *analysis) symbol(token common.Address) string {
 	if token == (common.Address{}) {
@@ -67,9 +127,11 @@ func (a *analysis) symbol(token common.Address) string {
 		}
 		return "native coin"
 	}
-	t := a.Tokens[token]
+	t := a.token(token)
 	s := plainText(t.Symbol)
 	switch {
+	case s == "" && a.known(token):
+		return a.labelName(token)
 	case s == "":
 		return short(token)
 	case t.Lookalike != "":
@@ -86,7 +148,7 @@ func (a *analysis) decimals(token common.Address) (int, bool) {
 		}
 		return 18, true
 	}
-	if t, ok := a.Tokens[token]; ok && t.Decimals != nil {
+	if t := a.token(token); t.Decimals != nil {
 		return int(*t.Decimals), true
 	}
 	return 0, false

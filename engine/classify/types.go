@@ -52,4 +52,5 @@ type Verdict struct {
 	Votes      []Vote                    // all, the deciding one first
 	Roles      map[common.Address]string // pool, router, token, recipient, victim ...
 	Primary    *flow.Delta               // the primary action as one of the actor's net movements, for usdValue
+	Besides    []flow.Delta              // further movements that make up the action's value: both sides of a liquidity pair
 }

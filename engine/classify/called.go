@@ -1,0 +1,230 @@
+package classify
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// sumCalled says what was called when nothing shows that the actor gained or lost by
+// it: what the function is named after may have been done for others, or not at all.
+func (a *analysis) sumCalled(o *opinion) string {
+	if s := a.sumIssued(o); s != "" {
+		return s
+	}
+	if len(a.hits)+len(a.approves) > 0 || a.Tx.To == nil || !movesByName[o.act] {
+		return a.sumGeneral(o, kinds[o.act], a.viaOf(o))
+	}
+	s := "Called " + a.functionOf(a.frame) + " of " + a.who(a.entry)
+	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
+		return s + ", which recorded no movement of tokens"
+	}
+	return s + ", by which nothing moved for the sender"
+}
+
+// movesByName are the acts that mean a movement of tokens.
+var movesByName = map[act]bool{actSwap: true, actTransfer: true, actMint: true, actMintNFT: true, actBurn: true, actClaim: true, actWithdraw: true,
+	actVaultIn: true, actVaultOut: true, actSupply: true, actBorrow: true, actRepay: true, actAddLiq: true, actRemoveLiq: true, actStake: true,
+	actUnstake: true, actNFTSale: true, actBridgeOut: true}
+
+func (a *analysis) viaOf(o *opinion) string {
+	if p := a.protocolOf(o); p != "" {
+		return protocolName(p)
+	}
+	return ""
+}
+
+// sumIssued tells of tokens that came into being, or ceased to be, at others than the
+// actor: an issuer mints for its customers.
+func (a *analysis) sumIssued(o *opinion) string {
+	mint := o.act == actMint || o.act == actMintNFT
+	if !mint && o.act != actBurn {
+		return ""
+	}
+	if first, last, to, ok := a.batchMinted(); mint && ok {
+		n := new(big.Int).Sub(last, first)
+		return "Minted " + explain.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(a.entry) + " (" + clip(first.String()) + " … " + clip(last.String()) + ") to " + a.who(to)
+	}
+	if a.Flow == nil {
+		return ""
+	}
+	var run []*flow.Transfer
+	for i := range a.Flow.Transfers {
+		if t := &a.Flow.Transfers[i]; mint && t.From == (common.Address{}) || !mint && t.To == (common.Address{}) {
+			run = append(run, t)
+		}
+	}
+	verb, prep := "Minted ", " to "
+	if !mint {
+		verb, prep = "Burnt ", " of "
+	}
+	switch len(run) {
+	case 0:
+		return ""
+	case 1:
+		who := run[0].To
+		if !mint {
+			who = run[0].From
+		}
+		return verb + a.amount(keyOf(run[0]), run[0].Amount) + prep + a.who(who)
+	}
+	holders, tokens := map[common.Address]struct{}{}, map[common.Address]struct{}{}
+	for _, t := range run {
+		tokens[t.Token] = struct{}{}
+		if mint {
+			holders[t.To] = struct{}{}
+		} else {
+			holders[t.From] = struct{}{}
+		}
+	}
+	what := "tokens"
+	if len(tokens) == 1 {
+		what = a.symbol(run[0].Token)
+	}
+	return verb + what + prep + explain.Count(len(holders), "address") + ", in " + explain.Thousands(strconv.Itoa(len(run))) + " transfers"
+}
+
+var consecutiveTransfer = theRegistryTopic("ConsecutiveTransfer(uint256,uint256,address,address)")
+
+// batchMinted reads the one ERC-2309 event of the called contract that mints a range.
+func (a *analysis) batchMinted() (first, last *big.Int, to common.Address, ok bool) {
+	if a.Receipt == nil {
+		return nil, nil, to, false
+	}
+	n := 0
+	for i := range a.Receipt.Logs {
+		l := &a.Receipt.Logs[i]
+		if f, e, from, t, is := readBatch(l); is && from == (common.Address{}) && l.Address == a.entry {
+			first, last, to = f, e, t
+			n++
+		}
+	}
+	return first, last, to, n == 1
+}
+
+func readBatch(l *evidence.Log) (first, last *big.Int, from, to common.Address, ok bool) {
+	if len(l.Topics) != 4 || l.Topics[0] != consecutiveTransfer || len(l.Data) != 32 {
+		return nil, nil, from, to, false
+	}
+	from, ok1 := asAddress(l.Topics[2][:])
+	to, ok2 := asAddress(l.Topics[3][:])
+	first, last = l.Topics[1].Big(), new(big.Int).SetBytes(l.Data)
+	return first, last, from, to, ok1 && ok2 && last.Cmp(first) >= 0
+}
+
+// batchSteps tell of the ranges of NFTs that ERC-2309 events move.
+func (a *analysis) batchSteps() (steps []step) {
+	if a.Receipt == nil {
+		return nil
+	}
+	for i := range a.Receipt.Logs {
+		l := &a.Receipt.Logs[i]
+		first, last, from, to, ok := readBatch(l)
+		if !ok {
+			continue
+		}
+		steps = append(steps, step{at: 2*i + 1, text: func() string {
+			n := new(big.Int).Sub(last, first)
+			what := explain.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(l.Address) + " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
+			if from == (common.Address{}) {
+				return what + " were minted to " + a.who(to) + "."
+			}
+			return a.who(from) + " sent " + what + " to " + a.who(to) + "."
+		}})
+		if len(steps) == maxScan {
+			break
+		}
+	}
+	return steps
+}
+
+// sumBridged says what crosses. Native coin beside a token pays for the message; and
+// where the bridge took in another token than the actor gave, that one crosses.
+func (a *analysis) sumBridged(o *opinion, via string) string {
+	out, over := a.out, on("over", orBridge(via))
+	for _, h := range o.hits {
+		if h.act != actBridgeOut {
+			continue
+		}
+		_, took := a.legsOf(h.emitter)
+		if took = tokensOf(took); len(took) > 0 && !a.sameAsset(took[0], out) {
+			return "Bridged " + a.legs(took) + over + ", paid for with " + a.legs(out)
+		}
+	}
+	if tokens := tokensOf(out); len(tokens) > 0 && len(tokens) < len(out) {
+		return "Bridged " + a.legs(tokens) + over + ", along with " + a.legs(out[:1])
+	}
+	return "Bridged " + a.legs(out) + over
+}
+
+func tokensOf(legs []leg) (list []leg) {
+	for _, l := range legs {
+		if !l.native() {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func (a *analysis) sumAuthorize() string {
+	delegates, clears := a.delegates()
+	n := explain.Count(len(a.Tx.Authorizations), "EIP-7702 authorization")
+	if len(delegates) == 0 {
+		return "Sent " + n + " to remove the code of " + explain.Count(clears, "account")
+	}
+	return "Sent " + n + " for accounts to run the code of " + a.several(delegates)
+}
+
+// sayTransferCall reads a token call that moves or allows tokens: "send 5 PNK to ...".
+func (a *analysis) sayTransferCall() string {
+	in := a.Tx.Input
+	if a.Tx.To == nil || len(in) < 4 {
+		return ""
+	}
+	token := *a.Tx.To
+	word := func(i int) common.Address {
+		if w := dataWord(in[4:], i); w != nil {
+			x, _ := asAddress(w)
+			return x
+		}
+		return common.Address{}
+	}
+	say := func(amount int) string {
+		w := dataWord(in[4:], amount)
+		if w == nil {
+			return ""
+		}
+		return a.amount(leg20(token), new(big.Int).SetBytes(w))
+	}
+	if a.token(token).Symbol == "" || a.token(token).Decimals == nil {
+		return "" // it may be an NFT
+	}
+	switch string(in[:4]) {
+	case string(transferSelector[:4]):
+		if n := say(1); n != "" {
+			return "send " + n + " to " + a.who(word(0))
+		}
+	case string(transferFromSelector[:4]):
+		if n := say(2); n != "" {
+			return "send " + n + " from " + a.who(word(0)) + " to " + a.who(word(1))
+		}
+	case string(approveSelector[:4]):
+		if n := say(1); n != "" {
+			g := grant{owner: a.sender, spender: word(0), token: token, amount: new(big.Int).SetBytes(dataWord(in[4:], 1))}
+			g.revoke = g.amount.Sign() == 0
+			return strings.Replace(strings.Replace(a.sayGrant(&g), "allowed ", "allow ", 1), "revoked ", "revoke ", 1)
+		}
+	}
+	return ""
+}
+
+var (
+	transferFromSelector = theRegistryTopic("transferFrom(address,address,uint256)")
+	approveSelector      = theRegistryTopic("approve(address,uint256)")
+)
