@@ -96,13 +96,22 @@ func (b *builder) coin(token common.Address) (string, *uint8) {
 	return t.Symbol, t.Decimals
 }
 
-// primaryUSD values the actor's own net movement that the rules named.
+// primaryUSD values the actor's own net movements that the rules named; nil when one
+// of them has no price, for a part would pass for the whole.
 func (b *builder) primaryUSD() *explain.Decimal {
 	d := b.verdict_.Primary
 	if d == nil {
 		return nil
 	}
 	v := b.tokenChange(&flow.Delta{Key: d.Key, Amount: new(big.Int).Abs(d.Amount)}).ValueUSD
+	for _, d := range b.verdict_.Besides {
+		more := b.tokenChange(&flow.Delta{Key: d.Key, Amount: new(big.Int).Abs(d.Amount)}).ValueUSD
+		if v == nil || more == nil {
+			return nil
+		}
+		sum := flow.Sum(*v, *more)
+		v = &sum
+	}
 	return v
 }
 

@@ -2,6 +2,8 @@ package assemble
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"txlens/engine/decode"
 	"txlens/engine/explain"
@@ -9,6 +11,7 @@ import (
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // maxAddresses bounds the list of addresses; a mass mint touches thousands.
@@ -18,12 +21,14 @@ const maxAddresses = 1000
 // first appearance in the trace, then in the logs' transfers.
 type names struct {
 	order  []common.Address
+	seen   map[common.Address]struct{} // what stands in order
 	labels map[common.Address]label.Label
 }
 
 func newNames(b *builder) *names {
 	n := &names{labels: make(map[common.Address]label.Label)}
 	seen := make(map[common.Address]struct{}, 8)
+	n.seen = seen
 	add := func(a common.Address) {
 		if _, ok := seen[a]; ok {
 			return
@@ -51,12 +56,41 @@ func newNames(b *builder) *names {
 		add(b.flow.Transfers[i].From)
 		add(b.flow.Transfers[i].To)
 	}
+	n.parties(b)
 	if b.flow.Fee != nil {
 		for _, s := range b.flow.Fee.Shares {
 			add(s.Address)
 		}
 	}
 	return n
+}
+
+// Events that name who may move somebody's tokens.
+var (
+	topicApproval       = crypto.Keccak256Hash([]byte("Approval(address,address,uint256)"))
+	topicApprovalForAll = crypto.Keccak256Hash([]byte("ApprovalForAll(address,address,bool)"))
+)
+
+// parties labels those who take part in no call and no transfer and yet matter to the
+// rules: spenders of approvals, and the code that EIP-7702 authorizations name.
+func (n *names) parties(b *builder) {
+	add := func(a common.Address) {
+		if _, ok := n.seen[a]; ok {
+			return
+		}
+		if l, ok := b.labelOf(a); ok {
+			n.labels[a] = l
+		}
+	}
+	for i := range b.receipt.Logs {
+		l := &b.receipt.Logs[i]
+		if len(l.Topics) >= 3 && (l.Topics[0] == topicApproval || l.Topics[0] == topicApprovalForAll) {
+			add(common.BytesToAddress(l.Topics[2][12:]))
+		}
+	}
+	for i := range b.ev.Tx.Authorizations {
+		add(b.ev.Tx.Authorizations[i].Address)
+	}
 }
 
 // labelOf looks for a name where it is most certain: the embedded labels, the
@@ -74,9 +108,13 @@ func (b *builder) labelOf(a common.Address) (label.Label, bool) {
 	return label.Label{}, false
 }
 
-// text is the label of an address, or its role in this transaction.
+// text is the label of an address, or its role in this transaction. What is known
+// only as a token, but traded as a pool, is that token's pool.
 func (b *builder) text(a common.Address) string {
 	if l, ok := b.names.labels[a]; ok {
+		if head, is := strings.CutSuffix(l.Name, " token"); is && b.verdict_.Roles[a] == "pool" {
+			return head + " pool"
+		}
 		return l.Name
 	}
 	return b.verdict_.Roles[a]
@@ -84,6 +122,7 @@ func (b *builder) text(a common.Address) string {
 
 // name writes the lists of addresses and contracts.
 func (b *builder) name() {
+	b.addParties()
 	code := b.contractsSeen()
 	for i, a := range b.names.order {
 		if i == maxAddresses {
@@ -93,6 +132,23 @@ func (b *builder) name() {
 		b.r.Addresses = append(b.r.Addresses, explain.Address{Address: explain.AddrOf(a), Label: b.text(a), Role: b.verdict_.Roles[a]})
 		if code[a] {
 			b.r.Contracts = append(b.r.Contracts, explain.Contract{Address: explain.AddrOf(a), Name: b.contractName(a), Description: b.describe(a)})
+		}
+	}
+}
+
+// addParties appends the addresses that have a role but took part in no call and no
+// transfer: only a log names the spender of an approval.
+func (b *builder) addParties() {
+	first := len(b.names.order)
+	for a := range b.verdict_.Roles {
+		if _, ok := b.names.seen[a]; !ok {
+			b.names.order = append(b.names.order, a)
+		}
+	}
+	slices.SortFunc(b.names.order[first:], common.Address.Cmp)
+	for _, a := range b.names.order[first:] {
+		if l, ok := b.labelOf(a); ok {
+			b.names.labels[a] = l
 		}
 	}
 }

@@ -1,0 +1,92 @@
+package assemble
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/label"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// addLog appends a log of the called contract or another to the receipt.
+func addLog(ev *Evidence, emitter common.Address, signature string, indexed []common.Address, data ...int64) {
+	l := evidence.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(signature))}, Index: uint64(len(ev.Receipt.Logs))}
+	for _, a := range indexed {
+		l.Topics = append(l.Topics, common.BytesToHash(a[:]))
+	}
+	for _, n := range data {
+		l.Data = append(l.Data, common.BigToHash(big.NewInt(n)).Bytes()...)
+	}
+	ev.Receipt.Logs = append(ev.Receipt.Logs, l)
+}
+
+func TestPartiesAreListed(t *testing.T) {
+	conduit := common.HexToAddress("0x1E0049783F008A0085193E00003D00cd54003c71")
+	ev := evidenceOf(t, 1, "")
+	ev.Tx.Value = new(big.Int)
+	addLog(ev, to, "ApprovalForAll(address,address,bool)", []common.Address{from, conduit}, 1)
+	r := Result(ev)
+	if len(r.Risks) > 0 {
+		t.Errorf("an operator in the tables is flagged: %q", r.Risks)
+	}
+	for _, a := range r.Addresses {
+		if a.Address == explain.AddrOf(conduit) {
+			if !strings.Contains(a.Label, "OpenSea") || a.Role == "" {
+				t.Errorf("the operator is %q, %q", a.Label, a.Role)
+			}
+			return
+		}
+	}
+	t.Error("who only a log names is not listed")
+}
+
+// pairEvidence has the sender add two tokens to a pool that a list knows as a token.
+func pairEvidence(t *testing.T) (ev *Evidence, pool, usdc, dai common.Address) {
+	pool, usdc, dai = common.HexToAddress("0x9001"), common.HexToAddress("0x9002"), common.HexToAddress("0x9003")
+	ev = evidenceOf(t, 1, "")
+	ev.Tx.Value = new(big.Int)
+	d := uint8(0)
+	ev.Tokens = map[common.Address]label.Token{usdc: {Symbol: "USDC", Decimals: &d}, dai: {Symbol: "DAI", Decimals: &d}, pool: {Symbol: "PAIR", Decimals: &d}}
+	for _, x := range []common.Address{usdc, dai} {
+		addLog(ev, x, "Transfer(address,address,uint256)", []common.Address{from, pool}, 50)
+	}
+	addLog(ev, pool, "Transfer(address,address,uint256)", []common.Address{{}, from}, 7)
+	addLog(ev, pool, "Mint(address,uint256,uint256)", []common.Address{to}, 50, 50)
+	return ev, pool, usdc, dai
+}
+
+func TestPoolIsNoToken(t *testing.T) {
+	ev, pool, _, _ := pairEvidence(t)
+	for _, a := range Result(ev).Addresses {
+		if a.Address == explain.AddrOf(pool) && (a.Label != "PAIR pool" || a.Role != "pool") {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// TestPairIsWorthBothSides: a price that is missing makes the whole unknown.
+func TestPairIsWorthBothSides(t *testing.T) {
+	f := func(prices map[int]int64, want string) {
+		t.Helper()
+		ev, _, usdc, dai := pairEvidence(t)
+		ev.Prices = map[common.Address]Price{}
+		for i, p := range prices {
+			ev.Prices[[]common.Address{usdc, dai}[i]] = Price{USD: explain.Decimal{Unscaled: big.NewInt(p)}, Source: "test"}
+		}
+		got := "null"
+		if v := Result(ev).USDValue; v != nil {
+			got = v.String()
+		}
+		if got != want {
+			t.Errorf("%v: %s USD, want %s", prices, got, want)
+		}
+	}
+	f(map[int]int64{0: 1, 1: 3}, "200")
+	f(map[int]int64{0: 1}, "null")
+	f(map[int]int64{1: 3}, "null")
+}
