@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -11,9 +12,6 @@ import (
 
 // MaxContext bounds Request.Context in bytes.
 const MaxContext = 2048
-
-// DefaultModel is the model a request gets when it names none.
-const DefaultModel = "model-opus-5"
 
 // Models are the values Request.Model may have.
 var Models = []string{"model-opus-5", "model-opus-4-8", "model-opus-4-7", "model-sonnet-4-6", "model-haiku-4-5-20251001"}
@@ -76,17 +74,8 @@ func (r Request) Validate() error {
 		return &BadRequest{"txHash", "must be 0x and 64 hex digits"}
 	case len(r.Context) > MaxContext:
 		return &BadRequest{"context", fmt.Sprintf("is %d bytes long, at most %d are allowed", len(r.Context), MaxContext)}
-	case r.Model != "" && !known(r.Model):
+	case r.Model != "" && !slices.Contains(Models, r.Model):
 		return &BadRequest{"model", "is unknown; allowed are " + strings.Join(Models, ", ")}
 	}
 	return nil
-}
-
-func known(model string) bool {
-	for _, m := range Models {
-		if m == model {
-			return true
-		}
-	}
-	return false
 }

@@ -35,16 +35,3 @@ func Sum(a, b explain.Decimal) explain.Decimal {
 	up := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Scale-b.Scale)), nil)
 	return explain.Decimal{Unscaled: up.Add(a.Unscaled, up.Mul(up, b.Unscaled)), Scale: a.Scale}
 }
-
-// TotalUSD sums the legs of a change; nil when any leg has no price, since a
-// total that leaves something out would mislead.
-func TotalUSD(legs []*explain.Decimal) *explain.Decimal {
-	var total explain.Decimal
-	for _, l := range legs {
-		if l == nil {
-			return nil
-		}
-		total = Sum(total, *l)
-	}
-	return &total
-}

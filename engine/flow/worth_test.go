@@ -57,16 +57,3 @@ func TestValueAndSum(t *testing.T) {
 	f(Sum(dec(1, 0), explain.Decimal{}), "1")
 	f(Sum(dec(1, -2), dec(5, 1)), "100.5")
 }
-
-func TestTotalUSD(t *testing.T) {
-	a, b := dec(15, 1), dec(-5, 1)
-	if got := TotalUSD([]*explain.Decimal{&a, &b}); got.String() != "1" {
-		t.Errorf("total %s, want 1", got)
-	}
-	if TotalUSD([]*explain.Decimal{&a, nil}) != nil {
-		t.Error("a leg without price must leave the total open")
-	}
-	if got := TotalUSD(nil); got == nil || got.String() != "0" {
-		t.Errorf("no legs: %v", got)
-	}
-}

@@ -233,12 +233,3 @@ func (t *Tree) emitters() map[common.Address]*Frame {
 	walk(t.Root)
 	return out
 }
-
-// Context is the address whose storage, balance and logs the frame's code works
-// on: the callee, but the caller for DELEGATECALL and CALLCODE.
-func (f *Frame) Context() common.Address {
-	if f.Kind == DelegateCall || f.Kind == CallCode {
-		return f.From
-	}
-	return f.To
-}

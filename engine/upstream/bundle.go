@@ -82,9 +82,6 @@ type head struct {
 	Error *errorRecord `json:"error,omitzero"`
 }
 
-// Len is the number of calls in the bundle.
-func (b *Bundle) Len() int { return len(b.entries) }
-
 // Keys lists the calls in the bundle, sorted.
 func (b *Bundle) Keys() []string {
 	keys := make([]string, 0, len(b.entries))

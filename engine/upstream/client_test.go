@@ -147,3 +147,21 @@ func TestOnCall(t *testing.T) {
 		t.Errorf("told %s", got)
 	}
 }
+
+// TestPriceOfCalls: who says what a call costs says it of traces, too.
+func TestPriceOfCalls(t *testing.T) {
+	f := func(given map[string]int64, tool string, want int64) {
+		t.Helper()
+		cfg := Config{Prices: given}.withDefaults()
+		if got := cfg.price(tool); got != want {
+			t.Errorf("%v: %s costs %d, want %d", given, tool, got, want)
+		}
+	}
+	f(nil, methodDebugTrace, DefaultPrices[methodDebugTrace])
+	f(nil, methodBalance, DefaultPrices["rpc"])
+	f(map[string]int64{"rpc": 0}, methodDebugTrace, 0)
+	f(map[string]int64{"rpc": 0}, methodBalance, 0)
+	f(map[string]int64{"rpc": 5, methodParityTrace: 7}, methodParityTrace, 7)
+	f(map[string]int64{methodBalance: 3}, methodBalance, 3)
+	f(map[string]int64{methodBalance: 3}, ToolProbe, DefaultPrices[ToolProbe])
+}

@@ -56,7 +56,8 @@ type Config struct {
 // DefaultPrices are nano-dollars per logical call that got an answer. Node calls
 // follow the list price of a common paid plan, 49 USD for 80 million credits at
 // 20 credits a call and 40 a trace; the plan actually used may be cheaper. The
-// public services are free. A tool that is not listed costs the price of "rpc".
+// public services are free. A tool that is not listed costs the price of "rpc",
+// and so do traces when a configuration names that price alone.
 var DefaultPrices = map[string]int64{
 	"rpc":                    12_250,
 	"debug_traceTransaction": 24_500,
@@ -113,6 +114,9 @@ func (c Config) withDefaults() Config {
 	c.ProbeGrace = or(c.ProbeGrace, time.Second)
 	c.UserAgent = or(c.UserAgent, "txlens")
 	prices := maps.Clone(DefaultPrices)
+	if all, ok := c.Prices["rpc"]; ok { // somebody's own node charges no more for traces
+		prices[methodDebugTrace], prices[methodParityTrace] = all, all
+	}
 	maps.Copy(prices, c.Prices)
 	c.Prices = prices
 	return c

@@ -86,9 +86,6 @@ func (r *Recorder) Bundle() *Bundle {
 	return b
 }
 
-// Bytes is the bundle as a file. Equal answers, durations and Meta give equal bytes.
-func (r *Recorder) Bytes() ([]byte, error) { return r.Bundle().Bytes() }
-
 // WriteFile writes the bundle to path, all of it or nothing.
 func (r *Recorder) WriteFile(path string) error { return r.Bundle().WriteFile(path) }
 

@@ -116,7 +116,7 @@ func TestRecordAndReplay(t *testing.T) {
 	rec, live := NewRecorder(), &meter.Meter{}
 	want := tour(background(t), t, newClient(t, cfg).Session(live, rec))
 	rec.SetMeta(Meta{TxHash: hashA.Hex(), Version: "test", Context: "why?", CreatedAt: 5, Quick: true})
-	file, err := rec.Bytes()
+	file, err := rec.Bundle().Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}

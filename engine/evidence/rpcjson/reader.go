@@ -131,12 +131,6 @@ func (r *Reader) Kind() jsontext.Kind {
 	return r.dec.PeekKind()
 }
 
-// Buffered counts occurrences of s in what is read but not yet parsed: a cheap
-// estimate of how many elements follow. It is a hint and must be bounded.
-func (r *Reader) Buffered(s string) int {
-	return bytes.Count(r.dec.UnreadBuffer(), []byte(s))
-}
-
 // Text reads a string (null: empty), cut to limit bytes at a rune's edge.
 func (r *Reader) Text(limit int) string {
 	v := r.value()

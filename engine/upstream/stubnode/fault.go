@@ -150,13 +150,6 @@ func (f *faults) PeakInFlight() int {
 	return f.peak
 }
 
-// ResetCounts sets all counters to zero.
-func (f *faults) ResetCounts() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls, f.requests, f.peak = nil, 0, f.inFlight
-}
-
 // wait sleeps, and reports whether the client is still there.
 func wait(r *http.Request, d time.Duration) bool {
 	if d <= 0 {
