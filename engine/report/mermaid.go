@@ -25,6 +25,7 @@ type arrow struct {
 	weight   int // which arrows stay when there are too many
 	node     *explain.Node
 	move     *explain.TokenTransfer
+	times    int // how many in a row it stands for
 }
 
 // Arrow styles: a call that took effect, a frame that failed itself, a frame
@@ -42,7 +43,7 @@ const (
 // safe marks and numeric entity codes, so no label can end its line or begin a
 // directive.
 func Mermaid(r *explain.Result) string {
-	all := arrows(r)
+	all := fold(arrows(r))
 	kept := choose(all)
 	var b strings.Builder
 	b.WriteString("sequenceDiagram\n")
@@ -151,9 +152,15 @@ func callArrow(node *explain.Node, paths map[string]bool) (arrow, bool) {
 	return a, true
 }
 
-// words is the text of an arrow.
+// words is the text of an arrow, with its number where it stands for many.
 func (n *names) words(r *explain.Result, a arrow) string {
 	switch {
+	case a.times > 1 && a.move != nil:
+		return oneOf(a) + explain.Thousands(strconv.Itoa(a.times)) + " NFTs of " + symbol(a.move.TokenSymbol, a.move.TokenAddress)
+	case a.times > 1:
+		mark := " ×" + explain.Thousands(strconv.Itoa(a.times))
+		a.times = 1
+		return explain.OneLine(n.words(r, a), maxWords-len(mark)) + mark
 	case a.move != nil && a.from == (explain.Addr{}):
 		return "mint " + moved(*a.move)
 	case a.move != nil && a.to == (explain.Addr{}):
@@ -256,16 +263,16 @@ func notDrawn(all, kept []arrow) string {
 	calls, moves := 0, 0
 	for _, a := range all {
 		if a.move != nil {
-			moves++
+			moves += a.times
 		} else {
-			calls++
+			calls += a.times
 		}
 	}
 	for _, a := range kept {
 		if a.move != nil {
-			moves--
+			moves -= a.times
 		} else {
-			calls--
+			calls -= a.times
 		}
 	}
 	var parts []string
