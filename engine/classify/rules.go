@@ -277,8 +277,16 @@ func stakeHits(a *analysis) []*hit {
 	return a.find(actStake, actUnstake, actClaimStake, "restake_delegate")
 }
 
-func stakeMine(a *analysis) *opinion { return stakeWhere(a, true) }
-func stakeVia(a *analysis) *opinion  { return stakeWhere(a, false) }
+// stakeMine: collateral put into a lender's pool is staked there only on the way of a
+// loan that the actor took.
+func stakeMine(a *analysis) *opinion {
+	if len(mine(a.find(actBorrow, actRepay))) > 0 {
+		return nil
+	}
+	return stakeWhere(a, true)
+}
+
+func stakeVia(a *analysis) *opinion { return stakeWhere(a, false) }
 
 func stakeWhere(a *analysis, mine bool) *opinion {
 	hits := stakeHits(a)

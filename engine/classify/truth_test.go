@@ -41,6 +41,10 @@ func TestSummariesClaimOnlyWhatIsShown(t *testing.T) {
 	f("share of an unknown pool", newScene(at(router), 0, nil2()).transfer(vault, user, vault, 10).transfer(vault, vault, zero, 10).
 		transfer(usdc, vault, user, 5_000000).transfer(weth, vault, user, 7), "remove_liquidity",
 		"Removed liquidity: gave 10 base units of 0x7a17…7a17, got 5 USDC and 0.000000000000000007 WETH")
+	f("loan against collateral that its pool records as a deposit", newScene(at(router), 0, nil2()).transfer(usdc, user, vault, 5_000000).
+		log(vault, "Staked(address,uint256)", []any{user}, 5_000000).
+		log(router, "Borrow(address,address,address,uint256,uint8,uint256,uint16)", []any{usdc, user, 0}, user, 5, 2, 1), "borrow",
+		"Borrowed: gave 5 USDC")
 	f("contract that pays many", newScene(at(router), 0, nil2()).transfer(usdc, router, friend, 1_000000).transfer(usdc, router, bot, 2_000000), "contract_call",
 		"Called 0x4007…4007, which sent 3 USDC to 2 addresses")
 	f("wrapped coin that also logs its mint", withMove(newScene(at(weth), 1000, input("deposit()")), nil).
