@@ -37,6 +37,7 @@ type world struct {
 	trace   func(ctx context.Context) (*trace.Tree, error)
 	prices  func(ctx context.Context) (map[common.Address]upstream.Price, error)
 	sign    func(ctx context.Context) (*upstream.SignatureSet, error)
+	call    func(ctx context.Context) ([]byte, error)
 }
 
 var (
@@ -71,6 +72,7 @@ func newWorld() *world {
 			return map[common.Address]upstream.Price{{}: {USD: explain.Decimal{Unscaled: big.NewInt(2000), Scale: 0}, Time: 1, Source: "test"}}, nil
 		},
 		sign: func(context.Context) (*upstream.SignatureSet, error) { return nil, nil },
+		call: func(context.Context) ([]byte, error) { return nil, upstream.ErrNoState },
 	}
 }
 
@@ -107,8 +109,8 @@ func (w *world) Code(context.Context, *chain.Chain, common.Address, uint64) ([]b
 func (w *world) Storage(context.Context, *chain.Chain, common.Address, common.Hash, uint64) (common.Hash, error) {
 	return common.Hash{}, upstream.ErrNoState
 }
-func (w *world) Call(context.Context, *chain.Chain, common.Address, []byte, uint64) ([]byte, error) {
-	return nil, upstream.ErrNoState
+func (w *world) Call(ctx context.Context, _ *chain.Chain, _ common.Address, _ []byte, _ uint64) ([]byte, error) {
+	return w.call(ctx)
 }
 func (w *world) Source(context.Context, *chain.Chain, common.Address) (*upstream.Source, error) {
 	return nil, upstream.ErrNotFound
@@ -190,6 +192,76 @@ func TestPhaseFails(t *testing.T) {
 	f(phasePrice, func(w *world, fail func()) {
 		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { fail(); return nil, broken }
 	})
+	f(phaseLabel, func(w *world, fail func()) {
+		callsAToken(w)
+		w.call = func(context.Context) ([]byte, error) { fail(); return nil, broken }
+	})
+	f(phaseSource, func(w *world, fail func()) {
+		callsAToken(w)
+		w.sign = func(context.Context) (*upstream.SignatureSet, error) { fail(); return nil, broken }
+	})
+}
+
+// callsAToken makes the transaction one that needs labels and sources: a call of
+// a function that no table knows, and a transfer of a token that none lists.
+func callsAToken(w *world) {
+	rc := someReceipt()
+	transfer := common.HexToHash("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
+	rc.Logs = []evidence.Log{{Address: recipient, Topics: []common.Hash{transfer, common.BytesToHash(sender[:]), common.BytesToHash(recipient[:])}, Data: make([]byte, 32)}}
+	tx := someTx()
+	tx.Input = []byte{0x00, 0x00, 0x12, 0x34}
+	w.tx = func(context.Context) (*evidence.Transaction, error) { return tx, nil }
+	w.receipt = func(context.Context) (*evidence.Receipt, error) { return rc, nil }
+	w.trace = func(context.Context) (*trace.Tree, error) {
+		t := trace.FromReceipt(tx, rc, true)
+		t.Source = trace.RungDebug
+		return t, nil
+	}
+}
+
+// TestFailuresHaveOneOrder: whichever phase fails first, the summary is the same.
+func TestFailuresHaveOneOrder(t *testing.T) {
+	broken := errors.New("the wire was cut")
+	f := func(labelAfter, priceAfter time.Duration) string {
+		w := newWorld()
+		callsAToken(w)
+		w.call = func(context.Context) ([]byte, error) { time.Sleep(labelAfter); return nil, broken }
+		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) {
+			time.Sleep(priceAfter)
+			return nil, broken
+		}
+		res, err := explainWith(t, Options{}, w, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Summary
+	}
+	late, early := f(60*time.Millisecond, 0), f(0, 60*time.Millisecond)
+	if late != early || strings.Index(late, phaseLabel) > strings.Index(late, phasePrice) {
+		t.Errorf("%s\n%s", late, early)
+	}
+}
+
+// TestCloseWaits: work that does not heed its context is over when Close returns.
+func TestCloseWaits(t *testing.T) {
+	var over atomic.Bool
+	begun := make(chan struct{})
+	w := newWorld()
+	w.trace = func(context.Context) (*trace.Tree, error) {
+		close(begun)
+		time.Sleep(100 * time.Millisecond)
+		over.Store(true)
+		return nil, upstream.ErrUnsupported
+	}
+	x := New(Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-begun; cancel() }()
+	if _, err := x.Explain(ctx, Job{Request: explain.Request{TxHash: hash, ChainID: 1}, World: w, Meter: new(meter.Meter)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if x.Close(); !over.Load() {
+		t.Error("Close did not wait")
+	}
 }
 
 // TestNoTraceIsNoFailure: a node without trace methods lowers confidence only.
