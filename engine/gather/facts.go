@@ -43,9 +43,10 @@ func ReadFacts(ctx context.Context, w Ledger, ch *chain.Chain, hash common.Hash)
 	f := &Facts{Tx: tx}
 	block := make(chan error, 1)
 	go func() {
-		var err error
-		f.Block, err = w.Block(ctx, ch, *tx.BlockNumber, false)
-		block <- err
+		block <- guard(func() (err error) {
+			f.Block, err = w.Block(ctx, ch, *tx.BlockNumber, false)
+			return err
+		})
 	}()
 	rc, err := w.Receipt(ctx, ch, hash)
 	blockErr := <-block

@@ -138,7 +138,10 @@ func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs
 		lanes <- struct{}{}
 		go func() {
 			defer func() { <-lanes; wg.Done() }()
-			found[i], errs[i] = contract(ctx, w, ch, a, *tx.BlockNumber, tree, i < maxProxyProbes)
+			errs[i] = guard(func() (err error) {
+				found[i], err = contract(ctx, w, ch, a, *tx.BlockNumber, tree, i < maxProxyProbes)
+				return err
+			})
 		}()
 	}
 	wg.Wait()
@@ -157,6 +160,17 @@ func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs
 		return fmt.Errorf("ask for contract sources: %w", errs[0])
 	}
 	return nil
+}
+
+// guard turns a panic into an error: nobody above a goroutine of this package
+// could catch it, and one hostile answer must not end the process.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal fault: %v", p)
+		}
+	}()
+	return f()
 }
 
 // contract looks one address up, and the implementation behind it, which comes
