@@ -551,3 +551,27 @@ func FuzzExplainBody(f *testing.F) {
 		}
 	})
 }
+
+// TestFraming: where a proxy in front might see another end of the request, the
+// request is refused, or the connection closed before what follows is read as one.
+func TestFraming(t *testing.T) {
+	_, url := start(t, Config{ReadTimeout: 300 * time.Millisecond, IdleTimeout: 300 * time.Millisecond}, well)
+	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(goodBody), goodBody)
+	length := fmt.Sprint(len(goodBody))
+	f := func(head, body string) {
+		t.Helper()
+		got := raw(t, url, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"+head+"\r\n\r\n"+body+"GET /health HTTP/1.1\r\nHost: smuggled\r\n\r\n")
+		if n := strings.Count(got, "HTTP/1.1 "); n != 1 || !strings.Contains(got, "Connection: close") {
+			t.Errorf("%q: %d answers: %q", head, n, got)
+		}
+	}
+	f("Content-Length: 4\r\nTransfer-Encoding: chunked", chunked)
+	f("Transfer-Encoding: chunked\r\nContent-Length: 4", chunked)
+	f("Content-Length: 2\r\nContent-Length: "+length, goodBody)
+	f("Content-Length: "+length+"\r\nTransfer-Encoding: xchunked", goodBody)
+	f("Content-Length: "+length+"\r\nTransfer-Encoding : chunked", goodBody)
+	f("Content-Length: "+length+"\r\nTransfer-Encoding: identity", goodBody)
+	f("Content-Length: +"+length, goodBody)
+	f("Content-Length: -1", goodBody)
+	f("Content-Length: "+length+"\r\nHost: y", goodBody)
+}
