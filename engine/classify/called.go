@@ -153,7 +153,8 @@ func (a *analysis) sumBridged(o *opinion, via string) string {
 			continue
 		}
 		_, took := a.legsOf(h.emitter)
-		if took = tokensOf(took); len(took) > 0 && !a.sameAsset(took[0], out) {
+		// A token that nobody lists may be the bridge's own form of what was given.
+		if took = tokensOf(took); len(took) > 0 && a.Tokens[took[0].key.Token].Listed && !a.sameAsset(took[0], out) {
 			return "Bridged " + a.legs(took) + over + ", paid for with " + a.legs(out)
 		}
 	}

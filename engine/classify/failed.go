@@ -67,21 +67,14 @@ func (a *analysis) attempted(f *trace.Frame, depth int) (act, *trace.Frame) {
 	return "", nil
 }
 
-// origin is the frame where the failure of the transaction began: the failing frame
-// whose own failure no child of it explains.
+// origin is the frame where the failure of the transaction began; the root when
+// the receipt alone says that it failed.
 func (a *analysis) origin() *trace.Frame {
-	f := a.rootFrame()
-	for f != nil {
-		var next *trace.Frame
-		if n := len(f.Children); n > 0 && f.Children[n-1].Status == trace.Failed {
-			next = f.Children[n-1]
-		}
-		if next == nil {
-			return f
-		}
-		f = next
+	root := a.rootFrame()
+	if root == nil || root.Err == "" {
+		return root
 	}
-	return nil
+	return a.Tree.RevertOrigin()
 }
 
 // why says in words why a frame failed.

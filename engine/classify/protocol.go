@@ -115,7 +115,7 @@ var protocolNames = map[string]string{
 	"dodo": "DODO", "debridge": "deBridge", "psm3": "the PSM", "gnosis_bridge": "the Gnosis bridge", "lifi": "LI.FI", "woofi": "WOOFi", "metamask_swaps": "MetaMask Swaps", "openocean": "OpenOcean",
 	"op_stack_bridge": "the OP-stack bridge", "zksync_bridge": "the ZKsync bridge", "quickswap": "QuickSwap",
 	"beacon_deposit": "the beacon deposit contract", "looksrare": "LooksRare", "x2y2": "X2Y2", "cryptopunks": "CryptoPunks",
-	"curve_style": "Curve", "idex": "IDEX", "weth": "WETH", "op_stack": "an OP-stack rollup", "zksync": "ZKsync", "gmx_v1": "GMX v1", "gmx_v2": "GMX v2",
+	"curve_style": "Curve", "idex": "IDEX", "etherdelta": "EtherDelta", "weth": "WETH", "op_stack": "an OP-stack rollup", "zksync": "ZKsync", "gmx_v1": "GMX v1", "gmx_v2": "GMX v2",
 }
 
 // protocolName writes a slug for people: uniswap_v3 is Uniswap v3.

@@ -398,7 +398,7 @@ func byCall(a *analysis) *opinion {
 }
 
 func deposit(a *analysis) *opinion {
-	if len(a.out) > 0 && len(a.in) == 0 && len(a.Tx.Input) > 0 && !a.tokenCall() {
+	if len(a.out) > 0 && len(a.in) == 0 && len(a.Tx.Input) > 0 && !a.tokenCall() && !(len(a.out) == 1 && a.out[0].dust()) {
 		return &opinion{act: "pay", unsure: "what the called contract does with the payment is not known"}
 	}
 	return nil

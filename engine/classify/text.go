@@ -222,6 +222,9 @@ func decimal(n *big.Int, d int) string {
 // legs writes a list of legs, the first few of them.
 func (a *analysis) legs(list []leg) string {
 	var parts []string
+	if n := len(list); n > 2 && oneCollection(list) {
+		return explain.Count(n, "NFT") + " of " + a.symbol(list[0].key.Token) + " (" + clip(list[0].key.ID) + " … " + clip(list[n-1].key.ID) + ")"
+	}
 	for i := range list {
 		if i == 3 && len(list) > 4 {
 			parts = append(parts, explain.Count(len(list)-3, "more asset"))
@@ -230,6 +233,16 @@ func (a *analysis) legs(list []leg) string {
 		parts = append(parts, a.amount(list[i].key, list[i].amount))
 	}
 	return join(parts)
+}
+
+// oneCollection reports whether all legs are single NFTs of one contract.
+func oneCollection(list []leg) bool {
+	for i := range list {
+		if !list[i].key.NFT || list[i].key.Token != list[0].key.Token {
+			return false
+		}
+	}
+	return true
 }
 
 func join(parts []string) string {

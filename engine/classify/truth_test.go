@@ -45,6 +45,15 @@ func TestSummariesClaimOnlyWhatIsShown(t *testing.T) {
 		log(vault, "Staked(address,uint256)", []any{user}, 5_000000).
 		log(router, "Borrow(address,address,address,uint256,uint8,uint256,uint16)", []any{usdc, user, 0}, user, 5, 2, 1), "borrow",
 		"Borrowed: gave 5 USDC")
+	many := newScene(at(nft), 0, nil2())
+	for i := range 9 {
+		many.log(nft, "Transfer(address,address,uint256)", []any{zero, user, 40 + i})
+	}
+	f("NFTs of one contract", many, "mint_nft", "Minted 9 NFTs of 0x0721…0721 (40 … 48)")
+	f("value that steers a call", withMove(newScene(at(router), 1, nil2()), nil), "contract_call", "Called 0x4007…4007, giving 0.000000000000000001 ETH")
+	f("coin in the bridge's own form", withMove(newScene(at(vault), 9_000000, nil2()), nil).transfer(nft, zero, vault, 9_000000).
+		log(vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, user}), "send",
+		"Bridged 0.000000000009 ETH over Across")
 	f("contract that pays many", newScene(at(router), 0, nil2()).transfer(usdc, router, friend, 1_000000).transfer(usdc, router, bot, 2_000000), "contract_call",
 		"Called 0x4007…4007, which sent 3 USDC to 2 addresses")
 	f("wrapped coin that also logs its mint", withMove(newScene(at(weth), 1000, input("deposit()")), nil).
