@@ -24,6 +24,8 @@ func (s *Session) Warm(ctx context.Context, ch *chain.Chain, asks ...Ask) error 
 		some := calls[:min(maxBatch, len(calls))]
 		calls = calls[len(some):]
 		g.Go(func() error {
+			// What a batch cannot read is asked again alone, where the fault is told.
+			defer func() { _ = recover() }()
 			s.warmBatch(ctx, ch, some)
 			return nil
 		})

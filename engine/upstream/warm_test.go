@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"txlens/engine/chain"
 	"txlens/engine/upstream/stubnode"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestWarm(t *testing.T) {
@@ -66,5 +69,25 @@ func TestWarmAfterARefusal(t *testing.T) {
 	}
 	if n := node.Requests(); n != 1 {
 		t.Errorf("%d batches sent to a provider that refuses them", n)
+	}
+}
+
+// TestAPanicCostsOneBatch: a decoder that falls over ends neither the process nor
+// the calls that it would have answered.
+func TestAPanicCostsOneBatch(t *testing.T) {
+	node, url := newNode(t, stubnode.Options{})
+	node.Handle("eth_getBalance", func([]rawMessage) (rawMessage, error) { return rawMessage(`"0x10"`), nil })
+	s := newClient(t, quick(url)).Session(nil, nil)
+	asks := []Ask{AskBalance(alice, 1), AskBalance(alice, 2)}
+	for i := range asks {
+		asks[i].decode = func(*chain.Chain) decodeFunc {
+			return func(*jsontext.Decoder) (any, error) { panic("hostile") }
+		}
+	}
+	if err := s.Warm(background(t), mustChain(t, 1), asks...); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := s.Balance(background(t), mustChain(t, 1), alice, 1); err != nil || b.Int64() != 16 {
+		t.Errorf("%v, %v", b, err)
 	}
 }
