@@ -48,7 +48,7 @@ type step struct {
 // narrate writes the ordered steps. Sentences are made only for the steps that are
 // kept: a transaction may hold thousands.
 func (a *analysis) narrate(o *opinion) []string {
-	var steps []step
+	steps := make([]step, 0, 4)
 	steps = append(steps, step{at: -1, text: a.opening})
 	steps = append(steps, a.envelopeSteps()...)
 	before := a.logsBefore()
@@ -60,7 +60,7 @@ func (a *analysis) narrate(o *opinion) []string {
 	steps = append(steps, a.failureSteps(before)...)
 	steps = append(steps, a.creationSteps(before)...)
 	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
-	out := a.tell(steps)
+	out := a.tell(steps, make([]string, 0, min(len(steps)+1, maxSteps+1)))
 	if fee := a.feeStep(); fee != "" {
 		out = append(out, fee)
 	}
@@ -69,7 +69,7 @@ func (a *analysis) narrate(o *opinion) []string {
 
 // tell writes the sentences: transfers alike as one, a sentence that repeats once
 // with its count, and beyond the bound only how many there are.
-func (a *analysis) tell(steps []step) (out []string) {
+func (a *analysis) tell(steps []step, out []string) []string {
 	last, times := "", 0
 	for i := 0; i < len(steps); {
 		text, n := steps[i].text, 1

@@ -142,12 +142,19 @@ func (a *analysis) sumTransfer() string {
 
 // peers names the other side of legs: one address, or their number.
 func (a *analysis) peers(legs []leg, prep string) string {
-	others, first := map[common.Address]struct{}{}, common.Address{}
+	var others map[common.Address]struct{} // made for the second; most have one
+	var first common.Address
+	seen := false
 	add := func(x common.Address) {
-		if len(others) == 0 {
-			first = x
+		switch {
+		case !seen:
+			first, seen = x, true
+		case x == first:
+		case others == nil:
+			others = map[common.Address]struct{}{x: {}}
+		default:
+			others[x] = struct{}{}
 		}
-		others[x] = struct{}{}
 	}
 	if a.Flow != nil {
 		for i := range a.Flow.Transfers {
@@ -165,13 +172,13 @@ func (a *analysis) peers(legs []leg, prep string) string {
 			add(l.peer)
 		}
 	}
-	switch len(others) {
-	case 0:
+	switch {
+	case !seen:
 		return ""
-	case 1:
+	case others == nil:
 		return prep + a.who(first)
 	}
-	return prep + explain.Thousands(strconv.Itoa(len(others))) + " addresses"
+	return prep + explain.Thousands(strconv.Itoa(len(others)+1)) + " addresses"
 }
 
 func (a *analysis) sumZeroTransfer() string {
