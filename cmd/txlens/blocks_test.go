@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/actors"
 	"txlens/engine/explain"
 	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
@@ -25,7 +26,7 @@ func recordedNodes(t testing.TB, opt stubnode.Options) worldFlags {
 	for _, b := range fixture.Blocks(t) {
 		byChain[b.ChainID] = append(byChain[b.ChainID], b)
 	}
-	f := worldFlags{RPCOnly: true, Sources: "off", Deadline: defaultDeadline}
+	f := worldFlags{RPCOnly: true, Sources: "off", Deadline: actors.DefaultDeadline}
 	for id, blocks := range byChain {
 		o := opt
 		o.ChainID = id

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/actors"
 	"txlens/engine/explain"
 	"txlens/engine/fixture"
 	"txlens/engine/replay/gethdata"
@@ -189,7 +190,7 @@ func explainCase(t *testing.T, c *gethdata.Case, debug bool) *explain.Result {
 	srv := httptest.NewServer(node)
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
-	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: defaultDeadline, Record: dir})
+	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: actors.DefaultDeadline, Record: dir})
 	live := mustExplain(t, a, explain.Request{TxHash: c.Hash().Hex(), ChainID: 1})
 	res, err := replayBundle(context.Background(), bundleOf(t, dir, c.Hash().Hex()))
 	if err != nil {

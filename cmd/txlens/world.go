@@ -142,10 +142,7 @@ func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explai
 	return nil
 }
 
-const (
-	bundleSuffix    = ".txlens"
-	defaultDeadline = actors.DefaultDeadline
-)
+const bundleSuffix = ".txlens"
 
 // parseEndpoints reads CHAIN=URL pairs; several of one chain keep their order.
 func parseEndpoints(pairs []string) (map[uint64][]string, error) {
