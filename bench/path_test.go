@@ -26,7 +26,7 @@ type input struct {
 	tx, receipt, block, trace []byte
 }
 
-func (in *input) size() int { return len(in.tx) + len(in.receipt) + len(in.trace) }
+func (in *input) size() int { return len(in.tx) + len(in.receipt) + len(in.block) + len(in.trace) }
 
 // blocks to measure: swaps and tokens of 2022 and 2024 and a sandwich on mainnet,
 // deep traces on Optimism.
@@ -56,7 +56,7 @@ func inputs(b *testing.B, number uint64) []input {
 // floor is what any reader of these bytes must pay in the standard library.
 func floor(b *testing.B, ins []input) {
 	for i := range ins {
-		for _, raw := range [][]byte{ins[i].tx, ins[i].receipt, ins[i].trace} {
+		for _, raw := range [][]byte{ins[i].tx, ins[i].receipt, ins[i].block, ins[i].trace} {
 			var v any
 			if err := stdjson.Unmarshal(raw, &v); err != nil {
 				b.Fatal(err)

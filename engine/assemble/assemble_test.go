@@ -68,6 +68,22 @@ func TestTransferIsPriced(t *testing.T) {
 	}
 }
 
+// TestCoinNameOfItsTime: MATIC was renamed to POL in September 2024.
+func TestCoinNameOfItsTime(t *testing.T) {
+	f := func(at uint64, want string) {
+		t.Helper()
+		ev := evidenceOf(t, 1, "")
+		ev.Chain, _ = chain.ByID(137)
+		ev.Block.Timestamp = at
+		r := Result(ev)
+		if got := r.BalanceChanges[0].Tokens[0].TokenSymbol; got != want || !strings.Contains(r.Summary, want) {
+			t.Errorf("at %d: %s, %q", at, got, r.Summary)
+		}
+	}
+	f(1_656_000_000, "MATIC")
+	f(1_756_000_000, "POL")
+}
+
 // TestFailedFrames: what failed, what was undone by it, and why, stands at the node.
 func TestFailedFrames(t *testing.T) {
 	r := Result(evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x6f05b59d3b20000","calls":[

@@ -90,10 +90,18 @@ func (b *builder) tokenChange(d *flow.Delta) explain.TokenChange {
 func (b *builder) coin(token common.Address) (string, *uint8) {
 	if token == (common.Address{}) {
 		d := uint8(b.ev.Chain.Native.Decimals)
-		return b.ev.Chain.Native.Symbol, &d
+		return b.nativeSymbol(), &d
 	}
 	t := b.ev.Tokens[token]
 	return t.Symbol, t.Decimals
+}
+
+// nativeSymbol is what the coin was called then: MATIC before it was POL.
+func (b *builder) nativeSymbol() string {
+	if b.ev.Block == nil {
+		return b.ev.Chain.Native.Symbol
+	}
+	return b.ev.Chain.NativeAt(b.ev.Block.Timestamp).Symbol
 }
 
 // primaryUSD values the actor's own net movements that the rules named; nil when one

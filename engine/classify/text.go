@@ -122,6 +122,9 @@ func (a *analysis) token(addr common.Address) label.Token {
 // symbol names a token inside an amount; imitations are called so.
 func (a *analysis) symbol(token common.Address) string {
 	if token == (common.Address{}) {
+		if a.Chain != nil && a.Chain.Native.Symbol != "" && a.Block != nil {
+			return a.Chain.NativeAt(a.Block.Timestamp).Symbol
+		}
 		if a.Chain != nil && a.Chain.Native.Symbol != "" {
 			return a.Chain.Native.Symbol
 		}

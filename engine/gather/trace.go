@@ -172,12 +172,15 @@ func earlierThan(block *evidence.Block, tx *evidence.Transaction) []*evidence.Tr
 
 // parentState reads the state the block started from.
 type parentState struct {
-	w     State
+	w     World
 	ch    *chain.Chain
 	block uint64
 }
 
-var _ replay.State = parentState{}
+var (
+	_ replay.State       = parentState{}
+	_ replay.BlockHasher = parentState{}
+)
 
 func (p parentState) Balance(ctx context.Context, a common.Address) (*big.Int, error) {
 	return p.w.Balance(ctx, p.ch, a, p.block)
@@ -193,4 +196,13 @@ func (p parentState) Code(ctx context.Context, a common.Address) ([]byte, error)
 
 func (p parentState) Storage(ctx context.Context, a common.Address, slot common.Hash) (common.Hash, error) {
 	return p.w.Storage(ctx, p.ch, a, slot, p.block)
+}
+
+// BlockHash is what the BLOCKHASH opcode asks for.
+func (p parentState) BlockHash(ctx context.Context, number uint64) (common.Hash, error) {
+	b, err := p.w.Block(ctx, p.ch, number, false)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	return b.Hash, nil
 }
