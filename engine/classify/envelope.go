@@ -143,9 +143,6 @@ func (a *analysis) sumNote() string {
 	return "Sent " + what + " to " + to
 }
 
-// maxNote bounds a message that is quoted, in bytes.
-const maxNote = 200
-
 // note reads calldata as a text; empty when it is none.
 func note(data []byte) string {
 	if len(data) < 2 || len(data) > 4096 || !utf8.Valid(data) {
