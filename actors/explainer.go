@@ -70,6 +70,7 @@ func New(o Options) *Explainer {
 
 // Job is one analysis: what is asked, whom it asks, where its cost is booked.
 type Job struct {
+	ID      string // of the request, for the log; may be empty
 	Request explain.Request
 	World   gather.World
 	Meter   *meter.Meter
@@ -134,6 +135,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID) out
 	default:
 	}
 	// The Supervisor crashed. Its evidence is no longer touched by anyone.
+	x.o.Log.Error("supervisor ended", "request", s.id)
 	if s.ev.Chain == nil {
 		return outcome{err: errors.New("internal fault: the request's supervisor ended")}
 	}
@@ -142,7 +144,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID) out
 
 func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, error) {
 	s := &supervisor{
-		e: x.e, o: &x.o, req: j.Request, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
+		e: x.e, o: &x.o, id: j.ID, req: j.Request, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
 		cutOff: j.CutOff, outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
 		ev:   &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version},
 		tell: oneAtATime(j.Sink),
@@ -186,6 +188,14 @@ func bare(ev *assemble.Evidence, err error) *explain.Result {
 	only := &assemble.Evidence{TxHash: ev.TxHash, Chain: ev.Chain, Version: ev.Version, Notes: ev.Notes}
 	only.Failed = append(append(only.Failed, ev.Failed...), assemble.Failure{Phase: phaseAssemble, Reason: oneLine(err)})
 	return assemble.Result(only)
+}
+
+// phases names what failed.
+func phases(failed []assemble.Failure) (names []string) {
+	for _, f := range failed {
+		names = append(names, f.Phase)
+	}
+	return names
 }
 
 // sortFailures puts phases in the order of the work, whichever ended first.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -341,7 +342,7 @@ func TestSupervisorPanics(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
 	sink := func(e explain.Event) {
-		if e.Phase == phaseTrace && e.OK != nil {
+		if e.Phase == phaseTrace && e.State == explain.StateDone {
 			panic("the sink fell over")
 		}
 	}
@@ -417,5 +418,44 @@ func TestEvents(t *testing.T) {
 	}
 	if seen[0] != "preflight_start " || seen[len(seen)-1] != "complete " || seen[len(seen)-2] != "preflight_done " {
 		t.Errorf("events: %q", seen)
+	}
+}
+
+// TestStatusEvents: how each phase stands, and which failed.
+func TestStatusEvents(t *testing.T) {
+	x := New(Options{})
+	defer x.Close()
+	w := newWorld()
+	w.prices = func(context.Context) (map[common.Address]upstream.Price, error) {
+		return nil, errors.New("no prices\ndata: {}" + strings.Repeat("!", 1000))
+	}
+	states := map[string][]explain.State{}
+	var done explain.Event
+	_, err := x.Explain(context.Background(), Job{Request: explain.Request{TxHash: hash}, World: w, Sink: func(e explain.Event) {
+		switch e.Type {
+		case explain.EventPreflightStatus:
+			states[e.Phase] = append(states[e.Phase], e.State)
+			if strings.Contains(e.Message, "\n") || len(e.Message) > maxReason+10 {
+				t.Errorf("message %q", e.Message)
+			}
+		case explain.EventPreflightDone:
+			done = e
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(phase string, want ...explain.State) {
+		t.Helper()
+		if !slices.Equal(states[phase], want) {
+			t.Errorf("%s: %q, want %q", phase, states[phase], want)
+		}
+	}
+	f(phaseProbe, explain.StateStarted, explain.StateDone, explain.StateFound)
+	f(phaseTransaction, explain.StateStarted, explain.StateDone)
+	f(phaseTrace, explain.StateStarted, explain.StateDone)
+	f(phasePrice, explain.StateStarted, explain.StateFailed)
+	if done.Chain != "ethereum-mainnet" || !slices.Equal(done.Failed, []string{phasePrice}) {
+		t.Errorf("preflight_done %+v", done)
 	}
 }

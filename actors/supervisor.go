@@ -23,6 +23,7 @@ import (
 type supervisor struct {
 	e    *engine
 	o    *Options
+	id   string
 	req  explain.Request
 	hash common.Hash
 	w    gather.World
@@ -125,7 +126,7 @@ func (s *supervisor) piece(ac actor.Context, m any) {
 func (s *supervisor) begin(ac actor.Context) {
 	self := ac.Self()
 	s.timer = time.AfterFunc(s.o.Deadline, func() { s.e.sys.Root.Send(self, expired{}) })
-	s.tell(explain.Event{Type: explain.EventPreflightStart, Message: s.req.TxHash})
+	s.tell(explain.Event{Type: explain.EventPreflightStart, TxHash: s.req.TxHash})
 	if ch := s.ev.Chain; ch != nil {
 		s.startChain(ac, ch)
 		return
@@ -139,7 +140,7 @@ func (s *supervisor) spawn(ac actor.Context, phase string, fetch func(context.Co
 		s.lapsed++
 		return
 	}
-	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phase, Message: "started"})
+	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phase, State: explain.StateStarted})
 	s.outstanding[phase] = ac.Spawn(s.e.newChild(s.fetching, phase, fetch))
 }
 
@@ -149,10 +150,9 @@ func (s *supervisor) settle(ac actor.Context, phase string, err error) {
 		delete(s.outstanding, phase)
 		ac.Stop(pid)
 	}
-	ok := err == nil
-	ev := explain.Event{Type: explain.EventPreflightStatus, Phase: phase, OK: &ok, Message: "done"}
+	ev := explain.Event{Type: explain.EventPreflightStatus, Phase: phase, State: explain.StateDone}
 	if err != nil {
-		ev.Message, ev.Hint = oneLine(err), hint(err)
+		ev.State, ev.Message, ev.Hint = explain.StateFailed, oneLine(err), hint(err)
 	}
 	s.tell(ev)
 }
@@ -177,7 +177,7 @@ func (s *supervisor) chainFound(ac actor.Context, m probed) {
 
 func (s *supervisor) startChain(ac actor.Context, ch *chain.Chain) {
 	s.ev.Chain = ch
-	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phaseProbe, Chain: ch.Slug, Message: "chain is " + ch.Name})
+	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phaseProbe, State: explain.StateFound, Chain: ch.Slug, Message: "chain is " + ch.Name})
 	s.spawn(ac, phaseTransaction, readFacts(s.w, ch, s.hash))
 	s.spawn(ac, phaseTrace, climb(s.w, ch, s.hash, gather.TraceOptions{Limits: s.o.Limits, Quick: s.o.Quick}))
 }
@@ -213,6 +213,7 @@ func (s *supervisor) takeTrace(m traced) {
 
 // fault is a phase whose work panicked, or whose actor is gone without a word.
 func (s *supervisor) fault(ac actor.Context, phase string, err error) {
+	s.o.Log.Error("phase broke", "request", s.id, "phase", phase, "error", err)
 	s.settle(ac, phase, err)
 	switch phase {
 	case phaseProbe:
@@ -299,7 +300,7 @@ func (s *supervisor) expire(ac actor.Context) {
 func (s *supervisor) assemble(ac actor.Context) {
 	s.assembling = true
 	sortFailures(s.ev.Failed)
-	s.tell(explain.Event{Type: explain.EventPreflightDone})
+	s.tell(explain.Event{Type: explain.EventPreflightDone, Chain: s.ev.Chain.Slug, Failed: phases(s.ev.Failed)})
 	s.e.run(ac.Self(), func() any { return assembled{result: s.o.assemble(s.ev)} }, func(err error) any { return assembled{err: err} })
 }
 

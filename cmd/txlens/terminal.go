@@ -55,19 +55,18 @@ func (p *progress) event(e explain.Event) {
 	if p.quiet || e.Type != explain.EventPreflightStatus {
 		return
 	}
-	switch {
-	case e.Chain != "":
+	switch e.State {
+	case explain.StateFound:
 		p.say(e.Message)
-	case e.OK == nil:
+	case explain.StateStarted:
 		p.open[e.Phase] = true
 		p.list = append(p.list, e.Phase)
 		p.say("")
-	default:
+	case explain.StateFailed:
 		delete(p.open, e.Phase)
-		if !*e.OK {
-			p.say(e.Phase + " failed") // the last line says why
-			return
-		}
+		p.say(e.Phase + " failed") // the last line says why
+	case explain.StateDone:
+		delete(p.open, e.Phase)
 		p.say(e.Phase + " done")
 	}
 }

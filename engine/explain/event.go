@@ -9,28 +9,112 @@ import (
 // EventType names what an Event tells. The values are those of the interface.
 type EventType string
 
+// What is told on the way, in the order of the work. Layouts says which members
+// each has.
 const (
-	EventPreflightStart  EventType = "preflight_start"
+	// EventPreflightStart: the evidence is being fetched.
+	EventPreflightStart EventType = "preflight_start"
+	// EventPreflightStatus: a phase of the fetching started, ended or failed.
 	EventPreflightStatus EventType = "preflight_status"
-	EventPreflightDone   EventType = "preflight_done"
-	EventToolCall        EventType = "tool_call"
-	EventToolResult      EventType = "tool_result"
-	EventComplete        EventType = "complete"
-	EventResult          EventType = "result"
-	EventError           EventType = "error"
+	// EventPreflightDone: nothing more is fetched.
+	EventPreflightDone EventType = "preflight_done"
+	// EventIteration: the agent begins another turn.
+	EventIteration EventType = "iteration"
+	// EventAgentText: a piece of the agent's reasoning, to be appended to the last.
+	EventAgentText EventType = "agent_text"
+	// EventToolCall: a call to the world, or a piece of local work, starts.
+	EventToolCall EventType = "tool_call"
+	// EventToolResult: such a call ended. One that was stopped has no result.
+	EventToolResult EventType = "tool_result"
+	// EventSkillCall: the agent follows a playbook from here on.
+	EventSkillCall EventType = "skill_call"
+	// EventTokens: what the model has used so far.
+	EventTokens EventType = "tokens"
+	// EventComplete: the analysis is over; what it found follows.
+	EventComplete EventType = "complete"
+	// EventHeartbeat: nothing to tell, but the work goes on.
+	EventHeartbeat EventType = "heartbeat"
 )
 
-// Event is one piece of progress of one request.
+// One of these ends a stream. The first two have a frame of their own.
+const (
+	// EventResult: the members of the Result stand beside type and requestId.
+	EventResult EventType = "result"
+	// EventReport: in its place the member html, a self-contained page.
+	EventReport EventType = "report"
+	// EventError: there will be no result. code is for programs, message for people.
+	EventError EventType = "error"
+)
+
+// State is how a phase stands.
+type State string
+
+const (
+	StateStarted State = "started"
+	StateDone    State = "done"
+	StateFailed  State = "failed" // message says why; the result will be partial
+	StateFound   State = "found"  // of the phase probe: chain is the transaction's chain
+)
+
+// Event is one piece of progress of one request. Layouts says which type has
+// which members; every type has type and, on the wire, requestId.
 type Event struct {
-	Type       EventType `json:"type"`
-	RequestID  string    `json:"requestId,omitempty"`
-	Phase      string    `json:"phase,omitempty"` // probe, transaction, trace, label, source, price, assemble
-	Message    string    `json:"message,omitempty"`
-	Hint       string    `json:"hint,omitempty"` // what the operator can do about a phase that failed
-	Chain      string    `json:"chain,omitempty"`
-	Tool       string    `json:"tool,omitempty"`
-	OK         *bool     `json:"ok,omitempty"`
-	DurationMs int64     `json:"durationMs,omitzero"`
+	Type      EventType `json:"type"`
+	RequestID string    `json:"requestId,omitempty"` // set by whoever writes the frame
+
+	TxHash string   `json:"txHash,omitempty"`
+	Phase  string   `json:"phase,omitempty"` // probe, transaction, trace, label, source, price
+	State  State    `json:"state,omitempty"`
+	Chain  string   `json:"chain,omitempty"`  // slug
+	Failed []string `json:"failed,omitempty"` // phases that failed, in the order of the work
+
+	Iteration *int64 `json:"iteration,omitempty"` // from 1
+	Text      string `json:"text,omitempty"`
+	Skill     string `json:"skill,omitempty"`
+
+	Tool       string   `json:"tool,omitempty"`
+	OK         *bool    `json:"ok,omitempty"`
+	DurationMs *int64   `json:"durationMs,omitempty"`
+	CostUSD    *Decimal `json:"costUsd,omitempty"` // of the call; of all tokens so far
+
+	Model            string `json:"model,omitempty"`
+	InputTokens      *int64 `json:"inputTokens,omitempty"`
+	OutputTokens     *int64 `json:"outputTokens,omitempty"`
+	CacheReadTokens  *int64 `json:"cacheReadTokens,omitempty"`
+	CacheWriteTokens *int64 `json:"cacheWriteTokens,omitempty"`
+
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+	Recover string `json:"recover,omitempty"` // the request that replays the run, where a record of it can exist
+
+	Hint string `json:"-"` // what the operator can do about a phase that failed; no caller can
+}
+
+// Layouts lists the members of each type after type and requestId. A question
+// mark follows those that may be missing; the others never are. A reader must
+// accept members and types that are not in it.
+var Layouts = map[EventType][]string{
+	EventPreflightStart:  {"txHash"},
+	EventPreflightStatus: {"phase", "state", "chain?", "message?"},
+	EventPreflightDone:   {"chain", "failed?"},
+	EventIteration:       {"iteration"},
+	EventAgentText:       {"iteration", "text"},
+	EventToolCall:        {"tool"},
+	EventToolResult:      {"tool", "ok", "durationMs", "costUsd"},
+	EventSkillCall:       {"skill"},
+	EventTokens:          {"costUsd", "model", "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"},
+	EventComplete:        {},
+	EventHeartbeat:       {},
+	EventReport:          {"html"},
+	EventError:           {"code", "message", "recover?"},
+}
+
+// ToolStarted tells that a call starts.
+func ToolStarted(tool string) Event { return Event{Type: EventToolCall, Tool: tool} }
+
+// ToolEnded tells how a call went.
+func ToolEnded(c ToolCall) Event {
+	return Event{Type: EventToolResult, Tool: c.Tool, OK: &c.OK, DurationMs: &c.DurationMs, CostUSD: &c.CostUSD}
 }
 
 // Errors that end a request without a Result.

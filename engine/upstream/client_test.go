@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/engine/explain"
 	"txlens/engine/trace"
 	"txlens/engine/upstream/stubnode"
 )
@@ -137,7 +138,7 @@ func TestOnCall(t *testing.T) {
 	var told []string
 	tell := func(text string) { mu.Lock(); defer mu.Unlock(); told = append(told, text) }
 	s.OnStart = func(tool string) { tell("start " + tool) }
-	s.OnCall = func(tool string, ok bool, d time.Duration) { tell(fmt.Sprintf("end %s %v", tool, ok)) }
+	s.OnCall = func(c explain.ToolCall) { tell(fmt.Sprintf("end %s %v", c.Tool, c.OK)) }
 	s.Receipt(background(t), mustChain(t, 1), hashA)
 	s.Receipt(background(t), mustChain(t, 1), hashA)
 	s.Receipt(background(t), mustChain(t, 1), unknown)

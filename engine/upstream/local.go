@@ -15,6 +15,7 @@ const ToolReplay = "local-replay"
 // work itself is done again: it must depend on nothing but what the session
 // answers. Work that a context stopped is not booked.
 func (s *Session) Local(ctx context.Context, tool, key string, work func(context.Context) error) error {
+	s.tellStart(tool)
 	start := time.Now()
 	err := work(ctx)
 	if ctx.Err() != nil {
@@ -31,8 +32,6 @@ func (s *Session) Local(ctx context.Context, tool, key string, work func(context
 	}
 	s.meter.Add(meter.Call{Bucket: meter.CodeExecution, Tool: tool, Key: key, Duration: e.took, OK: err == nil, Nano: e.nano})
 	s.rec.put(key, e)
-	if s.OnCall != nil {
-		s.OnCall(tool, err == nil, e.took)
-	}
+	s.tellEnd(e, err == nil)
 	return err
 }

@@ -16,11 +16,11 @@ import (
 // for concurrent use. Values it returns are shared and must not be changed.
 type Session struct {
 	// OnStart and OnCall, when set before first use, hear of each logical call:
-	// when it starts, and when it ended, how, and after what time. The end of a call
-	// that was stopped, or is not in the bundle, is not told. They are called from
-	// several goroutines and must not block.
+	// when it starts, and when it ended, how, after what time and at what price. The
+	// end of a call that was stopped, or is not in the bundle, is not told. They are
+	// called from several goroutines and must not block.
 	OnStart func(tool string)
-	OnCall  func(tool string, ok bool, d time.Duration)
+	OnCall  func(explain.ToolCall)
 
 	client     *Client // nil when replaying
 	bundle     *Bundle // nil when live
@@ -111,9 +111,7 @@ func (s *Session) launch(ctx context.Context, c call) *flight {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	f := &flight{done: make(chan struct{}), cancel: cancel}
 	s.flights[c.key] = f
-	if s.OnStart != nil {
-		s.OnStart(c.tool)
-	}
+	s.tellStart(c.tool)
 	go func() {
 		defer cancel(nil)
 		defer close(f.done)
@@ -231,8 +229,18 @@ func (s *Session) book(c call, o outcome) {
 	}
 	s.meter.Add(meter.Call{Bucket: meter.DataCollection, Tool: c.tool, Key: c.key, Duration: o.took, OK: ok, Nano: o.nano})
 	s.rec.put(c.key, o.entry)
+	s.tellEnd(o.entry, ok)
+}
+
+func (s *Session) tellStart(tool string) {
+	if s.OnStart != nil {
+		s.OnStart(tool)
+	}
+}
+
+func (s *Session) tellEnd(e entry, ok bool) {
 	if s.OnCall != nil {
-		s.OnCall(c.tool, ok, o.took)
+		s.OnCall(explain.ToolCall{Tool: e.tool, DurationMs: e.took.Milliseconds(), OK: ok, CostUSD: explain.NanoDollars(e.nano)})
 	}
 }
 

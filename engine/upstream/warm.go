@@ -87,9 +87,7 @@ func (s *Session) warmBatch(ctx context.Context, ch *chain.Chain, some []pending
 			continue
 		}
 		if s.keep(p.call, got[i].value, got[i].err) {
-			if s.OnStart != nil {
-				s.OnStart(p.call.tool)
-			}
+			s.tellStart(p.call.tool)
 			e := entry{tool: p.call.tool, took: took, nano: s.client.cfg.price(p.call.tool), raw: got[i].raw, err: got[i].err}
 			s.book(p.call, outcome{entry: e, value: got[i].value})
 		}
