@@ -82,6 +82,28 @@ type Job struct {
 	CutOff    []string
 }
 
+// Check says what is wrong with a request before anything is done for it:
+// *explain.BadRequest or explain.ErrUnknownChain.
+func (x *Explainer) Check(req explain.Request) error {
+	if err := req.Validate(); err != nil {
+		return err
+	}
+	_, err := chosen(req)
+	return err
+}
+
+// chosen is the chain that the request names, nil when it names none.
+func chosen(req explain.Request) (*chain.Chain, error) {
+	if req.ChainID == 0 {
+		return nil, nil
+	}
+	ch, ok := chain.ByID(req.ChainID)
+	if !ok {
+		return nil, fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, req.ChainID)
+	}
+	return ch, nil
+}
+
 // Explain runs one analysis. It returns a Result, possibly partial, or an error:
 // *explain.BadRequest, explain.ErrUnknownChain, explain.ErrNotFound,
 // explain.ErrPending, ErrDeadline, the context's error, or what the probe ended in.
@@ -149,13 +171,11 @@ func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, erro
 		ev:   &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version},
 		tell: oneAtATime(j.Sink),
 	}
-	if id := j.Request.ChainID; id != 0 {
-		ch, ok := chain.ByID(id)
-		if !ok {
-			return nil, fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, id)
-		}
-		s.ev.Chain = ch
+	ch, err := chosen(j.Request)
+	if err != nil {
+		return nil, err
 	}
+	s.ev.Chain = ch
 	s.fetching, s.stopFetch = context.WithCancel(ctx)
 	return s, nil
 }

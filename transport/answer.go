@@ -17,15 +17,6 @@ import (
 // Version is the version of the interface, told by each answer and by /health.
 const Version = "1"
 
-// Codes of error bodies.
-const (
-	codeInternal = "internal_error"
-	codePayment  = "upstream_payment_unavailable"
-	codeNotFound = "transaction_not_found"
-	codePending  = "transaction_pending"
-	codeStopping = "stopping"
-)
-
 const requestID = "requestID"
 
 const describedBy = `</SKILL.md>; rel="describedby", </openapi.json>; rel="describedby", </tool-spec.json>; rel="describedby"`
@@ -63,38 +54,71 @@ func fail(ctx *fasthttp.RequestCtx, status int, code, message string) {
 // its own upstreams. The caller's payment has no part in it.
 type unpaid interface{ UpstreamPayment() bool }
 
-// failWith says an error in the terms of the interface. What only the operator
-// may see goes to the log.
-func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
+// verdict is an error in the terms of the interface.
+type verdict struct {
+	status     int
+	code       string
+	message    string
+	retryAfter string
+}
+
+// judge says what the caller may know of an error. What only the operator may see
+// goes to the log.
+func (s *Server) judge(id string, err error) verdict {
 	var bad *explain.BadRequest
 	var pay unpaid
 	switch {
 	case errors.As(err, &bad):
-		fail(ctx, fasthttp.StatusBadRequest, "", bad.Error())
+		return verdict{status: fasthttp.StatusBadRequest, message: bad.Error()}
 	case errors.Is(err, explain.ErrUnknownChain):
-		fail(ctx, fasthttp.StatusBadRequest, "", "chainId: "+explain.ErrUnknownChain.Error())
+		return verdict{status: fasthttp.StatusBadRequest, message: "chainId: " + explain.ErrUnknownChain.Error()}
 	case errors.Is(err, explain.ErrNotFound):
+		v := verdict{status: fasthttp.StatusNotFound, code: explain.CodeNotFound, message: message[*explain.NotFoundError](err, explain.ErrNotFound)}
 		var nowhere *explain.NotFoundError
 		if errors.As(err, &nowhere) && len(nowhere.Silent) > 0 {
-			// Some chains did not say: to ask again later is worth it.
-			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "30")
+			v.retryAfter = "30" // some chains did not say: to ask again later is worth it
 		}
-		fail(ctx, fasthttp.StatusNotFound, codeNotFound, message[*explain.NotFoundError](err, explain.ErrNotFound))
+		return v
 	case errors.Is(err, explain.ErrPending):
-		fail(ctx, fasthttp.StatusConflict, codePending, message[*explain.PendingError](err, explain.ErrPending))
+		return verdict{status: fasthttp.StatusConflict, code: explain.CodePending, message: message[*explain.PendingError](err, explain.ErrPending)}
 	case errors.As(err, &pay) && pay.UpstreamPayment():
-		fail(ctx, fasthttp.StatusBadGateway, codePayment, "the service could not pay one of its upstream providers")
+		return verdict{status: fasthttp.StatusBadGateway, code: explain.CodePayment, message: "the service could not pay one of its upstream providers"}
 	case errors.Is(err, errStopping):
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
-		fail(ctx, fasthttp.StatusServiceUnavailable, codeStopping, "the server is stopping; try again soon")
-	case errors.Is(err, errClientGone):
-		ctx.SetConnectionClose() // nobody reads the answer
-		fail(ctx, fasthttp.StatusInternalServerError, codeInternal, err.Error())
-	default:
-		id, _ := ctx.UserValue(requestID).(string)
-		s.cfg.Log.Error("explain", "request", id, "error", err)
-		fail(ctx, fasthttp.StatusInternalServerError, codeInternal, "internal error; the log has it under request "+id)
+		return verdict{status: fasthttp.StatusServiceUnavailable, code: explain.CodeStopping, message: "the server is stopping; try again soon", retryAfter: "5"}
+	case errors.Is(err, errClientGone), errors.Is(err, errSlow):
+		// Nobody reads it.
+		return verdict{status: fasthttp.StatusInternalServerError, code: explain.CodeInternal, message: err.Error()}
 	}
+	s.cfg.Log.Error("explain", "request", id, "error", err)
+	return verdict{status: fasthttp.StatusInternalServerError, code: explain.CodeInternal, message: "internal error; the log has it under request " + id}
+}
+
+// failWith answers with an error.
+func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
+	v := s.judge(idOf(ctx), err)
+	if errors.Is(err, errClientGone) {
+		ctx.SetConnectionClose()
+	}
+	if v.retryAfter != "" {
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, v.retryAfter)
+	}
+	fail(ctx, v.status, v.code, v.message)
+}
+
+// errorEvent is an error as the end of a stream.
+func (s *Server) errorEvent(id string, err error) explain.Event {
+	v := s.judge(id, err)
+	e := explain.Event{Type: explain.EventError, RequestID: id, Code: v.code, Message: v.message}
+	switch {
+	case v.status == fasthttp.StatusBadRequest:
+		e.Code = explain.CodeInvalid
+	case v.code == explain.CodePayment:
+		e.Code = explain.CodeInternal
+	}
+	if s.cfg.Recoverable(id) {
+		e.Recover = "GET /explain/run/" + id
+	}
+	return e
 }
 
 // message is that of the typed error inside err, without what wraps it.

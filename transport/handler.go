@@ -33,7 +33,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 		if v := recover(); v != nil {
 			s.cfg.Log.Error("panic", "request", id, "path", string(ctx.Path()), "value", v, "stack", string(debug.Stack()))
 			ctx.Response.Reset()
-			fail(ctx, fasthttp.StatusInternalServerError, codeInternal, "internal error; the log has it under request "+id)
+			fail(ctx, fasthttp.StatusInternalServerError, explain.CodeInternal, "internal error; the log has it under request "+id)
 		}
 		if s.base.Err() != nil {
 			ctx.SetConnectionClose() // CloseOnShutdown no longer holds once draining was given up
@@ -88,7 +88,8 @@ func (s *Server) health(ctx *fasthttp.RequestCtx) {
 	s.sendJSON(ctx, out)
 }
 
-// explain answers POST /explain: it blocks until the analysis has ended.
+// explain answers POST /explain: with events where the caller asks for them, and
+// else once, when the analysis has ended.
 func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	if kind, _, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType())); err != nil || kind != "application/json" {
 		fail(ctx, fasthttp.StatusUnsupportedMediaType, "", "Content-Type: must be application/json")
@@ -96,42 +97,123 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	}
 	// ParseRequest copies what it keeps: fasthttp uses the body again.
 	req, err := explain.ParseRequest(ctx.PostBody())
+	if err == nil {
+		err = s.cfg.Explainer.Check(req)
+	}
 	if err != nil {
 		s.failWith(ctx, err)
 		return
 	}
 	select {
 	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
 	default:
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
-		fail(ctx, fasthttp.StatusServiceUnavailable, "busy", "too many analyses are running; try again soon")
+		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many analyses are running; try again soon")
 		return
 	}
-	res, err := s.run(ctx, req)
+	job := Job{ID: idOf(ctx), Request: req}
+	other := "application/json"
+	if req.Report {
+		other = "text/html"
+	}
+	if wantsStream(&ctx.Request.Header, other) {
+		s.stream(ctx, job)
+		return
+	}
+	defer s.free()
+	s.block(ctx, job)
+}
+
+func (s *Server) free() { <-s.slots }
+
+func idOf(ctx *fasthttp.RequestCtx) string {
+	id, _ := ctx.UserValue(requestID).(string)
+	return id
+}
+
+// block has the analysis done for as long as the client waits for it.
+func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
+	work, cancel := s.begin()
+	defer cancel(nil)
+	job.Sink = func(explain.Event) {}
+	w := watch(ctx.Conn(), false, func() { cancel(errClientGone) })
+	res, err := s.attempt(work, job)
+	if !w.end() {
+		ctx.SetConnectionClose()
+	}
 	switch {
 	case err != nil:
 		s.failWith(ctx, err)
-	case req.Report:
+	case job.Request.Report:
 		s.sendHTML(ctx, res)
 	default:
 		s.sendJSON(ctx, res)
 	}
 }
 
-// run has the analysis done for as long as the client waits for it.
-func (s *Server) run(ctx *fasthttp.RequestCtx, req explain.Request) (res *explain.Result, err error) {
+// stream answers with events. The analysis runs beside the connection, and gives
+// its slot back when it has ended, whatever became of the client.
+func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job) {
+	work, cancel := s.begin()
+	st := s.newStream(ctx, job.ID)
+	st.onGone = func(cause error) {
+		keep := s.cfg.KeepRunning(job.ID)
+		s.cfg.Log.Info("stream cut off", "request", job.ID, "cause", cause, "goes on", keep)
+		if !keep {
+			cancel(cause)
+		}
+	}
+	st.onStop = func() { st.end(s.errorEvent(job.ID, errStopping)) }
+	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
+	job.Sink = st.send
+	go func() {
+		defer s.free()
+		defer cancel(nil)
+		last, err := s.conclude(work, job)
+		if err != nil {
+			last = s.errorEvent(job.ID, err)
+		} else {
+			st.send(explain.Event{Type: explain.EventComplete})
+		}
+		st.end(last)
+	}()
+	openStream(ctx, st)
+}
+
+// begin makes the context of one analysis.
+func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 	work, cancel := context.WithCancelCause(s.base)
-	defer cancel(nil)
 	work, stop := context.WithTimeout(work, s.cfg.Deadline+grace)
-	defer stop()
-	w := watch(ctx.Conn(), func() { cancel(errClientGone) })
+	return work, func(cause error) { cancel(cause); stop() }
+}
+
+// conclude runs the analysis and makes the frame that ends its stream.
+func (s *Server) conclude(work context.Context, job Job) (any, error) {
+	res, err := s.attempt(work, job)
+	if err != nil {
+		return nil, err
+	}
+	if !job.Request.Report {
+		return resultFrame{explain.EventResult, job.ID, res}, nil
+	}
+	var page strings.Builder
+	if err := report.HTML(&page, res); err != nil {
+		return nil, err
+	}
+	return reportFrame{explain.EventReport, job.ID, page.String()}, nil
+}
+
+var errPanic = errors.New("the analysis panicked")
+
+// attempt runs the analysis. Its panic costs this request only.
+func (s *Server) attempt(work context.Context, job Job) (res *explain.Result, err error) {
 	defer func() {
-		if !w.end() {
-			ctx.SetConnectionClose()
+		if v := recover(); v != nil {
+			s.cfg.Log.Error("panic", "request", job.ID, "value", v, "stack", string(debug.Stack()))
+			res, err = nil, errPanic
 		}
 	}()
-	res, err = s.cfg.Explainer.Explain(work, req, func(explain.Event) {})
+	res, err = s.cfg.Explainer.Explain(work, job)
 	if err != nil && work.Err() != nil {
 		err = errors.Join(context.Cause(work), err)
 	}

@@ -14,6 +14,21 @@
 //	502  {error, code: upstream_payment_unavailable}: the service could not pay its upstream
 //	503  {error, code: busy or stopping}, Retry-After: too many analyses at once, or the server ends
 //
+// An Accept that names text/event-stream, at no lower quality than the other form,
+// gets a stream instead. Whatever is wrong with the request itself is told by the
+// statuses above, as JSON, before a stream begins.
+//
+// # The stream
+//
+// Each event is one object of JSON after "data: ", with its type and the requestId,
+// which is also the header X-Request-Id; there are no event, id or retry lines.
+// explain.Layouts says what else each has. First comes what happens on the way, then
+// complete, then result or report, and the connection closes. An error ends the
+// stream in place of all that: its code is internal_error where the service failed,
+// and transaction_not_found, transaction_pending or stopping where the caller can
+// do something about it. A stream that ends without result, report or error broke
+// off.
+//
 // Beyond the interface's list are 404 and 409: a caller who gets no result wants
 // to know from the status alone whether to look at the hash again (404) or just
 // to wait (409), and neither is a fault of the service that a 500 would claim.
@@ -33,12 +48,22 @@ import (
 	"txlens/engine/explain"
 )
 
-// Explainer runs one analysis.
+// Explainer runs analyses.
 type Explainer interface {
+	// Check says what is wrong with a request, as far as nobody need be asked.
+	Check(req explain.Request) error
 	// Explain returns a result, complete or partial, or the error that left none.
-	// It tells sink what happens on the way, never after it has returned, and
-	// stops soon after ctx ends.
-	Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error)
+	// It stops soon after ctx ends.
+	Explain(ctx context.Context, job Job) (*explain.Result, error)
+}
+
+// Job is one analysis as the Explainer gets it.
+type Job struct {
+	ID      string // of the request, as the caller knows it
+	Request explain.Request
+	// Sink is told what happens on the way. It never blocks, and may be called from
+	// several goroutines at once and after the end, when it does nothing.
+	Sink func(explain.Event)
 }
 
 // Config of a Server. Zero values mean the defaults named at each field.
@@ -50,10 +75,22 @@ type Config struct {
 	Deadline      time.Duration // of one analysis, default 120 s; the Explainer may keep a shorter one of its own
 	MaxAnalyses   int           // at once, default 64; more are answered 503
 	ReadTimeout   time.Duration // head and body of a request together, default 10 s
-	WriteTimeout  time.Duration // from the end of the analysis to the last byte of the answer, default 60 s
+	WriteTimeout  time.Duration // from the end of the analysis to the last byte of the answer; of a stream, for each 32 KiB; default 60 s
 	IdleTimeout   time.Duration // between two requests of a connection, default 60 s
 	MaxConns      int           // connections at once, default 4,096
 	MaxConnsPerIP int           // default 0, no bound: behind a proxy all come from one address
+
+	Heartbeat  time.Duration // silence of a stream before it gets a heartbeat, default 15 s
+	MaxBacklog int           // bytes of events that may wait for a client that reads slowly, default 4 MiB; the result comes on top
+
+	// KeepRunning, when set, is asked when the client of a stream has gone or is cut
+	// off because it does not read: true lets its analysis go on, which makes sense
+	// where what it finds is kept. nil: it is cancelled.
+	KeepRunning func(requestID string) bool
+	// Recoverable, when set, is asked when a stream ends in an error: true where GET
+	// /explain/run/{requestId} has the run or will have it, so that the error says
+	// so. nil: no run is kept.
+	Recoverable func(requestID string) bool
 }
 
 // Bounds that are no settings: the interface names them or nothing needs more.
@@ -75,8 +112,19 @@ func (c Config) withDefaults() Config {
 	set(&c.ReadTimeout, 10*time.Second)
 	set(&c.WriteTimeout, 60*time.Second)
 	set(&c.IdleTimeout, 60*time.Second)
+	set(&c.Heartbeat, 15*time.Second)
 	if c.MaxAnalyses <= 0 {
 		c.MaxAnalyses = 64
+	}
+	if c.MaxBacklog <= 0 {
+		c.MaxBacklog = 4 << 20
+	}
+	never := func(string) bool { return false }
+	if c.KeepRunning == nil {
+		c.KeepRunning = never
+	}
+	if c.Recoverable == nil {
+		c.Recoverable = never
 	}
 	if c.MaxConns <= 0 {
 		c.MaxConns = 4096
@@ -148,11 +196,18 @@ func (s *Server) Serve(ln net.Listener) error {
 // lose their connection; ctx's error is returned in that case.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.ShutdownWithContext(ctx)
+	for err == nil && len(s.slots) > 0 { // analyses whose client has gone
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
 	s.cancel(errStopping)
 	if err == nil {
 		return nil
 	}
-	for end := time.Now().Add(s.patience); s.open() > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(s.patience); (s.open() > 0 || len(s.slots) > 0) && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	s.mu.Lock()

@@ -37,9 +37,16 @@ type fake struct {
 	explain func(ctx context.Context, req explain.Request) (*explain.Result, error)
 }
 
-func (f *fake) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
-	sink(explain.Event{Type: explain.EventPreflightStart})
-	return f.explain(ctx, req)
+func (f *fake) Check(req explain.Request) error {
+	if req.ChainID == 987654321 {
+		return fmt.Errorf("choose chain: %w", explain.ErrUnknownChain)
+	}
+	return nil
+}
+
+func (f *fake) Explain(ctx context.Context, job Job) (*explain.Result, error) {
+	job.Sink(explain.Event{Type: explain.EventPreflightStart, TxHash: job.Request.TxHash})
+	return f.explain(ctx, job.Request)
 }
 
 const hash = "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"
@@ -189,6 +196,7 @@ func TestAnswers(t *testing.T) {
 	f("POST", "/explain", `{"txHash":`, 400, `not valid JSON`)
 	f("POST", "/explain", with(strings.Repeat("x", 2049)), 400, `context: is 2049 bytes`)
 
+	f("POST", "/explain", `{"txHash":"`+hash+`","chainId":987654321}`, 400, `chainId: chain is not supported`)
 	f("POST", "/explain", with("chain"), 400, `chainId: chain is not supported`)
 	f("POST", "/explain", with("nowhere"), 404, `"error":"transaction 0xab not found on 80 chains","code":"transaction_not_found"`)
 	f("POST", "/explain", with("silent"), 404, `1 chain did not answer: celo-mainnet`)

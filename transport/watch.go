@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"io"
 	"net"
 	"sync/atomic"
 	"time"
@@ -15,8 +16,9 @@ type watcher struct {
 }
 
 // watch calls gone, once at most, when the client closes the connection or its
-// sending half. The read deadline of the request no longer holds.
-func watch(c net.Conn, gone func()) *watcher {
+// sending half. The read deadline of the request no longer holds. A client that
+// sends more is no longer watched, unless all it sends may be drained.
+func watch(c net.Conn, drain bool, gone func()) *watcher {
 	w := &watcher{conn: c, clean: make(chan bool, 1)}
 	if c == nil || c.SetReadDeadline(time.Time{}) != nil {
 		w.clean <- true
@@ -24,8 +26,11 @@ func watch(c net.Conn, gone func()) *watcher {
 	}
 	go func() {
 		var one [1]byte
-		n, err := c.Read(one[:])
-		if n == 0 && err != nil && !w.ended.Load() {
+		n, _ := c.Read(one[:])
+		if n > 0 && drain {
+			io.Copy(io.Discard, c)
+		}
+		if (n == 0 || drain) && !w.ended.Load() {
 			gone()
 		}
 		w.clean <- n == 0

@@ -165,9 +165,9 @@ func TestHintOfAPartialResult(t *testing.T) {
 func TestProgressFits(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b, true, false)
-	p.event(explain.Event{Type: explain.EventPreflightStatus, Phase: "probe"})
+	p.event(explain.Event{Type: explain.EventPreflightStatus, Phase: "probe", State: explain.StateStarted})
 	for i := range 30 {
-		p.event(explain.Event{Type: explain.EventPreflightStatus, Phase: fmt.Sprintf("phase %d", i)})
+		p.event(explain.Event{Type: explain.EventPreflightStatus, Phase: fmt.Sprintf("phase %d", i), State: explain.StateStarted})
 	}
 	p.end()
 	for _, l := range strings.Split(b.String(), "\r\x1b[K") {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"txlens/engine/explain"
 	"txlens/transport"
 )
 
@@ -17,6 +18,19 @@ type serveCmd struct {
 	Grace       time.Duration `name:"grace" default:"30s" help:"Time that running analyses get when the server stops."`
 
 	worldFlags `embed:""`
+}
+
+// served is an analyst behind the server.
+type served struct{ *analyst }
+
+var _ transport.Explainer = served{}
+
+// Check says what is wrong with a request as such.
+func (s served) Check(req explain.Request) error { return s.explainer.Check(req) }
+
+// Explain runs one analysis of the server.
+func (s served) Explain(ctx context.Context, job transport.Job) (*explain.Result, error) {
+	return s.run(ctx, job)
 }
 
 // Run serves until the context ends, then lets running analyses finish.
@@ -31,7 +45,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c console) error {
 	defer a.close()
 	log := slog.New(slog.NewTextHandler(c.err, nil))
 	_, commit := build()
-	srv := transport.New(transport.Config{Explainer: a, Commit: commit, Log: log, Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses})
+	srv := transport.New(transport.Config{Explainer: served{a}, Commit: commit, Log: log, Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses})
 	ln, err := net.Listen("tcp", cmd.Listen)
 	if err != nil {
 		return badInput{fmt.Errorf("--listen: %w", err)}

@@ -18,6 +18,7 @@ import (
 	"txlens/engine/explain"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
+	"txlens/transport"
 )
 
 // worldFlags say whom an analysis asks.
@@ -105,20 +106,29 @@ func (a *analyst) close() {
 	a.client.Close()
 }
 
-// Explain runs one analysis and records it where asked.
+// Explain runs one analysis of the command line and records it where asked.
 func (a *analyst) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
+	return a.run(ctx, transport.Job{Request: req, Sink: sink})
+}
+
+func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, error) {
 	var rec *upstream.Recorder
 	if a.flags.Record != "" {
 		rec = upstream.NewRecorder()
 	}
 	m := new(meter.Meter)
 	var expired []string
+	world := a.client.Session(m, rec)
+	if job.Sink != nil {
+		world.OnStart = func(tool string) { job.Sink(explain.ToolStarted(tool)) }
+		world.OnCall = func(c explain.ToolCall) { job.Sink(explain.ToolEnded(c)) }
+	}
 	res, err := a.explainer.Explain(ctx, actors.Job{
-		Request: req, World: a.client.Session(m, rec), Meter: m, Sink: sink,
+		ID: job.ID, Request: job.Request, World: world, Meter: m, Sink: job.Sink,
 		OnExpired: func(phases []string) { expired = phases },
 	})
 	if rec != nil && res != nil {
-		if werr := a.write(rec, req, res, expired); werr != nil {
+		if werr := a.write(rec, job.Request, res, expired); werr != nil {
 			return res, werr
 		}
 	}
