@@ -177,7 +177,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job) {
 		}
 		st.end(last)
 	}()
-	openStream(ctx, st)
+	s.open(ctx, st)
 }
 
 // begin makes the context of one analysis.

@@ -196,7 +196,7 @@ func (s *Server) Serve(ln net.Listener) error {
 // lose their connection; ctx's error is returned in that case.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.ShutdownWithContext(ctx)
-	for err == nil && len(s.slots) > 0 { // analyses whose client has gone
+	for err == nil && s.busy() { // fasthttp knows nothing of runs without client, and of streams in HTTP/1.0
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
@@ -207,7 +207,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	for end := time.Now().Add(s.patience); (s.open() > 0 || len(s.slots) > 0) && time.Now().Before(end); {
+	for end := time.Now().Add(s.patience); s.busy() && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	s.mu.Lock()
@@ -225,15 +225,19 @@ func (s *Server) track(c net.Conn, state fasthttp.ConnState) {
 	switch state {
 	case fasthttp.StateNew:
 		s.conns[c] = struct{}{}
-	case fasthttp.StateClosed, fasthttp.StateHijacked:
+	case fasthttp.StateClosed:
 		delete(s.conns, c)
 	}
 }
 
-func (s *Server) open() int {
+// forget takes a connection off the list that has left fasthttp's hands.
+func (s *Server) forget(c net.Conn) { s.track(c, fasthttp.StateClosed) }
+
+// busy reports whether a connection is open or an analysis runs.
+func (s *Server) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.conns)
+	return len(s.conns) > 0 || len(s.slots) > 0
 }
 
 // quietLogger takes what fasthttp says about single connections.

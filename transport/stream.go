@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -242,11 +243,36 @@ func (s *Server) newStream(ctx *fasthttp.RequestCtx, id string) *stream {
 	}
 }
 
-// openStream makes st the body of the answer.
-func openStream(ctx *fasthttp.RequestCtx, st *stream) {
+// open makes st the body of the answer.
+func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 	ctx.SetContentType(eventStream + "; charset=utf-8")
 	ctx.Response.Header.Set("X-Accel-Buffering", "no") // nginx, and what reads its header
 	ctx.SetConnectionClose()                           // what the watcher read is lost to a next request
+	if !ctx.Request.Header.IsHTTP11() {
+		s.openPlain(ctx, st)
+		return
+	}
 	ctx.Response.ImmediateHeaderFlush = true
 	ctx.SetBodyStream(st, -1)
+}
+
+// openPlain streams to HTTP/1.0, which proxies still speak: it knows no chunks, so
+// the end of the connection is the end. fasthttp would send chunks all the same.
+func (s *Server) openPlain(ctx *fasthttp.RequestCtx, st *stream) {
+	brand(ctx, st.id)
+	ctx.Response.Header.SetContentLength(-2)
+	head := bytes.Clone(ctx.Response.Header.Header())
+	ctx.HijackSetNoResponse(true)
+	ctx.Hijack(func(net.Conn) {
+		defer s.forget(st.conn)
+		defer st.Close()
+		defer func() {
+			if v := recover(); v != nil {
+				s.cfg.Log.Error("panic", "request", st.id, "value", v, "stack", string(debug.Stack()))
+			}
+		}()
+		if _, err := (&patientWriter{st: st, w: st.conn}).Write(head); err == nil {
+			st.WriteTo(st.conn)
+		}
+	})
 }

@@ -72,7 +72,9 @@ func start(t *testing.T, cfg Config, f func(context.Context, explain.Request) (*
 
 func serve(t *testing.T, cfg Config, f func(context.Context, explain.Request) (*explain.Result, error), ln net.Listener) *Server {
 	t.Helper()
-	cfg.Explainer = &fake{f}
+	if cfg.Explainer == nil {
+		cfg.Explainer = &fake{f}
+	}
 	s := New(cfg)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ln) }()

@@ -1,0 +1,182 @@
+package transport
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"txlens/engine/explain"
+)
+
+// events reads a stream as a browser does: lines end at LF, CR or CRLF, a blank
+// one ends an event, data lines are joined by LF. Other fields are told by their
+// name alone: the server sends none.
+func events(body string) (data []string, fields []string) {
+	var open []string
+	body = strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\r", "\n")
+	for _, line := range strings.SplitAfter(body, "\n") {
+		if !strings.HasSuffix(line, "\n") {
+			if line != "" {
+				fields = append(fields, "unfinished "+line)
+			}
+			continue
+		}
+		line = strings.TrimSuffix(line, "\n")
+		name, value, _ := strings.Cut(line, ":")
+		switch {
+		case line == "" && open != nil:
+			data, open = append(data, strings.Join(open, "\n")), nil
+		case line == "":
+		case name == "data":
+			open = append(open, strings.TrimPrefix(value, " "))
+		default:
+			fields = append(fields, name)
+		}
+	}
+	if open != nil {
+		fields = append(fields, "an event without end")
+	}
+	return data, fields
+}
+
+// split writes payload through a dataWriter in pieces of n bytes.
+func split(payload string, n int) string {
+	var out bytes.Buffer
+	out.WriteString("data: ")
+	d := &dataWriter{w: &out}
+	for len(payload) > 0 {
+		k := min(n, len(payload))
+		if m, err := d.Write([]byte(payload[:k])); m != k || err != nil {
+			return fmt.Sprint("wrote ", m, " of ", k, err)
+		}
+		payload = payload[k:]
+	}
+	return out.String() + "\n\n"
+}
+
+func TestDataWriter(t *testing.T) {
+	f := func(payload, want string) {
+		t.Helper()
+		for n := 1; n <= len(payload)+1; n++ {
+			if got := split(payload, n); got != want {
+				t.Errorf("%q in pieces of %d: %q, want %q", payload, n, got, want)
+			}
+		}
+	}
+	f("plain", "data: plain\n\n")
+	f("a\nb", "data: a\ndata: b\n\n")
+	f("a\rb", "data: a\ndata: b\n\n")
+	f("a\r\nb", "data: a\ndata: b\n\n")
+	f("a\n\rb", "data: a\ndata: \ndata: b\n\n")
+	f("a\n\nevent: x\r\r\ndata: y", "data: a\ndata: \ndata: event: x\ndata: \ndata: data: y\n\n")
+	f("\r", "data: \ndata: \n\n")
+	f("\n", "data: \ndata: \n\n")
+	f("a\u2028b\u2029c\u0085d", "data: a\u2028b\u2029c\u0085d\n\n")
+}
+
+// FuzzDataWriter: whatever the payload, it arrives as one event and unchanged but
+// for the form of its line ends.
+func FuzzDataWriter(f *testing.F) {
+	for _, s := range []string{"", "a\r\nb", "\r\n\r\n", "data: x\n\nevent: result\rid: 7\n\n", ":\n"} {
+		f.Add(s, uint8(1))
+		f.Add(s, uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, payload string, n uint8) {
+		got, fields := events(split(payload, int(n)+1))
+		want := strings.ReplaceAll(strings.ReplaceAll(payload, "\r\n", "\n"), "\r", "\n")
+		if len(got) != 1 || got[0] != want || len(fields) > 0 {
+			t.Errorf("%q arrives as %q, fields %q", payload, got, fields)
+		}
+	})
+}
+
+const forged = "x\n\ndata: {\"type\":\"error\"}\n\nevent: result\rdata: {}\r\rid: 1\r\n\r\n\u2028\u2029\x00\x1b[2J\"}\n\n\xff\xed\xa0\x80"
+
+// TestForgedEvents: no text in any member makes an event, or a line, of its own.
+func TestForgedEvents(t *testing.T) {
+	f := func(v any, members int) {
+		t.Helper()
+		var out bytes.Buffer
+		if err := writeFrame(&out, v); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(out.String(), "\n"); n != 2 || strings.Contains(out.String(), "\r") {
+			t.Errorf("%d line ends in %q", n, out.String())
+		}
+		data, fields := events(out.String())
+		if len(data) != 1 || len(fields) != 0 {
+			t.Fatalf("%d events, fields %q", len(data), fields)
+		}
+		var got map[string]any
+		if err := json.Unmarshal([]byte(data[0]), &got); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(data[0], `x\n\ndata: {\"type`); n != members {
+			t.Errorf("%d of %d texts arrive in %s", n, members, data[0])
+		}
+	}
+	f(explain.Event{Type: explain.EventAgentText, RequestID: "1", Text: forged, Message: forged, Tool: forged, Failed: []string{forged}}, 4)
+	f(explain.Event{Type: forged, Skill: forged, Chain: forged}, 3)
+	f(reportFrame{explain.EventReport, "1", forged}, 1)
+	res := &explain.Result{
+		Summary: forged, Steps: []string{forged, forged}, Risks: []string{forged}, Protocol: new(string), MermaidDiagram: forged,
+		Addresses: []explain.Address{{Label: forged, Role: forged}}, Contracts: []explain.Contract{{Name: forged, Description: forged}},
+		TokenTransfers: []explain.TokenTransfer{{TokenName: forged, TokenSymbol: forged}},
+		PrettyTrace:    []explain.Node{{FunctionName: forged, Error: forged, DecodedArgs: []explain.Arg{{Name: forged, Type: forged, Value: forged}}}},
+		ToolCalls:      []explain.ToolCall{{Tool: forged}},
+	}
+	*res.Protocol = forged
+	f(resultFrame{explain.EventResult, "1", res}, 18)
+}
+
+// TestResultFrame: type and requestId stand first, and the rest is the result.
+func TestResultFrame(t *testing.T) {
+	var out bytes.Buffer
+	res := result(explain.Request{TxHash: hash})
+	if err := writeFrame(&out, resultFrame{explain.EventResult, "id", res}); err != nil {
+		t.Fatal(err)
+	}
+	if want := `data: {"type":"result","requestId":"id","txHash":"` + hash; !strings.HasPrefix(out.String(), want) {
+		t.Errorf("%.200s", out.String())
+	}
+	plain, err := json.Marshal(map[string]any{"summary": res.Summary})
+	if err != nil || !strings.Contains(out.String(), string(plain[1:len(plain)-1])) {
+		t.Errorf("%s", out.String())
+	}
+}
+
+// counter takes bytes and keeps none.
+type counter struct{ n, largest int }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.n += len(p)
+	c.largest = max(c.largest, len(p))
+	return len(p), nil
+}
+
+// TestLargeResultIsNotCopied: a result of 40 MB goes out in pieces, with far less
+// memory than its bytes.
+func TestLargeResultIsNotCopied(t *testing.T) {
+	res := &explain.Result{Summary: "large"}
+	input := make(explain.Hex, 1000)
+	for i := range 20000 {
+		res.PrettyTrace = append(res.PrettyTrace, explain.Node{Index: i, Input: input})
+	}
+	st, _ := bareStream(t, 1<<20)
+	st.end(resultFrame{explain.EventResult, "id", res})
+	var before, after runtime.MemStats
+	out := new(counter)
+	runtime.ReadMemStats(&before)
+	if _, err := st.WriteTo(out); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	took := int(after.TotalAlloc - before.TotalAlloc)
+	t.Logf("%d bytes out, %d allocated", out.n, took)
+	if out.n < 40_000_000 || took > out.n/4 || out.largest > piece {
+		t.Errorf("%d bytes out, %d allocated, the largest write %d", out.n, took, out.largest)
+	}
+}
