@@ -104,9 +104,7 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
-	select {
-	case s.slots <- struct{}{}:
-	default:
+	if !s.admit() {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
 		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many analyses are running; try again soon")
 		return
@@ -122,6 +120,19 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	}
 	defer s.free()
 	s.block(ctx, job)
+}
+
+// admit takes a slot for an analysis, which free gives back.
+func (s *Server) admit() bool {
+	if s.crowded() {
+		return false
+	}
+	select {
+	case s.slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *Server) free() { <-s.slots }

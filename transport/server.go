@@ -196,7 +196,7 @@ func (s *Server) Serve(ln net.Listener) error {
 // lose their connection; ctx's error is returned in that case.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.ShutdownWithContext(ctx)
-	for err == nil && s.busy() { // fasthttp knows nothing of runs without client, and of streams in HTTP/1.0
+	for err == nil && s.busy() { // fasthttp knows neither the streams nor the runs without client
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
@@ -232,6 +232,14 @@ func (s *Server) track(c net.Conn, state fasthttp.ConnState) {
 
 // forget takes a connection off the list that has left fasthttp's hands.
 func (s *Server) forget(c net.Conn) { s.track(c, fasthttp.StateClosed) }
+
+// crowded reports whether there are more connections than may be: fasthttp counts
+// those no more that a stream took over.
+func (s *Server) crowded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns) > s.cfg.MaxConns
+}
 
 // busy reports whether a connection is open or an analysis runs.
 func (s *Server) busy() bool {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ var errBroken = errors.New("the stream broke off")
 const piece = 32 << 10
 
 // stream is the body of one answer in server-sent events. The analysis tells it
-// events and never waits; the goroutine of the connection, in WriteTo, writes them
+// events and never waits; the goroutine of the connection, in serve, writes them
 // out. It is safe for concurrent use.
 type stream struct {
 	id       string
@@ -39,7 +40,6 @@ type stream struct {
 	onStop   func() // the server stops: called once, by the writer, and ends the stream
 	onGone   func(cause error)
 	watch    *watcher
-	close    sync.Once
 	wake     chan struct{} // capacity 1: there is something new to write
 
 	mu       sync.Mutex
@@ -122,23 +122,30 @@ func (st *stream) take() (frames []byte, last any, err error) {
 	return frames, last, st.cut
 }
 
-// SupportsBodyWriteTo makes fasthttp write through WriteTo: each write becomes one
-// chunk, flushed at once, and no copy buffer is held while nothing happens.
-func (st *stream) SupportsBodyWriteTo() bool { return true }
-
-// Read is not used by fasthttp.
-func (st *stream) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
-
-// WriteTo writes the stream to its end. It is called once. An error makes
-// fasthttp close the connection without the mark of an end.
-func (st *stream) WriteTo(w io.Writer) (int64, error) {
+// serve writes the stream to its end, on a goroutine that has nothing else to do.
+// What breaks off has no mark of an end.
+func (st *stream) serve(head []byte, chunked bool) {
 	defer st.Close()
-	out := &patientWriter{st: st, w: w}
-	err := st.writeAll(out)
+	defer func() {
+		if v := recover(); v != nil {
+			st.log.Error("panic", "request", st.id, "value", v, "stack", string(debug.Stack()))
+			st.cutOff(errBroken)
+		}
+	}()
+	out := &patientWriter{st: st, w: st.conn}
+	_, err := out.Write(head)
+	if chunked {
+		out.w = &chunkWriter{w: st.conn}
+	}
+	if err == nil {
+		err = st.writeAll(out)
+	}
+	if err == nil && chunked {
+		_, err = st.conn.Write([]byte("0\r\n\r\n"))
+	}
 	if err != nil {
 		st.cutOff(errors.Join(errClientGone, err))
 	}
-	return out.n, err
 }
 
 func (st *stream) writeAll(out *patientWriter) error {
@@ -188,19 +195,10 @@ func (st *stream) writeLast(out *patientWriter, last any) error {
 	return err
 }
 
-// Close ends the watching of the connection. fasthttp calls it where it does not
-// come to call WriteTo, too.
-func (st *stream) Close() error {
-	st.close.Do(func() {
-		st.mu.Lock()
-		over := st.last != nil
-		st.mu.Unlock()
-		st.watch.end()
-		if !over {
-			st.cutOff(errClientGone)
-		}
-	})
-	return nil
+// Close ends the watching of the connection, then the connection.
+func (st *stream) Close() {
+	st.watch.end()
+	st.conn.Close()
 }
 
 // patientWriter gives the client the same time for each piece, however many there
@@ -208,7 +206,6 @@ func (st *stream) Close() error {
 type patientWriter struct {
 	st  *stream
 	w   io.Writer
-	n   int64
 	err error
 }
 
@@ -221,7 +218,6 @@ func (p *patientWriter) Write(b []byte) (n int, err error) {
 			n += m
 		}
 	}
-	p.n += int64(n)
 	p.err = err
 	return n, err
 }
@@ -243,36 +239,40 @@ func (s *Server) newStream(ctx *fasthttp.RequestCtx, id string) *stream {
 	}
 }
 
-// open makes st the body of the answer.
-func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
-	ctx.SetContentType(eventStream + "; charset=utf-8")
-	ctx.Response.Header.Set("X-Accel-Buffering", "no") // nginx, and what reads its header
-	ctx.SetConnectionClose()                           // what the watcher read is lost to a next request
-	if !ctx.Request.Header.IsHTTP11() {
-		s.openPlain(ctx, st)
-		return
+// chunkWriter makes each write one chunk of HTTP/1.1, and one call of the system.
+type chunkWriter struct{ w net.Conn }
+
+func (c *chunkWriter) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil // it would be the end
 	}
-	ctx.Response.ImmediateHeaderFlush = true
-	ctx.SetBodyStream(st, -1)
+	parts := net.Buffers{append(strconv.AppendInt(nil, int64(len(p)), 16), "\r\n"...), p, []byte("\r\n")}
+	if _, err := parts.WriteTo(c.w); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
-// openPlain streams to HTTP/1.0, which proxies still speak: it knows no chunks, so
-// the end of the connection is the end. fasthttp would send chunks all the same.
-func (s *Server) openPlain(ctx *fasthttp.RequestCtx, st *stream) {
+// open makes st the answer. The stream takes the connection over from fasthttp:
+// there a waiting stream would hold a write buffer and a deep stack, and HTTP/1.0,
+// which proxies still speak, would get chunks that it does not know. Without them
+// the end of the connection is the end.
+func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
+	chunked := ctx.Request.Header.IsHTTP11()
+	h := &ctx.Response.Header
+	h.SetContentType(eventStream + "; charset=utf-8")
+	h.Set("X-Accel-Buffering", "no") // nginx, and what reads its header
+	h.SetConnectionClose()           // what the watcher read is lost to a next request
+	if chunked {
+		h.SetContentLength(-1)
+	} else {
+		h.SetContentLength(-2)
+	}
 	brand(ctx, st.id)
-	ctx.Response.Header.SetContentLength(-2)
-	head := bytes.Clone(ctx.Response.Header.Header())
+	head := bytes.Clone(h.Header())
 	ctx.HijackSetNoResponse(true)
 	ctx.Hijack(func(net.Conn) {
 		defer s.forget(st.conn)
-		defer st.Close()
-		defer func() {
-			if v := recover(); v != nil {
-				s.cfg.Log.Error("panic", "request", st.id, "value", v, "stack", string(debug.Stack()))
-			}
-		}()
-		if _, err := (&patientWriter{st: st, w: st.conn}).Write(head); err == nil {
-			st.WriteTo(st.conn)
-		}
+		st.serve(head, chunked)
 	})
 }

@@ -43,7 +43,6 @@ func bareStream(t *testing.T, bound int) (*stream, net.Conn) {
 	t.Cleanup(func() { here.Close(); there.Close() })
 	st := &stream{id: "id", conn: here, log: slog.New(slog.DiscardHandler), beat: time.Hour, patience: time.Minute, bound: bound, wake: make(chan struct{}, 1), onGone: func(error) {}}
 	st.watch = watch(here, true, func() { st.cutOff(errClientGone) })
-	t.Cleanup(func() { st.Close() })
 	return st, there
 }
 
@@ -502,8 +501,8 @@ func TestManyStreams(t *testing.T) {
 				return
 			}
 			_ = c
-			got := kinds(frames(t, resp))
-			if !strings.HasPrefix(got, "preflight_start heartbeat") || !strings.HasSuffix(got, "complete result") {
+			got := kinds(frames(t, resp)) // on a busy machine the first heartbeat comes first
+			if rest := strings.ReplaceAll(got, "heartbeat ", ""); rest == got || rest != "preflight_start complete result" {
 				t.Errorf("%s", got)
 			}
 		})
