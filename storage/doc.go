@@ -1,3 +1,33 @@
-// Package storage is what outlives the process. Nothing does yet: analyses leave
-// bundles where they are told to, and keep no other state.
+// Package storage is what outlives the process: one bbolt file with the jobs and
+// the run records.
+//
+// # Layout of the file
+//
+//	meta   "schema"                    version of this layout, one byte
+//	jobs   id 00                       head of a job, JSON
+//	       id 01 n                     n-th chunk of its body
+//	runs   id 00, id 01 n              the same for run records
+//
+// An id is the 16 bytes of a UUID of version 7, so keys are in the order of their
+// creation: what has expired lies in front, appending fills pages, and no index is
+// needed for either. n is four bytes, big-endian.
+//
+// The body is what may be large: result and HTML of a job, the frames of a run. It
+// is one zstd frame, cut into chunks of 64 KiB: bbolt puts a value on consecutive
+// pages, and large runs of free pages are hard to find again in a file in use.
+//
+// # Writing
+//
+// One goroutine writes. It takes all that waits, up to a bound, into one
+// transaction and answers each caller after the commit: one fsync serves many, and
+// a lone caller waits for nobody. What Put acknowledged outlives a crash.
+//
+// The list of free pages is not written, because with many of them it would be the
+// larger part of each commit; opening scans the file for it instead. A file never
+// shrinks; when more than half of it is free, opening rewrites it.
+//
+// # Reading
+//
+// A read transaction copies compressed bytes and ends; decompression and the
+// network come after it. A transaction that stays open keeps pages from reuse.
 package storage

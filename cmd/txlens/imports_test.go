@@ -14,10 +14,10 @@ import (
 // from the judgement down to the raw evidence. A generator or a package of test
 // support answers for itself.
 var mayImport = map[string][]string{
-	"cmd/txlens": {"actors", "transport", "engine/chain", "engine/explain", "engine/meter", "engine/report", "engine/upstream"},
+	"cmd/txlens": {"actors", "storage", "transport", "engine/chain", "engine/explain", "engine/meter", "engine/report", "engine/upstream"},
 	"transport":  {"engine/explain", "engine/report"},
-	"actors":     {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/trace", "engine/upstream"},
-	"storage":    {},
+	"actors":     {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/report", "engine/trace", "engine/upstream"},
+	"storage":    {"actors", "engine/explain"},
 	"bench":      {},
 
 	"engine/explain":  {},

@@ -1,0 +1,95 @@
+package storage
+
+import (
+	"errors"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"txlens/engine/explain"
+)
+
+// maxExpired bounds the keys that one transaction deletes, so that writers wait
+// for milliseconds only.
+const maxExpired = 500
+
+// expired holds to the moment, however late the deletion comes.
+func (s *Store) expired(id recordID, keep time.Duration) bool {
+	return !s.o.Now().Before(id.created().Add(keep))
+}
+
+// expireAlways deletes in the background until the store is closed.
+func (s *Store) expireAlways() {
+	defer s.workers.Done()
+	if s.o.ExpireEvery < 0 {
+		return
+	}
+	tick := time.NewTicker(s.o.ExpireEvery)
+	defer tick.Stop()
+	for {
+		if n, err := s.Expire(); errors.Is(err, ErrClosed) {
+			return
+		} else if err != nil {
+			s.o.Log.Error("expire records", "error", err)
+		} else if n > 0 {
+			s.o.Log.Debug("expired records", "keys", n)
+		}
+		select {
+		case <-tick.C:
+		case <-s.stop:
+			return
+		}
+	}
+}
+
+// Expire deletes all that has expired and returns the number of keys.
+func (s *Store) Expire() (total int, err error) {
+	for _, b := range []struct {
+		name []byte
+		keep time.Duration
+	}{{bucketJobs, explain.JobRetention}, {bucketRuns, explain.RunRetention}} {
+		for {
+			n, err := s.expireSome(b.name, b.keep)
+			total += n
+			if err != nil {
+				return total, err
+			}
+			if n < maxExpired {
+				break
+			}
+		}
+	}
+	return total, nil
+}
+
+// expireSome deletes expired keys from the front of a bucket, in one transaction.
+// Nothing is written when the front has not expired.
+func (s *Store) expireSome(bucket []byte, keep time.Duration) (n int, err error) {
+	var due bool
+	if err := s.view(func(tx *bolt.Tx) error { due = len(s.front(tx, bucket, keep, 1)) > 0; return nil }); err != nil || !due {
+		return 0, err
+	}
+	err = s.commit(0, func(tx *bolt.Tx) error {
+		keys := s.front(tx, bucket, keep, maxExpired)
+		n = len(keys)
+		for _, k := range keys {
+			if err := tx.Bucket(bucket).Delete(k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// front returns the first expired keys, which hold while tx lasts.
+func (s *Store) front(tx *bolt.Tx, bucket []byte, keep time.Duration, limit int) (keys [][]byte) {
+	c := tx.Bucket(bucket).Cursor()
+	for k, _ := c.First(); k != nil && len(keys) < limit; k, _ = c.Next() {
+		if !s.expired(recordID(k[:len(recordID{})]), keep) {
+			break
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
