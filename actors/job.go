@@ -1,0 +1,170 @@
+package actors
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/go-json-experiment/json"
+
+	"txlens/engine/explain"
+	"txlens/engine/report"
+)
+
+// jobRun takes one job from pending to its end. Each of its steps is work beside
+// Receive whose outcome starts the next:
+//
+//	Started ─ store running ─▶ marked ─ analyse ─▶ analysed ─ store ─▶ kept ─▶ ended to the desk
+type jobRun struct {
+	j      *Jobs
+	row    JobRow
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// Messages to a job.
+type (
+	// marked: the disk says that the job runs.
+	marked struct{ mayBeLate }
+	// analysed: the row holds what came of the analysis.
+	analysed struct {
+		mayBeLate
+		row JobRow
+	}
+	// kept: the last state is on disk, or could not be brought there.
+	kept struct{ mayBeLate }
+)
+
+func (j *Jobs) newJob(row JobRow) *actor.Props {
+	return j.e.props(func() actor.Actor { return &jobRun{j: j, row: row} })
+}
+
+// Receive is owned by the runtime.
+func (r *jobRun) Receive(ac actor.Context) {
+	row := r.row
+	switch m := ac.Message().(type) {
+	case *actor.Started:
+		r.ctx, r.cancel = context.WithTimeout(r.j.ctx, r.j.o.deadline)
+		row.Status = explain.JobRunning
+		r.row = row
+		r.j.e.run(ac.Self(), func() any { r.j.keep(row); return marked{} }, func(error) any { return marked{} })
+	case marked:
+		ctx := r.ctx
+		r.j.e.run(ac.Self(), func() any { return analysed{row: r.j.analyse(ctx, row)} },
+			func(err error) any { r.j.fail(&row, err); return analysed{row: row} })
+	case analysed:
+		r.row = m.row
+		r.j.e.run(ac.Self(), func() any { r.j.keep(m.row); return kept{} }, func(error) any { return kept{} })
+	case kept:
+		ac.Send(ac.Parent(), ended{id: row.ID})
+	case *actor.Stopping:
+		if r.cancel != nil {
+			r.cancel()
+		}
+	}
+}
+
+// analyse returns the row in its last state, or pending when the service stops.
+func (j *Jobs) analyse(ctx context.Context, row JobRow) JobRow {
+	res, err := j.o.Analyst.Explain(ctx, row.Request, func(explain.Event) {})
+	if err == nil && res == nil {
+		err = errors.New("the analysis ended without result and without error")
+	}
+	if err == nil {
+		row.Result, err = json.Marshal(res, json.Deterministic(true))
+	}
+	switch {
+	case err == nil:
+		row.Status = explain.JobComplete
+		row.HTML = j.page(row, res)
+	case errors.Is(context.Cause(ctx), errGivenBack):
+		row.Status = explain.JobPending
+		row.Attempts--
+	default:
+		j.fail(&row, err)
+	}
+	return row
+}
+
+// page renders the report where one was asked for. Without it the result is still
+// worth having.
+func (j *Jobs) page(row JobRow, res *explain.Result) (html []byte) {
+	if !row.Request.Report {
+		return nil
+	}
+	var buf bytes.Buffer
+	out := j.e.guard(func() any { return report.HTML(&buf, res) }, func(err error) any { return err })
+	if err, _ := out.(error); err != nil {
+		j.o.Log.Error("render the report of a job", "job", row.ID, "error", err)
+		return nil
+	}
+	return bytes.ToValidUTF8(buf.Bytes(), []byte("\uFFFD"))
+}
+
+// fail makes row the row of a failed job. What only the operator may see goes to
+// the log.
+func (j *Jobs) fail(row *JobRow, err error) {
+	row.Status, row.Result, row.HTML = explain.JobError, nil, nil
+	row.Error, row.ErrorCode = publicError(err)
+	if row.ErrorCode == explain.CodeInternal {
+		row.Error += "; the log has it under job " + row.ID
+		j.o.Log.Error("job", "job", row.ID, "error", err)
+	}
+}
+
+// unpaid is implemented by errors that mean: the service could not pay one of its
+// own upstreams.
+type unpaid interface{ UpstreamPayment() bool }
+
+// publicError says an error as the one who asked may read it.
+func publicError(err error) (message, code string) {
+	var pay unpaid
+	var nowhere *explain.NotFoundError
+	var pending *explain.PendingError
+	switch {
+	case errors.As(err, &pay) && pay.UpstreamPayment():
+		return "the service could not pay one of its upstream providers", explain.CodePayment
+	case errors.As(err, &nowhere):
+		return nowhere.Error(), explain.CodeNotFound
+	case errors.Is(err, explain.ErrNotFound):
+		return explain.ErrNotFound.Error(), explain.CodeNotFound
+	case errors.As(err, &pending):
+		return pending.Error(), explain.CodePending
+	case errors.Is(err, explain.ErrPending):
+		return explain.ErrPending.Error(), explain.CodePending
+	case errors.Is(err, ErrDeadline), errors.Is(err, context.DeadlineExceeded):
+		return ErrDeadline.Error(), explain.CodeDeadline
+	}
+	return "internal error", explain.CodeInternal
+}
+
+// patience between attempts to write a state that the store did not take.
+var patience = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second}
+
+// keep writes a row, and tries again when the store refuses: a full disk may have
+// room a moment later. A result that cannot be written at all becomes an error,
+// which is smaller; when even that fails, the row stays as it is until the next
+// start.
+func (j *Jobs) keep(row JobRow) {
+	err := j.o.Store.PutJobs(row)
+	for i := 0; err != nil && i < len(patience) && j.ctx.Err() == nil; i++ {
+		select {
+		case <-time.After(patience[i]):
+		case <-j.ctx.Done():
+		}
+		err = j.o.Store.PutJobs(row)
+	}
+	if err == nil {
+		return
+	}
+	j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
+	if row.Status == explain.JobComplete {
+		j.fail(&row, fmt.Errorf("store the result: %w", err))
+		if err := j.o.Store.PutJobs(row); err != nil {
+			j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
+		}
+	}
+}

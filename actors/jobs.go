@@ -1,0 +1,208 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"txlens/engine/chain"
+	"txlens/engine/explain"
+)
+
+// Analyst does the analysis of a job.
+type Analyst interface {
+	// Explain returns a result, complete or partial, or the error that left none.
+	// It stops soon after ctx ends.
+	Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error)
+}
+
+// JobOptions bound the jobs. Zero values mean the defaults named at each field.
+type JobOptions struct {
+	Store   JobStore
+	Analyst Analyst
+	Running int // analyses at a time, default 16
+	Queue   int // jobs that wait beyond them, default 256
+	Log     *slog.Logger
+
+	deadline time.Duration // of one analysis; tests shorten it
+}
+
+// Bounds of a job that are no settings.
+const (
+	// maxAttempts: a job is started again once; if the server crashes under it a
+	// second time, the job may be why.
+	maxAttempts = 2
+	// jobGrace is what a Supervisor gets beyond its own deadline to hand over a
+	// partial result.
+	jobGrace = 5 * time.Second
+)
+
+// Jobs runs analyses beside the requests that asked for them. What it tells about
+// a job is on disk first. It is safe for concurrent use.
+type Jobs struct {
+	e    *engine
+	o    JobOptions
+	desk *desk
+	pid  *actor.PID
+	load atomic.Int64 // jobs in hand: admission is bounded here, mailboxes are not
+
+	ctx    context.Context // of all analyses
+	cancel context.CancelCauseFunc
+
+	mu       sync.Mutex
+	closed   bool
+	entering sync.WaitGroup // Submits on their way to the desk
+}
+
+// errGivenBack is why Close cancels an analysis: the job stays for the next start.
+var errGivenBack = errors.New("the service is stopping; the job is kept for its next start")
+
+// NewJobs takes up what an earlier process left: jobs that it gave back or crashed
+// under once are started again, those it crashed under twice end in an error.
+// The Jobs share the Explainer's actor system and must be closed before it.
+func (x *Explainer) NewJobs(o JobOptions) (*Jobs, error) {
+	if o.Running <= 0 {
+		o.Running = 16
+	}
+	if o.Queue <= 0 {
+		o.Queue = 256
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.deadline <= 0 {
+		o.deadline = x.o.Deadline + jobGrace
+	}
+	again, err := takeUp(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	j := &Jobs{e: x.e, o: o}
+	j.ctx, j.cancel = context.WithCancelCause(context.Background())
+	j.desk = &desk{j: j, running: make(map[string]*seat), closed: make(chan struct{})}
+	j.pid = x.e.spawnRoot(j.desk)
+	for _, row := range again {
+		j.load.Add(1)
+		x.e.sys.Root.Send(j.pid, accepted{row: row})
+	}
+	return j, nil
+}
+
+// takeUp counts the attempts of unfinished jobs, on disk, and returns those to run.
+func takeUp(store JobStore) (again []JobRow, err error) {
+	rows, err := store.UnfinishedJobs()
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	for i := range rows {
+		row := &rows[i]
+		if row.Attempts >= maxAttempts {
+			row.Status, row.ErrorCode = explain.JobError, explain.CodeInterrupted
+			row.Error = "the server was interrupted twice while it had the job; submit it again"
+			continue
+		}
+		row.Status = explain.JobPending
+		row.Attempts++
+		again = append(again, *row)
+	}
+	return again, store.PutJobs(rows...)
+}
+
+// Submit stores a job and returns its id. The errors are *explain.BadRequest,
+// explain.ErrUnknownChain, explain.ErrBusy, explain.ErrStopping, or the store's.
+func (j *Jobs) Submit(req explain.Request) (id string, err error) {
+	if err := req.Validate(); err != nil {
+		return "", err
+	}
+	if _, ok := chain.ByID(req.ChainID); req.ChainID != 0 && !ok {
+		return "", fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, req.ChainID)
+	}
+	if !j.enter() {
+		return "", explain.ErrStopping
+	}
+	defer j.entering.Done()
+	if j.load.Add(1) > int64(j.o.Running+j.o.Queue) {
+		j.load.Add(-1)
+		return "", explain.ErrBusy
+	}
+	row := JobRow{ID: NewID(), Status: explain.JobPending, Attempts: 1, Request: req}
+	if err := j.o.Store.PutJobs(row); err != nil {
+		j.load.Add(-1)
+		return "", err
+	}
+	j.e.sys.Root.Send(j.pid, accepted{row: row})
+	return row.ID, nil
+}
+
+// enter reports whether jobs are still taken. After true call entering.Done.
+func (j *Jobs) enter() bool {
+	select {
+	case <-j.desk.closed: // crashed: nobody would run the job
+		return false
+	default:
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return false
+	}
+	j.entering.Add(1)
+	return true
+}
+
+// Job returns where a job stands, or explain.ErrNoJob.
+func (j *Jobs) Job(id string) (*explain.Job, error) {
+	row, err := j.o.Store.Job(id)
+	if err != nil {
+		return nil, err
+	}
+	return &explain.Job{JobID: row.ID, Status: row.Status, Result: row.Result, Error: row.Error, ErrorCode: row.ErrorCode, HTML: string(row.HTML)}, nil
+}
+
+// Close takes no more jobs and starts none. It waits for the running ones until
+// ctx ends, then cancels them. What has not ended is given back: the next start
+// takes it up, and it counts as no crash.
+func (j *Jobs) Close(ctx context.Context) error {
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return nil
+	}
+	j.closed = true
+	j.mu.Unlock()
+	j.entering.Wait()
+
+	d := drain{reply: make(chan []JobRow, 1)}
+	j.e.sys.Root.Send(j.pid, d)
+	stop := context.AfterFunc(ctx, func() { j.cancel(errGivenBack) })
+	defer stop()
+	defer j.cancel(errGivenBack)
+	select {
+	case waiting := <-d.reply:
+		j.e.sys.Root.Stop(j.pid)
+		<-j.desk.closed
+		return j.giveBack(waiting)
+	case <-j.desk.closed:
+		return errors.New("internal fault: the owner of the jobs ended; the next start takes them up")
+	}
+}
+
+func (j *Jobs) giveBack(rows []JobRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	for i := range rows {
+		rows[i].Status = explain.JobPending
+		rows[i].Attempts--
+	}
+	if err := j.o.Store.PutJobs(rows...); err != nil {
+		return fmt.Errorf("give jobs back: %w", err)
+	}
+	return nil
+}

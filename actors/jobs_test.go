@@ -1,0 +1,509 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"txlens/engine/explain"
+)
+
+// shelf is a JobStore and RunStore in memory that remembers the states of each job.
+type shelf struct {
+	mu      sync.Mutex
+	jobs    map[string]JobRow
+	runs    map[string]RunRow
+	history map[string][]explain.JobStatus
+	refuse  func(JobRow) error // may be nil
+}
+
+func newShelf() *shelf {
+	return &shelf{jobs: map[string]JobRow{}, runs: map[string]RunRow{}, history: map[string][]explain.JobStatus{}}
+}
+
+func (s *shelf) PutJobs(rows ...JobRow) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, row := range rows {
+		if s.refuse != nil {
+			if err := s.refuse(row); err != nil {
+				return err
+			}
+		}
+	}
+	for _, row := range rows {
+		s.jobs[row.ID] = row
+		s.history[row.ID] = append(s.history[row.ID], row.Status)
+	}
+	return nil
+}
+
+func (s *shelf) Job(id string) (JobRow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row, ok := s.jobs[id]
+	if !ok {
+		return row, explain.ErrNoJob
+	}
+	return row, nil
+}
+
+func (s *shelf) UnfinishedJobs() (rows []JobRow, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, row := range s.jobs {
+		if row.Status.Unfinished() {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b JobRow) int { return strings.Compare(a.ID, b.ID) })
+	return rows, nil
+}
+
+func (s *shelf) PutRun(row RunRow) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs[row.ID] = row
+	return nil
+}
+
+func (s *shelf) Run(id string) (RunRow, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row, ok := s.runs[id]
+	if !ok {
+		return row, explain.ErrNoRun
+	}
+	return row, nil
+}
+
+// crash copies what a killed process would leave.
+func (s *shelf) crash() *shelf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := newShelf()
+	for id, row := range s.jobs {
+		left.jobs[id] = row
+	}
+	return left
+}
+
+func (s *shelf) states(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprint(s.history[id])
+}
+
+// analyst is an Analyst made of one function.
+type analyst func(ctx context.Context, req explain.Request) (*explain.Result, error)
+
+func (f analyst) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
+	sink(explain.Event{Type: explain.EventPreflightStart})
+	return f(ctx, req)
+}
+
+func fine(_ context.Context, req explain.Request) (*explain.Result, error) {
+	return &explain.Result{TxHash: req.TxHash, Summary: "Sent 1 ETH to <b>."}, nil
+}
+
+func untilCancelled(ctx context.Context, _ explain.Request) (*explain.Result, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+var ask = explain.Request{TxHash: hash}
+
+func startJobs(t *testing.T, o JobOptions) *Jobs {
+	t.Helper()
+	x := New(Options{})
+	j, err := x.NewJobs(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := j.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		x.Close()
+	})
+	return j
+}
+
+func submit(t *testing.T, j *Jobs, req explain.Request) string {
+	t.Helper()
+	id, err := j.Submit(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// await polls until the job has the status.
+func await(t *testing.T, j *Jobs, id string, want explain.JobStatus) *explain.Job {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		job, err := j.Job(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job.Status == want {
+			return job
+		}
+		if time.Now().After(end) || !job.Status.Unfinished() {
+			t.Fatalf("the job is %+v, want %s", job, want)
+		}
+	}
+}
+
+func TestJobCompletes(t *testing.T) {
+	store := newShelf()
+	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine)})
+	for _, report := range []bool{false, true} {
+		req := ask
+		req.Report = report
+		id := submit(t, j, req)
+		if u, err := uuid.Parse(id); err != nil || u.Version() != 7 {
+			t.Errorf("id %q", id)
+		}
+		job := await(t, j, id, explain.JobComplete)
+		if job.JobID != id || !strings.Contains(string(job.Result), `"txHash":"`+hash+`"`) || job.Error != "" || job.ErrorCode != "" {
+			t.Errorf("%+v", job)
+		}
+		if strings.HasPrefix(strings.ToLower(job.HTML), "<!doctype html>") != report || report == (job.HTML == "") {
+			t.Errorf("report %v: html %.100q", report, job.HTML)
+		}
+		if got := store.states(id); got != "[pending running complete]" {
+			t.Errorf("states on disk: %s", got)
+		}
+	}
+}
+
+type notPaid struct{ error }
+
+func (notPaid) UpstreamPayment() bool { return true }
+
+// TestJobFails: what the one who asked reads, and what he does not.
+func TestJobFails(t *testing.T) {
+	store := newShelf()
+	f := func(err error, code, message string) {
+		t.Helper()
+		j := startJobs(t, JobOptions{Store: store, Analyst: analyst(func(context.Context, explain.Request) (*explain.Result, error) {
+			if err == nil {
+				return nil, nil
+			}
+			return nil, err
+		})})
+		job := await(t, j, submit(t, j, ask), explain.JobError)
+		if job.ErrorCode != code || !strings.Contains(job.Error, message) || job.Result != nil || strings.Contains(job.Error, "SECRET") {
+			t.Errorf("%+v, want %s: %s", job, code, message)
+		}
+	}
+	f(fmt.Errorf("trace: %w", notPaid{errors.New("402 at https://SECRET")}), explain.CodePayment, "could not pay one of its upstream")
+	f(fmt.Errorf("SECRET: %w", &explain.NotFoundError{TxHash: "0xab", Asked: 9}), explain.CodeNotFound, "transaction 0xab not found on 9 chains")
+	f(fmt.Errorf("SECRET: %w", explain.ErrNotFound), explain.CodeNotFound, "transaction not found")
+	f(fmt.Errorf("SECRET: %w", &explain.PendingError{TxHash: "0xab", Chain: "base-mainnet"}), explain.CodePending, "pending on base-mainnet")
+	f(fmt.Errorf("SECRET: %w", explain.ErrPending), explain.CodePending, "transaction is pending")
+	f(fmt.Errorf("%w (120s)", ErrDeadline), explain.CodeDeadline, "deadline passed")
+	f(errors.New("SECRET"), explain.CodeInternal, "internal error; the log has it under job ")
+	f(nil, explain.CodeInternal, "internal error")
+}
+
+func TestJobPanics(t *testing.T) {
+	j := startJobs(t, JobOptions{Store: newShelf(), Analyst: analyst(func(context.Context, explain.Request) (*explain.Result, error) { panic("a nil map, say") })})
+	for range 3 {
+		if job := await(t, j, submit(t, j, ask), explain.JobError); job.ErrorCode != explain.CodeInternal {
+			t.Errorf("%+v", job)
+		}
+	}
+}
+
+// TestJobActorGone: a job whose actor ends without a word ends in an error, and its
+// seat is free again.
+func TestJobActorGone(t *testing.T) {
+	first := true
+	started := make(chan struct{})
+	j := startJobs(t, JobOptions{Store: newShelf(), Running: 1, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+		if !first {
+			return fine(ctx, req)
+		}
+		first = false
+		close(started)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})})
+	id := submit(t, j, ask)
+	<-started
+	for _, shard := range j.e.sys.ProcessRegistry.LocalPIDs.LocalPIDs {
+		for _, key := range shard.Keys() {
+			if strings.HasPrefix(key, j.pid.Id+"/") {
+				j.e.sys.Root.Stop(actor.NewPID(j.pid.Address, key))
+			}
+		}
+	}
+	if job := await(t, j, id, explain.JobError); job.ErrorCode != explain.CodeInternal {
+		t.Errorf("%+v", job)
+	}
+	await(t, j, submit(t, j, ask), explain.JobComplete)
+}
+
+func TestJobDeadline(t *testing.T) {
+	j := startJobs(t, JobOptions{Store: newShelf(), Analyst: analyst(untilCancelled), deadline: 30 * time.Millisecond})
+	if job := await(t, j, submit(t, j, ask), explain.JobError); job.ErrorCode != explain.CodeDeadline {
+		t.Errorf("%+v", job)
+	}
+}
+
+func TestSubmitRefuses(t *testing.T) {
+	store := newShelf()
+	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), Running: 1, Queue: 1})
+	var bad *explain.BadRequest
+	if _, err := j.Submit(explain.Request{TxHash: "0x12"}); !errors.As(err, &bad) {
+		t.Errorf("got %v, want a bad request", err)
+	}
+	if _, err := j.Submit(explain.Request{TxHash: hash, ChainID: 987654321}); !errors.Is(err, explain.ErrUnknownChain) {
+		t.Errorf("got %v, want ErrUnknownChain", err)
+	}
+	full := errors.New("disk full")
+	store.refuse = func(JobRow) error { return full }
+	for range 5 { // more than there are places: each must be given back
+		if _, err := j.Submit(ask); !errors.Is(err, full) {
+			t.Errorf("got %v, want what the store says", err)
+		}
+	}
+	store.mu.Lock()
+	store.refuse = nil
+	store.mu.Unlock()
+	await(t, j, submit(t, j, ask), explain.JobComplete)
+	if err := j.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := j.Submit(ask); !errors.Is(err, explain.ErrStopping) {
+		t.Errorf("got %v, want ErrStopping", err)
+	}
+}
+
+// TestBounds: never more analyses than allowed, never more waiting, and in the
+// order of submission.
+func TestBounds(t *testing.T) {
+	const running, queue, rounds = 3, 5, 6
+	var mu sync.Mutex
+	var order []string
+	now, most := 0, 0
+	step := make(chan struct{})
+	j := startJobs(t, JobOptions{Store: newShelf(), Running: running, Queue: queue, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+		mu.Lock()
+		now++
+		most = max(most, now)
+		order = append(order, req.Context)
+		mu.Unlock()
+		<-step
+		mu.Lock()
+		now--
+		mu.Unlock()
+		return fine(ctx, req)
+	})})
+	var ids, want []string
+	for round := range rounds {
+		for n := 0; ; n++ {
+			req := ask
+			req.Context = fmt.Sprint(round, " ", n)
+			id, err := j.Submit(req)
+			if errors.Is(err, explain.ErrBusy) {
+				if n != running+queue {
+					t.Errorf("round %d: busy after %d, want %d", round, n, running+queue)
+				}
+				break
+			}
+			ids, want = append(ids, id), append(want, req.Context)
+		}
+		all := func() bool { mu.Lock(); defer mu.Unlock(); return now == running }
+		for end := time.Now().Add(10 * time.Second); !all() && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		for range running + queue {
+			step <- struct{}{}
+		}
+		for end := time.Now().Add(10 * time.Second); j.load.Load() > 0 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for _, id := range ids {
+		await(t, j, id, explain.JobComplete)
+	}
+	if most != running {
+		t.Errorf("%d ran at a time, want %d", most, running)
+	}
+	// Those of one batch start together, in any order.
+	for i, c := range order {
+		if at := slices.Index(want, c); max(at-i, i-at) >= running {
+			t.Errorf("job %d ran as the %d-th", at, i)
+		}
+	}
+}
+
+// TestTakenUp: what a crash leaves is started again once.
+func TestTakenUp(t *testing.T) {
+	store := newShelf()
+	never := startJobs(t, JobOptions{Store: store, Running: 1, Analyst: analyst(untilCancelled)})
+	running, waiting := submit(t, never, ask), submit(t, never, ask)
+	await(t, never, running, explain.JobRunning)
+
+	left := store.crash() // while the first process still runs: it will not know
+	again := startJobs(t, JobOptions{Store: left, Running: 1, Analyst: analyst(untilCancelled)})
+	await(t, again, running, explain.JobRunning)
+	await(t, again, waiting, explain.JobPending)
+	fresh := submit(t, again, ask)
+
+	whole := startJobs(t, JobOptions{Store: store.crash(), Analyst: analyst(fine)})
+	await(t, whole, running, explain.JobComplete)
+	await(t, whole, waiting, explain.JobComplete)
+
+	twice := startJobs(t, JobOptions{Store: left.crash(), Analyst: analyst(fine)})
+	for _, id := range []string{running, waiting} {
+		if job := await(t, twice, id, explain.JobError); job.ErrorCode != explain.CodeInterrupted || !strings.Contains(job.Error, "twice") {
+			t.Errorf("%+v", job)
+		}
+	}
+	await(t, twice, fresh, explain.JobComplete)
+}
+
+// TestTakesUpMoreThanMayWait: who was promised a result gets it, whatever the
+// bounds are now.
+func TestTakesUpMoreThanMayWait(t *testing.T) {
+	store := newShelf()
+	var ids []string
+	for range 20 {
+		ids = append(ids, NewID())
+		store.PutJobs(JobRow{ID: ids[len(ids)-1], Status: explain.JobPending, Attempts: 1, Request: ask})
+	}
+	j := startJobs(t, JobOptions{Store: store, Running: 2, Queue: 2, Analyst: analyst(fine)})
+	for _, id := range ids {
+		await(t, j, id, explain.JobComplete)
+	}
+	await(t, j, submit(t, j, ask), explain.JobComplete)
+}
+
+// TestCloseGivesBack: stopping in order is no crash, however often.
+func TestCloseGivesBack(t *testing.T) {
+	store := newShelf()
+	var ids []string
+	for range 5 {
+		x := New(Options{})
+		j, err := x.NewJobs(JobOptions{Store: store, Running: 1, Analyst: analyst(untilCancelled)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, submit(t, j, ask))
+		await(t, j, ids[0], explain.JobRunning)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		if err := errors.Join(j.Close(ctx), j.Close(ctx)); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		x.Close()
+		for _, id := range ids {
+			if row, _ := store.Job(id); row.Status != explain.JobPending || row.Attempts != 0 {
+				t.Errorf("%+v", row)
+			}
+		}
+	}
+	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine)})
+	for _, id := range ids {
+		await(t, j, id, explain.JobComplete)
+	}
+}
+
+// TestCloseWaits: a job that ends within the grace period ends as if nothing were.
+func TestCloseWaits(t *testing.T) {
+	store := newShelf()
+	x := New(Options{})
+	defer x.Close()
+	started, release := make(chan struct{}), make(chan struct{})
+	j, err := x.NewJobs(JobOptions{Store: store, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+		close(started)
+		<-release
+		return fine(ctx, req)
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := submit(t, j, ask)
+	<-started
+	closed := make(chan error, 1)
+	go func() { closed <- j.Close(context.Background()) }()
+	select {
+	case <-closed:
+		t.Error("it did not wait")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if row, _ := store.Job(id); row.Status != explain.JobComplete {
+		t.Errorf("%+v", row)
+	}
+}
+
+// TestStoreRefuses: a state that cannot be written now is written later; a result
+// that never can be ends the job.
+func TestStoreRefuses(t *testing.T) {
+	patience = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond}
+	store := newShelf()
+	times := 0
+	never := false
+	store.refuse = func(row JobRow) error {
+		if row.Status != explain.JobComplete || times == 0 && !never {
+			return nil
+		}
+		times--
+		return errors.New("disk full")
+	}
+	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine)})
+	store.mu.Lock()
+	times = 3
+	store.mu.Unlock()
+	await(t, j, submit(t, j, ask), explain.JobComplete)
+	store.mu.Lock()
+	never = true
+	store.mu.Unlock()
+	if job := await(t, j, submit(t, j, ask), explain.JobError); job.ErrorCode != explain.CodeInternal || strings.Contains(job.Error, "disk") {
+		t.Errorf("%+v", job)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	store := newShelf()
+	r := NewRuns(store)
+	f := func(id string, want error, frames ...string) {
+		t.Helper()
+		got, err := r.Recover(id)
+		if !errors.Is(err, want) || err == nil && (got.RequestID != id || got.FinishedAt == 0 || fmt.Sprint(got.Frames) != fmt.Sprint(frames)) {
+			t.Errorf("%+v, %v; want %s, %v", got, err, frames, want)
+		}
+	}
+	whole, failed, large := NewID(), NewID(), NewID()
+	frames := []string{`{"type":"complete"}`, `{"type":"result","summary":"a \u2028 b"}`}
+	if err := errors.Join(r.Finish(whole, jsontext.Value(frames[0]), jsontext.Value(frames[1])), r.Fail(failed),
+		store.PutRun(RunRow{ID: large, State: RunTooLarge})); err != nil {
+		t.Fatal(err)
+	}
+	f(whole, nil, frames[0], "{\"type\":\"result\",\"summary\":\"a \u2028 b\"}") // the same value, written shorter
+	f(failed, explain.ErrRunErrored)
+	f(large, explain.ErrRunTooLarge)
+	f(NewID(), explain.ErrNoRun)
+	if err := r.Finish(NewID(), jsontext.Value("{")); err == nil {
+		t.Error("a frame that is no JSON is taken")
+	}
+}
