@@ -425,7 +425,7 @@ func TestCloseGivesBack(t *testing.T) {
 }
 
 // TestCloseWaits: a job that ends within the grace period ends as if nothing were.
-func TestCloseWaits(t *testing.T) {
+func TestJobsCloseWaits(t *testing.T) {
 	store := newShelf()
 	x := New(Options{})
 	defer x.Close()

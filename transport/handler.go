@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
@@ -21,14 +20,17 @@ type handler func(s *Server, ctx *fasthttp.RequestCtx)
 
 // routes by path, then method. HEAD is served by GET.
 var routes = map[string]map[string]handler{
-	"/health":  {"GET": (*Server).health},
-	"/explain": {"POST": (*Server).explain},
+	"/health":                  {"GET": (*Server).health},
+	"/explain":                 {"POST": (*Server).explain},
+	"/explain/async":           {"POST": (*Server).explainAsync},
+	"/result/{jobId}":          {"GET": (*Server).result},
+	"/explain/run/{requestId}": {"GET": (*Server).recoverRun},
 }
 
 // guarded gives every answer its headers and outlives a panic: fasthttp itself
 // would let one end the process.
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
-	id := uuid.NewString()
+	id := newRequestID()
 	defer func() {
 		if v := recover(); v != nil {
 			s.cfg.Log.Error("panic", "request", id, "path", string(ctx.Path()), "value", v, "stack", string(debug.Stack()))
@@ -45,9 +47,9 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 }
 
 func (s *Server) route(ctx *fasthttp.RequestCtx) {
-	methods, ok := routes[string(ctx.Path())]
+	methods, ok := lookUp(string(ctx.Path()))
 	if !ok {
-		fail(ctx, fasthttp.StatusNotFound, "", "no such path; there are GET /health and POST /explain")
+		fail(ctx, fasthttp.StatusNotFound, "", noSuchPath())
 		return
 	}
 	method := string(ctx.Method())
@@ -137,11 +139,6 @@ func (s *Server) admit() bool {
 
 func (s *Server) free() { <-s.slots }
 
-func idOf(ctx *fasthttp.RequestCtx) string {
-	id, _ := ctx.UserValue(requestID).(string)
-	return id
-}
-
 // block has the analysis done for as long as the client waits for it.
 func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 	work, cancel := s.begin()
@@ -152,6 +149,7 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 	if !w.end() {
 		ctx.SetConnectionClose()
 	}
+	s.recordRun(job.ID, job.Request, res, err)
 	switch {
 	case err != nil:
 		s.failWith(ctx, err)

@@ -29,6 +29,20 @@
 // do something about it. A stream that ends without result, report or error broke
 // off.
 //
+// # Jobs and runs
+//
+//	POST /explain/async  202 {jobId, status: pending} with Location and Retry-After; 400, 413, 415 as
+//	                     above; 503 {error, code: busy, stopping or jobs_off};
+//	                     500 {error: 'Internal server error', requestId: 'err-...'}
+//	GET /result/{jobId}  200 the Job, whatever its status, with Retry-After while it is unfinished;
+//	                     404 {error}: unknown, no UUID, or an hour old
+//	GET /explain/run/{requestId}
+//	                     200 {requestId, finishedAt, frames}: the final frames in their order;
+//	                     404 {error, code: run_not_found, requestId};
+//	                     409 {error, code: run_errored or run_too_large, requestId}
+//
+// The request id of a blocking run stands in X-Request-Id.
+//
 // Beyond the interface's list are 404 and 409: a caller who gets no result wants
 // to know from the status alone whether to look at the hash again (404) or just
 // to wait (409), and neither is a fault of the service that a 500 would claim.
@@ -69,6 +83,8 @@ type Job struct {
 // Config of a Server. Zero values mean the defaults named at each field.
 type Config struct {
 	Explainer Explainer
+	Jobs      Jobs         // nil: the async endpoints take and know none
+	Runs      Runs         // nil: no run is kept
 	Commit    string       // build identifier told by /health; empty: null
 	Log       *slog.Logger // nil: silent
 

@@ -34,7 +34,8 @@ type commands struct {
 	Explain explainCmd `cmd:"" help:"Explain a transaction by its hash, or one hash per line from stdin with -."`
 	Demo    demoCmd    `cmd:"" help:"Explain the embedded real transactions, offline."`
 	Replay  replayCmd  `cmd:"" help:"Explain again from a recorded bundle, asking nobody."`
-	Serve   serveCmd   `cmd:"" help:"Serve POST /explain and GET /health over HTTP."`
+	Serve   serveCmd   `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
+	Backup  backupCmd  `cmd:"" help:"Copy the database of a server that does not run into a file."`
 	Chains  chainsCmd  `cmd:"" help:"List the chains of the table."`
 	Version versionCmd `cmd:"" help:"Print version and commit."`
 

@@ -8,15 +8,19 @@ import (
 	"net"
 	"time"
 
+	"txlens/actors"
 	"txlens/engine/explain"
 	"txlens/transport"
 )
 
 type serveCmd struct {
 	Listen      string        `name:"listen" default:"127.0.0.1:8402" env:"TXLENS_LISTEN" help:"Address and port."`
-	MaxAnalyses int           `name:"max-analyses" default:"64" help:"Analyses at a time; beyond it the answer is 503."`
-	Grace       time.Duration `name:"grace" default:"30s" help:"Time that running analyses get when the server stops."`
+	MaxAnalyses int           `name:"max-analyses" default:"64" help:"Blocking analyses at a time; beyond it the answer is 503."`
+	MaxJobs     int           `name:"max-jobs" default:"16" help:"Analyses of async jobs at a time; others wait."`
+	JobQueue    int           `name:"job-queue" default:"256" help:"Async jobs that may wait; beyond it the answer is 503."`
+	Grace       time.Duration `name:"grace" default:"30s" help:"Time that running analyses get when the server stops; jobs that need more go on at the next start."`
 
+	dataFlag   `embed:""`
 	worldFlags `embed:""`
 }
 
@@ -33,10 +37,23 @@ func (s served) Explain(ctx context.Context, job transport.Job) (*explain.Result
 	return s.run(ctx, job)
 }
 
+func (cmd *serveCmd) check() error {
+	for flag, n := range map[string]int{"--max-analyses": cmd.MaxAnalyses, "--max-jobs": cmd.MaxJobs, "--job-queue": cmd.JobQueue} {
+		if n < 1 {
+			return badInput{errors.New(flag + ": must be at least 1")}
+		}
+	}
+	return nil
+}
+
 // Run serves until the context ends, then lets running analyses finish.
-func (cmd *serveCmd) Run(ctx context.Context, c console) error {
-	if cmd.MaxAnalyses < 1 {
-		return badInput{errors.New("--max-analyses: must be at least 1")}
+func (cmd *serveCmd) Run(ctx context.Context, c console) (err error) {
+	if err := cmd.check(); err != nil {
+		return err
+	}
+	dir, err := cmd.dir()
+	if err != nil {
+		return err
 	}
 	a, err := newAnalyst(cmd.worldFlags)
 	if err != nil {
@@ -44,25 +61,51 @@ func (cmd *serveCmd) Run(ctx context.Context, c console) error {
 	}
 	defer a.close()
 	log := slog.New(slog.NewTextHandler(c.err, nil))
-	_, commit := build()
-	srv := transport.New(transport.Config{Explainer: served{a}, Commit: commit, Log: log, Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses})
+	// The port first: a server that cannot listen must not take up jobs.
 	ln, err := net.Listen("tcp", cmd.Listen)
 	if err != nil {
 		return badInput{fmt.Errorf("--listen: %w", err)}
 	}
-	log.Info("serving", "address", ln.Addr().String(), "version", a.version)
+	defer ln.Close()
+	store, err := openStore(dir, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	jobs, err := a.explainer.NewJobs(actors.JobOptions{Store: store, Analyst: a, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: log})
+	if err != nil {
+		return fmt.Errorf("take up jobs: %w", err)
+	}
+	_, commit := build()
+	srv := transport.New(transport.Config{
+		Explainer: served{a}, Jobs: jobs, Runs: actors.NewRuns(store), Commit: commit, Log: log,
+		Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses,
+	})
+	log.Info("serving", "address", ln.Addr().String(), "version", a.version, "data", dir)
+	return cmd.serve(ctx, log, srv, jobs, ln)
+}
+
+// serve returns when the server has ended and the jobs are done or given back.
+func (cmd *serveCmd) serve(ctx context.Context, log *slog.Logger, srv *transport.Server, jobs *actors.Jobs, ln net.Listener) error {
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
 	select {
 	case err := <-served:
-		return err
+		none, cancel := context.WithCancel(ctx)
+		cancel()
+		return errors.Join(err, jobs.Close(none))
 	case <-ctx.Done():
 	}
 	log.Info("stopping", "grace", cmd.Grace.String())
 	end, cancel := context.WithTimeout(context.Background(), cmd.Grace)
 	defer cancel()
-	if err := srv.Shutdown(end); err != nil {
-		return fmt.Errorf("stop the server: %w", err)
+	closed := make(chan error, 1)
+	go func() { closed <- jobs.Close(end) }()
+	err := srv.Shutdown(end)
+	if err == nil {
+		err = <-served
+	} else {
+		err = fmt.Errorf("stop the server: %w", err)
 	}
-	return <-served
+	return errors.Join(err, <-closed)
 }

@@ -39,7 +39,7 @@ func TestServe(t *testing.T) {
 	defer cancel()
 	var log lockedBuffer
 	ended := make(chan int, 1)
-	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--grace", "5s"}, rpcArgs(w.flags)...)
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, rpcArgs(w.flags)...)
 	go func() { ended <- run(ctx, args, console{in: strings.NewReader(""), out: io.Discard, err: &log}) }()
 	var base string
 	for end := time.Now().Add(10 * time.Second); base == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {

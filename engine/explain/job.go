@@ -27,12 +27,8 @@ const (
 // Unfinished reports whether the job is still to bring a result or an error.
 func (s JobStatus) Unfinished() bool { return s == JobPending || s == JobRunning }
 
-// Stable codes of errors, in bodies, frames and jobs.
+// Codes that only jobs have, beside those of error bodies.
 const (
-	CodeInternal    = "internal_error"
-	CodePayment     = "upstream_payment_unavailable"
-	CodeNotFound    = "transaction_not_found"
-	CodePending     = "transaction_pending"
 	CodeDeadline    = "deadline_passed" // of a job: the time was over and nothing was known
 	CodeInterrupted = "interrupted"     // of a job: the server crashed twice under it
 )

@@ -1,0 +1,119 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"runtime/debug"
+
+	"github.com/go-json-experiment/json"
+	"github.com/valyala/fasthttp"
+
+	"txlens/engine/explain"
+)
+
+// Jobs runs analyses beside the requests that ask for them.
+type Jobs interface {
+	// Submit takes a job that outlives a crash from then on. Its errors are
+	// *explain.BadRequest, explain.ErrUnknownChain, explain.ErrBusy,
+	// explain.ErrStopping, or what the store says.
+	Submit(req explain.Request) (id string, err error)
+	// Job returns where a job stands, or explain.ErrNoJob.
+	Job(id string) (*explain.Job, error)
+}
+
+const (
+	// pollAfter is told to who waits for a job: seconds.
+	pollAfter = "5"
+	// retryAfter is told to who found the queue full: seconds.
+	retryAfter = "15"
+
+	noSuchJob = "Job not found - expired or invalid ID"
+)
+
+// explainAsync answers POST /explain/async: 202 once the job is on disk.
+func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.failAsync(ctx, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+		}
+	}()
+	if kind, _, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType())); err != nil || kind != "application/json" {
+		fail(ctx, fasthttp.StatusUnsupportedMediaType, "", "Content-Type: must be application/json")
+		return
+	}
+	req, err := explain.ParseRequest(ctx.PostBody())
+	if err != nil {
+		s.failWith(ctx, err)
+		return
+	}
+	if s.cfg.Jobs == nil {
+		fail(ctx, fasthttp.StatusServiceUnavailable, "jobs_off", "this server takes no jobs; use POST /explain")
+		return
+	}
+	id, err := s.cfg.Jobs.Submit(req)
+	if err != nil {
+		s.refuseJob(ctx, err)
+		return
+	}
+	ctx.SetStatusCode(fasthttp.StatusAccepted)
+	ctx.Response.Header.Set(fasthttp.HeaderLocation, "/result/"+id)
+	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
+	s.sendJSON(ctx, struct {
+		JobID  string            `json:"jobId"`
+		Status explain.JobStatus `json:"status"`
+	}{id, explain.JobPending})
+}
+
+// refuseJob says why there is no job.
+func (s *Server) refuseJob(ctx *fasthttp.RequestCtx, err error) {
+	var bad *explain.BadRequest
+	switch {
+	case errors.Is(err, explain.ErrBusy):
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter)
+		fail(ctx, fasthttp.StatusServiceUnavailable, "busy", "too many jobs are waiting; try again soon")
+	case errors.Is(err, explain.ErrStopping):
+		s.failWith(ctx, errStopping)
+	case errors.As(err, &bad), errors.Is(err, explain.ErrUnknownChain):
+		s.failWith(ctx, err)
+	default:
+		s.failAsync(ctx, err)
+	}
+}
+
+// failAsync answers an internal error before the job exists, which has a body of
+// its own on this path.
+func (s *Server) failAsync(ctx *fasthttp.RequestCtx, err error) {
+	id := idOf(ctx)
+	s.cfg.Log.Error("submit job", "request", id, "error", err)
+	body, _ := json.Marshal(struct { // two strings of ASCII
+		Error     string `json:"error"`
+		RequestID string `json:"requestId"`
+	}{"Internal server error", "err-" + id})
+	ctx.Response.ResetBody()
+	ctx.SetStatusCode(fasthttp.StatusInternalServerError)
+	ctx.SetContentType("application/json")
+	ctx.Response.SetBodyRaw(body)
+}
+
+// result answers GET /result/{jobId}. The status is that of the poll: a job that
+// failed is 200, too.
+func (s *Server) result(ctx *fasthttp.RequestCtx) {
+	id, ok := pathID(ctx)
+	if !ok || s.cfg.Jobs == nil {
+		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)
+		return
+	}
+	job, err := s.cfg.Jobs.Job(id)
+	switch {
+	case errors.Is(err, explain.ErrNoJob):
+		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)
+	case err != nil:
+		s.failWith(ctx, err)
+	default:
+		if job.Status.Unfinished() {
+			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
+		}
+		s.sendJSON(ctx, job)
+	}
+}

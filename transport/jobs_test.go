@@ -1,0 +1,334 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"txlens/engine/explain"
+)
+
+var (
+	_ Jobs = (*fakeJobs)(nil)
+	_ Runs = (*fakeRuns)(nil)
+)
+
+// fakeJobs takes what it is told to and knows what it is given.
+type fakeJobs struct {
+	refuse func(req explain.Request) error
+	jobs   map[string]*explain.Job
+}
+
+func (f *fakeJobs) Submit(req explain.Request) (string, error) {
+	if err := f.refuse(req); err != nil {
+		return "", err
+	}
+	return jobID, nil
+}
+
+func (f *fakeJobs) Job(id string) (*explain.Job, error) {
+	if job := f.jobs[id]; job != nil {
+		return job, nil
+	}
+	if id == brokenID {
+		return nil, errors.New("secret: the disk is gone")
+	}
+	return nil, explain.ErrNoJob
+}
+
+const (
+	jobID     = "0199d5f0-0000-7000-8000-000000000001"
+	brokenID  = "0199d5f0-0000-7000-8000-00000000000b"
+	unknownID = "0199d5f0-0000-7000-8000-0000000000ff"
+)
+
+// byRequestContext refuses as the context of the request tells it to.
+func byRequestContext(req explain.Request) error {
+	switch req.Context {
+	case "full":
+		return fmt.Errorf("submit: %w", explain.ErrBusy)
+	case "stopping":
+		return explain.ErrStopping
+	case "chain":
+		return fmt.Errorf("%w: chainId 7", explain.ErrUnknownChain)
+	case "broken":
+		return errors.New("secret: the disk is gone")
+	case "panic":
+		panic("a nil map, say")
+	}
+	return nil
+}
+
+// TestSubmit has a row for each answer of POST /explain/async.
+func TestSubmit(t *testing.T) {
+	var log lockedLog
+	_, url := start(t, Config{Jobs: &fakeJobs{refuse: byRequestContext}, Log: slog.New(slog.NewTextHandler(&log, nil))}, well)
+	c := client(t)
+	f := func(body string, status int, want, retry string) answer {
+		t.Helper()
+		got := do(t, c, "POST", url+"/explain/async", "application/json", strings.NewReader(body))
+		if got.status != status || !strings.Contains(got.body, want) || got.header.Get("Retry-After") != retry {
+			t.Errorf("%d %s, Retry-After %q\nwant %d %s, %q", got.status, got.body, got.header.Get("Retry-After"), status, want, retry)
+		}
+		checkHeaders(t, got)
+		if strings.Contains(got.body, "secret") || strings.Contains(got.body, "nil map") {
+			t.Errorf("the answer tells what only the log may: %s", got.body)
+		}
+		return got
+	}
+	with := func(context string) string { return `{"txHash":"` + hash + `","context":"` + context + `"}` }
+
+	got := f(goodBody, 202, "", "5")
+	if got.body != `{"jobId":"`+jobID+`","status":"pending"}` || got.header.Get("Location") != "/result/"+jobID {
+		t.Errorf("%s, Location %q", got.body, got.header.Get("Location"))
+	}
+	f(`{"txHash":"`+hash+`","report":true,"model":"model-haiku-4-5-20251001","chainId":1,"context":"why?"}`, 202, `pending`, "5")
+	f(`{}`, 400, `txHash: is missing`, "")
+	f(`{"txHash":"0x12"}`, 400, `txHash: must be 0x and 64 hex digits`, "")
+	f(`{"txHash":"`+hash+`","model":"gpt"}`, 400, `model: is unknown`, "")
+	f(`{"txHash":"`+hash+`","report":1}`, 400, `report: must be a boolean`, "")
+	f(with(strings.Repeat("x", 2049)), 400, `context: is 2049 bytes`, "")
+	f(with("chain"), 400, `chainId: chain is not supported`, "")
+	f(`{"txHash":"`+strings.Repeat("x", 70_000)+`"}`, 413, `65536`, "")
+	f(with("full"), 503, `"code":"busy"`, "15")
+	f(with("stopping"), 503, `"code":"stopping"`, "5")
+	for _, fault := range []string{"broken", "panic"} {
+		got := f(with(fault), 500, `{"error":"Internal server error","requestId":"err-`+"", "")
+		var body map[string]string
+		if err := json.Unmarshal([]byte(got.body), &body); err != nil || len(body) != 2 || body["requestId"] != "err-"+got.header.Get("X-Request-Id") {
+			t.Errorf("%s, %v", got.body, err)
+		}
+		if !strings.Contains(log.String(), got.header.Get("X-Request-Id")) {
+			t.Errorf("the log does not have %s: %s", got.header.Get("X-Request-Id"), log.String())
+		}
+	}
+	if got := do(t, c, "POST", url+"/explain/async", "text/plain", strings.NewReader(goodBody)); got.status != 415 {
+		t.Errorf("text/plain: %d %s", got.status, got.body)
+	}
+	if got := do(t, c, "GET", url+"/explain/async", "", nil); got.status != 405 || got.header.Get("Allow") != "POST" {
+		t.Errorf("GET: %d %s", got.status, got.body)
+	}
+}
+
+// lockedLog is read while the server writes.
+type lockedLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestPoll has a row for each answer of GET /result/{jobId}.
+func TestPoll(t *testing.T) {
+	const done, page, failed, unpaid, running = "0199d5f0-0000-7000-8000-000000000002", "0199d5f0-0000-7000-8000-000000000003",
+		"0199d5f0-0000-7000-8000-000000000004", "0199d5f0-0000-7000-8000-00000000000a", "0199d5f0-0000-7000-8000-000000000006"
+	jobs := map[string]*explain.Job{
+		jobID:   {JobID: jobID, Status: explain.JobPending},
+		running: {JobID: running, Status: explain.JobRunning},
+		done:    {JobID: done, Status: explain.JobComplete, Result: jsontext.Value(`{"txHash":"0x1","usdValue":0.1000}`)},
+		page:    {JobID: page, Status: explain.JobComplete, Result: jsontext.Value(`{}`), HTML: "<!doctype html>\n<p>\"é"},
+		failed:  {JobID: failed, Status: explain.JobError, Error: "it broke"},
+		unpaid:  {JobID: unpaid, Status: explain.JobError, Error: "no money", ErrorCode: explain.CodePayment},
+	}
+	_, url := start(t, Config{Jobs: &fakeJobs{jobs: jobs}}, well)
+	c := client(t)
+	f := func(id string, status int, want, retry string) {
+		t.Helper()
+		got := do(t, c, "GET", url+"/result/"+id, "", nil)
+		if got.status != status || got.body != want || got.header.Get("Retry-After") != retry {
+			t.Errorf("%d %s, Retry-After %q\nwant %d %s, %q", got.status, got.body, got.header.Get("Retry-After"), status, want, retry)
+		}
+		checkHeaders(t, got)
+	}
+	const gone = `{"error":"Job not found - expired or invalid ID"}`
+	f(jobID, 200, `{"jobId":"`+jobID+`","status":"pending"}`, "5")
+	f(running, 200, `{"jobId":"`+running+`","status":"running"}`, "5")
+	f(done, 200, `{"jobId":"`+done+`","status":"complete","result":{"txHash":"0x1","usdValue":0.1000}}`, "")
+	f(page, 200, `{"jobId":"`+page+`","status":"complete","result":{},"html":"<!doctype html>\n<p>\"é"}`, "")
+	f(failed, 200, `{"jobId":"`+failed+`","status":"error","error":"it broke"}`, "")
+	f(unpaid, 200, `{"jobId":"`+unpaid+`","status":"error","error":"no money","errorCode":"upstream_payment_unavailable"}`, "")
+	f(strings.ToUpper(unpaid), 200, `{"jobId":"`+unpaid+`","status":"error","error":"no money","errorCode":"upstream_payment_unavailable"}`, "")
+	f(unknownID, 404, gone, "")
+	f("0f8fad5b-d9cb-469f-a165-70867728950e", 404, gone, "")
+	f("x", 404, gone, "")
+	f("%7B"+jobID+"%7D", 404, gone, "")
+	f(strings.ReplaceAll(jobID, "-", ""), 404, gone, "")
+	if got := do(t, c, "GET", url+"/result/"+brokenID, "", nil); got.status != 500 || !strings.Contains(got.body, `"code":"internal_error"`) || strings.Contains(got.body, "secret") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	for _, path := range []string{"/result", "/result/", "/result/" + jobID + "/", "/result/" + jobID + "/x", "/results/" + jobID} {
+		if got := do(t, c, "GET", url+path, "", nil); got.status != 404 || !strings.Contains(got.body, "GET /result/{jobId}") {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	if got := do(t, c, "HEAD", url+"/result/"+done, "", nil); got.status != 200 || got.body != "" {
+		t.Errorf("HEAD: %d %s", got.status, got.body)
+	}
+	if got := do(t, c, "POST", url+"/result/"+done, "", nil); got.status != 405 || got.header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST: %d %s", got.status, got.body)
+	}
+}
+
+// fakeRuns keeps records in a map.
+type fakeRuns struct {
+	mu     sync.Mutex
+	frames map[string][]jsontext.Value // nil: errored
+	broken bool
+}
+
+func (f *fakeRuns) Finish(id string, frames ...jsontext.Value) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken {
+		return errors.New("secret: the disk is gone")
+	}
+	f.frames[id] = frames
+	return nil
+}
+
+func (f *fakeRuns) Fail(id string) error { return f.Finish(id) }
+
+func (f *fakeRuns) Recover(id string) (*explain.RunRecovery, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	frames, ok := f.frames[id]
+	switch {
+	case id == jobID:
+		return nil, fmt.Errorf("read: %w", explain.ErrRunTooLarge)
+	case id == brokenID:
+		return nil, errors.New("secret: the disk is gone")
+	case !ok:
+		return nil, explain.ErrNoRun
+	case frames == nil:
+		return nil, explain.ErrRunErrored
+	}
+	return &explain.RunRecovery{RequestID: id, FinishedAt: 1_760_000_000, Frames: frames}, nil
+}
+
+func (f *fakeRuns) len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.frames)
+}
+
+// TestRecover has a row for each answer of GET /explain/run/{requestId}, after runs
+// in the blocking form.
+func TestRecover(t *testing.T) {
+	runs := &fakeRuns{frames: map[string][]jsontext.Value{}}
+	_, url := start(t, Config{Runs: runs}, byContext)
+	c := client(t)
+	f := func(id string, status int, want string) {
+		t.Helper()
+		got := do(t, c, "GET", url+"/explain/run/"+id, "", nil)
+		if got.status != status || got.body != want {
+			t.Errorf("%d %s\nwant %d %s", got.status, got.body, status, want)
+		}
+		checkHeaders(t, got)
+	}
+	run := func(more string) (id, body string) {
+		got := do(t, c, "POST", url+"/explain", "application/json", strings.NewReader(`{"txHash":"`+hash+`"`+more+`}`))
+		return got.header.Get("X-Request-Id"), got.body
+	}
+	head := func(id string) string {
+		return `{"requestId":"` + id + `","finishedAt":1760000000,"frames":[{"type":"complete","requestId":"` + id + `"},`
+	}
+	id, body := run("")
+	f(id, 200, head(id)+`{"type":"result","requestId":"`+id+`",`+strings.TrimPrefix(body, "{")+`]}`)
+	f(strings.ToUpper(id), 200, head(id)+`{"type":"result","requestId":"`+id+`",`+strings.TrimPrefix(body, "{")+`]}`)
+	id, body = run(`,"report":true`)
+	page, _ := jsontext.AppendQuote(nil, body)
+	f(id, 200, head(id)+`{"type":"report","requestId":"`+id+`","html":`+string(page)+`}]}`)
+	for _, context := range []string{"nowhere", "pending", "unpaid", "broken", "nothing"} {
+		id, _ = run(`,"context":"` + context + `"`)
+		f(id, 409, `{"error":"the run ended in an error and left nothing to replay","code":"run_errored","requestId":"`+id+`"}`)
+	}
+	f(jobID, 409, `{"error":"the result of the run was too large to keep","code":"run_too_large","requestId":"`+jobID+`"}`)
+	before := runs.len()
+	id, _ = run(`,"model":"gpt"`)
+	gone := func(id string) string {
+		return `{"error":"no finished run under this request id: it is unknown, older than 30 days, or still at work","code":"run_not_found","requestId":"` + id + `"}`
+	}
+	f(id, 404, gone(id))
+	id, _ = run(`,"context":"chain"`)
+	f(id, 404, gone(id))
+	f(unknownID, 404, gone(unknownID))
+	f("x", 404, `{"error":"unknown request id","code":"run_not_found"}`)
+	if runs.len() != before {
+		t.Error("a request that was refused left a record")
+	}
+	if got := do(t, c, "GET", url+"/explain/run/"+brokenID, "", nil); got.status != 500 || strings.Contains(got.body, "secret") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	runs.mu.Lock()
+	runs.broken = true
+	runs.mu.Unlock()
+	if _, body := run(""); !strings.Contains(body, "Sent 1 ETH.") {
+		t.Errorf("a run that cannot be recorded is answered %s", body)
+	}
+}
+
+// TestWithoutStore: what needs one says that there is none.
+func TestWithoutStore(t *testing.T) {
+	_, url := start(t, Config{}, well)
+	c := client(t)
+	f := func(method, path string, status int, want string) {
+		t.Helper()
+		got := do(t, c, method, url+path, "application/json", strings.NewReader(goodBody))
+		if got.status != status || !strings.Contains(got.body, want) {
+			t.Errorf("%d %s, want %d %s", got.status, got.body, status, want)
+		}
+	}
+	f("POST", "/explain/async", 503, `"code":"jobs_off"`)
+	f("GET", "/result/"+jobID, 404, noSuchJob)
+	f("GET", "/explain/run/"+jobID, 404, `"code":"run_not_found"`)
+	f("POST", "/explain", 200, `"summary"`)
+}
+
+// TestGoneClientsRun: who went away before the end finds that nothing is there.
+func TestGoneClientsRun(t *testing.T) {
+	runs := &fakeRuns{frames: map[string][]jsontext.Value{}}
+	started := make(chan struct{})
+	_, url := start(t, Config{Runs: runs}, func(ctx context.Context, _ explain.Request) (*explain.Result, error) {
+		close(started)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(goodBody), goodBody)
+	<-started
+	c.Close()
+	for end := time.Now().Add(10 * time.Second); runs.len() == 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if runs.len() != 1 {
+		t.Errorf("%d records", runs.len())
+	}
+	for id := range runs.frames {
+		if _, err := runs.Recover(id); !errors.Is(err, explain.ErrRunErrored) {
+			t.Errorf("%v", err)
+		}
+	}
+}

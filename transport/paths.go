@@ -1,0 +1,56 @@
+package transport
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+)
+
+// withID are the paths that end in an id, by what stands before it.
+var withID = map[string]string{
+	"/result/":      "/result/{jobId}",
+	"/explain/run/": "/explain/run/{requestId}",
+}
+
+// lookUp finds the methods of a path.
+func lookUp(path string) (map[string]handler, bool) {
+	if i := strings.LastIndexByte(path, '/') + 1; i < len(path) {
+		if pattern, ok := withID[path[:i]]; ok {
+			path = pattern
+		}
+	}
+	methods, ok := routes[path]
+	return methods, ok
+}
+
+// pathID returns the id at the end of the path, in its one spelling. It is not ok
+// when it is no UUID.
+func pathID(ctx *fasthttp.RequestCtx) (id string, ok bool) {
+	path := string(ctx.Path())
+	id = path[strings.LastIndexByte(path, '/')+1:]
+	u, err := uuid.Parse(id)
+	return u.String(), err == nil && len(id) == 36 // Parse takes other spellings, too
+}
+
+// noSuchPath lists what there is.
+func noSuchPath() string {
+	var list []string
+	for path, methods := range routes {
+		for m := range methods {
+			list = append(list, m+" "+path)
+		}
+	}
+	sort.Strings(list)
+	return "no such path; there are " + strings.Join(list, ", ")
+}
+
+// newRequestID makes an id that says its time: run records are kept under it, in
+// order.
+func newRequestID() string { return uuid.Must(uuid.NewV7()).String() }
+
+func idOf(ctx *fasthttp.RequestCtx) string {
+	id, _ := ctx.UserValue(requestID).(string)
+	return id
+}

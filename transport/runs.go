@@ -1,0 +1,118 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/valyala/fasthttp"
+
+	"txlens/engine/explain"
+	"txlens/engine/report"
+)
+
+// Runs keeps the final frames of synchronous runs.
+type Runs interface {
+	// Finish records the frames of a run. Call it before the last one leaves.
+	Finish(requestID string, frames ...jsontext.Value) error
+	// Fail records that a run left nothing to replay.
+	Fail(requestID string) error
+	// Recover returns what Finish recorded, or explain.ErrNoRun,
+	// explain.ErrRunErrored or explain.ErrRunTooLarge.
+	Recover(requestID string) (*explain.RunRecovery, error)
+}
+
+// Codes of GET /explain/run/{requestId}.
+const (
+	codeNoRun       = "run_not_found"
+	codeRunErrored  = "run_errored"
+	codeRunTooLarge = "run_too_large"
+)
+
+// runError is the RunError of the interface.
+type runError struct {
+	Error     string `json:"error"`
+	Code      string `json:"code"`
+	RequestID string `json:"requestId,omitempty"`
+}
+
+// recoverRun answers GET /explain/run/{requestId}.
+func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
+	id, ok := pathID(ctx)
+	if !ok {
+		s.failRun(ctx, fasthttp.StatusNotFound, runError{"unknown request id", codeNoRun, ""})
+		return
+	}
+	if s.cfg.Runs == nil {
+		s.failRun(ctx, fasthttp.StatusNotFound, runError{"this server keeps no runs", codeNoRun, id})
+		return
+	}
+	run, err := s.cfg.Runs.Recover(id)
+	switch {
+	case errors.Is(err, explain.ErrNoRun):
+		s.failRun(ctx, fasthttp.StatusNotFound, runError{"no finished run under this request id: it is unknown, older than 30 days, or still at work", codeNoRun, id})
+	case errors.Is(err, explain.ErrRunErrored):
+		s.failRun(ctx, fasthttp.StatusConflict, runError{explain.ErrRunErrored.Error(), codeRunErrored, id})
+	case errors.Is(err, explain.ErrRunTooLarge):
+		s.failRun(ctx, fasthttp.StatusConflict, runError{explain.ErrRunTooLarge.Error(), codeRunTooLarge, id})
+	case err != nil:
+		s.failWith(ctx, err)
+	default:
+		s.sendJSON(ctx, run)
+	}
+}
+
+func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e runError) {
+	ctx.SetStatusCode(status)
+	s.sendJSON(ctx, e)
+}
+
+// recordRun keeps how a synchronous run ended. That it could not be kept is no
+// fault of the answer.
+func (s *Server) recordRun(id string, req explain.Request, res *explain.Result, failure error) {
+	var bad *explain.BadRequest
+	if s.cfg.Runs == nil || errors.As(failure, &bad) || errors.Is(failure, explain.ErrUnknownChain) {
+		return // refused: there was no run
+	}
+	var frames []jsontext.Value
+	err := failure
+	if err == nil {
+		frames, err = finalFrames(id, req, res)
+	}
+	if err != nil {
+		err = s.cfg.Runs.Fail(id)
+	} else {
+		err = s.cfg.Runs.Finish(id, frames...)
+	}
+	if err != nil {
+		s.cfg.Log.Error("record run", "request", id, "error", err)
+	}
+}
+
+// finalFrames are the last events of a run: complete, then the result or, when one
+// was asked for, the report.
+func finalFrames(id string, req explain.Request, res *explain.Result) ([]jsontext.Value, error) {
+	complete, err := json.Marshal(explain.Event{Type: explain.EventComplete, RequestID: id})
+	if err != nil {
+		return nil, err
+	}
+	var last any = struct {
+		Type      explain.EventType `json:"type"`
+		RequestID string            `json:"requestId"`
+		*explain.Result
+	}{explain.EventResult, id, res}
+	if req.Report {
+		var page bytes.Buffer
+		if err := report.HTML(&page, res); err != nil {
+			return nil, err
+		}
+		last = struct {
+			Type      string `json:"type"`
+			RequestID string `json:"requestId"`
+			HTML      string `json:"html"`
+		}{"report", id, string(bytes.ToValidUTF8(page.Bytes(), []byte("\uFFFD")))}
+	}
+	final, err := json.Marshal(last, json.Deterministic(true))
+	return []jsontext.Value{complete, final}, err
+}
