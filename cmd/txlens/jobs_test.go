@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	stdjson "encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"txlens/engine/explain"
+	"txlens/engine/upstream/stubnode"
+)
+
+// servedArgs makes the test binary a server: arguments, one a line.
+const servedArgs = "TXLENS_TEST_SERVED_ARGS"
+
+// TestServedProcess is the server that the tests below stop and kill.
+func TestServedProcess(t *testing.T) {
+	args := os.Getenv(servedArgs)
+	if args == "" {
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	code := run(ctx, strings.Split(args, "\n"), console{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	if code != exitComplete || ctx.Err() == nil {
+		t.Errorf("the server ended with %d", code)
+	}
+}
+
+// served is a server in a process of its own.
+type served struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	log  *lockedBuffer
+	base string
+}
+
+func serveProcess(t *testing.T, data string, more ...string) *served {
+	t.Helper()
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, more...)
+	s := &served{t: t, cmd: exec.Command(os.Args[0], "-test.run=^TestServedProcess$"), log: new(lockedBuffer)}
+	s.cmd.Env = append(os.Environ(), servedArgs+"="+strings.Join(args, "\n"))
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	for end := time.Now().Add(20 * time.Second); s.base == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if m := servingAt.FindStringSubmatch(s.log.String()); m != nil {
+			s.base = "http://" + m[1]
+		}
+	}
+	if s.base == "" {
+		t.Fatalf("it does not serve: %s", s.log.String())
+	}
+	return s
+}
+
+func (s *served) kill() {
+	s.cmd.Process.Signal(syscall.SIGKILL)
+	s.cmd.Wait()
+}
+
+func (s *served) ask(method, path, body string) (status int, answer string) {
+	s.t.Helper()
+	req, err := http.NewRequest(method, s.base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp.StatusCode, string(out)
+}
+
+func (s *served) submit(body string) (id string) {
+	s.t.Helper()
+	status, out := s.ask("POST", "/explain/async", body)
+	var job explain.Job
+	if err := stdjson.Unmarshal([]byte(out), &job); err != nil || status != 202 || job.Status != explain.JobPending {
+		s.t.Fatalf("%d %s, %v", status, out, err)
+	}
+	return job.JobID
+}
+
+// polled is the Job with only what these tests look at.
+type polled struct {
+	JobID, Error, ErrorCode, HTML string
+	Status                        explain.JobStatus
+	Result                        struct{ TxHash, AnalysisModel string }
+}
+
+func (s *served) await(id string, want explain.JobStatus) (job polled) {
+	s.t.Helper()
+	for end := time.Now().Add(30 * time.Second); job.Status != want; time.Sleep(5 * time.Millisecond) {
+		status, out := s.ask("GET", "/result/"+id, "")
+		if err := stdjson.Unmarshal([]byte(out), &job); err != nil || status != 200 {
+			s.t.Fatalf("%d %s, %v", status, out, err)
+		}
+		if job.Status != want && !job.Status.Unfinished() || time.Now().After(end) {
+			s.t.Fatalf("the job is %.500s, want %s", out, want)
+		}
+	}
+	return job
+}
+
+// TestKilledServer: a job outlives one kill of its server, and a second makes it an
+// error; what had ended stays as it was.
+func TestKilledServer(t *testing.T) {
+	w := newStubWorld(t)
+	data := t.TempDir()
+	args := append([]string{"--max-jobs", "1"}, rpcArgs(w.flags)...)
+	body := `{"txHash":"` + w.tx.Hash + `","report":true}`
+	slow := func() { w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute}) }
+
+	first := serveProcess(t, data, args...)
+	done := first.submit(body)
+	job := first.await(done, explain.JobComplete)
+	if job.Result.TxHash != w.tx.Hash || job.Result.AnalysisModel != "rules" || !strings.HasPrefix(job.HTML, "<!") {
+		t.Errorf("%.300v", job)
+	}
+	slow()
+	running, waiting := first.submit(body), first.submit(`{"txHash":"`+w.tx.Hash+`"}`)
+	first.await(running, explain.JobRunning)
+	first.kill()
+
+	second := serveProcess(t, data, args...)
+	if again := second.await(done, explain.JobComplete); again != job {
+		t.Error("a finished job has changed")
+	}
+	second.await(running, explain.JobRunning)
+	second.await(waiting, explain.JobPending)
+	second.kill()
+
+	w.node.ClearFaults()
+	third := serveProcess(t, data, args...)
+	for _, id := range []string{running, waiting} {
+		if job := third.await(id, explain.JobError); job.ErrorCode != "interrupted" || job.Error == "" {
+			t.Errorf("%+v", job)
+		}
+	}
+	slow()
+	once := third.submit(body)
+	third.await(once, explain.JobRunning)
+	third.kill()
+
+	w.node.ClearFaults()
+	fourth := serveProcess(t, data, args...)
+	if job := fourth.await(once, explain.JobComplete); job.Result.AnalysisModel != "rules" || !strings.HasPrefix(job.HTML, "<!") {
+		t.Errorf("%.300v", job)
+	}
+}
+
+// TestStoppedServer: SIGTERM is no crash. Its jobs go on at the next start, however
+// often, and a finished run is found again after it.
+func TestStoppedServer(t *testing.T) {
+	w := newStubWorld(t)
+	data := t.TempDir()
+	args := append([]string{"--grace", "20ms"}, rpcArgs(w.flags)...)
+	s := serveProcess(t, data, args...)
+	resp, err := http.Post(s.base+"/explain", "application/json", strings.NewReader(`{"txHash":"`+w.tx.Hash+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	run := resp.Header.Get("X-Request-Id")
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("%d %v", resp.StatusCode, err)
+	}
+	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute})
+	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
+	for range 3 {
+		s.await(id, explain.JobRunning)
+		s.cmd.Process.Signal(syscall.SIGTERM)
+		s.cmd.Wait()
+		if !strings.Contains(s.log.String(), "stopping") {
+			t.Fatalf("it did not stop in order: %s", s.log.String())
+		}
+		s = serveProcess(t, data, args...)
+	}
+	w.node.ClearFaults()
+	s.await(id, explain.JobRunning)
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	s.cmd.Wait()
+	s = serveProcess(t, data, args...)
+	s.await(id, explain.JobComplete)
+	status, out := s.ask("GET", "/explain/run/"+run, "")
+	if status != 200 || !strings.Contains(out, `{"type":"result","requestId":"`+run+`",`+strings.TrimPrefix(strings.TrimSuffix(string(result), "}"), "{")) {
+		t.Errorf("%d %.300s", status, out)
+	}
+}
+
+// TestBackup: a copy of the database serves like the first; it is refused while a
+// server runs, and never writes over a file.
+func TestBackup(t *testing.T) {
+	w := newStubWorld(t)
+	data, there := t.TempDir(), t.TempDir()
+	s := serveProcess(t, data, rpcArgs(w.flags)...)
+	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
+	s.await(id, explain.JobComplete)
+	file := filepath.Join(there, "txlens.db")
+	f := func(want int, says string, args ...string) {
+		t.Helper()
+		code, out, errOut := command(t, "", append([]string{"backup"}, args...)...)
+		if code != want || !strings.Contains(out+errOut, says) || want != 0 && strings.Count(errOut, "\n") != 1 {
+			t.Errorf("exit %d, %s%s", code, out, errOut)
+		}
+	}
+	f(exitBadInput, "another process has it open; stop the txlens that serves", "--data", data, file)
+	if left, err := os.ReadDir(there); err != nil || len(left) != 0 {
+		t.Errorf("a backup that was refused left %v, %v", left, err)
+	}
+	if code, _, errOut := command(t, "", "serve", "--listen", "127.0.0.1:0", "--data", data); code != exitBadInput || !strings.Contains(errOut, "--data") {
+		t.Errorf("a second server on the folder: exit %d, %s", code, errOut)
+	}
+	s.kill()
+	f(exitComplete, file, "--data", data, file)
+	f(exitBadInput, "exists", "--data", data, file)
+	f(exitBadInput, "no such file", "--data", t.TempDir(), file+"2")
+	f(exitBadInput, "write backup", "--data", data, filepath.Join(there, "none", "x"))
+	copied := serveProcess(t, there, rpcArgs(w.flags)...)
+	copied.await(id, explain.JobComplete)
+}
+
+func TestDataFolder(t *testing.T) {
+	f := func(flag, state, home, want string) {
+		t.Helper()
+		t.Setenv("XDG_STATE_HOME", state)
+		t.Setenv("HOME", home)
+		if got, err := (dataFlag{flag}).dir(); got != want || (err != nil) != (want == "") {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	}
+	f("/d", "/s", "/h", "/d")
+	f("", "/s", "/h", "/s/txlens")
+	f("", "relative", "/h", "/h/.local/state/txlens")
+	f("", "", "/h", "/h/.local/state/txlens")
+	f("", "", "", "")
+}
+
+func TestServeRefusesBounds(t *testing.T) {
+	for _, flag := range []string{"--max-analyses", "--max-jobs", "--job-queue"} {
+		if code, _, errOut := command(t, "", "serve", "--data", t.TempDir(), flag, "0"); code != exitBadInput || !strings.Contains(errOut, flag+": must be at least 1") {
+			t.Errorf("%s 0: exit %d, %s", flag, code, errOut)
+		}
+	}
+}
