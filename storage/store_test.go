@@ -377,7 +377,10 @@ func TestWaitsForTheFileInPlace(t *testing.T) {
 	go func() {
 		second, err := Open(dir, Options{LockTimeout: 10 * time.Second})
 		if err == nil {
-			_, err = second.Job(id)
+			var row actors.JobRow
+			if row, err = second.Job(id); row.Status != explain.JobPending {
+				err = errors.Join(err, errors.New("it has the file that is gone"))
+			}
 			err = errors.Join(err, second.Close())
 		}
 		got <- err
