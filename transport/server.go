@@ -193,6 +193,9 @@ func New(cfg Config) *Server {
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		CloseOnShutdown:       true,
+		// A waiting stream must not hold the 16 KiB that its head was read with. Other
+		// requests pay for it with one short read.
+		ReduceMemoryUsage: true,
 		// A form is no request of ours, so nothing may be parsed before the handler.
 		DisablePreParseMultipartForm: true,
 	}

@@ -172,3 +172,16 @@ func TestLargeResultIsNotCopied(t *testing.T) {
 		t.Errorf("%d bytes out, %d allocated", n, took)
 	}
 }
+
+// TestHeartbeatFrame: what is written by hand is what the encoder would write.
+func TestHeartbeatFrame(t *testing.T) {
+	st, _ := bareStream(t, 1<<10)
+	st.heartbeat()
+	var want bytes.Buffer
+	if err := writeFrame(&want, explain.Event{Type: explain.EventHeartbeat, RequestID: st.id}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ := st.take(); string(got) != want.String() {
+		t.Errorf("%q, want %q", got, want.String())
+	}
+}

@@ -58,14 +58,24 @@ func (st *stream) send(e explain.Event) {
 		st.log.Error("event", "request", st.id, "type", e.Type, "error", err)
 		return
 	}
+	st.push(frame.Bytes(), e.Type == explain.EventComplete)
+}
+
+// heartbeat is written without the encoder, whose deep stack each waiting stream
+// would then keep.
+func (st *stream) heartbeat() {
+	st.push([]byte(`data: {"type":"heartbeat","requestId":"`+st.id+"\"}\n\n"), false)
+}
+
+func (st *stream) push(frame []byte, complete bool) {
 	st.mu.Lock()
 	// What ended late, after the analysis was told complete, is no news any more.
 	if st.cut != nil || st.last != nil || st.complete {
 		st.mu.Unlock()
 		return
 	}
-	st.complete = e.Type == explain.EventComplete
-	st.queue = append(st.queue, frame.Bytes()...)
+	st.complete = complete
+	st.queue = append(st.queue, frame...)
 	full := len(st.queue)+st.inFlight > st.bound
 	st.mu.Unlock()
 	if full {
@@ -169,7 +179,7 @@ func (st *stream) writeAll(out *patientWriter) error {
 		select {
 		case <-st.wake:
 		case <-silence.C:
-			st.send(explain.Event{Type: explain.EventHeartbeat})
+			st.heartbeat()
 			silence.Reset(st.beat) // after complete none is sent
 		case <-stopping:
 			stopping = nil
