@@ -186,7 +186,7 @@ const wholeResult = `data: {"type":"result","requestId":"ID","txHash":"` + hash 
 `
 
 var (
-	anyID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+	anyID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
 	anyDate = regexp.MustCompile(`Date: [^\r]*`)
 	chunk   = regexp.MustCompile(`(?m)^[0-9a-f]+\r\n`)
 )

@@ -35,18 +35,18 @@ func TestServedProcess(t *testing.T) {
 	}
 }
 
-// served is a server in a process of its own.
-type served struct {
+// serverProcess is a server in a process of its own.
+type serverProcess struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	log  *lockedBuffer
 	base string
 }
 
-func serveProcess(t *testing.T, data string, more ...string) *served {
+func serveProcess(t *testing.T, data string, more ...string) *serverProcess {
 	t.Helper()
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, more...)
-	s := &served{t: t, cmd: exec.Command(os.Args[0], "-test.run=^TestServedProcess$"), log: new(lockedBuffer)}
+	s := &serverProcess{t: t, cmd: exec.Command(os.Args[0], "-test.run=^TestServedProcess$"), log: new(lockedBuffer)}
 	s.cmd.Env = append(os.Environ(), servedArgs+"="+strings.Join(args, "\n"))
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
@@ -64,12 +64,12 @@ func serveProcess(t *testing.T, data string, more ...string) *served {
 	return s
 }
 
-func (s *served) kill() {
+func (s *serverProcess) kill() {
 	s.cmd.Process.Signal(syscall.SIGKILL)
 	s.cmd.Wait()
 }
 
-func (s *served) ask(method, path, body string) (status int, answer string) {
+func (s *serverProcess) ask(method, path, body string) (status int, answer string) {
 	s.t.Helper()
 	req, err := http.NewRequest(method, s.base+path, strings.NewReader(body))
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *served) ask(method, path, body string) (status int, answer string) {
 	return resp.StatusCode, string(out)
 }
 
-func (s *served) submit(body string) (id string) {
+func (s *serverProcess) submit(body string) (id string) {
 	s.t.Helper()
 	status, out := s.ask("POST", "/explain/async", body)
 	var job explain.Job
@@ -105,7 +105,7 @@ type polled struct {
 	Result                        struct{ TxHash, AnalysisModel string }
 }
 
-func (s *served) await(id string, want explain.JobStatus) (job polled) {
+func (s *serverProcess) await(id string, want explain.JobStatus) (job polled) {
 	s.t.Helper()
 	for end := time.Now().Add(30 * time.Second); job.Status != want; time.Sleep(5 * time.Millisecond) {
 		status, out := s.ask("GET", "/result/"+id, "")
