@@ -199,6 +199,7 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 // conclude runs the analysis and makes the frame that ends its stream.
 func (s *Server) conclude(work context.Context, job Job) (any, error) {
 	res, err := s.attempt(work, job)
+	s.recordRun(job.ID, job.Request, res, err)
 	if err != nil {
 		return nil, err
 	}

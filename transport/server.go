@@ -101,7 +101,8 @@ type Config struct {
 
 	// KeepRunning, when set, is asked when the client of a stream has gone or is cut
 	// off because it does not read: true lets its analysis go on, which makes sense
-	// where what it finds is kept. nil: it is cancelled.
+	// where what it finds is kept. nil: it goes on where Runs is set, and is
+	// cancelled elsewhere.
 	KeepRunning func(requestID string) bool
 	// Recoverable, when set, is asked when a stream ends in an error: true where GET
 	// /explain/run/{requestId} has the run or will have it, so that the error says
@@ -137,7 +138,8 @@ func (c Config) withDefaults() Config {
 	}
 	never := func(string) bool { return false }
 	if c.KeepRunning == nil {
-		c.KeepRunning = never
+		// Where runs are kept, one that has begun is worth finishing.
+		c.KeepRunning = func(string) bool { return c.Runs != nil }
 	}
 	if c.Recoverable == nil {
 		c.Recoverable = never
