@@ -163,7 +163,7 @@ func TestLargeResultIsNotCopied(t *testing.T) {
 	st.end(resultFrame{explain.EventResult, "id", res})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	st.serve(nil, false)
+	st.serve(false)
 	n := <-read
 	runtime.ReadMemStats(&after)
 	took := int64(after.TotalAlloc - before.TotalAlloc)

@@ -40,6 +40,7 @@ type stream struct {
 	onStop   func() // the server stops: called once, by the writer, and ends the stream
 	onGone   func(cause error)
 	watch    *watcher
+	head     []byte        // of the answer, until it is written
 	wake     chan struct{} // capacity 1: there is something new to write
 
 	mu       sync.Mutex
@@ -134,7 +135,7 @@ func (st *stream) take() (frames []byte, last any, err error) {
 
 // serve writes the stream to its end, on a goroutine that has nothing else to do.
 // What breaks off has no mark of an end.
-func (st *stream) serve(head []byte, chunked bool) {
+func (st *stream) serve(chunked bool) {
 	defer st.Close()
 	defer func() {
 		if v := recover(); v != nil {
@@ -143,7 +144,8 @@ func (st *stream) serve(head []byte, chunked bool) {
 		}
 	}()
 	out := &patientWriter{st: st, w: st.conn}
-	_, err := out.Write(head)
+	_, err := out.Write(st.head)
+	st.head = nil
 	if chunked {
 		out.w = &chunkWriter{w: st.conn}
 	}
@@ -279,10 +281,10 @@ func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 		h.SetContentLength(-2)
 	}
 	brand(ctx, st.id)
-	head := bytes.Clone(h.Header())
+	st.head = bytes.Clone(h.Header())
 	ctx.HijackSetNoResponse(true)
 	ctx.Hijack(func(net.Conn) {
 		defer s.forget(st.conn)
-		st.serve(head, chunked)
+		st.serve(chunked)
 	})
 }

@@ -522,6 +522,23 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
+// TestTalkativeClient: to send more than the request is not to leave.
+func TestTalkativeClient(t *testing.T) {
+	_, url := play(t, Config{}, func(ctx context.Context, job Job) (*explain.Result, error) {
+		select {
+		case <-time.After(150 * time.Millisecond):
+			return result(job.Request), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	c, resp := open(t, url, goodBody)
+	io.WriteString(c, strings.Repeat("x", 100_000))
+	if got := kinds(frames(t, resp)); got != "complete result" {
+		t.Errorf("%s", got)
+	}
+}
+
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(time.Millisecond) {
