@@ -41,7 +41,7 @@
 //	                     404 {error, code: run_not_found, requestId};
 //	                     409 {error, code: run_errored or run_too_large, requestId}
 //
-// The request id of a blocking run stands in X-Request-Id.
+// The request id of a run stands in X-Request-Id, and in each frame of a stream.
 //
 // Beyond the interface's list are 404 and 409: a caller who gets no result wants
 // to know from the status alone whether to look at the hash again (404) or just
