@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"txlens/engine/explain"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // flood tells events until its stream is cut off or n are told, and keeps how long
@@ -138,5 +140,23 @@ func TestClientGoneWhileSilent(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			c.Close()
 		})
+	}
+}
+
+// panickingRuns falls over where the run of a stream is kept: beside any handler.
+type panickingRuns struct{ fakeRuns }
+
+func (*panickingRuns) Finish(string, ...jsontext.Value) error { panic("the store fell over") }
+
+// TestStreamOutlivesItsRecord: a panic while the run is kept ends that stream in an
+// error, and costs the process nothing.
+func TestStreamOutlivesItsRecord(t *testing.T) {
+	_, url := start(t, Config{Runs: &panickingRuns{}}, byContext)
+	for range 2 {
+		_, resp := open(t, url, `{"txHash":"`+hash+`"}`)
+		got := frames(t, resp)
+		if end := got[len(got)-1]; end.kind() != "error" || end["code"] != "internal_error" {
+			t.Errorf("%v", end)
+		}
 	}
 }

@@ -196,8 +196,10 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 	return work, func(cause error) { cancel(cause); stop() }
 }
 
-// conclude runs the analysis and makes the frame that ends its stream.
-func (s *Server) conclude(work context.Context, job Job) (any, error) {
+// conclude runs the analysis, keeps its run and makes the frame that ends its
+// stream. It works outside of any handler, so a panic here would end the process.
+func (s *Server) conclude(work context.Context, job Job) (last any, err error) {
+	defer s.caught(job.ID, func() { last, err = nil, errPanic })
 	res, err := s.attempt(work, job)
 	s.recordRun(job.ID, job.Request, res, err)
 	if err != nil {
@@ -217,12 +219,7 @@ var errPanic = errors.New("the analysis panicked")
 
 // attempt runs the analysis. Its panic costs this request only.
 func (s *Server) attempt(work context.Context, job Job) (res *explain.Result, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.cfg.Log.Error("panic", "request", job.ID, "value", v, "stack", string(debug.Stack()))
-			res, err = nil, errPanic
-		}
-	}()
+	defer s.caught(job.ID, func() { res, err = nil, errPanic })
 	res, err = s.cfg.Explainer.Explain(work, job)
 	if err != nil && work.Err() != nil {
 		err = errors.Join(context.Cause(work), err)
@@ -231,6 +228,14 @@ func (s *Server) attempt(work context.Context, job Job) (res *explain.Result, er
 		err = errors.New("the analysis ended without result and without error")
 	}
 	return res, err
+}
+
+// caught is to be deferred: it logs a panic and lets the function answer for it.
+func (s *Server) caught(id string, answer func()) {
+	if v := recover(); v != nil {
+		s.cfg.Log.Error("panic", "request", id, "value", v, "stack", string(debug.Stack()))
+		answer()
+	}
 }
 
 func (s *Server) sendJSON(ctx *fasthttp.RequestCtx, v any) {
