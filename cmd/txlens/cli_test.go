@@ -180,6 +180,14 @@ func TestProgressFits(t *testing.T) {
 	}
 }
 
+// TestNobodyAnswered: silence is no knowledge, so it has not the code of not found.
+func TestNobodyAnswered(t *testing.T) {
+	code, _, errOut := command(t, "", "explain", noHash, "--rpc-only", "--rpc", "base=http://127.0.0.1:1", "--sources", "off")
+	if code != exitFault || !strings.Contains(errOut, "1 chain did not answer: base-mainnet") {
+		t.Errorf("exit %d, stderr %q", code, errOut)
+	}
+}
+
 // TestMany: one result a line, in input order, whatever ends first; a bad line
 // does not stop the rest and sets the exit code.
 func TestMany(t *testing.T) {

@@ -1,6 +1,7 @@
 // Command txlens explains EVM transactions: from the command line, from a recorded
 // bundle, or over HTTP. Exit codes: 0 complete, 2 bad input, 3 partial result,
-// 4 not found, 5 pending, 1 anything else; each but 0 with one line on stderr.
+// 4 not found by all that answered, 5 pending, 1 anything else (nobody answered
+// among it); each but 0 with one line on stderr.
 package main
 
 import (
@@ -123,6 +124,7 @@ func conclude(c console, err error) int {
 func exitCode(err error) int {
 	var bad badInput
 	var request *explain.BadRequest
+	var nowhere *explain.NotFoundError
 	switch {
 	case err == nil:
 		return exitComplete
@@ -130,6 +132,8 @@ func exitCode(err error) int {
 		return exitBadInput
 	case errors.Is(err, errPartial):
 		return exitPartial
+	case errors.As(err, &nowhere) && nowhere.Asked == 0:
+		return exitFault // nobody answered: that is no knowledge of the hash
 	case errors.Is(err, explain.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, explain.ErrPending):

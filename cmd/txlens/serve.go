@@ -55,12 +55,13 @@ func (cmd *serveCmd) Run(ctx context.Context, c console) (err error) {
 	if err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(c.err, nil))
+	cmd.log = log
 	a, err := newAnalyst(cmd.worldFlags)
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	log := slog.New(slog.NewTextHandler(c.err, nil))
 	// The port first: a server that cannot listen must not take up jobs.
 	ln, err := net.Listen("tcp", cmd.Listen)
 	if err != nil {

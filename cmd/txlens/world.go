@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/url"
 	"os"
@@ -38,6 +39,8 @@ type worldFlags struct {
 	EtherscanURL  string `name:"etherscan-url" placeholder:"URL" help:"Contract sources with a key; default https://api.etherscan.io."`
 	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" help:"One Blockscout host for every chain; default the chain's own instance."`
 	LlamaURL      string `name:"llama-url" placeholder:"URL" help:"Prices; default https://coins.llama.fi."`
+
+	log *slog.Logger // where a fault inside an analysis is told; nil: nowhere
 }
 
 // analyst runs analyses for the commands and the server.
@@ -90,7 +93,7 @@ func analystOf(f worldFlags, cfg upstream.Config) (*analyst, error) {
 }
 
 func (a *analyst) options(endpoints map[uint64][]string) actors.Options {
-	o := actors.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version}
+	o := actors.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version, Log: a.flags.log}
 	if a.flags.RPCOnly {
 		for _, ch := range chain.All() {
 			if len(endpoints[ch.ID]) > 0 {
