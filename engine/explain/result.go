@@ -93,6 +93,8 @@ type Result struct {
 	SkillsUsed      []string        `json:"skillsUsed,omitempty"`
 	BalanceChanges  []BalanceChange `json:"balanceChanges,omitempty"`
 	PrettyTraceMeta *TraceMeta      `json:"prettyTraceMeta,omitempty"`
+	Findings        []Finding       `json:"findings,omitempty"`    // set when TxType is exploit
+	NonFindings     []string        `json:"nonFindings,omitempty"` // what was considered and ruled out, one line each
 
 	// Members beyond the interface's table, additive.
 	SubType    string      `json:"subType,omitempty"`    // finer class: wrap, add_liquidity, supply, nft_sale ...
