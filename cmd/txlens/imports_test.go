@@ -49,7 +49,7 @@ var onlyIn = map[string]string{
 
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
-	return slices.Contains([]string{"cmd/txlens/demogen", "engine/fixture", "engine/replay/gethdata", "engine/upstream/stubnode"}, pkg) ||
+	return slices.Contains([]string{"cmd/txlens/demogen", "e2e/chrome", "engine/fixture", "engine/replay/gethdata", "engine/upstream/stubnode"}, pkg) ||
 		strings.HasSuffix(pkg, "/gen")
 }
 
