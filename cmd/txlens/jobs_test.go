@@ -46,22 +46,36 @@ type serverProcess struct {
 func serveProcess(t *testing.T, data string, more ...string) *serverProcess {
 	t.Helper()
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data}, more...)
-	s := &serverProcess{t: t, cmd: exec.Command(os.Args[0], "-test.run=^TestServedProcess$"), log: new(lockedBuffer)}
-	s.cmd.Env = append(os.Environ(), servedArgs+"="+strings.Join(args, "\n"))
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.kill)
-	for end := time.Now().Add(20 * time.Second); s.base == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if m := servingAt.FindStringSubmatch(s.log.String()); m != nil {
-			s.base = "http://" + m[1]
-		}
-	}
-	if s.base == "" {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestServedProcess$")
+	cmd.Env = append(os.Environ(), servedArgs+"="+strings.Join(args, "\n"))
+	s := launch(t, cmd)
+	if !s.serves() {
 		t.Fatalf("it does not serve: %s", s.log.String())
 	}
 	return s
+}
+
+// launch starts a server that is killed at the end of the test at the latest.
+func launch(t *testing.T, cmd *exec.Cmd) *serverProcess {
+	t.Helper()
+	s := &serverProcess{t: t, cmd: cmd, log: new(lockedBuffer)}
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	return s
+}
+
+// serves waits until the server listens.
+func (s *serverProcess) serves() bool {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if m := servingAt.FindStringSubmatch(s.log.String()); m != nil {
+			s.base = "http://" + m[1]
+			return true
+		}
+	}
+	return false
 }
 
 func (s *serverProcess) kill() {

@@ -1,0 +1,373 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	stdjson "encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"txlens/engine/explain"
+	"txlens/engine/upstream/stubnode"
+)
+
+// killsWanted is how often the tests that kill do so; TXLENS_KILLS asks for more.
+func killsWanted(t *testing.T, usual int) int {
+	t.Helper()
+	text := os.Getenv("TXLENS_KILLS")
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("TXLENS_KILLS=%q is no number of kills", text)
+	}
+	return n
+}
+
+// buildBinary builds the command itself.
+func buildBinary(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "txlens")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v: %s", err, out)
+	}
+	return bin
+}
+
+// promise is what a server acknowledged: a job by its 202, a run by its last frame.
+type promise struct {
+	path   string
+	hash   string // what was asked for
+	report bool
+	frames []string // of a run; nil: it ended in an error
+
+	// Crashes of servers that surely had the job in hand, and that may have had it:
+	// one killed while it starts may have written so or not.
+	sure, maybe int
+	final       string // of a job: the first answer in a final state
+}
+
+// promises is safe for concurrent use.
+type promises struct {
+	mu   sync.Mutex
+	jobs []*promise
+	runs []*promise
+}
+
+func (p *promises) job(id, hash string, report bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.jobs = append(p.jobs, &promise{path: "/result/" + id, hash: hash, report: report})
+}
+
+func (p *promises) run(id string, frames ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs = append(p.runs, &promise{path: "/explain/run/" + id, frames: frames})
+}
+
+// crashed counts a kill for all jobs that may have been unfinished.
+func (p *promises) crashed(surely bool) {
+	for _, job := range p.jobs {
+		if job.final != "" {
+			continue
+		}
+		if job.maybe++; surely {
+			job.sure++
+		}
+	}
+}
+
+// TestKilledUnderLoad kills the real server at random moments while clients submit
+// jobs, wait for answers and read streams, and starts it again on the same folder:
+// whatever it acknowledged must be there each time, in a legal state.
+func TestKilledUnderLoad(t *testing.T) {
+	kills := killsWanted(t, 6)
+	w := newStubWorld(t)
+	bin, data := buildBinary(t), t.TempDir()
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--max-jobs", "3", "--data", data}, rpcArgs(w.flags)...)
+	var all promises
+	early, polls, interrupted := 0, 0, 0
+	for range kills {
+		w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Duration(rand.Int64N(int64(60 * time.Millisecond)))})
+		s := launch(t, exec.Command(bin, args...))
+		if rand.IntN(5) == 0 { // while it starts, or soon after
+			time.Sleep(time.Duration(rand.Int64N(int64(300 * time.Millisecond))))
+			s.kill()
+			all.crashed(false)
+			early++
+			continue
+		}
+		if !s.serves() {
+			t.Fatalf("it does not serve: %s", s.log.String())
+		}
+		n, _ := all.verify(t, s.base)
+		polls += n
+		loadAndKill(s, w, &all)
+		all.crashed(true)
+		if t.Failed() {
+			t.Fatalf("log of the last server: %s", s.log.String())
+		}
+	}
+	w.node.ClearFaults()
+	s := launch(t, exec.Command(bin, args...))
+	if !s.serves() {
+		t.Fatalf("it does not serve: %s", s.log.String())
+	}
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		n, unfinished := all.verify(t, s.base)
+		if polls += n; unfinished == 0 {
+			break
+		}
+		if t.Failed() || time.Now().After(end) {
+			t.Fatalf("%d jobs do not end", unfinished)
+		}
+	}
+	for _, job := range all.jobs {
+		if strings.Contains(job.final, explain.CodeInterrupted) {
+			interrupted++
+		}
+	}
+	t.Logf("%d kills (%d of them while starting), %d jobs acknowledged (%d ended as interrupted), %d runs acknowledged, %d comparisons, lost: 0",
+		kills, early, len(all.jobs), interrupted, len(all.runs), polls)
+	if len(all.jobs) < kills || len(all.runs) < kills {
+		t.Error("too little was acknowledged to say anything")
+	}
+}
+
+// loadAndKill lets clients ask for some hundred milliseconds, then kills.
+func loadAndKill(s *serverProcess, w *stubWorld, all *promises) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	defer c.CloseIdleConnections()
+	var hashes []string
+	for _, tx := range w.block.Txs[:8] {
+		hashes = append(hashes, tx.Hash)
+	}
+	hashes = append(hashes, w.tx.Hash, noHash)
+	var wg sync.WaitGroup
+	block, stream := (*asking).block, (*asking).stream
+	for _, ask := range []func(*asking) error{(*asking).submit, block, block, block, stream, stream, stream} {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				a := &asking{c: c, base: s.base, all: all, hash: hashes[rand.IntN(len(hashes))], report: rand.IntN(4) == 0}
+				if ask(a) != nil {
+					time.Sleep(time.Millisecond) // most likely it was killed
+				}
+			}
+		})
+	}
+	time.Sleep(time.Duration(rand.Int64N(int64(400 * time.Millisecond))))
+	s.kill()
+	cancel()
+	wg.Wait()
+}
+
+// asking is one request of a client. Its errors are those of a connection that the
+// kill cut off: nothing was acknowledged then.
+type asking struct {
+	c      *http.Client
+	base   string
+	all    *promises
+	hash   string
+	report bool
+}
+
+func (a *asking) post(path, accept string) (*http.Response, error) {
+	body := fmt.Sprintf(`{"txHash":%q,"report":%v}`, a.hash, a.report)
+	req, err := http.NewRequest("POST", a.base+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", accept)
+	return a.c.Do(req)
+}
+
+func (a *asking) submit() error {
+	time.Sleep(time.Duration(rand.Int64N(int64(40 * time.Millisecond)))) // or nearly all would still wait when the kill comes
+	resp, err := a.post("/explain/async", "application/json")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	var job explain.Job
+	if err == nil && resp.StatusCode == http.StatusAccepted && stdjson.Unmarshal(body, &job) == nil {
+		a.all.job(job.JobID, a.hash, a.report)
+	}
+	return err
+}
+
+func (a *asking) block() error {
+	resp, err := a.post("/explain", "application/json")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	id := resp.Header.Get("X-Request-Id")
+	head := func(kind string) string { return `{"type":"` + kind + `","requestId":"` + id + `"` }
+	switch {
+	case resp.StatusCode == http.StatusNotFound:
+		a.all.run(id)
+	case resp.StatusCode == http.StatusOK && a.report:
+		var html bytes.Buffer
+		enc := stdjson.NewEncoder(&html)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(string(body)); err != nil {
+			return err
+		}
+		a.all.run(id, head("complete")+"}", head("report")+`,"html":`+strings.TrimSpace(html.String())+"}")
+	case resp.StatusCode == http.StatusOK:
+		a.all.run(id, head("complete")+"}", head("result")+","+strings.TrimPrefix(string(body), "{"))
+	}
+	return nil
+}
+
+// stream takes a run for acknowledged when the blank line after its last frame has
+// come, even if the connection breaks then.
+func (a *asking) stream() error {
+	resp, err := a.post("/explain", "text/event-stream")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	id := resp.Header.Get("X-Request-Id")
+	in := bufio.NewReader(resp.Body)
+	var last, before string
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			before, last = last, strings.TrimSuffix(data, "\n")
+			continue
+		}
+		switch {
+		case strings.HasPrefix(last, `{"type":"error"`):
+			a.all.run(id)
+			return nil
+		case strings.HasPrefix(last, `{"type":"result"`), strings.HasPrefix(last, `{"type":"report"`):
+			a.all.run(id, before, last)
+			return nil
+		}
+	}
+}
+
+// verify asks for all that was promised and says how many jobs are unfinished.
+func (p *promises) verify(t *testing.T, base string) (asked, unfinished int) {
+	t.Helper()
+	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	defer c.CloseIdleConnections()
+	work := make(chan func(), 64)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for do := range work {
+				do()
+			}
+		})
+	}
+	var mu sync.Mutex
+	for _, job := range p.jobs {
+		work <- func() {
+			if !job.verifyJob(t, c, base) {
+				mu.Lock()
+				defer mu.Unlock()
+				unfinished++
+			}
+		}
+	}
+	for _, run := range p.runs {
+		work <- func() { run.verifyRun(t, c, base) }
+	}
+	close(work)
+	wg.Wait()
+	return len(p.jobs) + len(p.runs), unfinished
+}
+
+func (p *promise) get(t *testing.T, c *http.Client, base string) (int, string) {
+	resp, err := c.Get(base + p.path)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// verifyJob reports whether the job is in a final state.
+func (p *promise) verifyJob(t *testing.T, c *http.Client, base string) (final bool) {
+	status, body := p.get(t, c, base)
+	if p.final != "" {
+		if status != http.StatusOK || body != p.final {
+			t.Errorf("%s: %d %.300s\nwas %.300s", p.path, status, body, p.final)
+		}
+		return true
+	}
+	var job polled
+	var members map[string]stdjson.RawMessage
+	if status != http.StatusOK || stdjson.Unmarshal([]byte(body), &job) != nil || stdjson.Unmarshal([]byte(body), &members) != nil {
+		t.Errorf("%s: %d %.300s", p.path, status, body)
+		return true
+	}
+	legal := false
+	switch job.Status {
+	case explain.JobPending, explain.JobRunning:
+		legal = p.sure < 2 && len(members) == 2
+	case explain.JobComplete:
+		final = true
+		legal = p.hash != noHash && job.Result.TxHash == p.hash && job.Result.AnalysisModel == "rules" && p.report == strings.HasPrefix(job.HTML, "<!") && job.Error+job.ErrorCode == ""
+	case explain.JobError:
+		final = true
+		legal = job.Error != "" && members["result"] == nil && members["html"] == nil &&
+			(job.ErrorCode == explain.CodeInterrupted && p.maybe >= 2 || job.ErrorCode == explain.CodeNotFound && p.hash == noHash)
+	}
+	if !legal {
+		t.Errorf("%s after %d to %d crashes: %.500s", p.path, p.sure, p.maybe, body)
+	}
+	if final {
+		p.final = body
+	}
+	return final
+}
+
+func (p *promise) verifyRun(t *testing.T, c *http.Client, base string) {
+	status, body := p.get(t, c, base)
+	if p.frames == nil {
+		if status != http.StatusConflict || !strings.Contains(body, `"code":"run_errored"`) {
+			t.Errorf("%s of an error: %d %.300s", p.path, status, body)
+		}
+		return
+	}
+	var run struct{ Frames []stdjson.RawMessage }
+	if err := stdjson.Unmarshal([]byte(body), &run); err != nil || status != http.StatusOK {
+		t.Errorf("%s: %d %.300s, %v", p.path, status, body, err)
+		return
+	}
+	if !slices.EqualFunc(run.Frames, p.frames, func(got stdjson.RawMessage, want string) bool { return string(got) == want }) {
+		t.Errorf("%s: %.600s\nwant %.600q", p.path, body, p.frames)
+	}
+}
