@@ -1,0 +1,98 @@
+package actors
+
+import (
+	"errors"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/tempo"
+)
+
+// Errors of a Ledger.
+var (
+	// ErrNoChannel: the ledger has no row under this id.
+	ErrNoChannel = errors.New("channel is not in the ledger")
+	// ErrNoBill: nothing was ever charged for this run or job.
+	ErrNoBill = errors.New("no bill")
+	// ErrNoTicket: no request was admitted under this key.
+	ErrNoTicket = errors.New("no ticket")
+)
+
+// Bill is what one run or job has cost its payer. It is kept as long as what it is
+// for. Amounts are base units.
+type Bill struct {
+	ID        string // of the run or job, by NewID
+	Collected tempo.Amount
+	// Price is the whole price once Final, and the least so far until then.
+	Price tempo.Amount
+	Final bool
+}
+
+// Outstanding is what is still owed.
+func (b Bill) Outstanding() tempo.Amount {
+	left, _ := b.Price.Sub(b.Collected) // nothing where more was collected
+	return left
+}
+
+// TicketKey is the hash of what makes two requests one: channel, cumulative amount
+// or Idempotency-Key, route and body.
+type TicketKey [32]byte
+
+// Ticket says that a request was admitted, and as what.
+type Ticket struct {
+	Key     TicketKey
+	Bill    string // id of the run or job that it began
+	Charged tempo.Amount
+}
+
+// IntentKind is what a transaction of ours is to do.
+type IntentKind string
+
+const (
+	IntentSettle IntentKind = "settle"
+	IntentClose  IntentKind = "close"
+)
+
+// Intent is written before a transaction is sent, so that a crash leaves no doubt
+// about what may have happened. Raw is signed and expires by itself; sending it
+// twice does nothing twice.
+type Intent struct {
+	ID          string // by NewID
+	Kind        IntentKind
+	Channels    []common.Hash
+	Amounts     []tempo.Amount // per channel: cumulative of a settle, capture of a close
+	Raw         []byte
+	Hash        common.Hash
+	ValidBefore int64 // Unix seconds
+}
+
+// Entry is written whole or not at all. nil members are left alone.
+type Entry struct {
+	Channel *session.Channel // replaces the row
+	Bill    *Bill            // replaces the row
+	Ticket  *Ticket          // replaces the row
+	Intent  *Intent
+	// Drop removes an intent by id; empty: none.
+	Drop string
+	// Void removes a ticket; nil: none.
+	Void *TicketKey
+}
+
+// Ledger keeps the books of the payment channels. It is safe for concurrent use;
+// who changes a row makes sure that nobody else does at the time.
+type Ledger interface {
+	// Commit writes entries, all or none. When it has returned nil they outlive a
+	// crash. Calls at the same time share one write to the disk.
+	Commit(entries ...Entry) error
+	// Channel returns one row, or ErrNoChannel.
+	Channel(id common.Hash) (session.Channel, error)
+	// OpenChannels visits the rows that are not closed, in the order of their ids.
+	OpenChannels(visit func(session.Channel) error) error
+	// Bill returns one row, or ErrNoBill.
+	Bill(id string) (Bill, error)
+	// Ticket returns one row, or ErrNoTicket.
+	Ticket(key TicketKey) (Ticket, error)
+	// Intents returns what was written and not dropped, oldest first.
+	Intents() ([]Intent, error)
+}

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/tempo"
+)
+
+// WeighClose checks what a payer signed to close with, before its signature is:
+// it must cover what was served and what is paid out, and may be below the highest
+// voucher. repeat means that the channel is closed already, with this very sum.
+func (c *Channel) WeighClose(v Voucher) (repeat bool, _ *Fault) {
+	switch {
+	case c.Status == Closed && c.Close.Cumulative == v.Cumulative && c.CloseTx != (common.Hash{}):
+		return true, nil
+	case c.Status == Opening:
+		return false, refuse(ChannelNotFound, "the channel is not open yet")
+	case c.Status != Active:
+		return false, refuse(ChannelFinalized, "the channel is closed")
+	case v.Cumulative.Cmp(c.Spent) < 0 || v.Cumulative.Cmp(c.Settled) < 0:
+		return false, refuse(VerificationFailed, "closing with "+v.Cumulative.String()+" does not cover the "+larger(c.Spent, c.Settled).String()+" that were consumed")
+	}
+	return false, nil
+}
+
+// BeginClose marks the channel as closing with a verified voucher that covers it,
+// and says what the payout is: what was served, and never less than what is paid
+// out already. From here on nothing is charged. A zero voucher stands for the
+// payee's own wish; then the highest one is used.
+func (c *Channel) BeginClose(v Voucher) *Fault {
+	if v.Signature == nil && v.Cumulative.IsZero() {
+		v = c.covering()
+	}
+	if _, f := c.WeighClose(v); f != nil {
+		return f
+	}
+	c.Status, c.Close = Closing, v
+	c.Capture = smaller(larger(c.Spent, c.Settled), c.Deposit)
+	return nil
+}
+
+// covering is the voucher that a payout of what was served can stand on.
+func (c *Channel) covering() Voucher {
+	if c.Settleable.Cumulative == c.Spent {
+		return c.Settleable
+	}
+	return c.Highest
+}
+
+// UndoClose makes a channel active again whose payout did not come to be.
+func (c *Channel) UndoClose() {
+	if c.Status == Closing {
+		c.Status, c.Close, c.Capture, c.CloseTx = Active, Voucher{}, tempo.Amount{}, common.Hash{}
+	}
+}
+
+// Finish marks a channel as closed. captured is what the payee got in all, which
+// is less than was served where the payer withdrew first.
+func (c *Channel) Finish(captured tempo.Amount, tx common.Hash) {
+	c.Status, c.CloseTx = Closed, tx
+	c.Settled = larger(c.Settled, captured)
+	c.Capture = captured
+	c.Lost, _ = c.Spent.Sub(smaller(captured, c.Spent))
+	c.Reserved = tempo.Amount{}
+}
+
+// Unsettled is what was served and not paid out.
+func (c *Channel) Unsettled() tempo.Amount {
+	if c.Status == Closed {
+		return tempo.Amount{}
+	}
+	left, _ := c.Spent.Sub(smaller(c.Settled, c.Spent))
+	return left
+}

@@ -1,0 +1,187 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/tempo"
+)
+
+var at = time.Unix(1_900_000_000, 0)
+
+func sumOf(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
+
+func signed(n uint64) Voucher { return Voucher{Cumulative: sumOf(n), Signature: []byte{byte(n), 1}} }
+
+// channel is active, with 500 deposited and the given sums signed and spent.
+func channel(highest, spent uint64) Channel {
+	c := Opened(Terms{ChainID: 42431}, tempo.Descriptor{Payer: common.Address{1}}, State{Deposit: sumOf(500), Seen: 1}, signed(highest), common.Hash{9}, at)
+	if spent > 0 {
+		if f := c.Charge(sumOf(spent), at); f != nil {
+			panic(f)
+		}
+	}
+	return c
+}
+
+func kind(f *Fault) Kind {
+	if f == nil {
+		return ""
+	}
+	return f.Kind
+}
+
+func TestWeigh(t *testing.T) {
+	f := func(c Channel, v Voucher, wantRepeat bool, want Kind) {
+		t.Helper()
+		repeat, fault := c.Weigh(v, sumOf(10))
+		if repeat != wantRepeat || kind(fault) != want {
+			t.Errorf("%t, %v; want %t, %s", repeat, fault, wantRepeat, want)
+		}
+	}
+	c := channel(100, 50)
+	f(c, signed(200), false, "")
+	f(c, signed(110), false, "")
+	f(c, signed(109), false, DeltaTooSmall)
+	f(c, signed(100), true, "")
+	f(c, Voucher{sumOf(100), []byte{7}}, false, "") // another signature for the same sum
+	f(c, signed(99), false, VerificationFailed)
+	f(c, signed(500), false, "")
+	f(c, signed(501), false, AmountExceedsDeposit)
+
+	settled := c
+	settled.Observe(State{Settled: sumOf(100), Deposit: sumOf(500), Seen: 2})
+	f(settled, signed(100), true, "") // a retry, whatever was settled
+	f(settled, Voucher{sumOf(100), []byte{7}}, false, VerificationFailed)
+
+	asked := c
+	asked.Observe(State{Deposit: sumOf(500), CloseRequestedAt: 7, Seen: 2})
+	f(asked, signed(200), false, ChannelFinalized)
+	asked.Observe(State{Deposit: sumOf(600), Seen: 3}) // a top-up took the request back
+	f(asked, signed(600), false, "")
+	asked.Observe(State{Deposit: sumOf(500), CloseRequestedAt: 7, Seen: 2}) // old news
+	f(asked, signed(600), false, "")
+
+	closing := c
+	closing.BeginClose(Voucher{})
+	f(closing, signed(200), false, ChannelFinalized)
+	f(Channel{Status: Opening}, signed(1), false, ChannelNotFound)
+}
+
+func TestAcceptAndCharge(t *testing.T) {
+	c := channel(100, 0)
+	f := func(op string, fault *Fault, want Kind, highest, spent, reserved uint64) {
+		t.Helper()
+		if kind(fault) != want || c.Highest.Cumulative != sumOf(highest) || c.Spent != sumOf(spent) || c.Reserved != sumOf(reserved) {
+			t.Errorf("%s: %v, highest %s, spent %s, reserved %s", op, fault, c.Highest.Cumulative, c.Spent, c.Reserved)
+		}
+	}
+	accept := func(n uint64) *Fault { _, fault := c.Accept(signed(n), at); return fault }
+	f("charge", c.Charge(sumOf(60), at), "", 100, 60, 0)
+	f("charge more than is left", c.Charge(sumOf(41), at), InsufficientBalance, 100, 60, 0)
+	f("reserve", c.Reserve(sumOf(30)), "", 100, 60, 30)
+	f("charge what is reserved", c.Charge(sumOf(11), at), InsufficientBalance, 100, 60, 30)
+	f("reserve what is reserved", c.Reserve(sumOf(11)), InsufficientBalance, 100, 60, 30)
+	f("accept", accept(200), "", 200, 60, 30)
+	f("accept what is covered", accept(150), "", 200, 60, 30)
+	f("commit", c.Commit(sumOf(30), at), "", 200, 90, 0)
+	f("accept too much", accept(501), AmountExceedsDeposit, 200, 90, 0)
+	if c.Units != 2 || c.Settleable.Cumulative != sumOf(0) {
+		t.Errorf("units %d, settleable %s", c.Units, c.Settleable.Cumulative)
+	}
+	f("charge all", c.Charge(sumOf(110), at), "", 200, 200, 0)
+	if c.Settleable.Cumulative != sumOf(200) {
+		t.Errorf("settleable %s", c.Settleable.Cumulative)
+	}
+	if fault := c.Charge(sumOf(7), at); fault == nil || fault.RequiredTopUp != sumOf(7) {
+		t.Errorf("fault %+v", fault)
+	}
+	if c.Highest.Cumulative.Cmp(c.Deposit) > 0 {
+		t.Error("more signed than deposited")
+	}
+}
+
+func TestRefund(t *testing.T) {
+	f := func(c Channel, n uint64, want bool, spent uint64) {
+		t.Helper()
+		if got := c.Refund(sumOf(n)); got != want || c.Spent != sumOf(spent) {
+			t.Errorf("%t, spent %s", got, c.Spent)
+		}
+		if c.Settleable.Cumulative.Cmp(c.Spent) > 0 {
+			t.Errorf("settleable %s above spent %s", c.Settleable.Cumulative, c.Spent)
+		}
+	}
+	c := channel(100, 100)
+	f(c, 40, true, 60)
+	f(c, 101, false, 100)
+	settling := c
+	settling.Settling = sumOf(100)
+	f(settling, 1, false, 100)
+	settled := c
+	settled.Observe(State{Settled: sumOf(80), Deposit: sumOf(500), Seen: 2})
+	f(settled, 20, true, 80)
+	f(settled, 21, false, 100)
+	closing := c
+	closing.BeginClose(Voucher{})
+	f(closing, 1, false, 100)
+}
+
+func TestClose(t *testing.T) {
+	f := func(c Channel, v Voucher, want Kind, capture uint64) {
+		t.Helper()
+		if fault := c.BeginClose(v); kind(fault) != want || fault == nil && (c.Capture != sumOf(capture) || c.Status != Closing) {
+			t.Errorf("%v, capture %s, %s", fault, c.Capture, c.Status)
+		}
+	}
+	c := channel(200, 120)
+	f(c, signed(120), "", 120)
+	f(c, signed(150), "", 120)
+	f(c, signed(300), "", 120)
+	f(c, signed(119), VerificationFailed, 0)
+	f(c, Voucher{}, "", 120)
+	f(channel(0, 0), Voucher{}, "", 0)
+	settled := c
+	settled.Observe(State{Settled: sumOf(150), Deposit: sumOf(500), Seen: 2})
+	f(settled, signed(149), VerificationFailed, 0)
+	f(settled, signed(150), "", 150)
+
+	c.BeginClose(signed(130))
+	if fault := c.BeginClose(signed(130)); kind(fault) != ChannelFinalized {
+		t.Errorf("a second close: %v", fault)
+	}
+	undone := c
+	undone.UndoClose()
+	if _, fault := undone.Accept(signed(300), at); fault != nil {
+		t.Error(fault)
+	}
+	c.Finish(sumOf(120), common.Hash{5})
+	if repeat, fault := c.WeighClose(signed(130)); !repeat || fault != nil {
+		t.Errorf("the same close again: %t, %v", repeat, fault)
+	}
+	if _, fault := c.WeighClose(signed(131)); kind(fault) != ChannelFinalized {
+		t.Errorf("another close: %v", fault)
+	}
+	lost := channel(200, 120)
+	lost.Finish(sumOf(20), common.Hash{5})
+	if lost.Lost != sumOf(100) || !lost.Unsettled().IsZero() {
+		t.Errorf("lost %s, unsettled %s", lost.Lost, lost.Unsettled())
+	}
+}
+
+// TestAdopt: what was signed before counts as served.
+func TestAdopt(t *testing.T) {
+	f := func(settled, cumulative, amount, spent uint64) {
+		t.Helper()
+		c := Adopted(Terms{ChainID: 1}, tempo.Descriptor{}, State{Settled: sumOf(settled), Deposit: sumOf(500), Seen: 1}, signed(cumulative), sumOf(amount), at)
+		if c.Spent != sumOf(spent) || !c.Highest.Cumulative.IsZero() {
+			t.Errorf("spent %s, highest %s", c.Spent, c.Highest.Cumulative)
+		}
+	}
+	f(0, 300, 10, 290)
+	f(100, 105, 10, 100)
+	f(100, 0, 0, 100)
+	f(0, 5, 10, 0)
+	f(0, 900, 10, 500)
+}

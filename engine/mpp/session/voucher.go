@@ -1,0 +1,140 @@
+package session
+
+import (
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/tempo"
+)
+
+// Terms are the payee's conditions, the same for all channels.
+type Terms struct {
+	ChainID         uint64
+	Escrow          common.Address
+	Payee           common.Address
+	Operator        common.Address // zero: none
+	Token           common.Address
+	MinVoucherDelta tempo.Amount // a higher voucher must be higher by this much
+}
+
+// Opened makes the row of a channel that the chain has shown. voucher is the one
+// that came with it, verified; its amount may be nothing.
+func Opened(t Terms, d tempo.Descriptor, s State, v Voucher, tx common.Hash, now time.Time) Channel {
+	c := Channel{
+		ID: d.ID(t.ChainID, t.Escrow), ChainID: t.ChainID, Escrow: t.Escrow, Descriptor: d, Status: Active,
+		Highest: v, OpenTx: tx, CreatedAt: now.UnixMilli(), ActiveAt: now.UnixMilli(),
+	}
+	c.Observe(s)
+	c.Spent = c.Settled // what is paid out was consumed, whatever became of our record of it
+	c.lift()
+	return c
+}
+
+// Adopted makes the row of a channel that the chain knows and we do not: the
+// record was lost, or never made. All that the payer signed before, the voucher v
+// less the amount asked for now, counts as served: a lost database gives nobody
+// free service.
+func Adopted(t Terms, d tempo.Descriptor, s State, v Voucher, amount tempo.Amount, now time.Time) Channel {
+	c := Opened(t, d, s, Voucher{}, common.Hash{}, now)
+	if before, ok := v.Cumulative.Sub(amount); ok && before.Cmp(c.Spent) > 0 {
+		c.Spent = before
+	}
+	if c.Spent.Cmp(c.Deposit) > 0 {
+		c.Spent = c.Deposit
+	}
+	return c
+}
+
+// Observe takes over what the chain says now, if it is news. The chain's word on a
+// close request counts both ways: a top-up takes it back.
+func (c *Channel) Observe(s State) {
+	if s.Seen < c.SeenAt || c.Status == Closed {
+		return
+	}
+	c.SeenAt = s.Seen
+	if s.Deposit.IsZero() {
+		return // gone or a replica that lags: Gone decides
+	}
+	c.CloseRequestedAt = s.CloseRequestedAt
+	c.Deposit = larger(c.Deposit, s.Deposit)
+	c.Settled = larger(c.Settled, s.Settled)
+}
+
+func larger(a, b tempo.Amount) tempo.Amount {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
+}
+
+func smaller(a, b tempo.Amount) tempo.Amount {
+	if a.Cmp(b) > 0 {
+		return b
+	}
+	return a
+}
+
+// serving is why the channel takes nothing, or nil.
+func (c *Channel) serving() *Fault {
+	switch {
+	case c.Status == Opening:
+		return refuse(ChannelNotFound, "the channel is not open yet")
+	case c.Status != Active:
+		return refuse(ChannelFinalized, "the channel is closed")
+	case c.CloseRequestedAt != 0:
+		return refuse(ChannelFinalized, "the payer has asked the chain to close the channel")
+	}
+	return nil
+}
+
+// Weigh checks a voucher before its signature is: what is cheap comes first. repeat
+// means that it is the very voucher that stands, so nothing is left to check.
+func (c *Channel) Weigh(v Voucher, minDelta tempo.Amount) (repeat bool, _ *Fault) {
+	if f := c.serving(); f != nil {
+		return false, f
+	}
+	switch {
+	case v.Cumulative.Cmp(c.Deposit) > 0:
+		return false, refuse(AmountExceedsDeposit, "the voucher of "+v.Cumulative.String()+" is above the deposit of "+c.Deposit.String())
+	case v.Cumulative.Cmp(c.Highest.Cumulative) < 0:
+		return false, refuse(VerificationFailed, "the voucher of "+v.Cumulative.String()+" is below the "+c.Highest.Cumulative.String()+" accepted before")
+	case v.same(c.Highest):
+		return true, nil // whatever was settled meanwhile: a harmless retry
+	case v.Cumulative.Cmp(c.Settled) <= 0:
+		return false, refuse(VerificationFailed, "the voucher of "+v.Cumulative.String()+" is not above the "+c.Settled.String()+" that are paid out")
+	case v.Cumulative == c.Highest.Cumulative:
+		return false, nil // another signature for the same sum: to be verified, not stored
+	}
+	if delta, _ := v.Cumulative.Sub(c.Highest.Cumulative); delta.Cmp(minDelta) < 0 {
+		return false, refuse(DeltaTooSmall, "the voucher adds "+delta.String()+"; the least is "+minDelta.String())
+	}
+	return false, nil
+}
+
+// Accept raises the channel to a voucher whose signature was verified. raised is
+// false where the sum stood already. The checks of Weigh are made once more:
+// another voucher may have come in between; one that is lower by now is covered by
+// it, and no fault.
+func (c *Channel) Accept(v Voucher, now time.Time) (raised bool, _ *Fault) {
+	if f := c.serving(); f != nil {
+		return false, f
+	}
+	if v.Cumulative.Cmp(c.Deposit) > 0 {
+		return false, refuse(AmountExceedsDeposit, "the voucher of "+v.Cumulative.String()+" is above the deposit of "+c.Deposit.String())
+	}
+	if v.Cumulative.Cmp(c.Highest.Cumulative) <= 0 {
+		return false, nil
+	}
+	c.Highest = v
+	c.ActiveAt = now.UnixMilli()
+	c.lift()
+	return true, nil
+}
+
+// lift keeps the voucher that can be settled without taking what is not consumed.
+func (c *Channel) lift() {
+	if c.Highest.Cumulative.Cmp(c.Spent) <= 0 && c.Highest.Cumulative.Cmp(c.Settleable.Cumulative) > 0 {
+		c.Settleable = c.Highest
+	}
+}
