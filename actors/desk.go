@@ -14,6 +14,7 @@ import (
 // closed tells others that it has ended.
 type desk struct {
 	j        *Jobs
+	s        *shift
 	queue    []JobRow
 	running  map[string]*seat // by job id
 	draining *drain
@@ -48,6 +49,9 @@ type (
 
 // Receive is owned by the runtime.
 func (d *desk) Receive(ac actor.Context) {
+	if d.j.o.onDesk != nil {
+		d.j.o.onDesk(ac.Message())
+	}
 	switch m := ac.Message().(type) {
 	case accepted:
 		d.queue = append(d.queue, m.row)
@@ -59,6 +63,8 @@ func (d *desk) Receive(ac actor.Context) {
 		d.next(ac)
 	case *actor.Terminated:
 		d.childGone(ac, m.Who)
+	case *actor.Stopping:
+		d.running = nil // that their actors end from here on is no fault of the jobs
 	case *actor.Stopped:
 		close(d.closed)
 	}
@@ -80,7 +86,8 @@ func (d *desk) next(ac actor.Context) {
 			d.j.load.Add(-1)
 			continue
 		}
-		d.running[row.ID] = &seat{pid: ac.Spawn(d.j.newJob(row)), row: row}
+		d.running[row.ID] = &seat{pid: ac.Spawn(d.s.newJob(row)), row: row}
+		d.j.running.Add(1)
 	}
 }
 
@@ -94,6 +101,7 @@ func (d *desk) leave(ac actor.Context, id string) {
 		ac.Stop(s.pid)
 	}
 	delete(d.running, id)
+	d.j.running.Add(-1)
 	d.j.load.Add(-1)
 	d.next(ac)
 }
@@ -116,11 +124,8 @@ func (d *desk) childGone(ac actor.Context, who *actor.PID) {
 		}
 		s.pid = nil
 		row := s.row
-		d.j.e.run(ac.Self(), func() any {
-			d.j.fail(&row, errors.New("internal fault: the job's actor ended without an answer"))
-			d.j.keep(row)
-			return ended{id: id}
-		}, func(error) any { return ended{id: id} })
+		d.j.fail(&row, errors.New("internal fault: the job's actor ended without an answer"))
+		d.s.write(ac.Self(), row, ended{id: id})
 		return
 	}
 }

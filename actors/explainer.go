@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"txlens/engine/assemble"
@@ -33,7 +34,8 @@ type Options struct {
 	Quick      bool // local re-execution without the earlier transactions of the block
 	SourcesOff bool // ask nobody but the RPC
 	Version    string
-	Log        *slog.Logger // nil discards
+	Log        *slog.Logger   // nil discards
+	OnAnalysis func(Analysis) // told of each analysis at its end; may be nil, and must not block
 
 	assemble func(*assemble.Evidence) *explain.Result // tests break it
 }
@@ -43,9 +45,10 @@ type Explainer struct {
 	e *engine
 	o Options
 
-	mu     sync.Mutex
-	closed bool
-	runs   sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	runs    sync.WaitGroup
+	running atomic.Int64
 }
 
 // ErrClosed: the Explainer takes no more requests.
@@ -76,10 +79,15 @@ type Job struct {
 	Meter   *meter.Meter
 	Sink    func(explain.Event) // may be nil; is called one event at a time and must not block
 
-	// OnExpired, when set, hears which phases the deadline cut off; CutOff makes a
-	// replay leave out the same.
-	OnExpired func(phases []string)
+	// Finish, when closed, ends the fetching as the deadline would: what is known by
+	// then makes a partial result. It is for a service that stops. nil: never.
+	Finish <-chan struct{}
+
+	// OnExpired, when set, hears which phases the deadline cut off, or Finish where
+	// finished is true; CutOff and Finished make a replay leave out the same.
+	OnExpired func(phases []string, finished bool)
 	CutOff    []string
+	Finished  bool
 }
 
 // Check says what is wrong with a request before anything is done for it:
@@ -106,7 +114,7 @@ func chosen(req explain.Request) (*chain.Chain, error) {
 
 // Explain runs one analysis. It returns a Result, possibly partial, or an error:
 // *explain.BadRequest, explain.ErrUnknownChain, explain.ErrNotFound,
-// explain.ErrPending, ErrDeadline, the context's error, or what the probe ended in.
+// explain.ErrPending, ErrDeadline, explain.ErrStopping, the context's error, or what the probe ended in.
 // When the context ends, all work for the request is stopped.
 func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error) {
 	if err := j.Request.Validate(); err != nil {
@@ -125,31 +133,43 @@ func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error)
 	x.mu.Unlock()
 	defer x.runs.Done()
 	defer s.stopFetch()
+	x.running.Add(1)
+	defer x.running.Add(-1)
 
 	pid := x.e.spawnRoot(s)
-	out := x.wait(ctx, s, pid)
+	out := x.wait(ctx, s, pid, j.Finish)
+	x.tellEnd(s.journal.close(out.result, out.err))
 	if out.result != nil {
 		out.result.Costs = j.Meter.Costs()
 		out.result.ToolCalls = j.Meter.ToolCalls()
 	}
 	if len(out.expired) > 0 && j.OnExpired != nil {
-		j.OnExpired(out.expired)
+		j.OnExpired(out.expired, out.finished)
 	}
 	return out.result, out.err
 }
 
+// Running returns how many analyses run.
+func (x *Explainer) Running() int { return int(x.running.Load()) }
+
 // wait never waits for an actor that is gone: the three ways out are an answer,
 // the caller's end, and the Supervisor's own end.
-func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID) outcome {
-	select {
-	case out := <-s.reply:
-		<-s.closed
-		return out
-	case <-ctx.Done():
-		x.e.sys.Root.Stop(pid)
-		<-s.closed
-		return outcome{err: ctx.Err()}
-	case <-s.closed:
+func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID, finish <-chan struct{}) outcome {
+	for over := false; !over; {
+		select {
+		case out := <-s.reply:
+			<-s.closed
+			return out
+		case <-ctx.Done():
+			x.e.sys.Root.Stop(pid)
+			<-s.closed
+			return outcome{err: ctx.Err()}
+		case <-finish:
+			finish = nil
+			x.e.sys.Root.Send(pid, expired{finish: true})
+		case <-s.closed:
+			over = true
+		}
 	}
 	select {
 	case out := <-s.reply:
@@ -167,10 +187,11 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID) out
 func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, error) {
 	s := &supervisor{
 		e: x.e, o: &x.o, id: j.ID, req: j.Request, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
-		cutOff: j.CutOff, outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
-		ev:   &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version},
-		tell: oneAtATime(j.Sink),
+		cutOff: j.CutOff, finished: j.Finished, outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
+		ev:      &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version},
+		journal: newJournal(j.ID, time.Now),
 	}
+	s.tell = oneAtATime(s.journal, j.Sink)
 	ch, err := chosen(j.Request)
 	if err != nil {
 		return nil, err
@@ -181,12 +202,13 @@ func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, erro
 }
 
 // oneAtATime keeps two actors from calling the sink at once.
-func oneAtATime(sink func(explain.Event)) func(explain.Event) {
+func oneAtATime(j *journal, sink func(explain.Event)) func(explain.Event) {
 	if sink == nil {
-		return func(explain.Event) {}
+		return j.hear
 	}
 	var mu sync.Mutex
 	return func(e explain.Event) {
+		j.hear(e)
 		mu.Lock()
 		defer mu.Unlock()
 		sink(e)

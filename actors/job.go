@@ -20,6 +20,7 @@ import (
 //	Started ─ store running ─▶ marked ─ analyse ─▶ analysed ─ store ─▶ kept ─▶ ended to the desk
 type jobRun struct {
 	j      *Jobs
+	s      *shift
 	row    JobRow
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -38,8 +39,8 @@ type (
 	kept struct{ mayBeLate }
 )
 
-func (j *Jobs) newJob(row JobRow) *actor.Props {
-	return j.e.props(func() actor.Actor { return &jobRun{j: j, row: row} })
+func (s *shift) newJob(row JobRow) *actor.Props {
+	return s.j.e.props(func() actor.Actor { return &jobRun{j: s.j, s: s, row: row} })
 }
 
 // Receive is owned by the runtime.
@@ -47,17 +48,17 @@ func (r *jobRun) Receive(ac actor.Context) {
 	row := r.row
 	switch m := ac.Message().(type) {
 	case *actor.Started:
-		r.ctx, r.cancel = context.WithTimeout(r.j.ctx, r.j.o.deadline)
+		r.ctx, r.cancel = context.WithTimeout(r.s.ctx, r.j.o.deadline)
 		row.Status = explain.JobRunning
 		r.row = row
-		r.j.e.run(ac.Self(), func() any { r.j.keep(row); return marked{} }, func(error) any { return marked{} })
+		r.s.write(ac.Self(), row, marked{})
 	case marked:
 		ctx := r.ctx
 		r.j.e.run(ac.Self(), func() any { return analysed{row: r.j.analyse(ctx, row)} },
 			func(err error) any { r.j.fail(&row, err); return analysed{row: row} })
 	case analysed:
 		r.row = m.row
-		r.j.e.run(ac.Self(), func() any { r.j.keep(m.row); return kept{} }, func(error) any { return kept{} })
+		r.s.write(ac.Self(), m.row, kept{})
 	case kept:
 		ac.Send(ac.Parent(), ended{id: row.ID})
 	case *actor.Stopping:
@@ -69,7 +70,7 @@ func (r *jobRun) Receive(ac actor.Context) {
 
 // analyse returns the row in its last state, or pending when the service stops.
 func (j *Jobs) analyse(ctx context.Context, row JobRow) JobRow {
-	res, err := j.o.Analyst.Explain(ctx, row.Request, func(explain.Event) {})
+	res, err := j.o.Analyst.Explain(ctx, row.ID, row.Request, func(explain.Event) {})
 	if err == nil && res == nil {
 		err = errors.New("the analysis ended without result and without error")
 	}
@@ -148,12 +149,12 @@ var patience = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 2 
 // room a moment later. A result that cannot be written at all becomes an error,
 // which is smaller; when even that fails, the row stays as it is until the next
 // start.
-func (j *Jobs) keep(row JobRow) {
+func (j *Jobs) keep(ctx context.Context, row JobRow) {
 	err := j.o.Store.PutJobs(row)
-	for i := 0; err != nil && i < len(patience) && j.ctx.Err() == nil; i++ {
+	for i := 0; err != nil && i < len(patience) && ctx.Err() == nil; i++ {
 		select {
 		case <-time.After(patience[i]):
-		case <-j.ctx.Done():
+		case <-ctx.Done():
 		}
 		err = j.o.Store.PutJobs(row)
 	}

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"txlens/engine/chain"
 	"txlens/engine/explain"
 )
@@ -18,8 +16,8 @@ import (
 // Analyst does the analysis of a job.
 type Analyst interface {
 	// Explain returns a result, complete or partial, or the error that left none.
-	// It stops soon after ctx ends.
-	Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error)
+	// It stops soon after ctx ends. The id is that of the job.
+	Explain(ctx context.Context, id string, req explain.Request, sink func(explain.Event)) (*explain.Result, error)
 }
 
 // JobOptions bound the jobs. Zero values mean the defaults named at each field.
@@ -31,6 +29,7 @@ type JobOptions struct {
 	Log     *slog.Logger
 
 	deadline time.Duration // of one analysis; tests shorten it
+	onDesk   func(msg any) // hears the messages of the desk; tests break it
 }
 
 // Bounds of a job that are no settings.
@@ -46,18 +45,18 @@ const (
 // Jobs runs analyses beside the requests that asked for them. What it tells about
 // a job is on disk first. It is safe for concurrent use.
 type Jobs struct {
-	e    *engine
-	o    JobOptions
-	desk *desk
-	pid  *actor.PID
-	load atomic.Int64 // jobs in hand: admission is bounded here, mailboxes are not
+	e *engine
+	o JobOptions
 
-	ctx    context.Context // of all analyses
-	cancel context.CancelCauseFunc
+	load    atomic.Int64 // jobs in hand: admission is bounded here, mailboxes are not
+	running atomic.Int64 // of them, those that a desk has started
 
-	mu       sync.Mutex
-	closed   bool
-	entering sync.WaitGroup // Submits on their way to the desk
+	// gate is held for reading while a job is on its way from the caller to disk and
+	// desk, and for writing while the desk is replaced or given up.
+	gate    sync.RWMutex
+	shift   *shift
+	closing chan struct{} // closed when no more jobs are taken
+	tended  chan struct{} // closed when no desk is replaced any more
 }
 
 // errGivenBack is why Close cancels an analysis: the job stays for the next start.
@@ -79,18 +78,11 @@ func (x *Explainer) NewJobs(o JobOptions) (*Jobs, error) {
 	if o.deadline <= 0 {
 		o.deadline = x.o.Deadline + jobGrace
 	}
-	again, err := takeUp(o.Store)
-	if err != nil {
+	j := &Jobs{e: x.e, o: o, closing: make(chan struct{}), tended: make(chan struct{})}
+	if err := j.openShift(); err != nil {
 		return nil, err
 	}
-	j := &Jobs{e: x.e, o: o}
-	j.ctx, j.cancel = context.WithCancelCause(context.Background())
-	j.desk = &desk{j: j, running: make(map[string]*seat), closed: make(chan struct{})}
-	j.pid = x.e.spawnRoot(j.desk)
-	for _, row := range again {
-		j.load.Add(1)
-		x.e.sys.Root.Send(j.pid, accepted{row: row})
-	}
+	go j.tend()
 	return j, nil
 }
 
@@ -123,10 +115,11 @@ func (j *Jobs) Submit(req explain.Request) (id string, err error) {
 	if _, ok := chain.ByID(req.ChainID); req.ChainID != 0 && !ok {
 		return "", fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, req.ChainID)
 	}
-	if !j.enter() {
+	j.gate.RLock()
+	defer j.gate.RUnlock()
+	if j.closed() {
 		return "", explain.ErrStopping
 	}
-	defer j.entering.Done()
 	if j.load.Add(1) > int64(j.o.Running+j.o.Queue) {
 		j.load.Add(-1)
 		return "", explain.ErrBusy
@@ -136,24 +129,31 @@ func (j *Jobs) Submit(req explain.Request) (id string, err error) {
 		j.load.Add(-1)
 		return "", err
 	}
-	j.e.sys.Root.Send(j.pid, accepted{row: row})
+	// A desk that has fallen over does not hear it; the next one finds it on disk.
+	j.e.sys.Root.Send(j.shift.pid, accepted{row: row})
 	return row.ID, nil
 }
 
-// enter reports whether jobs are still taken. After true call entering.Done.
-func (j *Jobs) enter() bool {
+func (j *Jobs) closed() bool {
 	select {
-	case <-j.desk.closed: // crashed: nobody would run the job
-		return false
+	case <-j.closing:
+		return true
 	default:
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.closed {
 		return false
 	}
-	j.entering.Add(1)
-	return true
+}
+
+// Alive reports whether jobs are taken and run.
+func (j *Jobs) Alive() bool {
+	j.gate.RLock()
+	defer j.gate.RUnlock()
+	return !j.closed() && !j.shift.over()
+}
+
+// Load returns how many jobs wait and how many run.
+func (j *Jobs) Load() (queued, running int) {
+	r := j.running.Load()
+	return int(max(0, j.load.Load()-r)), int(r)
 }
 
 // Job returns where a job stands, or explain.ErrNoJob.
@@ -169,26 +169,27 @@ func (j *Jobs) Job(id string) (*explain.Job, error) {
 // ctx ends, then cancels them. What has not ended is given back: the next start
 // takes it up, and it counts as no crash.
 func (j *Jobs) Close(ctx context.Context) error {
-	j.mu.Lock()
-	if j.closed {
-		j.mu.Unlock()
+	j.gate.Lock()
+	if j.closed() {
+		j.gate.Unlock()
 		return nil
 	}
-	j.closed = true
-	j.mu.Unlock()
-	j.entering.Wait()
+	close(j.closing)
+	s := j.shift
+	j.gate.Unlock()
+	<-j.tended
 
 	d := drain{reply: make(chan []JobRow, 1)}
-	j.e.sys.Root.Send(j.pid, d)
-	stop := context.AfterFunc(ctx, func() { j.cancel(errGivenBack) })
+	j.e.sys.Root.Send(s.pid, d)
+	stop := context.AfterFunc(ctx, func() { s.cancel(errGivenBack) })
 	defer stop()
-	defer j.cancel(errGivenBack)
+	defer s.cancel(errGivenBack)
 	select {
 	case waiting := <-d.reply:
-		j.e.sys.Root.Stop(j.pid)
-		<-j.desk.closed
+		j.e.sys.Root.Stop(s.pid)
+		<-s.desk.closed
 		return j.giveBack(waiting)
-	case <-j.desk.closed:
+	case <-s.desk.closed:
 		return errors.New("internal fault: the owner of the jobs ended; the next start takes them up")
 	}
 }

@@ -106,7 +106,7 @@ func (s *shelf) states(id string) string {
 // analyst is an Analyst made of one function.
 type analyst func(ctx context.Context, req explain.Request) (*explain.Result, error)
 
-func (f analyst) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
+func (f analyst) Explain(ctx context.Context, _ string, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
 	sink(explain.Event{Type: explain.EventPreflightStart})
 	return f(ctx, req)
 }
@@ -246,8 +246,8 @@ func TestJobActorGone(t *testing.T) {
 	<-started
 	for _, shard := range j.e.sys.ProcessRegistry.LocalPIDs.LocalPIDs {
 		for _, key := range shard.Keys() {
-			if strings.HasPrefix(key, j.pid.Id+"/") {
-				j.e.sys.Root.Stop(actor.NewPID(j.pid.Address, key))
+			if strings.HasPrefix(key, j.shift.pid.Id+"/") {
+				j.e.sys.Root.Stop(actor.NewPID(j.shift.pid.Address, key))
 			}
 		}
 	}

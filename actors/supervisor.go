@@ -29,6 +29,7 @@ type supervisor struct {
 	w    gather.World
 	tell func(explain.Event)
 
+	journal     *journal        // hears what is told
 	ctx         context.Context // of the request
 	fetching    context.Context // of the children: ends at the deadline
 	stopFetch   context.CancelFunc
@@ -42,6 +43,7 @@ type supervisor struct {
 	expired     []string // phases that the deadline cut off
 	cutOff      []string // of a replay: phases that the deadline cut off when it was recorded
 	lapsed      int      // of them, those whose turn has come
+	finished    bool     // it was not the deadline that cuts off, but the end of the service
 
 	reply  chan outcome  // capacity 1
 	closed chan struct{} // closed when the actor has stopped
@@ -49,13 +51,18 @@ type supervisor struct {
 
 // outcome is what Explain waits for.
 type outcome struct {
-	result  *explain.Result
-	err     error
-	expired []string // phases that the deadline cut off
+	result *explain.Result
+	err    error
+
+	expired  []string // phases that were cut off
+	finished bool     // because the service stops
 }
 
 type (
-	expired   struct{ mayBeLate }
+	expired struct {
+		mayBeLate
+		finish bool // the service stops; else the deadline has passed
+	}
 	assembled struct {
 		mayBeLate
 		result *explain.Result
@@ -115,6 +122,7 @@ func (s *supervisor) piece(ac actor.Context, m any) {
 	case failed:
 		s.fault(ac, m.phase, m.err)
 	case expired:
+		s.finished = m.finish
 		s.expire(ac)
 		return
 	default:
@@ -280,7 +288,15 @@ func receiptOrNone(rc *evidence.Receipt) *evidence.Receipt {
 
 // expire ends the fetching: what is still outstanding has failed.
 func (s *supervisor) expire(ac actor.Context) {
-	if s.ev.Chain == nil {
+	over := fmt.Errorf("the deadline of %s passed", s.o.Deadline)
+	if s.finished {
+		over = explain.ErrStopping
+	}
+	switch {
+	case s.ev.Chain == nil && s.finished:
+		s.give(ac, outcome{err: fmt.Errorf("%w, and the chain was not known yet", over)})
+		return
+	case s.ev.Chain == nil:
 		s.give(ac, outcome{err: fmt.Errorf("%w (%s)", ErrDeadline, s.o.Deadline)})
 		return
 	}
@@ -288,7 +304,7 @@ func (s *supervisor) expire(ac actor.Context) {
 		if s.outstanding[phase] != nil {
 			delete(s.outstanding, phase)
 			s.expired = append(s.expired, phase)
-			s.note(phase, fmt.Errorf("the deadline of %s passed", s.o.Deadline))
+			s.note(phase, over)
 		}
 	}
 	s.stopFetch()
@@ -309,7 +325,7 @@ func (s *supervisor) answer(ac actor.Context, m assembled) {
 		m.result = bare(s.ev, m.err)
 	}
 	s.tell(explain.Event{Type: explain.EventComplete})
-	s.give(ac, outcome{result: m.result, expired: s.expired})
+	s.give(ac, outcome{result: m.result, expired: s.expired, finished: s.finished})
 }
 
 // give answers once and ends the actor.

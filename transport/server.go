@@ -78,6 +78,9 @@ type Job struct {
 	// Sink is told what happens on the way. It never blocks, and may be called from
 	// several goroutines at once and after the end, when it does nothing.
 	Sink func(explain.Event)
+	// Finish is closed when the server has no more time: what is known by then is to
+	// be returned as a partial result, within moments. nil: never.
+	Finish <-chan struct{}
 }
 
 // Config of a Server. Zero values mean the defaults named at each field.

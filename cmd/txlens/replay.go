@@ -42,7 +42,9 @@ func replayBundle(ctx context.Context, b *upstream.Bundle) (*explain.Result, err
 	defer x.Close()
 	m := new(meter.Meter)
 	req := explain.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: meta.Context}
-	res, err := x.Explain(ctx, actors.Job{Request: req, World: upstream.ReplaySession(b, m), Meter: m, CutOff: meta.Expired})
+	res, err := x.Explain(ctx, actors.Job{
+		Request: req, World: upstream.ReplaySession(b, m), Meter: m, CutOff: meta.Expired, Finished: meta.Finished,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("replay the bundle: %w", err)
 	}

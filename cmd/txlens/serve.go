@@ -37,6 +37,16 @@ func (s served) Explain(ctx context.Context, job transport.Job) (*explain.Result
 	return s.run(ctx, job)
 }
 
+// jobAnalyst is an analyst behind the async jobs.
+type jobAnalyst struct{ *analyst }
+
+var _ actors.Analyst = jobAnalyst{}
+
+// Explain runs the analysis of a job, whose id stands for that of a request.
+func (a jobAnalyst) Explain(ctx context.Context, id string, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
+	return a.run(ctx, transport.Job{ID: id, Request: req, Sink: sink})
+}
+
 func (cmd *serveCmd) check() error {
 	for flag, n := range map[string]int{"--max-analyses": cmd.MaxAnalyses, "--max-jobs": cmd.MaxJobs, "--job-queue": cmd.JobQueue} {
 		if n < 1 {
@@ -73,7 +83,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	jobs, err := a.explainer.NewJobs(actors.JobOptions{Store: store, Analyst: a, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: log})
+	jobs, err := a.explainer.NewJobs(actors.JobOptions{Store: store, Analyst: jobAnalyst{a}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: log})
 	if err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}

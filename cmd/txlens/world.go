@@ -120,7 +120,7 @@ func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, 
 		rec = upstream.NewRecorder()
 	}
 	m := new(meter.Meter)
-	var expired []string
+	var cut cutOff
 	world := a.client.Session(m, rec)
 	if job.Sink != nil {
 		world.OnStart = func(tool string) { job.Sink(explain.ToolStarted(tool)) }
@@ -128,25 +128,32 @@ func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, 
 	}
 	res, err := a.explainer.Explain(ctx, actors.Job{
 		ID: job.ID, Request: job.Request, World: world, Meter: m, Sink: job.Sink,
-		OnExpired: func(phases []string) { expired = phases },
+		Finish:    job.Finish,
+		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished} },
 	})
 	if rec != nil && res != nil {
-		if werr := a.write(rec, job.Request, res, expired); werr != nil {
+		if werr := a.write(rec, job.Request, res, cut); werr != nil {
 			return res, werr
 		}
 	}
 	return res, err
 }
 
+// cutOff is what a result lacks because the time was over.
+type cutOff struct {
+	phases   []string
+	finished bool // the time of the server, not that of the analysis
+}
+
 // write names the bundle after chain and hash.
-func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explain.Result, expired []string) error {
+func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explain.Result, cut cutOff) error {
 	if err := os.MkdirAll(a.flags.Record, 0o755); err != nil {
 		return fmt.Errorf("record the analysis: %w", err)
 	}
 	rec.SetMeta(upstream.Meta{
 		TxHash: req.TxHash, ChainID: req.ChainID, Version: a.version, CreatedAt: time.Now().Unix(), Context: req.Context,
 		Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", RPCOnly: a.flags.RPCOnly,
-		Expired: expired, DeadlineMs: a.flags.Deadline.Milliseconds(),
+		Expired: cut.phases, DeadlineMs: a.flags.Deadline.Milliseconds(), Finished: cut.finished,
 	})
 	path := filepath.Join(a.flags.Record, res.Chain+"-"+strings.ToLower(req.TxHash)+bundleSuffix)
 	if err := rec.WriteFile(path); err != nil {

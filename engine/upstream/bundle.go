@@ -63,6 +63,7 @@ type Meta struct {
 	// Phases that the deadline cut off, in their order; a replay does not run them.
 	Expired    []string `json:"expired,omitempty"`
 	DeadlineMs int64    `json:"deadlineMs,omitzero"`
+	Finished   bool     `json:"finished,omitzero"` // not the deadline cut them off, but the end of the service
 }
 
 // Bundle holds the answers of one analysis. It is immutable but for Meta, and

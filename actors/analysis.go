@@ -1,0 +1,153 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"txlens/engine/explain"
+)
+
+// Outcome is how an analysis ended, in one word for logs and metrics.
+type Outcome string
+
+const (
+	OutcomeComplete  Outcome = "complete"
+	OutcomePartial   Outcome = "partial"
+	OutcomeNotFound  Outcome = "not_found"
+	OutcomePending   Outcome = "pending"
+	OutcomeDeadline  Outcome = "deadline"  // it passed before the chain was known
+	OutcomeStopped   Outcome = "stopped"   // the service stopped before the chain was known
+	OutcomeCancelled Outcome = "cancelled" // by its caller
+	OutcomeFailed    Outcome = "failed"
+)
+
+// Analysis is how one analysis went, and nothing of what it found.
+type Analysis struct {
+	ID      string
+	Chain   string // slug; empty when none was found
+	Outcome Outcome
+	Failed  []string // phases without which the result is partial, in the order of the work
+	Took    time.Duration
+	Phases  []PhaseTime // in the order they began
+}
+
+// PhaseTime is how long a phase took, or was given.
+type PhaseTime struct {
+	Phase string
+	Took  time.Duration
+}
+
+// journal listens to the events of one analysis. It is safe for concurrent use.
+type journal struct {
+	now   func() time.Time
+	began time.Time
+
+	mu    sync.Mutex
+	a     Analysis
+	start map[string]time.Time // of the phases that run
+}
+
+func newJournal(id string, now func() time.Time) *journal {
+	return &journal{now: now, began: now(), a: Analysis{ID: id}, start: make(map[string]time.Time)}
+}
+
+// hear takes what is told on the way.
+func (j *journal) hear(e explain.Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e.Chain != "" {
+		j.a.Chain = e.Chain
+	}
+	switch e.Type {
+	case explain.EventPreflightStatus:
+		switch e.State {
+		case explain.StateStarted:
+			j.begin(e.Phase)
+		case explain.StateDone, explain.StateFailed:
+			j.end(e.Phase)
+		}
+	case explain.EventPreflightDone:
+		j.a.Failed = e.Failed
+		j.endAll()
+		j.begin(phaseAssemble)
+	case explain.EventComplete:
+		j.end(phaseAssemble)
+	}
+}
+
+func (j *journal) begin(phase string) {
+	j.start[phase] = j.now()
+	j.a.Phases = append(j.a.Phases, PhaseTime{Phase: phase})
+}
+
+func (j *journal) end(phase string) {
+	began, ok := j.start[phase]
+	if !ok {
+		return
+	}
+	delete(j.start, phase)
+	for i := range j.a.Phases {
+		if j.a.Phases[i].Phase == phase {
+			j.a.Phases[i].Took = j.now().Sub(began)
+		}
+	}
+}
+
+// endAll ends the phases that nobody waits for any more.
+func (j *journal) endAll() {
+	for _, p := range j.a.Phases {
+		j.end(p.Phase)
+	}
+}
+
+// close says how it all went.
+func (j *journal) close(res *explain.Result, err error) Analysis {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.endAll()
+	j.a.Took = j.now().Sub(j.began)
+	j.a.Outcome = outcomeOf(res, err)
+	if j.a.Outcome == OutcomePartial && len(j.a.Failed) == 0 {
+		j.a.Failed = []string{phaseAssemble} // the one phase that no event tells of
+	}
+	return j.a
+}
+
+func outcomeOf(res *explain.Result, err error) Outcome {
+	switch {
+	case err == nil && res.Partial():
+		return OutcomePartial
+	case err == nil:
+		return OutcomeComplete
+	case errors.Is(err, explain.ErrNotFound):
+		return OutcomeNotFound
+	case errors.Is(err, explain.ErrPending):
+		return OutcomePending
+	case errors.Is(err, ErrDeadline):
+		return OutcomeDeadline
+	case errors.Is(err, explain.ErrStopping):
+		return OutcomeStopped
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return OutcomeCancelled
+	}
+	return OutcomeFailed
+}
+
+// tellEnd writes the one line of an analysis, and tells who counts.
+func (x *Explainer) tellEnd(a Analysis) {
+	if x.o.OnAnalysis != nil {
+		x.o.OnAnalysis(a)
+	}
+	attrs := []slog.Attr{slog.String("request", a.ID), slog.String("chain", a.Chain), slog.String("outcome", string(a.Outcome)), slog.Duration("took", a.Took)}
+	if len(a.Failed) > 0 {
+		attrs = append(attrs, slog.Any("failed", a.Failed))
+	}
+	var phases []any
+	for _, p := range a.Phases {
+		phases = append(phases, slog.Duration(p.Phase, p.Took))
+	}
+	x.o.Log.LogAttrs(context.Background(), slog.LevelInfo, "analysis", append(attrs, slog.Group("phases", phases...))...)
+}

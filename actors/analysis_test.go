@@ -1,0 +1,121 @@
+package actors
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/trace"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// TestFinish: what is known when the service stops makes a partial result that
+// says so, and without a chain there is none.
+func TestFinish(t *testing.T) {
+	x := New(Options{})
+	defer x.Close()
+	w := newWorld()
+	finish, asked := make(chan struct{}), make(chan struct{})
+	w.prices = func(ctx context.Context) (map[common.Address]upstream.Price, error) {
+		close(asked)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	go func() { <-asked; close(finish) }()
+	var cut []string
+	job := Job{
+		Request: explain.Request{TxHash: hash, ChainID: 1}, World: w, Meter: new(meter.Meter), Finish: finish,
+		OnExpired: func(phases []string, finished bool) { cut = append(phases, fmt.Sprint(finished)) },
+	}
+	res, err := x.Explain(t.Context(), job)
+	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "price (the service is stopping)") || res.Status != explain.StatusSuccess {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if !slices.Contains(cut, phasePrice) || cut[len(cut)-1] != "true" {
+		t.Errorf("cut off %q", cut)
+	}
+	// A replay leaves out the same and says the same.
+	again, err := x.Explain(t.Context(), Job{Request: job.Request, World: newWorld(), Meter: new(meter.Meter), CutOff: cut[:len(cut)-1], Finished: true})
+	if err != nil || again.Summary != res.Summary {
+		t.Errorf("%q, want %q; %v", again.Summary, res.Summary, err)
+	}
+	w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
+	job.Request.ChainID = 0
+	if _, err := x.Explain(t.Context(), job); !errors.Is(err, explain.ErrStopping) {
+		t.Errorf("got %v, want ErrStopping", err)
+	}
+}
+
+// TestAnalysisTold: each analysis ends in one call of OnAnalysis and one line of
+// the log.
+func TestAnalysisTold(t *testing.T) {
+	f := func(change func(*world), req explain.Request, want Outcome, wantChain string, wantFailed ...string) {
+		t.Helper()
+		var told []Analysis
+		var log bytes.Buffer
+		x := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil)), OnAnalysis: func(a Analysis) { told = append(told, a) }, Deadline: 300 * time.Millisecond})
+		defer x.Close()
+		w := newWorld()
+		change(w)
+		req.TxHash = hash
+		x.Explain(t.Context(), Job{ID: "some-id", Request: req, World: w, Meter: new(meter.Meter)})
+		if len(told) != 1 || told[0].ID != "some-id" || told[0].Outcome != want || told[0].Chain != wantChain || !slices.Equal(told[0].Failed, wantFailed) {
+			t.Fatalf("told %+v", told)
+		}
+		for _, part := range []string{"msg=analysis", "request=some-id chain=", "outcome=" + string(want), "took="} {
+			if strings.Count(log.String(), part) != 1 {
+				t.Errorf("%s stands not once in %s", part, log.String())
+			}
+		}
+		if x.Running() != 0 {
+			t.Errorf("%d run", x.Running())
+		}
+	}
+	silent := func(w *world) {
+		w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
+	}
+	const mainnet = "ethereum-mainnet"
+	f(func(*world) {}, explain.Request{}, OutcomeComplete, mainnet)
+	f(func(w *world) {
+		w.trace = func(context.Context) (*trace.Tree, error) { panic("a decoder fell over") }
+	}, explain.Request{ChainID: 1}, OutcomePartial, mainnet, phaseTrace)
+	f(silent, explain.Request{}, OutcomeDeadline, "")
+	f(func(w *world) {
+		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, explain.ErrNotFound }
+	}, explain.Request{}, OutcomeNotFound, "")
+	f(func(w *world) {
+		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, errors.New("all are silent") }
+	}, explain.Request{}, OutcomeFailed, "")
+}
+
+// TestJournal: a phase takes as long as it was waited for.
+func TestJournal(t *testing.T) {
+	now := time.Unix(0, 0)
+	j := newJournal("id", func() time.Time { now = now.Add(time.Second); return now })
+	hear := func(phase string, s explain.State) {
+		j.hear(explain.Event{Type: explain.EventPreflightStatus, Phase: phase, State: s})
+	}
+	hear(phaseProbe, explain.StateStarted)                                                                        // 2
+	hear(phaseProbe, explain.StateDone)                                                                           // 3
+	hear(phaseTransaction, explain.StateDone)                                                                     // never began
+	hear(phaseTrace, explain.StateStarted)                                                                        // 4
+	hear(phaseLabel, explain.StateStarted)                                                                        // 5
+	hear(phaseTrace, explain.StateFailed)                                                                         // 6
+	j.hear(explain.Event{Type: explain.EventPreflightDone, Chain: "x", Failed: []string{phaseTrace, phaseLabel}}) // label ends at 7, assemble begins at 8
+	j.hear(explain.Event{Type: explain.EventComplete})                                                            // 9
+	a := j.close(&explain.Result{AnalysisModel: explain.ModelPartial}, nil)
+	want := "[{probe 1s} {trace 2s} {label 2s} {assemble 1s}]"
+	if got := fmt.Sprint(a.Phases); got != want || a.Took != 9*time.Second || a.Outcome != OutcomePartial || a.Chain != "x" || len(a.Failed) != 2 {
+		t.Errorf("%s %+v", got, a)
+	}
+}

@@ -1,0 +1,150 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"txlens/engine/explain"
+)
+
+// poison makes the desk fall over.
+type poison struct{ mayBeLate }
+
+func fallsOverPoison(msg any) {
+	if _, ok := msg.(poison); ok {
+		panic("a message that the desk cannot take")
+	}
+}
+
+// oldShift is the shift that the next crash will end.
+func oldShift(j *Jobs) *shift {
+	j.gate.RLock()
+	defer j.gate.RUnlock()
+	return j.shift
+}
+
+func awaitAlive(t *testing.T, j *Jobs) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !j.Alive(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the desk is not replaced")
+		}
+	}
+}
+
+// TestDeskReplaced: when the desk falls over, what ran and what waited is run by
+// the next one, and jobs are taken as before.
+func TestDeskReplaced(t *testing.T) {
+	store := newShelf()
+	var calls atomic.Int64
+	cancelled := make(chan error, 1)
+	j := startJobs(t, JobOptions{Store: store, Running: 1, Queue: 2, onDesk: fallsOverPoison,
+		Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+			if calls.Add(1) > 1 {
+				return fine(ctx, req)
+			}
+			<-ctx.Done()
+			cancelled <- context.Cause(ctx)
+			return nil, ctx.Err()
+		})})
+	running, waiting := submit(t, j, ask), submit(t, j, ask)
+	await(t, j, running, explain.JobRunning)
+	s := oldShift(j)
+	j.e.sys.Root.Send(s.pid, poison{})
+	<-s.desk.closed
+	late := submit(t, j, ask) // taken whether or not there is a desk at this moment
+	for _, id := range []string{running, waiting, late} {
+		await(t, j, id, explain.JobComplete)
+	}
+	if row, _ := store.Job(running); row.Attempts != 2 {
+		t.Errorf("attempts %d, want 2", row.Attempts)
+	}
+	<-cancelled
+	awaitAlive(t, j)
+	for range 3 { // the places of all jobs are free again
+		await(t, j, submit(t, j, ask), explain.JobComplete)
+	}
+	for end := time.Now().Add(10 * time.Second); j.load.Load() != 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if queued, running := j.Load(); queued != 0 || running != 0 {
+		t.Errorf("load %d, %d, want none", queued, running)
+	}
+}
+
+// TestDeskBroughtDownTwice: a job that brings the desk down again is given up, and
+// the others are not.
+func TestDeskBroughtDownTwice(t *testing.T) {
+	store := newShelf()
+	bad := explain.Request{TxHash: hash, Context: "poison"}
+	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), onDesk: func(msg any) {
+		if m, ok := msg.(accepted); ok && m.row.Request.Context == "poison" {
+			panic("a row that the desk cannot take")
+		}
+	}})
+	id := submit(t, j, bad)
+	if job := await(t, j, id, explain.JobError); job.ErrorCode != explain.CodeInterrupted {
+		t.Errorf("%+v", job)
+	}
+	await(t, j, submit(t, j, ask), explain.JobComplete)
+}
+
+// TestDeskReplacedLater: while the store does not answer there is no desk, and a
+// Submit says what the store says.
+func TestDeskReplacedLater(t *testing.T) {
+	store := newShelf()
+	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), onDesk: fallsOverPoison})
+	full := errors.New("disk full")
+	var refuse atomic.Bool
+	refuse.Store(true)
+	store.mu.Lock()
+	left := JobRow{ID: NewID(), Status: explain.JobPending, Request: ask}
+	store.jobs[left.ID] = left
+	store.refuse = func(JobRow) error {
+		if refuse.Load() {
+			return full
+		}
+		return nil
+	}
+	store.mu.Unlock()
+	s := oldShift(j)
+	j.e.sys.Root.Send(s.pid, poison{})
+	<-s.desk.closed
+	if _, err := j.Submit(ask); !errors.Is(err, full) {
+		t.Errorf("got %v, want what the store says", err)
+	}
+	if j.Alive() {
+		t.Error("alive without a desk")
+	}
+	refuse.Store(false)
+	await(t, j, left.ID, explain.JobComplete)
+	awaitAlive(t, j)
+}
+
+// TestCloseWithoutDesk: a crash that Close meets is told, and nothing is replaced.
+func TestCloseWithoutDesk(t *testing.T) {
+	x := New(Options{})
+	defer x.Close()
+	store := newShelf()
+	j, err := x.NewJobs(JobOptions{Store: store, Analyst: analyst(untilCancelled), onDesk: fallsOverPoison})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := submit(t, j, ask)
+	await(t, j, id, explain.JobRunning)
+	s := oldShift(j)
+	j.e.sys.Root.Send(s.pid, poison{})
+	<-s.desk.closed
+	if err := j.Close(t.Context()); err == nil {
+		t.Error("a crash is not told")
+	}
+	if row, _ := store.Job(id); !row.Status.Unfinished() {
+		t.Errorf("%+v: the next start must take it up", row)
+	}
+	if _, err := j.Submit(ask); !errors.Is(err, explain.ErrStopping) {
+		t.Errorf("got %v, want ErrStopping", err)
+	}
+}
