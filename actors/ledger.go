@@ -77,7 +77,12 @@ type Entry struct {
 	Drop string
 	// Void removes a ticket; nil: none.
 	Void *TicketKey
+
+	// volatile: the row has changed in what the disk does not keep.
+	volatile bool
 }
+
+func (e Entry) empty() bool { return e == Entry{} || e == Entry{volatile: true} }
 
 // Ledger keeps the books of the payment channels. It is safe for concurrent use;
 // who changes a row makes sure that nobody else does at the time.

@@ -1,0 +1,234 @@
+package actors
+
+import (
+	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"txlens/engine/mpp/session"
+)
+
+// channel owns the row of one payment channel. What it answers is on disk first:
+//
+//	command ─ changes the row, waits ─▶ commit beside Receive ─▶ stored ─▶ answers
+//
+// While a commit is under way further commands build on the row as it will be and
+// wait for the commit after it, so one write to the disk serves all that came
+// meanwhile. A commit that fails ends the actor: all who built on it are told, and
+// the next one reads from the disk what is true.
+type channel struct {
+	c     *Channels
+	seat  *chair
+	row   *session.Channel // with what may not be on disk yet; nil: there is none
+	begun bool             // row was read from the disk
+
+	early    []command // came before the row was read
+	writing  []held    // answers that wait for the commit under way
+	pending  []held    // answers that wait for the one after it
+	entries  []Entry   // what pending wants written beside the row
+	dirty    bool      // pending has changed the row
+	watchers []chan<- struct{}
+}
+
+// change works on a copy of the row; row is nil where there is none yet. It
+// returns the row to keep, nil where nothing is to be written of it, and what else
+// must be on disk with it.
+type change func(row *session.Channel, now time.Time) (keep *session.Channel, beside Entry, result any, err error)
+
+// command is what a channel is told to do.
+type command struct {
+	mayBeLate
+	change change
+	reply  chan answer // capacity 1
+}
+
+// answer is what came of a command.
+type answer struct {
+	row    *session.Channel // after it; not to be written to
+	result any
+	err    error
+}
+
+// held is an answer that must not leave before the disk has what it says.
+type held struct {
+	reply chan answer
+	answer
+}
+
+// Messages to a channel, beside command.
+type (
+	// loaded: what the disk has. ErrNoChannel: nothing.
+	loaded struct {
+		mayBeLate
+		row session.Channel
+		err error
+	}
+	// stored: the commit under way has ended.
+	stored struct {
+		mayBeLate
+		err error
+	}
+	// watch asks for a signal after each change that reached the disk, or ends that.
+	watch struct {
+		mayBeLate
+		signal chan<- struct{} // capacity 1
+		end    bool
+	}
+)
+
+// errChannelEnded: the actor is gone; what it had not stored did not happen, or
+// will be seen on disk.
+var errChannelEnded = errors.New("the channel's actor ended")
+
+// Receive is owned by the runtime.
+func (a *channel) Receive(ac actor.Context) {
+	switch m := ac.Message().(type) {
+	case *actor.Started:
+		a.run(ac, a.load, func(err error) any { return loaded{err: err} })
+	case loaded:
+		a.begin(ac, m)
+	case command:
+		a.take(ac, m)
+	case stored:
+		a.conclude(ac, m)
+	case watch:
+		a.attend(m)
+	case *actor.Stopped:
+		a.abandon(errChannelEnded)
+		a.c.leave(a.seat)
+	}
+}
+
+// run does work beside Receive that touches the disk; the seat counts it, so that
+// a successor does not read before it has ended.
+func (a *channel) run(ac actor.Context, work func() any, onPanic func(error) any) {
+	a.seat.work.Add(1)
+	a.c.e.run(ac.Self(), func() any { defer a.seat.work.Done(); return work() }, onPanic)
+}
+
+func (a *channel) load() any {
+	if a.seat.before != nil {
+		a.seat.before.work.Wait() // a crash may have left a commit under way
+	}
+	row, err := a.c.o.Ledger.Channel(a.seat.id)
+	return loaded{row: row, err: err}
+}
+
+func (a *channel) begin(ac actor.Context, m loaded) {
+	switch {
+	case m.err == nil:
+		a.row = &m.row
+	case !errors.Is(m.err, ErrNoChannel):
+		a.fall(ac, m.err)
+		return
+	}
+	a.begun, a.seat.before = true, nil
+	early := a.early
+	a.early = nil
+	for _, cmd := range early {
+		a.take(ac, cmd)
+	}
+}
+
+// take does a command on the row as it will be. An answer that changes nothing
+// waits, too: what it was built on may not be on disk yet.
+func (a *channel) take(ac actor.Context, cmd command) {
+	if !a.begun {
+		a.early = append(a.early, cmd)
+		return
+	}
+	var row *session.Channel
+	if a.row != nil {
+		work := *a.row
+		row = &work
+	}
+	keep, beside, result, err := cmd.change(row, a.c.o.now())
+	if err != nil {
+		cmd.reply <- answer{row: a.row, err: err}
+		return
+	}
+	if keep != nil {
+		a.row, a.dirty = keep, a.dirty || !beside.volatile
+	}
+	ans := held{cmd.reply, answer{row: a.row, result: result}}
+	if !beside.empty() {
+		a.entries = append(a.entries, beside)
+	}
+	if !a.dirty && len(a.entries) == 0 && a.writing == nil {
+		ans.reply <- ans.answer // all of it is on disk
+		return
+	}
+	a.pending = append(a.pending, ans)
+	a.write(ac)
+}
+
+// write starts a commit unless one is under way.
+func (a *channel) write(ac actor.Context) {
+	if a.writing != nil || len(a.pending) == 0 {
+		return
+	}
+	entries := a.entries
+	if a.dirty {
+		row := *a.row
+		entries = append(entries, Entry{Channel: &row})
+	}
+	a.writing, a.pending, a.entries, a.dirty = a.pending, nil, nil, false
+	a.run(ac, func() any { return stored{err: a.c.o.Ledger.Commit(entries...)} },
+		func(err error) any { return stored{err: err} })
+}
+
+func (a *channel) conclude(ac actor.Context, m stored) {
+	if m.err != nil {
+		a.fall(ac, m.err)
+		return
+	}
+	for _, h := range a.writing {
+		h.reply <- h.answer
+	}
+	a.writing = nil
+	a.signal()
+	a.write(ac)
+}
+
+// fall ends the actor with an error of the disk.
+func (a *channel) fall(ac actor.Context, err error) {
+	a.abandon(err)
+	ac.Stop(ac.Self())
+}
+
+// abandon tells all who wait that nothing is certain.
+func (a *channel) abandon(err error) {
+	for _, cmd := range a.early {
+		cmd.reply <- answer{err: err}
+	}
+	for _, h := range a.writing {
+		h.reply <- answer{err: err}
+	}
+	for _, h := range a.pending {
+		h.reply <- answer{err: err}
+	}
+	a.early, a.writing, a.pending, a.entries, a.begun = nil, nil, nil, nil, false
+	a.signal() // whoever waits finds out by asking again
+}
+
+func (a *channel) signal() {
+	for _, w := range a.watchers {
+		select {
+		case w <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (a *channel) attend(m watch) {
+	for i, w := range a.watchers {
+		if w == m.signal {
+			a.watchers = append(a.watchers[:i], a.watchers[i+1:]...)
+			break
+		}
+	}
+	if !m.end {
+		a.watchers = append(a.watchers, m.signal)
+	}
+}

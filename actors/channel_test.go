@@ -1,0 +1,328 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"go.uber.org/goleak"
+
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/tempo"
+)
+
+// bookkeeper is a Ledger in memory whose disk can be slow or broken.
+type bookkeeper struct {
+	mu       sync.Mutex
+	channels map[common.Hash]session.Channel
+	bills    map[string]Bill
+	tickets  map[TicketKey]Ticket
+	intents  map[string]Intent
+	commits  int
+	hold     chan struct{} // when set, commits wait for it
+	broken   error
+}
+
+func newBookkeeper(rows ...session.Channel) *bookkeeper {
+	b := &bookkeeper{channels: map[common.Hash]session.Channel{}, bills: map[string]Bill{}, tickets: map[TicketKey]Ticket{}, intents: map[string]Intent{}}
+	for _, row := range rows {
+		b.channels[row.ID] = row
+	}
+	return b
+}
+
+func (b *bookkeeper) Commit(entries ...Entry) error {
+	if b.hold != nil {
+		<-b.hold
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.broken != nil {
+		return b.broken
+	}
+	b.commits++
+	for _, e := range entries {
+		b.put(e)
+	}
+	return nil
+}
+
+func (b *bookkeeper) put(e Entry) {
+	if e.Channel != nil {
+		row := *e.Channel
+		row.Reserved = tempo.Amount{}
+		b.channels[row.ID] = row
+	}
+	if e.Bill != nil {
+		b.bills[e.Bill.ID] = *e.Bill
+	}
+	if e.Ticket != nil {
+		b.tickets[e.Ticket.Key] = *e.Ticket
+	}
+	if e.Intent != nil {
+		b.intents[e.Intent.ID] = *e.Intent
+	}
+	delete(b.intents, e.Drop)
+	if e.Void != nil {
+		delete(b.tickets, *e.Void)
+	}
+}
+
+func (b *bookkeeper) Channel(id common.Hash) (session.Channel, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	row, ok := b.channels[id]
+	if !ok {
+		return row, ErrNoChannel
+	}
+	return row, nil
+}
+
+func (b *bookkeeper) OpenChannels(visit func(session.Channel) error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, row := range b.channels {
+		if row.Status != session.Closed {
+			if err := visit(row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bookkeeper) Bill(id string) (Bill, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bill, ok := b.bills[id]
+	if !ok {
+		return bill, ErrNoBill
+	}
+	return bill, nil
+}
+
+func (b *bookkeeper) Ticket(key TicketKey) (Ticket, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, ok := b.tickets[key]
+	if !ok {
+		return t, ErrNoTicket
+	}
+	return t, nil
+}
+
+func (b *bookkeeper) Intents() (list []Intent, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, i := range b.intents {
+		list = append(list, i)
+	}
+	return list, nil
+}
+
+func units(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
+
+// funded is a channel with deposit and signed sum n.
+func funded(n uint64) session.Channel {
+	return session.Opened(session.Terms{ChainID: 42431}, tempo.Descriptor{Payer: common.Address{1}}, session.State{Deposit: units(n), Seen: 1},
+		session.Voucher{Cumulative: units(n), Signature: []byte{1}}, common.Hash{2}, time.Unix(1_900_000_000, 0))
+}
+
+func openChannels(t *testing.T, book Ledger) *Channels {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	x := New(Options{})
+	c := x.NewChannels(ChannelOptions{Ledger: book})
+	t.Cleanup(func() {
+		c.Close()
+		x.Close()
+		goleak.VerifyNone(t, before)
+	})
+	return c
+}
+
+// charge takes amount from a channel.
+func charge(c *Channels, id common.Hash, amount uint64) error {
+	_, err := c.ask(context.Background(), id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+		return Entry{}, orNil(row.Charge(units(amount), now))
+	}))
+	return err
+}
+
+// TestChannelChargesOnce: of many at once just as many succeed as are paid for.
+func TestChannelChargesOnce(t *testing.T) {
+	row := funded(100)
+	book := newBookkeeper(row)
+	c := openChannels(t, book)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	paid, short := 0, 0
+	for range 250 {
+		wg.Go(func() {
+			err := charge(c, row.ID, 1)
+			mu.Lock()
+			defer mu.Unlock()
+			var f *session.Fault
+			switch {
+			case err == nil:
+				paid++
+			case errors.As(err, &f) && f.Kind == session.InsufficientBalance:
+				short++
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	disk, _ := book.Channel(row.ID)
+	if paid != 100 || short != 150 || disk.Spent != units(100) || disk.Units != 100 {
+		t.Errorf("paid %d, short %d, disk %s in %d units", paid, short, disk.Spent, disk.Units)
+	}
+	if book.commits > 100 {
+		t.Errorf("%d commits for 100 charges", book.commits)
+	}
+}
+
+// TestChannelSharesCommits: what comes while the disk works is written at once.
+func TestChannelSharesCommits(t *testing.T) {
+	row := funded(100)
+	book := newBookkeeper(row)
+	book.hold = make(chan struct{})
+	c := openChannels(t, book)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			if err := charge(c, row.ID, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	close(book.hold)
+	wg.Wait()
+	if disk, _ := book.Channel(row.ID); disk.Spent != units(50) {
+		t.Errorf("disk has %s", disk.Spent)
+	}
+}
+
+// TestChannelAnswersAfterTheDisk: no answer leaves while its commit is under way,
+// not even one that changes nothing.
+func TestChannelAnswersAfterTheDisk(t *testing.T) {
+	row := funded(100)
+	book := newBookkeeper(row)
+	book.hold = make(chan struct{})
+	c := openChannels(t, book)
+	done := make(chan struct{}, 2)
+	go func() { charge(c, row.ID, 1); done <- struct{}{} }()
+	for { // until the charge is in hand
+		c.mu.Lock()
+		seat := c.seats[row.ID]
+		c.mu.Unlock()
+		if seat != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond)
+	go func() { c.look(context.Background(), row.ID); done <- struct{}{} }()
+	select {
+	case <-done:
+		t.Fatal("an answer came before the disk had it")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(book.hold)
+	<-done
+	<-done
+}
+
+// TestChannelBrokenDisk: nobody is told of success, and what is asked next is read
+// from the disk again.
+func TestChannelBrokenDisk(t *testing.T) {
+	row := funded(100)
+	book := newBookkeeper(row)
+	c := openChannels(t, book)
+	if err := charge(c, row.ID, 10); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("no space left on device")
+	book.mu.Lock()
+	book.broken = full
+	book.mu.Unlock()
+	if err := charge(c, row.ID, 10); !errors.Is(err, full) {
+		t.Fatalf("got %v", err)
+	}
+	book.mu.Lock()
+	book.broken = nil
+	book.mu.Unlock()
+	for errors.Is(charge(c, row.ID, 5), errChannelEnded) { // it may be on its way out
+		time.Sleep(time.Millisecond)
+	}
+	if disk, _ := book.Channel(row.ID); disk.Spent != units(15) {
+		t.Errorf("disk has %s, want 15", disk.Spent)
+	}
+}
+
+// TestChannelCrash: an actor that falls over while its commit is under way leaves a
+// successor that reads the disk after that commit.
+func TestChannelCrash(t *testing.T) {
+	row := funded(100)
+	book := newBookkeeper(row)
+	book.hold = make(chan struct{})
+	c := openChannels(t, book)
+	first := make(chan error, 1)
+	go func() { first <- charge(c, row.ID, 10) }()
+	for {
+		c.mu.Lock()
+		seat := c.seats[row.ID]
+		c.mu.Unlock()
+		if seat != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond)
+	_, err := c.ask(context.Background(), row.ID, func(*session.Channel, time.Time) (*session.Channel, Entry, any, error) { panic("on purpose") })
+	if !errors.Is(err, errChannelEnded) {
+		t.Fatalf("got %v", err)
+	}
+	second := make(chan error, 1)
+	go func() { second <- charge(c, row.ID, 1) }()
+	time.Sleep(20 * time.Millisecond)
+	close(book.hold)
+	if err := <-first; !errors.Is(err, errChannelEnded) {
+		t.Errorf("first: %v", err)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("second: %v", err)
+	}
+	if disk, _ := book.Channel(row.ID); disk.Spent != units(11) {
+		t.Errorf("disk has %s, want 11: the charge under way when it fell, and the next", disk.Spent)
+	}
+}
+
+func TestChannelWatch(t *testing.T) {
+	row := funded(100)
+	c := openChannels(t, newBookkeeper(row))
+	signal, stop, err := c.Watch(row.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := charge(c, row.ID, 1); err != nil {
+		t.Fatal(err)
+	}
+	<-signal
+	stop()
+	if err := charge(c, row.ID, 1); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-signal:
+		t.Error("a signal after the end")
+	case <-time.After(20 * time.Millisecond):
+	}
+	if _, err := c.look(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) || len(c.seats) != 1 {
+		t.Errorf("%v, %d actors", err, len(c.seats))
+	}
+}

@@ -1,0 +1,200 @@
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/tempo"
+)
+
+// ChannelOptions are the payee's side of payment channels.
+type ChannelOptions struct {
+	Ledger Ledger
+	Terms  session.Terms
+	Log    *slog.Logger // nil: silent
+
+	now func() time.Time // tests set it
+}
+
+// Channels is the one owner of the channel actors: it makes them on first use, and
+// nobody else has their PIDs. It is safe for concurrent use.
+type Channels struct {
+	e *engine
+	o ChannelOptions
+
+	mu     sync.Mutex
+	seats  map[common.Hash]*chair
+	closed bool
+	all    sync.WaitGroup // actors that have not ended
+}
+
+// chair is the place of one channel's actor.
+type chair struct {
+	id     common.Hash
+	pid    *actor.PID
+	gone   chan struct{}  // closed when the actor has ended
+	work   sync.WaitGroup // what it does beside Receive on the disk
+	before *chair         // who sat here before, until the row was read
+}
+
+// NewChannels shares the Explainer's actor system; close it before the Explainer.
+func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	return &Channels{e: x.e, o: o, seats: make(map[common.Hash]*chair)}
+}
+
+// Close ends the actors. What they had answered is on disk; who still waits gets an
+// error.
+func (c *Channels) Close() {
+	c.mu.Lock()
+	c.closed = true
+	for _, s := range c.seats {
+		c.e.sys.Root.Stop(s.pid)
+	}
+	c.mu.Unlock()
+	c.all.Wait()
+}
+
+// seat returns the actor of a channel, a new one where there is none or it has
+// ended.
+func (c *Channels) seat(id common.Hash) (*chair, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, ErrClosed
+	}
+	s := c.seats[id]
+	if s != nil {
+		select {
+		case <-s.gone:
+		default:
+			return s, nil
+		}
+	}
+	next := &chair{id: id, gone: make(chan struct{}), before: s}
+	c.all.Add(1)
+	c.seats[id] = next
+	next.pid = c.e.spawnRoot(&channel{c: c, seat: next})
+	return next, nil
+}
+
+// leave is told by an actor that has ended. Its chair stays until the next one is
+// made, which waits for its work.
+func (c *Channels) leave(s *chair) {
+	close(s.gone)
+	c.all.Done()
+}
+
+// ask has a channel do a change and returns when the disk has it. An error that is
+// no *session.Fault says that it may or may not have happened: ask again.
+func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, error) {
+	s, err := c.seat(id)
+	if err != nil {
+		return answer{}, err
+	}
+	cmd := command{change: do, reply: make(chan answer, 1)}
+	c.e.sys.Root.Send(s.pid, cmd)
+	select {
+	case a := <-cmd.reply:
+		return a, a.err
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	case <-s.gone:
+	}
+	select {
+	case a := <-cmd.reply:
+		return a, a.err
+	default:
+		return answer{}, errChannelEnded
+	}
+}
+
+// edit is a change of a row that must be there.
+func edit(do func(row *session.Channel, now time.Time) (beside Entry, err error)) change {
+	return func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
+		if row == nil {
+			return nil, Entry{}, nil, &session.Fault{Kind: session.ChannelNotFound, Detail: "the channel is not known here"}
+		}
+		beside, err := do(row, now)
+		return row, beside, nil, err
+	}
+}
+
+// orNil keeps a nil *session.Fault from becoming an error that is not nil.
+func orNil(f *session.Fault) error {
+	if f == nil {
+		return nil
+	}
+	return f
+}
+
+// look returns the row as the disk has it, or ErrNoChannel. It makes no actor:
+// anybody may ask for any id.
+func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, error) {
+	c.mu.Lock()
+	_, seated := c.seats[id]
+	c.mu.Unlock()
+	if !seated {
+		return c.o.Ledger.Channel(id)
+	}
+	a, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
+		if row == nil {
+			return nil, Entry{}, nil, ErrNoChannel
+		}
+		return nil, Entry{}, nil, nil
+	})
+	if err != nil {
+		return session.Channel{}, err
+	}
+	return *a.row, nil
+}
+
+// Reserve holds an amount for work that runs, Release gives it back, and Commit
+// turns it into a charge. Reservations end with the process.
+func (c *Channels) Reserve(ctx context.Context, id common.Hash, amount tempo.Amount) error {
+	_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		return Entry{volatile: true}, orNil(row.Reserve(amount))
+	}))
+	return err
+}
+
+// Release gives a reservation back.
+func (c *Channels) Release(ctx context.Context, id common.Hash, amount tempo.Amount) error {
+	_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		row.Release(amount)
+		return Entry{volatile: true}, nil
+	}))
+	return err
+}
+
+// Commit charges what was reserved.
+func (c *Channels) Commit(ctx context.Context, id common.Hash, amount tempo.Amount) error {
+	_, err := c.ask(ctx, id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+		return Entry{}, orNil(row.Commit(amount, now))
+	}))
+	return err
+}
+
+// Watch returns a channel that gets a signal after each change of the row that
+// reached the disk, and when its actor ends. Signals that nobody takes are one.
+// Call stop when done.
+func (c *Channels) Watch(id common.Hash) (signal <-chan struct{}, stop func(), err error) {
+	s, err := c.seat(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	ch := make(chan struct{}, 1)
+	c.e.sys.Root.Send(s.pid, watch{signal: ch})
+	return ch, func() { c.e.sys.Root.Send(s.pid, watch{signal: ch, end: true}) }, nil
+}
