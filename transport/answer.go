@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
+	"txlens/transport/wire"
 )
 
 // Version is the version of the interface, told by each answer and by /health.
@@ -32,15 +33,10 @@ func brand(ctx *fasthttp.RequestCtx, id string) {
 	h.Set(fasthttp.HeaderCacheControl, "no-store")
 }
 
-type errorBody struct {
-	Error string `json:"error"`
-	Code  string `json:"code,omitempty"`
-}
-
 // fail answers with an error body. What the handler had written is dropped,
 // headers stay.
 func fail(ctx *fasthttp.RequestCtx, status int, code, message string) {
-	body, err := json.Marshal(errorBody{Error: message, Code: code})
+	body, err := json.Marshal(wire.ErrorBody{Error: message, Code: code})
 	if err != nil { // a message that is no UTF-8
 		body = []byte(`{"error":"` + fasthttp.StatusMessage(status) + `"}`)
 	}

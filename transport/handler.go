@@ -14,6 +14,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/report"
+	"txlens/transport/wire"
 )
 
 type handler func(s *Server, ctx *fasthttp.RequestCtx)
@@ -79,11 +80,7 @@ func allowed(methods map[string]handler) string {
 
 // health answers GET /health.
 func (s *Server) health(ctx *fasthttp.RequestCtx) {
-	out := struct {
-		Status  string  `json:"status"`
-		Version string  `json:"version"`
-		Commit  *string `json:"commit"`
-	}{Status: "ok", Version: Version}
+	out := wire.Health{Status: "ok", Version: Version}
 	if s.cfg.Commit != "" {
 		out.Commit = &s.cfg.Commit
 	}
@@ -206,13 +203,13 @@ func (s *Server) conclude(work context.Context, job Job) (last any, err error) {
 		return nil, err
 	}
 	if !job.Request.Report {
-		return resultFrame{explain.EventResult, job.ID, res}, nil
+		return wire.ResultFrame{Type: explain.EventResult, RequestID: job.ID, Result: res}, nil
 	}
 	var page strings.Builder
 	if err := report.HTML(&page, res); err != nil {
 		return nil, err
 	}
-	return reportFrame{explain.EventReport, job.ID, page.String()}, nil
+	return wire.ReportFrame{Type: explain.EventReport, RequestID: job.ID, HTML: page.String()}, nil
 }
 
 var errPanic = errors.New("the analysis panicked")

@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
+	"txlens/transport/wire"
 )
 
 // Jobs runs analyses beside the requests that ask for them.
@@ -48,7 +49,7 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	if s.cfg.Jobs == nil {
-		fail(ctx, fasthttp.StatusServiceUnavailable, "jobs_off", "this server takes no jobs; use POST /explain")
+		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeJobsOff, "this server takes no jobs; use POST /explain")
 		return
 	}
 	id, err := s.cfg.Jobs.Submit(req)
@@ -59,10 +60,7 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 	ctx.SetStatusCode(fasthttp.StatusAccepted)
 	ctx.Response.Header.Set(fasthttp.HeaderLocation, "/result/"+id)
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
-	s.sendJSON(ctx, struct {
-		JobID  string            `json:"jobId"`
-		Status explain.JobStatus `json:"status"`
-	}{id, explain.JobPending})
+	s.sendJSON(ctx, wire.JobAccepted{JobID: id, Status: explain.JobPending})
 }
 
 // refuseJob says why there is no job.
@@ -71,7 +69,7 @@ func (s *Server) refuseJob(ctx *fasthttp.RequestCtx, err error) {
 	switch {
 	case errors.Is(err, explain.ErrBusy):
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter)
-		fail(ctx, fasthttp.StatusServiceUnavailable, "busy", "too many jobs are waiting; try again soon")
+		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many jobs are waiting; try again soon")
 	case errors.Is(err, explain.ErrStopping):
 		s.failWith(ctx, errStopping)
 	case errors.As(err, &bad), errors.Is(err, explain.ErrUnknownChain):
@@ -86,10 +84,7 @@ func (s *Server) refuseJob(ctx *fasthttp.RequestCtx, err error) {
 func (s *Server) failAsync(ctx *fasthttp.RequestCtx, err error) {
 	id := idOf(ctx)
 	s.cfg.Log.Error("submit job", "request", id, "error", err)
-	body, _ := json.Marshal(struct { // two strings of ASCII
-		Error     string `json:"error"`
-		RequestID string `json:"requestId"`
-	}{"Internal server error", "err-" + id})
+	body, _ := json.Marshal(wire.AsyncFault{Error: "Internal server error", RequestID: "err-" + id}) // ASCII alone
 	ctx.Response.ResetBody()
 	ctx.SetStatusCode(fasthttp.StatusInternalServerError)
 	ctx.SetContentType("application/json")

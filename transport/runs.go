@@ -10,6 +10,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/report"
+	"txlens/transport/wire"
 )
 
 // Runs keeps the final frames of synchronous runs.
@@ -23,39 +24,25 @@ type Runs interface {
 	Recover(requestID string) (*explain.RunRecovery, error)
 }
 
-// Codes of GET /explain/run/{requestId}.
-const (
-	codeNoRun       = "run_not_found"
-	codeRunErrored  = "run_errored"
-	codeRunTooLarge = "run_too_large"
-)
-
-// runError is the RunError of the interface.
-type runError struct {
-	Error     string `json:"error"`
-	Code      string `json:"code"`
-	RequestID string `json:"requestId,omitempty"`
-}
-
 // recoverRun answers GET /explain/run/{requestId}.
 func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 	id, ok := pathID(ctx)
 	if !ok {
-		s.failRun(ctx, fasthttp.StatusNotFound, runError{"unknown request id", codeNoRun, ""})
+		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "unknown request id", Code: explain.CodeNoRun})
 		return
 	}
 	if s.cfg.Runs == nil {
-		s.failRun(ctx, fasthttp.StatusNotFound, runError{"this server keeps no runs", codeNoRun, id})
+		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "this server keeps no runs", Code: explain.CodeNoRun, RequestID: id})
 		return
 	}
 	run, err := s.cfg.Runs.Recover(id)
 	switch {
 	case errors.Is(err, explain.ErrNoRun):
-		s.failRun(ctx, fasthttp.StatusNotFound, runError{"no finished run under this request id: it is unknown, older than 30 days, or still at work", codeNoRun, id})
+		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "no finished run under this request id: it is unknown, older than 30 days, or still at work", Code: explain.CodeNoRun, RequestID: id})
 	case errors.Is(err, explain.ErrRunErrored):
-		s.failRun(ctx, fasthttp.StatusConflict, runError{explain.ErrRunErrored.Error(), codeRunErrored, id})
+		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: explain.ErrRunErrored.Error(), Code: explain.CodeRunErrored, RequestID: id})
 	case errors.Is(err, explain.ErrRunTooLarge):
-		s.failRun(ctx, fasthttp.StatusConflict, runError{explain.ErrRunTooLarge.Error(), codeRunTooLarge, id})
+		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: explain.ErrRunTooLarge.Error(), Code: explain.CodeRunTooLarge, RequestID: id})
 	case err != nil:
 		s.failWith(ctx, err)
 	default:
@@ -63,7 +50,7 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e runError) {
+func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) {
 	ctx.SetStatusCode(status)
 	s.sendJSON(ctx, e)
 }
@@ -97,21 +84,13 @@ func finalFrames(id string, req explain.Request, res *explain.Result) ([]jsontex
 	if err != nil {
 		return nil, err
 	}
-	var last any = struct {
-		Type      explain.EventType `json:"type"`
-		RequestID string            `json:"requestId"`
-		*explain.Result
-	}{explain.EventResult, id, res}
+	var last any = wire.ResultFrame{Type: explain.EventResult, RequestID: id, Result: res}
 	if req.Report {
 		var page bytes.Buffer
 		if err := report.HTML(&page, res); err != nil {
 			return nil, err
 		}
-		last = struct {
-			Type      string `json:"type"`
-			RequestID string `json:"requestId"`
-			HTML      string `json:"html"`
-		}{"report", id, string(bytes.ToValidUTF8(page.Bytes(), []byte("\uFFFD")))}
+		last = wire.ReportFrame{Type: explain.EventReport, RequestID: id, HTML: string(bytes.ToValidUTF8(page.Bytes(), []byte("\uFFFD")))}
 	}
 	final, err := json.Marshal(last, json.Deterministic(true))
 	return []jsontext.Value{complete, final}, err

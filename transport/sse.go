@@ -6,22 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"txlens/engine/explain"
-)
-
-// The frames that end a stream and are no explain.Event.
-type (
-	resultFrame struct {
-		Type      explain.EventType `json:"type"`
-		RequestID string            `json:"requestId"`
-		*explain.Result
-	}
-	reportFrame struct {
-		Type      explain.EventType `json:"type"`
-		RequestID string            `json:"requestId"`
-		HTML      string            `json:"html"`
-	}
 )
 
 // writeFrame writes v as one server-sent event: its JSON after "data: ", then a

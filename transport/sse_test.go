@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"txlens/engine/explain"
+	"txlens/transport/wire"
 )
 
 // events reads a stream as a browser does: lines end at LF, CR or CRLF, a blank
@@ -121,7 +122,7 @@ func TestForgedEvents(t *testing.T) {
 	}
 	f(explain.Event{Type: explain.EventAgentText, RequestID: "1", Text: forged, Message: forged, Tool: forged, Failed: []string{forged}}, 4)
 	f(explain.Event{Type: forged, Skill: forged, Chain: forged}, 3)
-	f(reportFrame{explain.EventReport, "1", forged}, 1)
+	f(wire.ReportFrame{Type: explain.EventReport, RequestID: "1", HTML: forged}, 1)
 	res := &explain.Result{
 		Summary: forged, Steps: []string{forged, forged}, Risks: []string{forged}, Protocol: new(string), MermaidDiagram: forged,
 		Addresses: []explain.Address{{Label: forged, Role: forged}}, Contracts: []explain.Contract{{Name: forged, Description: forged}},
@@ -130,14 +131,14 @@ func TestForgedEvents(t *testing.T) {
 		ToolCalls:      []explain.ToolCall{{Tool: forged}},
 	}
 	*res.Protocol = forged
-	f(resultFrame{explain.EventResult, "1", res}, 18)
+	f(wire.ResultFrame{Type: explain.EventResult, RequestID: "1", Result: res}, 18)
 }
 
 // TestResultFrame: type and requestId stand first, and the rest is the result.
 func TestResultFrame(t *testing.T) {
 	var out bytes.Buffer
 	res := result(explain.Request{TxHash: hash})
-	if err := writeFrame(&out, resultFrame{explain.EventResult, "id", res}); err != nil {
+	if err := writeFrame(&out, wire.ResultFrame{Type: explain.EventResult, RequestID: "id", Result: res}); err != nil {
 		t.Fatal(err)
 	}
 	if want := `data: {"type":"result","requestId":"id","txHash":"` + hash; !strings.HasPrefix(out.String(), want) {
@@ -160,7 +161,7 @@ func TestLargeResultIsNotCopied(t *testing.T) {
 	st, there := bareStream(t, 1<<20)
 	read := make(chan int64, 1)
 	go func() { n, _ := io.Copy(io.Discard, there); read <- n }()
-	st.end(resultFrame{explain.EventResult, "id", res})
+	st.end(wire.ResultFrame{Type: explain.EventResult, RequestID: "id", Result: res})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	st.serve(false)

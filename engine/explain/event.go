@@ -46,20 +46,6 @@ const (
 	EventError EventType = "error"
 )
 
-// Codes of error bodies and of error events. An error that says nothing of itself
-// but that the service failed is CodeInternal.
-const (
-	CodeInternal = "internal_error"
-	CodeNotFound = "transaction_not_found" // no chain that answered knows the hash
-	CodePending  = "transaction_pending"   // known, but in no block: ask again later
-	CodeInvalid  = "invalid_request"       // of events only: a body with status 400 has none
-	CodeStopping = "stopping"              // the server ends: ask again soon
-	CodeBusy     = "busy"                  // of bodies only: too many analyses run
-	// CodePayment: the service could not pay one of its own upstreams. Of bodies
-	// only: in a stream the same is CodeInternal.
-	CodePayment = "upstream_payment_unavailable"
-)
-
 // State is how a phase stands.
 type State string
 

@@ -27,12 +27,6 @@ const (
 // Unfinished reports whether the job is still to bring a result or an error.
 func (s JobStatus) Unfinished() bool { return s == JobPending || s == JobRunning }
 
-// Codes that only jobs have, beside those of error bodies.
-const (
-	CodeDeadline    = "deadline_passed" // of a job: the time was over and nothing was known
-	CodeInterrupted = "interrupted"     // of a job: the server crashed twice under it
-)
-
 // Job is the Job of the interface. Result is an ExplanationResult, kept as the
 // bytes it was first written in.
 type Job struct {

@@ -13,8 +13,32 @@ import (
 // MaxContext bounds Request.Context in bytes.
 const MaxContext = 2048
 
-// Models are the values Request.Model may have.
-var Models = []string{"model-opus-5", "model-opus-4-8", "model-opus-4-7", "model-sonnet-4-6", "model-haiku-4-5-20251001"}
+// Model is a language model that a request may ask for.
+type Model struct {
+	Name         string
+	RelativeCost int // of its tokens, in percent of those of the default model
+}
+
+// DefaultModel is taken where Request.Model is empty.
+const DefaultModel = "model-opus-5"
+
+// Models are those whose names Request.Model may have.
+var Models = []Model{
+	{DefaultModel, 100},
+	{"model-opus-4-8", 100},
+	{"model-opus-4-7", 100},
+	{"model-sonnet-4-6", 60},
+	{"model-haiku-4-5-20251001", 20},
+}
+
+// ModelNames lists the allowed models, the default first.
+func ModelNames() []string {
+	names := make([]string, len(Models))
+	for i, m := range Models {
+		names[i] = m.Name
+	}
+	return names
+}
 
 // Request is the ExplainRequest of the interface.
 type Request struct {
@@ -38,7 +62,10 @@ func (e *BadRequest) Error() string {
 	return e.Field + ": " + e.Reason
 }
 
-var hashPattern = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
+// HashPattern is what a transaction hash must match.
+const HashPattern = `^0x[0-9a-fA-F]{64}$`
+
+var hashPattern = regexp.MustCompile(HashPattern)
 
 // ParseRequest reads a JSON body. Unknown fields are ignored; a wrong type, a
 // missing txHash, a duplicate key or invalid UTF-8 is a *BadRequest.
@@ -74,8 +101,8 @@ func (r Request) Validate() error {
 		return &BadRequest{"txHash", "must be 0x and 64 hex digits"}
 	case len(r.Context) > MaxContext:
 		return &BadRequest{"context", fmt.Sprintf("is %d bytes long, at most %d are allowed", len(r.Context), MaxContext)}
-	case r.Model != "" && !slices.Contains(Models, r.Model):
-		return &BadRequest{"model", "is unknown; allowed are " + strings.Join(Models, ", ")}
+	case r.Model != "" && !slices.Contains(ModelNames(), r.Model):
+		return &BadRequest{"model", "is unknown; allowed are " + strings.Join(ModelNames(), ", ")}
 	}
 	return nil
 }

@@ -1,0 +1,101 @@
+// Package wire holds the bodies and frames that the service sends and that are no
+// domain types: what stands around an ExplanationResult, and in its place. The
+// handlers write them and the documents describe them, from the same declarations.
+package wire
+
+import "txlens/engine/explain"
+
+// ErrorBody is the body of an error. Code is empty where the status says it all.
+type ErrorBody struct {
+	Error string `json:"error"`
+	Code  string `json:"code,omitempty"`
+}
+
+// AsyncFault is the body of status 500 of POST /explain/async: no job exists.
+type AsyncFault struct {
+	Error     string `json:"error"`
+	RequestID string `json:"requestId"` // err- and the id of the request
+}
+
+// RunError is the body of an error of GET /explain/run/{requestId}.
+type RunError struct {
+	Error     string `json:"error"`
+	Code      string `json:"code"`
+	RequestID string `json:"requestId,omitempty"` // missing where the path has none
+}
+
+// Health is the body of GET /health.
+type Health struct {
+	Status  string  `json:"status"` // always ok
+	Version string  `json:"version"`
+	Commit  *string `json:"commit"` // null when the build does not know it
+}
+
+// JobAccepted is the body of status 202.
+type JobAccepted struct {
+	JobID  string            `json:"jobId"`
+	Status explain.JobStatus `json:"status"`
+}
+
+// DepositOK is the body of status 200 of POST /session/deposit.
+type DepositOK struct {
+	OK bool `json:"ok"`
+}
+
+// ResultFrame ends a stream: the members of the Result beside type and requestId.
+type ResultFrame struct {
+	Type      explain.EventType `json:"type"`
+	RequestID string            `json:"requestId"`
+	*explain.Result
+}
+
+// ReportFrame ends a stream in place of the result, when a report was asked for.
+type ReportFrame struct {
+	Type      explain.EventType `json:"type"`
+	RequestID string            `json:"requestId"`
+	HTML      string            `json:"html"`
+}
+
+// CallFrame is one frame of rawTrace, as geth's callTracer gives it. Quantities
+// are 0x hex.
+type CallFrame struct {
+	Type         string       `json:"type"`
+	From         explain.Addr `json:"from"`
+	To           explain.Addr `json:"to,omitzero"` // missing on a failed creation
+	Gas          string       `json:"gas"`
+	GasUsed      string       `json:"gasUsed"`
+	Input        explain.Hex  `json:"input"`
+	Output       explain.Hex  `json:"output,omitempty"`
+	Value        string       `json:"value,omitempty"` // missing on a static call
+	Error        string       `json:"error,omitempty"`
+	RevertReason string       `json:"revertReason,omitempty"`
+	Calls        []CallFrame  `json:"calls,omitempty"`
+}
+
+// Problem is the body of a payment challenge (RFC 9457), content type
+// application/problem+json. The terms are in the header WWW-Authenticate.
+type Problem struct {
+	Type        string         `json:"type"`
+	Title       string         `json:"title"`
+	Status      int            `json:"status"`
+	Detail      string         `json:"detail"`
+	Hint        string         `json:"hint,omitempty"`
+	ChallengeID string         `json:"challengeId,omitempty"`
+	ChannelID   string         `json:"channelId,omitempty"`
+	RequiredTop string         `json:"requiredTopUp,omitempty"` // base units
+	Details     map[string]any `json:"details,omitempty"`
+}
+
+// MeteredSseRequired is the body of status 402 of a paid POST /explain that asked
+// for no stream. Code is explain.CodeUseSSE.
+type MeteredSseRequired struct {
+	Error string `json:"error"`
+	Code  string `json:"code"`
+}
+
+// DepositBelowMinimum is the body of status 402 where the channel's deposit is too
+// small to be served. Code is explain.CodeDeposit.
+type DepositBelowMinimum struct {
+	Error string `json:"error"`
+	Code  string `json:"code"`
+}
