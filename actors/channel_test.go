@@ -128,7 +128,7 @@ func units(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
 // funded is a channel with deposit and signed sum n.
 func funded(n uint64) session.Channel {
 	return session.Opened(session.Terms{ChainID: 42431}, tempo.Descriptor{Payer: common.Address{1}}, session.State{Deposit: units(n), Seen: 1},
-		session.Voucher{Cumulative: units(n), Signature: []byte{1}}, common.Hash{2}, time.Unix(1_900_000_000, 0))
+		session.Voucher{Cumulative: units(n)}, common.Hash{2}, time.Unix(1_900_000_000, 0))
 }
 
 func openChannels(t *testing.T, book Ledger) *Channels {

@@ -13,7 +13,6 @@
 package session
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -53,12 +52,7 @@ func (s Status) String() string {
 // the life of the channel. Signature is in the one form that the chain takes.
 type Voucher struct {
 	Cumulative tempo.Amount
-	Signature  []byte
-}
-
-// same reports whether the two are one, byte for byte.
-func (v Voucher) same(w Voucher) bool {
-	return v.Cumulative == w.Cumulative && bytes.Equal(v.Signature, w.Signature)
+	Signature  tempo.Signature
 }
 
 // State is what the channel reserve says of a channel (TIP-1034,
@@ -70,8 +64,7 @@ type State struct {
 }
 
 // Channel is the row of one channel. It is a plain value: copy it, change the
-// copy, store it, then let it replace the old one. Voucher signatures are never
-// written to, so copies may share them.
+// copy, store it, then let it replace the old one.
 type Channel struct {
 	ID         common.Hash
 	ChainID    uint64
@@ -102,14 +95,6 @@ type Channel struct {
 
 	CreatedAt int64 // Unix milliseconds
 	ActiveAt  int64 // Unix milliseconds of the last voucher or charge
-}
-
-// EffectiveSigner is who signs the channel's vouchers.
-func (c *Channel) EffectiveSigner() common.Address {
-	if c.Descriptor.AuthorizedSigner != (common.Address{}) {
-		return c.Descriptor.AuthorizedSigner
-	}
-	return c.Descriptor.Payer
 }
 
 // Available is what may be charged or reserved without a new voucher.

@@ -28,7 +28,7 @@ func (c *Channel) WeighClose(v Voucher) (repeat bool, _ *Fault) {
 // out already. From here on nothing is charged. A zero voucher stands for the
 // payee's own wish; then the highest one is used.
 func (c *Channel) BeginClose(v Voucher) *Fault {
-	if v.Signature == nil && v.Cumulative.IsZero() {
+	if v == (Voucher{}) {
 		v = c.covering()
 	}
 	if _, f := c.WeighClose(v); f != nil {

@@ -13,7 +13,18 @@ var at = time.Unix(1_900_000_000, 0)
 
 func sumOf(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
 
-func signed(n uint64) Voucher { return Voucher{Cumulative: sumOf(n), Signature: []byte{byte(n), 1}} }
+func signed(n uint64) Voucher { return Voucher{Cumulative: sumOf(n), Signature: signature(byte(n))} }
+
+// signature is well-formed and one for each n.
+func signature(n byte) tempo.Signature {
+	raw := make([]byte, 65)
+	raw[0], raw[31], raw[63], raw[64] = 1, n, 1, 27
+	s, err := tempo.ParseSignature(raw)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
 
 // channel is active, with 500 deposited and the given sums signed and spent.
 func channel(highest, spent uint64) Channel {
@@ -46,7 +57,7 @@ func TestWeigh(t *testing.T) {
 	f(c, signed(110), false, "")
 	f(c, signed(109), false, DeltaTooSmall)
 	f(c, signed(100), true, "")
-	f(c, Voucher{sumOf(100), []byte{7}}, false, "") // another signature for the same sum
+	f(c, Voucher{sumOf(100), signature(7)}, false, "") // another signature for the same sum
 	f(c, signed(99), false, VerificationFailed)
 	f(c, signed(500), false, "")
 	f(c, signed(501), false, AmountExceedsDeposit)
@@ -54,7 +65,7 @@ func TestWeigh(t *testing.T) {
 	settled := c
 	settled.Observe(State{Settled: sumOf(100), Deposit: sumOf(500), Seen: 2})
 	f(settled, signed(100), true, "") // a retry, whatever was settled
-	f(settled, Voucher{sumOf(100), []byte{7}}, false, VerificationFailed)
+	f(settled, Voucher{sumOf(100), signature(7)}, false, VerificationFailed)
 
 	asked := c
 	asked.Observe(State{Deposit: sumOf(500), CloseRequestedAt: 7, Seen: 2})

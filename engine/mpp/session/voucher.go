@@ -99,7 +99,7 @@ func (c *Channel) Weigh(v Voucher, minDelta tempo.Amount) (repeat bool, _ *Fault
 		return false, refuse(AmountExceedsDeposit, "the voucher of "+v.Cumulative.String()+" is above the deposit of "+c.Deposit.String())
 	case v.Cumulative.Cmp(c.Highest.Cumulative) < 0:
 		return false, refuse(VerificationFailed, "the voucher of "+v.Cumulative.String()+" is below the "+c.Highest.Cumulative.String()+" accepted before")
-	case v.same(c.Highest):
+	case v == c.Highest:
 		return true, nil // whatever was settled meanwhile: a harmless retry
 	case v.Cumulative.Cmp(c.Settled) <= 0:
 		return false, refuse(VerificationFailed, "the voucher of "+v.Cumulative.String()+" is not above the "+c.Settled.String()+" that are paid out")
