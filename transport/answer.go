@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
@@ -17,8 +16,6 @@ import (
 
 // Version is the version of the interface, told by each answer and by /health.
 const Version = "1"
-
-const requestID = "requestID"
 
 const describedBy = `</SKILL.md>; rel="describedby", </openapi.json>; rel="describedby", </tool-spec.json>; rel="describedby"`
 
@@ -36,6 +33,7 @@ func brand(ctx *fasthttp.RequestCtx, id string) {
 // fail answers with an error body. What the handler had written is dropped,
 // headers stay.
 func fail(ctx *fasthttp.RequestCtx, status int, code, message string) {
+	visitOf(ctx).failed(code)
 	body, err := json.Marshal(wire.ErrorBody{Error: message, Code: code})
 	if err != nil { // a message that is no UTF-8
 		body = []byte(`{"error":"` + fasthttp.StatusMessage(status) + `"}`)
@@ -79,7 +77,7 @@ func (s *Server) judge(id string, err error) verdict {
 		return verdict{status: fasthttp.StatusConflict, code: explain.CodePending, message: message[*explain.PendingError](err, explain.ErrPending)}
 	case errors.As(err, &pay) && pay.UpstreamPayment():
 		return verdict{status: fasthttp.StatusBadGateway, code: explain.CodePayment, message: "the service could not pay one of its upstream providers"}
-	case errors.Is(err, errStopping):
+	case errors.Is(err, errStopping), errors.Is(err, explain.ErrStopping):
 		return verdict{status: fasthttp.StatusServiceUnavailable, code: explain.CodeStopping, message: "the server is stopping; try again soon", retryAfter: "5"}
 	case errors.Is(err, errClientGone), errors.Is(err, errSlow):
 		// Nobody reads it.
@@ -113,6 +111,9 @@ func (s *Server) errorEvent(id string, err error) explain.Event {
 	}
 	if s.cfg.Recoverable(id) {
 		e.Recover = "GET /explain/run/" + id
+		if e.Code == explain.CodeStopping {
+			e.Message = "the server is stopping; what was known by then is kept, and can be had from its next start on"
+		}
 	}
 	return e
 }
@@ -128,6 +129,7 @@ func message[E error](err, plain error) string {
 
 // unreadable answers a request that could not be read to its end.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
+	visit := newVisit(ctx)
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
 	switch {
@@ -142,7 +144,8 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	default:
 		fail(ctx, fasthttp.StatusBadRequest, "", "the request is not valid HTTP")
 	}
-	brand(ctx, uuid.NewString())
+	brand(ctx, visit.id)
+	s.tell(visit, ctx.Response.StatusCode())
 }
 
 // linger reads on for a moment what the client still sends: a connection closed

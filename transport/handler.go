@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 	"github.com/valyala/fasthttp"
@@ -31,33 +32,43 @@ var routes = map[string]map[string]handler{
 // guarded gives every answer its headers and outlives a panic: fasthttp itself
 // would let one end the process.
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
-	id := newRequestID()
+	visit := newVisit(ctx)
+	id := visit.id
 	defer func() {
 		if v := recover(); v != nil {
-			s.cfg.Log.Error("panic", "request", id, "path", string(ctx.Path()), "value", v, "stack", string(debug.Stack()))
+			s.cfg.Log.Error("panic", "request", id, "path", visit.path, "value", v, "stack", string(debug.Stack()))
 			ctx.Response.Reset()
 			fail(ctx, fasthttp.StatusInternalServerError, explain.CodeInternal, "internal error; the log has it under request "+id)
 		}
-		if s.base.Err() != nil {
-			ctx.SetConnectionClose() // CloseOnShutdown no longer holds once draining was given up
+		if s.draining.Load() {
+			ctx.SetConnectionClose() // CloseOnShutdown does not hold beyond the grace period
 		}
 		brand(ctx, id)
+		if !visit.streams {
+			s.tell(visit, ctx.Response.StatusCode())
+		}
 	}()
-	ctx.SetUserValue(requestID, id)
-	s.route(ctx)
+	if s.draining.Load() {
+		ctx.SetConnectionClose()
+		s.failWith(ctx, errStopping)
+		return
+	}
+	s.route(ctx, visit)
 }
 
-func (s *Server) route(ctx *fasthttp.RequestCtx) {
-	methods, ok := lookUp(string(ctx.Path()))
-	if !ok {
+func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
+	pattern, methods := lookUp(string(ctx.Path()))
+	if methods == nil {
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchPath())
 		return
 	}
+	visit.path = pattern
 	method := string(ctx.Method())
 	if method == fasthttp.MethodHead {
 		method = fasthttp.MethodGet
 	}
 	if h := methods[method]; h != nil {
+		visit.method = method
 		h(s, ctx)
 		return
 	}
@@ -108,7 +119,7 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many analyses are running; try again soon")
 		return
 	}
-	job := Job{ID: idOf(ctx), Request: req}
+	job := Job{ID: idOf(ctx), Request: req, Finish: s.finish}
 	other := "application/json"
 	if req.Report {
 		other = "text/html"
@@ -140,7 +151,7 @@ func (s *Server) free() { <-s.slots }
 func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 	work, cancel := s.begin()
 	defer cancel(nil)
-	job.Sink = func(explain.Event) {}
+	job.Sink = visitOf(ctx).hear
 	w := watch(ctx.Conn(), false, func() { cancel(errClientGone) })
 	res, err := s.attempt(work, job)
 	if !w.end() {
@@ -162,6 +173,8 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job) {
 	work, cancel := s.begin()
 	st := s.newStream(ctx, job.ID)
+	visit := visitOf(ctx)
+	st.onEnd = func(cut error) { s.tellStream(visit, cut) }
 	st.onGone = func(cause error) {
 		keep := s.cfg.KeepRunning(job.ID)
 		s.cfg.Log.Info("stream cut off", "request", job.ID, "cause", cause, "goes on", keep)
@@ -169,20 +182,35 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job) {
 			cancel(cause)
 		}
 	}
-	st.onStop = func() { st.end(s.errorEvent(job.ID, errStopping)) }
+	failure := func(err error) any {
+		e := s.errorEvent(job.ID, err)
+		visit.failed(e.Code)
+		return e
+	}
+	st.onStop = func() { st.end(failure(errStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
-	job.Sink = st.send
+	var unsaid atomic.Bool // that the analysis is complete
+	job.Sink = func(e explain.Event) {
+		visit.hear(e)
+		if e.Type == explain.EventComplete && s.finishing() {
+			unsaid.Store(true) // what was cut short is not complete; a whole result has it sent below
+			return
+		}
+		st.send(e)
+	}
 	go func() {
 		defer s.free()
 		defer cancel(nil)
-		last, err := s.conclude(work, job)
+		last, err := s.conclude(work, job, unsaid.Load)
 		if err != nil {
-			last = s.errorEvent(job.ID, err)
+			last = failure(err)
 		} else {
 			st.send(explain.Event{Type: explain.EventComplete})
 		}
 		st.end(last)
 	}()
+	visit.streams = true
+	s.cfg.Observer.StreamOpened()
 	s.open(ctx, st)
 }
 
@@ -195,12 +223,17 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 
 // conclude runs the analysis, keeps its run and makes the frame that ends its
 // stream. It works outside of any handler, so a panic here would end the process.
-func (s *Server) conclude(work context.Context, job Job) (last any, err error) {
+// A partial result that a stop cut short is told as an error where it was kept:
+// the error says where it can be had.
+func (s *Server) conclude(work context.Context, job Job, cutShort func() bool) (last any, err error) {
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
 	res, err := s.attempt(work, job)
-	s.recordRun(job.ID, job.Request, res, err)
+	kept := s.recordRun(job.ID, job.Request, res, err)
 	if err != nil {
 		return nil, err
+	}
+	if kept && res.Partial() && cutShort() {
+		return nil, errStopping
 	}
 	if !job.Request.Report {
 		return wire.ResultFrame{Type: explain.EventResult, RequestID: job.ID, Result: res}, nil

@@ -14,15 +14,14 @@ var withID = map[string]string{
 	"/explain/run/": "/explain/run/{requestId}",
 }
 
-// lookUp finds the methods of a path.
-func lookUp(path string) (map[string]handler, bool) {
+// lookUp finds the pattern of a path and its methods; nil when there is none.
+func lookUp(path string) (pattern string, methods map[string]handler) {
 	if i := strings.LastIndexByte(path, '/') + 1; i < len(path) {
 		if pattern, ok := withID[path[:i]]; ok {
 			path = pattern
 		}
 	}
-	methods, ok := routes[path]
-	return methods, ok
+	return path, routes[path]
 }
 
 // pathID returns the id at the end of the path, in its one spelling. It is not ok
@@ -50,7 +49,4 @@ func noSuchPath() string {
 // order.
 func newRequestID() string { return uuid.Must(uuid.NewV7()).String() }
 
-func idOf(ctx *fasthttp.RequestCtx) string {
-	id, _ := ctx.UserValue(requestID).(string)
-	return id
-}
+func idOf(ctx *fasthttp.RequestCtx) string { return visitOf(ctx).id }

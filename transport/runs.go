@@ -51,16 +51,17 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 }
 
 func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) {
+	visitOf(ctx).failed(e.Code)
 	ctx.SetStatusCode(status)
 	s.sendJSON(ctx, e)
 }
 
-// recordRun keeps how a synchronous run ended. That it could not be kept is no
-// fault of the answer.
-func (s *Server) recordRun(id string, req explain.Request, res *explain.Result, failure error) {
+// recordRun keeps how a synchronous run ended, and reports whether there is a
+// record now. That it could not be kept is no fault of the answer.
+func (s *Server) recordRun(id string, req explain.Request, res *explain.Result, failure error) bool {
 	var bad *explain.BadRequest
 	if s.cfg.Runs == nil || errors.As(failure, &bad) || errors.Is(failure, explain.ErrUnknownChain) {
-		return // refused: there was no run
+		return false // refused: there was no run
 	}
 	var frames []jsontext.Value
 	err := failure
@@ -75,6 +76,7 @@ func (s *Server) recordRun(id string, req explain.Request, res *explain.Result, 
 	if err != nil {
 		s.cfg.Log.Error("record run", "request", id, "error", err)
 	}
+	return err == nil
 }
 
 // finalFrames are the last events of a run: complete, then the result or, when one

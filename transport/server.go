@@ -55,6 +55,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -90,6 +91,7 @@ type Config struct {
 	Runs      Runs         // nil: no run is kept
 	Commit    string       // build identifier told by /health; empty: null
 	Log       *slog.Logger // nil: silent
+	Observer  Observer     // nil: nobody counts
 
 	Deadline      time.Duration // of one analysis, default 120 s; the Explainer may keep a shorter one of its own
 	MaxAnalyses   int           // at once, default 64; more are answered 503
@@ -109,7 +111,7 @@ type Config struct {
 	KeepRunning func(requestID string) bool
 	// Recoverable, when set, is asked when a stream ends in an error: true where GET
 	// /explain/run/{requestId} has the run or will have it, so that the error says
-	// so. nil: no run is kept.
+	// so. nil: Runs is asked.
 	Recoverable func(requestID string) bool
 }
 
@@ -139,13 +141,22 @@ func (c Config) withDefaults() Config {
 	if c.MaxBacklog <= 0 {
 		c.MaxBacklog = 4 << 20
 	}
-	never := func(string) bool { return false }
 	if c.KeepRunning == nil {
 		// Where runs are kept, one that has begun is worth finishing.
 		c.KeepRunning = func(string) bool { return c.Runs != nil }
 	}
 	if c.Recoverable == nil {
-		c.Recoverable = never
+		runs := c.Runs
+		c.Recoverable = func(id string) bool {
+			if runs == nil {
+				return false
+			}
+			_, err := runs.Recover(id)
+			return err == nil
+		}
+	}
+	if c.Observer == nil {
+		c.Observer = nobody{}
 	}
 	if c.MaxConns <= 0 {
 		c.MaxConns = 4096
@@ -164,7 +175,9 @@ type Server struct {
 	base   context.Context // of all analyses
 	cancel context.CancelCauseFunc
 
-	patience time.Duration // with cancelled analyses when the server stops
+	draining atomic.Bool   // no request is taken any more
+	finish   chan struct{} // closed when analyses are to end with what they know
+	patience time.Duration // with each step of a stop beyond the grace period
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
@@ -179,7 +192,7 @@ var (
 // New makes a server; Serve starts it.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, slots: make(chan struct{}, cfg.MaxAnalyses), patience: grace, conns: map[net.Conn]struct{}{}}
+	s := &Server{cfg: cfg, slots: make(chan struct{}, cfg.MaxAnalyses), patience: grace, finish: make(chan struct{}), conns: map[net.Conn]struct{}{}}
 	s.base, s.cancel = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{
 		Handler:      s.guarded,
@@ -215,10 +228,15 @@ func (s *Server) Serve(ln net.Listener) error {
 	return nil
 }
 
-// Shutdown takes no more connections and lets running requests end. Those that
-// still run when ctx ends are cancelled, get five seconds to answer, and then
-// lose their connection; ctx's error is returned in that case.
+// Shutdown takes no more connections and lets running requests end; requests on
+// open connections are answered 503. What still runs when ctx ends gets five
+// seconds to hand over what it knows, and is then cancelled; after as much again
+// connections are cut. ctx's error is returned in that case. A stream whose partial
+// result was kept ends in an error that names where it can be had.
 func (s *Server) Shutdown(ctx context.Context) error {
+	if s.draining.Swap(true) {
+		return nil
+	}
 	err := s.http.ShutdownWithContext(ctx)
 	for err == nil && s.busy() { // fasthttp knows neither the streams nor the runs without client
 		select {
@@ -227,19 +245,37 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			err = ctx.Err()
 		}
 	}
-	s.cancel(errStopping)
 	if err == nil {
+		s.cancel(errStopping)
 		return nil
 	}
-	for end := time.Now().Add(s.patience); s.busy() && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	close(s.finish)
+	s.waitWhile(func() bool { return len(s.slots) > 0 })
+	s.cancel(errStopping)
+	s.waitWhile(s.busy)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		c.Close()
 	}
 	return fmt.Errorf("stop server: %w", err)
+}
+
+// waitWhile waits as long as cond holds, and no longer than the server's patience.
+func (s *Server) waitWhile(cond func() bool) {
+	for end := time.Now().Add(s.patience); cond() && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// finishing reports whether running analyses were told to end.
+func (s *Server) finishing() bool {
+	select {
+	case <-s.finish:
+		return true
+	default:
+		return false
+	}
 }
 
 // track keeps the open connections, so that Shutdown can close those that stay.

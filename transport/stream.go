@@ -39,6 +39,7 @@ type stream struct {
 	stopping <-chan struct{}
 	onStop   func() // the server stops: called once, by the writer, and ends the stream
 	onGone   func(cause error)
+	onEnd    func(cut error) // called once, when nothing more is written
 	watch    *watcher
 	head     []byte        // of the answer, until it is written
 	wake     chan struct{} // capacity 1: there is something new to write
@@ -211,6 +212,12 @@ func (st *stream) writeLast(out *patientWriter, last any) error {
 func (st *stream) Close() {
 	st.watch.end()
 	st.conn.Close()
+	if st.onEnd != nil {
+		st.mu.Lock()
+		cut := st.cut
+		st.mu.Unlock()
+		st.onEnd(cut)
+	}
 }
 
 // patientWriter gives the client the same time for each piece, however many there

@@ -489,6 +489,7 @@ func TestShutdownCancelsWhatDoesNotEnd(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
+	s.patience = 100 * time.Millisecond
 	got := make(chan answer, 1)
 	go func() {
 		got <- do(t, client(t), "POST", url+"/explain", "application/json", strings.NewReader(goodBody))
