@@ -3,6 +3,7 @@
 package meter
 
 import (
+	"context"
 	"sort"
 	"sync"
 	"time"
@@ -35,6 +36,13 @@ type Call struct {
 // Meter collects calls. The zero Meter is ready; a nil Meter discards. It is
 // safe for concurrent use.
 type Meter struct {
+	// Gate, when set before first use, is asked before each purchase from the
+	// outside. It may wait for the caller's payment; its error refuses the purchase.
+	Gate func(context.Context) error
+	// OnCost, when set before first use, hears of each new total, in nano-dollars,
+	// from several goroutines; it must not block.
+	OnCost func(totalNano int64)
+
 	mu    sync.Mutex
 	calls []Call
 	sum   [buckets]int64
@@ -46,9 +54,21 @@ func (m *Meter) Add(c Call) {
 		return
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.calls = append(m.calls, c)
 	m.sum[c.Bucket] += c.Nano
+	total := m.total()
+	m.mu.Unlock()
+	if m.OnCost != nil && c.Nano != 0 {
+		m.OnCost(total)
+	}
+}
+
+// Admit asks the gate whether something may be bought now.
+func (m *Meter) Admit(ctx context.Context) error {
+	if m == nil || m.Gate == nil {
+		return nil
+	}
+	return m.Gate(ctx)
 }
 
 // TotalNano is the cost so far in nano-dollars.

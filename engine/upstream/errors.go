@@ -30,6 +30,7 @@ const (
 	KindSourcesOff  Kind = "sources_off"
 	KindCanceled    Kind = "canceled"
 	KindInternal    Kind = "internal" // a decoder panicked
+	KindUnpaid      Kind = "unpaid"   // who asked for the analysis has not paid for more of it
 )
 
 // Sentinels for errors.Is; each matches the Errors of its kind.
@@ -46,13 +47,15 @@ var (
 	ErrTooLarge = errors.New("answer is too large")
 	// ErrNotRecorded: the bundle that is replayed has no such call.
 	ErrNotRecorded = errors.New("call is not in the bundle")
+	// ErrUnpaid: the meter's gate let no further purchase through.
+	ErrUnpaid = errors.New("the caller has not paid for more")
 	// ErrSourcesOff: the configuration forbids asking anybody but nodes.
 	ErrSourcesOff = errors.New("sources are switched off")
 )
 
 var sentinels = map[Kind]error{
 	KindNotFound: ErrNotFound, KindUnsupported: ErrUnsupported, KindNoState: ErrNoState, KindReverted: ErrReverted,
-	KindTooLarge: ErrTooLarge, KindNotRecorded: ErrNotRecorded, KindSourcesOff: ErrSourcesOff,
+	KindTooLarge: ErrTooLarge, KindNotRecorded: ErrNotRecorded, KindSourcesOff: ErrSourcesOff, KindUnpaid: ErrUnpaid,
 	KindCanceled: context.Canceled, KindTimeout: context.DeadlineExceeded,
 }
 

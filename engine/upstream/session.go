@@ -180,6 +180,9 @@ func (s *Session) perform(ctx context.Context, c call) (o outcome) {
 	if s.bundle != nil {
 		return s.replay(c)
 	}
+	if err := s.admit(ctx, c); err != nil {
+		return outcome{entry: entry{tool: c.tool, err: err}, skip: true}
+	}
 	start := time.Now()
 	got, units, err := c.live(ctx, s.client, s.rec != nil)
 	o.took = time.Since(start).Truncate(time.Millisecond)
@@ -188,6 +191,19 @@ func (s *Session) perform(ctx context.Context, c call) (o outcome) {
 		o.nano = s.client.cfg.price(c.tool) * int64(max(units, 1))
 	}
 	return o
+}
+
+// admit asks whether one more call may be bought. One that may not was not made,
+// so it is neither metered nor recorded.
+func (s *Session) admit(ctx context.Context, c call) *Error {
+	err := s.meter.Admit(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return stopped(ctx).at(c.tool, "", c.chain)
+	}
+	return newError(KindUnpaid, err.Error()).at(c.tool, "", c.chain)
 }
 
 func (s *Session) replay(c call) (o outcome) {
