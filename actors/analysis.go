@@ -126,7 +126,7 @@ func outcomeOf(res *explain.Result, err error) Outcome {
 		return OutcomeNotFound
 	case errors.Is(err, explain.ErrPending):
 		return OutcomePending
-	case errors.Is(err, ErrDeadline):
+	case errors.Is(err, explain.ErrDeadline):
 		return OutcomeDeadline
 	case errors.Is(err, explain.ErrStopping):
 		return OutcomeStopped

@@ -114,7 +114,7 @@ func chosen(req explain.Request) (*chain.Chain, error) {
 
 // Explain runs one analysis. It returns a Result, possibly partial, or an error:
 // *explain.BadRequest, explain.ErrUnknownChain, explain.ErrNotFound,
-// explain.ErrPending, ErrDeadline, explain.ErrStopping, the context's error, or what the probe ended in.
+// explain.ErrPending, explain.ErrDeadline, explain.ErrStopping, the context's error, or what the probe ended in.
 // When the context ends, all work for the request is stopped.
 func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error) {
 	if err := j.Request.Validate(); err != nil {

@@ -322,8 +322,8 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("it took %s", d)
 	}
 	w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
-	if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 0); !errors.Is(err, ErrDeadline) {
-		t.Errorf("got %v, want ErrDeadline", err)
+	if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 0); !errors.Is(err, explain.ErrDeadline) {
+		t.Errorf("got %v, want explain.ErrDeadline", err)
 	}
 }
 

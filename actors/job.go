@@ -109,37 +109,12 @@ func (j *Jobs) page(row JobRow, res *explain.Result) (html []byte) {
 // the log.
 func (j *Jobs) fail(row *JobRow, err error) {
 	row.Status, row.Result, row.HTML = explain.JobError, nil, nil
-	row.Error, row.ErrorCode = publicError(err)
+	f := explain.FaultOf(err)
+	row.Error, row.ErrorCode = f.Message, f.Code
 	if row.ErrorCode == explain.CodeInternal {
 		row.Error += "; the log has it under job " + row.ID
 		j.o.Log.Error("job", "job", row.ID, "error", err)
 	}
-}
-
-// unpaid is implemented by errors that mean: the service could not pay one of its
-// own upstreams.
-type unpaid interface{ UpstreamPayment() bool }
-
-// publicError says an error as the one who asked may read it.
-func publicError(err error) (message, code string) {
-	var pay unpaid
-	var nowhere *explain.NotFoundError
-	var pending *explain.PendingError
-	switch {
-	case errors.As(err, &pay) && pay.UpstreamPayment():
-		return "the service could not pay one of its upstream providers", explain.CodePayment
-	case errors.As(err, &nowhere):
-		return nowhere.Error(), explain.CodeNotFound
-	case errors.Is(err, explain.ErrNotFound):
-		return explain.ErrNotFound.Error(), explain.CodeNotFound
-	case errors.As(err, &pending):
-		return pending.Error(), explain.CodePending
-	case errors.Is(err, explain.ErrPending):
-		return explain.ErrPending.Error(), explain.CodePending
-	case errors.Is(err, ErrDeadline), errors.Is(err, context.DeadlineExceeded):
-		return ErrDeadline.Error(), explain.CodeDeadline
-	}
-	return "internal error", explain.CodeInternal
 }
 
 // patience between attempts to write a state that the store did not take.

@@ -214,7 +214,7 @@ func TestJobFails(t *testing.T) {
 	f(fmt.Errorf("SECRET: %w", explain.ErrNotFound), explain.CodeNotFound, "transaction not found")
 	f(fmt.Errorf("SECRET: %w", &explain.PendingError{TxHash: "0xab", Chain: "base-mainnet"}), explain.CodePending, "pending on base-mainnet")
 	f(fmt.Errorf("SECRET: %w", explain.ErrPending), explain.CodePending, "transaction is pending")
-	f(fmt.Errorf("%w (120s)", ErrDeadline), explain.CodeDeadline, "deadline passed")
+	f(fmt.Errorf("%w (120s)", explain.ErrDeadline), explain.CodeDeadline, "deadline passed")
 	f(errors.New("SECRET"), explain.CodeInternal, "internal error; the log has it under job ")
 	f(nil, explain.CodeInternal, "internal error")
 }

@@ -70,9 +70,6 @@ type (
 	}
 )
 
-// ErrDeadline: the time was over before it was known which chain has the transaction.
-var ErrDeadline = errors.New("deadline passed before the chain was known")
-
 // Receive is owned by the runtime.
 func (s *supervisor) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
@@ -297,7 +294,7 @@ func (s *supervisor) expire(ac actor.Context) {
 		s.give(ac, outcome{err: fmt.Errorf("%w, and the chain was not known yet", over)})
 		return
 	case s.ev.Chain == nil:
-		s.give(ac, outcome{err: fmt.Errorf("%w (%s)", ErrDeadline, s.o.Deadline)})
+		s.give(ac, outcome{err: fmt.Errorf("%w (%s)", explain.ErrDeadline, s.o.Deadline)})
 		return
 	}
 	for _, phase := range []string{phaseTransaction, phaseTrace, phaseLabel, phaseSource, phasePrice} {

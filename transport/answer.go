@@ -7,106 +7,119 @@ import (
 	"os"
 	"time"
 
-	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
-	"txlens/transport/wire"
 )
 
 // Version is the version of the interface, told by each answer and by /health.
 const Version = "1"
 
-const describedBy = `</SKILL.md>; rel="describedby", </openapi.json>; rel="describedby", </tool-spec.json>; rel="describedby"`
+const (
+	requestID   = "X-Request-Id"
+	describedBy = `</SKILL.md>; rel="describedby", </openapi.json>; rel="describedby", </tool-spec.json>; rel="describedby"`
+)
 
-// brand sets what every answer carries.
-func brand(ctx *fasthttp.RequestCtx, id string) {
-	h := &ctx.Response.Header
+// every is what every answer carries. A handler may set another Cache-Control.
+var every = func() *fasthttp.ResponseHeader {
+	h := new(fasthttp.ResponseHeader)
+	h.SetNoDefaultContentType(true)
 	h.Set("X-Service-Version", Version)
 	h.Set("X-Service-Cost-Model", "mpp-x402")
-	h.Set("X-Request-Id", id)
-	h.Set("Link", describedBy)
+	h.Set(fasthttp.HeaderLink, describedBy)
 	h.Set(fasthttp.HeaderXContentTypeOptions, "nosniff")
 	h.Set(fasthttp.HeaderCacheControl, "no-store")
+	h.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
+	return h
+}()
+
+// brand begins an answer with what every one carries: whatever h had is dropped.
+// The id of the request is kept in the header alone, where idOf finds it.
+func brand(h *fasthttp.ResponseHeader, id string) {
+	every.CopyTo(h) // half the cost of setting each
+	h.Set(requestID, id)
 }
 
 // fail answers with an error body. What the handler had written is dropped,
 // headers stay.
 func fail(ctx *fasthttp.RequestCtx, status int, code, message string) {
 	visitOf(ctx).failed(code)
-	body, err := json.Marshal(wire.ErrorBody{Error: message, Code: code})
-	if err != nil { // a message that is no UTF-8
-		body = []byte(`{"error":"` + fasthttp.StatusMessage(status) + `"}`)
+	failResponse(&ctx.Response, status, code, message)
+}
+
+func failResponse(r *fasthttp.Response, status int, code, message string) {
+	r.ResetBody()
+	r.SetStatusCode(status)
+	r.Header.SetContentType("application/json")
+	r.SetBodyRaw(errorBody(code, message))
+}
+
+// errorBody writes a wire.ErrorBody. It does without the encoder, because to refuse must be cheap.
+func errorBody(code, message string) []byte {
+	b := append(make([]byte, 0, 64+len(message)), `{"error":`...)
+	b, _ = jsontext.AppendQuote(b, message) // what is no UTF-8 is replaced
+	if code != "" {
+		b = append(b, `,"code":`...)
+		b, _ = jsontext.AppendQuote(b, code)
 	}
-	ctx.Response.ResetBody()
-	ctx.SetStatusCode(status)
-	ctx.SetContentType("application/json")
-	ctx.Response.SetBodyRaw(body)
+	return append(b, '}')
 }
 
-// unpaid is implemented by errors that mean: the service could not pay one of
-// its own upstreams. The caller's payment has no part in it.
-type unpaid interface{ UpstreamPayment() bool }
-
-// verdict is an error in the terms of the interface.
-type verdict struct {
-	status     int
-	code       string
-	message    string
-	retryAfter string
-}
-
-// judge says what the caller may know of an error. What only the operator may see
-// goes to the log.
-func (s *Server) judge(id string, err error) verdict {
-	var bad *explain.BadRequest
-	var pay unpaid
-	switch {
-	case errors.As(err, &bad):
-		return verdict{status: fasthttp.StatusBadRequest, message: bad.Error()}
-	case errors.Is(err, explain.ErrUnknownChain):
-		return verdict{status: fasthttp.StatusBadRequest, message: "chainId: " + explain.ErrUnknownChain.Error()}
-	case errors.Is(err, explain.ErrNotFound):
-		v := verdict{status: fasthttp.StatusNotFound, code: explain.CodeNotFound, message: message[*explain.NotFoundError](err, explain.ErrNotFound)}
-		var nowhere *explain.NotFoundError
-		if errors.As(err, &nowhere) && len(nowhere.Silent) > 0 {
-			v.retryAfter = "30" // some chains did not say: to ask again later is worth it
+// statuses are those of bodies with a code. The request that is wrong has none:
+// its status says it.
+var statuses = func() map[string]int {
+	m := map[string]int{explain.CodeInvalid: fasthttp.StatusBadRequest}
+	for _, c := range explain.ErrorCodes {
+		if c.Status != 0 {
+			m[c.Code] = c.Status
 		}
-		return v
-	case errors.Is(err, explain.ErrPending):
-		return verdict{status: fasthttp.StatusConflict, code: explain.CodePending, message: message[*explain.PendingError](err, explain.ErrPending)}
-	case errors.As(err, &pay) && pay.UpstreamPayment():
-		return verdict{status: fasthttp.StatusBadGateway, code: explain.CodePayment, message: "the service could not pay one of its upstream providers"}
-	case errors.Is(err, errStopping), errors.Is(err, explain.ErrStopping):
-		return verdict{status: fasthttp.StatusServiceUnavailable, code: explain.CodeStopping, message: "the server is stopping; try again soon", retryAfter: "5"}
-	case errors.Is(err, errClientGone), errors.Is(err, errSlow):
-		// Nobody reads it.
-		return verdict{status: fasthttp.StatusInternalServerError, code: explain.CodeInternal, message: err.Error()}
+	}
+	return m
+}()
+
+// retryAfter says after how many seconds to ask again.
+var retryAfter = map[string]string{explain.CodeBusy: "15", explain.CodeStopping: "5"}
+
+// judge says what the caller may know of an error, and logs what only the operator
+// may see. One that has no status of its own is an internal error.
+func (s *Server) judge(id string, err error) explain.Fault {
+	f := explain.FaultOf(err)
+	if f.Code != explain.CodeInternal && statuses[f.Code] != 0 {
+		return f
+	}
+	if errors.Is(err, errClientGone) || errors.Is(err, errSlow) {
+		return explain.Fault{Code: explain.CodeInternal, Message: err.Error()} // nobody reads it
 	}
 	s.cfg.Log.Error("explain", "request", id, "error", err)
-	return verdict{status: fasthttp.StatusInternalServerError, code: explain.CodeInternal, message: "internal error; the log has it under request " + id}
+	return explain.Fault{Code: explain.CodeInternal, Message: f.Message + "; the log has it under request " + id}
 }
 
 // failWith answers with an error.
 func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
-	v := s.judge(idOf(ctx), err)
+	f := s.judge(idOf(ctx), err)
+	wait := retryAfter[f.Code]
+	if nowhere, ok := errors.AsType[*explain.NotFoundError](err); ok && len(nowhere.Silent) > 0 {
+		wait = "30" // some chains did not say: to ask again later is worth it
+	}
+	if wait != "" {
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wait)
+	}
 	if errors.Is(err, errClientGone) {
 		ctx.SetConnectionClose()
 	}
-	if v.retryAfter != "" {
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, v.retryAfter)
+	code := f.Code
+	if code == explain.CodeInvalid {
+		code = ""
 	}
-	fail(ctx, v.status, v.code, v.message)
+	fail(ctx, statuses[f.Code], code, f.Message)
 }
 
 // errorEvent is an error as the end of a stream.
 func (s *Server) errorEvent(id string, err error) explain.Event {
-	v := s.judge(id, err)
-	e := explain.Event{Type: explain.EventError, RequestID: id, Code: v.code, Message: v.message}
-	switch {
-	case v.status == fasthttp.StatusBadRequest:
-		e.Code = explain.CodeInvalid
-	case v.code == explain.CodePayment:
+	f := s.judge(id, err)
+	e := explain.Event{Type: explain.EventError, RequestID: id, Code: f.Code, Message: f.Message}
+	if f.Code == explain.CodePayment {
 		e.Code = explain.CodeInternal
 	}
 	if s.cfg.Recoverable(id) {
@@ -118,18 +131,10 @@ func (s *Server) errorEvent(id string, err error) explain.Event {
 	return e
 }
 
-// message is that of the typed error inside err, without what wraps it.
-func message[E error](err, plain error) string {
-	var typed E
-	if errors.As(err, &typed) {
-		return typed.Error()
-	}
-	return plain.Error()
-}
-
 // unreadable answers a request that could not be read to its end.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	visit := newVisit(ctx)
+	brand(&ctx.Response.Header, visit.id)
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
 	switch {
@@ -144,7 +149,6 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	default:
 		fail(ctx, fasthttp.StatusBadRequest, "", "the request is not valid HTTP")
 	}
-	brand(ctx, visit.id)
 	s.tell(visit, ctx.Response.StatusCode())
 }
 

@@ -128,7 +128,7 @@ func TestDrainRefuses(t *testing.T) {
 	}
 	defer c.Close()
 	fmt.Fprint(c, "GET /health HTTP/1.1\r\n")
-	until(t, "two connections", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.conns) == 2 })
+	until(t, "two connections", func() bool { return s.guests.count() == 2 })
 	time.Sleep(20 * time.Millisecond) // for the bytes to be read
 	ended := make(chan error, 1)
 	go func() { ended <- s.Shutdown(t.Context()) }()

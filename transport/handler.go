@@ -14,7 +14,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
-	"txlens/engine/report"
 	"txlens/transport/wire"
 )
 
@@ -33,31 +32,34 @@ var routes = map[string]map[string]handler{
 // would let one end the process.
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 	visit := newVisit(ctx)
-	id := visit.id
+	brand(&ctx.Response.Header, visit.id)
 	defer func() {
 		if v := recover(); v != nil {
-			s.cfg.Log.Error("panic", "request", id, "path", visit.path, "value", v, "stack", string(debug.Stack()))
+			s.cfg.Log.Error("panic", "request", visit.id, "path", visit.path, "value", v, "stack", string(debug.Stack()))
 			ctx.Response.Reset()
-			fail(ctx, fasthttp.StatusInternalServerError, explain.CodeInternal, "internal error; the log has it under request "+id)
+			brand(&ctx.Response.Header, visit.id)
+			fail(ctx, fasthttp.StatusInternalServerError, explain.CodeInternal, "internal error; the log has it under request "+visit.id)
 		}
 		if s.draining.Load() {
 			ctx.SetConnectionClose() // CloseOnShutdown does not hold beyond the grace period
 		}
-		brand(ctx, id)
 		if !visit.streams {
 			s.tell(visit, ctx.Response.StatusCode())
 		}
 	}()
+	if len(ctx.Request.Header.Peek(fasthttp.HeaderOrigin)) > 0 {
+		ctx.Response.Header.Set(fasthttp.HeaderAccessControlExposeHeaders, mayRead)
+	}
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
-		s.failWith(ctx, errStopping)
+		s.failWith(ctx, explain.ErrStopping)
 		return
 	}
 	s.route(ctx, visit)
 }
 
 func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
-	pattern, methods := lookUp(string(ctx.Path()))
+	pattern, methods := lookUp(ctx.Path())
 	if methods == nil {
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchPath())
 		return
@@ -73,12 +75,16 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 		return
 	}
 	allow := allowed(methods)
+	if ctx.IsOptions() {
+		preflight(ctx, allow)
+		return
+	}
 	ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)
 	fail(ctx, fasthttp.StatusMethodNotAllowed, "", "method not allowed here; allowed: "+allow)
 }
 
 func allowed(methods map[string]handler) string {
-	var list []string
+	list := []string{fasthttp.MethodOptions}
 	for m := range methods {
 		list = append(list, m)
 		if m == fasthttp.MethodGet {
@@ -91,26 +97,31 @@ func allowed(methods map[string]handler) string {
 
 // health answers GET /health.
 func (s *Server) health(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("application/json")
+	ctx.Response.SetBodyRaw(s.alive)
+}
+
+// healthBody is rendered once: nothing in it changes while the server runs.
+func healthBody(commit string) []byte {
 	out := wire.Health{Status: "ok", Version: Version}
-	if s.cfg.Commit != "" {
-		out.Commit = &s.cfg.Commit
+	if commit != "" {
+		out.Commit = &commit
 	}
-	s.sendJSON(ctx, out)
+	body, err := json.Marshal(out)
+	if err != nil { // a commit that is no UTF-8
+		return healthBody("")
+	}
+	return body
 }
 
 // explain answers POST /explain: with events where the caller asks for them, and
 // else once, when the analysis has ended.
 func (s *Server) explain(ctx *fasthttp.RequestCtx) {
-	if kind, _, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType())); err != nil || kind != "application/json" {
-		fail(ctx, fasthttp.StatusUnsupportedMediaType, "", "Content-Type: must be application/json")
+	req, ok := s.readRequest(ctx)
+	if !ok {
 		return
 	}
-	// ParseRequest copies what it keeps: fasthttp uses the body again.
-	req, err := explain.ParseRequest(ctx.PostBody())
-	if err == nil {
-		err = s.cfg.Explainer.Check(req)
-	}
-	if err != nil {
+	if err := s.cfg.Explainer.Check(req); err != nil {
 		s.failWith(ctx, err)
 		return
 	}
@@ -132,11 +143,32 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	s.block(ctx, job)
 }
 
+// readRequest reads the ExplainRequest in the body. When it is not ok the answer is
+// given.
+func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req explain.Request, ok bool) {
+	if !isJSON(ctx.Request.Header.ContentType()) {
+		fail(ctx, fasthttp.StatusUnsupportedMediaType, "", "Content-Type: must be application/json")
+		return req, false
+	}
+	// ParseRequest copies what it keeps: fasthttp uses the body again.
+	req, err := explain.ParseRequest(ctx.PostBody())
+	if err != nil {
+		s.failWith(ctx, err)
+		return req, false
+	}
+	return req, true
+}
+
+func isJSON(contentType []byte) bool {
+	if string(contentType) == "application/json" {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(string(contentType))
+	return err == nil && kind == "application/json"
+}
+
 // admit takes a slot for an analysis, which free gives back.
 func (s *Server) admit() bool {
-	if s.crowded() {
-		return false
-	}
 	select {
 	case s.slots <- struct{}{}:
 		return true
@@ -153,18 +185,17 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 	defer cancel(nil)
 	job.Sink = visitOf(ctx).hear
 	w := watch(ctx.Conn(), false, func() { cancel(errClientGone) })
-	res, err := s.attempt(work, job)
+	last, err := s.conclude(work, job, func() bool { return false })
 	if !w.end() {
 		ctx.SetConnectionClose()
 	}
-	s.recordRun(job.ID, job.Request, res, err)
-	switch {
-	case err != nil:
-		s.failWith(ctx, err)
-	case job.Request.Report:
-		s.sendHTML(ctx, res)
+	switch last := last.(type) {
+	case wire.ResultFrame:
+		s.sendJSON(ctx, last.Result)
+	case wire.ReportFrame:
+		sendHTML(ctx, last.HTML)
 	default:
-		s.sendJSON(ctx, res)
+		s.failWith(ctx, err)
 	}
 }
 
@@ -187,7 +218,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job) {
 		visit.failed(e.Code)
 		return e
 	}
-	st.onStop = func() { st.end(failure(errStopping)) }
+	st.onStop = func() { st.end(failure(explain.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
 	var unsaid atomic.Bool // that the analysis is complete
 	job.Sink = func(e explain.Event) {
@@ -222,27 +253,20 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 }
 
 // conclude runs the analysis, keeps its run and makes the frame that ends its
-// stream. It works outside of any handler, so a panic here would end the process.
+// stream. It may work outside of any handler, where a panic would end the process.
 // A partial result that a stop cut short is told as an error where it was kept:
 // the error says where it can be had.
 func (s *Server) conclude(work context.Context, job Job, cutShort func() bool) (last any, err error) {
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
 	res, err := s.attempt(work, job)
-	kept := s.recordRun(job.ID, job.Request, res, err)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		last, err = lastFrame(job, res)
 	}
-	if kept && res.Partial() && cutShort() {
-		return nil, errStopping
+	kept := s.recordRun(job.ID, last, err)
+	if err == nil && kept && res.Partial() && cutShort() {
+		return nil, explain.ErrStopping
 	}
-	if !job.Request.Report {
-		return wire.ResultFrame{Type: explain.EventResult, RequestID: job.ID, Result: res}, nil
-	}
-	var page strings.Builder
-	if err := report.HTML(&page, res); err != nil {
-		return nil, err
-	}
-	return wire.ReportFrame{Type: explain.EventReport, RequestID: job.ID, HTML: page.String()}, nil
+	return last, err
 }
 
 var errPanic = errors.New("the analysis panicked")
@@ -270,7 +294,7 @@ func (s *Server) caught(id string, answer func()) {
 
 func (s *Server) sendJSON(ctx *fasthttp.RequestCtx, v any) {
 	var buf bytes.Buffer
-	if err := json.MarshalWrite(&buf, v, json.Deterministic(true)); err != nil {
+	if err := json.MarshalWrite(&buf, v, asSent); err != nil {
 		s.failWith(ctx, err)
 		return
 	}
@@ -278,12 +302,7 @@ func (s *Server) sendJSON(ctx *fasthttp.RequestCtx, v any) {
 	ctx.Response.SetBodyRaw(buf.Bytes())
 }
 
-func (s *Server) sendHTML(ctx *fasthttp.RequestCtx, res *explain.Result) {
-	var buf bytes.Buffer
-	if err := report.HTML(&buf, res); err != nil {
-		s.failWith(ctx, err)
-		return
-	}
+func sendHTML(ctx *fasthttp.RequestCtx, page string) {
 	ctx.SetContentType("text/html; charset=utf-8")
-	ctx.Response.SetBodyRaw(buf.Bytes())
+	ctx.Response.SetBodyString(page)
 }

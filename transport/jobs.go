@@ -3,7 +3,6 @@ package transport
 import (
 	"errors"
 	"fmt"
-	"mime"
 	"runtime/debug"
 
 	"github.com/go-json-experiment/json"
@@ -26,9 +25,6 @@ type Jobs interface {
 const (
 	// pollAfter is told to who waits for a job: seconds.
 	pollAfter = "5"
-	// retryAfter is told to who found the queue full: seconds.
-	retryAfter = "15"
-
 	noSuchJob = "Job not found - expired or invalid ID"
 )
 
@@ -39,13 +35,8 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 			s.failAsync(ctx, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 		}
 	}()
-	if kind, _, err := mime.ParseMediaType(string(ctx.Request.Header.ContentType())); err != nil || kind != "application/json" {
-		fail(ctx, fasthttp.StatusUnsupportedMediaType, "", "Content-Type: must be application/json")
-		return
-	}
-	req, err := explain.ParseRequest(ctx.PostBody())
-	if err != nil {
-		s.failWith(ctx, err)
+	req, ok := s.readRequest(ctx)
+	if !ok {
 		return
 	}
 	if s.cfg.Jobs == nil {
@@ -53,30 +44,19 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	id, err := s.cfg.Jobs.Submit(req)
-	if err != nil {
-		s.refuseJob(ctx, err)
+	switch {
+	case err == nil:
+	case explain.FaultOf(err).Code != explain.CodeInternal:
+		s.failWith(ctx, err) // refused
+		return
+	default:
+		s.failAsync(ctx, err)
 		return
 	}
 	ctx.SetStatusCode(fasthttp.StatusAccepted)
 	ctx.Response.Header.Set(fasthttp.HeaderLocation, "/result/"+id)
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
 	s.sendJSON(ctx, wire.JobAccepted{JobID: id, Status: explain.JobPending})
-}
-
-// refuseJob says why there is no job.
-func (s *Server) refuseJob(ctx *fasthttp.RequestCtx, err error) {
-	var bad *explain.BadRequest
-	switch {
-	case errors.Is(err, explain.ErrBusy):
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter)
-		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many jobs are waiting; try again soon")
-	case errors.Is(err, explain.ErrStopping):
-		s.failWith(ctx, errStopping)
-	case errors.As(err, &bad), errors.Is(err, explain.ErrUnknownChain):
-		s.failWith(ctx, err)
-	default:
-		s.failAsync(ctx, err)
-	}
 }
 
 // failAsync answers an internal error before the job exists, which has a body of

@@ -115,7 +115,7 @@ func TestSubmit(t *testing.T) {
 	if got := do(t, c, "POST", url+"/explain/async", "text/plain", strings.NewReader(goodBody)); got.status != 415 {
 		t.Errorf("text/plain: %d %s", got.status, got.body)
 	}
-	if got := do(t, c, "GET", url+"/explain/async", "", nil); got.status != 405 || got.header.Get("Allow") != "POST" {
+	if got := do(t, c, "GET", url+"/explain/async", "", nil); got.status != 405 || got.header.Get("Allow") != "OPTIONS, POST" {
 		t.Errorf("GET: %d %s", got.status, got.body)
 	}
 }
@@ -184,7 +184,7 @@ func TestPoll(t *testing.T) {
 	if got := do(t, c, "HEAD", url+"/result/"+done, "", nil); got.status != 200 || got.body != "" {
 		t.Errorf("HEAD: %d %s", got.status, got.body)
 	}
-	if got := do(t, c, "POST", url+"/result/"+done, "", nil); got.status != 405 || got.header.Get("Allow") != "GET, HEAD" {
+	if got := do(t, c, "POST", url+"/result/"+done, "", nil); got.status != 405 || got.header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("POST: %d %s", got.status, got.body)
 	}
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"sort"
 	"strings"
 
@@ -14,14 +15,22 @@ var withID = map[string]string{
 	"/explain/run/": "/explain/run/{requestId}",
 }
 
-// lookUp finds the pattern of a path and its methods; nil when there is none.
-func lookUp(path string) (pattern string, methods map[string]handler) {
-	if i := strings.LastIndexByte(path, '/') + 1; i < len(path) {
-		if pattern, ok := withID[path[:i]]; ok {
-			path = pattern
-		}
+// patterns are the paths without an id, as they are.
+var patterns = func() map[string]string {
+	m := map[string]string{}
+	for path := range routes {
+		m[path] = path
 	}
-	return path, routes[path]
+	return m
+}()
+
+// lookUp finds the pattern of a path and its methods; nil when there is none.
+func lookUp(path []byte) (pattern string, methods map[string]handler) {
+	pattern, ok := patterns[string(path)]
+	if i := bytes.LastIndexByte(path, '/') + 1; !ok && i < len(path) {
+		pattern = withID[string(path[:i])]
+	}
+	return pattern, routes[pattern]
 }
 
 // pathID returns the id at the end of the path, in its one spelling. It is not ok

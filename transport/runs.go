@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"errors"
 
 	"github.com/go-json-experiment/json"
@@ -9,7 +8,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
-	"txlens/engine/report"
 	"txlens/transport/wire"
 )
 
@@ -56,17 +54,17 @@ func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) 
 	s.sendJSON(ctx, e)
 }
 
-// recordRun keeps how a synchronous run ended, and reports whether there is a
-// record now. That it could not be kept is no fault of the answer.
-func (s *Server) recordRun(id string, req explain.Request, res *explain.Result, failure error) bool {
-	var bad *explain.BadRequest
-	if s.cfg.Runs == nil || errors.As(failure, &bad) || errors.Is(failure, explain.ErrUnknownChain) {
+// recordRun keeps how a synchronous run ended, with its last frame or a failure,
+// and reports whether there is a record now. That it could not be kept is no fault
+// of the answer.
+func (s *Server) recordRun(id string, last any, failure error) bool {
+	if s.cfg.Runs == nil || explain.FaultOf(failure).Code == explain.CodeInvalid {
 		return false // refused: there was no run
 	}
 	var frames []jsontext.Value
 	err := failure
 	if err == nil {
-		frames, err = finalFrames(id, req, res)
+		frames, err = encodeAll(explain.Event{Type: explain.EventComplete, RequestID: id}, last)
 	}
 	if err != nil {
 		err = s.cfg.Runs.Fail(id)
@@ -79,21 +77,13 @@ func (s *Server) recordRun(id string, req explain.Request, res *explain.Result, 
 	return err == nil
 }
 
-// finalFrames are the last events of a run: complete, then the result or, when one
-// was asked for, the report.
-func finalFrames(id string, req explain.Request, res *explain.Result) ([]jsontext.Value, error) {
-	complete, err := json.Marshal(explain.Event{Type: explain.EventComplete, RequestID: id})
-	if err != nil {
-		return nil, err
-	}
-	var last any = wire.ResultFrame{Type: explain.EventResult, RequestID: id, Result: res}
-	if req.Report {
-		var page bytes.Buffer
-		if err := report.HTML(&page, res); err != nil {
+func encodeAll(frames ...any) ([]jsontext.Value, error) {
+	out := make([]jsontext.Value, len(frames))
+	for i, f := range frames {
+		var err error
+		if out[i], err = json.Marshal(f, asSent); err != nil {
 			return nil, err
 		}
-		last = wire.ReportFrame{Type: explain.EventReport, RequestID: id, HTML: string(bytes.ToValidUTF8(page.Bytes(), []byte("\uFFFD")))}
 	}
-	final, err := json.Marshal(last, json.Deterministic(true))
-	return []jsontext.Value{complete, final}, err
+	return out, nil
 }

@@ -54,7 +54,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -99,7 +98,7 @@ type Config struct {
 	WriteTimeout  time.Duration // from the end of the analysis to the last byte of the answer; of a stream, for each 32 KiB; default 60 s
 	IdleTimeout   time.Duration // between two requests of a connection, default 60 s
 	MaxConns      int           // connections at once, default 4,096
-	MaxConnsPerIP int           // default 0, no bound: behind a proxy all come from one address
+	MaxConnsPerIP int           // of one IPv4 address or one IPv6 /64; default 0, no bound: behind a proxy all come from one
 
 	Heartbeat  time.Duration // silence of a stream before it gets a heartbeat, default 15 s
 	MaxBacklog int           // bytes of events that may wait for a client that reads slowly, default 4 MiB; the result comes on top
@@ -179,26 +178,27 @@ type Server struct {
 	finish   chan struct{} // closed when analyses are to end with what they know
 	patience time.Duration // with each step of a stop beyond the grace period
 
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
+	guests  guests
+	turning chan struct{} // one per connection that was refused and is waited for
+	alive   []byte        // the body of GET /health
 }
 
-// Why an analysis was cancelled.
-var (
-	errClientGone = errors.New("the client closed the connection")
-	errStopping   = errors.New("the server is stopping")
-)
+// errClientGone: why an analysis was cancelled. explain.ErrStopping is the other
+// reason.
+var errClientGone = errors.New("the client closed the connection")
 
 // New makes a server; Serve starts it.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, slots: make(chan struct{}, cfg.MaxAnalyses), patience: grace, finish: make(chan struct{}), conns: map[net.Conn]struct{}{}}
+	s := &Server{
+		cfg: cfg, slots: make(chan struct{}, cfg.MaxAnalyses), patience: grace, finish: make(chan struct{}),
+		turning: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
+	}
 	s.base, s.cancel = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{
 		Handler:      s.guarded,
 		ErrorHandler: s.unreadable,
 		Logger:       quietLogger{cfg.Log},
-		ConnState:    s.track,
 		ReadTimeout:  cfg.ReadTimeout,
 		// fasthttp arms it when the handler has returned, so it does not have to
 		// cover the analysis.
@@ -206,14 +206,12 @@ func New(cfg Config) *Server {
 		IdleTimeout:           cfg.IdleTimeout,
 		ReadBufferSize:        maxHead,
 		MaxRequestBodySize:    maxBody,
-		Concurrency:           cfg.MaxConns,
-		MaxConnsPerIP:         cfg.MaxConnsPerIP,
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		CloseOnShutdown:       true,
-		// A waiting stream must not hold the 16 KiB that its head was read with. Other
-		// requests pay for it with one short read.
-		ReduceMemoryUsage: true,
+		// A stream takes its connection with it, and leaves here the buffer that its
+		// head was read with.
+		KeepHijackedConns: true,
 		// A form is no request of ours, so nothing may be parsed before the handler.
 		DisablePreParseMultipartForm: true,
 	}
@@ -222,7 +220,7 @@ func New(cfg Config) *Server {
 
 // Serve answers connections of ln until Shutdown, then returns nil.
 func (s *Server) Serve(ln net.Listener) error {
-	if err := s.http.Serve(ln); err != nil {
+	if err := s.http.Serve(&door{ln, s}); err != nil {
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	}
 	return nil
@@ -246,18 +244,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		s.cancel(errStopping)
+		s.cancel(explain.ErrStopping)
 		return nil
 	}
 	close(s.finish)
 	s.waitWhile(func() bool { return len(s.slots) > 0 })
-	s.cancel(errStopping)
+	s.cancel(explain.ErrStopping)
 	s.waitWhile(s.busy)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.conns {
-		c.Close()
-	}
+	s.guests.closeAll()
 	return fmt.Errorf("stop server: %w", err)
 }
 
@@ -278,34 +272,9 @@ func (s *Server) finishing() bool {
 	}
 }
 
-// track keeps the open connections, so that Shutdown can close those that stay.
-func (s *Server) track(c net.Conn, state fasthttp.ConnState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch state {
-	case fasthttp.StateNew:
-		s.conns[c] = struct{}{}
-	case fasthttp.StateClosed:
-		delete(s.conns, c)
-	}
-}
-
-// forget takes a connection off the list that has left fasthttp's hands.
-func (s *Server) forget(c net.Conn) { s.track(c, fasthttp.StateClosed) }
-
-// crowded reports whether there are more connections than may be: fasthttp counts
-// those no more that a stream took over.
-func (s *Server) crowded() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.conns) > s.cfg.MaxConns
-}
-
 // busy reports whether a connection is open or an analysis runs.
 func (s *Server) busy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.conns) > 0 || len(s.slots) > 0
+	return s.guests.count() > 0 || len(s.slots) > 0
 }
 
 // quietLogger takes what fasthttp says about single connections.

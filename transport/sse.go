@@ -3,10 +3,31 @@ package transport
 import (
 	"bytes"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"txlens/engine/explain"
+	"txlens/engine/report"
+	"txlens/transport/wire"
 )
+
+// asSent is how answers are encoded. Text from a chain may be no UTF-8; it must not
+// cost the whole result.
+var asSent = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+
+// lastFrame makes of a result the frame that ends the stream of its job.
+func lastFrame(job Job, res *explain.Result) (any, error) {
+	if !job.Request.Report {
+		return wire.ResultFrame{Type: explain.EventResult, RequestID: job.ID, Result: res}, nil
+	}
+	var page strings.Builder
+	if err := report.HTML(&page, res); err != nil {
+		return nil, err
+	}
+	return wire.ReportFrame{Type: explain.EventReport, RequestID: job.ID, HTML: strings.ToValidUTF8(page.String(), "\uFFFD")}, nil
+}
 
 // writeFrame writes v as one server-sent event: its JSON after "data: ", then a
 // blank line. There is no event line, since the type is in the data and a browser
@@ -15,8 +36,7 @@ func writeFrame(w io.Writer, v any) error {
 	if _, err := io.WriteString(w, "data: "); err != nil {
 		return err
 	}
-	// Text from a chain may be no UTF-8; it must not cost the whole result.
-	if err := json.MarshalWrite(&dataWriter{w: w}, v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+	if err := json.MarshalWrite(&dataWriter{w: w}, v, asSent); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n\n")

@@ -104,7 +104,7 @@ func (st *stream) cutOff(cause error) {
 	first, running := st.cut == nil, st.last == nil
 	if first {
 		st.cut, st.queue = cause, nil
-		if c, ok := st.conn.(interface{ SetLinger(int) error }); ok {
+		if c, ok := socket(st.conn).(interface{ SetLinger(int) error }); ok {
 			c.SetLinger(0) // the kernel need not keep either what is not read
 		}
 		st.conn.SetWriteDeadline(time.Unix(1, 0)) // wakes a writer that is stuck
@@ -148,7 +148,7 @@ func (st *stream) serve(chunked bool) {
 	_, err := out.Write(st.head)
 	st.head = nil
 	if chunked {
-		out.w = &chunkWriter{w: st.conn}
+		out.w = &chunkWriter{w: socket(st.conn)}
 	}
 	if err == nil {
 		err = st.writeAll(out)
@@ -211,13 +211,13 @@ func (st *stream) writeLast(out *patientWriter, last any) error {
 // Close ends the watching of the connection, then the connection.
 func (st *stream) Close() {
 	st.watch.end()
-	st.conn.Close()
 	if st.onEnd != nil {
 		st.mu.Lock()
 		cut := st.cut
 		st.mu.Unlock()
 		st.onEnd(cut)
 	}
+	st.conn.Close() // last: a server that stops waits for it
 }
 
 // patientWriter gives the client the same time for each piece, however many there
@@ -280,6 +280,7 @@ func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 	chunked := ctx.Request.Header.IsHTTP11()
 	h := &ctx.Response.Header
 	h.SetContentType(eventStream + "; charset=utf-8")
+	h.Set(fasthttp.HeaderCacheControl, "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no") // nginx, and what reads its header
 	h.SetConnectionClose()           // what the watcher read is lost to a next request
 	if chunked {
@@ -287,11 +288,8 @@ func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 	} else {
 		h.SetContentLength(-2)
 	}
-	brand(ctx, st.id)
 	st.head = bytes.Clone(h.Header())
 	ctx.HijackSetNoResponse(true)
-	ctx.Hijack(func(net.Conn) {
-		defer s.forget(st.conn)
-		st.serve(chunked)
-	})
+	// A goroutine of its own, since that of fasthttp would keep the request.
+	ctx.Hijack(func(net.Conn) { go st.serve(chunked) })
 }

@@ -148,14 +148,15 @@ func whole(_ context.Context, job Job) (*explain.Result, error) {
 const wholeHead = "HTTP/1.1 200 OK\r\n" +
 	"Date: DATE\r\n" +
 	"Content-Type: text/event-stream; charset=utf-8\r\n" +
-	"X-Accel-Buffering: no\r\n" +
-	"Transfer-Encoding: chunked\r\n" +
 	"X-Service-Version: 1\r\n" +
 	"X-Service-Cost-Model: mpp-x402\r\n" +
-	"X-Request-Id: ID\r\n" +
 	"Link: </SKILL.md>; rel=\"describedby\", </openapi.json>; rel=\"describedby\", </tool-spec.json>; rel=\"describedby\"\r\n" +
 	"X-Content-Type-Options: nosniff\r\n" +
-	"Cache-Control: no-store\r\n" +
+	"Cache-Control: no-cache, no-transform\r\n" +
+	"Access-Control-Allow-Origin: *\r\n" +
+	"X-Request-Id: ID\r\n" +
+	"X-Accel-Buffering: no\r\n" +
+	"Transfer-Encoding: chunked\r\n" +
 	"Connection: close\r\n" +
 	"\r\n"
 

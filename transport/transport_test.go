@@ -232,10 +232,10 @@ func TestHeadersOfSingleAnswers(t *testing.T) {
 	if got := do(t, c, "GET", url+"/health", "", nil); !strings.Contains(got.body, `"commit":null`) {
 		t.Errorf("health %s", got.body)
 	}
-	if got := do(t, c, "GET", url+"/explain", "", nil); got.header.Get("Allow") != "POST" {
+	if got := do(t, c, "GET", url+"/explain", "", nil); got.header.Get("Allow") != "OPTIONS, POST" {
 		t.Errorf("Allow %q", got.header.Get("Allow"))
 	}
-	if got := do(t, c, "PUT", url+"/health", "", nil); got.header.Get("Allow") != "GET, HEAD" {
+	if got := do(t, c, "PUT", url+"/health", "", nil); got.header.Get("Allow") != "GET, HEAD, OPTIONS" {
 		t.Errorf("Allow %q", got.header.Get("Allow"))
 	}
 	if got := do(t, c, "POST", url+"/explain", "application/json", strings.NewReader(`{"txHash":"`+hash+`","context":"silent"}`)); got.header.Get("Retry-After") != "30" {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 
-	"txlens/actors"
 	"txlens/engine/explain"
 	"txlens/engine/upstream"
 
@@ -159,7 +158,7 @@ func line(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "stopped"
-	case errors.Is(err, actors.ErrDeadline):
+	case errors.Is(err, explain.ErrDeadline):
 		return text + "; name the chain with --chain, or give more time with --deadline"
 	case errors.As(err, &nowhere):
 		if more := len(nowhere.Silent) - maxSilent; more > 0 {

@@ -1,0 +1,30 @@
+package transport
+
+import (
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// What a page of another origin may send and read. The first names of each list
+// are those a paying client needs; see "Discovery" of the payment protocol.
+var (
+	mayRead = strings.Join([]string{
+		"WWW-Authenticate", "Payment-Receipt", "Payment-Session", "Payment-Session-Snapshot",
+		"X-Request-Id", "X-Service-Version", "X-Service-Cost-Model", "Link", "Location", "Retry-After",
+	}, ", ")
+	maySend = strings.Join([]string{
+		"Authorization", "Payment-Authorization", "Accept-Payment", "Payment-Session", "Idempotency-Key",
+		"Content-Type", "Accept",
+	}, ", ")
+)
+
+// preflight answers OPTIONS. Nothing here goes by cookies, so any origin may ask.
+func preflight(ctx *fasthttp.RequestCtx, allow string) {
+	h := &ctx.Response.Header
+	h.Set(fasthttp.HeaderAllow, allow)
+	h.Set(fasthttp.HeaderAccessControlAllowMethods, allow)
+	h.Set(fasthttp.HeaderAccessControlAllowHeaders, maySend)
+	h.Set(fasthttp.HeaderAccessControlMaxAge, "86400")
+	ctx.SetStatusCode(fasthttp.StatusNoContent)
+}
