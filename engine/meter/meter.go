@@ -22,6 +22,14 @@ const (
 	buckets
 )
 
+// Buckets are all buckets, in the order of the interface.
+var Buckets = [...]Bucket{LLMs, DataCollection, CodeExecution, Other}
+
+// String is the key of the bucket in a result's costs.
+func (b Bucket) String() string {
+	return [...]string{"llms", "dataCollection", "codeExecution", "other"}[b]
+}
+
 // Call is one metered call. Key orders calls that have the same tool, so that
 // the list does not depend on which of several parallel calls ended first.
 type Call struct {
@@ -79,6 +87,16 @@ func (m *Meter) TotalNano() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.total()
+}
+
+// Nano is the cost so far of one bucket, in nano-dollars.
+func (m *Meter) Nano(b Bucket) int64 {
+	if m == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sum[b]
 }
 
 func (m *Meter) total() (n int64) {

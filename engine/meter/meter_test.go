@@ -28,6 +28,13 @@ func TestMeter(t *testing.T) {
 	if m.TotalNano() != 3_000_012_257 {
 		t.Errorf("total %d", m.TotalNano())
 	}
+	var sum int64
+	for _, b := range Buckets {
+		sum += m.Nano(b)
+	}
+	if sum != m.TotalNano() || m.Nano(CodeExecution) != 5 || CodeExecution.String() != "codeExecution" || Other.String() != "other" {
+		t.Errorf("buckets sum up to %d, %s costs %d", sum, CodeExecution, m.Nano(CodeExecution))
+	}
 	calls := m.ToolCalls()
 	if len(calls) != 5 || calls[0].DurationMs != 7 || calls[1].DurationMs != 1 || !calls[1].OK || calls[2].Tool != "local-replay" || calls[2].OK {
 		t.Errorf("calls %+v", calls)

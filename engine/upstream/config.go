@@ -51,7 +51,18 @@ type Config struct {
 	// ProxyFromEnv honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY.
 	ProxyFromEnv bool
 	UserAgent    string // txlens
+
+	// OnCall, when set, hears of each logical call of every session at its end, as
+	// it is metered. The outcome is OutcomeOK, OutcomeBad or a Kind. It is called
+	// from several goroutines and must not block.
+	OnCall func(tool, outcome string, took time.Duration)
 }
+
+// Outcomes of a call that has no Kind.
+const (
+	OutcomeOK  = "ok"
+	OutcomeBad = "bad_answer" // the call went well, but what it brought is of no use
+)
 
 // DefaultPrices are nano-dollars per logical call that got an answer. Node calls
 // follow the list price of a common paid plan, 49 USD for 80 million credits at

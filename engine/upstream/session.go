@@ -255,6 +255,16 @@ func (s *Session) tellStart(tool string) {
 }
 
 func (s *Session) tellEnd(e entry, ok bool) {
+	if s.client != nil && s.client.cfg.OnCall != nil {
+		outcome := OutcomeOK
+		switch {
+		case e.err != nil:
+			outcome = string(e.err.Kind)
+		case !ok:
+			outcome = OutcomeBad
+		}
+		s.client.cfg.OnCall(e.tool, outcome, e.took)
+	}
 	if s.OnCall != nil {
 		s.OnCall(explain.ToolCall{Tool: e.tool, DurationMs: e.took.Milliseconds(), OK: ok, CostUSD: explain.NanoDollars(e.nano)})
 	}
