@@ -21,6 +21,7 @@ var mayImport = map[string][]string{
 	"bench":      {},
 
 	"engine/explain":     {},
+	"engine/mpp":         {"engine/mpp/tempo"},
 	"engine/mpp/tempo":   {},
 	"engine/chain":       {},
 	"engine/evidence":    {},

@@ -1,0 +1,228 @@
+package mpp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Credential is the answer to a challenge. Its payload is read by Payload only
+// after the challenge has proved to be ours: until then it is anybody's text.
+type Credential struct {
+	Challenge Challenge
+	// Source is the payer as a did:pkh, or empty.
+	Source string
+
+	payload []byte // JSON
+}
+
+type challengeJSON struct {
+	ID          string `json:"id"`
+	Realm       string `json:"realm"`
+	Method      string `json:"method"`
+	Intent      string `json:"intent"`
+	Request     string `json:"request"`
+	Expires     string `json:"expires,omitempty"`
+	Description string `json:"description,omitempty"`
+	Digest      string `json:"digest,omitempty"`
+	Header      string `json:"header,omitempty"`
+	Opaque      string `json:"opaque,omitempty"`
+}
+
+type credentialJSON struct {
+	Challenge challengeJSON  `json:"challenge"`
+	Payload   jsontext.Value `json:"payload"`
+	Source    string         `json:"source,omitempty"`
+}
+
+// NewCredential answers c with p. The source may be the zero Source: servers of the
+// published library then refuse vouchers.
+func NewCredential(c *Challenge, p Payload, source Source) (*Credential, error) {
+	doc, err := json.Marshal(wire(p))
+	if err != nil {
+		return nil, fmt.Errorf("make credential: %w", err)
+	}
+	cr := &Credential{Challenge: *c, payload: doc}
+	if source != (Source{}) {
+		cr.Source = source.String()
+	}
+	return cr, nil
+}
+
+// HeaderValue is c as a value of HeaderName: it stays the same when called again,
+// so a request that got no answer can be repeated byte for byte.
+func (c *Credential) HeaderValue() (string, error) {
+	ch := &c.Challenge
+	doc, err := json.Marshal(credentialJSON{
+		Challenge: challengeJSON{ch.ID, ch.Realm, ch.Method, ch.Intent, ch.Request, ch.Expires,
+			ch.Description, ch.Digest, ch.Header, ch.Opaque},
+		Payload: c.payload, Source: c.Source,
+	})
+	if err != nil {
+		return "", fmt.Errorf("write credential: %w", err)
+	}
+	s := scheme + " " + encode64(doc)
+	if len(s) > maxCredential {
+		return "", fmt.Errorf("write credential: longer than %d characters", maxCredential)
+	}
+	return s, nil
+}
+
+// HeaderName is the request header that must carry the credential.
+func (c *Credential) HeaderName() string {
+	if c.Challenge.Header != "" {
+		return c.Challenge.Header
+	}
+	return HeaderAuthorization
+}
+
+// Payload reads the payload: invalid-payload, or verification-failed for v1's.
+func (c *Credential) Payload() (Payload, error) { return parsePayload(c.payload) }
+
+// ParseCredential reads the one Payment credential among all values of the headers
+// Authorization and Payment-Authorization. Credentials of other schemes do not
+// count. Problems: payment-required without any, bad-request with several,
+// malformed-credential otherwise.
+func ParseCredential(values ...string) (*Credential, error) {
+	token, n, size := "", 0, 0
+	for _, v := range values {
+		if size += len(v); size > maxHeader {
+			return nil, malformed(fmt.Errorf("headers longer than %d bytes", maxHeader))
+		}
+		found, k := paymentToken(v)
+		if n += k; k > 0 {
+			token = found
+		}
+	}
+	switch {
+	case n == 0:
+		return nil, problemf(PaymentRequired, "This resource is paid for through a session.")
+	case n > 1:
+		return nil, problemf(BadRequest, "The request carries several Payment credentials.")
+	}
+	return decodeCredential(token)
+}
+
+// paymentToken finds the Payment entries of a comma-joined header: the last one's
+// token, and how many there are.
+func paymentToken(value string) (token string, n int) {
+	c := cursor{s: value}
+	for {
+		c.separators()
+		if c.end() {
+			return token, n
+		}
+		from := c.i
+		name := c.token()
+		if blank := c.blanks(); strings.EqualFold(name, scheme) && (blank || c.end() || c.at(',')) {
+			from = c.i
+			for !c.end() && !c.at(',') {
+				c.i++
+			}
+			token = strings.TrimRight(c.s[from:c.i], " \t")
+			n++
+			continue
+		}
+		c.i = from
+		if err := c.skipScheme(); err != nil {
+			return token, n // the rest is inside a string of another scheme
+		}
+	}
+}
+
+func malformed(err error) *Problem {
+	return &Problem{Type: MalformedCredential, Detail: "The credential cannot be read: " + err.Error() + "."}
+}
+
+var (
+	credentialMembers = []string{"challenge", "payload"}
+	challengeMembers  = []string{"id", "realm", "method", "intent", "request"}
+)
+
+func decodeCredential(token string) (*Credential, error) {
+	if token == "" {
+		return nil, malformed(errors.New("nothing follows the scheme"))
+	}
+	doc, err := decode64(token, maxCredential)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	c := new(Credential)
+	if err := readObject(doc, credentialMembers, c.member); err != nil {
+		return nil, malformed(err)
+	}
+	if err := c.Challenge.check(); err != nil {
+		return nil, malformed(err)
+	}
+	return c, nil
+}
+
+func (c *Credential) member(r *reader, name []byte) bool {
+	switch string(name) {
+	case "challenge":
+		r.object(challengeMembers, c.Challenge.member)
+	case "payload":
+		v := r.raw()
+		if r.err == nil && v.Kind() != '{' {
+			r.fail(errors.New("want an object"))
+		}
+		c.payload = append([]byte(nil), v...)
+	case "source":
+		c.Source = r.text()
+	default:
+		return false
+	}
+	return true
+}
+
+// member reads the echo of a challenge.
+func (c *Challenge) member(r *reader, name []byte) bool {
+	switch string(name) {
+	case "id":
+		c.ID = r.text()
+	case "realm":
+		c.Realm = r.text()
+	case "method":
+		c.Method = r.text()
+	case "intent":
+		c.Intent = r.text()
+	case "request":
+		c.Request = r.text()
+	case "expires":
+		c.Expires = r.text()
+	case "digest":
+		c.Digest = r.text()
+	case "header":
+		c.Header = r.text()
+	case "opaque":
+		c.Opaque = r.opaque()
+	case "description":
+		c.Description = r.text()
+	default:
+		return false
+	}
+	return true
+}
+
+// opaque reads the echo of opaque: the string, or the object that clients before
+// mppx 0.6.4 sent in its place.
+func (r *reader) opaque() string {
+	if r.err != nil || r.dec.PeekKind() != '{' {
+		return r.text()
+	}
+	m := map[string]string{}
+	r.object(nil, func(r *reader, name []byte) bool {
+		k := string(name)
+		m[k] = r.text()
+		return true
+	})
+	if r.err != nil {
+		return ""
+	}
+	s, err := EncodeOpaque(m)
+	r.fail(err)
+	return s
+}

@@ -1,0 +1,136 @@
+package mpp
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"hash"
+	"strings"
+	"sync"
+	"time"
+)
+
+// minSecret is the shortest secret that peers accept, in bytes.
+const minSecret = 32
+
+// idLength is the length of an id: base64url of 32 bytes.
+const idLength = 43
+
+// Issuer issues challenges and knows them again without having kept them: the id
+// is an HMAC over what the client echoes. It is safe for concurrent use.
+type Issuer struct {
+	macs sync.Pool // of *mac
+}
+
+// mac is the state of one computation.
+type mac struct {
+	hash hash.Hash
+	text []byte
+	sum  [sha256.Size]byte
+	id   [idLength]byte
+}
+
+// NewIssuer makes an Issuer with the server's secret, of at least 32 bytes.
+func NewIssuer(secret []byte) (*Issuer, error) {
+	if len(secret) < minSecret {
+		return nil, fmt.Errorf("make issuer: the secret has %d bytes and needs %d", len(secret), minSecret)
+	}
+	return newIssuer(secret), nil
+}
+
+func newIssuer(secret []byte) *Issuer {
+	key := append([]byte(nil), secret...)
+	return &Issuer{macs: sync.Pool{New: func() any { return &mac{hash: hmac.New(sha256.New, key)} }}}
+}
+
+// compute leaves in m the id of a challenge with these fields. Absent slots are
+// empty; the header's slot alone is absent with its value.
+func (m *mac) compute(c *Challenge, request, opaque string) {
+	t := append(m.text[:0], c.Realm...)
+	for _, slot := range [...]string{c.Method, c.Intent, request, c.Expires, c.Digest} {
+		t = append(append(t, '|'), slot...)
+	}
+	if c.Header != "" {
+		t = append(append(t, '|'), c.Header...)
+	}
+	m.text = append(append(t, '|'), opaque...)
+	m.hash.Reset()
+	m.hash.Write(m.text)
+	base64.RawURLEncoding.Encode(m.id[:], m.hash.Sum(m.sum[:0]))
+}
+
+// Seal sets c's ID.
+func (i *Issuer) Seal(c *Challenge) {
+	m := i.macs.Get().(*mac)
+	m.compute(c, c.Request, c.Opaque)
+	c.ID = string(m.id[:])
+	i.macs.Put(m)
+}
+
+// Issue is the challenge for what route sells, good until expires.
+func (i *Issuer) Issue(route *Route, expires time.Time) (*Challenge, error) {
+	request, err := route.Request.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("issue challenge: %w", err)
+	}
+	c := &Challenge{
+		Realm: route.Realm, Method: Method, Intent: Intent, Request: request, Expires: FormatTime(expires),
+		Header: route.Header, Opaque: route.Opaque, Description: route.Description,
+	}
+	// A separator inside a slot would let two challenges share an id.
+	if ambiguous(c) {
+		return nil, fmt.Errorf("issue challenge: %q has no place in a bound field", '|')
+	}
+	i.Seal(c)
+	return c, nil
+}
+
+// ambiguous reports whether a bound field holds the separator.
+func ambiguous(c *Challenge) bool {
+	for _, slot := range [...]string{c.Realm, c.Method, c.Intent, c.Request, c.Expires, c.Digest, c.Opaque} {
+		if strings.IndexByte(slot, '|') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Verify refuses, as invalid-challenge, a challenge that this issuer did not
+// issue. Where a client has written the request or opaque in another form than the
+// canonical one, Verify replaces it: afterwards c is byte for byte what was issued.
+func (i *Issuer) Verify(c *Challenge) error {
+	if len(c.ID) != idLength || ambiguous(c) || c.check() != nil {
+		return notIssued()
+	}
+	m := i.macs.Get().(*mac)
+	defer i.macs.Put(m)
+	m.compute(c, c.Request, c.Opaque)
+	if m.is(c.ID) {
+		return nil
+	}
+	request, err := recode(c.Request)
+	if err != nil {
+		return notIssued()
+	}
+	opaque := c.Opaque
+	if opaque != "" {
+		if opaque, err = recode(opaque); err != nil {
+			return notIssued()
+		}
+	}
+	m.compute(c, request, opaque)
+	if !m.is(c.ID) {
+		return notIssued()
+	}
+	c.Request, c.Opaque = request, opaque
+	return nil
+}
+
+// is compares in constant time.
+func (m *mac) is(id string) bool { return subtle.ConstantTimeCompare(m.id[:], []byte(id)) == 1 }
+
+func notIssued() error {
+	return problemf(InvalidChallenge, "This server did not issue the challenge.")
+}

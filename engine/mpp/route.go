@@ -1,0 +1,70 @@
+package mpp
+
+import "fmt"
+
+// Route is what a paid route would issue now.
+type Route struct {
+	Realm       string
+	Description string
+	// Opaque, if any, is from EncodeOpaque. A scope in it names the path and not the
+	// HTTP method: the vouchers for a stream of GET arrive by POST.
+	Opaque string
+	// Header is HeaderPaymentAuthorization where the application needs the
+	// Authorization header itself; older clients cannot answer it.
+	Header  string
+	Request SessionRequest
+	// AnyPrice accepts an amount that the route has issued before but would not
+	// now, for a price that moves between the challenge and its answer. The MAC
+	// proves that it was issued under the same realm and opaque; the charge must
+	// then be the amount of the challenge.
+	AnyPrice bool
+}
+
+// Pin refuses, as invalid-challenge, a challenge issued for another route, and
+// returns its request. It leaves price and unit to PinPrice: a management request
+// has no body, so where the body makes the price its route cannot know it.
+func (t *Route) Pin(c *Challenge) (*SessionRequest, error) {
+	switch {
+	case c.Method != Method || c.Intent != Intent:
+		return nil, otherRoute("method and intent")
+	case c.Realm != t.Realm:
+		return nil, otherRoute("realm")
+	case c.Opaque != t.Opaque:
+		return nil, otherRoute("opaque")
+	}
+	q, err := DecodeSessionRequest(c.Request)
+	if err != nil {
+		return nil, &Problem{Type: InvalidChallenge, Detail: "The challenge's request cannot be read.", Err: err}
+	}
+	switch want := &t.Request; {
+	case q.Recipient != want.Recipient:
+		return nil, otherRoute("recipient")
+	case q.Currency != want.Currency:
+		return nil, otherRoute("currency")
+	case q.ChainID != want.ChainID:
+		return nil, otherRoute("chainId")
+	case q.EscrowContract != want.EscrowContract:
+		return nil, otherRoute("escrowContract")
+	case q.Operator != want.Operator:
+		return nil, otherRoute("operator")
+	case q.SessionProtocol != want.SessionProtocol:
+		return nil, otherRoute("sessionProtocol")
+	}
+	return q, nil
+}
+
+// PinPrice refuses, as invalid-challenge, a content request whose challenge named
+// another price or unit than the route asks.
+func (t *Route) PinPrice(q *SessionRequest) error {
+	switch {
+	case !t.AnyPrice && q.Amount != t.Request.Amount:
+		return otherRoute("amount")
+	case q.UnitType != t.Request.UnitType:
+		return otherRoute("unitType")
+	}
+	return nil
+}
+
+func otherRoute(what string) *Problem {
+	return &Problem{Type: InvalidChallenge, Detail: fmt.Sprintf("The challenge was issued for other terms: %s.", what)}
+}

@@ -1,0 +1,197 @@
+package mpp
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/go-json-experiment/json"
+
+	"txlens/engine/mpp/tempo"
+)
+
+// Snapshot is the server's view of a channel, by which a client that lost its
+// state, or fell behind, continues. It travels in a challenge, where the id binds
+// it, or in the header Payment-Session-Snapshot.
+type Snapshot struct {
+	ChannelID  common.Hash
+	Descriptor tempo.Descriptor
+	ChainID    uint64
+	Escrow     common.Address
+
+	AcceptedCumulative, Deposit, Settled, Spent tempo.Amount
+	// RequiredCumulative is Spent plus the price for content, Spent otherwise.
+	RequiredCumulative tempo.Amount
+	// HighestVoucher must be there in the header, and is not used in a challenge.
+	HighestVoucher *SignedVoucher
+	// Units and CloseRequestedAt (unix seconds) are optional: zero is absent.
+	Units            uint64
+	CloseRequestedAt uint64
+}
+
+// SignedVoucher is a voucher outside a payload.
+type SignedVoucher struct {
+	ChannelID        common.Hash   `json:"channelId"`
+	CumulativeAmount tempo.Amount  `json:"cumulativeAmount"`
+	Signature        hexutil.Bytes `json:"signature"`
+}
+
+type snapshotJSON struct {
+	AcceptedCumulative tempo.Amount   `json:"acceptedCumulative"`
+	ChainID            uint64         `json:"chainId"`
+	ChannelID          common.Hash    `json:"channelId"`
+	CloseRequestedAt   string         `json:"closeRequestedAt,omitempty"`
+	Deposit            tempo.Amount   `json:"deposit"`
+	Descriptor         descriptorJSON `json:"descriptor"`
+	Escrow             common.Address `json:"escrow"`
+	HighestVoucher     *SignedVoucher `json:"highestVoucher,omitempty"`
+	RequiredCumulative tempo.Amount   `json:"requiredCumulative"`
+	Settled            tempo.Amount   `json:"settled"`
+	Spent              tempo.Amount   `json:"spent"`
+	Units              uint64         `json:"units,omitzero"`
+}
+
+func (s *Snapshot) wire() *snapshotJSON {
+	w := &snapshotJSON{
+		AcceptedCumulative: s.AcceptedCumulative, ChainID: s.ChainID, ChannelID: s.ChannelID, Deposit: s.Deposit,
+		Descriptor: descriptorJSON(s.Descriptor), Escrow: s.Escrow, HighestVoucher: s.HighestVoucher,
+		RequiredCumulative: s.RequiredCumulative, Settled: s.Settled, Spent: s.Spent, Units: s.Units,
+	}
+	if s.CloseRequestedAt != 0 {
+		w.CloseRequestedAt = strconv.FormatUint(s.CloseRequestedAt, 10)
+	}
+	return w
+}
+
+// HeaderValue is s as a value of Payment-Session-Snapshot: standard base64 with
+// padding, which every published reader accepts.
+func (s *Snapshot) HeaderValue() (string, error) {
+	if s.HighestVoucher == nil {
+		return "", errors.New("write snapshot: clients reject it without the highest voucher")
+	}
+	doc, err := json.Marshal(s.wire())
+	if err != nil {
+		return "", fmt.Errorf("write snapshot: %w", err)
+	}
+	return base64.StdEncoding.EncodeToString(doc), nil
+}
+
+// ParseSnapshot reads a value of Payment-Session-Snapshot, in either alphabet of
+// base64. What it says is a hint until Check and the chain have confirmed it.
+func ParseSnapshot(value string) (*Snapshot, error) {
+	doc, err := decode64(value, maxRequest)
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	s := new(Snapshot)
+	if err := readObject(doc, snapshotMembers, s.member); err != nil {
+		return nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	if s.HighestVoucher == nil {
+		return nil, errors.New("read snapshot: highestVoucher is missing")
+	}
+	return s, nil
+}
+
+var (
+	snapshotMembers = []string{"acceptedCumulative", "chainId", "channelId", "deposit", "descriptor", "escrow",
+		"requiredCumulative", "settled", "spent"}
+	voucherMembers = []string{"channelId", "cumulativeAmount", "signature"}
+)
+
+func (s *Snapshot) read(r *reader) { r.object(snapshotMembers, s.member) }
+
+func (s *Snapshot) member(r *reader, name []byte) bool {
+	switch string(name) {
+	case "acceptedCumulative":
+		s.AcceptedCumulative = r.amount()
+	case "deposit":
+		s.Deposit = r.amount()
+	case "settled":
+		s.Settled = r.amount()
+	case "spent":
+		s.Spent = r.amount()
+	case "requiredCumulative":
+		s.RequiredCumulative = r.amount()
+	case "chainId":
+		s.ChainID = r.integer()
+	case "channelId":
+		s.ChannelID = r.hash()
+	case "descriptor":
+		s.Descriptor = readDescriptor(r)
+	case "escrow":
+		s.Escrow = r.address()
+	case "units":
+		s.Units = r.integer()
+	case "closeRequestedAt":
+		at, ok := r.amount().Uint64()
+		if !ok {
+			r.fail(errRange)
+		}
+		s.CloseRequestedAt = at
+	case "highestVoucher":
+		v := new(SignedVoucher)
+		r.object(voucherMembers, v.member)
+		s.HighestVoucher = v
+	default:
+		return false
+	}
+	return true
+}
+
+func (v *SignedVoucher) member(r *reader, name []byte) bool {
+	switch string(name) {
+	case "channelId":
+		v.ChannelID = r.hash()
+	case "cumulativeAmount":
+		v.CumulativeAmount = r.amount()
+	case "signature":
+		v.Signature = r.bytes(maxSignature)
+	default:
+		return false
+	}
+	return true
+}
+
+// Check is the client's part that needs neither key nor chain: the snapshot agrees
+// with itself and with the challenge's request, and the channel is payer's. The
+// voucher's signature and the deposit on chain remain to be confirmed.
+func (s *Snapshot) Check(q *SessionRequest, payer common.Address) error {
+	d, v := &s.Descriptor, s.HighestVoucher
+	switch {
+	case d.ID(s.ChainID, s.Escrow) != s.ChannelID:
+		return errors.New("check snapshot: the descriptor makes another channelId")
+	case d.Payee != q.Recipient || d.Token != q.Currency || d.Operator != q.Operator:
+		return errors.New("check snapshot: payee, token or operator is not the challenge's")
+	case s.ChainID != q.ChainID || s.Escrow != q.EscrowContract:
+		return errors.New("check snapshot: chain or escrow is not the challenge's")
+	case d.Payer != payer:
+		return errors.New("check snapshot: the payer is another account")
+	case v != nil && (v.ChannelID != s.ChannelID || v.CumulativeAmount != s.AcceptedCumulative):
+		return errors.New("check snapshot: the voucher is not for what was accepted")
+	case s.Spent.Cmp(s.AcceptedCumulative) > 0:
+		return errors.New("check snapshot: more was spent than accepted")
+	case s.Settled.Cmp(s.Deposit) > 0:
+		return errors.New("check snapshot: more was settled than deposited")
+	case s.CloseRequestedAt != 0:
+		return errors.New("check snapshot: the channel is closing")
+	}
+	return nil
+}
+
+// NextCumulative is what the client signs next for a unit of price; ok is false
+// where it does not fit an amount.
+func (s *Snapshot) NextCumulative(price tempo.Amount) (next tempo.Amount, ok bool) {
+	if next, ok = s.Spent.Add(price); !ok {
+		return next, false
+	}
+	for _, a := range [...]tempo.Amount{s.AcceptedCumulative, s.RequiredCumulative, s.Settled} {
+		if a.Cmp(next) > 0 {
+			next = a
+		}
+	}
+	return next, true
+}
