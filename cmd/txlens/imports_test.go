@@ -14,7 +14,7 @@ import (
 // from the judgement down to the raw evidence. A generator or a package of test
 // support answers for itself.
 var mayImport = map[string][]string{
-	"cmd/txlens": {"actors", "storage", "transport", "engine/chain", "engine/explain", "engine/meter", "engine/report", "engine/upstream"},
+	"cmd/txlens": {"actors", "storage", "transport", "engine/chain", "engine/explain", "engine/meter", "engine/mpp/sandbox", "engine/report", "engine/upstream"},
 	"transport":  {"engine/explain", "engine/report"},
 	"actors":     {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/mpp", "engine/report", "engine/trace", "engine/upstream"},
 	"storage":    {"actors", "engine/explain", "engine/mpp"},
@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"engine/chain":       {},
 	"engine/evidence":    {},
 	"engine/mpp/session": {"engine/mpp/tempo"},
+	"engine/mpp/sandbox": {}, // none: its verdicts must be its own
 	"engine/meter":       {"engine/explain"},
 	"engine/report":      {"engine/explain"},
 	"engine/trace":       {"engine/evidence"},

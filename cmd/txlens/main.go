@@ -36,6 +36,7 @@ type commands struct {
 	Replay  replayCmd  `cmd:"" help:"Explain again from a recorded bundle, asking nobody."`
 	Serve   serveCmd   `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
 	Backup  backupCmd  `cmd:"" help:"Copy the database of a server that does not run into a file."`
+	Sandbox sandboxCmd `cmd:"" help:"Run a settlement chain for tests of paid sessions; its tokens are worth nothing."`
 	Chains  chainsCmd  `cmd:"" help:"List the chains of the table."`
 	Version versionCmd `cmd:"" help:"Print version and commit."`
 

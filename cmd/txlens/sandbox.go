@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"txlens/engine/mpp/sandbox"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+)
+
+type sandboxCmd struct {
+	Listen    string        `name:"listen" default:"127.0.0.1:8545" help:"Address and port of the JSON-RPC."`
+	ChainID   uint64        `name:"chain-id" default:"42431" help:"Chain id; that of mainnet, 4217, is refused."`
+	BlockTime time.Duration `name:"block-time" default:"500ms" help:"Time between blocks; 0 makes one for each transaction at once."`
+	FreeGas   bool          `name:"free-gas" help:"Transactions may offer no fee."`
+	Fund      []string      `name:"fund" placeholder:"ADDRESS=AMOUNT" help:"Give an account so many whole pathUSD (6 decimals); repeatable."`
+}
+
+// maxWhole bounds the digits before the point of an amount: a token's supply fits
+// into 128 bits of base units.
+const maxWhole = 20
+
+var wholeAmount = regexp.MustCompile(`^([0-9]+)(?:\.([0-9]{1,6}))?$`)
+
+// baseUnits reads a decimal amount of whole tokens; more than 6 digits after the
+// point are refused rather than rounded.
+func baseUnits(text string) (*uint256.Int, error) {
+	m := wholeAmount.FindStringSubmatch(text)
+	if m == nil || len(m[1]) > maxWhole {
+		return nil, fmt.Errorf("%q is no amount with up to 6 decimals", text)
+	}
+	n, _ := new(big.Int).SetString(m[1]+(m[2] + "000000")[:6], 10)
+	return uint256.MustFromBig(n), nil
+}
+
+func (cmd *sandboxCmd) options() (opt sandbox.Options, err error) {
+	if cmd.BlockTime < 0 {
+		return opt, badInput{errors.New("--block-time: must not be negative")}
+	}
+	opt = sandbox.Options{ChainID: cmd.ChainID, BlockTime: cmd.BlockTime, FreeGas: cmd.FreeGas}
+	for _, text := range cmd.Fund {
+		account, amount, _ := strings.Cut(text, "=")
+		if !common.IsHexAddress(account) {
+			return opt, badInput{fmt.Errorf("--fund: %q is no address", account)}
+		}
+		units, err := baseUnits(amount)
+		if err != nil {
+			return opt, badInput{fmt.Errorf("--fund: %w", err)}
+		}
+		opt.Fund = append(opt.Fund, sandbox.Funding{Account: common.HexToAddress(account), Amount: *units})
+	}
+	return opt, nil
+}
+
+// Run serves the chain until the context ends.
+func (cmd *sandboxCmd) Run(ctx context.Context, c console) error {
+	opt, err := cmd.options()
+	if err != nil {
+		return err
+	}
+	opt.Log = slog.New(slog.NewTextHandler(c.err, nil))
+	chain, err := sandbox.New(opt)
+	if errors.Is(err, sandbox.ErrMainnet) {
+		return badInput{fmt.Errorf("--chain-id: %w", err)}
+	} else if err != nil {
+		return badInput{err}
+	}
+	ln, err := net.Listen("tcp", cmd.Listen)
+	if err != nil {
+		return badInput{fmt.Errorf("--listen: %w", err)}
+	}
+	cmd.banner(c, chain, opt, ln.Addr().String())
+	srv := &http.Server{
+		Handler: chain, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stop := context.AfterFunc(ctx, func() { srv.Close() })
+	defer stop()
+	if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the sandbox: %w", err)
+	}
+	return nil
+}
+
+// banner says what this is and how to reach it.
+func (cmd *sandboxCmd) banner(c console, chain *sandbox.Chain, opt sandbox.Options, at string) {
+	fmt.Fprintf(c.out, "SANDBOX · %s\n\n", sandbox.Warning)
+	fmt.Fprintf(c.out, "  RPC URL   http://%s\n", at)
+	fmt.Fprintf(c.out, "  Chain id  %d\n", chain.ChainID())
+	fmt.Fprintf(c.out, "  Token     %s pathUSD, 6 decimals\n", sandbox.PathUSD.Hex())
+	fmt.Fprintf(c.out, "  Escrow    %s\n", sandbox.Reserve.Hex())
+	for _, f := range opt.Fund {
+		balance := chain.Balance(sandbox.PathUSD, f.Account)
+		fmt.Fprintf(c.out, "  Funded    %s %s base units\n", f.Account.Hex(), balance.Dec())
+	}
+	if len(opt.Fund) == 0 {
+		fmt.Fprintln(c.out, "  Funded    nobody; use --fund, or the method sandbox_mint [account, base units]")
+	}
+}
