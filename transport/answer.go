@@ -16,10 +16,10 @@ import (
 // Version is the version of the interface, told by each answer and by /health.
 const Version = "1"
 
-const (
-	requestID   = "X-Request-Id"
-	describedBy = `</SKILL.md>; rel="describedby", </openapi.json>; rel="describedby", </tool-spec.json>; rel="describedby"`
-)
+const describedBy = `</SKILL.md>; rel="describedby", </openapi.json>; rel="describedby", </tool-spec.json>; rel="describedby"`
+
+// xRequestID is in the spelling that fasthttp need not look at.
+var xRequestID = []byte("X-Request-Id")
 
 // every is what every answer carries. A handler may set another Cache-Control.
 var every = func() *fasthttp.ResponseHeader {
@@ -35,10 +35,9 @@ var every = func() *fasthttp.ResponseHeader {
 }()
 
 // brand begins an answer with what every one carries: whatever h had is dropped.
-// The id of the request is kept in the header alone, where idOf finds it.
-func brand(h *fasthttp.ResponseHeader, id string) {
+func brand(h *fasthttp.ResponseHeader, id *requestID) {
 	every.CopyTo(h) // half the cost of setting each
-	h.Set(requestID, id)
+	h.SetCanonical(xRequestID, id[:])
 }
 
 // fail answers with an error body. What the handler had written is dropped,
@@ -134,7 +133,7 @@ func (s *Server) errorEvent(id string, err error) explain.Event {
 // unreadable answers a request that could not be read to its end.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	visit := newVisit(ctx)
-	brand(&ctx.Response.Header, visit.id)
+	brand(&ctx.Response.Header, &visit.id)
 	var small *fasthttp.ErrSmallBuffer
 	var network net.Error
 	switch {

@@ -44,7 +44,8 @@ func (d *door) Accept() (net.Conn, error) {
 // closes it. It waits for nobody: the answer fits into the buffer of a new socket.
 func (s *Server) turnAway(c net.Conn, status int, message string) {
 	var r fasthttp.Response
-	brand(&r.Header, newRequestID())
+	id := newRequestID(time.Now())
+	brand(&r.Header, &id)
 	r.Header.Set(fasthttp.HeaderRetryAfter, "5")
 	r.SetConnectionClose()
 	failResponse(&r, status, explain.CodeBusy, message)
@@ -129,9 +130,10 @@ func (h *guests) closeAll() {
 // guest is an open connection. It leaves when it is closed.
 type guest struct {
 	net.Conn
-	house  *guests
-	from   netip.Prefix
-	closed atomic.Bool
+	house            *guests
+	from             netip.Prefix
+	closed           atomic.Bool
+	reading, writing alarm
 }
 
 func (g *guest) Close() error {
@@ -141,7 +143,8 @@ func (g *guest) Close() error {
 	return g.Conn.Close()
 }
 
-// socket is the connection itself, which can more than a guest.
+// socket is the connection itself, which can more than a guest. Who writes to it
+// must set the deadlines of writes there, too.
 func socket(c net.Conn) net.Conn {
 	if g, ok := c.(*guest); ok {
 		return g.Conn

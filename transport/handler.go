@@ -32,13 +32,13 @@ var routes = map[string]map[string]handler{
 // would let one end the process.
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 	visit := newVisit(ctx)
-	brand(&ctx.Response.Header, visit.id)
+	brand(&ctx.Response.Header, &visit.id)
 	defer func() {
 		if v := recover(); v != nil {
-			s.cfg.Log.Error("panic", "request", visit.id, "path", visit.path, "value", v, "stack", string(debug.Stack()))
+			s.cfg.Log.Error("panic", "request", visit.id.String(), "path", visit.path, "value", v, "stack", string(debug.Stack()))
 			ctx.Response.Reset()
-			brand(&ctx.Response.Header, visit.id)
-			fail(ctx, fasthttp.StatusInternalServerError, explain.CodeInternal, "internal error; the log has it under request "+visit.id)
+			brand(&ctx.Response.Header, &visit.id)
+			fail(ctx, fasthttp.StatusInternalServerError, explain.CodeInternal, "internal error; the log has it under request "+visit.id.String())
 		}
 		if s.draining.Load() {
 			ctx.SetConnectionClose() // CloseOnShutdown does not hold beyond the grace period
@@ -46,6 +46,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 		if !visit.streams {
 			s.tell(visit, ctx.Response.StatusCode())
 		}
+		visit.free()
 	}()
 	if len(ctx.Request.Header.Peek(fasthttp.HeaderOrigin)) > 0 {
 		ctx.Response.Header.Set(fasthttp.HeaderAccessControlExposeHeaders, mayRead)
@@ -65,10 +66,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 		return
 	}
 	visit.path = pattern
-	method := string(ctx.Method())
-	if method == fasthttp.MethodHead {
-		method = fasthttp.MethodGet
-	}
+	method := methodOf(ctx)
 	if h := methods[method]; h != nil {
 		visit.method = method
 		h(s, ctx)
@@ -81,6 +79,17 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 	}
 	ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)
 	fail(ctx, fasthttp.StatusMethodNotAllowed, "", "method not allowed here; allowed: "+allow)
+}
+
+// methodOf is the method that decides who answers: HEAD is served by GET.
+func methodOf(ctx *fasthttp.RequestCtx) string {
+	switch {
+	case ctx.IsGet(), ctx.IsHead():
+		return fasthttp.MethodGet
+	case ctx.IsPost():
+		return fasthttp.MethodPost
+	}
+	return string(ctx.Method())
 }
 
 func allowed(methods map[string]handler) string {
@@ -183,7 +192,9 @@ func (s *Server) free() { <-s.slots }
 func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 	work, cancel := s.begin()
 	defer cancel(nil)
-	job.Sink = visitOf(ctx).hear
+	visit := visitOf(ctx)
+	visit.heard = true
+	job.Sink = visit.hear
 	w := watch(ctx.Conn(), false, func() { cancel(errClientGone) })
 	last, err := s.conclude(work, job, func() bool { return false })
 	if !w.end() {
@@ -205,6 +216,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job) {
 	work, cancel := s.begin()
 	st := s.newStream(ctx, job.ID)
 	visit := visitOf(ctx)
+	visit.heard = true
 	st.onEnd = func(cut error) { s.tellStream(visit, cut) }
 	st.onGone = func(cause error) {
 		keep := s.cfg.KeepRunning(job.ID)

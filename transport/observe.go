@@ -39,11 +39,12 @@ func (nobody) StreamClosed(bool)                   {}
 // visit is one request, from its head to its line in the log. Chain and phase are
 // told by the analysis, on goroutines of its own.
 type visit struct {
-	id      string
+	id      requestID
 	method  string // empty when no handler takes it
 	path    string // the pattern
 	start   time.Time
 	streams bool // its end is that of the stream
+	heard   bool // an analysis may tell it more, even after the end
 
 	mu    sync.Mutex
 	code  string // of the error that was answered
@@ -51,13 +52,28 @@ type visit struct {
 	phase string // that failed, the first of them
 }
 
+// visits are used again: most requests are over at once, and a server that makes
+// no garbage for them has nothing to collect.
+var visits = sync.Pool{New: func() any { return new(visit) }}
+
+// free gives back a visit that nobody holds any more.
+func (v *visit) free() {
+	if v.heard {
+		return
+	}
+	v.method, v.code, v.chain, v.phase = "", "", "", ""
+	visits.Put(v)
+}
+
 const visitKey = "visit"
 
 func newVisit(ctx *fasthttp.RequestCtx) *visit {
-	v := &visit{id: newRequestID(), path: Other, start: ctx.Time()}
-	if v.start.IsZero() {
-		v.start = time.Now() // nothing could be read of it
+	start := ctx.Time()
+	if start.IsZero() {
+		start = time.Now() // nothing could be read of it
 	}
+	v := visits.Get().(*visit)
+	v.id, v.path, v.start = newRequestID(start), Other, start
 	ctx.SetUserValue(visitKey, v)
 	return v
 }
@@ -93,7 +109,7 @@ func (v *visit) route() string {
 	if v.method == "" {
 		return Other
 	}
-	return v.method + " " + v.path
+	return routeNames[[2]string{v.method, v.path}]
 }
 
 // quiet are requests that say nothing by being answered: probes and documents.
@@ -118,7 +134,7 @@ func (s *Server) tell(v *visit, status int, more ...slog.Attr) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	attrs := []slog.Attr{
-		slog.String("request", v.id), slog.String("method", v.method), slog.String("path", v.path),
+		slog.String("request", v.id.String()), slog.String("method", v.method), slog.String("path", v.path),
 		slog.Int("status", status), slog.Duration("took", took),
 	}
 	for _, a := range []slog.Attr{slog.String("chain", v.chain), slog.String("phase", v.phase), slog.String("code", v.code)} {

@@ -2,8 +2,13 @@ package transport
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
@@ -23,6 +28,17 @@ var patterns = func() map[string]string {
 	}
 	return m
 }()
+
+// routeNames has each route by its method and pattern, as an Observer is told it.
+var routeNames = map[[2]string]string{}
+
+func init() { // handlers lead to the names, so that they cannot be made of the routes before
+	for path, methods := range routes {
+		for method := range methods {
+			routeNames[[2]string{method, path}] = method + " " + path
+		}
+	}
+}
 
 // lookUp finds the pattern of a path and its methods; nil when there is none.
 func lookUp(path []byte) (pattern string, methods map[string]handler) {
@@ -44,18 +60,34 @@ func pathID(ctx *fasthttp.RequestCtx) (id string, ok bool) {
 
 // noSuchPath lists what there is.
 func noSuchPath() string {
-	var list []string
-	for path, methods := range routes {
-		for m := range methods {
-			list = append(list, m+" "+path)
-		}
-	}
+	list := slices.Collect(maps.Values(routeNames))
 	sort.Strings(list)
 	return "no such path; there are " + strings.Join(list, ", ")
 }
 
-// newRequestID makes an id that says its time: run records are kept under it, in
-// order.
-func newRequestID() string { return uuid.Must(uuid.NewV7()).String() }
+// newRequestID makes a UUID of version 7 (RFC 9562): its first 48 bits are the time,
+// since run records are kept under it in order; the others are random, since who
+// knows the id of a run may have its result.
+func newRequestID(at time.Time) (id requestID) {
+	var u [16]byte
+	binary.BigEndian.PutUint64(u[:8], uint64(at.UnixMilli())<<16)
+	rand.Read(u[6:]) // never fails: it ends the process first
+	u[6] = u[6]&0x0f | 0x70
+	u[8] = u[8]&0x3f | 0x80
+	for i, j := 0, 0; i < len(u); i++ {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			id[j] = '-'
+			j++
+		}
+		id[j], id[j+1] = "0123456789abcdef"[u[i]>>4], "0123456789abcdef"[u[i]&15]
+		j += 2
+	}
+	return id
+}
 
-func idOf(ctx *fasthttp.RequestCtx) string { return visitOf(ctx).id }
+// requestID is the text of a UUID. As an array it costs a request no memory.
+type requestID [36]byte
+
+func (id *requestID) String() string { return string(id[:]) }
+
+func idOf(ctx *fasthttp.RequestCtx) string { return visitOf(ctx).id.String() }

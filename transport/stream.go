@@ -31,7 +31,8 @@ const piece = 32 << 10
 // out. It is safe for concurrent use.
 type stream struct {
 	id       string
-	conn     net.Conn
+	conn     net.Conn // to be read and closed
+	sock     net.Conn // the same, to be written
 	log      *slog.Logger
 	beat     time.Duration // silence before a heartbeat
 	patience time.Duration // with one write
@@ -104,10 +105,10 @@ func (st *stream) cutOff(cause error) {
 	first, running := st.cut == nil, st.last == nil
 	if first {
 		st.cut, st.queue = cause, nil
-		if c, ok := socket(st.conn).(interface{ SetLinger(int) error }); ok {
+		if c, ok := st.sock.(interface{ SetLinger(int) error }); ok {
 			c.SetLinger(0) // the kernel need not keep either what is not read
 		}
-		st.conn.SetWriteDeadline(time.Unix(1, 0)) // wakes a writer that is stuck
+		st.sock.SetWriteDeadline(time.Unix(1, 0)) // wakes a writer that is stuck
 	}
 	st.mu.Unlock()
 	if first && running {
@@ -144,17 +145,17 @@ func (st *stream) serve(chunked bool) {
 			st.cutOff(errBroken)
 		}
 	}()
-	out := &patientWriter{st: st, w: st.conn}
+	out := &patientWriter{st: st, w: st.sock}
 	_, err := out.Write(st.head)
 	st.head = nil
 	if chunked {
-		out.w = &chunkWriter{w: socket(st.conn)}
+		out.w = &chunkWriter{w: st.sock}
 	}
 	if err == nil {
 		err = st.writeAll(out)
 	}
 	if err == nil && chunked {
-		_, err = st.conn.Write([]byte("0\r\n\r\n"))
+		_, err = st.sock.Write([]byte("0\r\n\r\n"))
 	}
 	if err != nil {
 		st.cutOff(errors.Join(errClientGone, err))
@@ -248,12 +249,12 @@ func (st *stream) renew() error {
 	if st.cut != nil {
 		return st.cut
 	}
-	return st.conn.SetWriteDeadline(time.Now().Add(st.patience))
+	return st.sock.SetWriteDeadline(time.Now().Add(st.patience))
 }
 
 func (s *Server) newStream(ctx *fasthttp.RequestCtx, id string) *stream {
 	return &stream{
-		id: id, conn: ctx.Conn(), log: s.cfg.Log, beat: s.cfg.Heartbeat, patience: s.cfg.WriteTimeout, bound: s.cfg.MaxBacklog,
+		id: id, conn: ctx.Conn(), sock: socket(ctx.Conn()), log: s.cfg.Log, beat: s.cfg.Heartbeat, patience: s.cfg.WriteTimeout, bound: s.cfg.MaxBacklog,
 		stopping: s.base.Done(), wake: make(chan struct{}, 1),
 	}
 }

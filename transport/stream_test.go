@@ -41,7 +41,7 @@ func bareStream(t *testing.T, bound int) (*stream, net.Conn) {
 	t.Helper()
 	here, there := net.Pipe()
 	t.Cleanup(func() { here.Close(); there.Close() })
-	st := &stream{id: "id", conn: here, log: slog.New(slog.DiscardHandler), beat: time.Hour, patience: time.Minute, bound: bound, wake: make(chan struct{}, 1), onGone: func(error) {}}
+	st := &stream{id: "id", conn: here, sock: here, log: slog.New(slog.DiscardHandler), beat: time.Hour, patience: time.Minute, bound: bound, wake: make(chan struct{}, 1), onGone: func(error) {}}
 	st.watch = watch(here, true, func() { st.cutOff(errClientGone) })
 	return st, there
 }

@@ -1,0 +1,78 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// alarm is one deadline of a connection. Each request moves its deadlines three
+// times, nearly always to later, and the runtime takes its time for each; so one
+// that is moved to later is only noted, and looked at when the earlier one rings.
+// Safe for concurrent use.
+type alarm struct {
+	mu    sync.Mutex
+	want  time.Time // zero: none
+	armed time.Time // what the runtime knows: never later than want
+}
+
+// set moves the deadline to t.
+func (a *alarm) set(t time.Time, arm func(time.Time) error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.want = t
+	if !a.armed.IsZero() && (t.IsZero() || !t.Before(a.armed)) {
+		return nil
+	}
+	a.armed = t
+	return arm(t)
+}
+
+// early reports whether err says that a deadline passed while it is in truth still
+// to come. The runtime then knows the true one, and the call is to be repeated.
+func (a *alarm) early(err error, arm func(time.Time) error) bool {
+	if late, ok := errors.AsType[net.Error](err); !ok || !late.Timeout() {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.want.IsZero() && !a.want.After(time.Now()) {
+		return false
+	}
+	a.armed = a.want
+	return arm(a.want) == nil
+}
+
+func (g *guest) SetReadDeadline(t time.Time) error {
+	return g.reading.set(t, g.Conn.SetReadDeadline)
+}
+
+func (g *guest) SetWriteDeadline(t time.Time) error {
+	return g.writing.set(t, g.Conn.SetWriteDeadline)
+}
+
+func (g *guest) SetDeadline(t time.Time) error {
+	return errors.Join(g.SetReadDeadline(t), g.SetWriteDeadline(t))
+}
+
+func (g *guest) Read(b []byte) (int, error) {
+	for {
+		n, err := g.Conn.Read(b)
+		if n == 0 && g.reading.early(err, g.Conn.SetReadDeadline) {
+			continue
+		}
+		return n, err
+	}
+}
+
+func (g *guest) Write(b []byte) (written int, err error) {
+	for {
+		n, err := g.Conn.Write(b[written:])
+		written += n
+		if written < len(b) && g.writing.early(err, g.Conn.SetWriteDeadline) {
+			continue
+		}
+		return written, err
+	}
+}

@@ -1,0 +1,69 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// counted counts what its deadlines cost.
+type counted struct {
+	net.Conn
+	arms int
+}
+
+func (c *counted) SetReadDeadline(t time.Time) error {
+	c.arms++
+	return c.Conn.SetReadDeadline(t)
+}
+
+// TestDeadlinesHold: a deadline that moves to later holds to the moment, and one
+// that moves to sooner wakes who waits, though most never reach the runtime.
+func TestDeadlinesHold(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	c := &counted{Conn: here}
+	defer c.Close()
+	g := &guest{Conn: c}
+	wait := func(what string, atLeast, atMost time.Duration) {
+		t.Helper()
+		began := time.Now()
+		_, err := g.Read(make([]byte, 1))
+		if d := time.Since(began); !errors.Is(err, os.ErrDeadlineExceeded) || d < atLeast || d > atMost {
+			t.Errorf("%s: %v after %v", what, err, d)
+		}
+	}
+	in := func(d time.Duration) time.Time { return time.Now().Add(d) }
+
+	g.SetReadDeadline(in(20 * time.Millisecond))
+	for range 100 {
+		g.SetReadDeadline(in(60 * time.Millisecond))
+		g.SetReadDeadline(in(80 * time.Millisecond))
+	}
+	if c.arms != 1 {
+		t.Errorf("armed %d times", c.arms)
+	}
+	wait("moved to later", 75*time.Millisecond, 5*time.Second)
+	wait("it has passed", 0, 5*time.Second)
+
+	g.SetReadDeadline(time.Time{})
+	time.AfterFunc(60*time.Millisecond, func() { g.SetReadDeadline(time.Unix(1, 0)) })
+	wait("moved to sooner while it is waited for", 50*time.Millisecond, 5*time.Second)
+
+	g.SetReadDeadline(in(20 * time.Millisecond))
+	g.SetReadDeadline(time.Time{})
+	time.AfterFunc(60*time.Millisecond, func() { there.Write([]byte{7}) })
+	if n, err := g.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("without a deadline: %d, %v", n, err)
+	}
+
+	g.SetWriteDeadline(in(20 * time.Millisecond))
+	g.SetDeadline(in(80 * time.Millisecond))
+	began := time.Now()
+	time.AfterFunc(40*time.Millisecond, func() { there.Read(make([]byte, 2)) }) // part of what is sent
+	if n, err := g.Write(make([]byte, 5)); n != 2 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) < 75*time.Millisecond {
+		t.Errorf("write: %d, %v after %v", n, err, time.Since(began))
+	}
+}
