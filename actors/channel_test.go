@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"go.uber.org/goleak"
 
+	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 )
@@ -123,11 +124,13 @@ func (b *bookkeeper) Intents() (list []Intent, err error) {
 	return list, nil
 }
 
+var domain = tempo.NewDomain(42431, common.HexToAddress("0x4d50500000000000000000000000000000000000"))
+
 func units(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
 
 // funded is a channel with deposit and signed sum n.
 func funded(n uint64) session.Channel {
-	return session.Opened(session.Terms{ChainID: 42431}, tempo.Descriptor{Payer: common.Address{1}}, session.State{Deposit: units(n), Seen: 1},
+	return session.Opened(domain, tempo.Descriptor{Payer: common.Address{1}}, session.State{Deposit: units(n), Seen: 1},
 		session.Voucher{Cumulative: units(n)}, common.Hash{2}, time.Unix(1_900_000_000, 0))
 }
 
@@ -165,11 +168,11 @@ func TestChannelChargesOnce(t *testing.T) {
 			err := charge(c, row.ID, 1)
 			mu.Lock()
 			defer mu.Unlock()
-			var f *session.Fault
+			var f *mpp.Problem
 			switch {
 			case err == nil:
 				paid++
-			case errors.As(err, &f) && f.Kind == session.InsufficientBalance:
+			case errors.As(err, &f) && f.Type == mpp.InsufficientBalance:
 				short++
 			default:
 				t.Error(err)

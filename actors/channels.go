@@ -8,19 +8,37 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/ethereum/go-ethereum/common"
+	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 
+	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 )
 
 // ChannelOptions are the payee's side of payment channels.
 type ChannelOptions struct {
-	Ledger Ledger
-	Terms  session.Terms
-	Log    *slog.Logger // nil: silent
+	Ledger  Ledger
+	Reserve Reserve
+	Issuer  *mpp.Issuer
+	// Terms are what every channel is held to; Terms.Amount is not used. Terms.Sponsor
+	// needs a Reserve that co-signs.
+	Terms           tempo.Terms
+	MinVoucherDelta tempo.Amount  // a higher voucher must be higher by this much
+	StateTTL        time.Duration // how long the chain's word on a channel is good, default 5 s
+	Log             *slog.Logger  // nil: silent
 
 	now func() time.Time // tests set it
 }
+
+// Bounds of what strangers can make us do.
+const (
+	// strangersPerSecond bounds looks at the chain for channels that are not in the
+	// ledger.
+	strangersPerSecond = 20
+	// maxSends bounds the payers' transactions under way at a time.
+	maxSends = 64
+)
 
 // Channels is the one owner of the channel actors: it makes them on first use, and
 // nobody else has their PIDs. It is safe for concurrent use.
@@ -32,6 +50,11 @@ type Channels struct {
 	seats  map[common.Hash]*chair
 	closed bool
 	all    sync.WaitGroup // actors that have not ended
+
+	looks   singleflight.Group // looks at the chain, by channel
+	strange *rate.Limiter      // looks at the chain for ids that nobody knows
+	sends   chan struct{}      // one per transaction under way
+	turns   *locks             // by what is done one at a time: opens, top-ups, payouts, tickets, bills
 }
 
 // chair is the place of one channel's actor.
@@ -51,7 +74,13 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	if o.now == nil {
 		o.now = time.Now
 	}
-	return &Channels{e: x.e, o: o, seats: make(map[common.Hash]*chair)}
+	if o.StateTTL <= 0 {
+		o.StateTTL = 5 * time.Second
+	}
+	return &Channels{
+		e: x.e, o: o, seats: make(map[common.Hash]*chair), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
+		sends: make(chan struct{}, maxSends), turns: newLocks(),
+	}
 }
 
 // Close ends the actors. What they had answered is on disk; who still waits gets an
@@ -97,7 +126,7 @@ func (c *Channels) leave(s *chair) {
 }
 
 // ask has a channel do a change and returns when the disk has it. An error that is
-// no *session.Fault says that it may or may not have happened: ask again.
+// no *mpp.Problem says that it may or may not have happened: ask again.
 func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, error) {
 	s, err := c.seat(id)
 	if err != nil {
@@ -124,15 +153,15 @@ func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, 
 func edit(do func(row *session.Channel, now time.Time) (beside Entry, err error)) change {
 	return func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
-			return nil, Entry{}, nil, &session.Fault{Kind: session.ChannelNotFound, Detail: "the channel is not known here"}
+			return nil, Entry{}, nil, &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "the channel is not known here"}
 		}
 		beside, err := do(row, now)
 		return row, beside, nil, err
 	}
 }
 
-// orNil keeps a nil *session.Fault from becoming an error that is not nil.
-func orNil(f *session.Fault) error {
+// orNil keeps a nil *mpp.Problem from becoming an error that is not nil.
+func orNil(f *mpp.Problem) error {
 	if f == nil {
 		return nil
 	}

@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"engine/mpp/tempo":   {},
 	"engine/chain":       {},
 	"engine/evidence":    {},
-	"engine/mpp/session": {"engine/mpp/tempo"},
+	"engine/mpp/session": {"engine/mpp"},
 	"engine/mpp/sandbox": {}, // none: its verdicts must be its own
 	"engine/meter":       {"engine/explain"},
 	"engine/report":      {"engine/explain"},

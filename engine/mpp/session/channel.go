@@ -1,6 +1,6 @@
 // Package session holds the state of payment channels as the payee keeps it, and
 // the rules by which it changes. It is pure: a method looks at a row and either
-// changes it or returns a *Fault and leaves it as it was; who calls it stores the
+// changes it or returns a *mpp.Problem and leaves it as it was; who calls it stores the
 // row before anybody may see the outcome.
 //
 // Three amounts of a channel only ever grow, but for Refund: what the payer has

@@ -3,12 +3,13 @@ package session
 import (
 	"time"
 
+	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
 
 // Charge takes amount for one unit of service, or says what is missing. It comes
 // before the service.
-func (c *Channel) Charge(amount tempo.Amount, now time.Time) *Fault {
+func (c *Channel) Charge(amount tempo.Amount, now time.Time) *mpp.Problem {
 	if f := c.fund(amount); f != nil {
 		return f
 	}
@@ -18,7 +19,7 @@ func (c *Channel) Charge(amount tempo.Amount, now time.Time) *Fault {
 
 // Reserve holds amount for work that runs, so that two streams do not count on the
 // same money.
-func (c *Channel) Reserve(amount tempo.Amount) *Fault {
+func (c *Channel) Reserve(amount tempo.Amount) *mpp.Problem {
 	if f := c.fund(amount); f != nil {
 		return f
 	}
@@ -28,7 +29,7 @@ func (c *Channel) Reserve(amount tempo.Amount) *Fault {
 
 // Commit turns a reservation into a charge. A channel that is closed by now, or is
 // about to, takes no charge any more: the reservation is gone.
-func (c *Channel) Commit(amount tempo.Amount, now time.Time) *Fault {
+func (c *Channel) Commit(amount tempo.Amount, now time.Time) *mpp.Problem {
 	c.Release(amount)
 	return c.Charge(amount, now)
 }
@@ -55,15 +56,13 @@ func (c *Channel) Refund(amount tempo.Amount) (refunded bool) {
 	return true
 }
 
-func (c *Channel) fund(amount tempo.Amount) *Fault {
+func (c *Channel) fund(amount tempo.Amount) *mpp.Problem {
 	if f := c.serving(); f != nil {
 		return f
 	}
 	free := c.Available()
-	if missing, short := amount.Sub(free); short && !missing.IsZero() {
-		f := refuse(InsufficientBalance, "the channel has "+free.String()+" left of what is signed; "+amount.String()+" are needed")
-		f.RequiredTopUp = missing
-		return f
+	if amount.Cmp(free) > 0 {
+		return mpp.Insufficient(c.ID, amount, free)
 	}
 	return nil
 }

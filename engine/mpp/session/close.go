@@ -3,22 +3,23 @@ package session
 import (
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
 
 // WeighClose checks what a payer signed to close with, before its signature is:
 // it must cover what was served and what is paid out, and may be below the highest
 // voucher. repeat means that the channel is closed already, with this very sum.
-func (c *Channel) WeighClose(v Voucher) (repeat bool, _ *Fault) {
+func (c *Channel) WeighClose(v Voucher) (repeat bool, _ *mpp.Problem) {
 	switch {
 	case c.Status == Closed && c.Close.Cumulative == v.Cumulative && c.CloseTx != (common.Hash{}):
 		return true, nil
 	case c.Status == Opening:
-		return false, refuse(ChannelNotFound, "the channel is not open yet")
+		return false, refuse(mpp.ChannelNotFound, "the channel is not open yet")
 	case c.Status != Active:
-		return false, refuse(ChannelFinalized, "the channel is closed")
+		return false, refuse(mpp.ChannelFinalized, "the channel is closed")
 	case v.Cumulative.Cmp(c.Spent) < 0 || v.Cumulative.Cmp(c.Settled) < 0:
-		return false, refuse(VerificationFailed, "closing with "+v.Cumulative.String()+" does not cover the "+larger(c.Spent, c.Settled).String()+" that were consumed")
+		return false, refuse(mpp.VerificationFailed, "closing with "+v.Cumulative.String()+" does not cover the "+larger(c.Spent, c.Settled).String()+" that were consumed")
 	}
 	return false, nil
 }
@@ -27,7 +28,7 @@ func (c *Channel) WeighClose(v Voucher) (repeat bool, _ *Fault) {
 // and says what the payout is: what was served, and never less than what is paid
 // out already. From here on nothing is charged. A zero voucher stands for the
 // payee's own wish; then the highest one is used.
-func (c *Channel) BeginClose(v Voucher) *Fault {
+func (c *Channel) BeginClose(v Voucher) *mpp.Problem {
 	if v == (Voucher{}) {
 		v = c.covering()
 	}

@@ -6,8 +6,11 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
+
+var domain = tempo.NewDomain(42431, common.Address{0x4d})
 
 var at = time.Unix(1_900_000_000, 0)
 
@@ -28,7 +31,7 @@ func signature(n byte) tempo.Signature {
 
 // channel is active, with 500 deposited and the given sums signed and spent.
 func channel(highest, spent uint64) Channel {
-	c := Opened(Terms{ChainID: 42431}, tempo.Descriptor{Payer: common.Address{1}}, State{Deposit: sumOf(500), Seen: 1}, signed(highest), common.Hash{9}, at)
+	c := Opened(domain, tempo.Descriptor{Payer: common.Address{1}}, State{Deposit: sumOf(500), Seen: 1}, signed(highest), common.Hash{9}, at)
 	if spent > 0 {
 		if f := c.Charge(sumOf(spent), at); f != nil {
 			panic(f)
@@ -37,15 +40,15 @@ func channel(highest, spent uint64) Channel {
 	return c
 }
 
-func kind(f *Fault) Kind {
+func kind(f *mpp.Problem) mpp.ProblemType {
 	if f == nil {
 		return ""
 	}
-	return f.Kind
+	return f.Type
 }
 
 func TestWeigh(t *testing.T) {
-	f := func(c Channel, v Voucher, wantRepeat bool, want Kind) {
+	f := func(c Channel, v Voucher, wantRepeat bool, want mpp.ProblemType) {
 		t.Helper()
 		repeat, fault := c.Weigh(v, sumOf(10))
 		if repeat != wantRepeat || kind(fault) != want {
@@ -55,21 +58,21 @@ func TestWeigh(t *testing.T) {
 	c := channel(100, 50)
 	f(c, signed(200), false, "")
 	f(c, signed(110), false, "")
-	f(c, signed(109), false, DeltaTooSmall)
+	f(c, signed(109), false, mpp.DeltaTooSmall)
 	f(c, signed(100), true, "")
 	f(c, Voucher{sumOf(100), signature(7)}, false, "") // another signature for the same sum
-	f(c, signed(99), false, VerificationFailed)
+	f(c, signed(99), false, mpp.VerificationFailed)
 	f(c, signed(500), false, "")
-	f(c, signed(501), false, AmountExceedsDeposit)
+	f(c, signed(501), false, mpp.AmountExceedsDeposit)
 
 	settled := c
 	settled.Observe(State{Settled: sumOf(100), Deposit: sumOf(500), Seen: 2})
 	f(settled, signed(100), true, "") // a retry, whatever was settled
-	f(settled, Voucher{sumOf(100), signature(7)}, false, VerificationFailed)
+	f(settled, Voucher{sumOf(100), signature(7)}, false, mpp.VerificationFailed)
 
 	asked := c
 	asked.Observe(State{Deposit: sumOf(500), CloseRequestedAt: 7, Seen: 2})
-	f(asked, signed(200), false, ChannelFinalized)
+	f(asked, signed(200), false, mpp.ChannelFinalized)
 	asked.Observe(State{Deposit: sumOf(600), Seen: 3}) // a top-up took the request back
 	f(asked, signed(600), false, "")
 	asked.Observe(State{Deposit: sumOf(500), CloseRequestedAt: 7, Seen: 2}) // old news
@@ -77,28 +80,28 @@ func TestWeigh(t *testing.T) {
 
 	closing := c
 	closing.BeginClose(Voucher{})
-	f(closing, signed(200), false, ChannelFinalized)
-	f(Channel{Status: Opening}, signed(1), false, ChannelNotFound)
+	f(closing, signed(200), false, mpp.ChannelFinalized)
+	f(Channel{Status: Opening}, signed(1), false, mpp.ChannelNotFound)
 }
 
 func TestAcceptAndCharge(t *testing.T) {
 	c := channel(100, 0)
-	f := func(op string, fault *Fault, want Kind, highest, spent, reserved uint64) {
+	f := func(op string, fault *mpp.Problem, want mpp.ProblemType, highest, spent, reserved uint64) {
 		t.Helper()
 		if kind(fault) != want || c.Highest.Cumulative != sumOf(highest) || c.Spent != sumOf(spent) || c.Reserved != sumOf(reserved) {
 			t.Errorf("%s: %v, highest %s, spent %s, reserved %s", op, fault, c.Highest.Cumulative, c.Spent, c.Reserved)
 		}
 	}
-	accept := func(n uint64) *Fault { _, fault := c.Accept(signed(n), at); return fault }
+	accept := func(n uint64) *mpp.Problem { _, fault := c.Accept(signed(n), at); return fault }
 	f("charge", c.Charge(sumOf(60), at), "", 100, 60, 0)
-	f("charge more than is left", c.Charge(sumOf(41), at), InsufficientBalance, 100, 60, 0)
+	f("charge more than is left", c.Charge(sumOf(41), at), mpp.InsufficientBalance, 100, 60, 0)
 	f("reserve", c.Reserve(sumOf(30)), "", 100, 60, 30)
-	f("charge what is reserved", c.Charge(sumOf(11), at), InsufficientBalance, 100, 60, 30)
-	f("reserve what is reserved", c.Reserve(sumOf(11)), InsufficientBalance, 100, 60, 30)
+	f("charge what is reserved", c.Charge(sumOf(11), at), mpp.InsufficientBalance, 100, 60, 30)
+	f("reserve what is reserved", c.Reserve(sumOf(11)), mpp.InsufficientBalance, 100, 60, 30)
 	f("accept", accept(200), "", 200, 60, 30)
 	f("accept what is covered", accept(150), "", 200, 60, 30)
 	f("commit", c.Commit(sumOf(30), at), "", 200, 90, 0)
-	f("accept too much", accept(501), AmountExceedsDeposit, 200, 90, 0)
+	f("accept too much", accept(501), mpp.AmountExceedsDeposit, 200, 90, 0)
 	if c.Units != 2 || c.Settleable.Cumulative != sumOf(0) {
 		t.Errorf("units %d, settleable %s", c.Units, c.Settleable.Cumulative)
 	}
@@ -140,7 +143,7 @@ func TestRefund(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	f := func(c Channel, v Voucher, want Kind, capture uint64) {
+	f := func(c Channel, v Voucher, want mpp.ProblemType, capture uint64) {
 		t.Helper()
 		if fault := c.BeginClose(v); kind(fault) != want || fault == nil && (c.Capture != sumOf(capture) || c.Status != Closing) {
 			t.Errorf("%v, capture %s, %s", fault, c.Capture, c.Status)
@@ -150,16 +153,16 @@ func TestClose(t *testing.T) {
 	f(c, signed(120), "", 120)
 	f(c, signed(150), "", 120)
 	f(c, signed(300), "", 120)
-	f(c, signed(119), VerificationFailed, 0)
+	f(c, signed(119), mpp.VerificationFailed, 0)
 	f(c, Voucher{}, "", 120)
 	f(channel(0, 0), Voucher{}, "", 0)
 	settled := c
 	settled.Observe(State{Settled: sumOf(150), Deposit: sumOf(500), Seen: 2})
-	f(settled, signed(149), VerificationFailed, 0)
+	f(settled, signed(149), mpp.VerificationFailed, 0)
 	f(settled, signed(150), "", 150)
 
 	c.BeginClose(signed(130))
-	if fault := c.BeginClose(signed(130)); kind(fault) != ChannelFinalized {
+	if fault := c.BeginClose(signed(130)); kind(fault) != mpp.ChannelFinalized {
 		t.Errorf("a second close: %v", fault)
 	}
 	undone := c
@@ -171,7 +174,7 @@ func TestClose(t *testing.T) {
 	if repeat, fault := c.WeighClose(signed(130)); !repeat || fault != nil {
 		t.Errorf("the same close again: %t, %v", repeat, fault)
 	}
-	if _, fault := c.WeighClose(signed(131)); kind(fault) != ChannelFinalized {
+	if _, fault := c.WeighClose(signed(131)); kind(fault) != mpp.ChannelFinalized {
 		t.Errorf("another close: %v", fault)
 	}
 	lost := channel(200, 120)
@@ -185,7 +188,7 @@ func TestClose(t *testing.T) {
 func TestAdopt(t *testing.T) {
 	f := func(settled, cumulative, amount, spent uint64) {
 		t.Helper()
-		c := Adopted(Terms{ChainID: 1}, tempo.Descriptor{}, State{Settled: sumOf(settled), Deposit: sumOf(500), Seen: 1}, signed(cumulative), sumOf(amount), at)
+		c := Adopted(domain, tempo.Descriptor{}, State{Settled: sumOf(settled), Deposit: sumOf(500), Seen: 1}, signed(cumulative), sumOf(amount), at)
 		if c.Spent != sumOf(spent) || !c.Highest.Cumulative.IsZero() {
 			t.Errorf("spent %s, highest %s", c.Spent, c.Highest.Cumulative)
 		}

@@ -5,24 +5,15 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
 
-// Terms are the payee's conditions, the same for all channels.
-type Terms struct {
-	ChainID         uint64
-	Escrow          common.Address
-	Payee           common.Address
-	Operator        common.Address // zero: none
-	Token           common.Address
-	MinVoucherDelta tempo.Amount // a higher voucher must be higher by this much
-}
-
 // Opened makes the row of a channel that the chain has shown. voucher is the one
 // that came with it, verified; its amount may be nothing.
-func Opened(t Terms, d tempo.Descriptor, s State, v Voucher, tx common.Hash, now time.Time) Channel {
+func Opened(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, tx common.Hash, now time.Time) Channel {
 	c := Channel{
-		ID: d.ID(t.ChainID, t.Escrow), ChainID: t.ChainID, Escrow: t.Escrow, Descriptor: d, Status: Active,
+		ID: dom.ChannelID(d), ChainID: dom.ChainID(), Escrow: dom.Escrow(), Descriptor: d, Status: Active,
 		Highest: v, OpenTx: tx, CreatedAt: now.UnixMilli(), ActiveAt: now.UnixMilli(),
 	}
 	c.Observe(s)
@@ -35,8 +26,8 @@ func Opened(t Terms, d tempo.Descriptor, s State, v Voucher, tx common.Hash, now
 // record was lost, or never made. All that the payer signed before, the voucher v
 // less the amount asked for now, counts as served: a lost database gives nobody
 // free service.
-func Adopted(t Terms, d tempo.Descriptor, s State, v Voucher, amount tempo.Amount, now time.Time) Channel {
-	c := Opened(t, d, s, Voucher{}, common.Hash{}, now)
+func Adopted(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, amount tempo.Amount, now time.Time) Channel {
+	c := Opened(dom, d, s, Voucher{}, common.Hash{}, now)
 	if before, ok := v.Cumulative.Sub(amount); ok && before.Cmp(c.Spent) > 0 {
 		c.Spent = before
 	}
@@ -76,38 +67,38 @@ func smaller(a, b tempo.Amount) tempo.Amount {
 }
 
 // serving is why the channel takes nothing, or nil.
-func (c *Channel) serving() *Fault {
+func (c *Channel) serving() *mpp.Problem {
 	switch {
 	case c.Status == Opening:
-		return refuse(ChannelNotFound, "the channel is not open yet")
+		return refuse(mpp.ChannelNotFound, "the channel is not open yet")
 	case c.Status != Active:
-		return refuse(ChannelFinalized, "the channel is closed")
+		return refuse(mpp.ChannelFinalized, "the channel is closed")
 	case c.CloseRequestedAt != 0:
-		return refuse(ChannelFinalized, "the payer has asked the chain to close the channel")
+		return refuse(mpp.ChannelFinalized, "the payer has asked the chain to close the channel")
 	}
 	return nil
 }
 
 // Weigh checks a voucher before its signature is: what is cheap comes first. repeat
 // means that it is the very voucher that stands, so nothing is left to check.
-func (c *Channel) Weigh(v Voucher, minDelta tempo.Amount) (repeat bool, _ *Fault) {
+func (c *Channel) Weigh(v Voucher, minDelta tempo.Amount) (repeat bool, _ *mpp.Problem) {
 	if f := c.serving(); f != nil {
 		return false, f
 	}
 	switch {
 	case v.Cumulative.Cmp(c.Deposit) > 0:
-		return false, refuse(AmountExceedsDeposit, "the voucher of "+v.Cumulative.String()+" is above the deposit of "+c.Deposit.String())
+		return false, refuse(mpp.AmountExceedsDeposit, "the voucher of "+v.Cumulative.String()+" is above the deposit of "+c.Deposit.String())
 	case v.Cumulative.Cmp(c.Highest.Cumulative) < 0:
-		return false, refuse(VerificationFailed, "the voucher of "+v.Cumulative.String()+" is below the "+c.Highest.Cumulative.String()+" accepted before")
+		return false, refuse(mpp.VerificationFailed, "the voucher of "+v.Cumulative.String()+" is below the "+c.Highest.Cumulative.String()+" accepted before")
 	case v == c.Highest:
 		return true, nil // whatever was settled meanwhile: a harmless retry
 	case v.Cumulative.Cmp(c.Settled) <= 0:
-		return false, refuse(VerificationFailed, "the voucher of "+v.Cumulative.String()+" is not above the "+c.Settled.String()+" that are paid out")
+		return false, refuse(mpp.VerificationFailed, "the voucher of "+v.Cumulative.String()+" is not above the "+c.Settled.String()+" that are paid out")
 	case v.Cumulative == c.Highest.Cumulative:
 		return false, nil // another signature for the same sum: to be verified, not stored
 	}
 	if delta, _ := v.Cumulative.Sub(c.Highest.Cumulative); delta.Cmp(minDelta) < 0 {
-		return false, refuse(DeltaTooSmall, "the voucher adds "+delta.String()+"; the least is "+minDelta.String())
+		return false, refuse(mpp.DeltaTooSmall, "the voucher adds "+delta.String()+"; the least is "+minDelta.String())
 	}
 	return false, nil
 }
@@ -116,12 +107,12 @@ func (c *Channel) Weigh(v Voucher, minDelta tempo.Amount) (repeat bool, _ *Fault
 // false where the sum stood already. The checks of Weigh are made once more:
 // another voucher may have come in between; one that is lower by now is covered by
 // it, and no fault.
-func (c *Channel) Accept(v Voucher, now time.Time) (raised bool, _ *Fault) {
+func (c *Channel) Accept(v Voucher, now time.Time) (raised bool, _ *mpp.Problem) {
 	if f := c.serving(); f != nil {
 		return false, f
 	}
 	if v.Cumulative.Cmp(c.Deposit) > 0 {
-		return false, refuse(AmountExceedsDeposit, "the voucher of "+v.Cumulative.String()+" is above the deposit of "+c.Deposit.String())
+		return false, refuse(mpp.AmountExceedsDeposit, "the voucher of "+v.Cumulative.String()+" is above the deposit of "+c.Deposit.String())
 	}
 	if v.Cumulative.Cmp(c.Highest.Cumulative) <= 0 {
 		return false, nil

@@ -1,0 +1,250 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+)
+
+// open verifies and sends a payer's opening transaction and takes the voucher that
+// came with it. It may be asked again with the same transaction, at once or after a
+// crash: a funded channel is never lost to its payer.
+func (c *Channels) open(ctx context.Context, adm *mpp.Admission, p *mpp.Open, challengeEnd uint64) (Standing, error) {
+	terms := c.o.Terms
+	if adm.Class == mpp.Content {
+		terms.Amount = adm.Request.Amount
+	}
+	open, err := terms.VerifyOpen(tempo.OpenRequest{
+		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction,
+		Cumulative: p.CumulativeAmount, Signature: p.Signature,
+	})
+	if err != nil {
+		return Standing{}, err
+	}
+	v := session.Voucher{Cumulative: open.Cumulative, Signature: open.Voucher}
+	row, err := c.look(ctx, p.ChannelID)
+	if err == nil && row.Status != session.Opening {
+		return c.reopen(ctx, row, v)
+	}
+	if err != nil && !errors.Is(err, ErrNoChannel) {
+		return Standing{}, err
+	}
+	// One sender for one channel: who repeats it while it is under way waits here and
+	// finds it open.
+	defer c.turns.lock("open " + string(p.ChannelID[:]))()
+	if row, err = c.look(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
+		return c.reopen(ctx, row, v)
+	}
+	return c.bringUp(ctx, open, v, challengeEnd)
+}
+
+// reopen is an open of a channel that stands: a voucher of the same amount.
+func (c *Channels) reopen(ctx context.Context, row session.Channel, v session.Voucher) (Standing, error) {
+	repeat, f := row.Weigh(v, tempo.Amount{})
+	switch {
+	case f != nil && f.Type == mpp.VerificationFailed && v.Cumulative.Cmp(row.Highest.Cumulative) < 0:
+		// The answer to the open was lost, and vouchers came since.
+	case f != nil:
+		return Standing{}, f
+	case !repeat:
+		s, err := c.accept(ctx, row.ID, v)
+		s.TxHash = row.OpenTx
+		return s, err
+	}
+	s := standing(&row)
+	s.TxHash = row.OpenTx
+	return s, nil
+}
+
+// bringUp sends the transaction unless the chain shows its channel already.
+func (c *Channels) bringUp(ctx context.Context, open *tempo.VerifiedOpen, v session.Voucher, challengeEnd uint64) (Standing, error) {
+	id := open.ChannelID
+	s, err := c.state(ctx, id)
+	if err != nil {
+		return Standing{}, err
+	}
+	hash := open.Tx.Hash()
+	if s.Deposit.IsZero() {
+		if err := open.CheckTime(uint64(c.o.now().Unix()), challengeEnd); err != nil {
+			return Standing{}, err
+		}
+		if err := c.announce(ctx, open, hash); err != nil {
+			return Standing{}, err
+		}
+		if hash, s, err = c.sendOpen(ctx, open); err != nil {
+			return Standing{}, err
+		}
+	}
+	if s.CloseRequestedAt != 0 {
+		return Standing{}, &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The payer has asked the chain to close the channel."}
+	}
+	row, err := c.begin(ctx, id, s, session.Opened(c.o.Terms.Domain, open.Descriptor, s, v, hash, c.o.now()))
+	if err != nil {
+		return Standing{}, err
+	}
+	out := standing(&row)
+	out.TxHash = hash
+	return out, nil
+}
+
+// announce keeps that a transaction is about to be sent: should this process end
+// before its receipt comes, the next one looks for the channel.
+func (c *Channels) announce(ctx context.Context, open *tempo.VerifiedOpen, hash common.Hash) error {
+	d := c.o.Terms.Domain
+	_, err := c.ask(ctx, open.ChannelID, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
+		if row != nil {
+			return nil, Entry{}, nil, nil
+		}
+		return &session.Channel{
+			ID: open.ChannelID, ChainID: d.ChainID(), Escrow: d.Escrow(), Descriptor: open.Descriptor,
+			Status: session.Opening, OpenTx: hash, CreatedAt: now.UnixMilli(), ActiveAt: now.UnixMilli(),
+		}, Entry{}, nil, nil
+	})
+	return err
+}
+
+// sendOpen sends, and reads back what the chain made of it.
+func (c *Channels) sendOpen(ctx context.Context, open *tempo.VerifiedOpen) (common.Hash, session.State, error) {
+	rc, err := c.send(ctx, open.Tx)
+	if err != nil {
+		// It may have been sent before, by us or by the payer itself.
+		if s, lookErr := c.state(ctx, open.ChannelID); lookErr == nil && !s.Deposit.IsZero() {
+			return open.Tx.Hash(), s, nil
+		}
+		return common.Hash{}, session.State{}, err
+	}
+	if err := openedBy(rc, open, c.o.Terms.Domain.Escrow()); err != nil {
+		return common.Hash{}, session.State{}, err
+	}
+	s, err := c.readBack(ctx, open.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(open.Paid) >= 0 })
+	return rc.Hash, s, err
+}
+
+// openedBy holds the receipt's one event to the transaction.
+func openedBy(rc *settle.Receipt, open *tempo.VerifiedOpen, escrow common.Address) error {
+	found := 0
+	for _, l := range rc.Logs {
+		ev, err := tempo.DecodeEvent(l.Topics, l.Data)
+		opened, ok := ev.(tempo.ChannelOpened)
+		if err != nil || !ok || l.Address != escrow || opened.ChannelID != open.ChannelID {
+			continue
+		}
+		found++
+		d := &open.Descriptor
+		if opened.Deposit != open.Paid || opened.ExpiringNonceHash != d.ExpiringNonceHash || opened.Payer != d.Payer || opened.Payee != d.Payee {
+			return fmt.Errorf("receipt of %s: the channel it opened is another", rc.Hash)
+		}
+	}
+	if found != 1 {
+		return fmt.Errorf("receipt of %s: %d events of the opening, want 1", rc.Hash, found)
+	}
+	return nil
+}
+
+// How long a replica may lag behind the receipt it gave.
+const (
+	readBacks    = 6
+	readBackRest = 250 * time.Millisecond
+)
+
+// readBack asks for a channel's state until it is good: replicas lag.
+func (c *Channels) readBack(ctx context.Context, id common.Hash, good func(session.State) bool) (s session.State, err error) {
+	for i := range readBacks {
+		if i > 0 {
+			select {
+			case <-time.After(readBackRest):
+			case <-ctx.Done():
+				return s, ctx.Err()
+			}
+		}
+		if s, err = c.state(ctx, id); err == nil && good(s) {
+			return s, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%w: it does not show what its receipt says", settle.ErrUnknownOutcome)
+	}
+	return s, err
+}
+
+// send sends a payer's transaction, not too many at a time. It goes on when the
+// client leaves: what is sent is to be seen to its end.
+func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*settle.Receipt, error) {
+	select {
+	case c.sends <- struct{}{}:
+	default:
+		return nil, errCrowded
+	}
+	defer func() { <-c.sends }()
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+	defer cancel()
+	return c.o.Reserve.Send(own, tx)
+}
+
+// sendTime bounds simulation, sending and waiting for the receipt. An expiring
+// transaction is decided after 30 seconds.
+const sendTime = 45 * time.Second
+
+// topUp verifies and sends a payer's top-up. A channel whose close was asked for
+// may be topped up: that is how its payer revives it.
+func (c *Channels) topUp(ctx context.Context, p *mpp.TopUp, challengeEnd uint64) (Standing, error) {
+	top, err := c.o.Terms.VerifyTopUp(tempo.TopUpRequest{
+		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction, Additional: p.AdditionalDeposit,
+	})
+	if err != nil {
+		return Standing{}, err
+	}
+	// The payer signed the transaction: that proves who asks.
+	row, err := c.current(ctx, p.ChannelRef, func() error { return nil }, session.Voucher{}, tempo.Amount{})
+	if err != nil {
+		return Standing{}, err
+	}
+	if row.Status != session.Active {
+		return Standing{}, &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The channel is closed."}
+	}
+	defer c.turns.lock("topup " + string(p.ChannelID[:]))()
+	hash := top.Tx.Hash()
+	rc, err := c.o.Reserve.Receipt(ctx, hash) // the answer to an earlier try was lost
+	if err == nil && rc == nil {
+		if err = top.CheckTime(uint64(c.o.now().Unix()), challengeEnd); err == nil {
+			rc, err = c.send(ctx, top.Tx)
+		}
+	}
+	if err != nil {
+		return Standing{}, err
+	}
+	after, err := toppedUp(rc, top, c.o.Terms.Domain.Escrow())
+	if err != nil {
+		return Standing{}, err
+	}
+	// At least: another top-up may have come in the same block.
+	s, err := c.readBack(ctx, p.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(after) >= 0 })
+	if err != nil {
+		return Standing{}, err
+	}
+	if row, err = c.observe(ctx, p.ChannelID, s); err != nil {
+		return Standing{}, err
+	}
+	out := standing(&row)
+	out.TxHash = rc.Hash
+	return out, nil
+}
+
+// toppedUp is the deposit that the receipt's event tells.
+func toppedUp(rc *settle.Receipt, top *tempo.Verified, escrow common.Address) (tempo.Amount, error) {
+	for _, l := range rc.Logs {
+		ev, err := tempo.DecodeEvent(l.Topics, l.Data)
+		if up, ok := ev.(tempo.TopUp); err == nil && ok && l.Address == escrow && up.ChannelID == top.ChannelID && up.Additional == top.Paid {
+			return up.NewDeposit, nil
+		}
+	}
+	return tempo.Amount{}, fmt.Errorf("receipt of %s: no event of the top-up", rc.Hash)
+}

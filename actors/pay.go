@@ -1,0 +1,288 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+)
+
+// Payment is what a credential has done.
+type Payment struct {
+	*mpp.Admission
+	Standing
+}
+
+// Standing is where a channel stands. It is on disk.
+type Standing struct {
+	Channel                    common.Hash
+	Accepted, Spent, Available tempo.Amount
+	Deposit                    tempo.Amount
+	Units                      uint64
+	Open                       bool        // vouchers and charges are taken
+	TxHash                     common.Hash // of the transaction that the credential led to; zero: none
+}
+
+func standing(c *session.Channel) Standing {
+	return Standing{
+		Channel: c.ID, Accepted: c.Highest.Cumulative, Spent: c.Spent, Available: c.Available(), Deposit: c.Deposit,
+		Units: c.Units, Open: c.Status == session.Active && c.CloseRequestedAt == 0,
+	}
+}
+
+// Receipt is the standing as the payer is told.
+func (s Standing) Receipt(challengeID string, now time.Time) *mpp.Receipt {
+	return &mpp.Receipt{
+		Timestamp: now, ChallengeID: challengeID, ChannelID: s.Channel,
+		AcceptedCumulative: s.Accepted, Spent: s.Spent, Units: s.Units, TxHash: s.TxHash,
+	}
+}
+
+// Pay does what a credential says: opens a channel, takes a voucher, tops up or
+// closes. It charges nothing. Cheap checks come first, then signatures, then the
+// chain; what it tells is on disk. The error is a *mpp.Problem, but for the
+// context's.
+func (c *Channels) Pay(ctx context.Context, cr *mpp.Credential, route *mpp.Route, shape mpp.Shape) (*Payment, error) {
+	adm, err := c.o.Issuer.Admit(cr, route, shape, c.o.now())
+	if err != nil {
+		return nil, err
+	}
+	var s Standing
+	switch p := adm.Payload.(type) {
+	case *mpp.Open:
+		s, err = c.open(ctx, adm, p, challengeEnd(cr))
+	case *mpp.Voucher:
+		s, err = c.voucher(ctx, adm, p)
+	case *mpp.TopUp:
+		s, err = c.topUp(ctx, p, challengeEnd(cr))
+	case *mpp.Close:
+		s, err = c.shut(ctx, p)
+	default:
+		err = &mpp.Problem{Type: mpp.InvalidPayload, Detail: "The action is not known."}
+	}
+	if err != nil {
+		return nil, problem(ctx, err)
+	}
+	return &Payment{adm, s}, nil
+}
+
+// challengeEnd is when the echoed challenge ends, in Unix seconds. Admit has read
+// it before.
+func challengeEnd(cr *mpp.Credential) uint64 {
+	t, err := time.Parse(time.RFC3339, cr.Challenge.Expires)
+	if err != nil || t.Unix() < 0 {
+		return 0
+	}
+	return uint64(t.Unix())
+}
+
+// chainRest is told to a client while the chain does not answer.
+const chainRest = 5 * time.Second
+
+// problem says an error as the payer may read it.
+func problem(ctx context.Context, err error) error {
+	var known *mpp.Problem
+	var rejected *tempo.Rejection
+	var reverted *settle.Reverted
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &rejected):
+		return &mpp.Problem{Type: mpp.ProblemType(rejected.Problem), Detail: "The " + rejected.Detail + ".", Err: err}
+	case errors.As(err, &reverted):
+		return &mpp.Problem{Type: mpp.VerificationFailed, Detail: "The chain refuses the transaction.", Hint: reverted.Reason, Err: err}
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return err
+	case errors.Is(err, settle.ErrUnreachable), errors.Is(err, settle.ErrUnknownOutcome), errors.Is(err, errChannelEnded), errors.Is(err, errCrowded):
+		return mpp.Unreachable(chainRest, err)
+	}
+	return mpp.AsProblem(err)
+}
+
+// errCrowded: strangers ask for more than is done for them at a time.
+var errCrowded = errors.New("too many requests that need the settlement chain")
+
+// voucher takes a voucher. The signature is checked here, beside the channel's
+// actor, which compares and books.
+func (c *Channels) voucher(ctx context.Context, adm *mpp.Admission, p *mpp.Voucher) (Standing, error) {
+	if err := c.o.Terms.CheckDescriptor(p.Descriptor, p.ChannelID); err != nil {
+		return Standing{}, err
+	}
+	sig, err := tempo.ParseSignature(p.Signature)
+	if err != nil {
+		return Standing{}, invalidSignature(err)
+	}
+	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
+	charge := tempo.Amount{}
+	if adm.Class == mpp.Content {
+		charge = adm.Request.Amount
+	}
+	row, err := c.current(ctx, p.ChannelRef, func() error { return c.verify(p.ChannelRef, v) }, v, charge)
+	if err != nil {
+		return Standing{}, err
+	}
+	repeat, f := row.Weigh(v, c.o.MinVoucherDelta)
+	if f != nil && f.Type == mpp.AmountExceedsDeposit {
+		// The payer may have topped up by itself.
+		if row, err = c.refresh(ctx, p.ChannelID); err != nil {
+			return Standing{}, err
+		}
+		repeat, f = row.Weigh(v, c.o.MinVoucherDelta)
+	}
+	if f != nil {
+		return Standing{}, f
+	}
+	if repeat {
+		return standing(&row), nil
+	}
+	if err := c.verify(p.ChannelRef, v); err != nil {
+		return Standing{}, err
+	}
+	return c.accept(ctx, p.ChannelID, v)
+}
+
+// accept books a verified voucher.
+func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher) (Standing, error) {
+	a, err := c.ask(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
+		if row == nil {
+			return nil, Entry{}, nil, unknownChannel()
+		}
+		raised, f := row.Accept(v, now)
+		if f != nil || !raised {
+			return nil, Entry{}, nil, orNil(f)
+		}
+		return row, Entry{}, nil, nil
+	})
+	if err != nil {
+		return Standing{}, err
+	}
+	return standing(a.row), nil
+}
+
+func (c *Channels) verify(ref mpp.ChannelRef, v session.Voucher) error {
+	if err := c.o.Terms.Domain.Verify(ref.ChannelID, v.Cumulative, v.Signature, ref.Descriptor.Signer()); err != nil {
+		return invalidSignature(err)
+	}
+	return nil
+}
+
+func invalidSignature(err error) *mpp.Problem {
+	return &mpp.Problem{Type: mpp.InvalidSignature, Detail: "The signature is not the authorized signer's for this voucher.", Err: err}
+}
+
+func unknownChannel() *mpp.Problem {
+	return &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is not known here, and not on chain."}
+}
+
+// current is the row of a channel with a fresh word of the chain. One that is not
+// in the ledger is adopted from the chain, once prove says that who asks is its
+// payer: a lost ledger must cost honest payers nothing. v and charge say what the
+// payer must have consumed before.
+func (c *Channels) current(ctx context.Context, ref mpp.ChannelRef, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+	row, err := c.look(ctx, ref.ChannelID)
+	switch {
+	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
+		if err := prove(); err != nil {
+			return session.Channel{}, err
+		}
+		return c.adopt(ctx, ref, v, charge)
+	case err != nil:
+		return session.Channel{}, err
+	case row.Descriptor != ref.Descriptor:
+		return session.Channel{}, &mpp.Problem{Type: mpp.VerificationFailed, Detail: "The descriptor is not the channel's."}
+	case row.Status == session.Active && row.Stale(c.o.now(), c.o.StateTTL):
+		return c.refresh(ctx, ref.ChannelID)
+	}
+	return row, nil
+}
+
+// adopt makes a row from what the chain says.
+func (c *Channels) adopt(ctx context.Context, ref mpp.ChannelRef, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+	if !c.strange.Allow() {
+		return session.Channel{}, errCrowded
+	}
+	s, err := c.state(ctx, ref.ChannelID)
+	if err != nil {
+		return session.Channel{}, err
+	}
+	if s.Deposit.IsZero() {
+		return session.Channel{}, unknownChannel()
+	}
+	c.o.Log.Warn("channel taken over from the chain", "channel", ref.ChannelID, "deposit", s.Deposit)
+	return c.begin(ctx, ref.ChannelID, s, session.Adopted(c.o.Terms.Domain, ref.Descriptor, s, v, charge, c.o.now()))
+}
+
+// begin stores a row where there is none, or none but of the opening.
+func (c *Channels) begin(ctx context.Context, id common.Hash, s session.State, fresh session.Channel) (session.Channel, error) {
+	a, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
+		if row == nil || row.Status == session.Opening {
+			return &fresh, Entry{}, nil, nil
+		}
+		row.Observe(s)
+		return row, Entry{}, nil, nil
+	})
+	if err != nil {
+		return session.Channel{}, err
+	}
+	return *a.row, nil
+}
+
+// refresh asks the chain about a channel that is in the ledger.
+func (c *Channels) refresh(ctx context.Context, id common.Hash) (session.Channel, error) {
+	s, err := c.state(ctx, id)
+	if err != nil {
+		return session.Channel{}, err
+	}
+	row, err := c.observe(ctx, id, s)
+	if err == nil && s.Deposit.IsZero() && row.Status == session.Active {
+		// Closed or withdrawn behind our back; the watcher finds out how.
+		return session.Channel{}, &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is gone from the chain."}
+	}
+	return row, err
+}
+
+// observe books what the chain says.
+func (c *Channels) observe(ctx context.Context, id common.Hash, s session.State) (session.Channel, error) {
+	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		before := *row
+		row.Observe(s)
+		before.SeenAt = row.SeenAt
+		return Entry{volatile: before == *row}, nil // that it was seen again is not worth a write
+	}))
+	if err != nil {
+		return session.Channel{}, err
+	}
+	return *a.row, nil
+}
+
+// state asks the chain about one channel; who asks at the same time shares the
+// answer.
+func (c *Channels) state(ctx context.Context, id common.Hash) (session.State, error) {
+	ch := c.looks.DoChan(string(id[:]), func() (any, error) {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		defer cancel()
+		list, err := c.o.Reserve.States(own, id)
+		if err == nil && len(list) != 1 {
+			err = settle.ErrUnreachable
+		}
+		if err != nil {
+			return session.State{}, err
+		}
+		return list[0], nil
+	})
+	select {
+	case r := <-ch:
+		return r.Val.(session.State), r.Err
+	case <-ctx.Done():
+		return session.State{}, ctx.Err()
+	}
+}
+
+// lookTime bounds one look at the chain.
+const lookTime = 10 * time.Second
