@@ -34,6 +34,7 @@ var (
 	errFeeToken      = errors.New("fee token is not a token of this chain")
 	errHandOff       = errors.New("transaction type 0x78 is a hand-off to a fee payer, not a transaction")
 	errAccessKey     = errors.New("access key is not authorized for the account")
+	errKeyLimit      = errors.New("access key's spending limit does not cover the fee")
 	errOutOfGas      = &revert{name: "out of gas"}
 	errInjected      = &revert{name: "injected by the sandbox"}
 )
@@ -62,7 +63,7 @@ func intrinsicGas(t *Transaction) uint64 {
 	}
 	gas += signatureGas(t.keyKind, t.AccessKey != nil)
 	if t.newKey != nil {
-		gas += 30_000 + 22_000*uint64(len(t.newKey.limits))
+		gas += keyGas(len(t.newKey.limits))
 	}
 	if t.sponsored {
 		gas += 3_000
@@ -72,6 +73,9 @@ func intrinsicGas(t *Transaction) uint64 {
 	}
 	return gas
 }
+
+// keyGas is the cost of storing a new access key.
+func keyGas(limits int) uint64 { return 30_000 + 22_000*uint64(limits) }
 
 func signatureGas(kind keyKind, accessKey bool) (gas uint64) {
 	switch kind {
@@ -151,7 +155,24 @@ func (r *rules) check(under reader, t *Transaction, now uint64, pending uint64) 
 	if have.Lt(&most) {
 		return errFunds
 	}
+	if !keyAffords(under, t, token, most) {
+		return errKeyLimit
+	}
 	return nil
+}
+
+// keyAffords: the fee of a transaction that an access key signed counts against the
+// key's limit, unless another account pays it.
+func keyAffords(under reader, t *Transaction, token common.Address, fee uint256.Int) bool {
+	if t.AccessKey == nil || t.FeePayer != t.Sender {
+		return true
+	}
+	if auth := t.newKey; auth != nil && auth.key == *t.AccessKey {
+		limit := auth.limits[token]
+		return auth.limits == nil || !limit.Lt(&fee)
+	}
+	limit := under.get(limitCell(t.Sender, *t.AccessKey, token))
+	return !unpackKey(under.get(keyCell(t.Sender, *t.AccessKey))).limited || !limit.Lt(&fee)
 }
 
 func checkTime(under reader, t *Transaction, now, pending uint64) error {
@@ -241,6 +262,9 @@ func (r *rules) run(block *draft, t *Transaction, now uint64, sabotage bool) (*o
 	if err := whole.move(out.feeToken, t.FeePayer, FeeManager, most); err != nil {
 		return nil, errFunds
 	}
+	if err := whole.spend(t.FeePayer, out.feeToken, most); err != nil {
+		return nil, errKeyLimit
+	}
 	calls := r.machine(draftOver(whole.draft), now)
 	calls.signer, calls.openHash = whole.signer, t.ExpiringNonceHash
 	err := calls.runAll(t.Sender, t.Calls)
@@ -258,17 +282,28 @@ func (r *rules) run(block *draft, t *Transaction, now uint64, sabotage bool) (*o
 	} else {
 		out.failure = err.Error()
 	}
-	out.fee = feeOf(out.gasUsed, out.price)
-	if err := whole.move(out.feeToken, FeeManager, t.FeePayer, *new(uint256.Int).Sub(&most, &out.fee)); err != nil {
+	if err := r.settleFee(whole, out, most); err != nil {
 		return nil, err
 	}
-	whole.logs = out.logs
-	if !out.fee.IsZero() {
-		whole.emit(out.feeToken, transferEvent, []common.Hash{addressKey(t.FeePayer), addressKey(FeeManager)}, wordOf(out.fee))
-	}
-	out.logs = whole.logs
 	whole.into(block)
 	return out, nil
+}
+
+// settleFee gives back what was taken for gas that was not used.
+func (r *rules) settleFee(m *machine, out *outcome, most uint256.Int) error {
+	payer := out.tx.FeePayer
+	out.fee = feeOf(out.gasUsed, out.price)
+	back := *new(uint256.Int).Sub(&most, &out.fee)
+	if err := m.move(out.feeToken, FeeManager, payer, back); err != nil {
+		return err
+	}
+	m.unspend(payer, out.feeToken, back)
+	m.logs = out.logs
+	if !out.fee.IsZero() {
+		m.emit(out.feeToken, transferEvent, []common.Hash{addressKey(payer), addressKey(FeeManager)}, wordOf(out.fee))
+	}
+	out.logs = m.logs
+	return nil
 }
 
 func (r *rules) useNonce(m *machine, t *Transaction) {

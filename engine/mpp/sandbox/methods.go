@@ -189,9 +189,12 @@ type callRequest struct {
 		Data  *hexutil.Bytes  `json:"data"`
 		Input *hexutil.Bytes  `json:"input"`
 	} `json:"calls"`
-	KeyType  string          `json:"keyType"`
-	KeyID    *common.Address `json:"keyId"`
-	FeeToken *common.Address `json:"feeToken"`
+	KeyType string          `json:"keyType"`
+	KeyID   *common.Address `json:"keyId"`
+
+	KeyAuthorization *struct {
+		Limits []json.RawMessage `json:"limits"`
+	} `json:"keyAuthorization"`
 }
 
 func callData(data, input *hexutil.Bytes) []byte {
@@ -280,6 +283,9 @@ func (q *query) estimate() (any, error) {
 	}
 	kinds := map[string]keyKind{"p256": p256Key, "webAuthn": webAuthnKey}
 	gas := intrinsicGas(&Transaction{Calls: q.call.list(), keyKind: kinds[q.call.KeyType]}) + m.gas
+	if auth := q.call.KeyAuthorization; auth != nil {
+		gas += keyGas(len(auth.Limits))
+	}
 	return quantity(gas + gas/10 + 30_000), nil
 }
 

@@ -125,19 +125,34 @@ func (m *machine) move(token, from, to common.Address, amount uint256.Int) error
 // spend counts an amount against the limit of the access key that signed for the
 // account, if one did and has limits.
 func (m *machine) spend(account, token common.Address, amount uint256.Int) error {
-	if m.signer == nil || m.signer.account != account {
+	at, limited := m.limit(account, token)
+	if !limited {
 		return nil
 	}
-	if !unpackKey(m.get(keyCell(account, m.signer.key))).limited {
-		return nil
-	}
-	at := limitCell(account, m.signer.key, token)
 	left := m.get(at)
 	if left.Lt(&amount) {
 		return errSpendingLimit
 	}
 	m.set(at, *left.Sub(&left, &amount))
 	return nil
+}
+
+// unspend takes a part of spend back.
+func (m *machine) unspend(account, token common.Address, amount uint256.Int) {
+	if at, limited := m.limit(account, token); limited {
+		left := m.get(at)
+		m.set(at, *left.Add(&left, &amount))
+	}
+}
+
+// limit is where the limit of the signing access key stands, if one signed for the
+// account and has limits.
+func (m *machine) limit(account, token common.Address) (at cell, limited bool) {
+	if m.signer == nil || m.signer.account != account {
+		return at, false
+	}
+	key := m.signer.key
+	return limitCell(account, key, token), unpackKey(m.get(keyCell(account, key))).limited
 }
 
 func tokenTransfer(m *machine, from, self common.Address, a *arguments) ([]byte, error) {
