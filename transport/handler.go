@@ -21,6 +21,8 @@ type handler func(s *Server, ctx *fasthttp.RequestCtx)
 
 // routes by path, then method. HEAD is served by GET.
 var routes = map[string]map[string]handler{
+	"/":                        {"GET": (*Server).front},
+	"/sample.html":             {"GET": (*Server).sampleReport},
 	"/health":                  {"GET": (*Server).health},
 	"/explain":                 {"POST": (*Server).explain},
 	"/explain/async":           {"POST": (*Server).explainAsync},

@@ -54,6 +54,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -86,11 +87,17 @@ type Job struct {
 // Config of a Server. Zero values mean the defaults named at each field.
 type Config struct {
 	Explainer Explainer
-	Jobs      Jobs         // nil: the async endpoints take and know none
-	Runs      Runs         // nil: no run is kept
-	Commit    string       // build identifier told by /health; empty: null
-	Log       *slog.Logger // nil: silent
-	Observer  Observer     // nil: nobody counts
+	Jobs      Jobs   // nil: the async endpoints take and know none
+	Runs      Runs   // nil: no run is kept
+	Commit    string // build identifier told by /health; empty: null
+	BaseURL   string // where callers reach the service, without slash at the end; empty: taken from each request
+	Metered   bool   // analyses are paid for
+	Chains    int    // that can be analysed, as the front page says
+	// Sample makes the result that the front page shows. It is called once, when it
+	// is first looked at. nil: none is shown.
+	Sample   func() (*explain.Result, error)
+	Log      *slog.Logger // nil: silent
+	Observer Observer     // nil: nobody counts
 
 	Deadline      time.Duration // of one analysis, default 120 s; the Explainer may keep a shorter one of its own
 	MaxAnalyses   int           // at once, default 64; more are answered 503
@@ -154,6 +161,9 @@ func (c Config) withDefaults() Config {
 			return err == nil
 		}
 	}
+	if c.Sample == nil {
+		c.Sample = noSample
+	}
 	if c.Observer == nil {
 		c.Observer = nobody{}
 	}
@@ -181,6 +191,7 @@ type Server struct {
 	guests  guests
 	turning chan struct{} // one per connection that was refused and is waited for
 	alive   []byte        // the body of GET /health
+	sample  func() (*explain.Result, error)
 }
 
 // errClientGone: why an analysis was cancelled. explain.ErrStopping is the other
@@ -193,6 +204,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, slots: make(chan struct{}, cfg.MaxAnalyses), patience: grace, finish: make(chan struct{}),
 		turning: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
+		sample: sync.OnceValues(cfg.Sample),
 	}
 	s.base, s.cancel = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{

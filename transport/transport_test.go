@@ -181,7 +181,7 @@ func TestAnswers(t *testing.T) {
 	f("GET", "/explain", "", 405, `POST`)
 	f("HEAD", "/explain", "", 405, "")
 	f("DELETE", "/explain", "", 405, `POST`)
-	f("GET", "/", "", 404, `no such path`)
+	f("GET", "/nothing", "", 404, `no such path`)
 	f("POST", "/explain/", goodBody, 404, `no such path`)
 
 	f("POST", "/explain", goodBody, 200, `"txHash":"`+hash+`"`)

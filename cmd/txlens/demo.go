@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"txlens/engine/explain"
 	"txlens/engine/report"
 	"txlens/engine/upstream"
 )
@@ -19,6 +20,25 @@ import (
 //
 //go:embed demo/*.txlens
 var demoBundles embed.FS
+
+// sampleBundle is the one that the front page of the server shows.
+const sampleBundle = "demo/4-failed.txlens"
+
+// sampleResult explains the transaction of the sample.
+func sampleResult() (*explain.Result, error) { return replayDemo(context.Background(), sampleBundle) }
+
+// replayDemo runs the pipeline of a live analysis over an embedded bundle.
+func replayDemo(ctx context.Context, name string) (*explain.Result, error) {
+	raw, err := demoBundles.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := upstream.ParseBundle(raw)
+	if err != nil {
+		return nil, fmt.Errorf("open the demo bundle %s: %w", name, err)
+	}
+	return replayBundle(ctx, b)
+}
 
 type demoCmd struct {
 	JSON bool `name:"json" help:"One line of JSON for each transaction."`
@@ -32,15 +52,7 @@ func (cmd *demoCmd) Run(ctx context.Context, c console) error {
 	}
 	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
 	for i, e := range entries {
-		raw, err := demoBundles.ReadFile(path.Join("demo", e.Name()))
-		if err != nil {
-			return err
-		}
-		b, err := upstream.ParseBundle(raw)
-		if err != nil {
-			return fmt.Errorf("open the demo bundle %s: %w", e.Name(), err)
-		}
-		res, err := replayBundle(ctx, b)
+		res, err := replayDemo(ctx, path.Join("demo", e.Name()))
 		if err != nil {
 			return err
 		}

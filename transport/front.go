@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"regexp"
+
+	"github.com/valyala/fasthttp"
+
+	"txlens/engine/explain"
+	"txlens/engine/report"
+)
+
+//go:embed front.tmpl
+var frontSource string
+
+var frontTemplate = template.Must(template.New("front").Parse(frontSource))
+
+// exampleHash stands in the commands where there is no sample: any would do.
+const exampleHash = "0x1df81f86e2f373abe72e672f1a23615419b073bc61a89c01181f7f7d8092f8ad"
+
+// What the two pages may load: their own style, and the front page its sample. The
+// report may not even run in the origin of the service.
+const (
+	frontPolicy  = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	samplePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups"
+)
+
+// front answers GET /.
+func (s *Server) front(ctx *fasthttp.RequestCtx) {
+	page := struct {
+		Style   template.CSS
+		Base    string
+		Hash    string
+		Sample  bool // there is one
+		Chains  int
+		Metered bool
+	}{Style: template.CSS(report.Style()), Base: s.baseURL(ctx), Hash: exampleHash, Chains: s.cfg.Chains, Metered: s.cfg.Metered}
+	if res, err := s.sample(); err != nil {
+		s.cfg.Log.Error("make the sample report", "error", err)
+	} else if res != nil {
+		page.Hash, page.Sample = string(res.TxHash), true
+	}
+	var out bytes.Buffer
+	if err := frontTemplate.Execute(&out, page); err != nil {
+		s.failWith(ctx, err)
+		return
+	}
+	ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, frontPolicy)
+	sendHTML(ctx, out.String())
+}
+
+// sampleReport answers GET /sample.html.
+func (s *Server) sampleReport(ctx *fasthttp.RequestCtx) {
+	res, err := s.sample()
+	switch {
+	case err != nil:
+		s.failWith(ctx, err)
+		return
+	case res == nil:
+		fail(ctx, fasthttp.StatusNotFound, "", "this server has no sample report")
+		return
+	}
+	var out bytes.Buffer
+	if err := report.HTML(&out, res); err != nil {
+		s.failWith(ctx, err)
+		return
+	}
+	ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, samplePolicy)
+	sendHTML(ctx, out.String())
+}
+
+// noSample is where Config.Sample is not set.
+func noSample() (*explain.Result, error) { return nil, nil }
+
+// plainHost is a name or an address with a port, and nothing that a shell or a
+// page would read as more.
+var plainHost = regexp.MustCompile(`^([0-9A-Za-z.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+
+// baseURL is where the caller reaches the service, as far as can be known.
+func (s *Server) baseURL(ctx *fasthttp.RequestCtx) string {
+	if s.cfg.BaseURL != "" {
+		return s.cfg.BaseURL
+	}
+	host := string(ctx.Host())
+	if !plainHost.MatchString(host) {
+		host = "localhost"
+	}
+	if string(ctx.Request.Header.Peek(fasthttp.HeaderXForwardedProto)) == "https" {
+		return "https://" + host
+	}
+	return "http://" + host
+}
