@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
@@ -174,43 +173,6 @@ func TestTransactionRequests(t *testing.T) {
 	tx.Sponsorship = Unsponsored
 	got, err = tx.FillRequest(payer)
 	f(got, err, `{`+from+`,"type":"0x76","nonce":"0x0",`+nonceKey+`,`+calls+`,"feePayer":true,`+window+`}`)
-}
-
-// TestEncodersAgreeWithABI compares dynamic layouts with go-ethereum's encoder.
-func TestEncodersAgreeWithABI(t *testing.T) {
-	const tuple = `{"name":"d","type":"tuple","components":[{"name":"payer","type":"address"},{"name":"payee","type":"address"},
-		{"name":"operator","type":"address"},{"name":"token","type":"address"},{"name":"salt","type":"bytes32"},
-		{"name":"authorizedSigner","type":"address"},{"name":"expiringNonceHash","type":"bytes32"}]}`
-	contract, err := abi.JSON(strings.NewReader(`[
-		{"type":"function","name":"settle","inputs":[` + tuple + `,{"name":"c","type":"uint96"},{"name":"s","type":"bytes"}]},
-		{"type":"function","name":"close","inputs":[` + tuple + `,{"name":"c","type":"uint96"},{"name":"k","type":"uint96"},{"name":"s","type":"bytes"}]},
-		{"type":"function","name":"getChannelStatesBatch","inputs":[{"name":"ids","type":"bytes32[]"}]},
-		{"type":"function","name":"swapExactAmountOut","inputs":[{"name":"a","type":"address"},{"name":"b","type":"address"},{"name":"o","type":"uint128"},{"name":"m","type":"uint128"}]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := func(got []byte, name string, args ...any) {
-		t.Helper()
-		want, err := contract.Pack(name, args...)
-		if err != nil || string(want) != string(got) {
-			t.Errorf("%s: %x, want %x, %v", name, got, want, err)
-		}
-	}
-	d := testChannel()
-	words := struct {
-		Payer, Payee, Operator, Token common.Address
-		Salt                          [32]byte
-		AuthorizedSigner              common.Address
-		ExpiringNonceHash             [32]byte
-	}{d.Payer, d.Payee, d.Operator, d.Token, d.Salt, d.AuthorizedSigner, d.ExpiringNonceHash}
-	for _, n := range []int{0, 1, 31, 32, 33, 65, 130} {
-		sig := make([]byte, n)
-		f(SettleCall{d, MaxAmount, sig}.Calldata(), "settle", words, MaxAmount.Big(), sig)
-		f(CloseCall{d, MaxAmount, AmountFrom(1), sig}.Calldata(), "close", words, MaxAmount.Big(), common.Big1, sig)
-	}
-	f(GetChannelStatesCall{[]common.Hash{{1}, {2}}}.Calldata(), "getChannelStatesBatch", [][32]byte{{1}, {2}})
-	s := Swap{payer, *MaxAmount.Uint256()}
-	f(s.Calls(payee, AmountFrom(3))[1].Data, "swapExactAmountOut", payer, payee, common.Big3, MaxAmount.Big())
 }
 
 func TestFeeCap(t *testing.T) {

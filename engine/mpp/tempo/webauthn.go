@@ -42,8 +42,9 @@ func webAuthnMessage(assertion []byte, digest common.Hash) (common.Hash, error) 
 
 // checkClientData reads client data as strictly as the chain: the two members
 // must be there once, and plain, for the chain reads their text without escapes.
+// Other members may be anything, and come twice.
 func checkClientData(client []byte, digest common.Hash) error {
-	dec := jsontext.NewDecoder(bytes.NewReader(client))
+	dec := jsontext.NewDecoder(bytes.NewReader(client), jsontext.AllowDuplicateNames(true))
 	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
 		return ErrSignatureFormat
 	}
@@ -64,8 +65,9 @@ func checkClientData(client []byte, digest common.Hash) error {
 		}
 		if text, asked := want[key]; asked {
 			if string(value) != text {
-				return ErrSignatureInvalid
+				return ErrSignatureInvalid // also the second of two, once the text is spent
 			}
+			want[key] = ""
 			found++
 		}
 	}
