@@ -121,32 +121,11 @@ func (c *Channels) sendOpen(ctx context.Context, open *tempo.VerifiedOpen) (comm
 		}
 		return common.Hash{}, session.State{}, err
 	}
-	if err := openedBy(rc, open, c.o.Terms.Domain.Escrow()); err != nil {
+	if _, err := rc.Opened(open); err != nil {
 		return common.Hash{}, session.State{}, err
 	}
 	s, err := c.readBack(ctx, open.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(open.Paid) >= 0 })
-	return rc.Hash, s, err
-}
-
-// openedBy holds the receipt's one event to the transaction.
-func openedBy(rc *settle.Receipt, open *tempo.VerifiedOpen, escrow common.Address) error {
-	found := 0
-	for _, l := range rc.Logs {
-		ev, err := tempo.DecodeEvent(l.Topics, l.Data)
-		opened, ok := ev.(tempo.ChannelOpened)
-		if err != nil || !ok || l.Address != escrow || opened.ChannelID != open.ChannelID {
-			continue
-		}
-		found++
-		d := &open.Descriptor
-		if opened.Deposit != open.Paid || opened.ExpiringNonceHash != d.ExpiringNonceHash || opened.Payer != d.Payer || opened.Payee != d.Payee {
-			return fmt.Errorf("receipt of %s: the channel it opened is another", rc.Hash)
-		}
-	}
-	if found != 1 {
-		return fmt.Errorf("receipt of %s: %d events of the opening, want 1", rc.Hash, found)
-	}
-	return nil
+	return rc.TxHash, s, err
 }
 
 // How long a replica may lag behind the receipt it gave.
@@ -177,7 +156,7 @@ func (c *Channels) readBack(ctx context.Context, id common.Hash, good func(sessi
 
 // send sends a payer's transaction, not too many at a time. It goes on when the
 // client leaves: what is sent is to be seen to its end.
-func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*settle.Receipt, error) {
+func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*tempo.Receipt, error) {
 	select {
 	case c.sends <- struct{}{}:
 	default:
@@ -221,12 +200,12 @@ func (c *Channels) topUp(ctx context.Context, p *mpp.TopUp, challengeEnd uint64)
 	if err != nil {
 		return Standing{}, err
 	}
-	after, err := toppedUp(rc, top, c.o.Terms.Domain.Escrow())
+	up, err := rc.ToppedUp(top)
 	if err != nil {
 		return Standing{}, err
 	}
 	// At least: another top-up may have come in the same block.
-	s, err := c.readBack(ctx, p.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(after) >= 0 })
+	s, err := c.readBack(ctx, p.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(up.NewDeposit) >= 0 })
 	if err != nil {
 		return Standing{}, err
 	}
@@ -234,17 +213,6 @@ func (c *Channels) topUp(ctx context.Context, p *mpp.TopUp, challengeEnd uint64)
 		return Standing{}, err
 	}
 	out := standing(&row)
-	out.TxHash = rc.Hash
+	out.TxHash = rc.TxHash
 	return out, nil
-}
-
-// toppedUp is the deposit that the receipt's event tells.
-func toppedUp(rc *settle.Receipt, top *tempo.Verified, escrow common.Address) (tempo.Amount, error) {
-	for _, l := range rc.Logs {
-		ev, err := tempo.DecodeEvent(l.Topics, l.Data)
-		if up, ok := ev.(tempo.TopUp); err == nil && ok && l.Address == escrow && up.ChannelID == top.ChannelID && up.Additional == top.Paid {
-			return up.NewDeposit, nil
-		}
-	}
-	return tempo.Amount{}, fmt.Errorf("receipt of %s: no event of the top-up", rc.Hash)
 }

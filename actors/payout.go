@@ -121,16 +121,21 @@ func (c *Channels) finishClose(ctx context.Context, row session.Channel, intent 
 	var reverted *settle.Reverted
 	switch {
 	case err == nil:
-		captured, err := capturedBy(rc, row.ID, row.Escrow)
-		if err != nil {
-			return row, err
-		}
-		return c.finish(ctx, row.ID, captured, rc.Hash, intent.ID)
+		return c.bookClose(ctx, row, intent, rc)
 	case errors.As(err, &reverted):
 		return c.afterRefusal(ctx, row, intent, err)
 	}
 	// The outcome is open: the row stays closing, and Reconcile decides.
 	return row, err
+}
+
+// bookClose books a close by its receipt.
+func (c *Channels) bookClose(ctx context.Context, row session.Channel, intent Intent, rc *tempo.Receipt) (session.Channel, error) {
+	closed, err := rc.Closed(row.Escrow, row.ID, intent.Amounts[0], row.Deposit)
+	if err != nil {
+		return row, err
+	}
+	return c.finish(ctx, row.ID, closed.SettledToPayee, rc.TxHash, intent.ID)
 }
 
 // afterRefusal looks why a close was refused: the channel may have ended otherwise.
@@ -160,17 +165,6 @@ func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Am
 		c.o.Log.Error("money lost: the channel ended before it was paid out", "channel", id, "lost", a.row.Lost)
 	}
 	return *a.row, nil
-}
-
-// capturedBy is what the receipt's event says was paid out in all.
-func capturedBy(rc *settle.Receipt, id common.Hash, escrow common.Address) (tempo.Amount, error) {
-	for _, l := range rc.Logs {
-		ev, err := tempo.DecodeEvent(l.Topics, l.Data)
-		if closed, ok := ev.(tempo.ChannelClosed); err == nil && ok && l.Address == escrow && closed.ChannelID == id {
-			return closed.SettledToPayee, nil
-		}
-	}
-	return tempo.Amount{}, fmt.Errorf("receipt of %s: no event of the close", rc.Hash)
 }
 
 // Settle pays out what was served on channels that stay open, in one transaction,
@@ -322,10 +316,7 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) error {
 		_, err = c.afterRefusal(own, row, intent, nil)
 		return err
 	}
-	captured, err := capturedBy(rc, row.ID, row.Escrow)
-	if err == nil {
-		_, err = c.finish(own, row.ID, captured, rc.Hash, intent.ID)
-	}
+	_, err = c.bookClose(own, row, intent, rc)
 	return err
 }
 

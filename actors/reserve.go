@@ -17,10 +17,10 @@ type Reserve interface {
 	States(ctx context.Context, ids ...common.Hash) ([]session.State, error)
 	// Receipt returns that of a transaction, nil where the chain has none yet, or
 	// *settle.Reverted.
-	Receipt(ctx context.Context, hash common.Hash) (*settle.Receipt, error)
+	Receipt(ctx context.Context, hash common.Hash) (*tempo.Receipt, error)
 	// Send simulates and sends a payer's transaction and waits for its receipt. The
 	// error is *settle.Reverted, or settle.ErrUnknownOutcome when it may still land.
-	Send(ctx context.Context, tx *tempo.Transaction) (*settle.Receipt, error)
+	Send(ctx context.Context, tx *tempo.Transaction) (*tempo.Receipt, error)
 	// SignClose makes our transaction that closes a channel in Closing: it pays out
 	// Capture and refunds the rest.
 	SignClose(ctx context.Context, c session.Channel) (settle.Signed, error)
@@ -28,7 +28,7 @@ type Reserve interface {
 	// voucher; all or none.
 	SignSettle(ctx context.Context, rows ...session.Channel) (settle.Signed, error)
 	// Broadcast sends what was signed and waits for its receipt, as Send does.
-	Broadcast(ctx context.Context, s settle.Signed) (*settle.Receipt, error)
+	Broadcast(ctx context.Context, s settle.Signed) (*tempo.Receipt, error)
 	// Closed looks for the end of a channel since a block: what was paid out in all,
 	// and by which transaction. found is false where it has not ended.
 	Closed(ctx context.Context, id common.Hash) (captured tempo.Amount, tx common.Hash, found bool, err error)

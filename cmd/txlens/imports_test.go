@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"engine/chain":       {},
 	"engine/evidence":    {},
 	"engine/mpp/session": {"engine/mpp"},
+	"engine/mpp/settle":  {"engine/mpp/session", "engine/mpp/tempo"},
 	"engine/mpp/sandbox": {}, // none: its verdicts must be its own
 	"engine/meter":       {"engine/explain"},
 	"engine/report":      {"engine/explain"},

@@ -29,20 +29,6 @@ func (r *Reverted) Error() string {
 	return fmt.Sprintf("the chain refuses the transaction: %s", r.Reason)
 }
 
-// Log is one log of a receipt.
-type Log struct {
-	Address common.Address
-	Topics  []common.Hash
-	Data    []byte
-}
-
-// Receipt is that of a transaction which succeeded.
-type Receipt struct {
-	Hash  common.Hash
-	Block uint64
-	Logs  []Log
-}
-
 // Signed is a transaction of ours, ready to be sent. Sending it twice does nothing
 // twice, and after ValidBefore (Unix seconds) it does nothing at all.
 type Signed struct {
