@@ -9,15 +9,8 @@ import (
 
 var errBase64 = errors.New("not base64url")
 
-// sextet says which bytes may stand in base64: 1 those of the URL alphabet, 2
-// those which only the standard one has.
-var sextet = func() (t [256]byte) {
-	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" {
-		t[c] = 1
-	}
-	t['+'], t['/'] = 2, 2
-	return t
-}()
+// urlAlphabet turns the standard alphabet into the URL one.
+var urlAlphabet = strings.NewReplacer("+", "-", "/", "_")
 
 // encode64 is base64url without padding (RFC 4648, section 5).
 func encode64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
@@ -32,21 +25,15 @@ func decode64(s string, limit int) ([]byte, error) {
 	for pad := 0; pad < 2 && strings.HasSuffix(s, "="); pad++ {
 		s = s[:len(s)-1]
 	}
-	standard := false
-	for i := 0; i < len(s); i++ {
-		switch sextet[s[i]] {
-		case 0:
-			return nil, fmt.Errorf("%w: character %d", errBase64, i)
-		case 2:
-			standard = true
-		}
-	}
-	if standard {
-		s = strings.NewReplacer("+", "-", "/", "_").Replace(s)
+	if strings.IndexByte(s, '\r') >= 0 || strings.IndexByte(s, '\n') >= 0 {
+		return nil, fmt.Errorf("%w: line end", errBase64)
 	}
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
-		return nil, fmt.Errorf("%w: cut short", errBase64)
+		b, err = base64.RawURLEncoding.DecodeString(urlAlphabet.Replace(s))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: wrong character, or cut short", errBase64)
 	}
 	return b, nil
 }

@@ -93,6 +93,10 @@ func DecodeOpaque(opaque string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read opaque: %w", err)
 	}
+	return readOpaque(doc)
+}
+
+func readOpaque(doc []byte) (map[string]string, error) {
 	m := map[string]string{}
 	if err := readObject(doc, nil, func(r *reader, name []byte) bool {
 		k := string(name)

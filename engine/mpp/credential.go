@@ -118,11 +118,9 @@ func paymentToken(value string) (token string, n int) {
 		from := c.i
 		name := c.token()
 		if blank := c.blanks(); strings.EqualFold(name, scheme) && (blank || c.end() || c.at(',')) {
-			from = c.i
-			for !c.end() && !c.at(',') {
-				c.i++
-			}
-			token = strings.TrimRight(c.s[from:c.i], " \t")
+			token, _, _ = strings.Cut(c.s[c.i:], ",")
+			c.i += len(token)
+			token = strings.TrimRight(token, " \t")
 			n++
 			continue
 		}
@@ -150,6 +148,10 @@ func decodeCredential(token string) (*Credential, error) {
 	if err != nil {
 		return nil, malformed(err)
 	}
+	return readCredential(doc)
+}
+
+func readCredential(doc []byte) (*Credential, error) {
 	c := new(Credential)
 	if err := readObject(doc, credentialMembers, c.member); err != nil {
 		return nil, malformed(err)

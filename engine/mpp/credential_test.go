@@ -243,6 +243,8 @@ func TestConformance_2_3_Payloads(t *testing.T) {
 	// Leading zeros vanish; dead and unknown members are ignored.
 	f(strings.Replace(voucherText, `"200000"`, `"000200000"`, 1), &Voucher{ref, testAmount(200000), []byte{0xc2, 0xdc}})
 	f(strings.Replace(voucherText, `{`, `{"machineTokenEnabled":true,"refundSignature":"x","chainId":1,"transaction":null,`, 1), &Voucher{ref, testAmount(200000), []byte{0xc2, 0xdc}})
+	longest := bytes.Repeat([]byte{2}, 2049) // of WebAuthn
+	f(strings.Replace(voucherText, `0xC2dc`, hexutil.Encode(longest), 1), &Voucher{ref, testAmount(200000), longest})
 	f(strings.Replace(voucherText, `"200000"`, `"79228162514264337593543950335"`, 1), &Voucher{ref, tempo.MaxAmount, []byte{0xc2, 0xdc}})
 }
 
@@ -284,10 +286,10 @@ func TestConformance_5_5_InvalidPayload(t *testing.T) {
 		`"79228162514264337593543950336"`, `"` + strings.Repeat("9", 30) + `"`, `"` + strings.Repeat("0", 100) + `"`} {
 		f(InvalidPayload, voucherText, `"200000"`, amount)
 	}
-	for _, sig := range []string{`"C2dc"`, `"0XC2dc"`, `"0xC2d"`, `"0xC2dg"`, `""`, `"0"`, `12`, `"0x` + strings.Repeat("00", maxSignature+1) + `"`} {
+	for _, sig := range []string{`"C2dc"`, `"0XC2dc"`, `"0xC2d"`, `"0xC2dg"`, `""`, `"0"`, `12`, `"0x` + strings.Repeat("00", 2050) + `"`} {
 		f(InvalidPayload, voucherText, `"0xC2dc"`, sig)
 	}
-	f(InvalidPayload, openText, `0x76f90179`, `0x`+strings.Repeat("00", maxTransaction+1))
+	f(InvalidPayload, openText, `0x76f90179`, `0x`+strings.Repeat("00", 16<<10+1))
 	f(InvalidPayload, voucherText, `04d518`, `04d5`)
 	f(InvalidPayload, voucherText, `04d518`, `04d51800`)
 	f(InvalidPayload, voucherText, `"payer":`, `"Payer":`)

@@ -119,6 +119,10 @@ func DecodeSessionRequest(encoded string) (*SessionRequest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
+	return readSessionRequest(doc)
+}
+
+func readSessionRequest(doc []byte) (*SessionRequest, error) {
 	q := new(SessionRequest)
 	if err := readObject(doc, requestMembers, q.member); err != nil {
 		return nil, fmt.Errorf("read request: %w", err)

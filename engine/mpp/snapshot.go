@@ -86,6 +86,10 @@ func ParseSnapshot(value string) (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
 	}
+	return readSnapshot(doc)
+}
+
+func readSnapshot(doc []byte) (*Snapshot, error) {
 	s := new(Snapshot)
 	if err := readObject(doc, snapshotMembers, s.member); err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
