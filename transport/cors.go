@@ -11,11 +11,11 @@ import (
 var (
 	mayRead = strings.Join([]string{
 		"WWW-Authenticate", "Payment-Receipt", "Payment-Session", "Payment-Session-Snapshot",
-		"X-Request-Id", "X-Service-Version", "X-Service-Cost-Model", "Link", "Location", "Retry-After",
+		"X-Request-Id", "X-Service-Version", "X-Service-Cost-Model", "Link", "Location", "Retry-After", "ETag",
 	}, ", ")
 	maySend = strings.Join([]string{
 		"Authorization", "Payment-Authorization", "Accept-Payment", "Payment-Session", "Idempotency-Key",
-		"Content-Type", "Accept",
+		"Content-Type", "Accept", "If-None-Match",
 	}, ", ")
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/report"
+	"txlens/transport/discovery"
 )
 
 //go:embed front.tmpl
@@ -36,7 +37,7 @@ func (s *Server) front(ctx *fasthttp.RequestCtx) {
 		Sample  bool // there is one
 		Chains  int
 		Metered bool
-	}{Style: template.CSS(report.Style()), Base: s.baseURL(ctx), Hash: exampleHash, Chains: s.cfg.Chains, Metered: s.cfg.Metered}
+	}{Style: template.CSS(report.Style()), Base: s.baseURL(ctx).String(), Hash: exampleHash, Chains: len(s.cfg.Chains), Metered: s.cfg.Metered}
 	if res, err := s.sample(); err != nil {
 		s.cfg.Log.Error("make the sample report", "error", err)
 	} else if res != nil {
@@ -78,17 +79,21 @@ func noSample() (*explain.Result, error) { return nil, nil }
 // page would read as more.
 var plainHost = regexp.MustCompile(`^([0-9A-Za-z.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
 
-// baseURL is where the caller reaches the service, as far as can be known.
-func (s *Server) baseURL(ctx *fasthttp.RequestCtx) string {
-	if s.cfg.BaseURL != "" {
+// baseURL is where the caller reaches the service, as far as can be known: else it
+// is the address of the connection.
+func (s *Server) baseURL(ctx *fasthttp.RequestCtx) discovery.BaseURL {
+	if s.cfg.BaseURL != (discovery.BaseURL{}) {
 		return s.cfg.BaseURL
 	}
-	host := string(ctx.Host())
-	if !plainHost.MatchString(host) {
-		host = "localhost"
+	scheme := "http://"
+	if ctx.IsTLS() || string(ctx.Request.Header.Peek(fasthttp.HeaderXForwardedProto)) == "https" {
+		scheme = "https://"
 	}
-	if string(ctx.Request.Header.Peek(fasthttp.HeaderXForwardedProto)) == "https" {
-		return "https://" + host
+	if host := ctx.Host(); plainHost.Match(host) {
+		if from, err := discovery.ParseBaseURL(scheme + string(host)); err == nil {
+			return from
+		}
 	}
-	return "http://" + host
+	from, _ := discovery.ParseBaseURL(scheme + ctx.LocalAddr().String())
+	return from
 }

@@ -28,6 +28,12 @@ var routes = map[string]map[string]handler{
 	"/explain/async":           {"POST": (*Server).explainAsync},
 	"/result/{jobId}":          {"GET": (*Server).result},
 	"/explain/run/{requestId}": {"GET": (*Server).recoverRun},
+	"/session/deposit":         {"POST": (*Server).deposit},
+	"/openapi.json":            {"GET": (*Server).document},
+	"/tool-spec.json":          {"GET": (*Server).document},
+	"/SKILL.md":                {"GET": (*Server).document},
+	"/llms.txt":                {"GET": (*Server).document},
+	"/llms-full.txt":           {"GET": (*Server).document},
 }
 
 // guarded gives every answer its headers and outlives a panic: fasthttp itself

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"txlens/engine/explain"
@@ -142,11 +143,15 @@ func (l *lockedLog) String() string {
 func TestPoll(t *testing.T) {
 	const done, page, failed, unpaid, running = "0199d5f0-0000-7000-8000-000000000002", "0199d5f0-0000-7000-8000-000000000003",
 		"0199d5f0-0000-7000-8000-000000000004", "0199d5f0-0000-7000-8000-00000000000a", "0199d5f0-0000-7000-8000-000000000006"
+	whole, err := jsonv2.Marshal(result(explain.Request{TxHash: hash}))
+	if err != nil {
+		t.Fatal(err)
+	}
 	jobs := map[string]*explain.Job{
 		jobID:   {JobID: jobID, Status: explain.JobPending},
 		running: {JobID: running, Status: explain.JobRunning},
-		done:    {JobID: done, Status: explain.JobComplete, Result: jsontext.Value(`{"txHash":"0x1","usdValue":0.1000}`)},
-		page:    {JobID: page, Status: explain.JobComplete, Result: jsontext.Value(`{}`), HTML: "<!doctype html>\n<p>\"é"},
+		done:    {JobID: done, Status: explain.JobComplete, Result: whole},
+		page:    {JobID: page, Status: explain.JobComplete, Result: whole, HTML: "<!doctype html>\n<p>\"é"},
 		failed:  {JobID: failed, Status: explain.JobError, Error: "it broke"},
 		unpaid:  {JobID: unpaid, Status: explain.JobError, Error: "no money", ErrorCode: explain.CodePayment},
 	}
@@ -163,8 +168,8 @@ func TestPoll(t *testing.T) {
 	const gone = `{"error":"Job not found - expired or invalid ID"}`
 	f(jobID, 200, `{"jobId":"`+jobID+`","status":"pending"}`, "5")
 	f(running, 200, `{"jobId":"`+running+`","status":"running"}`, "5")
-	f(done, 200, `{"jobId":"`+done+`","status":"complete","result":{"txHash":"0x1","usdValue":0.1000}}`, "")
-	f(page, 200, `{"jobId":"`+page+`","status":"complete","result":{},"html":"<!doctype html>\n<p>\"é"}`, "")
+	f(done, 200, `{"jobId":"`+done+`","status":"complete","result":`+string(whole)+`}`, "")
+	f(page, 200, `{"jobId":"`+page+`","status":"complete","result":`+string(whole)+`,"html":"<!doctype html>\n<p>\"é"}`, "")
 	f(failed, 200, `{"jobId":"`+failed+`","status":"error","error":"it broke"}`, "")
 	f(unpaid, 200, `{"jobId":"`+unpaid+`","status":"error","error":"no money","errorCode":"upstream_payment_unavailable"}`, "")
 	f(strings.ToUpper(unpaid), 200, `{"jobId":"`+unpaid+`","status":"error","error":"no money","errorCode":"upstream_payment_unavailable"}`, "")

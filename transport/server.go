@@ -61,6 +61,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
+	"txlens/transport/discovery"
 )
 
 // Explainer runs analyses.
@@ -90,9 +91,11 @@ type Config struct {
 	Jobs      Jobs   // nil: the async endpoints take and know none
 	Runs      Runs   // nil: no run is kept
 	Commit    string // build identifier told by /health; empty: null
-	BaseURL   string // where callers reach the service, without slash at the end; empty: taken from each request
-	Metered   bool   // analyses are paid for
-	Chains    int    // that can be analysed, as the front page says
+	// What the front page and the documents say of this server.
+	BaseURL discovery.BaseURL // where callers reach it; zero: taken from each request
+	Metered bool              // analyses are paid for
+	Terms   discovery.Terms   // of payment; zero: discovery.DefaultTerms
+	Chains  []discovery.Chain // that can be analysed, in the order they are listed
 	// Sample makes the result that the front page shows. It is called once, when it
 	// is first looked at. nil: none is shown.
 	Sample   func() (*explain.Result, error)
@@ -192,6 +195,8 @@ type Server struct {
 	turning chan struct{} // one per connection that was refused and is waited for
 	alive   []byte        // the body of GET /health
 	sample  func() (*explain.Result, error)
+
+	documents func() (*discovery.Set, error) // made when the first is asked for
 }
 
 // errClientGone: why an analysis was cancelled. explain.ErrStopping is the other
@@ -204,7 +209,8 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, slots: make(chan struct{}, cfg.MaxAnalyses), patience: grace, finish: make(chan struct{}),
 		turning: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
-		sample: sync.OnceValues(cfg.Sample),
+		sample:    sync.OnceValues(cfg.Sample),
+		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),
 	}
 	s.base, s.cancel = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{

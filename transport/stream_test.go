@@ -21,6 +21,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/report"
+	"txlens/transport/contract"
 )
 
 // script is an Explainer that plays one analysis.
@@ -60,6 +61,9 @@ func open(t *testing.T, url, body string) (net.Conn, *http.Response) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := described().Check(contract.Answer{Method: "POST", Path: "/explain", Status: resp.StatusCode, Header: resp.Header}); err != nil {
+		t.Error(err)
+	}
 	return c, resp
 }
 
@@ -74,6 +78,9 @@ func frames(t *testing.T, resp *http.Response) []frame {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
+		t.Error(err)
+	}
+	if err := described().CheckEvents(body); err != nil {
 		t.Error(err)
 	}
 	data, fields := events(string(body))

@@ -93,7 +93,7 @@ func serve(t *testing.T, cfg Config, f func(context.Context, explain.Request) (*
 func client(t *testing.T) *http.Client {
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
+	return &http.Client{Transport: conforming(t, tr), Timeout: 20 * time.Second}
 }
 
 type answer struct {
@@ -261,7 +261,7 @@ func TestOverMemory(t *testing.T) {
 	tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() }}
 	defer tr.CloseIdleConnections()
 	for range 3 { // on one connection: the watcher gives it back clean
-		got := do(t, &http.Client{Transport: tr}, "POST", "http://memory/explain", "application/json", strings.NewReader(goodBody))
+		got := do(t, &http.Client{Transport: conforming(t, tr)}, "POST", "http://memory/explain", "application/json", strings.NewReader(goodBody))
 		if got.status != 200 || got.close {
 			t.Errorf("%d %v", got.status, got.header)
 		}
@@ -303,6 +303,7 @@ func raw(t *testing.T, url, send string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	conform(t, send, string(out))
 	return string(out)
 }
 
@@ -556,7 +557,7 @@ func FuzzExplainBody(f *testing.F) {
 	tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return ln.Dial() }}
 	f.Cleanup(func() { tr.CloseIdleConnections(); s.Shutdown(context.Background()) })
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := do(t, &http.Client{Transport: tr}, "POST", "http://memory/explain", "application/json", bytes.NewReader(body))
+		got := do(t, &http.Client{Transport: conforming(t, tr)}, "POST", "http://memory/explain", "application/json", bytes.NewReader(body))
 		if got.status != 200 && got.status != 400 && got.status != 413 || !json.Valid([]byte(got.body)) {
 			t.Errorf("%d %s", got.status, got.body)
 		}

@@ -53,7 +53,7 @@ var onlyIn = map[string]string{
 
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
-	return slices.Contains([]string{"cmd/txlens/demogen", "e2e/chrome", "engine/fixture", "engine/replay/gethdata", "engine/upstream/stubnode"}, pkg) ||
+	return slices.Contains([]string{"cmd/txlens/demogen", "e2e", "e2e/chrome", "engine/fixture", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract"}, pkg) ||
 		strings.HasSuffix(pkg, "/gen")
 }
 
@@ -65,7 +65,7 @@ func TestImportsRunOneWay(t *testing.T) {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		if name := d.Name(); name == "testdata" || strings.HasPrefix(name, ".") && path != root {
+		if name := d.Name(); name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") && path != root {
 			return filepath.SkipDir
 		}
 		rel, err := filepath.Rel(root, path)

@@ -6,25 +6,23 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
-	"strings"
 	"time"
 
 	"txlens/actors"
-	"txlens/engine/chain"
 	"txlens/engine/explain"
 	"txlens/transport"
+	"txlens/transport/discovery"
 )
 
 type serveCmd struct {
-	Listen      string        `name:"listen" default:"127.0.0.1:8402" env:"TXLENS_LISTEN" help:"Address and port."`
-	MaxAnalyses int           `name:"max-analyses" default:"64" help:"Blocking analyses at a time; beyond it the answer is 503."`
-	MaxJobs     int           `name:"max-jobs" default:"16" help:"Analyses of async jobs at a time; others wait."`
-	JobQueue    int           `name:"job-queue" default:"256" help:"Async jobs that may wait; beyond it the answer is 503."`
-	MaxConns    int           `name:"max-conns" default:"4096" help:"Connections at a time; beyond it the answer is 503."`
-	MaxPerIP    int           `name:"max-conns-per-ip" default:"0" help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no bound, for a server behind a proxy, where all come from one address."`
-	BaseURL     string        `name:"base-url" env:"TXLENS_BASE_URL" placeholder:"URL" help:"Where callers reach the service, as its pages and documents say; without it the Host of each request."`
-	Grace       time.Duration `name:"grace" default:"30s" help:"Time that running analyses get when the server stops; jobs that need more go on at the next start."`
+	Listen      string            `name:"listen" default:"127.0.0.1:8402" env:"TXLENS_LISTEN" help:"Address and port."`
+	MaxAnalyses int               `name:"max-analyses" default:"64" help:"Blocking analyses at a time; beyond it the answer is 503."`
+	MaxJobs     int               `name:"max-jobs" default:"16" help:"Analyses of async jobs at a time; others wait."`
+	JobQueue    int               `name:"job-queue" default:"256" help:"Async jobs that may wait; beyond it the answer is 503."`
+	MaxConns    int               `name:"max-conns" default:"4096" help:"Connections at a time; beyond it the answer is 503."`
+	MaxPerIP    int               `name:"max-conns-per-ip" default:"0" help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no bound, for a server behind a proxy, where all come from one address."`
+	BaseURL     discovery.BaseURL `name:"base-url" env:"TXLENS_BASE_URL" placeholder:"URL" help:"Where callers reach the service, as its pages and documents say; without it the Host of each request."`
+	Grace       time.Duration     `name:"grace" default:"30s" help:"Time that running analyses get when the server stops; jobs that need more go on at the next start."`
 
 	dataFlag   `embed:""`
 	worldFlags `embed:""`
@@ -58,9 +56,6 @@ func (cmd *serveCmd) check() error {
 		if n < 1 {
 			return badInput{errors.New(flag + ": must be at least 1")}
 		}
-	}
-	if u, err := url.Parse(cmd.BaseURL); cmd.BaseURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return badInput{errors.New("--base-url: must be an http or https URL")}
 	}
 	return nil
 }
@@ -100,7 +95,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c console) (err error) {
 	srv := transport.New(transport.Config{
 		Explainer: served{a}, Jobs: jobs, Runs: actors.NewRuns(store), Commit: commit, Log: log,
 		Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
-		BaseURL: strings.TrimRight(cmd.BaseURL, "/"), Chains: len(chain.All()), Sample: sampleResult,
+		BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
 	})
 	log.Info("serving", "address", ln.Addr().String(), "version", a.version, "data", dir)
 	return cmd.serve(ctx, log, srv, jobs, ln)

@@ -96,6 +96,9 @@ type Result struct {
 	Findings        []Finding       `json:"findings,omitempty"`    // set when TxType is exploit
 	NonFindings     []string        `json:"nonFindings,omitempty"` // what was considered and ruled out, one line each
 
+	// TraceAnnotations are comments of the agent, by Node.Index.
+	TraceAnnotations map[int]string `json:"traceAnnotations,omitempty"`
+
 	// Members beyond the interface's table, additive.
 	SubType    string      `json:"subType,omitempty"`    // finer class: wrap, add_liquidity, supply, nft_sale ...
 	Attempted  bool        `json:"attempted,omitzero"`   // the transaction failed; type and steps say what was tried

@@ -1,0 +1,75 @@
+package transport
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"txlens/transport/discovery"
+	"txlens/transport/wire"
+)
+
+// keptFor is how long the documents may be kept by caches.
+const keptFor = "public, max-age=300"
+
+// described is what the documents tell of this server.
+func (c Config) described() discovery.Config {
+	return discovery.Config{
+		BaseURL: c.BaseURL, Metered: c.Metered, Terms: c.Terms, Chains: c.Chains,
+		Limits: discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat},
+	}
+}
+
+// document answers GET of a discovery document.
+func (s *Server) document(ctx *fasthttp.RequestCtx) {
+	set, err := s.documents()
+	if err != nil {
+		s.failWith(ctx, err)
+		return
+	}
+	d, _ := set.At(string(ctx.Path()), s.baseURL(ctx)) // the routes are those of the set
+	h := &ctx.Response.Header
+	if set.NeedsBase() {
+		h.Set(fasthttp.HeaderVary, fasthttp.HeaderXForwardedProto) // and the Host, which every cache goes by
+	}
+	h.Set(fasthttp.HeaderCacheControl, keptFor)
+	h.Set(fasthttp.HeaderETag, d.ETag)
+	if matches(ctx.Request.Header.PeekAll(fasthttp.HeaderIfNoneMatch), d.ETag) {
+		ctx.SetStatusCode(fasthttp.StatusNotModified)
+		return
+	}
+	h.SetContentType(d.ContentType)
+	ctx.Response.SetBodyRaw(d.Body)
+}
+
+// matches reports whether If-None-Match names the tag: its weak comparison takes
+// W/"x" and "x" for the same (RFC 9110, 13.1.2).
+func matches(fields [][]byte, tag string) bool {
+	for _, field := range fields {
+		for item := range strings.SplitSeq(string(field), ",") {
+			item = strings.TrimSpace(item)
+			if item == "*" || strings.TrimPrefix(item, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// deposit answers POST /session/deposit of a service that charges nothing: there is
+// no channel to open, and whoever opens one first need not know that.
+func (s *Server) deposit(ctx *fasthttp.RequestCtx) {
+	body := bytes.TrimSpace(ctx.PostBody())
+	if len(body) > 0 {
+		if !isJSON(ctx.Request.Header.ContentType()) {
+			fail(ctx, fasthttp.StatusUnsupportedMediaType, "", "Content-Type: must be application/json")
+			return
+		}
+		if inner, ok := bytes.CutPrefix(body, []byte("{")); !ok || !bytes.Equal(bytes.TrimSpace(inner), []byte("}")) {
+			fail(ctx, fasthttp.StatusBadRequest, "", "the body must be empty or {}: the parameters of a channel come from its challenge")
+			return
+		}
+	}
+	s.sendJSON(ctx, wire.DepositOK{OK: true})
+}

@@ -1,0 +1,250 @@
+package discovery
+
+import (
+	"fmt"
+	"slices"
+
+	"txlens/engine/explain"
+)
+
+// operation is one endpoint.
+type operation struct {
+	method, path, id, tag string
+	payment               string // what is paid for; empty: free
+	summary, text         string
+	body                  *media // of the request
+	bodyOptional          bool
+	param                 *parameter
+	answers               []answer
+}
+
+// parameter is the one in the path.
+type parameter struct{ name, text string }
+
+// media is a body: its type and what its schema is.
+type media struct {
+	kind    string
+	schema  schema
+	example any
+	extra   map[string]any
+}
+
+// answer is one status of an operation.
+type answer struct {
+	name    string // of the component, where several operations share it
+	status  int
+	text    string
+	bodies  []media
+	headers []string // beside those that every answer has
+	metered bool     // only where the service is metered
+}
+
+func jsonOf(name string) media { return media{kind: "application/json", schema: ref(name)} }
+
+func textOf(kind string) media { return media{kind: kind, schema: schema{"type": "string"}} }
+
+// errorsOf are the codes that a status may have, as text.
+func errorsOf(status int, codes ...string) string {
+	var out string
+	for _, c := range explain.ErrorCodes {
+		if c.Status == status && slices.Contains(codes, c.Code) {
+			out += fmt.Sprintf("\n\n`%s`: %s %s", c.Code, c.Meaning, c.Action)
+		}
+	}
+	return out
+}
+
+func refused(status int, text string, codes ...string) answer {
+	a := answer{status: status, text: text + errorsOf(status, codes...), bodies: []media{jsonOf("ErrorBody")}}
+	if status == 503 || status == 429 {
+		a.headers = []string{"Retry-After"}
+	}
+	return a
+}
+
+// shared makes an answer that stands once among the components.
+func shared(name string, a answer) answer {
+	a.name = name
+	return a
+}
+
+// always are the answers of any operation to what is no proper request, and where
+// the service cannot answer.
+var always = []answer{
+	shared("BadRequest", refused(400, "The request is not valid HTTP, or it is wrong; `error` names the field.")),
+	shared("RequestTimeout", refused(408, "The request did not arrive in time.")),
+	shared("TooManyConnections", refused(429, "There are too many connections from one address. Its code is `busy`.")),
+	shared("HeaderTooLarge", refused(431, "The header is too large.")),
+	shared("InternalError", refused(500, "The service failed.", explain.CodeInternal)),
+	shared("Unavailable", refused(503, "Not now.", explain.CodeBusy, explain.CodeStopping)),
+}
+
+// withBody are the further answers of an operation that takes a body.
+var withBody = []answer{
+	shared("BodyTooLarge", refused(413, "The body is too large.")),
+	shared("UnsupportedMediaType", refused(415, "The body does not say that it is application/json.")),
+}
+
+// challenge is the 402 of a paid operation; apart are the bodies that are no
+// challenge.
+func challenge(text string, apart ...string) answer {
+	a := answer{status: 402, text: text, metered: true, headers: []string{"WWW-Authenticate"}, bodies: []media{{kind: "application/problem+json", schema: ref("Problem")}}}
+	switch len(apart) {
+	case 1:
+		a.bodies = append(a.bodies, jsonOf(apart[0]))
+	case 2:
+		a.bodies = append(a.bodies, media{kind: "application/json", schema: schema{"anyOf": []any{ref(apart[0]), ref(apart[1])}}})
+	}
+	return a
+}
+
+// sessions are the further answers of a paid operation to a payment session.
+var sessions = []answer{
+	{name: "PaymentMessage", status: 204, text: "A payment message without a request (voucher, top-up, close) was accepted.", metered: true, headers: []string{"Payment-Receipt"}},
+	{name: "ChannelGone", status: 410, text: "The payment channel is unknown or closed: open another.", metered: true, headers: []string{"WWW-Authenticate"},
+		bodies: []media{{kind: "application/problem+json", schema: ref("Problem")}}},
+}
+
+var exampleRequest = map[string]any{"txHash": "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"}
+
+func explainBody() *media {
+	m := jsonOf("ExplainRequest")
+	m.example = exampleRequest
+	return &m
+}
+
+// operations are all endpoints, in the order of a reader's interest.
+func operations() []operation {
+	return slices.Concat([]operation{opExplain(), opAsync(), opResult(), opRecover(), opDeposit(), opHealth()}, pageOps(), documentOps())
+}
+
+func opExplain() operation {
+	stream := textOf("text/event-stream")
+	stream.extra = map[string]any{"x-event-schema": ref("StreamEvent")}
+	return operation{
+		method: "post", path: "/explain", id: "explainTransaction", tag: "analysis", payment: "metered session",
+		summary: "Explain a transaction, and wait for it",
+		text: "With `Accept: text/event-stream` the answer is a stream of server-sent events: progress, then `complete`, then `result` (or `report`), or one `error` in their place. " +
+			"Each event is one object of JSON after `data: `; its schema is StreamEvent. A stream that ends without `result`, `report` or `error` broke off: recover the run with GET /explain/run/{requestId}. " +
+			"Without it the answer comes once, when the analysis has ended; where the service is metered, that form is refused with `use_metered_sse`.",
+		body: explainBody(),
+		answers: slices.Concat([]answer{
+			{status: 200, text: "The stream; or the result, complete or partial; or, with report, the HTML page. Look at `analysisModel` before you trust a result: `partial-synthesis` marks a partial one.",
+				bodies: []media{stream, jsonOf("ExplanationResult"), textOf("text/html")}, headers: []string{"Payment-Receipt"}},
+			challenge("Payment is needed: the terms are in WWW-Authenticate. Or, as application/json: the request asked for no stream (`use_metered_sse`), or the deposit is too small (`deposit_below_minimum`).", "MeteredSseRequired", "DepositBelowMinimum"),
+			withRetry(refused(404, "There is no such transaction.", explain.CodeNotFound)),
+			refused(409, "The transaction is pending.", explain.CodePending),
+			refused(502, "Only in the blocking form of an unmetered service.", explain.CodePayment),
+		}, withBody, sessions, always),
+	}
+}
+
+func withRetry(a answer) answer {
+	a.headers = append(a.headers, "Retry-After")
+	return a
+}
+
+// instead leaves the statuses out that an operation answers in its own way.
+func instead(list []answer, own ...int) []answer {
+	return slices.DeleteFunc(slices.Clone(list), func(a answer) bool { return slices.Contains(own, a.status) })
+}
+
+func opAsync() operation {
+	return operation{
+		method: "post", path: "/explain/async", id: "startExplainJob", tag: "analysis", payment: "metered session",
+		summary: "Start a job that explains a transaction",
+		text:    "The job is on disk before its id is told. Poll GET /result/{jobId} every 5 to 15 seconds. It is kept for one hour from now. Over its life it costs what the stream would.",
+		body:    explainBody(),
+		answers: slices.Concat([]answer{
+			{status: 202, text: "The job will be run.", bodies: []media{jsonOf("JobAccepted")}, headers: []string{"Location", "Retry-After", "Payment-Receipt"}},
+			challenge("The submit unit is owed: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
+			refused(503, "Not now.", explain.CodeBusy, explain.CodeStopping, explain.CodeJobsOff),
+			{status: 500, text: "The service failed before a job existed.", bodies: []media{jsonOf("AsyncFault")}},
+		}, withBody, sessions, instead(always, 500, 503)),
+	}
+}
+
+func opResult() operation {
+	return operation{
+		method: "get", path: "/result/{jobId}", id: "getJobResult", tag: "analysis", payment: "metered session",
+		summary: "Ask where a job stands",
+		text:    "The status of the answer is that of the poll: a job that failed is 200, too. Each poll pays what the analysis cost since the last one; a poll with nothing to collect is free, and so is a result that is paid. A job that nobody pays for during 90 seconds is aborted with what it has.",
+		param:   &parameter{"jobId", "The id from POST /explain/async, a UUID."},
+		answers: slices.Concat([]answer{
+			{status: 200, text: "Where the job stands. Retry-After while it is unfinished.", bodies: []media{jsonOf("Job")}, headers: []string{"Retry-After", "Payment-Receipt"}},
+			challenge("Something is owed before the answer: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
+			refused(404, "Unknown, no UUID, or older than an hour."),
+		}, sessions, always),
+	}
+}
+
+func opRecover() operation {
+	runError := func(status int, codes ...string) answer {
+		return answer{status: status, text: "There is nothing to replay." + errorsOf(status, codes...), bodies: []media{jsonOf("RunError")}}
+	}
+	return operation{
+		method: "get", path: "/explain/run/{requestId}", id: "recoverRun", tag: "analysis", payment: "outstanding balance",
+		summary: "Recover a run whose stream or connection broke off",
+		text:    "A run goes on without its client, and its final frames are kept for 30 days. Only what is still owed for it is paid; what is paid in full is free. Asking again changes nothing.",
+		param:   &parameter{"requestId", "The requestId of any frame of the stream, or the header X-Request-Id."},
+		answers: slices.Concat([]answer{
+			{status: 200, text: "The final frames.", bodies: []media{jsonOf("RunRecovery")}, headers: []string{"Payment-Receipt"}},
+			challenge("A balance is outstanding: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
+			runError(404, explain.CodeNoRun),
+			runError(409, explain.CodeRunErrored, explain.CodeRunTooLarge),
+		}, sessions, always),
+	}
+}
+
+func opDeposit() operation {
+	empty := media{kind: "application/json", schema: schema{"type": "object", "maxProperties": 0, "description": "No members: the parameters of the channel come from the challenge."}}
+	return operation{
+		method: "post", path: "/session/deposit", id: "openSession", tag: "payment", payment: "session challenge",
+		summary: "Open a payment channel ahead of the first analysis",
+		text:    "Nothing is bought: the deposit is held in escrow and what is not spent returns when the channel closes. Where nothing is charged the answer is ok at once.",
+		body:    &empty, bodyOptional: true,
+		answers: slices.Concat([]answer{
+			{status: 200, text: "The channel is open, was so before, or is not needed.", bodies: []media{jsonOf("DepositOk")}, headers: []string{"Payment-Receipt"}},
+			challenge("The expected first answer: a challenge with the terms in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
+		}, withBody, sessions, always),
+	}
+}
+
+func opHealth() operation {
+	return operation{
+		method: "get", path: "/health", id: "getHealth", tag: "service", summary: "Is the service alive?",
+		text:    "Free, and asks nothing of anybody.",
+		answers: slices.Concat([]answer{{status: 200, text: "It is.", bodies: []media{jsonOf("Health")}}}, always),
+	}
+}
+
+// pageOps describe the pages for people.
+func pageOps() []operation {
+	html := textOf("text/html")
+	return []operation{
+		{method: "get", path: "/", id: "getFrontPage", tag: "service", summary: "Front page, for people", text: "Free.",
+			answers: slices.Concat([]answer{{status: 200, text: "The page.", bodies: []media{html}}}, always)},
+		{method: "get", path: "/sample.html", id: "getSampleReport", tag: "service", summary: "The report of one transaction, as a sample", text: "Free.",
+			answers: slices.Concat([]answer{{status: 200, text: "The report.", bodies: []media{html}}, refused(404, "This server has no sample.")}, always)},
+	}
+}
+
+// documentOps describe the documents themselves.
+func documentOps() []operation {
+	var out []operation
+	for _, d := range documentTable {
+		body := textOf(mediaType(d.kind))
+		if body.kind == "application/json" {
+			body.schema = schema{"type": "object"}
+		}
+		out = append(out, operation{
+			method: "get", path: d.path, id: d.operation, tag: "discovery", summary: d.about,
+			text: "Free. With If-None-Match a document that has not changed is answered 304.",
+			answers: slices.Concat([]answer{
+				{status: 200, text: "The document.", bodies: []media{body}, headers: []string{"ETag"}},
+				{status: 304, text: "It has not changed.", headers: []string{"ETag"}},
+			}, always),
+		})
+	}
+	return out
+}

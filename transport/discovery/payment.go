@@ -1,0 +1,34 @@
+package discovery
+
+import "strconv"
+
+// paymentScheme is the name of the security scheme.
+const paymentScheme = "mppSession"
+
+// paymentInfo is the extension x-payment-info of a paid operation, in the form
+// with offers (draft-payment-discovery). charged is ours: it tells whether this
+// deployment asks for what it offers.
+func (c Config) paymentInfo() map[string]any {
+	about := "One unit is a voucher increment of " + dollars(c.Terms.Unit) + "; how many an analysis takes depends on what it costs."
+	if !c.Metered {
+		about = "Not charged by this deployment. Where the service is metered: " + about
+	}
+	return map[string]any{
+		"charged": c.Metered,
+		"offers": []any{map[string]any{
+			"intent": "session", "method": "tempo", "amount": strconv.FormatUint(c.Terms.Unit, 10), "currency": c.Terms.Currency,
+			"priceMode": "dynamic", "description": about,
+		}},
+	}
+}
+
+// serviceInfo is the extension x-service-info of the document.
+func (c Config) serviceInfo() map[string]any {
+	return map[string]any{
+		"categories": []any{"blockchain", "data", "ai"},
+		"metered":    c.Metered,
+		"docs": map[string]any{
+			"homepage": base + "/", "apiReference": base + "/openapi.json", "llms": base + "/llms.txt",
+		},
+	}
+}

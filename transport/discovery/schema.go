@@ -1,0 +1,236 @@
+package discovery
+
+import (
+	_ "embed"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/swaggest/jsonschema-go"
+
+	"txlens/engine/explain"
+	"txlens/transport/wire"
+)
+
+// schema is a JSON Schema of the 2020-12 draft, ready to be written.
+type schema = map[string]any
+
+const componentPrefix = "#/components/schemas/"
+
+func ref(name string) schema { return schema{"$ref": componentPrefix + name} }
+
+// named are the types whose schemas have a name of their own, all others have that
+// of their Go type.
+var named = map[reflect.Type]string{
+	reflect.TypeFor[explain.Request]():   "ExplainRequest",
+	reflect.TypeFor[explain.Result]():    "ExplanationResult",
+	reflect.TypeFor[explain.Node]():      "TraceNode",
+	reflect.TypeFor[explain.Arg]():       "DecodedArg",
+	reflect.TypeFor[explain.TraceMeta](): "PrettyTraceMeta",
+	reflect.TypeFor[explain.Addr]():      "EvmAddress",
+	reflect.TypeFor[explain.Hex]():       "HexBytes",
+	reflect.TypeFor[explain.Status]():    "TransactionStatus",
+	reflect.TypeFor[explain.State]():     "PhaseState",
+	reflect.TypeFor[wire.DepositOK]():    "DepositOk",
+}
+
+// roots are the types that the descriptions begin with; what they hold follows.
+var roots = []any{
+	explain.Request{}, explain.Result{}, explain.Job{}, explain.RunRecovery{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{},
+	wire.JobAccepted{}, wire.DepositOK{}, wire.CallFrame{}, wire.Problem{}, wire.MeteredSseRequired{}, wire.DepositBelowMinimum{},
+}
+
+//go:embed fields.tsv
+var fieldTable string
+
+// words are the descriptions of schemas and their members, by "Schema" and
+// "Schema.member". The shapes come from the Go types; their comments speak to who
+// reads the code, these to who reads the answers.
+var words = readWords(fieldTable)
+
+func readWords(table string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(table) {
+		key, text, ok := strings.Cut(strings.TrimRight(line, "\n"), "\t")
+		if ok && !strings.HasPrefix(line, "#") {
+			out[key] = text
+		}
+	}
+	return out
+}
+
+// exact says of members what their Go type cannot. A key that stands for nothing
+// is found by a test.
+var exact = map[string]schema{
+	"ExplainRequest.txHash":       {"pattern": explain.HashPattern},
+	"ExplainRequest.chainId":      {"minimum": 1},
+	"ExplainRequest.context":      {"maxLength": explain.MaxContext},
+	"ExplainRequest.model":        {"enum": anys(explain.ModelNames()), "default": explain.DefaultModel},
+	"ExplainRequest.report":       {"default": false},
+	"ExplanationResult.txHash":    {"pattern": explain.HashPattern},
+	"ExplanationResult.rawTrace":  {"anyOf": []any{ref("CallFrame"), schema{"type": "null"}}},
+	"ExplanationResult.toolCalls": {"items": ref("ToolCall")},
+	"Finding.severity":            {"enum": []any{"critical", "high", "medium", "low", "info"}},
+	"Evidence.kind":               {"enum": []any{"observed", "derived", "inferred"}},
+	"LoopMarker.kind":             {"enum": []any{"loop", "elided"}},
+	"DecodedArg.value":            {"type": []any{"string", "boolean", "array"}},
+	"Job.jobId":                   {"format": "uuid"},
+	"Job.result":                  ref("ExplanationResult"),
+	"JobAccepted.jobId":           {"format": "uuid"},
+	"JobAccepted.status":          {"const": string(explain.JobPending)},
+	"RunRecovery.requestId":       {"format": "uuid"},
+	"RunRecovery.frames":          {"items": schema{"anyOf": []any{ref("CompleteEvent"), ref("ResultEvent"), ref("ReportEvent")}}},
+	"ErrorBody.code":              {"enum": anys(explain.CodesOf(func(c explain.ErrorCode) bool { return c.Status != 0 && !c.Metered && !ofRuns(c) }))},
+	"RunError.code":               {"enum": anys(explain.CodesOf(ofRuns))},
+	"RunError.requestId":          {"format": "uuid"},
+	"Job.errorCode":               {"enum": anys(explain.CodesOf(func(c explain.ErrorCode) bool { return c.Job }))},
+	"AsyncFault.requestId":        {"pattern": "^err-"},
+	"Health.status":               {"const": "ok"},
+	"DepositOk.ok":                {"const": true},
+	"MeteredSseRequired.code":     {"const": explain.CodeUseSSE},
+	"DepositBelowMinimum.code":    {"const": explain.CodeDeposit},
+	"Problem.type":                {"format": "uri"},
+	"Problem.requiredTopUp":       {"pattern": "^[0-9]+$"},
+	"TokenChange.rawSignedAmount": {"pattern": "^[-+]?[0-9]+$"},
+	"TokenTransfer.total":         {"pattern": "^[0-9]+$"},
+	"TokenTransfer.decimals":      {"pattern": "^[0-9]*$"},
+	"TxMeta.valueWei":             {"pattern": quantity},
+	"TxMeta.gasPrice":             {"pattern": quantity},
+	"CallFrame.gas":               {"pattern": quantity},
+	"CallFrame.gasUsed":           {"pattern": quantity},
+	"CallFrame.value":             {"pattern": quantity},
+}
+
+// quantity is a number in hex as JSON-RPC writes it; empty where it is not known.
+const quantity = "^(0x[0-9a-f]+)?$"
+
+// ofRuns are the codes of GET /explain/run/{requestId} alone.
+func ofRuns(c explain.ErrorCode) bool {
+	return slices.Contains([]string{explain.CodeNoRun, explain.CodeRunErrored, explain.CodeRunTooLarge}, c.Code)
+}
+
+func anys[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
+// reflected makes the schemas of all roots and of what they hold, by name.
+func reflected() (map[string]schema, error) {
+	out := map[string]schema{}
+	var fault error
+	keep := func(name string, s jsonschema.Schema) {
+		s.RemoveType(jsonschema.Null) // left from a pointer: null is the member's, not the type's
+		m, err := s.ToSchemaOrBool().ToSimpleMap()
+		if err != nil {
+			fault = fmt.Errorf("write the schema of %s: %w", name, err)
+			return
+		}
+		if text := words[name]; text != "" {
+			m["description"] = text
+		}
+		out[name] = m
+	}
+	r := jsonschema.Reflector{}
+	for _, root := range append(slices.Clone(roots), explain.Event{}) {
+		_, err := r.Reflect(root,
+			jsonschema.DefinitionsPrefix(componentPrefix), jsonschema.RootRef, jsonschema.CollectDefinitions(keep),
+			jsonschema.InterceptDefName(schemaName), jsonschema.InterceptSchema(scalar),
+			jsonschema.InterceptNullability(nullable), jsonschema.InterceptProp(member))
+		if err != nil {
+			return nil, fmt.Errorf("describe %T: %w", root, err)
+		}
+	}
+	return out, fault
+}
+
+func schemaName(t reflect.Type, _ string) string {
+	if name := named[t]; name != "" {
+		return name
+	}
+	return t.Name()
+}
+
+// scalar describes the types that write themselves as one value.
+func scalar(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
+	if p.Processed {
+		return false, nil
+	}
+	switch p.Value.Type() {
+	case reflect.TypeFor[explain.Addr](), reflect.TypeFor[*explain.Addr]():
+		p.Schema.WithType(jsonschema.String.Type()).WithPattern("^0x[0-9a-f]{40}$")
+	case reflect.TypeFor[explain.Hex]():
+		p.Schema.WithType(jsonschema.String.Type()).WithPattern("^0x([0-9a-f]{2})*$")
+	case reflect.TypeFor[explain.Decimal](), reflect.TypeFor[*explain.Decimal]():
+		p.Schema.WithType(jsonschema.Number.Type())
+	case reflect.TypeFor[jsontext.Value]():
+	case reflect.TypeFor[uint64](), reflect.TypeFor[*uint64]():
+		p.Schema.WithType(jsonschema.Integer.Type()).WithMinimum(0)
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// nullable leaves null to the pointers that are always written: a nil list is
+// written as [], and a nil pointer that may be left out is.
+func nullable(p jsonschema.InterceptNullabilityParams) {
+	if p.Type.Kind() != reflect.Pointer || p.OmitEmpty {
+		p.Schema.RemoveType(jsonschema.Null)
+		return
+	}
+	if p.Schema.Ref == nil {
+		p.Schema.AddType(jsonschema.Null)
+		return
+	}
+	value := jsonschema.Schema{Ref: p.Schema.Ref}
+	*p.Schema = jsonschema.Schema{AnyOf: []jsonschema.SchemaOrBool{value.ToSchemaOrBool(), jsonschema.Null.ToSchemaOrBool()}}
+}
+
+// member says whether a member may be missing, and what is in the tables about it.
+func member(p jsonschema.InterceptPropParams) error {
+	if !p.Processed {
+		return nil
+	}
+	tag := p.Field.Tag.Get("json")
+	if !strings.Contains(tag, ",omitempty") && !strings.Contains(tag, ",omitzero") {
+		p.ParentSchema.Required = append(p.ParentSchema.Required, p.Name)
+	}
+	return nil
+}
+
+// dress adds to each member of a schema what the tables say about it.
+func dress(name string, s schema) {
+	members, _ := s["properties"].(schema)
+	for member, v := range members {
+		m := v.(schema)
+		extra := exact[name+"."+member]
+		if extra["anyOf"] != nil || extra["$ref"] != nil {
+			clear(m)
+		}
+		for k, v := range extra {
+			m[k] = v
+		}
+		if text := words[name+"."+member]; text != "" {
+			m["description"] = text
+		}
+	}
+}
+
+// schemas are those of all bodies and of all events.
+func schemas() (map[string]schema, error) {
+	all, err := reflected()
+	if err != nil {
+		return nil, err
+	}
+	delete(all, "Value") // raw JSON: exact says of each member what it holds
+	for name, s := range all {
+		dress(name, s)
+	}
+	addEvents(all)
+	return all, nil
+}
