@@ -151,6 +151,9 @@ func (a *channel) take(ac actor.Context, cmd command) {
 	if keep != nil {
 		a.row, a.dirty = keep, a.dirty || !beside.volatile
 	}
+	if beside.Forget != nil {
+		a.row, a.dirty = nil, false
+	}
 	ans := held{cmd.reply, answer{row: a.row, result: result}}
 	if !beside.empty() {
 		a.entries = append(a.entries, beside)

@@ -67,6 +67,9 @@ func (b *bookkeeper) put(e Entry) {
 		b.intents[e.Intent.ID] = *e.Intent
 	}
 	delete(b.intents, e.Drop)
+	if e.Forget != nil {
+		delete(b.channels, *e.Forget)
+	}
 	if e.Void != nil {
 		delete(b.tickets, *e.Void)
 	}

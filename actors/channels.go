@@ -53,8 +53,9 @@ type Channels struct {
 
 	looks   singleflight.Group // looks at the chain, by channel
 	strange *rate.Limiter      // looks at the chain for ids that nobody knows
-	sends   chan struct{}      // one per transaction under way
-	turns   *locks             // by what is done one at a time: opens, top-ups, payouts, tickets, bills
+	paid    paid
+	sends   chan struct{} // one per transaction under way
+	turns   *locks        // by what is done one at a time: opens, top-ups, payouts, tickets, bills
 }
 
 // chair is the place of one channel's actor.

@@ -75,6 +75,8 @@ type Entry struct {
 	Intent  *Intent
 	// Drop removes an intent by id; empty: none.
 	Drop string
+	// Forget removes a channel that never came to be; nil: none.
+	Forget *common.Hash
 	// Void removes a ticket; nil: none.
 	Void *TicketKey
 

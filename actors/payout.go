@@ -154,7 +154,9 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Amount, tx common.Hash, intent string) (session.Channel, error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		if row.Status != session.Closed {
+			before := row.Settled
 			row.Finish(captured, tx)
+			c.count(before, row.Settled, row.Lost)
 		}
 		return Entry{Drop: intent}, nil
 	}))
@@ -165,6 +167,11 @@ func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Am
 		c.o.Log.Error("money lost: the channel ended before it was paid out", "channel", id, "lost", a.row.Lost)
 	}
 	return *a.row, nil
+}
+
+func (c *Channels) count(before, after, lost tempo.Amount) {
+	gain, _ := after.Sub(before)
+	c.paid.add(gain, lost)
 }
 
 // Settle pays out what was served on channels that stay open, in one transaction,
@@ -239,8 +246,10 @@ func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) erro
 		}
 		_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 			row.Settling = tempo.Amount{}
-			if paid && intent.Amounts[i].Cmp(row.Settled) > 0 {
-				row.Settled = intent.Amounts[i]
+			if paid {
+				before := row.Settled
+				row.Settle(intent.Amounts[i])
+				c.count(before, row.Settled, tempo.Amount{})
 			}
 			return beside, nil
 		}))

@@ -27,7 +27,11 @@ type market struct {
 	issuer *mpp.Issuer
 	route  *mpp.Route
 	payee  tempo.Signer
+	ahead  time.Duration // of the chain's clock
 }
+
+// clockAhead moves our idea of the chain's time, as IncreaseTime has moved it.
+func (m *market) clockAhead(d time.Duration) { m.ahead = d }
 
 func key(n byte) *tempo.Secp256k1Key {
 	secret := make([]byte, 32)
@@ -54,7 +58,7 @@ func newMarket(t testing.TB, book Ledger) *market {
 	m := &market{t: t, chain: chain, book: book, payee: payee}
 	d := tempo.NewDomain(chain.ChainID(), sandbox.Reserve)
 	m.terms = tempo.Terms{Domain: d, Token: sandbox.PathUSD, Payee: payee.Address()}
-	m.client, err = settle.New(settle.Options{URLs: []string{server.URL}, Domain: d, Key: payee, FeeToken: sandbox.PathUSD})
+	m.client, err = settle.New(settle.Options{URLs: []string{server.URL}, Domain: d, Key: payee, FeeToken: sandbox.PathUSD, Now: func() time.Time { return time.Now().Add(m.ahead) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,6 +95,7 @@ type Channel struct {
 
 	CreatedAt int64 // Unix milliseconds
 	ActiveAt  int64 // Unix milliseconds of the last voucher or charge
+	OwedSince int64 // Unix milliseconds of the first charge that is not paid out; 0: none
 }
 
 // Available is what may be charged or reserved without a new voucher.

@@ -71,5 +71,8 @@ func (c *Channel) book(amount tempo.Amount, now time.Time) {
 	c.Spent = sum(c.Spent, amount) // bounded by Highest: fund has looked
 	c.Units++
 	c.ActiveAt = now.UnixMilli()
+	if c.OwedSince == 0 {
+		c.OwedSince = c.ActiveAt
+	}
 	c.lift()
 }

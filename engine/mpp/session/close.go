@@ -59,10 +59,19 @@ func (c *Channel) UndoClose() {
 // is less than was served where the payer withdrew first.
 func (c *Channel) Finish(captured tempo.Amount, tx common.Hash) {
 	c.Status, c.CloseTx = Closed, tx
-	c.Settled = larger(c.Settled, captured)
+	c.Settle(captured)
+	c.Settling, c.OwedSince = tempo.Amount{}, 0
 	c.Capture = captured
 	c.Lost, _ = c.Spent.Sub(smaller(captured, c.Spent))
 	c.Reserved = tempo.Amount{}
+}
+
+// Settle books that the chain has paid out amount in all.
+func (c *Channel) Settle(amount tempo.Amount) {
+	c.Settled = larger(c.Settled, amount)
+	if c.Settled.Cmp(c.Spent) >= 0 {
+		c.OwedSince = 0
+	}
 }
 
 // Unsettled is what was served and not paid out.

@@ -49,7 +49,7 @@ func (c *Channel) Observe(s State) {
 	}
 	c.CloseRequestedAt = s.CloseRequestedAt
 	c.Deposit = larger(c.Deposit, s.Deposit)
-	c.Settled = larger(c.Settled, s.Settled)
+	c.Settle(s.Settled)
 }
 
 func larger(a, b tempo.Amount) tempo.Amount {

@@ -1,0 +1,313 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/tempo"
+)
+
+// SettlePolicy says when channels are paid out. Zero values mean the defaults named
+// at each field.
+type SettlePolicy struct {
+	Threshold tempo.Amount  // served and not paid out on one channel, default $5
+	MaxAge    time.Duration // of what is not paid out, default 24 h
+	IdleClose time.Duration // without voucher or charge before a channel is closed, default 30 days
+	Unit      tempo.Amount  // a channel with less than this left to sign is closed, default $0.01
+	Every     time.Duration // between two rounds of settling, default 1 min
+	Watch     time.Duration // between two looks at all channels, default 30 s, at most 60 s
+}
+
+func (p SettlePolicy) withDefaults() SettlePolicy {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	if p.Threshold.IsZero() {
+		p.Threshold = tempo.AmountFrom(5_000_000)
+	}
+	if p.Unit.IsZero() {
+		p.Unit = tempo.AmountFrom(10_000)
+	}
+	set(&p.MaxAge, 24*time.Hour)
+	set(&p.IdleClose, 30*24*time.Hour)
+	set(&p.Every, time.Minute)
+	set(&p.Watch, 30*time.Second)
+	p.Watch = min(p.Watch, 60*time.Second)
+	return p
+}
+
+// Totals are the books at the last look. Amounts are base units.
+type Totals struct {
+	Open      int          // channels that are not closed
+	Unsettled tempo.Amount // served and not paid out
+	Settled   tempo.Amount // paid out by this process
+	Lost      tempo.Amount // served and gone, in this process
+	Failed    uint64       // rounds that ended in an error
+}
+
+// Treasury pays channels out in time: the Settler by policy, the Watcher when the
+// payer asks the chain to close.
+type Treasury struct {
+	c        *Channels
+	policy   SettlePolicy
+	pids     []*actor.PID
+	rounds   []*round
+	open     atomic.Int64
+	failed   atomic.Uint64
+	unpaid   atomic.Pointer[tempo.Amount]
+	cancel   context.CancelFunc
+	baseline context.Context
+}
+
+// NewTreasury starts the Settler and the Watcher. Close it before the Channels.
+func (c *Channels) NewTreasury(p SettlePolicy) *Treasury {
+	t := &Treasury{c: c, policy: p.withDefaults()}
+	t.baseline, t.cancel = context.WithCancel(context.Background())
+	t.unpaid.Store(new(tempo.Amount))
+	for name, r := range map[string]*round{
+		"settler": {every: t.policy.Every, work: t.settleRound},
+		"watcher": {every: t.policy.Watch, work: t.watchRound},
+	} {
+		r.e, r.ctx, r.name, r.gone, r.failed = c.e, t.baseline, name, make(chan struct{}), t.fault
+		t.rounds = append(t.rounds, r)
+		t.pids = append(t.pids, c.e.spawnRoot(r))
+	}
+	return t
+}
+
+// Close ends both. What is being sent is seen to its end first.
+func (t *Treasury) Close() {
+	t.cancel()
+	for i, pid := range t.pids {
+		t.c.e.sys.Root.Stop(pid)
+		<-t.rounds[i].gone
+	}
+}
+
+// Totals tells the books at the last look.
+func (t *Treasury) Totals() Totals {
+	settled, lost := t.c.paid.totals()
+	return Totals{Open: int(t.open.Load()), Unsettled: *t.unpaid.Load(), Settled: settled, Lost: lost, Failed: t.failed.Load()}
+}
+
+func (t *Treasury) fault(name string, err error) {
+	t.failed.Add(1)
+	t.c.o.Log.Error(name, "error", err)
+}
+
+// round is the actor behind each: work, then rest, then work again.
+type round struct {
+	e      *engine
+	ctx    context.Context
+	name   string
+	every  time.Duration
+	work   func(context.Context) error
+	failed func(string, error)
+	gone   chan struct{}
+	timer  *time.Timer
+}
+
+// Messages to a round.
+type (
+	// due: it is time to work.
+	due struct{ mayBeLate }
+	// over: the work has ended.
+	over struct {
+		mayBeLate
+		err error
+	}
+)
+
+// Receive is owned by the runtime.
+func (r *round) Receive(ac actor.Context) {
+	switch m := ac.Message().(type) {
+	case *actor.Started, due:
+		r.e.run(ac.Self(), func() any { return over{err: r.work(r.ctx)} }, func(err error) any { return over{err: err} })
+	case over:
+		if m.err != nil && r.ctx.Err() == nil {
+			r.failed(r.name, m.err)
+		}
+		self := ac.Self()
+		r.timer = time.AfterFunc(r.every, func() { r.e.sys.Root.Send(self, due{}) })
+	case *actor.Stopping:
+		if r.timer != nil {
+			r.timer.Stop()
+		}
+	case *actor.Stopped:
+		close(r.gone)
+	}
+}
+
+// watchRound asks the chain about every open channel, closes those whose payer
+// wants out while that is still possible, and books those that have ended.
+func (t *Treasury) watchRound(ctx context.Context) error {
+	var ids []common.Hash
+	var unpaid tempo.Amount
+	err := t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
+		ids = append(ids, row.ID)
+		unpaid, _ = unpaid.Add(row.Unsettled())
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list channels: %w", err)
+	}
+	t.open.Store(int64(len(ids)))
+	t.unpaid.Store(&unpaid)
+	errs := []error{t.c.Reconcile(ctx)}
+	for len(ids) > 0 && ctx.Err() == nil {
+		part := ids[:min(len(ids), 200)]
+		ids = ids[len(part):]
+		states, err := t.c.o.Reserve.States(ctx, part...)
+		if err != nil || len(states) != len(part) {
+			errs = append(errs, err)
+			continue
+		}
+		for i, s := range states {
+			errs = append(errs, t.attend(ctx, part[i], s))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// openingTime is how long an opening that the chain does not show may still land: an
+// expiring transaction is decided after 30 seconds.
+const openingTime = 2 * time.Minute
+
+// attend does what the chain's word on a channel asks for.
+func (t *Treasury) attend(ctx context.Context, id common.Hash, s session.State) error {
+	row, err := t.c.look(ctx, id)
+	if err != nil || row.Status == session.Closed {
+		return err
+	}
+	young := t.c.o.now().UnixMilli()-row.CreatedAt < openingTime.Milliseconds()
+	switch {
+	case row.Status == session.Opening && !s.Deposit.IsZero():
+		_, err = t.c.begin(ctx, id, s, session.Opened(t.c.o.Terms.Domain, row.Descriptor, s, session.Voucher{}, row.OpenTx, t.c.o.now()))
+		return err
+	case row.Status == session.Opening && !young:
+		return t.c.forgetOpening(ctx, id)
+	case row.Status == session.Opening, row.Status == session.Closing:
+		return nil // whoever opens or closes it is at work, or Reconcile is
+	case s.Deposit.IsZero():
+		return t.buryEnded(ctx, id)
+	}
+	if row, err = t.c.observe(ctx, id, s); err != nil {
+		return err
+	}
+	if row.CloseRequestedAt != 0 {
+		t.c.o.Log.Warn("payer asks the chain to close; closing first", "channel", id, "unsettled", row.Unsettled())
+		_, err = t.c.CloseChannel(ctx, id)
+	}
+	return err
+}
+
+// forgetOpening drops a channel that never came to be.
+func (c *Channels) forgetOpening(ctx context.Context, id common.Hash) error {
+	_, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
+		if row == nil || row.Status != session.Opening {
+			return nil, Entry{}, nil, nil
+		}
+		return nil, Entry{Forget: &id}, nil, nil
+	})
+	return err
+}
+
+// buryEnded books a channel that the chain has no more: its payer withdrew, or
+// another holder of our key closed it.
+func (t *Treasury) buryEnded(ctx context.Context, id common.Hash) error {
+	captured, tx, found, err := t.c.o.Reserve.Closed(ctx, id)
+	if err != nil || !found {
+		return err // a replica that lags says so, too: only the event is proof
+	}
+	_, err = t.c.finish(ctx, id, captured, tx, "")
+	return err
+}
+
+// settleRound pays out by policy.
+func (t *Treasury) settleRound(ctx context.Context) error {
+	settle, shut, err := t.dueChannels()
+	errs := []error{err}
+	for len(settle) > 0 && ctx.Err() == nil {
+		part := settle[:min(len(settle), maxSettled)]
+		settle = settle[len(part):]
+		errs = append(errs, t.settleTogether(ctx, part))
+	}
+	for _, id := range shut {
+		if ctx.Err() != nil {
+			break
+		}
+		if _, err := t.c.CloseChannel(ctx, id); err != nil {
+			errs = append(errs, fmt.Errorf("close %s: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxSettled bounds the channels of one transaction.
+const maxSettled = 16
+
+// settleTogether settles several channels in one transaction; where the chain
+// refuses that, one at a time, so that one bad channel costs the others nothing.
+func (t *Treasury) settleTogether(ctx context.Context, ids []common.Hash) error {
+	err := t.c.Settle(ctx, ids...)
+	if err == nil || len(ids) == 1 {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		errs = append(errs, t.c.Settle(ctx, id))
+	}
+	return errors.Join(errs...)
+}
+
+// dueChannels are those to settle and those to close, by policy.
+func (t *Treasury) dueChannels() (settle, shut []common.Hash, err error) {
+	now := t.c.o.now().UnixMilli()
+	err = t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
+		if row.Status != session.Active {
+			return nil
+		}
+		left, _ := row.Deposit.Sub(row.Spent)
+		idle := now-row.ActiveAt >= t.policy.IdleClose.Milliseconds()
+		owed := row.Unsettled()
+		old := row.OwedSince != 0 && now-row.OwedSince >= t.policy.MaxAge.Milliseconds()
+		pay := !owed.IsZero() && (owed.Cmp(t.policy.Threshold) >= 0 || old)
+		switch {
+		case idle, left.Cmp(t.policy.Unit) < 0:
+			shut = append(shut, row.ID)
+		case pay && row.Settleable.Cumulative.Cmp(row.Settled) > 0:
+			settle = append(settle, row.ID)
+		case pay && old:
+			// Only a voucher above what was served covers it: closing takes no more than that.
+			shut = append(shut, row.ID)
+		}
+		return nil
+	})
+	return settle, shut, err
+}
+
+// SettleAll pays out everything that can be, whatever the policy says.
+func (t *Treasury) SettleAll(ctx context.Context) error {
+	var ids []common.Hash
+	err := t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
+		if row.Status == session.Active && row.Settleable.Cumulative.Cmp(row.Settled) > 0 {
+			ids = append(ids, row.ID)
+		}
+		return nil
+	})
+	for len(ids) > 0 && err == nil {
+		part := ids[:min(len(ids), maxSettled)]
+		ids = ids[len(part):]
+		err = t.settleTogether(ctx, part)
+	}
+	return err
+}
