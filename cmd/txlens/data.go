@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -39,48 +37,4 @@ func openStore(dir string, log *slog.Logger) (*storage.Store, error) {
 		return nil, badInput{err}
 	}
 	return store, nil
-}
-
-type backupCmd struct {
-	File string `arg:"" type:"path" help:"File to write; it must not exist yet."`
-
-	dataFlag `embed:""`
-}
-
-// Run copies the database. The file appears whole or not at all.
-func (cmd *backupCmd) Run(c console) (err error) {
-	dir, err := cmd.dir()
-	if err != nil {
-		return err
-	}
-	if _, err := os.Lstat(cmd.File); err == nil {
-		return badInput{fmt.Errorf("%s exists; name a new file", cmd.File)}
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(cmd.File), ".txlens-backup-*")
-	if err != nil {
-		return badInput{fmt.Errorf("write backup: %w", err)}
-	}
-	defer os.Remove(tmp.Name())
-	n, err := storage.BackupFile(dir, tmp)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return badInput{err}
-	}
-	if err := place(tmp.Name(), cmd.File); err != nil {
-		return badInput{fmt.Errorf("write backup: %w", err)}
-	}
-	_, err = fmt.Fprintf(c.out, "%s: %d bytes\n", cmd.File, n)
-	return err
-}
-
-// place gives a finished file its name. A link, unlike a rename, replaces nothing
-// that came meanwhile; not all file systems have links.
-func place(tmp, path string) error {
-	err := os.Link(tmp, path)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return os.Rename(tmp, path)
 }

@@ -15,6 +15,7 @@ import (
 // http.DefaultClient to what the service says of itself. Its other requests go to
 // nobody else.
 func TestMain(m *testing.M) {
+	ownSettings()
 	set, err := discovery.New(discovery.Config{})
 	if err != nil {
 		panic(err)

@@ -220,8 +220,8 @@ func TestStoppedServer(t *testing.T) {
 	}
 }
 
-// TestBackup: a copy of the database serves like the first; it is refused while a
-// server runs, and never writes over a file.
+// TestBackup: a copy of the database serves like the first. It is refused while a
+// server runs that has no admin listener, and never writes over a file.
 func TestBackup(t *testing.T) {
 	w := newStubWorld(t)
 	data, there := t.TempDir(), t.TempDir()
@@ -236,7 +236,7 @@ func TestBackup(t *testing.T) {
 			t.Errorf("exit %d, %s%s", code, out, errOut)
 		}
 	}
-	f(exitBadInput, "another process has it open; stop the txlens that serves", "--data", data, file)
+	f(exitBadInput, "no admin listener; name it with --admin, or stop the server", "--data", data, file)
 	if left, err := os.ReadDir(there); err != nil || len(left) != 0 {
 		t.Errorf("a backup that was refused left %v, %v", left, err)
 	}

@@ -35,7 +35,8 @@ type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Explain the embedded real transactions, offline."`
 	Replay  replayCmd  `cmd:"" help:"Explain again from a recorded bundle, asking nobody."`
 	Serve   serveCmd   `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
-	Backup  backupCmd  `cmd:"" help:"Copy the database of a server that does not run into a file."`
+	Backup  backupCmd  `cmd:"" help:"Copy the database of a server into a file, whether or not it runs."`
+	Health  healthCmd  `cmd:"" help:"Ask a running server whether it is ready."`
 	Sandbox sandboxCmd `cmd:"" help:"Run a settlement chain for tests of paid sessions; its tokens are worth nothing."`
 	Chains  chainsCmd  `cmd:"" help:"List the chains of the table."`
 	Version versionCmd `cmd:"" help:"Print version and commit."`

@@ -4,28 +4,68 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"txlens/actors"
 	"txlens/engine/explain"
+	"txlens/storage"
 	"txlens/transport"
+	"txlens/transport/admin"
 	"txlens/transport/discovery"
 )
 
 type serveCmd struct {
-	Listen      string            `name:"listen" default:"127.0.0.1:8402" env:"TXLENS_LISTEN" help:"Address and port."`
-	MaxAnalyses int               `name:"max-analyses" default:"64" help:"Blocking analyses at a time; beyond it the answer is 503."`
-	MaxJobs     int               `name:"max-jobs" default:"16" help:"Analyses of async jobs at a time; others wait."`
-	JobQueue    int               `name:"job-queue" default:"256" help:"Async jobs that may wait; beyond it the answer is 503."`
-	MaxConns    int               `name:"max-conns" default:"4096" help:"Connections at a time; beyond it the answer is 503."`
-	MaxPerIP    int               `name:"max-conns-per-ip" default:"0" help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no bound, for a server behind a proxy, where all come from one address."`
-	BaseURL     discovery.BaseURL `name:"base-url" env:"TXLENS_BASE_URL" placeholder:"URL" help:"Where callers reach the service, as its pages and documents say; without it the Host of each request."`
-	Grace       time.Duration     `name:"grace" default:"30s" help:"Time that running analyses get when the server stops; jobs that need more go on at the next start."`
+	Config string `name:"config" placeholder:"FILE" type:"path" env:"TXLENS_CONFIG" help:"File of settings in TOML; its keys are the names of the flags. Flags go before the environment, and that before the file."`
+	Check  bool   `name:"check" help:"Check all settings, print what is in force and end; listens nowhere and changes nothing."`
 
+	Listen      string            `name:"listen" default:"127.0.0.1:8402" env:"TXLENS_LISTEN" help:"Address and port."`
+	MaxAnalyses int               `name:"max-analyses" default:"64" env:"TXLENS_MAX_ANALYSES" help:"Blocking analyses at a time; beyond it the answer is 503."`
+	MaxJobs     int               `name:"max-jobs" default:"16" env:"TXLENS_MAX_JOBS" help:"Analyses of async jobs at a time, beside the blocking ones; others wait."`
+	JobQueue    int               `name:"job-queue" default:"256" env:"TXLENS_JOB_QUEUE" help:"Async jobs that may wait; beyond it the answer is 503."`
+	MaxConns    int               `name:"max-conns" default:"4096" env:"TXLENS_MAX_CONNS" help:"Connections at a time; beyond it the answer is 503."`
+	MaxPerIP    int               `name:"max-conns-per-ip" default:"0" env:"TXLENS_MAX_CONNS_PER_IP" help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no bound, for a server behind a proxy, where all come from one address."`
+	BaseURL     discovery.BaseURL `name:"base-url" placeholder:"URL" env:"TXLENS_BASE_URL" secret:"no" help:"Where callers reach the service, as its pages and documents say; without it the Host of each request."`
+	Grace       time.Duration     `name:"grace" default:"30s" env:"TXLENS_GRACE" help:"Time that running analyses get when the server stops; jobs that need more go on at the next start."`
+
+	adminFlags `embed:""`
+	logFlags   `embed:""`
 	dataFlag   `embed:""`
 	worldFlags `embed:""`
+}
+
+// Where the admin listener is when nobody says otherwise, and the word for nowhere.
+const (
+	defaultAdmin = "127.0.0.1:8403"
+	adminOff     = "off"
+)
+
+// adminFlags say where the operator reaches the server.
+type adminFlags struct {
+	AdminListen string `name:"admin-listen" default:"127.0.0.1:8403" placeholder:"ADDRESS" env:"TXLENS_ADMIN_LISTEN" help:"Address and port for metrics, profiles, readiness and backup; off: none. Who reaches it may do all of that."`
+	AdminRemote bool   `name:"admin-remote" env:"TXLENS_ADMIN_REMOTE" help:"Let --admin-listen be an address that other machines reach."`
+}
+
+// BeforeResolve puts the file of settings below flags and environment.
+func (cmd *serveCmd) BeforeResolve(k *kong.Context) error {
+	for _, group := range k.Selected().AllFlags(false) {
+		for _, f := range group {
+			path, _ := k.FlagValue(f).(string)
+			if f.Name != "config" || path == "" {
+				continue
+			}
+			s, err := readSettings(path, k.Selected())
+			if err != nil {
+				return err
+			}
+			k.AddResolver(s)
+		}
+	}
+	return nil
 }
 
 // served is an analyst behind the server.
@@ -51,77 +91,160 @@ func (a jobAnalyst) Explain(ctx context.Context, id string, req explain.Request,
 	return a.run(ctx, transport.Job{ID: id, Request: req, Sink: sink})
 }
 
-func (cmd *serveCmd) check() error {
-	for flag, n := range map[string]int{"--max-analyses": cmd.MaxAnalyses, "--max-jobs": cmd.MaxJobs, "--job-queue": cmd.JobQueue, "--max-conns": cmd.MaxConns, "--max-conns-per-ip": cmd.MaxPerIP + 1} {
-		if n < 1 {
-			return badInput{errors.New(flag + ": must be at least 1")}
+// Run serves until the context ends, then lets running analyses finish.
+func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error {
+	if cmd.Check {
+		return cmd.report(c, k)
+	}
+	if err := inOneLine(cmd.faults()); err != nil {
+		return err
+	}
+	log := cmd.logger(c.err)
+	cmd.log = log
+	s := &service{cmd: cmd, log: log}
+	err := s.start()
+	if err == nil {
+		err = s.serve(ctx)
+	}
+	return errors.Join(err, s.close())
+}
+
+// service is a server and all that it stands on. Fields are nil until started.
+type service struct {
+	cmd *serveCmd
+	log *slog.Logger
+
+	public, private net.Listener
+	analyst         *analyst
+	store           *storage.Store
+	dir             string
+	jobs            *actors.Jobs
+	web             *transport.Server
+	admin           *admin.Server // nil: there is none
+	adminEnded      chan error
+}
+
+// start opens what the server stands on, in the order in which one needs the
+// other. The ports come first: a server that cannot listen must not take up jobs.
+func (s *service) start() (err error) {
+	cmd := s.cmd
+	if s.dir, err = cmd.dir(); err != nil {
+		return err
+	}
+	version, commit := build()
+	metrics := admin.NewMetrics(version, commit, admin.Gauges{
+		Analyses: func() int { return s.analyst.explainer.Running() },
+		Jobs:     func() (queued, running int) { return s.jobs.Load() },
+		Store:    func() (file, live int64) { return s.store.Size() },
+	})
+	cmd.count = &counting{metrics}
+	if s.analyst, err = newAnalyst(cmd.worldFlags); err != nil {
+		return err
+	}
+	if s.public, err = net.Listen("tcp", cmd.Listen); err != nil {
+		return badInput{fmt.Errorf("--listen: %w", err)}
+	}
+	if cmd.AdminListen != adminOff {
+		if s.private, err = net.Listen("tcp", cmd.AdminListen); err != nil {
+			return badInput{fmt.Errorf("--admin-listen: %w; name another address, or off", err)}
 		}
+	}
+	if s.store, err = openStore(s.dir, s.log); err != nil {
+		return err
+	}
+	if err = tellAdmin(s.dir, s.private); err != nil {
+		return err
+	}
+	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: s.log})
+	if err != nil {
+		return fmt.Errorf("take up jobs: %w", err)
+	}
+	s.web = transport.New(transport.Config{
+		Explainer: served{s.analyst}, Jobs: s.jobs, Runs: actors.NewRuns(s.store), Commit: commit, Log: s.log, Observer: metrics,
+		Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
+		BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
+	})
+	s.startAdmin(metrics)
+	return nil
+}
+
+// startAdmin lets the operator in, now that all is there that can be asked for.
+func (s *service) startAdmin(metrics *admin.Metrics) {
+	if s.private == nil {
+		return
+	}
+	loopback, _ := admin.Loopback(s.private.Addr().String())
+	s.admin = admin.New(admin.Config{
+		Checks:  []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}},
+		Metrics: metrics.Handler(s.log), Backup: func(w io.Writer) (int64, error) { return s.store.Backup(w) },
+		Loopback: loopback, Log: s.log,
+	})
+	s.adminEnded = make(chan error, 1)
+	go func() { s.adminEnded <- s.admin.Serve(s.private) }()
+}
+
+func (s *service) jobsAlive() error {
+	if !s.jobs.Alive() {
+		return errors.New("no owner takes them; the log says why")
 	}
 	return nil
 }
 
-// Run serves until the context ends, then lets running analyses finish.
-func (cmd *serveCmd) Run(ctx context.Context, c console) (err error) {
-	if err := cmd.check(); err != nil {
-		return err
-	}
-	dir, err := cmd.dir()
-	if err != nil {
-		return err
-	}
-	log := slog.New(slog.NewTextHandler(c.err, nil))
-	cmd.log = log
-	a, err := newAnalyst(cmd.worldFlags)
-	if err != nil {
-		return err
-	}
-	defer a.close()
-	// The port first: a server that cannot listen must not take up jobs.
-	ln, err := net.Listen("tcp", cmd.Listen)
-	if err != nil {
-		return badInput{fmt.Errorf("--listen: %w", err)}
-	}
-	defer ln.Close()
-	store, err := openStore(dir, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	jobs, err := a.explainer.NewJobs(actors.JobOptions{Store: store, Analyst: jobAnalyst{a}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: log})
-	if err != nil {
-		return fmt.Errorf("take up jobs: %w", err)
-	}
-	_, commit := build()
-	srv := transport.New(transport.Config{
-		Explainer: served{a}, Jobs: jobs, Runs: actors.NewRuns(store), Commit: commit, Log: log,
-		Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
-		BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
-	})
-	log.Info("serving", "address", ln.Addr().String(), "version", a.version, "data", dir)
-	return cmd.serve(ctx, log, srv, jobs, ln)
-}
-
 // serve returns when the server has ended and the jobs are done or given back.
-func (cmd *serveCmd) serve(ctx context.Context, log *slog.Logger, srv *transport.Server, jobs *actors.Jobs, ln net.Listener) error {
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
+func (s *service) serve(ctx context.Context) error {
+	attrs := []any{"address", s.public.Addr().String(), "version", s.analyst.version, "data", s.dir}
+	if s.private != nil {
+		attrs = append(attrs, "admin", s.private.Addr().String())
+	}
+	s.log.Info("serving", attrs...)
+	ended := make(chan error, 1)
+	go func() { ended <- s.web.Serve(s.public) }()
 	select {
-	case err := <-served:
+	case err := <-ended:
 		none, cancel := context.WithCancel(ctx)
 		cancel()
-		return errors.Join(err, jobs.Close(none))
+		return errors.Join(err, s.jobs.Close(none))
 	case <-ctx.Done():
 	}
-	log.Info("stopping", "grace", cmd.Grace.String())
-	end, cancel := context.WithTimeout(context.Background(), cmd.Grace)
+	if s.admin != nil {
+		s.admin.Drain()
+	}
+	s.log.Info("stopping", "grace", s.cmd.Grace.String())
+	end, cancel := context.WithTimeout(context.Background(), s.cmd.Grace)
 	defer cancel()
 	closed := make(chan error, 1)
-	go func() { closed <- jobs.Close(end) }()
-	err := srv.Shutdown(end)
+	go func() { closed <- s.jobs.Close(end) }()
+	err := s.web.Shutdown(end)
 	if err == nil {
-		err = <-served
+		err = <-ended
 	} else {
 		err = fmt.Errorf("stop the server: %w", err)
 	}
 	return errors.Join(err, <-closed)
+}
+
+// close gives up what start opened, the other way round.
+func (s *service) close() (err error) {
+	if s.admin != nil {
+		soon, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err = errors.Join(s.admin.Close(soon), <-s.adminEnded)
+	}
+	if s.jobs != nil {
+		none, cancel := context.WithCancel(context.Background())
+		cancel()
+		err = errors.Join(err, s.jobs.Close(none)) // it does nothing when serve did it
+	}
+	for _, ln := range []net.Listener{s.public, s.private} {
+		if ln != nil {
+			ln.Close()
+		}
+	}
+	if s.store != nil {
+		err = errors.Join(err, tellAdmin(s.dir, nil), s.store.Close())
+	}
+	if s.analyst != nil {
+		s.analyst.close()
+	}
+	return err
 }

@@ -24,23 +24,24 @@ import (
 
 // worldFlags say whom an analysis asks.
 type worldFlags struct {
-	RPC      []string      `name:"rpc" placeholder:"CHAIN=URL" env:"TXLENS_RPC" sep:"," help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
-	RPCOnly  bool          `name:"rpc-only" help:"Use no built-in endpoint: only chains named with --rpc are asked."`
-	Sources  string        `name:"sources" enum:"on,off" default:"on" placeholder:"on|off" help:"off asks nobody but the RPC: no contract sources, signatures or prices."`
-	Quick    bool          `name:"quick" help:"Where a node gives no trace, re-execute without the earlier transactions of the block."`
-	Deadline time.Duration `name:"deadline" default:"120s" help:"Time for one analysis."`
-	Record   string        `name:"record" placeholder:"DIR" type:"path" help:"Write every answer of the analysis into a bundle in this folder."`
+	RPC      []string      `name:"rpc" placeholder:"CHAIN=URL" env:"TXLENS_RPC" sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
+	RPCOnly  bool          `name:"rpc-only" env:"TXLENS_RPC_ONLY" help:"Use no built-in endpoint: only chains named with --rpc are asked."`
+	Sources  string        `name:"sources" enum:"on,off" default:"on" placeholder:"on|off" env:"TXLENS_SOURCES" help:"off asks nobody but the RPC: no contract sources, signatures or prices."`
+	Quick    bool          `name:"quick" env:"TXLENS_QUICK" help:"Where a node gives no trace, re-execute without the earlier transactions of the block."`
+	Deadline time.Duration `name:"deadline" default:"120s" env:"TXLENS_DEADLINE" help:"Time for one analysis."`
+	Record   string        `name:"record" placeholder:"DIR" type:"path" env:"TXLENS_RECORD" help:"Write every answer of the analysis into a bundle in this folder."`
 
-	EtherscanKey string            `name:"etherscan-key" placeholder:"KEY" env:"TXLENS_ETHERSCAN_KEY" help:"Key for contract sources of Etherscan v2."`
-	Prices       map[string]string `name:"call-price" placeholder:"TOOL=NANO" help:"What a call costs you, in nano-dollars; TOOL is a JSON-RPC method, rpc for all of them, or a name under Calls in a result; repeatable."`
+	EtherscanKey string            `name:"etherscan-key" placeholder:"KEY" env:"TXLENS_ETHERSCAN_KEY" secret:"all" help:"Key for contract sources of Etherscan v2."`
+	Prices       map[string]string `name:"call-price" placeholder:"TOOL=NANO" env:"TXLENS_CALL_PRICE" help:"What a call costs you, in nano-dollars; TOOL is a JSON-RPC method, rpc for all of them, or a name under Calls in a result; repeatable, or separated by semicolons."`
 
-	SourcifyURL   string `name:"sourcify-url" placeholder:"URL" help:"Contract sources; default https://sourcify.dev/server."`
-	FourByteURL   string `name:"fourbyte-url" placeholder:"URL" help:"Signatures; default https://api.4byte.sourcify.dev."`
-	EtherscanURL  string `name:"etherscan-url" placeholder:"URL" help:"Contract sources with a key; default https://api.etherscan.io."`
-	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" help:"One Blockscout host for every chain; default the chain's own instance."`
-	LlamaURL      string `name:"llama-url" placeholder:"URL" help:"Prices; default https://coins.llama.fi."`
+	SourcifyURL   string `name:"sourcify-url" placeholder:"URL" env:"TXLENS_SOURCIFY_URL" secret:"url" help:"Contract sources; default https://sourcify.dev/server."`
+	FourByteURL   string `name:"fourbyte-url" placeholder:"URL" env:"TXLENS_FOURBYTE_URL" secret:"url" help:"Signatures; default https://api.4byte.sourcify.dev."`
+	EtherscanURL  string `name:"etherscan-url" placeholder:"URL" env:"TXLENS_ETHERSCAN_URL" secret:"url" help:"Contract sources with a key; default https://api.etherscan.io."`
+	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" env:"TXLENS_BLOCKSCOUT_URL" secret:"url" help:"One Blockscout host for every chain; default the chain's own instance."`
+	LlamaURL      string `name:"llama-url" placeholder:"URL" env:"TXLENS_LLAMA_URL" secret:"url" help:"Prices; default https://coins.llama.fi."`
 
-	log *slog.Logger // where a fault inside an analysis is told; nil: nowhere
+	log   *slog.Logger // where a fault inside an analysis is told; nil: nowhere
+	count *counting    // nil: nobody counts
 }
 
 // analyst runs analyses for the commands and the server.
@@ -78,7 +79,7 @@ func (f *worldFlags) config() (upstream.Config, error) {
 	return upstream.Config{
 		Endpoints: endpoints, RPCOnly: f.RPCOnly, SourcesOff: f.Sources == "off",
 		SourcifyURL: f.SourcifyURL, FourByteURL: f.FourByteURL, EtherscanURL: f.EtherscanURL, EtherscanKey: f.EtherscanKey,
-		BlockscoutURL: f.BlockscoutURL, LlamaURL: f.LlamaURL, Prices: prices, ProxyFromEnv: true,
+		BlockscoutURL: f.BlockscoutURL, LlamaURL: f.LlamaURL, Prices: prices, ProxyFromEnv: true, OnCall: f.count.onCall(),
 	}, nil
 }
 
@@ -93,7 +94,7 @@ func analystOf(f worldFlags, cfg upstream.Config) (*analyst, error) {
 }
 
 func (a *analyst) options(endpoints map[uint64][]string) actors.Options {
-	o := actors.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version, Log: a.flags.log}
+	o := actors.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version, Log: a.flags.log, OnAnalysis: a.flags.count.onAnalysis()}
 	if a.flags.RPCOnly {
 		for _, ch := range chain.All() {
 			if len(endpoints[ch.ID]) > 0 {
@@ -131,6 +132,7 @@ func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, 
 		Finish:    job.Finish,
 		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished} },
 	})
+	a.flags.count.spent(m)
 	if rec != nil && res != nil {
 		if werr := a.write(rec, job.Request, res, cut); werr != nil {
 			return res, werr

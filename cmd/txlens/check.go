@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/alecthomas/kong"
+
+	"txlens/engine/upstream"
+	"txlens/storage"
+	"txlens/transport/admin"
+)
+
+// inOneLine joins what is wrong, or is nil.
+func inOneLine(list []error) error {
+	if len(list) == 0 {
+		return nil
+	}
+	texts := make([]string, len(list))
+	for i, err := range list {
+		texts[i] = err.Error()
+	}
+	return badInput{errors.New(strings.Join(texts, "; "))}
+}
+
+// faults lists what is wrong with the settings as such.
+func (cmd *serveCmd) faults() (list []error) {
+	note := func(flag string, err error) {
+		if err != nil {
+			list = append(list, fmt.Errorf("%s: %w", flag, err))
+		}
+	}
+	for _, bound := range []struct {
+		flag string
+		n    int
+	}{{"--max-analyses", cmd.MaxAnalyses}, {"--max-jobs", cmd.MaxJobs}, {"--job-queue", cmd.JobQueue}, {"--max-conns", cmd.MaxConns}} {
+		if bound.n < 1 {
+			note(bound.flag, errors.New("must be at least 1"))
+		}
+	}
+	if cmd.MaxPerIP < 0 {
+		note("--max-conns-per-ip", errors.New("must not be negative"))
+	}
+	if cmd.Grace < 0 {
+		note("--grace", errors.New("must not be negative"))
+	}
+	_, err := admin.Loopback(cmd.Listen)
+	note("--listen", err)
+	note("--admin-listen", cmd.checkAdmin())
+	cfg, err := cmd.config()
+	if err == nil {
+		_, err = upstream.New(cfg)
+	}
+	if err != nil {
+		list = append(list, err)
+	}
+	return list
+}
+
+func (cmd *serveCmd) checkAdmin() error {
+	if cmd.AdminListen == adminOff {
+		return nil
+	}
+	loopback, err := admin.Loopback(cmd.AdminListen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w, or off", err)
+	case !loopback && !cmd.AdminRemote:
+		return errors.New("other machines would reach it, and who does may copy the database; say --admin-remote if that is meant")
+	case cmd.AdminListen == cmd.Listen && !strings.HasSuffix(cmd.Listen, ":0"):
+		return errors.New("it is that of --listen")
+	}
+	return nil
+}
+
+// report prints what is in force and where from, and says all that is wrong. It
+// opens no port and writes nothing.
+func (cmd *serveCmd) report(c console, k *kong.Context) error {
+	list := cmd.faults()
+	dir, err := cmd.dir()
+	note := ""
+	if err == nil {
+		note, err = inspectData(dir)
+	}
+	if err != nil {
+		list = append(list, fmt.Errorf("--data: %w", err))
+	}
+	if cmd.Record != "" {
+		if err := usable(cmd.Record); err != nil {
+			list = append(list, fmt.Errorf("--record: %w", err))
+		}
+	}
+	out := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	given := map[string]string{}
+	for _, p := range k.Path {
+		if p.Flag != nil {
+			given[p.Flag.Name] = map[bool]string{true: "file " + cmd.Config, false: "flag"}[p.Resolved]
+		}
+	}
+	for _, f := range settingsOf(k.Selected()) {
+		value, from := masked(f), given[f.Name]
+		if f.Name == "data" && cmd.Data == "" {
+			value = dir
+		}
+		if name := fromEnv(f); from == "" && name != "" {
+			from = "environment " + name
+		} else if from == "" {
+			from = "default"
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\n", f.Name, value, from)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if err := inOneLine(list); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "The settings are good%s.\n", note)
+	return err
+}
+
+// inspectData says whether a server could have its data in dir.
+func inspectData(dir string) (note string, err error) {
+	if err := usable(dir); err != nil {
+		return "", err
+	}
+	switch err := storage.Inspect(dir); {
+	case errors.Is(err, storage.ErrLocked):
+		return "; a server runs on the data folder", nil
+	case err != nil:
+		return "", err
+	}
+	return "", nil
+}
+
+// usable reports whether files can be made in dir, or dir itself if it is missing.
+func usable(dir string) error {
+	for path := dir; ; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path):
+			continue
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return fmt.Errorf("%s is no folder", path)
+		case !writable(path):
+			return fmt.Errorf("%s cannot be written to by this user", path)
+		}
+		return nil
+	}
+}

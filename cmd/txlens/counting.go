@@ -1,0 +1,45 @@
+package main
+
+import (
+	"time"
+
+	"txlens/actors"
+	"txlens/engine/meter"
+	"txlens/transport"
+	"txlens/transport/admin"
+)
+
+var _ transport.Observer = (*admin.Metrics)(nil)
+
+// counting brings what the parts of the server tell to its metrics: only this
+// package sees both. A nil one counts nothing.
+type counting struct{ metrics *admin.Metrics }
+
+func (c *counting) onCall() func(tool, outcome string, took time.Duration) {
+	if c == nil {
+		return nil
+	}
+	return c.metrics.Called
+}
+
+func (c *counting) onAnalysis() func(actors.Analysis) {
+	if c == nil {
+		return nil
+	}
+	return func(a actors.Analysis) {
+		c.metrics.Analysed(string(a.Outcome), a.Failed, a.Took)
+		for _, p := range a.Phases {
+			c.metrics.Phase(p.Phase, p.Took)
+		}
+	}
+}
+
+// spent books what an analysis cost, however it ended.
+func (c *counting) spent(m *meter.Meter) {
+	if c == nil {
+		return
+	}
+	for _, b := range meter.Buckets {
+		c.metrics.Cost(b.String(), m.Nano(b))
+	}
+}

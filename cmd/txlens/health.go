@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// healthCmd is what a container asks that has no shell and no curl.
+type healthCmd struct {
+	URL string `arg:"" optional:"" placeholder:"URL" help:"Admin listener to ask; default http:// and $$TXLENS_ADMIN_LISTEN, or http://127.0.0.1:8403."`
+}
+
+// Run ends in 0 when the server is ready.
+func (cmd *healthCmd) Run(ctx context.Context, c console) error {
+	base := cmd.URL
+	if base == "" {
+		base = "http://" + defaultAdmin
+		if listen := os.Getenv("TXLENS_ADMIN_LISTEN"); listen != "" && listen != adminOff {
+			base = "http://" + strings.Replace(listen, "0.0.0.0:", "localhost:", 1)
+		}
+	}
+	resp, err := askAdmin(ctx, strings.TrimSuffix(base, "/readyz"), "/readyz", 10*time.Second)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = fmt.Fprint(c.out, "ready\n")
+	return err
+}

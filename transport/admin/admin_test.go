@@ -1,0 +1,264 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start serves until the test ends.
+func start(t *testing.T, cfg Config) (*Server, string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(cfg)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		if err := errors.Join(s.Close(ctx), <-done); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, "http://" + ln.Addr().String()
+}
+
+// ask makes one request on a connection of its own.
+func ask(t *testing.T, method, url string, change func(*http.Request)) (status int, body string, err error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change(req)
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(out), err
+}
+
+func TestEndpoints(t *testing.T) {
+	broken := errors.New("the desk is gone")
+	var desk error
+	s, url := start(t, Config{
+		Checks:  []Check{{"jobs", func() error { return desk }}},
+		Backup:  func(w io.Writer) (int64, error) { n, err := w.Write([]byte("a database")); return int64(n), err },
+		Metrics: NewMetrics("1.2.3", "abc", Gauges{}).Handler(New(Config{}).cfg.Log),
+	})
+	f := func(method, path string, want int, says string) {
+		t.Helper()
+		if status, body, err := ask(t, method, url+path, nil); status != want || !strings.Contains(body, says) || err != nil {
+			t.Errorf("%s %s: %d %.200q, %v; want %d %q", method, path, status, body, err, want, says)
+		}
+	}
+	f("GET", "/livez", 200, "ok")
+	f("GET", "/readyz", 200, "ok")
+	f("HEAD", "/readyz", 200, "")
+	f("POST", "/readyz", 405, "")
+	f("GET", "/metrics", 200, `txlens_build_info{commit="abc",version="1.2.3"} 1`)
+	f("GET", "/backup", 200, "a database")
+	f("POST", "/backup", 200, "a database")
+	f("DELETE", "/backup", 405, "")
+	f("GET", "/debug/pprof/goroutine?debug=1", 200, "goroutine profile")
+	f("GET", "/debug/pprof/cmdline", 404, "")
+	f("GET", "/", 404, "")
+	desk = broken
+	f("GET", "/readyz", 503, "jobs: the desk is gone")
+	f("GET", "/livez", 200, "ok")
+	s.Drain()
+	f("GET", "/readyz", 503, "server: draining\njobs: the desk is gone")
+	desk = nil
+	f("GET", "/readyz", 503, "server: draining")
+}
+
+// TestFromHere: on loopback a request must name an address of this machine, and
+// come from no page of another site.
+func TestFromHere(t *testing.T) {
+	f := func(loopback bool, host, site string, want int) {
+		t.Helper()
+		_, url := start(t, Config{Loopback: loopback})
+		status, _, _ := ask(t, "GET", url+"/livez", func(r *http.Request) {
+			if host != "" {
+				r.Host = host
+			}
+			if site != "" {
+				r.Header.Set("Sec-Fetch-Site", site)
+			}
+		})
+		if status != want {
+			t.Errorf("host %q, site %q: %d, want %d", host, site, status, want)
+		}
+	}
+	f(true, "", "", 200)
+	f(true, "localhost:8403", "", 200)
+	f(true, "[::1]:8403", "none", 200)
+	f(true, "[::1]", "same-origin", 200)
+	f(true, "evil.example", "", 403)
+	f(true, "evil.example:8403", "", 403)
+	f(true, "127.0.0.1.evil.example", "", 403)
+	f(true, "", "cross-site", 403)
+	f(true, "", "same-site", 403)
+	f(false, "txlens:8403", "cross-site", 200)
+}
+
+// TestBackupBreaksOff: what is not whole does not look whole, and a copy that could
+// not even begin is an error.
+func TestBackupBreaksOff(t *testing.T) {
+	var write int
+	_, url := start(t, Config{Backup: func(w io.Writer) (int64, error) {
+		w.Write(bytes.Repeat([]byte("x"), write))
+		return int64(write), errors.New("a page cannot be read")
+	}})
+	if status, body, err := ask(t, "GET", url+"/backup", nil); status != 503 || err != nil || strings.Contains(body, "page") {
+		t.Errorf("%d %s, %v", status, body, err)
+	}
+	write = 1 << 20
+	if status, body, err := ask(t, "GET", url+"/backup", nil); status != 200 || err == nil {
+		t.Errorf("%d, %d bytes, %v", status, len(body), err)
+	}
+}
+
+// TestOneBackup: a second copy is refused while the first is made, and Close cuts
+// one whose client does not read.
+func TestOneBackup(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan error, 1)
+	s, url := start(t, Config{Backup: func(w io.Writer) (int64, error) {
+		close(began)
+		for {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				ended <- err
+				return 0, err
+			}
+		}
+	}})
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, "GET /backup HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+	<-began
+	if status, _, _ := ask(t, "GET", url+"/backup", nil); status != 409 {
+		t.Errorf("a second backup: %d", status)
+	}
+	now, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Close(now); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the backup goes on")
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	f := func(address string, want, ok bool) {
+		t.Helper()
+		if got, err := Loopback(address); got != want || (err == nil) != ok {
+			t.Errorf("%q: %v, %v", address, got, err)
+		}
+	}
+	f("127.0.0.1:8403", true, true)
+	f("127.8.9.1:0", true, true)
+	f("[::1]:8403", true, true)
+	f("localhost:8403", true, true)
+	f(":8403", false, true)
+	f("0.0.0.0:8403", false, true)
+	f("[::]:8403", false, true)
+	f("192.0.2.1:8403", false, true)
+	f("localhost.example:8403", false, true)
+	f("127.0.0.1", false, false)
+	f("127.0.0.1:", false, false)
+	f("127.0.0.1:99999", false, false)
+	f("", false, false)
+	f("http://127.0.0.1:8403", false, false)
+	f("no host:8403", false, false)
+}
+
+// TestMetrics: every fact that is counted is there, under a name that Prometheus'
+// own linter has nothing against.
+func TestMetrics(t *testing.T) {
+	m := NewMetrics("1.2.3", "abc", Gauges{
+		Analyses: func() int { return 3 },
+		Jobs:     func() (int, int) { return 5, 2 },
+		Store:    func() (int64, int64) { return 4096, 1024 },
+	})
+	m.Answered("GET /health", 200, time.Millisecond)
+	m.Answered("GET /health", 200, 2*time.Millisecond)
+	m.Answered("POST /explain", 503, time.Second)
+	m.StreamOpened()
+	m.StreamOpened()
+	m.StreamClosed(true)
+	m.Analysed("partial", []string{"trace", "price"}, time.Second)
+	m.Phase("trace", time.Second)
+	m.Called("eth_call", "timeout", time.Second)
+	m.Cost("dataCollection", 12_250)
+	_, url := start(t, Config{Metrics: m.Handler(New(Config{}).cfg.Log)})
+	_, body, err := ask(t, "GET", url+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`txlens_http_requests_total{route="GET /health",status="200"} 2`,
+		`txlens_http_requests_total{route="POST /explain",status="503"} 1`,
+		`txlens_http_request_duration_seconds_bucket{route="GET /health",le="0.001"} 1`,
+		`txlens_http_request_duration_seconds_count{route="GET /health"} 2`,
+		`txlens_streams_open 1`,
+		`txlens_streams_slow_total 1`,
+		`txlens_analyses_running 3`,
+		`txlens_analyses_total{outcome="partial"} 1`,
+		`txlens_partial_results_total{phase="price"} 1`,
+		`txlens_partial_results_total{phase="trace"} 1`,
+		`txlens_phase_duration_seconds_count{phase="trace"} 1`,
+		`txlens_jobs{state="queued"} 5`,
+		`txlens_jobs{state="running"} 2`,
+		`txlens_upstream_calls_total{outcome="timeout",tool="eth_call"} 1`,
+		`txlens_upstream_call_duration_seconds_count{tool="eth_call"} 1`,
+		`txlens_cost_nanodollars_total{bucket="dataCollection"} 12250`,
+		`txlens_store_file_bytes 4096`,
+		`txlens_store_live_bytes 1024`,
+		`txlens_build_info{commit="abc",version="1.2.3"} 1`,
+		"go_goroutines ", "process_resident_memory_bytes ",
+	} {
+		if !strings.Contains(body, "\n"+want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(body)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "txlens_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+}
+
+// BenchmarkAnswered is what counting costs each request.
+func BenchmarkAnswered(b *testing.B) {
+	m := NewMetrics("", "", Gauges{})
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Answered("GET /health", 200, 80*time.Microsecond)
+	}
+}

@@ -1,0 +1,178 @@
+package admin
+
+import (
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Gauges are what a scrape asks for. Those that are nil are not told.
+type Gauges struct {
+	Analyses func() (running int)
+	Jobs     func() (queued, running int)
+	Store    func() (file, live int64) // bytes
+}
+
+// Metrics counts what a server does. Labels have few values, all of them ours:
+// nothing that a caller sent becomes one. It is safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	answered sync.Map // route and status to *answers: cheaper than looking up labels
+
+	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	open     prometheus.Gauge
+	slow     prometheus.Counter
+	analyses *prometheus.CounterVec
+	analysis *prometheus.HistogramVec
+	phase    *prometheus.HistogramVec
+	partial  *prometheus.CounterVec
+	calls    *prometheus.CounterVec
+	call     *prometheus.HistogramVec
+	cost     *prometheus.CounterVec
+}
+
+type answerKey struct {
+	route  string
+	status int
+}
+
+type answers struct {
+	count   prometheus.Counter
+	latency prometheus.Observer
+}
+
+// Times that are told apart, in seconds: a cached document takes microseconds, an
+// analysis up to minutes.
+var (
+	requestTimes  = []float64{.0001, .0005, .001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30, 60, 120}
+	analysisTimes = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 80, 120}
+)
+
+// NewMetrics starts counting.
+func NewMetrics(version, commit string, g Gauges) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "txlens", Name: name, Help: help}, labels)
+		m.registry.MustRegister(c)
+		return c
+	}
+	times := func(name, help string, buckets []float64, label string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "txlens", Name: name, Help: help, Buckets: buckets}, []string{label})
+		m.registry.MustRegister(h)
+		return h
+	}
+	m.requests = counter("http_requests_total", "Requests answered, by route and status; a stream when it ended.", "route", "status")
+	m.latency = times("http_request_duration_seconds", "Time from the head of a request to its answer; of a stream to its end.", requestTimes, "route")
+	m.open = prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "txlens", Name: "streams_open", Help: "Event streams that are open."})
+	m.slow = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "txlens", Name: "streams_slow_total", Help: "Event streams cut off because their client did not read."})
+	m.analyses = counter("analyses_total", "Analyses ended, of requests and jobs, by outcome.", "outcome")
+	m.analysis = times("analysis_duration_seconds", "Time of an analysis, by outcome.", analysisTimes, "outcome")
+	m.phase = times("phase_duration_seconds", "Time of a phase of an analysis.", analysisTimes, "phase")
+	m.partial = counter("partial_results_total", "Partial results, by each phase that failed.", "phase")
+	m.calls = counter("upstream_calls_total", "Calls to nodes and sources, by tool and outcome.", "tool", "outcome")
+	m.call = times("upstream_call_duration_seconds", "Time of a call, with its retries.", analysisTimes, "tool")
+	m.cost = counter("cost_nanodollars_total", "What analyses cost, in nano-dollars, by bucket.", "bucket")
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "txlens", Name: "build_info", Help: "1, with version and commit as labels.",
+		ConstLabels: prometheus.Labels{"version": version, "commit": commit}})
+	build.Set(1)
+	m.registry.MustRegister(m.open, m.slow, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gaugeCollector{g})
+	return m
+}
+
+// Handler answers a scrape.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError)})
+}
+
+// Answered counts a request that is over.
+func (m *Metrics) Answered(route string, status int, took time.Duration) {
+	key := answerKey{route, status}
+	a, ok := m.answered.Load(key)
+	if !ok {
+		a, _ = m.answered.LoadOrStore(key, &answers{m.requests.WithLabelValues(route, strconv.Itoa(status)), m.latency.WithLabelValues(route)})
+	}
+	a.(*answers).count.Inc()
+	a.(*answers).latency.Observe(took.Seconds())
+}
+
+// StreamOpened counts a stream.
+func (m *Metrics) StreamOpened() { m.open.Inc() }
+
+// StreamClosed counts the end of a stream; slow: its client did not read.
+func (m *Metrics) StreamClosed(slow bool) {
+	m.open.Dec()
+	if slow {
+		m.slow.Inc()
+	}
+}
+
+// Analysed counts an analysis that has ended. failed are the phases without which
+// its result is partial.
+func (m *Metrics) Analysed(outcome string, failed []string, took time.Duration) {
+	m.analyses.WithLabelValues(outcome).Inc()
+	m.analysis.WithLabelValues(outcome).Observe(took.Seconds())
+	for _, phase := range failed {
+		m.partial.WithLabelValues(phase).Inc()
+	}
+}
+
+// Phase counts one phase of an analysis.
+func (m *Metrics) Phase(phase string, took time.Duration) {
+	m.phase.WithLabelValues(phase).Observe(took.Seconds())
+}
+
+// Called counts a call to a node or a source.
+func (m *Metrics) Called(tool, outcome string, took time.Duration) {
+	m.calls.WithLabelValues(tool, outcome).Inc()
+	m.call.WithLabelValues(tool).Observe(took.Seconds())
+}
+
+// Cost adds what an analysis cost in one bucket, in nano-dollars. The counter is
+// exact up to 2^53 of them, nine million dollars.
+func (m *Metrics) Cost(bucket string, nano int64) { m.cost.WithLabelValues(bucket).Add(float64(nano)) }
+
+// gaugeCollector reads gauges at a scrape.
+type gaugeCollector struct{ g Gauges }
+
+var (
+	descRunning = prometheus.NewDesc("txlens_analyses_running", "Analyses that run, of requests and jobs.", nil, nil)
+	descJobs    = prometheus.NewDesc("txlens_jobs", "Async jobs in hand, by state.", []string{"state"}, nil)
+	descFile    = prometheus.NewDesc("txlens_store_file_bytes", "Bytes of the database file.", nil, nil)
+	descLive    = prometheus.NewDesc("txlens_store_live_bytes", "Bytes of the database file that hold something.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c gaugeCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- descRunning
+	out <- descJobs
+	out <- descFile
+	out <- descLive
+}
+
+// Collect implements prometheus.Collector.
+func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	if c.g.Analyses != nil {
+		gauge(descRunning, float64(c.g.Analyses()))
+	}
+	if c.g.Jobs != nil {
+		queued, running := c.g.Jobs()
+		gauge(descJobs, float64(queued), "queued")
+		gauge(descJobs, float64(running), "running")
+	}
+	if c.g.Store != nil {
+		file, live := c.g.Store()
+		gauge(descFile, float64(file))
+		gauge(descLive, float64(live))
+	}
+}
