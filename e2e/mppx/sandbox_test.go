@@ -1,0 +1,48 @@
+// Package mppx drives the published client and server of paid sessions, mppx, from
+// Node against this project.
+package mppx
+
+import (
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"txlens/engine/mpp/sandbox"
+)
+
+// node runs a script of this folder, or skips the test where Node or the packages of
+// the lockfile are missing. TXLENS_REQUIRE_NODE makes that a failure.
+func node(t *testing.T, script string, args ...string) {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("TXLENS_REQUIRE_NODE") != "" {
+		missing = t.Fatalf
+	}
+	program, err := exec.LookPath("node")
+	if err != nil {
+		missing("Node is not there: %v", err)
+	}
+	if _, err := os.Stat("node_modules/mppx/package.json"); err != nil {
+		missing("the client is not installed; run npm ci in e2e/mppx: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, append([]string{script}, args...)...)
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("%s: %v", script, err)
+	}
+}
+
+// The SDK's own two ends settle their sessions on the sandbox: it takes for a chain
+// what the SDK takes for one.
+func TestSandboxServesTheSDK(t *testing.T) {
+	chain, err := sandbox.New(sandbox.Options{BlockTime: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(chain)
+	defer srv.Close()
+	node(t, "sandbox.mjs", srv.URL)
+}
