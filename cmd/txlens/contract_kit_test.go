@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"txlens/actors"
+	"txlens/engine/explain"
+	"txlens/storage"
+	"txlens/transport"
+)
+
+// contractRow is a row of a table of the interface, by its name there. What it
+// asks of a server that takes payments is to be put beside what it asks of one that
+// does not.
+type contractRow struct {
+	name      string
+	unmetered func(t *testing.T, h *house)
+	metered   func(t *testing.T, h *house)
+}
+
+// testContract runs the rows, and compares them with the table of the interface
+// where that lies beside the project.
+func testContract(t *testing.T, heading string, columns int, rows []contractRow) {
+	names := map[string]bool{}
+	for _, row := range rows {
+		if names[row.name] {
+			t.Errorf("%q is there twice", row.name)
+		}
+		names[row.name] = true
+		t.Run(row.name+"/unmetered", func(t *testing.T) {
+			t.Parallel()
+			row.unmetered(t, newHouse(t))
+		})
+		if row.metered != nil {
+			t.Run(row.name+"/metered", func(t *testing.T) { row.metered(t, newHouse(t)) })
+		}
+	}
+	t.Run("every row", func(t *testing.T) {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "spec", "interface.md"))
+		if err != nil {
+			if os.Getenv("TXLENS_REQUIRE_FIXTURES") != "" {
+				t.Fatal(err)
+			}
+			t.Skip("the interface does not lie beside the project")
+		}
+		want := tableRows(string(text), heading, columns)
+		if len(want) != len(rows) {
+			t.Errorf("the interface has %d rows, the test %d", len(want), len(rows))
+		}
+		for _, name := range want {
+			if !names[name] {
+				t.Errorf("no test of %q", name)
+			}
+		}
+	})
+}
+
+// tableRows gives the first columns of each row of the first table below a heading.
+func tableRows(text, heading string, columns int) (names []string) {
+	_, after, _ := strings.Cut(text, "\n## "+heading+"\n")
+	for line := range strings.Lines(strings.TrimLeft(after, "\n")) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		var cells []string
+		for cell := range strings.SplitSeq(strings.Trim(strings.TrimSpace(line), "|"), "|") {
+			cells = append(cells, strings.TrimSpace(cell))
+		}
+		names = append(names, strings.Join(cells[:columns], ", "))
+	}
+	return names[min(2, len(names)):]
+}
+
+// house is a whole server on a store of its own: the real actors of jobs and runs
+// over a scripted analysis, and a clock that tests move.
+type house struct {
+	t       *testing.T
+	base    string
+	store   *storage.Store
+	ahead   atomic.Int64 // of the store's clock before the true one, in nanoseconds
+	full    atomic.Bool  // the store takes no job
+	release chan struct{}
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, release: make(chan struct{})}
+	var err error
+	h.store, err = storage.Open(t.TempDir(), storage.Options{ExpireEvery: -1, Now: func() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := actors.New(actors.Options{})
+	jobs, err := x.NewJobs(actors.JobOptions{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := transport.New(transport.Config{Explainer: scripted{h}, Jobs: jobs, Runs: actors.NewRuns(h.store)})
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(ln) }()
+	h.base = "http://" + ln.Addr().String()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := errors.Join(srv.Shutdown(ctx), <-ended, jobs.Close(ctx)); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		x.Close()
+		h.store.Close()
+	})
+	return h
+}
+
+// fullStore refuses jobs while it is full.
+type fullStore struct {
+	*storage.Store
+	full *atomic.Bool
+}
+
+func (s fullStore) PutJobs(rows ...actors.JobRow) error {
+	if s.full.Load() {
+		return errors.New("secret: the disk is full")
+	}
+	return s.Store.PutJobs(rows...)
+}
+
+type unpaidUpstream struct{}
+
+func (unpaidUpstream) Error() string         { return "402 from https://node.example/secret" }
+func (unpaidUpstream) UpstreamPayment() bool { return true }
+
+// analyse does what the context of the request tells it to.
+func (h *house) analyse(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	switch word, _, _ := strings.Cut(req.Context, " "); word {
+	case "unpaid":
+		return nil, fmt.Errorf("fetch trace: %w", unpaidUpstream{})
+	case "broken":
+		return nil, errors.New("secret: https://key@node.example")
+	case "nowhere":
+		return nil, &explain.NotFoundError{TxHash: req.TxHash, Asked: 80}
+	case "partial":
+		return &explain.Result{TxHash: req.TxHash, AnalysisModel: explain.ModelPartial, Summary: "**Partial result**: the trace could not be fetched.", Confidence: explain.Low}, nil
+	case "wait":
+		select {
+		case <-h.release:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	case "large": // what no compression makes small
+		noise := make([]byte, 24<<20)
+		for i, x := 0, uint32(1); i < len(noise); i++ {
+			x = x*1664525 + 1013904223
+			noise[i] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[x>>26]
+		}
+		return &explain.Result{TxHash: req.TxHash, Summary: string(noise)}, nil
+	}
+	return &explain.Result{TxHash: req.TxHash, Chain: "ethereum-mainnet", Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: "Sent 1 ETH.", Confidence: explain.High}, nil
+}
+
+type (
+	scripted     struct{ *house }
+	scriptedJobs struct{ *house }
+)
+
+func (scripted) Check(explain.Request) error { return nil }
+
+func (s scripted) Explain(ctx context.Context, job transport.Job) (*explain.Result, error) {
+	return s.analyse(ctx, job.Request)
+}
+
+func (s scriptedJobs) Explain(ctx context.Context, _ string, req explain.Request, _ func(explain.Event)) (*explain.Result, error) {
+	return s.analyse(ctx, req)
+}
+
+// said is an answer, read to its end.
+type said struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// is complains unless the answer has the status and all of the texts. No answer may
+// ask for payment here, or tell what only the operator may know.
+func (s said) is(t *testing.T, status int, texts ...string) said {
+	t.Helper()
+	if s.status != status {
+		t.Errorf("%d, want %d: %.300s", s.status, status, s.body)
+	}
+	for _, text := range texts {
+		if !strings.Contains(s.body, text) {
+			t.Errorf("it lacks %q: %.300s", text, s.body)
+		}
+	}
+	for name := range s.header {
+		if name == "Www-Authenticate" || strings.HasPrefix(name, "Payment-") {
+			t.Errorf("a server that is not metered sent %s", name)
+		}
+	}
+	if strings.Contains(s.body, "secret") || strings.Contains(s.body, "use_metered_sse") || strings.Contains(s.body, "deposit_below_minimum") {
+		t.Errorf("%.300s", s.body)
+	}
+	return s
+}
+
+const contractHash = "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"
+
+// explainBody is a request whose analysis the word scripts.
+func explainBody(word string) string {
+	return `{"txHash":"` + contractHash + `","context":"` + word + `"}`
+}
+
+func (h *house) ask(method, path, accept, body string) said {
+	h.t.Helper()
+	req, err := http.NewRequestWithContext(h.t.Context(), method, h.base+path, strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return said{resp.StatusCode, resp.Header, string(out)}
+}
+
+func (h *house) post(path, body string) said { h.t.Helper(); return h.ask("POST", path, "", body) }
+func (h *house) get(path string) said        { h.t.Helper(); return h.ask("GET", path, "", "") }
+func (h *house) stream(body string) said {
+	h.t.Helper()
+	return h.ask("POST", "/explain", "text/event-stream", body)
+}
+func (h *house) later(d time.Duration)      { h.ahead.Add(int64(d)) }
+func (s said) requestID() string            { return s.header.Get("X-Request-Id") }
+func (s said) json(t *testing.T) (o object) { t.Helper(); s.decode(t, &o); return o }
+func (s said) decode(t *testing.T, into any) {
+	t.Helper()
+	if err := stdjson.Unmarshal([]byte(s.body), into); err != nil {
+		t.Errorf("%v: %.300s", err, s.body)
+	}
+}
+
+// submit gives the id of a job that was taken.
+func (h *house) submit(word string) (id string) {
+	h.t.Helper()
+	job := h.post("/explain/async", explainBody(word)).is(h.t, 202, `"status":"pending"`).json(h.t)
+	id, _ = job["jobId"].(string)
+	return id
+}
+
+// ended polls until the job has come to its end.
+func (h *house) ended(id string) said {
+	h.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		s := h.get("/result/" + id)
+		if s.status != 200 || !strings.Contains(s.body, `"status":"pending"`) && !strings.Contains(s.body, `"status":"running"`) {
+			return s
+		}
+		if time.Now().After(end) {
+			h.t.Fatalf("the job does not end: %s", s.body)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"txlens/engine/explain"
+)
+
+// TestErrorsTable has a row for each of the interface's table "Errors".
+func TestErrorsTable(t *testing.T) { testContract(t, "Errors", 3, errorRows) }
+
+var errorRows = []contractRow{
+	{name: "POST /explain, /explain/async, 400, txHash missing or not 0x plus 64 hex", unmetered: badHashes},
+	{name: "POST /explain, 402, no active payment session", unmetered: func(t *testing.T, h *house) {
+		h.post("/explain", explainBody("")).is(t, 200, `"summary":"Sent 1 ETH."`)
+		h.stream(explainBody("")).is(t, 200, `"type":"result"`)
+	}},
+	{name: "POST /explain, 402, plain JSON request without SSE", unmetered: func(t *testing.T, h *house) {
+		for _, accept := range []string{"", "application/json", "*/*"} {
+			s := h.ask("POST", "/explain", accept, explainBody("")).is(t, 200, `"txHash":"`+contractHash+`"`)
+			if s.header.Get("Content-Type") != "application/json" {
+				t.Errorf("Accept %q: %s", accept, s.header.Get("Content-Type"))
+			}
+		}
+	}},
+	{name: "POST /explain, 500, internal error not absorbed by the partial-result path", unmetered: internalErrors},
+	{name: "POST /explain, 502, service could not pay an upstream; hosted API never returns it; only on an unmetered blocking-JSON (self-hosted dev) deployment", unmetered: func(t *testing.T, h *house) {
+		s := h.post("/explain", explainBody("unpaid")).is(t, 502)
+		if o := s.json(t); o["code"] != "upstream_payment_unavailable" || o["error"] == "" || len(o) != 2 {
+			t.Errorf("%s", s.body)
+		}
+		if s := h.stream(explainBody("unpaid")).is(t, 200, `"type":"error"`, `"code":"internal_error"`); strings.Contains(s.body, "upstream_payment_unavailable") {
+			t.Errorf("the stream tells the code: %s", s.body)
+		}
+	}},
+	{name: "POST /explain/async, 402, no active session", unmetered: func(t *testing.T, h *house) { h.ended(h.submit("")).is(t, 200, `"status":"complete"`) }},
+	{name: "POST /explain/async, 500, internal error before the job exists", unmetered: func(t *testing.T, h *house) {
+		h.full.Store(true)
+		s := h.post("/explain/async", explainBody("")).is(t, 500)
+		if o := s.json(t); len(o) != 2 || o["error"] != "Internal server error" || o["requestId"] != "err-"+s.requestID() {
+			t.Errorf("%s", s.body)
+		}
+	}},
+	{name: "POST /explain/async, 502, never returned", unmetered: func(t *testing.T, h *house) {
+		h.ended(h.submit("unpaid")).is(t, 200, `"status":"error"`, `"errorCode":"upstream_payment_unavailable"`)
+	}},
+	{name: "GET /result/{jobId}, 402, accrued cost owed", unmetered: func(t *testing.T, h *house) {
+		id := h.submit("wait")
+		for range 3 {
+			h.get("/result/"+id).is(t, 200, id)
+		}
+		close(h.release)
+		first := h.ended(id).is(t, 200, `"status":"complete"`)
+		if again := h.get("/result/"+id).is(t, 200); again.body != first.body {
+			t.Errorf("%s\nfirst %s", again.body, first.body)
+		}
+	}},
+	{name: "GET /result/{jobId}, 404, unknown or expired (1 h)", unmetered: func(t *testing.T, h *house) {
+		const want = `{"error":"Job not found - expired or invalid ID"}`
+		id := h.submit("")
+		h.ended(id).is(t, 200, `"status":"complete"`)
+		for _, path := range []string{"/result/0199d5f0-0000-7000-8000-0000000000ff", "/result/nonsense", "/result/" + strings.ToUpper(id) + "x"} {
+			if s := h.get(path).is(t, 404); s.body != want {
+				t.Errorf("%s: %s", path, s.body)
+			}
+		}
+		h.later(explain.JobRetention)
+		if s := h.get("/result/"+id).is(t, 404); s.body != want {
+			t.Errorf("expired: %s", s.body)
+		}
+	}},
+	{name: "GET /result/{jobId}, 200, analysis failed", unmetered: func(t *testing.T, h *house) {
+		for word, code := range map[string]string{"broken": "internal_error", "nowhere": "transaction_not_found"} {
+			s := h.ended(h.submit(word)).is(t, 200)
+			if o := s.json(t); o["status"] != "error" || o["error"] == "" || o["errorCode"] != code || o["result"] != nil {
+				t.Errorf("%s", s.body)
+			}
+		}
+	}},
+	{name: "POST /session/deposit, billable content, 402, channel deposit under $2.00", unmetered: func(t *testing.T, h *house) {
+		h.post("/session/deposit", "").is(t, 200, `{"ok":true}`)
+		h.post("/session/deposit", "{}").is(t, 200, `{"ok":true}`)
+		h.post("/explain", explainBody("")).is(t, 200)
+	}},
+	{name: "GET /explain/run/{requestId}, 404 / 409, see Endpoints", unmetered: recoveries},
+}
+
+func badHashes(t *testing.T, h *house) {
+	for _, path := range []string{"/explain", "/explain/async"} {
+		for _, body := range []string{`{}`, `{"txHash":""}`, `{"txHash":null}`, `{"txHash":7}`, `{"txHash":"` + contractHash[2:] + `"}`, `{"txHash":"` + contractHash + `0"}`, `{"txHash":"0xzz` + contractHash[4:] + `"}`} {
+			s := h.post(path, body).is(t, 400, "txHash")
+			if o := s.json(t); len(o) != 1 || o["error"] == "" || s.header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s %s: %s", path, body, s.body)
+			}
+		}
+	}
+	// On the way to a stream it is told the same way, before the stream begins.
+	h.stream(`{"txHash":"0x12"}`).is(t, 400, `{"error":"txHash: must be 0x and 64 hex digits"}`)
+}
+
+func internalErrors(t *testing.T, h *house) {
+	s := h.post("/explain", explainBody("broken")).is(t, 500)
+	if o := s.json(t); o["code"] != "internal_error" || o["error"] == "" || len(o) != 2 {
+		t.Errorf("%s", s.body)
+	}
+	h.post("/explain", explainBody("partial")).is(t, 200, `"analysisModel":"partial-synthesis"`, `"summary":"**Partial result`, `"confidence":"low"`)
+	h.stream(explainBody("nowhere")).is(t, 200, `"type":"error"`, `not found on 80 chains`)
+	h.stream(explainBody("broken")).is(t, 200, `"type":"error"`, `"code":"internal_error"`)
+	h.stream(explainBody("partial")).is(t, 200, `"type":"result"`, `"analysisModel":"partial-synthesis"`)
+}
+
+func recoveries(t *testing.T, h *house) {
+	fault := func(id string, status int, code string) {
+		t.Helper()
+		s := h.get("/explain/run/"+id).is(t, status)
+		if o := s.json(t); o["code"] != code || o["error"] == "" || o["requestId"] != id {
+			t.Errorf("%s", s.body)
+		}
+	}
+	fault("0199d5f0-0000-7000-8000-0000000000ff", 404, "run_not_found")
+	h.get("/explain/run/nonsense").is(t, 404, `"code":"run_not_found"`)
+	fault(h.post("/explain", explainBody("broken")).requestID(), 409, "run_errored")
+	fault(h.stream(explainBody("broken")).requestID(), 409, "run_errored")
+	fault(h.post("/explain", explainBody("large")).requestID(), 409, "run_too_large")
+
+	id := h.stream(explainBody("")).is(t, 200).requestID()
+	first := h.get("/explain/run/"+id).is(t, 200, `"requestId":"`+id+`"`, `"type":"complete"`, `"type":"result"`)
+	if again := h.get("/explain/run/" + id); again.body != first.body {
+		t.Errorf("the second answer is another: %s", again.body)
+	}
+	h.later(explain.RunRetention)
+	fault(id, 404, "run_not_found")
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"txlens/engine/explain"
+)
+
+// TestLimitsTable has a row for each of the interface's table "Limits". Those of
+// money say what they come to where nothing is paid.
+func TestLimitsTable(t *testing.T) { testContract(t, "Limits", 1, limitRows) }
+
+var limitRows = []contractRow{
+	{name: "txHash format", unmetered: hashFormat},
+	{name: "context size", unmetered: func(t *testing.T, h *house) {
+		for _, path := range []string{"/explain", "/explain/async"} {
+			for _, text := range []string{strings.Repeat("x", 2048), strings.Repeat("é", 1024)} {
+				if s := h.post(path, explainBody(text)); s.status/100 != 2 {
+					t.Errorf("%s, 2048 bytes: %d %s", path, s.status, s.body)
+				}
+				h.post(path, explainBody(text+"y")).is(t, 400, "context: is 2049 bytes")
+			}
+		}
+	}},
+	{name: "Job retention", unmetered: func(t *testing.T, h *house) {
+		id := h.submit("")
+		h.ended(id).is(t, 200, `"status":"complete"`)
+		h.later(explain.JobRetention - time.Minute)
+		h.get("/result/"+id).is(t, 200, `"status":"complete"`)
+		h.later(time.Minute)
+		h.get("/result/"+id).is(t, 404)
+		if explain.JobRetention != time.Hour {
+			t.Error("it is not one hour")
+		}
+	}},
+	{name: "Run record retention", unmetered: func(t *testing.T, h *house) {
+		id := h.post("/explain", explainBody("")).is(t, 200).requestID()
+		h.later(explain.RunRetention - time.Minute)
+		h.get("/explain/run/"+id).is(t, 200, id)
+		h.later(time.Minute)
+		h.get("/explain/run/"+id).is(t, 404)
+		if explain.RunRetention != 30*24*time.Hour {
+			t.Error("it is not 30 days")
+		}
+	}},
+	{name: "Abort on no collection", unmetered: func(t *testing.T, h *house) {
+		id := h.submit("wait") // nobody asks for it, and there is nothing to collect
+		h.later(5 * time.Minute)
+		close(h.release)
+		h.ended(id).is(t, 200, `"status":"complete"`, `"analysisModel":"rules"`)
+	}},
+	{name: "Poll interval", unmetered: func(t *testing.T, h *house) {
+		taken := h.post("/explain/async", explainBody("wait")).is(t, 202)
+		id, _ := taken.json(t)["jobId"].(string)
+		for _, s := range []said{taken, h.get("/result/" + id)} {
+			if n, err := strconv.Atoi(s.header.Get("Retry-After")); err != nil || n < 5 || n > 15 {
+				t.Errorf("Retry-After %q", s.header.Get("Retry-After"))
+			}
+		}
+		close(h.release)
+		if s := h.ended(id); s.header.Get("Retry-After") != "" {
+			t.Error("a job that has ended is to be asked again")
+		}
+	}},
+	{name: "Heartbeat", unmetered: heartbeat},
+	{name: "Voucher increment", unmetered: func(t *testing.T, h *house) {
+		if s := h.stream(explainBody("")).is(t, 200); strings.Contains(s.body, "event:") || strings.Contains(s.body, "payment") {
+			t.Errorf("the stream asks for vouchers: %s", s.body)
+		}
+	}},
+	{name: "Submit unit", unmetered: func(t *testing.T, h *house) { h.submit("") }}, // submit refuses any header of payments
+	{name: "Deposit probe price", unmetered: func(t *testing.T, h *house) { h.post("/session/deposit", "{}").is(t, 200, `{"ok":true}`) }},
+	{name: "Suggested deposit", unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
+	{name: "Minimum channel deposit for billable content", unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
+	{name: "Recommended client maxDeposit", unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
+	{name: "Retry cap for upstream_payment_unavailable", unmetered: func(t *testing.T, h *house) {
+		if s := h.post("/explain", explainBody("unpaid")).is(t, 502); s.header.Get("Retry-After") != "" {
+			t.Error("the client is told to come again")
+		}
+		i := slices.IndexFunc(explain.ErrorCodes, func(c explain.ErrorCode) bool { return c.Code == explain.CodePayment })
+		if i < 0 || !strings.Contains(explain.ErrorCodes[i].Action, "at most twice") {
+			t.Error("the table of codes does not say how often to try")
+		}
+	}},
+	{name: "Rate limit", unmetered: func(t *testing.T, h *house) {
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for range 25 {
+					h.get("/health").is(t, 200)
+					h.post("/explain", explainBody("")).is(t, 200)
+				}
+			})
+		}
+		wg.Wait()
+	}},
+}
+
+func hashFormat(t *testing.T, h *house) {
+	f := func(hash string, ok bool) {
+		t.Helper()
+		for _, path := range []string{"/explain", "/explain/async"} {
+			if s := h.post(path, fmt.Sprintf(`{"txHash":%q}`, hash)); s.status/100 != 2 && ok || s.status != 400 && !ok {
+				t.Errorf("%s %q: %d %s", path, hash, s.status, s.body)
+			}
+		}
+	}
+	f(contractHash, true)
+	f("0x"+strings.ToUpper(contractHash[2:]), true)
+	f("0X"+contractHash[2:], false)
+	f(contractHash[2:], false)
+	f(contractHash[:65], false)
+	f(contractHash+"0", false)
+	f(contractHash+"\n", false)
+	f(" "+contractHash, false)
+	f("0x"+strings.Repeat("g", 64), false)
+}
+
+// neverBilled: whoever has no channel is served everywhere; is refuses 402 and the
+// headers of payments.
+func neverBilled(t *testing.T, h *house) {
+	h.post("/session/deposit", "").is(t, 200)
+	run := h.post("/explain", explainBody("")).is(t, 200).requestID()
+	h.stream(explainBody("")).is(t, 200)
+	h.ended(h.submit("")).is(t, 200, `"status":"complete"`)
+	h.get("/explain/run/"+run).is(t, 200)
+}
+
+// heartbeat waits for two of them at the interval of the interface.
+func heartbeat(t *testing.T, h *house) {
+	if testing.Short() {
+		t.Skip("takes 30 s")
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), "POST", h.base+"/explain", strings.NewReader(explainBody("wait")))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	began := time.Now()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	beats := 0
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if !strings.HasPrefix(lines.Text(), "data: ") {
+			continue
+		}
+		if beats++; beats <= 2 && (!strings.Contains(lines.Text(), `"type":"heartbeat"`) || time.Since(began) < time.Duration(beats)*15*time.Second-100*time.Millisecond) {
+			t.Errorf("after %v: %s", time.Since(began), lines.Text())
+		}
+		if beats == 2 {
+			close(h.release)
+		}
+	}
+	if beats < 4 { // two, then complete and the result
+		t.Errorf("%d frames", beats)
+	}
+}

@@ -1,0 +1,224 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"txlens/engine/explain"
+)
+
+// from opens a connection from an address of the loopback.
+func from(t *testing.T, url, ip string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	c, err := d.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// health asks over one connection, and leaves it open.
+func health(t *testing.T, c net.Conn) answer {
+	t.Helper()
+	io.WriteString(c, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Error(err)
+		return answer{}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(body), resp.Close}
+}
+
+// refused is the answer of a connection that may not stay.
+func refused(t *testing.T, c net.Conn, status int, says string) {
+	t.Helper()
+	a := health(t, c)
+	if a.status != status || !a.close || !strings.Contains(a.body, says) || !strings.Contains(a.body, `"code":"busy"`) || a.header.Get("Retry-After") != "5" {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
+	}
+	checkHeaders(t, a)
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Error("the connection stays")
+	}
+}
+
+func TestConnectionsPerAddress(t *testing.T) {
+	s, url := start(t, Config{MaxConnsPerIP: 2}, well)
+	first, second := from(t, url, "127.0.0.1"), from(t, url, "127.0.0.1")
+	if a, b := health(t, first), health(t, second); a.status != 200 || b.status != 200 {
+		t.Fatalf("%d, %d", a.status, b.status)
+	}
+	refused(t, from(t, url, "127.0.0.1"), 429, "from this address")
+	if a := health(t, from(t, url, "127.0.0.2")); a.status != 200 {
+		t.Errorf("another address: %d", a.status)
+	}
+	first.Close()
+	until(t, "the place is free", func() bool { return s.guests.count() == 2 })
+	if a := health(t, from(t, url, "127.0.0.1")); a.status != 200 {
+		t.Errorf("after one has left: %d", a.status)
+	}
+}
+
+// TestConnectionsAtATime: those that streams took over count, too.
+func TestConnectionsAtATime(t *testing.T) {
+	free := make(chan struct{})
+	s, url := play(t, Config{MaxConns: 2}, func(_ context.Context, job Job) (*explain.Result, error) {
+		<-free
+		return result(job.Request), nil
+	})
+	_, resp := open(t, url, goodBody)
+	if a := health(t, from(t, url, "127.0.0.1")); a.status != 200 {
+		t.Fatalf("%d", a.status)
+	}
+	refused(t, from(t, url, "127.0.0.2"), 503, "too many connections")
+	close(free)
+	if got := frames(t, resp); kinds(got) != "complete result" {
+		t.Errorf("the stream: %s", kinds(got))
+	}
+	until(t, "the place is free", func() bool { return s.guests.count() == 1 })
+	if a := health(t, from(t, url, "127.0.0.2")); a.status != 200 {
+		t.Errorf("after the stream: %d", a.status)
+	}
+}
+
+func TestOrigin(t *testing.T) {
+	f := func(addr, want string) {
+		t.Helper()
+		a, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := origin(a).String(); got != want {
+			t.Errorf("%s: %s", addr, got)
+		}
+	}
+	f("192.0.2.7:1", "192.0.2.7/32")
+	f("[::ffff:192.0.2.7]:1", "192.0.2.7/32")
+	f("[2001:db8:1:2:3:4:5:6]:1", "2001:db8:1:2::/64")
+	f("[2001:db8:1:2::1]:9", "2001:db8:1:2::/64")
+	f("[2001:db8:1:3::1]:9", "2001:db8:1:3::/64")
+	f("[fe80::1%lo]:9", "fe80::/64")
+	if origin(&net.UnixAddr{Name: "x"}).IsValid() {
+		t.Error("a socket without address has an origin")
+	}
+}
+
+// TestUnreadAnswer: who asks and does not read loses the connection when the time
+// to write is over.
+func TestUnreadAnswer(t *testing.T) {
+	large := &explain.Result{Summary: strings.Repeat("x", 32<<20)}
+	s, url := start(t, Config{WriteTimeout: 200 * time.Millisecond}, func(context.Context, explain.Request) (*explain.Result, error) { return large, nil })
+	c := from(t, url, "127.0.0.1")
+	fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(goodBody), goodBody)
+	until(t, "it is taken in", func() bool { return s.guests.count() == 1 })
+	until(t, "it is cut", func() bool { return s.guests.count() == 0 })
+}
+
+// TestIdleConnectionIsClosed: between two requests, and without a word.
+func TestIdleConnectionIsClosed(t *testing.T) {
+	_, url := start(t, Config{ReadTimeout: time.Minute, IdleTimeout: 150 * time.Millisecond}, well)
+	c := from(t, url, "127.0.0.1")
+	if a := health(t, c); a.status != 200 || a.close {
+		t.Fatalf("%d", a.status)
+	}
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// TestHead: every GET has its HEAD, with the same headers and no body.
+func TestHead(t *testing.T) {
+	_, url := start(t, Config{
+		Jobs:   &fakeJobs{jobs: map[string]*explain.Job{jobID: {JobID: jobID, Status: explain.JobPending}}},
+		Runs:   &fakeRuns{},
+		Sample: func() (*explain.Result, error) { return result(explain.Request{TxHash: hash}), nil },
+	}, well)
+	c := client(t)
+	asked := 0
+	for pattern, methods := range routes {
+		if methods["GET"] == nil {
+			continue
+		}
+		for _, id := range []string{jobID, unknownID} {
+			asked++
+			path := strings.NewReplacer("{jobId}", id, "{requestId}", id).Replace(pattern)
+			get, head := do(t, c, "GET", url+path, "", nil), do(t, c, "HEAD", url+path, "", nil)
+			for _, h := range []http.Header{get.header, head.header} {
+				h.Del("Date")
+				h.Del("X-Request-Id")
+			}
+			if head.status != get.status || head.body != "" || fmt.Sprint(head.header) != fmt.Sprint(get.header) || head.header.Get("Content-Length") != fmt.Sprint(len(get.body)) {
+				t.Errorf("%s: %d %v %q\nGET %d %v", path, head.status, head.header, head.body, get.status, get.header)
+			}
+		}
+	}
+	if asked < 10 {
+		t.Errorf("asked %d", asked)
+	}
+}
+
+// TestCORS: a page of any origin may ask and pay.
+func TestCORS(t *testing.T) {
+	_, url := start(t, Config{}, byContext)
+	ask := func(method, path, origin string) answer {
+		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if origin != "" {
+			req.Header.Set("Origin", origin)
+			req.Header.Set("Access-Control-Request-Method", "POST")
+		}
+		resp, err := client(t).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		return answer{resp.StatusCode, resp.Header, string(body), resp.Close}
+	}
+	has := func(list string, names ...string) {
+		t.Helper()
+		for _, n := range names {
+			if !strings.Contains(", "+list+", ", ", "+n+", ") {
+				t.Errorf("%q lacks %s", list, n)
+			}
+		}
+	}
+	pre := ask("OPTIONS", "/explain", "https://shop.example")
+	if pre.status != 204 || pre.body != "" || pre.header.Get("Access-Control-Allow-Origin") != "*" || pre.header.Get("Access-Control-Max-Age") == "" || pre.header.Get("Content-Length") != "" {
+		t.Errorf("%d %v %q", pre.status, pre.header, pre.body)
+	}
+	has(pre.header.Get("Access-Control-Allow-Headers"), "Authorization", "Payment-Authorization", "Accept-Payment", "Payment-Session", "Idempotency-Key", "Content-Type")
+	has(pre.header.Get("Access-Control-Allow-Methods"), "POST", "OPTIONS")
+	has(pre.header.Get("Allow"), "POST", "OPTIONS")
+	for _, path := range []string{"/health", "/explain", "/nothing"} {
+		a := ask("GET", path, "https://shop.example")
+		if a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s: %v", path, a.header)
+		}
+		has(a.header.Get("Access-Control-Expose-Headers"), "WWW-Authenticate", "Payment-Receipt", "Payment-Session", "Payment-Session-Snapshot", "X-Request-Id", "Retry-After", "Location")
+	}
+	if a := ask("GET", "/health", ""); a.header.Get("Access-Control-Expose-Headers") != "" || a.header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("without an origin: %v", a.header)
+	}
+	if a := ask("OPTIONS", "/nothing", "https://shop.example"); a.status != 404 {
+		t.Errorf("OPTIONS of no path: %d", a.status)
+	}
+}
