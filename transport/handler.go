@@ -24,7 +24,6 @@ var routes = map[string]map[string]handler{
 	"/":                        {"GET": (*Server).front},
 	"/sample.html":             {"GET": (*Server).sampleReport},
 	"/health":                  {"GET": (*Server).health},
-	"/session/deposit":         {"POST": (*Server).deposit},
 	"/explain":                 {"POST": (*Server).explain},
 	"/explain/async":           {"POST": (*Server).explainAsync},
 	"/result/{jobId}":          {"GET": (*Server).result},
