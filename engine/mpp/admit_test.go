@@ -18,10 +18,7 @@ func answer(t testing.TB, i *Issuer, route *Route) *Credential {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cr, err := NewCredential(c, &Voucher{testRef(), testAmount(200000), make([]byte, 65)}, Source{42431, payer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cr := NewCredential(c, &Voucher{testRef(), testAmount(200000), make([]byte, 65)}, Source{42431, payer})
 	return cr
 }
 
@@ -147,10 +144,7 @@ func TestConformance_2_2_Source(t *testing.T) {
 		}
 		for _, p := range []Payload{&Open{ref, []byte{0x76}, testAmount(1), nil}, &TopUp{ref, []byte{0x76}, testAmount(1)},
 			&Voucher{ref, testAmount(1), nil}, &Close{ref, testAmount(1), nil}} {
-			cr, err := NewCredential(c, p, Source{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			cr := NewCredential(c, p, Source{})
 			cr.Source = source
 			_, err = i.Admit(cr, testRoute(), Shape{Method: "GET"}, now)
 			if ok && err != nil {
@@ -183,10 +177,7 @@ func TestConformance_5_2_ChannelOfAnotherRoute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cr, err := NewCredential(c, &Voucher{ref, testAmount(1), nil}, Source{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cr := NewCredential(c, &Voucher{ref, testAmount(1), nil}, Source{})
 		_, err = i.Admit(cr, testRoute(), Shape{Method: "GET"}, now)
 		wantProblem(t, err, VerificationFailed)
 		if err != nil && !strings.Contains(err.Error(), what) {

@@ -53,18 +53,6 @@ func checkNumbers(v []byte) error {
 	}
 }
 
-// encodeCanonical is base64url of v's canonical JSON.
-func encodeCanonical(v any) (string, error) {
-	doc, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return "", fmt.Errorf("encode JSON: %w", err)
-	}
-	if doc, err = Canonical(doc); err != nil {
-		return "", err
-	}
-	return encode64(doc), nil
-}
-
 // recode is the encoding that the peer's canonical form of the encoded object
 // has: the text over which an id is computed.
 func recode(encoded string) (string, error) {
@@ -84,7 +72,14 @@ func EncodeOpaque(m map[string]string) (string, error) {
 	if m == nil {
 		m = map[string]string{}
 	}
-	return encodeCanonical(m)
+	doc, err := json.Marshal(m)
+	if err == nil {
+		doc, err = Canonical(doc)
+	}
+	if err != nil {
+		return "", fmt.Errorf("encode opaque: %w", err)
+	}
+	return encode64(doc), nil
 }
 
 // DecodeOpaque reads the opaque parameter: a flat object of strings.

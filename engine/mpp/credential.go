@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Credential is the answer to a challenge. Its payload is read by Payload only
@@ -19,52 +16,41 @@ type Credential struct {
 	payload []byte // JSON
 }
 
-type challengeJSON struct {
-	ID          string `json:"id"`
-	Realm       string `json:"realm"`
-	Method      string `json:"method"`
-	Intent      string `json:"intent"`
-	Request     string `json:"request"`
-	Expires     string `json:"expires,omitempty"`
-	Description string `json:"description,omitempty"`
-	Digest      string `json:"digest,omitempty"`
-	Header      string `json:"header,omitempty"`
-	Opaque      string `json:"opaque,omitempty"`
-}
-
-type credentialJSON struct {
-	Challenge challengeJSON  `json:"challenge"`
-	Payload   jsontext.Value `json:"payload"`
-	Source    string         `json:"source,omitempty"`
-}
-
 // NewCredential answers c with p. The source may be the zero Source: servers of the
 // published library then refuse vouchers.
-func NewCredential(c *Challenge, p Payload, source Source) (*Credential, error) {
-	doc, err := json.Marshal(wire(p))
-	if err != nil {
-		return nil, fmt.Errorf("make credential: %w", err)
-	}
-	cr := &Credential{Challenge: *c, payload: doc}
+func NewCredential(c *Challenge, p Payload, source Source) *Credential {
+	cr := &Credential{Challenge: *c, payload: encode(p)}
 	if source != (Source{}) {
 		cr.Source = source.String()
 	}
-	return cr, nil
+	return cr
 }
 
 // HeaderValue is c as a value of HeaderName: it stays the same when called again,
 // so a request that got no answer can be repeated byte for byte.
 func (c *Credential) HeaderValue() (string, error) {
+	var w writer
 	ch := &c.Challenge
-	doc, err := json.Marshal(credentialJSON{
-		Challenge: challengeJSON{ch.ID, ch.Realm, ch.Method, ch.Intent, ch.Request, ch.Expires,
-			ch.Description, ch.Digest, ch.Header, ch.Opaque},
-		Payload: c.payload, Source: c.Source,
-	})
-	if err != nil {
-		return "", fmt.Errorf("write credential: %w", err)
+	w.begin(512 + len(ch.Request) + len(c.payload))
+	w.object("challenge")
+	w.text("id", ch.ID)
+	w.text("realm", ch.Realm)
+	w.text("method", ch.Method)
+	w.text("intent", ch.Intent)
+	w.text("request", ch.Request)
+	w.optional("expires", ch.Expires)
+	w.optional("description", ch.Description)
+	w.optional("digest", ch.Digest)
+	w.optional("header", ch.Header)
+	w.optional("opaque", ch.Opaque)
+	w.end()
+	w.raw("payload", c.payload)
+	w.optional("source", c.Source)
+	w.end()
+	if w.err != nil {
+		return "", fmt.Errorf("write credential: %w", w.err)
 	}
-	s := scheme + " " + encode64(doc)
+	s := scheme + " " + encode64(w.b)
 	if len(s) > maxCredential {
 		return "", fmt.Errorf("write credential: longer than %d characters", maxCredential)
 	}

@@ -69,10 +69,7 @@ func TestConformance_A_4_RealAuthorization(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	// The client's side of the same.
-	back, err := NewCredential(&c.Challenge, v, Source{42431, payer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := NewCredential(&c.Challenge, v, Source{42431, payer})
 	h, err := back.HeaderValue()
 	if err != nil {
 		t.Fatal(err)
@@ -218,18 +215,12 @@ func TestConformance_2_3_Payloads(t *testing.T) {
 		}
 		check := func(got Payload) {
 			t.Helper()
-			a, b := wire(got), wire(want)
-			if got.Action() != want.Action() || got.Ref() != want.Ref() || !bytes.Equal(a.Transaction, b.Transaction) ||
-				(a.Signature == nil) != (b.Signature == nil) || a.Signature != nil && !bytes.Equal(*a.Signature, *b.Signature) ||
-				amountOf(a.CumulativeAmount) != amountOf(b.CumulativeAmount) || amountOf(a.AdditionalDeposit) != amountOf(b.AdditionalDeposit) {
+			if got.Action() != want.Action() || got.Ref() != want.Ref() || !bytes.Equal(encode(got), encode(want)) {
 				t.Errorf("have %+v, want %+v", got, want)
 			}
 		}
 		check(got)
-		cr, err := NewCredential(&Challenge{ID: "x"}, got, Source{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cr := NewCredential(&Challenge{ID: "x"}, got, Source{})
 		if got, err = cr.Payload(); err != nil {
 			t.Fatal(err)
 		}
@@ -246,13 +237,6 @@ func TestConformance_2_3_Payloads(t *testing.T) {
 	longest := bytes.Repeat([]byte{2}, 2049) // of WebAuthn
 	f(strings.Replace(voucherText, `0xC2dc`, hexutil.Encode(longest), 1), &Voucher{ref, testAmount(200000), longest})
 	f(strings.Replace(voucherText, `"200000"`, `"79228162514264337593543950335"`, 1), &Voucher{ref, tempo.MaxAmount, []byte{0xc2, 0xdc}})
-}
-
-func amountOf(a *tempo.Amount) tempo.Amount {
-	if a == nil {
-		return tempo.Amount{}
-	}
-	return *a
 }
 
 func TestConformance_5_5_InvalidPayload(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/go-json-experiment/json"
 
 	"txlens/engine/mpp/tempo"
 )
@@ -18,19 +17,22 @@ const (
 
 // NeedVoucher asks, within a stream, for a voucher of at least RequiredCumulative.
 type NeedVoucher struct {
-	ChannelID          common.Hash  `json:"channelId"`
-	RequiredCumulative tempo.Amount `json:"requiredCumulative"`
-	AcceptedCumulative tempo.Amount `json:"acceptedCumulative"`
-	Deposit            tempo.Amount `json:"deposit"`
+	ChannelID          common.Hash
+	RequiredCumulative tempo.Amount
+	AcceptedCumulative tempo.Amount
+	Deposit            tempo.Amount
 }
 
 // JSON is the data of the event: one line, all members strings.
 func (n *NeedVoucher) JSON() []byte {
-	b, err := json.Marshal(n)
-	if err != nil {
-		panic("mpp: hashes and amounts are always JSON: " + err.Error())
-	}
-	return b
+	var w writer
+	w.begin(256)
+	w.hex("channelId", n.ChannelID[:])
+	w.amount("requiredCumulative", n.RequiredCumulative)
+	w.amount("acceptedCumulative", n.AcceptedCumulative)
+	w.amount("deposit", n.Deposit)
+	w.end()
+	return w.b
 }
 
 var needVoucherMembers = []string{"channelId", "requiredCumulative", "acceptedCumulative", "deposit"}

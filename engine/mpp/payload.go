@@ -2,7 +2,6 @@ package mpp
 
 import (
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"txlens/engine/mpp/tempo"
 )
@@ -78,50 +77,42 @@ func (*TopUp) Action() Action   { return ActionTopUp }
 func (*Voucher) Action() Action { return ActionVoucher }
 func (*Close) Action() Action   { return ActionClose }
 
-// descriptorJSON has the fields of tempo.Descriptor in their order, so that one
-// converts to the other.
-type descriptorJSON struct {
-	Payer             common.Address `json:"payer"`
-	Payee             common.Address `json:"payee"`
-	Operator          common.Address `json:"operator"`
-	Token             common.Address `json:"token"`
-	Salt              common.Hash    `json:"salt"`
-	AuthorizedSigner  common.Address `json:"authorizedSigner"`
-	ExpiringNonceHash common.Hash    `json:"expiringNonceHash"`
-}
-
-// payloadJSON is the payload of any action.
-type payloadJSON struct {
-	Action            Action         `json:"action"`
-	Type              string         `json:"type,omitempty"`
-	ChannelID         common.Hash    `json:"channelId"`
-	Transaction       hexutil.Bytes  `json:"transaction,omitempty"`
-	Signature         *hexutil.Bytes `json:"signature,omitempty"`
-	Descriptor        descriptorJSON `json:"descriptor"`
-	CumulativeAmount  *tempo.Amount  `json:"cumulativeAmount,omitempty"`
-	AdditionalDeposit *tempo.Amount  `json:"additionalDeposit,omitempty"`
-	AuthorizedSigner  common.Address `json:"authorizedSigner,omitzero"`
-}
-
 // typeTransaction is the only form in which open and topUp are sent.
 const typeTransaction = "transaction"
 
-// wire is p as it is sent.
-func wire(p Payload) payloadJSON {
+// encode is p as it is sent.
+func encode(p Payload) []byte {
+	var w writer
 	ref := p.Ref()
-	w := payloadJSON{Action: p.Action(), ChannelID: ref.ChannelID, Descriptor: descriptorJSON(ref.Descriptor)}
+	w.begin(1536)
+	w.text("action", string(p.Action()))
 	switch p := p.(type) {
 	case *Open:
-		w.Type, w.Transaction, w.AuthorizedSigner = typeTransaction, p.Transaction, ref.Descriptor.AuthorizedSigner
-		w.CumulativeAmount, w.Signature = &p.CumulativeAmount, (*hexutil.Bytes)(&p.Signature)
+		w.transaction(p.Transaction)
+		w.hex("authorizedSigner", ref.Descriptor.AuthorizedSigner[:])
+		w.voucher(p.CumulativeAmount, p.Signature)
 	case *TopUp:
-		w.Type, w.Transaction, w.AdditionalDeposit = typeTransaction, p.Transaction, &p.AdditionalDeposit
+		w.transaction(p.Transaction)
+		w.amount("additionalDeposit", p.AdditionalDeposit)
 	case *Voucher:
-		w.CumulativeAmount, w.Signature = &p.CumulativeAmount, (*hexutil.Bytes)(&p.Signature)
+		w.voucher(p.CumulativeAmount, p.Signature)
 	case *Close:
-		w.CumulativeAmount, w.Signature = &p.CumulativeAmount, (*hexutil.Bytes)(&p.Signature)
+		w.voucher(p.CumulativeAmount, p.Signature)
 	}
-	return w
+	w.hex("channelId", ref.ChannelID[:])
+	w.descriptor(&ref.Descriptor)
+	w.end()
+	return w.b
+}
+
+func (w *writer) transaction(raw []byte) {
+	w.text("type", typeTransaction)
+	w.hex("transaction", raw)
+}
+
+func (w *writer) voucher(cumulative tempo.Amount, signature []byte) {
+	w.amount("cumulativeAmount", cumulative)
+	w.hex("signature", signature)
 }
 
 // fields are the members of a payload as read, whatever its action. A nil slice or

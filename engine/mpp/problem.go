@@ -3,12 +3,12 @@ package mpp
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"txlens/engine/mpp/tempo"
 )
@@ -101,7 +101,7 @@ type Problem struct {
 	ChannelID common.Hash
 	// RequiredTopUp is, with insufficient-balance, the price less what is left.
 	RequiredTopUp tempo.Amount
-	// Details are further members for programs.
+	// Details are further members for programs; names are identifiers.
 	Details map[string]string
 
 	// RetryAfter is set where the chain cannot be asked: status 503.
@@ -169,33 +169,32 @@ func (p *Problem) WithChallenge(id string) *Problem {
 	return &q
 }
 
-type problemJSON struct {
-	Type          string            `json:"type"`
-	Title         string            `json:"title"`
-	Status        int               `json:"status"`
-	Detail        string            `json:"detail"`
-	Hint          string            `json:"hint,omitempty"`
-	ChallengeID   string            `json:"challengeId,omitempty"`
-	ChannelID     common.Hash       `json:"channelId,omitzero"`
-	RequiredTopUp string            `json:"requiredTopUp,omitempty"`
-	Details       map[string]string `json:"details,omitempty"`
-}
-
-// Document is the body of the answer (RFC 9457), of type ProblemMedia.
+// Document is the body of the answer (RFC 9457), of type ProblemMedia. A detail that
+// quotes foreign bytes does not cost the answer.
 func (p *Problem) Document() []byte {
-	d := problemJSON{
-		Type: p.Type.URI(), Title: p.Type.Title(), Status: p.Status(), Detail: p.Detail, Hint: p.Hint,
-		ChallengeID: p.ChallengeID, ChannelID: p.ChannelID, Details: p.Details,
+	var w writer
+	w.begin(512)
+	w.text("type", p.Type.URI())
+	w.text("title", p.Type.Title())
+	w.integer("status", uint64(p.Status()))
+	w.text("detail", p.Detail)
+	w.optional("hint", p.Hint)
+	w.optional("challengeId", p.ChallengeID)
+	if p.ChannelID != (common.Hash{}) {
+		w.hex("channelId", p.ChannelID[:])
 	}
 	if p.Type == InsufficientBalance {
-		d.RequiredTopUp = p.RequiredTopUp.String()
+		w.amount("requiredTopUp", p.RequiredTopUp)
 	}
-	// A detail that quotes foreign bytes must not cost the answer.
-	b, err := json.Marshal(d, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		panic("mpp: a problem of strings is always JSON: " + err.Error())
+	if len(p.Details) > 0 {
+		w.object("details")
+		for _, n := range slices.Sorted(maps.Keys(p.Details)) {
+			w.text(n, p.Details[n])
+		}
+		w.end()
 	}
-	return b
+	w.end()
+	return w.b
 }
 
 // ParseProblem reads a problem document of status 402 and its kin. A type outside

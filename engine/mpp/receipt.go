@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/go-json-experiment/json"
 
 	"txlens/engine/mpp/tempo"
 )
@@ -30,32 +29,26 @@ type Receipt struct {
 
 const statusSuccess = "success"
 
-// receiptJSON has its members in the order of the published receipts.
-type receiptJSON struct {
-	Method             string       `json:"method"`
-	Intent             string       `json:"intent"`
-	Status             string       `json:"status"`
-	Timestamp          string       `json:"timestamp"`
-	Reference          common.Hash  `json:"reference"`
-	ChallengeID        string       `json:"challengeId"`
-	ChannelID          common.Hash  `json:"channelId"`
-	AcceptedCumulative tempo.Amount `json:"acceptedCumulative"`
-	Spent              tempo.Amount `json:"spent"`
-	Units              uint64       `json:"units"`
-	TxHash             common.Hash  `json:"txHash,omitzero"`
-}
-
-// JSON is the receipt as the event payment-receipt carries it.
+// JSON is the receipt as the event payment-receipt carries it, with its members in
+// the order of the published receipts.
 func (r *Receipt) JSON() []byte {
-	b, err := json.Marshal(receiptJSON{
-		Method: Method, Intent: Intent, Status: statusSuccess, Timestamp: FormatTime(r.Timestamp), Reference: r.ChannelID,
-		ChallengeID: r.ChallengeID, ChannelID: r.ChannelID, AcceptedCumulative: r.AcceptedCumulative, Spent: r.Spent,
-		Units: r.Units, TxHash: r.TxHash,
-	})
-	if err != nil {
-		panic("mpp: the id of a challenge of this server is ASCII: " + err.Error())
+	var w writer
+	w.begin(640)
+	w.text("method", Method)
+	w.text("intent", Intent)
+	w.text("status", statusSuccess)
+	w.text("timestamp", FormatTime(r.Timestamp))
+	w.hex("reference", r.ChannelID[:])
+	w.text("challengeId", r.ChallengeID)
+	w.hex("channelId", r.ChannelID[:])
+	w.amount("acceptedCumulative", r.AcceptedCumulative)
+	w.amount("spent", r.Spent)
+	w.integer("units", r.Units)
+	if r.TxHash != (common.Hash{}) {
+		w.hex("txHash", r.TxHash[:])
 	}
-	return b
+	w.end()
+	return w.b
 }
 
 // HeaderValue is the receipt as a value of Payment-Receipt.

@@ -37,50 +37,57 @@ type SessionRequest struct {
 	SessionSnapshot *Snapshot
 }
 
-type sessionRequestJSON struct {
-	Amount           tempo.Amount      `json:"amount"`
-	Currency         common.Address    `json:"currency"`
-	MethodDetails    methodDetailsJSON `json:"methodDetails"`
-	Recipient        common.Address    `json:"recipient"`
-	SuggestedDeposit tempo.Amount      `json:"suggestedDeposit,omitzero"`
-	UnitType         string            `json:"unitType,omitempty"`
-}
-
-type methodDetailsJSON struct {
-	ChainID         uint64         `json:"chainId"`
-	EscrowContract  common.Address `json:"escrowContract"`
-	FeePayer        bool           `json:"feePayer,omitzero"`
-	FeeToken        common.Address `json:"feeToken,omitzero"`
-	MinVoucherDelta tempo.Amount   `json:"minVoucherDelta,omitzero"`
-	Operator        common.Address `json:"operator,omitzero"`
-	SessionProtocol string         `json:"sessionProtocol"`
-	SessionSnapshot *snapshotJSON  `json:"sessionSnapshot,omitempty"`
-}
-
 // Encode is the request parameter that holds q: base64url of canonical JSON. A
 // request that clients would refuse is an error.
 func (q *SessionRequest) Encode() (string, error) {
 	if err := q.check(); err != nil {
 		return "", fmt.Errorf("encode request: %w", err)
 	}
-	w := sessionRequestJSON{
-		Amount: q.Amount, Currency: q.Currency, Recipient: q.Recipient, SuggestedDeposit: q.SuggestedDeposit, UnitType: q.UnitType,
-		MethodDetails: methodDetailsJSON{
-			ChainID: q.ChainID, EscrowContract: q.EscrowContract, FeePayer: q.FeePayer, FeeToken: q.FeeToken,
-			MinVoucherDelta: q.MinVoucherDelta, Operator: q.Operator, SessionProtocol: q.SessionProtocol,
-		},
+	var w writer
+	q.write(&w)
+	if w.err != nil {
+		return "", fmt.Errorf("encode request: unitType: %w", w.err)
 	}
-	if q.SessionSnapshot != nil {
-		w.MethodDetails.SessionSnapshot = q.SessionSnapshot.wire()
-	}
-	s, err := encodeCanonical(w)
-	if err == nil && len(s) > maxRequest {
-		err = fmt.Errorf("longer than %d characters", maxRequest)
-	}
-	if err != nil {
-		return "", fmt.Errorf("encode request: %w", err)
+	s := encode64(w.b)
+	if len(s) > maxRequest {
+		return "", fmt.Errorf("encode request: longer than %d characters", maxRequest)
 	}
 	return s, nil
+}
+
+// write writes q in canonical order.
+func (q *SessionRequest) write(w *writer) {
+	w.begin(512)
+	w.amount("amount", q.Amount)
+	w.hex("currency", q.Currency[:])
+	w.object("methodDetails")
+	w.integer("chainId", q.ChainID)
+	w.hex("escrowContract", q.EscrowContract[:])
+	if q.FeePayer {
+		w.raw("feePayer", []byte("true"))
+	}
+	if q.FeeToken != (common.Address{}) {
+		w.hex("feeToken", q.FeeToken[:])
+	}
+	if !q.MinVoucherDelta.IsZero() {
+		w.amount("minVoucherDelta", q.MinVoucherDelta)
+	}
+	if q.Operator != (common.Address{}) {
+		w.hex("operator", q.Operator[:])
+	}
+	w.text("sessionProtocol", q.SessionProtocol)
+	if q.SessionSnapshot != nil {
+		w.object("sessionSnapshot")
+		q.SessionSnapshot.write(w)
+		w.end()
+	}
+	w.end()
+	w.hex("recipient", q.Recipient[:])
+	if !q.SuggestedDeposit.IsZero() {
+		w.amount("suggestedDeposit", q.SuggestedDeposit)
+	}
+	w.optional("unitType", q.UnitType)
+	w.end()
 }
 
 func (q *SessionRequest) check() error {

@@ -4,11 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/go-json-experiment/json"
 
 	"txlens/engine/mpp/tempo"
 )
@@ -34,36 +31,35 @@ type Snapshot struct {
 
 // SignedVoucher is a voucher outside a payload.
 type SignedVoucher struct {
-	ChannelID        common.Hash   `json:"channelId"`
-	CumulativeAmount tempo.Amount  `json:"cumulativeAmount"`
-	Signature        hexutil.Bytes `json:"signature"`
+	ChannelID        common.Hash
+	CumulativeAmount tempo.Amount
+	Signature        []byte
 }
 
-type snapshotJSON struct {
-	AcceptedCumulative tempo.Amount   `json:"acceptedCumulative"`
-	ChainID            uint64         `json:"chainId"`
-	ChannelID          common.Hash    `json:"channelId"`
-	CloseRequestedAt   string         `json:"closeRequestedAt,omitempty"`
-	Deposit            tempo.Amount   `json:"deposit"`
-	Descriptor         descriptorJSON `json:"descriptor"`
-	Escrow             common.Address `json:"escrow"`
-	HighestVoucher     *SignedVoucher `json:"highestVoucher,omitempty"`
-	RequiredCumulative tempo.Amount   `json:"requiredCumulative"`
-	Settled            tempo.Amount   `json:"settled"`
-	Spent              tempo.Amount   `json:"spent"`
-	Units              uint64         `json:"units,omitzero"`
-}
-
-func (s *Snapshot) wire() *snapshotJSON {
-	w := &snapshotJSON{
-		AcceptedCumulative: s.AcceptedCumulative, ChainID: s.ChainID, ChannelID: s.ChannelID, Deposit: s.Deposit,
-		Descriptor: descriptorJSON(s.Descriptor), Escrow: s.Escrow, HighestVoucher: s.HighestVoucher,
-		RequiredCumulative: s.RequiredCumulative, Settled: s.Settled, Spent: s.Spent, Units: s.Units,
-	}
+// write writes the members of s in canonical order.
+func (s *Snapshot) write(w *writer) {
+	w.amount("acceptedCumulative", s.AcceptedCumulative)
+	w.integer("chainId", s.ChainID)
+	w.hex("channelId", s.ChannelID[:])
 	if s.CloseRequestedAt != 0 {
-		w.CloseRequestedAt = strconv.FormatUint(s.CloseRequestedAt, 10)
+		w.amount("closeRequestedAt", tempo.AmountFrom(s.CloseRequestedAt))
 	}
-	return w
+	w.amount("deposit", s.Deposit)
+	w.descriptor(&s.Descriptor)
+	w.hex("escrow", s.Escrow[:])
+	if v := s.HighestVoucher; v != nil {
+		w.object("highestVoucher")
+		w.hex("channelId", v.ChannelID[:])
+		w.amount("cumulativeAmount", v.CumulativeAmount)
+		w.hex("signature", v.Signature)
+		w.end()
+	}
+	w.amount("requiredCumulative", s.RequiredCumulative)
+	w.amount("settled", s.Settled)
+	w.amount("spent", s.Spent)
+	if s.Units != 0 {
+		w.integer("units", s.Units)
+	}
 }
 
 // HeaderValue is s as a value of Payment-Session-Snapshot: standard base64 with
@@ -72,11 +68,11 @@ func (s *Snapshot) HeaderValue() (string, error) {
 	if s.HighestVoucher == nil {
 		return "", errors.New("write snapshot: clients reject it without the highest voucher")
 	}
-	doc, err := json.Marshal(s.wire())
-	if err != nil {
-		return "", fmt.Errorf("write snapshot: %w", err)
-	}
-	return base64.StdEncoding.EncodeToString(doc), nil
+	var w writer
+	w.begin(1024)
+	s.write(&w)
+	w.end()
+	return base64.StdEncoding.EncodeToString(w.b), nil
 }
 
 // ParseSnapshot reads a value of Payment-Session-Snapshot, in either alphabet of
