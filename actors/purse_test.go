@@ -157,10 +157,7 @@ func (m *market) pay(p mpp.Payload, shape mpp.Shape) (*Payment, error) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	cr, err := mpp.NewCredential(ch, p, mpp.Source{})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	cr := mpp.NewCredential(ch, p, mpp.Source{})
 	value, err := cr.HeaderValue()
 	if err != nil {
 		m.t.Fatal(err)
