@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,27 +79,32 @@ func writeOne(s *Store, say func(string, ...any)) error {
 		return err
 	}
 	say("run %s", run.ID)
-	return nil
+	// One that is over already gives the expiry something to delete.
+	old := newJob(idAt(time.Now().Add(-explain.JobRetention), rand.New(rand.NewPCG(rand.Uint64(), 0))))
+	old.Status, old.Result = explain.JobComplete, content(old.ID)
+	return s.PutJobs(old)
 }
 
 // TestKilled kills a writing process again and again, at random moments, and looks
-// for what it had acknowledged.
+// for what it had acknowledged. TXLENS_KILLS asks for more kills.
 func TestKilled(t *testing.T) {
-	files, kills := 10, 20
-	if testing.Short() || underRace {
-		files, kills = 2, 6
+	kills := 12
+	if text := os.Getenv("TXLENS_KILLS"); text != "" {
+		kills = must(strconv.Atoi(text))(t)
 	}
-	acknowledged, lost := 0, 0
-	for range files {
-		dir := t.TempDir()
-		jobs, runs := map[string]explain.JobStatus{}, map[string]bool{}
-		for range kills {
-			acknowledged += writeAndKill(t, dir, jobs, runs)
-			lost += missing(t, dir, jobs, runs)
+	const perFile = 20
+	dir, acknowledged, lost := "", 0, 0
+	var jobs map[string]explain.JobStatus
+	var runs map[string]bool
+	for n := range kills {
+		if n%perFile == 0 {
+			dir, jobs, runs = t.TempDir(), map[string]explain.JobStatus{}, map[string]bool{}
 		}
+		acknowledged += writeAndKill(t, dir, jobs, runs)
+		lost += missing(t, dir, jobs, runs)
 	}
-	t.Logf("%d kills, %d acknowledged writes, %d lost", files*kills, acknowledged, lost)
-	if acknowledged < files*kills {
+	t.Logf("%d kills, %d acknowledged writes, %d lost", kills, acknowledged, lost)
+	if acknowledged < kills {
 		t.Error("too few writes to say anything")
 	}
 }

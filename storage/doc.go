@@ -22,9 +22,27 @@
 // transaction and answers each caller after the commit: one fsync serves many, and
 // a lone caller waits for nobody. What Put acknowledged outlives a crash.
 //
+// An operation is a function that reads and changes rows and may refuse: what it
+// changed is then taken back and its neighbours are committed all the same (see
+// update). So a check and the write that rests on it are one step, for rows of a
+// table as for records.
+//
+// bbolt shows a commit from the moment it is written, before it is synced; a read
+// that saw such a one waits for the sync. Where a commit was written and the sync
+// failed nothing more is written, since a power cut could then cost more than that
+// commit.
+//
 // The list of free pages is not written, because with many of them it would be the
 // larger part of each commit; opening scans the file for it instead. A file never
 // shrinks; when more than half of it is free, opening rewrites it.
+//
+// # Opening
+//
+// The version of the layout stands in the file. An older file is brought to the
+// present one by the steps in between; a newer one is refused. Before bbolt opens a
+// file for writing all pages are looked at, because it ends the process where one
+// is not as it must be: a damaged file is refused with an error. What is in a value
+// is checked when it is read.
 //
 // # Reading
 //

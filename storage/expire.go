@@ -65,31 +65,43 @@ func (s *Store) Expire() (total int, err error) {
 // expireSome deletes expired keys from the front of a bucket, in one transaction.
 // Nothing is written when the front has not expired.
 func (s *Store) expireSome(bucket []byte, keep time.Duration) (n int, err error) {
-	var due bool
-	if err := s.view(func(tx *bolt.Tx) error { due = len(s.front(tx, bucket, keep, 1)) > 0; return nil }); err != nil || !due {
+	due := false
+	err = s.view(func(tx *bolt.Tx) error {
+		keys, err := s.front(tx, bucket, keep, 1)
+		due = len(keys) > 0
+		return err
+	})
+	if err != nil || !due {
 		return 0, err
 	}
-	err = s.commit(0, func(tx *bolt.Tx) error {
-		keys := s.front(tx, bucket, keep, maxExpired)
-		n = len(keys)
+	err = s.update(0, func(c *change) error {
+		keys, err := s.front(c.tx, bucket, keep, maxExpired)
+		if err != nil {
+			return err
+		}
 		for _, k := range keys {
-			if err := tx.Bucket(bucket).Delete(k); err != nil {
+			if err := c.delete(bucket, k); err != nil {
 				return err
 			}
 		}
+		n = len(keys)
 		return nil
 	})
 	return n, err
 }
 
 // front returns the first expired keys, which hold while tx lasts.
-func (s *Store) front(tx *bolt.Tx, bucket []byte, keep time.Duration, limit int) (keys [][]byte) {
+func (s *Store) front(tx *bolt.Tx, bucket []byte, keep time.Duration, limit int) (keys [][]byte, err error) {
 	c := tx.Bucket(bucket).Cursor()
 	for k, _ := c.First(); k != nil && len(keys) < limit; k, _ = c.Next() {
-		if !s.expired(recordID(k[:len(recordID{})]), keep) {
+		id, err := idOfKey(k)
+		if err != nil {
+			return nil, err
+		}
+		if !s.expired(id, keep) {
 			break
 		}
 		keys = append(keys, k)
 	}
-	return keys
+	return keys, nil
 }

@@ -40,9 +40,9 @@ func (m *model) unfinished() []actors.JobRow {
 // TestAgainstModel runs random operations on the store and on a map, and compares
 // what each says.
 func TestAgainstModel(t *testing.T) {
-	seeds, steps := uint64(6), 1500
+	seeds, steps := uint64(4), 1000
 	if testing.Short() || underRace {
-		seeds, steps = 2, 600
+		seeds, steps = 2, 400
 	}
 	for seed := range seeds {
 		runModel(t, rand.New(rand.NewPCG(seed, 7)), steps)
@@ -65,9 +65,12 @@ func runModel(t *testing.T, rnd *rand.Rand, steps int) {
 			m.compareOne(t, s, m.someID(rnd))
 		case p < 92:
 			m.clock.add(time.Duration(rnd.Int64N(int64(20 * time.Minute))))
-		case p < 94:
+		case p < 93:
+			m.refuse(t, s, rnd)
+		case p < 95:
 			m.clock.add(time.Duration(rnd.Int64N(int64(8 * 24 * time.Hour))))
 		case p < 97:
+			m.compareUnfinished(t, s)
 			if _, err := s.Expire(); err != nil {
 				t.Fatal(err)
 			}
@@ -81,9 +84,7 @@ func runModel(t *testing.T, rnd *rand.Rand, steps int) {
 	for _, id := range m.ids {
 		m.compareOne(t, s, id)
 	}
-	if got, want := must(s.UnfinishedJobs())(t), m.unfinished(); !reflect.DeepEqual(got, want) {
-		t.Errorf("unfinished jobs: %d, want %d", len(got), len(want))
-	}
+	m.compareUnfinished(t, s)
 	check(t, s)
 	m.clock.add(60 * 24 * time.Hour)
 	if _, err := s.Expire(); err != nil {
@@ -165,6 +166,33 @@ func (m *model) putRun(t *testing.T, s *Store, rnd *rand.Rand) {
 		t.Fatal(err)
 	}
 	m.runs[row.ID] = row
+}
+
+// refuse writes over a record and fails, between two that are committed with it.
+func (m *model) refuse(t *testing.T, s *Store, rnd *rand.Rand) {
+	t.Helper()
+	refused := errors.New("refused")
+	write := func(id string, then error, body ...[]byte) func(*change) error {
+		p := must(jobs.pack(s, id, jobHead{Status: explain.JobPending, Attempts: 7, Request: newJob(id).Request}, body...))(t)
+		return func(c *change) error { return errors.Join(jobs.putOne(c, p), then) }
+	}
+	first, last := m.newID(rnd), m.newID(rnd)
+	errs := inOneGroup(t, s, write(first, nil), write(m.someID(rnd), refused, body(rnd)), write(last, nil))
+	if errs[0] != nil || !errors.Is(errs[1], refused) || errs[2] != nil {
+		t.Fatal(errs)
+	}
+	for _, id := range []string{first, last} {
+		row := newJob(id)
+		row.Attempts = 7
+		m.jobs[id] = row
+	}
+}
+
+func (m *model) compareUnfinished(t *testing.T, s *Store) {
+	t.Helper()
+	if got, want := must(s.UnfinishedJobs())(t), m.unfinished(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("unfinished jobs: %d, want %d", len(got), len(want))
+	}
 }
 
 func (m *model) compareOne(t *testing.T, s *Store, id string) {

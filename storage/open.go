@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -19,9 +20,26 @@ const (
 	worthCompacting = 16 << 20
 )
 
-// openFile opens, checks and where it pays compacts the file.
+// layouts are the steps from nothing to the layout of this program: step n makes
+// version n+1 of version n. A step never changes once it was published.
+var layouts = []func(*bolt.Tx) error{
+	addBuckets(bucketMeta, bucketJobs, bucketRuns),
+}
+
+func addBuckets(names ...[]byte) func(*bolt.Tx) error {
+	return func(tx *bolt.Tx) error {
+		for _, name := range names {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return fmt.Errorf("make %s: %w", name, err)
+			}
+		}
+		return nil
+	}
+}
+
+// openFile checks, opens and where it pays compacts the file.
 func openFile(path string, o Options) (*bolt.DB, error) {
-	db, err := lock(path, o.LockTimeout, false)
+	db, _, err := lock(path, o.LockTimeout, false)
 	if err != nil {
 		return nil, err
 	}
@@ -36,16 +54,18 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 	if before < worthCompacting || free*2 < before {
 		return db, nil
 	}
-	if err := compact(db, path); err != nil {
-		// The old file is whole: serve from it.
+	replaced, err := compact(db, path)
+	if err != nil && !replaced {
+		// The old file is whole and in its place: serve from it.
 		o.Log.Warn("compact database", "error", err)
 		os.Remove(path + compacting)
 		return db, nil
 	}
-	if err := db.Close(); err != nil {
-		return nil, &OpenError{Path: path, Err: err}
+	// The old file is in no folder any more: what went there would be lost.
+	if err = errors.Join(err, db.Close()); err != nil {
+		return nil, &OpenError{Path: path, Err: fmt.Errorf("compact: %w", err)}
 	}
-	if db, err = lock(path, o.LockTimeout, false); err != nil {
+	if db, _, err = lock(path, o.LockTimeout, false); err != nil {
 		return nil, err
 	}
 	after, _ := sizes(db)
@@ -55,9 +75,8 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 
 // lock opens the file at path and locks it. Another process may have replaced the
 // file while this one waited for the lock of the old one: then it starts over.
-func lock(path string, patience time.Duration, readOnly bool) (*bolt.DB, error) {
+func lock(path string, patience time.Duration, readOnly bool) (db *bolt.DB, f *os.File, err error) {
 	for {
-		var f *os.File
 		o := &bolt.Options{
 			Timeout: patience, ReadOnly: readOnly, NoFreelistSync: true, FreelistType: bolt.FreelistMapType, InitialMmapSize: mapped,
 			OpenFile: func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
@@ -65,18 +84,27 @@ func lock(path string, patience time.Duration, readOnly bool) (*bolt.DB, error) 
 				return f, err
 			},
 		}
-		db, err := bolt.Open(path, 0o600, o)
-		if err != nil {
-			return nil, explainOpen(path, err)
+		if db, err = bolt.Open(path, 0o600, o); err != nil {
+			return nil, nil, explainOpen(path, err)
 		}
 		if there, err := sameFile(f, path); err == nil && there {
-			return db, nil
+			return db, f, nil
 		} else if err != nil {
 			db.Close()
-			return nil, &OpenError{Path: path, Err: err}
+			return nil, nil, &OpenError{Path: path, Err: err}
 		}
 		db.Close()
 	}
+}
+
+// openWhole opens a file for reading that is fit to be read.
+func openWhole(path string, patience time.Duration) (*bolt.DB, error) {
+	db, f, err := lock(path, patience, true)
+	if err != nil {
+		return nil, err
+	}
+	_ = f
+	return db, nil
 }
 
 func sameFile(f *os.File, path string) (bool, error) {
@@ -97,26 +125,28 @@ func explainOpen(path string, err error) error {
 		return &OpenError{path, ErrLocked, "stop the txlens that serves from this folder, or name another folder with --data"}
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
 		return &OpenError{path, fmt.Errorf("%w: %w", ErrForeign, err), "put a backup in its place, or name another folder with --data"}
+	case errors.Is(err, ErrDamaged):
+		return &OpenError{path, err, "put a backup in its place, or name another folder with --data"}
 	case errors.Is(err, os.ErrPermission):
 		return &OpenError{path, err, "give the user that runs txlens the right to write there, or name another folder with --data"}
 	}
 	return &OpenError{Path: path, Err: err}
 }
 
-// prepare checks the layout before it writes anything, and makes a new one in an
-// empty file.
+// prepare checks the layout before it writes anything, and brings an empty or an
+// older file to the layout of this program.
 func prepare(db *bolt.DB, path string) error {
-	empty, err := checkSchema(db, path)
-	if err != nil || !empty {
+	have, err := readSchema(db, path)
+	if err != nil || have == len(layouts) {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{bucketMeta, bucketJobs, bucketRuns} {
-			if _, err := tx.CreateBucket(name); err != nil {
+		for _, step := range layouts[have:] {
+			if err := step(tx); err != nil {
 				return err
 			}
 		}
-		return tx.Bucket(bucketMeta).Put(keySchema, []byte{schema})
+		return tx.Bucket(bucketMeta).Put(keySchema, []byte{byte(len(layouts))})
 	})
 	if err != nil {
 		return &OpenError{path, fmt.Errorf("lay out: %w", err), ""}
@@ -124,26 +154,32 @@ func prepare(db *bolt.DB, path string) error {
 	return nil
 }
 
-func checkSchema(db *bolt.DB, path string) (empty bool, err error) {
+// readSchema returns the version of the layout; 0 is that of an empty file.
+func readSchema(db *bolt.DB, path string) (version int, err error) {
 	err = db.View(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
-			first, _ := tx.Cursor().First()
-			if empty = first == nil; !empty {
+			if first, _ := tx.Cursor().First(); first != nil {
 				return &OpenError{path, ErrForeign, "name another folder with --data"}
 			}
 			return nil
 		}
-		switch v := meta.Get(keySchema); {
-		case len(v) != 1 || v[0] == 0:
+		v := meta.Get(keySchema)
+		if len(v) != 1 || v[0] == 0 {
 			return &OpenError{path, ErrForeign, "name another folder with --data"}
-		case v[0] > schema:
-			return &OpenError{path, fmt.Errorf("%w: it has layout %d, this program knows up to %d", ErrNewer, v[0], schema),
+		}
+		if version = int(v[0]); version > len(layouts) {
+			return &OpenError{path, fmt.Errorf("%w: it has layout %d, this program knows up to %d", ErrNewer, version, len(layouts)),
 				"run the txlens that wrote it or a newer one, or name another folder with --data"}
+		}
+		for _, name := range [][]byte{bucketJobs, bucketRuns} {
+			if tx.Bucket(name) == nil {
+				return explainOpen(path, fmt.Errorf("%w: it has no %s", ErrDamaged, name))
+			}
 		}
 		return nil
 	})
-	return empty, err
+	return version, err
 }
 
 // sizes returns the bytes of the file and those of them that hold nothing.
@@ -160,41 +196,58 @@ func sizes(db *bolt.DB) (all, free int64) {
 const compacting = ".compacting"
 
 // compact writes what lives in db into a new file and puts it in the place of the
-// old one. The lock on the old one is held until the caller closes it.
-func compact(db *bolt.DB, path string) error {
+// old one. The lock on the old one is held until the caller closes it. With an error
+// after the file was replaced it is not known which of the two a power cut leaves.
+func compact(db *bolt.DB, path string) (replaced bool, err error) {
 	tmp := path + compacting
 	dst, err := bolt.Open(tmp, 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bolt.FreelistMapType})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := bolt.Compact(dst, db, 4<<20); err != nil {
 		dst.Close()
-		return err
+		return false, err
 	}
 	if err := dst.Close(); err != nil {
-		return err
+		return false, err
 	}
 	if err := os.Rename(tmp, path); err != nil {
+		return false, err
+	}
+	return true, syncDir(path)
+}
+
+// syncDir makes a rename in the folder of path durable; tests break it.
+var syncDir = func(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
 		return err
 	}
-	return syncDir(path)
+	defer d.Close()
+	return d.Sync()
 }
 
 // BackupFile copies the database of folder dir to w. No server may run on it.
-func BackupFile(dir string, w io.Writer) (int64, error) {
-	path := databasePath(dir)
+func BackupFile(dir string, w io.Writer) (n int64, err error) {
+	path := filepath.Join(dir, FileName)
 	if _, err := os.Stat(path); err != nil {
 		return 0, &OpenError{path, err, "name the folder that txlens serve has its data in with --data"}
 	}
-	db, err := lock(path, time.Second, true)
+	db, err := openWhole(path, time.Second)
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close()
-	if empty, err := checkSchema(db, path); err != nil {
-		return 0, err
-	} else if empty {
-		return 0, &OpenError{path, ErrForeign, "it is empty"}
+	version, err := readSchema(db, path)
+	if err == nil && version == 0 {
+		err = &OpenError{path, ErrForeign, "it is empty"}
 	}
-	return (&Store{db: db}).Backup(w)
+	if err != nil {
+		return 0, err
+	}
+	err = db.View(func(tx *bolt.Tx) error { n, err = tx.WriteTo(w); return err })
+	if err != nil {
+		return n, fmt.Errorf("back up database: %w", err)
+	}
+	return n, nil
 }

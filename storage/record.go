@@ -3,25 +3,25 @@ package storage
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
 )
 
 const (
 	chunkSize = 64 << 10
-	// maxBody bounds what one body may unpack to.
-	maxBody = 1 << 30
+
+	headSize = 1 << 10 // about that of a head, for the bounds of a group
 
 	partHead  = 0
 	partChunk = 1
-)
 
-// errNoRecord: there is no head under that id.
-var errNoRecord = errors.New("no such record")
+	headKeySize  = len(recordID{}) + 1
+	chunkKeySize = headKeySize + 4
+)
 
 // recordID is a UUID of version 7 in bytes: a time and randomness.
 type recordID [16]byte
@@ -34,6 +34,15 @@ func parseID(id string) (recordID, error) {
 		return recordID{}, fmt.Errorf("%q is no UUID of version 7", id)
 	}
 	return recordID(u), nil
+}
+
+// idOfKey returns the id that a key begins with.
+func idOfKey(key []byte) (recordID, error) {
+	if head, chunk := len(key) == headKeySize, len(key) == chunkKeySize; !head && !chunk ||
+		head && key[headKeySize-1] != partHead || chunk && key[headKeySize-1] != partChunk {
+		return recordID{}, fmt.Errorf("%w: %x is no key of a record", ErrDamaged, key)
+	}
+	return recordID(key[:len(recordID{})]), nil
 }
 
 func (id recordID) String() string { return uuid.UUID(id).String() }
@@ -51,82 +60,223 @@ func (id recordID) chunkKey(n int) []byte {
 	return binary.BigEndian.AppendUint32(append(id[:len(id):len(id)], partChunk), uint32(n))
 }
 
-// putRecord writes head and body under id, whatever stood there before.
-func putRecord(b *bolt.Bucket, id recordID, head, body []byte) error {
+// past is a key behind all of the record.
+func (id recordID) past() []byte { return append(id[:len(id):len(id)], 0xff) }
+
+// head is what of a record is not in its body.
+type head interface {
+	// parts are the lengths of what the body holds, one after the other.
+	parts() []int
+	// check says what cannot have been written, for a head that was read.
+	check() error
+}
+
+// records are one bucket of records with heads of one type.
+type records[H head] struct {
+	table[H]
+	kind string        // for errors
+	keep time.Duration // from the time in the id
+	none error         // there is no such record
+}
+
+// packed is a record ready to be written.
+type packed[H head] struct {
+	id   recordID
+	head H
+	body []byte
+}
+
+func (r records[H]) pack(s *Store, id string, h H, parts ...[]byte) (packed[H], error) {
+	rid, err := parseID(id)
+	if err != nil {
+		return packed[H]{}, fmt.Errorf("store %s: %w", r.kind, err)
+	}
+	body, err := s.pack(parts...)
+	if err != nil {
+		return packed[H]{}, fmt.Errorf("store %s %s: %w", r.kind, id, err)
+	}
+	return packed[H]{rid, h, body}, nil
+}
+
+// put creates or replaces records, all or none, and returns when they are on disk.
+func (r records[H]) put(s *Store, all ...packed[H]) error {
+	size := 0
+	for _, p := range all {
+		size += len(p.body) + headSize
+	}
+	err := s.update(size, func(c *change) error {
+		for _, p := range all {
+			if err := r.putOne(c, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store %s: %w", r.kind, err)
+	}
+	return nil
+}
+
+func (r records[H]) putOne(c *change, p packed[H]) error {
+	b, err := c.bucket(r.bucket)
+	if err != nil {
+		return err
+	}
 	b.FillPercent = 0.9 // keys are appended
-	if err := b.Put(id.headKey(), head); err != nil {
+	if err := r.table.put(c, p.id.headKey(), p.head); err != nil {
 		return err
 	}
 	n := 0
-	for ; len(body) > 0; n++ {
-		size := min(len(body), chunkSize)
-		if err := b.Put(id.chunkKey(n), body[:size:size]); err != nil {
+	for chunk := range bytesChunks(p.body) {
+		if err := c.put(r.bucket, p.id.chunkKey(n), chunk); err != nil {
 			return err
 		}
-		body = body[size:]
+		n++
 	}
-	return dropChunks(b, id, n)
+	return r.dropChunks(c, b, p.id, n)
+}
+
+// bytesChunks cuts a body.
+func bytesChunks(body []byte) func(yield func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for len(body) > 0 {
+			size := min(len(body), chunkSize)
+			if !yield(body[:size:size]) {
+				return
+			}
+			body = body[size:]
+		}
+	}
 }
 
 // dropChunks deletes the chunks of id from the n-th on.
-func dropChunks(b *bolt.Bucket, id recordID, n int) error {
+func (r records[H]) dropChunks(c *change, b *bolt.Bucket, id recordID, n int) error {
 	var stale [][]byte
-	c := b.Cursor()
-	for k, _ := c.Seek(id.chunkKey(n)); bytes.HasPrefix(k, id[:]); k, _ = c.Next() {
+	cur := b.Cursor()
+	for k, _ := cur.Seek(id.chunkKey(n)); bytes.HasPrefix(k, id[:]); k, _ = cur.Next() {
 		stale = append(stale, k)
 	}
 	for _, k := range stale {
-		if err := b.Delete(k); err != nil {
+		if err := c.delete(r.bucket, k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// getRecord copies head and body.
-func getRecord(b *bolt.Bucket, id recordID) (head, body []byte, err error) {
-	c := b.Cursor()
-	k, v := c.Seek(id.headKey())
-	if !bytes.Equal(k, id.headKey()) {
-		return nil, nil, errNoRecord
+// get returns a record with the parts of its body, or r.none.
+func (r records[H]) get(s *Store, id string) (rid recordID, h H, parts [][]byte, err error) {
+	rid, err = parseID(id)
+	if err != nil || s.expired(rid, r.keep) {
+		return rid, h, nil, r.none
 	}
-	head = bytes.Clone(v)
-	for k, v := c.Next(); bytes.HasPrefix(k, id[:]); k, v = c.Next() {
-		body = append(body, v...)
+	there := false
+	var body []byte
+	err = s.view(func(tx *bolt.Tx) error {
+		h, there, err = r.table.get(tx, rid.headKey())
+		if err != nil || !there {
+			return err
+		}
+		c := tx.Bucket(r.bucket).Cursor()
+		for k, v := c.Seek(rid.chunkKey(0)); bytes.HasPrefix(k, rid[:]); k, v = c.Next() {
+			body = append(body, v...)
+		}
+		return h.check()
+	})
+	if err == nil && !there {
+		return rid, h, nil, r.none
 	}
-	return head, body, nil
+	if err == nil {
+		parts, err = s.unpack(body, h.parts())
+	}
+	if err != nil {
+		return rid, h, nil, fmt.Errorf("read %s %s: %w", r.kind, rid, err)
+	}
+	return rid, h, parts, nil
+}
+
+// heads calls f with each record that has not expired, oldest first.
+func (r records[H]) heads(s *Store, f func(recordID, H)) error {
+	err := s.view(func(tx *bolt.Tx) error {
+		c := tx.Bucket(r.bucket).Cursor()
+		for k, v := c.First(); k != nil; {
+			id, err := idOfKey(k)
+			if err != nil {
+				return err
+			}
+			if k[len(id)] == partHead && !s.expired(id, r.keep) { // else what expiry left of one
+				h, err := r.decode(k, v)
+				if err == nil {
+					err = h.check()
+				}
+				if err != nil {
+					return fmt.Errorf("%s: %w", id, err)
+				}
+				f(id, h)
+			}
+			k, v = c.Seek(id.past())
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list %ss: %w", r.kind, err)
+	}
+	return nil
 }
 
 // pack compresses; the body of nothing is empty.
-func (s *Store) pack(parts ...[]byte) []byte {
+func (s *Store) pack(parts ...[]byte) ([]byte, error) {
 	plain := bytes.Join(parts, nil)
-	if len(plain) == 0 {
-		return nil
+	if len(plain) > s.o.maxBody {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(plain), s.o.maxBody)
 	}
-	return s.enc.EncodeAll(plain, nil)
+	if len(plain) == 0 {
+		return nil, nil
+	}
+	return s.enc.EncodeAll(plain, nil), nil
 }
 
 // unpack cuts a body into parts of the given lengths. A length of 0 gives nil.
-func (s *Store) unpack(body []byte, lengths ...int) ([][]byte, error) {
+func (s *Store) unpack(body []byte, lengths []int) ([][]byte, error) {
 	total := 0
 	for _, n := range lengths {
+		if n < 0 || n > s.o.maxBody-total {
+			return nil, fmt.Errorf("%w: parts of %d bytes", ErrDamaged, lengths)
+		}
 		total += n
 	}
-	parts := make([][]byte, len(lengths))
-	if total == 0 {
-		return parts, nil
-	}
-	plain, err := s.dec.DecodeAll(body, make([]byte, 0, total))
+	plain, err := s.inflate(body, total)
 	if err != nil {
-		return nil, fmt.Errorf("unpack: %w", err)
+		return nil, err
 	}
-	if len(plain) != total {
-		return nil, fmt.Errorf("unpack: %d bytes where the head says %d", len(plain), total)
-	}
+	parts := make([][]byte, len(lengths))
 	for i, n := range lengths {
 		if n > 0 {
 			parts[i], plain = plain[:n:n], plain[n:]
 		}
 	}
 	return parts, nil
+}
+
+// inflate believes a length only when the body says the same.
+func (s *Store) inflate(body []byte, total int) ([]byte, error) {
+	if total == 0 && len(body) == 0 {
+		return nil, nil
+	}
+	if !s.enter() {
+		return nil, ErrClosed
+	}
+	defer s.readers.Done()
+	var h zstd.Header
+	err := h.Decode(body)
+	// A size under 256 may be left out of the frame.
+	if known := h.HasFCS && h.FrameContentSize == uint64(total); err != nil || !known && (h.HasFCS || total >= 256) {
+		return nil, fmt.Errorf("%w: a body that is none of %d bytes", ErrDamaged, total)
+	}
+	plain, err := s.dec.DecodeAll(body, make([]byte, 0, total))
+	if err != nil || len(plain) != total {
+		return nil, fmt.Errorf("%w: unpack %d of %d bytes: %w", ErrDamaged, len(plain), total, err)
+	}
+	return plain, nil
 }

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-	bolt "go.etcd.io/bbolt"
-
 	"txlens/actors"
 	"txlens/engine/explain"
 )
@@ -18,51 +15,35 @@ type runHead struct {
 	Frames     int             `json:"frames,omitzero"` // bytes in the body
 }
 
+func (h runHead) parts() []int { return []int{h.Frames} }
+
+func (h runHead) check() error {
+	switch h.State {
+	case actors.RunReplayable, actors.RunErrored, actors.RunTooLarge:
+		return nil
+	}
+	return fmt.Errorf("%w: a run that is %q", ErrDamaged, h.State)
+}
+
+var runs = records[runHead]{table[runHead]{bucketRuns}, "run", explain.RunRetention, explain.ErrNoRun}
+
 // PutRun creates or replaces a record and returns when it is on disk.
 func (s *Store) PutRun(row actors.RunRow) error {
-	id, err := parseID(row.ID)
+	p, err := runs.pack(s, row.ID, runHead{row.State, row.FinishedAt, len(row.Frames)}, row.Frames)
+	if len(p.body) > actors.MaxRunBytes || errors.Is(err, ErrTooLarge) {
+		p, err = runs.pack(s, row.ID, runHead{actors.RunTooLarge, row.FinishedAt, 0})
+	}
 	if err != nil {
-		return fmt.Errorf("store run: %w", err)
+		return err
 	}
-	body := s.pack(row.Frames)
-	if len(body) > actors.MaxRunBytes {
-		row.State, row.Frames, body = actors.RunTooLarge, nil, nil
-	}
-	head, err := json.Marshal(runHead{row.State, row.FinishedAt, len(row.Frames)})
-	if err != nil {
-		return fmt.Errorf("store run: %w", err)
-	}
-	err = s.commit(len(head)+len(body), func(tx *bolt.Tx) error { return putRecord(tx.Bucket(bucketRuns), id, head, body) })
-	if err != nil {
-		return fmt.Errorf("store run: %w", err)
-	}
-	return nil
+	return runs.put(s, p)
 }
 
 // Run returns one record, or explain.ErrNoRun.
 func (s *Store) Run(id string) (actors.RunRow, error) {
-	rid, err := parseID(id)
-	if err != nil || s.expired(rid, explain.RunRetention) {
-		return actors.RunRow{}, explain.ErrNoRun
-	}
-	var head, body []byte
-	err = s.view(func(tx *bolt.Tx) (err error) {
-		head, body, err = getRecord(tx.Bucket(bucketRuns), rid)
-		return err
-	})
-	if errors.Is(err, errNoRecord) {
-		return actors.RunRow{}, explain.ErrNoRun
-	}
+	rid, h, parts, err := runs.get(s, id)
 	if err != nil {
-		return actors.RunRow{}, fmt.Errorf("read run: %w", err)
-	}
-	var h runHead
-	if err := json.Unmarshal(head, &h); err != nil {
-		return actors.RunRow{}, fmt.Errorf("read run %s: %w", id, err)
-	}
-	parts, err := s.unpack(body, h.Frames)
-	if err != nil {
-		return actors.RunRow{}, fmt.Errorf("read run %s: %w", id, err)
+		return actors.RunRow{}, err
 	}
 	return actors.RunRow{ID: rid.String(), State: h.State, FinishedAt: h.FinishedAt, Frames: parts[0]}, nil
 }

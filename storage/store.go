@@ -7,12 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 
 	"txlens/actors"
 )
@@ -24,9 +25,6 @@ var (
 
 // FileName is the name of the database in its folder.
 const FileName = "txlens.db"
-
-// schema is the version of the layout that this program writes.
-const schema = 1
 
 var (
 	bucketMeta = []byte("meta")
@@ -45,6 +43,13 @@ var (
 	ErrNewer = errors.New("its layout is newer than this program")
 	// ErrForeign: the file is none of ours.
 	ErrForeign = errors.New("it is no database of txlens")
+	// ErrDamaged: what is in the file cannot have been written so.
+	ErrDamaged = errors.New("the database is damaged")
+	// ErrBroken: a write reached the file and could not be synced. The store takes no
+	// more writes, and what it wrote last is not told to anybody; open it again.
+	ErrBroken = errors.New("the disk did not keep what was written")
+	// ErrTooLarge: the body of a record is larger than any that can be read again.
+	ErrTooLarge = errors.New("too large to be stored")
 )
 
 // OpenError says why a database could not be opened, and what to do about it.
@@ -69,6 +74,8 @@ type Options struct {
 	ExpireEvery time.Duration    // default one minute; negative: never by itself
 	Now         func() time.Time // default time.Now
 	Log         *slog.Logger     // nil: silent
+
+	maxBody int // bytes that one body may unpack to; tests make it small
 }
 
 func (o Options) withDefaults() Options {
@@ -83,6 +90,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.maxBody <= 0 {
+		o.maxBody = 1 << 30
 	}
 	return o
 }
@@ -99,6 +109,12 @@ type Store struct {
 	ops     chan op
 	stop    chan struct{}  // closed when expiry is to end
 	workers sync.WaitGroup // writer and expiry
+	readers sync.WaitGroup // those that entered
+
+	commitTx func(*bolt.Tx) error // (*bolt.Tx).Commit; tests break it
+	broken   error                // of the writer: why it commits nothing more
+	syncing  sync.RWMutex         // held by the writer while it commits
+	durable  atomic.Int64         // the last transaction that is on disk
 }
 
 // Open opens the database in folder dir, and makes both where they are missing.
@@ -112,18 +128,21 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, o: o, ops: make(chan op, maxGroup), stop: make(chan struct{})}
+	s := &Store{db: db, o: o, ops: make(chan op, maxGroup), stop: make(chan struct{}), commitTx: (*bolt.Tx).Commit}
+	if err := db.View(func(tx *bolt.Tx) error { s.durable.Store(int64(tx.ID())); return nil }); err != nil {
+		return nil, errors.Join(&OpenError{Path: path, Err: err}, db.Close())
+	}
 	// Neither fails without a reader or writer and with constant options.
 	s.enc, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2))
-	s.dec, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBody))
+	s.dec, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecodeAllCapLimit(true))
 	s.workers.Add(2)
-	go s.write()
+	go s.writeAlways()
 	go s.expireAlways()
 	return s, nil
 }
 
-// Close writes what was handed over, then closes the file. Puts that come later
-// get ErrClosed.
+// Close writes what was handed over and waits for those that read, then closes the
+// file. Who comes later gets ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -135,12 +154,24 @@ func (s *Store) Close() error {
 	close(s.ops)
 	s.mu.Unlock()
 	s.workers.Wait()
+	s.readers.Wait()
 	s.dec.Close()
 	s.enc.Close()
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("close database: %w", err)
 	}
 	return nil
+}
+
+// enter reports whether the store is open. After true call readers.Done.
+func (s *Store) enter() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return false
+	}
+	s.readers.Add(1)
+	return true
 }
 
 // Backup writes a consistent copy of the whole file while the store is in use,
@@ -156,11 +187,35 @@ func (s *Store) Backup(w io.Writer) (n int64, err error) {
 	return n, nil
 }
 
-// view reads. bbolt would tell a closed file by its own error.
-func (s *Store) view(read func(*bolt.Tx) error) error {
-	err := s.db.View(read)
-	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
+// view reads what is on disk. bbolt shows a commit from the moment it is written,
+// which is before it is synced: what a power cut could still undo is waited for, so
+// that nobody is told of it.
+func (s *Store) view(read func(*bolt.Tx) error) (err error) {
+	if !s.enter() {
 		return ErrClosed
 	}
-	return err
+	defer s.readers.Done()
+	var seen int64
+	if err := s.guard(func() error {
+		return s.db.View(func(tx *bolt.Tx) error { seen = int64(tx.ID()); return read(tx) })
+	}); err != nil {
+		return err
+	}
+	if seen <= s.durable.Load() {
+		return nil
+	}
+	s.syncing.RLock() // waits for the commit that it saw
+	defer s.syncing.RUnlock()
+	if seen > s.durable.Load() {
+		return ErrBroken
+	}
+	return nil
+}
+
+// guard makes an error of what bbolt does where the file is damaged: it panics, or
+// touches memory that is not there.
+func (s *Store) guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer s.caught(&err)
+	return f()
 }

@@ -61,7 +61,7 @@ func TestOpenRefuses(t *testing.T) {
 			return errors.Join(err, b.Put(keySchema, v))
 		})
 	}
-	f(version(schema+1), ErrNewer, "layout 2", "up to 1")
+	f(version(byte(len(layouts)+1)), ErrNewer, "layout 2", "up to 1")
 	f(version(0), ErrForeign)
 	f(version(1, 2), ErrForeign)
 	f(layout(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("else")); return err }), ErrForeign)
@@ -230,7 +230,7 @@ func TestTooLargeRun(t *testing.T) {
 func TestOneFailureCostsOne(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	hold, held := make(chan struct{}), make(chan struct{})
-	go s.commit(0, func(*bolt.Tx) error { close(held); <-hold; return nil })
+	go s.update(0, func(*change) error { close(held); <-hold; return nil })
 	<-held
 	broken := errors.New("cannot be done")
 	var wg sync.WaitGroup
@@ -240,7 +240,7 @@ func TestOneFailureCostsOne(t *testing.T) {
 		ids[i] = actors.NewID()
 		wg.Go(func() {
 			if i%5 == 3 {
-				errs[i] = s.commit(0, func(*bolt.Tx) error { return broken })
+				errs[i] = s.update(0, func(*change) error { return broken })
 				return
 			}
 			errs[i] = s.PutJobs(newJob(ids[i]))
@@ -361,6 +361,39 @@ func TestCompaction(t *testing.T) {
 		t.Error(err)
 	}
 	check(t, s)
+}
+
+// TestCompactionNotSynced: when it is not known which of the two files a power cut
+// leaves, none is written to.
+func TestCompactionNotSynced(t *testing.T) {
+	c := newClock()
+	o := Options{Now: c.Now, ExpireEvery: -1}
+	dir := t.TempDir()
+	s := open(t, dir, o)
+	for range 20 {
+		row := newJob(idAt(c.Now(), rnd))
+		row.Status, row.Result = explain.JobComplete, noise(rnd, 1<<20)
+		if err := s.PutJobs(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.add(2 * time.Hour)
+	live := idAt(c.Now(), rnd)
+	if _, err := s.Expire(); errors.Join(err, s.PutJobs(newJob(live)), s.Close()) != nil {
+		t.Fatal(err)
+	}
+	works, lost := syncDir, errors.New("input/output error")
+	syncDir = func(string) error { return lost }
+	defer func() { syncDir = works }()
+	var told *OpenError
+	if s, err := Open(dir, o); !errors.Is(err, lost) || !errors.As(err, &told) {
+		t.Errorf("%v", err)
+		s.Close()
+	}
+	s = open(t, dir, o) // small now: nothing to compact
+	if _, err := s.Job(live); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestWaitsForTheFileInPlace: who waited for the lock of a file that was replaced

@@ -1,8 +1,10 @@
 package storage
 
 import (
-	"os"
-	"path/filepath"
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -13,15 +15,26 @@ const (
 	maxGroupBytes = 8 << 20
 )
 
-// op is one write. do may run more than once, each time in a new transaction.
+// op is one write that waits for the writer.
 type op struct {
-	do   func(*bolt.Tx) error
+	do   func(*change) error
 	size int
 	done chan error // capacity 1
 }
 
-// commit hands do to the writer and returns when it is on disk.
-func (s *Store) commit(size int, do func(*bolt.Tx) error) error {
+// update hands do to the writer and returns when what it wrote is on disk. Many
+// callers share one fsync, and each gets the outcome of its own operation:
+//
+//   - do runs once, on the writer's goroutine, after all that was handed over
+//     before it, and sees what that wrote. So it may check a row and then change it,
+//     and no other write comes between. It must not block, nor call the store.
+//   - When do returns an error, nothing of what it wrote stays, update returns that
+//     error as it is, and its neighbours are committed all the same.
+//   - When the commit fails, nothing of the whole group stays. With ErrBroken it is
+//     not known whether it does.
+//
+// size is about the number of bytes that do writes.
+func (s *Store) update(size int, do func(*change) error) error {
 	o := op{do: do, size: size, done: make(chan error, 1)}
 	s.mu.RLock()
 	if s.closed {
@@ -33,9 +46,10 @@ func (s *Store) commit(size int, do func(*bolt.Tx) error) error {
 	return <-o.done
 }
 
-// write commits operations until ops is closed and empty.
-func (s *Store) write() {
+// writeAlways commits operations until ops is closed and empty.
+func (s *Store) writeAlways() {
 	defer s.workers.Done()
+	debug.SetPanicOnFault(true) // of this goroutine alone
 	for first := range s.ops {
 		s.apply(s.group(first))
 	}
@@ -43,14 +57,14 @@ func (s *Store) write() {
 
 // group takes what waits already. It waits for nothing.
 func (s *Store) group(first op) []op {
-	group, bytes := []op{first}, first.size
-	for len(group) < maxGroup && bytes < maxGroupBytes {
+	group, size := []op{first}, first.size
+	for len(group) < maxGroup && size < maxGroupBytes {
 		select {
 		case o, ok := <-s.ops:
 			if !ok {
 				return group
 			}
-			group, bytes = append(group, o), bytes+o.size
+			group, size = append(group, o), size+o.size
 		default:
 			return group
 		}
@@ -58,37 +72,139 @@ func (s *Store) group(first op) []op {
 	return group
 }
 
-// apply commits a group. One operation that cannot be done must not cost its
-// neighbours theirs: then each runs by itself.
+// apply commits a group and answers each of it. What an operation found wrong may
+// rest on what a neighbour wrote, so it holds only where the commit does.
 func (s *Store) apply(group []op) {
-	var culprit error
-	err := s.db.Update(func(tx *bolt.Tx) error {
-		for _, o := range group {
-			if culprit = o.do(tx); culprit != nil {
-				return culprit
-			}
+	errs := make([]error, len(group))
+	s.syncing.Lock()
+	err := s.commit(group, errs)
+	s.syncing.Unlock()
+	for i, o := range group {
+		if err != nil {
+			errs[i] = err
 		}
-		return nil
-	})
-	if culprit != nil && len(group) > 1 {
-		for _, o := range group {
-			s.apply([]op{o})
-		}
-		return
-	}
-	for _, o := range group {
-		o.done <- err
+		o.done <- errs[i]
 	}
 }
 
-func databasePath(dir string) string { return filepath.Join(dir, FileName) }
+// commit runs a group in one transaction. Its error is that of all.
+func (s *Store) commit(group []op, errs []error) (err error) {
+	if s.broken != nil {
+		return s.broken
+	}
+	// bbolt panics where the file is not as it must be.
+	defer s.caught(&err)
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() // once it is committed this does nothing
+	wrote := false
+	for i, o := range group {
+		c := &change{tx: tx}
+		if errs[i] = s.attempt(o, c); errs[i] != nil {
+			if err := c.revert(); err != nil {
+				return fmt.Errorf("take back what failed: %w", err)
+			}
+			continue
+		}
+		wrote = wrote || len(c.undo) > 0
+	}
+	if !wrote {
+		return nil // what it saw was committed before
+	}
+	id := int64(tx.ID())
+	if err := s.commitTx(tx); err != nil {
+		return s.failed(id, err)
+	}
+	s.durable.Store(id)
+	return nil
+}
 
-// syncDir makes a rename in the folder of path durable.
-func syncDir(path string) error {
-	d, err := os.Open(filepath.Dir(path))
+// attempt runs one operation; its panic is its own.
+func (s *Store) attempt(o op, c *change) (err error) {
+	defer s.caught(&err)
+	return o.do(c)
+}
+
+// failed tells the commit that left the file as it was, because the disk is full
+// say, from the one that wrote its last page and could not sync it. After the
+// latter nobody knows what a power cut leaves, and another write could make use of
+// pages that are needed then: so there is none.
+func (s *Store) failed(id int64, cause error) error {
+	seen := id
+	if err := s.db.View(func(tx *bolt.Tx) error { seen = int64(tx.ID()); return nil }); err == nil && seen < id {
+		return fmt.Errorf("commit: %w", cause)
+	}
+	s.broken = fmt.Errorf("%w: commit: %w", ErrBroken, cause)
+	s.o.Log.Error("the database takes no more writes", "error", s.broken)
+	return s.broken
+}
+
+// caught is to be deferred: it makes a panic an error.
+func (s *Store) caught(err *error) {
+	if p := recover(); p != nil {
+		s.o.Log.Error("storage panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		*err = fmt.Errorf("%w: %v", ErrDamaged, p)
+	}
+}
+
+// change is what one operation does within the transaction of its group. It
+// remembers what stood there before. What it returns is valid until the operation
+// ends, and what it is given must stay as it is until the commit.
+type change struct {
+	tx   *bolt.Tx
+	undo []before
+}
+
+// before is a key as it was; value is nil where there was none.
+type before struct{ bucket, key, value []byte }
+
+var errNoBucket = errors.New("no such bucket")
+
+func (c *change) bucket(name []byte) (*bolt.Bucket, error) {
+	if b := c.tx.Bucket(name); b != nil {
+		return b, nil
+	}
+	return nil, fmt.Errorf("%w: %s", errNoBucket, name)
+}
+
+// put writes a value under a key; the value must not be nil.
+func (c *change) put(bucket, key, value []byte) error {
+	b, err := c.bucket(bucket)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	return d.Sync()
+	c.undo = append(c.undo, before{bucket, key, b.Get(key)})
+	return b.Put(key, value)
+}
+
+// delete drops a key, whether it is there or not.
+func (c *change) delete(bucket, key []byte) error {
+	b, err := c.bucket(bucket)
+	if err != nil {
+		return err
+	}
+	c.undo = append(c.undo, before{bucket, bytes.Clone(key), b.Get(key)})
+	return b.Delete(key)
+}
+
+// revert brings back what stood there, the last change first.
+func (c *change) revert() error {
+	for i := len(c.undo) - 1; i >= 0; i-- {
+		u := c.undo[i]
+		b, err := c.bucket(u.bucket)
+		if err != nil {
+			return err
+		}
+		if u.value == nil {
+			err = b.Delete(u.key)
+		} else {
+			err = b.Put(u.key, bytes.Clone(u.value))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
