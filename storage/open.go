@@ -39,6 +39,16 @@ func addBuckets(names ...[]byte) func(*bolt.Tx) error {
 
 // openFile checks, opens and where it pays compacts the file.
 func openFile(path string, o Options) (*bolt.DB, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		// bbolt trusts a file from the moment it opens it for writing.
+		db, err := openWhole(path, o.LockTimeout)
+		if err != nil {
+			return nil, err
+		}
+		if err := db.Close(); err != nil {
+			return nil, &OpenError{Path: path, Err: err}
+		}
+	}
 	db, _, err := lock(path, o.LockTimeout, false)
 	if err != nil {
 		return nil, err
@@ -103,7 +113,14 @@ func openWhole(path string, patience time.Duration) (*bolt.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = f
+	info, err := f.Stat()
+	if err == nil {
+		err = verify(db, f, info.Size())
+	}
+	if err != nil {
+		db.Close()
+		return nil, explainOpen(path, err)
+	}
 	return db, nil
 }
 
