@@ -3,12 +3,14 @@ package storage
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
 
-// Ping reports whether the store answers: ErrClosed when it does not any more.
+// Ping reports whether the store answers: ErrClosed when it does not any more,
+// ErrBroken when it takes no writes.
 func (s *Store) Ping() error {
 	return s.view(func(tx *bolt.Tx) error {
 		if tx.Bucket(bucketMeta) == nil {
@@ -41,7 +43,7 @@ func (s *Store) Size() (file, live int64) {
 // there is a database or none yet, ErrLocked when a server runs on it, or why it
 // could not be opened.
 func Inspect(dir string) error {
-	path := databasePath(dir)
+	path := filepath.Join(dir, FileName)
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
@@ -50,11 +52,11 @@ func Inspect(dir string) error {
 	case info.Size() == 0:
 		return nil // Open lays it out
 	}
-	db, err := lock(path, 100*time.Millisecond, true)
+	db, err := openWhole(path, 100*time.Millisecond)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	_, err = checkSchema(db, path)
+	_, err = readSchema(db, path)
 	return err
 }
