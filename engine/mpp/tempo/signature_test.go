@@ -196,6 +196,7 @@ func TestWebAuthnRules(t *testing.T) {
 	f("padded challenge", 1, strings.Replace(good, challenge, challenge+"=", 1), ErrSignatureInvalid)
 	f("escaped type", 1, strings.Replace(good, "webauthn.get", `webauthn\u002eget`, 1), ErrSignatureInvalid)
 	f("type twice", 1, `{"type":"webauthn.get",`+good[1:], ErrSignatureInvalid)
+	f("type for the challenge", 1, `{"type":"webauthn.get","type":"webauthn.get"}`, ErrSignatureInvalid)
 	f("another member twice", 1, `{"a":1,"a":2,`+good[1:], nil)
 	f("no type", 1, `{"challenge":"`+challenge+`"}`, ErrSignatureInvalid)
 	f("no challenge", 1, `{"type":"webauthn.get","origin":"https://example.com"}`, ErrSignatureInvalid)
