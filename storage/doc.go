@@ -8,6 +8,13 @@
 //	       id 01 n                     n-th chunk of its body
 //	runs   id 00, id 01 n              the same for run records
 //
+//	channels    channel id             row of a channel that has not ended, binary
+//	closed      channel id             the same, once it has
+//	bills       id 00                  what a run or job has cost its payer, JSON
+//	tickets     hash                   what a request was admitted as, JSON
+//	admissions  id 00                  the ticket of the bill under that id
+//	intents     id 00                  a transaction of ours that may be under way, JSON
+//
 // An id is the 16 bytes of a UUID of version 7, so keys are in the order of their
 // creation: what has expired lies in front, appending fills pages, and no index is
 // needed for either. n is four bytes, big-endian.

@@ -47,9 +47,13 @@ func (s *Store) Expire() (total int, err error) {
 	for _, b := range []struct {
 		name []byte
 		keep time.Duration
-	}{{bucketJobs, explain.JobRetention}, {bucketRuns, explain.RunRetention}} {
+		also func(c *change, key []byte) error // what goes with a key; may be nil
+	}{
+		{bucketJobs, explain.JobRetention, nil}, {bucketRuns, explain.RunRetention, nil},
+		{bucketBills, billRetention, nil}, {bucketAdmissions, billRetention, dropTicket},
+	} {
 		for {
-			n, err := s.expireSome(b.name, b.keep)
+			n, err := s.expireSome(b.name, b.keep, b.also)
 			total += n
 			if err != nil {
 				return total, err
@@ -64,7 +68,7 @@ func (s *Store) Expire() (total int, err error) {
 
 // expireSome deletes expired keys from the front of a bucket, in one transaction.
 // Nothing is written when the front has not expired.
-func (s *Store) expireSome(bucket []byte, keep time.Duration) (n int, err error) {
+func (s *Store) expireSome(bucket []byte, keep time.Duration, also func(*change, []byte) error) (n int, err error) {
 	due := false
 	err = s.view(func(tx *bolt.Tx) error {
 		keys, err := s.front(tx, bucket, keep, 1)
@@ -80,6 +84,11 @@ func (s *Store) expireSome(bucket []byte, keep time.Duration) (n int, err error)
 			return err
 		}
 		for _, k := range keys {
+			if also != nil {
+				if err := also(c, k); err != nil {
+					return err
+				}
+			}
 			if err := c.delete(bucket, k); err != nil {
 				return err
 			}

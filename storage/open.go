@@ -24,6 +24,7 @@ const (
 // version n+1 of version n. A step never changes once it was published.
 var layouts = []func(*bolt.Tx) error{
 	addBuckets(bucketMeta, bucketJobs, bucketRuns),
+	addBuckets(bucketChannels, bucketClosed, bucketBills, bucketTickets, bucketAdmissions, bucketIntents),
 }
 
 func addBuckets(names ...[]byte) func(*bolt.Tx) error {

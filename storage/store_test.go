@@ -61,7 +61,7 @@ func TestOpenRefuses(t *testing.T) {
 			return errors.Join(err, b.Put(keySchema, v))
 		})
 	}
-	f(version(byte(len(layouts)+1)), ErrNewer, "layout 2", "up to 1")
+	f(version(byte(len(layouts)+1)), ErrNewer, fmt.Sprintf("layout %d", len(layouts)+1), fmt.Sprintf("up to %d", len(layouts)))
 	f(version(0), ErrForeign)
 	f(version(1, 2), ErrForeign)
 	f(layout(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("else")); return err }), ErrForeign)
@@ -169,7 +169,7 @@ func TestExpiryInSmallSteps(t *testing.T) {
 	c.add(time.Hour)
 	put(3)
 	before := writes(s)
-	if n, err := s.expireSome(bucketJobs, explain.JobRetention); n != maxExpired || err != nil {
+	if n, err := s.expireSome(bucketJobs, explain.JobRetention, nil); n != maxExpired || err != nil {
 		t.Errorf("the first step deletes %d, %v", n, err)
 	}
 	if n, err := s.Expire(); n != maxExpired+17 || err != nil {

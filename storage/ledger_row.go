@@ -1,0 +1,117 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/tempo"
+)
+
+// rowLayout is the first byte of a stored channel.
+const rowLayout = 1
+
+// errRow: a stored row is cut off, too long, or of a layout that is not known.
+var errRow = fmt.Errorf("%w: a row of the ledger", ErrDamaged)
+
+// encodeChannel writes a row: fixed fields in their order, then the three
+// vouchers, each with the length of its signature before it. Reserved is left out.
+func encodeChannel(c session.Channel) []byte {
+	b := make([]byte, 0, 640)
+	b = append(b, rowLayout, byte(c.Status))
+	b = append(b, c.ID[:]...)
+	b = binary.BigEndian.AppendUint64(b, c.ChainID)
+	b = append(b, c.Escrow[:]...)
+	d := &c.Descriptor
+	for _, a := range []common.Address{d.Payer, d.Payee, d.Operator, d.Token, d.AuthorizedSigner} {
+		b = append(b, a[:]...)
+	}
+	for _, h := range []common.Hash{d.Salt, d.ExpiringNonceHash, c.OpenTx, c.CloseTx} {
+		b = append(b, h[:]...)
+	}
+	for _, n := range []int64{c.CloseRequestedAt, c.SeenAt, int64(c.Units), c.CreatedAt, c.ActiveAt, c.OwedSince} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	for _, a := range []tempo.Amount{c.Deposit, c.Settled, c.Spent, c.Settling, c.Capture, c.Lost} {
+		b = appendAmount(b, a)
+	}
+	for _, v := range []session.Voucher{c.Highest, c.Settleable, c.Close} {
+		b = appendAmount(b, v.Cumulative)
+		var sig []byte
+		if v.Signature.Kind() != tempo.NoSignature {
+			sig = v.Signature.Bytes()
+		}
+		b = binary.BigEndian.AppendUint16(b, uint16(len(sig)))
+		b = append(b, sig...)
+	}
+	return b
+}
+
+func appendAmount(b []byte, a tempo.Amount) []byte {
+	raw := a.Bytes()
+	return append(b, raw[:]...)
+}
+
+// rowReader takes fields off the front; after the first fault it gives zeros.
+type rowReader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *rowReader) take(n int) []byte {
+	if r.bad || len(r.b) < n {
+		r.bad = true
+		return make([]byte, n)
+	}
+	part := r.b[:n]
+	r.b = r.b[n:]
+	return part
+}
+
+func (r *rowReader) number() int64 { return int64(binary.BigEndian.Uint64(r.take(8))) }
+
+func (r *rowReader) amount() tempo.Amount { return tempo.AmountFromBytes([12]byte(r.take(12))) }
+
+func (r *rowReader) voucher() (v session.Voucher) {
+	v.Cumulative = r.amount()
+	n := int(binary.BigEndian.Uint16(r.take(2)))
+	if raw := r.take(n); n > 0 && !r.bad {
+		sig, err := tempo.ParseSignature(raw)
+		v.Signature, r.bad = sig, err != nil
+	}
+	return v
+}
+
+// decodeChannel reads what encodeChannel wrote. The bytes are not kept.
+func decodeChannel(b []byte) (c session.Channel, err error) {
+	r := rowReader{b: b}
+	head := r.take(2)
+	if head[0] != rowLayout {
+		return c, errRow
+	}
+	c.Status = session.Status(head[1])
+	c.ID = common.Hash(r.take(32))
+	c.ChainID = uint64(r.number())
+	c.Escrow = common.Address(r.take(20))
+	d := &c.Descriptor
+	for _, a := range []*common.Address{&d.Payer, &d.Payee, &d.Operator, &d.Token, &d.AuthorizedSigner} {
+		*a = common.Address(r.take(20))
+	}
+	for _, h := range []*common.Hash{&d.Salt, &d.ExpiringNonceHash, &c.OpenTx, &c.CloseTx} {
+		*h = common.Hash(r.take(32))
+	}
+	c.CloseRequestedAt, c.SeenAt, c.Units = r.number(), r.number(), uint64(r.number())
+	c.CreatedAt, c.ActiveAt, c.OwedSince = r.number(), r.number(), r.number()
+	for _, a := range []*tempo.Amount{&c.Deposit, &c.Settled, &c.Spent, &c.Settling, &c.Capture, &c.Lost} {
+		*a = r.amount()
+	}
+	for _, v := range []*session.Voucher{&c.Highest, &c.Settleable, &c.Close} {
+		*v = r.voucher()
+	}
+	if r.bad || len(r.b) > 0 || c.Status < session.Opening || c.Status > session.Closed {
+		return session.Channel{}, errRow
+	}
+	return c, nil
+}
