@@ -32,8 +32,11 @@ type Look struct {
 	Phone         bool  // lay out as a phone does: the page's viewport tag counts
 }
 
-// patience is the time for one page; a browser that hangs fails the test.
-const patience = 60 * time.Second
+// A browser that hangs fails the test.
+const (
+	patience = 60 * time.Second // for one step
+	lifetime = 5 * time.Minute  // of one page
+)
 
 // programs are the names that Chromium has, the first that is found is taken.
 var programs = []string{"chromium", "chromium-browser", "google-chrome"}
@@ -91,10 +94,9 @@ type Page struct {
 
 	mu   sync.Mutex
 	seen Seen
-	done bool // what follows is the test's own doing
 }
 
-// Seen is what a page did while it was opened and in the moment after.
+// Seen is what a page did since it was opened.
 type Seen struct {
 	Requests []string // addresses asked for, the document's own among them
 	Dialogs  []string // texts of alert, confirm, prompt
@@ -117,41 +119,46 @@ func (b *Browser) Open(tb testing.TB, document []byte, look Look) *Page {
 // Visit is Open for a document that is served somewhere on this machine.
 func (b *Browser) Visit(tb testing.TB, url string, look Look) *Page {
 	tb.Helper()
-	tab, leave := chromedp.NewContext(b.ctx)
+	limited, cancel := context.WithTimeout(b.ctx, lifetime)
+	tb.Cleanup(cancel)
+	tab, leave := chromedp.NewContext(limited)
 	tb.Cleanup(leave)
 	p := &Page{URL: url, ctx: tab, tb: tb}
 	if err := chromedp.Listen(tab, p.note); err != nil {
 		tb.Fatalf("open a tab: %v", err)
 	}
-	p.do(emulate(look), chromedp.Navigate(url))
+	p.do(report)
+	p.Turn(look)
+	p.do(chromedp.Navigate(url))
 	// What a page does by itself soon after loading belongs to it: a refresh, an
 	// image that failed, a script that was put off.
 	p.do(chromedp.Sleep(150 * time.Millisecond))
-	p.mu.Lock()
-	p.done = true
-	p.mu.Unlock()
 	return p
 }
 
-// emulate sets size and scheme, and has all domains report from here on.
-func emulate(look Look) chromedp.Action[chromedp.Void] {
+// report has the browser tell of requests and scripts.
+func report(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+	if _, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{}); err != nil {
+		return chromedp.Void{}, err
+	}
+	_, err := cdp.Call(ctx, t, debugger.Enable, debugger.EnableParams{})
+	return chromedp.Void{}, err
+}
+
+// Turn has the open page looked at in another way.
+func (p *Page) Turn(look Look) {
+	p.tb.Helper()
 	scheme := "light"
 	if look.Dark {
 		scheme = "dark"
 	}
-	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+	p.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		if _, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: look.Width, Height: look.Height, DeviceScaleFactor: 1, Mobile: look.Phone}); err != nil {
 			return err
 		}
-		if _, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
-			return err
-		}
-		if _, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{}); err != nil {
-			return err
-		}
-		_, err := cdp.Call(ctx, t, debugger.Enable, debugger.EnableParams{})
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 		return err
-	})
+	}))
 }
 
 // note keeps what the page did. It runs on the goroutine that reads the
@@ -162,9 +169,6 @@ func (p *Page) note(ev any) {
 	if ev, ok := ev.(*page.EventJavascriptDialogOpening); ok {
 		p.seen.Dialogs = append(p.seen.Dialogs, ev.Message)
 		go p.dismiss()
-	}
-	if p.done {
-		return
 	}
 	switch ev := ev.(type) {
 	case *network.EventRequestWillBeSent:

@@ -44,6 +44,11 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// TestGoldenHTML: a page with all sections; look at it in a browser after a change.
+func TestGoldenHTML(t *testing.T) {
+	golden(t, "swap.html", []byte(page1(t, swap())))
+}
+
 func TestSameBytesEachTime(t *testing.T) {
 	for name, r := range samples() {
 		var a, b bytes.Buffer

@@ -2,11 +2,10 @@ package report
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
 	"html/template"
 	"io"
-	"math/big"
 	"strings"
 
 	"txlens/engine/explain"
@@ -15,16 +14,12 @@ import (
 // MaxHTML bounds the page in bytes; long lists are cut until it fits.
 const MaxHTML = 2 << 20
 
-// maxNesting bounds how deep elements nest: browsers flatten a document beyond
-// some 500 levels, and a phone has no room to the right.
-const maxNesting = 24
+var htmlBounds = bounds{steps: 200, balances: 120, tokens: 40, transfers: 400, labels: 400, notes: 60, nodes: 1500, logs: 600, args: 16, text: 2000}
 
-var htmlBounds = bounds{steps: 200, balances: 200, tokens: 40, transfers: 500, labels: 500, notes: 60, nodes: 1500, args: 16, text: 2000}
+//go:embed page.tmpl parts.tmpl style.tmpl
+var pageSource embed.FS
 
-//go:embed page.tmpl
-var pageSource string
-
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"on": pair}).Parse(pageSource))
+var pageTemplate = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"on": pair}).ParseFS(pageSource, "*.tmpl"))
 
 // seat is an address with the sheet that knows its links.
 type seat struct {
@@ -37,38 +32,44 @@ func pair(s *sheet, p party) seat { return seat{s, p} }
 // sheet is what the template sees: the page and what only HTML shows.
 type sheet struct {
 	*page
-	Title      string
-	Tree       []*branch
-	TreeTally  string
-	MoreFrames int
-	Late       []line // failed frames beyond the cut
-	Logs       []line
-	MoreLogs   int
-	Contracts  []contract
-	Diagram    string
+	Title     string
+	Notice    string // what failed, of a partial result
+	Headline  string
+	Tiles     []tile
+	Flags     []hazard
+	Findings  []finding
+	RuledOut  []string
+	MoreRuled int
+	Created   *party
+	Funds     *drawing
+	Sequence  *drawing
+	Diagram   string // Mermaid source of the sequence
+	callTree
+	Logs      []line
+	MoreLogs  int
+	Contracts []contract
+	Spent     spending
 }
+
+// tile is a figure of the head of the page.
+type tile struct{ Name, Value, Below string }
+
+// hazard is a risk: its name, when it has one, and what it says.
+type hazard struct{ Name, Text string }
 
 type contract struct {
 	party
 	Description string
 }
 
-// branch is a line of the tree with what it called.
-type branch struct {
-	line
-	Children []*branch
-	Open     bool
-	Flat     bool // deeper than elements nest: it says its depth instead
-}
-
 // HTML writes the Result as one self-contained page of at most 2 MiB: no script,
 // nothing loaded from anywhere, light and dark, fit for a phone and for print.
 func HTML(w io.Writer, r *explain.Result) error {
 	var buf bytes.Buffer
-	diagram := Mermaid(r)
+	d := drawn(r)
 	for b := htmlBounds; ; b = b.half() {
 		buf.Reset()
-		if err := pageTemplate.Execute(&buf, newSheet(r, diagram, b)); err != nil {
+		if err := pageTemplate.Execute(&buf, newSheet(r, d, b)); err != nil {
 			return fmt.Errorf("render report: %w", err)
 		}
 		if buf.Len() <= MaxHTML || b.nodes == 1 {
@@ -83,124 +84,116 @@ func HTML(w io.Writer, r *explain.Result) error {
 
 // half shows half as much of everything that can be long.
 func (b bounds) half() bounds {
-	for _, n := range []*int{&b.steps, &b.balances, &b.tokens, &b.transfers, &b.labels, &b.notes, &b.nodes, &b.args} {
+	for _, n := range []*int{&b.steps, &b.balances, &b.tokens, &b.transfers, &b.labels, &b.notes, &b.nodes, &b.logs, &b.args} {
 		*n = max(*n/2, 1)
 	}
 	return b
 }
 
-func newSheet(r *explain.Result, diagram string, b bounds) *sheet {
-	s := &sheet{page: newPage(r, b), TreeTally: tallyOf(r.PrettyTrace).String(), Diagram: diagram}
+// diagrams are made once, however often the page is cut: they have bounds of
+// their own.
+type diagrams struct {
+	funds, sequence *drawing
+	source          string
+}
+
+func drawn(r *explain.Result) diagrams {
+	n := newNames(r)
+	return diagrams{n.funds(r), n.sequence(r), Mermaid(r)}
+}
+
+func newSheet(r *explain.Result, d diagrams, b bounds) *sheet {
+	s := &sheet{page: newPage(r, b), Funds: d.funds, Sequence: d.sequence, Diagram: d.source, Spent: spendingOf(r)}
+	s.Kind, s.Protocol = spaced(s.Kind), spaced(s.Protocol)
 	s.Title = s.Kind
 	if s.Chain != "" {
 		s.Title += " on " + s.Chain
 	}
-	shown := head(r.PrettyTrace, b.nodes)
-	s.Tree = s.names.grow(shown)
-	for i := range r.PrettyTrace {
-		node := &r.PrettyTrace[i]
-		switch {
-		case node.Type == "LOG" && len(s.Logs) < b.nodes/2:
-			s.Logs = append(s.Logs, s.names.line(node, b.args))
-		case node.Type == "LOG":
-			s.MoreLogs++
-		case i >= len(shown):
-			s.MoreFrames++
-			if node.Status == explain.NodeFailed && len(s.Late) < 20 {
-				s.Late = append(s.Late, s.names.line(node, 0))
-			}
-		}
+	s.headline(r, b)
+	s.tiles(r)
+	for _, risk := range s.Risks {
+		s.Flags = append(s.Flags, flagOf(risk))
 	}
+	s.findings(r, b)
+	if len(r.PrettyTrace) > 0 && r.TxMeta.To == nil && r.PrettyTrace[0].To != nil && r.PrettyTrace[0].Status == explain.NodeOK {
+		created := s.names.party(*r.PrettyTrace[0].To)
+		s.Created = &created
+	}
+	s.callTree = s.names.tree(r, b)
+	s.logs(r, b)
 	for _, c := range head(r.Contracts, b.labels) {
-		if text := prose(c.Description, 300); text != "" {
+		if text := prose(c.Description, 300); text != "" && text != "source not looked up" {
 			s.Contracts = append(s.Contracts, contract{s.names.party(c.Address), text})
 		}
 	}
 	return s
 }
 
-// grow makes the tree from the depths of the lines. Frames on the way to a
-// failure are open, and the two uppermost levels.
-func (n *names) grow(nodes []explain.Node) []*branch {
-	var roots []*branch
-	var stack []*branch // the open chain, stack[i] at nesting i
-	for i := range nodes {
-		l := n.line(&nodes[i], htmlBounds.args)
-		if l.Log {
-			l.Args, l.MoreArgs = nil, 0 // the list of logs has them
-		}
-		at := min(l.Depth, len(stack), maxNesting)
-		b := &branch{line: l, Open: at < 2, Flat: l.Depth > maxNesting}
-		if at == 0 {
-			roots = append(roots, b)
-		} else {
-			stack[at-1].Children = append(stack[at-1].Children, b)
-		}
-		stack = append(stack[:at], b)
-		if l.Failed {
-			for _, up := range stack {
-				up.Open = true
-			}
-		}
+// spaced writes the words of a slug apart.
+func spaced(slug string) string { return strings.ReplaceAll(slug, "_", " ") }
+
+// headline parts the summary of a partial result in what failed and what is
+// known all the same.
+func (s *sheet) headline(r *explain.Result, b bounds) {
+	s.Headline = s.Summary
+	rest, marked := strings.CutPrefix(r.Summary, "**")
+	if notice, known, ok := strings.Cut(rest, "**"); r.Partial() && marked && ok {
+		s.Notice, s.Headline = prose(notice, b.text), prose(known, b.text)
 	}
-	return roots
+	if s.Headline == "" {
+		s.Headline = strings.ToUpper(s.Title[:1]) + s.Title[1:]
+	}
 }
 
-// Bar is a bar of a balance: its length in percent of the longest one.
-type Bar struct {
-	Percent int
-	Gain    bool
-}
-
-// Bars are the lengths for the tokens of all addresses, by address and token; a
-// token without value has none.
-func (s *sheet) Bars() [][]*Bar {
-	longest := new(big.Rat)
-	values := make([][]*big.Rat, len(s.Balances))
-	for i, b := range s.Balances {
-		values[i] = make([]*big.Rat, len(b.Tokens))
-		for j, row := range b.Tokens {
-			values[i][j] = rational(row.value)
-			if v := values[i][j]; v != nil && new(big.Rat).Abs(v).Cmp(longest) > 0 {
-				longest.Abs(v)
-			}
+func (s *sheet) tiles(r *explain.Result) {
+	add := func(name, value, below string) {
+		if value != "" {
+			s.Tiles = append(s.Tiles, tile{name, value, below})
 		}
 	}
-	out := make([][]*Bar, len(values))
-	for i := range values {
-		out[i] = make([]*Bar, len(values[i]))
-		for j, v := range values[i] {
-			if v == nil || longest.Sign() == 0 {
-				continue
-			}
-			share := new(big.Rat).Quo(new(big.Rat).Abs(v), longest)
-			share.Mul(share, big.NewRat(100, 1))
-			percent := int(new(big.Int).Quo(share.Num(), share.Denom()).Int64())
-			out[i][j] = &Bar{Percent: max(percent, min(v.Sign()*v.Sign(), 1)), Gain: v.Sign() > 0}
+	add("Value", usd(r.USDValue), "at the time of the block")
+	if r.Fee != nil {
+		fee := ether(r.Fee.TotalWei, s.names.native)
+		if fee == "" {
+			fee = "0 " + s.names.native
 		}
+		add("Fee", fee, usd(r.Fee.TotalUSD))
 	}
-	return out
+	gas, price, _ := strings.Cut(s.Gas, " at ")
+	add("Gas used", gas, price)
+	if t := tallyOf(r.PrettyTrace); t.frames > 0 {
+		below := explain.Count(t.logs, "event")
+		if t.failed > 0 {
+			below = explain.Count(t.failed, "failed call") + ", " + below
+		}
+		add("Calls", explain.Thousands(fmt.Sprint(t.frames)), below)
+	}
 }
 
-// Priced reports whether any balance has a value; without one the columns of
-// dollars and bars would stand empty.
-func (s *sheet) Priced() bool {
-	for _, b := range s.Balances {
-		for _, row := range b.Tokens {
-			if row.value != nil {
-				return true
-			}
-		}
+// flagOf finds the name that opens a risk: "unlimited_approval: ...".
+func flagOf(risk string) hazard {
+	name, text, ok := strings.Cut(risk, ": ")
+	if !ok || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return hazard{Text: risk}
 	}
-	return false
+	return hazard{spaced(name), text}
 }
 
-func rational(d *explain.Decimal) *big.Rat {
-	if d == nil || d.Unscaled == nil || d.Scale < 0 || d.Scale > 2*maxDigits {
-		return nil
+func (s *sheet) logs(r *explain.Result, b bounds) {
+	for i := range r.PrettyTrace {
+		node := &r.PrettyTrace[i]
+		switch {
+		case node.Type != "LOG":
+		case len(s.Logs) < b.logs:
+			l := s.names.line(node, b.args)
+			if len(l.Args) == 0 && len(node.Input) > 0 {
+				l.Args = []arg{{"data", explain.Count(len(node.Input), "byte"), explain.OneLine(explain.Hex(head(node.Input, 64)).String(), 130)}}
+			}
+			s.Logs = append(s.Logs, l)
+		default:
+			s.MoreLogs++
+		}
 	}
-	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d.Scale)), nil)
-	return new(big.Rat).SetFrac(d.Unscaled, ten)
 }
 
 // At is the explorer's page of an address, empty without an explorer.
@@ -213,6 +206,12 @@ func (s *sheet) At(p party) string {
 
 // AllLogs is how many logs there are, shown or not.
 func (s *sheet) AllLogs() int { return len(s.Logs) + s.MoreLogs }
+
+// BlockPlace is the block for a list where its name stands before it.
+func (s *sheet) BlockPlace() string { return strings.TrimPrefix(s.Block, "block ") }
+
+// AllTransfers counts the transfers, shown or not.
+func (s *sheet) AllTransfers() string { return fmt.Sprint(len(s.Transfers) + s.MoreTr) }
 
 // Role is the role of a balance in words, the sender marked as such.
 func (s *sheet) Role(b balance) string { return roleOf(b) }

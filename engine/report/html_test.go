@@ -23,12 +23,14 @@ var (
 	element   = regexp.MustCompile(`<(/?)([a-zA-Z!][a-zA-Z0-9]*)([^>]*)>`)
 	attribute = regexp.MustCompile(`([a-zA-Z-]+)="([^"]*)"`)
 	styleText = regexp.MustCompile(`(?s)<style>.*?</style>`)
+	ownPart   = regexp.MustCompile(`^#[a-z-]+$`)
+	pathData  = regexp.MustCompile(`^[MLCHVhvlmz0-9 -]+$`)
 	barStyle  = regexp.MustCompile(`^width:\d{1,3}%$`)
 )
 
-var allowedElements = strings.Fields("!DOCTYPE html head meta title style body main header section h1 h2 small p ul ol li dl dt dd div span b i a table thead tbody tr th td details summary pre")
+var allowedElements = strings.Fields("!DOCTYPE html head meta title style body main header section nav footer h1 h2 h3 small p ul ol li dl dt dd div span b i em bdi br a table thead tbody tr th td details summary pre svg g rect path text title desc")
 
-var void = map[string]bool{"meta": true, "!DOCTYPE": true}
+var void = map[string]bool{"meta": true, "br": true, "!DOCTYPE": true}
 
 // checkHTML says what does not belong on the page: elements and attributes that
 // the template does not write, links that lead elsewhere, a broken nesting.
@@ -48,20 +50,28 @@ func checkHTML(page string) string {
 			return "unmatched " + m[0]
 		case closing:
 			open = open[:len(open)-1]
-		case !void[name]:
+		case !void[name] && !strings.HasSuffix(attributes, "/"):
 			open = append(open, name)
 		}
 		for _, a := range attribute.FindAllStringSubmatch(attributes, -1) {
 			switch a[1] {
 			case "href":
-				if !strings.HasPrefix(a[2], "https://etherscan.io/") {
+				if !strings.HasPrefix(a[2], "https://etherscan.io/") && !ownPart.MatchString(a[2]) {
 					return "link " + m[0]
 				}
 			case "style":
 				if !barStyle.MatchString(a[2]) {
 					return "style " + m[0]
 				}
-			case "class", "rel", "lang", "charset", "content", "name", "http-equiv", "colspan", "scope", "data-n":
+			case "d":
+				if !pathData.MatchString(a[2]) {
+					return "path " + m[0]
+				}
+			case "x", "y", "width", "height", "rx", "tabindex", "colspan", "rowspan":
+				if a[2] != "device-width" && strings.Trim(a[2], "0123456789-") != "" {
+					return "number " + m[0]
+				}
+			case "class", "rel", "lang", "charset", "content", "name", "http-equiv", "scope", "data-n", "id", "role", "title", "viewBox", "aria-label", "aria-labelledby", "aria-hidden":
 			default:
 				return "attribute " + m[0]
 			}
@@ -103,11 +113,72 @@ func TestHTMLSections(t *testing.T) {
 			}
 		}
 	}
-	f(swap(), ">Success<", "Swapped 1.5 ETH", "Risks", "What happened", `href="https://etherscan.io/tx/`+sampleHash, `style="width:100%"`, "4,512.33 USDC", "sequenceDiagram", "$0.00128", "Logs (4)", "Addresses (6)")
-	f(failed(), ">Reverted<", "attempted swap", `class="frame failed" open`, "✗ reverted: Too little received", ">undone<")
-	f(partial(), "Partial result</span>", "low confidence", "unclassified")
-	f(deep(500), "depth 30", "500 of 12,345 frames kept")
-	f(deep(5000), "3500 more frames are not shown; the first failures among them:", "out of gas")
+	f(swap(), ">✓ Success<", "Swapped 1.5 ETH", "<dd>$4,512.33<small>", "<dd>0.00192789 ETH<small>$5.80</small>", ">unlimited approval</span>", "What happened", `href="https://etherscan.io/tx/`+sampleHash, `style="width:100%"`,
+		"4,512.33 USDC", `aria-labelledby="funds-title funds-desc"`, `aria-labelledby="order-title order-desc"`, "sequenceDiagram", "$0.00128", "Logs <small>4</small>", "Addresses <small>6</small>", `<em>100 %</em>`,
+		"<td>sourcify.contract</td>", `1, <span class="down">1 failed</span>`)
+	f(failed(), ">✗ Reverted<", "attempted swap", `class="frame failed" open`, "✗ reverted: Too little received", ">(undone)<")
+	f(partial(), "Partial result</span>", `<p class="notice">Partial result: the trace phase failed</p>`, "<h1>(all 2 endpoints", "low confidence", "unclassified")
+	f(deep(500), "depth 30", "500 of 12,345 frames kept", "⟳ 5,000 more turns of the last 2 calls: 10,000 frames left out")
+	f(deep(5000), "3500 more frames are not shown; the first failures among them:", "out of gas", "Not drawn: ")
+	f(&explain.Result{}, "Outcome unknown", "<h1>Unclassified</h1>")
+}
+
+// TestPreview: the first arguments stand beside the name of the function.
+func TestPreview(t *testing.T) {
+	n := newNames(swap())
+	f := func(want string, args ...explain.Arg) {
+		t.Helper()
+		if got := n.preview(&explain.Node{DecodedArgs: args}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	amount := explain.Arg{Name: "amount", Type: "uint256", Value: "1500000000000000000"}
+	f("")
+	f("to: 0xa100…0001, amount: 1500000000000000000", explain.Arg{Name: "to", Value: alice.String()}, amount)
+	f("[1, 2], true", explain.Arg{Value: []any{"1", "2"}}, explain.Arg{Value: true})
+	f("a: 1, b: 2, c: 3, d: 4, …", explain.Arg{Name: "a", Value: "1"}, explain.Arg{Name: "b", Value: "2"}, explain.Arg{Name: "c", Value: "3"}, explain.Arg{Name: "d", Value: "4"}, explain.Arg{Name: "e", Value: "5"})
+	f("amount: 1500000000000000000, amount: 1500000000000000000, …", amount, amount, amount, amount)
+	f("data: 0xaaaaaaaaaaaaaaaaaaa…", explain.Arg{Name: "data", Value: "0x" + strings.Repeat("a", 900)})
+}
+
+// TestGasShares: of the whole, whatever the numbers.
+func TestGasShares(t *testing.T) {
+	f := func(gas, whole uint64, want string) {
+		t.Helper()
+		got := "none"
+		if s := shareOf(gas, whole); s != nil {
+			got = fmt.Sprint(s.Percent, " ", s.Text)
+		}
+		if got != want {
+			t.Errorf("%d of %d: %s, want %s", gas, whole, got, want)
+		}
+	}
+	f(21000, 21000, "100 100 %")
+	f(159, 160, "99 99 %")
+	f(1, 1000, "1 <1 %")
+	f(0, 1000, "none")
+	f(5, 0, "none")
+	f(30000, 21000, "100 100 %") // a refund made the whole smaller
+	f(1<<63, 1<<63+1<<62, "66 66 %")
+}
+
+// TestHTMLFindings: what was found, on what evidence, and what was ruled out.
+func TestHTMLFindings(t *testing.T) {
+	r := swap()
+	r.Findings = []explain.Finding{{BrokenInvariant: "Pool must not pay more than it got; it paid 4,512.33 USDC for 0 WETH (frame 0.1).", Category: "accounting_error", Severity: "critical", Confidence: explain.Medium,
+		Victim: []explain.Addr{pool}, Attacker: []explain.Addr{alice}, MissingDataToConfirm: []string{"the source of the pool"},
+		Evidence: []explain.Evidence{{Claim: "the pool paid first", Kind: "observed", Frame: "0.1.0", LogIndex: ref(uint64(41)), Address: &pool, Slot: "0x2", Before: "7", After: "6", Selector: "0xa9059cbb", Source: "trace"}}}}
+	r.NonFindings = []string{"reentrancy: clean", "bad debt: not applicable"}
+	got := page1(t, r)
+	for _, want := range []string{`<span class="tag strong bad">critical</span>`, "accounting error", "it paid 4,512.33 USDC for 0 WETH", "the pool paid first", "frame 0.1.0, log 41, at 0xa300…0003 Uniswap V3: USDC/WETH 0.05%, slot 0x2, function 0xa9059cbb, before 7, after 6, from the trace",
+		"the source of the pool", "Considered and ruled out", "<li>bad debt: not applicable</li>", `<a href="#findings">`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+	if wrong := checkHTML(got); wrong != "" {
+		t.Error(wrong)
+	}
 }
 
 func TestHTMLStaysBelowItsBound(t *testing.T) {

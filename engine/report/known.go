@@ -16,7 +16,7 @@ var sources = map[string]string{
 	"receipt":                "none: made of transaction and receipt alone",
 }
 
-// known fills in how the result is known, and what it cost.
+// known fills in how the result is known.
 func (p *page) known(r *explain.Result, b bounds) {
 	add := func(name, value string) {
 		if value != "" {
@@ -41,8 +41,11 @@ func (p *page) known(r *explain.Result, b bounds) {
 		model += ", version " + explain.OneLine(r.Provenance.Version, 60)
 	}
 	add("Analysis", model)
-	add("Cost", spent(r.Costs))
-	add("Calls", called(r.ToolCalls))
+	var skills []string
+	for _, skill := range head(r.SkillsUsed, 12) {
+		skills = append(skills, explain.OneLine(skill, 40))
+	}
+	add("Playbooks", strings.Join(skills, ", "))
 }
 
 func since(unix uint64) string {

@@ -44,7 +44,7 @@ const (
 // directive.
 func Mermaid(r *explain.Result) string {
 	all := fold(arrows(r))
-	kept := choose(all)
+	kept := choose(all, maxArrows, maxParties)
 	var b strings.Builder
 	b.WriteString("sequenceDiagram\n")
 	order, alias := participants(kept)
@@ -194,15 +194,16 @@ func ordersMove(function string) bool {
 	return false
 }
 
-// choose keeps the weightiest arrows within both bounds, in their order.
-func choose(all []arrow) []arrow {
+// choose keeps the weightiest arrows, so many of them between so many parties, in
+// their order.
+func choose(all []arrow, arrows, parties int) []arrow {
 	byWeight := make([]int, len(all))
 	for i := range byWeight {
 		byWeight[i] = i
 	}
 	sort.SliceStable(byWeight, func(i, j int) bool { return all[byWeight[i]].weight > all[byWeight[j]].weight })
 	seen, keep := map[explain.Addr]bool{}, make([]bool, len(all))
-	left := maxArrows
+	left := arrows
 	for _, i := range byWeight {
 		a := all[i]
 		fresh := 0
@@ -212,7 +213,7 @@ func choose(all []arrow) []arrow {
 		if a.to != a.from && !seen[a.to] {
 			fresh++
 		}
-		if left == 0 || len(seen)+fresh > maxParties {
+		if left == 0 || len(seen)+fresh > parties {
 			continue
 		}
 		seen[a.from], seen[a.to], keep[i] = true, true, true

@@ -85,6 +85,22 @@ func (n *names) party(a explain.Addr) party {
 	return party{Address: a.String(), Short: a.Short(), Label: n.labels[a], Role: n.roles[a]}
 }
 
+// Lead, Middle and Tail are the parts of an address: the page shows the outer two
+// and an ellipsis, but who copies them has the middle too. There is no Middle
+// where no part is hidden.
+func (p party) Lead() string { return p.Address[:6] }
+
+// Middle is the hidden part.
+func (p party) Middle() string {
+	if len(p.Address) != 42 || !strings.HasPrefix(p.Short, "0x") {
+		return ""
+	}
+	return p.Address[6:38]
+}
+
+// Tail is the end of the address.
+func (p party) Tail() string { return p.Address[38:] }
+
 // Name is the label, or the role and short address.
 func (p party) Name() string {
 	switch {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math/big"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // bounds say how much of a Result is shown.
 type bounds struct {
 	steps, balances, tokens, transfers, labels, notes int
-	nodes, args                                       int
+	nodes, logs, args                                 int
 	text                                              int // characters of one piece of prose
 }
 
@@ -61,10 +62,27 @@ type balance struct {
 	Gain   int // sign of the total
 }
 
+// Summed reports whether a balance has a row for its total: one of several.
+func (b balance) Summed() bool { return b.Total != "" && len(b.Tokens) > 1 }
+
+// Rows is how many rows a balance takes.
+func (b balance) Rows() int {
+	n := len(b.Tokens)
+	if b.More > 0 {
+		n++
+	}
+	if b.Summed() {
+		n++
+	}
+	return n
+}
+
 type tokenRow struct {
 	Symbol, Amount, USD string
 	Gain                int // sign of the amount
 	value               *explain.Decimal
+	token               string   // that bars compare with itself
+	amount              *big.Rat // nil for an NFT: its bar would say nothing
 }
 
 type transfer struct {
@@ -240,6 +258,9 @@ func (n *names) balance(c explain.BalanceChange, tokens int) balance {
 		}
 		if raw := integer(t.RawSignedAmount); raw != nil {
 			row.Gain = raw.Sign()
+			if row.token = t.TokenAddress.String(); !t.IsNFT {
+				row.amount = new(big.Rat).SetInt(raw)
+			}
 		}
 		out.Tokens = append(out.Tokens, row)
 	}

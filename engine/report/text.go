@@ -221,6 +221,8 @@ func (t *text) known() {
 	for _, f := range p.Known {
 		t.fact(f.Name, f.Value)
 	}
+	t.fact("Cost", spent(t.r.Costs))
+	t.fact("Calls", called(t.r.ToolCalls))
 	for i, note := range p.Notes {
 		name := ""
 		if i == 0 {

@@ -64,6 +64,9 @@ func deed(node *explain.Node) string {
 			return "unknown event"
 		}
 		event, _, _ := strings.Cut(*node.EventSignature, "(")
+		if len(event) == 66 && strings.HasPrefix(event, "0x") { // the topic, where nobody knows the name
+			return "unknown event " + explain.OneLine(event[:10], 10)
+		}
 		return explain.OneLine(event, 60)
 	case strings.HasPrefix(node.Type, "CREATE"):
 		return "create contract"

@@ -1,0 +1,169 @@
+package report
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"txlens/engine/explain"
+)
+
+// maxNesting bounds how deep elements nest: browsers flatten a document beyond
+// some 500 levels, and a phone has no room to the right.
+const maxNesting = 24
+
+// openLevels is how deep a tree is unfolded at first; a small one is as a whole.
+const (
+	openLevels = 3
+	smallTree  = 40
+)
+
+// callTree is the tree as the page shows it.
+type callTree struct {
+	Tree       []*branch
+	TreeTally  string
+	MoreFrames int
+	Late       []line // failed frames beyond the cut
+}
+
+// branch is a line of the tree with what it called.
+type branch struct {
+	line
+	Share    *share
+	Preview  string // the arguments in a few words
+	Children []*branch
+	Open     bool
+	Flat     bool   // deeper than elements nest: it says its depth instead
+	Loop     string // in place of a line: what compression left out
+}
+
+// share is the part of the whole gas that a frame took with all it called.
+type share struct {
+	Percent int    // of the bar
+	Text    string // "62 %", "<1 %"
+}
+
+// tree makes the tree of the nodes that have room, and keeps the first failures
+// of the rest: they are what a reader of a failed transaction came for.
+func (n *names) tree(r *explain.Result, b bounds) callTree {
+	t := callTree{TreeTally: tallyOf(r.PrettyTrace).String()}
+	shown := head(r.PrettyTrace, b.nodes)
+	t.Tree = n.grow(shown, r.PrettyTraceMeta, b.args)
+	for i := len(shown); i < len(r.PrettyTrace); i++ {
+		node := &r.PrettyTrace[i]
+		if node.Type == "LOG" {
+			continue
+		}
+		t.MoreFrames++
+		if node.Status == explain.NodeFailed && len(t.Late) < 20 {
+			t.Late = append(t.Late, n.line(node, 0))
+		}
+	}
+	return t
+}
+
+// grow makes the tree from the depths of the lines. Frames on the way to a
+// failure are open, and the uppermost levels.
+func (n *names) grow(nodes []explain.Node, meta *explain.TraceMeta, args int) []*branch {
+	var roots []*branch
+	var stack []*branch // the open chain, stack[i] at nesting i
+	loops := loopsAfter(meta)
+	grown := make([]*branch, len(nodes))
+	for i := range nodes {
+		l := n.line(&nodes[i], args)
+		if l.Log {
+			l.Args, l.MoreArgs = nil, 0 // the list of logs has them
+		}
+		at := min(l.Depth, len(stack), maxNesting)
+		b := &branch{line: l, Open: at < openLevels || len(nodes) <= smallTree, Flat: l.Depth > maxNesting}
+		if !l.Log {
+			b.Preview = n.preview(&nodes[i])
+			b.Share = shareOf(nodes[i].GasUsed, nodes[0].GasUsed)
+		}
+		if at == 0 {
+			roots = append(roots, b)
+		} else {
+			stack[at-1].Children = append(stack[at-1].Children, b)
+		}
+		grown[i], stack = b, append(stack[:at], b)
+		if l.Failed {
+			for _, up := range stack {
+				up.Open = true
+			}
+		}
+		for _, m := range loops[i] {
+			if m.ParentIndex >= 0 && m.ParentIndex <= i {
+				up := grown[m.ParentIndex]
+				up.Children = append(up.Children, &branch{Loop: loopText(m)})
+			}
+		}
+	}
+	return roots
+}
+
+// preview tells the first arguments beside the name of the function, as many as
+// one line takes.
+func (n *names) preview(node *explain.Node) string {
+	const most, room = 4, 84
+	out := ""
+	for i, a := range node.DecodedArgs {
+		value := n.value(a.Value, 1)
+		switch {
+		case len(value) == 42 && strings.HasPrefix(value, "0x"):
+			value = value[:6] + "…" + value[38:]
+		case len(value) > 24:
+			value = explain.OneLine(value, 22)
+		}
+		if name := explain.OneLine(a.Name, 20); name != "" {
+			value = name + ": " + value
+		}
+		if i > 0 {
+			value = ", " + value
+		}
+		if i == most || i > 0 && columns(out)+columns(value) > room {
+			return out + ", …"
+		}
+		out += value
+	}
+	return out
+}
+
+func loopsAfter(meta *explain.TraceMeta) map[int][]explain.LoopMarker {
+	out := map[int][]explain.LoopMarker{}
+	if meta != nil {
+		for _, m := range meta.Markers {
+			out[m.AfterIndex] = append(out[m.AfterIndex], m)
+		}
+	}
+	return out
+}
+
+func loopText(m explain.LoopMarker) string {
+	removed := explain.Count(m.RemovedNodes, "frame") + " left out"
+	if m.Kind != "loop" {
+		return removed
+	}
+	what := "the last call"
+	if m.Period > 1 {
+		what = "the last " + explain.Count(m.Period, "call")
+	}
+	return fmt.Sprintf("%s of %s: %s", explain.Count(m.Repeats, "more turn"), what, removed)
+}
+
+// shareOf compares a frame's gas with that of the whole; nil when either is
+// unknown. Refunds can make a frame take more than the whole.
+func shareOf(gas, whole uint64) *share {
+	if whole == 0 || gas == 0 {
+		return nil
+	}
+	percent := 100
+	if hi, lo := bits.Mul64(gas, 100); hi < whole {
+		q, _ := bits.Div64(hi, lo, whole)
+		percent = int(min(q, 100))
+	}
+	s := &share{max(percent, 1), fmt.Sprintf("%d %%", percent)}
+	if percent == 0 {
+		s.Text = "<1 %"
+	}
+	return s
+}

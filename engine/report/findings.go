@@ -1,0 +1,83 @@
+package report
+
+import (
+	"strconv"
+
+	"txlens/engine/explain"
+)
+
+// What one finding shows at most.
+const (
+	maxParticipants = 12
+	maxEvidence     = 30
+)
+
+// finding is one weakness that was used, ready to print.
+type finding struct {
+	Invariant  string
+	Category   string
+	Severity   string
+	Grave      string // class of the severity's mark
+	Confidence string
+	Victims    []party
+	Attackers  []party
+	Evidence   []proof
+	More       int // evidence left out
+	Missing    []string
+}
+
+// proof is a piece of evidence with the places where it can be looked up.
+type proof struct{ Claim, Kind, Places string }
+
+var grave = map[string]string{"critical": "bad", "high": "bad", "medium": "warn"}
+
+func (s *sheet) findings(r *explain.Result, b bounds) {
+	for i := range head(r.Findings, b.notes) {
+		f := &r.Findings[i]
+		out := finding{
+			Invariant: prose(f.BrokenInvariant, b.text), Category: spaced(explain.OneLine(f.Category, 60)), Severity: explain.OneLine(f.Severity, 20),
+			Grave: grave[f.Severity], Confidence: explain.OneLine(string(f.Confidence), 20),
+			Victims: s.names.parties(f.Victim), Attackers: s.names.parties(f.Attacker),
+		}
+		for j := range head(f.Evidence, min(maxEvidence, b.notes)) {
+			out.Evidence = append(out.Evidence, s.names.proof(&f.Evidence[j]))
+		}
+		out.More = len(f.Evidence) - len(out.Evidence)
+		out.Missing, _ = proses(f.MissingDataToConfirm, min(maxEvidence, b.notes), 300)
+		s.Findings = append(s.Findings, out)
+	}
+	s.RuledOut, s.MoreRuled = proses(r.NonFindings, b.notes, 400)
+}
+
+func (n *names) parties(list []explain.Addr) (out []party) {
+	for _, a := range head(list, maxParticipants) {
+		out = append(out, n.party(a))
+	}
+	return out
+}
+
+func (n *names) proof(e *explain.Evidence) proof {
+	places := ""
+	add := func(name, value string) {
+		if value = explain.OneLine(value, 80); value == "" {
+			return
+		}
+		if places != "" {
+			places += ", "
+		}
+		places += name + " " + value
+	}
+	add("frame", e.Frame)
+	if e.LogIndex != nil {
+		add("log", strconv.FormatUint(*e.LogIndex, 10))
+	}
+	if e.Address != nil {
+		add("at", n.party(*e.Address).Both())
+	}
+	add("slot", e.Slot)
+	add("function", e.Selector)
+	add("before", e.Before)
+	add("after", e.After)
+	add("from the", e.Source)
+	return proof{prose(e.Claim, 400), explain.OneLine(e.Kind, 20), places}
+}

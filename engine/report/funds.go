@@ -1,0 +1,331 @@
+package report
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"txlens/engine/explain"
+)
+
+// What the graph of funds holds at most.
+const (
+	maxFundBoxes = 20
+	maxFundLanes = 34
+	maxLaneItems = 3
+)
+
+// Sizes of the graph of funds in pixels.
+const (
+	fundBoxW = 176 // at most
+	fundBoxH = 44
+	fundLine = 15 // of text above a wire
+)
+
+// purse is one end of a move. What a token contract makes comes from a purse of
+// its own, and what it destroys goes to another: drawn as one, the zero address
+// would tie together what has nothing to do with each other.
+type purse struct {
+	addr        explain.Addr
+	made, burnt bool
+}
+
+// holding is a sum of one token, or a number of its NFTs.
+type holding struct {
+	token    explain.Addr
+	symbol   string
+	decimals string
+	native   bool
+	nft      bool
+	id       string
+	total    *big.Int // base units; of NFTs the number
+}
+
+// lane is all that went from one purse to another.
+type lane struct {
+	from, to purse
+	items    []*holding
+	moves    int // as they were recorded
+}
+
+// funds draws who gave what to whom in sum; nil when nothing moved.
+func (n *names) funds(r *explain.Result) *drawing {
+	all := lanesOf(r)
+	if len(all) == 0 {
+		return nil
+	}
+	kept, left := n.chooseLanes(r, all)
+	index := map[purse]int{}
+	order := []purse{}
+	seat := func(p purse) int {
+		at, ok := index[p]
+		if !ok {
+			at = len(order)
+			index[p], order = at, append(order, p)
+		}
+		return at
+	}
+	if slices.ContainsFunc(kept, func(l *lane) bool { return l.from.addr == r.TxMeta.From || l.to.addr == r.TxMeta.From }) {
+		seat(purse{addr: r.TxMeta.From})
+	}
+	wires := make([]wire, len(kept))
+	texts := make([][]string, len(kept))
+	for i, l := range kept {
+		texts[i] = n.laneText(l)
+		w := 0
+		for _, t := range texts[i] {
+			w = max(w, textWidth(t, fontText))
+		}
+		wires[i] = wire{seat(l.from), seat(l.to), size{w + 8, len(texts[i])*fundLine + 4}}
+	}
+	boxes := make([]size, len(order))
+	for i := range boxes {
+		boxes[i] = size{n.purseParty(order[i]).width(fundBoxW), fundBoxH}
+	}
+	return n.drawFunds(r, order, kept, texts, left, lay(boxes, wires))
+}
+
+func (n *names) drawFunds(r *explain.Result, order []purse, kept []*lane, texts [][]string, left []*lane, l *layout) *drawing {
+	d := &drawing{ID: "funds", common: "wire", Title: "Fund flow", W: l.w, H: l.h, Note: notInGraph(left)}
+	var sentences []string
+	for i, k := range kept {
+		class := "wire"
+		switch r.TxMeta.From {
+		case k.from.addr:
+			class = "wire out"
+		case k.to.addr:
+			class = "wire in"
+		}
+		d.wire(l.routes[i], class, texts[i])
+		sentences = append(sentences, fmt.Sprintf("%s to %s: %s", n.purseParty(k.from).Name(), n.purseParty(k.to).Name(), strings.Join(texts[i], ", ")))
+	}
+	d.Desc = tell(sentences)
+	d.explained(key{"out", "from the sender"}, key{"in", "to the sender"}, key{"", "between others"})
+	for i, p := range order {
+		class := "party"
+		switch {
+		case p.made || p.burnt:
+			class = "party void"
+		case p.addr == r.TxMeta.From:
+			class = "party self"
+		}
+		at, s := l.boxes[i], l.sizes[i]
+		d.Boxes = append(d.Boxes, mailbox(n.purseParty(p), at.x, at.y, s.w, s.h, class))
+	}
+	return d
+}
+
+// wire draws a route with its head and the text above it.
+func (d *drawing) wire(r route, class string, text []string) {
+	var b strings.Builder
+	from, to := r.points[0], r.points[len(r.points)-1]
+	for i, p := range r.points {
+		switch {
+		case i == 0:
+			fmt.Fprintf(&b, "M%d %d", p.x, p.y)
+		case i%2 == 1: // between ranks
+			q := r.points[i-1]
+			mid := (p.x + q.x) / 2
+			fmt.Fprintf(&b, "C%d %d %d %d %d %d", mid, q.y, mid, p.y, p.x, p.y)
+		default: // across a rank
+			fmt.Fprintf(&b, "L%d %d", p.x, p.y)
+		}
+	}
+	tip := arrowHead(to.x, to.y, false)
+	if r.back {
+		tip = arrowHead(from.x, from.y, true)
+	}
+	d.Strokes = append(d.Strokes, stroke{class, b.String()}, stroke{class + " tip", tip})
+	for i, t := range text {
+		d.Texts = append(d.Texts, caption{class + " sum", r.text.x + 4, r.text.y - 5 - (len(text)-1-i)*fundLine, t})
+	}
+}
+
+func (n *names) purseParty(p purse) party {
+	switch {
+	case p.made:
+		return party{Label: "minted", Short: "zero address", Address: p.addr.String()}
+	case p.burnt:
+		return party{Label: "burnt", Short: "zero address", Address: p.addr.String()}
+	}
+	return n.party(p.addr)
+}
+
+// lanesOf sums the moves that took effect, in the order of the first of each.
+func lanesOf(r *explain.Result) []*lane {
+	type key struct{ from, to purse }
+	at := map[key]*lane{}
+	var out []*lane
+	for _, a := range arrows(r) {
+		h := heldBy(r, &a)
+		if h == nil || a.from == a.to {
+			continue
+		}
+		k := key{purse{addr: a.from}, purse{addr: a.to}}
+		if a.move != nil {
+			zero := explain.Addr{}
+			k.from.made, k.to.burnt = a.from == zero, a.to == zero
+		}
+		l := at[k]
+		if l == nil {
+			l = &lane{from: k.from, to: k.to}
+			at[k], out = l, append(out, l)
+		}
+		l.add(h)
+	}
+	return out
+}
+
+// heldBy is what an arrow moved, nil when it moved nothing.
+func heldBy(r *explain.Result, a *arrow) *holding {
+	switch {
+	case a.move != nil:
+		h := &holding{token: a.move.TokenAddress, symbol: a.move.TokenSymbol, decimals: a.move.Decimals, id: a.move.TokenID, nft: a.move.TokenID != "", total: integer(a.move.Total)}
+		if h.nft && h.total == nil {
+			h.total = big.NewInt(1)
+		}
+		if h.total == nil || h.total.Sign() <= 0 {
+			return nil
+		}
+		return h
+	case a.node != nil && (a.style != styleCall || a.node.Status != explain.NodeOK || a.node.Type == "DELEGATECALL" || a.node.Type == "CALLCODE"):
+		return nil
+	case a.node == nil && r.Status != explain.StatusSuccess:
+		return nil
+	}
+	wei := r.TxMeta.ValueWei
+	if a.node != nil {
+		wei = a.node.ValueWei
+	}
+	total := integer(wei)
+	if total == nil || total.Sign() <= 0 {
+		return nil
+	}
+	return &holding{native: true, decimals: "18", total: total}
+}
+
+func (l *lane) add(h *holding) {
+	l.moves++
+	for _, have := range l.items {
+		if have.native == h.native && have.nft == h.nft && have.token == h.token {
+			have.total = new(big.Int).Add(have.total, h.total)
+			have.id = "" // no longer one of them
+			return
+		}
+	}
+	l.items = append(l.items, h)
+}
+
+// laneText is what goes along a wire, a line each.
+func (n *names) laneText(l *lane) []string {
+	var out []string
+	for _, h := range head(l.items, maxLaneItems) {
+		out = append(out, explain.OneLine(n.holdingText(h), 30))
+	}
+	if more := len(l.items) - len(out); more > 0 {
+		out = append(out, "and "+explain.Count(more, "more token"))
+	}
+	return out
+}
+
+func (n *names) holdingText(h *holding) string {
+	sym := n.native
+	if !h.native {
+		sym = symbol(h.symbol, h.token)
+	}
+	if h.nft {
+		if h.id != "" && h.total.IsInt64() && h.total.Int64() == 1 {
+			return sym + " #" + explain.OneLine(h.id, 12)
+		}
+		return explain.Thousands(h.total.String()) + " " + sym
+	}
+	d, known := units(h.total.String(), h.decimals)
+	if !known {
+		return amount(d) + " " + sym + " raw"
+	}
+	return amount(d) + " " + sym
+}
+
+// chooseLanes keeps what the sender took part in, then what is worth most, then
+// what came first, within both bounds; in the order in which it happened.
+func (n *names) chooseLanes(r *explain.Result, all []*lane) (kept, left []*lane) {
+	prices := pricesOf(r)
+	worth := make([]*big.Rat, len(all))
+	order := make([]int, len(all))
+	for i, l := range all {
+		order[i], worth[i] = i, l.worth(prices)
+	}
+	self := func(l *lane) bool { return l.from.addr == r.TxMeta.From || l.to.addr == r.TxMeta.From }
+	sort.SliceStable(order, func(a, b int) bool {
+		x, y := order[a], order[b]
+		if self(all[x]) != self(all[y]) {
+			return self(all[x])
+		}
+		return worth[x].Cmp(worth[y]) > 0
+	})
+	seen, keep := map[purse]bool{}, make([]bool, len(all))
+	count := 0
+	for _, i := range order {
+		fresh := 0
+		for _, p := range []purse{all[i].from, all[i].to} {
+			if !seen[p] {
+				fresh++
+			}
+		}
+		if count == maxFundLanes || len(seen)+fresh > maxFundBoxes {
+			continue
+		}
+		seen[all[i].from], seen[all[i].to], keep[i] = true, true, true
+		count++
+	}
+	for i, l := range all {
+		if keep[i] {
+			kept = append(kept, l)
+		} else {
+			left = append(left, l)
+		}
+	}
+	return kept, left
+}
+
+// pricesOf are the prices that the result itself states, by token; the native
+// coin is the zero address.
+func pricesOf(r *explain.Result) map[explain.Addr]*big.Rat {
+	out := map[explain.Addr]*big.Rat{}
+	for _, b := range r.BalanceChanges {
+		for _, t := range b.Tokens {
+			if p := rational(t.PriceUSD); p != nil && out[t.TokenAddress] == nil && t.TokenID == nil {
+				out[t.TokenAddress] = p
+			}
+		}
+	}
+	return out
+}
+
+// worth is what a lane carried in dollars, as far as prices are known.
+func (l *lane) worth(prices map[explain.Addr]*big.Rat) *big.Rat {
+	sum := new(big.Rat)
+	for _, h := range l.items {
+		price := prices[h.token]
+		d, known := units(h.total.String(), h.decimals)
+		if price == nil || !known || h.nft {
+			continue
+		}
+		sum.Add(sum, new(big.Rat).Mul(price, rational(&d)))
+	}
+	return sum
+}
+
+func notInGraph(left []*lane) string {
+	if len(left) == 0 {
+		return ""
+	}
+	moves := 0
+	for _, l := range left {
+		moves += l.moves
+	}
+	return "Not drawn: " + explain.Count(moves, "more move") + " between " + strconv.Itoa(len(left)) + " more pairs of addresses."
+}
