@@ -104,4 +104,7 @@ require (
 
 replace github.com/molecule-man/go-brrr => github.com/molecule-man/go-brrr v1.0.1
 
+// What npm installs is no Go.
+ignore node_modules
+
 tool honnef.co/go/tools/cmd/staticcheck

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,11 +52,13 @@ var fieldTable string
 var words = readWords(fieldTable)
 
 func readWords(table string) map[string]string {
+	// Nothing in the table repeats a value that the code has.
+	values := strings.NewReplacer("{maxContext}", strconv.Itoa(explain.MaxContext), "{defaultModel}", explain.DefaultModel)
 	out := map[string]string{}
 	for line := range strings.Lines(table) {
 		key, text, ok := strings.Cut(strings.TrimRight(line, "\n"), "\t")
 		if ok && !strings.HasPrefix(line, "#") {
-			out[key] = text
+			out[key] = values.Replace(text)
 		}
 	}
 	return out
@@ -67,8 +70,7 @@ var exact = map[string]schema{
 	"ExplainRequest.txHash":       {"pattern": explain.HashPattern},
 	"ExplainRequest.chainId":      {"minimum": 1},
 	"ExplainRequest.context":      {"maxLength": explain.MaxContext},
-	"ExplainRequest.model":        {"enum": anys(explain.ModelNames()), "default": explain.DefaultModel},
-	"ExplainRequest.report":       {"default": false},
+	"ExplainRequest.model":        {"enum": anys(explain.ModelNames())},
 	"ExplanationResult.txHash":    {"pattern": explain.HashPattern},
 	"ExplanationResult.rawTrace":  {"anyOf": []any{ref("CallFrame"), schema{"type": "null"}}},
 	"ExplanationResult.toolCalls": {"items": ref("ToolCall")},
