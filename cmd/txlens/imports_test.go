@@ -54,8 +54,8 @@ var onlyIn = map[string]string{
 
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
-	return slices.Contains([]string{"cmd/txlens/demogen", "e2e", "e2e/chrome", "engine/fixture", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract"}, pkg) ||
-		strings.HasSuffix(pkg, "/gen")
+	return slices.Contains([]string{"cmd/txlens/demogen", "engine/fixture", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract"}, pkg) ||
+		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e")
 }
 
 // TestImportsRunOneWay reads the import lines of every package.
