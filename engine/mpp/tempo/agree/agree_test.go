@@ -112,8 +112,8 @@ func signatureSeeds(t *testing.T) (seeds [][]byte) {
 	return seeds
 }
 
-// TestSignaturesAgreeWithTheChain flips bits of every byte of small signatures,
-// and cuts and pads all.
+// TestSignaturesAgreeWithTheChain flips bits all over small signatures, and cuts
+// and pads all.
 func TestSignaturesAgreeWithTheChain(t *testing.T) {
 	accepted := 0
 	for _, raw := range signatureSeeds(t) {
@@ -123,7 +123,7 @@ func TestSignaturesAgreeWithTheChain(t *testing.T) {
 		if _, err := sandbox.RecoverSigner(agreedDigest, raw); err == nil {
 			accepted++
 		}
-		for i := 0; i < len(raw) && len(raw) <= 130; i++ {
+		for i := 0; i < len(raw) && len(raw) <= 130; i += 3 {
 			damaged := bytes.Clone(raw)
 			damaged[i] ^= 1 << (i % 8)
 			agreeOnSignature(t, damaged)
@@ -132,9 +132,7 @@ func TestSignaturesAgreeWithTheChain(t *testing.T) {
 	raw := common.FromHex(signatures[0])
 	for v := range 256 {
 		raw[64] = byte(v)
-		if v < 35 { // the real chain reads the ids of EIP-155 as well; neither of the two does
-			agreeOnSignature(t, raw)
-		}
+		agreeOnSignature(t, raw)
 	}
 	if accepted < 6 {
 		t.Errorf("%d sound signatures", accepted)
@@ -176,18 +174,18 @@ func agreeOnTransaction(t *testing.T, raw []byte) (agreed bool) {
 	return true
 }
 
-// TestTransactionsAgreeWithTheChain damages every byte of the recorded
-// transactions, and compares each with the chain.
+// TestTransactionsAgreeWithTheChain damages the recorded transactions all over,
+// and compares each with the chain. FuzzAgreeWithTheChain goes further.
 func TestTransactionsAgreeWithTheChain(t *testing.T) {
 	for i, raw := range vectors(t) {
 		if !agreeOnTransaction(t, raw) {
 			t.Errorf("T%d is not accepted", i+1)
 		}
-		for i := range raw {
+		for i := 0; i < len(raw); i += 3 {
 			damaged := bytes.Clone(raw)
 			damaged[i] ^= 1 << (i % 8)
 			agreeOnTransaction(t, damaged)
-			if i%8 == 0 {
+			if i%24 == 0 {
 				agreeOnTransaction(t, append(bytes.Clone(raw[:i]), raw[i+1:]...))
 			}
 		}
@@ -215,9 +213,7 @@ func FuzzAgreeWithTheChain(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if len(raw) != 65 || raw[64] < 35 {
-			agreeOnSignature(t, raw)
-		}
+		agreeOnSignature(t, raw)
 		agreeOnTransaction(t, raw)
 	})
 }
