@@ -2,6 +2,7 @@ package mpp
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -267,4 +268,23 @@ func TestConformance_1_4_AcceptPayment(t *testing.T) {
 	if got := (AcceptPayment{{"tempo", "session", 1000}, {"*", "*", 5}}).String(); got != "tempo/session, */*;q=0.005" {
 		t.Error(got)
 	}
+}
+
+// TestIssuerConcurrently: one issuer and one pool of readers serve all requests.
+func TestIssuerConcurrently(t *testing.T) {
+	i, _ := sessionChallenge(t)
+	route := testRoute()
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			for k := range 50 {
+				r := *route
+				r.Request.Amount = testAmount(uint64(n*50 + k + 1))
+				if a, err := i.Admit(answer(t, i, &r), &r, Shape{Method: "GET"}, now); err != nil || a.Request.Amount != r.Request.Amount {
+					t.Errorf("%+v, %v", a, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
