@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
@@ -82,19 +83,22 @@ func (cmd *serveCmd) checkAdmin() error {
 // opens no port and writes nothing.
 func (cmd *serveCmd) report(c console, k *kong.Context) error {
 	list := cmd.faults()
-	dir, err := cmd.dir()
-	note := ""
-	if err == nil {
-		note, err = inspectData(dir)
-	}
+	dir, note, err := cmd.inspectFolders()
 	if err != nil {
-		list = append(list, fmt.Errorf("--data: %w", err))
+		list = append(list, err)
 	}
-	if cmd.Record != "" {
-		if err := usable(cmd.Record); err != nil {
-			list = append(list, fmt.Errorf("--record: %w", err))
-		}
+	if err := cmd.printSettings(c, k, dir); err != nil {
+		return err
 	}
+	if err := inOneLine(list); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "The settings are good%s.\n", note)
+	return err
+}
+
+// printSettings lists what is in force; dir is the data folder.
+func (cmd *serveCmd) printSettings(c console, k *kong.Context, dir string) error {
 	out := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	given := map[string]string{}
 	for _, p := range k.Path {
@@ -114,14 +118,23 @@ func (cmd *serveCmd) report(c console, k *kong.Context) error {
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\n", f.Name, value, from)
 	}
-	if err := out.Flush(); err != nil {
-		return err
+	return out.Flush()
+}
+
+// inspectFolders says whether the folders can be used, and where the data is.
+func (cmd *serveCmd) inspectFolders() (dir, note string, err error) {
+	if dir, err = cmd.dir(); err == nil {
+		note, err = inspectData(dir)
 	}
-	if err := inOneLine(list); err != nil {
-		return err
+	if err != nil {
+		err = fmt.Errorf("--data: %w", err)
 	}
-	_, err = fmt.Fprintf(c.out, "The settings are good%s.\n", note)
-	return err
+	if cmd.Record != "" {
+		if bad := usable(cmd.Record); bad != nil {
+			err = errors.Join(err, fmt.Errorf("--record: %w", bad))
+		}
+	}
+	return dir, note, err
 }
 
 // inspectData says whether a server could have its data in dir.
@@ -143,7 +156,7 @@ func usable(dir string) error {
 	for path := dir; ; path = filepath.Dir(path) {
 		info, err := os.Stat(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path):
+		case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && path != filepath.Dir(path):
 			continue
 		case err != nil:
 			return err

@@ -30,7 +30,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-var servingAt = regexp.MustCompile(`address=([0-9.:]+)`)
+var servingAt = regexp.MustCompile(`"?address"?[=:]"?([0-9.:]+)`)
 
 // TestServe starts the command, asks it over HTTP and stops it as a signal would.
 func TestServe(t *testing.T) {

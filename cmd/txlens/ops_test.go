@@ -1,0 +1,322 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"txlens/engine/explain"
+	"txlens/engine/upstream/stubnode"
+)
+
+var adminAt = regexp.MustCompile(`"?admin"?[=:]"?([0-9.:]+)`)
+
+// operator asks an admin listener; its answers are in no description of the service.
+func operator(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	tr := &http.Transport{DisableKeepAlives: true}
+	resp, err := (&http.Client{Transport: tr, Timeout: 30 * time.Second}).Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	out, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(out)
+}
+
+func (s *serverProcess) admin() string {
+	s.t.Helper()
+	m := adminAt.FindStringSubmatch(s.log.String())
+	if m == nil {
+		s.t.Fatalf("no admin listener: %s", s.log.String())
+	}
+	return "http://" + m[1]
+}
+
+// send makes a request whose answer is of no interest.
+func (s *serverProcess) send(method, path, body string, header http.Header) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header = header
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body)
+}
+
+// metric reads one sample of a scrape.
+func metric(t *testing.T, scrape, sample string) float64 {
+	t.Helper()
+	_, rest, found := strings.Cut(scrape, "\n"+sample+" ")
+	if !found {
+		return 0
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	v, err := strconv.ParseFloat(line, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestOperator: what a server of the command tells its operator is what happened,
+// and its database is copied while it serves.
+func TestOperator(t *testing.T) {
+	w := newStubWorld(t)
+	data, there := t.TempDir(), t.TempDir()
+	s := serveProcess(t, data, append([]string{"--admin-listen", "127.0.0.1:0", "--log-level", "debug"}, rpcArgs(w.flags)...)...)
+	base := s.admin()
+	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
+	s.await(id, explain.JobComplete)
+	s.ask("POST", "/explain", `{"txHash":"`+w.tx.Hash+`"}`)
+	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Status: 500})
+	w.node.SetFault("trace_transaction", stubnode.Fault{Status: 500})
+	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Status: 500})
+	s.send("POST", "/explain", `{"txHash":"`+w.tx.Hash+`"}`, http.Header{"Content-Type": {"application/json"}})
+	s.ask("POST", "/explain", `{"txHash":"0x12"}`)
+	if status, body := operator(t, base+"/readyz"); status != 200 {
+		t.Errorf("readyz: %d %s", status, body)
+	}
+	_, scrape := operator(t, base+"/metrics")
+	f := func(sample string, least float64) {
+		t.Helper()
+		if got := metric(t, scrape, sample); got < least {
+			t.Errorf("%s is %v, want %v or more", sample, got, least)
+		}
+	}
+	f(`txlens_http_requests_total{route="POST /explain",status="200"}`, 2)
+	f(`txlens_http_requests_total{route="POST /explain",status="400"}`, 1)
+	f(`txlens_http_requests_total{route="POST /explain/async",status="202"}`, 1)
+	f(`txlens_analyses_total{outcome="complete"}`, 2)
+	f(`txlens_analyses_total{outcome="partial"}`, 1)
+	f(`txlens_partial_results_total{phase="transaction"}`, 1)
+	f(`txlens_upstream_calls_total{outcome="ok",tool="debug_traceTransaction"}`, 2)
+	if !regexp.MustCompile(`txlens_upstream_calls_total\{outcome="(server|busy)",tool="eth_getTransactionReceipt"\} [1-9]`).MatchString(scrape) {
+		t.Error("no call that failed is counted") // busy: the endpoint is left alone after some faults
+	}
+	f(`txlens_phase_duration_seconds_count{phase="assemble"}`, 3)
+	f(`txlens_cost_nanodollars_total{bucket="dataCollection"}`, 1)
+	f(`txlens_store_live_bytes`, 1)
+	f(`txlens_build_info{commit="`+regexpCommit(scrape)+`",version="`+release+`"}`, 1)
+
+	backup := func(args ...string) string {
+		t.Helper()
+		file := filepath.Join(there, fmt.Sprintf("copy%d.db", len(args)))
+		if code, _, errOut := command(t, "", append([]string{"backup", file}, args...)...); code != exitComplete {
+			t.Fatalf("backup %q: exit %d, %s", args, code, errOut)
+		}
+		return file
+	}
+	backup("--admin", base)
+	copied := t.TempDir()
+	if err := os.Rename(backup("--data", data, "--admin="), filepath.Join(copied, "txlens.db")); err != nil {
+		t.Fatal(err)
+	}
+	serveProcess(t, copied, rpcArgs(w.flags)...).await(id, explain.JobComplete)
+
+	if code, out, errOut := command(t, "", "health", base); code != exitComplete || out != "ready\n" {
+		t.Errorf("health: exit %d, %s", code, errOut)
+	}
+	port := base[strings.LastIndexByte(base, ':'):]
+	if code, _, errOut := command(t, "", "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--admin-listen", "127.0.0.1"+port); code != exitBadInput || !strings.Contains(errOut, "--admin-listen") {
+		t.Errorf("a second admin listener: exit %d, %s", code, errOut)
+	}
+	s.kill()
+	if code, _, _ := command(t, "", "health", base); code != exitFault {
+		t.Errorf("health of nobody: exit %d", code)
+	}
+	backup("--data", data, "--admin=", "--") // what the killed server left behind misleads nobody
+}
+
+// regexpCommit is the commit that a scrape names.
+func regexpCommit(scrape string) string {
+	if m := regexp.MustCompile(`txlens_build_info\{commit="([^"]*)"`).FindStringSubmatch(scrape); m != nil {
+		return m[1]
+	}
+	return "?"
+}
+
+// planted finds a secret of TestNothingLeaks, in whatever case it is repeated.
+var planted = regexp.MustCompile(`(?i)secret(user|pass|path|query|key|context|voucher|cookie|agent|signature|body|argument|nowhere|method|job|run)`)
+
+// TestNothingLeaks: a server that holds and is sent secrets, and whose upstreams
+// fail in words that repeat them, writes none of them anywhere.
+func TestNothingLeaks(t *testing.T) {
+	w := newStubWorld(t)
+	url, _ := strings.CutPrefix(w.flags.RPC[0], "1=")
+	args := []string{
+		"--admin-listen", "127.0.0.1:0", "--log-level", "debug", "--log-format", "json", "--rpc-only",
+		"--rpc", "1=http://SECRETuser:SECRETpass@" + strings.TrimPrefix(url, "http://") + "/v3/SECRETpath?key=SECRETquery",
+		"--rpc", "10=http://SECRETuser@127.0.0.1:1/SECRETpath",
+		"--etherscan-key", "SECRETkey", "--etherscan-url", w.flags.EtherscanURL + "/SECRETpath", "--sourcify-url", w.flags.SourcifyURL,
+		"--fourbyte-url", w.flags.FourByteURL, "--blockscout-url", w.flags.BlockscoutURL, "--llama-url", w.flags.LlamaURL,
+	}
+	code, settings, errOut := command(t, "", append([]string{"serve", "--check", "--data", t.TempDir()}, args...)...)
+	if code != exitComplete {
+		t.Fatalf("exit %d, %s", code, errOut)
+	}
+	s := serveProcess(t, t.TempDir(), args...)
+	body := `{"txHash":"` + w.tx.Hash + `","chainId":1,"context":"SECRETcontext"}`
+	send := func(method, path, accept, body string) {
+		t.Helper()
+		s.send(method, path, body, http.Header{
+			"Content-Type": {"application/json"}, "Accept": {accept}, "Authorization": {"Payment SECRETvoucher"},
+			"Cookie": {"SECRETcookie"}, "User-Agent": {"SECRETagent"}, "Payment-Signature": {"SECRETsignature"},
+		})
+	}
+	all := func() {
+		send("POST", "/explain?SECRETargument=1", "application/json", body)
+		send("POST", "/explain", "text/event-stream", body)
+		send("POST", "/explain", "application/json", strings.Replace(body, `"chainId":1,`, "", 1))
+		send("POST", "/explain/async", "application/json", body)
+	}
+	all()
+	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Status: 403, Body: `{"error":"key SECRETpath of SECRETuser is not valid"}`})
+	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "see /v3/SECRETpath?key=SECRETquery"}})
+	w.sources.SetFault(stubnode.Etherscan, stubnode.Fault{Status: 403, Body: "apikey SECRETkey"})
+	all()
+	send("POST", "/explain", "application/json", `{"txHash":"SECRETbody"}`)
+	send("POST", "/explain", "application/json", `SECRETbody`)
+	send("GET", "/SECRETnowhere", "*/*", "")
+	send("SECRETmethod", "/explain", "*/*", "")
+	send("GET", "/result/SECRETjob", "*/*", "")
+	send("GET", "/explain/run/SECRETrun", "*/*", "")
+
+	seen := map[string]string{"--check": settings}
+	for _, path := range []string{"/metrics", "/readyz", "/debug/pprof/", "/debug/pprof/goroutine?debug=2", "/debug/pprof/cmdline", "/debug/pprof/heap?debug=1"} {
+		_, seen[path] = operator(t, s.admin()+path)
+	}
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	s.cmd.Wait()
+	seen["the log"] = s.log.String()
+	for where, text := range seen {
+		if at := planted.FindStringIndex(text); at != nil {
+			t.Errorf("%s: …%s…", where, text[max(0, at[0]-200):min(len(text), at[1]+40)])
+		}
+	}
+	for _, want := range []string{`"msg":"request"`, `"msg":"analysis"`, `"path":"/explain"`, `"status":400`, `"phase":"`, `"outcome":"partial"`, `"chain":"ethereum-mainnet"`} {
+		if !strings.Contains(seen["the log"], want) {
+			t.Errorf("the log lacks %s, so it proves little", want)
+		}
+	}
+	if !strings.Contains(seen["/metrics"], `txlens_http_requests_total{route="other"`) {
+		t.Error("the metrics count no request that nobody takes")
+	}
+}
+
+// TestCheckChangesNothing: it makes no folder and opens no port, and says all that
+// is wrong in one line.
+func TestCheckChangesNothing(t *testing.T) {
+	home := t.TempDir()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	taken := ln.Addr().String()
+	if code, _, errOut := command(t, "", "serve", "--check", "--data", filepath.Join(home, "a", "b"), "--listen", taken); code != exitComplete {
+		t.Errorf("exit %d, %s", code, errOut)
+	}
+	if left, _ := os.ReadDir(home); len(left) != 0 {
+		t.Errorf("it left %v", left)
+	}
+	file := filepath.Join(home, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(want string, args ...string) {
+		t.Helper()
+		for _, check := range []string{"--check", "--check=false"} {
+			code, _, errOut := command(t, "", append([]string{"serve", check, "--data", filepath.Join(home, "data")}, args...)...)
+			if code != exitBadInput || !strings.Contains(errOut, want) || strings.Count(errOut, "\n") != 1 {
+				t.Errorf("%s %q: exit %d, %s", check, args, code, errOut)
+			}
+		}
+	}
+	f("--listen: ", "--listen", "8402")
+	f("--listen: ", "--listen", "http://127.0.0.1:8402")
+	f("--admin-listen: ", "--admin-listen", "nowhere")
+	f("--admin-remote", "--admin-listen", "0.0.0.0:8403")
+	f("--admin-remote", "--admin-listen", ":8403")
+	f("it is that of --listen", "--listen", "127.0.0.1:8403", "--admin-listen", "127.0.0.1:8403")
+	f("--rpc: the URL of base-mainnet must be", "--rpc", "base-mainnet=node.example")
+	f("--grace: must not be negative", "--grace=-1s")
+	f("--max-conns-per-ip: must not be negative", "--max-conns-per-ip=-1")
+	f("--max-jobs: must be at least 1; --grace", "--max-jobs", "0", "--grace=-1s")
+	if code, _, errOut := command(t, "", "serve", "--check", "--data", filepath.Join(file, "data")); code != exitBadInput || !strings.Contains(errOut, "--data: "+file+" is no folder") {
+		t.Errorf("exit %d, %s", code, errOut)
+	}
+}
+
+// TestDrainedRun: a stream that the end of the grace period cuts says where its run
+// can be had, and the next server has it.
+func TestDrainedRun(t *testing.T) {
+	w := newStubWorld(t)
+	data := t.TempDir()
+	args := append([]string{"--grace", "2s", "--admin-listen", "127.0.0.1:0"}, rpcArgs(w.flags)...)
+	s := serveProcess(t, data, args...)
+	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "POST", s.base+"/explain", strings.NewReader(`{"txHash":"`+w.tx.Hash+`","chainId":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	in := bufio.NewScanner(resp.Body)
+	for !strings.Contains(in.Text(), `"phase":"transaction","state":"done"`) && in.Scan() {
+	}
+	admin := s.admin()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if status, body := operator(t, admin+"/readyz"); status == 503 && strings.Contains(body, "draining") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("it drains and says that it is ready")
+		}
+	}
+	var last string
+	for in.Scan() {
+		if in.Text() != "" {
+			last = in.Text()
+		}
+	}
+	id := resp.Header.Get("X-Request-Id")
+	if !strings.Contains(last, `"type":"error"`) || !strings.Contains(last, `"code":"stopping"`) || !strings.Contains(last, `"recover":"GET /explain/run/`+id+`"`) {
+		t.Fatalf("the stream ends with %.300s", last)
+	}
+	s.cmd.Wait()
+
+	next := serveProcess(t, data, args...)
+	status, run := next.ask("GET", "/explain/run/"+id, "")
+	for _, want := range []string{`"type":"complete"`, `"type":"result","requestId":"` + id + `"`, `"analysisModel":"partial-synthesis"`, "trace (the service is stopping)", w.tx.Hash} {
+		if status != 200 || !strings.Contains(run, want) {
+			t.Errorf("%d %.400s lacks %s", status, run, want)
+		}
+	}
+}
