@@ -43,6 +43,13 @@
 //
 // The request id of a run stands in X-Request-Id, and in each frame of a stream.
 //
+// What each code means and what the caller can do is in explain.ErrorCodes. All of
+// this is described for callers by package discovery; an answer that is not as
+// described there fails the tests.
+//
+// POST /session/deposit is for metered services; here it answers {ok: true}, so that
+// a client that opens a payment channel first need not know that nothing is charged.
+//
 // Beyond the interface's list are 404 and 409: a caller who gets no result wants
 // to know from the status alone whether to look at the hash again (404) or just
 // to wait (409), and neither is a fault of the service that a 500 would claim.
