@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"txlens/engine/explain"
 	"txlens/engine/report"
@@ -75,7 +76,8 @@ func (j *Jobs) analyse(ctx context.Context, row JobRow) JobRow {
 		err = errors.New("the analysis ended without result and without error")
 	}
 	if err == nil {
-		row.Result, err = json.Marshal(res, json.Deterministic(true))
+		// Text from a chain may be no UTF-8; it must not cost the whole result.
+		row.Result, err = json.Marshal(res, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	}
 	switch {
 	case err == nil:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/go-json-experiment/json/jsontext"
@@ -186,6 +187,19 @@ func TestJobCompletes(t *testing.T) {
 		if got := store.states(id); got != "[pending running complete]" {
 			t.Errorf("states on disk: %s", got)
 		}
+	}
+}
+
+// TestJobOfNoUTF8: text that is none costs its own bytes, not the result.
+func TestJobOfNoUTF8(t *testing.T) {
+	j := startJobs(t, JobOptions{Store: newShelf(), Analyst: analyst(func(_ context.Context, req explain.Request) (*explain.Result, error) {
+		return &explain.Result{TxHash: req.TxHash, Summary: "Sent 1 \xff\xfeETH."}, nil
+	})})
+	req := ask
+	req.Report = true
+	job := await(t, j, submit(t, j, req), explain.JobComplete)
+	if !strings.Contains(string(job.Result), "Sent 1 \uFFFD\uFFFDETH.") || !utf8.ValidString(job.HTML) || !utf8.Valid(job.Result) {
+		t.Errorf("%s", job.Result)
 	}
 }
 

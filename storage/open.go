@@ -58,6 +58,11 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 		db.Close()
 		return nil, err
 	}
+	// A new file must be in its folder after a power cut, too.
+	if err := syncDir(path); err != nil {
+		db.Close()
+		return nil, &OpenError{Path: path, Err: fmt.Errorf("sync the folder: %w", err)}
+	}
 	// Only the holder of the lock writes beside the file, so what lies there is
 	// left from a compaction that a crash cut off.
 	os.Remove(path + compacting)

@@ -383,16 +383,35 @@ func TestCompactionNotSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	works, lost := syncDir, errors.New("input/output error")
-	syncDir = func(string) error { return lost }
+	syncs := 0
+	syncDir = func(string) error {
+		if syncs++; syncs == 1 {
+			return nil // that of the file as it was
+		}
+		return lost
+	}
 	defer func() { syncDir = works }()
 	var told *OpenError
 	if s, err := Open(dir, o); !errors.Is(err, lost) || !errors.As(err, &told) {
 		t.Errorf("%v", err)
 		s.Close()
 	}
+	syncs = 0
 	s = open(t, dir, o) // small now: nothing to compact
 	if _, err := s.Job(live); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNewFileNotSynced: a file that a power cut could take away with all that it
+// acknowledged is not served from.
+func TestNewFileNotSynced(t *testing.T) {
+	works, lost := syncDir, errors.New("input/output error")
+	syncDir = func(string) error { return lost }
+	defer func() { syncDir = works }()
+	if s, err := Open(t.TempDir(), Options{}); !errors.Is(err, lost) {
+		t.Errorf("%v", err)
+		s.Close()
 	}
 }
 

@@ -39,8 +39,10 @@ func (t table[V]) put(c *change, key []byte, row V) error {
 func (t table[V]) delete(c *change, key []byte) error { return c.delete(t.bucket, key) }
 
 // scan calls f with the rows whose keys begin with prefix, in the order of their
-// keys, until it returns false. The key is valid during the call.
-func (t table[V]) scan(tx *bolt.Tx, prefix []byte, f func(key []byte, row V) bool) error {
+// keys, until it returns an error, which is then that of scan. The key is valid
+// during the call. f must not call the store: two reads inside each other can wait
+// for a writer that waits for the outer one.
+func (t table[V]) scan(tx *bolt.Tx, prefix []byte, f func(key []byte, row V) error) error {
 	b := tx.Bucket(t.bucket)
 	if b == nil {
 		return fmt.Errorf("%w: %s", errNoBucket, t.bucket)
@@ -48,11 +50,11 @@ func (t table[V]) scan(tx *bolt.Tx, prefix []byte, f func(key []byte, row V) boo
 	c := b.Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 		row, err := t.decode(k, v)
+		if err == nil {
+			err = f(k, row)
+		}
 		if err != nil {
 			return err
-		}
-		if !f(k, row) {
-			return nil
 		}
 	}
 	return nil

@@ -107,7 +107,7 @@ func TestAccounts(t *testing.T) {
 		for _, id := range ids {
 			row, there, err := accounts.get(tx, id[:])
 			var sum uint64
-			err = errors.Join(err, charges.scan(tx, id[:], func(_ []byte, c charge) bool { sum += c.Amount; return true }))
+			err = errors.Join(err, charges.scan(tx, id[:], func(_ []byte, c charge) error { sum += c.Amount; return nil }))
 			if err != nil || !there || row.Spent != paid[id] || sum != row.Spent || row.Spent > row.Highest {
 				t.Errorf("%x: %+v, charges %d, paid %d, %v", id[:4], row, sum, paid[id], err)
 			}

@@ -58,7 +58,7 @@ func allRows(t *testing.T, s *Store) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	if err := s.view(func(tx *bolt.Tx) error {
-		return rows.scan(tx, nil, func(key []byte, row string) bool { out[string(key)] = row; return true })
+		return rows.scan(tx, nil, func(key []byte, row string) error { out[string(key)] = row; return nil })
 	}); err != nil {
 		t.Error(err)
 	}
