@@ -245,9 +245,9 @@ func dropTicket(c *change, admission []byte) error {
 // Intents returns what was written and not dropped, oldest first.
 func (s *Store) Intents() (list []actors.Intent, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
-		return intents.scan(tx, nil, func(_ []byte, row actors.Intent) bool {
+		return intents.scan(tx, nil, func(_ []byte, row actors.Intent) error {
 			list = append(list, row)
-			return true
+			return nil
 		})
 	})
 	if err != nil {
