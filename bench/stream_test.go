@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,7 +99,6 @@ func BenchmarkIdleStreams(b *testing.B) {
 		wait(b, "all streams are open", func() bool { return x.running.Load() == idleStreams })
 		time.Sleep(hold)
 		heap2, rss2 := memory(b)
-		{ f,_:=os.Create("/tmp/w/tran/h.prof"); pprof.Lookup("heap").WriteTo(f,0); f.Close(); var m runtime.MemStats; runtime.ReadMemStats(&m); fmt.Println("heapinuse",m.HeapInuse,"heapalloc",m.HeapAlloc,"stack",m.StackInuse,"gor",runtime.NumGoroutine()) ; g,_:=os.Create("/tmp/w/tran/g.txt"); pprof.Lookup("goroutine").WriteTo(g,1); g.Close()}
 		b.ReportMetric(float64(heap2-heap)/1024/idleStreams, "KiB/stream")
 		b.ReportMetric(float64(rss2-rss)/1024/idleStreams, "rss-KiB/stream")
 		b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/idleStreams, "goroutines/stream")
