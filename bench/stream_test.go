@@ -22,10 +22,10 @@ import (
 )
 
 // idleStreams are open at once. They stay for idleFor, with a heartbeat each
-// second; TXLENS_BENCH_HOLD makes it longer.
+// second; TXLENS_BENCH_HOLD makes it shorter or longer.
 const (
 	idleStreams = 2000
-	idleFor     = 3 * time.Second
+	idleFor     = time.Minute
 )
 
 // idle is an Explainer whose analyses end when their client goes.
@@ -109,10 +109,13 @@ func BenchmarkIdleStreams(b *testing.B) {
 		b.ReportMetric(float64(time.Since(left).Milliseconds()), "gone-ms")
 		// fasthttp keeps the goroutine of a connection for ten seconds, and some of its own.
 		wait(b, "goroutines are back", func() bool { return runtime.NumGoroutine() <= goroutines+4 })
-		var streams, beats int
-		fmt.Sscanf(out.String(), "%d streams, %d heartbeats", &streams, &beats)
-		if streams != idleStreams || beats < idleStreams*int(hold/time.Second-1) {
-			b.Errorf("%d of %d streams accounted for, %d heartbeats: %s", streams, idleStreams, beats, out.String())
+		var streams, fewest int
+		fmt.Sscanf(out.String(), "%d streams, %d heartbeats at least", &streams, &fewest)
+		b.ReportMetric(float64(streams), "streams")
+		b.ReportMetric(float64(fewest), "heartbeats-at-least")
+		// A machine that has much else to do may be late with some.
+		if streams != idleStreams || fewest < int(hold/time.Second)*9/10 {
+			b.Errorf("%d of %d streams accounted for, %d heartbeats at least: %s", streams, idleStreams, fewest, out.String())
 		}
 	}
 }
@@ -123,9 +126,10 @@ func TestIdleClients(t *testing.T) {
 	if addr == "" {
 		return
 	}
-	var streams, beats atomic.Int64
+	var streams atomic.Int64
+	beats := make([]atomic.Int64, idleStreams)
 	var wg sync.WaitGroup
-	for range idleStreams {
+	for i := range idleStreams {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
@@ -139,12 +143,16 @@ func TestIdleClients(t *testing.T) {
 				case strings.Contains(lines.Text(), "preflight_start"):
 					streams.Add(1)
 				case strings.Contains(lines.Text(), "heartbeat"):
-					beats.Add(1)
+					beats[i].Add(1)
 				}
 			}
 		})
 	}
 	io.Copy(io.Discard, os.Stdin)
-	fmt.Printf("%d streams, %d heartbeats\n", streams.Load(), beats.Load())
+	fewest := beats[0].Load()
+	for i := range beats {
+		fewest = min(fewest, beats[i].Load())
+	}
+	fmt.Printf("%d streams, %d heartbeats at least\n", streams.Load(), fewest)
 	os.Exit(0) // all connections at once
 }

@@ -65,8 +65,8 @@ func errorBody(code, message string) []byte {
 	return append(b, '}')
 }
 
-// statuses are those of bodies with a code. The request that is wrong has none:
-// its status says it.
+// statuses are those of bodies with a code. The request that is wrong has none in
+// its body.
 var statuses = func() map[string]int {
 	m := map[string]int{explain.CodeInvalid: fasthttp.StatusBadRequest}
 	for _, c := range explain.ErrorCodes {
@@ -96,6 +96,10 @@ func (s *Server) judge(id string, err error) explain.Fault {
 
 // failWith answers with an error.
 func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
+	if f := explain.FaultOf(err); f.Code == explain.CodeInvalid {
+		fail(ctx, fasthttp.StatusBadRequest, "", f.Message) // the status says the code
+		return
+	}
 	f := s.judge(idOf(ctx), err)
 	wait := retryAfter[f.Code]
 	if nowhere, ok := errors.AsType[*explain.NotFoundError](err); ok && len(nowhere.Silent) > 0 {
@@ -107,11 +111,7 @@ func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
 	if errors.Is(err, errClientGone) {
 		ctx.SetConnectionClose()
 	}
-	code := f.Code
-	if code == explain.CodeInvalid {
-		code = ""
-	}
-	fail(ctx, statuses[f.Code], code, f.Message)
+	fail(ctx, statuses[f.Code], f.Code, f.Message)
 }
 
 // errorEvent is an error as the end of a stream.

@@ -25,6 +25,9 @@ type unpaid interface {
 // FaultOf finds what err means to the one who asked: CodeInternal where it is
 // nothing that this package names.
 func FaultOf(err error) Fault {
+	if bad, ok := err.(*BadRequest); ok { // as most are, and at once
+		return Fault{CodeInvalid, bad.Error()}
+	}
 	if bad, ok := errors.AsType[*BadRequest](err); ok {
 		return Fault{CodeInvalid, bad.Error()}
 	}

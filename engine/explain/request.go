@@ -3,7 +3,6 @@ package explain
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -65,7 +64,24 @@ func (e *BadRequest) Error() string {
 // HashPattern is what a transaction hash must match.
 const HashPattern = `^0x[0-9a-fA-F]{64}$`
 
-var hashPattern = regexp.MustCompile(HashPattern)
+// isHash reports whether s matches HashPattern.
+func isHash(s string) bool {
+	if len(s) != 66 || s[:2] != "0x" {
+		return false
+	}
+	for i := 2; i < len(s); i++ {
+		if c := s[i]; (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// What most bad requests are is said without making anything.
+var (
+	errNoHash  = &BadRequest{"txHash", "is missing; it must be 0x and 64 hex digits"}
+	errBadHash = &BadRequest{"txHash", "must be 0x and 64 hex digits"}
+)
 
 // ParseRequest reads a JSON body. Unknown fields are ignored; a wrong type, a
 // missing txHash, a duplicate key or invalid UTF-8 is a *BadRequest.
@@ -96,9 +112,9 @@ func badBody(err error) error {
 func (r Request) Validate() error {
 	switch {
 	case r.TxHash == "":
-		return &BadRequest{"txHash", "is missing; it must be 0x and 64 hex digits"}
-	case !hashPattern.MatchString(r.TxHash):
-		return &BadRequest{"txHash", "must be 0x and 64 hex digits"}
+		return errNoHash
+	case !isHash(r.TxHash):
+		return errBadHash
 	case len(r.Context) > MaxContext:
 		return &BadRequest{"context", fmt.Sprintf("is %d bytes long, at most %d are allowed", len(r.Context), MaxContext)}
 	case r.Model != "" && !slices.Contains(ModelNames(), r.Model):

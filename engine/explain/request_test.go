@@ -2,6 +2,7 @@ package explain
 
 import (
 	"math/big"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func FuzzParseRequest(f *testing.F) {
 	f.Add([]byte(`{"txHash":null,"context":{}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := ParseRequest(body)
-		if err == nil && !hashPattern.MatchString(r.TxHash) {
+		if err == nil && !regexp.MustCompile(HashPattern).MatchString(r.TxHash) {
 			t.Fatalf("accepted hash %q", r.TxHash)
 		}
 	})
@@ -121,4 +122,27 @@ func TestNotFoundError(t *testing.T) {
 	}
 	f(&NotFoundError{TxHash: "0x1", Asked: 109}, "transaction 0x1 not found on 109 chains")
 	f(&NotFoundError{TxHash: "0x1", Asked: 1, Silent: []string{"a", "b"}}, "transaction 0x1 not found on 1 chain; 2 chains did not answer: a, b")
+}
+
+// TestIsHash: the loop knows what the published pattern knows.
+func TestIsHash(t *testing.T) {
+	pattern := regexp.MustCompile(HashPattern)
+	good := "0x" + strings.Repeat("0aF9", 16)
+	f := func(s string) {
+		t.Helper()
+		if got := isHash(s); got != pattern.MatchString(s) {
+			t.Errorf("%q: %v", s, got)
+		}
+	}
+	f("")
+	f("0x")
+	f(good)
+	f(good[:65])
+	f(good + "0")
+	f(good[:65] + "\n")
+	f("0X" + good[2:])
+	for c := range 256 {
+		f(good[:30] + string([]byte{byte(c)}) + good[31:])
+		f(string([]byte{byte(c)}) + good[1:])
+	}
 }
