@@ -16,6 +16,7 @@ import (
 
 	"txlens/actors"
 	"txlens/engine/explain"
+	"txlens/engine/mpp/session"
 )
 
 // wholeFile is a database with branches, overflowing leaves and an inline bucket,
@@ -66,6 +67,8 @@ func useDamaged(t *testing.T, dir string, file []byte, c *clock, ids []string) (
 		s.Run(id)
 	}
 	s.UnfinishedJobs()
+	s.OpenChannels(func(session.Channel) error { return nil })
+	s.Intents()
 	s.PutJobs(newJob(ids[0]), newJob(idAt(c.Now(), rnd)))
 	s.PutRun(actors.RunRow{ID: ids[1], State: actors.RunReplayable, Frames: noise(rnd, 3*chunkSize)})
 	c.add(40 * 24 * time.Hour)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -20,22 +21,11 @@ const (
 	worthCompacting = 16 << 20
 )
 
-// layouts are the steps from nothing to the layout of this program: step n makes
-// version n+1 of version n. A step never changes once it was published.
-var layouts = []func(*bolt.Tx) error{
-	addBuckets(bucketMeta, bucketJobs, bucketRuns),
-	addBuckets(bucketChannels, bucketClosed, bucketBills, bucketTickets, bucketAdmissions, bucketIntents),
-}
-
-func addBuckets(names ...[]byte) func(*bolt.Tx) error {
-	return func(tx *bolt.Tx) error {
-		for _, name := range names {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return fmt.Errorf("make %s: %w", name, err)
-			}
-		}
-		return nil
-	}
+// layouts are the buckets that each version of the layout added, from version 1. What
+// was published never changes; a new version goes behind it.
+var layouts = [][][]byte{
+	{bucketMeta, bucketJobs, bucketRuns},
+	{bucketChannels, bucketClosed, bucketBills, bucketTickets, bucketAdmissions, bucketIntents},
 }
 
 // openFile checks, opens and where it pays compacts the file.
@@ -164,9 +154,9 @@ func prepare(db *bolt.DB, path string) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, step := range layouts[have:] {
-			if err := step(tx); err != nil {
-				return err
+		for _, name := range slices.Concat(layouts[have:]...) {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return fmt.Errorf("make %s: %w", name, err)
 			}
 		}
 		return tx.Bucket(bucketMeta).Put(keySchema, []byte{byte(len(layouts))})
@@ -195,7 +185,7 @@ func readSchema(db *bolt.DB, path string) (version int, err error) {
 			return &OpenError{path, fmt.Errorf("%w: it has layout %d, this program knows up to %d", ErrNewer, version, len(layouts)),
 				"run the txlens that wrote it or a newer one, or name another folder with --data"}
 		}
-		for _, name := range [][]byte{bucketJobs, bucketRuns} {
+		for _, name := range slices.Concat(layouts[:version]...) {
 			if tx.Bucket(name) == nil {
 				return explainOpen(path, fmt.Errorf("%w: it has no %s", ErrDamaged, name))
 			}

@@ -65,6 +65,7 @@ func TestOpenRefuses(t *testing.T) {
 	f(version(0), ErrForeign)
 	f(version(1, 2), ErrForeign)
 	f(layout(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("else")); return err }), ErrForeign)
+	f(version(1), ErrDamaged, "it has no jobs", "put a backup")
 	f(func(path string) { os.WriteFile(path, bytes.Repeat([]byte("text "), 9000), 0o600) }, ErrForeign)
 	f(func(path string) { open(t, filepath.Dir(path), Options{}) }, ErrLocked, "stop the txlens")
 }

@@ -54,7 +54,7 @@ func pay(s *Store, id [32]byte, n, amount uint64) (after account, err error) {
 // hears of its own payment, and the books balance, also when opened again.
 func TestAccounts(t *testing.T) {
 	before := layouts
-	layouts = append(layouts[:len(layouts):len(layouts)], addBuckets(accounts.bucket, charges.bucket))
+	layouts = append(layouts[:len(layouts):len(layouts)], [][]byte{accounts.bucket, charges.bucket})
 	defer func() { layouts = before }()
 	dir := t.TempDir()
 	s := open(t, dir, Options{})

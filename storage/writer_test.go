@@ -49,7 +49,7 @@ var rows = table[string]{[]byte("rows")}
 func withRows(t *testing.T, dir string) *Store {
 	t.Helper()
 	before := layouts
-	layouts = append(slices.Clone(layouts), addBuckets(rows.bucket))
+	layouts = append(slices.Clone(layouts), [][]byte{rows.bucket})
 	t.Cleanup(func() { layouts = before })
 	return open(t, dir, Options{ExpireEvery: -1})
 }
