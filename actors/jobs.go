@@ -109,29 +109,39 @@ func takeUp(store JobStore) (again []JobRow, err error) {
 // Submit stores a job and returns its id. The errors are *explain.BadRequest,
 // explain.ErrUnknownChain, explain.ErrBusy, explain.ErrStopping, or the store's.
 func (j *Jobs) Submit(req explain.Request) (id string, err error) {
-	if err := req.Validate(); err != nil {
+	id = NewID()
+	if err := j.SubmitAs(id, req); err != nil {
 		return "", err
 	}
+	return id, nil
+}
+
+// SubmitAs is Submit under an id that the caller has made with NewID: what is paid
+// for has its id before it is a job.
+func (j *Jobs) SubmitAs(id string, req explain.Request) error {
+	if err := req.Validate(); err != nil {
+		return err
+	}
 	if _, ok := chain.ByID(req.ChainID); req.ChainID != 0 && !ok {
-		return "", fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, req.ChainID)
+		return fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, req.ChainID)
 	}
 	j.gate.RLock()
 	defer j.gate.RUnlock()
 	if j.closed() {
-		return "", explain.ErrStopping
+		return explain.ErrStopping
 	}
 	if j.load.Add(1) > int64(j.o.Running+j.o.Queue) {
 		j.load.Add(-1)
-		return "", explain.ErrBusy
+		return explain.ErrBusy
 	}
-	row := JobRow{ID: NewID(), Status: explain.JobPending, Attempts: 1, Request: req}
+	row := JobRow{ID: id, Status: explain.JobPending, Attempts: 1, Request: req}
 	if err := j.o.Store.PutJobs(row); err != nil {
 		j.load.Add(-1)
-		return "", err
+		return err
 	}
 	// A desk that has fallen over does not hear it; the next one finds it on disk.
 	j.e.sys.Root.Send(j.shift.pid, accepted{row: row})
-	return row.ID, nil
+	return nil
 }
 
 func (j *Jobs) closed() bool {

@@ -71,5 +71,9 @@ func (s *Server) deposit(ctx *fasthttp.RequestCtx) {
 			return
 		}
 	}
+	if s.sold() {
+		s.depositPaid(ctx)
+		return
+	}
 	s.sendJSON(ctx, wire.DepositOK{OK: true})
 }

@@ -36,6 +36,9 @@ var routes = map[string]map[string]handler{
 	"/llms-full.txt":           {"GET": (*Server).document},
 }
 
+// payable are the paths that are read and paid for.
+var payable = map[string]bool{"/result/{jobId}": true, "/explain/run/{requestId}": true}
+
 // guarded gives every answer its headers and outlives a panic: fasthttp itself
 // would let one end the process.
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
@@ -78,6 +81,11 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 	if h := methods[method]; h != nil {
 		visit.method = method
 		h(s, ctx)
+		return
+	}
+	if s.sold() && method == fasthttp.MethodPost && payable[pattern] {
+		visit.method = method
+		s.manageAt(ctx)
 		return
 	}
 	allow := allowed(methods)
@@ -134,6 +142,10 @@ func healthBody(commit string) []byte {
 // explain answers POST /explain: with events where the caller asks for them, and
 // else once, when the analysis has ended.
 func (s *Server) explain(ctx *fasthttp.RequestCtx) {
+	if s.sold() {
+		s.explainPaid(ctx)
+		return
+	}
 	req, ok := s.readRequest(ctx)
 	if !ok {
 		return
@@ -153,7 +165,7 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		other = "text/html"
 	}
 	if wantsStream(&ctx.Request.Header, other) {
-		s.stream(ctx, job)
+		s.stream(ctx, job, nil)
 		return
 	}
 	defer s.free()
@@ -219,8 +231,9 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 }
 
 // stream answers with events. The analysis runs beside the connection, and gives
-// its slot back when it has ended, whatever became of the client.
-func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job) {
+// its slot back when it has ended, whatever became of the client. One that is sold
+// is paid before its last frame leaves.
+func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *sale) {
 	work, cancel := s.begin()
 	st := s.newStream(ctx, job.ID)
 	visit := visitOf(ctx)
@@ -240,25 +253,39 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job) {
 	}
 	st.onStop = func() { st.end(failure(explain.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
+	fan := newFan(job.ID)
+	if v != nil {
+		fan = v.fan
+	}
+	fan.add(st)
 	var unsaid atomic.Bool // that the analysis is complete
 	job.Sink = func(e explain.Event) {
 		visit.hear(e)
-		if e.Type == explain.EventComplete && s.finishing() {
+		if e.Type == explain.EventComplete && (v != nil || s.finishing()) {
 			unsaid.Store(true) // what was cut short is not complete; a whole result has it sent below
 			return
 		}
-		st.send(e)
+		fan.send(e)
+	}
+	if v != nil {
+		v.begin(work)
+		job.priced = v.price
 	}
 	go func() {
 		defer s.free()
 		defer cancel(nil)
 		last, err := s.conclude(work, job, unsaid.Load)
+		var trailer []byte
+		if v != nil {
+			defer v.end()
+			last, trailer, err = v.settle(work, last, err)
+		}
 		if err != nil {
 			last = failure(err)
 		} else {
-			st.send(explain.Event{Type: explain.EventComplete})
+			fan.send(explain.Event{Type: explain.EventComplete})
 		}
-		st.end(last)
+		fan.end(last, trailer)
 	}()
 	visit.streams = true
 	s.cfg.Observer.StreamOpened()
@@ -279,6 +306,9 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 func (s *Server) conclude(work context.Context, job Job, cutShort func() bool) (last any, err error) {
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
 	res, err := s.attempt(work, job)
+	if job.priced != nil {
+		job.priced()
+	}
 	if err == nil {
 		last, err = lastFrame(job, res)
 	}

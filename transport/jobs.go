@@ -18,6 +18,8 @@ type Jobs interface {
 	// *explain.BadRequest, explain.ErrUnknownChain, explain.ErrBusy,
 	// explain.ErrStopping, or what the store says.
 	Submit(req explain.Request) (id string, err error)
+	// SubmitAs is Submit under an id that the caller has made: a UUID of version 7.
+	SubmitAs(id string, req explain.Request) error
 	// Job returns where a job stands, or explain.ErrNoJob.
 	Job(id string) (*explain.Job, error)
 }
@@ -35,6 +37,10 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 			s.failAsync(ctx, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 		}
 	}()
+	if s.sold() {
+		s.asyncPaid(ctx)
+		return
+	}
 	req, ok := s.readRequest(ctx)
 	if !ok {
 		return
@@ -44,19 +50,11 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	id, err := s.cfg.Jobs.Submit(req)
-	switch {
-	case err == nil:
-	case explain.FaultOf(err).Code != explain.CodeInternal:
-		s.failWith(ctx, err) // refused
-		return
-	default:
-		s.failAsync(ctx, err)
+	if err != nil {
+		s.notSubmitted(ctx, err)
 		return
 	}
-	ctx.SetStatusCode(fasthttp.StatusAccepted)
-	ctx.Response.Header.Set(fasthttp.HeaderLocation, "/result/"+id)
-	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
-	s.sendJSON(ctx, wire.JobAccepted{JobID: id, Status: explain.JobPending})
+	s.accepted(ctx, id)
 }
 
 // failAsync answers an internal error before the job exists, which has a body of
@@ -85,6 +83,7 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)
 	case err != nil:
 		s.failWith(ctx, err)
+	case !s.toll(ctx, id, func() bool { return !job.Status.Unfinished() }):
 	default:
 		if job.Status.Unfinished() {
 			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)

@@ -37,6 +37,8 @@ func (f *fakeJobs) Submit(req explain.Request) (string, error) {
 	return jobID, nil
 }
 
+func (f *fakeJobs) SubmitAs(_ string, req explain.Request) error { return f.refuse(req) }
+
 func (f *fakeJobs) Job(id string) (*explain.Job, error) {
 	if job := f.jobs[id]; job != nil {
 		return job, nil

@@ -87,9 +87,15 @@ type Job struct {
 	// Sink is told what happens on the way. It never blocks, and may be called from
 	// several goroutines at once and after the end, when it does nothing.
 	Sink func(explain.Event)
+	// Gate and OnCost, when set, are the meter's: who pays is asked before each
+	// purchase and told what the analysis has cost.
+	Gate   func(context.Context) error
+	OnCost func(totalNano int64)
 	// Finish is closed when the server has no more time: what is known by then is to
 	// be returned as a partial result, within moments. nil: never.
 	Finish <-chan struct{}
+
+	priced func() // called when the analysis has ended, before its run is kept; may be nil
 }
 
 // Config of a Server. Zero values mean the defaults named at each field.
@@ -101,8 +107,10 @@ type Config struct {
 	// What the front page and the documents say of this server.
 	BaseURL discovery.BaseURL // where callers reach it; zero: taken from each request
 	Metered bool              // analyses are paid for
-	Terms   discovery.Terms   // of payment; zero: discovery.DefaultTerms
-	Chains  []discovery.Chain // that can be analysed, in the order they are listed
+	// Payments are how; Payments.Till nil with Metered false: they are not.
+	Payments Payments
+	Terms    discovery.Terms   // of payment; zero: discovery.DefaultTerms
+	Chains   []discovery.Chain // that can be analysed, in the order they are listed
 	// Sample makes the result that the front page shows. It is called once, when it
 	// is first looked at. nil: none is shown.
 	Sample   func() (*explain.Result, error)
@@ -151,6 +159,8 @@ func (c Config) withDefaults() Config {
 	set(&c.WriteTimeout, 60*time.Second)
 	set(&c.IdleTimeout, 60*time.Second)
 	set(&c.Heartbeat, 15*time.Second)
+	c.Payments = c.Payments.withDefaults()
+	c.Metered = c.Metered || c.Payments.Till != nil
 	if c.MaxAnalyses <= 0 {
 		c.MaxAnalyses = 64
 	}
@@ -196,6 +206,8 @@ type Server struct {
 
 	draining atomic.Bool   // no request is taken any more
 	finish   chan struct{} // closed when analyses are to end with what they know
+	live     live          // runs that are sold
+
 	patience time.Duration // with each step of a stop beyond the grace period
 
 	guests  guests

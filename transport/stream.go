@@ -50,6 +50,7 @@ type stream struct {
 	inFlight int    // bytes taken from the queue and not written yet
 	complete bool   // the frame complete is in the queue: nothing but the end may follow
 	last     any    // the frame that ends the stream, once there is one
+	trailer  []byte // a whole event that follows the last frame
 	cut      error  // why nothing more is written
 }
 
@@ -97,6 +98,15 @@ func (st *stream) end(v any) {
 	}
 	st.mu.Unlock()
 	st.signal()
+}
+
+// trail gives an event that follows the last frame; before end.
+func (st *stream) trail(event []byte) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.last == nil {
+		st.trailer = event
+	}
 }
 
 // cutOff ends the stream where it is, because nobody reads it.
@@ -197,6 +207,12 @@ func (st *stream) writeAll(out *patientWriter) error {
 func (st *stream) writeLast(out *patientWriter, last any) error {
 	buf := bufio.NewWriterSize(out, piece)
 	err := writeFrame(buf, last)
+	if err == nil {
+		st.mu.Lock()
+		trailer := st.trailer
+		st.mu.Unlock()
+		_, err = buf.Write(trailer)
+	}
 	if err == nil {
 		err = buf.Flush()
 	}

@@ -16,7 +16,7 @@ import (
 var mayImport = map[string][]string{
 	"cmd/txlens":      {"actors", "storage", "transport", "transport/admin", "engine/chain", "engine/explain", "engine/meter", "engine/mpp/sandbox", "engine/report", "engine/upstream"},
 	"transport/admin": {},
-	"transport":       {"engine/explain", "engine/report"},
+	"transport":       {"engine/explain", "engine/report", "actors", "engine/meter", "engine/mpp"},
 	"actors":          {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/mpp", "engine/report", "engine/trace", "engine/upstream"},
 	"storage":         {"actors", "engine/explain", "engine/mpp"},
 	"bench":           {},

@@ -20,6 +20,7 @@ const (
 	CodeRunTooLarge = "run_too_large"
 	CodeUseSSE      = "use_metered_sse"
 	CodeDeposit     = "deposit_below_minimum"
+	CodeUnpaid      = "payment_incomplete"
 )
 
 // ErrorCode is what a caller should know of one code.
@@ -82,6 +83,9 @@ var ErrorCodes = []ErrorCode{
 	{Code: CodeDeposit, Status: 402, Metered: true,
 		Meaning: "The deposit of your payment channel is below the smallest one that is served.",
 		Action:  "Top the channel up, or open one with the suggested deposit."},
+	{Code: CodeUnpaid, Event: true, Metered: true,
+		Meaning: "The run is not paid in full: no voucher came in time, or the channel's deposit is used up. What was paid for was done.",
+		Action:  "Request what recover names: it asks for exactly what is outstanding."},
 }
 
 // CodesOf lists the codes that pick chooses, in the order of ErrorCodes.

@@ -57,6 +57,7 @@ var faults = []struct {
 	{ErrNotFound, Fault{CodeNotFound, ErrNotFound.Error()}},
 	{ErrPending, Fault{CodePending, ErrPending.Error()}},
 	{ErrBusy, Fault{CodeBusy, ErrBusy.Error() + "; try again soon"}},
+	{ErrUnpaid, Fault{CodeUnpaid, ErrUnpaid.Error()}},
 	{ErrStopping, Fault{CodeStopping, ErrStopping.Error() + "; try again soon"}},
 	{ErrDeadline, Fault{CodeDeadline, ErrDeadline.Error()}},
 	{context.DeadlineExceeded, Fault{CodeDeadline, ErrDeadline.Error()}},

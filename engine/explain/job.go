@@ -51,6 +51,8 @@ type RunRecovery struct {
 var (
 	// ErrBusy: as many jobs wait as may.
 	ErrBusy = errors.New("too many jobs are waiting")
+	// ErrUnpaid: who asked for the analysis has not paid for more of it.
+	ErrUnpaid = errors.New("the payment for more of the analysis did not come")
 	// ErrStopping: the service is ending and takes nothing more.
 	ErrStopping = errors.New("the service is stopping")
 	// ErrNoJob: no such job, or it is older than JobRetention.
