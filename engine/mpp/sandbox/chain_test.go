@@ -318,6 +318,7 @@ func TestAccessKeys(t *testing.T) {
 	w.takes(by(p256, keyAuth(payer, p256, 1, 0), pay(1)))
 	w.IncreaseTime(time.Hour) // without an expiry it does not end
 	w.takes(by(p256, nil, pay(1)))
+	w.refuses(by(p256TestKey{d: p256.d, webAuthn: true}, nil, pay(1)), "access key is not authorized") // the same key in another form
 	expiring := p256TestKey{d: big.NewInt(98), webAuthn: true}
 	w.takes(by(expiring, keyAuth(payer, expiring, 2, w.seconds()+10), pay(1)))
 	w.IncreaseTime(10 * time.Second)

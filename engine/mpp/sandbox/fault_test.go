@@ -171,6 +171,13 @@ func TestReorgDrops(t *testing.T) {
 		}
 		w.wantBalanced()
 	}
+	w.Mine()
+	var empty, instead blockJSON // an empty block in the place of an empty one is another
+	w.rpc(&empty, "eth_getBlockByNumber", "latest", false)
+	w.Reorg(1, true)
+	if w.rpc(&instead, "eth_getBlockByNumber", "latest", false); instead.Number != empty.Number || instead.Hash == empty.Hash {
+		t.Errorf("block %+v in the place of %+v", instead, empty)
+	}
 	if err := w.Reorg(len(w.blocks), true); err == nil {
 		t.Error("the genesis block was taken back")
 	}
