@@ -244,6 +244,17 @@ func TestCloseAndReopenInOneTransaction(t *testing.T) {
 			t.Errorf("step %d: %v, want %q", i, err, step.want)
 		}
 	}
+	// Nor can one that is open, whatever opened it.
+	first := w.machine(draftOver(w.latest()), epoch)
+	first.openHash = u(77)
+	if _, err := first.call(payee.address(), Reserve, openData(d, amount(5))); err != nil {
+		t.Fatal(err)
+	}
+	second := w.machine(first.draft, epoch)
+	second.openHash = u(77)
+	if _, err := second.call(payee.address(), Reserve, openData(d, amount(5))); err != errChannelExists {
+		t.Errorf("opened twice: %v", err)
+	}
 }
 
 // A simulation that is no transaction has no hash to open a channel with.
