@@ -420,6 +420,42 @@ func TestTakesUpMoreThanMayWait(t *testing.T) {
 		await(t, j, id, explain.JobComplete)
 	}
 	await(t, j, submit(t, j, ask), explain.JobComplete)
+
+	left := newShelf()
+	for range 20 {
+		left.PutJobs(JobRow{ID: NewID(), Status: explain.JobRunning, Attempts: 1, Request: ask})
+	}
+	full := startJobs(t, JobOptions{Store: left, Running: 2, Queue: 2, Analyst: analyst(untilCancelled)})
+	if _, err := full.Submit(ask); !errors.Is(err, explain.ErrBusy) {
+		t.Errorf("with twenty in hand: %v", err)
+	}
+}
+
+// TestOutlivedInTheQueue: a job that nobody can ask for any more is not run, and its
+// place is free again.
+func TestOutlivedInTheQueue(t *testing.T) {
+	store := newShelf()
+	var old uuid.UUID
+	ms := time.Now().Add(-explain.JobRetention).UnixMilli()
+	for i := range 6 {
+		old[i] = byte(ms >> (40 - 8*i))
+	}
+	old[6], old[8] = 0x70, 0x80
+	store.PutJobs(JobRow{ID: old.String(), Status: explain.JobPending, Attempts: 1, Request: explain.Request{TxHash: hash, Context: "old"}})
+	j := startJobs(t, JobOptions{Store: store, Running: 1, Queue: 1, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+		if req.Context == "old" {
+			t.Error("it is run")
+		}
+		return fine(ctx, req)
+	})})
+	for range 3 {
+		await(t, j, submit(t, j, ask), explain.JobComplete)
+	}
+	for end := time.Now().Add(10 * time.Second); j.load.Load() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d places are taken", j.load.Load())
+		}
+	}
 }
 
 // TestCloseGivesBack: stopping in order is no crash, however often.

@@ -252,6 +252,31 @@ func TestBackup(t *testing.T) {
 	copied.await(id, explain.JobComplete)
 }
 
+// TestDamagedDatabase: a server does not start on one, and says what to do; nor
+// is it copied.
+func TestDamagedDatabase(t *testing.T) {
+	data := t.TempDir()
+	s := serveProcess(t, data)
+	s.kill()
+	path := filepath.Join(data, "txlens.db")
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 2 * os.Getpagesize(); at < len(file); at += os.Getpagesize() { // all but meta
+		file[at+8] = 0xff
+	}
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0", "--data", data}, {"serve", "--check", "--data", data}, {"backup", "--data", data, filepath.Join(t.TempDir(), "copy")}} {
+		code, _, errOut := command(t, "", args...)
+		if code != exitBadInput || strings.Count(errOut, "open database") != 1 || !strings.Contains(errOut, "the database is damaged") || !strings.Contains(errOut, "put a backup in its place") {
+			t.Errorf("%s: exit %d, %s", args[0], code, errOut)
+		}
+	}
+}
+
 func TestDataFolder(t *testing.T) {
 	f := func(flag, state, home, want string) {
 		t.Helper()
