@@ -29,6 +29,7 @@ type callTree struct {
 // branch is a line of the tree with what it called.
 type branch struct {
 	line
+	times    int
 	Share    *share
 	Preview  string // the arguments in a few words
 	Children []*branch
@@ -47,9 +48,9 @@ type share struct {
 // of the rest: they are what a reader of a failed transaction came for.
 func (n *names) tree(r *explain.Result, b bounds) callTree {
 	t := callTree{TreeTally: tallyOf(r.PrettyTrace).String()}
-	shown := head(r.PrettyTrace, b.nodes)
-	t.Tree = n.grow(shown, r.PrettyTraceMeta, b.args)
-	for i := len(shown); i < len(r.PrettyTrace); i++ {
+	shown := 0
+	t.Tree, shown = n.grow(r.PrettyTrace, r.PrettyTraceMeta, b)
+	for i := shown; i < len(r.PrettyTrace); i++ {
 		node := &r.PrettyTrace[i]
 		if node.Type == "LOG" {
 			continue
@@ -62,20 +63,29 @@ func (n *names) tree(r *explain.Result, b bounds) callTree {
 	return t
 }
 
-// grow makes the tree from the depths of the lines. Frames on the way to a
+// grow makes the tree from the depths of the lines, until it has as many as there
+// is room for, and says how many nodes went into it. Frames on the way to a
 // failure are open, and the uppermost levels.
-func (n *names) grow(nodes []explain.Node, meta *explain.TraceMeta, args int) []*branch {
-	var roots []*branch
+func (n *names) grow(nodes []explain.Node, meta *explain.TraceMeta, room bounds) (roots []*branch, used int) {
 	var stack []*branch // the open chain, stack[i] at nesting i
 	loops := loopsAfter(meta)
 	grown := make([]*branch, len(nodes))
+	made := 0
 	for i := range nodes {
-		l := n.line(&nodes[i], args)
+		if i > 0 && sameLog(&nodes[i-1], &nodes[i]) {
+			grown[i] = grown[i-1]
+			grown[i].times++
+			continue
+		}
+		if made++; made > room.nodes {
+			return roots, i
+		}
+		l := n.line(&nodes[i], room.args)
 		if l.Log {
 			l.Args, l.MoreArgs = nil, 0 // the list of logs has them
 		}
 		at := min(l.Depth, len(stack), maxNesting)
-		b := &branch{line: l, Open: at < openLevels || len(nodes) <= smallTree, Flat: l.Depth > maxNesting}
+		b := &branch{line: l, times: 1, Open: at < openLevels || len(nodes) <= smallTree, Flat: l.Depth > maxNesting}
 		if !l.Log {
 			b.Preview = n.preview(&nodes[i])
 			b.Share = shareOf(nodes[i].GasUsed, nodes[0].GasUsed)
@@ -98,7 +108,21 @@ func (n *names) grow(nodes []explain.Node, meta *explain.TraceMeta, args int) []
 			}
 		}
 	}
-	return roots
+	return roots, len(nodes)
+}
+
+// sameLog reports whether two neighbours are logs of one frame that say the same
+// event: one line with a count stands for them.
+func sameLog(a, b *explain.Node) bool {
+	return a.Type == "LOG" && b.Type == "LOG" && a.Depth == b.Depth && a.From == b.From && a.Status == b.Status && deed(a) == deed(b)
+}
+
+// Times counts the logs that a line stands for, empty for one.
+func (b *branch) Times() string {
+	if b.times < 2 {
+		return ""
+	}
+	return "×" + explain.Thousands(fmt.Sprint(b.times))
 }
 
 // preview tells the first arguments beside the name of the function, as many as

@@ -152,7 +152,7 @@ func hostile() *explain.Result {
 	r := swap()
 	next := 0
 	bad := func() string { next++; return nasty[(next-1)%len(nasty)] }
-	r.Summary, r.Steps, r.Risks, r.Protocol = bad()+bad(), nasty, nasty, ref(bad())
+	r.Summary, r.Steps, r.Risks, r.Protocol = bad()+bad()+bad(), nasty, nasty, ref(bad())
 	r.TxHash, r.ChainName, r.SubType, r.ExplorerBase = bad(), bad(), bad(), "javascript:alert(1)//"
 	for i := range r.Addresses {
 		r.Addresses[i].Label, r.Addresses[i].Role = bad(), bad()
