@@ -51,12 +51,14 @@ func failResponse(r *fasthttp.Response, status int, code, message string) {
 	r.ResetBody()
 	r.SetStatusCode(status)
 	r.Header.SetContentType("application/json")
-	r.SetBodyRaw(errorBody(code, message))
+	var room [256]byte
+	r.SetBody(appendErrorBody(room[:0], code, message)) // copied to a buffer that is used again
 }
 
-// errorBody writes a wire.ErrorBody. It does without the encoder, because to refuse must be cheap.
-func errorBody(code, message string) []byte {
-	b := append(make([]byte, 0, 64+len(message)), `{"error":`...)
+// appendErrorBody writes a wire.ErrorBody. It does without the encoder, because to
+// refuse must be cheap.
+func appendErrorBody(b []byte, code, message string) []byte {
+	b = append(b, `{"error":`...)
 	b, _ = jsontext.AppendQuote(b, message) // what is no UTF-8 is replaced
 	if code != "" {
 		b = append(b, `,"code":`...)
