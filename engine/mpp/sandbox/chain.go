@@ -24,7 +24,8 @@ const (
 var ErrMainnet = errors.New("a sandbox does not pose as mainnet (chain id 4217)")
 
 // Options of a Chain. The zero value is a testnet that makes a block per
-// transaction.
+// transaction. A Clock that stands still needs a Sleep that moves it: who waits for a
+// block would wait for ever.
 type Options struct {
 	ChainID   uint64                                     // 0: Moderato; Mainnet is refused
 	BlockTime time.Duration                              // 0: each transaction is mined when it arrives

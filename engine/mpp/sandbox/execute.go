@@ -270,7 +270,7 @@ func (r *rules) run(block *draft, t *Transaction, now uint64, sabotage bool) (*o
 	err := calls.runAll(t.Sender, t.Calls)
 	out.gasUsed = intrinsicGas(t) + calls.gas
 	switch {
-	case sabotage:
+	case sabotage: // after the calls, so that the gas is that of the honest run
 		err = errInjected
 	case err == nil && out.gasUsed > t.Gas:
 		err = errOutOfGas
@@ -306,6 +306,8 @@ func (r *rules) settleFee(m *machine, out *outcome, most uint256.Int) error {
 	return nil
 }
 
+// useNonce marks the transaction as done. For an expiring nonce its hash is kept
+// until validBefore, after which the transaction is refused as expired anyway.
 func (r *rules) useNonce(m *machine, t *Transaction) {
 	if t.expiring() {
 		m.set(cell{space: seenSpace, key: t.ExpiringNonceHash}, *uint256.NewInt(t.ValidBefore))

@@ -79,7 +79,7 @@ func (m *machine) code(at common.Address) functions {
 // call runs one call. A revert leaves the draft as far as it came; the caller drops
 // it.
 func (m *machine) call(from, to common.Address, input []byte) ([]byte, error) {
-	m.gas += 2_600
+	m.gas += 2_600 // reaching an account for the first time (EIP-2929)
 	code := m.code(to)
 	if code == nil {
 		return nil, nil
