@@ -135,7 +135,8 @@ func (v *sale) collect(work context.Context, ended <-chan struct{}) error {
 		return err
 	}
 	defer stop()
-	var short *time.Timer // runs while the client owes a voucher
+	var short *time.Timer  // runs while the client owes a voucher
+	var asked tempo.Amount // the voucher it was asked for last
 	defer func() {
 		if short != nil {
 			short.Stop()
@@ -174,8 +175,11 @@ func (v *sale) collect(work context.Context, ended <-chan struct{}) error {
 			continue
 		}
 		if short == nil {
-			v.needVoucher(work, due)
 			short = time.NewTimer(v.s.cfg.Payments.Patience)
+		}
+		if accepted, ok := v.needVoucher(work, due, asked); ok {
+			asked = accepted
+			short.Reset(v.s.cfg.Payments.Patience)
 		}
 		select {
 		case <-signal:
@@ -205,18 +209,20 @@ func (v *sale) collectPart(work context.Context, due, missing tempo.Amount) bool
 	return err == nil
 }
 
-// needVoucher asks the client to sign for what is due.
-func (v *sale) needVoucher(work context.Context, due tempo.Amount) {
+// needVoucher asks the client to sign for what is due, once for each shortage: not
+// again while the voucher asked for before is missing.
+func (v *sale) needVoucher(work context.Context, due, asked tempo.Amount) (required tempo.Amount, told bool) {
 	st, err := v.s.cfg.Payments.Till.Standing(work, v.channel)
-	if err != nil {
-		return
+	if err != nil || st.Accepted.Cmp(asked) < 0 {
+		return asked, false
 	}
 	required, ok := st.Spent.Add(due)
-	if !ok {
-		return
+	if !ok || required.Cmp(st.Accepted) <= 0 {
+		return asked, false // it has come meanwhile
 	}
 	need := mpp.NeedVoucher{ChannelID: v.channel, RequiredCumulative: required, AcceptedCumulative: st.Accepted, Deposit: st.Deposit}
 	v.fan.push(named(mpp.EventNeedVoucher, need.JSON()))
+	return required, true
 }
 
 // named is an event of the protocol. Its data is one line.

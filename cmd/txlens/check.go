@@ -53,6 +53,7 @@ func (cmd *serveCmd) faults() (list []error) {
 	_, err := admin.Loopback(cmd.Listen)
 	note("--listen", err)
 	note("--admin-listen", cmd.checkAdmin())
+	list = append(list, cmd.payFlags.faults()...)
 	cfg, err := cmd.config()
 	if err == nil {
 		_, err = upstream.New(cfg)

@@ -17,12 +17,13 @@ import (
 )
 
 // startServe runs the command until the test ends, and says where it listens.
-func startServe(t *testing.T, w *stubWorld) (base string) {
+func startServe(t *testing.T, w *stubWorld, more ...string) (base string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var log lockedBuffer
 	ended := make(chan int, 1)
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, rpcArgs(w.flags)...)
+	args = append(args, more...)
 	go func() { ended <- run(ctx, args, console{in: strings.NewReader(""), out: io.Discard, err: &log}) }()
 	t.Cleanup(func() {
 		cancel()

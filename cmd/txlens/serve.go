@@ -35,6 +35,7 @@ type serveCmd struct {
 	adminFlags `embed:""`
 	logFlags   `embed:""`
 	dataFlag   `embed:""`
+	payFlags   `embed:""`
 	worldFlags `embed:""`
 }
 
@@ -81,14 +82,22 @@ func (s served) Explain(ctx context.Context, job transport.Job) (*explain.Result
 	return s.run(ctx, job)
 }
 
-// jobAnalyst is an analyst behind the async jobs.
-type jobAnalyst struct{ *analyst }
+// jobAnalyst is an analyst behind the async jobs; with a till they are sold.
+type jobAnalyst struct {
+	*analyst
+	till *till
+	log  *slog.Logger
+}
 
 var _ actors.Analyst = jobAnalyst{}
 
 // Explain runs the analysis of a job, whose id stands for that of a request.
 func (a jobAnalyst) Explain(ctx context.Context, id string, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
-	return a.run(ctx, transport.Job{ID: id, Request: req, Sink: sink})
+	job := transport.Job{ID: id, Request: req, Sink: sink}
+	if a.till == nil {
+		return a.run(ctx, job)
+	}
+	return a.runSold(ctx, job)
 }
 
 // Run serves until the context ends, then lets running analyses finish.
@@ -102,7 +111,7 @@ func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error 
 	log := cmd.logger(c.err)
 	cmd.log = log
 	s := &service{cmd: cmd, log: log}
-	err := s.start()
+	err := s.start(ctx)
 	if err == nil {
 		err = s.serve(ctx)
 	}
@@ -118,6 +127,7 @@ type service struct {
 	analyst         *analyst
 	store           *storage.Store
 	dir             string
+	till            *till // nil: nothing is sold
 	jobs            *actors.Jobs
 	web             *transport.Server
 	admin           *admin.Server // nil: there is none
@@ -126,7 +136,7 @@ type service struct {
 
 // start opens what the server stands on, in the order in which one needs the
 // other. The ports come first: a server that cannot listen must not take up jobs.
-func (s *service) start() (err error) {
+func (s *service) start(ctx context.Context) (err error) {
 	cmd := s.cmd
 	if s.dir, err = cmd.dir(); err != nil {
 		return err
@@ -155,14 +165,22 @@ func (s *service) start() (err error) {
 	if err = tellAdmin(s.dir, s.private); err != nil {
 		return err
 	}
-	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: s.log})
+	var payments transport.Payments
+	var terms discovery.Terms
+	if cmd.sells() {
+		if s.till, err = newTill(ctx, &cmd.payFlags, s.analyst.explainer, s.store, s.dir, s.log); err != nil {
+			return err
+		}
+		payments, terms = s.till.payments, s.till.terms
+	}
+	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till, s.log}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: s.log})
 	if err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}
 	s.web = transport.New(transport.Config{
 		Explainer: served{s.analyst}, Jobs: s.jobs, Runs: actors.NewRuns(s.store), Commit: commit, Log: s.log, Observer: metrics,
 		Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
-		BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
+		Payments: payments, Terms: terms, BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
 	})
 	s.startAdmin(metrics)
 	return nil
@@ -239,6 +257,9 @@ func (s *service) close() (err error) {
 		if ln != nil {
 			ln.Close()
 		}
+	}
+	if s.till != nil {
+		s.till.close()
 	}
 	if s.store != nil {
 		err = errors.Join(err, tellAdmin(s.dir, nil), s.store.Close())

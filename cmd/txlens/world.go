@@ -120,7 +120,7 @@ func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, 
 	if a.flags.Record != "" {
 		rec = upstream.NewRecorder()
 	}
-	m := new(meter.Meter)
+	m := &meter.Meter{Gate: job.Gate, OnCost: job.OnCost}
 	var cut cutOff
 	world := a.client.Session(m, rec)
 	if job.Sink != nil {
