@@ -14,18 +14,20 @@ import (
 // MaxHTML bounds the page in bytes; long lists are cut until it fits.
 const MaxHTML = 2 << 20
 
-var htmlBounds = bounds{steps: 200, balances: 120, tokens: 40, transfers: 400, labels: 400, notes: 60, nodes: 1500, logs: 600, args: 16, text: 2000}
+var htmlBounds = bounds{steps: 200, balances: 60, tokens: 12, transfers: 400, labels: 400, notes: 60, nodes: 1500, logs: 600, args: 16, text: 2000}
 
 //go:embed page.tmpl parts.tmpl style.tmpl
 var pageSource embed.FS
 
-var pageTemplate = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"on": pair}).ParseFS(pageSource, "*.tmpl"))
+var pageTemplate = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"on": pair, "n": thousands}).ParseFS(pageSource, "*.tmpl"))
 
 // seat is an address with the sheet that knows its links.
 type seat struct {
 	S *sheet
 	P party
 }
+
+func thousands(n int) string { return explain.Thousands(fmt.Sprint(n)) }
 
 func pair(s *sheet, p party) seat { return seat{s, p} }
 
@@ -166,7 +168,7 @@ func (s *sheet) tiles(r *explain.Result) {
 		if t.failed > 0 {
 			below = explain.Count(t.failed, "failed call") + ", " + below
 		}
-		add("Calls", explain.Thousands(fmt.Sprint(t.frames)), below)
+		add("Calls", thousands(t.frames), below)
 	}
 }
 
@@ -210,8 +212,8 @@ func (s *sheet) AllLogs() int { return len(s.Logs) + s.MoreLogs }
 // BlockPlace is the block for a list where its name stands before it.
 func (s *sheet) BlockPlace() string { return strings.TrimPrefix(s.Block, "block ") }
 
-// AllTransfers counts the transfers, shown or not.
-func (s *sheet) AllTransfers() string { return fmt.Sprint(len(s.Transfers) + s.MoreTr) }
+// AllTransfers is how many transfers there are, shown or not.
+func (s *sheet) AllTransfers() int { return len(s.Transfers) + s.MoreTr }
 
 // Role is the role of a balance in words, the sender marked as such.
 func (s *sheet) Role(b balance) string { return roleOf(b) }

@@ -119,7 +119,7 @@ func TestHTMLSections(t *testing.T) {
 	f(failed(), ">✗ Reverted<", "attempted swap", `class="frame failed" open`, "✗ reverted: Too little received", ">(undone)<")
 	f(partial(), "Partial result</span>", `<p class="notice">Partial result: the trace phase failed</p>`, "<h1>(all 2 endpoints", "low confidence", "unclassified")
 	f(deep(500), "depth 30", "500 of 12,345 frames kept", "⟳ 5,000 more turns of the last 2 calls: 10,000 frames left out")
-	f(deep(5000), "3500 more frames are not shown; the first failures among them:", "out of gas", "Not drawn: ")
+	f(deep(5000), "3,500 more frames are not shown; the first failures among them:", "out of gas", "Not drawn: ")
 	f(&explain.Result{}, "Outcome unknown", "<h1>Unclassified</h1>")
 }
 
