@@ -80,8 +80,10 @@ type Job struct {
 	Sink    func(explain.Event) // may be nil; is called one event at a time and must not block
 
 	// Finish, when closed, ends the fetching as the deadline would: what is known by
-	// then makes a partial result. It is for a service that stops. nil: never.
+	// then makes a partial result. It is for a service that stops or, with Unpaid, for
+	// a caller who does not pay for more. nil: never.
 	Finish <-chan struct{}
+	Unpaid bool
 
 	// OnExpired, when set, hears which phases the deadline cut off, or Finish where
 	// finished is true; CutOff and Finished make a replay leave out the same.
@@ -187,7 +189,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID, fin
 func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, error) {
 	s := &supervisor{
 		e: x.e, o: &x.o, id: j.ID, req: j.Request, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
-		cutOff: j.CutOff, finished: j.Finished, outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
+		cutOff: j.CutOff, finished: j.Finished, unpaid: j.Unpaid, outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
 		ev:      &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version},
 		journal: newJournal(j.ID, time.Now),
 	}

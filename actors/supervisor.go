@@ -43,7 +43,8 @@ type supervisor struct {
 	expired     []string // phases that the deadline cut off
 	cutOff      []string // of a replay: phases that the deadline cut off when it was recorded
 	lapsed      int      // of them, those whose turn has come
-	finished    bool     // it was not the deadline that cuts off, but the end of the service
+	finished    bool     // it was not the deadline that cuts off, but Finish
+	unpaid      bool     // Finish means that the caller does not pay for more
 
 	reply  chan outcome  // capacity 1
 	closed chan struct{} // closed when the actor has stopped
@@ -286,7 +287,10 @@ func receiptOrNone(rc *evidence.Receipt) *evidence.Receipt {
 // expire ends the fetching: what is still outstanding has failed.
 func (s *supervisor) expire(ac actor.Context) {
 	over := fmt.Errorf("the deadline of %s passed", s.o.Deadline)
-	if s.finished {
+	switch {
+	case s.finished && s.unpaid:
+		over = explain.ErrUnpaid
+	case s.finished:
 		over = explain.ErrStopping
 	}
 	switch {

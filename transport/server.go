@@ -94,6 +94,8 @@ type Job struct {
 	// Finish is closed when the server has no more time: what is known by then is to
 	// be returned as a partial result, within moments. nil: never.
 	Finish <-chan struct{}
+	// Unpaid says that Finish means a caller who does not pay for more.
+	Unpaid bool
 
 	priced func() // called when the analysis has ended, before its run is kept; may be nil
 }

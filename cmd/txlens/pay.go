@@ -228,6 +228,7 @@ func (a jobAnalyst) runSold(ctx context.Context, job transport.Job) (*explain.Re
 	defer a.till.payments.Tabs.Close(tab)
 	defer tab.Expect(unpaidPatience)()
 	job.Gate, job.OnCost, job.Finish = tab.Gate, tab.OnCost, tab.GivenUp()
+	job.Unpaid = true
 	res, err := a.run(ctx, job)
 	if ctx.Err() != nil && err != nil {
 		return res, err // given back, or cut off: the next start runs it again

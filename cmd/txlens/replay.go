@@ -43,7 +43,7 @@ func replayBundle(ctx context.Context, b *upstream.Bundle) (*explain.Result, err
 	m := new(meter.Meter)
 	req := explain.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: meta.Context}
 	res, err := x.Explain(ctx, actors.Job{
-		Request: req, World: upstream.ReplaySession(b, m), Meter: m, CutOff: meta.Expired, Finished: meta.Finished,
+		Request: req, World: upstream.ReplaySession(b, m), Meter: m, CutOff: meta.Expired, Finished: meta.Finished, Unpaid: meta.Unpaid,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("replay the bundle: %w", err)

@@ -129,8 +129,8 @@ func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, 
 	}
 	res, err := a.explainer.Explain(ctx, actors.Job{
 		ID: job.ID, Request: job.Request, World: world, Meter: m, Sink: job.Sink,
-		Finish:    job.Finish,
-		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished} },
+		Finish: job.Finish, Unpaid: job.Unpaid,
+		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && job.Unpaid} },
 	})
 	a.flags.count.spent(m)
 	if rec != nil && res != nil {
@@ -145,6 +145,7 @@ func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, 
 type cutOff struct {
 	phases   []string
 	finished bool // the time of the server, not that of the analysis
+	unpaid   bool // the patience with who pays
 }
 
 // write names the bundle after chain and hash.
@@ -155,7 +156,7 @@ func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explai
 	rec.SetMeta(upstream.Meta{
 		TxHash: req.TxHash, ChainID: req.ChainID, Version: a.version, CreatedAt: time.Now().Unix(), Context: req.Context,
 		Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", RPCOnly: a.flags.RPCOnly,
-		Expired: cut.phases, DeadlineMs: a.flags.Deadline.Milliseconds(), Finished: cut.finished,
+		Expired: cut.phases, DeadlineMs: a.flags.Deadline.Milliseconds(), Finished: cut.finished, Unpaid: cut.unpaid,
 	})
 	path := filepath.Join(a.flags.Record, res.Chain+"-"+strings.ToLower(req.TxHash)+bundleSuffix)
 	if err := rec.WriteFile(path); err != nil {

@@ -64,6 +64,7 @@ type Meta struct {
 	Expired    []string `json:"expired,omitempty"`
 	DeadlineMs int64    `json:"deadlineMs,omitzero"`
 	Finished   bool     `json:"finished,omitzero"` // not the deadline cut them off, but the end of the service
+	Unpaid     bool     `json:"unpaid,omitzero"`   // nor that, but a caller who did not pay for more
 }
 
 // Bundle holds the answers of one analysis. It is immutable but for Meta, and
