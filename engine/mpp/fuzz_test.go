@@ -19,7 +19,7 @@ func FuzzHeaders(f *testing.F) {
 		`Payment id=x, realm=r, method=tempo, intent=session, request=e30`, `Payment`, `Basic abc==, Payment id="`,
 		realAuthorization, `Bearer x, Payment e30, Digest a="b, Payment c"`, receiptHeader, encode64([]byte(snapshotText)), sessionText,
 		"eyJfbXBweF9zY29wZSI6IkdFVCAvdjEvY2hhdCJ9", "e30=", "tempo/session, tempo/charge;q=0.5, */*;q=0", "a/*;Q=1.000,,b/c ; q=0.001",
-		"did:pkh:eip155:42431:0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "2030-01-01T00:00:01.000Z"} {
+		"did:pkh:eip155:42431:0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "2030-01-01T00:00:01.000Z", "12.345678"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -50,6 +50,11 @@ func FuzzHeaders(f *testing.F) {
 		}
 		if q, err := DecodeSessionRequest(s); err == nil {
 			sameRequest(t, q)
+		}
+		if a, err := ParseTokens(s); err == nil {
+			if again, err := ParseTokens(FormatTokens(a)); err != nil || again != a {
+				t.Fatalf("%s became %v: %v", s, again, err)
+			}
 		}
 		if at, err := parseTime(s); err == nil && at.UTC().Year() > 0 && at.UTC().Year() < 10000 {
 			if _, err := parseTime(FormatTime(at)); err != nil {
