@@ -101,7 +101,7 @@ func serve(t *testing.T) (base, hash string) {
 	}
 	rpc := stubnode.New(world, stubnode.Options{}).Start(t)
 	var log lockedBuffer
-	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--rpc", fmt.Sprintf("%d=%s", world[0].ChainID, rpc), "--rpc-only", "--sources", "off")
+	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--admin-listen", "off", "--data", t.TempDir(), "--rpc", fmt.Sprintf("%d=%s", world[0].ChainID, rpc), "--rpc-only", "--sources", "off")
 	cmd.Stderr = &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
