@@ -12,22 +12,28 @@ import (
 	"txlens/engine/mpp/sandbox"
 )
 
-// node runs a script of this folder, or skips the test where Node or the packages of
-// the lockfile are missing. TXLENS_REQUIRE_NODE makes that a failure.
-func node(t *testing.T, script string, args ...string) {
+// program finds Node, or skips the test where it or the packages of the lockfile are
+// missing. TXLENS_REQUIRE_NODE makes that a failure.
+func program(t *testing.T) (path string) {
 	t.Helper()
 	missing := t.Skipf
 	if os.Getenv("TXLENS_REQUIRE_NODE") != "" {
 		missing = t.Fatalf
 	}
-	program, err := exec.LookPath("node")
+	path, err := exec.LookPath("node")
 	if err != nil {
 		missing("Node is not there: %v", err)
 	}
 	if _, err := os.Stat("node_modules/mppx/package.json"); err != nil {
 		missing("the client is not installed; run npm ci in e2e/mppx: %v", err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, append([]string{script}, args...)...)
+	return path
+}
+
+// node runs a script of this folder.
+func node(t *testing.T, script string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program(t), append([]string{script}, args...)...)
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {

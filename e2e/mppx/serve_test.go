@@ -1,0 +1,98 @@
+package mppx
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"txlens/engine/fixture"
+	"txlens/engine/mpp/sandbox"
+	"txlens/engine/upstream/stubnode"
+)
+
+// payeeKey is that of parties.mjs.
+const payeeKey = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
+
+// setting is what a script needs to run a server of its own and buy from it.
+type setting struct {
+	Program   string   `json:"program"`
+	Chain     string   `json:"chain"` // URL of the settlement sandbox
+	KeyFile   string   `json:"keyFile"`
+	Data      string   `json:"data"`
+	World     []string `json:"world"` // flags of the recorded chain and the services beside it
+	TxHash    string   `json:"txHash"`
+	CallPrice uint64   `json:"callPrice"` // of one JSON-RPC call, in nano-dollars
+}
+
+// newSetting builds the program and starts all that is around a server.
+func newSetting(t *testing.T) *setting {
+	t.Helper()
+	dir := t.TempDir()
+	s := &setting{Program: filepath.Join(dir, "txlens"), KeyFile: filepath.Join(dir, "key"), Data: filepath.Join(dir, "data"), CallPrice: 3_000_000}
+	if err := os.WriteFile(s.KeyFile, []byte(payeeKey+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", s.Program, "../../cmd/txlens").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	chain, err := sandbox.New(sandbox.Options{BlockTime: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Chain = served(t, httptest.NewServer(chain))
+	s.world(t)
+	return s
+}
+
+func served(t *testing.T, srv *httptest.Server) (url string) {
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// world serves one recorded block with a swap, whose analysis asks every service.
+func (s *setting) world(t *testing.T) {
+	t.Helper()
+	const swap = "0x8787d972e2"
+	for _, b := range fixture.Blocks(t) {
+		for _, tx := range b.Txs {
+			if !strings.HasPrefix(tx.Hash, swap) {
+				continue
+			}
+			s.TxHash = tx.Hash
+			s.World = []string{"--rpc-only", "--etherscan-key", "k3y", "--rpc", fmt.Sprintf("%d=%s", b.ChainID, stubnode.New([]fixture.Block{b}, stubnode.Options{}).Start(t))}
+			sources := served(t, httptest.NewServer(stubnode.NewSources()))
+			for _, name := range []string{"sourcify", "fourbyte", "etherscan", "blockscout", "llama"} {
+				s.World = append(s.World, "--"+name+"-url", sources)
+			}
+			return
+		}
+	}
+	t.Fatal("the recorded swap is missing")
+}
+
+// file writes the setting down and returns where.
+func (s *setting) file(t *testing.T) string {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "setting.json")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// The SDK's client buys all that is sold, with every kind of key, across restarts of
+// the server, and the chain's books balance at the end.
+func TestServeSellsToTheSDK(t *testing.T) {
+	program(t)
+	node(t, "txlens.mjs", newSetting(t).file(t))
+}

@@ -1,0 +1,226 @@
+// A buyer with mppx's client against `txlens serve`: node txlens.mjs CONFIG.json.
+// The configuration holds the program, where its chains are, the data folder and the
+// transaction to explain. Exit code 0 when every step went as the SDK and the
+// sandbox's books say it must.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createJsonChannelStore } from 'mppx/client'
+import { Account, Actions } from 'viem/tempo'
+import { Server } from './process.mjs'
+import { chainClient, keys, pathUSD, payer, reserve, rpc } from './parties.mjs'
+
+const config = JSON.parse(await readFile(process.argv[2], 'utf8'))
+const { chainId } = await rpc(config.chain, 'sandbox_info')
+const cent = 10_000n
+
+const server = new Server(config.program, [
+  'serve', '--data', config.data, '--admin-listen', 'off', '--grace', '5s', ...config.world,
+  '--settle-rpc', config.chain, '--settle-chain', String(chainId), '--settle-token', pathUSD,
+  '--settle-key-file', config.keyFile, '--realm', 'txlens.test', '--suggested-deposit', '2', '--call-price', `rpc=${config.callPrice}`,
+])
+
+const body = JSON.stringify({ txHash: config.txHash, chainId: 1 })
+const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
+const payee = Account.fromSecp256k1(keys.payee)
+
+/** One payer with one channel, and what it must have been charged so far. */
+class Buyer {
+  constructor(account, more = {}) {
+    this.account = account
+    this.statuses = [] // of each request that the SDK made
+    this.more = { maxDeposit: '20', ...more }
+    this.owed = 0n
+    this.manager = this.newManager()
+  }
+
+  newManager() {
+    const counted = async (input, init) => {
+      const answer = await fetch(input, init)
+      this.statuses.push(answer.status)
+      return answer
+    }
+    return payer({ url: config.chain, account: this.account, chainId, fetch: counted, ...this.more })
+  }
+
+  /** One request; its status, unless another is told, must be 200. */
+  async ask(path, init, status = 200) {
+    const answer = await this.manager.fetch(server.url + path, init)
+    if (answer.status !== status) assert.fail(`${path}: ${answer.status}, want ${status}: ${await answer.text()}`)
+    return answer
+  }
+
+  /** The probe opens a channel and is charged nothing. */
+  async deposit() {
+    const answer = await this.ask('/session/deposit', { method: 'POST' })
+    assert.deepEqual(await answer.json(), { ok: true })
+    assert.equal(answer.receipt.spent, '0')
+  }
+
+  async submit() {
+    const answer = await this.ask('/explain/async', post, 202)
+    this.owed += cent
+    assert.equal(answer.receipt.spent, String(this.owed))
+    return (await answer.json()).jobId
+  }
+
+  /** Polls until the job is complete; each poll pays what accrued. */
+  async poll(jobId) {
+    let receipt
+    for (const end = Date.now() + 60_000; Date.now() < end; await new Promise((next) => setTimeout(next, 50))) {
+      const answer = await this.manager.fetch(`${server.url}/result/${jobId}`)
+      receipt = answer.receipt ?? receipt
+      if (answer.status === 402) continue // it ended between the challenge and its answer
+      if (answer.status !== 200) assert.fail(`poll: ${answer.status} ${await answer.text()}`)
+      const job = await answer.json()
+      if (job.status !== 'complete') continue
+      this.owed += price(job.result) - cent
+      assert.equal(receipt?.spent, String(this.owed), 'what the last poll that was paid left')
+      const free = await fetch(`${server.url}/result/${jobId}`)
+      assert.equal(free.status, 200, 'a job that is paid for is free')
+      return job.result
+    }
+    assert.fail('the job does not end')
+  }
+
+  /** Streams one analysis to its end; tells how many vouchers it took on the way. */
+  async stream(path = '/explain') {
+    const before = this.statuses.length
+    let receipt
+    const frames = []
+    for await (const data of await this.manager.sse(server.url + path, { ...post, onReceipt: (r) => (receipt = r) })) frames.push(JSON.parse(data))
+    const last = frames.at(-1)
+    assert.equal(last.type, 'result', JSON.stringify(last))
+    assert.equal(last.txHash, config.txHash)
+    this.owed += price(last)
+    assert.equal(receipt?.spent, String(this.owed), 'the last event of the stream')
+    return this.statuses.slice(before).filter((s) => s === 204).length
+  }
+
+  /** Closes the channel: what was charged is paid out, the rest comes back. */
+  async close() {
+    const id = this.manager.channelId
+    const receipt = await this.manager.close()
+    assert.equal(receipt.spent, String(this.owed))
+    const books = await rpc(config.chain, 'sandbox_books')
+    const row = books.channels.find((c) => c.id === id)
+    assert.ok(row && !row.open, 'the channel is still open')
+    assert.equal(row.captured, String(this.owed))
+    assert.equal(BigInt(row.deposited), BigInt(row.captured) + BigInt(row.refunded))
+    return row
+  }
+}
+
+/** What an analysis comes to by its own costs: a fifth and two cents on top, in whole cents. */
+function price(result) {
+  const [whole, fraction] = result.costs.totalUsd.toFixed(9).split('.')
+  const nano = BigInt(whole + fraction)
+  const tenths = nano * 12n + 200_000_000n
+  return ((tenths + 99_999_999n) / 100_000_000n) * cent
+}
+
+/** Every base unit of the token is somewhere, and the reserve holds what open channels have left. */
+async function balanced() {
+  const books = await rpc(config.chain, 'sandbox_books')
+  const held = books.balances.filter((b) => b.token === pathUSD)
+  assert.equal(held.reduce((sum, b) => sum + BigInt(b.amount), 0n), BigInt(books.supplies.find((s) => s.token === pathUSD).amount))
+  const open = books.channels.filter((c) => c.open)
+  assert.equal(open.length, 0, 'channels are left open')
+  assert.equal(BigInt(held.find((b) => b.holder === reserve)?.amount ?? 0), 0n)
+}
+
+/** Authorizes an access key to spend for an account. */
+async function authorized(root, accessKey) {
+  const { receipt } = await Actions.accessKey.authorizeSync(chainClient({ url: config.chain, account: root, chainId }), {
+    accessKey,
+    expiry: Math.floor(Date.now() / 1000) + 3600,
+    limits: [{ token: pathUSD, limit: 50_000_000n }],
+  })
+  assert.equal(receipt.status, 'success')
+  return accessKey
+}
+
+/** All that one channel can be used for. */
+async function whole(account) {
+  const buyer = new Buyer(account)
+  await buyer.deposit()
+  await buyer.poll(await buyer.submit())
+  const vouchers = await buyer.stream()
+  assert.ok(vouchers > 0, 'the stream asked for no voucher on its way')
+  await buyer.manager.topUp('1.5')
+  assert.ok((await buyer.stream('/explain?wait=0&x=1')) > 0, 'the stream with a query asked for no voucher')
+  const row = await buyer.close()
+  assert.equal(row.deposited, '3500000')
+}
+
+const root = Account.fromSecp256k1(keys.payer)
+const cases = {
+  'a secp256k1 account': () => whole(root),
+  'a P-256 account': () => whole(Account.fromP256(keys.p256)),
+  'a passkey account': () => whole(Account.fromHeadlessWebAuthn(keys.passkey, { rpId: 'localhost', origin: 'http://localhost' })),
+  'a secp256k1 access key': async () => whole(await authorized(root, Account.fromSecp256k1(keys.access, { access: root }))),
+  'a P-256 access key': async () => whole(await authorized(root, Account.fromP256(keys.access, { access: root }))),
+  'a stream opens the channel': async () => {
+    const buyer = new Buyer(root)
+    assert.ok((await buyer.stream()) > 0)
+    await buyer.close()
+  },
+  'a deposit that runs out is topped up on the way': async () => {
+    const buyer = new Buyer(root)
+    while (buyer.owed <= 2_000_000n) await buyer.stream('/explain?many')
+    const row = await buyer.close()
+    assert.ok(BigInt(row.deposited) > 2_000_000n)
+  },
+  'the server stops between requests': async () => {
+    const buyer = new Buyer(root)
+    await buyer.stream()
+    await server.restart('SIGTERM')
+    await buyer.stream('/explain?again')
+    await server.restart('SIGKILL')
+    await buyer.poll(await buyer.submit())
+    await buyer.close()
+  },
+  'the server dies while a job runs': async () => {
+    const buyer = new Buyer(root)
+    const jobId = await buyer.submit()
+    await server.restart('SIGKILL')
+    await buyer.poll(jobId)
+    await buyer.manager.topUp('1')
+    await server.restart('SIGKILL')
+    await buyer.close()
+  },
+  'the buyer starts again with its stored channel': async () => {
+    const kept = new Map()
+    const kv = { get: async (k) => kept.get(k), set: async (k, v) => void kept.set(k, v), delete: async (k) => void kept.delete(k) }
+    const buyer = new Buyer(root, { channelStore: createJsonChannelStore(kv) })
+    await buyer.stream()
+    buyer.manager = buyer.newManager()
+    await buyer.stream()
+    assert.equal((await buyer.close()).deposited, '2000000')
+  },
+}
+
+for (const account of [root, payee, Account.fromP256(keys.p256), Account.fromHeadlessWebAuthn(keys.passkey, { rpId: 'localhost', origin: 'http://localhost' })]) {
+  await rpc(config.chain, 'sandbox_mint', account.address, '100000000')
+}
+const only = process.argv[3]
+let failed = 0
+await server.start()
+try {
+  for (const [name, run] of Object.entries(cases)) {
+    if (only && !name.includes(only)) continue
+    try {
+      await run()
+      console.log(`ok ${name}`)
+    } catch (error) {
+      failed++
+      console.log(`FAILED ${name}: ${error.stack}`)
+    }
+  }
+  if (!failed) await balanced()
+} finally {
+  await server.stop('SIGTERM')
+}
+if (failed) {
+  console.log(server.log)
+  process.exitCode = 1
+}
