@@ -52,7 +52,7 @@ var flags = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("disable-extensions", true),
 	chromedp.Flag("disable-dev-shm-usage", true),
 	chromedp.Flag("force-color-profile", "srgb"),
-	chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND"),
+	chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 }
 
 // Browser is one running Chromium with a profile of its own; it ends with the

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"txlens/e2e/chrome"
+)
+
+// TestFrontPageInABrowser: the front page of the program fits its window, can be
+// read, loads its sample from its own server and nothing else, and runs no code.
+func TestFrontPageInABrowser(t *testing.T) {
+	b := chrome.Start(t)
+	base, _ := serve(t)
+	p := b.Visit(t, base+"/", looks["desk-light"])
+	defer p.Close()
+	for end := time.Now().Add(20 * time.Second); len(p.Seen().Requests) < 2 && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, look := range []string{"desk-light", "desk-dark", "phone-light", "phone-dark"} {
+		p.Turn(looks[look])
+		fits(t, look, p, looks[look].Width)
+		legible(t, look, p)
+		if pictures != "" {
+			tall := looks[look]
+			tall.Height = 2400 // a frame below the window is not drawn
+			p.Turn(tall)
+			time.Sleep(time.Second) // it is drawn by a process of its own
+			save(t, "front-"+look+".png", p.Screenshot())
+		}
+	}
+	s := p.Seen()
+	if got := strings.Join(s.Requests, " "); got != base+"/ "+base+"/sample.html" {
+		t.Errorf("requests %s", got)
+	}
+	if len(s.Dialogs)+len(s.Scripts)+len(s.Console) > 0 || s.Frames != 1 {
+		t.Errorf("%+v", s)
+	}
+	if got := chrome.Eval[string](p, `getComputedStyle(document.querySelector("iframe")).display + document.querySelector("iframe").getAttribute("sandbox")`); got != "block" {
+		t.Errorf("the frame of the sample: %q", got)
+	}
+
+	alone := b.Visit(t, base+"/sample.html", looks["phone-light"])
+	defer alone.Close()
+	fits(t, "phone-light", alone, 390)
+	if got := chrome.Eval[string](alone, `document.querySelector("h1").textContent`); !strings.Contains(got, "The DAO") {
+		t.Errorf("the sample says %q", got)
+	}
+	if got := chrome.Eval[string](alone, `self.origin`); got != "null" {
+		t.Errorf("the sample has the origin %s", got)
+	}
+}
