@@ -4,7 +4,7 @@ package explain
 // descriptions of the service are made from it.
 
 // Enum lists the statuses of a transaction.
-func (Status) Enum() []any { return []any{StatusSuccess, StatusReverted} }
+func (Status) Enum() []any { return []any{StatusSuccess, StatusReverted, StatusUnknown} }
 
 // Enum lists the confidences, the highest first.
 func (Confidence) Enum() []any { return []any{High, Medium, Low} }

@@ -8,6 +8,9 @@ type Status string
 const (
 	StatusSuccess  Status = "success"
 	StatusReverted Status = "reverted"
+	// StatusUnknown is the placeholder of a partial result that neither receipt nor
+	// trace tells the outcome of: a guess would be worse.
+	StatusUnknown Status = ""
 )
 
 // Confidence says how much of the transaction was identified.
