@@ -168,3 +168,25 @@ func legible(t *testing.T, look string, p *chrome.Page) {
 		t.Errorf("%s: too faint: %s", look, got)
 	}
 }
+
+// TestAddressesAreCopiedInFull: they are shown short, but who copies one has all
+// of it.
+func TestAddressesAreCopiedInFull(t *testing.T) {
+	b := chrome.Start(t)
+	r := reports(t)["swap"]
+	var page bytes.Buffer
+	if err := report.HTML(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	p := b.Open(t, page.Bytes(), looks["desk-light"])
+	copied := chrome.Eval[string](p, `(getSelection().selectAllChildren(document.querySelector(".changes")), getSelection().toString())`)
+	for _, c := range r.BalanceChanges {
+		if !strings.Contains(copied, c.Address.String()) {
+			t.Errorf("%s is not in what is copied: %q", c.Address, copied)
+		}
+	}
+	width := chrome.Eval[int](p, `Math.ceil(document.querySelector(".changes .addr").getBoundingClientRect().width)`)
+	if width > 140 {
+		t.Errorf("a short address is %d pixels wide", width)
+	}
+}

@@ -116,7 +116,7 @@ func (b *Browser) Open(tb testing.TB, document []byte, look Look) *Page {
 	return b.Visit(tb, "file://"+file, look)
 }
 
-// Visit is Open for a document that is served somewhere on this machine.
+// Visit is Open for a document that is served at 127.0.0.1.
 func (b *Browser) Visit(tb testing.TB, url string, look Look) *Page {
 	tb.Helper()
 	limited, cancel := context.WithTimeout(b.ctx, lifetime)

@@ -69,13 +69,16 @@ type contract struct {
 func HTML(w io.Writer, r *explain.Result) error {
 	var buf bytes.Buffer
 	d := drawn(r)
-	for b := htmlBounds; ; b = b.half() {
+	for b := htmlBounds; ; {
 		buf.Reset()
 		if err := pageTemplate.Execute(&buf, newSheet(r, d, b)); err != nil {
 			return fmt.Errorf("render report: %w", err)
 		}
 		if buf.Len() <= MaxHTML || b.nodes == 1 {
 			break
+		}
+		for over := buf.Len() / MaxHTML; over > 0; over /= 2 {
+			b = b.half()
 		}
 	}
 	if _, err := w.Write(buf.Bytes()); err != nil {
