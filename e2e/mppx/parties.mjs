@@ -1,5 +1,6 @@
 // The parties of a paid session as the published SDK plays them: mppx 0.11.0 with
 // viem 2.57.1, pointed at a settlement sandbox.
+import assert from 'node:assert/strict'
 import http from 'node:http'
 import { createClient, http as httpTransport } from 'viem'
 import { tempoModerato } from 'viem/chains'
@@ -29,6 +30,20 @@ export async function rpc(url, method, ...params) {
   const { result, error } = await answer.json()
   if (error) throw new Error(`${method}: ${error.message}`)
   return result
+}
+
+/**
+ * Every base unit of the token is somewhere, and the reserve holds what the open
+ * channels have left. Returns how many of those there are.
+ */
+export async function balanced(url) {
+  const books = await rpc(url, 'sandbox_books')
+  const held = books.balances.filter((b) => b.token === pathUSD)
+  assert.equal(held.reduce((sum, b) => sum + BigInt(b.amount), 0n), BigInt(books.supplies.find((s) => s.token === pathUSD).amount))
+  const open = books.channels.filter((c) => c.open)
+  const left = open.reduce((sum, c) => sum + BigInt(c.deposit) - BigInt(c.settled), 0n)
+  assert.equal(BigInt(held.find((b) => b.holder === reserve)?.amount ?? 0), left)
+  return open.length
 }
 
 /**

@@ -1,9 +1,16 @@
-// A server process that is stopped, or killed, and started again at its address.
+// `txlens serve` as a process that sells on the sandbox; it is stopped, or killed, and
+// started again at its address.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { pathUSD } from './parties.mjs'
 
 export class Server {
-  constructor(program, args) {
+  constructor({ program, data, world, chain, keyFile }, chainId, more = []) {
+    const args = [
+      'serve', '--data', data, '--admin-listen', 'off', '--grace', '5s', ...world,
+      '--settle-rpc', chain, '--settle-chain', String(chainId), '--settle-token', pathUSD,
+      '--settle-key-file', keyFile, '--realm', '127.0.0.1', '--suggested-deposit', '2', ...more,
+    ]
     Object.assign(this, { program, args, address: '127.0.0.1:0', log: '' })
   }
 

@@ -94,5 +94,13 @@ func (s *setting) file(t *testing.T) string {
 // the server, and the chain's books balance at the end.
 func TestServeSellsToTheSDK(t *testing.T) {
 	program(t)
+	t.Parallel()
 	node(t, "txlens.mjs", newSetting(t).file(t))
+}
+
+// The SDK's validator finds nothing wrong with what it can reach.
+func TestServeIsValid(t *testing.T) {
+	program(t)
+	t.Parallel()
+	node(t, "validate.mjs", newSetting(t).file(t))
 }

@@ -7,17 +7,13 @@ import { readFile } from 'node:fs/promises'
 import { createJsonChannelStore } from 'mppx/client'
 import { Account, Actions } from 'viem/tempo'
 import { Server } from './process.mjs'
-import { chainClient, keys, pathUSD, payer, reserve, rpc } from './parties.mjs'
+import { balanced, chainClient, keys, pathUSD, payer, rpc } from './parties.mjs'
 
 const config = JSON.parse(await readFile(process.argv[2], 'utf8'))
 const { chainId } = await rpc(config.chain, 'sandbox_info')
 const cent = 10_000n
 
-const server = new Server(config.program, [
-  'serve', '--data', config.data, '--admin-listen', 'off', '--grace', '5s', ...config.world,
-  '--settle-rpc', config.chain, '--settle-chain', String(chainId), '--settle-token', pathUSD,
-  '--settle-key-file', config.keyFile, '--realm', 'txlens.test', '--suggested-deposit', '2', '--call-price', `rpc=${config.callPrice}`,
-])
+const server = new Server(config, chainId, [`--call-price=rpc=${config.callPrice}`])
 
 const body = JSON.stringify({ txHash: config.txHash, chainId: 1 })
 const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
@@ -118,16 +114,6 @@ function price(result) {
   return ((tenths + 99_999_999n) / 100_000_000n) * cent
 }
 
-/** Every base unit of the token is somewhere, and the reserve holds what open channels have left. */
-async function balanced() {
-  const books = await rpc(config.chain, 'sandbox_books')
-  const held = books.balances.filter((b) => b.token === pathUSD)
-  assert.equal(held.reduce((sum, b) => sum + BigInt(b.amount), 0n), BigInt(books.supplies.find((s) => s.token === pathUSD).amount))
-  const open = books.channels.filter((c) => c.open)
-  assert.equal(open.length, 0, 'channels are left open')
-  assert.equal(BigInt(held.find((b) => b.holder === reserve)?.amount ?? 0), 0n)
-}
-
 /** Authorizes an access key to spend for an account. */
 async function authorized(root, accessKey) {
   const { receipt } = await Actions.accessKey.authorizeSync(chainClient({ url: config.chain, account: root, chainId }), {
@@ -216,7 +202,7 @@ try {
       console.log(`FAILED ${name}: ${error.stack}`)
     }
   }
-  if (!failed) await balanced()
+  if (!failed) assert.equal(await balanced(config.chain), 0, 'channels are left open')
 } finally {
   await server.stop('SIGTERM')
 }
