@@ -168,7 +168,7 @@ func (h *house) analyse(ctx context.Context, req explain.Request) (*explain.Resu
 			x = x*1664525 + 1013904223
 			noise[i] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[x>>26]
 		}
-		return &explain.Result{TxHash: req.TxHash, Summary: string(noise)}, nil
+		return &explain.Result{TxHash: req.TxHash, Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: string(noise), Confidence: explain.High}, nil
 	}
 	return &explain.Result{TxHash: req.TxHash, Chain: "ethereum-mainnet", Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: "Sent 1 ETH.", Confidence: explain.High}, nil
 }
