@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
+	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/holiman/uint256"
 )
 
 type sandboxCmd struct {
@@ -24,23 +22,6 @@ type sandboxCmd struct {
 	BlockTime time.Duration `name:"block-time" default:"500ms" help:"Time between blocks; 0 makes one for each transaction at once."`
 	FreeGas   bool          `name:"free-gas" help:"Transactions may offer no fee."`
 	Fund      []string      `name:"fund" placeholder:"ADDRESS=AMOUNT" help:"Give an account so many whole pathUSD (6 decimals); repeatable."`
-}
-
-// maxWhole bounds the digits before the point of an amount: a token's supply fits
-// into 128 bits of base units.
-const maxWhole = 20
-
-var wholeAmount = regexp.MustCompile(`^([0-9]+)(?:\.([0-9]{1,6}))?$`)
-
-// baseUnits reads a decimal amount of whole tokens; more than 6 digits after the
-// point are refused rather than rounded.
-func baseUnits(text string) (*uint256.Int, error) {
-	m := wholeAmount.FindStringSubmatch(text)
-	if m == nil || len(m[1]) > maxWhole {
-		return nil, fmt.Errorf("%q is no amount with up to 6 decimals", text)
-	}
-	n, _ := new(big.Int).SetString(m[1]+(m[2] + "000000")[:6], 10)
-	return uint256.MustFromBig(n), nil
 }
 
 func (cmd *sandboxCmd) options() (opt sandbox.Options, err error) {
@@ -53,11 +34,11 @@ func (cmd *sandboxCmd) options() (opt sandbox.Options, err error) {
 		if !common.IsHexAddress(account) {
 			return opt, badInput{fmt.Errorf("--fund: %q is no address", account)}
 		}
-		units, err := baseUnits(amount)
+		units, err := mpp.ParseTokens(amount)
 		if err != nil {
 			return opt, badInput{fmt.Errorf("--fund: %w", err)}
 		}
-		opt.Fund = append(opt.Fund, sandbox.Funding{Account: common.HexToAddress(account), Amount: *units})
+		opt.Fund = append(opt.Fund, sandbox.Funding{Account: common.HexToAddress(account), Amount: *units.Uint256()})
 	}
 	return opt, nil
 }
