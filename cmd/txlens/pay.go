@@ -35,6 +35,7 @@ type payFlags struct {
 	MinDeposit    string        `name:"min-deposit" default:"2" env:"TXLENS_MIN_DEPOSIT" help:"Smallest deposit of a channel that is served, in tokens."`
 	Suggested     string        `name:"suggested-deposit" default:"16" env:"TXLENS_SUGGESTED_DEPOSIT" help:"Deposit that the challenges suggest, in tokens."`
 	Exposure      string        `name:"exposure" default:"0.25" env:"TXLENS_EXPOSURE" help:"What an analysis may owe before its next purchase waits for a voucher, in tokens."`
+	Patience      time.Duration `name:"voucher-patience" default:"60s" env:"TXLENS_VOUCHER_PATIENCE" help:"How long a stream waits for a voucher that its client owes."`
 	SettleAt      string        `name:"settle-at" default:"5" env:"TXLENS_SETTLE_AT" help:"What is served and not paid out on one channel before it is settled, in tokens."`
 	SettleAge     time.Duration `name:"settle-age" default:"24h" env:"TXLENS_SETTLE_AGE" help:"Age of what is not paid out before a channel is settled."`
 	SettleIdle    time.Duration `name:"settle-idle" default:"720h" env:"TXLENS_SETTLE_IDLE" help:"Time without a voucher or charge before a channel is closed."`
@@ -88,8 +89,8 @@ func (f *payFlags) faults() (list []error) {
 	if strings.TrimSpace(f.Realm) == "" || strings.ContainsFunc(f.Realm, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		list = append(list, errors.New("--realm: must be one word of ASCII"))
 	}
-	if f.SettleAge <= 0 || f.SettleIdle <= 0 {
-		list = append(list, errors.New("--settle-age, --settle-idle: must be above 0"))
+	if f.Patience <= 0 || f.SettleAge <= 0 || f.SettleIdle <= 0 {
+		list = append(list, errors.New("--voucher-patience, --settle-age, --settle-idle: must be above 0"))
 	}
 	return list
 }
@@ -162,7 +163,7 @@ func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, ledger actor
 	t.treasury = t.channels.NewTreasury(actors.SettlePolicy{Threshold: p.settleAt, MaxAge: f.SettleAge, IdleClose: f.SettleIdle})
 	exposure, _ := p.exposure.Uint64()
 	t.payments = transport.Payments{
-		Till: t.channels, Issuer: issuer, Realm: f.Realm, MinDeposit: p.min, Exposure: exposure, Tabs: actors.NewTabs(),
+		Till: t.channels, Issuer: issuer, Realm: f.Realm, MinDeposit: p.min, Exposure: exposure, Tabs: actors.NewTabs(), Patience: f.Patience,
 		Request: mpp.SessionRequest{
 			Currency: token, Recipient: payee, Operator: operator, UnitType: "request", SuggestedDeposit: p.suggested,
 			ChainID: f.SettleChain, EscrowContract: reserveAddress, SessionProtocol: mpp.SessionProtocol,
