@@ -14,12 +14,13 @@ import (
 // from the judgement down to the raw evidence. A generator or a package of test
 // support answers for itself.
 var mayImport = map[string][]string{
-	"cmd/txlens":      {"actors", "storage", "transport", "transport/admin", "engine/chain", "engine/explain", "engine/meter", "engine/mpp", "engine/report", "engine/upstream"},
-	"transport/admin": {},
-	"transport":       {"engine/explain", "engine/report", "actors", "engine/meter", "engine/mpp"},
-	"actors":          {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/mpp", "engine/report", "engine/trace", "engine/upstream"},
-	"storage":         {"actors", "engine/explain", "engine/mpp"},
-	"bench":           {},
+	"cmd/txlens":       {"actors", "storage", "transport", "transport/admin", "engine/chain", "engine/explain", "engine/meter", "engine/mpp", "engine/report", "engine/upstream"},
+	"transport/admin":  {},
+	"transport/client": {"engine/explain", "engine/mpp", "transport/wire"},
+	"transport":        {"engine/explain", "engine/report", "actors", "engine/meter", "engine/mpp"},
+	"actors":           {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/mpp", "engine/report", "engine/trace", "engine/upstream"},
+	"storage":          {"actors", "engine/explain", "engine/mpp"},
+	"bench":            {},
 
 	"engine/explain":     {},
 	"engine/mpp":         {"engine/mpp/tempo"},

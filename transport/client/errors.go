@@ -1,0 +1,70 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+)
+
+var (
+	// ErrLocked: another process pays with the same channel file.
+	ErrLocked = errors.New("another process pays this server from this account")
+	// ErrNoChannel: nothing is open with the server.
+	ErrNoChannel = errors.New("no channel is open with this server")
+	// ErrProtocol: the server broke the rules of the payment protocol. Nothing more is
+	// signed for the request.
+	ErrProtocol = errors.New("the server breaks the payment protocol")
+	// ErrTerms: the server asks for other terms than the payer agreed to: another chain,
+	// token or reserve.
+	ErrTerms = errors.New("the server's terms are not the payer's")
+	// ErrKeyFile: the key file cannot be used as it is.
+	ErrKeyFile = errors.New("the key file is not usable")
+)
+
+// LimitError is a demand of the server above what the payer allows. Nothing was
+// signed for it.
+type LimitError struct {
+	Limit          string // "deposit" or "request"
+	Asked, Allowed tempo.Amount
+}
+
+func (e *LimitError) Error() string {
+	what := "for this request"
+	if e.Limit == limitDeposit {
+		what = "in its channel"
+	}
+	return fmt.Sprintf("the server asks for $%s %s, and $%s are allowed", mpp.FormatTokens(e.Asked), what, mpp.FormatTokens(e.Allowed))
+}
+
+// Limits a LimitError can name.
+const (
+	limitDeposit = "deposit"
+	limitRequest = "request"
+)
+
+// StatusError is an answer other than the one that was paid for.
+type StatusError struct {
+	Status  int
+	Code    string // of the service, or the type of a problem document; may be empty
+	Message string // one line, bounded
+}
+
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("the server answers %d", e.Status)
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// LostRun is a stream that broke and could not be joined again. The run may have
+// gone on; Recover asks for it.
+type LostRun struct {
+	RequestID string
+	Err       error
+}
+
+func (e *LostRun) Error() string { return "the stream was lost: " + e.Err.Error() }
+func (e *LostRun) Unwrap() error { return e.Err }
