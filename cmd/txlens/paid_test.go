@@ -29,6 +29,7 @@ type shop struct {
 	w      *stubWorld
 	chain  *sandbox.Chain
 	base   string
+	rpc    string // of the chain
 	payer  *tempo.Secp256k1Key
 	domain *tempo.Domain
 	web    *http.Client
@@ -62,7 +63,7 @@ func newShop(t *testing.T, more ...string) *shop {
 	if err := os.WriteFile(keyFile, []byte(payeeSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &shop{t: t, w: newStubWorld(t), chain: chain, payer: payer, domain: tempo.NewDomain(chain.ChainID(), sandbox.Reserve), web: &http.Client{Transport: &http.Transport{}}}
+	s := &shop{t: t, w: newStubWorld(t), chain: chain, rpc: rpc.URL, payer: payer, domain: tempo.NewDomain(chain.ChainID(), sandbox.Reserve), web: &http.Client{Transport: &http.Transport{}}}
 	s.base = startServe(t, s.w, append([]string{
 		"--settle-rpc", rpc.URL, "--settle-chain", "42431", "--settle-token", sandbox.PathUSD.Hex(), "--settle-key-file", keyFile, "--realm", "shop.test",
 		"--call-price", "rpc=3000000", "--admin-listen", "off",

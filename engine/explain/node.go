@@ -1,5 +1,12 @@
 package explain
 
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // Node is one line of the annotated call tree: a call frame, or a log (type LOG)
 // placed where it was emitted. Nodes are in execution order, Index is their
 // position, Depth the nesting. Lines of a failed frame say so in NodeStatus.
@@ -49,3 +56,55 @@ type Arg struct {
 	Value   any    `json:"value"`
 	Indexed bool   `json:"indexed,omitzero"` // of an event argument
 }
+
+// UnmarshalJSONFrom reads an argument with the types that Value may have.
+func (a *Arg) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var raw struct {
+		Name    string         `json:"name"`
+		Type    string         `json:"type"`
+		Value   jsontext.Value `json:"value"`
+		Indexed bool           `json:"indexed"`
+	}
+	err := json.UnmarshalDecode(dec, &raw)
+	if err == nil {
+		a.Name, a.Type, a.Indexed = raw.Name, raw.Type, raw.Indexed
+		a.Value, err = argValue(raw.Value, maxArgDepth)
+	}
+	return err
+}
+
+// maxArgDepth bounds arrays and tuples within each other.
+const maxArgDepth = 64
+
+func argValue(v jsontext.Value, depth int) (any, error) {
+	as := jsontext.AllowInvalidUTF8(true)
+	switch v.Kind() {
+	case '"':
+		var s string
+		err := json.Unmarshal(v, &s, as)
+		return s, err
+	case 't', 'f':
+		return v.Kind() == 't', nil
+	case 'n', 0:
+		return nil, nil
+	}
+	var items []jsontext.Value
+	if err := json.Unmarshal(v, &items, as); err != nil || depth == 0 {
+		return nil, errors.Join(err, errArg)
+	}
+	if len(items) > 0 && items[0].Kind() == '{' {
+		var tuple []Arg
+		err := json.Unmarshal(v, &tuple, as)
+		return tuple, err
+	}
+	list := make([]any, len(items))
+	for i, item := range items {
+		var err error
+		if list[i], err = argValue(item, depth-1); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+var errArg = errors.New("want a string, a boolean, or a list of arguments that is not too deep")

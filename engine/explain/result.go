@@ -1,6 +1,12 @@
 package explain
 
-import "github.com/ethereum/go-ethereum/common"
+import (
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Status is the outcome of the whole transaction.
 type Status string
@@ -108,6 +114,30 @@ type Result struct {
 	Fee        *Fee        `json:"fee,omitempty"`        // who paid what to whom, to the wei
 	Provenance *Provenance `json:"provenance,omitempty"` // how the result is known
 }
+
+// DecodeResult reads a Result that was sent: the bytes of rawTrace are kept as they
+// are, so that it is written again as it came. Members that it does not know, such as
+// type and requestId of a frame, are passed over.
+func DecodeResult(doc []byte) (*Result, error) {
+	var r Result
+	// Text from a chain may be no UTF-8, and is sent as it is.
+	if err := json.Unmarshal(doc, &r, jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(asSent)); err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	return &r, nil
+}
+
+// asSent keeps the bytes of a member of no type, rather than to build maps of them.
+var asSent = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *any) error {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if *to = nil; v.Kind() != 'n' {
+		*to = v.Clone()
+	}
+	return nil
+})
 
 // Partial reports whether the result is the partial result of the interface.
 func (r *Result) Partial() bool { return r.AnalysisModel == ModelPartial }

@@ -1,10 +1,13 @@
 package explain
 
 import (
+	"bytes"
 	"encoding/hex"
+	"errors"
 	"math/big"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -23,12 +26,41 @@ func (a Addr) String() string {
 	return string(text[:])
 }
 
+// UnmarshalText reads what MarshalText writes.
+func (a *Addr) UnmarshalText(text []byte) error {
+	digits, ok := bytes.CutPrefix(text, []byte("0x"))
+	if !ok || len(digits) != 2*len(a) {
+		return errHex
+	}
+	if _, err := hex.Decode(a[:], digits); err != nil {
+		return errHex
+	}
+	return nil
+}
+
 // Hex is a byte string that writes itself as 0x hex. It aliases the evidence it
 // was cut from and must not be changed.
 type Hex []byte
 
 // MarshalJSONTo writes the quoted bytes without an intermediate string.
 func (h Hex) MarshalJSONTo(enc *jsontext.Encoder) error { return writeHex(enc, h) }
+
+// UnmarshalJSONFrom reads the quoted bytes.
+func (h *Hex) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var text string
+	if err := json.UnmarshalDecode(dec, &text); err != nil {
+		return err
+	}
+	digits, ok := strings.CutPrefix(text, "0x")
+	raw, err := hex.DecodeString(digits)
+	if !ok || err != nil {
+		return errHex
+	}
+	*h = raw
+	return nil
+}
+
+var errHex = errors.New("want 0x and hex digits")
 
 func (h Hex) String() string { return "0x" + hex.EncodeToString(h) }
 
@@ -87,4 +119,25 @@ func (d Decimal) Round(scale int) Decimal {
 // MarshalJSONTo writes a JSON number with every digit.
 func (d Decimal) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteValue(jsontext.Value(d.String()))
+}
+
+// maxDigits bounds a number that is read: more than any amount on a chain has.
+const maxDigits = 200
+
+// UnmarshalJSONFrom reads a JSON number without an exponent, exactly.
+func (d *Decimal) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	v, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	whole, frac, _ := strings.Cut(string(v), ".")
+	n, ok := new(big.Int), false
+	if v.Kind() == '0' && len(v) <= maxDigits {
+		n, ok = n.SetString(whole+frac, 10)
+	}
+	if !ok {
+		return errors.New("want a decimal number without an exponent")
+	}
+	*d = Decimal{n, len(frac)}
+	return nil
 }

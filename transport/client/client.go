@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -50,22 +51,97 @@ type Options struct {
 	Chain  Chain
 	Limits Limits
 
+	// Timeout of one request with all its polls, default 30 min.
+	Timeout time.Duration
+	// Silence after which a stream is given up, default 1 min; servers send a heartbeat
+	// every 15 s.
+	Silence time.Duration
+
 	// OnMoney is told whenever money moves or is signed for; nil: nobody. It must not
 	// call the Client.
 	OnMoney func(Money)
 }
 
-// Client buys from one server. It is safe for concurrent use; requests at the same
-// time share the channel.
+func (l Limits) withDefaults() Limits {
+	if l.MaxDeposit.IsZero() {
+		l.MaxDeposit = tempo.AmountFrom(32_000_000)
+	}
+	if l.MaxCharge.IsZero() {
+		l.MaxCharge = l.MaxDeposit
+	}
+	return l
+}
+
+// Client buys from one server. It is safe for concurrent use; requests take turns,
+// since there is one channel to sign for.
 type Client struct {
+	o       Options
+	server  string
+	account common.Address
+	web     *http.Client
+	chain   *ledger
+	turn    chan struct{} // holds the token that whoever works has taken
+
+	store *store // with the turn only
 }
 
 // New makes a Client and takes the lock of its channel file. It asks nobody yet. The
 // error is ErrLocked where another process has the lock.
-func New(o Options) (*Client, error) { return nil, errUnfinished }
+func New(o Options) (*Client, error) {
+	if o.Key == nil || o.Dir == "" {
+		return nil, errors.New("make a client: a key and a folder are needed")
+	}
+	server, err := baseURL(o.Server)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{o: o, server: server, account: o.Account, web: newWeb(), turn: make(chan struct{}, 1)}
+	if c.account == (common.Address{}) {
+		c.account = o.Key.Address()
+	}
+	c.o.Limits = o.Limits.withDefaults()
+	if c.o.Timeout <= 0 {
+		c.o.Timeout = 30 * time.Minute
+	}
+	if c.o.Silence <= 0 {
+		c.o.Silence = time.Minute
+	}
+	if c.chain, err = newLedger(o.Chain); err != nil {
+		return nil, err
+	}
+	if c.store, err = openStore(o.Dir, server, c.account); err != nil {
+		return nil, err
+	}
+	c.turn <- struct{}{}
+	return c, nil
+}
 
-// Close gives the lock back. The channel stays open, for the next Client.
-func (c *Client) Close() error { return nil }
+// Close gives the lock back. The channel stays open, for the next Client. It must not
+// be called while a request is at work.
+func (c *Client) Close() error {
+	c.web.CloseIdleConnections()
+	c.chain.rpc.Close()
+	return c.store.close()
+}
+
+// take waits for the turn.
+func (c *Client) take(ctx context.Context) error {
+	select {
+	case <-c.turn:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *Client) give() { c.turn <- struct{}{} }
+
+// money tells of a move.
+func (c *Client) money(m Money) {
+	if c.o.OnMoney != nil {
+		c.o.OnMoney(m)
+	}
+}
 
 // Answer is an analysis that was paid for.
 type Answer struct {
@@ -76,55 +152,6 @@ type Answer struct {
 	// Signed for this request, and Charged as the receipts say.
 	Signed, Charged tempo.Amount
 	Recovered       bool // the stream broke, and the run was fetched or joined again
-}
-
-// Explain buys an analysis as a stream. sink gets its events as they come, and may be
-// nil. A stream that breaks is joined again, or its run is fetched once it has ended;
-// where that fails the error is a *LostRun, which names the run for Recover.
-func (c *Client) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*Answer, error) {
-	return nil, errUnfinished
-}
-
-// ExplainJob buys an analysis as a job that is polled, every so often (default 5 s),
-// until it has ended. sink may be nil; it gets what polls tell.
-func (c *Client) ExplainJob(ctx context.Context, req explain.Request, every time.Duration, sink func(explain.Event)) (*Answer, error) {
-	return nil, errUnfinished
-}
-
-// Recover fetches a run whose stream was lost, and pays what is outstanding on it.
-func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error) {
-	return nil, errUnfinished
-}
-
-// Open opens a channel ahead of the first request, or finds the one that is open.
-func (c *Client) Open(ctx context.Context) (Channel, error) { return Channel{}, errUnfinished }
-
-// TopUp adds to the deposit, within Limits.MaxDeposit. There must be a channel.
-func (c *Client) TopUp(ctx context.Context, amount tempo.Amount) (Channel, error) {
-	return Channel{}, errUnfinished
-}
-
-// CloseChannel has the server pay itself what it served and refund the rest. It is
-// harmless to repeat. ErrNoChannel where none is open.
-func (c *Client) CloseChannel(ctx context.Context) (Refund, error) { return Refund{}, errUnfinished }
-
-// RequestClose asks the chain for the money where the server does not answer. From
-// the time that it returns on, Withdraw gets it; until then the server may still take
-// what was signed. Both pay the chain's fee from the account.
-func (c *Client) RequestClose(ctx context.Context) (withdrawable time.Time, err error) {
-	return time.Time{}, errUnfinished
-}
-
-// Withdraw takes the rest of a channel back, after RequestClose and its grace period.
-func (c *Client) Withdraw(ctx context.Context) (Refund, error) { return Refund{}, errUnfinished }
-
-// Refresh asks the chain about all channels of the file, and returns them as they
-// are. Those that are gone from the chain are gone from the file, too.
-func (c *Client) Refresh(ctx context.Context) ([]Channel, error) { return nil, errUnfinished }
-
-// Balance is what account has of the token outside of channels.
-func (ch Chain) Balance(ctx context.Context, account common.Address) (tempo.Amount, error) {
-	return tempo.Amount{}, errUnfinished
 }
 
 // Refund is how a channel ended.
@@ -184,20 +211,3 @@ type Channel struct {
 	// Withdrawable is when Withdraw works, after RequestClose; zero: not asked for.
 	Withdrawable time.Time
 }
-
-// Channels lists the channels in a folder, of all servers and accounts, by server,
-// account and age. It takes no lock and asks nobody. A missing folder has none.
-func Channels(dir string) ([]Channel, error) { return nil, errUnfinished }
-
-// DefaultDir is where the channels of a user lie: txlens/wallet in the user's
-// configuration folder.
-func DefaultDir() (string, error) { return "", errUnfinished }
-
-// ReadKey reads a secp256k1 key in hex. A file that others than its owner may read
-// is refused.
-func ReadKey(path string) (*tempo.Secp256k1Key, error) { return nil, errUnfinished }
-
-// NewKey makes a key and writes it to a new file that only its owner can read.
-func NewKey(path string) (*tempo.Secp256k1Key, error) { return nil, errUnfinished }
-
-var errUnfinished = errors.New("the client is not finished")

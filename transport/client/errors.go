@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"txlens/engine/explain"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
@@ -19,6 +20,8 @@ var (
 	// ErrTerms: the server asks for other terms than the payer agreed to: another chain,
 	// token or reserve.
 	ErrTerms = errors.New("the server's terms are not the payer's")
+	// ErrFunds: the account has too little of the token.
+	ErrFunds = errors.New("too little money")
 	// ErrKeyFile: the key file cannot be used as it is.
 	ErrKeyFile = errors.New("the key file is not usable")
 )
@@ -28,14 +31,18 @@ var (
 type LimitError struct {
 	Limit          string // "deposit" or "request"
 	Asked, Allowed tempo.Amount
+	Own            bool // it was the payer who asked
 }
 
 func (e *LimitError) Error() string {
-	what := "for this request"
+	who, what := "the server asks for", "for this request"
 	if e.Limit == limitDeposit {
 		what = "in its channel"
 	}
-	return fmt.Sprintf("the server asks for $%s %s, and $%s are allowed", mpp.FormatTokens(e.Asked), what, mpp.FormatTokens(e.Allowed))
+	if e.Own {
+		who = "that would be"
+	}
+	return fmt.Sprintf(who+" $%s %s, and $%s are allowed", mpp.FormatTokens(e.Asked), what, mpp.FormatTokens(e.Allowed))
 }
 
 // Limits a LimitError can name.
@@ -43,6 +50,28 @@ const (
 	limitDeposit = "deposit"
 	limitRequest = "request"
 )
+
+// RunError is an analysis that ended without a result.
+type RunError struct {
+	RequestID string // or job id
+	Code      string // see explain.ErrorCodes
+	Message   string // one line, bounded
+}
+
+func (e *RunError) Error() string { return "the analysis failed: " + e.Message }
+
+// Is maps the codes that a local analysis has errors for.
+func (e *RunError) Is(target error) bool {
+	switch e.Code {
+	case explain.CodeNotFound:
+		return target == explain.ErrNotFound
+	case explain.CodePending:
+		return target == explain.ErrPending
+	case explain.CodeUnpaid:
+		return target == explain.ErrUnpaid
+	}
+	return false
+}
 
 // StatusError is an answer other than the one that was paid for.
 type StatusError struct {

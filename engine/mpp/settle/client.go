@@ -89,6 +89,26 @@ func unanswered(err error) error {
 	return err
 }
 
+// Balance is what account has of a TIP-20 token, outside of channels.
+func (c *Client) Balance(ctx context.Context, token, account common.Address) (tempo.Amount, error) {
+	result, err := c.call(ctx, "eth_call", map[string]any{"to": token, "data": hexutil.Bytes(tempo.BalanceOfCalldata(account))}, "latest")
+	if err != nil {
+		return tempo.Amount{}, unanswered(err)
+	}
+	var out hexutil.Bytes
+	if err := json.Unmarshal(result, &out); err != nil {
+		return tempo.Amount{}, fmt.Errorf("%w: eth_call: the answer is no bytes", ErrUnreachable)
+	}
+	word, err := tempo.DecodeUint256(out)
+	if err != nil {
+		return tempo.Amount{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if a, fits := tempo.AmountFromUint256(&word); fits {
+		return a, nil
+	}
+	return tempo.MaxAmount, nil
+}
+
 // maxBatch bounds the channels of one question.
 const maxBatch = 200
 

@@ -163,7 +163,7 @@ func (c *Client) sign(ctx context.Context, calls []tempo.ReserveCall, rows ...se
 	}
 	tx := tempo.NewTransaction(c.o.Domain.ChainID(), uint64(c.o.Now().Unix()), list...)
 	tx.FeeToken = c.o.FeeToken
-	if err := c.price(ctx, tx, own); err != nil {
+	if err := c.Price(ctx, tx, own); err != nil {
 		return Signed{}, err
 	}
 	if err := tx.Sign(own, c.o.Key); err != nil {
@@ -172,8 +172,9 @@ func (c *Client) sign(ctx context.Context, calls []tempo.ReserveCall, rows ...se
 	return Signed{Raw: tx.Encode(), Hash: tx.Hash(), ValidBefore: tx.ValidBefore}, nil
 }
 
-// price asks for gas and fees. That the estimate reverts is the chain's refusal.
-func (c *Client) price(ctx context.Context, tx *tempo.Transaction, sender common.Address) error {
+// Price asks for gas and fees, and sets them. That the estimate reverts is the
+// chain's refusal: *Reverted.
+func (c *Client) Price(ctx context.Context, tx *tempo.Transaction, sender common.Address) error {
 	result, err := c.call(ctx, "eth_getBlockByNumber", "latest", false)
 	if err != nil {
 		return unanswered(err)

@@ -1,0 +1,309 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+)
+
+// Chains of the protocol.
+const (
+	mainnet  = 4217
+	moderato = 42431
+)
+
+// known are the dollar stablecoin and the public endpoint of each chain.
+var known = map[uint64]struct {
+	token common.Address
+	rpc   string
+}{
+	mainnet:  {common.HexToAddress("0x20C000000000000000000000b9537d11c60E8b50"), "https://rpc.tempo.xyz"},
+	moderato: {common.HexToAddress("0x20c0000000000000000000000000000000000000"), "https://rpc.moderato.tempo.xyz"},
+}
+
+func (ch Chain) withDefaults() Chain {
+	if ch.ID == 0 {
+		ch.ID = mainnet
+	}
+	usual := known[ch.ID]
+	if ch.Token == (common.Address{}) {
+		ch.Token = usual.token
+	}
+	if len(ch.RPC) == 0 && usual.rpc != "" {
+		ch.RPC = []string{usual.rpc}
+	}
+	return ch
+}
+
+// ledger asks the settlement chain, for the payer.
+type ledger struct {
+	Chain
+	domain *tempo.Domain
+	rpc    *settle.Client
+	asked  bool // the endpoint has shown to serve the chain
+}
+
+func newLedger(ch Chain) (*ledger, error) {
+	ch = ch.withDefaults()
+	switch {
+	case ch.Token == (common.Address{}):
+		return nil, fmt.Errorf("chain %d: name the token that is paid in", ch.ID)
+	case len(ch.RPC) == 0:
+		return nil, fmt.Errorf("chain %d: name an endpoint of the settlement chain", ch.ID)
+	}
+	l := &ledger{Chain: ch, domain: tempo.NewDomain(ch.ID, tempo.Escrow)}
+	var err error
+	l.rpc, err = settle.New(settle.Options{URLs: ch.RPC, Domain: l.domain})
+	return l, err
+}
+
+// ready checks once that the endpoint serves the chain: what is signed for one is
+// void on another, but its prices would be wrong.
+func (l *ledger) ready(ctx context.Context) error {
+	if l.asked {
+		return nil
+	}
+	if err := l.rpc.CheckChain(ctx); err != nil {
+		return fmt.Errorf("ask the settlement chain: %w", err)
+	}
+	l.asked = true
+	return nil
+}
+
+// state is what the chain says of a channel.
+func (l *ledger) state(ctx context.Context, id common.Hash) (session.State, error) {
+	if err := l.ready(ctx); err != nil {
+		return session.State{}, err
+	}
+	states, err := l.rpc.States(ctx, id)
+	if err != nil {
+		return session.State{}, fmt.Errorf("ask the chain about the channel: %w", err)
+	}
+	return states[0], nil
+}
+
+// Balance is what account has of the token outside of channels.
+func (ch Chain) Balance(ctx context.Context, account common.Address) (tempo.Amount, error) {
+	l, err := newLedger(ch)
+	if err != nil {
+		return tempo.Amount{}, err
+	}
+	defer l.rpc.Close()
+	return l.balance(ctx, account)
+}
+
+func (l *ledger) balance(ctx context.Context, account common.Address) (tempo.Amount, error) {
+	if err := l.ready(ctx); err != nil {
+		return tempo.Amount{}, err
+	}
+	a, err := l.rpc.Balance(ctx, l.Token, account)
+	if err != nil {
+		return a, fmt.Errorf("ask for the balance: %w", err)
+	}
+	return a, nil
+}
+
+// maxFee bounds what the chain may want for one transaction: a dollar, in attodollars.
+// An endpoint that is wrong or hostile must not burn the account's money.
+var maxFee = uint256.NewInt(1e18)
+
+// sign makes a transaction of the account that calls the reserve. A sponsored one is
+// the hand-off that the server completes.
+func (l *ledger) sign(ctx context.Context, call tempo.ReserveCall, account common.Address, key tempo.Signer, sponsored bool) (*tempo.Transaction, error) {
+	if err := l.ready(ctx); err != nil {
+		return nil, err
+	}
+	tx := tempo.NewTransaction(l.ID, uint64(time.Now().Unix()), tempo.CallReserve(tempo.Escrow, call))
+	tx.ValidAfter = 1 + rand.Uint64N(1<<30) // long past: it makes equal transactions differ
+	if tx.FeeToken = l.Token; sponsored {
+		tx.Sponsorship = tempo.Unsponsored
+	}
+	if err := l.rpc.Price(ctx, tx, account); err != nil {
+		return nil, fmt.Errorf("price the transaction: %w", err)
+	}
+	fee, over := new(uint256.Int).MulOverflow(&tx.MaxFeePerGas, uint256.NewInt(tx.Gas))
+	if over || fee.Gt(maxFee) {
+		return nil, errors.New("price the transaction: the chain's fee is above a dollar")
+	}
+	if err := tx.Sign(account, key); err != nil {
+		return nil, err
+	}
+	return tx, nil
+}
+
+// lag is how long after ValidBefore the chain may not have shown a transaction yet.
+const lag = 4 * time.Second
+
+// settled has the chain decide what the file leaves open: whether a channel was
+// opened, topped up or closed. It waits until a transaction has landed or cannot land
+// any more. ok is false where the channel is not on the chain; its row is gone then.
+func (c *Client) settled(ctx context.Context, id common.Hash) (r row, ok bool, err error) {
+	for {
+		r, ok = c.store.row(id)
+		if !ok || !r.uncertain() {
+			return r, ok, nil
+		}
+		s, err := c.chain.state(ctx, id)
+		if err != nil {
+			return r, false, err
+		}
+		pending := !r.Pending.IsZero() && s.Deposit.Cmp(r.Deposit) <= 0
+		waits := (r.State == Opening || pending) && time.Now().Before(time.Unix(r.ValidBefore, 0).Add(lag))
+		switch {
+		case s.Deposit.IsZero() && (r.State == Opening || r.State == Closing) && !waits:
+			return r, false, c.store.drop(id)
+		case s.Deposit.IsZero() && r.State == Opening && time.Now().Before(time.Unix(r.ValidBefore, 0).Add(-usable)):
+			return r, true, nil // not sent, or not mined: the server sends it again
+		case !s.Deposit.IsZero() && !pending:
+			return c.adopt(r, s)
+		case s.Deposit.IsZero() && r.State == Open:
+			return r, false, fmt.Errorf("%w: the chain has no channel %s", ErrNoChannel, id)
+		case !waits:
+			return c.adopt(r, s) // the top-up has not come
+		}
+		if err := sleep(ctx, time.Second); err != nil {
+			return r, false, err
+		}
+	}
+}
+
+// usable is what must be left of a transaction's time for the server to send it.
+const usable = 8 * time.Second
+
+// adopt makes a row what the chain says.
+func (c *Client) adopt(r row, s session.State) (row, bool, error) {
+	err := c.store.edit(r.ID, func(r *row) {
+		r.State, r.Deposit, r.Pending, r.OpenTx, r.ValidBefore = Open, s.Deposit, tempo.Amount{}, nil, 0
+		if r.WithdrawableAt = 0; s.CloseRequestedAt != 0 {
+			r.State, r.WithdrawableAt = Closing, s.CloseRequestedAt+tempo.CloseGracePeriod
+		}
+	})
+	r, ok := c.store.row(r.ID)
+	return r, ok, err
+}
+
+// Refresh asks the chain about all channels of the file, and returns them as they
+// are. Those that are gone from the chain are gone from the file, too.
+func (c *Client) Refresh(ctx context.Context) ([]Channel, error) {
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
+	for _, r := range c.store.book.Channels {
+		if r.uncertain() {
+			if _, _, err := c.settled(ctx, r.ID); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		s, err := c.chain.state(ctx, r.ID)
+		if err == nil && s.Deposit.IsZero() {
+			err = c.vanished(ctx, r)
+		} else if err == nil {
+			_, _, err = c.adopt(r, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c.told(), nil
+}
+
+// vanished drops a channel that the chain does not have any more. One answer is not
+// enough: it may be that of a replica that lags behind.
+func (c *Client) vanished(ctx context.Context, r row) error {
+	for range 3 {
+		if err := sleep(ctx, time.Second); err != nil {
+			return err
+		}
+		s, err := c.chain.state(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		if !s.Deposit.IsZero() {
+			_, _, err := c.adopt(r, s)
+			return err
+		}
+	}
+	return c.store.drop(r.ID)
+}
+
+func (c *Client) told() []Channel {
+	list := make([]Channel, 0, len(c.store.book.Channels))
+	for i := range c.store.book.Channels {
+		list = append(list, c.store.book.channel(&c.store.book.Channels[i]))
+	}
+	return list
+}
+
+// sleep rests, unless the context ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// terms reads the session offer among the challenges of an answer, and holds it to
+// what the payer agreed to.
+func (c *Client) terms(values []string) (*offer, error) {
+	list, err := mpp.ParseChallenges(values...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	refusal := fmt.Errorf("%w: it offers no tempo session", ErrTerms)
+	for i := range list {
+		q, err := list[i].SessionRequest()
+		if errors.Is(err, mpp.ErrNotSession) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+		}
+		if err := c.agrees(q); err != nil {
+			refusal = err
+			continue
+		}
+		if err := list[i].CheckExpires(time.Now()); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+		}
+		return &offer{challenge: list[i], q: q}, nil
+	}
+	return nil, refusal
+}
+
+// offer is what the server asks for, and the challenge that says so.
+type offer struct {
+	challenge mpp.Challenge
+	q         *mpp.SessionRequest
+}
+
+// agrees compares with what the payer named. FeeToken is not looked at: fees are paid
+// in the payer's token whatever the server would like.
+func (c *Client) agrees(q *mpp.SessionRequest) error {
+	switch {
+	case q.ChainID != c.chain.ID:
+		return fmt.Errorf("%w: it is paid on chain %d, not %d", ErrTerms, q.ChainID, c.chain.ID)
+	case q.Currency != c.chain.Token:
+		return fmt.Errorf("%w: it is paid in token %s, not %s", ErrTerms, q.Currency, c.chain.Token)
+	case q.EscrowContract != tempo.Escrow:
+		return fmt.Errorf("%w: it wants the deposit in %s, which is not the channel reserve", ErrTerms, q.EscrowContract)
+	case q.Recipient == (common.Address{}) || q.Recipient == c.account:
+		return fmt.Errorf("%w: it names %s as the payee", ErrTerms, q.Recipient)
+	}
+	return nil
+}

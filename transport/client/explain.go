@@ -1,0 +1,349 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"txlens/engine/explain"
+	"txlens/engine/mpp"
+	"txlens/transport/wire"
+)
+
+const (
+	pathExplain = "/explain"
+	eventStream = "text/event-stream"
+	// maxEvents bounds a stream that goes on and on in small pieces.
+	maxEvents = 2_000_000
+	// maxVouchers bounds how often one stream can ask for a voucher.
+	maxVouchers = 10_000
+	// maxRejoins bounds how often a stream that breaks is joined again without having
+	// told anything new.
+	maxRejoins = 8
+	// afterwards is how long the end of a stream is waited for once the result is there.
+	afterwards = 5 * time.Second
+)
+
+// Explain buys an analysis as a stream. sink gets its events as they come, and may be
+// nil. A stream that breaks is joined again, or its run is fetched once it has ended;
+// where that fails the error is a *LostRun, which names the run for Recover. Where
+// only the last receipt is wrong there is an Answer and an error.
+func (c *Client) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*Answer, error) {
+	body, err := json.Marshal(req)
+	if err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
+	defer cancel()
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
+	if sink == nil {
+		sink = func(explain.Event) {}
+	}
+	run := &run{purchase: c.newPurchase(), sink: sink, ask: ask{http.MethodPost, pathExplain, eventStream, body}}
+	return run.buy(ctx)
+}
+
+var errTimeout = errors.New("the request took longer than it may")
+
+// run is one analysis as a stream, however often the stream breaks.
+type run struct {
+	*purchase
+	ask    ask
+	sink   func(explain.Event)
+	id     string // requestId, once it is known
+	heard  int    // events of the analysis so far
+	answer *Answer
+}
+
+// buy reads streams until one ends with a result.
+func (r *run) buy(ctx context.Context) (*Answer, error) {
+	rejoined := 0
+	for n := 0; ; n++ {
+		before := r.heard
+		err := r.stream(ctx)
+		if r.answer != nil {
+			r.answer.Recovered = n > 0
+			return r.paid(r.answer), err
+		}
+		if !broken(err) || ctx.Err() != nil {
+			return nil, r.lost(ctx, err)
+		}
+		if r.heard > before {
+			rejoined = 0
+		}
+		if rejoined++; rejoined > maxRejoins {
+			return nil, r.lost(ctx, err)
+		}
+		if serr := sleep(ctx, backoff(rejoined+1)); serr != nil {
+			return nil, r.lost(ctx, serr)
+		}
+		// It may have ended while nobody listened.
+		if ans, ferr := r.fetch(ctx); ans != nil || ferr != nil && !broken(ferr) {
+			if ferr != nil {
+				return nil, r.lost(ctx, ferr)
+			}
+			return ans, nil
+		}
+	}
+}
+
+// broken reports whether an error is of the connection rather than of what was said.
+func broken(err error) bool {
+	var b brokenStream
+	return errors.As(err, &b) || errors.As(err, new(unanswered))
+}
+
+// brokenStream is a stream that ended without an end, or in the middle of a stop.
+type brokenStream struct{ cause error }
+
+func (b brokenStream) Error() string { return "the stream broke off: " + b.cause.Error() }
+func (b brokenStream) Unwrap() error { return b.cause }
+
+// lost names the run in the error, so that it can be asked for later.
+func (r *run) lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	var failed *RunError
+	if r.id == "" || errors.As(err, &failed) {
+		return err
+	}
+	return &LostRun{RequestID: r.id, Err: err}
+}
+
+func (p *purchase) paid(a *Answer) *Answer {
+	a.Signed, a.Charged = p.signed, p.charged
+	return a
+}
+
+// stream asks for the stream and reads it to its end. The same request, with the same
+// Idempotency-Key, joins the run that it began before.
+func (r *run) stream(ctx context.Context) error {
+	resp, err := r.send(ctx, r.ask)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode == http.StatusServiceUnavailable {
+		return unanswered{readRefusal(resp).err()}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return readRefusal(resp).err()
+	}
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != eventStream {
+		resp.Body.Close()
+		return fmt.Errorf("%w: a paid analysis is answered with %q, not with a stream", ErrProtocol, explain.OneLine(media, 80))
+	}
+	body, stop := watch(ctx, resp.Body, r.c.o.Silence)
+	defer stop()
+	in := newEvents(body)
+	vouchers := 0
+	for n := 0; ; n++ {
+		ev, err := in.next()
+		switch {
+		case err != nil && r.answer != nil:
+			return nil // all that was bought is there
+		case errors.Is(err, ErrProtocol):
+			return err
+		case err != nil:
+			return brokenStream{err}
+		case n == maxEvents:
+			return fmt.Errorf("%w: the stream has more than %d events", ErrProtocol, maxEvents)
+		}
+		switch ev.name {
+		case mpp.EventNeedVoucher:
+			if vouchers++; vouchers > maxVouchers {
+				return fmt.Errorf("%w: the stream asks for more than %d vouchers", ErrProtocol, maxVouchers)
+			}
+			err = r.needVoucher(ctx, ev.data)
+		case mpp.EventReceipt:
+			err = r.receipt(ev.data)
+		default:
+			err = r.frame(ev.data)
+		}
+		if err != nil {
+			return err
+		}
+		if r.answer != nil {
+			body.timer.Reset(afterwards)
+			body.patience = afterwards
+		}
+	}
+}
+
+// needVoucher signs what a stream asks for, as far as the payer allows.
+func (r *run) needVoucher(ctx context.Context, data []byte) error {
+	need, err := mpp.DecodeNeedVoucher(data)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	ch := r.row()
+	switch {
+	case need.ChannelID != ch.ID:
+		return fmt.Errorf("%w: it asks for a voucher of another channel", ErrProtocol)
+	case need.AcceptedCumulative.Cmp(ch.Signed) > 0:
+		return fmt.Errorf("%w: it says that more was accepted than signed", ErrProtocol)
+	}
+	if more, up := need.RequiredCumulative.Sub(ch.Signed); up {
+		if err := r.allow(more); err != nil {
+			return err
+		}
+	}
+	of := r.offered
+	if err := r.cover(ctx, r.ask.path, of, need.RequiredCumulative); err != nil {
+		return err
+	}
+	if err := r.raise(need.RequiredCumulative); err != nil {
+		return err
+	}
+	v, err := r.voucher()
+	if err != nil {
+		return err
+	}
+	return r.move(ctx, r.ask.path, of, v)
+}
+
+// receipt takes the last word on the charges.
+func (r *run) receipt(data []byte) error {
+	rc, err := mpp.DecodeReceipt(data)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	return r.believe(rc, r.row().Spent)
+}
+
+// frame takes an event of the analysis.
+func (r *run) frame(data []byte) error {
+	var head struct {
+		Type      explain.EventType `json:"type"`
+		RequestID string            `json:"requestId"`
+	}
+	if err := json.Unmarshal(data, &head, foreign); err != nil {
+		return fmt.Errorf("%w: an event is no JSON object: %w", ErrProtocol, err)
+	}
+	if id, err := uuid.Parse(head.RequestID); err == nil && len(head.RequestID) == 36 {
+		r.id = id.String()
+	}
+	if r.answer != nil {
+		return nil // nothing follows the result
+	}
+	switch head.Type {
+	case explain.EventResult, explain.EventReport:
+		a, err := answerOf(head.Type, data)
+		if err != nil {
+			return err
+		}
+		a.RequestID, r.answer = r.id, a
+		return nil
+	}
+	var e explain.Event
+	if err := json.Unmarshal(data, &e, foreign); err != nil {
+		return fmt.Errorf("%w: read event: %w", ErrProtocol, err)
+	}
+	if e.Type == explain.EventError {
+		return r.failed(e)
+	}
+	if e.Type != explain.EventHeartbeat {
+		r.heard++
+	}
+	r.sink(e)
+	return nil
+}
+
+// failed is what an error event means: a server that stops has not said the last word.
+func (r *run) failed(e explain.Event) error {
+	err := &RunError{RequestID: r.id, Code: explain.OneLine(e.Code, 80), Message: explain.OneLine(e.Message, maxMessage)}
+	if e.Code == explain.CodeStopping || e.Code == explain.CodeUnpaid {
+		return brokenStream{err}
+	}
+	return err
+}
+
+// foreign: text of a chain may be no UTF-8.
+var foreign = jsontext.AllowInvalidUTF8(true)
+
+// answerOf reads the frame that ends a run.
+func answerOf(kind explain.EventType, data []byte) (*Answer, error) {
+	if kind == explain.EventReport {
+		var report wire.ReportFrame
+		if err := json.Unmarshal(data, &report, foreign); err != nil {
+			return nil, fmt.Errorf("%w: read report: %w", ErrProtocol, err)
+		}
+		return &Answer{HTML: report.HTML}, nil
+	}
+	res, err := explain.DecodeResult(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	return &Answer{Result: res}, nil
+}
+
+// Recover fetches a run whose stream was lost, and pays what is outstanding on it.
+func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error) {
+	id, err := uuid.Parse(requestID)
+	if err != nil {
+		return nil, errors.New("the id of a run is a UUID")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
+	defer cancel()
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
+	r := &run{purchase: c.newPurchase(), id: id.String()}
+	a, err := r.fetch(ctx)
+	if a == nil && err == nil {
+		err = &StatusError{Status: http.StatusNotFound, Code: explain.CodeNoRun, Message: "no finished run under this id: it is unknown, too old, or still at work"}
+	}
+	return a, err
+}
+
+// fetch asks for the record of the run. It returns neither answer nor error where
+// there is none, or none yet.
+func (r *run) fetch(ctx context.Context) (*Answer, error) {
+	if r.id == "" {
+		return nil, nil
+	}
+	key := r.key
+	r.key = uuid.NewString() // another request than the stream's
+	defer func() { r.key = key }()
+	resp, err := r.send(ctx, ask{method: http.MethodGet, path: "/explain/run/" + r.id})
+	if err != nil {
+		return nil, err
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound:
+		drain(resp)
+		return nil, nil
+	case http.StatusServiceUnavailable:
+		return nil, unanswered{readRefusal(resp).err()}
+	default:
+		return nil, readRefusal(resp).err()
+	}
+	doc, err := readBody(resp, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	var record explain.RunRecovery
+	if err := json.Unmarshal(doc, &record, foreign); err != nil || len(record.Frames) == 0 || record.RequestID != r.id {
+		return nil, fmt.Errorf("%w: the record of the run cannot be read", ErrProtocol)
+	}
+	if err := r.frame(record.Frames[len(record.Frames)-1]); err != nil {
+		return nil, err
+	}
+	if r.answer == nil {
+		return nil, fmt.Errorf("%w: the record of the run does not end with a result", ErrProtocol)
+	}
+	r.answer.Recovered = true
+	return r.paid(r.answer), nil
+}

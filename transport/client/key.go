@@ -1,0 +1,61 @@
+package client
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"txlens/engine/mpp/tempo"
+)
+
+// ReadKey reads a secp256k1 key in hex. A file that others than its owner may read
+// is refused. The key is in no error.
+func ReadKey(path string) (*tempo.Secp256k1Key, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	if readableByOthers(info.Mode()) {
+		return nil, fmt.Errorf("%w: others may read %s (mode %04o); chmod 600 it", ErrKeyFile, path, info.Mode().Perm())
+	}
+	const most = 256
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	key, err := tempo.ParseSecp256k1Key(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s does not hold 64 hex digits of a secp256k1 key", ErrKeyFile, path)
+	}
+	return key, nil
+}
+
+// NewKey makes a key and writes it to a new file that only its owner can read. A file
+// that is there is never written over.
+func NewKey(path string) (_ *tempo.Secp256k1Key, err error) {
+	key, secret, err := tempo.GenerateSecp256k1Key()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	_, err = f.WriteString("0x" + hex.EncodeToString(secret) + "\n")
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = syncDir(filepath.Dir(path)) // an account that was funded must not be lost
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	return key, nil
+}

@@ -1,0 +1,372 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+
+	"txlens/engine/explain"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+	"txlens/transport/wire"
+)
+
+const (
+	// maxRefusal bounds the body of an answer that is not what was paid for.
+	maxRefusal = 64 << 10
+	// maxAnswer bounds any other body, and a whole stream.
+	maxAnswer = 512 << 20
+	// maxHeader bounds the head of an answer.
+	maxHeader = 64 << 10
+	// headTime bounds the wait for the head of an answer: an opening waits for the chain.
+	headTime = 90 * time.Second
+	// maxPayments bounds how often one request is answered 402 after it was paid.
+	maxPayments = 4
+	// maxTries bounds how often a request without an answer is sent again, as it is.
+	maxTries = 4
+	// maxRetryAfter bounds what a server may make us wait.
+	maxRetryAfter = 15 * time.Second
+)
+
+// baseURL checks and trims the address of a server. Vouchers do not travel in the
+// clear, but for a server on this machine.
+func baseURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New("the server must be a URL such as https://explain.example.org")
+	case u.Scheme == "https":
+	case u.Scheme != "http":
+		return "", errors.New("the server's URL must begin with https://")
+	case u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
+		return "", errors.New("a server that is paid needs https://, unless it runs on this machine")
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimRight(u.Path, "/"), nil
+}
+
+// newWeb makes the HTTP client. It follows no redirect: a credential is for the server
+// that it was made for.
+func newWeb() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout, t.MaxResponseHeaderBytes, t.DisableCompression = headTime, maxHeader, true
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// ask is a request as the payer means it; what pays for it comes on top.
+type ask struct {
+	method, path, accept string
+	body                 []byte
+}
+
+// manage asks for nothing: it only moves the channel.
+func manage(path string) ask { return ask{method: http.MethodPost, path: path} }
+
+// once sends a request once. A credential goes into the header that its challenge
+// names; a management request carries nothing else.
+func (p *purchase) once(ctx context.Context, a ask, cr *mpp.Credential, content bool) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, a.method, p.c.server+a.path, bytes.NewReader(a.body))
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	if len(a.body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if a.accept != "" {
+		req.Header.Set("Accept", a.accept)
+	}
+	if content {
+		req.Header.Set(mpp.HeaderAccept, mpp.Method+"/"+mpp.Intent)
+		req.Header.Set("Idempotency-Key", p.key)
+		if p.channel != (common.Hash{}) {
+			req.Header.Set(mpp.HeaderSession, p.channel.Hex())
+		}
+	}
+	if cr != nil {
+		value, err := cr.HeaderValue()
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set(cr.HeaderName(), value)
+	}
+	resp, err := p.c.web.Do(req)
+	if err != nil {
+		return nil, unanswered{err}
+	}
+	return resp, nil
+}
+
+// unanswered: nothing came back, or it broke off. The same may be sent again.
+type unanswered struct{ cause error }
+
+func (u unanswered) Error() string {
+	var op *url.Error
+	if errors.As(u.cause, &op) {
+		return "the server does not answer: " + op.Err.Error() // without the URL
+	}
+	return "the server does not answer: " + u.cause.Error()
+}
+func (u unanswered) Unwrap() error { return u.cause }
+
+// try sends the same request until there is an answer that is not "later".
+func (p *purchase) try(ctx context.Context, a ask, cr *mpp.Credential, content bool) (resp *http.Response, err error) {
+	for n := 1; ; n++ {
+		resp, err = p.once(ctx, a, cr, content)
+		rest := backoff(n)
+		if err == nil {
+			if resp.StatusCode != http.StatusServiceUnavailable || n == maxTries {
+				return resp, nil
+			}
+			rest = retryAfter(resp, rest)
+			drain(resp)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil && (n == maxTries || !errors.As(err, new(unanswered))) {
+			return nil, err
+		}
+		if err := sleep(ctx, rest); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// backoff is the rest before try n+1.
+func backoff(n int) time.Duration { return min(250*time.Millisecond<<(n-1), 8*time.Second) }
+
+func retryAfter(resp *http.Response, usual time.Duration) time.Duration {
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return usual
+	}
+	return min(time.Duration(min(seconds, 3600))*time.Second, maxRetryAfter)
+}
+
+// drain ends an answer whose body nobody wants, so that the connection can be used
+// again.
+func drain(resp *http.Response) {
+	io.CopyN(io.Discard, resp.Body, maxRefusal)
+	resp.Body.Close()
+}
+
+// send asks, and pays what the answer demands. What it returns is an answer other than
+// a demand for payment; the caller closes its body.
+func (p *purchase) send(ctx context.Context, a ask) (*http.Response, error) {
+	resp, err := p.try(ctx, a, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	var short tempo.Amount
+	for n := 0; resp.StatusCode == http.StatusPaymentRequired; n++ {
+		refusal := readRefusal(resp)
+		if n > 0 {
+			if !p.mendable(refusal) || n == maxPayments {
+				return nil, refusal.err()
+			}
+			short = refusal.short
+		}
+		if refusal.code == explain.CodeDeposit {
+			// No challenge comes with it.
+			if err := p.enlarge(ctx, a); err != nil {
+				return nil, err
+			}
+			if resp, err = p.try(ctx, a, nil, true); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		of, err := p.c.terms(resp.Header.Values(mpp.HeaderChallenge))
+		if err != nil {
+			return nil, err
+		}
+		if resp, err = p.pay(ctx, a, of, short); err != nil {
+			return nil, err
+		}
+	}
+	return resp, nil
+}
+
+// mendable reports whether a refusal of a payment is worth another voucher.
+func (p *purchase) mendable(r refusal) bool {
+	switch mpp.ProblemType(r.code) {
+	case mpp.PaymentRequired, mpp.PaymentExpired, mpp.InvalidChallenge, mpp.InsufficientBalance, mpp.AmountExceedsDeposit, mpp.DeltaTooSmall:
+		return true
+	}
+	return r.code == explain.CodeDeposit && !p.toppedUp
+}
+
+// pay answers an offer, and sends the request with that.
+func (p *purchase) pay(ctx context.Context, a ask, of *offer, short tempo.Amount) (*http.Response, error) {
+	payload, err := p.use(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if payload == nil {
+		to, err := p.next(of.q, short)
+		if err != nil {
+			return nil, err
+		}
+		if more, up := to.Sub(p.row().Signed); up {
+			if err := p.allow(more); err != nil { // before a top-up that it would need
+				return nil, err
+			}
+		}
+		if err := p.cover(ctx, a.path, of, to); err != nil {
+			return nil, err
+		}
+		if err := p.raise(to); err != nil {
+			return nil, err
+		}
+		if payload, err = p.voucher(); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := p.answer(ctx, a, of, payload, true)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusGone {
+		return p.replace(ctx, a, resp)
+	}
+	return resp, nil
+}
+
+// answer sends a request with a credential, and takes the receipt that comes back.
+func (p *purchase) answer(ctx context.Context, a ask, of *offer, payload mpp.Payload, content bool) (*http.Response, error) {
+	p.answered[of.challenge.ID], p.offered = true, of
+	cr := mpp.NewCredential(&of.challenge, payload, mpp.Source{ChainID: p.c.chain.ID, Address: p.c.account})
+	carried := carries(payload)
+	resp, err := p.try(ctx, a, cr, content)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return resp, nil
+	}
+	if err := p.acknowledged(resp, carried); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// carries is the sum that a payload signs for.
+func carries(payload mpp.Payload) tempo.Amount {
+	switch v := payload.(type) {
+	case *mpp.Open:
+		return v.CumulativeAmount
+	case *mpp.Voucher:
+		return v.CumulativeAmount
+	case *mpp.Close:
+		return v.CumulativeAmount
+	}
+	return tempo.Amount{}
+}
+
+// acknowledged takes what a good answer says about the channel.
+func (p *purchase) acknowledged(resp *http.Response, carried tempo.Amount) error {
+	if err := p.opened(); err != nil {
+		return err
+	}
+	value := resp.Header.Get(mpp.HeaderReceipt)
+	if value == "" {
+		return nil // the published server gives a stream its receipt at the end
+	}
+	rc, err := mpp.ParseReceipt(value)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	return p.believe(rc, carried)
+}
+
+// replace drops a channel that the server calls gone, if the chain says so, too, and
+// asks once more. A server must not bring a payer to leave money behind.
+func (p *purchase) replace(ctx context.Context, a ask, resp *http.Response) (*http.Response, error) {
+	refusal := readRefusal(resp)
+	r := p.row()
+	s, err := p.c.chain.state(ctx, r.ID)
+	switch {
+	case err != nil:
+		return nil, errors.Join(refusal.err(), err)
+	case !s.Deposit.IsZero():
+		return nil, fmt.Errorf("%w; the chain still has $%s in the channel %s: close it, or ask the chain for it",
+			refusal.err(), mpp.FormatTokens(s.Deposit), r.ID)
+	case p.replaced:
+		return nil, refusal.err()
+	}
+	if err := p.c.vanished(ctx, r); err != nil {
+		return nil, err
+	}
+	p.replaced, p.channel = true, common.Hash{}
+	p.c.money(Money{Kind: MoneyNotice, Channel: p.c.store.book.channel(&r), Text: "the channel was closed; a new one is opened"})
+	return p.try(ctx, a, nil, true)
+}
+
+// refusal is an answer other than the one that was paid for, read and closed.
+type refusal struct {
+	status  int
+	code    string // of the service, or the last part of a problem's type
+	message string
+	short   tempo.Amount // what a voucher lacked
+}
+
+func (r refusal) err() error {
+	return &StatusError{Status: r.status, Code: r.code, Message: r.message}
+}
+
+// maxMessage bounds what a server can put on a person's screen.
+const maxMessage = 400
+
+// readRefusal reads the body of a refusal, whatever it is.
+func readRefusal(resp *http.Response) (r refusal) {
+	defer resp.Body.Close()
+	r = refusal{status: resp.StatusCode}
+	doc, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal+1))
+	if err != nil || len(doc) > maxRefusal {
+		return r
+	}
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if media == mpp.ProblemMedia {
+		if p, err := mpp.ParseProblem(doc); err == nil {
+			r.code, r.message, r.short = string(p.Type), p.Detail, p.RequiredTopUp
+			if p.Hint != "" {
+				r.message += " " + p.Hint
+			}
+			if p.Type == mpp.InsufficientBalance && r.short.IsZero() {
+				r.short = tempo.MaxAmount // it does not say; next caps it
+			}
+		}
+	} else {
+		var e wire.ErrorBody
+		if json.Unmarshal(doc, &e) == nil {
+			r.code, r.message = e.Code, e.Error
+		}
+	}
+	r.code, r.message = explain.OneLine(r.code, maxMessage), explain.OneLine(r.message, maxMessage)
+	return r
+}
+
+// readBody reads the body of a good answer.
+func readBody(resp *http.Response, most int64) ([]byte, error) {
+	defer resp.Body.Close()
+	doc, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
+	if err != nil {
+		return nil, unanswered{err}
+	}
+	if int64(len(doc)) > most {
+		return nil, fmt.Errorf("%w: an answer is larger than %d bytes", ErrProtocol, most)
+	}
+	return doc, nil
+}
