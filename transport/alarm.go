@@ -2,7 +2,7 @@ package transport
 
 import (
 	"errors"
-	"net"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -32,7 +32,7 @@ func (a *alarm) set(t time.Time, arm func(time.Time) error) error {
 // early reports whether err says that a deadline passed while it is in truth still
 // to come. The runtime then knows the true one, and the call is to be repeated.
 func (a *alarm) early(err error, arm func(time.Time) error) bool {
-	if late, ok := errors.AsType[net.Error](err); !ok || !late.Timeout() {
+	if !timedOut(err) {
 		return false
 	}
 	a.mu.Lock()
@@ -42,6 +42,15 @@ func (a *alarm) early(err error, arm func(time.Time) error) bool {
 	}
 	a.armed = a.want
 	return arm(a.want) == nil
+}
+
+// timedOut asks for no net.Error: not every connection that says so has all of one.
+func timedOut(err error) bool {
+	late, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && late.Timeout()
 }
 
 func (g *guest) SetReadDeadline(t time.Time) error {
@@ -56,7 +65,13 @@ func (g *guest) SetDeadline(t time.Time) error {
 	return errors.Join(g.SetReadDeadline(t), g.SetWriteDeadline(t))
 }
 
+// Read lets the others go first after an answer: the next request of this client is
+// hardly there yet, and to look for it now is a system call that finds nothing and a
+// wait that the poller has to end. Under load it is there when the turn comes round.
 func (g *guest) Read(b []byte) (int, error) {
+	if g.answered.Swap(false) {
+		runtime.Gosched()
+	}
 	for {
 		n, err := g.Conn.Read(b)
 		if n == 0 && g.reading.early(err, g.Conn.SetReadDeadline) {
@@ -67,6 +82,7 @@ func (g *guest) Read(b []byte) (int, error) {
 }
 
 func (g *guest) Write(b []byte) (written int, err error) {
+	g.answered.Store(true)
 	for {
 		n, err := g.Conn.Write(b[written:])
 		written += n

@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
 )
 
 // counted counts what its deadlines cost.
@@ -65,5 +67,21 @@ func TestDeadlinesHold(t *testing.T) {
 	time.AfterFunc(40*time.Millisecond, func() { there.Read(make([]byte, 2)) }) // part of what is sent
 	if n, err := g.Write(make([]byte, 5)); n != 2 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) < 75*time.Millisecond {
 		t.Errorf("write: %d, %v after %v", n, err, time.Since(began))
+	}
+}
+
+// TestDeadlinesOverMemory: this connection says that it is late in a way of its own.
+func TestDeadlinesOverMemory(t *testing.T) {
+	pipe := fasthttputil.NewPipeConns()
+	defer pipe.Close()
+	g := &guest{Conn: pipe.Conn1()}
+	g.SetReadDeadline(time.Unix(1, 0))
+	if _, err := g.Read(make([]byte, 1)); !timedOut(err) {
+		t.Errorf("in the past: %v", err)
+	}
+	g.SetReadDeadline(time.Now().Add(time.Minute))
+	time.AfterFunc(20*time.Millisecond, func() { pipe.Conn2().Write([]byte{7}) })
+	if n, err := g.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("moved to later: %d, %v", n, err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -137,7 +136,6 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	visit := newVisit(ctx)
 	brand(&ctx.Response.Header, &visit.id)
 	var small *fasthttp.ErrSmallBuffer
-	var network net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		linger(ctx.Conn())
@@ -145,7 +143,7 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &small):
 		linger(ctx.Conn())
 		fail(ctx, fasthttp.StatusRequestHeaderFieldsTooLarge, "", "the header is too large; at most 16384 bytes are allowed")
-	case errors.As(err, &network) && network.Timeout(), errors.Is(err, os.ErrDeadlineExceeded):
+	case timedOut(err):
 		fail(ctx, fasthttp.StatusRequestTimeout, "", "the request did not arrive in time")
 	default:
 		fail(ctx, fasthttp.StatusBadRequest, "", "the request is not valid HTTP")

@@ -134,6 +134,7 @@ type guest struct {
 	from             netip.Prefix
 	closed           atomic.Bool
 	reading, writing alarm
+	answered         atomic.Bool // since the last read
 }
 
 func (g *guest) Close() error {
