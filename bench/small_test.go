@@ -35,39 +35,42 @@ var smallRequests = map[string]string{
 	"400":    "POST /explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{\"txHash\":\"0x12\"}",
 }
 
+// floors are bare handlers of fasthttp on default settings: "same" sends what the
+// service sends, field by field, and "bare" only its status and body, which no
+// server may that keeps the interface.
+var floors = []string{"same", "bare"}
+
 // BenchmarkSmallAnswers says how many requests a second the service answers beside
-// a bare handler of fasthttp on default settings, which sends a body of the same
-// size under the same status. One client, a process of its own, asks both in short
-// rounds of turning order, so that what else the machine does meets both alike; the
-// ratio is the median over the pairs of rounds.
+// bare handlers. One client, a process of its own, asks all in short rounds of
+// turning order, so that what else the machine does meets all alike; a ratio is the
+// median over the rounds.
 func BenchmarkSmallAnswers(b *testing.B) {
 	for _, name := range []string{"health", "400"} {
 		b.Run(name, func(b *testing.B) {
-			request := smallRequests[name]
 			ours := listen(b)
 			srv := transport.New(transport.Config{Explainer: new(idle)})
 			go srv.Serve(ours)
 			defer srv.Shutdown(context.Background())
-			status, body := ask(b, ours.Addr().String(), request)
+			answer := ask(b, ours.Addr().String(), smallRequests[name])
 
-			floor := listen(b)
-			bare := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
-				ctx.SetStatusCode(status)
-				ctx.SetBody(body)
-			}}
-			go bare.Serve(floor)
-			defer bare.Shutdown()
-
+			sides := []string{"ours=" + ours.Addr().String()}
+			for _, floor := range floors {
+				ln := listen(b)
+				bare := &fasthttp.Server{Handler: answer.handler(floor == "same")}
+				go bare.Serve(ln)
+				defer bare.Shutdown()
+				sides = append(sides, floor+"="+ln.Addr().String())
+			}
 			for b.Loop() {
-				compare(b, name, ours.Addr().String(), floor.Addr().String())
+				compare(b, name, sides)
 			}
 		})
 	}
 }
 
-func compare(b *testing.B, name, ours, floor string) {
+func compare(b *testing.B, name string, sides []string) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLoad$")
-	cmd.Env = append(os.Environ(), "TXLENS_BENCH_LOAD="+name+" "+ours+" "+floor)
+	cmd.Env = append(os.Environ(), "TXLENS_BENCH_LOAD="+name+" "+strings.Join(sides, " "))
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -75,8 +78,8 @@ func compare(b *testing.B, name, ours, floor string) {
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	// Both servers live here, and one works at a time: the processor time between
-	// two lines is what the round of the second has cost.
+	// All servers live here, and one works at a time: the processor time between two
+	// lines is what the round of the second has cost.
 	rates, costs, said := map[string][]float64{}, map[string][]float64{}, ""
 	before := processorTime()
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
@@ -92,20 +95,24 @@ func compare(b *testing.B, name, ours, floor string) {
 		costs[who] = append(costs[who], float64((now-before).Microseconds())/float64(answers))
 		before = now
 	}
-	if err := cmd.Wait(); err != nil || len(rates["ours"]) != loadRounds+1 || len(rates["bare"]) != loadRounds+1 {
+	if err := cmd.Wait(); err != nil || len(rates) != len(sides) || len(rates["ours"]) != loadRounds+1 {
 		b.Fatalf("load: %v: %s", err, said)
 	}
-	var ratios []float64
-	for i := range loadRounds {
-		ratios = append(ratios, rates["ours"][i+1]/rates["bare"][i+1]) // the first are to warm up
-	}
 	b.ReportMetric(0, "ns/op") // says nothing here
-	b.ReportMetric(quantile(ratios, 2), "of-bare")
-	b.ReportMetric(quantile(ratios, 1), "of-bare-q1")
-	b.ReportMetric(quantile(ratios, 3), "of-bare-q3")
 	b.ReportMetric(quantile(rates["ours"], 2), "req/s")
 	b.ReportMetric(quantile(costs["ours"], 2), "cpu-us/req")
-	b.ReportMetric(quantile(costs["bare"], 2), "bare-cpu-us/req")
+	for _, floor := range floors {
+		var ratios []float64
+		for i := range loadRounds {
+			ratios = append(ratios, rates["ours"][i+1]/rates[floor][i+1]) // the first are to warm up
+		}
+		for q, name := range []string{1: "-q1", 2: "", 3: "-q3"} {
+			if q > 0 {
+				b.ReportMetric(quantile(ratios, q), "of-"+floor+name)
+			}
+		}
+		b.ReportMetric(quantile(costs[floor], 2), floor+"-cpu-us/req")
+	}
 }
 
 // quantile is the n-th quarter of the values.
@@ -131,8 +138,28 @@ func listen(b *testing.B) net.Listener {
 	return ln
 }
 
+// answer is what a server sent.
+type answer struct {
+	status int
+	head   [][2]string // without what fasthttp writes by itself
+	body   []byte
+}
+
+// handler answers in the same way, with nothing to do for it.
+func (a answer) handler(head bool) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		ctx.SetStatusCode(a.status)
+		if head {
+			for _, field := range a.head {
+				ctx.Response.Header.Set(field[0], field[1])
+			}
+		}
+		ctx.SetBody(a.body)
+	}
+}
+
 // ask sends one request and returns what came.
-func ask(b *testing.B, addr, request string) (status int, body []byte) {
+func ask(b *testing.B, addr, request string) (a answer) {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		b.Fatal(err)
@@ -148,33 +175,39 @@ func ask(b *testing.B, addr, request string) (status int, body []byte) {
 		b.Fatal(err)
 	}
 	head, body, _ := bytes.Cut(whole, []byte("\r\n\r\n"))
-	status, _ = strconv.Atoi(string(head[9:12]))
-	return status, body
+	a.body = body
+	a.status, _ = strconv.Atoi(string(head[9:12]))
+	for _, line := range strings.Split(string(head), "\r\n")[1:] {
+		if name, value, _ := strings.Cut(line, ": "); name != "Date" && name != "Content-Length" {
+			a.head = append(a.head, [2]string{name, value})
+		}
+	}
+	return a
 }
 
 // TestLoad is the client of BenchmarkSmallAnswers, in its own process.
 func TestLoad(t *testing.T) {
 	args := strings.Fields(os.Getenv("TXLENS_BENCH_LOAD"))
-	if len(args) != 3 {
+	if len(args) < 2 {
 		return
 	}
 	round := loadRound
 	if d, err := time.ParseDuration(os.Getenv("TXLENS_BENCH_ROUND")); err == nil {
 		round = d
 	}
-	ours, bare := connect(t, "ours", args[0], args[1]), connect(t, "bare", args[0], args[2])
+	var sides []*side
+	for _, arg := range args[1:] {
+		who, addr, _ := strings.Cut(arg, "=")
+		sides = append(sides, connect(t, who, args[0], addr))
+	}
 	for i := range loadRounds + 1 {
-		if i%2 == 0 {
-			ours.ask(t, round)
-			bare.ask(t, round)
-		} else {
-			bare.ask(t, round)
-			ours.ask(t, round)
+		for k := range sides {
+			sides[(i+k)%len(sides)].ask(t, round)
 		}
 	}
 }
 
-// side is one of the two servers, by keep-alive connections that each have one
+// side is one of the servers, by keep-alive connections that each have one
 // request on its way at a time.
 type side struct {
 	who     string
