@@ -4,6 +4,7 @@
 // # Layout of the file
 //
 //	meta   "schema"                    version of this layout, one byte
+//	       "secret " name              what challenges are sealed with
 //	jobs   id 00                       head of a job, JSON
 //	       id 01 n                     n-th chunk of its body
 //	runs   id 00, id 01 n              the same for run records
