@@ -8,23 +8,25 @@ import (
 
 // paid counts what came of payouts in this process.
 type paid struct {
-	mu            sync.Mutex
-	settled, lost tempo.Amount
+	mu  sync.Mutex
+	sum Totals
 }
 
 func (p *paid) add(settled, lost tempo.Amount) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s, ok := p.settled.Add(settled); ok {
-		p.settled = s
+	if s, ok := p.sum.Settled.Add(settled); ok && !settled.IsZero() {
+		p.sum.Settled = s
+		p.sum.Payouts++
 	}
-	if s, ok := p.lost.Add(lost); ok {
-		p.lost = s
+	if s, ok := p.sum.Lost.Add(lost); ok && !lost.IsZero() {
+		p.sum.Lost = s
+		p.sum.Losses++
 	}
 }
 
-func (p *paid) totals() (settled, lost tempo.Amount) {
+func (p *paid) totals() Totals {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.settled, p.lost
+	return p.sum
 }

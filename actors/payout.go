@@ -177,34 +177,46 @@ func (c *Channels) count(before, after, lost tempo.Amount) {
 // Settle pays out what was served on channels that stay open, in one transaction,
 // never more than was consumed. Channels without a voucher that allows it are left.
 func (c *Channels) Settle(ctx context.Context, ids ...common.Hash) error {
+	_, err := c.settle(ctx, ids...)
+	return err
+}
+
+// settled is one transaction that pays out channels.
+type settled struct {
+	Intent                   // Hash is zero where nothing was signed
+	rows   []session.Channel // of Intent.Channels, as they were before
+}
+
+func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled, err error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTime)
 	defer cancel()
 	defer c.turns.lock("settle")()
-	intent := Intent{ID: NewID(), Kind: IntentSettle}
-	var rows []session.Channel
+	out.ID, out.Kind = NewID(), IntentSettle
 	for _, id := range ids {
 		row, err := c.beginSettle(own, id)
 		if err != nil {
-			return errors.Join(err, c.endSettle(own, intent, false))
+			return out, errors.Join(err, c.endSettle(own, out.Intent, false))
 		}
 		if row.Settling.IsZero() {
 			continue
 		}
-		rows = append(rows, row)
-		intent.Channels, intent.Amounts = append(intent.Channels, id), append(intent.Amounts, row.Settling)
+		out.rows = append(out.rows, row)
+		out.Channels, out.Amounts = append(out.Channels, id), append(out.Amounts, row.Settling)
 	}
-	if len(rows) == 0 {
-		return nil
+	if len(out.rows) == 0 {
+		return out, nil
 	}
-	signed, err := c.o.Reserve.SignSettle(own, rows...)
-	if err == nil {
-		intent.Raw, intent.Hash, intent.ValidBefore = signed.Raw, signed.Hash, int64(signed.ValidBefore)
-		err = c.o.Ledger.Commit(Entry{Intent: &intent})
-	}
+	signed, err := c.o.Reserve.SignSettle(own, out.rows...)
 	if err != nil {
-		return errors.Join(err, c.endSettle(own, intent, false))
+		return out, errors.Join(err, c.endSettle(own, out.Intent, false))
 	}
-	return c.finishSettle(own, intent)
+	intent := out.Intent
+	intent.Raw, intent.Hash, intent.ValidBefore = signed.Raw, signed.Hash, int64(signed.ValidBefore)
+	if err = c.o.Ledger.Commit(Entry{Intent: &intent}); err != nil {
+		return out, errors.Join(err, c.endSettle(own, intent, false))
+	}
+	out.Intent = intent
+	return out, c.finishSettle(own, intent)
 }
 
 // beginSettle marks what is about to be paid out, so that it cannot be refunded.

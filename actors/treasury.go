@@ -48,9 +48,12 @@ func (p SettlePolicy) withDefaults() SettlePolicy {
 // Totals are the books at the last look. Amounts are base units.
 type Totals struct {
 	Open      int          // channels that are not closed
+	Owing     int          // those of them on which something is not paid out
 	Unsettled tempo.Amount // served and not paid out
 	Settled   tempo.Amount // paid out by this process
+	Payouts   uint64       // how often it paid out a channel
 	Lost      tempo.Amount // served and gone, in this process
+	Losses    uint64       // channels that ended so
 	Failed    uint64       // rounds that ended in an error
 }
 
@@ -62,6 +65,7 @@ type Treasury struct {
 	pids     []*actor.PID
 	rounds   []*round
 	open     atomic.Int64
+	owing    atomic.Int64
 	failed   atomic.Uint64
 	unpaid   atomic.Pointer[tempo.Amount]
 	cancel   context.CancelFunc
@@ -95,8 +99,9 @@ func (t *Treasury) Close() {
 
 // Totals tells the books at the last look.
 func (t *Treasury) Totals() Totals {
-	settled, lost := t.c.paid.totals()
-	return Totals{Open: int(t.open.Load()), Unsettled: *t.unpaid.Load(), Settled: settled, Lost: lost, Failed: t.failed.Load()}
+	sum := t.c.paid.totals()
+	sum.Open, sum.Owing, sum.Unsettled, sum.Failed = int(t.open.Load()), int(t.owing.Load()), *t.unpaid.Load(), t.failed.Load()
+	return sum
 }
 
 func (t *Treasury) fault(name string, err error) {
@@ -152,15 +157,20 @@ func (r *round) Receive(ac actor.Context) {
 func (t *Treasury) watchRound(ctx context.Context) error {
 	var ids []common.Hash
 	var unpaid tempo.Amount
+	var owing int64
 	err := t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
 		ids = append(ids, row.ID)
-		unpaid, _ = unpaid.Add(row.Unsettled())
+		if owed := row.Unsettled(); !owed.IsZero() {
+			unpaid, _ = unpaid.Add(owed)
+			owing++
+		}
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("list channels: %w", err)
 	}
 	t.open.Store(int64(len(ids)))
+	t.owing.Store(owing)
 	t.unpaid.Store(&unpaid)
 	errs := []error{t.c.Reconcile(ctx)}
 	for len(ids) > 0 && ctx.Err() == nil {
@@ -239,7 +249,9 @@ func (t *Treasury) settleRound(ctx context.Context) error {
 	for len(settle) > 0 && ctx.Err() == nil {
 		part := settle[:min(len(settle), maxSettled)]
 		settle = settle[len(part):]
-		errs = append(errs, t.settleTogether(ctx, part))
+		for _, p := range t.settleTogether(ctx, part) {
+			errs = append(errs, p.Err)
+		}
 	}
 	for _, id := range shut {
 		if ctx.Err() != nil {
@@ -248,23 +260,6 @@ func (t *Treasury) settleRound(ctx context.Context) error {
 		if _, err := t.c.CloseChannel(ctx, id); err != nil {
 			errs = append(errs, fmt.Errorf("close %s: %w", id, err))
 		}
-	}
-	return errors.Join(errs...)
-}
-
-// maxSettled bounds the channels of one transaction.
-const maxSettled = 16
-
-// settleTogether settles several channels in one transaction; where the chain
-// refuses that, one at a time, so that one bad channel costs the others nothing.
-func (t *Treasury) settleTogether(ctx context.Context, ids []common.Hash) error {
-	err := t.c.Settle(ctx, ids...)
-	if err == nil || len(ids) == 1 {
-		return err
-	}
-	var errs []error
-	for _, id := range ids {
-		errs = append(errs, t.c.Settle(ctx, id))
 	}
 	return errors.Join(errs...)
 }
@@ -293,21 +288,4 @@ func (t *Treasury) dueChannels() (settle, shut []common.Hash, err error) {
 		return nil
 	})
 	return settle, shut, err
-}
-
-// SettleAll pays out everything that can be, whatever the policy says.
-func (t *Treasury) SettleAll(ctx context.Context) error {
-	var ids []common.Hash
-	err := t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
-		if row.Status == session.Active && row.Settleable.Cumulative.Cmp(row.Settled) > 0 {
-			ids = append(ids, row.ID)
-		}
-		return nil
-	})
-	for len(ids) > 0 && err == nil {
-		part := ids[:min(len(ids), maxSettled)]
-		ids = ids[len(part):]
-		err = t.settleTogether(ctx, part)
-	}
-	return err
 }

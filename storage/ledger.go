@@ -166,36 +166,48 @@ func (s *Store) Channel(id common.Hash) (row session.Channel, err error) {
 // OpenChannels visits the rows that are not closed, in the order of their ids. The
 // visits come after the reading, so they may take their time and use the store.
 func (s *Store) OpenChannels(visit func(session.Channel) error) error {
-	var after []byte
-	for {
-		var rows []session.Channel
-		err := s.view(func(tx *bolt.Tx) error {
-			c := tx.Bucket(bucketChannels).Cursor()
-			k, v := c.Seek(after)
-			if after != nil && bytes.Equal(k, after) {
-				k, v = c.Next()
-			}
-			for ; k != nil && len(rows) < visitPage; k, v = c.Next() {
-				row, err := decodeChannel(v)
-				if err != nil {
-					return err
-				}
-				rows, after = append(rows, row), bytes.Clone(k)
-			}
-			return nil
-		})
+	for from := new(common.Hash); from != nil; {
+		rows, next, err := s.Channels(false, *from, visitPage)
 		if err != nil {
-			return fmt.Errorf("read ledger: %w", err)
+			return err
 		}
 		for _, row := range rows {
 			if err := visit(row); err != nil {
 				return err
 			}
 		}
-		if len(rows) < visitPage {
-			return nil
-		}
+		from = next
 	}
+	return nil
+}
+
+// Channels returns up to limit rows of channels in the order of their ids, the first
+// not below from; ended picks those that are closed instead of those that are not.
+// next is where the list goes on, nil at its end.
+func (s *Store) Channels(ended bool, from common.Hash, limit int) (rows []session.Channel, next *common.Hash, err error) {
+	bucket := bucketChannels
+	if ended {
+		bucket = bucketClosed
+	}
+	err = s.view(func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucket).Cursor()
+		for k, v := c.Seek(from[:]); k != nil; k, v = c.Next() {
+			if len(rows) == limit {
+				next = new(common.BytesToHash(k))
+				return nil
+			}
+			row, err := decodeChannel(v)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read ledger: %w", err)
+	}
+	return rows, next, nil
 }
 
 // visitPage bounds what one read transaction decodes.

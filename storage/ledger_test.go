@@ -160,6 +160,19 @@ func TestOpenChannelsPages(t *testing.T) {
 	if err != nil || len(seen) != n {
 		t.Errorf("saw %d of %d, %v", len(seen), n, err)
 	}
+	id := func(i uint64) common.Hash { return common.BigToHash(amount(i).Big()) }
+	f := func(ended bool, from common.Hash, limit, want int, wantNext *common.Hash) {
+		t.Helper()
+		rows, next, err := s.Channels(ended, from, limit)
+		if err != nil || len(rows) != want || want > 0 && rows[0].ID != from || (next == nil) != (wantNext == nil) || next != nil && *next != *wantNext {
+			t.Errorf("%d rows, next %v, %v", len(rows), next, err)
+		}
+	}
+	f(false, id(5), 3, 3, new(id(8)))
+	f(false, id(n-2), 3, 3, nil)
+	f(false, id(n-2), 100, 3, nil)
+	f(false, id(n+1), 3, 0, nil)
+	f(true, common.Hash{}, 3, 0, nil)
 }
 
 // TestLedgerExpires: a bill goes a day after the run that it is for, and its ticket

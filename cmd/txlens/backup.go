@@ -6,23 +6,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
-	"txlens/engine/explain"
 	"txlens/storage"
 )
 
 type backupCmd struct {
-	File  string `arg:"" type:"path" help:"File to write; it must not exist yet."`
-	Admin string `name:"admin" placeholder:"URL" env:"TXLENS_ADMIN" help:"Ask the server with this admin listener, such as http://127.0.0.1:8403; default: the server that runs on the folder, if one does."`
+	File string `arg:"" type:"path" help:"File to write; it must not exist yet."`
 
-	dataFlag `embed:""`
+	serverFlag `embed:""`
 }
 
 // Run copies the database, through the server that has it open if there is one. The
@@ -71,7 +64,7 @@ func (cmd *backupCmd) copy(ctx context.Context, w io.Writer) (int64, error) {
 
 // fetchBackup asks a running server for a copy.
 func fetchBackup(ctx context.Context, base string, w io.Writer) (int64, error) {
-	resp, err := askAdmin(ctx, base, "/backup", 0)
+	resp, err := askAdmin(ctx, base, question{path: "/backup"})
 	if err != nil {
 		return 0, err
 	}
@@ -83,77 +76,18 @@ func fetchBackup(ctx context.Context, base string, w io.Writer) (int64, error) {
 	return n, nil
 }
 
-// askAdmin makes one request to an admin listener, which must answer 200. The
-// answer begins within 30 s; limit bounds it as a whole, 0 means not at all.
-func askAdmin(ctx context.Context, base, path string, limit time.Duration) (*http.Response, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("want the address of an admin listener, such as http://127.0.0.1:8403")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(u.String(), "/")+path, nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask the server: %w", err)
-	}
-	client := &http.Client{
-		Timeout: limit,
-		Transport: &http.Transport{ // no proxy: it is this machine, or the operator's own network
-			DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("ask the server: %w", err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		defer resp.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-		return nil, fmt.Errorf("ask the server: %d: %s", resp.StatusCode, explain.OneLine(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "), 300))
-	}
-	return resp, nil
-}
-
-// adminFile lies beside the database while a server with an admin listener runs on
-// it, and says where that listens. Who holds the lock of the database writes or
-// removes it, so it speaks of the server that runs.
-const adminFile = "admin.url"
-
-func adminOf(dir string) (base string, there bool) {
-	text, err := os.ReadFile(filepath.Join(dir, adminFile))
-	return strings.TrimSpace(string(text)), err == nil
-}
-
-// tellAdmin says in the folder where the admin listener is; nil: there is none.
-func tellAdmin(dir string, ln net.Listener) error {
-	path := filepath.Join(dir, adminFile)
-	if ln == nil {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the address of an admin listener: %w", err)
-		}
-		return nil
-	}
-	if err := os.WriteFile(path, []byte(reachable(ln.Addr())+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write down the address of the admin listener: %w", err)
-	}
-	return nil
-}
-
-// reachable is a URL for a listener, from this machine: one on all addresses is
-// reached on loopback.
-func reachable(a net.Addr) string {
-	host, port, _ := net.SplitHostPort(a.String())
-	if ip := net.ParseIP(host); ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port)
-}
-
-// place gives a finished file its name. A link, unlike a rename, replaces nothing
-// that came meanwhile; not all file systems have links.
+// place gives a finished file its name, which a power cut does not take away. A
+// link, unlike a rename, replaces nothing that came meanwhile; not all file systems
+// have links.
 func place(tmp, path string) error {
 	err := os.Link(tmp, path)
-	if err == nil || errors.Is(err, fs.ErrExist) {
+	if errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return os.Rename(tmp, path)
+	if err != nil {
+		if err := os.Rename(tmp, path); err != nil {
+			return err
+		}
+	}
+	return storage.SyncFolder(path)
 }

@@ -22,7 +22,7 @@ func (cmd *healthCmd) Run(ctx context.Context, c console) error {
 			base = "http://" + strings.Replace(listen, "0.0.0.0:", "localhost:", 1)
 		}
 	}
-	resp, err := askAdmin(ctx, strings.TrimSuffix(base, "/readyz"), "/readyz", 10*time.Second)
+	resp, err := askAdmin(ctx, strings.TrimSuffix(base, "/readyz"), question{path: "/readyz", all: 10 * time.Second})
 	if err != nil {
 		return err
 	}

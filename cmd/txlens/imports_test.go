@@ -15,7 +15,7 @@ import (
 // support answers for itself.
 var mayImport = map[string][]string{
 	"cmd/txlens":       {"actors", "storage", "transport", "transport/admin", "engine/chain", "engine/explain", "engine/meter", "engine/mpp", "engine/report", "engine/upstream"},
-	"transport/admin":  {},
+	"transport/admin":  {"engine/mpp/tempo"},
 	"transport/client": {"engine/explain", "engine/mpp", "transport/wire"},
 	"transport":        {"engine/explain", "engine/report", "actors", "engine/meter", "engine/mpp"},
 	"actors":           {"engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/mpp", "engine/report", "engine/trace", "engine/upstream"},

@@ -31,15 +31,17 @@ const (
 )
 
 type commands struct {
-	Explain explainCmd `cmd:"" help:"Explain a transaction by its hash, or one hash per line from stdin with -."`
-	Demo    demoCmd    `cmd:"" help:"Explain the embedded real transactions, offline."`
-	Replay  replayCmd  `cmd:"" help:"Explain again from a recorded bundle, asking nobody."`
-	Serve   serveCmd   `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
-	Backup  backupCmd  `cmd:"" help:"Copy the database of a server into a file, whether or not it runs."`
-	Health  healthCmd  `cmd:"" help:"Ask a running server whether it is ready."`
-	Sandbox sandboxCmd `cmd:"" help:"Run a settlement chain for tests of paid sessions; its tokens are worth nothing."`
-	Chains  chainsCmd  `cmd:"" help:"List the chains of the table."`
-	Version versionCmd `cmd:"" help:"Print version and commit."`
+	Explain  explainCmd  `cmd:"" help:"Explain a transaction by its hash, or one hash per line from stdin with -."`
+	Demo     demoCmd     `cmd:"" help:"Explain the embedded real transactions, offline."`
+	Replay   replayCmd   `cmd:"" help:"Explain again from a recorded bundle, asking nobody."`
+	Serve    serveCmd    `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
+	Backup   backupCmd   `cmd:"" help:"Copy the database of a server into a file, whether or not it runs."`
+	Health   healthCmd   `cmd:"" help:"Ask a running server whether it is ready."`
+	Channels channelsCmd `cmd:"" help:"List the payment channels of a running server."`
+	Settle   settleCmd   `cmd:"" help:"Have a running server pay its channels out now."`
+	Sandbox  sandboxCmd  `cmd:"" help:"Run a settlement chain for tests of paid sessions; its tokens are worth nothing."`
+	Chains   chainsCmd   `cmd:"" help:"List the chains of the table."`
+	Version  versionCmd  `cmd:"" help:"Print version and commit."`
 
 	ShowVersion versionFlag `name:"version" help:"Print version and commit."`
 }

@@ -33,6 +33,8 @@ type shop struct {
 	payer  *tempo.Secp256k1Key
 	domain *tempo.Domain
 	web    *http.Client
+	sells  []string // flags that make a server sell here
+	data   string   // folder of its database
 
 	ref  mpp.ChannelRef
 	paid uint64 // signed in all
@@ -64,10 +66,12 @@ func newShop(t *testing.T, more ...string) *shop {
 		t.Fatal(err)
 	}
 	s := &shop{t: t, w: newStubWorld(t), chain: chain, rpc: rpc.URL, payer: payer, domain: tempo.NewDomain(chain.ChainID(), sandbox.Reserve), web: &http.Client{Transport: &http.Transport{}}}
-	s.base = startServe(t, s.w, append([]string{
+	s.data = t.TempDir()
+	s.sells = []string{
 		"--settle-rpc", rpc.URL, "--settle-chain", "42431", "--settle-token", sandbox.PathUSD.Hex(), "--settle-key-file", keyFile, "--realm", "shop.test",
-		"--call-price", "rpc=3000000", "--admin-listen", "off",
-	}, more...)...)
+		"--call-price", "rpc=3000000",
+	}
+	s.base = startServe(t, s.w, append(append([]string{"--data", s.data, "--admin-listen", "off"}, s.sells...), more...)...)
 	t.Cleanup(s.web.CloseIdleConnections)
 	return s
 }

@@ -19,6 +19,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
+	"txlens/storage"
 	"txlens/transport"
 	"txlens/transport/discovery"
 )
@@ -116,12 +117,13 @@ type till struct {
 	chain    *settle.Client
 	channels *actors.Channels
 	treasury *actors.Treasury
+	settles  bool // there is a key to settle with
 	payments transport.Payments
 	terms    discovery.Terms
 }
 
 // newTill opens the books. It asks the chain for nothing but its id.
-func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, ledger actors.Ledger, dir string, log *slog.Logger) (*till, error) {
+func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, store *storage.Store, dir string, log *slog.Logger) (*till, error) {
 	p, err := f.prices()
 	if err != nil {
 		return nil, err
@@ -137,7 +139,7 @@ func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, ledger actor
 	case key != nil && key.Address() != payee:
 		operator = key.Address()
 	}
-	secret, err := challengeSecret(dir)
+	secret, err := challengeSecret(store, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +149,7 @@ func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, ledger actor
 	}
 	token := common.HexToAddress(f.SettleToken)
 	domain := tempo.NewDomain(f.SettleChain, reserveAddress)
-	t := &till{}
+	t := &till{settles: key != nil}
 	if t.chain, err = settle.New(settle.Options{URLs: f.SettleRPC, Domain: domain, Key: key, FeeToken: token}); err != nil {
 		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
 	}
@@ -157,7 +159,7 @@ func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, ledger actor
 		log.Warn("the settlement chain does not answer; nothing is sold until it does", "error", err)
 	}
 	t.channels = x.NewChannels(actors.ChannelOptions{
-		Ledger: ledger, Reserve: t.chain, Issuer: issuer, Log: log,
+		Ledger: store, Reserve: t.chain, Issuer: issuer, Log: log,
 		Terms: tempo.Terms{Domain: domain, Token: token, Payee: payee, Operator: operator},
 	})
 	t.treasury = t.channels.NewTreasury(actors.SettlePolicy{Threshold: p.settleAt, MaxAge: f.SettleAge, IdleClose: f.SettleIdle})
@@ -186,29 +188,29 @@ func (t *till) close() {
 	t.chain.Close()
 }
 
-// secretFile holds what challenges are sealed with: a restart must know those that
-// are on their way.
+// secretFile held what challenges are sealed with before the database did.
 const secretFile = "challenge.key"
 
-// challengeSecret reads the secret of the data folder, or makes one.
-func challengeSecret(dir string) ([]byte, error) {
+// challengeSecret is what challenges are sealed with, kept with the ledger: a
+// restart, and a restored backup, must know those that are on their way.
+func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
 	path := filepath.Join(dir, secretFile)
 	secret, err := os.ReadFile(path)
-	if err == nil && len(secret) >= 32 {
-		return secret, nil
-	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, badInput{fmt.Errorf("read the secret of the challenges: %w", err)}
 	}
-	secret = make([]byte, 32)
-	rand.Read(secret) // never fails (Go 1.24)
-	if err := os.WriteFile(path+".new", secret, 0o600); err != nil {
-		return nil, badInput{fmt.Errorf("write the secret of the challenges: %w", err)}
+	if len(secret) < 32 {
+		secret = make([]byte, 32)
+		rand.Read(secret) // never fails (Go 1.24)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return nil, badInput{fmt.Errorf("write the secret of the challenges: %w", err)}
+	kept, err := store.Secret("challenges", secret)
+	if err != nil {
+		return nil, err
 	}
-	return secret, nil
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, badInput{fmt.Errorf("remove the old file with the secret of the challenges: %w", err)}
+	}
+	return kept, nil
 }
 
 // unpaidPatience is how long a job that runs goes without being collected.

@@ -47,7 +47,7 @@ const (
 
 // adminFlags say where the operator reaches the server.
 type adminFlags struct {
-	AdminListen string `name:"admin-listen" default:"127.0.0.1:8403" placeholder:"ADDRESS" env:"TXLENS_ADMIN_LISTEN" help:"Address and port for metrics, profiles, readiness and backup; off: none. Who reaches it may do all of that."`
+	AdminListen string `name:"admin-listen" default:"127.0.0.1:8403" placeholder:"ADDRESS" env:"TXLENS_ADMIN_LISTEN" help:"Address and port for metrics, profiles, readiness, backup and settling; off: none. Who reaches it may do all of that."`
 	AdminRemote bool   `name:"admin-remote" env:"TXLENS_ADMIN_REMOTE" help:"Let --admin-listen be an address that other machines reach."`
 }
 
@@ -142,11 +142,15 @@ func (s *service) start(ctx context.Context) (err error) {
 		return err
 	}
 	version, commit := build()
-	metrics := admin.NewMetrics(version, commit, admin.Gauges{
+	gauges := admin.Gauges{
 		Analyses: func() int { return s.analyst.explainer.Running() },
 		Jobs:     func() (queued, running int) { return s.jobs.Load() },
 		Store:    func() (file, live int64) { return s.store.Size() },
-	})
+	}
+	if cmd.sells() {
+		gauges.Till = func() admin.Till { return s.till.totals() }
+	}
+	metrics := admin.NewMetrics(version, commit, gauges)
 	cmd.count = &counting{metrics}
 	if s.analyst, err = newAnalyst(cmd.worldFlags); err != nil {
 		return err
@@ -192,10 +196,14 @@ func (s *service) startAdmin(metrics *admin.Metrics) {
 		return
 	}
 	loopback, _ := admin.Loopback(s.private.Addr().String())
+	var till admin.Books
+	if s.till != nil {
+		till = books{s.store, s.till}
+	}
 	s.admin = admin.New(admin.Config{
 		Checks:  []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}},
 		Metrics: metrics.Handler(s.log), Backup: func(w io.Writer) (int64, error) { return s.store.Backup(w) },
-		Loopback: loopback, Log: s.log,
+		Books: till, Loopback: loopback, Log: s.log,
 	})
 	s.adminEnded = make(chan error, 1)
 	go func() { s.adminEnded <- s.admin.Serve(s.private) }()

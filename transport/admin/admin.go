@@ -4,6 +4,8 @@
 //	GET /readyz           200, or 503 with a line for each thing that is not ready
 //	GET /metrics          Prometheus text format
 //	GET|POST /backup      a consistent copy of the database, while it is in use
+//	GET /channels         payment channels, page by page
+//	POST /settle          pays channels out
 //	GET /debug/pprof/...  profiles of the process
 //
 // There are no accounts here: who reaches the listener may do all of it. So it
@@ -39,6 +41,7 @@ type Config struct {
 	Metrics http.Handler // nil: there are none
 	// Backup writes a consistent copy of the database. nil: there is none.
 	Backup func(w io.Writer) (int64, error)
+	Books  Books // nil: nothing is sold
 	// Loopback says that the listener is one: then requests that name another host,
 	// or come from a page of another site, are refused.
 	Loopback bool
@@ -51,6 +54,7 @@ type Server struct {
 	http     *http.Server
 	draining atomic.Bool
 	copying  sync.Mutex // one backup at a time
+	settling sync.Mutex // one settlement at a time
 }
 
 // patience with a client that takes 64 KiB of a backup: while it is written, pages
@@ -73,6 +77,8 @@ func New(cfg Config) *Server {
 		mux.HandleFunc("GET /backup", s.backup)
 		mux.HandleFunc("POST /backup", s.backup)
 	}
+	mux.HandleFunc("GET /channels", s.channels)
+	mux.HandleFunc("POST /settle", s.settle)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", http.NotFound) // the arguments may hold keys
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

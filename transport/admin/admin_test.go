@@ -13,6 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"go.uber.org/goleak"
+
+	"txlens/engine/mpp/tempo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -201,6 +203,9 @@ func TestMetrics(t *testing.T) {
 		Analyses: func() int { return 3 },
 		Jobs:     func() (int, int) { return 5, 2 },
 		Store:    func() (int64, int64) { return 4096, 1024 },
+		Till: func() Till {
+			return Till{Open: 4, Owing: 2, Unsettled: tempo.AmountFrom(30_000), Settled: tempo.AmountFrom(250_000), Lost: tempo.AmountFrom(10_000), Payouts: 7, Losses: 1, Faults: 3}
+		},
 	})
 	m.Answered("GET /health", 200, time.Millisecond)
 	m.Answered("GET /health", 200, 2*time.Millisecond)
@@ -236,6 +241,14 @@ func TestMetrics(t *testing.T) {
 		`txlens_cost_nanodollars_total{bucket="dataCollection"} 12250`,
 		`txlens_store_file_bytes 4096`,
 		`txlens_store_live_bytes 1024`,
+		`txlens_channels_open 4`,
+		`txlens_channels_unsettled 2`,
+		`txlens_unsettled_base_units 30000`,
+		`txlens_settled_base_units_total 250000`,
+		`txlens_payouts_total 7`,
+		`txlens_lost_base_units_total 10000`,
+		`txlens_channels_lost_total 1`,
+		`txlens_settlement_faults_total 3`,
 		`txlens_build_info{commit="abc",version="1.2.3"} 1`,
 		"go_goroutines ", "process_resident_memory_bytes ",
 	} {

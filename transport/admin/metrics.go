@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"txlens/engine/mpp/tempo"
 )
 
 // Gauges are what a scrape asks for. Those that are nil are not told.
@@ -17,6 +19,15 @@ type Gauges struct {
 	Analyses func() (running int)
 	Jobs     func() (queued, running int)
 	Store    func() (file, live int64) // bytes
+	Till     func() Till
+}
+
+// Till is what the payment channels come to. Amounts are base units of the token;
+// what is settled and lost counts from the start of the process.
+type Till struct {
+	Open, Owing              int // channels, and those on which something is not paid out
+	Unsettled, Settled, Lost tempo.Amount
+	Payouts, Losses, Faults  uint64
 }
 
 // Metrics counts what a server does. Labels have few values, all of them ours:
@@ -147,14 +158,25 @@ var (
 	descJobs    = prometheus.NewDesc("txlens_jobs", "Async jobs in hand, by state.", []string{"state"}, nil)
 	descFile    = prometheus.NewDesc("txlens_store_file_bytes", "Bytes of the database file.", nil, nil)
 	descLive    = prometheus.NewDesc("txlens_store_live_bytes", "Bytes of the database file that hold something.", nil, nil)
+
+	descOpen      = prometheus.NewDesc("txlens_channels_open", "Payment channels that are not closed.", nil, nil)
+	descOwing     = prometheus.NewDesc("txlens_channels_unsettled", "Open payment channels on which something is served and not paid out.", nil, nil)
+	descUnsettled = prometheus.NewDesc("txlens_unsettled_base_units", "Served and not paid out, in base units of the token.", nil, nil)
+	descSettled   = prometheus.NewDesc("txlens_settled_base_units_total", "Paid out by the settlement chain, in base units of the token.", nil, nil)
+	descPayouts   = prometheus.NewDesc("txlens_payouts_total", "Payouts of a payment channel, closes among them.", nil, nil)
+	descLost      = prometheus.NewDesc("txlens_lost_base_units_total", "Served, and lost because the channel ended before it was paid out, in base units of the token.", nil, nil)
+	descLosses    = prometheus.NewDesc("txlens_channels_lost_total", "Payment channels that ended before all that was served was paid out.", nil, nil)
+	descFaults    = prometheus.NewDesc("txlens_settlement_faults_total", "Rounds of settling or watching that ended in an error.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c gaugeCollector) Describe(out chan<- *prometheus.Desc) {
-	out <- descRunning
-	out <- descJobs
-	out <- descFile
-	out <- descLive
+	for _, d := range []*prometheus.Desc{
+		descRunning, descJobs, descFile, descLive,
+		descOpen, descOwing, descUnsettled, descSettled, descPayouts, descLost, descLosses, descFaults,
+	} {
+		out <- d
+	}
 }
 
 // Collect implements prometheus.Collector.
@@ -175,4 +197,23 @@ func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(descFile, float64(file))
 		gauge(descLive, float64(live))
 	}
+	if c.g.Till != nil {
+		c.till(out, c.g.Till())
+	}
+}
+
+// till tells the books. Amounts are exact up to 2^53 base units, nine billion dollars.
+func (c gaugeCollector) till(out chan<- prometheus.Metric, t Till) {
+	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64) {
+		out <- prometheus.MustNewConstMetric(d, kind, v)
+	}
+	units := func(a tempo.Amount) float64 { return a.Uint256().Float64() }
+	put(descOpen, prometheus.GaugeValue, float64(t.Open))
+	put(descOwing, prometheus.GaugeValue, float64(t.Owing))
+	put(descUnsettled, prometheus.GaugeValue, units(t.Unsettled))
+	put(descSettled, prometheus.CounterValue, units(t.Settled))
+	put(descPayouts, prometheus.CounterValue, float64(t.Payouts))
+	put(descLost, prometheus.CounterValue, units(t.Lost))
+	put(descLosses, prometheus.CounterValue, float64(t.Losses))
+	put(descFaults, prometheus.CounterValue, float64(t.Faults))
 }

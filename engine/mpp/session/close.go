@@ -82,3 +82,38 @@ func (c *Channel) Unsettled() tempo.Amount {
 	left, _ := c.Spent.Sub(smaller(c.Settled, c.Spent))
 	return left
 }
+
+// Obstacle says why a settlement does not pay out all that was served.
+type Obstacle string
+
+const (
+	NoObstacle Obstacle = ""
+	// NotOpen: the chain has not shown the channel yet.
+	NotOpen Obstacle = "opening"
+	// BeingClosed: a payout that ends the channel is on its way.
+	BeingClosed Obstacle = "closing"
+	// Ended: the channel has been paid out.
+	Ended Obstacle = "closed"
+	// VoucherAbove: what is left is signed for by nothing but a voucher above what was
+	// served. A settlement pays out the whole of a voucher, so it would take more than
+	// that; a close does not.
+	VoucherAbove Obstacle = "voucher_above_served"
+)
+
+// Payable is what a settlement would pay out now while the channel stays open, and
+// why that is not all of Unsettled.
+func (c *Channel) Payable() (tempo.Amount, Obstacle) {
+	switch c.Status {
+	case Opening:
+		return tempo.Amount{}, NotOpen
+	case Closing:
+		return tempo.Amount{}, BeingClosed
+	case Closed:
+		return tempo.Amount{}, Ended
+	}
+	due, _ := c.Settleable.Cumulative.Sub(smaller(c.Settled, c.Settleable.Cumulative))
+	if due.Cmp(c.Unsettled()) < 0 {
+		return due, VoucherAbove
+	}
+	return due, NoObstacle
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"txlens/engine/explain"
+
+	"github.com/go-json-experiment/json"
+)
+
+// serverFlag says which running server an operator's command is for.
+type serverFlag struct {
+	Admin string `name:"admin" placeholder:"URL" env:"TXLENS_ADMIN" help:"Ask the server with this admin listener, such as http://127.0.0.1:8403; default: the server that runs on the folder, if one does."`
+
+	dataFlag `embed:""`
+}
+
+// base is the URL of the server's admin listener.
+func (f serverFlag) base() (string, error) {
+	if f.Admin != "" {
+		return f.Admin, nil
+	}
+	dir, err := f.dir()
+	if err != nil {
+		return "", err
+	}
+	base, there := adminOf(dir)
+	if !there {
+		return "", badInput{fmt.Errorf("no server with an admin listener runs on %s; name its listener with --admin, or its folder with --data", dir)}
+	}
+	return base, nil
+}
+
+// question is one request to an admin listener.
+type question struct {
+	path string
+	body any           // posted as JSON; nil: GET
+	head time.Duration // until the answer begins, default 30 s
+	all  time.Duration // until it has ended; 0: no bound
+}
+
+// maxOperatorAnswer bounds an answer that is read whole.
+const maxOperatorAnswer = 16 << 20
+
+// readAdmin asks and reads an answer of JSON into out.
+func readAdmin(ctx context.Context, base string, q question, out any) error {
+	resp, err := askAdmin(ctx, base, q)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := json.UnmarshalRead(io.LimitReader(resp.Body, maxOperatorAnswer), out); err != nil {
+		return fmt.Errorf("ask the server: read its answer: %w", err)
+	}
+	return nil
+}
+
+// askAdmin makes one request to an admin listener, which must answer 200.
+func askAdmin(ctx context.Context, base string, q question) (*http.Response, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, badInput{errors.New("want the address of an admin listener, such as http://127.0.0.1:8403")}
+	}
+	method, body := http.MethodGet, io.Reader(nil)
+	if q.body != nil {
+		raw, err := json.Marshal(q.body)
+		if err != nil {
+			return nil, fmt.Errorf("ask the server: %w", err)
+		}
+		method, body = http.MethodPost, bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(u.String(), "/")+q.path, body)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server: %w", err)
+	}
+	if q.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if q.head == 0 {
+		q.head = 30 * time.Second
+	}
+	client := &http.Client{
+		Timeout: q.all,
+		Transport: &http.Transport{ // no proxy: it is this machine, or the operator's own network
+			DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, ResponseHeaderTimeout: q.head, DisableKeepAlives: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+		return nil, fmt.Errorf("ask the server: %d: %s", resp.StatusCode, explain.OneLine(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "), 300))
+	}
+	return resp, nil
+}
+
+// adminFile lies beside the database while a server with an admin listener runs on
+// it, and says where that listens. Who holds the lock of the database writes or
+// removes it, so it speaks of the server that runs.
+const adminFile = "admin.url"
+
+func adminOf(dir string) (base string, there bool) {
+	text, err := os.ReadFile(filepath.Join(dir, adminFile))
+	return strings.TrimSpace(string(text)), err == nil
+}
+
+// tellAdmin says in the folder where the admin listener is; nil: there is none.
+func tellAdmin(dir string, ln net.Listener) error {
+	path := filepath.Join(dir, adminFile)
+	if ln == nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the address of an admin listener: %w", err)
+		}
+		return nil
+	}
+	if err := os.WriteFile(path, []byte(reachable(ln.Addr())+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write down the address of the admin listener: %w", err)
+	}
+	return nil
+}
+
+// reachable is a URL for a listener, from this machine: one on all addresses is
+// reached on loopback.
+func reachable(a net.Addr) string {
+	host, port, _ := net.SplitHostPort(a.String())
+	if ip := net.ParseIP(host); ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

@@ -1,0 +1,186 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+
+	"txlens/engine/mpp/tempo"
+)
+
+// Books are the payment channels as the operator sees and settles them. It is safe
+// for concurrent use.
+type Books interface {
+	// Channels returns one page of them, in the order of their ids.
+	Channels(q ChannelQuery) (ChannelPage, error)
+	// Settle pays out. What fails for one channel stands in its Payout; the error is
+	// of the whole.
+	Settle(ctx context.Context, q SettleRequest) (SettleReport, error)
+}
+
+// Bounds of one answer.
+const (
+	DefaultPage = 100
+	MaxPage     = 1000
+	// MaxSettle bounds the channels of one request to settle.
+	MaxSettle = 64
+)
+
+// ChannelQuery asks for channels from an id on.
+type ChannelQuery struct {
+	From  common.Hash
+	Limit int
+	Ended bool // those that are closed, instead of those that are not
+}
+
+// ChannelPage is a part of the list.
+type ChannelPage struct {
+	Channels []Channel    `json:"channels"`
+	Next     *common.Hash `json:"next,omitzero"` // where the list goes on; nil: it ends here
+}
+
+// Channel is one payment channel. Amounts are base units of the token, as decimal
+// text.
+type Channel struct {
+	ID        common.Hash    `json:"channelId"`
+	State     string         `json:"state"` // opening, active, closing or closed
+	Payer     common.Address `json:"payer"`
+	Payee     common.Address `json:"payee"`
+	Operator  common.Address `json:"operator"`
+	Token     common.Address `json:"token"`
+	Signer    common.Address `json:"signer"` // of the vouchers
+	Deposit   tempo.Amount   `json:"deposit"`
+	Accepted  tempo.Amount   `json:"accepted"` // the highest voucher
+	Spent     tempo.Amount   `json:"spent"`    // served
+	Charges   uint64         `json:"charges"`
+	Settled   tempo.Amount   `json:"settled"`   // paid out by the chain
+	Unsettled tempo.Amount   `json:"unsettled"` // served and not paid out
+	// Payable is what settling pays out now, and Obstacle why that is not all of
+	// Unsettled: opening, closing, closed or voucher_above_served.
+	Payable  tempo.Amount `json:"payable"`
+	Obstacle string       `json:"obstacle,omitzero"`
+	Lost     tempo.Amount `json:"lost"` // served, and never to be had
+	OpenTx   *common.Hash `json:"openTx,omitzero"`
+	CloseTx  *common.Hash `json:"closeTx,omitzero"`
+
+	CreatedAt time.Time `json:"createdAt"`
+	ActiveAt  time.Time `json:"activeAt"` // of the last voucher or charge
+	// CloseRequestedAt is when the payer asked the chain for the money.
+	CloseRequestedAt *time.Time `json:"closeRequestedAt,omitzero"`
+}
+
+// SettleRequest names what to pay out: up to MaxSettle channels, or the next
+// MaxSettle from an id on.
+type SettleRequest struct {
+	Channels []common.Hash `json:"channels,omitzero"`
+	From     common.Hash   `json:"from"`
+	// Close ends the channels named: exactly what was served is paid out, the rest goes
+	// back to the payer.
+	Close bool `json:"close,omitzero"`
+}
+
+// SettleReport says what was done.
+type SettleReport struct {
+	Payouts []Payout     `json:"payouts"`
+	Next    *common.Hash `json:"next,omitzero"` // where the next request goes on; nil: that was all
+}
+
+// Payout is what came of one channel. One on which nothing was owed has no Paid, no
+// Left and no Error.
+type Payout struct {
+	ID       common.Hash  `json:"channelId"`
+	Paid     tempo.Amount `json:"paid"` // by Tx; with an Error it is not certain, or did not come to be
+	Tx       *common.Hash `json:"tx,omitzero"`
+	Left     tempo.Amount `json:"left"` // served and not paid out now
+	Obstacle string       `json:"obstacle,omitzero"`
+	Error    string       `json:"error,omitzero"`
+	// Pending: a transaction was sent and its outcome is not known yet. The server
+	// finds out by itself.
+	Pending bool `json:"pending,omitzero"`
+}
+
+const notSold = "this server sells nothing: it runs without --settle-rpc"
+
+// channels answers GET /channels?from=ID&limit=N&ended=1.
+func (s *Server) channels(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.Books == nil {
+		http.Error(w, notSold, http.StatusNotFound)
+		return
+	}
+	q := ChannelQuery{Limit: DefaultPage}
+	values := r.URL.Query()
+	if text := values.Get("from"); text != "" && q.From.UnmarshalText([]byte(text)) != nil {
+		http.Error(w, "from: want a channel id, 0x and 64 hex digits", http.StatusBadRequest)
+		return
+	}
+	if text := values.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > MaxPage {
+			http.Error(w, "limit: want a number from 1 to "+strconv.Itoa(MaxPage), http.StatusBadRequest)
+			return
+		}
+		q.Limit = n
+	}
+	q.Ended = values.Get("ended") != ""
+	page, err := s.cfg.Books.Channels(q)
+	if err != nil {
+		s.cfg.Log.Error("list channels", "error", err)
+		http.Error(w, "the ledger cannot be read; the log says why", http.StatusServiceUnavailable)
+		return
+	}
+	answerJSON(w, page)
+}
+
+// settle answers POST /settle. The type of the body keeps forms of web pages out.
+func (s *Server) settle(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.Books == nil {
+		http.Error(w, notSold, http.StatusNotFound)
+		return
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		http.Error(w, "want a body of application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	q, err := readSettle(http.MaxBytesReader(w, r.Body, 64<<10))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if !s.settling.TryLock() {
+		w.Header().Set("Retry-After", "10")
+		http.Error(w, "another request settles at this moment", http.StatusConflict)
+		return
+	}
+	defer s.settling.Unlock()
+	report, err := s.cfg.Books.Settle(r.Context(), q)
+	if err != nil {
+		s.cfg.Log.Error("settle", "error", err)
+		http.Error(w, "nothing was settled: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	answerJSON(w, report)
+}
+
+func readSettle(body io.Reader) (q SettleRequest, err error) {
+	switch err := json.UnmarshalRead(body, &q, json.RejectUnknownMembers(true)); {
+	case err != nil:
+		return q, errors.New("want {\"channels\": [ids], \"close\": bool} or {\"from\": id}")
+	case len(q.Channels) > MaxSettle:
+		return q, errors.New("channels: at most " + strconv.Itoa(MaxSettle) + " at a time")
+	case q.Close && len(q.Channels) == 0:
+		return q, errors.New("close: name the channels that are to end")
+	}
+	return q, nil
+}
+
+func answerJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.MarshalWrite(w, v) // an error says that the client is gone, and nobody reads it
+}
