@@ -39,6 +39,8 @@ var mayImport = map[string][]string{
 	"engine/flow":        {"engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
 	"engine/upstream":    {"engine/chain", "engine/evidence", "engine/explain", "engine/meter", "engine/trace"},
 	"engine/classify":    {"engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
+	"engine/agent/llm":   {},
+	"engine/agent/tool":  {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
 	"engine/assemble":    {"engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/report", "engine/trace"},
 	"engine/gather":      {"engine/assemble", "engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
 }

@@ -15,12 +15,29 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
+// Case is one transaction with all that the rules made of it, for who looks further.
+// Nothing in it but Result may be changed.
+type Case struct {
+	Evidence *Evidence
+	Result   *explain.Result
+
+	// What follows is nil where Evidence.Tx is.
+	Receipt *evidence.Receipt // empty when the node gave none
+	Tree    *trace.Tree       // made of the receipt when there was no trace
+	Flow    *flow.Flow
+	Decoded *decode.Set
+	Verdict *classify.Verdict
+}
+
 // Result builds the whole answer but its costs. It fills every field that the
 // evidence allows; with a failed phase it is the partial result of the interface.
-func Result(ev *Evidence) *explain.Result {
+func Result(ev *Evidence) *explain.Result { return Build(ev).Result }
+
+// Build makes the Result and keeps what it was made from.
+func Build(ev *Evidence) *Case {
 	r := base(ev)
 	if ev.Tx == nil {
-		return finish(r, ev, nil)
+		return &Case{Evidence: ev, Result: finish(r, ev, nil)}
 	}
 	b := &builder{ev: ev, r: r}
 	b.analyse()
@@ -31,7 +48,10 @@ func Result(ev *Evidence) *explain.Result {
 	b.changes()
 	b.fee()
 	b.verdict()
-	return finish(r, ev, b)
+	return &Case{
+		Evidence: ev, Result: finish(r, ev, b),
+		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_,
+	}
 }
 
 func base(ev *Evidence) *explain.Result {

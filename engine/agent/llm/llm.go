@@ -1,0 +1,150 @@
+// Package llm is what the agent needs of a language model, in the words of no
+// vendor: one turn takes the conversation so far and the tools, streams text while
+// the model talks, and ends in text and tool calls with what they have used. The
+// packages below it speak the wire formats of vendors.
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Provider runs turns. It is safe for concurrent use.
+type Provider interface {
+	// Turn sends the conversation and reads the answer to its end. Hear is told what
+	// streams in, on the calling goroutine, and must not block. The reply of a turn
+	// that failed holds what it has used until then, which is paid for. Cancelling ctx
+	// ends it within 100 ms.
+	Turn(ctx context.Context, r *Request, hear func(Delta)) (Reply, error)
+}
+
+// Request is one turn. The conversation begins with the user and alternates.
+type Request struct {
+	Model     string // as the vendor names it
+	System    string // ours alone: nothing of a transaction ever stands here
+	Messages  []Message
+	Tools     []Tool
+	MustCall  string // name of a tool that the model has to call; empty: as it likes
+	MaxOutput int64  // tokens of the answer, thinking included
+	Thinking  int64  // tokens it may think, below MaxOutput; 0: none
+}
+
+// Role is who speaks.
+type Role string
+
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// Message is one side's turn. Those of the user hold text and outcomes of tools,
+// those of the assistant what a Reply brought, which goes back as it came.
+type Message struct {
+	Role  Role
+	Parts []Part
+}
+
+// Part is one piece of a message: exactly one member is set.
+type Part struct {
+	Text    string
+	Call    *Call
+	Outcome *Outcome
+	Opaque  jsontext.Value // the vendor's own, such as signed thinking; sent back unread
+}
+
+// Tool is a function that the model may call.
+type Tool struct {
+	Name        string         // [a-z_]{1,64}
+	Description string         // for the model
+	Schema      jsontext.Value // JSON Schema of an object
+}
+
+// Call is a tool call of the model. Input is one JSON value of at most MaxInput
+// bytes, otherwise unchecked.
+type Call struct {
+	ID, Name string
+	Input    jsontext.Value
+}
+
+// Outcome answers the call of the same ID.
+type Outcome struct {
+	ID      string
+	Content string
+	Failed  bool
+}
+
+// Delta is what streams in: a piece of text, or what the turn has used so far.
+type Delta struct {
+	Text  string
+	Usage *Usage
+}
+
+// Usage is in tokens. The four are disjoint: Input holds what was neither read
+// from nor written to the vendor's prompt cache.
+type Usage struct {
+	Input, Output, CacheRead, CacheWrite int64
+}
+
+// Plus adds.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite}
+}
+
+// Stop is why a turn ended.
+type Stop string
+
+const (
+	StopEnd   Stop = "end"   // it had no more to say
+	StopCalls Stop = "calls" // it waits for tools
+	StopLimit Stop = "limit" // MaxOutput was reached: what it said is cut
+)
+
+// Reply is a turn of the model.
+type Reply struct {
+	Message Message
+	Stop    Stop
+	Usage   Usage
+}
+
+// Bounds of what a model may send in one turn.
+const (
+	MaxInput = 256 << 10 // bytes of the input of one call
+	MaxText  = 1 << 20   // bytes of all text
+	MaxCalls = 64
+)
+
+// Errors of a turn. Their text may go to a caller: no key, no URL, no vendor's
+// request id stands in it.
+var (
+	// ErrRefused: the model will not answer.
+	ErrRefused = errors.New("the model refused to answer")
+	// ErrMalformed: the stream or a tool call could not be read.
+	ErrMalformed = errors.New("the model's answer could not be read")
+	// ErrCut: the stream ended before the answer did.
+	ErrCut = errors.New("the model's answer was cut off")
+	// ErrDown: the provider could not be reached or failed.
+	ErrDown = errors.New("the model provider is not available")
+	// ErrUnpaid: the provider wants money, or knows no such key.
+	ErrUnpaid = errors.New("the model provider refuses the service's account")
+	// ErrTooLong: the conversation does not fit into the model.
+	ErrTooLong = errors.New("the conversation is too long for the model")
+)
+
+// OverloadedError: the provider has too much to do, for After if it said so.
+type OverloadedError struct {
+	After time.Duration // 0: it did not say
+}
+
+func (e *OverloadedError) Error() string {
+	if e.After > 0 {
+		return fmt.Sprintf("the model provider is overloaded for another %s", e.After)
+	}
+	return "the model provider is overloaded"
+}
+
+// Is makes errors.Is(err, ErrDown) true: who waited in vain need not tell them apart.
+func (e *OverloadedError) Is(target error) bool { return target == ErrDown }
