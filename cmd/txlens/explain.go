@@ -25,18 +25,35 @@ type explainCmd struct {
 	Quiet    bool   `name:"quiet" short:"q" help:"No progress on stderr."`
 
 	worldFlags `embed:""`
+	buyFlags   `embed:""`
+}
+
+// explains is who makes the analyses: the analyst here, or a buyer.
+type explains interface {
+	Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error)
+}
+
+// check refuses flags that do not go together.
+func (cmd *explainCmd) check() error {
+	switch {
+	case cmd.Hash == "-" && !cmd.JSON:
+		return badInput{errors.New("reading hashes from stdin needs --json")}
+	case cmd.Hash == "-" && cmd.HTML != "":
+		return badInput{errors.New("--html takes one transaction, not -")}
+	case cmd.Hash == "-" && cmd.buyFlags.Run != "":
+		return badInput{errors.New("--run takes one transaction, not -")}
+	case cmd.Parallel < 1 || cmd.Parallel > 256:
+		return badInput{errors.New("--parallel: must be between 1 and 256")}
+	case cmd.Server == "" && (cmd.Async || cmd.Close || cmd.buyFlags.Run != "" || cmd.MaxCharge != ""):
+		return badInput{errors.New("--server: name who sells the analysis; --async, --run, --close and --max-charge go with it")}
+	}
+	return nil
 }
 
 // Run explains one transaction or many.
 func (cmd *explainCmd) Run(ctx context.Context, c console) error {
-	if cmd.Hash == "-" && !cmd.JSON {
-		return badInput{errors.New("reading hashes from stdin needs --json")}
-	}
-	if cmd.Hash == "-" && cmd.HTML != "" {
-		return badInput{errors.New("--html takes one transaction, not -")}
-	}
-	if cmd.Parallel < 1 || cmd.Parallel > 256 {
-		return badInput{errors.New("--parallel: must be between 1 and 256")}
+	if err := cmd.check(); err != nil {
+		return err
 	}
 	req := explain.Request{TxHash: cmd.Hash, Context: cmd.Context}
 	if cmd.Chain != "" {
@@ -51,15 +68,28 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 			return err
 		}
 	}
+	p := newProgress(c.err, c.errTTY, cmd.Quiet)
+	if cmd.Server != "" {
+		b, err := newBuyer(&cmd.buyFlags, c, p)
+		if err != nil {
+			return err
+		}
+		err = cmd.explain(ctx, c, b, p, req)
+		return errors.Join(err, b.end(ctx))
+	}
 	a, err := newAnalyst(cmd.worldFlags)
 	if err != nil {
 		return err
 	}
 	defer a.close()
+	return cmd.explain(ctx, c, a, p, req)
+}
+
+// explain prints what a makes of the hash, or of many.
+func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *progress, req explain.Request) error {
 	if cmd.Hash == "-" {
 		return cmd.many(ctx, c, a, req)
 	}
-	p := newProgress(c.err, c.errTTY, cmd.Quiet)
 	res, err := a.Explain(ctx, req, p.event)
 	p.end()
 	if err != nil {
@@ -140,7 +170,7 @@ type answer struct {
 // many explains one hash per line, N at a time, and writes in input order. At
 // most N results wait to be written, so memory does not grow with the input. When
 // nobody reads the output any more, what still runs is stopped.
-func (cmd *explainCmd) many(ctx context.Context, c console, a *analyst, base explain.Request) error {
+func (cmd *explainCmd) many(ctx context.Context, c console, a explains, base explain.Request) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	queue := make(chan chan answer, cmd.Parallel)
@@ -218,7 +248,7 @@ func severity(err error) int {
 	return 5
 }
 
-func one(ctx context.Context, a *analyst, req explain.Request, bad error) answer {
+func one(ctx context.Context, a explains, req explain.Request, bad error) answer {
 	err := bad
 	if err == nil {
 		var res *explain.Result

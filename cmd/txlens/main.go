@@ -158,8 +158,10 @@ const maxSilent = 20
 func line(err error) string {
 	var nowhere *explain.NotFoundError
 	var source *upstream.Error
+	var advised advice
 	text := oneLine(err.Error())
 	switch {
+	case errors.As(err, &advised): // it says all there is
 	case errors.Is(err, context.Canceled):
 		return "stopped"
 	case errors.Is(err, explain.ErrDeadline):

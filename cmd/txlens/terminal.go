@@ -8,6 +8,9 @@ import (
 	"sync"
 
 	"txlens/engine/explain"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+	"txlens/transport/client"
 
 	"golang.org/x/term"
 )
@@ -39,6 +42,9 @@ type progress struct {
 	list []string // phases under way, in the order they began
 	seen bool     // something stands on the updating line
 	hint string   // what can be done about the first phase that failed
+
+	calls  int          // to the world that have ended
+	signed tempo.Amount // for what is bought
 }
 
 func newProgress(w io.Writer, tty, quiet bool) *progress {
@@ -51,6 +57,12 @@ func (p *progress) event(e explain.Event) {
 	defer p.mu.Unlock()
 	if p.hint == "" {
 		p.hint = e.Hint
+	}
+	if e.Type == explain.EventToolResult {
+		if p.calls++; !p.quiet && p.tty && !p.signed.IsZero() {
+			p.say("")
+		}
+		return
 	}
 	if p.quiet || e.Type != explain.EventPreflightStatus {
 		return
@@ -69,6 +81,51 @@ func (p *progress) event(e explain.Event) {
 		delete(p.open, e.Phase)
 		p.say(e.Phase + " done")
 	}
+}
+
+// money takes a move of money. Only what a person should know gets a line of its own.
+func (p *progress) money(m client.Money) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch m.Kind {
+	case client.MoneySigned:
+		p.signed, _ = p.signed.Add(m.Amount)
+		if p.tty && !p.quiet {
+			p.say("")
+		}
+	case client.MoneyOpened:
+		p.line("opened a channel with a deposit of $" + mpp.FormatTokens(m.Amount))
+	case client.MoneyToppedUp:
+		p.line("topped the channel up by $" + mpp.FormatTokens(m.Amount) + " to $" + mpp.FormatTokens(m.Channel.Deposit))
+	case client.MoneyNotice:
+		p.line(m.Text)
+	}
+}
+
+// paid is what was signed for.
+func (p *progress) paid() tempo.Amount {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.signed
+}
+
+// note writes a line.
+func (p *progress) note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(text)
+}
+
+// line writes a line that stays.
+func (p *progress) line(text string) {
+	if p.quiet {
+		return
+	}
+	if p.seen {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.seen = false
+	}
+	fmt.Fprintln(p.w, oneLine(text))
 }
 
 func (p *progress) say(what string) {
@@ -90,6 +147,12 @@ func (p *progress) say(what string) {
 			text += "; "
 		}
 		text += doing(under)
+	}
+	if !p.signed.IsZero() {
+		if text != "" {
+			text += "; "
+		}
+		text += fmt.Sprintf("%s, $%s", explain.Count(p.calls, "call"), mpp.FormatTokens(p.signed))
 	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s", explain.OneLine(text, terminalWidth(p.w)-1))
 	p.seen = true

@@ -238,6 +238,14 @@ func (c *Client) vanished(ctx context.Context, r row) error {
 	return c.store.drop(r.ID)
 }
 
+// Channels lists the channels of the server and account as the file has them, oldest
+// first.
+func (c *Client) Channels() []Channel {
+	<-c.turn
+	defer c.give()
+	return c.told()
+}
+
 func (c *Client) told() []Channel {
 	list := make([]Channel, 0, len(c.store.book.Channels))
 	for i := range c.store.book.Channels {

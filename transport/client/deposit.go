@@ -26,7 +26,7 @@ func (p *purchase) cover(ctx context.Context, path string, of *offer, sum tempo.
 		add = of.q.SuggestedDeposit
 	}
 	if add = lower(higher(add, missing), p.c.room()); add.Cmp(missing) < 0 {
-		return &LimitError{Limit: limitDeposit, Asked: sum, Allowed: p.c.o.Limits.MaxDeposit}
+		return &LimitError{Limit: LimitDeposit, Asked: sum, Allowed: p.c.o.Limits.MaxDeposit}
 	}
 	return p.topUp(ctx, path, of, add)
 }
@@ -102,7 +102,7 @@ func (p *purchase) demand(ctx context.Context, path string) (*offer, error) {
 
 // enlarge tops up a channel that the server calls too small, once, as far as the
 // payer's limits go.
-func (p *purchase) enlarge(ctx context.Context, a ask) error {
+func (p *purchase) enlarge(ctx context.Context) error {
 	p.toppedUp = true
 	of, err := p.demand(ctx, pathDeposit)
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *purchase) enlarge(ctx context.Context, a ask) error {
 	}
 	if add = lower(add, p.c.room()); add.IsZero() {
 		sum, _ := r.Deposit.Add(tempo.AmountFrom(1))
-		return &LimitError{Limit: limitDeposit, Asked: higher(of.q.SuggestedDeposit, sum), Allowed: p.c.o.Limits.MaxDeposit}
+		return &LimitError{Limit: LimitDeposit, Asked: higher(of.q.SuggestedDeposit, sum), Allowed: p.c.o.Limits.MaxDeposit}
 	}
 	return p.topUp(ctx, pathDeposit, of, add)
 }
@@ -158,7 +158,7 @@ func (c *Client) TopUp(ctx context.Context, amount tempo.Amount) (Channel, error
 	}
 	if room := c.room(); amount.Cmp(room) > 0 {
 		asked, _ := r.Deposit.Add(amount)
-		return Channel{}, &LimitError{Limit: limitDeposit, Asked: asked, Allowed: c.o.Limits.MaxDeposit, Own: true}
+		return Channel{}, &LimitError{Limit: LimitDeposit, Asked: asked, Allowed: c.o.Limits.MaxDeposit, Own: true}
 	}
 	of, err := p.demand(ctx, pathDeposit)
 	if err != nil {

@@ -29,14 +29,14 @@ var (
 // LimitError is a demand of the server above what the payer allows. Nothing was
 // signed for it.
 type LimitError struct {
-	Limit          string // "deposit" or "request"
+	Limit          string // LimitDeposit or LimitRequest
 	Asked, Allowed tempo.Amount
 	Own            bool // it was the payer who asked
 }
 
 func (e *LimitError) Error() string {
 	who, what := "the server asks for", "for this request"
-	if e.Limit == limitDeposit {
+	if e.Limit == LimitDeposit {
 		what = "in its channel"
 	}
 	if e.Own {
@@ -45,10 +45,10 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf(who+" $%s %s, and $%s are allowed", mpp.FormatTokens(e.Asked), what, mpp.FormatTokens(e.Allowed))
 }
 
-// Limits a LimitError can name.
+// The limits that a LimitError can name.
 const (
-	limitDeposit = "deposit"
-	limitRequest = "request"
+	LimitDeposit = "deposit"
+	LimitRequest = "request"
 )
 
 // RunError is an analysis that ended without a result.

@@ -106,7 +106,7 @@ func (p *purchase) hydrate(ctx context.Context, q *mpp.SessionRequest, s *mpp.Sn
 func (p *purchase) allow(raise tempo.Amount) error {
 	total, ok := p.signed.Add(raise)
 	if !ok || total.Cmp(p.c.o.Limits.MaxCharge) > 0 {
-		return &LimitError{Limit: limitRequest, Asked: total, Allowed: p.c.o.Limits.MaxCharge}
+		return &LimitError{Limit: LimitRequest, Asked: total, Allowed: p.c.o.Limits.MaxCharge}
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (p *purchase) open(ctx context.Context, of *offer) (mpp.Payload, error) {
 		deposit = room
 	}
 	if q.Amount.Cmp(deposit) > 0 {
-		return nil, &LimitError{Limit: limitDeposit, Asked: q.Amount, Allowed: room}
+		return nil, &LimitError{Limit: LimitDeposit, Asked: q.Amount, Allowed: room}
 	}
 	if err := p.affordable(ctx, deposit); err != nil {
 		return nil, err

@@ -179,8 +179,8 @@ func (p *purchase) send(ctx context.Context, a ask) (*http.Response, error) {
 		}
 		if refusal.code == explain.CodeDeposit {
 			// No challenge comes with it.
-			if err := p.enlarge(ctx, a); err != nil {
-				return nil, err
+			if err := p.enlarge(ctx); err != nil {
+				return nil, fmt.Errorf("%s; %w", refusal.message, err)
 			}
 			if resp, err = p.try(ctx, a, nil, true); err != nil {
 				return nil, err

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/explain"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+	"txlens/transport/client"
+)
+
+// payerFlags say who pays, and by which chain.
+type payerFlags struct {
+	KeyFile     string   `name:"key-file" placeholder:"FILE" type:"path" env:"TXLENS_KEY_FILE" help:"File with the secp256k1 key, in hex, of the account that pays; only its owner may read it."`
+	WalletDir   string   `name:"wallet-dir" placeholder:"DIR" type:"path" env:"TXLENS_WALLET_DIR" help:"Folder of the open channels; default txlens/wallet in the user's configuration folder."`
+	MaxDeposit  string   `name:"max-deposit" default:"32" env:"TXLENS_MAX_DEPOSIT" help:"The most that lies in escrow for the server, in dollars; above what it suggests, or the channel cannot be topped up."`
+	SettleRPC   []string `name:"settle-rpc" placeholder:"URL" env:"TXLENS_SETTLE_RPC" sep:"," help:"JSON-RPC endpoint of the settlement chain; default the chain's public one."`
+	SettleChain uint64   `name:"settle-chain" default:"4217" env:"TXLENS_SETTLE_CHAIN" help:"Chain that is paid on."`
+	SettleToken string   `name:"settle-token" placeholder:"ADDRESS" env:"TXLENS_SETTLE_TOKEN" help:"Token that is paid in; default the chain's dollar."`
+}
+
+// dir is the folder of the channels.
+func (f *payerFlags) dir() (string, error) {
+	if f.WalletDir != "" {
+		return f.WalletDir, nil
+	}
+	return client.DefaultDir()
+}
+
+// chain is the settlement chain that the flags name.
+func (f *payerFlags) chain() (client.Chain, error) {
+	ch := client.Chain{ID: f.SettleChain, RPC: f.SettleRPC}
+	if f.SettleToken != "" {
+		if !common.IsHexAddress(f.SettleToken) {
+			return ch, badInput{errors.New("--settle-token: no address")}
+		}
+		ch.Token = common.HexToAddress(f.SettleToken)
+	}
+	return ch, nil
+}
+
+// options are those of a client that pays server. The caller adds what it wants to be
+// told.
+func (f *payerFlags) options(server string) (o client.Options, err error) {
+	if f.KeyFile == "" {
+		return o, badInput{errors.New("--key-file: name the key that pays")}
+	}
+	o.Server = server
+	if o.Limits.MaxDeposit, err = dollars("--max-deposit", f.MaxDeposit); err != nil {
+		return o, err
+	}
+	if o.Chain, err = f.chain(); err != nil {
+		return o, err
+	}
+	if o.Dir, err = f.dir(); err != nil {
+		return o, err
+	}
+	key, err := client.ReadKey(f.KeyFile)
+	if err != nil {
+		return o, badInput{err}
+	}
+	o.Key = key
+	return o, nil
+}
+
+// dollars reads an amount of a flag.
+func dollars(flag, text string) (tempo.Amount, error) {
+	a, err := mpp.ParseTokens(text)
+	if err == nil && a.IsZero() {
+		err = errors.New("must be above 0")
+	}
+	if err != nil {
+		return a, badInput{fmt.Errorf("%s: %w", flag, err)}
+	}
+	return a, nil
+}
+
+// buyFlags make explain buy the analysis.
+type buyFlags struct {
+	Server    string `name:"server" placeholder:"URL" env:"TXLENS_SERVER" help:"Buy the analysis from this server, instead of making it here."`
+	MaxCharge string `name:"max-charge" placeholder:"DOLLARS" env:"TXLENS_MAX_CHARGE" help:"The most that one analysis may cost; default what --max-deposit says."`
+	Async     bool   `name:"async" help:"Buy a job and poll it, instead of reading a stream."`
+	Run       string `name:"run" placeholder:"ID" help:"Fetch this run, or with --async this job, which an earlier call lost."`
+	Close     bool   `name:"close" help:"Close the channel at the end and get the rest of the deposit back; without it the next call goes on with it."`
+
+	payerFlags `embed:""`
+}
+
+// buyer buys analyses for explain.
+type buyer struct {
+	flags   *buyFlags
+	con     console
+	p       *progress
+	c       *client.Client
+	charged tempo.Amount // for answers that came
+}
+
+func newBuyer(f *buyFlags, con console, p *progress) (*buyer, error) {
+	o, err := f.options(f.Server)
+	if err != nil {
+		return nil, err
+	}
+	if f.MaxCharge != "" {
+		if o.Limits.MaxCharge, err = dollars("--max-charge", f.MaxCharge); err != nil {
+			return nil, err
+		}
+	}
+	o.OnMoney = p.money
+	c, err := client.New(o)
+	switch {
+	case errors.Is(err, client.ErrLocked):
+		return nil, fmt.Errorf("%w; wait for it, or use another key", err)
+	case err != nil:
+		return nil, badInput{err}
+	}
+	return &buyer{flags: f, con: con, p: p, c: c}, nil
+}
+
+// Explain buys one analysis.
+func (b *buyer) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
+	a, err := b.buy(ctx, req, sink)
+	if a == nil {
+		return nil, b.advise(ctx, err)
+	}
+	b.charged, _ = b.charged.Add(a.Charged)
+	if a.Result == nil {
+		return nil, errors.Join(errors.New("the server sent a report in place of the result"), err)
+	}
+	if a.Result.TxHash != req.TxHash && b.flags.Run != "" {
+		return nil, fmt.Errorf("that run explains %s", oneLine(a.Result.TxHash))
+	}
+	if err != nil { // the result is whole; only what was said of the money is not
+		fmt.Fprintln(b.con.err, "txlens:", line(err))
+	}
+	return a.Result, nil
+}
+
+func (b *buyer) buy(ctx context.Context, req explain.Request, sink func(explain.Event)) (*client.Answer, error) {
+	jobs := func(s explain.JobStatus) { b.p.note("job is " + string(s)) }
+	switch {
+	case b.flags.Run != "" && b.flags.Async:
+		return b.c.Job(ctx, b.flags.Run, 0, jobs)
+	case b.flags.Run != "":
+		return b.c.Recover(ctx, b.flags.Run)
+	case b.flags.Async:
+		return b.c.ExplainJob(ctx, req, 0, jobs)
+	}
+	return b.c.Explain(ctx, req, sink)
+}
+
+// advise says how to get what was begun, and which flag allows more.
+func (b *buyer) advise(ctx context.Context, err error) error {
+	var lost *client.LostRun
+	var job *client.LostJob
+	var limit *client.LimitError
+	what := err
+	if ctx.Err() != nil {
+		what = errors.New("stopped")
+	}
+	text := ""
+	if errors.As(err, &limit) {
+		if text = "; --max-charge allows more"; ctx.Err() == nil {
+			what = limit
+		}
+		if limit.Limit == client.LimitDeposit {
+			text = "; --max-deposit allows more"
+		}
+	}
+	switch {
+	case errors.As(err, &lost):
+		text += "; --run " + lost.RequestID + " fetches this analysis if it went on"
+	case errors.As(err, &job):
+		text += "; --async --run " + job.JobID + " goes on with it"
+	}
+	if text == "" {
+		return err
+	}
+	return advice{fmt.Errorf("%w%s", what, text), err}
+}
+
+// advice is an error in other words.
+type advice struct {
+	said, cause error
+}
+
+func (a advice) Error() string { return a.said.Error() }
+func (a advice) Unwrap() error { return a.cause }
+
+// defaultSettleChain is what --settle-chain says when it is not given.
+const defaultSettleChain = 4217
+
+// hideSecrets leaves of an endpoint what may be shown: its path can hold a key.
+func hideSecrets(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+		return "URL"
+	}
+	return endpoint
+}
+
+// closeTime bounds the close of a channel after Ctrl-C; a second one ends it at once.
+const closeTime = 60 * time.Second
+
+// end closes the channel where that is wanted, and else says what is in it and how to
+// get it back.
+func (b *buyer) end(ctx context.Context) error {
+	defer b.c.Close()
+	if b.flags.Close {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		refund, err := b.c.CloseChannel(ctx)
+		switch {
+		case errors.Is(err, client.ErrNoChannel):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w; the channel is kept: %s closes it later", err, b.closing())
+		}
+		b.tell(fmt.Sprintf("charged $%s in all by this channel; $%s refunded", mpp.FormatTokens(refund.Captured), mpp.FormatTokens(refund.Refunded)))
+		return nil
+	}
+	left := tempo.Amount{}
+	for _, ch := range b.c.Channels() {
+		rest, _ := ch.Deposit.Sub(ch.Signed)
+		left, _ = left.Add(rest)
+	}
+	signed := b.p.paid()
+	if signed.IsZero() && left.IsZero() {
+		return nil // no money was touched
+	}
+	text := fmt.Sprintf("charged $%s", mpp.FormatTokens(b.charged))
+	if signed.Cmp(b.charged) > 0 {
+		text += fmt.Sprintf(", signed for $%s", mpp.FormatTokens(signed))
+	}
+	if !left.IsZero() {
+		text += fmt.Sprintf("; $%s stay in the channel for the next time, %s gives them back", mpp.FormatTokens(left), b.closing())
+	}
+	b.tell(text)
+	return nil
+}
+
+// closing is the command that closes the channel.
+func (b *buyer) closing() string {
+	f := b.flags
+	text := "txlens wallet close --server " + f.Server + " --key-file " + f.KeyFile
+	if f.WalletDir != "" {
+		text += " --wallet-dir " + f.WalletDir
+	}
+	if f.SettleChain != defaultSettleChain {
+		text += fmt.Sprintf(" --settle-chain %d", f.SettleChain)
+	}
+	for _, u := range f.SettleRPC {
+		text += " --settle-rpc " + hideSecrets(u)
+	}
+	return text
+}
+
+func (b *buyer) tell(text string) {
+	if !b.p.quiet {
+		fmt.Fprintln(b.con.err, oneLine(text))
+	}
+}
