@@ -28,13 +28,20 @@ func (c *Channels) Admit(ctx context.Context, channel common.Hash, key TicketKey
 	}
 	t = Ticket{Key: key, Bill: billID, Charged: amount}
 	bill := Bill{ID: billID, Collected: amount}
-	a, err := c.ask(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+	a, err := c.see(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
 		return Entry{Ticket: &t, Bill: &bill}, orNil(row.Charge(amount, now))
 	}))
 	if err != nil {
 		return Ticket{}, false, Standing{}, err
 	}
 	return t, true, standing(a.row), nil
+}
+
+// see asks, and waits for the outcome even when nobody wants it any more: who holds a
+// turn must not give it on while what it did is on its way to the disk. The next in
+// turn would not see it there, and charge once more.
+func (c *Channels) see(ctx context.Context, id common.Hash, do change) (answer, error) {
+	return c.ask(context.WithoutCancel(ctx), id, do)
 }
 
 // Void takes an admission back for which nothing was done. Where its money cannot
@@ -50,7 +57,7 @@ func (c *Channels) Void(ctx context.Context, channel common.Hash, key TicketKey)
 	if err != nil {
 		return err
 	}
-	_, err = c.ask(ctx, channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+	_, err = c.see(ctx, channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		if !row.Refund(t.Charged) {
 			return Entry{}, errKept
 		}
@@ -85,7 +92,7 @@ func (c *Channels) Collect(ctx context.Context, channel common.Hash, billID stri
 		return bill, s, err
 	}
 	bill.Collected, _ = bill.Collected.Add(due) // at most its price
-	a, err := c.ask(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+	a, err := c.see(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
 		return Entry{Bill: &bill}, orNil(row.Charge(due, now))
 	}))
 	if err != nil {

@@ -17,12 +17,21 @@ import (
 // wait for the commit after it, so one write to the disk serves all that came
 // meanwhile. A commit that fails ends the actor: all who built on it are told, and
 // the next one reads from the disk what is true.
+//
+// One that is told to rest lets go of its row, which is most of what it weighs, and
+// reads it again when it is next told something.
 type channel struct {
-	c     *Channels
-	seat  *chair
-	row   *session.Channel // with what may not be on disk yet; nil: there is none
-	begun bool             // row was read from the disk
+	c       *Channels
+	seat    *chair
+	row     *session.Channel // with what may not be on disk yet; nil: there is none
+	begun   bool             // row was read from the disk
+	reading bool             // it is being read
+	*traffic
+}
 
+// traffic is what an actor that rests does without; Receive sees to it that there is
+// one.
+type traffic struct {
 	early    []command // came before the row was read
 	writing  []held    // answers that wait for the commit under way
 	pending  []held    // answers that wait for the one after it
@@ -75,6 +84,8 @@ type (
 		signal chan<- struct{} // capacity 1
 		end    bool
 	}
+	// rest lets an actor that is not used become small.
+	rest struct{ mayBeLate }
 )
 
 // errChannelEnded: the actor is gone; what it had not stored did not happen, or
@@ -83,9 +94,13 @@ var errChannelEnded = errors.New("the channel's actor ended")
 
 // Receive is owned by the runtime.
 func (a *channel) Receive(ac actor.Context) {
+	defer a.c.e.logPanic(ac.Self())
+	if a.traffic == nil {
+		a.traffic = new(traffic)
+	}
 	switch m := ac.Message().(type) {
 	case *actor.Started:
-		a.run(ac, a.load, func(err error) any { return loaded{err: err} })
+		a.read(ac)
 	case loaded:
 		a.begin(ac, m)
 	case command:
@@ -94,6 +109,8 @@ func (a *channel) Receive(ac actor.Context) {
 		a.conclude(ac, m)
 	case watch:
 		a.attend(m)
+	case rest:
+		a.rest()
 	case *actor.Stopped:
 		a.abandon(errChannelEnded)
 		a.c.leave(a.seat)
@@ -107,6 +124,14 @@ func (a *channel) run(ac actor.Context, work func() any, onPanic func(error) any
 	a.c.e.run(ac.Self(), func() any { defer a.seat.work.Done(); return work() }, onPanic)
 }
 
+// read has the row read, unless that is under way.
+func (a *channel) read(ac actor.Context) {
+	if !a.reading {
+		a.reading = true
+		a.run(ac, a.load, func(err error) any { return loaded{err: err} })
+	}
+}
+
 func (a *channel) load() any {
 	if a.seat.before != nil {
 		a.seat.before.work.Wait() // a crash may have left a commit under way
@@ -118,12 +143,14 @@ func (a *channel) load() any {
 func (a *channel) begin(ac actor.Context, m loaded) {
 	switch {
 	case m.err == nil:
-		a.row = &m.row
+		row := m.row // not the message's, which is larger
+		a.row = &row
 	case !errors.Is(m.err, ErrNoChannel):
 		a.fall(ac, m.err)
 		return
 	}
-	a.begun, a.seat.before = true, nil
+	a.begun, a.reading, a.seat.before = true, false, nil
+	a.seat.resting.Store(false)
 	early := a.early
 	a.early = nil
 	for _, cmd := range early {
@@ -136,6 +163,7 @@ func (a *channel) begin(ac actor.Context, m loaded) {
 func (a *channel) take(ac actor.Context, cmd command) {
 	if !a.begun {
 		a.early = append(a.early, cmd)
+		a.read(ac)
 		return
 	}
 	var row *session.Channel
@@ -222,6 +250,18 @@ func (a *channel) signal() {
 		default:
 		}
 	}
+}
+
+// rest lets the row go where the disk has all of it.
+func (a *channel) rest() {
+	if !a.begun || a.writing != nil || a.row != nil && !a.row.Reserved.IsZero() {
+		return
+	}
+	a.row, a.begun = nil, false
+	if len(a.watchers) == 0 {
+		a.traffic = nil
+	}
+	a.seat.resting.Store(true)
 }
 
 func (a *channel) attend(m watch) {

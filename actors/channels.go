@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -40,16 +41,22 @@ const (
 	maxSends = 64
 )
 
+// restAfter is how long a channel is not used before its actor is made small.
+const restAfter = 10 * time.Second
+
 // Channels is the one owner of the channel actors: it makes them on first use, and
 // nobody else has their PIDs. It is safe for concurrent use.
 type Channels struct {
 	e *engine
 	o ChannelOptions
 
-	mu     sync.Mutex
-	seats  map[common.Hash]*chair
-	closed bool
-	all    sync.WaitGroup // actors that have not ended
+	mu      sync.Mutex
+	seats   map[common.Hash]*chair
+	props   *actor.Props // of every channel's actor
+	spawned *channel     // the one that props make now
+	sweeper *time.Timer
+	closed  bool
+	all     sync.WaitGroup // actors that have not ended
 
 	looks   singleflight.Group // looks at the chain, by channel
 	strange *rate.Limiter      // looks at the chain for ids that nobody knows
@@ -60,11 +67,17 @@ type Channels struct {
 
 // chair is the place of one channel's actor.
 type chair struct {
-	id     common.Hash
-	pid    *actor.PID
-	gone   chan struct{}  // closed when the actor has ended
-	work   sync.WaitGroup // what it does beside Receive on the disk
-	before *chair         // who sat here before, until the row was read
+	id      common.Hash
+	pid     *actor.PID
+	work    sync.WaitGroup // what it does beside Receive on the disk
+	before  *chair         // who sat here before, until the row was read
+	resting atomic.Bool    // its actor holds nothing that the disk has not
+
+	// Guarded by the owner's mutex.
+	gone   bool          // the actor has ended
+	askers int32         // that wait for an answer
+	end    chan struct{} // closed when the actor has ended; nil while nobody waits
+	used   int64         // Unix milliseconds when it was last asked for
 }
 
 // NewChannels shares the Explainer's actor system; close it before the Explainer.
@@ -78,10 +91,31 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	if o.StateTTL <= 0 {
 		o.StateTTL = 5 * time.Second
 	}
-	return &Channels{
+	c := &Channels{
 		e: x.e, o: o, seats: make(map[common.Hash]*chair), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
 		sends: make(chan struct{}, maxSends), turns: newLocks(),
 	}
+	c.props = leanProps(func() actor.Actor { return c.spawned })
+	c.mu.Lock() // sweep waits for the field
+	defer c.mu.Unlock()
+	c.sweeper = time.AfterFunc(restAfter, c.sweep)
+	return c
+}
+
+// sweep has actors rest that nobody has asked for lately.
+func (c *Channels) sweep() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	before := c.o.now().Add(-restAfter).UnixMilli()
+	for _, s := range c.seats {
+		if !s.gone && s.used <= before && !s.resting.Load() {
+			c.e.sys.Root.Send(s.pid, rest{})
+		}
+	}
+	c.sweeper.Reset(restAfter)
 }
 
 // Close ends the actors. What they had answered is on disk; who still waits gets an
@@ -89,6 +123,7 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 func (c *Channels) Close() {
 	c.mu.Lock()
 	c.closed = true
+	c.sweeper.Stop()
 	for _, s := range c.seats {
 		c.e.sys.Root.Stop(s.pid)
 	}
@@ -97,42 +132,68 @@ func (c *Channels) Close() {
 }
 
 // seat returns the actor of a channel, a new one where there is none or it has
-// ended.
+// ended. c.mu is held.
 func (c *Channels) seat(id common.Hash) (*chair, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed {
 		return nil, ErrClosed
 	}
 	s := c.seats[id]
-	if s != nil {
-		select {
-		case <-s.gone:
-		default:
-			return s, nil
-		}
+	now := c.o.now().UnixMilli()
+	if s != nil && !s.gone {
+		s.used = now
+		return s, nil
 	}
-	next := &chair{id: id, gone: make(chan struct{}), before: s}
+	next := &chair{id: id, before: s, used: now}
 	c.all.Add(1)
 	c.seats[id] = next
-	next.pid = c.e.spawnRoot(&channel{c: c, seat: next})
+	c.spawned = &channel{c: c, seat: next}
+	next.pid = c.e.sys.Root.Spawn(c.props)
+	c.spawned = nil
 	return next, nil
 }
 
 // leave is told by an actor that has ended. Its chair stays until the next one is
 // made, which waits for its work.
 func (c *Channels) leave(s *chair) {
-	close(s.gone)
+	c.mu.Lock()
+	s.gone = true
+	if s.end != nil {
+		close(s.end)
+	}
+	c.mu.Unlock()
 	c.all.Done()
+}
+
+// enter is seat for one who waits for an answer, and wants to know when none will
+// come. Call left when done.
+func (c *Channels) enter(id common.Hash) (s *chair, end <-chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s, err = c.seat(id); err != nil {
+		return nil, nil, err
+	}
+	if s.askers++; s.end == nil {
+		s.end = make(chan struct{})
+	}
+	return s, s.end, nil
+}
+
+func (c *Channels) left(s *chair) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.askers--; s.askers == 0 {
+		s.end = nil
+	}
 }
 
 // ask has a channel do a change and returns when the disk has it. An error that is
 // no *mpp.Problem says that it may or may not have happened: ask again.
 func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, error) {
-	s, err := c.seat(id)
+	s, end, err := c.enter(id)
 	if err != nil {
 		return answer{}, err
 	}
+	defer c.left(s)
 	cmd := command{change: do, reply: make(chan answer, 1)}
 	c.e.sys.Root.Send(s.pid, cmd)
 	select {
@@ -140,12 +201,14 @@ func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, 
 		return a, a.err
 	case <-ctx.Done():
 		return answer{}, ctx.Err()
-	case <-s.gone:
+	case <-end:
 	}
 	select {
 	case a := <-cmd.reply:
 		return a, a.err
 	default:
+		// Who asks again looks at the disk first, so nothing may still be on its way there.
+		s.work.Wait()
 		return answer{}, errChannelEnded
 	}
 }
@@ -169,13 +232,13 @@ func orNil(f *mpp.Problem) error {
 	return f
 }
 
-// look returns the row as the disk has it, or ErrNoChannel. It makes no actor:
-// anybody may ask for any id.
+// look returns the row as the disk has it, or ErrNoChannel. It makes no actor, and
+// wakes none: anybody may ask for any id.
 func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, error) {
 	c.mu.Lock()
-	_, seated := c.seats[id]
+	s := c.seats[id]
 	c.mu.Unlock()
-	if !seated {
+	if s == nil || s.resting.Load() {
 		return c.o.Ledger.Channel(id)
 	}
 	a, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
@@ -220,7 +283,9 @@ func (c *Channels) Commit(ctx context.Context, id common.Hash, amount tempo.Amou
 // reached the disk, and when its actor ends. Signals that nobody takes are one.
 // Call stop when done.
 func (c *Channels) Watch(id common.Hash) (signal <-chan struct{}, stop func(), err error) {
+	c.mu.Lock()
 	s, err := c.seat(id)
+	c.mu.Unlock()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -42,14 +42,25 @@ func (e *engine) spawnRoot(a actor.Actor) *actor.PID {
 // supervision strategy see the panic.
 func (e *engine) logPanics(next actor.ReceiverFunc) actor.ReceiverFunc {
 	return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-		defer func() {
-			if p := recover(); p != nil {
-				e.log.Error("actor panicked", "actor", c.Self().Id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				panic(p)
-			}
-		}()
+		defer e.logPanic(c.Self())
 		next(c, env)
 	}
+}
+
+// logPanic is to be deferred.
+func (e *engine) logPanic(self *actor.PID) {
+	if p := recover(); p != nil {
+		e.log.Error("actor panicked", "actor", self.Id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		panic(p)
+	}
+}
+
+// leanProps are for a kind of root actor of which there are very many. They share
+// the props; their mailbox begins with nothing; and there is no middleware, for which
+// the runtime would keep more of a context than an idle actor weighs otherwise: their
+// Receive defers logPanic itself. producer runs within the spawning call.
+func leanProps(producer actor.Producer) *actor.Props {
+	return actor.PropsFromProducer(producer, actor.WithSupervisor(stopOnFailure), actor.WithGuardian(stopOnFailure), actor.WithMailbox(actor.UnboundedLockfree()))
 }
 
 // run does work beside an actor and sends it what came of it. A panic of the

@@ -209,9 +209,10 @@ func (t *Treasury) attend(ctx context.Context, id common.Hash, s session.State) 
 		return nil // whoever opens or closes it is at work, or Reconcile is
 	case s.Deposit.IsZero():
 		return t.buryEnded(ctx, id)
-	}
-	if row, err = t.c.observe(ctx, id, s); err != nil {
-		return err
+	case !row.Knows(s): // there is no news of most, whose actors rest on
+		if row, err = t.c.observe(ctx, id, s); err != nil {
+			return err
+		}
 	}
 	if row.CloseRequestedAt != 0 {
 		t.c.o.Log.Warn("payer asks the chain to close; closing first", "channel", id, "unsettled", row.Unsettled())

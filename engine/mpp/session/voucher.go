@@ -52,6 +52,11 @@ func (c *Channel) Observe(s State) {
 	c.Settle(s.Settled)
 }
 
+// Knows reports whether what the chain says is what it said before.
+func (c *Channel) Knows(s State) bool {
+	return c.Deposit == s.Deposit && c.Settled == s.Settled && c.CloseRequestedAt == s.CloseRequestedAt
+}
+
 func larger(a, b tempo.Amount) tempo.Amount {
 	if a.Cmp(b) < 0 {
 		return b

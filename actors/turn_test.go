@@ -1,0 +1,48 @@
+package actors
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestImpatientPayerChargedOnce: a request whose context ends while its charge is on
+// its way to the disk has the turn until the outcome is known. The same request again
+// finds the ticket, or the bill as it is paid, and charges nothing.
+func TestImpatientPayerChargedOnce(t *testing.T) {
+	f := func(name string, do func(ctx context.Context, c *Channels) error, spent, collected uint64) {
+		t.Helper()
+		row := funded(100)
+		book := newBookkeeper(row)
+		bill := Bill{ID: "b", Collected: units(1), Price: units(30)}
+		book.bills["b"] = bill
+		book.hold = make(chan struct{})
+		c := openChannels(t, book)
+		ctx, cancel := context.WithCancel(context.Background())
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- do(ctx, c) }()
+		time.Sleep(30 * time.Millisecond) // the charge waits for the disk
+		cancel()
+		time.Sleep(30 * time.Millisecond)
+		go func() { second <- do(context.Background(), c) }()
+		time.Sleep(30 * time.Millisecond)
+		close(book.hold)
+		<-first
+		if err := <-second; err != nil {
+			t.Errorf("%s again: %v", name, err)
+		}
+		disk, _ := book.Channel(row.ID)
+		if got, _ := book.Bill("b"); disk.Spent != units(spent) || got.Collected != units(collected) {
+			t.Errorf("%s: spent %s, collected %s; want %d, %d", name, disk.Spent, got.Collected, spent, collected)
+		}
+	}
+	id := funded(100).ID
+	f("admit", func(ctx context.Context, c *Channels) error {
+		_, _, _, err := c.Admit(ctx, id, TicketKey{1}, "b", units(10))
+		return err
+	}, 10, 10)
+	f("collect", func(ctx context.Context, c *Channels) error {
+		_, _, err := c.Collect(ctx, id, "b", units(30), units(30))
+		return err
+	}, 29, 30)
+}
