@@ -29,6 +29,7 @@ type Document struct {
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
 	compiled map[string]*jsonschema.Schema // by JSON pointer
+	named    map[string]string             // schemas of the events that have a name, by it
 }
 
 // Answer is what came back for a request. The path is without query.
@@ -62,8 +63,32 @@ func Load(body []byte) (*Document, error) {
 	if err := c.AddResource(resource, raw); err != nil {
 		return nil, fmt.Errorf("add OpenAPI document: %w", err)
 	}
-	return &Document{doc: doc, compiler: c, compiled: map[string]*jsonschema.Schema{}}, nil
+	return &Document{doc: doc, compiler: c, compiled: map[string]*jsonschema.Schema{}, named: namedEvents(doc)}, nil
 }
+
+// namedEvents are what the streams of the document have beside their plain events,
+// as its extension x-named-events says.
+func namedEvents(doc *openapi3.T) map[string]string {
+	out := map[string]string{}
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			for _, r := range op.Responses.Map() {
+				stream := r.Value.Content[eventStream]
+				if stream == nil {
+					continue
+				}
+				list, _ := stream.Extensions["x-named-events"].(map[string]any)
+				for name, s := range list {
+					target, _ := s.(map[string]any)["$ref"].(string)
+					out[name] = target
+				}
+			}
+		}
+	}
+	return out
+}
+
+const eventStream = "text/event-stream"
 
 // closeObjects forbids members that are not described.
 func closeObjects(v any) {
@@ -99,14 +124,7 @@ func (d *Document) check(a Answer) error {
 		}
 		return nil
 	}
-	var op *openapi3.Operation
-	method := a.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	if item != nil && slices.Contains([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}, method) {
-		op = item.GetOperation(method)
-	}
+	method, op := operation(item, a)
 	if op == nil {
 		return d.checkNowhere(a, item != nil)
 	}
@@ -122,6 +140,25 @@ func (d *Document) check(a Answer) error {
 		return err
 	}
 	return d.checkContent(a, response.Value.Content, at)
+}
+
+// operation is the one that an answer is of. HEAD has none of its own: it is
+// answered like GET and, where there is none, by the statuses of POST that it has:
+// under a paid path it moves a payment channel.
+func operation(item *openapi3.PathItem, a Answer) (method string, op *openapi3.Operation) {
+	if item == nil || !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"}, a.Method) {
+		return a.Method, nil
+	}
+	if a.Method != http.MethodHead {
+		return a.Method, item.GetOperation(a.Method)
+	}
+	if item.Get != nil {
+		return http.MethodGet, item.Get
+	}
+	if item.Post != nil && item.Post.Responses.Status(a.Status) != nil {
+		return http.MethodPost, item.Post
+	}
+	return a.Method, nil
 }
 
 // checkNowhere checks the answer to a path or a method that is not described.
@@ -209,7 +246,7 @@ func (d *Document) checkContent(a Answer, content openapi3.Content, at string) e
 		}
 		return nil
 	}
-	if kind == "text/event-stream" {
+	if kind == eventStream {
 		return d.CheckEvents(a.Body)
 	}
 	if !strings.HasSuffix(kind, "json") {
@@ -232,8 +269,18 @@ func (d *Document) CheckEvents(stream []byte) error {
 		if len(event) == 0 {
 			continue
 		}
-		data, ok := bytes.CutPrefix(event, []byte("data: "))
-		if !ok {
+		name, plain := []byte(nil), event
+		if rest, ok := bytes.CutPrefix(event, []byte("event: ")); ok {
+			name, plain, _ = bytes.Cut(rest, []byte("\n"))
+		}
+		data, ok := bytes.CutPrefix(plain, []byte("data: "))
+		if target := d.named[string(name)]; ok && target != "" {
+			if err := d.checkJSON(target, data); err != nil {
+				return fmt.Errorf("event %s: %w", name, err)
+			}
+			continue
+		}
+		if !ok || name != nil {
 			return fmt.Errorf("an event begins %.40q", event)
 		}
 		if err := d.CheckEvent(bytes.ReplaceAll(data, []byte("\ndata: "), []byte("\n"))); err != nil {

@@ -8,9 +8,9 @@ import (
 	"txlens/transport/discovery"
 )
 
-func document(t *testing.T) *Document {
+func document(t *testing.T, metered bool) *Document {
 	t.Helper()
-	set, err := discovery.New(discovery.Config{})
+	set, err := discovery.New(discovery.Config{Metered: metered})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func header(kind string) http.Header {
 
 // TestCheck: what is right passes, and each way to be wrong is told.
 func TestCheck(t *testing.T) {
-	d := document(t)
+	d := document(t, false)
 	const js = "application/json"
 	f := func(method, path string, status int, kind, body, want string, change ...func(http.Header)) {
 		t.Helper()
@@ -101,7 +101,7 @@ func TestCheck(t *testing.T) {
 
 // TestCheckEvents: each frame is held to the schema of its type.
 func TestCheckEvents(t *testing.T) {
-	d := document(t)
+	d := document(t, false)
 	f := func(want string, events ...string) {
 		t.Helper()
 		stream := ""
@@ -125,6 +125,69 @@ func TestCheckEvents(t *testing.T) {
 	f("missing properties", `{"type":"result",`+head+`,"txHash":"0x1"}`)
 	if err := d.CheckEvents([]byte("event: forged\ndata: {}\n\n")); err == nil {
 		t.Error("a foreign field passes")
+	}
+}
+
+// TestCheckMetered: what a service answers that is paid, and only such a one.
+func TestCheckMetered(t *testing.T) {
+	paid, free := document(t, true), document(t, false)
+	f := func(a Answer, want string) {
+		t.Helper()
+		err := paid.Check(a)
+		if err == nil != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	const problem = `{"type":"https://paymentauth.org/problems/payment-required","title":"Payment Required","status":402,"detail":"x"`
+	bill := func(method, path string, status int, body string) Answer {
+		return Answer{method, path, status, header("application/problem+json"), []byte(body)}
+	}
+	f(bill("POST", "/explain", 402, problem+`}`), "")
+	f(bill("POST", "/explain", 402, problem+`,"challengeId":"x","requiredTopUp":"7"}`), "")
+	f(bill("POST", "/explain", 402, problem+`,"requiredTopUp":7}`), "/requiredTopUp")
+	f(bill("POST", "/explain", 402, problem+`,"channelId":"0x1"}`), "/channelId")
+	f(bill("POST", "/explain", 402, problem+`,"code":"x"}`), "code")
+	f(bill("POST", "/explain", 402, `{"error":"x"}`), "missing properties")
+	f(bill("HEAD", "/explain", 402, ""), "")
+	f(bill("GET", "/result/"+id, 410, problem+`}`), "")
+	f(bill("GET", "/explain/run/"+id, 503, problem+`}`), "")
+	f(bill("POST", "/explain", 400, problem+`}`), "")
+	f(bill("GET", "/health", 402, problem+`}`), "not described")
+	f(bill("GET", "/health", 503, problem+`}`), "content type")
+
+	moved := header("")
+	moved.Del("Content-Type")
+	moved.Set("Payment-Receipt", "x")
+	for _, path := range []string{"/explain", "/explain/async", "/result/" + id, "/explain/run/" + id, "/session/deposit"} {
+		f(Answer{"POST", path, 204, moved, nil}, "")
+		f(Answer{"HEAD", path, 204, moved, nil}, "")
+		f(Answer{"POST", path, 204, moved, []byte("x")}, "where none is described")
+	}
+	f(Answer{"HEAD", "/health", 204, moved, nil}, "not described")
+	if err := free.Check(Answer{"POST", "/result/" + id, 204, moved, nil}); err == nil {
+		t.Error("a service that charges nothing moves channels")
+	}
+}
+
+// TestCheckNamedEvents: those of a paid stream have schemas of their own.
+func TestCheckNamedEvents(t *testing.T) {
+	d := document(t, true)
+	f := func(want, stream string) {
+		t.Helper()
+		if err := d.CheckEvents([]byte(stream)); err == nil != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	const need = `"requiredCumulative":"2","acceptedCumulative":"1","deposit":"9"}`
+	channel := `{"channelId":"0x` + strings.Repeat("0a", 32) + `",`
+	f("", "event: payment-need-voucher\ndata: "+channel+need+"\n\n")
+	f("/requiredCumulative", "event: payment-need-voucher\ndata: "+channel+`"requiredCumulative":2,"acceptedCumulative":"1","deposit":"9"}`+"\n\n")
+	f("extra", "event: payment-need-voucher\ndata: "+channel+`"extra":"x",`+need+"\n\n")
+	f("missing properties", "event: payment-receipt\ndata: "+channel+`"spent":"1"}`+"\n\n")
+	f("an event begins", "event: payment-refund\ndata: {}\n\n")
+	f("an event begins", "event: message\ndata: {\"type\":\"complete\"}\n\n")
+	if err := document(t, false).CheckEvents([]byte("event: payment-need-voucher\ndata: " + channel + need + "\n\n")); err == nil {
+		t.Error("a stream that nobody pays for asks for a voucher")
 	}
 }
 

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,10 @@ import (
 
 // APIVersion is the version that the OpenAPI description declares.
 const APIVersion = "1.0.0"
+
+// namedEvents is the extension that says which events of a stream have a name of
+// their own, and their schemas; it stands beside x-event-schema.
+const namedEvents = "x-named-events"
 
 // everywhere are the headers of every answer.
 var everywhere = []string{"X-Service-Version", "X-Service-Cost-Model", "X-Request-Id", "Link", "Cache-Control", "Access-Control-Allow-Origin"}
@@ -41,7 +46,7 @@ func openAPI(cfg Config, all map[string]schema) *openapi31.Spec {
 	spec.WithServers(openapi31.Server{URL: base})
 	spec.WithTags(tag("analysis", "Explain transactions."), tag("payment", "Payment channels."), tag("service", "The service itself."), tag("discovery", "Documents for clients and agents; free."))
 	paths := openapi31.Paths{MapOfPathItemValues: map[string]openapi31.PathItem{}}
-	for _, op := range operations() {
+	for _, op := range operations(cfg.Metered) {
 		item := paths.MapOfPathItemValues[op.path]
 		if op.method == "post" {
 			item.Post = cfg.operation(op)
@@ -65,7 +70,7 @@ func overview(cfg Config) string {
 
 HEAD is answered wherever GET is. A path or a method that is not listed is answered 404 or 405 with an ErrorBody; 405 has the header Allow. How to pay, how to read partial results and what each code means is said at length in /SKILL.md.`
 	if cfg.Metered {
-		return text + "\n\nAnalyses are paid for by MPP sessions; there are no accounts and no keys. The runtime 402 is authoritative over what is said here."
+		return text + "\n\nAnalyses are paid for by MPP sessions; there are no accounts and no keys. The runtime 402 is authoritative over what is said here. Under the address of any paid operation a payment channel can be moved without asking for anything: by HEAD with a credential, and by POST without a body."
 	}
 	return text + "\n\n**This deployment charges nothing**: it asks for no payment and answers no 402. What is said about payment holds where the service is metered; its shapes are the same."
 }
@@ -82,8 +87,11 @@ func (c Config) components(all map[string]schema) openapi31.Components {
 		}
 		out.WithHeadersItem(h.name, openapi31.HeaderOrReference{Header: &header})
 	}
-	for _, list := range [][]answer{always, withBody, sessions} {
+	for _, list := range [][]answer{always, onPaid, withBody, sessions} {
 		for _, a := range list {
+			if a.plain != "" && !c.Metered {
+				continue
+			}
 			out.WithResponsesItem(a.name, openapi31.ResponseOrReference{Response: c.response(a)})
 		}
 	}
@@ -115,8 +123,12 @@ func (c Config) operation(op operation) *openapi31.Operation {
 	var responses openapi31.Responses
 	for _, a := range op.answers {
 		r := openapi31.ResponseOrReference{Response: c.response(a)}
-		if a.name != "" {
-			r = openapi31.ResponseOrReference{Reference: &openapi31.Reference{Ref: "#/components/responses/" + a.name}}
+		name := a.name
+		if a.plain != "" && !c.Metered {
+			name = a.plain
+		}
+		if name != "" {
+			r = openapi31.ResponseOrReference{Reference: &openapi31.Reference{Ref: "#/components/responses/" + name}}
 		}
 		responses.WithMapOfResponseOrReferenceValuesItem(strconv.Itoa(a.status), r)
 	}
@@ -124,9 +136,12 @@ func (c Config) operation(op operation) *openapi31.Operation {
 }
 
 func (c Config) response(a answer) *openapi31.Response {
-	out := openapi31.Response{Description: a.text, Content: contents(a.bodies)}
+	out := openapi31.Response{Description: a.text, Content: contents(c.bodies(a))}
 	if a.metered && !c.Metered {
 		out.Description = strings.TrimSpace("Not answered by this deployment, which charges nothing. " + a.text)
+	}
+	if a.problem && c.Metered {
+		out.Description += "\n\nOr, as application/problem+json: why a payment is refused. Nothing was charged."
 	}
 	for _, list := range [][]string{everywhere, a.headers} {
 		for _, name := range list {
@@ -134,6 +149,24 @@ func (c Config) response(a answer) *openapi31.Response {
 		}
 	}
 	return &out
+}
+
+// bodies are those that this deployment sends: where nothing is paid no payment is
+// refused, and no stream speaks of vouchers.
+func (c Config) bodies(a answer) []media {
+	if c.Metered {
+		return a.bodies
+	}
+	var out []media
+	for _, m := range a.bodies {
+		if a.problem && m.kind == problems.kind {
+			continue
+		}
+		m.extra = maps.Clone(m.extra)
+		delete(m.extra, namedEvents)
+		out = append(out, m)
+	}
+	return out
 }
 
 func contents(bodies []media) map[string]openapi31.MediaType {
@@ -154,7 +187,7 @@ func contents(bodies []media) map[string]openapi31.MediaType {
 // checkOperations finds faults of the table that no type can: the same status
 // twice would silently lose one.
 func checkOperations() error {
-	for _, op := range operations() {
+	for _, op := range operations(true) {
 		seen := map[int]bool{}
 		for _, a := range op.answers {
 			if seen[a.status] {

@@ -37,6 +37,8 @@ type answer struct {
 	bodies  []media
 	headers []string // beside those that every answer has
 	metered bool     // only where the service is metered
+	problem bool     // a payment is refused so, too
+	plain   string   // name of the component where nothing is paid, if it is another
 }
 
 func jsonOf(name string) media { return media{kind: "application/json", schema: ref(name)} }
@@ -85,10 +87,26 @@ var withBody = []answer{
 	shared("UnsupportedMediaType", refused(415, "The body does not say that it is application/json.")),
 }
 
+// problems is the body of a payment that is refused.
+var problems = media{kind: "application/problem+json", schema: ref("Problem")}
+
+// onPaid are the answers of always as a paid operation has them: what is wrong with
+// the payment itself is told by the same statuses.
+var onPaid = []answer{
+	shared("BadPaidRequest", orProblem(always[0])), always[1], always[2], always[3],
+	shared("PaidInternalError", orProblem(always[4])), shared("PaidUnavailable", orProblem(always[5])),
+}
+
+func orProblem(a answer) answer {
+	a.plain = a.name
+	a.problem, a.bodies = true, append(slices.Clone(a.bodies), problems)
+	return a
+}
+
 // challenge is the 402 of a paid operation; apart are the bodies that are no
 // challenge.
 func challenge(text string, apart ...string) answer {
-	a := answer{status: 402, text: text, metered: true, headers: []string{"WWW-Authenticate"}, bodies: []media{{kind: "application/problem+json", schema: ref("Problem")}}}
+	a := answer{status: 402, text: text, metered: true, headers: []string{"WWW-Authenticate"}, bodies: []media{problems}}
 	switch len(apart) {
 	case 1:
 		a.bodies = append(a.bodies, jsonOf(apart[0]))
@@ -102,7 +120,7 @@ func challenge(text string, apart ...string) answer {
 var sessions = []answer{
 	{name: "PaymentMessage", status: 204, text: "A payment message without a request (voucher, top-up, close) was accepted.", metered: true, headers: []string{"Payment-Receipt"}},
 	{name: "ChannelGone", status: 410, text: "The payment channel is unknown or closed: open another.", metered: true, headers: []string{"WWW-Authenticate"},
-		bodies: []media{{kind: "application/problem+json", schema: ref("Problem")}}},
+		bodies: []media{problems}},
 }
 
 var exampleRequest = map[string]any{"txHash": "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"}
@@ -114,18 +132,35 @@ func explainBody() *media {
 }
 
 // operations are all endpoints, in the order of a reader's interest.
-func operations() []operation {
-	return slices.Concat([]operation{opExplain(), opAsync(), opResult(), opRecover(), opDeposit(), opHealth()}, pageOps(), documentOps())
+func operations(metered bool) []operation {
+	list := []operation{opExplain(), opAsync(), opResult(), opRecover(), opDeposit(), opHealth()}
+	if metered {
+		list = append(list, opManage(opResult(), "manageAtResult"), opManage(opRecover(), "manageAtRun"))
+	}
+	return slices.Concat(list, pageOps(), documentOps())
+}
+
+// opManage is POST on a path that is paid and only read.
+func opManage(read operation, id string) operation {
+	return operation{
+		method: "post", path: read.path, id: id, tag: "payment", payment: "session management", param: read.param,
+		summary: "Move the payment channel under the address that was used last",
+		text:    "For a client that tops up or closes its channel, or signs a voucher, where it paid last. It takes no body; nothing is charged for it, and nothing is read.",
+		answers: slices.Concat([]answer{challenge("The credential is missing or refused: the terms are in WWW-Authenticate.")}, sessions, onPaid),
+	}
 }
 
 func opExplain() operation {
 	stream := textOf("text/event-stream")
-	stream.extra = map[string]any{"x-event-schema": ref("StreamEvent")}
+	stream.extra = map[string]any{"x-event-schema": ref("StreamEvent"), namedEvents: map[string]any{
+		"payment-need-voucher": ref("NeedVoucher"), "payment-receipt": ref("PaymentReceipt"),
+	}}
 	return operation{
 		method: "post", path: "/explain", id: "explainTransaction", tag: "analysis", payment: "metered session",
 		summary: "Explain a transaction, and wait for it",
 		text: "With `Accept: text/event-stream` the answer is a stream of server-sent events: progress, then `complete`, then `result` (or `report`), or one `error` in their place. " +
 			"Each event is one object of JSON after `data: `; its schema is StreamEvent. A stream that ends without `result`, `report` or `error` broke off: recover the run with GET /explain/run/{requestId}. " +
+			"Where the service is metered two further events have a name of their own, in a line before their data: `event: payment-need-voucher` (NeedVoucher) and, after the last frame, `event: payment-receipt` (PaymentReceipt). " +
 			"Without it the answer comes once, when the analysis has ended; where the service is metered, that form is refused with `use_metered_sse`.",
 		body: explainBody(),
 		answers: slices.Concat([]answer{
@@ -135,7 +170,7 @@ func opExplain() operation {
 			withRetry(refused(404, "There is no such transaction.", explain.CodeNotFound)),
 			refused(409, "The transaction is pending.", explain.CodePending),
 			refused(502, "Only in the blocking form of an unmetered service.", explain.CodePayment),
-		}, withBody, sessions, always),
+		}, withBody, sessions, onPaid),
 	}
 }
 
@@ -158,9 +193,9 @@ func opAsync() operation {
 		answers: slices.Concat([]answer{
 			{status: 202, text: "The job will be run.", bodies: []media{jsonOf("JobAccepted")}, headers: []string{"Location", "Retry-After", "Payment-Receipt"}},
 			challenge("The submit unit is owed: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
-			refused(503, "Not now.", explain.CodeBusy, explain.CodeStopping, explain.CodeJobsOff),
-			{status: 500, text: "The service failed before a job existed.", bodies: []media{jsonOf("AsyncFault")}},
-		}, withBody, sessions, instead(always, 500, 503)),
+			orProblem(refused(503, "Not now.", explain.CodeBusy, explain.CodeStopping, explain.CodeJobsOff)),
+			orProblem(answer{status: 500, text: "The service failed before a job existed.", bodies: []media{jsonOf("AsyncFault")}}),
+		}, withBody, sessions, instead(onPaid, 500, 503)),
 	}
 }
 
@@ -174,7 +209,7 @@ func opResult() operation {
 			{status: 200, text: "Where the job stands. Retry-After while it is unfinished.", bodies: []media{jsonOf("Job")}, headers: []string{"Retry-After", "Payment-Receipt"}},
 			challenge("Something is owed before the answer: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
 			refused(404, "Unknown, no UUID, or older than an hour."),
-		}, sessions, always),
+		}, sessions, onPaid),
 	}
 }
 
@@ -192,7 +227,7 @@ func opRecover() operation {
 			challenge("A balance is outstanding: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
 			runError(404, explain.CodeNoRun),
 			runError(409, explain.CodeRunErrored, explain.CodeRunTooLarge),
-		}, sessions, always),
+		}, sessions, onPaid),
 	}
 }
 
@@ -206,7 +241,7 @@ func opDeposit() operation {
 		answers: slices.Concat([]answer{
 			{status: 200, text: "The channel is open, was so before, or is not needed.", bodies: []media{jsonOf("DepositOk")}, headers: []string{"Payment-Receipt"}},
 			challenge("The expected first answer: a challenge with the terms in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
-		}, withBody, sessions, always),
+		}, withBody, sessions, onPaid),
 	}
 }
 

@@ -77,11 +77,11 @@ func newPage(cfg Config, all map[string]schema) page {
 	for _, d := range documentTable {
 		p.Documents = append(p.Documents, docText{d.path, d.about})
 	}
-	for _, op := range operations() {
+	for _, op := range operations(cfg.Metered) {
 		o := opText{strings.ToUpper(op.method), op.path, op.payment, op.summary, op.text, nil}
 		for _, a := range op.answers {
 			var bodies []string
-			for _, b := range a.bodies {
+			for _, b := range cfg.bodies(a) {
 				bodies = append(bodies, formOfBody(b))
 			}
 			o.Answers = append(o.Answers, answerText{a.status, strings.Join(bodies, "; "), a.text})

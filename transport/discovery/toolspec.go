@@ -90,7 +90,7 @@ func makeToolSpec(cfg Config, all map[string]schema) ([]byte, error) {
 		spec.OpenAI = append(spec.OpenAI, completionsTool{"function", completionsFunction{t.name, text, t.input(all)}})
 		byOperation[t.operation] = t.name
 	}
-	for _, op := range operations() {
+	for _, op := range operations(cfg.Metered) {
 		payment := "free"
 		if op.payment != "" && cfg.Metered {
 			payment = op.payment

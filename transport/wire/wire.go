@@ -86,6 +86,31 @@ type Problem struct {
 	Details     map[string]any `json:"details,omitempty"`
 }
 
+// NeedVoucher is the data of the event payment-need-voucher of a paid stream.
+// Amounts are base units, in decimal.
+type NeedVoucher struct {
+	ChannelID          string `json:"channelId"`
+	RequiredCumulative string `json:"requiredCumulative"`
+	AcceptedCumulative string `json:"acceptedCumulative"`
+	Deposit            string `json:"deposit"`
+}
+
+// PaymentReceipt is the data of the event payment-receipt, and base64url the header
+// Payment-Receipt. Amounts are base units, in decimal.
+type PaymentReceipt struct {
+	Method             string `json:"method"`
+	Intent             string `json:"intent"`
+	Status             string `json:"status"`
+	Timestamp          string `json:"timestamp"`
+	Reference          string `json:"reference"`
+	ChallengeID        string `json:"challengeId"`
+	ChannelID          string `json:"channelId"`
+	AcceptedCumulative string `json:"acceptedCumulative"`
+	Spent              string `json:"spent"`
+	Units              uint64 `json:"units"`
+	TxHash             string `json:"txHash,omitempty"`
+}
+
 // MeteredSseRequired is the body of status 402 of a paid POST /explain that asked
 // for no stream. Code is explain.CodeUseSSE.
 type MeteredSseRequired struct {
