@@ -17,6 +17,22 @@ import (
 // *mpp.Problem, or says that it may or may not have happened: ask again with the
 // same key.
 func (c *Channels) Admit(ctx context.Context, channel common.Hash, key TicketKey, billID string, amount tempo.Amount) (t Ticket, fresh bool, s Standing, err error) {
+	return c.admit(ctx, channel, key, billID, amount, tempo.Amount{})
+}
+
+// AdmitHeld is Admit for the request of a payment, with what was held for it; it is
+// held no longer, whatever comes of it.
+func (c *Channels) AdmitHeld(ctx context.Context, p *Payment, key TicketKey, billID string, amount tempo.Amount) (t Ticket, fresh bool, s Standing, err error) {
+	held := p.Held
+	p.Held = tempo.Amount{}
+	t, fresh, s, err = c.admit(ctx, p.Channel, key, billID, amount, held)
+	if err != nil || !fresh {
+		c.letGo(ctx, p.Channel, held)
+	}
+	return t, fresh, s, err
+}
+
+func (c *Channels) admit(ctx context.Context, channel common.Hash, key TicketKey, billID string, amount, held tempo.Amount) (t Ticket, fresh bool, s Standing, err error) {
 	defer c.turns.lock("ticket " + string(key[:]))()
 	t, err = c.o.Ledger.Ticket(key)
 	if err == nil {
@@ -29,6 +45,7 @@ func (c *Channels) Admit(ctx context.Context, channel common.Hash, key TicketKey
 	t = Ticket{Key: key, Bill: billID, Charged: amount}
 	bill := Bill{ID: billID, Collected: amount}
 	a, err := c.see(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+		row.Release(held)
 		return Entry{Ticket: &t, Bill: &bill}, orNil(row.Charge(amount, now))
 	}))
 	if err != nil {
@@ -74,11 +91,40 @@ var errKept = errors.New("the charge can no longer be taken back")
 // comes to by now, which a final one knows better; atMost cuts the charge. The error
 // is a *mpp.Problem where the channel has too little: its voucher must rise first.
 func (c *Channels) Collect(ctx context.Context, channel common.Hash, billID string, price, atMost tempo.Amount) (Bill, Standing, error) {
+	bill, s, _, err := c.collect(ctx, channel, billID, price, atMost, tempo.Amount{})
+	return bill, s, err
+}
+
+// CollectHeld is Collect for the request of a payment, of what its challenge named
+// and with what was held for it; it is held no longer, whatever comes of it.
+func (c *Channels) CollectHeld(ctx context.Context, p *Payment, billID string, price tempo.Amount) (Bill, Standing, error) {
+	held := p.Held
+	p.Held = tempo.Amount{}
+	bill, s, charged, err := c.collect(ctx, p.Channel, billID, price, p.Request.Amount, held)
+	if !charged {
+		c.letGo(ctx, p.Channel, held)
+	}
+	return bill, s, err
+}
+
+// LetGo gives up what was held for a request that is not charged after all.
+func (c *Channels) LetGo(ctx context.Context, p *Payment) {
+	c.letGo(ctx, p.Channel, p.Held)
+	p.Held = tempo.Amount{}
+}
+
+func (c *Channels) letGo(ctx context.Context, channel common.Hash, held tempo.Amount) {
+	if !held.IsZero() {
+		c.Release(context.WithoutCancel(ctx), channel, held) // an actor that has ended holds nothing
+	}
+}
+
+func (c *Channels) collect(ctx context.Context, channel common.Hash, billID string, price, atMost, held tempo.Amount) (bill Bill, s Standing, charged bool, err error) {
 	// Two who pay one bill take turns, whatever their channels.
 	defer c.turns.lock("bill " + billID)()
-	bill, err := c.o.Ledger.Bill(billID)
+	bill, err = c.o.Ledger.Bill(billID)
 	if err != nil {
-		return Bill{}, Standing{}, err
+		return Bill{}, Standing{}, false, err
 	}
 	if !bill.Final {
 		bill.Price = price
@@ -88,17 +134,18 @@ func (c *Channels) Collect(ctx context.Context, channel common.Hash, billID stri
 		due = atMost
 	}
 	if due.IsZero() {
-		s, err := c.Standing(ctx, channel)
-		return bill, s, err
+		s, err = c.Standing(ctx, channel)
+		return bill, s, false, err
 	}
 	bill.Collected, _ = bill.Collected.Add(due) // at most its price
 	a, err := c.see(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+		row.Release(held)
 		return Entry{Bill: &bill}, orNil(row.Charge(due, now))
 	}))
 	if err != nil {
-		return Bill{}, Standing{}, err
+		return Bill{}, Standing{}, false, err
 	}
-	return bill, standing(a.row), nil
+	return bill, standing(a.row), true, nil
 }
 
 // Final sets what a bill comes to in all, once; later calls change nothing.

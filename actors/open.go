@@ -17,51 +17,54 @@ import (
 // open verifies and sends a payer's opening transaction and takes the voucher that
 // came with it. It may be asked again with the same transaction, at once or after a
 // crash: a funded channel is never lost to its payer.
-func (c *Channels) open(ctx context.Context, adm *mpp.Admission, p *mpp.Open, challengeEnd uint64) (Standing, error) {
+func (c *Channels) open(ctx context.Context, adm *mpp.Admission, p *mpp.Open, challengeEnd uint64) (s Standing, held tempo.Amount, err error) {
 	terms := c.o.Terms
-	if adm.Class == mpp.Content {
-		terms.Amount = adm.Request.Amount
-	}
+	terms.Amount = priceOf(adm)
 	open, err := terms.VerifyOpen(tempo.OpenRequest{
 		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction,
 		Cumulative: p.CumulativeAmount, Signature: p.Signature,
 	})
 	if err != nil {
-		return Standing{}, err
+		return s, held, err
 	}
 	v := session.Voucher{Cumulative: open.Cumulative, Signature: open.Voucher}
 	row, err := c.look(ctx, p.ChannelID)
 	if err == nil && row.Status != session.Opening {
-		return c.reopen(ctx, row, v)
+		return c.reopen(ctx, row, v, priceOf(adm))
 	}
 	if err != nil && !errors.Is(err, ErrNoChannel) {
-		return Standing{}, err
+		return s, held, err
 	}
 	// One sender for one channel: who repeats it while it is under way waits here and
 	// finds it open.
 	defer c.turns.lock("open " + string(p.ChannelID[:]))()
 	if row, err = c.look(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
-		return c.reopen(ctx, row, v)
+		return c.reopen(ctx, row, v, priceOf(adm))
 	}
-	return c.bringUp(ctx, open, v, challengeEnd)
+	s, err = c.bringUp(ctx, open, v, challengeEnd)
+	return s, held, err
 }
 
 // reopen is an open of a channel that stands: a voucher of the same amount.
-func (c *Channels) reopen(ctx context.Context, row session.Channel, v session.Voucher) (Standing, error) {
+func (c *Channels) reopen(ctx context.Context, row session.Channel, v session.Voucher, price tempo.Amount) (s Standing, held tempo.Amount, err error) {
+	row, err = c.fresh(ctx, row, c.o.StateTTL)
+	if err != nil {
+		return s, held, err
+	}
 	repeat, f := row.Weigh(v, tempo.Amount{})
 	switch {
 	case f != nil && f.Type == mpp.VerificationFailed && v.Cumulative.Cmp(row.Highest.Cumulative) < 0:
 		// The answer to the open was lost, and vouchers came since.
 	case f != nil:
-		return Standing{}, f
+		return s, held, f
 	case !repeat:
-		s, err := c.accept(ctx, row.ID, v)
+		s, held, err = c.accept(ctx, row.ID, v, price)
 		s.TxHash = row.OpenTx
-		return s, err
+		return s, held, err
 	}
-	s := standing(&row)
+	s = standing(&row)
 	s.TxHash = row.OpenTx
-	return s, nil
+	return s, held, nil
 }
 
 // bringUp sends the transaction unless the chain shows its channel already.
@@ -182,7 +185,7 @@ func (c *Channels) topUp(ctx context.Context, p *mpp.TopUp, challengeEnd uint64)
 		return Standing{}, err
 	}
 	// The payer signed the transaction: that proves who asks.
-	row, err := c.current(ctx, p.ChannelRef, func() error { return nil }, session.Voucher{}, tempo.Amount{})
+	row, err := c.current(ctx, p.ChannelRef, c.o.StateTTL, func() error { return nil }, session.Voucher{}, tempo.Amount{})
 	if err != nil {
 		return Standing{}, err
 	}

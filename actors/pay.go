@@ -17,6 +17,9 @@ import (
 type Payment struct {
 	*mpp.Admission
 	Standing
+	// Held is what a raised voucher brought for this very request: nobody else on the
+	// channel can take it until AdmitHeld or CollectHeld does, or Release gives it up.
+	Held tempo.Amount
 }
 
 // Standing is where a channel stands. It is on disk.
@@ -54,11 +57,12 @@ func (c *Channels) Pay(ctx context.Context, cr *mpp.Credential, route *mpp.Route
 		return nil, err
 	}
 	var s Standing
+	var held tempo.Amount
 	switch p := adm.Payload.(type) {
 	case *mpp.Open:
-		s, err = c.open(ctx, adm, p, challengeEnd(cr))
+		s, held, err = c.open(ctx, adm, p, challengeEnd(cr))
 	case *mpp.Voucher:
-		s, err = c.voucher(ctx, adm, p)
+		s, held, err = c.voucher(ctx, adm, p)
 	case *mpp.TopUp:
 		s, err = c.topUp(ctx, p, challengeEnd(cr))
 	case *mpp.Close:
@@ -69,7 +73,7 @@ func (c *Channels) Pay(ctx context.Context, cr *mpp.Credential, route *mpp.Route
 	if err != nil {
 		return nil, problem(ctx, err)
 	}
-	return &Payment{adm, s}, nil
+	return &Payment{adm, s, held}, nil
 }
 
 // challengeEnd is when the echoed challenge ends, in Unix seconds. Admit has read
@@ -110,59 +114,69 @@ var errCrowded = errors.New("too many requests that need the settlement chain")
 
 // voucher takes a voucher. The signature is checked here, beside the channel's
 // actor, which compares and books.
-func (c *Channels) voucher(ctx context.Context, adm *mpp.Admission, p *mpp.Voucher) (Standing, error) {
+func (c *Channels) voucher(ctx context.Context, adm *mpp.Admission, p *mpp.Voucher) (s Standing, held tempo.Amount, err error) {
 	if err := c.o.Terms.CheckDescriptor(p.Descriptor, p.ChannelID); err != nil {
-		return Standing{}, err
+		return s, held, err
 	}
 	sig, err := tempo.ParseSignature(p.Signature)
 	if err != nil {
-		return Standing{}, invalidSignature(err)
+		return s, held, invalidSignature(err)
 	}
 	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
-	charge := tempo.Amount{}
-	if adm.Class == mpp.Content {
-		charge = adm.Request.Amount
-	}
-	row, err := c.current(ctx, p.ChannelRef, func() error { return c.verify(p.ChannelRef, v) }, v, charge)
+	charge := priceOf(adm)
+	row, err := c.current(ctx, p.ChannelRef, c.o.StateTTL, func() error { return c.verify(p.ChannelRef, v) }, v, charge)
 	if err != nil {
-		return Standing{}, err
+		return s, held, err
 	}
 	repeat, f := row.Weigh(v, c.o.MinVoucherDelta)
 	if f != nil && f.Type == mpp.AmountExceedsDeposit {
 		// The payer may have topped up by itself.
 		if row, err = c.refresh(ctx, p.ChannelID); err != nil {
-			return Standing{}, err
+			return s, held, err
 		}
 		repeat, f = row.Weigh(v, c.o.MinVoucherDelta)
 	}
 	if f != nil {
-		return Standing{}, f
+		return s, held, f
 	}
 	if repeat {
-		return standing(&row), nil
+		return standing(&row), held, nil
 	}
 	if err := c.verify(p.ChannelRef, v); err != nil {
-		return Standing{}, err
+		return s, held, err
 	}
-	return c.accept(ctx, p.ChannelID, v)
+	return c.accept(ctx, p.ChannelID, v, charge)
 }
 
-// accept books a verified voucher.
-func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher) (Standing, error) {
+// priceOf is what a request costs at once; what only moves the channel costs nothing.
+func priceOf(adm *mpp.Admission) (price tempo.Amount) {
+	if adm.Class == mpp.Content {
+		price = adm.Request.Amount
+	}
+	return price
+}
+
+// accept books a verified voucher. Of one that raises the channel the price of its
+// request is held in the same step: a stream on the channel may be short of money,
+// and would take it before the request is charged.
+func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher, price tempo.Amount) (Standing, tempo.Amount, error) {
 	a, err := c.ask(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
 			return nil, Entry{}, nil, unknownChannel()
 		}
 		raised, f := row.Accept(v, now)
 		if f != nil || !raised {
-			return nil, Entry{}, nil, orNil(f)
+			return nil, Entry{}, tempo.Amount{}, orNil(f)
 		}
-		return row, Entry{}, nil, nil
+		if row.Reserve(price) != nil {
+			return row, Entry{}, tempo.Amount{}, nil // it does not cover the price: the charge says so
+		}
+		return row, Entry{}, price, nil
 	})
 	if err != nil {
-		return Standing{}, err
+		return Standing{}, tempo.Amount{}, err
 	}
-	return standing(a.row), nil
+	return standing(a.row), a.result.(tempo.Amount), nil
 }
 
 func (c *Channels) verify(ref mpp.ChannelRef, v session.Voucher) error {
@@ -180,11 +194,11 @@ func unknownChannel() *mpp.Problem {
 	return &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is not known here, and not on chain."}
 }
 
-// current is the row of a channel with a fresh word of the chain. One that is not
+// current is the row of a channel with a word of the chain younger than ttl. One that is not
 // in the ledger is adopted from the chain, once prove says that who asks is its
 // payer: a lost ledger must cost honest payers nothing. v and charge say what the
 // payer must have consumed before.
-func (c *Channels) current(ctx context.Context, ref mpp.ChannelRef, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+func (c *Channels) current(ctx context.Context, ref mpp.ChannelRef, ttl time.Duration, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
 	row, err := c.look(ctx, ref.ChannelID)
 	switch {
 	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
@@ -196,8 +210,14 @@ func (c *Channels) current(ctx context.Context, ref mpp.ChannelRef, prove func()
 		return session.Channel{}, err
 	case row.Descriptor != ref.Descriptor:
 		return session.Channel{}, &mpp.Problem{Type: mpp.VerificationFailed, Detail: "The descriptor is not the channel's."}
-	case row.Status == session.Active && row.Stale(c.o.now(), c.o.StateTTL):
-		return c.refresh(ctx, ref.ChannelID)
+	}
+	return c.fresh(ctx, row, ttl)
+}
+
+// fresh asks the chain again about a channel that may have changed since.
+func (c *Channels) fresh(ctx context.Context, row session.Channel, ttl time.Duration) (session.Channel, error) {
+	if row.Status == session.Active && row.Stale(c.o.now(), ttl) {
+		return c.refresh(ctx, row.ID)
 	}
 	return row, nil
 }

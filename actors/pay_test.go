@@ -102,7 +102,7 @@ func TestPayLostLedger(t *testing.T) {
 	m.book = newBookkeeper()
 	m.restart()
 	got, err := m.pay(p.voucher(110_000), content)
-	if err != nil || got.Spent != units(100_000) || got.Available != units(10_000) {
+	if err != nil || got.Spent != units(100_000) || got.Held != units(10_000) || !got.Available.IsZero() {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	forged := p.voucher(120_000).(*mpp.Voucher)
@@ -112,6 +112,57 @@ func TestPayLostLedger(t *testing.T) {
 	if _, err := m.pay(forged, content); problemOf(err) != mpp.InvalidSignature {
 		t.Errorf("a stranger's voucher: %v", err)
 	}
+}
+
+// TestPayHolds (H10): what a voucher brings for its own request is nobody else's on
+// the channel, until the request is charged or given up.
+func TestPayHolds(t *testing.T) {
+	m := newMarket(t, newBookkeeper())
+	p, tx := m.openTx(key(1), 5*dollar)
+	ctx := context.Background()
+	if _, err := m.pay(p.open(tx, 10_000), content); err != nil {
+		t.Fatal(err)
+	}
+	id := p.ref.ChannelID
+	if _, _, _, err := m.c.Admit(ctx, id, TicketKey{1}, "stream", units(10_000)); err != nil {
+		t.Fatal(err)
+	}
+	take := func() mpp.ProblemType {
+		_, _, err := m.c.Collect(ctx, id, "stream", units(dollar), units(10_000))
+		return problemOf(err)
+	}
+	f := func(n uint64, use func(*Payment) error, takes mpp.ProblemType, spent uint64) {
+		t.Helper()
+		got, err := m.pay(p.voucher(n), content)
+		if err != nil || got.Held != units(10_000) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if kind := take(); kind != mpp.InsufficientBalance {
+			t.Errorf("the stream takes what is held: %q", kind)
+		}
+		if err := use(got); err != nil || !got.Held.IsZero() {
+			t.Errorf("%v, held %s", err, got.Held)
+		}
+		if kind := take(); kind != takes || p.row().Spent != units(spent) {
+			t.Errorf("then %q, spent %s", kind, p.row().Spent)
+		}
+	}
+	f(20_000, func(pay *Payment) error {
+		_, _, _, err := m.c.AdmitHeld(ctx, pay, TicketKey{2}, "job", units(10_000))
+		return err
+	}, mpp.InsufficientBalance, 20_000)
+	f(30_000, func(pay *Payment) error {
+		_, fresh, _, err := m.c.AdmitHeld(ctx, pay, TicketKey{2}, "job", units(10_000))
+		if fresh {
+			t.Error("one request was charged twice")
+		}
+		return err
+	}, "", 30_000)
+	f(40_000, func(pay *Payment) error {
+		_, _, err := m.c.CollectHeld(ctx, pay, "job", units(15_000))
+		return err
+	}, mpp.InsufficientBalance, 35_000)
+	f(50_000, func(pay *Payment) error { m.c.LetGo(ctx, pay); return nil }, "", 45_000)
 }
 
 // TestPayLostAnswer (H5): the open landed and its answer was lost, also across a

@@ -28,7 +28,7 @@ func (c *Channels) shut(ctx context.Context, p *mpp.Close) (Standing, error) {
 	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
 	// Always verified, though the chain would not where nothing is to be paid out.
 	prove := func() error { return c.verify(p.ChannelRef, v) }
-	row, err := c.current(ctx, p.ChannelRef, prove, session.Voucher{}, tempo.Amount{})
+	row, err := c.current(ctx, p.ChannelRef, 0, prove, session.Voucher{}, tempo.Amount{})
 	if err != nil {
 		return Standing{}, err
 	}

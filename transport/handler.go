@@ -36,8 +36,19 @@ var routes = map[string]map[string]handler{
 	"/llms-full.txt":           {"GET": (*Server).document},
 }
 
-// payable are the paths that are read and paid for.
-var payable = map[string]bool{"/result/{jobId}": true, "/explain/run/{requestId}": true}
+// Paths that are paid for: of the first a result is read, to the others work is
+// posted.
+var (
+	paidToRead = map[string]bool{"/result/{jobId}": true, "/explain/run/{requestId}": true}
+	paidToPost = map[string]bool{"/explain": true, "/explain/async": true, "/session/deposit": true}
+)
+
+// carriesPayments reports whether a method that a path does not have is there for
+// messages of a payment channel: a client moves it under the address that it used
+// last, by POST without a body or by HEAD.
+func carriesPayments(ctx *fasthttp.RequestCtx, pattern string) bool {
+	return ctx.IsPost() && paidToRead[pattern] || ctx.IsHead() && paidToPost[pattern]
+}
 
 // guarded gives every answer its headers and outlives a panic: fasthttp itself
 // would let one end the process.
@@ -83,8 +94,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 		h(s, ctx)
 		return
 	}
-	if s.sold() && method == fasthttp.MethodPost && payable[pattern] {
-		visit.method = method
+	if s.sold() && carriesPayments(ctx, pattern) {
+		visit.method = string(ctx.Method())
 		s.manageAt(ctx)
 		return
 	}

@@ -72,6 +72,9 @@ func (s *Server) failAsync(ctx *fasthttp.RequestCtx, err error) {
 // result answers GET /result/{jobId}. The status is that of the poll: a job that
 // failed is 200, too.
 func (s *Server) result(ctx *fasthttp.RequestCtx) {
+	if s.moved(ctx) {
+		return
+	}
 	id, ok := pathID(ctx)
 	if !ok || s.cfg.Jobs == nil {
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)

@@ -106,10 +106,10 @@ func (v *visit) failed(code string) {
 }
 
 func (v *visit) route() string {
-	if v.method == "" {
-		return Other
+	if name := routeNames[[2]string{v.method, v.path}]; name != "" {
+		return name
 	}
-	return routeNames[[2]string{v.method, v.path}]
+	return Other // also where a path that is read was sent a payment message
 }
 
 // quiet are requests that say nothing by being answered: probes and documents.

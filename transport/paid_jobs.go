@@ -26,7 +26,7 @@ func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
 	if !ok {
 		return
 	}
-	if len(ctx.Request.Body()) == 0 {
+	if len(ctx.Request.Body()) == 0 || paid && moves(ctx, cr) {
 		s.manage(ctx, route, cr, paid)
 		return
 	}
@@ -138,7 +138,7 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id string, finished func() bool)
 	}
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
-	bill, standing, err := s.cfg.Payments.Till.Collect(work, p.Channel, id, bill.Price, p.Request.Amount)
+	bill, standing, err := s.cfg.Payments.Till.CollectHeld(work, p, id, bill.Price)
 	if err != nil {
 		s.refuse(ctx, route, noted(err))
 		return false
@@ -154,12 +154,12 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id string, finished func() bool)
 			return false
 		}
 	}
+	standing.TxHash = p.TxHash
 	giveReceipt(ctx, standing, p.ChallengeID)
 	return true
 }
 
-// manageAt answers POST on a path that is paid and only read: a channel is topped
-// up and closed under the address that was used last.
+// manageAt answers a method that a paid path has for messages of a channel alone.
 func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
 	route := s.offer(string(ctx.Path()), cent)
 	route.AnyPrice = true
@@ -193,6 +193,7 @@ func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, route, err)
 		return
 	}
+	s.cfg.Payments.Till.LetGo(work, p) // nothing is bought
 	switch p.Payload.(type) {
 	case *mpp.TopUp, *mpp.Close:
 		managed(ctx, p)

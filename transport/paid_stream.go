@@ -25,7 +25,7 @@ func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 	if !ok {
 		return
 	}
-	if len(ctx.Request.Body()) == 0 {
+	if len(ctx.Request.Body()) == 0 || paid && moves(ctx, cr) {
 		s.manage(ctx, route, cr, paid)
 		return
 	}
@@ -59,7 +59,8 @@ func (s *Server) manage(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.Cred
 		s.demand(ctx, route)
 		return
 	}
-	if _, done := s.pay(ctx, cr, route); !done {
+	if p, done := s.pay(ctx, cr, route); !done {
+		s.cfg.Payments.Till.LetGo(s.base, p)
 		fail(ctx, fasthttp.StatusBadRequest, "", "the body is empty: an analysis needs {\"txHash\": \"0x...\"}")
 	}
 }
@@ -67,6 +68,7 @@ func (s *Server) manage(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.Cred
 // sell begins the analysis that a voucher asks for, or joins the one that it began.
 func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req explain.Request) {
 	if !s.admit() {
+		s.cfg.Payments.Till.LetGo(s.base, p)
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
 		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many analyses are running; try again soon. Nothing was charged")
 		return
@@ -216,7 +218,8 @@ func (v *sale) needVoucher(work context.Context, due, asked tempo.Amount) (requi
 	if err != nil || st.Accepted.Cmp(asked) < 0 {
 		return asked, false
 	}
-	required, ok := st.Spent.Add(due)
+	held, _ := st.Accepted.Sub(st.Available) // spent, and held for other requests
+	required, ok := held.Add(due)
 	if !ok || required.Cmp(st.Accepted) <= 0 {
 		return asked, false // it has come meanwhile
 	}

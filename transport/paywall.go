@@ -24,12 +24,17 @@ type Till interface {
 	// Pay does what a credential says: opens a channel, takes a voucher, tops up or
 	// closes. It charges nothing. The error is a *mpp.Problem, but for the context's.
 	Pay(ctx context.Context, cr *mpp.Credential, route *mpp.Route, shape mpp.Shape) (*actors.Payment, error)
-	// Admit charges for a request, once for each key.
-	Admit(ctx context.Context, channel common.Hash, key actors.TicketKey, billID string, amount tempo.Amount) (t actors.Ticket, fresh bool, s actors.Standing, err error)
+	// AdmitHeld charges for the request of a payment, once for each key.
+	AdmitHeld(ctx context.Context, p *actors.Payment, key actors.TicketKey, billID string, amount tempo.Amount) (t actors.Ticket, fresh bool, s actors.Standing, err error)
 	// Void takes an admission back for which nothing was done.
 	Void(ctx context.Context, channel common.Hash, key actors.TicketKey) error
 	// Collect charges what is owed on a bill, at most so much.
 	Collect(ctx context.Context, channel common.Hash, billID string, price, atMost tempo.Amount) (actors.Bill, actors.Standing, error)
+	// CollectHeld charges what is owed on a bill for the request of a payment, at
+	// most what its challenge named.
+	CollectHeld(ctx context.Context, p *actors.Payment, billID string, price tempo.Amount) (actors.Bill, actors.Standing, error)
+	// LetGo gives up what is held for a request that is not charged.
+	LetGo(ctx context.Context, p *actors.Payment)
 	// Final sets what a bill comes to in all.
 	Final(billID string, price tempo.Amount) (actors.Bill, error)
 	// Bill returns a bill, or actors.ErrNoBill.
@@ -120,6 +125,30 @@ func (s *Server) credential(ctx *fasthttp.RequestCtx, route *mpp.Route) (cr *mpp
 	return nil, true, false
 }
 
+// moves reports whether a credential moves its channel and asks for nothing, by what
+// it does or by how it came. One that cannot be read is left to the checks in their
+// order.
+func moves(ctx *fasthttp.RequestCtx, cr *mpp.Credential) bool {
+	p, err := cr.Payload()
+	return err == nil && mpp.Classify(p.Action(), shape(ctx)) == mpp.Management
+}
+
+// moved answers a request to a path that is read, if it moves a channel: whatever
+// is or is not there to be read, and to be paid for.
+func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
+	if !s.sold() {
+		return false
+	}
+	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
+	if err != nil || !moves(ctx, cr) {
+		return false
+	}
+	route := s.offer(string(ctx.Path()), cent)
+	route.AnyPrice = true
+	s.pay(ctx, cr, route)
+	return true
+}
+
 // refuse answers a problem. Where the client can mend it, or where its channel is
 // gone, a fresh challenge goes along.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
@@ -175,7 +204,8 @@ func giveReceipt(ctx *fasthttp.RequestCtx, s actors.Standing, challengeID string
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store, private")
 }
 
-// pay has a credential done. done is true where the request is answered by that.
+// pay has a credential done. done is true where the request is answered by that; if
+// not, what is held for it is to be charged or let go.
 func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route) (p *actors.Payment, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
@@ -191,6 +221,7 @@ func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Ro
 		managed(ctx, p)
 		return p, true
 	case p.Deposit.Cmp(s.cfg.Payments.MinDeposit) < 0:
+		s.cfg.Payments.Till.LetGo(work, p)
 		s.tooSmall(ctx, p)
 		return p, true
 	}
@@ -246,11 +277,12 @@ func cumulative(p mpp.Payload) tempo.Amount {
 func (s *Server) admitPaid(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, key actors.TicketKey, id string) (t actors.Ticket, fresh bool, st actors.Standing, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
-	t, fresh, st, err := s.cfg.Payments.Till.Admit(work, p.Channel, key, id, cent)
+	t, fresh, st, err := s.cfg.Payments.Till.AdmitHeld(work, p, key, id, cent)
 	if err != nil {
 		s.refuse(ctx, route, noted(err))
 		return t, false, st, true
 	}
+	st.TxHash = p.TxHash // that of the open which paid for it
 	return t, fresh, st, false
 }
 

@@ -24,6 +24,9 @@ type Runs interface {
 
 // recoverRun answers GET /explain/run/{requestId}.
 func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
+	if s.moved(ctx) {
+		return
+	}
 	id, ok := pathID(ctx)
 	if !ok {
 		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "unknown request id", Code: explain.CodeNoRun})

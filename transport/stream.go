@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
+	"txlens/engine/mpp"
 )
 
 // errSlow: the client does not read what it asked for.
@@ -297,7 +298,11 @@ func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 	chunked := ctx.Request.Header.IsHTTP11()
 	h := &ctx.Response.Header
 	h.SetContentType(eventStream + "; charset=utf-8")
-	h.Set(fasthttp.HeaderCacheControl, "no-cache, no-transform")
+	keep := "no-cache, no-transform"
+	if len(h.Peek(mpp.HeaderReceipt)) > 0 {
+		keep += ", private"
+	}
+	h.Set(fasthttp.HeaderCacheControl, keep)
 	h.Set("X-Accel-Buffering", "no") // nginx, and what reads its header
 	h.SetConnectionClose()           // what the watcher read is lost to a next request
 	if chunked {

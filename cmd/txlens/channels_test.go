@@ -63,11 +63,11 @@ func TestOperatorSettles(t *testing.T) {
 
 	s.till(exitComplete, []string{short + "  0x7e5f…5bdf  active    16.00", paid, "1 channel: " + paid + " spent, 0.00 settled, " + paid + " unsettled."}, "channels")
 	ch := s.listed()
-	if ch.ID != s.ref.ChannelID || ch.Payer != s.payer.Address() || ch.Spent != tempo.AmountFrom(want) || ch.Accepted != ch.Spent || ch.Payable != ch.Spent ||
+	if ch.ID != s.ref.ChannelID || ch.Payer != s.key.Address() || ch.Spent != tempo.AmountFrom(want) || ch.Accepted != ch.Spent || ch.Payable != ch.Spent ||
 		ch.Unsettled != ch.Spent || ch.Charges == 0 || ch.Obstacle != "" || ch.OpenTx == nil || ch.ActiveAt.Before(ch.CreatedAt) {
 		t.Errorf("%+v", ch)
 	}
-	s.till(exitComplete, []string{full, "settling pays it out", s.payer.Address().Hex(), ch.OpenTx.Hex()}, "channels", short)
+	s.till(exitComplete, []string{full, "settling pays it out", s.key.Address().Hex(), ch.OpenTx.Hex()}, "channels", short)
 
 	if err := s.chain.Inject(sandbox.Fault{Method: "eth_getBlockByNumber", Refuse: &sandbox.Error{Code: -32000, Message: "away"}, Times: 1}); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestOperatorSettles(t *testing.T) {
 
 	// A voucher for more than the one unit that a job costs at its submit.
 	_, ch2, q := s.asked("POST", "/explain/async", `{"txHash":"`+s.w.tx.Hash+`","chainId":1}`)
-	resp := s.send("POST", "/explain/async", "", `{"txHash":"`+s.w.tx.Hash+`","chainId":1}`, s.credential(ch2, s.payload(q, 500_000)))
+	resp := s.send("POST", "/explain/async", "", `{"txHash":"`+s.w.tx.Hash+`","chainId":1}`, s.credential(ch2, s.next(q, 500_000)))
 	if status, text := read(t, resp); status != 202 {
 		t.Fatalf("%d %s", status, text)
 	}
@@ -118,7 +118,7 @@ func TestOperatorSettles(t *testing.T) {
 func (s *shop) asked(method, path, body string) (status int, ch *mpp.Challenge, q *mpp.SessionRequest) {
 	s.t.Helper()
 	resp := s.send(method, path, "", body, "")
-	ch, q = s.challenge(resp)
+	ch, q = s.challenge(resp.Header)
 	status, _ = read(s.t, resp)
 	return status, ch, q
 }
@@ -161,7 +161,7 @@ func TestOperatorMistakes(t *testing.T) {
 	if code, _, errOut := command(t, "", "settle", "--data", free); code != exitFault || !strings.Contains(errOut, "sells nothing: it runs without --settle-rpc") {
 		t.Errorf("exit %d, %s", code, errOut)
 	}
-	_, payee := s.chain, s.payer.Address().Hex()
+	_, payee := s.chain, s.key.Address().Hex()
 	keyless := t.TempDir()
 	var args []string
 	for i := 0; i < len(s.sells); i += 2 {
@@ -191,7 +191,7 @@ func TestRestoredShop(t *testing.T) {
 	if got := s.listed(); got.Spent != tempo.AmountFrom(want) || got.ID != s.ref.ChannelID {
 		t.Errorf("%+v", got)
 	}
-	resp := s.send("POST", "/explain/async", "", `{"txHash":"`+s.w.tx.Hash+`","chainId":1}`, s.credential(ch, s.payload(q, 10_000)))
+	resp := s.send("POST", "/explain/async", "", `{"txHash":"`+s.w.tx.Hash+`","chainId":1}`, s.credential(ch, s.next(q, 10_000)))
 	if status, text := read(t, resp); status != 202 {
 		t.Errorf("a challenge from before: %d %s", status, text)
 	}

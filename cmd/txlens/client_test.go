@@ -17,7 +17,7 @@ import (
 func (s *shop) client(t *testing.T, dir string, limits client.Limits) *client.Client {
 	t.Helper()
 	c, err := client.New(client.Options{
-		Server: s.base, Key: s.payer, Dir: dir, Limits: limits,
+		Server: s.base, Key: s.key, Dir: dir, Limits: limits,
 		Chain:   client.Chain{ID: s.chain.ChainID(), Token: sandbox.PathUSD, RPC: []string{s.rpc}},
 		OnMoney: func(m client.Money) { t.Logf("%s %s %s", m.Kind, m.Amount, m.Text) },
 	})

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,25 +20,33 @@ import (
 // startServe runs the command until the test ends, and says where it listens.
 func startServe(t *testing.T, w *stubWorld, more ...string) (base string) {
 	t.Helper()
+	base, _ = startServeUntil(t, w, more...)
+	return base
+}
+
+// startServeUntil is startServe for a command that a test stops earlier.
+func startServeUntil(t *testing.T, w *stubWorld, more ...string) (base string, stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var log lockedBuffer
 	ended := make(chan int, 1)
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--grace", "5s", "--data", t.TempDir()}, rpcArgs(w.flags)...)
 	args = append(args, more...)
 	go func() { ended <- run(ctx, args, console{in: strings.NewReader(""), out: io.Discard, err: &log}) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if code := <-ended; code != 0 {
 			t.Errorf("serve ended with %d: %s", code, log.String())
 		}
 	})
+	t.Cleanup(stop)
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if m := servingAt.FindStringSubmatch(log.String()); m != nil {
-			return "http://" + m[1]
+			return "http://" + m[1], stop
 		}
 	}
 	t.Fatalf("it does not serve: %s", log.String())
-	return ""
+	return "", stop
 }
 
 // recovered polls the run until it is there, and gives the hash of its result.
