@@ -166,6 +166,7 @@ func (v *sale) collect(work context.Context, ended <-chan struct{}) error {
 				short.Stop()
 				short = nil
 			}
+			v.fan.demand(nil)
 			continue
 		}
 		p, ok := errors.AsType[*mpp.Problem](err)
@@ -224,7 +225,7 @@ func (v *sale) needVoucher(work context.Context, due, asked tempo.Amount) (requi
 		return asked, false // it has come meanwhile
 	}
 	need := mpp.NeedVoucher{ChannelID: v.channel, RequiredCumulative: required, AcceptedCumulative: st.Accepted, Deposit: st.Deposit}
-	v.fan.push(named(mpp.EventNeedVoucher, need.JSON()))
+	v.fan.demand(named(mpp.EventNeedVoucher, need.JSON()))
 	return required, true
 }
 
@@ -353,6 +354,7 @@ type fan struct {
 
 	mu      sync.Mutex
 	streams []*stream
+	wanted  []byte // the event that asks for a voucher, until there is one
 	ended   bool
 	last    any
 	trailer []byte
@@ -370,6 +372,20 @@ func (f *fan) add(st *stream) {
 		return
 	}
 	f.streams = append(f.streams, st)
+	if f.wanted != nil {
+		st.push(f.wanted, false)
+	}
+}
+
+// demand asks all streams for a voucher, and those that come until there is one: the
+// stream that was told may have broken before its client read it. nil: it has come.
+func (f *fan) demand(event []byte) {
+	f.mu.Lock()
+	f.wanted = event
+	f.mu.Unlock()
+	if event != nil {
+		f.push(event)
+	}
 }
 
 func (f *fan) each(do func(*stream)) {

@@ -161,14 +161,15 @@ func (b *buyer) advise(ctx context.Context, err error) error {
 	var job *client.LostJob
 	var limit *client.LimitError
 	what := err
+	if errors.As(err, &lost) && errors.As(err, &limit) {
+		what = lost.Err // nothing was lost: the client has hung up
+	}
 	if ctx.Err() != nil {
 		what = errors.New("stopped")
 	}
 	text := ""
 	if errors.As(err, &limit) {
-		if text = "; --max-charge allows more"; ctx.Err() == nil {
-			what = limit
-		}
+		text = "; --max-charge allows more"
 		if limit.Limit == client.LimitDeposit {
 			text = "; --max-deposit allows more"
 		}

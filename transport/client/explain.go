@@ -75,7 +75,8 @@ func (r *run) buy(ctx context.Context) (*Answer, error) {
 			r.answer.Recovered = n > 0
 			return r.paid(r.answer), err
 		}
-		if !broken(err) || ctx.Err() != nil {
+		begun := r.id != "" || !r.signed.IsZero()
+		if !broken(err) || !begun || ctx.Err() != nil {
 			return nil, r.lost(ctx, err)
 		}
 		if r.heard > before {

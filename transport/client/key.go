@@ -27,12 +27,12 @@ func ReadKey(path string) (*tempo.Secp256k1Key, error) {
 		return nil, fmt.Errorf("%w: others may read %s (mode %04o); chmod 600 it", ErrKeyFile, path, info.Mode().Perm())
 	}
 	const most = 256
-	text, err := io.ReadAll(io.LimitReader(f, most))
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
 	}
 	key, err := tempo.ParseSecp256k1Key(string(text))
-	if err != nil {
+	if err != nil || len(text) > most {
 		return nil, fmt.Errorf("%w: %s does not hold 64 hex digits of a secp256k1 key", ErrKeyFile, path)
 	}
 	return key, nil

@@ -1,0 +1,334 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+
+	"txlens/engine/explain"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+)
+
+// TestBaseURL: vouchers do not travel in the clear.
+func TestBaseURL(t *testing.T) {
+	f := func(text, want string) {
+		t.Helper()
+		if got, err := baseURL(text); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+	}
+	f("https://Explain.example.org/", "https://explain.example.org")
+	f("https://example.org:8443/a/b/", "https://example.org:8443/a/b")
+	f("http://127.0.0.1:80", "http://127.0.0.1:80")
+	f("http://[::1]:80", "http://[::1]:80")
+	f("http://localhost", "http://localhost")
+	f("http://example.org", "")
+	f("http://127.0.0.1.example.org", "")
+	f("https://user:secret@example.org", "")
+	f("https://example.org?x", "")
+	f("ftp://example.org", "")
+	f("example.org", "")
+	f("", "")
+}
+
+// TestKeyFiles: only a key that others cannot read is taken, and its text is in no
+// error.
+func TestKeyFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	made, err := NewKey(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadKey(path)
+	if err != nil || read.Address() != made.Address() {
+		t.Errorf("%v, %v", read, err)
+	}
+	if _, err := NewKey(path); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a key was written over: %v", err)
+	}
+	f := func(text string, mode os.FileMode, want string) {
+		t.Helper()
+		_, err := ReadKey(keyFile(t, text, mode))
+		if !has(err, ErrKeyFile, want) || strings.Contains(err.Error(), text) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	secret := strings.Repeat("ab", 32)
+	f(secret, 0o644, "chmod 600")
+	f(secret, 0o640, "chmod 600")
+	f(secret+"0", 0o600, "64 hex digits")
+	f("0x"+secret+strings.Repeat(" ", 300)+"x", 0o600, "64 hex digits") // beyond what is read
+	f(strings.Repeat("00", 32), 0o600, "64 hex digits")
+}
+
+// TestEvents: lines end at LF and CRLF; a lone CR is text.
+func TestEvents(t *testing.T) {
+	f := func(stream string, want ...event) {
+		t.Helper()
+		in := newEvents(strings.NewReader(stream))
+		in.most = 100
+		var got []event
+		for {
+			ev, err := in.next()
+			if err != nil {
+				if len(want) == 0 && err == io.EOF || len(got) < len(want) {
+					t.Errorf("%q: %v after %d events", stream, err, len(got))
+				}
+				break
+			}
+			got = append(got, ev)
+		}
+		for i, ev := range got {
+			if i >= len(want) || ev.name != want[i].name || !bytes.Equal(ev.data, want[i].data) {
+				t.Errorf("%q: event %d is %q %q", stream, i, ev.name, ev.data)
+			}
+		}
+	}
+	f("data: a\n\n", event{data: []byte("a")})
+	f(": ping\n\nevent: x\r\ndata: a\r\ndata:b\r\n\r\ndata\n\n", event{"x", []byte("a\nb")}, event{})
+	f("data: a\r\revent: payment-need-voucher\rdata: {}\r\r\n\n", event{data: []byte("a\r\revent: payment-need-voucher\rdata: {}\r")})
+	f("data: a\n\nevent: y\ndata: b\n", event{data: []byte("a")}) // broken off within
+	in := newEvents(io.MultiReader(strings.NewReader("data: "), endless{}))
+	in.most = 1000
+	if _, err := in.next(); !errors.Is(err, errEventSize) {
+		t.Errorf("an endless line: %v", err)
+	}
+	in = newEvents(endless{'\n'})
+	if in.left = 100_000; true {
+		if _, err := in.next(); !errors.Is(err, errStreamSize) {
+			t.Errorf("an endless stream: %v", err)
+		}
+	}
+}
+
+// endless is a byte for ever.
+type endless [1]byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e[0]
+	}
+	return len(p), nil
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add([]byte("event: payment-need-voucher\ndata: {}\n\n: x\n\ndata: a\r\ndata: b\r\n\r\n"))
+	f.Add([]byte("data\ndata:\n\n\r\r\n\n"))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		in := newEvents(bytes.NewReader(stream))
+		in.most = 1 << 10
+		for {
+			ev, err := in.next()
+			if err != nil {
+				return
+			}
+			if len(ev.data) > in.most+maxLine || len(ev.name) > maxLine {
+				t.Errorf("an event of %d and %d bytes", len(ev.name), len(ev.data))
+			}
+		}
+	})
+}
+
+// FuzzBook: a file that is read is consistent, and reads the same when written again.
+func FuzzBook(f *testing.F) {
+	d := descriptor{Payer: common.Address{1}}
+	good, err := json.Marshal(book{Version: fileVersion, Server: "s", Account: d.Payer, Channels: []row{{
+		ID: tempo.Descriptor(d).ID(1, tempo.Escrow), ChainID: 1, Escrow: tempo.Escrow, Descriptor: d, State: Open, Deposit: usd(3), Signed: usd(2), Spent: usd(1),
+	}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(bytes.Replace(good, []byte("open"), []byte("opening"), 1))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		b, err := decodeBook(doc)
+		if err != nil {
+			return
+		}
+		again, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decodeBook(again); err != nil {
+			t.Errorf("%v: %s", err, again)
+		}
+	})
+}
+
+// TestLock: two processes do not sign for one channel, and a file that is not
+// understood is not written over.
+func TestLock(t *testing.T) {
+	r := newRogue(t)
+	c := r.client()
+	o := c.o
+	if _, err := New(o); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second client: %v", err)
+	}
+	path := c.store.path
+	c.Close()
+	if err := os.WriteFile(path, []byte(`{"version":2}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the lock was given back
+		if _, err := New(o); !has(err, nil, "version 2") {
+			t.Errorf("a file of the future: %v", err)
+		}
+	}
+	if doc, _ := os.ReadFile(path); string(doc) != `{"version":2}` {
+		t.Errorf("the file is %s", doc)
+	}
+}
+
+// TestOnDiskFirst: what a credential signs for is in the file before it arrives
+// anywhere, the opening with its transaction.
+func TestOnDiskFirst(t *testing.T) {
+	r := newRogue(t)
+	seen := 0
+	r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) {
+		p, _ := cr.Payload()
+		list, err := Channels(r.dir)
+		if err != nil || len(list) != 1 || list[0].ID != p.Ref().ChannelID || list[0].Signed.Cmp(carries(p)) < 0 {
+			t.Errorf("%s of %s, and the file has %+v, %v", p.Action(), carries(p), list, err)
+		}
+		if up, ok := p.(*mpp.TopUp); ok {
+			paths, _ := filepath.Glob(filepath.Join(r.dir, "*"+fileSuffix))
+			if b, err := readBook(paths[0]); err != nil || b.Channels[0].Pending != up.AdditionalDeposit {
+				t.Errorf("top-up of %s: %+v, %v", up.AdditionalDeposit, b.Channels, err)
+			}
+		}
+		seen++
+		mined(r, p)
+		if req.ContentLength == 0 {
+			w.WriteHeader(204)
+			return
+		}
+		r.stream(w, cr, need(p.Ref().ChannelID, usd(1700), usd(1)), r.result())
+	}
+	c := r.client()
+	if _, err := c.Explain(context.Background(), request, nil); err != nil || seen != 3 {
+		t.Errorf("%v, %d credentials", err, seen)
+	}
+	// A disk that takes nothing more stops the signing.
+	if os.Getuid() != 0 {
+		os.Chmod(r.dir, 0o500)
+		defer os.Chmod(r.dir, 0o700)
+		before := len(r.payloads)
+		if _, err := c.Explain(context.Background(), request, nil); !has(err, nil, "keep the channel") || len(r.payloads) != before {
+			t.Errorf("a full disk: %v, %d payments", err, len(r.payloads)-before)
+		}
+	}
+}
+
+// TestSponsored: the server pays the fee of a hand-off, which it can complete.
+func TestSponsored(t *testing.T) {
+	r := newRogue(t)
+	r.offer.FeePayer = true
+	sponsor, _, err := tempo.GenerateSecp256k1Key()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) {
+		open, ok := must(cr.Payload()).(*mpp.Open)
+		if !ok {
+			t.Fatal("no opening")
+		}
+		terms := tempo.Terms{Domain: tempo.NewDomain(r.chain.ChainID(), tempo.Escrow), Token: r.offer.Currency, Payee: r.offer.Recipient, Sponsor: tempo.DefaultSponsorPolicy(true)}
+		opening, err := terms.VerifyOpen(tempo.OpenRequest{
+			ChannelID: open.ChannelID, Descriptor: open.Descriptor, Transaction: open.Transaction, Cumulative: open.CumulativeAmount, Signature: open.Signature,
+		})
+		if err == nil {
+			err = opening.Tx.CoSign(sponsor, r.offer.Currency)
+		}
+		if err != nil || open.Transaction[0] != tempo.TypeHandOff {
+			t.Errorf("hand-off: %v", err)
+		}
+		r.stream(w, cr, r.result())
+	}
+	if _, err := r.client().Explain(context.Background(), request, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// TestOpeningLost: an opening whose answer is lost is sent again byte for byte, by the
+// next process, too; no second channel is opened.
+func TestOpeningLost(t *testing.T) {
+	r := newRogue(t)
+	r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) { panic(http.ErrAbortHandler) }
+	c := r.client(func(o *Options) { o.Timeout = 2 * time.Second })
+	if _, err := c.Explain(context.Background(), request, nil); !errors.Is(err, errTimeout) {
+		t.Errorf("%v", err)
+	}
+	c.Close()
+	r.serve = nil
+	a, err := r.client().Explain(context.Background(), request, nil)
+	if err != nil || a.Recovered {
+		t.Fatal(err)
+	}
+	first := r.payloads[0].(*mpp.Open)
+	for _, p := range r.payloads {
+		if open, ok := p.(*mpp.Open); !ok || !bytes.Equal(open.Transaction, first.Transaction) {
+			t.Errorf("%s with another transaction", p.Action())
+		}
+	}
+	r.noMore(1)
+}
+
+// TestPoor: a person is told what is missing.
+func TestPoor(t *testing.T) {
+	r := newRogue(t)
+	r.offer.SuggestedDeposit = usd(2_000_00)
+	c := r.client(func(o *Options) { o.Limits.MaxDeposit = usd(3_000_00) })
+	if _, err := c.Explain(context.Background(), request, nil); !has(err, ErrFunds, "has $1000.00") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestForced: where the server is gone the chain gives the money back.
+func TestForced(t *testing.T) {
+	r := newRogue(t)
+	r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) {
+		mined(r, must(cr.Payload()))
+		r.stream(w, cr, r.result())
+	}
+	c := r.client()
+	if _, err := c.Explain(context.Background(), request, nil); err != nil {
+		t.Fatal(err)
+	}
+	ready, err := c.RequestClose(context.Background())
+	if err != nil || time.Until(ready) < 10*time.Minute {
+		t.Fatalf("%s, %v", ready, err)
+	}
+	if _, err := c.Withdraw(context.Background()); !has(err, nil, "CloseNotReady") {
+		t.Errorf("too early: %v", err)
+	}
+	if _, err := c.Explain(context.Background(), request, nil); !has(err, nil, "being closed") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRunErrors: what the service says has failed is what a local analysis says.
+func TestRunErrors(t *testing.T) {
+	for code, want := range map[string]error{explain.CodeNotFound: explain.ErrNotFound, explain.CodePending: explain.ErrPending} {
+		if err := error(&RunError{Code: code}); !errors.Is(err, want) {
+			t.Errorf("%s is not %v", code, want)
+		}
+	}
+}
