@@ -265,6 +265,45 @@ func TestChainsAndVersion(t *testing.T) {
 	}
 }
 
+// TestDemoIsPaid: what the demo prints of a transaction is what a replay prints, and
+// below it stands what the chain has booked.
+func TestDemoIsPaid(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	code, out, errOut := command(t, "", "demo")
+	if code != 0 || errOut != "" {
+		t.Fatalf("exit %d: %s", code, errOut)
+	}
+	parts := strings.Split(out, demoRule)
+	shelf, err := demoShelf()
+	if err != nil || len(parts) != len(shelf)+1 {
+		t.Fatalf("%d parts, %v", len(parts), err)
+	}
+	for i, b := range shelf {
+		res, err := replayBundle(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want bytes.Buffer
+		if err := printResult(console{out: &want}, res, false); err != nil || parts[i] != want.String() {
+			t.Errorf("%s: %v, printed otherwise:\n%s", b.Meta.TxHash, err, parts[i])
+		}
+	}
+	if !strings.Contains(parts[len(shelf)-1], "REVERTED") {
+		t.Error("the last transaction is not the failed one")
+	}
+	for _, want := range []string{
+		"its money is worth nothing", "0x1df81f86…      5  $0.00008575      $0.0201029    $0.03 ", "all             27  $0.00042875                    $0.12 ",
+		"$0.00042875 data collection.", "Deposit  $16.00", "Charged  $0.12,", "Refund   $15.88,",
+	} {
+		if !strings.Contains(parts[len(shelf)], want) {
+			t.Errorf("the bill lacks %q:\n%s", want, parts[len(shelf)])
+		}
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("it left %v, %v", left, err)
+	}
+}
+
 // TestDemo: the four embedded transactions, offline, complete, twice the same.
 func TestDemo(t *testing.T) {
 	code, out, errOut := command(t, "", "demo", "--json")

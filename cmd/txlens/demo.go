@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"path"
 	"sort"
 	"strings"
 
 	"txlens/engine/explain"
-	"txlens/engine/report"
 	"txlens/engine/upstream"
 )
 
@@ -29,6 +29,14 @@ func sampleResult() (*explain.Result, error) { return replayDemo(context.Backgro
 
 // replayDemo runs the pipeline of a live analysis over an embedded bundle.
 func replayDemo(ctx context.Context, name string) (*explain.Result, error) {
+	b, err := demoBundle(name)
+	if err != nil {
+		return nil, err
+	}
+	return replayBundle(ctx, b)
+}
+
+func demoBundle(name string) (*upstream.Bundle, error) {
 	raw, err := demoBundles.ReadFile(name)
 	if err != nil {
 		return nil, err
@@ -37,37 +45,61 @@ func replayDemo(ctx context.Context, name string) (*explain.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the demo bundle %s: %w", name, err)
 	}
-	return replayBundle(ctx, b)
+	return b, nil
+}
+
+// demoShelf is all embedded bundles, in the order in which the demo shows them.
+func demoShelf() (shelf []*upstream.Bundle, err error) {
+	entries, err := demoBundles.ReadDir("demo")
+	if err != nil {
+		return nil, err
+	}
+	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
+	for _, e := range entries {
+		b, err := demoBundle(path.Join("demo", e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		shelf = append(shelf, b)
+	}
+	return shelf, nil
 }
 
 type demoCmd struct {
-	JSON bool `name:"json" help:"One line of JSON for each transaction."`
+	JSON bool `name:"json" help:"One line of JSON for each transaction, without the bill."`
 }
 
-// Run explains each embedded transaction through the pipeline of a live analysis.
-func (cmd *demoCmd) Run(ctx context.Context, c console) error {
-	entries, err := demoBundles.ReadDir("demo")
+// Run buys the analysis of each embedded transaction, as a paid stream, from a
+// service of its own that settles on a sandbox; then it closes the channel.
+func (cmd *demoCmd) Run(ctx context.Context, c console) (err error) {
+	shelf, err := demoShelf()
 	if err != nil {
 		return err
 	}
-	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
-	for i, e := range entries {
-		res, err := replayDemo(ctx, path.Join("demo", e.Name()))
+	m, err := openMarket(ctx, shelf)
+	if err != nil {
+		return fmt.Errorf("open the market of the demo: %w", err)
+	}
+	defer func() { err = errors.Join(err, m.close()) }()
+	for i, b := range shelf {
+		res, err := m.buy(ctx, b)
 		if err != nil {
 			return err
 		}
-		if cmd.JSON {
-			if err := printResult(c, res, true); err != nil {
-				return err
-			}
-			continue
+		if i > 0 && !cmd.JSON {
+			fmt.Fprint(c.out, demoRule)
 		}
-		if i > 0 {
-			fmt.Fprint(c.out, "\n"+strings.Repeat("=", 78)+"\n\n")
-		}
-		if err := report.Text(c.out, res, report.TextOptions{Color: c.outTTY, Width: terminalWidth(c.out)}); err != nil {
+		if err := printResult(c, res, cmd.JSON); err != nil {
 			return err
 		}
 	}
-	return nil
+	end, err := m.client.CloseChannel(ctx)
+	if err != nil || cmd.JSON {
+		return err
+	}
+	fmt.Fprint(c.out, demoRule)
+	return m.bill(c.out, end)
 }
+
+// demoRule stands between what the demo prints.
+var demoRule = "\n" + strings.Repeat("=", 78) + "\n\n"

@@ -9,6 +9,7 @@ import (
 	"txlens/engine/explain"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
+	"txlens/transport"
 )
 
 type replayCmd struct {
@@ -33,6 +34,11 @@ func (cmd *replayCmd) Run(ctx context.Context, c console) error {
 
 // replayBundle runs the pipeline of a live analysis over recorded answers.
 func replayBundle(ctx context.Context, b *upstream.Bundle) (*explain.Result, error) {
+	return replayFor(ctx, b, transport.Job{})
+}
+
+// replayFor replays for a job of a server; its request is that of the bundle.
+func replayFor(ctx context.Context, b *upstream.Bundle, job transport.Job) (*explain.Result, error) {
 	meta := b.Meta
 	o := actors.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText()}
 	if len(meta.Expired) > 0 {
@@ -40,10 +46,12 @@ func replayBundle(ctx context.Context, b *upstream.Bundle) (*explain.Result, err
 	}
 	x := actors.New(o)
 	defer x.Close()
-	m := new(meter.Meter)
+	m := &meter.Meter{Gate: job.Gate, OnCost: job.OnCost}
 	req := explain.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: meta.Context}
+	world := upstream.ReplaySession(b, m)
+	tellCalls(world, job.Sink)
 	res, err := x.Explain(ctx, actors.Job{
-		Request: req, World: upstream.ReplaySession(b, m), Meter: m, CutOff: meta.Expired, Finished: meta.Finished, Unpaid: meta.Unpaid,
+		ID: job.ID, Request: req, World: world, Meter: m, Sink: job.Sink, CutOff: meta.Expired, Finished: meta.Finished, Unpaid: meta.Unpaid,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("replay the bundle: %w", err)

@@ -123,10 +123,7 @@ func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, 
 	m := &meter.Meter{Gate: job.Gate, OnCost: job.OnCost}
 	var cut cutOff
 	world := a.client.Session(m, rec)
-	if job.Sink != nil {
-		world.OnStart = func(tool string) { job.Sink(explain.ToolStarted(tool)) }
-		world.OnCall = func(c explain.ToolCall) { job.Sink(explain.ToolEnded(c)) }
-	}
+	tellCalls(world, job.Sink)
 	res, err := a.explainer.Explain(ctx, actors.Job{
 		ID: job.ID, Request: job.Request, World: world, Meter: m, Sink: job.Sink,
 		Finish: job.Finish, Unpaid: job.Unpaid,
@@ -139,6 +136,14 @@ func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, 
 		}
 	}
 	return res, err
+}
+
+// tellCalls lets a sink, which may be nil, hear of the calls of an analysis.
+func tellCalls(world *upstream.Session, sink func(explain.Event)) {
+	if sink != nil {
+		world.OnStart = func(tool string) { sink(explain.ToolStarted(tool)) }
+		world.OnCall = func(c explain.ToolCall) { sink(explain.ToolEnded(c)) }
+	}
 }
 
 // cutOff is what a result lacks because the time was over.

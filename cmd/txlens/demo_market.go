@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/holiman/uint256"
+
+	"txlens/actors"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/sandbox"
+	"txlens/engine/mpp/tempo"
+	"txlens/engine/upstream"
+	"txlens/transport"
+	"txlens/transport/client"
+)
+
+// market is all that a sale takes, in one process: a settlement chain, a service that
+// sells what lies on its shelf, and a client that pays. Money and folder are gone
+// when it is closed.
+type market struct {
+	chain  *sandbox.Chain
+	client *client.Client
+	at     string // address of the service
+	closes []func() error
+
+	sales  []demoSale
+	signed atomic.Int64 // vouchers so far
+}
+
+// demoSale is an analysis that was bought.
+type demoSale struct {
+	res      *explain.Result
+	charged  tempo.Amount
+	vouchers int
+}
+
+// openMarket starts chain and service on loopback and gives the client $100 of the
+// sandbox's money.
+func openMarket(ctx context.Context, shelf []*upstream.Bundle) (_ *market, err error) {
+	m := &market{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close())
+		}
+	}()
+	dir, err := os.MkdirTemp("", "txlens-demo-*")
+	if err != nil {
+		return nil, err
+	}
+	m.later(func() error { return os.RemoveAll(dir) })
+	keyFile := filepath.Join(dir, "payee.key")
+	payee, err := client.NewKey(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	payer, _, err := tempo.GenerateSecp256k1Key()
+	if err != nil {
+		return nil, err
+	}
+	purse := *uint256.NewInt(100_000_000)
+	m.chain, err = sandbox.New(sandbox.Options{Fund: []sandbox.Funding{
+		{Account: payer.Address(), Amount: purse}, {Account: payee.Address(), Amount: purse},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	rpc, err := m.serve(&http.Server{Handler: m.chain, ReadHeaderTimeout: 10 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	pay := payFlags{
+		SettleRPC: []string{"http://" + rpc}, SettleChain: m.chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: keyFile,
+		Realm: "demo", MinDeposit: "2", Suggested: "16", Exposure: "0.25", Patience: time.Minute, SettleAt: "5", SettleAge: time.Hour, SettleIdle: time.Hour,
+	}
+	if err := m.open(ctx, &pay, dir, shelf); err != nil {
+		return nil, err
+	}
+	m.client, err = client.New(client.Options{
+		Server: "http://" + m.at, Key: payer, Dir: filepath.Join(dir, "wallet"), OnMoney: m.money,
+		Chain: client.Chain{ID: m.chain.ChainID(), Token: sandbox.PathUSD, RPC: pay.SettleRPC},
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.later(m.client.Close)
+	return m, nil
+}
+
+// later has close do something before all that was noted so far.
+func (m *market) later(do func() error) { m.closes = append(m.closes, do) }
+
+// close takes the market down, the last first.
+func (m *market) close() (err error) {
+	for _, do := range slices.Backward(m.closes) {
+		err = errors.Join(err, do())
+	}
+	return err
+}
+
+// serve lets a server answer on loopback.
+func (m *market) serve(srv *http.Server) (address string, err error) {
+	ln, err := loopback()
+	if err != nil {
+		return "", err
+	}
+	go srv.Serve(ln)
+	m.later(srv.Close)
+	return ln.Addr().String(), nil
+}
+
+// loopback listens where this process can reach itself, also without a network.
+func loopback() (net.Listener, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	c, err := net.DialTimeout("tcp", ln.Addr().String(), 2*time.Second)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the loopback interface is down: %w", err), ln.Close())
+	}
+	return ln, c.Close()
+}
+
+// open starts the service, with a ledger in dir.
+func (m *market) open(ctx context.Context, pay *payFlags, dir string, shelf []*upstream.Bundle) error {
+	store, err := openStore(dir, nil)
+	if err != nil {
+		return err
+	}
+	m.later(store.Close)
+	x := actors.New(actors.Options{})
+	m.later(func() error { x.Close(); return nil })
+	t, err := newTill(ctx, pay, x, store, dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	m.later(func() error { t.close(); return nil })
+	ln, err := loopback()
+	if err != nil {
+		return err
+	}
+	m.at = ln.Addr().String()
+	web := transport.New(transport.Config{Explainer: shelved{x, shelf}, Runs: actors.NewRuns(store), Payments: t.payments, Terms: t.terms})
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(ln) }()
+	m.later(func() error {
+		soon, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		return errors.Join(web.Shutdown(soon), <-served)
+	})
+	return nil
+}
+
+// shelved explains the transactions of bundles, and no others.
+type shelved struct {
+	*actors.Explainer
+	shelf []*upstream.Bundle
+}
+
+var _ transport.Explainer = shelved{}
+
+// Explain replays the bundle of the transaction.
+func (s shelved) Explain(ctx context.Context, job transport.Job) (*explain.Result, error) {
+	for _, b := range s.shelf {
+		if b.Meta.TxHash == job.Request.TxHash && b.Meta.ChainID == job.Request.ChainID {
+			return replayFor(ctx, b, job)
+		}
+	}
+	return nil, explain.ErrNotFound
+}
+
+// money counts vouchers.
+func (m *market) money(e client.Money) {
+	if e.Kind == client.MoneySigned {
+		m.signed.Add(1)
+	}
+}
+
+// buy pays for one analysis.
+func (m *market) buy(ctx context.Context, b *upstream.Bundle) (*explain.Result, error) {
+	before := m.signed.Load()
+	a, err := m.client.Explain(ctx, explain.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID, Context: b.Meta.Context}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("buy the analysis of %s: %w", b.Meta.TxHash, err)
+	}
+	m.sales = append(m.sales, demoSale{a.Result, a.Charged, int(m.signed.Load() - before)})
+	return a.Result, nil
+}
+
+// bill says what was charged for what, and how the channel ended. It holds what the
+// client was told to what the chain has booked.
+func (m *market) bill(w io.Writer, end client.Refund) error {
+	rows := [][]string{{"TRANSACTION", "CALLS", "COST", "x 1.20 + $0.02", "CHARGED", "VOUCHERS"}}
+	var sum tempo.Amount
+	var costs, calls int64
+	vouchers := 0
+	for _, s := range m.sales {
+		nano, err := nanoOf(s.res.Costs.TotalUSD)
+		if err != nil {
+			return err
+		}
+		if owed := tempo.AmountFrom(meter.Owed(nano)); s.charged != owed {
+			return fmt.Errorf("the service charged %s for what comes to %s", s.charged, owed)
+		}
+		rows = append(rows, saleRow(s.res.TxHash[:10]+"…", int64(len(s.res.ToolCalls)), nano, s.charged, s.vouchers))
+		sum, costs, calls, vouchers = plus(sum, s.charged), costs+nano, calls+int64(len(s.res.ToolCalls)), vouchers+s.vouchers
+	}
+	books := m.chain.Books().Channels
+	if len(books) != 1 || books[0].Open || books[0].Captured.Cmp(sum.Uint256()) != 0 || books[0].Refunded.Cmp(end.Refunded.Uint256()) != 0 {
+		return fmt.Errorf("the chain has booked %+v, and $%s were charged", books, mpp.FormatTokens(sum))
+	}
+	rows = append(rows, []string{"all", fmt.Sprint(calls), usd(costs, 9), "", "$" + mpp.FormatTokens(sum), fmt.Sprint(vouchers)})
+	fmt.Fprintf(w, `Paid, on a settlement sandbox in this process: its money is worth nothing.
+
+The service listened on %s. Each analysis above came over a stream
+that was paid for while it ran, all from one payment channel.
+
+`, m.at)
+	if err := writeTable(w, rows, " rrrrr"); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, `
+The cost is that of the recorded calls: %s.
+20 %% and $0.02 come on top; what that makes goes up to the next cent.
+
+Channel    %s
+  Deposit  $%s
+  Charged  $%s, which the service took when the channel was closed
+  Refund   $%s, back with the payer
+  Closed   %s
+`, m.buckets(), end.Channel.ID.Hex(), mpp.FormatTokens(end.Channel.Deposit), mpp.FormatTokens(end.Captured), mpp.FormatTokens(end.Refunded), end.TxHash.Hex())
+	return err
+}
+
+// saleRow shows the steps from the cost, in nano-dollars, to the charge.
+func saleRow(name string, calls, nano int64, charged tempo.Amount, vouchers int) []string {
+	const fixed = 2 * 10_000_000 * 10 // $0.02 in tenths of a nano-dollar
+	return []string{name, fmt.Sprint(calls), usd(nano, 9), usd(nano*12+fixed, 10), "$" + mpp.FormatTokens(charged), fmt.Sprint(vouchers)}
+}
+
+// usd writes an amount of 10^-scale dollars.
+func usd(n int64, scale int) string {
+	return "$" + explain.Decimal{Unscaled: big.NewInt(n), Scale: scale}.String()
+}
+
+// buckets says what of the cost went where, as far as it went anywhere.
+func (m *market) buckets() string {
+	var parts []string
+	for _, b := range []struct {
+		name string
+		of   func(explain.Costs) explain.Decimal
+	}{
+		{"data collection", func(c explain.Costs) explain.Decimal { return c.DataCollection }},
+		{"code execution", func(c explain.Costs) explain.Decimal { return c.CodeExecution }},
+		{"language models", func(c explain.Costs) explain.Decimal { return c.LLMs }},
+		{"other", func(c explain.Costs) explain.Decimal { return c.Other }},
+	} {
+		var sum int64
+		for _, s := range m.sales {
+			nano, _ := nanoOf(b.of(s.res.Costs)) // the total was read already
+			sum += nano
+		}
+		if sum != 0 {
+			parts = append(parts, usd(sum, 9)+" "+b.name)
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nanoOf is a cost in nano-dollars.
+func nanoOf(d explain.Decimal) (int64, error) {
+	if d.Unscaled == nil {
+		return 0, nil
+	}
+	n := new(big.Int).Set(d.Unscaled)
+	if d.Scale > 9 {
+		return 0, fmt.Errorf("the cost of %s is finer than a nano-dollar", d)
+	}
+	n.Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(9-d.Scale)), nil))
+	if !n.IsInt64() {
+		return 0, fmt.Errorf("the cost of %s is out of range", d)
+	}
+	return n.Int64(), nil
+}
