@@ -1,15 +1,32 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	stdjson "encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"txlens/engine/explain"
+	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
+	"txlens/engine/upstream/stubnode"
 	"txlens/transport/client"
 )
 
@@ -45,6 +62,252 @@ func TestClientStream(t *testing.T) {
 	if err != nil || end.Captured != want || !end.Confirmed {
 		t.Errorf("%+v, %v", end, err)
 	}
+}
+
+// TestClientCut: wherever the stream breaks, the answer is had and paid once.
+func TestClientCut(t *testing.T) {
+	f := func(where string, sever func(w *severed) bool) {
+		t.Helper()
+		s := newShop(t)
+		w := cutOnce(t, s, sever)
+		c := s.client(t, t.TempDir(), client.Limits{})
+		a, err := c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", where, err)
+			return
+		}
+		if !w.done.Load() || !a.Recovered {
+			t.Errorf("%s: cut %v, recovered %v", where, w.done.Load(), a.Recovered)
+		}
+		end, err := c.CloseChannel(context.Background())
+		if want := cost(t, a.Result); err != nil || end.Captured != want || a.Charged != want {
+			t.Errorf("%s: captured %s, charged %s, want %s; %v", where, end.Captured, a.Charged, want, err)
+		}
+		if rows := s.chain.Books().Channels; len(rows) != 1 {
+			t.Errorf("%s: %d channels", where, len(rows))
+		}
+	}
+	f("after the head", func(w *severed) bool { return w.paid })
+	f("before an event", func(w *severed) bool { return strings.Contains(w.event, "preflight_start") })
+	f("before a voucher is asked for", func(w *severed) bool { return strings.Contains(w.event, mpp.EventNeedVoucher) })
+	f("before the result", func(w *severed) bool { return strings.Contains(w.event, `"type":"result"`) })
+}
+
+// severed is a connection on its way through the proxy.
+type severed struct {
+	paid  bool   // the request carries a credential and asks for content
+	event string // that is about to pass
+	done  atomic.Bool
+}
+
+// cutOnce puts a proxy before the shop that cuts one connection, when sever says so.
+func cutOnce(t *testing.T, s *shop, sever func(*severed) bool) *severed {
+	t.Helper()
+	w := &severed{}
+	target, err := url.Parse(s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		ModifyResponse: func(r *http.Response) error {
+			stream := strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream")
+			if !stream || w.done.Load() {
+				return nil
+			}
+			w.paid = true
+			r.Body = &cutBody{ReadCloser: r.Body, lines: bufio.NewReaderSize(r.Body, 64<<10), w: w, sever: sever}
+			return nil
+		},
+	}
+	front := httptest.NewServer(proxy)
+	t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
+	s.base = front.URL
+	return w
+}
+
+// cutBody passes whole lines until it is cut.
+type cutBody struct {
+	io.ReadCloser
+	lines *bufio.Reader
+	w     *severed
+	sever func(*severed) bool
+	rest  []byte
+}
+
+func (b *cutBody) Read(p []byte) (int, error) {
+	if len(b.rest) == 0 {
+		line, err := b.lines.ReadBytes('\n')
+		b.w.event = string(line)
+		if !b.w.done.Load() && b.sever(b.w) {
+			b.w.done.Store(true)
+			return 0, errors.New("cut")
+		}
+		if b.rest = line; len(line) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// TestClientTopUp: a stream that costs more than the deposit goes on after top-ups,
+// which stop at the payer's ceiling.
+func TestClientTopUp(t *testing.T) {
+	s := newShop(t, "--suggested-deposit", "2", "--call-price", "rpc=600000000")
+	c := s.client(t, t.TempDir(), client.Limits{MaxDeposit: tempo.AmountFrom(6_000_000)})
+	a, err := c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch := c.Channels()
+	if want := cost(t, a.Result); a.Charged != want || want.Cmp(tempo.AmountFrom(2_000_000)) <= 0 || len(ch) != 1 || ch[0].Deposit.Cmp(want) < 0 {
+		t.Errorf("charged %s, want %s; %+v", a.Charged, want, ch)
+	}
+	var limit *client.LimitError
+	_, err = c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+	var lost *client.LostRun
+	if !errors.As(err, &limit) || !errors.As(err, &lost) || limit.Allowed != tempo.AmountFrom(6_000_000) {
+		t.Errorf("above the ceiling: %v", err)
+	}
+	end, err := c.CloseChannel(context.Background())
+	if sum, _ := end.Captured.Add(end.Refunded); err != nil || sum.Cmp(tempo.AmountFrom(6_000_000)) > 0 {
+		t.Errorf("%+v, %v", end, err)
+	}
+}
+
+// TestClientJob: a job costs what a stream costs.
+func TestClientJob(t *testing.T) {
+	s := newShop(t)
+	c := s.client(t, t.TempDir(), client.Limits{})
+	a, err := c.ExplainJob(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, 10*time.Millisecond, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Job(context.Background(), a.JobID, 0, nil)
+	if want := cost(t, a.Result); err != nil || a.Charged != want || !again.Charged.IsZero() {
+		t.Errorf("charged %s, want %s; again %+v, %v", a.Charged, want, again, err)
+	}
+}
+
+// TestClientNextProcess: the next process goes on with the channel, also after one that
+// ended in the middle; what it lost is fetched for what is outstanding.
+func TestClientNextProcess(t *testing.T) {
+	s := newShop(t)
+	dir := t.TempDir()
+	c := s.client(t, dir, client.Limits{})
+	ctx, stop := context.WithCancel(context.Background())
+	_, err := c.Explain(ctx, explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(explain.Event) { stop() })
+	var lost *client.LostRun
+	if !errors.As(err, &lost) || !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped: %v", err)
+	}
+	c.Close()
+	c = s.client(t, dir, client.Limits{})
+	var a *client.Answer
+	for end := time.Now().Add(20 * time.Second); a == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		a, err = c.Recover(context.Background(), lost.RequestID)
+	}
+	if a == nil {
+		t.Fatal(err)
+	}
+	want := cost(t, a.Result)
+	if _, err := c.Open(context.Background()); err != nil {
+		t.Errorf("open what is open: %v", err)
+	}
+	if up, err := c.TopUp(context.Background(), tempo.AmountFrom(1_000_000)); err != nil || up.Deposit != tempo.AmountFrom(17_000_000) {
+		t.Errorf("%+v, %v", up, err)
+	}
+	end, err := c.CloseChannel(context.Background())
+	if rows := s.chain.Books().Channels; err != nil || end.Captured != want || len(rows) != 1 || rows[0].Captured.Uint64() != rows[0].Deposited.Uint64()-end.Refunded.Uint256().Uint64() {
+		t.Errorf("%+v, %v; want %s; %+v", end, err, want, rows)
+	}
+	if _, err := c.CloseChannel(context.Background()); !errors.Is(err, client.ErrNoChannel) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// TestClientRestart: a server that is killed, or stopped, while it streams and starts
+// again is paid once, by one channel.
+func TestClientRestart(t *testing.T) {
+	f := func(signal os.Signal) {
+		t.Helper()
+		s := newShop(t)
+		s.w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: 500 * time.Millisecond})
+		data := t.TempDir()
+		flags := slices.Concat(rpcArgs(s.w.flags), s.sells, s.flags, []string{"--grace", "1s"})
+		server := serveProcess(t, data, flags...)
+		s.base = server.base
+		c := s.client(t, t.TempDir(), client.Limits{})
+		var once sync.Once
+		a, err := c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(e explain.Event) {
+			if e.Type == explain.EventToolCall {
+				once.Do(func() {
+					server.cmd.Process.Signal(signal)
+					server.cmd.Wait()
+					serveProcess(t, data, append(flags, "--listen", strings.TrimPrefix(s.base, "http://"))...)
+				})
+			}
+		})
+		if err != nil {
+			t.Errorf("%v: %v", signal, err)
+			return
+		}
+		end, err := c.CloseChannel(context.Background())
+		rows := s.chain.Books().Channels
+		if want := cost(t, a.Result); err != nil || !a.Recovered || a.Charged != want || end.Captured != want || len(rows) != 1 {
+			t.Errorf("%v: charged %s, captured %s, want %s; %d channels; recovered %v, partial %v; %v",
+				signal, a.Charged, end.Captured, want, len(rows), a.Recovered, a.Result.Partial(), err)
+		}
+	}
+	f(os.Kill)
+	f(os.Interrupt)
+}
+
+// TestBoughtExplain: what is bought prints as the server's result, byte for byte, and
+// stderr says what it cost and how to get the rest back.
+func TestBoughtExplain(t *testing.T) {
+	s := newShop(t)
+	dir := t.TempDir()
+	_, secret := secretKey(1)
+	key := filepath.Join(dir, "payer.key")
+	if err := os.WriteFile(key, []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := func(code int, stderr string, args ...string) (stdout string) {
+		t.Helper()
+		var out, err strings.Builder
+		args = append([]string{"explain", "--server", s.base, "--key-file", key, "--wallet-dir", filepath.Join(dir, "wallet"),
+			"--settle-rpc", s.rpc, "--settle-chain", "42431", "--chain", "1", s.w.tx.Hash}, args...)
+		got := run(context.Background(), args, console{in: strings.NewReader(""), out: &out, err: &err})
+		if got != code || !strings.Contains(err.String(), stderr) || strings.Contains(err.String(), secret[2:]) {
+			t.Errorf("%q: exit %d, %q; want %d with %q", args, got, err.String(), code, stderr)
+		}
+		return out.String()
+	}
+	text := f(0, "opened a channel with a deposit of $16.00")
+	if !strings.Contains(text, "Swapped 516.546 VPAD") {
+		t.Errorf("%.300s", text)
+	}
+	page := filepath.Join(dir, "report.html")
+	doc := f(0, "", "--json", "-q", "--html", page)
+	var res struct {
+		TxHash string `json:"txHash"`
+	}
+	if err := stdjson.Unmarshal([]byte(doc), &res); err != nil || res.TxHash != s.w.tx.Hash {
+		t.Errorf("%v: %.200s", err, doc)
+	}
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "Swapped") {
+		t.Errorf("report: %v", err)
+	}
+	f(1, "; --max-charge allows more; --run ", "--max-charge", "0.02")
+	f(2, "--max-charge: amount is not", "--max-charge", "a lot")
+	f(0, "stay in the channel for the next time, txlens wallet close --server "+s.base, "--json")
+	f(0, "refunded", "--async", "--close")
+	os.Chmod(key, 0o644)
+	f(2, "chmod 600")
 }
 
 // cost is what a result must cost, by its own costs.

@@ -50,6 +50,7 @@ type ledger struct {
 	Chain
 	domain *tempo.Domain
 	rpc    *settle.Client
+	now    func() time.Time
 	asked  bool // the endpoint has shown to serve the chain
 }
 
@@ -61,7 +62,7 @@ func newLedger(ch Chain) (*ledger, error) {
 	case len(ch.RPC) == 0:
 		return nil, fmt.Errorf("chain %d: name an endpoint of the settlement chain", ch.ID)
 	}
-	l := &ledger{Chain: ch, domain: tempo.NewDomain(ch.ID, tempo.Escrow)}
+	l := &ledger{Chain: ch, domain: tempo.NewDomain(ch.ID, tempo.Escrow), now: time.Now}
 	var err error
 	l.rpc, err = settle.New(settle.Options{URLs: ch.RPC, Domain: l.domain})
 	return l, err
@@ -123,7 +124,7 @@ func (l *ledger) sign(ctx context.Context, call tempo.ReserveCall, account commo
 	if err := l.ready(ctx); err != nil {
 		return nil, err
 	}
-	tx := tempo.NewTransaction(l.ID, uint64(time.Now().Unix()), tempo.CallReserve(tempo.Escrow, call))
+	tx := tempo.NewTransaction(l.ID, uint64(l.now().Unix()), tempo.CallReserve(tempo.Escrow, call))
 	tx.ValidAfter = 1 + rand.Uint64N(1<<30) // long past: it makes equal transactions differ
 	if tx.FeeToken = l.Token; sponsored {
 		tx.Sponsorship = tempo.Unsponsored
@@ -158,11 +159,11 @@ func (c *Client) settled(ctx context.Context, id common.Hash) (r row, ok bool, e
 			return r, false, err
 		}
 		pending := !r.Pending.IsZero() && s.Deposit.Cmp(r.Deposit) <= 0
-		waits := (r.State == Opening || pending) && time.Now().Before(time.Unix(r.ValidBefore, 0).Add(lag))
+		waits := (r.State == Opening || pending) && c.chain.now().Before(time.Unix(r.ValidBefore, 0).Add(lag))
 		switch {
 		case s.Deposit.IsZero() && (r.State == Opening || r.State == Closing) && !waits:
 			return r, false, c.store.drop(id)
-		case s.Deposit.IsZero() && r.State == Opening && time.Now().Before(time.Unix(r.ValidBefore, 0).Add(-usable)):
+		case s.Deposit.IsZero() && r.State == Opening && c.chain.now().Before(time.Unix(r.ValidBefore, 0).Add(-usable)):
 			return r, true, nil // not sent, or not mined: the server sends it again
 		case !s.Deposit.IsZero() && !pending:
 			return c.adopt(r, s)

@@ -322,6 +322,15 @@ func TestForced(t *testing.T) {
 	if _, err := c.Explain(context.Background(), request, nil); !has(err, nil, "being closed") {
 		t.Errorf("%v", err)
 	}
+	r.chain.IncreaseTime(16 * time.Minute)
+	c.chain.now = func() time.Time { return time.Now().Add(16 * time.Minute) }
+	end, err := c.Withdraw(context.Background())
+	if err != nil || end.Refunded != usd(1600) || !end.Captured.IsZero() || len(c.Channels()) != 0 {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if rows := r.chain.Books().Channels; len(rows) != 1 || rows[0].Open || rows[0].Refunded.Uint64() != 1600*cent {
+		t.Errorf("books %+v", rows)
+	}
 }
 
 // TestRunErrors: what the service says has failed is what a local analysis says.

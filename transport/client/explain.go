@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -346,5 +347,23 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 		return nil, fmt.Errorf("%w: the record of the run does not end with a result", ErrProtocol)
 	}
 	r.answer.Recovered = true
+	r.recount(ctx)
 	return r.paid(r.answer), nil
+}
+
+// recount learns what was charged while no stream told it: the voucher that is the
+// highest already changes nothing, and its receipt says. It is no loss without one.
+func (p *purchase) recount(ctx context.Context) {
+	if p.channel == (common.Hash{}) {
+		return
+	}
+	of, err := p.demand(ctx, pathDeposit)
+	if err != nil {
+		return
+	}
+	if r := p.row(); p.c.matches(&r, of.q) {
+		if v, err := p.voucher(); err == nil {
+			p.move(ctx, pathDeposit, of, v)
+		}
+	}
 }
