@@ -17,8 +17,8 @@ import (
 type Provider interface {
 	// Turn sends the conversation and reads the answer to its end. Hear is told what
 	// streams in, on the calling goroutine, and must not block. The reply of a turn
-	// that failed holds what it has used until then, which is paid for. Cancelling ctx
-	// ends it within 100 ms.
+	// that failed holds what it has used until then, which is paid for, and no message.
+	// Cancelling ctx ends it within 100 ms with the error of ctx.
 	Turn(ctx context.Context, r *Request, hear func(Delta)) (Reply, error)
 }
 
@@ -28,9 +28,14 @@ type Request struct {
 	System    string // ours alone: nothing of a transaction ever stands here
 	Messages  []Message
 	Tools     []Tool
-	MustCall  string // name of a tool that the model has to call; empty: as it likes
-	MaxOutput int64  // tokens of the answer, thinking included
-	Thinking  int64  // tokens it may think, below MaxOutput; 0: none
+	MaxOutput int64 // tokens of the answer, thinking included
+	// Thinking is how many tokens it may think, below MaxOutput; 0: none. Vendors take
+	// it as a hint or not at all.
+	Thinking int64
+	// MustCall names a tool that the model has to call; empty: as it likes. It does not
+	// think then, and what the vendor has cached of the conversation is lost, so it is a
+	// last resort. Models that cannot be forced are only asked.
+	MustCall string
 }
 
 // Role is who speaks.
@@ -77,10 +82,12 @@ type Outcome struct {
 	Failed  bool
 }
 
-// Delta is what streams in: a piece of text, or what the turn has used so far.
+// Delta is what streams in; one member is set. Usage is what the turn has used so
+// far, all in all: none of its members shrinks from one Delta to the next.
 type Delta struct {
-	Text  string
-	Usage *Usage
+	Text    string // a piece of the answer
+	Thought string // a piece of its thinking, where the vendor shows it
+	Usage   *Usage
 }
 
 // Usage is in tokens. The four are disjoint: Input holds what was neither read
@@ -108,17 +115,19 @@ type Reply struct {
 	Message Message
 	Stop    Stop
 	Usage   Usage
+	Guessed bool // the vendor did not say, or not all: Usage is reckoned from the bytes
 }
 
 // Bounds of what a model may send in one turn.
 const (
 	MaxInput = 256 << 10 // bytes of the input of one call
-	MaxText  = 1 << 20   // bytes of all text
+	MaxText  = 1 << 20   // bytes of all text, and of all thinking
 	MaxCalls = 64
+	MaxParts = 256
 )
 
-// Errors of a turn. Their text may go to a caller: no key, no URL, no vendor's
-// request id stands in it.
+// Errors of a turn. Their text may go to a caller: no key, no URL, no word of the
+// vendor stands in it. Those words are in a Fault.
 var (
 	// ErrRefused: the model will not answer.
 	ErrRefused = errors.New("the model refused to answer")
@@ -132,7 +141,19 @@ var (
 	ErrUnpaid = errors.New("the model provider refuses the service's account")
 	// ErrTooLong: the conversation does not fit into the model.
 	ErrTooLong = errors.New("the conversation is too long for the model")
+	// ErrRejected: the provider takes the request for wrong, such as for an unknown model.
+	ErrRejected = errors.New("the model provider rejected the request")
 )
+
+// Fault is an error of a turn with what the operator should know of it.
+type Fault struct {
+	Err     error  // one of the above, or an *OverloadedError
+	Detail  string // one line for the log, at most 300 characters, keys and URLs hidden
+	Passing bool   // the same request may succeed later
+}
+
+func (f *Fault) Error() string { return f.Err.Error() }
+func (f *Fault) Unwrap() error { return f.Err }
 
 // OverloadedError: the provider has too much to do, for After if it said so.
 type OverloadedError struct {
