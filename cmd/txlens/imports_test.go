@@ -40,6 +40,8 @@ var mayImport = map[string][]string{
 	"engine/upstream":       {"engine/chain", "engine/evidence", "engine/explain", "engine/meter", "engine/trace"},
 	"engine/classify":       {"engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent/llm":      {},
+	"engine/agent/claim":    {"engine/agent/llm", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
+	"engine/agent/digest":   {"engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent/playbook": {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
 	"engine/agent/tool":     {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
 	"engine/assemble":       {"engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/report", "engine/trace"},

@@ -23,3 +23,27 @@ func (JobStatus) Enum() []any { return []any{JobPending, JobRunning, JobComplete
 
 // Enum lists how a phase may stand.
 func (State) Enum() []any { return []any{StateStarted, StateDone, StateFailed, StateFound} }
+
+// Enum lists the causes of a loss.
+func (Category) Enum() []any {
+	return []any{PriceManipulation, Reentrancy, AccessControl, InsufficientValidation, ArbitraryCall, AccountingError, BusinessLogic,
+		PrecisionLoss, ShareInflation, TokenIncompatibility, SignatureVerification, BridgeMessageForgery, GovernanceAttack, AccountAbstraction,
+		StorageCollision, WeakRandomness, SlippageExposure, PhishingApproval, PrivilegedAbuse, DenialOfService, UnknownCause}
+}
+
+// Enum lists the severities, the worst first.
+func (Severity) Enum() []any { return []any{Critical, Grave, Moderate, Slight, NoLoss} }
+
+// Enum lists how well a finding may be shown, the best first.
+func (FindingStatus) Enum() []any {
+	return []any{Confirmed, Probable, Possible, InsufficientEvidence}
+}
+
+// Enum lists what makes a loss worse.
+func (Amplifier) Enum() []any {
+	return []any{FlashLoan, Amplifier("fresh_contract"), Amplifier("constructor_attack"), Amplifier("self_destruct"), Amplifier("private_relay"),
+		Amplifier("multi_tx_setup"), Amplifier("vanity_lookalike"), Amplifier("mixer_funded")}
+}
+
+// Enum lists the kinds of evidence, the nearest to the data first.
+func (EvidenceKind) Enum() []any { return []any{Observed, Derived, Inferred} }

@@ -29,13 +29,13 @@ type finding struct {
 // proof is a piece of evidence with the places where it can be looked up.
 type proof struct{ Claim, Kind, Places string }
 
-var grave = map[string]string{"critical": "bad", "high": "bad", "medium": "warn"}
+var grave = map[explain.Severity]string{explain.Critical: "bad", explain.Grave: "bad", explain.Moderate: "warn"}
 
 func (s *sheet) findings(r *explain.Result, b bounds) {
 	for i := range head(r.Findings, b.notes) {
 		f := &r.Findings[i]
 		out := finding{
-			Invariant: prose(f.BrokenInvariant, b.text), Category: spaced(explain.OneLine(f.Category, 60)), Severity: explain.OneLine(f.Severity, 20),
+			Invariant: prose(f.BrokenInvariant, b.text), Category: spaced(explain.OneLine(string(f.Category), 60)), Severity: explain.OneLine(string(f.Severity), 20),
 			Grave: grave[f.Severity], Confidence: explain.OneLine(string(f.Confidence), 20),
 			Victims: s.names.parties(f.Victim), Attackers: s.names.parties(f.Attacker),
 		}
@@ -79,5 +79,5 @@ func (n *names) proof(e *explain.Evidence) proof {
 	add("before", e.Before)
 	add("after", e.After)
 	add("from the", e.Source)
-	return proof{prose(e.Claim, 400), explain.OneLine(e.Kind, 20), places}
+	return proof{prose(e.Claim, 400), explain.OneLine(string(e.Kind), 20), places}
 }

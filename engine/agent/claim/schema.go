@@ -1,0 +1,70 @@
+package claim
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"txlens/engine/agent/llm"
+	"txlens/engine/explain"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ToolName is the name of the final call.
+const ToolName = "submit_explanation"
+
+//go:embed schema.json
+var schemaText string
+
+// required are the members that an answer must have.
+var required = []string{"findings", "nonFindings", "txType", "protocol", "confidence", "figures", "steps", "summary", "risks", "contracts", "traceAnnotations"}
+
+// figureKinds are the ways in which a figure may follow from the evidence.
+var figureKinds = []string{"sum", "difference", "percent_of", "percent_change", "ratio"}
+
+// memberNames are those of the schema, for messages.
+var memberNames = append([]string{"txTypeReason", "text", "refs", "shown", "kind", "of", "address", "description", "index", "id", "broken_invariant", "category",
+	"severity", "status", "victim", "attacker", "evidence", "claim", "frame", "logIndex", "slot", "before", "after", "selector", "source", "check",
+	"amplifiers", "causedBy", "primary", "missing_data_to_confirm", "result", "why"}, required...)
+
+// Tool is the final call as a model is offered it. The bytes are the same always.
+func Tool() llm.Tool {
+	return llm.Tool{
+		Name: ToolName,
+		Description: "Submit the explanation of the transaction. Call it once, last. All that you say is tested against the evidence: " +
+			"what does not resolve is dropped, so point to places, copy numbers exactly, and leave out what you cannot show.",
+		Schema: schema,
+	}
+}
+
+// schema is the text with the lists of values filled in.
+var schema = func() jsontext.Value {
+	var pairs []string
+	for name, e := range map[string]interface{ Enum() []any }{
+		"txType": explain.TxType(""), "confidence": explain.Confidence(""), "category": explain.Category(""), "severity": explain.Severity(""),
+		"status": explain.FindingStatus(""), "amplifier": explain.Amplifier(""), "kind": explain.EvidenceKind(""), "check": NonCheck(""), "result": Ruled(""),
+	} {
+		pairs = append(pairs, `"{`+name+`}"`, listed(e.Enum()))
+	}
+	pairs = append(pairs, `"{figure}"`, listed(figureKinds))
+	for name, n := range map[string]int{"maxSummary": maxSummary, "maxText": maxText, "maxShort": maxShort, "maxSteps": maxSteps, "maxRisks": maxRisks,
+		"maxContracts": maxContracts, "maxAnnotations": maxAnnotations, "maxFindings": maxFindings, "maxEvidence": maxEvidence, "maxParties": maxParties,
+		"maxRefs": maxRefs, "maxFigures": maxFigures, "maxMissing": maxMissing, "maxCheck": maxCheck} {
+		pairs = append(pairs, `"{`+name+`}"`, fmt.Sprint(n))
+	}
+	v := jsontext.Value(strings.NewReplacer(pairs...).Replace(schemaText))
+	if err := v.Compact(); err != nil {
+		panic("the schema of the answer: " + err.Error())
+	}
+	return v
+}()
+
+func listed(values any) string {
+	b, err := json.Marshal(values)
+	if err != nil {
+		panic("the schema of the answer: " + err.Error())
+	}
+	return string(b)
+}
