@@ -148,7 +148,7 @@ func reexecute(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, 
 	var res *replay.Result
 	err = w.Local(ctx, upstream.ToolReplay, tx.Hash.Hex(), func(ctx context.Context) error {
 		var err error
-		res, err = replay.Run(ctx, ch, block, tx, earlierThan(block, tx), parentState{w, ch, *tx.BlockNumber - 1}, o.Limits)
+		res, err = replay.Run(ctx, ch, block, tx, EarlierThan(block, tx), StateAt(w, ch, *tx.BlockNumber-1), o.Limits)
 		if err != nil {
 			return err
 		}
@@ -160,8 +160,8 @@ func reexecute(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, 
 	return res, err
 }
 
-// earlierThan are the transactions that ran before tx in its block.
-func earlierThan(block *evidence.Block, tx *evidence.Transaction) []*evidence.Transaction {
+// EarlierThan are the transactions that ran before tx in its block.
+func EarlierThan(block *evidence.Block, tx *evidence.Transaction) []*evidence.Transaction {
 	for i, other := range block.Transactions {
 		if other.Hash == tx.Hash {
 			return block.Transactions[:i]
@@ -170,36 +170,38 @@ func earlierThan(block *evidence.Block, tx *evidence.Transaction) []*evidence.Tr
 	return nil
 }
 
-// parentState reads the state the block started from.
-type parentState struct {
+// StateAt reads the state at the end of a block, for a run on top of it.
+func StateAt(w World, ch *chain.Chain, block uint64) replay.State { return stateAt{w, ch, block} }
+
+type stateAt struct {
 	w     World
 	ch    *chain.Chain
 	block uint64
 }
 
 var (
-	_ replay.State       = parentState{}
-	_ replay.BlockHasher = parentState{}
+	_ replay.State       = stateAt{}
+	_ replay.BlockHasher = stateAt{}
 )
 
-func (p parentState) Balance(ctx context.Context, a common.Address) (*big.Int, error) {
+func (p stateAt) Balance(ctx context.Context, a common.Address) (*big.Int, error) {
 	return p.w.Balance(ctx, p.ch, a, p.block)
 }
 
-func (p parentState) Nonce(ctx context.Context, a common.Address) (uint64, error) {
+func (p stateAt) Nonce(ctx context.Context, a common.Address) (uint64, error) {
 	return p.w.Nonce(ctx, p.ch, a, p.block)
 }
 
-func (p parentState) Code(ctx context.Context, a common.Address) ([]byte, error) {
+func (p stateAt) Code(ctx context.Context, a common.Address) ([]byte, error) {
 	return p.w.Code(ctx, p.ch, a, p.block)
 }
 
-func (p parentState) Storage(ctx context.Context, a common.Address, slot common.Hash) (common.Hash, error) {
+func (p stateAt) Storage(ctx context.Context, a common.Address, slot common.Hash) (common.Hash, error) {
 	return p.w.Storage(ctx, p.ch, a, slot, p.block)
 }
 
 // BlockHash is what the BLOCKHASH opcode asks for.
-func (p parentState) BlockHash(ctx context.Context, number uint64) (common.Hash, error) {
+func (p stateAt) BlockHash(ctx context.Context, number uint64) (common.Hash, error) {
 	b, err := p.w.Block(ctx, p.ch, number, false)
 	if err != nil {
 		return common.Hash{}, err

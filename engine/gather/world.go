@@ -66,12 +66,16 @@ type State interface {
 	Storage(ctx context.Context, ch *chain.Chain, a common.Address, slot common.Hash, block uint64) (common.Hash, error)
 	// Call runs eth_call.
 	Call(ctx context.Context, ch *chain.Chain, to common.Address, data []byte, block uint64) ([]byte, error)
+	// CallFrom is Call with the caller that the contract sees.
+	CallFrom(ctx context.Context, ch *chain.Chain, from, to common.Address, data []byte, block uint64) ([]byte, error)
 }
 
 // Directory knows sources, signatures and prices.
 type Directory interface {
 	// Source returns the verified ABI, upstream.ErrNotFound when nobody has it.
 	Source(ctx context.Context, ch *chain.Chain, a common.Address) (*upstream.Source, error)
+	// SourceText returns what the contract was compiled from, with the errors of Source.
+	SourceText(ctx context.Context, ch *chain.Chain, a common.Address) (*upstream.SourceText, error)
 	// Signatures asks a signature database.
 	Signatures(ctx context.Context, selectors [][4]byte, topics []common.Hash) (*upstream.SignatureSet, error)
 	// Prices are per whole token at the given Unix second.

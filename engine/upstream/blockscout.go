@@ -37,16 +37,18 @@ func (c *Client) blockscoutFor(ch *chain.Chain) *endpoint {
 // blockscoutLive asks GET /api/v2/smart-contracts/{address}.
 func blockscoutLive(ch *chain.Chain, a common.Address) func(context.Context, *Client, bool) (reply, int, *Error) {
 	return func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
-		e := c.blockscoutFor(ch)
-		var u *url.URL
-		if e == c.hosted {
-			u = e.url.JoinPath(strconv.FormatUint(ch.ID, 10), "api", "v2", "smart-contracts", hexAddress(a))
-		} else {
-			u = e.url.JoinPath("api", "v2", "smart-contracts", hexAddress(a))
-		}
+		e, u := c.blockscoutURL(ch, a)
 		out, err := c.fetch(ctx, e, ToolBlockscout, ch.Slug, u, decodeSource(ToolBlockscout), keep, readBlockscout)
 		return out, 1, err
 	}
+}
+
+func (c *Client) blockscoutURL(ch *chain.Chain, a common.Address) (*endpoint, *url.URL) {
+	e := c.blockscoutFor(ch)
+	if e == c.hosted {
+		return e, e.url.JoinPath(strconv.FormatUint(ch.ID, 10), "api", "v2", "smart-contracts", hexAddress(a))
+	}
+	return e, e.url.JoinPath("api", "v2", "smart-contracts", hexAddress(a))
 }
 
 // readBlockscout understands 200 and 404. Contracts that are known without a

@@ -80,6 +80,7 @@ var DefaultPrices = map[string]int64{
 	ToolFourByte:             0,
 	ToolLlama:                0,
 	ToolReplay:               14_000, // about a second of a rented core at 0.05 USD an hour
+	ToolSimulate:             14_000, // likewise
 }
 
 // Names under which calls that are no JSON-RPC methods are metered.

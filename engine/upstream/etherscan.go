@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -16,22 +17,48 @@ import (
 // on every chain.
 func etherscanLive(ch *chain.Chain, a common.Address) func(context.Context, *Client, bool) (reply, int, *Error) {
 	return func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
-		u := c.etherscan.url.JoinPath("v2", "api")
-		q := u.Query()
-		q.Set("chainid", strconv.FormatUint(ch.ID, 10))
-		q.Set("module", "contract")
-		q.Set("action", "getsourcecode")
-		q.Set("address", hexAddress(a))
-		q.Set("apikey", c.cfg.EtherscanKey)
-		u.RawQuery = q.Encode()
-		out, err := c.fetch(ctx, c.etherscan, ToolEtherscan, ch.Slug, u, decodeSource(ToolEtherscan), keep, readEtherscan)
+		e, u := c.etherscanURL(ch, a)
+		out, err := c.fetch(ctx, e, ToolEtherscan, ch.Slug, u, decodeSource(ToolEtherscan), keep, readEtherscan)
 		return out, 1, err
 	}
 }
 
-// readEtherscan understands that errors come with status 200 and words instead
-// of a result.
+func (c *Client) etherscanURL(ch *chain.Chain, a common.Address) (*endpoint, *url.URL) {
+	u := c.etherscan.url.JoinPath("v2", "api")
+	q := u.Query()
+	q.Set("chainid", strconv.FormatUint(ch.ID, 10))
+	q.Set("module", "contract")
+	q.Set("action", "getsourcecode")
+	q.Set("address", hexAddress(a))
+	q.Set("apikey", c.cfg.EtherscanKey)
+	u.RawQuery = q.Encode()
+	return c.etherscan, u
+}
+
+// etherscanItem is the one item of its answer.
+type etherscanItem struct {
+	SourceCode     string `json:"SourceCode"`
+	ABI            string `json:"ABI"`
+	ContractName   string `json:"ContractName"`
+	Proxy          string `json:"Proxy"`
+	Implementation string `json:"Implementation"`
+}
+
 func readEtherscan(status int, raw []byte) (any, error) {
+	item, err := readEtherscanItem(status, raw)
+	if err != nil {
+		return nil, err
+	}
+	r := sourceRecord{Name: item.ContractName, ABI: jsontext.Value(item.ABI)}
+	if item.Proxy == "1" {
+		r.Impl = item.Implementation
+	}
+	return &r, r.tidy()
+}
+
+// readEtherscanItem understands that errors come with status 200 and words instead
+// of a result. Of a contract that is not verified it gives that as the error.
+func readEtherscanItem(status int, raw []byte) (*etherscanItem, error) {
 	var a struct {
 		Status string         `json:"status"`
 		Result jsontext.Value `json:"result"`
@@ -49,23 +76,14 @@ func readEtherscan(status int, raw []byte) (any, error) {
 	if status != http.StatusOK {
 		return nil, newError(KindRejected, "HTTP status "+strconv.Itoa(status))
 	}
-	var list []struct {
-		ABI            string `json:"ABI"`
-		ContractName   string `json:"ContractName"`
-		Proxy          string `json:"Proxy"`
-		Implementation string `json:"Implementation"`
-	}
+	var list []etherscanItem
 	if err := readJSON(a.Result, &list); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 || a.Status != "1" || !strings.HasPrefix(strings.TrimSpace(list[0].ABI), "[") {
 		return nil, errNotVerified
 	}
-	r := sourceRecord{Name: list[0].ContractName, ABI: jsontext.Value(list[0].ABI)}
-	if list[0].Proxy == "1" {
-		r.Impl = list[0].Implementation
-	}
-	return &r, r.tidy()
+	return &list[0], nil
 }
 
 // etherscanRefusal words a NOTOK. The words may repeat the key, so they are not

@@ -7,8 +7,11 @@ import (
 	"txlens/engine/meter"
 )
 
-// ToolReplay is the local re-execution of a transaction.
-const ToolReplay = "local-replay"
+// Names under which local work is metered.
+const (
+	ToolReplay   = "local-replay" // the re-execution of a transaction
+	ToolSimulate = "simulate"     // its re-execution with something changed, and without
+)
 
 // Local runs a piece of work of this machine and books it under code execution.
 // Duration and price go into the record and are read from it on replay, where the

@@ -118,6 +118,12 @@ func AskCall(to common.Address, data []byte, block uint64) Ask {
 	return Ask{methodCall, params(object, quantity(block)), decodes(readBytes)}
 }
 
+// AskCallFrom is AskCall with the caller that the contract sees.
+func AskCallFrom(from, to common.Address, data []byte, block uint64) Ask {
+	object := jsontext.Value(`{"from":"` + hexAddress(from) + `","to":"` + hexAddress(to) + `","data":"0x` + hex.EncodeToString(data) + `"}`)
+	return Ask{methodCall, params(object, quantity(block)), decodes(readBytes)}
+}
+
 // call makes the logical call of an Ask.
 func (a Ask) call(ch *chain.Chain) call {
 	decode := a.decode(ch)
@@ -184,6 +190,11 @@ func (s *Session) Storage(ctx context.Context, ch *chain.Chain, a common.Address
 // ErrReverted, with the returned bytes in Error.Data.
 func (s *Session) Call(ctx context.Context, ch *chain.Chain, to common.Address, data []byte, block uint64) ([]byte, error) {
 	return get[[]byte](ctx, s, AskCall(to, data, block).call(ch))
+}
+
+// CallFrom is Call with the caller that the contract sees.
+func (s *Session) CallFrom(ctx context.Context, ch *chain.Chain, from, to common.Address, data []byte, block uint64) ([]byte, error) {
+	return get[[]byte](ctx, s, AskCallFrom(from, to, data, block).call(ch))
 }
 
 // DebugTrace gives the call tree of debug_traceTransaction with callTracer. The

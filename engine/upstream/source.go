@@ -41,14 +41,41 @@ type sourceRecord struct {
 // cover the chain were asked and none has it; when one of them failed and none
 // has it, that failure.
 func (s *Session) Source(ctx context.Context, ch *chain.Chain, a common.Address) (*Source, error) {
+	return askDirectories[*Source](ctx, s, ch, s.directoryCalls(ch, a, "", decodeSource, []directory{
+		{tool: ToolSourcify, live: sourcifyLive(ch, a)},
+		{tool: ToolEtherscan, live: etherscanLive(ch, a)},
+		{tool: ToolBlockscout, live: blockscoutLive(ch, a)},
+	}))
+}
+
+// directory is one of those who know sources.
+type directory struct {
+	tool string
+	live func(context.Context, *Client, bool) (reply, int, *Error)
+}
+
+// asks reports whether the directory is configured and covers the chain.
+func (c *Client) asks(tool string, ch *chain.Chain) bool {
+	switch tool {
+	case ToolSourcify:
+		return ch.Sourcify
+	case ToolEtherscan:
+		return ch.EtherscanV2 && c.cfg.EtherscanKey != ""
+	}
+	return c.blockscoutFor(ch) != nil
+}
+
+// askDirectories gives the first answer, or the worst failure.
+func askDirectories[T any](ctx context.Context, s *Session, ch *chain.Chain, calls []call) (T, error) {
+	var none T
 	if s.sourcesOff {
-		return nil, newError(KindSourcesOff, ErrSourcesOff.Error()).at("contract source", "", ch.Slug)
+		return none, newError(KindSourcesOff, ErrSourcesOff.Error()).at("contract source", "", ch.Slug)
 	}
 	var all *Error
-	for _, c := range s.sourceCalls(ch, a) {
-		src, err := get[*Source](ctx, s, c)
+	for _, c := range calls {
+		v, err := get[T](ctx, s, c)
 		if err == nil {
-			return src, nil
+			return v, nil
 		}
 		var e *Error
 		if errors.As(err, &e) && e.Kind != KindNotRecorded {
@@ -61,35 +88,33 @@ func (s *Session) Source(ctx context.Context, ch *chain.Chain, a common.Address)
 	if all == nil {
 		all = newError(KindNotFound, "no source database covers the chain").at("contract source", "", ch.Slug)
 	}
-	return nil, all
+	return none, all
 }
 
-// sourceCalls lists whom to ask. When replaying it is the bundle that knows who
-// was configured then.
-func (s *Session) sourceCalls(ch *chain.Chain, a common.Address) []call {
-	all := []struct {
-		tool string
-		live func(context.Context, *Client, bool) (reply, int, *Error)
-		on   func(*Client) bool
-	}{
-		{ToolSourcify, sourcifyLive(ch, a), func(*Client) bool { return ch.Sourcify }},
-		{ToolEtherscan, etherscanLive(ch, a), func(c *Client) bool { return ch.EtherscanV2 && c.cfg.EtherscanKey != "" }},
-		{ToolBlockscout, blockscoutLive(ch, a), func(c *Client) bool { return c.blockscoutFor(ch) != nil }},
-	}
+// directoryCalls lists whom to ask for what: the empty word for the interface of
+// a contract. When replaying it is the bundle that knows who was configured then.
+func (s *Session) directoryCalls(ch *chain.Chain, a common.Address, what string, decode func(origin string) decodeFunc, all []directory) []call {
 	var out []call
-	for _, one := range all {
-		key := joinKey(one.tool, ch.ID, hexAddress(a))
-		on := s.client != nil && one.on(s.client)
+	of := func(d directory) call {
+		key := d.tool
+		if what != "" {
+			key += "-" + what
+		}
+		return call{tool: d.tool, key: joinKey(key, ch.ID, hexAddress(a)), chain: ch.Slug, decode: decode(d.tool), live: d.live}
+	}
+	for _, d := range all {
+		c := of(d)
+		on := s.client != nil && s.client.asks(d.tool, ch)
 		if s.bundle != nil {
-			_, on = s.bundle.entries[key]
+			_, on = s.bundle.entries[c.key]
 		}
 		if on {
-			out = append(out, call{tool: one.tool, key: key, chain: ch.Slug, decode: decodeSource(one.tool), live: one.live})
+			out = append(out, c)
 		}
 	}
 	if s.bundle != nil && len(out) == 0 {
 		// Nothing of it was recorded; let the usual answer say so.
-		out = append(out, call{tool: ToolSourcify, key: joinKey(ToolSourcify, ch.ID, hexAddress(a)), chain: ch.Slug, decode: decodeSource(ToolSourcify)})
+		out = append(out, of(all[0]))
 	}
 	return out
 }

@@ -24,8 +24,18 @@ func sourcifyLive(ch *chain.Chain, a common.Address) func(context.Context, *Clie
 	}
 }
 
-// readSourcify understands 200, 404 (not verified) and 400 (chain not supported,
+// sourcifyStatus understands 200, 404 (not verified) and 400 (chain not supported,
 // which is a definite no as well).
+func sourcifyStatus(status int, customCode string, match bool) error {
+	switch {
+	case status == http.StatusBadRequest && customCode == "unsupported_chain", status == http.StatusNotFound && !match:
+		return errNotVerified
+	case status != http.StatusOK:
+		return newError(KindRejected, "HTTP status "+strconv.Itoa(status)+": "+explain.Clean(customCode, 60))
+	}
+	return nil
+}
+
 func readSourcify(status int, raw []byte) (any, error) {
 	var a struct {
 		ABI         jsontext.Value `json:"abi"`
@@ -42,16 +52,11 @@ func readSourcify(status int, raw []byte) (any, error) {
 			} `json:"implementations"`
 		} `json:"proxyResolution"`
 	}
-	err := readJSON(raw, &a)
-	switch {
-	case err == nil && status == http.StatusBadRequest && a.CustomCode == "unsupported_chain":
-		return nil, errNotVerified
-	case err == nil && status == http.StatusNotFound && a.Match == nil:
-		return nil, errNotVerified
-	case err != nil:
+	if err := readJSON(raw, &a); err != nil {
 		return nil, err
-	case status != http.StatusOK:
-		return nil, newError(KindRejected, "HTTP status "+strconv.Itoa(status)+": "+explain.Clean(a.CustomCode, 60))
+	}
+	if err := sourcifyStatus(status, a.CustomCode, a.Match != nil); err != nil {
+		return nil, err
 	}
 	r := sourceRecord{Name: a.Compilation.Name, ABI: a.ABI}
 	if a.Match != nil {

@@ -28,6 +28,27 @@ type Contract struct {
 	Match           string // Sourcify: exact_match (default) or match
 	ProxyType       string // as Sourcify writes it; empty: no proxy
 	Implementations []Implementation
+	Files           []File // what it was compiled from, its own first; nil: a file with an empty contract
+}
+
+// File is one file of a source.
+type File struct{ Path, Text string }
+
+// files are never none.
+func (c Contract) files() []File {
+	if c.Files != nil {
+		return c.Files
+	}
+	return []File{{"contracts/" + c.Name + ".sol", "contract " + c.Name + " {}"}}
+}
+
+// sources is the member that compilers and Sourcify give files in.
+func (c Contract) sources() object {
+	out := object{}
+	for _, f := range c.files() {
+		out[f.Path] = object{"content": f.Text}
+	}
+	return out
 }
 
 // Implementation is what a proxy runs.
@@ -205,7 +226,8 @@ func (s *Sources) sourcify(chainID, address string) (int, any) {
 	}
 	return http.StatusOK, object{
 		"abi":             json.RawMessage(c.ABI),
-		"compilation":     object{"name": c.Name, "fullyQualifiedName": "contracts/" + c.Name + ".sol:" + c.Name},
+		"compilation":     object{"name": c.Name, "fullyQualifiedName": c.files()[0].Path + ":" + c.Name},
+		"sources":         c.sources(),
 		"proxyResolution": proxy, "match": match, "creationMatch": "match", "runtimeMatch": match,
 		"chainId": chainID, "address": address, "verifiedAt": "2024-07-24T12:00:00Z", "matchId": "3266227",
 	}
@@ -255,7 +277,10 @@ func (s *Sources) etherscan(chainID, address, key string) (int, any) {
 	item := object{"SourceCode": "", "ABI": "Contract source code not verified", "ContractName": "", "CompilerVersion": "", "OptimizationUsed": "",
 		"Runs": "", "ConstructorArguments": "", "EVMVersion": "Default", "Library": "", "LicenseType": "Unknown", "Proxy": "0", "Implementation": "", "SwarmSource": ""}
 	if ok {
-		item["SourceCode"], item["ABI"], item["ContractName"] = "contract "+c.Name+" {}", c.ABI, c.Name
+		item["SourceCode"], item["ABI"], item["ContractName"] = c.files()[0].Text, c.ABI, c.Name
+		if len(c.files()) > 1 { // in the form of the compiler's input, in a pair of braces
+			item["SourceCode"] = "{" + string(encode(object{"language": "Solidity", "sources": c.sources()})) + "}"
+		}
 		item["CompilerVersion"], item["OptimizationUsed"], item["Runs"] = "v0.8.19+commit.7dd6d404", "1", "200"
 		if len(c.Implementations) > 0 {
 			item["Proxy"], item["Implementation"] = "1", c.Implementations[0].Address
@@ -272,14 +297,17 @@ func (s *Sources) blockscout(chainID, address string) (int, any) {
 	if !ok {
 		return http.StatusNotFound, object{"message": "Not found"}
 	}
-	list := []object{}
+	list, more := []object{}, []object{}
+	for _, f := range c.files()[1:] {
+		more = append(more, object{"file_path": f.Path, "source_code": f.Text})
+	}
 	for _, i := range c.Implementations {
 		list = append(list, object{"address_hash": i.Address, "name": i.Name})
 	}
 	out := object{"abi": json.RawMessage(c.ABI), "name": c.Name, "is_verified": true, "is_fully_verified": c.Match != "match",
 		"is_partially_verified": c.Match == "match", "is_verified_via_sourcify": false, "proxy_type": nil, "implementations": list,
-		"compiler_version": "v0.8.19+commit.7dd6d404", "language": "solidity", "source_code": "contract " + c.Name + " {}",
-		"additional_sources": []object{}, "external_libraries": []object{}, "verified_twin_address_hash": nil, "creation_status": "success"}
+		"compiler_version": "v0.8.19+commit.7dd6d404", "language": "solidity", "source_code": c.files()[0].Text, "file_path": c.files()[0].Path,
+		"additional_sources": more, "external_libraries": []object{}, "verified_twin_address_hash": nil, "creation_status": "success"}
 	if c.ProxyType != "" {
 		out["proxy_type"] = blockscoutKinds[c.ProxyType]
 	}
