@@ -7,14 +7,8 @@ import (
 	"testing"
 
 	"txlens/engine/assemble"
-	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/assemble/recorded"
 	"txlens/engine/explain"
-	"txlens/engine/fixture"
-	"txlens/engine/label"
-	"txlens/engine/trace"
-
-	"github.com/ethereum/go-ethereum/common"
 )
 
 // recordedKinds are recorded transactions that reports of each kind are made of.
@@ -40,16 +34,13 @@ func reports(t testing.TB) map[string]*explain.Result {
 	t.Helper()
 	out := map[string]*explain.Result{}
 	var most *assemble.Evidence
-	for _, b := range fixture.Blocks(t) {
-		for i := range b.Txs {
-			ev := evidenceOf(t, &b, &b.Txs[i])
-			if most == nil || len(ev.Tree.Frames) > len(most.Tree.Frames) {
-				most = ev
-			}
-			for _, k := range recordedKinds {
-				if strings.HasPrefix(ev.TxHash, k.hash) {
-					out[k.name] = assemble.Result(ev)
-				}
+	for ev := range recorded.All(t) {
+		if most == nil || len(ev.Tree.Frames) > len(most.Tree.Frames) {
+			most = ev
+		}
+		for _, k := range recordedKinds {
+			if strings.HasPrefix(ev.TxHash, k.hash) {
+				out[k.name] = assemble.Result(ev)
 			}
 		}
 	}
@@ -64,59 +55,13 @@ func reports(t testing.TB) map[string]*explain.Result {
 	return out
 }
 
-// evidenceOf is a recorded transaction with the tokens of the embedded tables and
-// prices made up for the native coin and the dollars.
-func evidenceOf(t testing.TB, b *fixture.Block, tx *fixture.Tx) *assemble.Evidence {
-	t.Helper()
-	ch, _ := chain.ByID(b.ChainID)
-	ev := &assemble.Evidence{Chain: ch, Version: "0.1.0", Tokens: map[common.Address]label.Token{}, Prices: map[common.Address]assemble.Price{}}
-	var errs [4]error
-	ev.Tx, errs[0] = evidence.ParseTransaction(tx.Tx)
-	ev.Receipt, errs[1] = evidence.ParseReceipt(tx.Receipt)
-	ev.Block, errs[2] = evidence.ParseBlock(b.Header)
-	ev.Tree, errs[3] = trace.ParseCallTracerBytes(tx.Trace, trace.Limits{})
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	ev.TxHash = ev.Tx.Hash.Hex()
-	price := func(a common.Address, cents int64) {
-		ev.Prices[a] = assemble.Price{USD: explain.Decimal{Unscaled: big.NewInt(cents), Scale: 2}, Time: ev.Block.Timestamp, Source: "made up"}
-	}
-	price(common.Address{}, 312045)
-	for i := range ev.Receipt.Logs {
-		a := ev.Receipt.Logs[i].Address
-		tok, ok := label.LookupToken(b.ChainID, a)
-		if !ok {
-			continue
-		}
-		ev.Tokens[a] = tok
-		switch tok.Symbol {
-		case "WETH":
-			price(a, 312045)
-		case "USDC", "USDT", "DAI":
-			price(a, 100)
-		}
-	}
-	return ev
-}
-
 // without is a partial result: the trace could not be had.
 func without(t testing.TB, hash string) *explain.Result {
 	t.Helper()
-	for _, b := range fixture.Blocks(t) {
-		for i := range b.Txs {
-			if strings.HasPrefix(b.Txs[i].Hash, hash) {
-				ev := evidenceOf(t, &b, &b.Txs[i])
-				ev.Tree, ev.Prices = nil, nil
-				ev.Failed = []assemble.Failure{{Phase: "trace", Reason: "all 2 endpoints timed out"}, {Phase: "price", Reason: "the service answered 503"}}
-				return assemble.Result(ev)
-			}
-		}
-	}
-	t.Fatalf("no recorded transaction %s", hash)
-	return nil
+	ev := recorded.Find(t, hash)
+	ev.Tree, ev.Prices = nil, nil
+	ev.Failed = []assemble.Failure{{Phase: "trace", Reason: "all 2 endpoints timed out"}, {Phase: "price", Reason: "the service answered 503"}}
+	return assemble.Result(ev)
 }
 
 // canary is what hostile code would set; nothing may.
@@ -196,6 +141,6 @@ func poison(r *explain.Result, first int, all bool) {
 	}
 	walk(reflect.ValueOf(r).Elem(), "")
 	r.Risks, r.NonFindings = hostileTexts, hostileTexts
-	r.Findings = []explain.Finding{{BrokenInvariant: next(), Category: next(), Severity: next(), Confidence: explain.Confidence(next()), Victim: []explain.Addr{r.TxMeta.From}, Attacker: []explain.Addr{r.TxMeta.From},
-		Evidence: []explain.Evidence{{Claim: next(), Kind: next(), Frame: next(), Slot: next(), Before: next(), After: next(), Selector: next(), Source: next()}}, MissingDataToConfirm: hostileTexts}}
+	r.Findings = []explain.Finding{{BrokenInvariant: next(), Category: explain.Category(next()), Severity: explain.Severity(next()), Confidence: explain.Confidence(next()), Victim: []explain.Addr{r.TxMeta.From}, Attacker: []explain.Addr{r.TxMeta.From},
+		Evidence: []explain.Evidence{{Claim: next(), Kind: explain.EvidenceKind(next()), Frame: next(), Slot: next(), Before: next(), After: next(), Selector: next(), Source: next()}}, MissingDataToConfirm: hostileTexts}}
 }
