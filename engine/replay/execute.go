@@ -31,7 +31,7 @@ func execute(ctx context.Context, env *environment, src *source, tx *evidence.Tr
 		return nil, err
 	}
 	for i, e := range earlier {
-		if _, err := apply(env, db, v, e, i, nil); err != nil {
+		if _, err := apply(env, db, v, e, i, manner{}); err != nil {
 			return nil, fmt.Errorf("replay transaction %d of the block: %w", i, err)
 		}
 	}
@@ -41,6 +41,14 @@ func execute(ctx context.Context, env *environment, src *source, tx *evidence.Tr
 	}
 	if len(earlier) == 0 && alignNonce(env, db, tx) {
 		res.Notes = append(res.Notes, "the sender's nonce was advanced past skipped transactions")
+	}
+	if c := opt.Changes; c != nil {
+		c.lay(env, db)
+		if c.Free {
+			if note := c.fund(env, db, tx); note != "" {
+				res.Notes = append(res.Notes, note)
+			}
+		}
 	}
 	if err := v.fault(); err != nil {
 		return nil, err
@@ -85,12 +93,21 @@ func alignNonce(env *environment, db *state.StateDB, tx *evidence.Transaction) b
 	return true
 }
 
-// apply runs one transaction on db and finalises it. hooks may be nil.
-func apply(env *environment, db *state.StateDB, v *view, tx *evidence.Transaction, index int, hooks *tracing.Hooks) (*core.ExecutionResult, error) {
-	blockCtx := env.blockContext(v)
+// manner is how a transaction is run.
+type manner struct {
+	hooks *tracing.Hooks // may be nil
+	free  bool           // see Changes.Free
+}
+
+// apply runs one transaction on db and finalises it.
+func apply(env *environment, db *state.StateDB, v *view, tx *evidence.Transaction, index int, how manner) (*core.ExecutionResult, error) {
+	blockCtx, hooks := env.blockContext(v), how.hooks
 	msg, err := message(tx, blockCtx.BaseFee)
 	if err != nil {
 		return nil, err
+	}
+	if how.free {
+		msg.SkipNonceCheck().SkipEOACheck()
 	}
 	var target vm.StateDB = db
 	if hooks != nil {
@@ -121,7 +138,16 @@ func traced(env *environment, db *state.StateDB, v *view, tx *evidence.Transacti
 	diff := newDiff(db)
 	hooks := frames.hooks()
 	diff.attach(hooks)
-	out, err := apply(env, db, v, tx, index, hooks)
+	how := manner{hooks: hooks}
+	if c := opt.Changes; c != nil {
+		how.free = c.Free
+		if len(c.Frames) > 0 {
+			ch := newChanger(c.Frames)
+			ch.attach(hooks)
+			res.Met = ch.met
+		}
+	}
+	out, err := apply(env, db, v, tx, index, how)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ type Options struct {
 	MaxReads      int                 // State calls; 0 means 20,000
 	MaxTraceBytes int                 // inputs, outputs and log data seen; 0 means 128 MiB
 	Parallel      int                 // concurrent warm-up runs of earlier transactions; 0 means 8, negative none
+	Changes       *Changes            // nil: as it was
 }
 
 // Result of a run.
@@ -60,6 +61,7 @@ type Result struct {
 	StateDiff   *evidence.StateDiff
 	Reads       int      // State calls
 	Approximate bool     // rules were guessed from the header
+	Met         []bool   // which of Changes.Frames were made, in their order
 	Notes       []string // what the reader of the trace should know
 }
 
@@ -84,6 +86,12 @@ func RunWith(ctx context.Context, ch *chain.Chain, blk *evidence.Block, tx *evid
 		return nil, err
 	}
 	src := newSource(st, env, opt)
+	if opt.Changes != nil {
+		if err := opt.Changes.check(); err != nil {
+			return nil, err
+		}
+		src.none(len(opt.Changes.Frames))
+	}
 	if len(earlier) > 0 {
 		if err := warm(ctx, env, src, append(earlier[:len(earlier):len(earlier)], tx), opt.Parallel); err != nil {
 			return nil, err

@@ -46,6 +46,6 @@ func speculate(ctx context.Context, env *environment, src *source, tx *evidence.
 		return err
 	}
 	alignNonce(env, db, tx)
-	_, err = apply(env, db, v, tx, index, nil)
+	_, err = apply(env, db, v, tx, index, manner{})
 	return err
 }
