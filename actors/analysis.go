@@ -73,8 +73,14 @@ func (j *journal) hear(e explain.Event) {
 		j.a.Failed = e.Failed
 		j.endAll()
 		j.begin(phaseAssemble)
+	case explain.EventIteration:
+		if _, runs := j.start[phaseAgent]; !runs {
+			j.end(phaseAssemble)
+			j.begin(phaseAgent)
+		}
 	case explain.EventComplete:
 		j.end(phaseAssemble)
+		j.end(phaseAgent)
 	}
 }
 
@@ -111,9 +117,17 @@ func (j *journal) close(res *explain.Result, err error) Analysis {
 	j.a.Took = j.now().Sub(j.began)
 	j.a.Outcome = outcomeOf(res, err)
 	if j.a.Outcome == OutcomePartial && len(j.a.Failed) == 0 {
-		j.a.Failed = []string{phaseAssemble} // the one phase that no event tells of
+		j.a.Failed = []string{j.last()} // no event tells of these
 	}
 	return j.a
+}
+
+// last is the phase after the evidence that came last.
+func (j *journal) last() string {
+	if n := len(j.a.Phases); n > 0 && j.a.Phases[n-1].Phase == phaseAgent {
+		return phaseAgent
+	}
+	return phaseAssemble
 }
 
 func outcomeOf(res *explain.Result, err error) Outcome {

@@ -37,7 +37,9 @@ type Options struct {
 	Log        *slog.Logger   // nil discards
 	OnAnalysis func(Analysis) // told of each analysis at its end; may be nil, and must not block
 
-	assemble func(*assemble.Evidence) *explain.Result // tests break it
+	Agent *Agent // nil: rules alone
+
+	assemble func(*assemble.Evidence) *assemble.Case // tests break it
 }
 
 // Explainer runs analyses. It is safe for concurrent use.
@@ -66,7 +68,12 @@ func New(o Options) *Explainer {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.assemble == nil {
-		o.assemble = assemble.Result
+		o.assemble = assemble.Build
+	}
+	if o.Agent != nil && o.Agent.Patience <= 0 {
+		own := *o.Agent
+		own.Patience = DefaultPatience
+		o.Agent = &own
 	}
 	return &Explainer{e: newEngine(o.Log), o: o}
 }
@@ -114,7 +121,19 @@ func chosen(req explain.Request) (*chain.Chain, error) {
 	return ch, nil
 }
 
-// Explain runs one analysis. It returns a Result, possibly partial, or an error:
+// UnpaidError comes beside a partial result: the service could not pay for the
+// model. The caller's payment has no part in it.
+type UnpaidError struct{ err error }
+
+func (e *UnpaidError) Error() string { return e.err.Error() }
+
+func (e *UnpaidError) Unwrap() error { return e.err }
+
+// UpstreamPayment makes it what the interface calls upstream_payment_unavailable.
+func (e *UnpaidError) UpstreamPayment() bool { return true }
+
+// Explain runs one analysis. It returns a Result, possibly partial and then perhaps
+// with an *UnpaidError beside it, or an error:
 // *explain.BadRequest, explain.ErrUnknownChain, explain.ErrNotFound,
 // explain.ErrPending, explain.ErrDeadline, explain.ErrStopping, the context's error, or what the probe ended in.
 // When the context ends, all work for the request is stopped.
@@ -147,6 +166,9 @@ func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error)
 	}
 	if len(out.expired) > 0 && j.OnExpired != nil {
 		j.OnExpired(out.expired, out.finished)
+	}
+	if out.unpaid != nil {
+		return out.result, &UnpaidError{out.unpaid}
 	}
 	return out.result, out.err
 }
@@ -188,7 +210,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID, fin
 
 func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, error) {
 	s := &supervisor{
-		e: x.e, o: &x.o, id: j.ID, req: j.Request, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
+		e: x.e, o: &x.o, id: j.ID, req: j.Request, meter: j.Meter, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
 		cutOff: j.CutOff, finished: j.Finished, unpaid: j.Unpaid, outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
 		ev:      &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version},
 		journal: newJournal(j.ID, time.Now),

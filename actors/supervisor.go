@@ -12,6 +12,7 @@ import (
 	"txlens/engine/evidence"
 	"txlens/engine/explain"
 	"txlens/engine/gather"
+	"txlens/engine/meter"
 	"txlens/engine/trace"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -39,6 +40,8 @@ type supervisor struct {
 	factsIn     bool
 	traceIn     bool
 	assembling  bool
+	model       *assemble.Case // that the model looks at; nil: it does not
+	meter       *meter.Meter
 	answered    bool
 	expired     []string // phases that the deadline cut off
 	cutOff      []string // of a replay: phases that the deadline cut off when it was recorded
@@ -57,17 +60,19 @@ type outcome struct {
 
 	expired  []string // phases that were cut off
 	finished bool     // because the service stops
+	unpaid   error    // the service could not pay for the model
 }
 
 type (
 	expired struct {
 		mayBeLate
-		finish bool // the service stops; else the deadline has passed
+		finish    bool // the service stops; else the deadline has passed
+		impatient bool // that of the model
 	}
 	assembled struct {
 		mayBeLate
-		result *explain.Result
-		err    error
+		made *assemble.Case
+		err  error
 	}
 )
 
@@ -86,10 +91,17 @@ func (s *supervisor) Receive(ac actor.Context) {
 	case assembled:
 		s.answer(ac, m)
 	default:
-		if s.assembling || s.answered {
-			return // too late: the evidence is closed
+		switch {
+		case s.answered:
+		case s.model != nil:
+			s.heardModel(ac, m)
+		case s.assembling: // too late: the evidence is closed
+			if e, ok := m.(expired); ok && e.finish {
+				s.finished = true // the model need not begin
+			}
+		default:
+			s.piece(ac, m)
 		}
-		s.piece(ac, m)
 	}
 }
 
@@ -235,8 +247,14 @@ func (s *supervisor) fault(ac actor.Context, phase string, err error) {
 
 func (s *supervisor) childGone(ac actor.Context, who *actor.PID) {
 	for phase, pid := range s.outstanding {
-		if pid.Equal(who) && !s.assembling && !s.answered {
-			s.fault(ac, phase, errors.New("internal fault: its actor ended without an answer"))
+		gone := errors.New("internal fault: its actor ended without an answer")
+		switch {
+		case !pid.Equal(who) || s.answered:
+		case s.model != nil:
+			s.heardModel(ac, failed{phase: phase, err: gone})
+			return
+		case !s.assembling:
+			s.fault(ac, phase, gone)
 			s.next(ac)
 			return
 		}
@@ -287,11 +305,8 @@ func receiptOrNone(rc *evidence.Receipt) *evidence.Receipt {
 // expire ends the fetching: what is still outstanding has failed.
 func (s *supervisor) expire(ac actor.Context) {
 	over := fmt.Errorf("the deadline of %s passed", s.o.Deadline)
-	switch {
-	case s.finished && s.unpaid:
-		over = explain.ErrUnpaid
-	case s.finished:
-		over = explain.ErrStopping
+	if s.finished {
+		over = s.finishedBy()
 	}
 	switch {
 	case s.ev.Chain == nil && s.finished:
@@ -318,15 +333,22 @@ func (s *supervisor) assemble(ac actor.Context) {
 	s.assembling = true
 	sortFailures(s.ev.Failed)
 	s.tell(explain.Event{Type: explain.EventPreflightDone, Chain: s.ev.Chain.Slug, Failed: phases(s.ev.Failed)})
-	s.e.run(ac.Self(), func() any { return assembled{result: s.o.assemble(s.ev)} }, func(err error) any { return assembled{err: err} })
+	s.e.run(ac.Self(), func() any { return assembled{made: s.o.assemble(s.ev)} }, func(err error) any { return assembled{err: err} })
 }
 
 func (s *supervisor) answer(ac actor.Context, m assembled) {
-	if m.err != nil {
-		m.result = bare(s.ev, m.err)
+	var result *explain.Result
+	switch {
+	case m.err != nil:
+		result = bare(s.ev, m.err)
+	case !s.finished && s.asks(m.made):
+		s.consult(ac, m.made)
+		return
+	default:
+		result = m.made.Result
 	}
 	s.tell(explain.Event{Type: explain.EventComplete})
-	s.give(ac, outcome{result: m.result, expired: s.expired, finished: s.finished})
+	s.give(ac, outcome{result: result, expired: s.expired, finished: s.finished})
 }
 
 // give answers once and ends the actor.

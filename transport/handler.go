@@ -264,6 +264,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *sale) {
 	}
 	st.onStop = func() { st.end(failure(explain.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
+	job.streams = true
 	fan := newFan(job.ID)
 	if v != nil {
 		fan = v.fan
@@ -338,6 +339,9 @@ func (s *Server) attempt(work context.Context, job Job) (res *explain.Result, er
 	res, err = s.cfg.Explainer.Explain(work, job)
 	if err != nil && work.Err() != nil {
 		err = errors.Join(context.Cause(work), err)
+	}
+	if res != nil && job.streams {
+		err = nil
 	}
 	if err == nil && res == nil {
 		err = errors.New("the analysis ended without result and without error")

@@ -97,7 +97,9 @@ type Job struct {
 	// Unpaid says that Finish means a caller who does not pay for more.
 	Unpaid bool
 
-	priced func() // called when the analysis has ended, before its run is kept; may be nil
+	// streams: a result that stands beside an error is sent, and the error is not.
+	streams bool
+	priced  func() // called when the analysis has ended, before its run is kept; may be nil
 }
 
 // Config of a Server. Zero values mean the defaults named at each field.

@@ -54,6 +54,16 @@ func Build(ev *Evidence) *Case {
 	}
 }
 
+// Partial is the result of a case when a phase after the rules failed.
+func Partial(c *Case, f Failure) *explain.Result {
+	r := *c.Result
+	p := *r.Provenance
+	r.Provenance = &p
+	r.AnalysisModel, r.Confidence = explain.ModelPartial, explain.Low
+	r.Summary = partialSummary([]Failure{f}, r.Summary)
+	return &r
+}
+
 func base(ev *Evidence) *explain.Result {
 	return &explain.Result{
 		TxHash:        ev.TxHash,

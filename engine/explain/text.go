@@ -32,6 +32,22 @@ func OneLine(s string, limit int) string {
 	return strings.TrimRight(s, " ") + "…"
 }
 
+// Piece makes a piece of a longer text fit to be shown: what Clean drops goes, blanks
+// and line breaks stay as they are, since the next piece is to be appended.
+func Piece(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == ' ':
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		case r == utf8.RuneError, invisible(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
 func clean(s string, limit int) (text string, cut bool) {
 	if len(s) <= limit && simple(s) {
 		return s, false

@@ -93,3 +93,15 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+func TestPiece(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := Piece(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	f(" a piece,\n and ", " a piece,\n and ")
+	f("tab\tand\x1b[31mred\u202e\xff", "tab and[31mred")
+	f("", "")
+}

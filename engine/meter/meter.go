@@ -58,17 +58,33 @@ type Meter struct {
 
 // Add books one call.
 func (m *Meter) Add(c Call) {
+	m.List(c)
+	m.Spend(c.Bucket, c.Nano)
+}
+
+// Spend books money at once, for a call whose price is told while it runs: List
+// adds the call when it has ended.
+func (m *Meter) Spend(b Bucket, nano int64) {
+	if m == nil || nano == 0 {
+		return
+	}
+	m.mu.Lock()
+	m.sum[b] += nano
+	total := m.total()
+	m.mu.Unlock()
+	if m.OnCost != nil {
+		m.OnCost(total)
+	}
+}
+
+// List adds a call whose money is booked already.
+func (m *Meter) List(c Call) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.calls = append(m.calls, c)
-	m.sum[c.Bucket] += c.Nano
-	total := m.total()
-	m.mu.Unlock()
-	if m.OnCost != nil && c.Nano != 0 {
-		m.OnCost(total)
-	}
 }
 
 // Admit asks the gate whether something may be bought now.

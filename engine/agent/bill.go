@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"txlens/engine/agent/llm"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+)
+
+// toolModel is the name under which turns stand among the calls of a result.
+const toolModel = "model"
+
+// bill books the usage of one turn while the model still talks, so that who pays is
+// asked before the next purchase and not after the last.
+type bill struct {
+	r    *run
+	key  string
+	used llm.Usage // told so far
+	nano int64     // booked so far
+}
+
+func (r *run) openBill(turn int64) *bill {
+	return &bill{r: r, key: fmt.Sprintf("%04d", turn)} // in the order of text
+}
+
+// grow takes what the turn has used in all so far. A vendor may tell less later than
+// before: what was used stays used.
+func (b *bill) grow(u llm.Usage) {
+	next := llm.Usage{
+		Input: max(u.Input, b.used.Input), Output: max(u.Output, b.used.Output),
+		CacheRead: max(u.CacheRead, b.used.CacheRead), CacheWrite: max(u.CacheWrite, b.used.CacheWrite),
+	}
+	if next == b.used {
+		return
+	}
+	r := b.r
+	r.out.Usage = r.out.Usage.Plus(llm.Usage{
+		Input: next.Input - b.used.Input, Output: next.Output - b.used.Output,
+		CacheRead: next.CacheRead - b.used.CacheRead, CacheWrite: next.CacheWrite - b.used.CacheWrite,
+	})
+	b.used = next
+	cost := r.Price.Cost(next)
+	r.Meter.Spend(meter.LLMs, cost-b.nano)
+	r.nano += cost - b.nano
+	b.nano = cost
+	total, all := explain.NanoDollars(r.nano), r.out.Usage
+	r.Emit(explain.Event{
+		Type: explain.EventTokens, CostUSD: &total, Model: r.Name,
+		InputTokens: &all.Input, OutputTokens: &all.Output, CacheReadTokens: &all.CacheRead, CacheWriteTokens: &all.CacheWrite,
+	})
+}
+
+// close lists the turn among the calls. Its money is booked already.
+func (b *bill) close(took time.Duration, ok bool) {
+	b.r.Meter.List(meter.Call{Bucket: meter.LLMs, Tool: toolModel, Key: b.key, Duration: took, OK: ok, Nano: b.nano})
+}

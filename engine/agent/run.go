@@ -1,0 +1,230 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"txlens/engine/agent/claim"
+	"txlens/engine/agent/llm"
+	"txlens/engine/agent/playbook"
+	"txlens/engine/agent/tool"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+)
+
+// run is one conversation.
+type run struct {
+	Options
+	tools   map[string]tool.Tool
+	offered []llm.Tool
+	final   llm.Tool
+	talk    []llm.Message
+	out     Outcome
+	nano    int64 // booked so far
+	refused int   // answers that were sent back
+	silent  int   // turns without any call
+}
+
+// converse alternates between the model and what it asked for.
+func (r *run) converse(ctx context.Context) error {
+	for {
+		reply, err := r.turn(ctx)
+		if err != nil {
+			return err
+		}
+		r.talk = append(r.talk, reply.Message)
+		done, err := r.serve(ctx, reply)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// turn has the model speak once. The last turns that the limits allow must answer.
+func (r *run) turn(ctx context.Context) (llm.Reply, error) {
+	switch {
+	case r.out.Turns >= r.Limits.Turns:
+		return llm.Reply{}, fmt.Errorf("%w: %d", ErrTurns, r.Limits.Turns)
+	case r.used() >= r.Limits.Tokens:
+		return llm.Reply{}, fmt.Errorf("%w of %d tokens", ErrBudget, r.Limits.Tokens)
+	case r.nano >= r.Limits.Nano:
+		return llm.Reply{}, fmt.Errorf("%w of $%s", ErrBudget, explain.NanoDollars(r.Limits.Nano))
+	}
+	if err := r.Meter.Admit(ctx); err != nil {
+		return llm.Reply{}, err
+	}
+	r.out.Turns++
+	iteration := int64(r.out.Turns)
+	r.Emit(explain.Event{Type: explain.EventIteration, Iteration: &iteration})
+	req := &llm.Request{
+		Model: r.Model, System: system, Messages: r.talk, Tools: r.offered,
+		MaxOutput: r.Limits.Output, Thinking: min(r.Limits.Thinking, r.Limits.Output/2),
+	}
+	if r.short() {
+		req.MustCall = r.final.Name
+	}
+	booked := r.openBill(iteration)
+	began := time.Now()
+	reply, err := r.Provider.Turn(ctx, req, func(d llm.Delta) {
+		if d.Text != "" {
+			r.Emit(explain.Event{Type: explain.EventAgentText, Iteration: &iteration, Text: explain.Piece(d.Text)})
+		}
+		if d.Usage != nil {
+			booked.grow(*d.Usage)
+		}
+	})
+	booked.grow(reply.Usage)
+	booked.close(time.Since(began), err == nil)
+	return reply, err
+}
+
+// short reports whether the limits leave this turn and none that is sure to follow.
+func (r *run) short() bool {
+	return r.out.Turns >= r.Limits.Turns || 5*r.used() >= 4*r.Limits.Tokens || 5*r.nano >= 4*r.Limits.Nano
+}
+
+func (r *run) used() int64 {
+	u := r.out.Usage
+	return u.Input + u.Output + u.CacheRead + u.CacheWrite
+}
+
+// serve answers what the model asked for. It is done when that was the answer.
+func (r *run) serve(ctx context.Context, reply llm.Reply) (done bool, err error) {
+	var calls []*llm.Call
+	for _, p := range reply.Message.Parts {
+		if p.Call != nil {
+			calls = append(calls, p.Call)
+		}
+	}
+	if len(calls) == 0 {
+		return false, r.nudge(reply.Stop)
+	}
+	r.silent = 0
+	outcomes := make([]llm.Outcome, len(calls))
+	if done, err = r.answer(calls, outcomes); done || err != nil {
+		return done, err
+	}
+	r.call(ctx, calls, outcomes)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	parts := make([]llm.Part, len(calls))
+	for i := range outcomes {
+		outcomes[i].ID = calls[i].ID
+		parts[i].Outcome = &outcomes[i]
+	}
+	r.talk = append(r.talk, llm.Message{Role: llm.User, Parts: parts})
+	return false, nil
+}
+
+// nudge asks for the answer in place of talk.
+func (r *run) nudge(stop llm.Stop) error {
+	if r.silent++; r.silent > 2 {
+		return fmt.Errorf("%w: it stopped without one", ErrNoAnswer)
+	}
+	text := "Go on with the tools, or submit what you have with " + r.final.Name + "."
+	if stop == llm.StopLimit {
+		text = "Your turn was cut off at its limit of tokens. Be shorter. " + text
+	}
+	r.talk = append(r.talk, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}})
+	return nil
+}
+
+// answer takes the explanation, where it is among the calls. One that cannot be read
+// goes back to be mended.
+func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err error) {
+	for i, c := range calls {
+		if c.Name != r.final.Name {
+			continue
+		}
+		a, err := claim.Parse(c.Input)
+		if err == nil {
+			r.out.Answer = a
+			return true, nil
+		}
+		if r.refused++; r.refused > r.Limits.Answers {
+			return false, fmt.Errorf("%w: %w", ErrNoAnswer, err)
+		}
+		outcomes[i] = llm.Outcome{Content: "The explanation was not taken: " + err.Error() + ". Mend it and submit it again, whole.", Failed: true}
+	}
+	return false, nil
+}
+
+// call runs the tools, side by side, and fills their outcomes in.
+func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcome) {
+	answers := make([]any, len(calls))
+	slots := make(chan struct{}, r.Limits.Parallel)
+	var wg sync.WaitGroup
+	emit := r.oneAtATime()
+	for i, c := range calls {
+		t, known := r.tools[c.Name]
+		switch {
+		case outcomes[i].Failed: // an answer that was not taken
+		case c.Name == playbook.EngageTool:
+			outcomes[i] = r.engage(c.Input)
+		case !known:
+			outcomes[i] = llm.Outcome{Content: "There is no tool of the name " + strconv.Quote(explain.OneLine(c.Name, 64)) + ".", Failed: true}
+		default:
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				answers[i], outcomes[i] = r.ask(ctx, t, c, strconv.Itoa(r.out.Turns)+"."+strconv.Itoa(i), emit)
+			})
+		}
+	}
+	wg.Wait()
+	for _, a := range answers {
+		if a != nil {
+			r.out.Index.Observe(a)
+		}
+	}
+}
+
+// oneAtATime lets tools that run side by side tell of themselves.
+func (r *run) oneAtATime() func(explain.Event) {
+	var mu sync.Mutex
+	return func(e explain.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		r.Emit(e)
+	}
+}
+
+// ask runs one tool. Its panic costs this call only.
+func (r *run) ask(ctx context.Context, t tool.Tool, c *llm.Call, key string, emit func(explain.Event)) (answer any, o llm.Outcome) {
+	emit(explain.ToolStarted(t.Name))
+	began := time.Now()
+	err := r.Meter.Admit(ctx)
+	if err == nil {
+		answer, err = guarded(ctx, r.Limits.ToolTime, t, r.Desk, c)
+	}
+	if ctx.Err() != nil {
+		return nil, llm.Outcome{Content: "stopped", Failed: true}
+	}
+	booked := meter.Call{Bucket: meter.Other, Tool: t.Name, Key: key, Duration: time.Since(began), OK: err == nil}
+	r.Meter.Add(booked)
+	emit(explain.ToolEnded(explain.ToolCall{Tool: booked.Tool, DurationMs: booked.Duration.Milliseconds(), OK: booked.OK}))
+	if err != nil {
+		return nil, llm.Outcome{Content: tool.Mark(map[string]string{"error": err.Error()}), Failed: true}
+	}
+	return answer, llm.Outcome{Content: tool.Mark(answer)}
+}
+
+func guarded(ctx context.Context, limit time.Duration, t tool.Tool, d *tool.Desk, c *llm.Call) (answer any, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			answer, err = nil, errors.New("internal fault of the tool")
+		}
+	}()
+	answer, err = t.Run(ctx, d, c.Input)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", limit)
+	}
+	return answer, err
+}

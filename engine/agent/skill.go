@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"txlens/engine/agent/digest"
+	"txlens/engine/agent/llm"
+	"txlens/engine/explain"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// proposed are the playbooks that the rules find worth a look, for the digest.
+func proposed(o *Options) (list []digest.Playbook) {
+	for _, name := range o.Library.Propose(o.Desk.Case, o.Context) {
+		if p, ok := o.Library.Get(name); ok {
+			list = append(list, digest.Playbook{Name: p.Name, When: p.When})
+		}
+	}
+	return list
+}
+
+// engage hands out a playbook. It is ours or the operator's, and the only text
+// besides the system message that may tell the model what to do.
+func (r *run) engage(input jsontext.Value) llm.Outcome {
+	p, err := r.Library.Engaged(input)
+	if err != nil {
+		return llm.Outcome{Content: fmt.Sprintf("%v.", err), Failed: true}
+	}
+	if !slices.Contains(r.out.Skills, p.Name) {
+		r.out.Skills = append(r.out.Skills, p.Name)
+		r.Emit(explain.Event{Type: explain.EventSkillCall, Skill: p.Name})
+	}
+	return llm.Outcome{Content: p.Body}
+}
