@@ -1,0 +1,291 @@
+package digest
+
+import (
+	"fmt"
+	"strings"
+
+	"txlens/engine/explain"
+)
+
+// call is a frame or an event of the outline, with what it made.
+type call struct {
+	node   *explain.Node
+	below  []*call
+	frames int    // of its subtree, itself included
+	times  int    // neighbours alike that it stands for
+	proxy  bool   // a delegatecall that its parent only passes on to
+	broken bool   // it or something below failed
+	key    string // what neighbours must have in common to be alike
+}
+
+// calls writes the tree in outline: as deep as there is room, neighbours that do the
+// same counted, transfers left out, for they have a table of their own. What failed
+// is shown however deep it lies.
+func (w *writer) calls() {
+	root := w.grow()
+	if root == nil {
+		return
+	}
+	depth, reads := 1, false
+	for d := 2; d <= 64; d++ {
+		if count(root, d, false) > w.b.calls {
+			break
+		}
+		depth = d
+	}
+	if count(root, depth, true) <= w.b.calls {
+		reads = true
+	}
+	var rows []row
+	w.outline(&rows, root, depth, reads)
+	title := "Call tree: node, path, kind, to, call or event, value in wei, remark"
+	if m := w.r.PrettyTraceMeta; m != nil {
+		title += fmt.Sprintf("; loops were collapsed, %d of %d frames are kept", m.KeptNodes, m.OriginalNodes)
+	}
+	if !reads {
+		title += "; static calls without calls of their own are left out"
+	}
+	title, rows = cut(title, rows, w.b.calls)
+	section(w, title+". Names are as sure as their mark: none, verified source or own tables; (p) ABIs of packages; (s) signature database; (4) 4byte, may be made up", rows)
+}
+
+// grow makes the tree of nodes, and folds neighbours alike.
+func (w *writer) grow() *call {
+	var stack []*call
+	var root *call
+	for i := range w.r.PrettyTrace {
+		n := &w.r.PrettyTrace[i]
+		if n.Type == "LOG" && tabled(n) {
+			continue
+		}
+		k := &call{node: n, frames: 1, times: 1}
+		at := min(n.Depth, len(stack))
+		if at == 0 {
+			if root != nil {
+				break
+			}
+			root = k
+		} else {
+			up := stack[at-1]
+			k.proxy = n.Type == "DELEGATECALL" && up.node.Selector == n.Selector && len(up.node.Input) == len(n.Input)
+			up.below = append(up.below, k)
+		}
+		stack = append(stack[:at], k)
+		if n.Status == explain.NodeFailed {
+			for _, up := range stack {
+				up.broken = true
+			}
+		}
+	}
+	if root != nil {
+		fold(root)
+	}
+	return root
+}
+
+// tabled are the events that stand in the table of transfers.
+func tabled(n *explain.Node) bool {
+	switch n.FunctionName {
+	case "Transfer", "TransferSingle", "TransferBatch":
+		return n.Status == explain.NodeOK && len(n.DecodedArgs) > 0
+	}
+	return false
+}
+
+// fold merges neighbours without calls of their own that do the same.
+func fold(k *call) {
+	to := ""
+	if k.node.To != nil {
+		to = k.node.To.String()
+	}
+	k.key = strings.Join([]string{k.node.Type, to, k.node.Selector, k.node.FunctionName, string(k.node.Status), k.node.Error}, " ")
+	kept := k.below[:0]
+	for _, b := range k.below {
+		fold(b)
+		k.frames += b.frames
+		if n := len(kept); n > 0 && len(b.below) == 0 && len(kept[n-1].below) == 0 && kept[n-1].key == b.key {
+			kept[n-1].times++
+			continue
+		}
+		kept = append(kept, b)
+	}
+	k.below = kept
+}
+
+// read reports whether a call only looked something up.
+func (k *call) read() bool {
+	return k.node.Type == "STATICCALL" && len(k.below) == 0 && !k.broken
+}
+
+// hidden reports whether a call has no row: its parent's row tells of it.
+func (k *call) hidden(reads bool) bool { return k.proxy && !k.broken || !reads && k.read() }
+
+func count(k *call, depth int, reads bool) int {
+	n := 0
+	if !k.hidden(reads) {
+		n = 1
+	}
+	for _, b := range k.below {
+		if b.node.Depth <= depth || b.broken {
+			n += count(b, depth, reads)
+		}
+	}
+	return n
+}
+
+func (w *writer) outline(rows *[]row, k *call, depth int, reads bool) {
+	left := 0
+	for _, b := range k.below {
+		if b.node.Depth > depth && !b.broken {
+			left += b.frames
+		}
+	}
+	if !k.hidden(reads) && len(*rows) <= 2*w.b.calls {
+		*rows = append(*rows, w.call(k, left))
+	}
+	for _, b := range k.below {
+		if b.node.Depth <= depth || b.broken {
+			w.outline(rows, b, depth, reads)
+		}
+	}
+}
+
+func (w *writer) call(k *call, left int) row {
+	n := k.node
+	to := ""
+	if n.To != nil {
+		to = w.names.short(*n.To)
+	}
+	value := ""
+	if n.ValueWei != "0" && n.Type != "DELEGATECALL" {
+		value = n.ValueWei
+	}
+	place := n.Path
+	if n.LogIndex != nil {
+		place = fmt.Sprintf("log %d", *n.LogIndex)
+	}
+	return trimmed(row{n.Index, place, n.Type, to, deed(n), value, w.remark(k, left)})
+}
+
+// remark says what the other fields do not.
+func (w *writer) remark(k *call, left int) string {
+	var parts []string
+	for _, b := range k.below {
+		if b.proxy && !b.broken && b.node.To != nil {
+			parts = append(parts, "code of "+w.names.short(*b.node.To))
+		}
+	}
+	if k.times > 1 {
+		parts = append(parts, fmt.Sprintf("%d times", k.times))
+	}
+	switch k.node.Status {
+	case explain.NodeFailed:
+		parts = append(parts, "FAILED: "+explain.OneLine(k.node.Error, 80))
+	case explain.NodeReverted:
+		parts = append(parts, "undone")
+	}
+	if left > 0 {
+		parts = append(parts, fmt.Sprintf("%d more inside", left))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// marks of how sure a name is, by its provenance.
+var sureness = map[string]string{"npm_abi": " (p)", "signature_database": " (s)", "fourbyte": " (4)"}
+
+// deed is the call or event with its first arguments.
+func deed(n *explain.Node) string {
+	name := explain.OneLine(n.FunctionName, 60)
+	switch {
+	case name != "":
+	case n.Type == "LOG" && n.EventSignature != nil && *n.EventSignature != "":
+		return "topic " + explain.OneLine(*n.EventSignature, 66)
+	case strings.HasPrefix(n.Type, "CREATE"):
+		return fmt.Sprintf("%d bytes of init code", len(n.Input))
+	case n.Selector != "":
+		return fmt.Sprintf("%s, %d bytes", n.Selector, len(n.Input))
+	case len(n.Input) > 0:
+		return fmt.Sprintf("%d bytes", len(n.Input))
+	default:
+		return ""
+	}
+	room := 140
+	if n.Depth == 0 {
+		room = 500
+	}
+	return name + "(" + arguments(n.DecodedArgs, room) + ")" + sureness[n.Provenance]
+}
+
+// arguments writes as many as there is room for.
+func arguments(args []explain.Arg, room int) string {
+	var b strings.Builder
+	for i, a := range args {
+		s := value(a.Value)
+		if name := explain.OneLine(a.Name, 20); name != "" {
+			s = name + "=" + s
+		}
+		if i > 0 {
+			s = ", " + s
+		}
+		if b.Len()+len(s) > room {
+			b.WriteString(", …")
+			break
+		}
+		b.WriteString(s)
+	}
+	return strings.TrimPrefix(b.String(), ", ")
+}
+
+func value(v any) string {
+	switch v := v.(type) {
+	case string:
+		if len(v) == 42 && strings.HasPrefix(v, "0x") {
+			return v[:6] + "…" + v[38:]
+		}
+		if strings.HasPrefix(v, "0x") && len(v) > 24 {
+			return fmt.Sprintf("%s… (%d bytes)", v[:10], len(v)/2-1)
+		}
+		return explain.OneLine(v, 80)
+	case bool:
+		return fmt.Sprint(v)
+	case []any:
+		if len(v) <= 3 {
+			var parts []string
+			for _, x := range v {
+				parts = append(parts, value(x))
+			}
+			return explain.OneLine("["+strings.Join(parts, ", ")+"]", 100)
+		}
+		return fmt.Sprintf("[%d items]", len(v))
+	case []explain.Arg:
+		return "(" + arguments(v, 60) + ")"
+	}
+	return ""
+}
+
+// failures tells where failing began: the frames that failed and in which nothing
+// below failed alike.
+func (w *writer) failures() {
+	var rows []row
+	nodes := w.r.PrettyTrace
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Status != explain.NodeFailed || within(nodes, i) {
+			continue
+		}
+		rows = append(rows, trimmed(row{n.Index, n.Path, deed(n), explain.OneLine(n.Error, 160)}))
+	}
+	title, rows := cut("Where failures began: node, path, call, reason", rows, w.b.failures)
+	section(w, title, rows)
+}
+
+// within reports whether a failed frame has a failed one below it that gave the
+// same reason.
+func within(nodes []explain.Node, i int) bool {
+	for j := i + 1; j < len(nodes) && nodes[j].Depth > nodes[i].Depth; j++ {
+		if nodes[j].Status == explain.NodeFailed && nodes[j].Error == nodes[i].Error {
+			return true
+		}
+	}
+	return false
+}

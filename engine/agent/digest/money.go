@@ -1,0 +1,157 @@
+package digest
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"txlens/engine/explain"
+)
+
+// quantity writes 0x hex in decimal.
+func quantity(hex string) string {
+	n, ok := new(big.Int).SetString(strings.TrimPrefix(hex, "0x"), 16)
+	if !ok {
+		return "0"
+	}
+	return n.String()
+}
+
+func dollars(d *explain.Decimal) string {
+	if d == nil {
+		return ""
+	}
+	return "$" + d.Round(2).String()
+}
+
+func (w *writer) fee() {
+	f := w.r.Fee
+	if f == nil {
+		return
+	}
+	rows := []row{trimmed(row{"total", f.TotalWei + " wei", w.names.short(f.Payer), dollars(f.TotalUSD)})}
+	add := func(name, wei string, to string) {
+		if wei != "" && wei != "0" {
+			rows = append(rows, trimmed(row{name, wei + " wei", to}))
+		}
+	}
+	add("for L1 data", f.L1Wei, "")
+	add("for blobs", f.BlobWei, "")
+	add("burnt", f.BurntWei, "")
+	for i, s := range f.Recipients {
+		if i == 4 {
+			break
+		}
+		add("to "+s.Role, s.Wei, w.names.short(s.Address))
+	}
+	section(w, "Fee: part, amount, payer or receiver, USD", rows)
+}
+
+// balances are the net movements: those of the sender and of who has a value first,
+// as the result orders them. Fees are in them.
+func (w *writer) balances() {
+	var rows []row
+	for _, c := range w.r.BalanceChanges {
+		var tokens []string
+		for i, t := range c.Tokens {
+			if i == w.b.tokens {
+				tokens = append(tokens, fmt.Sprintf("%d more", len(c.Tokens)-i))
+				break
+			}
+			tokens = append(tokens, delta(t))
+		}
+		rows = append(rows, row{w.names.short(c.Address), tokens, dollars(c.TotalUSD)})
+	}
+	title, rows := cut("Net balance changes, fee included: address, amounts, USD", rows, w.b.balances)
+	for i := range rows {
+		rows[i] = trimmed(rows[i])
+	}
+	section(w, title, rows)
+}
+
+func delta(t explain.TokenChange) string {
+	s := t.Balance + " " + symbol(t.TokenSymbol, t.TokenAddress)
+	if t.TokenID != nil {
+		s += " id " + explain.OneLine(*t.TokenID, 24)
+	}
+	if t.Balance == t.RawSignedAmount && !t.IsNFT && t.TokenSymbol == "" {
+		s += " base units"
+	}
+	if v := dollars(t.ValueUSD); v != "" {
+		s += " (" + v + ")"
+	}
+	return s
+}
+
+// route is who sent what to whom.
+type route struct {
+	token, from, to explain.Addr
+	id              string
+}
+
+// sum is all transfers of a route.
+type sum struct {
+	route
+	first       explain.TokenTransfer
+	n           int
+	total       *big.Int
+	logs        [2]uint64
+	ids, unread int
+}
+
+// transfers adds up what went the same way.
+func (w *writer) transfers() {
+	at := map[route]*sum{}
+	var order []*sum
+	for _, t := range w.r.TokenTransfers {
+		key := route{t.TokenAddress, t.From, t.To, ""}
+		s := at[key]
+		if s == nil {
+			s = &sum{route: key, first: t, total: new(big.Int), logs: [2]uint64{t.LogIndex, t.LogIndex}}
+			at[key], order = s, append(order, s)
+		}
+		s.n++
+		s.logs[1] = t.LogIndex
+		if n, ok := new(big.Int).SetString(t.Total, 10); ok {
+			s.total.Add(s.total, n)
+		}
+		if t.TokenID != "" {
+			s.ids++
+		}
+	}
+	title, kept := cut("Token transfers, added up where they go the same way: token, from, to, amount, log indices", order, w.b.transfers)
+	var rows []row
+	for _, s := range kept {
+		rows = append(rows, row{w.names.short(s.token), w.names.short(s.from), w.names.short(s.to), s.amount(), s.places()})
+	}
+	section(w, title, rows)
+}
+
+func (s *sum) amount() string {
+	sym := symbol(s.first.TokenSymbol, s.token)
+	switch {
+	case s.ids == 1:
+		return s.total.String() + " of " + sym + " id " + explain.OneLine(s.first.TokenID, 24)
+	case s.ids > 1:
+		return fmt.Sprintf("%s of %s, %d ids", s.total, sym, s.ids)
+	}
+	if scale, ok := decimals(s.first.Decimals); ok {
+		return explain.Decimal{Unscaled: s.total, Scale: scale}.String() + " " + sym
+	}
+	return s.total.String() + " base units of " + sym
+}
+
+func decimals(s string) (int, bool) {
+	n := 0
+	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || n < 0 || n > 77 {
+		return 0, false
+	}
+	return n, true
+}
+
+func (s *sum) places() string {
+	if s.n == 1 {
+		return fmt.Sprint(s.logs[0])
+	}
+	return fmt.Sprintf("%d in %d to %d", s.n, s.logs[0], s.logs[1])
+}

@@ -1,0 +1,157 @@
+package digest
+
+import (
+	"slices"
+	"strings"
+
+	"txlens/engine/assemble"
+	"txlens/engine/explain"
+	"txlens/engine/label"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// names writes addresses short, which takes a third of the tokens, and keeps which
+// were written, so that each stands in full once. Two that look alike when short
+// are written in full everywhere: that is what look-alikes are made for.
+type names struct {
+	c        *assemble.Case
+	labels   map[explain.Addr]explain.Address
+	twins    map[string]explain.Addr // short form to its first address, zero when there are several
+	order    []explain.Addr          // as first written
+	used     map[explain.Addr]bool
+	contract map[explain.Addr]string // descriptions
+}
+
+func newNames(c *assemble.Case) *names {
+	n := &names{c: c, labels: map[explain.Addr]explain.Address{}, twins: map[string]explain.Addr{}, used: map[explain.Addr]bool{}, contract: map[explain.Addr]string{}}
+	for _, a := range c.Result.Addresses {
+		n.labels[a.Address] = a
+		n.meet(a.Address)
+	}
+	// Beyond the list of a large result there are more that could be twins.
+	for i := range c.Result.PrettyTrace {
+		node := &c.Result.PrettyTrace[i]
+		n.meet(node.From)
+		if node.To != nil {
+			n.meet(*node.To)
+		}
+	}
+	for _, t := range c.Result.TokenTransfers {
+		n.meet(t.From)
+		n.meet(t.To)
+	}
+	for _, k := range c.Result.Contracts {
+		if k.Description != "source not looked up" {
+			n.contract[k.Address] = k.Description
+		}
+	}
+	return n
+}
+
+func (n *names) meet(a explain.Addr) {
+	s := a.Short()
+	if first, ok := n.twins[s]; !ok {
+		n.twins[s] = a
+	} else if first != a {
+		n.twins[s] = explain.Addr{}
+	}
+}
+
+// short writes an address and remembers that it stands in the digest.
+func (n *names) short(a explain.Addr) string {
+	if !n.used[a] {
+		n.used[a] = true
+		n.order = append(n.order, a)
+	}
+	s := a.Short()
+	if only, ok := n.twins[s]; ok && only != a {
+		return a.String()
+	}
+	return s
+}
+
+// addresses lists in full what the digest has written short, with all that is known.
+func (w *writer) addresses() {
+	var rows []row
+	for _, a := range w.names.order {
+		known := w.names.labels[a]
+		rows = append(rows, trimmed(row{a.String(), explain.OneLine(known.Label, 60), w.names.provenance(a), role(known), explain.OneLine(w.names.contract[a], 120)}))
+	}
+	title, rows := cut("Addresses above: address, label, who says so, role here, code", rows, w.b.addresses)
+	section(w, title, rows)
+}
+
+func role(a explain.Address) string {
+	if a.Role == a.Label {
+		return ""
+	}
+	return a.Role
+}
+
+// provenance tells a label of ours from a name that a contract gave itself.
+func (n *names) provenance(a explain.Addr) string {
+	at := common.Address(a)
+	if n.labels[a].Label == "" || n.labels[a].Label == n.labels[a].Role {
+		return ""
+	}
+	if l, ok := label.Lookup(n.c.Evidence.Chain.ID, at); ok {
+		return l.Source
+	}
+	if t, ok := n.c.Evidence.Tokens[at]; ok && t.Symbol != "" {
+		return "the token itself"
+	}
+	if k := n.c.Evidence.Contracts[at]; k != nil {
+		return "source on " + k.Source
+	}
+	return "role"
+}
+
+// symbols are short and of one word, whatever a token calls itself.
+func symbol(s string, token explain.Addr) string {
+	if s = explain.OneLine(strings.ReplaceAll(s, "\"", ""), 20); s != "" {
+		return s
+	}
+	return token.Short()
+}
+
+// storage counts the slots that changed, for each account.
+func (w *writer) storage() {
+	d := w.c.Evidence.Diff
+	if d == nil {
+		return
+	}
+	counts := map[common.Address]int{}
+	for a, acc := range d.Pre {
+		for slot, before := range acc.Storage {
+			if after := d.Post[a]; after == nil || after.Storage[slot] != before {
+				counts[a]++
+			}
+		}
+	}
+	for a, acc := range d.Post {
+		for slot := range acc.Storage {
+			if pre := d.Pre[a]; pre == nil {
+				counts[a]++
+			} else if _, ok := pre.Storage[slot]; !ok {
+				counts[a]++
+			}
+		}
+	}
+	list := make([]common.Address, 0, len(counts))
+	for a := range counts {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(x, y common.Address) int {
+		if counts[x] != counts[y] {
+			return counts[y] - counts[x]
+		}
+		return x.Cmp(y)
+	})
+	title, list := cut("Storage slots that changed, by account", list, w.b.storage)
+	var rows []row
+	for _, a := range list {
+		rows = append(rows, row{w.names.short(explain.AddrOf(a)), counts[a]})
+	}
+	section(w, title, rows)
+}
