@@ -277,7 +277,7 @@ func TestOpeningLost(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	c.Close()
-	r.serve = nil
+	r.mend()
 	a, err := r.client().Explain(context.Background(), request, nil)
 	if err != nil || a.Recovered {
 		t.Fatal(err)

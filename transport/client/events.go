@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxEvent bounds one event: a result with the trace of a huge transaction.
-	maxEvent = 128 << 20
+	maxEvent = 64 << 20
 	// maxLine bounds a line that is no data.
 	maxLine = 4 << 10
 )

@@ -51,7 +51,9 @@ func TestHostileStream(t *testing.T) {
 	f(func(ch common.Hash) string { return strings.Repeat(need(ch, usd(1), usd(1))+"\n\n", maxVouchers+1) }, ErrProtocol, "vouchers")
 	f(func(ch common.Hash) string { return "data: []" }, ErrProtocol, "no JSON object")
 	f(func(ch common.Hash) string { return "data: {\"type\":\"result\",\"steps\":3}" }, ErrProtocol, "read result")
-	f(func(ch common.Hash) string { return `data: {"type":"error","code":"internal_error","message":"no\u0007"}` }, nil, "the analysis failed: no")
+	f(func(ch common.Hash) string {
+		return `data: {"type":"error","code":"internal_error","message":"no\u0007"}`
+	}, nil, "the analysis failed: no")
 	f(func(ch common.Hash) string { return "event: payment-receipt\ndata: {}" }, ErrProtocol, "read receipt")
 }
 
@@ -181,11 +183,12 @@ func mined(r *rogue, p mpp.Payload) {
 
 // TestHostileAnswers: bodies, redirects and silence are bounded.
 func TestHostileAnswers(t *testing.T) {
+	patience := time.Minute
 	f := func(serve func(r *rogue, w http.ResponseWriter, cr *mpp.Credential), target error, text string) {
 		t.Helper()
 		r := newRogue(t)
 		r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) { serve(r, w, cr) }
-		c := r.client(func(o *Options) { o.Timeout, o.Silence = 3*time.Second, time.Second })
+		c := r.client(func(o *Options) { o.Timeout, o.Silence = patience, time.Second })
 		_, err := c.Explain(context.Background(), request, nil)
 		if !has(err, target, text) {
 			t.Errorf("error %v, want %v with %q", err, target, text)
@@ -210,6 +213,15 @@ func TestHostileAnswers(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write([]byte("{}"))
 	}, ErrProtocol, "not with a stream")
+	f(func(r *rogue, w http.ResponseWriter, cr *mpp.Credential) { // a line without an end
+		r.stream(w, cr)
+		for {
+			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+				return
+			}
+		}
+	}, ErrProtocol, "larger than")
+	patience = 2 * time.Second                                    // what comes now ends with it
 	f(func(r *rogue, w http.ResponseWriter, cr *mpp.Credential) { // heartbeats for ever
 		r.stream(w, cr)
 		for {
@@ -222,14 +234,6 @@ func TestHostileAnswers(t *testing.T) {
 	}, errTimeout, "")
 	f(func(r *rogue, w http.ResponseWriter, cr *mpp.Credential) { // nothing for ever
 		r.stream(w, cr)
-		time.Sleep(4 * time.Second)
+		time.Sleep(3 * time.Second)
 	}, errTimeout, "")
-	f(func(r *rogue, w http.ResponseWriter, cr *mpp.Credential) { // a line without an end
-		r.stream(w, cr)
-		for {
-			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-				return
-			}
-		}
-	}, ErrProtocol, "larger than")
 }

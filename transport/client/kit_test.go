@@ -105,6 +105,7 @@ func (r *rogue) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.t.Errorf("payload: %v", err)
 	}
 	r.mu.Lock()
+	serve := r.serve
 	r.payloads = append(r.payloads, p)
 	r.highest = higher(r.highest, carries(p))
 	content := req.ContentLength != 0
@@ -113,13 +114,20 @@ func (r *rogue) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	r.mu.Unlock()
 	switch {
-	case r.serve != nil:
-		r.serve(w, req, cr)
+	case serve != nil:
+		serve(w, req, cr)
 	case content:
 		r.stream(w, cr, r.result())
 	default:
 		w.WriteHeader(204)
 	}
+}
+
+// mend makes an honest server of it.
+func (r *rogue) mend() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.serve = nil
 }
 
 // demand is a 402 with a challenge.
@@ -209,4 +217,3 @@ func keyFile(t *testing.T, text string, mode os.FileMode) string {
 func has(err error, target error, text string) bool {
 	return err != nil && (target == nil || errors.Is(err, target)) && strings.Contains(err.Error(), text)
 }
-
