@@ -273,8 +273,8 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *sale) {
 	var unsaid atomic.Bool // that the analysis is complete
 	job.Sink = func(e explain.Event) {
 		visit.hear(e)
-		if e.Type == explain.EventComplete && (v != nil || s.finishing()) {
-			unsaid.Store(true) // what was cut short is not complete; a whole result has it sent below
+		if cut := s.finishing(); e.Type == explain.EventComplete && (v != nil || cut) {
+			unsaid.Store(cut) // what was cut short is not complete; all else has it sent below
 			return
 		}
 		fan.send(e)

@@ -4,71 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strings"
 	"time"
-
-	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/engine/explain"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport/client"
 )
-
-// payerFlags say who pays, and by which chain.
-type payerFlags struct {
-	KeyFile     string   `name:"key-file" placeholder:"FILE" type:"path" env:"TXLENS_KEY_FILE" help:"File with the secp256k1 key, in hex, of the account that pays; only its owner may read it."`
-	WalletDir   string   `name:"wallet-dir" placeholder:"DIR" type:"path" env:"TXLENS_WALLET_DIR" help:"Folder of the open channels; default txlens/wallet in the user's configuration folder."`
-	MaxDeposit  string   `name:"max-deposit" default:"32" env:"TXLENS_MAX_DEPOSIT" help:"The most that lies in escrow for the server, in dollars; above what it suggests, or the channel cannot be topped up."`
-	SettleRPC   []string `name:"settle-rpc" placeholder:"URL" env:"TXLENS_SETTLE_RPC" sep:"," help:"JSON-RPC endpoint of the settlement chain; default the chain's public one."`
-	SettleChain uint64   `name:"settle-chain" default:"4217" env:"TXLENS_SETTLE_CHAIN" help:"Chain that is paid on."`
-	SettleToken string   `name:"settle-token" placeholder:"ADDRESS" env:"TXLENS_SETTLE_TOKEN" help:"Token that is paid in; default the chain's dollar."`
-}
-
-// dir is the folder of the channels.
-func (f *payerFlags) dir() (string, error) {
-	if f.WalletDir != "" {
-		return f.WalletDir, nil
-	}
-	return client.DefaultDir()
-}
-
-// chain is the settlement chain that the flags name.
-func (f *payerFlags) chain() (client.Chain, error) {
-	ch := client.Chain{ID: f.SettleChain, RPC: f.SettleRPC}
-	if f.SettleToken != "" {
-		if !common.IsHexAddress(f.SettleToken) {
-			return ch, badInput{errors.New("--settle-token: no address")}
-		}
-		ch.Token = common.HexToAddress(f.SettleToken)
-	}
-	return ch, nil
-}
-
-// options are those of a client that pays server. The caller adds what it wants to be
-// told.
-func (f *payerFlags) options(server string) (o client.Options, err error) {
-	if f.KeyFile == "" {
-		return o, badInput{errors.New("--key-file: name the key that pays")}
-	}
-	o.Server = server
-	if o.Limits.MaxDeposit, err = dollars("--max-deposit", f.MaxDeposit); err != nil {
-		return o, err
-	}
-	if o.Chain, err = f.chain(); err != nil {
-		return o, err
-	}
-	if o.Dir, err = f.dir(); err != nil {
-		return o, err
-	}
-	key, err := client.ReadKey(f.KeyFile)
-	if err != nil {
-		return o, badInput{err}
-	}
-	o.Key = key
-	return o, nil
-}
 
 // dollars reads an amount of a flag.
 func dollars(flag, text string) (tempo.Amount, error) {
@@ -113,12 +55,9 @@ func newBuyer(f *buyFlags, con console, p *progress) (*buyer, error) {
 		}
 	}
 	o.OnMoney = p.money
-	c, err := client.New(o)
-	switch {
-	case errors.Is(err, client.ErrLocked):
-		return nil, fmt.Errorf("%w; wait for it, or use another key", err)
-	case err != nil:
-		return nil, badInput{err}
+	c, err := clientFor(o)
+	if err != nil {
+		return nil, err
 	}
 	return &buyer{flags: f, con: con, p: p, c: c}, nil
 }
@@ -194,18 +133,6 @@ type advice struct {
 func (a advice) Error() string { return a.said.Error() }
 func (a advice) Unwrap() error { return a.cause }
 
-// defaultSettleChain is what --settle-chain says when it is not given.
-const defaultSettleChain = 4217
-
-// hideSecrets leaves of an endpoint what may be shown: its path can hold a key.
-func hideSecrets(endpoint string) string {
-	u, err := url.Parse(endpoint)
-	if err != nil || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
-		return "URL"
-	}
-	return endpoint
-}
-
 // closeTime bounds the close of a channel after Ctrl-C; a second one ends it at once.
 const closeTime = 60 * time.Second
 
@@ -247,20 +174,7 @@ func (b *buyer) end(ctx context.Context) error {
 }
 
 // closing is the command that closes the channel.
-func (b *buyer) closing() string {
-	f := b.flags
-	text := "txlens wallet close --server " + f.Server + " --key-file " + f.KeyFile
-	if f.WalletDir != "" {
-		text += " --wallet-dir " + f.WalletDir
-	}
-	if f.SettleChain != defaultSettleChain {
-		text += fmt.Sprintf(" --settle-chain %d", f.SettleChain)
-	}
-	for _, u := range f.SettleRPC {
-		text += " --settle-rpc " + hideSecrets(u)
-	}
-	return text
-}
+func (b *buyer) closing() string { return b.flags.command("close", b.flags.Server) }
 
 func (b *buyer) tell(text string) {
 	if !b.p.quiet {

@@ -159,7 +159,9 @@ func twoTopUps(t *testing.T) {
 	s.order(0, s.open(4*dollar, meter.Cent)).taken(t)
 	s.chain.Mine() // a whole block's time lies ahead
 	var past sync.WaitGroup
-	past.Go(func() { s.onChain(tempo.TopUpCall{Descriptor: s.ref.Descriptor, Additional: tempo.AmountFrom(2 * dollar)}) })
+	past.Go(func() {
+		s.onChain(tempo.TopUpCall{Descriptor: s.ref.Descriptor, Additional: tempo.AmountFrom(2 * dollar)})
+	})
 	got := s.manage(s.topUp(dollar))
 	past.Wait()
 	if rc := s.receipt(got.header); got.status != 204 || rc.TxHash == (common.Hash{}) {

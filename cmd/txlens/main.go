@@ -39,6 +39,7 @@ type commands struct {
 	Health   healthCmd   `cmd:"" help:"Ask a running server whether it is ready."`
 	Channels channelsCmd `cmd:"" help:"List the payment channels of a running server."`
 	Settle   settleCmd   `cmd:"" help:"Have a running server pay its channels out now."`
+	Wallet   walletCmd   `cmd:"" help:"Pay servers that sell: make a key, see balance and channels, open, top up and close."`
 	Sandbox  sandboxCmd  `cmd:"" help:"Run a settlement chain for tests of paid sessions; its tokens are worth nothing."`
 	Chains   chainsCmd   `cmd:"" help:"List the chains of the table."`
 	Version  versionCmd  `cmd:"" help:"Print version and commit."`
@@ -101,7 +102,7 @@ func run(ctx context.Context, args []string, c console) (code int) {
 func selected(err error) string {
 	var p *kong.ParseError
 	if errors.As(err, &p) && p.Context.Selected() != nil {
-		return "txlens " + p.Context.Selected().Name
+		return p.Context.Selected().FullPath()
 	}
 	return "txlens"
 }

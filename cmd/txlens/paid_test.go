@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"txlens/engine/mpp/tempo"
+	"txlens/engine/upstream/stubnode"
 )
 
 // TestPaidStream: from the challenge to the refund, on one channel.
@@ -136,4 +137,16 @@ func TestPaidDropped(t *testing.T) {
 			t.Fatalf("%d %.300s", status, text)
 		}
 	}
+}
+
+// TestPaidPartial: a partial result is one: the stream ends with it, not with an error.
+func TestPaidPartial(t *testing.T) {
+	s := newShop(t)
+	s.w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Status: 500})
+	resp, ch, _ := s.buy("POST", "/explain", "text/event-stream", `{"txHash":"`+s.w.tx.Hash+`","chainId":1}`)
+	last, rc, _ := s.stream(resp, ch, "/explain")
+	if last["type"] != "result" || last["analysisModel"] != "partial-synthesis" || rc == nil || rc.Spent != tempo.AmountFrom(price(t, last)) {
+		t.Fatalf("%v: %v %v, receipt %+v", last["type"], last["code"], last["analysisModel"], rc)
+	}
+	s.close(price(t, last))
 }

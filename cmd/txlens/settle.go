@@ -117,6 +117,8 @@ func (s *settlement) said(p admin.Payout, sent bool) string {
 		return fmt.Sprintf("sent %s, and its outcome is not known yet; the server finds out by itself\n            %s", paid, p.Tx.Hex())
 	case p.Error != "":
 		return fmt.Sprintf("not paid out, %s left: %s", left, p.Error)
+	case sent && s.closing && p.Paid.IsZero():
+		return "closed; all that was served had been paid out, the rest is refunded\n            " + p.Tx.Hex()
 	case sent && s.closing:
 		return fmt.Sprintf("closed, %s paid out and the rest refunded\n            %s", paid, p.Tx.Hex())
 	case sent && !p.Left.IsZero():
@@ -151,6 +153,9 @@ func (s *settlement) conclude(w io.Writer, asJSON bool) error {
 		text := "Nothing was sent."
 		if s.done > 0 {
 			text = fmt.Sprintf("%s paid out on %s in %s.", mpp.FormatTokens(s.paid), count(s.done, "channel"), count(len(s.txs), "transaction"))
+			if s.closing {
+				text = fmt.Sprintf("%s closed, %s paid out.", count(s.done, "channel"), mpp.FormatTokens(s.paid))
+			}
 		}
 		if s.owing > 0 {
 			text += fmt.Sprintf(" %s left on %s.", mpp.FormatTokens(s.left), count(s.owing, "channel"))
