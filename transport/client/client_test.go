@@ -14,6 +14,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
+	"github.com/holiman/uint256"
 
 	"txlens/engine/explain"
 	"txlens/engine/mpp"
@@ -257,6 +258,29 @@ func TestSponsored(t *testing.T) {
 	}
 	if _, err := r.client().Explain(context.Background(), request, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPasskey: a P-256 account pays as others do, and the chain takes its opening.
+func TestPasskey(t *testing.T) {
+	r := newRogue(t)
+	key := must(tempo.NewP256Key(bytes.Repeat([]byte{0x11}, 32)))
+	if err := r.chain.Mint(r.offer.Currency, key.Address(), uint256.NewInt(1e9)); err != nil {
+		t.Fatal(err)
+	}
+	r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) {
+		open := must(cr.Payload()).(*mpp.Open)
+		mined(r, open)
+		if err := tempo.NewDomain(r.chain.ChainID(), tempo.Escrow).Verify(open.ChannelID, open.CumulativeAmount, must(tempo.ParseSignature(open.Signature)), key.Address()); err != nil {
+			t.Error(err)
+		}
+		r.stream(w, cr, r.result())
+	}
+	if _, err := r.client(func(o *Options) { o.Key = key }).Explain(context.Background(), request, nil); err != nil {
+		t.Error(err)
+	}
+	if rows := r.chain.Books().Channels; len(rows) != 1 || !rows[0].Open || rows[0].Descriptor.Payer != key.Address() {
+		t.Errorf("books %+v", rows)
 	}
 }
 

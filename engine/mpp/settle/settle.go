@@ -1,5 +1,6 @@
 // Package settle is the settlement chain as a payee asks and tells it: the state of
-// channels, the payers' transactions that it sends for them, and its own.
+// channels, the payers' transactions that it sends for them, and its own. A payer asks
+// it for balances and for what a transaction costs.
 package settle
 
 import (
