@@ -104,6 +104,9 @@ var (
 	ErrNoAnswer = errors.New("the model gave no answer that can be read")
 )
 
+// errTwice: the model could not tell them apart.
+var errTwice = errors.New("two tools have one name")
+
 // Run asks the model until it answers.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	r, err := newRun(o)
@@ -121,7 +124,7 @@ func newRun(o Options) (*run, error) {
 	}
 	if o.Library == nil {
 		var err error
-		if o.Library, err = playbook.Open("", names(o.Tools)); err != nil {
+		if o.Library, err = playbook.Open("", names(tool.All())); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +139,7 @@ func newRun(o Options) (*run, error) {
 	}
 	r.offered = append(r.offered, o.Library.Tool(), r.final)
 	if len(r.tools) != len(o.Tools) || r.tools[playbook.EngageTool].Run != nil || r.tools[r.final.Name].Run != nil {
-		return nil, errors.New("two tools have one name")
+		return nil, errTwice
 	}
 	first := digest.Of(o.Desk.Case, o.Context, proposed(&o)...)
 	r.talk = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: first}}}}
