@@ -151,3 +151,34 @@ func TestDrainRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestShutdownBeforeServe: a server that is stopped before it has begun, or while it
+// does, ends.
+func TestShutdownBeforeServe(t *testing.T) {
+	for i := range 50 {
+		s := New(Config{})
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		serve := func() { ended <- s.Serve(ln) }
+		if i%2 == 0 {
+			go serve()
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if i%2 == 1 {
+			go serve()
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("it serves on")
+		}
+	}
+}

@@ -209,6 +209,8 @@ type Server struct {
 	cancel context.CancelCauseFunc
 
 	draining atomic.Bool   // no request is taken any more
+	entry    sync.Mutex    // guards listener
+	listener net.Listener  // nil: Serve has not begun
 	finish   chan struct{} // closed when analyses are to end with what they know
 	live     live          // runs that are sold
 
@@ -261,6 +263,13 @@ func New(cfg Config) *Server {
 
 // Serve answers connections of ln until Shutdown, then returns nil.
 func (s *Server) Serve(ln net.Listener) error {
+	s.entry.Lock()
+	s.listener = ln
+	stopped := s.draining.Load()
+	s.entry.Unlock()
+	if stopped {
+		return ln.Close()
+	}
 	if err := s.http.Serve(&door{ln, s}); err != nil {
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	}
@@ -277,6 +286,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	err := s.http.ShutdownWithContext(ctx)
+	s.entry.Lock()
+	if s.listener != nil {
+		s.listener.Close() // fasthttp does not know it yet where Serve has only just begun
+	}
+	s.entry.Unlock()
 	for err == nil && s.busy() { // fasthttp knows neither the streams nor the runs without client
 		select {
 		case <-time.After(10 * time.Millisecond):
