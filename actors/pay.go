@@ -160,7 +160,7 @@ func priceOf(adm *mpp.Admission) (price tempo.Amount) {
 // request is held in the same step: a stream on the channel may be short of money,
 // and would take it before the request is charged.
 func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher, price tempo.Amount) (Standing, tempo.Amount, error) {
-	a, err := c.ask(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
+	a, err := c.see(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
 			return nil, Entry{}, nil, unknownChannel()
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -17,6 +18,8 @@ import (
 
 	"txlens/actors"
 	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/mpp/sandbox"
 	"txlens/storage"
 	"txlens/transport"
 )
@@ -44,7 +47,10 @@ func testContract(t *testing.T, heading string, columns int, rows []contractRow)
 			row.unmetered(t, newHouse(t))
 		})
 		if row.metered != nil {
-			t.Run(row.name+"/metered", func(t *testing.T) { row.metered(t, newHouse(t)) })
+			t.Run(row.name+"/metered", func(t *testing.T) {
+				t.Parallel()
+				row.metered(t, newMeteredHouse(t))
+			})
 		}
 	}
 	t.Run("every row", func(t *testing.T) {
@@ -92,17 +98,42 @@ type house struct {
 	ahead   atomic.Int64 // of the store's clock before the true one, in nanoseconds
 	full    atomic.Bool  // the store takes no job
 	release chan struct{}
+	till    *till  // nil: nothing is sold
+	payer   *payer // of what is
 }
 
-func newHouse(t *testing.T) *house {
+func newHouse(t *testing.T) *house { t.Helper(); return openHouse(t, nil) }
+
+// newMeteredHouse is a house that sells, on a settlement sandbox. What the context of
+// a request scripts costs five cents before it comes to its end.
+func newMeteredHouse(t *testing.T) *house {
+	t.Helper()
+	chain, rpc := newReserve(t, sandbox.Options{})
+	h := openHouse(t, &payFlags{
+		SettleRPC: []string{rpc}, SettleChain: chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: payeeKeyFile(t), Realm: "shop.test",
+		MinDeposit: "2", Suggested: "16", Exposure: "0.25", SettleAt: "5", SettleAge: 24 * time.Hour, SettleIdle: 720 * time.Hour, Patience: time.Minute,
+	})
+	h.payer = newPayer(t, h.base, contractHash, chain, new(atomic.Uint32))
+	return h
+}
+
+func openHouse(t *testing.T, sells *payFlags) *house {
 	t.Helper()
 	h := &house{t: t, release: make(chan struct{})}
 	var err error
-	h.store, err = storage.Open(t.TempDir(), storage.Options{ExpireEvery: -1, Now: func() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }})
+	dir := t.TempDir()
+	h.store, err = storage.Open(dir, storage.Options{ExpireEvery: -1, Now: func() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := actors.New(actors.Options{})
+	cfg := transport.Config{Explainer: scripted{h}, Runs: actors.NewRuns(h.store)}
+	if sells != nil {
+		if h.till, err = newTill(t.Context(), sells, x, h.store, dir, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Payments, cfg.Terms = h.till.payments, h.till.terms
+	}
 	jobs, err := x.NewJobs(actors.JobOptions{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +142,8 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := transport.New(transport.Config{Explainer: scripted{h}, Jobs: jobs, Runs: actors.NewRuns(h.store)})
+	cfg.Jobs = jobs
+	srv := transport.New(cfg)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(ln) }()
 	h.base = "http://" + ln.Addr().String()
@@ -120,6 +152,9 @@ func newHouse(t *testing.T) *house {
 		defer cancel()
 		if err := errors.Join(srv.Shutdown(ctx), <-ended, jobs.Close(ctx)); err != nil {
 			t.Errorf("stop: %v", err)
+		}
+		if h.till != nil {
+			h.till.close()
 		}
 		x.Close()
 		h.store.Close()
@@ -145,8 +180,31 @@ type unpaidUpstream struct{}
 func (unpaidUpstream) Error() string         { return "402 from https://node.example/secret" }
 func (unpaidUpstream) UpstreamPayment() bool { return true }
 
+// analysisCost is what each analysis of a metered house costs, in nano-dollars, and
+// analysisPrice what its payer owes for it, in base units: 0.05 * 1.20 + 0.02.
+const (
+	analysisCost  = 50_000_000
+	analysisPrice = 8 * meter.Cent
+)
+
+// buy is the one purchase of an analysis that is paid for.
+func (h *house) buy(ctx context.Context, job transport.Job) error {
+	if job.Gate == nil {
+		return nil
+	}
+	if err := job.Gate(ctx); err != nil {
+		return err
+	}
+	job.OnCost(analysisCost)
+	return nil
+}
+
 // analyse does what the context of the request tells it to.
-func (h *house) analyse(ctx context.Context, req explain.Request) (*explain.Result, error) {
+func (h *house) analyse(ctx context.Context, job transport.Job) (*explain.Result, error) {
+	if err := h.buy(ctx, job); err != nil {
+		return nil, err
+	}
+	req := job.Request
 	switch word, _, _ := strings.Cut(req.Context, " "); word {
 	case "unpaid":
 		return nil, fmt.Errorf("fetch trace: %w", unpaidUpstream{})
@@ -155,10 +213,12 @@ func (h *house) analyse(ctx context.Context, req explain.Request) (*explain.Resu
 	case "nowhere":
 		return nil, &explain.NotFoundError{TxHash: req.TxHash, Asked: 80}
 	case "partial":
-		return &explain.Result{TxHash: req.TxHash, AnalysisModel: explain.ModelPartial, Summary: "**Partial result**: the trace could not be fetched.", Confidence: explain.Low}, nil
+		return cutShort(req), nil
 	case "wait":
 		select {
 		case <-h.release:
+		case <-job.Finish:
+			return cutShort(req), nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -173,6 +233,10 @@ func (h *house) analyse(ctx context.Context, req explain.Request) (*explain.Resu
 	return &explain.Result{TxHash: req.TxHash, Chain: "ethereum-mainnet", Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: "Sent 1 ETH.", Confidence: explain.High}, nil
 }
 
+func cutShort(req explain.Request) *explain.Result {
+	return &explain.Result{TxHash: req.TxHash, AnalysisModel: explain.ModelPartial, Summary: "**Partial result**: the trace could not be fetched.", Confidence: explain.Low}
+}
+
 type (
 	scripted     struct{ *house }
 	scriptedJobs struct{ *house }
@@ -181,11 +245,15 @@ type (
 func (scripted) Check(explain.Request) error { return nil }
 
 func (s scripted) Explain(ctx context.Context, job transport.Job) (*explain.Result, error) {
-	return s.analyse(ctx, job.Request)
+	return s.analyse(ctx, job)
 }
 
-func (s scriptedJobs) Explain(ctx context.Context, _ string, req explain.Request, _ func(explain.Event)) (*explain.Result, error) {
-	return s.analyse(ctx, req)
+func (s scriptedJobs) Explain(ctx context.Context, id string, req explain.Request, _ func(explain.Event)) (*explain.Result, error) {
+	job := transport.Job{ID: id, Request: req}
+	if s.till != nil {
+		return s.till.sellJob(ctx, job, s.analyse)
+	}
+	return s.analyse(ctx, job)
 }
 
 // said is an answer, read to its end.
@@ -195,9 +263,24 @@ type said struct {
 	body   string
 }
 
-// is complains unless the answer has the status and all of the texts. No answer may
-// ask for payment here, or tell what only the operator may know.
+// is complains unless the answer has the status and all of the texts, or where it asks
+// for payment or tells what only the operator may know.
 func (s said) is(t *testing.T, status int, texts ...string) said {
+	t.Helper()
+	s.has(t, status, texts...)
+	for name := range s.header {
+		if name == "Www-Authenticate" || strings.HasPrefix(name, "Payment-") {
+			t.Errorf("nothing is to be paid, and the server sent %s", name)
+		}
+	}
+	if strings.Contains(s.body, "use_metered_sse") || strings.Contains(s.body, "deposit_below_minimum") {
+		t.Errorf("%.300s", s.body)
+	}
+	return s
+}
+
+// has is is for an answer that may be about payment.
+func (s said) has(t *testing.T, status int, texts ...string) said {
 	t.Helper()
 	if s.status != status {
 		t.Errorf("%d, want %d: %.300s", s.status, status, s.body)
@@ -207,12 +290,7 @@ func (s said) is(t *testing.T, status int, texts ...string) said {
 			t.Errorf("it lacks %q: %.300s", text, s.body)
 		}
 	}
-	for name := range s.header {
-		if name == "Www-Authenticate" || strings.HasPrefix(name, "Payment-") {
-			t.Errorf("a server that is not metered sent %s", name)
-		}
-	}
-	if strings.Contains(s.body, "secret") || strings.Contains(s.body, "use_metered_sse") || strings.Contains(s.body, "deposit_below_minimum") {
+	if strings.Contains(s.body, "secret") {
 		t.Errorf("%.300s", s.body)
 	}
 	return s
@@ -227,6 +305,9 @@ func explainBody(word string) string {
 
 func (h *house) ask(method, path, accept, body string) said {
 	h.t.Helper()
+	if h.payer != nil {
+		return h.payer.ask(method, path, accept, body, "")
+	}
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.base+path, strings.NewReader(body))
 	if err != nil {
 		h.t.Fatal(err)

@@ -11,12 +11,12 @@ import (
 func TestErrorsTable(t *testing.T) { testContract(t, "Errors", 3, errorRows) }
 
 var errorRows = []contractRow{
-	{name: "POST /explain, /explain/async, 400, txHash missing or not 0x plus 64 hex", unmetered: badHashes},
-	{name: "POST /explain, 402, no active payment session", unmetered: func(t *testing.T, h *house) {
+	{name: "POST /explain, /explain/async, 400, txHash missing or not 0x plus 64 hex", metered: badHashes, unmetered: badHashes},
+	{name: "POST /explain, 402, no active payment session", metered: noSession, unmetered: func(t *testing.T, h *house) {
 		h.post("/explain", explainBody("")).is(t, 200, `"summary":"Sent 1 ETH."`)
 		h.stream(explainBody("")).is(t, 200, `"type":"result"`)
 	}},
-	{name: "POST /explain, 402, plain JSON request without SSE", unmetered: func(t *testing.T, h *house) {
+	{name: "POST /explain, 402, plain JSON request without SSE", metered: plainJSON, unmetered: func(t *testing.T, h *house) {
 		for _, accept := range []string{"", "application/json", "*/*"} {
 			s := h.ask("POST", "/explain", accept, explainBody("")).is(t, 200, `"txHash":"`+contractHash+`"`)
 			if s.header.Get("Content-Type") != "application/json" {
@@ -24,8 +24,8 @@ var errorRows = []contractRow{
 			}
 		}
 	}},
-	{name: "POST /explain, 500, internal error not absorbed by the partial-result path", unmetered: internalErrors},
-	{name: "POST /explain, 502, service could not pay an upstream; hosted API never returns it; only on an unmetered blocking-JSON (self-hosted dev) deployment", unmetered: func(t *testing.T, h *house) {
+	{name: "POST /explain, 500, internal error not absorbed by the partial-result path", metered: paidInternalErrors, unmetered: internalErrors},
+	{name: "POST /explain, 502, service could not pay an upstream; hosted API never returns it; only on an unmetered blocking-JSON (self-hosted dev) deployment", metered: paidUpstreamFails, unmetered: func(t *testing.T, h *house) {
 		s := h.post("/explain", explainBody("unpaid")).is(t, 502)
 		if o := s.json(t); o["code"] != "upstream_payment_unavailable" || o["error"] == "" || len(o) != 2 {
 			t.Errorf("%s", s.body)
@@ -34,18 +34,18 @@ var errorRows = []contractRow{
 			t.Errorf("the stream tells the code: %s", s.body)
 		}
 	}},
-	{name: "POST /explain/async, 402, no active session", unmetered: func(t *testing.T, h *house) { h.ended(h.submit("")).is(t, 200, `"status":"complete"`) }},
-	{name: "POST /explain/async, 500, internal error before the job exists", unmetered: func(t *testing.T, h *house) {
+	{name: "POST /explain/async, 402, no active session", metered: asyncUnit, unmetered: func(t *testing.T, h *house) { h.ended(h.submit("")).is(t, 200, `"status":"complete"`) }},
+	{name: "POST /explain/async, 500, internal error before the job exists", metered: asyncFails, unmetered: func(t *testing.T, h *house) {
 		h.full.Store(true)
 		s := h.post("/explain/async", explainBody("")).is(t, 500)
 		if o := s.json(t); len(o) != 2 || o["error"] != "Internal server error" || o["requestId"] != "err-"+s.requestID() {
 			t.Errorf("%s", s.body)
 		}
 	}},
-	{name: "POST /explain/async, 502, never returned", unmetered: func(t *testing.T, h *house) {
+	{name: "POST /explain/async, 502, never returned", metered: paidFailures, unmetered: func(t *testing.T, h *house) {
 		h.ended(h.submit("unpaid")).is(t, 200, `"status":"error"`, `"errorCode":"upstream_payment_unavailable"`)
 	}},
-	{name: "GET /result/{jobId}, 402, accrued cost owed", unmetered: func(t *testing.T, h *house) {
+	{name: "GET /result/{jobId}, 402, accrued cost owed", metered: accrued, unmetered: func(t *testing.T, h *house) {
 		id := h.submit("wait")
 		for range 3 {
 			h.get("/result/"+id).is(t, 200, id)
@@ -56,7 +56,7 @@ var errorRows = []contractRow{
 			t.Errorf("%s\nfirst %s", again.body, first.body)
 		}
 	}},
-	{name: "GET /result/{jobId}, 404, unknown or expired (1 h)", unmetered: func(t *testing.T, h *house) {
+	{name: "GET /result/{jobId}, 404, unknown or expired (1 h)", metered: noJob, unmetered: func(t *testing.T, h *house) {
 		const want = `{"error":"Job not found - expired or invalid ID"}`
 		id := h.submit("")
 		h.ended(id).is(t, 200, `"status":"complete"`)
@@ -70,7 +70,7 @@ var errorRows = []contractRow{
 			t.Errorf("expired: %s", s.body)
 		}
 	}},
-	{name: "GET /result/{jobId}, 200, analysis failed", unmetered: func(t *testing.T, h *house) {
+	{name: "GET /result/{jobId}, 200, analysis failed", metered: paidFailures, unmetered: func(t *testing.T, h *house) {
 		for word, code := range map[string]string{"broken": "internal_error", "nowhere": "transaction_not_found"} {
 			s := h.ended(h.submit(word)).is(t, 200)
 			if o := s.json(t); o["status"] != "error" || o["error"] == "" || o["errorCode"] != code || o["result"] != nil {
@@ -78,12 +78,12 @@ var errorRows = []contractRow{
 			}
 		}
 	}},
-	{name: "POST /session/deposit, billable content, 402, channel deposit under $2.00", unmetered: func(t *testing.T, h *house) {
+	{name: "POST /session/deposit, billable content, 402, channel deposit under $2.00", metered: smallDeposit, unmetered: func(t *testing.T, h *house) {
 		h.post("/session/deposit", "").is(t, 200, `{"ok":true}`)
 		h.post("/session/deposit", "{}").is(t, 200, `{"ok":true}`)
 		h.post("/explain", explainBody("")).is(t, 200)
 	}},
-	{name: "GET /explain/run/{requestId}, 404 / 409, see Endpoints", unmetered: recoveries},
+	{name: "GET /explain/run/{requestId}, 404 / 409, see Endpoints", metered: paidRecoveries, unmetered: recoveries},
 }
 
 func badHashes(t *testing.T, h *house) {

@@ -19,8 +19,14 @@ import (
 func TestLimitsTable(t *testing.T) { testContract(t, "Limits", 1, limitRows) }
 
 var limitRows = []contractRow{
-	{name: "txHash format", unmetered: hashFormat},
-	{name: "context size", unmetered: func(t *testing.T, h *house) {
+	{name: "txHash format", metered: func(t *testing.T, h *house) {
+		billed(t, h, explainBody(""), true)
+		billed(t, h, `{"txHash":"0x12"}`, false, "txHash")
+	}, unmetered: hashFormat},
+	{name: "context size", metered: func(t *testing.T, h *house) {
+		billed(t, h, explainBody(strings.Repeat("x", 2048)), true)
+		billed(t, h, explainBody(strings.Repeat("x", 2049)), false, "context: is 2049 bytes")
+	}, unmetered: func(t *testing.T, h *house) {
 		for _, path := range []string{"/explain", "/explain/async"} {
 			for _, text := range []string{strings.Repeat("x", 2048), strings.Repeat("é", 1024)} {
 				if s := h.post(path, explainBody(text)); s.status/100 != 2 {
@@ -30,7 +36,7 @@ var limitRows = []contractRow{
 			}
 		}
 	}},
-	{name: "Job retention", unmetered: func(t *testing.T, h *house) {
+	{name: "Job retention", metered: noJob, unmetered: func(t *testing.T, h *house) {
 		id := h.submit("")
 		h.ended(id).is(t, 200, `"status":"complete"`)
 		h.later(explain.JobRetention - time.Minute)
@@ -41,7 +47,7 @@ var limitRows = []contractRow{
 			t.Error("it is not one hour")
 		}
 	}},
-	{name: "Run record retention", unmetered: func(t *testing.T, h *house) {
+	{name: "Run record retention", metered: paidRecoveries, unmetered: func(t *testing.T, h *house) {
 		id := h.post("/explain", explainBody("")).is(t, 200).requestID()
 		h.later(explain.RunRetention - time.Minute)
 		h.get("/explain/run/"+id).is(t, 200, id)
@@ -51,13 +57,13 @@ var limitRows = []contractRow{
 			t.Error("it is not 30 days")
 		}
 	}},
-	{name: "Abort on no collection", unmetered: func(t *testing.T, h *house) {
+	{name: "Abort on no collection", metered: nobodyCollects, unmetered: func(t *testing.T, h *house) {
 		id := h.submit("wait") // nobody asks for it, and there is nothing to collect
 		h.later(5 * time.Minute)
 		close(h.release)
 		h.ended(id).is(t, 200, `"status":"complete"`, `"analysisModel":"rules"`)
 	}},
-	{name: "Poll interval", unmetered: func(t *testing.T, h *house) {
+	{name: "Poll interval", metered: pollInterval, unmetered: func(t *testing.T, h *house) {
 		taken := h.post("/explain/async", explainBody("wait")).is(t, 202)
 		id, _ := taken.json(t)["jobId"].(string)
 		for _, s := range []said{taken, h.get("/result/" + id)} {
@@ -71,17 +77,21 @@ var limitRows = []contractRow{
 		}
 	}},
 	{name: "Heartbeat", unmetered: heartbeat},
-	{name: "Voucher increment", unmetered: func(t *testing.T, h *house) {
+	{name: "Voucher increment", metered: wholeUnits, unmetered: func(t *testing.T, h *house) {
 		if s := h.stream(explainBody("")).is(t, 200); strings.Contains(s.body, "event:") || strings.Contains(s.body, "payment") {
 			t.Errorf("the stream asks for vouchers: %s", s.body)
 		}
 	}},
-	{name: "Submit unit", unmetered: func(t *testing.T, h *house) { h.submit("") }}, // submit refuses any header of payments
-	{name: "Deposit probe price", unmetered: func(t *testing.T, h *house) { h.post("/session/deposit", "{}").is(t, 200, `{"ok":true}`) }},
-	{name: "Suggested deposit", unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
-	{name: "Minimum channel deposit for billable content", unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
-	{name: "Recommended client maxDeposit", unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
-	{name: "Retry cap for upstream_payment_unavailable", unmetered: func(t *testing.T, h *house) {
+	{name: "Submit unit", metered: asyncUnit, unmetered: func(t *testing.T, h *house) { h.submit("") }}, // submit refuses any header of payments
+	{name: "Deposit probe price", metered: probePrice, unmetered: func(t *testing.T, h *house) { h.post("/session/deposit", "{}").is(t, 200, `{"ok":true}`) }},
+	{name: "Suggested deposit", metered: suggestedDeposit, unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
+	{name: "Minimum channel deposit for billable content", metered: smallDeposit, unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
+	{name: "Recommended client maxDeposit", metered: recommendedMax, unmetered: func(t *testing.T, h *house) { neverBilled(t, h) }},
+	{name: "Retry cap for upstream_payment_unavailable", metered: func(t *testing.T, h *house) {
+		if s := h.paidEnd(h.order("unpaid")).has(t, 200, `"errorCode":"upstream_payment_unavailable"`); s.header.Get("Retry-After") != "" {
+			t.Error("the client is told to come again")
+		}
+	}, unmetered: func(t *testing.T, h *house) {
 		if s := h.post("/explain", explainBody("unpaid")).is(t, 502); s.header.Get("Retry-After") != "" {
 			t.Error("the client is told to come again")
 		}
@@ -90,7 +100,7 @@ var limitRows = []contractRow{
 			t.Error("the table of codes does not say how often to try")
 		}
 	}},
-	{name: "Rate limit", unmetered: func(t *testing.T, h *house) {
+	{name: "Rate limit", metered: noRateLimit, unmetered: func(t *testing.T, h *house) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {

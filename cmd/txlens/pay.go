@@ -117,7 +117,8 @@ type till struct {
 	chain    *settle.Client
 	channels *actors.Channels
 	treasury *actors.Treasury
-	settles  bool // there is a key to settle with
+	settles  bool          // there is a key to settle with
+	unpaid   time.Duration // how long a job that runs goes without being collected
 	payments transport.Payments
 	terms    discovery.Terms
 }
@@ -149,7 +150,7 @@ func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, store *stora
 	}
 	token := common.HexToAddress(f.SettleToken)
 	domain := tempo.NewDomain(f.SettleChain, reserveAddress)
-	t := &till{settles: key != nil}
+	t := &till{settles: key != nil, unpaid: unpaidPatience}
 	if t.chain, err = settle.New(settle.Options{URLs: f.SettleRPC, Domain: domain, Key: key, FeeToken: token}); err != nil {
 		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
 	}
@@ -213,32 +214,31 @@ func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
 	return kept, nil
 }
 
-// unpaidPatience is how long a job that runs goes without being collected.
+// unpaidPatience is the patience with a job that nobody pays for.
 const unpaidPatience = 90 * time.Second
 
-// runSold runs the analysis of a job that its polls pay for. What nobody collects in
+// sellJob runs the analysis of a job that its polls pay for. What nobody collects in
 // time is cut short; its price is fixed before anybody is told the end.
-func (a jobAnalyst) runSold(ctx context.Context, job transport.Job) (*explain.Result, error) {
-	bill, err := a.till.channels.Bill(job.ID)
+func (t *till) sellJob(ctx context.Context, job transport.Job, run func(context.Context, transport.Job) (*explain.Result, error)) (*explain.Result, error) {
+	bill, err := t.channels.Bill(job.ID)
 	if errors.Is(err, actors.ErrNoBill) {
-		return a.run(ctx, job) // from a time when nothing was sold
+		return run(ctx, job) // from a time when nothing was sold
 	}
 	if err != nil {
 		return nil, err
 	}
-	tab := actors.NewTab(job.ID, bill.Collected, a.till.payments.Exposure)
-	a.till.payments.Tabs.Open(tab)
-	defer a.till.payments.Tabs.Close(tab)
-	defer tab.Expect(unpaidPatience)()
+	tab := actors.NewTab(job.ID, bill.Collected, t.payments.Exposure)
+	t.payments.Tabs.Open(tab)
+	defer t.payments.Tabs.Close(tab)
+	defer tab.Expect(t.unpaid)()
 	job.Gate, job.OnCost, job.Finish = tab.Gate, tab.OnCost, tab.GivenUp()
 	job.Unpaid = true
-	res, err := a.run(ctx, job)
+	res, err := run(ctx, job)
 	if ctx.Err() != nil && err != nil {
 		return res, err // given back, or cut off: the next start runs it again
 	}
-	if _, ferr := a.till.channels.Final(job.ID, tab.Owed()); ferr != nil {
-		a.log.Error("fix the price of a job", "job", job.ID, "error", ferr)
-		return nil, ferr
+	if _, ferr := t.channels.Final(job.ID, tab.Owed()); ferr != nil {
+		return nil, fmt.Errorf("fix the price of job %s: %w", job.ID, ferr)
 	}
 	return res, err
 }

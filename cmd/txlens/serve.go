@@ -86,7 +86,6 @@ func (s served) Explain(ctx context.Context, job transport.Job) (*explain.Result
 type jobAnalyst struct {
 	*analyst
 	till *till
-	log  *slog.Logger
 }
 
 var _ actors.Analyst = jobAnalyst{}
@@ -97,7 +96,7 @@ func (a jobAnalyst) Explain(ctx context.Context, id string, req explain.Request,
 	if a.till == nil {
 		return a.run(ctx, job)
 	}
-	return a.runSold(ctx, job)
+	return a.till.sellJob(ctx, job, a.run)
 }
 
 // Run serves until the context ends, then lets running analyses finish.
@@ -177,7 +176,7 @@ func (s *service) start(ctx context.Context) (err error) {
 		}
 		payments, terms = s.till.payments, s.till.terms
 	}
-	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till, s.log}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: s.log})
+	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: s.log})
 	if err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}

@@ -153,12 +153,17 @@ func newReserve(t *testing.T, opt sandbox.Options) (chain *sandbox.Chain, rpc st
 // sellsBy are the flags of a server that sells.
 func sellsBy(t *testing.T, rpc string) []string {
 	t.Helper()
+	return []string{"--settle-rpc", rpc, "--settle-chain", "42431", "--settle-token", sandbox.PathUSD.Hex(), "--settle-key-file", payeeKeyFile(t), "--realm", "shop.test"}
+}
+
+func payeeKeyFile(t *testing.T) string {
+	t.Helper()
 	_, secret := secretKey(payeeKey)
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"--settle-rpc", rpc, "--settle-chain", "42431", "--settle-token", sandbox.PathUSD.Hex(), "--settle-key-file", file, "--realm", "shop.test"}
+	return file
 }
 
 // meteredDocument is what a server that sells says of itself. Every answer that a
