@@ -1,0 +1,208 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"txlens/engine/decode"
+	"txlens/engine/explain"
+	"txlens/engine/gather"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+type accountInput struct {
+	Address Address `json:"address" need:"" doc:"the account"`
+}
+
+// AccountView is what stands at an address.
+type AccountView struct {
+	Address        explain.Addr   `json:"address"`
+	Kind           string         `json:"kind"` // externally owned, delegated, contract, precompile or none
+	CodeBytes      int            `json:"codeBytes"`
+	CodeHash       explain.Hex    `json:"codeHash,omitempty"`
+	Delegate       *explain.Addr  `json:"delegate,omitempty"`    // of an EIP-7702 account
+	CreatedHere    string         `json:"createdHere,omitempty"` // frame that created it
+	Name           string         `json:"name,omitempty"`        // verified contract name
+	Verified       *bool          `json:"verified,omitempty"`
+	ProxyKind      string         `json:"proxyKind,omitempty"`
+	Implementation []explain.Addr `json:"implementation,omitempty"` // the last one runs
+	NonceBefore    *uint64        `json:"nonceBefore,omitempty"`    // end of the block before
+	BalanceBefore  string         `json:"balanceBefore,omitempty"`  // wei
+	Age            string         `json:"age,omitempty"`
+	Missing        []string       `json:"missing,omitempty"`
+}
+
+var getAccount = define("get_account", "What stands at an address: code or none, its size and hash, proxy and implementation at the block, verified or not, nonce and balance before, and about how old it is.", ask,
+	func(ctx context.Context, d *Desk, in *accountInput) (any, error) {
+		n, ok := d.block()
+		if !ok {
+			return unavailable(noBlock)
+		}
+		w, err := d.world()
+		if err != nil {
+			return nil, err
+		}
+		a := common.Address(in.Address)
+		code, err := w.Code(ctx, d.chain(), a, n)
+		if err != nil {
+			return nil, err
+		}
+		v := &AccountView{Address: explain.AddrOf(a), CodeBytes: len(code), Kind: "externally owned or none"}
+		if len(code) > 0 {
+			v.Kind, v.CodeHash = "contract", crypto.Keccak256(code)
+		}
+		if delegate, ok := types.ParseDelegation(code); ok {
+			to := explain.AddrOf(delegate)
+			v.Kind, v.Delegate = "delegated (EIP-7702)", &to
+		}
+		d.createdHere(v, a)
+		steps := []func() error{
+			func() error { return d.before(ctx, w, v, a, n-1) },
+			func() error { return d.age(ctx, w, v, a, n, len(code) > 0) },
+			func() error { return d.proxy(ctx, w, v, a, n) },
+		}
+		for _, step := range steps {
+			if err := step(); err != nil && ctx.Err() == nil {
+				v.Missing = append(v.Missing, missing(ctx, err))
+			}
+		}
+		return v, nil
+	})
+
+// missing words what could not be had.
+func missing(ctx context.Context, err error) string {
+	answer, err := fault(ctx, err)
+	if u, ok := answer.(Unavailable); ok {
+		return u.Unavailable
+	}
+	return fmt.Sprint(err)
+}
+
+func (d *Desk) createdHere(v *AccountView, a common.Address) {
+	for i := range d.Case.Result.PrettyTrace {
+		n := &d.Case.Result.PrettyTrace[i]
+		if (n.Type == "CREATE" || n.Type == "CREATE2") && n.To != nil && common.Address(*n.To) == a {
+			v.CreatedHere = n.Path
+			return
+		}
+	}
+}
+
+func (d *Desk) before(ctx context.Context, w gather.World, v *AccountView, a common.Address, block uint64) error {
+	nonce, err := w.Nonce(ctx, d.chain(), a, block)
+	if err != nil {
+		return fmt.Errorf("read nonce: %w", err)
+	}
+	balance, err := w.Balance(ctx, d.chain(), a, block)
+	if err != nil {
+		return fmt.Errorf("read balance: %w", err)
+	}
+	v.NonceBefore, v.BalanceBefore = &nonce, balance.String()
+	return nil
+}
+
+// proxy asks what a contract ran, and whether somebody verified it.
+func (d *Desk) proxy(ctx context.Context, w gather.World, v *AccountView, a common.Address, block uint64) error {
+	if v.Kind != "contract" {
+		return nil
+	}
+	impl, kind, err := decode.Implementation(ctx, probe{w, d, block}, a, d.Case.Tree)
+	v.ProxyKind = kind
+	for _, i := range impl {
+		v.Implementation = append(v.Implementation, explain.AddrOf(i))
+	}
+	c, cerr := d.contract(ctx, a)
+	if cerr == nil {
+		verified := c != nil && c.ABI != nil
+		v.Verified = &verified
+		if c != nil {
+			v.Name = c.Name
+		}
+	}
+	return errors.Join(err, cerr)
+}
+
+// probe is a decode.Prober at a block.
+type probe struct {
+	w     gather.World
+	d     *Desk
+	block uint64
+}
+
+func (p probe) Code(ctx context.Context, a common.Address) ([]byte, error) {
+	return p.w.Code(ctx, p.d.chain(), a, p.block)
+}
+
+func (p probe) Storage(ctx context.Context, a common.Address, slot common.Hash) (common.Hash, error) {
+	return p.w.Storage(ctx, p.d.chain(), a, slot, p.block)
+}
+
+func (p probe) Call(ctx context.Context, to common.Address, data []byte) ([]byte, error) {
+	return p.w.Call(ctx, p.d.chain(), to, data, p.block)
+}
+
+// ages are looked at from young to old: a day, a week, a month, a year.
+var ages = []struct {
+	seconds uint64
+	words   string
+}{{0, "the block before"}, {86_400, "1 day"}, {7 * 86_400, "7 days"}, {30 * 86_400, "30 days"}, {365 * 86_400, "1 year"}}
+
+// spacing is how many blocks back the time between blocks is measured.
+const spacing = 5000
+
+// age asks whether the account was there at some blocks of the past: code of a
+// contract, a nonce of a sender. Between two of them it came to be.
+func (d *Desk) age(ctx context.Context, w gather.World, v *AccountView, a common.Address, n uint64, contract bool) error {
+	if v.CreatedHere != "" {
+		v.Age = "created by this transaction"
+		return nil
+	}
+	blk := d.Case.Evidence.Block
+	if blk == nil || n <= spacing {
+		return errors.New("age: the time between blocks is not known")
+	}
+	old, err := w.Block(ctx, d.chain(), n-spacing, false)
+	if err != nil {
+		return fmt.Errorf("age: %w", err)
+	}
+	took := max(blk.Timestamp-min(old.Timestamp, blk.Timestamp), 1)
+	what, younger := map[bool]string{true: "code", false: "a first transaction"}[contract], "at this block"
+	for _, age := range ages {
+		back := max(age.seconds*spacing/took, 1)
+		if back >= n {
+			break // the chain is younger
+		}
+		there, err := d.there(ctx, w, a, n-back, contract)
+		if err != nil {
+			v.Age = fmt.Sprintf("%s there %s; earlier is not known", what, younger)
+			return fmt.Errorf("age: %w", err)
+		}
+		if !there {
+			v.Age = fmt.Sprintf("%s there %s, not yet %s", what, younger, about(age.seconds, age.words, n-back))
+			return nil
+		}
+		younger = about(age.seconds, age.words, n-back)
+	}
+	v.Age = fmt.Sprintf("%s there already %s", what, younger)
+	return nil
+}
+
+func about(seconds uint64, words string, block uint64) string {
+	if seconds == 0 {
+		return fmt.Sprintf("at the block before (%d)", block)
+	}
+	return fmt.Sprintf("about %s earlier (block %d)", words, block)
+}
+
+func (d *Desk) there(ctx context.Context, w gather.World, a common.Address, block uint64, contract bool) (bool, error) {
+	if contract {
+		code, err := w.Code(ctx, d.chain(), a, block)
+		return len(code) > 0, err
+	}
+	nonce, err := w.Nonce(ctx, d.chain(), a, block)
+	return nonce > 0, err
+}

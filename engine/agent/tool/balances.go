@@ -1,0 +1,150 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// maxBalances bounds addresses times tokens of one question.
+const maxBalances = 24
+
+type balancesInput struct {
+	Addresses []Address `json:"addresses" max:"12" doc:"whose; those that the transaction moved most when absent"`
+	Tokens    []Address `json:"tokens" max:"12" doc:"also read these tokens' balances from the chain (the zero address is the native coin); without, only the transaction's own net movements are given"`
+	Offset    int       `json:"offset" min:"0" max:"100000" doc:"addresses to pass over"`
+}
+
+// BalancesView is what moved, and what stood there.
+type BalancesView struct {
+	Page
+	Changes []explain.BalanceChange `json:"changes"` // of the transaction, net, in whole tokens and USD
+	Read    []BalanceRow            `json:"read,omitempty"`
+	Note    string                  `json:"note,omitempty"`
+}
+
+// BalanceRow is one balance in base units at the ends of the blocks.
+type BalanceRow struct {
+	Address  explain.Addr `json:"address"`
+	Token    explain.Addr `json:"token"`
+	Symbol   string       `json:"symbol,omitempty"`
+	Before   string       `json:"before,omitempty"`  // end of the block before
+	After    string       `json:"after,omitempty"`   // end of the block
+	Amounts  string       `json:"amounts,omitempty"` // both in whole tokens
+	NoAnswer string       `json:"noAnswer,omitempty"`
+}
+
+var getBalances = define("get_balances", "Net movements of addresses in this transaction (amounts, prices, USD), and on request their balances of tokens before and after the block.", ask,
+	func(ctx context.Context, d *Desk, in *balancesInput) (any, error) {
+		all := d.Case.Result.BalanceChanges
+		if len(in.Addresses) > 0 {
+			all = nil
+			for _, c := range d.Case.Result.BalanceChanges {
+				for _, a := range in.Addresses {
+					if explain.Addr(a) == c.Address {
+						all = append(all, c)
+						break
+					}
+				}
+			}
+		}
+		v := BalancesView{}
+		v.Changes, v.Page = pageOf(len(all), in.Offset, 40, func(i int) explain.BalanceChange { return shortChange(all[i]) })
+		if len(in.Tokens) == 0 {
+			return v, nil
+		}
+		n, ok := d.block()
+		if !ok {
+			return unavailable(noBlock)
+		}
+		if len(in.Addresses)*len(in.Tokens) > maxBalances || len(in.Addresses) == 0 {
+			return nil, fmt.Errorf("tokens need addresses, and at most %d pairs of both", maxBalances)
+		}
+		var err error
+		v.Read, err = d.readBalances(ctx, in, n)
+		v.Note = "read: at the end of the block before and of the block itself, with what its other transactions did"
+		return v, err
+	})
+
+// shortChange bounds the tokens of one address: a mass airdrop has thousands.
+func shortChange(c explain.BalanceChange) explain.BalanceChange {
+	const most = 40
+	if len(c.Tokens) > most {
+		c.Tokens = c.Tokens[:most]
+	}
+	return c
+}
+
+func (d *Desk) readBalances(ctx context.Context, in *balancesInput, block uint64) ([]BalanceRow, error) {
+	rows := make([]BalanceRow, len(in.Addresses)*len(in.Tokens))
+	err := each(len(rows), func(i int) (err error) {
+		a, token := common.Address(in.Addresses[i/len(in.Tokens)]), common.Address(in.Tokens[i%len(in.Tokens)])
+		rows[i], err = d.readBalance(ctx, a, token, block)
+		return err
+	})
+	return rows, err
+}
+
+func (d *Desk) readBalance(ctx context.Context, a, token common.Address, block uint64) (BalanceRow, error) {
+	r := BalanceRow{Address: explain.AddrOf(a), Token: explain.AddrOf(token)}
+	before, err := d.balanceAt(ctx, a, token, block-1)
+	if err == nil {
+		var after *big.Int
+		if after, err = d.balanceAt(ctx, a, token, block); err == nil {
+			var decimals *uint8
+			r.Before, r.After = before.String(), after.String()
+			if r.Symbol, decimals = d.symbol(token); decimals != nil {
+				r.Amounts = flow.Amount(before, *decimals) + " to " + flow.Amount(after, *decimals)
+			}
+			return r, nil
+		}
+	}
+	if errors.Is(err, errNoNumber) || errors.Is(err, upstream.ErrReverted) {
+		r.NoAnswer = "the contract does not answer balanceOf with a number at both blocks"
+		return r, nil
+	}
+	return r, err
+}
+
+// errNoNumber: a contract answered something else than one word.
+var errNoNumber = errors.New("the answer is no number")
+
+var balanceOf = [4]byte{0x70, 0xa0, 0x82, 0x31} // balanceOf(address)
+
+func (d *Desk) balanceAt(ctx context.Context, a, token common.Address, block uint64) (*big.Int, error) {
+	w, err := d.world()
+	if err != nil {
+		return nil, err
+	}
+	if token == (common.Address{}) {
+		return w.Balance(ctx, d.chain(), a, block)
+	}
+	out, err := w.Call(ctx, d.chain(), token, append(balanceOf[:], common.LeftPadBytes(a[:], 32)...), block)
+	return number(out, err)
+}
+
+// number reads one word.
+func number(out []byte, err error) (*big.Int, error) {
+	if err != nil {
+		return nil, err
+	}
+	if len(out) < 32 {
+		return nil, errNoNumber
+	}
+	return new(big.Int).SetBytes(out[:32]), nil
+}
+
+// decimal writes a number that may be missing.
+func decimal(n *big.Int) string {
+	if n == nil {
+		return "0"
+	}
+	return n.String()
+}

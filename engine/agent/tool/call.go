@@ -1,0 +1,126 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"txlens/engine/explain"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+type callInput struct {
+	To        Address  `json:"to" need:"" doc:"the contract"`
+	Signature *string  `json:"signature" max:"200" doc:"of the function, such as balanceOf(address); elementary types only"`
+	Args      []string `json:"args" max:"12" doc:"its arguments as strings: decimal numbers, 0x hex, true or false, text"`
+	Data      *Bytes   `json:"data" doc:"the whole calldata instead of signature and args"`
+	From      *Address `json:"from" doc:"caller that the contract sees; nobody when absent"`
+	When      *string  `json:"when" values:"before|after" doc:"state at the end of the block before (when absent), or of the block itself"`
+}
+
+// CallView is the answer of a contract.
+type CallView struct {
+	Block    uint64       `json:"block"` // whose end state was asked
+	Selector explain.Hex  `json:"selector,omitempty"`
+	Reverted bool         `json:"reverted,omitzero"`
+	Words    []AnswerWord `json:"words"` // 32 bytes each
+	Bytes    int          `json:"bytes"`
+	Text     string       `json:"text,omitempty"` // when the answer is one string
+	Note     string       `json:"note,omitempty"`
+}
+
+// AnswerWord is one word in the ways it may be meant.
+type AnswerWord struct {
+	Hex     explain.Hex   `json:"hex"`
+	Decimal string        `json:"decimal"`
+	Address *explain.Addr `json:"address,omitempty"` // where it could be one
+}
+
+const maxWords = 40
+
+var callContract = define("call_contract", "Calls a contract read-only at the end of the block before or of the block itself: rates, reserves, owners, roles, limits. Not the state in the middle of the transaction.", ask,
+	func(ctx context.Context, d *Desk, in *callInput) (any, error) {
+		n, ok := d.block()
+		if !ok {
+			return unavailable(noBlock)
+		}
+		data, err := callData(in)
+		if err != nil {
+			return nil, err
+		}
+		w, err := d.world()
+		if err != nil {
+			return nil, err
+		}
+		v := CallView{Block: n - 1, Selector: data[:min(4, len(data))]}
+		if in.When != nil && *in.When == "after" {
+			v.Block = n
+		}
+		var out []byte
+		if in.From != nil {
+			out, err = w.CallFrom(ctx, d.chain(), addressOf(in.From), common.Address(in.To), data, v.Block)
+		} else {
+			out, err = w.Call(ctx, d.chain(), common.Address(in.To), data, v.Block)
+		}
+		var e *upstream.Error
+		if errors.Is(err, upstream.ErrReverted) && errors.As(err, &e) {
+			v.Reverted, out, err = true, e.Data, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		v.answer(out)
+		return v, nil
+	})
+
+func callData(in *callInput) ([]byte, error) {
+	switch {
+	case in.Data != nil && in.Signature != nil:
+		return nil, errors.New("give data or signature, not both")
+	case in.Data != nil:
+		return *in.Data, nil
+	case in.Signature == nil:
+		return nil, errors.New("give signature with args, or data")
+	}
+	return encodeCall(*in.Signature, in.Args)
+}
+
+// answer shows what came back word by word.
+func (v *CallView) answer(out []byte) {
+	v.Bytes = len(out)
+	if len(out) == 0 {
+		v.Note = "nothing came back: there is no code at the address, or the function returns nothing"
+	}
+	body := out
+	if v.Reverted && len(out) >= 4 {
+		v.Note = "the words are those behind the error's selector 0x" + fmt.Sprintf("%x", out[:4])
+		body = out[4:]
+	}
+	v.Text = oneString(body)
+	v.Words = []AnswerWord{}
+	for i := 0; i < len(body) && len(v.Words) < maxWords; i += 32 {
+		word := common.RightPadBytes(body[i:min(i+32, len(body))], 32)
+		a := AnswerWord{Hex: word, Decimal: new(big.Int).SetBytes(word).String()}
+		// Small numbers have as many leading zeros; they are no addresses that anybody uses.
+		if common.BytesToHash(word[:12]) == (common.Hash{}) && new(big.Int).SetBytes(word).BitLen() > 80 {
+			addr := explain.AddrOf(common.BytesToAddress(word))
+			a.Address = &addr
+		}
+		v.Words = append(v.Words, a)
+	}
+}
+
+// oneString reads an answer that is a single string, empty when it is none.
+func oneString(b []byte) string {
+	if len(b) < 64 || new(big.Int).SetBytes(b[:32]).Cmp(big.NewInt(32)) != 0 {
+		return ""
+	}
+	n := new(big.Int).SetBytes(b[32:64])
+	if !n.IsInt64() || n.Int64() > int64(len(b)-64) {
+		return ""
+	}
+	return explain.Clean(string(b[64:64+n.Int64()]), maxString)
+}

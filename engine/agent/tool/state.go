@@ -1,0 +1,207 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+type storageInput struct {
+	Address Address `json:"address" need:"" doc:"the contract"`
+	Slots   []Word  `json:"slots" need:"" max:"20" doc:"storage slots"`
+}
+
+// StorageView are slots before and after the transaction.
+type StorageView struct {
+	Address explain.Addr `json:"address"`
+	Slots   []SlotView   `json:"slots"`
+	Note    string       `json:"note,omitempty"`
+}
+
+// SlotView is one slot. Before and After are the transaction's own where From is
+// state diff; else they are those of the ends of the blocks.
+type SlotView struct {
+	Slot   explain.Hex `json:"slot"`
+	Before explain.Hex `json:"before"`
+	After  explain.Hex `json:"after"`
+	From   string      `json:"from"` // state diff, or blocks
+}
+
+var getStorage = define("get_storage", "Storage slots of a contract before and after the transaction: exact where the state diff has them, else at the end of the block before and of the block itself.", ask,
+	func(ctx context.Context, d *Desk, in *storageInput) (any, error) {
+		n, ok := d.block()
+		if !ok {
+			return unavailable(noBlock)
+		}
+		a := common.Address(in.Address)
+		v := StorageView{Address: explain.AddrOf(a), Slots: make([]SlotView, len(in.Slots)), Note: "blocks: the end of the block before, and of the block itself, with what its other transactions did"}
+		err := each(len(in.Slots), func(i int) (err error) {
+			v.Slots[i], err = d.slot(ctx, a, common.Hash(in.Slots[i]), n)
+			return err
+		})
+		return v, err
+	})
+
+// slot asks the state diff first: what it has is of this transaction alone.
+func (d *Desk) slot(ctx context.Context, a common.Address, slot common.Hash, block uint64) (SlotView, error) {
+	v := SlotView{Slot: explain.Hex(slot[:])}
+	if pre, post, ok := changedSlot(d.Case.Evidence.Diff, a, slot); ok {
+		v.Before, v.After, v.From = explain.Hex(pre[:]), explain.Hex(post[:]), "state diff"
+		return v, nil
+	}
+	w, err := d.world()
+	if err != nil {
+		return v, err
+	}
+	before, err := w.Storage(ctx, d.chain(), a, slot, block-1)
+	if err != nil {
+		return v, err
+	}
+	after, err := w.Storage(ctx, d.chain(), a, slot, block)
+	v.Before, v.After, v.From = explain.Hex(before[:]), explain.Hex(after[:]), "blocks"
+	return v, err
+}
+
+// changedSlot is a slot of a state diff: what only one side has was zero on the other.
+func changedSlot(diff *evidence.StateDiff, a common.Address, slot common.Hash) (pre, post common.Hash, ok bool) {
+	if diff == nil {
+		return pre, post, false
+	}
+	var in, out bool
+	if acc := diff.Pre[a]; acc != nil {
+		pre, in = acc.Storage[slot]
+	}
+	if acc := diff.Post[a]; acc != nil {
+		post, out = acc.Storage[slot]
+	}
+	return pre, post, in || out
+}
+
+// each runs f side by side in a few lanes and gives the first error by number.
+func each(n int, f func(int) error) error {
+	const lanes = 6
+	errs := make([]error, n)
+	next := make(chan int, n)
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	done := make(chan struct{})
+	for range min(lanes, n) {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for i := range next {
+				errs[i] = safely(func() error { return f(i) })
+			}
+		}()
+	}
+	for range min(lanes, n) {
+		<-done
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// safely turns a panic into an error: nobody above a goroutine could catch it.
+func safely(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal fault: %v", p)
+		}
+	}()
+	return f()
+}
+
+type diffInput struct {
+	Address *Address `json:"address" doc:"one account alone"`
+	Offset  int      `json:"offset" min:"0" max:"1000000" doc:"rows to pass over"`
+	Limit   *int     `json:"limit" min:"1" max:"150" doc:"rows at most; 60 when absent"`
+}
+
+// DiffView is a page of what the transaction changed.
+type DiffView struct {
+	Page
+	Changes []DiffRow `json:"changes"`
+}
+
+// DiffRow is one change. Balances are decimal wei, nonces decimal, slots and values hex.
+type DiffRow struct {
+	Account Party       `json:"account"`
+	What    string      `json:"what"` // balance, nonce, code, slot
+	Slot    explain.Hex `json:"slot,omitempty"`
+	Before  string      `json:"before"`
+	After   string      `json:"after"`
+}
+
+var getStateDiff = define("get_state_diff", "What the transaction changed in the state: balances, nonces, code and storage slots, before and after, by account.", soon,
+	func(_ context.Context, d *Desk, in *diffInput) (any, error) {
+		diff := d.Case.Evidence.Diff
+		if diff == nil {
+			return unavailable("the node gave no state diff: get_storage and get_balances compare the ends of the blocks")
+		}
+		rows := d.diffRows(diff, in.Address)
+		v := DiffView{}
+		v.Changes, v.Page = pageOf(len(rows), in.Offset, or(in.Limit, 60), func(i int) DiffRow { return rows[i] })
+		return v, nil
+	})
+
+func (d *Desk) diffRows(diff *evidence.StateDiff, only *Address) (rows []DiffRow) {
+	accounts := maps.Clone(diff.Pre)
+	if accounts == nil {
+		accounts = map[common.Address]*evidence.Account{}
+	}
+	maps.Copy(accounts, diff.Post)
+	for _, a := range slices.SortedFunc(maps.Keys(accounts), common.Address.Cmp) {
+		if only == nil || addressOf(only) == a {
+			rows = append(rows, d.accountRows(a, diff.Pre[a], diff.Post[a])...)
+		}
+	}
+	return rows
+}
+
+// accountRows compares the two sides of an account. Beside slots, what the second
+// side does not name stayed as it was, unless the account is gone.
+func (d *Desk) accountRows(a common.Address, pre, post *evidence.Account) (rows []DiffRow) {
+	who := d.party(a)
+	if pre == nil {
+		pre = &evidence.Account{}
+	}
+	gone := post == nil
+	if gone {
+		post = &evidence.Account{}
+	}
+	add := func(what, before, after string) {
+		rows = append(rows, DiffRow{Account: who, What: what, Before: before, After: after})
+	}
+	if post.Balance != nil || gone && pre.Balance != nil {
+		add("balance", decimal(pre.Balance), decimal(post.Balance))
+	}
+	if post.Nonce != nil || gone && pre.Nonce != nil {
+		add("nonce", fmt.Sprint(or(pre.Nonce, 0)), fmt.Sprint(or(post.Nonce, 0)))
+	}
+	if post.Code != nil && !bytes.Equal(pre.Code, post.Code) || gone && len(pre.Code) > 0 {
+		add("code", fmt.Sprintf("%d bytes", len(pre.Code)), fmt.Sprintf("%d bytes", len(post.Code)))
+	}
+	slots := map[common.Hash]bool{}
+	for s := range pre.Storage {
+		slots[s] = true
+	}
+	for s := range post.Storage {
+		slots[s] = true
+	}
+	for _, s := range slices.SortedFunc(maps.Keys(slots), common.Hash.Cmp) {
+		rows = append(rows, DiffRow{Account: who, What: "slot", Slot: explain.Hex(s[:]), Before: pre.Storage[s].Hex(), After: post.Storage[s].Hex()})
+	}
+	return rows
+}
