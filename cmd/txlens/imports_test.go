@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"engine/upstream":       {"engine/chain", "engine/evidence", "engine/explain", "engine/meter", "engine/trace"},
 	"engine/classify":       {"engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent":          {"engine/explain", "engine/meter"},
-	"engine/agent/llm":      {},
+	"engine/agent/llm":      {"engine/explain"},
 	"engine/agent/claim":    {"engine/agent/llm", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent/digest":   {"engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent/playbook": {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
@@ -55,8 +55,11 @@ var onlyIn = map[string]string{
 	"github.com/valyala/fasthttp":       "transport",
 	"go.etcd.io/bbolt":                  "storage",
 	"github.com/alecthomas/kong":        "cmd",
-	"testing":                           "",
-	"net/http/httptest":                 "",
+
+	"github.com/anthropics/anthropic-sdk-go": "engine/agent/llm/anthropic",
+	"github.com/openai/openai-go":            "engine/agent/llm/openai",
+	"testing":                                "",
+	"net/http/httptest":                      "",
 }
 
 // apart are programs that make files, and packages that only tests import.

@@ -1,0 +1,142 @@
+// Package catalog says which model of which provider answers for a model of the
+// interface, and what it costs.
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"txlens/engine/agent/llm"
+	"txlens/engine/agent/llm/anthropic"
+	"txlens/engine/agent/llm/openai"
+	"txlens/engine/agent/llm/wire"
+	"txlens/engine/explain"
+)
+
+// Kind is the format that the provider speaks.
+type Kind string
+
+const (
+	Off       Kind = "off" // no model: the rules alone
+	Anthropic Kind = "anthropic"
+	OpenAI    Kind = "openai" // any endpoint that speaks Chat Completions
+)
+
+// Every stands for all models of the interface in the two maps of Config.
+const Every = "*"
+
+// Config is the settings of the provider.
+type Config struct {
+	Kind Kind // empty: Off
+	wire.Config
+
+	// Models maps models of the interface, or Every, to names of the provider. What is
+	// not in it has Anthropic's own name; with OpenAI all have to be in it.
+	Models map[string]string
+	// Prices are by model of the interface, or Every. What is not in it costs
+	// Anthropic's list price; with OpenAI all have to be in it: a model of one's own
+	// costs "0", which is not to be guessed.
+	Prices map[string]llm.Price
+}
+
+// Model is what answers for a model of the interface.
+type Model struct {
+	Name  string // of the interface
+	ID    string // of the provider
+	Price llm.Price
+}
+
+// opus is the price of the three models of that line.
+var opus = llm.Price{Input: 5000, Output: 25000, CacheRead: 500, CacheWrite: 6250}
+
+// list has Anthropic's prices per token as of October 2026, with cache writes that
+// live for five minutes: platform.claude.com/docs/en/about-claude/pricing.
+var list = map[string]llm.Price{
+	"model-opus-5":             opus,
+	"model-opus-4-8":           opus,
+	"model-opus-4-7":           opus,
+	"model-sonnet-4-6":         {Input: 3000, Output: 15000, CacheRead: 300, CacheWrite: 3750},
+	"model-haiku-4-5-20251001": {Input: 1000, Output: 5000, CacheRead: 100, CacheWrite: 1250},
+}
+
+// vendorID puts the vendor's name in the place of the word that the interface has
+// there: model-opus-5 is claude-opus-5.
+func vendorID(name string) string { return "claude-" + strings.TrimPrefix(name, "model-") }
+
+// Model looks a model of the interface up; empty is the default one. It errs for
+// what is none, and for what the settings leave open.
+func (c Config) Model(name string) (Model, error) {
+	if name == "" {
+		name = explain.DefaultModel
+	}
+	if !slices.Contains(explain.ModelNames(), name) {
+		return Model{}, fmt.Errorf("%q is no model: want one of %s", name, strings.Join(explain.ModelNames(), ", "))
+	}
+	m := Model{Name: name}
+	id, mapped := lookUp(c.Models, name)
+	price, priced := lookUp(c.Prices, name)
+	if c.Kind == Anthropic {
+		if !mapped {
+			id = vendorID(name)
+		}
+		if !priced {
+			price, priced = list[name]
+		}
+	}
+	switch {
+	case strings.TrimSpace(id) == "":
+		return Model{}, fmt.Errorf("%s: say which model of the provider it is", name)
+	case !priced:
+		return Model{}, fmt.Errorf("%s: say what its tokens cost", name)
+	}
+	m.ID, m.Price = id, price
+	return m, nil
+}
+
+func lookUp[V any](m map[string]V, name string) (V, bool) {
+	v, ok := m[name]
+	if !ok {
+		v, ok = m[Every]
+	}
+	return v, ok
+}
+
+// New makes the provider of the settings: nil with Off. It checks all of them, and
+// connects nowhere. What it makes has a method Close, which drops idle connections.
+func New(c Config) (llm.Provider, error) {
+	for _, name := range slices.Concat(slices.Sorted(maps.Keys(c.Models)), slices.Sorted(maps.Keys(c.Prices))) {
+		if name != Every && !slices.Contains(explain.ModelNames(), name) {
+			return nil, fmt.Errorf("%q is no model: want %q or one of %s", name, Every, strings.Join(explain.ModelNames(), ", "))
+		}
+	}
+	switch c.Kind {
+	case "", Off:
+		return nil, nil
+	case Anthropic, OpenAI:
+	default:
+		return nil, fmt.Errorf("%q is no kind of provider: want %s, %s or %s", c.Kind, Off, Anthropic, OpenAI)
+	}
+	for _, name := range explain.ModelNames() {
+		if _, err := c.Model(name); err != nil {
+			return nil, err
+		}
+	}
+	if c.Key == "" && c.BaseURL == "" {
+		return nil, errors.New("the provider wants a key")
+	}
+	if c.Kind == OpenAI {
+		return made(openai.New(c.Config))
+	}
+	return made(anthropic.New(c.Config))
+}
+
+// made keeps a nil client from becoming a provider that is not nil.
+func made[P llm.Provider](p P, err error) (llm.Provider, error) {
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
