@@ -176,7 +176,7 @@ func printChannels(w io.Writer, list []admin.Channel, ended bool) error {
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "\n%s: %s spent, %s settled, %s unsettled", count(len(list), "channel"), mpp.FormatTokens(spent), mpp.FormatTokens(settled), mpp.FormatTokens(unsettled))
+	fmt.Fprintf(&text, "\n%s: %s spent, %s settled, %s unsettled", explain.Count(len(list), "channel"), mpp.FormatTokens(spent), mpp.FormatTokens(settled), mpp.FormatTokens(unsettled))
 	if !lost.IsZero() {
 		fmt.Fprintf(&text, ", %s lost", mpp.FormatTokens(lost))
 	}
@@ -194,14 +194,6 @@ func plus(a, b tempo.Amount) tempo.Amount {
 		return tempo.MaxAmount
 	}
 	return sum
-}
-
-// count writes a number of things.
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
 }
 
 func stateOf(ch admin.Channel) string {
@@ -276,7 +268,7 @@ func showChannel(w io.Writer, ch admin.Channel) error {
 	put("Token", "%s", ch.Token.Hex())
 	put("Deposit", "%s", mpp.FormatTokens(ch.Deposit))
 	put("Accepted", "%s, the highest voucher", mpp.FormatTokens(ch.Accepted))
-	put("Spent", "%s in %s", mpp.FormatTokens(ch.Spent), count(int(ch.Charges), "charge"))
+	put("Spent", "%s in %s", mpp.FormatTokens(ch.Spent), explain.Count(int(ch.Charges), "charge"))
 	put("Settled", "%s", mpp.FormatTokens(ch.Settled))
 	put("Unsettled", "%s%s", mpp.FormatTokens(ch.Unsettled), outlook(ch))
 	if !ch.Lost.IsZero() {

@@ -118,7 +118,7 @@ func (cmd *walletBalanceCmd) Run(ctx context.Context, c console) error {
 	}
 	rows := [][]string{{"Account", b.Account.Hex()}, {"Balance", fmt.Sprintf("$%s on chain %d", mpp.FormatTokens(b.Balance), b.ChainID)}}
 	if b.Channels > 0 {
-		rows = append(rows, []string{"In escrow", fmt.Sprintf("$%s in %s, of which $%s are signed for", mpp.FormatTokens(b.Deposited), count(b.Channels, "channel"), mpp.FormatTokens(b.Signed))})
+		rows = append(rows, []string{"In escrow", fmt.Sprintf("$%s in %s, of which $%s are signed for", mpp.FormatTokens(b.Deposited), explain.Count(b.Channels, "channel"), mpp.FormatTokens(b.Signed))})
 	}
 	return writeTable(c.out, rows, "")
 }
