@@ -105,7 +105,9 @@ func (c Config) operation(op operation) *openapi31.Operation {
 	out := new(openapi31.Operation).WithID(op.id).WithSummary(op.summary).WithDescription(op.text).WithTags(op.tag)
 	out.WithSecurity(map[string][]string{})
 	if op.payment != "" {
-		out.WithMapOfAnythingItem("x-payment-info", c.paymentInfo())
+		if !op.moves {
+			out.WithMapOfAnythingItem("x-payment-info", c.paymentInfo())
+		}
 		if c.Metered {
 			out.Security[0][paymentScheme] = []string{}
 		}

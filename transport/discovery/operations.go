@@ -11,6 +11,7 @@ import (
 type operation struct {
 	method, path, id, tag string
 	payment               string // what is paid for; empty: free
+	moves                 bool   // it moves a payment channel and sells nothing, so it has no offer
 	summary, text         string
 	body                  *media // of the request
 	bodyOptional          bool
@@ -143,7 +144,7 @@ func operations(metered bool) []operation {
 // opManage is POST on a path that is paid and only read.
 func opManage(read operation, id string) operation {
 	return operation{
-		method: "post", path: read.path, id: id, tag: "payment", payment: "session management", param: read.param,
+		method: "post", path: read.path, id: id, tag: "payment", payment: "session management", moves: true, param: read.param,
 		summary: "Move the payment channel under the address that was used last",
 		text:    "For a client that tops up or closes its channel, or signs a voucher, where it paid last. It takes no body; nothing is charged for it, and nothing is read.",
 		answers: slices.Concat([]answer{challenge("The credential is missing or refused: the terms are in WWW-Authenticate.")}, sessions, onPaid),
