@@ -55,6 +55,7 @@ type payer struct {
 	ref  mpp.ChannelRef
 	paid uint64 // signed in all
 	salt byte
+	sent uint64 // transactions that were made
 }
 
 const dollar = 100 * meter.Cent
@@ -200,6 +201,15 @@ func newPayer(t *testing.T, base, hash string, chain *sandbox.Chain, made *atomi
 	return p
 }
 
+// useKey has the payer be another account.
+func (p *payer) useKey(key tempo.Signer) {
+	p.t.Helper()
+	p.key = key
+	if err := p.chain.Mint(sandbox.PathUSD, key.Address(), uint256.NewInt(1e12)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // another is a payer at the same server.
 func (p *payer) another(t *testing.T) *payer {
 	t.Helper()
@@ -268,6 +278,8 @@ func (p *payer) tx(call tempo.ReserveCall, change ...func(*tempo.Transaction)) *
 	p.t.Helper()
 	tx := tempo.NewTransaction(p.chain.ChainID(), uint64(time.Now().Unix()), tempo.CallReserve(sandbox.Reserve, call))
 	tx.FeeToken, tx.Gas = sandbox.PathUSD, 300_000
+	p.sent++
+	tx.ValidAfter = uint64(time.Now().Unix()) - 1000 - p.sent // no two are the same
 	tx.MaxPriorityFeePerGas, tx.MaxFeePerGas = *uint256.NewInt(1e9), *uint256.NewInt(50e9)
 	for _, c := range change {
 		c(tx)
@@ -279,9 +291,9 @@ func (p *payer) tx(call tempo.ReserveCall, change ...func(*tempo.Transaction)) *
 }
 
 // onChain has the payer act on the chain by itself, past the server.
-func (p *payer) onChain(call tempo.ReserveCall) {
+func (p *payer) onChain(call tempo.ReserveCall, change ...func(*tempo.Transaction)) {
 	p.t.Helper()
-	raw := []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransactionSync","params":["0x` + common.Bytes2Hex(p.tx(call).Encode()) + `"]}`)
+	raw := []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransactionSync","params":["0x` + common.Bytes2Hex(p.tx(call, change...).Encode()) + `"]}`)
 	if answer := p.chain.ServeRPC(p.t.Context(), raw); !strings.Contains(string(answer), `"status":"0x1"`) {
 		p.t.Fatalf("%s", answer)
 	}
@@ -474,6 +486,18 @@ func (p *payer) stream(resp *http.Response, ch *mpp.Challenge, path string) (las
 		}
 	})
 	return last, rc, needed
+}
+
+// teeBody keeps what is read of a body.
+type teeBody struct {
+	io.ReadCloser
+	seen io.Writer
+}
+
+func (b teeBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.seen.Write(p[:n])
+	return n, err
 }
 
 // each gives every event of a stream to do.
