@@ -110,7 +110,10 @@ func (p *parts) event(e *sdk.MessageStreamEventUnion) error {
 	case "content_block_stop":
 		return p.finish(e.Index)
 	}
-	return nil // new kinds of events may come: vendor's versioning rules
+	if e.Type == "" {
+		return malformed("an event has no type")
+	}
+	return nil // the vendor reserves the right to add kinds of events
 }
 
 func (p *parts) start(e *sdk.MessageStreamEventUnion) error {

@@ -26,9 +26,7 @@ func paramsOf(r *llm.Request) (sdk.MessageNewParams, error) {
 		p.System = []sdk.TextBlockParam{{Text: r.System}}
 	}
 	for _, m := range r.Messages {
-		if blocks := blocksOf(m); len(blocks) > 0 {
-			p.Messages = append(p.Messages, sdk.MessageParam{Role: sdk.MessageParamRole(m.Role), Content: blocks})
-		}
+		p.Messages = appendMessage(p.Messages, sdk.MessageParamRole(m.Role), blocksOf(m))
 	}
 	mode := modeOf(r.Model)
 	forced := r.MustCall != "" && mode.forces
@@ -38,6 +36,19 @@ func paramsOf(r *llm.Request) (sdk.MessageNewParams, error) {
 	mode.think(&p, r.Thinking, forced)
 	breakpoints(&p)
 	return p, nil
+}
+
+// appendMessage leaves out a message without content, which the vendor refuses, such
+// as that of a model which had nothing to say. Its neighbours then become one.
+func appendMessage(list []sdk.MessageParam, role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUnion) []sdk.MessageParam {
+	if len(blocks) == 0 {
+		return list
+	}
+	if n := len(list); n > 0 && list[n-1].Role == role {
+		list[n-1].Content = append(list[n-1].Content, blocks...)
+		return list
+	}
+	return append(list, sdk.MessageParam{Role: role, Content: blocks})
 }
 
 // toolOf words a tool. Its schema goes out as it is written: the library would put

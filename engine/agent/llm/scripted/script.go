@@ -36,8 +36,8 @@ func Split(s string, n int) (pieces []string) {
 	return append(pieces, s)
 }
 
-// Fault is how a turn fails. With Status there is no stream; all else happens in
-// the stream, after the first After events of the turn.
+// Fault is how a turn fails. With Status or Mute there is no stream; all else happens
+// in the stream, after the first After events of the turn.
 type Fault struct {
 	Status     int    // such as 401, 402, 429, 500, 529, 302
 	Kind       string // the vendor's type of the error; empty: what goes with Status
@@ -45,6 +45,8 @@ type Fault struct {
 	Body       string // all of the body, instead of an error of Kind and Message
 	RetryAfter string // header
 	Location   string // header
+
+	Mute bool // no status and no header, until the client goes
 
 	After   int
 	Error   string        // an event that says there is an error of this type

@@ -95,6 +95,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	t := s.answer(n, req)
+	if t.Fault.Mute {
+		<-r.Context().Done()
+		return
+	}
 	if t.Fault.Status != 0 {
 		v.refuse(w, &t.Fault)
 		return
