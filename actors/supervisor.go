@@ -333,7 +333,17 @@ func (s *supervisor) assemble(ac actor.Context) {
 	s.assembling = true
 	sortFailures(s.ev.Failed)
 	s.tell(explain.Event{Type: explain.EventPreflightDone, Chain: s.ev.Chain.Slug, Failed: phases(s.ev.Failed)})
-	s.e.run(ac.Self(), func() any { return assembled{made: s.o.assemble(s.ev)} }, func(err error) any { return assembled{err: err} })
+	s.e.run(ac.Self(), func() any { return assembled{made: s.judge()} }, func(err error) any { return assembled{err: err} })
+}
+
+// judge has the rules look at the evidence. What nobody looks at after them goes: the
+// evidence of a large transaction is most of the memory of a request.
+func (s *supervisor) judge() *assemble.Case {
+	c := s.o.assemble(s.ev)
+	if !s.asks(c) {
+		return &assemble.Case{Evidence: c.Evidence, Result: c.Result}
+	}
+	return c
 }
 
 func (s *supervisor) answer(ac actor.Context, m assembled) {
