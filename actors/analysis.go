@@ -73,15 +73,18 @@ func (j *journal) hear(e explain.Event) {
 		j.a.Failed = e.Failed
 		j.endAll()
 		j.begin(phaseAssemble)
-	case explain.EventIteration:
-		if _, runs := j.start[phaseAgent]; !runs {
-			j.end(phaseAssemble)
-			j.begin(phaseAgent)
-		}
 	case explain.EventComplete:
 		j.end(phaseAssemble)
 		j.end(phaseAgent)
 	}
+}
+
+// modelBegins: the rules have spoken, and a model is asked.
+func (j *journal) modelBegins() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.end(phaseAssemble)
+	j.begin(phaseAgent)
 }
 
 func (j *journal) begin(phase string) {

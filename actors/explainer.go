@@ -29,7 +29,7 @@ const DefaultDeadline = 120 * time.Second
 // Options shape all analyses of one Explainer.
 type Options struct {
 	Chains     []*chain.Chain // to probe, by popularity; nil means all
-	Deadline   time.Duration  // 0 means DefaultDeadline
+	Deadline   time.Duration  // of the evidence; 0 means DefaultDeadline
 	Limits     trace.Limits
 	Quick      bool // local re-execution without the earlier transactions of the block
 	SourcesOff bool // ask nobody but the RPC
@@ -159,6 +159,8 @@ func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error)
 
 	pid := x.e.spawnRoot(s)
 	out := x.wait(ctx, s, pid, j.Finish)
+	s.stopFetch()
+	s.hush()
 	x.tellEnd(s.journal.close(out.result, out.err))
 	if out.result != nil {
 		out.result.Costs = j.Meter.Costs()
@@ -171,6 +173,15 @@ func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error)
 		return out.result, &UnpaidError{out.unpaid}
 	}
 	return out.result, out.err
+}
+
+// Longest is how long an analysis may take: the evidence has its deadline, and the
+// model its patience on top of that.
+func (x *Explainer) Longest() time.Duration {
+	if x.o.Agent == nil {
+		return x.o.Deadline
+	}
+	return x.o.Deadline + x.o.Agent.Patience
 }
 
 // Running returns how many analyses run.

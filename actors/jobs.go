@@ -76,7 +76,7 @@ func (x *Explainer) NewJobs(o JobOptions) (*Jobs, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.deadline <= 0 {
-		o.deadline = x.o.Deadline + jobGrace
+		o.deadline = x.Longest() + jobGrace
 	}
 	j := &Jobs{e: x.e, o: o, closing: make(chan struct{}), tended: make(chan struct{})}
 	if err := j.openShift(); err != nil {

@@ -25,6 +25,7 @@ const phaseAgent = "agent"
 type Agent struct {
 	Provider llm.Provider
 	Models   map[string]AgentModel // by their names in the interface; all of them
+	Default  string                // of Models, for requests that name none; empty: explain.DefaultModel
 	Limits   agent.Limits
 	Library  *playbook.Library // nil: the embedded one
 	Patience time.Duration     // with one run, after all evidence is fetched; 0: DefaultPatience
@@ -46,8 +47,36 @@ type AgentRun struct {
 	Err     error         // nil: it answered
 }
 
+// Outcome is how the run ended, in one word of a short list.
+func (r *AgentRun) Outcome() string {
+	if r.Err == nil {
+		return "answered"
+	}
+	for _, o := range runOutcomes {
+		if errors.Is(r.Err, o.err) {
+			return o.word
+		}
+	}
+	return "failed"
+}
+
+// runOutcomes are tried in this order: an overloaded provider is one that is down.
+var runOutcomes = []struct {
+	err  error
+	word string
+}{
+	{llm.ErrRefused, "refused"}, {llm.ErrMalformed, "malformed"}, {llm.ErrCut, "cut"}, {llm.ErrUnpaid, "account"},
+	{llm.ErrTooLong, "too_long"}, {llm.ErrRejected, "rejected"}, {llm.ErrDown, "down"},
+	{agent.ErrTurns, "turns"}, {agent.ErrBudget, "budget"}, {agent.ErrNoAnswer, "no_answer"},
+	{explain.ErrUnpaid, "unpaid"}, {context.Canceled, "stopped"}, {context.DeadlineExceeded, "stopped"},
+}
+
 // DefaultPatience bounds a run of the agent.
 const DefaultPatience = 4 * time.Minute
+
+// lastWords is how long a run that was stopped is waited for: what it has used is not
+// known before it has ended. Providers are bound to end within 100 ms.
+const lastWords = 250 * time.Millisecond
 
 // modelled: the model answered and its claims were held against the evidence, or
 // err says why there is no answer.
@@ -60,27 +89,39 @@ type modelled struct {
 // errPatience: the model took too long.
 var errPatience = errors.New("the time for the model is over")
 
+// errPanic: a fault of ours. The log has its text and stack.
+var errPanic = errors.New("internal fault")
+
+// asked is the model that a request gets.
+func (g *Agent) asked(req explain.Request) string {
+	for _, name := range []string{req.Model, g.Default} {
+		if name != "" {
+			return name
+		}
+	}
+	return explain.DefaultModel
+}
+
 // consult is the work of the LLM actor, run outside Receive.
 func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req explain.Request, m *meter.Meter, tell func(explain.Event)) func(context.Context) any {
-	name := req.Model
-	if name == "" {
-		name = explain.DefaultModel
-	}
+	name := g.asked(req)
 	model := g.Models[name]
 	return func(ctx context.Context) any {
+		run := AgentRun{Model: name, Err: errPanic}
+		if g.OnRun != nil {
+			defer func() { g.OnRun(run) }() // also of one that panics
+		}
 		out, err := agent.Run(ctx, agent.Options{
 			Provider: g.Provider, Model: model.ID, Name: name, Price: model.Price, Limits: g.Limits, Library: g.Library,
 			Desk: desk, Context: req.Context, Meter: m, Emit: tell,
 		})
-		run := AgentRun{Model: name, Turns: out.Turns, Usage: out.Usage, Err: err}
+		run.Turns, run.Usage = out.Turns, out.Usage
 		var res *explain.Result
 		if err == nil {
 			res, run.Dropped = claim.Apply(c, out.Answer, out.Index)
 			res.AnalysisModel, res.SkillsUsed = name, out.Skills
 		}
-		if g.OnRun != nil {
-			g.OnRun(run)
-		}
+		run.Err = err
 		return modelled{result: res, err: err}
 	}
 }
@@ -94,12 +135,17 @@ func (s *supervisor) asks(c *assemble.Case) bool {
 
 // consult starts the LLM actor.
 func (s *supervisor) consult(ac actor.Context, c *assemble.Case) {
-	self := ac.Self()
+	self, g := ac.Self(), s.o.Agent
 	s.timer.Stop()
 	s.model = c
-	s.timer = time.AfterFunc(s.o.Agent.Patience, func() { s.e.sys.Root.Send(self, expired{impatient: true}) })
-	desk := &tool.Desk{Case: c, World: s.w}
-	s.outstanding[phaseAgent] = ac.Spawn(s.e.newChild(s.fetching, phaseAgent, s.o.Agent.consult(c, desk, s.req, s.meter, s.tell)))
+	s.journal.modelBegins()
+	s.timer = time.AfterFunc(g.Patience, func() { s.e.sys.Root.Send(self, expired{impatient: true}) })
+	work, silent := g.consult(c, &tool.Desk{Case: c, World: s.w}, s.req, s.meter, s.tell), make(chan struct{})
+	s.silent = silent
+	s.outstanding[phaseAgent] = ac.Spawn(s.e.newChild(s.fetching, phaseAgent, func(ctx context.Context) any {
+		defer close(silent)
+		return work(ctx)
+	}))
 }
 
 // heardModel takes what concerns the agent once the rules have spoken.
@@ -109,7 +155,7 @@ func (s *supervisor) heardModel(ac actor.Context, m any) {
 		s.conclude(ac, m)
 	case failed:
 		s.o.Log.Error("phase broke", "request", s.id, "phase", m.phase, "error", m.err)
-		s.conclude(ac, modelled{err: errors.New("internal fault")})
+		s.conclude(ac, modelled{err: errPanic})
 	case expired:
 		switch {
 		case m.finish:
@@ -129,6 +175,7 @@ func (s *supervisor) conclude(ac actor.Context, m modelled) {
 	}
 	s.stopFetch()
 	if m.err != nil {
+		s.logModel(m.err)
 		m.result = assemble.Partial(s.model, assemble.Failure{Phase: phaseAgent, Reason: oneLine(m.err)})
 	}
 	s.model = nil
@@ -138,6 +185,29 @@ func (s *supervisor) conclude(ac actor.Context, m modelled) {
 		out.unpaid = m.err
 	}
 	s.give(ac, out)
+}
+
+// logModel tells the operator what the caller may not read: the provider's own words.
+func (s *supervisor) logModel(err error) {
+	attrs := []any{"request", s.id, "model", s.o.Agent.asked(s.req), "error", oneLine(err)}
+	if f, ok := errors.AsType[*llm.Fault](err); ok && f.Detail != "" {
+		attrs = append(attrs, "detail", f.Detail)
+	}
+	s.o.Log.Warn("the model gave no answer", attrs...)
+}
+
+// hush waits for a run of the model that was stopped, so that all it has used is
+// booked. It is called when the supervisor has ended.
+func (s *supervisor) hush() {
+	if s.silent == nil {
+		return
+	}
+	late := time.NewTimer(lastWords)
+	defer late.Stop()
+	select {
+	case <-s.silent:
+	case <-late.C:
+	}
 }
 
 func (s *supervisor) finishedBy() error {

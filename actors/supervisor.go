@@ -41,6 +41,7 @@ type supervisor struct {
 	traceIn     bool
 	assembling  bool
 	model       *assemble.Case // that the model looks at; nil: it does not
+	silent      chan struct{}  // closed when the model has ended; nil: none was asked
 	meter       *meter.Meter
 	answered    bool
 	expired     []string // phases that the deadline cut off

@@ -16,7 +16,7 @@ const keptFor = "public, max-age=300"
 // described is what the documents tell of this server.
 func (c Config) described() discovery.Config {
 	return discovery.Config{
-		BaseURL: c.BaseURL, Metered: c.Metered, Terms: c.Terms, Chains: c.Chains,
+		BaseURL: c.BaseURL, Metered: c.Metered, Terms: c.Terms, Chains: c.Chains, Model: c.Model,
 		Limits: discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat},
 	}
 }

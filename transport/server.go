@@ -114,6 +114,7 @@ type Config struct {
 	// Payments are how; Payments.Till nil with Metered false: they are not.
 	Payments Payments
 	Terms    discovery.Terms   // of payment; zero: discovery.DefaultTerms
+	Model    string            // that answers where a request names none; empty: explain.DefaultModel
 	Chains   []discovery.Chain // that can be analysed, in the order they are listed
 	// Sample makes the result that the front page shows. It is called once, when it
 	// is first looked at. nil: none is shown.

@@ -54,6 +54,11 @@ func (cmd *serveCmd) faults() (list []error) {
 	note("--listen", err)
 	note("--admin-listen", cmd.checkAdmin())
 	list = append(list, cmd.payFlags.faults()...)
+	model, err := cmd.agent()
+	if err != nil {
+		list = append(list, err)
+	}
+	closeModel(model)
 	cfg, err := cmd.config()
 	if err == nil {
 		_, err = upstream.New(cfg)
@@ -118,6 +123,9 @@ func (cmd *serveCmd) printSettings(c console, k *kong.Context, dir string) error
 			from = "default"
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\n", f.Name, value, from)
+	}
+	if os.Getenv(providerKeyEnv) != "" {
+		fmt.Fprintf(out, "provider-key\t(hidden)\tenvironment %s\n", providerKeyEnv)
 	}
 	return out.Flush()
 }

@@ -34,6 +34,20 @@ func (c *counting) onAnalysis() func(actors.Analysis) {
 	}
 }
 
+func (c *counting) onRun() func(actors.AgentRun) {
+	if c == nil {
+		return nil
+	}
+	return func(r actors.AgentRun) {
+		run := admin.ModelRun{
+			Model: r.Model, Outcome: r.Outcome(), Turns: r.Turns, Dropped: map[string]int{},
+			Tokens: map[string]int64{"input": r.Usage.Input, "output": r.Usage.Output, "cache_read": r.Usage.CacheRead, "cache_write": r.Usage.CacheWrite},
+		}
+		r.Dropped.Each(func(kind string, n int) { run.Dropped[kind] = n })
+		c.metrics.Modelled(run)
+	}
+}
+
 // spent books what an analysis cost, however it ended.
 func (c *counting) spent(m *meter.Meter) {
 	if c == nil {

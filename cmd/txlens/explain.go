@@ -19,6 +19,7 @@ type explainCmd struct {
 	Hash     string `arg:"" help:"Transaction hash (0x and 64 hex digits), or - for one per line on stdin, each optionally followed by a chain."`
 	Chain    string `name:"chain" placeholder:"CHAIN" help:"Slug or id; skips the search for the chain."`
 	Context  string `name:"context" placeholder:"TEXT" help:"What you want to know; at most 2 KB."`
+	Model    string `name:"model" placeholder:"MODEL" help:"Language model that looks at it, as the service names them; default the one of --default-model, or the server's."`
 	JSON     bool   `name:"json" help:"Print the ExplanationResult as one line of JSON."`
 	HTML     string `name:"html" placeholder:"FILE" type:"path" help:"Also write a self-contained HTML report."`
 	Parallel int    `name:"parallel" default:"4" help:"Analyses at a time with -."`
@@ -55,7 +56,7 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 	if err := cmd.check(); err != nil {
 		return err
 	}
-	req := explain.Request{TxHash: cmd.Hash, Context: cmd.Context}
+	req := explain.Request{TxHash: cmd.Hash, Context: cmd.Context, Model: cmd.Model}
 	if cmd.Chain != "" {
 		ch, err := parseChain(cmd.Chain)
 		if err != nil {

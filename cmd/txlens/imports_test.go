@@ -14,7 +14,7 @@ import (
 // from the judgement down to the raw evidence. A generator or a package of test
 // support answers for itself.
 var mayImport = map[string][]string{
-	"cmd/txlens":       {"actors", "storage", "transport", "transport/admin", "engine/chain", "engine/explain", "engine/meter", "engine/mpp", "engine/report", "engine/upstream"},
+	"cmd/txlens":       {"actors", "storage", "transport", "transport/admin", "engine/agent", "engine/chain", "engine/explain", "engine/meter", "engine/mpp", "engine/report", "engine/upstream"},
 	"transport/admin":  {"engine/mpp/tempo"},
 	"transport/client": {"engine/explain", "engine/mpp", "transport/wire"},
 	"transport":        {"engine/explain", "engine/report", "actors", "engine/meter", "engine/mpp"},

@@ -22,6 +22,7 @@ func ownSettings() {
 			os.Unsetenv(name)
 		}
 	}
+	os.Unsetenv(providerKeyEnv)
 	os.Setenv("TXLENS_ADMIN_LISTEN", adminOff)
 }
 

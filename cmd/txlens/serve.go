@@ -182,7 +182,7 @@ func (s *service) start(ctx context.Context) (err error) {
 	}
 	s.web = transport.New(transport.Config{
 		Explainer: served{s.analyst}, Jobs: s.jobs, Runs: actors.NewRuns(s.store), Commit: commit, Log: s.log, Observer: metrics,
-		Deadline: cmd.Deadline, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
+		Deadline: s.analyst.explainer.Longest(), Model: cmd.modelFlags.Default, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
 		Payments: payments, Terms: terms, BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
 	})
 	s.startAdmin(metrics)

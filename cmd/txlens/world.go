@@ -28,7 +28,7 @@ type worldFlags struct {
 	RPCOnly  bool          `name:"rpc-only" env:"TXLENS_RPC_ONLY" help:"Use no built-in endpoint: only chains named with --rpc are asked."`
 	Sources  string        `name:"sources" enum:"on,off" default:"on" placeholder:"on|off" env:"TXLENS_SOURCES" help:"off asks nobody but the RPC: no contract sources, signatures or prices."`
 	Quick    bool          `name:"quick" env:"TXLENS_QUICK" help:"Where a node gives no trace, re-execute without the earlier transactions of the block."`
-	Deadline time.Duration `name:"deadline" default:"120s" env:"TXLENS_DEADLINE" help:"Time for one analysis."`
+	Deadline time.Duration `name:"deadline" default:"120s" env:"TXLENS_DEADLINE" help:"Time for the evidence of one analysis."`
 	Record   string        `name:"record" placeholder:"DIR" type:"path" env:"TXLENS_RECORD" help:"Write every answer of the analysis into a bundle in this folder."`
 
 	EtherscanKey string            `name:"etherscan-key" placeholder:"KEY" env:"TXLENS_ETHERSCAN_KEY" secret:"all" help:"Key for contract sources of Etherscan v2."`
@@ -40,6 +40,8 @@ type worldFlags struct {
 	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" env:"TXLENS_BLOCKSCOUT_URL" secret:"url" help:"One Blockscout host for every chain; default the chain's own instance."`
 	LlamaURL      string `name:"llama-url" placeholder:"URL" env:"TXLENS_LLAMA_URL" secret:"url" help:"Prices; default https://coins.llama.fi."`
 
+	modelFlags `embed:""`
+
 	log   *slog.Logger // where a fault inside an analysis is told; nil: nowhere
 	count *counting    // nil: nobody counts
 }
@@ -48,6 +50,7 @@ type worldFlags struct {
 type analyst struct {
 	client    *upstream.Client
 	explainer *actors.Explainer
+	model     *actors.Agent // nil: the rules are alone
 	flags     worldFlags
 	version   string
 }
@@ -89,12 +92,19 @@ func analystOf(f worldFlags, cfg upstream.Config) (*analyst, error) {
 		return nil, badInput{err}
 	}
 	a := &analyst{client: client, flags: f, version: versionText()}
+	if a.model, err = f.agent(); err != nil {
+		client.Close()
+		return nil, err
+	}
+	if a.model != nil {
+		a.model.OnRun = f.count.onRun()
+	}
 	a.explainer = actors.New(a.options(cfg.Endpoints))
 	return a, nil
 }
 
 func (a *analyst) options(endpoints map[uint64][]string) actors.Options {
-	o := actors.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version, Log: a.flags.log, OnAnalysis: a.flags.count.onAnalysis()}
+	o := actors.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version, Log: a.flags.log, OnAnalysis: a.flags.count.onAnalysis(), Agent: a.model}
 	if a.flags.RPCOnly {
 		for _, ch := range chain.All() {
 			if len(endpoints[ch.ID]) > 0 {
@@ -108,11 +118,16 @@ func (a *analyst) options(endpoints map[uint64][]string) actors.Options {
 func (a *analyst) close() {
 	a.explainer.Close()
 	a.client.Close()
+	closeModel(a.model)
 }
 
 // Explain runs one analysis of the command line and records it where asked.
 func (a *analyst) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
-	return a.run(ctx, transport.Job{Request: req, Sink: sink})
+	res, err := a.run(ctx, transport.Job{Request: req, Sink: sink})
+	if _, unpaid := errors.AsType[*actors.UnpaidError](err); unpaid && res != nil {
+		return res, nil // it is a partial one, and says why
+	}
+	return res, err
 }
 
 func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, error) {
@@ -159,7 +174,7 @@ func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explai
 		return fmt.Errorf("record the analysis: %w", err)
 	}
 	rec.SetMeta(upstream.Meta{
-		TxHash: req.TxHash, ChainID: req.ChainID, Version: a.version, CreatedAt: time.Now().Unix(), Context: req.Context,
+		TxHash: req.TxHash, ChainID: req.ChainID, Version: a.version, CreatedAt: time.Now().Unix(), Context: req.Context, Model: req.Model,
 		Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", RPCOnly: a.flags.RPCOnly,
 		Expired: cut.phases, DeadlineMs: a.flags.Deadline.Milliseconds(), Finished: cut.finished, Unpaid: cut.unpaid,
 	})

@@ -124,7 +124,7 @@ func newRun(o Options) (*run, error) {
 	}
 	if o.Library == nil {
 		var err error
-		if o.Library, err = playbook.Open("", names(tool.All())); err != nil {
+		if o.Library, err = Library(""); err != nil {
 			return nil, err
 		}
 	}
@@ -145,6 +145,10 @@ func newRun(o Options) (*run, error) {
 	r.talk = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: first}}}}
 	return r, nil
 }
+
+// Library reads the playbooks: the embedded ones, and those of a folder where one is
+// named. They may tell to use any tool of the toolbox.
+func Library(dir string) (*playbook.Library, error) { return playbook.Open(dir, names(tool.All())) }
 
 // names lists the tools by name.
 func names(tools []tool.Tool) (list []string) {

@@ -132,6 +132,22 @@ type Dropped struct {
 }
 
 // Total is the number of all that was dropped or lowered.
-func (d Dropped) Total() int {
-	return d.Sentences + d.Steps + d.Risks + d.Annotations + d.Descriptions + d.Figures + d.Evidence + d.Findings + d.Demoted + d.NonFindings + d.Verdicts
+func (d Dropped) Total() (n int) {
+	d.Each(func(_ string, k int) { n += k })
+	return n
+}
+
+// Each gives the counts by kind, as their members are named, also those that are 0.
+func (d Dropped) Each(count func(kind string, n int)) {
+	count("sentences", d.Sentences)
+	count("steps", d.Steps)
+	count("risks", d.Risks)
+	count("annotations", d.Annotations)
+	count("descriptions", d.Descriptions)
+	count("figures", d.Figures)
+	count("evidence", d.Evidence)
+	count("findings", d.Findings)
+	count("demoted", d.Demoted)
+	count("nonFindings", d.NonFindings)
+	count("verdicts", d.Verdicts)
 }

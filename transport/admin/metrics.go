@@ -48,6 +48,19 @@ type Metrics struct {
 	calls    *prometheus.CounterVec
 	call     *prometheus.HistogramVec
 	cost     *prometheus.CounterVec
+	runs     *prometheus.CounterVec
+	turns    *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
+	dropped  *prometheus.CounterVec
+}
+
+// ModelRun is how a run of the language model went. Its words are ours.
+type ModelRun struct {
+	Model   string // as the interface names it
+	Outcome string
+	Turns   int
+	Tokens  map[string]int64 // by kind
+	Dropped map[string]int   // claims that the evidence does not bear out, by kind
 }
 
 type answerKey struct {
@@ -91,6 +104,10 @@ func NewMetrics(version, commit string, g Gauges) *Metrics {
 	m.calls = counter("upstream_calls_total", "Calls to nodes and sources, by tool and outcome.", "tool", "outcome")
 	m.call = times("upstream_call_duration_seconds", "Time of a call, with its retries.", analysisTimes, "tool")
 	m.cost = counter("cost_nanodollars_total", "What analyses cost, in nano-dollars, by bucket.", "bucket")
+	m.runs = counter("model_runs_total", "Runs of a language model, by outcome.", "model", "outcome")
+	m.turns = counter("model_turns_total", "Turns of a language model.", "model")
+	m.tokens = counter("model_tokens_total", "Tokens that a language model used, by kind.", "model", "kind")
+	m.dropped = counter("model_claims_dropped_total", "What a language model said and the evidence does not bear out, by kind.", "model", "kind")
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "txlens", Name: "build_info", Help: "1, with version and commit as labels.",
 		ConstLabels: prometheus.Labels{"version": version, "commit": commit}})
 	build.Set(1)
@@ -149,6 +166,18 @@ func (m *Metrics) Called(tool, outcome string, took time.Duration) {
 // Cost adds what an analysis cost in one bucket, in nano-dollars. The counter is
 // exact up to 2^53 of them, nine million dollars.
 func (m *Metrics) Cost(bucket string, nano int64) { m.cost.WithLabelValues(bucket).Add(float64(nano)) }
+
+// Modelled counts a run of the language model.
+func (m *Metrics) Modelled(r ModelRun) {
+	m.runs.WithLabelValues(r.Model, r.Outcome).Inc()
+	m.turns.WithLabelValues(r.Model).Add(float64(r.Turns))
+	for kind, n := range r.Tokens {
+		m.tokens.WithLabelValues(r.Model, kind).Add(float64(n))
+	}
+	for kind, n := range r.Dropped {
+		m.dropped.WithLabelValues(r.Model, kind).Add(float64(n))
+	}
+}
 
 // gaugeCollector reads gauges at a scrape.
 type gaugeCollector struct{ g Gauges }

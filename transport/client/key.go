@@ -14,28 +14,41 @@ import (
 // ReadKey reads a secp256k1 key in hex. A file that others than its owner may read
 // is refused. The key is in no error.
 func ReadKey(path string) (*tempo.Secp256k1Key, error) {
+	const most = 256
+	text, err := ReadSecret(path, most)
+	if err != nil {
+		return nil, err
+	}
+	key, err := tempo.ParseSecp256k1Key(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s does not hold 64 hex digits of a secp256k1 key", ErrKeyFile, path)
+	}
+	return key, nil
+}
+
+// ReadSecret reads a file that only its owner may read, of at most so many bytes.
+// Nothing of its text is in an error.
+func ReadSecret(path string, most int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return "", fmt.Errorf("%w: %w", ErrKeyFile, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return "", fmt.Errorf("%w: %w", ErrKeyFile, err)
 	}
 	if readableByOthers(info.Mode()) {
-		return nil, fmt.Errorf("%w: others may read %s (mode %04o); chmod 600 it", ErrKeyFile, path, info.Mode().Perm())
+		return "", fmt.Errorf("%w: others may read %s (mode %04o); chmod 600 it", ErrKeyFile, path, info.Mode().Perm())
 	}
-	const most = 256
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return "", fmt.Errorf("%w: %w", ErrKeyFile, err)
 	}
-	key, err := tempo.ParseSecp256k1Key(string(text))
-	if err != nil || len(text) > most {
-		return nil, fmt.Errorf("%w: %s does not hold 64 hex digits of a secp256k1 key", ErrKeyFile, path)
+	if int64(len(text)) > most {
+		return "", fmt.Errorf("%w: %s is longer than %d bytes", ErrKeyFile, path, most)
 	}
-	return key, nil
+	return string(text), nil
 }
 
 // NewKey makes a key and writes it to a new file that only its owner can read. A file

@@ -15,6 +15,7 @@ type Config struct {
 	Terms   Terms   // zero: DefaultTerms
 	Limits  Limits
 	Chains  []Chain // in the order they are listed; none: the list is left out
+	Model   string  // that answers where a request names none; empty: explain.DefaultModel
 }
 
 // Limits are the settings of the server that a caller meets.
@@ -23,6 +24,18 @@ type Limits struct {
 	Head      int           // bytes of a request header
 	Deadline  time.Duration // of one analysis
 	Heartbeat time.Duration // silence of a stream before a heartbeat
+}
+
+// longest says in words how long an analysis may take.
+func (l Limits) longest() string {
+	switch n := int64((l.Deadline + time.Minute - 1) / time.Minute); n {
+	case 0, 1:
+		return "a minute"
+	case 2:
+		return "two minutes"
+	default:
+		return fmt.Sprintf("%d minutes", n)
+	}
 }
 
 // Chain is one supported chain. Full is set where labels, USD values and risk

@@ -88,7 +88,7 @@ func TestSameBytes(t *testing.T) {
 // TestWords: each schema and member is described, and each line of the tables is
 // about one that exists.
 func TestWords(t *testing.T) {
-	all, err := schemas()
+	all, err := schemas(explain.DefaultModel)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestWords(t *testing.T) {
 
 // TestEvents: each type of the layouts has a schema, with its members in it.
 func TestEvents(t *testing.T) {
-	all, err := schemas()
+	all, err := schemas(explain.DefaultModel)
 	if err != nil {
 		t.Fatal(err)
 	}

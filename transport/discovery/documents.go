@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"txlens/engine/explain"
 )
 
 // base stands for the base URL while the documents are made. The top-level domain
@@ -58,10 +60,13 @@ func New(cfg Config) (*Set, error) {
 	if cfg.Terms == (Terms{}) {
 		cfg.Terms = DefaultTerms
 	}
+	if cfg.Model == "" {
+		cfg.Model = explain.DefaultModel
+	}
 	if err := checkOperations(); err != nil {
 		return nil, err
 	}
-	all, err := schemas()
+	all, err := schemas(cfg.Model)
 	if err != nil {
 		return nil, err
 	}

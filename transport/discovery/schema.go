@@ -55,7 +55,7 @@ var words = readWords(fieldTable)
 
 func readWords(table string) map[string]string {
 	// Nothing in the table repeats a value that the code has.
-	values := strings.NewReplacer("{maxContext}", strconv.Itoa(explain.MaxContext), "{defaultModel}", explain.DefaultModel)
+	values := strings.NewReplacer("{maxContext}", strconv.Itoa(explain.MaxContext))
 	out := map[string]string{}
 	for line := range strings.Lines(table) {
 		key, text, ok := strings.Cut(strings.TrimRight(line, "\n"), "\t")
@@ -243,8 +243,9 @@ func dress(name string, s schema) {
 	}
 }
 
-// schemas are those of all bodies and of all events.
-func schemas() (map[string]schema, error) {
+// schemas are those of all bodies and of all events. model is the one in force where
+// a request names none.
+func schemas(model string) (map[string]schema, error) {
 	all, err := reflected()
 	if err != nil {
 		return nil, err
@@ -253,6 +254,8 @@ func schemas() (map[string]schema, error) {
 	for name, s := range all {
 		dress(name, s)
 	}
+	asked := all["ExplainRequest"]["properties"].(schema)["model"].(schema)
+	asked["description"] = strings.ReplaceAll(asked["description"].(string), "{defaultModel}", model)
 	addEvents(all)
 	return all, nil
 }

@@ -33,6 +33,7 @@ var texts = template.Must(template.New("").Funcs(template.FuncMap{
 type page struct {
 	Config
 	Base       string
+	Longest    string // what an analysis may take
 	Model      string
 	Models     []explain.Model
 	Codes      []explain.ErrorCode
@@ -70,7 +71,7 @@ type (
 
 func newPage(cfg Config, all map[string]schema) page {
 	p := page{
-		Config: cfg, Base: base, Model: explain.DefaultModel, Models: explain.Models, Codes: explain.ErrorCodes,
+		Config: cfg, Base: base, Longest: cfg.Limits.longest(), Model: cfg.Model, Models: explain.Models, Codes: explain.ErrorCodes,
 		JobHours: int(explain.JobRetention.Hours()), RunDays: int(explain.RunRetention.Hours() / 24), HashForm: explain.HashPattern, ContextMax: explain.MaxContext,
 		Schemas: schemaTexts(all),
 	}

@@ -3,8 +3,6 @@ package discovery
 import (
 	"maps"
 	"strings"
-
-	"txlens/engine/explain"
 )
 
 // toolSpecVersion is the version of the tool specification, that of the interface.
@@ -58,7 +56,7 @@ type tool struct {
 
 var tools = []tool{
 	{"explain_transaction", "explainTransaction", "Explain one EVM transaction by its hash and wait for the result: POST /explain. The chain is found by itself. " +
-		"Check analysisModel before trusting the result: partial-synthesis marks a partial one, whose summary names the phase that failed. May take two minutes.", explainInput},
+		"Check analysisModel before trusting the result: partial-synthesis marks a partial one, whose summary names the phase that failed. May take {longest}.", explainInput},
 	{"start_explain_job", "startExplainJob", "Start a job that explains one EVM transaction: POST /explain/async. Returns jobId at once; ask for the result with get_job_result. " +
 		"Use it when the connection may not last as long as the analysis.", explainInput},
 	{"get_job_result", "getJobResult", "Ask where a job stands: GET /result/{jobId}. Call it every 5 to 15 seconds until status is complete (read result) or error (read error and errorCode). " +
@@ -81,11 +79,11 @@ func jobInput(map[string]schema) schema {
 
 func makeToolSpec(cfg Config, all map[string]schema) ([]byte, error) {
 	spec := toolSpec{
-		Version: toolSpecVersion, BaseURL: base, Auth: "mpp-x402", SkillURL: base + "/SKILL.md", OpenAPIURL: base + "/openapi.json", DefaultModel: explain.DefaultModel,
+		Version: toolSpecVersion, BaseURL: base, Auth: "mpp-x402", SkillURL: base + "/SKILL.md", OpenAPIURL: base + "/openapi.json", DefaultModel: cfg.Model,
 	}
 	byOperation := map[string]string{}
 	for _, t := range tools {
-		text := t.text + " " + cfg.paymentOfTools()
+		text := strings.ReplaceAll(t.text, "{longest}", cfg.Limits.longest()) + " " + cfg.paymentOfTools()
 		spec.Anthropic = append(spec.Anthropic, messagesTool{t.name, text, t.input(all)})
 		spec.OpenAI = append(spec.OpenAI, completionsTool{"function", completionsFunction{t.name, text, t.input(all)}})
 		byOperation[t.operation] = t.name

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"txlens/actors"
+	"txlens/engine/agent"
+	"txlens/engine/agent/llm"
+	"txlens/engine/agent/llm/catalog"
+	"txlens/engine/explain"
+	"txlens/engine/mpp"
+	"txlens/transport/client"
+)
+
+// modelFlags say which language model looks at what the rules found, and what it may
+// use up. The zero value is no model. The provider's key is no flag: who lists
+// processes reads those.
+type modelFlags struct {
+	Provider    string            `name:"provider" enum:"off,anthropic,openai" default:"off" env:"TXLENS_PROVIDER" help:"Language model that looks at what the rules found: off, anthropic, or openai for any endpoint that speaks Chat Completions."`
+	ProviderURL string            `name:"provider-url" placeholder:"URL" env:"TXLENS_PROVIDER_URL" secret:"url" help:"Base URL of the provider; default the vendor's own."`
+	ProviderKey string            `name:"provider-key-file" placeholder:"FILE" type:"path" env:"TXLENS_PROVIDER_KEY_FILE" secret:"no" help:"File with the key of the provider, which only its owner may read. The variable TXLENS_PROVIDER_KEY can hold the key itself."`
+	Default     string            `name:"default-model" default:"model-opus-5" env:"TXLENS_DEFAULT_MODEL" help:"Model that answers requests which name none; the documents of the server say it."`
+	IDs         map[string]string `name:"model-id" placeholder:"MODEL=ID" env:"TXLENS_MODEL_ID" help:"What the provider calls a model of a request, * for all of them; needed with openai. Repeatable, or separated by semicolons."`
+	TokenPrices map[string]string `name:"model-price" placeholder:"MODEL=PRICE" env:"TXLENS_MODEL_PRICE" help:"What its tokens cost, in nano-dollars each, such as input:5000,output:25000,cache-read:500,cache-write:6250, or 0; * for all models; needed with openai. Repeatable, or separated by semicolons."`
+	Turns       int               `name:"model-turns" default:"16" env:"TXLENS_MODEL_TURNS" help:"Turns of the model in one analysis."`
+	Tokens      int               `name:"model-tokens" default:"600000" env:"TXLENS_MODEL_TOKENS" secret:"no" help:"Tokens of one analysis, of all kinds together."`
+	Thinking    int               `name:"model-thinking" default:"4096" env:"TXLENS_MODEL_THINKING" help:"Tokens of one turn for thinking; 0: none."`
+	Budget      string            `name:"model-budget" default:"3" env:"TXLENS_MODEL_BUDGET" help:"What the model may cost in one analysis, in dollars."`
+	Patience    time.Duration     `name:"model-patience" default:"4m" env:"TXLENS_MODEL_PATIENCE" help:"Time for the model, on top of --deadline, which is for the evidence."`
+	Playbooks   string            `name:"playbooks" placeholder:"DIR" type:"path" env:"TXLENS_PLAYBOOKS" help:"Folder of playbooks of your own: they join the built-in ones, or replace those of the same name."`
+}
+
+// providerKeyEnv holds the key of the provider. It is not one of the settings, so
+// that no list of those shows it.
+const providerKeyEnv = "TXLENS_PROVIDER_KEY"
+
+// maxProviderKey is in bytes; real ones are below 200.
+const maxProviderKey = 4096
+
+// off reports whether the rules are alone.
+func (f *modelFlags) off() bool {
+	return f.Provider == "" || catalog.Kind(f.Provider) == catalog.Off
+}
+
+// agent makes the model of the flags; nil where it is off. It connects nowhere. What
+// is wrong is bad input that names the flag, also of flags that are not needed.
+func (f *modelFlags) agent() (*actors.Agent, error) {
+	cfg, err := f.catalog()
+	if err != nil {
+		return nil, badInput{err}
+	}
+	limits, err := f.limits()
+	if err != nil {
+		return nil, badInput{err}
+	}
+	library, err := agent.Library(f.Playbooks)
+	if err != nil {
+		return nil, badInput{fmt.Errorf("--playbooks: %w", err)}
+	}
+	if f.off() {
+		return nil, nil
+	}
+	if cfg.Key, err = f.key(); err != nil {
+		return nil, badInput{err}
+	}
+	if cfg.Key == "" && cfg.BaseURL == "" {
+		return nil, badInput{fmt.Errorf("--provider-key-file: %s wants a key; name its file, or set %s", f.Provider, providerKeyEnv)}
+	}
+	a := &actors.Agent{Models: map[string]actors.AgentModel{}, Default: f.Default, Limits: limits, Library: library, Patience: f.Patience}
+	for _, name := range explain.ModelNames() {
+		m, err := cfg.Model(name)
+		if err != nil {
+			return nil, badInput{fmt.Errorf("--model-id, --model-price: %w", err)}
+		}
+		a.Models[name] = actors.AgentModel{ID: m.ID, Price: m.Price}
+	}
+	if a.Provider, err = catalog.New(cfg); err != nil {
+		return nil, badInput{fmt.Errorf("--provider-url: %w", err)}
+	}
+	return a, nil
+}
+
+// catalog reads the flags that say who is asked, but for the key.
+func (f *modelFlags) catalog() (c catalog.Config, err error) {
+	if f.Default != "" && !slices.Contains(explain.ModelNames(), f.Default) {
+		return c, fmt.Errorf("--default-model: %w", noModel(f.Default))
+	}
+	c = catalog.Config{Kind: catalog.Kind(f.Provider), Models: f.IDs, Prices: map[string]llm.Price{}}
+	c.BaseURL, c.ProxyFromEnv = f.ProviderURL, true
+	for _, name := range slices.Sorted(maps.Keys(f.IDs)) {
+		if !mappable(name) {
+			return c, fmt.Errorf("--model-id: %w", noModel(name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.TokenPrices)) {
+		var price llm.Price
+		if !mappable(name) {
+			return c, fmt.Errorf("--model-price: %w", noModel(name))
+		}
+		if err := price.UnmarshalText([]byte(f.TokenPrices[name])); err != nil {
+			return c, fmt.Errorf("--model-price %s: %w", name, err)
+		}
+		c.Prices[name] = price
+	}
+	return c, nil
+}
+
+// mappable reports whether a map of models may have the name.
+func mappable(name string) bool {
+	return name == catalog.Every || slices.Contains(explain.ModelNames(), name)
+}
+
+func noModel(name string) error {
+	return fmt.Errorf("%q is no model; there are %s", name, strings.Join(explain.ModelNames(), ", "))
+}
+
+// limits reads the flags that bound a run.
+func (f *modelFlags) limits() (l agent.Limits, err error) {
+	l = agent.Limits{Turns: f.Turns, Tokens: int64(f.Tokens), Thinking: int64(f.Thinking)}
+	if f.Thinking == 0 {
+		l.Thinking = -1
+	}
+	if f.Provider == "" {
+		return l, nil // flags that nobody parsed
+	}
+	switch {
+	case f.Turns < 1 || f.Turns > 200:
+		return l, errors.New("--model-turns: must be between 1 and 200")
+	case f.Tokens < 1 || f.Tokens > 100_000_000:
+		return l, errors.New("--model-tokens: must be between 1 and 100,000,000")
+	case f.Thinking < 0 || f.Thinking > 100_000:
+		return l, errors.New("--model-thinking: must be between 0 and 100,000")
+	case f.Patience <= 0:
+		return l, errors.New("--model-patience: must be more than 0s")
+	}
+	budget, err := mpp.ParseTokens(f.Budget)
+	if err != nil {
+		return l, fmt.Errorf("--model-budget: %w", err)
+	}
+	base, fits := budget.Uint64()
+	if !fits || base == 0 || base > 1_000_000_000 {
+		return l, errors.New("--model-budget: must be more than 0 and at most 1,000 dollars")
+	}
+	l.Nano = int64(base) * 1000 // base units are millionths
+	return l, nil
+}
+
+// key reads the key of the provider, which may have none.
+func (f *modelFlags) key() (string, error) {
+	text := os.Getenv(providerKeyEnv)
+	if f.ProviderKey != "" {
+		if text != "" {
+			return "", fmt.Errorf("--provider-key-file: %s holds a key, too; leave one of them away", providerKeyEnv)
+		}
+		var err error
+		if text, err = client.ReadSecret(f.ProviderKey, maxProviderKey); err != nil {
+			return "", fmt.Errorf("--provider-key-file: %w", err)
+		}
+		if strings.TrimSpace(text) == "" {
+			return "", fmt.Errorf("--provider-key-file: %s is empty", f.ProviderKey)
+		}
+	}
+	text = strings.TrimSpace(text)
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", errors.New("the key of the provider has a character that cannot be sent, such as a blank or a line break")
+	}
+	return text, nil
+}
+
+// closeModel drops the idle connections of a model, which may be nil.
+func closeModel(a *actors.Agent) {
+	if a == nil {
+		return
+	}
+	if c, ok := a.Provider.(io.Closer); ok {
+		c.Close() // it never fails
+	}
+}
