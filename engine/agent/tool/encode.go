@@ -103,9 +103,9 @@ func encodeNumber(form []string, arg string) ([]byte, error) {
 		return nil, errors.New("there is no such type")
 	case err != nil:
 		return nil, errors.New("want a decimal number, or 0x and hex digits")
-	case form[1] == "uint" && (negative || n.BitLen() > bits):
+	case form[1] == "uint" && (negative || n.Int.BitLen() > bits):
 		return nil, errors.New("out of range")
-	case form[1] == "int" && !negative && n.BitLen() > bits-1, negative && n.Cmp(new(big.Int).Lsh(big.NewInt(1), uint(bits-1))) > 0:
+	case form[1] == "int" && !negative && n.Int.BitLen() > bits-1, negative && n.Int.Cmp(new(big.Int).Lsh(big.NewInt(1), uint(bits-1))) > 0:
 		return nil, errors.New("out of range")
 	}
 	v := new(big.Int).Set(&n.Int)

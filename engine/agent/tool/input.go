@@ -93,12 +93,12 @@ func (w *Word) UnmarshalText(text []byte) error {
 	if err := n.UnmarshalText(text); err != nil {
 		return errors.New("a word is 0x and at most 64 hex digits, or a decimal number below 2^256")
 	}
-	n.FillBytes(w[:])
+	n.Int.FillBytes(w[:])
 	return nil
 }
 
 // Amount is a number of base units in an input: wei, or the token's smallest part.
-type Amount struct{ big.Int }
+type Amount struct{ Int big.Int }
 
 // UnmarshalText reads a decimal number, or 0x and hex digits, below 2^256.
 func (n *Amount) UnmarshalText(text []byte) error {
@@ -106,12 +106,15 @@ func (n *Amount) UnmarshalText(text []byte) error {
 	if digits, ok := strings.CutPrefix(s, "0x"); ok {
 		s, base = digits, 16
 	}
-	_, ok := n.SetString(s, base)
-	if !ok || len(text) > 80 || strings.ContainsAny(s, "+-_") || n.BitLen() > 256 {
+	_, ok := n.Int.SetString(s, base)
+	if !ok || len(text) > 80 || strings.ContainsAny(s, "+-_") || n.Int.BitLen() > 256 {
 		return errors.New("an amount is a string: a decimal number of base units, or 0x and hex digits, below 2^256")
 	}
 	return nil
 }
+
+// MarshalText writes the decimal number.
+func (n *Amount) MarshalText() ([]byte, error) { return n.Int.MarshalText() }
 
 // Path names a frame.
 type Path string

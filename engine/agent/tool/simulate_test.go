@@ -1,0 +1,231 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+
+	"txlens/engine/assemble"
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/gather"
+	"txlens/engine/replay"
+	"txlens/engine/replay/gethdata"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// TestReproduces: with nothing changed a simulation says that the transaction
+// comes out as it was, and books its work as code execution.
+func TestReproduces(t *testing.T) {
+	f := func(name string) {
+		t.Helper()
+		d, m := ran(t, name)
+		v := as[SimulationView](t, called(t, d, "simulate", `{}`))
+		if !v.Reproduced || v.Simulated != nil || v.Real.GasUsed != d.Case.Receipt.GasUsed || v.Real.Frames != d.Case.Tree.Total {
+			t.Errorf("%s: %+v", name, v)
+		}
+		if c := m.Costs(); c.CodeExecution.String() != "0.000014" || c.LLMs.String() != "0" {
+			t.Errorf("%s: booked %+v", name, c)
+		}
+	}
+	f(gethdata.TokenTransfer)
+	f(gethdata.MultiContracts)
+	f(gethdata.FailedTx)
+	f(gethdata.Delegated7702)
+}
+
+// TestSimulatedTransfer: half the amount moves half the tokens, and only that.
+func TestSimulatedTransfer(t *testing.T) {
+	d, m := ran(t, gethdata.TokenTransfer)
+	amount := d.Case.Flow.Transfers[0].Amount.String()
+	v := as[SimulationView](t, called(t, d, "simulate", `{"words":[{"word":1,"value":"5"}]}`))
+	if v.Same || v.Simulated.Status != "success" || len(v.Values) != 2 || len(v.LogsGone) != 1 || len(v.LogsNew) != 1 || len(v.Storage) != 2 {
+		t.Fatalf("%+v", v)
+	}
+	for _, r := range v.Values {
+		if strings.TrimPrefix(r.Real, "-") != amount || strings.TrimPrefix(r.Simulated, "-") != "5" {
+			t.Errorf("%+v", r)
+		}
+	}
+	if m.Costs().CodeExecution.String() == "0" {
+		t.Error("nothing was booked")
+	}
+	// The same word again is no difference.
+	w := as[CalldataView](t, called(t, d, "decode_calldata", `{"frame":"0"}`)).Words
+	v = as[SimulationView](t, called(t, d, "simulate", `{"words":[{"word":1,"value":"`+w[1].Value.String()+`"}]}`))
+	if !v.Same || v.Simulated.GasUsed != v.Real.GasUsed {
+		t.Errorf("the same calldata: %+v", v)
+	}
+}
+
+// TestSimulatedWithout: without a call what it did is gone, and the reason for the
+// change shows; with its own answer in its place the caller goes on.
+func TestSimulatedWithout(t *testing.T) {
+	d, _ := ran(t, gethdata.MultiContracts)
+	var inner string // a call with logs below it, which the caller checks
+	for _, f := range d.Case.Tree.Frames {
+		if f.Depth == 1 && len(f.Children)+len(f.Logs) > 0 {
+			inner = f.Path()
+			break
+		}
+	}
+	recorded := as[SimulationView](t, called(t, d, "simulate", `{"without":[{"frame":"`+inner+`"}]}`))
+	if recorded.Same || recorded.Simulated.Status != "success" || len(recorded.LogsGone) == 0 || len(recorded.Values) == 0 || len(recorded.Storage) == 0 {
+		t.Errorf("without %s: %+v", inner, recorded)
+	}
+	reverted := as[SimulationView](t, called(t, d, "simulate", `{"without":[{"frame":"`+inner+`","returns":"revert"}]}`))
+	if reverted.Same {
+		t.Errorf("%+v", reverted)
+	}
+	for _, bad := range []string{`{"without":[{"frame":"0"}]}`, `{"without":[{"frame":"0.99"}]}`, `{"without":[{"frame":"` + inner + `","returns":"what"}]}`, `{"without":[{}]}`} {
+		if got := called(t, d, "simulate", bad); !strings.HasPrefix(got, "error: ") {
+			t.Errorf("%s: %s", bad, got)
+		}
+	}
+}
+
+// TestSimulatedState: storage and balances that are set are what the run finds.
+func TestSimulatedState(t *testing.T) {
+	d, _ := ran(t, gethdata.TokenTransfer)
+	diff := d.Case.Evidence.Diff
+	token := d.Case.Flow.Transfers[0].Token
+	var slots []string
+	for slot := range diff.Pre[token].Storage {
+		slots = append(slots, `{"address":"`+token.Hex()+`","slot":"`+slot.Hex()+`","value":"0"}`)
+	}
+	v := as[SimulationView](t, called(t, d, "simulate", `{"storage":[`+strings.Join(slots, ",")+`]}`))
+	if v.Same || len(v.LogsGone) != 1 {
+		t.Errorf("a sender without tokens sent some: %+v", v)
+	}
+}
+
+// owned is a transaction to a contract that lets its owner (slot 0) alone in: it
+// then counts in slot 1 and logs, when it holds coin. The world before it is of
+// block 99, in block 90 somebody else was owner.
+func owned(t *testing.T) *Desk {
+	t.Helper()
+	vault, owner := common.HexToAddress("0x2000000000000000000000000000000000000002"), common.HexToAddress("0x1000000000000000000000000000000000000001")
+	op := func(ops ...vm.OpCode) (b []byte) {
+		for _, o := range ops {
+			b = append(b, byte(o))
+		}
+		return b
+	}
+	// caller == slot 0 && selfbalance != 0, else revert
+	code := op(vm.PUSH1, 0, vm.SLOAD, vm.CALLER, vm.EQ, vm.SELFBALANCE, vm.ISZERO, vm.ISZERO, vm.AND, vm.PUSH1, 15, vm.JUMPI, vm.PUSH1, 0, vm.DUP1)
+	code[10] = 16
+	code = append(code, op(vm.REVERT, vm.JUMPDEST, vm.PUSH1, 1, vm.SLOAD, vm.PUSH1, 1, vm.ADD, vm.PUSH1, 1, vm.SSTORE, vm.PUSH1, 0, vm.DUP1, vm.LOG0)...)
+	ch, _ := chain.ByID(1)
+	w := &fake{
+		balance: func(a common.Address, _ uint64) (*big.Int, error) {
+			return map[common.Address]*big.Int{owner: big.NewInt(1e18), vault: big.NewInt(7)}[a], nil
+		},
+		nonce: func(common.Address, uint64) (uint64, error) { return 0, nil },
+		code: func(a common.Address, _ uint64) ([]byte, error) {
+			return map[common.Address][]byte{vault: code}[a], nil
+		},
+		storage: func(_ common.Address, slot common.Hash, block uint64) (common.Hash, error) {
+			if slot == (common.Hash{}) && block == 99 {
+				return common.BytesToHash(owner[:]), nil
+			}
+			return common.Hash{}, nil
+		},
+	}
+	was := w.balance
+	w.balance = func(a common.Address, n uint64) (*big.Int, error) {
+		if b, _ := was(a, n); b != nil {
+			return b, nil
+		}
+		return new(big.Int), nil
+	}
+	number, index := uint64(16_000_000), uint64(0)
+	w.storage = at(w.storage, number-1)
+	blk := &evidence.Block{Number: number, Timestamp: 1_670_000_000, BaseFee: new(big.Int), GasLimit: 30_000_000, Difficulty: new(big.Int), Withdrawals: -1, Hash: common.Hash{9}}
+	tx := &evidence.Transaction{Hash: common.Hash{1}, From: owner, To: &vault, Gas: 200_000, GasPrice: big.NewInt(1), Value: new(big.Int), BlockNumber: &number, Index: &index}
+	res, err := replay.Run(t.Context(), ch, blk, tx, nil, gather.StateAt(w, ch, number-1), trace.Limits{})
+	if err != nil || res.Status != 1 || len(res.Logs) != 1 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	ev := &assemble.Evidence{Chain: ch, Tx: tx, Block: blk, Tree: res.Tree, Diff: res.StateDiff, TxHash: tx.Hash.Hex(),
+		Receipt: &evidence.Receipt{Status: &res.Status, GasUsed: res.GasUsed, EffectiveGasPrice: big.NewInt(1), Logs: res.Logs}}
+	return &Desk{Case: assemble.Build(ev), World: w}
+}
+
+// at lets a block number stand for 99.
+func at(read func(common.Address, common.Hash, uint64) (common.Hash, error), block uint64) func(common.Address, common.Hash, uint64) (common.Hash, error) {
+	return func(a common.Address, slot common.Hash, n uint64) (common.Hash, error) {
+		if n == block {
+			n = 99
+		}
+		return read(a, slot, n)
+	}
+}
+
+// TestSimulatedGuard asks what a check of the caller is asked in an analysis.
+func TestSimulatedGuard(t *testing.T) {
+	d := owned(t)
+	vault := d.tx().To.Hex()
+	f := func(input, wantStatus string, wantLogsGone int) *SimulationView {
+		t.Helper()
+		v := as[SimulationView](t, called(t, d, "simulate", input))
+		if v.Simulated == nil || v.Simulated.Status != wantStatus || len(v.LogsGone) != wantLogsGone {
+			t.Errorf("%s: %s", input, called(t, d, "simulate", input))
+		}
+		return &v
+	}
+	v := f(`{"from":"0x00000000000000000000000000000000000a11ce"}`, "reverted", 1)
+	if len(v.Storage) != 1 || v.Storage[0].Slot.String() != common.BigToHash(big.NewInt(1)).Hex() || v.Simulated.Where != "0" || !strings.Contains(strings.Join(v.Notes, " "), "given the coin") {
+		t.Errorf("%+v", v)
+	}
+	f(`{"from":"0x00000000000000000000000000000000000a11ce","storage":[{"address":"`+vault+`","slot":"0","value":"0xa11ce"}]}`, "success", 0)
+	f(`{"balances":[{"address":"`+vault+`","wei":"0"}]}`, "reverted", 1)
+	f(`{"valueWei":"1000000"}`, "success", 0)
+	f(`{"balances":[{"address":"`+vault+`","wei":"0"}],"valueWei":"1"}`, "success", 0)
+	f(`{"atBlock":15000000}`, "reverted", 1)
+	f(`{"to":"0x00000000000000000000000000000000000a11ce"}`, "success", 1)
+	f(`{"input":"0x01"}`, "success", 0)
+	for _, bad := range []string{`{"atBlock":16000000}`, `{"words":[{"word":0,"value":"1"}]}`, `{"frames":[{"frame":"0","valueWei":"1"}]}`, `{"gas":1}`} {
+		if got := called(t, d, "simulate", bad); !strings.HasPrefix(got, "error: ") {
+			t.Errorf("%s: %s", bad, got)
+		}
+	}
+}
+
+// TestSimulationStops: a run that does not end by itself ends with the analysis.
+func TestSimulationStops(t *testing.T) {
+	d := owned(t)
+	w := *d.World.(*fake)
+	stuck := make(chan struct{})
+	w.code = func(a common.Address, _ uint64) ([]byte, error) { <-stuck; return nil, nil }
+	d.World = &w
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := tool(t, "simulate").Run(ctx, d, jsontext.Value(`{}`))
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(stuck)
+}
+
+// TestNotReproduced: a receipt that the local run does not give ends in words, not
+// in a difference.
+func TestNotReproduced(t *testing.T) {
+	d, _ := ran(t, gethdata.TokenTransfer)
+	rc := *d.Case.Evidence.Receipt
+	rc.GasUsed++
+	d.Case.Evidence.Receipt = &rc
+	if got := called(t, d, "simulate", `{"words":[{"word":1,"value":"5"}]}`); !strings.Contains(got, `"unavailable":"the local EVM does not reproduce`) {
+		t.Error(got)
+	}
+}
+
