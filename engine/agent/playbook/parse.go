@@ -70,6 +70,9 @@ func (p *parser) front(lines []string, tools []string) (int, error) {
 			}
 			return at, nil
 		}
+		if line == "" && at == len(lines)-1 {
+			break
+		}
 		if err := p.member(at, line, tools); err != nil {
 			return 0, err
 		}

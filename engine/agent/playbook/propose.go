@@ -1,7 +1,242 @@
 package playbook
 
-import "txlens/engine/assemble"
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"txlens/engine/assemble"
+	"txlens/engine/explain"
+	"txlens/engine/trace"
+)
+
+// maxProposed bounds a proposal: more would say nothing.
+const maxProposed = 4
+
+// rule proposes a playbook of the embedded ones; an operator replaces what it says
+// by a file of the same name.
+type rule struct {
+	name  string
+	fires func(*signs) bool
+}
+
+// rules, most telling first. A failed transaction and a system's own come before
+// all suspicion, since they explain most of what looks odd.
+var rules = []rule{
+	{"failed-transaction", func(s *signs) bool {
+		return s.c.Result.Status == explain.StatusReverted || s.risk("caught_inner_failure") && !s.suspect
+	}},
+	{"l2-system-transaction", func(s *signs) bool {
+		return s.is(explain.TypeRoutineInfra) || s.c.Evidence.Chain.SystemType(s.c.Evidence.Tx.Type)
+	}},
+	{"exploit-triage", func(s *signs) bool { return s.suspect }},
+	{"reentrancy", func(s *signs) bool { return s.asks(reentry) || s.suspect && s.reentered() }},
+	{"price-manipulation", func(s *signs) bool {
+		return s.asks(pricing) || s.suspect && (s.risk("flash_loan") || s.roundTrip())
+	}},
+	{"access-control", func(s *signs) bool { return s.asks(access) || s.risk(adminFlags...) }},
+	{"liquidation", func(s *signs) bool { return s.is(explain.TypeLiquidation) || s.risk("bad_debt") }},
+	{"mev", func(s *signs) bool {
+		return s.is(explain.TypeMEV) || s.risk("coinbase_payment") || strings.HasPrefix(s.runnerUp(), "mev:") || s.asks(searcher)
+	}},
+	{"bridge", func(s *signs) bool { return s.is(explain.TypeBridge) || strings.HasPrefix(s.runnerUp(), "bridge:") }},
+	{"governance", func(s *signs) bool {
+		return s.is(explain.TypeGovernance) || strings.HasPrefix(s.runnerUp(), "governance:")
+	}},
+	{"account-abstraction", func(s *signs) bool {
+		return len(s.c.Evidence.Tx.Authorizations) > 0 || s.risk("account_delegation", "paymaster_or_postop_failure") || s.event("UserOperationEvent")
+	}},
+	{"token-oddities", func(s *signs) bool {
+		return s.risk("address_poisoning", "fake_transfer_event", "stuck_value") || s.imitation() || s.asks(oddToken)
+	}},
+}
+
+var adminFlags = []string{"implementation_changed", "admin_changed", "beacon_changed", "owner_changed", "role_granted", "role_revoked",
+	"facets_changed", "module_enabled", "threshold_changed", "owner_added", "owner_removed", "guard_changed", "unverified_delegatecall", "uninitialised_takeover"}
+
+// What an asker may have in mind. His words open a playbook and do nothing else.
+var (
+	attack   = regexp.MustCompile(`(?i)\b(exploit\w*|hack\w*|attack\w*|drain\w*|stolen|theft|rug(ged|pull)?|root cause|vulnerab\w*|post.?mortem|incident)\b`)
+	reentry  = regexp.MustCompile(`(?i)\bre-?entran\w*`)
+	pricing  = regexp.MustCompile(`(?i)\b(oracle|price manipulat\w*|manipulated price)\b`)
+	access   = regexp.MustCompile(`(?i)\b(access control|unauthori[sz]ed|owner(ship)? (taken|stolen|changed)|upgrad(e|ed))\b`)
+	searcher = regexp.MustCompile(`(?i)\b(mev|sandwich\w*|arbitrage\w*|back-?run\w*|front-?r[ua]n\w*)\b`)
+	oddToken = regexp.MustCompile(`(?i)\b(honeypot|scam token|fake token|poison\w*|rebas\w*|fee.on.transfer)\b`)
+)
+
+// signs are what the rules look at.
+type signs struct {
+	c       *assemble.Case
+	context string
+	suspect bool // somebody may have lost what he did not mean to give
+}
+
+// maxContext bounds what of the asker's words is searched.
+const maxContext = 8 << 10
 
 // Propose names the playbooks that the evidence and the asker's words suggest,
-// most telling first, at most maxProposed. It depends on nothing else.
-func (l *Library) Propose(c *assemble.Case, context string) []string { return nil }
+// most telling first, at most four. It depends on nothing else.
+func (l *Library) Propose(c *assemble.Case, context string) []string {
+	if c == nil || c.Evidence.Tx == nil || c.Verdict == nil {
+		return nil
+	}
+	s := &signs{c: c, context: context[:min(len(context), maxContext)]}
+	s.suspect = s.suspicious()
+	var out []string
+	for _, name := range l.names { // the operator's own, by their name
+		if l.books[name].Own && s.names(name) && len(out) < maxProposed {
+			out = append(out, name)
+		}
+	}
+	for _, r := range rules {
+		if len(out) == maxProposed {
+			break
+		}
+		if _, known := l.books[r.name]; known && !slices.Contains(out, r.name) && r.fires(s) {
+			out = append(out, r.name)
+		}
+	}
+	return out
+}
+
+// names reports whether the asker named a playbook.
+func (s *signs) names(playbook string) bool {
+	return strings.Contains(" "+strings.ToLower(s.context)+" ", " "+playbook+" ")
+}
+
+func (s *signs) asks(re *regexp.Regexp) bool { return re.MatchString(s.context) }
+
+func (s *signs) is(t explain.TxType) bool { return s.c.Result.TxType != nil && *s.c.Result.TxType == t }
+
+func (s *signs) runnerUp() string { return s.c.Result.Provenance.RunnerUp }
+
+// risk reports whether one of the flags is up.
+func (s *signs) risk(flags ...string) bool {
+	for _, r := range s.c.Result.Risks {
+		if head, _, _ := strings.Cut(r, ":"); slices.Contains(flags, head) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *signs) event(name string) bool {
+	return slices.ContainsFunc(s.c.Result.PrettyTrace, func(n explain.Node) bool { return n.Type == "LOG" && n.FunctionName == name }) ||
+		s.emitted(name) > 0
+}
+
+// emitted is the largest number of events of that name by one contract.
+func (s *signs) emitted(name string) (most int) {
+	count := map[explain.Addr]int{}
+	for i, e := range s.c.Decoded.Events {
+		if e == nil || e.Name != name {
+			continue
+		}
+		a := explain.AddrOf(s.c.Receipt.Logs[i].Address)
+		count[a]++
+		most = max(most, count[a])
+	}
+	return most
+}
+
+// suspicious is generous: a playbook too many costs little, and triage says itself
+// what refutes it. Acts that take from others by their rules do not count.
+func (s *signs) suspicious() bool {
+	switch {
+	case s.asks(attack) || s.is(explain.TypeExploit):
+		return true
+	case s.c.Result.Status != explain.StatusSuccess || s.is(explain.TypeLiquidation) || s.is(explain.TypeBridge) || s.is(explain.TypeRoutineInfra):
+		return false
+	case s.risk("drain", "uninitialised_takeover", "fake_transfer_event"):
+		return true
+	}
+	return s.risk("flash_loan") && !s.is(explain.TypeMEV) || s.freshGain() || s.robbed()
+}
+
+// freshGain: code of this very transaction calls others and its maker gains tokens.
+func (s *signs) freshGain() bool {
+	created := false
+	for _, f := range s.c.Tree.Frames {
+		if (f.Kind == trace.Create || f.Kind == trace.Create2) && f.From == s.c.Evidence.Tx.From || f.Depth == 0 && f.Kind == trace.Create {
+			created = created || len(f.Children) > 2
+		}
+	}
+	return created && s.senderGains()
+}
+
+func (s *signs) senderGains() bool {
+	for _, b := range s.c.Result.BalanceChanges {
+		if !b.IsSender {
+			continue
+		}
+		for _, t := range b.Tokens {
+			if t.TokenAddress != (explain.Addr{}) && !strings.HasPrefix(t.RawSignedAmount, "-") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lossUSD is from where a loss without anything in return is worth a look.
+const lossUSD = 10_000
+
+// robbed: an account that is neither the sender nor known to act lost much and got
+// nothing, in a transaction that the rules could not name.
+func (s *signs) robbed() bool {
+	if !s.is(explain.TypeOther) && s.c.Result.TxType != nil || s.c.Result.Protocol != nil {
+		return false
+	}
+	for _, b := range s.c.Result.BalanceChanges {
+		if b.IsSender || b.TotalUSD == nil || b.TotalUSD.Unscaled == nil {
+			continue
+		}
+		lost := b.TotalUSD.Round(0)
+		if lost.Unscaled.Sign() < 0 && lost.Unscaled.IsInt64() && -lost.Unscaled.Int64() >= lossUSD && onlyGave(b) {
+			return true
+		}
+	}
+	return false
+}
+
+func onlyGave(b explain.BalanceChange) bool {
+	for _, t := range b.Tokens {
+		if !strings.HasPrefix(t.RawSignedAmount, "-") {
+			return false
+		}
+	}
+	return true
+}
+
+// reentered: a contract that takes effects is called while a call into it is open
+// through another contract, and it is no token.
+func (s *signs) reentered() bool {
+	for _, f := range s.c.Tree.Frames {
+		if f.Kind != trace.Call || f.Status != trace.OK {
+			continue
+		}
+		if _, token := s.c.Evidence.Tokens[f.To]; token {
+			continue
+		}
+		between := 0
+		for g := f.Parent; g != nil && between < 64; g = g.Parent {
+			if g.Kind == trace.Call && g.To == f.To && between > 0 && f.From != f.To {
+				return true
+			}
+			between++
+		}
+	}
+	return false
+}
+
+// roundTrip: one pool was traded in twice or more.
+func (s *signs) roundTrip() bool { return s.emitted("Swap") >= 2 || s.emitted("TokenExchange") >= 2 }
+
+func (s *signs) imitation() bool {
+	for _, t := range s.c.Evidence.Tokens {
+		if t.Lookalike != "" {
+			return true
+		}
+	}
+	return false
+}
