@@ -228,4 +228,3 @@ func TestNotReproduced(t *testing.T) {
 		t.Error(got)
 	}
 }
-
