@@ -41,6 +41,8 @@ func schemaOf(t reflect.Type, tag reflect.StructTag) string {
 		body = `"type":"boolean"`
 	case tag.Get("values") != "":
 		body = `"type":"string","enum":["` + strings.ReplaceAll(tag.Get("values"), "|", `","`) + `"]`
+	case bare(t).Kind() == reflect.String && tag == "":
+		body = `"type":"string"` // an element of a list
 	case bare(t).Kind() == reflect.String:
 		body = `"type":"string","maxLength":` + tag.Get("max")
 	default:

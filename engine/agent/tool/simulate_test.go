@@ -108,7 +108,7 @@ func TestSimulatedState(t *testing.T) {
 // owned is a transaction to a contract that lets its owner (slot 0) alone in: it
 // then counts in slot 1 and logs, when it holds coin. The world before it is of
 // block 99, in block 90 somebody else was owner.
-func owned(t *testing.T) *Desk {
+func owned(t testing.TB) *Desk {
 	t.Helper()
 	vault, owner := common.HexToAddress("0x2000000000000000000000000000000000000002"), common.HexToAddress("0x1000000000000000000000000000000000000001")
 	op := func(ops ...vm.OpCode) (b []byte) {
