@@ -107,7 +107,7 @@ func TestBrokenStreams(t *testing.T) {
 			broken.Fault = fault
 			broken.Fault.After = map[string]int{"anthropic": 5, "openai": 3}[v.name]
 			s := scripted.New(broken)
-			reply, h, err := turn(v.to(t, s, wire.Limits{Backoff: time.Millisecond, Silence: 300 * time.Millisecond, Turn: 5 * time.Second}), ask())
+			reply, h, err := turn(v.to(t, s, wire.Limits{Backoff: time.Millisecond, Silence: 300 * time.Millisecond}), ask())
 			if !errors.Is(err, want) || !strings.Contains(detail(err), words) || len(s.Requests()) != 1 {
 				t.Errorf("%v (%s) after %d requests, want %v (%s)", err, detail(err), len(s.Requests()), want, words)
 			}

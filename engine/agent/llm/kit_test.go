@@ -14,6 +14,7 @@ import (
 	"txlens/engine/agent/llm/scripted"
 	"txlens/engine/agent/llm/wire"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/goleak"
 )
@@ -94,4 +95,19 @@ func detail(err error) string {
 		return f.Detail
 	}
 	return ""
+}
+
+// memberOf shows some members of an object of JSON.
+func memberOf(body []byte, names ...string) string {
+	var all map[string]jsontext.Value
+	if err := json.Unmarshal(body, &all); err != nil {
+		return err.Error()
+	}
+	var shown []string
+	for _, name := range names {
+		if v := all[name]; v != nil {
+			shown = append(shown, name+"="+string(v))
+		}
+	}
+	return strings.Join(shown, " ")
 }

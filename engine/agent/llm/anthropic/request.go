@@ -69,7 +69,11 @@ func blocksOf(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 	for _, p := range m.Parts {
 		switch {
 		case p.Call != nil:
-			blocks = append(blocks, sdk.NewToolUseBlock(p.Call.ID, stdjson.RawMessage(p.Call.Input), p.Call.Name))
+			input := stdjson.RawMessage(p.Call.Input)
+			if p.Call.Input.Kind() != '{' { // the vendor takes objects alone, its outcome says what was wrong
+				input = stdjson.RawMessage("{}")
+			}
+			blocks = append(blocks, sdk.NewToolUseBlock(p.Call.ID, input, p.Call.Name))
 		case p.Outcome != nil:
 			b := sdk.ToolResultBlockParam{ToolUseID: p.Outcome.ID}
 			if strings.TrimSpace(p.Outcome.Content) != "" { // a block of text must have some

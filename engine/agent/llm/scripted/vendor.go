@@ -23,7 +23,7 @@ var anthropic = &vendor{
 	errorEvent: func(f *Fault) string {
 		return "event: error\ndata: " + encode(object{"type": "error", "error": object{"type": f.Error, "message": f.Message}}) + "\n\n"
 	},
-	more: "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"on and on, "}}` + "\n\n",
+	more: "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + strings.Repeat("on and on, ", 100) + `"}}` + "\n\n",
 }
 
 var openai = &vendor{
@@ -35,7 +35,7 @@ var openai = &vendor{
 	errorEvent: func(f *Fault) string {
 		return "data: " + encode(object{"error": object{"type": f.Error, "code": f.Error, "message": f.Message}}) + "\n\n"
 	},
-	more: `data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"on and on, "}}]}` + "\n\n",
+	more: `data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"` + strings.Repeat("on and on, ", 100) + `"}}]}` + "\n\n",
 }
 
 func vendorOf(path string) *vendor {

@@ -96,7 +96,7 @@ func (c *Client) Fault(status int, w Words, after time.Duration) *llm.Fault {
 
 var (
 	urlInText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
-	keyInText = regexp.MustCompile(`(?i)\b(sk|pk|key|bearer|token)[-_ ][a-z0-9_*.-]{6,}`)
+	keyInText = regexp.MustCompile(`(?i)\b(sk|pk|key|token)[-_][a-z0-9_*-]{6,}|\bbearer\s+\S+`)
 )
 
 // detail makes one line of what the provider said. Providers like to repeat keys,

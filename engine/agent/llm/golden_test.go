@@ -1,0 +1,80 @@
+package llm_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"txlens/engine/agent/llm"
+	"txlens/engine/agent/llm/scripted"
+	"txlens/engine/agent/llm/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("%s differs, got:\n%s", name, text)
+	}
+}
+
+// asText words requests byte for byte. Only the length of the body and what the
+// transport adds by itself are left out.
+func asText(requests []scripted.Request) string {
+	var b strings.Builder
+	for _, r := range requests {
+		fmt.Fprintf(&b, "%s %s\n", r.Method, r.Path)
+		for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+			if name != "Content-Length" {
+				fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(r.Header[name], ", "))
+			}
+		}
+		fmt.Fprintf(&b, "\n%s\n\n", r.Body)
+	}
+	return b.String()
+}
+
+// TestRequestsAreAsRecorded: what goes over the wire in a conversation of three turns.
+func TestRequestsAreAsRecorded(t *testing.T) {
+	each(t, func(t *testing.T, v vendor) {
+		s := conversation()
+		talk(t, v.to(t, s, wire.Limits{}), ask(), 3)
+		golden(t, v.name+"_conversation.txt", asText(s.Requests()))
+	})
+}
+
+// TestThinkingIsAskedForByModel: each model of the interface, thinking, not thinking,
+// and made to call a tool.
+func TestThinkingIsAskedForByModel(t *testing.T) {
+	var b strings.Builder
+	for _, model := range []string{"claude-opus-5", "claude-opus-4-8", "claude-opus-4-7", "claude-sonnet-4-6", "claude-haiku-4-5-20251001",
+		"claude-opus-5-5", "claude-fable-5", "anthropic/claude-opus-4.8", "local"} {
+		for _, ask := range []llm.Request{{Thinking: 2000}, {Thinking: 20_000}, {}, {Thinking: 2000, MustCall: "answer"}} {
+			ask.Model, ask.MaxOutput, ask.Tools = model, 10_000, []llm.Tool{answer}
+			ask.Messages = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "x"}}}}
+			s := scripted.New(scripted.Turn{Text: []string{"x"}})
+			if _, _, err := turn(vendors[0].to(t, s, wire.Limits{}), &ask); err != nil {
+				t.Fatal(model, ask.Thinking, ask.MustCall, detail(err))
+			}
+			fmt.Fprintf(&b, "%s thinking %d must %q: %s\n", model, ask.Thinking, ask.MustCall, memberOf(s.Requests()[0].Body, "thinking", "output_config", "tool_choice"))
+		}
+	}
+	golden(t, "anthropic_thinking.txt", b.String())
+}

@@ -1,0 +1,73 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"txlens/engine/agent/llm"
+	"txlens/engine/agent/llm/wire"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+)
+
+// FuzzStream reads any bytes as a stream: it ends in an answer within the bounds, or
+// in a fault.
+func FuzzStream(f *testing.F) {
+	delta := func(d, finish string) string {
+		return `data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":` + d + `,"finish_reason":` + finish + "}]}\n\n"
+	}
+	usage := `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":4}}}` + "\n\n"
+	f.Add(delta(`{"role":"assistant","content":""}`, "null") + delta(`{"content":"x"}`, "null") + delta(`{}`, `"stop"`) + usage + "data: [DONE]\n\n")
+	f.Add(delta(`{"reasoning_content":"hm"}`, "null") + delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"look","arguments":"{\"a\""}}]}`, "null") +
+		delta(`{"tool_calls":[{"index":0,"function":{"arguments":":1}"}},{"index":0,"id":"a2","function":{"name":"look","arguments":"{}"}}]}`, `"tool_calls"`) + usage)
+	f.Add(delta(`{"tool_calls":[{"function":{"name":"look","arguments":"{}"}},{"function":{"name":"look"}}]}`, `"stop"`))
+	f.Add(delta(`{"refusal":"no"}`, `"content_filter"`))
+	f.Add(`data: {"error":{"message":"x","code":"insufficient_quota"}}` + "\n\n")
+	f.Add(`data: {"choices":null,"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":-4}}}` + "\n\n")
+
+	c, err := New(wire.Config{Key: "k", Limits: wire.Limits{Retries: -1}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		said := ""
+		hear := func(d llm.Delta) { said += d.Text }
+		reply, err := c.Client.Turn(context.Background(), &llm.Request{}, hear, func(ctx context.Context, a *wire.Answer) error {
+			resp := &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}
+			stream := ssestream.NewStream[sdk.ChatCompletionChunk](ssestream.NewDecoder(resp), nil)
+			defer stream.Close()
+			return c.read(stream, a)
+		})
+		if fault := (*llm.Fault)(nil); err != nil && (!errors.As(err, &fault) || fault.Err == nil || len(reply.Message.Parts) > 0) {
+			t.Fatalf("%v, %+v", err, reply)
+		}
+		ids, written := map[string]bool{}, ""
+		for _, p := range reply.Message.Parts {
+			written += p.Text
+			if p.Call != nil {
+				if ids[p.Call.ID] || p.Call.ID == "" || p.Call.Name == "" || len(p.Call.Input) == 0 {
+					t.Fatalf("%+v", p.Call)
+				}
+				ids[p.Call.ID] = true
+			}
+		}
+		if err == nil && (written != said || reply.Stop == "") || reply.Usage.Input < 0 || reply.Usage.Output < 0 || reply.Usage.CacheRead < 0 {
+			t.Fatalf("%q, said %q, %+v", written, said, reply)
+		}
+	})
+}
+
+// TestLimitHasTwoNames: the vendor has renamed it, others have not.
+func TestLimitHasTwoNames(t *testing.T) {
+	for _, vendor := range []bool{true, false} {
+		p, err := paramsOf(&llm.Request{Model: "m", MaxOutput: 7}, vendor)
+		if err != nil || p.MaxCompletionTokens.Valid() != vendor || p.MaxTokens.Valid() == vendor || p.MaxCompletionTokens.Value+p.MaxTokens.Value != 7 {
+			t.Errorf("vendor %v: %+v, %v", vendor, p, err)
+		}
+	}
+}
