@@ -1,14 +1,133 @@
 package claim
 
 import (
+	"slices"
+	"strings"
+
 	"txlens/engine/assemble"
 	"txlens/engine/explain"
 )
 
 // Apply holds an answer against the evidence and makes the Result of what stands. The
 // Result of the Case stays as it is; the new one shares with it what was not changed.
-// AnalysisModel and SkillsUsed are left to the caller.
+// AnalysisModel, SkillsUsed and the diagram are left to the caller. A partial result
+// stays one, with its mark and its low confidence.
 func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 	r := *c.Result
-	return &r, Dropped{}
+	p := explain.Provenance{}
+	if r.Provenance != nil {
+		p = *r.Provenance
+	}
+	var d Dropped
+	d.Figures = ix.compute(a.Figures)
+	v := &verdict{ix: ix, r: &r, d: &d}
+	exploit := v.judge(a)
+	say := voice{accuse: exploit}
+	ix.narrate(&r, a, say, &d)
+	ix.describe(&r, a, say, &d)
+	r.NonFindings = ix.ruledOut(a.NonFindings, &d)
+	v.protocol(a.Protocol)
+	if v.confidence(a.Confidence); r.Partial() {
+		r.Confidence = explain.Low
+	}
+	p.Notes = append(slices.Clone(p.Notes), v.notes...)
+	if d.Total() > 0 {
+		p.Dropped = &d
+	}
+	r.Provenance = &p
+	return &r, d
+}
+
+// judge holds the findings and settles the type; it says whether it is an exploit.
+func (v *verdict) judge(a *Answer) bool {
+	found := v.ix.findings(a.Findings, v.d)
+	exploit := a.TxType == explain.TypeExploit && slices.ContainsFunc(found, func(s stood) bool { return s.exploit() })
+	v.r.Findings = nil
+	for i := range found {
+		s := &found[i]
+		switch {
+		case exploit && s.Status.Rank() >= explain.Possible.Rank():
+			v.r.Findings = append(v.r.Findings, s.Finding)
+		case exploit:
+			v.d.Findings++
+		default:
+			v.note("%s", s.note())
+			v.d.Findings++
+		}
+	}
+	v.settle(a, exploit)
+	return exploit
+}
+
+// narrate takes summary, steps and risks, as far as they stand. The rules' summary
+// stays when the beginning of the model's does not stand, their steps when more than
+// half of the model's do not. Their risks stay in any case.
+func (ix *Index) narrate(r *explain.Result, a *Answer, say voice, d *Dropped) {
+	summary, bad := ix.prose(a.Summary, maxSummary, say)
+	d.Sentences += bad
+	if first := sentences(plainText(a.Summary)); summary != "" && !r.Partial() && ix.sentence(first[0], say) == "" {
+		r.Summary = summary
+	}
+	steps := ix.said(a.Steps, say, &d.Steps, d)
+	if len(steps) > 0 && 2*len(steps) >= len(a.Steps) {
+		r.Steps = steps
+	}
+	r.Risks = append(slices.Clone(r.Risks), ix.said(a.Risks, say, &d.Risks, d)...)
+}
+
+// said keeps the texts that stand and rest on a place that exists.
+func (ix *Index) said(list []Said, say voice, lost *int, d *Dropped) (out []string) {
+	for _, s := range list {
+		flag, rest := flagOf(s.Text)
+		text, bad := ix.prose(rest, maxText, say)
+		d.Sentences += bad
+		if text == "" || !ix.rests(s.Refs) || flag != "" && ix.sentence(strings.ReplaceAll(flag, "_", " "), say) != "" {
+			*lost++
+			continue
+		}
+		if flag != "" {
+			text = flag + ": " + text
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// flagOf parts the name of a risk from what it says: "unlimited_approval: ...".
+func flagOf(s string) (flag, rest string) {
+	if head, rest, ok := strings.Cut(s, ": "); ok && isSlug(head) {
+		return head, rest
+	}
+	return "", s
+}
+
+// describe takes descriptions of contracts and comments on the trace.
+func (ix *Index) describe(r *explain.Result, a *Answer, say voice, d *Dropped) {
+	r.Contracts = slices.Clone(r.Contracts)
+	for _, x := range a.Contracts {
+		i := slices.IndexFunc(r.Contracts, func(c explain.Contract) bool { return c.Address == x.Address })
+		text, bad := ix.prose(x.Description, maxShort, say)
+		d.Sentences += bad
+		if i < 0 || text == "" {
+			d.Descriptions++
+			continue
+		}
+		if had := r.Contracts[i].Description; had != "" {
+			text = had + "; " + text
+		}
+		r.Contracts[i].Description = text
+	}
+	r.TraceAnnotations = nil
+	for _, n := range a.Annotations {
+		text, bad := ix.prose(n.Text, maxShort, say)
+		d.Sentences += bad
+		if n.Index < 0 || n.Index >= len(r.PrettyTrace) || text == "" || r.TraceAnnotations[n.Index] != "" {
+			d.Annotations++
+			continue
+		}
+		if r.TraceAnnotations == nil {
+			r.TraceAnnotations = map[int]string{}
+		}
+		r.TraceAnnotations[n.Index] = text
+	}
 }

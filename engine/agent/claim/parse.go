@@ -58,30 +58,20 @@ func Parse(input jsontext.Value) (*Answer, error) {
 func wrong(err error) string {
 	var sem *json.SemanticError
 	if errors.As(err, &sem) {
-		at := string(sem.JSONPointer)
-		if !plainPointer(at) {
-			at = ""
+		if at := string(sem.JSONPointer); errors.Is(err, json.ErrUnknownName) {
+			return "there is a member that the schema does not have" + in(at[:max(strings.LastIndexByte(at, '/'), 0)])
 		}
-		if errors.Is(err, json.ErrUnknownName) {
-			return "there is a member that the schema does not have" + in(parent(at))
-		}
-		return "the value is of the wrong type" + in(at)
+		return "the value is of the wrong type" + in(string(sem.JSONPointer))
 	}
 	return "it is no valid JSON object, or a member stands in it twice"
 }
 
+// in names a place, if it is made of members of ours.
 func in(pointer string) string {
-	if pointer == "" {
+	if pointer == "" || !plainPointer(pointer) {
 		return ""
 	}
 	return " at " + pointer
-}
-
-func parent(pointer string) string {
-	if i := strings.LastIndexByte(pointer, '/'); i > 0 {
-		return pointer[:i]
-	}
-	return ""
 }
 
 // plainPointer reports whether a pointer is made of members and indices of ours.

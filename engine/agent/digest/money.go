@@ -92,11 +92,11 @@ type route struct {
 // sum is all transfers of a route.
 type sum struct {
 	route
-	first       explain.TokenTransfer
-	n           int
-	total       *big.Int
-	logs        [2]uint64
-	ids, unread int
+	first explain.TokenTransfer
+	n     int
+	total *big.Int
+	logs  [2]uint64
+	ids   int
 }
 
 // transfers adds up what went the same way.

@@ -1,0 +1,199 @@
+package claim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"txlens/engine/explain"
+)
+
+// stood is a finding that stood, with what decides about the type.
+type stood struct {
+	explain.Finding
+	id, causedBy string // as the model named them
+	loss         loss
+	at           int // first frame or log that it points to, in the order of the nodes
+}
+
+// findings holds the findings of an answer against the evidence.
+func (ix *Index) findings(list []Finding, d *Dropped) []stood {
+	var out []stood
+	for i := range list {
+		s, ok := ix.finding(&list[i], d)
+		if !ok {
+			d.Findings++
+			continue
+		}
+		out = append(out, s)
+	}
+	slices.SortStableFunc(out, func(a, b stood) int { return a.at - b.at })
+	enumerate(out)
+	return out
+}
+
+// enumerate names the findings in the order of the calls, and leaves one of them first.
+func enumerate(list []stood) {
+	names, first := map[string]string{}, 0
+	for i := range list {
+		list[i].ID = "F" + strconv.Itoa(i+1)
+		if list[i].id != "" && names[list[i].id] == "" {
+			names[list[i].id] = list[i].ID
+		}
+		if list[i].Primary && !list[first].Primary {
+			first = i
+		}
+	}
+	for i := range list {
+		list[i].Primary = i == first && len(list) > 1
+		if list[i].CausedBy = names[list[i].causedBy]; list[i].CausedBy == list[i].ID {
+			list[i].CausedBy = ""
+		}
+	}
+}
+
+// finding holds one against the evidence; false when nothing of it can stand.
+func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
+	if onlyFlashLoan(f) {
+		return stood{}, false
+	}
+	s := stood{id: f.ID, causedBy: f.CausedBy}
+	var bad int
+	if s.BrokenInvariant, bad = ix.prose(f.BrokenInvariant, maxSummary, voice{accuse: true}); s.BrokenInvariant == "" || bad > 0 {
+		d.Sentences += bad
+		return s, false
+	}
+	own := ix.own(f.Category)
+	s.Attacker = ix.parties(f.Attacker, nil)
+	s.Victim = ix.parties(f.Victim, func(a explain.Addr) bool { return own[a] || slices.Contains(s.Attacker, a) })
+	if len(s.Victim) == 0 {
+		return s, false
+	}
+	s.Severity, s.Status, s.Confidence, s.Primary = f.Severity, f.Status, f.Confidence, f.Primary
+	observed := ix.proofs(f, &s, d)
+	if len(s.Evidence) == 0 {
+		return s, false
+	}
+	shown, err := ix.verify(f.Check, s.Victim)
+	if errors.Is(err, errFalse) {
+		return s, false
+	}
+	if shown > showsNothing {
+		s.Check = strings.Join(strings.Fields(f.Check), " ")
+	}
+	ix.weigh(f, &s, shown, observed)
+	s.loss = ix.lossOf(&s.Finding, own)
+	s.Severity = s.loss.severity(f.Severity)
+	if s.lowered(f) {
+		d.Demoted++
+	}
+	s.Amplifiers = ix.amplifiers(f.Amplifiers, d)
+	for _, m := range f.Missing {
+		text, bad := ix.prose(m, maxShort, voice{accuse: true})
+		d.Sentences += bad
+		if text != "" {
+			s.MissingDataToConfirm = append(s.MissingDataToConfirm, text)
+		}
+	}
+	return s, true
+}
+
+// parties keeps the addresses that exist.
+func (ix *Index) parties(list []explain.Addr, not func(explain.Addr) bool) (out []explain.Addr) {
+	for _, a := range list {
+		if a != (explain.Addr{}) && ix.addresses[a] && !slices.Contains(out, a) && (not == nil || !not(a)) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// proofs keeps the items of evidence that resolve, and says whether all did and all
+// were observed.
+func (ix *Index) proofs(f *Finding, s *stood, d *Dropped) bool {
+	s.at = len(ix.r.PrettyTrace)
+	all := true
+	for _, e := range f.Evidence {
+		kept, ok := ix.proof(e)
+		if !ok {
+			d.Evidence++
+			all = false
+			continue
+		}
+		all = all && kept.Kind == explain.Observed
+		s.Evidence = append(s.Evidence, kept)
+		if n := ix.nodeAt[kept.Frame]; n != nil {
+			s.at = min(s.at, n.Index)
+		}
+		if kept.LogIndex != nil && ix.logNode[*kept.LogIndex] != nil {
+			s.at = min(s.at, ix.logNode[*kept.LogIndex].Index)
+		}
+	}
+	return all
+}
+
+// weigh lowers what was claimed to what was shown.
+func (ix *Index) weigh(f *Finding, s *stood, shown strength, observed bool) {
+	cause, sure := ix.recategorised(f)
+	s.Category = cause
+	status := explain.Confirmed
+	switch {
+	case shown < showsBreak || !sure:
+		status = explain.Possible
+	case !observed:
+		status = explain.Probable
+	}
+	if s.Status.Rank() > status.Rank() {
+		s.Status = status
+	}
+	confidence := explain.High
+	if !ix.full() || shown < showsBreak {
+		confidence = explain.Medium
+	}
+	if shown == showsNothing || !sure || ix.opaque(s.Victim) {
+		confidence = explain.Low
+	}
+	s.Confidence = s.Confidence.Lower(confidence)
+}
+
+// lowered reports whether a finding is less than the model said.
+func (s *stood) lowered(f *Finding) bool {
+	return s.Status != f.Status || s.Confidence != f.Confidence || s.Category != f.Category || s.Severity.Rank() < f.Severity.Rank()
+}
+
+// amplifiers keeps those that the evidence shows.
+func (ix *Index) amplifiers(list []explain.Amplifier, d *Dropped) (out []explain.Amplifier) {
+	for _, a := range list {
+		switch {
+		case slices.Contains(out, a):
+		case ix.amplifies(a):
+			out = append(out, a)
+		default:
+			d.Evidence++
+		}
+	}
+	return out
+}
+
+// opaque reports whether a victim's code ran and neither its source nor its ABI is
+// known.
+func (ix *Index) opaque(victims []explain.Addr) bool {
+	return slices.ContainsFunc(victims, func(a explain.Addr) bool {
+		ran := slices.ContainsFunc(ix.r.Contracts, func(c explain.Contract) bool { return c.Address == a })
+		return ran && !ix.sources[a]
+	})
+}
+
+// exploit reports whether a finding makes the transaction one: of medium severity at
+// least, shown, and somebody lost.
+func (s *stood) exploit() bool {
+	return s.Severity.Rank() >= explain.Moderate.Rank() && s.Status.Rank() >= explain.Probable.Rank() && len(s.loss.who) > 0
+}
+
+// note tells of a finding that is not shown well enough to be one.
+func (s *stood) note() string {
+	return fmt.Sprintf("a finding of %s was considered and is not shown well enough: status %s, severity %s", strings.ReplaceAll(string(s.Category), "_", " "),
+		strings.ReplaceAll(string(s.Status), "_", " "), s.Severity)
+}

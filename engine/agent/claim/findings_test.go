@@ -1,0 +1,167 @@
+package claim
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"txlens/engine/assemble"
+	"txlens/engine/explain"
+)
+
+// goodFinding is the finding that the made-up exploit bears out.
+func goodFinding() Finding {
+	return Finding{
+		ID: "reenter", BrokenInvariant: "SavingsVault " + vault + " must not pay out more than slot 7 owes; it paid 5,000 USDC for 100 USDC (frame 0.0, log 41).",
+		Category: explain.Reentrancy, Severity: explain.Moderate, Status: explain.Confirmed, Confidence: explain.High,
+		Victim: []explain.Addr{addr(vault)}, Attacker: []explain.Addr{addr(attacker), addr(wielder)},
+		Evidence: []explain.Evidence{
+			{Claim: "The vault calls back before it has booked the deposit.", Kind: explain.Observed, Frame: "0.0.1", Source: "trace"},
+			{Claim: "The vault pays 5,000 USDC.", Kind: explain.Observed, LogIndex: u64(41), Source: "receipt"},
+			{Claim: "Slot 7 falls by 4,900,000,000.", Kind: explain.Observed, Address: addrp(vault), Slot: "0x7", Before: "9000000000", After: "0xf4610900", Source: "state"},
+		},
+		Check: "before(" + vault + ", 7) - after(" + vault + ", 7) > received(" + vault + ", " + usdc + ")",
+	}
+}
+
+func goodAnswer() *Answer {
+	return &Answer{
+		Findings: []Finding{goodFinding()}, TxType: explain.TypeExploit, Confidence: explain.High,
+		Summary: "An attacker re-entered SavingsVault and took 5,000 USDC for 100 USDC.",
+		Steps: []Said{
+			{"0x1111…1111 called 0x2222…2222.", []string{"frame:0"}},
+			{"0x2222…2222 deposited 100 USDC and was called back.", []string{"log:40", "frame:0.0.1"}},
+			{"It withdrew 5,000 USDC ($5,000) while the deposit was running.", []string{"log:41"}},
+		},
+	}
+}
+
+func apply(t testing.TB, change func(*Answer)) (*explain.Result, Dropped) {
+	t.Helper()
+	a := goodAnswer()
+	if change != nil {
+		change(a)
+	}
+	c := exploitCase(t)
+	return Apply(c, a, NewIndex(c))
+}
+
+// TestExploit: what the evidence bears out goes into the result as it was said.
+func TestExploit(t *testing.T) {
+	r, d := apply(t, nil)
+	if r.TxType == nil || *r.TxType != explain.TypeExploit || len(r.Findings) != 1 {
+		t.Fatalf("type %v, %d findings, dropped %+v, notes %q", *r.TxType, len(r.Findings), d, r.Provenance.Notes)
+	}
+	f := r.Findings[0]
+	if f.Status != explain.Confirmed || f.Severity != explain.Moderate || f.Category != explain.Reentrancy || f.ID != "F1" || f.Check == "" || len(f.Evidence) != 3 {
+		t.Errorf("%+v", f)
+	}
+	if f.Evidence[2].Before != "0x"+strings.Repeat("0", 55)+"218711a00" {
+		t.Errorf("before: %s", f.Evidence[2].Before)
+	}
+	if d.Total() != 0 || r.Provenance.Dropped != nil || len(r.Steps) != 3 || !strings.Contains(r.Summary, "re-entered SavingsVault") {
+		t.Errorf("dropped %+v; %q; %q", d, r.Summary, r.Steps)
+	}
+}
+
+// TestNotShown: an exploit that lacks any of what makes one is none.
+func TestNotShown(t *testing.T) {
+	f := func(name string, change func(*Finding), want explain.FindingStatus) {
+		t.Helper()
+		c := exploitCase(t)
+		ix := NewIndex(c)
+		a := goodAnswer()
+		change(&a.Findings[0])
+		var d Dropped
+		got := ix.findings(a.Findings, &d)
+		switch {
+		case want == "" && len(got) > 0:
+			t.Errorf("%s: stands as %+v", name, got[0].Finding)
+		case want != "" && (len(got) == 0 || got[0].Status != want):
+			t.Errorf("%s: %+v, want %s", name, got, want)
+		case d.Total() == 0:
+			t.Errorf("%s: nothing is counted", name)
+		}
+		r, _ := Apply(exploitCase(t), a, NewIndex(c))
+		if exploit := *r.TxType == explain.TypeExploit; exploit != (want == explain.Probable) || exploit != (len(r.Findings) > 0) {
+			t.Errorf("%s: type %s with %d findings", name, *r.TxType, len(r.Findings))
+		}
+		if *r.TxType != explain.TypeExploit && (r.Confidence == explain.High || strings.Contains(r.Summary, "attacker")) {
+			t.Errorf("%s: confidence %s, %q", name, r.Confidence, r.Summary)
+		}
+	}
+	f("the check is false", func(f *Finding) { f.Check = strings.Replace(f.Check, ">", "<", 1) }, "")
+	f("no check", func(f *Finding) { f.Check = "" }, explain.Possible)
+	f("a check that cannot fail", func(f *Finding) { f.Check = "sent(" + vault + ", " + usdc + ") >= 0" }, explain.Possible)
+	f("a check of a movement alone", func(f *Finding) { f.Check = "net(" + vault + ", " + usdc + ") < 0" }, explain.Possible)
+	f("a check with a number out of nowhere", func(f *Finding) { f.Check += " + 77777777" }, explain.Possible)
+	f("evidence inferred", func(f *Finding) { f.Evidence[1].Kind = explain.Inferred }, explain.Probable)
+	f("one item resolves to nothing", func(f *Finding) { f.Evidence[1].LogIndex = u64(99) }, explain.Probable)
+	f("no evidence resolves", func(f *Finding) {
+		f.Evidence = []explain.Evidence{{Claim: "x", Kind: explain.Observed, Frame: "0.7"}, {Claim: "y", Kind: explain.Observed}}
+	}, "")
+	f("the victim does not exist", func(f *Finding) { f.Victim = []explain.Addr{addr(bystand)} }, "")
+	f("the victim is the sender's own", func(f *Finding) { f.Victim = []explain.Addr{addr(wielder)} }, "")
+	f("a false amount in the invariant", func(f *Finding) { f.BrokenInvariant = strings.Replace(f.BrokenInvariant, "5,000", "50,000", 1) }, "")
+	f("a flash loan and nothing else", func(f *Finding) {
+		f.Category, f.BrokenInvariant = explain.UnknownCause, "SavingsVault must not be used with a flash loan; it was (frame 0.0)."
+	}, "")
+	f("nothing re-entered the loser", func(f *Finding) { f.Status = explain.Possible; f.Amplifiers = []explain.Amplifier{"mixer_funded"} }, explain.Possible)
+}
+
+// TestCaps: what confidence and severity may be.
+func TestCaps(t *testing.T) {
+	f := func(name string, change func(*assemble.Evidence), said explain.Severity, wantConf explain.Confidence, wantSev explain.Severity) {
+		t.Helper()
+		ev := exploitEvidence(t)
+		change(ev)
+		a := goodAnswer()
+		a.Findings[0].Severity = said
+		a.Findings[0].BrokenInvariant = "The vault must not pay out more than it owes; it did (log 41)."
+		a.Findings[0].Evidence = a.Findings[0].Evidence[1:]
+		var d Dropped
+		got := NewIndex(assemble.Build(ev)).findings(a.Findings, &d)
+		if len(got) != 1 || got[0].Confidence != wantConf || got[0].Severity != wantSev {
+			t.Errorf("%s: %+v, want %s, %s", name, got, wantConf, wantSev)
+		}
+	}
+	same := func(*assemble.Evidence) {}
+	f("as it is", same, explain.Moderate, explain.High, explain.Moderate)
+	f("the loss is worth more than said", same, explain.NoLoss, explain.High, explain.Moderate)
+	f("what was done is worse than the loss", same, explain.Critical, explain.High, explain.Critical)
+	f("no trace", func(ev *assemble.Evidence) { ev.Tree = nil }, explain.Moderate, explain.Medium, explain.Moderate)
+	f("no source of the victim", func(ev *assemble.Evidence) { ev.Contracts = nil }, explain.Moderate, explain.Low, explain.Moderate)
+	f("no price", func(ev *assemble.Evidence) { ev.Prices = nil }, explain.Slight, explain.High, explain.Slight)
+}
+
+// TestTieBreaks: the tree decides between causes that are taken for each other.
+func TestTieBreaks(t *testing.T) {
+	ix := NewIndex(exploitCase(t))
+	f := func(said, want explain.Category, wantSure bool) {
+		t.Helper()
+		x := goodFinding()
+		x.Category = said
+		if got, sure := ix.recategorised(&x); got != want || sure != wantSure {
+			t.Errorf("%s: %s, %v; want %s, %v", said, got, sure, want, wantSure)
+		}
+	}
+	f(explain.Reentrancy, explain.Reentrancy, true)
+	f(explain.PriceManipulation, explain.PriceManipulation, false) // nothing was traded
+	f(explain.AccessControl, explain.AccessControl, true)
+	if got := ix.reentered(); !slices.Equal(got, []explain.Addr{addr(wielder), addr(vault)}) {
+		t.Errorf("re-entered: %v", got)
+	}
+}
+
+// TestLinks: findings are named in the order of the calls, one is the first.
+func TestLinks(t *testing.T) {
+	r, _ := apply(t, func(a *Answer) {
+		second := goodFinding()
+		second.ID, second.CausedBy, second.Primary = "later", "reenter", true
+		second.Evidence = second.Evidence[1:]
+		a.Findings = []Finding{second, a.Findings[0]}
+	})
+	if len(r.Findings) != 2 || r.Findings[0].ID != "F1" || r.Findings[1].CausedBy != "F1" || !r.Findings[1].Primary || r.Findings[0].Primary {
+		t.Errorf("%+v", r.Findings)
+	}
+}

@@ -1,0 +1,183 @@
+package claim
+
+import (
+	"bytes"
+	"math/big"
+	"regexp"
+	"strings"
+
+	"txlens/engine/explain"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Observe adds what a tool has answered: addresses, hashes, slots and integers that
+// are values of their own; of source code the names and the numbers, but nothing that
+// stands in a comment or a string. Text counts for nothing, since whoever wrote it
+// could write any number: names, symbols, messages and labels give words and no more.
+func (ix *Index) Observe(result any) {
+	raw, err := json.Marshal(result, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil || len(raw) > maxObserved {
+		return
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	ix.observe(dec, "", explain.Addr{})
+}
+
+// maxObserved bounds what is read of one answer: far more than a model is shown.
+const maxObserved = 4 << 20
+
+// texts are members whose values somebody else has worded.
+var texts = set(`name symbol label labels text comment comments reason error message note notes uri url title description tokenname tokensymbol fromlabel tolabel
+context claim why signature string`)
+
+// codes are members that hold source code.
+var codes = set("source code lines function region body content contents text_lines abi declaration")
+
+// observe reads one value. At is the account that the innermost object around it names.
+func (ix *Index) observe(dec *jsontext.Decoder, member string, at explain.Addr) {
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return
+	}
+	switch tok.Kind() {
+	case '{':
+		ix.object(dec, at)
+	case '[':
+		n := 0
+		for dec.PeekKind() != ']' && dec.PeekKind() != 0 {
+			ix.observe(dec, member, at)
+			n++
+		}
+		ix.counts[n] = true
+		_, _ = dec.ReadToken()
+	case '0':
+		ix.plain(member, tok.String())
+	case '"':
+		ix.string(member, tok.String(), at)
+	}
+}
+
+func (ix *Index) object(dec *jsontext.Decoder, at explain.Addr) {
+	type pending struct{ member, value string }
+	var later []pending
+	isText := false
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return
+		}
+		member := strings.ToLower(name.String())
+		ix.key(name.String())
+		if dec.PeekKind() != '"' {
+			ix.observe(dec, member, at)
+			continue
+		}
+		v, err := dec.ReadToken()
+		if err != nil {
+			return
+		}
+		s := v.String()
+		if member == "type" && strings.HasPrefix(s, "string") {
+			isText = true // an argument whose value is text
+		}
+		var a explain.Addr
+		if (member == "address" || member == "contract" || member == "account") && a.UnmarshalText([]byte(strings.ToLower(s))) == nil {
+			at = a
+		}
+		later = append(later, pending{member, s})
+	}
+	_, _ = dec.ReadToken()
+	for _, p := range later {
+		if !isText || p.member != "value" {
+			ix.string(p.member, p.value, at)
+		}
+	}
+}
+
+// key takes an object's key, which may be an address or a slot.
+func (ix *Index) key(s string) {
+	if strings.HasPrefix(s, "0x") {
+		ix.scalar(s)
+	}
+}
+
+func (ix *Index) string(member, s string, at explain.Addr) {
+	switch {
+	case texts[member]:
+		ix.name(s)
+	case codes[member]:
+		ix.code(s)
+		if at != (explain.Addr{}) && len(s) > 40 {
+			ix.sources[at], ix.verified = true, true
+		}
+	case member == "slot":
+		if n, err := integerLiteral(s); err == nil {
+			ix.words[common.BigToHash(n)] = true
+			ix.readSlots[slotKey{at, common.BigToHash(n)}] = true
+		}
+	case len(s) <= 90:
+		ix.scalar(s)
+		ix.plain(member, s)
+		ix.identifier(s)
+	case strings.HasPrefix(s, "0x"):
+		ix.scalar(s)
+	}
+}
+
+var decimalText = regexp.MustCompile(`^-?[0-9]{1,78}(\.[0-9]{1,78})?$`)
+
+// plain takes a number in decimal.
+func (ix *Index) plain(member, s string) {
+	if !decimalText.MatchString(s) {
+		return
+	}
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	n, _ := new(big.Int).SetString(whole+frac, 10)
+	d := explain.Decimal{Unscaled: n, Scale: len(frac)}
+	switch {
+	case strings.Contains(member, "usd"), strings.Contains(member, "price"):
+		ix.usd.add(d)
+	case frac == "":
+		ix.integer(n)
+	default:
+		ix.any.add(d)
+	}
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]{0,63}(\([^()]{0,200}\))?$`)
+
+// identifier takes the name of a function, a variable or a kind.
+func (ix *Index) identifier(s string) {
+	if identifier.MatchString(s) {
+		head, _, _ := strings.Cut(s, "(")
+		ix.name(head)
+	}
+}
+
+var (
+	notCode = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?(\*/|$)|"(\\.|[^"\\\n])*"?|'(\\.|[^'\\\n])*'?|#[^\n]*`)
+	inCode  = regexp.MustCompile(`0x[0-9a-fA-F]+|[A-Za-z_$][A-Za-z0-9_$]*|[0-9][0-9_]*`)
+)
+
+// code takes names and numbers of source code. A line of a comment that began above
+// it cannot be told from code; such lines begin with an asterisk by custom, and are
+// left out.
+func (ix *Index) code(s string) {
+	s = notCode.ReplaceAllString(s, " ")
+	if strings.HasPrefix(strings.TrimSpace(s), "*") {
+		return
+	}
+	for _, w := range inCode.FindAllString(s, 1<<14) {
+		switch {
+		case strings.HasPrefix(w, "0x"):
+			ix.scalar(strings.ToLower(w))
+		case w[0] >= '0' && w[0] <= '9':
+			ix.scalar(strings.ReplaceAll(w, "_", ""))
+		case w != strings.ToLower(w):
+			ix.name(w)
+		}
+	}
+}

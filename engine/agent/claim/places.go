@@ -1,0 +1,147 @@
+package claim
+
+import (
+	"strconv"
+	"strings"
+
+	"txlens/engine/explain"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// exists reports whether a reference of a step, a risk or a check exists: tx,
+// frame:0.2.1, log:61, an address, slot:ADDRESS:SLOT, a selector.
+func (ix *Index) exists(ref string) bool {
+	ref = strings.TrimSpace(ref)
+	if ref == "tx" {
+		return true
+	}
+	name, rest, ok := strings.Cut(ref, ":")
+	switch {
+	case ok && name == "frame":
+		return ix.frames[rest] != nil
+	case ok && name == "log":
+		n, err := strconv.ParseUint(rest, 10, 63)
+		_, there := ix.logs[n]
+		return err == nil && there
+	case ok && name == "slot":
+		who, slot, _ := strings.Cut(rest, ":")
+		a, err := ix.existing(who)
+		return err == nil && ix.hasSlot(a, slot)
+	case ok:
+		return false
+	case len(ref) == 42:
+		_, err := ix.existing(ref)
+		return err == nil
+	case len(ref) == 10:
+		return ix.selectors[strings.ToLower(ref)]
+	}
+	return ix.frames[ref] != nil
+}
+
+// rests reports whether at least one of the references exists.
+func (ix *Index) rests(refs []string) bool {
+	for _, r := range refs {
+		if ix.exists(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasSlot reports whether a slot of an account changed, or a tool has read it.
+func (ix *Index) hasSlot(a explain.Addr, slot string) bool {
+	n, err := integerLiteral(slot)
+	if err != nil {
+		return false
+	}
+	key := common.BigToHash(n)
+	_, _, ok := ix.slot(a, key)
+	return ok || ix.readSlots[slotKey{a, key}]
+}
+
+type slotKey struct {
+	a    explain.Addr
+	slot common.Hash
+}
+
+// proof holds an item of evidence against what exists; false when a reference does
+// not, or when there is none.
+func (ix *Index) proof(e explain.Evidence) (explain.Evidence, bool) {
+	claim, dropped := ix.prose(e.Claim, maxText, voice{accuse: true})
+	if claim == "" || dropped > 0 {
+		return e, false
+	}
+	out := explain.Evidence{Claim: claim, Kind: e.Kind, Source: "agent"}
+	if e.Address != nil {
+		if !ix.addresses[*e.Address] {
+			return e, false
+		}
+		out.Address = e.Address
+	}
+	if e.Selector != "" {
+		if out.Selector = strings.ToLower(e.Selector); !ix.selectors[out.Selector] {
+			return e, false
+		}
+	}
+	if e.Frame != "" {
+		n := ix.nodeAt[e.Frame]
+		if n == nil || out.Selector != "" && n.Selector != out.Selector {
+			return e, false
+		}
+		out.Frame, out.Source = e.Frame, "trace"
+	}
+	if e.LogIndex != nil {
+		if _, ok := ix.logs[*e.LogIndex]; !ok {
+			return e, false
+		}
+		out.LogIndex, out.Source = e.LogIndex, "receipt"
+	}
+	if !ix.stored(e, &out) {
+		return e, false
+	}
+	if out.Frame == "" && out.LogIndex == nil && out.Slot == "" && out.Kind == explain.Observed {
+		out.Kind = explain.Inferred // nothing was looked at that could be looked up
+	}
+	return out, out.Address != nil || out.Frame != "" || out.LogIndex != nil || out.Selector != ""
+}
+
+// stored checks slot, before and after: they are what the state diff says.
+func (ix *Index) stored(e explain.Evidence, out *explain.Evidence) bool {
+	if e.Slot == "" {
+		for _, s := range []string{e.Before, e.After} {
+			if s != "" && !ix.isValue(s) {
+				return false
+			}
+		}
+		out.Before, out.After = e.Before, e.After
+		return true
+	}
+	if e.Address == nil || !ix.hasSlot(*e.Address, e.Slot) {
+		return false
+	}
+	n, _ := integerLiteral(e.Slot)
+	key := common.BigToHash(n)
+	out.Slot, out.Source = key.Hex(), "state"
+	pre, post, changed := ix.slot(*e.Address, key)
+	if !changed {
+		return e.Before == "" && e.After == "" || ix.isValue(e.Before) && (e.After == "" || e.After == e.Before)
+	}
+	out.Before, out.After = pre.Hex(), post.Hex()
+	return says(e.Before, pre) && says(e.After, post)
+}
+
+// says reports whether a value was given rightly, or not at all.
+func says(said string, is common.Hash) bool {
+	n, err := integerLiteral(said)
+	return said == "" || err == nil && common.BigToHash(n) == is
+}
+
+// isValue reports whether a value of no slot exists as an integer or as hex.
+func (ix *Index) isValue(s string) bool {
+	if strings.HasPrefix(s, "0x") {
+		return len(lex(s)) == 1 && ix.hex(s)
+	}
+	n, err := integerLiteral(s)
+	return err == nil && ix.raws[n.String()]
+}

@@ -1,0 +1,356 @@
+package claim
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// refKind says what a reference takes and gives.
+type refKind struct {
+	args   int
+	signed bool // may be below zero
+	get    func(*Index, []string) (value, error)
+}
+
+// value is what a reference comes to.
+type value struct {
+	n       *big.Int
+	token   *common.Address // it is base units of this token; nil: of none
+	touches []explain.Addr  // accounts that it is about
+}
+
+// references are the places of the evidence that a check can name. All that count
+// tokens give base units; an account that a token never touched gives zero, an account
+// that the evidence does not know is an error.
+//
+// They are filled in init, because evaluation asks the table.
+var references map[string]refKind
+
+func init() {
+	references = map[string]refKind{
+		"net":            {2, true, (*Index).refNet},       // ADDRESS, TOKEN: change of the balance, fees included
+		"sent":           {2, false, refTotal(true)},       // ADDRESS, TOKEN
+		"received":       {2, false, refTotal(false)},      // ADDRESS, TOKEN
+		"minted":         {1, false, refSupply(true)},      // TOKEN
+		"burnt":          {1, false, refSupply(false)},     // TOKEN
+		"transfer":       {1, false, (*Index).refTransfer}, // LOG: amount
+		"arg":            {2, true, (*Index).refArg},       // LOG, NAME or position
+		"value":          {1, false, (*Index).refValue},    // FRAME: wei
+		"input":          {2, true, (*Index).refInput},     // FRAME, NAME or position
+		"output":         {2, true, (*Index).refOutput},    // FRAME, position
+		"before":         {2, false, refSlot(true)},        // ADDRESS, SLOT
+		"after":          {2, false, refSlot(false)},       // ADDRESS, SLOT
+		"balance_before": {1, false, refBalance(true)},     // ADDRESS: wei
+		"balance_after":  {1, false, refBalance(false)},    // ADDRESS: wei
+	}
+}
+
+func unresolved(what string) error {
+	return fmt.Errorf("%w: %s is not in the evidence", errValue, what)
+}
+
+// existing reads an address that exists.
+func (ix *Index) existing(s string) (explain.Addr, error) {
+	var a explain.Addr
+	if a.UnmarshalText([]byte(s)) != nil || !ix.addresses[a] {
+		return a, unresolved("an address")
+	}
+	return a, nil
+}
+
+// token reads a token's address, or native.
+func (ix *Index) token(s string) (common.Address, error) {
+	if s == "native" {
+		return common.Address{}, nil
+	}
+	a, err := ix.existing(s)
+	return common.Address(a), err
+}
+
+func (ix *Index) pair(args []string) (who explain.Addr, token common.Address, err error) {
+	if who, err = ix.existing(args[0]); err == nil {
+		token, err = ix.token(args[1])
+	}
+	if err == nil && ix.c.Flow == nil {
+		err = unresolved("a ledger")
+	}
+	return who, token, err
+}
+
+func (ix *Index) refNet(args []string) (value, error) {
+	who, token, err := ix.pair(args)
+	v := value{new(big.Int), &token, []explain.Addr{who}}
+	if err != nil {
+		return v, err
+	}
+	for _, c := range ix.c.Flow.Changes {
+		if explain.AddrOf(c.Address) != who {
+			continue
+		}
+		for _, d := range c.Deltas {
+			if d.Key.Token == token {
+				v.n.Add(v.n, d.Amount) // all ids of a token together
+			}
+		}
+	}
+	return v, nil
+}
+
+// refTotal adds up what an account sent or received, fees aside.
+func refTotal(sent bool) func(*Index, []string) (value, error) {
+	return func(ix *Index, args []string) (value, error) {
+		who, token, err := ix.pair(args)
+		v := value{new(big.Int), &token, []explain.Addr{who}}
+		if err != nil {
+			return v, err
+		}
+		add := func(from, to common.Address, n *big.Int) {
+			if sent && explain.AddrOf(from) == who || !sent && explain.AddrOf(to) == who {
+				v.n.Add(v.n, n)
+			}
+		}
+		for i := range ix.c.Flow.Transfers {
+			if t := &ix.c.Flow.Transfers[i]; t.Token == token {
+				add(t.From, t.To, t.Amount)
+			}
+		}
+		if token == (common.Address{}) {
+			for _, m := range ix.c.Flow.Moves {
+				if m.Kind != flow.MoveFee && !m.NoTo && m.Kind != flow.MoveMint {
+					add(m.From, m.To, m.Amount)
+				}
+			}
+		}
+		return v, nil
+	}
+}
+
+// refSupply adds up what came into being or was destroyed.
+func refSupply(minted bool) func(*Index, []string) (value, error) {
+	return func(ix *Index, args []string) (value, error) {
+		token, err := ix.token(args[0])
+		v := value{new(big.Int), &token, []explain.Addr{explain.AddrOf(token)}}
+		if err != nil || ix.c.Flow == nil {
+			return v, unresolved("a token")
+		}
+		for i := range ix.c.Flow.Transfers {
+			t := &ix.c.Flow.Transfers[i]
+			end := t.To
+			if minted {
+				end = t.From
+			}
+			if t.Token == token && end == (common.Address{}) {
+				v.n.Add(v.n, t.Amount)
+			}
+		}
+		return v, nil
+	}
+}
+
+func (ix *Index) logIndex(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 63)
+	if _, ok := ix.logs[n]; err != nil || !ok {
+		return 0, unresolved("a log")
+	}
+	return n, nil
+}
+
+func (ix *Index) refTransfer(args []string) (value, error) {
+	n, err := ix.logIndex(args[0])
+	if err != nil || ix.c.Flow == nil {
+		return value{}, unresolved("a log")
+	}
+	v := value{n: new(big.Int)}
+	for i := range ix.c.Flow.Transfers {
+		t := &ix.c.Flow.Transfers[i]
+		if t.Log == ix.logs[n] {
+			v.n.Add(v.n, t.Amount)
+			v.token = &t.Token
+			v.touches = []explain.Addr{explain.AddrOf(t.From), explain.AddrOf(t.To), explain.AddrOf(t.Token)}
+		}
+	}
+	if v.token == nil {
+		return v, unresolved("a transfer")
+	}
+	return v, nil
+}
+
+func (ix *Index) refArg(args []string) (value, error) {
+	n, err := ix.logIndex(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	at := explain.AddrOf(ix.c.Receipt.Logs[ix.logs[n]].Address)
+	var list []explain.Arg
+	if e := ix.c.Decoded.Events[ix.logs[n]]; e != nil {
+		list = e.Args
+	}
+	v, err := number256(list, args[1])
+	return value{n: v, touches: []explain.Addr{at}}, err
+}
+
+// number256 is an argument by its name or its position, as an integer.
+func number256(list []explain.Arg, which string) (*big.Int, error) {
+	at := -1
+	for i, a := range list {
+		if a.Name == which {
+			at = i
+			break
+		}
+	}
+	if n, err := strconv.ParseUint(which, 10, 16); at < 0 && err == nil && int(n) < len(list) {
+		at = int(n)
+	}
+	if at < 0 {
+		return nil, unresolved("an argument")
+	}
+	switch v := list[at].Value.(type) {
+	case bool:
+		if v {
+			return big.NewInt(1), nil
+		}
+		return new(big.Int), nil
+	case string:
+		if list[at].Type == "string" {
+			break
+		}
+		if n := integerOf(v); strings.HasPrefix(v, "0x") && n != nil {
+			return n, nil
+		}
+		if n, ok := new(big.Int).SetString(v, 10); ok && len(v) <= 80 {
+			return n, nil
+		}
+	}
+	return nil, unresolved("an integer of that argument")
+}
+
+func (ix *Index) refValue(args []string) (value, error) {
+	f := ix.frames[args[0]]
+	if f == nil {
+		return value{}, unresolved("a frame")
+	}
+	native := common.Address{}
+	n := new(big.Int)
+	if f.MovesValue() && f.Status == 0 {
+		n = f.Value.ToBig()
+	}
+	return value{n, &native, []explain.Addr{explain.AddrOf(f.From), explain.AddrOf(f.To)}}, nil
+}
+
+func (ix *Index) refInput(args []string) (value, error) {
+	f := ix.frames[args[0]]
+	if f == nil {
+		return value{}, unresolved("a frame")
+	}
+	n, err := number256(ix.nodeAt[args[0]].DecodedArgs, args[1])
+	return value{n: n, touches: []explain.Addr{explain.AddrOf(f.From), explain.AddrOf(f.To)}}, err
+}
+
+// refOutput is a decoded return value, or else a word of the return data.
+func (ix *Index) refOutput(args []string) (value, error) {
+	f := ix.frames[args[0]]
+	if f == nil || f.Err != "" {
+		return value{}, unresolved("a return value")
+	}
+	v := value{touches: []explain.Addr{explain.AddrOf(f.To)}}
+	if d := ix.c.Decoded; d != nil && f.Index < len(d.Calls) && d.Calls[f.Index] != nil && len(d.Calls[f.Index].Outputs) > 0 {
+		var err error
+		if v.n, err = number256(d.Calls[f.Index].Outputs, args[1]); err == nil {
+			return v, nil
+		}
+	}
+	i, err := strconv.ParseUint(args[1], 10, 10)
+	if err != nil || len(f.Output) < int(i+1)*32 {
+		return v, unresolved("a return value")
+	}
+	v.n = new(big.Int).SetBytes(f.Output[i*32 : (i+1)*32])
+	return v, nil
+}
+
+// refSlot is a word of storage before or after. A slot that the diff does not name
+// was not changed, and what it held is not known.
+func refSlot(before bool) func(*Index, []string) (value, error) {
+	return func(ix *Index, args []string) (value, error) {
+		a, err := ix.existing(args[0])
+		if err != nil {
+			return value{}, err
+		}
+		slot, err := integerLiteral(args[1])
+		if err != nil {
+			return value{}, err
+		}
+		pre, post, ok := ix.slot(a, common.BigToHash(slot))
+		if !ok {
+			return value{}, unresolved("a slot that changed")
+		}
+		if !before {
+			pre = post
+		}
+		return value{n: pre.Big(), touches: []explain.Addr{a}}, nil
+	}
+}
+
+// slot is the value of a slot that the transaction changed.
+func (ix *Index) slot(a explain.Addr, slot common.Hash) (pre, post common.Hash, ok bool) {
+	d := ix.c.Evidence.Diff
+	if d == nil {
+		return
+	}
+	before, after := d.Pre[common.Address(a)], d.Post[common.Address(a)]
+	if before != nil {
+		pre, ok = before.Storage[slot]
+	}
+	if after != nil {
+		if v, has := after.Storage[slot]; has {
+			post, ok = v, true
+		}
+	}
+	return pre, post, ok
+}
+
+// refBalance is the balance of the native coin. An account that is in the diff without
+// a balance after has kept it.
+func refBalance(before bool) func(*Index, []string) (value, error) {
+	return func(ix *Index, args []string) (value, error) {
+		a, err := ix.existing(args[0])
+		native := common.Address{}
+		v := value{token: &native, touches: []explain.Addr{a}}
+		if err != nil {
+			return v, err
+		}
+		d := ix.c.Evidence.Diff
+		if d == nil {
+			return v, unresolved("a state diff")
+		}
+		pre, post := d.Pre[common.Address(a)], d.Post[common.Address(a)]
+		switch {
+		case !before && post != nil && post.Balance != nil:
+			v.n = post.Balance
+		case !before && post == nil && pre != nil:
+			v.n = new(big.Int) // deleted
+		case pre != nil && pre.Balance != nil:
+			v.n = pre.Balance
+		case before && post != nil:
+			v.n = new(big.Int)
+		default:
+			return v, unresolved("a balance")
+		}
+		return v, nil
+	}
+}
+
+// refer computes a reference.
+func (ix *Index) refer(r reference) (value, error) { return references[r.name].get(ix, r.args) }
+
+// look is refer for evaluation.
+func (ix *Index) look(r reference) (*big.Int, error) {
+	v, err := ix.refer(r)
+	return v.n, err
+}

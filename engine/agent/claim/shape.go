@@ -1,0 +1,186 @@
+package claim
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"txlens/engine/explain"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Shapes of the call tree by which code can tell causes apart where models confuse
+// them.
+
+// full reports whether the whole call tree is there.
+func (ix *Index) full() bool {
+	t := ix.c.Tree
+	return t != nil && t.Source != trace.RungReceipt && t.Source != trace.RungReplayQuick && !t.Compressed()
+}
+
+// reentered lists the contracts that were called again, by another, while a call of
+// theirs was running. Calls by a contract to itself, and of code on behalf of another,
+// are no re-entry.
+func (ix *Index) reentered() []explain.Addr {
+	var out []explain.Addr
+	if ix.c.Tree == nil {
+		return nil
+	}
+	for _, f := range ix.c.Tree.Frames {
+		if f.Kind != trace.Call && f.Kind != trace.StaticCall || f.From == f.To {
+			continue
+		}
+		for up := f.Parent; up != nil; up = up.Parent {
+			if up.To == f.To && up.Kind == trace.Call && f.From != f.To {
+				if a := explain.AddrOf(f.To); !slices.Contains(out, a) {
+					out = append(out, a)
+				}
+				break
+			}
+		}
+	}
+	return out
+}
+
+// forwarded reports whether a contract made a call of which target and calldata both
+// stand in what it was called with.
+func (ix *Index) forwarded(a explain.Addr) bool {
+	if ix.c.Tree == nil {
+		return false
+	}
+	for _, f := range ix.c.Tree.Frames {
+		if explain.AddrOf(f.To) != a || len(f.Input) < 4 {
+			continue
+		}
+		for _, c := range f.Children {
+			if c.Kind == trace.Call && len(c.Input) >= 4 && len(c.Input) < len(f.Input) &&
+				bytes.Contains(f.Input[4:], c.Input) && bytes.Contains(f.Input[4:], c.To[:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// marketMoved reports whether anything was traded here.
+func (ix *Index) marketMoved() bool {
+	for i := range ix.r.PrettyTrace {
+		n := &ix.r.PrettyTrace[i]
+		name := strings.ToLower(n.FunctionName)
+		if n.Status == explain.NodeOK && (strings.Contains(name, "swap") || strings.Contains(name, "exchange") || name == "sync" || name == "buy" || name == "sell" || name == "trade") {
+			return true
+		}
+	}
+	return slices.ContainsFunc(ix.r.Addresses, func(a explain.Address) bool { return a.Role == "pool" })
+}
+
+// donated reports whether one of the sender's own sent tokens to an account outside
+// of any call of that account.
+func (ix *Index) donated(victims []explain.Addr) bool {
+	if ix.c.Tree == nil || ix.c.Receipt == nil {
+		return false
+	}
+	own := ix.own(explain.ShareInflation)
+	for i := range ix.c.Flow.Transfers {
+		t := &ix.c.Flow.Transfers[i]
+		if !own[explain.AddrOf(t.From)] || !slices.Contains(victims, explain.AddrOf(t.To)) {
+			continue
+		}
+		if f := ix.frameOf(t.Log); f != nil && !inside(f, t.To) {
+			return true
+		}
+	}
+	return false
+}
+
+// frameOf finds the frame that emitted a log of the receipt.
+func (ix *Index) frameOf(receipt int) *trace.Frame {
+	for _, f := range ix.c.Tree.Frames {
+		for i := range f.Logs {
+			if f.Logs[i].Receipt == receipt {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func inside(f *trace.Frame, a common.Address) bool {
+	for ; f != nil; f = f.Parent {
+		if f.To == a {
+			return true
+		}
+	}
+	return false
+}
+
+// flagged reports whether the rules gave a flag.
+func (ix *Index) flagged(names ...string) bool {
+	for _, risk := range ix.r.Risks {
+		name, _, _ := strings.Cut(risk, ":")
+		if slices.Contains(names, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether a frame of a kind took effect.
+func (ix *Index) has(kinds ...trace.Kind) bool {
+	return ix.c.Tree != nil && slices.ContainsFunc(ix.c.Tree.Frames, func(f *trace.Frame) bool {
+		return f.Status == trace.OK && slices.Contains(kinds, f.Kind)
+	})
+}
+
+// amplifies reports whether the evidence shows an amplifier. What lies outside of the
+// transaction, such as where the sender's coin came from, it cannot show.
+func (ix *Index) amplifies(a explain.Amplifier) bool {
+	switch a {
+	case explain.FlashLoan:
+		return ix.flagged("flash_loan")
+	case "fresh_contract":
+		return ix.has(trace.Create, trace.Create2)
+	case "constructor_attack":
+		return ix.c.Tree != nil && slices.ContainsFunc(ix.c.Tree.Frames, func(f *trace.Frame) bool {
+			return (f.Kind == trace.Create || f.Kind == trace.Create2) && len(f.Children) > 0
+		})
+	case "self_destruct":
+		return ix.has(trace.SelfDestruct)
+	case "vanity_lookalike":
+		return ix.flagged("address_poisoning")
+	case "private_relay":
+		return ix.flagged("coinbase_payment")
+	}
+	return false
+}
+
+// recategorised applies the order of causes where the tree decides it. Sure is false
+// where the tree speaks against the cause and does not say which it is.
+func (ix *Index) recategorised(f *Finding) (cause explain.Category, sure bool) {
+	switch f.Category {
+	case explain.PriceManipulation:
+		switch {
+		case ix.marketMoved():
+		case ix.donated(f.Victim):
+			return explain.ShareInflation, true
+		default:
+			return f.Category, false // what needs no moved market is no manipulation of one
+		}
+	case explain.Reentrancy:
+		return f.Category, !ix.full() || len(ix.reentered()) > 0
+	case explain.AccessControl, explain.InsufficientValidation:
+		if slices.ContainsFunc(f.Victim, ix.forwarded) {
+			return explain.ArbitraryCall, true
+		}
+	}
+	return f.Category, true
+}
+
+// onlyFlashLoan reports whether a finding names no cause but that money was lent.
+func onlyFlashLoan(f *Finding) bool {
+	text := strings.ToLower(f.BrokenInvariant)
+	lent := strings.Contains(text, "flash loan") || strings.Contains(text, "flashloan") || strings.Contains(text, "flash-loan") || slices.Contains(f.Amplifiers, explain.FlashLoan)
+	return lent && (f.Category == explain.UnknownCause || f.Category == explain.BusinessLogic && strings.Contains(text, "flash"))
+}

@@ -1,0 +1,187 @@
+package claim
+
+import (
+	"fmt"
+	"slices"
+
+	"txlens/engine/explain"
+	"txlens/engine/label"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// verdict reconciles type, protocol and confidence with those of the rules. The rules
+// keep the last word where they are sure; where they are not, a type that the evidence
+// bears out is taken from the model. Each disagreement stands in the notes and lowers
+// the confidence to medium, unless the evidence decides.
+type verdict struct {
+	ix    *Index
+	r     *explain.Result
+	d     *Dropped
+	notes []string
+}
+
+func (v *verdict) note(format string, args ...any) {
+	v.notes = append(v.notes, fmt.Sprintf(format, args...))
+}
+
+func (v *verdict) lower() { v.r.Confidence = v.r.Confidence.Lower(explain.Medium) }
+
+// settle decides about the type. Exploit says whether a finding makes it one.
+func (v *verdict) settle(a *Answer, exploit bool) {
+	rules := explain.TxType("")
+	if v.r.TxType != nil {
+		rules = *v.r.TxType
+	}
+	switch {
+	case a.TxType == rules:
+		return
+	case a.TxType == explain.TypeExploit && exploit:
+		v.take(a.TxType)
+		v.note("the rules say %s; the findings decide", orNone(rules))
+		return
+	case a.TxType == explain.TypeExploit:
+		v.note("the model said exploit; no finding of at least medium severity is shown, so the type stays %s", orNone(rules))
+		v.d.Verdicts++
+		v.lower()
+		return
+	}
+	if v.r.Confidence != explain.High && v.borneOut(a.TxType) {
+		v.take(a.TxType)
+		v.note("the rules say %s, the model %s, which the evidence allows%s", orNone(rules), a.TxType, v.because(a))
+	} else {
+		v.note("the model said %s; the rules' %s was kept%s", a.TxType, orNone(rules), v.because(a))
+		v.d.Verdicts++
+	}
+	v.lower()
+}
+
+func (v *verdict) take(t explain.TxType) {
+	v.r.TxType, v.r.SubType = &t, ""
+	if c := v.ix.c.Verdict; c != nil {
+		for _, vote := range c.Votes {
+			if vote.TxType == t {
+				v.r.SubType = vote.SubType
+				return
+			}
+		}
+	}
+}
+
+// because is the model's reason, as far as it stands.
+func (v *verdict) because(a *Answer) string {
+	text, bad := v.ix.prose(a.TypeReason, maxText, voice{})
+	v.d.Sentences += bad
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+func orNone(t explain.TxType) string {
+	if t == "" {
+		return "nothing"
+	}
+	return string(t)
+}
+
+// borneOut reports whether a rule has voted for a type, or what it asks for is there.
+func (v *verdict) borneOut(t explain.TxType) bool {
+	c := v.ix.c
+	if c.Verdict == nil {
+		return false
+	}
+	for _, vote := range c.Verdict.Votes {
+		if vote.TxType == t {
+			return true
+		}
+	}
+	out, in := v.ix.sides()
+	switch t {
+	case explain.TypeSwap:
+		return out && in && v.ix.marketMoved()
+	case explain.TypeTransfer:
+		return out != in
+	case explain.TypeApproval:
+		return !out && !in && slices.ContainsFunc(v.r.PrettyTrace, func(n explain.Node) bool {
+			return n.Type == "LOG" && (n.FunctionName == "Approval" || n.FunctionName == "ApprovalForAll")
+		})
+	case explain.TypeDeployment:
+		return v.ix.has(trace.Create, trace.Create2)
+	case explain.TypeOther:
+		return true
+	}
+	return false
+}
+
+// sides says whether the actor, fees aside, gave and got anything.
+func (ix *Index) sides() (out, in bool) {
+	actor := ix.r.TxMeta.From
+	if p := ix.r.Provenance; p != nil && p.Actor != nil {
+		actor = *p.Actor
+	}
+	if ix.c.Flow == nil {
+		return
+	}
+	for i := range ix.c.Flow.Transfers {
+		t := &ix.c.Flow.Transfers[i]
+		out = out || explain.AddrOf(t.From) == actor
+		in = in || explain.AddrOf(t.To) == actor
+	}
+	for _, m := range ix.c.Flow.Moves {
+		if m.Kind == "fee" {
+			continue
+		}
+		out = out || explain.AddrOf(m.From) == actor
+		in = in || explain.AddrOf(m.To) == actor
+	}
+	return out, in
+}
+
+// protocol takes the model's where the rules have none and a label of ours, or a rule,
+// names it. What contracts call themselves does not.
+func (v *verdict) protocol(p *string) {
+	switch {
+	case p == nil || v.r.Protocol != nil && *p == *v.r.Protocol:
+	case v.r.Protocol != nil:
+		v.note("the model named protocol %s; the rules' %s was kept", *p, *v.r.Protocol)
+		v.d.Verdicts++
+		v.lower()
+	case v.ix.vouched(*p):
+		name := *p
+		v.r.Protocol = &name
+	default:
+		v.d.Verdicts++
+	}
+}
+
+// vouched reports whether a table of ours or a rule names a protocol here.
+func (ix *Index) vouched(slug string) bool {
+	for _, a := range ix.r.Addresses {
+		if l, ok := label.Lookup(ix.c.Evidence.Chain.ID, common.Address(a.Address)); ok && l.Protocol == slug {
+			return true
+		}
+	}
+	if ix.c.Verdict == nil {
+		return false
+	}
+	for _, vote := range ix.c.Verdict.Votes {
+		if vote.Protocol == slug {
+			return true
+		}
+	}
+	return false
+}
+
+// confidence is the lower of both. Only from low to medium may a model raise it, when
+// the whole trace is there and nothing that it said had to be dropped.
+func (v *verdict) confidence(said explain.Confidence) {
+	switch {
+	case v.r.Confidence == explain.Low && said != explain.Low && v.ix.full() && v.d.Total() == 0 && len(v.r.Steps) > 1:
+		v.r.Confidence = explain.Medium
+		v.note("the rules' confidence was low; all that the model said resolves")
+	default:
+		v.r.Confidence = v.r.Confidence.Lower(said)
+	}
+}

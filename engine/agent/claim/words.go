@@ -1,0 +1,121 @@
+package claim
+
+import "strings"
+
+// set makes a set of the words of a text.
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// glossary are capitalised words and names that any explanation may use, in lower
+// case: the field's own terms. The names of protocols, tokens and people are not
+// here: they must stand in the evidence.
+var glossary = set(`
+abi amm api aum cdp cefi cex dao dapp dapps defi dex dexs eip eips eoa eoas erc evm fork ico jit kyc l1 l2 l3 layer lp lps lst lrt mev nft nfts oft otc pda
+pnl poa por pos ptb roi rpc rwa tee tvl twap vwap tx txs txn usd uuid utc ui url xyk zk zkevm
+bps bp gwei wei ether gas base eth
+call staticcall delegatecall callcode create create2 selfdestruct sload sstore revert log logs emit calldata returndata opcode slot slots
+merkle multicall multisig permit permit2 proxy router vault pool factory oracle timelock governor bridge relayer bundler paymaster entrypoint sequencer
+keeper searcher builder proposer validator solver taker maker borrower lender liquidator depositor staker delegator
+transfer approval approve swap mint burn deposit withdraw withdrawal borrow repay supply redeem claim stake unstake wrap unwrap sync skim donate
+safe dai stable stablecoin stablecoins token tokens coin native erc20 erc721 erc1155 erc4626 erc777 erc4337 eip1967 eip7702 eip1559 eip712
+january february march april may june july august september october november december monday tuesday wednesday thursday friday saturday sunday
+contract style v1 v2 v3 v4 v5 i a english
+`)
+
+// units are words that may follow a number, with what the number then counts.
+var units = map[string]unit{
+	"usd": inUSD, "dollar": inUSD, "dollars": inUSD, "us$": inUSD,
+	"wei": inWei, "gwei": inGwei,
+	"%": inPercent, "percent": inPercent, "per": plainUnit, "pct": inPercent, "bps": inBps, "bp": inBps,
+	"x": asRatio, "times": asRatio, "-fold": asRatio, "fold": asRatio,
+}
+
+// unit is what a number counts.
+type unit uint8
+
+const (
+	plainUnit unit = iota
+	inUSD
+	inWei
+	inGwei
+	inPercent
+	inBps
+	asRatio
+)
+
+// powers are words that multiply the number before them.
+var powers = map[string]int{"k": 3, "thousand": 3, "m": 6, "mm": 6, "mn": 6, "mil": 6, "million": 6, "b": 9, "bn": 9, "billion": 9, "t": 12, "tn": 12, "trillion": 12}
+
+// hedges say that the number after them is rounded.
+var hedges = set("about around approximately approx roughly nearly almost over under some circa ~ ≈ ≃ ∼ least most than c")
+
+// spelt are numbers in words.
+var spelt = map[string]int{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+	"thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40,
+	"fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "both": 2, "twice": 2, "thrice": 3}
+
+// vague are quantities that nothing can be held against.
+var vague = set(`hundred hundreds thousand thousands million millions billion billions trillion trillions dozen dozens half halves halved quarter
+doubled doubling tripled tripling quadrupled quintupled tenfold hundredfold thousandfold myriad`)
+
+// accusing words say that somebody did wrong. Outside of findings they need one that
+// stands, or must be the rules' own. An entry ends in * where any ending may follow.
+var accusing = stems(`exploit* attack* hack* stole stolen steal* theft thief thieves drain* scam* phish* malicious* fraud* victim* launder* illicit* criminal* rug
+rugged rugpull* ponzi honeypot* heist* loot* backdoor* compromis* poison* hijack* blackmail* terror* sanction* ransom* fake counterfeit* manipulat* abus* culprit* perpetrat*
+dishonest* deceiv* decept* trick* swindl* illegal* unlawful* blacklist*`)
+
+// vouching words are somebody's judgement, which no evidence of a transaction can
+// bear out: that something is well, who says so, what the reader should do, or what
+// the model was told.
+var vouching = stems(`safe safely safest safety audited audit audits auditor* auditing legit legitimate legitimately legitimacy trusted trustworthy trustless reputable
+official officially certified certificate certifies endorsed endorses endorsement approved-by guaranteed guarantee* harmless benign riskless risk-free flawless
+unhackable insured whitehat whitehats whitelisted-by recommended recommend* advise* advice invest* profitably giveaway airdrop-claim bonus bonuses
+genuine genuinely authentic authenticity authoritative sanctioned-by vetted vouch* reassur* secured
+according reportedly confirms confirming announced announces announcement press
+you your yours yourself please visit click contact subscribe website telegram discord twitter support helpline hotline email mail
+prompt prompts prompted instruct instructs instructed instruction instructions assistant jailbreak* chatbot llm gpt claude gemini disregard overrid* obey*
+hereby verdict conclusively undoubtedly certainly obviously`)
+
+// stems parts whole words from those that any ending may follow.
+func stems(words string) (s stemSet) {
+	s.whole = map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		if head, any := strings.CutSuffix(w, "*"); any {
+			s.heads = append(s.heads, head)
+		} else {
+			s.whole[w] = true
+		}
+	}
+	return s
+}
+
+type stemSet struct {
+	whole map[string]bool
+	heads []string
+}
+
+// find gives the entry that a word in lower case falls under, or "".
+func (s stemSet) find(word string) string {
+	if s.whole[word] {
+		return word
+	}
+	for _, h := range s.heads {
+		if strings.HasPrefix(word, h) {
+			return h
+		}
+	}
+	return ""
+}
+
+// endings of host names that a reader's program might make a link of.
+var hosts = set(`com org net io xyz finance app dev me co eth link info site online top fi gg so cc ru cn ly to network exchange trade capital money cash fund
+support help live pro vip club shop store tech page web wtf lol biz us uk de fr jp in id eu ch tv ai la ws sh st im gl be is it nl es pl onion zip mov dao crypto nft html php exe`)
+
+// farHosts are those of them that are no words, so that a blank before them says
+// nothing.
+var farHosts = set("com org net io xyz eth")
