@@ -181,3 +181,5 @@ func tool(t testing.TB, name string) Tool {
 	t.Fatalf("there is no tool %s", name)
 	return Tool{}
 }
+
+func bigInt(n int) *big.Int { return big.NewInt(int64(n)) }

@@ -84,7 +84,7 @@ var getSource = define("get_source", "Verified source of a contract: one functio
 			err = b.outline(&v, in)
 		}
 		if src.Cut > 0 {
-			v.Note = explain.Count(src.Cut, "file") + " of this source is not kept, because it is too large"
+			v.Note = "left out, because the source is too large: " + explain.Count(src.Cut, "file")
 		}
 		return v, err
 	})
