@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -11,9 +12,11 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/evidence"
 	"txlens/engine/gather"
+	"txlens/engine/meter"
 	"txlens/engine/replay"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
+	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/vm"
@@ -121,7 +124,6 @@ func owned(t testing.TB) *Desk {
 	code := op(vm.PUSH1, 0, vm.SLOAD, vm.CALLER, vm.EQ, vm.SELFBALANCE, vm.ISZERO, vm.ISZERO, vm.AND, vm.PUSH1, 15, vm.JUMPI, vm.PUSH1, 0, vm.DUP1)
 	code[10] = 16
 	code = append(code, op(vm.REVERT, vm.JUMPDEST, vm.PUSH1, 1, vm.SLOAD, vm.PUSH1, 1, vm.ADD, vm.PUSH1, 1, vm.SSTORE, vm.PUSH1, 0, vm.DUP1, vm.LOG0)...)
-	ch, _ := chain.ByID(1)
 	w := &fake{
 		balance: func(a common.Address, _ uint64) (*big.Int, error) {
 			return map[common.Address]*big.Int{owner: big.NewInt(1e18), vault: big.NewInt(7)}[a], nil
@@ -148,7 +150,14 @@ func owned(t testing.TB) *Desk {
 	w.storage = at(w.storage, number-1)
 	blk := &evidence.Block{Number: number, Timestamp: 1_670_000_000, BaseFee: new(big.Int), GasLimit: 30_000_000, Difficulty: new(big.Int), Withdrawals: -1, Hash: common.Hash{9}}
 	tx := &evidence.Transaction{Hash: common.Hash{1}, From: owner, To: &vault, Gas: 200_000, GasPrice: big.NewInt(1), Value: new(big.Int), BlockNumber: &number, Index: &index}
-	res, err := replay.Run(t.Context(), ch, blk, tx, nil, gather.StateAt(w, ch, number-1), trace.Limits{})
+	return caseFrom(t, w, blk, tx, nil)
+}
+
+// caseFrom makes the case of a transaction from its own run.
+func caseFrom(t testing.TB, w *fake, blk *evidence.Block, tx *evidence.Transaction, earlier []*evidence.Transaction) *Desk {
+	t.Helper()
+	ch, _ := chain.ByID(1)
+	res, err := replay.Run(t.Context(), ch, blk, tx, earlier, gather.StateAt(w, ch, *tx.BlockNumber-1), trace.Limits{})
 	if err != nil || res.Status != 1 || len(res.Logs) != 1 {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -215,6 +224,66 @@ func TestSimulationStops(t *testing.T) {
 		t.Error(err)
 	}
 	close(stuck)
+}
+
+// TestSimulationGround: a transaction that stands on an earlier one of its block is
+// reproduced from the state diff alone, and without one by running the earlier.
+func TestSimulationGround(t *testing.T) {
+	d := owned(t)
+	w, first := d.World.(*fake), d.tx()
+	second, index := *first, uint64(1)
+	second.Hash, second.Nonce, second.Index = common.Hash{2}, 1, &index
+	d = caseFrom(t, w, d.Case.Evidence.Block, &second, []*evidence.Transaction{first})
+	f := func(wantGround string, wantBlocks int) {
+		t.Helper()
+		asked := 0
+		w.block = func(uint64, bool) (*evidence.Block, error) {
+			asked++
+			full := *d.Case.Evidence.Block
+			full.Transactions = []*evidence.Transaction{first, &second}
+			return &full, nil
+		}
+		v := as[SimulationView](t, called(t, d, "simulate", `{"valueWei":"3"}`))
+		if !v.Reproduced || !strings.Contains(v.Ground, wantGround) || asked != wantBlocks || v.Simulated.Status != "success" || len(v.Storage) != 0 || len(v.Values) != 2 {
+			t.Errorf("asked %d times: %+v", asked, v)
+		}
+	}
+	f("with what the state diff says", 0)
+	d.Case.Evidence.Diff = nil
+	f("after the earlier transactions of the block", 1)
+	second.GasPrice = big.NewInt(-1)
+	if got := called(t, d, "simulate", `{}`); !strings.HasPrefix(got, "error: run the transaction") {
+		t.Error(got)
+	}
+}
+
+// TestSimulationIsReplayed: a recorded simulation gives the same bytes again, with
+// the recorded price.
+func TestSimulationIsReplayed(t *testing.T) {
+	c := gethdata.Get(t, gethdata.MultiContracts)
+	n, err := gethdata.NewNode(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(n)
+	t.Cleanup(srv.Close)
+	cl, err := upstream.New(upstream.Config{Endpoints: map[uint64][]string{1: {srv.URL}}, RPCOnly: true, SourcesOff: true, Prices: map[string]int64{upstream.ToolSimulate: 77_000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	rec, live, again := upstream.NewRecorder(), &meter.Meter{}, &meter.Meter{}
+	d := &Desk{Case: caseOf(t, c), World: cl.Session(live, rec)}
+	const input = `{"without":[{"frame":"0.3"}]}`
+	want := called(t, d, "simulate", input)
+	d.World = upstream.ReplaySession(rec.Bundle(), again)
+	if got := called(t, d, "simulate", input); got != want || !strings.Contains(got, `"simulated"`) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if live.TotalNano() != again.TotalNano() || again.Costs().CodeExecution.String() != "0.000077" {
+		t.Errorf("%d and %d nano-dollars, %+v", live.TotalNano(), again.TotalNano(), again.Costs())
+	}
+	isUnavailable(t, called(t, d, "simulate", `{"from":"0x00000000000000000000000000000000000a11ce"}`), "this analysis is replayed from a recording")
 }
 
 // TestNotReproduced: a receipt that the local run does not give ends in words, not

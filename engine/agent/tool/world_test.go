@@ -421,4 +421,3 @@ func FuzzEncode(f *testing.F) {
 		}
 	})
 }
-
