@@ -14,7 +14,10 @@ import (
 	"txlens/transport/wire"
 )
 
-const pathAsync = "/explain/async"
+const (
+	pathAsync   = "/explain/async"
+	pathDeposit = "/session/deposit"
+)
 
 // sold reports whether analyses are paid for.
 func (s *Server) sold() bool { return s.cfg.Payments.Till != nil }
@@ -122,7 +125,7 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id string, finished func() bool)
 	if owed.IsZero() {
 		return true
 	}
-	route := s.offer(string(ctx.Path()), owed)
+	route := s.newOffer(string(ctx.Path()), owed)
 	route.AnyPrice = true // more may have accrued since the challenge
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok {
@@ -161,7 +164,7 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id string, finished func() bool)
 
 // manageAt answers a method that a paid path has for messages of a channel alone.
 func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
-	route := s.offer(string(ctx.Path()), cent)
+	route := s.newOffer(string(ctx.Path()), cent)
 	route.AnyPrice = true
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok {
@@ -177,7 +180,7 @@ func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
 // depositPaid answers POST /session/deposit where the service is sold. Its voucher
 // opens the channel and buys nothing.
 func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
-	route := s.offer("/session/deposit", cent)
+	route := s.offer(pathDeposit, cent)
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok {
 		return

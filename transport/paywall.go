@@ -81,8 +81,16 @@ func (p Payments) withDefaults() Payments {
 var cent = tempo.AmountFrom(meter.Cent)
 
 // offer is what a path asks for now. The scope names the path alone: the vouchers
-// of a stream arrive by another method.
+// of a stream arrive by another method. It is not to be written to.
 func (s *Server) offer(path string, amount tempo.Amount) *mpp.Route {
+	if known := s.offers[path]; known != nil && amount == cent {
+		return known
+	}
+	return s.newOffer(path, amount)
+}
+
+// newOffer is offer for who changes it.
+func (s *Server) newOffer(path string, amount tempo.Amount) *mpp.Route {
 	opaque, err := mpp.EncodeOpaque(map[string]string{"scope": path})
 	if err != nil {
 		panic("transport: a map of strings is always encoded: " + err.Error())
@@ -90,6 +98,18 @@ func (s *Server) offer(path string, amount tempo.Amount) *mpp.Route {
 	q := s.cfg.Payments.Request
 	q.Amount = amount
 	return &mpp.Route{Realm: s.cfg.Payments.Realm, Opaque: opaque, Description: "Analysis of one EVM transaction", Request: q}
+}
+
+// fixOffers makes the offers of the paths that sell for a cent, where each voucher
+// of a stream comes by. One that cannot be encoded is found out by who asks for it.
+func (s *Server) fixOffers() {
+	s.offers = make(map[string]*mpp.Route)
+	for _, path := range []string{pathExplain, pathAsync, pathDeposit} {
+		route := s.newOffer(path, cent)
+		if err := route.Fix(); err == nil {
+			s.offers[path] = route
+		}
+	}
 }
 
 // credentials are all headers that may hold one.

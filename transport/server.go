@@ -68,6 +68,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/explain"
+	"txlens/engine/mpp"
 	"txlens/transport/discovery"
 )
 
@@ -215,6 +216,8 @@ type Server struct {
 	finish   chan struct{} // closed when analyses are to end with what they know
 	live     live          // runs that are sold
 
+	offers map[string]*mpp.Route // by path, of what costs a cent; nil: nothing is sold
+
 	patience time.Duration // with each step of a stop beyond the grace period
 
 	guests  guests
@@ -237,6 +240,9 @@ func New(cfg Config) *Server {
 		turning: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),
+	}
+	if s.sold() {
+		s.fixOffers()
 	}
 	s.base, s.cancel = context.WithCancelCause(context.Background())
 	s.http = &fasthttp.Server{

@@ -1,6 +1,7 @@
 package mpp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -137,6 +138,7 @@ func decodeCredential(token string) (*Credential, error) {
 	return readCredential(doc)
 }
 
+// readCredential keeps doc.
 func readCredential(doc []byte) (*Credential, error) {
 	c := new(Credential)
 	if err := readObject(doc, credentialMembers, c.member); err != nil {
@@ -157,7 +159,9 @@ func (c *Credential) member(r *reader, name []byte) bool {
 		if r.err == nil && v.Kind() != '{' {
 			r.fail(errors.New("want an object"))
 		}
-		c.payload = append([]byte(nil), v...)
+		if c.payload = v; !r.isPlain {
+			c.payload = bytes.Clone(v) // the memory of jsontext
+		}
 	case "source":
 		c.Source = r.text()
 	default:
@@ -198,7 +202,7 @@ func (c *Challenge) member(r *reader, name []byte) bool {
 // opaque reads the echo of opaque: the string, or the object that clients before
 // mppx 0.6.4 sent in its place.
 func (r *reader) opaque() string {
-	if r.err != nil || r.dec.PeekKind() != '{' {
+	if r.err != nil || r.kind() != '{' {
 		return r.text()
 	}
 	m := map[string]string{}

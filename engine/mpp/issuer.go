@@ -71,9 +71,12 @@ func (i *Issuer) Seal(c *Challenge) {
 
 // Issue is the challenge for what route sells, good until expires.
 func (i *Issuer) Issue(route *Route, expires time.Time) (*Challenge, error) {
-	request, err := route.Request.Encode()
-	if err != nil {
-		return nil, fmt.Errorf("issue challenge: %w", err)
+	request := route.fixed
+	if request == "" {
+		var err error
+		if request, err = route.Request.Encode(); err != nil {
+			return nil, fmt.Errorf("issue challenge: %w", err)
+		}
 	}
 	c := &Challenge{
 		Realm: route.Realm, Method: Method, Intent: Intent, Request: request, Expires: FormatTime(expires),

@@ -25,8 +25,12 @@ var (
 const maxSafeInteger = 1<<53 - 1
 
 // reader reads one JSON document off its tokens. The first error stays and every
-// later read does nothing, so a parser checks once, at its end.
+// later read does nothing, so a parser checks once, at its end. It tries to read it
+// as plain first.
 type reader struct {
+	plain
+	isPlain bool
+
 	dec  jsontext.Decoder
 	buf  bytes.Buffer
 	name []byte // of the member last met
@@ -36,9 +40,14 @@ type reader struct {
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
 // readObject has f read the members of the one object that doc is. The slice
-// members holds the names that must be there.
+// members holds the names that must be there. Where the document is not plain f
+// reads it twice from its beginning.
 func readObject(doc []byte, members []string, f func(r *reader, name []byte) bool) error {
 	r := readers.Get().(*reader)
+	if r.readPlain(doc, members, f) {
+		readers.Put(r)
+		return nil
+	}
 	r.buf, r.err = *bytes.NewBuffer(doc), nil
 	r.dec.Reset(&r.buf)
 	r.object(members, f)
@@ -55,6 +64,16 @@ func readObject(doc []byte, members []string, f func(r *reader, name []byte) boo
 	return err
 }
 
+// readPlain reports whether the whole document was read.
+func (r *reader) readPlain(doc []byte, members []string, f func(r *reader, name []byte) bool) bool {
+	r.plain, r.isPlain, r.err = plain{doc: doc}, true, nil
+	r.object(members, f)
+	r.peek()
+	whole := r.err == nil && r.i == len(doc)
+	r.plain, r.isPlain = plain{}, false
+	return whole
+}
+
 // fail records err at the place of the last value read, unless an earlier error
 // stands.
 func (r *reader) fail(err error) {
@@ -62,6 +81,9 @@ func (r *reader) fail(err error) {
 		return
 	}
 	r.err = err
+	if r.isPlain {
+		return // it is found again
+	}
 	// The syntax error of jsontext names its place itself.
 	var syntax *jsontext.SyntacticError
 	if at := r.dec.StackPointer(); at != "" && !errors.As(err, &syntax) {
@@ -73,29 +95,54 @@ func (r *reader) fail(err error) {
 // one it knows and returns false for others, which are skipped. A null is absent.
 // The name is valid until f reads.
 func (r *reader) object(members []string, f func(r *reader, name []byte) bool) {
-	r.token('{')
 	seen := 0
+	if r.isPlain {
+		if r.err == nil && !r.plain.object(func(name []byte) bool { r.meet(name, members, &seen, f); return r.err == nil }) {
+			r.fail(errPlain)
+		}
+		r.missing(members, seen)
+		return
+	}
+	r.token('{')
 	for r.err == nil && r.dec.PeekKind() != '}' {
 		name := r.memberName()
 		if r.err == nil && r.dec.PeekKind() == 'n' {
 			r.token('n')
 			continue
 		}
-		for i, m := range members {
-			if string(name) == m {
-				seen |= 1 << i
-			}
-		}
-		if r.err == nil && !f(r, name) {
-			r.raw()
-		}
+		r.meet(name, members, &seen, f)
 	}
 	r.token('}')
+	r.missing(members, seen)
+}
+
+// meet has f read the value of a member, or skips it.
+func (r *reader) meet(name []byte, members []string, seen *int, f func(r *reader, name []byte) bool) {
+	for i, m := range members {
+		if string(name) == m {
+			*seen |= 1 << i
+		}
+	}
+	if r.err == nil && !f(r, name) {
+		r.raw()
+	}
+}
+
+// missing fails for the first member that was not seen.
+func (r *reader) missing(members []string, seen int) {
 	for i, m := range members {
 		if seen&(1<<i) == 0 {
 			r.fail(fmt.Errorf("%s is missing", m))
 		}
 	}
+}
+
+// kind is that of the next value.
+func (r *reader) kind() jsontext.Kind {
+	if r.isPlain {
+		return r.peek()
+	}
+	return r.dec.PeekKind()
 }
 
 // memberName reads the name of the next member into the reader's own memory.
@@ -128,6 +175,13 @@ func (r *reader) raw() jsontext.Value {
 	if r.err != nil {
 		return nil
 	}
+	if r.isPlain {
+		v, ok := r.value()
+		if !ok {
+			r.fail(errPlain)
+		}
+		return v
+	}
 	v, err := r.dec.ReadValue()
 	if err != nil {
 		r.fail(err)
@@ -145,6 +199,9 @@ func (r *reader) scalar(kind jsontext.Kind) []byte {
 	if r.err != nil {
 		return nil
 	}
+	if r.isPlain {
+		return r.plainScalar(kind)
+	}
 	if have := r.dec.PeekKind(); have != kind {
 		r.fail(fmt.Errorf("want %v, have %v", kind, have))
 		return nil
@@ -154,6 +211,20 @@ func (r *reader) scalar(kind jsontext.Kind) []byte {
 		v, err = unquote(v)
 	}
 	r.fail(err)
+	return v
+}
+
+func (r *reader) plainScalar(kind jsontext.Kind) (v []byte) {
+	ok := r.peek() == kind
+	switch {
+	case ok && kind == '"':
+		v, ok = r.plain.text()
+	case ok:
+		v, ok = r.number()
+	}
+	if !ok {
+		r.fail(errPlain)
+	}
 	return v
 }
 
@@ -249,6 +320,14 @@ func (r *reader) integer() uint64 {
 func (r *reader) boolean() bool {
 	if r.err != nil {
 		return false
+	}
+	if r.isPlain {
+		r.peek()
+		v, ok := r.word()
+		if !ok {
+			r.fail(errPlain)
+		}
+		return v
 	}
 	t, err := r.dec.ReadToken()
 	if err != nil {

@@ -1,6 +1,9 @@
 package mpp
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Route is what a paid route would issue now.
 type Route struct {
@@ -18,6 +21,22 @@ type Route struct {
 	// proves that it was issued under the same realm and opaque; the charge must
 	// then be the amount of the challenge.
 	AnyPrice bool
+
+	fixed string // the encoded Request, once Fix has made it
+}
+
+// Fix encodes the request once and for all: a challenge that echoes it is then known
+// at sight, and issued without encoding it again. Request must not change any more.
+func (t *Route) Fix() error {
+	if t.Request.SessionSnapshot != nil {
+		return errors.New("fix route: a snapshot is of one moment")
+	}
+	encoded, err := t.Request.Encode()
+	if err != nil {
+		return fmt.Errorf("fix route: %w", err)
+	}
+	t.fixed = encoded
+	return nil
 }
 
 // Pin refuses, as invalid-challenge, a challenge issued for another route, and
@@ -31,6 +50,10 @@ func (t *Route) Pin(c *Challenge) (*SessionRequest, error) {
 		return nil, otherRoute("realm")
 	case c.Opaque != t.Opaque:
 		return nil, otherRoute("opaque")
+	}
+	if c.Request == t.fixed && t.fixed != "" {
+		q := t.Request
+		return &q, nil
 	}
 	q, err := DecodeSessionRequest(c.Request)
 	if err != nil {
