@@ -32,11 +32,12 @@ type channel struct {
 // traffic is what an actor that rests does without; Receive sees to it that there is
 // one.
 type traffic struct {
-	early    []command // came before the row was read
-	writing  []held    // answers that wait for the commit under way
-	pending  []held    // answers that wait for the one after it
-	entries  []Entry   // what pending wants written beside the row
-	dirty    bool      // pending has changed the row
+	early    []command        // came before the row was read
+	writing  []held           // answers that wait for the commit under way
+	pending  []held           // answers that wait for the one after it
+	entries  []Entry          // what pending wants written beside the row
+	dirty    bool             // pending has changed the row
+	written  *session.Channel // the row as the commit under way leaves it
 	watchers []chan<- struct{}
 }
 
@@ -145,6 +146,7 @@ func (a *channel) begin(ac actor.Context, m loaded) {
 	case m.err == nil:
 		row := m.row // not the message's, which is larger
 		a.row = &row
+		a.seat.row.Store(a.row)
 	case !errors.Is(m.err, ErrNoChannel):
 		a.fall(ac, m.err)
 		return
@@ -187,6 +189,7 @@ func (a *channel) take(ac actor.Context, cmd command) {
 		a.entries = append(a.entries, beside)
 	}
 	if !a.dirty && len(a.entries) == 0 && a.writing == nil {
+		a.seat.row.Store(a.row)
 		ans.reply <- ans.answer // all of it is on disk
 		return
 	}
@@ -201,10 +204,9 @@ func (a *channel) write(ac actor.Context) {
 	}
 	entries := a.entries
 	if a.dirty {
-		row := *a.row
-		entries = append(entries, Entry{Channel: &row})
+		entries = append(entries, Entry{Channel: a.row}) // take changes a copy
 	}
-	a.writing, a.pending, a.entries, a.dirty = a.pending, nil, nil, false
+	a.writing, a.pending, a.entries, a.dirty, a.written = a.pending, nil, nil, false, a.row
 	a.run(ac, func() any { return stored{err: a.c.o.Ledger.Commit(entries...)} },
 		func(err error) any { return stored{err: err} })
 }
@@ -214,10 +216,11 @@ func (a *channel) conclude(ac actor.Context, m stored) {
 		a.fall(ac, m.err)
 		return
 	}
+	a.seat.row.Store(a.written) // before anybody is told
 	for _, h := range a.writing {
 		h.reply <- h.answer
 	}
-	a.writing = nil
+	a.writing, a.written = nil, nil
 	a.signal()
 	a.write(ac)
 }
@@ -230,6 +233,7 @@ func (a *channel) fall(ac actor.Context, err error) {
 
 // abandon tells all who wait that nothing is certain.
 func (a *channel) abandon(err error) {
+	a.seat.row.Store(nil)
 	for _, cmd := range a.early {
 		cmd.reply <- answer{err: err}
 	}
@@ -258,6 +262,7 @@ func (a *channel) rest() {
 		return
 	}
 	a.row, a.begun = nil, false
+	a.seat.row.Store(nil)
 	if len(a.watchers) == 0 {
 		a.traffic = nil
 	}

@@ -39,6 +39,8 @@ const (
 	strangersPerSecond = 20
 	// maxSends bounds the payers' transactions under way at a time.
 	maxSends = 64
+	// maxKeys bounds the signers whose keys are kept with a table, of 52 KiB each.
+	maxKeys = 1024
 )
 
 // restAfter is how long a channel is not used before its actor is made small.
@@ -60,6 +62,7 @@ type Channels struct {
 
 	looks   singleflight.Group // looks at the chain, by channel
 	strange *rate.Limiter      // looks at the chain for ids that nobody knows
+	keys    *tempo.Keyring     // of who signs the vouchers of channels that stand
 	paid    paid
 	sends   chan struct{} // one per transaction under way
 	turns   *locks        // by what is done one at a time: opens, top-ups, payouts, tickets, bills
@@ -72,6 +75,9 @@ type chair struct {
 	work    sync.WaitGroup // what it does beside Receive on the disk
 	before  *chair         // who sat here before, until the row was read
 	resting atomic.Bool    // its actor holds nothing that the disk has not
+	// row is the row as the disk has it, with what the disk does not keep; nil: ask.
+	// All that was ever answered is in it. It is not to be written to.
+	row atomic.Pointer[session.Channel]
 
 	// Guarded by the owner's mutex.
 	gone   bool          // the actor has ended
@@ -93,7 +99,7 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	}
 	c := &Channels{
 		e: x.e, o: o, seats: make(map[common.Hash]*chair), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
-		sends: make(chan struct{}, maxSends), turns: newLocks(),
+		keys: tempo.NewKeyring(maxKeys), sends: make(chan struct{}, maxSends), turns: newLocks(),
 	}
 	c.props = leanProps(func() actor.Actor { return c.spawned })
 	c.mu.Lock() // sweep waits for the field
@@ -251,6 +257,20 @@ func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, e
 		return session.Channel{}, err
 	}
 	return *a.row, nil
+}
+
+// glance is look without asking the actor: what is under way may be missing, all
+// that was answered is not. For who has the actor decide in the end.
+func (c *Channels) glance(ctx context.Context, id common.Hash) (session.Channel, error) {
+	c.mu.Lock()
+	s := c.seats[id]
+	c.mu.Unlock()
+	if s != nil {
+		if row := s.row.Load(); row != nil {
+			return *row, nil
+		}
+	}
+	return c.look(ctx, id)
 }
 
 // Reserve holds an amount for work that runs, Release gives it back, and Commit

@@ -142,8 +142,9 @@ func (c *Channels) voucher(ctx context.Context, adm *mpp.Admission, p *mpp.Vouch
 	if repeat {
 		return standing(&row), held, nil
 	}
-	if err := c.verify(p.ChannelRef, v); err != nil {
-		return s, held, err
+	// The channel stands, so its signer is no stranger.
+	if err := c.keys.Verify(c.o.Terms.Domain, p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
+		return s, held, invalidSignature(err)
 	}
 	return c.accept(ctx, p.ChannelID, v, charge)
 }
@@ -199,7 +200,7 @@ func unknownChannel() *mpp.Problem {
 // payer: a lost ledger must cost honest payers nothing. v and charge say what the
 // payer must have consumed before.
 func (c *Channels) current(ctx context.Context, ref mpp.ChannelRef, ttl time.Duration, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
-	row, err := c.look(ctx, ref.ChannelID)
+	row, err := c.glance(ctx, ref.ChannelID)
 	switch {
 	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
 		if err := prove(); err != nil {

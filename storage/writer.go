@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
@@ -55,18 +56,24 @@ func (s *Store) writeAlways() {
 	}
 }
 
-// group takes what waits already. It waits for nothing.
+// group takes what waits already. It waits for nothing, but lets others run once
+// whenever it has found something: who is about to write then shares this commit,
+// and on an idle machine that takes no time.
 func (s *Store) group(first op) []op {
 	group, size := []op{first}, first.size
-	for len(group) < maxGroup && size < maxGroupBytes {
+	for yielded := false; len(group) < maxGroup && size < maxGroupBytes; {
 		select {
 		case o, ok := <-s.ops:
 			if !ok {
 				return group
 			}
-			group, size = append(group, o), size+o.size
+			group, size, yielded = append(group, o), size+o.size, false
 		default:
-			return group
+			if yielded {
+				return group
+			}
+			yielded = true
+			runtime.Gosched()
 		}
 	}
 	return group

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // Descriptor is all that a channel is made of. The chain stores none of it: the
@@ -21,11 +20,14 @@ type Descriptor struct {
 
 // ID is the channel id of TIP-1034: the hash of nine ABI words.
 func (d Descriptor) ID(chainID uint64, escrow common.Address) common.Hash {
-	var b [9 * 32]byte
+	w := workspaces.Get().(*workspace)
+	defer workspaces.Put(w)
+	b := w.words[:]
+	clear(b)
 	d.put(b[:7*32])
 	copy(b[7*32+12:], escrow[:])
 	binary.BigEndian.PutUint64(b[9*32-8:], chainID)
-	return crypto.Keccak256Hash(b[:])
+	return w.sum(b)
 }
 
 // put writes the seven words of the descriptor's ABI tuple into b, which must be

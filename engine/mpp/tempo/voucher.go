@@ -92,6 +92,7 @@ func (d *Domain) Verify(channelID common.Hash, cumulative Amount, s Signature, s
 type workspace struct {
 	keccak crypto.KeccakState
 	buf    [96]byte
+	words  [9 * 32]byte // what a channel id hashes
 	hash   common.Hash
 	sig    [secp256k1Length]byte
 }
