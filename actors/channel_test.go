@@ -342,3 +342,42 @@ func TestChannelWatch(t *testing.T) {
 		t.Errorf("%v, %d actors", err, len(c.seats))
 	}
 }
+
+// TestChannelGlance: a glance waits for nobody, and tells what was answered last.
+func TestChannelGlance(t *testing.T) {
+	row := funded(100)
+	book := newBookkeeper(row)
+	c := openChannels(t, book)
+	spent := func(want uint64) {
+		t.Helper()
+		if got, err := c.glance(context.Background(), row.ID); err != nil || got.Spent != units(want) {
+			t.Errorf("spent %s, %v, want %d", got.Spent, err, want)
+		}
+	}
+	spent(0) // without an actor
+	if err := charge(c, row.ID, 1); err != nil {
+		t.Fatal(err)
+	}
+	spent(1)
+	book.mu.Lock()
+	book.hold = make(chan struct{})
+	book.mu.Unlock()
+	done := make(chan error)
+	go func() { done <- charge(c, row.ID, 2) }()
+	time.Sleep(20 * time.Millisecond)
+	spent(1)
+	close(book.hold)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	spent(3)
+	if err := c.Reserve(context.Background(), row.ID, units(5)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.glance(context.Background(), row.ID); err != nil || got.Reserved != units(5) {
+		t.Errorf("reserved %s, %v", got.Reserved, err)
+	}
+	if _, err := c.glance(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) {
+		t.Errorf("a glance at nothing: %v", err)
+	}
+}

@@ -115,9 +115,6 @@ var errCrowded = errors.New("too many requests that need the settlement chain")
 // voucher takes a voucher. The signature is checked here, beside the channel's
 // actor, which compares and books.
 func (c *Channels) voucher(ctx context.Context, adm *mpp.Admission, p *mpp.Voucher) (s Standing, held tempo.Amount, err error) {
-	if err := c.o.Terms.CheckDescriptor(p.Descriptor, p.ChannelID); err != nil {
-		return s, held, err
-	}
 	sig, err := tempo.ParseSignature(p.Signature)
 	if err != nil {
 		return s, held, invalidSignature(err)
@@ -203,6 +200,10 @@ func (c *Channels) current(ctx context.Context, ref mpp.ChannelRef, ttl time.Dur
 	row, err := c.glance(ctx, ref.ChannelID)
 	switch {
 	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
+		// Of a row that stands this was checked when it began.
+		if err := c.o.Terms.CheckDescriptor(ref.Descriptor, ref.ChannelID); err != nil {
+			return session.Channel{}, err
+		}
 		if err := prove(); err != nil {
 			return session.Channel{}, err
 		}

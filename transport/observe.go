@@ -45,6 +45,7 @@ type visit struct {
 	start   time.Time
 	streams bool // its end is that of the stream
 	heard   bool // an analysis may tell it more, even after the end
+	routine bool // one of the many vouchers of a stream
 
 	mu    sync.Mutex
 	code  string // of the error that was answered
@@ -61,7 +62,7 @@ func (v *visit) free() {
 	if v.heard {
 		return
 	}
-	v.method, v.code, v.chain, v.phase = "", "", "", ""
+	v.method, v.code, v.chain, v.phase, v.routine = "", "", "", "", false
 	visits.Put(v)
 }
 
@@ -112,9 +113,10 @@ func (v *visit) route() string {
 	return Other // also where a path that is read was sent a payment message
 }
 
-// quiet are requests that say nothing by being answered: probes and documents.
+// quiet are requests that say nothing by being answered: probes, documents, and the
+// vouchers that a stream asks for by the dozen.
 func (v *visit) quiet(status int) bool {
-	return status < 400 && v.method == fasthttp.MethodGet && !strings.HasSuffix(v.path, "}")
+	return status < 400 && (v.routine || v.method == fasthttp.MethodGet && !strings.HasSuffix(v.path, "}"))
 }
 
 // tell ends a visit: it is counted, and has its line in the log.

@@ -119,3 +119,18 @@ func TestOneLineAStream(t *testing.T) {
 	f(func(Job) (*explain.Result, error) { return nil, explain.ErrPending }, false, "code=transaction_pending stream=whole")
 	f(func(Job) (*explain.Result, error) { return nil, context.Canceled }, true, `stream="client gone"`)
 }
+
+// TestQuietVisits: what is answered many times a minute has no line of its own.
+func TestQuietVisits(t *testing.T) {
+	f := func(v *visit, status int, want bool) {
+		t.Helper()
+		if got := v.quiet(status); got != want {
+			t.Errorf("quiet %v", got)
+		}
+	}
+	f(&visit{method: "GET", path: "/health"}, 200, true)
+	f(&visit{method: "GET", path: "/result/{jobId}"}, 200, false)
+	f(&visit{method: "POST", path: "/explain"}, 204, false) // a channel that is opened, say
+	f(&visit{method: "POST", path: "/explain", routine: true}, 204, true)
+	f(&visit{method: "POST", path: "/explain", routine: true}, 402, false)
+}

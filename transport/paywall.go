@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/valyala/fasthttp"
@@ -112,11 +114,13 @@ func (s *Server) fixOffers() {
 	}
 }
 
-// credentials are all headers that may hold one.
+// credentials are all headers that may hold one. They share the memory of the
+// request, which fasthttp uses again: for mpp.ParseCredential, which keeps nothing of
+// them. Copies of all vouchers would be most of what there is to collect.
 func credentials(h *fasthttp.RequestHeader) (values []string) {
 	for _, name := range []string{mpp.HeaderAuthorization, mpp.HeaderPaymentAuthorization} {
 		for _, v := range h.PeekAll(name) {
-			values = append(values, string(v))
+			values = append(values, unsafe.String(unsafe.SliceData(v), len(v)))
 		}
 	}
 	return values
@@ -215,14 +219,21 @@ func (s *Server) demand(ctx *fasthttp.RequestCtx, route *mpp.Route) {
 func managed(ctx *fasthttp.RequestCtx, p *actors.Payment) {
 	ctx.Response.ResetBody()
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
+	_, visitOf(ctx).routine = p.Payload.(*mpp.Voucher)
 	giveReceipt(ctx, p.Standing, p.ChallengeID)
 }
 
 // giveReceipt puts a receipt into the answer, which is the payer's alone then.
 func giveReceipt(ctx *fasthttp.RequestCtx, s actors.Standing, challengeID string) {
-	ctx.Response.Header.Set(mpp.HeaderReceipt, s.Receipt(challengeID, time.Now()).HeaderValue())
+	text := receipts.Get().(*[]byte)
+	*text = s.Receipt(challengeID, time.Now()).AppendHeaderValue((*text)[:0])
+	ctx.Response.Header.SetBytesV(mpp.HeaderReceipt, *text) // which copies it
+	receipts.Put(text)
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store, private")
 }
+
+// receipts are buffers for one header each.
+var receipts = sync.Pool{New: func() any { return new([]byte) }}
 
 // pay has a credential done. done is true where the request is answered by that; if
 // not, what is held for it is to be charged or let go.

@@ -70,8 +70,8 @@ func (c *Credential) HeaderName() string {
 func (c *Credential) Payload() (Payload, error) { return parsePayload(c.payload) }
 
 // ParseCredential reads the one Payment credential among all values of the headers
-// Authorization and Payment-Authorization. Credentials of other schemes do not
-// count. Problems: payment-required without any, bad-request with several,
+// Authorization and Payment-Authorization, and keeps nothing of these texts.
+// Credentials of other schemes do not count. Problems: payment-required without any, bad-request with several,
 // malformed-credential otherwise.
 func ParseCredential(values ...string) (*Credential, error) {
 	token, n, size := "", 0, 0

@@ -78,6 +78,7 @@ func FuzzDocuments(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
+		samePlain(t, doc)
 		if c, err := readCredential(doc); err == nil {
 			sameCredential(t, c)
 		} else if p := AsProblem(err); p.Type != MalformedCredential {

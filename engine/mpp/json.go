@@ -48,6 +48,13 @@ func readObject(doc []byte, members []string, f func(r *reader, name []byte) boo
 		readers.Put(r)
 		return nil
 	}
+	err := r.readStrict(doc, members, f)
+	readers.Put(r)
+	return err
+}
+
+// readStrict has jsontext read the document.
+func (r *reader) readStrict(doc []byte, members []string, f func(r *reader, name []byte) bool) error {
 	r.buf, r.err = *bytes.NewBuffer(doc), nil
 	r.dec.Reset(&r.buf)
 	r.object(members, f)
@@ -56,12 +63,10 @@ func readObject(doc []byte, members []string, f func(r *reader, name []byte) boo
 			r.fail(errors.New("text after the object"))
 		}
 	}
-	err := r.err
 	// Nothing of a request may live on in the pool.
 	r.buf = bytes.Buffer{}
 	r.dec.Reset(&r.buf)
-	readers.Put(r)
-	return err
+	return r.err
 }
 
 // readPlain reports whether the whole document was read.

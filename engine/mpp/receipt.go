@@ -1,8 +1,10 @@
 package mpp
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -31,9 +33,10 @@ const statusSuccess = "success"
 
 // JSON is the receipt as the event payment-receipt carries it, with its members in
 // the order of the published receipts.
-func (r *Receipt) JSON() []byte {
-	var w writer
-	w.begin(640)
+func (r *Receipt) JSON() []byte { return r.appendJSON(make([]byte, 0, 640)) }
+
+func (r *Receipt) appendJSON(dst []byte) []byte {
+	w := writer{b: append(dst, '{')}
 	w.text("method", Method)
 	w.text("intent", Intent)
 	w.text("status", statusSuccess)
@@ -51,8 +54,20 @@ func (r *Receipt) JSON() []byte {
 	return w.b
 }
 
+// AppendHeaderValue appends the receipt as a value of Payment-Receipt.
+func (r *Receipt) AppendHeaderValue(dst []byte) []byte {
+	doc := documents.Get().(*[]byte)
+	*doc = r.appendJSON((*doc)[:0])
+	dst = base64.RawURLEncoding.AppendEncode(dst, *doc)
+	documents.Put(doc)
+	return dst
+}
+
+// documents are buffers for what is encoded at once.
+var documents = sync.Pool{New: func() any { return new([]byte) }}
+
 // HeaderValue is the receipt as a value of Payment-Receipt.
-func (r *Receipt) HeaderValue() string { return encode64(r.JSON()) }
+func (r *Receipt) HeaderValue() string { return string(r.AppendHeaderValue(nil)) }
 
 // ParseReceipt reads a value of Payment-Receipt.
 func ParseReceipt(value string) (*Receipt, error) {
