@@ -92,19 +92,9 @@ var errPatience = errors.New("the time for the model is over")
 // errPanic: a fault of ours. The log has its text and stack.
 var errPanic = errors.New("internal fault")
 
-// asked is the model that a request gets.
-func (g *Agent) asked(req explain.Request) string {
-	for _, name := range []string{req.Model, g.Default} {
-		if name != "" {
-			return name
-		}
-	}
-	return explain.DefaultModel
-}
-
 // consult is the work of the LLM actor, run outside Receive.
 func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req explain.Request, m *meter.Meter, tell func(explain.Event)) func(context.Context) any {
-	name := g.asked(req)
+	name := req.ModelOr(g.Default)
 	model := g.Models[name]
 	return func(ctx context.Context) any {
 		run := AgentRun{Model: name, Err: errPanic}
@@ -189,7 +179,7 @@ func (s *supervisor) conclude(ac actor.Context, m modelled) {
 
 // logModel tells the operator what the caller may not read: the provider's own words.
 func (s *supervisor) logModel(err error) {
-	attrs := []any{"request", s.id, "model", s.o.Agent.asked(s.req), "error", oneLine(err)}
+	attrs := []any{"request", s.id, "model", s.req.ModelOr(s.o.Agent.Default), "error", oneLine(err)}
 	if f, ok := errors.AsType[*llm.Fault](err); ok && f.Detail != "" {
 		attrs = append(attrs, "detail", f.Detail)
 	}

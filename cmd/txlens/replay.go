@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -39,22 +40,27 @@ func replayBundle(ctx context.Context, b *upstream.Bundle) (*explain.Result, err
 
 // replayFor replays for a job of a server; its request is that of the bundle.
 func replayFor(ctx context.Context, b *upstream.Bundle, job transport.Job) (*explain.Result, error) {
+	res, err := replayOn(ctx, b, job, &meter.Meter{Gate: job.Gate, OnCost: job.OnCost}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("replay the bundle: %w", err)
+	}
+	return res, nil
+}
+
+// replayOn has a model, which may be nil, look at what a bundle holds. The model of
+// the job's request and its context go before those of the bundle.
+func replayOn(ctx context.Context, b *upstream.Bundle, job transport.Job, m *meter.Meter, model *actors.Agent) (*explain.Result, error) {
 	meta := b.Meta
-	o := actors.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText()}
+	o := actors.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText(), Agent: model}
 	if len(meta.Expired) > 0 {
 		o.Deadline = time.Duration(meta.DeadlineMs) * time.Millisecond // it stands in the summary
 	}
 	x := actors.New(o)
 	defer x.Close()
-	m := &meter.Meter{Gate: job.Gate, OnCost: job.OnCost}
-	req := explain.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: meta.Context}
+	req := explain.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: cmp.Or(job.Request.Context, meta.Context), Model: job.Request.Model}
 	world := upstream.ReplaySession(b, m)
 	tellCalls(world, job.Sink)
-	res, err := x.Explain(ctx, actors.Job{
+	return x.Explain(ctx, actors.Job{
 		ID: job.ID, Request: req, World: world, Meter: m, Sink: job.Sink, CutOff: meta.Expired, Finished: meta.Finished, Unpaid: meta.Unpaid,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("replay the bundle: %w", err)
-	}
-	return res, nil
 }

@@ -43,8 +43,27 @@ type progress struct {
 	seen bool     // something stands on the updating line
 	hint string   // what can be done about the first phase that failed
 
-	calls  int          // to the world that have ended
+	calls  int          // to the world, and of the model, that have ended
 	signed tempo.Amount // for what is bought
+	model  modelState
+}
+
+// modelState is how the model is doing, once it has begun.
+type modelState struct {
+	turn int64  // 0: it has not
+	tool string // that it asked last in this turn
+	cost string // so far, in dollars
+}
+
+func (m *modelState) String() string {
+	text := fmt.Sprintf("turn %d of the model", m.turn)
+	if m.tool != "" {
+		text += ", " + m.tool
+	}
+	if m.cost != "" {
+		text += ", $" + m.cost
+	}
+	return text
 }
 
 func newProgress(w io.Writer, tty, quiet bool) *progress {
@@ -64,9 +83,17 @@ func (p *progress) event(e explain.Event) {
 		}
 		return
 	}
-	if p.quiet || e.Type != explain.EventPreflightStatus {
-		return
+	switch {
+	case p.quiet:
+	case e.Type == explain.EventPreflightStatus:
+		p.phase(e)
+	default:
+		p.talk(e)
 	}
+}
+
+// phase tells of the fetching.
+func (p *progress) phase(e explain.Event) {
 	switch e.State {
 	case explain.StateFound:
 		p.say(e.Message)
@@ -81,6 +108,29 @@ func (p *progress) event(e explain.Event) {
 		delete(p.open, e.Phase)
 		p.say(e.Phase + " done")
 	}
+}
+
+// talk tells of the model. The events may come from a server: any member may be missing.
+func (p *progress) talk(e explain.Event) {
+	switch {
+	case e.Type == explain.EventIteration && e.Iteration != nil:
+		p.model.turn, p.model.tool = *e.Iteration, ""
+		if !p.tty {
+			p.say(p.model.String())
+			return
+		}
+	case e.Type == explain.EventSkillCall:
+		p.line("the model follows the playbook " + e.Skill)
+	case p.model.turn == 0:
+		return // what fetches evidence is told by its phase
+	case e.Type == explain.EventToolCall:
+		p.model.tool = explain.OneLine(e.Tool, 40)
+	case e.Type == explain.EventTokens && e.CostUSD != nil:
+		p.model.cost = e.CostUSD.String()
+	default:
+		return
+	}
+	p.say("")
 }
 
 // money takes a move of money. Only what a person should know gets a line of its own.
@@ -147,6 +197,11 @@ func (p *progress) say(what string) {
 			text += "; "
 		}
 		text += doing(under)
+	} else if p.model.turn > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += p.model.String()
 	}
 	if !p.signed.IsZero() {
 		if text != "" {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,6 +48,10 @@ type Request struct {
 	Model   string `json:"model,omitempty"`
 	Report  bool   `json:"report,omitzero"`
 }
+
+// ModelOr is the model that a request gets where unnamed is the one in force for those
+// that name none; where that is empty, too, it is DefaultModel.
+func (r Request) ModelOr(unnamed string) string { return cmp.Or(r.Model, unnamed, DefaultModel) }
 
 // BadRequest names the field of a request that is wrong, and how.
 type BadRequest struct {

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"txlens/actors"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/transport"
+)
+
+type evalCmd struct {
+	Dir              string `arg:"" type:"existingdir" help:"Folder of cases: for each a NAME.toml, and the bundle that it names."`
+	Model            string `name:"model" placeholder:"MODEL" help:"Language model, as the service names them; default the one of --default-model."`
+	JSON             bool   `name:"json" help:"Print one object of JSON."`
+	Parallel         int    `name:"parallel" default:"4" help:"Cases at a time."`
+	MinAccuracy      int    `name:"min-accuracy" placeholder:"PERCENT" help:"Fail when fewer of the expectations are met."`
+	MaxFalseExploits int    `name:"max-false-exploits" default:"-1" placeholder:"N" help:"Fail when more transactions are called an exploit that are none; default no bound."`
+
+	modelFlags `embed:""`
+}
+
+// Run judges all cases of a folder. Exit code 1 says that a threshold is missed.
+func (cmd *evalCmd) Run(ctx context.Context, c console) error {
+	switch {
+	case cmd.Parallel < 1 || cmd.Parallel > 256:
+		return badInput{errors.New("--parallel: must be between 1 and 256")}
+	case cmd.MinAccuracy < 0 || cmd.MinAccuracy > 100:
+		return badInput{errors.New("--min-accuracy: must be between 0 and 100")}
+	case cmd.Model != "" && !slices.Contains(explain.ModelNames(), cmd.Model):
+		return badInput{fmt.Errorf("--model: %w", noModel(cmd.Model))}
+	}
+	model, err := cmd.agent()
+	if err != nil {
+		return err
+	}
+	defer closeModel(model)
+	cases, err := readCases(cmd.Dir)
+	if err != nil {
+		return badInput{err}
+	}
+	sheet, err := cmd.judge(ctx, cases, model)
+	if err != nil {
+		return err
+	}
+	if err := sheet.print(c.out, cmd.JSON); err != nil {
+		return fmt.Errorf("write the evaluation: %w", err)
+	}
+	return sheet.Totals.missed(cmd.MinAccuracy, cmd.MaxFalseExploits)
+}
+
+// judge runs the cases side by side; the sheet has them in their order.
+func (cmd *evalCmd) judge(ctx context.Context, cases []*evalCase, model *actors.Agent) (*evalSheet, error) {
+	sheet := &evalSheet{Model: explain.ModelRules, Cases: make([]evalRow, len(cases))}
+	if model != nil {
+		sheet.Model = explain.Request{Model: cmd.Model}.ModelOr(model.Default)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(cmd.Parallel)
+	for i, c := range cases {
+		g.Go(func() error {
+			sheet.Cases[i] = c.run(ctx, cmd.Model, model)
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for i := range sheet.Cases {
+		sheet.Totals.add(&sheet.Cases[i])
+	}
+	return sheet, nil
+}
+
+// run analyses one case and judges what came out.
+func (c *evalCase) run(ctx context.Context, name string, model *actors.Agent) evalRow {
+	row := evalRow{Name: c.name, Outcome: evalFailed}
+	m := new(meter.Meter)
+	job := transport.Job{ID: c.name, Request: explain.Request{Context: c.Context, Model: name}, Sink: row.hear}
+	res, err := replayOn(ctx, c.bundle, job, m, model)
+	row.CostUSD, row.nano = explain.NanoDollars(m.Nano(meter.LLMs)), m.Nano(meter.LLMs)
+	switch {
+	case res == nil:
+		row.Error = oneLine(err.Error())
+		res = new(explain.Result)
+	case res.Partial():
+		row.Outcome = evalPartial
+		row.Error = oneLine(partialError(res, "").Error())
+	default:
+		row.Outcome = evalComplete
+	}
+	row.judge(&c.Expect, res)
+	return row
+}
