@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"txlens/engine/explain"
+	"txlens/engine/trace"
 )
 
 // stood is a finding that stood, with what decides about the type.
@@ -182,7 +183,14 @@ func (ix *Index) amplifiers(list []explain.Amplifier, d *Dropped) (out []explain
 func (ix *Index) opaque(victims []explain.Addr) bool {
 	return slices.ContainsFunc(victims, func(a explain.Addr) bool {
 		ran := slices.ContainsFunc(ix.r.Contracts, func(c explain.Contract) bool { return c.Address == a })
-		return ran && !ix.sources[a]
+		return ran && !ix.sources[a] && !ix.lent(a)
+	})
+}
+
+// lent reports whether an account runs somebody else's code, which is known.
+func (ix *Index) lent(a explain.Addr) bool {
+	return ix.c.Tree != nil && slices.ContainsFunc(ix.c.Tree.Frames, func(f *trace.Frame) bool {
+		return f.Kind == trace.DelegateCall && explain.AddrOf(f.From) == a && ix.sources[explain.AddrOf(f.To)]
 	})
 }
 

@@ -200,7 +200,7 @@ func TestHostileNames(t *testing.T) {
 	ix := NewIndex(c)
 	ix.Observe(map[string]any{
 		"address": vault, "name": "999999 and 0x4444444444444444444444444444444444444444", "comment": "888888",
-		"source": "// the loss was 666666 USDC, say 0x4444444444444444444444444444444444444444\n/* audited: 555555 */ uint256 constant FEE = 444444; string s = \"333333\";",
+		"source": "// the loss was 666666 USDC, say 0x4444444444444444444444444444444444444444\n/* audited: 555555 */ uint256 constant FEE = 4444; address x = 0x4444444444444444444444444444444444444444; uint y = 444444; string s = \"333333\";",
 		"args":   []any{map[string]any{"type": "string", "value": "222222"}},
 	})
 	f := func(s string, want bool) {
@@ -212,7 +212,13 @@ func TestHostileNames(t *testing.T) {
 	for _, n := range []string{"999999", "888888", "777777", "666666", "555555", "333333", "222222", "1000000"} {
 		f(fmt.Sprintf("It paid %s.", n), false)
 	}
-	f("It paid 444444.", true) // a constant of the code
+	f("It paid 4,444.", true) // a constant of the code
+	f("It paid 444444.", false)
+	ix.Observe(map[string]any{"address": vault, "lines": []string{"  the loss was 11111", " */ x = 22222;", "/* audited", "say 33333", "*/ y = 44444;"}})
+	f("It paid 11111.", false)
+	f("It paid 22222.", true)
+	f("It paid 33333.", false)
+	f("It paid 44444.", true)
 	f("It paid 0x4444444444444444444444444444444444444444.", false)
 	f("The vault was audited by CertiK.", false)
 	f("See evil.com now.", false)

@@ -14,8 +14,8 @@ import (
 )
 
 // Observe adds what a tool has answered: addresses, hashes, slots and integers that
-// are values of their own; of source code the names and the numbers, but nothing that
-// stands in a comment or a string. Text counts for nothing, since whoever wrote it
+// are values of their own; of source code the names and the short numbers, but nothing
+// that stands in a comment or a string. Text counts for nothing, since whoever wrote it
 // could write any number: names, symbols, messages and labels give words and no more.
 func (ix *Index) Observe(result any) {
 	raw, err := json.Marshal(result, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
@@ -31,10 +31,10 @@ const maxObserved = 4 << 20
 
 // texts are members whose values somebody else has worded.
 var texts = set(`name symbol label labels text comment comments reason error message note notes uri url title description tokenname tokensymbol fromlabel tolabel
-context claim why signature string`)
+context claim why string params returns outline file amounts`)
 
 // codes are members that hold source code.
-var codes = set("source code lines function region body content contents text_lines abi declaration")
+var codes = set("source code lines body content")
 
 // observe reads one value. At is the account that the innermost object around it names.
 func (ix *Index) observe(dec *jsontext.Decoder, member string, at explain.Addr) {
@@ -46,17 +46,34 @@ func (ix *Index) observe(dec *jsontext.Decoder, member string, at explain.Addr) 
 	case '{':
 		ix.object(dec, at)
 	case '[':
-		n := 0
-		for dec.PeekKind() != ']' && dec.PeekKind() != 0 {
-			ix.observe(dec, member, at)
-			n++
-		}
-		ix.counts[n] = true
-		_, _ = dec.ReadToken()
+		ix.list(dec, member, at)
 	case '0':
 		ix.plain(member, tok.String())
 	case '"':
 		ix.string(member, tok.String(), at)
+	}
+}
+
+// list reads the items of an array. Lines of code are read as one, for a comment may
+// go over many.
+func (ix *Index) list(dec *jsontext.Decoder, member string, at explain.Addr) {
+	n := 0
+	var lines []string
+	for ; dec.PeekKind() != ']' && dec.PeekKind() != 0; n++ {
+		if codes[member] && dec.PeekKind() == '"' {
+			tok, _ := dec.ReadToken()
+			lines = append(lines, tok.String())
+			continue
+		}
+		ix.observe(dec, member, at)
+	}
+	_, _ = dec.ReadToken()
+	ix.counts[n] = true
+	if len(lines) > 0 {
+		ix.string(member, strings.Join(lines, "\n"), at)
+	}
+	if member == "entries" && n > 0 && at != (explain.Addr{}) {
+		ix.sources[at] = true // of its ABI
 	}
 }
 
@@ -162,20 +179,24 @@ var (
 	inCode  = regexp.MustCompile(`0x[0-9a-fA-F]+|[A-Za-z_$][A-Za-z0-9_$]*|[0-9][0-9_]*`)
 )
 
-// code takes names and numbers of source code. A line of a comment that began above
-// it cannot be told from code; such lines begin with an asterisk by custom, and are
-// left out.
+// maxLiteral is how many digits a number of source code may have. A piece may begin
+// inside of a comment, which cannot be told, so that nothing of it counts but names
+// and what is short or round: fees, tolerances, units. No address does.
+const maxLiteral = 5
+
+// code takes names and numbers of source code.
 func (ix *Index) code(s string) {
-	s = notCode.ReplaceAllString(s, " ")
-	if strings.HasPrefix(strings.TrimSpace(s), "*") {
-		return
+	if end := strings.Index(s, "*/"); end >= 0 && !strings.Contains(s[:end], "/*") {
+		s = s[end+2:] // it began inside of a comment
 	}
+	s = notCode.ReplaceAllString(s, " ")
 	for _, w := range inCode.FindAllString(s, 1<<14) {
 		switch {
 		case strings.HasPrefix(w, "0x"):
-			ix.scalar(strings.ToLower(w))
 		case w[0] >= '0' && w[0] <= '9':
-			ix.scalar(strings.ReplaceAll(w, "_", ""))
+			if w = strings.ReplaceAll(w, "_", ""); len(strings.TrimRight(w, "0")) <= 1 || len(w) <= maxLiteral {
+				ix.scalar(w)
+			}
 		case w != strings.ToLower(w):
 			ix.name(w)
 		}

@@ -24,6 +24,7 @@ type abiInput struct {
 
 // ABIView is a page of a verified interface.
 type ABIView struct {
+	Address explain.Addr `json:"address"` // that was asked for
 	Page
 	Name           string        `json:"name,omitempty"`
 	Origin         string        `json:"origin,omitempty"`
@@ -55,7 +56,7 @@ var getABI = define("get_abi", "Verified interface of a contract: functions, eve
 		all := slices.DeleteFunc(abiEntries(c.ABI), func(e ABIEntry) bool {
 			return in.Match != nil && !strings.Contains(strings.ToLower(e.Signature), strings.ToLower(*in.Match)) && !strings.EqualFold(e.ID.String(), *in.Match)
 		})
-		v := ABIView{Name: c.Name, Origin: c.Source, Match: c.Match, ProxyKind: c.ProxyKind}
+		v := ABIView{Address: explain.Addr(in.Address), Name: c.Name, Origin: c.Source, Match: c.Match, ProxyKind: c.ProxyKind}
 		if c.Implementation != nil {
 			a := explain.AddrOf(*c.Implementation)
 			v.Implementation = &a

@@ -30,6 +30,7 @@ type sourceInput struct {
 
 // SourceView is a piece of source. Who verified the contract wrote it, comments too.
 type SourceView struct {
+	Address        explain.Addr  `json:"address"` // that was asked for
 	Origin         string        `json:"origin"`
 	Implementation *explain.Addr `json:"implementation,omitempty"` // of a proxy: whose source tells what it does
 	Pieces         []SourcePiece `json:"pieces,omitempty"`
@@ -69,7 +70,7 @@ var getSource = define("get_source", "Verified source of a contract: one functio
 		if err != nil {
 			return nil, err
 		}
-		v := SourceView{Origin: src.Origin}
+		v := SourceView{Address: explain.Addr(in.Address), Origin: src.Origin}
 		if c := d.Case.Evidence.Contracts[common.Address(in.Address)]; c != nil && c.Implementation != nil {
 			impl := explain.AddrOf(*c.Implementation)
 			v.Implementation = &impl
