@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,8 @@ type ChannelOptions struct {
 	StateTTL        time.Duration // how long the chain's word on a channel is good, default 5 s
 	Log             *slog.Logger  // nil: silent
 
-	now func() time.Time // tests set it
+	now          func() time.Time // tests set it, and the next
+	readBackRest time.Duration
 }
 
 // Bounds of what strangers can make us do.
@@ -93,6 +95,9 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	}
 	if o.now == nil {
 		o.now = time.Now
+	}
+	if o.readBackRest <= 0 {
+		o.readBackRest = readBackRest
 	}
 	if o.StateTTL <= 0 {
 		o.StateTTL = 5 * time.Second
@@ -291,12 +296,14 @@ func (c *Channels) Release(ctx context.Context, id common.Hash, amount tempo.Amo
 	return err
 }
 
-// Commit charges what was reserved.
+// Commit charges what was reserved. It is held no longer, whatever comes of it.
 func (c *Channels) Commit(ctx context.Context, id common.Hash, amount tempo.Amount) error {
-	_, err := c.ask(ctx, id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
-		return Entry{}, orNil(row.Commit(amount, now))
+	var refused *mpp.Problem
+	_, err := c.see(ctx, id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+		refused = row.Commit(amount, now)
+		return Entry{volatile: refused != nil}, nil
 	}))
-	return err
+	return errors.Join(err, orNil(refused))
 }
 
 // Watch returns a channel that gets a signal after each change of the row that

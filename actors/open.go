@@ -134,7 +134,7 @@ func (c *Channels) sendOpen(ctx context.Context, open *tempo.VerifiedOpen) (comm
 // How long a replica may lag behind the receipt it gave.
 const (
 	readBacks    = 6
-	readBackRest = 250 * time.Millisecond
+	readBackRest = 250 * time.Millisecond // unless a test is in a hurry
 )
 
 // readBack asks for a channel's state until it is good: replicas lag.
@@ -142,7 +142,7 @@ func (c *Channels) readBack(ctx context.Context, id common.Hash, good func(sessi
 	for i := range readBacks {
 		if i > 0 {
 			select {
-			case <-time.After(readBackRest):
+			case <-time.After(c.o.readBackRest):
 			case <-ctx.Done():
 				return s, ctx.Err()
 			}
@@ -210,6 +210,9 @@ func (c *Channels) topUp(ctx context.Context, p *mpp.TopUp, challengeEnd uint64)
 	// At least: another top-up may have come in the same block.
 	s, err := c.readBack(ctx, p.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(up.NewDeposit) >= 0 })
 	if err != nil {
+		if row, lookErr := c.look(ctx, p.ChannelID); lookErr == nil && row.Status != session.Active {
+			err = &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The channel was closed meanwhile, and the deposit refunded.", Err: err}
+		}
 		return Standing{}, err
 	}
 	if row, err = c.observe(ctx, p.ChannelID, s); err != nil {

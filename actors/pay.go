@@ -137,7 +137,7 @@ func (c *Channels) voucher(ctx context.Context, adm *mpp.Admission, p *mpp.Vouch
 		return s, held, f
 	}
 	if repeat {
-		return standing(&row), held, nil
+		return c.hold(ctx, &row, charge)
 	}
 	// The channel stands, so its signer is no stranger.
 	if err := c.keys.Verify(c.o.Terms.Domain, p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
@@ -154,10 +154,28 @@ func priceOf(adm *mpp.Admission) (price tempo.Amount) {
 	return price
 }
 
+// hold has the price of a request held whose voucher stands already, if there is so
+// much: the channel may just have been adopted by that voucher.
+func (c *Channels) hold(ctx context.Context, row *session.Channel, price tempo.Amount) (Standing, tempo.Amount, error) {
+	if price.Cmp(row.Available()) > 0 || price.IsZero() {
+		return standing(row), tempo.Amount{}, nil
+	}
+	a, err := c.see(ctx, row.ID, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		return Entry{volatile: true}, orNil(row.Reserve(price))
+	}))
+	if p := (*mpp.Problem)(nil); errors.As(err, &p) {
+		return standing(row), tempo.Amount{}, nil // taken meanwhile: the charge says so
+	} else if err != nil {
+		return Standing{}, tempo.Amount{}, err
+	}
+	return standing(a.row), price, nil
+}
+
 // accept books a verified voucher. Of one that raises the channel the price of its
 // request is held in the same step: a stream on the channel may be short of money,
 // and would take it before the request is charged.
 func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher, price tempo.Amount) (Standing, tempo.Amount, error) {
+	// What is held must not be held for nobody: see tells it even to who has left.
 	a, err := c.see(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
 			return nil, Entry{}, nil, unknownChannel()
@@ -235,6 +253,9 @@ func (c *Channels) adopt(ctx context.Context, ref mpp.ChannelRef, v session.Vouc
 	}
 	if s.Deposit.IsZero() {
 		return session.Channel{}, unknownChannel()
+	}
+	if v.Cumulative.Cmp(s.Deposit) > 0 {
+		return session.Channel{}, &mpp.Problem{Type: mpp.AmountExceedsDeposit, Detail: "The voucher is above the deposit of " + s.Deposit.String() + "."}
 	}
 	c.o.Log.Warn("channel taken over from the chain", "channel", ref.ChannelID, "deposit", s.Deposit)
 	return c.begin(ctx, ref.ChannelID, s, session.Adopted(c.o.Terms.Domain, ref.Descriptor, s, v, charge, c.o.now()))

@@ -293,6 +293,11 @@ func TestReconcile(t *testing.T) {
 		if row := p.row(); row.Status != wantStatus {
 			t.Errorf("%s, want %s", row.Status, wantStatus)
 		}
+		// The end of a channel is watched for a while, in case the chain takes it back.
+		m.c.o.now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+		if err := m.c.Reconcile(ctx); err != nil {
+			t.Error(err)
+		}
 		if list, _ := m.book.Intents(); len(list) != 0 {
 			t.Errorf("intents left: %d", len(list))
 		}

@@ -3,7 +3,6 @@ package actors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -75,15 +74,17 @@ func (c *Channels) payOut(ctx context.Context, id common.Hash, v session.Voucher
 		return row, err
 	}
 	signed, err := c.o.Reserve.SignClose(own, row)
-	if err != nil {
-		return row, errors.Join(err, c.undoClose(own, id, ""))
+	if reverted := (*settle.Reverted)(nil); errors.As(err, &reverted) {
+		return c.afterRefusal(own, row, Intent{}, err)
+	} else if err != nil {
+		return row, errors.Join(err, c.undoClose(own, id, "", row.Deposit))
 	}
 	intent := Intent{
 		ID: NewID(), Kind: IntentClose, Channels: []common.Hash{id}, Amounts: []tempo.Amount{row.Capture},
 		Raw: signed.Raw, Hash: signed.Hash, ValidBefore: int64(signed.ValidBefore),
 	}
 	if err := c.o.Ledger.Commit(Entry{Intent: &intent}); err != nil {
-		return row, errors.Join(err, c.undoClose(own, id, ""))
+		return row, errors.Join(err, c.undoClose(own, id, "", row.Deposit))
 	}
 	return c.finishClose(own, row, intent)
 }
@@ -106,10 +107,12 @@ func (c *Channels) beginClose(ctx context.Context, id common.Hash, v session.Vou
 	return *a.row, nil
 }
 
-// undoClose makes the channel active again and drops the intent.
-func (c *Channels) undoClose(ctx context.Context, id common.Hash, intent string) error {
+// undoClose makes the channel active again, with what its deposit turned out to be,
+// and drops the intent.
+func (c *Channels) undoClose(ctx context.Context, id common.Hash, intent string, deposit tempo.Amount) error {
 	_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		row.UndoClose()
+		row.Shrink(deposit)
 		return Entry{Drop: intent}, nil
 	}))
 	return err
@@ -131,7 +134,9 @@ func (c *Channels) finishClose(ctx context.Context, row session.Channel, intent 
 
 // bookClose books a close by its receipt.
 func (c *Channels) bookClose(ctx context.Context, row session.Channel, intent Intent, rc *tempo.Receipt) (session.Channel, error) {
-	closed, err := rc.Closed(row.Escrow, row.ID, intent.Amounts[0], row.Deposit)
+	// The refund is the chain's business: after a top-up whose block was replaced it is
+	// less than we think.
+	closed, err := rc.Closed(row.Escrow, row.ID, intent.Amounts[0], intent.Amounts[0])
 	if err != nil {
 		return row, err
 	}
@@ -147,18 +152,29 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 	case found:
 		return c.finish(ctx, row.ID, captured, tx, intent.ID)
 	}
-	return row, errors.Join(refusal, c.undoClose(ctx, row.ID, intent.ID))
+	deposit := row.Deposit
+	if s, err := c.state(ctx, row.ID); err == nil && !s.Deposit.IsZero() {
+		deposit = s.Deposit
+	}
+	return row, errors.Join(refusal, c.undoClose(ctx, row.ID, intent.ID, deposit))
 }
 
-// finish books the end of a channel.
+// finish books the end of a channel. Its intent, or one made for it, stays until the
+// end is buried: see bury.
 func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Amount, tx common.Hash, intent string) (session.Channel, error) {
-	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
-		if row.Status != session.Closed {
-			before := row.Settled
-			row.Finish(captured, tx)
-			c.count(before, row.Settled, row.Lost)
+	a, err := c.ask(ctx, id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+		if row.Status == session.Closed {
+			return Entry{volatile: true}, nil
 		}
-		return Entry{Drop: intent}, nil
+		before := row.Settled
+		row.Finish(captured, tx)
+		c.count(before, row.Settled, row.Lost)
+		if intent != "" {
+			return Entry{}, nil
+		}
+		return Entry{Intent: &Intent{
+			ID: NewID(), Kind: IntentClose, Channels: []common.Hash{id}, Amounts: []tempo.Amount{captured}, Hash: tx, ValidBefore: now.Unix(),
+		}}, nil
 	}))
 	if err != nil {
 		return session.Channel{}, err
@@ -192,12 +208,21 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 	defer cancel()
 	defer c.turns.lock("settle")()
 	out.ID, out.Kind = NewID(), IntentSettle
+	// A settlement whose outcome is open holds what it pays out; a second one that the
+	// chain refuses would let go of that.
+	intents, err := c.o.Ledger.Intents()
+	if err != nil {
+		return out, err
+	}
 	for _, id := range ids {
-		row, err := c.beginSettle(own, id)
+		if under(intents, id, IntentSettle) {
+			continue
+		}
+		row, due, err := c.beginSettle(own, id)
 		if err != nil {
 			return out, errors.Join(err, c.endSettle(own, out.Intent, false))
 		}
-		if row.Settling.IsZero() {
+		if !due {
 			continue
 		}
 		out.rows = append(out.rows, row)
@@ -219,20 +244,25 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 	return out, c.finishSettle(own, intent)
 }
 
-// beginSettle marks what is about to be paid out, so that it cannot be refunded.
-func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (session.Channel, error) {
+// under reports whether an intent of that kind names the channel.
+func under(intents []Intent, id common.Hash, kind IntentKind) bool {
+	return slices.ContainsFunc(intents, func(i Intent) bool { return i.Kind == kind && slices.Contains(i.Channels, id) })
+}
+
+// beginSettle marks what is about to be paid out, so that it cannot be refunded. due
+// is false where nothing is.
+func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (row session.Channel, due bool, err error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
-		if row.Status == session.Active && row.Settleable.Cumulative.Cmp(row.Settled) > 0 {
+		due = row.Status == session.Active && row.Settleable.Cumulative.Cmp(row.Settled) > 0
+		if due {
 			row.Settling = row.Settleable.Cumulative
-			return Entry{}, nil
 		}
-		row.Settling = tempo.Amount{}
-		return Entry{volatile: true}, nil
+		return Entry{volatile: !due}, nil
 	}))
 	if err != nil {
-		return session.Channel{}, err
+		return row, false, err
 	}
-	return *a.row, nil
+	return *a.row, due, nil
 }
 
 func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
@@ -270,91 +300,6 @@ func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) erro
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Reconcile decides what earlier sends have left open, by asking the chain. Call it
-// at the start, and from time to time.
-func (c *Channels) Reconcile(ctx context.Context) error {
-	intents, err := c.o.Ledger.Intents()
-	if err != nil {
-		return err
-	}
-	var errs []error
-	announced := make(map[common.Hash]bool)
-	for _, intent := range intents {
-		for _, id := range intent.Channels {
-			announced[id] = true
-		}
-		if err := c.reconcile(ctx, intent); err != nil {
-			errs = append(errs, fmt.Errorf("reconcile %s %s: %w", intent.Kind, intent.Hash, err))
-		}
-	}
-	var closing []common.Hash
-	err = c.o.Ledger.OpenChannels(func(row session.Channel) error {
-		if row.Status == session.Closing && !announced[row.ID] {
-			closing = append(closing, row.ID)
-		}
-		return nil
-	})
-	for _, id := range closing {
-		errs = append(errs, c.unstick(ctx, id))
-	}
-	return errors.Join(append(errs, err)...)
-}
-
-// reconcile takes up one intent where the call that made it left off.
-func (c *Channels) reconcile(ctx context.Context, intent Intent) error {
-	own, cancel := context.WithTimeout(ctx, payOutTime)
-	defer cancel()
-	turn := "settle"
-	if intent.Kind == IntentClose {
-		turn = payOutTurn(intent.Channels[0])
-	}
-	defer c.turns.lock(turn)()
-	if there, err := c.pending(intent.ID); err != nil || !there {
-		return err // the call that made it was still at work, and has ended it
-	}
-	rc, err := c.o.Reserve.Receipt(own, intent.Hash)
-	var reverted *settle.Reverted
-	if err != nil && !errors.As(err, &reverted) {
-		return err
-	}
-	again := rc == nil && reverted == nil && c.o.now().Unix() < intent.ValidBefore
-	if intent.Kind == IntentSettle {
-		if again {
-			return c.finishSettle(own, intent)
-		}
-		return c.endSettle(own, intent, rc != nil)
-	}
-	row, err := c.look(own, intent.Channels[0])
-	switch {
-	case err != nil:
-		return err
-	case again:
-		_, err = c.finishClose(own, row, intent)
-		return err
-	case rc == nil:
-		_, err = c.afterRefusal(own, row, intent, nil)
-		return err
-	}
-	_, err = c.bookClose(own, row, intent, rc)
-	return err
-}
-
-func (c *Channels) pending(id string) (bool, error) {
-	intents, err := c.o.Ledger.Intents()
-	return slices.ContainsFunc(intents, func(i Intent) bool { return i.ID == id }), err
-}
-
-// unstick frees a channel whose close was begun and never signed.
-func (c *Channels) unstick(ctx context.Context, id common.Hash) error {
-	defer c.turns.lock(payOutTurn(id))()
-	row, err := c.look(ctx, id)
-	if err != nil || row.Status != session.Closing {
-		return err
-	}
-	_, err = c.afterRefusal(ctx, row, Intent{}, nil)
-	return err
 }
 
 // payOutTurn names the turn of those who would close a channel.

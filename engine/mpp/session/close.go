@@ -40,8 +40,13 @@ func (c *Channel) BeginClose(v Voucher) *mpp.Problem {
 	return nil
 }
 
-// covering is the voucher that a payout of what was served can stand on.
+// covering is the voucher that a payout of what was served can stand on. Where all of
+// that is paid out already the chain asks for no signature: then it may be that none
+// is kept, of a channel whose record was lost.
 func (c *Channel) covering() Voucher {
+	if c.Spent.Cmp(c.Settled) <= 0 && c.Highest.Cumulative.Cmp(c.Settled) < 0 {
+		return Voucher{Cumulative: c.Settled}
+	}
 	if c.Settleable.Cumulative == c.Spent {
 		return c.Settleable
 	}
@@ -65,6 +70,19 @@ func (c *Channel) Finish(captured tempo.Amount, tx common.Hash) {
 	c.Lost, _ = c.Spent.Sub(smaller(captured, c.Spent))
 	c.Reserved = tempo.Amount{}
 }
+
+// Reopen takes back the end of a channel that the chain shows again: the block of its
+// end was replaced by another.
+func (c *Channel) Reopen(s State) {
+	c.Status, c.Close, c.CloseTx = Active, Voucher{}, common.Hash{}
+	c.Capture, c.Lost, c.Settled = tempo.Amount{}, tempo.Amount{}, s.Settled
+	c.OwedSince = c.ActiveAt
+	c.Observe(s)
+}
+
+// Shrink books a deposit that is smaller than it was: a top-up's block was replaced.
+// Only the refusal of a payout proves that; a replica that lags says so, too.
+func (c *Channel) Shrink(deposit tempo.Amount) { c.Deposit = smaller(c.Deposit, deposit) }
 
 // Settle books that the chain has paid out amount in all.
 func (c *Channel) Settle(amount tempo.Amount) {

@@ -184,18 +184,23 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestAdopt: what was signed before counts as served.
+// TestAdopt: what was signed before counts as served, and can be had: a channel whose
+// record was lost is one that its payee can close.
 func TestAdopt(t *testing.T) {
-	f := func(settled, cumulative, amount, spent uint64) {
+	f := func(settled, cumulative, amount, spent, highest uint64) {
 		t.Helper()
 		c := Adopted(domain, tempo.Descriptor{}, State{Settled: sumOf(settled), Deposit: sumOf(500), Seen: 1}, signed(cumulative), sumOf(amount), at)
-		if c.Spent != sumOf(spent) || !c.Highest.Cumulative.IsZero() {
+		if c.Spent != sumOf(spent) || c.Highest.Cumulative != sumOf(highest) {
 			t.Errorf("spent %s, highest %s", c.Spent, c.Highest.Cumulative)
 		}
+		if f := c.BeginClose(Voucher{}); f != nil || c.Capture != sumOf(spent) || c.Close.Cumulative.Cmp(c.Capture) < 0 {
+			t.Errorf("close with %s, capture %s, %v", c.Close.Cumulative, c.Capture, f)
+		}
 	}
-	f(0, 300, 10, 290)
-	f(100, 105, 10, 100)
-	f(100, 0, 0, 100)
-	f(0, 5, 10, 0)
-	f(0, 900, 10, 500)
+	f(0, 300, 10, 290, 300)
+	f(100, 105, 10, 100, 105)
+	f(100, 0, 0, 100, 0)
+	f(0, 5, 10, 0, 5)
+	f(0, 0, 0, 0, 0)
+	f(0, 500, 0, 500, 500)
 }

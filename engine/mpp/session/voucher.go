@@ -23,17 +23,19 @@ func Opened(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, tx common
 }
 
 // Adopted makes the row of a channel that the chain knows and we do not: the
-// record was lost, or never made. All that the payer signed before, the voucher v
-// less the amount asked for now, counts as served: a lost database gives nobody
-// free service.
+// record was lost, or never made. v is the verified voucher that it is found by, not
+// above the deposit; a zero one where it is found otherwise. All that the payer signed
+// before, v less the amount asked for now, counts as served: a lost database gives
+// nobody free service. v is kept, or what it says was served could never be had.
 func Adopted(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, amount tempo.Amount, now time.Time) Channel {
 	c := Opened(dom, d, s, Voucher{}, common.Hash{}, now)
+	if v.Cumulative.Cmp(c.Settled) > 0 {
+		c.Highest = v
+	}
 	if before, ok := v.Cumulative.Sub(amount); ok && before.Cmp(c.Spent) > 0 {
 		c.Spent = before
 	}
-	if c.Spent.Cmp(c.Deposit) > 0 {
-		c.Spent = c.Deposit
-	}
+	c.lift()
 	return c
 }
 

@@ -27,6 +27,8 @@ type Options struct {
 	FeeToken common.Address
 	// Now is the time on chain as far as it is known here; nil: time.Now.
 	Now func() time.Time
+	// Transport carries the calls; nil: connections of the Client's own.
+	Transport http.RoundTripper
 }
 
 // Client asks and tells the settlement chain. It is safe for concurrent use.
@@ -48,10 +50,13 @@ func New(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxConnsPerHost, t.MaxIdleConnsPerHost = 64, 16
+	if o.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxConnsPerHost, t.MaxIdleConnsPerHost = 64, 16
+		o.Transport = t
+	}
 	redirect := func(*http.Request, []*http.Request) error { return errors.New("redirects are not followed") }
-	return &Client{o: o, http: &http.Client{Transport: t, CheckRedirect: redirect}}, nil
+	return &Client{o: o, http: &http.Client{Transport: o.Transport, CheckRedirect: redirect}}, nil
 }
 
 // Close ends idle connections.
@@ -117,7 +122,7 @@ func (c *Client) States(ctx context.Context, ids ...common.Hash) (states []sessi
 	for len(ids) > 0 {
 		part := ids[:min(len(ids), maxBatch)]
 		ids = ids[len(part):]
-		seen := time.Now().UnixMilli() // before the answer: it may be older, never newer
+		seen := c.o.Now().UnixMilli() // before the answer: it may be older, never newer
 		var read []tempo.ChannelState
 		if len(part) == 1 {
 			read, err = c.stateOf(ctx, part[0])
