@@ -18,6 +18,9 @@ const (
 	smallTree  = 40
 )
 
+// maxRemark bounds a remark on a node in characters.
+const maxRemark = 200
+
 // callTree is the tree as the page shows it.
 type callTree struct {
 	Tree       []*branch
@@ -49,7 +52,7 @@ type share struct {
 func (n *names) tree(r *explain.Result, b bounds) callTree {
 	t := callTree{TreeTally: tallyOf(r.PrettyTrace).String()}
 	shown := 0
-	t.Tree, shown = n.grow(r.PrettyTrace, r.PrettyTraceMeta, b)
+	t.Tree, shown = n.grow(r, b)
 	for i := shown; i < len(r.PrettyTrace); i++ {
 		node := &r.PrettyTrace[i]
 		if node.Type == "LOG" {
@@ -57,7 +60,9 @@ func (n *names) tree(r *explain.Result, b bounds) callTree {
 		}
 		t.MoreFrames++
 		if node.Status == explain.NodeFailed && len(t.Late) < 20 {
-			t.Late = append(t.Late, n.line(node, 0))
+			late := n.line(node, 0)
+			late.Remark = prose(r.TraceAnnotations[i], maxRemark)
+			t.Late = append(t.Late, late)
 		}
 	}
 	return t
@@ -65,14 +70,16 @@ func (n *names) tree(r *explain.Result, b bounds) callTree {
 
 // grow makes the tree from the depths of the lines, until it has as many as there
 // is room for, and says how many nodes went into it. Frames on the way to a
-// failure are open, and the uppermost levels.
-func (n *names) grow(nodes []explain.Node, meta *explain.TraceMeta, room bounds) (roots []*branch, used int) {
+// failure or a remark are open, and the uppermost levels.
+func (n *names) grow(r *explain.Result, room bounds) (roots []*branch, used int) {
+	nodes := r.PrettyTrace
 	var stack []*branch // the open chain, stack[i] at nesting i
-	loops := loopsAfter(meta)
+	loops := loopsAfter(r.PrettyTraceMeta)
 	grown := make([]*branch, len(nodes))
 	made := 0
 	for i := range nodes {
-		if i > 0 && sameLog(&nodes[i-1], &nodes[i]) {
+		remark := prose(r.TraceAnnotations[i], maxRemark)
+		if i > 0 && remark == "" && sameLog(&nodes[i-1], &nodes[i]) {
 			grown[i] = grown[i-1]
 			grown[i].times++
 			continue
@@ -81,6 +88,7 @@ func (n *names) grow(nodes []explain.Node, meta *explain.TraceMeta, room bounds)
 			return roots, i
 		}
 		l := n.line(&nodes[i], room.args)
+		l.Remark = remark
 		if l.Log {
 			l.Args, l.MoreArgs = nil, 0 // the list of logs has them
 		}
@@ -96,7 +104,7 @@ func (n *names) grow(nodes []explain.Node, meta *explain.TraceMeta, room bounds)
 			stack[at-1].Children = append(stack[at-1].Children, b)
 		}
 		grown[i], stack = b, append(stack[:at], b)
-		if l.Failed {
+		if l.Failed || l.Remark != "" {
 			for _, up := range stack {
 				up.Open = true
 			}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"txlens/engine/explain"
 )
@@ -19,6 +20,11 @@ type finding struct {
 	Severity   string
 	Grave      string // class of the severity's mark
 	Confidence string
+	Status     string
+	Primary    bool
+	Check      string // expression over the evidence that holds
+	Amplified  string
+	CausedBy   string
 	Victims    []party
 	Attackers  []party
 	Evidence   []proof
@@ -37,7 +43,9 @@ func (s *sheet) findings(r *explain.Result, b bounds) {
 		out := finding{
 			Invariant: prose(f.BrokenInvariant, b.text), Category: spaced(explain.OneLine(string(f.Category), 60)), Severity: explain.OneLine(string(f.Severity), 20),
 			Grave: grave[f.Severity], Confidence: explain.OneLine(string(f.Confidence), 20),
-			Victims: s.names.parties(f.Victim), Attackers: s.names.parties(f.Attacker),
+			Status: spaced(explain.OneLine(string(f.Status), 40)), Primary: f.Primary, Check: explain.OneLine(f.Check, 1000), CausedBy: explain.OneLine(f.CausedBy, 8),
+			Amplified: amplified(f.Amplifiers),
+			Victims:   s.names.parties(f.Victim), Attackers: s.names.parties(f.Attacker),
 		}
 		for j := range head(f.Evidence, min(maxEvidence, b.notes)) {
 			out.Evidence = append(out.Evidence, s.names.proof(&f.Evidence[j]))
@@ -47,6 +55,15 @@ func (s *sheet) findings(r *explain.Result, b bounds) {
 		s.Findings = append(s.Findings, out)
 	}
 	s.RuledOut, s.MoreRuled = proses(r.NonFindings, b.notes, 400)
+}
+
+// amplified names what made a loss worse.
+func amplified(list []explain.Amplifier) string {
+	var names []string
+	for _, a := range head(list, maxParticipants) {
+		names = append(names, spaced(explain.OneLine(string(a), 40)))
+	}
+	return strings.Join(names, ", ")
 }
 
 func (n *names) parties(list []explain.Addr) (out []party) {

@@ -166,11 +166,17 @@ func TestGasShares(t *testing.T) {
 func TestHTMLFindings(t *testing.T) {
 	r := swap()
 	r.Findings = []explain.Finding{{BrokenInvariant: "Pool must not pay more than it got; it paid 4,512.33 USDC for 0 WETH (frame 0.1).", Category: "accounting_error", Severity: "critical", Confidence: explain.Medium,
+		Status: explain.Probable, Check: "sent(pool) > received(pool)", Amplifiers: []explain.Amplifier{explain.FlashLoan}, CausedBy: "F1", Primary: true,
 		Victim: []explain.Addr{pool}, Attacker: []explain.Addr{alice}, MissingDataToConfirm: []string{"the source of the pool"},
 		Evidence: []explain.Evidence{{Claim: "the pool paid first", Kind: "observed", Frame: "0.1.0", LogIndex: ref(uint64(41)), Address: &pool, Slot: "0x2", Before: "7", After: "6", Selector: "0xa9059cbb", Source: "trace"}}}}
 	r.NonFindings = []string{"reentrancy: clean", "bad debt: not applicable"}
+	r.TraceAnnotations = map[int]string{4: "the pool pays <before> it is paid", 5: "**seen** here", 99: "nowhere"}
+	r.Provenance.Dropped = &explain.Dropped{Sentences: 3, Evidence: 2, Demoted: 1}
 	got := page1(t, r)
 	for _, want := range []string{`<span class="tag strong bad">critical</span>`, "accounting error", "it paid 4,512.33 USDC for 0 WETH", "the pool paid first", "frame 0.1.0, log 41, at 0xa300…0003 Uniswap V3: USDC/WETH 0.05%, slot 0x2, function 0xa9059cbb, before 7, after 6, from the trace",
+		`<span class="tag">probable</span>`, "First finding", `<dd class="mono">sent(pool) &gt; received(pool)</dd>`, "<dd>flash loan</dd>", "<dd>F1</dd>",
+		`<em class="remark">the pool pays &lt;before&gt; it is paid</em>`, `<em class="remark">seen here</em>`,
+		"3 sentences, 2 items of evidence of the model&#39;s, which the evidence does not bear out; 1 finding lowered",
 		"the source of the pool", "Considered and ruled out", "<li>bad debt: not applicable</li>", `<a href="#findings">`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q on the page", want)

@@ -34,6 +34,9 @@ func (p *page) known(r *explain.Result, b bounds) {
 		}
 		add("Runner-up", explain.OneLine(pr.RunnerUp, 60))
 		add("Prices", explain.OneLine(pr.PriceSource, 60)+since(pr.PriceTime))
+		if pr.Dropped != nil {
+			add("Left out", leftOut(*pr.Dropped))
+		}
 		p.Notes, _ = proses(pr.Notes, b.notes, b.text)
 	}
 	model := explain.OneLine(r.AnalysisModel, 60)
@@ -46,6 +49,32 @@ func (p *page) known(r *explain.Result, b bounds) {
 		skills = append(skills, explain.OneLine(skill, 40))
 	}
 	add("Playbooks", strings.Join(skills, ", "))
+}
+
+// leftOut says how much of a model's answer did not stand.
+func leftOut(d explain.Dropped) string {
+	var parts []string
+	for _, x := range []struct {
+		n          int
+		noun, many string
+	}{{d.Sentences, "sentence", ""}, {d.Steps, "step", ""}, {d.Risks, "risk", ""}, {d.Figures, "figure", ""}, {d.Evidence, "item of evidence", "items of evidence"},
+		{d.Findings, "finding", ""}, {d.Annotations, "comment", ""}, {d.Descriptions, "description", ""}, {d.NonFindings, "check", ""}, {d.Verdicts, "verdict", ""}} {
+		switch {
+		case x.n <= 0:
+		case x.n > 1 && x.many != "":
+			parts = append(parts, explain.Thousands(fmt.Sprint(x.n))+" "+x.many)
+		default:
+			parts = append(parts, explain.Count(x.n, x.noun))
+		}
+	}
+	var all []string
+	if len(parts) > 0 {
+		all = append(all, strings.Join(parts, ", ")+" of the model's, which the evidence does not bear out")
+	}
+	if d.Demoted > 0 {
+		all = append(all, explain.Count(d.Demoted, "finding")+" lowered")
+	}
+	return strings.Join(all, "; ")
 }
 
 func since(unix uint64) string {

@@ -118,7 +118,7 @@ func (t *text) tree() {
 			continue
 		}
 		if shown < maxTreeLines {
-			t.frame(t.page.names.line(&nodes[i], 0), false)
+			t.frame(t.annotated(i), false)
 			shown++
 			continue
 		}
@@ -137,12 +137,19 @@ func (t *text) tree() {
 			if late++; late > maxLateFailures {
 				continue
 			}
-			t.frame(t.page.names.line(&nodes[i], 0), true)
+			t.frame(t.annotated(i), true)
 		}
 	}
 	if late > maxLateFailures {
 		t.line(t.paint(dim, "  … and "+explain.Count(late-maxLateFailures, "more failed frame")))
 	}
+}
+
+// annotated is the line of a node with the remark on it.
+func (t *text) annotated(i int) line {
+	l := t.page.names.line(&t.r.PrettyTrace[i], 0)
+	l.Remark = prose(t.r.TraceAnnotations[i], maxRemark)
+	return l
 }
 
 // frame writes one line of the tree. Deep frames stop moving right and say
@@ -176,5 +183,10 @@ func (t *text) frame(l line, alone bool) {
 	t.line("  ", t.paint(code, mark), lead, t.paint(code, fit(s, room)))
 	for _, part := range reason {
 		t.line("  ", pad("", columns(mark)+columns(lead)+2), t.paint(code, part))
+	}
+	if l.Remark != "" {
+		for _, part := range wrap(l.Remark, room-4) {
+			t.line("  ", pad("", columns(mark)+columns(lead)+2), t.paint(dim, "# "+part))
+		}
 	}
 }

@@ -24,6 +24,7 @@ type line struct {
 	Value    string
 	Gas      string
 	Reason   string // of a failure
+	Remark   string // of the analysis
 }
 
 type arg struct{ Name, Type, Value string }
