@@ -14,6 +14,7 @@ import (
 	"txlens/engine/agent"
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/catalog"
+	"txlens/engine/agent/llm/wire"
 	"txlens/engine/explain"
 	"txlens/engine/mpp"
 	"txlens/transport/client"
@@ -35,6 +36,8 @@ type modelFlags struct {
 	Budget      string            `name:"model-budget" default:"3" env:"TXLENS_MODEL_BUDGET" help:"What the model may cost in one analysis, in dollars."`
 	Patience    time.Duration     `name:"model-patience" default:"4m" env:"TXLENS_MODEL_PATIENCE" help:"Time for the model, on top of --deadline, which is for the evidence."`
 	Playbooks   string            `name:"playbooks" placeholder:"DIR" type:"path" env:"TXLENS_PLAYBOOKS" help:"Folder of playbooks of your own: they join the built-in ones, or replace those of the same name."`
+
+	wire wire.Limits // of one turn; tests shorten them
 }
 
 // providerKeyEnv holds the key of the provider. It is not one of the settings, so
@@ -93,7 +96,7 @@ func (f *modelFlags) catalog() (c catalog.Config, err error) {
 		return c, fmt.Errorf("--default-model: %w", noModel(f.Default))
 	}
 	c = catalog.Config{Kind: catalog.Kind(f.Provider), Models: f.IDs, Prices: map[string]llm.Price{}}
-	c.BaseURL, c.ProxyFromEnv = f.ProviderURL, true
+	c.BaseURL, c.ProxyFromEnv, c.Limits = f.ProviderURL, true, f.wire
 	for _, name := range slices.Sorted(maps.Keys(f.IDs)) {
 		if !mappable(name) {
 			return c, fmt.Errorf("--model-id: %w", noModel(name))

@@ -131,11 +131,15 @@ func (a *analyst) Explain(ctx context.Context, req explain.Request, sink func(ex
 }
 
 func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, error) {
+	return a.runOn(ctx, job, &meter.Meter{Gate: job.Gate, OnCost: job.OnCost})
+}
+
+// runOn books what the analysis costs on m.
+func (a *analyst) runOn(ctx context.Context, job transport.Job, m *meter.Meter) (*explain.Result, error) {
 	var rec *upstream.Recorder
 	if a.flags.Record != "" {
 		rec = upstream.NewRecorder()
 	}
-	m := &meter.Meter{Gate: job.Gate, OnCost: job.OnCost}
 	var cut cutOff
 	world := a.client.Session(m, rec)
 	tellCalls(world, job.Sink)

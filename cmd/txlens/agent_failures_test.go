@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"txlens/actors"
+	"txlens/engine/agent/llm"
+	script "txlens/engine/agent/llm/scripted"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/upstream"
+	"txlens/transport"
+)
+
+// looks asks for a tool, and for nothing else, for ever.
+var looks = script.Turn{Calls: []script.Call{calls("get_frame", object{"frame": "0"})}, Usage: llm.Usage{Input: 1000, Output: 20}}
+
+// always gives the same turn each time.
+func always(turn script.Turn) *script.Server {
+	return script.Answering(func(int, script.Request) script.Turn { return turn })
+}
+
+// failingBundle is the transaction of these tests.
+const failingBundle = "demo/2-delegated-account.txlens"
+
+func isPartialOfAgent(t *testing.T, name string, res *explain.Result, says string) {
+	t.Helper()
+	rules, err := replayDemo(context.Background(), failingBundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res == nil {
+		t.Errorf("%s: no result", name)
+		return
+	}
+	if !res.Partial() || res.Confidence != explain.Low || !strings.HasPrefix(res.Summary, explain.PartialPrefix) || !strings.Contains(res.Summary, "agent") || !strings.Contains(res.Summary, says) {
+		t.Errorf("%s: %s, %s, %q; want %q", name, res.AnalysisModel, res.Confidence, res.Summary, says)
+	}
+	if !strings.Contains(res.Summary, rules.Summary) || !slices.Equal(res.Steps, rules.Steps) || len(res.PrettyTrace) != len(rules.PrettyTrace) || *res.TxType != *rules.TxType {
+		t.Errorf("%s: the facts of the rules are lost: %s", name, res.Summary)
+	}
+}
+
+// TestAgentFailures: whatever becomes of the model, the answer is the partial result
+// that names its phase, with what the rules know.
+func TestAgentFailures(t *testing.T) {
+	f := func(name, outcome, says string, s *script.Server, change ...func(*modelFlags)) {
+		t.Helper()
+		flags := asksScript(t, "anthropic", s)
+		for _, c := range change {
+			c(&flags)
+		}
+		m := new(meter.Meter)
+		res, run, err := replayDemoWith(t, failingBundle, flags, transport.Job{}, m)
+		unpaid := new(actors.UnpaidError)
+		if (err != nil) != (outcome == "account") || err != nil && (!errors.As(err, &unpaid) || !unpaid.UpstreamPayment()) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if run == nil || run.Outcome() != outcome {
+			t.Errorf("%s: %+v, want %s", name, run, outcome)
+			return
+		}
+		isPartialOfAgent(t, name, res, says)
+		sums(t, res, m, opusPrice.Cost(run.Usage))
+		holdsNone(t, name, string(marshal(t, res)), "secret", script.Key, "127.0.0.1")
+	}
+	broken := func(fault script.Fault) *script.Server {
+		turn := submits()
+		turn.Text, turn.Fault = []string{"Well"}, fault
+		return always(turn)
+	}
+	f("down", "down", "is not available", broken(script.Fault{Status: http.StatusInternalServerError, Message: "secret"}))
+	f("overloaded", "down", "is overloaded", broken(script.Fault{Status: 529, Message: "secret", RetryAfter: "0"}))
+	f("overloaded for an hour", "down", "overloaded for another 1h0m0s", broken(script.Fault{Status: http.StatusTooManyRequests, RetryAfter: "3600"}))
+	f("refusing", "refused", "refused to answer", always(script.Turn{Text: []string{"No."}, Stop: "refusal", Usage: llm.Usage{Input: 5, Output: 1}}))
+	f("malformed call", "malformed", "could not be read", always(script.Turn{Calls: []script.Call{{Name: "get_frame", Input: []string{`{"frame`, `":`}}}}))
+	f("garbage", "malformed", "could not be read", broken(script.Fault{After: 2, Garbage: "event: message_delta\ndata: {]\n\n"}))
+	f("cut stream", "cut", "was cut off", broken(script.Fault{After: 4, Cut: true}))
+	f("early end", "cut", "was cut off", broken(script.Fault{After: 5, End: true}))
+	f("endless text", "malformed", "could not be read", broken(script.Fault{After: 4, Endless: true}))
+	f("endless line", "malformed", "could not be read", broken(script.Fault{After: 4, Flood: true}))
+	f("endless loop", "turns", "within its turns: 5", always(looks), func(m *modelFlags) { m.Turns = 5 })
+	f("too much money", "budget", "within its budget of $0.02", always(looks), func(m *modelFlags) { m.Budget = "0.02" })
+	f("too many tokens", "budget", "within its budget of 3000 tokens", always(looks), func(m *modelFlags) { m.Tokens = 3000 })
+	f("only talk", "no_answer", "stopped without one", always(script.Turn{Text: []string{"Hm."}}))
+	f("an answer of nonsense", "no_answer", "no answer that can be read", always(script.Turn{Calls: []script.Call{calls("submit_explanation", object{"summary": 7})}}))
+	f("wrong key", "account", "refuses the service's account", broken(script.Fault{Status: http.StatusUnauthorized, Message: "secret"}))
+	f("no money", "account", "refuses the service's account", broken(script.Fault{Status: http.StatusPaymentRequired, Message: "secret"}))
+	f("unknown model", "rejected", "rejected the request", broken(script.Fault{Status: http.StatusNotFound, Message: "secret"}))
+	f("silent", "stopped", "the time for the model is over (200ms)", broken(script.Fault{After: 3, Silent: true}), func(m *modelFlags) { m.Patience = 200 * time.Millisecond })
+}
+
+// opusPrice is that of the default model, in nano-dollars a token.
+var opusPrice = llm.Price{Input: 5000, Output: 25_000, CacheRead: 500, CacheWrite: 6250}
+
+// TestAgentRecovers: an overload that passes costs nothing but time.
+func TestAgentRecovers(t *testing.T) {
+	s := script.New(script.Turn{Fault: script.Fault{Status: 529, RetryAfter: "0"}}, submits())
+	res, run, err := replayDemoWith(t, failingBundle, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
+	if err != nil || res.Partial() || run.Turns != 1 || len(s.Requests()) != 2 {
+		t.Errorf("%v %+v", err, run)
+	}
+}
+
+// fallsSilent is a provider that says a word and then nothing more.
+func fallsSilent() *script.Server {
+	turn := submits()
+	turn.Text, turn.Fault = []string{"Well"}, script.Fault{After: 4, Silent: true}
+	return always(turn)
+}
+
+// onWord calls do when the model says its first word.
+func onWord(do func()) func(explain.Event) {
+	var once sync.Once
+	return func(e explain.Event) {
+		if e.Type == explain.EventAgentText {
+			once.Do(do)
+		}
+	}
+}
+
+// TestAgentFinish: the service stops, or the caller does not pay, while the model talks.
+func TestAgentFinish(t *testing.T) {
+	f := func(unpaid bool, says string) {
+		t.Helper()
+		finish := make(chan struct{})
+		flags, m := asksScript(t, "anthropic", fallsSilent()), new(meter.Meter)
+		b, err := demoBundle(failingBundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, err := flags.agent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeModel(model)
+		x := actors.New(actors.Options{SourcesOff: true, Agent: model})
+		defer x.Close()
+		req := explain.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID}
+		res, err := x.Explain(context.Background(), actors.Job{Request: req, World: upstream.ReplaySession(b, m), Meter: m, Finish: finish, Unpaid: unpaid, Sink: onWord(func() { close(finish) })})
+		if err != nil {
+			t.Errorf("unpaid %v: %v", unpaid, err)
+		}
+		isPartialOfAgent(t, "finish", res, says)
+		// What it has said until then is in the costs.
+		if m.Nano(meter.LLMs) == 0 {
+			t.Error("the model has cost nothing")
+		}
+		sums(t, res, m, m.Nano(meter.LLMs))
+	}
+	f(false, explain.ErrStopping.Error())
+	f(true, explain.ErrUnpaid.Error())
+}
+
+// TestAgentCallerGone: the run of the model ends with the request, fast.
+func TestAgentCallerGone(t *testing.T) {
+	best := time.Hour
+	for range 7 {
+		s := fallsSilent()
+		flags := asksScript(t, "anthropic", s)
+		ctx, cancel := context.WithCancel(context.Background())
+		var left time.Time
+		b, err := demoBundle(failingBundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, run, err := replayWith(t, ctx, b, flags, transport.Job{Sink: onWord(func() { left = time.Now(); cancel() })}, new(meter.Meter))
+		best = min(best, time.Since(left))
+		if !errors.Is(err, context.Canceled) || res != nil || run == nil || run.Outcome() != "stopped" {
+			t.Errorf("%v %v %+v", res, err, run)
+		}
+		s.Close()
+	}
+	// The quickest of some: a busy machine says nothing about the others.
+	if t.Logf("quickest end of a run: %s", best); best > 100*time.Millisecond {
+		t.Errorf("the quickest end took %s, at most 100 ms are allowed", best)
+	}
+}
+
+// TestAgentMeters: the cost of the model is told while it talks, and who does not pay
+// for more gets no further turn.
+func TestAgentMeters(t *testing.T) {
+	flags := asksScript(t, "anthropic", fallsSilent())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	told := make(chan int64, 1)
+	m := &meter.Meter{}
+	m.OnCost = func(int64) {
+		if n := m.Nano(meter.LLMs); n > 0 {
+			select {
+			case told <- n:
+				cancel()
+			default:
+			}
+		}
+	}
+	if _, _, err := replayDemoIn(t, ctx, flags, m); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if n := <-told; n < 200*opusPrice.Input {
+		t.Errorf("told %d", n)
+	}
+
+	endless := always(looks)
+	m = &meter.Meter{}
+	m.Gate = func(context.Context) error {
+		if m.Nano(meter.LLMs) > 0 {
+			return explain.ErrUnpaid
+		}
+		return nil
+	}
+	res, run, err := replayDemoIn(t, context.Background(), asksScript(t, "anthropic", endless), m)
+	if err != nil || run.Outcome() != "unpaid" || len(endless.Requests()) != 1 {
+		t.Errorf("%v %+v after %d requests", err, run, len(endless.Requests()))
+	}
+	isPartialOfAgent(t, "nobody pays", res, explain.ErrUnpaid.Error())
+	sums(t, res, m, opusPrice.Cost(looks.Usage))
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"txlens/engine/agent/llm"
+	script "txlens/engine/agent/llm/scripted"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/replay/gethdata"
+	"txlens/transport"
+)
+
+var updateRequests = flag.Bool("update-requests", false, "write the first requests to models into testdata")
+
+// TestAgentSwap: a plain swap, from nodes and sources, through the libraries of both
+// vendors.
+func TestAgentSwap(t *testing.T) {
+	for _, vendor := range vendors {
+		t.Run(vendor, func(t *testing.T) {
+			w := newStubWorld(t)
+			look := script.Turn{Think: []string{"A router."}, Text: []string{"Let me ", "look."}, Usage: llm.Usage{Input: 300, Output: 40, CacheWrite: 5000},
+				Calls: []script.Call{calls("get_frame", object{"frame": "0"}), calls("get_balances", object{})}}
+			s := script.New(look, submits(with("txType", "swap"), with("confidence", "high")))
+			w.flags.modelFlags = asksScript(t, vendor, s)
+			var heard heardEvents
+			a := w.hasty(t)
+			m := new(meter.Meter)
+			res, err := a.runOn(context.Background(), transport.Job{Request: explain.Request{TxHash: w.tx.Hash, Model: "model-opus-4-8"}, Sink: heard.hear}, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Partial() || res.AnalysisModel != "model-opus-4-8" || res.TxType == nil || *res.TxType != explain.TypeSwap {
+				t.Errorf("%s: %s", res.AnalysisModel, res.Summary)
+			}
+			sums(t, res, m, (300+200)*5000+(40+90)*25_000+5000*500+(5000+300)*6250)
+			tools := heard.of(explain.EventToolCall)
+			if n := len(heard.of(explain.EventIteration)); n != 2 || !slices.Contains(tools, "get_frame") || !slices.Contains(tools, "get_balances") {
+				t.Errorf("%d turns, tools %q", n, tools)
+			}
+			if text := strings.Join(heard.of(explain.EventAgentText), ""); text != "Let me look." {
+				t.Errorf("told %q", text)
+			}
+			if got := s.Requests(); len(got) != 2 || vendor == "anthropic" && !bytes.Contains(got[0].Body, []byte(`"model":"claude-opus-4-8"`)) {
+				t.Errorf("%d requests, the first %.200s", len(got), got[0].Body)
+			}
+		})
+	}
+}
+
+// TestAgentTriage: an exploit is suspected, drilled into and simulated; what is
+// claimed and not shown is not in the result.
+func TestAgentTriage(t *testing.T) {
+	flags, hash := rerun(t, gethdata.MultiContracts)
+	claimed := object{"id": "f1", "broken_invariant": "The vault must not pay out more than 1 ETH; it paid 9,999 ETH in frame 0.77.3.", "category": "reentrancy", "severity": "critical", "status": "confirmed",
+		"confidence": "high", "victim": []any{"0x00000000000000000000000000000000deadbeef"}, "attacker": []any{"0x00000000000000000000000000000000deadbef0"}, "check": "value(0.77.3) > 0", "primary": true,
+		"evidence": []any{object{"claim": "it paid 9,999 ETH", "kind": "observed", "frame": "0.77.3", "source": "trace"}}}
+	s := script.New(
+		script.Turn{Calls: []script.Call{calls("engage_playbook", object{"name": "exploit-triage"}), calls("get_subtree", object{"frame": "0", "levels": 1})}, Usage: llm.Usage{Input: 10, Output: 5}},
+		script.Turn{Calls: []script.Call{calls("simulate", object{"without": []any{object{"frame": "0.0"}}})}, Usage: llm.Usage{Input: 10, Output: 5}},
+		submits(with("txType", "exploit"), with("findings", []any{claimed}), with("confidence", "high")),
+	)
+	flags.modelFlags = asksScript(t, "anthropic", s)
+	var heard heardEvents
+	a, m := testAnalyst(t, flags), new(meter.Meter)
+	res, err := a.runOn(context.Background(), transport.Job{Request: explain.Request{TxHash: hash, ChainID: 1, Context: "is this an exploit?"}, Sink: heard.hear}, m)
+	if err != nil || res.Partial() {
+		t.Fatalf("%v %s", err, res.Summary)
+	}
+	if !slices.Equal(res.SkillsUsed, []string{"exploit-triage"}) || !slices.Equal(heard.of(explain.EventSkillCall), []string{"exploit-triage"}) {
+		t.Errorf("skills %q", res.SkillsUsed)
+	}
+	if m.Nano(meter.CodeExecution) == 0 {
+		t.Error("the simulation cost nothing")
+	}
+	sums(t, res, m, 220*5000+100*25_000+5000*500+300*6250)
+	last := s.Requests()[2].Body
+	if !bytes.Contains(last, []byte("reproduced")) || bytes.Contains(last, []byte(`"is_error":true`)) {
+		t.Errorf("the simulation went wrong: %s", last[max(0, len(last)-1500):])
+	}
+	if *res.TxType == explain.TypeExploit || len(res.Findings) != 0 {
+		t.Errorf("an exploit without evidence: %s, %+v", *res.TxType, res.Findings)
+	}
+	holdsNone(t, "the result", string(marshal(t, res)), "9,999", "deadbeef", "0.77.3")
+	if d := res.Provenance.Dropped; d == nil || d.Findings+d.Evidence == 0 {
+		t.Errorf("what was dropped is not told: %+v", d)
+	}
+}
+
+// TestAgentFailedTransaction: the model confirms what failed.
+func TestAgentFailedTransaction(t *testing.T) {
+	s := script.New(
+		script.Turn{Calls: []script.Call{calls("engage_playbook", object{"name": "failed-transaction"}), calls("get_frame", object{"frame": "0"})}},
+		submits(with("txType", "other"), with("confidence", "low")),
+	)
+	m := new(meter.Meter)
+	res, run, err := replayDemoWith(t, "demo/4-failed.txlens", asksScript(t, "openai", s), transport.Job{}, m)
+	if err != nil || run == nil || run.Outcome() != "answered" || run.Turns != 2 {
+		t.Fatalf("%v %+v", err, run)
+	}
+	if res.Status != explain.StatusReverted || !res.Attempted || res.AnalysisModel != explain.DefaultModel || len(res.Findings) != 0 || res.Confidence != explain.Low {
+		t.Errorf("%s, %s: %s", res.Status, res.AnalysisModel, res.Summary)
+	}
+	sums(t, res, m, 200*5000+90*25_000+5000*500+300*6250)
+}
+
+// TestAgentRequests: the first requests are these bytes, with no word of the chain in
+// the system message; twice the same, so that the vendor's cache can hit.
+func TestAgentRequests(t *testing.T) {
+	f := func(name, vendor, bundle string) {
+		t.Helper()
+		var bodies [][]byte
+		for range 2 {
+			s := script.New(submits())
+			if _, _, err := replayDemoWith(t, bundle, asksScript(t, vendor, s), transport.Job{}, new(meter.Meter)); err != nil {
+				t.Fatal(err)
+			}
+			bodies = append(bodies, s.Requests()[0].Body)
+		}
+		if !bytes.Equal(bodies[0], bodies[1]) {
+			t.Errorf("%s: two first requests differ: %s", name, firstDifference(bodies[0], bodies[1]))
+		}
+		path := filepath.Join("testdata", "requests", name+".json")
+		if *updateRequests {
+			if err := os.WriteFile(path, bodies[0], 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(want, bodies[0]) {
+			t.Errorf("%s is not as recorded; if that is meant, run this test with -update-requests: %s", name, firstDifference(bodies[0], want))
+		}
+	}
+	f("anthropic-transfer", "anthropic", "demo/1-token-transfer.txlens")
+	f("openai-transfer", "openai", "demo/1-token-transfer.txlens")
+	f("anthropic-failed", "anthropic", "demo/4-failed.txlens")
+}
+
+// TestAgentOff: without a provider the models are checked all the same, and the rules
+// say that they were alone.
+func TestAgentOff(t *testing.T) {
+	w := newStubWorld(t)
+	a := w.hasty(t)
+	res, err := a.Explain(context.Background(), explain.Request{TxHash: w.tx.Hash, Model: "model-sonnet-4-6"}, nil)
+	if err != nil || res.AnalysisModel != explain.ModelRules {
+		t.Errorf("%+v %v", res, err)
+	}
+	if _, err := a.Explain(context.Background(), explain.Request{TxHash: w.tx.Hash, Model: "claude-opus-5"}, nil); exitCode(err) != exitBadInput {
+		t.Errorf("an unknown model: %v", err)
+	}
+}
