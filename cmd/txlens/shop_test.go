@@ -293,7 +293,12 @@ func (p *payer) tx(call tempo.ReserveCall, change ...func(*tempo.Transaction)) *
 // onChain has the payer act on the chain by itself, past the server.
 func (p *payer) onChain(call tempo.ReserveCall, change ...func(*tempo.Transaction)) {
 	p.t.Helper()
-	raw := []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransactionSync","params":["0x` + common.Bytes2Hex(p.tx(call, change...).Encode()) + `"]}`)
+	p.sendRaw(p.tx(call, change...))
+}
+
+func (p *payer) sendRaw(tx *tempo.Transaction) {
+	p.t.Helper()
+	raw := []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransactionSync","params":["0x` + common.Bytes2Hex(tx.Encode()) + `"]}`)
 	if answer := p.chain.ServeRPC(p.t.Context(), raw); !strings.Contains(string(answer), `"status":"0x1"`) {
 		p.t.Fatalf("%s", answer)
 	}
