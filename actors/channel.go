@@ -207,8 +207,14 @@ func (a *channel) write(ac actor.Context) {
 		entries = append(entries, Entry{Channel: a.row}) // take changes a copy
 	}
 	a.writing, a.pending, a.entries, a.dirty, a.written = a.pending, nil, nil, false, a.row
-	a.run(ac, func() any { return stored{err: a.c.o.Ledger.Commit(entries...)} },
-		func(err error) any { return stored{err: err} })
+	self := ac.Self()
+	a.seat.work.Add(1)
+	a.c.e.work.Add(1)
+	a.c.o.Ledger.CommitThen(func(err error) {
+		defer a.c.e.work.Done()
+		a.seat.work.Done()
+		a.c.e.sys.Root.Send(self, stored{err: err})
+	}, entries...)
 }
 
 func (a *channel) conclude(ac actor.Context, m stored) {

@@ -51,6 +51,10 @@ func (b *bookkeeper) Commit(entries ...Entry) error {
 	return nil
 }
 
+func (b *bookkeeper) CommitThen(then func(error), entries ...Entry) {
+	go func() { then(b.Commit(entries...)) }()
+}
+
 func (b *bookkeeper) put(e Entry) {
 	if e.Channel != nil {
 		row := *e.Channel

@@ -92,6 +92,9 @@ type Ledger interface {
 	// Commit writes entries, all or none. When it has returned nil they outlive a
 	// crash. Calls at the same time share one write to the disk.
 	Commit(entries ...Entry) error
+	// CommitThen is Commit for who must not wait. It returns at once; then is called
+	// with the outcome, once, from any goroutine, and does not block either.
+	CommitThen(then func(error), entries ...Entry)
 	// Channel returns one row, or ErrNoChannel.
 	Channel(id common.Hash) (session.Channel, error)
 	// OpenChannels visits the rows that are not closed, in the order of their ids.

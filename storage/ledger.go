@@ -53,18 +53,30 @@ const entrySize = 1 << 10
 
 // Commit writes entries, all or none, and returns when they are on disk.
 func (s *Store) Commit(entries ...actors.Entry) error {
-	err := s.update(len(entries)*entrySize, func(c *change) error {
+	return noted(s.update(len(entries)*entrySize, putEntries(entries)))
+}
+
+// CommitThen is Commit for who does not wait; see actors.Ledger.
+func (s *Store) CommitThen(then func(error), entries ...actors.Entry) {
+	s.updateThen(len(entries)*entrySize, putEntries(entries), func(err error) { then(noted(err)) })
+}
+
+func noted(err error) error {
+	if err != nil {
+		return fmt.Errorf("write ledger: %w", err)
+	}
+	return nil
+}
+
+func putEntries(entries []actors.Entry) func(*change) error {
+	return func(c *change) error {
 		for i := range entries {
 			if err := putEntry(c, &entries[i]); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("write ledger: %w", err)
 	}
-	return nil
 }
 
 func putEntry(c *change, e *actors.Entry) error {

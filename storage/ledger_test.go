@@ -201,3 +201,28 @@ func TestLedgerExpires(t *testing.T) {
 	f(billRetention-time.Minute, true)
 	f(billRetention+time.Minute, false)
 }
+
+// TestCommitThen: who does not wait is told all the same, also when it is too late.
+func TestCommitThen(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	told := make(chan error, 1)
+	row := fullRow(1)
+	s.CommitThen(func(err error) { told <- err }, actors.Entry{Channel: &row})
+	if err := <-told; err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Channel(row.ID); err != nil || got.ID != row.ID {
+		t.Errorf("%+v, %v", got, err)
+	}
+	s.CommitThen(func(err error) { told <- err }, actors.Entry{Drop: "no id"})
+	if err := <-told; err == nil {
+		t.Error("an entry that cannot be written is")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.CommitThen(func(err error) { told <- err }, actors.Entry{Channel: &row})
+	if err := <-told; !errors.Is(err, ErrClosed) {
+		t.Errorf("a closed store: %v", err)
+	}
+}

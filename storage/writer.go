@@ -20,7 +20,7 @@ const (
 type op struct {
 	do   func(*change) error
 	size int
-	done chan error // capacity 1
+	then func(error) // called once, by the writer; must not block
 }
 
 // update hands do to the writer and returns when what it wrote is on disk. Many
@@ -36,7 +36,8 @@ type op struct {
 //
 // size is about the number of bytes that do writes.
 func (s *Store) update(size int, do func(*change) error) error {
-	o := op{do: do, size: size, done: make(chan error, 1)}
+	done := make(chan error, 1)
+	o := op{do: do, size: size, then: func(err error) { done <- err }}
 	s.mu.RLock()
 	if s.closed {
 		s.mu.RUnlock()
@@ -44,7 +45,22 @@ func (s *Store) update(size int, do func(*change) error) error {
 	}
 	s.ops <- o
 	s.mu.RUnlock()
-	return <-o.done
+	return <-done
+}
+
+// updateThen is update for who does not wait: then is told the outcome, once, by a
+// goroutine of the store's, and must not block.
+func (s *Store) updateThen(size int, do func(*change) error, then func(error)) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if !s.closed {
+		select {
+		case s.ops <- op{do: do, size: size, then: then}:
+			return
+		default: // a whole group waits
+		}
+	}
+	go func() { then(s.update(size, do)) }()
 }
 
 // writeAlways commits operations until ops is closed and empty.
@@ -90,7 +106,7 @@ func (s *Store) apply(group []op) {
 		if err != nil {
 			errs[i] = err
 		}
-		o.done <- errs[i]
+		o.then(errs[i])
 	}
 }
 
