@@ -107,7 +107,11 @@ func TestBrokenStreams(t *testing.T) {
 			broken.Fault = fault
 			broken.Fault.After = map[string]int{"anthropic": 5, "openai": 3}[v.name]
 			s := scripted.New(broken)
-			reply, h, err := turn(v.to(t, s, wire.Limits{Backoff: time.Millisecond, Silence: 300 * time.Millisecond}), ask())
+			limits := quick
+			if fault.Silent {
+				limits.Silence = 300 * time.Millisecond
+			}
+			reply, h, err := turn(v.to(t, s, limits), ask())
 			if !errors.Is(err, want) || !strings.Contains(detail(err), words) || len(s.Requests()) != 1 {
 				t.Errorf("%v (%s) after %d requests, want %v (%s)", err, detail(err), len(s.Requests()), want, words)
 			}
@@ -141,7 +145,11 @@ func TestRepeatsBeforeTheFirstWord(t *testing.T) {
 			t.Helper()
 			fault.After = map[string]int{"anthropic": 2, "openai": 1}[v.name]
 			s := scripted.New(scripted.Turn{Text: []string{"x"}, Usage: usage, Fault: fault}, scripted.Turn{Text: []string{"Well."}, Usage: usage})
-			reply, h, err := turn(v.to(t, s, wire.Limits{Backoff: time.Millisecond, Silence: 300 * time.Millisecond}), ask())
+			limits := quick
+			if fault.Silent {
+				limits.Silence = 300 * time.Millisecond
+			}
+			reply, h, err := turn(v.to(t, s, limits), ask())
 			if err != nil || h.text.String() != "Well." || len(s.Requests()) != 2 {
 				t.Errorf("%v (%s), %q after %d requests", err, detail(err), h.text.String(), len(s.Requests()))
 			}
@@ -247,13 +255,13 @@ func TestLimits(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		mute := scripted.Turn{Fault: scripted.Fault{Mute: true}}
 		s := scripted.New(mute, mute)
-		p := v.to(t, s, wire.Limits{FirstByte: 50 * time.Millisecond, Backoff: time.Millisecond, Retries: 1})
-		if _, _, err := turn(p, ask()); !errors.Is(err, llm.ErrDown) || detail(err) != "no answer within 50ms" || len(s.Requests()) != 2 {
+		p := v.to(t, s, wire.Limits{FirstByte: 500 * time.Millisecond, Backoff: time.Millisecond, Retries: 1})
+		if _, _, err := turn(p, ask()); !errors.Is(err, llm.ErrDown) || detail(err) != "no answer within 500ms" || len(s.Requests()) != 2 {
 			t.Errorf("%v (%s) after %d requests", err, detail(err), len(s.Requests()))
 		}
 		slow := scripted.New(scripted.Turn{Text: strings.Split(strings.Repeat("x", 1000), ""), Fault: scripted.Fault{Pause: 20 * time.Millisecond}})
-		reply, _, err := turn(v.to(t, slow, wire.Limits{Turn: 300 * time.Millisecond, Silence: 250 * time.Millisecond}), ask())
-		if !errors.Is(err, llm.ErrCut) || detail(err) != "the turn took longer than 300ms" || reply.Usage.Output == 0 {
+		reply, _, err := turn(v.to(t, slow, wire.Limits{Turn: 2 * time.Second}), ask())
+		if !errors.Is(err, llm.ErrCut) || detail(err) != "the turn took longer than 2s" || reply.Usage.Output == 0 {
 			t.Errorf("%v (%s), %+v", err, detail(err), reply.Usage)
 		}
 		down := scripted.New()
