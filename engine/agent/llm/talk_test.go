@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -112,26 +113,37 @@ func TestSameRequestSameBytes(t *testing.T) {
 	})
 }
 
-// TestEnvironmentIsIgnored sets what the vendors' libraries like to read.
+// TestEnvironmentIsIgnored sets what the vendors' libraries like to read, one by one,
+// and asks with a key and without.
 func TestEnvironmentIsIgnored(t *testing.T) {
-	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"} {
-		t.Setenv(name, "from-the-environment")
+	const value = "from-the-environment"
+	for name, value := range map[string]string{
+		"ANTHROPIC_API_KEY": value, "ANTHROPIC_AUTH_TOKEN": value, "ANTHROPIC_PROFILE": value, "ANTHROPIC_BASE_URL": "http://127.0.0.1:1/" + value,
+		"ANTHROPIC_CUSTOM_HEADERS": "X-Custom: " + value, "OPENAI_CUSTOM_HEADERS": "X-Custom: " + value,
+		"OPENAI_API_KEY": value, "OPENAI_ADMIN_KEY": value, "OPENAI_ORG_ID": value, "OPENAI_PROJECT_ID": value, "OPENAI_BASE_URL": "http://127.0.0.1:1/" + value,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, value)
+			each(t, func(t *testing.T, v vendor) {
+				for _, key := range []string{scripted.Key, ""} {
+					s := scripted.New(scripted.Turn{Text: []string{"x"}})
+					p, err := v.open(wire.Config{BaseURL: v.url(s), Key: key, Limits: wire.Limits{Retries: -1}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, _, err = turn(p, ask())
+					_ = p.(io.Closer).Close()
+					s.Close()
+					if len(s.Requests()) != 1 || key != "" && err != nil {
+						t.Fatalf("key %q: %v (%s), %d requests", key, err, detail(err), len(s.Requests()))
+					}
+					for header, values := range s.Requests()[0].Header {
+						if strings.Contains(strings.Join(values, " "), "from-the-environment") {
+							t.Errorf("key %q, %s: %q", key, header, values)
+						}
+					}
+				}
+			})
+		})
 	}
-	for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy"} {
-		t.Setenv(name, "http://127.0.0.1:1/from-the-environment")
-	}
-	for _, name := range []string{"ANTHROPIC_CUSTOM_HEADERS", "OPENAI_CUSTOM_HEADERS"} {
-		t.Setenv(name, "X-Custom: from-the-environment")
-	}
-	each(t, func(t *testing.T, v vendor) {
-		s := scripted.New(scripted.Turn{Text: []string{"x"}})
-		if _, _, err := turn(v.to(t, s, wire.Limits{Retries: -1}), ask()); err != nil {
-			t.Fatal(err, detail(err))
-		}
-		for name, values := range s.Requests()[0].Header {
-			if strings.Contains(strings.Join(values, " "), "from-the-environment") {
-				t.Errorf("%s: %q", name, values)
-			}
-		}
-	})
 }
