@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	script "txlens/engine/agent/llm/scripted"
+	"txlens/engine/explain"
+)
+
+// TestAgentServed: a server of the command with a model. What the provider cannot be
+// paid for is a 502 where it blocks, the errorCode of a job, and on a stream a partial
+// result without that code; and the operator sees how the model does.
+func TestAgentServed(t *testing.T) {
+	w := newStubWorld(t)
+	s := script.Answering(func(_ int, r script.Request) script.Turn {
+		if bytes.Contains(r.Body, []byte("POORMARK")) {
+			return script.Turn{Fault: script.Fault{Status: http.StatusPaymentRequired, Message: "credit balance is too low for " + script.Key}}
+		}
+		return submits(with("txType", "swap"), with("risks", []any{object{"text": "It lost 777,777 USDC.", "refs": []any{}}}))
+	})
+	flags := asksScript(t, "anthropic", s)
+	srv := serveProcess(t, t.TempDir(), append([]string{"--admin-listen", "127.0.0.1:0", "--provider", "anthropic", "--provider-url", flags.ProviderURL,
+		"--provider-key-file", flags.ProviderKey, "--default-model", "model-sonnet-4-6"}, rpcArgs(w.flags)...)...)
+	var all strings.Builder
+	post := func(path, accept, body string, wantStatus int, want string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "POST", srv.base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {accept}}
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		got, err := io.ReadAll(bufio.NewReader(resp.Body))
+		if err != nil || resp.StatusCode != wantStatus || !strings.Contains(string(got), want) {
+			t.Errorf("%s %s: %d %v %.600s; want %d %q", path, body, resp.StatusCode, err, got, wantStatus, want)
+		}
+		all.Write(got)
+		return string(got)
+	}
+	ask := func(more string) string { return `{"txHash":"` + w.tx.Hash + `","chainId":1` + more + `}` }
+	poor := ask(`,"context":"POORMARK"`)
+
+	got := post("/explain", "application/json", ask(""), 200, `"analysisModel":"model-sonnet-4-6"`)
+	holdsNone(t, "the result", got, "777,777")
+	post("/explain", "application/json", ask(`,"model":"model-opus-5"`), 200, `"analysisModel":"model-opus-5"`)
+	post("/explain", "application/json", ask(`,"model":"claude-opus-5"`), 400, "model: is unknown")
+	post("/explain", "application/json", poor, 502, `"code":"upstream_payment_unavailable"`)
+
+	stream := post("/explain", "text/event-stream", ask(""), 200, `"type":"result"`)
+	for _, kind := range []string{"iteration", "tokens", "complete"} {
+		if !strings.Contains(stream, `"type":"`+kind+`"`) {
+			t.Errorf("the stream has no %s", kind)
+		}
+	}
+	stream = post("/explain", "text/event-stream", poor, 200, `"analysisModel":"partial-synthesis"`)
+	holdsNone(t, "the stream", stream, "upstream_payment_unavailable", `"type":"error"`)
+
+	srv.await(srv.submit(ask("")), explain.JobComplete)
+	job := srv.await(srv.submit(poor), explain.JobError)
+	if job.ErrorCode != explain.CodePayment {
+		t.Errorf("job %+v", job)
+	}
+
+	_, spec := operator(t, srv.base+"/tool-spec.json")
+	if !strings.Contains(spec, `"defaultModel":"model-sonnet-4-6"`) || !strings.Contains(spec, "May take 6 minutes") {
+		t.Errorf("tool-spec %.400s", spec)
+	}
+	_, scrape := operator(t, srv.admin()+"/metrics")
+	for sample, least := range map[string]float64{
+		`txlens_model_runs_total{model="model-sonnet-4-6",outcome="answered"}`:         3,
+		`txlens_model_runs_total{model="model-sonnet-4-6",outcome="account"}`:          3,
+		`txlens_model_runs_total{model="model-opus-5",outcome="answered"}`:             1,
+		`txlens_model_turns_total{model="model-opus-5"}`:                               1,
+		`txlens_model_tokens_total{kind="cache_read",model="model-sonnet-4-6"}`:        15_000,
+		`txlens_model_claims_dropped_total{kind="sentences",model="model-sonnet-4-6"}`: 1,
+		`txlens_partial_results_total{phase="agent"}`:                                  3,
+		`txlens_cost_nanodollars_total{bucket="llms"}`:                                 1,
+	} {
+		if got := metric(t, scrape, sample); got < least {
+			t.Errorf("%s is %v, want %v or more", sample, got, least)
+		}
+	}
+	holdsNone(t, "what callers, operator and log were told", all.String()+scrape+srv.log.String(), script.Key, "sk-scripted")
+	if !strings.Contains(srv.log.String(), "credit balance is too low") {
+		t.Errorf("the log does not say what the provider said: %s", srv.log.String())
+	}
+}
