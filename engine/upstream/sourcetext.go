@@ -198,7 +198,7 @@ func readBlockscoutText(status int, raw []byte) (any, error) {
 	main := or(a.Path, a.Name+".sol")
 	files := []SourceFile{{main, a.Text}}
 	for _, f := range a.Other {
-		files = append(files, SourceFile{f.Path, f.Text})
+		files = append(files, SourceFile(f))
 	}
 	return newText(files, main)
 }

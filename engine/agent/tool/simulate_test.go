@@ -297,3 +297,20 @@ func TestNotReproduced(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestPrestate: what only the later side of a diff names was zero before, whatever
+// stood there at the end of the block before.
+func TestPrestate(t *testing.T) {
+	a, seven, eight := common.Address{1}, common.Hash{7}, common.Hash{8}
+	diff := &evidence.StateDiff{
+		Pre:  map[common.Address]*evidence.Account{a: {Balance: big.NewInt(5), Code: []byte{1}, Storage: map[common.Hash]common.Hash{seven: {1}}}},
+		Post: map[common.Address]*evidence.Account{a: {Storage: map[common.Hash]common.Hash{eight: {2}}}, {2}: {Balance: big.NewInt(1)}},
+	}
+	got := prestate(diff)
+	if zero, set := got[a].Storage[eight]; len(got) != 1 || got[a].Storage[seven] != (common.Hash{1}) || !set || zero != (common.Hash{}) || got[a].Code != nil || got[a].Balance.Int64() != 5 {
+		t.Errorf("%+v", got[a])
+	}
+	if _, changed := diff.Pre[a].Storage[eight]; changed || prestate(nil) != nil {
+		t.Error("the evidence was changed")
+	}
+}
