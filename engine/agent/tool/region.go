@@ -9,12 +9,21 @@ import (
 type region struct {
 	File     int
 	From, To int
-	What     string // the line that declares it, trimmed
+	Kind     string // the keyword that declares it
+	Name     string // what it declares, or the keyword where that has no name
 }
 
 // outlined are the declarations that a reader asks for by name. Vyper's def and
 // event stand beside Solidity's words.
 var outlined = regexp.MustCompile(`^\s*(?:abstract\s+)?(contract|interface|library|function|modifier|constructor|receive|fallback|event|error|struct|enum|def)\b\s*([A-Za-z_$][A-Za-z0-9_$]*)?`)
+
+// Bounds of the search, for source that was written to take long: a function is
+// shorter, a file declares less, and no declaration begins so far to the right.
+const (
+	maxRegion       = 96 << 10 // bytes
+	maxDeclarations = 5000     // of one file
+	maxHead         = 400      // bytes of a line
+)
 
 // declarations finds what a file declares. It reads lines and counts braces
 // outside of comments and strings: enough for source that compiles, and harmless
@@ -23,11 +32,17 @@ func declarations(file int, lines []string) []region {
 	var out []region
 	code := codeOf(lines)
 	for i, line := range code {
-		m := outlined.FindStringSubmatch(line)
+		m := outlined.FindStringSubmatch(line[:min(len(line), maxHead)])
+		if len(out) == maxDeclarations {
+			break
+		}
 		if m == nil || m[2] == "" && m[1] != "constructor" && m[1] != "receive" && m[1] != "fallback" {
 			continue
 		}
-		r := region{File: file, From: i + 1, What: strings.TrimSpace(lines[i])}
+		r := region{File: file, From: i + 1, Kind: m[1], Name: m[2]}
+		if r.Name == "" || m[1] == "constructor" {
+			r.Name = m[1]
+		}
 		if m[1] == "def" || strings.HasSuffix(strings.TrimSpace(line), ":") {
 			r.To = indented(code, i) + 1
 		} else {
@@ -38,31 +53,14 @@ func declarations(file int, lines []string) []region {
 	return out
 }
 
-// name is the word that a declaration declares, or its keyword.
-func (r region) name() string {
-	m := outlined.FindStringSubmatch(r.What)
-	if m == nil {
-		return ""
-	}
-	if m[2] != "" && m[1] != "constructor" {
-		return m[2]
-	}
-	return m[1]
-}
-
-// kind is the keyword of a declaration.
-func (r region) kind() string {
-	if m := outlined.FindStringSubmatch(r.What); m != nil {
-		return m[1]
-	}
-	return ""
-}
-
 // braced is the line on which the declaration that begins at line i ends: with its
 // braces, or with a semicolon before any.
 func braced(code []string, i int) int {
-	depth, opened := 0, false
+	depth, opened, size := 0, false, 0
 	for j := i; j < len(code); j++ {
+		if size += len(code[j]) + 1; size > maxRegion && j > i {
+			return j - 1
+		}
 		for k := range len(code[j]) {
 			switch code[j][k] {
 			case '{':
@@ -83,9 +81,10 @@ func braced(code []string, i int) int {
 
 // indented is the last line of a block by indentation.
 func indented(code []string, i int) int {
-	own, last := indentOf(code[i]), i
+	own, last, size := indentOf(code[i]), i, 0
 	body := false
-	for j := i + 1; j < len(code); j++ {
+	for j := i + 1; j < len(code) && size <= maxRegion; j++ {
+		size += len(code[j]) + 1
 		text := strings.TrimSpace(code[j])
 		if text == "" {
 			continue
@@ -119,11 +118,12 @@ func codeLine(line string, block bool) (string, bool) {
 		two := string(b[k:min(k+2, len(b))])
 		switch {
 		case block:
+			b[k] = ' '
 			if two == "*/" {
 				block = false
 				b[k+1] = ' '
+				k++
 			}
-			b[k] = ' '
 		case quote != 0:
 			if b[k] == '\\' && k+1 < len(b) {
 				b[k], b[k+1] = ' ', ' '
@@ -138,7 +138,8 @@ func codeLine(line string, block bool) (string, bool) {
 			return string(b[:k]), false
 		case two == "/*":
 			block = true
-			b[k] = ' '
+			b[k], b[k+1] = ' ', ' '
+			k++ // its star does not end it
 		case b[k] == '"' || b[k] == '\'':
 			quote = b[k]
 			b[k] = ' '

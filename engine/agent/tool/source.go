@@ -130,7 +130,7 @@ func (b *book) named(v *SourceView, name string, path *string) error {
 			continue
 		}
 		for _, r := range declarations(i, lines) {
-			if r.name() != name || r.kind() == "contract" || r.kind() == "library" || r.kind() == "interface" {
+			if r.Name != name || r.Kind == "contract" || r.Kind == "library" || r.Kind == "interface" {
 				continue
 			}
 			if strings.ContainsAny(strings.Join(lines[r.From-1:r.To], ""), "{:") {
@@ -202,7 +202,7 @@ func (b *book) outline(v *SourceView, in *sourceInput) error {
 	found := declarations(file, b.files[file])
 	var page Page
 	v.Outline, page = pageOf(len(found), in.Offset, maxOutline, func(i int) string {
-		return fmt.Sprintf("%d %s %s", found[i].From, found[i].kind(), found[i].name())
+		return fmt.Sprintf("%d %s %s", found[i].From, found[i].Kind, found[i].Name)
 	})
 	v.Page = &page
 	return nil

@@ -121,7 +121,7 @@ func FuzzDeclarations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := strings.Split(text, "\n")
 		for _, r := range declarations(0, lines) {
-			if r.From < 1 || r.To < r.From || r.To > len(lines) || r.kind() == "" {
+			if r.From < 1 || r.To < r.From || r.To > len(lines) || r.Kind == "" || r.Name == "" {
 				t.Errorf("%+v of %d lines", r, len(lines))
 			}
 		}
