@@ -80,7 +80,7 @@ func (d *disk) sameAccount(h *household, at int, a *account) string {
 	row := d.rows[at]
 	a.heard = row != nil && row.CloseRequestedAt != 0
 	switch {
-	case row == nil && a.known && !a.lost:
+	case row == nil && (a.known && !a.lost || a.closed):
 		return "the disk has lost it"
 	case row == nil:
 		a.known = false

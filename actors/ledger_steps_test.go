@@ -319,7 +319,11 @@ func (h *household) admit(at int, r [3]uint64) *step {
 		binary.BigEndian.PutUint64(d.key[8:], h.serial)
 	}
 	s := &step{at: at}
-	h.admission(s, at, i, 1+r[2]%(2*unit), func(key actors.TicketKey, bill string, n uint64) (actors.Ticket, bool, actors.Standing, error) {
+	n := 1 + r[2]%(2*unit)
+	if all := h.books.accounts[at].free(); r[2]>>32%4 == 0 && all > 0 {
+		n = all // then the voucher can be settled
+	}
+	h.admission(s, at, i, n, func(key actors.TicketKey, bill string, n uint64) (actors.Ticket, bool, actors.Standing, error) {
 		return h.w.c.Admit(h.impatient(r[0]>>8), h.channel(at), key, bill, amount(n))
 	})
 	return s

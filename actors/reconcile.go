@@ -169,7 +169,9 @@ func (c *Channels) exhume(ctx context.Context, intent Intent, s session.State) e
 	switch {
 	case c.sendable(intent):
 		_, err := c.o.Reserve.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
-		return err
+		if reverted := (*settle.Reverted)(nil); !errors.As(err, &reverted) {
+			return err
+		}
 	case c.mayLand(intent):
 		return nil
 	}
