@@ -200,7 +200,7 @@ func (h *household) open(at int, r [3]uint64) *step {
 	s.fair = func(b *books, chain *session.State, kind mpp.ProblemType) bool {
 		a := &b.accounts[at]
 		return shutFairly(a, chain, kind) || kind == mpp.InvalidSignature && forged ||
-			again && kind == mpp.VerificationFailed && chain.Deposit.IsZero() // too late to be sent again
+			again && kind == mpp.VerificationFailed && (chain.Deposit.IsZero() || a.adopted && amount(n).Cmp(chain.Settled) <= 0) // too late
 	}
 	return s
 }
