@@ -295,7 +295,7 @@ func (c *Channels) observe(ctx context.Context, id common.Hash, s session.State)
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		before := *row
 		row.Observe(s)
-		before.SeenAt = row.SeenAt
+		before.SeenAt, before.Missing = row.SeenAt, row.Missing
 		return Entry{volatile: before == *row}, nil // that it was seen again is not worth a write
 	}))
 	if err != nil {

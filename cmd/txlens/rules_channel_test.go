@@ -226,9 +226,12 @@ func withdrawn(t *testing.T, s *shop) {
 	s.chain.IncreaseTime(901 * time.Second)
 	s.onChain(tempo.WithdrawCall{Descriptor: s.ref.Descriptor}, func(tx *tempo.Transaction) { tx.ValidBefore += 901 })
 	s.restart()
-	for _, got := range []said{s.order(1, s.voucher(2*meter.Cent)), s.manage(s.voucher(meter.Cent)), s.manage(s.closing(2 * meter.Cent)), s.manage(s.topUp(dollar))} {
+	// The first is above the deposit: the chain is asked at once. From then on no older
+	// word of it counts.
+	for i, payload := range []mpp.Payload{s.voucher(4*dollar + 1), s.voucher(2 * meter.Cent), s.voucher(meter.Cent), s.closing(2 * meter.Cent), s.topUp(dollar), s.voucher(3 * meter.Cent)} {
+		got := s.order(1, payload)
 		if got.status != 410 {
-			t.Errorf("%d %s", got.status, got.body)
+			t.Errorf("%d: %d %s", i, got.status, got.body)
 		}
 	}
 	s.booked(0)

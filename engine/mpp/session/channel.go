@@ -76,6 +76,9 @@ type Channel struct {
 	Settled          tempo.Amount
 	CloseRequestedAt int64 // Unix seconds, as the chain last said; 0: not asked for
 	SeenAt           int64 // Unix milliseconds of the last look at the chain
+	// Missing: the last look found no such channel, which a lagging replica says, too.
+	// It is not stored.
+	Missing bool
 
 	Highest    Voucher
 	Settleable Voucher // the highest accepted one that is not above Spent
@@ -123,7 +126,8 @@ func sum(a, b tempo.Amount) tempo.Amount {
 	return tempo.MaxAmount
 }
 
-// Stale reports whether the last look at the chain is older than ttl.
+// Stale reports whether the last look at the chain is older than ttl, or has found
+// nothing: then nothing is known until the chain shows the channel, or its end.
 func (c *Channel) Stale(now time.Time, ttl time.Duration) bool {
-	return now.UnixMilli()-c.SeenAt >= ttl.Milliseconds()
+	return c.Missing || now.UnixMilli()-c.SeenAt >= ttl.Milliseconds()
 }

@@ -84,6 +84,26 @@ func TestWeigh(t *testing.T) {
 	f(Channel{Status: Opening}, signed(1), false, mpp.ChannelNotFound)
 }
 
+// TestMissing: a channel that the chain does not show is asked for again each time,
+// however short ago that was.
+func TestMissing(t *testing.T) {
+	c := channel(100, 50)
+	f := func(s State, want bool) {
+		t.Helper()
+		c.Observe(s)
+		if got := c.Stale(time.UnixMilli(s.Seen), time.Second); got != want {
+			t.Errorf("stale: %t", got)
+		}
+		if c.Deposit != sumOf(500) || c.Status != Active {
+			t.Errorf("deposit %s, %s", c.Deposit, c.Status)
+		}
+	}
+	f(State{Deposit: sumOf(500), Seen: 5000}, false)
+	f(State{Seen: 5001}, true)
+	f(State{Seen: 5002}, true)
+	f(State{Deposit: sumOf(500), Seen: 5003}, false)
+}
+
 func TestAcceptAndCharge(t *testing.T) {
 	c := channel(100, 0)
 	f := func(op string, fault *mpp.Problem, want mpp.ProblemType, highest, spent, reserved uint64) {

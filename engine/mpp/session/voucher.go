@@ -45,10 +45,10 @@ func (c *Channel) Observe(s State) {
 	if s.Seen < c.SeenAt || c.Status == Closed {
 		return
 	}
-	c.SeenAt = s.Seen
-	if s.Deposit.IsZero() {
-		return // gone or a replica that lags: Gone decides
+	if c.Missing = s.Deposit.IsZero(); c.Missing {
+		return // gone, or a replica that lags: only the event of its end is proof
 	}
+	c.SeenAt = s.Seen
 	c.CloseRequestedAt = s.CloseRequestedAt
 	c.Deposit = larger(c.Deposit, s.Deposit)
 	c.Settle(s.Settled)
