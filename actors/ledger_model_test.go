@@ -508,6 +508,7 @@ func (e *episode) happen(g group, strict bool) error {
 		if h.books.accounts[at].known && !h.books.accounts[at].closed {
 			e.note("-- the row of %d/%d is lost", h.n, at)
 			h.books.accounts[at] = account{lost: true}
+			p.lost = true
 			between = func(s *storage.Store) error { return s.Commit(actors.Entry{Forget: &id}) }
 		}
 	default:

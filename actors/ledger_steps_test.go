@@ -28,6 +28,7 @@ type purse struct {
 	shaken  bool   // the chain has shown it otherwise than before
 	// withdrawn: its payer took what was left before the payee was paid.
 	withdrawn bool
+	lost      bool // the payee has lost its row
 }
 
 // household is one payer: its purses, and what the books must say.
