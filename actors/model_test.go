@@ -20,7 +20,7 @@ func (f talker) Turn(ctx context.Context, _ *llm.Request, hear func(llm.Delta)) 
 }
 
 // asked runs an analysis in which a model is asked.
-func asked(t *testing.T, o Options, p talker, change ...func(*Job)) (*explain.Result, error, *meter.Meter, []AgentRun) {
+func asked(t *testing.T, o Options, p talker, change ...func(*Job)) (*explain.Result, *meter.Meter, []AgentRun, error) {
 	t.Helper()
 	var runs []AgentRun
 	o.Agent = &Agent{Provider: p, Models: map[string]AgentModel{}, Patience: o.Agent.patience(), OnRun: func(r AgentRun) { runs = append(runs, r) }}
@@ -35,7 +35,7 @@ func asked(t *testing.T, o Options, p talker, change ...func(*Job)) (*explain.Re
 		c(&j)
 	}
 	res, err := x.Explain(context.Background(), j)
-	return res, err, m, runs
+	return res, m, runs, err
 }
 
 func (g *Agent) patience() time.Duration {
@@ -49,7 +49,7 @@ func (g *Agent) patience() time.Duration {
 func TestModelPanics(t *testing.T) {
 	var told []Analysis
 	o := Options{OnAnalysis: func(a Analysis) { told = append(told, a) }}
-	res, err, m, runs := asked(t, o, func(_ context.Context, hear func(llm.Delta)) (llm.Reply, error) {
+	res, m, runs, err := asked(t, o, func(_ context.Context, hear func(llm.Delta)) (llm.Reply, error) {
 		hear(llm.Delta{Usage: &llm.Usage{Input: 7}})
 		panic("the provider fell over with a secret")
 	})
@@ -68,8 +68,9 @@ func TestModelPanics(t *testing.T) {
 // result, also where it tells only at the end.
 func TestModelIsStopped(t *testing.T) {
 	o := Options{Agent: &Agent{Patience: 50 * time.Millisecond}}
-	res, err, m, runs := asked(t, o, func(ctx context.Context, _ func(llm.Delta)) (llm.Reply, error) {
+	res, m, runs, err := asked(t, o, func(ctx context.Context, _ func(llm.Delta)) (llm.Reply, error) {
 		<-ctx.Done()
+		time.Sleep(30 * time.Millisecond)
 		return llm.Reply{Usage: llm.Usage{Output: 9}}, ctx.Err()
 	})
 	if err != nil || !strings.Contains(res.Summary, "agent (the time for the model is over (50ms))") {
@@ -92,7 +93,7 @@ func TestModelIsNotAsked(t *testing.T) {
 	}
 	var told []Analysis
 	o := Options{OnAnalysis: func(a Analysis) { told = append(told, a) }}
-	res, err, _, runs := asked(t, o, never, func(j *Job) {
+	res, _, runs, err := asked(t, o, never, func(j *Job) {
 		w := newWorld()
 		w.sign = nil // a panic in a phase
 		callsAToken(w)
@@ -102,7 +103,7 @@ func TestModelIsNotAsked(t *testing.T) {
 	if err != nil || !res.Partial() || strings.Contains(res.Summary, "agent") || len(runs) != 0 {
 		t.Errorf("%v %s %+v", err, res.Summary, runs)
 	}
-	res, err, _, runs = asked(t, o, never, func(j *Job) {
+	res, _, runs, err = asked(t, o, never, func(j *Job) {
 		j.Meter.Gate = func(context.Context) error { return explain.ErrUnpaid }
 	})
 	if err != nil || !strings.Contains(res.Summary, "agent ("+explain.ErrUnpaid.Error()) || len(runs) != 1 || runs[0].Outcome() != "unpaid" {
