@@ -42,6 +42,8 @@ type Index struct {
 	sources   map[explain.Addr]bool   // contracts whose ABI or source is known
 	readSlots map[slotKey]bool        // slots that tools have read
 	phrases   []string                // names of our own tables, the longest first
+	hexEnds   ends                    // of addresses and hashes
+	rawEnds   ends                    // of integers
 }
 
 // NewIndex indexes the evidence that the rules had.

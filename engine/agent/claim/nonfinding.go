@@ -24,7 +24,7 @@ var nonChecks = []nonCheck{
 	{"price_moved", "price moved by more than 5 % and read in the same transaction", func(ix *Index) bool { return ix.full() && !ix.marketMoved() }},
 	{"share_price_fell", "share price fell", nil},
 	{"caller_controlled_target", "target and calldata of a call taken from the caller", func(ix *Index) bool {
-		return ix.full() && !slices.ContainsFunc(ix.r.Contracts, func(c explain.Contract) bool { return ix.forwarded(c.Address) })
+		return ix.full() && !ix.forwarded(func(explain.Addr) bool { return true })
 	}},
 	{"control_changed", "owner, role, implementation, threshold or module changed", func(ix *Index) bool {
 		return !ix.flagged("implementation_changed", "admin_changed", "beacon_changed", "owner_changed", "role_granted", "role_revoked", "facets_changed",

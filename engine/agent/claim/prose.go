@@ -178,17 +178,6 @@ func (ix *Index) masked(s string) string {
 	return s
 }
 
-// gap reports whether an integer is written so for short: 254845…0783.
-func (ix *Index) gap(s string) bool {
-	head, tail, _ := cutGap(s)
-	for n := range ix.raws {
-		if len(n) > len(head)+len(tail) && strings.HasPrefix(n, head) && strings.HasSuffix(n, tail) {
-			return true
-		}
-	}
-	return false
-}
-
 // version: "Solidity 0.8.19" is no frame.
 func version(list []lexeme, i int) bool {
 	if i == 0 {
@@ -308,27 +297,4 @@ func cutGap(s string) (head, tail string, found bool) {
 		}
 	}
 	return s, "", false
-}
-
-// shortForm reports whether some address or hash is written so for short. Less than
-// three digits at either end would fit too many.
-func (ix *Index) shortForm(head, tail string) bool {
-	if len(head) < 5 || len(tail) < 3 {
-		return len(head) >= 4 && len(tail) >= 2 && ix.anyShort(head, tail) == 1
-	}
-	return ix.anyShort(head, tail) > 0
-}
-
-func (ix *Index) anyShort(head, tail string) (n int) {
-	for a := range ix.addresses {
-		if s := a.String(); strings.HasPrefix(s, head) && strings.HasSuffix(s, tail) {
-			n++
-		}
-	}
-	for h := range ix.words {
-		if s := h.Hex(); strings.HasPrefix(s, head) && strings.HasSuffix(s, tail) {
-			n++
-		}
-	}
-	return n
 }

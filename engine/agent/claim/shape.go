@@ -44,14 +44,14 @@ func (ix *Index) reentered() []explain.Addr {
 	return out
 }
 
-// forwarded reports whether a contract made a call of which target and calldata both
-// stand in what it was called with.
-func (ix *Index) forwarded(a explain.Addr) bool {
+// forwarded reports whether a contract of those asked for made a call of which target
+// and calldata both stand in what it was called with.
+func (ix *Index) forwarded(asked func(explain.Addr) bool) bool {
 	if ix.c.Tree == nil {
 		return false
 	}
 	for _, f := range ix.c.Tree.Frames {
-		if explain.AddrOf(f.To) != a || len(f.Input) < 4 {
+		if len(f.Input) < 4 || len(f.Children) == 0 || !asked(explain.AddrOf(f.To)) {
 			continue
 		}
 		for _, c := range f.Children {
@@ -171,7 +171,7 @@ func (ix *Index) recategorised(f *Finding) (cause explain.Category, sure bool) {
 	case explain.Reentrancy:
 		return f.Category, !ix.full() || len(ix.reentered()) > 0
 	case explain.AccessControl, explain.InsufficientValidation:
-		if slices.ContainsFunc(f.Victim, ix.forwarded) {
+		if ix.forwarded(func(a explain.Addr) bool { return slices.Contains(f.Victim, a) }) {
 			return explain.ArbitraryCall, true
 		}
 	}

@@ -1,0 +1,50 @@
+package claim
+
+import (
+	"strings"
+	"testing"
+
+	"txlens/engine/assemble"
+	"txlens/engine/assemble/recorded"
+	"txlens/engine/explain"
+)
+
+// largest is the case with the most nodes.
+func largest(tb testing.TB) *assemble.Case {
+	var most *assemble.Evidence
+	for ev := range recorded.All(tb) {
+		if most == nil || len(ev.Receipt.Logs)+len(ev.Tree.Frames) > len(most.Receipt.Logs)+len(most.Tree.Frames) {
+			most = ev
+		}
+	}
+	return assemble.Build(most)
+}
+
+func BenchmarkIndex(b *testing.B) {
+	c := largest(b)
+	for b.Loop() {
+		NewIndex(c)
+	}
+}
+
+// BenchmarkApply holds an answer that is as large as it may be, full of what has to be
+// looked up, against the largest recorded transaction.
+func BenchmarkApply(b *testing.B) {
+	c := largest(b)
+	ix := NewIndex(c)
+	a := &Answer{TxType: explain.TypeOther, Summary: strings.Repeat("0x1234…abcd ", 40)}
+	for range maxSteps {
+		a.Steps = append(a.Steps, Said{strings.Repeat("1234…789 0x12…ab. ", 22), []string{"tx"}})
+	}
+	for i := range maxAnnotations {
+		a.Annotations = append(a.Annotations, Annotation{i, strings.Repeat("1,234.5 WETH ", 15)})
+	}
+	for range maxFindings {
+		f := goodFinding()
+		f.Victim = []explain.Addr{c.Result.TokenTransfers[0].From}
+		a.Findings = append(a.Findings, f)
+	}
+	for b.Loop() {
+		Apply(c, a, ix)
+	}
+}
