@@ -155,7 +155,7 @@ func TestFigures(t *testing.T) {
 	f("$4,900", "difference", true, "transfer(41)", "transfer(40)")
 	f("-54.4 %", "percent_change", true, "before("+vault+", 7)", "after("+vault+", 7)")
 	f("2 %", "percent_of", true, "transfer(40)", "transfer(41)")
-	f("2 %", "percent_of", false, "transfer(40)", "before("+vault+", 7)") // a token and no token
+	f("1.11 %", "percent_of", false, "transfer(40)", "before("+vault+", 7)") // a token and no token
 	f("10,000 USDC", "sum", false, "transfer(41)", "transfer(41)")
 	f("5,000", "sum", false, "transfer(41)")
 	f("5,000", "sum", false, "transfer(41)", "1000")
@@ -185,6 +185,7 @@ func TestVerdict(t *testing.T) {
 	}
 	f("the same", swap, as(explain.TypeSwap, explain.High), explain.TypeSwap, explain.TypeSwap, explain.High, false)
 	f("sure rules", swap, as(explain.TypeSwap, explain.High), explain.TypeBridge, explain.TypeSwap, explain.Medium, true)
+	f("sure rules, shown", swap, as(explain.TypeOther, explain.High), explain.TypeSwap, explain.TypeOther, explain.Medium, true)
 	f("unsure rules, shown", swap, as(explain.TypeOther, explain.Medium), explain.TypeSwap, explain.TypeSwap, explain.Medium, true)
 	f("unsure rules, not shown", swap, as(explain.TypeOther, explain.Medium), explain.TypeGovernance, explain.TypeOther, explain.Medium, true)
 	f("an exploit without a finding", swap, same, explain.TypeExploit, explain.TypeSwap, explain.Medium, true)

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -97,6 +98,8 @@ func TestNotShown(t *testing.T) {
 	f("a check with a number out of nowhere", func(f *Finding) { f.Check += " + 77777777" }, explain.Possible)
 	f("evidence inferred", func(f *Finding) { f.Evidence[1].Kind = explain.Inferred }, explain.Probable)
 	f("one item resolves to nothing", func(f *Finding) { f.Evidence[1].LogIndex = u64(99) }, explain.Probable)
+	f("a slot that held something else", func(f *Finding) { f.Evidence[2].Before = "9000000001" }, explain.Probable)
+	f("a slot that holds something else", func(f *Finding) { f.Evidence[2].After = "7" }, explain.Probable)
 	f("no evidence resolves", func(f *Finding) {
 		f.Evidence = []explain.Evidence{{Claim: "x", Kind: explain.Observed, Frame: "0.7"}, {Claim: "y", Kind: explain.Observed}}
 	}, "")
@@ -107,6 +110,37 @@ func TestNotShown(t *testing.T) {
 		f.Category, f.BrokenInvariant = explain.UnknownCause, "SavingsVault must not be used with a flash loan; it was (frame 0.0)."
 	}, "")
 	f("nothing re-entered the loser", func(f *Finding) { f.Status = explain.Possible; f.Amplifiers = []explain.Amplifier{"mixer_funded"} }, explain.Possible)
+}
+
+// TestNobodyLost: without a loser there is no exploit, however well the break is shown.
+func TestNobodyLost(t *testing.T) {
+	f := func(name string, tokens ...explain.TokenChange) {
+		t.Helper()
+		c := exploitCase(t)
+		r := *c.Result
+		r.BalanceChanges = slices.Clone(r.BalanceChanges)
+		for i := range r.BalanceChanges {
+			if b := &r.BalanceChanges[i]; b.Address == addr(vault) {
+				b.Tokens = append(slices.Clone(b.Tokens), tokens...)
+				if tokens == nil {
+					b.Tokens = nil
+				}
+			}
+		}
+		c.Result = &r
+		got, _ := Apply(c, goodAnswer(), NewIndex(c))
+		if *got.TxType == explain.TypeExploit || len(got.Findings) > 0 || got.Confidence == explain.High {
+			t.Errorf("%s: %s, %d findings", name, *got.TxType, len(got.Findings))
+		}
+	}
+	worth := explain.Decimal{Unscaled: big.NewInt(4890)}
+	f("what the vault got is worth as much", explain.TokenChange{RawSignedAmount: "1", ValueUSD: &worth})
+	f("what the vault got has no price", explain.TokenChange{RawSignedAmount: "1"})
+	f("the vault's balance did not move")
+	r, _ := apply(t, func(a *Answer) { a.Findings[0].Attacker = append(a.Findings[0].Attacker, addr(vault)) })
+	if *r.TxType == explain.TypeExploit {
+		t.Error("the attacker is the loser")
+	}
 }
 
 // TestCaps: what confidence and severity may be.

@@ -2,7 +2,6 @@ package claim
 
 import (
 	"math/big"
-	"slices"
 
 	"txlens/engine/explain"
 	"txlens/engine/trace"
@@ -10,11 +9,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// loss says who of the victims lost: not the sender, nor those for whom it acted,
-// nor a contract that came into being here, nor an attacker. To have lost is to have
-// given and got nothing, or got less by more than a price can differ; or to be the
-// token that was made from nothing; or, told by the state diff, to be under the
-// control of somebody else.
+// loss says who of the victims lost, among whom are no attackers and none of the
+// sender's own. To have lost is to have given and got nothing, or got less by more
+// than a price can differ; or to be the token that was made from nothing; or, told by
+// the state diff, to be under the control of somebody else.
 type loss struct {
 	who     []explain.Addr
 	unsure  bool             // somebody gave and got, and what it got has no price
@@ -27,9 +25,6 @@ func (ix *Index) lossOf(f *explain.Finding, own map[explain.Addr]bool) loss {
 	var l loss
 	total := explain.Decimal{Unscaled: new(big.Int)}
 	for _, v := range f.Victim {
-		if own[v] || slices.Contains(f.Attacker, v) {
-			continue
-		}
 		switch usd, lost := ix.lost(v); {
 		case lost == sureLoss:
 			l.who = append(l.who, v)

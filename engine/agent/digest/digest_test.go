@@ -94,6 +94,25 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
+// TestCut: what would not fit is cut, and what is left says of how many.
+func TestCut(t *testing.T) {
+	c := assemble.Build(recorded.Find(t, "0x5dcdd902dc"))
+	r := *c.Result
+	long := strings.Repeat("7", 190)
+	r.Steps, r.Risks, r.TokenTransfers = nil, nil, nil
+	for i := range 300 {
+		a := explain.Addr{byte(i), byte(i >> 8), 1, 18: byte(i), 19: 7}
+		r.Steps, r.Risks = append(r.Steps, long), append(r.Risks, long)
+		r.TokenTransfers = append(r.TokenTransfers, explain.TokenTransfer{From: a, To: a, TokenAddress: a, Total: long})
+		r.BalanceChanges = append(r.BalanceChanges, explain.BalanceChange{Address: a, Tokens: []explain.TokenChange{{Balance: long}, {Balance: long}}})
+	}
+	c.Result = &r
+	text := Of(c, strings.Repeat("why ", explain.MaxContext/4))
+	if n := Tokens(text); n > MaxTokens || n < MaxTokens/8 || !strings.Contains(text, " of 300)") {
+		t.Errorf("%d tokens", n)
+	}
+}
+
 func ptr(s string) *string { return &s }
 
 // TestSparse: a case of which nothing is known but the hash has a digest, too.
