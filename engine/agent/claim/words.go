@@ -30,9 +30,9 @@ contract style v1 v2 v3 v4 v5 i a english
 // units are words that may follow a number, with what the number then counts.
 var units = map[string]unit{
 	"usd": inUSD, "dollar": inUSD, "dollars": inUSD, "us$": inUSD,
-	"wei": inWei, "gwei": inGwei,
-	"%": inPercent, "percent": inPercent, "per": plainUnit, "pct": inPercent, "bps": inBps, "bp": inBps,
-	"x": asRatio, "times": asRatio, "-fold": asRatio, "fold": asRatio,
+	"wei": inWei, "gwei": inGwei, "base": inWei, "raw": inWei, // base units
+	"%": inPercent, "percent": inPercent, "pct": inPercent, "bps": inBps, "bp": inBps,
+	"x": asRatio, "times": asRatio, "fold": asRatio,
 }
 
 // unit is what a number counts.
