@@ -177,9 +177,9 @@ func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcom
 		}
 	}
 	wg.Wait()
-	for _, a := range answers {
-		if a != nil {
-			r.out.Index.Observe(a)
+	for i, a := range answers {
+		if a != nil && !r.tools[calls[i].Name].Hypothetical {
+			r.out.Index.ObserveAsked(a, calls[i].Input)
 		}
 	}
 }

@@ -236,3 +236,21 @@ func TestObserve(t *testing.T) {
 	}
 	ix.Observe(func() {}) // no JSON: nothing
 }
+
+// TestObserveAsked: a question brings nothing into the evidence by being repeated.
+func TestObserveAsked(t *testing.T) {
+	ix := NewIndex(exploitCase(t))
+	invented := "0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef"
+	ix.ObserveAsked(map[string]any{"address": invented, "block": 424242, "wei": "7777777", "slot": "0x9"},
+		[]byte(`{"address":"`+strings.ToUpper(invented[2:])+`","address2":"`+invented+`","block":424242,"slot":"0x9"}`))
+	var a explain.Addr
+	if err := a.UnmarshalText([]byte(invented)); err != nil {
+		t.Fatal(err)
+	}
+	if ix.addresses[a] || ix.raws["424242"] {
+		t.Error("what was asked became evidence")
+	}
+	if !ix.raws["7777777"] {
+		t.Error("what was answered did not")
+	}
+}

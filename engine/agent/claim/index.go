@@ -41,6 +41,7 @@ type Index struct {
 	verified  bool                    // some source is verified
 	sources   map[explain.Addr]bool   // contracts whose ABI or source is known
 	readSlots map[slotKey]bool        // slots that tools have read
+	echo      map[string]bool         // what the question of the answer that is read says itself
 	phrases   []string                // names of our own tables, the longest first
 	hexEnds   ends                    // of addresses and hashes
 	rawEnds   ends                    // of integers

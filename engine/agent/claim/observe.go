@@ -26,6 +26,22 @@ func (ix *Index) Observe(result any) {
 	ix.observe(dec, "", explain.Addr{})
 }
 
+// ObserveAsked is Observe for an answer that may repeat what was asked. Whatever
+// stands in the question as a value of its own counts for nothing in the answer: a
+// model could otherwise bring in any number by asking about it. A slot that was read
+// and the account that was looked at still say what the rest of the answer is about.
+func (ix *Index) ObserveAsked(result any, asked jsontext.Value) {
+	ix.echo = map[string]bool{}
+	dec := jsontext.NewDecoder(bytes.NewReader(asked), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for tok, err := dec.ReadToken(); err == nil; tok, err = dec.ReadToken() {
+		if k := tok.Kind(); k == '"' || k == '0' {
+			ix.echo[strings.ToLower(tok.String())] = true
+		}
+	}
+	ix.Observe(result)
+	ix.echo = nil
+}
+
 // maxObserved bounds what is read of one answer: far more than a model is shown.
 const maxObserved = 4 << 20
 
@@ -48,7 +64,9 @@ func (ix *Index) observe(dec *jsontext.Decoder, member string, at explain.Addr) 
 	case '[':
 		ix.list(dec, member, at)
 	case '0':
-		ix.plain(member, tok.String())
+		if !ix.echo[tok.String()] {
+			ix.plain(member, tok.String())
+		}
 	case '"':
 		ix.string(member, tok.String(), at)
 	}
@@ -116,7 +134,7 @@ func (ix *Index) object(dec *jsontext.Decoder, at explain.Addr) {
 
 // key takes an object's key, which may be an address or a slot.
 func (ix *Index) key(s string) {
-	if strings.HasPrefix(s, "0x") {
+	if strings.HasPrefix(s, "0x") && !ix.echo[strings.ToLower(s)] {
 		ix.scalar(s)
 	}
 }
@@ -135,6 +153,7 @@ func (ix *Index) string(member, s string, at explain.Addr) {
 			ix.words[common.BigToHash(n)] = true
 			ix.readSlots[slotKey{at, common.BigToHash(n)}] = true
 		}
+	case ix.echo[strings.ToLower(s)]:
 	case len(s) <= 90:
 		ix.scalar(s)
 		ix.plain(member, s)

@@ -73,7 +73,7 @@ type storageChange struct {
 	Value   Word    `json:"value" need:"" doc:"its value"`
 }
 
-var simulate = define("simulate", "Re-executes the transaction here with something changed (a call left out, another sender, value or calldata, other balances, storage or state) and gives the difference to the real run. With nothing changed it says whether the transaction can be reproduced. A finding that names a cause should survive its removal.", long,
+var simulate = hypothetical(define("simulate", "Re-executes the transaction here with something changed (a call left out, another sender, value or calldata, other balances, storage or state) and gives the difference to the real run. With nothing changed it says whether the transaction can be reproduced. A finding that names a cause should survive its removal.", long,
 	func(ctx context.Context, d *Desk, in *simulateInput) (any, error) {
 		s, why, err := newSimulation(ctx, d, in)
 		if err != nil || why != "" {
@@ -85,7 +85,12 @@ var simulate = define("simulate", "Re-executes the transaction here with somethi
 			return err
 		})
 		return answer, err
-	})
+	}))
+
+func hypothetical(t Tool) Tool {
+	t.Hypothetical = true
+	return t
+}
 
 func orUnavailable(why string, err error) (any, error) {
 	if err != nil {

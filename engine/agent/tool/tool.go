@@ -28,4 +28,7 @@ type Tool struct {
 	// shows it to a model must send it through Mark. An error is the caller's mistake
 	// or the world's, in words that the model can act on.
 	Run func(ctx context.Context, d *Desk, input jsontext.Value) (any, error)
+	// Hypothetical: what it answers did not happen. It may guide the model, but no
+	// claim about the transaction can rest on its numbers.
+	Hypothetical bool
 }
