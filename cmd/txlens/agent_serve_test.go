@@ -8,8 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
+	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
 )
 
 // TestAgentServed: a server of the command with a model. What the provider cannot be
@@ -92,5 +98,65 @@ func TestAgentServed(t *testing.T) {
 	holdsNone(t, "what callers, operator and log were told", all.String()+scrape+srv.log.String(), script.Key, "sk-scripted")
 	if !strings.Contains(srv.log.String(), "credit balance is too low") {
 		t.Errorf("the log does not say what the provider said: %s", srv.log.String())
+	}
+}
+
+// TestAgentSold: a stream with a model is paid for while the model talks: its second
+// turn is bought with the voucher that the first one made due, and who does not sign
+// gets none.
+func TestAgentSold(t *testing.T) {
+	dear := looks
+	dear.Usage = llm.Usage{Input: 60_000} // 30 cents: beyond what may be owed
+	f := func(signs bool, turns int, more ...string) (last map[string]any, rc *mpp.Receipt, s *shop) {
+		t.Helper()
+		provider := script.New(dear, submits(with("txType", "swap")))
+		flags := asksScript(t, "anthropic", provider)
+		s = newShop(t, append([]string{"--provider", "anthropic", "--provider-url", flags.ProviderURL, "--provider-key-file", flags.ProviderKey}, more...)...)
+		resp, ch, _ := s.buy("POST", "/explain", "text/event-stream", s.body(0))
+		iterations, open := 0, false
+		s.each(resp, func(event, data string) {
+			switch {
+			case event == mpp.EventNeedVoucher:
+				open = true
+				need, err := mpp.DecodeNeedVoucher([]byte(data))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if signs || iterations == 0 {
+					open = false
+					s.answerNeed(need, ch, "/explain")
+				}
+			case event == mpp.EventReceipt:
+				var err error
+				if rc, err = mpp.DecodeReceipt([]byte(data)); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				last = map[string]any{}
+				if err := json.Unmarshal([]byte(data), &last); err != nil {
+					t.Fatal(err)
+				}
+				if last["type"] == string(explain.EventIteration) {
+					if iterations++; iterations > 1 && open {
+						t.Error("a turn was given on credit")
+					}
+				}
+			}
+		})
+		if n := len(provider.Requests()); n != turns {
+			t.Errorf("signs %v: %d turns of the model, want %d", signs, n, turns)
+		}
+		return last, rc, s
+	}
+	last, rc, s := f(true, 2)
+	if last["type"] != "result" || last["analysisModel"] != explain.DefaultModel {
+		t.Fatalf("%v: %v", last["type"], last["summary"])
+	}
+	if want := price(t, last); rc == nil || rc.Spent != tempo.AmountFrom(want) || want < 38*meter.Cent {
+		t.Errorf("charged %+v, want %d for costs of %v", rc, want, last["costs"])
+	}
+	s.close(price(t, last))
+	if last, _, _ := f(false, 1, "--voucher-patience", "1s"); last["type"] != string(explain.EventError) || last["recover"] == nil {
+		t.Errorf("nobody signs: %v", last)
 	}
 }
