@@ -610,7 +610,8 @@ func (h *household) leave(at int, r [3]uint64) *step {
 		a := &b.accounts[at]
 		switch kind {
 		case mpp.VerificationFailed:
-			return n < a.spent || amount(n).Cmp(chain.Settled) < 0
+			// Above the deposit is a voucher of before a top-up was undone.
+			return n < a.spent || amount(n).Cmp(chain.Settled) < 0 || amount(n).Cmp(chain.Deposit) > 0
 		case mpp.InvalidSignature:
 			return forged
 		case mpp.ChannelFinalized:
