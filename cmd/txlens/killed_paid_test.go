@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"txlens/engine/explain"
+	"txlens/engine/mpp/sandbox"
+	"txlens/engine/mpp/tempo"
+	"txlens/transport/admin"
+	"txlens/transport/client"
+)
+
+// acknowledged is what a payer was told of one channel.
+type acknowledged struct {
+	signed, spent tempo.Amount // the highest voucher that was taken, and the charges by receipts
+	closed        bool
+}
+
+// spender is one payer who buys again and again, whatever becomes of the server.
+type spender struct {
+	t    *testing.T
+	key  *tempo.Secp256k1Key
+	dir  string
+	rpc  string
+	id   uint64 // of the chain
+	tx   string
+	told map[common.Hash]*acknowledged
+
+	bought, jobs, topUps, closes int
+}
+
+func (s *spender) client(base string) *client.Client {
+	c, err := client.New(client.Options{
+		Server: base, Key: s.key, Dir: s.dir, Silence: 10 * time.Second,
+		Chain: client.Chain{ID: s.id, Token: sandbox.PathUSD, RPC: []string{s.rpc}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// spend buys until ctx ends, which is when the server is killed.
+func (s *spender) spend(ctx context.Context, base string) {
+	c := s.client(base)
+	defer c.Close()
+	for ctx.Err() == nil {
+		err := s.once(ctx, c)
+		s.note(c.Channels(), err == nil)
+		if err != nil {
+			time.Sleep(time.Millisecond) // most likely it was killed
+		}
+	}
+}
+
+func (s *spender) once(ctx context.Context, c *client.Client) error {
+	req := explain.Request{TxHash: s.tx, ChainID: 1}
+	switch n := rand.IntN(20); {
+	case n == 0 && len(c.Channels()) > 0:
+		before := c.Channels()[0].ID
+		_, err := c.CloseChannel(ctx)
+		if err == nil {
+			s.of(before).closed = true
+			s.closes++
+		}
+		return err
+	case n < 3:
+		_, err := c.TopUp(ctx, tempo.AmountFrom(100_000))
+		if err == nil {
+			s.topUps++
+		}
+		return err
+	case n < 8:
+		_, err := c.ExplainJob(ctx, req, 20*time.Millisecond, nil)
+		if err == nil {
+			s.jobs++
+		}
+		return err
+	}
+	_, err := c.Explain(ctx, req, nil)
+	if err == nil {
+		s.bought++
+	}
+	return err
+}
+
+func (s *spender) of(id common.Hash) *acknowledged {
+	if s.told[id] == nil {
+		s.told[id] = new(acknowledged)
+	}
+	return s.told[id]
+}
+
+// note keeps what receipts have said. After an answer the last voucher was taken.
+func (s *spender) note(channels []client.Channel, answered bool) {
+	for i, ch := range channels {
+		a := s.of(ch.ID)
+		if ch.Spent.Cmp(a.spent) > 0 {
+			a.spent = ch.Spent
+		}
+		if answered && i == len(channels)-1 && ch.State == client.Open && ch.Spent.Cmp(a.signed) > 0 {
+			a.signed = ch.Spent // the voucher under a charge is at least as high
+		}
+	}
+}
+
+// verify holds what was acknowledged against what the server knows.
+func (s *spender) verify(rows map[common.Hash]admin.Channel) {
+	for id, a := range s.told {
+		row, there := rows[id]
+		switch {
+		case !there && a.spent.IsZero() && !a.closed: // its opening was never answered
+		case !there:
+			s.t.Errorf("channel %s is not known any more, %s was charged", id, a.spent)
+		case row.Spent.Cmp(a.spent) < 0 || row.Accepted.Cmp(a.signed) < 0:
+			s.t.Errorf("channel %s: the server knows of %s charged and %s signed, acknowledged were %s and %s", id, row.Spent, row.Accepted, a.spent, a.signed)
+		case a.closed && row.State != "closed":
+			s.t.Errorf("channel %s is %s, and was closed", id, row.State)
+		}
+	}
+}
+
+// channelRows asks the operator's listener for all channels, those that ended too.
+func channelRows(t *testing.T, data string) map[common.Hash]admin.Channel {
+	t.Helper()
+	base, there := adminOf(data)
+	if !there {
+		t.Fatal("no admin listener")
+	}
+	rows := map[common.Hash]admin.Channel{}
+	for _, ended := range []bool{false, true} {
+		for from := new(common.Hash); from != nil; {
+			page, err := channelPage(t.Context(), base, *from, 500, ended)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range page.Channels {
+				rows[row.ID] = row
+			}
+			from = page.Next
+		}
+	}
+	return rows
+}
+
+// freeAddress is one that nobody listens on: a payer knows a server by its address,
+// which must be the same after each restart.
+func freeAddress(t *testing.T) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// TestKilledPaid kills a server that sells at random moments while payers open
+// channels, buy, top up and close, and starts it again on the same folder; the chain
+// goes on. Each voucher and each charge that was acknowledged must be there, and in
+// the end the books of the chain come out to the last base unit.
+func TestKilledPaid(t *testing.T) {
+	kills := killsWanted(t, 5)
+	w := newStubWorld(t)
+	chain, rpc := newReserve(t, sandbox.Options{})
+	bin, data, listen := buildBinary(t), t.TempDir(), freeAddress(t)
+	args := slices.Concat([]string{"serve", "--listen", listen, "--admin-listen", "127.0.0.1:0", "--data", data, "--call-price", "rpc=3000000"},
+		sellsBy(t, rpc), rpcArgs(w.flags))
+	const minted = 1e12
+	var payers []*spender
+	for i := range 4 {
+		key, _ := secretKey(byte(20 + i))
+		if err := chain.Mint(sandbox.PathUSD, key.Address(), uint256.NewInt(minted)); err != nil {
+			t.Fatal(err)
+		}
+		payers = append(payers, &spender{t: t, key: key, dir: t.TempDir(), rpc: rpc, id: chain.ChainID(), tx: w.tx.Hash, told: map[common.Hash]*acknowledged{}})
+	}
+	serve := func() *serverProcess {
+		s := launch(t, exec.Command(bin, args...))
+		if !s.serves() {
+			t.Fatalf("it does not serve: %s", s.log.String())
+		}
+		rows := channelRows(t, data)
+		for _, p := range payers {
+			p.verify(rows)
+		}
+		if t.Failed() {
+			t.FailNow()
+		}
+		return s
+	}
+	for range kills {
+		s := serve()
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for _, p := range payers {
+			wg.Go(func() { p.spend(ctx, s.base) })
+		}
+		time.Sleep(time.Duration(rand.Int64N(int64(1200 * time.Millisecond))))
+		s.kill()
+		cancel()
+		wg.Wait()
+	}
+	s := serve()
+	for _, p := range payers {
+		p.closeAll(s.base)
+	}
+	balance(t, chain, channelRows(t, data), payers)
+	s.kill()
+}
+
+// closeAll closes what a payer has open.
+func (s *spender) closeAll(base string) {
+	s.t.Helper()
+	c := s.client(base)
+	defer c.Close()
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); {
+		before := c.Channels()
+		if _, err := c.CloseChannel(s.t.Context()); errors.Is(err, client.ErrNoChannel) {
+			return
+		} else if err != nil {
+			s.t.Logf("close: %v; %+v", err, before)
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	s.t.Errorf("channels stay open: %+v", c.Channels())
+}
+
+// balance holds the books of the chain against those of the server.
+func balance(t *testing.T, chain *sandbox.Chain, rows map[common.Hash]admin.Channel, payers []*spender) {
+	t.Helper()
+	captured, opened := new(uint256.Int), 0
+	for _, ch := range chain.Books().Channels {
+		opened++
+		sum := new(uint256.Int).Add(ch.Captured, ch.Refunded)
+		row, there := rows[ch.ID]
+		if ch.Open || sum.Cmp(ch.Deposited) != 0 {
+			t.Errorf("channel %s: open %v, deposited %s, captured %s, refunded %s", ch.ID, ch.Open, ch.Deposited, ch.Captured, ch.Refunded)
+		}
+		if !there || ch.Captured.Dec() != row.Spent.String() {
+			t.Errorf("channel %s: captured %s, the server charged %s (known %v)", ch.ID, ch.Captured, row.Spent, there)
+		}
+		captured.Add(captured, ch.Captured)
+	}
+	if left := chain.Balance(sandbox.PathUSD, sandbox.Reserve); !left.IsZero() {
+		t.Errorf("the reserve still holds %s", left)
+	}
+	var bought, jobs, topUps, closes int
+	for _, p := range payers {
+		bought, jobs, topUps, closes = bought+p.bought, jobs+p.jobs, topUps+p.topUps, closes+p.closes
+	}
+	t.Logf("%d channels on the chain, %s captured; %d streams, %d jobs, %d top-ups and %d closes were answered", opened, captured, bought, jobs, topUps, closes)
+	if opened < len(payers) || bought == 0 || captured.IsZero() {
+		t.Error("too little was bought to say anything")
+	}
+}
