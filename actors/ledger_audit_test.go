@@ -200,8 +200,7 @@ func (e *episode) balance() error {
 	err := e.w.store.OpenChannels(func(row session.Channel) error { ids = append(ids, row.ID); return nil })
 	for _, id := range ids {
 		if !e.w.truth(id)[0].Deposit.IsZero() {
-			_, closeErr := e.w.c.CloseChannel(context.Background(), id)
-			err = errors.Join(err, closeErr)
+			err = errors.Join(err, e.close(id))
 		}
 	}
 	if err != nil {
@@ -224,10 +223,20 @@ func (e *episode) finish(h *household, at int) error {
 		if _, err := e.w.pay(ctx, payload, false); err != nil {
 			return fmt.Errorf("payer closes %d/%d: %w", h.n, at, err)
 		}
-	} else if _, err := e.w.c.CloseChannel(ctx, id); err != nil {
+	} else if err := e.close(id); err != nil {
 		return fmt.Errorf("payee closes %d/%d: %w", h.n, at, err)
 	}
 	return nil
+}
+
+// close has the payee close a channel, which may take two attempts: that a top-up was
+// undone is learnt from the refusal of the first.
+func (e *episode) close(id common.Hash) error {
+	_, err := e.w.c.CloseChannel(context.Background(), id)
+	if err != nil {
+		_, err = e.w.c.CloseChannel(context.Background(), id)
+	}
+	return err
 }
 
 // holdBooks compares the sandbox's books with the rows: each deposit was captured or
