@@ -24,7 +24,6 @@ import (
 
 // fake is a Provider that says what a test wants it to.
 type fake struct {
-	t     *testing.T
 	turns []func(*llm.Request, func(llm.Delta)) (llm.Reply, error)
 	asked []*llm.Request
 }
