@@ -18,6 +18,7 @@ import (
 	"txlens/actors"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
 	"txlens/storage"
 )
@@ -247,7 +248,9 @@ func (h *household) forget() {
 func (e *episode) decide() error {
 	e.note("reconcile")
 	e.operations++
-	if err := e.w.c.Reconcile(context.Background()); err != nil {
+	// A payout that came too late fails on the chain, which is told and is no fault.
+	var late *settle.Reverted
+	if err := e.w.c.Reconcile(context.Background()); err != nil && !errors.As(err, &late) {
 		return fmt.Errorf("reconcile: %w", err)
 	}
 	open, err := e.w.store.Intents()
