@@ -11,9 +11,11 @@ const config = await createConfig({
     "no-server-example.com": "off", // a server of tests is at 127.0.0.1
   },
 });
+// OpenAPI 3.1 cannot say what the events of a stream are: the first is named by an
+// extension, the others by one where the server is metered and in the text elsewhere.
+const ofEvents = ["StreamEvent", "NeedVoucher", "PaymentReceipt"];
 const problems = (await lintFromString({ source, absoluteRef: url, config })).filter(
-  // OpenAPI 3.1 cannot say what the events of a stream are; x-event-schema does.
-  (p) => !(p.ruleId === "no-unused-components" && p.message.includes('"StreamEvent"')),
+  (p) => !(p.ruleId === "no-unused-components" && ofEvents.some((name) => p.message.includes(`"${name}"`))),
 );
 for (const p of problems) {
   const at = p.location.map((l) => l.pointer ?? "").join(", ");
