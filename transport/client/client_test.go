@@ -69,7 +69,7 @@ func TestKeyFiles(t *testing.T) {
 	f(secret, 0o644, "chmod 600")
 	f(secret, 0o640, "chmod 600")
 	f(secret+"0", 0o600, "64 hex digits")
-	f("0x"+secret+strings.Repeat(" ", 300)+"x", 0o600, "64 hex digits") // beyond what is read
+	f("0x"+secret+strings.Repeat(" ", 300)+"x", 0o600, "longer than 256 bytes") // beyond what is read
 	f(strings.Repeat("00", 32), 0o600, "64 hex digits")
 }
 
