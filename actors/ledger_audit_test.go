@@ -233,7 +233,7 @@ func (e *episode) finish(h *household, at int) error {
 // undone is learnt from the refusal of the first.
 func (e *episode) close(id common.Hash) error {
 	_, err := e.w.c.CloseChannel(context.Background(), id)
-	if err != nil {
+	if err != nil && allReverted(err) {
 		_, err = e.w.c.CloseChannel(context.Background(), id)
 	}
 	return err

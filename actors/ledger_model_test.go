@@ -244,13 +244,21 @@ func (h *household) forget() {
 	}
 }
 
+// allReverted reports whether err is nothing but transactions that failed on the chain.
+func allReverted(err error) bool {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(several.Unwrap(), func(err error) bool { return !allReverted(err) })
+	}
+	_, ok := errors.AsType[*settle.Reverted](err)
+	return ok
+}
+
 // decide has the product find out what became of all that is open.
 func (e *episode) decide() error {
 	e.note("reconcile")
 	e.operations++
 	// A payout that came too late fails on the chain, which is told and is no fault.
-	var late *settle.Reverted
-	if err := e.w.c.Reconcile(context.Background()); err != nil && !errors.As(err, &late) {
+	if err := e.w.c.Reconcile(context.Background()); err != nil && !allReverted(err) {
 		return fmt.Errorf("reconcile: %w", err)
 	}
 	open, err := e.w.store.Intents()

@@ -56,15 +56,16 @@ func (s *spender) spend(ctx context.Context, base string) {
 	c := s.client(base)
 	defer c.Close()
 	for ctx.Err() == nil {
-		err := s.once(ctx, c)
-		s.note(c.Channels(), err == nil)
+		paid, err := s.once(ctx, c)
+		s.note(c.Channels(), paid)
 		if err != nil {
 			time.Sleep(time.Millisecond) // most likely it was killed
 		}
 	}
 }
 
-func (s *spender) once(ctx context.Context, c *client.Client) error {
+// once makes one request. paid says that its voucher was taken and answered.
+func (s *spender) once(ctx context.Context, c *client.Client) (paid bool, err error) {
 	req := explain.Request{TxHash: s.tx, ChainID: 1}
 	switch n := rand.IntN(20); {
 	case n == 0 && len(c.Channels()) > 0:
@@ -74,25 +75,25 @@ func (s *spender) once(ctx context.Context, c *client.Client) error {
 			s.of(before).closed = true
 			s.closes++
 		}
-		return err
+		return false, err
 	case n < 3:
 		_, err := c.TopUp(ctx, tempo.AmountFrom(100_000))
 		if err == nil {
 			s.topUps++
 		}
-		return err
+		return false, err
 	case n < 8:
 		_, err := c.ExplainJob(ctx, req, 20*time.Millisecond, nil)
 		if err == nil {
 			s.jobs++
 		}
-		return err
+		return err == nil, err
 	}
-	_, err := c.Explain(ctx, req, nil)
+	a, err := c.Explain(ctx, req, nil)
 	if err == nil {
 		s.bought++
 	}
-	return err
+	return err == nil && !a.Recovered, err
 }
 
 func (s *spender) of(id common.Hash) *acknowledged {
@@ -102,15 +103,15 @@ func (s *spender) of(id common.Hash) *acknowledged {
 	return s.told[id]
 }
 
-// note keeps what receipts have said. After an answer the last voucher was taken.
-func (s *spender) note(channels []client.Channel, answered bool) {
+// note keeps what receipts have said. After a paid answer the last voucher was taken.
+func (s *spender) note(channels []client.Channel, paid bool) {
 	for i, ch := range channels {
 		a := s.of(ch.ID)
 		if ch.Spent.Cmp(a.spent) > 0 {
 			a.spent = ch.Spent
 		}
-		if answered && i == len(channels)-1 && ch.State == client.Open && ch.Spent.Cmp(a.signed) > 0 {
-			a.signed = ch.Spent // the voucher under a charge is at least as high
+		if paid && i == len(channels)-1 && ch.State == client.Open && ch.Signed.Cmp(a.signed) > 0 {
+			a.signed = ch.Signed
 		}
 	}
 }
