@@ -313,11 +313,16 @@ func pollInterval(t *testing.T, h *house) {
 	taken := said{resp.StatusCode, resp.Header, text}.has(t, 202)
 	id, _ := taken.json(t)["jobId"].(string)
 	h.payer.eventually("the purchase is owed", func() bool { return h.get("/result/"+id).status == 402 })
-	resp, _, _ = h.payer.buy("GET", "/result/"+id, "", "")
-	read(t, resp)
-	for _, header := range []http.Header{taken.header, resp.Header, h.get("/result/" + id).header} {
-		if n := header.Get("Retry-After"); n != "5" {
-			t.Errorf("Retry-After %q", n)
+	var bought, free said
+	h.payer.eventually("all that it owes so far is paid", func() bool { // it may come to owe more at any time
+		resp, _, _ = h.payer.buy("GET", "/result/"+id, "", "")
+		_, text = read(t, resp)
+		bought, free = said{resp.StatusCode, resp.Header, text}, h.get("/result/"+id)
+		return bought.status == 200 && free.status == 200
+	})
+	for _, s := range []said{taken, bought, free} {
+		if n := s.header.Get("Retry-After"); n != "5" {
+			t.Errorf("%d with Retry-After %q: %s", s.status, n, s.body)
 		}
 	}
 	close(h.release)
