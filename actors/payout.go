@@ -186,6 +186,9 @@ func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Am
 }
 
 func (c *Channels) count(before, after, lost tempo.Amount) {
+	if after.Cmp(before) < 0 { // the block of a settlement was replaced
+		c.paid.undo(before, after)
+	}
 	gain, _ := after.Sub(before)
 	c.paid.add(gain, lost)
 }

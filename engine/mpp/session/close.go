@@ -61,10 +61,11 @@ func (c *Channel) UndoClose() {
 }
 
 // Finish marks a channel as closed. captured is what the payee got in all, which
-// is less than was served where the payer withdrew first.
+// is less than was served where the payer withdrew first, and less than was settled
+// where the block of a settlement was replaced before that.
 func (c *Channel) Finish(captured tempo.Amount, tx common.Hash) {
 	c.Status, c.CloseTx = Closed, tx
-	c.Settle(captured)
+	c.Settled = captured
 	c.Settling, c.OwedSince = tempo.Amount{}, 0
 	c.Capture = captured
 	c.Lost, _ = c.Spent.Sub(smaller(captured, c.Spent))

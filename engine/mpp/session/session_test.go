@@ -202,6 +202,12 @@ func TestClose(t *testing.T) {
 	if lost.Lost != sumOf(100) || !lost.Unsettled().IsZero() {
 		t.Errorf("lost %s, unsettled %s", lost.Lost, lost.Unsettled())
 	}
+	undone = channel(200, 120) // settled, then the settlement's block was replaced, and the payer withdrew
+	undone.Settle(sumOf(120))
+	undone.Finish(tempo.Amount{}, common.Hash{5})
+	if !undone.Settled.IsZero() || undone.Lost != sumOf(120) {
+		t.Errorf("settled %s, lost %s", undone.Settled, undone.Lost)
+	}
 }
 
 // TestAdopt: what was signed before counts as served, and can be had: a channel whose
