@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: AGPL-3.0-only
+pragma solidity ^0.8.20;
+
+import {IERC20} from "./Tokens.sol";
+
+/// Swaps through whatever exchange its caller names. Users approve it for their
+/// tokens; that the target may be such a token, and the call a transferFrom out of
+/// somebody else's account, is the flaw.
+contract FreeRouter {
+    event Routed(address indexed caller, address indexed target, uint256 amountIn);
+
+    function route(IERC20 tokenIn, uint256 amountIn, address payee, address target, bytes calldata data) external {
+        if (amountIn > 0) require(tokenIn.transferFrom(msg.sender, payee, amountIn), "token");
+        (bool ok,) = target.call(data);
+        require(ok, "target");
+        emit Routed(msg.sender, target, amountIn);
+    }
+}
