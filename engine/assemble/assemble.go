@@ -47,6 +47,7 @@ func Build(ev *Evidence) *Case {
 	b.transfers()
 	b.changes()
 	b.fee()
+	b.authorizations()
 	b.verdict()
 	return &Case{
 		Evidence: ev, Result: finish(r, ev, b),
@@ -101,6 +102,7 @@ type builder struct {
 	succeeded bool
 	flow      *flow.Flow
 	decoded   *decode.Set
+	auths     []decode.Authorization
 	verdict_  *classify.Verdict
 	names     *names
 	refused   bool     // the trace contradicts the transaction or its receipt
@@ -126,10 +128,12 @@ func (b *builder) analyse() {
 	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: b.diff(), Succeeded: b.succeeded, Token: b.isToken})
 	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events})
 	b.decoded = dec.All(b.tree, b.receipt)
+	b.auths = decode.Authorizations(ev.Tx, ev.Chain.ID, b.diff())
 	b.names = newNames(b)
 	b.verdict_ = classify.Classify(&classify.Facts{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
 		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded,
+		Authorizations: b.auths,
 	})
 }
 
@@ -218,6 +222,22 @@ func (b *builder) verdict() {
 		p.Notes = append(p.Notes, "contract sources, signatures and prices were not asked for")
 	}
 	b.priceProvenance()
+}
+
+// authorizations writes what became of each EIP-7702 authorization.
+func (b *builder) authorizations() {
+	for i := range b.auths {
+		x := &b.auths[i]
+		out := explain.Authorization{Delegate: explain.AddrOf(x.Delegate), ChainID: "0", Nonce: x.Nonce, Outcome: string(x.Outcome), Reason: x.Why}
+		if x.Authority != nil {
+			who := explain.AddrOf(*x.Authority)
+			out.Authority = &who
+		}
+		if x.ChainID != nil {
+			out.ChainID = x.ChainID.String()
+		}
+		b.r.Authorizations = append(b.r.Authorizations, out)
+	}
 }
 
 // runnerUp is the best vote for another type than the one that won.

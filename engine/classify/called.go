@@ -174,12 +174,23 @@ func tokensOf(legs []leg) (list []leg) {
 }
 
 func (a *analysis) sumAuthorize() string {
-	delegates, clears := a.delegates()
-	n := explain.Count(len(a.Tx.Authorizations), "EIP-7702 authorization")
-	if len(delegates) == 0 {
-		return "Sent " + n + " to remove the code of " + explain.Count(clears, "account")
+	list := a.authorizations()
+	if applied := a.sayApplied(list); len(applied) == 1 {
+		return "Applied an EIP-7702 authorization: " + applied[0]
+	} else if len(applied) > 1 {
+		return "Applied EIP-7702 authorizations: " + strings.Join(applied, "; ")
 	}
-	return "Sent " + n + " for accounts to run the code of " + a.several(delegates)
+	n := explain.Count(len(list), "EIP-7702 authorization")
+	delegates, clears := a.delegates()
+	switch {
+	case len(delegates) > 0:
+		return "Sent " + n + " for accounts to run the code of " + a.several(delegates)
+	case clears > 0:
+		return "Sent " + n + " to remove the code of " + explain.Count(clears, "account")
+	case len(list) == 1:
+		return "Sent " + n + ", which was not applied"
+	}
+	return "Sent " + n + ", none of which was applied"
 }
 
 // sayTransferCall reads a token call that moves or allows tokens: "send 5 PNK to ...".

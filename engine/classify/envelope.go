@@ -2,11 +2,13 @@ package classify
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"txlens/engine/decode"
 	"txlens/engine/explain"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
@@ -15,8 +17,7 @@ import (
 )
 
 // envelopeSteps tell what the transaction carries beside its call: blobs, and
-// EIP-7702 authorizations. Which of these were applied depends on the nonces of their
-// signers at that moment; the transaction alone does not say.
+// EIP-7702 authorizations with what became of them.
 func (a *analysis) envelopeSteps() (steps []step) {
 	say := func(text func() string) { steps = append(steps, step{at: -1, text: text}) }
 	if n := len(a.Tx.BlobHashes); n > 0 {
@@ -28,29 +29,86 @@ func (a *analysis) envelopeSteps() (steps []step) {
 	return steps
 }
 
+// authorizations are those of the transaction; without a state diff the tuple alone
+// says of some that they cannot have been applied.
+func (a *analysis) authorizations() []decode.Authorization {
+	if a.Authorizations == nil {
+		a.Facts.Authorizations = decode.Authorizations(a.Tx, a.chainID, nil)
+	}
+	return a.Authorizations
+}
+
 func (a *analysis) sayAuthorizations() string {
-	delegates, clears := a.delegates()
-	s := "The transaction carried " + explain.Count(len(a.Tx.Authorizations), "EIP-7702 authorization")
-	if len(delegates) > 0 {
-		s += " to let an account run the code of " + a.several(delegates)
+	list := a.authorizations()
+	parts := a.sayApplied(list)
+	reasons := map[decode.Outcome][]string{}
+	count := map[decode.Outcome]int{}
+	for i := range list {
+		x := &list[i]
+		count[x.Outcome]++
+		if known := reasons[x.Outcome]; x.Outcome != decode.Applied && len(known) < 3 && !slices.Contains(known, x.Why) {
+			reasons[x.Outcome] = append(known, x.Why)
+		}
 	}
-	switch {
-	case clears > 0 && len(delegates) > 0:
-		s += ", " + strconv.Itoa(clears) + " of them to remove such code"
-	case clears > 0:
-		s += " to remove the code of an account"
+	if n := count[decode.Skipped]; n > 0 {
+		parts = append(parts, wasOrWere(n)+" skipped, for "+join(reasons[decode.Skipped]))
 	}
-	return s + "; whether it took effect is not known from the transaction"
+	if n := count[decode.Unknown]; n > 0 {
+		part := "whether " + wasOrWere(n) + " applied is not known"
+		if delegates, clears := a.delegates(); len(delegates) > 0 {
+			part += ", naming the code of " + a.several(delegates)
+		} else if clears > 0 {
+			part += ", naming no code"
+		}
+		parts = append(parts, part+": "+join(reasons[decode.Unknown]))
+	}
+	return "The transaction carried " + explain.Count(len(list), "EIP-7702 authorization") + ": " + strings.Join(parts, "; ")
+}
+
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "1 was"
+	}
+	return strconv.Itoa(n) + " were"
+}
+
+// sayApplied tells what each account runs after the list: its last applied entry.
+func (a *analysis) sayApplied(list []decode.Authorization) (parts []string) {
+	var order []common.Address
+	last := map[common.Address]common.Address{}
+	for i := range list {
+		if x := &list[i]; x.Outcome == decode.Applied {
+			if _, ok := last[*x.Authority]; !ok {
+				order = append(order, *x.Authority)
+			}
+			last[*x.Authority] = x.Delegate
+		}
+	}
+	for i, who := range order {
+		if i == 3 && len(order) > 4 {
+			return append(parts, strconv.Itoa(len(order)-3)+" more accounts were changed likewise")
+		}
+		if to := last[who]; to == (common.Address{}) {
+			parts = append(parts, a.who(who)+" runs no code any more")
+		} else {
+			parts = append(parts, a.who(who)+" runs the code of "+a.who(to)+" from now on")
+		}
+	}
+	return parts
 }
 
 // delegates are the code addresses that authorizations name, and how many
-// authorizations name none, which asks to remove a delegation.
+// authorizations name none, which asks to remove a delegation. What was skipped
+// names nothing.
 func (a *analysis) delegates() (list []common.Address, clears int) {
-	for i := range a.Tx.Authorizations {
-		if x := a.Tx.Authorizations[i].Address; x == (common.Address{}) {
+	all := a.authorizations()
+	for i := range all {
+		switch x := &all[i]; {
+		case x.Outcome == decode.Skipped:
+		case x.Delegate == common.Address{}:
 			clears++
-		} else if len(list) < 64 {
-			list = append(list, x)
+		case len(list) < 64:
+			list = append(list, x.Delegate)
 		}
 	}
 	return distinct(list), clears

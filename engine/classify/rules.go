@@ -3,6 +3,7 @@ package classify
 import (
 	"strings"
 
+	"txlens/engine/decode"
 	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -184,7 +185,13 @@ func delegation(a *analysis) *opinion {
 	if len(a.Tx.Authorizations) == 0 || len(a.out)+len(a.in) > 0 {
 		return nil
 	}
-	return &opinion{act: actAuthorize, frames: []int{0}, unsure: "whether the authorizations took effect is not known"}
+	o := &opinion{act: actAuthorize, frames: []int{0}}
+	for _, x := range a.authorizations() {
+		if x.Outcome == decode.Unknown {
+			o.unsure = "whether the authorizations took effect is not known"
+		}
+	}
+	return o
 }
 
 func liquidation(a *analysis) *opinion { return opine(a.find(actLiquidate)) }

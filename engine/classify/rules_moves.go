@@ -369,7 +369,8 @@ func transfer(a *analysis) *opinion {
 // zeroTransfer: transfers of nothing, of somebody else's tokens, or to oneself.
 func (a *analysis) zeroTransfer() *opinion {
 	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
-		if len(a.Tx.Input) == 0 && a.Tx.To != nil {
+		// A payment of nothing that carries authorizations is there for them.
+		if len(a.Tx.Input) == 0 && a.Tx.To != nil && len(a.Tx.Authorizations) == 0 {
 			return &opinion{act: actTransfer, frames: []int{0}}
 		}
 		return nil

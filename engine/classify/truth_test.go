@@ -1,10 +1,12 @@
 package classify
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
 
+	"txlens/engine/decode"
 	"txlens/engine/evidence"
 	"txlens/engine/explain"
 	"txlens/engine/label"
@@ -100,28 +102,36 @@ func TestStepsTellOnce(t *testing.T) {
 	f("blobs", blobs, "The transaction carried 3 blobs of data.")
 }
 
-// TestAuthorizations: an EIP-7702 transaction says how many authorizations it carries
-// and for which code, not that they were applied.
+// TestAuthorizations: an EIP-7702 transaction says of its authorizations what became of
+// each, and for which code; a risk is only what may have taken effect.
 func TestAuthorizations(t *testing.T) {
-	f := func(step, risk string, list ...common.Address) {
+	f := func(step, summary, risk string, list ...decode.Authorization) {
 		t.Helper()
 		s := newScene(at(user), 0, nil)
-		for _, x := range list {
-			s.tx.Authorizations = append(s.tx.Authorizations, evidence.Authorization{Address: x})
-		}
-		v := Classify(s.facts(t))
-		if !slices.Contains(v.Steps, step) {
-			t.Errorf("steps %q, want %q", v.Steps, step)
+		s.tx.Authorizations = make([]evidence.Authorization, len(list))
+		facts := s.facts(t)
+		facts.Authorizations = list
+		v := Classify(facts)
+		if step = "The transaction carried " + step + "."; !slices.Contains(v.Steps, step) || v.Summary != summary {
+			t.Errorf("%q, steps %q\nwant %q, %q", v.Summary, v.Steps, summary, step)
 		}
 		if got := strings.Join(v.Risks, ";"); !strings.HasPrefix(got, risk) || risk == "" && got != "" {
 			t.Errorf("risks %q, want %q", got, risk)
 		}
 	}
-	f("The transaction carried 1 EIP-7702 authorization to let an account run the code of 0x7a17…7a17; whether it took effect is not known from the transaction.",
-		"account_delegation: an EIP-7702 authorization names the code of 0x7a17…7a17, which no label knows", vault)
-	f("The transaction carried 2 EIP-7702 authorizations to let an account run the code of 0x7a17…7a17, 1 of them to remove such code; whether it took effect is not known from the transaction.",
-		"account_delegation: ", vault, common.Address{})
-	f("The transaction carried 1 EIP-7702 authorization to remove the code of an account; whether it took effect is not known from the transaction.", "", common.Address{})
+	one := func(who, to common.Address, o decode.Outcome, why string) decode.Authorization {
+		return decode.Authorization{Authority: &who, Delegate: to, ChainID: big.NewInt(1), Outcome: o, Why: why}
+	}
+	const risk = "account_delegation: an EIP-7702 authorization names the code of 0x7a17…7a17, which no label knows"
+	f("1 EIP-7702 authorization: 0xf00d…f00d runs the code of 0x7a17…7a17 from now on",
+		"Applied an EIP-7702 authorization: 0xf00d…f00d runs the code of 0x7a17…7a17 from now on", risk, one(friend, vault, decode.Applied, ""))
+	f("2 EIP-7702 authorizations: 0xf00d…f00d runs no code any more",
+		"Applied an EIP-7702 authorization: 0xf00d…f00d runs no code any more", risk,
+		one(friend, vault, decode.Applied, ""), one(friend, common.Address{}, decode.Applied, ""))
+	f("3 EIP-7702 authorizations: 1 was skipped, for it is old; whether 2 were applied is not known, naming the code of 0x7a17…7a17: there is no state diff",
+		"Sent 3 EIP-7702 authorizations for accounts to run the code of 0x7a17…7a17", risk,
+		one(friend, router, decode.Skipped, "it is old"), one(friend, vault, decode.Unknown, "there is no state diff"), one(friend, common.Address{}, decode.Unknown, "there is no state diff"))
+	f("1 EIP-7702 authorization: 1 was skipped, for it is old", "Sent 1 EIP-7702 authorization, which was not applied", "", one(friend, vault, decode.Skipped, "it is old"))
 }
 
 // TestRolesOfTraders: a contract that keeps what it bought is no router, a router that

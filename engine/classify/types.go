@@ -25,6 +25,10 @@ type Facts struct {
 	Tokens    map[common.Address]label.Token
 	Contracts map[common.Address]*decode.Contract
 	Succeeded bool
+
+	// Authorizations are the transaction's own, with what became of each; nil where
+	// nobody looked at a state diff.
+	Authorizations []decode.Authorization
 }
 
 // Vote is one rule's opinion.

@@ -109,9 +109,13 @@ type Result struct {
 	TraceAnnotations map[int]string `json:"traceAnnotations,omitempty"`
 
 	// Members beyond the interface's table, additive.
-	SubType    string      `json:"subType,omitempty"`    // finer class: wrap, add_liquidity, supply, nft_sale ...
-	Attempted  bool        `json:"attempted,omitzero"`   // the transaction failed; type and steps say what was tried
-	Fee        *Fee        `json:"fee,omitempty"`        // who paid what to whom, to the wei
+	SubType   string `json:"subType,omitempty"`  // finer class: wrap, add_liquidity, supply, nft_sale ...
+	Attempted bool   `json:"attempted,omitzero"` // the transaction failed; type and steps say what was tried
+	Fee       *Fee   `json:"fee,omitempty"`      // who paid what to whom, to the wei
+
+	// Authorizations are those of EIP-7702 that the transaction carried, in its order.
+	Authorizations []Authorization `json:"authorizations,omitempty"`
+
 	Provenance *Provenance `json:"provenance,omitempty"` // how the result is known
 }
 
@@ -242,6 +246,16 @@ type FeeRecipient struct {
 	Address Addr   `json:"address"`
 	Role    string `json:"role"` // block producer, base fee vault, L1 fee vault, ...
 	Wei     string `json:"wei"`
+}
+
+// Authorization is one EIP-7702 authorization and what became of it.
+type Authorization struct {
+	Authority *Addr  `json:"authority"` // who signed; null when the signature gives no account
+	Delegate  Addr   `json:"delegate"`  // whose code the account is to run; the zero address: none any more
+	ChainID   string `json:"chainId"`   // decimal; 0: any chain
+	Nonce     uint64 `json:"nonce"`
+	Outcome   string `json:"outcome"`          // applied, skipped or unknown
+	Reason    string `json:"reason,omitempty"` // why it was skipped, or why it is unknown
 }
 
 // Provenance says how the result is known.
