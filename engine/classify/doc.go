@@ -16,4 +16,4 @@
 // Equal facts give equal verdicts: no map is iterated where its order would show.
 package classify
 
-//go:generate go run ./gen -data ../../../shared/data -out registry.tsv -curated gen/curated.tsv
+//go:generate go run ./gen -data ../../../shared/data -out registry.tsv -hand gen

@@ -49,25 +49,23 @@ var flagNames = map[string]flags{
 // rule4log is one row of the table of events.
 type rule4log struct {
 	act       act
-	slug      string // protocol or family; empty for standards
+	slug      string // protocol, when the text alone or a known emitter tells it; empty for standards
+	family    string // what the text alone tells: "uniswap-v2" is also emitted by its forks
 	indexed   int    // number of indexed arguments; -1 for any
 	party     []slot
 	flags     flags
 	signature string
+	roles     roles
 }
 
-// slot says where in a log an address stands: topic 1..3, or a word of the data.
-type slot struct {
-	topic bool
-	n     int
-}
-
-// rule4call is one row of the table of functions.
+// rule4call is one row of the table of functions, of callbacks or of errors.
 type rule4call struct {
 	act       act
 	slug      string
+	family    string
 	signature string
 	minOut    int // word of the calldata that holds the least amount accepted; -1 when none
+	roles     roles
 }
 
 // deployment is one row of deployments.tsv.
@@ -80,6 +78,8 @@ type deployment struct {
 type registry struct {
 	events      map[common.Hash][]*rule4log
 	calls       map[[4]byte]*rule4call
+	callbacks   map[[4]byte]*rule4call // what pools and lenders call at their borrower
+	errors      map[[4]byte]*rule4call
 	deployments map[common.Address][]deployment
 	factories   []factory
 }
@@ -93,12 +93,13 @@ var theRegistry = sync.OnceValue(func() *registry {
 })
 
 func parseRegistry(table, deployments, factories string) (*registry, error) {
-	r := &registry{events: map[common.Hash][]*rule4log{}, calls: map[[4]byte]*rule4call{}, deployments: map[common.Address][]deployment{}}
+	r := &registry{events: map[common.Hash][]*rule4log{}, calls: map[[4]byte]*rule4call{}, callbacks: map[[4]byte]*rule4call{},
+		errors: map[[4]byte]*rule4call{}, deployments: map[common.Address][]deployment{}}
 	for _, t := range []struct {
 		name, text string
 		columns    int
 		add        func([]string) error
-	}{{"registry", table, 7, r.add}, {"deployments", deployments, 5, r.deploy}, {"factories", factories, 6, r.factory}} {
+	}{{"registry", table, 9, r.add}, {"deployments", deployments, 5, r.deploy}, {"factories", factories, 6, r.factory}} {
 		for n, line := range strings.Split(t.text, "\n") {
 			if line == "" || line[0] == '#' {
 				continue
@@ -115,43 +116,67 @@ func parseRegistry(table, deployments, factories string) (*registry, error) {
 	return r, nil
 }
 
+// columns of registry.tsv.
+const (
+	colKind = iota
+	colVote
+	colSlug
+	colFamily
+	colIndexed
+	colParty
+	colFlags
+	colSignature
+	colRoles
+)
+
 func (r *registry) add(cells []string) error {
-	signature := cells[6]
-	hash := crypto.Keccak256Hash([]byte(signature))
-	if cells[0] == "call" {
-		c := &rule4call{act: act(cells[1]), slug: cells[2], signature: signature, minOut: -1}
-		if rest, ok := strings.CutPrefix(cells[5], "minout"); ok {
-			if _, err := fmt.Sscan(rest, &c.minOut); err != nil {
-				return fmt.Errorf("read position of the minimum: %w", err)
-			}
-		}
-		if _, twice := r.calls[[4]byte(hash[:4])]; twice {
-			return fmt.Errorf("selector of %s twice", signature)
-		}
-		r.calls[[4]byte(hash[:4])] = c
-		return nil
+	hash := crypto.Keccak256Hash([]byte(cells[colSignature]))
+	roles, err := parseRoles(cells[colRoles])
+	if err != nil {
+		return err
 	}
-	e := &rule4log{act: act(cells[1]), slug: cells[2], indexed: -1, signature: signature}
-	if cells[3] != "*" {
-		if _, err := fmt.Sscan(cells[3], &e.indexed); err != nil {
+	if cells[colKind] != "event" {
+		return r.addCall([4]byte(hash[:4]), cells, roles)
+	}
+	e := &rule4log{act: act(cells[colVote]), slug: cells[colSlug], family: cells[colFamily], indexed: -1, signature: cells[colSignature], roles: roles}
+	if cells[colIndexed] != "*" {
+		if _, err := fmt.Sscan(cells[colIndexed], &e.indexed); err != nil {
 			return fmt.Errorf("read indexed count: %w", err)
 		}
 	}
-	for _, name := range fields(cells[5]) {
+	for _, name := range fields(cells[colFlags]) {
 		f, ok := flagNames[name]
 		if !ok {
 			return fmt.Errorf("unknown flag %q", name)
 		}
 		e.flags |= f
 	}
-	for _, p := range fields(cells[4]) {
-		s := slot{topic: p[0] == 't'}
-		if _, err := fmt.Sscan(p[1:], &s.n); err != nil || p[0] != 't' && p[0] != 'd' {
-			return fmt.Errorf("unknown place %q", p)
+	for _, p := range fields(cells[colParty]) {
+		s, err := parseSlot(p)
+		if err != nil {
+			return err
 		}
 		e.party = append(e.party, s)
 	}
 	r.events[hash] = append(r.events[hash], e)
+	return nil
+}
+
+func (r *registry) addCall(selector [4]byte, cells []string, roles roles) error {
+	c := &rule4call{act: act(cells[colVote]), slug: cells[colSlug], family: cells[colFamily], signature: cells[colSignature], minOut: -1, roles: roles}
+	if rest, ok := strings.CutPrefix(cells[colFlags], "minout"); ok {
+		if _, err := fmt.Sscan(rest, &c.minOut); err != nil {
+			return fmt.Errorf("read position of the minimum: %w", err)
+		}
+	}
+	table := map[string]map[[4]byte]*rule4call{"call": r.calls, "callback": r.callbacks, "error": r.errors}[cells[colKind]]
+	if table == nil {
+		return fmt.Errorf("unknown kind %q", cells[colKind])
+	}
+	if _, twice := table[selector]; twice {
+		return fmt.Errorf("selector of %s twice", c.signature)
+	}
+	table[selector] = c
 	return nil
 }
 
@@ -224,21 +249,6 @@ func (r *registry) labelOf(chainID uint64, a common.Address) (label.Label, bool)
 		}
 	}
 	return label.Label{}, false
-}
-
-// at reads the address that stands at a place of a log.
-func (s slot) at(l *evidence.Log) (common.Address, bool) {
-	if s.topic {
-		if s.n >= len(l.Topics) {
-			return common.Address{}, false
-		}
-		return asAddress(l.Topics[s.n][:])
-	}
-	word := dataWord(l.Data, s.n)
-	if word == nil {
-		return common.Address{}, false
-	}
-	return asAddress(word)
 }
 
 // dataWord cuts the n-th word out of ABI data, or nil.

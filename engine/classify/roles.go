@@ -154,26 +154,10 @@ func (a *analysis) called() (list []common.Address) {
 	return distinct(list)
 }
 
-// victims tells where each liquidation event names the owner of the position.
-var victims = map[string]slot{
-	"LiquidationCall(address,address,address,uint256,uint256,address,bool)":                          {true, 3},
-	"LiquidateBorrow(address,address,uint256,address,uint256)":                                       {false, 1},
-	"AbsorbDebt(address,address,uint256,uint256)":                                                    {true, 2},
-	"AbsorbCollateral(address,address,address,uint256,uint256)":                                      {true, 2},
-	"Liquidate(bytes32,address,address,uint256,uint256,uint256,uint256,uint256)":                     {true, 3},
-	"Liquidate(address,address,address,uint256,uint256)":                                             {true, 2},
-	"Bark(bytes32,address,uint256,uint256,uint256,address,uint256)":                                  {true, 2},
-	"Bite(bytes32,address,uint256,uint256,uint256,address,uint256)":                                  {true, 2},
-	"LiquidatePosition(bytes32,address,address,address,bool,uint256,uint256,uint256,int256,uint256)": {false, 1},
-}
-
+// liquidated is the owner of the position that a liquidation event names.
 func (a *analysis) liquidated(h *hit) (common.Address, bool) {
-	if h == nil || h.rule == nil {
+	if h == nil || h.rule == nil || h.act != actLiquidate {
 		return common.Address{}, false
 	}
-	s, ok := victims[h.rule.signature]
-	if !ok {
-		return common.Address{}, false
-	}
-	return s.at(&a.Receipt.Logs[h.log])
+	return h.rule.address(&a.Receipt.Logs[h.log], "borrower")
 }

@@ -59,14 +59,38 @@ var groups = []group{
 	{"bridge_in", "arbitrum_bridge", []string{"submitRetryable"}},
 }
 
-func actOfCall(signature string) (act, slug string, ok bool) {
+// rowOfCall makes the row of a harvested selector. Callbacks of flash loans and swaps
+// are called by pools and attempt nothing; errors are only ever returned.
+func rowOfCall(signature string) row {
 	name, _, _ := strings.Cut(signature, "(")
+	r := row{kind: "call", act: "note", signature: signature}
 	for _, g := range groups {
 		for _, n := range g.names {
 			if n == signature || n == name {
-				return g.act, g.slug, true
+				r.act, r.slug = g.act, g.slug
+				return r
 			}
 		}
 	}
-	return "", "", false
+	if slug, ok := callbacks[name]; ok {
+		r.kind, r.act, r.slug = "callback", slug.act, slug.slug
+	} else if c := name[0]; c >= 'A' && c <= 'Z' {
+		r.kind = "error"
+	}
+	return r
+}
+
+// callbacks are the functions by which a pool or lender hands control to its borrower.
+var callbacks = map[string]group{
+	"unlockCallback":         {act: "note", slug: "uniswap_v4"},
+	"uniswapV3SwapCallback":  {act: "note", slug: "uniswap_v3"},
+	"uniswapV2Call":          {act: "flash_loan", slug: "uniswap_v2"},
+	"pancakeCall":            {act: "flash_loan", slug: "pancakeswap_v2"},
+	"uniswapV3FlashCallback": {act: "flash_loan", slug: "uniswap_v3"},
+	"executeOperation":       {act: "flash_loan", slug: "aave"},
+	"receiveFlashLoan":       {act: "flash_loan", slug: "balancer_v2"},
+	"onMorphoFlashLoan":      {act: "flash_loan", slug: "morpho_blue"},
+	"onFlashLoan":            {act: "flash_loan"},
+	"DVMFlashLoanCall":       {act: "flash_loan", slug: "dodo"},
+	"DPPFlashLoanCall":       {act: "flash_loan", slug: "dodo"},
 }

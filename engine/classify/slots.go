@@ -1,0 +1,190 @@
+package classify
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"txlens/engine/evidence"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// slot says where an argument stands: topic 1..3 of a log, or a word of ABI data. A
+// value inside a tuple of dynamic size is reached over the offsets of the tuples.
+type slot struct {
+	topic  bool
+	n      int
+	inside []int // words within what word n is the offset of, and so on
+	body   bool  // the last word is the offset of an array, of bytes or of text
+}
+
+// parseSlot reads "t1", "d4", "d0/2" or "d3*", as declared in registry.tsv.
+func parseSlot(text string) (s slot, err error) {
+	bad := fmt.Errorf("unknown place %q", text)
+	rest, body := strings.CutSuffix(text, "*")
+	s.body = body
+	if len(rest) < 2 || rest[0] != 't' && rest[0] != 'd' {
+		return s, bad
+	}
+	s.topic = rest[0] == 't'
+	for i, part := range strings.Split(rest[1:], "/") {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 || s.topic && (i > 0 || n < 1 || n > 3) {
+			return s, bad
+		}
+		if i == 0 {
+			s.n = n
+		} else {
+			s.inside = append(s.inside, n)
+		}
+	}
+	return s, nil
+}
+
+// word reads the word of a log at the place, nil when the log is too short.
+func (s slot) word(l *evidence.Log) []byte {
+	if !s.topic {
+		return s.dataWord(l.Data)
+	}
+	if s.n >= len(l.Topics) {
+		return nil
+	}
+	return l.Topics[s.n][:]
+}
+
+// dataWord reads the word at the place of ABI data: of a log, or the arguments of a call.
+func (s slot) dataWord(data []byte) []byte {
+	if s.topic {
+		return nil
+	}
+	word := dataWord(data, s.n)
+	for _, n := range s.inside {
+		if data = bodyAt(data, word); data == nil {
+			return nil
+		}
+		word = dataWord(data, n)
+	}
+	return word
+}
+
+// list reads an array of static elements: its words, at most limit of them.
+func (s slot) list(data []byte, limit int) (words [][]byte) {
+	for _, n := range s.inside {
+		if data = bodyAt(data, dataWord(data, s.n)); data == nil {
+			return nil
+		}
+		s.n = n
+	}
+	body := bodyAt(data, dataWord(data, s.n))
+	if !s.body || len(body) < 32 {
+		return nil
+	}
+	count := new(big.Int).SetBytes(body[:32])
+	for i := 0; i < limit && count.Cmp(big.NewInt(int64(i))) > 0; i++ {
+		w := dataWord(body, i+1)
+		if w == nil {
+			return nil
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+// bodyAt follows an offset word, nil when it points outside of the data.
+func bodyAt(data, offset []byte) []byte {
+	if offset == nil {
+		return nil
+	}
+	n := new(big.Int).SetBytes(offset)
+	if !n.IsInt64() || n.Int64() >= int64(len(data)) {
+		return nil
+	}
+	return data[n.Int64():]
+}
+
+// at reads the address that stands at a place of a log.
+func (s slot) at(l *evidence.Log) (common.Address, bool) {
+	word := s.word(l)
+	if word == nil {
+		return common.Address{}, false
+	}
+	return asAddress(word)
+}
+
+// role is what one argument of a signature is, and where it stands.
+type role struct {
+	name string
+	slot slot
+}
+
+// roles of all arguments of a signature, in the layout that they were declared for.
+type roles struct {
+	list   []role
+	topics int // indexed arguments of that layout
+}
+
+func parseRoles(text string) (r roles, err error) {
+	for _, part := range fields(text) {
+		name, place, ok := strings.Cut(part, "=")
+		if !ok || name == "" {
+			return r, fmt.Errorf("role %q has no place", part)
+		}
+		s, err := parseSlot(place)
+		if err != nil {
+			return r, err
+		}
+		if s.topic {
+			r.topics++
+		}
+		r.list = append(r.list, role{name, s})
+	}
+	return r, nil
+}
+
+// slot finds the place of a role.
+func (r *roles) slot(name string) (slot, bool) {
+	for i := range r.list {
+		if r.list[i].name == name {
+			return r.list[i].slot, true
+		}
+	}
+	return slot{}, false
+}
+
+// word reads the argument of a log that has a role, nil when it has none, or when the
+// log has another layout than the one declared.
+func (e *rule4log) word(l *evidence.Log, name string) []byte {
+	s, ok := e.roles.slot(name)
+	if !ok || len(l.Topics) != e.roles.topics+1 {
+		return nil
+	}
+	return s.word(l)
+}
+
+// number reads an unsigned argument of a log by its role.
+func (e *rule4log) number(l *evidence.Log, name string) *big.Int {
+	if w := e.word(l, name); w != nil {
+		return new(big.Int).SetBytes(w)
+	}
+	return nil
+}
+
+// address reads an address of a log by its role. Bridges to chains with longer
+// addresses pad theirs to a word; those that need the whole word are no address here.
+func (e *rule4log) address(l *evidence.Log, name string) (common.Address, bool) {
+	if w := e.word(l, name); w != nil {
+		return asAddress(w)
+	}
+	return common.Address{}, false
+}
+
+// word reads the argument of calldata that has a role.
+func (c *rule4call) word(input []byte, name string) []byte {
+	s, ok := c.roles.slot(name)
+	if !ok || len(input) < 4 {
+		return nil
+	}
+	return s.dataWord(input[4:])
+}
