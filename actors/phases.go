@@ -96,9 +96,9 @@ func labelTokens(w gather.State, ch *chain.Chain, tx *evidence.Transaction, rc *
 	}
 }
 
-func lookUpSources(w gather.World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt) func(context.Context) any {
+func lookUpSources(w gather.World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt, diff *evidence.StateDiff) func(context.Context) any {
 	return func(ctx context.Context) any {
-		s, err := gather.Sources(ctx, w, ch, tx, tree, rc)
+		s, err := gather.Sources(ctx, w, ch, tx, tree, rc, diff)
 		return sourced{sourced: s, err: err}
 	}
 }

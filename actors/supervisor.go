@@ -269,7 +269,7 @@ func (s *supervisor) next(ac actor.Context) {
 		return
 	}
 	if s.factsIn && s.traceIn && s.ev.Tx != nil && !s.o.SourcesOff && s.ev.Contracts == nil && s.outstanding[phaseSource] == nil && !s.hasFailed(phaseSource) {
-		s.spawn(ac, phaseSource, lookUpSources(s.w, s.ev.Chain, s.ev.Tx, s.treeForNames(), receiptOrNone(s.ev.Receipt)))
+		s.spawn(ac, phaseSource, lookUpSources(s.w, s.ev.Chain, s.ev.Tx, s.treeForNames(), receiptOrNone(s.ev.Receipt), s.ev.Diff))
 	}
 	switch {
 	case len(s.outstanding) > s.lapsed:

@@ -210,6 +210,15 @@ func describeSource(c *decode.Contract) string {
 	}
 	if c.Implementation != nil {
 		s += fmt.Sprintf("; %s proxy to %s", c.ProxyKind, explain.AddrOf(*c.Implementation))
+		if c.Upgraded != nil {
+			s += fmt.Sprintf(", changed to %s by this transaction", explain.AddrOf(*c.Upgraded))
+		}
+		if c.ProxyDoubt != "" {
+			s += " (" + c.ProxyDoubt + ")"
+		}
+		if n := len(c.ProxyArgs); n > 0 {
+			s += fmt.Sprintf(", with %d bytes of immutable arguments", n)
+		}
 	}
 	return s
 }

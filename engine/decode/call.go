@@ -130,11 +130,22 @@ func (d *Decoder) codesAt(a common.Address, out []code) []code {
 // hence not only the first child.
 func delegate(f *trace.Frame) *trace.Frame {
 	for _, c := range f.Children[:min(len(f.Children), 8)] {
-		if c.Kind == trace.DelegateCall && c.To != f.To && bytes.Equal(c.Input, f.Input) {
+		if c.Kind == trace.DelegateCall && c.To != f.To && (bytes.Equal(c.Input, f.Input) || appended(f.Input, c.Input)) {
 			return c
 		}
 	}
 	return nil
+}
+
+// appended recognises the input that a clone with immutable arguments passes on: its own,
+// the arguments, and their length in two bytes, these two counted or not.
+func appended(own, passed []byte) bool {
+	n := len(passed) - len(own)
+	if n < 2 || len(own) < 4 || !bytes.HasPrefix(passed, own) {
+		return false
+	}
+	said := int(passed[len(passed)-2])<<8 | int(passed[len(passed)-1])
+	return said == n || said == n-2
 }
 
 // bare names a call with less than a selector: receive or fallback of whose ABI

@@ -1,8 +1,6 @@
 package decode
 
 import (
-	"context"
-
 	"txlens/engine/chain"
 	"txlens/engine/decode/internal/signature"
 	"txlens/engine/evidence"
@@ -17,13 +15,6 @@ type Sources struct {
 	Contracts map[common.Address]*Contract
 	Functions map[[4]byte][]string // functions and errors share the four bytes
 	Events    map[common.Hash][]string
-}
-
-// Prober reads the state of one block.
-type Prober interface {
-	Code(ctx context.Context, addr common.Address) ([]byte, error)
-	Storage(ctx context.Context, addr common.Address, slot common.Hash) (common.Hash, error)
-	Call(ctx context.Context, to common.Address, data []byte) ([]byte, error)
 }
 
 // Decoder decodes the frames and logs of one transaction. It is owned by one

@@ -3,218 +3,387 @@ package decode
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
+	"txlens/engine/evidence"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // maxFacets bounds the facets named of one diamond.
 const maxFacets = 16
-
-// Storage slots of proxies, computed from the text that the standards hash.
-var (
-	slot1967       = minusOne("eip1967.proxy.implementation")
-	slotBeacon     = minusOne("eip1967.proxy.beacon")
-	slotZeppelinos = crypto.Keccak256Hash([]byte("org.zeppelinos.proxy.implementation"))
-	slot1822       = crypto.Keccak256Hash([]byte("PROXIABLE"))
-	slotMatic      = crypto.Keccak256Hash([]byte("matic.network.proxy.implementation"))
-	slotDiamond    = crypto.Keccak256Hash([]byte("diamond.standard.diamond.storage"))
-)
-
-// minusOne is the slot rule of EIP-1967: the hash less one, so that no preimage is known.
-func minusOne(text string) common.Hash {
-	h := crypto.Keccak256Hash([]byte(text))
-	h[31]-- // none of the hashes used ends in zero
-	return h
-}
 
 // Selectors asked of a proxy or looked for in its code.
 var (
 	selImplementation = selectorOf("implementation()")
 	selMasterCopy     = selectorOf("masterCopy()")
 	selFacetAddress   = selectorOf("facetAddress(bytes4)")
-	getters           = [][]byte{selImplementation, selectorOf("getImplementation()"), selectorOf("comptrollerImplementation()")}
+	getters           = [][]byte{selImplementation, selectorOf("getImplementation()"), selectorOf("comptrollerImplementation()"),
+		selMasterCopy, selectorOf("childImplementation()"), selectorOf("singleton()")}
+	// Routers of their own make that answer for each selector, as a diamond does (0x).
+	selFunctionImplementation = selectorOf("getFunctionImplementation(bytes4)")
 )
 
-func selectorOf(text string) []byte { return crypto.Keccak256([]byte(text))[:4] }
+// Prober reads the state of one block.
+type Prober interface {
+	Code(ctx context.Context, addr common.Address) ([]byte, error)
+	Storage(ctx context.Context, addr common.Address, slot common.Hash) (common.Hash, error)
+	Call(ctx context.Context, to common.Address, data []byte) ([]byte, error)
+}
 
-// Implementation finds what stands behind a proxy, through up to three levels: the
-// direct implementation first, then what that stands for. Of a diamond it gives the
-// facets that answer the selectors seen in the tree. kind is how the first level
-// was found (see Contract.ProxyKind, and getter); empty when addr is no proxy. The
-// prober is bound to a block. Its errors matter only when nothing was found.
-func Implementation(ctx context.Context, p Prober, addr common.Address, tree *trace.Tree) (impl []common.Address, kind string, err error) {
+// Moment is one transaction as the place in time that a proxy is looked at. Only After
+// is needed; all others may be nil and make the answer less sure.
+type Moment struct {
+	Before  Prober // the end of the parent block
+	After   Prober // the end of the transaction's block
+	Tree    *trace.Tree
+	Diff    *evidence.StateDiff // what the transaction itself changed
+	Receipt *evidence.Receipt
+}
+
+// Proxy is what stands behind an address, as of one transaction.
+type Proxy struct {
+	// Kind is how the first level was found: eip7702, eip1167, clone_with_immutable_args,
+	// erc7760, erc7760_beacon, sequence, trace, eip1967, beacon, zeppelinos, eip1822,
+	// matic, safe, diamond or getter.
+	Kind string
+	// Behind is what ran when the transaction began, through up to three levels: the
+	// direct implementation first, then what that stands for; of a diamond its facets.
+	Behind []common.Address
+	// Upgraded is what the transaction put in the direct implementation's place.
+	Upgraded *common.Address
+	Args     []byte // immutable arguments behind the code of a clone
+	Doubt    string // why Behind may not be what ran; empty: nothing speaks against it
+}
+
+// Implementation finds what stands behind a proxy; nil when addr is no proxy. Errors
+// matter only when nothing was found. A cycle ends where it closes.
+func Implementation(ctx context.Context, m Moment, addr common.Address) (*Proxy, error) {
+	var first *Proxy
 	seen := map[common.Address]bool{addr: true}
 	for level := 0; level < maxProxies; level++ {
-		found, how, ferr := (&prober{ctx: ctx, p: p, addr: addr, tree: tree}).level()
+		found, err := (&prober{ctx: ctx, m: &m, addr: addr}).level()
 		if level == 0 {
-			kind, err = how, ferr
+			if first = found; found == nil {
+				return nil, err
+			}
+		} else if found != nil && !seen[found.Behind[0]] {
+			first.Behind = append(first.Behind, found.Behind...)
 		}
-		if len(found) == 0 || seen[found[0]] {
+		if found == nil || len(found.Behind) > 1 || seen[found.Behind[0]] { // facets are no chain to follow
 			break
 		}
-		impl = append(impl, found...)
-		if len(found) > 1 { // facets, or several targets: no single chain to follow
-			break
-		}
-		addr = found[0]
+		addr = found.Behind[0]
 		seen[addr] = true
 	}
-	if len(impl) > 0 {
-		return impl, kind, nil
-	}
-	return nil, "", err
+	return first, nil
 }
 
 // prober looks behind one address.
 type prober struct {
-	ctx  context.Context
-	p    Prober
-	addr common.Address
-	tree *trace.Tree
-	code []byte
-	err  error
+	ctx   context.Context
+	m     *Moment
+	addr  common.Address
+	code  []byte
+	doubt string
+	err   error
 }
 
 // level tries the ways from the surest and cheapest on. Code without DELEGATECALL
 // is no proxy, which spares most contracts the reads of storage.
-func (q *prober) level() ([]common.Address, string, error) {
-	code, err := q.p.Code(q.ctx, q.addr)
-	if err != nil {
-		q.err = fmt.Errorf("read code of %s: %w", q.addr, err)
+func (q *prober) level() (*Proxy, error) {
+	known := q.readCode()
+	if s, ok := shapeOf(q.code); ok && s.target != (common.Address{}) && s.target != q.addr {
+		return &Proxy{Kind: s.kind, Behind: []common.Address{s.target}, Args: s.args, Doubt: q.doubt}, nil
 	}
-	q.code = code
-	if a, ok := delegation(code); ok {
-		return one(a), "eip7702", nil
+	if p := q.traced(); p != nil {
+		return p, nil
 	}
-	if a, ok := clone(code); ok {
-		return one(a), "eip1167", nil
+	if known && !delegatesCode(q.code) {
+		return nil, nil
 	}
-	if seen := delegates(q.tree, q.addr); len(seen) > 0 {
-		kind := "trace"
-		if bytes.Contains(code, slotDiamond[:]) {
-			kind = "diamond"
-		}
-		return seen, kind, nil
-	}
-	if err == nil && !delegatesCode(code) {
-		return nil, "", nil
-	}
-	for _, try := range []func() ([]common.Address, string){q.slots, q.safe, q.diamond, q.getter} {
-		if found, kind := try(); len(found) > 0 {
-			return found, kind, nil
+	for _, try := range []func() (change, string){q.slots, q.safe} {
+		if c, kind := try(); c.found() {
+			return q.proxy(kind, c), nil
 		}
 	}
-	return nil, "", q.err
+	if facets := q.diamond(); len(facets) > 0 {
+		return &Proxy{Kind: "diamond", Behind: facets}, nil
+	}
+	if c := q.getter(); c.found() {
+		return q.proxy("getter", c), nil
+	}
+	return nil, q.err
 }
 
-func one(a common.Address) []common.Address { return []common.Address{a} }
+// proxy is the answer for one place that may have changed.
+func (q *prober) proxy(kind string, c change) *Proxy {
+	p := &Proxy{Kind: kind, Behind: []common.Address{c.before}, Doubt: q.doubt}
+	if s, ok := shapeOf(q.code); ok {
+		p.Kind, p.Args = s.kind, s.args
+	}
+	switch {
+	case c.before == (common.Address{}): // set by this very transaction
+		p.Behind[0] = c.after
+	case c.after != c.before && c.after != (common.Address{}):
+		p.Upgraded = &c.after
+	}
+	return p
+}
+
+// readCode finds the code that ran at the address; false when nobody could say. An
+// authorization of EIP-7702 is applied before anything runs, hence the later code; what
+// the block's end no longer has was there before.
+func (q *prober) readCode() bool {
+	if d := q.m.Diff; d != nil {
+		if post := d.Post[q.addr]; post != nil && len(post.Code) > 0 {
+			q.code = post.Code
+			return true
+		}
+		_, delegated := q.before()
+		if pre := d.Pre[q.addr]; pre != nil && len(pre.Code) > 0 && !delegated {
+			q.code = pre.Code
+			return true
+		}
+	}
+	code, err := q.m.After.Code(q.ctx, q.addr)
+	if err != nil {
+		q.note(fmt.Errorf("read code of %s: %w", q.addr, err))
+		return false
+	}
+	if len(code) == 0 && q.m.Before != nil {
+		if code, err = q.m.Before.Code(q.ctx, q.addr); err != nil {
+			code = nil
+		}
+	}
+	q.code = code
+	return true
+}
+
+// before is the delegation that the account had by the state diff.
+func (q *prober) before() (common.Address, bool) {
+	if pre := q.m.Diff.Pre[q.addr]; pre != nil {
+		return delegation(pre.Code)
+	}
+	return common.Address{}, false
+}
+
+// traced is what the frames show: a DELEGATECALL with the very input of the proxy. Which
+// kind of proxy it is, its code tells; a second target is an upgrade where the state
+// diff, a log or a beacon says so, and a facet otherwise.
+func (q *prober) traced() *Proxy {
+	seen := delegates(q.m.Tree, q.addr)
+	if len(seen) == 0 {
+		return nil
+	}
+	p := &Proxy{Kind: "trace", Behind: seen}
+	if s, ok := shapeOf(q.code); ok {
+		p.Kind, p.Args = s.kind, s.args
+	} else if kind := kindByConstant(q.code); kind != "" {
+		p.Kind = kind
+	}
+	for _, s := range proxySlots {
+		c, changed := q.inDiff(q.addr, s.slot) // a beacon's slot names no target
+		if changed && s.kind != kindAdmin && c.before != (common.Address{}) && c.after != (common.Address{}) &&
+			(slices.Contains(seen, c.before) || slices.Contains(seen, c.after)) {
+			p.Behind, p.Upgraded = []common.Address{c.before}, &c.after
+			return p
+		}
+	}
+	if len(seen) == 2 && (p.Kind == kindBeacon || p.Kind == kind7760b || q.announced(q.addr, seen[1])) {
+		p.Behind, p.Upgraded = seen[:1], &seen[1]
+	}
+	return p
+}
+
+// change is one place before and after the transaction; zero: nothing there.
+type change struct{ before, after common.Address }
+
+func (c change) found() bool { return c != change{} }
 
 // slots reads the standard slots. The first two are always worth a read; of the
 // rest the code holds the constant.
-func (q *prober) slots() ([]common.Address, string) {
-	if a, ok := q.slot(slot1967); ok {
-		return one(a), "eip1967"
+func (q *prober) slots() (change, string) {
+	if s, ok := shapeOf(q.code); ok && s.kind == kindSequence {
+		return q.slot(common.BytesToHash(q.addr[:])), kindSequence
 	}
-	if beacon, ok := q.slot(slotBeacon); ok {
-		if a, ok := q.ask(beacon, selImplementation); ok {
-			return one(a), "beacon"
-		}
-	}
-	for _, s := range []struct {
-		slot common.Hash
-		kind string
-	}{{slotZeppelinos, "zeppelinos"}, {slot1822, "eip1822"}, {slotMatic, "matic"}} {
-		if q.code != nil && !bytes.Contains(q.code, s.slot[:]) {
+	for _, s := range proxySlots {
+		if s.kind == kindAdmin || s.kind != kind1967 && s.kind != kindBeacon && q.code != nil && !bytes.Contains(q.code, s.slot[:]) {
 			continue
 		}
-		if a, ok := q.slot(s.slot); ok {
-			return one(a), s.kind
+		c := q.slot(s.slot)
+		if s.kind == kindBeacon && c.found() {
+			c = q.beacon(c)
+		}
+		if c.found() {
+			return c, s.kind
 		}
 	}
-	return nil, ""
+	return change{}, ""
+}
+
+// beacon asks what the beacons stand for.
+func (q *prober) beacon(c change) change {
+	was := c.before
+	if was == (common.Address{}) {
+		was = c.after
+	}
+	out := q.ask(was, selImplementation)
+	if c.after != was && c.after != (common.Address{}) {
+		out.after = q.ask(c.after, selImplementation).after
+	}
+	return out
 }
 
 // safe reads slot 0 of what answers masterCopy() in its fallback, as the Safe
 // proxies do from 1.0.0 on. Slot 0 of anything else may be anything.
-func (q *prober) safe() ([]common.Address, string) {
+func (q *prober) safe() (change, string) {
 	if !bytes.Contains(q.code, selMasterCopy) {
-		return nil, ""
+		return change{}, ""
 	}
-	if a, ok := q.slot(common.Hash{}); ok {
-		return one(a), "safe"
-	}
-	return nil, ""
+	return q.slot(common.Hash{}), "safe"
 }
 
-// diamond asks the loupe for the facet of each selector that the tree shows.
-func (q *prober) diamond() ([]common.Address, string) {
-	if q.tree == nil || !bytes.Contains(q.code, slotDiamond[:]) {
-		return nil, ""
+// diamond asks the loupe for the facet of each selector that the tree shows. Where the
+// code does not say that it is a diamond one question must do.
+func (q *prober) diamond() (out []common.Address) {
+	if q.m.Tree == nil {
+		return nil
 	}
-	var out []common.Address
+	most, question := 1, selFacetAddress
+	switch {
+	case bytes.Contains(q.code, slotDiamond[:]):
+		most = maxFacets
+	case bytes.Contains(q.code, selFunctionImplementation):
+		most, question = maxFacets, selFunctionImplementation
+	}
 	asked := map[[4]byte]bool{}
-	for _, f := range q.tree.Frames {
-		if f.To != q.addr || len(f.Input) < 4 || asked[[4]byte(f.Input[:4])] || len(asked) >= maxFacets {
+	for _, f := range q.m.Tree.Frames {
+		if f.To != q.addr || len(f.Input) < 4 || asked[[4]byte(f.Input[:4])] || len(asked) >= most {
 			continue
 		}
 		sel := [4]byte(f.Input[:4])
 		asked[sel] = true
 		arg := make([]byte, 32)
 		copy(arg, sel[:])
-		if a, ok := q.ask(q.addr, slices.Concat(selFacetAddress, arg)); ok && !slices.Contains(out, a) {
+		c := q.ask(q.addr, slices.Concat(question, arg))
+		if a := c.first(); a != (common.Address{}) && !slices.Contains(out, a) {
 			out = append(out, a)
 		}
 	}
-	return out, "diamond"
+	return out
+}
+
+func (c change) first() common.Address {
+	if c.before == (common.Address{}) {
+		return c.after
+	}
+	return c.before
 }
 
 // getter asks the functions that proxies of their own make offer, where the code
 // holds the selector.
-func (q *prober) getter() ([]common.Address, string) {
+func (q *prober) getter() change {
 	for _, sel := range getters {
 		if !bytes.Contains(q.code, sel) {
 			continue
 		}
-		if a, ok := q.ask(q.addr, sel); ok {
-			return one(a), "getter"
+		if c := q.ask(q.addr, sel); c.found() {
+			return c
 		}
 	}
-	return nil, ""
+	return change{}
 }
 
-func (q *prober) slot(slot common.Hash) (common.Address, bool) {
-	w, err := q.p.Storage(q.ctx, q.addr, slot)
+// slot reads a slot of the proxy as of the transaction. The state diff is exact; without
+// it the end of the block counts, and the end of the parent block where they differ.
+func (q *prober) slot(slot common.Hash) change {
+	if c, ok := q.inDiff(q.addr, slot); ok {
+		return c
+	}
+	read := func(p Prober) (common.Address, error) {
+		w, err := p.Storage(q.ctx, q.addr, slot)
+		if err != nil {
+			return common.Address{}, fmt.Errorf("read slot %s of %s: %w", slot, q.addr, err)
+		}
+		return q.target(w[:]), nil
+	}
+	return q.both(q.addr, false, read)
+}
+
+// ask calls a function without side effects at both ends of the block.
+func (q *prober) ask(to common.Address, data []byte) change {
+	read := func(p Prober) (common.Address, error) {
+		out, err := p.Call(q.ctx, to, data)
+		if err != nil {
+			return common.Address{}, fmt.Errorf("call %s: %w", to, err)
+		}
+		if len(out) != 32 {
+			return common.Address{}, nil
+		}
+		return q.target(out), nil
+	}
+	return q.both(to, q.wrote(to), read)
+}
+
+// both reads at the end of the block and, where something is there, at its beginning.
+// mine says that the transaction wrote to what is read, so that a difference is its own.
+func (q *prober) both(at common.Address, mine bool, read func(Prober) (common.Address, error)) change {
+	after, err := read(q.m.After)
 	if err != nil {
-		q.note(fmt.Errorf("read slot %s of %s: %w", slot, q.addr, err))
-		return common.Address{}, false
+		q.note(err)
+		return change{}
 	}
-	return q.target(w[:])
+	if after == (common.Address{}) || q.m.Before == nil {
+		return change{after, after}
+	}
+	before, err := read(q.m.Before)
+	switch {
+	case err != nil || before == after || before == (common.Address{}):
+		return change{after, after}
+	case mine || q.m.Diff == nil && q.announced(at, after):
+		return change{before, after}
+	}
+	q.doubt = "it was changed in the same block, before or after this transaction"
+	return change{before, before}
 }
 
-func (q *prober) ask(to common.Address, data []byte) (common.Address, bool) {
-	out, err := q.p.Call(q.ctx, to, data)
-	if err != nil {
-		q.note(fmt.Errorf("call %s: %w", to, err))
-		return common.Address{}, false
-	}
-	if len(out) != 32 {
-		return common.Address{}, false
-	}
-	return q.target(out)
+// wrote reports whether the transaction changed storage of a contract.
+func (q *prober) wrote(a common.Address) bool {
+	d := q.m.Diff
+	return d != nil && (d.Pre[a] != nil && len(d.Pre[a].Storage) > 0 || d.Post[a] != nil && len(d.Post[a].Storage) > 0)
 }
 
-// target reads a word as the address of other code.
-func (q *prober) target(w []byte) (common.Address, bool) {
+// inDiff is a slot that the transaction changed.
+func (q *prober) inDiff(a common.Address, slot common.Hash) (change, bool) {
+	before, after, ok := changedSlot(q.m.Diff, a, slot)
+	return change{q.target(before[:]), q.target(after[:])}, ok
+}
+
+// announced reports whether a log of the contract names its new implementation.
+func (q *prober) announced(by, next common.Address) bool {
+	if q.m.Receipt == nil {
+		return false
+	}
+	for i := range q.m.Receipt.Logs {
+		l := &q.m.Receipt.Logs[i]
+		if l.Address == by && len(l.Topics) == 2 && l.Topics[0] == topicUpgraded && common.Address(l.Topics[1][12:]) == next {
+			return true
+		}
+	}
+	return false
+}
+
+// target reads a word as the address of other code; zero when it is none.
+func (q *prober) target(w []byte) common.Address {
 	a := common.Address(w[12:])
-	_, small := smallAddress(a)
-	return a, zero(w[:12]) && !small && a != q.addr
+	if _, small := smallAddress(a); small || !zero(w[:12]) || a == q.addr {
+		return common.Address{}
+	}
+	return a
 }
 
 // note keeps the first error, and cancellation before all others.
@@ -225,7 +394,7 @@ func (q *prober) note(err error) {
 }
 
 // delegates are the targets to which addr passed its own input on, in order of
-// appearance. More than one speaks for a diamond.
+// appearance.
 func delegates(tree *trace.Tree, addr common.Address) []common.Address {
 	if tree == nil {
 		return nil
@@ -240,72 +409,4 @@ func delegates(tree *trace.Tree, addr common.Address) []common.Address {
 		}
 	}
 	return out
-}
-
-// delegation reads the code of an account that delegates (EIP-7702).
-func delegation(code []byte) (common.Address, bool) {
-	if len(code) != 23 || !bytes.HasPrefix(code, []byte{0xef, 0x01, 0x00}) {
-		return common.Address{}, false
-	}
-	return common.Address(code[3:]), true
-}
-
-// Instructions looked for in code.
-const (
-	opSLoad        = 0x54
-	opGas          = 0x5a
-	opPush1        = 0x60
-	opPush32       = 0x7f
-	opCall         = 0xf1
-	opDelegateCall = 0xf4
-	opStaticCall   = 0xfa
-)
-
-// maxClone is how far into the code of a clone its target may stand.
-const maxClone = 160
-
-// clone reads the target of a minimal proxy: EIP-1167, its variants with PUSH0
-// (EIP-7511, Solady), with a short address, with a receive event or with immutable
-// arguments behind, and Vyper's. What they share: the code pushes an address and
-// at once does GAS DELEGATECALL, without having read storage or called before.
-func clone(code []byte) (common.Address, bool) {
-	for pc := 0; pc < len(code) && pc < maxClone; pc++ {
-		op := code[pc]
-		if op == opSLoad || op == opCall || op == opStaticCall || op == opDelegateCall {
-			break
-		}
-		if op < opPush1 || op > opPush32 {
-			continue
-		}
-		n := int(op - opPush1 + 1)
-		end := pc + 1 + n
-		if n >= 12 && n <= 20 && end+2 <= len(code) && code[end] == opGas && code[end+1] == opDelegateCall {
-			return common.BytesToAddress(code[pc+1 : end]), true
-		}
-		pc += n
-	}
-	return common.Address{}, false
-}
-
-// delegatesCode reports whether the instruction DELEGATECALL occurs in the code.
-func delegatesCode(code []byte) bool {
-	for pc := 0; pc < len(code); pc++ {
-		op := code[pc]
-		if op == opDelegateCall {
-			return true
-		}
-		if op >= opPush1 && op <= opPush32 {
-			pc += int(op - opPush1 + 1)
-		}
-	}
-	return false
-}
-
-// smallAddress gives the number of an address that fits eight bytes: precompiles
-// and the zero address, never a contract.
-func smallAddress(a common.Address) (uint64, bool) {
-	if !zero(a[:12]) {
-		return 0, false
-	}
-	return binary.BigEndian.Uint64(a[12:]), true
 }

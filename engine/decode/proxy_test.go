@@ -65,9 +65,12 @@ func TestImplementation(t *testing.T) {
 	hexOf := func(a common.Address) string { return common.Bytes2Hex(a[:]) }
 	f := func(s *state, tree *trace.Tree, kind string, want ...common.Address) {
 		t.Helper()
-		got, how, err := Implementation(context.Background(), s, a, tree)
-		if how != kind || !slices.Equal(got, want) {
-			t.Errorf("got %s %v (%v), want %s %v", how, got, err, kind, want)
+		p, err := Implementation(context.Background(), Moment{After: s, Tree: tree}, a)
+		if p == nil {
+			p = &Proxy{}
+		}
+		if p.Kind != kind || !slices.Equal(p.Behind, want) {
+			t.Errorf("got %s %v (%v), want %s %v", p.Kind, p.Behind, err, kind, want)
 		}
 	}
 	plain := "6080604052600080fd"
@@ -120,11 +123,11 @@ func TestImplementation(t *testing.T) {
 
 func TestImplementationSaysWhenNobodyAnswered(t *testing.T) {
 	broken := errors.New("no answer")
-	if _, _, err := Implementation(context.Background(), &state{fail: broken}, token, nil); !errors.Is(err, broken) {
+	if _, err := Implementation(context.Background(), Moment{After: &state{fail: broken}}, token); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	quiet := &state{code: map[common.Address]string{token: "6001"}}
-	if _, _, err := Implementation(context.Background(), quiet, token, nil); err != nil || quiet.asked != 1 {
+	if _, err := Implementation(context.Background(), Moment{After: quiet}, token); err != nil || quiet.asked != 1 {
 		t.Errorf("an ordinary contract cost %d requests, error %v", quiet.asked, err)
 	}
 }

@@ -25,11 +25,14 @@ const (
 type Contract struct {
 	Address        common.Address
 	Name           string
-	ABI            *abi.ABI // nil when not verified
-	Source         string   // sourcify, etherscan, blockscout
-	Match          string   // exact_match, match, or empty
-	Implementation *common.Address
-	ProxyKind      string // eip1967, beacon, eip1167, eip1822, zeppelinos, safe, diamond, eip7702, trace
+	ABI            *abi.ABI        // nil when not verified
+	Source         string          // sourcify, etherscan, blockscout
+	Match          string          // exact_match, match, or empty
+	Implementation *common.Address // the last one behind a proxy, when the transaction began
+	Upgraded       *common.Address // what the transaction put in the place of the proxy's own
+	ProxyKind      string          // as Proxy.Kind; what a source service says may be other words
+	ProxyArgs      []byte          // immutable arguments of a clone
+	ProxyDoubt     string          // why Implementation may not be what ran
 }
 
 // Call is a decoded call frame.

@@ -110,11 +110,12 @@ type Sourced struct {
 
 // Sources asks for the verified ABIs of the contracts that matter, resolves
 // proxies, and asks a signature database for what no table knows. A contract
-// that nobody verified is an answer; a service that falls over is an error.
-func Sources(ctx context.Context, w World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt) (*Sourced, error) {
+// that nobody verified is an answer; a service that falls over is an error. diff may
+// be nil.
+func Sources(ctx context.Context, w World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt, diff *evidence.StateDiff) (*Sourced, error) {
 	addrs, selectors, topics := decode.Want(tree, rc)
 	s := &Sourced{Contracts: make(map[common.Address]*decode.Contract)}
-	err := s.contracts(ctx, w, ch, addrs, tx, tree)
+	err := s.contracts(ctx, w, ch, addrs, MomentOf(w, ch, tx, tree, rc, diff))
 	if len(selectors)+len(topics) > 0 {
 		set, serr := w.Signatures(ctx, selectors, topics)
 		if set != nil {
@@ -127,8 +128,17 @@ func Sources(ctx context.Context, w World, ch *chain.Chain, tx *evidence.Transac
 	return s, err
 }
 
+// MomentOf is the transaction as the place in time that proxies are looked at.
+func MomentOf(w State, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt, diff *evidence.StateDiff) decode.Moment {
+	m := decode.Moment{After: probeAt{w, ch, *tx.BlockNumber}, Tree: tree, Diff: diff, Receipt: rc}
+	if *tx.BlockNumber > 0 {
+		m.Before = probeAt{w, ch, *tx.BlockNumber - 1}
+	}
+	return m
+}
+
 // contracts asks in a few lanes; the outcome does not depend on which ends first.
-func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs []common.Address, tx *evidence.Transaction, tree *trace.Tree) error {
+func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs []common.Address, at decode.Moment) error {
 	found := make([][]*decode.Contract, len(addrs))
 	errs := make([]error, len(addrs))
 	lanes := make(chan struct{}, sourceLanes)
@@ -139,7 +149,7 @@ func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs
 		go func() {
 			defer func() { <-lanes; wg.Done() }()
 			errs[i] = guard(func() (err error) {
-				found[i], err = contract(ctx, w, ch, a, *tx.BlockNumber, tree, i < maxProxyProbes)
+				found[i], err = contract(ctx, w, ch, a, at, i < maxProxyProbes)
 				return err
 			})
 		}()
@@ -175,7 +185,7 @@ func guard(f func() error) (err error) {
 
 // contract looks one address up, and the implementation behind it, which comes
 // second. Proxy slots that cannot be read leave the proxy unresolved.
-func contract(ctx context.Context, w World, ch *chain.Chain, a common.Address, block uint64, tree *trace.Tree, probe bool) ([]*decode.Contract, error) {
+func contract(ctx context.Context, w World, ch *chain.Chain, a common.Address, at decode.Moment, probe bool) ([]*decode.Contract, error) {
 	c, err := verified(ctx, w, ch, a)
 	if c == nil {
 		return nil, err
@@ -184,14 +194,20 @@ func contract(ctx context.Context, w World, ch *chain.Chain, a common.Address, b
 	if !probe {
 		return out, nil
 	}
-	impl, kind, err := decode.Implementation(ctx, probeAt{w, ch, block}, a, tree)
-	if err != nil || len(impl) == 0 {
+	p, err := decode.Implementation(ctx, at, a)
+	if err != nil || p == nil {
 		return out, nil
 	}
-	last := impl[len(impl)-1]
-	c.Implementation, c.ProxyKind = &last, kind
-	if ic, err := verified(ctx, w, ch, last); err == nil {
-		out = append(out, ic)
+	last := p.Behind[len(p.Behind)-1]
+	c.Implementation, c.Upgraded, c.ProxyKind, c.ProxyArgs, c.ProxyDoubt = &last, p.Upgraded, p.Kind, p.Args, p.Doubt
+	behind := []common.Address{last}
+	if p.Upgraded != nil {
+		behind = append(behind, *p.Upgraded)
+	}
+	for _, impl := range behind {
+		if ic, err := verified(ctx, w, ch, impl); err == nil {
+			out = append(out, ic)
+		}
 	}
 	return out, nil
 }

@@ -43,7 +43,7 @@ func called() *evidence.Transaction {
 func TestPanicsBesideTheCaller(t *testing.T) {
 	ch, _ := chain.ByID(1)
 	tx, rc := called(), &evidence.Receipt{}
-	_, err := Sources(t.Context(), falling{}, ch, tx, trace.FromReceipt(tx, rc, true), rc)
+	_, err := Sources(t.Context(), falling{}, ch, tx, trace.FromReceipt(tx, rc, true), rc, nil)
 	if err == nil || !strings.Contains(err.Error(), "internal fault: no source") {
 		t.Errorf("sources: %v", err)
 	}

@@ -29,9 +29,11 @@ type AccountView struct {
 	Name           string         `json:"name,omitempty"`        // verified contract name
 	Verified       *bool          `json:"verified,omitempty"`
 	ProxyKind      string         `json:"proxyKind,omitempty"`
-	Implementation []explain.Addr `json:"implementation,omitempty"` // the last one runs
-	NonceBefore    *uint64        `json:"nonceBefore,omitempty"`    // end of the block before
-	BalanceBefore  string         `json:"balanceBefore,omitempty"`  // wei
+	Implementation []explain.Addr `json:"implementation,omitempty"` // when the transaction began; the last one runs
+	UpgradedTo     *explain.Addr  `json:"upgradedTo,omitempty"`     // what the transaction put in its place
+	ProxyDoubt     string         `json:"proxyDoubt,omitempty"`
+	NonceBefore    *uint64        `json:"nonceBefore,omitempty"`   // end of the block before
+	BalanceBefore  string         `json:"balanceBefore,omitempty"` // wei
 	Age            string         `json:"age,omitempty"`
 	Missing        []string       `json:"missing,omitempty"`
 }
@@ -110,10 +112,20 @@ func (d *Desk) proxy(ctx context.Context, w gather.World, v *AccountView, a comm
 	if v.Kind != "contract" {
 		return nil
 	}
-	impl, kind, err := decode.Implementation(ctx, probe{w, d, block}, a, d.Case.Tree)
-	v.ProxyKind = kind
-	for _, i := range impl {
-		v.Implementation = append(v.Implementation, explain.AddrOf(i))
+	m := decode.Moment{After: probe{w, d, block}, Tree: d.Case.Tree, Diff: d.Case.Evidence.Diff, Receipt: d.Case.Receipt}
+	if block > 0 {
+		m.Before = probe{w, d, block - 1}
+	}
+	p, err := decode.Implementation(ctx, m, a)
+	if p != nil {
+		v.ProxyKind, v.ProxyDoubt = p.Kind, p.Doubt
+		for _, i := range p.Behind {
+			v.Implementation = append(v.Implementation, explain.AddrOf(i))
+		}
+		if p.Upgraded != nil {
+			to := explain.AddrOf(*p.Upgraded)
+			v.UpgradedTo = &to
+		}
 	}
 	c, cerr := d.contract(ctx, a)
 	if cerr == nil {

@@ -1,0 +1,127 @@
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"txlens/engine/evidence"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// Kinds of proxy that keep their target in a slot.
+const (
+	kind1967       = "eip1967"
+	kindBeacon     = "beacon"
+	kindZeppelinos = "zeppelinos"
+	kind1822       = "eip1822"
+	kindMatic      = "matic"
+	kindAdmin      = "admin" // no target, but who may change it
+)
+
+// Storage slots of proxies, computed from the text that the standards hash.
+var (
+	slot1967       = minusOne("eip1967.proxy.implementation")
+	slotAdmin      = minusOne("eip1967.proxy.admin")
+	slotBeacon     = minusOne("eip1967.proxy.beacon")
+	slotZeppelinos = crypto.Keccak256Hash([]byte("org.zeppelinos.proxy.implementation"))
+	slot1822       = crypto.Keccak256Hash([]byte("PROXIABLE"))
+	slotMatic      = crypto.Keccak256Hash([]byte("matic.network.proxy.implementation"))
+	slotDiamond    = crypto.Keccak256Hash([]byte("diamond.standard.diamond.storage"))
+
+	topicUpgraded = crypto.Keccak256Hash([]byte("Upgraded(address)"))
+)
+
+// proxySlots are the standard slots in the order in which they are tried.
+var proxySlots = []struct {
+	slot common.Hash
+	kind string
+}{{slot1967, kind1967}, {slotBeacon, kindBeacon}, {slotZeppelinos, kindZeppelinos}, {slot1822, kind1822}, {slotMatic, kindMatic}, {slotAdmin, kindAdmin}}
+
+// minusOne is the slot rule of EIP-1967: the hash less one, so that no preimage is known.
+func minusOne(text string) common.Hash {
+	h := crypto.Keccak256Hash([]byte(text))
+	h[31]-- // none of the hashes used ends in zero
+	return h
+}
+
+func selectorOf(text string) []byte { return crypto.Keccak256([]byte(text))[:4] }
+
+// kindByConstant names a proxy by the slot that its code holds; empty when it holds none.
+func kindByConstant(code []byte) string {
+	if bytes.Contains(code, slotDiamond[:]) {
+		return "diamond"
+	}
+	for _, s := range proxySlots {
+		if s.kind != kindAdmin && bytes.Contains(code, s.slot[:]) {
+			return s.kind
+		}
+	}
+	if bytes.Contains(code, selMasterCopy) {
+		return "safe"
+	}
+	return ""
+}
+
+// Upgrade is one standard slot that the transaction changed. No event is needed for it:
+// some proxies emit none (ERC-7760).
+type Upgrade struct {
+	Proxy         common.Address
+	Kind          string // eip1967, beacon, zeppelinos, eip1822, matic, or admin
+	Before, After common.Address
+}
+
+// Upgrades lists the changed slots, by address and then in the order in which proxies are
+// looked for. A contract made by the transaction had nothing before.
+func Upgrades(diff *evidence.StateDiff) (list []Upgrade) {
+	if diff == nil {
+		return nil
+	}
+	for a := range diff.Post {
+		list = upgradesOf(diff, a, list)
+	}
+	for a := range diff.Pre {
+		if diff.Post[a] == nil {
+			list = upgradesOf(diff, a, list)
+		}
+	}
+	slices.SortStableFunc(list, func(x, y Upgrade) int { return x.Proxy.Cmp(y.Proxy) })
+	return list
+}
+
+func upgradesOf(diff *evidence.StateDiff, a common.Address, list []Upgrade) []Upgrade {
+	for _, s := range proxySlots {
+		before, after, changed := changedSlot(diff, a, s.slot)
+		if changed && zero(before[:12]) && zero(after[:12]) {
+			list = append(list, Upgrade{Proxy: a, Kind: s.kind, Before: common.Address(before[12:]), After: common.Address(after[12:])})
+		}
+	}
+	return list
+}
+
+// changedSlot reads one slot of a diff; a side that does not name it holds zero. false:
+// the transaction did not change it.
+func changedSlot(diff *evidence.StateDiff, a common.Address, slot common.Hash) (before, after common.Hash, changed bool) {
+	if diff == nil {
+		return before, after, false
+	}
+	var was, is bool
+	if pre := diff.Pre[a]; pre != nil {
+		before, was = pre.Storage[slot]
+	}
+	if post := diff.Post[a]; post != nil {
+		after, is = post.Storage[slot]
+	}
+	return before, after, (was || is) && before != after
+}
+
+// smallAddress gives the number of an address that fits eight bytes: precompiles
+// and the zero address, never a contract.
+func smallAddress(a common.Address) (uint64, bool) {
+	if !zero(a[:12]) {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(a[12:]), true
+}
