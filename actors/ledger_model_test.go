@@ -195,7 +195,7 @@ func (e *episode) do(g group) error {
 	if g.r[2]>>32%4 == 0 {
 		if n := e.w.land(); n > 0 {
 			e.note("-- %d late transactions land", n)
-			e.shake()
+			e.shake(true)
 		}
 	}
 	if g.ops == nil && g.event%20 >= productEvents {
@@ -518,9 +518,7 @@ func (e *episode) happen(g group, strict bool) error {
 		drop := g.r[2]%2 == 0
 		if e.w.reorganise(drop) {
 			e.note("-- the last block is replaced, its transactions are lost: %v", drop)
-			if drop {
-				e.shake()
-			}
+			e.shake(drop)
 		}
 	case n < 18 && p != nil && strict && g.r[2]%4 == 0:
 		// The row is lost, as from an old backup.
@@ -550,18 +548,18 @@ func (e *episode) happen(g group, strict bool) error {
 }
 
 // shake is told when the chain is not as it said before: of all households whose
-// channels look otherwise than they did nothing is certain until the product has
-// looked.
-func (e *episode) shake() {
+// channels may look otherwise than they did nothing is certain until the product has
+// looked. Where no transaction was lost, one that the chain had refused may have come
+// to pass: a close.
+func (e *episode) shake(drop bool) {
 	for _, h := range e.houses {
 		for at, s := range e.w.truth(h.channel(0), h.channel(1)) {
 			if h.purse[at] == nil {
 				continue
 			}
-			h.murky = true
-			if s.Deposit.Cmp(amount(h.purse[at].deposit)) < 0 {
-				h.purse[at].shaken = true
-			}
+			less := s.Deposit.Cmp(amount(h.purse[at].deposit)) < 0
+			h.murky = h.murky || drop || less && !h.books.accounts[at].closed
+			h.purse[at].shaken = h.purse[at].shaken || less
 		}
 	}
 }
