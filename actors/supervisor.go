@@ -14,6 +14,7 @@ import (
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
+	"txlens/engine/triage"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/ethereum/go-ethereum/common"
@@ -341,10 +342,37 @@ func (s *supervisor) assemble(ac actor.Context) {
 // evidence of a large transaction is most of the memory of a request.
 func (s *supervisor) judge() *assemble.Case {
 	c := s.o.assemble(s.ev)
+	for range maxRounds {
+		if c.Triage == nil || len(c.Triage.Questions) == 0 {
+			break
+		}
+		views, err := s.look(c)
+		if err != nil {
+			s.ev.Notes = append(s.ev.Notes, "not all that a triage asks of the state was answered: "+oneLine(err))
+		}
+		if s.ev.Views = append(s.ev.Views, views...); len(views) == 0 {
+			break
+		}
+		c = s.o.assemble(s.ev)
+	}
 	if !s.asks(c) {
 		return &assemble.Case{Evidence: c.Evidence, Result: c.Result}
 	}
 	return c
+}
+
+// maxRounds bounds how often answers may raise further questions, and viewTime how long
+// they are waited for: the rules have an answer without them.
+const (
+	maxRounds = 2
+	viewTime  = 15 * time.Second
+)
+
+// look asks the state what a triage wants to know.
+func (s *supervisor) look(c *assemble.Case) ([]triage.View, error) {
+	ctx, cancel := context.WithTimeout(s.fetching, viewTime)
+	defer cancel()
+	return gather.Views(ctx, s.w, s.ev.Chain, s.ev.Tx, c.Triage.Questions)
 }
 
 func (s *supervisor) answer(ac actor.Context, m assembled) {

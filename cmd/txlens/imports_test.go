@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 	"transport/admin":  {"engine/mpp/tempo"},
 	"transport/client": {"engine/explain", "engine/mpp", "transport/wire"},
 	"transport":        {"engine/explain", "engine/report", "actors", "engine/meter", "engine/mpp"},
-	"actors":           {"engine/agent", "engine/agent/claim", "engine/agent/llm", "engine/agent/playbook", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/mpp", "engine/report", "engine/trace", "engine/upstream"},
+	"actors":           {"engine/agent", "engine/agent/claim", "engine/agent/llm", "engine/agent/playbook", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/mpp", "engine/report", "engine/trace", "engine/triage", "engine/upstream"},
 	"storage":          {"actors", "engine/explain", "engine/mpp"},
 	"bench":            {},
 
@@ -39,14 +39,15 @@ var mayImport = map[string][]string{
 	"engine/flow":           {"engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
 	"engine/upstream":       {"engine/chain", "engine/evidence", "engine/explain", "engine/meter", "engine/trace"},
 	"engine/classify":       {"engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
+	"engine/triage":         {"engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent":          {"engine/explain", "engine/meter"},
 	"engine/agent/llm":      {"engine/explain"},
-	"engine/agent/claim":    {"engine/agent/llm", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
+	"engine/agent/claim":    {"engine/agent/llm", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace", "engine/triage"},
 	"engine/agent/digest":   {"engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent/playbook": {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
 	"engine/agent/tool":     {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
-	"engine/assemble":       {"engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/report", "engine/trace"},
-	"engine/gather":         {"engine/assemble", "engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
+	"engine/assemble":       {"engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/triage"},
+	"engine/gather":         {"engine/assemble", "engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/label", "engine/replay", "engine/trace", "engine/triage", "engine/upstream"},
 }
 
 // onlyIn names the one place for what a change of runtime or server may touch.

@@ -11,6 +11,7 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/report"
 	"txlens/engine/trace"
+	"txlens/engine/triage"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -27,6 +28,7 @@ type Case struct {
 	Flow    *flow.Flow
 	Decoded *decode.Set
 	Verdict *classify.Verdict
+	Triage  *triage.Report
 }
 
 // Result builds the whole answer but its costs. It fills every field that the
@@ -41,6 +43,7 @@ func Build(ev *Evidence) *Case {
 	}
 	b := &builder{ev: ev, r: r}
 	b.analyse()
+	b.triage()
 	b.meta()
 	b.name()
 	b.trace()
@@ -51,7 +54,7 @@ func Build(ev *Evidence) *Case {
 	b.verdict()
 	return &Case{
 		Evidence: ev, Result: finish(r, ev, b),
-		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_,
+		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report,
 	}
 }
 
@@ -103,10 +106,13 @@ type builder struct {
 	flow      *flow.Flow
 	decoded   *decode.Set
 	auths     []decode.Authorization
+	facts     *classify.Facts
 	verdict_  *classify.Verdict
+	report    *triage.Report
 	names     *names
 	refused   bool     // the trace contradicts the transaction or its receipt
 	doubts    []string // why the evidence does not agree with itself
+	doubtful  []string // findings that are not shown well enough
 }
 
 // analyse runs the pure pipeline in its order: join, flow, decode, classify.
@@ -130,11 +136,12 @@ func (b *builder) analyse() {
 	b.decoded = dec.All(b.tree, b.receipt)
 	b.auths = decode.Authorizations(ev.Tx, ev.Chain.ID, b.diff())
 	b.names = newNames(b)
-	b.verdict_ = classify.Classify(&classify.Facts{
+	b.facts = &classify.Facts{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
 		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded,
 		Authorizations: b.auths,
-	})
+	}
+	b.verdict_ = classify.Classify(b.facts)
 }
 
 // isToken tells flow which contracts are known as fungible tokens.
@@ -215,6 +222,7 @@ func (b *builder) verdict() {
 	p.RunnerUp = runnerUp(v)
 	p.Notes = append(p.Notes, b.doubts...)
 	p.Notes = append(p.Notes, v.Reasons...)
+	p.Notes = append(p.Notes, b.doubtful...)
 	p.Notes = append(p.Notes, b.tree.Notes...)
 	p.Notes = append(p.Notes, b.flow.Notes...)
 	p.Notes = append(p.Notes, b.mismatches()...)

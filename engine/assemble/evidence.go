@@ -13,6 +13,7 @@ import (
 	"txlens/engine/explain"
 	"txlens/engine/label"
 	"txlens/engine/trace"
+	"txlens/engine/triage"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -36,6 +37,9 @@ type Evidence struct {
 	Failed     []Failure                // phases that failed: the result is partial
 	Notes      []string                 // what a reader should know and no field says
 	Version    string
+
+	Triage bool          // the asker wants to read what was ruled out
+	Views  []triage.View // answers to what an earlier report asked
 }
 
 // Price is the price of one whole token at the time of the block.

@@ -1,0 +1,68 @@
+package assemble
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"txlens/engine/classify"
+	"txlens/engine/explain"
+	"txlens/engine/triage"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// triage has the fixed checks looked through and writes what they found: findings and
+// the type where they make the transaction an exploit, what was ruled out where it was
+// asked for, and a note on what is not shown well enough.
+func (b *builder) triage() {
+	prices := make(map[common.Address]explain.Decimal, len(b.ev.Prices))
+	for a, p := range b.ev.Prices {
+		prices[a] = p.USD
+	}
+	b.report = triage.Look(&triage.Facts{Facts: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views})
+	for i := range b.report.Findings {
+		f := &b.report.Findings[i]
+		switch {
+		case b.report.Exploit && f.Status.Rank() >= explain.Possible.Rank():
+			b.r.Findings = append(b.r.Findings, *f)
+		default:
+			b.doubtful = append(b.doubtful, fmt.Sprintf("a finding of %s was considered and is not shown well enough: status %s, severity %s",
+				strings.ReplaceAll(string(f.Category), "_", " "), strings.ReplaceAll(string(f.Status), "_", " "), f.Severity))
+		}
+	}
+	if b.report.Exploit {
+		b.exploit()
+	}
+	if !b.ev.Triage {
+		return
+	}
+	for _, o := range b.report.Outcomes {
+		if line := o.Line(); line != "" {
+			b.r.NonFindings = append(b.r.NonFindings, line)
+		}
+	}
+}
+
+// exploit makes the findings decide about the type and the one line.
+func (b *builder) exploit() {
+	v := *b.verdict_ // it is shared with nobody, but the votes of the rules stay as they are
+	first := &b.r.Findings[0]
+	for i := range b.r.Findings {
+		if f := &b.r.Findings[i]; f.Status.Rank() >= explain.Probable.Rank() && f.Severity.Rank() >= explain.Moderate.Rank() {
+			first = f
+			break
+		}
+	}
+	t := explain.TypeExploit
+	protocol := ""
+	if v.Protocol != nil {
+		protocol = *v.Protocol
+	}
+	v.Votes = slices.Insert(slices.Clone(v.Votes), 0, classify.Vote{Rule: "finding of " + string(first.Category), TxType: t, SubType: string(first.Category), Protocol: protocol})
+	v.TxType, v.SubType = &t, string(first.Category)
+	v.Summary = "Exploit by " + strings.ReplaceAll(string(first.Category), "_", " ") + ": " + first.BrokenInvariant
+	v.Summary = strings.TrimSuffix(v.Summary, ".")
+	v.Confidence = v.Confidence.Lower(explain.Medium)
+	b.verdict_ = &v
+}

@@ -1,0 +1,36 @@
+package classify
+
+import (
+	"math/big"
+
+	"txlens/engine/flow"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Words writes addresses and amounts as the sentences of a Verdict do, for what is said
+// of the same transaction elsewhere.
+type Words struct{ a *analysis }
+
+// NewWords makes the wording for facts.
+func NewWords(f *Facts) Words { return Words{newAnalysis(f)} }
+
+// Who names an account: by its label, its token, its verified source, or its address.
+func (w Words) Who(addr common.Address) string { return w.a.who(addr) }
+
+// Amount writes how much of what, in whole tokens where the decimals are known.
+func (w Words) Amount(key flow.TokenKey, n *big.Int) string { return w.a.amount(key, n) }
+
+// Minimum is the least output that the call for the actor asks for, where it is a known
+// function of a router; false when it names none.
+func (w Words) Minimum() (*big.Int, bool) {
+	a := w.a
+	if a.call == nil || a.call.minOut < 0 || a.frame == nil || len(a.frame.Input) < 4 {
+		return nil, false
+	}
+	b := dataWord(a.frame.Input[4:], a.call.minOut)
+	if b == nil {
+		return nil, false
+	}
+	return new(big.Int).SetBytes(b), true
+}

@@ -1,0 +1,42 @@
+package gather
+
+import (
+	"context"
+	"errors"
+
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/triage"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Views puts the questions of a triage to the state around a transaction: the end of the
+// parent block, or that of its own. A call that reverts is an answer, too. Answers come
+// beside the error of those that could not be had.
+func Views(ctx context.Context, w State, ch *chain.Chain, tx *evidence.Transaction, list []triage.Question) (views []triage.View, err error) {
+	if tx == nil || tx.Pending() || *tx.BlockNumber == 0 {
+		return nil, nil
+	}
+	for _, q := range list {
+		block := *tx.BlockNumber
+		if q.When == triage.Before {
+			block--
+		}
+		var out []byte
+		var fault error
+		if q.From == (common.Address{}) {
+			out, fault = w.Call(ctx, ch, q.To, q.Data, block)
+		} else {
+			out, fault = w.CallFrom(ctx, ch, q.From, q.To, q.Data, block)
+		}
+		reverted := errors.Is(fault, upstream.ErrReverted)
+		if fault != nil && !reverted {
+			err = fault
+			continue
+		}
+		views = append(views, triage.View{Question: q, Output: out, Reverted: reverted})
+	}
+	return views, err
+}

@@ -1,0 +1,247 @@
+package triage
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// control is a word of storage that says who controls a contract.
+type control struct {
+	slot      common.Hash
+	pre, post common.Address
+}
+
+// Slots of control that standards fix: the admin of ERC-1967, and the owner of
+// OpenZeppelin's Ownable from version 5 on, by its ERC-7201 namespace.
+var controlSlots = []common.Hash{
+	common.HexToHash("0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103"),
+	common.HexToHash("0x9016d09d72d40fdae2fd8ceac6b6234c7706214fd39c1cd1e609a0528c199300"),
+}
+
+// ownerSlots is how many of the first slots of a contract may hold its owner.
+const ownerSlots = 256
+
+// controls lists the words of control of a contract that went to the sender's side. A
+// word may be packed: the address is its lowest 160 bits, what stands above is flags.
+func (l *look) controls(a common.Address) (out []control) {
+	for _, s := range l.changed(a) {
+		if !slices.Contains(controlSlots, s) && s.Big().Cmp(big.NewInt(ownerSlots)) >= 0 {
+			continue
+		}
+		pre, post, _ := l.slotOf(a, s)
+		c := control{s, common.BytesToAddress(pre[12:]), common.BytesToAddress(post[12:])}
+		if c.pre != c.post && l.own[c.post] && !l.own[c.pre] && post.Big().BitLen() > 64 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// waited reports whether the contract had named one of the sender's side before: as a
+// pending owner, say. Then the change was meant.
+func (l *look) waited(a common.Address, to common.Address) bool {
+	for _, s := range l.changed(a) {
+		pre, _, _ := l.slotOf(a, s)
+		if common.BytesToAddress(pre[12:]) == to {
+			return true
+		}
+	}
+	return false
+}
+
+// takeover: control of a contract went from somebody who made no call to the sender's
+// side, which then took what the contract holds.
+func (l *look) takeover() (out []explain.Finding) {
+	for _, v := range l.calledByOwn() {
+		for _, c := range l.controls(v) {
+			if f, ok := l.taken(v, c); ok {
+				out = append(out, f)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// calledByOwn lists the contracts of others that the sender's side called, in order.
+func (l *look) calledByOwn() (out []common.Address) {
+	for _, f := range l.Tree.Frames {
+		if f.Kind == trace.Call && f.Status == trace.OK && l.own[f.From] && !l.own[f.To] && len(f.Input) >= 4 && !slices.Contains(out, f.To) {
+			out = append(out, f.To)
+		}
+	}
+	return out
+}
+
+// creates reports whether a contract came into being here: it is set up, not taken.
+func (l *look) creates(a common.Address) bool {
+	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Kind.Creates() && f.HasTo && f.To == a })
+}
+
+// calls reports whether an account made a call that counts to another.
+func (l *look) calls(from, to common.Address) bool {
+	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Status == trace.OK && f.From == from && f.To == to })
+}
+
+func (l *look) taken(v common.Address, c control) (explain.Finding, bool) {
+	if l.creates(v) || l.calls(c.pre, v) || l.waited(v, c.post) {
+		return explain.Finding{}, false
+	}
+	call := l.grabs(v, c)
+	keys := l.losses(v)
+	if call == nil {
+		return explain.Finding{}, false
+	}
+	open, known := l.openTo(v, call.Input)
+	if known && !open {
+		return explain.Finding{}, false // somebody gave this caller the right
+	}
+	w := l.words()
+	b := broken{category: explain.AccessControl, victim: v, lost: keys, control: true}
+	p := l.path(call)
+	b.evidence = append(b.evidence,
+		l.seen(call, "%s is called by %s", w.Who(v), w.Who(call.From)),
+		l.stored(v, c.slot, "who controls it changes from %s to %s", w.Who(c.pre), w.Who(c.post)))
+	if known {
+		view, _ := l.ask(Question{From: stranger, To: v, Data: call.Input, When: Before})
+		b.evidence = append(b.evidence, l.viewed(view, "the same call, made before the transaction by an account without any right, succeeds"))
+	}
+	took := ""
+	if len(keys) == 0 {
+		if !known {
+			return explain.Finding{}, false
+		}
+		b.missing = []string{"what the new controller does with the contract afterwards"}
+	} else {
+		for i := range l.pays {
+			if q := &l.pays[i]; q.from == v && l.own[q.to] && q.key == keys[0] && q.amount.Sign() > 0 {
+				b.evidence = append(b.evidence, l.paid(q, "%s leaves to %s", w.Amount(q.key, q.amount), w.Who(q.to)))
+				took = fmt.Sprintf(", and %s left (%s)", w.Amount(q.key, q.amount), l.placeOf(q))
+				break
+			}
+		}
+		if !known && c.pre == (common.Address{}) {
+			b.missing = []string{"whether anybody may make that call"} // it may have been meant for this caller
+		}
+	}
+	b.check = fmt.Sprintf("%s != %s", ref("after", v, c.slot), ref("before", v, c.slot))
+	if len(keys) > 0 {
+		b.check += fmt.Sprintf(" and %s > %s", ref("sent", v, keys[0]), ref("received", v, keys[0]))
+	}
+	b.sentence = fmt.Sprintf("Only who controls %s may hand it over; %s, to whom it did not belong (slot %s held %s), took it in frame %s%s.",
+		w.Who(v), w.Who(call.From), shortSlot(c.slot), w.Who(c.pre), p, took)
+	return l.find(b), true
+}
+
+func shortSlot(s common.Hash) string {
+	if n := s.Big(); n.IsUint64() {
+		return n.String()
+	}
+	return s.Hex()
+}
+
+// grabs is the first call of the sender's side to a contract that carries the new
+// controller, or where none does, that is made by it.
+func (l *look) grabs(v common.Address, c control) *trace.Frame {
+	var by *trace.Frame
+	for _, f := range l.Tree.Frames {
+		if f.Kind != trace.Call || f.Status != trace.OK || f.To != v || !l.own[f.From] || len(f.Input) < 4 {
+			continue
+		}
+		for i := 4; i+32 <= len(f.Input); i += 32 {
+			if common.BytesToAddress(f.Input[i+12:i+32]) == c.post && f.Input[i] == 0 {
+				return f
+			}
+		}
+		if by == nil && f.From == c.post {
+			by = f
+		}
+	}
+	return by
+}
+
+// mints are functions that make tokens for whom they name.
+var mints = map[[4]byte]bool{selectorOf("mint(address,uint256)"): true, selectorOf("mint(uint256)"): true, selectorOf("mintTo(address,uint256)"): true}
+
+var selOwner = selectorOf("owner()")
+
+// openMint: tokens were made for nothing by a function that everybody may call, and
+// somebody gave other assets for them.
+func (l *look) openMint() (out []explain.Finding) {
+	for i := range l.pays {
+		p := &l.pays[i]
+		token := p.key.Token
+		if p.from != (common.Address{}) || p.log < 0 || !l.own[p.to] || p.key.ID != "" || p.key.NFT || p.frame == nil || l.own[token] || l.creates(token) || p.amount.Sign() == 0 {
+			continue
+		}
+		call := l.reached(p.frame, token)
+		if call == nil || !mints[selector(call)] || !l.givenFor(token) {
+			continue
+		}
+		buyer, got := l.buyer(token)
+		if buyer == (common.Address{}) {
+			continue
+		}
+		owner, ok := l.ask(Question{To: token, Data: selOwner[:], When: Before, Asker: "who owns the token"})
+		open, known := l.openTo(token, call.Input)
+		o := common.Address{}
+		if ok && len(owner.Output) >= 32 {
+			o = common.BytesToAddress(owner.Output[12:32])
+		}
+		// A token that has an owner and lets everybody mint. One without may be meant so.
+		if !ok || !known || !open || o == (common.Address{}) || l.own[o] || l.calls(o, token) {
+			continue
+		}
+		return append(out, l.minted(p, call, owner, o, buyer, got))
+	}
+	return out
+}
+
+// givenFor reports whether the sender's side gave nothing to the token and burnt none of
+// it: what it minted was free.
+func (l *look) givenFor(token common.Address) bool {
+	for i := range l.pays {
+		if p := &l.pays[i]; l.own[p.from] && p.to == token && p.amount.Sign() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// buyer is who got the token from the sender's side and gave another asset for it.
+func (l *look) buyer(token common.Address) (common.Address, flow.TokenKey) {
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.key.Token != token || !l.own[p.from] || l.own[p.to] || p.to == (common.Address{}) {
+			continue
+		}
+		for _, k := range l.losses(p.to) {
+			if k.Token != token {
+				return p.to, k
+			}
+		}
+	}
+	return common.Address{}, flow.TokenKey{}
+}
+
+func (l *look) minted(p *payment, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) explain.Finding {
+	w := l.words()
+	view, _ := l.ask(Question{From: stranger, To: call.To, Data: call.Input, When: Before})
+	return l.find(broken{category: explain.AccessControl, victim: buyer, lost: []flow.TokenKey{got},
+		check: fmt.Sprintf("%s > 0 and %s > %s", ref("minted", p.key.Token), ref("sent", buyer, got), ref("sent", p.key.Token, p.key)),
+		evidence: []explain.Evidence{
+			l.seen(call, "%s mints for %s, which is not its owner", w.Who(p.key.Token), w.Who(call.From)),
+			l.viewed(owner, "its owner is %s", w.Who(o)),
+			l.viewed(view, "the same call, made before the transaction by an account without any right, succeeds"),
+			l.paid(p, "%s come into being", w.Amount(p.key, p.amount)),
+		},
+		sentence: fmt.Sprintf("Only who may mint %s may call its mint; %s, not its owner %s, minted %s in frame %s for nothing, and %s gave %s for them.",
+			w.Who(p.key.Token), w.Who(call.From), w.Who(o), w.Amount(p.key, p.amount), l.path(call), w.Who(buyer), w.Amount(got, l.net(buyer, got)))})
+}

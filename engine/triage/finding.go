@@ -1,0 +1,245 @@
+package triage
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// broken is a rule that did not hold, before it is weighed.
+type broken struct {
+	category explain.Category
+	victim   common.Address
+	lost     []flow.TokenKey // by the victim, to the sender's side
+	control  bool            // of the victim was taken
+	sentence string
+	check    string
+	evidence []explain.Evidence
+	missing  []string // what would have to be known; keeps the status at possible
+}
+
+// find weighs what broke.
+func (l *look) find(b broken) explain.Finding {
+	f := explain.Finding{
+		BrokenInvariant: b.sentence, Category: b.category, Victim: []explain.Addr{explain.AddrOf(b.victim)}, Attacker: l.attackers(),
+		Evidence: b.evidence, MissingDataToConfirm: b.missing, Check: b.check, Amplifiers: l.amplifiers(),
+		Severity: l.severity(b), Confidence: explain.High, Status: explain.Confirmed,
+	}
+	derived := slices.ContainsFunc(b.evidence, func(e explain.Evidence) bool { return e.Kind != explain.Observed })
+	switch {
+	case len(b.missing) > 0 || b.check == "":
+		f.Status = explain.Possible
+	case derived || !l.full():
+		f.Status = explain.Probable
+	}
+	if !l.full() {
+		f.Confidence = explain.Medium
+	}
+	if !l.sourced(b.victim) || f.Status == explain.Possible {
+		f.Confidence = explain.Low
+	}
+	return f
+}
+
+// sourced reports whether code or ABI of an account are known; an account without code
+// needs none.
+func (l *look) sourced(a common.Address) bool {
+	if c := l.Contracts[a]; c != nil && c.ABI != nil {
+		return true
+	}
+	for _, f := range l.Tree.Frames {
+		switch {
+		case f.To == a && f.HasTo && (len(f.Children) > 0 || len(f.Logs) > 0):
+			if !l.lent(a) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lent reports whether an account runs the code of another, which is known.
+func (l *look) lent(a common.Address) bool {
+	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool {
+		c := l.Contracts[f.To]
+		return f.Kind == trace.DelegateCall && f.From == a && c != nil && c.ABI != nil
+	})
+}
+
+// amplifiers are what made it larger or easier, as far as the evidence shows it.
+func (l *look) amplifiers() (out []explain.Amplifier) {
+	if l.Verdict != nil && slices.ContainsFunc(l.Verdict.Risks, func(r string) bool { return strings.HasPrefix(r, "flash_loan:") }) {
+		out = append(out, explain.FlashLoan)
+	}
+	for _, f := range l.Tree.Frames {
+		if f.Kind.Creates() && l.own[f.From] && f.Status == trace.OK {
+			return append(out, "fresh_contract")
+		}
+	}
+	return out
+}
+
+// Thresholds of a loss: in USD, and as a part of what the victim held, in percent.
+var (
+	inUSD  = []int64{1_000_000, 50_000, 1_000}
+	inPart = []int64{50, 10}
+	ranks  = []explain.Severity{explain.Critical, explain.Grave, explain.Moderate}
+)
+
+// severity takes the worse of what was done and what it cost. Assets taken are a
+// limited loss at least, unless they are known to be next to nothing.
+func (l *look) severity(b broken) explain.Severity {
+	if b.control {
+		return explain.Critical
+	}
+	best, known := explain.Slight, len(b.lost) > 0
+	raise := func(s explain.Severity) {
+		if s.Rank() > best.Rank() {
+			best = s
+		}
+	}
+	for _, k := range b.lost {
+		lost := new(big.Int).Neg(l.net(b.victim, k))
+		had := l.holdings(b.victim, k)
+		if had != nil && had.Sign() > 0 {
+			part := new(big.Int).Quo(new(big.Int).Mul(lost, big.NewInt(100)), had)
+			for i, p := range inPart {
+				if part.Cmp(big.NewInt(p)) >= 0 {
+					raise(ranks[i])
+				}
+			}
+		}
+		usd := l.worth(k, lost)
+		for i, n := range inUSD {
+			if usd != nil && usd.Cmp(big.NewInt(n)) >= 0 {
+				raise(ranks[i])
+			}
+		}
+		known = known && usd != nil
+	}
+	if !known {
+		raise(explain.Moderate)
+	}
+	return best
+}
+
+// worth is an amount in whole dollars, nil without a price.
+func (l *look) worth(k flow.TokenKey, n *big.Int) *big.Int {
+	p, ok := l.Prices[k.Token]
+	if !ok || p.Unscaled == nil || k.ID != "" {
+		return nil
+	}
+	scale := p.Scale
+	switch t := l.Tokens[k.Token]; {
+	case k.Token == (common.Address{}):
+		scale += 18
+	case t.Decimals == nil:
+		return nil
+	default:
+		scale += int(*t.Decimals)
+	}
+	out := new(big.Int).Mul(n, p.Unscaled)
+	return out.Quo(out, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil))
+}
+
+// Items of evidence.
+
+func (l *look) seen(f *trace.Frame, format string, args ...any) explain.Evidence {
+	e := explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, Frame: l.path(f), Source: "trace"}
+	if len(f.Input) >= 4 && !f.Kind.Creates() {
+		e.Selector = explain.Hex(f.Input[:4]).String()
+	}
+	if f.HasTo {
+		a := explain.AddrOf(f.To)
+		e.Address = &a
+	}
+	return e
+}
+
+func (l *look) paid(p *payment, format string, args ...any) explain.Evidence {
+	if p.log < 0 {
+		return l.seen(p.frame, format, args...)
+	}
+	n := l.Receipt.Logs[p.log].Index
+	a := explain.AddrOf(p.key.Token)
+	e := explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
+	if p.frame != nil {
+		e.Frame = l.path(p.frame)
+	}
+	return e
+}
+
+func (l *look) stored(a common.Address, slot common.Hash, format string, args ...any) explain.Evidence {
+	pre, post, _ := l.slotOf(a, slot)
+	x := explain.AddrOf(a)
+	return explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, Address: &x, Slot: slot.Hex(), Before: pre.Hex(), After: post.Hex(), Source: "state"}
+}
+
+func (l *look) viewed(v View, format string, args ...any) explain.Evidence {
+	a := explain.AddrOf(v.To)
+	e := explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, Address: &a, Source: "eth_call"}
+	if len(v.Data) >= 4 {
+		e.Selector = explain.Hex(v.Data[:4]).String()
+	}
+	return e
+}
+
+// Pieces of checks.
+
+// tokenOf names an asset in a check.
+func tokenOf(k flow.TokenKey) string {
+	if k == (flow.TokenKey{}) {
+		return "native"
+	}
+	return explain.AddrOf(k.Token).String()
+}
+
+func ref(name string, args ...any) string {
+	parts := make([]string, len(args))
+	for i, a := range args {
+		switch v := a.(type) {
+		case common.Address:
+			parts[i] = explain.AddrOf(v).String()
+		case common.Hash:
+			parts[i] = v.Hex()
+		case flow.TokenKey:
+			parts[i] = tokenOf(v)
+		default:
+			parts[i] = fmt.Sprint(v)
+		}
+	}
+	return name + "(" + strings.Join(parts, ", ") + ")"
+}
+
+// moved refers to the amount of one payment.
+func (l *look) moved(p *payment) string {
+	if p.log < 0 {
+		return ref("value", l.path(p.frame))
+	}
+	return ref("transfer", l.Receipt.Logs[p.log].Index)
+}
+
+// placeOf says where a payment stands, for a sentence.
+func (l *look) placeOf(p *payment) string {
+	if p.log < 0 {
+		return "frame " + l.path(p.frame)
+	}
+	return fmt.Sprintf("log %d", l.Receipt.Logs[p.log].Index)
+}
+
+func (l *look) logged(receipt int, format string, args ...any) explain.Evidence {
+	g := &l.Receipt.Logs[receipt]
+	n, a := g.Index, explain.AddrOf(g.Address)
+	e := explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
+	if f := l.frameOf[receipt]; f != nil {
+		e.Frame = l.path(f)
+	}
+	return e
+}

@@ -1,0 +1,330 @@
+package triage
+
+import (
+	"math/big"
+	"slices"
+
+	"txlens/engine/classify"
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// look is the working state of one triage.
+type look struct {
+	*Facts
+	own     map[common.Address]bool // the sender, for whom it acted, and what is theirs
+	byPath  map[string]*trace.Frame
+	frameOf map[int]*trace.Frame // of a log, by its receipt position
+	pays    []payment            // in the order of the transaction, fees left out
+	asks    []Question
+	wording *classify.Words
+}
+
+// payment is one movement of one asset, with the frame that made it.
+type payment struct {
+	key      flow.TokenKey // the zero key is the native coin
+	from, to common.Address
+	amount   *big.Int
+	frame    *trace.Frame
+	log      int // receipt position; -1 for the native coin
+}
+
+func newLook(f *Facts) *look {
+	l := &look{Facts: f, byPath: map[string]*trace.Frame{}, frameOf: map[int]*trace.Frame{}}
+	if f.Tree == nil || f.Flow == nil || len(f.Tree.Frames) > maxFrames {
+		return l
+	}
+	for _, x := range f.Tree.Frames {
+		for i := range x.Logs {
+			if r := x.Logs[i].Receipt; r >= 0 {
+				l.frameOf[r] = x
+			}
+		}
+	}
+	l.payments()
+	l.owned()
+	return l
+}
+
+// path names a frame and remembers it for the order of the findings.
+func (l *look) path(f *trace.Frame) string {
+	p := f.Path()
+	l.byPath[p] = f
+	return p
+}
+
+// payments lists what moved.
+func (l *look) payments() {
+	for i := range l.Flow.Moves {
+		m := &l.Flow.Moves[i]
+		if m.Kind == flow.MoveFee || m.Kind == flow.MoveMint || m.NoTo || m.Frame < 0 || m.Frame >= len(l.Tree.Frames) {
+			continue
+		}
+		l.pays = append(l.pays, payment{from: m.From, to: m.To, amount: m.Amount, frame: l.Tree.Frames[m.Frame], log: -1})
+	}
+	for i := range l.Flow.Transfers {
+		t := &l.Flow.Transfers[i]
+		k := flow.TokenKey{Token: t.Token, NFT: t.Standard == flow.ERC721}
+		if t.ID != nil {
+			k.ID = t.ID.String()
+		}
+		l.pays = append(l.pays, payment{key: k, from: t.From, to: t.To, amount: t.Amount, frame: l.frameOf[t.Log], log: t.Log})
+	}
+}
+
+// owned gathers the sender's side: sender, actor, what these make in the transaction,
+// and the contract that was called, unless somebody vouches for it or it loses by it.
+func (l *look) owned() {
+	l.own = map[common.Address]bool{l.Tx.From: true}
+	if l.Verdict != nil && l.Verdict.Actor != (common.Address{}) {
+		l.own[l.Verdict.Actor] = true
+	}
+	if to := l.Tx.To; to != nil && !l.vouched(*to) && !l.loses(*to) {
+		l.own[*to] = true
+	}
+	for _, f := range l.Tree.Frames {
+		if f.Kind.Creates() && f.HasTo && (f.Parent == nil || l.own[f.From]) {
+			l.own[f.To] = true
+		}
+	}
+}
+
+// vouched reports whether a table or a verified source says who stands at an address.
+func (l *look) vouched(a common.Address) bool {
+	if x, ok := l.Labels[a]; ok && x.Category != "contract" {
+		return true
+	}
+	if c := l.Contracts[a]; c != nil && c.ABI != nil && c.Source != "" {
+		return true
+	}
+	t, ok := l.Tokens[a]
+	return ok && t.Symbol != ""
+}
+
+// loses reports whether a contract ends with less of something and with more of nothing.
+func (l *look) loses(a common.Address) bool {
+	lost := false
+	for k, n := range l.nets(a) {
+		switch {
+		case n.Sign() > 0:
+			return false
+		case n.Sign() < 0 && k.ID == "":
+			lost = true
+		}
+	}
+	return lost
+}
+
+// nets is what an account gained and lost, fees aside.
+func (l *look) nets(a common.Address) map[flow.TokenKey]*big.Int {
+	out := map[flow.TokenKey]*big.Int{}
+	at := func(k flow.TokenKey) *big.Int {
+		if out[k] == nil {
+			out[k] = new(big.Int)
+		}
+		return out[k]
+	}
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.from == a {
+			at(p.key).Sub(at(p.key), p.amount)
+		}
+		if p.to == a {
+			at(p.key).Add(at(p.key), p.amount)
+		}
+	}
+	return out
+}
+
+// net is the change of one asset of an account.
+func (l *look) net(a common.Address, k flow.TokenKey) *big.Int {
+	if n := l.nets(a)[k]; n != nil {
+		return n
+	}
+	return new(big.Int)
+}
+
+// gain is the change of one asset of all of the sender's side.
+func (l *look) gain(k flow.TokenKey) *big.Int {
+	sum := new(big.Int)
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.key != k {
+			continue
+		}
+		if l.own[p.from] {
+			sum.Sub(sum, p.amount)
+		}
+		if l.own[p.to] {
+			sum.Add(sum, p.amount)
+		}
+	}
+	return sum
+}
+
+// total adds up payments of an asset from one to another that a test lets through.
+func (l *look) total(k flow.TokenKey, pass func(*payment) bool) *big.Int {
+	sum := new(big.Int)
+	for i := range l.pays {
+		if p := &l.pays[i]; p.key == k && pass(p) {
+			sum.Add(sum, p.amount)
+		}
+	}
+	return sum
+}
+
+// losses are the fungible assets that an account lost and the sender's side got some of.
+func (l *look) losses(a common.Address) (keys []flow.TokenKey) {
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.from == a && p.key.ID == "" && !p.key.NFT && !slices.Contains(keys, p.key) && l.net(a, p.key).Sign() < 0 && l.gain(p.key).Sign() > 0 {
+			keys = append(keys, p.key)
+		}
+	}
+	return keys
+}
+
+// attackers are the accounts of the sender's side that took part.
+func (l *look) attackers() (out []explain.Addr) {
+	add := func(a common.Address) {
+		if x := explain.AddrOf(a); a != (common.Address{}) && !slices.Contains(out, x) && len(out) < 8 {
+			out = append(out, x)
+		}
+	}
+	add(l.Tx.From)
+	for _, f := range l.Tree.Frames {
+		if l.own[f.To] && f.HasTo && f.Status == trace.OK {
+			add(f.To)
+		}
+	}
+	return out
+}
+
+// slotOf is the value of a slot that changed.
+func (l *look) slotOf(a common.Address, slot common.Hash) (pre, post common.Hash, ok bool) {
+	if l.Diff == nil {
+		return
+	}
+	if x := l.Diff.Pre[a]; x != nil {
+		pre, ok = x.Storage[slot]
+	}
+	if x := l.Diff.Post[a]; x != nil {
+		if v, has := x.Storage[slot]; has {
+			post, ok = v, true
+		}
+	}
+	return pre, post, ok
+}
+
+// changed lists the slots of an account that changed, in order.
+func (l *look) changed(a common.Address) (slots []common.Hash) {
+	if l.Diff == nil {
+		return nil
+	}
+	seen := map[common.Hash]bool{}
+	for _, x := range []*evidence.Account{l.Diff.Pre[a], l.Diff.Post[a]} {
+		if x == nil {
+			continue
+		}
+		for s := range x.Storage {
+			if pre, post, _ := l.slotOf(a, s); !seen[s] && pre != post {
+				seen[s] = true
+				slots = append(slots, s)
+			}
+		}
+	}
+	slices.SortFunc(slots, func(a, b common.Hash) int { return a.Cmp(b) })
+	return slots
+}
+
+// maxMapped is how many of the first slots of a contract are tried as a mapping.
+const maxMapped = 64
+
+// mapped lists the slots at which mappings of a contract may keep something for a
+// holder: as Solidity computes them (key, then slot), and as Vyper does.
+func mapped(holder common.Address) []common.Hash {
+	out := make([]common.Hash, 0, 2*maxMapped)
+	var key, at common.Hash
+	copy(key[12:], holder[:])
+	for i := range maxMapped {
+		at[31] = byte(i)
+		out = append(out, crypto.Keccak256Hash(key[:], at[:]), crypto.Keccak256Hash(at[:], key[:]))
+	}
+	return out
+}
+
+// credit is the slot that a contract keeps for a holder and that changed.
+func (l *look) credit(contract, holder common.Address) (slot common.Hash, pre, post *big.Int, ok bool) {
+	if l.Diff == nil || l.Diff.Pre[contract] == nil && l.Diff.Post[contract] == nil {
+		return
+	}
+	for _, s := range mapped(holder) {
+		if a, b, has := l.slotOf(contract, s); has && a != b {
+			return s, a.Big(), b.Big(), true
+		}
+	}
+	return
+}
+
+// holdings is what an account had of an asset before, where the state diff tells.
+func (l *look) holdings(a common.Address, k flow.TokenKey) *big.Int {
+	if k == (flow.TokenKey{}) {
+		if l.Diff != nil && l.Diff.Pre[a] != nil {
+			return l.Diff.Pre[a].Balance
+		}
+		return nil
+	}
+	delta := l.net(a, k)
+	if l.Diff == nil || l.Diff.Pre[k.Token] == nil && l.Diff.Post[k.Token] == nil {
+		return nil
+	}
+	for _, s := range mapped(a) {
+		pre, post, ok := l.slotOf(k.Token, s)
+		if ok && new(big.Int).Sub(post.Big(), pre.Big()).Cmp(delta) == 0 {
+			return pre.Big()
+		}
+	}
+	return nil
+}
+
+// reached reports whether a frame runs below a call of the sender's side to a contract.
+func (l *look) reached(f *trace.Frame, contract common.Address) *trace.Frame {
+	var found *trace.Frame
+	for ; f != nil; f = f.Parent {
+		if f.Kind == trace.Call && f.To == contract && f.Status == trace.OK && l.own[f.From] {
+			found = f
+			break
+		}
+	}
+	return found
+}
+
+// below reports whether f is g or runs inside of it.
+func below(f, g *trace.Frame) bool {
+	for ; f != nil; f = f.Parent {
+		if f == g {
+			return true
+		}
+	}
+	return false
+}
+
+func selector(f *trace.Frame) (s [4]byte) {
+	if len(f.Input) >= 4 {
+		copy(s[:], f.Input)
+	}
+	return s
+}
+
+func (l *look) words() classify.Words {
+	if l.wording == nil {
+		w := classify.NewWords(l.Facts.Facts)
+		l.wording = &w
+	}
+	return *l.wording
+}

@@ -1,0 +1,69 @@
+package triage
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// Question is a call to be made on the state around the transaction.
+type Question struct {
+	From common.Address // the caller that the contract sees; zero: nobody in particular
+	To   common.Address
+	Data []byte
+	When When
+	// Asker is what the answer decides, for the log.
+	Asker string
+}
+
+// When is the state that a question is put to.
+type When string
+
+const (
+	Before When = "before" // end of the parent block
+	After  When = "after"  // end of the block
+)
+
+// View is the answer to a Question.
+type View struct {
+	Question
+	Output   []byte
+	Reverted bool
+}
+
+// Bounds of what is asked: a triage is not worth more than a few calls.
+const (
+	maxQuestions = 12
+	maxCalldata  = 4096
+)
+
+// ask gives the answer to a question, or notes it as open.
+func (l *look) ask(q Question) (View, bool) {
+	same := func(o Question) bool {
+		return o.From == q.From && o.To == q.To && o.When == q.When && bytes.Equal(o.Data, q.Data)
+	}
+	for _, v := range l.Views {
+		if same(v.Question) {
+			return v, true
+		}
+	}
+	if len(q.Data) <= maxCalldata && len(l.asks) < maxQuestions && !slices.ContainsFunc(l.asks, same) {
+		l.asks = append(l.asks, q)
+	}
+	return View{}, false
+}
+
+func (l *look) open() []Question { return l.asks }
+
+// stranger is an address to which nobody gave a right: it is cut from the hash of a
+// text, so that nobody has a key to it.
+var stranger = common.BytesToAddress(crypto.Keccak256([]byte("an account without any right"))[12:])
+
+// openTo reports whether a stranger could have made a call before the transaction; ok
+// is false while nobody has answered.
+func (l *look) openTo(to common.Address, data []byte) (open, ok bool) {
+	v, ok := l.ask(Question{From: stranger, To: to, Data: data, When: Before, Asker: "whether anybody may make the call"})
+	return ok && !v.Reverted, ok
+}

@@ -1,0 +1,364 @@
+package triage
+
+import (
+	"fmt"
+	"math/big"
+
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// reading is a rate that a contract asked another for before it paid.
+type reading struct {
+	frame  *trace.Frame // the call that asks
+	outer  *trace.Frame // the call of the sender's side to the reader
+	reader common.Address
+	source common.Address
+	paid   *payment // by the reader to the sender's side, after it
+}
+
+func selectorOf(signature string) (s [4]byte) {
+	copy(s[:], crypto.Keccak256([]byte(signature)))
+	return s
+}
+
+var (
+	selReserves  = selectorOf("getReserves()")
+	selBalanceOf = selectorOf("balanceOf(address)")
+
+	// noRates are views that say nothing of a price.
+	noRates = map[[4]byte]bool{
+		selectorOf("allowance(address,address)"): true, selectorOf("decimals()"): true, selectorOf("symbol()"): true, selectorOf("name()"): true,
+		selectorOf("owner()"): true, selectorOf("token0()"): true, selectorOf("token1()"): true, selectorOf("nonces(address)"): true,
+		selectorOf("supportsInterface(bytes4)"): true, selectorOf("isValidSignature(bytes32,bytes)"): true, selectorOf("asset()"): true,
+	}
+)
+
+// maxReadings bounds how many rates are looked into.
+const maxReadings = 4
+
+// readings lists the rates that were asked for by contracts that then paid the sender's
+// side, in calls made by it.
+func (l *look) readings() (out []reading) {
+	payers := map[common.Address][]flow.TokenKey{}
+	for _, s := range l.Tree.Frames {
+		if s.Kind != trace.StaticCall || s.Status != trace.OK || len(s.Output) < 32 || l.own[s.From] || l.own[s.To] || s.From == s.To || noRates[selector(s)] || len(s.Input) < 4 {
+			continue
+		}
+		if selector(s) == selBalanceOf && len(s.Input) >= 36 {
+			// A contract that looks at its own balance, or at a trader's, asks for no rate.
+			if a := common.BytesToAddress(s.Input[16:36]); a == s.From || l.own[a] {
+				continue
+			}
+		}
+		keys, known := payers[s.From]
+		if !known {
+			keys = l.losses(s.From)
+			payers[s.From] = keys
+		}
+		outer := l.reached(s, s.From)
+		if len(keys) == 0 || outer == nil {
+			continue
+		}
+		if p := l.firstPay(s, outer, keys); p != nil && len(out) < 64 {
+			out = append(out, reading{s, outer, s.From, s.To, p})
+		}
+	}
+	return out
+}
+
+// firstPay is the first payment of the reader after it has read.
+func (l *look) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *payment {
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.from != s.From || !l.own[p.to] || p.frame == nil || p.frame.Index < s.Index || !below(p.frame, outer) || p.amount.Sign() == 0 {
+			continue
+		}
+		for _, k := range keys {
+			if k == p.key {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// rates looks for contracts that paid by a rate which the sender's side had moved: in
+// the middle of a call of its source that was not over (read-only re-entrancy), or by a
+// trade before.
+func (l *look) rates() (out []explain.Finding) {
+	done := map[common.Address]bool{}
+	looked := 0
+	for _, r := range l.readings() {
+		if done[r.reader] || looked == maxReadings {
+			continue
+		}
+		open := l.unfinished(r)
+		if open == nil && !l.touchedBefore(r) {
+			continue
+		}
+		looked++
+		var f explain.Finding
+		var ok bool
+		if open != nil {
+			f, ok = l.readInside(r, open)
+		} else {
+			f, ok = l.readMoved(r)
+		}
+		if ok {
+			done[r.reader] = true
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// unfinished is the call of the source that encloses the reading and goes on to change
+// things after it; nil when there is none.
+func (l *look) unfinished(r reading) *trace.Frame {
+	for f := r.outer.Parent; f != nil; f = f.Parent {
+		if f.To != r.source || f.Kind != trace.Call || f.Status != trace.OK {
+			continue
+		}
+		for i := range l.pays {
+			p := &l.pays[i]
+			if p.from == r.source && p.frame != nil && p.frame.Index > r.frame.Index && below(p.frame, f) && !below(p.frame, r.outer) {
+				return f
+			}
+		}
+		if len(l.changed(r.source)) > 0 {
+			return f
+		}
+	}
+	return nil
+}
+
+// touchedBefore reports whether the sender's side traded with the source of a rate, or
+// gave it something, earlier in the transaction.
+func (l *look) touchedBefore(r reading) bool {
+	for _, f := range l.Tree.Frames[:r.frame.Index] {
+		if f.Kind == trace.Call && f.Status == trace.OK && f.To == r.source && l.own[f.From] && len(f.Logs)+len(f.Children) > 0 {
+			return true
+		}
+	}
+	for i := range l.pays {
+		if p := &l.pays[i]; p.to == r.source && l.own[p.from] && p.frame != nil && p.frame.Index < r.frame.Index {
+			return true
+		}
+	}
+	return false
+}
+
+// apart is how far a rate must be from what it is at rest to count as moved: 5 %.
+const apart = 5
+
+// further reports whether a is beyond b by more than 5 %, up or down.
+func further(a, b *big.Int) bool {
+	if a.Sign() <= 0 || b.Sign() <= 0 {
+		return false
+	}
+	hi, lo := a, b
+	if hi.Cmp(lo) < 0 {
+		hi, lo = lo, hi
+	}
+	return new(big.Int).Mul(hi, big.NewInt(100)).Cmp(new(big.Int).Mul(lo, big.NewInt(100+apart))) > 0
+}
+
+func wordAt(b []byte, i int) *big.Int {
+	if len(b) < 32*(i+1) {
+		return nil
+	}
+	return new(big.Int).SetBytes(b[32*i : 32*(i+1)])
+}
+
+// readInside: read-only re-entrancy. The rate is compared with what the same question
+// gets before and after the transaction: it must be off from both.
+func (l *look) readInside(r reading, open *trace.Frame) (explain.Finding, bool) {
+	before, ok1 := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
+	after, ok2 := l.ask(Question{To: r.source, Data: r.frame.Input, When: After, Asker: "a rate at rest"})
+	read := wordAt(r.frame.Output, 0)
+	if !ok1 || !ok2 || before.Reverted || after.Reverted || read == nil || selector(r.frame) == selBalanceOf {
+		return explain.Finding{}, false
+	}
+	was, is := wordAt(before.Output, 0), wordAt(after.Output, 0)
+	if was == nil || is == nil || !further(read, was) || !further(read, is) {
+		return explain.Finding{}, false
+	}
+	w := l.words()
+	p := l.path(r.frame)
+	over, at := ">", new(big.Int).Set(is)
+	if read.Cmp(is) < 0 {
+		over = "<"
+	}
+	b := broken{category: explain.Reentrancy, victim: r.reader, lost: l.losses(r.reader),
+		check: fmt.Sprintf("%s * 100 %s %s * %d", ref("output", p, 0), over, at, factor(over)),
+		evidence: []explain.Evidence{
+			l.seen(open, "a call of %s is running", w.Who(r.source)),
+			l.seen(r.frame, "inside of it %s asks %s for a rate and is told %s", w.Who(r.reader), w.Who(r.source), read),
+			l.viewed(before, "before the transaction the answer is %s", was),
+			l.viewed(after, "after it the answer is %s", is),
+			l.paid(r.paid, "%s pays %s by that rate", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
+		},
+		sentence: fmt.Sprintf("%s must not pay by a rate of %s while a call of that contract is running; in frame %s, inside frame %s, it read %s where %s is right, and paid %s (%s).",
+			w.Who(r.reader), w.Who(r.source), p, l.path(open), read, is, w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}
+	return l.find(b), true
+}
+
+func factor(over string) int {
+	if over == ">" {
+		return 100 + apart
+	}
+	return 100 - apart
+}
+
+// readMoved: the reader was told a price that a trade of the sender's side had moved.
+func (l *look) readMoved(r reading) (explain.Finding, bool) {
+	if selector(r.frame) == selReserves {
+		return l.readReserves(r)
+	}
+	if selector(r.frame) == selBalanceOf {
+		return explain.Finding{}, false // of some account: whose price that makes is not told
+	}
+	before, ok := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
+	read := wordAt(r.frame.Output, 0)
+	if !ok || before.Reverted || read == nil {
+		return explain.Finding{}, false
+	}
+	was := wordAt(before.Output, 0)
+	if was == nil || !further(read, was) || !l.onlyGains() {
+		return explain.Finding{}, false
+	}
+	w := l.words()
+	over := ">"
+	if read.Cmp(was) < 0 {
+		over = "<"
+	}
+	p := l.path(r.frame)
+	return l.find(broken{category: explain.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+		check: fmt.Sprintf("%s * 100 %s %s * %d", ref("output", p, 0), over, was, factor(over)),
+		evidence: []explain.Evidence{
+			l.seen(r.frame, "%s asks %s for a rate and is told %s", w.Who(r.reader), w.Who(r.source), read),
+			l.viewed(before, "before the transaction the answer is %s", was),
+			l.paid(r.paid, "%s pays %s by that rate", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
+		},
+		sentence: fmt.Sprintf("%s must not pay by a rate that who is paid has just moved; in frame %s it read %s from %s, where %s stood before, and paid %s (%s).",
+			w.Who(r.reader), p, read, w.Who(r.source), was, w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
+}
+
+// onlyGains reports whether the sender's side ends with more of something and with less
+// of nothing, fees aside.
+func (l *look) onlyGains() bool {
+	seen, gained := map[flow.TokenKey]bool{}, false
+	for i := range l.pays {
+		k := l.pays[i].key
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		switch n := l.gain(k).Sign(); {
+		case n < 0:
+			return false
+		case n > 0:
+			gained = true
+		}
+	}
+	return gained
+}
+
+// reservesSlot is where a Uniswap v2 pair keeps both reserves, 112 bits each.
+var reservesSlot = common.BigToHash(big.NewInt(8))
+
+// readReserves: of a pair both reserves before the transaction are known from its
+// storage, or from the first trade, so that what the reader got can be valued at the
+// price of then.
+func (l *look) readReserves(r reading) (explain.Finding, bool) {
+	pre, _, ok := l.slotOf(r.source, reservesSlot)
+	t0, t1 := l.pairTokens(r.source)
+	if !ok || t0 == (common.Address{}) || t1 == (common.Address{}) {
+		return explain.Finding{}, false
+	}
+	packed := pre.Big()
+	mask := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 112), big.NewInt(1))
+	was := [2]*big.Int{new(big.Int).And(packed, mask), new(big.Int).And(new(big.Int).Rsh(packed, 112), mask)}
+	now := [2]*big.Int{wordAt(r.frame.Output, 0), wordAt(r.frame.Output, 1)}
+	if now[0] == nil || now[1] == nil || now[0].Sign() == 0 || was[0].Sign() == 0 ||
+		!further(new(big.Int).Mul(now[1], was[0]), new(big.Int).Mul(was[1], now[0])) {
+		return explain.Finding{}, false
+	}
+	out := r.paid.key.Token
+	side := 0
+	in := t1
+	if out == t1 {
+		side, in = 1, t0
+	} else if out != t0 {
+		return l.movedElsewhere(r)
+	}
+	gave := new(big.Int).Neg(l.net(r.reader, r.paid.key))
+	got := l.net(r.reader, flow.TokenKey{Token: in})
+	// Worth, at the price before, of what it gave against what it got.
+	worthOut := new(big.Int).Mul(gave, was[1-side])
+	worthIn := new(big.Int).Mul(new(big.Int).Set(got), was[side])
+	if got.Sign() < 0 || worthOut.Cmp(worthIn) <= 0 {
+		return explain.Finding{}, false
+	}
+	w := l.words()
+	bits := func(i int) string {
+		return fmt.Sprintf("bits(%s, %d, 112)", ref("before", r.source, reservesSlot), 112*i)
+	}
+	return l.find(broken{category: explain.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+		check: fmt.Sprintf("(0 - %s) * %s > %s * %s", ref("net", r.reader, r.paid.key), bits(1-side), ref("net", r.reader, in), bits(side)),
+		evidence: []explain.Evidence{
+			l.stored(r.source, reservesSlot, "before the transaction the reserves are %s and %s", was[0], was[1]),
+			l.seen(r.frame, "%s reads the reserves of %s: %s and %s", w.Who(r.reader), w.Who(r.source), now[0], now[1]),
+			l.paid(r.paid, "%s pays %s by that price", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
+		},
+		sentence: fmt.Sprintf("%s must not pay by a spot price that who is paid has just moved; in frame %s it read reserves %s and %s of %s, before the transaction %s and %s, and gave %s for what was worth less at that price (%s).",
+			w.Who(r.reader), l.path(r.frame), now[0], now[1], w.Who(r.source), was[0], was[1], w.Amount(r.paid.key, gave), l.placeOf(r.paid))}), true
+}
+
+// movedElsewhere: the reader paid in something that the pair does not trade; that it
+// lost is only sure when the sender's side gave nothing for it in the end.
+func (l *look) movedElsewhere(r reading) (explain.Finding, bool) {
+	if !l.onlyGains() {
+		return explain.Finding{}, false
+	}
+	w := l.words()
+	return l.find(broken{category: explain.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+		missing: []string{"what the asset that was paid is worth in those of the pair"},
+		evidence: []explain.Evidence{
+			l.seen(r.frame, "%s reads the reserves of %s, which the sender's side has just moved", w.Who(r.reader), w.Who(r.source)),
+			l.paid(r.paid, "%s pays %s", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
+		},
+		sentence: fmt.Sprintf("%s must not pay by a spot price that who is paid has just moved; in frame %s it read that of %s and paid %s (%s).",
+			w.Who(r.reader), l.path(r.frame), w.Who(r.source), w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
+}
+
+// pairTokens are the two tokens that a pair traded, in the order of their addresses, as
+// Uniswap v2 sorts them.
+func (l *look) pairTokens(pair common.Address) (t0, t1 common.Address) {
+	var list []common.Address
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.from != pair && p.to != pair || p.key.Token == pair || p.key.Token == (common.Address{}) || p.key.NFT || p.key.ID != "" {
+			continue
+		}
+		known := false
+		for _, t := range list {
+			known = known || t == p.key.Token
+		}
+		if !known {
+			list = append(list, p.key.Token)
+		}
+	}
+	if len(list) != 2 {
+		return
+	}
+	if list[0].Cmp(list[1]) > 0 {
+		list[0], list[1] = list[1], list[0]
+	}
+	return list[0], list[1]
+}
