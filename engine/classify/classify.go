@@ -200,7 +200,11 @@ var plainActs = map[act]bool{actTransfer: true, actApproval: true, actWrap: true
 
 func (a *analysis) trustNames(o *opinion, lower func(explain.Confidence, string)) {
 	if a.v.Protocol == nil && (needsProtocol[typeOf(o.act)] || typeOf(o.act) == explain.TypeOther && !plainActs[o.act]) {
-		lower(explain.Medium, "the protocol is not known")
+		why := "the protocol is not known"
+		if len(a.v.Votes) > 0 && a.v.Votes[0].Family != "" {
+			why += "; its events are of the family " + a.v.Votes[0].Family
+		}
+		lower(explain.Medium, why)
 	}
 	unknown := 0
 	for _, addr := range a.called() {

@@ -96,8 +96,21 @@ func (a *analysis) asVote(name string, o *opinion) Vote {
 			break
 		}
 	}
-	v.Protocol = a.protocolOf(o)
+	if v.Protocol = a.protocolOf(o); v.Protocol == "" {
+		v.Family = familyOf(o)
+	}
 	return v
+}
+
+// familyOf is the family of the events of an opinion, when they are of one.
+func familyOf(o *opinion) (family string) {
+	for _, h := range o.hits {
+		if h.rule == nil || h.slug != "" || family != "" && h.rule.family != family {
+			return ""
+		}
+		family = h.rule.family
+	}
+	return family
 }
 
 func opine(hits []*hit) *opinion {

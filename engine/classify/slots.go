@@ -56,40 +56,32 @@ func (s slot) word(l *evidence.Log) []byte {
 
 // dataWord reads the word at the place of ABI data: of a log, or the arguments of a call.
 func (s slot) dataWord(data []byte) []byte {
-	if s.topic {
-		return nil
+	if data, n := s.scope(data); data != nil && !s.topic {
+		return dataWord(data, n)
 	}
-	word := dataWord(data, s.n)
-	for _, n := range s.inside {
-		if data = bodyAt(data, word); data == nil {
-			return nil
-		}
-		word = dataWord(data, n)
-	}
-	return word
+	return nil
 }
 
-// list reads an array of static elements: its words, at most limit of them.
-func (s slot) list(data []byte, limit int) (words [][]byte) {
-	for _, n := range s.inside {
-		if data = bodyAt(data, dataWord(data, s.n)); data == nil {
-			return nil
+// scope finds the tuple that holds the value, to whose start offsets in it count, and
+// the value's word there.
+func (s slot) scope(data []byte) (tuple []byte, n int) {
+	n = s.n
+	for _, next := range s.inside {
+		if data = bodyAt(data, dataWord(data, n)); data == nil {
+			return nil, 0
 		}
-		s.n = n
+		n = next
 	}
-	body := bodyAt(data, dataWord(data, s.n))
-	if !s.body || len(body) < 32 {
-		return nil
+	return data, n
+}
+
+// bodyOf reads what the word at the place is the offset of: first its length, then the
+// elements of the array, or the bytes. It ends where the data ends.
+func (s slot) bodyOf(data []byte) []byte {
+	if data, n := s.scope(data); s.body && data != nil {
+		return bodyAt(data, dataWord(data, n))
 	}
-	count := new(big.Int).SetBytes(body[:32])
-	for i := 0; i < limit && count.Cmp(big.NewInt(int64(i))) > 0; i++ {
-		w := dataWord(body, i+1)
-		if w == nil {
-			return nil
-		}
-		words = append(words, w)
-	}
-	return words
+	return nil
 }
 
 // bodyAt follows an offset word, nil when it points outside of the data.

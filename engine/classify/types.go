@@ -37,6 +37,7 @@ type Vote struct {
 	TxType   explain.TxType
 	SubType  string
 	Protocol string // snake-case slug, empty when not known
+	Family   string // what the events alone tell, "uniswap-v2", where the emitter does not tell the protocol
 	Logs     []int  // receipt positions that made it fire
 	Frames   []int
 }

@@ -1,0 +1,442 @@
+package classify
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"txlens/engine/evidence"
+	"txlens/engine/fixture"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// leaf is a value of an encoded argument list, in the order in which registry.tsv
+// declares the roles: tuples are opened, arrays are not.
+type leaf struct {
+	kind  abi.Type
+	value reflect.Value
+	top   int // position of the argument that it is, or is part of
+}
+
+// arguments makes the ABI types of a signature text, without help of the generator.
+func arguments(t *testing.T, signature string) (args abi.Arguments) {
+	t.Helper()
+	_, list, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
+	for _, kind := range splitKinds(list) {
+		args = append(args, abi.Argument{Type: abiType(t, kind)})
+	}
+	return args
+}
+
+func splitKinds(list string) (kinds []string) {
+	depth, from := 0, 0
+	for i, c := range list + "," {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth == 0 && i > from:
+			kinds, from = append(kinds, list[from:i]), i+1
+		}
+	}
+	return kinds
+}
+
+func abiType(t *testing.T, kind string) abi.Type {
+	t.Helper()
+	m := marshaling("", kind)
+	typ, err := abi.NewType(m.Type, "", m.Components)
+	if err != nil {
+		t.Fatalf("%s: %v", kind, err)
+	}
+	return typ
+}
+
+func marshaling(name, kind string) abi.ArgumentMarshaling {
+	if !strings.HasPrefix(kind, "(") {
+		return abi.ArgumentMarshaling{Name: name, Type: kind}
+	}
+	end := strings.LastIndexByte(kind, ')')
+	m := abi.ArgumentMarshaling{Name: name, Type: "tuple" + kind[end+1:]}
+	for i, k := range splitKinds(kind[1:end]) {
+		m.Components = append(m.Components, marshaling("f"+strconv.Itoa(i), k))
+	}
+	return m
+}
+
+// filler gives every value another content, so that a wrong place reads a wrong value.
+type filler struct{ n int64 }
+
+func (f *filler) value(typ abi.Type) reflect.Value {
+	v := reflect.New(typ.GetType()).Elem()
+	f.fill(v)
+	return v
+}
+
+func (f *filler) fill(v reflect.Value) {
+	f.n++
+	switch x := v.Addr().Interface().(type) {
+	case *common.Address:
+		x[0], x[19] = 0xaa, byte(f.n)
+		return
+	case **big.Int:
+		*x = big.NewInt(1000 + f.n)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text %d", f.n))
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fallthrough
+	case reflect.Array:
+		for i := range v.Len() {
+			f.fill(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f.fill(v.Field(i))
+		}
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(f.n % 100)
+	default:
+		v.SetUint(uint64(f.n % 100))
+	}
+}
+
+func leaves(top int, typ abi.Type, v reflect.Value) (list []leaf) {
+	if typ.T != abi.TupleTy {
+		return []leaf{{typ, v, top}}
+	}
+	for i, e := range typ.TupleElems {
+		list = append(list, leaves(top, *e, v.Field(i))...)
+	}
+	return list
+}
+
+// pack encodes values; what does not encode is a mistake of this test.
+func pack(t *testing.T, args abi.Arguments, values []reflect.Value) []byte {
+	t.Helper()
+	var list []any
+	for _, v := range values {
+		list = append(list, v.Interface())
+	}
+	b, err := args.Pack(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// sample is a log or calldata of a row with what its roles should read.
+type sample struct {
+	log    *evidence.Log
+	input  []byte
+	leaves []leaf
+}
+
+// sampleLog makes a log of a row. The roles say which arguments are indexed; a row that
+// declares none has its parties where the row says, and the reader of all words else.
+func sampleLog(t *testing.T, e *rule4log, emitter, reader common.Address) *sample {
+	t.Helper()
+	s := &sample{log: &evidence.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(e.signature))}}}
+	args := arguments(t, e.signature)
+	fill := &filler{}
+	if len(e.roles.list) == 0 && len(args) > 0 {
+		n := max(e.indexed, 0)
+		for _, p := range e.party {
+			if p.topic {
+				n = max(n, p.n)
+			}
+		}
+		for range n {
+			s.log.Topics = append(s.log.Topics, common.BytesToHash(reader[:]))
+		}
+		for range 24 {
+			s.log.Data = append(s.log.Data, common.LeftPadBytes(reader[:], 32)...)
+		}
+		return s
+	}
+	var plain abi.Arguments
+	var values []reflect.Value
+	next := 0
+	for i, arg := range args {
+		v := fill.value(arg.Type)
+		for _, p := range e.party {
+			if r := e.roles.list[next]; r.slot.topic == p.topic && r.slot.n == p.n && len(p.inside)+len(r.slot.inside) == 0 && arg.Type.T == abi.AddressTy {
+				v.Set(reflect.ValueOf(reader)) // so that the act is the reader's
+			}
+		}
+		if name := e.roles.list[next].name; e.act == actTransfer && (name == "from" || name == "sender") {
+			v.Set(reflect.ValueOf(reader)) // what the reader gave is its act
+		}
+		own := leaves(i, arg.Type, v)
+		s.leaves = append(s.leaves, own...)
+		if e.roles.list[next].slot.topic {
+			s.log.Topics = append(s.log.Topics, topicOf(t, arg.Type, v))
+		} else {
+			plain, values = append(plain, arg), append(values, v)
+		}
+		next += len(own)
+	}
+	s.log.Data = pack(t, plain, values)
+	return s
+}
+
+func topicOf(t *testing.T, typ abi.Type, v reflect.Value) common.Hash {
+	if b := pack(t, abi.Arguments{{Type: typ}}, []reflect.Value{v}); len(b) == 32 {
+		return common.Hash(b)
+	}
+	return crypto.Keccak256Hash([]byte(fmt.Sprint(v.Interface()))) // a hash of what was indexed
+}
+
+func sampleCall(t *testing.T, c *rule4call) *sample {
+	t.Helper()
+	s := &sample{input: crypto.Keccak256([]byte(c.signature))[:4]}
+	fill := &filler{}
+	args := arguments(t, c.signature)
+	var values []reflect.Value
+	for i, arg := range args {
+		values = append(values, fill.value(arg.Type))
+		s.leaves = append(s.leaves, leaves(i, arg.Type, values[i])...)
+	}
+	s.input = append(s.input, pack(t, args, values)...)
+	return s
+}
+
+// checkRoles reads every role back and compares it with what was encoded.
+func checkRoles(t *testing.T, what string, r *roles, s *sample) {
+	t.Helper()
+	if len(r.list) == 0 {
+		return
+	}
+	if len(r.list) != len(s.leaves) {
+		t.Errorf("%s: %d roles for %d arguments", what, len(r.list), len(s.leaves))
+		return
+	}
+	for i, role := range r.list {
+		l := s.leaves[i]
+		data := s.input
+		if s.log != nil {
+			data = s.log.Data
+		} else {
+			data = data[4:]
+		}
+		var got []byte
+		switch {
+		case role.slot.topic:
+			got = role.slot.word(s.log)
+			if want := topicOf(t, l.kind, l.value); !bytes.Equal(got, want[:]) {
+				t.Errorf("%s: role %s reads %x, want %x", what, role.name, got, want)
+			}
+		case role.slot.body:
+			got = role.slot.bodyOf(data)
+			if b := pack(t, abi.Arguments{{Type: l.kind}}, []reflect.Value{l.value}); !bytes.HasPrefix(got, b[32:]) {
+				t.Errorf("%s: role %s does not find its body", what, role.name)
+			}
+		default:
+			got = role.slot.dataWord(data)
+			if b := pack(t, abi.Arguments{{Type: l.kind}}, []reflect.Value{l.value}); !bytes.HasPrefix(b, got) || got == nil {
+				t.Errorf("%s: role %s reads %x, want %x", what, role.name, got, b)
+			}
+		}
+	}
+}
+
+// eventSeen reports whether the verdict on a transaction whose only log is the sample
+// shows the vote of its row.
+func eventSeen(t *testing.T, e *rule4log, s *sample) (string, bool) {
+	t.Helper()
+	sc := newScene(at(router), 0, nil2())
+	if e.act == actWrap {
+		sc = withMove(newScene(at(weth), 1002, nil2()), nil)
+	}
+	if e.flags&flagCommon != 0 {
+		sc.known(s.log.Address, "an emitter of the protocol", "lending", e.slug) // the text alone says nothing
+	}
+	sc.log(s.log.Address, "", nil)
+	sc.rc.Logs[0].Topics, sc.rc.Logs[0].Data = s.log.Topics, s.log.Data
+	sc.root.Logs[0].Topics, sc.root.Logs[0].Data = s.log.Topics, s.log.Data
+	v := Classify(sc.facts(t))
+	said := strings.Join(v.Steps, "\n")
+	if flag, ok := strings.CutPrefix(string(e.act), "flag:"); ok {
+		return said, strings.Contains(said, strings.ReplaceAll(flag, "_", " "))
+	}
+	if how, ok := machineryShows[e.act]; ok {
+		return said, strings.Contains(said, how) || how == ""
+	}
+	k := kinds[e.act]
+	for _, vote := range v.Votes {
+		if !slices.Contains(vote.Logs, 0) && e.act != actTransfer {
+			continue
+		}
+		if also := showsAs[e.act]; vote.TxType == k.txType && (vote.SubType == k.sub || also == vote.SubType) || also != "" && vote.SubType == also {
+			return said, true
+		}
+	}
+	return fmt.Sprintf("votes %+v", v.Votes), false
+}
+
+// machineryShows says by what words of the steps the events that only unwrap or divide
+// show. Notes cast no vote: they are evidence that other rules read.
+var machineryShows = map[act]string{"note": "", "userop_begin": "", "authorization": "", "safe_success": "reported success",
+	"safe_failure": "inner call failed", "safe_module": "A module of Safe", "userop": "user operation", "userop_revert": "reverted",
+	"userop_prefund": "userop prefund", "userop_postop": "userop postop"}
+
+// showsAs: a message that nothing went with is no bridging; a change of liquidity has a
+// direction only with movements.
+var showsAs = map[act]string{actMessageOut: "message", actLiquidity: "change_liquidity"}
+
+// TestEveryRowIsExercised makes a log or calldata of every row of the table, and of
+// every row of the harvest in every layout, reads the roles of all arguments back, and
+// looks for the row's vote in what Classify says. Nothing may be left out.
+func TestEveryRowIsExercised(t *testing.T) {
+	reg := theRegistry()
+	done := map[any]bool{}
+	events := 0
+	for _, rows := range reg.events {
+		for _, e := range rows {
+			events++
+			emitter := pool1
+			if e.act == actWrap || e.act == actUnwrap {
+				emitter = weth // from elsewhere the text says nothing of native coin
+			}
+			s := sampleLog(t, e, emitter, user)
+			if got := reg.event(s.log); got != e {
+				t.Errorf("%s with %d indexed finds another row", e.signature, e.indexed)
+				continue
+			}
+			checkRoles(t, e.signature, &e.roles, s)
+			if said, ok := eventSeen(t, e, s); !ok {
+				t.Errorf("%s (%s) does not show:\n%s", e.signature, e.act, said)
+				continue
+			}
+			done[e] = true
+		}
+	}
+	calls := 0
+	for kind, table := range map[string]map[[4]byte]*rule4call{"call": reg.calls, "callback": reg.callbacks, "error": reg.errors} {
+		for _, c := range table {
+			calls++
+			s := sampleCall(t, c)
+			checkRoles(t, c.signature, &c.roles, s)
+			if said, ok := callSeen(t, kind, c, s); !ok {
+				t.Errorf("%s %s (%s) does not show: %s", kind, c.signature, c.act, said)
+				continue
+			}
+			done[c] = true
+		}
+	}
+	t.Logf("table: %d of %d rows exercised", len(done), events+calls)
+	if len(done) != events+calls {
+		t.Errorf("%d rows of the table are not exercised", events+calls-len(done))
+	}
+	harvestCovered(t, reg, done)
+}
+
+// harvestCovered holds the harvest's rows against what was exercised.
+func harvestCovered(t *testing.T, reg *registry, done map[any]bool) {
+	t.Helper()
+	rows, layouts, covered := 0, 0, 0
+	eachRow(t, "events.tsv", func(c []string) {
+		rows++
+		for _, idx := range strings.Split(c[5], "/") {
+			layouts++
+			if layoutDone(reg, done, c, idx) {
+				covered++
+			} else {
+				t.Errorf("event %s with %s indexed is not exercised", c[3], idx)
+			}
+		}
+	})
+	selectors, called := 0, 0
+	eachRow(t, "selectors.tsv", func(c []string) {
+		selectors++
+		sel := [4]byte(common.FromHex(c[0]))
+		for _, table := range []map[[4]byte]*rule4call{reg.calls, reg.callbacks, reg.errors} {
+			if r := table[sel]; r != nil && r.signature == c[1] && done[r] {
+				called++
+				return
+			}
+		}
+		t.Errorf("selector %s is not exercised", c[1])
+	})
+	t.Logf("harvest: %d of %d layouts of %d events, %d of %d selectors exercised", covered, layouts, rows, called, selectors)
+	if covered != layouts || called != selectors || rows < 239 || selectors < 132 {
+		t.Errorf("the harvest is not covered whole")
+	}
+}
+
+// layoutDone reports whether a log of a harvested row finds an exercised row of the
+// table. The harvest writes "?" where it does not know how many arguments are indexed.
+func layoutDone(reg *registry, done map[any]bool, cells []string, idx string) bool {
+	n, err := strconv.Atoi(idx)
+	for i := range 4 {
+		l := &evidence.Log{Topics: make([]common.Hash, i+1)}
+		l.Topics[0] = common.HexToHash(cells[4])
+		if e := reg.event(l); (err != nil || n == i) && e != nil && e.signature == cells[3] && done[e] {
+			return true
+		}
+	}
+	return false
+}
+
+func eachRow(t *testing.T, name string, f func(cells []string)) {
+	t.Helper()
+	file, err := os.Open(filepath.Join(fixture.Data(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	sc := bufio.NewScanner(file)
+	for sc.Scan(); sc.Scan(); {
+		f(strings.Split(sc.Text(), "\t"))
+	}
+}
+
+// callSeen reports whether the verdict on a call without effects shows the row: the act
+// of a function in the votes, an error in why a transaction failed.
+func callSeen(t *testing.T, kind string, c *rule4call, s *sample) (string, bool) {
+	t.Helper()
+	switch kind {
+	case "error":
+		sc := newScene(at(router), 0, nil2()).fail("execution reverted")
+		sc.root.Output = s.input
+		v := Classify(sc.facts(t))
+		name, _, _ := strings.Cut(c.signature, "(")
+		said := strings.ToLower(v.Summary)
+		return v.Summary, !strings.Contains(said, "without giving a reason") && (strings.Contains(v.Summary, name) || len(errorWords[name]) > 0 && strings.Contains(said, errorWords[name]))
+	case "callback":
+		return "", true
+	}
+	v := Classify(newScene(at(pool1), 0, s.input).facts(t))
+	k := kinds[c.act]
+	var saw []string
+	for _, vote := range v.Votes {
+		if vote.TxType == k.txType && vote.SubType == k.sub {
+			return "", true
+		}
+		saw = append(saw, string(vote.TxType)+"/"+vote.SubType)
+	}
+	sort.Strings(saw)
+	return strings.Join(saw, " "), false
+}
+
+// errorWords are the words for errors that are told in a sentence of their own.
+var errorWords = map[string]string{"Error": "reverted: text 1", "Panic": "panicked with the unknown code 1001", "ExecutionFailed": "command 1001 failed",
+	"FailedOp": "user operation 1001 failed", "FailedOpWithRevert": "user operation 1001 failed", "WrappedError": "the call of 0x03040506"}
