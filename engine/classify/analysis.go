@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/evidence"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -56,6 +57,7 @@ type analysis struct {
 	chainID uint64
 
 	hits     []hit
+	brands   []hit // notes that name the protocol of their emitter
 	approves []int // receipt positions of ERC-20 and ERC-721 approvals
 
 	sender  common.Address
@@ -124,6 +126,9 @@ func (a *analysis) collect() {
 	for i := range a.Receipt.Logs {
 		l := &a.Receipt.Logs[i]
 		r := a.reg.event(l)
+		if r != nil && r.flags&flagBrand != 0 {
+			a.brands = append(a.brands, hit{rule: r, log: i, emitter: l.Address, slug: r.slug, party: partiesOf(r, l)})
+		}
 		if r == nil || r.act == actTransfer || r.act == "note" {
 			continue
 		}
@@ -131,12 +136,7 @@ func (a *analysis) collect() {
 			a.approves = append(a.approves, i)
 			continue
 		}
-		h := hit{rule: r, act: r.act, log: i, emitter: l.Address, anyParty: len(r.party) == 0}
-		for _, s := range r.party {
-			if p, ok := s.at(l); ok {
-				h.party = append(h.party, p)
-			}
-		}
+		h := hit{rule: r, act: r.act, log: i, emitter: l.Address, anyParty: len(r.party) == 0, party: partiesOf(r, l)}
 		a.settle(&h, wraps)
 		a.hits = append(a.hits, h)
 	}
@@ -147,6 +147,15 @@ func (a *analysis) collect() {
 			a.pools[h.emitter] = true
 		}
 	}
+}
+
+func partiesOf(r *rule4log, l *evidence.Log) (party []common.Address) {
+	for _, s := range r.party {
+		if p, ok := s.at(l); ok {
+			party = append(party, p)
+		}
+	}
+	return party
 }
 
 // wraps are the receipt positions that the flow took for wrapping of native coin.
@@ -185,6 +194,9 @@ func (a *analysis) settle(h *hit, wraps map[int]bool) {
 		h.slug = h.rule.slug // a token labelled with its issuer still crosses by this bridge
 	default:
 		h.slug = known
+	}
+	if h.slug == "op_stack_bridge" {
+		h.slug = a.rollupBridge()
 	}
 }
 

@@ -274,6 +274,9 @@ func eventSeen(t *testing.T, e *rule4log, s *sample) (string, bool) {
 	sc.root.Logs[0].Topics, sc.root.Logs[0].Data = s.log.Topics, s.log.Data
 	v := Classify(sc.facts(t))
 	said := strings.Join(v.Steps, "\n")
+	if e.flags&flagBrand != 0 {
+		return fmt.Sprintf("protocol %v", v.Protocol), v.Protocol != nil && *v.Protocol == e.slug
+	}
 	if flag, ok := strings.CutPrefix(string(e.act), "flag:"); ok {
 		return said, strings.Contains(said, strings.ReplaceAll(flag, "_", " "))
 	}

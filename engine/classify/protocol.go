@@ -1,8 +1,11 @@
 package classify
 
 import (
+	"slices"
 	"strings"
 
+	"txlens/engine/chain"
+	"txlens/engine/explain"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -11,9 +14,23 @@ import (
 
 func isCreate(f *trace.Frame) bool { return f.Kind == trace.Create || f.Kind == trace.Create2 }
 
-// protocolOf names the protocol of an opinion, or nothing. An aggregator names the
-// whole swap; else the contract that the actor called; else the pools, when they agree.
+// protocolOf names the protocol of an opinion, or nothing. What a Safe did by itself,
+// with no other protocol, is an act of the Safe.
 func (a *analysis) protocolOf(o *opinion) string {
+	slug := a.protocolOfAct(o)
+	if slug == "" && o.act != actTransfer && o.act != actApproval {
+		slug = a.brandOf(o)
+	}
+	if slug == "" && a.how == asSafe && len(a.actors) == 1 {
+		return "safe"
+	}
+	return slug
+}
+
+// protocolOfAct: a front door that was called names what went through it; else an
+// aggregator names the whole swap; else the events do, when they agree; else the
+// contract that the actor called.
+func (a *analysis) protocolOfAct(o *opinion) string {
 	entry := ""
 	if a.hasTo {
 		entry = a.protocolAt(a.entry)
@@ -21,15 +38,89 @@ func (a *analysis) protocolOf(o *opinion) string {
 	if entry == "permit2" || entry == "safe" {
 		entry = ""
 	}
-	slug, agreed := "", true
-	for _, h := range o.hits {
-		if h.rule == nil {
-			continue
+	switch {
+	case o.act == actTransfer || o.act == actApproval:
+		return ""
+	case o.act == actWrap || o.act == actUnwrap:
+		if len(o.hits) > 0 {
+			return a.protocolAt(o.hits[0].emitter)
 		}
-		if h.rule.flags&flagAggregator != 0 && h.slug != "" {
-			return h.slug
+		return ""
+	case entry != "" && a.frontDoor(o):
+		return entry
+	}
+	slug, agreed := slugOf(o.hits)
+	if at := slices.IndexFunc(o.hits, aggregates); at >= 0 {
+		return o.hits[at].slug
+	}
+	switch {
+	case o.act != actSwap && slug != "" && (agreed || o.hits[0].slug == slug):
+		return slug
+	case entry == "uniswap" && agreed && slug != "" && o.act == actSwap:
+		return slug // the router of all versions; the pools say which
+	case entry != "":
+		return entry
+	case a.call != nil && a.call.own:
+		return a.call.slug
+	case agreed && slug != "":
+		return slug
+	}
+	if a.call != nil && len(o.hits) == 0 && o.act == a.call.act && !forked[a.call.slug] {
+		return a.call.slug
+	}
+	return ""
+}
+
+// brandOf names the protocol by an event that only its contracts emit, though it says
+// nothing of the act: of the contract that was called or that the act happened at, of
+// the actor; else of the only such protocol of the transaction.
+func (a *analysis) brandOf(o *opinion) string {
+	only, agreed := "", true
+	for i := range a.brands {
+		b := &a.brands[i]
+		if a.hasTo && b.emitter == a.entry || contains(b.party, a.actor) {
+			return b.slug
 		}
+		for _, h := range o.hits {
+			if h.emitter == b.emitter {
+				return b.slug
+			}
+		}
+		agreed = agreed && (only == "" || only == b.slug)
+		only = b.slug
+	}
+	if !agreed || len(a.hits) > 0 {
+		return ""
+	}
+	return only
+}
+
+// frontDoor reports whether the called contract takes users' orders and has others fill
+// them: what a user swapped or bridged there, he did with its protocol.
+func (a *analysis) frontDoor(o *opinion) bool {
+	if a.how == asIntent || a.protocolAt(a.entry) == "uniswap" || a.isToken(a.entry) {
+		return false
+	}
+	switch a.labelOf(a.entry).Category {
+	case "aggregator", "router":
+		return o.act == actSwap || typeOf(o.act) == explain.TypeBridge
+	case "bridge":
+		return typeOf(o.act) == explain.TypeBridge
+	}
+	return false
+}
+
+func aggregates(h *hit) bool {
+	return h.rule != nil && h.rule.flags&flagAggregator != 0 && h.slug != ""
+}
+
+// slugOf is the protocol that the events of an opinion name first, and whether all of
+// them name it.
+func slugOf(hits []*hit) (slug string, agreed bool) {
+	agreed = true
+	for _, h := range hits {
 		switch {
+		case h.rule == nil:
 		case h.slug == "":
 			agreed = false
 		case slug == "":
@@ -38,22 +129,7 @@ func (a *analysis) protocolOf(o *opinion) string {
 			agreed = false
 		}
 	}
-	switch {
-	case o.act == actTransfer || o.act == actApproval || o.act == actWrap || o.act == actUnwrap:
-		return ""
-	case o.act != actSwap && slug != "" && (agreed || len(o.hits) > 0 && o.hits[0].slug == slug):
-		return slug
-	case entry == "uniswap" && agreed && slug != "" && o.act == actSwap:
-		return slug // the router of all versions; the pools say which
-	case entry != "":
-		return entry
-	case agreed && slug != "":
-		return slug
-	}
-	if a.call != nil && len(o.hits) == 0 && o.act == a.call.act && !forked[a.call.slug] {
-		return a.call.slug
-	}
-	return ""
+	return slug, agreed
 }
 
 // forked are the families whose functions many protocols share.
@@ -96,6 +172,17 @@ var aliases = map[string]string{
 var rollups = map[string]bool{"optimism": true, "base": true, "arbitrum": true, "arbitrum_nova": true, "scroll": true, "zksync": true,
 	"polygon": true, "polygon_zkevm": true, "linea": true, "starknet": true, "ronin": true, "blast": true, "mantle": true,
 	"mode": true, "zora": true, "worldchain": true, "unichain": true}
+
+// rollupBridge names the rollup's own end of its bridge: the contracts of the stack
+// stand at the same addresses on all of them.
+func (a *analysis) rollupBridge() string {
+	if a.Chain != nil && a.Chain.Stack == chain.StackOP {
+		if name := strings.TrimSuffix(a.Chain.Slug, "-mainnet"); rollups[name] {
+			return name + "_bridge"
+		}
+	}
+	return "op_stack_bridge"
+}
 
 func canonical(l label.Label) string {
 	if slug, ok := aliases[l.Protocol]; ok {

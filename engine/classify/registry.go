@@ -38,12 +38,13 @@ const (
 	flagMasterChef                   // farm layout: (user, pool id)
 	flagERC4626
 	flagMaker // an order was filled whose maker only the movements show
+	flagBrand // of a note: what its emitter does is of this protocol
 )
 
 var flagNames = map[string]flags{
 	"own": flagOwn, "fork": flagFork, "common": flagCommon, "pool": flagPool, "vault": flagVault,
 	"aggregator": flagAggregator, "intent": flagIntent, "always": flagAlways,
-	"masterchef": flagMasterChef, "erc4626": flagERC4626, "maker": flagMaker,
+	"masterchef": flagMasterChef, "erc4626": flagERC4626, "maker": flagMaker, "brand": flagBrand,
 }
 
 // rule4log is one row of the table of events.
@@ -65,6 +66,7 @@ type rule4call struct {
 	family    string
 	signature string
 	minOut    int // word of the calldata that holds the least amount accepted; -1 when none
+	own       bool // the text alone names the protocol, whoever stands at the address
 	roles     roles
 }
 
@@ -164,6 +166,7 @@ func (r *registry) add(cells []string) error {
 
 func (r *registry) addCall(selector [4]byte, cells []string, roles roles) error {
 	c := &rule4call{act: act(cells[colVote]), slug: cells[colSlug], family: cells[colFamily], signature: cells[colSignature], minOut: -1, roles: roles}
+	c.own = cells[colFlags] == "own"
 	if rest, ok := strings.CutPrefix(cells[colFlags], "minout"); ok {
 		if _, err := fmt.Sscan(rest, &c.minOut); err != nil {
 			return fmt.Errorf("read position of the minimum: %w", err)

@@ -72,7 +72,7 @@ func TestScenes(t *testing.T) {
 		log(pool1, v2Swap, []any{router, friend}, 1000000, 0, 0, 5),
 		"swap", none, none, "Swapped 1 USDC for 0.000000000000000005 WETH, paid to 0xf00d…f00d")
 	f("wrap", withMove(newScene(at(weth), 1000, input("deposit()")), nil).log(weth, "Deposit(address,uint256)", []any{user}, 1000),
-		"other", "wrap", none, "Wrapped 0.000000000000001 ETH to 0.000000000000001 WETH")
+		"other", "wrap", "weth", "Wrapped 0.000000000000001 ETH to 0.000000000000001 WETH")
 	f("supply", newScene(at(vault), 0, nil2()).known(vault, "Aave Pool", "lending", "aave_v3").transfer(usdc, user, addr(77), 1000000).
 		transfer(addr(77), common.Address{}, user, 1000000).
 		log(vault, "Supply(address,address,address,uint256,uint16)", []any{usdc, user, 0}, user, 1000000),
@@ -119,7 +119,7 @@ func TestScenes(t *testing.T) {
 		"other", "mint_nft", none, "Minted NFT 17 of 0x0721…0721 for 0.000000000000001 ETH")
 	f("Safe", newScene(at(vault), 0, input("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)", usdc)).
 		transfer(usdc, vault, friend, 1000000).log(vault, "ExecutionSuccess(bytes32,uint256)", nil, 1, 0),
-		"transfer", none, none, "Sent 1 USDC to 0xf00d…f00d, for Safe 0x7a17…7a17")
+		"transfer", none, "safe", "Sent 1 USDC to 0xf00d…f00d, for Safe 0x7a17…7a17")
 	f("user operation", userOp(usdcForWeth(newScene(at(entryPoint), 0, nil2()), vault), vault, true),
 		"swap", none, none, "Swapped 2,500 USDC for 0.000000000001 WETH, for smart account 0x7a17…7a17")
 	f("two orders in one batch", cowTrade(cowTrade(newScene(at(cowSettlement), 0, nil2()), friend), vault),
