@@ -65,7 +65,7 @@ type rule4call struct {
 	slug      string
 	family    string
 	signature string
-	minOut    int // word of the calldata that holds the least amount accepted; -1 when none
+	minOut    int  // word of the calldata that holds the least amount accepted; -1 when none
 	own       bool // the text alone names the protocol, whoever stands at the address
 	roles     roles
 }
