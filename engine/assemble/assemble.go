@@ -226,6 +226,7 @@ func (b *builder) verdict() {
 	p.Notes = append(p.Notes, b.tree.Notes...)
 	p.Notes = append(p.Notes, b.flow.Notes...)
 	p.Notes = append(p.Notes, b.mismatches()...)
+	p.Notes = append(p.Notes, b.unbacked()...)
 	if b.ev.SourcesOff {
 		p.Notes = append(p.Notes, "contract sources, signatures and prices were not asked for")
 	}

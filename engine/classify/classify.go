@@ -2,6 +2,7 @@ package classify
 
 import (
 	"txlens/engine/explain"
+	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -262,10 +263,30 @@ func (a *analysis) trustMoves(o *opinion, lower func(explain.Confidence, string)
 			break
 		}
 	}
+	a.trustEvents(lower)
 	if a.Flow != nil && len(a.Flow.Mismatches) > 0 {
 		lower(explain.Medium, "the ledger of native coin disagrees with the node's state diff")
 	}
 	if a.how == asContract {
 		lower(explain.Medium, "the assets moved at contract "+short(a.trader)+", taken for the sender's own")
+	}
+}
+
+// trustEvents: an amount that only a log claims is not what the actor has.
+func (a *analysis) trustEvents(lower func(explain.Confidence, string)) {
+	if a.Flow == nil {
+		return
+	}
+	for i := range a.Flow.Checks {
+		k := &a.Flow.Checks[i]
+		if k.Backing != flow.KeepsPart && k.Backing != flow.Differs {
+			continue
+		}
+		for _, l := range append(append([]leg(nil), a.out...), a.in...) {
+			if l.key.Token == k.Token {
+				lower(explain.Medium, "the balances of token "+short(k.Token)+" did not change by what its logs say")
+				break
+			}
+		}
 	}
 }

@@ -16,7 +16,7 @@ type Input struct {
 	Receipt   *evidence.Receipt
 	Block     *evidence.Block
 	Tree      *trace.Tree
-	Diff      *evidence.StateDiff // only compared with the result, never used to make it
+	Diff      *evidence.StateDiff // compared with the result; makes none of it, but leaves out what is proven fake
 	Succeeded bool                // outcome of the whole transaction
 
 	// NFT says of a token whose Transfer does not tell ids from amounts by its
@@ -34,6 +34,7 @@ type calc struct {
 	slab slab
 	fee  chain.FeeRule
 	wrap *wraps
+	fake map[common.Address]bool // see fakes
 }
 
 // Compute makes the ledger of one transaction. It reads only its input, panics
@@ -55,6 +56,7 @@ func Compute(in Input) *Flow {
 	c.fees()
 	c.lost()
 	c.reconcile()
+	c.check()
 	c.out.Changes = c.led.changes()
 	c.led.release()
 	return &c.out

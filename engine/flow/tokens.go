@@ -40,6 +40,7 @@ func (c *calc) tokens() {
 	}
 	c.out.Transfers = make([]Transfer, 0, n)
 	c.slab.reserve(2 * n)
+	c.fake = c.fakes()
 	for i := range logs {
 		if len(logs[i].Topics) > 0 && !c.nativeLog(&logs[i]) {
 			c.log(&logs[i], i)
@@ -218,6 +219,10 @@ func (c *calc) transfer(t Transfer, id, v *uint256.Int) {
 	t.Amount = c.slab.of(v)
 	if id != nil {
 		t.ID = c.slab.of(id)
+	}
+	if c.fake[t.Token] {
+		c.bookFake(t)
+		return
 	}
 	c.out.Transfers = append(c.out.Transfers, t)
 	if nt := c.Chain.NativeToken; nt != nil && t.Token == *nt {

@@ -109,7 +109,11 @@ type Mismatch struct {
 
 // Flow is all that moved.
 type Flow struct {
-	Transfers  []Transfer
+	Transfers []Transfer
+	// Fakes are transfer events of emitters that are proven to have moved nothing. They
+	// are neither in Transfers nor in Changes.
+	Fakes      []Transfer
+	Checks     []TokenCheck // tokens that could be held against the state diff, in order of appearance; of fakes one each
 	Moves      []Move
 	Fee        *Fee     // nil when the receipt is missing or the fee was not paid in the native coin
 	Changes    []Change // sender first, then by first appearance; fee recipients last

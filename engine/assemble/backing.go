@@ -1,0 +1,45 @@
+package assemble
+
+import (
+	"fmt"
+	"math/big"
+
+	"txlens/engine/flow"
+)
+
+// unbacked puts in words where the state does not bear the transfer events of a token out.
+func (b *builder) unbacked() (notes []string) {
+	const most = 10
+	for i := range b.flow.Checks {
+		k := &b.flow.Checks[i]
+		if k.Backing == flow.Backed {
+			continue
+		}
+		if len(notes) == most {
+			return append(notes, "more tokens have events that the state does not bear out")
+		}
+		symbol, decimals := b.coin(k.Token)
+		name := "token " + k.Token.Hex()
+		if symbol != "" {
+			name = symbol + ", " + name
+		}
+		amount := func(n *big.Int) string {
+			if decimals == nil {
+				return n.String() + " units"
+			}
+			return flow.Amount(n, *decimals)
+		}
+		said := fmt.Sprintf("%s moved by %s in its balance slot, by %s in the logs", k.Holder.Hex(), amount(k.ByState), amount(k.ByLogs))
+		switch k.Backing {
+		case flow.Fake:
+			notes = append(notes, fmt.Sprintf("%s: its transfer events are fake and not counted; no storage changed that could keep a balance", name))
+		case flow.KeepsPart:
+			notes = append(notes, fmt.Sprintf("%s: a fee on transfer that no log tells of: %s", name, said))
+		case flow.Scaled:
+			notes = append(notes, fmt.Sprintf("%s: balances are kept in shares, as rebasing tokens do: %s", name, said))
+		default:
+			notes = append(notes, fmt.Sprintf("%s: logs and state disagree: %s", name, said))
+		}
+	}
+	return notes
+}

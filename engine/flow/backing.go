@@ -1,0 +1,348 @@
+package flow
+
+import (
+	"math/big"
+
+	"txlens/engine/evidence"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+)
+
+// Backing says whether the state bears the transfer events of a token out.
+type Backing string
+
+const (
+	// Backed: the balance slot of every holder changed by what the logs say.
+	Backed Backing = "backed"
+	// KeepsPart: some got less, or gave more, than the logs say, and nobody the reverse:
+	// a fee on transfer that no log tells of.
+	KeepsPart Backing = "fee_on_transfer"
+	// Scaled: the slots of all holders changed by one and the same multiple of what the
+	// logs say. The token keeps shares, as rebasing tokens do.
+	Scaled Backing = "rebasing"
+	// Differs: logs and slots disagree in another way.
+	Differs Backing = "differs"
+	// Fake: see Flow.Fakes.
+	Fake Backing = "fake"
+)
+
+// TokenCheck is a token whose transfer events were held against the state diff. Holder is
+// the first that disagrees, with its net movement by the logs and by its balance slot.
+type TokenCheck struct {
+	Token           common.Address
+	Backing         Backing
+	Holders         int // compared
+	Holder          common.Address
+	ByLogs, ByState *big.Int
+}
+
+// Balance slots are looked for where compilers and libraries put them: mapping number 0 to
+// 31 and 51 (after the gaps of OpenZeppelin's upgradeable contracts) in the order of
+// Solidity and of Vyper, the namespaced storage of ERC-7201 as OpenZeppelin uses it, and
+// Solady's seed.
+const (
+	maxMapping  = 31
+	gapMapping  = 51
+	maxTries    = 4  // holders asked to find a token's mapping
+	maxCompared = 64 // holders compared of one token
+	maxChecked  = 32 // tokens checked
+)
+
+var (
+	namespaced  = common.HexToHash("0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00") // erc7201:openzeppelin.storage.ERC20
+	soladySeed  = [4]byte{0x87, 0xa2, 0x11, 0xa2}                                                        // Solady ERC20._BALANCE_SLOT_SEED
+	fewerTokens = big.NewInt(1000)                                                                       // below this the rounding of shares hides their ratio
+)
+
+// layout is the way from a holder to its balance slot.
+type layout struct {
+	mapping common.Hash
+	vyper   bool
+	solady  bool
+}
+
+// layouts in the order in which they are tried.
+var layouts = func() (list []layout) {
+	for _, vyper := range [2]bool{false, true} {
+		for n := range maxMapping + 1 {
+			list = append(list, layout{mapping: common.Hash{31: byte(n)}, vyper: vyper})
+		}
+		if !vyper {
+			list = append(list, layout{mapping: common.Hash{31: gapMapping}}, layout{mapping: namespaced}, layout{solady: true})
+		}
+	}
+	return list
+}()
+
+// slot is where a holder's balance stands.
+func (l *layout) slot(holder common.Address) common.Hash {
+	var words [64]byte
+	switch {
+	case l.solady: // keccak256 over the holder and the seed, packed to 32 bytes
+		copy(words[:20], holder[:])
+		copy(words[28:32], soladySeed[:])
+		return crypto.Keccak256Hash(words[:32])
+	case l.vyper:
+		copy(words[:32], l.mapping[:])
+		copy(words[44:], holder[:])
+	default:
+		copy(words[12:32], holder[:])
+		copy(words[32:], l.mapping[:])
+	}
+	return crypto.Keccak256Hash(words[:])
+}
+
+// written are the slots of a contract that the transaction changed.
+type written struct{ pre, post map[common.Hash]common.Hash }
+
+func writtenBy(d *evidence.StateDiff, a common.Address) (w written) {
+	if pre := d.Pre[a]; pre != nil {
+		w.pre = pre.Storage
+	}
+	if post := d.Post[a]; post != nil {
+		w.post = post.Storage
+	}
+	return w
+}
+
+func (w *written) any() bool { return len(w.pre)+len(w.post) > 0 }
+
+// change is by how much a slot rose; false when it did not change.
+func (w *written) change(slot common.Hash) (delta *uint256.Int, changed bool) {
+	before, was := w.pre[slot]
+	after, is := w.post[slot]
+	var b, a uint256.Int
+	b.SetBytes32(before[:])
+	a.SetBytes32(after[:])
+	return a.Sub(&a, &b), was || is
+}
+
+// fakes are the emitters whose transfer events are proven to have moved nothing: a state
+// diff and a whole trace are there, the emitter changed no storage although by its logs
+// somebody has more or less than before, and no other contract kept the balances in its
+// stead, for every contract that changed storage has logs of its own.
+func (c *calc) fakes() map[common.Address]bool {
+	if c.Diff == nil || c.Diff.Post[c.Tx.From] == nil || !c.Succeeded || c.Tree == nil || c.Tree.Source == trace.RungReceipt || c.Tree.Compressed() {
+		return nil
+	}
+	var suspects []common.Address
+	known := map[common.Address]bool{}
+	for i := range c.Receipt.Logs {
+		l := &c.Receipt.Logs[i]
+		if known[l.Address] {
+			continue
+		}
+		known[l.Address] = true
+		if w := writtenBy(c.Diff, l.Address); !w.any() {
+			suspects = append(suspects, l.Address)
+		}
+	}
+	if len(suspects) == 0 || c.silentLedger(known) {
+		return nil
+	}
+	out := map[common.Address]bool{}
+	for _, a := range suspects {
+		if c.couldMove(a) || !c.claims(a) {
+			continue
+		}
+		out[a] = true
+	}
+	return out
+}
+
+// silentLedger reports whether a contract without logs changed storage.
+func (c *calc) silentLedger(logged map[common.Address]bool) bool {
+	for _, side := range [2]map[common.Address]*evidence.Account{c.Diff.Pre, c.Diff.Post} {
+		for a, acc := range side {
+			if len(acc.Storage) > 0 && !logged[a] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// couldMove reports emitters that need no storage to move something: those that hold,
+// receive or pay native coin, those that are deleted, and what the chain itself runs.
+func (c *calc) couldMove(a common.Address) bool {
+	if c.Chain.NativeToken != nil && a == *c.Chain.NativeToken || c.Chain.WrappedNative != nil && a == *c.Chain.WrappedNative || a == systemLogger || a.Big().BitLen() <= 16 {
+		return true
+	}
+	pre, post := c.Diff.Pre[a], c.Diff.Post[a]
+	if pre != nil && post == nil || post != nil && post.Balance != nil {
+		return true
+	}
+	for _, f := range c.Tree.Frames {
+		if (f.From == a || f.To == a) && f.MovesValue() || f.Kind == trace.SelfDestruct && f.From == a {
+			return true
+		}
+	}
+	return false
+}
+
+// claims reports whether by the logs of an emitter anybody has more or less of it.
+func (c *calc) claims(a common.Address) bool {
+	scratch := &calc{Input: c.Input, led: ledgers.Get().(*ledger)}
+	for i := range c.Receipt.Logs {
+		if l := &c.Receipt.Logs[i]; l.Address == a && len(l.Topics) > 0 {
+			scratch.log(l, i)
+		}
+	}
+	moved := false
+	for i := range scratch.led.entries {
+		e := &scratch.led.entries[i]
+		moved = moved || e.in != e.out
+	}
+	scratch.led.release()
+	return moved
+}
+
+// check holds the fungible tokens of the ledger against the state diff, in the order of
+// their first transfer.
+func (c *calc) check() {
+	if c.Diff == nil || !c.Succeeded {
+		return
+	}
+	at := map[common.Address]int{}
+	var tokens []common.Address
+	var entries [][]*entry
+	for i := range c.led.entries {
+		e := &c.led.entries[i]
+		if e.key.form != fungible || e.in == e.out {
+			continue
+		}
+		n, ok := at[e.key.token]
+		if !ok {
+			if len(tokens) == maxChecked {
+				continue
+			}
+			n = len(tokens)
+			at[e.key.token] = n
+			tokens, entries = append(tokens, e.key.token), append(entries, nil)
+		}
+		entries[n] = append(entries[n], e)
+	}
+	for i, token := range tokens {
+		if k, ok := c.compare(token, entries[i]); ok {
+			c.out.Checks = append(c.out.Checks, k)
+		}
+	}
+}
+
+// compare finds the balance slots of a token and holds each holder's net movement
+// against its own. false: the slots are not where they are looked for.
+func (c *calc) compare(token common.Address, entries []*entry) (k TokenCheck, ok bool) {
+	w := writtenBy(c.Diff, token)
+	if !w.any() {
+		return k, false
+	}
+	if len(entries) > maxCompared {
+		entries = entries[:maxCompared]
+	}
+	k = TokenCheck{Token: token, Backing: Backed, Holders: len(entries)}
+	l, proven := c.layoutOf(&w, entries)
+	if l == nil {
+		return k, false
+	}
+	differ := c.differing(&w, l, entries)
+	if len(differ) > 0 {
+		k.Holder, k.ByLogs, k.ByState = differ[0].holder, differ[0].byLogs, differ[0].byState
+		k.Backing = judge(differ, k.Holders)
+	}
+	return k, proven || k.Backing == Scaled
+}
+
+// differing are the holders whose slots do not agree.
+func (c *calc) differing(w *written, l *layout, entries []*entry) (list []holding) {
+	for _, e := range entries {
+		holder := c.led.accounts[e.key.account].addr
+		if delta, _ := w.change(l.slot(holder)); !sameChange(e, delta) {
+			list = append(list, holding{holder, net(&e.in, &e.out), signed(delta)})
+		}
+	}
+	return list
+}
+
+// holding is one holder whose slot disagrees with the logs.
+type holding struct {
+	holder          common.Address
+	byLogs, byState *big.Int
+}
+
+// judge says what kind of disagreement it is.
+func judge(differ []holding, holders int) Backing {
+	scaled, keeps := len(differ) == holders && holders > 1, len(differ) < holders
+	first := &differ[0]
+	for i := range differ {
+		h := &differ[i]
+		// Shares are rounded by a unit on each side.
+		cross := new(big.Int).Sub(new(big.Int).Mul(h.byState, first.byLogs), new(big.Int).Mul(first.byState, h.byLogs))
+		slack := new(big.Int).Lsh(new(big.Int).Add(new(big.Int).Abs(h.byLogs), new(big.Int).Abs(first.byLogs)), 1)
+		scaled = scaled && h.byState.Sign() == h.byLogs.Sign() && cross.CmpAbs(slack) <= 0 && h.byLogs.CmpAbs(fewerTokens) >= 0
+		keeps = keeps && h.byState.Cmp(h.byLogs) < 0 && h.byState.Sign() == h.byLogs.Sign()
+	}
+	switch {
+	case scaled:
+		return Scaled
+	case keeps:
+		return KeepsPart
+	}
+	return Differs
+}
+
+// layoutOf finds the mapping of balances: a slot that is the hash of a holder and changed
+// by what the logs say. A mapping that merely changed may be of shares, or of anything
+// else that a token keeps of its holders; then it is not proven.
+func (c *calc) layoutOf(w *written, entries []*entry) (first *layout, proven bool) {
+	for _, e := range entries[:min(len(entries), maxTries)] {
+		holder := c.led.accounts[e.key.account].addr
+		for i := range layouts {
+			delta, changed := w.change(layouts[i].slot(holder))
+			switch {
+			case !changed:
+			case sameChange(e, delta):
+				return &layouts[i], true
+			case first == nil:
+				first = &layouts[i]
+			}
+		}
+	}
+	return first, false
+}
+
+// sameChange compares modulo 2^256. Where a balance shares its slot with something else it
+// has the lower half.
+func sameChange(e *entry, delta *uint256.Int) bool {
+	d, _ := e.in.sub(&e.out)
+	if d[0] != delta[0] || d[1] != delta[1] {
+		return false
+	}
+	return d[2] == delta[2] && d[3] == delta[3] || d[2] == 0 && d[3] == 0 && d[1]>>63 == 0 || ^d[2] == 0 && ^d[3] == 0 && d[1]>>63 == 1
+}
+
+// signed reads a difference of two slots.
+func signed(d *uint256.Int) *big.Int {
+	n := d.ToBig()
+	if d[3]>>63 == 1 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), 256))
+	}
+	return n
+}
+
+// bookFake keeps an event that moved nothing apart.
+func (c *calc) bookFake(t Transfer) {
+	c.out.Fakes = append(c.out.Fakes, t)
+	for i := range c.out.Checks {
+		if c.out.Checks[i].Token == t.Token {
+			return
+		}
+	}
+	k := TokenCheck{Token: t.Token, Backing: Fake, Holder: t.To, ByLogs: t.Amount, ByState: new(big.Int)}
+	if t.To == (common.Address{}) {
+		k.Holder, k.ByLogs = t.From, new(big.Int).Neg(t.Amount)
+	}
+	c.out.Checks = append(c.out.Checks, k)
+}

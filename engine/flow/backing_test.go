@@ -1,0 +1,163 @@
+package flow
+
+import (
+	"math/big"
+	"testing"
+
+	"txlens/engine/evidence"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+)
+
+// TestRecordedTransfersAgainstSlots holds every recorded ERC-20 transfer against the
+// state diff of its transaction: no event is called fake, and the exceptions are known.
+func TestRecordedTransfersAgainstSlots(t *testing.T) {
+	count := map[Backing]int{}
+	transfers, backed := 0, 0
+	eachRecorded(t, func(r *recorded) {
+		in := r.in
+		in.Diff = r.diff
+		f := Compute(in)
+		outcome := map[common.Address]Backing{}
+		for _, k := range f.Checks {
+			count[k.Backing]++
+			outcome[k.Token] = k.Backing
+			if k.Backing != Backed {
+				t.Logf("%s: %s %s: %s by logs %s, by state %s", r.name, k.Token, k.Backing, k.Holder, k.ByLogs, k.ByState)
+			}
+		}
+		for _, x := range f.Transfers {
+			if x.Standard == ERC20 {
+				transfers++
+				if outcome[x.Token] == Backed {
+					backed++
+				}
+			}
+		}
+	})
+	t.Logf("%d of %d ERC-20 transfers are of tokens whose slots agree; tokens: %v", backed, transfers, count)
+	if count[Fake] != 0 || count[KeepsPart] != 1 || count[Differs] != 2 || backed < 255 {
+		t.Errorf("%d of %d, %v", backed, transfers, count)
+	}
+}
+
+// moved is a state diff in which slots of the token changed.
+func moved(changes map[common.Hash][2]*uint256.Int) *evidence.StateDiff {
+	n := uint64(1)
+	pre, post := &evidence.Account{Storage: map[common.Hash]common.Hash{}}, &evidence.Account{Storage: map[common.Hash]common.Hash{}}
+	for slot, c := range changes {
+		if !c[0].IsZero() {
+			pre.Storage[slot] = c[0].Bytes32()
+		}
+		if !c[1].IsZero() {
+			post.Storage[slot] = c[1].Bytes32()
+		}
+	}
+	return &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{token: pre},
+		Post: map[common.Address]*evidence.Account{token: post, alice: {Nonce: &n}}}
+}
+
+func balances2(before, after uint64) [2]*uint256.Int {
+	return [2]*uint256.Int{uint256.NewInt(before), uint256.NewInt(after)}
+}
+
+// TestBacking: what slots that are found where compilers put them say of the logs.
+func TestBacking(t *testing.T) {
+	sent := logOf(token, topics(topicTransfer, alice, bob), 5000)
+	f := func(name string, diff *evidence.StateDiff, want Backing, holder common.Address, byState int64, logs ...evidence.Log) {
+		t.Helper()
+		in := withLogs(logs...)
+		in.Diff = diff
+		out := Compute(in)
+		if want == "" {
+			if len(out.Checks) != 0 {
+				t.Errorf("%s: %+v", name, out.Checks)
+			}
+			return
+		}
+		if len(out.Checks) != 1 || len(out.Transfers) != len(logs) {
+			t.Errorf("%s: %+v, %d transfers", name, out.Checks, len(out.Transfers))
+			return
+		}
+		k := out.Checks[0]
+		if k.Backing != want || k.Holder != holder || k.ByState != nil && k.ByState.Cmp(big.NewInt(byState)) != 0 {
+			t.Errorf("%s: %+v, want %s of %s by %d", name, k, want, holder, byState)
+		}
+	}
+	at := func(l layout, a, b [2]*uint256.Int) *evidence.StateDiff {
+		return moved(map[common.Hash][2]*uint256.Int{l.slot(alice): a, l.slot(bob): b})
+	}
+	gives, gets, none := balances2(9000, 4000), balances2(0, 5000), common.Address{}
+	third := layout{mapping: common.Hash{31: 3}}
+	f("Solidity", at(third, gives, gets), Backed, none, 0, sent)
+	f("the sender gives all", at(third, balances2(5000, 0), gets), Backed, none, 0, sent)
+	f("Vyper", at(layout{mapping: common.Hash{31: 7}, vyper: true}, gives, gets), Backed, none, 0, sent)
+	f("ERC-7201", at(layout{mapping: namespaced}, gives, gets), Backed, none, 0, sent)
+	f("Solady", at(layout{solady: true}, gives, gets), Backed, none, 0, sent)
+	flag := new(uint256.Int).Lsh(uint256.NewInt(1), 255)
+	flagged := [2]*uint256.Int{new(uint256.Int).Or(flag, uint256.NewInt(9000)), new(uint256.Int).Or(flag, uint256.NewInt(4000))}
+	f("a flag in the same slot", at(third, flagged, gets), Backed, none, 0, sent)
+	stamp := func(n, b uint64) *uint256.Int {
+		v := uint256.NewInt(n)
+		return v.Add(v.Lsh(v, 128), uint256.NewInt(b))
+	}
+	f("a time in the same slot", at(third, [2]*uint256.Int{stamp(1, 9000), stamp(2, 4000)}, [2]*uint256.Int{stamp(1, 0), stamp(2, 5000)}), Backed, none, 0, sent)
+	f("a fee of the receiver", at(third, gives, balances2(0, 4900)), KeepsPart, bob, 4900, sent)
+	f("a fee of the sender", at(third, balances2(9000, 3900), gets), KeepsPart, alice, -5100, sent)
+	f("shares", at(third, balances2(9000, 5000), balances2(0, 4001)), Scaled, alice, -4000, sent)
+	f("the receiver got more", at(third, gives, balances2(0, 5100)), Differs, bob, 5100, sent)
+	f("the receiver got nothing", at(third, gives, balances2(7, 7)), Differs, bob, 0, sent)
+	f("another mapping of the same holders", at(third, balances2(1, 2), balances2(8, 9)), "", none, 0, sent)
+	f("slots that are nowhere", moved(map[common.Hash][2]*uint256.Int{{1}: balances2(1, 2)}), "", none, 0, sent)
+	f("no diff", nil, "", none, 0, sent)
+}
+
+// TestFakeEvents: an event is fake only when nothing could bear it out.
+func TestFakeEvents(t *testing.T) {
+	sent := logOf(token, topics(topicTransfer, alice, bob), 5000)
+	n := uint64(1)
+	f := func(name string, want bool, change func(*Input)) {
+		t.Helper()
+		in := withLogs(sent)
+		in.Diff = &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{}, Post: map[common.Address]*evidence.Account{alice: {Nonce: &n}}}
+		change(&in)
+		out := Compute(in)
+		kept := len(in.Receipt.Logs) == len(out.Transfers)
+		if want {
+			kept = len(out.Transfers) == 0 && len(out.Checks) == 1 && out.Checks[0].Backing == Fake
+		}
+		for _, c := range out.Changes {
+			for _, d := range c.Deltas {
+				kept = kept && !(want && d.Key.Token == token)
+			}
+		}
+		if !kept || len(out.Fakes) > 0 != want {
+			t.Errorf("%s: fakes %v, transfers %v, checks %+v", name, out.Fakes, out.Transfers, out.Checks)
+		}
+	}
+	stored := func(a common.Address) func(*Input) {
+		return func(in *Input) {
+			in.Diff.Post[a] = &evidence.Account{Storage: map[common.Hash]common.Hash{{1}: {2}}}
+		}
+	}
+	f("nothing was written", true, func(*Input) {})
+	f("an NFT", true, func(in *Input) { in.Receipt.Logs[0] = logOf(token, topics(topicTransfer, alice, bob, 7)) })
+	f("the token wrote something", false, stored(token))
+	f("a ledger beside it", false, stored(common.Address{0x77}))
+	f("a token that speaks for itself", true, func(in *Input) {
+		stored(common.Address{0x77})(in)
+		in.Receipt.Logs = append(in.Receipt.Logs, logOf(common.Address{0x77}, topics(common.Hash{9})))
+	})
+	f("back and forth", false, func(in *Input) {
+		in.Receipt.Logs = append(in.Receipt.Logs, logOf(token, topics(topicTransfer, bob, alice), 5000))
+	})
+	f("nothing was said to move", false, func(in *Input) { in.Receipt.Logs[0] = logOf(token, topics(topicTransfer, alice, bob), 0) })
+	f("no diff", false, func(in *Input) { in.Diff = nil })
+	f("a diff of something else", false, func(in *Input) { delete(in.Diff.Post, alice) })
+	f("no trace", false, func(in *Input) { in.Tree = trace.FromReceipt(in.Tx, in.Receipt, true) })
+	f("coin came in", false, func(in *Input) { in.Tree = made(frame(trace.Call, alice, token, 3)).Tree })
+	f("the token is gone", false, func(in *Input) { in.Diff.Pre[token] = &evidence.Account{Code: []byte{1}} })
+	f("the chain's own contract", false, func(in *Input) { in.Receipt.Logs[0].Address = common.Address{18: 8, 19: 2} })
+}
