@@ -108,7 +108,7 @@ func newArtefact(list []byte, code string) (*artefact, error) {
 // creation is the code that deploys it with these arguments.
 func (a *artefact) creation(tb testing.TB, args ...any) []byte {
 	tb.Helper()
-	packed, err := a.abi.Pack("", args...)
+	packed, err := a.abi.Pack("", shapes(a.abi.Constructor.Inputs, args)...)
 	if err != nil {
 		tb.Fatalf("pack constructor: %v", err)
 	}
@@ -118,7 +118,7 @@ func (a *artefact) creation(tb testing.TB, args ...any) []byte {
 // pack is the calldata of a method.
 func (c contract) pack(tb testing.TB, method string, args ...any) []byte {
 	tb.Helper()
-	data, err := c.abi.Pack(method, args...)
+	data, err := c.abi.Pack(method, shapes(c.abi.Methods[method].Inputs, args)...)
 	if err != nil {
 		tb.Fatalf("pack %s: %v", method, err)
 	}

@@ -1,13 +1,11 @@
 package zoo
 
 import (
-	"bytes"
 	"math/big"
 	"os"
 	"regexp"
 	"testing"
 
-	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -17,9 +15,9 @@ var (
 	addrUSDC          = common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 	addrUSDT          = common.HexToAddress("0xdAC17F958D2ee523a2206206994597C13D831ec7")
 	addrLINK          = common.HexToAddress("0x514910771AF9Ca656af840dff83E8264EcF986CA")
+	addrDAI           = common.HexToAddress("0x6B175474E89094C44Da98b954EedeAC495271d0F")
 	addrV2Factory     = common.HexToAddress("0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f")
 	addrV2Router      = common.HexToAddress("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D")
-	addrSushiFactory  = common.HexToAddress("0xC0AEe478e3658e2610c5F7A4A2E1777cE9e4f2Ac")
 	addrV3Factory     = common.HexToAddress("0x1F98431c8aD98523631AE4a59f267346ea31F984")
 	addrV3Router      = common.HexToAddress("0xE592427A0AEce92De3Edee1F18E0157C05861564")
 	addrV3Positions   = common.HexToAddress("0xC36442b4a4522E871399CD717aBDD847Ab11FE88")
@@ -34,8 +32,8 @@ var (
 
 // canon is what stands at the addresses above.
 var canon struct {
-	weth, usdc, usdt, link                               contract
-	v2Factory, v2Router, sushiFactory                    contract
+	v2Factory, v2Router                                  contract
+	weth, usdc, usdt, link, dai                          contract
 	v3Factory, v3Router, v3Positions, swapRouter02       contract
 	permit2, v4PoolManager, v4Positions, universalRouter contract
 	seaport, conduits                                    contract
@@ -63,9 +61,10 @@ func placeCanon(g *genesis) {
 	canon.usdt = token(addrUSDT, "Tether USD", "USDT", 6)
 	canon.link = token(addrLINK, "ChainLink Token", "LINK", 18)
 
+	canon.dai = g.construct(addrDAI, by, compiled(tb, "DaiLike"))
+
 	canon.v2Factory = at(addrV2Factory, "@uniswap/v2-core/build/UniswapV2Factory.json", by)
 	canon.v2Router = at(addrV2Router, "@uniswap/v2-periphery/build/UniswapV2Router02.json", addrV2Factory, addrWETH)
-	canon.sushiFactory = at(addrSushiFactory, "@uniswap/v2-core/build/UniswapV2Factory.json", by)
 
 	canon.v3Factory = at(addrV3Factory, "@uniswap/v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json")
 	canon.v3Router = at(addrV3Router, "@uniswap/v3-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter.json", addrV3Factory, addrWETH)
@@ -73,24 +72,17 @@ func placeCanon(g *genesis) {
 	canon.swapRouter02 = at(addrSwapRouter02, "@uniswap/swap-router-contracts/artifacts/contracts/SwapRouter02.sol/SwapRouter02.json", addrV2Factory, addrV3Factory, addrV3Positions, addrWETH)
 
 	g.place(addrPermit2, permit2Code(tb))
-	canon.permit2 = contract{addrPermit2, permit2ABI(tb)}
+	canon.permit2 = contract{addrPermit2, permit2ABI}
 	canon.v4PoolManager = at(addrV4PoolManager, "@uniswap/v4-core/out/PoolManager.sol/PoolManager.json", by)
 	canon.v4Positions = at(addrV4Positions, "@uniswap/v4-periphery/foundry-out/PositionManager.sol/PositionManager.json",
 		addrV4PoolManager, addrPermit2, big.NewInt(300_000), common.Address{}, addrWETH)
-	canon.universalRouter = at(addrUniversal, "@uniswap/universal-router/artifacts/contracts/UniversalRouter.sol/UniversalRouter.json", routerParameters{
+	canon.universalRouter = at(addrUniversal, "@uniswap/universal-router/artifacts/contracts/UniversalRouter.sol/UniversalRouter.json", tuple{
 		addrPermit2, addrWETH, addrV2Factory, addrV3Factory, v2PairHash, v3PoolHash, addrV4PoolManager, addrV3Positions, addrV4Positions, common.Address{},
 	})
 
 	const factories = "@opensea/seaport-js/lib/typechain-types/factories/seaport/contracts/"
 	canon.conduits = at(addrConduits, factories+"conduit/ConduitController.sol/LocalConduitController__factory.js")
 	canon.seaport = at(addrSeaport, factories+"Seaport__factory.js", addrConduits)
-}
-
-// routerParameters is the argument of the Universal Router's constructor.
-type routerParameters struct {
-	Permit2, Weth9, V2Factory, V3Factory                              common.Address
-	PairInitCodeHash, PoolInitCodeHash                                [32]byte
-	V4PoolManager, V3NFTPositionManager, V4PositionManager, SpokePool common.Address
 }
 
 // permit2Code is the code of Permit2 as it stands on every chain: its package keeps it
@@ -108,18 +100,9 @@ func permit2Code(tb testing.TB) []byte {
 	return common.FromHex(string(m[1]))
 }
 
-func permit2ABI(tb testing.TB) abi.ABI {
-	tb.Helper()
-	const list = `[
-	{"type":"function","name":"approve","inputs":[{"name":"token","type":"address"},{"name":"spender","type":"address"},{"name":"amount","type":"uint160"},{"name":"expiration","type":"uint48"}]},
-	{"type":"function","name":"transferFrom","inputs":[{"name":"from","type":"address"},{"name":"to","type":"address"},{"name":"amount","type":"uint160"},{"name":"token","type":"address"}]},
-	{"type":"function","name":"permit","inputs":[{"name":"owner","type":"address"},{"name":"permitSingle","type":"tuple","components":[{"name":"details","type":"tuple","components":[{"name":"token","type":"address"},{"name":"amount","type":"uint160"},{"name":"expiration","type":"uint48"},{"name":"nonce","type":"uint48"}]},{"name":"spender","type":"address"},{"name":"sigDeadline","type":"uint256"}]},{"name":"signature","type":"bytes"}]},
-	{"type":"function","name":"lockdown","inputs":[{"name":"approvals","type":"tuple[]","components":[{"name":"token","type":"address"},{"name":"spender","type":"address"}]}]},
-	{"type":"function","name":"DOMAIN_SEPARATOR","stateMutability":"view","inputs":[],"outputs":[{"type":"bytes32"}]}
-	]`
-	parsed, err := abi.JSON(bytes.NewReader([]byte(list)))
-	if err != nil {
-		tb.Fatalf("read interface of Permit2: %v", err)
-	}
-	return parsed
-}
+var permit2ABI = methods(
+	"approve(address,address,uint160,uint48)",
+	"transferFrom(address,address,uint160,address)",
+	"permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)",
+	"lockdown((address,address)[])",
+)

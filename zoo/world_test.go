@@ -55,11 +55,12 @@ type world struct {
 	later  uint64 // seconds that the next block comes after its time
 	nonces map[common.Address]uint64
 	names  map[common.Address]string // of contracts, for what is expected
+	made   map[string]contract       // by once
 }
 
 // on is a world that goes on from this block.
 func on(tb testing.TB, n *chainNode, head *types.Header) *world {
-	return &world{tb: tb, node: n, head: head, nonces: map[common.Address]uint64{}, names: map[common.Address]string{}}
+	return &world{tb: tb, node: n, head: head, nonces: map[common.Address]uint64{}, names: map[common.Address]string{}, made: map[string]contract{}}
 }
 
 // name lets an address be named in what is expected.
