@@ -106,7 +106,9 @@ func (l *look) vouched(a common.Address) bool {
 	return ok && t.Symbol != ""
 }
 
-// loses reports whether a contract ends with less of something and with more of nothing.
+// loses reports whether a contract ends with less of something, with more of nothing, and
+// got nothing from others: it pays out of its stock. What a trader's contract lacks in the
+// end went through it, or was laid in before.
 func (l *look) loses(a common.Address) bool {
 	lost := false
 	for k, n := range l.nets(a) {
@@ -117,7 +119,7 @@ func (l *look) loses(a common.Address) bool {
 			lost = true
 		}
 	}
-	return lost
+	return lost && !slices.ContainsFunc(l.pays, func(p payment) bool { return p.to == a && !l.own[p.from] && p.amount.Sign() > 0 })
 }
 
 // nets is what an account gained and lost, fees aside.
