@@ -347,7 +347,7 @@ func (s *supervisor) judge() *assemble.Case {
 			break
 		}
 		views, err := s.look(c)
-		if err != nil {
+		if err != nil && s.ev.Triage {
 			s.ev.Notes = append(s.ev.Notes, "not all that a triage asks of the state was answered: "+oneLine(err))
 		}
 		if s.ev.Views = append(s.ev.Views, views...); len(views) == 0 {

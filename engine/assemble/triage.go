@@ -20,7 +20,8 @@ func (b *builder) triage() {
 	for a, p := range b.ev.Prices {
 		prices[a] = p.USD
 	}
-	b.report = triage.Look(&triage.Facts{Facts: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views})
+	b.report = triage.Look(&triage.Facts{Facts: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage})
+	b.verdict_.Risks = append(b.verdict_.Risks, b.report.Flags...)
 	for i := range b.report.Findings {
 		f := &b.report.Findings[i]
 		switch {

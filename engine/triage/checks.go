@@ -109,10 +109,11 @@ var tells = map[string]explain.Category{"reentrancy": explain.Reentrancy, "price
 	"control_changed": explain.AccessControl, "share_price_fell": explain.PrecisionLoss}
 
 func (l *look) flagged(flags ...string) bool {
-	return l.Verdict != nil && slices.ContainsFunc(l.Verdict.Risks, func(r string) bool {
+	named := func(r string) bool {
 		name, _, _ := strings.Cut(r, ":")
 		return slices.Contains(flags, name)
-	})
+	}
+	return slices.ContainsFunc(l.raised, named) || l.Verdict != nil && slices.ContainsFunc(l.Verdict.Risks, named)
 }
 
 // flagCheck is clean when none of the risk flags is up, which look at the receipt and,

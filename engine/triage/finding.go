@@ -75,7 +75,7 @@ func (l *look) lent(a common.Address) bool {
 
 // amplifiers are what made it larger or easier, as far as the evidence shows it.
 func (l *look) amplifiers() (out []explain.Amplifier) {
-	if l.Verdict != nil && slices.ContainsFunc(l.Verdict.Risks, func(r string) bool { return strings.HasPrefix(r, "flash_loan:") }) {
+	if l.flagged("flash_loan") {
 		out = append(out, explain.FlashLoan)
 	}
 	for _, f := range l.Tree.Frames {

@@ -22,6 +22,7 @@ type look struct {
 	frameOf map[int]*trace.Frame // of a log, by its receipt position
 	pays    []payment            // in the order of the transaction, fees left out
 	asks    []Question
+	raised  []string // risk flags of our own
 	wording *classify.Words
 }
 

@@ -21,11 +21,13 @@ type Facts struct {
 	Diff    *evidence.StateDiff // nil: storage is not known
 	Prices  map[common.Address]explain.Decimal
 	Views   []View // answers to the Questions of an earlier report
+	Asked   bool   // the asker wants a triage: questions may cost a little more
 }
 
 // Report is what came of it.
 type Report struct {
 	Findings  []explain.Finding // in the order of the calls; one of several is Primary
+	Flags     []string          // risk flags beside those of the Verdict
 	Outcomes  []Outcome         // of all checks, in their order
 	Questions []Question        // whose answers would decide more; none that is answered
 	Exploit   bool              // a finding makes the transaction one
@@ -50,6 +52,8 @@ func Look(f *Facts) *Report {
 	l := newLook(f)
 	r := &Report{}
 	if l.usable() {
+		r.Flags = l.flags()
+		l.raised = r.Flags
 		for _, d := range detectors {
 			r.Findings = append(r.Findings, d(l)...)
 		}

@@ -1,0 +1,273 @@
+package triage
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// flags are the risk flags that need the trace, the state diff or the state around the
+// transaction; those of the receipt alone are set by the classification. Each is a line
+// "name: explanation" and no verdict: all of them fire on honest transactions, too.
+func (l *look) flags() (out []string) {
+	for _, f := range []func(*look) []string{(*look).flashLoans, (*look).movedPrices, (*look).drains, (*look).overSupply} {
+		for _, line := range f(l) {
+			if !slices.Contains(out, line) && len(out) < 12 {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+// callbacks are what lenders call on who borrows for the length of a call.
+var callbacks = map[[4]byte]string{
+	selectorOf("onFlashLoan(address,address,uint256,uint256,bytes)"):                "ERC-3156",
+	selectorOf("executeOperation(address[],uint256[],uint256[],address,bytes)"):     "Aave",
+	selectorOf("executeOperation(address,uint256,uint256,address,bytes)"):           "Aave",
+	selectorOf("receiveFlashLoan(address[],uint256[],uint256[],bytes)"):             "Balancer",
+	selectorOf("onMorphoFlashLoan(uint256,bytes)"):                                  "Morpho",
+	selectorOf("uniswapV2Call(address,uint256,uint256,bytes)"):                      "Uniswap v2",
+	selectorOf("pancakeCall(address,uint256,uint256,bytes)"):                        "Pancake v2",
+	selectorOf("uniswapV3FlashCallback(uint256,uint256,bytes)"):                     "Uniswap v3",
+	selectorOf("pancakeV3FlashCallback(uint256,uint256,bytes)"):                     "Pancake v3",
+	selectorOf("unlockCallback(bytes)"):                                             "Uniswap v4",
+	selectorOf("DVMFlashLoanCall(address,uint256,uint256,bytes)"):                   "DODO",
+	selectorOf("DPPFlashLoanCall(address,uint256,uint256,bytes)"):                   "DODO",
+	selectorOf("callFunction(address,(address,uint256),bytes)"):                     "dYdX",
+	selectorOf("onERC3156FlashLoan(address,address,uint256,uint256,uint256,bytes)"): "ERC-3156",
+}
+
+// flashLoans: a lender gave an asset, called a known callback, and had at least as much
+// of it back when its own call was over.
+func (l *look) flashLoans() (out []string) {
+	if l.flagged("flash_loan") {
+		return nil
+	}
+	w := l.words()
+	for _, c := range l.Tree.Frames {
+		if c.Kind != trace.Call || c.Status != trace.OK || callbacks[selector(c)] == "" {
+			continue
+		}
+		lending := c.Parent
+		for lending != nil && (lending.To != c.From || lending.Kind != trace.Call) {
+			lending = lending.Parent
+		}
+		if lending == nil {
+			continue
+		}
+		if p, back := l.lentAndRepaid(lending, c); p != nil {
+			return []string{fmt.Sprintf("flash_loan: %s lent %s to %s for the length of frame %s and got %s back", w.Who(c.From), w.Amount(p.key, p.amount), w.Who(p.to), l.path(lending), w.Amount(p.key, back))}
+		}
+	}
+	return out
+}
+
+func (l *look) lentAndRepaid(lending, call *trace.Frame) (*payment, *big.Int) {
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.from != call.From || p.frame == nil || p.frame.Index > call.Index+1 || !below(p.frame, lending) || p.amount.Sign() == 0 || p.key.NFT || below(p.frame, call) && p.frame != call {
+			continue
+		}
+		back := l.total(p.key, func(q *payment) bool {
+			return q.to == call.From && q.frame != nil && below(q.frame, lending) && q.frame.Index >= call.Index
+		})
+		if back.Cmp(p.amount) >= 0 {
+			return p, back
+		}
+	}
+	return nil, nil
+}
+
+var (
+	topicSwapV3  = crypto.Keccak256Hash([]byte("Swap(address,address,int256,int256,uint160,uint128,int24)"))
+	selSlot0     = selectorOf("slot0()")
+	selObserve   = selectorOf("observe(uint32[])")
+	priceReaders = map[[4]byte]bool{selReserves: true, selSlot0: true, selObserve: true}
+)
+
+// quote is the price of a pool as a fraction, before anything or after a trade.
+type quote struct{ num, den *big.Int }
+
+func (q quote) known() bool { return q.num != nil && q.num.Sign() > 0 && q.den.Sign() > 0 }
+
+// movedPrices: the spot price of a pool went off by more than 5 % and a contract that
+// does not trade with the pool read it.
+func (l *look) movedPrices() (out []string) {
+	w := l.words()
+	was := map[common.Address]quote{}
+	done := map[common.Address]bool{}
+	for i := range l.Receipt.Logs {
+		g := &l.Receipt.Logs[i]
+		q := quoteOf(g.Topics, g.Data)
+		if !q.known() || done[g.Address] {
+			continue
+		}
+		first, ok := was[g.Address]
+		if !ok {
+			first = l.quoteBefore(g.Address, g.Topics[0])
+			if !first.known() {
+				first = q
+			}
+			was[g.Address] = first
+		}
+		if !further(new(big.Int).Mul(q.num, first.den), new(big.Int).Mul(first.num, q.den)) {
+			continue
+		}
+		if r := l.readBy(g.Address); r != nil {
+			done[g.Address] = true
+			out = append(out, fmt.Sprintf("price_moved: the spot price of %s moved by more than %d %% (log %d), and %s read it (frame %s)", w.Who(g.Address), apart, g.Index, w.Who(r.From), l.path(r)))
+		}
+	}
+	return out
+}
+
+// quoteOf reads the price that an event of a pool tells.
+func quoteOf(topics []common.Hash, data []byte) quote {
+	switch {
+	case len(topics) == 1 && topics[0] == topicSync && len(data) == 64:
+		return quote{wordAt(data, 1), wordAt(data, 0)}
+	case len(topics) == 3 && topics[0] == topicSwapV3 && len(data) == 160:
+		return squared(wordAt(data, 2))
+	}
+	return quote{}
+}
+
+// squared makes a price of a square root in 96 bits of fraction.
+func squared(root *big.Int) quote {
+	return quote{new(big.Int).Mul(root, root), new(big.Int).Lsh(common.Big1, 192)}
+}
+
+// quoteBefore reads the price before the transaction from the pool's storage.
+func (l *look) quoteBefore(pool common.Address, topic common.Hash) quote {
+	slot := reservesSlot
+	if topic == topicSwapV3 {
+		slot = common.Hash{}
+	}
+	pre, _, ok := l.slotOf(pool, slot)
+	if !ok {
+		return quote{}
+	}
+	n := pre.Big()
+	if topic == topicSwapV3 {
+		return squared(new(big.Int).And(n, mask(160)))
+	}
+	return quote{new(big.Int).And(new(big.Int).Rsh(n, 112), mask(112)), new(big.Int).And(n, mask(112))}
+}
+
+func mask(bits uint) *big.Int {
+	return new(big.Int).Sub(new(big.Int).Lsh(common.Big1, bits), common.Big1)
+}
+
+// readBy is the first question for the price of a pool by a contract of others that made
+// no call to the pool: who trades asks as well.
+func (l *look) readBy(pool common.Address) *trace.Frame {
+	for _, f := range l.Tree.Frames {
+		if f.Kind == trace.StaticCall && f.Status == trace.OK && f.To == pool && priceReaders[selector(f)] && !l.own[f.From] && !l.trades(f.From, pool) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (l *look) trades(a, pool common.Address) bool {
+	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Kind == trace.Call && f.From == a && f.To == pool })
+}
+
+// Bounds of a drain: the part that is lost, and how much that must be to matter.
+const (
+	drainedPart   = 99 // percent
+	drainedUSD    = 10_000
+	drainedSupply = 5 // percent of all there is
+)
+
+var selSupply = selectorOf("totalSupply()")
+
+// drains: a contract lost 99 % of an asset that it had held to the sender's side, and that
+// was much: more than 10,000 USD, or without a price, more than 5 % of all units. Of a
+// native coin without a price nothing tells how much it was. Who exchanges all it has with
+// others than the sender is not drained, nor is a wallet by its own user.
+func (l *look) drains() (out []string) {
+	if l.Diff == nil {
+		return nil
+	}
+	w := l.words()
+	seen := map[common.Address]bool{}
+	for i := range l.pays {
+		a, k := l.pays[i].from, l.pays[i].key
+		if seen[a] || a == (common.Address{}) || l.own[a] || !l.own[l.pays[i].to] || k.NFT || k.ID != "" || !l.code(a) {
+			continue
+		}
+		lost := new(big.Int).Neg(l.net(a, k))
+		had := l.holdings(a, k)
+		if lost.Sign() <= 0 || had == nil || had.Sign() <= 0 || new(big.Int).Mul(lost, big.NewInt(100)).Cmp(new(big.Int).Mul(had, big.NewInt(drainedPart))) < 0 {
+			continue
+		}
+		how, much := l.matters(k, lost)
+		if !much {
+			continue
+		}
+		seen[a] = true
+		out = append(out, fmt.Sprintf("drain: %s lost %s of the %s that it held%s", w.Who(a), w.Amount(k, lost), w.Amount(k, had), how))
+	}
+	return out
+}
+
+func (l *look) matters(k flow.TokenKey, lost *big.Int) (how string, much bool) {
+	if usd := l.worth(k, lost); usd != nil {
+		return "", usd.Cmp(big.NewInt(drainedUSD)) > 0
+	}
+	if k == (flow.TokenKey{}) {
+		return "; what that is worth is not known", true
+	}
+	v, ok := l.ask(Question{To: k.Token, Data: selSupply[:], When: Before, Asker: "how many units of a token there are"})
+	all := wordAt(v.Output, 0)
+	if !ok || all == nil || all.Sign() == 0 {
+		return "", false
+	}
+	part := new(big.Int).Quo(new(big.Int).Mul(lost, big.NewInt(100)), all)
+	return fmt.Sprintf(", %s %% of all units", part), part.Cmp(big.NewInt(drainedSupply)) > 0
+}
+
+// code reports whether a contract stands at an address: it ran here, so that it made a
+// call or emitted a log, or it changed its storage.
+func (l *look) code(a common.Address) bool {
+	if len(l.changed(a)) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool {
+		return f.From == a && f.Parent != nil || f.To == a && len(f.Logs) > 0
+	})
+}
+
+var topicApproval = crypto.Keccak256Hash([]byte("Approval(address,address,uint256)"))
+
+// overSupply: an allowance of more than all units of a token is unlimited, whatever its
+// number. It is asked for in a triage alone: one more question for each approval.
+func (l *look) overSupply() (out []string) {
+	if !l.Asked || l.flagged("unlimited_approval") {
+		return nil
+	}
+	w := l.words()
+	for i := range l.Receipt.Logs {
+		g := &l.Receipt.Logs[i]
+		if len(g.Topics) != 3 || g.Topics[0] != topicApproval || len(g.Data) != 32 || wordAt(g.Data, 0).Sign() == 0 {
+			continue
+		}
+		owner, spender := common.BytesToAddress(g.Topics[1][12:]), common.BytesToAddress(g.Topics[2][12:])
+		if owner != l.Tx.From && (l.Verdict == nil || owner != l.Verdict.Actor) {
+			continue
+		}
+		v, ok := l.ask(Question{To: g.Address, Data: selSupply[:], When: Before, Asker: "how many units of a token there are"})
+		if all := wordAt(v.Output, 0); ok && all != nil && all.Sign() > 0 && wordAt(g.Data, 0).Cmp(all) > 0 {
+			out = append(out, fmt.Sprintf("unlimited_approval: %s may spend %s of %s, more than there are", w.Who(spender), w.Amount(flow.TokenKey{Token: g.Address}, wordAt(g.Data, 0)), w.Who(owner)))
+		}
+	}
+	return out
+}
