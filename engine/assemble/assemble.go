@@ -2,7 +2,6 @@ package assemble
 
 import (
 	"math/big"
-	"sort"
 
 	"txlens/engine/classify"
 	"txlens/engine/decode"
@@ -106,6 +105,9 @@ type builder struct {
 	flow      *flow.Flow
 	decoded   *decode.Set
 	auths     []decode.Authorization
+	quotes    map[common.Address]flow.Quote // prices by trades in the transaction itself
+	quoteList []flow.Quote
+	quoted    bool // a value in the result rests on one of them
 	facts     *classify.Facts
 	verdict_  *classify.Verdict
 	report    *triage.Report
@@ -132,6 +134,7 @@ func (b *builder) analyse() {
 		b.tree.JoinLogs(b.receipt)
 	}
 	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: b.diff(), Succeeded: b.succeeded, Token: b.isToken})
+	b.quote()
 	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events})
 	b.decoded = dec.All(b.tree, b.receipt)
 	b.auths = decode.Authorizations(ev.Tx, ev.Chain.ID, b.diff())
@@ -214,7 +217,12 @@ func (b *builder) verdict() {
 	if len(b.doubts) > 0 {
 		r.Confidence = explain.Low
 	}
+	b.quoted = false // what the balances used does not bear on the action
 	r.USDValue = b.primaryUSD()
+	if b.quoted && r.USDValue != nil {
+		r.Confidence = r.Confidence.Lower(explain.Medium)
+		v.Reasons = append(v.Reasons, "no service gave a price; usdValue rests on a trade inside the transaction")
+	}
 	p := r.Provenance
 	p.TraceSource = string(b.tree.Source)
 	actor := explain.AddrOf(v.Actor)
@@ -257,21 +265,4 @@ func runnerUp(v *classify.Verdict) string {
 		}
 	}
 	return ""
-}
-
-// priceProvenance keeps the source and the oldest time of the prices used.
-func (b *builder) priceProvenance() {
-	keys := make([]common.Address, 0, len(b.ev.Prices))
-	for a := range b.ev.Prices {
-		keys = append(keys, a)
-	}
-	sort.Slice(keys, func(i, j int) bool { return keys[i].Cmp(keys[j]) < 0 })
-	p := b.r.Provenance
-	for _, a := range keys {
-		price := b.ev.Prices[a]
-		p.PriceSource = price.Source
-		if p.PriceTime == 0 || price.Time < p.PriceTime {
-			p.PriceTime = price.Time
-		}
-	}
 }

@@ -79,8 +79,11 @@ func (b *builder) tokenChange(d *flow.Delta) explain.TokenChange {
 		return out
 	}
 	out.Balance = flow.Amount(d.Amount, *decimals)
-	if p, ok := b.ev.Prices[d.Key.Token]; ok && d.Key.ID == "" {
-		usd, value := p.USD, flow.Value(d.Amount, *decimals, p.USD).Round(usdScale)
+	if d.Key.ID != "" {
+		return out
+	}
+	if usd, ok := b.price(d.Key.Token, d.Amount); ok {
+		value := flow.Value(d.Amount, *decimals, usd).Round(usdScale)
 		out.PriceUSD, out.ValueUSD = &usd, &value
 	}
 	return out
@@ -137,8 +140,8 @@ func (b *builder) fee() {
 	for _, s := range f.Shares {
 		out.Recipients = append(out.Recipients, explain.FeeRecipient{Address: explain.AddrOf(s.Address), Role: s.Role, Wei: s.Amount.String()})
 	}
-	if p, ok := b.ev.Prices[common.Address{}]; ok {
-		v := flow.Value(f.Total, uint8(b.ev.Chain.Native.Decimals), p.USD).Round(usdScale)
+	if usd, ok := b.price(common.Address{}, f.Total); ok {
+		v := flow.Value(f.Total, uint8(b.ev.Chain.Native.Decimals), usd).Round(usdScale)
 		out.TotalUSD = &v
 	}
 	b.r.Fee = out

@@ -1,0 +1,298 @@
+package flow
+
+import (
+	"math/big"
+
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Quote is the price of a token by a trade in the transaction itself.
+type Quote struct {
+	Token common.Address // the zero address is the native coin
+	USD   explain.Decimal
+	By    QuoteBy
+	// Pool is the pool of the trade; Against is what it was traded for, or the other form
+	// of the native coin.
+	Pool, Against common.Address
+	// Most is the largest amount that the price says anything of: ten times what was
+	// traded. nil: any.
+	Most *big.Int
+}
+
+// QuoteBy says what a quote rests on.
+type QuoteBy string
+
+const (
+	ByTrade  QuoteBy = "trade"
+	ByDollar QuoteBy = "dollar" // a stablecoin is taken as one US dollar
+	ByCoin   QuoteBy = "coin"   // the native coin and its wrapped form are worth the same
+)
+
+// QuoteInput is what quotes are read from.
+type QuoteInput struct {
+	Receipt  *evidence.Receipt
+	Flow     *Flow
+	Wrapped  *common.Address                              // the chain's wrapped native coin; may be nil
+	Decimals func(common.Address) (uint8, bool)           // of a token, and of the native coin
+	Price    func(common.Address) (explain.Decimal, bool) // what a price service said
+	Stable   func(common.Address) bool
+}
+
+const (
+	// A trade counts only when the price that it got is within so many percent of the
+	// pool's price after it: then it was small against the pool. The pool's own fee, of up
+	// to one percent, is part of that.
+	maxMoved = 3
+	// Trades of one token that are further apart contradict each other.
+	maxApart = 3
+	// Stablecoins that trade further apart from each other are no dollars.
+	maxDepeg     = 1
+	quoteReach   = 10 // see Quote.Most
+	quoteHops    = 2  // trades between a token and what is known
+	quoteDigits  = 12
+	leastAmount  = 1000 // base units: less gives no price of three digits
+	quoteMaxSize = 36   // decimals of a price
+)
+
+// quoter is one reading of quotes.
+type quoter struct {
+	QuoteInput
+	known map[common.Address]explain.Decimal
+	most  map[common.Address]*big.Int
+	out   []Quote
+}
+
+// Quotes gives prices, by trades in pools of the transaction, to tokens of which a price
+// service said none; it contradicts no service. They rest on the service's prices where it
+// gave some, else on a stablecoin being worth a dollar. A trade that moved its pool far, or
+// that other trades contradict, gives no price. In order of derivation.
+func Quotes(in QuoteInput) []Quote {
+	if in.Receipt == nil || in.Flow == nil {
+		return nil
+	}
+	q := &quoter{QuoteInput: in, known: map[common.Address]explain.Decimal{}, most: map[common.Address]*big.Int{}}
+	trades := q.settled(q.trades())
+	q.anchor(trades)
+	for range quoteHops {
+		q.round(trades)
+	}
+	if q.contradicted(trades) {
+		return nil
+	}
+	return q.out
+}
+
+// contradicted reports whether a trade gave for one token what the prices call much more
+// or less of the other: then one of them is wrong, and nothing tells which.
+func (q *quoter) contradicted(list []trade) bool {
+	for i := range list {
+		t := &list[i]
+		p, ok := q.price(t.token[0])
+		if _, both := q.price(t.token[1]); !ok || !both {
+			continue
+		}
+		_, ours0 := q.known[t.token[0]]
+		_, ours1 := q.known[t.token[1]]
+		if n, ok := q.worth(t, 1, p); ok && (ours0 || ours1) {
+			if other, _ := q.price(t.token[1]); !agree(n, other) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settled leaves out the pools of which any trade moved the price far, or whose trades
+// differ: somebody pushed them about within the transaction.
+func (q *quoter) settled(list []trade) (kept []trade) {
+	type place struct {
+		pool common.Address
+		id   common.Hash
+	}
+	bad := map[place]bool{}
+	first := map[place]*trade{}
+	for i := range list {
+		t := &list[i]
+		at := place{t.pool, t.id}
+		if first[at] == nil {
+			first[at] = t
+		}
+		if t.amount[0].Cmp(big.NewInt(leastAmount)) < 0 || t.amount[1].Cmp(big.NewInt(leastAmount)) < 0 ||
+			!near(t.amount, t.spot, maxMoved) || !near(t.amount, first[at].amount, maxApart) {
+			bad[at] = true
+		}
+	}
+	for i := range list {
+		if t := &list[i]; !bad[place{t.pool, t.id}] {
+			kept = append(kept, *t)
+		}
+	}
+	return kept
+}
+
+// near reports whether two ratios, second to first, differ by at most so many percent.
+func near(a, b [2]*big.Int, percent int64) bool {
+	x, y := new(big.Int).Mul(a[1], b[0]), new(big.Int).Mul(b[1], a[0])
+	if x.Sign() <= 0 || y.Sign() <= 0 {
+		return false
+	}
+	d := new(big.Int).Sub(x, y)
+	return d.Abs(d).Mul(d, big.NewInt(100)).Cmp(y.Mul(y, big.NewInt(percent))) <= 0
+}
+
+// anchor fills what is known before any trade is looked at: prices of the service, and
+// dollars for stablecoins unless the trades contradict it.
+func (q *quoter) anchor(list []trade) {
+	off := map[common.Address]bool{}
+	for i := range list {
+		t := &list[i]
+		if q.stable(t.token[0]) && q.stable(t.token[1]) && !q.atPar(t) {
+			off[t.token[0]], off[t.token[1]] = true, true
+		}
+	}
+	for i := range list {
+		for _, token := range list[i].token {
+			if _, ok := q.price(token); !ok && q.stable(token) && !off[token] {
+				q.add(Quote{Token: token, By: ByDollar, USD: explain.Decimal{Unscaled: big.NewInt(1)}})
+			}
+		}
+	}
+	// A service that knows the coin knows its wrapped form, and the reverse.
+	if q.Wrapped != nil {
+		q.twin(common.Address{})
+		q.twin(*q.Wrapped)
+	}
+}
+
+func (q *quoter) stable(token common.Address) bool { return q.Stable != nil && q.Stable(token) }
+
+// atPar reports whether two stablecoins traded one for one.
+func (q *quoter) atPar(t *trade) bool {
+	d0, ok0 := q.Decimals(t.token[0])
+	d1, ok1 := q.Decimals(t.token[1])
+	return ok0 && ok1 && near(t.amount, [2]*big.Int{pow10(d0), pow10(d1)}, maxDepeg)
+}
+
+// price is what is known of a token so far.
+func (q *quoter) price(token common.Address) (explain.Decimal, bool) {
+	if p, ok := q.known[token]; ok {
+		return p, true
+	}
+	if q.Price == nil {
+		return explain.Decimal{}, false
+	}
+	p, ok := q.Price(token)
+	return p, ok && p.Unscaled != nil && p.Unscaled.Sign() > 0
+}
+
+// add keeps a quote, for the coin and its wrapped form alike.
+func (q *quoter) add(n Quote) {
+	if _, ok := q.price(n.Token); ok {
+		return
+	}
+	q.known[n.Token], q.most[n.Token] = n.USD, n.Most
+	q.out = append(q.out, n)
+	q.twin(n.Token)
+}
+
+// twin gives the coin the price of its wrapped form, or the reverse.
+func (q *quoter) twin(token common.Address) {
+	if q.Wrapped == nil || token != *q.Wrapped && token != (common.Address{}) {
+		return
+	}
+	other := *q.Wrapped
+	if token == other {
+		other = common.Address{}
+	}
+	p, ok := q.price(token)
+	if _, has := q.price(other); !ok || has {
+		return
+	}
+	q.known[other], q.most[other] = p, q.most[token]
+	q.out = append(q.out, Quote{Token: other, By: ByCoin, USD: p, Against: token, Most: q.most[token]})
+}
+
+// round prices each token that traded against a known one. Where trades differ there is
+// no price, in this round or a later one.
+func (q *quoter) round(list []trade) {
+	var found []Quote
+	at := map[common.Address]int{}
+	for i := range list {
+		for side := range 2 {
+			n, ok := q.quote(&list[i], side)
+			if !ok {
+				continue
+			}
+			k, seen := at[n.Token]
+			switch {
+			case !seen:
+				at[n.Token] = len(found)
+				found = append(found, n)
+			case !agree(found[k].USD, n.USD):
+				found[k].Pool = common.Address{}
+			default:
+				if n.Most.Cmp(found[k].Most) > 0 {
+					found[k].Most = n.Most
+				}
+			}
+		}
+	}
+	for _, n := range found {
+		if n.Pool != (common.Address{}) {
+			q.add(n)
+		}
+	}
+}
+
+// quote prices one side of a trade by the other.
+func (q *quoter) quote(t *trade, side int) (n Quote, ok bool) {
+	token, against := t.token[side], t.token[1-side]
+	if _, done := q.price(token); done {
+		return n, false
+	}
+	p, ok := q.price(against)
+	if most := q.most[against]; !ok || most != nil && t.amount[1-side].Cmp(most) > 0 {
+		return n, false
+	}
+	usd, ok := q.worth(t, side, p)
+	return Quote{Token: token, By: ByTrade, USD: usd, Pool: t.pool, Against: against, Most: new(big.Int).Mul(t.amount[side], big.NewInt(quoteReach))}, ok
+}
+
+// worth is the price of one side of a trade by that of the other: the other's amount /
+// 10^its decimals x its price / (amount / 10^decimals).
+func (q *quoter) worth(t *trade, side int, other explain.Decimal) (explain.Decimal, bool) {
+	d, ok := q.Decimals(t.token[side])
+	da, ok2 := q.Decimals(t.token[1-side])
+	if !ok || !ok2 {
+		return explain.Decimal{}, false
+	}
+	num := new(big.Int).Mul(t.amount[1-side], other.Unscaled)
+	num.Mul(num, pow10(d))
+	usd := ratio(num, new(big.Int).Mul(t.amount[side], pow10(da)), other.Scale)
+	return usd, usd.Unscaled.Sign() > 0
+}
+
+// ratio is num / den x 10^-scale, to twelve digits, rounded down.
+func ratio(num, den *big.Int, scale int) explain.Decimal {
+	places := quoteDigits - (len(num.String()) - len(den.String())) + scale
+	places = min(max(places, 2), quoteMaxSize)
+	up := num
+	if shift := places - scale; shift >= 0 {
+		up = new(big.Int).Mul(num, bigPow10(shift))
+	} else {
+		den = new(big.Int).Mul(den, bigPow10(-shift))
+	}
+	return explain.Decimal{Unscaled: new(big.Int).Quo(up, den), Scale: places}
+}
+
+// agree compares two prices.
+func agree(a, b explain.Decimal) bool {
+	return near([2]*big.Int{bigPow10(a.Scale), a.Unscaled}, [2]*big.Int{bigPow10(b.Scale), b.Unscaled}, maxApart)
+}
+
+func pow10(n uint8) *big.Int { return bigPow10(int(n)) }
+
+func bigPow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
