@@ -131,6 +131,11 @@ func (m mortalLedger) Commit(entries ...actors.Entry) error {
 	return m.life.act(func() error { return m.Ledger.Commit(entries...) })
 }
 
+// CommitThen is an act like any other: a process that has crashed writes nothing.
+func (m mortalLedger) CommitThen(then func(error), entries ...actors.Entry) {
+	go func() { then(m.Commit(entries...)) }()
+}
+
 func (m mortalLedger) Channel(id common.Hash) (session.Channel, error) {
 	if m.life.dead.Load() {
 		return session.Channel{}, errDead
