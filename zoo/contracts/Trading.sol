@@ -47,6 +47,11 @@ contract Searcher {
         require(back >= amount + least, "no profit");
     }
 
+    /// cycle for one who does not look.
+    function cycleAtALoss(IPair buy, IPair sellTo, address token, uint256 amount) external own {
+        trade(sellTo, other(buy, token), trade(buy, token, amount));
+    }
+
     /// The same with tokens that the first pair lends (a flash swap).
     function borrowed(IPair from, IPair sellTo, address token, uint256 amount, uint256 least) external own {
         address bought = other(from, token);
