@@ -48,6 +48,8 @@ func (a *analysis) protocolOfAct(o *opinion) string {
 		return ""
 	case entry != "" && a.frontDoor(o):
 		return entry
+	case o.place != common.Address{}:
+		return a.protocolAt(o.place)
 	}
 	slug, agreed := slugOf(o.hits)
 	if at := slices.IndexFunc(o.hits, aggregates); at >= 0 {

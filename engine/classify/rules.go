@@ -15,8 +15,9 @@ type opinion struct {
 	sub    string // replaces the act's own sub-type when set
 	hits   []*hit
 	frames []int
-	unsure string // why the opinion alone does not deserve high confidence
-	called bool   // nothing but the called function speaks for it: no event, no movement
+	unsure string         // why the opinion alone does not deserve high confidence
+	called bool           // nothing but the called function speaks for it: no event, no movement
+	place  common.Address // where the act happened, when only a movement shows it
 }
 
 // rule is one line of the precedence. Rules are asked in order; the first that
@@ -240,7 +241,7 @@ func bridge(a *analysis) *opinion {
 	}
 	for i := range a.out {
 		if l := &a.out[i]; a.bridgeAt(l.peer) && len(a.in) == 0 {
-			return &opinion{act: actBridgeOut, sub: "send", unsure: "assets were sent to a bridge; no event confirms the crossing"}
+			return &opinion{act: actBridgeOut, sub: "send", place: l.peer, unsure: "assets were sent to a bridge; no event confirms the crossing"}
 		}
 	}
 	return nil
