@@ -35,10 +35,12 @@ func (a *analysis) protocolOfAct(o *opinion) string {
 	if a.hasTo {
 		entry = a.protocolAt(a.entry)
 	}
-	if entry == "permit2" || entry == "safe" {
+	if entry == "safe" && a.how == asSafe || entry == "permit2" && o.act != actApproval {
 		entry = ""
 	}
 	switch {
+	case o.act == actApproval && entry == "permit2":
+		return entry
 	case o.act == actTransfer || o.act == actApproval:
 		return ""
 	case o.act == actWrap || o.act == actUnwrap:
@@ -98,7 +100,8 @@ func (a *analysis) brandOf(o *opinion) string {
 }
 
 // frontDoor reports whether the called contract takes users' orders and has others fill
-// them: what a user swapped or bridged there, he did with its protocol.
+// them: what a user swapped or bridged at an aggregator, or put into a vault that lends
+// it on, he did with its protocol.
 func (a *analysis) frontDoor(o *opinion) bool {
 	if a.how == asIntent || a.protocolAt(a.entry) == "uniswap" || a.isToken(a.entry) {
 		return false
@@ -108,8 +111,10 @@ func (a *analysis) frontDoor(o *opinion) bool {
 		return o.act == actSwap || typeOf(o.act) == explain.TypeBridge
 	case "bridge":
 		return typeOf(o.act) == explain.TypeBridge
+	case "":
+		return false
 	}
-	return false
+	return o.act != actSwap && o.act != actWrap && typeOf(o.act) != explain.TypeBridge
 }
 
 func aggregates(h *hit) bool {
@@ -143,6 +148,10 @@ var forked = map[string]bool{"uniswap_v2": true, "uniswap_v3": true, "uniswap": 
 func (a *analysis) labelOf(addr common.Address) label.Label {
 	l, ok := a.Labels[addr]
 	if ok && l.Protocol != "" {
+		return l
+	}
+	if t := a.Tokens[addr]; t.Listed && strings.HasPrefix(strings.ToLower(t.Symbol), "yv") && len(t.Symbol) > 3 {
+		l.Protocol, l.Category = "yearn", "yield" // the share of a vault; lists of tokens vouch for it
 		return l
 	}
 	if own, found := a.reg.labelOf(a.chainID, addr); found {

@@ -340,9 +340,21 @@ func stakeWhere(a *analysis, mine bool) *opinion {
 	return o
 }
 
-// stakerCalled: a staking protocol was called directly and moved assets one way, or
+// staking reports whether a label says that a contract holds stakes.
+func (a *analysis) staking(addr common.Address) bool {
+	c := a.labelOf(addr).Category
+	return c == "staking" || c == "restaking"
+}
+
+// stakerCalled: tokens went to a staking contract, or a staking protocol was called directly and moved assets one way, or
 // took a request.
 func (a *analysis) stakerCalled() *opinion {
+	for i := range a.out {
+		l := &a.out[i]
+		if !l.native() && a.staking(l.peer) && len(a.in) == 0 {
+			return &opinion{act: actStake, place: l.peer, unsure: "tokens were sent to a staking contract; no known event confirms the stake"}
+		}
+	}
 	if !a.hasTo || !stakers[a.protocolAt(a.entry)] || a.isToken(a.entry) || len(a.Tx.Input) < 4 {
 		return nil
 	}
