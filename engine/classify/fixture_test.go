@@ -168,35 +168,3 @@ func TestSelectedTransactions(t *testing.T) {
 		t.Errorf("%d of %d transactions seen", seen, len(list))
 	}
 }
-
-// Types of transactions that people labelled, from receipts and value transfers alone.
-func TestLabelledTransactions(t *testing.T) {
-	all, good, wrong := map[string]int{}, map[string]int{}, map[string]int{}
-	judged, right := 0, 0
-	for _, id := range fixture.LabelledChains {
-		list := fixture.LabelledOf(t, id)
-		for i := range list {
-			l := &list[i]
-			facts := fromLabelled(t, l)
-			v := Classify(facts)
-			checkVerdict(t, l.Hash, facts, v)
-			if len(l.Expect.TxTypes) == 0 {
-				continue
-			}
-			key := strings.Join(l.Expect.TxTypes, " or ")
-			judged++
-			all[key]++
-			if strings.Contains(" "+strings.Join(l.Expect.TxTypes, " ")+" ", " "+tName(v)+" ") {
-				right++
-				good[key]++
-			} else {
-				wrong[key+" called "+tName(v)+"/"+v.SubType]++
-				t.Logf("%d %s: want %s, got %s/%s: %s", l.ChainID, l.Hash, key, tName(v), v.SubType, v.Summary)
-			}
-		}
-	}
-	t.Logf("%d of %d right\nall:%s\nright:%s\nconfusion:%s", right, judged, table(all), table(good), table(wrong))
-	if judged < 400 || right*100 < judged*94 {
-		t.Errorf("%d of %d labelled transactions are right", right, judged)
-	}
-}

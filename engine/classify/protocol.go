@@ -41,6 +41,8 @@ func (a *analysis) protocolOfAct(o *opinion) string {
 	switch {
 	case o.act == actApproval && entry == "permit2":
 		return entry
+	case o.act == actTransfer && a.hasTo && a.labelOf(a.entry).Category == "payment":
+		return entry
 	case o.act == actTransfer || o.act == actApproval:
 		return ""
 	case o.act == actWrap || o.act == actUnwrap:
@@ -103,18 +105,19 @@ func (a *analysis) brandOf(o *opinion) string {
 // them: what a user swapped or bridged at an aggregator, or put into a vault that lends
 // it on, he did with its protocol.
 func (a *analysis) frontDoor(o *opinion) bool {
-	if a.how == asIntent || a.protocolAt(a.entry) == "uniswap" || a.isToken(a.entry) {
+	bridged := typeOf(o.act) == explain.TypeBridge
+	if a.how == asIntent || a.protocolAt(a.entry) == "uniswap" || bridged && a.isToken(a.entry) {
 		return false
 	}
 	switch a.labelOf(a.entry).Category {
 	case "aggregator", "router":
-		return o.act == actSwap || typeOf(o.act) == explain.TypeBridge
+		return o.act == actSwap || bridged
 	case "bridge":
-		return typeOf(o.act) == explain.TypeBridge
+		return bridged
 	case "":
 		return false
 	}
-	return o.act != actSwap && o.act != actWrap && typeOf(o.act) != explain.TypeBridge
+	return o.act != actSwap
 }
 
 func aggregates(h *hit) bool {

@@ -1,0 +1,150 @@
+package classify
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"txlens/engine/fixture"
+)
+
+// labelNames maps the names that people gave protocols onto our slugs: an aggregator
+// under the name of its company, a rollup as the name of its own bridge or governance.
+var labelNames = map[string]string{"cowswap": "cow", "0x": "zerox", "kyber": "kyberswap", "eth2": "beacon_deposit", "compound": "compound_v2",
+	"gnosis_chain": "gnosis_bridge", "woo_fi": "woofi", "hyperliquid": "hyperliquid_bridge", "thegraph": "the_graph", "extrafi": "extra_finance",
+	"safe_multisig": "safe", "makerdao_vault": "maker", "makerdao_migration": "maker", "makerdao_sai": "maker", "wmatic": "weth", "wmon": "weth",
+	"arbitrum_one": "arbitrum", "odos_v1": "odos", "odos_v2": "odos"}
+
+// family cuts a slug into the protocol and its version: uniswap_v3 is uniswap and 3.
+func family(slug string) (name, version string) {
+	s := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(slug))
+	if n, ok := labelNames[s]; ok {
+		s = n
+	}
+	if rest, ok := strings.CutPrefix(s, "1inch"); ok {
+		s = "oneinch" + rest
+	}
+	s = strings.TrimSuffix(strings.TrimSuffix(s, "_finance"), "_bridge")
+	if s == "op_stack" {
+		return s, ""
+	}
+	if at := strings.LastIndex(s, "v"); at > 0 && at < len(s)-1 && strings.Trim(s[at+1:], "0123456789") == "" {
+		return strings.TrimSuffix(s[:at], "_"), s[at+1:]
+	}
+	return s, ""
+}
+
+// sameProtocol compares a slug with a label: the protocol must be the same, and its
+// version where both give one.
+func sameProtocol(slug, label string) bool {
+	n1, v1 := family(slug)
+	n2, v2 := family(label)
+	return n1 == n2 && (v1 == v2 || v1 == "" || v2 == "")
+}
+
+func TestProtocolsCompare(t *testing.T) {
+	f := func(slug, label string, want bool) {
+		t.Helper()
+		if sameProtocol(slug, label) != want {
+			t.Errorf("%s and %s: %v", slug, label, !want)
+		}
+	}
+	f("uniswap_v3", "uniswap-v3", true)
+	f("uniswap_v3", "uniswap-v2", false)
+	f("aave", "aave-v3", true)
+	f("oneinch", "1inch-v5", true)
+	f("zerox", "0x", true)
+	f("beefy", "beefy_finance", true)
+	f("arbitrum_bridge", "arbitrum_one", true)
+	f("curve", "convex", false)
+	f("odos", "odos-v1", true)
+	f("optimism_bridge", "base", false)
+}
+
+// tally counts the judgements on labelled transactions.
+type tally struct {
+	all, right        map[string]int
+	confusion, missed map[string]int
+	judged, good      int
+	named, namedRight int
+}
+
+func (s *tally) types(l *fixture.Labelled, v *Verdict) {
+	if len(l.Expect.TxTypes) == 0 {
+		return
+	}
+	class := strings.Join(l.Expect.TxTypes, " or ")
+	s.judged++
+	s.all[class]++
+	s.confusion[fmt.Sprintf("%-22s called %s", class, tName(v))]++
+	if slices.Contains(l.Expect.TxTypes, tName(v)) {
+		s.good++
+		s.right[class]++
+	}
+}
+
+func (s *tally) protocols(l *fixture.Labelled, v *Verdict) {
+	if len(l.Expect.Protocols) == 0 {
+		return
+	}
+	s.named++
+	got := "nothing"
+	if v.Protocol != nil {
+		got = *v.Protocol
+	}
+	for _, want := range l.Expect.Protocols {
+		if v.Protocol != nil && sameProtocol(got, want) {
+			s.namedRight++
+			return
+		}
+	}
+	s.missed[strings.Join(l.Expect.Protocols, " or ")+" named "+got]++
+}
+
+// Types and protocols of transactions that people labelled, from receipts and value
+// transfers alone. A class is a set of acceptable types.
+func TestLabelledTransactions(t *testing.T) {
+	s := &tally{all: map[string]int{}, right: map[string]int{}, confusion: map[string]int{}, missed: map[string]int{}}
+	for _, id := range fixture.LabelledChains {
+		list := fixture.LabelledOf(t, id)
+		for i := range list {
+			l := &list[i]
+			facts := fromLabelled(t, l)
+			v := Classify(facts)
+			checkVerdict(t, l.Hash, facts, v)
+			s.types(l, v)
+			s.protocols(l, v)
+			if len(l.Expect.TxTypes) > 0 && !slices.Contains(l.Expect.TxTypes, tName(v)) {
+				t.Logf("%d %s: want %s, got %s/%s: %s", l.ChainID, l.Hash, strings.Join(l.Expect.TxTypes, " or "), tName(v), v.SubType, v.Summary)
+			}
+		}
+	}
+	s.judge(t)
+}
+
+func (s *tally) judge(t *testing.T) {
+	t.Helper()
+	t.Logf("types: %d of %d right\nconfusion:%s", s.good, s.judged, table(s.confusion))
+	var recall strings.Builder
+	classes := make([]string, 0, len(s.all))
+	for c := range s.all {
+		classes = append(classes, c)
+	}
+	sort.Strings(classes)
+	for _, c := range classes {
+		fmt.Fprintf(&recall, "\n  %3d of %3d (%3d %%) %s", s.right[c], s.all[c], 100*s.right[c]/s.all[c], c)
+		if s.all[c] >= 4 && s.right[c]*100 < s.all[c]*90 {
+			t.Errorf("class %s: %d of %d are right", c, s.right[c], s.all[c])
+		}
+	}
+	t.Logf("recall of each class:%s", recall.String())
+	t.Logf("protocols: %d of %d right\nmisses:%s", s.namedRight, s.named, table(s.missed))
+	if s.judged < 400 || s.good*100 < s.judged*95 {
+		t.Errorf("types of %d of %d labelled transactions are right", s.good, s.judged)
+	}
+	if s.named < 400 || s.namedRight*100 < s.named*85 {
+		t.Errorf("protocols of %d of %d labelled transactions are right", s.namedRight, s.named)
+	}
+}
