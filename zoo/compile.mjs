@@ -1,5 +1,5 @@
 // Compiles all contracts of the zoo in one run and prints them as one object of JSON:
-// name -> {abi, bytecode, runtime}. Hashes of sources are left out of the code, so that
+// name -> {abi, bytecode}. Hashes of sources are left out of the code, so that
 // a comment does not change an address; of the optimizer only what is quick is on.
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -21,7 +21,7 @@ const input = {
     evmVersion: "cancun",
     optimizer: { enabled: false, details: { peephole: true, deduplicate: true, yul: false } },
     metadata: { bytecodeHash: "none", appendCBOR: false },
-    outputSelection: { "*": { "*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"] } },
+    outputSelection: { "*": { "*": ["abi", "evm.bytecode.object"] } },
   },
 };
 
@@ -44,10 +44,10 @@ if (errors.length > 0) {
 const artefacts = {};
 for (const file of Object.keys(sources)) {
   for (const [name, c] of Object.entries(output.contracts[file] ?? {})) {
-    const { bytecode, deployedBytecode } = c.evm;
+    const { bytecode } = c.evm;
     if (bytecode.object === "") continue; // interfaces and abstract contracts
     if (artefacts[name] !== undefined) throw new Error(`${name} is declared twice`);
-    artefacts[name] = { abi: c.abi, bytecode: "0x" + bytecode.object, runtime: "0x" + deployedBytecode.object };
+    artefacts[name] = { abi: c.abi, bytecode: "0x" + bytecode.object };
   }
 }
 process.stdout.write(JSON.stringify(artefacts));

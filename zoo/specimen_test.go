@@ -37,6 +37,9 @@ type truth struct {
 	flags []string
 	// findings are all categories of findings, the primary one first.
 	findings []explain.Category
+	// victim are all who must be among the victims of the primary finding; attacker are
+	// the only ones who may be among its attackers, one at least.
+	victim, attacker []string
 	// says are words that the summary must have.
 	says []string
 }
@@ -44,6 +47,7 @@ type truth struct {
 // specimens of the zoo, by the file that has them.
 var specimens = slices.Concat(
 	paymentSpecimens, approvalSpecimens, swapSpecimens, liquiditySpecimens, searchingSpecimens,
+	exploitSpecimens, lendingSpecimens,
 )
 
 // people are who signs. Each has coins from the first block on.
@@ -51,7 +55,7 @@ var people = func() map[string]account {
 	all := map[string]account{}
 	for _, name := range []string{
 		"deployer", "alice", "bob", "carol", "dave", "erin", "frank", "grace", "searcher", "victim", "mallory",
-		"bundler", "relayer", "keeper", "liquidator", "treasury", "owner1", "owner2", "owner3",
+		"bundler", "relayer", "keeper", "feeder", "liquidator", "treasury", "owner1", "owner2", "owner3",
 	} {
 		all[name] = newAccount(name)
 	}
@@ -70,7 +74,7 @@ func who(name string) account {
 // geneses place contracts in the first block; bases mine what every specimen starts
 // from. Other files append theirs.
 var (
-	geneses = []func(*genesis){placeCanon}
+	geneses = []func(*genesis){placeCanon, placeMarket}
 	bases   = []func(*world){openMarkets}
 )
 
@@ -135,25 +139,27 @@ func TestZoo(t *testing.T) {
 // gaps are specimens of which the program does not yet say what is true, and what it
 // lacks. What is expected of them stays what is true; one that is right must go.
 var gaps = map[string]string{
-	"arbitrage with a flash swap of a v2 pair":               "the protocol of one of two venues is named, the other is unknown",
-	"flash loan of a v3 pool for nothing":                    "the pool is not recognised by its Flash event",
-	"payment to the producer of the block alone":             "no rule",
-	"sandwich: the first leg":                                "no neighbours",
-	"sandwich: the victim":                                   "no neighbours",
-	"sandwich: the last leg":                                 "no neighbours",
-	"liquidity just in time: the position":                   "no neighbours",
-	"liquidity just in time: taken out again":                "no neighbours",
-	"fee-on-transfer token":                                  "the tax that a token keeps is no value that is stuck",
-	"transfer that a token only claims":                      "no flag of a faked event",
-	"transfer that a token with a listed symbol only claims": "no flag of a faked event",
-	"call with coins to an address without code":             "no flag",
-	"ERC-20 allowance beyond the supply to a stranger":       "the supply is not asked for",
-	"Dai's permit: all or nothing":                           "an allowance that another one hands in is not flagged",
-	"Permit2 allowance":                                      "the protocol is not named",
-	"Permit2 allowance without limit to a stranger":          "the protocol is not named",
-	"Permit2 permit, sent by a relayer":                      "the protocol is not named",
-	"Permit2 lockdown":                                       "the protocol is not named, and no step says what was revoked",
-	"Universal Router in a v4 pool that takes any output":    "the minimum within the router's commands is not read",
+	"arbitrage with a flash swap of a v2 pair":                             "the protocol of one of two venues is named, the other is unknown",
+	"flash loan of a v3 pool for nothing":                                  "the pool is not recognised by its Flash event",
+	"payment to the producer of the block alone":                           "no rule",
+	"sandwich: the first leg":                                              "no neighbours",
+	"sandwich: the victim":                                                 "no neighbours",
+	"sandwich: the last leg":                                               "no neighbours",
+	"liquidity just in time: the position":                                 "no neighbours",
+	"liquidity just in time: taken out again":                              "no neighbours",
+	"price manipulation by flash loan: a lender believes a pair":           "without a price of the stablecoin the drain is not flagged",
+	"price manipulation twin: a flash-loan arbitrage that nobody lends on": "an arbitrage whose flash loan has no event is not seen",
+	"fee-on-transfer token":                                                "the tax that a token keeps is no value that is stuck",
+	"transfer that a token only claims":                                    "no flag of a faked event",
+	"transfer that a token with a listed symbol only claims":               "no flag of a faked event",
+	"call with coins to an address without code":                           "no flag",
+	"ERC-20 allowance beyond the supply to a stranger":                     "the supply is not asked for",
+	"Dai's permit: all or nothing":                                         "an allowance that another one hands in is not flagged",
+	"Permit2 allowance":                                                    "the protocol is not named",
+	"Permit2 allowance without limit to a stranger":                        "the protocol is not named",
+	"Permit2 permit, sent by a relayer":                                    "the protocol is not named",
+	"Permit2 lockdown":                                                     "the protocol is not named, and no step says what was revoked",
+	"Universal Router in a v4 pool that takes any output":                  "the minimum within the router's commands is not read",
 }
 
 // compare lists what the result says otherwise.
@@ -189,10 +195,45 @@ func (want truth) compare(w *world, res *explain.Result) (wrong []string) {
 		found = append(found, f.Category)
 	}
 	differ("findings", found, want.findings)
+	wrong = append(wrong, want.blames(w, res)...)
 	for _, words := range want.says {
 		if !strings.Contains(res.Summary, words) {
 			wrong = append(wrong, fmt.Sprintf("the summary lacks %q: %s", words, res.Summary))
 		}
+	}
+	return wrong
+}
+
+// blames holds the primary finding to who lost and who took, and every finding that
+// makes an exploit to its check.
+func (want truth) blames(w *world, res *explain.Result) (wrong []string) {
+	if len(want.findings) == 0 || len(res.Findings) == 0 {
+		return nil
+	}
+	named := func(list []explain.Addr) (names []string) {
+		for _, a := range list {
+			names = append(names, nameOf(w, common.Address(a)))
+		}
+		return names
+	}
+	f := &res.Findings[0]
+	victims, attackers := named(f.Victim), named(f.Attacker)
+	for _, name := range want.victim {
+		if !slices.Contains(victims, name) {
+			wrong = append(wrong, fmt.Sprintf("%s is no victim, but %v", name, victims))
+		}
+	}
+	for _, name := range attackers {
+		if !slices.Contains(want.attacker, name) {
+			wrong = append(wrong, fmt.Sprintf("%s is called an attacker", name))
+		}
+	}
+	if len(attackers) == 0 && len(want.attacker) > 0 {
+		wrong = append(wrong, "nobody is called the attacker")
+	}
+	shown := f.Status == explain.Confirmed || f.Status == explain.Probable
+	if f.Check == "" || !shown || f.Severity.Rank() < explain.Moderate.Rank() {
+		wrong = append(wrong, fmt.Sprintf("the finding makes no exploit: %s, %s, check %q", f.Severity, f.Status, f.Check))
 	}
 	return wrong
 }
@@ -341,7 +382,7 @@ func tell(w *world, res *explain.Result) string {
 		fmt.Fprintf(&s, "  risk: %s\n", risk)
 	}
 	for _, f := range res.Findings {
-		fmt.Fprintf(&s, "  finding: %s: %s\n", f.Category, f.BrokenInvariant)
+		fmt.Fprintf(&s, "  finding: %s, %s, %s: %s: %s\n", f.Category, f.Severity, f.Status, f.BrokenInvariant, f.Check)
 	}
 	for _, b := range res.BalanceChanges {
 		fmt.Fprintf(&s, "  %s\n", movesOf(w, res, nameOf(w, common.Address(b.Address))))

@@ -555,7 +555,12 @@ func poolAct(a *analysis) *opinion {
 	if hits := a.find(actAddLiq, actRemoveLiq, actLiquidity, actCollect); len(hits) > 0 {
 		return a.directed(opine(hits))
 	}
-	return opine(a.find(actBorrow, actRepay, actSupply, actWithdraw, actVaultIn, actVaultOut))
+	o := opine(a.find(actBorrow, actRepay, actSupply, actWithdraw, actVaultIn, actVaultOut))
+	// Into a vault and out again: what the actor has of it in the end says which it was.
+	if o != nil && o.act == actVaultIn && a.has(actVaultOut) && len(plain(a.out)) == 0 && len(plain(a.in)) > 0 {
+		o.act = actVaultOut
+	}
+	return o
 }
 
 func named(a *analysis) *opinion { return opine(a.find("name_note")) }

@@ -96,3 +96,34 @@ contract CMarket is Shares {
         emit RepayBorrow(payer, borrower, amount, borrowed[borrower], totalBorrows);
     }
 }
+
+interface IFlashPool {
+    function flashLoanSimple(address receiver, address asset, uint256 amount, bytes calldata params, uint16 code) external;
+    function supply(address asset, uint256 amount, address onBehalfOf, uint16 code) external;
+    function repay(address asset, uint256 amount, uint256 mode, address onBehalfOf) external returns (uint256);
+}
+
+/// Borrows from Aave for the length of a call, and pays back with its maker's money.
+contract FlashUser {
+    address private immutable boss = msg.sender;
+    IFlashPool private immutable pool;
+
+    constructor(IFlashPool pool_) {
+        pool = pool_;
+    }
+
+    function run(address asset, uint256 amount) external {
+        require(msg.sender == boss, "not the boss");
+        pool.flashLoanSimple(address(this), asset, amount, "", 0);
+    }
+
+    function executeOperation(address asset, uint256 amount, uint256 fee, address, bytes calldata)
+        external
+        returns (bool)
+    {
+        require(msg.sender == address(pool), "not the pool");
+        IERC20(asset).transferFrom(boss, address(this), fee);
+        IERC20(asset).approve(address(pool), amount + fee);
+        return true;
+    }
+}

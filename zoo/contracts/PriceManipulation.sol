@@ -55,6 +55,10 @@ contract Feed is IFeed {
         emit AnswerUpdated(answer_, ++round, block.timestamp);
     }
 
+    function latestAnswer() external view returns (int256) {
+        return answer;
+    }
+
     function latestRoundData() external view returns (uint80, int256, uint256, uint256, uint80) {
         return (round, answer, updatedAt, updatedAt, round);
     }
