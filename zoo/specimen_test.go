@@ -155,9 +155,6 @@ var gaps = map[string]string{
 	"call with coins to an address without code":                           "no flag",
 	"ERC-20 allowance beyond the supply to a stranger":                     "the supply is not asked for",
 	"Dai's permit: all or nothing":                                         "an allowance that another one hands in is not flagged",
-	"Permit2 allowance":                                                    "the protocol is not named",
-	"Permit2 allowance without limit to a stranger":                        "the protocol is not named",
-	"Permit2 permit, sent by a relayer":                                    "the protocol is not named",
 	"Permit2 lockdown":                                                     "the protocol is not named, and no step says what was revoked",
 	"Universal Router in a v4 pool that takes any output":                  "the minimum within the router's commands is not read",
 }
