@@ -527,7 +527,7 @@ func (e *episode) happen(g group, strict bool) error {
 			e.note("-- the row of %d/%d is lost", h.n, at)
 			h.books.accounts[at] = account{lost: true}
 			p.lost = true
-			between = func(s *storage.Store) error { return s.Commit(actors.Entry{Forget: &id}) }
+			between = func(s *storage.Store) error { return loseRow(s, id) }
 		}
 	default:
 		if strict {
@@ -545,6 +545,22 @@ func (e *episode) happen(g group, strict bool) error {
 		}
 	}
 	return e.audit()
+}
+
+// loseRow takes a channel from the disk, with the intent that would end it.
+func loseRow(s *storage.Store, id common.Hash) error {
+	intents, err := s.Intents()
+	if err != nil {
+		return err
+	}
+	for _, i := range intents {
+		if i.Kind == actors.IntentClose && i.Channels[0] == id {
+			if err := s.Commit(actors.Entry{Drop: i.ID}); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Commit(actors.Entry{Forget: &id})
 }
 
 // shake is told when the chain is not as it said before: of all households whose
