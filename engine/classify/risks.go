@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math/big"
 	"slices"
-	"strings"
 
 	"txlens/engine/evidence"
 	"txlens/engine/explain"
@@ -17,8 +16,8 @@ import (
 // riskRules in the order in which their flags stand in a result. Each writes
 // sentences of the form "flag: explanation".
 var riskRules = []func(*analysis) []string{
-	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskCaught, riskInner, riskAdmin, riskBadDebt,
-	riskFlashLoan, riskSlippage, riskPaymaster, riskCoinbase, riskStuck,
+	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
+	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskStuck,
 }
 
 // assess collects the risks of a transaction that took effect.
@@ -40,7 +39,7 @@ func (a *analysis) assess() (risks []string) {
 
 func riskApprovals(a *analysis) (risks []string) {
 	for _, g := range a.grants() {
-		if g.revoke || !contains(a.actors, g.owner) && g.owner != a.sender {
+		if g.revoke || !a.ownGrant(&g) {
 			continue
 		}
 		known := a.known(g.spender)
@@ -56,6 +55,45 @@ func riskApprovals(a *analysis) (risks []string) {
 		}
 	}
 	return risks
+}
+
+// ownGrant reports whether a right is one that a user gave: the actor, the sender, or
+// somebody whose signature was brought. What contracts allow each other is plumbing.
+func (a *analysis) ownGrant(g *grant) bool {
+	return contains(a.actors, g.owner) || g.owner == a.sender || a.signed(g)
+}
+
+// permits are functions that give a right by the owner's signature, the owner first.
+var permits = map[[4]byte]bool{
+	selectorOf("permit(address,address,uint256,uint256,uint8,bytes32,bytes32)"):             true,
+	selectorOf("permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)"):        true,
+	selectorOf("permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)"):   true,
+	selectorOf("permit(address,((address,uint160,uint48,uint48)[],address,uint256),bytes)"): true,
+	selectorOf("permitForAll(address,address,bool,uint256,uint8,bytes32,bytes32)"):          true,
+	selectorOf("permit(address,address,uint256,uint256,bytes)"):                             true,
+}
+
+func selectorOf(signature string) (s [4]byte) {
+	topic := theRegistryTopic(signature)
+	copy(s[:], topic[:])
+	return s
+}
+
+// signed reports whether a right was given by a permit: a call to who emitted the event
+// that carries the owner first.
+func (a *analysis) signed(g *grant) bool {
+	emitter := a.Receipt.Logs[g.log].Address
+	isPermit := func(to common.Address, input []byte) bool {
+		if to != emitter || len(input) < 36 || !permits[[4]byte(input[:4])] {
+			return false
+		}
+		owner, ok := asAddress(input[4:36])
+		return ok && owner == g.owner
+	}
+	if a.Tree == nil {
+		return a.Tx.To != nil && isPermit(*a.Tx.To, a.Tx.Input)
+	}
+	return slices.ContainsFunc(a.Tree.Frames, func(f *trace.Frame) bool { return f.Status == trace.OK && isPermit(f.To, f.Input) })
 }
 
 // riskDelegation: an EIP-7702 authorization hands an account to the code that it names.
@@ -79,42 +117,6 @@ func (a *analysis) known(addr common.Address) bool {
 	return l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract"
 }
 
-// riskPoisoning: nothing but transfers of nothing, between others than the sender;
-// their only use is to put a look-alike address into somebody's history.
-func riskPoisoning(a *analysis) []string {
-	if a.Flow == nil || len(a.Flow.Transfers) == 0 || len(a.hits) > 0 {
-		return nil
-	}
-	for i := range a.Flow.Transfers {
-		t := &a.Flow.Transfers[i]
-		if t.Amount.Sign() != 0 || t.From == a.sender || t.To == a.sender {
-			return nil
-		}
-	}
-	return []string{"address_poisoning: only transfers of zero tokens between addresses that did not sign; they plant look-alike addresses in histories"}
-}
-
-func riskLookalike(a *analysis) (risks []string) {
-	if a.Flow == nil {
-		return nil
-	}
-	seen := map[common.Address]bool{}
-	for i := range a.Flow.Transfers {
-		token := a.Flow.Transfers[i].Token
-		if seen[token] {
-			continue
-		}
-		seen[token] = true
-		if like := a.Tokens[token].Lookalike; like != "" {
-			risks = append(risks, "address_poisoning: token "+short(token)+" imitates "+plainText(like)+" and is another contract")
-		}
-		if len(risks) == 5 {
-			break
-		}
-	}
-	return risks
-}
-
 func riskCaught(a *analysis) []string {
 	frames := slices.DeleteFunc(a.caught(), func(f *trace.Frame) bool { return a.labelOf(f.To).Category == "precompile" })
 	if len(frames) == 0 {
@@ -132,43 +134,6 @@ func riskInner(a *analysis) []string {
 		return nil
 	}
 	return []string{"inner_failure: the " + string(a.how) + " failed although the transaction succeeded"}
-}
-
-// riskAdmin: changes of who controls a contract, as the contract's events claim them.
-// A contract made in this very transaction is being set up, not changed.
-func riskAdmin(a *analysis) (risks []string) {
-	fresh := map[common.Address]bool{}
-	for _, i := range a.created() {
-		fresh[a.Tree.Frames[i].To] = true
-	}
-	if a.Receipt != nil && a.Receipt.ContractAddress != nil {
-		fresh[*a.Receipt.ContractAddress] = true
-	}
-	for i := range a.hits {
-		h := &a.hits[i]
-		flag, ok := strings.CutPrefix(string(h.act), "flag:")
-		if !ok || fresh[h.emitter] || adminWords[flag] == "" {
-			continue
-		}
-		risks = append(risks, flag+": "+a.who(h.emitter)+" says that "+adminWords[flag]+" (event only, not checked against storage)")
-	}
-	return risks
-}
-
-var adminWords = map[string]string{
-	"implementation_changed": "its implementation was replaced",
-	"admin_changed":          "its proxy admin was replaced",
-	"beacon_changed":         "its beacon was replaced",
-	"owner_changed":          "its owner was replaced",
-	"role_granted":           "a role was granted",
-	"role_revoked":           "a role was revoked",
-	"facets_changed":         "its facets were changed",
-	"module_enabled":         "a module was enabled, which may move everything the Safe holds",
-	"threshold_changed":      "the number of signatures it asks for was changed",
-	"owner_added":            "an owner was added",
-	"owner_removed":          "an owner was removed",
-	"guard_changed":          "its guard was replaced",
-	"paused":                 "it was paused",
 }
 
 func riskBadDebt(a *analysis) (risks []string) {
@@ -203,18 +168,6 @@ func riskFlashLoan(a *analysis) []string {
 	return nil
 }
 
-// riskSlippage: a router call by the actor that accepts any output.
-func riskSlippage(a *analysis) []string {
-	if a.call == nil || a.call.minOut < 0 || a.frame == nil || a.frame.Status != trace.OK {
-		return nil
-	}
-	w := dataWord(a.frame.Input[4:], a.call.minOut)
-	if w == nil || new(big.Int).SetBytes(w).Cmp(big.NewInt(1)) > 0 {
-		return nil
-	}
-	return []string{"no_slippage_limit: the swap accepted any output, so anyone could move the price against it"}
-}
-
 func riskPaymaster(a *analysis) (risks []string) {
 	for i := range a.hits {
 		switch a.hits[i].act {
@@ -244,21 +197,6 @@ func riskCoinbase(a *analysis) []string {
 		return nil
 	}
 	return []string{"coinbase_payment: " + a.amount(flow.TokenKey{}, sum) + " was paid to the block producer inside the transaction"}
-}
-
-// riskStuck: tokens sent to their own contract, which as a rule cannot send them on.
-func riskStuck(a *analysis) (risks []string) {
-	if a.Flow == nil {
-		return nil
-	}
-	for i := range a.Flow.Transfers {
-		t := &a.Flow.Transfers[i]
-		if t.To != t.Token || t.From != a.actor || t.Amount.Sign() == 0 || !directTransfer(a.Tx, t) {
-			continue
-		}
-		risks = append(risks, "stuck_value: "+a.amount(keyOf(t), t.Amount)+" was sent to the token contract itself")
-	}
-	return risks
 }
 
 var transferSelector = theRegistryTopic("transfer(address,uint256)")

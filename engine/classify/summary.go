@@ -182,6 +182,9 @@ func (a *analysis) peers(legs []leg, prep string) string {
 }
 
 func (a *analysis) sumZeroTransfer() string {
+	if a.poisons() {
+		return "Moved nothing: " + explain.Count(len(a.Flow.Transfers)+len(a.Flow.Fakes), "transfer event") + " between others, as address poisoning makes them, left out"
+	}
 	if a.Flow != nil && len(a.Flow.Transfers) > 0 {
 		t := &a.Flow.Transfers[0]
 		n := ""

@@ -233,6 +233,11 @@ func (a *analysis) legs(list []leg) string {
 			parts = append(parts, explain.Count(len(list)-3, "more asset"))
 			break
 		}
+		if a.Tokens[list[i].key.Token].Lookalike != "" {
+			// Its name and its number would be taken for those of what it imitates.
+			parts = append(parts, "imitation tokens ("+short(list[i].key.Token)+", left out)")
+			continue
+		}
 		parts = append(parts, a.amount(list[i].key, list[i].amount))
 	}
 	return join(parts)

@@ -25,6 +25,7 @@ type Facts struct {
 	Tokens    map[common.Address]label.Token
 	Contracts map[common.Address]*decode.Contract
 	Succeeded bool
+	Diff      *evidence.StateDiff // may be nil; events of control are held against it
 
 	// Authorizations are the transaction's own, with what became of each; nil where
 	// nobody looked at a state diff.

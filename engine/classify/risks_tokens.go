@@ -1,0 +1,165 @@
+package classify
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+
+	"txlens/engine/explain"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// poisons reports whether there are nothing but transfers of nothing, between others than
+// the sender; their only use is to put a look-alike address into somebody's history.
+func (a *analysis) poisons() bool {
+	if a.Flow == nil || len(a.Flow.Transfers)+len(a.Flow.Fakes) == 0 || len(a.hits) > 0 {
+		return false
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.Amount.Sign() != 0 || t.From == a.sender || t.To == a.sender {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(a.Flow.Fakes, func(t flow.Transfer) bool { return t.From == a.sender || t.To == a.sender })
+}
+
+// riskPoisoning: transfers of nothing alone, or of next to nothing from or to an address
+// that looks like another counterparty of the same account.
+func riskPoisoning(a *analysis) (risks []string) {
+	if a.poisons() {
+		return []string{"address_poisoning: only transfers of zero tokens, or of none that any storage shows, between addresses that did not sign; they plant look-alike addresses in histories"}
+	}
+	if a.Flow == nil || len(a.Flow.Transfers) > maxTried {
+		return nil
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if !a.tiny(t) {
+			continue
+		}
+		for j := range a.Flow.Transfers {
+			o := &a.Flow.Transfers[j]
+			for _, pair := range [][4]common.Address{{t.From, t.To, o.From, o.To}, {t.To, t.From, o.To, o.From}, {t.From, t.To, o.To, o.From}, {t.To, t.From, o.From, o.To}} {
+				if pair[0] == pair[2] && pair[1] != pair[3] && looksLike(pair[1], pair[3]) {
+					return []string{"address_poisoning: " + short(pair[1]) + ", which moved " + a.amount(keyOf(t), t.Amount) + ", begins and ends like " + pair[3].Hex() + ", another counterparty of " + a.who(pair[0])}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// tiny reports whether a transfer moved nothing, or less than a hundredth of a token.
+func (a *analysis) tiny(t *flow.Transfer) bool {
+	if t.Amount.Sign() == 0 {
+		return true
+	}
+	d, ok := a.decimals(t.Token)
+	return ok && t.ID == nil && d >= 2 && t.Amount.Cmp(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d-2)), nil)) < 0
+}
+
+// looksLike reports whether two addresses share their first and last four digits, which is
+// what people compare.
+func looksLike(x, y common.Address) bool {
+	return x[0] == y[0] && x[1] == y[1] && x[18] == y[18] && x[19] == y[19]
+}
+
+func riskLookalike(a *analysis) (risks []string) {
+	if a.Flow == nil {
+		return nil
+	}
+	seen := map[common.Address]bool{}
+	for _, list := range [][]flow.Transfer{a.Flow.Transfers, a.Flow.Fakes} {
+		for i := range list {
+			token := list[i].Token
+			if like := a.Tokens[token].Lookalike; like != "" && !seen[token] && len(risks) < 5 {
+				risks = append(risks, "address_poisoning: token "+short(token)+" imitates "+plainText(like)+" and is another contract; the summary leaves it out")
+			}
+			seen[token] = true
+		}
+	}
+	return risks
+}
+
+// riskFake: transfer events of a token whose storage shows none of it.
+func riskFake(a *analysis) (risks []string) {
+	if a.Flow == nil {
+		return nil
+	}
+	count := map[common.Address]int{}
+	var order []common.Address
+	for i := range a.Flow.Fakes {
+		t := a.Flow.Fakes[i].Token
+		if count[t]++; count[t] == 1 {
+			order = append(order, t)
+		}
+	}
+	for _, t := range order {
+		if len(risks) == 5 {
+			break
+		}
+		risks = append(risks, "fake_transfer_event: "+short(t)+" emitted "+explain.Count(count[t], "transfer event")+" and changed no balance in its storage; the movements leave them out")
+	}
+	return risks
+}
+
+// riskStuck: value that as a rule cannot be sent on: sent to the token contract itself, to
+// the zero address, or along with a function call to an address without code.
+func riskStuck(a *analysis) (risks []string) {
+	if a.Flow == nil {
+		return nil
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.From != a.actor || t.Amount.Sign() == 0 || !directTransfer(a.Tx, t) {
+			continue
+		}
+		switch t.To {
+		case t.Token:
+			risks = append(risks, "stuck_value: "+a.amount(keyOf(t), t.Amount)+" was sent to the token contract itself")
+		case common.Address{}:
+			risks = append(risks, "stuck_value: "+a.amount(keyOf(t), t.Amount)+" was sent to the zero address, by a transfer and no burn")
+		}
+	}
+	if a.Tx.To == nil || a.Tx.Value == nil || a.Tx.Value.Sign() == 0 {
+		return risks
+	}
+	value := a.amount(flow.TokenKey{}, a.Tx.Value)
+	_, token := a.Tokens[*a.Tx.To]
+	switch {
+	case *a.Tx.To == common.Address{}:
+		risks = append(risks, "stuck_value: "+value+" was sent to the zero address")
+	case token && len(a.Tx.Input) == 0 && len(a.Receipt.Logs) == 0 && !a.wrappedNative(*a.Tx.To) && !a.passedOn():
+		risks = append(risks, "stuck_value: "+value+" was sent to a token contract that did nothing with it")
+	case a.callsNobody():
+		risks = append(risks, "stuck_value: "+value+" was sent with a function call to "+a.who(*a.Tx.To)+", where no code ran")
+	}
+	return risks
+}
+
+// passedOn reports whether the called contract made any call itself.
+func (a *analysis) passedOn() bool {
+	f := a.rootFrame()
+	return f == nil || len(f.Children) > 0
+}
+
+// callsNobody: the calldata is that of a known function, and no more gas went than a plain
+// transfer with these bytes costs, so that nothing can have executed it.
+func (a *analysis) callsNobody() bool {
+	in := a.Tx.Input
+	if len(in) < 4 || len(in)%32 != 4 || a.Receipt == nil || a.call == nil && a.name == "" || len(a.Receipt.Logs) > 0 {
+		return false
+	}
+	if f := a.rootFrame(); f == nil || a.Tree.Source == trace.RungReceipt || len(f.Children) > 0 || len(f.Output) > 0 {
+		return false
+	}
+	zeros := uint64(bytes.Count(in, []byte{0}))
+	ones := uint64(len(in)) - zeros
+	tokens := zeros + 4*ones
+	// Of EIP-2028 and EIP-7623: 21,000 and 4 a token, or the floor of 10 a token.
+	return a.Receipt.GasUsed == 21000+4*tokens || a.Receipt.GasUsed == 21000+10*tokens
+}
