@@ -29,7 +29,11 @@ func (b *builder) unbacked() (notes []string) {
 			}
 			return flow.Amount(n, *decimals)
 		}
-		said := fmt.Sprintf("%s moved by %s in its balance slot, by %s in the logs", k.Holder.Hex(), amount(k.ByState), amount(k.ByLogs))
+		by := "in its balance slot"
+		if k.ByCalls {
+			by = "by what the token answered"
+		}
+		said := fmt.Sprintf("%s moved by %s %s, by %s in the logs", k.Holder.Hex(), amount(k.ByState), by, amount(k.ByLogs))
 		switch k.Backing {
 		case flow.Fake:
 			notes = append(notes, fmt.Sprintf("%s: its transfer events are fake and not counted; no storage changed that could keep a balance", name))

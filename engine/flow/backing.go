@@ -29,24 +29,27 @@ const (
 	Fake Backing = "fake"
 )
 
-// TokenCheck is a token whose transfer events were held against the state diff. Holder is
-// the first that disagrees, with its net movement by the logs and by its balance slot.
+// TokenCheck is a token whose transfer events were held against the state diff, or against
+// what the token itself answered within the transaction. Holder is the first that
+// disagrees, with its movement by the logs and by its balance.
 type TokenCheck struct {
 	Token           common.Address
 	Backing         Backing
-	Holders         int // compared
+	ByCalls         bool // two answers of balanceOf told, not the slots
+	Holders         int  // compared
 	Holder          common.Address
 	ByLogs, ByState *big.Int
 }
 
 // Balance slots are looked for where compilers and libraries put them: mapping number 0 to
 // 31 and 51 (after the gaps of OpenZeppelin's upgradeable contracts) in the order of
-// Solidity and of Vyper, the namespaced storage of ERC-7201 as OpenZeppelin uses it, and
-// Solady's seed.
+// Solidity and 0 to 15 in that of Vyper, the namespaced storage of ERC-7201 as
+// OpenZeppelin uses it, and Solady's seed.
 const (
 	maxMapping  = 31
+	maxVyper    = 15
 	gapMapping  = 51
-	maxTries    = 4  // holders asked to find a token's mapping
+	maxTries    = 3  // holders asked to find a token's mapping
 	maxCompared = 64 // holders compared of one token
 	maxChecked  = 32 // tokens checked
 )
@@ -66,13 +69,12 @@ type layout struct {
 
 // layouts in the order in which they are tried.
 var layouts = func() (list []layout) {
-	for _, vyper := range [2]bool{false, true} {
-		for n := range maxMapping + 1 {
-			list = append(list, layout{mapping: common.Hash{31: byte(n)}, vyper: vyper})
-		}
-		if !vyper {
-			list = append(list, layout{mapping: common.Hash{31: gapMapping}}, layout{mapping: namespaced}, layout{solady: true})
-		}
+	for n := range maxMapping + 1 {
+		list = append(list, layout{mapping: common.Hash{31: byte(n)}})
+	}
+	list = append(list, layout{mapping: common.Hash{31: gapMapping}}, layout{mapping: namespaced}, layout{solady: true})
+	for n := range maxVyper + 1 {
+		list = append(list, layout{mapping: common.Hash{31: byte(n)}, vyper: true})
 	}
 	return list
 }()

@@ -15,7 +15,7 @@ import (
 // state diff of its transaction: no event is called fake, and the exceptions are known.
 func TestRecordedTransfersAgainstSlots(t *testing.T) {
 	count := map[Backing]int{}
-	transfers, backed := 0, 0
+	transfers, backed, answered := 0, 0, 0
 	eachRecorded(t, func(r *recorded) {
 		in := r.in
 		in.Diff = r.diff
@@ -24,6 +24,9 @@ func TestRecordedTransfersAgainstSlots(t *testing.T) {
 		for _, k := range f.Checks {
 			count[k.Backing]++
 			outcome[k.Token] = k.Backing
+			if k.ByCalls {
+				answered++
+			}
 			if k.Backing != Backed {
 				t.Logf("%s: %s %s: %s by logs %s, by state %s", r.name, k.Token, k.Backing, k.Holder, k.ByLogs, k.ByState)
 			}
@@ -37,7 +40,7 @@ func TestRecordedTransfersAgainstSlots(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d of %d ERC-20 transfers are of tokens whose slots agree; tokens: %v", backed, transfers, count)
+	t.Logf("%d of %d ERC-20 transfers are of tokens whose slots agree; tokens: %v, %d of them by balanceOf", backed, transfers, count, answered)
 	if count[Fake] != 0 || count[KeepsPart] != 1 || count[Differs] != 2 || backed < 255 {
 		t.Errorf("%d of %d, %v", backed, transfers, count)
 	}
@@ -160,4 +163,66 @@ func TestFakeEvents(t *testing.T) {
 	f("coin came in", false, func(in *Input) { in.Tree = made(frame(trace.Call, alice, token, 3)).Tree })
 	f("the token is gone", false, func(in *Input) { in.Diff.Pre[token] = &evidence.Account{Code: []byte{1}} })
 	f("the chain's own contract", false, func(in *Input) { in.Receipt.Logs[0].Address = common.Address{18: 8, 19: 2} })
+}
+
+// TestRecordedTransfersAgainstAnswers: without a state diff the tokens' own answers bear
+// the recorded transfers out, each of them.
+func TestRecordedTransfersAgainstAnswers(t *testing.T) {
+	tokens, holders := 0, 0
+	eachRecorded(t, func(r *recorded) {
+		for _, k := range Compute(r.in).Checks {
+			tokens++
+			holders += k.Holders
+			if k.Backing != Backed || !k.ByCalls {
+				t.Errorf("%s: %s %s: %s by logs %s, by its answers %s", r.name, k.Token, k.Backing, k.Holder, k.ByLogs, k.ByState)
+			}
+		}
+	})
+	t.Logf("%d tokens, %d pairs of answers", tokens, holders)
+	if tokens < 30 {
+		t.Errorf("only %d tokens", tokens)
+	}
+}
+
+// TestAnswers: what balanceOf said before and after a transfer.
+func TestAnswers(t *testing.T) {
+	sent := logOf(token, topics(topicTransfer, alice, bob), 5000)
+	ask := func(who common.Address, n uint64) *trace.Frame {
+		f := frame(trace.StaticCall, pool, token, 0)
+		f.Input = append(append([]byte(nil), selBalanceOf[:]...), topicOf(who).Bytes()...)
+		f.Output = word(n)
+		return f
+	}
+	f := func(name string, want Backing, byState int64, before, after *trace.Frame, logs ...evidence.Log) {
+		t.Helper()
+		paid := frame(trace.Call, pool, token, 0)
+		in := made(frame(trace.Call, alice, pool, 0, before, paid, after))
+		for _, l := range logs {
+			paid.Logs = append(paid.Logs, trace.Log{Address: l.Address, Topics: l.Topics, Data: l.Data})
+		}
+		in.Receipt.Logs, in.Tree.HasLogs = logs, true
+		out := Compute(in)
+		if want == "" {
+			if len(out.Checks) != 0 {
+				t.Errorf("%s: %+v", name, out.Checks)
+			}
+			return
+		}
+		if len(out.Checks) != 1 || out.Checks[0].Backing != want || !out.Checks[0].ByCalls ||
+			want != Backed && (out.Checks[0].ByState.Cmp(big.NewInt(byState)) != 0 || out.Checks[0].Holder != bob) {
+			t.Errorf("%s: %+v, want %s by %d", name, out.Checks, want, byState)
+		}
+	}
+	f("all arrived", Backed, 0, ask(bob, 7), ask(bob, 5007), sent)
+	f("all left", Backed, 0, ask(alice, 5000), ask(alice, 0), sent)
+	f("rounded", Backed, 0, ask(bob, 7), ask(bob, 5005), sent)
+	f("less arrived", KeepsPart, 4900, ask(bob, 7), ask(bob, 4907), sent)
+	f("more arrived", Differs, 5100, ask(bob, 7), ask(bob, 5107), sent)
+	f("nothing arrived", Differs, 0, ask(bob, 7), ask(bob, 7), sent)
+	f("another was asked", "", 0, ask(carol, 7), ask(carol, 7), sent)
+	f("the token did something else", "", 0, ask(bob, 7), ask(bob, 9), sent, logOf(token, topics(common.Hash{5})))
+	f("an approval besides", Backed, 0, ask(bob, 7), ask(bob, 5007), sent, logOf(token, topics(topicApproval, alice, pool), 3))
+	failed := ask(bob, 9)
+	failed.Err = "execution reverted"
+	f("the answer failed", "", 0, ask(bob, 7), failed, sent)
 }

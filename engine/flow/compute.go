@@ -57,6 +57,7 @@ func Compute(in Input) *Flow {
 	c.lost()
 	c.reconcile()
 	c.check()
+	c.observe()
 	c.out.Changes = c.led.changes()
 	c.led.release()
 	return &c.out

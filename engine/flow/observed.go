@@ -1,0 +1,158 @@
+package flow
+
+import (
+	"math/big"
+
+	"txlens/engine/evidence"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+)
+
+var (
+	selBalanceOf  = [4]byte(crypto.Keccak256([]byte("balanceOf(address)"))[:4])
+	topicApproval = crypto.Keccak256Hash([]byte("Approval(address,address,uint256)"))
+)
+
+// maxObserved bounds the balances that are followed through the frames.
+const maxObserved = 1024
+
+// rounding is how far a token that keeps shares may be off in its own unit.
+const rounding = 2
+
+// balanceKey is one holder of one token.
+type balanceKey struct{ token, holder common.Address }
+
+// balance is what a token last answered, and what its logs have moved since.
+type balance struct {
+	last    uint256.Int
+	in, out wide
+	others  int // what observer.others was then
+}
+
+// observer follows the answers of balanceOf through the frames in their order. Pools and
+// routers ask before and after they are paid, so that the token itself says what moved.
+type observer struct {
+	seen  map[balanceKey]*balance
+	order []common.Address // tokens by their first comparison
+	found map[common.Address][]holding
+	count map[common.Address]int
+	skip  map[common.Address]bool // already checked
+	// others counts the logs, of tokens that have balances followed, that are neither
+	// transfers nor approvals: these may change balances too.
+	others map[common.Address]int
+}
+
+// observe compares, for the tokens that no slot told of, what balanceOf answered with what
+// the logs moved in between. It needs frames with logs in their places, and all of them.
+func (c *calc) observe() {
+	if c.Tree == nil || !c.Tree.HasLogs || c.Tree.Compressed() || !c.Succeeded {
+		return
+	}
+	o := &observer{seen: map[balanceKey]*balance{}, found: map[common.Address][]holding{}, count: map[common.Address]int{},
+		skip: map[common.Address]bool{}, others: map[common.Address]int{}}
+	for i := range c.out.Checks {
+		o.skip[c.out.Checks[i].Token] = true
+	}
+	o.walk(c.Tree.Root)
+	for _, token := range o.order {
+		if len(c.out.Checks) >= maxChecked {
+			return
+		}
+		k := TokenCheck{Token: token, Backing: Backed, Holders: o.count[token], ByCalls: true}
+		if differ := o.found[token]; len(differ) > 0 {
+			k.Holder, k.ByLogs, k.ByState = differ[0].holder, differ[0].byLogs, differ[0].byState
+			if k.Backing = Differs; shortOnly(differ) {
+				k.Backing = KeepsPart
+			}
+		}
+		c.out.Checks = append(c.out.Checks, k)
+	}
+}
+
+// shortOnly reports whether all got less, or gave more, than the logs say.
+func shortOnly(differ []holding) bool {
+	for i := range differ {
+		if h := &differ[i]; h.byState.Cmp(h.byLogs) >= 0 || h.byState.Sign() != h.byLogs.Sign() {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *observer) walk(f *trace.Frame) {
+	if f.Status != trace.OK {
+		return
+	}
+	o.call(f)
+	for it := range f.Items() {
+		switch {
+		case it.Child != nil:
+			o.walk(it.Child)
+		case it.Log != nil:
+			o.log(it.Log)
+		}
+	}
+}
+
+// call takes an answer of balanceOf.
+func (o *observer) call(f *trace.Frame) {
+	if (f.Kind != trace.StaticCall && f.Kind != trace.Call) || len(f.Input) != 36 || [4]byte(f.Input[:4]) != selBalanceOf || len(f.Output) != 32 || o.skip[f.To] {
+		return
+	}
+	holder, ok := addressOf(f.Input[4:])
+	if !ok {
+		return
+	}
+	k := balanceKey{f.To, holder}
+	b := o.seen[k]
+	if b == nil {
+		if len(o.seen) == maxObserved {
+			return
+		}
+		b = &balance{}
+		o.seen[k] = b
+		o.others[f.To] += 0
+	} else {
+		o.compare(k, b, new(uint256.Int).SetBytes32(f.Output))
+	}
+	*b = balance{others: o.others[f.To]}
+	b.last.SetBytes32(f.Output)
+}
+
+// compare holds two answers against the logs between them, where these say that
+// something moved.
+func (o *observer) compare(k balanceKey, b *balance, now *uint256.Int) {
+	if b.others != o.others[k.token] || b.in == b.out {
+		return
+	}
+	if o.count[k.token] == 0 {
+		o.order = append(o.order, k.token)
+	}
+	o.count[k.token]++
+	byLogs := net(&b.in, &b.out)
+	byState := signed(new(uint256.Int).Sub(now, &b.last))
+	if off := new(big.Int).Sub(byLogs, byState); off.CmpAbs(big.NewInt(rounding)) > 0 || off.Sign() != 0 && byLogs.CmpAbs(fewerTokens) < 0 {
+		o.found[k.token] = append(o.found[k.token], holding{k.holder, byLogs, byState})
+	}
+}
+
+// log books a transfer for the holders that are followed.
+func (o *observer) log(l *trace.Log) {
+	if _, followed := o.others[l.Address]; !followed || len(l.Topics) == 0 || l.Topics[0] == topicApproval {
+		return
+	}
+	from, to, v, ok := erc20Transfer(&evidence.Log{Address: l.Address, Topics: l.Topics, Data: l.Data})
+	if !ok {
+		o.others[l.Address]++
+		return
+	}
+	if b := o.seen[balanceKey{l.Address, from}]; b != nil {
+		b.out.add(&v)
+	}
+	if b := o.seen[balanceKey{l.Address, to}]; b != nil {
+		b.in.add(&v)
+	}
+}
