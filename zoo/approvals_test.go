@@ -27,6 +27,7 @@ var approvalSpecimens = []specimen{
 	},
 	{
 		name: "ERC-20 allowance beyond the supply to a stranger",
+		gap:  "the supply is not asked for",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), markets.tax, "approve", who("mallory").addr, ether("2000000"))
 		},
@@ -92,6 +93,7 @@ var approvalSpecimens = []specimen{
 	},
 	{
 		name: "Dai's permit: all or nothing",
+		gap:  "an allowance that another one hands in is not flagged",
 		script: func(w *world) common.Hash {
 			alice, spender := who("alice"), who("mallory").addr
 			sig := alice.sign(typed(one[[32]byte](w, canon.dai, "DOMAIN_SEPARATOR"),

@@ -21,6 +21,7 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "arbitrage with a flash swap of a v2 pair",
+		gap:  "the protocol of one of two venues is named, the other is unknown",
 		script: func(w *world) common.Hash {
 			s := w.searcher(canon.weth, new(big.Int))
 			return w.call(who("searcher"), s, "borrowed", markets.fork.addr, markets.wethUSDC.addr, addrWETH, ether("2"), 1)
@@ -37,6 +38,7 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "flash loan of a v3 pool for nothing",
+		gap:  "the pool is not recognised by its Flash event",
 		script: func(w *world) common.Hash {
 			s := w.searcher(canon.weth, ether("1"))
 			return w.call(who("searcher"), s, "lookAt", markets.pool.addr, addrWETH, ether("100"))
@@ -53,6 +55,7 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "payment to the producer of the block alone",
+		gap:  "no rule",
 		script: func(w *world) common.Hash {
 			s := w.searcher(canon.weth, ether("1"))
 			return w.call(who("searcher"), s, "bribe", addrWETH, ether("0.2"))
@@ -77,6 +80,7 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "sandwich: the first leg",
+		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[0]
 		},
@@ -84,6 +88,7 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "sandwich: the victim",
+		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[1]
 		},
@@ -91,6 +96,7 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "sandwich: the last leg",
+		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[2]
 		},
@@ -112,6 +118,7 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "liquidity just in time: the position",
+		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.justInTime()[0]
 		},
@@ -126,6 +133,7 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "liquidity just in time: taken out again",
+		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.justInTime()[2]
 		},

@@ -109,10 +109,17 @@ func (g *grant) value(l *evidence.Log, word int) {
 
 func readPermit2(l *evidence.Log) (grant, bool) {
 	g := grant{permit2: true}
+	var ok [3]bool
+	if len(l.Topics) == 2 && len(l.Data) >= 64 { // Lockdown(owner, token, spender)
+		g.owner, ok[0] = asAddress(l.Topics[1][:])
+		g.token, ok[1] = asAddress(dataWord(l.Data, 0))
+		g.spender, ok[2] = asAddress(dataWord(l.Data, 1))
+		g.amount, g.revoke = new(big.Int), true
+		return g, ok[0] && ok[1] && ok[2]
+	}
 	if len(l.Topics) != 4 {
 		return g, false
 	}
-	var ok [3]bool
 	g.owner, ok[0] = asAddress(l.Topics[1][:])
 	g.token, ok[1] = asAddress(l.Topics[2][:])
 	g.spender, ok[2] = asAddress(l.Topics[3][:])
