@@ -114,7 +114,6 @@ var paymentSpecimens = []specimen{
 	},
 	{
 		name: "transfer that a token with a listed symbol only claims",
-		gap:  "no flag of a faked event",
 		script: func(w *world) common.Hash {
 			fake := w.deploy(who("mallory"), compiled(w.tb, "ClaimedToken"), "USD Coin", "USDС", uint8(6)) // the last letter is Cyrillic
 			return w.call(who("mallory"), fake, "pretend", who("alice").addr, who("bob").addr, usd("5000"))
@@ -130,7 +129,6 @@ var paymentSpecimens = []specimen{
 	},
 	{
 		name: "call with coins to an address without code",
-		gap:  "no flag",
 		script: func(w *world) common.Hash {
 			nowhere := common.HexToAddress("0x1ea4f0f0c5a1b2d3e4f5061728394a5b6c7d8e9f")
 			return w.mine(tx{from: who("alice"), to: &nowhere, value: ether("0.25"), data: canon.weth.pack(w.tb, "deposit")})[0]

@@ -173,7 +173,6 @@ var swapSpecimens = []specimen{
 	},
 	{
 		name: "Universal Router in a v4 pool that takes any output",
-		gap:  "the minimum within the router's commands is not read",
 		script: func(w *world) common.Hash {
 			return w.v4Swap(who("carol"), ether("1"), new(big.Int))
 		},
