@@ -50,7 +50,7 @@ type truth struct {
 // specimens of the zoo, by the file that has them.
 var specimens = slices.Concat(
 	paymentSpecimens, approvalSpecimens, swapSpecimens, liquiditySpecimens, searchingSpecimens,
-	exploitSpecimens, lendingSpecimens,
+	exploitSpecimens, lendingSpecimens, governanceSpecimens, safeSpecimens,
 )
 
 // people are who signs. Each has coins from the first block on.
@@ -77,7 +77,7 @@ func who(name string) account {
 // geneses place contracts in the first block; bases mine what every specimen starts
 // from. Other files append theirs.
 var (
-	geneses = []func(*genesis){placeCanon, placeMarket}
+	geneses = []func(*genesis){placeCanon, placeMarket, placeSafe}
 	bases   = []func(*world){openMarkets}
 )
 

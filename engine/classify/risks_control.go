@@ -55,6 +55,26 @@ func riskAdmin(a *analysis) (risks []string) {
 	return append(risks, a.silentUpgrades(fresh, told)...)
 }
 
+// administered: nothing moved, and a contract that was there before says that somebody
+// else or something else controls it from now on.
+func administered(a *analysis) *opinion {
+	if len(a.out)+len(a.in) > 0 {
+		return nil
+	}
+	fresh := a.fresh()
+	var hits []*hit
+	for i := range a.hits {
+		h := &a.hits[i]
+		if flag, ok := strings.CutPrefix(string(h.act), "flag:"); ok && adminWords[flag] != "" && !fresh[h.emitter] {
+			hits = append(hits, h)
+		}
+	}
+	if len(hits) == 0 {
+		return nil
+	}
+	return &opinion{act: actAdmin, hits: hits}
+}
+
 // fresh are the contracts that the transaction made.
 func (a *analysis) fresh() map[common.Address]bool {
 	fresh := map[common.Address]bool{}

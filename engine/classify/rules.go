@@ -58,6 +58,7 @@ var rules = []rule{
 	{"claim", claimed},
 	{"approval only", approval},
 	{"one-sided movement", transfer},
+	{"control of a contract", administered},
 	{"called function", byCall},
 	{"cross-chain message", message},
 	{"account delegation", delegation},

@@ -355,15 +355,24 @@ func transfer(a *analysis) *opinion {
 		return nil
 	case a.tokenCall(), a.how == asSigned, len(a.in) > 0:
 		return &opinion{act: actTransfer}
-	case a.out[0].native() && len(a.out) == 1 && a.out[0].peer == a.entry && len(a.Tx.Input) >= 4:
+	case a.out[0].native() && len(a.out) == 1 && a.out[0].peer == a.entry && a.asked():
 		return nil
 	}
 	for _, l := range a.out {
-		if l.peer == a.entry && len(a.Tx.Input) >= 4 {
+		if l.peer == a.entry && a.asked() {
 			return nil
 		}
 	}
 	return &opinion{act: actTransfer}
+}
+
+// asked reports whether the actor called a function, and did not only send coins: the
+// calldata of a Safe or a bundle is its own machinery.
+func (a *analysis) asked() bool {
+	if a.frame != nil {
+		return len(a.frame.Input) >= 4
+	}
+	return len(a.Tx.Input) >= 4
 }
 
 // zeroTransfer: transfers of nothing, of somebody else's tokens, or to oneself.
