@@ -262,13 +262,19 @@ func (w *world) authorize(a account, code common.Address, own bool) types.SetCod
 // nobody else.
 func (w *world) explain(hash common.Hash, about string) *explain.Result {
 	w.tb.Helper()
+	return w.explainWith(hash, about, nil)
+}
+
+// explainWith is explain with a model that looks at what the rules found.
+func (w *world) explainWith(hash common.Hash, about string, model *actors.Agent) *explain.Result {
+	w.tb.Helper()
 	client, err := upstream.New(upstream.Config{Endpoints: map[uint64][]string{1: {w.node.url}}, RPCOnly: true, SourcesOff: true, MaxConcurrent: 32})
 	if err != nil {
 		w.tb.Fatal(err)
 	}
 	defer client.Close()
 	ethereum, _ := chain.ByID(1)
-	x := actors.New(actors.Options{Chains: []*chain.Chain{ethereum}, SourcesOff: true, Version: "zoo"})
+	x := actors.New(actors.Options{Chains: []*chain.Chain{ethereum}, SourcesOff: true, Version: "zoo", Agent: model})
 	defer x.Close()
 	m := &meter.Meter{}
 	res, err := x.Explain(w.tb.Context(), actors.Job{
