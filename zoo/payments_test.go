@@ -41,7 +41,6 @@ var paymentSpecimens = []specimen{
 	},
 	{
 		name: "fee-on-transfer token",
-		gap:  "the tax that a token keeps is no value that is stuck",
 		script: func(w *world) common.Hash {
 			return w.call(who("deployer"), markets.tax, "transfer", who("carol").addr, ether("200"))
 		},
@@ -105,12 +104,11 @@ var paymentSpecimens = []specimen{
 	},
 	{
 		name: "transfer that a token only claims",
-		gap:  "no flag of a faked event",
 		script: func(w *world) common.Hash {
 			fake := w.deploy(who("mallory"), compiled(w.tb, "ClaimedToken"), "Golden Zoo", "GZOO", uint8(18))
 			return w.call(who("mallory"), fake, "pretend", who("alice").addr, who("bob").addr, ether("5000"))
 		},
-		want: truth{txType: explain.TypeOther, subType: "contract_call", flags: []string{"fake_transfer_event"}, moves: []string{"alice", "bob"}},
+		want: truth{txType: explain.TypeOther, subType: "contract_call", flags: []string{"address_poisoning", "fake_transfer_event"}, moves: []string{"alice", "bob"}},
 	},
 	{
 		name: "transfer that a token with a listed symbol only claims",

@@ -201,7 +201,12 @@ func riskCoinbase(a *analysis) []string {
 
 var transferSelector = theRegistryTopic("transfer(address,uint256)")
 
-// directTransfer: the sender itself called transfer on the token.
+// directTransfer: the sender itself called transfer on the token, to where this went: a
+// token may also keep a part for itself.
 func directTransfer(tx *evidence.Transaction, t *flow.Transfer) bool {
-	return tx.To != nil && *tx.To == t.Token && len(tx.Input) >= 4 && bytes.Equal(tx.Input[:4], transferSelector[:4])
+	if tx.To == nil || *tx.To != t.Token || len(tx.Input) < 36 || !bytes.Equal(tx.Input[:4], transferSelector[:4]) {
+		return false
+	}
+	to, ok := asAddress(tx.Input[4:36])
+	return ok && to == t.To
 }
