@@ -212,7 +212,7 @@ func hexQuantity(n *big.Int) string {
 func (b *builder) verdict() {
 	v, r := b.verdict_, b.r
 	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
-	r.Summary, r.Steps, r.Risks = v.Summary, v.Steps, v.Risks
+	r.Summary, r.Steps, r.Risks = v.Summary, append(v.Steps, b.bonuses()...), v.Risks
 	r.Confidence, r.Attempted = v.Confidence, v.Attempted
 	if len(b.doubts) > 0 {
 		r.Confidence = explain.Low

@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"fmt"
 	"math/big"
 
 	"txlens/engine/explain"
@@ -124,6 +125,30 @@ func (b *builder) primaryUSD() *explain.Decimal {
 		v = &sum
 	}
 	return v
+}
+
+// bonuses say by how much the collateral that a liquidation took was worth more than
+// the debt that it repaid, where the prices of the block tell both.
+func (b *builder) bonuses() (steps []string) {
+	for i := range b.verdict_.Seizures {
+		x := &b.verdict_.Seizures[i]
+		if x.Debt == nil || x.Collateral == nil || len(steps) == 4 {
+			continue
+		}
+		paid, took := b.tokenChange(x.Debt).ValueUSD, b.tokenChange(x.Collateral).ValueUSD
+		if paid == nil || took == nil || paid.Unscaled.Sign() <= 0 || paid.Scale != took.Scale {
+			continue
+		}
+		// in hundredths of a per cent, rounded down
+		n := new(big.Int).Sub(took.Unscaled, paid.Unscaled)
+		n.Quo(n.Mul(n, big.NewInt(10_000)), paid.Unscaled)
+		if n.Sign() <= 0 {
+			continue
+		}
+		steps = append(steps, fmt.Sprintf("At the prices of the block the collateral taken was worth %s USD, %d.%02d %% more than the %s USD of debt repaid: the liquidator's bonus.",
+			took, new(big.Int).Quo(n, big.NewInt(100)), new(big.Int).Rem(n, big.NewInt(100)), paid))
+	}
+	return steps
 }
 
 // fee writes who paid what to whom.

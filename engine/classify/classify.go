@@ -42,6 +42,7 @@ func (a *analysis) judge() *opinion {
 	}
 	a.v.Summary = a.summarise(o, protocol)
 	a.v.Steps = a.narrate(o)
+	a.v.Seizures, _ = a.seizures()
 	if l := a.primaryLeg(!gains[o.act]); l != nil {
 		sign := -1
 		for i := range a.in {

@@ -412,6 +412,42 @@ func eachRow(t *testing.T, name string, f func(cells []string)) {
 	}
 }
 
+// TestRolesReadRecordedLogs: what a row declares an address must read as one in every
+// recorded log of its layout; a wrong order of indexed arguments would not.
+func TestRolesReadRecordedLogs(t *testing.T) {
+	rows, logs, wrong := map[*rule4log]bool{}, 0, map[string]int{}
+	check := func(rc *evidence.Receipt) {
+		for i := range rc.Logs {
+			l := &rc.Logs[i]
+			e := theRegistry().event(l)
+			if e == nil || len(e.roles.list) == 0 || len(l.Topics) != e.roles.topics+1 {
+				continue
+			}
+			rows[e], logs = true, logs+1
+			next := 0
+			for _, arg := range arguments(t, e.signature) {
+				if arg.Type.T == abi.AddressTy {
+					if _, ok := e.roles.list[next].slot.at(l); !ok {
+						wrong[e.signature+" "+e.roles.list[next].name]++
+					}
+				}
+				next += len(leaves(0, arg.Type, reflect.New(arg.Type.GetType()).Elem()))
+			}
+		}
+	}
+	for _, id := range fixture.LabelledChains {
+		list := fixture.LabelledOf(t, id)
+		for i := range list {
+			check(fromLabelled(t, &list[i]).Receipt)
+		}
+	}
+	eachBlockTx(t, func(_ string, f *Facts, _ *Verdict) { check(f.Receipt) })
+	t.Logf("%d recorded logs of %d rows read", logs, len(rows))
+	if len(wrong) > 0 || len(rows) < 100 {
+		t.Errorf("%d rows; no addresses:%s", len(rows), table(wrong))
+	}
+}
+
 // callSeen reports whether the verdict on a call without effects shows the row: the act
 // of a function in the votes, an error in why a transaction failed.
 func callSeen(t *testing.T, kind string, c *rule4call, s *sample) (string, bool) {

@@ -57,6 +57,7 @@ func (a *analysis) narrate(o *opinion) []string {
 	steps = append(steps, a.batchSteps()...)
 	steps = append(steps, a.hitSteps()...)
 	steps = append(steps, a.grantSteps()...)
+	steps = append(steps, a.aggregateSteps(o)...)
 	steps = append(steps, a.failureSteps(before)...)
 	steps = append(steps, a.creationSteps(before)...)
 	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
@@ -272,6 +273,14 @@ func (a *analysis) sayHit(h *hit) string {
 		return "Safe " + a.who(h.emitter) + " reported that its inner call failed"
 	case "safe_module":
 		return "A module of Safe " + a.who(h.emitter) + " ran a call"
+	}
+	if s := a.sayLending(h, place); s != "" {
+		return s
+	}
+	if h.act == actAddLiq || h.act == actRemoveLiq || h.act == actCollect {
+		if s := a.sayPooled(h, place); s != "" {
+			return s
+		}
 	}
 	if k, ok := kinds[h.act]; ok {
 		if len(h.party) > 0 && h.party[0] != (common.Address{}) {

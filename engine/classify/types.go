@@ -58,5 +58,6 @@ type Verdict struct {
 	Votes      []Vote                    // all, the deciding one first
 	Roles      map[common.Address]string // pool, router, token, recipient, victim ...
 	Primary    *flow.Delta               // the primary action as one of the actor's net movements, for usdValue
+	Seizures   []Liquidation             // what each liquidation paid and took
 	Besides    []flow.Delta              // further movements that make up the action's value: both sides of a liquidity pair
 }

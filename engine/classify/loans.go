@@ -1,0 +1,130 @@
+package classify
+
+import (
+	"math/big"
+
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// aggregateSteps tell of what several events are together: a route, a loan and its
+// repayment, a seizure, a sale, a crossing.
+func (a *analysis) aggregateSteps(o *opinion) (steps []step) {
+	if a.Receipt == nil {
+		return nil
+	}
+	steps = append(steps, a.routeSteps(o)...)
+	steps = append(steps, a.loanSteps()...)
+	steps = append(steps, a.seizureSteps()...)
+	steps = append(steps, a.saleSteps()...)
+	return append(steps, a.crossingSteps()...)
+}
+
+// loan is what was lent and paid back within the transaction.
+type loan struct {
+	lender, borrower common.Address
+	key              flow.TokenKey
+	amount, fee      *big.Int
+	log              int // of the repayment
+}
+
+// maxLoans bounds how many loans are told.
+const maxLoans = 8
+
+// loans are the flash loans of which the movements show both ways. The event of a
+// lender, or the callback by which it hands over, only says where to look.
+func (a *analysis) loans() (list []loan) {
+	if a.Flow == nil {
+		return nil
+	}
+	add := func(holder, borrower common.Address, token *common.Address, amount *big.Int) {
+		if len(list) == maxLoans || amount == nil || amount.Sign() <= 0 {
+			return
+		}
+		x, ok := a.lent(holder, borrower, token, amount)
+		for i := range list {
+			ok = ok && (list[i].key != x.key || list[i].log != x.log)
+		}
+		if ok {
+			list = append(list, x)
+		}
+	}
+	for _, h := range a.find(actFlashLoan) {
+		l := &a.Receipt.Logs[h.log]
+		borrower, _ := h.rule.address(l, "recipient")
+		if token, ok := h.rule.address(l, "token"); ok {
+			add(h.emitter, borrower, &token, h.rule.number(l, "amount"))
+			continue
+		}
+		add(h.emitter, borrower, nil, h.rule.number(l, "amount0"))
+		add(h.emitter, borrower, nil, h.rule.number(l, "amount1"))
+	}
+	a.callbackLoans(add)
+	return list
+}
+
+// callbackLoans looks at the frames by which lenders without an event call borrowers.
+func (a *analysis) callbackLoans(add func(common.Address, common.Address, *common.Address, *big.Int)) {
+	if a.Tree == nil {
+		return
+	}
+	for _, f := range a.Tree.Frames {
+		if f.Kind != trace.Call || f.Status != trace.OK || len(f.Input) < 4 {
+			continue
+		}
+		c := a.reg.callbacks[[4]byte(f.Input)]
+		if c == nil || c.act != actFlashLoan {
+			continue
+		}
+		var token *common.Address
+		for _, name := range []string{"token", "asset"} {
+			if w := c.word(f.Input, name); w != nil {
+				if t, ok := asAddress(w); ok {
+					token = &t
+				}
+			}
+		}
+		for _, name := range []string{"amount", "amount0", "amount1", "base_amount", "quote_amount"} {
+			if w := c.word(f.Input, name); w != nil {
+				add(f.From, f.To, token, new(big.Int).SetBytes(w))
+			}
+		}
+	}
+}
+
+// lent finds the transfer that handed out a loan and the later one that brought it
+// back, with what the lender took for it. Aave keeps the assets of its pool in the
+// contract of the share: so the holder is whoever paid the borrower.
+func (a *analysis) lent(holder, borrower common.Address, token *common.Address, amount *big.Int) (loan, bool) {
+	for i := range a.Flow.Transfers {
+		out := &a.Flow.Transfers[i]
+		if out.ID != nil || out.Amount.Cmp(amount) != 0 || token != nil && out.Token != *token || (out.From == common.Address{}) {
+			continue
+		}
+		if out.From != holder && (token == nil || out.To != borrower) || out.To == holder {
+			continue
+		}
+		for j := i + 1; j < len(a.Flow.Transfers); j++ {
+			back := &a.Flow.Transfers[j]
+			if back.Token == out.Token && back.To == out.From && back.Amount.Cmp(amount) >= 0 && back.From != out.From {
+				return loan{out.From, out.To, keyOf(out), amount, new(big.Int).Sub(back.Amount, amount), back.Log}, true
+			}
+		}
+	}
+	return loan{}, false
+}
+
+func (a *analysis) loanSteps() (steps []step) {
+	for _, x := range a.loans() {
+		steps = append(steps, step{at: 2*x.log + 2, text: func() string {
+			s := a.who(x.lender) + " had lent " + a.amount(x.key, x.amount) + " to " + a.who(x.borrower) + " for the length of the transaction and has it back"
+			if x.fee.Sign() > 0 {
+				s += ", with " + a.amount(x.key, x.fee) + " more for the loan"
+			}
+			return s + "."
+		}})
+	}
+	return steps
+}
