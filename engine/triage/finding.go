@@ -8,6 +8,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/flow"
+	"txlens/engine/label"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -130,10 +131,16 @@ func (l *look) severity(b broken) explain.Severity {
 	return best
 }
 
-// worth is an amount in whole dollars, nil without a price.
+// worth is an amount in whole dollars, nil without a price. Where no service gave one a
+// stablecoin is taken as a dollar: what is asked for are thresholds, not values.
 func (l *look) worth(k flow.TokenKey, n *big.Int) *big.Int {
 	p, ok := l.Prices[k.Token]
-	if !ok || p.Unscaled == nil || k.ID != "" {
+	if _, dollar := label.Stablecoin(l.Chain.ID, k.Token); !ok && dollar {
+		p = explain.Decimal{Unscaled: big.NewInt(1)}
+	} else if !ok {
+		return nil
+	}
+	if p.Unscaled == nil || k.ID != "" {
 		return nil
 	}
 	scale := p.Scale
