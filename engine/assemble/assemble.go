@@ -133,7 +133,7 @@ func (b *builder) analyse() {
 	if ev.Receipt != nil {
 		b.tree.JoinLogs(b.receipt)
 	}
-	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: b.diff(), Succeeded: b.succeeded, Token: b.isToken})
+	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: b.diff(), Succeeded: b.succeeded, NoLogs: ev.Receipt == nil, Token: b.isToken})
 	b.quote()
 	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events})
 	b.decoded = dec.All(b.tree, b.receipt)
@@ -141,7 +141,7 @@ func (b *builder) analyse() {
 	b.names = newNames(b)
 	b.facts = &classify.Facts{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
-		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded, Diff: b.diff(),
+		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded, Diff: b.diff(), NoLogs: ev.Receipt == nil,
 		Authorizations: b.auths,
 	}
 	b.verdict_ = classify.Classify(b.facts)

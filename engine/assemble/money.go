@@ -15,7 +15,12 @@ const usdScale = 6
 
 // transfers writes tokenTransfers in log order.
 func (b *builder) transfers() {
-	logs := b.receipt.Logs
+	index := func(pos int) uint64 { // without logs, the place in the order
+		if pos < len(b.receipt.Logs) {
+			return b.receipt.Logs[pos].Index
+		}
+		return uint64(pos)
+	}
 	b.r.TokenTransfers = make([]explain.TokenTransfer, 0, len(b.flow.Transfers))
 	for i := range b.flow.Transfers {
 		t := &b.flow.Transfers[i]
@@ -26,7 +31,7 @@ func (b *builder) transfers() {
 		out := explain.TokenTransfer{
 			Type: string(t.Standard), From: explain.AddrOf(t.From), To: explain.AddrOf(t.To),
 			TokenName: tok.Name, TokenSymbol: tok.Symbol, TokenAddress: explain.AddrOf(t.Token),
-			Total: t.Amount.String(), LogIndex: logs[t.Log].Index,
+			Total: t.Amount.String(), LogIndex: index(t.Log),
 		}
 		if tok.Decimals != nil {
 			out.Decimals = itoa(int(*tok.Decimals))

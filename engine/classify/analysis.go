@@ -16,7 +16,8 @@ import (
 type hit struct {
 	rule     *rule4log
 	act      act // of the rule, or narrowed by who emitted the log
-	log      int // receipt position
+	log      int // receipt position, noLog where a call made the hit
+	frame    int // the call, where log is noLog
 	emitter  common.Address
 	slug     string // protocol, empty when the emitter could not be told
 	party    []common.Address
@@ -75,6 +76,7 @@ type analysis struct {
 	trader      common.Address // the contract whose movements count, when not the actor's own
 	beneficiary common.Address // who got what a swap bought, when not the actor
 	benefit     []leg
+	gained      []leg // of an arbitrage, by all of the searcher's accounts
 
 	changes   map[common.Address]*flow.Change
 	pools     map[common.Address]bool        // emitters of pool and vault events
@@ -121,6 +123,9 @@ func (a *analysis) nameOfCall(f *trace.Frame) string {
 func (a *analysis) collect() {
 	if a.Receipt == nil || !a.Succeeded {
 		return
+	}
+	if a.NoLogs {
+		a.collectCalls()
 	}
 	wraps := a.wraps()
 	for i := range a.Receipt.Logs {

@@ -26,9 +26,18 @@ func compose(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, bl
 		ok = *rc.Status == 1
 	}
 	tree.JoinLogs(rc)
-	f := &Facts{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok,
+	return composed(ch, tx, rc, blk, tree, ok, false)
+}
+
+// composeBare is compose where nobody has the logs.
+func composeBare(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, blk *evidence.Block, tree *trace.Tree) *Facts {
+	return composed(ch, tx, rc, blk, tree, tree.Root.Err == "", true)
+}
+
+func composed(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, blk *evidence.Block, tree *trace.Tree, ok, bare bool) *Facts {
+	f := &Facts{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare,
 		Labels: map[common.Address]label.Label{}, Tokens: map[common.Address]label.Token{}}
-	f.Flow = flow.Compute(flow.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok})
+	f.Flow = flow.Compute(flow.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare})
 	f.Decoded = decode.New(ch, decode.Sources{}).All(tree, rc)
 	seen := map[common.Address]bool{}
 	add := func(a common.Address) {

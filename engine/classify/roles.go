@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"strings"
+
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -159,5 +161,15 @@ func (a *analysis) liquidated(h *hit) (common.Address, bool) {
 	if h == nil || h.rule == nil || h.act != actLiquidate {
 		return common.Address{}, false
 	}
-	return h.rule.address(&a.Receipt.Logs[h.log], "borrower")
+	if h.log != noLog {
+		return h.rule.address(&a.Receipt.Logs[h.log], "borrower")
+	}
+	word := 0 // Compound names the borrower first, Aave after both tokens
+	if h.slug == "aave" || strings.HasPrefix(h.rule.signature, "liquidationCall") {
+		word = 2
+	}
+	if w := dataWord(a.Tree.Frames[h.frame].Input[4:], word); w != nil && !strings.HasSuffix(h.rule.signature, "(address,address)") {
+		return asAddress(w)
+	}
+	return common.Address{}, false
 }

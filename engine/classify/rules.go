@@ -93,8 +93,12 @@ func (a *analysis) asVote(name string, o *opinion) Vote {
 		v.SubType = string(o.act)
 	}
 	for _, h := range o.hits {
-		v.Logs = append(v.Logs, h.log)
-		if len(v.Logs) == 20 { // evidence, not a list of everything
+		if h.log == noLog {
+			v.Frames = append(v.Frames, h.frame)
+		} else {
+			v.Logs = append(v.Logs, h.log)
+		}
+		if len(v.Logs)+len(v.Frames) >= 20 { // evidence, not a list of everything
 			break
 		}
 	}

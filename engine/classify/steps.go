@@ -236,7 +236,11 @@ func (a *analysis) hitSteps() (steps []step) {
 		if quietActs[h.act] || h.weak && !h.mine || i > 0 && sameCrossing(&a.hits[i-1], h) {
 			continue
 		}
-		steps = append(steps, step{at: 2*h.log + 1, text: func() string { return a.sayHit(h) + "." }})
+		at := 2*h.log + 1
+		if h.log == noLog {
+			at = 2*h.frame + 1
+		}
+		steps = append(steps, step{at: at, text: func() string { return a.sayHit(h) + "." }})
 	}
 	return steps
 }

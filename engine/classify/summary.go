@@ -249,6 +249,9 @@ func (a *analysis) sumArbitrage(o *opinion) string {
 	if len(legs) == 0 && a.Tx.To != nil {
 		_, legs = a.legsOf(*a.Tx.To)
 	}
+	if len(legs) == 0 { // all of it was paid on, as a rule for the place in the block
+		legs = a.gained
+	}
 	return s + a.legs(legs) + " before the fee"
 }
 

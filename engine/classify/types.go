@@ -26,6 +26,7 @@ type Facts struct {
 	Contracts map[common.Address]*decode.Contract
 	Succeeded bool
 	Diff      *evidence.StateDiff // may be nil; events of control are held against it
+	NoLogs    bool                // nobody has the logs: calls must do
 
 	// Authorizations are the transaction's own, with what became of each; nil where
 	// nobody looked at a state diff.

@@ -18,6 +18,7 @@ type Input struct {
 	Tree      *trace.Tree
 	Diff      *evidence.StateDiff // compared with the result; makes none of it, but leaves out what is proven fake
 	Succeeded bool                // outcome of the whole transaction
+	NoLogs    bool                // nobody has the logs: transfers are read from calls
 
 	// NFT says of a token whose Transfer does not tell ids from amounts by its
 	// layout that it moves ids. It may be nil.
@@ -52,7 +53,11 @@ func Compute(in Input) *Flow {
 	c.led.account(in.Tx.From) // the sender comes first
 	c.minted()
 	c.native()
-	c.tokens()
+	if c.NoLogs {
+		c.calls()
+	} else {
+		c.tokens()
+	}
 	c.fees()
 	c.lost()
 	c.reconcile()

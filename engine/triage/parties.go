@@ -59,6 +59,14 @@ func (l *look) path(f *trace.Frame) string {
 	return p
 }
 
+// logOf is the receipt position of a transfer; -1 where a call stands for the log.
+func (l *look) logOf(t *flow.Transfer) int {
+	if l.NoLogs {
+		return -1
+	}
+	return t.Log
+}
+
 // payments lists what moved.
 func (l *look) payments() {
 	for i := range l.Flow.Moves {
@@ -74,7 +82,7 @@ func (l *look) payments() {
 		if t.ID != nil {
 			k.ID = t.ID.String()
 		}
-		l.pays = append(l.pays, payment{key: k, from: t.From, to: t.To, amount: t.Amount, frame: l.frameOf[t.Log], log: t.Log})
+		l.pays = append(l.pays, payment{key: k, from: t.From, to: t.To, amount: t.Amount, frame: l.frameOf[t.Log], log: l.logOf(t)})
 	}
 }
 

@@ -1,0 +1,224 @@
+package classify
+
+import (
+	"math/big"
+
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// actArbitrage and its kin are the acts of searchers.
+const (
+	actArbitrage act = "arbitrage"
+	actSandwich  act = "sandwich_leg"
+	actJIT       act = "jit_liquidity"
+	actBackrun   act = "backrun"
+	actBuilder   act = "builder_payment"
+)
+
+// maxGroup bounds the accounts that are taken for one searcher's.
+const maxGroup = 8
+
+// arbitrage: contracts that are no routers traded in a circle over several pools and
+// ended with more than the fee took, giving up nothing. Aggregators and settled orders
+// are somebody's own trade, whoever carried it out.
+func arbitrage(a *analysis) *opinion {
+	if !a.searching() {
+		return nil
+	}
+	swaps := a.find(actSwap)
+	pools := map[common.Address]bool{}
+	for _, h := range swaps {
+		if h.rule.flags&flagAggregator != 0 {
+			return nil
+		}
+		pools[h.emitter] = true
+	}
+	if len(pools) < 2 && len(swaps) < 2 || a.has(actNFTSale, actAddLiq, actRemoveLiq, actLiquidate) {
+		return nil
+	}
+	c := a.circle(*a.Tx.To, pools)
+	if !c.closed {
+		a.beneficiary, a.benefit = common.Address{}, nil
+		return nil
+	}
+	o := &opinion{act: actArbitrage, sub: "arbitrage", hits: swaps}
+	worth, all := a.inCoin(c)
+	switch fee := a.feeTotal(); {
+	case fee == nil && (c.coin.Sign() > 0 || len(c.tokens) > 0):
+		o.unsure = "what the transaction cost is not known, so neither is the profit after it"
+	case fee != nil && worth.Cmp(fee) > 0:
+	case fee != nil && !all && c.coin.Sign() >= 0 && a.traced():
+		o.unsure = "no pool of the transaction tells whether the profit covers the fee"
+	default:
+		return nil
+	}
+	if a.gained = c.tokens; c.coin.Sign() > 0 {
+		a.gained = append([]leg{{amount: c.coin}}, c.tokens...)
+	}
+	a.how, a.trader = asContract, *a.Tx.To
+	return o
+}
+
+// searching: the transaction took effect, called a contract that nobody knows, and
+// was not brought on behalf of somebody else.
+func (a *analysis) searching() bool {
+	return a.Succeeded && a.Tx.To != nil && a.Flow != nil && (a.how == asSender || a.how == asContract) && a.protocolAt(*a.Tx.To) == ""
+}
+
+// traced: the calls are known, so a contract that nobody knows shows its own.
+func (a *analysis) traced() bool { return a.Tree != nil && a.Tree.Source != trace.RungReceipt }
+
+func (a *analysis) feeTotal() *big.Int {
+	if a.Flow == nil || a.Flow.Fee == nil {
+		return nil
+	}
+	return a.Flow.Fee.Total
+}
+
+// circuit is what a searcher's accounts netted together.
+type circuit struct {
+	closed bool
+	coin   *big.Int // native, wrapped or not, with what the block's producer was paid of it
+	tokens []leg    // what else was gained
+}
+
+// circle nets the sender, its contract, the nameless contracts that called the pools,
+// and whoever these paid. It is no circle when one of them lost a token, when
+// something came from one who got nothing for it, or when nothing went into a pool.
+func (a *analysis) circle(bot common.Address, pools map[common.Address]bool) (c circuit) {
+	own := append([]common.Address{a.sender, bot}, a.callersOf(pools)...)
+	own = distinct(own)
+	paidIn, ok := a.gather(&own, pools)
+	if !ok || !paidIn {
+		return c
+	}
+	net := map[flow.TokenKey]*big.Int{}
+	var order []flow.TokenKey
+	book := func(l *leg, sign int64) {
+		n := net[l.key]
+		if n == nil {
+			n = new(big.Int)
+			net[l.key] = n
+			order = append(order, l.key)
+		}
+		n.Add(n, new(big.Int).Mul(l.amount, big.NewInt(sign)))
+	}
+	for _, who := range own {
+		out, in := a.legsOf(who)
+		for i := range out {
+			book(&out[i], -1)
+		}
+		for i := range in {
+			if l := &in[i]; l.native() && who == a.sender && !contains(own, l.peer) {
+				return c
+			}
+			book(&in[i], 1)
+		}
+	}
+	c.coin = new(big.Int)
+	for _, k := range order {
+		switch n := net[k]; {
+		case k == flow.TokenKey{} || a.wrapped(k.Token) && k.ID == "":
+			c.coin.Add(c.coin, n)
+		case n.Sign() < 0:
+			return c
+		case n.Sign() > 0:
+			c.tokens = append(c.tokens, leg{key: k, amount: n})
+		}
+	}
+	c.closed = true
+	return c
+}
+
+// gather adds to own whoever its members paid for nothing. paidIn: a member paid a
+// pool; ok is false when a member was given something by one who only lost by it.
+func (a *analysis) gather(own *[]common.Address, pools map[common.Address]bool) (paidIn, ok bool) {
+	for i := range a.Flow.Transfers {
+		if len(*own) > maxGroup {
+			return false, false
+		}
+		t := &a.Flow.Transfers[i]
+		from, to := contains(*own, t.From), contains(*own, t.To)
+		switch {
+		case t.Wrap || from && to:
+		case from && pools[t.To]:
+			paidIn = true
+		case from && !a.isToken(t.To) && !a.known(t.To):
+			if out, in := a.netOf(t.To); len(out) == 0 && len(in) > 0 {
+				*own = append(*own, t.To)
+				a.beneficiary, a.benefit = t.To, in
+			}
+		case to && !pools[t.From] && a.lost(t.From):
+			return false, false
+		case from && a.has(actSwap):
+			paidIn = true // through a router
+		}
+	}
+	a.paidCoin(own, pools)
+	return paidIn, len(*own) <= maxGroup
+}
+
+// paidCoin adds whoever the members paid in native coin for nothing. What the block's
+// producer was paid for the place in the block comes out of the same profit.
+func (a *analysis) paidCoin(own *[]common.Address, pools map[common.Address]bool) {
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind != flow.MoveCall || m.NoTo || !contains(*own, m.From) || contains(*own, m.To) || pools[m.To] || a.isToken(m.To) {
+			continue
+		}
+		producer := a.Block != nil && m.To == a.Block.Miner
+		if out, in := a.netOf(m.To); producer || len(out) == 0 && len(in) > 0 && !a.known(m.To) {
+			*own = append(*own, m.To)
+		}
+		if len(*own) > maxGroup {
+			return
+		}
+	}
+}
+
+// lost reports whether an address gave and got nothing for it. A lender that was
+// repaid, and the maker of an order, did not.
+func (a *analysis) lost(addr common.Address) bool {
+	out, in := a.netOf(addr)
+	return len(out) > 0 && len(in) == 0
+}
+
+// inCoin is the worth of a circuit in native coin, by what the pools of the same
+// transaction gave for the tokens. all is false where one has no such pool.
+func (a *analysis) inCoin(c circuit) (worth *big.Int, all bool) {
+	worth, all = new(big.Int).Set(c.coin), true
+	for i := range c.tokens {
+		l := &c.tokens[i]
+		coin, token := a.rate(l.key)
+		if coin == nil {
+			all = false
+			continue
+		}
+		n := new(big.Int).Mul(l.amount, coin)
+		worth.Add(worth, n.Quo(n, token))
+	}
+	return worth, all
+}
+
+// rate finds a pool that exchanged a token against the chain's coin: so much coin for
+// so much of the token.
+func (a *analysis) rate(k flow.TokenKey) (coin, token *big.Int) {
+	for i := range a.hits {
+		h := &a.hits[i]
+		c := a.changes[h.emitter]
+		if h.act != actSwap || h.rule.flags&flagPool == 0 || c == nil || len(c.Deltas) != 2 {
+			continue
+		}
+		x, y := c.Deltas[0], c.Deltas[1]
+		if y.Key == (flow.TokenKey{}) || a.wrapped(y.Key.Token) {
+			x, y = y, x
+		}
+		if (x.Key == flow.TokenKey{} || a.wrapped(x.Key.Token)) && y.Key == k && x.Amount.Sign() != y.Amount.Sign() && y.Amount.Sign() != 0 {
+			return new(big.Int).Abs(x.Amount), new(big.Int).Abs(y.Amount)
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,85 @@
+package flow
+
+import (
+	"bytes"
+
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+)
+
+// Selectors of the calls that move tokens (EIP-20, and the wrapped native coin).
+var (
+	callTransfer     = selector("transfer(address,uint256)")
+	callTransferFrom = selector("transferFrom(address,address,uint256)")
+	callDeposit      = selector("deposit()")
+	callWithdraw     = selector("withdraw(uint256)")
+)
+
+func selector(signature string) [4]byte { return [4]byte(crypto.Keccak256([]byte(signature))) }
+
+// calls lists and books the token transfers that live calls asked for. It stands in
+// for the logs where nobody has them: flat traces carry none. What a contract moves
+// without being called for it, a mint or a burn, does not show.
+func (c *calc) calls() {
+	if c.Tree == nil || !c.Succeeded {
+		return
+	}
+	for _, f := range c.Tree.Frames {
+		if f.Status != trace.OK || f.Kind != trace.Call || !f.HasTo {
+			continue
+		}
+		if t, v, ok := c.callTransfer(f); ok {
+			t.Token, t.Log = f.To, len(c.out.Transfers)
+			t.Standard = ERC20
+			c.transfer(t, nil, &v)
+		}
+	}
+	if len(c.out.Transfers) > 0 {
+		c.note("without logs the token movements are those that calls asked for; mints and burns do not show")
+	}
+}
+
+// callTransfer reads one call as a transfer that its token granted.
+func (c *calc) callTransfer(f *trace.Frame) (t Transfer, v uint256.Int, ok bool) {
+	if w := c.Chain.WrappedNative; w != nil && f.To == *w && f.Status == trace.OK {
+		switch {
+		case len(f.Input) == 0 && !f.Value.IsZero(), selects(f.Input, callDeposit) && !f.Value.IsZero():
+			t.To, t.Wrap = f.From, true
+			return t, f.Value, true
+		case selects(f.Input, callWithdraw) && len(f.Input) >= 36:
+			t.From, t.Wrap = f.From, true
+			v.SetBytes32(f.Input[4:36])
+			return t, v, !v.IsZero()
+		}
+	}
+	if !granted(f.Output) || forwarded(f) {
+		return t, v, false
+	}
+	switch {
+	case selects(f.Input, callTransfer) && len(f.Input) >= 68:
+		t.From = f.From
+		t.To, ok = addressOf(f.Input[4:36])
+		v.SetBytes32(f.Input[36:68])
+	case selects(f.Input, callTransferFrom) && len(f.Input) >= 100:
+		t.From, t.To, ok = parties(f.Input[4:36], f.Input[36:68])
+		v.SetBytes32(f.Input[68:100])
+	}
+	return t, v, ok && !v.IsZero()
+}
+
+func selects(input []byte, s [4]byte) bool { return len(input) >= 4 && [4]byte(input) == s }
+
+// granted: EIP-20 has a token return true, old ones return nothing.
+func granted(output []byte) bool {
+	return len(output) < 32 || !bytes.Equal(output[:32], make([]byte, 32))
+}
+
+// forwarded: a token behind another contract is called twice for one transfer, with
+// the same arguments the second time.
+func forwarded(f *trace.Frame) bool {
+	p := f.Parent
+	return p != nil && p.Kind == trace.Call && len(f.Input) >= 68 && bytes.Equal(p.Input, f.Input) && f.To != (common.Address{})
+}
