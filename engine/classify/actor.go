@@ -173,11 +173,25 @@ func (a *analysis) unwrapDelegated() bool {
 	if a.Tx.To == nil {
 		return false
 	}
-	c := a.Contracts[*a.Tx.To]
-	if c == nil || c.ProxyKind != "eip7702" || len(a.Tx.Input) < 4 {
+	if len(a.Tx.Input) < 4 || !a.delegated(*a.Tx.To) {
 		return false
 	}
 	return a.become(asDelegate, *a.Tx.To)
+}
+
+// delegated reports accounts that run the code of another: by their own code, or by an
+// authorization that this transaction applied, the last one of the account.
+func (a *analysis) delegated(account common.Address) bool {
+	if c := a.Contracts[account]; c != nil && c.ProxyKind == "eip7702" {
+		return true
+	}
+	runs := false
+	for _, x := range a.authorizations() {
+		if x.Outcome == decode.Applied && *x.Authority == account {
+			runs = x.Delegate != common.Address{}
+		}
+	}
+	return runs
 }
 
 // enter finds the call that the actor's account made, so that its target and not the

@@ -193,3 +193,23 @@ func TestNamesInSentences(t *testing.T) {
 	f(note([]byte("say \"hi\"\n there")), "say 'hi' there")
 	f(note([]byte{0xff, 0xfe, 'a'}), "")
 }
+
+// TestRelayedDelegate: who brings an authorization and calls the account with it acts for
+// the account, when the authorization was applied.
+func TestRelayedDelegate(t *testing.T) {
+	f := func(o decode.Outcome, to, want common.Address) {
+		t.Helper()
+		who := friend
+		s := newScene(&who, 0, input("execute()")).transfer(usdc, friend, vault, 5_000000)
+		s.tx.Authorizations = make([]evidence.Authorization, 1)
+		facts := s.facts(t)
+		facts.Authorizations = []decode.Authorization{{Authority: &who, Delegate: to, ChainID: big.NewInt(1), Outcome: o, Why: "it is old"}}
+		if v := Classify(facts); v.Actor != want {
+			t.Errorf("%s: actor %s, want %s: %s", o, v.Actor, want, v.Summary)
+		}
+	}
+	f(decode.Applied, vault, friend)
+	f(decode.Skipped, vault, user)
+	f(decode.Unknown, vault, user)
+	f(decode.Applied, common.Address{}, user)
+}
