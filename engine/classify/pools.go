@@ -111,9 +111,39 @@ func (a *analysis) prove() {
 		}
 		slug, done := proved[h.emitter]
 		if !done {
-			slug = a.reg.factoryOf(a.chainID, h.rule.slug, h.emitter, list)
+			if len(list) == 1 {
+				slug = a.provedAlone(h, list[0])
+			} else {
+				slug = a.reg.factoryOf(a.chainID, h.rule.slug, h.emitter, list)
+			}
 			proved[h.emitter] = slug
 		}
 		h.slug = slug
 	}
+}
+
+// quotes are the tokens that most pools hold beside another: of a pool that moved one
+// token only, as for a flash loan, the other is likely one of them.
+var quotes = map[uint64][]common.Address{
+	1: {common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), common.HexToAddress("0xdAC17F958D2ee523a2206206994597C13D831ec7"),
+		common.HexToAddress("0x6B175474E89094C44Da98b954EedeAC495271d0F"), common.HexToAddress("0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599")},
+	10:    {common.HexToAddress("0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85")},
+	56:    {common.HexToAddress("0x55d398326f99059fF775485246999027B3197955")},
+	137:   {common.HexToAddress("0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359")},
+	8453:  {common.HexToAddress("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913")},
+	42161: {common.HexToAddress("0xaf88d065e77c8cC2239327C5EDb3A432268e5831")},
+}
+
+// provedAlone tries a pool's one known token with those that it may be held beside.
+func (a *analysis) provedAlone(h *hit, token common.Address) string {
+	others := quotes[a.chainID]
+	if a.Chain != nil && a.Chain.WrappedNative != nil {
+		others = append([]common.Address{*a.Chain.WrappedNative}, others...)
+	}
+	for _, other := range others {
+		if slug := a.reg.factoryOf(a.chainID, h.rule.slug, h.emitter, []common.Address{token, other}); slug != "" && token != other {
+			return slug
+		}
+	}
+	return ""
 }

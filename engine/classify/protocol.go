@@ -60,7 +60,7 @@ func (a *analysis) protocolOfAct(o *opinion) string {
 		return o.hits[at].slug
 	}
 	switch {
-	case o.act != actSwap && slug != "" && (agreed || o.hits[0].slug == slug):
+	case o.act != actSwap && o.act != "arbitrage" && slug != "" && (agreed || o.hits[0].slug == slug):
 		return slug
 	case entry == "uniswap" && agreed && slug != "" && o.act == actSwap:
 		return slug // the router of all versions; the pools say which

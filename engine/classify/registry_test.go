@@ -117,3 +117,22 @@ func TestPoolsProveTheirFactory(t *testing.T) {
 	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dd", "", weth, usdc)
 	f(10, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "", weth, usdc)
 }
+
+// A flash loan moves one token of the pool: its likely partners prove the factory too.
+func TestOneTokenProvesAPool(t *testing.T) {
+	pool := common.HexToAddress("0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640")
+	f := func(pool common.Address, want string) {
+		t.Helper()
+		s := newScene(at(bot), 0, nil2()).transfer(weth, pool, bot, 100).transfer(weth, bot, pool, 101).
+			log(pool, "Flash(address,address,uint256,uint256,uint256,uint256)", []any{bot, bot}, 0, 100, 0, 1)
+		v := Classify(s.facts(t))
+		if got := v.Protocol; want == "" && got != nil || want != "" && (got == nil || *got != want) {
+			t.Errorf("pool %s: %v, want %q", pool, got, want)
+		}
+		if v.Votes[0].Family != "" != (want == "") {
+			t.Errorf("pool %s: family %q", pool, v.Votes[0].Family)
+		}
+	}
+	f(pool, "uniswap_v3")
+	f(pool1, "")
+}
