@@ -51,6 +51,7 @@ type truth struct {
 var specimens = slices.Concat(
 	paymentSpecimens, approvalSpecimens, swapSpecimens, liquiditySpecimens, searchingSpecimens,
 	exploitSpecimens, lendingSpecimens, governanceSpecimens, safeSpecimens,
+	accountSpecimens,
 )
 
 // people are who signs. Each has coins from the first block on.
@@ -77,7 +78,7 @@ func who(name string) account {
 // geneses place contracts in the first block; bases mine what every specimen starts
 // from. Other files append theirs.
 var (
-	geneses = []func(*genesis){placeCanon, placeMarket, placeSafe}
+	geneses = []func(*genesis){placeCanon, placeMarket, placeSafe, placeEntryPoint}
 	bases   = []func(*world){openMarkets}
 )
 

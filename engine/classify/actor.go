@@ -51,7 +51,7 @@ func (a *analysis) become(how disguise, who ...common.Address) bool {
 // entry point that is known, or that was called with a bundle.
 func (a *analysis) unwrapUserOps() bool {
 	bundled := a.call != nil && a.call.act == actUserOps
-	var who []common.Address
+	var who, failed []common.Address // those whose operation did something come first
 	for i := range a.hits {
 		h := &a.hits[i]
 		if h.act != "userop" || len(h.party) == 0 {
@@ -60,13 +60,15 @@ func (a *analysis) unwrapUserOps() bool {
 		if !a.entryPoint(h.emitter) && !(bundled && a.Tx.To != nil && h.emitter == *a.Tx.To) {
 			continue
 		}
-		who = append(who, h.party[0])
 		// success is the second word of the data: nonce, success, cost, gas
 		if w := dataWord(a.Receipt.Logs[h.log].Data, 1); w != nil && w[31] == 0 {
-			a.inner = true
+			failed = append(failed, h.party[0])
+		} else {
+			who = append(who, h.party[0])
 		}
 	}
-	return a.become(asUserOp, who...)
+	a.inner, a.operations, a.failedOps = len(failed) > 0, len(who)+len(failed), len(failed)
+	return a.become(asUserOp, append(who, failed...)...)
 }
 
 func (a *analysis) entryPoint(addr common.Address) bool {

@@ -61,17 +61,19 @@ type analysis struct {
 	brands   []hit // notes that name the protocol of their emitter
 	approves []int // receipt positions of ERC-20 and ERC-721 approvals
 
-	sender  common.Address
-	actor   common.Address
-	how     disguise
-	actors  []common.Address // all of them where one transaction serves several
-	entry   common.Address   // contract that was called for the actor
-	hasTo   bool             // entry is set
-	call    *rule4call       // what the calldata for entry attempts
-	name    string           // decoded name of that function
-	frame   *trace.Frame     // the frame that calls entry, nil when it was not found
-	inner   bool             // the user's own act failed inside a transaction that succeeded
-	out, in []leg            // of the actor, the fee put back
+	sender common.Address
+	actor  common.Address
+	how    disguise
+	actors []common.Address // all of them where one transaction serves several
+	entry  common.Address   // contract that was called for the actor
+	hasTo  bool             // entry is set
+	call   *rule4call       // what the calldata for entry attempts
+	name   string           // decoded name of that function
+	frame  *trace.Frame     // the frame that calls entry, nil when it was not found
+	inner  bool             // the user's own act failed inside a transaction that succeeded
+	// operations are those of an ERC-4337 bundle, and failedOps how many of them failed
+	operations, failedOps int
+	out, in               []leg // of the actor, the fee put back
 
 	trader      common.Address // the contract whose movements count, when not the actor's own
 	beneficiary common.Address // who got what a swap bought, when not the actor

@@ -15,6 +15,22 @@ func (a *analysis) legsOf(addr common.Address) (out, in []leg) {
 	return out, in
 }
 
+// prefunded is what a smart account paid its entry point for the gas of its operation:
+// a fee, and no part of what the operation did. A deposit for later is a call.
+func (a *analysis) prefunded(addr common.Address) *big.Int {
+	sum := new(big.Int)
+	if a.how != asUserOp || a.Flow == nil || a.Tree == nil || !contains(a.actors, addr) {
+		return sum
+	}
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind == flow.MoveCall && m.From == addr && m.Frame >= 0 && a.entryPoint(m.To) && len(a.Tree.Frames[m.Frame].Input) == 0 {
+			sum.Add(sum, m.Amount)
+		}
+	}
+	return sum
+}
+
 // netOf is legsOf without where the legs came from.
 func (a *analysis) netOf(addr common.Address) (out, in []leg) {
 	c := a.changes[addr]
@@ -37,6 +53,7 @@ func (a *analysis) netOf(addr common.Address) (out, in []leg) {
 			}
 		}
 	}
+	native.Add(native, a.prefunded(addr))
 	add := func(key flow.TokenKey, n *big.Int) {
 		l := leg{key: key, amount: new(big.Int).Abs(n)}
 		if n.Sign() < 0 {

@@ -130,8 +130,11 @@ func riskCaught(a *analysis) []string {
 }
 
 func riskInner(a *analysis) []string {
-	if !a.inner {
+	switch {
+	case !a.inner:
 		return nil
+	case a.operations > 1:
+		return []string{"inner_failure: " + a.failedOfBundle() + " although the transaction succeeded"}
 	}
 	return []string{"inner_failure: the " + string(a.how) + " failed although the transaction succeeded"}
 }

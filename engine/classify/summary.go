@@ -45,10 +45,18 @@ func (a *analysis) summarise(o *opinion, protocol string) string {
 	if a.how == asContract && o.act != "arbitrage" {
 		s += ", by contract " + a.who(a.trader)
 	}
-	if a.inner {
+	switch {
+	case a.inner && a.failedOps < a.operations:
+		s = a.failedOfBundle() + ", the transaction itself succeeded: " + lowerFirst(s)
+	case a.inner:
 		s = "Inner act failed, the transaction itself succeeded: " + lowerFirst(s)
 	}
 	return s + a.onBehalf()
+}
+
+// failedOfBundle says how many operations of a bundle failed.
+func (a *analysis) failedOfBundle() string {
+	return strconv.Itoa(a.failedOps) + " of " + strconv.Itoa(a.operations) + " user operations failed"
 }
 
 func lowerFirst(s string) string {
