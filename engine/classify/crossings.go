@@ -74,7 +74,7 @@ func (a *analysis) sayCrossing(h *hit) string {
 	if !out && h.act != actBridgeIn && h.act != actMessageIn && h.act != actBridgeProv || h.rule == nil {
 		return ""
 	}
-	l := &a.Receipt.Logs[h.log]
+	l := a.eventOf(h)
 	key := ""
 	if n := h.rule.number(l, "join_key"); n != nil && n.Sign() > 0 {
 		if key = n.String(); len(key) > 20 {

@@ -63,7 +63,7 @@ func (a *analysis) readGrants() (list []grant) {
 		}
 	}
 	for _, h := range a.find(actApproval) {
-		if g, ok := readPermit2(&a.Receipt.Logs[h.log]); ok {
+		if g, ok := readPermit2(a.eventOf(h)); ok {
 			g.log = h.log
 			list = append(list, g)
 		}

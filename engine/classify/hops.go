@@ -46,7 +46,7 @@ func (a *analysis) hops(swaps []*hit) (list []hop) {
 // hopOf reads the event's own words for it; amounts that name no token are looked up
 // among what was paid to and by the pool just before.
 func (a *analysis) hopOf(h *hit) (hop, bool) {
-	l := &a.Receipt.Logs[h.log]
+	l := a.eventOf(h)
 	num := func(role string) *big.Int { return h.rule.number(l, role) }
 	tokenIn, ok1 := h.rule.address(l, "token_in")
 	tokenOut, ok2 := h.rule.address(l, "token_out")

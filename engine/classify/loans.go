@@ -52,7 +52,7 @@ func (a *analysis) loans() (list []loan) {
 		}
 	}
 	for _, h := range a.find(actFlashLoan) {
-		l := &a.Receipt.Logs[h.log]
+		l := a.eventOf(h)
 		borrower, _ := h.rule.address(l, "recipient")
 		if token, ok := h.rule.address(l, "token"); ok {
 			add(h.emitter, borrower, &token, h.rule.number(l, "amount"))

@@ -145,7 +145,7 @@ func riskBadDebt(a *analysis) (risks []string) {
 		bad := h.act == "flag:bad_debt"
 		if h.act == actLiquidate && h.slug == "morpho_blue" && h.log != noLog {
 			// repaid assets, repaid shares, seized, bad debt assets, bad debt shares
-			w := dataWord(a.Receipt.Logs[h.log].Data, 3)
+			w := dataWord(a.eventOf(h).Data, 3)
 			bad = w != nil && !allZero(w)
 		}
 		if bad {

@@ -123,7 +123,7 @@ func (a *analysis) storedChange(flag string, h *hit) (slot string, ok bool) {
 	if a.Diff == nil {
 		return "", false
 	}
-	l := &a.Receipt.Logs[h.log]
+	l := a.eventOf(h)
 	at := func(topic, data int) common.Address {
 		if len(l.Topics) > topic {
 			return common.BytesToAddress(l.Topics[topic][12:])
@@ -256,7 +256,7 @@ func riskInitialised(a *analysis) (risks []string) {
 		if h.act != "flag:initialized" || fresh[h.emitter] {
 			continue
 		}
-		if w := dataWord(a.Receipt.Logs[h.log].Data, 0); w == nil || new(big.Int).SetBytes(w).Cmp(common.Big1) != 0 {
+		if w := dataWord(a.eventOf(h).Data, 0); w == nil || new(big.Int).SetBytes(w).Cmp(common.Big1) != 0 {
 			continue
 		}
 		risks = append(risks, "uninitialised_takeover: "+a.who(h.emitter)+" was initialised in another transaction than the one that made it, by "+a.who(a.initialiser(h.emitter))+"; whether that is who made it is not known here")

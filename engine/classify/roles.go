@@ -162,7 +162,7 @@ func (a *analysis) liquidated(h *hit) (common.Address, bool) {
 		return common.Address{}, false
 	}
 	if h.log != noLog {
-		return h.rule.address(&a.Receipt.Logs[h.log], "borrower")
+		return h.rule.address(a.eventOf(h), "borrower")
 	}
 	word := 0 // Compound names the borrower first, Aave after both tokens
 	if h.slug == "aave" || strings.HasPrefix(h.rule.signature, "liquidationCall") {

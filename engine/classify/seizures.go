@@ -22,7 +22,7 @@ func (a *analysis) seizures() (list []Liquidation, logs []int) {
 		if h.rule == nil || len(list) == maxLoans {
 			continue
 		}
-		l := &a.Receipt.Logs[h.log]
+		l := a.eventOf(h)
 		x := Liquidation{}
 		x.Borrower, _ = h.rule.address(l, "borrower")
 		x.Debt = a.side(h, "debt", common.Address{}, h.emitter)
@@ -40,7 +40,7 @@ func (a *analysis) seizures() (list []Liquidation, logs []int) {
 // side reads the debt or the collateral of a liquidation event. Where the event names no
 // token, the movement of just that amount does.
 func (a *analysis) side(h *hit, role string, from, to common.Address) *flow.Delta {
-	l := &a.Receipt.Logs[h.log]
+	l := a.eventOf(h)
 	n := h.rule.number(l, role+"_amount")
 	if n == nil || n.Sign() <= 0 {
 		return nil
@@ -91,7 +91,7 @@ func (a *analysis) sayLending(h *hit, place string) string {
 	if !ok {
 		return ""
 	}
-	l := &a.Receipt.Logs[h.log]
+	l := a.eventOf(h)
 	n := h.rule.number(l, "amount")
 	for _, role := range []string{"token", "asset"} {
 		if token, ok := h.rule.address(l, role); ok && n != nil && n.Sign() > 0 && n.Cmp(wordTop) < 0 {
@@ -108,7 +108,7 @@ func (a *analysis) sayLending(h *hit, place string) string {
 // sayPooled tells what a pool of two took in or gave for liquidity, when the transfers
 // beside its event are of just the amounts that it names.
 func (a *analysis) sayPooled(h *hit, place string) string {
-	l := &a.Receipt.Logs[h.log]
+	l := a.eventOf(h)
 	n0, n1 := h.rule.number(l, "amount0"), h.rule.number(l, "amount1")
 	if n0 == nil || n1 == nil || h.rule.flags&flagPool == 0 {
 		return ""

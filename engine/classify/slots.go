@@ -180,3 +180,12 @@ func (c *rule4call) word(input []byte, name string) []byte {
 	}
 	return s.dataWord(input[4:])
 }
+
+// eventOf is the log of a hit. An act that was read off a call has none: then it is an
+// empty log, of which no role reads anything.
+func (a *analysis) eventOf(h *hit) *evidence.Log {
+	if a.Receipt == nil || h.log < 0 || h.log >= len(a.Receipt.Logs) {
+		return &evidence.Log{}
+	}
+	return &a.Receipt.Logs[h.log]
+}
