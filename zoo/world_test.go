@@ -276,13 +276,14 @@ func (w *world) explainWith(hash common.Hash, about string, model *actors.Agent)
 	ethereum, _ := chain.ByID(1)
 	x := actors.New(actors.Options{Chains: []*chain.Chain{ethereum}, SourcesOff: true, Version: "zoo", Agent: model})
 	defer x.Close()
-	m := &meter.Meter{}
+	m, rec := &meter.Meter{}, recorder()
 	res, err := x.Explain(w.tb.Context(), actors.Job{
-		Request: explain.Request{TxHash: hash.Hex(), ChainID: 1, Context: about}, World: client.Session(m, nil), Meter: m,
+		Request: explain.Request{TxHash: hash.Hex(), ChainID: 1, Context: about}, World: client.Session(m, rec), Meter: m,
 	})
 	if err != nil {
 		w.tb.Fatalf("explain %s: %v", hash, err)
 	}
+	keep(w.tb, rec, hash, about)
 	return res
 }
 

@@ -59,6 +59,9 @@ func NewIndex(c *assemble.Case) *Index {
 	ix.transaction()
 	ix.nodes()
 	ix.storage()
+	for _, v := range c.Evidence.Views {
+		ix.data(v.Output)
+	}
 	ix.names()
 	ix.count()
 	return ix

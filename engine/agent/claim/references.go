@@ -259,7 +259,8 @@ func (ix *Index) refOutput(args []string) (value, error) {
 	if f == nil || f.Err != "" {
 		return value{}, unresolved("a return value")
 	}
-	v := value{touches: []explain.Addr{explain.AddrOf(f.To)}}
+	// It is about who said it, and about who was told.
+	v := value{touches: []explain.Addr{explain.AddrOf(f.To), explain.AddrOf(f.From)}}
 	if d := ix.c.Decoded; d != nil && f.Index < len(d.Calls) && d.Calls[f.Index] != nil && len(d.Calls[f.Index].Outputs) > 0 {
 		var err error
 		if v.n, err = number256(d.Calls[f.Index].Outputs, args[1]); err == nil {

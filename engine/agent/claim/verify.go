@@ -21,6 +21,16 @@ const (
 // errFalse: the evidence contradicts the check.
 var errFalse = errors.New("the check does not hold")
 
+// Recheck computes the check of a finding of the rules by the measure of a model's: it
+// must hold, be about the victims, be able to fail, and set two things against each other.
+func (ix *Index) Recheck(f *explain.Finding) error {
+	shown, err := ix.verify(f.Check, f.Victim)
+	if err == nil && shown < showsBreak {
+		err = errors.New("the check shows no more than that assets moved")
+	}
+	return err
+}
+
 // verify computes a check. It must hold, must be about the victims, must be made of
 // numbers that exist, and must be able to fail.
 func (ix *Index) verify(text string, victims []explain.Addr) (strength, error) {

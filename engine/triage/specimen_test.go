@@ -1,0 +1,172 @@
+package triage_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"txlens/engine/agent/claim"
+	"txlens/engine/assemble"
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
+	"txlens/engine/explain"
+	"txlens/engine/gather"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// specimen makes the case of a recorded transaction of the zoo: what the node told, and
+// what it answered to the questions of the triage, two rounds of them.
+func specimen(t *testing.T, file string) *assemble.Case {
+	t.Helper()
+	b, err := upstream.ReadBundle(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, w := t.Context(), upstream.ReplaySession(b, nil)
+	ch, _ := chain.ByID(b.Meta.ChainID)
+	hash := common.HexToHash(b.Meta.TxHash)
+	facts, err := gather.ReadFacts(ctx, w, ch, hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	traced, err := gather.Trace(ctx, w, ch, hash, gather.TraceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := &assemble.Evidence{TxHash: b.Meta.TxHash, Chain: ch, Tx: facts.Tx, Receipt: facts.Receipt, Block: facts.Block, Tree: traced.Tree, Diff: traced.Diff, SourcesOff: true, Version: "test", Triage: true}
+	if ev.Tokens, err = gather.Tokens(ctx, w, ch, ev.Tx, ev.Receipt); err != nil {
+		t.Fatal(err)
+	}
+	c := assemble.Build(ev)
+	for range 2 {
+		views, _ := gather.Views(ctx, w, ch, ev.Tx, c.Triage.Questions)
+		ev.Views = append(ev.Views, views...)
+		c = assemble.Build(ev)
+	}
+	return c
+}
+
+// causes by the name of the specimen.
+var causes = map[string]explain.Category{
+	"reentrancy-": explain.Reentrancy, "read-only-reentrancy-": explain.Reentrancy, "price-manipulation-": explain.PriceManipulation,
+	"first-depositor-": explain.ShareInflation, "access-control-": explain.AccessControl, "arbitrary-call-": explain.ArbitraryCall,
+	"unchecked-signature-": explain.SignatureVerification, "precision-loss-": explain.PrecisionLoss,
+}
+
+// TestSpecimens: each exploit is found with its cause, a check that the evaluator of
+// claims agrees with, and places that exist; none of the twins is.
+func TestSpecimens(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txlens")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d recorded specimens: %v", len(files), err)
+	}
+	found := map[explain.Category]int{}
+	twins := 0
+	for _, file := range files {
+		name := filepath.Base(file)
+		c := specimen(t, file)
+		exploit := c.Result.TxType != nil && *c.Result.TxType == explain.TypeExploit
+		if strings.Contains(name, "-twin-") {
+			twins++
+			if exploit || len(c.Result.Findings) > 0 || len(c.Triage.Findings) > 0 {
+				t.Errorf("%s: %s", name, c.Result.Summary)
+			}
+			continue
+		}
+		var want explain.Category
+		for prefix, cause := range causes {
+			if strings.HasPrefix(name, prefix) {
+				want = cause
+			}
+		}
+		if !exploit || c.Result.SubType != string(want) || len(c.Result.Findings) == 0 || c.Result.Findings[0].Category != want {
+			t.Errorf("%s: %s, want %s", name, c.Result.Summary, want)
+			continue
+		}
+		found[want]++
+		sound(t, name, c)
+	}
+	for _, cause := range causes {
+		if found[cause] == 0 {
+			t.Errorf("no exploit by %s is recorded", cause)
+		}
+	}
+	t.Logf("%d exploits by cause %v, %d twins", len(files)-twins, found, twins)
+}
+
+// sound holds the findings of a case against the evidence once more.
+func sound(t *testing.T, name string, c *assemble.Case) {
+	t.Helper()
+	ix := claim.NewIndex(c)
+	paths := map[string]bool{}
+	for i := range c.Result.PrettyTrace {
+		paths[c.Result.PrettyTrace[i].Path] = true
+	}
+	for i := range c.Result.Findings {
+		f := &c.Result.Findings[i]
+		if err := ix.Recheck(f); err != nil {
+			t.Errorf("%s: the evaluator of claims says of %s: %v", name, f.Check, err)
+		}
+		if f.Status != explain.Confirmed || len(f.Attacker) == 0 || len(f.Evidence) < 3 || slices.ContainsFunc(f.Victim, func(a explain.Addr) bool { return slices.Contains(f.Attacker, a) }) {
+			t.Errorf("%s: %+v", name, f)
+		}
+		for _, e := range f.Evidence {
+			if e.Frame != "" && !paths[e.Frame] {
+				t.Errorf("%s: no frame %s", name, e.Frame)
+			}
+			if e.LogIndex != nil && !slices.ContainsFunc(c.Receipt.Logs, func(g evidence.Log) bool { return g.Index == *e.LogIndex }) {
+				t.Errorf("%s: no log %d", name, *e.LogIndex)
+			}
+			if e.Slot != "" && e.Before == e.After {
+				t.Errorf("%s: slot %s did not change", name, e.Slot)
+			}
+		}
+	}
+}
+
+// TestWithoutState: without the state around the transaction what only it shows is not
+// claimed, and without storage nothing is that needs it.
+func TestWithoutState(t *testing.T) {
+	f := func(file string, change func(*assemble.Evidence), exploit bool) {
+		t.Helper()
+		c := specimen(t, filepath.Join("testdata", file))
+		ev := *c.Evidence
+		change(&ev)
+		again := assemble.Build(&ev)
+		if again.Triage.Exploit != exploit {
+			t.Errorf("%s: exploit %v, want %v: %s", file, again.Triage.Exploit, exploit, again.Result.Summary)
+		}
+		if !exploit && again.Result.NonFindings == nil {
+			t.Errorf("%s: nothing is said of what was looked at", file)
+		}
+	}
+	noViews := func(ev *assemble.Evidence) { ev.Views = nil }
+	noDiff := func(ev *assemble.Evidence) { ev.Diff = nil }
+	noTrace := func(ev *assemble.Evidence) { ev.Tree = nil }
+	readOnly, reentered, taken := match(t, "read-only-reentrancy-a"), match(t, "reentrancy-p"), match(t, "access-control-anybody-may-name")
+	f(readOnly, noViews, false)
+	f(readOnly, noDiff, true)
+	f(reentered, noViews, true)
+	f(reentered, noDiff, false)
+	f(reentered, noTrace, false)
+	f(taken, noViews, true)
+	f(taken, noDiff, false)
+	f(taken, func(ev *assemble.Evidence) {
+		ev.Views = slices.Clone(ev.Views)
+		for i := range ev.Views {
+			ev.Views[i].Reverted = true // a stranger could not have made the call
+		}
+	}, false)
+}
+
+func match(t *testing.T, prefix string) string {
+	t.Helper()
+	files, _ := filepath.Glob("testdata/" + prefix + "*.txlens")
+	if len(files) != 1 {
+		t.Fatalf("%d specimens begin with %s", len(files), prefix)
+	}
+	return filepath.Base(files[0])
+}
