@@ -249,9 +249,9 @@ func (l *look) code(a common.Address) bool {
 var topicApproval = crypto.Keccak256Hash([]byte("Approval(address,address,uint256)"))
 
 // overSupply: an allowance of more than all units of a token is unlimited, whatever its
-// number. It is asked for in a triage alone: one more question for each approval.
+// number. It is asked for where nobody knows the spender, and in a triage always.
 func (l *look) overSupply() (out []string) {
-	if !l.Asked || l.flagged("unlimited_approval") {
+	if l.flagged("unlimited_approval") {
 		return nil
 	}
 	w := l.words()
@@ -262,6 +262,9 @@ func (l *look) overSupply() (out []string) {
 		}
 		owner, spender := common.BytesToAddress(g.Topics[1][12:]), common.BytesToAddress(g.Topics[2][12:])
 		if owner != l.Tx.From && (l.Verdict == nil || owner != l.Verdict.Actor) {
+			continue
+		}
+		if !l.Asked && l.vouched(spender) {
 			continue
 		}
 		v, ok := l.ask(Question{To: g.Address, Data: selSupply[:], When: Before, Asker: "how many units of a token there are"})
