@@ -26,8 +26,7 @@ var approvalSpecimens = []specimen{
 		want: truth{txType: explain.TypeApproval, flags: []string{"unlimited_approval"}, moves: []string{"alice"}},
 	},
 	{
-		name:    "ERC-20 allowance beyond the supply to a stranger",
-		context: "Triage this: is the allowance safe?",
+		name: "ERC-20 allowance beyond the supply to a stranger",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), markets.tax, "approve", who("mallory").addr, ether("2000000"))
 		},

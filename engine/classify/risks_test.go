@@ -142,6 +142,13 @@ func TestFlagsOfTheRest(t *testing.T) {
 	fake := newScene(at(bot), 0, nil2()).facts(t)
 	fake.Flow.Fakes = []flow.Transfer{{Standard: flow.ERC20, Token: addr(77), From: friend, To: user, Amount: big.NewInt(5)}}
 	f("an event without storage", fake, "fake_transfer_event")
+	told := func(by int64) *Facts {
+		facts := newScene(at(bot), 0, nil2()).facts(t)
+		facts.Flow.Checks = []flow.TokenCheck{{Token: addr(77), Backing: flow.Differs, ByCalls: true, Holder: user, ByLogs: big.NewInt(5), ByState: big.NewInt(by)}}
+		return facts
+	}
+	f("a balance that did not change", told(0), "fake_transfer_event")
+	f("a balance that changed otherwise", told(3))
 	f("no event", newScene(at(bot), 0, nil2()).facts(t))
 
 	alike := friend

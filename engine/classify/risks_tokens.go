@@ -99,6 +99,13 @@ func riskFake(a *analysis) (risks []string) {
 		}
 		risks = append(risks, "fake_transfer_event: "+short(t)+" emitted "+explain.Count(count[t], "transfer event")+" and changed no balance in its storage; the movements leave them out")
 	}
+	// A token that writes something, and whose balanceOf tells the same before and after.
+	for i := range a.Flow.Checks {
+		c := &a.Flow.Checks[i]
+		if c.ByCalls && c.Backing == flow.Differs && c.ByState != nil && c.ByState.Sign() == 0 && len(risks) < 5 {
+			risks = append(risks, "fake_transfer_event: the events of "+short(c.Token)+" move "+a.amount(flow.TokenKey{Token: c.Token}, c.ByLogs)+" of "+a.who(c.Holder)+", whose balance did not change")
+		}
+	}
 	return risks
 }
 
