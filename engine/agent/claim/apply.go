@@ -2,6 +2,7 @@ package claim
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"txlens/engine/assemble"
@@ -25,7 +26,10 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 	say := voice{accuse: exploit}
 	ix.narrate(&r, a, say, &d)
 	ix.describe(&r, a, say, &d)
-	r.NonFindings = ix.ruledOut(a.NonFindings, &d)
+	if v.kept && a.TxType != explain.TypeExploit {
+		r.Summary = c.Result.Summary // that of another type would contradict the findings
+	}
+	r.NonFindings = ix.merged(c.Result.NonFindings, a.NonFindings, &d)
 	v.protocol(a.Protocol)
 	if v.confidence(a.Confidence); r.Partial() {
 		r.Confidence = explain.Low
@@ -40,6 +44,7 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 
 // judge holds the findings and settles the type; it says whether it is an exploit.
 func (v *verdict) judge(a *Answer) bool {
+	rules := v.r.Findings
 	found := v.ix.findings(a.Findings, v.d)
 	exploit := a.TxType == explain.TypeExploit && slices.ContainsFunc(found, func(s stood) bool { return s.exploit() })
 	v.r.Findings = nil
@@ -55,8 +60,31 @@ func (v *verdict) judge(a *Answer) bool {
 			v.d.Findings++
 		}
 	}
+	v.keep(rules, exploit)
 	v.settle(a, exploit)
-	return exploit
+	return exploit || v.kept
+}
+
+// keep leaves those findings of the rules of which the model says nothing: code has
+// computed their checks, and that a model is silent about them refutes none.
+func (v *verdict) keep(rules []explain.Finding, exploit bool) {
+	if v.r.TxType == nil || *v.r.TxType != explain.TypeExploit || len(rules) == 0 {
+		return
+	}
+	said := v.r.Findings
+	for _, f := range rules {
+		if slices.ContainsFunc(said, func(m explain.Finding) bool {
+			return m.Category == f.Category && slices.ContainsFunc(m.Victim, func(a explain.Addr) bool { return slices.Contains(f.Victim, a) })
+		}) {
+			continue
+		}
+		f.ID, f.Primary = "F"+strconv.Itoa(len(v.r.Findings)+1), len(said) == 0 && f.Primary
+		v.r.Findings = append(v.r.Findings, f)
+	}
+	v.kept = !exploit
+	if v.kept {
+		v.note("the model shows no exploit; the findings of the rules were computed from the evidence and stay")
+	}
 }
 
 // narrate takes summary, steps and risks, as far as they stand. The rules' summary

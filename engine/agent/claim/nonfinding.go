@@ -2,6 +2,7 @@ package claim
 
 import (
 	"slices"
+	"strings"
 
 	"txlens/engine/explain"
 	"txlens/engine/trace"
@@ -78,6 +79,27 @@ func (ix *Index) ruledOut(list []NonFinding, d *Dropped) (out []string) {
 			line += "; " + why
 		}
 		out = append(out, line)
+	}
+	return out
+}
+
+// merged are the lines of the rules, in their order, each with what the model adds where
+// they could not check; and behind them what they do not have.
+func (ix *Index) merged(rules []string, list []NonFinding, d *Dropped) []string {
+	said := ix.ruledOut(list, d)
+	if len(rules) == 0 {
+		return said
+	}
+	out := slices.Clone(rules)
+	for _, line := range said {
+		head, rest, _ := strings.Cut(line, ": ")
+		i := slices.IndexFunc(out, func(r string) bool { return strings.HasPrefix(r, head+": ") })
+		switch {
+		case i < 0:
+			out = append(out, line)
+		case strings.HasPrefix(out[i], head+": "+outcome[NotChecked]) && !strings.HasPrefix(rest, outcome[NotChecked]):
+			out[i] = line
+		}
 	}
 	return out
 }

@@ -20,6 +20,7 @@ type verdict struct {
 	r     *explain.Result
 	d     *Dropped
 	notes []string
+	kept  bool // the rules' findings make the type, whatever the model says
 }
 
 func (v *verdict) note(format string, args ...any) {
@@ -36,6 +37,11 @@ func (v *verdict) settle(a *Answer, exploit bool) {
 	}
 	switch {
 	case a.TxType == rules:
+		return
+	case v.kept:
+		v.note("the model said %s; the rules' %s was kept%s", a.TxType, rules, v.because(a))
+		v.d.Verdicts++
+		v.lower()
 		return
 	case a.TxType == explain.TypeExploit && exploit:
 		v.take(a.TxType)

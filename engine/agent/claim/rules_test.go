@@ -1,0 +1,46 @@
+package claim
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"txlens/engine/explain"
+)
+
+// TestRulesFindingsStay: what the rules have found and computed is not talked away, and is
+// not told twice.
+func TestRulesFindingsStay(t *testing.T) {
+	found := explain.Finding{
+		BrokenInvariant: "It must not pay more than it got.", Category: explain.Reentrancy, Severity: explain.Critical, Confidence: explain.Medium,
+		Victim: []explain.Addr{addr(vault)}, Status: explain.Confirmed, ID: "F1",
+	}
+	f := func(cause explain.Category, change func(*Answer), wantType explain.TxType, wantFindings int, wantRulesSummary bool) {
+		t.Helper()
+		c := exploitCase(t)
+		exploit := explain.TypeExploit
+		mine := found
+		mine.Category = cause
+		c.Result.TxType, c.Result.Findings, c.Result.Summary = &exploit, []explain.Finding{mine}, "Exploit by something"
+		c.Result.NonFindings = []string{"Bad debt: clean; none", "Share price fell: not checked; why"}
+		a := goodAnswer()
+		change(a)
+		r, _ := Apply(c, a, NewIndex(c))
+		if *r.TxType != wantType || len(r.Findings) != wantFindings || (r.Summary == "Exploit by something") != wantRulesSummary {
+			t.Errorf("%s, %d findings, %q; want %s, %d", *r.TxType, len(r.Findings), r.Summary, wantType, wantFindings)
+		}
+		for i, g := range r.Findings {
+			if g.ID != "F"+string(rune('1'+i)) {
+				t.Errorf("finding %d is called %s", i, g.ID)
+			}
+		}
+		if r.NonFindings[0] != "Bad debt: clean; none" || slices.ContainsFunc(r.NonFindings[1:], func(l string) bool { return strings.HasPrefix(l, "Bad debt") }) {
+			t.Errorf("%q", r.NonFindings)
+		}
+	}
+	own := goodAnswer().Findings[0].Category
+	f(own, func(*Answer) {}, explain.TypeExploit, 1, false)
+	f(explain.AccessControl, func(*Answer) {}, explain.TypeExploit, 2, false)
+	f(own, func(a *Answer) { a.TxType, a.Findings = explain.TypeSwap, nil }, explain.TypeExploit, 1, true)
+	f(own, func(a *Answer) { a.Findings = nil }, explain.TypeExploit, 1, false)
+}
