@@ -104,6 +104,7 @@ func signerOf(a *evidence.Authorization) (common.Address, error) {
 // authority is one signing account while the list is gone through.
 type authority struct {
 	touched     bool // the diff names the account
+	said        bool // it says what code the account has at the end
 	nonce, last uint64
 	code, final []byte
 	taken       []*Authorization
@@ -127,7 +128,7 @@ func authorityOf(tx *evidence.Transaction, who common.Address, diff *evidence.St
 			a.last = *post.Nonce
 		}
 		if post.Code != nil {
-			a.final = post.Code
+			a.final, a.said = post.Code, true
 		}
 	}
 	if who == tx.From {
@@ -158,9 +159,10 @@ func (a *authority) take(out *Authorization) {
 }
 
 // check holds what came out against the diff. The nonce may be higher: the account may
-// have sent or created something besides.
+// have sent or created something besides. Code that was removed older nodes leave out.
 func (a *authority) check() {
-	if !a.touched || a.last >= a.nonce && bytes.Equal(a.code, a.final) {
+	sameCode := bytes.Equal(a.code, a.final) || !a.said && len(a.code) == 0
+	if !a.touched || a.last >= a.nonce && sameCode {
 		return
 	}
 	for _, out := range a.taken {

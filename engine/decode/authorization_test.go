@@ -72,6 +72,7 @@ func TestAuthorizations(t *testing.T) {
 	f("two, the first too early", diff(side(n(5), ""), side(n(6), runs(token))), list(a6, a5), Skipped, Applied)
 	f("set and removed", diff(side(n(5), ""), side(n(7), "")), list(a5, clear6), Applied, Applied)
 	f("removed", diff(side(n(6), runs(token)), &evidence.Account{Nonce: n(7), Code: []byte{}}), list(clear6), Applied)
+	f("removed, of an older node", diff(side(n(6), runs(token)), &evidence.Account{Nonce: n(7)}), list(clear6), Applied)
 	f("untouched", diff(nil, nil), list(a5), Skipped)
 	f("used nonce", diff(side(n(6), ""), side(n(7), "")), list(a5), Skipped)
 	f("own code", diff(side(n(5), "6001"), &evidence.Account{Balance: big.NewInt(1)}), list(a5), Skipped)

@@ -63,9 +63,10 @@ type Proxy struct {
 // matter only when nothing was found. A cycle ends where it closes.
 func Implementation(ctx context.Context, m Moment, addr common.Address) (*Proxy, error) {
 	var first *Proxy
+	self, inCode := addr, true
 	seen := map[common.Address]bool{addr: true}
 	for level := 0; level < maxProxies; level++ {
-		found, err := (&prober{ctx: ctx, m: &m, addr: addr}).level()
+		found, err := (&prober{ctx: ctx, m: &m, self: self, addr: addr, inCode: inCode}).level()
 		if level == 0 {
 			if first = found; found == nil {
 				return nil, err
@@ -78,18 +79,23 @@ func Implementation(ctx context.Context, m Moment, addr common.Address) (*Proxy,
 		}
 		addr = found.Behind[0]
 		seen[addr] = true
+		inCode = inCode && (found.Kind == kindDelegated || found.Kind == kindClone || found.Kind == kindArgs)
 	}
 	return first, nil
 }
 
 // prober looks behind one address.
 type prober struct {
-	ctx   context.Context
-	m     *Moment
-	addr  common.Address
-	code  []byte
-	doubt string
-	err   error
+	ctx  context.Context
+	m    *Moment
+	self common.Address // the outermost proxy: all that it delegates to works on its storage
+	addr common.Address // whose code is looked at
+	// inCode: all before it had their targets in their code. A target that came from
+	// storage names no further one there: what it finds is what named it.
+	inCode bool
+	code   []byte
+	doubt  string
+	err    error
 }
 
 // level tries the ways from the surest and cheapest on. Code without DELEGATECALL
@@ -102,7 +108,7 @@ func (q *prober) level() (*Proxy, error) {
 	if p := q.traced(); p != nil {
 		return p, nil
 	}
-	if known && !delegatesCode(q.code) {
+	if !q.inCode || known && !delegatesCode(q.code) {
 		return nil, nil
 	}
 	for _, try := range []func() (change, string){q.slots, q.safe} {
@@ -139,11 +145,11 @@ func (q *prober) proxy(kind string, c change) *Proxy {
 // the block's end no longer has was there before.
 func (q *prober) readCode() bool {
 	if d := q.m.Diff; d != nil {
-		if post := d.Post[q.addr]; post != nil && len(post.Code) > 0 {
+		_, delegated := q.before()
+		if post := d.Post[q.addr]; post != nil && (len(post.Code) > 0 || post.Code != nil && delegated) {
 			q.code = post.Code
 			return true
 		}
-		_, delegated := q.before()
 		if pre := d.Pre[q.addr]; pre != nil && len(pre.Code) > 0 && !delegated {
 			q.code = pre.Code
 			return true
@@ -175,7 +181,7 @@ func (q *prober) before() (common.Address, bool) {
 // kind of proxy it is, its code tells; a second target is an upgrade where the state
 // diff, a log or a beacon says so, and a facet otherwise.
 func (q *prober) traced() *Proxy {
-	seen := delegates(q.m.Tree, q.addr)
+	seen, asked := delegates(q.m.Tree, q.self, q.addr)
 	if len(seen) == 0 {
 		return nil
 	}
@@ -184,16 +190,18 @@ func (q *prober) traced() *Proxy {
 		p.Kind, p.Args = s.kind, s.args
 	} else if kind := kindByConstant(q.code); kind != "" {
 		p.Kind = kind
+	} else if asked {
+		p.Kind = kindBeacon
 	}
 	for _, s := range proxySlots {
-		c, changed := q.inDiff(q.addr, s.slot) // a beacon's slot names no target
-		if changed && s.kind != kindAdmin && c.before != (common.Address{}) && c.after != (common.Address{}) &&
+		c, changed := q.inDiff(s.slot) // a beacon's slot names no target
+		if changed && q.inCode && s.kind != kindAdmin && c.before != (common.Address{}) && c.after != (common.Address{}) &&
 			(slices.Contains(seen, c.before) || slices.Contains(seen, c.after)) {
 			p.Behind, p.Upgraded = []common.Address{c.before}, &c.after
 			return p
 		}
 	}
-	if len(seen) == 2 && (p.Kind == kindBeacon || p.Kind == kind7760b || q.announced(q.addr, seen[1])) {
+	if len(seen) == 2 && (p.Kind == kindBeacon || p.Kind == kind7760b || q.announced(q.self, seen[1])) {
 		p.Behind, p.Upgraded = seen[:1], &seen[1]
 	}
 	return p
@@ -208,7 +216,7 @@ func (c change) found() bool { return c != change{} }
 // rest the code holds the constant.
 func (q *prober) slots() (change, string) {
 	if s, ok := shapeOf(q.code); ok && s.kind == kindSequence {
-		return q.slot(common.BytesToHash(q.addr[:])), kindSequence
+		return q.slot(common.BytesToHash(q.self[:])), kindSequence
 	}
 	for _, s := range proxySlots {
 		if s.kind == kindAdmin || s.kind != kind1967 && s.kind != kindBeacon && q.code != nil && !bytes.Contains(q.code, s.slot[:]) {
@@ -253,7 +261,7 @@ func (q *prober) diamond() (out []common.Address) {
 	if q.m.Tree == nil {
 		return nil
 	}
-	most, question := 1, selFacetAddress
+	most, question, err := 1, selFacetAddress, q.err
 	switch {
 	case bytes.Contains(q.code, slotDiamond[:]):
 		most = maxFacets
@@ -262,17 +270,20 @@ func (q *prober) diamond() (out []common.Address) {
 	}
 	asked := map[[4]byte]bool{}
 	for _, f := range q.m.Tree.Frames {
-		if f.To != q.addr || len(f.Input) < 4 || asked[[4]byte(f.Input[:4])] || len(asked) >= most {
+		if f.To != q.self || len(f.Input) < 4 || asked[[4]byte(f.Input[:4])] || len(asked) >= most {
 			continue
 		}
 		sel := [4]byte(f.Input[:4])
 		asked[sel] = true
 		arg := make([]byte, 32)
 		copy(arg, sel[:])
-		c := q.ask(q.addr, slices.Concat(question, arg))
+		c := q.ask(q.self, slices.Concat(question, arg))
 		if a := c.first(); a != (common.Address{}) && !slices.Contains(out, a) {
 			out = append(out, a)
 		}
+	}
+	if most == 1 {
+		q.err = err // that it refused to answer is no news
 	}
 	return out
 }
@@ -291,7 +302,7 @@ func (q *prober) getter() change {
 		if !bytes.Contains(q.code, sel) {
 			continue
 		}
-		if c := q.ask(q.addr, sel); c.found() {
+		if c := q.ask(q.self, sel); c.found() {
 			return c
 		}
 	}
@@ -301,17 +312,17 @@ func (q *prober) getter() change {
 // slot reads a slot of the proxy as of the transaction. The state diff is exact; without
 // it the end of the block counts, and the end of the parent block where they differ.
 func (q *prober) slot(slot common.Hash) change {
-	if c, ok := q.inDiff(q.addr, slot); ok {
+	if c, ok := q.inDiff(slot); ok {
 		return c
 	}
 	read := func(p Prober) (common.Address, error) {
-		w, err := p.Storage(q.ctx, q.addr, slot)
+		w, err := p.Storage(q.ctx, q.self, slot)
 		if err != nil {
-			return common.Address{}, fmt.Errorf("read slot %s of %s: %w", slot, q.addr, err)
+			return common.Address{}, fmt.Errorf("read slot %s of %s: %w", slot, q.self, err)
 		}
 		return q.target(w[:]), nil
 	}
-	return q.both(q.addr, false, read)
+	return q.both(q.self, false, read)
 }
 
 // ask calls a function without side effects at both ends of the block.
@@ -357,9 +368,9 @@ func (q *prober) wrote(a common.Address) bool {
 	return d != nil && (d.Pre[a] != nil && len(d.Pre[a].Storage) > 0 || d.Post[a] != nil && len(d.Post[a].Storage) > 0)
 }
 
-// inDiff is a slot that the transaction changed.
-func (q *prober) inDiff(a common.Address, slot common.Hash) (change, bool) {
-	before, after, ok := changedSlot(q.m.Diff, a, slot)
+// inDiff is a slot of the proxy that the transaction changed.
+func (q *prober) inDiff(slot common.Hash) (change, bool) {
+	before, after, ok := changedSlot(q.m.Diff, q.self, slot)
 	return change{q.target(before[:]), q.target(after[:])}, ok
 }
 
@@ -380,7 +391,7 @@ func (q *prober) announced(by, next common.Address) bool {
 // target reads a word as the address of other code; zero when it is none.
 func (q *prober) target(w []byte) common.Address {
 	a := common.Address(w[12:])
-	if _, small := smallAddress(a); small || !zero(w[:12]) || a == q.addr {
+	if _, small := smallAddress(a); small || !zero(w[:12]) || a == q.addr || a == q.self {
 		return common.Address{}
 	}
 	return a
@@ -393,20 +404,42 @@ func (q *prober) note(err error) {
 	}
 }
 
-// delegates are the targets to which addr passed its own input on, in order of
-// appearance.
-func delegates(tree *trace.Tree, addr common.Address) []common.Address {
+// delegates are the targets to which the code of addr, running as self, passed its own
+// input on, in order of appearance; asked says that it had a beacon name the first.
+func delegates(tree *trace.Tree, self, addr common.Address) (out []common.Address, asked bool) {
 	if tree == nil {
-		return nil
+		return nil, false
 	}
-	var out []common.Address
 	for _, f := range tree.Frames {
-		if f.To != addr || f.Kind == trace.Create || f.Kind == trace.Create2 || f.Kind == trace.SelfDestruct {
+		if f.To != addr || f.Kind == trace.Create || f.Kind == trace.Create2 || f.Kind == trace.SelfDestruct ||
+			self != addr && (f.Kind != trace.DelegateCall || f.From != self) {
 			continue
 		}
-		if g := delegate(f); g != nil && len(g.Input) >= 4 && !slices.Contains(out, g.To) && len(out) < maxFacets {
-			out = append(out, g.To)
+		g := delegate(f)
+		if g == nil || len(g.Input) < 4 || slices.Contains(out, g.To) || len(out) == maxFacets {
+			continue
+		}
+		if _, small := smallAddress(g.To); small {
+			continue // a slot that was never set
+		}
+		if len(out) == 0 {
+			asked = askedBeacon(f, g)
+		}
+		out = append(out, g.To)
+	}
+	return out, asked
+}
+
+// askedBeacon reports whether a frame asked somebody for an implementation and then
+// delegated to the one that was named.
+func askedBeacon(f, to *trace.Frame) bool {
+	for _, c := range f.Children {
+		if c == to {
+			return false
+		}
+		if c.Kind == trace.StaticCall && bytes.Equal(c.Input, selImplementation) && len(c.Output) == 32 && common.Address(c.Output[12:]) == to.To {
+			return true
 		}
 	}
-	return out
+	return false
 }

@@ -115,7 +115,7 @@ func TestImplementation(t *testing.T) {
 
 	// Levels and loops.
 	chained := &state{code: map[common.Address]string{a: "ef0100" + hexOf(b), b: proxyCode(), c: "363d3d373d3d3d363d73" + hexOf(d) + "5af43d82803e903d91602b57fd5bf3", d: "ef0100" + hexOf(a)},
-		slots: map[common.Address]map[common.Hash]common.Address{b: {slot1967: c}}}
+		slots: map[common.Address]map[common.Hash]common.Address{a: {slot1967: c}, b: {slot1967: a}}} // the storage is the account's
 	f(chained, nil, "eip7702", b, c, d)
 	loop := &state{code: map[common.Address]string{a: "ef0100" + hexOf(b), b: "ef0100" + hexOf(a)}}
 	f(loop, nil, "eip7702", b)
