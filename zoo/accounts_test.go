@@ -96,7 +96,7 @@ var accountSpecimens = []specimen{
 			w.transfer(who("alice"), who("bob").addr, ether("1"))
 			return w.delegating(who("relayer"), nil, auth)
 		},
-		want: truth{txType: explain.TypeOther, subType: "delegation", says: []string{"skipped"}},
+		want: truth{txType: explain.TypeOther, subType: "delegation", says: []string{"not applied"}},
 	},
 }
 

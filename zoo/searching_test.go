@@ -21,7 +21,6 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "arbitrage with a flash swap of a v2 pair",
-		gap:  "the protocol of one of two venues is named, the other is unknown",
 		script: func(w *world) common.Hash {
 			s := w.searcher(canon.weth, new(big.Int))
 			return w.call(who("searcher"), s, "borrowed", markets.fork.addr, markets.wethUSDC.addr, addrWETH, ether("2"), 1)
@@ -38,7 +37,6 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "flash loan of a v3 pool for nothing",
-		gap:  "the pool is not recognised by its Flash event",
 		script: func(w *world) common.Hash {
 			s := w.searcher(canon.weth, ether("1"))
 			return w.call(who("searcher"), s, "lookAt", markets.pool.addr, addrWETH, ether("100"))

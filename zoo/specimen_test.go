@@ -51,7 +51,7 @@ type truth struct {
 var specimens = slices.Concat(
 	paymentSpecimens, approvalSpecimens, swapSpecimens, liquiditySpecimens, searchingSpecimens,
 	exploitSpecimens, lendingSpecimens, governanceSpecimens, safeSpecimens,
-	accountSpecimens,
+	accountSpecimens, proxySpecimens, stakingSpecimens,
 )
 
 // people are who signs. Each has coins from the first block on.
@@ -78,7 +78,7 @@ func who(name string) account {
 // geneses place contracts in the first block; bases mine what every specimen starts
 // from. Other files append theirs.
 var (
-	geneses = []func(*genesis){placeCanon, placeMarket, placeSafe, placeEntryPoint}
+	geneses = []func(*genesis){placeCanon, placeMarket, placeSafe, placeEntryPoint, placeBeaconDeposit, placeBridge}
 	bases   = []func(*world){openMarkets}
 )
 

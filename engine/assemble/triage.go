@@ -56,9 +56,14 @@ func (b *builder) exploit() {
 		}
 	}
 	t := explain.TypeExploit
+	// The protocol of the acts is where they passed; what was exploited is the victim.
+	v.Protocol = nil
 	protocol := ""
-	if v.Protocol != nil {
-		protocol = *v.Protocol
+	for _, victim := range first.Victim {
+		if protocol = classify.ProtocolAt(b.facts, common.Address(victim)); protocol != "" {
+			v.Protocol = &protocol
+			break
+		}
 	}
 	v.Votes = slices.Insert(slices.Clone(v.Votes), 0, classify.Vote{Rule: "finding of " + string(first.Category), TxType: t, SubType: string(first.Category), Protocol: protocol})
 	v.TxType, v.SubType = &t, string(first.Category)

@@ -163,6 +163,16 @@ func (a *analysis) labelOf(addr common.Address) label.Label {
 	return l
 }
 
+// ProtocolAt is the slug of the protocol that an address is labelled with, empty when
+// nothing tells.
+func ProtocolAt(f *Facts, addr common.Address) string {
+	a := &analysis{Facts: f, reg: theRegistry()}
+	if f.Chain != nil {
+		a.chainID = f.Chain.ID
+	}
+	return a.protocolAt(addr)
+}
+
 // protocolAt is the slug of the protocol that an address belongs to, or empty.
 func (a *analysis) protocolAt(addr common.Address) string {
 	l := a.labelOf(addr)

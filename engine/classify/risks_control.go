@@ -259,9 +259,28 @@ func riskInitialised(a *analysis) (risks []string) {
 		if w := dataWord(a.eventOf(h).Data, 0); w == nil || new(big.Int).SetBytes(w).Cmp(common.Big1) != 0 {
 			continue
 		}
+		if a.initialiser(h.emitter) == a.sender && a.deployedBySender(h.emitter) {
+			continue
+		}
 		risks = append(risks, "uninitialised_takeover: "+a.who(h.emitter)+" was initialised in another transaction than the one that made it, by "+a.who(a.initialiser(h.emitter))+"; whether that is who made it is not known here")
 	}
 	return risks
+}
+
+// maxDeployments is how many of an account's earlier transactions are tried as the one
+// that made a contract.
+const maxDeployments = 5000
+
+// deployedBySender reports whether an earlier transaction of the sender made a contract:
+// the address of such a contract follows from the account and its nonce alone.
+func (a *analysis) deployedBySender(contract common.Address) bool {
+	for n, tried := a.Tx.Nonce, 0; n > 0 && tried < maxDeployments; tried++ {
+		n--
+		if crypto.CreateAddress(a.sender, n) == contract {
+			return true
+		}
+	}
+	return false
 }
 
 // initialiser is who called a contract first.

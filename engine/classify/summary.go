@@ -250,7 +250,7 @@ func (a *analysis) sumArbitrage(o *opinion) string {
 		pools = append(pools, h.emitter)
 	}
 	s := "Closed an arbitrage over " + explain.Count(len(distinct(pools)), "pool") + ", gaining "
-	if len(a.benefit) > 0 {
+	if len(a.benefit) > 0 && len(a.in) == 0 { // else who got the benefit may be a lender with its fee
 		return s + a.legs(a.benefit) + " for " + a.who(a.beneficiary) + " before the fee"
 	}
 	legs := a.in

@@ -54,6 +54,12 @@ contract BoxMover {
         box.sweep(token, msg.sender);
     }
 
+    function initAndEmpty(LateSafeBox box, IERC20 token) external {
+        require(msg.sender == boss, "not the boss");
+        box.initialize(address(this));
+        box.sweep(token, msg.sender);
+    }
+
     function emptyAndHandOver(ISafeBox box, IERC20 token, address heir) external {
         require(msg.sender == boss, "not the boss");
         box.sweep(token, msg.sender);
