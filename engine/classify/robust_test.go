@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"bytes"
 	"math/big"
 	"reflect"
 	"sort"
@@ -143,5 +144,33 @@ func FuzzClassify(f *testing.F) {
 		tx := &evidence.Transaction{From: user, To: &router, Value: new(big.Int), Input: calldata}
 		facts := compose(ch, tx, rc, nil, trace.FromReceipt(tx, rc, ok))
 		checkVerdict(t, "fuzz", facts, Classify(facts))
+	})
+}
+
+// FuzzRoles reads the roles of every kind of place off data that means harm: offsets
+// beyond the end, before the start, or in circles.
+func FuzzRoles(f *testing.F) {
+	f.Add([]byte{}, uint8(0))
+	f.Add(make([]byte, 31), uint8(3))
+	f.Add(append(make([]byte, 31), 32), uint8(1))
+	f.Add(bytes.Repeat([]byte{0xff}, 320), uint8(7))
+	rows := []*rule4log{}
+	for _, list := range theRegistry().events {
+		rows = append(rows, list...)
+	}
+	sort.Slice(rows, func(i, j int) bool {
+		return rows[i].signature < rows[j].signature || rows[i].signature == rows[j].signature && rows[i].indexed < rows[j].indexed
+	})
+	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
+		l := &evidence.Log{Topics: make([]common.Hash, n%5), Data: data}
+		for _, e := range rows {
+			for _, r := range e.roles.list {
+				e.number(l, r.name)
+				e.address(l, r.name)
+				if b := r.slot.bodyOf(data); len(b) > len(data) {
+					t.Fatalf("%s: body of %d bytes out of %d", e.signature, len(b), len(data))
+				}
+			}
+		}
 	})
 }
