@@ -360,6 +360,7 @@ func harvestCovered(t *testing.T, reg *registry, done map[any]bool) {
 		rows++
 		for _, idx := range strings.Split(c[5], "/") {
 			layouts++
+			voteAgrees(t, reg, c, idx)
 			if layoutDone(reg, done, c, idx) {
 				covered++
 			} else {
@@ -382,6 +383,51 @@ func harvestCovered(t *testing.T, reg *registry, done map[any]bool) {
 	t.Logf("harvest: %d of %d layouts of %d events, %d of %d selectors exercised", covered, layouts, rows, called, selectors)
 	if covered != layouts || called != selectors || rows < 239 || selectors < 132 {
 		t.Errorf("the harvest is not covered whole")
+	}
+}
+
+// otherwise are the signatures that vote for another type than the harvest says: facts
+// of a step that decide nothing alone, and events that say less than their name.
+var otherwise = map[string]string{
+	"Deposit(address,address,uint256,uint256)":            "other", // staking only where the emitter is known as a staker
+	"Withdraw(address,address,address,uint256,uint256)":   "other",
+	"Withdraw(address,address,uint256)":                   "stake",   // with nothing indexed it is another contract's
+	"AuthorizationUsed(address,bytes32)":                  "nothing", // names the actor; the transfer beside it votes
+	"SafeReceived(address,uint256)":                       "nothing",
+	"TransferShares(address,address,uint256)":             "nothing", // beside each transfer of stETH
+	"Settlement(address)":                                 "nothing", // the trades beside it vote
+	"Donate(bytes32,address,uint256,uint256)":             "nothing",
+	"Wrap(address,uint256,uint256,bytes32)":               "nothing", // a step within a swap
+	"Unwrap(address,uint256,uint256,bytes32)":             "nothing",
+	"PostOpRevertReason(bytes32,address,uint256,bytes)":   "nothing", // a risk flag tells of them
+	"UserOperationPrefundTooLow(bytes32,address,uint256)": "nothing",
+}
+
+// voteAgrees holds the vote of the table against the type that the harvest's vote
+// begins with.
+func voteAgrees(t *testing.T, reg *registry, cells []string, idx string) {
+	t.Helper()
+	want, _, _ := strings.Cut(strings.TrimRight(strings.Fields(cells[2] + " -")[0], ","), "/")
+	for _, e := range reg.events[common.HexToHash(cells[4])] {
+		if n, err := strconv.Atoi(idx); err == nil && e.indexed >= 0 && e.indexed != n {
+			continue
+		}
+		got := string(kinds[e.act].txType)
+		if e.act == actFlashLoan {
+			got = "amplifier"
+		}
+		if strings.HasPrefix(string(e.act), "flag:") {
+			got = "flag"
+		}
+		if want == "risk" {
+			want = "flag"
+		}
+		if got == "" {
+			got = "nothing"
+		}
+		if got != want && otherwise[cells[3]] != got && !(got == "nothing" && (want == "-" || want == "unwrap")) {
+			t.Errorf("%s votes for %q, the harvest for %q", cells[3], got, cells[2])
+		}
 	}
 }
 
