@@ -45,8 +45,10 @@ type (
 	}
 	labelled struct {
 		mayBeLate
-		tokens map[common.Address]label.Token
-		err    error
+		tokens     map[common.Address]label.Token
+		neighbours *evidence.Neighbours
+		notes      []string
+		err        error
 	}
 	sourced struct {
 		mayBeLate
@@ -89,10 +91,15 @@ func climb(w gather.World, ch *chain.Chain, hash common.Hash, o gather.TraceOpti
 	}
 }
 
-func labelTokens(w gather.State, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt) func(context.Context) any {
+func labelTokens(w gather.World, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, block *evidence.Block) func(context.Context) any {
 	return func(ctx context.Context) any {
-		tokens, err := gather.Tokens(ctx, w, ch, tx, rc)
-		return labelled{tokens: tokens, err: err}
+		var out labelled
+		out.tokens, out.err = gather.Tokens(ctx, w, ch, tx, rc)
+		around, err := gather.Neighbours(ctx, w, ch, tx, rc, block)
+		if out.neighbours = around; err != nil { // the result stands without them
+			out.notes = append(out.notes, "the transactions around this one were not compared: "+oneLine(err))
+		}
+		return out
 	}
 }
 

@@ -121,7 +121,8 @@ func (s *supervisor) piece(ac actor.Context, m any) {
 		s.takeTrace(m)
 	case labelled:
 		s.settle(ac, phaseLabel, m.err)
-		s.ev.Tokens = m.tokens
+		s.ev.Tokens, s.ev.Neighbours = m.tokens, m.neighbours
+		s.ev.Notes = append(s.ev.Notes, m.notes...)
 		s.note(phaseLabel, m.err)
 	case sourced:
 		s.settle(ac, phaseSource, m.err)
@@ -216,7 +217,7 @@ func (s *supervisor) takeFacts(ac actor.Context, m factsRead) {
 	if s.ev.Receipt == nil {
 		return
 	}
-	s.spawn(ac, phaseLabel, labelTokens(s.w, s.ev.Chain, s.ev.Tx, s.ev.Receipt))
+	s.spawn(ac, phaseLabel, labelTokens(s.w, s.ev.Chain, s.ev.Tx, s.ev.Receipt, s.ev.Block))
 	if s.ev.Block != nil && !s.o.SourcesOff {
 		s.spawn(ac, phasePrice, askPrices(s.w, s.ev.Chain, s.ev.Block, s.ev.Receipt))
 	}

@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"engine/agent/playbook": {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
 	"engine/agent/tool":     {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
 	"engine/assemble":       {"engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/triage"},
-	"engine/gather":         {"engine/assemble", "engine/chain", "engine/decode", "engine/evidence", "engine/explain", "engine/label", "engine/replay", "engine/trace", "engine/triage", "engine/upstream"},
+	"engine/gather":         {"engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/label", "engine/replay", "engine/trace", "engine/triage", "engine/upstream"},
 }
 
 // onlyIn names the one place for what a change of runtime or server may touch.

@@ -141,7 +141,7 @@ func (b *builder) analyse() {
 	b.names = newNames(b)
 	b.facts = &classify.Facts{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
-		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded, Diff: b.diff(), NoLogs: ev.Receipt == nil,
+		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded, Diff: b.diff(), NoLogs: ev.Receipt == nil, Neighbours: ev.Neighbours,
 		Authorizations: b.auths,
 	}
 	b.verdict_ = classify.Classify(b.facts)

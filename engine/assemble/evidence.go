@@ -28,6 +28,7 @@ type Evidence struct {
 	Block      *evidence.Block
 	Tree       *trace.Tree
 	Diff       *evidence.StateDiff
+	Neighbours *evidence.Neighbours // nil where nothing called for them, or the node has them not
 	Contracts  map[common.Address]*decode.Contract
 	Functions  map[[4]byte][]string
 	Events     map[common.Hash][]string

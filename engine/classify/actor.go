@@ -11,7 +11,9 @@ import (
 // operation, a Safe, a signed order that somebody else settled, a bridge fill, a
 // signed token authorization, a delegated account; else the sender.
 func (a *analysis) unwrap() {
+	a.v.Sandwich = a.surroundings()
 	switch {
+	case a.v.Sandwich != nil && a.v.Sandwich.Leg: // what else it fills on the way, it fills for itself
 	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapMaker(), a.unwrapFill(), a.unwrapSigned(), a.unwrapDelegated():
 		a.enter()
 	}

@@ -45,6 +45,9 @@ func arbitrage(a *analysis) *opinion {
 		return nil
 	}
 	o := &opinion{act: actArbitrage, sub: "arbitrage", hits: swaps}
+	if a.followed() {
+		o.sub = "backrun"
+	}
 	worth, all := a.inCoin(c)
 	switch fee := a.feeTotal(); {
 	case fee == nil && (c.coin.Sign() > 0 || len(c.tokens) > 0):
@@ -221,4 +224,46 @@ func (a *analysis) rate(k flow.TokenKey) (coin, token *big.Int) {
 		}
 	}
 	return nil, nil
+}
+
+// builderPaid: a searcher's contract traded and paid the block's producer by hand,
+// which buys a place in the block. Whose trade it followed only the neighbours tell.
+func builderPaid(a *analysis) *opinion {
+	swaps := a.find(actSwap)
+	if !a.searching() || a.how != asContract || len(swaps) == 0 || a.bribe().Sign() == 0 || a.has(actNFTSale, actAddLiq, actRemoveLiq) {
+		return nil
+	}
+	for _, h := range swaps {
+		if h.rule.flags&flagAggregator != 0 {
+			return nil
+		}
+	}
+	o := &opinion{act: actBuilder, hits: swaps, unsure: "what the trade answers to is not shown"}
+	if a.followed() {
+		o.act, o.unsure = actBackrun, ""
+	}
+	return o
+}
+
+// bribe is what the block's producer was paid inside the transaction.
+func (a *analysis) bribe() *big.Int {
+	sum := new(big.Int)
+	if a.Flow == nil || a.Block == nil || (a.Block.Miner == common.Address{}) || a.Tx.To != nil && *a.Tx.To == a.Block.Miner {
+		return sum
+	}
+	for i := range a.Flow.Moves {
+		if m := &a.Flow.Moves[i]; m.Kind == flow.MoveCall && m.To == a.Block.Miner && m.From != m.To {
+			sum.Add(sum, m.Amount)
+		}
+	}
+	return sum
+}
+
+// sumBribe says what the place in the block cost beside the fee.
+func (a *analysis) sumBribe(o *opinion) string {
+	s := ", paying the block producer " + a.amount(flow.TokenKey{}, a.bribe())
+	if o.act == actBackrun {
+		s += " to stand right after a trade in the same pool"
+	}
+	return s
 }

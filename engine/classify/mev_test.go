@@ -78,3 +78,75 @@ func wantOfMEV(kind string) string {
 	}
 	return string(explain.TypeSwap)
 }
+
+// around gives facts the receipts of the transactions beside them in their block.
+func around(tb testing.TB, f *Facts, b *fixture.Block, at int) {
+	tb.Helper()
+	n := &evidence.Neighbours{}
+	for i := max(0, at-4); i <= min(len(b.Txs)-1, at+4); i++ {
+		rc, err := evidence.ParseReceipt(b.Txs[i].Receipt)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		switch {
+		case i == at || rc.Status != nil && *rc.Status == 0:
+		case i < at:
+			n.Before = append(n.Before, rc)
+		default:
+			n.After = append(n.After, rc)
+		}
+	}
+	f.Neighbours = n
+}
+
+// TestSandwich: both legs and the victim show by their neighbours, and nobody else in
+// the recorded blocks is taken for one of them.
+func TestSandwich(t *testing.T) {
+	want := map[string]string{
+		"0xce24f91efa43d0240c376ebd4734f21e4014440dfd3b03310e7b67e633a62fa3": "front leg",
+		"0x4c4325abbb7b3003c0afa7d55e1fa8b71d598a2c126a52497cb889c1c144eda5": "victim",
+		"0x80ce0c71a4cf6c60f3a7e467bdaa6537348d42b6d6349aec7ecf023e1622e18e": "back leg",
+	}
+	blocks := fixture.Blocks(t)
+	for i := range blocks {
+		b := &blocks[i]
+		blk, err := evidence.ParseBlock(b.Header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range b.Txs {
+			facts := fromFixture(t, b, &b.Txs[j], blk)
+			around(t, facts, b, j)
+			v := Classify(facts)
+			checkVerdict(t, b.Txs[j].Hash, facts, v)
+			got := part(v)
+			if got != "" || tName(v) == "mev" {
+				t.Logf("%d %s %s: %s/%s %s %q", b.Number, b.Txs[j].Hash, got, tName(v), v.SubType, v.Summary, v.Risks)
+			}
+			if got != want[b.Txs[j].Hash] {
+				t.Errorf("%s: %q, want %q", b.Txs[j].Hash, got, want[b.Txs[j].Hash])
+			}
+			switch {
+			case got == "victim" && (tName(v) != "swap" || !strings.Contains(strings.Join(v.Risks, "\n"), "sandwich: ")),
+				strings.HasSuffix(got, "leg") && (tName(v) != "mev" || v.SubType != "sandwich_leg"):
+				t.Errorf("%s: %s/%s, risks %q", b.Txs[j].Hash, tName(v), v.SubType, v.Risks)
+			}
+			delete(want, b.Txs[j].Hash)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not seen: %v", want)
+	}
+}
+
+func part(v *Verdict) string {
+	switch w := v.Sandwich; {
+	case w == nil:
+		return ""
+	case !w.Leg:
+		return "victim"
+	case w.Front:
+		return "front leg"
+	}
+	return "back leg"
+}

@@ -2,7 +2,6 @@ package classify
 
 import (
 	"bytes"
-	"math/big"
 	"slices"
 
 	"txlens/engine/evidence"
@@ -17,7 +16,7 @@ import (
 // sentences of the form "flag: explanation".
 var riskRules = []func(*analysis) []string{
 	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
-	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskStuck,
+	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck,
 }
 
 // assess collects the risks of a transaction that took effect.
@@ -186,16 +185,7 @@ func riskPaymaster(a *analysis) (risks []string) {
 // riskCoinbase: the block's producer was paid inside the transaction, the usual way to
 // buy a place in the block.
 func riskCoinbase(a *analysis) []string {
-	if a.Flow == nil || a.Block == nil || (a.Block.Miner == common.Address{}) || a.Tx.To != nil && *a.Tx.To == a.Block.Miner {
-		return nil
-	}
-	sum := new(big.Int)
-	for i := range a.Flow.Moves {
-		m := &a.Flow.Moves[i]
-		if m.Kind == flow.MoveCall && m.To == a.Block.Miner && m.From != m.To {
-			sum.Add(sum, m.Amount)
-		}
-	}
+	sum := a.bribe()
 	if sum.Sign() == 0 {
 		return nil
 	}

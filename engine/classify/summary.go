@@ -35,6 +35,10 @@ func (a *analysis) summarise(o *opinion, protocol string) string {
 		s = a.sumApproval()
 	case actDeploy:
 		s = a.sumDeploy(o)
+	case actSandwich:
+		s = a.sumLeg(via)
+	case actBackrun, actBuilder:
+		s = a.sumSwap(via) + a.sumBribe(o)
 	case "arbitrage":
 		s = a.sumArbitrage(o)
 	case actLiquidate:

@@ -28,6 +28,10 @@ type Facts struct {
 	Diff      *evidence.StateDiff // may be nil; events of control are held against it
 	NoLogs    bool                // nobody has the logs: calls must do
 
+	// Neighbours are the transactions around this one in its block; nil where nobody
+	// looked at them.
+	Neighbours *evidence.Neighbours
+
 	// Authorizations are the transaction's own, with what became of each; nil where
 	// nobody looked at a state diff.
 	Authorizations []decode.Authorization
@@ -51,6 +55,7 @@ type Verdict struct {
 	Protocol   *string
 	Actor      common.Address // on whose behalf the transaction acted
 	Attempted  bool
+	Sandwich   *Sandwich // nil: none, or not looked for
 	Summary    string
 	Steps      []string
 	Risks      []string

@@ -20,6 +20,10 @@ func readReceipt(r *rpcjson.Reader) *Receipt {
 	var gas *uint64
 	for name := r.Field(); name != nil; name = r.Field() {
 		switch string(name) {
+		case "from":
+			rc.From = r.AddressPtr()
+		case "to":
+			rc.To = r.AddressPtr()
 		case "transactionHash":
 			rc.TxHash = r.HashPtr()
 		case "blockHash":

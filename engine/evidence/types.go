@@ -58,9 +58,10 @@ type Authorization struct {
 
 // Receipt is the answer of eth_getTransactionReceipt.
 type Receipt struct {
-	TxHash            *common.Hash // whose receipt it is; nil when the node did not say
-	BlockHash         *common.Hash // nil when the node did not say
-	BlockNumber       *uint64      // likewise
+	From, To          *common.Address // nil when the node did not say; To also on a creation
+	TxHash            *common.Hash    // whose receipt it is; nil when the node did not say
+	BlockHash         *common.Hash    // nil when the node did not say
+	BlockNumber       *uint64         // likewise
 	Type              *uint64
 	Status            *uint64 // nil before Byzantium, where the state root stands instead
 	GasUsed           uint64
@@ -76,6 +77,12 @@ type Receipt struct {
 	OperatorFeeConstant *big.Int
 	GasUsedForL1        *uint64 // Arbitrum: already part of GasUsed
 	DepositNonce        *uint64 // OP-stack deposit
+}
+
+// Neighbours are the receipts that stand around a transaction in its block, in the
+// order of the block; those of failed transactions are left out.
+type Neighbours struct {
+	Before, After []*Receipt
 }
 
 // Log is one log of the receipt, in receipt order.

@@ -265,6 +265,9 @@ func (l *look) checkSandwich() (Ruled, string) {
 	if slices.ContainsFunc(l.Verdict.Risks, func(r string) bool { return strings.Contains(r, "sandwich") }) {
 		return Found, ""
 	}
+	if l.Neighbours != nil {
+		return Clean, "nobody traded in the same pools the same way before it and back after it"
+	}
 	return NotChecked, "the transactions around it were not compared"
 }
 

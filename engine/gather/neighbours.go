@@ -1,0 +1,72 @@
+package gather
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"txlens/engine/chain"
+	"txlens/engine/classify"
+	"txlens/engine/evidence"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// maxNeighbours is how many transactions on either side are looked at: those who close
+// in on a trade stand right beside it. Both sides together fit one batch.
+const maxNeighbours = 4
+
+// warmer asks many calls at once.
+type warmer interface {
+	Warm(ctx context.Context, ch *chain.Chain, asks ...upstream.Ask) error
+}
+
+// Neighbours reads the receipts around a transaction that trades, in the order of the
+// block. It is nil where nothing calls for it: the transaction does not trade, or one
+// sequencer orders the chain's blocks and shows nobody what waits.
+func Neighbours(ctx context.Context, w Ledger, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, block *evidence.Block) (*evidence.Neighbours, error) {
+	if block == nil || ch.Stack != chain.StackEthereum && ch.Stack != chain.StackBor || rc.Status != nil && *rc.Status != 1 || !classify.Trades(rc) {
+		return nil, nil
+	}
+	at := slices.Index(block.TxHashes, tx.Hash)
+	if at < 0 {
+		return nil, nil
+	}
+	before := block.TxHashes[max(0, at-maxNeighbours):at]
+	after := block.TxHashes[at+1 : min(len(block.TxHashes), at+1+maxNeighbours)]
+	if ahead, ok := w.(warmer); ok {
+		var asks []upstream.Ask
+		for _, h := range slices.Concat(before, after) {
+			asks = append(asks, upstream.AskReceipt(h))
+		}
+		if err := ahead.Warm(ctx, ch, asks...); err != nil {
+			return nil, fmt.Errorf("read neighbours in the block: %w", err)
+		}
+	}
+	n := &evidence.Neighbours{}
+	var err error
+	if n.Before, err = receipts(ctx, w, ch, tx, before); err != nil {
+		return nil, err
+	}
+	if n.After, err = receipts(ctx, w, ch, tx, after); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+func receipts(ctx context.Context, w Ledger, ch *chain.Chain, tx *evidence.Transaction, list []common.Hash) (out []*evidence.Receipt, err error) {
+	for _, h := range list {
+		rc, err := w.Receipt(ctx, ch, h)
+		if err == nil {
+			err = sameBlock("a neighbour's receipt", rc.BlockHash, rc.BlockNumber, tx)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read neighbours in the block: %w", err)
+		}
+		if rc.Status == nil || *rc.Status == 1 {
+			out = append(out, rc)
+		}
+	}
+	return out, nil
+}
