@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -70,5 +71,24 @@ func (b *builder) exploit() {
 	v.Summary = "Exploit by " + strings.ReplaceAll(string(first.Category), "_", " ") + ": " + first.BrokenInvariant
 	v.Summary = strings.TrimSuffix(v.Summary, ".")
 	v.Confidence = v.Confidence.Lower(explain.Medium)
+	v.Roles = b.sides(v.Roles)
 	b.verdict_ = &v
+}
+
+// sides are the roles with those of the findings before what the rules took an address
+// for; the sender stays the sender.
+func (b *builder) sides(roles map[common.Address]string) map[common.Address]string {
+	roles = maps.Clone(roles)
+	for i := range b.r.Findings {
+		f := &b.r.Findings[i]
+		for _, a := range f.Attacker {
+			if common.Address(a) != b.facts.Tx.From {
+				roles[common.Address(a)] = "attacker"
+			}
+		}
+		for _, a := range f.Victim {
+			roles[common.Address(a)] = "victim"
+		}
+	}
+	return roles
 }

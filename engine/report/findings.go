@@ -37,7 +37,7 @@ type proof struct{ Claim, Kind, Places string }
 
 var grave = map[explain.Severity]string{explain.Critical: "bad", explain.Grave: "bad", explain.Moderate: "warn"}
 
-func (s *sheet) findings(r *explain.Result, b bounds) {
+func (n *names) findings(r *explain.Result, b bounds) (all []finding) {
 	for i := range head(r.Findings, b.notes) {
 		f := &r.Findings[i]
 		out := finding{
@@ -45,16 +45,16 @@ func (s *sheet) findings(r *explain.Result, b bounds) {
 			Grave: grave[f.Severity], Confidence: explain.OneLine(string(f.Confidence), 20),
 			Status: spaced(explain.OneLine(string(f.Status), 40)), Primary: f.Primary, Check: explain.OneLine(f.Check, 1000), CausedBy: explain.OneLine(f.CausedBy, 8),
 			Amplified: amplified(f.Amplifiers),
-			Victims:   s.names.parties(f.Victim), Attackers: s.names.parties(f.Attacker),
+			Victims:   n.parties(f.Victim), Attackers: n.parties(f.Attacker),
 		}
 		for j := range head(f.Evidence, min(maxEvidence, b.notes)) {
-			out.Evidence = append(out.Evidence, s.names.proof(&f.Evidence[j]))
+			out.Evidence = append(out.Evidence, n.proof(&f.Evidence[j]))
 		}
 		out.More = len(f.Evidence) - len(out.Evidence)
 		out.Missing, _ = proses(f.MissingDataToConfirm, min(maxEvidence, b.notes), 300)
-		s.Findings = append(s.Findings, out)
+		all = append(all, out)
 	}
-	s.RuledOut, s.MoreRuled = proses(r.NonFindings, b.notes, 400)
+	return all
 }
 
 // amplified names what made a loss worse.

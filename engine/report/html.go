@@ -119,7 +119,8 @@ func newSheet(r *explain.Result, d diagrams, b bounds) *sheet {
 	for _, risk := range s.Risks {
 		s.Flags = append(s.Flags, flagOf(risk))
 	}
-	s.findings(r, b)
+	s.Findings = s.names.findings(r, b)
+	s.RuledOut, s.MoreRuled = proses(r.NonFindings, b.notes, 400)
 	if len(r.PrettyTrace) > 0 && r.TxMeta.To == nil && r.PrettyTrace[0].To != nil && r.PrettyTrace[0].Status == explain.NodeOK {
 		created := s.names.party(*r.PrettyTrace[0].To)
 		s.Created = &created

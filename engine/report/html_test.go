@@ -162,14 +162,20 @@ func TestGasShares(t *testing.T) {
 	f(1<<63, 1<<63+1<<62, "66 66 %")
 }
 
-// TestHTMLFindings: what was found, on what evidence, and what was ruled out.
-func TestHTMLFindings(t *testing.T) {
+// accused is a result with a finding.
+func accused() *explain.Result {
 	r := swap()
 	r.Findings = []explain.Finding{{BrokenInvariant: "Pool must not pay more than it got; it paid 4,512.33 USDC for 0 WETH (frame 0.1).", Category: "accounting_error", Severity: "critical", Confidence: explain.Medium,
 		Status: explain.Probable, Check: "sent(pool) > received(pool)", Amplifiers: []explain.Amplifier{explain.FlashLoan}, CausedBy: "F1", Primary: true,
 		Victim: []explain.Addr{pool}, Attacker: []explain.Addr{alice}, MissingDataToConfirm: []string{"the source of the pool"},
 		Evidence: []explain.Evidence{{Claim: "the pool paid first", Kind: "observed", Frame: "0.1.0", LogIndex: ref(uint64(41)), Address: &pool, Slot: "0x2", Before: "7", After: "6", Selector: "0xa9059cbb", Source: "trace"}}}}
 	r.NonFindings = []string{"reentrancy: clean", "bad debt: not applicable"}
+	return r
+}
+
+// TestHTMLFindings: what was found, on what evidence, and what was checked.
+func TestHTMLFindings(t *testing.T) {
+	r := accused()
 	r.TraceAnnotations = map[int]string{4: "the pool pays <before> it is paid", 5: "**seen** here", 99: "nowhere"}
 	r.Provenance.Dropped = &explain.Dropped{Sentences: 3, Evidence: 2, Demoted: 1}
 	got := page1(t, r)
@@ -177,7 +183,7 @@ func TestHTMLFindings(t *testing.T) {
 		`<span class="tag">probable</span>`, "First finding", `<dd class="mono">sent(pool) &gt; received(pool)</dd>`, "<dd>flash loan</dd>", "<dd>F1</dd>",
 		`<em class="remark">the pool pays &lt;before&gt; it is paid</em>`, `<em class="remark">seen here</em>`,
 		"3 sentences, 2 items of evidence of the model&#39;s, which the evidence does not bear out; 1 finding lowered",
-		"the source of the pool", "Considered and ruled out", "<li>bad debt: not applicable</li>", `<a href="#findings">`} {
+		"the source of the pool", "What was checked", "<li>bad debt: not applicable</li>", `<a href="#findings">`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q on the page", want)
 		}

@@ -42,12 +42,14 @@ func Text(w io.Writer, r *explain.Result, o TextOptions) error {
 	}
 	t := &text{w: bufio.NewWriter(w), color: o.Color, width: min(max(o.Width, 60), 140), page: newPage(r, textBounds), r: r}
 	t.verdict()
+	t.findings()
 	t.facts()
 	t.list("Steps", t.page.Steps, t.page.MoreSteps, true)
 	t.list("Risks", t.page.Risks, 0, false)
 	t.balances()
 	t.transfers()
 	t.tree()
+	t.checked()
 	t.known()
 	if err := t.w.Flush(); err != nil {
 		return fmt.Errorf("write report: %w", err)

@@ -51,6 +51,25 @@ func TestTextFitsItsTerminal(t *testing.T) {
 	}
 }
 
+// TestTextFindings: a terminal tells as much of a finding as the page does, first of all.
+func TestTextFindings(t *testing.T) {
+	var out bytes.Buffer
+	if err := Text(&out, accused(), TextOptions{Width: 140}); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	for _, want := range []string{"! critical · accounting error · probable · medium confidence", "it paid 4,512.33 USDC for 0 WETH", "Victim     0xa3", "Attacker   0x",
+		"· the pool paid first (observed, frame 0.1.0, log 41,", "Recomputed sent(pool) > received(pool)", "Made worse flash loan", "To confirm the source of the pool",
+		"What was checked", "  · bad debt: not applicable"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Index(got, "Findings") > strings.Index(got, "Transaction") {
+		t.Error("the findings come late")
+	}
+}
+
 func TestTextSaysWhatItLeavesOut(t *testing.T) {
 	r := deep(500)
 	for range 50 {
