@@ -226,3 +226,47 @@ func TestAnswers(t *testing.T) {
 	failed.Err = "execution reverted"
 	f("the answer failed", "", 0, ask(bob, 7), failed, sent)
 }
+
+// FuzzBacking: hostile logs, answers and slots make nothing fall over, neither here nor
+// where trades are read, and what is fake is not in the ledger.
+func FuzzBacking(f *testing.F) {
+	f.Add(numbers(units(2000, 6), big.NewInt(0), big.NewInt(0), units(1, 18)), numbers(big.NewInt(7)), uint8(0), true)
+	f.Add(numbers(units(2000, 6), units(-1, 18), units(5, 20), big.NewInt(1), big.NewInt(0), big.NewInt(3)), []byte{1}, uint8(4), false)
+	f.Add([]byte{1, 2, 3}, []byte(nil), uint8(9), true)
+	f.Fuzz(func(t *testing.T, data, answer []byte, kind uint8, wrote bool) {
+		events := []common.Hash{topicSwap2, topicSolidly, topicSwap3, topicPancake, topicSwap4, topicSync, topicSyncBig, topicTransfer, topicDeposit, topicApproval}
+		event := events[int(kind)%len(events)]
+		in := withLogs(logOf(token, topics(topicTransfer, alice, pool), data), logOf(thing, topics(topicTransfer, pool, alice), data),
+			logOf(pool, topics(topicSync), data), logOf(pool, topics(event, alice, bob), data), logOf(token, topics(event, 7, alice), data))
+		n := uint64(1)
+		in.Diff = &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{}, Post: map[common.Address]*evidence.Account{alice: {Nonce: &n}}}
+		if slot := common.BytesToHash(answer); wrote {
+			in.Diff.Post[token] = &evidence.Account{Storage: map[common.Hash]common.Hash{slot: common.BytesToHash(data), layouts[3].slot(alice): slot}}
+		}
+		ask := frame(trace.StaticCall, pool, token, 0)
+		ask.Input, ask.Output = append(append([]byte(nil), selBalanceOf[:]...), topicOf(alice).Bytes()...), answer
+		again := *ask
+		root := frame(trace.Call, alice, pool, 0, ask, &again)
+		for i := range in.Receipt.Logs {
+			l := &in.Receipt.Logs[i]
+			root.Logs = append(root.Logs, trace.Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Calls: 1})
+		}
+		in.Tree = made(root).Tree
+		in.Tree.HasLogs = true
+		out := Compute(in)
+		for _, x := range out.Fakes {
+			for _, c := range out.Changes {
+				for _, d := range c.Deltas {
+					if d.Key.Token == x.Token {
+						t.Fatalf("%s is fake and moved at %s", x.Token, c.Address)
+					}
+				}
+			}
+		}
+		for _, q := range quotesOf(in, nil) {
+			if q.USD.Unscaled.Sign() <= 0 || q.Most != nil && q.Most.Sign() <= 0 {
+				t.Fatalf("%+v", q)
+			}
+		}
+	})
+}
