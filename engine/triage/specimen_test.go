@@ -1,6 +1,7 @@
 package triage_test
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"txlens/engine/evidence"
 	"txlens/engine/explain"
 	"txlens/engine/gather"
+	"txlens/engine/trace"
+	"txlens/engine/triage"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -154,12 +157,28 @@ func TestWithoutState(t *testing.T) {
 	f(reentered, noTrace, false)
 	f(taken, noViews, true)
 	f(taken, noDiff, false)
-	f(taken, func(ev *assemble.Evidence) {
+	reverted := func(ev *assemble.Evidence) {
 		ev.Views = slices.Clone(ev.Views)
 		for i := range ev.Views {
-			ev.Views[i].Reverted = true // a stranger could not have made the call
+			ev.Views[i].Reverted = true
 		}
-	}, false)
+	}
+	f(taken, reverted, false)                                                 // a stranger could not have made the call
+	f(match(t, "unchecked-signature-any"), reverted, false)                   // another key would not have done
+	f(readOnly, func(ev *assemble.Evidence) { ev.Views = asRead(ev) }, false) // the rate is the same at rest
+}
+
+// asRead makes the answers to all questions those that the transaction itself got.
+func asRead(ev *assemble.Evidence) []triage.View {
+	views := slices.Clone(ev.Views)
+	for i := range views {
+		for _, f := range ev.Tree.Frames {
+			if f.Kind == trace.StaticCall && f.To == views[i].To && bytes.Equal(f.Input, views[i].Data) {
+				views[i].Output = f.Output
+			}
+		}
+	}
+	return views
 }
 
 func match(t *testing.T, prefix string) string {
@@ -169,4 +188,21 @@ func match(t *testing.T, prefix string) string {
 		t.Fatalf("%d specimens begin with %s", len(files), prefix)
 	}
 	return filepath.Base(files[0])
+}
+
+// tree is a trace of one call.
+func tree(t *testing.T, from, to common.Address, input []byte) *trace.Tree {
+	t.Helper()
+	l := trace.NewLive(trace.Limits{})
+	if err := l.Enter(trace.Call, from, to, nil, 100_000, input); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Exit(nil, 40_000, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := l.Tree(trace.RungDebug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }
