@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,6 +36,33 @@ func TestEveryActHasAKind(t *testing.T) {
 	for _, c := range theRegistry().calls {
 		if _, ok := kinds[c.act]; !ok {
 			t.Errorf("%s: act %q has no kind", c.signature, c.act)
+		}
+	}
+}
+
+// Slugs are what a result shows as protocol: words in snake case.
+func TestSlugsAreWords(t *testing.T) {
+	word := regexp.MustCompile(`^[a-z0-9]*(_[a-z0-9]+)*$`)
+	check := func(slug, of string) {
+		if !word.MatchString(slug) {
+			t.Errorf("slug %q of %s", slug, of)
+		}
+	}
+	reg := theRegistry()
+	for _, rows := range reg.events {
+		for _, e := range rows {
+			check(e.slug, e.signature)
+			if e.family == "" {
+				t.Errorf("%s has no family", e.signature)
+			}
+		}
+	}
+	for _, c := range reg.calls {
+		check(c.slug, c.signature)
+	}
+	for a, list := range reg.deployments {
+		for i := range list {
+			check(list[i].Protocol, a.Hex())
 		}
 	}
 }

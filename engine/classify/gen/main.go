@@ -281,6 +281,9 @@ func slugOf(name string) string {
 	if s, ok := slugs[name]; ok {
 		return s
 	}
+	if strings.Contains(name, " / ") {
+		return "" // several protocols emit the text: a family, and no protocol
+	}
 	return strings.ReplaceAll(name, "-", "_")
 }
 
