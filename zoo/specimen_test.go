@@ -43,6 +43,8 @@ type truth struct {
 	// victim are all who must be among the victims of the primary finding; attacker are
 	// the only ones who may be among its attackers, one at least.
 	victim, attacker []string
+	// clears are checks that the non-findings must have, by their first words.
+	clears []string
 	// says are words that the summary must have.
 	says []string
 }
@@ -51,7 +53,7 @@ type truth struct {
 var specimens = slices.Concat(
 	paymentSpecimens, approvalSpecimens, swapSpecimens, liquiditySpecimens, searchingSpecimens,
 	exploitSpecimens, lendingSpecimens, governanceSpecimens, safeSpecimens,
-	accountSpecimens, proxySpecimens, stakingSpecimens,
+	accountSpecimens, proxySpecimens, stakingSpecimens, twinSpecimens,
 )
 
 // people are who signs. Each has coins from the first block on.
@@ -140,6 +142,28 @@ func TestZoo(t *testing.T) {
 	t.Logf("%d specimens, %d of them gaps", len(specimens), open)
 }
 
+// TestEveryType: the zoo has specimens of all twelve types, exploits of eight causes, and
+// more of what only looks like one.
+func TestEveryType(t *testing.T) {
+	types, causes, total := map[explain.TxType]int{}, map[explain.Category]int{}, 0
+	for _, s := range specimens {
+		types[s.want.txType]++
+		for _, c := range s.want.findings {
+			causes[c]++
+		}
+		total++
+	}
+	for _, v := range explain.TypeOther.Enum() {
+		if name, ok := v.(explain.TxType); ok && types[name] == 0 {
+			t.Errorf("no specimen is a %s", name)
+		}
+	}
+	if len(types) != 12 || len(causes) < 7 || total < 60 {
+		t.Errorf("%d specimens of %d types, %d causes", total, len(types), len(causes))
+	}
+	t.Logf("%d specimens: %v; causes: %v", total, types, causes)
+}
+
 // compare lists what the result says otherwise.
 func (want truth) compare(w *world, res *explain.Result) (wrong []string) {
 	differ := func(what string, got, want any) {
@@ -174,6 +198,11 @@ func (want truth) compare(w *world, res *explain.Result) (wrong []string) {
 	}
 	differ("findings", found, want.findings)
 	wrong = append(wrong, want.blames(w, res)...)
+	for _, check := range want.clears {
+		if !slices.ContainsFunc(res.NonFindings, func(line string) bool { return strings.HasPrefix(strings.ToLower(line), check) }) {
+			wrong = append(wrong, fmt.Sprintf("no non-finding is about %q: %q", check, res.NonFindings))
+		}
+	}
 	for _, words := range want.says {
 		if !strings.Contains(res.Summary, words) {
 			wrong = append(wrong, fmt.Sprintf("the summary lacks %q: %s", words, res.Summary))

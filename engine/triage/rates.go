@@ -10,6 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
 )
 
 // reading is a rate that a contract asked another for before it paid.
@@ -185,7 +186,7 @@ func (l *look) readInside(r reading, open *trace.Frame) (explain.Finding, bool) 
 		return explain.Finding{}, false
 	}
 	was, is := wordAt(before.Output, 0), wordAt(after.Output, 0)
-	if was == nil || is == nil || !further(read, was) || !further(read, is) {
+	if was == nil || is == nil || !further(read, was) || !further(read, is) || l.covered(r, is) {
 		return explain.Finding{}, false
 	}
 	w := l.words()
@@ -206,6 +207,22 @@ func (l *look) readInside(r reading, open *trace.Frame) (explain.Finding, bool) 
 		sentence: fmt.Sprintf("%s must not pay by a rate of %s while a call of that contract is running; in frame %s, inside frame %s, it read %s where %s is right, and paid %s (%s).",
 			w.Who(r.reader), w.Who(r.source), p, l.path(open), read, is, w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}
 	return l.find(b), true
+}
+
+// covered reports whether what a reader paid is worth no more, at the right rate, than the
+// shares of the source that it got in the same transaction: the rate was off and nothing
+// was lost by it. Only units of the same size can be compared, and a rate with 18 decimals
+// that is near one.
+func (l *look) covered(r reading, rate *big.Int) bool {
+	shares := flow.TokenKey{Token: r.source}
+	a, b := l.Tokens[r.source].Decimals, l.Tokens[r.paid.key.Token].Decimals
+	got, gave := l.net(r.reader, shares), new(big.Int).Neg(l.net(r.reader, r.paid.key))
+	ether := big.NewInt(params.Ether)
+	if a == nil || b == nil || *a != *b || got.Sign() <= 0 || rate.BitLen() < ether.BitLen()-6 || rate.BitLen() > ether.BitLen()+6 {
+		return false
+	}
+	worth := new(big.Int).Mul(got, rate)
+	return worth.Quo(worth, ether).Cmp(gave) >= 0
 }
 
 func factor(over string) int {

@@ -88,3 +88,22 @@ contract Onlooker {
         seen = vault.balances(address(this));
     }
 }
+
+/// Deposits again from inside the payment: on the vault that pays first its maker only
+/// loses, since the vault then forgets the new deposit, too.
+contract Redepositor {
+    IEtherVault private immutable vault;
+
+    constructor(IEtherVault vault_) {
+        vault = vault_;
+    }
+
+    function run() external payable {
+        vault.deposit{value: msg.value}();
+        vault.withdraw();
+    }
+
+    receive() external payable {
+        vault.deposit{value: msg.value / 2}();
+    }
+}
