@@ -6,6 +6,7 @@ import (
 	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // liquiditySpecimens: what is given to pools and taken out of them.
@@ -83,6 +84,46 @@ var liquiditySpecimens = []specimen{
 			})
 		},
 		want: truth{txType: explain.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v3", moves: []string{"alice +9999.999999 USDC +3.999999999999999999 WETH"}},
+	},
+	{
+		name: "v3 fees collected, and nothing else",
+		script: func(w *world) common.Hash {
+			alice, bob := who("alice"), who("bob")
+			_, id := w.v3Mint(alice)
+			w.approve(bob, addrV3Router, canon.usdc)
+			w.call(bob, canon.v3Router, "exactInputSingle", tuple{addrUSDC, addrWETH, 500, bob.addr, w.deadline(), usd("250000"), 0, 0})
+			return w.call(alice, canon.v3Positions, "collect", tuple{id, alice.addr, maxUint128, maxUint128})
+		},
+		want: truth{txType: explain.TypeOther, subType: "collect_fees", protocol: "uniswap_v3", moves: []string{"alice +0.992063 USDC"}},
+	},
+	{
+		name: "v3 pool made, priced and filled at once",
+		script: func(w *world) common.Hash {
+			alice := who("alice")
+			w.approve(alice, addrV3Positions, canon.dai, canon.usdc)
+			lower, upper := fullRange(10)
+			return w.call(alice, canon.v3Positions, "multicall", [][]byte{
+				canon.v3Positions.pack(w.tb, "createAndInitializePoolIfNecessary", addrDAI, addrUSDC, 500, sqrtPrice(ether("1"), usd("1"))),
+				canon.v3Positions.pack(w.tb, "mint", tuple{addrDAI, addrUSDC, 500, lower, upper, ether("1000"), usd("1000"), 0, 0, alice.addr, w.deadline()}),
+			})
+		},
+		want: truth{txType: explain.TypeOther, subType: "add_liquidity", protocol: "uniswap_v3", moves: []string{"alice -999.999999999999000001 DAI -1000 USDC +1 UNI-V3-POS#3"}},
+	},
+	{
+		name: "v2 liquidity removed with a permit",
+		script: func(w *world) common.Hash {
+			alice := who("alice")
+			w.approve(alice, addrV2Router, canon.usdc)
+			w.v2Add(alice)
+			held, until := one[*big.Int](w, markets.wethUSDC, "balanceOf", alice.addr), w.deadline()
+			sig := alice.sign(typed(one[[32]byte](w, markets.wethUSDC, "DOMAIN_SEPARATOR"),
+				crypto.Keccak256([]byte("Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)")),
+				alice.addr, addrV2Router, held, 0, until))
+			return w.call(alice, canon.v2Router, "removeLiquidityWithPermit", addrWETH, addrUSDC, held, 0, 0, alice.addr, until, false,
+				sig[64], [32]byte(sig[:32]), [32]byte(sig[32:64]))
+		},
+		want: truth{txType: explain.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v2",
+			moves: []string{"alice +4 WETH +10000 USDC -0.0002 UNI_USDC_WETH"}},
 	},
 	{
 		name: "v4 position made with coins",

@@ -150,6 +150,48 @@ var paymentSpecimens = []specimen{
 		want: truth{txType: explain.TypeTransfer, attempted: true, moves: []string{"carol", "bob"}},
 	},
 	{
+		name: "payment of nothing to oneself, as one cancels a transaction",
+		script: func(w *world) common.Hash {
+			return w.transfer(who("alice"), who("alice").addr, new(big.Int))
+		},
+		want: truth{txType: explain.TypeTransfer, moves: []string{"alice"}},
+	},
+	{
+		name: "one payment to each of three by one contract",
+		script: func(w *world) common.Hash {
+			d := w.deploy(who("deployer"), compiled(w.tb, "Disperser"))
+			w.approve(who("alice"), d.addr, canon.usdc)
+			return w.call(who("alice"), d, "disperse", addrUSDC, list{who("carol").addr, who("dave").addr, who("erin").addr}, list{usd("1"), usd("2"), usd("3.5")})
+		},
+		want: truth{txType: explain.TypeTransfer, moves: []string{"alice -6.5 USDC", "carol +1 USDC", "dave +2 USDC", "erin +3.5 USDC"}},
+	},
+	{
+		name: "picture taken by an operator that was let",
+		script: func(w *world) common.Hash {
+			nft := w.pictures()
+			w.mine(
+				w.calling(who("alice"), nft, "mint", who("alice").addr, 7),
+				w.calling(who("alice"), nft, "setApprovalForAll", who("bob").addr, true),
+			)
+			return w.call(who("bob"), nft, "transferFrom", who("alice").addr, who("bob").addr, 7)
+		},
+		want: truth{txType: explain.TypeTransfer, moves: []string{"alice -1 ZPIC#7", "bob +1 ZPIC#7"}},
+	},
+	{
+		name: "wrapped coins sent to their own contract",
+		script: func(w *world) common.Hash {
+			return w.call(who("alice"), canon.weth, "transfer", addrWETH, ether("3"))
+		},
+		want: truth{txType: explain.TypeTransfer, flags: []string{"stuck_value"}, moves: []string{"alice -3 WETH"}},
+	},
+	{
+		name: "tokens sent to the zero address",
+		script: func(w *world) common.Hash {
+			return w.call(who("alice"), canon.usdc, "transfer", common.Address{}, usd("7"))
+		},
+		want: truth{txType: explain.TypeOther, subType: "burn", flags: []string{"stuck_value"}, moves: []string{"alice -7 USDC"}},
+	},
+	{
 		name: "coins wrapped",
 		script: func(w *world) common.Hash {
 			return w.pay(who("alice"), ether("2"), canon.weth, "deposit")

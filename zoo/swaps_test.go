@@ -179,6 +179,46 @@ var swapSpecimens = []specimen{
 		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v4", flags: []string{"no_slippage_limit"}, moves: []string{"carol -1 ETH +2486.30289 USDC"}},
 	},
 	{
+		name: "v2 swap of coins for an exact output, the rest given back",
+		script: func(w *world) common.Hash {
+			return w.pay(who("carol"), ether("1"), canon.v2Router, "swapETHForExactTokens", usd("1000"), list{addrWETH, addrUSDC}, who("carol").addr, w.deadline())
+		},
+		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"carol -0.401605216048546039 ETH +1000 USDC"}},
+	},
+	{
+		name: "SwapRouter02 with coins over a v3 pool and a v2 pair",
+		script: func(w *world) common.Hash {
+			carol := who("carol")
+			t := w.calling(carol, canon.swapRouter02, "multicall0", w.deadline(), [][]byte{
+				canon.swapRouter02.pack(w.tb, "exactInputSingle", tuple{addrWETH, addrUSDC, 500, carol.addr, ether("0.5"), usd("1200"), 0}),
+				canon.swapRouter02.pack(w.tb, "swapExactTokensForTokens", ether("0.5"), usd("1200"), list{addrWETH, addrUSDC}, carol.addr),
+			})
+			t.value = ether("1")
+			return w.mine(t)[0]
+		},
+		want: truth{txType: explain.TypeSwap, protocol: "uniswap", moves: []string{"carol -1 ETH +2492.82629 USDC"}},
+	},
+	{
+		name: "Universal Router whose minimum was not met",
+		script: func(w *world) common.Hash {
+			carol := who("carol")
+			t := w.routing(carol, ether("1"),
+				command(0x0b, encode(w.tb, "(address,uint256)", routerItself, ether("1"))),
+				command(0x00, encode(w.tb, "(address,uint256,uint256,bytes,bool)", carol.addr, ether("1"), usd("2600"), slices.Concat(addrWETH[:], fee3(500), addrUSDC[:]), false)),
+			)
+			t.fails = true
+			return w.mine(t)[0]
+		},
+		want: truth{txType: explain.TypeSwap, protocol: "uniswap", attempted: true, moves: []string{"carol"}},
+	},
+	{
+		name: "bid of wrapped coins taken on Seaport",
+		script: func(w *world) common.Hash {
+			return w.seaportBid()
+		},
+		want: truth{txType: explain.TypeSwap, subType: "nft_sale", protocol: "seaport", moves: []string{"alice +2 WETH -1 ZPIC#7", "bob -2 WETH +1 ZPIC#7"}},
+	},
+	{
 		name: "picture sold on Seaport",
 		script: func(w *world) common.Hash {
 			return w.seaportSale()
@@ -226,6 +266,11 @@ func command(code byte, input []byte) routed { return routed{code, input} }
 // route is one call of the Universal Router.
 func (w *world) route(a account, wei *big.Int, commands ...routed) common.Hash {
 	w.tb.Helper()
+	return w.mine(w.routing(a, wei, commands...))[0]
+}
+
+func (w *world) routing(a account, wei *big.Int, commands ...routed) tx {
+	w.tb.Helper()
 	var codes []byte
 	var inputs [][]byte
 	for _, c := range commands {
@@ -233,7 +278,9 @@ func (w *world) route(a account, wei *big.Int, commands ...routed) common.Hash {
 	}
 	// The method has an overload without the deadline, whose name the reader of the
 	// interface keeps for that one.
-	return w.pay(a, wei, canon.universalRouter, "execute0", codes, inputs, w.deadline())
+	t := w.calling(a, canon.universalRouter, "execute0", codes, inputs, w.deadline())
+	t.value = wei
+	return t
 }
 
 // v4Swap sells coins for USDC in the v4 pool.
@@ -257,19 +304,42 @@ func (w *world) seaportSale() common.Hash {
 		w.calling(alice, nft, "mint", alice.addr, 7),
 		w.calling(alice, nft, "setApprovalForAll", addrSeaport, true),
 	)
-	const native, erc721, open = uint8(0), uint8(2), uint8(0)
+	const native, erc721 = uint8(0), uint8(2)
 	offer := list{tuple{erc721, nft.addr, 7, 1, 1}}
 	consideration := list{
 		tuple{native, common.Address{}, 0, ether("1.95"), ether("1.95"), alice.addr},
 		tuple{native, common.Address{}, 0, ether("0.05"), ether("0.05"), who("treasury").addr},
 	}
-	order := tuple{alice.addr, common.Address{}, offer, consideration, open, 0, w.deadline(), [32]byte{}, 1, [32]byte{}}
-	components := append(append(tuple{}, order...), 0) // with the counter
+	order := w.seaportOrder(alice, offer, consideration)
+	return w.pay(carol, ether("2"), canon.seaport, "fulfillOrder", order, [32]byte{})
+}
+
+// seaportBid: Alice takes the bid that Bob signed, two wrapped coins for her picture.
+func (w *world) seaportBid() common.Hash {
+	w.tb.Helper()
+	alice, bob, nft := who("alice"), who("bob"), w.pictures()
+	w.mine(
+		w.calling(alice, nft, "mint", alice.addr, 7),
+		w.calling(alice, nft, "setApprovalForAll", addrSeaport, true),
+		w.calling(bob, canon.weth, "approve", addrSeaport, ether("2")),
+	)
+	const erc20, erc721 = uint8(1), uint8(2)
+	order := w.seaportOrder(bob,
+		list{tuple{erc20, addrWETH, 0, ether("2"), ether("2")}},
+		list{tuple{erc721, nft.addr, 7, 1, 1, bob.addr}})
+	return w.call(alice, canon.seaport, "fulfillOrder", order, [32]byte{})
+}
+
+// seaportOrder is an order for an hour that anyone may take, and its signature.
+func (w *world) seaportOrder(by account, offer, consideration list) tuple {
+	w.tb.Helper()
+	const open = uint8(0)
+	order := tuple{by.addr, common.Address{}, offer, consideration, open, 0, w.deadline(), [32]byte{}, 1, [32]byte{}}
+	components := append(slices.Clone(order), 0) // with the counter
 	hash := one[[32]byte](w, canon.seaport, "getOrderHash", components)
 	domain := w.read(canon.seaport, "information")[1].([32]byte)
-	sig := alice.sign(crypto.Keccak256([]byte("\x19\x01"), domain[:], hash[:]))
-	order = append(order, 2) // items of the consideration
-	return w.pay(carol, ether("2"), canon.seaport, "fulfillOrder", tuple{order, sig}, [32]byte{})
+	sig := by.sign(crypto.Keccak256([]byte("\x19\x01"), domain[:], hash[:]))
+	return tuple{append(order, len(consideration)), sig}
 }
 
 // searcher is a contract of the searcher that holds so much of a token.

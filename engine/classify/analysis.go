@@ -136,7 +136,7 @@ func (a *analysis) collect() {
 		if r != nil && r.flags&flagBrand != 0 {
 			a.brands = append(a.brands, hit{rule: r, log: i, emitter: l.Address, slug: r.slug, party: partiesOf(r, l)})
 		}
-		if r == nil || r.act == actTransfer || r.act == "note" {
+		if r == nil || r.act == actTransfer || r.act == "note" || pokes(r, l) {
 			continue
 		}
 		if r.act == actApproval && r.slug == "" {
@@ -154,6 +154,16 @@ func (a *analysis) collect() {
 			a.pools[h.emitter] = true
 		}
 	}
+}
+
+// pokes: a burn of no liquidity takes nothing out. The positions of Uniswap v3 burn so
+// to have the fees of a position booked before they are collected.
+func pokes(r *rule4log, l *evidence.Log) bool {
+	if r.act != actRemoveLiq || r.family != "uniswap-v3" {
+		return false
+	}
+	n := r.number(l, "amount")
+	return n != nil && n.Sign() == 0
 }
 
 func partiesOf(r *rule4log, l *evidence.Log) (party []common.Address) {

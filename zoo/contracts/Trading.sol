@@ -170,3 +170,10 @@ contract Patient {
         revert("nothing worked");
     }
 }
+
+/// Pays many at once.
+contract Disperser {
+    function disperse(IToken token, address[] calldata to, uint256[] calldata amounts) external {
+        for (uint256 i; i < to.length; i++) token.transferFrom(msg.sender, to[i], amounts[i]);
+    }
+}
