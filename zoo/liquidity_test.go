@@ -71,7 +71,7 @@ var liquiditySpecimens = []specimen{
 			w.v3Decrease(alice, id)
 			return w.call(alice, canon.v3Positions, "collect", tuple{id, alice.addr, maxUint128, maxUint128})
 		},
-		want: truth{txType: explain.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v3", moves: []string{"alice +4999.999999 USDC +1.999999999999999999 WETH"}},
+		want: truth{txType: explain.TypeOther, subType: "collect_liquidity", protocol: "uniswap_v3", moves: []string{"alice +4999.999999 USDC +1.999999999999999999 WETH"}},
 	},
 	{
 		name: "v3 position decreased and collected at once",
@@ -94,7 +94,7 @@ var liquiditySpecimens = []specimen{
 			w.call(bob, canon.v3Router, "exactInputSingle", tuple{addrUSDC, addrWETH, 500, bob.addr, w.deadline(), usd("250000"), 0, 0})
 			return w.call(alice, canon.v3Positions, "collect", tuple{id, alice.addr, maxUint128, maxUint128})
 		},
-		want: truth{txType: explain.TypeOther, subType: "collect_fees", protocol: "uniswap_v3", moves: []string{"alice +0.992063 USDC"}},
+		want: truth{txType: explain.TypeOther, subType: "collect_liquidity", protocol: "uniswap_v3", moves: []string{"alice +0.992063 USDC"}},
 	},
 	{
 		name: "v3 pool made, priced and filled at once",

@@ -76,7 +76,7 @@ var kinds = map[act]kind{
 	actAddLiq:          {explain.TypeOther, "add_liquidity", "Added liquidity", "add liquidity"},
 	actRemoveLiq:       {explain.TypeOther, "remove_liquidity", "Removed liquidity", "remove liquidity"},
 	actLiquidity:       {explain.TypeOther, "add_liquidity", "Changed liquidity", "change liquidity"},
-	actCollect:         {explain.TypeOther, "collect_fees", "Collected liquidity fees", "collect liquidity fees"},
+	actCollect:         {explain.TypeOther, "collect_liquidity", "Collected what a liquidity position was owed", "collect what a liquidity position is owed"},
 	actSupply:          {explain.TypeOther, "supply", "Supplied", "supply"},
 	actWithdraw:        {explain.TypeOther, "withdraw", "Withdrew", "withdraw"},
 	actBorrow:          {explain.TypeOther, "borrow", "Borrowed", "borrow"},
