@@ -108,7 +108,7 @@ var paymentSpecimens = []specimen{
 			fake := w.deploy(who("mallory"), compiled(w.tb, "ClaimedToken"), "Golden Zoo", "GZOO", uint8(18))
 			return w.call(who("mallory"), fake, "pretend", who("alice").addr, who("bob").addr, ether("5000"))
 		},
-		want: truth{txType: explain.TypeOther, subType: "contract_call", flags: []string{"address_poisoning", "fake_transfer_event"}, moves: []string{"alice", "bob"}},
+		want: truth{txType: explain.TypeOther, subType: "contract_call", flags: []string{"fake_transfer_event"}, moves: []string{"alice", "bob"}},
 	},
 	{
 		name: "transfer that a token with a listed symbol only claims",
