@@ -109,7 +109,7 @@ var selectedWant = []struct{ category, types, subs string }{
 	{"nft/marketplace", "other", "name"},
 	{"cryptokitties", "other", "receive"},
 	{"staking deposit", "stake", "stake"},
-	{"liquidity", "other", "collect_fees"},
+	{"liquidity", "other", "collect_liquidity"},
 	{"approval", "approval", ""},
 	{"transfer", "transfer", ""},
 	{"deployment", "deployment", ""},
