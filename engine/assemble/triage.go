@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,8 +69,8 @@ func (b *builder) exploit() {
 	}
 	v.Votes = slices.Insert(slices.Clone(v.Votes), 0, classify.Vote{Rule: "finding of " + string(first.Category), TxType: t, SubType: string(first.Category), Protocol: protocol})
 	v.TxType, v.SubType = &t, string(first.Category)
-	v.Summary = "Exploit by " + strings.ReplaceAll(string(first.Category), "_", " ") + ": " + first.BrokenInvariant
-	v.Summary = strings.TrimSuffix(v.Summary, ".")
+	what := cmp.Or(b.report.Loss, strings.TrimSuffix(first.BrokenInvariant, "."))
+	v.Summary = "Exploit by " + strings.ReplaceAll(string(first.Category), "_", " ") + ": " + what
 	v.Confidence = v.Confidence.Lower(explain.Medium)
 	v.Roles = b.sides(v.Roles)
 	b.verdict_ = &v

@@ -262,7 +262,7 @@ func (l *look) readMoved(r reading) (explain.Finding, bool) {
 			l.viewed(before, "before the transaction the answer is %s", was),
 			l.paid(r.paid, "%s pays %s by that rate", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: fmt.Sprintf("%s must not pay by a rate that who is paid has just moved; in frame %s it read %s from %s, where %s stood before, and paid %s (%s).",
+		sentence: fmt.Sprintf("%s must not pay by a rate that the one it pays has just moved; in frame %s it read %s from %s, where %s stood before, and paid %s (%s).",
 			w.Who(r.reader), p, read, w.Who(r.source), was, w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
 }
 
@@ -333,7 +333,7 @@ func (l *look) readReserves(r reading) (explain.Finding, bool) {
 			l.seen(r.frame, "%s reads the reserves of %s: %s and %s", w.Who(r.reader), w.Who(r.source), now[0], now[1]),
 			l.paid(r.paid, "%s pays %s by that price", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: fmt.Sprintf("%s must not pay by a spot price that who is paid has just moved; in frame %s it read reserves %s and %s of %s, before the transaction %s and %s, and gave %s for what was worth less at that price (%s).",
+		sentence: fmt.Sprintf("%s must not pay by a spot price that the one it pays has just moved; in frame %s it read reserves %s and %s of %s, before the transaction %s and %s, and gave %s for what was worth less at that price (%s).",
 			w.Who(r.reader), l.path(r.frame), now[0], now[1], w.Who(r.source), was[0], was[1], w.Amount(r.paid.key, gave), l.placeOf(r.paid))}), true
 }
 
@@ -350,7 +350,7 @@ func (l *look) movedElsewhere(r reading) (explain.Finding, bool) {
 			l.seen(r.frame, "%s reads the reserves of %s, which the sender's side has just moved", w.Who(r.reader), w.Who(r.source)),
 			l.paid(r.paid, "%s pays %s", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: fmt.Sprintf("%s must not pay by a spot price that who is paid has just moved; in frame %s it read that of %s and paid %s (%s).",
+		sentence: fmt.Sprintf("%s must not pay by a spot price that the one it pays has just moved; in frame %s it read that of %s and paid %s (%s).",
 			w.Who(r.reader), l.path(r.frame), w.Who(r.source), w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
 }
 

@@ -1,9 +1,11 @@
 package triage
 
 import (
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"txlens/engine/classify"
 	"txlens/engine/evidence"
@@ -31,6 +33,7 @@ type Report struct {
 	Outcomes  []Outcome         // of all checks, in their order
 	Questions []Question        // whose answers would decide more; none that is answered
 	Exploit   bool              // a finding makes the transaction one
+	Loss      string            // then who lost how much, in few words; empty when no movement shows it
 	Notes     []string
 }
 
@@ -61,10 +64,26 @@ func Look(f *Facts) *Report {
 	r.Findings = l.order(r.Findings)
 	r.Questions = l.open()
 	for i := range r.Findings {
-		r.Exploit = r.Exploit || exploits(&r.Findings[i])
+		if f := &r.Findings[i]; exploits(f) && !r.Exploit {
+			r.Exploit, r.Loss = true, l.lossOf(common.Address(f.Victim[0]))
+		}
 	}
 	r.Outcomes = l.outcomes(r.Findings)
 	return r
+}
+
+// lossOf says what an account has less of than before.
+func (l *look) lossOf(a common.Address) string {
+	w, parts := l.words(), []string(nil)
+	for _, k := range l.losses(a) {
+		if len(parts) < 3 {
+			parts = append(parts, w.Amount(k, new(big.Int).Neg(l.net(a, k))))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return w.Who(a) + " lost " + strings.Join(parts, ", ")
 }
 
 // exploits is the condition of the type: of medium severity, shown, and with a loser;
