@@ -1,13 +1,22 @@
 package triage_test
 
 import (
+	"bytes"
+	"math/big"
 	"strings"
 	"testing"
 
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
+	"txlens/engine/chain"
+	"txlens/engine/evidence"
 	"txlens/engine/explain"
+	"txlens/engine/fixture"
+	"txlens/engine/trace"
 	"txlens/engine/triage"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestNoExploitInBlocks: of all transactions of whole recorded blocks none is an exploit,
@@ -52,5 +61,31 @@ func TestNoExploitInBlocks(t *testing.T) {
 	t.Logf("%d transactions, findings in %d, questions in %d, outcomes %v", n, findings, asking, outcomes)
 	if n < 400 {
 		t.Errorf("only %d transactions", n)
+	}
+}
+
+// TestNoExploitOfSearchers: flash loans, profits and fresh contracts of searchers, known by
+// their flat traces alone, are no exploit.
+func TestNoExploitOfSearchers(t *testing.T) {
+	ch, _ := chain.ByID(1)
+	for _, m := range fixture.MEVs(t) {
+		tree, err := trace.ParseParity(jsontext.NewDecoder(bytes.NewReader(m.Parity)), trace.Limits{})
+		if err != nil {
+			t.Fatalf("%s: %v", m.Hash, err)
+		}
+		root, status := tree.Root, uint64(1)
+		if root.Err != "" {
+			status = 0
+		}
+		ev := &assemble.Evidence{TxHash: m.Hash, Chain: ch, Tree: tree, Version: "test", Triage: true,
+			Tx:      &evidence.Transaction{Hash: common.HexToHash(m.Hash), From: root.From, To: &root.To, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int)},
+			Receipt: &evidence.Receipt{Status: &status, EffectiveGasPrice: new(big.Int)}}
+		c := assemble.Build(ev)
+		if c.Triage.Exploit || len(c.Triage.Findings) > 0 {
+			t.Errorf("%s (%s): %s", m.Hash, m.Kind, c.Result.Summary)
+		}
+		if len(c.Triage.Questions) > 0 {
+			t.Logf("%s (%s) asks %d, flags %v", m.Hash, m.Kind, len(c.Triage.Questions), names(c.Triage.Flags))
+		}
 	}
 }

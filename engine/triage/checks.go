@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"txlens/engine/explain"
+	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -383,29 +384,27 @@ func (l *look) checkMinimum() (Ruled, string) {
 	return NotChecked, "to whom the output went is not told by what the sender's side gained"
 }
 
-// checkConservation holds the tokens' own storage against their logs.
+// checkConservation holds the balances that the state shows against the tokens' logs, of
+// which what is minted and burnt is a part.
 func (l *look) checkConservation() (Ruled, string) {
 	if len(l.Flow.Transfers) == 0 {
 		return NotApplicable, "no token moved"
 	}
-	if l.Diff == nil {
-		return NotChecked, "there is no state diff to hold the logs against"
-	}
-	n := 0
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.log >= 0 && p.key.ID == "" && !p.key.NFT {
-			for _, a := range []common.Address{p.from, p.to} {
-				if a != (common.Address{}) && l.net(a, p.key).Sign() != 0 && l.holdings(a, p.key) != nil {
-					n++
-				}
-			}
+	holders, tokens := 0, 0
+	for i := range l.Flow.Checks {
+		switch c := &l.Flow.Checks[i]; c.Backing {
+		case flow.Backed:
+			holders += c.Holders
+			tokens++
+		case flow.KeepsPart, flow.Scaled:
+		default:
+			return NotChecked, fmt.Sprintf("what %s logs and what it stores differ", l.words().Who(c.Token))
 		}
 	}
-	if n == 0 {
-		return NotChecked, "the balances of these tokens are not where their storage is understood"
+	if tokens == 0 {
+		return NotChecked, "there is no storage to hold the logs against, or none that is understood"
 	}
-	return Clean, fmt.Sprintf("%s in storage moved by what the logs say", explain.Count(n, "balance"))
+	return Clean, fmt.Sprintf("%s of %s moved by what the logs say", explain.Count(holders, "balance"), explain.Count(tokens, "token"))
 }
 
 func (l *look) checkTokens() (Ruled, string) {
@@ -415,6 +414,20 @@ func (l *look) checkTokens() (Ruled, string) {
 	if l.flagged("fake_transfer_event") {
 		return Found, ""
 	}
-	r, why := l.checkConservation()
-	return r, why
+	backed := 0
+	for i := range l.Flow.Checks {
+		c := &l.Flow.Checks[i]
+		switch c.Backing {
+		case flow.Backed:
+			backed++
+		case flow.KeepsPart, flow.Scaled:
+			return NotChecked, fmt.Sprintf("%s is such a token; whether anybody who dealt with it did not expect it is not told", l.words().Who(c.Token))
+		default:
+			return NotChecked, fmt.Sprintf("balances of %s moved otherwise than its logs say", l.words().Who(c.Token))
+		}
+	}
+	if backed == 0 {
+		return NotChecked, "the balances of these tokens could not be held against their logs"
+	}
+	return Clean, fmt.Sprintf("the balances of %s moved by what the logs say", explain.Count(backed, "token"))
 }
