@@ -23,6 +23,7 @@ type look struct {
 	pays    []payment            // in the order of the transaction, fees left out
 	asks    []Question
 	raised  []string // risk flags of our own
+	netted  map[common.Address]map[flow.TokenKey]*big.Int
 	wording *classify.Words
 }
 
@@ -131,25 +132,29 @@ func (l *look) loses(a common.Address) bool {
 	return lost && !slices.ContainsFunc(l.pays, func(p payment) bool { return p.to == a && !l.own[p.from] && p.amount.Sign() > 0 })
 }
 
-// nets is what an account gained and lost, fees aside.
+// nets is what an account gained and lost, fees aside. All accounts are netted at once,
+// when the first is asked for: a batch may pay thousands.
 func (l *look) nets(a common.Address) map[flow.TokenKey]*big.Int {
-	out := map[flow.TokenKey]*big.Int{}
-	at := func(k flow.TokenKey) *big.Int {
-		if out[k] == nil {
-			out[k] = new(big.Int)
-		}
-		return out[k]
-	}
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.from == a {
-			at(p.key).Sub(at(p.key), p.amount)
-		}
-		if p.to == a {
-			at(p.key).Add(at(p.key), p.amount)
+	if l.netted == nil {
+		l.netted = map[common.Address]map[flow.TokenKey]*big.Int{}
+		for i := range l.pays {
+			p := &l.pays[i]
+			from, to := l.netAt(p.from, p.key), l.netAt(p.to, p.key)
+			from.Sub(from, p.amount)
+			to.Add(to, p.amount)
 		}
 	}
-	return out
+	return l.netted[a]
+}
+
+func (l *look) netAt(a common.Address, k flow.TokenKey) *big.Int {
+	if l.netted[a] == nil {
+		l.netted[a] = map[flow.TokenKey]*big.Int{}
+	}
+	if l.netted[a][k] == nil {
+		l.netted[a][k] = new(big.Int)
+	}
+	return l.netted[a][k]
 }
 
 // net is the change of one asset of an account.
@@ -163,17 +168,8 @@ func (l *look) net(a common.Address, k flow.TokenKey) *big.Int {
 // gain is the change of one asset of all of the sender's side.
 func (l *look) gain(k flow.TokenKey) *big.Int {
 	sum := new(big.Int)
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.key != k {
-			continue
-		}
-		if l.own[p.from] {
-			sum.Sub(sum, p.amount)
-		}
-		if l.own[p.to] {
-			sum.Add(sum, p.amount)
-		}
+	for a := range l.own {
+		sum.Add(sum, l.net(a, k))
 	}
 	return sum
 }

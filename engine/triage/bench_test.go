@@ -1,0 +1,28 @@
+package triage_test
+
+import (
+	"testing"
+
+	"txlens/engine/assemble"
+	"txlens/engine/assemble/recorded"
+	"txlens/engine/classify"
+	"txlens/engine/triage"
+)
+
+// BenchmarkLook is the triage alone, of all recorded transactions.
+func BenchmarkLook(b *testing.B) {
+	var list []*triage.Facts
+	for ev := range recorded.All(b) {
+		c := assemble.Build(ev)
+		list = append(list, &triage.Facts{
+			Facts:   &classify.Facts{Chain: ev.Chain, Tx: ev.Tx, Receipt: c.Receipt, Block: ev.Block, Tree: c.Tree, Flow: c.Flow, Decoded: c.Decoded, Tokens: ev.Tokens, Succeeded: c.Tree.Root.Err == ""},
+			Verdict: c.Verdict, Diff: ev.Diff,
+		})
+	}
+	b.ReportMetric(float64(len(list)), "txs")
+	for b.Loop() {
+		for _, f := range list {
+			triage.Look(f)
+		}
+	}
+}
