@@ -230,6 +230,9 @@ func (a *analysis) rate(k flow.TokenKey) (coin, token *big.Int) {
 // which buys a place in the block. Whose trade it followed only the neighbours tell.
 func builderPaid(a *analysis) *opinion {
 	swaps := a.find(actSwap)
+	if a.searching() && len(a.hits)+len(a.Flow.Transfers) == 0 && len(a.Tx.Input) >= 4 && len(a.in) == 0 && a.bribe().Sign() > 0 {
+		return &opinion{act: actBuilder, frames: []int{0}} // nothing but the payment
+	}
 	if !a.searching() || a.how != asContract || len(swaps) == 0 || a.bribe().Sign() == 0 || a.has(actNFTSale, actAddLiq, actRemoveLiq) {
 		return nil
 	}
@@ -260,8 +263,11 @@ func (a *analysis) bribe() *big.Int {
 }
 
 // sumBribe says what the place in the block cost beside the fee.
-func (a *analysis) sumBribe(o *opinion) string {
-	s := ", paying the block producer " + a.amount(flow.TokenKey{}, a.bribe())
+func (a *analysis) sumBribe(o *opinion, via string) string {
+	if len(o.hits) == 0 {
+		return "Paid the block producer " + a.amount(flow.TokenKey{}, a.bribe())
+	}
+	s := a.sumSwap(via) + ", paying the block producer " + a.amount(flow.TokenKey{}, a.bribe())
 	if o.act == actBackrun {
 		s += " to stand right after a trade in the same pool"
 	}

@@ -58,6 +58,7 @@ func (a *analysis) narrate(o *opinion) []string {
 	steps = append(steps, a.hitSteps()...)
 	steps = append(steps, a.grantSteps()...)
 	steps = append(steps, a.aggregateSteps(o)...)
+	steps = append(steps, a.payloadSteps(before)...)
 	steps = append(steps, a.failureSteps(before)...)
 	steps = append(steps, a.creationSteps(before)...)
 	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
@@ -268,6 +269,9 @@ func (a *analysis) sayHit(h *hit) string {
 			return s
 		}
 	case "userop":
+		if w := dataWord(a.eventOf(h).Data, 1); w != nil && w[31] == 0 {
+			return "The user operation of " + a.whoParty(h) + " failed at " + place
+		}
 		return "The user operation of " + a.whoParty(h) + " ended at " + place
 	case "userop_revert":
 		return "The call of the user operation reverted"

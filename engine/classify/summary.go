@@ -38,7 +38,7 @@ func (a *analysis) summarise(o *opinion, protocol string) string {
 	case actSandwich:
 		s = a.sumLeg(via)
 	case actBackrun, actBuilder:
-		s = a.sumSwap(via) + a.sumBribe(o)
+		s = a.sumBribe(o, via)
 	case "arbitrage":
 		s = a.sumArbitrage(o)
 	case actLiquidate:

@@ -1,0 +1,326 @@
+package classify
+
+import (
+	"encoding/hex"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"txlens/engine/explain"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// innerCall is one call that the calldata of another asks for.
+type innerCall struct {
+	to    common.Address
+	hasTo bool // false: the called contract itself
+	value *big.Int
+	input []byte
+	name  string // of a router's command; its input is no calldata then
+}
+
+// maxInner bounds the calls that are read from one calldata: an attacker pays little
+// for a list of many.
+const maxInner = 64
+
+// payload is how a function carries other calls.
+type payload struct {
+	read func(args []byte) []innerCall
+	what string // "proposal", "batch": what carries them
+	only bool   // asked for, not done: a proposal, a queue
+}
+
+// payloads by selector. Layouts are those of the functions' own ABI (Solidity), of
+// MultiSend.sol (Safe), of ERC-7579 and of the Universal Router's Commands.sol.
+var payloads = func() map[[4]byte]payload {
+	m := map[[4]byte]payload{}
+	add := func(p payload, signatures ...string) {
+		for _, s := range signatures {
+			m[[4]byte(crypto.Keccak256([]byte(s)))] = p
+		}
+	}
+	add(payload{read: packedCalls, what: "batch"}, "multiSend(bytes)")
+	add(payload{read: selfCalls(0), what: "multicall"}, "multicall(bytes[])")
+	add(payload{read: selfCalls(1), what: "multicall"}, "multicall(uint256,bytes[])", "multicall(bytes32,bytes[])")
+	add(payload{read: tupleCalls(-1, 1), what: "multicall"}, "aggregate((address,bytes)[])")
+	add(payload{read: tupleCalls(-1, 2), what: "multicall"}, "aggregate3((address,bool,bytes)[])")
+	add(payload{read: tupleCalls(2, 3), what: "multicall"}, "aggregate3Value((address,bool,uint256,bytes)[])")
+	add(payload{read: tupleCalls(1, 2), what: "batch"}, "execute((address,uint256,bytes)[])", "executeBatch((address,uint256,bytes)[])")
+	add(payload{read: parallelCalls(0, 1, 2), what: "batch"}, "executeBatch(address[],uint256[],bytes[])")
+	add(payload{read: parallelCalls(0, -1, 1), what: "batch"}, "executeBatch(address[],bytes[])")
+	add(payload{read: modularCalls, what: "batch"}, "execute(bytes32,bytes)")
+	add(payload{read: routerCommands, what: "router"}, "execute(bytes,bytes[])", "execute(bytes,bytes[],uint256)")
+	add(payload{read: settlerActions, what: "router"}, "execute((address,address,uint256),bytes[],bytes32)")
+	add(payload{read: parallelCalls(0, 1, 2), what: "proposal", only: true}, "propose(address[],uint256[],bytes[],string)", "queue(address[],uint256[],bytes[],bytes32)",
+		"scheduleBatch(address[],uint256[],bytes[],bytes32,bytes32,uint256)")
+	add(payload{read: signedCalls, what: "proposal", only: true}, "propose(address[],uint256[],string[],bytes[],string)")
+	add(payload{read: singleCall, what: "proposal", only: true}, "schedule(address,uint256,bytes,bytes32,bytes32,uint256)")
+	add(payload{read: parallelCalls(0, 1, 2), what: "proposal"}, "execute(address[],uint256[],bytes[],bytes32)", "executeBatch(address[],uint256[],bytes[],bytes32,bytes32)")
+	add(payload{read: singleCall, what: "proposal"}, "execute(address,uint256,bytes,bytes32,bytes32)")
+	return m
+}()
+
+// listAt is the heads of the elements of a dynamic array, and how many are read.
+func listAt(d []byte, word int) (heads []byte, n int) {
+	list := offsetAt(d, word)
+	if len(list) < 32 {
+		return nil, 0
+	}
+	count := new(big.Int).SetBytes(list[:32])
+	if !count.IsUint64() || count.Uint64() > uint64(len(list)-32)/32 {
+		return nil, 0
+	}
+	return list[32:], int(min(count.Uint64(), maxInner))
+}
+
+func selfCalls(word int) func([]byte) []innerCall {
+	return func(d []byte) (list []innerCall) {
+		heads, n := listAt(d, word)
+		for i := range n {
+			list = append(list, innerCall{input: bytesAt(heads, i)})
+		}
+		return list
+	}
+}
+
+// tupleCalls reads (address,...)[] with the value and the bytes at their places.
+func tupleCalls(value, data int) func([]byte) []innerCall {
+	return func(d []byte) (list []innerCall) {
+		heads, n := listAt(d, 0)
+		for i := range n {
+			if c, ok := callIn(offsetAt(heads, i), 0, value, data); ok {
+				list = append(list, c)
+			}
+		}
+		return list
+	}
+}
+
+// callIn reads one call of a head whose words hold target, value and bytes.
+func callIn(d []byte, target, value, data int) (c innerCall, ok bool) {
+	w := dataWord(d, target)
+	if w == nil {
+		return c, false
+	}
+	if c.to, c.hasTo = asAddress(w); !c.hasTo {
+		return c, false
+	}
+	if w := dataWord(d, value); w != nil {
+		c.value = new(big.Int).SetBytes(w)
+	}
+	c.input = bytesAt(d, data)
+	return c, true
+}
+
+func singleCall(d []byte) []innerCall {
+	if c, ok := callIn(d, 0, 1, 2); ok {
+		return []innerCall{c}
+	}
+	return nil
+}
+
+// parallelCalls reads lists of equal length: targets, values and calldata.
+func parallelCalls(targets, values, datas int) func([]byte) []innerCall {
+	return func(d []byte) (list []innerCall) {
+		to, n := listAt(d, targets)
+		sums, nv := listAt(d, values)
+		input, nd := listAt(d, datas)
+		if n != nd || values >= 0 && nv != n {
+			return nil
+		}
+		for i := range n {
+			w := dataWord(to, i)
+			if w == nil {
+				break
+			}
+			c := innerCall{input: bytesAt(input, i)}
+			if c.to, c.hasTo = asAddress(w); !c.hasTo {
+				break
+			}
+			if w := dataWord(sums, i); values >= 0 && w != nil {
+				c.value = new(big.Int).SetBytes(w)
+			}
+			list = append(list, c)
+		}
+		return list
+	}
+}
+
+// signedCalls reads Governor Bravo's lists, where the signature may stand beside the
+// arguments instead of a selector before them.
+func signedCalls(d []byte) []innerCall {
+	list := parallelCalls(0, 1, 3)(d)
+	texts, n := listAt(d, 2)
+	for i := range list {
+		if i >= n {
+			break
+		}
+		if text := bytesAt(texts, i); len(text) > 0 && len(text) <= 200 {
+			list[i].input = append(crypto.Keccak256(text)[:4:4], list[i].input...)
+			name, _, _ := strings.Cut(string(text), "(")
+			list[i].name = plainText(name)
+		}
+	}
+	return list
+}
+
+// packedCalls reads MultiSend's packed records: operation, target, value, length, data.
+func packedCalls(d []byte) (list []innerCall) {
+	b := bytesAt(d, 0)
+	for len(b) >= 85 && len(list) < maxInner {
+		c := innerCall{to: common.Address(b[1:21]), hasTo: true, value: new(big.Int).SetBytes(b[21:53])}
+		n := new(big.Int).SetBytes(b[53:85])
+		b = b[85:]
+		if !n.IsInt64() || n.Int64() > int64(len(b)) {
+			break
+		}
+		c.input, b = b[:n.Int64()], b[n.Int64():]
+		list = append(list, c)
+	}
+	return list
+}
+
+// modularCalls reads ERC-7579: the first byte of the mode says one call or a batch.
+func modularCalls(d []byte) []innerCall {
+	mode, b := dataWord(d, 0), bytesAt(d, 1)
+	switch {
+	case mode == nil:
+		return nil
+	case mode[0] == 1:
+		return tupleCalls(1, 2)(b)
+	case mode[0] == 0 && len(b) >= 52:
+		return []innerCall{{to: common.Address(b[:20]), hasTo: true, value: new(big.Int).SetBytes(b[20:52]), input: b[52:]}}
+	}
+	return nil
+}
+
+// commandNames of the Universal Router; the highest bit lets a command fail.
+var commandNames = map[byte]string{
+	0x00: "swap on v3 for an exact input", 0x01: "swap on v3 for an exact output", 0x02: "take tokens by Permit2", 0x03: "permit tokens by Permit2",
+	0x04: "sweep the rest", 0x05: "transfer", 0x06: "pay a portion", 0x08: "swap on v2 for an exact input", 0x09: "swap on v2 for an exact output",
+	0x0a: "permit a token by Permit2", 0x0b: "wrap native coin", 0x0c: "unwrap native coin", 0x0d: "take tokens by Permit2", 0x0e: "check a balance",
+	0x10: "swap on v4", 0x11: "permit a v3 position", 0x12: "call the v3 position manager", 0x13: "initialise a v4 pool",
+	0x14: "call the v4 position manager", 0x21: "run a sub-plan",
+}
+
+// routerCommands reads one command a byte, its input beside it.
+func routerCommands(d []byte) (list []innerCall) {
+	commands := bytesAt(d, 0)
+	inputs, n := listAt(d, 1)
+	for i := 0; i < len(commands) && i < n; i++ {
+		name := commandNames[commands[i]&0x3f]
+		if name == "" {
+			name = "command 0x" + hex.EncodeToString(commands[i:i+1])
+		}
+		list = append(list, innerCall{name: name, input: bytesAt(inputs, i)})
+	}
+	return list
+}
+
+var settlerNames = map[[4]byte]string{
+	selectorOf("BASIC(address,uint256,address,uint256,bytes)"):                     "trade at a contract",
+	selectorOf("UNISWAPV3(address,uint256,bytes,uint256)"):                         "swap on Uniswap v3",
+	selectorOf("TRANSFER_FROM(address,((address,uint256),uint256,uint256),bytes)"): "take tokens by Permit2",
+}
+
+// settlerActions reads 0x Settler's actions: calldata for the settler itself.
+func settlerActions(d []byte) (list []innerCall) {
+	for _, c := range selfCalls(3)(d) {
+		if len(c.input) >= 4 {
+			if c.name = settlerNames[[4]byte(c.input)]; c.name == "" {
+				c.name = "action 0x" + hex.EncodeToString(c.input[:4])
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// innerCalls reads what a calldata carries; nil when it carries nothing that is known.
+func innerCalls(input []byte) (payload, []innerCall) {
+	if len(input) < 4 {
+		return payload{}, nil
+	}
+	p, ok := payloads[[4]byte(input)]
+	if !ok {
+		return p, nil
+	}
+	return p, p.read(input[4:])
+}
+
+// maxPayloads bounds the calldata of one transaction that are opened.
+const maxPayloads = 6
+
+// payloadSteps tell what routers, batches and proposals were told to do. A payload in
+// a call that failed did nothing, and is left to the step of the failure.
+func (a *analysis) payloadSteps(before []int) (steps []step) {
+	if a.Tree == nil {
+		return nil
+	}
+	for _, f := range a.Tree.Frames {
+		if f.Status != trace.OK || f.Kind == trace.StaticCall || f.Parent != nil && f.Kind == trace.DelegateCall && sameCall(f.Parent, f) {
+			continue
+		}
+		p, list := innerCalls(f.Input)
+		if len(list) == 0 {
+			continue
+		}
+		at := -1
+		if f.Index < len(before) && f.Index > 0 {
+			at = 2 * before[f.Index]
+		}
+		steps = append(steps, step{at: at, text: func() string { return a.sayPayload(f, p, list) + "." }})
+		if len(steps) == maxPayloads {
+			break
+		}
+	}
+	return steps
+}
+
+func (a *analysis) sayPayload(f *trace.Frame, p payload, list []innerCall) string {
+	var parts []string
+	for i := range list {
+		if len(parts) == 5 && len(list) > 6 {
+			parts = append(parts, strconv.Itoa(len(list)-5)+" more")
+			break
+		}
+		parts = append(parts, a.sayInner(f, &list[i]))
+	}
+	head := "The " + p.what + " of "
+	switch {
+	case p.what == "router":
+		return a.who(f.To) + " was told to: " + strings.Join(parts, "; ")
+	case p.what == "proposal" && p.only:
+		head = "The proposal asks for "
+	case p.what == "proposal":
+		head = "The proposal makes "
+	}
+	return strings.TrimSuffix(head, " of ") + map[bool]string{true: "", false: " holds "}[p.what == "proposal"] + explain.Count(len(list), "call") + ": " + strings.Join(parts, "; ")
+}
+
+// sayInner names a call by the tables alone: nothing says that its text is true.
+func (a *analysis) sayInner(f *trace.Frame, c *innerCall) string {
+	s := c.name
+	if s == "" {
+		switch r := a.reg.call(c.input); {
+		case len(c.input) == 0:
+			s = "a payment"
+		case r != nil:
+			s, _, _ = strings.Cut(r.signature, "(")
+		case len(c.input) >= 4:
+			s = "function 0x" + hex.EncodeToString(c.input[:4])
+		default:
+			s = explain.Count(len(c.input), "byte") + " of data"
+		}
+	}
+	if c.hasTo {
+		s += " at " + a.who(c.to)
+	}
+	if c.value != nil && c.value.Sign() > 0 {
+		s += " with " + a.amount(leg{}.key, c.value)
+	}
+	return s
+}
