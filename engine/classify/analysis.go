@@ -133,7 +133,7 @@ func (a *analysis) collect() {
 	for i := range a.Receipt.Logs {
 		l := &a.Receipt.Logs[i]
 		r := a.reg.event(l)
-		if r != nil && r.flags&flagBrand != 0 {
+		if r != nil && r.flags&flagBrand != 0 && len(a.brands) < maxTried {
 			a.brands = append(a.brands, hit{rule: r, log: i, emitter: l.Address, slug: r.slug, party: partiesOf(r, l)})
 		}
 		if r == nil || r.act == actTransfer || r.act == "note" || pokes(r, l) {

@@ -125,7 +125,7 @@ func (a *analysis) paid(from, to common.Address, amount *big.Int, before int) (f
 
 // routeSteps tell of a swap that went over several pools as of one trade.
 func (a *analysis) routeSteps(o *opinion) []step {
-	if o.act != actSwap || len(a.actors) != 1 {
+	if o.act != actSwap || len(a.actors) != 1 || len(o.hits) > maxTried {
 		return nil
 	}
 	list := a.hops(o.hits)

@@ -39,8 +39,9 @@ func (a *analysis) loans() (list []loan) {
 	if a.Flow == nil {
 		return nil
 	}
+	tried := 0
 	add := func(holder, borrower common.Address, token *common.Address, amount *big.Int) {
-		if len(list) == maxLoans || amount == nil || amount.Sign() <= 0 {
+		if tried++; tried > maxTried || len(list) == maxLoans || amount == nil || amount.Sign() <= 0 {
 			return
 		}
 		x, ok := a.lent(holder, borrower, token, amount)
@@ -98,7 +99,7 @@ func (a *analysis) callbackLoans(add func(common.Address, common.Address, *commo
 // back, with what the lender took for it. Aave keeps the assets of its pool in the
 // contract of the share: so the holder is whoever paid the borrower.
 func (a *analysis) lent(holder, borrower common.Address, token *common.Address, amount *big.Int) (loan, bool) {
-	for i := range a.Flow.Transfers {
+	for i, tried := 0, 0; i < len(a.Flow.Transfers) && tried < maxLoans; i++ {
 		out := &a.Flow.Transfers[i]
 		if out.ID != nil || out.Amount.Cmp(amount) != 0 || token != nil && out.Token != *token || (out.From == common.Address{}) {
 			continue
@@ -106,6 +107,7 @@ func (a *analysis) lent(holder, borrower common.Address, token *common.Address, 
 		if out.From != holder && (token == nil || out.To != borrower) || out.To == holder {
 			continue
 		}
+		tried++
 		for j := i + 1; j < len(a.Flow.Transfers); j++ {
 			back := &a.Flow.Transfers[j]
 			if back.Token == out.Token && back.To == out.From && back.Amount.Cmp(amount) >= 0 && back.From != out.From {

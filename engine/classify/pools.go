@@ -102,7 +102,7 @@ func (a *analysis) prove() {
 			}
 		}
 	}
-	proved := map[common.Address]string{}
+	proved, alone := map[common.Address]string{}, 0
 	for i := range a.hits {
 		h := &a.hits[i]
 		list, ok := tokens[h.emitter]
@@ -112,7 +112,9 @@ func (a *analysis) prove() {
 		slug, done := proved[h.emitter]
 		if !done {
 			if len(list) == 1 {
-				slug = a.provedAlone(h, list[0])
+				if alone++; alone <= maxTried {
+					slug = a.provedAlone(h, list[0])
+				}
 			} else {
 				slug = a.reg.factoryOf(a.chainID, h.rule.slug, h.emitter, list)
 			}

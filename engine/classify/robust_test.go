@@ -174,3 +174,18 @@ func FuzzRoles(f *testing.F) {
 		}
 	})
 }
+
+// TestManyEventsOfOneKind: thousands of loans, seizures and swaps that no movement bears
+// out are told by their first few; each is looked for among all transfers.
+func TestManyEventsOfOneKind(t *testing.T) {
+	s := newScene(at(bot), 0, nil2()).known(vault, "Balancer vault", "dex", "balancer_v2")
+	for i := range 2000 {
+		s.transfer(usdc, vault, bot, 5).log(vault, "FlashLoan(address,address,uint256,uint256)", []any{bot, usdc}, 5, 0).
+			log(vault, "LiquidationCall(address,address,address,uint256,uint256,address,bool)", []any{weth, usdc, friend}, 4+i, 3, user, false).
+			log(addr(uint16(i)), v2Swap, []any{bot, bot}, 5, 0, 0, 7).log(vault, "UpdateLastTotalAssets(uint256)", nil, i)
+	}
+	v := Classify(s.facts(t))
+	if len(v.Steps) > maxSteps+1 || len(v.Seizures) > maxLoans {
+		t.Errorf("%d steps, %d seizures", len(v.Steps), len(v.Seizures))
+	}
+}

@@ -18,8 +18,11 @@ type Liquidation struct {
 
 // seizures reads the liquidation events, one Liquidation each.
 func (a *analysis) seizures() (list []Liquidation, logs []int) {
-	for _, h := range a.find(actLiquidate) {
-		if h.rule == nil || len(list) == maxLoans {
+	for i, h := range a.find(actLiquidate) {
+		if i == maxTried || len(list) == maxLoans {
+			break
+		}
+		if h.rule == nil {
 			continue
 		}
 		l := a.eventOf(h)
