@@ -53,7 +53,6 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "payment to the producer of the block alone",
-		gap:  "no rule",
 		script: func(w *world) common.Hash {
 			s := w.searcher(canon.weth, ether("1"))
 			return w.call(who("searcher"), s, "bribe", addrWETH, ether("0.2"))
@@ -78,27 +77,24 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "sandwich: the first leg",
-		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[0]
 		},
-		want: truth{txType: explain.TypeMEV, subType: "sandwich", protocol: "uniswap_v2", moves: []string{"searcher", "searcher's -40 WETH +90661.089388 USDC"}},
+		want: truth{txType: explain.TypeMEV, subType: "sandwich_leg", protocol: "uniswap_v2", moves: []string{"searcher", "searcher's -40 WETH +90661.089388 USDC"}},
 	},
 	{
 		name: "sandwich: the victim",
-		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[1]
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", flags: []string{"sandwiched"}, moves: []string{"victim -10 WETH +20148.251969 USDC"}},
+		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", flags: []string{"sandwich"}, moves: []string{"victim -10 WETH +20148.251969 USDC"}},
 	},
 	{
 		name: "sandwich: the last leg",
-		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[2]
 		},
-		want: truth{txType: explain.TypeMEV, subType: "sandwich", protocol: "uniswap_v2", moves: []string{"searcher", "searcher's +41.523007331387620599 WETH -90661.089388 USDC"}},
+		want: truth{txType: explain.TypeMEV, subType: "sandwich_leg", protocol: "uniswap_v2", moves: []string{"searcher", "searcher's +41.523007331387620599 WETH -90661.089388 USDC"}},
 	},
 	{
 		name: "a swap between swaps of others is no victim",
@@ -116,7 +112,6 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "liquidity just in time: the position",
-		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.justInTime()[0]
 		},
@@ -131,7 +126,6 @@ var searchingSpecimens = []specimen{
 	},
 	{
 		name: "liquidity just in time: taken out again",
-		gap:  "no neighbours",
 		script: func(w *world) common.Hash {
 			return w.justInTime()[2]
 		},

@@ -230,7 +230,7 @@ func (a *analysis) rate(k flow.TokenKey) (coin, token *big.Int) {
 // which buys a place in the block. Whose trade it followed only the neighbours tell.
 func builderPaid(a *analysis) *opinion {
 	swaps := a.find(actSwap)
-	if a.searching() && len(a.hits)+len(a.Flow.Transfers) == 0 && len(a.Tx.Input) >= 4 && len(a.in) == 0 && a.bribe().Sign() > 0 {
+	if a.searching() && a.onlyCoin() && len(a.Tx.Input) >= 4 && len(a.in) == 0 && a.bribe().Sign() > 0 {
 		return &opinion{act: actBuilder, frames: []int{0}} // nothing but the payment
 	}
 	if !a.searching() || a.how != asContract || len(swaps) == 0 || a.bribe().Sign() == 0 || a.has(actNFTSale, actAddLiq, actRemoveLiq) {
@@ -246,6 +246,21 @@ func builderPaid(a *analysis) *opinion {
 		o.act, o.unsure = actBackrun, ""
 	}
 	return o
+}
+
+// onlyCoin reports whether nothing but native coin moved, unwrapped on the way or not.
+func (a *analysis) onlyCoin() bool {
+	for i := range a.hits {
+		if h := &a.hits[i]; h.act != actWrap && h.act != actUnwrap {
+			return false
+		}
+	}
+	for i := range a.Flow.Transfers {
+		if !a.Flow.Transfers[i].Wrap {
+			return false
+		}
+	}
+	return true
 }
 
 // bribe is what the block's producer was paid inside the transaction.

@@ -311,10 +311,11 @@ func (a *analysis) justInTime() (pool common.Address, ok bool) {
 		other.added = !p.added
 		for _, rc := range list {
 			who := a.partyOf(rc)
-			if a.same(&self, &who) && traded && slices.Contains(positionsOf(rc), other) {
+			mine := a.same(&self, &who) || who.from == a.sender // a manager of positions serves everybody
+			if mine && traded && slices.Contains(positionsOf(rc), other) {
 				return p.pool, true
 			}
-			traded = traded || !a.same(&self, &who) && slices.ContainsFunc(who.sides, func(s side) bool { return s.pool == p.pool })
+			traded = traded || !mine && slices.ContainsFunc(who.sides, func(s side) bool { return s.pool == p.pool })
 		}
 	}
 	return pool, false
@@ -329,7 +330,7 @@ func sandwichLeg(a *analysis) *opinion {
 }
 
 func jitLiquidity(a *analysis) *opinion {
-	if _, ok := a.justInTime(); !ok || !a.searching() {
+	if _, ok := a.justInTime(); !ok {
 		return nil
 	}
 	return &opinion{act: actJIT, hits: a.find(actAddLiq, actRemoveLiq, actLiquidity)}
