@@ -9,9 +9,11 @@
 // the types. What a rule claims must show in what the actor gained and lost, or the
 // confidence falls.
 //
-// To teach it a protocol, add its events to gen/curated.tsv and its entry contracts
-// to deployments.tsv; to teach it a new kind of act, add the act to acts.go and, when
-// the act alone does not decide, a rule to rules.go.
+// To teach it a protocol, add its events to gen/curated.tsv, what their arguments are to
+// gen/declarations.tsv, and its entry contracts to deployments.tsv; go generate makes
+// registry.tsv of them. A rule that needs an argument reads it by its role. To teach it
+// a new kind of act, add the act to acts.go and, when the act alone does not decide, a
+// rule to rules.go. TestEveryRowIsExercised tries every row.
 //
 // Equal facts give equal verdicts: no map is iterated where its order would show.
 package classify
