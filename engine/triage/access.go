@@ -10,6 +10,7 @@ import (
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // control is a word of storage that says who controls a contract.
@@ -91,7 +92,7 @@ func (l *look) calls(from, to common.Address) bool {
 }
 
 func (l *look) taken(v common.Address, c control) (explain.Finding, bool) {
-	if l.creates(v) || l.calls(c.pre, v) || l.waited(v, c.post) {
+	if l.creates(v) || l.calls(c.pre, v) || l.waited(v, c.post) || !l.governs(v, c) {
 		return explain.Finding{}, false
 	}
 	call := l.grabs(v, c)
@@ -145,6 +146,28 @@ func shortSlot(s common.Hash) string {
 		return n.String()
 	}
 	return s.Hex()
+}
+
+var topicOwnership = crypto.Keccak256Hash([]byte("OwnershipTransferred(address,address)"))
+
+// governs reports whether a word of storage is one of control, and not that of the last
+// caller, bidder or winner: a standard says so, the contract's event does, or its owner()
+// told what stood there.
+func (l *look) governs(v common.Address, c control) bool {
+	if slices.Contains(controlSlots, c.slot) {
+		return true
+	}
+	for i := range l.Receipt.Logs {
+		g := &l.Receipt.Logs[i]
+		if g.Address != v || len(g.Topics) == 0 || g.Topics[0] != topicOwnership {
+			continue
+		}
+		if len(g.Topics) == 3 && common.BytesToAddress(g.Topics[2][12:]) == c.post || len(g.Data) == 64 && common.BytesToAddress(g.Data[44:]) == c.post {
+			return true
+		}
+	}
+	owner, ok := l.ask(Question{To: v, Data: selOwner[:], When: Before, Asker: "who owns the contract"})
+	return ok && !owner.Reverted && len(owner.Output) == 32 && common.BytesToAddress(owner.Output[12:]) == c.pre
 }
 
 // grabs is the first call of the sender's side to a contract that carries the new

@@ -28,7 +28,7 @@ func (l *look) arbitrary() (out []explain.Finding) {
 		}
 		router := inner.From
 		outer := l.reached(inner, router)
-		if outer == nil || l.own[router] || !free(outer, inner) {
+		if outer == nil || l.own[router] || !free(outer, inner) || l.consents(p.from, outer, inner) {
 			continue
 		}
 		out = append(out, l.forwarded(p, inner, outer))
@@ -71,6 +71,20 @@ func (l *look) onlyGives(a common.Address, k flow.TokenKey) bool {
 		}
 	}
 	return true
+}
+
+// consents reports whether the call was shown a signature of the account before it took
+// something: recovered, or accepted by the account's own contract.
+func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
+	for _, f := range l.Tree.Frames[outer.Index:inner.Index] {
+		if f.Status != trace.OK {
+			continue
+		}
+		if f.To == ecrecover && len(f.Output) >= 32 && common.BytesToAddress(f.Output[12:32]) == a || f.To == a && selector(f) == selValid1271 {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *look) forwarded(p *payment, inner, outer *trace.Frame) explain.Finding {
@@ -147,8 +161,8 @@ func (l *look) takenBy(p *payment, contract common.Address) bool {
 // nobodySigned: the recovery failed, nothing else was asked, and the call went on.
 func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (explain.Finding, bool) {
 	for _, f := range l.Tree.Frames {
-		if f.Index > s.Index && below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || selector(f) == selValid1271) {
-			return explain.Finding{}, false // signed in another way
+		if below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || selector(f) == selValid1271) {
+			return explain.Finding{}, false // others signed, or it was signed in another way
 		}
 	}
 	if !l.carries(outer, s) {
