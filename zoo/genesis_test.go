@@ -45,12 +45,6 @@ func (g *genesis) place(addr common.Address, code []byte) {
 	g.state.SetCode(addr, code, tracing.CodeChangeUnspecified)
 }
 
-// store writes one slot.
-func (g *genesis) store(addr common.Address, slot, value common.Hash) {
-	g.touch(addr)[slot] = true
-	g.state.SetState(addr, slot, value)
-}
-
 // fund gives an account this many whole coins.
 func (g *genesis) fund(addr common.Address, coins uint64) {
 	g.touch(addr)
