@@ -57,7 +57,7 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, ether("1"))
 			return w.call(who("searcher"), s, "bribe", addrWETH, ether("0.2"))
 		},
-		want: truth{txType: explain.TypeMEV, subType: "builder_payment", flags: []string{"coinbase_payment"}, moves: []string{"searcher", "searcher's -0.2 WETH"}},
+		want: truth{txType: explain.TypeMEV, subType: "builder_payment", says: []string{"Paid the block producer 0.2 ETH"}, flags: []string{"coinbase_payment"}, moves: []string{"searcher", "searcher's -0.2 WETH"}},
 	},
 	{
 		name: "arbitrage that found no profit",
