@@ -236,3 +236,18 @@ func TestImitationsAreLeftOut(t *testing.T) {
 	s := newScene(at(bot), 0, nil2()).transfer(usdc, friend, vault, 0).transfer(usdc, vault, friend, 0)
 	f("nothing between others", s, "left out", "USDC from")
 }
+
+// FuzzCommands: no bytes make the reader of a router's commands go outside of them.
+func FuzzCommands(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(input("execute(bytes,bytes[])", 64, 128, 1, 0, 1, 32, 96)[4:])
+	f.Add(input("execute(bytes,bytes[])", maxUint, 64, maxUint)[4:])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := &minima{}
+		m.commands(data)
+		m.actions(data)
+		if m.swaps > 0 && m.most == nil {
+			t.Error("a swap without its minimum")
+		}
+	})
+}
