@@ -62,6 +62,18 @@ var twinSpecimens = []specimen{
 		},
 	},
 	{
+		name: "arbitrary call twin: only its owner may have a collector call in what customers owe",
+		script: func(w *world) common.Hash {
+			token := w.token("TOK", 18)
+			collector := w.deploy(who("keeper"), compiled(w.tb, "Collector"))
+			w.call(who("deployer"), token, "mint", who("alice").addr, ether("700"))
+			w.call(who("alice"), token, "approve", collector.addr, maxUint)
+			debt := token.pack(w.tb, "transferFrom", who("alice").addr, who("keeper").addr, ether("70"))
+			return w.call(who("keeper"), collector, "collect", token.addr, debt)
+		},
+		want: truth{txType: explain.TypeOther, subType: "receive", moves: []string{"alice -70 TOK", "keeper +70 TOK"}},
+	},
+	{
 		name: "arbitrary call twin: who approved the router has it pay a friend",
 		script: func(w *world) common.Hash {
 			token := w.token("TOK", 18)

@@ -28,12 +28,32 @@ func (l *look) arbitrary() (out []explain.Finding) {
 		}
 		router := inner.From
 		outer := l.reached(inner, router)
-		if outer == nil || l.own[router] || !free(outer, inner) || l.consents(p.from, outer, inner) {
+		if outer == nil || !free(outer, inner) || l.consents(p.from, outer, inner) {
 			continue
 		}
-		out = append(out, l.forwarded(p, inner, outer))
+		var anybody *View
+		if l.own[router] {
+			if anybody = l.nobodys(router, outer); anybody == nil {
+				continue
+			}
+			delete(l.own, router) // it does for anybody what it did for the sender
+		}
+		out = append(out, l.forwarded(p, inner, outer, anybody))
 	}
 	return out
+}
+
+// nobodys is the proof that the called contract, of which nothing says whose it is, is
+// not the sender's own tool: the same call succeeds for an account without any right.
+func (l *look) nobodys(router common.Address, outer *trace.Frame) *View {
+	if l.Tx.To == nil || router != *l.Tx.To || outer.Parent != nil || l.Verdict != nil && l.Verdict.Actor == router {
+		return nil
+	}
+	v, ok := l.ask(Question{From: stranger, To: router, Data: outer.Input, When: Before, Asker: "whether anybody may make the call"})
+	if !ok || v.Reverted {
+		return nil
+	}
+	return &v
 }
 
 // takes is the call of a token that moves a payment out of an account that is not the
@@ -87,9 +107,9 @@ func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
 	return false
 }
 
-func (l *look) forwarded(p *payment, inner, outer *trace.Frame) explain.Finding {
+func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) explain.Finding {
 	w := l.words()
-	return l.find(broken{category: explain.ArbitraryCall, victim: p.from, lost: []flow.TokenKey{p.key},
+	b := broken{category: explain.ArbitraryCall, victim: p.from, lost: []flow.TokenKey{p.key},
 		check: fmt.Sprintf("%s > %s and %s < 0", l.moved(p), ref("received", p.from, p.key), ref("net", p.from, p.key)),
 		evidence: []explain.Evidence{
 			l.seen(outer, "%s calls %s with a target and bytes to call it with", w.Who(outer.From), w.Who(outer.To)),
@@ -97,7 +117,11 @@ func (l *look) forwarded(p *payment, inner, outer *trace.Frame) explain.Finding 
 			l.paid(p, "%s of %s go to %s", w.Amount(p.key, p.amount), w.Who(p.from), w.Who(p.to)),
 		},
 		sentence: fmt.Sprintf("%s must not use what others let it take on the word of a stranger; in frame %s %s chose target and calldata, and frame %s took %s of %s, which made no call and got nothing (%s).",
-			w.Who(inner.From), l.path(outer), w.Who(outer.From), l.path(inner), w.Amount(p.key, p.amount), w.Who(p.from), l.placeOf(p))})
+			w.Who(inner.From), l.path(outer), w.Who(outer.From), l.path(inner), w.Amount(p.key, p.amount), w.Who(p.from), l.placeOf(p))}
+	if anybody != nil {
+		b.evidence = append(b.evidence, l.viewed(*anybody, "the same call, made before the transaction by an account without any right, succeeds"))
+	}
+	return l.find(b)
 }
 
 var (
