@@ -167,7 +167,7 @@ func (b *cutBody) Read(p []byte) (int, error) {
 // TestClientTopUp: a stream that costs more than the deposit goes on after top-ups,
 // which stop at the payer's ceiling.
 func TestClientTopUp(t *testing.T) {
-	s := newShop(t, "--suggested-deposit", "2", "--call-price", "rpc=600000000")
+	s := newShop(t, "--suggested-deposit", "2", "--call-price", "rpc=250000000")
 	c := s.client(t, t.TempDir(), client.Limits{MaxDeposit: tempo.AmountFrom(6_000_000)})
 	a, err := c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
 	if err != nil {
