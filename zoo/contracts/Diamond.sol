@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: AGPL-3.0-only
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;
 
 /// A diamond as EIP-2535 says: selectors are served by facets, a cut changes which.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: AGPL-3.0-only
+// SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.20;
 
 /// A plain ERC-20 that its deployer mints: the asset of the scenarios.
