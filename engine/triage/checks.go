@@ -128,7 +128,7 @@ func flagCheck(why string, flags ...string) func(*look) (Ruled, string) {
 	}
 }
 
-const noTrace = "there is no whole call trace"
+const noTrace = "there is no whole call trace, or one too large to go through"
 
 func (l *look) checkReentrancy() (Ruled, string) {
 	if !l.full() {

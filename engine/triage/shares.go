@@ -44,8 +44,11 @@ func (l *look) purchases() (out []bought) {
 		if f == nil {
 			continue
 		}
-		if b, ok := l.sharesFor(p, f); ok && len(out) < 64 {
+		if b, ok := l.sharesFor(p, f); ok {
 			out = append(out, b)
+		}
+		if len(out) == 64 {
+			break
 		}
 	}
 	return out

@@ -47,8 +47,12 @@ var detectors = []func(*look) []explain.Finding{
 	(*look).reentrancy, (*look).rates, (*look).shareInflation, (*look).precision, (*look).takeover, (*look).openMint, (*look).arbitrary, (*look).signatures,
 }
 
-// maxFrames bounds the traces that are looked at: beyond it, the checks say so.
-const maxFrames = 20_000
+// Bounds of what is looked at, since each detector sets payments against payments:
+// beyond them, the checks say so.
+const (
+	maxFrames   = 20_000
+	maxPayments = 5_000
+)
 
 // Look goes through a transaction. A panic is the caller's to keep apart.
 func Look(f *Facts) *Report {
@@ -94,7 +98,7 @@ func exploits(f *explain.Finding) bool {
 
 // usable reports whether there is a whole execution to look at.
 func (l *look) usable() bool {
-	return l.Succeeded && l.Flow != nil && l.Tree != nil && l.Tree.Source != trace.RungReceipt && len(l.Tree.Frames) <= maxFrames
+	return l.Succeeded && l.Flow != nil && l.Tree != nil && l.Tree.Source != trace.RungReceipt && len(l.Tree.Frames) <= maxFrames && len(l.pays) <= maxPayments
 }
 
 // full reports whether no frame is missing and all ran on the state of the block.

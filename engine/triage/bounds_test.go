@@ -1,0 +1,36 @@
+package triage
+
+import (
+	"math/big"
+	"testing"
+
+	"txlens/engine/classify"
+	"txlens/engine/evidence"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+)
+
+// TestBounds: what is too large to go through is said to be not checked, and nothing is
+// called clean.
+func TestBounds(t *testing.T) {
+	f := func(payments int, looked bool) {
+		t.Helper()
+		root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
+		facts := &classify.Facts{
+			Tx: &evidence.Transaction{}, Receipt: &evidence.Receipt{}, Succeeded: true,
+			Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.RungDebug},
+			Flow: &flow.Flow{Transfers: make([]flow.Transfer, payments)},
+		}
+		for i := range facts.Flow.Transfers {
+			facts.Flow.Transfers[i].Amount = big.NewInt(1)
+		}
+		for _, o := range Look(&Facts{Facts: facts, Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
+			if o.Check.Name == "reentrancy" && (o.Result == NotChecked) == looked {
+				t.Errorf("%d payments: re-entrancy is %s, %s", payments, o.Result, o.Why)
+			}
+		}
+	}
+	f(1, true)
+	f(maxPayments, true)
+	f(maxPayments+1, false)
+}
