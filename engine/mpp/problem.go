@@ -37,6 +37,10 @@ const (
 	ChannelFinalized      ProblemType = "session/channel-finalized"
 	ChallengeNotFound     ProblemType = "session/challenge-not-found"
 	InsufficientBalance   ProblemType = "session/insufficient-balance"
+
+	// TooManyRequests is no type of the protocol: as RFC 9457 has it, about:blank says
+	// no more than the HTTP status.
+	TooManyRequests ProblemType = "about:blank"
 )
 
 // problemBase precedes every type.
@@ -72,6 +76,7 @@ var problemKinds = map[ProblemType]problemKind{
 	ChannelFinalized:      {"Channel Closed", 410},
 	ChallengeNotFound:     {"Challenge Not Found", 402},
 	InsufficientBalance:   {"Insufficient Balance", 402},
+	TooManyRequests:       {"Too Many Requests", 429},
 }
 
 // Title is the short name of the type, empty for an unknown one.
@@ -86,7 +91,12 @@ func (t ProblemType) Status() int {
 }
 
 // URI is the full type.
-func (t ProblemType) URI() string { return problemBase + string(t) }
+func (t ProblemType) URI() string {
+	if t == TooManyRequests {
+		return string(t)
+	}
+	return problemBase + string(t)
+}
 
 // Problem is a refusal: an error that knows the document it is answered with.
 type Problem struct {
@@ -104,7 +114,8 @@ type Problem struct {
 	// Details are further members for programs; names are identifiers.
 	Details map[string]string
 
-	// RetryAfter is set where the chain cannot be asked: status 503.
+	// RetryAfter is set where the chain cannot be asked, with status 503, and where a
+	// rate limit was exceeded, with 429.
 	RetryAfter time.Duration
 
 	// Err is the cause, for the log alone.
@@ -121,6 +132,12 @@ func problemf(t ProblemType, format string, args ...any) *Problem {
 func Unreachable(after time.Duration, err error) *Problem {
 	return &Problem{Type: InternalPaymentError, RetryAfter: max(after, time.Second), Err: err,
 		Detail: "The settlement chain cannot be reached. Nothing was charged."}
+}
+
+// RateLimited is the refusal of a request beyond a rate limit. Nothing is stored and
+// nothing is charged then.
+func RateLimited(after time.Duration, detail string) *Problem {
+	return &Problem{Type: TooManyRequests, RetryAfter: max(after, time.Second), Detail: detail}
 }
 
 // Insufficient is the refusal of a charge of price where only available is left.
@@ -155,7 +172,7 @@ func (p *Problem) Unwrap() error { return p.Err }
 
 // Status is the HTTP status of the answer.
 func (p *Problem) Status() int {
-	if p.RetryAfter > 0 {
+	if p.RetryAfter > 0 && p.Type != TooManyRequests {
 		return 503
 	}
 	return p.Type.Status()

@@ -41,8 +41,12 @@ func TestConformance_5_5_Types(t *testing.T) {
 	f(ChannelFinalized, "session/channel-finalized", "Channel Closed", 410)
 	f(ChallengeNotFound, "session/challenge-not-found", "Challenge Not Found", 402)
 	f(InsufficientBalance, "session/insufficient-balance", "Insufficient Balance", 402)
-	if rows != len(problemKinds) {
+	if rows != len(problemKinds)-1 {
 		t.Errorf("%d types, %d tested", len(problemKinds), rows)
+	}
+	// The one that is no type of the protocol (RFC 9457, section 4.2.1).
+	if p := RateLimited(time.Second, "x"); p.Type.URI() != "about:blank" || p.Type.Title() != "Too Many Requests" || p.Status() != 429 {
+		t.Errorf("%s %q %d", p.Type.URI(), p.Type.Title(), p.Status())
 	}
 }
 

@@ -39,6 +39,13 @@ func (t *Route) Fix() error {
 	return nil
 }
 
+// Informed is the route with a snapshot in its request, for one challenge.
+func (t *Route) Informed(s *Snapshot) *Route {
+	told := *t
+	told.fixed, told.Request.SessionSnapshot = "", s
+	return &told
+}
+
 // Pin refuses, as invalid-challenge, a challenge issued for another route, and
 // returns its request. It leaves price and unit to PinPrice: a management request
 // has no body, so where the body makes the price its route cannot know it.
