@@ -191,6 +191,9 @@ func (a *channel) take(ac actor.Context, cmd command) {
 	if !a.dirty && len(a.entries) == 0 && a.writing == nil {
 		a.seat.row.Store(a.row)
 		ans.reply <- ans.answer // all of it is on disk
+		if keep != nil {
+			a.signal() // money that was held may be free for a stream that waits
+		}
 		return
 	}
 	a.pending = append(a.pending, ans)

@@ -3,6 +3,8 @@ package actors
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,8 +66,10 @@ func (b *bookkeeper) put(e Entry) {
 	if e.Bill != nil {
 		b.bills[e.Bill.ID] = *e.Bill
 	}
-	if e.Ticket != nil {
-		b.tickets[e.Ticket.Key] = *e.Ticket
+	for _, t := range []*Ticket{e.Ticket, e.Request} {
+		if t != nil {
+			b.tickets[t.Key] = *t
+		}
 	}
 	if e.Intent != nil {
 		b.intents[e.Intent.ID] = *e.Intent
@@ -74,8 +78,10 @@ func (b *bookkeeper) put(e Entry) {
 	if e.Forget != nil {
 		delete(b.channels, *e.Forget)
 	}
-	if e.Void != nil {
-		delete(b.tickets, *e.Void)
+	for _, key := range []*TicketKey{e.Void, e.VoidRequest} {
+		if key != nil {
+			delete(b.tickets, *key)
+		}
 	}
 }
 
@@ -110,6 +116,29 @@ func (b *bookkeeper) Bill(id string) (Bill, error) {
 		return bill, ErrNoBill
 	}
 	return bill, nil
+}
+
+func (b *bookkeeper) Debts(payer common.Address) (list []Bill, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, bill := range b.bills {
+		if bill.Payer == payer && bill.Debt() {
+			list = append(list, bill)
+		}
+	}
+	slices.SortFunc(list, func(a, b Bill) int { return strings.Compare(a.ID, b.ID) })
+	return list[:min(len(list), MaxDebts)], nil
+}
+
+func (b *bookkeeper) ChannelsOf(payer common.Address) (ids []common.Hash, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, row := range b.channels {
+		if row.Descriptor.Payer == payer && row.Status != session.Closed {
+			ids = append(ids, row.ID)
+		}
+	}
+	return ids, nil
 }
 
 func (b *bookkeeper) Ticket(key TicketKey) (Ticket, error) {

@@ -27,6 +27,8 @@ type ChannelOptions struct {
 	// needs a Reserve that co-signs.
 	Terms           tempo.Terms
 	MinVoucherDelta tempo.Amount  // a higher voucher must be higher by this much
+	MinDeposit      tempo.Amount  // an opening with less is not broadcast
+	Limits          PayLimits     // zero: none
 	StateTTL        time.Duration // how long the chain's word on a channel is good, default 5 s
 	Log             *slog.Logger  // nil: silent
 
@@ -66,6 +68,8 @@ type Channels struct {
 	strange *rate.Limiter      // looks at the chain for ids that nobody knows
 	keys    *tempo.Keyring     // of who signs the vouchers of channels that stand
 	paid    paid
+	limits  *limits
+	busy    busy
 	sends   chan struct{} // one per transaction under way
 	turns   *locks        // by what is done one at a time: opens, top-ups, payouts, tickets, bills
 }
@@ -104,7 +108,7 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	}
 	c := &Channels{
 		e: x.e, o: o, seats: make(map[common.Hash]*chair), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
-		keys: tempo.NewKeyring(maxKeys), sends: make(chan struct{}, maxSends), turns: newLocks(),
+		keys: tempo.NewKeyring(maxKeys), limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), turns: newLocks(),
 	}
 	c.props = leanProps(func() actor.Actor { return c.spawned })
 	c.mu.Lock() // sweep waits for the field

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/google/uuid"
 
 	"txlens/engine/explain"
 )
@@ -17,6 +16,8 @@ type desk struct {
 	s        *shift
 	queue    []JobRow
 	running  map[string]*seat // by job id
+	parked   int              // of them, those that wait for their payers
+	resuming []resumeJob      // parked jobs that may go on; they go before the queue
 	draining *drain
 	closed   chan struct{}
 }
@@ -24,8 +25,9 @@ type desk struct {
 // seat is a job that runs. pid is nil when its actor is gone and its last state is
 // being written.
 type seat struct {
-	pid *actor.PID
-	row JobRow
+	pid    *actor.PID
+	row    JobRow
+	parked bool
 }
 
 // Messages to the desk.
@@ -39,6 +41,17 @@ type (
 	ended struct {
 		mayBeLate
 		id string
+	}
+	// parkJob: a job waits for its payer; another may run meanwhile.
+	parkJob struct {
+		mayBeLate
+		id string
+	}
+	// resumeJob: it wants to go on.
+	resumeJob struct {
+		mayBeLate
+		id      string
+		granted chan struct{} // to be closed
 	}
 	// drain: start nothing more, answer with what waits once nothing runs.
 	drain struct {
@@ -58,6 +71,11 @@ func (d *desk) Receive(ac actor.Context) {
 		d.next(ac)
 	case ended:
 		d.leave(ac, m.id)
+	case parkJob:
+		d.park(ac, m.id)
+	case resumeJob:
+		d.resuming = append(d.resuming, m)
+		d.next(ac)
 	case drain:
 		d.draining = &m
 		d.next(ac)
@@ -72,22 +90,54 @@ func (d *desk) Receive(ac actor.Context) {
 
 // next starts what may start, or says that all is quiet.
 func (d *desk) next(ac actor.Context) {
+	d.resume()
 	if d.draining != nil {
 		if len(d.running) == 0 {
 			d.draining.reply <- d.queue
 		}
 		return
 	}
-	for len(d.queue) > 0 && len(d.running) < d.j.o.Running {
+	for len(d.queue) > 0 && len(d.running)-d.parked < d.j.o.Running && d.parked < maxParked*d.j.o.Running {
 		row := d.queue[0]
 		d.queue[0] = JobRow{} // the array behind must not keep it
 		d.queue = d.queue[1:]
 		if outlived(row.ID) {
 			d.j.load.Add(-1)
+			d.j.ended(row.ID)
 			continue
 		}
 		d.running[row.ID] = &seat{pid: ac.Spawn(d.s.newJob(row)), row: row}
 		d.j.running.Add(1)
+	}
+}
+
+// maxParked bounds the jobs that wait for their payers, in multiples of those that may
+// run. Beyond it no further job is started.
+const maxParked = 4
+
+// park lets another job run in the place of one that waits for its payer.
+func (d *desk) park(ac actor.Context, id string) {
+	if s := d.running[id]; s != nil && !s.parked {
+		s.parked = true
+		d.parked++
+		d.next(ac)
+	}
+}
+
+// resume lets parked jobs go on as far as there is room.
+func (d *desk) resume() {
+	for len(d.resuming) > 0 {
+		m := d.resuming[0]
+		s := d.running[m.id]
+		if s != nil && s.parked {
+			if len(d.running)-d.parked >= d.j.o.Running {
+				return
+			}
+			s.parked = false
+			d.parked--
+		}
+		close(m.granted) // also where its job has ended: nobody is to wait for nothing
+		d.resuming = d.resuming[1:]
 	}
 }
 
@@ -100,20 +150,20 @@ func (d *desk) leave(ac actor.Context, id string) {
 	if s.pid != nil {
 		ac.Stop(s.pid)
 	}
+	if s.parked {
+		d.parked--
+	}
 	delete(d.running, id)
 	d.j.running.Add(-1)
 	d.j.load.Add(-1)
+	d.j.ended(id)
 	d.next(ac)
 }
 
 // outlived reports whether nobody can ask for the job any more.
 func outlived(id string) bool {
-	u, err := uuid.Parse(id)
-	if err != nil {
-		return true
-	}
-	sec, nsec := u.Time().UnixTime()
-	return time.Since(time.Unix(sec, nsec)) >= explain.JobRetention
+	began, ok := timeOf(id)
+	return !ok || time.Since(began) >= explain.JobRetention
 }
 
 // childGone is a job actor that fell over: its job must not stay running.

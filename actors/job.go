@@ -54,8 +54,8 @@ func (r *jobRun) Receive(ac actor.Context) {
 		r.row = row
 		r.s.write(ac.Self(), row, marked{})
 	case marked:
-		ctx := r.ctx
-		r.j.e.run(ac.Self(), func() any { return analysed{row: r.j.analyse(ctx, row)} },
+		ctx, slot := r.ctx, JobSlot{id: row.ID, pid: ac.Parent(), e: r.j.e}
+		r.j.e.run(ac.Self(), func() any { return analysed{row: r.j.analyse(ctx, row, slot)} },
 			func(err error) any { r.j.fail(&row, err); return analysed{row: row} })
 	case analysed:
 		r.row = m.row
@@ -70,8 +70,8 @@ func (r *jobRun) Receive(ac actor.Context) {
 }
 
 // analyse returns the row in its last state, or pending when the service stops.
-func (j *Jobs) analyse(ctx context.Context, row JobRow) JobRow {
-	res, err := j.o.Analyst.Explain(ctx, row.ID, row.Request, func(explain.Event) {})
+func (j *Jobs) analyse(ctx context.Context, row JobRow, slot JobSlot) JobRow {
+	res, err := j.o.Analyst.Explain(ctx, JobWork{ID: row.ID, Request: row.Request, Slot: slot})
 	if err == nil && res == nil {
 		err = errors.New("the analysis ended without result and without error")
 	}

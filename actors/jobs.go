@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"txlens/engine/chain"
 	"txlens/engine/explain"
 )
@@ -16,8 +18,47 @@ import (
 // Analyst does the analysis of a job.
 type Analyst interface {
 	// Explain returns a result, complete or partial, or the error that left none.
-	// It stops soon after ctx ends. The id is that of the job.
-	Explain(ctx context.Context, id string, req explain.Request, sink func(explain.Event)) (*explain.Result, error)
+	// It stops soon after ctx ends.
+	Explain(ctx context.Context, w JobWork) (*explain.Result, error)
+}
+
+// JobWork is one job as its Analyst gets it.
+type JobWork struct {
+	ID      string
+	Request explain.Request
+	Slot    JobSlot
+}
+
+// JobSlot is the place of a job among those that run. It is safe for concurrent use.
+type JobSlot struct {
+	id  string
+	pid *actor.PID // of the desk; nil: a job of nobody
+	e   *engine
+}
+
+// Park lets another job run in the place of this one, until Resume: it waits for its
+// payer. It never fails.
+func (s JobSlot) Park() error {
+	if s.pid != nil {
+		s.e.sys.Root.Send(s.pid, parkJob{id: s.id})
+	}
+	return nil
+}
+
+// Resume waits until the job may run again. The error is the context's; the job stays
+// parked then.
+func (s JobSlot) Resume(ctx context.Context) error {
+	if s.pid == nil {
+		return nil
+	}
+	granted := make(chan struct{})
+	s.e.sys.Root.Send(s.pid, resumeJob{id: s.id, granted: granted})
+	select {
+	case <-granted:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // JobOptions bound the jobs. Zero values mean the defaults named at each field.
@@ -26,7 +67,9 @@ type JobOptions struct {
 	Analyst Analyst
 	Running int // analyses at a time, default 16
 	Queue   int // jobs that wait beyond them, default 256
-	Log     *slog.Logger
+	// OnEnd, when set, hears of each job that is neither waiting nor running any more.
+	OnEnd func(id string)
+	Log   *slog.Logger
 
 	deadline time.Duration // of one analysis; tests shorten it
 	onDesk   func(msg any) // hears the messages of the desk; tests break it
@@ -150,6 +193,12 @@ func (j *Jobs) closed() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+func (j *Jobs) ended(id string) {
+	if j.o.OnEnd != nil {
+		j.o.OnEnd(id)
 	}
 }
 

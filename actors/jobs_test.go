@@ -107,9 +107,8 @@ func (s *shelf) states(id string) string {
 // analyst is an Analyst made of one function.
 type analyst func(ctx context.Context, req explain.Request) (*explain.Result, error)
 
-func (f analyst) Explain(ctx context.Context, _ string, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
-	sink(explain.Event{Type: explain.EventPreflightStart})
-	return f(ctx, req)
+func (f analyst) Explain(ctx context.Context, w JobWork) (*explain.Result, error) {
+	return f(ctx, w.Request)
 }
 
 func fine(_ context.Context, req explain.Request) (*explain.Result, error) {

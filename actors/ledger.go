@@ -22,12 +22,21 @@ var (
 // Bill is what one run or job has cost its payer. It is kept as long as what it is
 // for. Amounts are base units.
 type Bill struct {
-	ID        string // of the run or job, by NewID
+	ID string // of the run or job, by NewID
+	// Payer and Channel are those of the voucher that it began with. They are zero in
+	// bills of earlier versions.
+	Payer     common.Address
+	Channel   common.Hash
 	Collected tempo.Amount
 	// Price is the whole price once Final, and the least so far until then.
 	Price tempo.Amount
 	Final bool
+	// Delivered: the result was written to the client's connection to its end.
+	Delivered bool
 }
+
+// Debt reports whether the analysis has ended and is not paid.
+func (b Bill) Debt() bool { return b.Final && !b.Outstanding().IsZero() }
 
 // Outstanding is what is still owed.
 func (b Bill) Outstanding() tempo.Amount {
@@ -36,7 +45,7 @@ func (b Bill) Outstanding() tempo.Amount {
 }
 
 // TicketKey is the hash of what makes two requests one: channel, cumulative amount
-// or Idempotency-Key, route and body.
+// or Idempotency-Key, route and body; or channel, route and body alone.
 type TicketKey [32]byte
 
 // Ticket says that a request was admitted, and as what.
@@ -72,19 +81,27 @@ type Entry struct {
 	Channel *session.Channel // replaces the row
 	Bill    *Bill            // replaces the row
 	Ticket  *Ticket          // replaces the row
+	Request *Ticket          // a second ticket, by which the same request with another voucher finds its run
 	Intent  *Intent
 	// Drop removes an intent by id; empty: none.
 	Drop string
 	// Forget removes a channel that never came to be; nil: none.
 	Forget *common.Hash
-	// Void removes a ticket; nil: none.
-	Void *TicketKey
+	// Void and VoidRequest remove a ticket; nil: none.
+	Void        *TicketKey
+	VoidRequest *TicketKey
 
 	// volatile: the row has changed in what the disk does not keep.
 	volatile bool
 }
 
 func (e Entry) empty() bool { return e == Entry{} || e == Entry{volatile: true} }
+
+// Bounds of what is looked at of one payer.
+const (
+	MaxDebts      = 64
+	MaxChannelsOf = 64
+)
 
 // Ledger keeps the books of the payment channels. It is safe for concurrent use;
 // who changes a row makes sure that nobody else does at the time.
@@ -99,8 +116,14 @@ type Ledger interface {
 	Channel(id common.Hash) (session.Channel, error)
 	// OpenChannels visits the rows that are not closed, in the order of their ids.
 	OpenChannels(visit func(session.Channel) error) error
+	// ChannelsOf returns the ids of a payer's channels that are not closed, at most
+	// MaxChannelsOf.
+	ChannelsOf(payer common.Address) ([]common.Hash, error)
 	// Bill returns one row, or ErrNoBill.
 	Bill(id string) (Bill, error)
+	// Debts returns the bills of a payer for which Bill.Debt holds, oldest first, at
+	// most MaxDebts.
+	Debts(payer common.Address) ([]Bill, error)
 	// Ticket returns one row, or ErrNoTicket.
 	Ticket(key TicketKey) (Ticket, error)
 	// Intents returns what was written and not dropped, oldest first.

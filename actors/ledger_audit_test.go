@@ -87,7 +87,7 @@ func (d *disk) sameAccount(h *household, at int, a *account) string {
 		return ""
 	case a.lost:
 		a.lost, a.adopted, a.known = false, true, true
-		a.highest, a.spent = number(row.Highest.Cumulative), number(row.Spent)
+		a.highest, a.spent, a.credit = number(row.Highest.Cumulative), number(row.Spent), number(row.Credit)
 		a.closed = row.Status == session.Closed
 		if row.Spent.Cmp(d.chain[at].Settled) < 0 {
 			return "adopted with less served than is paid out"
@@ -100,8 +100,8 @@ func (d *disk) sameAccount(h *household, at int, a *account) string {
 		}
 		a.known = true
 	}
-	if row.Highest.Cumulative != amount(a.highest) || row.Spent != amount(a.spent) {
-		return fmt.Sprintf("the disk has signed %s, spent %s, and not %d, %d", row.Highest.Cumulative, row.Spent, a.highest, a.spent)
+	if row.Highest.Cumulative != amount(a.highest) || row.Spent != amount(a.spent) || row.Credit != amount(a.credit) {
+		return fmt.Sprintf("the disk has signed %s, spent %s, credit %s, and not %d, %d, %d", row.Highest.Cumulative, row.Spent, row.Credit, a.highest, a.spent, a.credit)
 	}
 	if free := d.free[at]; free != nil && *free != a.free() {
 		return fmt.Sprintf("it says that %d is left, the books say %d", *free, a.free())
@@ -145,9 +145,9 @@ func (d *disk) audit(h *household) error {
 		a, chain := h.books.accounts[at], d.chain[at]
 		fault := ""
 		switch {
-		case row.Spent.Cmp(row.Highest.Cumulative) > 0 && !a.adopted:
+		case row.Served().Cmp(row.Highest.Cumulative) > 0 && !a.adopted:
 			fault = "more is served than signed"
-		case chain.Settled.Cmp(row.Spent) > 0:
+		case chain.Settled.Cmp(row.Served()) > 0:
 			fault = fmt.Sprintf("the chain has paid out %s", chain.Settled)
 		case row.Highest.Cumulative.Cmp(amount(h.purse[at].deposit)) > 0:
 			fault = fmt.Sprintf("more is signed than the deposit of %d", h.purse[at].deposit)
@@ -261,7 +261,7 @@ func (e *episode) holdBooks() error {
 			return fmt.Errorf("%w: channel %s: %d captured and %d refunded of %d", errBooks, row.ID, got, back, in)
 		case !mine.Lost.IsZero() && !e.begun[row.ID].withdrawn && !e.begun[row.ID].shaken:
 			return fmt.Errorf("%w: channel %s: %s are lost", errBooks, row.ID, mine.Lost)
-		case mine.Settled != amount(got), number(mine.Spent) != got+number(mine.Lost):
+		case mine.Settled != amount(got), number(mine.Served()) != got+number(mine.Lost):
 			return fmt.Errorf("%w: channel %s: %d captured; the row says spent %s, settled %s, lost %s", errBooks, row.ID, got, mine.Spent, mine.Settled, mine.Lost)
 		}
 	}

@@ -3,6 +3,8 @@ package actors_test
 import (
 	"fmt"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"txlens/actors"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
@@ -22,7 +24,8 @@ type account struct {
 	known    bool   // the payee has it
 	closed   bool   // it is paid out, or its payer has withdrawn
 	highest  uint64 // signed
-	spent    uint64 // served
+	spent    uint64 // charged
+	credit   uint64 // of that, what was given back
 	reserved uint64 // held for work, in the memory of this process
 	// lost: the payee's row is gone. What was served and not paid out went with it, so
 	// what the row says when it is there again counts, if the chain allows it.
@@ -35,11 +38,13 @@ type account struct {
 	heard bool // the row says that the payer wants to close
 }
 
+func (a *account) served() uint64 { return a.spent - a.credit }
+
 func (a *account) free() uint64 {
-	if a.highest < a.spent+a.reserved {
+	if a.highest < a.served()+a.reserved {
 		return 0
 	}
-	return a.highest - a.spent - a.reserved
+	return a.highest - a.served() - a.reserved
 }
 
 // charge takes an amount that was served, or reports that it must not.
@@ -47,7 +52,9 @@ func (a *account) charge(amount uint64) bool {
 	if !a.known || a.closed || amount > a.free() {
 		return false
 	}
-	a.spent += amount
+	used := min(amount, a.credit)
+	a.credit -= used
+	a.spent += amount - used
 	return true
 }
 
@@ -57,6 +64,7 @@ type debt struct {
 	id      string // of the bill; empty: there is none
 	ticket  bool   // the key is known
 	channel int    // that the ticket was charged to
+	began   common.Hash
 	charged uint64 // by the ticket
 	paid    uint64
 	price   uint64

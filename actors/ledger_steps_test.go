@@ -300,9 +300,7 @@ func (h *household) use(at int, r [3]uint64) *step {
 	s := h.admit(at, r)
 	s.name += fmt.Sprintf(" with %d held", held)
 	s.loose = true
-	h.admission(s, at, int(r[1]%billsEach), unit/2+r[2]%unit, func(key actors.TicketKey, bill string, n uint64) (actors.Ticket, bool, actors.Standing, error) {
-		return h.w.c.AdmitHeld(context.Background(), pay, key, bill, amount(n))
-	})
+	h.admission(s, at, int(r[1]%billsEach), unit/2+r[2]%unit, func(o actors.Order) (actors.Admitted, error) { return h.w.c.Admit(context.Background(), pay, o) })
 	success := s.success
 	s.success = func(b *books) bool { release(b); return success(b) }
 	s.refused = release
@@ -324,8 +322,9 @@ func (h *household) admit(at int, r [3]uint64) *step {
 	if all := h.books.accounts[at].free(); r[2]>>32%4 == 0 && all > 0 {
 		n = all // then the voucher can be settled
 	}
-	h.admission(s, at, i, n, func(key actors.TicketKey, bill string, n uint64) (actors.Ticket, bool, actors.Standing, error) {
-		return h.w.c.Admit(h.impatient(r[0]>>8), h.channel(at), key, bill, amount(n))
+	h.admission(s, at, i, n, func(o actors.Order) (actors.Admitted, error) {
+		nothingHeld := &actors.Payment{Standing: actors.Standing{Channel: h.channel(at)}}
+		return h.w.c.Admit(h.impatient(r[0]>>8), nothingHeld, o)
 	})
 	return s
 }
@@ -362,15 +361,15 @@ func (h *household) channel(at int) common.Hash {
 	return common.Hash{31: byte(at + 1)}
 }
 
-func (h *household) admission(s *step, at, i int, n uint64, do func(actors.TicketKey, string, uint64) (actors.Ticket, bool, actors.Standing, error)) {
+func (h *household) admission(s *step, at, i int, n uint64, do func(actors.Order) (actors.Admitted, error)) {
 	key, id := h.books.debts[i].key, actors.NewID()
 	s.name = fmt.Sprintf("admit %d/%d request %d (%x) for %d", h.n, at, i, key[8:16], n)
 	var fresh bool
 	var t actors.Ticket
 	s.do = func() error {
-		got, isFresh, standing, err := do(key, id, n)
+		got, err := do(actors.Order{Key: key, Bill: id, Price: amount(n)})
 		if err == nil {
-			t, fresh, s.told = got, isFresh, &standing
+			t, fresh, s.told = got.Ticket, got.Fresh, &got.Standing
 		}
 		return err
 	}
@@ -382,7 +381,7 @@ func (h *household) admission(s *step, at, i int, n uint64, do func(actors.Ticke
 		if s.err == nil && !fresh || !a.charge(n) {
 			return false
 		}
-		d.id, d.ticket, d.channel, d.charged, d.paid, d.price, d.final = id, true, at, n, n, 0, false
+		d.id, d.ticket, d.channel, d.began, d.charged, d.paid, d.price, d.final = id, true, at, h.channel(at), n, n, 0, false
 		return true
 	}
 	s.fair = func(b *books, chain *session.State, kind mpp.ProblemType) bool {
@@ -400,10 +399,10 @@ func (h *household) void(r [3]uint64) *step {
 	d := h.books.debts[i]
 	at := d.channel
 	s := &step{name: fmt.Sprintf("void %d/%d request %d (%x)", h.n, at, i, d.key[8:16]), at: at}
-	s.do = func() error { return h.w.c.Void(h.impatient(r[0]), h.channel(at), d.key) }
+	s.do = func() error { return h.w.c.Void(h.impatient(r[0]), h.channel(at), actors.Order{Key: d.key}) }
 	s.success = func(b *books) bool {
 		a, d := &b.accounts[at], &b.debts[i]
-		if !d.ticket || a.closed || a.spent < d.charged {
+		if !d.ticket || a.closed || a.served() < d.charged {
 			return false
 		}
 		a.spent -= d.charged
@@ -417,7 +416,7 @@ func (h *household) void(r [3]uint64) *step {
 		case absent:
 			return !d.ticket
 		case kept:
-			return a.closed || a.spent < d.charged || a.tried > a.spent-d.charged || chain.Settled.Cmp(amount(a.spent-d.charged)) > 0
+			return a.closed || a.served() < d.charged || a.tried > a.served()-d.charged || chain.Settled.Cmp(amount(a.served()-d.charged)) > 0
 		}
 		return shutFairly(a, chain, kind)
 	}
@@ -470,24 +469,46 @@ func (h *household) collect(at int, r [3]uint64) *step {
 	return s
 }
 
-// final fixes the price of a bill.
+// final fixes the price of a bill, which may be less than was collected.
 func (h *household) final(at int, r [3]uint64) *step {
 	i := int(r[1] % billsEach)
-	id, price := h.books.debts[i].id, h.books.debts[i].paid+r[0]%unit
-	s := &step{name: fmt.Sprintf("final %d bill %d price %d", h.n, i, price), at: at}
-	s.do = func() error { _, err := h.w.c.Final(id, amount(price)); return err }
+	d := h.books.debts[i]
+	id, price := d.id, d.paid+r[0]%unit
+	if r[2]%2 == 0 {
+		price = d.paid - r[0]%(d.paid+1)
+	}
+	s := &step{name: fmt.Sprintf("final %d bill %d price %d", h.n, i, price), at: d.channel}
+	var got actors.Bill
+	s.do = func() (err error) { got, err = h.w.c.Final(context.Background(), id, amount(price)); return err }
 	s.success = func(b *books) bool {
 		d := &b.debts[i]
 		if d.id == "" {
 			return false
 		}
-		if !d.final {
-			d.final, d.price = true, price
+		if d.final {
+			return true
 		}
-		return true
+		d.final, d.price = true, price
+		over := d.paid - min(price, d.paid)
+		a := &b.accounts[d.channel]
+		if over == 0 || d.began != h.channel(d.channel) || !a.known || a.closed {
+			return true
+		}
+		// What is paid out, or may be about to be, is not given back.
+		free := a.served() - min(a.tried, a.served())
+		back := min(over, free)
+		if s.err == nil && back != over {
+			if told := d.paid - min(number(got.Collected), d.paid); told >= back && told <= over && told <= a.served() {
+				back = told // what was tried did not come to be
+			}
+		}
+		a.credit += back
+		d.paid -= back
+		return s.err != nil || got.Collected == amount(d.paid)
 	}
 	s.fair = func(b *books, _ *session.State, kind mpp.ProblemType) bool {
-		return kind == absent && b.debts[i].id == ""
+		d := &b.debts[i]
+		return kind == absent && (d.id == "" || price < d.paid && !b.accounts[d.channel].known) || kind == mpp.ChannelNotFound && d.began != h.channel(d.channel)
 	}
 	return s
 }
@@ -580,9 +601,9 @@ func (h *household) leave(at int, r [3]uint64) *step {
 	n, forged := a.highest, false
 	switch r[0] % 8 {
 	case 0:
-		n = a.spent
+		n = a.served()
 	case 1:
-		n = a.spent - min(a.spent, 1+r[1]%unit)
+		n = a.served() - min(a.served(), 1+r[1]%unit)
 	case 2:
 		n += r[1] % unit
 	case 3:
@@ -600,7 +621,7 @@ func (h *household) leave(at int, r [3]uint64) *step {
 	}
 	s.success = func(b *books) bool {
 		a := &b.accounts[at]
-		if forged && !a.closed || !a.lost && n < a.spent {
+		if forged && !a.closed || !a.lost && n < a.served() {
 			return false
 		}
 		a.closed, a.known = true, true
@@ -611,7 +632,7 @@ func (h *household) leave(at int, r [3]uint64) *step {
 		switch kind {
 		case mpp.VerificationFailed:
 			// Above the deposit is a voucher of before a top-up was undone.
-			return n < a.spent || amount(n).Cmp(chain.Settled) < 0 || amount(n).Cmp(chain.Deposit) > 0
+			return n < a.served() || amount(n).Cmp(chain.Settled) < 0 || amount(n).Cmp(chain.Deposit) > 0
 		case mpp.InvalidSignature:
 			return forged
 		case mpp.ChannelFinalized:
@@ -650,7 +671,7 @@ func (h *household) settle() *step {
 	s.do = func() error { return h.w.c.Settle(context.Background(), ids...) }
 	s.success = func(b *books) bool {
 		for at := range b.accounts {
-			b.accounts[at].tried = max(b.accounts[at].tried, b.accounts[at].spent)
+			b.accounts[at].tried = max(b.accounts[at].tried, b.accounts[at].served())
 		}
 		return true
 	}

@@ -329,7 +329,7 @@ func (w *world) pay(ctx context.Context, p mpp.Payload, content bool) (*actors.P
 	if err != nil {
 		return nil, err
 	}
-	return w.c.Pay(ctx, cr, route, mpp.Shape{Method: "POST", HasBody: content})
+	return w.c.Pay(ctx, actors.PayRequest{Credential: cr, Route: route, Shape: mpp.Shape{Method: "POST", HasBody: content}})
 }
 
 // transaction signs a payer's call of the reserve.

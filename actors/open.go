@@ -17,7 +17,7 @@ import (
 // open verifies and sends a payer's opening transaction and takes the voucher that
 // came with it. It may be asked again with the same transaction, at once or after a
 // crash: a funded channel is never lost to its payer.
-func (c *Channels) open(ctx context.Context, adm *mpp.Admission, p *mpp.Open, challengeEnd uint64) (s Standing, held tempo.Amount, err error) {
+func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p *mpp.Open) (s Standing, held tempo.Amount, err error) {
 	terms := c.o.Terms
 	terms.Amount = priceOf(adm)
 	open, err := terms.VerifyOpen(tempo.OpenRequest{
@@ -41,7 +41,7 @@ func (c *Channels) open(ctx context.Context, adm *mpp.Admission, p *mpp.Open, ch
 	if row, err = c.look(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
 		return c.reopen(ctx, row, v, priceOf(adm))
 	}
-	s, err = c.bringUp(ctx, open, v, challengeEnd)
+	s, err = c.bringUp(ctx, q, open, v)
 	return s, held, err
 }
 
@@ -68,7 +68,7 @@ func (c *Channels) reopen(ctx context.Context, row session.Channel, v session.Vo
 }
 
 // bringUp sends the transaction unless the chain shows its channel already.
-func (c *Channels) bringUp(ctx context.Context, open *tempo.VerifiedOpen, v session.Voucher, challengeEnd uint64) (Standing, error) {
+func (c *Channels) bringUp(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen, v session.Voucher) (Standing, error) {
 	id := open.ChannelID
 	s, err := c.state(ctx, id)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *Channels) bringUp(ctx context.Context, open *tempo.VerifiedOpen, v sess
 	}
 	hash := open.Tx.Hash()
 	if s.Deposit.IsZero() {
-		if err := open.CheckTime(uint64(c.o.now().Unix()), challengeEnd); err != nil {
+		if err := c.mayBroadcast(q, open); err != nil {
 			return Standing{}, err
 		}
 		if err := c.announce(ctx, open, hash); err != nil {
@@ -96,6 +96,27 @@ func (c *Channels) bringUp(ctx context.Context, open *tempo.VerifiedOpen, v sess
 	out := standing(&row)
 	out.TxHash = hash
 	return out, nil
+}
+
+// DepositError is the refusal of an opening whose deposit is too small to be served.
+// Nothing was broadcast.
+type DepositError struct{ Deposit, Min tempo.Amount }
+
+func (e *DepositError) Error() string {
+	return fmt.Sprintf("the deposit of %s base units is below the minimum of %s", e.Deposit, e.Min)
+}
+
+// mayBroadcast checks what must hold before an opening transaction is sent for its
+// payer.
+func (c *Channels) mayBroadcast(q PayRequest, open *tempo.VerifiedOpen) error {
+	now := c.o.now()
+	if open.Paid.Cmp(c.o.MinDeposit) < 0 {
+		return &DepositError{Deposit: open.Paid, Min: c.o.MinDeposit}
+	}
+	if err := open.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential)); err != nil {
+		return err
+	}
+	return c.limits.broadcast(open.Descriptor.Payer, q.Origin, now)
 }
 
 // announce keeps that a transaction is about to be sent: should this process end
@@ -177,7 +198,7 @@ const sendTime = 45 * time.Second
 
 // topUp verifies and sends a payer's top-up. A channel whose close was asked for
 // may be topped up: that is how its payer revives it.
-func (c *Channels) topUp(ctx context.Context, p *mpp.TopUp, challengeEnd uint64) (Standing, error) {
+func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Standing, error) {
 	top, err := c.o.Terms.VerifyTopUp(tempo.TopUpRequest{
 		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction, Additional: p.AdditionalDeposit,
 	})
@@ -185,7 +206,7 @@ func (c *Channels) topUp(ctx context.Context, p *mpp.TopUp, challengeEnd uint64)
 		return Standing{}, err
 	}
 	// The payer signed the transaction: that proves who asks.
-	row, err := c.current(ctx, p.ChannelRef, c.o.StateTTL, func() error { return nil }, session.Voucher{}, tempo.Amount{})
+	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.o.StateTTL, func() error { return nil }, session.Voucher{}, tempo.Amount{})
 	if err != nil {
 		return Standing{}, err
 	}
@@ -196,7 +217,11 @@ func (c *Channels) topUp(ctx context.Context, p *mpp.TopUp, challengeEnd uint64)
 	hash := top.Tx.Hash()
 	rc, err := c.o.Reserve.Receipt(ctx, hash) // the answer to an earlier try was lost
 	if err == nil && rc == nil {
-		if err = top.CheckTime(uint64(c.o.now().Unix()), challengeEnd); err == nil {
+		now := c.o.now()
+		if err = top.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential)); err == nil {
+			err = c.limits.broadcast(row.Descriptor.Payer, q.Origin, now)
+		}
+		if err == nil {
 			rc, err = c.send(ctx, top.Tx)
 		}
 	}

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -13,18 +14,34 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
+// PayRequest is a credential with what of its HTTP request decides about it.
+type PayRequest struct {
+	Credential *mpp.Credential
+	Route      *mpp.Route
+	Shape      mpp.Shape
+	// Origin is the network address that the request came from; zero: not known.
+	Origin netip.Prefix
+	// Begun reports whether a voucher of this sum has begun the request before. Then
+	// it is good for the same request again, although later vouchers are higher. nil:
+	// no request.
+	Begun func(channel common.Hash, cumulative tempo.Amount) bool
+}
+
 // Payment is what a credential has done.
 type Payment struct {
 	*mpp.Admission
 	Standing
+	// Origin is that of the request.
+	Origin netip.Prefix
 	// Held is what a raised voucher brought for this very request: nobody else on the
-	// channel can take it until AdmitHeld or CollectHeld does, or Release gives it up.
+	// channel can take it until Admit or CollectHeld does, or LetGo gives it up.
 	Held tempo.Amount
 }
 
 // Standing is where a channel stands. It is on disk.
 type Standing struct {
 	Channel                    common.Hash
+	Payer                      common.Address
 	Accepted, Spent, Available tempo.Amount
 	Deposit                    tempo.Amount
 	Units                      uint64
@@ -34,7 +51,7 @@ type Standing struct {
 
 func standing(c *session.Channel) Standing {
 	return Standing{
-		Channel: c.ID, Accepted: c.Highest.Cumulative, Spent: c.Spent, Available: c.Available(), Deposit: c.Deposit,
+		Channel: c.ID, Payer: c.Descriptor.Payer, Accepted: c.Highest.Cumulative, Spent: c.Spent, Available: c.Available(), Deposit: c.Deposit,
 		Units: c.Units, Open: c.Status == session.Active && c.CloseRequestedAt == 0,
 	}
 }
@@ -51,8 +68,9 @@ func (s Standing) Receipt(challengeID string, now time.Time) *mpp.Receipt {
 // closes. It charges nothing. Cheap checks come first, then signatures, then the
 // chain; what it tells is on disk. The error is a *mpp.Problem, but for the
 // context's.
-func (c *Channels) Pay(ctx context.Context, cr *mpp.Credential, route *mpp.Route, shape mpp.Shape) (*Payment, error) {
-	adm, err := c.o.Issuer.Admit(cr, route, shape, c.o.now())
+func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
+	cr := q.Credential
+	adm, err := c.o.Issuer.Admit(cr, q.Route, q.Shape, c.o.now())
 	if err != nil {
 		return nil, err
 	}
@@ -60,20 +78,20 @@ func (c *Channels) Pay(ctx context.Context, cr *mpp.Credential, route *mpp.Route
 	var held tempo.Amount
 	switch p := adm.Payload.(type) {
 	case *mpp.Open:
-		s, held, err = c.open(ctx, adm, p, challengeEnd(cr))
+		s, held, err = c.open(ctx, q, adm, p)
 	case *mpp.Voucher:
-		s, held, err = c.voucher(ctx, adm, p)
+		s, held, err = c.voucher(ctx, q, adm, p)
 	case *mpp.TopUp:
-		s, err = c.topUp(ctx, p, challengeEnd(cr))
+		s, err = c.topUp(ctx, q, p)
 	case *mpp.Close:
-		s, err = c.shut(ctx, p)
+		s, err = c.shut(ctx, q, p)
 	default:
 		err = &mpp.Problem{Type: mpp.InvalidPayload, Detail: "The action is not known."}
 	}
 	if err != nil {
 		return nil, problem(ctx, err)
 	}
-	return &Payment{adm, s, held}, nil
+	return &Payment{adm, s, q.Origin, held}, nil
 }
 
 // challengeEnd is when the echoed challenge ends, in Unix seconds. Admit has read
@@ -97,6 +115,8 @@ func problem(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, new(*DepositError)):
+		return err
 	case errors.As(err, &rejected):
 		return &mpp.Problem{Type: mpp.ProblemType(rejected.Problem), Detail: "The " + rejected.Detail + ".", Err: err}
 	case errors.As(err, &reverted):
@@ -114,16 +134,24 @@ var errCrowded = errors.New("too many requests that need the settlement chain")
 
 // voucher takes a voucher. The signature is checked here, beside the channel's
 // actor, which compares and books.
-func (c *Channels) voucher(ctx context.Context, adm *mpp.Admission, p *mpp.Voucher) (s Standing, held tempo.Amount, err error) {
+func (c *Channels) voucher(ctx context.Context, q PayRequest, adm *mpp.Admission, p *mpp.Voucher) (s Standing, held tempo.Amount, err error) {
 	sig, err := tempo.ParseSignature(p.Signature)
 	if err != nil {
 		return s, held, invalidSignature(err)
 	}
 	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
 	charge := priceOf(adm)
-	row, err := c.current(ctx, p.ChannelRef, c.o.StateTTL, func() error { return c.verify(p.ChannelRef, v) }, v, charge)
+	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.o.StateTTL, func() error { return c.verify(p.ChannelRef, v) }, v, charge)
 	if err != nil {
 		return s, held, err
+	}
+	if v.Cumulative.Cmp(row.Highest.Cumulative) < 0 && adm.Class == mpp.Content && q.Begun != nil && q.Begun(row.ID, v.Cumulative) {
+		// The request that this voucher began, once more: vouchers for its stream have
+		// come since.
+		if err := c.verify(p.ChannelRef, v); err != nil {
+			return s, held, err
+		}
+		return standing(&row), held, nil
 	}
 	repeat, f := row.Weigh(v, c.o.MinVoucherDelta)
 	if f != nil && f.Type == mpp.AmountExceedsDeposit {
@@ -142,6 +170,10 @@ func (c *Channels) voucher(ctx context.Context, adm *mpp.Admission, p *mpp.Vouch
 	// The channel stands, so its signer is no stranger.
 	if err := c.keys.Verify(c.o.Terms.Domain, p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
 		return s, held, invalidSignature(err)
+	}
+	// After the signature: nobody else may use up the rate of a channel.
+	if err := c.limits.voucher(ctx, p.ChannelID, c.o.now()); err != nil {
+		return s, held, err
 	}
 	return c.accept(ctx, p.ChannelID, v, charge)
 }
@@ -214,7 +246,7 @@ func unknownChannel() *mpp.Problem {
 // in the ledger is adopted from the chain, once prove says that who asks is its
 // payer: a lost ledger must cost honest payers nothing. v and charge say what the
 // payer must have consumed before.
-func (c *Channels) current(ctx context.Context, ref mpp.ChannelRef, ttl time.Duration, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+func (c *Channels) current(ctx context.Context, from netip.Prefix, ref mpp.ChannelRef, ttl time.Duration, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
 	row, err := c.glance(ctx, ref.ChannelID)
 	switch {
 	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
@@ -225,7 +257,7 @@ func (c *Channels) current(ctx context.Context, ref mpp.ChannelRef, ttl time.Dur
 		if err := prove(); err != nil {
 			return session.Channel{}, err
 		}
-		return c.adopt(ctx, ref, v, charge)
+		return c.adopt(ctx, from, ref, v, charge)
 	case err != nil:
 		return session.Channel{}, err
 	case row.Descriptor != ref.Descriptor:
@@ -243,8 +275,14 @@ func (c *Channels) fresh(ctx context.Context, row session.Channel, ttl time.Dura
 }
 
 // adopt makes a row from what the chain says.
-func (c *Channels) adopt(ctx context.Context, ref mpp.ChannelRef, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
-	if !c.strange.Allow() {
+func (c *Channels) adopt(ctx context.Context, from netip.Prefix, ref mpp.ChannelRef, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+	mayAsk, err := c.limits.lookup(ref.ChannelID, from, c.o.now())
+	switch {
+	case err != nil:
+		return session.Channel{}, err
+	case !mayAsk:
+		return session.Channel{}, unknownChannel()
+	case !c.strange.Allow():
 		return session.Channel{}, errCrowded
 	}
 	s, err := c.state(ctx, ref.ChannelID)
@@ -252,6 +290,7 @@ func (c *Channels) adopt(ctx context.Context, ref mpp.ChannelRef, v session.Vouc
 		return session.Channel{}, err
 	}
 	if s.Deposit.IsZero() {
+		c.limits.unknown.add(ref.ChannelID, c.o.now())
 		return session.Channel{}, unknownChannel()
 	}
 	if v.Cumulative.Cmp(s.Deposit) > 0 {

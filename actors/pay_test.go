@@ -43,13 +43,13 @@ func TestPayLife(t *testing.T) {
 	f("voucher before the open", p.voucher(10_000), content, mpp.ChannelNotFound, 0, 0, 0)
 	f("open", p.open(tx, 10_000), content, "", 10_000, 0, 5*dollar)
 	f("the same open again", p.open(tx, 10_000), content, "", 10_000, 0, 5*dollar)
-	if _, fresh, s, err := m.c.Admit(ctx, id, TicketKey{1}, "0", units(10_000)); err != nil || !fresh || s.Spent != units(10_000) {
-		t.Fatalf("admit: %t, %+v, %v", fresh, s, err)
+	if a, err := admitOn(ctx, m.c, id, TicketKey{1}, "0", 10_000); err != nil || !a.Fresh || a.Spent != units(10_000) {
+		t.Fatalf("admit: %+v, %v", a, err)
 	}
-	if tk, fresh, s, err := m.c.Admit(ctx, id, TicketKey{1}, "1", units(10_000)); err != nil || fresh || tk.Bill != "0" || s.Spent != units(10_000) {
-		t.Fatalf("admit again: %t, %+v, %v", fresh, s, err)
+	if a, err := admitOn(ctx, m.c, id, TicketKey{1}, "1", 10_000); err != nil || a.Fresh || a.Bill != "0" || a.Spent != units(10_000) {
+		t.Fatalf("admit again: %+v, %v", a, err)
 	}
-	if _, _, _, err := m.c.Admit(ctx, id, TicketKey{2}, "2", units(10_000)); problemOf(err) != mpp.InsufficientBalance {
+	if _, err := admitOn(ctx, m.c, id, TicketKey{2}, "2", 10_000); problemOf(err) != mpp.InsufficientBalance {
 		t.Fatalf("admit without money: %v", err)
 	}
 	f("the open again after the charge", p.open(tx, 10_000), content, "", 10_000, 10_000, 5*dollar)
@@ -124,7 +124,7 @@ func TestPayHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := p.ref.ChannelID
-	if _, _, _, err := m.c.Admit(ctx, id, TicketKey{1}, "stream", units(10_000)); err != nil {
+	if _, err := admitOn(ctx, m.c, id, TicketKey{1}, "stream", 10_000); err != nil {
 		t.Fatal(err)
 	}
 	take := func() mpp.ProblemType {
@@ -148,11 +148,12 @@ func TestPayHolds(t *testing.T) {
 		}
 	}
 	f(20_000, func(pay *Payment) error {
-		_, _, _, err := m.c.AdmitHeld(ctx, pay, TicketKey{2}, "job", units(10_000))
+		_, err := m.c.Admit(ctx, pay, Order{Key: TicketKey{2}, Bill: "job", Price: units(10_000)})
 		return err
 	}, mpp.InsufficientBalance, 20_000)
 	f(30_000, func(pay *Payment) error {
-		_, fresh, _, err := m.c.AdmitHeld(ctx, pay, TicketKey{2}, "job", units(10_000))
+		a, err := m.c.Admit(ctx, pay, Order{Key: TicketKey{2}, Bill: "job", Price: units(10_000)})
+		fresh := a.Fresh
 		if fresh {
 			t.Error("one request was charged twice")
 		}
@@ -197,7 +198,7 @@ func TestPayCloseRequested(t *testing.T) {
 	if _, err := m.pay(p.open(tx, 30_000), content); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := m.c.Admit(ctx, p.ref.ChannelID, TicketKey{1}, "0", units(20_000)); err != nil {
+	if _, err := admitOn(ctx, m.c, p.ref.ChannelID, TicketKey{1}, "0", 20_000); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.client.Send(ctx, m.tx(key(1), requestClose(p))); err != nil {
@@ -229,7 +230,7 @@ func TestSettle(t *testing.T) {
 		if _, err := m.pay(p.open(tx, 50_000), content); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, _, err := m.c.Admit(ctx, p.ref.ChannelID, TicketKey{byte(i)}, "0", units(50_000)); err != nil {
+		if _, err := admitOn(ctx, m.c, p.ref.ChannelID, TicketKey{byte(i)}, "0", 50_000); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := m.pay(p.voucher(70_000), content); err != nil {
@@ -264,12 +265,12 @@ func TestReconcile(t *testing.T) {
 		if _, err := m.pay(p.open(tx, 30_000), content); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, _, err := m.c.Admit(ctx, p.ref.ChannelID, TicketKey{1}, "0", units(20_000)); err != nil {
+		if _, err := admitOn(ctx, m.c, p.ref.ChannelID, TicketKey{1}, "0", 20_000); err != nil {
 			t.Fatal(err)
 		}
 		short, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
-		row, err := m.c.beginClose(short, p.ref.ChannelID, session.Voucher{})
+		row, err := m.c.beginClose(short, p.ref.ChannelID, session.Voucher{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 
 // shut closes a channel because its payer wants it, which may be below the highest
 // voucher but never below what was served.
-func (c *Channels) shut(ctx context.Context, p *mpp.Close) (Standing, error) {
+func (c *Channels) shut(ctx context.Context, q PayRequest, p *mpp.Close) (Standing, error) {
 	if err := c.o.Terms.CheckDescriptor(p.Descriptor, p.ChannelID); err != nil {
 		return Standing{}, err
 	}
@@ -27,7 +27,7 @@ func (c *Channels) shut(ctx context.Context, p *mpp.Close) (Standing, error) {
 	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
 	// Always verified, though the chain would not where nothing is to be paid out.
 	prove := func() error { return c.verify(p.ChannelRef, v) }
-	row, err := c.current(ctx, p.ChannelRef, 0, prove, session.Voucher{}, tempo.Amount{})
+	row, err := c.current(ctx, q.Origin, p.ChannelRef, 0, prove, session.Voucher{}, tempo.Amount{})
 	if err != nil {
 		return Standing{}, err
 	}
@@ -39,7 +39,7 @@ func (c *Channels) shut(ctx context.Context, p *mpp.Close) (Standing, error) {
 	if err := prove(); err != nil {
 		return Standing{}, err
 	}
-	row, err = c.payOut(ctx, p.ChannelID, v)
+	row, err = c.payOut(ctx, p.ChannelID, v, nil)
 	if err != nil {
 		return Standing{}, err
 	}
@@ -60,16 +60,27 @@ func closing(row *session.Channel) Standing {
 // CloseChannel pays a channel out because we want it: what was served goes to the payee,
 // the rest back to the payer.
 func (c *Channels) CloseChannel(ctx context.Context, id common.Hash) (session.Channel, error) {
-	return c.payOut(ctx, id, session.Voucher{})
+	return c.payOut(ctx, id, session.Voucher{}, nil)
+}
+
+// errInUse: a channel was to be closed for want of use, and is in use.
+var errInUse = errors.New("the channel is in use")
+
+// closeUnused is CloseChannel unless an analysis that the channel pays for has begun
+// meanwhile: then the error is errInUse.
+func (c *Channels) closeUnused(ctx context.Context, id common.Hash) error {
+	_, err := c.payOut(ctx, id, session.Voucher{}, func(row *session.Channel) bool { return row.Reserved.IsZero() && !c.busy.has(id) })
+	return err
 }
 
 // payOut closes a channel on chain. The order makes a crash harmless: the row says
-// that it closes, with the signed transaction beside it, before that is sent.
-func (c *Channels) payOut(ctx context.Context, id common.Hash, v session.Voucher) (session.Channel, error) {
+// that it closes, with the signed transaction beside it, before that is sent. Where
+// may is set and says no, the error is errInUse.
+func (c *Channels) payOut(ctx context.Context, id common.Hash, v session.Voucher, may func(*session.Channel) bool) (session.Channel, error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTime)
 	defer cancel()
 	defer c.turns.lock(payOutTurn(id))()
-	row, err := c.beginClose(own, id, v)
+	row, err := c.beginClose(own, id, v, may)
 	if err != nil || row.Status == session.Closed {
 		return row, err
 	}
@@ -94,8 +105,11 @@ const payOutTime = 60 * time.Second
 
 // beginClose marks the row. One that is closed already, with the same sum, is no
 // fault.
-func (c *Channels) beginClose(ctx context.Context, id common.Hash, v session.Voucher) (session.Channel, error) {
+func (c *Channels) beginClose(ctx context.Context, id common.Hash, v session.Voucher, may func(*session.Channel) bool) (session.Channel, error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		if may != nil && !may(row) {
+			return Entry{}, errInUse
+		}
 		if row.Status == session.Closed && (v == (session.Voucher{}) || v.Cumulative == row.Close.Cumulative) {
 			return Entry{volatile: true}, nil
 		}

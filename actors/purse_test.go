@@ -167,7 +167,7 @@ func (m *market) pay(p mpp.Payload, shape mpp.Shape) (*Payment, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return m.c.Pay(ctx, cr, m.route, shape)
+	return m.c.Pay(ctx, PayRequest{Credential: cr, Route: m.route, Shape: shape})
 }
 
 // row is the channel as the disk has it.
@@ -187,3 +187,8 @@ func requestClose(p *purse) tempo.ReserveCall {
 func idsOf(p *purse) []common.Hash { return []common.Hash{p.ref.ChannelID} }
 
 func amountsOf(a ...tempo.Amount) []tempo.Amount { return a }
+
+// admitOn charges for a request on a channel, with nothing held for it.
+func admitOn(ctx context.Context, c *Channels, channel common.Hash, key TicketKey, bill string, amount uint64) (Admitted, error) {
+	return c.Admit(ctx, &Payment{Standing: Standing{Channel: channel}}, Order{Key: key, Bill: bill, Price: units(amount)})
+}

@@ -22,7 +22,7 @@ func TestPayOut(t *testing.T) {
 	if _, err := m.pay(part.voucher(40_000), content); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, _, err := m.c.Admit(ctx, part.ref.ChannelID, TicketKey{77}, NewID(), units(15_000)); err != nil {
+	if _, err := admitOn(ctx, m.c, part.ref.ChannelID, TicketKey{77}, NewID(), 15_000); err != nil {
 		t.Fatal(err)
 	}
 	nothing := m.served(2, 8*dollar, 10_000, 0)

@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 
 	"txlens/engine/explain"
@@ -9,6 +11,16 @@ import (
 // NewID makes the id of a job or a run: a UUID of version 7, so that ids are in
 // the order of their time. Stores count retention from that time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// timeOf is when NewID made an id; ok is false where it did not.
+func timeOf(id string) (t time.Time, ok bool) {
+	u, err := uuid.Parse(id)
+	if err != nil || u.Version() != 7 {
+		return time.Time{}, false
+	}
+	sec, nsec := u.Time().UnixTime()
+	return time.Unix(sec, nsec), true
+}
 
 // JobRow is an async job as it is stored.
 type JobRow struct {

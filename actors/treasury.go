@@ -21,8 +21,11 @@ type SettlePolicy struct {
 	MaxAge    time.Duration // of what is not paid out, default 24 h
 	IdleClose time.Duration // without voucher or charge before a channel is closed, default 30 days
 	Unit      tempo.Amount  // a channel with less than this left to sign is closed, default $0.01
-	Every     time.Duration // between two rounds of settling, default 1 min
-	Watch     time.Duration // between two looks at all channels, default 30 s, at most 60 s
+	// MinDeposit is the smallest deposit that is served; a smaller channel on which
+	// nothing is owed is never closed at the payee's cost. Zero: no channel is too small.
+	MinDeposit tempo.Amount
+	Every      time.Duration // between two rounds of settling, default 1 min
+	Watch      time.Duration // between two looks at all channels, default 30 s, at most 60 s
 }
 
 func (p SettlePolicy) withDefaults() SettlePolicy {
@@ -258,35 +261,65 @@ func (t *Treasury) settleRound(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if _, err := t.c.CloseChannel(ctx, id); err != nil {
+		if err := t.c.closeUnused(ctx, id); err != nil && !errors.Is(err, errInUse) {
 			errs = append(errs, fmt.Errorf("close %s: %w", id, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// quietTime is how long a channel must have been without voucher and charge before the
+// settler closes it for lack of money: its payer may be about to top it up.
+const quietTime = 10 * time.Minute
+
 // dueChannels are those to settle and those to close, by policy.
 func (t *Treasury) dueChannels() (settle, shut []common.Hash, err error) {
 	now := t.c.o.now().UnixMilli()
 	err = t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
-		if row.Status != session.Active {
-			return nil
-		}
-		left, _ := row.Deposit.Sub(row.Spent)
-		idle := now-row.ActiveAt >= t.policy.IdleClose.Milliseconds()
-		owed := row.Unsettled()
-		old := row.OwedSince != 0 && now-row.OwedSince >= t.policy.MaxAge.Milliseconds()
-		pay := !owed.IsZero() && (owed.Cmp(t.policy.Threshold) >= 0 || old)
-		switch {
-		case idle, left.Cmp(t.policy.Unit) < 0:
-			shut = append(shut, row.ID)
-		case pay && row.Settleable.Cumulative.Cmp(row.Settled) > 0:
+		switch t.policy.due(&row, now, t.c.busy.has(row.ID)) {
+		case dueSettle:
 			settle = append(settle, row.ID)
-		case pay && old:
-			// Only a voucher above what was served covers it: closing takes no more than that.
+		case dueClose:
 			shut = append(shut, row.ID)
 		}
 		return nil
 	})
 	return settle, shut, err
+}
+
+// dueFor is what the policy asks for on a channel.
+type dueFor uint8
+
+const (
+	dueNothing dueFor = iota
+	dueSettle
+	dueClose
+)
+
+// due says what is to be done about an active channel now, in Unix milliseconds. A
+// channel that pays for an analysis which runs is never closed.
+func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueFor {
+	if row.Status != session.Active {
+		return dueNothing
+	}
+	owed := row.Unsettled()
+	left, _ := row.Deposit.Sub(row.Served())
+	unused := now - row.ActiveAt
+	idle := unused >= p.IdleClose.Milliseconds()
+	quiet := unused >= min(quietTime, p.IdleClose).Milliseconds()
+	old := row.OwedSince != 0 && now-row.OwedSince >= p.MaxAge.Milliseconds()
+	pay := !owed.IsZero() && (owed.Cmp(p.Threshold) >= 0 || old)
+	// A close costs a fee. Where it brings the payee nothing, a deposit that was too
+	// small to serve is left to its payer, who can withdraw it.
+	worth := !owed.IsZero() || row.Deposit.Cmp(p.MinDeposit) >= 0
+	switch {
+	case !busy && worth && (idle || quiet && left.Cmp(p.Unit) < 0):
+		return dueClose
+	case pay && row.Settleable.Cumulative.Cmp(row.Settled) > 0:
+		return dueSettle
+	case pay && !busy && (old || quiet):
+		// Only a voucher above what was served covers it: closing takes no more than that.
+		return dueClose
+	}
+	return dueNothing
 }

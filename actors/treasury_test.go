@@ -19,7 +19,7 @@ func (m *market) served(k byte, deposit, signed, consumed uint64) *purse {
 		m.t.Fatal(err)
 	}
 	if consumed > 0 {
-		if _, _, _, err := m.c.Admit(context.Background(), p.ref.ChannelID, TicketKey{k, byte(deposit)}, NewID(), units(consumed)); err != nil {
+		if _, err := admitOn(context.Background(), m.c, p.ref.ChannelID, TicketKey{k, byte(deposit)}, NewID(), consumed); err != nil {
 			m.t.Fatal(err)
 		}
 	}
@@ -99,13 +99,14 @@ func TestSettler(t *testing.T) {
 	}
 	f(small, session.Active, 0)
 	f(large, session.Active, 6*dollar)
-	f(used, session.Closed, 6*dollar-5_000)
+	f(used, session.Active, 0) // its payer may be about to top it up
 	f(over, session.Active, 0)
 	m.c.o.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
 	if err := tr.settleRound(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	f(small, session.Active, 20_000)
+	f(used, session.Closed, 6*dollar-5_000)
 	f(over, session.Closed, 6*dollar)
 	m.c.o.now = func() time.Time { return time.Now().Add(31 * 24 * time.Hour) }
 	if err := tr.settleRound(context.Background()); err != nil {

@@ -38,7 +38,7 @@ func TestImpatientPayerChargedOnce(t *testing.T) {
 	}
 	id := funded(100).ID
 	f("admit", func(ctx context.Context, c *Channels) error {
-		_, _, _, err := c.Admit(ctx, id, TicketKey{1}, "b", units(10))
+		_, err := admitOn(ctx, c, id, TicketKey{1}, "b", 10)
 		return err
 	}, 10, 10)
 	f("collect", func(ctx context.Context, c *Channels) error {

@@ -106,7 +106,7 @@ func TestCloseAfterUndoneTopUp(t *testing.T) {
 		if _, err := m.pay(p.voucher(3*dollar), management); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, _, err := m.c.Admit(ctx, p.ref.ChannelID, TicketKey{9}, NewID(), units(consumed)); err != nil {
+		if _, err := admitOn(ctx, m.c, p.ref.ChannelID, TicketKey{9}, NewID(), consumed); err != nil {
 			t.Fatal(err)
 		}
 		if err := m.chain.Reorg(1, true); err != nil {
@@ -138,7 +138,7 @@ func TestSettleWhileOneIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := NewID()
-	if _, _, _, err := m.c.Admit(ctx, id, TicketKey{1}, job, units(50_000)); err != nil {
+	if _, err := admitOn(ctx, m.c, id, TicketKey{1}, job, 50_000); err != nil {
 		t.Fatal(err)
 	}
 	// The first: signed, written, sent, and nobody hears of it.
@@ -158,7 +158,7 @@ func TestSettleWhileOneIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.c.Settle(ctx, id)
-	if err := m.c.Void(ctx, id, TicketKey{1}); !errors.Is(err, errKept) {
+	if err := m.c.Void(ctx, id, Order{Key: TicketKey{1}}); !errors.Is(err, errKept) {
 		t.Errorf("a charge that is paid out was given back: %v", err)
 	}
 	if err := m.c.Reconcile(ctx); err != nil {
@@ -176,7 +176,7 @@ func TestUnstickLeavesIntents(t *testing.T) {
 	m := newMarket(t, newBookkeeper())
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	ctx, id := context.Background(), p.ref.ChannelID
-	row, err := m.c.beginClose(ctx, id, session.Voucher{})
+	row, err := m.c.beginClose(ctx, id, session.Voucher{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestReconcileLate(t *testing.T) {
 	m := newMarket(t, newBookkeeper())
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	ctx := context.Background()
-	row, err := m.c.beginClose(ctx, p.ref.ChannelID, session.Voucher{})
+	row, err := m.c.beginClose(ctx, p.ref.ChannelID, session.Voucher{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

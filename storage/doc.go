@@ -13,7 +13,9 @@
 //	closed      channel id             the same, once it has
 //	bills       id 00                  what a run or job has cost its payer, JSON
 //	tickets     hash                   what a request was admitted as, JSON
-//	admissions  id 00                  the ticket of the bill under that id
+//	admissions  id 00                  the keys of the tickets of the bill under that id
+//	debts       payer id 00            a bill that is final and not paid
+//	payers      payer, channel id      a channel that has not ended
 //	intents     id 00                  a transaction of ours that may be under way, JSON
 //
 // An id is the 16 bytes of a UUID of version 7, so keys are in the order of their

@@ -50,7 +50,7 @@ func (s *Store) Expire() (total int, err error) {
 		also func(c *change, key []byte) error // what goes with a key; may be nil
 	}{
 		{bucketJobs, explain.JobRetention, nil}, {bucketRuns, explain.RunRetention, nil},
-		{bucketBills, billRetention, nil}, {bucketAdmissions, billRetention, dropTicket},
+		{bucketAdmissions, billRetention, dropTickets}, {bucketBills, billRetention, dropDebt},
 	} {
 		for {
 			n, err := s.expireSome(b.name, b.keep, b.also)

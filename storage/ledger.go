@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -23,6 +24,8 @@ var (
 	bucketTickets    = []byte("tickets")
 	bucketAdmissions = []byte("admissions")
 	bucketIntents    = []byte("intents")
+	bucketDebts      = []byte("debts")
+	bucketPayers     = []byte("payers")
 )
 
 var (
@@ -38,9 +41,12 @@ const billRetention = explain.RunRetention + 24*time.Hour
 // billRow and ticketRow are what of them is not in the key.
 type (
 	billRow struct {
-		Collected tempo.Amount `json:"collected"`
-		Price     tempo.Amount `json:"price"`
-		Final     bool         `json:"final,omitzero"`
+		Payer     common.Address `json:"payer,omitzero"`
+		Channel   common.Hash    `json:"channel,omitzero"`
+		Collected tempo.Amount   `json:"collected"`
+		Price     tempo.Amount   `json:"price"`
+		Final     bool           `json:"final,omitzero"`
+		Delivered bool           `json:"delivered,omitzero"`
 	}
 	ticketRow struct {
 		Bill    string       `json:"bill"`
@@ -86,23 +92,55 @@ func putEntry(c *change, e *actors.Entry) error {
 		}
 	}
 	if e.Forget != nil {
-		if err := c.delete(bucketChannels, bytes.Clone(e.Forget[:])); err != nil {
+		if err := forgetChannel(c, *e.Forget); err != nil {
 			return err
 		}
 	}
 	if e.Bill != nil {
-		id, err := parseID(e.Bill.ID)
-		if err != nil {
-			return err
-		}
-		if err := bills.put(c, id.headKey(), billRow{e.Bill.Collected, e.Bill.Price, e.Bill.Final}); err != nil {
+		if err := putBill(c, e.Bill); err != nil {
 			return err
 		}
 	}
-	if err := putTicket(c, e); err != nil {
-		return err
+	for _, t := range []*actors.Ticket{e.Ticket, e.Request} {
+		if t == nil {
+			continue
+		}
+		if err := putTicket(c, *t); err != nil {
+			return err
+		}
+	}
+	for _, key := range []*actors.TicketKey{e.Void, e.VoidRequest} {
+		if key == nil {
+			continue
+		}
+		if err := tickets.delete(c, bytes.Clone(key[:])); err != nil {
+			return err
+		}
 	}
 	return putIntent(c, e)
+}
+
+// putBill writes a bill, and keeps the index of debts true to it.
+func putBill(c *change, b *actors.Bill) error {
+	id, err := parseID(b.ID)
+	if err != nil {
+		return err
+	}
+	if err := bills.put(c, id.headKey(), billRow{b.Payer, b.Channel, b.Collected, b.Price, b.Final, b.Delivered}); err != nil {
+		return err
+	}
+	switch {
+	case b.Payer == (common.Address{}) || !b.Final:
+		return nil
+	case b.Debt():
+		return c.put(bucketDebts, debtKey(b.Payer, id.headKey()), []byte{})
+	}
+	return c.delete(bucketDebts, debtKey(b.Payer, id.headKey()))
+}
+
+// debtKey puts the debts of a payer together, oldest first.
+func debtKey(payer common.Address, bill []byte) []byte {
+	return append(bytes.Clone(payer[:]), bill...)
 }
 
 // putChannel keeps open channels apart from those that have ended, so that a look
@@ -110,33 +148,71 @@ func putEntry(c *change, e *actors.Entry) error {
 func putChannel(c *change, row session.Channel) error {
 	key := bytes.Clone(row.ID[:])
 	if row.Status != session.Closed {
+		if err := indexPayer(c, row); err != nil {
+			return err
+		}
 		return c.put(bucketChannels, key, encodeChannel(row))
 	}
-	if err := c.delete(bucketChannels, key); err != nil {
+	if err := forgetChannel(c, row.ID); err != nil {
 		return err
 	}
 	return c.put(bucketClosed, key, encodeChannel(row))
 }
 
-// putTicket writes a ticket, and under the id of its bill, which tells its age, the
-// ticket's key: by that it expires.
-func putTicket(c *change, e *actors.Entry) error {
-	if t := e.Ticket; t != nil {
-		id, err := parseID(t.Bill)
-		if err != nil {
-			return err
-		}
-		if err := tickets.put(c, bytes.Clone(t.Key[:]), ticketRow{t.Bill, t.Charged}); err != nil {
-			return err
-		}
-		if err := c.put(bucketAdmissions, id.headKey(), bytes.Clone(t.Key[:])); err != nil {
-			return err
+// indexPayer lets ChannelsOf find a channel. A row that is there is in the index.
+func indexPayer(c *change, row session.Channel) error {
+	b, err := c.bucket(bucketChannels)
+	if err != nil || b.Get(row.ID[:]) != nil {
+		return err
+	}
+	return c.put(bucketPayers, payerKey(row.Descriptor.Payer, row.ID), []byte{})
+}
+
+// forgetChannel drops a channel that is not closed, and its place in the index.
+func forgetChannel(c *change, id common.Hash) error {
+	b, err := c.bucket(bucketChannels)
+	if err != nil {
+		return err
+	}
+	raw := b.Get(id[:])
+	if raw == nil {
+		return nil
+	}
+	row, err := decodeChannel(raw)
+	if err != nil {
+		return err
+	}
+	if err := c.delete(bucketPayers, payerKey(row.Descriptor.Payer, id)); err != nil {
+		return err
+	}
+	return c.delete(bucketChannels, bytes.Clone(id[:]))
+}
+
+func payerKey(payer common.Address, id common.Hash) []byte {
+	return append(bytes.Clone(payer[:]), id[:]...)
+}
+
+// putTicket writes a ticket, and adds its key to those under the id of its bill, which
+// tells its age: by that it expires.
+func putTicket(c *change, t actors.Ticket) error {
+	id, err := parseID(t.Bill)
+	if err != nil {
+		return err
+	}
+	if err := tickets.put(c, bytes.Clone(t.Key[:]), ticketRow{t.Bill, t.Charged}); err != nil {
+		return err
+	}
+	b, err := c.bucket(bucketAdmissions)
+	if err != nil {
+		return err
+	}
+	keys := b.Get(id.headKey())
+	for have := range slices.Chunk(keys, len(t.Key)) {
+		if bytes.Equal(have, t.Key[:]) {
+			return nil
 		}
 	}
-	if e.Void != nil {
-		return tickets.delete(c, bytes.Clone(e.Void[:]))
-	}
-	return nil
+	return c.put(bucketAdmissions, id.headKey(), append(bytes.Clone(keys), t.Key[:]...))
 }
 
 func putIntent(c *change, e *actors.Entry) error {
@@ -193,6 +269,22 @@ func (s *Store) OpenChannels(visit func(session.Channel) error) error {
 	return nil
 }
 
+// ChannelsOf returns the ids of a payer's channels that are not closed, at most
+// actors.MaxChannelsOf.
+func (s *Store) ChannelsOf(payer common.Address) (ids []common.Hash, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucketPayers).Cursor()
+		for k, _ := c.Seek(payer[:]); bytes.HasPrefix(k, payer[:]) && len(ids) < actors.MaxChannelsOf; k, _ = c.Next() {
+			ids = append(ids, common.BytesToHash(k[len(payer):]))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ledger: %w", err)
+	}
+	return ids, nil
+}
+
 // Channels returns up to limit rows of channels in the order of their ids, the first
 // not below from; ended picks those that are closed instead of those that are not.
 // next is where the list goes on, nil at its end.
@@ -240,7 +332,11 @@ func (s *Store) Bill(id string) (actors.Bill, error) {
 		}
 		return err
 	})
-	return actors.Bill{ID: rid.String(), Collected: row.Collected, Price: row.Price, Final: row.Final}, err
+	return row.bill(rid), err
+}
+
+func (r billRow) bill(id recordID) actors.Bill {
+	return actors.Bill{ID: id.String(), Payer: r.Payer, Channel: r.Channel, Collected: r.Collected, Price: r.Price, Final: r.Final, Delivered: r.Delivered}
 }
 
 // Ticket returns one row, or actors.ErrNoTicket.
@@ -257,13 +353,62 @@ func (s *Store) Ticket(key actors.TicketKey) (actors.Ticket, error) {
 	return actors.Ticket{Key: key, Bill: row.Bill, Charged: row.Charged}, err
 }
 
-// dropTicket deletes the ticket of an admission that expires.
-func dropTicket(c *change, admission []byte) error {
+// dropTickets deletes the tickets of a bill that expires, but for one that has become
+// another bill's.
+func dropTickets(c *change, bill []byte) error {
 	b, err := c.bucket(bucketAdmissions)
 	if err != nil {
 		return err
 	}
-	return tickets.delete(c, bytes.Clone(b.Get(admission)))
+	for key := range slices.Chunk(bytes.Clone(b.Get(bill)), len(actors.TicketKey{})) {
+		row, there, err := tickets.get(c.tx, key)
+		if err != nil {
+			return err
+		}
+		id, err := parseID(row.Bill)
+		if !there || err != nil || !bytes.Equal(id.headKey(), bill) {
+			continue
+		}
+		if err := tickets.delete(c, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropDebt deletes the debt of a bill that expires.
+func dropDebt(c *change, bill []byte) error {
+	row, there, err := bills.get(c.tx, bill)
+	if err != nil || !there || row.Payer == (common.Address{}) {
+		return err
+	}
+	return c.delete(bucketDebts, debtKey(row.Payer, bill))
+}
+
+// Debts returns the bills of a payer that have ended and are not paid, oldest first.
+func (s *Store) Debts(payer common.Address) (list []actors.Bill, err error) {
+	err = s.view(func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucketDebts).Cursor()
+		for k, _ := c.Seek(payer[:]); bytes.HasPrefix(k, payer[:]) && len(list) < actors.MaxDebts; k, _ = c.Next() {
+			bill := k[len(payer):]
+			row, there, err := bills.get(tx, bill)
+			if err != nil {
+				return err
+			}
+			id, err := idOfKey(bill)
+			if err != nil {
+				return err
+			}
+			if there && !s.expired(id, billRetention) {
+				list = append(list, row.bill(id))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ledger: %w", err)
+	}
+	return list, nil
 }
 
 // Intents returns what was written and not dropped, oldest first.

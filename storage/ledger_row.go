@@ -10,8 +10,11 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// rowLayout is the first byte of a stored channel.
-const rowLayout = 1
+// The first byte of a stored channel: the second layout has Credit at its end.
+const (
+	rowLayoutNoCredit = 1
+	rowLayout         = 2
+)
 
 // errRow: a stored row is cut off, too long, or of a layout that is not known.
 var errRow = fmt.Errorf("%w: a row of the ledger", ErrDamaged)
@@ -46,7 +49,7 @@ func encodeChannel(c session.Channel) []byte {
 		b = binary.BigEndian.AppendUint16(b, uint16(len(sig)))
 		b = append(b, sig...)
 	}
-	return b
+	return appendAmount(b, c.Credit)
 }
 
 func appendAmount(b []byte, a tempo.Amount) []byte {
@@ -88,7 +91,7 @@ func (r *rowReader) voucher() (v session.Voucher) {
 func decodeChannel(b []byte) (c session.Channel, err error) {
 	r := rowReader{b: b}
 	head := r.take(2)
-	if head[0] != rowLayout {
+	if head[0] != rowLayout && head[0] != rowLayoutNoCredit {
 		return c, errRow
 	}
 	c.Status = session.Status(head[1])
@@ -109,6 +112,9 @@ func decodeChannel(b []byte) (c session.Channel, err error) {
 	}
 	for _, v := range []*session.Voucher{&c.Highest, &c.Settleable, &c.Close} {
 		*v = r.voucher()
+	}
+	if head[0] == rowLayout {
+		c.Credit = r.amount()
 	}
 	if r.bad || len(r.b) > 0 || c.Status < session.Opening || c.Status > session.Closed {
 		return session.Channel{}, errRow

@@ -2,10 +2,13 @@ package storage
 
 import (
 	"errors"
+	"math/rand/v2"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	bolt "go.etcd.io/bbolt"
 
 	"txlens/actors"
 	"txlens/engine/mpp/session"
@@ -35,7 +38,7 @@ func fullRow(id byte) session.Channel {
 		},
 		Deposit: amount(1000), Settled: amount(200), CloseRequestedAt: 8, SeenAt: 9,
 		Highest: session.Voucher{Cumulative: tempo.MaxAmount, Signature: signature(1)}, Settleable: session.Voucher{Cumulative: amount(300), Signature: signature(2)},
-		Settling: amount(250), Spent: amount(400), Units: 10, OpenTx: common.Hash{11}, CloseTx: common.Hash{12},
+		Settling: amount(250), Spent: amount(400), Credit: amount(30), Units: 10, OpenTx: common.Hash{11}, CloseTx: common.Hash{12},
 		Close: session.Voucher{Cumulative: amount(500), Signature: signature(3)}, Capture: amount(410), Lost: amount(20),
 		CreatedAt: 13, ActiveAt: 14, OwedSince: 15,
 	}
@@ -224,5 +227,203 @@ func TestCommitThen(t *testing.T) {
 	s.CommitThen(func(err error) { told <- err }, actors.Entry{Channel: &row})
 	if err := <-told; !errors.Is(err, ErrClosed) {
 		t.Errorf("a closed store: %v", err)
+	}
+}
+
+// TestDebts: the index holds the bills of a payer that are final and not paid, oldest
+// first, and no others.
+func TestDebts(t *testing.T) {
+	now := time.Now()
+	s := open(t, t.TempDir(), Options{ExpireEvery: -1, Now: func() time.Time { return now }})
+	defer s.Close()
+	payer, other := common.Address{1}, common.Address{2}
+	ids := []string{actors.NewID(), actors.NewID(), actors.NewID(), actors.NewID(), actors.NewID()}
+	put := func(i int, payer common.Address, price, collected uint64, final bool) {
+		t.Helper()
+		b := actors.Bill{ID: ids[i], Payer: payer, Channel: common.Hash{9}, Price: amount(price), Collected: amount(collected), Final: final}
+		if err := s.Commit(actors.Entry{Bill: &b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := func(payer common.Address, want ...int) {
+		t.Helper()
+		list, err := s.Debts(payer)
+		if err != nil || len(list) != len(want) {
+			t.Fatalf("%+v, %v; want %v", list, err, want)
+		}
+		for i, b := range list {
+			if whole, err := s.Bill(b.ID); b.ID != ids[want[i]] || err != nil || whole != b {
+				t.Errorf("debt %d is %+v, %v", i, b, err)
+			}
+		}
+	}
+	put(1, payer, 30, 10, true)
+	put(0, payer, 20, 0, true)
+	put(2, payer, 30, 10, false) // at work
+	put(3, payer, 30, 30, true)  // paid
+	put(4, other, 30, 0, true)
+	f(payer, 0, 1)
+	f(other, 4)
+	f(common.Address{3})
+	put(1, payer, 30, 30, true)
+	put(2, payer, 30, 10, true)
+	f(payer, 0, 2)
+	now = now.Add(billRetention + time.Minute)
+	f(payer) // also before they are deleted
+	if _, err := s.Expire(); err != nil {
+		t.Fatal(err)
+	}
+	now = time.Now()
+	f(payer)
+	put(0, payer, 20, 0, true)
+	f(payer, 0)
+}
+
+// TestDebtsBound: of very many no more are read than are looked at.
+func TestDebtsBound(t *testing.T) {
+	s := open(t, t.TempDir(), Options{ExpireEvery: -1})
+	defer s.Close()
+	var entries []actors.Entry
+	for range actors.MaxDebts + 5 {
+		entries = append(entries, actors.Entry{Bill: &actors.Bill{ID: actors.NewID(), Payer: common.Address{1}, Price: amount(1), Final: true}})
+	}
+	if err := s.Commit(entries...); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Debts(common.Address{1}); err != nil || len(list) != actors.MaxDebts || list[0].ID != entries[0].Bill.ID {
+		t.Errorf("%d debts, %v", len(list), err)
+	}
+}
+
+// TestChannelsOf: a payer's channels are found until they end.
+func TestChannelsOf(t *testing.T) {
+	s := open(t, t.TempDir(), Options{ExpireEvery: -1})
+	defer s.Close()
+	row := func(id, payer byte, status session.Status) *session.Channel {
+		r := fullRow(id)
+		r.Descriptor.Payer, r.Status = common.Address{payer}, status
+		return &r
+	}
+	put := func(e ...actors.Entry) {
+		t.Helper()
+		if err := s.Commit(e...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := func(payer byte, want ...byte) {
+		t.Helper()
+		ids, err := s.ChannelsOf(common.Address{payer})
+		if err != nil || len(ids) != len(want) {
+			t.Fatalf("%v, %v; want %v", ids, err, want)
+		}
+		for i, id := range ids {
+			if id != (common.Hash{want[i]}) {
+				t.Errorf("channel %d is %s", i, id)
+			}
+		}
+	}
+	put(actors.Entry{Channel: row(1, 1, session.Opening)}, actors.Entry{Channel: row(2, 1, session.Active)}, actors.Entry{Channel: row(3, 2, session.Active)})
+	f(1, 1, 2)
+	f(2, 3)
+	put(actors.Entry{Channel: row(2, 1, session.Active)})
+	f(1, 1, 2)
+	put(actors.Entry{Channel: row(2, 1, session.Closed)}, actors.Entry{Forget: &common.Hash{1}})
+	f(1)
+	put(actors.Entry{Channel: row(2, 1, session.Active)}) // its end was undone
+	f(1, 2)
+}
+
+// TestTicketsOfABill: several tickets lead to one bill and expire with it, but for one
+// that has become another bill's.
+func TestTicketsOfABill(t *testing.T) {
+	now := time.Now()
+	s := open(t, t.TempDir(), Options{ExpireEvery: -1, Now: func() time.Time { return now }})
+	defer s.Close()
+	first := actors.NewID()
+	ticket := func(key byte, bill string) *actors.Ticket {
+		return &actors.Ticket{Key: actors.TicketKey{key}, Bill: bill, Charged: amount(uint64(key))}
+	}
+	f := func(key byte, want string) {
+		t.Helper()
+		got, err := s.Ticket(actors.TicketKey{key})
+		if want == "" && !errors.Is(err, actors.ErrNoTicket) || want != "" && (err != nil || got != *ticket(key, want)) {
+			t.Errorf("ticket %d: %+v, %v; want %q", key, got, err, want)
+		}
+	}
+	put := func(e actors.Entry) {
+		t.Helper()
+		if err := s.Commit(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(actors.Entry{Bill: &actors.Bill{ID: first}, Ticket: ticket(1, first), Request: ticket(2, first)})
+	put(actors.Entry{Ticket: ticket(3, first)})
+	put(actors.Entry{Ticket: ticket(3, first)})
+	now = now.Add(time.Hour)
+	later := idAt(now, rand.New(rand.NewPCG(1, 2)))
+	put(actors.Entry{Bill: &actors.Bill{ID: later}, Ticket: ticket(4, later), Request: ticket(2, later)})
+	f(1, first)
+	f(2, later)
+	f(3, first)
+	now = time.Now().Add(billRetention + time.Minute)
+	if _, err := s.Expire(); err != nil {
+		t.Fatal(err)
+	}
+	f(1, "")
+	f(2, later)
+	f(3, "")
+	f(4, later)
+	put(actors.Entry{Void: &actors.TicketKey{4}, VoidRequest: &actors.TicketKey{2}})
+	f(2, "")
+	f(4, "")
+}
+
+// TestRowWithoutCredit: a row of the layout before is read as it was.
+func TestRowWithoutCredit(t *testing.T) {
+	want := fullRow(1)
+	raw := encodeChannel(want)
+	old := append([]byte{rowLayoutNoCredit}, raw[1:len(raw)-12]...)
+	want.Credit = tempo.Amount{}
+	if got, err := decodeChannel(old); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := decodeChannel(append([]byte{3}, raw[1:]...)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a layout that is not known: %v", err)
+	}
+}
+
+// TestIndexOfAnOlderFile: a file of the layout before has its channels in the index of
+// payers once it is opened.
+func TestIndexOfAnOlderFile(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{ExpireEvery: -1})
+	row, ended := fullRow(1), fullRow(2)
+	ended.Status = session.Closed
+	if err := s.Commit(actors.Entry{Channel: &row}, actors.Entry{Channel: &ended}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	db, err := bolt.Open(filepath.Join(dir, FileName), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		for _, name := range [][]byte{bucketDebts, bucketPayers} {
+			if err := tx.DeleteBucket(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketMeta).Put(keySchema, []byte{2})
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, Options{ExpireEvery: -1})
+	defer s.Close()
+	if ids, err := s.ChannelsOf(row.Descriptor.Payer); err != nil || len(ids) != 1 || ids[0] != row.ID {
+		t.Errorf("%v, %v", ids, err)
+	}
+	if list, err := s.Debts(row.Descriptor.Payer); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
 	}
 }

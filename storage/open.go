@@ -26,6 +26,21 @@ const (
 var layouts = [][][]byte{
 	{bucketMeta, bucketJobs, bucketRuns},
 	{bucketChannels, bucketClosed, bucketBills, bucketTickets, bucketAdmissions, bucketIntents},
+	{bucketDebts, bucketPayers},
+}
+
+// fillers write what a version of the layout derives from the ones before; nil: nothing.
+var fillers = map[int]func(*bolt.Tx) error{3: fillPayers}
+
+// fillPayers makes the index of channels by payer.
+func fillPayers(tx *bolt.Tx) error {
+	return tx.Bucket(bucketChannels).ForEach(func(_, raw []byte) error {
+		row, err := decodeChannel(raw)
+		if err != nil {
+			return err
+		}
+		return tx.Bucket(bucketPayers).Put(payerKey(row.Descriptor.Payer, row.ID), []byte{})
+	})
 }
 
 // openFile checks, opens and where it pays compacts the file.
@@ -157,6 +172,13 @@ func prepare(db *bolt.DB, path string) error {
 		for _, name := range slices.Concat(layouts[have:]...) {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return fmt.Errorf("make %s: %w", name, err)
+			}
+		}
+		for version := have + 1; version <= len(layouts); version++ {
+			if fill := fillers[version]; fill != nil {
+				if err := fill(tx); err != nil {
+					return fmt.Errorf("bring to layout %d: %w", version, err)
+				}
 			}
 		}
 		return tx.Bucket(bucketMeta).Put(keySchema, []byte{byte(len(layouts))})

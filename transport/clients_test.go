@@ -125,7 +125,7 @@ func TestClientGoneWhileSilent(t *testing.T) {
 			if !keep {
 				t.Error("nobody noticed")
 			}
-			if n := len(s.slots); n != 1 {
+			if n := s.slots.Counts().Running; n != 1 {
 				t.Errorf("%d slots are taken while the analysis goes on", n)
 			}
 		}

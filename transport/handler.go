@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors/slots"
 	"txlens/engine/explain"
 	"txlens/transport/wire"
 )
@@ -165,7 +166,8 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
-	if !s.admit() {
+	slot, err := s.slots.Acquire(s.base, slots.Holder{Origin: origin(ctx.RemoteAddr())}, 0)
+	if err != nil {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
 		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many analyses are running; try again soon")
 		return
@@ -176,10 +178,11 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		other = "text/html"
 	}
 	if wantsStream(&ctx.Request.Header, other) {
+		job.free = slot.Release
 		s.stream(ctx, job, nil)
 		return
 	}
-	defer s.free()
+	defer slot.Release()
 	s.block(ctx, job)
 }
 
@@ -207,18 +210,6 @@ func isJSON(contentType []byte) bool {
 	return err == nil && kind == "application/json"
 }
 
-// admit takes a slot for an analysis, which free gives back.
-func (s *Server) admit() bool {
-	select {
-	case s.slots <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *Server) free() { <-s.slots }
-
 // block has the analysis done for as long as the client waits for it.
 func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 	work, cancel := s.begin()
@@ -244,7 +235,7 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 // stream answers with events. The analysis runs beside the connection, and gives
 // its slot back when it has ended, whatever became of the client. One that is sold
 // is paid before its last frame leaves.
-func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *sale) {
+func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *paidRun) {
 	work, cancel := s.begin()
 	st := s.newStream(ctx, job.ID)
 	visit := visitOf(ctx)
@@ -268,6 +259,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *sale) {
 	fan := newFan(job.ID)
 	if v != nil {
 		fan = v.fan
+		st.onWhole = func() { s.delivered(job.ID) }
 	}
 	fan.add(st)
 	var unsaid atomic.Bool // that the analysis is complete
@@ -284,13 +276,15 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *sale) {
 		job.priced = v.price
 	}
 	go func() {
-		defer s.free()
+		if job.free != nil {
+			defer job.free()
+		}
 		defer cancel(nil)
 		last, err := s.conclude(work, job, unsaid.Load)
 		var trailer []byte
 		if v != nil {
 			defer v.end()
-			last, trailer, err = v.settle(work, last, err)
+			last, trailer, err = v.settle(last, err)
 		}
 		if err != nil {
 			last = failure(err)
@@ -319,7 +313,7 @@ func (s *Server) conclude(work context.Context, job Job, cutShort func() bool) (
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
 	res, err := s.attempt(work, job)
 	if job.priced != nil {
-		job.priced()
+		job.priced(res, err)
 	}
 	if err == nil {
 		last, err = lastFrame(job, res)

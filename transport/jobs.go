@@ -86,11 +86,12 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)
 	case err != nil:
 		s.failWith(ctx, err)
-	case !s.toll(ctx, id, func() bool { return !job.Status.Unfinished() }):
+	case !s.toll(ctx, id, string(job.Status), !job.Status.Unfinished()):
 	default:
 		if job.Status.Unfinished() {
 			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
 		}
+		s.delivered(id) // who polls knows the job
 		s.sendJSON(ctx, job)
 	}
 }

@@ -3,12 +3,13 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors"
+	"txlens/actors/slots"
 	"txlens/engine/explain"
-	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport/wire"
@@ -49,30 +50,42 @@ func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
 		s.demand(ctx, route)
 		return
 	}
-	p, done := s.pay(ctx, cr, route)
+	if p, done := s.pay(ctx, cr, route, pathAsync); !done {
+		s.sellJob(ctx, route, p, req)
+	}
+}
+
+// sellJob submits the job that a voucher asks for, or tells of the one that it began.
+func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req explain.Request) {
+	order := s.order(ctx, pathAsync, p, actors.NewID())
+	var place *slots.Slot
+	a, done := s.admitPaid(ctx, route, p, order, func(work context.Context) (err error) {
+		place, err = s.cfg.Payments.Seller.TakeJob(work, p)
+		return noSlot(err)
+	})
 	if done {
+		if place != nil {
+			place.Release()
+		}
 		return
 	}
-	key := ticketKey(ctx, pathAsync, p)
-	t, fresh, standing, done := s.admitPaid(ctx, route, p, key, actors.NewID())
-	if done {
-		return
-	}
-	if !fresh {
+	if !a.Fresh {
 		// A crash may have come between the charge and the job.
-		if _, err := s.cfg.Jobs.Job(t.Bill); !errors.Is(err, explain.ErrNoJob) {
-			giveReceipt(ctx, standing, p.ChallengeID)
-			s.accepted(ctx, t.Bill)
+		if _, err := s.cfg.Jobs.Job(a.Bill); !errors.Is(err, explain.ErrNoJob) {
+			giveReceipt(ctx, a.Standing, p.ChallengeID)
+			s.accepted(ctx, a.Bill)
 			return
 		}
 	}
-	if err := s.cfg.Jobs.SubmitAs(t.Bill, req); err != nil {
-		s.void(p.Channel, key)
+	s.cfg.Payments.Seller.JobBegun(a.Bill, place)
+	if err := s.cfg.Jobs.SubmitAs(a.Bill, req); err != nil {
+		s.cfg.Payments.Seller.JobEnded(a.Bill)
+		s.void(p.Channel, order)
 		s.notSubmitted(ctx, err)
 		return
 	}
-	giveReceipt(ctx, standing, p.ChallengeID)
-	s.accepted(ctx, t.Bill)
+	giveReceipt(ctx, a.Standing, p.ChallengeID)
+	s.accepted(ctx, a.Bill)
 }
 
 // accepted answers 202.
@@ -92,29 +105,14 @@ func (s *Server) notSubmitted(ctx *fasthttp.RequestCtx, err error) {
 	s.failAsync(ctx, err)
 }
 
-// outstanding is what a run or job owes now.
-func (s *Server) outstanding(id string) (bill actors.Bill, owed tempo.Amount, err error) {
-	bill, err = s.cfg.Payments.Till.Bill(id)
-	if err != nil {
-		return bill, owed, err
-	}
-	if !bill.Final {
-		bill.Price = tempo.AmountFrom(meter.Owed(0))
-		if tab := s.cfg.Payments.Tabs.Get(id); tab != nil {
-			bill.Price = tab.Owed()
-		}
-	}
-	return bill, bill.Outstanding(), nil
-}
-
 // toll collects what a run or job owes before it is told of. passed is false where
-// the request is answered by that. finished says that all must be paid, rather
-// than what its challenge named.
-func (s *Server) toll(ctx *fasthttp.RequestCtx, id string, finished func() bool) (passed bool) {
+// the request is answered by that. state is what the 402 says of it. finished says
+// that all must be paid, rather than what its challenge named.
+func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool) (passed bool) {
 	if !s.sold() {
 		return true
 	}
-	bill, owed, err := s.outstanding(id)
+	bill, owed, err := s.cfg.Payments.Seller.Outstanding(id)
 	if errors.Is(err, actors.ErrNoBill) {
 		return true // from a time when nothing was sold
 	}
@@ -132,10 +130,10 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id string, finished func() bool)
 		return false
 	}
 	if !paid {
-		s.demand(ctx, route)
+		s.refuse(ctx, route, owes(owed, state))
 		return false
 	}
-	p, done := s.pay(ctx, cr, route)
+	p, done := s.pay(ctx, cr, route, "")
 	if done {
 		return false
 	}
@@ -146,14 +144,10 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id string, finished func() bool)
 		s.refuse(ctx, route, noted(err))
 		return false
 	}
-	if tab := s.cfg.Payments.Tabs.Get(id); tab != nil {
-		tab.Collected(bill.Collected)
-	}
-	if finished() {
-		if _, left, err := s.outstanding(id); err != nil || !left.IsZero() {
-			s.refuse(ctx, s.offer(string(ctx.Path()), left), &mpp.Problem{
-				Type: mpp.PaymentRequired, Detail: "The analysis has ended; this is the rest of its price.",
-			})
+	s.cfg.Payments.Seller.Collected(bill)
+	if finished {
+		if _, left, err := s.cfg.Payments.Seller.Outstanding(id); err != nil || !left.IsZero() {
+			s.refuse(ctx, s.newOffer(string(ctx.Path()), left), owes(left, state))
 			return false
 		}
 	}
@@ -162,12 +156,21 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id string, finished func() bool)
 	return true
 }
 
+// owes says what is due for a run or job before it is told of.
+func owes(owed tempo.Amount, state string) *mpp.Problem {
+	return &mpp.Problem{
+		Type:    mpp.PaymentRequired,
+		Detail:  fmt.Sprintf("The analysis is %s and owes %s base units: answer the challenge in WWW-Authenticate.", state, owed),
+		Details: map[string]string{"owed": owed.String(), "status": state},
+	}
+}
+
 // manageAt answers a method that a paid path has for messages of a channel alone.
 func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
 	route := s.newOffer(string(ctx.Path()), cent)
 	route.AnyPrice = true
 	cr, paid, ok := s.credential(ctx, route)
-	if !ok {
+	if !ok || s.bootstrap(ctx, route, cr) {
 		return
 	}
 	if len(ctx.Request.Body()) > 0 {
@@ -191,7 +194,7 @@ func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
 	}
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
-	p, err := s.cfg.Payments.Till.Pay(work, cr, route, shape(ctx))
+	p, err := s.cfg.Payments.Till.Pay(work, s.payRequest(ctx, cr, route, ""))
 	if err != nil {
 		s.refuse(ctx, route, err)
 		return
@@ -203,7 +206,7 @@ func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	if p.Deposit.Cmp(s.cfg.Payments.MinDeposit) < 0 {
-		s.tooSmall(ctx, p)
+		s.tooSmall(ctx, route, p.Deposit)
 		return
 	}
 	giveReceipt(ctx, p.Standing, p.ChallengeID)

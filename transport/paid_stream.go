@@ -10,10 +10,10 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors"
+	"txlens/actors/sale"
+	"txlens/actors/slots"
 	"txlens/engine/explain"
-	"txlens/engine/meter"
 	"txlens/engine/mpp"
-	"txlens/engine/mpp/tempo"
 )
 
 const pathExplain = "/explain"
@@ -48,7 +48,7 @@ func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 		s.demand(ctx, route)
 		return
 	}
-	if p, done := s.pay(ctx, cr, route); !done {
+	if p, done := s.pay(ctx, cr, route, pathExplain); !done {
 		s.sell(ctx, route, p, req)
 	}
 }
@@ -59,62 +59,112 @@ func (s *Server) manage(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.Cred
 		s.demand(ctx, route)
 		return
 	}
-	if p, done := s.pay(ctx, cr, route); !done {
+	if p, done := s.pay(ctx, cr, route, ""); !done {
 		s.cfg.Payments.Till.LetGo(s.base, p)
 		fail(ctx, fasthttp.StatusBadRequest, "", "the body is empty: an analysis needs {\"txHash\": \"0x...\"}")
 	}
 }
 
+// crowdedError is the refusal of a request for which there is no slot. Nothing was
+// charged.
+type crowdedError struct{ cause error }
+
+func (e *crowdedError) Error() string { return "no slot: " + e.cause.Error() }
+func (e *crowdedError) Unwrap() error { return e.cause }
+
+// noSlot makes the refusals of a pool a *crowdedError.
+func noSlot(err error) error {
+	if errors.Is(err, slots.ErrBusy) || errors.Is(err, slots.ErrTooMany) {
+		return &crowdedError{err}
+	}
+	return err
+}
+
+// tooMany answers a request for which there is no slot.
+func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *crowdedError) {
+	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
+	message := "too many analyses are running; try again soon. Nothing was charged"
+	if errors.Is(err, slots.ErrTooMany) {
+		message = "too many analyses of this payer are running or wait to be paid; try again when one has ended. Nothing was charged"
+	}
+	fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, message)
+}
+
 // sell begins the analysis that a voucher asks for, or joins the one that it began.
 func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req explain.Request) {
-	if !s.admit() {
-		s.cfg.Payments.Till.LetGo(s.base, p)
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
-		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many analyses are running; try again soon. Nothing was charged")
-		return
+	var slot *slots.Slot
+	free := func() {
+		if slot != nil {
+			slot.Release()
+		}
 	}
-	t, fresh, standing, done := s.admitPaid(ctx, route, p, ticketKey(ctx, pathExplain, p), idOf(ctx))
+	begin := func(work context.Context) (err error) {
+		slot, err = s.slots.Acquire(work, s.cfg.Payments.Seller.Holder(p), s.cfg.Payments.QueueTime)
+		return noSlot(err)
+	}
+	a, done := s.admitPaid(ctx, route, p, s.order(ctx, pathExplain, p, idOf(ctx)), begin)
 	if done {
-		s.free()
+		free()
 		return
 	}
-	giveReceipt(ctx, standing, p.ChallengeID)
-	bill := actors.Bill{ID: t.Bill, Collected: t.Charged}
-	if !fresh {
+	giveReceipt(ctx, a.Standing, p.ChallengeID)
+	bill := actors.Bill{ID: a.Bill, Payer: p.Payer, Channel: p.Channel, Collected: a.Charged}
+	if !a.Fresh {
 		var known bool
-		if bill, known = s.begun(t.Bill); known {
-			s.free()
-			s.rejoin(ctx, p, t)
+		if bill, known = s.begun(a.Bill, p); known {
+			s.rejoin(ctx, p, a.Bill)
+			return
+		}
+		// It was interrupted: it begins again, and what was paid counts.
+		if err := begin(s.base); err != nil {
+			s.notBegun(ctx, err)
 			return
 		}
 	}
-	tab := actors.NewTab(t.Bill, bill.Collected, s.cfg.Payments.Exposure)
-	v := &sale{s: s, tab: tab, channel: p.Channel, challenge: p.ChallengeID, fan: newFan(t.Bill)}
-	if !s.live.open(v.fan) {
-		s.free()
-		s.rejoin(ctx, p, t)
+	fan := newFan(a.Bill)
+	if !s.live.open(fan) {
+		free()
+		s.rejoin(ctx, p, a.Bill)
 		return
 	}
-	s.cfg.Payments.Tabs.Open(tab)
-	s.stream(ctx, Job{ID: t.Bill, Request: req, Finish: s.finish, Gate: tab.Gate, OnCost: tab.OnCost}, v)
+	run, fresh := s.cfg.Payments.Seller.Begin(bill, slot)
+	if !fresh { // the rest of its price is being collected
+		s.live.close(fan)
+		free()
+		s.rejoin(ctx, p, a.Bill)
+		return
+	}
+	v := &paidRun{s: s, run: run, slot: slot, challenge: p.ChallengeID, fan: fan}
+	s.stream(ctx, Job{ID: a.Bill, Request: req, Finish: s.finish, Gate: run.Gate, OnCost: run.OnCost}, v)
+}
+
+// notBegun answers for a run that could not begin again.
+func (s *Server) notBegun(ctx *fasthttp.RequestCtx, err error) {
+	ctx.Response.Header.Del(mpp.HeaderReceipt)
+	if crowded, ok := errors.AsType[*crowdedError](err); ok {
+		s.tooMany(ctx, crowded)
+		return
+	}
+	s.failWith(ctx, explain.ErrStopping)
 }
 
 // begun reports whether the run of a ticket is at work or has ended. A crash may
-// have come before either: then it begins again, and what was paid counts.
-func (s *Server) begun(id string) (bill actors.Bill, known bool) {
-	bill, err := s.cfg.Payments.Till.Bill(id)
+// have come before either.
+func (s *Server) begun(id string, p *actors.Payment) (bill actors.Bill, known bool) {
+	bill, _, err := s.cfg.Payments.Seller.Outstanding(id)
 	if err != nil || s.live.has(id) {
 		return bill, true
 	}
+	bill.Payer, bill.Channel = p.Payer, p.Channel
 	_, err = s.recovered(id)
 	return bill, !errors.Is(err, explain.ErrNoRun)
 }
 
-// sale is a run that is paid for while it streams.
-type sale struct {
+// paidRun is a run that is paid for while it streams.
+type paidRun struct {
 	s         *Server
-	tab       *actors.Tab
-	channel   common.Hash
+	run       *sale.Run
+	slot      *slots.Slot
 	challenge string
 	fan       *fan
 	ended     chan struct{} // closed when the analysis has ended
@@ -122,111 +172,18 @@ type sale struct {
 }
 
 // begin collects what accrues until the analysis ends.
-func (v *sale) begin(work context.Context) {
+func (v *paidRun) begin(work context.Context) {
 	v.ended, v.collected = make(chan struct{}), make(chan error, 1)
-	go func() { v.collected <- v.collect(work, v.ended) }()
+	go func() { v.collected <- v.run.Collect(work, v.ended, v.ask) }()
 }
 
-// collect takes what is owed as it accrues. When the voucher is short the client is
-// told once, and waited for. It returns nil when the analysis has ended and all is
-// paid, and gives up when the client does not sign.
-func (v *sale) collect(work context.Context, ended <-chan struct{}) error {
-	signal, stop, err := v.s.cfg.Payments.Till.Watch(v.channel)
-	if err != nil {
-		v.tab.GiveUp()
-		return err
+// ask asks the clients of the run for a voucher; nil: it has come.
+func (v *paidRun) ask(need *mpp.NeedVoucher) {
+	if need == nil {
+		v.fan.demand(nil)
+		return
 	}
-	defer stop()
-	var short *time.Timer  // runs while the client owes a voucher
-	var asked tempo.Amount // the voucher it was asked for last
-	defer func() {
-		if short != nil {
-			short.Stop()
-		}
-	}()
-	for {
-		due, changed := v.tab.Due()
-		if due.IsZero() {
-			select {
-			case <-changed:
-				continue
-			case <-ended:
-				return nil
-			case <-v.tab.GivenUp():
-				return explain.ErrUnpaid
-			case <-work.Done():
-				v.tab.GiveUp()
-				return context.Cause(work)
-			}
-		}
-		bill, _, err := v.s.cfg.Payments.Till.Collect(work, v.channel, v.tab.ID, v.tab.Owed(), due)
-		if err == nil {
-			v.tab.Collected(bill.Collected)
-			if short != nil {
-				short.Stop()
-				short = nil
-			}
-			v.fan.demand(nil)
-			continue
-		}
-		p, ok := errors.AsType[*mpp.Problem](err)
-		if !ok || p.Type != mpp.InsufficientBalance {
-			v.tab.GiveUp()
-			return err
-		}
-		if v.collectPart(work, due, p.RequiredTopUp) {
-			continue
-		}
-		if short == nil {
-			short = time.NewTimer(v.s.cfg.Payments.Patience)
-		}
-		if accepted, ok := v.needVoucher(work, due, asked); ok {
-			asked = accepted
-			short.Reset(v.s.cfg.Payments.Patience)
-		}
-		select {
-		case <-signal:
-		case <-short.C:
-			v.tab.GiveUp()
-			return explain.ErrUnpaid
-		case <-v.tab.GivenUp():
-			return explain.ErrUnpaid
-		case <-work.Done():
-			v.tab.GiveUp()
-			return context.Cause(work)
-		}
-	}
-}
-
-// collectPart takes the whole units of what is due that the channel still has.
-func (v *sale) collectPart(work context.Context, due, missing tempo.Amount) bool {
-	there, _ := due.Sub(missing)
-	n, ok := there.Uint64()
-	if !ok || n < meter.Cent {
-		return false
-	}
-	bill, _, err := v.s.cfg.Payments.Till.Collect(work, v.channel, v.tab.ID, v.tab.Owed(), tempo.AmountFrom(n/meter.Cent*meter.Cent))
-	if err == nil {
-		v.tab.Collected(bill.Collected)
-	}
-	return err == nil
-}
-
-// needVoucher asks the client to sign for what is due, once for each shortage: not
-// again while the voucher asked for before is missing.
-func (v *sale) needVoucher(work context.Context, due, asked tempo.Amount) (required tempo.Amount, told bool) {
-	st, err := v.s.cfg.Payments.Till.Standing(work, v.channel)
-	if err != nil || st.Accepted.Cmp(asked) < 0 {
-		return asked, false
-	}
-	held, _ := st.Accepted.Sub(st.Available) // spent, and held for other requests
-	required, ok := held.Add(due)
-	if !ok || required.Cmp(st.Accepted) <= 0 {
-		return asked, false // it has come meanwhile
-	}
-	need := mpp.NeedVoucher{ChannelID: v.channel, RequiredCumulative: required, AcceptedCumulative: st.Accepted, Deposit: st.Deposit}
 	v.fan.demand(named(mpp.EventNeedVoucher, need.JSON()))
-	return required, true
 }
 
 // named is an event of the protocol. Its data is one line.
@@ -237,43 +194,52 @@ func named(event string, data []byte) []byte {
 }
 
 // price fixes what the run comes to, before its record can be asked for.
-func (v *sale) price() {
-	v.tab.Fix(v.tab.Owed()) // what still arrives late is ours to bear
-	if _, err := v.s.cfg.Payments.Till.Final(v.tab.ID, v.tab.Owed()); err != nil {
-		v.s.cfg.Log.Error("fix the price of a run", "request", v.tab.ID, "error", err)
+func (v *paidRun) price(res *explain.Result, err error) {
+	if err := v.run.Fix(context.WithoutCancel(v.s.base), sale.OutcomeOf(res, err)); err != nil {
+		v.s.cfg.Log.Error("fix the price of a run", "request", v.run.ID, "error", err)
 	}
 }
 
 // settle waits until the run is paid, and only then lets its last frame go. What
-// cannot be paid is kept: the error says where.
-func (v *sale) settle(work context.Context, last any, err error) (any, []byte, error) {
+// cannot be paid is kept: the error says where. Meanwhile others may use its slot.
+func (v *paidRun) settle(last any, err error) (any, []byte, error) {
+	if parked := v.slot.Park(); parked != nil {
+		v.run.GiveUp()
+	}
 	close(v.ended)
 	if err != nil {
-		v.tab.GiveUp() // nobody is asked to sign for an error
+		v.run.GiveUp() // nobody is asked to sign for an error
 	}
 	unpaid := <-v.collected
 	if err == nil && unpaid != nil {
 		last, err = nil, unpaidRun{unpaid}
+		_, owed, _ := v.s.cfg.Payments.Seller.Outstanding(v.run.ID)
+		v.s.cfg.Log.Info("run not paid", "request", v.run.ID, "channel", v.run.Channel, "owed", owed)
 	}
 	return last, v.receipt(), err
 }
 
-// end takes the sale off the lists.
-func (v *sale) end() {
-	v.s.cfg.Payments.Tabs.Close(v.tab)
+// end takes the run off the lists.
+func (v *paidRun) end() {
+	v.run.End()
 	v.s.live.close(v.fan)
+	v.slot.Release()
 }
 
 // receipt is the last event of a paid stream.
-func (v *sale) receipt() []byte {
-	work, cancel := context.WithTimeout(context.WithoutCancel(v.s.base), 5*time.Second)
+func (v *paidRun) receipt() []byte {
+	return v.s.lastReceipt(v.run.ID, v.run.Channel, v.challenge)
+}
+
+func (s *Server) lastReceipt(id string, channel common.Hash, challenge string) []byte {
+	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), 5*time.Second)
 	defer cancel()
-	st, err := v.s.cfg.Payments.Till.Standing(work, v.channel)
+	st, err := s.cfg.Payments.Till.Standing(work, channel)
 	if err != nil {
-		v.s.cfg.Log.Error("make a receipt", "request", v.tab.ID, "error", err)
+		s.cfg.Log.Error("make a receipt", "request", id, "error", err)
 		return nil
 	}
-	return named(mpp.EventReceipt, st.Receipt(v.challenge, time.Now()).JSON())
+	return named(mpp.EventReceipt, st.Receipt(challenge, time.Now()).JSON())
 }
 
 // unpaidRun: the run is done and kept, and not all of it is paid.
@@ -287,57 +253,73 @@ func (u unpaidRun) Is(target error) bool {
 
 // rejoin answers a request whose voucher has begun a run before: what still comes
 // of it, or its record. It charges nothing but what is outstanding.
-func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *actors.Payment, t actors.Ticket) {
-	st := s.newStream(ctx, t.Bill)
+func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *actors.Payment, id string) {
+	st := s.newStream(ctx, id)
 	visit := visitOf(ctx)
 	visit.streams, visit.heard = true, true
 	st.onEnd = func(cut error) { s.tellStream(visit, cut) }
+	st.onWhole = func() { s.delivered(id) }
 	st.onGone = func(error) {}
-	st.onStop = func() { st.end(s.errorEvent(t.Bill, explain.ErrStopping)) }
+	st.onStop = func() { st.end(s.errorEvent(id, explain.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
-	if !s.live.join(t.Bill, st) {
-		go s.replay(st, p, t)
+	if !s.live.join(id, st) {
+		go s.replay(st, p, id)
 	}
 	s.cfg.Observer.StreamOpened()
 	s.open(ctx, st)
 }
 
-// replay streams the record of a run, once it is paid.
-func (s *Server) replay(st *stream, p *actors.Payment, t actors.Ticket) {
-	defer s.caught(t.Bill, func() { st.end(s.errorEvent(t.Bill, errPanic)) })
-	run, err := s.recovered(t.Bill)
-	if err != nil {
-		st.end(s.errorEvent(t.Bill, err))
-		return
-	}
-	bill, err := s.cfg.Payments.Till.Bill(t.Bill)
-	if err == nil {
-		tab := actors.NewTab(t.Bill, bill.Collected, s.cfg.Payments.Exposure)
-		v := &sale{s: s, tab: tab, channel: p.Channel, challenge: p.ChallengeID, fan: newFan(t.Bill)}
-		v.fan.add(st)
-		err = v.collectBill(bill)
-		st.trail(v.receipt())
-	}
-	if err != nil {
-		st.end(s.errorEvent(t.Bill, unpaidRun{err}))
-		return
-	}
-	for _, frame := range run.Frames[:max(len(run.Frames)-1, 0)] {
-		st.push(named("", frame)[len("event: \n"):], false)
-	}
-	if len(run.Frames) > 0 {
-		st.end(run.Frames[len(run.Frames)-1])
+// delivered notes that a result was sent to its end.
+func (s *Server) delivered(id string) {
+	if s.sold() {
+		s.cfg.Payments.Till.Delivered(id)
 	}
 }
 
-// collectBill takes what is outstanding on a bill whose price is known.
-func (v *sale) collectBill(bill actors.Bill) error {
-	work, cancel := context.WithTimeout(v.s.base, v.s.cfg.Payments.Patience+grace)
+// replay streams the record of a run, once it is paid.
+func (s *Server) replay(st *stream, p *actors.Payment, id string) {
+	defer s.caught(id, func() { st.end(s.errorEvent(id, errPanic)) })
+	rec, err := s.recovered(id)
+	if err != nil {
+		st.end(s.errorEvent(id, err))
+		return
+	}
+	if err := s.collectRest(st, p, id); err != nil {
+		st.end(s.errorEvent(id, unpaidRun{err}))
+		return
+	}
+	for _, frame := range rec.Frames[:max(len(rec.Frames)-1, 0)] {
+		st.push(named("", frame)[len("event: \n"):], false)
+	}
+	if len(rec.Frames) > 0 {
+		st.end(rec.Frames[len(rec.Frames)-1])
+	}
+}
+
+// collectRest takes what is outstanding on the bill of a run that has ended.
+func (s *Server) collectRest(st *stream, p *actors.Payment, id string) error {
+	bill, owed, err := s.cfg.Payments.Seller.Outstanding(id)
+	if err != nil {
+		return err
+	}
+	defer func() { st.trail(s.lastReceipt(id, p.Channel, p.ChallengeID)) }()
+	if owed.IsZero() {
+		return nil
+	}
+	bill.Payer, bill.Channel = p.Payer, p.Channel
+	run, fresh := s.cfg.Payments.Seller.Begin(bill, nil)
+	if !fresh {
+		return nil // it is collected already
+	}
+	defer run.End()
+	v := &paidRun{s: s, run: run, challenge: p.ChallengeID, fan: newFan(id)}
+	v.fan.add(st)
+	work, cancel := context.WithTimeout(s.base, s.cfg.Payments.Seller.Patience()+grace)
 	defer cancel()
 	ended := make(chan struct{})
 	close(ended)
-	v.tab.Fix(bill.Price)
-	return v.collect(work, ended)
+	run.Owe(bill.Price)
+	return run.Collect(work, ended, v.ask)
 }
 
 // recovered is the record of a run, or why there is none.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -15,6 +16,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors"
+	"txlens/actors/sale"
 	"txlens/engine/explain"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
@@ -24,57 +26,50 @@ import (
 // Till takes payments. It is safe for concurrent use.
 type Till interface {
 	// Pay does what a credential says: opens a channel, takes a voucher, tops up or
-	// closes. It charges nothing. The error is a *mpp.Problem, but for the context's.
-	Pay(ctx context.Context, cr *mpp.Credential, route *mpp.Route, shape mpp.Shape) (*actors.Payment, error)
-	// AdmitHeld charges for the request of a payment, once for each key.
-	AdmitHeld(ctx context.Context, p *actors.Payment, key actors.TicketKey, billID string, amount tempo.Amount) (t actors.Ticket, fresh bool, s actors.Standing, err error)
+	// closes. It charges nothing. The error is a *mpp.Problem or a
+	// *actors.DepositError, but for the context's.
+	Pay(ctx context.Context, q actors.PayRequest) (*actors.Payment, error)
+	// Begun reports whether a request has been admitted before.
+	Begun(key actors.TicketKey) bool
 	// Void takes an admission back for which nothing was done.
-	Void(ctx context.Context, channel common.Hash, key actors.TicketKey) error
-	// Collect charges what is owed on a bill, at most so much.
-	Collect(ctx context.Context, channel common.Hash, billID string, price, atMost tempo.Amount) (actors.Bill, actors.Standing, error)
+	Void(ctx context.Context, channel common.Hash, o actors.Order) error
 	// CollectHeld charges what is owed on a bill for the request of a payment, at
 	// most what its challenge named.
 	CollectHeld(ctx context.Context, p *actors.Payment, billID string, price tempo.Amount) (actors.Bill, actors.Standing, error)
 	// LetGo gives up what is held for a request that is not charged.
 	LetGo(ctx context.Context, p *actors.Payment)
-	// Final sets what a bill comes to in all.
-	Final(billID string, price tempo.Amount) (actors.Bill, error)
-	// Bill returns a bill, or actors.ErrNoBill.
-	Bill(id string) (actors.Bill, error)
 	// Standing returns where a channel stands.
 	Standing(ctx context.Context, channel common.Hash) (actors.Standing, error)
-	// Watch signals each change of a channel that is on disk.
-	Watch(channel common.Hash) (signal <-chan struct{}, stop func(), err error)
+	// Delivered notes that the result of a run or job was sent to its end.
+	Delivered(billID string)
+	// Snapshot is what a credential's payer may know of its channel, nil where the
+	// credential does not prove who asks.
+	Snapshot(ctx context.Context, cr *mpp.Credential, price tempo.Amount) *mpp.Snapshot
+	// SnapshotOf is that of the channel which a payer can go on with, nil where there
+	// is none.
+	SnapshotOf(ctx context.Context, payer common.Address) *mpp.Snapshot
 }
 
 // Payments are the terms on which the service is sold. Till nil: nothing is sold.
 type Payments struct {
 	Till    Till
+	Seller  *sale.Seller
 	Issuer  *mpp.Issuer
 	Realm   string
 	Request mpp.SessionRequest // of a challenge, but for the amount
 	// MinDeposit is the smallest deposit of a channel that is served, default $2.
 	MinDeposit tempo.Amount
-	// Exposure is what may be owed before the next purchase waits, in base units,
-	// default $0.25.
-	Exposure uint64
-	Tabs     *actors.Tabs // of all analyses that run, jobs among them
-	// Patience with a client whose voucher is short, default 60 s.
-	Patience time.Duration
+	// QueueTime is how long a paid request waits for a free slot before it is answered
+	// 503, default 10 s. Negative: it does not wait.
+	QueueTime time.Duration
 }
 
 func (p Payments) withDefaults() Payments {
 	if p.MinDeposit.IsZero() {
 		p.MinDeposit = tempo.AmountFrom(200 * meter.Cent)
 	}
-	if p.Exposure == 0 {
-		p.Exposure = 25 * meter.Cent
-	}
-	if p.Patience <= 0 {
-		p.Patience = 60 * time.Second
-	}
-	if p.Tabs == nil {
-		p.Tabs = actors.NewTabs()
+	if p.QueueTime == 0 {
+		p.QueueTime = 10 * time.Second
 	}
 	return p
 }
@@ -169,13 +164,18 @@ func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
 	}
 	route := s.offer(string(ctx.Path()), cent)
 	route.AnyPrice = true
-	s.pay(ctx, cr, route)
+	s.pay(ctx, cr, route, "")
 	return true
 }
 
 // refuse answers a problem. Where the client can mend it, or where its channel is
-// gone, a fresh challenge goes along.
+// gone, a fresh challenge goes along; where its credential proves who asks, with what
+// the payer must know to go on.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
+	if small, ok := errors.AsType[*actors.DepositError](err); ok {
+		s.tooSmall(ctx, route, small.Deposit)
+		return
+	}
 	p := mpp.AsProblem(err)
 	status := p.Status()
 	if status >= fasthttp.StatusInternalServerError {
@@ -185,7 +185,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
 	}
 	if status == fasthttp.StatusPaymentRequired || status == fasthttp.StatusGone {
-		if id, ok := s.challenge(ctx, route); ok {
+		if id, ok := s.challenge(ctx, s.informed(ctx, route)); ok {
 			p = p.WithChallenge(id)
 		}
 	}
@@ -195,6 +195,29 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 	ctx.SetContentType(mpp.ProblemMedia)
 	ctx.Response.SetBodyRaw(p.Document())
 }
+
+// informed is a route with a snapshot of the channel of the request's credential, for
+// a client that fell behind. Without proof of who asks it is the route as it was.
+func (s *Server) informed(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.Route {
+	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
+	if err != nil {
+		return route
+	}
+	work, cancel := context.WithTimeout(s.base, payTime)
+	defer cancel()
+	price := route.Request.Amount
+	if owed, ok := ctx.UserValue(owedKey).(tempo.Amount); ok {
+		price, _ = price.Add(owed)
+	}
+	snap := s.cfg.Payments.Till.Snapshot(work, cr, price)
+	if snap == nil {
+		return route
+	}
+	return route.Informed(snap)
+}
+
+// owedKey is where a request keeps what its payer owes for earlier analyses.
+const owedKey = "owed"
 
 // challenge puts a fresh one into the answer.
 func (s *Server) challenge(ctx *fasthttp.RequestCtx, route *mpp.Route) (id string, ok bool) {
@@ -236,11 +259,12 @@ func giveReceipt(ctx *fasthttp.RequestCtx, s actors.Standing, challengeID string
 var receipts = sync.Pool{New: func() any { return new([]byte) }}
 
 // pay has a credential done. done is true where the request is answered by that; if
-// not, what is held for it is to be charged or let go.
-func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route) (p *actors.Payment, done bool) {
+// not, what is held for it is to be charged or let go. path is that of content which
+// a voucher can have begun before, empty where there is none.
+func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) (p *actors.Payment, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
-	p, err := s.cfg.Payments.Till.Pay(work, cr, route, shape(ctx))
+	p, err := s.cfg.Payments.Till.Pay(work, s.payRequest(ctx, cr, route, path))
 	switch {
 	case err != nil && work.Err() != nil:
 		s.failWith(ctx, explain.ErrStopping)
@@ -253,15 +277,27 @@ func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Ro
 		return p, true
 	case p.Deposit.Cmp(s.cfg.Payments.MinDeposit) < 0:
 		s.cfg.Payments.Till.LetGo(work, p)
-		s.tooSmall(ctx, p)
+		s.tooSmall(ctx, route, p.Deposit)
 		return p, true
 	}
 	return p, false
 }
 
+func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) actors.PayRequest {
+	q := actors.PayRequest{Credential: cr, Route: route, Shape: shape(ctx), Origin: origin(ctx.RemoteAddr())}
+	if path != "" {
+		q.Begun = func(channel common.Hash, cumulative tempo.Amount) bool {
+			return s.cfg.Payments.Till.Begun(voucherTicket(ctx, path, channel, cumulative))
+		}
+	}
+	return q
+}
+
 // tooSmall refuses a channel whose deposit is not worth serving.
-func (s *Server) tooSmall(ctx *fasthttp.RequestCtx, p *actors.Payment) {
-	fail(ctx, fasthttp.StatusPaymentRequired, explain.CodeDeposit, fmt.Sprintf("the channel's deposit of %s base units is below the %s that are served; top it up", p.Deposit, s.cfg.Payments.MinDeposit))
+func (s *Server) tooSmall(ctx *fasthttp.RequestCtx, route *mpp.Route, deposit tempo.Amount) {
+	s.challenge(ctx, route)
+	fail(ctx, fasthttp.StatusPaymentRequired, explain.CodeDeposit, fmt.Sprintf(
+		"the channel's deposit of %s base units is below the minimum of %s; open a channel with more, or top it up", deposit, s.cfg.Payments.MinDeposit))
 }
 
 // payTime bounds what a credential may take: an opening waits for the chain.
@@ -270,9 +306,37 @@ const payTime = 60 * time.Second
 // maxIdempotencyKey bounds the header that takes a voucher's place in a ticket.
 const maxIdempotencyKey = 256
 
-// ticketKey makes equal requests one: the same channel, the same voucher or the
-// same Idempotency-Key, the same route and body.
-func ticketKey(ctx *fasthttp.RequestCtx, path string, p *actors.Payment) actors.TicketKey {
+// order is a paid request as the books know it: what makes it one with an earlier
+// request, and the id of what it begins. Equal requests have the same channel, the same
+// voucher or Idempotency-Key, the same path and body.
+func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *actors.Payment, id string) actors.Order {
+	o := actors.Order{Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: cent}
+	if idempotencyKey(ctx) == nil {
+		o.Request = ticketKey(ctx, path, p.Channel, "request", nil)
+	}
+	return o
+}
+
+// voucherTicket is the ticket of a request with a voucher, or with the
+// Idempotency-Key that takes its place.
+func voucherTicket(ctx *fasthttp.RequestCtx, path string, channel common.Hash, cumulative tempo.Amount) actors.TicketKey {
+	if key := idempotencyKey(ctx); key != nil {
+		return ticketKey(ctx, path, channel, "key", key)
+	}
+	return ticketKey(ctx, path, channel, "voucher", []byte(cumulative.String()))
+}
+
+// idempotencyKey is nil where there is none, or one that is too long.
+func idempotencyKey(ctx *fasthttp.RequestCtx) []byte {
+	key := ctx.Request.Header.Peek("Idempotency-Key")
+	if len(key) == 0 || len(key) > maxIdempotencyKey {
+		return nil
+	}
+	return key
+}
+
+// ticketKey hashes its arguments and the body of the request.
+func ticketKey(ctx *fasthttp.RequestCtx, path string, channel common.Hash, kind string, value []byte) actors.TicketKey {
 	h := sha256.New()
 	put := func(b []byte) {
 		var n [8]byte
@@ -280,14 +344,9 @@ func ticketKey(ctx *fasthttp.RequestCtx, path string, p *actors.Payment) actors.
 		h.Write(n[:])
 		h.Write(b)
 	}
-	put(p.Channel[:])
-	if key := ctx.Request.Header.Peek("Idempotency-Key"); len(key) > 0 && len(key) <= maxIdempotencyKey {
-		put([]byte("key"))
-		put(key)
-	} else {
-		put([]byte("voucher"))
-		put([]byte(cumulative(p.Payload).String()))
-	}
+	put(channel[:])
+	put([]byte(kind))
+	put(value)
 	put([]byte(path))
 	put(ctx.Request.Body())
 	return actors.TicketKey(h.Sum(nil))
@@ -304,17 +363,38 @@ func cumulative(p mpp.Payload) tempo.Amount {
 	return tempo.Amount{}
 }
 
-// admitPaid charges the first unit of a request. done is true where it is answered.
-func (s *Server) admitPaid(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, key actors.TicketKey, id string) (t actors.Ticket, fresh bool, st actors.Standing, done bool) {
+// admitPaid charges the first unit of a request, once; mayBegin is asked before a new
+// one is charged. done is true where the request is answered.
+func (s *Server) admitPaid(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, o actors.Order, mayBegin func(context.Context) error) (a actors.Admitted, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
-	t, fresh, st, err := s.cfg.Payments.Till.AdmitHeld(work, p, key, id, cent)
-	if err != nil {
+	o.MayBegin = func() error { return mayBegin(work) }
+	a, err := s.cfg.Payments.Seller.Admit(work, p, o)
+	switch owing, crowded := (*sale.DebtError)(nil), (*crowdedError)(nil); {
+	case err == nil:
+	case errors.As(err, &crowded):
+		s.tooMany(ctx, crowded)
+		return a, true
+	case errors.As(err, &owing):
+		s.demandDebt(ctx, route, owing)
+		return a, true
+	default:
 		s.refuse(ctx, route, noted(err))
-		return t, false, st, true
+		return a, true
 	}
-	st.TxHash = p.TxHash // that of the open which paid for it
-	return t, fresh, st, false
+	a.TxHash = p.TxHash // that of the open which paid for it
+	return a, false
+}
+
+// demandDebt refuses a new analysis until earlier ones are paid.
+func (s *Server) demandDebt(ctx *fasthttp.RequestCtx, route *mpp.Route, owing *sale.DebtError) {
+	ctx.SetUserValue(owedKey, owing.Owed)
+	s.refuse(ctx, route, &mpp.Problem{
+		Type: mpp.InsufficientBalance, RequiredTopUp: owing.Owed,
+		Detail:  fmt.Sprintf("Earlier analyses of this payer are not paid: %s base units are owed. Sign for them, or fetch them by their ids.", owing.Owed),
+		Hint:    "GET /explain/run/{requestId} or GET /result/{jobId} pays for one and delivers it.",
+		Details: map[string]string{"owed": owing.Owed.String(), "runs": strings.Join(owing.Runs, ",")},
+	})
 }
 
 // noted: an error of the ledger is nothing that the payer can mend, and may have
@@ -328,10 +408,10 @@ func noted(err error) error {
 }
 
 // void gives back what was charged for a request that is not served after all.
-func (s *Server) void(channel common.Hash, key actors.TicketKey) {
+func (s *Server) void(channel common.Hash, o actors.Order) {
 	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), payTime)
 	defer cancel()
-	if err := s.cfg.Payments.Till.Void(work, channel, key); err != nil {
+	if err := s.cfg.Payments.Till.Void(work, channel, o); err != nil {
 		s.cfg.Log.Error("give a charge back", "channel", channel, "error", err)
 	}
 }

@@ -46,8 +46,9 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: explain.ErrRunTooLarge.Error(), Code: explain.CodeRunTooLarge, RequestID: id})
 	case err != nil:
 		s.failWith(ctx, err)
-	case !s.toll(ctx, id, func() bool { return true }):
+	case !s.toll(ctx, id, "complete", true):
 	default:
+		s.delivered(id)
 		s.sendJSON(ctx, run)
 	}
 }

@@ -67,6 +67,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors/slots"
 	"txlens/engine/explain"
 	"txlens/engine/mpp"
 	"txlens/transport/discovery"
@@ -100,7 +101,9 @@ type Job struct {
 
 	// streams: a result that stands beside an error is sent, and the error is not.
 	streams bool
-	priced  func() // called when the analysis has ended, before its run is kept; may be nil
+	// priced is called when the analysis has ended, before its run is kept; may be nil.
+	priced func(*explain.Result, error)
+	free   func() // gives the slot back when all is done; nil: somebody else does
 }
 
 // Config of a Server. Zero values mean the defaults named at each field.
@@ -125,6 +128,7 @@ type Config struct {
 
 	Deadline      time.Duration // of one analysis, default 120 s; the Explainer may keep a shorter one of its own
 	MaxAnalyses   int           // at once, default 64; more are answered 503
+	Shares        slots.Limits  // of one party in them; Total is MaxAnalyses
 	ReadTimeout   time.Duration // head and body of a request together, default 10 s
 	WriteTimeout  time.Duration // from the end of the analysis to the last byte of the answer; of a stream, for each 32 KiB; default 60 s
 	IdleTimeout   time.Duration // between two requests of a connection, default 60 s
@@ -170,6 +174,7 @@ func (c Config) withDefaults() Config {
 	if c.MaxAnalyses <= 0 {
 		c.MaxAnalyses = 64
 	}
+	c.Shares.Total = c.MaxAnalyses
 	if c.MaxBacklog <= 0 {
 		c.MaxBacklog = 4 << 20
 	}
@@ -206,7 +211,7 @@ func (c Config) withDefaults() Config {
 type Server struct {
 	cfg    Config
 	http   *fasthttp.Server
-	slots  chan struct{}   // one per running analysis
+	slots  *slots.Pool     // of the analyses that run
 	base   context.Context // of all analyses
 	cancel context.CancelCauseFunc
 
@@ -236,7 +241,7 @@ var errClientGone = errors.New("the client closed the connection")
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
-		cfg: cfg, slots: make(chan struct{}, cfg.MaxAnalyses), patience: grace, finish: make(chan struct{}),
+		cfg: cfg, slots: slots.New(cfg.Shares), patience: grace, finish: make(chan struct{}),
 		turning: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),
@@ -292,6 +297,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if s.draining.Swap(true) {
 		return nil
 	}
+	if s.sold() {
+		s.cfg.Payments.Seller.Close()
+	}
 	err := s.http.ShutdownWithContext(ctx)
 	s.entry.Lock()
 	if s.listener != nil {
@@ -310,7 +318,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	close(s.finish)
-	s.waitWhile(func() bool { return len(s.slots) > 0 })
+	s.waitWhile(s.analysing)
 	s.cancel(explain.ErrStopping)
 	s.waitWhile(s.busy)
 	s.guests.closeAll()
@@ -336,7 +344,13 @@ func (s *Server) finishing() bool {
 
 // busy reports whether a connection is open or an analysis runs.
 func (s *Server) busy() bool {
-	return s.guests.count() > 0 || len(s.slots) > 0
+	return s.guests.count() > 0 || s.analysing()
+}
+
+// analysing reports whether an analysis runs, or waits to be paid.
+func (s *Server) analysing() bool {
+	c := s.slots.Counts()
+	return c.Running+c.Parked+c.Waiting > 0
 }
 
 // quietLogger takes what fasthttp says about single connections.

@@ -42,6 +42,7 @@ type stream struct {
 	onStop   func() // the server stops: called once, by the writer, and ends the stream
 	onGone   func(cause error)
 	onEnd    func(cut error) // called once, when nothing more is written
+	onWhole  func()          // called before that, when a result was written to its end; may be nil
 	watch    *watcher
 	head     []byte        // of the answer, until it is written
 	wake     chan struct{} // capacity 1: there is something new to write
@@ -229,10 +230,15 @@ func (st *stream) writeLast(out *patientWriter, last any) error {
 // Close ends the watching of the connection, then the connection.
 func (st *stream) Close() {
 	st.watch.end()
+	st.mu.Lock()
+	cut := st.cut
+	_, failed := st.last.(explain.Event) // an error; anything else is a result
+	whole := cut == nil && st.last != nil && !failed
+	st.mu.Unlock()
+	if whole && st.onWhole != nil {
+		st.onWhole()
+	}
 	if st.onEnd != nil {
-		st.mu.Lock()
-		cut := st.cut
-		st.mu.Unlock()
 		st.onEnd(cut)
 	}
 	st.conn.Close() // last: a server that stops waits for it

@@ -393,7 +393,7 @@ func TestManyStreams(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	close(free)
 	wg.Wait()
-	until(t, "all slots are free", func() bool { return len(s.slots) == 0 && running.Load() == 0 })
+	until(t, "all slots are free", func() bool { return !s.analysing() && running.Load() == 0 })
 	c, resp := open(t, url, goodBody)
 	defer c.Close()
 	if got := kinds(frames(t, resp)); got != "preflight_start complete result" {

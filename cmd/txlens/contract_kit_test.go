@@ -103,22 +103,28 @@ type house struct {
 	payer   *payer // of what is
 }
 
-func newHouse(t *testing.T) *house { t.Helper(); return openHouse(t, nil) }
+func newHouse(t *testing.T) *house { t.Helper(); return openHouse(t, nil, tillSite{}) }
 
 // newMeteredHouse is a house that sells, on a settlement sandbox. What the context of
 // a request scripts costs five cents before it comes to its end.
 func newMeteredHouse(t *testing.T) *house {
 	t.Helper()
+	return newMeteredHouseAt(t, tillSite{})
+}
+
+// newMeteredHouseAt is newMeteredHouse with other settings around the till.
+func newMeteredHouseAt(t *testing.T, site tillSite) *house {
+	t.Helper()
 	chain, rpc := newReserve(t, sandbox.Options{})
 	h := openHouse(t, &payFlags{
 		SettleRPC: []string{rpc}, SettleChain: chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: payeeKeyFile(t), Realm: "shop.test",
 		MinDeposit: "2", Suggested: "16", Exposure: "0.25", SettleAt: "5", SettleAge: 24 * time.Hour, SettleIdle: 720 * time.Hour, Patience: time.Minute,
-	})
+	}, site)
 	h.payer = newPayer(t, h.base, contractHash, chain, new(atomic.Uint32))
 	return h
 }
 
-func openHouse(t *testing.T, sells *payFlags) *house {
+func openHouse(t *testing.T, sells *payFlags, site tillSite) *house {
 	t.Helper()
 	h := &house{t: t, release: make(chan struct{})}
 	var err error
@@ -130,7 +136,7 @@ func openHouse(t *testing.T, sells *payFlags) *house {
 	x := actors.New(actors.Options{})
 	cfg := transport.Config{Explainer: scripted{h}, Runs: actors.NewRuns(h.store)}
 	if sells != nil {
-		if h.till, err = newTill(t.Context(), sells, x, h.store, dir, slog.New(slog.DiscardHandler)); err != nil {
+		if h.till, err = newTill(t.Context(), sells, site, x, h.store, dir, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 		cfg.Payments, cfg.Terms = h.till.payments, h.till.terms
@@ -244,7 +250,7 @@ func (h *house) analyse(ctx context.Context, job transport.Job) (*explain.Result
 }
 
 func cutShort(req explain.Request) *explain.Result {
-	return &explain.Result{TxHash: req.TxHash, AnalysisModel: explain.ModelPartial, Summary: "**Partial result**: the trace could not be fetched.", Confidence: explain.Low}
+	return &explain.Result{TxHash: req.TxHash, Status: explain.StatusSuccess, AnalysisModel: explain.ModelPartial, Summary: "**Partial result**: the trace could not be fetched.", Confidence: explain.Low}
 }
 
 type (
@@ -258,12 +264,11 @@ func (s scripted) Explain(ctx context.Context, job transport.Job) (*explain.Resu
 	return s.analyse(ctx, job)
 }
 
-func (s scriptedJobs) Explain(ctx context.Context, id string, req explain.Request, _ func(explain.Event)) (*explain.Result, error) {
-	job := transport.Job{ID: id, Request: req}
+func (s scriptedJobs) Explain(ctx context.Context, w actors.JobWork) (*explain.Result, error) {
 	if s.till != nil {
-		return s.till.sellJob(ctx, job, s.analyse)
+		return s.till.sellJob(ctx, w, s.analyse)
 	}
-	return s.analyse(ctx, job)
+	return s.analyse(ctx, transport.Job{ID: w.ID, Request: w.Request})
 }
 
 // said is an answer, read to its end.

@@ -145,7 +145,7 @@ func (m *market) open(ctx context.Context, pay *payFlags, dir string, shelf []*u
 	m.later(store.Close)
 	x := actors.New(actors.Options{})
 	m.later(func() error { x.Close(); return nil })
-	t, err := newTill(ctx, pay, x, store, dir, slog.New(slog.DiscardHandler))
+	t, err := newTill(ctx, pay, tillSite{}, x, store, dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,11 @@ package main
 
 import (
 	stdjson "encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"txlens/actors/sale"
 	"txlens/engine/explain"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
@@ -98,13 +98,9 @@ func plainJSON(t *testing.T, h *house) {
 }
 
 func paidInternalErrors(t *testing.T, h *house) {
-	f := func(word, kind, text string, spent uint64) {
+	f := func(word, kind, text string, price uint64) {
 		t.Helper()
-		before := uint64(0)
-		if h.payer.paid > 0 {
-			before = h.payer.spent()
-		}
-		last, rc, _ := h.paidStream(word)
+		last, rc, id := h.paidStream(word)
 		if last["type"] != kind || rc == nil {
 			t.Fatalf("%s: %v, receipt %+v", word, last, rc)
 		}
@@ -112,13 +108,14 @@ func paidInternalErrors(t *testing.T, h *house) {
 		if all := string(raw); !strings.Contains(all, text) || strings.Contains(all, "secret") {
 			t.Errorf("%s: %s", word, all)
 		}
-		if got := h.payer.spent() - before; got > analysisPrice || spent != 0 && got != spent {
-			t.Errorf("%s: charged %d", word, got)
+		if bill, err := h.till.channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) {
+			t.Errorf("%s: bill %+v, %v; want %d", word, bill, err, price)
 		}
 	}
 	f("broken", "error", `"code":"internal_error"`, 0)
-	f("nowhere", "error", "not found on 80 chains", 0)
+	f("nowhere", "error", "not found on 80 chains", meter.Cent)
 	f("partial", "result", `"analysisModel":"partial-synthesis"`, analysisPrice)
+	h.payer.close(meter.Cent + analysisPrice)
 }
 
 func paidUpstreamFails(t *testing.T, h *house) {
@@ -208,36 +205,42 @@ func noJob(t *testing.T, h *house) {
 	}
 }
 
-// paidFailures: a job that failed owes what it had cost by then.
+// paidFailures: a job that delivers nothing costs nothing, and one for a hash that no
+// chain knows costs one unit.
 func paidFailures(t *testing.T, h *house) {
-	paid := uint64(0)
-	for word, code := range map[string]string{"broken": "internal_error", "nowhere": "transaction_not_found", "unpaid": "upstream_payment_unavailable"} {
-		s := h.paidEnd(h.order(word))
+	f := func(word, code string, price uint64) {
+		t.Helper()
+		id := h.order(word)
+		s := h.paidEnd(id)
 		if o := s.json(t); o["status"] != "error" || o["error"] == "" || o["errorCode"] != code || o["result"] != nil {
 			t.Errorf("%s", s.body)
 		}
-		if paid += analysisPrice; h.payer.spent() != paid {
-			t.Errorf("%s: spent %d, want %d", word, h.payer.spent(), paid)
+		if bill, err := h.till.channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) || bill.Price != bill.Collected {
+			t.Errorf("%s: bill %+v, %v; want %d", word, bill, err, price)
 		}
 	}
+	f("broken", "internal_error", 0)
+	f("nowhere", "transaction_not_found", meter.Cent)
+	f("unpaid", "upstream_payment_unavailable", 0)
+	h.payer.close(meter.Cent)
 }
 
-// smallDeposit: a channel of less is refused wherever something is served, charged
-// nothing, and served once it is topped up.
+// smallDeposit: an opening of less is refused wherever something is served, before it
+// is broadcast, and with a challenge that an opening of more answers.
 func smallDeposit(t *testing.T, h *house) {
 	id := h.order("")
 	h.payer.eventually("the job owes something", func() bool { return h.get("/result/"+id).status == 402 })
 	p := h.payer.another(t)
-	open := p.open(2*dollar-1, meter.Cent)
+	before := len(p.chain.Books().Channels)
 	f := func(method, path, accept, body string) {
 		t.Helper()
 		ch, _ := p.terms(method, path, accept, body)
-		s := p.ask(method, path, accept, body, p.credential(ch, open)).has(t, 402)
+		s := p.ask(method, path, accept, body, p.credential(ch, p.open(2*dollar-1, meter.Cent))).has(t, 402)
 		if o := s.json(t); o["code"] != "deposit_below_minimum" || o["error"] == "" || len(o) != 2 || s.header.Get("Content-Type") != "application/json" || s.header.Get("Payment-Receipt") != "" {
 			t.Errorf("%s: %v %s", path, s.header, s.body)
 		}
-		if n := p.spent(); n != 0 {
-			t.Errorf("%s: spent %d", path, n)
+		if fresh, q := p.challenge(s.header); fresh.Opaque != ch.Opaque || q.Amount.IsZero() {
+			t.Errorf("%s: the fresh challenge is %+v", path, fresh)
 		}
 	}
 	f("POST", pathJobs, "", explainBody(""))
@@ -245,11 +248,11 @@ func smallDeposit(t *testing.T, h *house) {
 	f("POST", "/session/deposit", "", "{}")
 	f("POST", "/session/deposit", "", "")
 	f("GET", "/result/"+id, "", "")
-	if s := p.manage(p.topUp(1)); s.status != http.StatusNoContent {
-		t.Fatalf("%d %s", s.status, s.body)
+	if n := len(p.chain.Books().Channels); n != before {
+		t.Errorf("%d channels were opened to be refused", n-before)
 	}
 	ch, _ := p.terms("POST", pathJobs, "", explainBody(""))
-	p.ask("POST", pathJobs, "", explainBody(""), p.credential(ch, open)).taken(t)
+	p.ask("POST", pathJobs, "", explainBody(""), p.credential(ch, p.open(2*dollar, meter.Cent))).taken(t)
 }
 
 func paidRecoveries(t *testing.T, h *house) {
@@ -290,11 +293,11 @@ func billed(t *testing.T, h *house, body string, fine bool, texts ...string) {
 
 // nobodyCollects: after the patience with who does not pay a job ends with what it
 // has; its price is then asked for, and its result lost to nobody.
-func nobodyCollects(t *testing.T, h *house) {
-	if unpaidPatience != 90*time.Second || h.till.unpaid != unpaidPatience {
-		t.Errorf("the patience is %v", h.till.unpaid)
+func nobodyCollects(t *testing.T, _ *house) {
+	if sale.JobPatience != 90*time.Second {
+		t.Errorf("the patience is %v", sale.JobPatience)
 	}
-	h.till.unpaid = 300 * time.Millisecond
+	h := newMeteredHouseAt(t, tillSite{jobPatience: 300 * time.Millisecond})
 	left := h.order("wait")
 	h.payer.eventually("it is cut short", func() bool {
 		bill, err := h.till.channels.Bill(left)

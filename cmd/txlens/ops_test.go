@@ -261,7 +261,7 @@ func TestCheckChangesNothing(t *testing.T) {
 	f("--rpc: the URL of base-mainnet must be", "--rpc", "base-mainnet=node.example")
 	f("--grace: must not be negative", "--grace=-1s")
 	f("--max-conns-per-ip: must not be negative", "--max-conns-per-ip=-1")
-	f("--voucher-patience, --settle-age, --settle-idle: must be above 0", "--settle-rpc", "http://127.0.0.1:1", "--voucher-patience", "0s")
+	f("--voucher-patience, --settle-age: must be above 0", "--settle-rpc", "http://127.0.0.1:1", "--voucher-patience", "0s")
 	f("--max-jobs: must be at least 1; --grace", "--max-jobs", "0", "--grace=-1s")
 	if code, _, errOut := command(t, "", "serve", "--check", "--data", filepath.Join(file, "data")); code != exitBadInput || !strings.Contains(errOut, "--data: "+file+" is no folder") {
 		t.Errorf("exit %d, %s", code, errOut)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/actors"
+	"txlens/actors/sale"
+	"txlens/actors/slots"
 	"txlens/engine/explain"
+	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
@@ -32,16 +36,26 @@ type payFlags struct {
 	SettleToken   string        `name:"settle-token" default:"0x20C000000000000000000000b9537d11c60E8b50" env:"TXLENS_SETTLE_TOKEN" secret:"no" help:"TIP-20 token that is paid in; 6 decimals."`
 	SettleKeyFile string        `name:"settle-key-file" placeholder:"FILE" type:"path" env:"TXLENS_SETTLE_KEY_FILE" secret:"no" help:"File with the secp256k1 key, in hex, that settles channels; its address is the payee unless another is named."`
 	SettlePayee   string        `name:"settle-payee" placeholder:"ADDRESS" env:"TXLENS_SETTLE_PAYEE" help:"Who is paid, where the key is only the operator's."`
-	Realm         string        `name:"realm" default:"txlens" env:"TXLENS_REALM" help:"Protection space of the payment challenges: the host name of the service, as a rule."`
+	Realm         string        `name:"realm" placeholder:"HOST" env:"TXLENS_REALM" help:"Protection space of the payment challenges; default: the host of --base-url, or txlens."`
 	MinDeposit    string        `name:"min-deposit" default:"2" env:"TXLENS_MIN_DEPOSIT" help:"Smallest deposit of a channel that is served, in tokens."`
 	Suggested     string        `name:"suggested-deposit" default:"16" env:"TXLENS_SUGGESTED_DEPOSIT" help:"Deposit that the challenges suggest, in tokens."`
-	Exposure      string        `name:"exposure" default:"0.25" env:"TXLENS_EXPOSURE" help:"What an analysis may owe before its next purchase waits for a voucher, in tokens."`
+	Exposure      string        `name:"exposure" default:"0.25" env:"TXLENS_EXPOSURE" help:"What one payer may owe in all, for running and ended analyses, before the next purchase waits for a voucher, in tokens."`
 	Patience      time.Duration `name:"voucher-patience" default:"60s" env:"TXLENS_VOUCHER_PATIENCE" help:"How long a stream waits for a voucher that its client owes."`
 	SettleAt      string        `name:"settle-at" default:"5" env:"TXLENS_SETTLE_AT" help:"What is served and not paid out on one channel before it is settled, in tokens."`
 	SettleAge     time.Duration `name:"settle-age" default:"24h" env:"TXLENS_SETTLE_AGE" help:"Age of what is not paid out before a channel is settled."`
-	SettleIdle    time.Duration `name:"settle-idle" default:"720h" env:"TXLENS_SETTLE_IDLE" help:"Time without a voucher or charge before a channel is closed."`
+	SettleIdle    time.Duration `name:"settle-idle" default:"720h" env:"TXLENS_SETTLE_IDLE" help:"Time without a voucher or charge before a channel is closed; at least 1m."`
+
+	VoucherRate   float64       `name:"voucher-rate" default:"10" env:"TXLENS_VOUCHER_RATE" help:"Vouchers a second on one channel; beyond it they wait, and are then answered 429. 0: no limit."`
+	OpenRate      float64       `name:"open-rate" default:"12" env:"TXLENS_OPEN_RATE" help:"Openings and top-ups a minute of one payer; beyond it the answer is 429. 0: no limit."`
+	OpenRatePerIP float64       `name:"open-rate-per-ip" default:"60" env:"TXLENS_OPEN_RATE_PER_IP" help:"Openings and top-ups a minute from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no limit, for a server behind a proxy, where all come from one address."`
+	PerPayer      int           `name:"max-analyses-per-payer" default:"8" env:"TXLENS_MAX_ANALYSES_PER_PAYER" help:"Analyses of one payer at a time, those that wait to be paid among them; beyond it the answer is 503."`
+	PerChannel    int           `name:"max-analyses-per-channel" default:"4" env:"TXLENS_MAX_ANALYSES_PER_CHANNEL" help:"The same for one payment channel."`
+	JobsPerPayer  int           `name:"max-jobs-per-payer" default:"32" env:"TXLENS_MAX_JOBS_PER_PAYER" help:"Async jobs of one payer that wait or run; beyond it the answer is 503."`
+	StrangerShare int           `name:"stranger-share" default:"50" env:"TXLENS_STRANGER_SHARE" help:"Percent of --max-analyses, and of the jobs, that payers may hold together who have not yet paid as much as --exposure."`
+	QueueTime     time.Duration `name:"queue-time" default:"10s" env:"TXLENS_QUEUE_TIME" help:"How long a paid request waits for its turn before it is answered 503; 0: not at all."`
 }
 
+// sells reports whether analyses are sold.
 func (f *payFlags) sells() bool { return len(f.SettleRPC) > 0 }
 
 // prices are the amounts among the flags, in base units.
@@ -87,13 +101,50 @@ func (f *payFlags) faults() (list []error) {
 	} else if _, err := f.key(); err != nil {
 		list = append(list, err)
 	}
-	if strings.TrimSpace(f.Realm) == "" || strings.ContainsFunc(f.Realm, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if strings.ContainsFunc(f.Realm, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		list = append(list, errors.New("--realm: must be one word of ASCII"))
 	}
-	if f.Patience <= 0 || f.SettleAge <= 0 || f.SettleIdle <= 0 {
-		list = append(list, errors.New("--voucher-patience, --settle-age, --settle-idle: must be above 0"))
+	if f.Patience <= 0 || f.SettleAge <= 0 {
+		list = append(list, errors.New("--voucher-patience, --settle-age: must be above 0"))
+	}
+	if f.SettleIdle < time.Minute {
+		list = append(list, errors.New("--settle-idle: must be at least 1m"))
+	}
+	return append(list, f.faultsOfLimits()...)
+}
+
+func (f *payFlags) faultsOfLimits() (list []error) {
+	if f.VoucherRate < 0 || f.OpenRate < 0 || f.OpenRatePerIP < 0 || f.QueueTime < 0 {
+		list = append(list, errors.New("--voucher-rate, --open-rate, --open-rate-per-ip, --queue-time: must not be negative"))
+	}
+	if f.PerPayer < 1 || f.PerChannel < 1 || f.JobsPerPayer < 1 {
+		list = append(list, errors.New("--max-analyses-per-payer, --max-analyses-per-channel, --max-jobs-per-payer: must be at least 1"))
+	}
+	if f.StrangerShare < 1 || f.StrangerShare > 100 {
+		list = append(list, errors.New("--stranger-share: must be from 1 to 100"))
 	}
 	return list
+}
+
+// shares are the bounds of one party in total running analyses.
+func (f *payFlags) shares(total int) slots.Limits {
+	return slots.Limits{Total: total, PerChannel: f.PerChannel, PerPayer: f.PerPayer, Strangers: total * f.StrangerShare / 100}
+}
+
+// jobShares are those in the jobs that wait or run.
+func (f *payFlags) jobShares(total int) slots.Limits {
+	return slots.Limits{Total: total, PerChannel: f.JobsPerPayer, PerPayer: f.JobsPerPayer, Strangers: total * f.StrangerShare / 100}
+}
+
+// realm is the protection space of the challenges of a server at base.
+func (f *payFlags) realm(base discovery.BaseURL) string {
+	if f.Realm != "" {
+		return f.Realm
+	}
+	if u, err := url.Parse(base.String()); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "txlens"
 }
 
 // key reads the settlement key; nil where none is named. Its text is in no error.
@@ -117,14 +168,22 @@ type till struct {
 	chain    *settle.Client
 	channels *actors.Channels
 	treasury *actors.Treasury
-	settles  bool          // there is a key to settle with
-	unpaid   time.Duration // how long a job that runs goes without being collected
+	seller   *sale.Seller
+	settles  bool // there is a key to settle with
 	payments transport.Payments
 	terms    discovery.Terms
 }
 
+// tillSite is what a till needs to know of the server around it.
+type tillSite struct {
+	base discovery.BaseURL
+	jobs int // async jobs that may wait or run
+	// jobPatience is with a job that nobody pays for; 0: sale.JobPatience.
+	jobPatience time.Duration
+}
+
 // newTill opens the books. It asks the chain for nothing but its id.
-func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, store *storage.Store, dir string, log *slog.Logger) (*till, error) {
+func newTill(ctx context.Context, f *payFlags, site tillSite, x *actors.Explainer, store *storage.Store, dir string, log *slog.Logger) (*till, error) {
 	p, err := f.prices()
 	if err != nil {
 		return nil, err
@@ -150,7 +209,7 @@ func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, store *stora
 	}
 	token := common.HexToAddress(f.SettleToken)
 	domain := tempo.NewDomain(f.SettleChain, reserveAddress)
-	t := &till{settles: key != nil, unpaid: unpaidPatience}
+	t := &till{settles: key != nil}
 	if t.chain, err = settle.New(settle.Options{URLs: f.SettleRPC, Domain: domain, Key: key, FeeToken: token}); err != nil {
 		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
 	}
@@ -161,14 +220,20 @@ func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, store *stora
 	}
 	t.channels = x.NewChannels(actors.ChannelOptions{
 		Ledger: store, Reserve: t.chain, Issuer: issuer, Log: log,
-		Terms: tempo.Terms{Domain: domain, Token: token, Payee: payee, Operator: operator},
+		Terms: tempo.Terms{Domain: domain, Token: token, Payee: payee, Operator: operator}, MinDeposit: p.min, MinVoucherDelta: unit,
+		Limits: actors.PayLimits{VouchersPerSecond: f.VoucherRate, OpensPerMinute: f.OpenRate, OpensPerMinutePerOrigin: f.OpenRatePerIP},
 	})
-	t.treasury = t.channels.NewTreasury(actors.SettlePolicy{Threshold: p.settleAt, MaxAge: f.SettleAge, IdleClose: f.SettleIdle})
+	t.treasury = t.channels.NewTreasury(actors.SettlePolicy{
+		Threshold: p.settleAt, MaxAge: f.SettleAge, IdleClose: f.SettleIdle, Unit: unit, MinDeposit: p.min,
+	})
 	exposure, _ := p.exposure.Uint64()
+	// A little less than what is taken, so that a client which does as it is told is
+	// never made to wait.
+	t.seller = sale.New(sale.Options{Books: t.channels, Exposure: exposure, Patience: f.Patience, JobPatience: site.jobPatience, VouchersPerSecond: 0.8 * f.VoucherRate, Jobs: f.jobShares(site.jobs), Log: log})
 	t.payments = transport.Payments{
-		Till: t.channels, Issuer: issuer, Realm: f.Realm, MinDeposit: p.min, Exposure: exposure, Tabs: actors.NewTabs(), Patience: f.Patience,
+		Till: t.channels, Seller: t.seller, Issuer: issuer, Realm: f.realm(site.base), MinDeposit: p.min, QueueTime: queueTime(f.QueueTime),
 		Request: mpp.SessionRequest{
-			Currency: token, Recipient: payee, Operator: operator, UnitType: "request", SuggestedDeposit: p.suggested,
+			Currency: token, Recipient: payee, Operator: operator, UnitType: "request", SuggestedDeposit: p.suggested, MinVoucherDelta: unit,
 			ChainID: f.SettleChain, EscrowContract: reserveAddress, SessionProtocol: mpp.SessionProtocol,
 		},
 	}
@@ -180,8 +245,26 @@ func newTill(ctx context.Context, f *payFlags, x *actors.Explainer, store *stora
 	return t, nil
 }
 
+// unit is the price of one unit, and the least by which a voucher must rise.
+var unit = tempo.AmountFrom(meter.Cent)
+
 // reserveAddress is the TIP-20 channel reserve (TIP-1034), the same on every chain.
 var reserveAddress = common.HexToAddress("0x4d50500000000000000000000000000000000000")
+
+// queueTime is the setting as the server takes it, to which zero is the default.
+func queueTime(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// jobEnded is told of each job that neither waits nor runs any more. t may be nil.
+func (t *till) jobEnded(id string) {
+	if t != nil {
+		t.seller.JobEnded(id)
+	}
+}
 
 func (t *till) close() {
 	t.treasury.Close()
@@ -214,31 +297,13 @@ func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
 	return kept, nil
 }
 
-// unpaidPatience is the patience with a job that nobody pays for.
-const unpaidPatience = 90 * time.Second
-
-// sellJob runs the analysis of a job that its polls pay for. What nobody collects in
-// time is cut short; its price is fixed before anybody is told the end.
-func (t *till) sellJob(ctx context.Context, job transport.Job, run func(context.Context, transport.Job) (*explain.Result, error)) (*explain.Result, error) {
-	bill, err := t.channels.Bill(job.ID)
-	if errors.Is(err, actors.ErrNoBill) {
-		return run(ctx, job) // from a time when nothing was sold
-	}
-	if err != nil {
-		return nil, err
-	}
-	tab := actors.NewTab(job.ID, bill.Collected, t.payments.Exposure)
-	t.payments.Tabs.Open(tab)
-	defer t.payments.Tabs.Close(tab)
-	defer tab.Expect(t.unpaid)()
-	job.Gate, job.OnCost, job.Finish = tab.Gate, tab.OnCost, tab.GivenUp()
-	job.Unpaid = true
-	res, err := run(ctx, job)
-	if ctx.Err() != nil && err != nil {
-		return res, err // given back, or cut off: the next start runs it again
-	}
-	if _, ferr := t.channels.Final(job.ID, tab.Owed()); ferr != nil {
-		return nil, fmt.Errorf("fix the price of job %s: %w", job.ID, ferr)
-	}
-	return res, err
+// sellJob runs the analysis of a job that its polls pay for.
+func (t *till) sellJob(ctx context.Context, w actors.JobWork, run func(context.Context, transport.Job) (*explain.Result, error)) (*explain.Result, error) {
+	return t.seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*explain.Result, error) {
+		job := transport.Job{ID: w.ID, Request: w.Request}
+		if sold != nil {
+			job.Gate, job.OnCost, job.Finish, job.Unpaid = sold.Gate, sold.OnCost, sold.GivenUp(), true
+		}
+		return run(ctx, job)
+	})
 }

@@ -166,7 +166,8 @@ func emptyID(t *testing.T, s *shop) {
 	}
 }
 
-// proofPaysNothing: the zero-amount proof of another preflight is no payload here.
+// proofPaysNothing: the proof of an account, by which a client learns of its channel,
+// is no payment for anything.
 func proofPaysNothing(t *testing.T, s *shop) {
 	ch, _ := s.terms("POST", pathJobs, "", s.body(0))
 	proof := s.forge(s.credential(ch, s.open(4*dollar, meter.Cent)), func(doc map[string]any) {
@@ -174,14 +175,37 @@ func proofPaysNothing(t *testing.T, s *shop) {
 	})
 	s.refused(s.ask("POST", pathJobs, "", s.body(0), proof), mpp.InvalidPayload)
 	for _, path := range []string{pathJobs, pathStream, "/session/deposit"} {
-		got := s.ask("HEAD", path, "", "", "", "Accept-Payment: tempo/charge")
-		if ch, q := s.challenge(got.header); got.status != 402 || got.body != "" || ch.Intent != "session" || q.Amount.IsZero() {
-			t.Errorf("%s: %d %s", path, got.status, ch.Intent)
-		}
 		if got := s.ask("HEAD", path, "", "", proof); got.status != 402 || got.header.Get("Payment-Receipt") != "" {
 			t.Errorf("%s: %d", path, got.status)
 		}
+		credential := s.prove(path)
+		if got := s.ask("HEAD", path, "", "", credential); got.status != 204 || got.header.Get("Payment-Receipt") != "" || got.header.Get("Payment-Session") != "" {
+			t.Errorf("%s: %d %v", path, got.status, got.header)
+		}
+		body := s.body(0)
+		if path == "/session/deposit" {
+			body = ""
+		}
+		s.refused(s.ask("POST", path, events, body, credential), mpp.InvalidChallenge)
 	}
+}
+
+// prove asks a path for the challenge to prove an account, and answers it.
+func (p *payer) prove(path string) (credential string) {
+	p.t.Helper()
+	got := p.ask("HEAD", path, "", "", "", "Accept-Payment: tempo/charge;q=0.5, x/y")
+	list, err := mpp.ParseChallenges(got.header.Values("WWW-Authenticate")...)
+	if err != nil || len(list) != 1 || got.status != 402 || list[0].Intent != "charge" {
+		p.t.Fatalf("%s: %d %v %v", path, got.status, list, err)
+	}
+	ch := &list[0]
+	sig, err := p.key.SignDigest(tempo.ProofDigest(p.chain.ChainID(), p.key.Address(), ch.ID, ch.Realm))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.forge(p.credential(ch, p.voucher(0)), func(doc map[string]any) {
+		doc["payload"] = map[string]any{"type": "proof", "signature": "0x" + common.Bytes2Hex(sig.Bytes())}
+	})
 }
 
 // credentialForms are all ways to write one that mean the same.

@@ -24,6 +24,7 @@ type serveCmd struct {
 	Check  bool   `name:"check" help:"Check all settings, print what is in force and end; listens nowhere and changes nothing."`
 
 	Listen      string            `name:"listen" default:"127.0.0.1:8402" env:"TXLENS_LISTEN" help:"Address and port."`
+	PerIP       int               `name:"max-analyses-per-ip" default:"0" env:"TXLENS_MAX_ANALYSES_PER_IP" help:"Analyses at a time for one IPv4 address or IPv6 /64; beyond it the answer is 503. 0: no bound, for a server behind a proxy, where all come from one address."`
 	MaxAnalyses int               `name:"max-analyses" default:"64" env:"TXLENS_MAX_ANALYSES" help:"Blocking analyses at a time; beyond it the answer is 503."`
 	MaxJobs     int               `name:"max-jobs" default:"16" env:"TXLENS_MAX_JOBS" help:"Analyses of async jobs at a time, beside the blocking ones; others wait."`
 	JobQueue    int               `name:"job-queue" default:"256" env:"TXLENS_JOB_QUEUE" help:"Async jobs that may wait; beyond it the answer is 503."`
@@ -91,12 +92,11 @@ type jobAnalyst struct {
 var _ actors.Analyst = jobAnalyst{}
 
 // Explain runs the analysis of a job, whose id stands for that of a request.
-func (a jobAnalyst) Explain(ctx context.Context, id string, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
-	job := transport.Job{ID: id, Request: req, Sink: sink}
+func (a jobAnalyst) Explain(ctx context.Context, w actors.JobWork) (*explain.Result, error) {
 	if a.till == nil {
-		return a.run(ctx, job)
+		return a.run(ctx, transport.Job{ID: w.ID, Request: w.Request})
 	}
-	return a.till.sellJob(ctx, job, a.run)
+	return a.till.sellJob(ctx, w, a.run)
 }
 
 // Run serves until the context ends, then lets running analyses finish.
@@ -171,16 +171,19 @@ func (s *service) start(ctx context.Context) (err error) {
 	var payments transport.Payments
 	var terms discovery.Terms
 	if cmd.sells() {
-		if s.till, err = newTill(ctx, &cmd.payFlags, s.analyst.explainer, s.store, s.dir, s.log); err != nil {
+		if s.till, err = newTill(ctx, &cmd.payFlags, cmd.tillSite(), s.analyst.explainer, s.store, s.dir, s.log); err != nil {
 			return err
 		}
 		payments, terms = s.till.payments, s.till.terms
 	}
-	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, Log: s.log})
+	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, OnEnd: s.till.jobEnded, Log: s.log})
 	if err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}
+	shares := cmd.shares(cmd.MaxAnalyses)
+	shares.PerOrigin = cmd.PerIP
 	s.web = transport.New(transport.Config{
+		Shares:    shares,
 		Explainer: served{s.analyst}, Jobs: s.jobs, Runs: actors.NewRuns(s.store), Commit: commit, Log: s.log, Observer: metrics,
 		Deadline: s.analyst.explainer.Longest(), Model: cmd.modelFlags.Default, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
 		Payments: payments, Terms: terms, BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
@@ -206,6 +209,11 @@ func (s *service) startAdmin(metrics *admin.Metrics) {
 	})
 	s.adminEnded = make(chan error, 1)
 	go func() { s.adminEnded <- s.admin.Serve(s.private) }()
+}
+
+// tillSite is what of the server's settings its sales depend on.
+func (cmd *serveCmd) tillSite() tillSite {
+	return tillSite{base: cmd.BaseURL, jobs: cmd.MaxJobs + cmd.JobQueue}
 }
 
 func (s *service) jobsAlive() error {

@@ -154,7 +154,9 @@ func newReserve(t *testing.T, opt sandbox.Options) (chain *sandbox.Chain, rpc st
 // sellsBy are the flags of a server that sells.
 func sellsBy(t *testing.T, rpc string) []string {
 	t.Helper()
-	return []string{"--settle-rpc", rpc, "--settle-chain", "42431", "--settle-token", sandbox.PathUSD.Hex(), "--settle-key-file", payeeKeyFile(t), "--realm", "shop.test"}
+	return []string{"--settle-rpc", rpc, "--settle-chain", "42431", "--settle-token", sandbox.PathUSD.Hex(), "--settle-key-file", payeeKeyFile(t), "--realm", "shop.test",
+		"--open-rate", "0", "--open-rate-per-ip", "0", "--voucher-rate", "0", // all payers of a test come from one address
+		"--max-jobs-per-payer", "256", "--stranger-share", "100"}
 }
 
 func payeeKeyFile(t *testing.T) string {

@@ -21,20 +21,28 @@ const payeeKey = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78
 
 // setting is what a script needs to run a server of its own and buy from it.
 type setting struct {
-	Program   string   `json:"program"`
-	Chain     string   `json:"chain"` // URL of the settlement sandbox
-	KeyFile   string   `json:"keyFile"`
-	Data      string   `json:"data"`
-	World     []string `json:"world"` // flags of the recorded chain and the services beside it
-	TxHash    string   `json:"txHash"`
-	CallPrice uint64   `json:"callPrice"` // of one JSON-RPC call, in nano-dollars
+	Program   string        `json:"program"`
+	Chain     string        `json:"chain"` // URL of the settlement sandbox
+	KeyFile   string        `json:"keyFile"`
+	Data      string        `json:"data"`
+	World     []string      `json:"world"` // flags of the recorded chain and the services beside it
+	TxHash    string        `json:"txHash"`
+	CallPrice uint64        `json:"callPrice"` // of one JSON-RPC call, in nano-dollars
+	Longest   int           `json:"longest"`   // time before a kill at most, in milliseconds
+	slow      time.Duration // of each trace
 }
 
 // newSetting builds the program and starts all that is around a server.
 func newSetting(t *testing.T) *setting {
 	t.Helper()
+	return newSlowSetting(t, 0)
+}
+
+// newSlowSetting is newSetting where each trace takes that long.
+func newSlowSetting(t *testing.T, slow time.Duration) *setting {
+	t.Helper()
 	dir := t.TempDir()
-	s := &setting{Program: filepath.Join(dir, "txlens"), KeyFile: filepath.Join(dir, "key"), Data: filepath.Join(dir, "data"), CallPrice: 3_000_000}
+	s := &setting{Program: filepath.Join(dir, "txlens"), KeyFile: filepath.Join(dir, "key"), Data: filepath.Join(dir, "data"), CallPrice: 3_000_000, slow: slow}
 	if err := os.WriteFile(s.KeyFile, []byte(payeeKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +73,11 @@ func (s *setting) world(t *testing.T) {
 				continue
 			}
 			s.TxHash = tx.Hash
-			s.World = []string{"--rpc-only", "--etherscan-key", "k3y", "--rpc", fmt.Sprintf("%d=%s", b.ChainID, stubnode.New([]fixture.Block{b}, stubnode.Options{}).Start(t))}
+			node := stubnode.New([]fixture.Block{b}, stubnode.Options{})
+			if s.slow > 0 {
+				node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: s.slow})
+			}
+			s.World = []string{"--rpc-only", "--etherscan-key", "k3y", "--rpc", fmt.Sprintf("%d=%s", b.ChainID, node.Start(t))}
 			sources := served(t, httptest.NewServer(stubnode.NewSources()))
 			for _, name := range []string{"sourcify", "fourbyte", "etherscan", "blockscout", "llama"} {
 				s.World = append(s.World, "--"+name+"-url", sources)
@@ -96,6 +108,20 @@ func TestServeSellsToTheSDK(t *testing.T) {
 	program(t)
 	t.Parallel()
 	node(t, "txlens.mjs", newSetting(t).file(t))
+}
+
+// A server is killed in the middle of runs, and the SDK's client repeats its requests:
+// it pays for what it gets, to the cent. TXLENS_KILLS asks for more of them.
+func TestKilledAndRepeated(t *testing.T) {
+	program(t)
+	t.Parallel()
+	kills := os.Getenv("TXLENS_KILLS")
+	if kills == "" {
+		kills = "6"
+	}
+	s := newSlowSetting(t, 150*time.Millisecond)
+	s.Longest = 400
+	node(t, "killed.mjs", s.file(t), kills)
 }
 
 // The SDK's validator finds nothing wrong with what it can reach.

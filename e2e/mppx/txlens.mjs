@@ -8,11 +8,10 @@ import { createJsonChannelStore } from 'mppx/client'
 import { Account, Actions } from 'viem/tempo'
 import { Server } from './process.mjs'
 import { balanced, chainClient, keys, pathUSD, payer, rpc } from './parties.mjs'
+import { cent, price } from './price.mjs'
 
 const config = JSON.parse(await readFile(process.argv[2], 'utf8'))
 const { chainId } = await rpc(config.chain, 'sandbox_info')
-const cent = 10_000n
-
 const server = new Server(config, chainId, [`--call-price=rpc=${config.callPrice}`])
 
 const body = JSON.stringify({ txHash: config.txHash, chainId: 1 })
@@ -106,14 +105,6 @@ class Buyer {
   }
 }
 
-/** What an analysis comes to by its own costs: a fifth and two cents on top, in whole cents. */
-function price(result) {
-  const [whole, fraction] = result.costs.totalUsd.toFixed(9).split('.')
-  const nano = BigInt(whole + fraction)
-  const tenths = nano * 12n + 200_000_000n
-  return ((tenths + 99_999_999n) / 100_000_000n) * cent
-}
-
 /** Authorizes an access key to spend for an account. */
 async function authorized(root, accessKey) {
   const { receipt } = await Actions.accessKey.authorizeSync(chainClient({ url: config.chain, account: root, chainId }), {
@@ -173,6 +164,22 @@ const cases = {
     await buyer.manager.topUp('1')
     await server.restart('SIGKILL')
     await buyer.close()
+  },
+  'the buyer lost its channel, and asks the server for it': async () => {
+    const buyer = new Buyer(root)
+    await buyer.stream()
+    buyer.more.bootstrap = true
+    buyer.manager = buyer.newManager() // it knows nothing
+    await buyer.stream()
+    assert.equal((await buyer.close()).deposited, '2000000')
+  },
+  'a deposit that is too small is not broadcast': async () => {
+    const buyer = new Buyer(root, { maxDeposit: '1' })
+    const before = (await rpc(config.chain, 'sandbox_books')).channels.length
+    const answer = await buyer.manager.fetch(server.url + '/session/deposit', { method: 'POST' })
+    assert.equal(answer.status, 402)
+    assert.equal((await answer.json()).code, 'deposit_below_minimum')
+    assert.equal((await rpc(config.chain, 'sandbox_books')).channels.length, before)
   },
   'the buyer starts again with its stored channel': async () => {
     const kept = new Map()

@@ -146,6 +146,12 @@ var asSent = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *any) error {
 // Partial reports whether the result is the partial result of the interface.
 func (r *Result) Partial() bool { return r.AnalysisModel == ModelPartial }
 
+// Empty reports whether a partial result holds nothing of the transaction: neither
+// itself, nor its receipt, nor a trace.
+func (r *Result) Empty() bool {
+	return r.Partial() && r.TxMeta.From == Addr{} && r.TxMeta.BlockNumber == 0 && r.Status == "" && len(r.PrettyTrace) == 0
+}
+
 // Address is one labelled address of the transaction.
 type Address struct {
 	Address Addr   `json:"address"`

@@ -109,6 +109,9 @@ func (p *purchase) enlarge(ctx context.Context) error {
 		return err
 	}
 	r := p.row()
+	if r.State == Opening { // it was not broadcast: the limits left too little for it
+		return &LimitError{Limit: LimitDeposit, Asked: of.q.SuggestedDeposit, Allowed: p.c.o.Limits.MaxDeposit}
+	}
 	add := p.c.o.Limits.TopUp
 	if add.IsZero() {
 		add, _ = of.q.SuggestedDeposit.Sub(r.Deposit)

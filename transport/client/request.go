@@ -125,7 +125,8 @@ func (p *purchase) try(ctx context.Context, a ask, cr *mpp.Credential, content b
 		resp, err = p.once(ctx, a, cr, content)
 		rest := backoff(n)
 		if err == nil {
-			if resp.StatusCode != http.StatusServiceUnavailable || n == maxTries {
+			later := resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests
+			if !later || n == maxTries {
 				return resp, nil
 			}
 			rest = retryAfter(resp, rest)
@@ -178,7 +179,6 @@ func (p *purchase) send(ctx context.Context, a ask) (*http.Response, error) {
 			short = refusal.short
 		}
 		if refusal.code == explain.CodeDeposit {
-			// No challenge comes with it.
 			if err := p.enlarge(ctx); err != nil {
 				return nil, fmt.Errorf("%s; %w", refusal.message, err)
 			}

@@ -94,9 +94,16 @@ var problems = media{kind: "application/problem+json", schema: ref("Problem")}
 // onPaid are the answers of always as a paid operation has them: what is wrong with
 // the payment itself is told by the same statuses.
 var onPaid = []answer{
-	shared("BadPaidRequest", orProblem(always[0])), always[1], always[2], always[3],
+	shared("BadPaidRequest", orProblem(always[0])), always[1], shared("TooManyPayments", orProblem(tooManyPayments)), always[3],
 	shared("PaidInternalError", orProblem(always[4])), shared("PaidUnavailable", orProblem(always[5])),
 }
+
+// tooManyPayments is the 429 of a paid operation.
+var tooManyPayments = func() answer {
+	a := always[2]
+	a.text += " Or one payment channel, payer or address sent too many vouchers or openings: see `detail`. Nothing was charged."
+	return a
+}()
 
 func orProblem(a answer) answer {
 	a.plain = a.name

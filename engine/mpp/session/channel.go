@@ -4,10 +4,13 @@
 // row before anybody may see the outcome.
 //
 // Three amounts of a channel only ever grow, but for Refund: what the payer has
-// signed (Highest), what was served for it (Spent) and what the chain has paid out
-// (Settled). Always
+// signed (Highest), what was charged (Spent) and what the chain has paid out
+// (Settled). A charge that turns out to be too high after its payer was told of it
+// becomes Credit, which later charges use up first and which is never paid out.
+// Always
 //
-//	Settled, Spent + Reserved <= Highest <= Deposit
+//	Settled <= Served = Spent - Credit
+//	Served + Reserved <= Highest <= Deposit
 //
 // while the channel is active. Amounts are base units of the token.
 package session
@@ -86,7 +89,10 @@ type Channel struct {
 	// refunded.
 	Settling tempo.Amount
 	Spent    tempo.Amount
-	Units    uint64 // charges so far
+	// Credit is the part of Spent that was given back: receipts must not go down, so
+	// Spent keeps it.
+	Credit tempo.Amount
+	Units  uint64 // charges so far
 	// Reserved is held for work that runs. It is not stored: a crash ends the work.
 	Reserved tempo.Amount
 
@@ -106,7 +112,7 @@ func (c *Channel) Available() tempo.Amount {
 	if c.Status != Active || c.CloseRequestedAt != 0 {
 		return tempo.Amount{}
 	}
-	held := sum(c.Spent, c.Reserved)
+	held := sum(c.Served(), c.Reserved)
 	free, _ := c.Highest.Cumulative.Sub(held) // zero where more is held than signed
 	return free
 }
@@ -114,7 +120,13 @@ func (c *Channel) Available() tempo.Amount {
 // Required is what the payer must have signed before amount can be charged; ok is
 // false where no channel is wide enough.
 func (c *Channel) Required(amount tempo.Amount) (tempo.Amount, bool) {
-	return sum(c.Spent, c.Reserved).Add(amount)
+	return sum(c.Served(), c.Reserved).Add(amount)
+}
+
+// Served is what the payee may have: the charges, without what was given back.
+func (c *Channel) Served() tempo.Amount {
+	served, _ := c.Spent.Sub(smaller(c.Credit, c.Spent))
+	return served
 }
 
 // sum adds amounts that are bounded by a deposit each; at worst it stops at the

@@ -42,18 +42,35 @@ func (c *Channel) Release(amount tempo.Amount) {
 // Refund takes a charge back that nothing was served for. It is no fault if
 // nothing can be given back any more: the chain has paid it out, or is about to.
 func (c *Channel) Refund(amount tempo.Amount) (refunded bool) {
-	left, ok := c.Spent.Sub(amount)
-	if !ok || c.Status != Active || left.Cmp(c.Settled) < 0 || left.Cmp(c.Settling) < 0 {
+	served, ok := c.Served().Sub(amount)
+	if !ok || c.Status != Active || served.Cmp(c.Settled) < 0 || served.Cmp(c.Settling) < 0 {
 		return false
 	}
-	c.Spent = left
-	if c.Settleable.Cumulative.Cmp(left) > 0 {
+	c.Spent, _ = c.Spent.Sub(amount)
+	if c.Settleable.Cumulative.Cmp(served) > 0 {
 		c.Settleable = Voucher{} // lifted again by the next charge that reaches Highest
 	}
 	if c.Units > 0 {
 		c.Units--
 	}
 	return true
+}
+
+// GiveBack turns a part of earlier charges, of which the payer was told, into
+// credit for later ones. It returns how much: what the chain has paid out, or is
+// about to, stays where it is.
+func (c *Channel) GiveBack(amount tempo.Amount) tempo.Amount {
+	if c.Status != Active {
+		return tempo.Amount{}
+	}
+	held := larger(c.Settled, c.Settling)
+	free, _ := c.Served().Sub(smaller(held, c.Served()))
+	back := smaller(amount, free)
+	c.Credit = sum(c.Credit, back)
+	if c.Settleable.Cumulative.Cmp(c.Served()) > 0 {
+		c.Settleable = Voucher{} // see Refund
+	}
+	return back
 }
 
 func (c *Channel) fund(amount tempo.Amount) *mpp.Problem {
@@ -68,6 +85,9 @@ func (c *Channel) fund(amount tempo.Amount) *mpp.Problem {
 }
 
 func (c *Channel) book(amount tempo.Amount, now time.Time) {
+	used := smaller(amount, c.Credit)
+	c.Credit, _ = c.Credit.Sub(used)
+	amount, _ = amount.Sub(used)
 	c.Spent = sum(c.Spent, amount) // bounded by Highest: fund has looked
 	c.Units++
 	c.ActiveAt = now.UnixMilli()

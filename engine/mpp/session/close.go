@@ -18,8 +18,8 @@ func (c *Channel) WeighClose(v Voucher) (repeat bool, _ *mpp.Problem) {
 		return false, refuse(mpp.ChannelNotFound, "the channel is not open yet")
 	case c.Status != Active:
 		return false, refuse(mpp.ChannelFinalized, "the channel is closed")
-	case v.Cumulative.Cmp(c.Spent) < 0 || v.Cumulative.Cmp(c.Settled) < 0:
-		return false, refuse(mpp.VerificationFailed, "closing with "+v.Cumulative.String()+" does not cover the "+larger(c.Spent, c.Settled).String()+" that were consumed")
+	case v.Cumulative.Cmp(c.Served()) < 0 || v.Cumulative.Cmp(c.Settled) < 0:
+		return false, refuse(mpp.VerificationFailed, "closing with "+v.Cumulative.String()+" does not cover the "+larger(c.Served(), c.Settled).String()+" that were consumed")
 	}
 	return false, nil
 }
@@ -36,7 +36,7 @@ func (c *Channel) BeginClose(v Voucher) *mpp.Problem {
 		return f
 	}
 	c.Status, c.Close = Closing, v
-	c.Capture = smaller(larger(c.Spent, c.Settled), c.Deposit)
+	c.Capture = smaller(larger(c.Served(), c.Settled), c.Deposit)
 	return nil
 }
 
@@ -44,10 +44,10 @@ func (c *Channel) BeginClose(v Voucher) *mpp.Problem {
 // that is paid out already the chain asks for no signature: then it may be that none
 // is kept, of a channel whose record was lost.
 func (c *Channel) covering() Voucher {
-	if c.Spent.Cmp(c.Settled) <= 0 && c.Highest.Cumulative.Cmp(c.Settled) < 0 {
+	if c.Served().Cmp(c.Settled) <= 0 && c.Highest.Cumulative.Cmp(c.Settled) < 0 {
 		return Voucher{Cumulative: c.Settled}
 	}
-	if c.Settleable.Cumulative == c.Spent {
+	if c.Settleable.Cumulative == c.Served() {
 		return c.Settleable
 	}
 	return c.Highest
@@ -68,7 +68,7 @@ func (c *Channel) Finish(captured tempo.Amount, tx common.Hash) {
 	c.Settled = captured
 	c.Settling, c.OwedSince = tempo.Amount{}, 0
 	c.Capture = captured
-	c.Lost, _ = c.Spent.Sub(smaller(captured, c.Spent))
+	c.Lost, _ = c.Served().Sub(smaller(captured, c.Served()))
 	c.Reserved = tempo.Amount{}
 }
 
@@ -88,7 +88,7 @@ func (c *Channel) Shrink(deposit tempo.Amount) { c.Deposit = smaller(c.Deposit, 
 // Settle books that the chain has paid out amount in all.
 func (c *Channel) Settle(amount tempo.Amount) {
 	c.Settled = larger(c.Settled, amount)
-	if c.Settled.Cmp(c.Spent) >= 0 {
+	if c.Settled.Cmp(c.Served()) >= 0 {
 		c.OwedSince = 0
 	}
 }
@@ -98,7 +98,7 @@ func (c *Channel) Unsettled() tempo.Amount {
 	if c.Status == Closed {
 		return tempo.Amount{}
 	}
-	left, _ := c.Spent.Sub(smaller(c.Settled, c.Spent))
+	left, _ := c.Served().Sub(smaller(c.Settled, c.Served()))
 	return left
 }
 

@@ -132,7 +132,7 @@ func (c *Channel) Accept(v Voucher, now time.Time) (raised bool, _ *mpp.Problem)
 
 // lift keeps the voucher that can be settled without taking what is not consumed.
 func (c *Channel) lift() {
-	if c.Highest.Cumulative.Cmp(c.Spent) <= 0 && c.Highest.Cumulative.Cmp(c.Settleable.Cumulative) > 0 {
+	if c.Highest.Cumulative.Cmp(c.Served()) <= 0 && c.Highest.Cumulative.Cmp(c.Settleable.Cumulative) > 0 {
 		c.Settleable = c.Highest
 	}
 }

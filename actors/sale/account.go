@@ -1,0 +1,98 @@
+package sale
+
+import (
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// account is what one payer owes: on its runs, and on those that ended unpaid.
+// Amounts are base units. It is safe for concurrent use.
+type account struct {
+	exposure uint64
+
+	mu      sync.Mutex
+	runs    map[*Tab]struct{}
+	debt    uint64
+	changed chan struct{} // closed, and replaced, at each change
+}
+
+func newAccount(exposure uint64) *account {
+	return &account{exposure: exposure, runs: make(map[*Tab]struct{}), changed: make(chan struct{})}
+}
+
+// owed is what the payer owes in all. a.mu is held.
+func (a *account) owed() uint64 {
+	sum := a.debt
+	for t := range a.runs {
+		sum += t.due()
+	}
+	return sum
+}
+
+// tell wakes all who wait. a.mu is held.
+func (a *account) tell() {
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+// setDebt replaces what is owed for runs that have ended.
+func (a *account) setDebt(debt uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.debt != debt {
+		a.debt = debt
+		a.tell()
+	}
+}
+
+// accounts are those of the payers that have runs. It is safe for concurrent use.
+type accounts struct {
+	exposure uint64
+
+	mu  sync.Mutex
+	all map[common.Address]*account
+}
+
+func newAccounts(exposure uint64) *accounts {
+	return &accounts{exposure: exposure, all: make(map[common.Address]*account)}
+}
+
+// join opens a tab on the account of a payer. One that is not known has an account of
+// its own.
+func (l *accounts) join(payer common.Address, id string, collected uint64) *Tab {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.all[payer]
+	if a == nil {
+		a = newAccount(l.exposure)
+		if payer != (common.Address{}) {
+			l.all[payer] = a
+		}
+	}
+	t := &Tab{ID: id, payer: payer, account: a, collected: collected, givenUp: make(chan struct{})}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.runs[t] = struct{}{}
+	return t
+}
+
+// leave takes a tab off its account, and forgets an account without any.
+func (l *accounts) leave(t *Tab) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.account.mu.Lock()
+	defer t.account.mu.Unlock()
+	delete(t.account.runs, t)
+	t.account.tell()
+	if len(t.account.runs) == 0 && l.all[t.payer] == t.account {
+		delete(l.all, t.payer)
+	}
+}
+
+// of is the account of a payer, nil where it has no runs.
+func (l *accounts) of(payer common.Address) *account {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all[payer]
+}

@@ -1,0 +1,75 @@
+package sale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"txlens/actors"
+	"txlens/actors/slots"
+	"txlens/engine/explain"
+)
+
+// TakeJob takes the share of a payer in the async jobs. The error is slots.ErrBusy,
+// slots.ErrTooMany, or the context's.
+func (s *Seller) TakeJob(ctx context.Context, p *actors.Payment) (*slots.Slot, error) {
+	return s.jobs.Acquire(ctx, s.Holder(p), 0)
+}
+
+// JobBegun keeps the share of a job until JobEnded. slot may be nil.
+func (s *Seller) JobBegun(id string, slot *slots.Slot) {
+	if slot == nil {
+		return
+	}
+	s.places.mu.Lock()
+	defer s.places.mu.Unlock()
+	s.places.all[id] = slot
+}
+
+// JobEnded is told of each job that neither waits nor runs any more.
+func (s *Seller) JobEnded(id string) {
+	s.places.mu.Lock()
+	slot := s.places.all[id]
+	delete(s.places.all, id)
+	s.places.mu.Unlock()
+	if slot != nil {
+		slot.Release()
+	}
+}
+
+// places are the shares of the jobs in hand, by job. It is safe for concurrent use.
+type places struct {
+	mu  sync.Mutex
+	all map[string]*slots.Slot
+}
+
+// errCollecting: the rest of a job's price is being collected, so it has ended.
+var errCollecting = errors.New("the job has ended and is being paid for")
+
+// Job runs the analysis of a job that its polls pay for. What nobody collects in time
+// is cut short; its price is fixed before anybody is told the end. run is nil where
+// nothing is sold.
+func (s *Seller) Job(ctx context.Context, id string, slot Parker, analyse func(ctx context.Context, run *Run) (*explain.Result, error)) (*explain.Result, error) {
+	bill, err := s.o.Books.Bill(id)
+	if errors.Is(err, actors.ErrNoBill) {
+		return analyse(ctx, nil) // from a time when nothing was sold
+	}
+	if err != nil {
+		return nil, err
+	}
+	run, fresh := s.Begin(bill, slot)
+	if !fresh {
+		return nil, errCollecting
+	}
+	defer run.End()
+	defer run.Expect()()
+	res, err := analyse(ctx, run)
+	if ctx.Err() != nil && err != nil {
+		return res, err // given back, or cut off: the next start runs it again
+	}
+	if ferr := run.Fix(ctx, OutcomeOf(res, err)); ferr != nil {
+		return nil, fmt.Errorf("fix the price of job %s: %w", id, ferr)
+	}
+	return res, err
+}

@@ -1,0 +1,282 @@
+package sale
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors"
+	"txlens/actors/buckets"
+	"txlens/actors/slots"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+)
+
+// Books are the payment channels as a sale needs them. They are safe for concurrent
+// use; what they tell is on disk.
+type Books interface {
+	Collector
+	// Admit charges for the request of a payment, once for each order.
+	Admit(ctx context.Context, p *actors.Payment, o actors.Order) (actors.Admitted, error)
+	// Bill returns a bill, or actors.ErrNoBill.
+	Bill(id string) (actors.Bill, error)
+	// Debts returns the bills of a payer whose analyses have ended and are not paid.
+	Debts(payer common.Address) ([]actors.Bill, error)
+	// Final sets what a bill comes to in all; what was collected beyond is given back.
+	Final(ctx context.Context, billID string, price tempo.Amount) (actors.Bill, error)
+	// Occupy keeps a channel from being closed for lack of use; call release once.
+	Occupy(channel common.Hash) (release func())
+}
+
+// Options of a Seller. Zero values mean the defaults named at each field.
+type Options struct {
+	Books Books
+	// Exposure is what one payer may owe in base units, default $0.25.
+	Exposure uint64
+	// Patience with a client whose voucher is short, default 60 s.
+	Patience time.Duration
+	// JobPatience with a job that nobody pays for, default JobPatience.
+	JobPatience time.Duration
+	// VouchersPerSecond bounds how often the runs of one channel ask for a voucher.
+	// 0: no bound.
+	VouchersPerSecond float64
+	// Jobs are the shares of one party in the async jobs that wait or run.
+	Jobs slots.Limits
+	Log  *slog.Logger // nil: silent
+}
+
+// JobPatience is how long a job runs without being paid before it is cut short
+// (interface, Limits).
+const JobPatience = 90 * time.Second
+
+// Seller sells analyses. It is safe for concurrent use.
+type Seller struct {
+	o        Options
+	accounts *accounts
+	pace     *buckets.Set[common.Hash]
+	runs     runs
+	jobs     *slots.Pool
+	places   places
+	closing  chan struct{} // closed when no voucher is taken any more
+	closed   sync.Once
+}
+
+// askBurst is how many vouchers a channel may be asked for at once.
+const askBurst = 4
+
+// New makes a Seller.
+func New(o Options) *Seller {
+	if o.Exposure == 0 {
+		o.Exposure = 25 * meter.Cent
+	}
+	if o.Patience <= 0 {
+		o.Patience = 60 * time.Second
+	}
+	if o.JobPatience <= 0 {
+		o.JobPatience = JobPatience
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Seller{
+		o: o, accounts: newAccounts(o.Exposure), pace: buckets.New[common.Hash](o.VouchersPerSecond, askBurst),
+		runs: runs{all: make(map[string]*Run)}, jobs: slots.New(o.Jobs), places: places{all: make(map[string]*slots.Slot)},
+		closing: make(chan struct{}),
+	}
+}
+
+// Close says that no voucher is taken any more: runs that wait for one are given up.
+func (s *Seller) Close() { s.closed.Do(func() { close(s.closing) }) }
+
+// Patience is how long a client may take to sign what it owes.
+func (s *Seller) Patience() time.Duration { return s.o.Patience }
+
+// Holder is the party of a payment, for a pool of slots.
+func (s *Seller) Holder(p *actors.Payment) slots.Holder {
+	return slots.Holder{Channel: p.Channel, Payer: p.Payer, Origin: p.Origin, Known: s.Known(p.Standing)}
+}
+
+// Known reports whether a channel has paid so much that its payer is no stranger:
+// at least what it could owe.
+func (s *Seller) Known(st actors.Standing) bool {
+	return st.Spent.Cmp(tempo.AmountFrom(s.o.Exposure)) >= 0
+}
+
+// DebtError is the refusal of a new analysis for a payer that owes too much for
+// earlier ones.
+type DebtError struct {
+	Owed  tempo.Amount // base units
+	Runs  []string     // ids of the runs and jobs, oldest first
+	Spare tempo.Amount // what its channel has available
+}
+
+func (e *DebtError) Error() string {
+	return fmt.Sprintf("%s base units are owed for %s", e.Owed, explain.Count(len(e.Runs), "earlier analysis"))
+}
+
+// Admit charges for the request of a payment, once for each order. A payer that owes
+// the exposure or more for runs that have ended pays them first, from what its channel
+// has beyond the price; where that is too little the error is a *DebtError.
+func (s *Seller) Admit(ctx context.Context, p *actors.Payment, o actors.Order) (actors.Admitted, error) {
+	next, held := o.MayBegin, p.Held
+	o.MayBegin = func() error {
+		if err := s.clear(ctx, p); err != nil || next == nil {
+			return err
+		}
+		// Who cannot pay takes no slot, not even for a moment.
+		if st, err := s.o.Books.Standing(ctx, p.Channel); err != nil {
+			return err
+		} else if there, ok := st.Available.Add(held); ok && there.Cmp(o.Price) < 0 {
+			return mpp.Insufficient(p.Channel, o.Price, there)
+		}
+		return next()
+	}
+	return s.o.Books.Admit(ctx, p, o)
+}
+
+// clear has the debts of a payer paid as far as its channel allows.
+func (s *Seller) clear(ctx context.Context, p *actors.Payment) error {
+	debts, err := s.o.Books.Debts(p.Payer)
+	if err != nil {
+		return err
+	}
+	owed := sumOf(debts)
+	limit := tempo.AmountFrom(s.o.Exposure)
+	for _, b := range debts {
+		if owed.Cmp(limit) < 0 {
+			return nil
+		}
+		st, err := s.o.Books.Standing(ctx, p.Channel)
+		if err != nil {
+			return err
+		}
+		if st.Available.IsZero() {
+			break
+		}
+		after, _, err := s.o.Books.Collect(ctx, p.Channel, b.ID, b.Price, st.Available)
+		if err != nil {
+			return err
+		}
+		owed, _ = owed.Sub(b.Outstanding())
+		owed, _ = owed.Add(after.Outstanding())
+	}
+	if owed.Cmp(limit) < 0 {
+		return nil
+	}
+	if debts, err = s.o.Books.Debts(p.Payer); err != nil {
+		return err
+	}
+	refusal := &DebtError{Owed: sumOf(debts)}
+	for _, b := range debts {
+		refusal.Runs = append(refusal.Runs, b.ID)
+	}
+	if st, err := s.o.Books.Standing(ctx, p.Channel); err == nil {
+		refusal.Spare = st.Available
+	}
+	return refusal
+}
+
+func sumOf(debts []actors.Bill) (sum tempo.Amount) {
+	for _, b := range debts {
+		next, ok := sum.Add(b.Outstanding())
+		if !ok {
+			return tempo.MaxAmount
+		}
+		sum = next
+	}
+	return sum
+}
+
+// Begin begins the run of a bill. slot, which may be nil, is lent to others while the
+// run waits for its payer. Call End when it is over. A run that is at work already is
+// returned with fresh false.
+func (s *Seller) Begin(b actors.Bill, slot Parker) (r *Run, fresh bool) {
+	return s.runs.open(b.ID, func() *Run {
+		paid, _ := b.Collected.Uint64()
+		r := &Run{ID: b.ID, Channel: b.Channel, seller: s, slot: slot, tab: s.accounts.join(b.Payer, b.ID, paid)}
+		r.leave = s.o.Books.Occupy(b.Channel)
+		s.refresh(b.Payer)
+		return r
+	})
+}
+
+// refresh reads anew what a payer owes for runs that have ended.
+func (s *Seller) refresh(payer common.Address) {
+	a := s.accounts.of(payer)
+	if a == nil {
+		return
+	}
+	debts, err := s.o.Books.Debts(payer)
+	if err != nil {
+		s.o.Log.Error("read what a payer owes", "payer", payer, "error", err)
+		return
+	}
+	debt, fits := sumOf(debts).Uint64()
+	if !fits {
+		debt = ^uint64(0) >> 1
+	}
+	a.setDebt(debt)
+}
+
+// Run returns the run of a bill while it is at work, nil otherwise.
+func (s *Seller) Run(id string) *Run { return s.runs.get(id) }
+
+// Outstanding is what a run or job owes now.
+func (s *Seller) Outstanding(id string) (bill actors.Bill, owed tempo.Amount, err error) {
+	bill, err = s.o.Books.Bill(id)
+	if err != nil {
+		return bill, owed, err
+	}
+	if !bill.Final {
+		bill.Price = tempo.AmountFrom(meter.Owed(0))
+		if r := s.runs.get(id); r != nil {
+			bill.Price = r.tab.Owed()
+		}
+	}
+	return bill, bill.Outstanding(), nil
+}
+
+// Collected tells of a payment that came past the run: a poll paid for its job, or a
+// recovery for a run that has ended.
+func (s *Seller) Collected(b actors.Bill) {
+	if r := s.runs.get(b.ID); r != nil {
+		r.tab.Collected(b.Collected)
+	}
+	if b.Final {
+		s.refresh(b.Payer)
+	}
+}
+
+// Outcome is what an analysis came to, as far as it decides about its price.
+type Outcome uint8
+
+const (
+	// Nothing: no evidence was delivered, so nothing is due.
+	Nothing Outcome = iota
+	// NoTransaction: every chain that was asked said that it does not know the hash, or
+	// one has it and it is in no block. One unit is due.
+	NoTransaction
+	// Evidence: there is a result, complete or partial.
+	Evidence
+)
+
+// OutcomeOf judges the end of an analysis.
+func OutcomeOf(res *explain.Result, err error) Outcome {
+	if res != nil && !res.Empty() {
+		return Evidence
+	}
+	if nowhere, ok := errors.AsType[*explain.NotFoundError](err); ok && len(nowhere.Silent) == 0 && nowhere.Asked > 0 {
+		return NoTransaction
+	}
+	if errors.Is(err, explain.ErrPending) {
+		return NoTransaction
+	}
+	return Nothing
+}

@@ -1,0 +1,485 @@
+package sale
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors"
+	"txlens/engine/explain"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+)
+
+// shelf is Books in memory, of one channel.
+type shelf struct {
+	mu       sync.Mutex
+	accepted uint64
+	spent    uint64
+	bills    map[string]actors.Bill
+	order    []string
+	signal   chan struct{}
+	occupied int
+	fails    error
+	admitted []actors.Order
+}
+
+func newShelf(accepted uint64, bills ...actors.Bill) *shelf {
+	s := &shelf{accepted: accepted, bills: map[string]actors.Bill{}, signal: make(chan struct{}, 1)}
+	for _, b := range bills {
+		s.bills[b.ID], s.order = b, append(s.order, b.ID)
+	}
+	return s
+}
+
+var (
+	payer   = common.Address{1}
+	channel = common.Hash{2}
+)
+
+func (s *shelf) standing() actors.Standing {
+	return actors.Standing{Channel: channel, Payer: payer, Accepted: units(s.accepted), Spent: units(s.spent), Available: units(s.accepted - s.spent), Deposit: units(9_000_000), Open: true}
+}
+
+func (s *shelf) Standing(context.Context, common.Hash) (actors.Standing, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.standing(), nil
+}
+
+func (s *shelf) Collect(_ context.Context, _ common.Hash, id string, price, atMost tempo.Amount) (actors.Bill, actors.Standing, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails != nil {
+		return actors.Bill{}, actors.Standing{}, s.fails
+	}
+	b := s.bills[id]
+	if !b.Final {
+		b.Price = price
+	}
+	due := b.Outstanding()
+	if due.Cmp(atMost) > 0 {
+		due = atMost
+	}
+	n, _ := due.Uint64()
+	if n > s.accepted-s.spent {
+		return actors.Bill{}, actors.Standing{}, mpp.Insufficient(channel, due, units(s.accepted-s.spent))
+	}
+	s.spent += n
+	b.Collected, _ = b.Collected.Add(due)
+	s.bills[id] = b
+	return b, s.standing(), nil
+}
+
+func (s *shelf) Watch(common.Hash) (<-chan struct{}, func(), error) { return s.signal, func() {}, nil }
+
+func (s *shelf) Admit(_ context.Context, _ *actors.Payment, o actors.Order) (actors.Admitted, error) {
+	if err := o.MayBegin(); err != nil {
+		return actors.Admitted{}, err
+	}
+	s.admitted = append(s.admitted, o)
+	return actors.Admitted{Fresh: true}, nil
+}
+
+func (s *shelf) Bill(id string) (actors.Bill, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, there := s.bills[id]
+	if !there {
+		return b, actors.ErrNoBill
+	}
+	return b, nil
+}
+
+func (s *shelf) Debts(common.Address) (list []actors.Bill, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range s.order {
+		if b := s.bills[id]; b.Debt() {
+			list = append(list, b)
+		}
+	}
+	return list, nil
+}
+
+func (s *shelf) Final(_ context.Context, id string, price tempo.Amount) (actors.Bill, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bills[id]
+	b.ID, b.Price, b.Final = id, price, true
+	s.bills[id] = b
+	return b, nil
+}
+
+func (s *shelf) Occupy(common.Hash) func() {
+	s.occupied++
+	return func() { s.occupied-- }
+}
+
+// taken is what was charged.
+func (s *shelf) taken() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent
+}
+
+// sign raises the voucher, and wakes who waits.
+func (s *shelf) sign(n uint64) {
+	s.mu.Lock()
+	s.accepted = n
+	s.mu.Unlock()
+	select {
+	case s.signal <- struct{}{}:
+	default:
+	}
+}
+
+// asks are the vouchers that a run has asked for.
+type asks struct {
+	mu   sync.Mutex
+	sums []uint64 // 0: none is missing
+}
+
+func (a *asks) ask(need *mpp.NeedVoucher) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var n uint64
+	if need != nil {
+		n, _ = need.RequiredCumulative.Uint64()
+	}
+	a.sums = append(a.sums, n)
+}
+
+func (a *asks) all() []uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.sums)
+}
+
+func (a *asks) last() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.sums) == 0 {
+		return 0
+	}
+	return a.sums[len(a.sums)-1]
+}
+
+func debtOf(id string, price, collected uint64) actors.Bill {
+	return actors.Bill{ID: id, Payer: payer, Channel: channel, Price: units(price), Collected: units(collected), Final: true}
+}
+
+// TestCollect: what accrues is taken, a voucher is asked for once for each shortage, and
+// the end is paid before Collect returns.
+func TestCollect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := newShelf(10_000)
+		s := New(Options{Books: book})
+		run, fresh := s.Begin(actors.Bill{ID: "a", Payer: payer, Channel: channel}, nil)
+		if !fresh || book.occupied != 1 || s.Run("a") != run {
+			t.Fatal("not begun")
+		}
+		if _, again := s.Begin(actors.Bill{ID: "a"}, nil); again {
+			t.Error("begun twice")
+		}
+		ended, got := make(chan struct{}), make(chan error, 1)
+		var a asks
+		go func() { got <- run.Collect(context.Background(), ended, a.ask) }()
+		synctest.Wait()
+		if book.taken() != 10_000 || a.last() != 20_000 { // a part is taken, the rest is asked for
+			t.Fatalf("spent %d, asked for %v", book.taken(), a.all())
+		}
+		time.Sleep(time.Second)
+		book.sign(15_000) // too little is no new shortage
+		synctest.Wait()
+		if len(a.all()) != 1 {
+			t.Errorf("asked for %v", a.all())
+		}
+		book.sign(20_000)
+		synctest.Wait()
+		if book.taken() != 20_000 || a.last() != 0 {
+			t.Errorf("spent %d, asked for %v", book.taken(), a.all())
+		}
+		run.OnCost(50_000_000)
+		synctest.Wait()
+		if a.last() != 80_000 {
+			t.Errorf("asked for %v", a.all())
+		}
+		if err := run.Fix(context.Background(), Evidence); err != nil {
+			t.Fatal(err)
+		}
+		close(ended)
+		synctest.Wait()
+		select {
+		case err := <-got:
+			t.Fatalf("it ended unpaid: %v", err)
+		default:
+		}
+		book.sign(80_000)
+		if err := <-got; err != nil || book.taken() != 80_000 {
+			t.Errorf("%v, spent %d", err, book.taken())
+		}
+		run.End()
+		run.End()
+		if book.occupied != 0 || s.Run("a") != nil {
+			t.Errorf("occupied %d", book.occupied)
+		}
+	})
+}
+
+// TestCollectGivesUp: who does not sign in time is not waited for, nor while the service
+// stops; an error of the books ends it, too.
+func TestCollectGivesUp(t *testing.T) {
+	f := func(what string, want error, meanwhile func(s *Seller, run *Run, book *shelf, cancel context.CancelFunc)) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			book := newShelf(10_000)
+			s := New(Options{Books: book})
+			run, _ := s.Begin(actors.Bill{ID: "a", Payer: payer, Channel: channel}, nil)
+			defer run.End()
+			work, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			got := make(chan error, 1)
+			go func() { got <- run.Collect(work, nil, func(*mpp.NeedVoucher) {}) }()
+			synctest.Wait()
+			meanwhile(s, run, book, cancel)
+			if err := <-got; !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", what, err, want)
+			}
+			select {
+			case <-run.GivenUp():
+			default:
+				t.Errorf("%s: it may still buy", what)
+			}
+		})
+	}
+	broken := errors.New("broken")
+	f("in time", explain.ErrUnpaid, func(*Seller, *Run, *shelf, context.CancelFunc) { time.Sleep(61 * time.Second) })
+	f("given up", explain.ErrUnpaid, func(_ *Seller, run *Run, _ *shelf, _ context.CancelFunc) { run.GiveUp() })
+	f("stopped", explain.ErrStopping, func(s *Seller, _ *Run, _ *shelf, _ context.CancelFunc) { s.Close(); s.Close() })
+	f("cancelled", context.Canceled, func(_ *Seller, _ *Run, _ *shelf, cancel context.CancelFunc) { cancel() })
+	f("books", broken, func(_ *Seller, _ *Run, book *shelf, _ context.CancelFunc) {
+		book.mu.Lock()
+		book.fails = broken
+		book.mu.Unlock()
+		book.sign(20_000)
+	})
+}
+
+// TestPace: a channel is asked for so many vouchers a second; what accrues meanwhile is
+// asked for together.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := newShelf(0)
+		s := New(Options{Books: book, VouchersPerSecond: 2})
+		run, _ := s.Begin(actors.Bill{ID: "a", Payer: payer, Channel: channel}, nil)
+		defer run.End()
+		work, cancel := context.WithCancel(context.Background())
+		var a asks
+		got := make(chan error, 1)
+		go func() { got <- run.Collect(work, nil, a.ask) }()
+		nano := int64(0)
+		for range 40 { // a cent every tenth of a second
+			synctest.Wait()
+			if n := a.last(); n > 0 {
+				book.sign(n)
+			}
+			nano += 8_333_334
+			run.OnCost(nano)
+			time.Sleep(100 * time.Millisecond)
+		}
+		asked := 0
+		for _, n := range a.all() {
+			if n > 0 {
+				asked++
+			}
+		}
+		if want := askBurst + 2*4; asked > want+1 || asked < want-2 {
+			t.Errorf("asked %d times in four seconds: %v", asked, a.all())
+		}
+		if book.taken() < 350_000 {
+			t.Errorf("spent %d", book.taken())
+		}
+		cancel()
+		<-got
+	})
+}
+
+// TestDebtRefuses: who owes the exposure for runs that have ended pays them first.
+func TestDebtRefuses(t *testing.T) {
+	f := func(what string, exposure, accepted uint64, held uint64, begins bool, spent uint64, debts ...actors.Bill) {
+		t.Helper()
+		book := newShelf(accepted, debts...)
+		s := New(Options{Books: book, Exposure: exposure})
+		begun := false
+		_, err := s.Admit(context.Background(), &actors.Payment{Standing: book.standing(), Held: units(held)},
+			actors.Order{Price: units(10_000), MayBegin: func() error { begun = true; return nil }})
+		owing, refused := errors.AsType[*DebtError](err)
+		if begun != begins || (err == nil) != begins || book.taken() != spent {
+			t.Errorf("%s: begun %t, %v, spent %d", what, begun, err, book.taken())
+		}
+		if refused && (owing.Owed.IsZero() || len(owing.Runs) == 0) {
+			t.Errorf("%s: %+v", what, owing)
+		}
+	}
+	f("nothing owed", 100_000, 10_000, 0, true, 0)
+	f("held for it", 100_000, 0, 10_000, true, 0)
+	f("no money for a unit", 100_000, 9_999, 0, false, 0)
+	f("less than the exposure", 100_000, 10_000, 0, true, 0, debtOf("a", 100_000, 1))
+	f("the exposure, and no money", 100_000, 0, 10_000, false, 0, debtOf("a", 100_000, 0))
+	f("the exposure, and some money", 100_000, 10_000, 10_000, true, 10_000, debtOf("a", 100_000, 0))
+	f("two debts, money for one", 100_000, 70_000, 10_000, true, 60_000, debtOf("a", 60_000, 0), debtOf("b", 60_000, 0))
+	f("two debts, money for part of one", 60_000, 30_000, 10_000, false, 30_000, debtOf("a", 60_000, 0), debtOf("b", 60_000, 0))
+	f("paid ones are none", 60_000, 10_000, 0, true, 0, debtOf("a", 60_000, 60_000))
+}
+
+// TestFix: the price is that of what was delivered.
+func TestFix(t *testing.T) {
+	f := func(what string, out Outcome, nano int64, want uint64) {
+		t.Helper()
+		book := newShelf(0)
+		s := New(Options{Books: book})
+		run, _ := s.Begin(actors.Bill{ID: "a", Payer: payer, Channel: channel}, nil)
+		defer run.End()
+		run.OnCost(nano)
+		if err := run.Fix(context.Background(), out); err != nil {
+			t.Fatal(err)
+		}
+		if b, _ := book.Bill("a"); b.Price != units(want) || !b.Final {
+			t.Errorf("%s: %+v, want %d", what, b, want)
+		}
+	}
+	f("evidence", Evidence, 50_000_000, 80_000)
+	f("evidence that cost nothing", Evidence, 0, 20_000)
+	f("no transaction", NoTransaction, 50_000_000, 10_000)
+	f("nothing", Nothing, 50_000_000, 0)
+}
+
+func TestOutcomeOf(t *testing.T) {
+	f := func(what string, res *explain.Result, err error, want Outcome) {
+		t.Helper()
+		if got := OutcomeOf(res, err); got != want {
+			t.Errorf("%s: %d, want %d", what, got, want)
+		}
+	}
+	partial := func() *explain.Result { return &explain.Result{AnalysisModel: explain.ModelPartial} }
+	f("a result", &explain.Result{AnalysisModel: explain.ModelRules}, nil, Evidence)
+	f("an empty partial one", partial(), nil, Nothing)
+	known := partial()
+	known.Status = explain.StatusSuccess
+	f("a partial one with a receipt", known, nil, Evidence)
+	mined := partial()
+	mined.TxMeta.BlockNumber = 7
+	f("a partial one with a transaction", mined, nil, Evidence)
+	sent := partial()
+	sent.TxMeta.From[0] = 1
+	f("a partial one with a sender", sent, nil, Evidence)
+	traced := partial()
+	traced.PrettyTrace = make([]explain.Node, 1)
+	f("a partial one with a trace", traced, nil, Evidence)
+	f("an error", nil, errors.New("x"), Nothing)
+	f("nowhere", nil, &explain.NotFoundError{Asked: 80}, NoTransaction)
+	f("nowhere, and some did not answer", nil, &explain.NotFoundError{Asked: 79, Silent: []string{"x"}}, Nothing)
+	f("nobody was asked", nil, &explain.NotFoundError{}, Nothing)
+	f("pending", nil, &explain.PendingError{}, NoTransaction)
+}
+
+// TestJob: the price of a job is fixed when it has ended, unless it is given back.
+func TestJob(t *testing.T) {
+	f := func(what string, final bool, analyse func(ctx context.Context, run *Run, cancel context.CancelFunc) (*explain.Result, error)) {
+		t.Helper()
+		book := newShelf(0, actors.Bill{ID: "a", Payer: payer, Channel: channel})
+		s := New(Options{Books: book})
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		s.Job(ctx, "a", nil, func(ctx context.Context, run *Run) (*explain.Result, error) {
+			if s.Run("a") != run || book.occupied != 1 {
+				t.Errorf("%s: it is not at work", what)
+			}
+			return analyse(ctx, run, cancel)
+		})
+		if b, _ := book.Bill("a"); b.Final != final {
+			t.Errorf("%s: %+v", what, b)
+		}
+		if s.Run("a") != nil || book.occupied != 0 {
+			t.Errorf("%s: it is still at work", what)
+		}
+	}
+	f("it ends", true, func(context.Context, *Run, context.CancelFunc) (*explain.Result, error) {
+		return &explain.Result{}, nil
+	})
+	f("it fails", true, func(context.Context, *Run, context.CancelFunc) (*explain.Result, error) { return nil, errors.New("x") })
+	f("it is given back", false, func(ctx context.Context, _ *Run, cancel context.CancelFunc) (*explain.Result, error) {
+		cancel()
+		return nil, ctx.Err()
+	})
+	f("it ends while the service stops", true, func(_ context.Context, _ *Run, cancel context.CancelFunc) (*explain.Result, error) {
+		cancel()
+		return &explain.Result{}, nil
+	})
+	s := New(Options{Books: newShelf(0)})
+	if _, err := s.Job(context.Background(), "old", nil, func(_ context.Context, run *Run) (*explain.Result, error) {
+		if run != nil {
+			t.Error("a job of before anything was sold has a run")
+		}
+		return nil, nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestJobShares: a payer has its share of the jobs until they have ended.
+func TestJobShares(t *testing.T) {
+	s := New(Options{Books: newShelf(0)})
+	p := &actors.Payment{Standing: actors.Standing{Channel: channel, Payer: payer}}
+	for i := range 4 {
+		slot, err := s.TakeJob(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.JobBegun(string(rune('a'+i)), slot)
+	}
+	if _, err := s.TakeJob(context.Background(), p); err == nil {
+		t.Error("a fifth job of one channel")
+	}
+	s.JobEnded("b")
+	s.JobEnded("b")
+	s.JobEnded("unknown")
+	s.JobBegun("none", nil)
+	if slot, err := s.TakeJob(context.Background(), p); err != nil || slot == nil {
+		t.Errorf("after one has ended: %v", err)
+	}
+}
+
+// TestOutstanding: a run at work owes by its meter, one that has ended by its bill.
+func TestOutstanding(t *testing.T) {
+	book := newShelf(0, debtOf("ended", 90_000, 30_000), actors.Bill{ID: "begun", Payer: payer, Collected: units(10_000)})
+	s := New(Options{Books: book})
+	f := func(id string, want uint64) {
+		t.Helper()
+		if _, owed, err := s.Outstanding(id); err != nil || owed != units(want) {
+			t.Errorf("%s: %s, %v; want %d", id, owed, err, want)
+		}
+	}
+	f("ended", 60_000)
+	f("begun", 10_000)
+	run, _ := s.Begin(book.bills["begun"], nil)
+	defer run.End()
+	run.OnCost(50_000_000)
+	f("begun", 70_000)
+	if _, _, err := s.Outstanding("none"); !errors.Is(err, actors.ErrNoBill) {
+		t.Error(err)
+	}
+	paid := book.bills["begun"]
+	paid.Collected = units(40_000)
+	s.Collected(paid)
+	if due, _ := run.tab.Due(); due != units(40_000) {
+		t.Errorf("due %s", due)
+	}
+}

@@ -1,0 +1,204 @@
+package sale
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/explain"
+	"txlens/engine/mpp/tempo"
+)
+
+func units(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
+
+func TestTab(t *testing.T) {
+	tab := newAccounts(250_000).join(common.Address{1}, "x", 10_000)
+	ctx := context.Background()
+	f := func(what string, err, want error) {
+		t.Helper()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	due := func(want uint64) {
+		t.Helper()
+		if got, _ := tab.Due(); got != units(want) {
+			t.Errorf("due %s, want %d", got, want)
+		}
+	}
+	due(10_000) // two cents are owed from the beginning
+	f("within the exposure", tab.Gate(ctx, nil), nil)
+	tab.OnCost(200_000_000) // $0.20 costs $0.26
+	due(250_000)
+	f("at the exposure", tab.Gate(ctx, nil), nil)
+	tab.OnCost(200_000_001)
+	tab.OnCost(5) // late news
+	due(260_000)
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	f("above the exposure", tab.Gate(gone, nil), context.Canceled)
+	passed := make(chan error)
+	go func() { passed <- tab.Gate(ctx, nil) }()
+	tab.Collected(units(20_000))
+	tab.Collected(units(15_000)) // late news
+	due(250_000)
+	f("after a collection", <-passed, nil)
+	tab.OnCost(900_000_000)
+	go func() { passed <- tab.Gate(ctx, nil) }()
+	tab.GiveUp()
+	tab.GiveUp()
+	f("given up", <-passed, explain.ErrUnpaid)
+	<-tab.GivenUp()
+	f("for good", tab.Gate(ctx, nil), explain.ErrUnpaid)
+	tab.Fix(units(30_000))
+	due(10_000)
+	tab.Fix(units(0)) // nothing is a price, too
+	due(0)
+}
+
+// TestAccount: what a payer owes counts over its runs and its debts, and a run that owes
+// nothing itself goes on whatever the others owe.
+func TestAccount(t *testing.T) {
+	all := newAccounts(100_000)
+	payer := common.Address{1}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	a, b := all.join(payer, "a", 0), all.join(payer, "b", 0)
+	other := all.join(common.Address{2}, "c", 0)
+	none, noneToo := all.join(common.Address{}, "d", 0), all.join(common.Address{}, "e", 0)
+	f := func(what string, tab *Tab, open bool) {
+		t.Helper()
+		if err := tab.Gate(gone, nil); (err == nil) != open {
+			t.Errorf("%s: %v, want open %t", what, err, open)
+		}
+	}
+	f("both owe two cents", a, true)
+	a.OnCost(50_000_000) // eight cents
+	f("ten cents together", b, true)
+	a.OnCost(50_000_001)
+	f("more than that", a, false)
+	f("the other run of the payer", b, false)
+	f("another payer", other, true)
+	b.Collected(units(20_000))
+	f("nothing is owed on this one", b, true)
+	f("nine cents are owed on the other", a, true)
+	all.of(payer).setDebt(10_000)
+	f("with a debt of one cent", a, true)
+	all.of(payer).setDebt(10_001)
+	f("with a debt beyond that", a, false)
+	all.of(payer).setDebt(0)
+	f("without debt", a, true)
+	none.OnCost(900_000_000)
+	f("a payer that is not known", none, false)
+	f("another one that is not known", noneToo, true)
+	all.leave(a)
+	if all.of(payer) == nil {
+		t.Error("the account of a payer with a run is gone")
+	}
+	all.leave(b)
+	if all.of(payer) != nil || len(all.all) != 1 {
+		t.Errorf("accounts left: %v", all.all)
+	}
+}
+
+// TestLeaveWakes: a run that ends frees those that waited for what it owed.
+func TestLeaveWakes(t *testing.T) {
+	all := newAccounts(100_000)
+	a, b := all.join(common.Address{1}, "a", 0), all.join(common.Address{1}, "b", 0)
+	a.OnCost(900_000_000)
+	passed := make(chan error, 1)
+	go func() { passed <- b.Gate(context.Background(), nil) }()
+	all.leave(a)
+	if err := <-passed; err != nil {
+		t.Error(err)
+	}
+}
+
+// slot counts what a run does with it.
+type slot struct {
+	mu              sync.Mutex
+	parked, resumed int
+	full            error
+}
+
+func (s *slot) Park() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parked++
+	return s.full
+}
+
+func (s *slot) Resume(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resumed++
+	return nil
+}
+
+// TestGateParks: a run lends its slot to others while it waits, and has it again before
+// it buys.
+func TestGateParks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab := newAccounts(0).join(common.Address{1}, "x", 0)
+		s := new(slot)
+		passed := make(chan error, 1)
+		go func() { passed <- tab.Gate(context.Background(), s) }()
+		synctest.Wait()
+		if s.parked != 1 || s.resumed != 0 {
+			t.Fatalf("parked %d, resumed %d", s.parked, s.resumed)
+		}
+		tab.Collected(units(10_000)) // not enough
+		synctest.Wait()
+		if s.parked != 1 || s.resumed != 0 {
+			t.Fatalf("parked %d, resumed %d", s.parked, s.resumed)
+		}
+		tab.Collected(units(20_000))
+		if err := <-passed; err != nil || s.resumed != 1 {
+			t.Errorf("%v, resumed %d", err, s.resumed)
+		}
+		tab.OnCost(1)
+		s.full = errors.New("full")
+		if err := tab.Gate(context.Background(), s); !errors.Is(err, explain.ErrUnpaid) {
+			t.Errorf("where nobody may wait any more: %v", err)
+		}
+	})
+}
+
+// TestPatience: each collection starts the patience anew.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab := newAccounts(0).join(common.Address{1}, "x", 0)
+		defer tab.Expect(time.Minute)()
+		given := func() bool {
+			synctest.Wait()
+			select {
+			case <-tab.GivenUp():
+				return true
+			default:
+				return false
+			}
+		}
+		for i := range 5 {
+			time.Sleep(50 * time.Second)
+			tab.Collected(units(uint64(i + 1)))
+			if given() {
+				t.Fatalf("given up after collection %d", i+1)
+			}
+		}
+		time.Sleep(30 * time.Second)
+		tab.Collected(units(1)) // no news
+		time.Sleep(29 * time.Second)
+		if given() {
+			t.Fatal("given up too early")
+		}
+		time.Sleep(2 * time.Second)
+		if !given() {
+			t.Error("not given up")
+		}
+	})
+}
