@@ -142,13 +142,13 @@ func whole(_ context.Context, job Job) (*explain.Result, error) {
 	tell := job.Sink
 	tell(explain.Event{Type: explain.EventPreflightStart, TxHash: job.Request.TxHash})
 	tell(explain.Event{Type: explain.EventPreflightStatus, Phase: "probe", State: explain.StateStarted})
-	tell(explain.ToolStarted("eth_getTransactionByHash"))
-	tell(explain.ToolEnded(explain.ToolCall{Tool: "eth_getTransactionByHash", OK: true, DurationMs: 12, CostUSD: explain.NanoDollars(40_000)}))
+	tell(explain.ToolStarted("w1", "eth_getTransactionByHash", ""))
+	tell(explain.ToolEnded("w1", explain.ToolCall{Tool: "eth_getTransactionByHash", OK: true, DurationMs: 12, CostUSD: explain.NanoDollars(40_000)}))
 	tell(explain.Event{Type: explain.EventPreflightStatus, Phase: "probe", State: explain.StateFound, Chain: "ethereum-mainnet", Message: "chain is Ethereum"})
 	tell(explain.Event{Type: explain.EventPreflightStatus, Phase: "price", State: explain.StateFailed, Message: "no\nprices"})
 	tell(explain.Event{Type: explain.EventPreflightDone, Chain: "ethereum-mainnet", Failed: []string{"price"}})
 	tell(explain.Event{Type: explain.EventComplete})
-	tell(explain.ToolEnded(explain.ToolCall{Tool: "late"})) // must not be told
+	tell(explain.ToolEnded("w2", explain.ToolCall{Tool: "late"})) // must not be told
 	return result(job.Request), nil
 }
 
@@ -171,9 +171,9 @@ const wholeBody = `data: {"type":"preflight_start","requestId":"ID","txHash":"` 
 
 data: {"type":"preflight_status","requestId":"ID","phase":"probe","state":"started"}
 
-data: {"type":"tool_call","requestId":"ID","tool":"eth_getTransactionByHash"}
+data: {"type":"tool_call","requestId":"ID","id":"w1","tool":"eth_getTransactionByHash"}
 
-data: {"type":"tool_result","requestId":"ID","tool":"eth_getTransactionByHash","ok":true,"durationMs":12,"costUsd":0.00004}
+data: {"type":"tool_result","requestId":"ID","id":"w1","tool":"eth_getTransactionByHash","ok":true,"durationMs":12,"costUsd":0.00004}
 
 data: {"type":"preflight_status","requestId":"ID","phase":"probe","state":"found","chain":"ethereum-mainnet","message":"chain is Ethereum"}
 
@@ -312,7 +312,7 @@ func TestHeartbeat(t *testing.T) {
 	_, url := play(t, Config{Heartbeat: 60 * time.Millisecond}, func(_ context.Context, job Job) (*explain.Result, error) {
 		for range 10 { // never silent for long enough
 			time.Sleep(15 * time.Millisecond)
-			job.Sink(explain.ToolStarted("busy"))
+			job.Sink(explain.ToolStarted("w1", "busy", ""))
 		}
 		time.Sleep(200 * time.Millisecond)
 		job.Sink(explain.Event{Type: explain.EventPreflightDone, Chain: "x"})
@@ -332,7 +332,7 @@ func TestFramesAreFlushed(t *testing.T) {
 	_, url := play(t, Config{}, func(_ context.Context, job Job) (*explain.Result, error) {
 		for range 3 {
 			<-step
-			job.Sink(explain.ToolStarted("next"))
+			job.Sink(explain.ToolStarted("w1", "next", ""))
 		}
 		<-step
 		return result(job.Request), nil
@@ -495,7 +495,7 @@ func TestShutdownWaitsForRunsWithoutClient(t *testing.T) {
 // TestBacklog: what waits is bounded to the byte, and counts what is being written.
 func TestBacklog(t *testing.T) {
 	var one bytes.Buffer
-	e := explain.ToolStarted("x")
+	e := explain.ToolStarted("w1", "x", "")
 	e.RequestID = "id"
 	writeFrame(&one, e)
 	st, _ := bareStream(t, 3*one.Len())

@@ -160,8 +160,8 @@ func (a *analyst) runOn(ctx context.Context, job transport.Job, m *meter.Meter) 
 // tellCalls lets a sink, which may be nil, hear of the calls of an analysis.
 func tellCalls(world *upstream.Session, sink func(explain.Event)) {
 	if sink != nil {
-		world.OnStart = func(tool string) { sink(explain.ToolStarted(tool)) }
-		world.OnCall = func(c explain.ToolCall) { sink(explain.ToolEnded(c)) }
+		world.OnStart = func(id, tool, args string) { sink(explain.ToolStarted(id, tool, args)) }
+		world.OnCall = func(id string, c explain.ToolCall) { sink(explain.ToolEnded(id, c)) }
 	}
 }
 

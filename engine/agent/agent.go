@@ -59,7 +59,7 @@ type Limits struct {
 	Nano     int64         // nano-dollars, default 3 USD
 	Output   int64         // tokens of one turn, thinking included, default 16,384
 	Thinking int64         // of them for thinking, default 4,096; negative: none
-	ToolTime time.Duration // of one tool call, default 30 s
+	ToolTime time.Duration // of one tool call where its own limit is longer, default none
 	Parallel int           // tool calls at once, default 4
 	Answers  int           // answers that may be sent back to be mended, default 2
 }
@@ -69,7 +69,6 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.Tokens, 600_000)
 	orDefault(&l.Nano, 3_000_000_000)
 	orDefault(&l.Output, 16_384)
-	orDefault(&l.ToolTime, 30*time.Second)
 	orDefault(&l.Parallel, 4)
 	orDefault(&l.Answers, 2)
 	if l.Thinking == 0 {
@@ -79,7 +78,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-func orDefault[T int | int64 | time.Duration](v *T, d T) {
+func orDefault[T int | int64](v *T, d T) {
 	if *v <= 0 {
 		*v = d
 	}
@@ -131,6 +130,7 @@ func newRun(o Options) (*run, error) {
 	if o.Emit == nil {
 		o.Emit = func(explain.Event) {}
 	}
+	o.Emit = oneAtATime(o.Emit)
 	r := &run{Options: o, tools: make(map[string]tool.Tool), final: claim.Tool()}
 	r.out.Index = claim.NewIndex(o.Desk.Case)
 	for _, t := range o.Tools {

@@ -137,7 +137,7 @@ func TestTools(t *testing.T) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	got := outcomes(p.asked[1])
-	want := []string{"ignore previous", "ignore previous", "internal fault of the tool", "no frame 0.9", `no tool of the name "nothing_such"`, "no answer within 50ms"}
+	want := []string{"ignore previous", "ignore previous", "internal fault: broken", "no frame 0.9", `no tool of the name "nothing_such"`, "no answer within 50ms"}
 	if len(got) != len(want) {
 		t.Fatalf("%d outcomes", len(got))
 	}
@@ -146,7 +146,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("outcome %d: %+v, want %q", i, o, want[i])
 		}
 	}
-	if w.told(explain.EventToolCall) != 5 || w.told(explain.EventToolResult) != 5 || w.told(explain.EventIteration) != 2 || len(w.Meter.ToolCalls()) != 7 {
+	if w.told(explain.EventToolCall) != 7 || w.told(explain.EventToolResult) != 7 || w.told(explain.EventIteration) != 2 || len(w.Meter.ToolCalls()) != 9 {
 		t.Errorf("events %+v, calls %+v", w.events, w.Meter.ToolCalls())
 	}
 	for _, e := range w.events {
@@ -216,7 +216,7 @@ func TestMoney(t *testing.T) {
 		t.Errorf("%+v %v, booked %d, want %d", out, err, w.Meter.TotalNano(), want)
 	}
 	calls := w.Meter.ToolCalls()
-	if len(calls) != 1 || calls[0].Tool != toolModel || calls[0].CostUSD.String() != explain.NanoDollars(want).String() || w.told(explain.EventTokens) != 3 {
+	if len(calls) != 2 || calls[0].Tool != toolModel || calls[0].CostUSD.String() != explain.NanoDollars(want).String() || w.told(explain.EventTokens) != 3 {
 		t.Errorf("calls %+v, %d events", calls, w.told(explain.EventTokens))
 	}
 }

@@ -16,13 +16,14 @@ const toolModel = "model"
 // asked before the next purchase and not after the last.
 type bill struct {
 	r    *run
+	seq  int64
 	key  string
 	used llm.Usage // told so far
 	nano int64     // booked so far
 }
 
 func (r *run) openBill(turn int64) *bill {
-	return &bill{r: r, key: fmt.Sprintf("%04d", turn)} // in the order of text
+	return &bill{r: r, seq: r.Meter.Begin(), key: fmt.Sprintf("%04d", turn)} // in the order of text
 }
 
 // grow takes what the turn has used in all so far. A vendor may tell less later than
@@ -54,5 +55,5 @@ func (b *bill) grow(u llm.Usage) {
 
 // close lists the turn among the calls. Its money is booked already.
 func (b *bill) close(took time.Duration, ok bool) {
-	b.r.Meter.List(meter.Call{Bucket: meter.LLMs, Tool: toolModel, Key: b.key, Duration: took, OK: ok, Nano: b.nano})
+	b.r.Meter.List(meter.Call{Bucket: meter.LLMs, Seq: b.seq, Tool: toolModel, Key: b.key, Duration: took, OK: ok, Nano: b.nano})
 }

@@ -2,18 +2,12 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
-	"sync"
 	"time"
 
-	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/playbook"
 	"txlens/engine/agent/tool"
 	"txlens/engine/explain"
-	"txlens/engine/meter"
 )
 
 // run is one conversation.
@@ -132,99 +126,4 @@ func (r *run) nudge(stop llm.Stop) error {
 	}
 	r.talk = append(r.talk, llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}})
 	return nil
-}
-
-// answer takes the explanation, where it is among the calls. One that cannot be read
-// goes back to be mended.
-func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err error) {
-	for i, c := range calls {
-		if c.Name != r.final.Name {
-			continue
-		}
-		a, err := claim.Parse(c.Input)
-		if err == nil {
-			r.out.Answer = a
-			return true, nil
-		}
-		if r.refused++; r.refused > r.Limits.Answers {
-			return false, fmt.Errorf("%w: %w", ErrNoAnswer, err)
-		}
-		outcomes[i] = llm.Outcome{Content: "The explanation was not taken: " + err.Error() + ". Mend it and submit it again, whole.", Failed: true}
-	}
-	return false, nil
-}
-
-// call runs the tools, side by side, and fills their outcomes in.
-func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcome) {
-	answers := make([]any, len(calls))
-	slots := make(chan struct{}, r.Limits.Parallel)
-	var wg sync.WaitGroup
-	emit := r.oneAtATime()
-	for i, c := range calls {
-		t, known := r.tools[c.Name]
-		switch {
-		case outcomes[i].Failed: // an answer that was not taken
-		case c.Name == playbook.EngageTool:
-			outcomes[i] = r.engage(c.Input)
-		case !known:
-			outcomes[i] = llm.Outcome{Content: "There is no tool of the name " + strconv.Quote(explain.OneLine(c.Name, 64)) + ".", Failed: true}
-		default:
-			slots <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-slots }()
-				answers[i], outcomes[i] = r.ask(ctx, t, c, strconv.Itoa(r.out.Turns)+"."+strconv.Itoa(i), emit)
-			})
-		}
-	}
-	wg.Wait()
-	for i, a := range answers {
-		if a != nil && !r.tools[calls[i].Name].Hypothetical {
-			r.out.Index.ObserveAsked(a, calls[i].Input)
-		}
-	}
-}
-
-// oneAtATime lets tools that run side by side tell of themselves.
-func (r *run) oneAtATime() func(explain.Event) {
-	var mu sync.Mutex
-	return func(e explain.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		r.Emit(e)
-	}
-}
-
-// ask runs one tool. Its panic costs this call only.
-func (r *run) ask(ctx context.Context, t tool.Tool, c *llm.Call, key string, emit func(explain.Event)) (answer any, o llm.Outcome) {
-	emit(explain.ToolStarted(t.Name))
-	began := time.Now()
-	err := r.Meter.Admit(ctx)
-	if err == nil {
-		answer, err = guarded(ctx, r.Limits.ToolTime, t, r.Desk, c)
-	}
-	if ctx.Err() != nil {
-		return nil, llm.Outcome{Content: "stopped", Failed: true}
-	}
-	booked := meter.Call{Bucket: meter.Other, Tool: t.Name, Key: key, Duration: time.Since(began), OK: err == nil}
-	r.Meter.Add(booked)
-	emit(explain.ToolEnded(explain.ToolCall{Tool: booked.Tool, DurationMs: booked.Duration.Milliseconds(), OK: booked.OK}))
-	if err != nil {
-		return nil, llm.Outcome{Content: tool.Mark(map[string]string{"error": err.Error()}), Failed: true}
-	}
-	return answer, llm.Outcome{Content: tool.Mark(answer)}
-}
-
-func guarded(ctx context.Context, limit time.Duration, t tool.Tool, d *tool.Desk, c *llm.Call) (answer any, err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	defer func() {
-		if v := recover(); v != nil {
-			answer, err = nil, errors.New("internal fault of the tool")
-		}
-	}()
-	answer, err = t.Run(ctx, d, c.Input)
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer within %s", limit)
-	}
-	return answer, err
 }

@@ -22,9 +22,11 @@ const (
 	EventIteration EventType = "iteration"
 	// EventAgentText: a piece of the agent's reasoning, to be appended to the last.
 	EventAgentText EventType = "agent_text"
-	// EventToolCall: a call to the world, or a piece of local work, starts.
+	// EventToolCall: a call to the world, a piece of local work, or a call of the model
+	// starts.
 	EventToolCall EventType = "tool_call"
-	// EventToolResult: such a call ended. One that was stopped has no result.
+	// EventToolResult: the call with the same id ended. A call to the world that was
+	// stopped has no result.
 	EventToolResult EventType = "tool_result"
 	// EventSkillCall: the agent follows a playbook from here on.
 	EventSkillCall EventType = "skill_call"
@@ -72,7 +74,9 @@ type Event struct {
 	Text      string `json:"text,omitempty"`
 	Skill     string `json:"skill,omitempty"`
 
+	ID         string   `json:"id,omitempty"` // of a call: the same at its start and at its end
 	Tool       string   `json:"tool,omitempty"`
+	Args       string   `json:"args,omitempty"` // what was asked, cut; see ArgsView
 	OK         *bool    `json:"ok,omitempty"`
 	DurationMs *int64   `json:"durationMs,omitempty"`
 	CostUSD    *Decimal `json:"costUsd,omitempty"` // of the call; of all tokens so far
@@ -99,8 +103,8 @@ var Layouts = map[EventType][]string{
 	EventPreflightDone:   {"chain", "failed?"},
 	EventIteration:       {"iteration"},
 	EventAgentText:       {"iteration", "text"},
-	EventToolCall:        {"tool"},
-	EventToolResult:      {"tool", "ok", "durationMs", "costUsd"},
+	EventToolCall:        {"id", "tool", "args?"},
+	EventToolResult:      {"id", "tool", "ok", "durationMs", "costUsd"},
 	EventSkillCall:       {"skill"},
 	EventTokens:          {"costUsd", "model", "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"},
 	EventComplete:        {},
@@ -109,12 +113,14 @@ var Layouts = map[EventType][]string{
 	EventError:           {"code", "message", "recover?"},
 }
 
-// ToolStarted tells that a call starts.
-func ToolStarted(tool string) Event { return Event{Type: EventToolCall, Tool: tool} }
+// ToolStarted tells that the call id starts. Args is cut and cleaned by ArgsView.
+func ToolStarted(id, tool, args string) Event {
+	return Event{Type: EventToolCall, ID: id, Tool: tool, Args: ArgsView(args)}
+}
 
-// ToolEnded tells how a call went.
-func ToolEnded(c ToolCall) Event {
-	return Event{Type: EventToolResult, Tool: c.Tool, OK: &c.OK, DurationMs: &c.DurationMs, CostUSD: &c.CostUSD}
+// ToolEnded tells how the call id went.
+func ToolEnded(id string, c ToolCall) Event {
+	return Event{Type: EventToolResult, ID: id, Tool: c.Tool, OK: &c.OK, DurationMs: &c.DurationMs, CostUSD: &c.CostUSD}
 }
 
 // Errors that end a request without a Result.

@@ -3,8 +3,10 @@
 package meter
 
 import (
+	"cmp"
 	"context"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,10 +32,12 @@ func (b Bucket) String() string {
 	return [...]string{"llms", "dataCollection", "codeExecution", "other"}[b]
 }
 
-// Call is one metered call. Key orders calls that have the same tool, so that
-// the list does not depend on which of several parallel calls ended first.
+// Call is one metered call. Seq, from Begin, orders calls by their start. Tool and Key
+// order calls without one, so that the list does not depend on which of several
+// parallel calls ended first.
 type Call struct {
 	Bucket   Bucket
+	Seq      int64 // 0: the start is not known, as in recordings of older versions
 	Tool     string
 	Key      string
 	Duration time.Duration
@@ -54,6 +58,18 @@ type Meter struct {
 	mu    sync.Mutex
 	calls []Call
 	sum   [buckets]int64
+	begun int64 // the highest Seq so far
+}
+
+// Begin numbers the start of a call, from 1.
+func (m *Meter) Begin() int64 {
+	if m == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.begun++
+	return m.begun
 }
 
 // Add books one call.
@@ -85,6 +101,7 @@ func (m *Meter) List(c Call) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls = append(m.calls, c)
+	m.begun = max(m.begun, c.Seq) // a recorded call has the number of its recording
 }
 
 // Admit asks the gate whether something may be bought now.
@@ -138,7 +155,8 @@ func (m *Meter) Costs() explain.Costs {
 	}
 }
 
-// ToolCalls lists the calls by tool, then key.
+// ToolCalls lists the calls in the order of their start, those whose start is not
+// known first, by tool and key.
 func (m *Meter) ToolCalls() []explain.ToolCall {
 	if m == nil {
 		return nil
@@ -146,11 +164,8 @@ func (m *Meter) ToolCalls() []explain.ToolCall {
 	m.mu.Lock()
 	calls := append([]Call(nil), m.calls...)
 	m.mu.Unlock()
-	sort.SliceStable(calls, func(i, j int) bool {
-		if calls[i].Tool != calls[j].Tool {
-			return calls[i].Tool < calls[j].Tool
-		}
-		return calls[i].Key < calls[j].Key
+	slices.SortStableFunc(calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Key, b.Key))
 	})
 	out := make([]explain.ToolCall, len(calls))
 	for i, c := range calls {

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -57,6 +58,43 @@ func TestOrder(t *testing.T) {
 		if c.DurationMs != int64(i) {
 			t.Fatalf("call %d took %d ms", i, c.DurationMs)
 		}
+	}
+}
+
+// TestOrderOfStarts: calls stand in the order in which they started, whichever ended
+// first; those of a recording without starts come before, by tool and key.
+func TestOrderOfStarts(t *testing.T) {
+	var m Meter
+	first, second := m.Begin(), m.Begin()
+	m.Add(Call{Seq: second, Tool: "a"})
+	m.Add(Call{Seq: first, Tool: "z"})
+	m.Add(Call{Tool: "old", Key: "2", OK: true})
+	m.Add(Call{Tool: "old", Key: "1"})
+	m.Add(Call{Seq: 40, Tool: "recorded"})
+	m.Add(Call{Seq: m.Begin(), Tool: "after"})
+	var got string
+	for _, c := range m.ToolCalls() {
+		got += fmt.Sprint(c.Tool, " ", c.OK, ",")
+	}
+	if want := "old false,old true,z false,a false,recorded false,after false,"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	var none *Meter
+	if none.Begin() != 0 {
+		t.Error("a nil meter counts")
+	}
+}
+
+// TestTicket: one of those who could book a call does, and only under its name.
+func TestTicket(t *testing.T) {
+	ticket := &Ticket{ID: "a1.0", Tool: "simulate", Seq: 7}
+	ctx := ticket.With(t.Context())
+	if TicketOf(t.Context(), "simulate") != nil || TicketOf(ctx, "local-replay") != nil || TicketOf(ctx, "simulate") != ticket {
+		t.Error("the wrong ticket")
+	}
+	var none *Ticket
+	if none.Take() || !ticket.Take() || ticket.Take() || !ticket.Taken() || TicketOf(ctx, "simulate") != nil {
+		t.Error("a ticket is taken once")
 	}
 }
 

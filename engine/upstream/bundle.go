@@ -36,6 +36,7 @@ const (
 	maxResult     = 1 << 30
 	maxUnpacked   = 2 << 30
 	maxWindow     = 8 << 20
+	maxSeq        = 1 << 40
 )
 
 // Errors of a file that cannot be read.
@@ -78,6 +79,7 @@ type Bundle struct {
 type head struct {
 	Key   string       `json:"key"`
 	Tool  string       `json:"tool"`
+	Seq   int64        `json:"seq,omitzero"`
 	Ms    int64        `json:"ms"`
 	Nano  int64        `json:"nano,omitzero"`
 	Size  int64        `json:"size,omitzero"` // of the result that follows
@@ -127,7 +129,7 @@ func (b *Bundle) write(w io.Writer) error {
 	}
 	for _, key := range b.Keys() {
 		e := b.entries[key]
-		h := head{Key: key, Tool: e.tool, Ms: e.took.Milliseconds(), Nano: e.nano, Error: e.err.record()}
+		h := head{Key: key, Tool: e.tool, Seq: e.seq, Ms: e.took.Milliseconds(), Nano: e.nano, Error: e.err.record()}
 		if e.err == nil {
 			h.Size = e.raw.size
 		}
@@ -306,10 +308,10 @@ func readExactly(r io.Reader, n int64) ([]byte, error) {
 
 func (p *bundleReader) entry(h head) (*entry, error) {
 	const longest = int64(time.Duration(1<<63-1) / time.Millisecond)
-	if h.Ms < 0 || h.Ms > longest || h.Nano < 0 || h.Size < 0 || h.Size > maxResult {
+	if h.Seq < 0 || h.Seq > maxSeq || h.Ms < 0 || h.Ms > longest || h.Nano < 0 || h.Size < 0 || h.Size > maxResult {
 		return nil, errors.New("a number is out of range")
 	}
-	e := &entry{tool: h.Tool, took: time.Duration(h.Ms) * time.Millisecond, nano: h.Nano, err: h.Error.restore()}
+	e := &entry{tool: h.Tool, seq: h.Seq, took: time.Duration(h.Ms) * time.Millisecond, nano: h.Nano, err: h.Error.restore()}
 	if e.err != nil {
 		if h.Size != 0 {
 			return nil, errors.New("a call has both result and error")

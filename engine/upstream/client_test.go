@@ -137,13 +137,15 @@ func TestOnCall(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
 	tell := func(text string) { mu.Lock(); defer mu.Unlock(); told = append(told, text) }
-	s.OnStart = func(tool string) { tell("start " + tool) }
-	s.OnCall = func(c explain.ToolCall) { tell(fmt.Sprintf("end %s %v", c.Tool, c.OK)) }
+	s.OnStart = func(id, tool, args string) { tell("start " + id + " " + tool + " " + args[:min(len(args), 28)]) }
+	s.OnCall = func(id string, c explain.ToolCall) { tell(fmt.Sprintf("end %s %s %v", id, c.Tool, c.OK)) }
 	s.Receipt(background(t), mustChain(t, 1), hashA)
 	s.Receipt(background(t), mustChain(t, 1), hashA)
 	s.Receipt(background(t), mustChain(t, 1), unknown)
 	s.ParityTrace(background(t), mustChain(t, 1), hashA, trace.Limits{})
-	want := "start eth_getTransactionReceipt,end eth_getTransactionReceipt true,start eth_getTransactionReceipt,end eth_getTransactionReceipt true,start trace_transaction,end trace_transaction false"
+	want := `start w1 eth_getTransactionReceipt ethereum-mainnet ["` + hashA.Hex()[:9] + `,end w1 eth_getTransactionReceipt true,` +
+		`start w2 eth_getTransactionReceipt ethereum-mainnet ["` + unknown.Hex()[:9] + `,end w2 eth_getTransactionReceipt true,` +
+		`start w3 trace_transaction ethereum-mainnet ["` + hashA.Hex()[:9] + `,end w3 trace_transaction false`
 	if got := strings.Join(told, ","); got != want {
 		t.Errorf("told %s", got)
 	}

@@ -16,9 +16,14 @@ const (
 // Local runs a piece of work of this machine and books it under code execution.
 // Duration and price go into the record and are read from it on replay, where the
 // work itself is done again: it must depend on nothing but what the session
-// answers. Work that a context stopped is not booked.
+// answers. Work that a context stopped is not booked. Where ctx carries the ticket of
+// the same tool, this is the call that was announced with it, and no other one.
 func (s *Session) Local(ctx context.Context, tool, key string, work func(context.Context) error) error {
-	s.tellStart(tool)
+	ticket := meter.TicketOf(ctx, tool)
+	var b begun
+	if ticket == nil {
+		b = s.begin(tool, key)
+	}
 	start := time.Now()
 	err := work(ctx)
 	if ctx.Err() != nil {
@@ -33,8 +38,12 @@ func (s *Session) Local(ctx context.Context, tool, key string, work func(context
 	} else {
 		return err // the recorded analysis did not come so far
 	}
-	s.meter.Add(meter.Call{Bucket: meter.CodeExecution, Tool: tool, Key: key, Duration: e.took, OK: err == nil, Nano: e.nano})
+	e.seq = s.seq(e, b)
+	if ticket.Take() {
+		b.id, e.seq = ticket.ID, ticket.Seq
+	}
+	s.meter.Add(meter.Call{Bucket: meter.CodeExecution, Seq: e.seq, Tool: tool, Key: key, Duration: e.took, OK: err == nil, Nano: e.nano})
 	s.rec.put(key, e)
-	s.tellEnd(e, err == nil)
+	s.tellEnd(b, e, err == nil)
 	return err
 }

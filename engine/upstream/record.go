@@ -9,6 +9,7 @@ import (
 // entry is the recorded outcome of one logical call: raw or err is set.
 type entry struct {
 	tool string
+	seq  int64         // number of its start among the metered calls; 0: not known, or not metered
 	took time.Duration // whole milliseconds
 	nano int64
 	raw  *packed

@@ -3,8 +3,10 @@ package upstream
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"txlens/engine/explain"
@@ -16,17 +18,19 @@ import (
 // for concurrent use. Values it returns are shared and must not be changed.
 type Session struct {
 	// OnStart and OnCall, when set before first use, hear of each logical call:
-	// when it starts, and when it ended, how, after what time and at what price. The
+	// when it starts and with what arguments, and when it ended, how, after what time
+	// and at what price. Both get the same id, which is unique in the session. The
 	// end of a call that was stopped, or is not in the bundle, is not told. They are
 	// called from several goroutines and must not block.
-	OnStart func(tool string)
-	OnCall  func(explain.ToolCall)
+	OnStart func(id, tool, args string)
+	OnCall  func(id string, c explain.ToolCall)
 
 	client     *Client // nil when replaying
 	bundle     *Bundle // nil when live
 	meter      *meter.Meter
 	rec        *Recorder
 	sourcesOff bool
+	started    atomic.Int64 // calls so far, for their ids
 
 	mu      sync.Mutex
 	flights map[string]*flight
@@ -111,11 +115,11 @@ func (s *Session) launch(ctx context.Context, c call) *flight {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	f := &flight{done: make(chan struct{}), cancel: cancel}
 	s.flights[c.key] = f
-	s.tellStart(c.tool)
+	b := s.begin(c.tool, c.args())
 	go func() {
 		defer cancel(nil)
 		defer close(f.done)
-		s.land(own, c, f)
+		s.land(own, c, f, b)
 	}()
 	return f
 }
@@ -137,7 +141,7 @@ func (s *Session) leave(ctx context.Context, c call, f *flight) bool {
 
 // land makes the call, then books it. A call that ended because nobody waited any
 // more is no outcome and leaves no mark.
-func (s *Session) land(ctx context.Context, c call, f *flight) {
+func (s *Session) land(ctx context.Context, c call, f *flight, b begun) {
 	e := s.perform(ctx, c)
 	f.val, f.err = e.value, e.err
 	if e.skip || (e.err != nil && e.err.Kind == KindCanceled) {
@@ -149,7 +153,7 @@ func (s *Session) land(ctx context.Context, c call, f *flight) {
 		s.flights[c.key] = f // it was forgotten by the last caller, but did land
 	}
 	s.mu.Unlock()
-	s.book(c, e)
+	s.book(c, e, b)
 }
 
 func (s *Session) forget(c call, f *flight) {
@@ -226,35 +230,81 @@ func (s *Session) replay(c call) (o outcome) {
 }
 
 // book meters all recorded calls. That a value was bad although the call went
-// well is not recorded.
+// well is not recorded. Where calls have numbers, one without was not metered: its
+// answer came with that of another.
 func (b *Bundle) book(m *meter.Meter) {
+	numbered := false
+	for _, e := range b.entries {
+		numbered = numbered || e.seq > 0
+	}
 	for key, e := range b.entries {
+		if numbered && e.seq == 0 {
+			continue
+		}
 		bucket := meter.DataCollection
 		if strings.HasPrefix(key, "local ") {
 			bucket = meter.CodeExecution
 		}
-		m.Add(meter.Call{Bucket: bucket, Tool: e.tool, Key: key, Duration: e.took, OK: e.err == nil || e.err.Kind.answered(), Nano: e.nano})
+		m.Add(meter.Call{Bucket: bucket, Seq: e.seq, Tool: e.tool, Key: key, Duration: e.took, OK: e.err == nil || e.err.Kind.answered(), Nano: e.nano})
 	}
 }
 
 // book meters and records a finished call, and tells of it.
-func (s *Session) book(c call, o outcome) {
+func (s *Session) book(c call, o outcome, b begun) {
 	ok := o.err == nil || o.err.Kind.answered()
 	if ok && o.err == nil && c.bad != nil && c.bad(o.value) {
 		ok = false
 	}
-	s.meter.Add(meter.Call{Bucket: meter.DataCollection, Tool: c.tool, Key: c.key, Duration: o.took, OK: ok, Nano: o.nano})
+	o.seq = s.seq(o.entry, b)
+	s.meter.Add(meter.Call{Bucket: meter.DataCollection, Seq: o.seq, Tool: c.tool, Key: c.key, Duration: o.took, OK: ok, Nano: o.nano})
 	s.rec.put(c.key, o.entry)
-	s.tellEnd(o.entry, ok)
+	s.tellEnd(b, o.entry, ok)
 }
 
-func (s *Session) tellStart(tool string) {
+// begun is a call that has started.
+type begun struct {
+	id  string
+	seq int64
+}
+
+// begin numbers a call and tells that it starts.
+func (s *Session) begin(tool, args string) begun {
+	b := begun{seq: s.number()}
+	s.tellStart(&b, tool, args)
+	return b
+}
+
+// number is the place of a call among those of the meter. On replay the recording has it.
+func (s *Session) number() int64 {
+	if s.bundle != nil {
+		return 0
+	}
+	return s.meter.Begin()
+}
+
+func (s *Session) tellStart(b *begun, tool, args string) {
+	b.id = "w" + strconv.FormatInt(s.started.Add(1), 10)
 	if s.OnStart != nil {
-		s.OnStart(tool)
+		s.OnStart(b.id, tool, args)
 	}
 }
 
-func (s *Session) tellEnd(e entry, ok bool) {
+// seq is the number of a call's start: on replay that of the recording.
+func (s *Session) seq(e entry, b begun) int64 {
+	if s.bundle != nil {
+		return e.seq
+	}
+	return b.seq
+}
+
+// args is what the call asks for: the chain, and the parameters as the key has them.
+func (c *call) args() string {
+	parts := strings.SplitN(c.key, "|", 3)
+	rest := strings.TrimPrefix(parts[len(parts)-1], c.tool+" ")
+	return strings.TrimSpace(c.chain + " " + rest)
+}
+
+func (s *Session) tellEnd(b begun, e entry, ok bool) {
 	if s.client != nil && s.client.cfg.OnCall != nil {
 		outcome := OutcomeOK
 		switch {
@@ -266,7 +316,7 @@ func (s *Session) tellEnd(e entry, ok bool) {
 		s.client.cfg.OnCall(e.tool, outcome, e.took)
 	}
 	if s.OnCall != nil {
-		s.OnCall(explain.ToolCall{Tool: e.tool, DurationMs: e.took.Milliseconds(), OK: ok, CostUSD: explain.NanoDollars(e.nano)})
+		s.OnCall(b.id, explain.ToolCall{Tool: e.tool, DurationMs: e.took.Milliseconds(), OK: ok, CostUSD: explain.NanoDollars(e.nano)})
 	}
 }
 

@@ -110,7 +110,7 @@ func TestSourceIsMeteredPerService(t *testing.T) {
 			t.Errorf("%s: that a contract is not verified is no failure", c.Tool)
 		}
 	}
-	if want := "blockscout etherscan sourcify"; strings.Join(got, " ") != want {
+	if want := "sourcify etherscan blockscout"; strings.Join(got, " ") != want {
 		t.Errorf("metered %v, want %s", got, want)
 	}
 }

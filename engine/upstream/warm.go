@@ -75,9 +75,10 @@ func (s *Session) warmBatch(ctx context.Context, ch *chain.Chain, some []pending
 	if len(some) < 2 { // nothing is saved
 		return
 	}
-	list := make([]rpcCall, len(some))
+	list, starts := make([]rpcCall, len(some)), make([]begun, len(some))
 	for i, p := range some {
 		list[i] = s.client.plain(p.ask, p.call.decode)
+		starts[i].seq = s.number()
 	}
 	start := time.Now()
 	got := s.client.batch(ctx, ch, list, s.rec != nil)
@@ -87,9 +88,9 @@ func (s *Session) warmBatch(ctx context.Context, ch *chain.Chain, some []pending
 			continue
 		}
 		if s.keep(p.call, got[i].value, got[i].err) {
-			s.tellStart(p.call.tool)
+			s.tellStart(&starts[i], p.call.tool, p.call.args())
 			e := entry{tool: p.call.tool, took: took, nano: s.client.cfg.price(p.call.tool), raw: got[i].raw, err: got[i].err}
-			s.book(p.call, outcome{entry: e, value: got[i].value})
+			s.book(p.call, outcome{entry: e, value: got[i].value}, starts[i])
 		}
 	}
 }

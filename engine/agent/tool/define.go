@@ -37,7 +37,8 @@ func unavailable(format string, args ...any) (any, error) {
 func define[In any](name, description string, limit time.Duration, run func(context.Context, *Desk, *In) (any, error)) Tool {
 	form := reflect.TypeFor[In]()
 	return Tool{
-		Tool: llm.Tool{Name: name, Description: description, Schema: jsontext.Value(schemaOf(form, ""))},
+		Tool:  llm.Tool{Name: name, Description: description, Schema: jsontext.Value(schemaOf(form, ""))},
+		Limit: limit,
 		Run: func(ctx context.Context, d *Desk, input jsontext.Value) (any, error) {
 			in := new(In)
 			if err := readInput(input, form, in); err != nil {
@@ -46,40 +47,12 @@ func define[In any](name, description string, limit time.Duration, run func(cont
 			if d.Case.Evidence.Tx == nil {
 				return unavailable("the transaction itself could not be had")
 			}
-			ctx, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
-			return guarded(ctx, func() (any, error) { return run(ctx, d, in) })
-		},
-	}
-}
-
-// guarded gives up waiting when ctx ends, so that a stopped analysis stops at once,
-// and turns a panic on hostile data into an error of this tool alone. What runs on
-// is bounded work that nobody will look at.
-func guarded(ctx context.Context, run func() (any, error)) (any, error) {
-	type outcome struct {
-		answer any
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
-		defer func() {
-			if p := recover(); p != nil {
-				o = outcome{err: fmt.Errorf("internal fault: %s", explain.Clean(fmt.Sprint(p), 200))}
+			answer, err := run(ctx, d, in)
+			if err != nil {
+				return fault(ctx, err)
 			}
-			done <- o
-		}()
-		o.answer, o.err = run()
-	}()
-	select {
-	case o := <-done:
-		if o.err != nil {
-			return fault(ctx, o.err)
-		}
-		return o.answer, nil
-	case <-ctx.Done():
-		return fault(ctx, ctx.Err())
+			return answer, nil
+		},
 	}
 }
 
@@ -88,8 +61,6 @@ func guarded(ctx context.Context, run func() (any, error)) (any, error) {
 func fault(ctx context.Context, err error) (any, error) {
 	var e *upstream.Error
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, errors.New("the tool's time is over: ask for less")
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, replay.ErrUnsupported), errors.Is(err, replay.ErrReadLimit), errors.Is(err, replay.ErrTraceTooLarge):

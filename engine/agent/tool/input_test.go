@@ -1,12 +1,9 @@
 package tool
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"txlens/engine/assemble"
 
@@ -101,31 +98,6 @@ func TestWithoutTransaction(t *testing.T) {
 	}
 }
 
-// TestTimeAndPanics: a tool that takes too long or falls over costs its answer.
-func TestTimeAndPanics(t *testing.T) {
-	stuck := make(chan struct{})
-	defer close(stuck)
-	type none struct{}
-	d := owned(t)
-	run := func(f func() (any, error)) error {
-		_, err := define("x", "", time.Millisecond, func(context.Context, *Desk, *none) (any, error) { return f() }).Run(t.Context(), d, jsontext.Value(`{}`))
-		return err
-	}
-	if err := run(func() (any, error) { <-stuck; return nil, nil }); err == nil || err.Error() != "the tool's time is over: ask for less" {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err := define("x", "", time.Minute, func(context.Context, *Desk, *none) (any, error) { panic("a hostile value") }).Run(ctx, d, jsontext.Value(`{}`))
-	if err == nil || err.Error() != "internal fault: a hostile value" {
-		t.Error(err)
-	}
-	cancel()
-	_, err = define("x", "", time.Minute, func(context.Context, *Desk, *none) (any, error) { <-stuck; return nil, nil }).Run(ctx, d, jsontext.Value(`{}`))
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
 // FuzzInput: whatever a model sends, each tool gives an answer or an error, and
 // the answer fits.
 func FuzzInput(f *testing.F) {
@@ -143,7 +115,7 @@ func FuzzInput(f *testing.F) {
 	d := owned(f)
 	f.Fuzz(func(t *testing.T, which uint8, input string) {
 		x := All()[int(which)%len(All())]
-		answer, err := x.Run(t.Context(), d, jsontext.Value(input))
+		answer, err := x.Do(t.Context(), d, jsontext.Value(input), 0)
 		if err != nil {
 			if len(err.Error()) > 500 || strings.ContainsAny(err.Error(), "\n\x1b") {
 				t.Errorf("%s: %q", x.Name, err)

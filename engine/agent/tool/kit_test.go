@@ -145,7 +145,8 @@ func caseOf(t testing.TB, c *gethdata.Case) *assemble.Case {
 // "error: " and what went wrong.
 func called(t testing.TB, d *Desk, name, input string) string {
 	t.Helper()
-	answer, err := tool(t, name).Run(t.Context(), d, jsontext.Value(input))
+	x := tool(t, name)
+	answer, err := x.Do(t.Context(), d, jsontext.Value(input), 0)
 	if err != nil {
 		return "error: " + err.Error()
 	}

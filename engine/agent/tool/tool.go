@@ -5,6 +5,7 @@ package tool
 
 import (
 	"context"
+	"time"
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/assemble"
@@ -24,7 +25,9 @@ type Desk struct {
 // run at the same time.
 type Tool struct {
 	llm.Tool
-	// Run answers. Input is unchecked JSON. The answer is data of a chain: whoever
+	// Limit is the time of one call; 0: 30 seconds. Do keeps it.
+	Limit time.Duration
+	// Run answers, and returns soon after ctx ends. Input is unchecked JSON. The answer is data of a chain: whoever
 	// shows it to a model must send it through Mark. An error is the caller's mistake
 	// or the world's, in words that the model can act on.
 	Run func(ctx context.Context, d *Desk, input jsontext.Value) (any, error)

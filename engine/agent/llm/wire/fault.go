@@ -94,11 +94,6 @@ func (c *Client) Fault(status int, w Words, after time.Duration) *llm.Fault {
 	return f
 }
 
-var (
-	urlInText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
-	keyInText = regexp.MustCompile(`(?i)\b(sk|pk|key|token)[-_][a-z0-9_*-]{6,}|\bbearer\s+\S+`)
-)
-
 // detail makes one line of what the provider said. Providers like to repeat keys,
 // whole or in part.
 func (c *Client) detail(status int, w Words) string {
@@ -107,8 +102,7 @@ func (c *Client) detail(status int, w Words) string {
 		text = strings.ReplaceAll(text, c.key, "…")
 		text = strings.ReplaceAll(text, url.QueryEscape(c.key), "…")
 	}
-	text = urlInText.ReplaceAllString(text, "URL")
-	text = keyInText.ReplaceAllString(text, "…")
+	text = explain.HideSecrets(text)
 	said := []string{}
 	if status != http.StatusOK {
 		said = append(said, "status "+strconv.Itoa(status))

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"txlens/engine/agent/claim"
+	"txlens/engine/agent/llm"
+	"txlens/engine/agent/playbook"
+	"txlens/engine/agent/tool"
+	"txlens/engine/explain"
+	"txlens/engine/meter"
+)
+
+// Each call of the model that is served, of whatever name, is announced and ended by
+// one event each and stands once in the list of calls. Calls beside an answer that is
+// taken are not served.
+
+// begin announces a call, by its place in the turn.
+func (r *run) begin(c *llm.Call, place int) *meter.Ticket {
+	t := &meter.Ticket{ID: fmt.Sprintf("a%d.%d", r.out.Turns, place), Tool: callName(c.Name), Seq: r.Meter.Begin()}
+	r.Emit(explain.ToolStarted(t.ID, t.Tool, string(c.Input)))
+	return t
+}
+
+// end books a call and tells how it went, unless its work was booked below the tool.
+func (r *run) end(t *meter.Ticket, took time.Duration, ok bool) {
+	if !t.Take() {
+		return
+	}
+	r.Meter.Add(meter.Call{Bucket: meter.Other, Seq: t.Seq, Tool: t.Tool, Key: t.ID, Duration: took, OK: ok})
+	r.Emit(explain.ToolEnded(t.ID, explain.ToolCall{Tool: t.Tool, DurationMs: took.Milliseconds(), OK: ok}))
+}
+
+// maxCallName bounds the name of a tool that does not exist, in characters.
+const maxCallName = 64
+
+// callName is the name of a call with the characters that names of tools may have: a
+// model may have taken it from the transaction.
+func callName(name string) string {
+	name = strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+			return c
+		}
+		return '_'
+	}, explain.Clean(name, maxCallName))
+	if name == "" {
+		return "unnamed"
+	}
+	return name
+}
+
+// answer takes the explanation, where it is among the calls. One that cannot be read
+// goes back to be mended.
+func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err error) {
+	for i, c := range calls {
+		if c.Name != r.final.Name {
+			continue
+		}
+		t, began := r.begin(c, i), time.Now()
+		a, err := claim.Parse(c.Input)
+		r.end(t, time.Since(began), err == nil)
+		if err == nil {
+			r.out.Answer = a
+			return true, nil
+		}
+		if r.refused++; r.refused > r.Limits.Answers {
+			return false, fmt.Errorf("%w: %w", ErrNoAnswer, err)
+		}
+		outcomes[i] = llm.Outcome{Content: "The explanation was not taken: " + err.Error() + ". Mend it and submit it again, whole.", Failed: true}
+	}
+	return false, nil
+}
+
+// call runs the tools, side by side, and fills their outcomes in.
+func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcome) {
+	answers := make([]any, len(calls))
+	slots := make(chan struct{}, r.Limits.Parallel)
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		if c.Name == r.final.Name {
+			continue // an answer that was not taken
+		}
+		t, known := r.tools[c.Name]
+		if !known {
+			outcomes[i] = r.other(c, i)
+			continue
+		}
+		slots <- struct{}{}
+		ticket := r.begin(c, i)
+		wg.Go(func() {
+			defer func() { <-slots }()
+			answers[i], outcomes[i] = r.ask(ctx, &t, c, ticket)
+		})
+	}
+	wg.Wait()
+	for i, a := range answers {
+		if a != nil && !r.tools[calls[i].Name].Hypothetical {
+			r.out.Index.ObserveAsked(a, calls[i].Input)
+		}
+	}
+}
+
+// other serves a call that is none of a tool: of a playbook, or of a name that does
+// not exist.
+func (r *run) other(c *llm.Call, place int) (o llm.Outcome) {
+	t, began := r.begin(c, place), time.Now()
+	defer func() { r.end(t, time.Since(began), !o.Failed) }()
+	if c.Name == playbook.EngageTool {
+		return r.engage(c.Input)
+	}
+	return llm.Outcome{Content: "There is no tool of the name " + strconv.Quote(explain.OneLine(c.Name, maxCallName)) + ".", Failed: true}
+}
+
+// oneAtATime lets tools that run side by side tell of themselves.
+func oneAtATime(emit func(explain.Event)) func(explain.Event) {
+	var mu sync.Mutex
+	return func(e explain.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		emit(e)
+	}
+}
+
+// ask runs one tool. What goes wrong costs this call only.
+func (r *run) ask(ctx context.Context, t *tool.Tool, c *llm.Call, ticket *meter.Ticket) (answer any, o llm.Outcome) {
+	began := time.Now()
+	err := r.Meter.Admit(ctx)
+	if err == nil {
+		answer, err = t.Do(ticket.With(ctx), r.Desk, c.Input, r.Limits.ToolTime)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	r.end(ticket, time.Since(began), err == nil)
+	if err != nil {
+		return nil, llm.Outcome{Content: tool.Mark(map[string]string{"error": err.Error()}), Failed: true}
+	}
+	return answer, llm.Outcome{Content: tool.Mark(answer)}
+}

@@ -1,0 +1,39 @@
+package explain
+
+import (
+	"regexp"
+	"unicode/utf8"
+)
+
+var (
+	urlInText   = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
+	keyInText   = regexp.MustCompile(`(?i)\b(sk|pk|key|token)[-_][a-z0-9_*-]{6,}|\bbearer\s+[^\s"]+`)
+	namedSecret = regexp.MustCompile(`(?i)\b((?:api[_-]?|private[_-]?|secret[_-]?)key|authorization|password|mnemonic|secret)("?\s*[:=]\s*)("[^"]*"?|[^\s",}\]]+)`)
+)
+
+// HideSecrets replaces what may hold a key or a password: URLs, keys that begin as
+// those of providers do, and the values of members with such a name.
+func HideSecrets(text string) string {
+	text = namedSecret.ReplaceAllString(text, `$1$2"…"`)
+	text = urlInText.ReplaceAllString(text, "URL")
+	return keyInText.ReplaceAllString(text, "…")
+}
+
+// maxArgs bounds the arguments of a call in an event, in bytes.
+const maxArgs = 512
+
+// ArgsView is one line of at most 512 bytes of valid UTF-8 that shows the arguments of
+// a call without secrets.
+func ArgsView(args string) string {
+	args = args[:min(len(args), 8*maxArgs)]
+	args = OneLine(HideSecrets(args), maxArgs)
+	const ellipsis = "…"
+	if len(args) <= maxArgs {
+		return args
+	}
+	cut := maxArgs - len(ellipsis)
+	for cut > 0 && !utf8.RuneStart(args[cut]) {
+		cut--
+	}
+	return args[:cut] + ellipsis
+}
