@@ -80,7 +80,7 @@ func TestAgentFailures(t *testing.T) {
 	f("overloaded", "down", "is overloaded", broken(script.Fault{Status: 529, Message: "secret", RetryAfter: "0"}))
 	f("overloaded for an hour", "down", "overloaded for another 1h0m0s", broken(script.Fault{Status: http.StatusTooManyRequests, RetryAfter: "3600"}))
 	f("refusing", "refused", "refused to answer", always(script.Turn{Text: []string{"No."}, Stop: "refusal", Usage: llm.Usage{Input: 5, Output: 1}}))
-	f("malformed call", "malformed", "could not be read", always(script.Turn{Calls: []script.Call{{Name: "get_frame", Input: []string{`{"frame`, `":`}}}}))
+	f("malformed calls", "turns", "within its turns: 16", always(script.Turn{Calls: []script.Call{{Name: "get_frame", Input: []string{`{"frame`, `":`}}}}))
 	f("garbage", "malformed", "could not be read", broken(script.Fault{After: 2, Garbage: "event: message_delta\ndata: {]\n\n"}))
 	f("cut stream", "cut", "was cut off", broken(script.Fault{After: 4, Cut: true}))
 	f("early end", "cut", "was cut off", broken(script.Fault{After: 5, End: true}))

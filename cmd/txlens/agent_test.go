@@ -45,7 +45,7 @@ func TestAgentSwap(t *testing.T) {
 			if n := len(heard.of(explain.EventIteration)); n != 2 || !slices.Contains(tools, "get_frame") || !slices.Contains(tools, "get_balances") {
 				t.Errorf("%d turns, tools %q", n, tools)
 			}
-			if text := strings.Join(heard.of(explain.EventAgentText), ""); text != "Let me look." {
+			if text := strings.Join(heard.of(explain.EventAgentText), ""); text != "A router.Let me look." {
 				t.Errorf("told %q", text)
 			}
 			if got := s.Requests(); len(got) != 2 || vendor == "anthropic" && !bytes.Contains(got[0].Body, []byte(`"model":"claude-opus-4-8"`)) {

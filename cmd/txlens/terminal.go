@@ -121,6 +121,8 @@ func (p *progress) talk(e explain.Event) {
 		}
 	case e.Type == explain.EventSkillCall:
 		p.line("the model follows the playbook " + e.Skill)
+	case e.Type == explain.EventAgentStatus && e.State == explain.StateRetrying:
+		p.line(e.Message + "; asking again")
 	case p.model.turn == 0:
 		return // what fetches evidence is told by its phase
 	case e.Type == explain.EventToolCall:

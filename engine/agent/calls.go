@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -62,7 +63,7 @@ func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err 
 			continue
 		}
 		t, began := r.begin(c, i), time.Now()
-		a, err := claim.Parse(c.Input)
+		a, err := parse(c)
 		r.end(t, time.Since(began), err == nil)
 		if err == nil {
 			r.out.Answer = a
@@ -76,6 +77,14 @@ func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err 
 	return false, nil
 }
 
+// parse reads an explanation.
+func parse(c *llm.Call) (*claim.Answer, error) {
+	if c.Broken != "" {
+		return nil, errors.New("the arguments could not be read: " + c.Broken)
+	}
+	return claim.Parse(c.Input)
+}
+
 // call runs the tools, side by side, and fills their outcomes in.
 func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcome) {
 	answers := make([]any, len(calls))
@@ -86,7 +95,7 @@ func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcom
 			continue // an answer that was not taken
 		}
 		t, known := r.tools[c.Name]
-		if !known {
+		if !known || c.Broken != "" {
 			outcomes[i] = r.other(c, i)
 			continue
 		}
@@ -105,12 +114,15 @@ func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcom
 	}
 }
 
-// other serves a call that is none of a tool: of a playbook, or of a name that does
-// not exist.
+// other serves a call that no tool can be given: of a playbook, of a name that does
+// not exist, or with arguments that could not be read.
 func (r *run) other(c *llm.Call, place int) (o llm.Outcome) {
 	t, began := r.begin(c, place), time.Now()
 	defer func() { r.end(t, time.Since(began), !o.Failed) }()
-	if c.Name == playbook.EngageTool {
+	switch _, known := r.tools[c.Name]; {
+	case c.Broken != "" && (known || c.Name == playbook.EngageTool):
+		return llm.Outcome{Content: "The arguments could not be read: " + c.Broken + ". Send the call again with complete arguments.", Failed: true}
+	case c.Name == playbook.EngageTool:
 		return r.engage(c.Input)
 	}
 	return llm.Outcome{Content: "There is no tool of the name " + strconv.Quote(explain.OneLine(c.Name, maxCallName)) + ".", Failed: true}

@@ -180,3 +180,69 @@ func TestCallEvents(t *testing.T) {
 	}
 	t.Error("the call is not told")
 }
+
+// TestBrokenArguments: arguments that are no JSON go back to the model, which may send
+// them again, those of an answer as often as one that is not of its schema.
+func TestBrokenArguments(t *testing.T) {
+	broken := func(name string) func(*llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return func(r *llm.Request, hear func(llm.Delta)) (llm.Reply, error) {
+			reply, err := says(name+" {}")(r, hear)
+			reply.Message.Parts[0].Call.Broken = "they end after 9 bytes, before the JSON value does"
+			return reply, err
+		}
+	}
+	look := aTool("look", func(context.Context, jsontext.Value) (any, error) { return 1, nil })
+	p := &fake{turns: turns{broken("look"), broken("engage_playbook"), broken("no_such"), broken("submit_explanation"), broken("submit_explanation"), says(answered)}}
+	w := newWorld(t, p, look)
+	if out, err := Run(t.Context(), w.Options); err != nil || out.Answer == nil {
+		t.Fatal(err)
+	}
+	if got, want := w.paired(t), "-look -engage_playbook -no_such -submit_explanation -submit_explanation +submit_explanation"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for i, want := range []string{"Send the call again", "Send the call again", "no tool of the name", "submit it again", "submit it again"} {
+		got := outcomes(p.asked[i+1])
+		if len(got) != 1 || !got[0].Failed || !strings.Contains(got[0].Content, want) || i != 2 && !strings.Contains(got[0].Content, "they end after 9 bytes") {
+			t.Errorf("turn %d: %+v", i+1, got)
+		}
+	}
+	p = &fake{turns: turns{broken("submit_explanation")}}
+	w = newWorld(t, p, look)
+	if _, err := Run(t.Context(), w.Options); !errors.Is(err, ErrNoAnswer) || len(p.asked) != 3 {
+		t.Errorf("%v after %d turns", err, len(p.asked))
+	}
+}
+
+// TestProviderEvents: thinking, repeats and the failure of a provider are told.
+func TestProviderEvents(t *testing.T) {
+	p := &fake{turns: turns{
+		func(r *llm.Request, hear func(llm.Delta)) (llm.Reply, error) {
+			hear(llm.Delta{Thought: "A rou\x1b"})
+			hear(llm.Delta{Retry: &llm.Retry{Attempt: 1, Wait: 1500 * time.Millisecond, Err: llm.ErrCut}})
+			hear(llm.Delta{Thought: "A router."})
+			return says("look {}")(r, hear)
+		},
+		func(*llm.Request, func(llm.Delta)) (llm.Reply, error) { return llm.Reply{}, llm.ErrDown },
+	}}
+	w := newWorld(t, p, aTool("look", func(context.Context, jsontext.Value) (any, error) { return 1, nil }))
+	if _, err := Run(t.Context(), w.Options); !errors.Is(err, llm.ErrDown) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range w.events {
+		switch e.Type {
+		case explain.EventAgentText:
+			got = append(got, fmt.Sprint(*e.Iteration, " ", e.Thinking, " ", e.Text))
+		case explain.EventAgentStatus:
+			s := fmt.Sprint(*e.Iteration, " ", e.State, " ", e.Message)
+			if e.Attempt != nil {
+				s += fmt.Sprint(" ", *e.Attempt, " ", *e.WaitMs)
+			}
+			got = append(got, s)
+		}
+	}
+	want := []string{"1 true A rou", "1 retrying the model's answer was cut off 1 1500", "1 true A router.", "1 false let me see[2J ", "2 failed the model provider is not available"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -64,16 +64,33 @@ func (r *run) turn(ctx context.Context) (llm.Reply, error) {
 	booked := r.openBill(iteration)
 	began := time.Now()
 	reply, err := r.Provider.Turn(ctx, req, func(d llm.Delta) {
-		if d.Text != "" {
-			r.Emit(explain.Event{Type: explain.EventAgentText, Iteration: &iteration, Text: explain.Piece(d.Text)})
-		}
+		r.hear(iteration, d)
 		if d.Usage != nil {
 			booked.grow(*d.Usage)
 		}
 	})
 	booked.grow(reply.Usage)
 	booked.close(time.Since(began), err == nil)
+	if err != nil && ctx.Err() == nil {
+		r.Emit(explain.Event{Type: explain.EventAgentStatus, Iteration: &iteration, State: explain.StateFailed, Message: err.Error()})
+	}
 	return reply, err
+}
+
+// hear tells what streams in of a turn.
+func (r *run) hear(iteration int64, d llm.Delta) {
+	if text := explain.Piece(d.Text); text != "" {
+		r.Emit(explain.Event{Type: explain.EventAgentText, Iteration: &iteration, Text: text})
+	}
+	if text := explain.Piece(d.Thought); text != "" {
+		r.Emit(explain.Event{Type: explain.EventAgentText, Iteration: &iteration, Text: text, Thinking: true})
+	}
+	if d.Retry != nil {
+		attempt, wait := int64(d.Retry.Attempt), d.Retry.Wait.Milliseconds()
+		r.Emit(explain.Event{
+			Type: explain.EventAgentStatus, Iteration: &iteration, State: explain.StateRetrying, Message: d.Retry.Err.Error(), Attempt: &attempt, WaitMs: &wait,
+		})
+	}
 }
 
 // short reports whether the limits leave this turn and none that is sure to follow.

@@ -21,8 +21,10 @@ func (NodeStatus) Enum() []any { return []any{NodeOK, NodeFailed, NodeReverted} 
 // Enum lists the statuses of a job in the order it takes them.
 func (JobStatus) Enum() []any { return []any{JobPending, JobRunning, JobComplete, JobError} }
 
-// Enum lists how a phase may stand.
-func (State) Enum() []any { return []any{StateStarted, StateDone, StateFailed, StateFound} }
+// Enum lists how a phase, or the agent, may stand.
+func (State) Enum() []any {
+	return []any{StateStarted, StateDone, StateFailed, StateFound, StateRetrying}
+}
 
 // Enum lists the causes of a loss.
 func (Category) Enum() []any {

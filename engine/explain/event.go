@@ -22,6 +22,9 @@ const (
 	EventIteration EventType = "iteration"
 	// EventAgentText: a piece of the agent's reasoning, to be appended to the last.
 	EventAgentText EventType = "agent_text"
+	// EventAgentStatus: the provider of the model failed. Retrying: the turn is asked for
+	// again, and its text so far is void. Failed: the result will be partial.
+	EventAgentStatus EventType = "agent_status"
 	// EventToolCall: a call to the world, a piece of local work, or a call of the model
 	// starts.
 	EventToolCall EventType = "tool_call"
@@ -56,6 +59,9 @@ const (
 	StateDone    State = "done"
 	StateFailed  State = "failed" // message says why; the result will be partial
 	StateFound   State = "found"  // of the phase probe: chain is the transaction's chain
+
+	// StateRetrying is one of the agent alone: message says what failed.
+	StateRetrying State = "retrying"
 )
 
 // Event is one piece of progress of one request. Layouts says which type has
@@ -72,6 +78,9 @@ type Event struct {
 
 	Iteration *int64 `json:"iteration,omitempty"` // from 1
 	Text      string `json:"text,omitempty"`
+	Thinking  bool   `json:"thinking,omitzero"` // the text is of the model's thinking, where the provider shows it
+	Attempt   *int64 `json:"attempt,omitempty"` // of a turn, that failed, from 1
+	WaitMs    *int64 `json:"waitMs,omitempty"`  // until the next one
 	Skill     string `json:"skill,omitempty"`
 
 	ID         string   `json:"id,omitempty"` // of a call: the same at its start and at its end
@@ -102,7 +111,8 @@ var Layouts = map[EventType][]string{
 	EventPreflightStatus: {"phase", "state", "chain?", "message?"},
 	EventPreflightDone:   {"chain", "failed?"},
 	EventIteration:       {"iteration"},
-	EventAgentText:       {"iteration", "text"},
+	EventAgentText:       {"iteration", "text", "thinking?"},
+	EventAgentStatus:     {"iteration", "state", "message", "attempt?", "waitMs?"},
 	EventToolCall:        {"id", "tool", "args?"},
 	EventToolResult:      {"id", "tool", "ok", "durationMs", "costUsd"},
 	EventSkillCall:       {"skill"},

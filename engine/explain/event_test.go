@@ -12,7 +12,7 @@ import (
 func TestLayouts(t *testing.T) {
 	one, yes := int64(1), true
 	full, err := json.Marshal(Event{
-		Type: "t", RequestID: "r", TxHash: "h", Phase: "p", State: "s", Chain: "c", Failed: []string{"f"}, Iteration: &one, Text: "t", Skill: "s",
+		Type: "t", RequestID: "r", TxHash: "h", Phase: "p", State: "s", Chain: "c", Failed: []string{"f"}, Iteration: &one, Text: "t", Thinking: true, Attempt: &one, WaitMs: &one, Skill: "s",
 		ID: "i", Tool: "t", Args: "a", OK: &yes, DurationMs: &one, CostUSD: &Decimal{}, Model: "m", InputTokens: &one, OutputTokens: &one, CacheReadTokens: &one,
 		CacheWriteTokens: &one, Code: "c", Message: "m", Recover: "r",
 	})

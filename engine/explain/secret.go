@@ -5,18 +5,22 @@ import (
 	"unicode/utf8"
 )
 
+const secretName = `(?i)\b((?:api[_-]?|private[_-]?|secret[_-]?)key|authorization|password|mnemonic|secret)("?\s*[:=]\s*)`
+
 var (
-	urlInText   = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
-	keyInText   = regexp.MustCompile(`(?i)\b(sk|pk|key|token)[-_][a-z0-9_*-]{6,}|\bbearer\s+[^\s"]+`)
-	namedSecret = regexp.MustCompile(`(?i)\b((?:api[_-]?|private[_-]?|secret[_-]?)key|authorization|password|mnemonic|secret)("?\s*[:=]\s*)("[^"]*"?|[^\s",}\]]+)`)
+	urlInText    = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
+	keyInText    = regexp.MustCompile(`(?i)\b(sk|pk|key|token)[-_][a-z0-9_*-]{6,}|\bbearer\s+[^\s"]+`)
+	quotedSecret = regexp.MustCompile(secretName + `"[^"]*"?`)
+	plainSecret  = regexp.MustCompile(secretName + `[^\s",}\]]+`)
 )
 
 // HideSecrets replaces what may hold a key or a password: URLs, keys that begin as
 // those of providers do, and the values of members with such a name.
 func HideSecrets(text string) string {
-	text = namedSecret.ReplaceAllString(text, `$1$2"…"`)
 	text = urlInText.ReplaceAllString(text, "URL")
-	return keyInText.ReplaceAllString(text, "…")
+	text = keyInText.ReplaceAllString(text, "…")
+	text = quotedSecret.ReplaceAllString(text, `$1$2"…"`)
+	return plainSecret.ReplaceAllString(text, `$1$2…`)
 }
 
 // maxArgs bounds the arguments of a call in an event, in bytes.

@@ -11,7 +11,7 @@ import (
 // eventOrder is that of a stream; the last three end one.
 var eventOrder = []explain.EventType{
 	explain.EventPreflightStart, explain.EventPreflightStatus, explain.EventPreflightDone, explain.EventIteration, explain.EventAgentText,
-	explain.EventToolCall, explain.EventToolResult, explain.EventSkillCall, explain.EventTokens, explain.EventHeartbeat, explain.EventComplete,
+	explain.EventAgentStatus, explain.EventToolCall, explain.EventToolResult, explain.EventSkillCall, explain.EventTokens, explain.EventHeartbeat, explain.EventComplete,
 	explain.EventResult, explain.EventReport, explain.EventError,
 }
 

@@ -100,71 +100,89 @@ func TestBrokenStreams(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		usage := llm.Usage{Input: 1000, CacheRead: 50, Output: 9}
 		pieces := scripted.Turn{Text: []string{"four", "five", "last"}, Usage: usage}
-		// f breaks the turn after its second piece of text and wants so many requests.
-		f := func(fault scripted.Fault, want error, words string) {
+		// f breaks the turn after its second piece of text, each time, and wants so many
+		// requests.
+		f := func(fault scripted.Fault, want error, requests int, words string) {
 			t.Helper()
 			broken := pieces
 			broken.Fault = fault
 			broken.Fault.After = map[string]int{"anthropic": 5, "openai": 3}[v.name]
-			s := scripted.New(broken)
+			s := scripted.Answering(func(int, scripted.Request) scripted.Turn { return broken })
 			limits := quick
 			if fault.Silent {
 				limits.Silence = 300 * time.Millisecond
 			}
 			reply, h, err := turn(v.to(t, s, limits), ask())
-			if !errors.Is(err, want) || !strings.Contains(detail(err), words) || len(s.Requests()) != 1 {
-				t.Errorf("%v (%s) after %d requests, want %v (%s)", err, detail(err), len(s.Requests()), want, words)
+			if !errors.Is(err, want) || !strings.Contains(detail(err), words) || len(s.Requests()) != requests || len(h.retries) != requests-1 {
+				t.Errorf("%v (%s) after %d requests and %d repeats, want %v (%s) after %d", err, detail(err), len(s.Requests()), len(h.retries), want, words, requests)
 			}
-			if !strings.HasPrefix(h.text.String(), "fourfive") || len(reply.Message.Parts) > 0 {
+			if strings.Count(h.text.String(), "fourfive") != requests || len(reply.Message.Parts) > 0 {
 				t.Errorf("heard %q, got %+v", h.text.String(), reply.Message)
+			}
+			if reply.Usage.Output < int64(2*requests) {
+				t.Errorf("%d requests used %+v", requests, reply.Usage)
 			}
 			if !reply.Guessed || reply.Usage.Output < 2 || reply.Usage.Input == 0 {
 				t.Errorf("used %+v, guessed %v", reply.Usage, reply.Guessed)
 			}
 		}
-		f(scripted.Fault{Cut: true}, llm.ErrCut, "broke")
-		f(scripted.Fault{End: true}, llm.ErrCut, "ended early")
-		f(scripted.Fault{Silent: true}, llm.ErrCut, "nothing came for 300ms")
-		f(scripted.Fault{Error: "overloaded_error", Message: "Overloaded"}, llm.ErrDown, "Overloaded")
-		f(scripted.Fault{Error: "invalid_request_error", Message: "prompt is too long"}, llm.ErrTooLong, "too long")
-		f(scripted.Fault{Garbage: "event: content_block_delta\ndata: {\"type\":\n\n"}, llm.ErrMalformed, "")
-		f(scripted.Fault{Garbage: "event: content_block_delta\ndata: [1]\n\n"}, llm.ErrMalformed, "")
-		f(scripted.Fault{Flood: true}, llm.ErrMalformed, "too large")
-		f(scripted.Fault{Endless: true}, llm.ErrMalformed, "too many bytes of text")
-		f(scripted.Fault{Garbage: "event: x\ndata: {\"choices\":[" + strings.Repeat("{},", 20_000) + "{}]}\n\n"}, llm.ErrMalformed, "too large")
-		f(scripted.Fault{Garbage: strings.Repeat("data: "+strings.Repeat(" ", 1000)+"\n", 3000) + "\n"}, llm.ErrMalformed, "too large")
+		f(scripted.Fault{Cut: true}, llm.ErrCut, 4, "broke")
+		f(scripted.Fault{End: true}, llm.ErrCut, 4, "ended early")
+		f(scripted.Fault{Silent: true}, llm.ErrCut, 4, "nothing came for 300ms")
+		f(scripted.Fault{Error: "overloaded_error", Message: "Overloaded"}, llm.ErrDown, 4, "Overloaded")
+		f(scripted.Fault{Error: "invalid_request_error", Message: "prompt is too long"}, llm.ErrTooLong, 1, "too long")
+		f(scripted.Fault{Garbage: "event: content_block_delta\ndata: {\"type\":\n\n"}, llm.ErrMalformed, 4, "")
+		f(scripted.Fault{Garbage: "event: content_block_delta\ndata: [1]\n\n"}, llm.ErrMalformed, 4, "")
+		f(scripted.Fault{Flood: true}, llm.ErrMalformed, 1, "too large")
+		f(scripted.Fault{Endless: true}, llm.ErrMalformed, 1, "too many bytes of text")
+		f(scripted.Fault{Garbage: "event: x\ndata: {\"choices\":[" + strings.Repeat("{},", 20_000) + "{}]}\n\n"}, llm.ErrMalformed, 1, "too large")
+		f(scripted.Fault{Garbage: strings.Repeat("data: "+strings.Repeat(" ", 1000)+"\n", 3000) + "\n"}, llm.ErrMalformed, 1, "too large")
 	})
 }
 
-// TestRepeatsBeforeTheFirstWord: a stream that breaks before the model spoke is
-// asked for again, and the usage of both is counted.
-func TestRepeatsBeforeTheFirstWord(t *testing.T) {
+// TestRepeats: a stream that breaks is asked for again, before the model spoke and
+// after, and the usage of both is counted.
+func TestRepeats(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		usage := llm.Usage{Input: 10, Output: 2}
-		f := func(fault scripted.Fault) {
+		// f breaks the first stream after so many events, the second one is whole.
+		f := func(fault scripted.Fault, spoken string) {
 			t.Helper()
 			fault.After = map[string]int{"anthropic": 2, "openai": 1}[v.name]
-			s := scripted.New(scripted.Turn{Text: []string{"x"}, Usage: usage, Fault: fault}, scripted.Turn{Text: []string{"Well."}, Usage: usage})
+			if spoken != "" {
+				fault.After = map[string]int{"anthropic": 4, "openai": 2}[v.name]
+			}
+			s := scripted.New(scripted.Turn{Text: []string{"x", "y"}, Usage: usage, Fault: fault}, scripted.Turn{Text: []string{"Well."}, Usage: usage})
 			limits := quick
 			if fault.Silent {
 				limits.Silence = 300 * time.Millisecond
 			}
 			reply, h, err := turn(v.to(t, s, limits), ask())
-			if err != nil || h.text.String() != "Well." || len(s.Requests()) != 2 {
+			if err != nil || h.text.String() != spoken+"Well." || len(s.Requests()) != 2 {
 				t.Errorf("%v (%s), %q after %d requests", err, detail(err), h.text.String(), len(s.Requests()))
 			}
+			if len(reply.Message.Parts) != 1 || reply.Message.Parts[0].Text != "Well." {
+				t.Errorf("the answer is %+v", reply.Message)
+			}
+			if len(h.retries) != 1 || h.retries[0].Attempt != 1 || h.retries[0].Err == nil || h.before != spoken {
+				t.Errorf("told %+v after %q", h.retries, h.before)
+			}
 			want := usage
-			if v.name == "anthropic" { // it has told the first attempt's input
+			if v.name == "anthropic" || spoken != "" { // the first attempt's input: told, or reckoned
 				want.Input += usage.Input
 			}
-			if reply.Usage != want {
+			if spoken == "" && reply.Usage != want || spoken != "" && (reply.Usage.Input < want.Input || reply.Usage.Output <= usage.Output || !reply.Guessed) {
 				t.Errorf("used %+v, want %+v", reply.Usage, want)
 			}
 		}
-		f(scripted.Fault{Cut: true})
-		f(scripted.Fault{Silent: true})
-		f(scripted.Fault{Error: "overloaded_error"})
-		f(scripted.Fault{Error: "api_error"})
+		for _, spoken := range []string{"", "x"} {
+			f(scripted.Fault{Cut: true}, spoken)
+			f(scripted.Fault{End: true}, spoken)
+			f(scripted.Fault{Silent: true}, spoken)
+			f(scripted.Fault{Garbage: "event: content_block_delta\ndata: {\"type\":\n\n"}, spoken)
+			f(scripted.Fault{Error: "overloaded_error"}, spoken)
+			f(scripted.Fault{Error: "api_error"}, spoken)
+		}
 	})
 }
 
@@ -184,8 +202,6 @@ func TestBadAnswers(t *testing.T) {
 		call := func(input ...string) scripted.Turn {
 			return scripted.Turn{Calls: []scripted.Call{{Name: "look", Input: input}}}
 		}
-		f(call(`{"path":`, `"0"`), llm.ErrMalformed, "not JSON")
-		f(call(`{} {}`), llm.ErrMalformed, "not JSON")
 		f(scripted.Turn{Stop: map[string]string{"anthropic": "refusal", "openai": "content_filter"}[v.name], Text: []string{"I"}}, llm.ErrRefused, "")
 		many := scripted.Turn{}
 		for range llm.MaxCalls + 1 {
@@ -205,6 +221,33 @@ func TestBadAnswers(t *testing.T) {
 		for _, u := range []llm.Usage{{Input: -1}, {Output: 1 << 62}, {CacheRead: 1 << 40}} {
 			answerTooMuch(scripted.Turn{Text: []string{"x"}, Usage: u}, "usage is impossible")
 		}
+	})
+}
+
+// TestBrokenArguments: arguments that are no JSON are a call all the same, which says
+// what is wrong, and the conversation that answers it is one that the vendors take.
+func TestBrokenArguments(t *testing.T) {
+	each(t, func(t *testing.T, v vendor) {
+		f := func(stop, want string, input ...string) {
+			t.Helper()
+			if stop != "" {
+				stop = map[string]string{"anthropic": "max_tokens", "openai": "length"}[v.name]
+			}
+			s := scripted.New(scripted.Turn{Calls: []scripted.Call{{Name: "look", Input: input}}, Stop: stop}, scripted.Turn{Text: []string{"x"}})
+			replies, _ := talk(t, v.to(t, s, quick), ask(), 2)
+			calls := callsOf(replies[0])
+			if len(calls) != 1 || calls[0].Name != "look" || calls[0].Broken != want || want != "" && string(calls[0].Input) != "{}" {
+				t.Errorf("%q: %+v, want %q", input, calls, want)
+			}
+		}
+		f("", "they end after 12 bytes, before the JSON value does", `{"path":`, `"0.1`)
+		f("", "they end after 11 bytes, before the JSON value does", `{"path":`, `"0"`)
+		f("", "something follows the JSON value at byte 2 of 5", `{} {}`)
+		f("", "they are not valid JSON at byte 1 of 11", `{frame: "0"}`[:11])
+		f("", "they are not valid JSON at byte 0 of 9", `look at 0`)
+		f("", "", `{"path":"0"}`)
+		f("limit", "they were cut off at the limit of tokens of a turn: be shorter", `{"path":`, `"0.`)
+		f("limit", "they were cut off at the limit of tokens of a turn: be shorter")
 	})
 }
 

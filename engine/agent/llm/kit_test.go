@@ -71,6 +71,8 @@ func ask() *llm.Request {
 type heard struct {
 	text, thought strings.Builder
 	usage         []llm.Usage
+	retries       []llm.Retry
+	before        string // the text before the first repeat
 }
 
 func (h *heard) hear(d llm.Delta) {
@@ -78,6 +80,12 @@ func (h *heard) hear(d llm.Delta) {
 	h.thought.WriteString(d.Thought)
 	if d.Usage != nil {
 		h.usage = append(h.usage, *d.Usage)
+	}
+	if d.Retry != nil {
+		if len(h.retries) == 0 {
+			h.before = h.text.String()
+		}
+		h.retries = append(h.retries, *d.Retry)
 	}
 }
 

@@ -69,10 +69,13 @@ type Tool struct {
 }
 
 // Call is a tool call of the model. Input is one JSON value of at most MaxInput
-// bytes, otherwise unchecked.
+// bytes, otherwise unchecked. Broken says what is wrong with arguments that are no
+// JSON, in words for the model and without a word of it; Input is then an empty object,
+// which goes back to the vendor in their place.
 type Call struct {
 	ID, Name string
 	Input    jsontext.Value
+	Broken   string
 }
 
 // Outcome answers the call of the same ID.
@@ -88,6 +91,15 @@ type Delta struct {
 	Text    string // a piece of the answer
 	Thought string // a piece of its thinking, where the vendor shows it
 	Usage   *Usage
+	Retry   *Retry
+}
+
+// Retry: an attempt failed and the request is sent again after Wait. What the attempt
+// has told of the answer is void.
+type Retry struct {
+	Attempt int // that failed, from 1
+	Wait    time.Duration
+	Err     error // why; its text may go to a caller, as that of the errors below
 }
 
 // Usage is in tokens. The four are disjoint: Input holds what was neither read
@@ -131,7 +143,7 @@ const (
 var (
 	// ErrRefused: the model will not answer.
 	ErrRefused = errors.New("the model refused to answer")
-	// ErrMalformed: the stream or a tool call could not be read.
+	// ErrMalformed: the stream could not be read.
 	ErrMalformed = errors.New("the model's answer could not be read")
 	// ErrCut: the stream ended before the answer did.
 	ErrCut = errors.New("the model's answer was cut off")

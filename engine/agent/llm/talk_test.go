@@ -90,7 +90,7 @@ func TestStopsAtLimit(t *testing.T) {
 		stop := map[string]string{"anthropic": "max_tokens", "openai": "length"}[v.name]
 		p := v.to(t, scripted.New(scripted.Turn{Text: []string{"Cut"}, Calls: []scripted.Call{{Name: "look", Input: []string{`{"path":`, `"0.`}}}, Stop: stop}), wire.Limits{})
 		reply, _, err := turn(p, ask())
-		if err != nil || reply.Stop != llm.StopLimit || len(reply.Message.Parts) != 1 || reply.Message.Parts[0].Text != "Cut" {
+		if err != nil || reply.Stop != llm.StopLimit || len(reply.Message.Parts) != 2 || reply.Message.Parts[0].Text != "Cut" || callsOf(reply)[0].Broken == "" {
 			t.Errorf("%+v, %v", reply, err)
 		}
 	})

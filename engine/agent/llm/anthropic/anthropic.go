@@ -225,4 +225,6 @@ func (p *parts) end() error {
 	return nil
 }
 
-func malformed(detail string) error { return &llm.Fault{Err: llm.ErrMalformed, Detail: detail} }
+func malformed(detail string) error {
+	return &llm.Fault{Err: llm.ErrMalformed, Detail: detail, Passing: true}
+}

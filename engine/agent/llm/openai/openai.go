@@ -152,7 +152,7 @@ func (p *parts) call(d *sdk.ChatCompletionChunkChoiceDeltaToolCall) (err error) 
 	b := p.calls[d.Index]
 	switch id, name := d.ID, d.Function.Name; {
 	case b == nil && name == "":
-		return &llm.Fault{Err: llm.ErrMalformed, Detail: "a call names no tool"}
+		return &llm.Fault{Err: llm.ErrMalformed, Detail: "a call names no tool", Passing: true}
 	case b == nil, name != "" && id != "" && id != b.ID, name != "" && id == "" && b.Whole():
 		if id == "" || p.answer.Call(id) != nil {
 			id = p.freshID()

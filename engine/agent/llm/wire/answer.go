@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"txlens/engine/agent/llm"
@@ -154,14 +157,9 @@ func (a *Answer) reply() (llm.Reply, error) {
 	}
 	r := llm.Reply{Message: llm.Message{Role: llm.Assistant}, Stop: a.Stop}
 	calls := false
-	for _, b := range a.blocks {
-		part, err := b.part()
-		switch {
-		case err != nil && a.Stop == llm.StopLimit:
-			continue // the call in which the limit was reached
-		case err != nil:
-			return llm.Reply{}, err
-		case part.Text == "" && part.Call == nil && part.Opaque == nil:
+	for i, b := range a.blocks {
+		part := b.part(a.Stop == llm.StopLimit && i == len(a.blocks)-1)
+		if part.Text == "" && part.Call == nil && part.Opaque == nil {
 			continue
 		}
 		calls = calls || part.Call != nil
@@ -178,21 +176,41 @@ func (a *Answer) reply() (llm.Reply, error) {
 	return r, nil
 }
 
-func (b *Block) part() (llm.Part, error) {
+// part is the finished part. Cut: the limit of tokens was reached in it.
+func (b *Block) part(cut bool) llm.Part {
 	switch {
 	case b.Opaque != nil:
-		return llm.Part{Opaque: b.Opaque}, nil
+		return llm.Part{Opaque: b.Opaque}
 	case b.Name == "":
-		return llm.Part{Text: b.buf.String()}, nil
+		return llm.Part{Text: b.buf.String()}
 	}
-	input := jsontext.Value(b.buf.String())
-	if b.buf.Len() == 0 {
-		input = jsontext.Value("{}") // a tool without arguments
+	c := &llm.Call{ID: b.ID, Name: b.Name, Input: jsontext.Value(b.buf.String())}
+	switch {
+	case cut && !valid(c.Input):
+		c.Broken = "they were cut off at the limit of tokens of a turn: be shorter"
+	case len(c.Input) == 0:
+		c.Input = jsontext.Value("{}") // a tool without arguments
+	case !valid(c.Input):
+		c.Broken = wrong(c.Input)
 	}
-	if !valid(input) {
-		return llm.Part{}, &llm.Fault{Err: llm.ErrMalformed, Detail: "the input of a call is not JSON"}
+	if c.Broken != "" {
+		c.Input = jsontext.Value("{}")
 	}
-	return llm.Part{Call: &llm.Call{ID: b.ID, Name: b.Name, Input: input}}, nil
+	return llm.Part{Call: c}
+}
+
+// wrong says where a text stops being one JSON value.
+func wrong(text []byte) string {
+	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_, err := dec.ReadValue()
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Sprintf("they end after %d bytes, before the JSON value does", len(text))
+	case errors.As(err, &syntactic):
+		return fmt.Sprintf("they are not valid JSON at byte %d of %d", syntactic.ByteOffset, len(text))
+	}
+	return fmt.Sprintf("something follows the JSON value at byte %d of %d", dec.InputOffset(), len(text))
 }
 
 // spent is the reply of a turn that failed. What the model said until then is paid

@@ -27,7 +27,7 @@ type Limits struct {
 	FirstByte     time.Duration // from the request to the head of the answer [2 min]
 	Silence       time.Duration // between two pieces of the answer [1 min]
 	Turn          time.Duration // of all of it, repeats included [15 min]
-	Retries       int           // repeats of a request that brought nothing yet; below 0: none [3]
+	Retries       int           // repeats of a request that brought no whole answer; below 0: none [3]
 	Backoff       time.Duration // before the first repeat, then doubled, plus as much by chance [1 s]
 	MaxRetryAfter time.Duration // the longest wait that a provider may ask for [1 min]
 }

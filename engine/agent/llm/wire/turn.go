@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -9,9 +10,9 @@ import (
 	"txlens/engine/agent/llm"
 )
 
-// Turn makes attempts until one brought something or the provider is given up. A
-// request is not repeated once the model has begun to speak: its words are on their
-// way to a reader, and paid for. What an attempt before that has used is counted.
+// Turn makes attempts until one brought a whole answer or the provider is given up.
+// Each repeat is told, as what the attempt before it said is void, and what that
+// attempt has used is counted.
 func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta), attempt func(context.Context, *Answer) error) (llm.Reply, error) {
 	bounded, cancel := context.WithTimeout(ctx, c.limits.Turn)
 	defer cancel()
@@ -33,11 +34,12 @@ func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta),
 		}
 		fault := asFault(err)
 		wait, again := c.wait(n, fault)
-		if !again || a.spoke() || !waitFor(bounded, wait) {
-			if ctx.Err() != nil {
-				return a.spent(), ctx.Err()
-			}
+		if !again || !hasTime(bounded, wait) {
 			return a.spent(), fault
+		}
+		hear(llm.Delta{Retry: &llm.Retry{Attempt: n + 1, Wait: wait, Err: fault.Err}})
+		if !waitFor(bounded, wait) {
+			return a.spent(), cmp.Or[error](ctx.Err(), fault)
 		}
 		before = a.spent()
 	}
@@ -50,7 +52,7 @@ func asFault(err error) *llm.Fault {
 	if errors.As(err, &f) {
 		return f
 	}
-	return &llm.Fault{Err: llm.ErrMalformed, Detail: "an event of the stream is not what it should be"}
+	return &llm.Fault{Err: llm.ErrMalformed, Detail: "an event of the stream is not what it should be", Passing: true}
 }
 
 // wait is how long to wait before the next attempt, if there is to be one. A
@@ -68,11 +70,14 @@ func (c *Client) wait(n int, f *llm.Fault) (time.Duration, bool) {
 	return min(wait, c.limits.MaxRetryAfter), true
 }
 
-// waitFor reports whether it waited; it does not begin to when ctx ends before.
+// hasTime reports whether ctx will not end within the wait.
+func hasTime(ctx context.Context, wait time.Duration) bool {
+	end, ok := ctx.Deadline()
+	return !ok || time.Until(end) > wait
+}
+
+// waitFor reports whether it waited to the end.
 func waitFor(ctx context.Context, wait time.Duration) bool {
-	if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
-		return false
-	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
