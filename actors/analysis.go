@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +49,7 @@ type journal struct {
 	mu    sync.Mutex
 	a     Analysis
 	start map[string]time.Time // of the phases that run
+	used  []string             // playbooks, in the order they were engaged
 }
 
 func newJournal(id string, now func() time.Time) *journal {
@@ -62,6 +64,8 @@ func (j *journal) hear(e explain.Event) {
 		j.a.Chain = e.Chain
 	}
 	switch e.Type {
+	case explain.EventSkillCall:
+		j.used = append(j.used, e.Skill)
 	case explain.EventPreflightStatus:
 		switch e.State {
 		case explain.StateStarted:
@@ -85,6 +89,13 @@ func (j *journal) modelBegins() {
 	defer j.mu.Unlock()
 	j.end(phaseAssemble)
 	j.begin(phaseAgent)
+}
+
+// skills are the playbooks that the model has engaged so far, also where it then failed.
+func (j *journal) skills() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.used)
 }
 
 func (j *journal) begin(phase string) {

@@ -164,6 +164,7 @@ func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error)
 	s.hush()
 	x.tellEnd(s.journal.close(out.result, out.err))
 	if out.result != nil {
+		out.result.SkillsUsed = s.journal.skills()
 		out.result.Costs = j.Meter.Costs()
 		out.result.ToolCalls = j.Meter.ToolCalls()
 	}

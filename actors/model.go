@@ -109,7 +109,9 @@ func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req explain.Request, 
 		var res *explain.Result
 		if err == nil {
 			res, run.Dropped = claim.Apply(c, out.Answer, out.Index)
-			res.AnalysisModel, res.SkillsUsed = name, out.Skills
+			if claim.Contributed(c.Result, res) {
+				res.AnalysisModel = name
+			}
 		}
 		run.Err = err
 		return modelled{result: res, err: err}

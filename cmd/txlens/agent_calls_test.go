@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
@@ -48,4 +50,51 @@ func TestAgentCalls(t *testing.T) {
 	if c, r := len(heard.of(explain.EventToolCall)), len(heard.of(explain.EventToolResult)); c != r || c != len(res.ToolCalls)-3 {
 		t.Errorf("%d calls told, %d ends, %d listed beside the turns", c, r, len(res.ToolCalls)-3)
 	}
+}
+
+// TestAgentSkillsOfAFailure: playbooks that were engaged are told also where the model
+// fails or runs out of time later.
+func TestAgentSkillsOfAFailure(t *testing.T) {
+	engages := script.Turn{Calls: []script.Call{calls("engage_playbook", object{"name": "exploit-triage"})}}
+	f := func(name string, next script.Fault, patience time.Duration) {
+		t.Helper()
+		s := script.Answering(func(n int, _ script.Request) script.Turn {
+			if n == 0 {
+				return engages
+			}
+			return script.Turn{Fault: next}
+		})
+		flags := asksScript(t, "anthropic", s)
+		flags.Patience = patience
+		res, run, err := replayDemoWith(t, failingBundle, flags, transport.Job{}, new(meter.Meter))
+		if err != nil || !res.Partial() || run == nil || run.Err == nil || !slices.Equal(res.SkillsUsed, []string{"exploit-triage"}) {
+			t.Errorf("%s: %v, %+v, skills %q", name, err, run, res.SkillsUsed)
+		}
+	}
+	f("rejected", script.Fault{Status: 400, Message: "no"}, time.Minute)
+	f("silent", script.Fault{Mute: true}, 300*time.Millisecond)
+}
+
+// TestAgentOfWhomNothingStands: a result in which nothing is of the model does not name
+// it as its author.
+func TestAgentOfWhomNothingStands(t *testing.T) {
+	rules, err := replayDemo(context.Background(), failingBundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(want string, change ...func(object)) {
+		t.Helper()
+		change = append([]func(object){with("summary", "It lost 777,777 USDC."), with("txType", string(*rules.TxType)), with("confidence", "high")}, change...)
+		res, run, err := replayDemoWith(t, failingBundle, asksScript(t, "anthropic", script.New(submits(change...))), transport.Job{}, new(meter.Meter))
+		if err != nil || run.Outcome() != "answered" || res.AnalysisModel != want {
+			t.Errorf("%v: %s, want %s: %q", err, res.AnalysisModel, want, res.Summary)
+		}
+	}
+	f(explain.ModelRules)
+	f(explain.ModelRules, with("risks", []any{object{"text": "It lost 777,777 USDC.", "refs": []any{"tx"}}}), with("steps", []any{object{"text": "Nothing shows it.", "refs": []any{"log:9999"}}}))
+	f(explain.ModelRules, with("summary", rules.Summary))
+	f(explain.DefaultModel, with("summary", "The sender called the contract."))
+	f(explain.DefaultModel, with("steps", []any{object{"text": "The sender called the contract.", "refs": []any{"frame:0"}}}))
+	f(explain.DefaultModel, with("traceAnnotations", []any{object{"index": 0, "text": "the call of the sender"}}))
+	f(explain.DefaultModel, with("confidence", "low"))
 }

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +12,8 @@ import (
 
 // Apply holds an answer against the evidence and makes the Result of what stands. The
 // Result of the Case stays as it is; the new one shares with it what was not changed.
-// AnalysisModel, SkillsUsed and the diagram are left to the caller. A partial result
+// AnalysisModel, for which see Contributed, SkillsUsed and the diagram are left to the
+// caller. A partial result
 // stays one, with its mark and its low confidence.
 func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 	r := *c.Result
@@ -41,6 +43,16 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 	r.Provenance = &p
 	return &r, d
 }
+
+// Contributed reports whether anything of the model stands in a Result of Apply: a
+// text, a finding, a verdict, or a confidence other than that of the rules.
+func Contributed(rules, r *explain.Result) bool {
+	return r.Summary != rules.Summary || !slices.Equal(r.Steps, rules.Steps) || !slices.Equal(r.Risks, rules.Risks) ||
+		!slices.Equal(r.NonFindings, rules.NonFindings) || !reflect.DeepEqual(r.Findings, rules.Findings) || !slices.Equal(r.Contracts, rules.Contracts) ||
+		len(r.TraceAnnotations) > 0 || !same(r.TxType, rules.TxType) || r.SubType != rules.SubType || !same(r.Protocol, rules.Protocol) || r.Confidence != rules.Confidence
+}
+
+func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // judge holds the findings and settles the type; it says whether it is an exploit.
 func (v *verdict) judge(a *Answer) bool {
