@@ -98,3 +98,23 @@ func TestAgentOfWhomNothingStands(t *testing.T) {
 	f(explain.DefaultModel, with("traceAnnotations", []any{object{"index": 0, "text": "the call of the sender"}}))
 	f(explain.DefaultModel, with("confidence", "low"))
 }
+
+// TestAgentStepsAreMerged: one step of the model does not stand for all that the rules
+// have told.
+func TestAgentStepsAreMerged(t *testing.T) {
+	rules, err := replayDemo(context.Background(), failingBundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const own = "The sender called the contract."
+	s := script.New(submits(with("steps", []any{object{"text": own, "refs": []any{"tx"}}})))
+	res, _, err := replayDemoWith(t, failingBundle, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
+	if err != nil || len(rules.Steps) < 2 || len(res.Steps) != len(rules.Steps)+1 || !slices.Contains(res.Steps, own) {
+		t.Errorf("%v: %q, the rules have %q", err, res.Steps, rules.Steps)
+	}
+	for _, step := range rules.Steps {
+		if !slices.Contains(res.Steps, step) {
+			t.Errorf("lost %q", step)
+		}
+	}
+}

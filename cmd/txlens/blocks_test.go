@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	stdjson "encoding/json"
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,11 +99,16 @@ func mustExplain(t testing.TB, a *analyst, req explain.Request) *explain.Result 
 
 var durations = regexp.MustCompile(`"durationMs":[0-9]+`)
 
-// deterministicBytes is the result without the durations of calls, the one thing
-// that two live runs may differ in.
+// deterministicBytes is the result without what two live runs may differ in: the
+// durations of calls, and the order in which those side by side started.
 func deterministicBytes(t testing.TB, res *explain.Result) []byte {
 	t.Helper()
-	return durations.ReplaceAll(marshal(t, res), []byte(`"durationMs":0`))
+	own := *res
+	own.ToolCalls = slices.Clone(res.ToolCalls)
+	slices.SortStableFunc(own.ToolCalls, func(a, b explain.ToolCall) int {
+		return cmp.Or(strings.Compare(a.Tool, b.Tool), strings.Compare(fmt.Sprint(a.OK, a.CostUSD), fmt.Sprint(b.OK, b.CostUSD)))
+	})
+	return durations.ReplaceAll(marshal(t, &own), []byte(`"durationMs":0`))
 }
 
 func marshal(t testing.TB, res *explain.Result) []byte {

@@ -129,7 +129,7 @@ func (a *analysis) batchSteps() (steps []step) {
 		if !ok {
 			continue
 		}
-		steps = append(steps, step{at: 2*i + 1, text: func() string {
+		steps = append(steps, step{at: 2*i + 1, log: i + 1, text: func() string {
 			n := new(big.Int).Sub(last, first)
 			what := explain.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(l.Address) + " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
 			if from == (common.Address{}) {

@@ -41,7 +41,7 @@ func (a *analysis) judge() *opinion {
 		a.v.Protocol = &protocol
 	}
 	a.v.Summary = a.summarise(o, protocol)
-	a.v.Steps = a.narrate(o)
+	a.v.tell(a.narrate(o))
 	a.v.Seizures, _ = a.seizures()
 	if l := a.primaryLeg(!gains[o.act]); l != nil {
 		sign := -1
@@ -55,6 +55,8 @@ func (a *analysis) judge() *opinion {
 	}
 	return o
 }
+
+func (v *Verdict) tell(n *narrative) { v.Steps, v.Places = n.steps, n.places }
 
 // besides lists the other assets of a liquidity act: a pair is worth both its sides.
 func (a *analysis) besides(o *opinion, primary *leg, sign int) {
@@ -117,7 +119,7 @@ func (a *analysis) judgeFailed() *opinion {
 		a.v.Protocol = &p
 	}
 	a.v.Summary = a.failedSummary(o)
-	a.v.Steps = a.failedSteps(o)
+	a.v.tell(a.failedSteps(o))
 	return o
 }
 
@@ -136,7 +138,7 @@ func (a *analysis) judgeUnknown() *opinion {
 	t := typeOf(o.act)
 	a.v.TxType, a.v.SubType = &t, a.v.Votes[0].SubType
 	a.v.Summary = a.trySummary("Attempt", o) + "; the outcome is not known"
-	a.v.Steps = []string{a.opening()}
+	a.v.tell(&narrative{[]string{a.opening()}, []Place{{At: -1, Frames: []int{0}}}})
 	return o
 }
 

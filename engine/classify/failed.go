@@ -199,39 +199,37 @@ func (a *analysis) failedSummary(o *opinion) string {
 }
 
 // failedSteps tell the call, where it failed, and what that cost.
-func (a *analysis) failedSteps(o *opinion) []string {
-	steps := []string{a.opening()}
-	f := a.origin()
-	if f != nil && f.Depth > 0 {
-		steps = append(steps, a.path(f)...)
+func (a *analysis) failedSteps(o *opinion) *narrative {
+	n := &narrative{}
+	n.add(a.opening(), Place{At: -1, Frames: []int{0}})
+	if f := a.origin(); f != nil {
+		if f.Depth > 0 {
+			a.path(n, f)
+		}
+		n.add("The failure began in "+a.target(f)+": "+a.why(f)+".", Place{Frames: []int{f.Index}})
 	}
-	if f != nil {
-		steps = append(steps, "The failure began in "+a.target(f)+": "+a.why(f)+".")
-	}
-	steps = append(steps, "All effects were undone; nothing moved but the fee.")
+	n.add("All effects were undone; nothing moved but the fee.", Place{At: AtEnd})
 	if fee := a.feeStep(); fee != "" {
-		steps = append(steps, fee)
+		n.add(fee, Place{At: AtEnd})
 	}
-	return steps
+	return n
 }
 
 // path tells the calls from the root down to a frame.
-func (a *analysis) path(f *trace.Frame) (steps []string) {
+func (a *analysis) path(n *narrative, f *trace.Frame) {
 	var chain []*trace.Frame
 	for g := f; g != nil && g.Parent != nil; g = g.Parent {
 		chain = append(chain, g)
 	}
-	for i := len(chain) - 1; i >= 0 && len(steps) < maxSteps-5; i-- {
+	for i := len(chain) - 1; i >= 0 && len(n.steps) < maxSteps-4; i-- {
 		g := chain[i]
 		if g.Kind == trace.DelegateCall {
 			continue
 		}
-		verb := " called "
+		s := a.who(g.From) + " called " + a.target(g) + "."
 		if isCreate(g) {
-			steps = append(steps, a.who(g.From)+" tried to create a contract.")
-			continue
+			s = a.who(g.From) + " tried to create a contract."
 		}
-		steps = append(steps, a.who(g.From)+verb+a.target(g)+".")
+		n.add(s, Place{Frames: []int{g.Index}})
 	}
-	return steps
 }

@@ -272,7 +272,7 @@ func (a *analysis) payloadSteps(before []int) (steps []step) {
 		if f.Index < len(before) && f.Index > 0 {
 			at = 2 * before[f.Index]
 		}
-		steps = append(steps, step{at: at, text: func() string { return a.sayPayload(f, p, list) + "." }})
+		steps = append(steps, step{at: at, frame: f.Index + 1, text: func() string { return a.sayPayload(f, p, list) + "." }})
 		if len(steps) == maxPayloads {
 			break
 		}

@@ -40,16 +40,41 @@ func leg20(token common.Address) flow.TokenKey { return flow.TokenKey{Token: tok
 // step is one sentence and its place in the order of execution. Logs give the
 // order; a frame stands before the first log that follows its start.
 type step struct {
-	at   int // logs emitted before, doubled; odd for logs themselves
-	text func() string
-	move *flow.Transfer // of a token transfer, which may be one of many alike
+	at    int // logs emitted before, doubled; odd for logs themselves
+	text  func() string
+	move  *flow.Transfer // of a token transfer, which may be one of many alike
+	log   int            // 1 + the receipt position of the log that it tells of; 0: of none
+	frame int            // 1 + the index of the frame that it tells of; 0: of none
+}
+
+// narrative is the sentences that were written, with their places.
+type narrative struct {
+	steps  []string
+	places []Place
+}
+
+func (n *narrative) add(sentence string, p Place) {
+	n.steps, n.places = append(n.steps, sentence), append(n.places, p)
+}
+
+// place is that of steps which one sentence tells.
+func (a *analysis) place(p Place, steps []step) Place {
+	for i := range steps {
+		if s := &steps[i]; s.log > 0 && !a.NoLogs {
+			p.Logs = append(p.Logs, s.log-1)
+		}
+		if s := &steps[i]; s.frame > 0 {
+			p.Frames = append(p.Frames, s.frame-1)
+		}
+	}
+	return p
 }
 
 // narrate writes the ordered steps. Sentences are made only for the steps that are
 // kept: a transaction may hold thousands.
-func (a *analysis) narrate(o *opinion) []string {
+func (a *analysis) narrate(o *opinion) *narrative {
 	steps := make([]step, 0, 4)
-	steps = append(steps, step{at: -1, text: a.opening})
+	steps = append(steps, step{at: -1, text: a.opening, frame: 1})
 	steps = append(steps, a.envelopeSteps()...)
 	before := a.logsBefore()
 	steps = append(steps, a.moveSteps(before)...)
@@ -62,16 +87,17 @@ func (a *analysis) narrate(o *opinion) []string {
 	steps = append(steps, a.failureSteps(before)...)
 	steps = append(steps, a.creationSteps(before)...)
 	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
-	out := a.tell(steps, make([]string, 0, min(len(steps)+1, maxSteps+1)))
+	out := a.tell(steps)
 	if fee := a.feeStep(); fee != "" {
-		out = append(out, fee)
+		out.add(fee, Place{At: AtEnd})
 	}
 	return out
 }
 
 // tell writes the sentences: transfers alike as one, a sentence that repeats once
 // with its count, and beyond the bound only how many there are.
-func (a *analysis) tell(steps []step, out []string) []string {
+func (a *analysis) tell(steps []step) *narrative {
+	out := &narrative{steps: make([]string, 0, min(len(steps)+1, maxSteps+1)), places: make([]Place, 0, min(len(steps)+1, maxSteps+1))}
 	last, times := "", 0
 	for i := 0; i < len(steps); {
 		text, n := steps[i].text, 1
@@ -80,15 +106,18 @@ func (a *analysis) tell(steps []step, out []string) []string {
 				n, text = len(same), func() string { return a.sayAlike(same) }
 			}
 		}
-		s := text()
+		s, end := text(), len(out.steps)-1
 		switch {
 		case s == last:
 			times++
-			out[len(out)-1] = strings.TrimSuffix(s, ".") + " (" + strconv.Itoa(times) + " times)."
-		case len(out) == maxSteps-1: // the fee is a step too
-			return append(out, "... and "+strconv.Itoa(len(steps)-i)+" more")
+			out.steps[end] = strings.TrimSuffix(s, ".") + " (" + strconv.Itoa(times) + " times)."
+			out.places[end] = a.place(out.places[end], steps[i:i+n])
+		case end+1 == maxSteps-1: // the fee is a step too
+			out.add("... and "+strconv.Itoa(len(steps)-i)+" more", Place{At: AtEnd})
+			return out
 		default:
-			out, last, times = append(out, s), s, 1
+			out.add(s, a.place(Place{At: steps[i].at}, steps[i:i+n]))
+			last, times = s, 1
 		}
 		i += n
 	}
@@ -181,7 +210,7 @@ func (a *analysis) moveSteps(before []int) (steps []step) {
 		if m.Frame > 0 && m.Frame < len(before) {
 			at = 2 * before[m.Frame]
 		}
-		steps = append(steps, step{at: at, text: func() string {
+		steps = append(steps, step{at: at, frame: max(m.Frame, 0) + 1, text: func() string {
 			verb := " sent "
 			switch m.Kind {
 			case flow.MoveMint:
@@ -204,7 +233,7 @@ func (a *analysis) transferSteps() (steps []step) {
 	}
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		steps = append(steps, step{2*t.Log + 1, func() string { return a.sayMove(t) + "." }, t})
+		steps = append(steps, step{at: 2*t.Log + 1, log: t.Log + 1, move: t, text: func() string { return a.sayMove(t) + "." }})
 	}
 	return steps
 }
@@ -237,11 +266,11 @@ func (a *analysis) hitSteps() (steps []step) {
 		if quietActs[h.act] || h.weak && !h.mine || i > 0 && sameCrossing(&a.hits[i-1], h) {
 			continue
 		}
-		at := 2*h.log + 1
+		s := step{at: 2*h.log + 1, log: h.log + 1, text: func() string { return a.sayHit(h) + "." }}
 		if h.log == noLog {
-			at = 2*h.frame + 1
+			s.at, s.log, s.frame = 2*h.frame+1, 0, h.frame+1
 		}
-		steps = append(steps, step{at: at, text: func() string { return a.sayHit(h) + "." }})
+		steps = append(steps, s)
 	}
 	return steps
 }
@@ -333,7 +362,7 @@ func (a *analysis) grantSteps() (steps []step) {
 	list := a.grants()
 	for i := range list {
 		g := &list[i]
-		steps = append(steps, step{at: 2*g.log + 1, text: func() string { return a.who(g.owner) + " " + a.sayGrant(g) + "." }})
+		steps = append(steps, step{at: 2*g.log + 1, log: g.log + 1, text: func() string { return a.who(g.owner) + " " + a.sayGrant(g) + "." }})
 	}
 	return steps
 }
@@ -348,7 +377,7 @@ func (a *analysis) failureSteps(before []int) (steps []step) {
 		if f.Index < len(before) {
 			at = 2 * before[f.Index]
 		}
-		steps = append(steps, step{at: at, text: func() string {
+		steps = append(steps, step{at: at, frame: f.Index + 1, text: func() string {
 			return "An inner call to " + a.target(f) + " failed and was caught: " + a.why(f) + "."
 		}})
 	}
@@ -391,7 +420,7 @@ func (a *analysis) creationSteps(before []int) (steps []step) {
 		if f.Depth == 0 || !f.HasTo || !a.Succeeded {
 			continue
 		}
-		steps = append(steps, step{at: 2 * before[i], text: func() string { return a.who(f.From) + " created contract " + a.who(f.To) + codeSize(f) + "." }})
+		steps = append(steps, step{at: 2 * before[i], frame: i + 1, text: func() string { return a.who(f.From) + " created contract " + a.who(f.To) + codeSize(f) + "." }})
 	}
 	return steps
 }

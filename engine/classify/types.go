@@ -48,6 +48,16 @@ type Vote struct {
 	Frames   []int
 }
 
+// Place is where in the transaction that stands which a step tells of.
+type Place struct {
+	At     int   // twice the number of logs before it, one more for a log itself
+	Logs   []int // receipt positions of the logs that it tells of
+	Frames []int // indices of the frames that it tells of
+}
+
+// AtEnd is the place of a step that tells of the whole transaction.
+const AtEnd = 1 << 40
+
 // Verdict is what the rules say.
 type Verdict struct {
 	TxType     *explain.TxType
@@ -58,6 +68,7 @@ type Verdict struct {
 	Sandwich   *Sandwich // nil: none, or not looked for
 	Summary    string
 	Steps      []string
+	Places     []Place // of the Steps, one each
 	Risks      []string
 	Confidence explain.Confidence
 	Reasons    []string                  // why confidence is not high

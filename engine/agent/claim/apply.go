@@ -100,8 +100,9 @@ func (v *verdict) keep(rules []explain.Finding, exploit bool) {
 }
 
 // narrate takes summary, steps and risks, as far as they stand. The rules' summary
-// stays when the beginning of the model's does not stand, their steps when more than
-// half of the model's do not. Their risks stay in any case.
+// stays when the beginning of the model's does not stand. The steps of both are merged
+// by the rule of steps.go, unless more than half of the model's do not stand. The
+// rules' risks stay in any case.
 func (ix *Index) narrate(r *explain.Result, a *Answer, say voice, d *Dropped) {
 	summary, bad := ix.prose(a.Summary, maxSummary, say)
 	d.Sentences += bad
@@ -110,13 +111,16 @@ func (ix *Index) narrate(r *explain.Result, a *Answer, say voice, d *Dropped) {
 	}
 	steps := ix.said(a.Steps, say, &d.Steps, d)
 	if len(steps) > 0 && 2*len(steps) >= len(a.Steps) {
-		r.Steps = steps
+		r.Steps = ix.mergedSteps(r.Steps, steps)
 	}
-	r.Risks = append(slices.Clone(r.Risks), ix.said(a.Risks, say, &d.Risks, d)...)
+	r.Risks = slices.Clone(r.Risks)
+	for _, s := range ix.said(a.Risks, say, &d.Risks, d) {
+		r.Risks = append(r.Risks, s.Text)
+	}
 }
 
 // said keeps the texts that stand and rest on a place that exists.
-func (ix *Index) said(list []Said, say voice, lost *int, d *Dropped) (out []string) {
+func (ix *Index) said(list []Said, say voice, lost *int, d *Dropped) (out []Said) {
 	for _, s := range list {
 		flag, rest := flagOf(s.Text)
 		text, bad := ix.prose(rest, maxText, say)
@@ -128,7 +132,7 @@ func (ix *Index) said(list []Said, say voice, lost *int, d *Dropped) (out []stri
 		if flag != "" {
 			text = flag + ": " + text
 		}
-		out = append(out, text)
+		out = append(out, Said{text, s.Refs})
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func TestExploit(t *testing.T) {
 	if f.Evidence[2].Before != "0x"+strings.Repeat("0", 55)+"218711a00" {
 		t.Errorf("before: %s", f.Evidence[2].Before)
 	}
-	if d.Total() != 0 || r.Provenance.Dropped != nil || len(r.Steps) != 3 || !strings.Contains(r.Summary, "re-entered SavingsVault") {
+	if d.Total() != 0 || r.Provenance.Dropped != nil || len(r.Steps) != 7 || !strings.Contains(r.Summary, "re-entered SavingsVault") {
 		t.Errorf("dropped %+v; %q; %q", d, r.Summary, r.Steps)
 	}
 }

@@ -21,9 +21,9 @@ func (ix *Index) exists(ref string) bool {
 	case ok && name == "frame":
 		return ix.frames[rest] != nil
 	case ok && name == "log":
-		n, err := strconv.ParseUint(rest, 10, 63)
+		n, is := logOf(ref)
 		_, there := ix.logs[n]
-		return err == nil && there
+		return is && there
 	case ok && name == "slot":
 		who, slot, _ := strings.Cut(rest, ":")
 		a, err := ix.existing(who)
@@ -37,6 +37,13 @@ func (ix *Index) exists(ref string) bool {
 		return ix.selectors[strings.ToLower(ref)]
 	}
 	return ix.frames[ref] != nil
+}
+
+// logOf is the index of a log that a reference names.
+func logOf(ref string) (index uint64, ok bool) {
+	rest, ok := strings.CutPrefix(ref, "log:")
+	index, err := strconv.ParseUint(rest, 10, 63)
+	return index, ok && err == nil
 }
 
 // rests reports whether at least one of the references exists.
