@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"engine/agent/llm":      {"engine/explain"},
 	"engine/agent/claim":    {"engine/agent/llm", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace", "engine/triage"},
 	"engine/agent/digest":   {"engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/trace"},
-	"engine/agent/playbook": {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/trace"},
+	"engine/agent/playbook": {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/evidence", "engine/explain", "engine/trace"},
 	"engine/agent/tool":     {"engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
 	"engine/assemble":       {"engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/triage"},
 	"engine/gather":         {"engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/evidence", "engine/explain", "engine/label", "engine/replay", "engine/trace", "engine/triage", "engine/upstream"},

@@ -12,21 +12,52 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-var adminWords = map[string]string{
-	"implementation_changed": "its implementation was replaced",
-	"admin_changed":          "its proxy admin was replaced",
-	"beacon_changed":         "its beacon was replaced",
-	"owner_changed":          "its owner was replaced",
-	"role_granted":           "a role was granted",
-	"role_revoked":           "a role was revoked",
-	"facets_changed":         "its facets were changed",
-	"module_enabled":         "a module was enabled, which may move everything the Safe holds",
-	"module_disabled":        "a module was disabled",
-	"threshold_changed":      "the number of signatures it asks for was changed",
-	"owner_added":            "an owner was added",
-	"owner_removed":          "an owner was removed",
-	"guard_changed":          "its guard was replaced",
-	"paused":                 "it was paused",
+// adminFlag is a flag of an administrative event.
+type adminFlag struct {
+	name  string
+	words string // what happened
+	// control: somebody or something else controls the contract from then on, or another
+	// code does its work.
+	control bool
+}
+
+// adminFlags is the one list of them.
+var adminFlags = []adminFlag{
+	{"implementation_changed", "its implementation was replaced", true},
+	{"admin_changed", "its proxy admin was replaced", true},
+	{"beacon_changed", "its beacon was replaced", true},
+	{"owner_changed", "its owner was replaced", true},
+	{"role_granted", "a role was granted", true},
+	{"role_revoked", "a role was revoked", true},
+	{"facets_changed", "its facets were changed", true},
+	{"module_enabled", "a module was enabled, which may move everything the Safe holds", true},
+	{"module_disabled", "a module was disabled", true},
+	{"threshold_changed", "the number of signatures it asks for was changed", true},
+	{"owner_added", "an owner was added", true},
+	{"owner_removed", "an owner was removed", true},
+	{"guard_changed", "its guard was replaced", true},
+	{"paused", "it was paused", false},
+}
+
+var adminWords = func() map[string]string {
+	words := make(map[string]string, len(adminFlags))
+	for _, f := range adminFlags {
+		words[f.name] = f.words
+	}
+	return words
+}()
+
+// flagTakeover is that of riskInitialised.
+const flagTakeover = "uninitialised_takeover"
+
+// ControlFlags are the risk flags by which the control of a contract changed, or may have.
+func ControlFlags() (flags []string) {
+	for _, f := range adminFlags {
+		if f.control {
+			flags = append(flags, f.name)
+		}
+	}
+	return append(flags, flagTakeover)
 }
 
 // riskAdmin: changes of who controls a contract. The event is what the contract says; it
@@ -262,7 +293,7 @@ func riskInitialised(a *analysis) (risks []string) {
 		if a.initialiser(h.emitter) == a.sender && a.deployedBySender(h.emitter) {
 			continue
 		}
-		risks = append(risks, "uninitialised_takeover: "+a.who(h.emitter)+" was initialised in another transaction than the one that made it, by "+a.who(a.initialiser(h.emitter))+"; whether that is who made it is not known here")
+		risks = append(risks, flagTakeover+": "+a.who(h.emitter)+" was initialised in another transaction than the one that made it, by "+a.who(a.initialiser(h.emitter))+"; whether that is who made it is not known here")
 	}
 	return risks
 }

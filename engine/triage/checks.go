@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/classify"
 	"txlens/engine/explain"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
@@ -32,6 +33,16 @@ type Check struct {
 	Name  string
 	Words string // what a reader is told it is
 	run   func(*look) (Ruled, string)
+	// causes of findings that tell of what the check looks for.
+	causes []explain.Category
+	// Open: where the rules could not check it, what lies outside of their evidence may
+	// tell, such as a source or the state at the block.
+	Open bool
+}
+
+// Contradicted reports whether a finding tells of what the check looks for.
+func (c *Check) Contradicted(findings []explain.Finding) bool {
+	return slices.ContainsFunc(findings, func(f explain.Finding) bool { return slices.Contains(c.causes, f.Category) })
 }
 
 // Outcome is how one check came out, and why.
@@ -53,39 +64,38 @@ func (o Outcome) Line() string {
 	return s
 }
 
-// Checks are the fixed list, in its order. It is filled in init, because what the checks
-// do reaches back to it.
+// Checks are the fixed list, in its order; the rules, the model and what is written of
+// both have no other. It is filled in init, because what the checks do reaches back to
+// it.
 var Checks []Check
 
 func init() {
+	type causes = []explain.Category
 	Checks = []Check{
-		{"reentrancy", "reentrancy into a contract that later writes", (*look).checkReentrancy},
-		{"flash_loan", "flash loan, borrowed and repaid", flagCheck("no lender's event and no callback of one", "flash_loan")},
-		{"price_moved", "price moved by more than 5 % and read in the same transaction", (*look).checkPrice},
-		{"share_price_fell", "share price fell", (*look).checkSharePrice},
-		{"caller_controlled_target", "target and calldata of a call taken from the caller", (*look).checkTarget},
-		{"control_changed", "owner, role, implementation, threshold or module changed", flagCheck("no event says so", controlFlags...)},
-		{"unlimited_approval", "unlimited approval to an unlabelled spender", flagCheck("no right of the kind was given", "unlimited_approval", "operator_approval")},
-		{"unverified_delegatecall", "delegatecall to unverified or fresh code", (*look).checkDelegate},
-		{"self_destruct", "self-destruct, or a caller that is a constructor", (*look).checkDestroyed},
-		{"token_behaviour", "token with a fee or that rebases", (*look).checkTokens},
-		{"sandwich", "sandwich around the transaction", (*look).checkSandwich},
-		{"lookalike_address", "poisoned look-alike address", flagCheck("no token and no counterparty imitates another", "address_poisoning")},
-		{"bad_debt", "bad debt", flagCheck("no market booked any", "bad_debt")},
-		{"caught_inner_failure", "caught inner failure", (*look).checkCaught},
-		{"drained", "contract drained by 99 % or more", (*look).checkDrained},
+		{"reentrancy", "reentrancy into a contract that later writes", (*look).checkReentrancy, causes{explain.Reentrancy}, false},
+		{"flash_loan", "flash loan, borrowed and repaid", flagCheck("no lender's event and no callback of one", "flash_loan"), nil, false},
+		{"price_moved", "price moved by more than 5 % and read in the same transaction", (*look).checkPrice, causes{explain.PriceManipulation}, false},
+		{"share_price_fell", "share price fell", (*look).checkSharePrice, causes{explain.PrecisionLoss}, true},
+		{"caller_controlled_target", "target and calldata of a call taken from the caller", (*look).checkTarget, causes{explain.ArbitraryCall}, false},
+		{"control_changed", "owner, role, implementation, threshold or module changed", flagCheck("no event says so", classify.ControlFlags()...), causes{explain.AccessControl}, false},
+		{"unlimited_approval", "unlimited approval to an unlabelled spender", flagCheck("no right of the kind was given", "unlimited_approval", "operator_approval"), causes{explain.PhishingApproval}, false},
+		{"unverified_delegatecall", "delegatecall to unverified or fresh code", (*look).checkDelegate, causes{explain.StorageCollision}, false},
+		{"self_destruct", "self-destruct, or a caller that is a constructor", (*look).checkDestroyed, nil, false},
+		{"token_behaviour", "token with a fee or that rebases", (*look).checkTokens, causes{explain.TokenIncompatibility}, true},
+		{"sandwich", "sandwich around the transaction", (*look).checkSandwich, causes{explain.SlippageExposure}, true},
+		{"lookalike_address", "poisoned look-alike address", flagCheck("no token and no counterparty imitates another", "address_poisoning"), nil, false},
+		{"bad_debt", "bad debt", flagCheck("no market booked any", "bad_debt"), nil, false},
+		{"caught_inner_failure", "caught inner failure", (*look).checkCaught, nil, false},
+		{"drained", "contract drained by 99 % or more", (*look).checkDrained, nil, true},
 		{"mixer_funded", "sender funded by a mixer", func(*look) (Ruled, string) {
 			return NotChecked, "where the sender's coin came from lies outside of the transaction"
-		}},
-		{"conservation", "sum of a token's movements is what was minted less what was burnt", (*look).checkConservation},
-		{"constant_product", "product of a pair's reserves does not fall by trades", (*look).checkProduct},
-		{"bounded_output", "what a swap gave is at least the minimum of its calldata", (*look).checkMinimum},
-		{"solvency", "assets of a lender cover its debts", (*look).checkSolvency},
+		}, nil, true},
+		{"conservation", "sum of a token's movements is what was minted less what was burnt", (*look).checkConservation, nil, false},
+		{"constant_product", "product of a pair's reserves does not fall by trades", (*look).checkProduct, nil, false},
+		{"bounded_output", "what a swap gave is at least the minimum of its calldata", (*look).checkMinimum, nil, true},
+		{"solvency", "assets of a lender cover its debts", (*look).checkSolvency, nil, true},
 	}
 }
-
-var controlFlags = []string{"implementation_changed", "admin_changed", "beacon_changed", "owner_changed", "role_granted", "role_revoked", "facets_changed",
-	"module_enabled", "threshold_changed", "owner_added", "owner_removed", "guard_changed", "uninitialised_takeover"}
 
 // outcomes runs all checks. What a finding tells of is no outcome of its own.
 func (l *look) outcomes(found []explain.Finding) []Outcome {
@@ -95,7 +105,7 @@ func (l *look) outcomes(found []explain.Finding) []Outcome {
 		switch {
 		case !l.Succeeded:
 			o.Result, o.Why = NotApplicable, "the transaction failed and changed nothing but the fee"
-		case slices.ContainsFunc(found, func(f explain.Finding) bool { return tells[c.Name] == f.Category }):
+		case c.Contradicted(found):
 			o.Result = Found
 		default:
 			o.Result, o.Why = c.run(l)
@@ -104,10 +114,6 @@ func (l *look) outcomes(found []explain.Finding) []Outcome {
 	}
 	return out
 }
-
-// tells names the cause that a check is about.
-var tells = map[string]explain.Category{"reentrancy": explain.Reentrancy, "price_moved": explain.PriceManipulation, "caller_controlled_target": explain.ArbitraryCall,
-	"control_changed": explain.AccessControl, "share_price_fell": explain.PrecisionLoss}
 
 func (l *look) flagged(flags ...string) bool {
 	named := func(r string) bool {
@@ -260,11 +266,11 @@ func (l *look) checkDestroyed() (Ruled, string) {
 }
 
 func (l *look) checkSandwich() (Ruled, string) {
+	if l.flagged("sandwich") || l.Verdict != nil && l.Verdict.Sandwich != nil {
+		return Found, ""
+	}
 	if l.Verdict == nil || l.Verdict.TxType == nil || *l.Verdict.TxType != explain.TypeSwap {
 		return NotApplicable, "it is no swap"
-	}
-	if slices.ContainsFunc(l.Verdict.Risks, func(r string) bool { return strings.Contains(r, "sandwich") }) {
-		return Found, ""
 	}
 	if l.Neighbours != nil {
 		return Clean, "nobody traded in the same pools the same way before it and back after it"
@@ -274,7 +280,7 @@ func (l *look) checkSandwich() (Ruled, string) {
 
 func (l *look) checkCaught() (Ruled, string) {
 	switch {
-	case l.flagged("caught_inner_failure"):
+	case l.flagged("caught_inner_failure", "inner_failure"):
 		return Found, ""
 	case !l.full():
 		return NotChecked, noTrace

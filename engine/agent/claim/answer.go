@@ -2,6 +2,7 @@ package claim
 
 import (
 	"txlens/engine/explain"
+	"txlens/engine/triage"
 )
 
 // Answer is what the model says in its last call, read but not believed.
@@ -73,12 +74,12 @@ type NonFinding struct {
 }
 
 // Ruled is the outcome of such a check.
-type Ruled string
+type Ruled triage.Ruled
 
 const (
-	Clean         Ruled = "clean"
-	NotApplicable Ruled = "not_applicable"
-	NotChecked    Ruled = "not_checked"
+	Clean         = Ruled(triage.Clean)
+	NotApplicable = Ruled(triage.NotApplicable)
+	NotChecked    = Ruled(triage.NotChecked)
 )
 
 // Dropped counts what did not stand.

@@ -31,7 +31,7 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 	if v.kept && a.TxType != explain.TypeExploit {
 		r.Summary = c.Result.Summary // that of another type would contradict the findings
 	}
-	r.NonFindings = ix.merged(c.Result.NonFindings, a.NonFindings, &d)
+	r.NonFindings = ix.ruledOut(a.NonFindings, r.Findings, c.Evidence.Triage, &d)
 	v.protocol(a.Protocol)
 	if v.confidence(a.Confidence); r.Partial() {
 		r.Confidence = explain.Low

@@ -9,6 +9,7 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
 	"txlens/engine/explain"
+	"txlens/engine/triage"
 
 	"github.com/go-json-experiment/json"
 )
@@ -192,24 +193,68 @@ func TestVerdict(t *testing.T) {
 	f("an exploit without a finding", swap, same, explain.TypeExploit, explain.TypeSwap, explain.Medium, true)
 }
 
-// TestRuledOut: that something is clean is confirmed by code, or points to where it was
-// looked for.
+// TestRuledOut: that something is clean stands where the rules say so, or could not tell
+// and the model points to where it looked; what they decided stays.
 func TestRuledOut(t *testing.T) {
-	ix := NewIndex(exploitCase(t))
-	f := func(n NonFinding, want string) {
+	f := func(n NonFinding, want string, change ...func(*assemble.Evidence)) {
 		t.Helper()
+		ev := exploitEvidence(t)
+		for _, c := range change {
+			c(ev)
+		}
+		c := assemble.Build(ev)
 		var d Dropped
-		got := strings.Join(ix.ruledOut([]NonFinding{n}, &d), "|")
+		ix := NewIndex(c)
+		got := strings.Join(ix.ruledOut([]NonFinding{n}, nil, false, &d), "|")
 		if got != want || (want == "") != (d.NonFindings == 1) {
 			t.Errorf("%s %s: %q, want %q", n.Check, n.Result, got, want)
 		}
 	}
-	f(NonFinding{"reentrancy", Clean, "", []string{"frame:0"}}, "") // the tree shows one
-	f(NonFinding{"caught_inner_failure", Clean, "no call failed", nil}, "Caught inner failure: clean; no call failed")
-	f(NonFinding{"sandwich", Clean, "", []string{"tx"}}, "")
-	f(NonFinding{"sandwich", Clean, "", []string{"log:41"}}, "Sandwich around the transaction: clean")
-	f(NonFinding{"sandwich", NotChecked, "", nil}, "Sandwich around the transaction: not checked")
-	f(NonFinding{"drained", NotApplicable, "It is safe.", nil}, "Contract drained by 99 % or more: not applicable")
+	noDiff := func(ev *assemble.Evidence) { ev.Diff = nil }
+	f(NonFinding{"reentrancy", Clean, "", []string{"frame:0"}}, "") // the rules could not tell from the tree, and code alone could
+	f(NonFinding{"caught_inner_failure", Clean, "nothing failed", nil}, "Caught inner failure: clean; nothing failed")
+	f(NonFinding{"caught_inner_failure", NotChecked, "", nil}, "Caught inner failure: clean; no call failed")
+	f(NonFinding{"mixer_funded", Clean, "", []string{"tx"}}, "")
+	f(NonFinding{"mixer_funded", Clean, "", []string{"log:41"}}, "Sender funded by a mixer: clean")
+	f(NonFinding{"mixer_funded", NotApplicable, "", nil}, "")
+	f(NonFinding{"mixer_funded", NotChecked, "", nil}, "Sender funded by a mixer: not checked; where the sender's coin came from lies outside of the transaction")
+	f(NonFinding{"sandwich", Clean, "", []string{"log:41"}}, "Sandwich around the transaction: not applicable; it is no swap")
+	f(NonFinding{"drained", NotApplicable, "It is safe.", nil}, "", noDiff)
+	f(NonFinding{"drained", Clean, "", []string{"log:41"}}, "Contract drained by 99 % or more: clean", noDiff)
+	f(NonFinding{"luck", Clean, "", []string{"log:41"}}, "")
+}
+
+// TestContradictions: for each check a model that calls it clean is not heard where the
+// rules have flagged it, or a finding of the result tells of it.
+func TestContradictions(t *testing.T) {
+	for i := range triage.Checks {
+		name := NonCheck(triage.Checks[i].Name)
+		for _, said := range []Ruled{Clean, NotApplicable, NotChecked} {
+			for _, asked := range []bool{false, true} {
+				c := exploitCase(t)
+				c.Evidence.Triage = asked
+				c.Triage.Outcomes = slices.Clone(c.Triage.Outcomes)
+				c.Triage.Outcomes[i].Result = triage.Found
+				a := goodAnswer()
+				a.TxType, a.Findings = *c.Result.TxType, nil
+				a.NonFindings = []NonFinding{{name, said, "", []string{"log:41", "frame:0"}}}
+				r, d := Apply(c, a, NewIndex(c))
+				if d.NonFindings != 1 || slices.ContainsFunc(r.NonFindings, func(l string) bool { return headed(l, &triage.Checks[i]) }) {
+					t.Errorf("%s %s, asked %v: dropped %d, %q", name, said, asked, d.NonFindings, r.NonFindings)
+				}
+			}
+		}
+	}
+	r, d := apply(t, func(a *Answer) { a.NonFindings = []NonFinding{{"reentrancy", NotChecked, "", nil}} })
+	if len(r.Findings) != 1 || len(r.NonFindings) != 0 || d.NonFindings != 1 {
+		t.Errorf("a finding of its own: %d findings, %q, dropped %d", len(r.Findings), r.NonFindings, d.NonFindings)
+	}
+}
+
+// headed reports whether a line is of a check.
+func headed(line string, c *triage.Check) bool {
+	head, _, _ := strings.Cut(triage.Outcome{Check: *c, Result: triage.Clean}.Line(), ": ")
+	return strings.HasPrefix(line, head+": ")
 }
 
 // TestObserve: what a tool has answered exists from then on.

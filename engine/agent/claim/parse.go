@@ -9,6 +9,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/explain"
+	"txlens/engine/triage"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -145,7 +146,7 @@ func (p *problems) answer(a *Answer) {
 			p.finding(at("findings", i), &a.Findings[i])
 		}
 	}
-	if p.count("nonFindings", len(a.NonFindings), len(nonChecks)) {
+	if p.count("nonFindings", len(a.NonFindings), len(triage.Checks)) {
 		for i, n := range a.NonFindings {
 			w := at("nonFindings", i)
 			p.enum(w+".check", n.Check)

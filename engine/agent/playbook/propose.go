@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"txlens/engine/assemble"
+	"txlens/engine/classify"
 	"txlens/engine/explain"
 	"txlens/engine/trace"
 )
@@ -34,7 +35,7 @@ var rules = []rule{
 	{"price-manipulation", func(s *signs) bool {
 		return s.asks(pricing) || s.suspect && (s.risk("flash_loan") || s.roundTrip())
 	}},
-	{"access-control", func(s *signs) bool { return s.asks(access) || s.risk(adminFlags...) }},
+	{"access-control", func(s *signs) bool { return s.asks(access) || s.risk(accessFlags...) }},
 	{"liquidation", func(s *signs) bool { return s.is(explain.TypeLiquidation) || s.risk("bad_debt") }},
 	{"mev", func(s *signs) bool {
 		return s.is(explain.TypeMEV) || s.risk("coinbase_payment") || strings.HasPrefix(s.runnerUp(), "mev:") || s.asks(searcher)
@@ -51,8 +52,8 @@ var rules = []rule{
 	}},
 }
 
-var adminFlags = []string{"implementation_changed", "admin_changed", "beacon_changed", "owner_changed", "role_granted", "role_revoked",
-	"facets_changed", "module_enabled", "threshold_changed", "owner_added", "owner_removed", "guard_changed", "unverified_delegatecall", "uninitialised_takeover"}
+// accessFlags suggest that the access to a contract was changed, or given away.
+var accessFlags = append(classify.ControlFlags(), "unverified_delegatecall")
 
 // What an asker may have in mind. His words open a playbook and do nothing else.
 var (
