@@ -14,6 +14,7 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/explain"
 	"txlens/engine/meter"
+	"txlens/engine/report"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -110,7 +111,7 @@ func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req explain.Request, 
 		if err == nil {
 			res, run.Dropped = claim.Apply(c, out.Answer, out.Index)
 			if claim.Contributed(c.Result, res) {
-				res.AnalysisModel = name
+				res.AnalysisModel, res.MermaidDiagram = name, report.Mermaid(res)
 			}
 		}
 		run.Err = err

@@ -36,7 +36,7 @@ type truth struct {
 	// moves are the net movements, "alice -1 ETH +2 USDC": of each holder that is
 	// named, all of them. Coins spent on the fee do not count.
 	moves []string
-	// flags are all risk flags, in any order.
+	// flags are all risk flags, in any order, but for those of the findings.
 	flags []string
 	// findings are all categories of findings, the primary one first.
 	findings []explain.Category
@@ -191,7 +191,11 @@ func (want truth) compare(w *world, res *explain.Result) (wrong []string) {
 		holder, _, _ := strings.Cut(line, " ")
 		differ("movement", movesOf(w, res, holder), sortedMoves(line))
 	}
-	differ("flags", flagsOf(res), sorted(want.flags))
+	flags := slices.Clone(want.flags)
+	for _, cause := range want.findings { // each is a risk too
+		flags = append(flags, string(cause))
+	}
+	differ("flags", flagsOf(res), sorted(flags))
 	var found []explain.Category
 	for _, f := range res.Findings {
 		found = append(found, f.Category)

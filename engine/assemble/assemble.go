@@ -112,9 +112,10 @@ type builder struct {
 	verdict_  *classify.Verdict
 	report    *triage.Report
 	names     *names
-	refused   bool     // the trace contradicts the transaction or its receipt
-	doubts    []string // why the evidence does not agree with itself
-	doubtful  []string // findings that are not shown well enough
+	refused   bool                    // the trace contradicts the transaction or its receipt
+	doubts    []string                // why the evidence does not agree with itself
+	doubtful  []string                // findings that are not shown well enough
+	accused   map[common.Address]bool // parties of the findings
 }
 
 // analyse runs the pure pipeline in its order: join, flow, decode, classify.

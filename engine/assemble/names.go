@@ -14,7 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// maxAddresses bounds the list of addresses; a mass mint touches thousands.
+// maxAddresses bounds the list of addresses, the parties of findings aside; a mass mint
+// touches thousands.
 const maxAddresses = 1000
 
 // names says what each address of the transaction is called. Order is that of
@@ -124,15 +125,19 @@ func (b *builder) text(a common.Address) string {
 func (b *builder) name() {
 	b.addParties()
 	code := b.contractsSeen()
+	left := 0
 	for i, a := range b.names.order {
-		if i == maxAddresses {
-			b.r.Provenance.Notes = append(b.r.Provenance.Notes, fmt.Sprintf("%d more addresses are not listed", len(b.names.order)-i))
-			break
+		if i >= maxAddresses && !b.accused[a] {
+			left++
+			continue
 		}
 		b.r.Addresses = append(b.r.Addresses, explain.Address{Address: explain.AddrOf(a), Label: b.text(a), Role: b.verdict_.Roles[a]})
 		if code[a] {
 			b.r.Contracts = append(b.r.Contracts, explain.Contract{Address: explain.AddrOf(a), Name: b.contractName(a), Description: b.describe(a)})
 		}
+	}
+	if left > 0 {
+		b.r.Provenance.Notes = append(b.r.Provenance.Notes, fmt.Sprintf("%d more addresses are not listed", left))
 	}
 }
 

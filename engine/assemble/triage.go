@@ -73,6 +73,12 @@ func (b *builder) exploit() {
 	v.Summary = "Exploit by " + strings.ReplaceAll(string(first.Category), "_", " ") + ": " + what
 	v.Confidence = v.Confidence.Lower(explain.Medium)
 	v.Roles = b.sides(v.Roles)
+	v.Risks = slices.Clone(v.Risks)
+	for i := range b.r.Findings {
+		if risk := triage.Risk(&b.r.Findings[i]); !slices.Contains(v.Risks, risk) {
+			v.Risks = append(v.Risks, risk)
+		}
+	}
 	b.verdict_ = &v
 }
 
@@ -80,15 +86,13 @@ func (b *builder) exploit() {
 // for; the sender stays the sender.
 func (b *builder) sides(roles map[common.Address]string) map[common.Address]string {
 	roles = maps.Clone(roles)
-	for i := range b.r.Findings {
-		f := &b.r.Findings[i]
-		for _, a := range f.Attacker {
-			if common.Address(a) != b.facts.Tx.From {
-				roles[common.Address(a)] = "attacker"
+	b.accused = map[common.Address]bool{}
+	for i := len(b.r.Findings) - 1; i >= 0; i-- { // those of the first finding stay
+		for a, role := range triage.Roles(&b.r.Findings[i]) {
+			b.accused[common.Address(a)] = true
+			if role != triage.RoleAttacker || common.Address(a) != b.facts.Tx.From {
+				roles[common.Address(a)] = role
 			}
-		}
-		for _, a := range f.Victim {
-			roles[common.Address(a)] = "victim"
 		}
 	}
 	return roles

@@ -56,6 +56,7 @@ type analysis struct {
 	*Facts
 	reg     *registry
 	chainID uint64
+	inFull  bool // addresses are written in full
 
 	hits     []hit
 	brands   []hit // notes that name the protocol of their emitter

@@ -68,28 +68,40 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 // short writes an address so that a reader can recognise it.
 func short(addr common.Address) string { return explain.AddrOf(addr).Short() }
 
+// digits writes an address: short, or in full where the analysis is to.
+func (a *analysis) digits(addr common.Address) string {
+	if a.inFull {
+		return explain.AddrOf(addr).String()
+	}
+	return short(addr)
+}
+
 // who names an address: its label, its token, its verified contract, or its digits.
+// In full, the digits stand behind each name.
 func (a *analysis) who(addr common.Address) string {
 	switch {
 	case (addr == common.Address{}):
 		return "the zero address"
 	case addr == a.sender && a.Labels[addr].Name == "":
-		return short(addr)
+		return a.digits(addr)
 	}
 	if n := a.labelName(addr); n != "" {
+		if a.inFull {
+			n += " (" + a.digits(addr) + ")"
+		}
 		return n
 	}
 	if t, ok := a.Tokens[addr]; ok {
 		if s := plainText(t.Symbol); s != "" {
-			return s + " (" + short(addr) + ")"
+			return s + " (" + a.digits(addr) + ")"
 		}
 	}
 	if c := a.Contracts[addr]; c != nil {
 		if n := plainText(c.Name); n != "" {
-			return n + " (" + short(addr) + ")"
+			return n + " (" + a.digits(addr) + ")"
 		}
 	}
-	return short(addr)
+	return a.digits(addr)
 }
 
 // labelName is the label of an address for a sentence. A pool that is listed for its
@@ -136,9 +148,9 @@ func (a *analysis) symbol(token common.Address) string {
 	case s == "" && a.known(token):
 		return a.labelName(token)
 	case s == "":
-		return short(token)
+		return a.digits(token)
 	case t.Lookalike != "":
-		return s + " (imitation, " + short(token) + ")"
+		return s + " (imitation, " + a.digits(token) + ")"
 	}
 	return s
 }

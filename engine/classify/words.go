@@ -15,6 +15,14 @@ type Words struct{ a *analysis }
 // NewWords makes the wording for facts.
 func NewWords(f *Facts) Words { return Words{newAnalysis(f)} }
 
+// NewFullWords makes a wording in which each address is written in full, for what has to
+// stand by itself.
+func NewFullWords(f *Facts) Words {
+	a := newAnalysis(f)
+	a.inFull = true
+	return Words{a}
+}
+
 // Who names an account: by its label, its token, its verified source, or its address.
 func (w Words) Who(addr common.Address) string { return w.a.who(addr) }
 

@@ -10,7 +10,7 @@ type Finding struct {
 	Victim               []Addr     `json:"victim"`
 	Attacker             []Addr     `json:"attacker"`
 	Evidence             []Evidence `json:"evidence"`
-	MissingDataToConfirm []string   `json:"missing_data_to_confirm"`
+	MissingDataToConfirm []string   `json:"missing_data_to_confirm"` // never empty beside a low confidence
 
 	// Members beyond the interface's table.
 	ID         string        `json:"id,omitempty"` // F1, F2 ... in the order of the calls
@@ -19,6 +19,9 @@ type Finding struct {
 	Amplifiers []Amplifier   `json:"amplifiers,omitempty"` // what made it worse and is no cause
 	CausedBy   string        `json:"causedBy,omitempty"`   // ID of the finding without which this one could not be
 	Primary    bool          `json:"primary,omitzero"`     // the first rule that broke
+
+	// FaultyContract is the one whose rule broke, often but not always a victim.
+	FaultyContract *Addr `json:"faultyContract,omitempty"`
 }
 
 // Category is the cause of a loss, never the tool that was used.

@@ -104,7 +104,7 @@ func (l *look) taken(v common.Address, c control) (explain.Finding, bool) {
 	if known && !open {
 		return explain.Finding{}, false // somebody gave this caller the right
 	}
-	w := l.words()
+	w := l.fullWords()
 	b := broken{category: explain.AccessControl, victim: v, lost: keys, control: true}
 	p := l.path(call)
 	b.evidence = append(b.evidence,
@@ -255,9 +255,9 @@ func (l *look) buyer(token common.Address) (common.Address, flow.TokenKey) {
 }
 
 func (l *look) minted(p *payment, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) explain.Finding {
-	w := l.words()
+	w := l.fullWords()
 	view, _ := l.ask(Question{From: stranger, To: call.To, Data: call.Input, When: Before})
-	return l.find(broken{category: explain.AccessControl, victim: buyer, lost: []flow.TokenKey{got},
+	return l.find(broken{category: explain.AccessControl, victim: buyer, faulty: p.key.Token, lost: []flow.TokenKey{got},
 		check: fmt.Sprintf("%s > 0 and %s > %s", ref("minted", p.key.Token), ref("sent", buyer, got), ref("sent", p.key.Token, p.key)),
 		evidence: []explain.Evidence{
 			l.seen(call, "%s mints for %s, which is not its owner", w.Who(p.key.Token), w.Who(call.From)),

@@ -108,8 +108,8 @@ func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
 }
 
 func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) explain.Finding {
-	w := l.words()
-	b := broken{category: explain.ArbitraryCall, victim: p.from, lost: []flow.TokenKey{p.key},
+	w := l.fullWords()
+	b := broken{category: explain.ArbitraryCall, victim: p.from, faulty: inner.From, lost: []flow.TokenKey{p.key},
 		check: fmt.Sprintf("%s > %s and %s < 0", l.moved(p), ref("received", p.from, p.key), ref("net", p.from, p.key)),
 		evidence: []explain.Evidence{
 			l.seen(outer, "%s calls %s with a target and bytes to call it with", w.Who(outer.From), w.Who(outer.To)),
@@ -192,8 +192,8 @@ func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (explain.Finding,
 	if !l.carries(outer, s) {
 		return explain.Finding{}, false
 	}
-	w := l.words()
-	return l.find(broken{category: explain.SignatureVerification, victim: p.from, lost: []flow.TokenKey{p.key},
+	w := l.fullWords()
+	return l.find(broken{category: explain.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
 		check: fmt.Sprintf("%s > %s", ref("sent", p.from, p.key), ref("received", p.from, p.key)) + l.withPayment(p),
 		evidence: []explain.Evidence{
 			l.seen(outer, "%s is called with a signature", w.Who(outer.To)),
@@ -228,8 +228,8 @@ func (l *look) anybodySigned(s, outer *trace.Frame, p *payment, signer common.Ad
 	if !ok || v.Reverted {
 		return explain.Finding{}, false
 	}
-	w := l.words()
-	return l.find(broken{category: explain.SignatureVerification, victim: p.from, lost: []flow.TokenKey{p.key},
+	w := l.fullWords()
+	return l.find(broken{category: explain.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
 		check: fmt.Sprintf("%s > %s", ref("sent", p.from, p.key), ref("received", p.from, p.key)) + l.withPayment(p),
 		evidence: []explain.Evidence{
 			l.seen(outer, "%s is called with a signature", w.Who(outer.To)),

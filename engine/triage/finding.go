@@ -18,6 +18,7 @@ import (
 type broken struct {
 	category explain.Category
 	victim   common.Address
+	faulty   common.Address  // whose rule it is; zero: the victim's
 	lost     []flow.TokenKey // by the victim, to the sender's side
 	control  bool            // of the victim was taken
 	sentence string
@@ -40,13 +41,66 @@ func (l *look) find(b broken) explain.Finding {
 	case derived || !l.full():
 		f.Status = explain.Probable
 	}
+	faulty := explain.AddrOf(b.victim)
+	if b.faulty != (common.Address{}) {
+		faulty = explain.AddrOf(b.faulty)
+	}
+	f.FaultyContract = &faulty
 	if !l.full() {
 		f.Confidence = explain.Medium
+		f.MissingDataToConfirm = append(f.MissingDataToConfirm, MissingTrace)
 	}
-	if !l.sourced(b.victim) || f.Status == explain.Possible {
+	if f.Status == explain.Possible {
 		f.Confidence = explain.Low
 	}
+	if !l.sourced(b.victim) {
+		f.Confidence = explain.Low
+		f.MissingDataToConfirm = append(f.MissingDataToConfirm, MissingSource(explain.AddrOf(b.victim)))
+	}
 	return f
+}
+
+// MissingTrace is the missing data of a finding on less than all calls.
+const MissingTrace = "a complete call trace, executed on the state just before the transaction"
+
+// MissingSource is that of a finding whose victim's code nobody can read.
+func MissingSource(victim explain.Addr) string {
+	return "the verified source or ABI of " + victim.String()
+}
+
+// Risk is the risk flag of a finding.
+func Risk(f *explain.Finding) string {
+	flag := string(f.Category)
+	if f.Category == explain.UnknownCause {
+		flag = "unexplained_loss"
+	}
+	return flag + ": " + f.BrokenInvariant
+}
+
+// Roles that findings give to addresses.
+const (
+	RoleAttacker = "attacker"
+	RoleVictim   = "victim"
+	RoleFaulty   = "vulnerable contract"
+)
+
+// Roles are those that a finding gives to addresses.
+func Roles(f *explain.Finding) map[explain.Addr]string {
+	roles := map[explain.Addr]string{}
+	for _, a := range f.Attacker {
+		roles[a] = RoleAttacker
+	}
+	if f.FaultyContract != nil {
+		roles[*f.FaultyContract] = RoleFaulty
+	}
+	for _, a := range f.Victim {
+		if roles[a] == RoleFaulty {
+			roles[a] = RoleVictim + ", " + RoleFaulty
+		} else {
+			roles[a] = RoleVictim
+		}
+	}
+	return roles
 }
 
 // sourced reports whether code or ABI of an account are known; an account without code

@@ -24,7 +24,8 @@ type look struct {
 	asks    []Question
 	raised  []string // risk flags of our own
 	netted  map[common.Address]map[flow.TokenKey]*big.Int
-	wording *classify.Words
+	wording *classify.Words // of flags and checks
+	inFull  *classify.Words // of findings
 }
 
 // payment is one movement of one asset, with the frame that made it.
@@ -334,4 +335,13 @@ func (l *look) words() classify.Words {
 		l.wording = &w
 	}
 	return *l.wording
+}
+
+// fullWords are those of findings: each must be clear without the list of addresses.
+func (l *look) fullWords() classify.Words {
+	if l.inFull == nil {
+		w := classify.NewFullWords(l.Facts.Facts)
+		l.inFull = &w
+	}
+	return *l.inFull
 }

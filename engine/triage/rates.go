@@ -189,7 +189,7 @@ func (l *look) readInside(r reading, open *trace.Frame) (explain.Finding, bool) 
 	if was == nil || is == nil || !further(read, was) || !further(read, is) || l.covered(r, is) {
 		return explain.Finding{}, false
 	}
-	w := l.words()
+	w := l.fullWords()
 	p := l.path(r.frame)
 	over, at := ">", new(big.Int).Set(is)
 	if read.Cmp(is) < 0 {
@@ -249,7 +249,7 @@ func (l *look) readMoved(r reading) (explain.Finding, bool) {
 	if was == nil || !further(read, was) || !l.onlyGains() {
 		return explain.Finding{}, false
 	}
-	w := l.words()
+	w := l.fullWords()
 	over := ">"
 	if read.Cmp(was) < 0 {
 		over = "<"
@@ -322,7 +322,7 @@ func (l *look) readReserves(r reading) (explain.Finding, bool) {
 	if got.Sign() < 0 || worthOut.Cmp(worthIn) <= 0 {
 		return explain.Finding{}, false
 	}
-	w := l.words()
+	w := l.fullWords()
 	bits := func(i int) string {
 		return fmt.Sprintf("bits(%s, %d, 112)", ref("before", r.source, reservesSlot), 112*i)
 	}
@@ -343,7 +343,7 @@ func (l *look) movedElsewhere(r reading) (explain.Finding, bool) {
 	if !l.onlyGains() {
 		return explain.Finding{}, false
 	}
-	w := l.words()
+	w := l.fullWords()
 	return l.find(broken{category: explain.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
 		missing: []string{"what the asset that was paid is worth in those of the pair"},
 		evidence: []explain.Evidence{

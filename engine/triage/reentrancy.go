@@ -79,7 +79,7 @@ func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (explain.Finding
 	if len(outer) == 0 || len(inner) == 0 {
 		return explain.Finding{}, false
 	}
-	w := l.words()
+	w := l.fullWords()
 	// What the sender's side put in, and what else it gave, such as shares.
 	var in []*payment
 	for i := range l.pays {

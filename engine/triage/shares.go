@@ -131,9 +131,9 @@ func (l *look) inflated(own *bought, gift *payment, v *bought) (explain.Finding,
 	if theirs.Cmp(mine) >= 0 {
 		return explain.Finding{}, false
 	}
-	w := l.words()
+	w := l.fullWords()
 	check := fmt.Sprintf("%s * %s < %s * %s", ref("received", v.to, own.vault), ref("sent", own.by, k), ref("sent", v.by, k), ref("received", own.to, own.vault))
-	return l.find(broken{category: explain.ShareInflation, victim: v.by, lost: []flow.TokenKey{k}, check: check,
+	return l.find(broken{category: explain.ShareInflation, victim: v.by, faulty: own.vault, lost: []flow.TokenKey{k}, check: check,
 		evidence: []explain.Evidence{
 			l.seen(own.frame, "%s buys %s shares of %s for %s", w.Who(own.by), own.shares, w.Who(own.vault), w.Amount(k, own.in.amount)),
 			l.paid(gift, "%s gives %s to the vault, for which nothing is minted", w.Who(gift.from), w.Amount(k, gift.amount)),
@@ -188,7 +188,7 @@ func (l *look) precision() (out []explain.Finding) {
 }
 
 func (l *look) nibbled(vault common.Address, list []nibble) explain.Finding {
-	w := l.words()
+	w := l.fullWords()
 	k := list[0].pay.key
 	sum := new(big.Int)
 	for _, n := range list {

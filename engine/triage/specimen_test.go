@@ -90,6 +90,11 @@ func TestSpecimens(t *testing.T) {
 			continue
 		}
 		found[want]++
+		first := &c.Result.Findings[0]
+		apart := want == explain.ArbitraryCall || want == explain.ShareInflation // who lost is not whose rule broke
+		if slices.Contains(first.Victim, *first.FaultyContract) == apart {
+			t.Errorf("%s: the rule of %s broke, the victims are %s", name, first.FaultyContract, first.Victim)
+		}
 		sound(t, name, c)
 	}
 	for _, cause := range causes {
@@ -116,6 +121,7 @@ func sound(t *testing.T, name string, c *assemble.Case) {
 		if f.Status != explain.Confirmed || len(f.Attacker) == 0 || len(f.Evidence) < 3 || slices.ContainsFunc(f.Victim, func(a explain.Addr) bool { return slices.Contains(f.Attacker, a) }) {
 			t.Errorf("%s: %+v", name, f)
 		}
+		consistent(t, name, c.Result, f)
 		for _, e := range f.Evidence {
 			if e.Frame != "" && !paths[e.Frame] {
 				t.Errorf("%s: no frame %s", name, e.Frame)
@@ -126,6 +132,41 @@ func sound(t *testing.T, name string, c *assemble.Case) {
 			if e.Slot != "" && e.Before == e.After {
 				t.Errorf("%s: slot %s did not change", name, e.Slot)
 			}
+		}
+	}
+}
+
+// consistent checks what a finding must say by itself and in the rest of the result.
+func consistent(t *testing.T, name string, r *explain.Result, f *explain.Finding) {
+	t.Helper()
+	if f.Confidence == explain.Low && len(f.MissingDataToConfirm) == 0 {
+		t.Errorf("%s: the confidence is low, and nothing is missing", name)
+	}
+	if !slices.Contains(r.Risks, string(f.Category)+": "+f.BrokenInvariant) {
+		t.Errorf("%s: no risk tells of it: %q", name, r.Risks)
+	}
+	texts := []string{f.BrokenInvariant}
+	for _, e := range f.Evidence {
+		texts = append(texts, e.Claim)
+	}
+	for _, text := range append(texts, f.MissingDataToConfirm...) {
+		if strings.ContainsAny(text, "…") || strings.Contains(text, "..") {
+			t.Errorf("%s: an address is cut: %s", name, text)
+		}
+	}
+	if f.FaultyContract == nil || !strings.Contains(f.BrokenInvariant, f.FaultyContract.String()) {
+		t.Fatalf("%s: the contract whose rule broke is %v: %s", name, f.FaultyContract, f.BrokenInvariant)
+	}
+	roles := map[explain.Addr]string{}
+	for _, a := range r.Addresses {
+		roles[a.Address] = a.Role
+	}
+	if !strings.Contains(roles[*f.FaultyContract], triage.RoleFaulty) {
+		t.Errorf("%s: %s is called %q", name, f.FaultyContract, roles[*f.FaultyContract])
+	}
+	for _, v := range f.Victim {
+		if !strings.Contains(roles[v], triage.RoleVictim) {
+			t.Errorf("%s: %s is called %q", name, v, roles[v])
 		}
 	}
 }

@@ -57,6 +57,7 @@ type Finding struct {
 	Confidence      explain.Confidence    `json:"confidence"`
 	Victim          []explain.Addr        `json:"victim"`
 	Attacker        []explain.Addr        `json:"attacker"`
+	FaultyContract  *explain.Addr         `json:"faultyContract"` // absent: the first victim with code
 	Evidence        []explain.Evidence    `json:"evidence"`
 	Check           string                `json:"check"`
 	Amplifiers      []explain.Amplifier   `json:"amplifiers"`

@@ -1,6 +1,8 @@
 package claim
 
 import (
+	"bytes"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -8,6 +10,7 @@ import (
 
 	"txlens/engine/assemble"
 	"txlens/engine/explain"
+	"txlens/engine/triage"
 )
 
 // Apply holds an answer against the evidence and makes the Result of what stands. The
@@ -27,6 +30,7 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 	exploit := v.judge(a)
 	say := voice{accuse: exploit}
 	ix.narrate(&r, a, say, &d)
+	accused(&r)
 	ix.describe(&r, a, say, &d)
 	if v.kept && a.TxType != explain.TypeExploit {
 		r.Summary = c.Result.Summary // that of another type would contradict the findings
@@ -75,6 +79,52 @@ func (v *verdict) judge(a *Answer) bool {
 	v.keep(rules, exploit)
 	v.settle(a, exploit)
 	return exploit || v.kept
+}
+
+// accused makes the rest of the result say what the findings do: each is a risk, and
+// the addresses and balances of those that it names have their roles.
+func accused(r *explain.Result) {
+	if len(r.Findings) == 0 {
+		return
+	}
+	roles := map[explain.Addr]string{}
+	for i := len(r.Findings) - 1; i >= 0; i-- { // those of the first finding stay
+		maps.Copy(roles, triage.Roles(&r.Findings[i]))
+	}
+	if roles[r.TxMeta.From] == triage.RoleAttacker {
+		delete(roles, r.TxMeta.From) // it is the sender
+	}
+	r.Addresses = slices.Clone(r.Addresses)
+	for i := range r.Addresses {
+		a := &r.Addresses[i]
+		a.Label, a.Role = withRole(a.Label, a.Role, roles[a.Address])
+	}
+	for _, party := range slices.SortedFunc(maps.Keys(roles), func(a, b explain.Addr) int { return bytes.Compare(a[:], b[:]) }) {
+		if !slices.ContainsFunc(r.Addresses, func(a explain.Address) bool { return a.Address == party }) {
+			r.Addresses = append(r.Addresses, explain.Address{Address: party, Label: roles[party], Role: roles[party]})
+		}
+	}
+	r.BalanceChanges = slices.Clone(r.BalanceChanges)
+	for i := range r.BalanceChanges {
+		b := &r.BalanceChanges[i]
+		b.Label, b.Role = withRole(b.Label, b.Role, roles[b.Address])
+	}
+	for i := range r.Findings {
+		if risk := triage.Risk(&r.Findings[i]); !slices.Contains(r.Risks, risk) {
+			r.Risks = append(r.Risks, risk)
+		}
+	}
+}
+
+// withRole gives an address another role, which is its label where it has no name.
+func withRole(label, had, role string) (newLabel, newRole string) {
+	switch {
+	case role == "":
+		return label, had
+	case label == "" || label == had:
+		return role, role
+	}
+	return label, role
 }
 
 // keep leaves those findings of the rules of which the model says nothing: code has

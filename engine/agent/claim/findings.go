@@ -9,6 +9,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/trace"
+	"txlens/engine/triage"
 )
 
 // stood is a finding that stood, with what decides about the type.
@@ -66,6 +67,10 @@ func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
 		d.Sentences += bad
 		return s, false
 	}
+	if s.BrokenInvariant, bad = ix.inFull(s.BrokenInvariant); bad > 0 {
+		d.Sentences++
+		return s, false
+	}
 	own := ix.own(f.Category)
 	s.Attacker = ix.parties(f.Attacker, nil)
 	s.Victim = ix.parties(f.Victim, func(a explain.Addr) bool { return own[a] || slices.Contains(s.Attacker, a) })
@@ -91,14 +96,48 @@ func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
 		d.Demoted++
 	}
 	s.Amplifiers = ix.amplifiers(f.Amplifiers, d)
+	s.FaultyContract = ix.faulty(f, &s)
 	for _, m := range f.Missing {
 		text, bad := ix.prose(m, maxShort, voice{accuse: true})
 		d.Sentences += bad
-		if text != "" {
+		if text, bad = ix.inFull(text); text != "" && bad == 0 && !slices.Contains(s.MissingDataToConfirm, text) {
 			s.MissingDataToConfirm = append(s.MissingDataToConfirm, text)
 		}
 	}
+	if s.Confidence == explain.Low && len(s.MissingDataToConfirm) == 0 {
+		s.MissingDataToConfirm = []string{missingUntold}
+	}
 	return s, true
+}
+
+// What is missing where code lowers the confidence of a finding.
+const (
+	missingCheck  = "a check over the evidence that holds and is about the victim"
+	missingCause  = "what tells this cause from another that the calls allow as well"
+	missingUntold = "what the model was not sure of: it does not say"
+)
+
+// faulty is the contract whose rule broke: as the model says, where it ran and is no
+// attacker's, else the first victim whose code ran, else the first other contract that
+// the evidence points to.
+func (ix *Index) faulty(f *Finding, s *stood) *explain.Addr {
+	may := func(a explain.Addr) bool {
+		return !slices.Contains(s.Attacker, a) && slices.ContainsFunc(ix.r.Contracts, func(c explain.Contract) bool { return c.Address == a })
+	}
+	if f.FaultyContract != nil && may(*f.FaultyContract) {
+		return f.FaultyContract
+	}
+	for _, v := range s.Victim {
+		if may(v) {
+			return &v
+		}
+	}
+	for _, e := range s.Evidence {
+		if n := ix.nodeAt[e.Frame]; n != nil && n.To != nil && may(*n.To) {
+			return n.To
+		}
+	}
+	return nil
 }
 
 // parties keeps the addresses that exist.
@@ -150,11 +189,26 @@ func (ix *Index) weigh(f *Finding, s *stood, shown strength, observed bool) {
 		s.Status = status
 	}
 	confidence := explain.High
-	if !ix.full() || shown < showsBreak {
-		confidence = explain.Medium
+	lower := func(to explain.Confidence, missing ...string) {
+		confidence = confidence.Lower(to)
+		s.MissingDataToConfirm = append(s.MissingDataToConfirm, missing...)
 	}
-	if shown == showsNothing || !sure || ix.opaque(s.Victim) {
-		confidence = explain.Low
+	if !ix.full() {
+		lower(explain.Medium, triage.MissingTrace)
+	}
+	switch {
+	case shown == showsNothing:
+		lower(explain.Low, missingCheck)
+	case shown < showsBreak:
+		lower(explain.Medium, missingCheck)
+	}
+	if !sure {
+		lower(explain.Low, missingCause)
+	}
+	for _, v := range s.Victim {
+		if ix.opaque(v) {
+			lower(explain.Low, triage.MissingSource(v))
+		}
 	}
 	s.Confidence = s.Confidence.Lower(confidence)
 }
@@ -180,11 +234,9 @@ func (ix *Index) amplifiers(list []explain.Amplifier, d *Dropped) (out []explain
 
 // opaque reports whether a victim's code ran and neither its source nor its ABI is
 // known.
-func (ix *Index) opaque(victims []explain.Addr) bool {
-	return slices.ContainsFunc(victims, func(a explain.Addr) bool {
-		ran := slices.ContainsFunc(ix.r.Contracts, func(c explain.Contract) bool { return c.Address == a })
-		return ran && !ix.sources[a] && !ix.lent(a)
-	})
+func (ix *Index) opaque(a explain.Addr) bool {
+	ran := slices.ContainsFunc(ix.r.Contracts, func(c explain.Contract) bool { return c.Address == a })
+	return ran && !ix.sources[a] && !ix.lent(a)
 }
 
 // lent reports whether an account runs somebody else's code, which is known.

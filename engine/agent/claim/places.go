@@ -79,6 +79,10 @@ func (ix *Index) proof(e explain.Evidence) (explain.Evidence, bool) {
 	if claim == "" || dropped > 0 {
 		return e, false
 	}
+	claim, ambiguous := ix.inFull(claim)
+	if ambiguous > 0 {
+		return e, false
+	}
 	out := explain.Evidence{Claim: claim, Kind: e.Kind, Source: "agent"}
 	if e.Address != nil {
 		if !ix.addresses[*e.Address] {

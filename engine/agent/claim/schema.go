@@ -26,7 +26,7 @@ var figureKinds = []string{"sum", "difference", "percent_of", "percent_change", 
 
 // memberNames are those of the schema, for messages.
 var memberNames = append([]string{"txTypeReason", "text", "refs", "shown", "kind", "of", "address", "description", "index", "id", "broken_invariant", "category",
-	"severity", "status", "victim", "attacker", "evidence", "claim", "frame", "logIndex", "slot", "before", "after", "selector", "source", "check",
+	"severity", "status", "victim", "attacker", "faultyContract", "evidence", "claim", "frame", "logIndex", "slot", "before", "after", "selector", "source", "check",
 	"amplifiers", "causedBy", "primary", "missing_data_to_confirm", "result", "why"}, required...)
 
 // Tool is the final call as a model is offered it. The bytes are the same always.

@@ -1,6 +1,11 @@
 package claim
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+)
 
 // What is written short, 0x1234…abcd or 254845…0783, is looked up by its outer
 // characters, for an answer may hold thousands of such.
@@ -70,4 +75,43 @@ func (ix *Index) gap(s string) bool {
 		}
 	}
 	return ix.rawEnds.count(head, tail) > 0
+}
+
+var shortHexText = regexp.MustCompile(`0[xX]([0-9a-fA-F]+)(?:…|\.\.\.?)([0-9a-fA-F]+)`)
+
+// inFull writes the addresses and hashes of a text in full that are short in it, and
+// counts those that are short for several.
+func (ix *Index) inFull(text string) (full string, ambiguous int) {
+	full = shortHexText.ReplaceAllStringFunc(text, func(s string) string {
+		head, tail, _ := cutGap(strings.ToLower(s))
+		list := ix.withEnds(head, tail)
+		if len(list) != 1 {
+			ambiguous++
+			return s
+		}
+		return list[0]
+	})
+	return full, ambiguous
+}
+
+// withEnds are the addresses that begin and end so, or where there is none, the hashes.
+func (ix *Index) withEnds(head, tail string) (list []string) {
+	ix.shortHex(head, tail) // fills the ends
+	if len(head) < headKey || len(tail) < tailKey {
+		return nil
+	}
+	var words []string
+	for _, s := range ix.hexEnds.by[endsKey(head, tail)] {
+		switch {
+		case !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) || len(s) <= len(head)+len(tail):
+		case len(s) == 2+2*common.AddressLength:
+			list = append(list, s)
+		default:
+			words = append(words, s)
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	return words
 }
