@@ -100,6 +100,9 @@ func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcom
 			continue
 		}
 		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break // the rest is not asked any more
+		}
 		ticket := r.begin(c, i)
 		wg.Go(func() {
 			defer func() { <-slots }()

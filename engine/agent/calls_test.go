@@ -89,12 +89,13 @@ func TestCallsAreListedOnce(t *testing.T) {
 // TestStoppedCallIsListed: a call that the end of the analysis cuts off has failed.
 func TestStoppedCallIsListed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &fake{turns: turns{says("wait {}")}}
+	p := &fake{turns: turns{says("wait {}", "wait {}")}}
 	w := newWorld(t, p, aTool("wait", func(ctx context.Context, _ jsontext.Value) (any, error) {
 		cancel()
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}))
+	w.Limits.Parallel = 1 // the second one would begin after the first
 	if _, err := Run(ctx, w.Options); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

@@ -136,6 +136,24 @@ func sound(t *testing.T, name string, c *assemble.Case) {
 	}
 }
 
+// TestQuickTrace: a finding on a trace that was made without the earlier transactions of
+// the block says that this is missing.
+func TestQuickTrace(t *testing.T) {
+	ev := *specimen(t, filepath.Join("testdata", match(t, "reentrancy-p"))).Evidence
+	quick := *ev.Tree
+	quick.Source = trace.RungReplayQuick
+	ev.Tree = &quick
+	c := assemble.Build(&ev)
+	for i := range c.Triage.Findings {
+		if f := &c.Triage.Findings[i]; f.Confidence == explain.High || f.Status == explain.Confirmed || !slices.Contains(f.MissingDataToConfirm, triage.MissingTrace) {
+			t.Errorf("%s, %s, missing %q", f.Status, f.Confidence, f.MissingDataToConfirm)
+		}
+	}
+	if len(c.Triage.Findings) == 0 {
+		t.Error("nothing was found")
+	}
+}
+
 // consistent checks what a finding must say by itself and in the rest of the result.
 func consistent(t *testing.T, name string, r *explain.Result, f *explain.Finding) {
 	t.Helper()

@@ -181,6 +181,24 @@ func TestSameAnswersSameBytes(t *testing.T) {
 	}
 }
 
+// TestCutOffReplayIsMeteredOnce: where a deadline cut the recorded analysis off, what was
+// metered is booked again, and not the transaction that came with the probe.
+func TestCutOffReplayIsMeteredOnce(t *testing.T) {
+	cfg, _, _ := world(t)
+	rec, live := NewRecorder(), &meter.Meter{}
+	tour(background(t), t, newClient(t, cfg).Session(live, rec))
+	rec.SetMeta(Meta{Expired: []string{"trace"}})
+	b, err := ParseBundle(mustBytes(t, rec.Bundle()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayed := &meter.Meter{}
+	ReplaySession(b, replayed)
+	if got, want := toolCalls(t, replayed), toolCalls(t, live); got != want {
+		t.Errorf("calls\n%s, live\n%s", got, want)
+	}
+}
+
 func TestNotRecorded(t *testing.T) {
 	rec := NewRecorder()
 	b, err := ParseBundle(mustBytes(t, rec.Bundle()))

@@ -104,3 +104,25 @@ func TestFaultyContract(t *testing.T) {
 	f("", []string{bystand}, own[:1], wielder)       // the first that the evidence points to
 	f("", []string{bystand}, append(own, vault), "") // nobody
 }
+
+// TestShortForSeveral: what is short for several addresses is not written in full, and
+// no text of a finding may hold it.
+func TestShortForSeveral(t *testing.T) {
+	ix := NewIndex(exploitCase(t))
+	ix.address(addr("0x3333000000000000000000000000000000003333"))
+	f := func(text, want string, wantBad int) {
+		t.Helper()
+		if got, bad := ix.inFull(text); got != want || bad != wantBad {
+			t.Errorf("%s: %s, %d; want %s, %d", text, got, bad, want, wantBad)
+		}
+	}
+	f("0x3333…3333 paid 0x2222…2222.", "0x3333…3333 paid "+wielder+".", 1)
+	f("0x33333…3333 paid "+wielder+".", vault+" paid "+wielder+".", 0)
+	f("0xABCD…5678 paid.", "0xABCD…5678 paid.", 1)
+	a := goodAnswer()
+	a.Findings[0].BrokenInvariant = "0x3333…3333 must not pay out more than slot 7 owes; it paid 5,000 USDC (log 41)."
+	var d Dropped
+	if got := ix.findings(a.Findings, &d); len(got) != 0 || d.Findings != 1 {
+		t.Errorf("%+v, dropped %+v", got, d)
+	}
+}

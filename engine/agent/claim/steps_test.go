@@ -43,6 +43,9 @@ func TestMergedSteps(t *testing.T) {
 	f([]Said{{"The vault SavingsVault then paid 5000.0 USDC to " + wielder + ".", []string{"log:41"}}}, called, paidIn, "The vault SavingsVault then paid 5000.0 USDC to "+wielder+".", fee)
 	f([]Said{{"SavingsVault took 100 USDC from 0x2222…2222.", []string{"frame:0.0.0"}}}, called, "SavingsVault took 100 USDC from 0x2222…2222.", paidOut, fee)
 	f([]Said{{"SavingsVault took 101 USDC from 0x2222…2222.", []string{"frame:0.0.0"}}}, called, paidIn, paidOut, fee) // false, and so gone
+	again := "It is 0x1111…1111 that called function 0xdeadbeef of 0x2222…2222."
+	f([]Said{{again, []string{"frame:0"}}}, again, paidIn, paidOut, fee)
+	f([]Said{{again, []string{"frame:0.0.1"}}}, called, paidIn, again, paidOut, fee) // of another place
 	all := "0x1111…1111 had 0x2222…2222 (by 0xdeadbeef) send 100 USDC to SavingsVault and take 5,000 USDC for a fee of 0.000063 ETH."
 	f([]Said{{all, []string{"tx", "log:40", "log:41"}}}, all)
 	// Those of the model keep their order.
