@@ -298,7 +298,7 @@ func TestEndsWithoutResult(t *testing.T) {
 	f(absent, 1, explain.ErrNotFound)
 	nowhere := newWorld()
 	nowhere.probe = func(context.Context) (*upstream.ProbeResult, error) {
-		return nil, &explain.NotFoundError{TxHash: hash, Asked: 5, Silent: []string{"x"}}
+		return nil, &explain.NotFoundError{TxHash: hash, Asked: 5}
 	}
 	f(nowhere, 0, explain.ErrNotFound)
 	f(newWorld(), 987654321, explain.ErrUnknownChain)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,14 +79,17 @@ var statuses = func() map[string]int {
 	return m
 }()
 
+// inEvents are the codes that an error event may have.
+var inEvents = explain.CodesOf(func(c explain.ErrorCode) bool { return c.Event })
+
 // retryAfter says after how many seconds to ask again.
-var retryAfter = map[string]string{explain.CodeBusy: "15", explain.CodeStopping: "5"}
+var retryAfter = map[string]string{explain.CodeBusy: "15", explain.CodeStopping: "5", explain.CodeUnavailable: "30", explain.CodeRunAtWork: "5"}
 
 // judge says what the caller may know of an error, and logs what only the operator
-// may see. One that has no status of its own is an internal error.
-func (s *Server) judge(id string, err error) explain.Fault {
+// may see. One whose code is not told there is an internal error.
+func (s *Server) judge(id string, err error, told func(code string) bool) explain.Fault {
 	f := explain.FaultOf(err)
-	if f.Code != explain.CodeInternal && statuses[f.Code] != 0 {
+	if f.Code != explain.CodeInternal && told(f.Code) {
 		return f
 	}
 	if errors.Is(err, errClientGone) || errors.Is(err, errSlow) {
@@ -101,12 +105,8 @@ func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
 		fail(ctx, fasthttp.StatusBadRequest, "", f.Message) // the status says the code
 		return
 	}
-	f := s.judge(idOf(ctx), err)
-	wait := retryAfter[f.Code]
-	if nowhere, ok := errors.AsType[*explain.NotFoundError](err); ok && len(nowhere.Silent) > 0 {
-		wait = "30" // some chains did not say: to ask again later is worth it
-	}
-	if wait != "" {
+	f := s.judge(idOf(ctx), err, func(code string) bool { return statuses[code] != 0 })
+	if wait := retryAfter[f.Code]; wait != "" {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wait)
 	}
 	if errors.Is(err, errClientGone) {
@@ -117,16 +117,17 @@ func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
 
 // errorEvent is an error as the end of a stream.
 func (s *Server) errorEvent(id string, err error) explain.Event {
-	f := s.judge(id, err)
+	f := s.judge(id, err, func(code string) bool { return slices.Contains(inEvents, code) })
 	e := explain.Event{Type: explain.EventError, RequestID: id, Code: f.Code, Message: f.Message}
-	if f.Code == explain.CodePayment {
-		e.Code = explain.CodeInternal
+	if !s.cfg.Recoverable(id) {
+		return e
 	}
-	if s.cfg.Recoverable(id) {
-		e.Recover = "GET /explain/run/" + id
-		if e.Code == explain.CodeStopping {
-			e.Message = "the server is stopping; what was known by then is kept, and can be had from its next start on"
-		}
+	e.Recover = "GET /explain/run/" + id
+	switch e.Code {
+	case explain.CodeStopping:
+		e.Message = "the server is stopping; what was known by then is kept, and can be had from its next start on"
+	case explain.CodeUnpaid:
+		e.Message = "the run is done and kept, but not paid in full; request " + e.Recover + ", which asks for the outstanding balance and nothing else"
 	}
 	return e
 }

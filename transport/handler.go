@@ -311,6 +311,7 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 // the error says where it can be had.
 func (s *Server) conclude(work context.Context, job Job, cutShort func() bool) (last any, err error) {
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
+	defer s.atWork.add(job.ID)()
 	res, err := s.attempt(work, job)
 	if job.priced != nil {
 		job.priced(res, err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -273,7 +274,7 @@ func TestRecover(t *testing.T) {
 	before := runs.len()
 	id, _ = run(`,"model":"gpt"`)
 	gone := func(id string) string {
-		return `{"error":"no finished run under this request id: it is unknown, older than 30 days, or still at work","code":"run_not_found","requestId":"` + id + `"}`
+		return `{"error":"no run under this request id: it is unknown or older than 30 days","code":"run_not_found","requestId":"` + id + `"}`
 	}
 	f(id, 404, gone(id))
 	id, _ = run(`,"context":"chain"`)
@@ -292,6 +293,39 @@ func TestRecover(t *testing.T) {
 	if _, body := run(""); !strings.Contains(body, "Sent 1 ETH.") {
 		t.Errorf("a run that cannot be recorded is answered %s", body)
 	}
+}
+
+// TestRunAtWork: a run that has not ended is told apart from one that nobody knows.
+func TestRunAtWork(t *testing.T) {
+	runs := &fakeRuns{frames: map[string][]jsontext.Value{}}
+	release := make(chan struct{})
+	_, url := start(t, Config{Runs: runs}, func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+		<-release
+		return byContext(ctx, req)
+	})
+	c := client(t)
+	f := func(id string, status int, want, wait string) {
+		t.Helper()
+		got := do(t, c, "GET", url+"/explain/run/"+id, "", nil)
+		if got.status != status || !strings.Contains(got.body, want) || got.header.Get("Retry-After") != wait {
+			t.Errorf("%d %v %s\nwant %d %s", got.status, got.header, got.body, status, want)
+		}
+	}
+	ids := map[string]*http.Response{}
+	for _, word := range []string{"", "broken"} {
+		_, resp := open(t, url, `{"txHash":"`+hash+`","context":"`+word+`"}`)
+		id := resp.Header.Get("X-Request-Id")
+		ids[word] = resp
+		f(id, 409, `"code":"run_in_progress","requestId":"`+id+`"`, "5")
+		f(strings.ToUpper(id), 409, `"code":"run_in_progress","requestId":"`+id+`"`, "5")
+	}
+	f(unknownID, 404, `"code":"run_not_found"`, "")
+	close(release)
+	for _, resp := range ids {
+		frames(t, resp)
+	}
+	f(ids[""].Header.Get("X-Request-Id"), 200, `"type":"result"`, "")
+	f(ids["broken"].Header.Get("X-Request-Id"), 409, `"code":"run_errored"`, "")
 }
 
 // TestWithoutStore: what needs one says that there is none.

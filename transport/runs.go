@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,10 +37,14 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "this server keeps no runs", Code: explain.CodeNoRun, RequestID: id})
 		return
 	}
+	atWork := s.atWork.has(id) // asked first: a run is on record before it is off the list
 	run, err := s.cfg.Runs.Recover(id)
 	switch {
+	case errors.Is(err, explain.ErrNoRun) && atWork:
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter[explain.CodeRunAtWork])
+		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: "the run is still at work; ask again soon", Code: explain.CodeRunAtWork, RequestID: id})
 	case errors.Is(err, explain.ErrNoRun):
-		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "no finished run under this request id: it is unknown, older than 30 days, or still at work", Code: explain.CodeNoRun, RequestID: id})
+		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "no run under this request id: it is unknown or older than 30 days", Code: explain.CodeNoRun, RequestID: id})
 	case errors.Is(err, explain.ErrRunErrored):
 		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: explain.ErrRunErrored.Error(), Code: explain.CodeRunErrored, RequestID: id})
 	case errors.Is(err, explain.ErrRunTooLarge):
@@ -51,6 +56,34 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		s.delivered(id)
 		s.sendJSON(ctx, run)
 	}
+}
+
+// idSet holds the ids of synchronous runs that are at work. It is safe for concurrent
+// use; the zero idSet is empty.
+type idSet struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// add puts an id on the list; the function it returns takes it off again.
+func (s *idSet) add(id string) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids == nil {
+		s.ids = make(map[string]bool)
+	}
+	s.ids[id] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.ids, id)
+	}
+}
+
+func (s *idSet) has(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ids[id]
 }
 
 func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) {

@@ -5,13 +5,14 @@
 //
 //	200  the ExplanationResult, complete or partial; text/html when report is true
 //	400  {error}: the request is wrong; error names the field
-//	404  {error, code: transaction_not_found}: no chain that answered knows it; with
-//	     Retry-After when some chains did not answer, and error names them
+//	404  {error, code: transaction_not_found}: every chain answered, and none knows it
 //	409  {error, code: transaction_pending}: known, but in no block: ask again later
 //	413  {error}: the body is over 64 KiB
 //	415  {error}: the body does not say it is application/json
 //	500  {error, code: internal_error}
 //	502  {error, code: upstream_payment_unavailable}: the service could not pay its upstream
+//	502  {error, code: upstream_unavailable}, Retry-After: a chain that may have the
+//	     transaction did not answer; error names those chains
 //	503  {error, code: busy or stopping}, Retry-After: too many analyses at once, or the server ends
 //
 // An Accept that names text/event-stream, at no lower quality than the other form,
@@ -39,7 +40,8 @@
 //	GET /explain/run/{requestId}
 //	                     200 {requestId, finishedAt, frames}: the final frames in their order;
 //	                     404 {error, code: run_not_found, requestId};
-//	                     409 {error, code: run_errored or run_too_large, requestId}
+//	                     409 {error, code: run_errored or run_too_large, requestId};
+//	                     409 {error, code: run_in_progress, requestId}, Retry-After
 //
 // The request id of a run stands in X-Request-Id, and in each frame of a stream.
 //
@@ -50,9 +52,10 @@
 // POST /session/deposit is for metered services; here it answers {ok: true}, so that
 // a client that opens a payment channel first need not know that nothing is charged.
 //
-// Beyond the interface's list are 404 and 409: a caller who gets no result wants
-// to know from the status alone whether to look at the hash again (404) or just
-// to wait (409), and neither is a fault of the service that a 500 would claim.
+// Beyond the interface's list are 404, 409 and the second 502: a caller who gets no
+// result wants to know from status and code whether to look at the hash again (404),
+// to wait for a block (409), or to ask again because a chain was not reached (502).
+// None is a fault inside the service, which a 500 would claim.
 package transport
 
 import (
@@ -220,6 +223,7 @@ type Server struct {
 	listener net.Listener  // nil: Serve has not begun
 	finish   chan struct{} // closed when analyses are to end with what they know
 	live     live          // runs that are sold
+	atWork   idSet         // synchronous runs that have no record yet
 
 	offers map[string]*mpp.Route // by path, of what costs a cent; nil: nothing is sold
 

@@ -248,7 +248,9 @@ func TestStreamEnds(t *testing.T) {
 	}
 	f("", "preflight_start complete result", `"summary":"Sent 1 ETH."`)
 	f("nowhere", "preflight_start error", `"code":"transaction_not_found","message":"transaction 0xab not found on 80 chains"`)
-	f("silent", "preflight_start error", `1 chain did not answer: celo-mainnet`)
+	f("silent", "preflight_start error", `"code":"upstream_unavailable","message":"transaction 0xab could not be looked up: 1 chain did not answer: celo-mainnet`)
+	f("unpaid chain", "preflight_start error", `"code":"internal_error","message":"the service could not pay`)
+	f("nobody pays", "preflight_start error", `"code":"payment_incomplete","message":"the analysis is not paid in full`)
 	f("pending", "preflight_start error", `"code":"transaction_pending"`)
 	f("chain", "preflight_start error", `"code":"invalid_request","message":"chainId: chain is not supported"`)
 	f("unpaid", "preflight_start error", `"code":"internal_error","message":"the service could not pay`)
@@ -263,6 +265,17 @@ func TestRecoverHint(t *testing.T) {
 	_, resp := open(t, url, `{"txHash":"`+hash+`","context":"broken"}`)
 	got := frames(t, resp)
 	if end := got[len(got)-1]; end["recover"] != "GET /explain/run/"+resp.Header.Get("X-Request-Id") {
+		t.Errorf("%v", end)
+	}
+}
+
+// TestUnpaidRunSaysWhere: the end of a run that is kept and not paid says how to have it.
+func TestUnpaidRunSaysWhere(t *testing.T) {
+	_, url := start(t, Config{Recoverable: func(id string) bool { return len(id) == 36 }}, byContext)
+	_, resp := open(t, url, `{"txHash":"`+hash+`","context":"nobody pays"}`)
+	got := frames(t, resp)
+	end, where := got[len(got)-1], "GET /explain/run/"+resp.Header.Get("X-Request-Id")
+	if message, _ := end["message"].(string); end["code"] != explain.CodeUnpaid || end["recover"] != where || !strings.Contains(message, where) {
 		t.Errorf("%v", end)
 	}
 }

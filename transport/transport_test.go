@@ -136,11 +136,15 @@ func byContext(_ context.Context, req explain.Request) (*explain.Result, error) 
 	case "nowhere":
 		return nil, fmt.Errorf("probe: %w", &explain.NotFoundError{TxHash: "0xab", Asked: 80})
 	case "silent":
-		return nil, &explain.NotFoundError{TxHash: "0xab", Asked: 79, Silent: []string{"celo-mainnet"}}
+		return nil, fmt.Errorf("probe: %w", &explain.UnavailableError{TxHash: "0xab", Asked: 79, Silent: []string{"celo-mainnet"}})
+	case "unpaid chain":
+		return nil, &explain.UnavailableError{TxHash: "0xab", Silent: []string{"celo-mainnet"}, Unpaid: true}
 	case "pending":
 		return nil, fmt.Errorf("probe: %w", &explain.PendingError{TxHash: "0xab", Chain: "base-mainnet"})
 	case "chain":
 		return nil, fmt.Errorf("choose chain: %w", explain.ErrUnknownChain)
+	case "nobody pays":
+		return nil, fmt.Errorf("probe: %w", explain.ErrUnpaid)
 	case "unpaid":
 		return nil, fmt.Errorf("fetch trace: %w", unpaidError{})
 	case "broken":
@@ -185,7 +189,11 @@ func TestAnswers(t *testing.T) {
 	f("POST", "/explain/", goodBody, 404, `no such path`)
 
 	f("POST", "/explain", goodBody, 200, `"txHash":"`+hash+`"`)
-	f("POST", "/explain", `{"txHash":"`+hash+`","unknown":{"a":[1]}}`, 200, `"summary":"Sent 1 ETH."`)
+	f("POST", "/explain", `{"txHash":"`+hash+`","unknown":{"a":[1]}}`, 400, `unknown: is not known; leave it out, known are txHash, chainId, context, model, report`)
+	f("POST", "/explain", `{"txHash":"`+hash+`","txHash":"`+hash+`"}`, 400, `txHash: is given more than once`)
+	f("POST", "/explain", `{"txHash":"`+hash+`","chainId":0}`, 400, `chainId: must be a positive integer`)
+	f("POST", "/explain", `{"txHash":"`+hash+`","chainId":1e0}`, 400, `chainId: must be a positive integer`)
+	f("POST", "/explain", `{"txHash":"`+hash+`","model":""}`, 400, `model: must be the name of a model`)
 	f("POST", "/explain", `{}`, 400, `txHash: is missing`)
 	f("POST", "/explain", `{"txHash":"0x12"}`, 400, `txHash: must be 0x and 64 hex digits`)
 	f("POST", "/explain", `{"txHash":7}`, 400, `txHash: must be a string`)
@@ -201,7 +209,8 @@ func TestAnswers(t *testing.T) {
 	f("POST", "/explain", `{"txHash":"`+hash+`","chainId":987654321}`, 400, `chainId: chain is not supported`)
 	f("POST", "/explain", with("chain"), 400, `chainId: chain is not supported`)
 	f("POST", "/explain", with("nowhere"), 404, `"error":"transaction 0xab not found on 80 chains","code":"transaction_not_found"`)
-	f("POST", "/explain", with("silent"), 404, `1 chain did not answer: celo-mainnet`)
+	f("POST", "/explain", with("silent"), 502, `1 chain did not answer: celo-mainnet; it is not on the 79 chains that answered","code":"upstream_unavailable"`)
+	f("POST", "/explain", with("unpaid chain"), 502, `"code":"upstream_payment_unavailable"`)
 	f("POST", "/explain", with("pending"), 409, `"code":"transaction_pending"`)
 	f("POST", "/explain", with("unpaid"), 502, `"code":"upstream_payment_unavailable"`)
 	f("POST", "/explain", with("broken"), 500, `"code":"internal_error"`)

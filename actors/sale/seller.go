@@ -272,7 +272,7 @@ func OutcomeOf(res *explain.Result, err error) Outcome {
 	if res != nil && !res.Empty() {
 		return Evidence
 	}
-	if nowhere, ok := errors.AsType[*explain.NotFoundError](err); ok && len(nowhere.Silent) == 0 && nowhere.Asked > 0 {
+	if nowhere, ok := errors.AsType[*explain.NotFoundError](err); ok && nowhere.Asked > 0 {
 		return NoTransaction
 	}
 	if errors.Is(err, explain.ErrPending) {

@@ -385,7 +385,7 @@ func TestOutcomeOf(t *testing.T) {
 	f("a partial one with a trace", traced, nil, Evidence)
 	f("an error", nil, errors.New("x"), Nothing)
 	f("nowhere", nil, &explain.NotFoundError{Asked: 80}, NoTransaction)
-	f("nowhere, and some did not answer", nil, &explain.NotFoundError{Asked: 79, Silent: []string{"x"}}, Nothing)
+	f("nowhere, and some did not answer", nil, &explain.UnavailableError{Asked: 79, Silent: []string{"x"}}, Nothing)
 	f("nobody was asked", nil, &explain.NotFoundError{}, Nothing)
 	f("pending", nil, &explain.PendingError{}, NoTransaction)
 }

@@ -123,12 +123,13 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// TestNotFoundNamesTheSilent: chains that did not answer are named.
-func TestNotFoundNamesTheSilent(t *testing.T) {
+// TestUnavailableNamesTheSilent: where a chain did not answer nothing is known of the
+// hash, and the line names the chain.
+func TestUnavailableNamesTheSilent(t *testing.T) {
 	w := newStubWorld(t)
 	args := append([]string{"explain", noHash, "--rpc", "base=http://127.0.0.1:1"}, rpcArgs(w.flags)...)
 	code, _, errOut := command(t, "", args...)
-	if code != exitNotFound || !strings.Contains(errOut, "not found on 1 chain; 1 chain did not answer: base-mainnet") {
+	if code != exitFault || !strings.Contains(errOut, "could not be looked up: 1 chain did not answer: base-mainnet; it is not on the 1 chain that answered") || strings.Contains(errOut, "not found") {
 		t.Errorf("exit %d, stderr %q", code, errOut)
 	}
 }
@@ -145,8 +146,12 @@ func TestErrorLine(t *testing.T) {
 	for i := range silent {
 		silent[i] = fmt.Sprintf("chain-%02d", i)
 	}
-	f(&explain.NotFoundError{TxHash: "0x1", Asked: 3, Silent: silent}, "transaction 0x1 not found on 3 chains; 30 chains did not answer: "+strings.Join(silent[:20], ", ")+" and 10 more")
-	f(&explain.NotFoundError{TxHash: "0x1", Silent: silent[:1]}, "transaction 0x1 not found on 0 chains; 1 chain did not answer: chain-00; check the network, or name an endpoint with --rpc")
+	f(&explain.NotFoundError{TxHash: "0x1", Asked: 3}, "transaction 0x1 not found on 3 chains")
+	const mend = "; check the network, or name an endpoint with --rpc"
+	f(&explain.UnavailableError{TxHash: "0x1", Asked: 3, Silent: silent},
+		"transaction 0x1 could not be looked up: 30 chains did not answer: "+strings.Join(silent[:20], ", ")+", and 10 more; it is not on the 3 chains that answered"+mend)
+	f(&explain.UnavailableError{TxHash: "0x1", Silent: silent[:1]}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00"+mend)
+	f(&explain.UnavailableError{TxHash: "0x1", Silent: silent[:1], Unpaid: true}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00; the data provider refuses the account: check its key, plan and balance")
 	f(fmt.Errorf("read it: %w", &upstream.Error{Op: "eth_call", Kind: upstream.KindRefused, Hint: "check the key"}), "read it: ask eth_call: refused; check the key")
 	f(fmt.Errorf("two\nlines \x1b[2J"), "two lines [2J")
 }

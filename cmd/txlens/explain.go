@@ -276,15 +276,10 @@ func of(req explain.Request, err error) error {
 }
 
 func codeOf(err error) string {
-	switch exitCode(err) {
-	case exitBadInput:
+	if exitCode(err) == exitBadInput {
 		return "bad_request"
-	case exitNotFound:
-		return "transaction_not_found"
-	case exitPending:
-		return "transaction_pending"
 	}
-	return "internal_error"
+	return explain.FaultOf(err).Code
 }
 
 // eachRequest reads lines of a hash, optionally followed by a chain. Empty lines

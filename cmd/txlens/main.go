@@ -1,6 +1,6 @@
 // Command txlens explains EVM transactions: from the command line, from a recorded
 // bundle, or over HTTP. Exit codes: 0 complete, 2 bad input, 3 partial result,
-// 4 not found by all that answered, 5 pending, 1 anything else (nobody answered
+// 4 not found by any chain, 5 pending, 1 anything else (a chain that did not answer
 // among it); each but 0 with one line on stderr.
 package main
 
@@ -129,7 +129,6 @@ func conclude(c console, err error) int {
 func exitCode(err error) int {
 	var bad badInput
 	var request *explain.BadRequest
-	var nowhere *explain.NotFoundError
 	switch {
 	case err == nil:
 		return exitComplete
@@ -137,8 +136,6 @@ func exitCode(err error) int {
 		return exitBadInput
 	case errors.Is(err, errPartial):
 		return exitPartial
-	case errors.As(err, &nowhere) && nowhere.Asked == 0:
-		return exitFault // nobody answered: that is no knowledge of the hash
 	case errors.Is(err, explain.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, explain.ErrPending):
@@ -158,7 +155,7 @@ const maxSilent = 20
 
 // line says an error in one line a person can act on.
 func line(err error) string {
-	var nowhere *explain.NotFoundError
+	var silent *explain.UnavailableError
 	var source *upstream.Error
 	var advised advice
 	text := oneLine(err.Error())
@@ -168,14 +165,14 @@ func line(err error) string {
 		return "stopped"
 	case errors.Is(err, explain.ErrDeadline):
 		return text + "; name the chain with --chain, or give more time with --deadline"
-	case errors.As(err, &nowhere):
-		if more := len(nowhere.Silent) - maxSilent; more > 0 {
-			text, _, _ = strings.Cut(text, ", "+nowhere.Silent[maxSilent])
-			text += fmt.Sprintf(" and %d more", more)
+	case errors.As(err, &silent):
+		if len(silent.Silent) > maxSilent {
+			text = strings.Replace(text, strings.Join(silent.Silent[maxSilent:], ", "), fmt.Sprintf("and %d more", len(silent.Silent)-maxSilent), 1)
 		}
-		if nowhere.Asked == 0 {
-			text += "; check the network, or name an endpoint with --rpc"
+		if silent.Unpaid {
+			return text + "; the data provider refuses the account: check its key, plan and balance"
 		}
+		text += "; check the network, or name an endpoint with --rpc"
 	case errors.As(err, &source) && source.Hint != "":
 		text += "; " + source.Hint
 	}

@@ -194,20 +194,30 @@ func toppedUpMidway(t *testing.T, _ *shop) {
 }
 
 // unsignedStream: a client that does not sign is waited for as long as the server has
-// patience; then the stream ends, and what is owed is kept and can be paid.
+// patience. Then the stream ends in payment_incomplete and says where the run is kept;
+// the run is had there for the outstanding balance, and for nothing the second time.
 func unsignedStream(t *testing.T, s *shop) {
-	id := ""
 	last, _ := s.atNeed(pathStream, s.body(0), func(need *mpp.NeedVoucher, _ *mpp.Challenge) {})
-	id, _ = said{body: last}.json(t)["requestId"].(string)
-	if id == "" {
-		t.Fatalf("last %.300s", last)
+	end := said{body: last}.json(t)
+	id, _ := end["requestId"].(string)
+	message, _ := end["message"].(string)
+	run := "/explain/run/" + id
+	if end["type"] != "error" || end["code"] != "payment_incomplete" || end["recover"] != "GET "+run || !strings.Contains(message, "GET "+run) || !strings.Contains(message, "outstanding balance") {
+		t.Fatalf("last %.400s", last)
 	}
-	if n := s.spent(); n > s.paid {
-		t.Errorf("spent %d of %d", n, s.paid)
+	before := s.spent()
+	if before > s.paid {
+		t.Errorf("spent %d of %d", before, s.paid)
 	}
-	resp, _, _ := s.buy("GET", "/explain/run/"+id, "", "")
-	if status, text := read(t, resp); status != 200 || !strings.Contains(text, `"type":"result"`) {
-		t.Errorf("%d %.300s", status, text)
+	_, q := s.terms("GET", run, "", "")
+	owed, _ := q.Amount.Uint64()
+	resp, _, _ := s.buy("GET", run, "", "")
+	status, text := read(t, resp)
+	if status != 200 || !strings.Contains(text, `"type":"result"`) || owed == 0 || s.spent() != before+owed {
+		t.Errorf("%d %.300s; owed %d, spent %d after %d", status, text, owed, s.spent(), before)
+	}
+	if again := s.ask("GET", run, "", "", ""); again.status != 200 || again.body != text {
+		t.Errorf("the second time %d %.300s", again.status, again.body)
 	}
 }
 

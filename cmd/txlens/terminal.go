@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -41,7 +42,7 @@ type progress struct {
 	open map[string]bool
 	list []string // phases under way, in the order they began
 	seen bool     // something stands on the updating line
-	hint string   // what can be done about the first phase that failed
+	hint string   // what went wrong in the first phase that a result needs, and what can be done about it
 
 	calls  int          // to the world, and of the model, that have ended
 	signed tempo.Amount // for what is bought
@@ -70,12 +71,15 @@ func newProgress(w io.Writer, tty, quiet bool) *progress {
 	return &progress{w: w, tty: tty, quiet: quiet, open: make(map[string]bool)}
 }
 
+// needed are the phases that a result is partial without.
+var needed = map[string]bool{"probe": true, "transaction": true, "trace": true}
+
 // event takes one event of the analysis.
 func (p *progress) event(e explain.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.hint == "" {
-		p.hint = e.Hint
+	if p.hint == "" && needed[e.Phase] {
+		p.hint = strings.Join(slices.DeleteFunc([]string{e.Detail, e.Hint}, func(s string) bool { return s == "" }), "; ")
 	}
 	if e.Type == explain.EventToolResult {
 		if p.calls++; !p.quiet && p.tty && !p.signed.IsZero() {
@@ -103,7 +107,11 @@ func (p *progress) phase(e explain.Event) {
 		p.say("")
 	case explain.StateFailed:
 		delete(p.open, e.Phase)
-		p.say(e.Phase + " failed") // the last line says why
+		text := e.Phase + " failed"
+		if e.Detail != "" && !needed[e.Phase] { // of the others the last line says why
+			text += ": " + e.Detail
+		}
+		p.say(text)
 	case explain.StateDone:
 		delete(p.open, e.Phase)
 		p.say(e.Phase + " done")

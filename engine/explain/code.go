@@ -12,10 +12,12 @@ const (
 	CodeBusy        = "busy"
 	CodeStopping    = "stopping"
 	CodePayment     = "upstream_payment_unavailable"
+	CodeUnavailable = "upstream_unavailable"
 	CodeJobsOff     = "jobs_off"
 	CodeDeadline    = "deadline_passed"
 	CodeInterrupted = "interrupted"
 	CodeNoRun       = "run_not_found"
+	CodeRunAtWork   = "run_in_progress"
 	CodeRunErrored  = "run_errored"
 	CodeRunTooLarge = "run_too_large"
 	CodeUseSSE      = "use_metered_sse"
@@ -39,11 +41,14 @@ type ErrorCode struct {
 // 413 ...) has none.
 var ErrorCodes = []ErrorCode{
 	{Code: CodeInternal, Status: 500, Event: true, Job: true,
-		Meaning: "The service failed, and no partial result could be made. In a stream also: it could not pay an upstream provider.",
+		Meaning: "The service failed, and no partial result could be made.",
 		Action:  "Retry once after a few seconds. The request id finds the cause in the operator's log."},
 	{Code: CodeNotFound, Status: 404, Event: true, Job: true,
-		Meaning: "No chain that answered knows the hash. With Retry-After, some chains did not answer; error names them.",
-		Action:  "Check the hash and, when you gave one, the chainId. With Retry-After, ask again then; else the answer will stay the same."},
+		Meaning: "Every chain that was asked answered, and none knows the hash.",
+		Action:  "Check the hash and, when you gave one, the chainId. The answer will stay the same."},
+	{Code: CodeUnavailable, Status: 502, Event: true, Job: true,
+		Meaning: "A chain that may have the transaction did not answer; message and error name those chains. Nothing is known of the transaction.",
+		Action:  "Ask again after the seconds that Retry-After names, else after 30 seconds. With chainId only that chain is asked."},
 	{Code: CodePending, Status: 409, Event: true, Job: true,
 		Meaning: "A chain knows the transaction, but no block has it yet.",
 		Action:  "Ask again when it is mined: after a block or two of that chain."},
@@ -69,8 +74,11 @@ var ErrorCodes = []ErrorCode{
 		Meaning: "The server crashed twice while it worked on the job.",
 		Action:  "Submit it again once; if that ends the same way, this transaction is the cause: report it."},
 	{Code: CodeNoRun, Status: 404,
-		Meaning: "There is no finished run under this request id: it is unknown, older than 30 days, still at work, or runs are not kept here.",
-		Action:  "If the stream broke off less than some minutes ago, ask again: the run may still be at work. Else ask for the analysis anew."},
+		Meaning: "There is no run under this request id: it is unknown, older than 30 days, or runs are not kept here.",
+		Action:  "Check the id; else ask for the analysis anew."},
+	{Code: CodeRunAtWork, Status: 409,
+		Meaning: "The run is still at work.",
+		Action:  "Ask again after the seconds that Retry-After names."},
 	{Code: CodeRunErrored, Status: 409,
 		Meaning: "The run ended in an error and left nothing to replay.",
 		Action:  "Ask for the analysis anew."},
@@ -83,9 +91,9 @@ var ErrorCodes = []ErrorCode{
 	{Code: CodeDeposit, Status: 402, Metered: true,
 		Meaning: "The deposit of your payment channel is below the smallest one that is served.",
 		Action:  "Top the channel up, or open one with the suggested deposit."},
-	{Code: CodeUnpaid, Event: true, Metered: true,
-		Meaning: "The run is not paid in full: no voucher came in time, or the channel's deposit is used up. What was paid for was done.",
-		Action:  "Request what recover names: it asks for exactly what is outstanding."},
+	{Code: CodeUnpaid, Event: true, Job: true, Metered: true,
+		Meaning: "The analysis is not paid in full: no voucher came in time, or the channel's deposit is used up. What was paid for was done, and a run that came to a result is kept.",
+		Action:  "Do not ask for the analysis anew: request what recover names, which is GET /explain/run/{requestId}. It asks for the outstanding balance and nothing else. Without recover, or on a job, nothing was kept."},
 }
 
 // CodesOf lists the codes that pick chooses, in the order of ErrorCodes.

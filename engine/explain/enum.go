@@ -16,7 +16,7 @@ func (TxType) Enum() []any {
 }
 
 // Enum lists the outcomes of a frame.
-func (NodeStatus) Enum() []any { return []any{NodeOK, NodeFailed, NodeReverted} }
+func (NodeStatus) Enum() []any { return []any{NodeOK, NodeFailed, NodeReverted, NodeUnknown} }
 
 // Enum lists the statuses of a job in the order it takes them.
 func (JobStatus) Enum() []any { return []any{JobPending, JobRunning, JobComplete, JobError} }

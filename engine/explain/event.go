@@ -57,7 +57,7 @@ type State string
 const (
 	StateStarted State = "started"
 	StateDone    State = "done"
-	StateFailed  State = "failed" // message says why; the result will be partial
+	StateFailed  State = "failed" // message says why
 	StateFound   State = "found"  // of the phase probe: chain is the transaction's chain
 
 	// StateRetrying is one of the agent alone: message says what failed.
@@ -100,7 +100,8 @@ type Event struct {
 	Message string `json:"message,omitempty"`
 	Recover string `json:"recover,omitempty"` // the request that replays the run, where a record of it can exist
 
-	Hint string `json:"-"` // what the operator can do about a phase that failed; no caller can
+	Detail string `json:"-"` // what went wrong in a phase that failed, for the operator alone
+	Hint   string `json:"-"` // what the operator can do about it; no caller can
 }
 
 // Layouts lists the members of each type after type and requestId. A question
@@ -137,29 +138,53 @@ func ToolEnded(id string, c ToolCall) Event {
 var (
 	// ErrNotFound: every chain asked answered, none knows the hash.
 	ErrNotFound = errors.New("transaction not found")
+	// ErrUnavailable: a chain that may have the transaction did not answer.
+	ErrUnavailable = errors.New("transaction could not be looked up")
 	// ErrPending: a chain knows the transaction, no block has it yet.
 	ErrPending = errors.New("transaction is pending")
 	// ErrUnknownChain: the request names a chain id that is not in the table.
 	ErrUnknownChain = errors.New("chain is not supported")
 )
 
-// NotFoundError says where a hash was looked for. It is ErrNotFound.
+// NotFoundError says that all chains that were asked answered, and none knows the
+// hash. It is ErrNotFound.
 type NotFoundError struct {
 	TxHash string
-	Asked  int      // chains that answered: not here
-	Silent []string // slugs of chains that did not answer
+	Asked  int // chains, all of which answered
 }
 
 func (e *NotFoundError) Error() string {
-	s := fmt.Sprintf("transaction %s not found on %s", e.TxHash, Count(e.Asked, "chain"))
-	if len(e.Silent) > 0 {
-		s += fmt.Sprintf("; %s did not answer: %s", Count(len(e.Silent), "chain"), strings.Join(e.Silent, ", "))
+	if e.Asked == 0 {
+		return "transaction " + e.TxHash + " not found"
 	}
-	return s
+	return fmt.Sprintf("transaction %s not found on %s", e.TxHash, Count(e.Asked, "chain"))
 }
 
 // Is makes errors.Is(err, ErrNotFound) true.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
+// UnavailableError says which chains could not be asked, so that nothing is known of
+// the hash: it may exist on one of them. It is ErrUnavailable.
+type UnavailableError struct {
+	TxHash string
+	Asked  int      // chains that answered: not here
+	Silent []string // slugs of the chains that failed; at least one
+	Unpaid bool     // each of them failed because the service could not pay its data provider
+}
+
+func (e *UnavailableError) Error() string {
+	s := fmt.Sprintf("transaction %s could not be looked up: %s did not answer: %s", e.TxHash, Count(len(e.Silent), "chain"), strings.Join(e.Silent, ", "))
+	if e.Asked > 0 {
+		s += fmt.Sprintf("; it is not on the %s that answered", Count(e.Asked, "chain"))
+	}
+	return s
+}
+
+// Is makes errors.Is(err, ErrUnavailable) true.
+func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailable }
+
+// UpstreamPayment reports whether paying the data providers would have helped.
+func (e *UnavailableError) UpstreamPayment() bool { return e.Unpaid }
 
 // PendingError names the chain that knows a pending transaction. It is ErrPending.
 type PendingError struct {

@@ -37,6 +37,9 @@ func FaultOf(err error) Fault {
 	if nowhere, ok := errors.AsType[*NotFoundError](err); ok {
 		return Fault{CodeNotFound, nowhere.Error()}
 	}
+	if silent, ok := errors.AsType[*UnavailableError](err); ok {
+		return Fault{CodeUnavailable, silent.Error()}
+	}
 	if pending, ok := errors.AsType[*PendingError](err); ok {
 		return Fault{CodePending, pending.Error()}
 	}
@@ -56,8 +59,9 @@ var faults = []struct {
 	{ErrUnknownChain, Fault{CodeInvalid, "chainId: " + ErrUnknownChain.Error()}},
 	{ErrNotFound, Fault{CodeNotFound, ErrNotFound.Error()}},
 	{ErrPending, Fault{CodePending, ErrPending.Error()}},
+	{ErrUnavailable, Fault{CodeUnavailable, ErrUnavailable.Error()}},
 	{ErrBusy, Fault{CodeBusy, ErrBusy.Error() + "; try again soon"}},
-	{ErrUnpaid, Fault{CodeUnpaid, ErrUnpaid.Error()}},
+	{ErrUnpaid, Fault{CodeUnpaid, "the analysis is not paid in full: the payment for more of it did not arrive in time"}},
 	{ErrStopping, Fault{CodeStopping, ErrStopping.Error() + "; try again soon"}},
 	{ErrDeadline, Fault{CodeDeadline, ErrDeadline.Error()}},
 	{context.DeadlineExceeded, Fault{CodeDeadline, ErrDeadline.Error()}},

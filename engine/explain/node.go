@@ -31,7 +31,7 @@ type Node struct {
 
 	// Members beyond the interface's table.
 	Path       string     `json:"path"`                 // 0.2.1: the frame path; a log has its frame's path; empty below depth 128
-	Status     NodeStatus `json:"status"`               // ok, failed, reverted
+	Status     NodeStatus `json:"status"`               // ok, failed, reverted; empty when the outcome is not known
 	Error      string     `json:"error,omitempty"`      // why a failed frame failed, in words
 	RevertedBy string     `json:"revertedBy,omitempty"` // path of the frame whose failure undid this one
 	Provenance string     `json:"provenance,omitempty"` // where the name comes from
@@ -45,6 +45,9 @@ const (
 	NodeOK       NodeStatus = "ok"
 	NodeFailed   NodeStatus = "failed"   // the frame itself failed
 	NodeReverted NodeStatus = "reverted" // an ancestor failed: no effect
+	// NodeUnknown is the placeholder of a partial result that neither receipt nor trace
+	// tells the outcome of.
+	NodeUnknown NodeStatus = ""
 )
 
 // Arg is one decoded argument. Value is a string (integers in decimal, bytes and

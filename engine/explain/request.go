@@ -1,13 +1,17 @@
 package explain
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MaxContext bounds Request.Context in bytes.
@@ -88,29 +92,119 @@ var (
 	errBadHash = &BadRequest{"txHash", "must be 0x and 64 hex digits"}
 )
 
-// ParseRequest reads a JSON body. Unknown fields are ignored; a wrong type, a
-// missing txHash, a duplicate key or invalid UTF-8 is a *BadRequest.
+// members are those of Request as its JSON names them: how each is read, and what a
+// wrong value is told.
+var members = []struct {
+	name, want string
+	read       func(*Request, jsontext.Value) bool
+}{
+	{"txHash", "must be a string of 0x and 64 hex digits", func(r *Request, v jsontext.Value) bool { return readString(&r.TxHash, v) }},
+	{"chainId", "must be a positive integer in plain digits; leave it out to have the chain found", readChainID},
+	{"context", "must be a string", func(r *Request, v jsontext.Value) bool { return readString(&r.Context, v) }},
+	{"model", "must be the name of a model; leave it out for the default", func(r *Request, v jsontext.Value) bool { return readString(&r.Model, v) && r.Model != "" }},
+	{"report", "must be a boolean, true or false", readReport},
+}
+
+// MemberNames lists what a request may hold, the required one first.
+func MemberNames() []string {
+	names := make([]string, len(members))
+	for i := range members {
+		names[i] = members[i].name
+	}
+	return names
+}
+
+func readString(to *string, v jsontext.Value) bool {
+	return v.Kind() == '"' && json.Unmarshal(v, to) == nil
+}
+
+// readChainID takes plain digits: 1.0 and 1e0 are the same number to some readers of
+// JSON and none at all to others.
+func readChainID(r *Request, v jsontext.Value) bool {
+	n, err := strconv.ParseUint(string(v), 10, 64)
+	r.ChainID = n
+	return err == nil && n > 0
+}
+
+func readReport(r *Request, v jsontext.Value) bool {
+	r.Report = v.Kind() == 't'
+	return r.Report || v.Kind() == 'f'
+}
+
+// ParseRequest reads a JSON body. What is wrong with it is a *BadRequest that names
+// the member: a wrong type, a missing txHash, a member that is not known or is given
+// twice. The body itself must be one JSON object in valid UTF-8.
 func ParseRequest(body []byte) (Request, error) {
 	var r Request
-	if err := json.Unmarshal(body, &r); err != nil {
-		return Request{}, badBody(err)
+	dec := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true)) // told here, by name
+	if kind := dec.PeekKind(); kind != '{' {
+		if err := dec.SkipValue(); err != nil {
+			return Request{}, badJSON(dec, err)
+		}
+		return Request{}, &BadRequest{"", "the body must be a JSON object"}
+	}
+	if err := r.readMembers(dec); err != nil {
+		return Request{}, err
+	}
+	if _, err := dec.ReadToken(); err != io.EOF {
+		return Request{}, badJSON(dec, err)
 	}
 	return r, r.Validate()
 }
 
-func badBody(err error) error {
-	var sem *json.SemanticError
-	if errors.As(err, &sem) && sem.JSONPointer != "" {
-		field := strings.TrimPrefix(string(sem.JSONPointer), "/")
-		want := map[string]string{"txHash": "a string", "chainId": "a positive integer", "context": "a string", "model": "a string", "report": "a boolean"}[field]
-		if want != "" {
-			return &BadRequest{field, "must be " + want}
+// readMembers reads the object. What is wrong with a member is told once the whole
+// body is known to be JSON.
+func (r *Request) readMembers(dec *jsontext.Decoder) error {
+	var wrong error
+	given := make([]bool, len(members))
+	if _, err := dec.ReadToken(); err != nil {
+		return badJSON(dec, err)
+	}
+	for dec.PeekKind() != '}' {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			return badJSON(dec, err)
+		}
+		name := tok.String()
+		v, err := dec.ReadValue()
+		if err != nil {
+			return badJSON(dec, err)
+		}
+		if err := r.member(name, v, given); wrong == nil {
+			wrong = err
 		}
 	}
-	if errors.As(err, &sem) {
-		return &BadRequest{"", "the body must be a JSON object"}
+	if _, err := dec.ReadToken(); err != nil {
+		return badJSON(dec, err)
 	}
-	return &BadRequest{"", "the body is not valid JSON: " + err.Error()}
+	return wrong
+}
+
+func (r *Request) member(name string, v jsontext.Value, given []bool) error {
+	for i := range members {
+		m := &members[i]
+		switch {
+		case m.name != name:
+			continue
+		case given[i]:
+			return &BadRequest{name, "is given more than once; give it once"}
+		}
+		given[i] = true
+		if !m.read(r, v) {
+			return &BadRequest{name, m.want}
+		}
+		return nil
+	}
+	return &BadRequest{cmp.Or(OneLine(name, 60), `""`), "is not known; leave it out, known are " + strings.Join(MemberNames(), ", ")}
+}
+
+// badJSON says where the body stops being JSON, and nothing of the decoder's own words.
+func badJSON(dec *jsontext.Decoder, err error) error {
+	at := dec.InputOffset()
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		at = syntax.ByteOffset
+	}
+	return &BadRequest{"", fmt.Sprintf("the body is not valid JSON in UTF-8, at byte %d; send one JSON object", at)}
 }
 
 // Validate checks all fields but whether the chain is supported.
@@ -121,9 +215,9 @@ func (r Request) Validate() error {
 	case !isHash(r.TxHash):
 		return errBadHash
 	case len(r.Context) > MaxContext:
-		return &BadRequest{"context", fmt.Sprintf("is %d bytes long, at most %d are allowed", len(r.Context), MaxContext)}
+		return &BadRequest{"context", fmt.Sprintf("is %d bytes long, at most %d are allowed; shorten it", len(r.Context), MaxContext)}
 	case r.Model != "" && !slices.Contains(ModelNames(), r.Model):
-		return &BadRequest{"model", "is unknown; allowed are " + strings.Join(ModelNames(), ", ")}
+		return &BadRequest{"model", "is unknown; leave it out for the default, or name one of " + strings.Join(ModelNames(), ", ")}
 	}
 	return nil
 }

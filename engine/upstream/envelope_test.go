@@ -131,6 +131,11 @@ func TestClassify(t *testing.T) {
 	f("eth_call", -32016, "over rate limit", KindRateLimited)
 	f("eth_call", -32005, "", KindRateLimited)
 	f("eth_call", -32602, "invalid argument 0", KindRejected)
+	f("eth_call", -32005, "limit of 20 requests per second reached, raise your quota", KindRateLimited)
+	f("eth_getTransactionByHash", -32000, "daily quota exceeded", KindPayment)
+	f("eth_getTransactionByHash", -32000, "You have used up your credits, please upgrade your plan", KindPayment)
+	f("eth_getTransactionByHash", -32001, "Unauthorized: you must authenticate your request with an API key", KindPayment)
+	f("debug_traceTransaction", -32000, "not available on your current plan; use a paid API key", KindUnsupported)
 	f("eth_getBlockByNumber", -32603, "internal error", KindRejected)
 }
 

@@ -16,7 +16,8 @@ const (
 	KindNoState     Kind = "no_state"     // the node keeps no state of that block
 	KindReverted    Kind = "reverted"     // eth_call: the EVM ran and failed, see Error.Data
 	KindRejected    Kind = "rejected"     // another definite refusal of the request
-	KindRefused     Kind = "refused"      // HTTP 4xx or a redirect: key, plan or URL is wrong
+	KindRefused     Kind = "refused"      // HTTP 4xx or a redirect: plan or URL is wrong
+	KindPayment     Kind = "payment"      // HTTP 401 or 402, or a quota that is used up: the service's account is not good for the call
 	KindRateLimited Kind = "rate_limited" // 429 or its JSON-RPC cousins
 	KindTimeout     Kind = "timeout"
 	KindUnreachable Kind = "unreachable" // no connection, or it broke
@@ -136,6 +137,7 @@ var hints = map[Kind]string{
 	KindUnsupported: "give an endpoint that offers this method; traces need a node with the debug or trace API",
 	KindNoState:     "give an archive endpoint: this node keeps only recent state",
 	KindRefused:     "check the URL, the API key and the plan of this endpoint",
+	KindPayment:     "check the API key, the plan and the balance of your account at this endpoint",
 	KindRateLimited: "give an endpoint with a higher limit, or run fewer analyses at once",
 	KindTimeout:     "the endpoint is slow or does not answer; give another one or raise the timeout",
 	KindUnreachable: "check the URL of the endpoint and the network",
@@ -185,7 +187,8 @@ func stopped(ctx context.Context) *Error {
 }
 
 // worst picks the error that stands for several endpoints: a definite no counts
-// only when nobody was silent.
+// only when nobody was silent, and an account that is not good for the call counts
+// most, since neither the caller nor time mends it.
 func worst(a, b *Error) *Error {
 	switch {
 	case a == nil:
@@ -208,6 +211,8 @@ func rank(k Kind) int {
 		return 2
 	case KindBusy:
 		return 3
+	case KindPayment:
+		return 5
 	}
 	return 4
 }

@@ -94,7 +94,7 @@ func etherscanRefusal(words string) *Error {
 	case strings.Contains(text, "rate limit"), strings.Contains(text, "too many"):
 		return newError(KindRateLimited, "rate limit reached")
 	case strings.Contains(text, "api key"), strings.Contains(text, "apikey"):
-		return newError(KindRefused, "API key refused")
+		return newError(KindPayment, "API key refused")
 	case strings.Contains(text, "chainid"), strings.Contains(text, "not supported for this chain"), strings.Contains(text, "free api access"):
 		return newError(KindUnsupported, "chain is not covered by this plan")
 	case strings.Contains(text, "not verified"):

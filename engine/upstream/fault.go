@@ -16,9 +16,11 @@ var phrases = []struct {
 	kind Kind
 	any  []string
 }{
-	{KindRateLimited, []string{"rate limit", "ratelimit", "too many requests", "request limit", "limit exceeded", "exceeded the quota", "capacity", "throttl", "exceeded its", "credits", "quota"}},
+	{KindRateLimited, []string{"rate limit", "ratelimit", "too many requests", "request limit", "limit exceeded", "capacity", "throttl", "per second", "exceeded its"}},
+	{KindPayment, []string{"payment required", "quota", "credits", "billing"}},
 	{KindUnsupported, []string{"method not found", "not whitelisted", "does not exist/is not available", "method is not available", "not available on", "unsupported method", "not supported", "unknown method",
 		"current plan", "your plan", "upgrade", "tracer not found", "calltracer is not defined", "prestatetracer is not defined", "not allowed to access", "method is not enabled", "namespace", "is disabled", "invalid method", "paid plan", "freetier", "free tier"}},
+	{KindPayment, []string{"unauthorized", "unauthenticated", "must authenticate", "api key", "apikey"}},
 	{KindNoState, []string{"historical state", "missing trie node", "required historical state", "no state available", "state is not available", "state not available", "pruned", "pruning", "archive", "proof window", "header not found", "state histories"}},
 	{KindNotFound, []string{"transaction not found", "no transaction", "transaction with hash", "unknown transaction"}},
 	{KindTimeout, []string{"execution timeout", "timed out", "timeout", "deadline exceeded"}},
@@ -91,7 +93,8 @@ func (e *endpoint) refusal(op string, f *rpcFault) *Error {
 func (e *endpoint) statusError(op string, status int, h http.Header, b *body) *Error {
 	kind, text := statusKind(status)
 	if f := readAnyFault(b); f != nil {
-		if said := classify(op, f); said != KindRejected {
+		// 401 and 402 are about the account, whatever the words beside them.
+		if said := classify(op, f); said != KindRejected && kind != KindPayment {
 			kind = said
 		}
 		if m := e.secrets.scrub(f.message); m != "" {

@@ -155,6 +155,8 @@ func statusKind(status int) (Kind, string) {
 	switch {
 	case status == http.StatusTooManyRequests:
 		return KindRateLimited, text
+	case status == http.StatusPaymentRequired, status == http.StatusUnauthorized:
+		return KindPayment, text
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= 500:
 		return KindServer, text
 	case status >= 300 && status < 400:

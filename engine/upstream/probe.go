@@ -24,17 +24,20 @@ type ProbeResult struct {
 
 // Probe finds the chain of a hash: chains are asked in waves by popularity, the
 // first hit wins and the rest is called back before Probe returns. Only chains
-// with an endpoint are asked. When none knows the hash it gives an
-// *explain.NotFoundError which says how many answered and who was silent. The
-// whole is one logical call; the transaction that was found is kept for
-// Session.Transaction.
+// with an endpoint are asked. When all have answered and none knows the hash it
+// gives an *explain.NotFoundError; when some failed and no other knows it, an
+// *explain.UnavailableError which names them. The whole is one logical call; the
+// transaction that was found is kept for Session.Transaction.
 func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*ProbeResult, error) {
 	rec, err := get[*probeRecord](ctx, s, probeCall(chains, hash))
 	if err != nil {
 		return nil, err
 	}
-	if rec.ChainID == 0 {
-		return nil, &explain.NotFoundError{TxHash: hash.Hex(), Asked: len(rec.Answered), Silent: rec.Silent}
+	switch {
+	case rec.ChainID == 0 && len(rec.Silent) > 0:
+		return nil, &explain.UnavailableError{TxHash: hash.Hex(), Asked: len(rec.Answered), Silent: rec.Silent, Unpaid: len(rec.Unpaid) == len(rec.Silent)}
+	case rec.ChainID == 0:
+		return nil, &explain.NotFoundError{TxHash: hash.Hex(), Asked: len(rec.Answered)}
 	}
 	s.plant(rec, hash)
 	return &ProbeResult{Chain: rec.chain, Pending: rec.tx.Pending(), Answered: rec.Answered, Silent: rec.Silent}, nil
@@ -55,6 +58,7 @@ type probeRecord struct {
 	ChainID     uint64         `json:"chainId"`
 	Answered    []string       `json:"answered"`
 	Silent      []string       `json:"silent"`
+	Unpaid      []string       `json:"unpaid,omitzero"` // of Silent, those that KindPayment failed
 	Transaction jsontext.Value `json:"transaction,omitzero"`
 
 	chain *chain.Chain
@@ -143,6 +147,7 @@ type race struct {
 	best     *sighting
 	answered []string
 	silent   []string
+	unpaid   []string // of silent
 }
 
 func (r *race) hear(s sighting) {
@@ -152,6 +157,9 @@ func (r *race) hear(s sighting) {
 		r.answered = append(r.answered, s.chain.Slug)
 	case s.err != nil:
 		r.silent = append(r.silent, s.chain.Slug)
+		if s.err.Kind == KindPayment {
+			r.unpaid = append(r.unpaid, s.chain.Slug)
+		}
 	case s.better(r.best):
 		r.best = &s
 	}
@@ -160,7 +168,8 @@ func (r *race) hear(s sighting) {
 func (r *race) record() *probeRecord {
 	slices.Sort(r.answered)
 	slices.Sort(r.silent)
-	rec := &probeRecord{Answered: append([]string{}, r.answered...), Silent: append([]string{}, r.silent...)}
+	slices.Sort(r.unpaid)
+	rec := &probeRecord{Answered: append([]string{}, r.answered...), Silent: append([]string{}, r.silent...), Unpaid: slices.Clone(r.unpaid)}
 	if r.best != nil {
 		rec.ChainID, rec.Transaction = r.best.chain.ID, r.best.raw
 	}
@@ -267,8 +276,11 @@ func (c *Client) sight(ctx context.Context, ch *chain.Chain, hash common.Hash) (
 			s.tx, s.err = out.value.(*evidence.Transaction), nil
 			return s
 		}
-		if s.err == nil || err.Kind == KindNotFound { // one no is an answer
+		switch {
+		case s.err == nil, err.Kind == KindNotFound: // one no is an answer
 			s.err = err
+		case s.err.Kind != KindNotFound:
+			s.err = worst(s.err, err)
 		}
 	}
 	return s

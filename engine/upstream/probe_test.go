@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -99,38 +100,48 @@ func TestProbeDoesNotWaitForTheSilent(t *testing.T) {
 	}
 }
 
+// TestProbeFindsNothing: only where every chain answered is the hash not found;
+// where one failed nothing is known, and the error names it.
 func TestProbeFindsNothing(t *testing.T) {
 	chains, nodes, cfg := field(t, 6, 2, 2)
-	ask := func() *explain.NotFoundError {
+	ask := func() error {
 		t.Helper()
-		_, err := newClient(t, cfg).Session(nil, nil).Probe(background(t), chains, hashA)
-		var nf *explain.NotFoundError
-		if !errors.As(err, &nf) || !errors.Is(err, explain.ErrNotFound) {
-			t.Fatalf("%v", err)
+		rec := NewRecorder()
+		_, err := newClient(t, cfg).Session(nil, rec).Probe(background(t), chains, hashA)
+		_, again := ReplaySession(rec.Bundle(), nil).Probe(background(t), chains, hashA)
+		if err == nil || again == nil || err.Error() != again.Error() {
+			t.Fatalf("%v; replayed %v", err, again)
 		}
-		return nf
+		return err
 	}
-	if nf := ask(); nf.Asked != 6 || len(nf.Silent) != 0 {
+	if nf, ok := errors.AsType[*explain.NotFoundError](ask()); !ok || nf.Asked != 6 {
 		t.Errorf("%v", nf)
 	}
-	nodes[1].SetFault(stubnode.All, stubnode.Fault{Status: 500})
-	nodes[3].SetFault(stubnode.All, stubnode.Fault{Delay: 5 * time.Second})
-	nodes[4].SetFault(stubnode.All, stubnode.Fault{Garbage: true})
-	nodes[5].SetFault(stubnode.All, stubnode.Fault{Status: 429})
-	nf := ask()
-	if nf.Asked != 2 || len(nf.Silent) != 4 {
-		t.Errorf("%v", nf)
-	}
-	for i, slug := range nf.Silent {
-		if i > 0 && nf.Silent[i-1] >= slug {
-			t.Errorf("not sorted: %v", nf.Silent)
+	fail := func(asked int, unpaid bool, faults map[int]stubnode.Fault) {
+		t.Helper()
+		for i, f := range faults {
+			nodes[i].SetFault(stubnode.All, f)
+			defer nodes[i].ClearFaults()
+		}
+		err := ask()
+		u, ok := errors.AsType[*explain.UnavailableError](err)
+		if !ok || errors.Is(err, explain.ErrNotFound) || u.Asked != asked || len(u.Silent) != len(faults) || u.Unpaid != unpaid || !slices.IsSorted(u.Silent) {
+			t.Fatalf("%#v", err)
+		}
+		for i := range faults {
+			if !strings.Contains(err.Error(), chains[i].Slug) {
+				t.Errorf("%s is not named: %v", chains[i].Slug, err)
+			}
 		}
 	}
-	for _, i := range []int{1, 3, 4, 5} {
-		if !strings.Contains(nf.Error(), chains[i].Slug) {
-			t.Errorf("%s is not named: %v", chains[i].Slug, nf)
-		}
+	fail(2, false, map[int]stubnode.Fault{1: {Status: 500}, 3: {Delay: 5 * time.Second}, 4: {Garbage: true}, 5: {Status: 429}})
+	fail(4, true, map[int]stubnode.Fault{0: {Status: 402}, 2: {Status: 401}})
+	fail(4, false, map[int]stubnode.Fault{0: {Status: 402}, 2: {Status: 500}})
+	all := map[int]stubnode.Fault{}
+	for i := range nodes {
+		all[i] = stubnode.Fault{Error: stubnode.ErrMethodNotFound}
 	}
+	fail(0, false, all)
 }
 
 func TestProbeDoubtfulHits(t *testing.T) {

@@ -85,7 +85,7 @@ func TestSourceLadder(t *testing.T) {
 	f("verified without ABI", fault(stubnode.Sourcify, stubnode.Fault{Status: 200, Body: `{"abi":null,"match":"match"}`}), "", KindNotFound)
 	f("proxy could not be resolved", fault(stubnode.Sourcify, stubnode.Fault{Status: 200, Body: `{"abi":` + erc20ABI + `,"match":"match","compilation":{"name":"A"},"proxyResolution":{"proxyResolutionError":{"customCode":"proxy_resolution_error"}}}`}), "sourcify A match ", "")
 	f("rate limit once", fault(stubnode.Etherscan, stubnode.Fault{Times: 1, Body: `{"status":"0","message":"NOTOK","result":"Max rate limit reached, please use API Key for higher rate limit"}`}, add(stubnode.Etherscan, "", "")), "etherscan USDC  ", "")
-	f("invalid key", fault(stubnode.Etherscan, stubnode.Fault{Body: `{"status":"0","message":"NOTOK","result":"Invalid API Key ETHERSCANKEY"}`}), "", KindRefused)
+	f("invalid key", fault(stubnode.Etherscan, stubnode.Fault{Body: `{"status":"0","message":"NOTOK","result":"Invalid API Key ETHERSCANKEY"}`}), "", KindPayment)
 	f("invalid key, blockscout has it", fault(stubnode.Etherscan, stubnode.Fault{Body: `{"status":"0","message":"NOTOK","result":"Invalid API Key"}`}, add(stubnode.Blockscout, "", "")), "blockscout USDC exact_match ", "")
 	f("unsupported by etherscan", fault(stubnode.Etherscan, stubnode.Fault{Body: `{"status":"0","message":"NOTOK","result":"Missing or unsupported chainid parameter (required for v2 api)"}`}), "", KindNotFound)
 	f("not verified by blockscout", fault(stubnode.Blockscout, stubnode.Fault{Status: 200, Body: `{"abi":null,"name":null,"is_verified":false}`}), "", KindNotFound)

@@ -359,9 +359,45 @@ func TestForced(t *testing.T) {
 
 // TestRunErrors: what the service says has failed is what a local analysis says.
 func TestRunErrors(t *testing.T) {
-	for code, want := range map[string]error{explain.CodeNotFound: explain.ErrNotFound, explain.CodePending: explain.ErrPending} {
+	for code, want := range map[string]error{
+		explain.CodeNotFound: explain.ErrNotFound, explain.CodePending: explain.ErrPending, explain.CodeUnavailable: explain.ErrUnavailable, explain.CodeUnpaid: explain.ErrUnpaid,
+	} {
 		if err := error(&RunError{Code: code}); !errors.Is(err, want) {
 			t.Errorf("%s is not %v", code, want)
 		}
+	}
+}
+
+// TestPaymentIncomplete: a run that ended unpaid is fetched where it is kept, and not
+// bought anew; one that is still at work is asked for again.
+func TestPaymentIncomplete(t *testing.T) {
+	const id = "0199d5f0-0000-7000-8000-000000000001"
+	r := newRogue(t)
+	streams, asked := 0, 0
+	r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) {
+		switch {
+		case req.Method == http.MethodPost && req.ContentLength != 0:
+			streams++
+			r.stream(w, cr, `data: {"type":"error","requestId":"`+id+`","code":"payment_incomplete","message":"the run is done and kept","recover":"GET /explain/run/`+id+`"}`)
+		case req.URL.Path == "/explain/run/"+id:
+			if asked++; asked == 1 {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusConflict)
+				io.WriteString(w, `{"error":"the run is still at work","code":"run_in_progress","requestId":"`+id+`"}`)
+				return
+			}
+			w.Header().Set("Payment-Receipt", r.receipt(cr).HeaderValue())
+			io.WriteString(w, `{"requestId":"`+id+`","finishedAt":1,"frames":[`+strings.TrimPrefix(r.result(), "data: ")+`]}`)
+		default:
+			w.Header().Set("Payment-Receipt", r.receipt(cr).HeaderValue())
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}
+	a, err := r.client().Explain(t.Context(), request, nil)
+	if err != nil || a.Result == nil || a.Result.TxHash != hash || !a.Recovered {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if streams != 2 || asked != 2 {
+		t.Errorf("%d streams, %d requests for the record", streams, asked)
 	}
 }

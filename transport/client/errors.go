@@ -67,6 +67,8 @@ func (e *RunError) Is(target error) bool {
 		return target == explain.ErrNotFound
 	case explain.CodePending:
 		return target == explain.ErrPending
+	case explain.CodeUnavailable:
+		return target == explain.ErrUnavailable
 	case explain.CodeUnpaid:
 		return target == explain.ErrUnpaid
 	}

@@ -63,6 +63,7 @@ type run struct {
 	sink   func(explain.Event)
 	id     string // requestId, once it is known
 	heard  int    // events of the analysis so far
+	atWork bool   // when its record was asked for last
 	answer *Answer
 }
 
@@ -303,8 +304,12 @@ func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error)
 	defer c.give()
 	r := &run{purchase: c.newPurchase(), id: id.String()}
 	a, err := r.fetch(ctx)
-	if a == nil && err == nil {
-		err = &StatusError{Status: http.StatusNotFound, Code: explain.CodeNoRun, Message: "no finished run under this id: it is unknown, too old, or still at work"}
+	switch {
+	case a != nil || err != nil:
+	case r.atWork:
+		err = &StatusError{Status: http.StatusConflict, Code: explain.CodeRunAtWork, Message: "the run is still at work; ask again in a moment"}
+	default:
+		err = &StatusError{Status: http.StatusNotFound, Code: explain.CodeNoRun, Message: "no run under this id: it is unknown or too old"}
 	}
 	return a, err
 }
@@ -315,6 +320,7 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 	if r.id == "" {
 		return nil, nil
 	}
+	r.atWork = false
 	key := r.key
 	r.key = uuid.NewString() // another request than the stream's
 	defer func() { r.key = key }()
@@ -330,7 +336,11 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 	case http.StatusServiceUnavailable:
 		return nil, unanswered{readRefusal(resp).err()}
 	default:
-		return nil, readRefusal(resp).err()
+		why := readRefusal(resp)
+		if r.atWork = why.code == explain.CodeRunAtWork; r.atWork {
+			return nil, nil
+		}
+		return nil, why.err()
 	}
 	doc, err := readBody(resp, maxAnswer)
 	if err != nil {

@@ -175,9 +175,9 @@ func opExplain() operation {
 			{status: 200, text: "The stream; or the result, complete or partial; or, with report, the HTML page. Look at `analysisModel` before you trust a result: `partial-synthesis` marks a partial one.",
 				bodies: []media{stream, jsonOf("ExplanationResult"), textOf("text/html")}, headers: []string{"Payment-Receipt"}},
 			challenge("Payment is needed: the terms are in WWW-Authenticate. Or, as application/json: the request asked for no stream (`use_metered_sse`), or the deposit is too small (`deposit_below_minimum`).", "MeteredSseRequired", "DepositBelowMinimum"),
-			withRetry(refused(404, "There is no such transaction.", explain.CodeNotFound)),
+			refused(404, "There is no such transaction.", explain.CodeNotFound),
 			refused(409, "The transaction is pending.", explain.CodePending),
-			refused(502, "Only in the blocking form of an unmetered service.", explain.CodePayment),
+			withRetry(refused(502, "Only in the blocking form of an unmetered service.", explain.CodePayment, explain.CodeUnavailable)),
 		}, withBody, sessions, onPaid),
 	}
 }
@@ -234,7 +234,7 @@ func opRecover() operation {
 			{status: 200, text: "The final frames.", bodies: []media{jsonOf("RunRecovery")}, headers: []string{"Payment-Receipt"}},
 			challenge("A balance is outstanding: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
 			runError(404, explain.CodeNoRun),
-			runError(409, explain.CodeRunErrored, explain.CodeRunTooLarge),
+			withRetry(runError(409, explain.CodeRunErrored, explain.CodeRunTooLarge, explain.CodeRunAtWork)),
 		}, sessions, onPaid),
 	}
 }

@@ -130,7 +130,7 @@ const quantity = "^(0x[0-9a-f]+)?$"
 
 // ofRuns are the codes of GET /explain/run/{requestId} alone.
 func ofRuns(c explain.ErrorCode) bool {
-	return slices.Contains([]string{explain.CodeNoRun, explain.CodeRunErrored, explain.CodeRunTooLarge}, c.Code)
+	return slices.Contains([]string{explain.CodeNoRun, explain.CodeRunErrored, explain.CodeRunTooLarge, explain.CodeRunAtWork}, c.Code)
 }
 
 func anys[T any](list []T) []any {
@@ -254,6 +254,7 @@ func schemas(model string) (map[string]schema, error) {
 	for name, s := range all {
 		dress(name, s)
 	}
+	all["ExplainRequest"]["additionalProperties"] = false
 	asked := all["ExplainRequest"]["properties"].(schema)["model"].(schema)
 	asked["description"] = strings.ReplaceAll(asked["description"].(string), "{defaultModel}", model)
 	addEvents(all)

@@ -66,7 +66,6 @@ var tools = []tool{
 func explainInput(all map[string]schema) schema {
 	s := maps.Clone(all["ExplainRequest"])
 	delete(s, "description")
-	s["additionalProperties"] = false
 	return s
 }
 
