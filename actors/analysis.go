@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"txlens/engine/assemble"
 	"txlens/engine/explain"
 )
 
@@ -74,13 +75,19 @@ func (j *journal) hear(e explain.Event) {
 			j.end(e.Phase)
 		}
 	case explain.EventPreflightDone:
-		j.a.Failed = e.Failed
 		j.endAll()
 		j.begin(phaseAssemble)
 	case explain.EventComplete:
 		j.end(phaseAssemble)
 		j.end(phaseAgent)
 	}
+}
+
+// fail takes the phases without which the result is partial.
+func (j *journal) fail(failed []assemble.Failure) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.a.Failed = phases(failed)
 }
 
 // modelBegins: the rules have spoken, and a model is asked.

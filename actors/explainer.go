@@ -123,7 +123,7 @@ func chosen(req explain.Request) (*chain.Chain, error) {
 }
 
 // UnpaidError comes beside a partial result: the service could not pay for the
-// model. The caller's payment has no part in it.
+// model, or for evidence that the result needs. The caller's payment has no part in it.
 type UnpaidError struct{ err error }
 
 func (e *UnpaidError) Error() string { return e.err.Error() }
@@ -136,7 +136,7 @@ func (e *UnpaidError) UpstreamPayment() bool { return true }
 // Explain runs one analysis. It returns a Result, possibly partial and then perhaps
 // with an *UnpaidError beside it, or an error:
 // *explain.BadRequest, explain.ErrUnknownChain, explain.ErrNotFound,
-// explain.ErrPending, explain.ErrDeadline, explain.ErrStopping, the context's error, or what the probe ended in.
+// explain.ErrPending, explain.ErrUnavailable, explain.ErrUnpaid, explain.ErrDeadline, explain.ErrStopping, the context's error, or what the probe ended in.
 // When the context ends, all work for the request is stopped.
 func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error) {
 	if err := j.Request.Validate(); err != nil {
@@ -154,13 +154,13 @@ func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error)
 	x.runs.Add(1)
 	x.mu.Unlock()
 	defer x.runs.Done()
-	defer s.stopFetch()
+	defer s.stop()
 	x.running.Add(1)
 	defer x.running.Add(-1)
 
 	pid := x.e.spawnRoot(s)
 	out := x.wait(ctx, s, pid, j.Finish)
-	s.stopFetch()
+	s.stop()
 	s.hush()
 	x.tellEnd(s.journal.close(out.result, out.err))
 	if out.result != nil {
@@ -224,7 +224,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID, fin
 func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, error) {
 	s := &supervisor{
 		e: x.e, o: &x.o, id: j.ID, req: j.Request, meter: j.Meter, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
-		cutOff: j.CutOff, finished: j.Finished, unpaid: j.Unpaid, outstanding: make(map[string]*actor.PID), reply: make(chan outcome, 1), closed: make(chan struct{}),
+		cutOff: j.CutOff, finished: j.Finished, unpaid: j.Unpaid, outstanding: make(map[string]*actor.PID), begun: make(map[string]bool), reply: make(chan outcome, 1), closed: make(chan struct{}),
 		ev:      &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version, Triage: triage.Asked(j.Request.Context)},
 		journal: newJournal(j.ID, time.Now),
 	}
@@ -234,7 +234,8 @@ func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, erro
 		return nil, err
 	}
 	s.ev.Chain = ch
-	s.fetching, s.stopFetch = context.WithCancel(ctx)
+	s.work, s.stop = context.WithCancel(ctx)
+	s.fetching, s.stopFetch = context.WithCancel(s.work)
 	return s, nil
 }
 
@@ -264,8 +265,8 @@ func (x *Explainer) Close() {
 
 // bare is the partial result when the assembly itself failed: what needs no rule.
 func bare(ev *assemble.Evidence, err error) *explain.Result {
-	only := &assemble.Evidence{TxHash: ev.TxHash, Chain: ev.Chain, Version: ev.Version, Notes: ev.Notes}
-	only.Failed = append(append(only.Failed, ev.Failed...), assemble.Failure{Phase: phaseAssemble, Reason: oneLine(err)})
+	only := &assemble.Evidence{TxHash: ev.TxHash, Chain: ev.Chain, Version: ev.Version, Notes: ev.Notes, Lost: ev.Lost}
+	only.Failed = append(append(only.Failed, ev.Failed...), assemble.Failure{Phase: phaseAssemble, Reason: gather.Reason(err)})
 	return assemble.Result(only)
 }
 
@@ -279,7 +280,9 @@ func phases(failed []assemble.Failure) (names []string) {
 
 // sortFailures puts phases in the order of the work, whichever ended first.
 func sortFailures(failed []assemble.Failure) {
-	order := map[string]int{phaseTransaction: 0, phaseTrace: 1, phaseLabel: 2, phaseSource: 3, phasePrice: 4}
+	order := map[string]int{
+		phaseTransaction: 1, assemble.LostBlock: 2, phaseTrace: 3, phaseLabel: 4, assemble.LostNeighbours: 5, phaseSource: 6, phasePrice: 7, assemble.LostViews: 8,
+	}
 	sort.SliceStable(failed, func(i, j int) bool { return order[failed[i].Phase] < order[failed[j].Phase] })
 }
 

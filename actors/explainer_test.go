@@ -39,6 +39,7 @@ type world struct {
 	prices  func(ctx context.Context) (map[common.Address]upstream.Price, error)
 	sign    func(ctx context.Context) (*upstream.SignatureSet, error)
 	call    func(ctx context.Context) ([]byte, error)
+	block   func(ctx context.Context) (*evidence.Block, error)
 }
 
 var (
@@ -74,6 +75,9 @@ func newWorld() *world {
 		},
 		sign: func(context.Context) (*upstream.SignatureSet, error) { return nil, nil },
 		call: func(context.Context) ([]byte, error) { return nil, upstream.ErrNoState },
+		block: func(context.Context) (*evidence.Block, error) {
+			return &evidence.Block{Number: 20_000_000, Timestamp: 1_717_000_000, GasLimit: 30_000_000, BaseFee: big.NewInt(1e9), Withdrawals: -1}, nil
+		},
 	}
 }
 
@@ -86,8 +90,8 @@ func (w *world) Transaction(ctx context.Context, _ *chain.Chain, _ common.Hash) 
 func (w *world) Receipt(ctx context.Context, _ *chain.Chain, _ common.Hash) (*evidence.Receipt, error) {
 	return w.receipt(ctx)
 }
-func (w *world) Block(context.Context, *chain.Chain, uint64, bool) (*evidence.Block, error) {
-	return &evidence.Block{Number: 20_000_000, Timestamp: 1_717_000_000, GasLimit: 30_000_000, BaseFee: big.NewInt(1e9), Withdrawals: -1}, nil
+func (w *world) Block(ctx context.Context, _ *chain.Chain, _ uint64, _ bool) (*evidence.Block, error) {
+	return w.block(ctx)
 }
 func (w *world) DebugTrace(ctx context.Context, _ *chain.Chain, _ common.Hash, _ trace.Limits) (*trace.Tree, error) {
 	return w.trace(ctx)
@@ -149,11 +153,24 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestPhaseFails: each phase that ends in a fault or a panic costs its own piece,
-// and the partial result names it.
+// down is how an upstream fails; its words are not for the one who asked.
+var down = &upstream.Error{Op: "eth_secret", Source: "host.example", Kind: upstream.KindServer, Err: errors.New("HTTP status 500")}
+
+// tellsInternals complains where a result tells what only the operator may read.
+func tellsInternals(t *testing.T, res *explain.Result) {
+	t.Helper()
+	all := res.Summary + strings.Join(res.Steps, "") + strings.Join(res.Risks, "") + strings.Join(res.Provenance.Notes, "")
+	for _, word := range []string{"eth_", "example", "HTTP", "fell over", "\n", "fault"} {
+		if strings.Contains(all, word) {
+			t.Errorf("it tells %q: %s %q", word, res.Summary, res.Provenance.Notes)
+		}
+	}
+}
+
+// TestPhaseFails: a fault or a panic of a phase that a result needs makes a partial one
+// that names it, in words that tell no internals.
 func TestPhaseFails(t *testing.T) {
-	broken := errors.New("the wire was cut")
-	f := func(phase string, breakIt func(w *world, fail func())) {
+	f := func(phase, why string, breakIt func(w *world, fail func())) {
 		t.Helper()
 		for _, panics := range []bool{false, true} {
 			w := newWorld()
@@ -167,40 +184,152 @@ func TestPhaseFails(t *testing.T) {
 				t.Errorf("%s: %v", phase, err)
 				continue
 			}
-			if !res.Partial() || res.Confidence != explain.Low || !strings.HasPrefix(res.Summary, explain.PartialPrefix) || !strings.Contains(res.Summary, phase) {
+			if !res.Partial() || res.Confidence != explain.Low || !strings.HasPrefix(res.Summary, "**Partial result: the "+phase+" ") || !panics && !strings.Contains(res.Summary, phase+" phase failed (") {
 				t.Errorf("%s (panics: %v): %s, %s, %q", phase, panics, res.AnalysisModel, res.Confidence, res.Summary)
 			}
-			if want := map[bool]string{true: "internal fault", false: broken.Error()}[panics]; !strings.Contains(res.Summary, want) {
+			if panics {
+				why = "internal error"
+			}
+			if !strings.Contains(res.Summary, why) {
 				t.Errorf("%s (panics: %v): the summary hides the reason: %q", phase, panics, res.Summary)
 			}
 			if res.ChainName != "Ethereum" {
 				t.Errorf("%s: what is known was lost: chain %q", phase, res.ChainName)
 			}
-			if phase == phasePrice && len(res.PrettyTrace) == 0 {
-				t.Errorf("%s: the trace was lost", phase)
-			}
+			tellsInternals(t, res)
 		}
 	}
-	f(phaseTransaction, func(w *world, fail func()) {
-		w.tx = func(context.Context) (*evidence.Transaction, error) { fail(); return nil, broken }
+	f(phaseTransaction, "the transaction could not be fetched: the data provider is not available at the moment", func(w *world, fail func()) {
+		w.tx = func(context.Context) (*evidence.Transaction, error) { fail(); return nil, down }
 	})
-	f(phaseTransaction, func(w *world, fail func()) {
-		w.receipt = func(context.Context) (*evidence.Receipt, error) { fail(); return nil, broken }
+	f(phaseTransaction, "the receipt could not be fetched: the data provider is not available at the moment", func(w *world, fail func()) {
+		w.receipt = func(context.Context) (*evidence.Receipt, error) { fail(); return nil, down }
 	})
-	f(phaseTrace, func(w *world, fail func()) {
-		w.trace = func(context.Context) (*trace.Tree, error) { fail(); return nil, broken }
+	f(phaseTrace, "the data provider is not available at the moment", func(w *world, fail func()) {
+		w.trace = func(context.Context) (*trace.Tree, error) { fail(); return nil, down }
 	})
-	f(phasePrice, func(w *world, fail func()) {
-		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { fail(); return nil, broken }
+}
+
+// TestOptionalSources: what a result can do without is noted once, in words for the one
+// who asked, and costs neither the mark of a whole result nor the trace.
+func TestOptionalSources(t *testing.T) {
+	const off = " (the data provider is not available at the moment)"
+	f := func(note string, confidence explain.Confidence, breakIt func(w *world, fail func())) {
+		t.Helper()
+		for _, panics := range []bool{false, true} {
+			w := newWorld()
+			breakIt(w, func() {
+				if panics {
+					panic("the fetcher fell over")
+				}
+			})
+			res, err := explainWith(t, Options{}, w, 1)
+			if err != nil || res.Partial() || res.AnalysisModel != explain.ModelRules || strings.Contains(res.Summary, "artial") {
+				t.Fatalf("%q (panics: %v): %+v, %v", note, panics, res, err)
+			}
+			want := note + off
+			if panics {
+				want = note + " (internal error)"
+			}
+			if n := strings.Count(strings.Join(res.Provenance.Notes, "\n"), want); n != 1 {
+				t.Errorf("%q stands %d times in %q", want, n, res.Provenance.Notes)
+			}
+			if res.Confidence != confidence || len(res.PrettyTrace) == 0 || len(res.Steps) == 0 || res.Status != explain.StatusSuccess {
+				t.Errorf("%q: confidence %s, %d nodes, steps %q", note, res.Confidence, len(res.PrettyTrace), res.Steps)
+			}
+			tellsInternals(t, res)
+		}
+	}
+	f("prices could not all be fetched; USD values rest on trades inside the transaction or are missing", explain.High, func(w *world, fail func()) {
+		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { fail(); return nil, down }
 	})
-	f(phaseLabel, func(w *world, fail func()) {
+	f("the header of the block could not be fetched; its time, prices, and who received the fee are not known", explain.Medium, func(w *world, fail func()) {
+		w.block = func(context.Context) (*evidence.Block, error) { fail(); return nil, down }
+	})
+	// The contract that is called here is known to nobody.
+	f("names and decimals of tokens could not all be fetched", explain.Low, func(w *world, fail func()) {
 		callsAToken(w)
-		w.call = func(context.Context) ([]byte, error) { fail(); return nil, broken }
+		w.call = func(context.Context) ([]byte, error) { fail(); return nil, down }
 	})
-	f(phaseSource, func(w *world, fail func()) {
+	f("contract sources and function names could not all be fetched", explain.Low, func(w *world, fail func()) {
 		callsAToken(w)
-		w.sign = func(context.Context) (*upstream.SignatureSet, error) { fail(); return nil, broken }
+		w.sign = func(context.Context) (*upstream.SignatureSet, error) { fail(); return nil, down }
 	})
+}
+
+// TestTraceStandsIn: a trace tells the transaction where nobody else does.
+func TestTraceStandsIn(t *testing.T) {
+	w := newWorld()
+	w.tx = func(context.Context) (*evidence.Transaction, error) { return nil, down }
+	res, err := explainWith(t, Options{}, w, 1)
+	if err != nil || !res.Partial() || res.Status != explain.StatusSuccess {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if res.TxMeta.From != explain.AddrOf(sender) || res.TxMeta.To == nil || res.TxMeta.ValueWei != "0xde0b6b3a7640000" || len(res.PrettyTrace) != 1 || res.RawTrace == nil {
+		t.Errorf("%+v, %d nodes", res.TxMeta, len(res.PrettyTrace))
+	}
+	w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, down }
+	res, err = explainWith(t, Options{}, w, 1)
+	if err != nil || !res.Partial() || len(res.PrettyTrace) != 1 || len(res.BalanceChanges) != 0 {
+		t.Fatalf("without a receipt: %+v, %v", res, err)
+	}
+}
+
+// TestNothingKnown: where transaction, receipt and traces all fail there is no result to
+// give, and the error says whom it was to come from; never that there is no such hash.
+func TestNothingKnown(t *testing.T) {
+	f := func(fault error, code string, result bool) {
+		t.Helper()
+		w := newWorld()
+		w.tx = func(context.Context) (*evidence.Transaction, error) { return nil, fault }
+		w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, fault }
+		w.trace = func(context.Context) (*trace.Tree, error) { return nil, fault }
+		res, err := explainWith(t, Options{}, w, 1)
+		if (res != nil) != result || err == nil || errors.Is(err, explain.ErrNotFound) {
+			t.Fatalf("%v: %+v, %v", fault, res, err)
+		}
+		got := explain.FaultOf(err)
+		if got.Code != code || strings.Contains(got.Message, "example") || strings.Contains(got.Message, "eth_") || strings.Contains(got.Message, "not found") {
+			t.Errorf("%v: %+v", fault, got)
+		}
+		if code == explain.CodeUnavailable && !strings.Contains(got.Message, "ethereum-mainnet") {
+			t.Errorf("%+v names no chain", got)
+		}
+		if result && (!res.Partial() || !strings.Contains(res.Summary, "the transaction and trace phases failed") || !strings.Contains(res.Summary, "could not pay its data provider")) {
+			t.Errorf("%s", res.Summary)
+		}
+	}
+	f(down, explain.CodeUnavailable, false)
+	f(&upstream.Error{Kind: upstream.KindUnsupported}, explain.CodeUnavailable, false)
+	f(&upstream.Error{Kind: upstream.KindTimeout}, explain.CodeUnavailable, false)
+	f(&upstream.Error{Kind: upstream.KindPayment, Source: "host.example"}, explain.CodePayment, true)
+	f(&upstream.Error{Kind: upstream.KindUnpaid}, explain.CodeUnpaid, false)
+}
+
+// TestUnpaidEvidence: where the service cannot pay for the receipt there is a partial
+// result and the error that says so; for a trace the partial result is all.
+func TestUnpaidEvidence(t *testing.T) {
+	unpaid := &upstream.Error{Op: "eth_secret", Source: "host.example", Kind: upstream.KindPayment, Err: errors.New("HTTP status 402")}
+	w := newWorld()
+	w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, unpaid }
+	res, err := explainWith(t, Options{}, w, 1)
+	if res == nil || !res.Partial() || explain.FaultOf(err).Code != explain.CodePayment || !strings.Contains(res.Summary, "the transaction phase failed (the receipt could not be fetched: the service could not pay its data provider)") {
+		t.Errorf("%+v, %v", res, err)
+	}
+	w = newWorld()
+	w.trace = func(context.Context) (*trace.Tree, error) { return nil, unpaid }
+	res, err = explainWith(t, Options{}, w, 1)
+	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "the trace phase failed (the service could not pay its data provider)") {
+		t.Errorf("%+v, %v", res, err)
+	}
+	w = newWorld() // no chain either
+	w.probe = func(context.Context) (*upstream.ProbeResult, error) {
+		return nil, &explain.UnavailableError{TxHash: hash, Silent: []string{"ethereum-mainnet"}, Unpaid: true}
+	}
+	res, err = explainWith(t, Options{}, w, 0)
+	if res == nil || !res.Partial() || res.Confidence != explain.Low || explain.FaultOf(err).Code != explain.CodePayment || !strings.Contains(res.Summary, "the probe phase failed (the service could not pay its data provider)") {
+		t.Errorf("%+v, %v", res, err)
+	}
 }
 
 // callsAToken makes the transaction one that needs labels and sources: a call of
@@ -220,26 +349,39 @@ func callsAToken(w *world) {
 	}
 }
 
-// TestFailuresHaveOneOrder: whichever phase fails first, the summary is the same.
+// TestFailuresHaveOneOrder: whichever phase fails first, the notes are the same.
 func TestFailuresHaveOneOrder(t *testing.T) {
-	broken := errors.New("the wire was cut")
-	f := func(labelAfter, priceAfter time.Duration) string {
+	f := func(labelFirst bool) []string {
 		w := newWorld()
 		callsAToken(w)
-		w.call = func(context.Context) ([]byte, error) { time.Sleep(labelAfter); return nil, broken }
-		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) {
-			time.Sleep(priceAfter)
-			return nil, broken
+		ended := make(chan struct{}) // the work of the phase that fails first
+		wait := func(first bool) error {
+			if first {
+				close(ended)
+			} else {
+				<-ended
+			}
+			return down
 		}
+		var calls sync.Once
+		w.call = func(context.Context) (_ []byte, err error) {
+			err = down
+			calls.Do(func() { err = wait(labelFirst) })
+			return nil, err
+		}
+		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { return nil, wait(!labelFirst) }
 		res, err := explainWith(t, Options{}, w, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return res.Summary
+		return res.Provenance.Notes
 	}
-	late, early := f(60*time.Millisecond, 0), f(0, 60*time.Millisecond)
-	if late != early || strings.Index(late, phaseLabel) > strings.Index(late, phasePrice) {
-		t.Errorf("%s\n%s", late, early)
+	late, early := f(false), f(true)
+	at := func(notes []string, word string) int {
+		return slices.IndexFunc(notes, func(n string) bool { return strings.HasPrefix(n, word) })
+	}
+	if !slices.Equal(late, early) || at(late, "names and decimals") < 0 || at(late, "names and decimals") > at(late, "prices") {
+		t.Errorf("%q\n%q", late, early)
 	}
 }
 
@@ -274,7 +416,7 @@ func TestNoTraceIsNoFailure(t *testing.T) {
 	if err != nil || res.Partial() {
 		t.Fatalf("%v %v", res, err)
 	}
-	if res.Provenance.TraceSource != string(trace.RungReceipt) || res.RawTrace != nil {
+	if res.Provenance.TraceSource != string(trace.RungReceipt) || res.RawTrace == nil || res.PrettyTraceMeta != nil {
 		t.Errorf("trace source %q, raw trace %v", res.Provenance.TraceSource, res.RawTrace)
 	}
 }
@@ -301,25 +443,41 @@ func TestEndsWithoutResult(t *testing.T) {
 		return nil, &explain.NotFoundError{TxHash: hash, Asked: 5}
 	}
 	f(nowhere, 0, explain.ErrNotFound)
+	nowhere.probe = func(context.Context) (*upstream.ProbeResult, error) {
+		return nil, &explain.UnavailableError{TxHash: hash, Asked: 5, Silent: []string{"x"}}
+	}
+	f(nowhere, 0, explain.ErrUnavailable)
+	nowhere.probe = func(context.Context) (*upstream.ProbeResult, error) {
+		return nil, &upstream.Error{Kind: upstream.KindNoEndpoint}
+	}
+	f(nowhere, 0, explain.ErrUnavailable)
+	nowhere.probe = func(context.Context) (*upstream.ProbeResult, error) {
+		return nil, &upstream.Error{Kind: upstream.KindUnpaid}
+	}
+	f(nowhere, 0, explain.ErrUnpaid)
 	f(newWorld(), 987654321, explain.ErrUnknownChain)
 }
 
+// TestDeadline: what a result stands without is noted as missing when the time is over;
+// what it needs makes it partial; without the chain there is none.
 func TestDeadline(t *testing.T) {
 	w := newWorld()
 	w.prices = func(ctx context.Context) (map[common.Address]upstream.Price, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	start := time.Now()
 	res, err := explainWith(t, Options{Deadline: 150 * time.Millisecond}, w, 1)
-	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "price (the deadline of 150ms passed)") {
+	if err != nil || res.Partial() || res.Status != explain.StatusSuccess || len(res.PrettyTrace) == 0 || !strings.Contains(strings.Join(res.Provenance.Notes, ""), "prices could not all be fetched; USD values rest on trades inside the transaction or are missing (the deadline of 150ms passed)") {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	w.trace = func(ctx context.Context) (*trace.Tree, error) { <-ctx.Done(); return nil, ctx.Err() }
+	res, err = explainWith(t, Options{Deadline: 150 * time.Millisecond}, w, 1)
+	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "the trace phase failed (the deadline of 150ms passed)") {
 		t.Fatalf("%v, %v", res.Summary, err)
 	}
-	if res.Status != explain.StatusSuccess || len(res.PrettyTrace) == 0 {
-		t.Error("what was known at the deadline is lost")
-	}
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("it took %s", d)
+	w.tx = func(ctx context.Context) (*evidence.Transaction, error) { <-ctx.Done(); return nil, ctx.Err() }
+	if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 1); !errors.Is(err, explain.ErrUnavailable) {
+		t.Errorf("got %v, want explain.ErrUnavailable", err)
 	}
 	w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
 	if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 0); !errors.Is(err, explain.ErrDeadline) {

@@ -224,6 +224,8 @@ func TestJobFails(t *testing.T) {
 	}
 	f(fmt.Errorf("trace: %w", notPaid{errors.New("402 at https://SECRET")}), explain.CodePayment, "could not pay one of its upstream")
 	f(fmt.Errorf("SECRET: %w", &explain.NotFoundError{TxHash: "0xab", Asked: 9}), explain.CodeNotFound, "transaction 0xab not found on 9 chains")
+	f(fmt.Errorf("SECRET: %w", &explain.UnavailableError{TxHash: "0xab", Silent: []string{"base-mainnet"}}), explain.CodeUnavailable, "transaction 0xab could not be looked up: 1 chain did not answer: base-mainnet")
+	f(fmt.Errorf("SECRET: %w", explain.ErrUnpaid), explain.CodeUnpaid, "the analysis is not paid in full: the payment for more of it did not arrive in time")
 	f(fmt.Errorf("SECRET: %w", explain.ErrNotFound), explain.CodeNotFound, "transaction not found")
 	f(fmt.Errorf("SECRET: %w", &explain.PendingError{TxHash: "0xab", Chain: "base-mainnet"}), explain.CodePending, "pending on base-mainnet")
 	f(fmt.Errorf("SECRET: %w", explain.ErrPending), explain.CodePending, "transaction is pending")

@@ -111,7 +111,9 @@ func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req explain.Request, 
 		if err == nil {
 			res, run.Dropped = claim.Apply(c, out.Answer, out.Index)
 			if claim.Contributed(c.Result, res) {
-				res.AnalysisModel, res.MermaidDiagram = name, report.Mermaid(res)
+				if res.MermaidDiagram = report.Mermaid(res); !c.Result.Partial() {
+					res.AnalysisModel = name
+				}
 			}
 		}
 		run.Err = err
@@ -119,11 +121,10 @@ func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req explain.Request, 
 	}
 }
 
-// asks reports whether a model looks at the case. One whose evidence has holes is
-// partial whatever a model says, and better asked for again: nobody should pay for
-// words about it.
+// asks reports whether a model looks at the case: at what there is of it, unless that
+// is not even the transaction, or most callers are told an error in place of a result.
 func (s *supervisor) asks(c *assemble.Case) bool {
-	return s.o.Agent != nil && len(c.Evidence.Failed) == 0 && c.Evidence.Tx != nil
+	return s.o.Agent != nil && s.ownBill == nil && c.Evidence.Tx != nil && !c.Evidence.Tx.Pending()
 }
 
 // consult starts the LLM actor.
@@ -135,7 +136,7 @@ func (s *supervisor) consult(ac actor.Context, c *assemble.Case) {
 	s.timer = time.AfterFunc(g.Patience, func() { s.e.sys.Root.Send(self, expired{impatient: true}) })
 	work, silent := g.consult(c, &tool.Desk{Case: c, World: s.w}, s.req, s.meter, s.tell), make(chan struct{})
 	s.silent = silent
-	s.outstanding[phaseAgent] = ac.Spawn(s.e.newChild(s.fetching, phaseAgent, func(ctx context.Context) any {
+	s.outstanding[phaseAgent] = ac.Spawn(s.e.newChild(s.work, phaseAgent, func(ctx context.Context) any {
 		defer close(silent)
 		return work(ctx)
 	}))
@@ -166,7 +167,7 @@ func (s *supervisor) conclude(ac actor.Context, m modelled) {
 		delete(s.outstanding, phaseAgent)
 		ac.Stop(pid)
 	}
-	s.stopFetch()
+	s.stop()
 	if m.err != nil {
 		s.logModel(m.err)
 		m.result = assemble.Partial(s.model, assemble.Failure{Phase: phaseAgent, Reason: oneLine(m.err)})

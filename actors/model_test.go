@@ -2,14 +2,20 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
+	"txlens/engine/evidence"
 	"txlens/engine/explain"
 	"txlens/engine/meter"
+	"txlens/engine/trace"
+	"txlens/engine/upstream"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // talker is a model that does what a test wants.
@@ -53,7 +59,7 @@ func TestModelPanics(t *testing.T) {
 		hear(llm.Delta{Usage: &llm.Usage{Input: 7}})
 		panic("the provider fell over with a secret")
 	})
-	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "agent (internal fault)") || strings.Contains(res.Summary, "secret") || len(res.Steps) == 0 {
+	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "the agent phase failed (internal fault)") || strings.Contains(res.Summary, "secret") || len(res.Steps) == 0 {
 		t.Errorf("%v %+v", err, res.Summary)
 	}
 	if m.Nano(meter.LLMs) != 70 || res.Costs.LLMs.String() != explain.NanoDollars(70).String() {
@@ -73,7 +79,7 @@ func TestModelIsStopped(t *testing.T) {
 		time.Sleep(30 * time.Millisecond)
 		return llm.Reply{Usage: llm.Usage{Output: 9}}, ctx.Err()
 	})
-	if err != nil || !strings.Contains(res.Summary, "agent (the time for the model is over (50ms))") {
+	if err != nil || !strings.Contains(res.Summary, "the agent phase failed (the time for the model is over (50ms))") {
 		t.Errorf("%v %s", err, res.Summary)
 	}
 	if m.Nano(meter.LLMs) != 180 || res.Costs.TotalUSD.String() != explain.NanoDollars(180).String() {
@@ -84,8 +90,82 @@ func TestModelIsStopped(t *testing.T) {
 	}
 }
 
-// TestModelIsNotAsked: where the evidence has holes nobody pays for words about it, nor
-// where the gate is shut, and the phase that failed is the right one.
+// submits answers at once.
+func submits(context.Context, func(llm.Delta)) (llm.Reply, error) {
+	const answer = `{"findings":[],"nonFindings":[],"txType":"transfer","protocol":null,"confidence":"high","figures":[],"steps":[],"summary":"It sent coins.","risks":[],"contracts":[],"traceAnnotations":[]}`
+	call := llm.Part{Call: &llm.Call{ID: "c", Name: claim.ToolName, Input: jsontext.Value(answer)}}
+	return llm.Reply{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{call}}, Stop: llm.StopCalls, Usage: llm.Usage{Output: 9}}, nil
+}
+
+// TestModelIsAskedAboutWhatThereIs: neither a source that a result stands without nor
+// one that makes it partial keeps the model from looking at the rest; the mark of a
+// partial result stays, whatever the model says.
+func TestModelIsAskedAboutWhatThereIs(t *testing.T) {
+	f := func(name string, partial bool, phase string, breakIt func(*world), change ...func(*Options)) {
+		t.Helper()
+		o := Options{}
+		for _, c := range change {
+			c(&o)
+		}
+		res, m, runs, err := asked(t, o, submits, func(j *Job) {
+			w := newWorld()
+			breakIt(w)
+			j.World = w
+		})
+		if err != nil || len(runs) != 1 || runs[0].Err != nil || m.Nano(meter.LLMs) != 180 {
+			t.Fatalf("%s: %v, runs %+v", name, err, runs)
+		}
+		want := explain.DefaultModel
+		if partial {
+			want = explain.ModelPartial
+		}
+		if res.AnalysisModel != want || res.Partial() != partial || strings.HasPrefix(res.Summary, explain.PartialPrefix) != partial || strings.Count(res.Summary, "artial result") > 1 {
+			t.Errorf("%s: %s %q", name, res.AnalysisModel, res.Summary)
+		}
+		if partial && (res.Confidence != explain.Low || !strings.Contains(res.Summary, "the "+phase+" phase failed")) {
+			t.Errorf("%s: %s, %q", name, res.Confidence, res.Summary)
+		}
+	}
+	f("all is well", false, "", func(*world) {})
+	f("no prices", false, "", func(w *world) {
+		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { return nil, down }
+	})
+	f("no block", false, "", func(w *world) {
+		w.block = func(context.Context) (*evidence.Block, error) { return nil, down }
+	})
+	f("no labels and no sources", false, "", func(w *world) {
+		callsAToken(w)
+		w.sign = nil // a panic in a phase
+		w.call = func(context.Context) ([]byte, error) { return nil, down }
+	})
+	f("prices too late", false, "", func(w *world) {
+		w.prices = func(ctx context.Context) (map[common.Address]upstream.Price, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+	}, func(o *Options) { o.Deadline = 100 * time.Millisecond })
+	f("no trace", true, phaseTrace, func(w *world) {
+		w.trace = func(context.Context) (*trace.Tree, error) { return nil, down }
+	})
+	f("trace too late", true, phaseTrace, func(w *world) {
+		w.trace = func(ctx context.Context) (*trace.Tree, error) { <-ctx.Done(); return nil, ctx.Err() }
+	}, func(o *Options) { o.Deadline = 100 * time.Millisecond })
+	f("no receipt", true, phaseTransaction, func(w *world) {
+		w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, down }
+	})
+	f("no transaction", true, phaseTransaction, func(w *world) {
+		w.tx = func(context.Context) (*evidence.Transaction, error) { return nil, down }
+		w.receipt = func(context.Context) (*evidence.Receipt, error) {
+			rc, number := someReceipt(), uint64(20_000_000)
+			rc.BlockNumber = &number
+			return rc, nil
+		}
+	})
+}
+
+// TestModelIsNotAsked: where the gate is shut, where the service could not pay for the
+// receipt, and where the transaction is not known, nobody pays for a model; the phase
+// that failed is the right one.
 func TestModelIsNotAsked(t *testing.T) {
 	never := func(context.Context, func(llm.Delta)) (llm.Reply, error) {
 		t.Error("the model was asked")
@@ -94,23 +174,28 @@ func TestModelIsNotAsked(t *testing.T) {
 	var told []Analysis
 	o := Options{OnAnalysis: func(a Analysis) { told = append(told, a) }}
 	res, _, runs, err := asked(t, o, never, func(j *Job) {
-		w := newWorld()
-		w.sign = nil // a panic in a phase
-		callsAToken(w)
-		w.call = func(context.Context) ([]byte, error) { return nil, errors.New("the wire was cut") }
-		j.World = w
-	})
-	if err != nil || !res.Partial() || strings.Contains(res.Summary, "agent") || len(runs) != 0 {
-		t.Errorf("%v %s %+v", err, res.Summary, runs)
-	}
-	res, _, runs, err = asked(t, o, never, func(j *Job) {
 		j.Meter.Gate = func(context.Context) error { return explain.ErrUnpaid }
 	})
-	if err != nil || !strings.Contains(res.Summary, "agent ("+explain.ErrUnpaid.Error()) || len(runs) != 1 || runs[0].Outcome() != "unpaid" {
+	if err != nil || !strings.Contains(res.Summary, "the agent phase failed ("+explain.ErrUnpaid.Error()) || len(runs) != 1 || runs[0].Outcome() != "unpaid" {
 		t.Errorf("%v %s %+v", err, res.Summary, runs)
 	}
-	if len(told) != 2 || told[1].Failed[0] != phaseAgent {
+	if len(told) != 1 || told[0].Failed[0] != phaseAgent {
 		t.Errorf("%+v", told)
+	}
+	w := newWorld()
+	w.receipt = func(context.Context) (*evidence.Receipt, error) {
+		return nil, &upstream.Error{Kind: upstream.KindPayment}
+	}
+	res, _, runs, err = asked(t, o, never, func(j *Job) { j.World = w })
+	if explain.FaultOf(err).Code != explain.CodePayment || res == nil || len(runs) != 0 || told[1].Failed[0] != phaseTransaction {
+		t.Errorf("%v %+v %+v", err, res, told)
+	}
+	w.tx = func(context.Context) (*evidence.Transaction, error) { return nil, down }
+	w.receipt = func(context.Context) (*evidence.Receipt, error) { return someReceipt(), nil }
+	w.trace = func(context.Context) (*trace.Tree, error) { return nil, down }
+	res, _, runs, err = asked(t, o, never, func(j *Job) { j.World = w })
+	if err != nil || !res.Partial() || res.Status != explain.StatusSuccess || res.TxMeta.GasUsed != 21000 || len(runs) != 0 {
+		t.Errorf("%v %+v", err, res)
 	}
 }
 

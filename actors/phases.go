@@ -47,8 +47,8 @@ type (
 		mayBeLate
 		tokens     map[common.Address]label.Token
 		neighbours *evidence.Neighbours
-		notes      []string
 		err        error
+		aroundErr  error // why there are no neighbours
 	}
 	sourced struct {
 		mayBeLate
@@ -95,10 +95,7 @@ func labelTokens(w gather.World, ch *chain.Chain, tx *evidence.Transaction, rc *
 	return func(ctx context.Context) any {
 		var out labelled
 		out.tokens, out.err = gather.Tokens(ctx, w, ch, tx, rc)
-		around, err := gather.Neighbours(ctx, w, ch, tx, rc, block)
-		if out.neighbours = around; err != nil { // the result stands without them
-			out.notes = append(out.notes, "the transactions around this one were not compared: "+oneLine(err))
-		}
+		out.neighbours, out.aroundErr = gather.Neighbours(ctx, w, ch, tx, rc, block)
 		return out
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/trace"
 	"txlens/engine/triage"
+	"txlens/engine/upstream"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/ethereum/go-ethereum/common"
@@ -33,13 +34,18 @@ type supervisor struct {
 
 	journal     *journal        // hears what is told
 	ctx         context.Context // of the request
-	fetching    context.Context // of the children: ends at the deadline
+	work        context.Context // of all that is done for it
+	stop        context.CancelFunc
+	fetching    context.Context // of the fetching: ends with work, or at the deadline
 	stopFetch   context.CancelFunc
 	timer       *time.Timer
 	outstanding map[string]*actor.PID // phase to child
+	begun       map[string]bool       // phases that were started
 	ev          *assemble.Evidence
 	factsIn     bool
 	traceIn     bool
+	unfetched   error // why transaction or receipt could not be had
+	ownBill     error // of unfetched, where the service could not pay for it
 	assembling  bool
 	model       *assemble.Case // that the model looks at; nil: it does not
 	silent      chan struct{}  // closed when the model has ended; nil: none was asked
@@ -62,7 +68,7 @@ type outcome struct {
 
 	expired  []string // phases that were cut off
 	finished bool     // because the service stops
-	unpaid   error    // the service could not pay for the model
+	unpaid   error    // the service could not pay for the model, or for what the result needs
 }
 
 type (
@@ -84,7 +90,7 @@ func (s *supervisor) Receive(ac actor.Context) {
 	case *actor.Started:
 		s.begin(ac)
 	case *actor.Stopping:
-		s.stopFetch()
+		s.stop()
 		s.timer.Stop()
 	case *actor.Stopped:
 		close(s.closed)
@@ -122,16 +128,16 @@ func (s *supervisor) piece(ac actor.Context, m any) {
 	case labelled:
 		s.settle(ac, phaseLabel, m.err)
 		s.ev.Tokens, s.ev.Neighbours = m.tokens, m.neighbours
-		s.ev.Notes = append(s.ev.Notes, m.notes...)
-		s.note(phaseLabel, m.err)
+		s.lose(phaseLabel, m.err)
+		s.lose(assemble.LostNeighbours, m.aroundErr)
 	case sourced:
 		s.settle(ac, phaseSource, m.err)
 		s.ev.Contracts, s.ev.Functions, s.ev.Events = m.sourced.Contracts, m.sourced.Functions, m.sourced.Events
-		s.note(phaseSource, m.err)
+		s.lose(phaseSource, m.err)
 	case priced:
 		s.settle(ac, phasePrice, m.err)
 		s.ev.Prices = m.prices
-		s.note(phasePrice, m.err)
+		s.lose(phasePrice, m.err)
 	case failed:
 		s.fault(ac, m.phase, m.err)
 	case expired:
@@ -156,6 +162,7 @@ func (s *supervisor) begin(ac actor.Context) {
 }
 
 func (s *supervisor) spawn(ac actor.Context, phase string, fetch func(context.Context) any) {
+	s.begun[phase] = true
 	if slices.Contains(s.cutOff, phase) {
 		s.outstanding[phase] = &actor.PID{} // never to answer
 		s.lapsed++
@@ -165,7 +172,8 @@ func (s *supervisor) spawn(ac actor.Context, phase string, fetch func(context.Co
 	s.outstanding[phase] = ac.Spawn(s.e.newChild(s.fetching, phase, fetch))
 }
 
-// settle ends the child whose outcome came, and tells the listener.
+// settle ends the child whose outcome came, and tells the listener. What went wrong in
+// the words of an upstream is for the log and the operator.
 func (s *supervisor) settle(ac actor.Context, phase string, err error) {
 	if pid := s.outstanding[phase]; pid != nil {
 		delete(s.outstanding, phase)
@@ -173,27 +181,69 @@ func (s *supervisor) settle(ac actor.Context, phase string, err error) {
 	}
 	ev := explain.Event{Type: explain.EventPreflightStatus, Phase: phase, State: explain.StateDone}
 	if err != nil {
-		ev.State, ev.Message, ev.Hint = explain.StateFailed, oneLine(err), hint(err)
+		ev.State, ev.Message, ev.Detail, ev.Hint = explain.StateFailed, gather.Reason(err), oneLine(err), hint(err)
+		s.o.Log.Warn("phase failed", "request", s.id, "phase", phase, "error", ev.Detail)
 	}
 	s.tell(ev)
 }
 
-// note marks the phase as failed: the result will be partial.
-func (s *supervisor) note(phase string, err error) {
+// miss marks the phase as failed: the result will be partial.
+func (s *supervisor) miss(phase, what string, err error) {
 	if err != nil {
-		s.ev.Failed = append(s.ev.Failed, assemble.Failure{Phase: phase, Reason: oneLine(err)})
+		s.ev.Failed = append(s.ev.Failed, assemble.Failure{Phase: phase, Reason: what + gather.Reason(err)})
 	}
 }
 
+// lose notes a piece of evidence that the result stands without.
+func (s *supervisor) lose(piece string, err error) {
+	if err != nil {
+		s.ev.Lost = append(s.ev.Lost, assemble.Failure{Phase: piece, Reason: gather.Reason(err)})
+	}
+}
+
+// optional are the phases that a result stands without.
+var optional = map[string]bool{phaseLabel: true, phaseSource: true, phasePrice: true}
+
 func (s *supervisor) chainFound(ac actor.Context, m probed) {
 	switch {
+	case errors.Is(m.err, upstream.ErrUnpaid):
+		s.give(ac, outcome{err: explain.ErrUnpaid})
+	case m.err != nil && (gather.Unpaid(m.err) || explain.FaultOf(m.err).Code == explain.CodePayment):
+		s.giveBare(ac, phaseProbe, m.err)
 	case m.err != nil:
-		s.give(ac, outcome{err: m.err})
+		s.give(ac, outcome{err: unreachable(s.req.TxHash, m.err)})
 	case m.found.Pending:
 		s.give(ac, outcome{err: &explain.PendingError{TxHash: s.req.TxHash, Chain: m.found.Chain.Slug}})
 	default:
 		s.startChain(ac, m.found.Chain)
 	}
+}
+
+// giveBare answers that the service could not pay for what the analysis needs first:
+// with the error, and with a partial result for those who are not to read it.
+func (s *supervisor) giveBare(ac actor.Context, phase string, err error) {
+	if len(s.ev.Failed) == 0 {
+		s.ev.Failed = []assemble.Failure{{Phase: phase, Reason: unpaidReason}}
+	}
+	sortFailures(s.ev.Failed)
+	s.journal.fail(s.ev.Failed)
+	s.tell(explain.Event{Type: explain.EventComplete})
+	s.give(ac, outcome{result: assemble.Result(s.ev), unpaid: err})
+}
+
+// unpaidReason is what the one who asked may read where the service could not pay.
+var unpaidReason = gather.Reason(&upstream.Error{Kind: upstream.KindPayment})
+
+// unreachable is err as the one who asked may read it: an upstream that failed is no
+// fault inside the service.
+func unreachable(hash string, err error, silent ...string) error {
+	if _, ok := errors.AsType[*upstream.Error](err); !ok {
+		return err
+	}
+	if len(silent) == 0 {
+		return fmt.Errorf("%w: %w", explain.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%w (%w)", &explain.UnavailableError{TxHash: hash, Silent: silent}, err)
 }
 
 func (s *supervisor) startChain(ac actor.Context, ch *chain.Chain) {
@@ -209,17 +259,23 @@ func (s *supervisor) takeFacts(ac actor.Context, m factsRead) {
 		s.give(ac, outcome{err: m.err})
 		return
 	}
-	s.note(phaseTransaction, m.err)
-	if m.facts == nil {
+	if m.facts != nil {
+		s.ev.Tx, s.ev.Receipt, s.ev.Block = m.facts.Tx, m.facts.Receipt, m.facts.Block
+		if doubt, ok := errors.AsType[*gather.ContradictionError](m.facts.NoBlock); ok {
+			s.ev.Doubts = append(s.ev.Doubts, doubt.What)
+		}
+		s.lose(assemble.LostBlock, m.facts.NoBlock)
+	}
+	if s.unfetched = m.err; m.err == nil {
 		return
 	}
-	s.ev.Tx, s.ev.Receipt, s.ev.Block = m.facts.Tx, m.facts.Receipt, m.facts.Block
-	if s.ev.Receipt == nil {
-		return
+	what := "the transaction could not be fetched: "
+	if s.ev.Tx != nil {
+		what = "the receipt could not be fetched: "
 	}
-	s.spawn(ac, phaseLabel, labelTokens(s.w, s.ev.Chain, s.ev.Tx, s.ev.Receipt, s.ev.Block))
-	if s.ev.Block != nil && !s.o.SourcesOff {
-		s.spawn(ac, phasePrice, askPrices(s.w, s.ev.Chain, s.ev.Block, s.ev.Receipt))
+	s.miss(phaseTransaction, what, m.err)
+	if gather.Unpaid(m.err) {
+		s.ownBill = m.err
 	}
 }
 
@@ -228,8 +284,11 @@ func (s *supervisor) takeTrace(m traced) {
 	if m.traced != nil {
 		s.ev.Tree, s.ev.Diff = m.traced.Tree, m.traced.Diff
 		s.ev.Notes = append(s.ev.Notes, m.traced.Notes...)
+		for _, err := range m.traced.Left {
+			s.o.Log.Info("source of a trace left", "request", s.id, "error", oneLine(err))
+		}
 	}
-	s.note(phaseTrace, m.err)
+	s.miss(phaseTrace, "", m.err)
 }
 
 // fault is a phase whose work panicked, or whose actor is gone without a word.
@@ -245,7 +304,11 @@ func (s *supervisor) fault(ac actor.Context, phase string, err error) {
 	case phaseTrace:
 		s.traceIn = true
 	}
-	s.note(phase, err)
+	if optional[phase] {
+		s.lose(phase, err)
+		return
+	}
+	s.miss(phase, "", err)
 }
 
 func (s *supervisor) childGone(ac actor.Context, who *actor.PID) {
@@ -264,31 +327,65 @@ func (s *supervisor) childGone(ac actor.Context, who *actor.PID) {
 	}
 }
 
-// next starts the sources once trace and facts are in, and the assembly once
-// nothing is outstanding that could still come.
+// next starts the phases whose evidence is in, and the assembly once nothing is
+// outstanding that could still come.
 func (s *supervisor) next(ac actor.Context) {
 	if s.answered || s.assembling {
 		return
 	}
-	if s.factsIn && s.traceIn && s.ev.Tx != nil && !s.o.SourcesOff && s.ev.Contracts == nil && s.outstanding[phaseSource] == nil && !s.hasFailed(phaseSource) {
-		s.spawn(ac, phaseSource, lookUpSources(s.w, s.ev.Chain, s.ev.Tx, s.treeForNames(), receiptOrNone(s.ev.Receipt), s.ev.Diff))
+	if s.factsIn && s.traceIn && s.foreign() {
+		s.ev.Receipt, s.ev.Block, s.ev.Tree, s.ev.Diff = nil, nil, nil, nil
+	}
+	if s.factsIn && s.traceIn && s.ev.Tx == nil && s.ev.Tree != nil {
+		s.ev.Tx = gather.TransactionOf(s.hash, s.ev.Tree, s.ev.Receipt)
+		s.ev.Notes = append(s.ev.Notes, "sender, recipient, value and calldata are those of the call trace")
+	}
+	if s.ev.Tx != nil && !s.ev.Tx.Pending() {
+		s.nextPhases(ac)
 	}
 	switch {
 	case len(s.outstanding) > s.lapsed:
 	case s.lapsed > 0:
 		s.expire(ac)
+	case s.ev.Tx == nil && s.ev.Receipt == nil && s.ownBill != nil:
+		s.giveBare(ac, phaseTransaction, s.ownBill)
+	case s.ev.Tx == nil && s.ev.Receipt == nil && s.unfetched != nil:
+		s.give(ac, outcome{err: s.nothing(s.unfetched)})
 	default:
 		s.assemble(ac)
 	}
 }
 
-func (s *supervisor) hasFailed(phase string) bool {
-	for _, f := range s.ev.Failed {
-		if f.Phase == phase {
-			return true
-		}
+// foreign reports whether the chain's endpoint serves another chain: then nothing that
+// it gave is of the transaction.
+func (s *supervisor) foreign() bool {
+	e, ok := errors.AsType[*upstream.Error](s.unfetched)
+	return ok && e.Kind == upstream.KindWrongChain
+}
+
+// nothing is why there is no result at all: the transaction, its receipt and every
+// source of a trace failed.
+func (s *supervisor) nothing(err error) error {
+	if errors.Is(err, upstream.ErrUnpaid) {
+		return explain.ErrUnpaid
 	}
-	return false
+	return unreachable(s.req.TxHash, err, s.ev.Chain.Slug)
+}
+
+func (s *supervisor) nextPhases(ac actor.Context) {
+	rc := s.ev.Receipt
+	if rc == nil && s.factsIn && s.traceIn && s.ev.Tree != nil {
+		rc = s.ev.Tree.LogsAsReceipt()
+	}
+	if rc != nil && !s.begun[phaseLabel] {
+		s.spawn(ac, phaseLabel, labelTokens(s.w, s.ev.Chain, s.ev.Tx, rc, s.ev.Block))
+	}
+	if rc != nil && s.ev.Block != nil && !s.o.SourcesOff && !s.begun[phasePrice] {
+		s.spawn(ac, phasePrice, askPrices(s.w, s.ev.Chain, s.ev.Block, rc))
+	}
+	if s.factsIn && s.traceIn && !s.o.SourcesOff && !s.begun[phaseSource] {
+		s.spawn(ac, phaseSource, lookUpSources(s.w, s.ev.Chain, s.ev.Tx, s.treeForNames(), receiptOrNone(s.ev.Receipt), s.ev.Diff))
+	}
 }
 
 func (s *supervisor) treeForNames() *trace.Tree {
@@ -320,13 +417,27 @@ func (s *supervisor) expire(ac actor.Context) {
 		return
 	}
 	for _, phase := range []string{phaseTransaction, phaseTrace, phaseLabel, phaseSource, phasePrice} {
-		if s.outstanding[phase] != nil {
-			delete(s.outstanding, phase)
-			s.expired = append(s.expired, phase)
-			s.note(phase, over)
+		if s.outstanding[phase] == nil {
+			continue
+		}
+		delete(s.outstanding, phase)
+		s.expired = append(s.expired, phase)
+		cut := assemble.Failure{Phase: phase, Reason: oneLine(over)}
+		if optional[phase] && !s.finished {
+			s.ev.Lost = append(s.ev.Lost, cut)
+		} else {
+			s.ev.Failed = append(s.ev.Failed, cut)
 		}
 	}
 	s.stopFetch()
+	if !s.finished && s.ev.Tx == nil && s.ev.Receipt == nil && s.ev.Tree == nil {
+		if s.ownBill != nil {
+			s.giveBare(ac, phaseTransaction, s.ownBill)
+			return
+		}
+		s.give(ac, outcome{err: &explain.UnavailableError{TxHash: s.req.TxHash, Silent: []string{s.ev.Chain.Slug}}, expired: s.expired})
+		return
+	}
 	s.assemble(ac)
 }
 
@@ -335,8 +446,20 @@ func (s *supervisor) expire(ac actor.Context) {
 func (s *supervisor) assemble(ac actor.Context) {
 	s.assembling = true
 	sortFailures(s.ev.Failed)
-	s.tell(explain.Event{Type: explain.EventPreflightDone, Chain: s.ev.Chain.Slug, Failed: phases(s.ev.Failed)})
+	sortFailures(s.ev.Lost)
+	s.journal.fail(s.ev.Failed)
+	s.tell(explain.Event{Type: explain.EventPreflightDone, Chain: s.ev.Chain.Slug, Failed: append(phases(s.ev.Failed), s.lostPhases()...)})
 	s.e.run(ac.Self(), func() any { return assembled{made: s.judge()} }, func(err error) any { return assembled{err: err} })
+}
+
+// lostPhases are the phases that failed and that the result stands without.
+func (s *supervisor) lostPhases() (names []string) {
+	for _, f := range s.ev.Lost {
+		if optional[f.Phase] {
+			names = append(names, f.Phase)
+		}
+	}
+	return names
 }
 
 // judge has the rules look at the evidence. What nobody looks at after them goes: the
@@ -348,13 +471,17 @@ func (s *supervisor) judge() *assemble.Case {
 			break
 		}
 		views, err := s.look(c)
-		if err != nil && s.ev.Triage {
-			s.ev.Notes = append(s.ev.Notes, "not all that a triage asks of the state was answered: "+oneLine(err))
+		unanswered := err != nil && s.ev.Triage
+		if unanswered {
+			s.lose(assemble.LostViews, err)
 		}
-		if s.ev.Views = append(s.ev.Views, views...); len(views) == 0 {
+		if len(views) == 0 && !unanswered {
 			break
 		}
-		c = s.o.assemble(s.ev)
+		s.ev.Views = append(s.ev.Views, views...)
+		if c = s.o.assemble(s.ev); len(views) == 0 {
+			break
+		}
 	}
 	if !s.asks(c) {
 		return &assemble.Case{Evidence: c.Evidence, Result: c.Result}
@@ -388,7 +515,7 @@ func (s *supervisor) answer(ac actor.Context, m assembled) {
 		result = m.made.Result
 	}
 	s.tell(explain.Event{Type: explain.EventComplete})
-	s.give(ac, outcome{result: result, expired: s.expired, finished: s.finished})
+	s.give(ac, outcome{result: result, expired: s.expired, finished: s.finished, unpaid: s.ownBill})
 }
 
 // give answers once and ends the actor.

@@ -96,7 +96,7 @@ func TestExitCodes(t *testing.T) {
 	}
 	f(exitNotFound, "not found on 1 chain", noHash)
 	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "the disk is gone"}})
-	if out := f(exitPartial, "partial result: the transaction (", w.tx.Hash); !strings.Contains(out, "PARTIAL") {
+	if out := f(exitPartial, "partial result: the transaction phase failed (the receipt could not be fetched: ", w.tx.Hash); !strings.Contains(out, "PARTIAL") {
 		t.Errorf("the partial result does not say so: %q", out)
 	}
 }
@@ -156,12 +156,19 @@ func TestErrorLine(t *testing.T) {
 	f(fmt.Errorf("two\nlines \x1b[2J"), "two lines [2J")
 }
 
-// TestHintOfAPartialResult: the line of a partial result ends with what to do.
+// TestHintOfAPartialResult: the line of a partial result ends with what went wrong and
+// what to do, for the operator alone; so does the line of no result.
 func TestHintOfAPartialResult(t *testing.T) {
-	args := []string{"explain", noHash, "--chain", "1", "--rpc", "1=http://127.0.0.1:1", "--rpc-only", "--sources", "off"}
-	code, out, errOut := command(t, "", args...)
+	w := newStubWorld(t)
+	w.node.SetFault("eth_getTransactionReceipt", stubnode.Fault{Status: 403})
+	code, out, errOut := command(t, "", append([]string{"explain", w.tx.Hash, "--chain", "1"}, rpcArgs(w.flags)...)...)
 	last := errOut[strings.LastIndex(strings.TrimSuffix(errOut, "\n"), "\n")+1:]
-	if code != exitPartial || !strings.Contains(out, "OUTCOME UNKNOWN") || !strings.Contains(last, "phases failed; ") || strings.Contains(errOut, "\x1b") {
+	if code != exitPartial || !strings.Contains(out, "PARTIAL") || !strings.HasSuffix(last, "HTTP status 403; check the URL, the API key and the plan of this endpoint\n") || strings.Contains(errOut, "\x1b") || strings.Contains(out, "403") {
+		t.Errorf("exit %d, stdout %s, stderr %s", code, out, errOut)
+	}
+	args := []string{"explain", noHash, "--chain", "1", "--rpc", "1=http://127.0.0.1:1", "--rpc-only", "--sources", "off"}
+	code, out, errOut = command(t, "", args...)
+	if code != exitFault || out != "" || !strings.Contains(errOut, "1 chain did not answer: ethereum-mainnet (read transaction: ask eth_getTransactionByHash of 127.0.0.1 for ethereum-mainnet: ") || !strings.Contains(errOut, "; check the network") {
 		t.Errorf("exit %d, stdout %s, stderr %s", code, out, errOut)
 	}
 }

@@ -102,36 +102,44 @@ var faults = map[string]stubnode.Fault{
 	"drips":      {Drip: 400 * time.Millisecond},
 }
 
-// TestFaults lets each upstream fall over in each way: a partial result that names
-// the phase, a complete one where another source could stand in, or a clear error;
-// always in bounded time and memory.
+// TestFaults lets each upstream fall over in each way. Without the transaction there is
+// an error that names the chain and never says "not found"; without receipt or traces a
+// partial result that names the phase; without anything else a whole one that notes what
+// is missing. All in bounded time and memory, and in words without internals.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	node := func(method, phase string) {
-		t.Run(method, func(t *testing.T) { faultsOf(t, method, phase, true) })
+	node := func(method string, want outcome) {
+		t.Run(method, func(t *testing.T) { faultsOf(t, method, want, true) })
 	}
-	source := func(name, phase string) {
-		t.Run(name, func(t *testing.T) { faultsOf(t, name, phase, false) })
+	source := func(name string, want outcome) {
+		t.Run(name, func(t *testing.T) { faultsOf(t, name, want, false) })
 	}
-	node(stubnode.All, "")
-	node("eth_getTransactionByHash", "")
-	node("eth_getTransactionReceipt", "transaction")
-	node("eth_getBlockByNumber", "transaction")
-	node("debug_traceTransaction", "trace")
-	node("eth_call", "*")
-	source(stubnode.All, "source")
-	source(stubnode.Sourcify, "*") // Etherscan and Blockscout stand in
-	source(stubnode.Etherscan, "*")
-	source(stubnode.Blockscout, "*")
-	source(stubnode.Signatures, "source")
-	source(stubnode.Llama, "price")
+	node(stubnode.All, outcome{})
+	node("eth_getTransactionByHash", outcome{})
+	node("eth_getTransactionReceipt", outcome{phase: "transaction"})
+	node("eth_getBlockByNumber", outcome{note: "the header of the block could not be fetched"})
+	node("debug_traceTransaction", outcome{phase: "trace"})
+	node("eth_call", outcome{whole: true}) // most tokens are in the lists
+	const sources = "contract sources and function names could not all be fetched"
+	source(stubnode.All, outcome{note: sources})
+	source(stubnode.Sourcify, outcome{whole: true}) // Etherscan and Blockscout stand in
+	source(stubnode.Etherscan, outcome{whole: true})
+	source(stubnode.Blockscout, outcome{whole: true})
+	source(stubnode.Signatures, outcome{note: sources})
+	source(stubnode.Llama, outcome{note: "prices could not all be fetched"})
 }
 
-// faultsOf breaks one upstream. phase is the phase a partial result must name; an
-// empty one wants an error, "*" accepts a complete result too.
-func faultsOf(t *testing.T, name, phase string, onNode bool) {
+// outcome is what becomes of an analysis. The zero one is an error.
+type outcome struct {
+	phase string // of a partial result
+	note  string // of a whole one, which stands there once
+	whole bool   // without a note, perhaps
+}
+
+// faultsOf breaks one upstream.
+func faultsOf(t *testing.T, name string, want outcome, onNode bool) {
 	for how, fault := range faults {
 		if fault.WrongID && !onNode {
 			continue // these services have no ids
@@ -155,25 +163,32 @@ func faultsOf(t *testing.T, name, phase string, onNode bool) {
 			if peak > 600<<20 {
 				t.Errorf("the heap grew by %d MiB", peak>>20)
 			}
-			checkOutcome(t, phase, res, err)
+			want.check(t, res, err)
 		})
 	}
 }
 
-func checkOutcome(t *testing.T, phase string, res *explain.Result, err error) {
+func (o outcome) check(t *testing.T, res *explain.Result, err error) {
 	t.Helper()
-	switch {
-	case err != nil && phase != "":
-		t.Errorf("no result: %v", err)
-	case err != nil:
-		if text := line(err); text == "" || strings.Contains(text, "\n") || errors.Is(err, context.Canceled) {
-			t.Errorf("the error is no clear line: %q", text)
+	if o == (outcome{}) {
+		f := explain.FaultOf(err)
+		if res != nil || !errors.Is(err, explain.ErrUnavailable) || errors.Is(err, explain.ErrNotFound) || f.Code != explain.CodeUnavailable || !strings.Contains(f.Message, "1 chain did not answer: ethereum-mainnet") || strings.Contains(line(err), "\n") {
+			t.Errorf("%+v, %v, told as %+v", res, err, f)
 		}
-	case phase == "" && !res.Partial():
-		t.Errorf("a complete result although nothing could be known: %s", res.Summary)
-	case phase == "" || phase == "*":
-	case !res.Partial() || !strings.Contains(res.Summary, phase) || res.Confidence != explain.Low:
-		t.Errorf("not a partial result that names the %s phase: %s, %s", phase, res.AnalysisModel, res.Summary)
+		return
+	}
+	if err != nil {
+		t.Fatalf("no result: %v", err)
+	}
+	notes := strings.Join(res.Provenance.Notes, "\n")
+	holdsNone(t, "the result", res.Summary+strings.Join(res.Steps, "")+notes, "127.0.0.1", "localhost", "eth_", "debug_", "HTTP", "JSON", "http", "dial", "EOF")
+	switch {
+	case o.phase != "" && (!res.Partial() || res.Confidence != explain.Low || !strings.HasPrefix(res.Summary, "**Partial result: the "+o.phase+" phase failed (")):
+		t.Errorf("not a partial result that names the %s phase: %s, %s", o.phase, res.AnalysisModel, res.Summary)
+	case o.phase == "" && (res.Partial() || !strings.HasPrefix(res.Summary, "Swapped ")):
+		t.Errorf("not whole: %s, %s", res.AnalysisModel, res.Summary)
+	case o.note != "" && strings.Count(notes, o.note) != 1:
+		t.Errorf("%q does not stand once in %s", o.note, notes)
 	}
 }
 

@@ -117,7 +117,7 @@ func TestHostilePayees(t *testing.T) {
 		out.Flush()
 	})
 	r := s.explain(t).res
-	if r.Provenance.TraceSource != "receipt" || r.Confidence != explain.Low || !strings.Contains(r.Summary, "more payments than a transaction can make") {
+	if r.Provenance.TraceSource != "receipt" || r.Confidence != explain.Low || !strings.Contains(r.Summary, "the trace phase failed (the data provider gave an answer that cannot be used)") {
 		t.Errorf("%s, %s, %s", r.Provenance.TraceSource, r.Confidence, r.Summary)
 	}
 }
@@ -143,7 +143,7 @@ func TestHostileManyLogs(t *testing.T) {
 		t.Errorf("the receipt was to be near 8 MiB, %d KiB were sent", sent>>10)
 	}
 	out = fill(24_000).explain(t)
-	if !out.res.Partial() || !strings.Contains(out.res.Summary, "receipt") || !strings.Contains(out.res.Summary, "larger") {
+	if !out.res.Partial() || !strings.Contains(out.res.Summary, "the receipt could not be fetched: the answer of the data provider is too large") {
 		t.Errorf("an oversized receipt: %s", out.res.Summary)
 	}
 }
@@ -469,6 +469,7 @@ func TestHostileGiganticArrays(t *testing.T) {
 // truth. Each case says what the result must stand on and what it must say.
 func TestHostileContradictions(t *testing.T) {
 	const other = "0x0bad000000000000000000000000000000000000000000000000000000000001"
+	confidence := explain.Low
 	f := func(name, wantSource, want string, twist func(s *scene)) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
@@ -476,19 +477,17 @@ func TestHostileContradictions(t *testing.T) {
 			twist(s)
 			r := s.explain(t).res
 			said := strings.Join(append(r.Provenance.Notes, r.Summary), "\n")
-			if r.Provenance.TraceSource != wantSource || r.Confidence != explain.Low || !strings.Contains(said, want) {
+			if r.Provenance.TraceSource != wantSource || r.Confidence != confidence || !strings.Contains(said, want) {
 				t.Errorf("stands on %q with %s confidence and says %q; want %q, %q", r.Provenance.TraceSource, r.Confidence, said, wantSource, want)
 			}
 		})
 	}
 	root := func(key string, v any) func(*scene) { return func(s *scene) { s.trace.(object)[key] = v } }
-	f("transaction of another hash", "", "", func(s *scene) { s.tx["hash"] = other })
-	f("transaction of another chain", "", "", func(s *scene) { s.tx["chainId"] = "0x38" })
-	f("receipt of another transaction", "debug_traceTransaction", "receipt of another transaction", func(s *scene) { s.receipt["transactionHash"] = other })
+	f("transaction of another hash", "debug_traceTransaction", "the transaction could not be fetched: the data provider gave an answer that cannot be used", func(s *scene) { s.tx["hash"] = other })
+	f("receipt of another transaction", "debug_traceTransaction", "the receipt could not be fetched: the data provider gave an answer that cannot be used", func(s *scene) { s.receipt["transactionHash"] = other })
 	f("receipt of another block", "debug_traceTransaction", "the receipt is of block 0x0bad", func(s *scene) { s.receipt["blockHash"] = other })
 	f("receipt of another height", "debug_traceTransaction", "the receipt is of block 1,", func(s *scene) { s.receipt["blockNumber"] = "0x1" })
 	f("another block", "debug_traceTransaction", "the header is of block 0x0bad", func(s *scene) { s.block["hash"] = other })
-	f("block of another height", "debug_traceTransaction", "another block", func(s *scene) { s.block["number"] = "0x1" })
 	f("trace from another", "receipt", "outermost call is from", root("from", sceneOther))
 	f("trace to another", "receipt", "outermost call goes to", root("to", sceneOther))
 	f("trace of another value", "receipt", "carries 6 wei, the transaction 5", root("value", "0x6"))
@@ -497,4 +496,14 @@ func TestHostileContradictions(t *testing.T) {
 	f("trace that fails", "receipt", "it ends in a failure, the receipt in success", root("error", "out of gas"))
 	f("trace that succeeds", "receipt", "it ends in success, the receipt in a failure", func(s *scene) { s.receipt["status"] = "0x0" })
 	f("a status that is none", "receipt", "the receipt in a failure", func(s *scene) { s.receipt["status"] = "0xffffffffffffffff" })
+	confidence = explain.Medium // an answer that is not to the question is as none
+	f("block of another height", "debug_traceTransaction", "the header of the block could not be fetched", func(s *scene) { s.block["number"] = "0x1" })
+	t.Run("transaction of another chain", func(t *testing.T) { // then nothing that came from there counts
+		s := newScene(t)
+		s.tx["chainId"] = "0x38"
+		res, err := testAnalyst(t, s.flags).Explain(t.Context(), explain.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
+		if f := explain.FaultOf(err); res != nil || f.Code != explain.CodeUnavailable || !strings.Contains(f.Message, "ethereum-mainnet") {
+			t.Errorf("%+v, %v", res, err)
+		}
+	})
 }

@@ -315,7 +315,7 @@ func TestDrainedRun(t *testing.T) {
 
 	next := serveProcess(t, data, args...)
 	status, run := next.ask("GET", "/explain/run/"+id, "")
-	for _, want := range []string{`"type":"complete"`, `"type":"result","requestId":"` + id + `"`, `"analysisModel":"partial-synthesis"`, "trace (the service is stopping)", w.tx.Hash} {
+	for _, want := range []string{`"type":"complete"`, `"type":"result","requestId":"` + id + `"`, `"analysisModel":"partial-synthesis"`, "the trace phase failed (the service is stopping)", w.tx.Hash} {
 		if status != 200 || !strings.Contains(run, want) {
 			t.Errorf("%d %.400s lacks %s", status, run, want)
 		}

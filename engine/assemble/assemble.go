@@ -2,7 +2,9 @@ package assemble
 
 import (
 	"math/big"
+	"slices"
 
+	"txlens/engine/chain"
 	"txlens/engine/classify"
 	"txlens/engine/decode"
 	"txlens/engine/evidence"
@@ -20,6 +22,7 @@ import (
 type Case struct {
 	Evidence *Evidence
 	Result   *explain.Result
+	Unmarked string // the summary of Result without the mark of a partial one
 
 	// What follows is nil where Evidence.Tx is.
 	Receipt *evidence.Receipt // empty when the node gave none
@@ -38,7 +41,8 @@ func Result(ev *Evidence) *explain.Result { return Build(ev).Result }
 func Build(ev *Evidence) *Case {
 	r := base(ev)
 	if ev.Tx == nil {
-		return &Case{Evidence: ev, Result: finish(r, ev, nil)}
+		receiptAlone(r, ev)
+		return finish(&Case{Evidence: ev, Result: r})
 	}
 	b := &builder{ev: ev, r: r}
 	b.analyse()
@@ -51,10 +55,10 @@ func Build(ev *Evidence) *Case {
 	b.fee()
 	b.authorizations()
 	b.verdict()
-	return &Case{
-		Evidence: ev, Result: finish(r, ev, b),
+	return finish(&Case{
+		Evidence: ev, Result: r,
 		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report,
-	}
+	})
 }
 
 // Partial is the result of a case when a phase after the rules failed.
@@ -63,16 +67,49 @@ func Partial(c *Case, f Failure) *explain.Result {
 	p := *r.Provenance
 	r.Provenance = &p
 	r.AnalysisModel, r.Confidence = explain.ModelPartial, explain.Low
-	r.Summary = partialSummary([]Failure{f}, r.Summary)
+	r.Summary = partialSummary(append(slices.Clone(c.Evidence.Failed), f), c.Unmarked)
 	return &r
 }
 
+// receiptAlone fills in what a receipt says of a transaction that could not be had.
+func receiptAlone(r *explain.Result, ev *Evidence) {
+	rc := ev.Receipt
+	if rc == nil {
+		return
+	}
+	if rc.Status != nil {
+		r.Status = explain.StatusReverted
+		if *rc.Status == 1 {
+			r.Status = explain.StatusSuccess
+		}
+	}
+	m := &r.TxMeta
+	m.GasUsed, m.GasPrice = rc.GasUsed, hexQuantity(rc.EffectiveGasPrice)
+	if rc.From != nil {
+		m.From = explain.AddrOf(*rc.From)
+	}
+	if rc.To != nil {
+		to := explain.AddrOf(*rc.To)
+		m.To = &to
+	}
+	if rc.BlockNumber != nil {
+		m.BlockNumber = *rc.BlockNumber
+	}
+	if ev.Block != nil {
+		m.BlockTimestamp = ev.Block.Timestamp
+	}
+}
+
 func base(ev *Evidence) *explain.Result {
+	ch := ev.Chain
+	if ch == nil {
+		ch = &chain.Chain{} // placeholders
+	}
 	return &explain.Result{
 		TxHash:        ev.TxHash,
-		Chain:         ev.Chain.Slug,
-		ChainName:     ev.Chain.Name,
-		ExplorerBase:  ev.Chain.Explorer,
+		Chain:         ch.Slug,
+		ChainName:     ch.Name,
+		ExplorerBase:  ch.Explorer,
 		AnalysisModel: explain.ModelRules,
 		Confidence:    explain.Low,
 		TxMeta:        explain.TxMeta{ValueWei: "0x0", GasPrice: "0x0"},
@@ -82,17 +119,18 @@ func base(ev *Evidence) *explain.Result {
 
 // finish marks a partial result and draws the diagram, which shows what stands
 // in the result and nothing else.
-func finish(r *explain.Result, ev *Evidence, b *builder) *explain.Result {
-	if b != nil {
+func finish(c *Case) *Case {
+	r, ev := c.Result, c.Evidence
+	if c.Tree != nil {
 		r.MermaidDiagram = report.Mermaid(r)
 	}
-	r.Provenance.Notes = append(r.Provenance.Notes, ev.Notes...)
-	if len(ev.Failed) > 0 {
+	r.Provenance.Notes = once(slices.Concat(r.Provenance.Notes, lostNotes(ev.Lost), ev.Notes))
+	if c.Unmarked = r.Summary; len(ev.Failed) > 0 {
 		r.AnalysisModel = explain.ModelPartial
 		r.Confidence = explain.Low
 		r.Summary = partialSummary(ev.Failed, r.Summary)
 	}
-	return r
+	return c
 }
 
 // builder carries what the steps of one assembly share.
@@ -102,6 +140,7 @@ type builder struct {
 	receipt   *evidence.Receipt // never nil; empty when the node gave none
 	tree      *trace.Tree       // never nil
 	succeeded bool
+	ended     bool // the outcome is known: succeeded says which
 	flow      *flow.Flow
 	decoded   *decode.Set
 	auths     []decode.Authorization
@@ -121,20 +160,17 @@ type builder struct {
 // analyse runs the pure pipeline in its order: join, flow, decode, classify.
 func (b *builder) analyse() {
 	ev := b.ev
-	b.receipt = ev.Receipt
-	if b.receipt == nil {
-		b.receipt = &evidence.Receipt{EffectiveGasPrice: ev.Tx.GasPrice}
-	}
-	b.succeeded = succeeded(ev)
 	b.agree()
+	b.succeeded, b.ended = b.outcome()
+	known := b.readReceipt() // what flow may look at
 	b.tree = ev.Tree
 	if b.tree == nil || b.refused {
-		b.tree = trace.FromReceipt(ev.Tx, b.receipt, b.succeeded)
+		b.tree = trace.FromReceipt(ev.Tx, b.receipt, b.succeeded || !b.ended)
 	}
-	if ev.Receipt != nil {
+	if known != nil {
 		b.tree.JoinLogs(b.receipt)
 	}
-	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: b.tree, Diff: b.diff(), Succeeded: b.succeeded, NoLogs: ev.Receipt == nil, Token: b.isToken})
+	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: known, Block: ev.Block, Tree: b.tree, Diff: b.diff(), Succeeded: b.succeeded, NoLogs: known == nil, LogsOnly: ev.Receipt == nil, Token: b.isToken})
 	b.quote()
 	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events})
 	b.decoded = dec.All(b.tree, b.receipt)
@@ -142,10 +178,28 @@ func (b *builder) analyse() {
 	b.names = newNames(b)
 	b.facts = &classify.Facts{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
-		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded, Diff: b.diff(), NoLogs: ev.Receipt == nil, Neighbours: ev.Neighbours,
+		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded && ev.Receipt != nil, Diff: b.diff(), NoLogs: known == nil, NoReceipt: ev.Receipt == nil, Neighbours: ev.Neighbours,
 		Authorizations: b.auths,
 	}
 	b.verdict_ = classify.Classify(b.facts)
+}
+
+// readReceipt sets what stands for the receipt: where the node gave none, the logs of
+// the trace. It returns nil where there are no logs at all.
+func (b *builder) readReceipt() *evidence.Receipt {
+	known := b.ev.Receipt
+	if known == nil && b.ev.Tree != nil && !b.refused {
+		known = b.ev.Tree.LogsAsReceipt()
+	}
+	b.receipt = known
+	if b.ev.Receipt == nil {
+		b.receipt = &evidence.Receipt{EffectiveGasPrice: b.ev.Tx.GasPrice}
+		if known != nil {
+			b.receipt.Logs = known.Logs
+			known = b.receipt
+		}
+	}
+	return known
 }
 
 // isToken tells flow which contracts are known as fungible tokens.
@@ -154,25 +208,22 @@ func (b *builder) isToken(a common.Address) bool {
 	return ok && t.Listed
 }
 
-// succeeded asks the receipt first; before Byzantium only the trace knows.
-func succeeded(ev *Evidence) bool {
-	if ev.Receipt != nil && ev.Receipt.Status != nil {
-		return *ev.Receipt.Status == 1
+// outcome asks the receipt first; before Byzantium only the trace knows. known is false
+// where neither tells.
+func (b *builder) outcome() (succeeded, known bool) {
+	ev := b.ev
+	switch {
+	case ev.Receipt != nil && ev.Receipt.Status != nil:
+		return *ev.Receipt.Status == 1, true
+	case ev.Tree != nil && !b.refused:
+		return ev.Tree.Root.Err == "", true
 	}
-	if ev.Tree != nil {
-		return ev.Tree.Root.Err == ""
-	}
-	return false
-}
-
-// statusKnown reports whether anything in the evidence tells the outcome.
-func statusKnown(ev *Evidence) bool {
-	return (ev.Receipt != nil && ev.Receipt.Status != nil) || ev.Tree != nil
+	return false, false
 }
 
 func (b *builder) meta() {
 	ev, tx := b.ev, b.ev.Tx
-	if statusKnown(ev) {
+	if b.ended {
 		b.r.Status = explain.StatusReverted
 		if b.succeeded {
 			b.r.Status = explain.StatusSuccess
@@ -215,7 +266,10 @@ func (b *builder) verdict() {
 	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
 	r.Summary, r.Steps, r.Risks = v.Summary, append(v.Steps, b.bonuses()...), v.Risks
 	r.Confidence, r.Attempted = v.Confidence, v.Attempted
-	if len(b.doubts) > 0 {
+	if b.ev.Block == nil {
+		r.Confidence = r.Confidence.Lower(explain.Medium)
+	}
+	if len(b.doubts)+len(b.ev.Doubts) > 0 {
 		r.Confidence = explain.Low
 	}
 	b.quoted = false // what the balances used does not bear on the action

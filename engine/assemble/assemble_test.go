@@ -187,11 +187,11 @@ func TestPartial(t *testing.T) {
 	f(func(ev *Evidence) {
 		ev.Tx, ev.Receipt, ev.Block, ev.Tree = nil, nil, nil, nil
 		ev.Failed = []Failure{{"transaction", "no answer"}}
-	}, "", "the transaction (no answer) phase failed")
+	}, "", "**Partial result: the transaction phase failed (no answer).**")
 	f(func(ev *Evidence) {
 		ev.Receipt, ev.Block, ev.Tree = nil, nil, nil
 		ev.Failed = []Failure{{"transaction", "no answer"}, {"trace", "500"}}
-	}, "", "the transaction (no answer), trace (500) phases failed")
+	}, "", "the transaction and trace phases failed (no answer; 500).** Attempt to send 0.5 ETH to")
 	f(func(ev *Evidence) { ev.Receipt = nil; ev.Failed = []Failure{{"transaction", "x"}} }, explain.StatusSuccess, "transaction")
 	f(func(ev *Evidence) { ev.Block = nil; ev.Failed = []Failure{{"transaction", "x"}} }, explain.StatusSuccess, "transaction")
 	f(func(ev *Evidence) { ev.Tree = nil; ev.Failed = []Failure{{"trace", "x"}} }, explain.StatusSuccess, "trace")

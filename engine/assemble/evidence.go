@@ -18,8 +18,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Evidence is everything gathered about one transaction. Chain is never nil; any
-// other part may be, and the Result then says what is missing.
+// Evidence is everything gathered about one transaction. Any part may be nil, Chain
+// only where Tx is, and the Result then says what is missing.
 type Evidence struct {
 	TxHash     string
 	Chain      *chain.Chain
@@ -36,6 +36,8 @@ type Evidence struct {
 	Prices     map[common.Address]Price // the zero address is the native coin
 	SourcesOff bool                     // metadata was not asked for: lowers confidence, is no failure
 	Failed     []Failure                // phases that failed: the result is partial
+	Lost       []Failure                // what else could not be had: noted, and the result is whole
+	Doubts     []string                 // what of the evidence contradicts the rest: confidence is low
 	Notes      []string                 // what a reader should know and no field says
 	Version    string
 
@@ -50,25 +52,76 @@ type Price struct {
 	Source string
 }
 
-// Failure is a phase that could not be done.
+// Failure is a phase that could not be done, or a piece of evidence that could not be
+// had. Both are told to the one who asked.
 type Failure struct {
-	Phase  string // transaction, trace, label, source, price, assemble
-	Reason string
+	Phase  string // probe, transaction, trace, label, source, price, assemble, agent
+	Reason string // no sentence of its own: it stands in brackets, or after a colon
+}
+
+// Pieces of evidence that a result stands without, beside the phases label, source and
+// price.
+const (
+	LostBlock      = "block"
+	LostNeighbours = "neighbours"
+	LostViews      = "views"
+)
+
+// lost say what a result lacks, by phase or piece.
+var lost = map[string]string{
+	LostBlock:      "the header of the block could not be fetched; its time, prices, and who received the fee are not known",
+	"label":        "names and decimals of tokens could not all be fetched",
+	"source":       "contract sources and function names could not all be fetched",
+	"price":        "prices could not all be fetched; USD values rest on trades inside the transaction or are missing",
+	LostNeighbours: "the transactions around this one in its block were not compared",
+	LostViews:      "not all questions of the triage to the state were answered",
+}
+
+// lostNotes put in words what is missing from a result that is whole without it.
+func lostNotes(list []Failure) (notes []string) {
+	for _, f := range list {
+		text := lost[f.Phase]
+		if text == "" {
+			text = "the " + f.Phase + " phase failed"
+		}
+		notes = append(notes, text+" ("+f.Reason+")")
+	}
+	return notes
+}
+
+// once drops the notes that stand there already.
+func once(notes []string) (out []string) {
+	seen := make(map[string]bool, len(notes))
+	for _, n := range notes {
+		if !seen[n] {
+			out = append(out, n)
+		}
+		seen[n] = true
+	}
+	return out
 }
 
 // partialSummary opens with the marker of the interface and names what failed.
 func partialSummary(failed []Failure, summary string) string {
-	parts := make([]string, len(failed))
-	for i, f := range failed {
-		parts[i] = fmt.Sprintf("%s (%s)", f.Phase, f.Reason)
+	var names, reasons []string
+	for _, f := range failed {
+		names, reasons = append(names, f.Phase), append(reasons, f.Reason)
 	}
 	word := "phase"
 	if len(failed) > 1 {
 		word = "phases"
 	}
-	s := fmt.Sprintf("%s: the %s %s failed.**", explain.PartialPrefix, strings.Join(parts, ", "), word)
+	s := fmt.Sprintf("%s: the %s %s failed (%s).**", explain.PartialPrefix, and(once(names)), word, strings.Join(once(reasons), "; "))
 	if summary != "" {
 		s += " " + summary
 	}
 	return s
+}
+
+// and lists names as a sentence does.
+func and(names []string) string {
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
 }

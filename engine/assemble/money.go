@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/flow"
+	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -27,7 +28,7 @@ func (b *builder) transfers() {
 		if t.Wrap {
 			continue // no Transfer event: it shows in balanceChanges
 		}
-		tok := b.ev.Tokens[t.Token]
+		tok := b.token(t.Token)
 		out := explain.TokenTransfer{
 			Type: string(t.Standard), From: explain.AddrOf(t.From), To: explain.AddrOf(t.To),
 			TokenName: tok.Name, TokenSymbol: tok.Symbol, TokenAddress: explain.AddrOf(t.Token),
@@ -43,8 +44,12 @@ func (b *builder) transfers() {
 	}
 }
 
-// changes writes balanceChanges: the sender first, fee recipients last.
+// changes writes balanceChanges: the sender first, fee recipients last. Without a receipt
+// there are none: nothing confirms that anything moved, and the fee is not known.
 func (b *builder) changes() {
+	if b.ev.Receipt == nil {
+		return
+	}
 	for _, c := range b.flow.Changes {
 		out := explain.BalanceChange{
 			Address: explain.AddrOf(c.Address), Label: b.text(c.Address), Role: c.Role, IsSender: c.Address == b.ev.Tx.From,
@@ -101,8 +106,17 @@ func (b *builder) coin(token common.Address) (string, *uint8) {
 		d := uint8(b.ev.Chain.Native.Decimals)
 		return b.nativeSymbol(), &d
 	}
-	t := b.ev.Tokens[token]
+	t := b.token(token)
 	return t.Symbol, t.Decimals
+}
+
+// token is what is known of a token: what was gathered, else what the embedded lists have.
+func (b *builder) token(a common.Address) label.Token {
+	t, ok := b.ev.Tokens[a]
+	if !ok {
+		t, _ = label.LookupToken(b.ev.Chain.ID, a)
+	}
+	return t
 }
 
 // nativeSymbol is what the coin was called then: MATIC before it was POL.

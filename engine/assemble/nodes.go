@@ -20,9 +20,7 @@ func (b *builder) trace() {
 	w := nodeWriter{b: b, nodes: make([]explain.Node, 0, len(b.tree.Frames)+logs), index: make([]int, len(b.tree.Frames))}
 	w.frame(b.tree.Root, "0")
 	b.r.PrettyTrace = w.nodes
-	if b.tree.Source != trace.RungReceipt {
-		b.r.RawTrace = b.tree.Raw()
-	}
+	b.r.RawTrace = b.tree.Raw()
 	if b.tree.Compressed() {
 		b.r.PrettyTraceMeta = w.meta()
 	}
@@ -86,6 +84,10 @@ func step(path string, depth, n int) string {
 }
 
 func (w *nodeWriter) status(n *explain.Node, f *trace.Frame) {
+	if !w.b.ended {
+		n.Status = explain.NodeUnknown
+		return
+	}
 	switch f.Status {
 	case trace.Failed:
 		n.Status = explain.NodeFailed
@@ -132,8 +134,10 @@ func (w *nodeWriter) log(f *trace.Frame, l *trace.Log, path string) {
 		sig = l.Topics[0].Hex()
 	}
 	if l.Receipt >= 0 {
-		index := w.b.receipt.Logs[l.Receipt].Index
-		n.LogIndex = &index
+		if w.b.ev.Receipt != nil {
+			index := w.b.receipt.Logs[l.Receipt].Index
+			n.LogIndex = &index
+		}
 		if e := w.b.decoded.Events[l.Receipt]; e != nil {
 			sig, n.FunctionName = e.Signature, e.Name
 			n.DecodedArgs, n.Provenance = e.Args, string(e.Provenance)
@@ -169,6 +173,9 @@ func lastFrame(f *trace.Frame) *trace.Frame {
 // mismatches puts differences between our ledger and the node's state diff in words.
 func (b *builder) mismatches() (notes []string) {
 	const most = 10
+	if b.ev.Receipt == nil {
+		return nil // the fee, which is not known, explains them
+	}
 	for i, m := range b.flow.Mismatches {
 		if i == most {
 			return append(notes, "state diff: "+itoa(len(b.flow.Mismatches)-most)+" more differences")

@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"sort"
+
 	"txlens/engine/explain"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
@@ -123,13 +125,17 @@ func (a *analysis) judgeFailed() *opinion {
 	return o
 }
 
-// outcomeKnown reports whether anything says how the transaction ended.
+// outcomeKnown reports whether anything says how the transaction ended. Without a
+// receipt that is a trace that failed: then nothing moved in any case.
 func (a *analysis) outcomeKnown() bool {
-	return a.Receipt != nil && a.Receipt.Status != nil || a.Tree != nil && a.Tree.Source != trace.RungReceipt
+	if a.NoReceipt {
+		return a.traced() && a.Tree.Root.Err != ""
+	}
+	return a.Receipt != nil && a.Receipt.Status != nil || a.traced()
 }
 
-// judgeUnknown classifies what the calldata asks for, when neither receipt nor trace
-// tells whether it was done.
+// judgeUnknown classifies what the calldata asks for, when no receipt tells whether it
+// was done. What a call trace shows is told as what it is.
 func (a *analysis) judgeUnknown() *opinion {
 	a.unwrapAttempt()
 	a.actors = []common.Address{a.actor}
@@ -137,9 +143,28 @@ func (a *analysis) judgeUnknown() *opinion {
 	a.v.Votes = append(a.v.Votes, a.asVote("asked for", o))
 	t := typeOf(o.act)
 	a.v.TxType, a.v.SubType = &t, a.v.Votes[0].SubType
+	if p := a.v.Votes[0].Protocol; p != "" {
+		a.v.Protocol = &p
+	}
 	a.v.Summary = a.trySummary("Attempt", o) + "; the outcome is not known"
-	a.v.tell(&narrative{[]string{a.opening()}, []Place{{At: -1, Frames: []int{0}}}})
+	n := &narrative{}
+	n.add(a.opening(), Place{At: -1, Frames: []int{0}})
+	if a.traced() {
+		a.v.Summary = a.trySummary("Attempt", o) + "; the call trace ends in success, which no receipt confirms"
+		a.tracedSteps(n)
+	}
+	a.v.tell(n)
 	return o
+}
+
+// tracedSteps are the movements that a call trace shows and no receipt confirms.
+func (a *analysis) tracedSteps(n *narrative) {
+	steps := append(a.moveSteps(a.logsBefore()), a.transferSteps()...)
+	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
+	traced := a.tell(steps)
+	for i, s := range traced.steps {
+		n.add("By the call trace alone: "+s, traced.places[i])
+	}
 }
 
 // unwrapAttempt: a failed Safe transaction was attempted by the Safe that was called.
@@ -170,10 +195,10 @@ func (a *analysis) trust(o *opinion) {
 }
 
 func (a *analysis) trustTrace(lower func(explain.Confidence, string)) {
-	if a.Receipt == nil {
-		lower(explain.Low, "the receipt is missing")
+	if a.NoReceipt || a.Receipt == nil {
+		lower(explain.Low, "without a receipt nothing confirms what the transaction did")
 	}
-	if !a.Succeeded && !a.outcomeKnown() {
+	if !a.Succeeded && !a.outcomeKnown() && !a.traced() {
 		lower(explain.Low, "nothing says whether the transaction succeeded")
 	}
 	if a.Tree == nil {
@@ -242,6 +267,9 @@ func (a *analysis) named(addr common.Address) bool {
 // that are known, by a ledger that agrees with the node.
 func (a *analysis) trustMoves(o *opinion, lower func(explain.Confidence, string)) {
 	if !a.Succeeded {
+		if !a.outcomeKnown() {
+			return
+		}
 		if f := a.origin(); f == nil || a.why(f) == "nothing says why" {
 			lower(explain.Medium, "why it failed is not known")
 		}

@@ -164,6 +164,8 @@ func (a *analysis) opening() string {
 	switch {
 	case a.Tx.To == nil:
 		return who + " " + a.sayCreated() + "."
+	case len(a.Tx.Input) == 0 && !a.Succeeded:
+		return who + " tried to send " + a.amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.who(*a.Tx.To) + "."
 	case len(a.Tx.Input) == 0:
 		return who + " sent " + a.amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.who(*a.Tx.To) + "."
 	case a.noCodeRan():

@@ -27,6 +27,7 @@ type Facts struct {
 	Succeeded bool
 	Diff      *evidence.StateDiff // may be nil; events of control are held against it
 	NoLogs    bool                // nobody has the logs: calls must do
+	NoReceipt bool                // nothing confirms what calldata and trace show: Receipt is a stand-in
 
 	// Neighbours are the transactions around this one in its block; nil where nobody
 	// looked at them.

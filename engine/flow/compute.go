@@ -19,6 +19,7 @@ type Input struct {
 	Diff      *evidence.StateDiff // compared with the result; makes none of it, but leaves out what is proven fake
 	Succeeded bool                // outcome of the whole transaction
 	NoLogs    bool                // nobody has the logs: transfers are read from calls
+	LogsOnly  bool                // Receipt holds the logs of the trace and nothing else: the fee is not known
 
 	// NFT says of a token whose Transfer does not tell ids from amounts by its
 	// layout that it moves ids. It may be nil.

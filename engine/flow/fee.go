@@ -43,7 +43,7 @@ func (c *calc) fees() {
 	}
 	rc := c.Receipt
 	switch {
-	case rc == nil:
+	case rc == nil, c.LogsOnly:
 		c.note("the receipt is missing: the fee is unknown")
 		return
 	case c.Chain.FeeInToken(c.Tx.Type):

@@ -8,16 +8,18 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/evidence"
 	"txlens/engine/explain"
+	"txlens/engine/trace"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Facts are transaction, receipt and block.
+// Facts are transaction, receipt and block, each nil when it could not be had.
 type Facts struct {
 	Tx      *evidence.Transaction
-	Receipt *evidence.Receipt // nil when it could not be had
-	Block   *evidence.Block   // nil when it could not be had
+	Receipt *evidence.Receipt
+	Block   *evidence.Block
+	NoBlock error // why Block is nil although its number is known: the result stands without it
 }
 
 // ContradictionError: two answers cannot both be true, so the later one is not
@@ -26,45 +28,78 @@ type ContradictionError struct{ What string }
 
 func (e *ContradictionError) Error() string { return e.What }
 
-// ReadFacts asks for the three. Without the transaction there is nothing to
-// explain: then Facts is nil. A missing receipt or block comes as an error
-// beside the Facts.
+// ReadFacts asks for the three. A missing transaction or receipt comes as an error
+// beside the Facts, which are nil only where the hash is not known or not mined.
 func ReadFacts(ctx context.Context, w Ledger, ch *chain.Chain, hash common.Hash) (*Facts, error) {
 	tx, err := w.Transaction(ctx, ch, hash)
-	if errors.Is(err, upstream.ErrNotFound) {
+	switch {
+	case errors.Is(err, upstream.ErrNotFound):
 		return nil, &explain.NotFoundError{TxHash: hash.Hex(), Asked: 1}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if tx.Pending() {
+	case err != nil:
+		return factsWithoutTx(ctx, w, ch, hash), fmt.Errorf("read transaction: %w", err)
+	case tx.Pending():
 		return nil, &explain.PendingError{TxHash: hash.Hex(), Chain: ch.Slug}
 	}
 	f := &Facts{Tx: tx}
-	block := make(chan error, 1)
+	block := make(chan struct{})
 	go func() {
-		block <- guard(func() (err error) {
-			f.Block, err = w.Block(ctx, ch, *tx.BlockNumber, false)
-			return err
-		})
+		defer close(block)
+		f.readBlock(ctx, w, ch, *tx.BlockNumber)
 	}()
 	rc, err := w.Receipt(ctx, ch, hash)
-	blockErr := <-block
+	<-block
+	if f.Block != nil {
+		if f.NoBlock = sameBlock("the header", &f.Block.Hash, &f.Block.Number, tx); f.NoBlock != nil {
+			f.Block = nil
+		}
+	}
+	if err == nil {
+		err = sameBlock("the receipt", rc.BlockHash, rc.BlockNumber, tx)
+	}
 	if err != nil {
 		return f, fmt.Errorf("read receipt: %w", err)
 	}
-	if err := sameBlock("the receipt", rc.BlockHash, rc.BlockNumber, tx); err != nil {
-		return f, fmt.Errorf("read receipt: %w", err)
+	f.Receipt = rc
+	return f, nil
+}
+
+// factsWithoutTx is what can be had beside a transaction that could not.
+func factsWithoutTx(ctx context.Context, w Ledger, ch *chain.Chain, hash common.Hash) *Facts {
+	f := &Facts{}
+	rc, err := w.Receipt(ctx, ch, hash)
+	if err != nil {
+		return f
 	}
 	f.Receipt = rc
-	if blockErr == nil {
-		blockErr = sameBlock("the header", &f.Block.Hash, &f.Block.Number, tx)
+	if rc.BlockNumber != nil {
+		f.readBlock(ctx, w, ch, *rc.BlockNumber)
 	}
-	if blockErr != nil {
-		f.Block = nil
-		return f, fmt.Errorf("read block: %w", blockErr)
+	return f
+}
+
+func (f *Facts) readBlock(ctx context.Context, w Ledger, ch *chain.Chain, number uint64) {
+	f.NoBlock = guard(func() (err error) {
+		f.Block, err = w.Block(ctx, ch, number, false)
+		return err
+	})
+	if f.NoBlock != nil {
+		f.Block, f.NoBlock = nil, fmt.Errorf("read block: %w", f.NoBlock)
 	}
-	return f, nil
+}
+
+// TransactionOf is the transaction as a trace of it shows it, for where nobody gave the
+// transaction itself. rc may be nil. Its type, nonce and signature stay unknown.
+func TransactionOf(hash common.Hash, tree *trace.Tree, rc *evidence.Receipt) *evidence.Transaction {
+	root := tree.Root
+	tx := &evidence.Transaction{Hash: hash, From: root.From, Gas: root.Gas, Value: root.Value.ToBig(), Input: root.Input}
+	if root.HasTo && !root.Kind.Creates() {
+		to := root.To
+		tx.To = &to
+	}
+	if rc != nil {
+		tx.BlockHash, tx.BlockNumber, tx.GasPrice = rc.BlockHash, rc.BlockNumber, rc.EffectiveGasPrice
+	}
+	return tx
 }
 
 // sameBlock holds a block as an answer names it against the transaction's; what

@@ -48,7 +48,7 @@ func TestPanicsBesideTheCaller(t *testing.T) {
 		t.Errorf("sources: %v", err)
 	}
 	facts, err := ReadFacts(t.Context(), falling{}, ch, common.Hash{})
-	if facts == nil || err == nil || !strings.Contains(err.Error(), "internal fault: no block") {
+	if facts == nil || err != nil || facts.NoBlock == nil || !strings.Contains(facts.NoBlock.Error(), "internal fault: no block") {
 		t.Errorf("facts: %v, %v", facts, err)
 	}
 }

@@ -21,7 +21,8 @@ import (
 type Traced struct {
 	Tree  *trace.Tree         // nil: only the receipt is left
 	Diff  *evidence.StateDiff // nil when the node gives none
-	Notes []string            // why upper rungs were left
+	Notes []string            // why upper rungs were left, for a reader
+	Left  []error             // the same for the operator
 }
 
 // TraceOptions bound and shape the ladder.
@@ -38,7 +39,8 @@ func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o Tr
 	t := &Traced{}
 	var faults []error
 	leave := func(rung trace.Rung, err error) {
-		t.Notes = append(t.Notes, fmt.Sprintf("no trace by %s: %s", rung, reason(err)))
+		t.Notes = append(t.Notes, "no call trace by "+rungWords[rung]+": "+Reason(err))
+		t.Left = append(t.Left, fmt.Errorf("%s: %w", rung, err))
 		if !definite(err) {
 			faults = append(faults, err)
 		}
@@ -65,6 +67,11 @@ func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o Tr
 	return t, errors.Join(faults...)
 }
 
+// rungWords name the sources of a trace for a reader.
+var rungWords = map[trace.Rung]string{
+	trace.RungDebug: "the node's call tracer", trace.RungParity: "the node's flat traces", trace.RungReplay: "local re-execution",
+}
+
 // agreeing asks for a trace and refuses one that is not of the transaction. Where
 // the transaction cannot be had there is nothing to compare.
 func agreeing(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, lim trace.Limits,
@@ -84,9 +91,9 @@ func agreeing(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, l
 }
 
 // definite reports whether the answer would be the same tomorrow: the method or
-// the state is not there, the plan does not have it, or this chain cannot be
-// re-executed. The endpoint did serve the transaction, so a refusal is not about
-// the endpoint as a whole.
+// the state is not there, or this chain cannot be re-executed. The endpoint did serve
+// the transaction, so a refusal is not about the endpoint as a whole. One for want of
+// payment is not definite: it is for the service to mend.
 func definite(err error) bool {
 	return errors.Is(err, upstream.ErrUnsupported) || errors.Is(err, upstream.ErrNoState) || errors.Is(err, replay.ErrUnsupported) ||
 		errors.Is(err, errDiffers) || kindOf(err) == upstream.KindRefused
@@ -100,19 +107,11 @@ func kindOf(err error) upstream.Kind {
 	return ""
 }
 
-// reason keeps an error to one line of a note.
-func reason(err error) string {
-	s := strings.Join(strings.Fields(err.Error()), " ")
-	if len(s) > 300 {
-		s = s[:300] + "..."
-	}
-	return s
-}
-
 func (t *Traced) stateDiff(ctx context.Context, w Tracer, ch *chain.Chain, hash common.Hash) *evidence.StateDiff {
 	diff, err := w.StateDiff(ctx, ch, hash)
 	if err != nil {
-		t.Notes = append(t.Notes, "balances are not reconciled, the node gives no state diff: "+reason(err))
+		t.Notes = append(t.Notes, "balances are not held against the changes of state: "+Reason(err))
+		t.Left = append(t.Left, fmt.Errorf("state diff: %w", err))
 		return nil
 	}
 	return diff

@@ -21,6 +21,7 @@ type ladder struct {
 	debug, parity, state error
 	diff                 error
 	receiptGas           uint64
+	notes                []string // that the last walk left
 }
 
 var (
@@ -93,13 +94,21 @@ func (l *ladder) Local(ctx context.Context, _, _ string, work func(context.Conte
 // TestLadder: which rung is reached, and whether what is missing is a failure.
 func TestLadder(t *testing.T) {
 	ch, _ := chain.ByID(1)
-	broken := errors.New("connection reset")
+	broken := &upstream.Error{Op: "eth_secret", Source: "host.example", Kind: upstream.KindServer, Err: errors.New("HTTP status 500")}
 	f := func(l *ladder, want trace.Rung, wantFault bool, wantNote string) {
 		t.Helper()
+		defer func(notes *[]string) {
+			for _, word := range []string{"example", "eth_", "debug_", "HTTP"} {
+				if all := strings.Join(*notes, "\n"); strings.Contains(all, word) {
+					t.Errorf("the notes tell %q: %s", word, all)
+				}
+			}
+		}(&l.notes)
 		if l.receiptGas == 0 {
 			l.receiptGas = 21000
 		}
 		got, err := Trace(context.Background(), l, ch, hash, TraceOptions{})
+		l.notes = got.Notes
 		rung := trace.RungReceipt
 		if got.Tree != nil {
 			rung = got.Tree.Source
@@ -108,16 +117,19 @@ func TestLadder(t *testing.T) {
 			t.Errorf("reached %s, error %v, notes %q; want %s, fault %v, note %q", rung, err, got.Notes, want, wantFault, wantNote)
 		}
 	}
-	no := upstream.ErrUnsupported
-	f(&ladder{diff: no}, trace.RungDebug, false, "no state diff")
-	f(&ladder{debug: no}, trace.RungParity, false, "no trace by debug_traceTransaction")
+	no, unpaid := upstream.ErrUnsupported, &upstream.Error{Op: "debug_traceTransaction", Source: "host.example", Kind: upstream.KindPayment, Err: errors.New("HTTP status 402")}
+	f(&ladder{diff: no}, trace.RungDebug, false, "not held against the changes of state: the data provider does not offer it")
+	f(&ladder{debug: no}, trace.RungParity, false, "no call trace by the node's call tracer: the data provider does not offer it")
 	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRefused}, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, false, "refused")
-	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRejected}, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "rejected")
-	f(&ladder{debug: broken}, trace.RungParity, false, "connection reset")
-	f(&ladder{debug: no, parity: no}, trace.RungReplay, false, "no trace by trace_transaction")
-	f(&ladder{debug: broken, parity: broken}, trace.RungReplay, false, "connection reset")
-	f(&ladder{debug: no, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, false, "no trace by local-replay")
+	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRejected}, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "refused")
+	f(&ladder{debug: unpaid, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "could not pay its data provider")
+	f(&ladder{debug: unpaid}, trace.RungParity, false, "could not pay its data provider")
+	f(&ladder{debug: broken}, trace.RungParity, false, "not available at the moment")
+	f(&ladder{debug: no, parity: no}, trace.RungReplay, false, "no call trace by the node's flat traces")
+	f(&ladder{debug: broken, parity: broken}, trace.RungReplay, false, "not available at the moment")
+	f(&ladder{debug: no, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, false, "no call trace by local re-execution: the data provider does not keep the state")
 	f(&ladder{debug: no, parity: no, receiptGas: 12345}, trace.RungReceipt, false, "does not reproduce the receipt: replay used 21000 gas")
-	f(&ladder{debug: broken, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "connection reset")
-	f(&ladder{debug: no, parity: no, state: broken}, trace.RungReceipt, true, "connection reset")
+	f(&ladder{debug: broken, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "not available at the moment")
+	f(&ladder{debug: no, parity: no, state: broken}, trace.RungReceipt, true, "not available at the moment")
+	f(&ladder{debug: no, parity: no, state: errors.New("secret.example: boom")}, trace.RungReceipt, true, "local re-execution: internal error")
 }

@@ -43,3 +43,18 @@ func (f *Frame) adopt(rc *evidence.Receipt, i int) {
 	l := &rc.Logs[i]
 	f.Logs = append(f.Logs, Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Calls: len(f.Children), Receipt: i})
 }
+
+// LogsAsReceipt is a receipt that holds nothing but the logs of the frames that took
+// effect, in their order, for where the node gave no receipt. It is nil where the node
+// gave no logs either, or frames were left out. A log's index is its position, since
+// nothing tells the one in the block.
+func (t *Tree) LogsAsReceipt() *evidence.Receipt {
+	if t.Root == nil || !t.HasLogs || t.Source == RungReceipt || t.Compressed() {
+		return nil
+	}
+	rc := &evidence.Receipt{}
+	for i, l := range t.liveLogs() {
+		rc.Logs = append(rc.Logs, evidence.Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Index: uint64(i)})
+	}
+	return rc
+}

@@ -1,0 +1,100 @@
+package gather
+
+import (
+	"context"
+	"errors"
+
+	"txlens/engine/explain"
+	"txlens/engine/replay"
+	"txlens/engine/upstream"
+)
+
+// reasons are what the one who asked may read of a failed call: neither hosts nor
+// methods nor the words of a library. The log has those.
+var reasons = map[upstream.Kind]string{
+	upstream.KindPayment:     "the service could not pay its data provider",
+	upstream.KindRateLimited: "the data provider takes no more requests at the moment",
+	upstream.KindTimeout:     "the data provider did not answer in time",
+	upstream.KindUnreachable: "the data provider is not available at the moment",
+	upstream.KindServer:      "the data provider is not available at the moment",
+	upstream.KindBusy:        "the data provider is not available at the moment",
+	upstream.KindGarbage:     "the data provider gave an answer that cannot be used",
+	upstream.KindWrongChain:  "the data provider gave an answer that cannot be used",
+	upstream.KindRefused:     "the data provider refused the request",
+	upstream.KindRejected:    "the data provider refused the request",
+	upstream.KindUnsupported: "the data provider does not offer it",
+	upstream.KindNoState:     "the data provider does not keep the state of that block",
+	upstream.KindReverted:    "the call reverted",
+	upstream.KindNotFound:    "the data provider does not have it",
+	upstream.KindTooLarge:    "the answer of the data provider is too large",
+	upstream.KindNoEndpoint:  "no data provider is configured for the chain",
+	upstream.KindNotRecorded: "it is not in the recording",
+	upstream.KindSourcesOff:  "it is switched off",
+	upstream.KindCanceled:    "the time for it was over",
+	upstream.KindUnpaid:      explain.ErrUnpaid.Error(),
+}
+
+// Reason says why a piece of evidence is missing, in words for the one who asked.
+func Reason(err error) string {
+	if e := weightiest(err); e != nil {
+		if text, ok := reasons[e.Kind]; ok {
+			return text
+		}
+		return "internal error"
+	}
+	for _, s := range []struct {
+		err  error
+		kind upstream.Kind
+	}{
+		{upstream.ErrUnsupported, upstream.KindUnsupported}, {upstream.ErrNoState, upstream.KindNoState}, {upstream.ErrNotFound, upstream.KindNotFound}, {upstream.ErrUnpaid, upstream.KindUnpaid},
+	} {
+		if errors.Is(err, s.err) {
+			return reasons[s.kind]
+		}
+	}
+	var contradiction *ContradictionError
+	switch {
+	case errors.As(err, &contradiction):
+		return contradiction.What
+	case errors.Is(err, replay.ErrUnsupported), errors.Is(err, errDiffers), errors.Is(err, explain.ErrUnpaid), errors.Is(err, explain.ErrStopping):
+		return explain.OneLine(err.Error(), 300) // our own words
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return reasons[upstream.KindCanceled]
+	}
+	return "internal error"
+}
+
+// Unpaid reports whether a call failed because the service could not pay for it. The
+// payment of the one who asked has no part in it.
+func Unpaid(err error) bool {
+	e := weightiest(err)
+	return e != nil && e.Kind == upstream.KindPayment
+}
+
+// weightiest is the upstream error within err that says most about why something is
+// missing: one about payment where there is one, else the first. nil: there is none.
+func weightiest(err error) *upstream.Error {
+	var first *upstream.Error
+	var walk func(error) bool
+	walk = func(err error) bool {
+		switch e := err.(type) {
+		case nil:
+			return false
+		case *upstream.Error:
+			if first == nil || e.Kind == upstream.KindPayment {
+				first = e
+			}
+			return first.Kind == upstream.KindPayment
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				if walk(inner) {
+					return true
+				}
+			}
+			return false
+		}
+		return walk(errors.Unwrap(err))
+	}
+	walk(err)
+	return first
+}
