@@ -76,13 +76,15 @@ func (j *Jobs) analyse(ctx context.Context, row JobRow, slot JobSlot) JobRow {
 		err = errors.New("the analysis ended without result and without error")
 	}
 	if err == nil {
+		made := *res
+		row.HTML = j.page(row, res)
+		made.HTMLReport = len(row.HTML) > 0
 		// Text from a chain may be no UTF-8; it must not cost the whole result.
-		row.Result, err = json.Marshal(res, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		row.Result, err = json.Marshal(&made, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	}
 	switch {
 	case err == nil:
 		row.Status = explain.JobComplete
-		row.HTML = j.page(row, res)
 	case errors.Is(context.Cause(ctx), errGivenBack):
 		row.Status = explain.JobPending
 		row.Attempts--

@@ -183,6 +183,9 @@ func TestJobCompletes(t *testing.T) {
 		if strings.HasPrefix(strings.ToLower(job.HTML), "<!doctype html>") != report || report == (job.HTML == "") {
 			t.Errorf("report %v: html %.100q", report, job.HTML)
 		}
+		if !strings.Contains(string(job.Result), fmt.Sprintf(`"htmlReport":%v`, report)) {
+			t.Errorf("report %v: %s", report, job.Result)
+		}
 		if got := store.states(id); got != "[pending running complete]" {
 			t.Errorf("states on disk: %s", got)
 		}

@@ -255,6 +255,15 @@ func TestHTML(t *testing.T) {
 	if err != nil || !bytes.Contains(page, []byte("Content-Security-Policy")) || !bytes.Contains(page, []byte(w.tx.Hash)) {
 		t.Errorf("%d bytes, %v", len(page), err)
 	}
+	for _, made := range []bool{true, false} {
+		more := []string{"--json"}
+		if made {
+			more = append(more, "--html", path)
+		}
+		if code, out, errOut := command(t, "", append(append([]string{"explain", w.tx.Hash, "-q"}, more...), rpcArgs(w.flags)...)...); code != exitComplete || !strings.Contains(out, fmt.Sprintf(`"htmlReport":%v`, made)) {
+			t.Errorf("report %v: exit %d, %s %.300s", made, code, errOut, out)
+		}
+	}
 }
 
 func TestChainsAndVersion(t *testing.T) {

@@ -102,13 +102,18 @@ func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *pr
 // show prints the result and says on stderr when it is a partial one, and what
 // can be done about it.
 func (cmd *explainCmd) show(c console, res *explain.Result, hint string) error {
+	var unwritten error
+	if cmd.HTML != "" {
+		unwritten = writeHTML(cmd.HTML, res)
+		made := *res
+		made.HTMLReport = unwritten == nil
+		res = &made
+	}
 	if err := printResult(c, res, cmd.JSON); err != nil {
 		return err
 	}
-	if cmd.HTML != "" {
-		if err := writeHTML(cmd.HTML, res); err != nil {
-			return err
-		}
+	if unwritten != nil {
+		return unwritten
 	}
 	return partialError(res, hint)
 }

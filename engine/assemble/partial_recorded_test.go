@@ -54,3 +54,18 @@ func TestRecordedWithoutReceipt(t *testing.T) {
 		t.Errorf("only %d transactions with %d transfers", n, transfers)
 	}
 }
+
+// TestArbitrageIsWorthItsGain: a recorded one, whose bot keeps a unit of each token and
+// sends the gain to its owner.
+func TestArbitrageIsWorthItsGain(t *testing.T) {
+	r := assemble.Result(recorded.Find(t, "0x7e6735c143"))
+	const gain = "0.048295547076680852"
+	for _, c := range r.BalanceChanges {
+		for _, k := range c.Tokens {
+			if k.Balance == gain && k.TokenSymbol == "WETH" && k.ValueUSD != nil && r.USDValue != nil && k.ValueUSD.String() == r.USDValue.String() && strings.Contains(r.Summary, "gaining 0.048296 WETH for ") {
+				return
+			}
+		}
+	}
+	t.Errorf("worth %v: %s", r.USDValue, r.Summary)
+}

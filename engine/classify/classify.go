@@ -45,6 +45,10 @@ func (a *analysis) judge() *opinion {
 	a.v.Summary = a.summarise(o, protocol)
 	a.v.tell(a.narrate(o))
 	a.v.Seizures, _ = a.seizures()
+	if o.act == actArbitrage {
+		a.primaryGain()
+		return o
+	}
 	if l := a.primaryLeg(!gains[o.act]); l != nil {
 		sign := -1
 		for i := range a.in {
@@ -60,6 +64,22 @@ func (a *analysis) judge() *opinion {
 
 func (v *Verdict) tell(n *narrative) { v.Steps, v.Places = n.steps, n.places }
 
+// maxBesides bounds the movements whose values are added up.
+const maxBesides = 8
+
+// primaryGain makes the value of an arbitrage that of all it gained. What cannot be added
+// up has none: a part would pass for the whole.
+func (a *analysis) primaryGain() {
+	legs, _ := a.gain()
+	if len(legs) == 0 || len(legs) > maxBesides+1 || nfts(legs) {
+		return
+	}
+	a.v.Primary = legs[0].delta(1)
+	for i := range legs[1:] {
+		a.v.Besides = append(a.v.Besides, *legs[1+i].delta(1))
+	}
+}
+
 // besides lists the other assets of a liquidity act: a pair is worth both its sides.
 func (a *analysis) besides(o *opinion, primary *leg, sign int) {
 	if o.act != actAddLiq && o.act != actRemoveLiq && o.act != actCollect {
@@ -70,7 +90,7 @@ func (a *analysis) besides(o *opinion, primary *leg, sign int) {
 		legs = a.in
 	}
 	for _, l := range plain(legs) {
-		if l.key != primary.key && !l.key.NFT && len(a.v.Besides) < 8 {
+		if l.key != primary.key && !l.key.NFT && len(a.v.Besides) < maxBesides {
 			a.v.Besides = append(a.v.Besides, *l.delta(sign))
 		}
 	}
@@ -78,7 +98,7 @@ func (a *analysis) besides(o *opinion, primary *leg, sign int) {
 
 // gains are the acts whose value is what came in.
 var gains = map[act]bool{actWithdraw: true, actBorrow: true, actVaultOut: true, actClaim: true, "receive": true, actClaimStake: true, actUnstake: true,
-	actRemoveLiq: true, actCollect: true, actBridgeIn: true, actMessageIn: true, "arbitrage": true}
+	actRemoveLiq: true, actCollect: true, actBridgeIn: true, actMessageIn: true}
 
 func (a *analysis) settleType(o *opinion) {
 	t := typeOf(o.act)

@@ -65,6 +65,37 @@ func arbitrage(a *analysis) *opinion {
 	return o
 }
 
+// gain is what an arbitrage gained before the fee, as headline and usdValue have it, and
+// whose it is where it is not the trader's own.
+func (a *analysis) gain() (legs []leg, whose common.Address) {
+	own := worthwhile(a.in)
+	if len(a.benefit) > 0 && len(own) == 0 { // else who got the benefit may be a lender with its fee
+		return a.benefit, a.beneficiary
+	}
+	if len(own) == 0 && a.Tx.To != nil {
+		_, in := a.legsOf(*a.Tx.To)
+		own = worthwhile(in)
+	}
+	if len(own) == 0 { // all of it was paid on, as a rule for the place in the block
+		own = a.gained
+	}
+	return own, common.Address{}
+}
+
+// crumb is the most of a token's smallest units that a searcher leaves behind, so that
+// the next trade finds the balance's slot in use.
+const crumb = 10
+
+// worthwhile are the legs that are no crumbs.
+func worthwhile(legs []leg) (out []leg) {
+	for _, l := range legs {
+		if l.key.NFT || l.amount.CmpAbs(big.NewInt(crumb)) > 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // searching: the transaction took effect, called a contract that nobody knows, and
 // was not brought on behalf of somebody else.
 func (a *analysis) searching() bool {

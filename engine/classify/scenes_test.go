@@ -2,6 +2,7 @@ package classify
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -218,6 +219,33 @@ func TestArbitrageMustShowProfit(t *testing.T) {
 	f("loss", arbitrageScene(1000_000000-fee), explain.TypeSwap)
 	f("through a router", arbitrageScene(1000_000000+2*fee).known(bot, "Router", "router", "uniswap_v2"), explain.TypeSwap)
 	f("paid from elsewhere", arbitrageScene(1000_000000+2*fee).transfer(weth, friend, bot, 5), explain.TypeSwap)
+}
+
+// TestArbitrageIsWorthItsGain: of many movements the gain is the value, with all its
+// parts, and without the units that were left behind.
+func TestArbitrageIsWorthItsGain(t *testing.T) {
+	f := func(s *scene, summary string, want ...int64) {
+		t.Helper()
+		v := Classify(s.facts(t))
+		if *v.TxType != explain.TypeMEV || !strings.Contains(v.Summary, summary) {
+			t.Errorf("%s: %s", *v.TxType, v.Summary)
+		}
+		var got []int64
+		if v.Primary != nil {
+			got = append(got, v.Primary.Amount.Int64())
+		}
+		for _, d := range v.Besides {
+			got = append(got, d.Amount.Int64())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: worth %d, want %d", v.Summary, got, want)
+		}
+	}
+	const fee = 1_000_000
+	f(arbitrageScene(1000_000000+2*fee), "gaining 0.000000000002 WETH before the fee", 2*fee)
+	f(arbitrageScene(1000_000000+2*fee).transfer(usdc, pool2, bot, 5), "gaining 0.000000000002 WETH before the fee", 2*fee)
+	f(arbitrageScene(1000_000000+2*fee).transfer(usdc, pool2, bot, 500), "gaining 0.0005 USDC and 0.000000000002 WETH before the fee", 500, 2*fee)
+	f(arbitrageScene(1000_000000+2*fee).transfer(weth, bot, friend, 2*fee), "gaining 0.000000000002 WETH for ", 2*fee)
 }
 
 func TestFailedAttempts(t *testing.T) {

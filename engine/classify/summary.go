@@ -254,15 +254,9 @@ func (a *analysis) sumArbitrage(o *opinion) string {
 		pools = append(pools, h.emitter)
 	}
 	s := "Closed an arbitrage over " + explain.Count(len(distinct(pools)), "pool") + ", gaining "
-	if len(a.benefit) > 0 && len(a.in) == 0 { // else who got the benefit may be a lender with its fee
-		return s + a.legs(a.benefit) + " for " + a.who(a.beneficiary) + " before the fee"
-	}
-	legs := a.in
-	if len(legs) == 0 && a.Tx.To != nil {
-		_, legs = a.legsOf(*a.Tx.To)
-	}
-	if len(legs) == 0 { // all of it was paid on, as a rule for the place in the block
-		legs = a.gained
+	legs, whose := a.gain()
+	if whose != (common.Address{}) {
+		return s + a.legs(legs) + " for " + a.who(whose) + " before the fee"
 	}
 	return s + a.legs(legs) + " before the fee"
 }
