@@ -1,0 +1,204 @@
+package main
+
+import (
+	stdjson "encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"txlens/engine/upstream/stubnode"
+)
+
+// upstreamRow is one way in which nodes fail, and what each rail tells of it.
+type upstreamRow struct {
+	name   string
+	method string // that fails; empty: none
+	fault  stubnode.Fault
+	chain  bool // the request names the chain
+	hash   string
+
+	status int    // of the blocking answer
+	code   string // of the blocking answer and the job; empty: a result
+	event  string // code of the error that ends a stream; empty: a result
+	phase  string // of the partial result, on the rails that tell one; empty: a whole one
+	why    string // in the words of the error, or of the partial result
+}
+
+const (
+	cannotPay  = "the service could not pay its data provider"
+	notPaid    = "the service could not pay one of its upstream providers"
+	notReached = "could not be looked up: 1 chain did not answer: ethereum-mainnet"
+	off        = "the data provider is not available at the moment"
+)
+
+var upstreamRows = []upstreamRow{
+	{name: "402, chain not given", method: stubnode.All, fault: stubnode.Fault{Status: 402}, status: 502, code: "upstream_payment_unavailable", phase: "probe", why: cannotPay},
+	{name: "402, chain given", method: stubnode.All, fault: stubnode.Fault{Status: 402}, chain: true, status: 502, code: "upstream_payment_unavailable", phase: "transaction and trace", why: cannotPay},
+	{name: "401, chain not given", method: stubnode.All, fault: stubnode.Fault{Status: 401}, status: 502, code: "upstream_payment_unavailable", phase: "probe", why: cannotPay},
+	{name: "quota", method: stubnode.All, fault: stubnode.Fault{Error: &stubnode.RPCError{Code: -32000, Message: "monthly quota exceeded at node.example"}}, chain: true, status: 502, code: "upstream_payment_unavailable", phase: "transaction and trace", why: cannotPay},
+	{name: "-32601, chain not given", method: stubnode.All, fault: stubnode.Fault{Error: stubnode.ErrMethodNotFound}, status: 502, code: "upstream_unavailable", event: "upstream_unavailable", why: notReached},
+	{name: "-32601, chain given", method: stubnode.All, fault: stubnode.Fault{Error: stubnode.ErrMethodNotFound}, chain: true, status: 502, code: "upstream_unavailable", event: "upstream_unavailable", why: notReached},
+	{name: "500, chain not given", method: stubnode.All, fault: stubnode.Fault{Status: 500}, status: 502, code: "upstream_unavailable", event: "upstream_unavailable", why: notReached},
+	{name: "500, chain given", method: stubnode.All, fault: stubnode.Fault{Status: 500}, chain: true, status: 502, code: "upstream_unavailable", event: "upstream_unavailable", why: notReached},
+	{name: "500 of the transaction alone, chain given", method: "eth_getTransactionByHash", fault: stubnode.Fault{Status: 500}, chain: true, status: 200, phase: "transaction", why: "the transaction could not be fetched: " + off},
+	{name: "402 of the receipt", method: "eth_getTransactionReceipt", fault: stubnode.Fault{Status: 402}, status: 502, code: "upstream_payment_unavailable", phase: "transaction", why: cannotPay},
+	{name: "500 of the receipt", method: "eth_getTransactionReceipt", fault: stubnode.Fault{Status: 500}, status: 200, phase: "transaction", why: "the receipt could not be fetched: " + off},
+	{name: "402 of the trace", method: "debug_traceTransaction", fault: stubnode.Fault{Status: 402}, status: 200, phase: "trace", why: cannotPay},
+	{name: "401 of the trace", method: "debug_traceTransaction", fault: stubnode.Fault{Status: 401}, status: 200, phase: "trace", why: cannotPay},
+	{name: "500 of the trace", method: "debug_traceTransaction", fault: stubnode.Fault{Status: 500}, status: 200, phase: "trace", why: off},
+	{name: "500 of the block", method: "eth_getBlockByNumber", fault: stubnode.Fault{Status: 500}, status: 200},
+	{name: "500 of state reads", method: "eth_call", fault: stubnode.Fault{Status: 500}, status: 200},
+	{name: "no such hash", hash: noHash, status: 404, code: "transaction_not_found", event: "transaction_not_found", why: "not found on 1 chain"},
+	{name: "no such hash, chain given", hash: noHash, chain: true, status: 404, code: "transaction_not_found", event: "transaction_not_found", why: "not found on 1 chain"},
+}
+
+// TestFailedUpstreams: a failed upstream is told as one on every rail of the running
+// server, and never as a hash that nobody knows; upstream_payment_unavailable is not told
+// on streams. Nothing tells what only the operator may read.
+func TestFailedUpstreams(t *testing.T) {
+	for _, row := range upstreamRows {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			serve := func() (h *house, body string) { // a new one: each leaves a node alone that failed it often
+				w := newStubWorld(t)
+				if row.method != "" {
+					w.node.SetFault(row.method, row.fault)
+				}
+				return &house{t: t, base: startServe(t, w, "--admin-listen", "off")}, row.body(w)
+			}
+			h, body := serve()
+			s := h.post("/explain", body).is(t, row.status)
+			row.tellsNoInternals(t, s.body)
+			if o := s.json(t); row.code == "" {
+				row.isResult(t, o)
+			} else if o["code"] != row.code || !strings.Contains(fmt.Sprint(o["error"]), row.why) && o["error"] != notPaid || len(o) != 2 {
+				t.Errorf("blocking: %s", s.body)
+			}
+			if want := map[string]string{"upstream_unavailable": "30"}[row.code]; s.header.Get("Retry-After") != want {
+				t.Errorf("Retry-After %q", s.header.Get("Retry-After"))
+			}
+
+			h, body = serve()
+			frames := strings.Split(strings.TrimSpace(h.stream(body).is(t, 200).body), "\n\n")
+			row.tellsNoInternals(t, strings.Join(frames, "\n"))
+			row.endsStream(t, strings.TrimPrefix(frames[len(frames)-1], "data: "), strings.Join(frames, "\n"))
+
+			h, body = serve()
+			id, _ := h.post("/explain/async", body).is(t, 202).json(t)["jobId"].(string)
+			job := h.ended(id).is(t, 200)
+			row.tellsNoInternals(t, job.body)
+			row.isJob(t, job.json(t))
+		})
+	}
+}
+
+// TestFailedUpstreamsSold: the same where analyses are sold.
+func TestFailedUpstreamsSold(t *testing.T) {
+	for _, row := range upstreamRows {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			sell := func() (s *shop, body string) {
+				s = newShop(t)
+				if row.method != "" {
+					s.w.node.SetFault(row.method, row.fault)
+				}
+				return s, row.body(s.w)
+			}
+			s, body := sell()
+			resp, ch, _ := s.buy("POST", pathStream, events, body)
+			last, _, _ := s.stream(resp, ch, pathStream)
+			text, err := stdjson.Marshal(last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row.endsStream(t, string(text), string(text))
+			row.tellsNoInternals(t, string(text))
+
+			s, body = sell()
+			h := &house{t: t, base: s.base, payer: s.payer}
+			resp, _, _ = s.buy("POST", pathJobs, "", body)
+			_, taken := read(t, resp)
+			id, _ := said{body: taken}.json(t)["jobId"].(string)
+			row.isJob(t, h.paidEnd(id).json(t))
+		})
+	}
+}
+
+func (r *upstreamRow) body(w *stubWorld) string {
+	hash := w.tx.Hash
+	if r.hash != "" {
+		hash = r.hash
+	}
+	if r.chain {
+		return `{"txHash":"` + hash + `","chainId":1}`
+	}
+	return `{"txHash":"` + hash + `"}`
+}
+
+func (r *upstreamRow) tellsNoInternals(t *testing.T, text string) {
+	t.Helper()
+	holdsNone(t, r.name, text, "127.0.0.1", "localhost", "HTTP status", "node.example", "ask eth_", "ask debug_", "method does not exist", "dial tcp", "on 0 chains")
+}
+
+// isResult holds a result to the row.
+func (r *upstreamRow) isResult(t *testing.T, o object) {
+	t.Helper()
+	summary, _ := o["summary"].(string)
+	if r.phase == "" {
+		if o["analysisModel"] != "rules" || strings.Contains(summary, "artial") || o["confidence"] == "low" {
+			t.Errorf("not whole: %v, %v, %s", o["analysisModel"], o["confidence"], summary)
+		}
+		return
+	}
+	word := "phase"
+	if strings.Contains(r.phase, " and ") {
+		word = "phases"
+	}
+	if o["analysisModel"] != "partial-synthesis" || o["confidence"] != "low" || !strings.HasPrefix(summary, "**Partial result: the "+r.phase+" "+word+" failed (") || !strings.Contains(summary, r.why) || strings.ContainsAny(summary, "\n\r") {
+		t.Errorf("%v, %v, %s", o["analysisModel"], o["confidence"], summary)
+	}
+}
+
+// endsStream holds the last frame of a stream, and all of it, to the row.
+func (r *upstreamRow) endsStream(t *testing.T, last, all string) {
+	t.Helper()
+	o := said{body: last}.json(t)
+	switch {
+	case strings.Contains(all, "upstream_payment_unavailable"):
+		t.Errorf("the stream tells the code: %.300s", all)
+	case r.event == "" && o["type"] == "result":
+		r.isResult(t, o)
+	case r.event == "" || o["type"] != "error" || o["code"] != r.event || !strings.Contains(fmt.Sprint(o["message"]), r.why):
+		t.Errorf("the stream ends with %.400s", last)
+	}
+}
+
+func (r *upstreamRow) isJob(t *testing.T, o object) {
+	t.Helper()
+	if r.code == "" {
+		result, _ := o["result"].(map[string]any)
+		if o["status"] != "complete" || result == nil {
+			t.Fatalf("job %.300v", o)
+		}
+		r.isResult(t, result)
+		return
+	}
+	if o["status"] != "error" || o["errorCode"] != r.code || o["result"] != nil || !strings.Contains(fmt.Sprint(o["error"]), r.why) && o["error"] != notPaid {
+		t.Errorf("job %.400v", o)
+	}
+}
+
+// TestSomeChainsSilent: one chain that says no and one that does not answer are no
+// "not found"; two that say no are.
+func TestSomeChainsSilent(t *testing.T) {
+	w := newStubWorld(t)
+	other := stubnode.New(nil, stubnode.Options{ChainID: 8453})
+	w.flags.RPC = append(w.flags.RPC, "8453="+other.Start(t))
+	h := &house{t: t, base: startServe(t, w, "--admin-listen", "off")}
+	body := `{"txHash":"` + noHash + `"}`
+	h.post("/explain", body).is(t, 404, "not found on 2 chains", `"code":"transaction_not_found"`)
+	other.SetFault(stubnode.All, stubnode.Fault{Status: 500})
+	h.post("/explain", body).is(t, 502, "1 chain did not answer: base-mainnet; it is not on the 1 chain that answered", `"code":"upstream_unavailable"`)
+	other.SetFault(stubnode.All, stubnode.Fault{Status: 402})
+	h.post("/explain", body).is(t, 502, `"code":"upstream_payment_unavailable"`)
+}
