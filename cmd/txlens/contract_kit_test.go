@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -23,71 +21,6 @@ import (
 	"txlens/storage"
 	"txlens/transport"
 )
-
-// contractRow is a row of a table of the interface, by its name there. What it
-// asks of a server that takes payments is to be put beside what it asks of one that
-// does not.
-type contractRow struct {
-	name      string
-	unmetered func(t *testing.T, h *house)
-	metered   func(t *testing.T, h *house)
-}
-
-// testContract runs the rows, and compares them with the table of the interface
-// where that lies beside the project.
-func testContract(t *testing.T, heading string, columns int, rows []contractRow) {
-	names := map[string]bool{}
-	for _, row := range rows {
-		if names[row.name] {
-			t.Errorf("%q is there twice", row.name)
-		}
-		names[row.name] = true
-		t.Run(row.name+"/unmetered", func(t *testing.T) {
-			t.Parallel()
-			row.unmetered(t, newHouse(t))
-		})
-		if row.metered != nil {
-			t.Run(row.name+"/metered", func(t *testing.T) {
-				t.Parallel()
-				row.metered(t, newMeteredHouse(t))
-			})
-		}
-	}
-	t.Run("every row", func(t *testing.T) {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "spec", "interface.md"))
-		if err != nil {
-			if os.Getenv("TXLENS_REQUIRE_FIXTURES") != "" {
-				t.Fatal(err)
-			}
-			t.Skip("the interface does not lie beside the project")
-		}
-		want := tableRows(string(text), heading, columns)
-		if len(want) != len(rows) {
-			t.Errorf("the interface has %d rows, the test %d", len(want), len(rows))
-		}
-		for _, name := range want {
-			if !names[name] {
-				t.Errorf("no test of %q", name)
-			}
-		}
-	})
-}
-
-// tableRows gives the first columns of each row of the first table below a heading.
-func tableRows(text, heading string, columns int) (names []string) {
-	_, after, _ := strings.Cut(text, "\n## "+heading+"\n")
-	for line := range strings.Lines(strings.TrimLeft(after, "\n")) {
-		if !strings.HasPrefix(line, "|") {
-			break
-		}
-		var cells []string
-		for cell := range strings.SplitSeq(strings.Trim(strings.TrimSpace(line), "|"), "|") {
-			cells = append(cells, strings.TrimSpace(cell))
-		}
-		names = append(names, strings.Join(cells[:columns], ", "))
-	}
-	return names[min(2, len(names)):]
-}
 
 // house is a whole server on a store of its own: the real actors of jobs and runs
 // over a scripted analysis, and a clock that tests move.

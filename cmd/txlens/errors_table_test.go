@@ -1,17 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"txlens/engine/explain"
 )
 
-// TestErrorsTable has a row for each of the interface's table "Errors".
-func TestErrorsTable(t *testing.T) { testContract(t, "Errors", 3, errorRows) }
-
+// errorRows are those of the table "Errors".
 var errorRows = []contractRow{
-	{name: "POST /explain, /explain/async, 400, txHash missing or not 0x plus 64 hex", metered: badHashes, unmetered: badHashes},
+	{name: "POST /explain, /explain/async, 400, txHash missing or not 0x plus 64 hex", metered: badHashes, unmetered: badHashes,
+		each: func(t *testing.T, s *site) { badHashes(t, s.house) }, only: []string{modelMode}},
 	{name: "POST /explain, 402, no active payment session", metered: noSession, unmetered: func(t *testing.T, h *house) {
 		h.post("/explain", explainBody("")).is(t, 200, `"summary":"Sent 1 ETH."`)
 		h.stream(explainBody("")).is(t, 200, `"type":"result"`)
@@ -56,7 +56,9 @@ var errorRows = []contractRow{
 			t.Errorf("%s\nfirst %s", again.body, first.body)
 		}
 	}},
-	{name: "GET /result/{jobId}, 404, unknown or expired (1 h)", metered: noJob, unmetered: func(t *testing.T, h *house) {
+	{name: "GET /result/{jobId}, 404, unknown or expired (1 h)", metered: noJob, each: func(t *testing.T, s *site) {
+		s.get("/result/0199d5f0-0000-7000-8000-0000000000ff").is(t, 404, `{"error":"Job not found - expired or invalid ID"}`)
+	}, only: []string{modelMode}, unmetered: func(t *testing.T, h *house) {
 		const want = `{"error":"Job not found - expired or invalid ID"}`
 		id := h.submit("")
 		h.ended(id).is(t, 200, `"status":"complete"`)
@@ -78,12 +80,17 @@ var errorRows = []contractRow{
 			}
 		}
 	}},
-	{name: "POST /session/deposit, billable content, 402, channel deposit under $2.00", metered: smallDeposit, unmetered: func(t *testing.T, h *house) {
+	{name: "POST /session/deposit, billable content, 402, channel deposit under $2.00", metered: smallDeposit, each: func(t *testing.T, s *site) {
+		s.post("/session/deposit", "{}").is(t, 200, `{"ok":true}`)
+	}, only: []string{modelMode}, unmetered: func(t *testing.T, h *house) {
 		h.post("/session/deposit", "").is(t, 200, `{"ok":true}`)
 		h.post("/session/deposit", "{}").is(t, 200, `{"ok":true}`)
 		h.post("/explain", explainBody("")).is(t, 200)
 	}},
-	{name: "GET /explain/run/{requestId}, 404 / 409, see Endpoints", metered: paidRecoveries, unmetered: recoveries},
+	{name: "GET /explain/run/{requestId}, 404 / 409, see Endpoints", metered: paidRecoveries, unmetered: recoveries, each: func(t *testing.T, s *site) {
+		s.get("/explain/run/0199d5f0-0000-7000-8000-0000000000ff").is(t, 404, `"code":"run_not_found"`)
+		s.get(fmt.Sprint("/explain/run/", s.failed[0]["requestId"])).is(t, 409, `"code":"run_errored"`)
+	}, only: []string{modelMode}},
 }
 
 func badHashes(t *testing.T, h *house) {

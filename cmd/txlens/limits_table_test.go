@@ -14,10 +14,8 @@ import (
 	"txlens/engine/explain"
 )
 
-// TestLimitsTable has a row for each of the interface's table "Limits". Those of
-// money say what they come to where nothing is paid.
-func TestLimitsTable(t *testing.T) { testContract(t, "Limits", 1, limitRows) }
-
+// limitRows are those of the table "Limits". Those of money say what they come to where
+// nothing is paid.
 var limitRows = []contractRow{
 	{name: "txHash format", metered: func(t *testing.T, h *house) {
 		billed(t, h, explainBody(""), true)
