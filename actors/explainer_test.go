@@ -275,6 +275,28 @@ func TestTraceStandsIn(t *testing.T) {
 	}
 }
 
+// TestTokensOfATrace: without a receipt the logs of the trace say which tokens to ask for
+// their names.
+func TestTokensOfATrace(t *testing.T) {
+	w := newWorld()
+	callsAToken(w)
+	rc, _ := w.receipt(t.Context())
+	w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, down }
+	w.call = func(context.Context) ([]byte, error) { // "ABC" to whatever is asked
+		return common.FromHex("0x000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000034142430000000000000000000000000000000000000000000000000000000000"), nil
+	}
+	w.trace = func(context.Context) (*trace.Tree, error) {
+		tx, _ := w.tx(context.Background())
+		tree := trace.FromReceipt(tx, rc, true)
+		tree.Source = trace.RungDebug
+		return tree, nil
+	}
+	res, err := explainWith(t, Options{}, w, 1)
+	if err != nil || !res.Partial() || len(res.TokenTransfers) != 1 || res.TokenTransfers[0].TokenSymbol != "ABC" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
 // TestNothingKnown: where transaction, receipt and traces all fail there is no result to
 // give, and the error says whom it was to come from; never that there is no such hash.
 func TestNothingKnown(t *testing.T) {

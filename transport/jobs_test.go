@@ -324,6 +324,12 @@ func TestRunAtWork(t *testing.T) {
 	for _, resp := range ids {
 		frames(t, resp)
 	}
+	runs.mu.Lock()
+	runs.broken = true // a run that ends without a record is at work no more
+	runs.mu.Unlock()
+	_, resp := open(t, url, `{"txHash":"`+hash+`"}`)
+	frames(t, resp)
+	f(resp.Header.Get("X-Request-Id"), 404, `"code":"run_not_found"`, "")
 	f(ids[""].Header.Get("X-Request-Id"), 200, `"type":"result"`, "")
 	f(ids["broken"].Header.Get("X-Request-Id"), 409, `"code":"run_errored"`, "")
 }

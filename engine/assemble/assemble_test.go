@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,4 +202,17 @@ func TestPartial(t *testing.T) {
 		ev.Tree = nil
 		ev.Failed = []Failure{{"trace", "x"}}
 	}, explain.StatusReverted, "trace")
+}
+
+// TestNotesStandOnce: what was noted twice on the way stands once, and what is missing
+// before what was said about it.
+func TestNotesStandOnce(t *testing.T) {
+	ev := evidenceOf(t, 1, "")
+	ev.Notes = []string{"b", "a", "b"}
+	ev.Lost = []Failure{{"price", "x"}, {"price", "x"}, {"odd", "y"}}
+	r := Result(ev)
+	got := r.Provenance.Notes[len(r.Provenance.Notes)-4:]
+	if want := []string{lost["price"] + " (x)", "the odd phase failed (y)", "b", "a"}; !slices.Equal(got, want) || r.Partial() {
+		t.Errorf("%q", r.Provenance.Notes)
+	}
 }

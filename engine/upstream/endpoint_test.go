@@ -135,6 +135,11 @@ func TestFailoverOfErrors(t *testing.T) {
 	f(null, down, KindNotFound)
 	f(down, null, KindNotFound)
 	f(null, null, KindNotFound)
+	unpaid := stubnode.Fault{Status: 402}
+	f(down, unpaid, KindPayment)
+	f(unpaid, down, KindPayment)
+	f(unpaid, unsupported, KindPayment)
+	f(unpaid, null, KindNotFound)
 }
 
 func TestWrongChainIsRefused(t *testing.T) {
