@@ -16,14 +16,16 @@ import (
 type Outcome string
 
 const (
-	OutcomeComplete  Outcome = "complete"
-	OutcomePartial   Outcome = "partial"
-	OutcomeNotFound  Outcome = "not_found"
-	OutcomePending   Outcome = "pending"
-	OutcomeDeadline  Outcome = "deadline"  // it passed before the chain was known
-	OutcomeStopped   Outcome = "stopped"   // the service stopped before the chain was known
-	OutcomeCancelled Outcome = "cancelled" // by its caller
-	OutcomeFailed    Outcome = "failed"
+	OutcomeComplete    Outcome = "complete"
+	OutcomePartial     Outcome = "partial"
+	OutcomeNotFound    Outcome = "not_found"
+	OutcomeUnavailable Outcome = "unavailable" // a chain that may have the transaction did not answer
+	OutcomeUnpaid      Outcome = "unpaid"      // by its caller, before anything was known
+	OutcomePending     Outcome = "pending"
+	OutcomeDeadline    Outcome = "deadline"  // it passed before the chain was known
+	OutcomeStopped     Outcome = "stopped"   // the service stopped before the chain was known
+	OutcomeCancelled   Outcome = "cancelled" // by its caller
+	OutcomeFailed      Outcome = "failed"
 )
 
 // Analysis is how one analysis went, and nothing of what it found.
@@ -159,6 +161,10 @@ func outcomeOf(res *explain.Result, err error) Outcome {
 		return OutcomeComplete
 	case errors.Is(err, explain.ErrNotFound):
 		return OutcomeNotFound
+	case errors.Is(err, explain.ErrUnavailable):
+		return OutcomeUnavailable
+	case errors.Is(err, explain.ErrUnpaid):
+		return OutcomeUnpaid
 	case errors.Is(err, explain.ErrPending):
 		return OutcomePending
 	case errors.Is(err, explain.ErrDeadline):

@@ -95,6 +95,17 @@ func TestAnalysisTold(t *testing.T) {
 		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, explain.ErrNotFound }
 	}, explain.Request{}, OutcomeNotFound, "")
 	f(func(w *world) {
+		w.probe = func(context.Context) (*upstream.ProbeResult, error) {
+			return nil, &explain.UnavailableError{TxHash: hash, Silent: []string{"x"}}
+		}
+	}, explain.Request{}, OutcomeUnavailable, "")
+	f(func(w *world) {
+		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, upstream.ErrUnpaid }
+	}, explain.Request{}, OutcomeUnpaid, "")
+	f(func(w *world) {
+		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { return nil, down }
+	}, explain.Request{ChainID: 1}, OutcomeComplete, mainnet)
+	f(func(w *world) {
 		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, errors.New("all are silent") }
 	}, explain.Request{}, OutcomeFailed, "")
 }
