@@ -95,7 +95,7 @@ func submits(ctx context.Context, _ func(llm.Delta)) (llm.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Reply{}, err
 	}
-	const answer = `{"findings":[],"nonFindings":[],"txType":"transfer","protocol":null,"confidence":"high","figures":[],"steps":[],"summary":"It sent coins.","risks":[],"contracts":[],"traceAnnotations":[]}`
+	const answer = `{"findings":[],"nonFindings":[],"txType":"transfer","protocol":null,"confidence":"high","figures":[],"steps":[],"summary":"It sent coins.","risks":[],"contracts":[],"traceAnnotations":[{"index":0,"text":"This is the outermost call."}]}`
 	call := llm.Part{Call: &llm.Call{ID: "c", Name: claim.ToolName, Input: jsontext.Value(answer)}}
 	return llm.Reply{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{call}}, Stop: llm.StopCalls, Usage: llm.Usage{Output: 9}}, nil
 }
