@@ -28,7 +28,7 @@ var ErrMainnet = errors.New("a sandbox does not pose as mainnet (chain id 4217)"
 // block would wait for ever.
 type Options struct {
 	ChainID   uint64                                     // 0: Moderato; Mainnet is refused
-	BlockTime time.Duration                              // 0: each transaction is mined when it arrives
+	BlockTime time.Duration                              // 0: each transaction is mined when it arrives, and the head is never older than 10 s
 	BaseFee   uint64                                     // attodollars per gas; 0: 20 gwei
 	FreeGas   bool                                       // base fee 0, whatever BaseFee says
 	Tokens    []Token                                    // besides pathUSD
@@ -164,12 +164,19 @@ func (c *Chain) head() *block { return c.blocks[len(c.blocks)-1] }
 // latest is the state at the head.
 func (c *Chain) latest() reader { return c.state.at(c.head().number) }
 
+// idleBlock is the age of the head at which a chain without a block time makes an
+// empty block. The time of a real chain goes on, and clients read it from the head.
+const idleBlock = 10 * time.Second
+
 // catchUp makes the blocks that were due. Transactions enter the first of them;
 // of the empty ones after it only the last is made, so that a chain which nobody
 // asked for an hour costs one block.
 func (c *Chain) catchUp() {
 	step := c.opt.BlockTime
 	if step == 0 {
+		if now := c.now(); now.Sub(c.head().time) >= idleBlock {
+			c.mine(now)
+		}
 		return
 	}
 	now := c.now()

@@ -442,6 +442,26 @@ func TestBlockTime(t *testing.T) {
 	}
 }
 
+// Without a block time the head is never older than idleBlock, and no block is made
+// before that.
+func TestIdleBlock(t *testing.T) {
+	w := newWorld(t, Options{})
+	f := func(later time.Duration, number, age uint64) {
+		t.Helper()
+		w.clock.at = w.clock.at.Add(later)
+		var b blockJSON
+		if w.rpc(&b, "eth_getBlockByNumber", "latest", false); uint64(b.Number) != number || w.seconds()-uint64(b.Timestamp) != age {
+			t.Errorf("block %d is %d s old", b.Number, w.seconds()-uint64(b.Timestamp))
+		}
+	}
+	f(0, 0, 0)
+	f(9*time.Second, 0, 9)
+	f(time.Second, 1, 0)
+	f(time.Hour, 2, 0)
+	w.takes(draftTx{key: payer, calls: []Call{pay(1)}, validBefore: w.seconds() + 20})
+	f(9*time.Second, 3, 9)
+}
+
 // A transaction whose time runs out in the pool is never mined.
 func TestExpiresInThePool(t *testing.T) {
 	w := newWorld(t, Options{BlockTime: 10 * time.Second})
