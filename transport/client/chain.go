@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -50,7 +49,6 @@ type ledger struct {
 	Chain
 	domain *tempo.Domain
 	rpc    *settle.Client
-	now    func() time.Time
 	asked  bool // the endpoint has shown to serve the chain
 }
 
@@ -62,7 +60,7 @@ func newLedger(ch Chain) (*ledger, error) {
 	case len(ch.RPC) == 0:
 		return nil, fmt.Errorf("chain %d: name an endpoint of the settlement chain", ch.ID)
 	}
-	l := &ledger{Chain: ch, domain: tempo.NewDomain(ch.ID, tempo.Escrow), now: time.Now}
+	l := &ledger{Chain: ch, domain: tempo.NewDomain(ch.ID, tempo.Escrow)}
 	var err error
 	l.rpc, err = settle.New(settle.Options{URLs: ch.RPC, Domain: l.domain})
 	return l, err
@@ -91,6 +89,19 @@ func (l *ledger) state(ctx context.Context, id common.Hash) (session.State, erro
 		return session.State{}, fmt.Errorf("ask the chain about the channel: %w", err)
 	}
 	return states[0], nil
+}
+
+// timeAndState is the time on chain, and what the chain says of a channel then or
+// later: what cannot land any more by that time would be seen in the state.
+func (l *ledger) timeAndState(ctx context.Context, id common.Hash) (now time.Time, s session.State, err error) {
+	if err := l.ready(ctx); err != nil {
+		return now, s, err
+	}
+	if now, err = l.rpc.Now(ctx); err != nil {
+		return now, s, fmt.Errorf("ask for the time on chain: %w", err)
+	}
+	s, err = l.state(ctx, id)
+	return now, s, err
 }
 
 // Balance is what account has of the token outside of channels.
@@ -124,12 +135,12 @@ func (l *ledger) sign(ctx context.Context, call tempo.ReserveCall, account commo
 	if err := l.ready(ctx); err != nil {
 		return nil, err
 	}
-	tx := tempo.NewTransaction(l.ID, uint64(l.now().Unix()), tempo.CallReserve(tempo.Escrow, call))
-	tx.ValidAfter = 1 + rand.Uint64N(1<<30) // long past: it makes equal transactions differ
-	if tx.FeeToken = l.Token; sponsored {
-		tx.Sponsorship = tempo.Unsponsored
+	u := settle.Unsigned{Calls: []tempo.Call{tempo.CallReserve(tempo.Escrow, call)}, FeeToken: l.Token}
+	if sponsored {
+		u.Sponsorship = tempo.Unsponsored
 	}
-	if err := l.rpc.Price(ctx, tx, account); err != nil {
+	tx, err := l.rpc.NewTransaction(ctx, account, u)
+	if err != nil {
 		return nil, fmt.Errorf("price the transaction: %w", err)
 	}
 	fee, over := new(uint256.Int).MulOverflow(&tx.MaxFeePerGas, uint256.NewInt(tx.Gas))
@@ -154,16 +165,16 @@ func (c *Client) settled(ctx context.Context, id common.Hash) (r row, ok bool, e
 		if !ok || !r.uncertain() {
 			return r, ok, nil
 		}
-		s, err := c.chain.state(ctx, id)
+		now, s, err := c.chain.timeAndState(ctx, id)
 		if err != nil {
 			return r, false, err
 		}
 		pending := !r.Pending.IsZero() && s.Deposit.Cmp(r.Deposit) <= 0
-		waits := (r.State == Opening || pending) && c.chain.now().Before(time.Unix(r.ValidBefore, 0).Add(lag))
+		waits := (r.State == Opening || pending) && now.Before(time.Unix(r.ValidBefore, 0).Add(lag))
 		switch {
 		case s.Deposit.IsZero() && (r.State == Opening || r.State == Closing) && !waits:
 			return r, false, c.store.drop(id)
-		case s.Deposit.IsZero() && r.State == Opening && c.chain.now().Before(time.Unix(r.ValidBefore, 0).Add(-usable)):
+		case s.Deposit.IsZero() && r.State == Opening && now.Before(time.Unix(r.ValidBefore, 0).Add(-usable)):
 			return r, true, nil // not sent, or not mined: the server sends it again
 		case !s.Deposit.IsZero() && !pending:
 			return c.adopt(r, s)

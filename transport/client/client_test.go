@@ -347,7 +347,6 @@ func TestForced(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.chain.IncreaseTime(16 * time.Minute)
-	c.chain.now = func() time.Time { return time.Now().Add(16 * time.Minute) }
 	end, err := c.Withdraw(context.Background())
 	if err != nil || end.Refunded != usd(1600) || !end.Captured.IsZero() || len(c.Channels()) != 0 {
 		t.Errorf("%+v, %v", end, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -23,9 +24,6 @@ const (
 	// callTime bounds one call of one endpoint.
 	callTime = 15 * time.Second
 )
-
-// codeNoMethod is JSON-RPC's code for a method that a node does not have.
-const codeNoMethod = -32601
 
 // rpcError is what a node answers instead of a result.
 type rpcError struct {
@@ -64,45 +62,120 @@ func (e *rpcError) reason() string {
 	return clip(e.Message)
 }
 
-// reverted reports whether the node ran the call and it failed, as against a node
-// that could not or would not run it.
-func (e *rpcError) reverted() bool {
-	var data hexutil.Bytes
-	return e.Code == 3 || json.Unmarshal(e.Data, &data) == nil && len(data) >= 4 || strings.Contains(e.Message, "revert")
+// Codes of JSON-RPC errors.
+const (
+	codeReverted = 3
+	codeNoMethod = -32601
+	codeInternal = -32603
+)
+
+// elsewhere are codes by which a node says that it cannot do what was asked, whatever
+// it was: the method is missing, or a limit is exceeded, or the node lacks the data.
+// They say nothing about the call or the transaction, and nothing was done.
+var elsewhere = map[int]bool{
+	codeNoMethod: true, -32004: true, // no such method
+	-32005: true, -32016: true, -32029: true, 429: true, // rate limits
+	-32001: true, -32002: true, // resource not found, resource unavailable
 }
 
-// call asks the endpoints in turn until one answers the question. The error is a
-// *rpcError, ErrUnreachable, or the context's.
-func (c *Client) call(ctx context.Context, method string, params ...any) (jsontext.Value, error) {
+// verdict is what an error of a node means for the question.
+type verdict int
+
+const (
+	// askOn: the error is no answer; the next endpoint is asked.
+	askOn verdict = iota
+	// lastResort: it is the answer unless another endpoint gives a better one.
+	lastResort
+	// final: it is the answer.
+	final
+)
+
+// reverts judges errors of a call that a node is to run. Revert code and revert data
+// say that it ran and failed; a message alone is believed only where no other
+// endpoint gives a result.
+func reverts(e *rpcError) verdict {
+	var data hexutil.Bytes
+	switch {
+	case e.Code == codeReverted, json.Unmarshal(e.Data, &data) == nil && len(data) >= 4:
+		return final
+	case strings.Contains(e.Message, "revert"):
+		return lastResort
+	}
+	return askOn
+}
+
+// request is the body of one call.
+func request(method string, params []any) ([]byte, error) {
 	body, err := json.Marshal(struct {
 		Version string `json:"jsonrpc"`
 		ID      int    `json:"id"`
 		Method  string `json:"method"`
 		Params  []any  `json:"params"`
-	}{"2.0", 1, method, params})
+	}{"2.0", 1, method, append([]any{}, params...)})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", method, err)
 	}
-	var faults []error
-	for _, url := range c.o.URLs {
-		result, err := c.post(ctx, url, body)
-		var told *rpcError
-		if err == nil || errors.As(err, &told) {
-			return result, err
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		faults = append(faults, err)
-	}
-	return nil, fmt.Errorf("%w: %s: %w", ErrUnreachable, method, errors.Join(faults...))
+	return body, nil
 }
 
-// post makes one call of one endpoint. Its errors do not hold the URL, in which
+// question is one that is put to the endpoints in turn until one answers it.
+type question struct {
+	method string
+	params []any
+	// judge says what an error of a node means; nil: it is no answer.
+	judge func(*rpcError) verdict
+	// read takes the answer. With an error it says that this is none.
+	read func(jsontext.Value) error
+}
+
+// ask puts a question. The error is a *rpcError that judge takes for an answer, or
+// ErrUnreachable.
+func (c *Client) ask(ctx context.Context, q question) error {
+	body, err := request(q.method, q.params)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	var resort *rpcError
+	list := c.inOrder()
+	for i, e := range list {
+		result, err := c.post(ctx, e, len(list)-i, body)
+		if err == nil {
+			err = q.read(result)
+		}
+		if err == nil {
+			return nil
+		}
+		if told, ok := errors.AsType[*rpcError](err); ok && q.judge != nil {
+			switch v := q.judge(told); {
+			case v == final:
+				return told
+			case v == lastResort && resort == nil:
+				resort = told
+			}
+		}
+		faults = append(faults, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if resort != nil {
+		return resort
+	}
+	return unreachable(ctx, q.method, faults)
+}
+
+// unreachable is the error of a question that no endpoint has answered.
+func unreachable(ctx context.Context, what string, faults []error) error {
+	return fmt.Errorf("%w: %s: %w", ErrUnreachable, what, errors.Join(append(faults, ctx.Err())...))
+}
+
+// errNotSent: no connection was made, so the endpoint has not heard of the call.
+var errNotSent = errors.New("no connection")
+
+// exchange makes one call of one endpoint. Its errors do not hold the URL, in which
 // there may be a key.
-func (c *Client) post(ctx context.Context, url string, body []byte) (jsontext.Value, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
+func (c *Client) exchange(ctx context.Context, url string, body []byte) (jsontext.Value, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, errors.New("the URL of the endpoint is not valid")
@@ -110,7 +183,10 @@ func (c *Client) post(ctx context.Context, url string, body []byte) (jsontext.Va
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, errors.New("no connection, or it broke")
+		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+			return nil, errNotSent
+		}
+		return nil, errors.New("the connection broke, or no answer came in time")
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -119,31 +195,40 @@ func (c *Client) post(ctx context.Context, url string, body []byte) (jsontext.Va
 		return nil, errors.New("the connection broke")
 	case len(raw) > maxAnswer:
 		return nil, errors.New("the answer is too large")
-	case resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("HTTP status %d", resp.StatusCode)
 	}
 	var answer struct {
 		Result jsontext.Value `json:"result"`
 		Error  *rpcError      `json:"error"`
 	}
-	if err := json.Unmarshal(raw, &answer); err != nil || answer.Error == nil && answer.Result == nil {
+	err = json.Unmarshal(raw, &answer)
+	switch {
+	case err == nil && answer.Error != nil:
+		return nil, answer.Error // some gateways send it with another status than 200
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("HTTP status %d", resp.StatusCode)
+	case err != nil || answer.Result == nil:
 		return nil, errors.New("the answer is no JSON-RPC")
-	}
-	if answer.Error != nil {
-		return nil, answer.Error
 	}
 	return answer.Result, nil
 }
 
 // quantity asks for a number.
-func (c *Client) quantity(ctx context.Context, method string, params ...any) (uint64, error) {
-	result, err := c.call(ctx, method, params...)
-	if err != nil {
-		return 0, err
-	}
-	var n hexutil.Uint64
-	if err := json.Unmarshal(result, &n); err != nil {
-		return 0, fmt.Errorf("%w: %s: the answer is no number", ErrUnreachable, method)
-	}
-	return uint64(n), nil
+func (c *Client) quantity(ctx context.Context, method string) (n uint64, err error) {
+	err = c.ask(ctx, question{method: method, read: into(&n)})
+	return n, err
 }
+
+// into reads a number.
+func into(n *uint64) func(jsontext.Value) error {
+	return func(result jsontext.Value) error {
+		var v hexutil.Uint64
+		if json.Unmarshal(result, &v) != nil {
+			return errors.New("the answer is no number")
+		}
+		*n = uint64(v)
+		return nil
+	}
+}
+
+// ignored is for an answer of which only that it came matters.
+func ignored(jsontext.Value) error { return nil }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holiman/uint256"
 
@@ -17,11 +17,19 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// pollRest is between two looks for a receipt.
-const pollRest = 200 * time.Millisecond
+// pace is how often something is asked while a receipt is awaited.
+type pace struct {
+	// poll is between two looks for the receipt.
+	poll time.Duration
+	// resend is between two looks at the time on chain. A transaction that no endpoint
+	// has confirmed to have is sent again then.
+	resend time.Duration
+}
 
-// lateness is how long after its end a transaction may still turn up in a block
-// that was made in time.
+var usualPace = pace{poll: 200 * time.Millisecond, resend: 2 * time.Second}
+
+// lateness is how long after its end a transaction may still turn up: the block that
+// took it was made in time, and a replica lags.
 const lateness = 5 * time.Second
 
 // Send simulates and sends a payer's transaction and waits for its receipt. The
@@ -45,45 +53,103 @@ func (c *Client) simulate(ctx context.Context, tx *tempo.Transaction, sender com
 	if err != nil {
 		return err
 	}
-	_, err = c.call(ctx, "eth_call", jsontext.Value(request), "latest")
-	var told *rpcError
-	if errors.As(err, &told) {
-		if told.reverted() {
-			return &Reverted{Reason: told.reason()}
-		}
-		return fmt.Errorf("%w: simulate: %w", ErrUnreachable, err)
+	return asReverted(c.ask(ctx, question{method: "eth_call", params: []any{jsontext.Value(request), "latest"}, judge: reverts, read: ignored}))
+}
+
+// asReverted is the error of a call that a node was to run.
+func asReverted(err error) error {
+	if told, ok := errors.AsType[*rpcError](err); ok && !errors.Is(err, ErrUnreachable) {
+		return &Reverted{Reason: told.reason()}
 	}
 	return err
 }
 
-// Broadcast sends what was signed and waits for its receipt, as Send does.
+// Broadcast sends what was signed and waits for its receipt, as Send does. The
+// transaction is Reverted only where no endpoint can have taken it, or where it has
+// failed or expired on chain.
 func (c *Client) Broadcast(ctx context.Context, s Signed) (*tempo.Receipt, error) {
-	result, err := c.call(ctx, "eth_sendRawTransactionSync", hexutil.Bytes(s.Raw))
-	if err == nil {
-		if rc, err := c.receipt(result, s.Hash); rc != nil || isReverted(err) {
-			return rc, err
-		}
-		return c.await(ctx, s) // it was taken; what came back is of no use
+	out := c.submit(ctx, s)
+	switch {
+	case out.receipt != nil || out.failure != nil:
+		return out.receipt, out.failure
+	case out.taken:
+		return c.await(ctx, s, true)
+	case out.refusal == nil && !out.unsure:
+		return nil, unreachable(ctx, "eth_sendRawTransaction", out.faults)
 	}
-	var told *rpcError
-	if errors.As(err, &told) && told.Code == codeNoMethod {
-		_, err = c.call(ctx, "eth_sendRawTransaction", hexutil.Bytes(s.Raw))
-		told = nil
-	}
-	if err == nil || !errors.As(err, &told) {
-		return c.await(ctx, s) // sent, or nobody knows: the chain will tell
-	}
-	// The node refused it; but it may have had it before.
+	// Nobody took it now; but an endpoint may have had it before.
 	rc, lookErr := c.Receipt(ctx, s.Hash)
 	switch {
 	case rc != nil || isReverted(lookErr):
 		return rc, lookErr
 	case lookErr != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, lookErr)
-	case alreadyKnown(told.Message):
-		return c.await(ctx, s)
+	case out.unsure || alreadyKnown(out.refusal.Message):
+		return c.await(ctx, s, false)
 	}
-	return nil, &Reverted{Reason: told.reason(), Hash: s.Hash}
+	return nil, &Reverted{Reason: out.refusal.reason(), Hash: s.Hash}
+}
+
+// submission is what the endpoints said to a transaction.
+type submission struct {
+	receipt *tempo.Receipt // it has landed
+	failure error          // *Reverted: it has landed, and failed
+	taken   bool           // an endpoint has it
+	unsure  bool           // an endpoint may have it: its answer was lost
+	refusal *rpcError      // the first refusal of the transaction as such
+	faults  []error
+}
+
+// submit offers a transaction to the endpoints in turn until one takes it.
+func (c *Client) submit(ctx context.Context, s Signed) (out submission) {
+	list := c.inOrder()
+	for i, e := range list {
+		result, err := c.sendTo(ctx, e, len(list)-i, s.Raw)
+		told, isTold := errors.AsType[*rpcError](err)
+		switch {
+		case err == nil:
+			out.taken = true
+			switch rc, _ := readReceipt(result, s.Hash); {
+			case rc == nil: // what came back is of no use
+			case rc.Success:
+				out.receipt = rc
+			default:
+				out.failure = failed(s.Hash)
+			}
+			return out
+		case isTold && elsewhere[told.Code], errors.Is(err, errNotSent), errors.Is(err, ErrWrongChain):
+		case isTold && told.Code != codeInternal:
+			if out.refusal == nil {
+				out.refusal = told
+			}
+		default:
+			out.unsure = true
+		}
+		out.faults = append(out.faults, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return out
+}
+
+// sendTo offers a transaction to one endpoint. The result is its receipt where the
+// endpoint has the method that waits for it.
+func (c *Client) sendTo(ctx context.Context, e *endpoint, left int, raw []byte) (jsontext.Value, error) {
+	sync, err := request("eth_sendRawTransactionSync", []any{hexutil.Bytes(raw)})
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.post(ctx, e, left, sync)
+	if told, ok := errors.AsType[*rpcError](err); !ok || told.Code != codeNoMethod {
+		return result, err
+	}
+	plain, err := request("eth_sendRawTransaction", []any{hexutil.Bytes(raw)})
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.post(ctx, e, left, plain)
+	return nil, err
 }
 
 // alreadyKnown reports whether a node's refusal says that it has the transaction, or
@@ -99,26 +165,60 @@ func alreadyKnown(message string) bool {
 }
 
 func isReverted(err error) bool {
-	var r *Reverted
-	return errors.As(err, &r)
+	_, ok := errors.AsType[*Reverted](err)
+	return ok
 }
 
-// await looks for the receipt until the transaction cannot land any more.
-func (c *Client) await(ctx context.Context, s Signed) (*tempo.Receipt, error) {
+// await looks for the receipt until the transaction cannot land any more. taken says
+// that an endpoint has it; otherwise it is sent again from time to time.
+func (c *Client) await(ctx context.Context, s Signed, taken bool) (*tempo.Receipt, error) {
+	looked := time.Now() // at the time on chain
 	for {
 		rc, err := c.Receipt(ctx, s.Hash)
 		if rc != nil || isReverted(err) {
 			return rc, err
 		}
-		if s.ValidBefore != 0 && c.o.Now().After(time.Unix(int64(s.ValidBefore), 0).Add(lateness)) && err == nil {
-			return nil, &Reverted{Reason: "it expired before a block took it", Hash: s.Hash}
+		if time.Since(looked) >= c.pace.resend {
+			looked = time.Now()
+			if c.expired(ctx, s) {
+				return c.afterExpiry(ctx, s)
+			}
+			if !taken {
+				out := c.submit(ctx, s)
+				if taken = out.taken; out.receipt != nil || out.failure != nil {
+					return out.receipt, out.failure
+				}
+			}
 		}
 		select {
-		case <-time.After(pollRest):
+		case <-time.After(c.pace.poll):
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, ctx.Err())
 		}
 	}
+}
+
+// expired reports whether the chain's time has passed the end of a transaction, so that
+// no block can take it.
+func (c *Client) expired(ctx context.Context, s Signed) bool {
+	if s.ValidBefore == 0 {
+		return false
+	}
+	now, err := c.Now(ctx)
+	return err == nil && now.After(time.Unix(int64(s.ValidBefore), 0).Add(lateness))
+}
+
+// afterExpiry looks for the receipt once more: the last look came before the time on
+// chain was read.
+func (c *Client) afterExpiry(ctx context.Context, s Signed) (*tempo.Receipt, error) {
+	rc, err := c.Receipt(ctx, s.Hash)
+	switch {
+	case rc != nil || isReverted(err):
+		return rc, err
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+	return nil, &Reverted{Reason: "it expired before a block took it", Hash: s.Hash}
 }
 
 // SignClose makes our transaction that closes a channel in Closing: it pays out
@@ -161,9 +261,8 @@ func (c *Client) sign(ctx context.Context, calls []tempo.ReserveCall, rows ...se
 	for _, call := range calls {
 		list = append(list, tempo.CallReserve(c.o.Domain.Escrow(), call))
 	}
-	tx := tempo.NewTransaction(c.o.Domain.ChainID(), uint64(c.o.Now().Unix()), list...)
-	tx.FeeToken = c.o.FeeToken
-	if err := c.Price(ctx, tx, own); err != nil {
+	tx, err := c.NewTransaction(ctx, own, Unsigned{Calls: list, FeeToken: c.o.FeeToken})
+	if err != nil {
 		return Signed{}, err
 	}
 	if err := tx.Sign(own, c.o.Key); err != nil {
@@ -172,41 +271,48 @@ func (c *Client) sign(ctx context.Context, calls []tempo.ReserveCall, rows ...se
 	return Signed{Raw: tx.Encode(), Hash: tx.Hash(), ValidBefore: tx.ValidBefore}, nil
 }
 
-// Price asks for gas and fees, and sets them. That the estimate reverts is the
-// chain's refusal: *Reverted.
-func (c *Client) Price(ctx context.Context, tx *tempo.Transaction, sender common.Address) error {
-	result, err := c.call(ctx, "eth_getBlockByNumber", "latest", false)
+// maxGas bounds the estimate of a node: blocks hold less.
+const maxGas = 1 << 32
+
+// Unsigned is what a new transaction is to do.
+type Unsigned struct {
+	Calls       []tempo.Call
+	FeeToken    common.Address
+	Sponsorship tempo.Sponsorship
+}
+
+// NewTransaction makes a transaction with the expiring nonce that sender has yet to
+// sign: its end is reckoned from the newest block, and gas and fees are what the chain
+// asks now. That the estimate reverts is the chain's refusal: *Reverted.
+func (c *Client) NewTransaction(ctx context.Context, sender common.Address, u Unsigned) (*tempo.Transaction, error) {
+	head, err := c.Head(ctx)
 	if err != nil {
-		return unanswered(err)
+		return nil, err
 	}
-	var head struct {
-		BaseFee *hexutil.Big `json:"baseFeePerGas"`
-	}
-	if err := json.Unmarshal(result, &head); err != nil || head.BaseFee == nil {
-		return fmt.Errorf("%w: the block has no base fee", ErrUnreachable)
-	}
-	base, over := uint256.FromBig(head.BaseFee.ToInt())
-	if over || base.BitLen() > 100 {
-		return fmt.Errorf("%w: the base fee is out of range", ErrUnreachable)
-	}
+	now := uint64(head.Time.Unix())
+	tx := tempo.NewTransaction(c.o.Domain.ChainID(), now, u.Calls...)
+	// Two transactions that are equal in all members are one, and the second is refused:
+	// a close that has failed could not be repeated within the same second. A start that
+	// is long past restricts nothing and tells them apart.
+	tx.ValidAfter = 1 + rand.Uint64N(now/2+1)
+	tx.FeeToken, tx.Sponsorship = u.FeeToken, u.Sponsorship
 	priority, err := c.quantity(ctx, "eth_maxPriorityFeePerGas")
 	if err != nil {
-		return unanswered(err)
+		return nil, err
 	}
 	tx.MaxPriorityFeePerGas = *uint256.NewInt(priority)
-	tx.MaxFeePerGas = tempo.FeeCap(base, &tx.MaxPriorityFeePerGas)
+	tx.MaxFeePerGas = tempo.FeeCap(&head.BaseFee, &tx.MaxPriorityFeePerGas)
 	request, err := tx.EstimateRequest(sender)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	gas, err := c.quantity(ctx, "eth_estimateGas", jsontext.Value(request))
-	var told *rpcError
-	switch {
-	case errors.As(err, &told) && told.reverted():
-		return &Reverted{Reason: told.reason()}
-	case err != nil:
-		return unanswered(err)
+	var gas uint64
+	if err := c.ask(ctx, question{method: "eth_estimateGas", params: []any{jsontext.Value(request)}, judge: reverts, read: into(&gas)}); err != nil {
+		return nil, asReverted(err)
+	}
+	if gas > maxGas {
+		return nil, fmt.Errorf("%w: eth_estimateGas: %d is more than a block holds", ErrUnreachable, gas)
 	}
 	tx.Gas = gas + gas/5
-	return nil
+	return tx, nil
 }

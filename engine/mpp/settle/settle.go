@@ -16,6 +16,10 @@ var (
 	ErrUnreachable = errors.New("the settlement chain does not answer")
 	// ErrUnknownOutcome: a transaction was sent and it is not known what became of it.
 	ErrUnknownOutcome = errors.New("it is not known what became of the transaction")
+	// ErrWrongChain: an endpoint serves another chain than the one that is paid on.
+	ErrWrongChain = errors.New("the endpoint serves another chain")
+	// ErrNoLogs: no endpoint tells the events of the blocks that were asked for.
+	ErrNoLogs = errors.New("no endpoint tells the events of the channel reserve")
 	// ErrNoKey: the payee has no key here, so it can settle nothing.
 	ErrNoKey = errors.New("no settlement key is configured")
 )

@@ -1,0 +1,120 @@
+package settle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// endpoint is one JSON-RPC server of the chain. It is safe for concurrent use.
+type endpoint struct {
+	url string
+	// served: it has shown that it serves the domain's chain. Until then it is asked
+	// for nothing else: the answers of another chain look like those of an empty one.
+	served atomic.Bool
+	// restUntil, in Unix nanoseconds: before that the other endpoints are asked first.
+	restUntil atomic.Int64
+}
+
+// How long an endpoint is asked after the others: after a fault, and when its head is
+// older than that of another by more than maxLag.
+const (
+	restAfterFault = 10 * time.Second
+	restAfterLag   = 2 * time.Minute
+	maxLag         = 30 * time.Second
+)
+
+func (e *endpoint) rest(d time.Duration) { e.restUntil.Store(time.Now().Add(d).UnixNano()) }
+
+// inOrder lists the endpoints as they were configured, those that rest last.
+func (c *Client) inOrder() []*endpoint {
+	now := time.Now().UnixNano()
+	list := make([]*endpoint, 0, len(c.endpoints))
+	for _, resting := range []bool{false, true} {
+		for _, e := range c.endpoints {
+			if (e.restUntil.Load() > now) == resting {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// post makes one call of one endpoint. left is how many endpoints may still be asked,
+// this one among them: each gets its share of the time that is left.
+func (c *Client) post(ctx context.Context, e *endpoint, left int, body []byte) (jsontext.Value, error) {
+	ctx, cancel := share(ctx, left)
+	defer cancel()
+	if err := c.checkServed(ctx, e); err != nil {
+		return nil, err
+	}
+	result, err := c.exchange(ctx, e.url, body)
+	if told, ok := errors.AsType[*rpcError](err); err != nil && (!ok || elsewhere[told.Code] && told.Code != codeNoMethod) {
+		e.rest(restAfterFault)
+	}
+	return result, err
+}
+
+// share is the part of ctx's time that one of left endpoints gets, at most callTime.
+func share(ctx context.Context, left int) (context.Context, context.CancelFunc) {
+	limit := callTime
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(end)/time.Duration(max(left, 1)))
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// checkServed makes sure, once, that an endpoint serves the chain. The error is
+// ErrWrongChain, or says why it is not known.
+func (c *Client) checkServed(ctx context.Context, e *endpoint) error {
+	if e.served.Load() {
+		return nil
+	}
+	body, err := request("eth_chainId", nil)
+	if err != nil {
+		return err
+	}
+	result, err := c.exchange(ctx, e.url, body)
+	if err == nil {
+		var id uint64
+		if err = into(&id)(result); err == nil && id != c.o.Domain.ChainID() {
+			err = fmt.Errorf("%w: it serves chain %d, not %d", ErrWrongChain, id, c.o.Domain.ChainID())
+		}
+	}
+	if err != nil {
+		e.rest(restAfterFault)
+		if errors.Is(err, ErrWrongChain) {
+			return err
+		}
+		// The call itself was not made.
+		return fmt.Errorf("%w: eth_chainId: %s", errNotSent, err)
+	}
+	e.served.Store(true)
+	return nil
+}
+
+// CheckChain asks every endpoint which chain it serves. The error is ErrWrongChain
+// where one serves another chain, and ErrUnreachable where none answers.
+func (c *Client) CheckChain(ctx context.Context) error {
+	var faults []error
+	for i, e := range c.endpoints {
+		e.served.Store(false)
+		part, cancel := share(ctx, len(c.endpoints)-i)
+		err := c.checkServed(part, e)
+		cancel()
+		if errors.Is(err, ErrWrongChain) {
+			return fmt.Errorf("endpoint %d of %d: %w", i+1, len(c.endpoints), err)
+		}
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(faults) == len(c.endpoints) {
+		return unreachable(ctx, "eth_chainId", faults)
+	}
+	return nil
+}

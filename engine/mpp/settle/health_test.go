@@ -1,0 +1,70 @@
+package settle
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"txlens/engine/mpp/tempo"
+)
+
+// balanceOf is the answer to balanceOf.
+func balanceOf(n uint64) reply {
+	return give(hexutil.Bytes(common.BigToHash(tempo.AmountFrom(n).Uint256().ToBig()).Bytes()))
+}
+
+// TestHealth: what the key has for fees and what a close costs, and how far the clock
+// is off.
+func TestHealth(t *testing.T) {
+	now := time.Unix(5_000_100, 0)
+	n := priced(5_000_000).on("eth_call", balanceOf(777))
+	c := clientOf(t, n)
+	c.o.Now = func() time.Time { return now }
+	h, err := c.Health(soon(t))
+	// 300,000 gas at 1.2 * 20 gwei and 1 gwei, in base units of 10^12 attodollars.
+	if err != nil || h.Head.Number != 7 || h.Drift != 100*time.Second || h.Key != payee().Address() || h.Gas != tempo.AmountFrom(777) || h.Fee != tempo.AmountFrom(7_500) {
+		t.Errorf("%+v, %v", h, err)
+	}
+	now = time.Unix(4_999_990, 0)
+	if h, err := c.Health(soon(t)); err != nil || h.Drift != -10*time.Second {
+		t.Errorf("%+v, %v", h, err)
+	}
+	n.on("eth_maxPriorityFeePerGas", give("0x1"))
+	if h, err := c.Health(soon(t)); err != nil || h.Fee != tempo.AmountFrom(7_201) { // 7,200.0000003
+		t.Errorf("%+v, %v", h, err)
+	}
+	c.o.Key = nil
+	if h, err := c.Health(soon(t)); err != nil || h.Key != (common.Address{}) {
+		t.Errorf("without a key: %+v, %v", h, err)
+	}
+	if _, err := clientOf(t, newNode().on("eth_chainId", give("0x1"))).Health(soon(t)); !errors.Is(err, ErrWrongChain) {
+		t.Errorf("another chain: %v", err)
+	}
+	if _, err := clientOf(t, newNode()).Health(soon(t)); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("nothing: %v", err)
+	}
+}
+
+// TestLaggingEndpoint: one whose newest block is old is asked after the others.
+func TestLaggingEndpoint(t *testing.T) {
+	f := func(behind uint64, asked int) {
+		t.Helper()
+		a := priced(5_000_000-behind).on("eth_call", stateOf(0, 1))
+		b := priced(5_000_000).on("eth_call", stateOf(0, 2))
+		c := clientOf(t, a, b)
+		c.o.Key = nil
+		h, err := c.Health(soon(t))
+		if err != nil || h.Head.Time.Unix() != 5_000_000 {
+			t.Fatalf("%+v, %v", h, err)
+		}
+		if _, err := c.States(soon(t), common.Hash{1}); err != nil || a.calls("eth_call") != asked {
+			t.Errorf("%d s behind: asked %d times, %v", behind, a.calls("eth_call"), err)
+		}
+	}
+	f(0, 1)
+	f(30, 1)
+	f(31, 0)
+}
