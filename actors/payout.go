@@ -270,10 +270,7 @@ func under(intents []Intent, id common.Hash, kind IntentKind) bool {
 // is false where nothing is.
 func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (row session.Channel, due bool, err error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
-		due = row.Status == session.Active && row.Settleable.Cumulative.Cmp(row.Settled) > 0
-		if due {
-			row.Settling = row.Settleable.Cumulative
-		}
+		due = row.BeginSettle()
 		return Entry{volatile: !due}, nil
 	}))
 	if err != nil {

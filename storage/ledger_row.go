@@ -10,17 +10,20 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// The first byte of a stored channel: the second layout has Credit at its end.
+// The first byte of a stored channel. The second layout has Credit behind the vouchers,
+// the third Authorised behind that.
 const (
-	rowLayoutNoCredit = 1
-	rowLayout         = 2
+	rowLayoutFirst  = 1
+	rowLayoutCredit = 2
+	rowLayout       = 3
 )
 
 // errRow: a stored row is cut off, too long, or of a layout that is not known.
 var errRow = fmt.Errorf("%w: a row of the ledger", ErrDamaged)
 
 // encodeChannel writes a row: fixed fields in their order, then the three
-// vouchers, each with the length of its signature before it. Reserved is left out.
+// vouchers, each with the length of its signature before it, then what later layouts
+// added. Reserved is left out.
 func encodeChannel(c session.Channel) []byte {
 	b := make([]byte, 0, 640)
 	b = append(b, rowLayout, byte(c.Status))
@@ -49,7 +52,7 @@ func encodeChannel(c session.Channel) []byte {
 		b = binary.BigEndian.AppendUint16(b, uint16(len(sig)))
 		b = append(b, sig...)
 	}
-	return appendAmount(b, c.Credit)
+	return appendAmount(appendAmount(b, c.Credit), c.Authorised)
 }
 
 func appendAmount(b []byte, a tempo.Amount) []byte {
@@ -91,7 +94,7 @@ func (r *rowReader) voucher() (v session.Voucher) {
 func decodeChannel(b []byte) (c session.Channel, err error) {
 	r := rowReader{b: b}
 	head := r.take(2)
-	if head[0] != rowLayout && head[0] != rowLayoutNoCredit {
+	if head[0] < rowLayoutFirst || head[0] > rowLayout {
 		return c, errRow
 	}
 	c.Status = session.Status(head[1])
@@ -113,11 +116,27 @@ func decodeChannel(b []byte) (c session.Channel, err error) {
 	for _, v := range []*session.Voucher{&c.Highest, &c.Settleable, &c.Close} {
 		*v = r.voucher()
 	}
-	if head[0] == rowLayout {
+	if head[0] >= rowLayoutCredit {
 		c.Credit = r.amount()
+	}
+	if head[0] == rowLayout {
+		c.Authorised = r.amount()
+	} else {
+		c.Authorised = mayHaveAuthorised(&c)
 	}
 	if r.bad || len(r.b) > 0 || c.Status < session.Opening || c.Status > session.Closed {
 		return session.Channel{}, errRow
 	}
 	return c, nil
+}
+
+// mayHaveAuthorised is the most that a row of an earlier layout can have been signed for: a
+// settlement or close never went beyond what was served or paid out by then.
+func mayHaveAuthorised(c *session.Channel) (most tempo.Amount) {
+	for _, a := range []tempo.Amount{c.Spent, c.Settled, c.Settling, c.Capture} {
+		if a.Cmp(most) > 0 {
+			most = a
+		}
+	}
+	return most
 }

@@ -27,6 +27,7 @@ var layouts = [][][]byte{
 	{bucketMeta, bucketJobs, bucketRuns},
 	{bucketChannels, bucketClosed, bucketBills, bucketTickets, bucketAdmissions, bucketIntents},
 	{bucketDebts, bucketPayers},
+	{}, // rows of channels say what was authorised (rowLayout)
 }
 
 // fillers write what a version of the layout derives from the ones before; nil: nothing.

@@ -88,7 +88,10 @@ type Channel struct {
 	// Settling is the sum of a payout that may be on its way; nothing below it can be
 	// refunded.
 	Settling tempo.Amount
-	Spent    tempo.Amount
+	// Authorised is the highest sum that this payee's books ever signed a settlement or a
+	// close for. The chain pays out more only where somebody else settles with the key.
+	Authorised tempo.Amount
+	Spent      tempo.Amount
 	// Credit is the part of Spent that was given back: receipts must not go down, so
 	// Spent keeps it.
 	Credit tempo.Amount
@@ -107,9 +110,26 @@ type Channel struct {
 	OwedSince int64 // Unix milliseconds of the first charge that is not paid out; 0: none
 }
 
+// Foreign reports whether the chain has paid out more than these books ever signed for:
+// another server settles with the same key, or the books are an old copy.
+func (c *Channel) Foreign() bool { return c.Settled.Cmp(c.Authorised) > 0 }
+
+// Acknowledge takes over what the chain has paid out beyond these books: it counts as
+// served, so that it is not served twice.
+func (c *Channel) Acknowledge() {
+	c.Authorised = larger(c.Authorised, c.Settled)
+	if missing, short := c.Settled.Sub(c.Served()); short {
+		used := smaller(missing, c.Credit)
+		c.Credit, _ = c.Credit.Sub(used)
+		missing, _ = missing.Sub(used)
+		c.Spent = sum(c.Spent, missing)
+	}
+	c.lift()
+}
+
 // Available is what may be charged or reserved without a new voucher.
 func (c *Channel) Available() tempo.Amount {
-	if c.Status != Active || c.CloseRequestedAt != 0 {
+	if c.Status != Active || c.CloseRequestedAt != 0 || c.Foreign() {
 		return tempo.Amount{}
 	}
 	held := sum(c.Served(), c.Reserved)

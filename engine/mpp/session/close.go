@@ -37,6 +37,7 @@ func (c *Channel) BeginClose(v Voucher) *mpp.Problem {
 	}
 	c.Status, c.Close = Closing, v
 	c.Capture = smaller(larger(c.Served(), c.Settled), c.Deposit)
+	c.Authorised = larger(c.Authorised, c.Capture)
 	return nil
 }
 
@@ -79,6 +80,17 @@ func (c *Channel) Reopen(s State) {
 	c.Capture, c.Lost, c.Settled = tempo.Amount{}, tempo.Amount{}, s.Settled
 	c.OwedSince = c.ActiveAt
 	c.Observe(s)
+}
+
+// BeginSettle marks the sum that a settlement is about to pay out, so that nothing below
+// it is refunded. due is false where there is nothing to pay out.
+func (c *Channel) BeginSettle() (due bool) {
+	if c.Status != Active || c.Settleable.Cumulative.Cmp(c.Settled) <= 0 {
+		return false
+	}
+	c.Settling = c.Settleable.Cumulative
+	c.Authorised = larger(c.Authorised, c.Settling)
+	return true
 }
 
 // Shrink books a deposit that is smaller than it was: a top-up's block was replaced.

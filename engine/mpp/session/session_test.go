@@ -66,6 +66,7 @@ func TestWeigh(t *testing.T) {
 	f(c, signed(501), false, mpp.AmountExceedsDeposit)
 
 	settled := c
+	settled.Authorised = sumOf(100)
 	settled.Observe(State{Settled: sumOf(100), Deposit: sumOf(500), Seen: 2})
 	f(settled, signed(100), true, "") // a retry, whatever was settled
 	f(settled, Voucher{sumOf(100), signature(7)}, false, mpp.VerificationFailed)

@@ -35,7 +35,7 @@ func Adopted(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, amount t
 	if before, ok := v.Cumulative.Sub(amount); ok && before.Cmp(c.Spent) > 0 {
 		c.Spent = before
 	}
-	c.lift()
+	c.Acknowledge()
 	return c
 }
 
@@ -82,6 +82,8 @@ func (c *Channel) serving() *mpp.Problem {
 		return refuse(mpp.ChannelFinalized, "the channel is closed")
 	case c.CloseRequestedAt != 0:
 		return refuse(mpp.ChannelFinalized, "the payer has asked the chain to close the channel")
+	case c.Foreign():
+		return refuseForeign(c.ID)
 	}
 	return nil
 }
