@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -106,6 +107,22 @@ func (b *bookkeeper) OpenChannels(visit func(session.Channel) error) error {
 		}
 	}
 	return nil
+}
+
+func (b *bookkeeper) Channels(ended bool, from common.Hash, limit int) (rows []session.Channel, next *common.Hash, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, id := range slices.SortedFunc(maps.Keys(b.channels), common.Hash.Cmp) {
+		row := b.channels[id]
+		if (row.Status == session.Closed) != ended || id.Cmp(from) < 0 {
+			continue
+		}
+		if len(rows) == limit {
+			return rows, &id, nil
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil, nil
 }
 
 func (b *bookkeeper) Bill(id string) (Bill, error) {

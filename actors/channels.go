@@ -15,6 +15,7 @@ import (
 
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
 )
 
@@ -29,8 +30,13 @@ type ChannelOptions struct {
 	MinVoucherDelta tempo.Amount  // a higher voucher must be higher by this much
 	MinDeposit      tempo.Amount  // an opening with less is not broadcast
 	Limits          PayLimits     // zero: none
-	StateTTL        time.Duration // how long the chain's word on a channel is good, default 5 s
-	Log             *slog.Logger  // nil: silent
+	StateTTL        time.Duration // how old the chain's word on a channel may be, default 5 s
+	MaxStateAge     time.Duration // the same while the chain does not answer, default MaxStateAge
+	// Adopt serves channels that the chain knows and the ledger does not, and takes over
+	// what the chain has paid out beyond the ledger. It is for a ledger that was lost or
+	// restored: where another server uses the payee's key, both would serve them.
+	Adopt bool
+	Log   *slog.Logger // nil: silent
 
 	now          func() time.Time // tests set it, and the next
 	readBackRest time.Duration
@@ -71,7 +77,10 @@ type Channels struct {
 	limits  *limits
 	busy    busy
 	sends   chan struct{} // one per transaction under way
-	turns   *locks        // by what is done one at a time: opens, top-ups, payouts, tickets, bills
+	watch   watchState    // what looks at the chain have shown beside the rows
+	faults  *faultBoard   // of the payee
+	health  atomic.Pointer[settle.Health]
+	turns   *locks // by what is done one at a time: opens, top-ups, payouts, tickets, bills
 }
 
 // chair is the place of one channel's actor.
@@ -106,10 +115,15 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	if o.StateTTL <= 0 {
 		o.StateTTL = 5 * time.Second
 	}
+	if o.MaxStateAge <= 0 {
+		o.MaxStateAge = MaxStateAge
+	}
 	c := &Channels{
 		e: x.e, o: o, seats: make(map[common.Hash]*chair), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
 		keys: tempo.NewKeyring(maxKeys), limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), turns: newLocks(),
 	}
+	c.watch.missing = make(map[common.Hash]time.Time)
+	c.faults = newFaultBoard(o.Log, o.now)
 	c.props = leanProps(func() actor.Actor { return c.spawned })
 	c.mu.Lock() // sweep waits for the field
 	defer c.mu.Unlock()

@@ -119,6 +119,10 @@ type Ledger interface {
 	// ChannelsOf returns the ids of a payer's channels that are not closed, at most
 	// MaxChannelsOf.
 	ChannelsOf(payer common.Address) ([]common.Hash, error)
+	// Channels returns up to limit rows in the order of their ids, the first not below
+	// from: those that are closed, or those that are not. next is where the list goes on,
+	// nil at its end.
+	Channels(ended bool, from common.Hash, limit int) (rows []session.Channel, next *common.Hash, err error)
 	// Bill returns one row, or ErrNoBill.
 	Bill(id string) (Bill, error)
 	// Debts returns the bills of a payer for which Bill.Debt holds, oldest first, at

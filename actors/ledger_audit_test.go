@@ -31,8 +31,8 @@ func (e *episode) disk(h *household, crashed bool) (d *disk, err error) {
 		switch {
 		case err == nil && row.Status != session.Opening:
 			d.rows[at] = &row
-			if crashed || row.Status != session.Active || row.CloseRequestedAt != 0 {
-				break
+			if crashed || row.Status != session.Active || row.CloseRequestedAt != 0 || d.chain[at].Deposit.IsZero() {
+				break // nothing is left to spend on a channel that the chain does not show
 			}
 			s, err := e.w.c.Standing(context.Background(), row.ID)
 			if err != nil {

@@ -264,7 +264,7 @@ func (w *world) start() (err error) {
 	w.x = actors.New(actors.Options{})
 	w.c = w.x.NewChannels(actors.ChannelOptions{
 		Ledger: mortalLedger{w.store, w.life}, Reserve: mortalReserve{w.client, w.life}, Issuer: w.issuer,
-		Terms: tempo.Terms{Domain: w.domain, Token: sandbox.PathUSD, Payee: w.payee.Address()}, StateTTL: time.Nanosecond,
+		Terms: tempo.Terms{Domain: w.domain, Token: sandbox.PathUSD, Payee: w.payee.Address()}, StateTTL: time.Nanosecond, Adopt: true,
 	}.Steered(w.now))
 	w.c.Unbounded()
 	w.rounds = w.c.Rounds(policy)

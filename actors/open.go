@@ -41,7 +41,7 @@ func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p
 	if row, err = c.look(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
 		return c.reopen(ctx, row, v, priceOf(adm))
 	}
-	s, err = c.bringUp(ctx, q, open, v)
+	s, err = c.bringUp(ctx, q, open, v, err == nil)
 	return s, held, err
 }
 
@@ -67,16 +67,21 @@ func (c *Channels) reopen(ctx context.Context, row session.Channel, v session.Vo
 	return s, held, nil
 }
 
-// bringUp sends the transaction unless the chain shows its channel already.
-func (c *Channels) bringUp(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen, v session.Voucher) (Standing, error) {
+// bringUp sends the transaction unless the chain shows its channel already. announced
+// says that the ledger has the channel as Opening: one that is on chain without that was
+// opened with another server, which serves it.
+func (c *Channels) bringUp(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen, v session.Voucher, announced bool) (Standing, error) {
 	id := open.ChannelID
 	s, err := c.state(ctx, id)
 	if err != nil {
 		return Standing{}, err
 	}
 	hash := open.Tx.Hash()
+	if !s.Deposit.IsZero() && !announced && !c.o.Adopt {
+		return Standing{}, notServed(id)
+	}
 	if s.Deposit.IsZero() {
-		if err := c.mayBroadcast(q, open); err != nil {
+		if err := c.mayBroadcast(ctx, q, open); err != nil {
 			return Standing{}, err
 		}
 		if err := c.announce(ctx, open, hash); err != nil {
@@ -108,15 +113,18 @@ func (e *DepositError) Error() string {
 
 // mayBroadcast checks what must hold before an opening transaction is sent for its
 // payer.
-func (c *Channels) mayBroadcast(q PayRequest, open *tempo.VerifiedOpen) error {
-	now := c.o.now()
+func (c *Channels) mayBroadcast(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen) error {
 	if open.Paid.Cmp(c.o.MinDeposit) < 0 {
 		return &DepositError{Deposit: open.Paid, Min: c.o.MinDeposit}
+	}
+	now, err := c.chainTime(ctx)
+	if err != nil {
+		return err
 	}
 	if err := open.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential)); err != nil {
 		return err
 	}
-	return c.limits.broadcast(open.Descriptor.Payer, q.Origin, now)
+	return c.limits.broadcast(open.Descriptor.Payer, q.Origin, c.o.now())
 }
 
 // announce keeps that a transaction is about to be sent: should this process end
@@ -145,11 +153,28 @@ func (c *Channels) sendOpen(ctx context.Context, open *tempo.VerifiedOpen) (comm
 		}
 		return common.Hash{}, session.State{}, err
 	}
-	if _, err := rc.Opened(open); err != nil {
-		return common.Hash{}, session.State{}, err
+	if e, err := rc.Opened(open); err != nil {
+		if e.ChannelID == open.ChannelID && e.Deposit != open.Paid {
+			err = otherDeposit(e.Deposit, open.Paid, err)
+		}
+		return common.Hash{}, session.State{}, unconfirmed(err)
 	}
 	s, err := c.readBack(ctx, open.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(open.Paid) >= 0 })
 	return rc.TxHash, s, err
+}
+
+// unconfirmed: a receipt without the event of its transaction says nothing of what
+// became of it.
+func unconfirmed(err error) error {
+	if errors.Is(err, tempo.ErrReceiptEvent) && !isProblem(err) {
+		return fmt.Errorf("%w: %w", settle.ErrUnknownOutcome, err)
+	}
+	return err
+}
+
+func isProblem(err error) bool {
+	_, ok := errors.AsType[*mpp.Problem](err)
+	return ok
 }
 
 // How long a replica may lag behind the receipt it gave.
@@ -162,10 +187,8 @@ const (
 func (c *Channels) readBack(ctx context.Context, id common.Hash, good func(session.State) bool) (s session.State, err error) {
 	for i := range readBacks {
 		if i > 0 {
-			select {
-			case <-time.After(c.o.readBackRest):
-			case <-ctx.Done():
-				return s, ctx.Err()
+			if err := c.rest(ctx); err != nil {
+				return s, err
 			}
 		}
 		if s, err = c.state(ctx, id); err == nil && good(s) {
@@ -217,9 +240,12 @@ func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Stand
 	hash := top.Tx.Hash()
 	rc, err := c.o.Reserve.Receipt(ctx, hash) // the answer to an earlier try was lost
 	if err == nil && rc == nil {
-		now := c.o.now()
-		if err = top.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential)); err == nil {
-			err = c.limits.broadcast(row.Descriptor.Payer, q.Origin, now)
+		var now time.Time
+		if now, err = c.chainTime(ctx); err == nil {
+			err = top.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential))
+		}
+		if err == nil {
+			err = c.limits.broadcast(row.Descriptor.Payer, q.Origin, c.o.now())
 		}
 		if err == nil {
 			rc, err = c.send(ctx, top.Tx)
@@ -230,7 +256,10 @@ func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Stand
 	}
 	up, err := rc.ToppedUp(top)
 	if err != nil {
-		return Standing{}, err
+		if up.ChannelID == top.ChannelID && up.Additional != top.Paid {
+			err = otherDeposit(up.Additional, top.Paid, err)
+		}
+		return Standing{}, unconfirmed(err)
 	}
 	// At least: another top-up may have come in the same block.
 	s, err := c.readBack(ctx, p.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(up.NewDeposit) >= 0 })

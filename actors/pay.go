@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -74,6 +75,9 @@ func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p := c.refusesWork(adm); p != nil {
+		return nil, p
+	}
 	var s Standing
 	var held tempo.Amount
 	switch p := adm.Payload.(type) {
@@ -112,11 +116,14 @@ func problem(ctx context.Context, err error) error {
 	var known *mpp.Problem
 	var rejected *tempo.Rejection
 	var reverted *settle.Reverted
+	var own *ownError
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, new(*DepositError)):
 		return err
+	case errors.As(err, &own):
+		return payeeProblem(err)
 	case errors.As(err, &rejected):
 		return &mpp.Problem{Type: mpp.ProblemType(rejected.Problem), Detail: "The " + rejected.Detail + ".", Err: err}
 	case errors.As(err, &reverted):
@@ -243,9 +250,9 @@ func unknownChannel() *mpp.Problem {
 }
 
 // current is the row of a channel with a word of the chain younger than ttl. One that is not
-// in the ledger is adopted from the chain, once prove says that who asks is its
-// payer: a lost ledger must cost honest payers nothing. v and charge say what the
-// payer must have consumed before.
+// in the ledger is not served: the server that opened it does that. With
+// ChannelOptions.Adopt it is adopted from the chain, once prove says that who asks is
+// its payer; v and charge say what the payer must have consumed before.
 func (c *Channels) current(ctx context.Context, from netip.Prefix, ref mpp.ChannelRef, ttl time.Duration, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
 	row, err := c.glance(ctx, ref.ChannelID)
 	switch {
@@ -257,6 +264,9 @@ func (c *Channels) current(ctx context.Context, from netip.Prefix, ref mpp.Chann
 		if err := prove(); err != nil {
 			return session.Channel{}, err
 		}
+		if err != nil && !c.o.Adopt {
+			return session.Channel{}, notServed(ref.ChannelID)
+		}
 		return c.adopt(ctx, from, ref, v, charge)
 	case err != nil:
 		return session.Channel{}, err
@@ -264,14 +274,6 @@ func (c *Channels) current(ctx context.Context, from netip.Prefix, ref mpp.Chann
 		return session.Channel{}, &mpp.Problem{Type: mpp.VerificationFailed, Detail: "The descriptor is not the channel's."}
 	}
 	return c.fresh(ctx, row, ttl)
-}
-
-// fresh asks the chain again about a channel that may have changed since.
-func (c *Channels) fresh(ctx context.Context, row session.Channel, ttl time.Duration) (session.Channel, error) {
-	if row.Status == session.Active && row.Stale(c.o.now(), ttl) {
-		return c.refresh(ctx, row.ID)
-	}
-	return row, nil
 }
 
 // adopt makes a row from what the chain says.
@@ -304,20 +306,32 @@ func (c *Channels) adopt(ctx context.Context, from netip.Prefix, ref mpp.Channel
 func (c *Channels) begin(ctx context.Context, id common.Hash, s session.State, fresh session.Channel) (session.Channel, error) {
 	a, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil || row.Status == session.Opening {
+			c.acknowledge(&fresh)
 			return &fresh, Entry{}, nil, nil
 		}
 		row.Observe(s)
+		c.acknowledge(row)
 		return row, Entry{}, nil, nil
 	})
 	if err != nil {
 		return session.Channel{}, err
 	}
+	c.watch.found(id)
+	c.noteForeign(a.row)
 	return *a.row, nil
+}
+
+// acknowledge takes over what the chain has paid out beyond a row, where the operator
+// says that the ledger was restored.
+func (c *Channels) acknowledge(row *session.Channel) {
+	if c.o.Adopt && row.Foreign() {
+		row.Acknowledge()
+	}
 }
 
 // refresh asks the chain about a channel that is in the ledger.
 func (c *Channels) refresh(ctx context.Context, id common.Hash) (session.Channel, error) {
-	s, err := c.state(ctx, id)
+	s, err := c.stateOf(ctx, id)
 	if err != nil {
 		return session.Channel{}, err
 	}
@@ -334,12 +348,17 @@ func (c *Channels) observe(ctx context.Context, id common.Hash, s session.State)
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		before := *row
 		row.Observe(s)
+		c.acknowledge(row)
 		before.SeenAt, before.Missing = row.SeenAt, row.Missing
 		return Entry{volatile: before == *row}, nil // that it was seen again is not worth a write
 	}))
 	if err != nil {
 		return session.Channel{}, err
 	}
+	if !s.Deposit.IsZero() {
+		c.watch.found(id)
+	}
+	c.noteForeign(a.row)
 	return *a.row, nil
 }
 
@@ -362,7 +381,7 @@ func (c *Channels) state(ctx context.Context, id common.Hash) (session.State, er
 	case r := <-ch:
 		return r.Val.(session.State), r.Err
 	case <-ctx.Done():
-		return session.State{}, ctx.Err()
+		return session.State{}, fmt.Errorf("%w: %w", settle.ErrUnreachable, ctx.Err())
 	}
 }
 

@@ -95,6 +95,7 @@ func balanced(t *testing.T, m *market, captured uint64) {
 // was signed before counts as served.
 func TestPayLostLedger(t *testing.T) {
 	m := newMarket(t, newBookkeeper())
+	m.adopt = true
 	p, tx := m.openTx(key(1), 5*dollar)
 	if _, err := m.pay(p.open(tx, 100_000), content); err != nil {
 		t.Fatal(err)
@@ -295,7 +296,7 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("%s, want %s", row.Status, wantStatus)
 		}
 		// The end of a channel is watched for a while, in case the chain takes it back.
-		m.c.o.now = func() time.Time { return time.Now().Add(2 * time.Minute) }
+		m.later(2 * time.Minute)
 		if err := m.c.Reconcile(ctx); err != nil {
 			t.Error(err)
 		}

@@ -88,7 +88,7 @@ func (c *Channels) payOut(ctx context.Context, id common.Hash, v session.Voucher
 	if reverted := (*settle.Reverted)(nil); errors.As(err, &reverted) {
 		return c.afterRefusal(own, row, Intent{}, err)
 	} else if err != nil {
-		return row, errors.Join(err, c.undoClose(own, id, "", row.Deposit))
+		return row, errors.Join(c.own(own, err, id), c.undoClose(own, id, "", row.Deposit))
 	}
 	intent := Intent{
 		ID: NewID(), Kind: IntentClose, Channels: []common.Hash{id}, Amounts: []tempo.Amount{row.Capture},
@@ -152,36 +152,49 @@ func (c *Channels) bookClose(ctx context.Context, row session.Channel, intent In
 	// less than we think.
 	closed, err := rc.Closed(row.Escrow, row.ID, intent.Amounts[0], intent.Amounts[0])
 	if err != nil {
-		return row, err
+		return row, c.own(ctx, err, row.ID)
 	}
+	c.ownSucceeded()
 	return c.finish(ctx, row.ID, closed.SettledToPayee, rc.TxHash, intent.ID)
 }
 
-// afterRefusal looks why a close was refused: the channel may have ended otherwise.
+// afterRefusal looks why a close was refused: the channel may have ended otherwise. Of
+// one that the chain does not show the Watcher finds out how it has ended.
 func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent Intent, refusal error) (session.Channel, error) {
-	captured, tx, found, err := c.o.Reserve.Closed(ctx, row.ID)
-	switch {
-	case err != nil:
-		return row, err
-	case found:
-		return c.finish(ctx, row.ID, captured, tx, intent.ID)
+	s, err := c.stateOf(ctx, row.ID)
+	if err != nil {
+		return row, errors.Join(refusal, err)
 	}
-	deposit := row.Deposit
-	if s, err := c.state(ctx, row.ID); err == nil && !s.Deposit.IsZero() {
-		deposit = s.Deposit
+	if s.Deposit.IsZero() {
+		captured, tx, found, err := c.o.Reserve.Closed(ctx, row.ID)
+		switch {
+		case found && err == nil:
+			return c.finish(ctx, row.ID, captured, tx, intent.ID)
+		case err != nil && !errors.Is(err, settle.ErrNoLogs):
+			return row, errors.Join(refusal, err)
+		}
+		if _, reverted := errors.AsType[*settle.Reverted](refusal); reverted {
+			refusal = &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is gone from the chain.", Err: refusal}
+		}
+		return row, errors.Join(refusal, c.undoClose(ctx, row.ID, intent.ID, row.Deposit))
 	}
-	return row, errors.Join(refusal, c.undoClose(ctx, row.ID, intent.ID, deposit))
+	return row, errors.Join(c.own(ctx, refusal, row.ID), c.undoClose(ctx, row.ID, intent.ID, s.Deposit))
 }
 
 // finish books the end of a channel. Its intent, or one made for it, stays until the
 // end is buried: see bury.
 func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Amount, tx common.Hash, intent string) (session.Channel, error) {
-	a, err := c.ask(ctx, id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+	now := c.o.now()
+	if onChain, err := c.chainTime(ctx); err == nil {
+		now = onChain
+	}
+	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		if row.Status == session.Closed {
 			return Entry{volatile: true}, nil
 		}
 		before := row.Settled
 		row.Finish(captured, tx)
+		c.acknowledge(row)
 		c.count(before, row.Settled, row.Lost)
 		if intent != "" {
 			return Entry{}, nil
@@ -193,6 +206,8 @@ func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Am
 	if err != nil {
 		return session.Channel{}, err
 	}
+	c.watch.found(id)
+	c.noteForeign(a.row)
 	if !a.row.Lost.IsZero() {
 		c.o.Log.Error("money lost: the channel ended before it was paid out", "channel", id, "lost", a.row.Lost)
 	}
@@ -250,7 +265,7 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 	}
 	signed, err := c.o.Reserve.SignSettle(own, out.rows...)
 	if err != nil {
-		return out, errors.Join(err, c.endSettle(own, out.Intent, false))
+		return out, errors.Join(c.refusedSettle(own, err, out.Channels), c.endSettle(own, out.Intent, false))
 	}
 	intent := out.Intent
 	intent.Raw, intent.Hash, intent.ValidBefore = signed.Raw, signed.Hash, int64(signed.ValidBefore)
@@ -284,11 +299,24 @@ func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
 	var reverted *settle.Reverted
 	switch {
 	case err == nil:
+		c.ownSucceeded()
 		return c.endSettle(ctx, intent, true)
 	case errors.As(err, &reverted):
-		return errors.Join(err, c.endSettle(ctx, intent, false))
+		return errors.Join(c.refusedSettle(ctx, err, intent.Channels), c.endSettle(ctx, intent, false))
 	}
 	return err // Reconcile decides
+}
+
+// refusedSettle is why a settlement was refused. Of several channels each is tried
+// alone next, and one that the chain does not show has ended: neither is a fault.
+func (c *Channels) refusedSettle(ctx context.Context, err error, ids []common.Hash) error {
+	if len(ids) != 1 {
+		return err
+	}
+	if s, lookErr := c.state(ctx, ids[0]); lookErr == nil && s.Deposit.IsZero() {
+		return err
+	}
+	return c.own(ctx, err, ids...)
 }
 
 // endSettle books a settlement's outcome on all its channels, and drops the intent

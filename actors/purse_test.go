@@ -2,7 +2,11 @@ package actors
 
 import (
 	"context"
+	"log/slog"
 	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,11 +31,41 @@ type market struct {
 	issuer *mpp.Issuer
 	route  *mpp.Route
 	payee  tempo.Signer
-	ahead  time.Duration // of the chain's clock
+	ahead  atomic.Int64 // nanoseconds of the chain's clock before the true one
+	skew   atomic.Int64 // of our own clock before the chain's
+	adopt  bool
+	// reserve is the chain as the Channels see it; nil: client.
+	reserve Reserve
+	log     lockedLog
 }
 
+// now is our clock.
+func (m *market) now() time.Time {
+	return time.Now().Add(time.Duration(m.ahead.Load() + m.skew.Load()))
+}
+
+// lockedLog keeps what is logged. It is safe for concurrent use.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *lockedLog) has(text string) bool { return strings.Contains(l.String(), text) }
+
 // clockAhead moves our idea of the chain's time, as IncreaseTime has moved it.
-func (m *market) clockAhead(d time.Duration) { m.ahead = d }
+func (m *market) clockAhead(d time.Duration) { m.ahead.Store(int64(d)) }
 
 func key(n byte) *tempo.Secp256k1Key {
 	secret := make([]byte, 32)
@@ -58,7 +92,7 @@ func newMarket(t testing.TB, book Ledger) *market {
 	m := &market{t: t, chain: chain, book: book, payee: payee}
 	d := tempo.NewDomain(chain.ChainID(), sandbox.Reserve)
 	m.terms = tempo.Terms{Domain: d, Token: sandbox.PathUSD, Payee: payee.Address()}
-	m.client, err = settle.New(settle.Options{URLs: []string{server.URL}, Domain: d, Key: payee, FeeToken: sandbox.PathUSD, Now: func() time.Time { return time.Now().Add(m.ahead) }})
+	m.client, err = settle.New(settle.Options{URLs: []string{server.URL}, Domain: d, Key: payee, FeeToken: sandbox.PathUSD, Now: m.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +115,14 @@ func (m *market) restart() {
 		m.c.Close()
 	}
 	x := New(Options{})
-	c := x.NewChannels(ChannelOptions{Ledger: m.book, Reserve: m.client, Issuer: m.issuer, Terms: m.terms, StateTTL: time.Millisecond})
+	reserve := m.reserve
+	if reserve == nil {
+		reserve = m.client
+	}
+	c := x.NewChannels(ChannelOptions{
+		Ledger: m.book, Reserve: reserve, Issuer: m.issuer, Terms: m.terms, StateTTL: time.Millisecond, Adopt: m.adopt,
+		Log: slog.New(slog.NewTextHandler(&m.log, nil)), now: m.now, readBackRest: time.Millisecond,
+	})
 	m.c = c
 	m.t.Cleanup(func() { c.Close(); x.Close() })
 }
@@ -110,7 +151,7 @@ func (m *market) openTx(k tempo.Signer, deposit uint64) (*purse, *tempo.Transact
 
 func (m *market) tx(k tempo.Signer, call tempo.ReserveCall) *tempo.Transaction {
 	m.t.Helper()
-	tx := tempo.NewTransaction(m.chain.ChainID(), uint64(time.Now().Unix()), tempo.CallReserve(sandbox.Reserve, call))
+	tx := tempo.NewTransaction(m.chain.ChainID(), uint64(time.Now().Add(time.Duration(m.ahead.Load())).Unix()), tempo.CallReserve(sandbox.Reserve, call))
 	tx.FeeToken, tx.Gas = sandbox.PathUSD, 300_000
 	tx.MaxPriorityFeePerGas, tx.MaxFeePerGas = *uint256.NewInt(1e9), *uint256.NewInt(50e9)
 	if err := tx.Sign(k.Address(), k); err != nil {
@@ -153,7 +194,7 @@ var (
 // pay sends a payload as an answer to a fresh challenge.
 func (m *market) pay(p mpp.Payload, shape mpp.Shape) (*Payment, error) {
 	m.t.Helper()
-	ch, err := m.issuer.Issue(m.route, time.Now().Add(time.Minute))
+	ch, err := m.issuer.Issue(m.route, m.c.o.now().Add(time.Minute))
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -50,14 +50,15 @@ func (c *Channels) Reconcile(ctx context.Context) error {
 // take it any more, and that refusal says nothing of where it is already.
 const lateness = 5 * time.Second
 
-// sendable reports whether it makes sense to send a transaction again.
-func (c *Channels) sendable(i Intent) bool {
-	return len(i.Raw) > 0 && c.o.now().Add(lateness).Before(time.Unix(i.ValidBefore, 0))
+// sendable reports whether it makes sense to send a transaction again. now is the time
+// on chain, as in mayLand.
+func (i Intent) sendable(now time.Time) bool {
+	return len(i.Raw) > 0 && now.Add(lateness).Before(time.Unix(i.ValidBefore, 0))
 }
 
 // mayLand reports whether a transaction that nobody has seen may still be seen.
-func (c *Channels) mayLand(i Intent) bool {
-	return len(i.Raw) > 0 && c.o.now().Before(time.Unix(i.ValidBefore, 0).Add(lateness))
+func (i Intent) mayLand(now time.Time) bool {
+	return len(i.Raw) > 0 && now.Before(time.Unix(i.ValidBefore, 0).Add(lateness))
 }
 
 // reconcile takes up one intent where the call that made it left off. over means that
@@ -86,9 +87,15 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err
 		return false, err
 	}
 	open := rc == nil && reverted == nil
-	again := open && c.sendable(intent)
+	var now time.Time
+	if open {
+		if now, err = c.chainTime(own); err != nil {
+			return false, err
+		}
+	}
+	again := open && intent.sendable(now)
 	switch {
-	case open && !again && c.mayLand(intent):
+	case open && !again && intent.mayLand(now):
 		return false, nil // the next round knows
 	case intent.Kind == IntentSettle && again:
 		return false, c.finishSettle(own, intent)
@@ -124,10 +131,6 @@ func (c *Channels) unstick(ctx context.Context, id common.Hash) error {
 	return err
 }
 
-// burial is how long the end of a channel is watched after the last moment at which
-// its transaction could land: a block can be replaced, and the transaction lost.
-const burial = time.Minute
-
 // bury forgets the intents of channels that the chain has not shown again for long
 // enough, and closes those once more that it shows.
 func (c *Channels) bury(ctx context.Context, ended []Intent) error {
@@ -138,6 +141,10 @@ func (c *Channels) bury(ctx context.Context, ended []Intent) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	now, err := c.chainTime(ctx)
+	if err != nil {
+		return err
+	}
 	states, err := c.o.Reserve.States(ctx, ids...)
 	if err != nil || len(states) != len(ids) {
 		return err
@@ -147,42 +154,38 @@ func (c *Channels) bury(ctx context.Context, ended []Intent) error {
 		intent := ended[i]
 		switch {
 		case !s.Deposit.IsZero():
-			errs = append(errs, c.exhume(ctx, intent, s))
-		case c.o.now().After(time.Unix(intent.ValidBefore, 0).Add(burial)):
-			errs = append(errs, c.o.Ledger.Commit(Entry{Drop: intent.ID}))
+			errs = append(errs, c.exhume(ctx, intent, s, now))
+		case now.After(time.Unix(intent.ValidBefore, 0).Add(reorgWindow)):
+			errs = append(errs, c.concludeEnd(ctx, intent))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // exhume takes up a channel that has ended, and that the chain shows nevertheless. A
-// transaction that is still good is sent again; after that the channel is closed anew.
-func (c *Channels) exhume(ctx context.Context, intent Intent, s session.State) error {
+// transaction that is still good is sent again; after that the channel is closed anew,
+// unless nobody had closed it. now is the time on chain.
+func (c *Channels) exhume(ctx context.Context, intent Intent, s session.State, now time.Time) error {
 	id := intent.Channels[0]
 	row, err := c.look(ctx, id)
 	if err != nil {
 		return err
 	}
-	if rc, err := c.o.Reserve.Receipt(ctx, row.CloseTx); err != nil || rc != nil {
+	rc, err := c.o.Reserve.Receipt(ctx, row.CloseTx)
+	if _, failed := errors.AsType[*settle.Reverted](err); rc != nil || err != nil && !failed {
 		return err // it was a replica that lags
 	}
 	switch {
-	case c.sendable(intent):
+	case intent.sendable(now):
 		_, err := c.o.Reserve.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
 		if reverted := (*settle.Reverted)(nil); !errors.As(err, &reverted) {
 			return err
 		}
-	case c.mayLand(intent):
+	case intent.mayLand(now):
 		return nil
 	}
-	c.o.Log.Warn("the chain has undone the end of a channel; closing it again", "channel", id)
-	if _, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
-		if row.Status == session.Closed {
-			c.paid.undo(row.Settled, s.Settled)
-			row.Reopen(s)
-		}
-		return Entry{Drop: intent.ID}, nil
-	})); err != nil {
+	c.o.Log.Warn("the chain has undone the end of a channel", "channel", id, "closing_again", row.CloseTx != common.Hash{})
+	if _, err := c.takeBack(ctx, id, s, intent.ID); err != nil || row.CloseTx == (common.Hash{}) {
 		return err
 	}
 	_, err = c.CloseChannel(ctx, id)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -29,7 +30,12 @@ type Reserve interface {
 	SignSettle(ctx context.Context, rows ...session.Channel) (settle.Signed, error)
 	// Broadcast sends what was signed and waits for its receipt, as Send does.
 	Broadcast(ctx context.Context, s settle.Signed) (*tempo.Receipt, error)
-	// Closed looks for the end of a channel since a block: what was paid out in all,
-	// and by which transaction. found is false where it has not ended.
+	// Closed looks for the end of a channel in the events of the newest blocks: what was
+	// paid out in all, and by which transaction. found is false where no end is seen;
+	// settle.ErrNoLogs says that nobody tells events.
 	Closed(ctx context.Context, id common.Hash) (captured tempo.Amount, tx common.Hash, found bool, err error)
+	// Now is the time on chain: that of the newest block.
+	Now(ctx context.Context) (time.Time, error)
+	// Health is what the chain says of the payee's ability to settle.
+	Health(ctx context.Context) (settle.Health, error)
 }

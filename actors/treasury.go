@@ -26,6 +26,7 @@ type SettlePolicy struct {
 	MinDeposit tempo.Amount
 	Every      time.Duration // between two rounds of settling, default 1 min
 	Watch      time.Duration // between two looks at all channels, default 30 s, at most 60 s
+	Check      time.Duration // between two looks at gas, clock and chain id, default 1 min
 }
 
 func (p SettlePolicy) withDefaults() SettlePolicy {
@@ -44,6 +45,7 @@ func (p SettlePolicy) withDefaults() SettlePolicy {
 	set(&p.IdleClose, 30*24*time.Hour)
 	set(&p.Every, time.Minute)
 	set(&p.Watch, 30*time.Second)
+	set(&p.Check, time.Minute)
 	p.Watch = min(p.Watch, 60*time.Second)
 	return p
 }
@@ -61,21 +63,23 @@ type Totals struct {
 }
 
 // Treasury pays channels out in time: the Settler by policy, the Watcher when the
-// payer asks the chain to close.
+// payer asks the chain to close. The Checker looks whether both will be able to.
 type Treasury struct {
-	c        *Channels
-	policy   SettlePolicy
-	pids     []*actor.PID
-	rounds   []*round
-	open     atomic.Int64
-	owing    atomic.Int64
-	failed   atomic.Uint64
-	unpaid   atomic.Pointer[tempo.Amount]
-	cancel   context.CancelFunc
-	baseline context.Context
+	c         *Channels
+	sweepFrom common.Hash // of the Watcher: where the ended channels are looked at next
+	policy    SettlePolicy
+	pids      []*actor.PID
+	rounds    []*round
+	open      atomic.Int64
+	owing     atomic.Int64
+	failed    atomic.Uint64
+	unpaid    atomic.Pointer[tempo.Amount]
+	cancel    context.CancelFunc
+	baseline  context.Context
 }
 
-// NewTreasury starts the Settler and the Watcher. Close it before the Channels.
+// NewTreasury starts the Settler, the Watcher and the Checker. Close it before the
+// Channels.
 func (c *Channels) NewTreasury(p SettlePolicy) *Treasury {
 	t := &Treasury{c: c, policy: p.withDefaults()}
 	t.baseline, t.cancel = context.WithCancel(context.Background())
@@ -83,6 +87,7 @@ func (c *Channels) NewTreasury(p SettlePolicy) *Treasury {
 	for name, r := range map[string]*round{
 		"settler": {every: t.policy.Every, work: t.settleRound},
 		"watcher": {every: t.policy.Watch, work: t.watchRound},
+		"checker": {every: t.policy.Check, work: t.c.checkHealth},
 	} {
 		r.e, r.ctx, r.name, r.gone, r.failed = c.e, t.baseline, name, make(chan struct{}), t.fault
 		t.rounds = append(t.rounds, r)
@@ -91,7 +96,7 @@ func (c *Channels) NewTreasury(p SettlePolicy) *Treasury {
 	return t
 }
 
-// Close ends both. What is being sent is seen to its end first.
+// Close ends them. What is being sent is seen to its end first.
 func (t *Treasury) Close() {
 	t.cancel()
 	for i, pid := range t.pids {
@@ -158,11 +163,13 @@ func (r *round) Receive(ac actor.Context) {
 // watchRound asks the chain about every open channel, closes those whose payer
 // wants out while that is still possible, and books those that have ended.
 func (t *Treasury) watchRound(ctx context.Context) error {
+	began := t.c.o.now()
 	var ids []common.Hash
 	var unpaid tempo.Amount
 	var owing int64
 	err := t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
 		ids = append(ids, row.ID)
+		t.c.noteForeign(&row)
 		if owed := row.Unsettled(); !owed.IsZero() {
 			unpaid, _ = unpaid.Add(owed)
 			owing++
@@ -175,18 +182,34 @@ func (t *Treasury) watchRound(ctx context.Context) error {
 	t.open.Store(int64(len(ids)))
 	t.owing.Store(owing)
 	t.unpaid.Store(&unpaid)
-	errs := []error{t.c.Reconcile(ctx)}
+	errs := []error{t.c.Reconcile(ctx), t.lookAtAll(ctx, ids, began)}
+	if ctx.Err() == nil {
+		errs = append(errs, t.sweepClosed(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// lookAtAll asks the chain about the channels that are open, and does what it says.
+func (t *Treasury) lookAtAll(ctx context.Context, ids []common.Hash, began time.Time) error {
+	var errs []error
+	all := true
 	for len(ids) > 0 && ctx.Err() == nil {
 		part := ids[:min(len(ids), 200)]
 		ids = ids[len(part):]
 		states, err := t.c.o.Reserve.States(ctx, part...)
 		if err != nil || len(states) != len(part) {
+			all = false
 			errs = append(errs, err)
 			continue
 		}
 		for i, s := range states {
-			errs = append(errs, t.attend(ctx, part[i], s))
+			seen, err := t.attend(ctx, part[i], s)
+			all = all && seen
+			errs = append(errs, err)
 		}
+	}
+	if all && len(ids) == 0 {
+		t.c.watch.sawAll(began)
 	}
 	return errors.Join(errs...)
 }
@@ -195,33 +218,36 @@ func (t *Treasury) watchRound(ctx context.Context) error {
 // expiring transaction is decided after 30 seconds.
 const openingTime = 2 * time.Minute
 
-// attend does what the chain's word on a channel asks for.
-func (t *Treasury) attend(ctx context.Context, id common.Hash, s session.State) error {
+// attend does what the chain's word on a channel asks for. seen reports whether the row
+// says what the chain does.
+func (t *Treasury) attend(ctx context.Context, id common.Hash, s session.State) (seen bool, err error) {
 	row, err := t.c.look(ctx, id)
 	if err != nil || row.Status == session.Closed {
-		return err
+		return err == nil, err
 	}
 	young := t.c.o.now().UnixMilli()-row.CreatedAt < openingTime.Milliseconds()
 	switch {
 	case row.Status == session.Opening && !s.Deposit.IsZero():
 		_, err = t.c.begin(ctx, id, s, session.Opened(t.c.o.Terms.Domain, row.Descriptor, s, session.Voucher{}, row.OpenTx, t.c.o.now()))
-		return err
+		return err == nil, err
 	case row.Status == session.Opening && !young:
-		return t.c.forgetOpening(ctx, id)
+		return true, t.c.forgetOpening(ctx, id)
 	case row.Status == session.Opening, row.Status == session.Closing:
-		return nil // whoever opens or closes it is at work, or Reconcile is
+		return true, nil // whoever opens or closes it is at work, or Reconcile is
 	case s.Deposit.IsZero():
-		return t.buryEnded(ctx, id)
-	case !row.Knows(s): // there is no news of most, whose actors rest on
+		return true, t.attendMissing(ctx, id)
+	case row.Missing || row.Foreign() || !row.Knows(s): // there is no news of most, whose actors rest on
 		if row, err = t.c.observe(ctx, id, s); err != nil {
-			return err
+			return false, err
 		}
+	default:
+		t.c.watch.found(id)
 	}
 	if row.CloseRequestedAt != 0 {
 		t.c.o.Log.Warn("payer asks the chain to close; closing first", "channel", id, "unsettled", row.Unsettled())
 		_, err = t.c.CloseChannel(ctx, id)
 	}
-	return err
+	return true, err
 }
 
 // forgetOpening drops a channel that never came to be.
@@ -232,17 +258,6 @@ func (c *Channels) forgetOpening(ctx context.Context, id common.Hash) error {
 		}
 		return nil, Entry{Forget: &id}, nil, nil
 	})
-	return err
-}
-
-// buryEnded books a channel that the chain has no more: its payer withdrew, or
-// another holder of our key closed it.
-func (t *Treasury) buryEnded(ctx context.Context, id common.Hash) error {
-	captured, tx, found, err := t.c.o.Reserve.Closed(ctx, id)
-	if err != nil || !found {
-		return err // a replica that lags says so, too: only the event is proof
-	}
-	_, err = t.c.finish(ctx, id, captured, tx, "")
 	return err
 }
 

@@ -16,9 +16,7 @@ import (
 // later is our clock, and the settlement client's, moved with the chain's.
 func (m *market) later(d time.Duration) {
 	m.chain.IncreaseTime(d)
-	m.ahead += d
-	ahead := m.ahead
-	m.c.o.now = func() time.Time { return time.Now().Add(ahead) }
+	m.ahead.Add(int64(d))
 }
 
 // TestReconcileUndoneClose: the block with a close is replaced and its transaction
@@ -64,12 +62,7 @@ func TestReconcileUndoneWithdrawal(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.later(901 * time.Second)
-	tx := m.tx(p.key, tempo.WithdrawCall{Descriptor: p.ref.Descriptor})
-	tx.ValidBefore += 901
-	if err := tx.Sign(p.key.Address(), p.key); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.client.Send(ctx, tx); err != nil {
+	if _, err := m.client.Send(ctx, m.tx(p.key, tempo.WithdrawCall{Descriptor: p.ref.Descriptor})); err != nil {
 		t.Fatal(err)
 	}
 	tr := withTotals(m.treasury(SettlePolicy{}))
@@ -90,6 +83,38 @@ func TestReconcileUndoneWithdrawal(t *testing.T) {
 		t.Errorf("%s, settled %s, lost %s", row.Status, row.Settled, row.Lost)
 	}
 	balanced(t, m, 20_000)
+}
+
+// TestUndoneCloseThenWithdrawal: the block with a close is replaced, and before anybody
+// looks its payer withdraws. What was booked as paid out is lost.
+func TestUndoneCloseThenWithdrawal(t *testing.T) {
+	m := newMarket(t, newBookkeeper())
+	p := m.served(1, 5*dollar, 30_000, 20_000)
+	ctx := context.Background()
+	if _, err := m.client.Send(ctx, m.tx(p.key, requestClose(p))); err != nil {
+		t.Fatal(err)
+	}
+	m.later(901 * time.Second)
+	m.expect(p.close(20_000), management, 200, "")
+	p.is(session.Closed, 20_000, 0)
+	if err := m.chain.Reorg(1, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.client.Send(ctx, m.tx(p.key, tempo.WithdrawCall{Descriptor: p.ref.Descriptor})); err != nil {
+		t.Fatal(err)
+	}
+	m.later(2 * reorgWindow)
+	tr := withTotals(m.treasury(SettlePolicy{}))
+	for range 2 {
+		if err := tr.watchRound(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	p.is(session.Closed, 0, 20_000)
+	if got := tr.Totals(); got.Lost != units(20_000) || got.Losses != 1 {
+		t.Errorf("totals %+v", got)
+	}
+	balanced(t, m, 0)
 }
 
 // TestCloseAfterUndoneTopUp: a deposit that the chain has taken back does not keep a
@@ -202,13 +227,16 @@ func TestReconcileLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	intent := Intent{ID: NewID(), Kind: IntentClose, Channels: idsOf(p), Amounts: amountsOf(row.Capture), Raw: []byte{1}, Hash: common.Hash{1}, ValidBefore: time.Now().Unix()}
+	intent := Intent{ID: NewID(), Kind: IntentClose, Channels: idsOf(p), Amounts: amountsOf(row.Capture), Raw: []byte{1}, Hash: common.Hash{1}, ValidBefore: time.Now().Unix() + 10}
 	if err := m.book.Commit(Entry{Intent: &intent}); err != nil {
 		t.Fatal(err)
 	}
+	at := time.Duration(-10) * time.Second // after the end of the transaction, on chain
 	f := func(after time.Duration, want session.Status) {
 		t.Helper()
-		m.c.o.now = func() time.Time { return time.Unix(intent.ValidBefore, 0).Add(after) }
+		m.chain.IncreaseTime(after - at)
+		m.chain.Mine()
+		at = after
 		if err := m.c.Reconcile(ctx); err != nil {
 			t.Error(err)
 		}
@@ -216,8 +244,8 @@ func TestReconcileLate(t *testing.T) {
 			t.Errorf("%s after its transaction expired: %s, want %s", after, row.Status, want)
 		}
 	}
-	f(-2*time.Second, session.Closing)
-	f(2*time.Second, session.Closing)
+	f(-4*time.Second, session.Closing)
+	f(0, session.Closing)
 	f(6*time.Second, session.Active)
 }
 
@@ -246,7 +274,7 @@ func TestAdoptRefused(t *testing.T) {
 	if _, err := m.client.Send(ctx, m.tx(p.key, requestClose(p))); err != nil {
 		t.Fatal(err)
 	}
-	m.book = newBookkeeper() // the ledger is lost
+	m.book, m.adopt = newBookkeeper(), true // the ledger is lost
 	m.restart()
 	if _, err := m.pay(p.voucher(6*dollar), management); err == nil {
 		t.Error("a voucher above the deposit was taken")
@@ -264,4 +292,57 @@ func TestAdoptRefused(t *testing.T) {
 		t.Errorf("%s, settled %s", row.Status, row.Settled)
 	}
 	balanced(t, m, 100_000)
+}
+
+// TestEndIsWatched: the intent of an end stays for as long as a block may be replaced
+// after its transaction could land last, and until then the end is taken back with it.
+func TestEndIsWatched(t *testing.T) {
+	ctx := context.Background()
+	f := func(wait time.Duration, left int) {
+		t.Helper()
+		m := newMarket(t, newBookkeeper())
+		p := m.served(1, 5*dollar, 30_000, 20_000)
+		m.expect(p.close(20_000), management, 200, "")
+		list, err := m.book.Intents()
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%d intents, %v", len(list), err)
+		}
+		end := time.Unix(list[0].ValidBefore, 0)
+		m.later(end.Sub(m.now()) + wait)
+		m.chain.Mine()
+		if err := m.c.Reconcile(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if list, _ := m.book.Intents(); len(list) != left {
+			t.Errorf("%s after its end: %d intents, want %d", wait, len(list), left)
+		}
+	}
+	f(-20*time.Second, 1)
+	f(0, 1)
+	f(reorgWindow-5*time.Second, 1)
+	f(reorgWindow+5*time.Second, 0)
+}
+
+// TestYoungOpening: an opening that the chain does not show yet is kept for as long as
+// its transaction may land.
+func TestYoungOpening(t *testing.T) {
+	m := newMarket(t, newBookkeeper())
+	tr := withTotals(m.treasury(SettlePolicy{}))
+	row := session.Channel{ID: common.Hash{7}, Status: session.Opening, CreatedAt: m.now().UnixMilli()}
+	if err := m.book.Commit(Entry{Channel: &row}); err != nil {
+		t.Fatal(err)
+	}
+	f := func(wait time.Duration, there bool) {
+		t.Helper()
+		m.later(wait)
+		if err := tr.watchRound(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.book.Channel(row.ID); (err == nil) != there {
+			t.Errorf("it is kept: %v", err)
+		}
+	}
+	f(0, true)
+	f(openingTime-10*time.Second, true)
+	f(20*time.Second, false)
 }

@@ -16,8 +16,6 @@
 package session
 
 import (
-	"time"
-
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/engine/mpp/tempo"
@@ -79,8 +77,8 @@ type Channel struct {
 	Settled          tempo.Amount
 	CloseRequestedAt int64 // Unix seconds, as the chain last said; 0: not asked for
 	SeenAt           int64 // Unix milliseconds of the last look at the chain
-	// Missing: the last look found no such channel, which a lagging replica says, too.
-	// It is not stored.
+	// Missing: the last look found no such channel, so nothing is served on it. A replica
+	// that lags says so, too. It is not stored.
 	Missing bool
 
 	Highest    Voucher
@@ -129,7 +127,7 @@ func (c *Channel) Acknowledge() {
 
 // Available is what may be charged or reserved without a new voucher.
 func (c *Channel) Available() tempo.Amount {
-	if c.Status != Active || c.CloseRequestedAt != 0 || c.Foreign() {
+	if c.serving() != nil {
 		return tempo.Amount{}
 	}
 	held := sum(c.Served(), c.Reserved)
@@ -156,10 +154,4 @@ func sum(a, b tempo.Amount) tempo.Amount {
 		return s
 	}
 	return tempo.MaxAmount
-}
-
-// Stale reports whether the last look at the chain is older than ttl, or has found
-// nothing: then nothing is known until the chain shows the channel, or its end.
-func (c *Channel) Stale(now time.Time, ttl time.Duration) bool {
-	return c.Missing || now.UnixMilli()-c.SeenAt >= ttl.Milliseconds()
 }

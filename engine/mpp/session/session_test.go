@@ -85,19 +85,23 @@ func TestWeigh(t *testing.T) {
 	f(Channel{Status: Opening}, signed(1), false, mpp.ChannelNotFound)
 }
 
-// TestMissing: a channel that the chain does not show is asked for again each time,
-// however short ago that was.
+// TestMissing: a channel that the chain does not show is not served, and nothing else of
+// its row changes.
 func TestMissing(t *testing.T) {
 	c := channel(100, 50)
 	f := func(s State, want bool) {
 		t.Helper()
 		c.Observe(s)
-		if got := c.Stale(time.UnixMilli(s.Seen), time.Second); got != want {
-			t.Errorf("stale: %t", got)
+		if c.Missing != want {
+			t.Errorf("missing: %t", c.Missing)
 		}
 		if c.Deposit != sumOf(500) || c.Status != Active {
 			t.Errorf("deposit %s, %s", c.Deposit, c.Status)
 		}
+		if fault := c.Reserve(sumOf(1)); want != (kind(fault) == mpp.ChannelNotFound) || want != c.Available().IsZero() {
+			t.Errorf("missing %t: %v, available %s", want, fault, c.Available())
+		}
+		c.Release(sumOf(1))
 	}
 	f(State{Deposit: sumOf(500), Seen: 5000}, false)
 	f(State{Seen: 5001}, true)

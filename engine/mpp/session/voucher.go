@@ -82,6 +82,8 @@ func (c *Channel) serving() *mpp.Problem {
 		return refuse(mpp.ChannelFinalized, "the channel is closed")
 	case c.CloseRequestedAt != 0:
 		return refuse(mpp.ChannelFinalized, "the payer has asked the chain to close the channel")
+	case c.Missing:
+		return refuse(mpp.ChannelNotFound, "the chain does not show the channel")
 	case c.Foreign():
 		return refuseForeign(c.ID)
 	}
