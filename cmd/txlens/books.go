@@ -17,10 +17,37 @@ import (
 // totals is what the channels come to, as the metrics tell it.
 func (t *till) totals() admin.Till {
 	sum := t.treasury.Totals()
-	return admin.Till{
+	out := admin.Till{
 		Open: sum.Open, Owing: sum.Owing, Unsettled: sum.Unsettled, Settled: sum.Settled, Lost: sum.Lost,
 		Payouts: sum.Payouts, Losses: sum.Losses, Faults: sum.Failed,
 	}
+	for _, f := range t.channels.Faults() {
+		out.PayeeFaults = append(out.PayeeFaults, admin.PayeeFault{Kind: string(f.Kind), Count: f.Count, Active: f.Active})
+	}
+	if h := t.channels.Health(); h != nil {
+		out.Health = &admin.Health{Gas: h.Gas, HasKey: h.Key != common.Address{}, ClockAhead: h.Drift}
+	}
+	return out
+}
+
+// grave are the faults of the payee with which a server is not ready: who asks another
+// one instead is served better.
+var grave = map[actors.PayeeFault]bool{actors.FaultForeign: true, actors.FaultChain: true}
+
+// ready is nil unless the payee has a grave fault.
+func (t *till) ready() error { return t.faulty(true) }
+
+// warns tells of the other faults, with which the server goes on.
+func (t *till) warns() error { return t.faulty(false) }
+
+func (t *till) faulty(severe bool) error {
+	var list []error
+	for _, f := range t.channels.Faults() {
+		if f.Active && grave[f.Kind] == severe {
+			list = append(list, errors.New(f.String()))
+		}
+	}
+	return errors.Join(list...)
 }
 
 // books are the channels of a server that sells, for its operator.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,8 +87,8 @@ func (cmd *serveCmd) checkAdmin() error {
 }
 
 // report prints what is in force and where from, and says all that is wrong. It
-// opens no port and writes nothing.
-func (cmd *serveCmd) report(c console, k *kong.Context) error {
+// opens no port and writes nothing. Of the outside it asks the settlement chain alone.
+func (cmd *serveCmd) report(ctx context.Context, c console, k *kong.Context) error {
 	list := cmd.faults()
 	dir, note, err := cmd.inspectFolders()
 	if err != nil {
@@ -97,6 +98,9 @@ func (cmd *serveCmd) report(c console, k *kong.Context) error {
 		return err
 	}
 	if err := inOneLine(list); err != nil {
+		return err
+	}
+	if err := cmd.checkSettlement(ctx, c.out); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.out, "The settings are good%s.\n", note)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -27,6 +28,11 @@ func (cmd *healthCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, err = fmt.Fprint(c.out, "ready\n")
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	_, warnings, _ := strings.Cut(string(body), "\n") // of what the first line is, the status has told
+	_, err = fmt.Fprint(c.out, "ready\n"+warnings)
 	return err
 }

@@ -205,6 +205,8 @@ func lostAnswers(t *testing.T, s *shop) {
 	tx := s.tx(s.openCall(4 * dollar))
 	open := s.openBy(tx, meter.Cent)
 	s.sendRaw(tx)
+	s.refused(s.order(0, open), mpp.ChannelNotFound) // it may be another server that serves it
+	s.restart("--adopt-channels")
 	s.order(0, open).taken(t)
 	s.close(meter.Cent)
 	if n := len(s.chain.Books().Channels); n != 3 {
@@ -231,12 +233,19 @@ func settlesWhatWasConsumed(t *testing.T, s *shop) {
 	over.booked(meter.Cent)
 }
 
-// lostBooks: a channel goes on where the server has forgotten it, and what its payer
-// signed before counts as consumed.
+// lostBooks: a channel goes on where the server has forgotten it and its operator says
+// that no other one serves it, and what its payer signed before counts as consumed.
 func lostBooks(t *testing.T, s *shop) {
 	s.order(0, s.open(4*dollar, 3*meter.Cent)).taken(t)
 	stolen := s.voucher(3 * meter.Cent)
 	s.data = t.TempDir()
+	s.restart()
+	for _, payload := range []mpp.Payload{s.voucher(4 * meter.Cent), s.topUp(dollar), s.closing(4 * meter.Cent)} {
+		if p := s.refused(s.manage(payload), mpp.ChannelNotFound); !strings.Contains(p.Detail, "not served here") || p.Hint == "" {
+			t.Errorf("%+v", p)
+		}
+	}
+	s.flags = append(s.flags, "--adopt-channels")
 	s.restart()
 	forged := s.voucher(4 * meter.Cent)
 	forged.Signature[4] ^= 1

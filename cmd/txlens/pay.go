@@ -44,6 +44,7 @@ type payFlags struct {
 	SettleAt      string        `name:"settle-at" default:"5" env:"TXLENS_SETTLE_AT" help:"What is served and not paid out on one channel before it is settled, in tokens."`
 	SettleAge     time.Duration `name:"settle-age" default:"24h" env:"TXLENS_SETTLE_AGE" help:"Age of what is not paid out before a channel is settled."`
 	SettleIdle    time.Duration `name:"settle-idle" default:"720h" env:"TXLENS_SETTLE_IDLE" help:"Time without a voucher or charge before a channel is closed; at least 1m."`
+	AdoptChannels bool          `name:"adopt-channels" env:"TXLENS_ADOPT_CHANNELS" help:"Serve channels that the chain knows and the database does not, and count what was paid out beyond it as served. For a database that was lost or restored, and only where no other server uses the key."`
 
 	VoucherRate   float64       `name:"voucher-rate" default:"10" env:"TXLENS_VOUCHER_RATE" help:"Vouchers a second on one channel; beyond it they wait, and are then answered 429. 0: no limit."`
 	OpenRate      float64       `name:"open-rate" default:"12" env:"TXLENS_OPEN_RATE" help:"Openings and top-ups a minute of one payer; beyond it the answer is 429. 0: no limit."`
@@ -163,6 +164,16 @@ func (f *payFlags) key() (tempo.Signer, error) {
 	return key, nil
 }
 
+// chain is the settlement chain; nil key: nothing is settled.
+func (f *payFlags) chain(key tempo.Signer) (*settle.Client, error) {
+	domain := tempo.NewDomain(f.SettleChain, reserveAddress)
+	c, err := settle.New(settle.Options{URLs: f.SettleRPC, Domain: domain, Key: key, FeeToken: common.HexToAddress(f.SettleToken)})
+	if err != nil {
+		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
+	}
+	return c, nil
+}
+
 // till is what a server that sells stands on.
 type till struct {
 	chain    *settle.Client
@@ -210,16 +221,19 @@ func newTill(ctx context.Context, f *payFlags, site tillSite, x *actors.Explaine
 	token := common.HexToAddress(f.SettleToken)
 	domain := tempo.NewDomain(f.SettleChain, reserveAddress)
 	t := &till{settles: key != nil}
-	if t.chain, err = settle.New(settle.Options{URLs: f.SettleRPC, Domain: domain, Key: key, FeeToken: token}); err != nil {
-		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
+	if t.chain, err = f.chain(key); err != nil {
+		return nil, err
 	}
-	if err := t.chain.CheckChain(ctx); err != nil && !errors.Is(err, settle.ErrUnreachable) {
+	if err := t.chain.CheckChain(ctx); errors.Is(err, settle.ErrWrongChain) {
 		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
 	} else if err != nil {
-		log.Warn("the settlement chain does not answer; nothing is sold until it does", "error", err)
+		log.Warn("the settlement chain does not answer; no channel is opened until it does", "do", "see whether the endpoints of --settle-rpc can be reached", "error", err)
+	}
+	if f.AdoptChannels {
+		log.Warn("channels that the database does not know are taken over from the chain", "do", "start without --adopt-channels when the payers have come back, and while another server uses the key")
 	}
 	t.channels = x.NewChannels(actors.ChannelOptions{
-		Ledger: store, Reserve: t.chain, Issuer: issuer, Log: log,
+		Ledger: store, Reserve: t.chain, Issuer: issuer, Log: log, Adopt: f.AdoptChannels,
 		Terms: tempo.Terms{Domain: domain, Token: token, Payee: payee, Operator: operator}, MinDeposit: p.min, MinVoucherDelta: unit,
 		Limits: actors.PayLimits{VouchersPerSecond: f.VoucherRate, OpensPerMinute: f.OpenRate, OpensPerMinutePerOrigin: f.OpenRatePerIP},
 	})

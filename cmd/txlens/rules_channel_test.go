@@ -543,6 +543,15 @@ func floods(t *testing.T, s *shop) {
 		t.Errorf("bad signatures cost %d calls", n)
 	}
 	before = s.chain.Calls(sandbox.All)
+	for range 60 {
+		s.open(4*dollar, meter.Cent)
+		s.refused(s.manage(s.voucher(meter.Cent)), mpp.ChannelNotFound)
+	}
+	if n := s.chain.Calls(sandbox.All) - before; n > 10 {
+		t.Errorf("channels of nobody here cost %d calls", n)
+	}
+	s.restart("--adopt-channels")
+	before = s.chain.Calls(sandbox.All)
 	began, looked, turned := time.Now(), 0, 0
 	for range 120 {
 		s.open(4*dollar, meter.Cent)

@@ -21,7 +21,7 @@ import (
 
 type serveCmd struct {
 	Config string `name:"config" placeholder:"FILE" type:"path" env:"TXLENS_CONFIG" help:"File of settings in TOML; its keys are the names of the flags. Flags go before the environment, and that before the file."`
-	Check  bool   `name:"check" help:"Check all settings, print what is in force and end; listens nowhere and changes nothing."`
+	Check  bool   `name:"check" help:"Check all settings, print what is in force and end; listens nowhere and changes nothing. With --settle-rpc it asks the settlement chain for its id, its time and the gas of the settling key."`
 
 	Listen      string            `name:"listen" default:"127.0.0.1:8402" env:"TXLENS_LISTEN" help:"Address and port."`
 	PerIP       int               `name:"max-analyses-per-ip" default:"0" env:"TXLENS_MAX_ANALYSES_PER_IP" help:"Analyses at a time for one IPv4 address or IPv6 /64; beyond it the answer is 503. 0: no bound, for a server behind a proxy, where all come from one address."`
@@ -102,7 +102,7 @@ func (a jobAnalyst) Explain(ctx context.Context, w actors.JobWork) (*explain.Res
 // Run serves until the context ends, then lets running analyses finish.
 func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error {
 	if cmd.Check {
-		return cmd.report(c, k)
+		return cmd.report(ctx, c, k)
 	}
 	if err := inOneLine(cmd.faults()); err != nil {
 		return err
@@ -202,8 +202,14 @@ func (s *service) startAdmin(metrics *admin.Metrics) {
 	if s.till != nil {
 		till = books{s.store, s.till}
 	}
+	checks := []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}}
+	var warnings []admin.Check
+	if s.till != nil {
+		checks = append(checks, admin.Check{Name: "settlement", Err: s.till.ready})
+		warnings = append(warnings, admin.Check{Name: "settlement", Err: s.till.warns})
+	}
 	s.admin = admin.New(admin.Config{
-		Checks:  []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}},
+		Checks: checks, Warnings: warnings,
 		Metrics: metrics.Handler(s.log), Backup: func(w io.Writer) (int64, error) { return s.store.Backup(w) },
 		Books: till, Loopback: loopback, Log: s.log,
 	})

@@ -1,7 +1,8 @@
 // Package admin is what the operator of a server reaches, on a listener of its own:
 //
 //	GET /livez            200: the process answers
-//	GET /readyz           200, or 503 with a line for each thing that is not ready
+//	GET /readyz           200, with a line for each warning, or 503 with a line for
+//	                      each thing that is not ready
 //	GET /metrics          Prometheus text format
 //	GET|POST /backup      a consistent copy of the database, while it is in use
 //	GET /channels         payment channels, page by page
@@ -32,13 +33,15 @@ import (
 // Check is one thing that a server needs in order to be ready.
 type Check struct {
 	Name string
-	Err  func() error // nil when it is there; must not block
+	Err  func() error // nil when it is there, else one line for each fault; must not block
 }
 
 // Config of a Server.
 type Config struct {
-	Checks  []Check
-	Metrics http.Handler // nil: there are none
+	Checks []Check
+	// Warnings are what an operator should look into while the server is ready.
+	Warnings []Check
+	Metrics  http.Handler // nil: there are none
 	// Backup writes a consistent copy of the database. nil: there is none.
 	Backup func(w io.Writer) (int64, error)
 	Books  Books // nil: nothing is sold
@@ -139,16 +142,30 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.draining.Load() {
 		missing = append(missing, "server: draining")
 	}
-	for _, c := range s.cfg.Checks {
-		if err := c.Err(); err != nil {
-			missing = append(missing, c.Name+": "+err.Error())
-		}
+	missing = append(missing, failing(s.cfg.Checks)...)
+	warnings := failing(s.cfg.Warnings)
+	for i, text := range warnings {
+		warnings[i] = "warning: " + text
 	}
 	if len(missing) > 0 {
-		http.Error(w, strings.Join(missing, "\n"), http.StatusServiceUnavailable)
+		http.Error(w, strings.Join(append(missing, warnings...), "\n"), http.StatusServiceUnavailable)
 		return
 	}
-	io.WriteString(w, "ok\n")
+	io.WriteString(w, strings.Join(append([]string{"ok"}, warnings...), "\n")+"\n")
+}
+
+// failing has a line for each check that fails.
+func failing(checks []Check) (lines []string) {
+	for _, c := range checks {
+		err := c.Err()
+		if err == nil {
+			continue
+		}
+		for text := range strings.SplitSeq(err.Error(), "\n") {
+			lines = append(lines, c.Name+": "+text)
+		}
+	}
+	return lines
 }
 
 // backup streams a copy. One that breaks off has no end that a client would take

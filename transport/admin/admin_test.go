@@ -92,6 +92,26 @@ func TestEndpoints(t *testing.T) {
 	f("GET", "/readyz", 503, "server: draining")
 }
 
+// TestWarnings: what should be looked into is told, and a server with it is ready.
+func TestWarnings(t *testing.T) {
+	var fault, missing error
+	_, url := start(t, Config{
+		Checks:   []Check{{"jobs", func() error { return missing }}},
+		Warnings: []Check{{"settlement", func() error { return fault }}},
+	})
+	f := func(want int, text string) {
+		t.Helper()
+		if status, body, err := ask(t, "GET", url+"/readyz", nil); status != want || body != text || err != nil {
+			t.Errorf("%d %q, %v; want %d %q", status, body, err, want, text)
+		}
+	}
+	f(200, "ok\n")
+	fault = errors.Join(errors.New("no gas"), errors.New("clock is off"))
+	f(200, "ok\nwarning: settlement: no gas\nwarning: settlement: clock is off\n")
+	missing = errors.New("gone")
+	f(503, "jobs: gone\nwarning: settlement: no gas\nwarning: settlement: clock is off\n")
+}
+
 // TestFromHere: on loopback a request must name an address of this machine, and
 // come from no page of another site.
 func TestFromHere(t *testing.T) {
@@ -204,7 +224,10 @@ func TestMetrics(t *testing.T) {
 		Jobs:     func() (int, int) { return 5, 2 },
 		Store:    func() (int64, int64) { return 4096, 1024 },
 		Till: func() Till {
-			return Till{Open: 4, Owing: 2, Unsettled: tempo.AmountFrom(30_000), Settled: tempo.AmountFrom(250_000), Lost: tempo.AmountFrom(10_000), Payouts: 7, Losses: 1, Faults: 3}
+			return Till{
+				PayeeFaults: []PayeeFault{{"gas", 2, true}, {"clock_drift", 0, false}}, Health: &Health{HasKey: true, Gas: tempo.AmountFrom(77), ClockAhead: 1500 * time.Millisecond},
+				Open: 4, Owing: 2, Unsettled: tempo.AmountFrom(30_000), Settled: tempo.AmountFrom(250_000), Lost: tempo.AmountFrom(10_000), Payouts: 7, Losses: 1, Faults: 3,
+			}
 		},
 	})
 	m.Answered("GET /health", 200, time.Millisecond)
@@ -249,6 +272,12 @@ func TestMetrics(t *testing.T) {
 		`txlens_lost_base_units_total 10000`,
 		`txlens_channels_lost_total 1`,
 		`txlens_settlement_faults_total 3`,
+		`txlens_payee_faults_total{fault="gas"} 2`,
+		`txlens_payee_faults_total{fault="clock_drift"} 0`,
+		`txlens_payee_fault{fault="gas"} 1`,
+		`txlens_payee_fault{fault="clock_drift"} 0`,
+		`txlens_settlement_gas_base_units 77`,
+		`txlens_settlement_clock_ahead_seconds 1.5`,
 		`txlens_build_info{commit="abc",version="1.2.3"} 1`,
 		"go_goroutines ", "process_resident_memory_bytes ",
 	} {

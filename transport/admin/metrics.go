@@ -28,6 +28,22 @@ type Till struct {
 	Open, Owing              int // channels, and those on which something is not paid out
 	Unsettled, Settled, Lost tempo.Amount
 	Payouts, Losses, Faults  uint64
+	PayeeFaults              []PayeeFault
+	Health                   *Health // nil: the chain has not answered yet
+}
+
+// PayeeFault is one kind of fault on the payee's side. Its name is ours.
+type PayeeFault struct {
+	Kind   string
+	Count  uint64
+	Active bool
+}
+
+// Health is what the settlement chain said when it answered last.
+type Health struct {
+	HasKey     bool
+	Gas        tempo.Amount // what the settling key has for fees, where there is one
+	ClockAhead time.Duration
 }
 
 // Metrics counts what a server does. Labels have few values, all of them ours:
@@ -196,6 +212,11 @@ var (
 	descLost      = prometheus.NewDesc("txlens_lost_base_units_total", "Served, and lost because the channel ended before it was paid out, in base units of the token.", nil, nil)
 	descLosses    = prometheus.NewDesc("txlens_channels_lost_total", "Payment channels that ended before all that was served was paid out.", nil, nil)
 	descFaults    = prometheus.NewDesc("txlens_settlement_faults_total", "Rounds of settling or watching that ended in an error.", nil, nil)
+
+	descPayeeFaults = prometheus.NewDesc("txlens_payee_faults_total", "Faults on the payee's side of settlement, by kind: each time one was met.", []string{"fault"}, nil)
+	descPayeeFault  = prometheus.NewDesc("txlens_payee_fault", "1 while there is a fault on the payee's side of settlement, by kind.", []string{"fault"}, nil)
+	descGas         = prometheus.NewDesc("txlens_settlement_gas_base_units", "What the settling key had for fees at the last look, in base units of the token.", nil, nil)
+	descClockAhead  = prometheus.NewDesc("txlens_settlement_clock_ahead_seconds", "How far the clock of this machine was ahead of the newest block of the settlement chain.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -203,6 +224,7 @@ func (c gaugeCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descRunning, descJobs, descFile, descLive,
 		descOpen, descOwing, descUnsettled, descSettled, descPayouts, descLost, descLosses, descFaults,
+		descPayeeFaults, descPayeeFault, descGas, descClockAhead,
 	} {
 		out <- d
 	}
@@ -233,8 +255,8 @@ func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 
 // till tells the books. Amounts are exact up to 2^53 base units, nine billion dollars.
 func (c gaugeCollector) till(out chan<- prometheus.Metric, t Till) {
-	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64) {
-		out <- prometheus.MustNewConstMetric(d, kind, v)
+	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, v, labels...)
 	}
 	units := func(a tempo.Amount) float64 { return a.Uint256().Float64() }
 	put(descOpen, prometheus.GaugeValue, float64(t.Open))
@@ -245,4 +267,18 @@ func (c gaugeCollector) till(out chan<- prometheus.Metric, t Till) {
 	put(descLost, prometheus.CounterValue, units(t.Lost))
 	put(descLosses, prometheus.CounterValue, float64(t.Losses))
 	put(descFaults, prometheus.CounterValue, float64(t.Faults))
+	for _, f := range t.PayeeFaults {
+		put(descPayeeFaults, prometheus.CounterValue, float64(f.Count), f.Kind)
+		active := 0.0
+		if f.Active {
+			active = 1
+		}
+		put(descPayeeFault, prometheus.GaugeValue, active, f.Kind)
+	}
+	if h := t.Health; h != nil {
+		put(descClockAhead, prometheus.GaugeValue, h.ClockAhead.Seconds())
+		if h.HasKey {
+			put(descGas, prometheus.GaugeValue, units(h.Gas))
+		}
+	}
 }

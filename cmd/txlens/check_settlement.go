@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/settle"
+)
+
+// checkTime bounds what --check asks of the settlement chain.
+const checkTime = 10 * time.Second
+
+// checkSettlement asks the settlement chain what a server would find there: its id, its
+// time, and what the settling key has for fees. The error is a setting that is wrong;
+// what an operator should look into is a line that begins with "warning".
+func (f *payFlags) checkSettlement(ctx context.Context, w io.Writer) error {
+	if !f.sells() {
+		return nil
+	}
+	key, err := f.key()
+	if err != nil {
+		return err
+	}
+	chain, err := f.chain(key)
+	if err != nil {
+		return err
+	}
+	defer chain.Close()
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	if err := chain.CheckChain(ctx); errors.Is(err, settle.ErrWrongChain) {
+		return badInput{fmt.Errorf("--settle-rpc: %w", err)}
+	}
+	h, err := chain.Health(ctx)
+	if err != nil {
+		_, err = fmt.Fprintf(w, "warning: settlement: no endpoint of the settlement chain answers: %s\n", oneLine(err.Error()))
+		return err
+	}
+	fmt.Fprintf(w, "settlement: chain %d answers; the clock is %s ahead of its block %d\n", f.SettleChain, h.Drift.Round(time.Second), h.Head.Number)
+	if h.Key != (common.Address{}) {
+		fmt.Fprintf(w, "settlement: key %s has %s for fees; closing a channel costs about %s\n", h.Key, mpp.FormatTokens(h.Gas), mpp.FormatTokens(h.Fee))
+	}
+	for _, fault := range actors.HealthFaults(h) {
+		fmt.Fprintf(w, "warning: settlement: %s\n", fault)
+	}
+	return nil
+}
