@@ -57,6 +57,25 @@ func TestHangingEndpoint(t *testing.T) {
 	}
 }
 
+// TestCallerLeaves: that a caller gives up is no fault of the endpoint.
+func TestCallerLeaves(t *testing.T) {
+	a, b := newNode().on("eth_call", reply{hangs: true}, stateOf(7, 100)), newNode().on("eth_call", stateOf(7, 100))
+	c := clientOf(t, a, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, err := c.States(ctx, common.Hash{1}); done <- err }()
+	for a.calls("eth_call") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, ErrUnreachable) {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.States(soon(t), common.Hash{1}); err != nil || a.calls("eth_call") != 2 || b.calls("eth_call") != 0 {
+		t.Errorf("%v; asked %d and %d times", err, a.calls("eth_call"), b.calls("eth_call"))
+	}
+}
+
 // TestNobodyAnswers: then nothing is known, also where the caller's time is up.
 func TestNobodyAnswers(t *testing.T) {
 	f := func(first, second reply) {

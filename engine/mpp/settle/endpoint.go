@@ -47,13 +47,16 @@ func (c *Client) inOrder() []*endpoint {
 // post makes one call of one endpoint. left is how many endpoints may still be asked,
 // this one among them: each gets its share of the time that is left.
 func (c *Client) post(ctx context.Context, e *endpoint, left int, body []byte) (jsontext.Value, error) {
-	ctx, cancel := share(ctx, left)
+	part, cancel := share(ctx, left)
 	defer cancel()
-	if err := c.checkServed(ctx, e); err != nil {
+	if err := c.checkServed(part, e); err != nil {
 		return nil, err
 	}
-	result, err := c.exchange(ctx, e.url, body)
-	if told, ok := errors.AsType[*rpcError](err); err != nil && (!ok || elsewhere[told.Code] && told.Code != codeNoMethod) {
+	result, err := c.exchange(part, e.url, body)
+	told, isTold := errors.AsType[*rpcError](err)
+	switch {
+	case err == nil, errors.Is(ctx.Err(), context.Canceled): // nobody waits any more
+	case !isTold, elsewhere[told.Code] && told.Code != codeNoMethod:
 		e.rest(restAfterFault)
 	}
 	return result, err

@@ -156,7 +156,7 @@ func (c *Client) sendTo(ctx context.Context, e *endpoint, left int, raw []byte) 
 // has had it: nodes have no code for that.
 func alreadyKnown(message string) bool {
 	message = strings.ToLower(message)
-	for _, sign := range []string{"already known", "already imported", "already in", "nonce"} {
+	for _, sign := range []string{"already", "nonce too low", "replay"} {
 		if strings.Contains(message, sign) {
 			return true
 		}
