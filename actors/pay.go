@@ -116,7 +116,7 @@ func problem(ctx context.Context, err error) error {
 	var known *mpp.Problem
 	var rejected *tempo.Rejection
 	var reverted *settle.Reverted
-	var own *ownError
+	var own *payeeError
 	switch {
 	case errors.As(err, &known):
 		return known

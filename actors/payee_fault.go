@@ -191,16 +191,15 @@ func (c *Channels) refusesWork(adm *mpp.Admission) *mpp.Problem {
 		Detail: "This server takes no new work until its operator has looked into its settlements. Nothing was charged."}
 }
 
-// ownError is the error of a transaction of ours that failed for a reason which is no
-// payer's.
-type ownError struct{ err error }
+// payeeError is the error of a transaction of the payee. It is never the payer's fault.
+type payeeError struct{ err error }
 
-func (e *ownError) Error() string { return "transaction of the payee: " + e.err.Error() }
-func (e *ownError) Unwrap() error { return e.err }
+func (e *payeeError) Error() string { return "transaction of the payee: " + e.err.Error() }
+func (e *payeeError) Unwrap() error { return e.err }
 
-// own reports why a transaction of ours cannot be made or is refused, and marks the
+// payeeErr reports why a transaction of ours cannot be made or is refused, and marks the
 // error as ours. Errors of a chain that does not answer are left as they are.
-func (c *Channels) own(ctx context.Context, err error, ids ...common.Hash) error {
+func (c *Channels) payeeErr(ctx context.Context, err error, ids ...common.Hash) error {
 	_, refused := errors.AsType[*settle.Reverted](err)
 	mismatch := errors.Is(err, tempo.ErrReceiptEvent)
 	switch {
@@ -216,11 +215,11 @@ func (c *Channels) own(ctx context.Context, err error, ids ...common.Hash) error
 		}
 		c.faults.report(kind, attrs...)
 	}
-	return &ownError{err}
+	return &payeeError{err}
 }
 
-// ownSucceeded is told when a transaction of ours has landed.
-func (c *Channels) ownSucceeded() { c.faults.over(FaultRefused, FaultKey) }
+// payeeSucceeded is told when a transaction of ours has landed.
+func (c *Channels) payeeSucceeded() { c.faults.over(FaultRefused, FaultKey) }
 
 // payeeProblem is an error of ours as the payer may read it.
 func payeeProblem(err error) *mpp.Problem {

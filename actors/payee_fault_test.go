@@ -152,7 +152,7 @@ func TestRefusedTransaction(t *testing.T) {
 	if err := m.chain.Inject(sandbox.Fault{Method: "eth_sendRawTransactionSync", Call: "settle", Revert: true, Times: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.c.Settle(ctx, p.ref.ChannelID); !isOwn(err) {
+	if err := m.c.Settle(ctx, p.ref.ChannelID); !isPayeeError(err) {
 		t.Errorf("%v", err)
 	}
 	m.hasFault(FaultRefused, true, 4)
@@ -165,8 +165,8 @@ func TestRefusedTransaction(t *testing.T) {
 	m.hasFault(FaultRefused, false, 4)
 }
 
-func isOwn(err error) bool {
-	_, ok := errors.AsType[*ownError](err)
+func isPayeeError(err error) bool {
+	_, ok := errors.AsType[*payeeError](err)
 	return ok
 }
 
@@ -176,7 +176,7 @@ func TestRefusedTogether(t *testing.T) {
 	good, gone := m.served(1, 5*dollar, 30_000, 30_000), m.served(2, 6*dollar, 20_000, 20_000)
 	m.withdrawn(gone)
 	for _, p := range withTotals(m.treasury(SettlePolicy{})).PayOut(context.Background(), good.ref.ChannelID, gone.ref.ChannelID) {
-		if isOwn(p.Err) {
+		if isPayeeError(p.Err) {
 			t.Errorf("%+v", p)
 		}
 	}

@@ -88,7 +88,7 @@ func (c *Channels) payOut(ctx context.Context, id common.Hash, v session.Voucher
 	if reverted := (*settle.Reverted)(nil); errors.As(err, &reverted) {
 		return c.afterRefusal(own, row, Intent{}, err)
 	} else if err != nil {
-		return row, errors.Join(c.own(own, err, id), c.undoClose(own, id, "", row.Deposit))
+		return row, errors.Join(c.payeeErr(own, err, id), c.undoClose(own, id, "", row.Deposit))
 	}
 	intent := Intent{
 		ID: NewID(), Kind: IntentClose, Channels: []common.Hash{id}, Amounts: []tempo.Amount{row.Capture},
@@ -152,9 +152,9 @@ func (c *Channels) bookClose(ctx context.Context, row session.Channel, intent In
 	// less than we think.
 	closed, err := rc.Closed(row.Escrow, row.ID, intent.Amounts[0], intent.Amounts[0])
 	if err != nil {
-		return row, c.own(ctx, err, row.ID)
+		return row, c.payeeErr(ctx, err, row.ID)
 	}
-	c.ownSucceeded()
+	c.payeeSucceeded()
 	return c.finish(ctx, row.ID, closed.SettledToPayee, rc.TxHash, intent.ID)
 }
 
@@ -178,7 +178,7 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 		}
 		return row, errors.Join(refusal, c.undoClose(ctx, row.ID, intent.ID, row.Deposit))
 	}
-	return row, errors.Join(c.own(ctx, refusal, row.ID), c.undoClose(ctx, row.ID, intent.ID, s.Deposit))
+	return row, errors.Join(c.payeeErr(ctx, refusal, row.ID), c.undoClose(ctx, row.ID, intent.ID, s.Deposit))
 }
 
 // finish books the end of a channel. Its intent, or one made for it, stays until the
@@ -299,7 +299,7 @@ func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
 	var reverted *settle.Reverted
 	switch {
 	case err == nil:
-		c.ownSucceeded()
+		c.payeeSucceeded()
 		return c.endSettle(ctx, intent, true)
 	case errors.As(err, &reverted):
 		return errors.Join(c.refusedSettle(ctx, err, intent.Channels), c.endSettle(ctx, intent, false))
@@ -316,7 +316,7 @@ func (c *Channels) refusedSettle(ctx context.Context, err error, ids []common.Ha
 	if s, lookErr := c.state(ctx, ids[0]); lookErr == nil && s.Deposit.IsZero() {
 		return err
 	}
-	return c.own(ctx, err, ids...)
+	return c.payeeErr(ctx, err, ids...)
 }
 
 // endSettle books a settlement's outcome on all its channels, and drops the intent
