@@ -30,20 +30,19 @@ func (t *till) totals() admin.Till {
 	return out
 }
 
-// grave are the faults of the payee with which a server is not ready: who asks another
-// one instead is served better.
-var grave = map[actors.PayeeFault]bool{actors.FaultForeign: true, actors.FaultChain: true}
+// blocking are the faults of the payee with which a server is not ready.
+var blocking = map[actors.PayeeFault]bool{actors.FaultForeign: true, actors.FaultChain: true}
 
-// ready is nil unless the payee has a grave fault.
+// ready is nil unless the payee has a blocking fault.
 func (t *till) ready() error { return t.faulty(true) }
 
-// warns tells of the other faults, with which the server goes on.
-func (t *till) warns() error { return t.faulty(false) }
+// warnings tells of the other faults, with which the server goes on.
+func (t *till) warnings() error { return t.faulty(false) }
 
-func (t *till) faulty(severe bool) error {
+func (t *till) faulty(blocks bool) error {
 	var list []error
 	for _, f := range t.channels.Faults() {
-		if f.Active && grave[f.Kind] == severe {
+		if f.Active && blocking[f.Kind] == blocks {
 			list = append(list, errors.New(f.String()))
 		}
 	}

@@ -34,6 +34,8 @@ type house struct {
 	ran     atomic.Int32
 	till    *till  // nil: nothing is sold
 	payer   *payer // of what is
+	// script is the analysis of every request; nil: its context scripts it.
+	script func(ctx context.Context, job transport.Job) (*explain.Result, error)
 }
 
 func newHouse(t *testing.T) *house { t.Helper(); return openHouse(t, nil, tillSite{}) }
@@ -49,6 +51,12 @@ func newMeteredHouse(t *testing.T) *house {
 func newMeteredHouseAt(t *testing.T, site tillSite) *house {
 	t.Helper()
 	chain, rpc := newReserve(t, sandbox.Options{})
+	return meteredHouseOn(t, chain, rpc, site)
+}
+
+// meteredHouseOn is newMeteredHouse on a chain that is there.
+func meteredHouseOn(t *testing.T, chain *sandbox.Chain, rpc string, site tillSite) *house {
+	t.Helper()
 	h := openHouse(t, &payFlags{
 		SettleRPC: []string{rpc}, SettleChain: chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: payeeKeyFile(t), Realm: "shop.test",
 		MinDeposit: "2", Suggested: "16", Exposure: "0.25", SettleAt: "5", SettleAge: 24 * time.Hour, SettleIdle: 720 * time.Hour, Patience: time.Minute,
@@ -148,6 +156,9 @@ func (h *house) buy(ctx context.Context, job transport.Job) error {
 // analyse does what the context of the request tells it to.
 func (h *house) analyse(ctx context.Context, job transport.Job) (*explain.Result, error) {
 	h.ran.Add(1)
+	if h.script != nil {
+		return h.script(ctx, job)
+	}
 	if err := h.buy(ctx, job); err != nil {
 		return nil, err
 	}

@@ -206,7 +206,7 @@ func (s *service) startAdmin(metrics *admin.Metrics) {
 	var warnings []admin.Check
 	if s.till != nil {
 		checks = append(checks, admin.Check{Name: "settlement", Err: s.till.ready})
-		warnings = append(warnings, admin.Check{Name: "settlement", Err: s.till.warns})
+		warnings = append(warnings, admin.Check{Name: "settlement", Err: s.till.warnings})
 	}
 	s.admin = admin.New(admin.Config{
 		Checks: checks, Warnings: warnings,

@@ -14,8 +14,8 @@ import (
 	"txlens/engine/mpp/sandbox"
 )
 
-// counter is a second server of the same payee on the same chain, with books of its own.
-func (s *shop) counter(more ...string) *shop {
+// secondServer is another server of the same payee on the same chain, with books of its own.
+func (s *shop) secondServer(more ...string) *shop {
 	s.t.Helper()
 	other := &shop{w: s.w, rpc: s.rpc, data: s.t.TempDir(), sells: s.sells, flags: append([]string{"--admin-listen", "127.0.0.1:0"}, more...)}
 	base, stop := startServeUntil(s.t, s.w, other.args()...)
@@ -59,7 +59,7 @@ func (p *payer) refuses503(s said) {
 // one with the same key.
 func TestTwoServers(t *testing.T) {
 	s := newShop(t, "--admin-listen", "127.0.0.1:0")
-	b := s.counter()
+	b := s.secondServer()
 	b.key = s.key
 	open := s.open(4*dollar, meter.Cent)
 	s.order(0, open).taken(t)
