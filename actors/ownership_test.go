@@ -137,6 +137,9 @@ func TestForeignSettlement(t *testing.T) {
 		m.expect(p.voucher(70_000), management, 503, mpp.InternalPaymentError)
 	}
 	refuses()
+	if s := m.c.SnapshotOf(ctx, p.key.Address()); s != nil {
+		t.Errorf("its payer is told to go on with it: %+v", s)
+	}
 	m.expect(other.voucher(50_000), management, 200, "") // for work that is under way
 	m.restart()                                          // it is found again, though the chain is away
 	m.away()
