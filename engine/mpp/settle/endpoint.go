@@ -85,7 +85,7 @@ func (c *Client) checkServed(ctx context.Context, e *endpoint) error {
 	if err == nil {
 		var id uint64
 		if err = into(&id)(result); err == nil && id != c.o.Domain.ChainID() {
-			err = fmt.Errorf("%w: it serves chain %d, not %d", ErrWrongChain, id, c.o.Domain.ChainID())
+			err = &otherChain{serves: id, want: c.o.Domain.ChainID()}
 		}
 	}
 	if err != nil {
@@ -100,6 +100,15 @@ func (c *Client) checkServed(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
+// otherChain is ErrWrongChain with the chains.
+type otherChain struct{ serves, want uint64 }
+
+func (e *otherChain) Error() string {
+	return fmt.Sprintf("the endpoint serves chain %d, not %d", e.serves, e.want)
+}
+
+func (e *otherChain) Is(target error) bool { return target == ErrWrongChain }
+
 // CheckChain asks every endpoint which chain it serves. The error is ErrWrongChain
 // where one serves another chain, and ErrUnreachable where none answers.
 func (c *Client) CheckChain(ctx context.Context) error {
@@ -109,8 +118,10 @@ func (c *Client) CheckChain(ctx context.Context) error {
 		part, cancel := share(ctx, len(c.endpoints)-i)
 		err := c.checkServed(part, e)
 		cancel()
-		if errors.Is(err, ErrWrongChain) {
+		if errors.Is(err, ErrWrongChain) && len(c.endpoints) > 1 {
 			return fmt.Errorf("endpoint %d of %d: %w", i+1, len(c.endpoints), err)
+		} else if errors.Is(err, ErrWrongChain) {
+			return err
 		}
 		if err != nil {
 			faults = append(faults, err)
