@@ -6,18 +6,36 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors"
+	"txlens/engine/meter"
 	"txlens/transport/discovery"
 	"txlens/transport/wire"
 )
 
-// keptFor is how long the documents may be kept by caches.
+// keptFor is how long the documents may be kept by caches, where BaseURL is set.
 const keptFor = "public, max-age=300"
 
 // described is what the documents tell of this server.
 func (c Config) described() discovery.Config {
 	return discovery.Config{
-		BaseURL: c.BaseURL, Metered: c.Metered, Terms: c.Terms, Chains: c.Chains, Model: c.Model,
-		Limits: discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat},
+		BaseURL: c.BaseURL, Metered: c.Metered, Terms: c.terms(), Chains: c.Chains, Model: c.Model, ModelBudget: c.ModelBudget,
+		Limits: discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat, RunRecord: actors.MaxRunBytes},
+	}
+}
+
+// terms are those that the handlers enforce and the challenges offer. A server that
+// sells nothing tells those of the interface.
+func (c Config) terms() discovery.Terms {
+	p := c.Payments
+	if p.Till == nil {
+		return discovery.DefaultTerms
+	}
+	suggested, _ := p.Request.SuggestedDeposit.Uint64()
+	minimum, _ := p.MinDeposit.Uint64()
+	return discovery.Terms{
+		ChainID: p.Request.ChainID, Currency: p.Request.Currency.Hex(), Unit: meter.Cent,
+		SuggestedDeposit: suggested, MinimumDeposit: minimum, Exposure: p.Seller.Exposure(),
+		VoucherPatience: p.Seller.Patience(), JobPatience: p.Seller.JobPatience(),
 	}
 }
 
@@ -30,10 +48,9 @@ func (s *Server) document(ctx *fasthttp.RequestCtx) {
 	}
 	d, _ := set.At(string(ctx.Path()), s.baseURL(ctx)) // the routes are those of the set
 	h := &ctx.Response.Header
-	if set.NeedsBase() {
-		h.Set(fasthttp.HeaderVary, fasthttp.HeaderXForwardedProto) // and the Host, which every cache goes by
+	if !set.NeedsBase() { // else it repeats what the client said, and stays no-store
+		h.Set(fasthttp.HeaderCacheControl, keptFor)
 	}
-	h.Set(fasthttp.HeaderCacheControl, keptFor)
 	h.Set(fasthttp.HeaderETag, d.ETag)
 	if matches(ctx.Request.Header.PeekAll(fasthttp.HeaderIfNoneMatch), d.ETag) {
 		ctx.SetStatusCode(fasthttp.StatusNotModified)

@@ -36,7 +36,11 @@ func get(t *testing.T, method, url, host string, headers ...string) answer {
 
 // TestDocuments: each has its type, an ETag that saves the second transfer, and HEAD.
 func TestDocuments(t *testing.T) {
-	_, url := start(t, Config{}, well)
+	b, err := discovery.ParseBaseURL("https://txlens.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, url := start(t, Config{BaseURL: b}, well)
 	f := func(path, kind, holds string) {
 		t.Helper()
 		got := get(t, "GET", url+path, "")
@@ -72,6 +76,37 @@ func TestDocuments(t *testing.T) {
 	f("/SKILL.md", "text/markdown; charset=utf-8", "\n## How to pay\n")
 	f("/llms.txt", "text/plain; charset=utf-8", "# Txlens\n\n> ")
 	f("/llms-full.txt", "text/plain; charset=utf-8", "### ExplanationResult")
+}
+
+// TestHostIsNotCached: without a configured base URL documents repeat the Host that
+// the client sent, so no cache may give them to another client.
+func TestHostIsNotCached(t *testing.T) {
+	_, url := start(t, Config{}, well)
+	for _, path := range append(discovery.Paths(), "/") {
+		for _, method := range []string{"GET", "HEAD"} {
+			got := get(t, method, url+path, "evil.example")
+			if got.status != 200 || got.header.Get("Cache-Control") != "no-store" || got.header.Get("Vary") != "" {
+				t.Errorf("%s %s: %d, Cache-Control %q, Vary %q", method, path, got.status, got.header.Get("Cache-Control"), got.header.Get("Vary"))
+			}
+			if method == "GET" && !strings.Contains(got.body, "evil.example") {
+				t.Errorf("%s does not say where it was asked for", path)
+			}
+		}
+		tag := get(t, "GET", url+path, "evil.example").header.Get("ETag")
+		if got := get(t, "GET", url+path, "evil.example", "If-None-Match", tag); tag != "" && (got.status != 304 || got.header.Get("Cache-Control") != "no-store") {
+			t.Errorf("%s: %d, Cache-Control %q", path, got.status, got.header.Get("Cache-Control"))
+		}
+	}
+	b, err := discovery.ParseBaseURL("https://txlens.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, url = start(t, Config{BaseURL: b}, well)
+	for _, path := range append(discovery.Paths(), "/") {
+		if got := get(t, "GET", url+path, "evil.example", "X-Forwarded-Host", "evil.example"); strings.Contains(got.body, "evil.example") {
+			t.Errorf("%s repeats the Host although the base URL is configured", path)
+		}
+	}
 }
 
 // TestBaseURL: where none is configured, documents say where they were asked for,

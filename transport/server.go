@@ -120,9 +120,11 @@ type Config struct {
 	Metered bool              // analyses are paid for
 	// Payments are how; Payments.Till nil with Metered false: they are not.
 	Payments Payments
-	Terms    discovery.Terms   // of payment; zero: discovery.DefaultTerms
-	Model    string            // that answers where a request names none; empty: explain.DefaultModel
-	Chains   []discovery.Chain // that can be analysed, in the order they are listed
+	Model    string // that answers where a request names none; empty: explain.DefaultModel
+	// ModelBudget is what the language model may cost in one analysis, in
+	// nano-dollars; 0: none takes part.
+	ModelBudget int64
+	Chains      []discovery.Chain // that can be analysed, in the order they are listed
 	// Sample makes the result that the front page shows. It is called once, when it
 	// is first looked at. nil: none is shown.
 	Sample   func() (*explain.Result, error)

@@ -98,6 +98,12 @@ func (s *Seller) Close() { s.closed.Do(func() { close(s.closing) }) }
 // Patience is how long a client may take to sign what it owes.
 func (s *Seller) Patience() time.Duration { return s.o.Patience }
 
+// JobPatience is how long a job runs without being paid before it is cut short.
+func (s *Seller) JobPatience() time.Duration { return s.o.JobPatience }
+
+// Exposure is what one payer may owe, in base units.
+func (s *Seller) Exposure() uint64 { return s.o.Exposure }
+
 // Holder is the party of a payment, for a pool of slots.
 func (s *Seller) Holder(p *actors.Payment) slots.Holder {
 	return slots.Holder{Channel: p.Channel, Payer: p.Payer, Origin: p.Origin, Known: s.Known(p.Standing)}

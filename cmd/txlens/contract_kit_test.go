@@ -80,7 +80,7 @@ func openHouse(t *testing.T, sells *payFlags, site tillSite) *house {
 		if h.till, err = newTill(t.Context(), sells, site, x, h.store, dir, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
-		cfg.Payments, cfg.Terms = h.till.payments, h.till.terms
+		cfg.Payments = h.till.payments
 	}
 	jobs, err := x.NewJobs(actors.JobOptions{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}})
 	if err != nil {

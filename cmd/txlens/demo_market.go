@@ -155,7 +155,7 @@ func (m *market) open(ctx context.Context, pay *payFlags, dir string, shelf []*u
 		return err
 	}
 	m.at = ln.Addr().String()
-	web := transport.New(transport.Config{Explainer: shelved{x, shelf}, Runs: actors.NewRuns(store), Payments: t.payments, Terms: t.terms})
+	web := transport.New(transport.Config{Explainer: shelved{x, shelf}, Runs: actors.NewRuns(store), Payments: t.payments})
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(ln) }()
 	m.later(func() error {

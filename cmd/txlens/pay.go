@@ -182,7 +182,6 @@ type till struct {
 	seller   *sale.Seller
 	settles  bool // there is a key to settle with
 	payments transport.Payments
-	terms    discovery.Terms
 }
 
 // tillSite is what a till needs to know of the server around it.
@@ -251,11 +250,6 @@ func newTill(ctx context.Context, f *payFlags, site tillSite, x *actors.Explaine
 			ChainID: f.SettleChain, EscrowContract: reserveAddress, SessionProtocol: mpp.SessionProtocol,
 		},
 	}
-	t.terms = discovery.DefaultTerms
-	t.terms.Currency = token.Hex()
-	t.terms.SuggestedDeposit, _ = p.suggested.Uint64()
-	t.terms.MinimumDeposit, _ = p.min.Uint64()
-	t.terms.RecommendedMax = 2 * t.terms.SuggestedDeposit
 	return t, nil
 }
 

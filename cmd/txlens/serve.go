@@ -30,7 +30,7 @@ type serveCmd struct {
 	JobQueue    int               `name:"job-queue" default:"256" env:"TXLENS_JOB_QUEUE" help:"Async jobs that may wait; beyond it the answer is 503."`
 	MaxConns    int               `name:"max-conns" default:"4096" env:"TXLENS_MAX_CONNS" help:"Connections at a time; beyond it the answer is 503."`
 	MaxPerIP    int               `name:"max-conns-per-ip" default:"0" env:"TXLENS_MAX_CONNS_PER_IP" help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no bound, for a server behind a proxy, where all come from one address."`
-	BaseURL     discovery.BaseURL `name:"base-url" placeholder:"URL" env:"TXLENS_BASE_URL" secret:"no" help:"Where callers reach the service, as its pages and documents say; without it the Host of each request."`
+	BaseURL     discovery.BaseURL `name:"base-url" placeholder:"URL" env:"TXLENS_BASE_URL" secret:"no" help:"Where callers reach the service, as its pages and documents say; without it the Host of each request, and then no cache keeps them."`
 	Grace       time.Duration     `name:"grace" default:"30s" env:"TXLENS_GRACE" help:"Time that running analyses get when the server stops; jobs that need more go on at the next start."`
 
 	adminFlags `embed:""`
@@ -169,12 +169,11 @@ func (s *service) start(ctx context.Context) (err error) {
 		return err
 	}
 	var payments transport.Payments
-	var terms discovery.Terms
 	if cmd.sells() {
 		if s.till, err = newTill(ctx, &cmd.payFlags, cmd.tillSite(), s.analyst.explainer, s.store, s.dir, s.log); err != nil {
 			return err
 		}
-		payments, terms = s.till.payments, s.till.terms
+		payments = s.till.payments
 	}
 	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, OnEnd: s.till.jobEnded, Log: s.log})
 	if err != nil {
@@ -186,10 +185,20 @@ func (s *service) start(ctx context.Context) (err error) {
 		Shares:    shares,
 		Explainer: served{s.analyst}, Jobs: s.jobs, Runs: actors.NewRuns(s.store), Commit: commit, Log: s.log, Observer: metrics,
 		Deadline: s.analyst.explainer.Longest(), Model: cmd.modelFlags.Default, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
-		Payments: payments, Terms: terms, BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
+		ModelBudget: s.modelBudget(), Payments: payments, BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
 	})
 	s.startAdmin(metrics)
 	return nil
+}
+
+// modelBudget is what the language model may cost in one analysis, in nano-dollars; 0
+// where there is none.
+func (s *service) modelBudget() int64 {
+	limits, err := s.cmd.modelFlags.limits()
+	if err != nil || s.cmd.modelFlags.off() {
+		return 0 // newAnalyst has refused what is wrong
+	}
+	return limits.Nano
 }
 
 // startAdmin lets the operator in, now that all is there that can be asked for.

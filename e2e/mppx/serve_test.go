@@ -130,3 +130,10 @@ func TestServeIsValid(t *testing.T) {
 	t.Parallel()
 	node(t, "validate.mjs", newSetting(t).file(t))
 }
+
+// What SKILL.md says to a buyer with the SDK works as it stands there.
+func TestSkillWithTheSDK(t *testing.T) {
+	program(t)
+	t.Parallel()
+	node(t, "skill.mjs", newSetting(t).file(t))
+}

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
+
+	"txlens/engine/explain"
 )
 
 // Config says what is true of one deployment. The documents repeat it.
@@ -16,6 +19,9 @@ type Config struct {
 	Limits  Limits
 	Chains  []Chain // in the order they are listed; none: the list is left out
 	Model   string  // that answers where a request names none; empty: explain.DefaultModel
+	// ModelBudget is what the language model may cost in one analysis, in
+	// nano-dollars; 0: no model takes part.
+	ModelBudget int64
 }
 
 // Limits are the settings of the server that a caller meets.
@@ -24,6 +30,7 @@ type Limits struct {
 	Head      int           // bytes of a request header
 	Deadline  time.Duration // of one analysis
 	Heartbeat time.Duration // silence of a stream before a heartbeat
+	RunRecord int           // compressed bytes of a run record; a larger one is not kept
 }
 
 // longest says in words how long an analysis may take.
@@ -38,6 +45,40 @@ func (l Limits) longest() string {
 	}
 }
 
+// span writes a duration in the largest unit that divides it: 90 seconds, 1 hour.
+func span(d time.Duration) string {
+	for _, u := range []struct {
+		length time.Duration
+		name   string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if d >= u.length && d%u.length == 0 {
+			return explain.Count(int(d/u.length), u.name)
+		}
+	}
+	return d.String()
+}
+
+// facts replaces the names in braces that the tables and templates of this package
+// use for values of the configuration, so that no text repeats a value.
+func (c Config) facts() *strings.Replacer {
+	cached := "no-store, also for the documents: they repeat the Host of the request"
+	if c.BaseURL.s != "" {
+		cached = "no-store, but for the documents, which may be kept for five minutes"
+	}
+	return strings.NewReplacer(
+		"{cached}", cached,
+		"{defaultModel}", c.Model,
+		"{exposure}", dollars(c.Terms.Exposure),
+		"{heartbeat}", span(c.Limits.Heartbeat),
+		"{jobKept}", span(explain.JobRetention),
+		"{jobPatience}", span(c.Terms.JobPatience),
+		"{longest}", c.Limits.longest(),
+		"{maxContext}", strconv.Itoa(explain.MaxContext),
+		"{runKept}", span(explain.RunRetention),
+		"{voucherPatience}", span(c.Terms.VoucherPatience),
+	)
+}
+
 // Chain is one supported chain. Full is set where labels, USD values and risk
 // flags are complete.
 type Chain struct {
@@ -46,27 +87,54 @@ type Chain struct {
 	Full       bool
 }
 
-// Terms are those of payment, in base units of the currency: 1 USD is 1,000,000.
+// Terms are those of payment. Amounts are in base units of the currency: 1 USD is
+// 1,000,000.
 type Terms struct {
+	ChainID          uint64 // of the settlement chain
 	Currency         string // token contract on the settlement chain
-	CurrencyName     string
 	Unit             uint64 // of a voucher, of the submit of a job, of the deposit probe
 	SuggestedDeposit uint64
 	MinimumDeposit   uint64
-	RecommendedMax   uint64 // the client's own ceiling; must be above SuggestedDeposit
+	Exposure         uint64        // that a run may owe before its next purchase waits
+	VoucherPatience  time.Duration // with a stream whose voucher is short
+	JobPatience      time.Duration // with a job of which nothing is collected
 }
 
 // DefaultTerms are those of the interface.
 var DefaultTerms = Terms{
-	Currency: "0x20C000000000000000000000b9537d11c60E8b50", CurrencyName: "USDC.e",
-	Unit: 10_000, SuggestedDeposit: 16_000_000, MinimumDeposit: 2_000_000, RecommendedMax: 32_000_000,
+	ChainID: 4217, Currency: "0x20C000000000000000000000b9537d11c60E8b50",
+	Unit: 10_000, SuggestedDeposit: 16_000_000, MinimumDeposit: 2_000_000, Exposure: 250_000,
+	VoucherPatience: 60 * time.Second, JobPatience: 90 * time.Second,
 }
 
-// dollars writes base units as people write USD: $16, $2.00 as $2, $0.01.
+// RecommendedMax is the ceiling that a client should set: a channel that is opened
+// at its ceiling cannot be topped up.
+func (t Terms) RecommendedMax() uint64 { return 2 * t.SuggestedDeposit }
+
+// CurrencyName names the currency: "USDC.e" for that of the interface, "the token"
+// for one whose name is not known here.
+func (t Terms) CurrencyName() string {
+	if strings.EqualFold(t.Currency, DefaultTerms.Currency) {
+		return "USDC.e"
+	}
+	return "the token"
+}
+
+// Elsewhere reports whether payments settle in another token or on another chain
+// than the one that clients know without being told.
+func (t Terms) Elsewhere() bool {
+	return t.ChainID != DefaultTerms.ChainID || !strings.EqualFold(t.Currency, DefaultTerms.Currency)
+}
+
+// dollars writes base units as people write USD, exactly: $16, $2.50, $0.01, $0.0025.
 func dollars(base uint64) string {
-	s := fmt.Sprintf("$%d.%02d", base/1_000_000, base%1_000_000/10_000)
+	cents := fmt.Sprintf("%06d", base%1_000_000)
+	s := fmt.Sprintf("$%d.%s", base/1_000_000, cents[:2]+strings.TrimRight(cents[2:], "0"))
 	return strings.TrimSuffix(s, ".00")
 }
+
+// amountOf is dollars without the sign.
+func amountOf(base uint64) string { return strings.TrimPrefix(dollars(base), "$") }
 
 // BaseURL is where the service is reached from outside: scheme, host and, behind a
 // proxy, a path, without a trailing slash. Its characters need no escaping in

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-var limits = Limits{Body: 65536, Head: 16384, Deadline: 120 * time.Second, Heartbeat: 15 * time.Second}
+var limits = Limits{Body: 65536, Head: 16384, Deadline: 120 * time.Second, Heartbeat: 15 * time.Second, RunRecord: 16 << 20}
 
 var twoChains = []Chain{{1, "ethereum-mainnet", "Ethereum", true}, {4217, "tempo-mainnet", "Tempo", false}}
 
@@ -28,7 +28,10 @@ func documents(t *testing.T, cfg Config) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.BaseURL, cfg.Limits, cfg.Chains = base, limits, twoChains
+	cfg.BaseURL, cfg.Chains = base, twoChains
+	if cfg.Limits == (Limits{}) {
+		cfg.Limits = limits
+	}
 	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +91,7 @@ func TestSameBytes(t *testing.T) {
 // TestWords: each schema and member is described, and each line of the tables is
 // about one that exists.
 func TestWords(t *testing.T) {
-	all, err := schemas(explain.DefaultModel)
+	all, err := schemas()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +131,7 @@ func TestWords(t *testing.T) {
 
 // TestEvents: each type of the layouts has a schema, with its members in it.
 func TestEvents(t *testing.T) {
-	all, err := schemas(explain.DefaultModel)
+	all, err := schemas()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,4 +328,23 @@ func TestDollars(t *testing.T) {
 	f(10_000, "$0.01")
 	f(16_000_000, "$16")
 	f(2_500_000, "$2.50")
+	f(2_500_100, "$2.5001")
+	f(1, "$0.000001")
+	f(0, "$0")
+}
+
+func TestSpan(t *testing.T) {
+	f := func(d time.Duration, want string) {
+		t.Helper()
+		if got := span(d); got != want {
+			t.Errorf("%d: %s, want %s", d, got, want)
+		}
+	}
+	f(time.Second, "1 second")
+	f(90*time.Second, "90 seconds")
+	f(2*time.Minute, "2 minutes")
+	f(time.Hour, "1 hour")
+	f(30*24*time.Hour, "30 days")
+	f(1500*time.Millisecond, "1.5s")
+	f(0, "0s")
 }

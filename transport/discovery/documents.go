@@ -66,16 +66,18 @@ func New(cfg Config) (*Set, error) {
 	if err := checkOperations(); err != nil {
 		return nil, err
 	}
-	all, err := schemas(cfg.Model)
+	all, err := schemas()
 	if err != nil {
 		return nil, err
 	}
+	facts := cfg.facts()
 	s := &Set{made: map[string]Document{}, masked: cfg.BaseURL.s == ""}
 	for _, d := range documentTable {
 		body, err := makers()[d.path](cfg, all)
 		if err != nil {
 			return nil, fmt.Errorf("make %s: %w", d.path, err)
 		}
+		body = []byte(facts.Replace(string(body)))
 		if !s.masked {
 			body = bytes.ReplaceAll(body, []byte(base), []byte(cfg.BaseURL.s))
 		}
@@ -84,7 +86,8 @@ func New(cfg Config) (*Set, error) {
 	return s, nil
 }
 
-// NeedsBase reports whether At wants the base URL of the request.
+// NeedsBase reports whether At wants the base URL of the request. No cache may keep
+// such a document: whoever sends another Host gets another one.
 func (s *Set) NeedsBase() bool { return s.masked }
 
 // At returns the document at path; from is where the service is reached, which

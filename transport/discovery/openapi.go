@@ -29,7 +29,7 @@ var headerTable = []struct {
 	{"X-Service-Cost-Model", "How analyses are paid for, where they are.", schema{"const": "mpp-x402", "type": "string"}, true},
 	{"X-Request-Id", "Id of the request. A run of POST /explain can be recovered under it.", schema{"type": "string", "format": "uuid"}, true},
 	{"Link", "Three entries with rel=\"describedby\": /SKILL.md, /openapi.json and /tool-spec.json.", schema{"type": "string"}, true},
-	{"Cache-Control", "no-store, but for the documents, which may be kept for five minutes.", schema{"type": "string"}, true},
+	{"Cache-Control", "{cached}.", schema{"type": "string"}, true},
 	{"Access-Control-Allow-Origin", "Pages of any origin may ask: nothing here goes by cookies.", schema{"const": "*", "type": "string"}, true},
 	{"ETag", "Changes with the document.", schema{"type": "string"}, true},
 	{"Retry-After", "Seconds to wait before asking again.", schema{"type": "string", "pattern": "^[0-9]+$"}, false},

@@ -131,7 +131,10 @@ var sessions = []answer{
 		bodies: []media{problems}},
 }
 
-var exampleRequest = map[string]any{"txHash": "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"}
+// exampleHash is that of a transaction on Ethereum.
+const exampleHash = "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"
+
+var exampleRequest = map[string]any{"txHash": exampleHash}
 
 func explainBody() *media {
 	m := jsonOf("ExplainRequest")
@@ -196,7 +199,7 @@ func opAsync() operation {
 	return operation{
 		method: "post", path: "/explain/async", id: "startExplainJob", tag: "analysis", payment: "metered session",
 		summary: "Start a job that explains a transaction",
-		text:    "The job is on disk before its id is told. Poll GET /result/{jobId} every 5 to 15 seconds. It is kept for one hour from now. Where the service is metered, it costs over its life what the stream would.",
+		text:    "The job is on disk before its id is told. Poll GET /result/{jobId} every 5 to 15 seconds. It is kept for {jobKept} from now. Where the service is metered, it costs over its life what the stream would.",
 		body:    explainBody(),
 		answers: slices.Concat([]answer{
 			{status: 202, text: "The job will be run.", bodies: []media{jsonOf("JobAccepted")}, headers: []string{"Location", "Retry-After", "Payment-Receipt"}},
@@ -211,12 +214,12 @@ func opResult() operation {
 	return operation{
 		method: "get", path: "/result/{jobId}", id: "getJobResult", tag: "analysis", payment: "metered session",
 		summary: "Ask where a job stands",
-		text:    "The status of the answer is that of the poll: a job that failed is 200, too. Where the service is metered, each poll pays what the analysis cost since the last one; a poll with nothing to collect is free, and so is a result that is paid. There a job that nobody pays for during 90 seconds is aborted with what it has.",
+		text:    "The status of the answer is that of the poll: a job that failed is 200, too. Where the service is metered, each poll pays what the analysis cost since the last one; a poll with nothing to collect is free, and so is a result that is paid. There a job that nobody pays for during {jobPatience} is aborted with what it has.",
 		param:   &parameter{"jobId", "The id from POST /explain/async, a UUID."},
 		answers: slices.Concat([]answer{
 			{status: 200, text: "Where the job stands. Retry-After while it is unfinished.", bodies: []media{jsonOf("Job")}, headers: []string{"Retry-After", "Payment-Receipt"}},
 			challenge("Something is owed before the answer: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
-			refused(404, "Unknown, no UUID, or older than an hour."),
+			refused(404, "Unknown, no UUID, or older than {jobKept}."),
 		}, sessions, onPaid),
 	}
 }
@@ -228,7 +231,7 @@ func opRecover() operation {
 	return operation{
 		method: "get", path: "/explain/run/{requestId}", id: "recoverRun", tag: "analysis", payment: "outstanding balance",
 		summary: "Recover a run whose stream or connection broke off",
-		text:    "A run goes on without its client, and its final frames are kept for 30 days. Where the service is metered, only what is still owed is paid; what is paid in full is free. Asking again changes nothing.",
+		text:    "A run goes on without its client, and its final frames are kept for {runKept}. Where the service is metered, only what is still owed is paid; what is paid in full is free. Asking again changes nothing.",
 		param:   &parameter{"requestId", "The requestId of any frame of the stream, or the header X-Request-Id."},
 		answers: slices.Concat([]answer{
 			{status: 200, text: "The final frames.", bodies: []media{jsonOf("RunRecovery")}, headers: []string{"Payment-Receipt"}},

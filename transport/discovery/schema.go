@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,16 +50,15 @@ var fieldTable string
 // words are the descriptions of schemas and their members, by "Schema" and
 // "Schema.member". The shapes come from the Go types; their comments speak to who
 // reads the code, these to who reads the answers.
+// Config.facts replaces the names in braces.
 var words = readWords(fieldTable)
 
 func readWords(table string) map[string]string {
-	// Nothing in the table repeats a value that the code has.
-	values := strings.NewReplacer("{maxContext}", strconv.Itoa(explain.MaxContext))
 	out := map[string]string{}
 	for line := range strings.Lines(table) {
 		key, text, ok := strings.Cut(strings.TrimRight(line, "\n"), "\t")
 		if ok && !strings.HasPrefix(line, "#") {
-			out[key] = values.Replace(text)
+			out[key] = text
 		}
 	}
 	return out
@@ -243,9 +241,8 @@ func dress(name string, s schema) {
 	}
 }
 
-// schemas are those of all bodies and of all events. model is the one in force where
-// a request names none.
-func schemas(model string) (map[string]schema, error) {
+// schemas are those of all bodies and of all events.
+func schemas() (map[string]schema, error) {
 	all, err := reflected()
 	if err != nil {
 		return nil, err
@@ -255,8 +252,6 @@ func schemas(model string) (map[string]schema, error) {
 		dress(name, s)
 	}
 	all["ExplainRequest"]["additionalProperties"] = false
-	asked := all["ExplainRequest"]["properties"].(schema)["model"].(schema)
-	asked["description"] = strings.ReplaceAll(asked["description"].(string), "{defaultModel}", model)
 	addEvents(all)
 	return all, nil
 }

@@ -26,26 +26,24 @@ var texts = template.Must(template.New("").Funcs(template.FuncMap{
 	"upper":   strings.ToUpper,
 	"cell":    func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "|", "\\|"), "\n\n", " ") },
 	"where":   where,
-	"free":    func(op operation) bool { return op.payment == "" },
+	"amount":  amountOf,
+	"span":    span,
+	"nano":    explain.NanoDollars,
 }).ParseFS(templates, "*.tmpl"))
 
 // page is what the templates see.
 type page struct {
 	Config
 	Base       string
-	Longest    string // what an analysis may take
-	Model      string
+	Example    string // hash of a transaction
 	Models     []explain.Model
 	Codes      []explain.ErrorCode
 	Operations []opText
 	Schemas    []schemaText
 	Documents  []docText
 	Skill      string
-	JobHours   int
-	RunDays    int
 	HashForm   string
 	ContextMax int
-	OpenAPI    string
 }
 
 type (
@@ -71,8 +69,8 @@ type (
 
 func newPage(cfg Config, all map[string]schema) page {
 	p := page{
-		Config: cfg, Base: base, Longest: cfg.Limits.longest(), Model: cfg.Model, Models: explain.Models, Codes: explain.ErrorCodes,
-		JobHours: int(explain.JobRetention.Hours()), RunDays: int(explain.RunRetention.Hours() / 24), HashForm: explain.HashPattern, ContextMax: explain.MaxContext,
+		Config: cfg, Base: base, Example: exampleHash, Models: explain.Models, Codes: explain.ErrorCodes,
+		HashForm: explain.HashPattern, ContextMax: explain.MaxContext,
 		Schemas: schemaTexts(all),
 	}
 	for _, d := range documentTable {

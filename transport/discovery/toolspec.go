@@ -48,19 +48,37 @@ type endpoint struct {
 	Tool    string `json:"tool,omitempty"`
 }
 
-// tool is one of the three, whoever calls it.
+// tool is one of the three, whoever calls it. How says how its request is sent where
+// nothing is charged, paid where the service is metered.
 type tool struct {
-	name, operation, text string
-	input                 func(all map[string]schema) schema
+	name, operation, text, how, paid string
+	input                            func(all map[string]schema) schema
 }
 
 var tools = []tool{
-	{"explain_transaction", "explainTransaction", "Explain one EVM transaction by its hash and wait for the result: POST /explain. The chain is found by itself. " +
-		"Check analysisModel before trusting the result: partial-synthesis marks a partial one, whose summary names the phase that failed. May take {longest}.", explainInput},
-	{"start_explain_job", "startExplainJob", "Start a job that explains one EVM transaction: POST /explain/async. Returns jobId at once; ask for the result with get_job_result. " +
-		"Use it when the connection may not last as long as the analysis.", explainInput},
-	{"get_job_result", "getJobResult", "Ask where a job stands: GET /result/{jobId}. Call it every 5 to 15 seconds until status is complete (read result) or error (read error and errorCode). " +
-		"A job is kept for one hour.", jobInput},
+	{
+		"explain_transaction", "explainTransaction",
+		"Explain one EVM transaction by its hash and wait for the result. The chain is found by itself. " +
+			"Check analysisModel before trusting the result: partial-synthesis marks a partial one, whose summary names the phase that failed. May take {longest}.",
+		"Send POST /explain.",
+		"Send POST /explain with the header Accept: text/event-stream through a client that pays MPP sessions and reads server-sent events; the event of type result is the answer. " +
+			"Without that header it is refused (402, use_metered_sse). A client that reads no streams uses start_explain_job.",
+		explainInput,
+	},
+	{
+		"start_explain_job", "startExplainJob",
+		"Start a job that explains one EVM transaction. Returns jobId at once; ask for the result with get_job_result. Use it when the connection may not last as long as the analysis.",
+		"Send POST /explain/async.",
+		"Send POST /explain/async with a fetch that pays MPP sessions; it reads no stream.",
+		explainInput,
+	},
+	{
+		"get_job_result", "getJobResult",
+		"Ask where a job stands. Call it every 5 to 15 seconds until status is complete (read result) or error (read error and errorCode). A job is kept for {jobKept}.",
+		"Send GET /result/{jobId}.",
+		"Send GET /result/{jobId} with the same paying fetch: each poll pays what has accrued since the last one, and a job of which nothing is collected for {jobPatience} is aborted.",
+		jobInput,
+	},
 }
 
 func explainInput(all map[string]schema) schema {
@@ -82,12 +100,18 @@ func makeToolSpec(cfg Config, all map[string]schema) ([]byte, error) {
 	}
 	byOperation := map[string]string{}
 	for _, t := range tools {
-		text := strings.ReplaceAll(t.text, "{longest}", cfg.Limits.longest()) + " " + cfg.paymentOfTools()
+		text := t.text + " " + t.how + " This deployment charges nothing."
+		if cfg.Metered {
+			text = t.text + " " + t.paid + " SKILL.md says how to pay."
+		}
 		spec.Anthropic = append(spec.Anthropic, messagesTool{t.name, text, t.input(all)})
 		spec.OpenAI = append(spec.OpenAI, completionsTool{"function", completionsFunction{t.name, text, t.input(all)}})
 		byOperation[t.operation] = t.name
 	}
 	for _, op := range operations(cfg.Metered) {
+		if op.moves {
+			continue // for the payment client, not for who chooses a request; its path is listed already
+		}
 		payment := "free"
 		if op.payment != "" && cfg.Metered {
 			payment = op.payment
@@ -97,12 +121,4 @@ func makeToolSpec(cfg Config, all map[string]schema) ([]byte, error) {
 		spec.Endpoints = append(spec.Endpoints, endpoint{strings.ToUpper(op.method), op.path, payment, op.summary, byOperation[op.id]})
 	}
 	return marshal(spec)
-}
-
-// paymentOfTools is what the description of each tool says about payment.
-func (c Config) paymentOfTools() string {
-	if c.Metered {
-		return "Paid by MPP session (HTTP 402): use a client that speaks it, see SKILL.md."
-	}
-	return "This deployment charges nothing."
 }
