@@ -2,8 +2,10 @@ package storage
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +21,13 @@ import (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		writeUntilKilled(dir)
+	}
+	if how, dir, ok := strings.Cut(os.Getenv(powercutEnv), ":"); ok {
+		if err := writeTraced(how, dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -11,6 +11,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"txlens/internal/durable"
 )
 
 const (
@@ -254,14 +256,7 @@ func compact(db *bolt.DB, path string) (replaced bool, err error) {
 }
 
 // syncDir makes a rename in the folder of path durable; tests break it.
-var syncDir = func(path string) error {
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
+var syncDir = func(path string) error { return durable.SyncDir(filepath.Dir(path)) }
 
 // BackupFile copies the database of folder dir to w. No server may run on it.
 func BackupFile(dir string, w io.Writer) (n int64, err error) {

@@ -16,11 +16,12 @@ import (
 var mayImport = map[string][]string{
 	"cmd/txlens":       {"actors", "storage", "transport", "transport/admin", "engine/agent", "engine/chain", "engine/explain", "engine/meter", "engine/mpp", "engine/report", "engine/upstream"},
 	"transport/admin":  {"engine/mpp/tempo"},
-	"transport/client": {"engine/explain", "engine/mpp", "transport/wire"},
+	"transport/client": {"engine/explain", "engine/mpp", "transport/wire", "internal/durable"},
 	"transport":        {"engine/explain", "engine/report", "actors", "engine/meter", "engine/mpp"},
 	"actors":           {"engine/agent", "engine/agent/claim", "engine/agent/llm", "engine/agent/playbook", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/evidence", "engine/explain", "engine/gather", "engine/label", "engine/meter", "engine/mpp", "engine/report", "engine/trace", "engine/triage", "engine/upstream"},
-	"storage":          {"actors", "engine/explain", "engine/mpp"},
+	"storage":          {"actors", "engine/explain", "engine/mpp", "internal/durable"},
 	"bench":            {},
+	"internal/durable": {},
 
 	"engine/explain":        {},
 	"engine/mpp":            {"engine/mpp/tempo"},
@@ -65,7 +66,7 @@ var onlyIn = map[string]string{
 
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
-	return slices.Contains([]string{"cmd/txlens/demogen", "engine/agent/llm/scripted", "engine/fixture", "engine/assemble/recorded", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract", "zoo"}, pkg) ||
+	return slices.Contains([]string{"cmd/txlens/demogen", "engine/agent/llm/scripted", "internal/powercut", "engine/fixture", "engine/assemble/recorded", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract", "zoo"}, pkg) ||
 		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e")
 }
 

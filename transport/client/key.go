@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/durable"
 )
 
 // ReadKey reads a secp256k1 key in hex. A file that others than its owner may read
@@ -65,7 +66,7 @@ func NewKey(path string) (_ *tempo.Secp256k1Key, err error) {
 	_, err = f.WriteString("0x" + hex.EncodeToString(secret) + "\n")
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = syncDir(filepath.Dir(path)) // an account that was funded must not be lost
+		err = durable.SyncDir(filepath.Dir(path)) // an account that was funded must not be lost
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)

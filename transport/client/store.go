@@ -21,6 +21,7 @@ import (
 
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/durable"
 )
 
 // fileVersion is that of the layout of a channel file.
@@ -131,17 +132,18 @@ func fileName(server string, account common.Address) string {
 
 // store is a channel file under lock.
 type store struct {
-	path string
-	lock *flock.Flock
-	book book
+	path  string
+	lock  *flock.Flock
+	book  book
+	write func(path string, doc []byte) error // writeDurably; tests break it
 }
 
 // openStore takes the lock and reads the file, if there is one.
 func openStore(dir, server string, account common.Address) (*store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the wallet: %w", err)
 	}
-	s := &store{path: filepath.Join(dir, fileName(server, account))}
+	s := &store{path: filepath.Join(dir, fileName(server, account)), write: writeDurably}
 	s.lock = flock.New(s.path+".lock", flock.SetPermissions(0o600))
 	if taken, err := s.lock.TryLock(); err != nil {
 		return nil, fmt.Errorf("lock the channel file: %w", err)
@@ -209,7 +211,7 @@ func (s *store) update(edit func(*book)) error {
 	edit(&next)
 	doc, err := json.Marshal(next, jsontext.WithIndent("  "))
 	if err == nil {
-		err = writeDurably(s.path, append(doc, '\n'))
+		err = s.write(s.path, append(doc, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("keep the channel: %w", err)
@@ -272,7 +274,7 @@ func writeDurably(path string, doc []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return durable.SyncDir(dir)
 }
 
 // Channels lists the channels in a folder, of all servers and accounts, by server,
