@@ -220,15 +220,79 @@ func TestOnDiskFirst(t *testing.T) {
 	if _, err := c.Explain(context.Background(), request, nil); err != nil || seen != 3 {
 		t.Errorf("%v, %d credentials", err, seen)
 	}
-	// A disk that takes nothing more stops the signing.
-	if os.Getuid() != 0 {
-		os.Chmod(r.dir, 0o500)
-		defer os.Chmod(r.dir, 0o700)
-		before := len(r.payloads)
-		if _, err := c.Explain(context.Background(), request, nil); !has(err, nil, "keep the channel") || len(r.payloads) != before {
-			t.Errorf("a full disk: %v, %d payments", err, len(r.payloads)-before)
+}
+
+// TestNotBooked: what cannot be written down does not leave: an opening, a voucher,
+// one that a stream asks for, a top-up, a close.
+func TestNotBooked(t *testing.T) {
+	full := errors.New("no space left on device")
+	// f has each write fail that books more than before by what books reports, and
+	// counts the payloads of that kind which arrive all the same.
+	f := func(what string, action mpp.Action, books func(before, after row) bool, prepare, act func(c *Client) error, events ...string) {
+		t.Helper()
+		r := newRogue(t)
+		r.offer.SuggestedDeposit = usd(3)
+		r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) {
+			p := must(cr.Payload())
+			mined(r, p)
+			if req.ContentLength == 0 {
+				w.WriteHeader(204)
+				return
+			}
+			var asks []string
+			for _, e := range events {
+				asks = append(asks, strings.ReplaceAll(e, "CHANNEL", p.Ref().ChannelID.Hex()))
+			}
+			r.stream(w, cr, append(asks, r.result())...)
+		}
+		c := r.client()
+		if err := prepare(c); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		refused := 0
+		c.store.write = func(path string, doc []byte) error {
+			after := must(decodeBook(doc))
+			for _, row := range after.Channels {
+				before, _ := c.store.row(row.ID)
+				if books(before, row) {
+					refused++
+					return full
+				}
+			}
+			return writeDurably(path, doc)
+		}
+		r.mu.Lock()
+		sent := len(r.payloads)
+		r.mu.Unlock()
+		if err := act(c); !errors.Is(err, full) || refused != 1 {
+			t.Errorf("%s: %v, %d writes refused", what, err, refused)
+		}
+		for _, p := range r.payloads[sent:] {
+			if p.Action() == action {
+				t.Errorf("%s: %s of %s has left", what, p.Action(), carries(p))
+			}
+		}
+		list, err := Channels(r.dir)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, ch := range list {
+			if ch.Signed.Cmp(r.highest) < 0 {
+				t.Errorf("%s: %s was signed, and the file says %s", what, r.highest, ch.Signed)
+			}
 		}
 	}
+	explain := func(c *Client) error { _, err := c.Explain(context.Background(), request, nil); return err }
+	nothing := func(*Client) error { return nil }
+	signs := func(before, after row) bool { return after.Signed.Cmp(before.Signed) > 0 }
+	const asks = "event: payment-need-voucher\ndata: {\"acceptedCumulative\":\"10000\",\"channelId\":\"CHANNEL\",\"deposit\":\"30000\",\"requiredCumulative\":\"20000\"}"
+	f("opening", mpp.ActionOpen, signs, nothing, explain)
+	f("voucher", mpp.ActionVoucher, signs, explain, explain)
+	f("voucher within a stream", mpp.ActionVoucher, func(before, after row) bool { return !before.Signed.IsZero() && signs(before, after) }, nothing, explain, asks)
+	f("top-up", mpp.ActionTopUp, func(before, after row) bool { return after.Pending.Cmp(before.Pending) > 0 }, explain,
+		func(c *Client) error { _, err := c.TopUp(context.Background(), usd(5)); return err })
+	f("close", mpp.ActionClose, func(before, after row) bool { return before.State == Open && after.State == Closing }, explain,
+		func(c *Client) error { _, err := c.CloseChannel(context.Background()); return err })
 }
 
 // TestSponsored: the server pays the fee of a hand-off, which it can complete.

@@ -81,11 +81,7 @@ func (p *purchase) use(ctx context.Context, of *offer) (mpp.Payload, error) {
 // hydrate takes over a channel that the server remembers and this disk does not. It is
 // ours where our own signature and the chain say so.
 func (p *purchase) hydrate(ctx context.Context, q *mpp.SessionRequest, s *mpp.Snapshot) (found bool, err error) {
-	if s.HighestVoucher == nil || s.Check(q, p.c.account) != nil || s.Descriptor.Signer() != p.c.o.Key.Address() {
-		return false, nil
-	}
-	sig, err := tempo.ParseSignature(s.HighestVoucher.Signature)
-	if err != nil || p.c.chain.domain.Verify(s.ChannelID, s.AcceptedCumulative, sig, p.c.o.Key.Address()) != nil {
+	if s.Check(q, p.c.account) != nil || s.Descriptor.Signer() != p.c.o.Key.Address() || !p.c.hasSigned(s) {
 		return false, nil
 	}
 	state, err := p.c.chain.state(ctx, s.ChannelID)
@@ -99,6 +95,28 @@ func (p *purchase) hydrate(ctx context.Context, q *mpp.SessionRequest, s *mpp.Sn
 			Deposit: state.Deposit, Signed: s.AcceptedCumulative, Spent: s.Spent, OpenedAt: time.Now().Unix(),
 		})
 	})
+}
+
+// hasSigned reports whether a snapshot proves by a signature of this key what it says
+// was accepted.
+func (c *Client) hasSigned(s *mpp.Snapshot) bool {
+	if s.HighestVoucher == nil {
+		return false
+	}
+	sig, err := tempo.ParseSignature(s.HighestVoucher.Signature)
+	return err == nil && c.chain.domain.Verify(s.ChannelID, s.AcceptedCumulative, sig, c.o.Key.Address()) == nil
+}
+
+// catchUp takes over from a snapshot what was signed before and is not in the file,
+// which may be an older copy. Nothing else that a server says was signed is believed.
+func (p *purchase) catchUp(s *mpp.Snapshot) error {
+	if s.AcceptedCumulative.Cmp(p.row().Signed) <= 0 {
+		return nil
+	}
+	if !p.c.hasSigned(s) {
+		return fmt.Errorf("%w: the snapshot says that more was accepted than signed", ErrProtocol)
+	}
+	return p.c.store.edit(s.ChannelID, func(r *row) { r.Signed = s.AcceptedCumulative })
 }
 
 // allow refuses to sign for more than the request may cost. It is asked before a
@@ -245,7 +263,14 @@ func (p *purchase) next(q *mpp.SessionRequest, short tempo.Amount) (tempo.Amount
 		// is believed to be missing.
 		to, ok = r.Signed.Add(lower(short, q.Amount))
 	} else if s := q.SessionSnapshot; s != nil && s.ChannelID == r.ID {
-		to, ok = s.NextCumulative(q.Amount)
+		if err := p.catchUp(s); err != nil {
+			return to, err
+		}
+		r = p.row()
+		if to, ok = s.NextCumulative(q.Amount); ok {
+			most, fits := r.Signed.Add(q.Amount) // whatever it says is required or settled
+			to, ok = lower(to, most), fits
+		}
 	}
 	if to = higher(to, r.Signed); to.Cmp(r.Signed) > 0 && !q.MinVoucherDelta.IsZero() && ok {
 		var least tempo.Amount
