@@ -48,6 +48,9 @@ func fillPayers(tx *bolt.Tx) error {
 
 // openFile checks, opens and where it pays compacts the file.
 func openFile(path string, o Options) (*bolt.DB, error) {
+	if err := keepPrivate(path); err != nil {
+		o.Log.Warn("others may read the database", "error", err)
+	}
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		// bbolt trusts a file from the moment it opens it for writing.
 		db, err := openWhole(path, o.LockTimeout)
@@ -95,6 +98,16 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 	after, _ := sizes(db)
 	o.Log.Info("compacted database", "before", before, "after", after)
 	return db, nil
+}
+
+// keepPrivate takes the rights of others away from a file that holds secrets: one that
+// was restored has those that it was copied with.
+func keepPrivate(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return nil // who opens it finds out why it cannot be looked at
+	}
+	return os.Chmod(path, info.Mode().Perm()&^0o077)
 }
 
 // lock opens the file at path and locks it. Another process may have replaced the
