@@ -47,8 +47,9 @@ func newMeteredHouse(t *testing.T) *house {
 	return newMeteredHouseAt(t, tillSite{})
 }
 
-// newMeteredHouseAt is newMeteredHouse with other settings around the till.
-func newMeteredHouseAt(t *testing.T, site tillSite) *house {
+// newMeteredHouseAt is newMeteredHouse with other settings around the till, and a
+// server that is configured by change.
+func newMeteredHouseAt(t *testing.T, site tillSite, change ...func(*transport.Config)) *house {
 	t.Helper()
 	chain, rpc := newReserve(t, sandbox.Options{})
 	return meteredHouseOn(t, chain, rpc, site)
@@ -60,12 +61,12 @@ func meteredHouseOn(t *testing.T, chain *sandbox.Chain, rpc string, site tillSit
 	h := openHouse(t, &payFlags{
 		SettleRPC: []string{rpc}, SettleChain: chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: payeeKeyFile(t), Realm: "shop.test",
 		MinDeposit: "2", Suggested: "16", Exposure: "0.25", SettleAt: "5", SettleAge: 24 * time.Hour, SettleIdle: 720 * time.Hour, Patience: time.Minute,
-	}, site)
+	}, site, change...)
 	h.payer = newPayer(t, h.base, contractHash, chain, new(atomic.Uint32))
 	return h
 }
 
-func openHouse(t *testing.T, sells *payFlags, site tillSite) *house {
+func openHouse(t *testing.T, sells *payFlags, site tillSite, change ...func(*transport.Config)) *house {
 	t.Helper()
 	h := &house{t: t, release: make(chan struct{})}
 	var err error
@@ -91,6 +92,9 @@ func openHouse(t *testing.T, sells *payFlags, site tillSite) *house {
 		t.Fatal(err)
 	}
 	cfg.Jobs = jobs
+	for _, f := range change {
+		f(&cfg)
+	}
 	srv := transport.New(cfg)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(ln) }()
@@ -181,6 +185,15 @@ func (h *house) analyse(ctx context.Context, job transport.Job) (*explain.Result
 			return cutShort(req), nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+	case "rises": // it costs more just before it ends
+		select {
+		case <-h.release:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if job.OnCost != nil {
+			job.OnCost(dearCost)
 		}
 	case "large": // what no compression makes small
 		noise := make([]byte, 24<<20)
