@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -266,31 +267,25 @@ func TestChannelSharesCommits(t *testing.T) {
 // TestChannelAnswersAfterTheDisk: no answer leaves while its commit is under way,
 // not even one that changes nothing.
 func TestChannelAnswersAfterTheDisk(t *testing.T) {
-	row := funded(100)
-	book := newBookkeeper(row)
-	book.hold = make(chan struct{})
-	c := openChannels(t, book)
-	done := make(chan struct{}, 2)
-	go func() { charge(c, row.ID, 1); done <- struct{}{} }()
-	for { // until the charge is in hand
-		c.mu.Lock()
-		seat := c.seats[row.ID]
-		c.mu.Unlock()
-		if seat != nil {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		row := funded(100)
+		book := newBookkeeper(row)
+		book.hold = make(chan struct{})
+		c := openChannels(t, book)
+		done := make(chan struct{}, 2)
+		go func() { charge(c, row.ID, 1); done <- struct{}{} }()
+		synctest.Wait() // the charge waits for the disk
+		go func() { c.look(context.Background(), row.ID); done <- struct{}{} }()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("an answer came before the disk had it")
+		default:
 		}
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(20 * time.Millisecond)
-	go func() { c.look(context.Background(), row.ID); done <- struct{}{} }()
-	select {
-	case <-done:
-		t.Fatal("an answer came before the disk had it")
-	case <-time.After(100 * time.Millisecond):
-	}
-	close(book.hold)
-	<-done
-	<-done
+		close(book.hold)
+		<-done
+		<-done
+	})
 }
 
 // TestChannelBrokenDisk: nobody is told of success, and what is asked next is read
@@ -323,111 +318,109 @@ func TestChannelBrokenDisk(t *testing.T) {
 // TestChannelCrash: an actor that falls over while its commit is under way leaves a
 // successor that reads the disk after that commit.
 func TestChannelCrash(t *testing.T) {
-	row := funded(100)
-	book := newBookkeeper(row)
-	book.hold = make(chan struct{})
-	c := openChannels(t, book)
-	first := make(chan error, 1)
-	go func() { first <- charge(c, row.ID, 10) }()
-	for {
-		c.mu.Lock()
-		seat := c.seats[row.ID]
-		c.mu.Unlock()
-		if seat != nil {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		row := funded(100)
+		book := newBookkeeper(row)
+		book.hold = make(chan struct{})
+		c := openChannels(t, book)
+		first := make(chan error, 1)
+		go func() { first <- charge(c, row.ID, 10) }()
+		synctest.Wait() // the charge waits for the disk
+		fallen := make(chan error, 1)
+		go func() {
+			_, err := c.ask(context.Background(), row.ID, func(*session.Channel, time.Time) (*session.Channel, Entry, any, error) { panic("on purpose") })
+			fallen <- err
+		}()
+		synctest.Wait() // it is told to fall over
+		second := make(chan error, 1)
+		go func() { second <- charge(c, row.ID, 1) }()
+		synctest.Wait()
+		select {
+		case err := <-fallen:
+			t.Errorf("told %v while a commit was under way: who asks again could not see it", err)
+		default:
 		}
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(20 * time.Millisecond)
-	fallen := make(chan error, 1)
-	go func() {
-		_, err := c.ask(context.Background(), row.ID, func(*session.Channel, time.Time) (*session.Channel, Entry, any, error) { panic("on purpose") })
-		fallen <- err
-	}()
-	time.Sleep(20 * time.Millisecond)
-	second := make(chan error, 1)
-	go func() { second <- charge(c, row.ID, 1) }()
-	time.Sleep(20 * time.Millisecond)
-	select {
-	case err := <-fallen:
-		t.Errorf("told %v while a commit was under way: who asks again could not see it", err)
-	default:
-	}
-	close(book.hold)
-	if err := <-fallen; !errors.Is(err, errChannelEnded) {
-		t.Errorf("fallen: %v", err)
-	}
-	if err := <-first; err != nil && !errors.Is(err, errChannelEnded) {
-		t.Errorf("first: %v", err)
-	}
-	if err := <-second; err != nil {
-		t.Errorf("second: %v", err)
-	}
-	if disk, _ := book.Channel(row.ID); disk.Spent != units(11) {
-		t.Errorf("disk has %s, want 11: the charge under way when it fell, and the next", disk.Spent)
-	}
+		close(book.hold)
+		if err := <-fallen; !errors.Is(err, errChannelEnded) {
+			t.Errorf("fallen: %v", err)
+		}
+		if err := <-first; err != nil && !errors.Is(err, errChannelEnded) {
+			t.Errorf("first: %v", err)
+		}
+		if err := <-second; err != nil {
+			t.Errorf("second: %v", err)
+		}
+		if disk, _ := book.Channel(row.ID); disk.Spent != units(11) {
+			t.Errorf("disk has %s, want 11: the charge under way when it fell, and the next", disk.Spent)
+		}
+	})
 }
 
 func TestChannelWatch(t *testing.T) {
-	row := funded(100)
-	c := openChannels(t, newBookkeeper(row))
-	signal, stop, err := c.Watch(row.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := charge(c, row.ID, 1); err != nil {
-		t.Fatal(err)
-	}
-	<-signal
-	stop()
-	if err := charge(c, row.ID, 1); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-signal:
-		t.Error("a signal after the end")
-	case <-time.After(20 * time.Millisecond):
-	}
-	if _, err := c.look(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) || len(c.seats) != 1 {
-		t.Errorf("%v, %d actors", err, len(c.seats))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		row := funded(100)
+		c := openChannels(t, newBookkeeper(row))
+		signal, stop, err := c.Watch(row.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := charge(c, row.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		<-signal
+		stop()
+		if err := charge(c, row.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		select {
+		case <-signal:
+			t.Error("a signal after the end")
+		default:
+		}
+		if _, err := c.look(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) || len(c.seats) != 1 {
+			t.Errorf("%v, %d actors", err, len(c.seats))
+		}
+	})
 }
 
 // TestChannelGlance: a glance waits for nobody, and tells what was answered last.
 func TestChannelGlance(t *testing.T) {
-	row := funded(100)
-	book := newBookkeeper(row)
-	c := openChannels(t, book)
-	spent := func(want uint64) {
-		t.Helper()
-		if got, err := c.glance(context.Background(), row.ID); err != nil || got.Spent != units(want) {
-			t.Errorf("spent %s, %v, want %d", got.Spent, err, want)
+	synctest.Test(t, func(t *testing.T) {
+		row := funded(100)
+		book := newBookkeeper(row)
+		c := openChannels(t, book)
+		spent := func(want uint64) {
+			t.Helper()
+			if got, err := c.glance(context.Background(), row.ID); err != nil || got.Spent != units(want) {
+				t.Errorf("spent %s, %v, want %d", got.Spent, err, want)
+			}
 		}
-	}
-	spent(0) // without an actor
-	if err := charge(c, row.ID, 1); err != nil {
-		t.Fatal(err)
-	}
-	spent(1)
-	book.mu.Lock()
-	book.hold = make(chan struct{})
-	book.mu.Unlock()
-	done := make(chan error)
-	go func() { done <- charge(c, row.ID, 2) }()
-	time.Sleep(20 * time.Millisecond)
-	spent(1)
-	close(book.hold)
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	spent(3)
-	if err := c.Reserve(context.Background(), row.ID, units(5)); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := c.glance(context.Background(), row.ID); err != nil || got.Reserved != units(5) {
-		t.Errorf("reserved %s, %v", got.Reserved, err)
-	}
-	if _, err := c.glance(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) {
-		t.Errorf("a glance at nothing: %v", err)
-	}
+		spent(0) // without an actor
+		if err := charge(c, row.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		spent(1)
+		book.mu.Lock()
+		book.hold = make(chan struct{})
+		book.mu.Unlock()
+		done := make(chan error)
+		go func() { done <- charge(c, row.ID, 2) }()
+		synctest.Wait() // the charge waits for the disk
+		spent(1)
+		close(book.hold)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		spent(3)
+		if err := c.Reserve(context.Background(), row.ID, units(5)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.glance(context.Background(), row.ID); err != nil || got.Reserved != units(5) {
+			t.Errorf("reserved %s, %v", got.Reserved, err)
+		}
+		if _, err := c.glance(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) {
+			t.Errorf("a glance at nothing: %v", err)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"txlens/engine/assemble"
@@ -409,24 +410,26 @@ func TestFailuresHaveOneOrder(t *testing.T) {
 
 // TestCloseWaits: work that does not heed its context is over when Close returns.
 func TestCloseWaits(t *testing.T) {
-	var over atomic.Bool
-	begun := make(chan struct{})
-	w := newWorld()
-	w.trace = func(context.Context) (*trace.Tree, error) {
-		close(begun)
-		time.Sleep(100 * time.Millisecond)
-		over.Store(true)
-		return nil, upstream.ErrUnsupported
-	}
-	x := New(Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { <-begun; cancel() }()
-	if _, err := x.Explain(ctx, Job{Request: explain.Request{TxHash: hash, ChainID: 1}, World: w, Meter: new(meter.Meter)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	if x.Close(); !over.Load() {
-		t.Error("Close did not wait")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var over atomic.Bool
+		begun := make(chan struct{})
+		w := newWorld()
+		w.trace = func(context.Context) (*trace.Tree, error) {
+			close(begun)
+			time.Sleep(100 * time.Millisecond)
+			over.Store(true)
+			return nil, upstream.ErrUnsupported
+		}
+		x := New(Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { <-begun; cancel() }()
+		if _, err := x.Explain(ctx, Job{Request: explain.Request{TxHash: hash, ChainID: 1}, World: w, Meter: new(meter.Meter)}); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if x.Close(); !over.Load() {
+			t.Error("Close did not wait")
+		}
+	})
 }
 
 // TestNoTraceIsNoFailure: a node without trace methods lowers confidence only.
@@ -483,28 +486,30 @@ func TestEndsWithoutResult(t *testing.T) {
 // TestDeadline: what a result stands without is noted as missing when the time is over;
 // what it needs makes it partial; without the chain there is none.
 func TestDeadline(t *testing.T) {
-	w := newWorld()
-	w.prices = func(ctx context.Context) (map[common.Address]upstream.Price, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	res, err := explainWith(t, Options{Deadline: 150 * time.Millisecond}, w, 1)
-	if err != nil || res.Partial() || res.Status != explain.StatusSuccess || len(res.PrettyTrace) == 0 || !strings.Contains(strings.Join(res.Provenance.Notes, ""), "prices could not all be fetched; USD values rest on trades inside the transaction or are missing (the deadline of 150ms passed)") {
-		t.Fatalf("%+v, %v", res, err)
-	}
-	w.trace = func(ctx context.Context) (*trace.Tree, error) { <-ctx.Done(); return nil, ctx.Err() }
-	res, err = explainWith(t, Options{Deadline: 150 * time.Millisecond}, w, 1)
-	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "the trace phase failed (the deadline of 150ms passed)") {
-		t.Fatalf("%v, %v", res.Summary, err)
-	}
-	w.tx = func(ctx context.Context) (*evidence.Transaction, error) { <-ctx.Done(); return nil, ctx.Err() }
-	if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 1); !errors.Is(err, explain.ErrUnavailable) {
-		t.Errorf("got %v, want explain.ErrUnavailable", err)
-	}
-	w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
-	if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 0); !errors.Is(err, explain.ErrDeadline) {
-		t.Errorf("got %v, want explain.ErrDeadline", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.prices = func(ctx context.Context) (map[common.Address]upstream.Price, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		res, err := explainWith(t, Options{Deadline: 150 * time.Millisecond}, w, 1)
+		if err != nil || res.Partial() || res.Status != explain.StatusSuccess || len(res.PrettyTrace) == 0 || !strings.Contains(strings.Join(res.Provenance.Notes, ""), "prices could not all be fetched; USD values rest on trades inside the transaction or are missing (the deadline of 150ms passed)") {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		w.trace = func(ctx context.Context) (*trace.Tree, error) { <-ctx.Done(); return nil, ctx.Err() }
+		res, err = explainWith(t, Options{Deadline: 150 * time.Millisecond}, w, 1)
+		if err != nil || !res.Partial() || !strings.Contains(res.Summary, "the trace phase failed (the deadline of 150ms passed)") {
+			t.Fatalf("%v, %v", res.Summary, err)
+		}
+		w.tx = func(ctx context.Context) (*evidence.Transaction, error) { <-ctx.Done(); return nil, ctx.Err() }
+		if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 1); !errors.Is(err, explain.ErrUnavailable) {
+			t.Errorf("got %v, want explain.ErrUnavailable", err)
+		}
+		w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
+		if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 0); !errors.Is(err, explain.ErrDeadline) {
+			t.Errorf("got %v, want explain.ErrDeadline", err)
+		}
+	})
 }
 
 // TestAssemblyPanics: even then the caller gets the partial result.

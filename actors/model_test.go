@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"txlens/engine/agent/claim"
@@ -73,21 +74,23 @@ func TestModelPanics(t *testing.T) {
 // TestModelIsStopped: what a model has used when it is stopped is in the costs of the
 // result, also where it tells only at the end.
 func TestModelIsStopped(t *testing.T) {
-	o := Options{Agent: &Agent{Patience: 50 * time.Millisecond}}
-	res, m, runs, err := asked(t, o, func(ctx context.Context, _ func(llm.Delta)) (llm.Reply, error) {
-		<-ctx.Done()
-		time.Sleep(30 * time.Millisecond)
-		return llm.Reply{Usage: llm.Usage{Output: 9}}, ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{Agent: &Agent{Patience: 50 * time.Millisecond}}
+		res, m, runs, err := asked(t, o, func(ctx context.Context, _ func(llm.Delta)) (llm.Reply, error) {
+			<-ctx.Done()
+			time.Sleep(30 * time.Millisecond)
+			return llm.Reply{Usage: llm.Usage{Output: 9}}, ctx.Err()
+		})
+		if err != nil || !strings.Contains(res.Summary, "the agent phase failed (the time for the model is over (50ms))") {
+			t.Errorf("%v %s", err, res.Summary)
+		}
+		if m.Nano(meter.LLMs) != 180 || res.Costs.TotalUSD.String() != explain.NanoDollars(180).String() {
+			t.Errorf("costs %s, booked %d", res.Costs.TotalUSD, m.Nano(meter.LLMs))
+		}
+		if len(runs) != 1 || runs[0].Outcome() != "stopped" {
+			t.Errorf("%+v", runs)
+		}
 	})
-	if err != nil || !strings.Contains(res.Summary, "the agent phase failed (the time for the model is over (50ms))") {
-		t.Errorf("%v %s", err, res.Summary)
-	}
-	if m.Nano(meter.LLMs) != 180 || res.Costs.TotalUSD.String() != explain.NanoDollars(180).String() {
-		t.Errorf("costs %s, booked %d", res.Costs.TotalUSD, m.Nano(meter.LLMs))
-	}
-	if len(runs) != 1 || runs[0].Outcome() != "stopped" {
-		t.Errorf("%+v", runs)
-	}
 }
 
 // submits answers at once.

@@ -205,7 +205,7 @@ func TestPayCloseRequested(t *testing.T) {
 	if _, err := m.client.Send(ctx, m.tx(key(1), requestClose(p))); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(5 * time.Millisecond)
+	m.c.o.now = func() time.Time { return time.Now().Add(time.Second) } // what was known is too old
 	if _, err := m.pay(p.voucher(40_000), content); problemOf(err) != mpp.ChannelFinalized {
 		t.Fatalf("voucher while a close is asked for: %v", err)
 	}

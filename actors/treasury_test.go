@@ -125,11 +125,8 @@ func TestTreasuryRuns(t *testing.T) {
 	if _, err := m.client.Send(context.Background(), m.tx(p.key, requestClose(p))); err != nil {
 		t.Fatal(err)
 	}
-	for range 1000 {
-		if p.row().Status == session.Closed {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	for end := time.Now().Add(30 * time.Second); p.row().Status != session.Closed && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
 	}
 	tr.Close()
 	if row := p.row(); row.Status != session.Closed || row.Settled != units(20_000) {

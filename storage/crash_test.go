@@ -18,6 +18,7 @@ import (
 
 	"txlens/actors"
 	"txlens/engine/explain"
+	"txlens/internal/dice"
 )
 
 // crashDir names the folder a child writes to until it is killed.
@@ -93,6 +94,7 @@ func TestKilled(t *testing.T) {
 		kills = must(strconv.Atoi(text))(t)
 	}
 	const perFile = 20
+	rnd := dice.New(t)
 	dir, acknowledged, lost := "", 0, 0
 	var jobs map[string]explain.JobStatus
 	var runs map[string]bool
@@ -100,7 +102,7 @@ func TestKilled(t *testing.T) {
 		if n%perFile == 0 {
 			dir, jobs, runs = t.TempDir(), map[string]explain.JobStatus{}, map[string]bool{}
 		}
-		acknowledged += writeAndKill(t, dir, jobs, runs)
+		acknowledged += writeAndKill(t, dir, dice.UpTo(rnd, 120*time.Millisecond), jobs, runs)
 		lost += missing(t, dir, jobs, runs)
 	}
 	t.Logf("%d kills, %d acknowledged writes, %d lost", kills, acknowledged, lost)
@@ -109,9 +111,9 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// writeAndKill runs a child until some milliseconds after its first
-// acknowledgement and notes all of them.
-func writeAndKill(t *testing.T, dir string, jobs map[string]explain.JobStatus, runs map[string]bool) (acknowledged int) {
+// writeAndKill runs a child until so long after its first acknowledgement and notes
+// all of them.
+func writeAndKill(t *testing.T, dir string, after time.Duration, jobs map[string]explain.JobStatus, runs map[string]bool) (acknowledged int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), crashDir+"="+dir)
@@ -127,7 +129,7 @@ func writeAndKill(t *testing.T, dir string, jobs map[string]explain.JobStatus, r
 			break // a line that was cut off was not acknowledged
 		}
 		if acknowledged++; acknowledged == 1 {
-			time.AfterFunc(time.Duration(rand.Int64N(int64(120*time.Millisecond))), func() { cmd.Process.Signal(syscall.SIGKILL) })
+			time.AfterFunc(after, func() { cmd.Process.Signal(syscall.SIGKILL) })
 		}
 		switch w := strings.Fields(line); {
 		case len(w) == 3 && w[0] == "job":

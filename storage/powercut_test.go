@@ -3,7 +3,6 @@ package storage
 import (
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -20,6 +18,7 @@ import (
 	"txlens/engine/explain"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/dice"
 	"txlens/internal/powercut"
 )
 
@@ -160,8 +159,7 @@ func cutMany(t *testing.T, rec *powercut.Recording, dir string, before []string,
 	if text := os.Getenv("TXLENS_CUTS"); text != "" {
 		cuts = must(strconv.Atoi(text))(t)
 	}
-	seed := uint64(time.Now().UnixNano())
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := dice.New(t)
 	moments := slices.Repeat(rec.Renamed(), 3)
 	for range cuts {
 		moments = append(moments, rnd.IntN(rec.Len()+1))
@@ -172,7 +170,7 @@ func cutMany(t *testing.T, rec *powercut.Recording, dir string, before []string,
 			t.Fatal(err)
 		}
 		if found := lostAfter(filepath.Join(to, dir), append(rec.Said(at), before...)); len(found) > 0 {
-			lost = append(lost, fmt.Sprintf("seed %d, cut %d after event %d of %d: %s", seed, n, at, rec.Len(), strings.Join(found, "; ")))
+			lost = append(lost, fmt.Sprintf("cut %d after event %d of %d: %s", n, at, rec.Len(), strings.Join(found, "; ")))
 		}
 		if enough(lost) {
 			break

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"txlens/engine/explain"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/dice"
 	"txlens/transport/admin"
 	"txlens/transport/client"
 )
@@ -36,7 +38,9 @@ type spender struct {
 	id   uint64 // of the chain
 	tx   string
 	told map[common.Hash]*acknowledged
+	rnd  *rand.Rand
 
+	answered                     atomic.Int64 // requests that were paid for and answered
 	bought, jobs, topUps, closes int
 }
 
@@ -67,7 +71,7 @@ func (s *spender) spend(ctx context.Context, base string) {
 // once makes one request. paid says that its voucher was taken and answered.
 func (s *spender) once(ctx context.Context, c *client.Client) (paid bool, err error) {
 	req := explain.Request{TxHash: s.tx, ChainID: 1}
-	switch n := rand.IntN(20); {
+	switch n := s.rnd.IntN(20); {
 	case n == 0 && len(c.Channels()) > 0:
 		before := c.Channels()[0].ID
 		_, err := c.CloseChannel(ctx)
@@ -86,12 +90,14 @@ func (s *spender) once(ctx context.Context, c *client.Client) (paid bool, err er
 		_, err := c.ExplainJob(ctx, req, 20*time.Millisecond, nil)
 		if err == nil {
 			s.jobs++
+			s.answered.Add(1)
 		}
 		return err == nil, err
 	}
 	a, err := c.Explain(ctx, req, nil)
 	if err == nil {
 		s.bought++
+		s.answered.Add(1)
 	}
 	return err == nil && !a.Recovered, err
 }
@@ -178,13 +184,14 @@ func TestKilledPaid(t *testing.T) {
 	args := slices.Concat([]string{"serve", "--listen", listen, "--admin-listen", "127.0.0.1:0", "--data", data, "--call-price", "rpc=3000000"},
 		sellsBy(t, rpc), rpcArgs(w.flags))
 	const minted = 1e12
+	seed := dice.Seed(t)
 	var payers []*spender
 	for i := range 4 {
 		key, _ := secretKey(byte(20 + i))
 		if err := chain.Mint(sandbox.PathUSD, key.Address(), uint256.NewInt(minted)); err != nil {
 			t.Fatal(err)
 		}
-		payers = append(payers, &spender{t: t, key: key, dir: t.TempDir(), rpc: rpc, id: chain.ChainID(), tx: w.tx.Hash, told: map[common.Hash]*acknowledged{}})
+		payers = append(payers, &spender{t: t, key: key, dir: t.TempDir(), rpc: rpc, id: chain.ChainID(), tx: w.tx.Hash, told: map[common.Hash]*acknowledged{}, rnd: dice.Stream(seed, uint64(i)+1)})
 	}
 	serve := func() *serverProcess {
 		s := launch(t, exec.Command(bin, args...))
@@ -200,14 +207,18 @@ func TestKilledPaid(t *testing.T) {
 		}
 		return s
 	}
-	for range kills {
+	rnd := dice.Stream(seed, 0)
+	for n := range kills {
 		s := serve()
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for _, p := range payers {
 			wg.Go(func() { p.spend(ctx, s.base) })
 		}
-		time.Sleep(time.Duration(rand.Int64N(int64(1200 * time.Millisecond))))
+		if n == 0 {
+			awaitEach(t, payers) // so that there is something to lose
+		}
+		time.Sleep(dice.UpTo(rnd, 1200*time.Millisecond))
 		s.kill()
 		cancel()
 		wg.Wait()
@@ -218,6 +229,19 @@ func TestKilledPaid(t *testing.T) {
 	}
 	balance(t, chain, channelRows(t, data), payers)
 	s.kill()
+}
+
+// awaitEach waits until each payer has been answered.
+func awaitEach(t *testing.T, payers []*spender) {
+	t.Helper()
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
+		if !slices.ContainsFunc(payers, func(p *spender) bool { return p.answered.Load() == 0 }) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("not every payer is answered")
+		}
+	}
 }
 
 // closeAll closes what a payer has open.
@@ -261,7 +285,7 @@ func balance(t *testing.T, chain *sandbox.Chain, rows map[common.Hash]admin.Chan
 		bought, jobs, topUps, closes = bought+p.bought, jobs+p.jobs, topUps+p.topUps, closes+p.closes
 	}
 	t.Logf("%d channels on the chain, %s captured; %d streams, %d jobs, %d top-ups and %d closes were answered", opened, captured, bought, jobs, topUps, closes)
-	if opened < len(payers) || bought == 0 || captured.IsZero() {
+	if opened < len(payers) || bought+jobs == 0 || captured.IsZero() {
 		t.Error("too little was bought to say anything")
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"txlens/engine/explain"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/dice"
 )
 
 // killsWanted is how often the tests that kill do so; TXLENS_KILLS asks for more.
@@ -100,23 +101,30 @@ func TestKilledUnderLoad(t *testing.T) {
 	bin, data := buildBinary(t), t.TempDir()
 	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--max-jobs", "3", "--data", data}, rpcArgs(w.flags)...)
 	var all promises
-	early, polls, interrupted := 0, 0, 0
-	for range kills {
-		w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Duration(rand.Int64N(int64(60 * time.Millisecond)))})
+	seed := dice.Seed(t)
+	rnd := dice.Stream(seed, 0)
+	// One kill in five comes while the server starts, or soon after; none of those is
+	// the first, when nothing has been acknowledged yet.
+	early := map[int]bool{}
+	for _, n := range rnd.Perm(max(kills-1, 0))[:kills/5] {
+		early[n+1] = true
+	}
+	polls, interrupted := 0, 0
+	for n := range kills {
+		w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: dice.UpTo(rnd, 60*time.Millisecond)})
 		s := launch(t, exec.Command(bin, args...))
-		if rand.IntN(5) == 0 { // while it starts, or soon after
-			time.Sleep(time.Duration(rand.Int64N(int64(300 * time.Millisecond))))
+		if early[n] {
+			time.Sleep(dice.UpTo(rnd, 300*time.Millisecond))
 			s.kill()
 			all.crashed(false)
-			early++
 			continue
 		}
 		if !s.serves() {
 			t.Fatalf("it does not serve: %s", s.log.String())
 		}
-		n, _ := all.verify(t, s.base)
-		polls += n
-		loadAndKill(s, w, &all)
+		asked, _ := all.verify(t, s.base)
+		polls += asked
+		loadAndKill(s, w, &all, seed, uint64(n))
 		all.crashed(true)
 		if t.Failed() {
 			t.Fatalf("log of the last server: %s", s.log.String())
@@ -142,14 +150,22 @@ func TestKilledUnderLoad(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills (%d of them while starting), %d jobs acknowledged (%d ended as interrupted), %d runs acknowledged, %d comparisons, lost: 0",
-		kills, early, len(all.jobs), interrupted, len(all.runs), polls)
-	if len(all.jobs) < kills || len(all.runs) < kills {
-		t.Error("too little was acknowledged to say anything")
+		kills, len(early), len(all.jobs), interrupted, len(all.runs), polls)
+	if loads := kills - len(early); len(all.jobs) < loads || len(all.runs) < loads {
+		t.Errorf("%d jobs and %d runs of %d servers", len(all.jobs), len(all.runs), loads)
 	}
 }
 
-// loadAndKill lets clients ask for some hundred milliseconds, then kills.
-func loadAndKill(s *serverProcess, w *stubWorld, all *promises) {
+// counts says how much was acknowledged so far.
+func (p *promises) counts() (jobs, runs int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.jobs), len(p.runs)
+}
+
+// loadAndKill lets clients ask until the server has acknowledged a job and a run, and
+// for up to 400 ms more, then kills it.
+func loadAndKill(s *serverProcess, w *stubWorld, all *promises, seed, round uint64) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 	defer c.CloseIdleConnections()
@@ -160,17 +176,28 @@ func loadAndKill(s *serverProcess, w *stubWorld, all *promises) {
 	hashes = append(hashes, w.tx.Hash, noHash)
 	var wg sync.WaitGroup
 	block, stream := (*asking).block, (*asking).stream
-	for _, ask := range []func(*asking) error{(*asking).submit, block, block, block, stream, stream, stream} {
+	for i, ask := range []func(*asking) error{(*asking).submit, block, block, block, stream, stream, stream} {
 		wg.Go(func() {
+			rnd := dice.Stream(seed, 100*round+uint64(i)+1)
 			for ctx.Err() == nil {
-				a := &asking{c: c, base: s.base, all: all, hash: hashes[rand.IntN(len(hashes))], report: rand.IntN(4) == 0}
+				a := &asking{c: c, base: s.base, all: all, rnd: rnd, hash: hashes[rnd.IntN(len(hashes))], report: rnd.IntN(4) == 0}
 				if ask(a) != nil {
 					time.Sleep(time.Millisecond) // most likely it was killed
 				}
 			}
 		})
 	}
-	time.Sleep(time.Duration(rand.Int64N(int64(400 * time.Millisecond))))
+	jobs, runs := all.counts()
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(time.Millisecond) {
+		if j, r := all.counts(); j > jobs && r > runs {
+			break
+		}
+		if time.Now().After(end) {
+			s.t.Errorf("the server acknowledges nothing: %s", s.log.String())
+			break
+		}
+	}
+	time.Sleep(dice.UpTo(dice.Stream(seed, 100*round), 400*time.Millisecond))
 	s.kill()
 	cancel()
 	wg.Wait()
@@ -182,6 +209,7 @@ type asking struct {
 	c      *http.Client
 	base   string
 	all    *promises
+	rnd    *rand.Rand
 	hash   string
 	report bool
 }
@@ -198,7 +226,7 @@ func (a *asking) post(path, accept string) (*http.Response, error) {
 }
 
 func (a *asking) submit() error {
-	time.Sleep(time.Duration(rand.Int64N(int64(40 * time.Millisecond)))) // or nearly all would still wait when the kill comes
+	time.Sleep(dice.UpTo(a.rnd, 40*time.Millisecond)) // or nearly all would still wait when the kill comes
 	resp, err := a.post("/explain/async", "application/json")
 	if err != nil {
 		return err

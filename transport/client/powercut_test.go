@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,12 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/dice"
 	"txlens/internal/powercut"
 )
 
@@ -118,8 +117,7 @@ func TestPowerCut(t *testing.T) {
 	if n := len(rec.Said(rec.Len())); n < 1+1+4+3 {
 		t.Errorf("only %d payloads arrived", n)
 	}
-	seed := uint64(time.Now().UnixNano())
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	rnd := dice.New(t)
 	moments := slices.Repeat(rec.Renamed(), 4)
 	for range 200 {
 		moments = append(moments, rnd.IntN(rec.Len()+1))
@@ -131,7 +129,7 @@ func TestPowerCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if lost := forgotten(to, rec.Said(at)); len(lost) > 0 {
-			t.Errorf("seed %d, cut %d after event %d of %d: %s", seed, n, at, rec.Len(), strings.Join(lost, "; "))
+			t.Errorf("cut %d after event %d of %d: %s", n, at, rec.Len(), strings.Join(lost, "; "))
 			if faults++; faults > 2 {
 				return
 			}
