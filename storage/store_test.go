@@ -438,7 +438,7 @@ func TestWaitsForTheFileInPlace(t *testing.T) {
 		}
 		got <- err
 	}()
-	time.Sleep(150 * time.Millisecond) // bbolt asks for the lock every 50 ms
+	awaitSecond(t, path)
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
 	}
@@ -451,6 +451,30 @@ func TestWaitsForTheFileInPlace(t *testing.T) {
 	s.Close()
 	if err := <-got; err != nil {
 		t.Error(err)
+	}
+}
+
+// awaitSecond waits until the file at path is open twice in this process: then somebody
+// waits for its lock.
+func awaitSecond(t *testing.T, path string) {
+	t.Helper()
+	const opened = "/proc/self/fd"
+	if _, err := os.Stat(opened); err != nil {
+		t.Skip("what is open cannot be seen here")
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		n := 0
+		for _, fd := range must(os.ReadDir(opened))(t) {
+			if to, err := os.Readlink(filepath.Join(opened, fd.Name())); err == nil && to == path {
+				n++
+			}
+		}
+		if n >= 2 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s is open %d times", path, n)
+		}
 	}
 }
 

@@ -232,11 +232,15 @@ func TestCloseWhileRead(t *testing.T) {
 		if err := s.PutJobs(row); err != nil {
 			t.Fatal(err)
 		}
-		var wg sync.WaitGroup
+		var wg, reading sync.WaitGroup
+		reading.Add(4)
 		for range 4 {
 			wg.Go(func() {
+				begun := sync.OnceFunc(reading.Done)
+				defer begun()
 				for {
 					row, err := s.Job(id)
+					begun()
 					if errors.Is(err, ErrClosed) {
 						return
 					}
@@ -247,7 +251,7 @@ func TestCloseWhileRead(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(2 * time.Millisecond)
+		reading.Wait() // each has read once
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

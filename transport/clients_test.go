@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"txlens/engine/explain"
@@ -14,19 +15,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// flood tells events until its stream is cut off or n are told, and keeps how long
-// the longest call of the sink took.
-func flood(ctx context.Context, job Job, n int) (longest time.Duration, cause error) {
+// flood tells events until its stream is cut off or n are told.
+func flood(ctx context.Context, job Job, n int) (cause error) {
 	e := explain.Event{Type: explain.EventAgentText, Text: strings.Repeat("word ", 800), Iteration: new(int64)}
 	for range n {
-		began := time.Now()
 		job.Sink(e)
-		longest = max(longest, time.Since(began))
 		if ctx.Err() != nil {
-			return longest, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
-	return longest, nil
+	return nil
 }
 
 // TestSlowClient: one that reads nothing costs its bound of memory and is dropped;
@@ -36,12 +34,10 @@ func TestSlowClient(t *testing.T) {
 		t.Helper()
 		ended := make(chan error, 1)
 		asked := make(chan string, 1)
-		var longest time.Duration
-		cfg := Config{MaxBacklog: 1 << 20, KeepRunning: func(id string) bool { asked <- id; return keep }}
+		// A sink that waited for the client would wait until the test ends.
+		cfg := Config{MaxBacklog: 1 << 20, WriteTimeout: time.Hour, KeepRunning: func(id string) bool { asked <- id; return keep }}
 		_, url := play(t, cfg, func(ctx context.Context, job Job) (*explain.Result, error) {
-			var cause error
-			longest, cause = flood(ctx, job, 20_000) // 80 MB
-			ended <- cause
+			ended <- flood(ctx, job, 20_000) // 80 MB
 			return result(job.Request), ctx.Err()
 		})
 		c, resp := open(t, url, goodBody)
@@ -51,10 +47,7 @@ func TestSlowClient(t *testing.T) {
 		if id := <-asked; id != resp.Header.Get("X-Request-Id") {
 			t.Errorf("asked for %q", id)
 		}
-		if longest > 5*time.Second {
-			t.Errorf("the analysis waited %v for its client", longest)
-		}
-		c.SetDeadline(time.Now().Add(5 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		if _, err := io.Copy(io.Discard, resp.Body); err == nil {
 			t.Error("a stream that was cut off looks like a whole one")
 		}
@@ -67,43 +60,39 @@ func TestSlowClient(t *testing.T) {
 // the deadline of the write; one that reads slowly but steadily gets all.
 func TestStuckClient(t *testing.T) {
 	large := &explain.Result{Summary: strings.Repeat("x", 24<<20)}
-	ended := make(chan struct{}, 1)
-	s, url := play(t, Config{WriteTimeout: time.Second}, func(context.Context, Job) (*explain.Result, error) {
-		ended <- struct{}{}
-		return large, nil
+	run := func(context.Context, Job) (*explain.Result, error) { return large, nil }
+	inVirtualTime(t, Config{WriteTimeout: time.Second}, run, func(t *testing.T, s *Server, in *pipes) {
+		ask(t, in.dial(t), goodBody)
+		synctest.Wait()
+		if !s.busy() {
+			t.Error("the client is dropped at once")
+		}
+		if time.Sleep(1100 * time.Millisecond); s.busy() {
+			t.Error("a client that reads nothing keeps its connection")
+		}
+		resp := ask(t, in.dial(t), goodBody)
+		for n := int64(0); ; {
+			m, err := io.CopyN(io.Discard, resp.Body, 16<<10)
+			if n += m; err == io.EOF && n > 24<<20 {
+				return
+			}
+			if err != nil {
+				t.Fatalf("after %d bytes: %v", n, err)
+			}
+			time.Sleep(400 * time.Millisecond) // ten minutes in all
+		}
 	})
-	open(t, url, goodBody)
-	<-ended
-	for end := time.Now().Add(20 * time.Second); s.busy(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("a client that reads nothing keeps its connection")
-		}
-	}
-	_, resp := open(t, url, goodBody)
-	began, n := time.Now(), int64(0)
-	for {
-		m, err := io.CopyN(io.Discard, resp.Body, 1<<20)
-		n += m
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatalf("after %d bytes: %v", n, err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	if n < 24<<20 || time.Since(began) < 2*time.Second {
-		t.Errorf("%d bytes in %v", n, time.Since(began))
-	}
 }
 
-// TestClientGoneWhileSilent: the analysis is cancelled within 100 ms, however the
-// client leaves, also one that sent more than its request; and not where it goes on.
+// TestClientGoneWhileSilent: it is noticed that a client has left although nothing is
+// written to it, however it leaves, also one that sent more than its request. The
+// analysis is cancelled then, unless it is to go on.
 func TestClientGoneWhileSilent(t *testing.T) {
 	f := func(keep bool, leave func(c *net.TCPConn)) {
 		t.Helper()
 		began, cancelled, free := make(chan struct{}), make(chan error, 1), make(chan struct{})
-		s, url := play(t, Config{KeepRunning: func(string) bool { return keep }}, func(ctx context.Context, job Job) (*explain.Result, error) {
+		noticed := make(chan struct{})
+		s, url := play(t, Config{KeepRunning: func(string) bool { close(noticed); return keep }}, func(ctx context.Context, job Job) (*explain.Result, error) {
 			close(began)
 			select {
 			case <-ctx.Done():
@@ -114,20 +103,21 @@ func TestClientGoneWhileSilent(t *testing.T) {
 		})
 		c, _ := open(t, url, goodBody)
 		<-began
-		left := time.Now()
 		leave(c.(*net.TCPConn))
+		<-noticed
+		if !keep {
+			if err := <-cancelled; !errors.Is(err, errClientGone) {
+				t.Errorf("cancelled: %v", err)
+			}
+		}
+		until(t, "the connection is gone", func() bool { return s.guests.count() == 0 })
 		select {
 		case err := <-cancelled:
-			if d := time.Since(left); !errors.Is(err, errClientGone) || d > 100*time.Millisecond || keep {
-				t.Errorf("cancelled after %v: %v", d, err)
-			}
-		case <-time.After(300 * time.Millisecond):
-			if !keep {
-				t.Error("nobody noticed")
-			}
-			if n := s.slots.Counts().Running; n != 1 {
-				t.Errorf("%d slots are taken while the analysis goes on", n)
-			}
+			t.Errorf("cancelled, once more or although it goes on: %v", err)
+		default:
+		}
+		if n := s.slots.Counts().Running; keep && n != 1 {
+			t.Errorf("%d slots are taken while the analysis goes on", n)
 		}
 		close(free)
 	}
@@ -137,7 +127,6 @@ func TestClientGoneWhileSilent(t *testing.T) {
 		f(keep, func(c *net.TCPConn) { c.CloseWrite() })
 		f(keep, func(c *net.TCPConn) {
 			io.WriteString(c, "GET /health HTTP/1.1\r\n"+strings.Repeat("x", 100_000))
-			time.Sleep(20 * time.Millisecond)
 			c.Close()
 		})
 	}

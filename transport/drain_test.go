@@ -110,26 +110,21 @@ func TestFinishedBlocking(t *testing.T) {
 // refused and its connection closed, and what runs is not touched.
 func TestDrainRefuses(t *testing.T) {
 	began, free := make(chan struct{}, 2), make(chan struct{})
-	s, url := play(t, Config{}, func(_ context.Context, job Job) (*explain.Result, error) {
+	in := newPipes()
+	s := serve(t, Config{Explainer: script(func(_ context.Context, job Job) (*explain.Result, error) {
 		began <- struct{}{}
 		<-free
 		return result(job.Request), nil
-	})
-	_, resp := open(t, url, goodBody)
+	})}, nil, in)
+	resp := ask(t, in.dial(t), goodBody)
 	<-began
 	got := make(chan []frame, 1)
 	go func() { got <- frames(t, resp) }()
 
 	// A request whose head is under way when the drain begins keeps its connection
 	// from being closed as an idle one.
-	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	fmt.Fprint(c, "GET /health HTTP/1.1\r\n")
-	until(t, "two connections", func() bool { return s.guests.count() == 2 })
-	time.Sleep(20 * time.Millisecond) // for the bytes to be read
+	c := in.dial(t)
+	fmt.Fprint(c, "GET /health HTTP/1.1\r\n") // which is read when this returns
 	ended := make(chan error, 1)
 	go func() { ended <- s.Shutdown(t.Context()) }()
 	until(t, "draining", s.draining.Load)

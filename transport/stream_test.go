@@ -56,6 +56,12 @@ func open(t *testing.T, url, body string) (net.Conn, *http.Response) {
 	}
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c, ask(t, c, body)
+}
+
+// ask asks for a stream on a connection.
+func ask(t *testing.T, c net.Conn, body string) *http.Response {
+	t.Helper()
 	fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -64,7 +70,7 @@ func open(t *testing.T, url, body string) (net.Conn, *http.Response) {
 	if err := described().Check(contract.Answer{Method: "POST", Path: "/explain", Status: resp.StatusCode, Header: resp.Header}); err != nil {
 		t.Error(err)
 	}
-	return c, resp
+	return resp
 }
 
 type frame map[string]any
@@ -321,22 +327,27 @@ func TestNoStream(t *testing.T) {
 	f("POST", "application/json", strings.Repeat(" ", 70000), 413)
 }
 
+// TestHeartbeat: a stream gets one for each time of silence, and none while something is
+// told.
 func TestHeartbeat(t *testing.T) {
-	_, url := play(t, Config{Heartbeat: 60 * time.Millisecond}, func(_ context.Context, job Job) (*explain.Result, error) {
-		for range 10 { // never silent for long enough
-			time.Sleep(15 * time.Millisecond)
+	const beat = 15 * time.Second
+	run := func(_ context.Context, job Job) (*explain.Result, error) {
+		for range 10 {
+			time.Sleep(beat - time.Second)
 			job.Sink(explain.ToolStarted("w1", "busy", ""))
 		}
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(3*beat + time.Second)
 		job.Sink(explain.Event{Type: explain.EventPreflightDone, Chain: "x"})
+		time.Sleep(beat - time.Second)
 		return result(job.Request), nil
-	})
-	_, resp := open(t, url, goodBody)
-	got := kinds(frames(t, resp))
-	if n := strings.Count(got, "heartbeat"); n < 2 || n > 3 || strings.Contains(strings.Split(got, " heartbeat")[0], "preflight_done") ||
-		!strings.HasSuffix(got, "heartbeat preflight_done complete result") {
-		t.Errorf("%d heartbeats in %s", n, got)
 	}
+	inVirtualTime(t, Config{Heartbeat: beat, Deadline: time.Hour}, run, func(t *testing.T, _ *Server, in *pipes) {
+		resp := ask(t, in.dial(t), goodBody)
+		got := kinds(frames(t, resp))
+		if want := strings.Repeat("tool_call ", 10) + strings.Repeat("heartbeat ", 3) + "preflight_done complete result"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
 }
 
 // TestFramesAreFlushed: each event is there at once, and so is the head.
@@ -384,7 +395,8 @@ func TestManyStreams(t *testing.T) {
 			return nil, ctx.Err()
 		}
 	})
-	var wg sync.WaitGroup
+	var wg, beaten sync.WaitGroup
+	beaten.Add(n / 2)
 	for i := range n {
 		wg.Go(func() {
 			c, resp := open(t, url, goodBody)
@@ -393,6 +405,7 @@ func TestManyStreams(t *testing.T) {
 				return
 			}
 			_ = c
+			resp.Body = &awaited{ReadCloser: resp.Body, word: "heartbeat", seen: beaten.Done}
 			got := kinds(frames(t, resp)) // on a busy machine the first heartbeat comes first
 			if rest := strings.ReplaceAll(got, "heartbeat ", ""); rest == got || rest != "preflight_start complete result" {
 				t.Errorf("%s", got)
@@ -403,7 +416,7 @@ func TestManyStreams(t *testing.T) {
 	if got := do(t, client(t), "POST", url+"/explain", "application/json", strings.NewReader(goodBody)); got.status != 503 {
 		t.Errorf("%d beyond the limit", got.status)
 	}
-	time.Sleep(50 * time.Millisecond)
+	beaten.Wait()
 	close(free)
 	wg.Wait()
 	until(t, "all slots are free", func() bool { return !s.analysing() && running.Load() == 0 })
@@ -416,24 +429,50 @@ func TestManyStreams(t *testing.T) {
 
 // TestTalkativeClient: to send more than the request is not to leave.
 func TestTalkativeClient(t *testing.T) {
-	_, url := play(t, Config{}, func(ctx context.Context, job Job) (*explain.Result, error) {
+	began, free := make(chan struct{}), make(chan struct{})
+	in := newPipes()
+	serve(t, Config{Explainer: script(func(ctx context.Context, job Job) (*explain.Result, error) {
+		close(began)
 		select {
-		case <-time.After(150 * time.Millisecond):
+		case <-free:
 			return result(job.Request), nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-	})
-	c, resp := open(t, url, goodBody)
-	io.WriteString(c, strings.Repeat("x", 100_000))
+	})}, nil, in)
+	c := in.dial(t)
+	resp := ask(t, c, goodBody)
+	<-began
+	io.WriteString(c, strings.Repeat("x", 100_000)) // all of it is read
+	close(free)
 	if got := kinds(frames(t, resp)); got != "complete result" {
 		t.Errorf("%s", got)
 	}
 }
 
+// awaited is a body that calls seen once when it has come to a word.
+type awaited struct {
+	io.ReadCloser
+	word string
+	seen func()
+	tail string
+	done bool
+}
+
+func (a *awaited) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	a.tail += string(p[:n])
+	if !a.done && strings.Contains(a.tail, a.word) {
+		a.done = true
+		a.seen()
+	}
+	a.tail = a.tail[max(0, len(a.tail)-len(a.word)):]
+	return n, err
+}
+
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("not: %s", what)
 		}
@@ -445,52 +484,54 @@ func until(t *testing.T, what string, cond func() bool) {
 func TestShutdownOfStreams(t *testing.T) {
 	f := func(grace time.Duration, deaf bool, want string) {
 		t.Helper()
-		began, free := make(chan struct{}), make(chan struct{})
-		s, url := play(t, Config{}, func(ctx context.Context, job Job) (*explain.Result, error) {
+		var began, free chan struct{}
+		run := func(ctx context.Context, job Job) (*explain.Result, error) {
 			close(began)
 			if deaf {
 				<-free
 				return result(job.Request), nil
 			}
 			select {
-			case <-time.After(200 * time.Millisecond):
+			case <-time.After(10 * time.Second):
 				return result(job.Request), nil
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
+		}
+		inVirtualTime(t, Config{}, run, func(t *testing.T, s *Server, in *pipes) {
+			began, free = make(chan struct{}), make(chan struct{})
+			resp := ask(t, in.dial(t), goodBody)
+			<-began
+			got := make(chan []frame, 1)
+			go func() { got <- frames(t, resp) }()
+			ctx, cancel := context.WithTimeout(context.Background(), grace)
+			defer cancel()
+			if err := s.Shutdown(ctx); (err == nil) != (want == "complete result") {
+				t.Errorf("Shutdown: %v", err)
+			}
+			fs := <-got
+			if kinds(fs) != want {
+				t.Errorf("%s, want %s", kinds(fs), want)
+			}
+			if end := fs[len(fs)-1]; want == "error" && end["code"] != "stopping" {
+				t.Errorf("%v", end)
+			}
+			close(free)
 		})
-		s.patience = 100 * time.Millisecond
-		_, resp := open(t, url, goodBody)
-		<-began
-		got := make(chan []frame, 1)
-		go func() { got <- frames(t, resp) }()
-		ctx, cancel := context.WithTimeout(t.Context(), grace)
-		defer cancel()
-		if err := s.Shutdown(ctx); (err == nil) != (want == "complete result") {
-			t.Errorf("Shutdown: %v", err)
-		}
-		fs := <-got
-		if kinds(fs) != want {
-			t.Errorf("%s, want %s", kinds(fs), want)
-		}
-		if end := fs[len(fs)-1]; want == "error" && end["code"] != "stopping" {
-			t.Errorf("%v", end)
-		}
-		close(free)
 	}
-	f(5*time.Second, false, "complete result")
-	f(30*time.Millisecond, false, "error")
-	f(30*time.Millisecond, true, "error")
+	f(11*time.Second, false, "complete result")
+	f(3*time.Second, false, "error")
+	f(3*time.Second, true, "error")
 }
 
 // TestShutdownWaitsForRunsWithoutClient: they hold a slot and nothing else.
 func TestShutdownWaitsForRunsWithoutClient(t *testing.T) {
-	began, gone := make(chan struct{}), make(chan struct{})
+	began, gone, free := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var finished atomic.Bool
 	s, url := play(t, Config{KeepRunning: func(string) bool { close(gone); return true }}, func(_ context.Context, job Job) (*explain.Result, error) {
 		close(began)
 		<-gone
-		time.Sleep(200 * time.Millisecond)
+		<-free
 		finished.Store(true)
 		return result(job.Request), nil
 	})
@@ -498,9 +539,16 @@ func TestShutdownWaitsForRunsWithoutClient(t *testing.T) {
 	<-began
 	c.Close()
 	<-gone
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if err := s.Shutdown(ctx); err != nil || !finished.Load() {
+	ended := make(chan error, 1)
+	go func() { err := s.Shutdown(t.Context()); ended <- err }()
+	until(t, "draining", s.draining.Load)
+	select {
+	case err := <-ended:
+		t.Errorf("Shutdown did not wait: %v", err)
+	default:
+	}
+	close(free)
+	if err := <-ended; err != nil || !finished.Load() {
 		t.Errorf("Shutdown: %v, the run finished: %v", err, finished.Load())
 	}
 }

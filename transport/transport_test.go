@@ -320,13 +320,9 @@ func TestSlowAndBrokenRequests(t *testing.T) {
 	_, url := start(t, Config{ReadTimeout: 150 * time.Millisecond, IdleTimeout: 150 * time.Millisecond}, well)
 	f := func(send, want string) {
 		t.Helper()
-		began := time.Now()
-		got := raw(t, url, send)
+		got := raw(t, url, send) // which the server ends
 		if !strings.HasPrefix(got, want) || !strings.Contains(got, "X-Service-Version: 1") {
 			t.Errorf("%q, want %q", got, want)
-		}
-		if d := time.Since(began); d > 3*time.Second {
-			t.Errorf("held for %v", d)
 		}
 	}
 	f("POST /explain HT", "HTTP/1.1 408 ")
@@ -344,33 +340,37 @@ func TestDrippedHeaderIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	began := time.Now()
-	for _, b := range []byte("GET /health HTTP/1.1\r\nHost: " + strings.Repeat("x", 1000)) {
+	// It would take ten times as long as a request may.
+	for _, b := range []byte("GET /health HTTP/1.1\r\nHost: " + strings.Repeat("x", 200)) {
 		if _, err := c.Write([]byte{b}); err != nil {
-			break
-		}
-		if time.Since(began) > 3*time.Second {
-			t.Fatal("a dripped header is read for ever")
+			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if d := time.Since(began); d > 2*time.Second {
-		t.Errorf("cut after %v", d)
-	}
+	t.Error("a dripped header is read to its end")
 }
 
 func TestAnalysisOutlivesTheReadTimeout(t *testing.T) {
-	_, url := start(t, Config{ReadTimeout: 100 * time.Millisecond, WriteTimeout: 100 * time.Millisecond}, func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	run := func(ctx context.Context, job Job) (*explain.Result, error) {
 		select {
-		case <-time.After(400 * time.Millisecond):
-			return result(req), nil
+		case <-time.After(4 * time.Second):
+			return result(job.Request), nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-	})
-	if got := do(t, client(t), "POST", url+"/explain", "application/json", strings.NewReader(goodBody)); got.status != 200 {
-		t.Errorf("%d %s", got.status, got.body)
 	}
+	inVirtualTime(t, Config{ReadTimeout: time.Second, WriteTimeout: time.Second}, run, func(t *testing.T, _ *Server, in *pipes) {
+		c := in.dial(t)
+		fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(goodBody), goodBody)
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if body, err := io.ReadAll(resp.Body); resp.StatusCode != 200 || err != nil {
+			t.Errorf("%d %s, %v", resp.StatusCode, body, err)
+		}
+	})
 }
 
 func TestDeadline(t *testing.T) {
@@ -410,19 +410,21 @@ func TestClientGoneCancels(t *testing.T) {
 	}
 }
 
+// TestPipelinedRequestIsNotHalfRead: who sends a second request too early learns that it
+// was not taken.
 func TestPipelinedRequestIsNotHalfRead(t *testing.T) {
-	_, url := start(t, Config{}, func(_ context.Context, req explain.Request) (*explain.Result, error) {
-		time.Sleep(200 * time.Millisecond)
+	began, free := make(chan struct{}), make(chan struct{})
+	in := newPipes()
+	serve(t, Config{}, func(_ context.Context, req explain.Request) (*explain.Result, error) {
+		close(began)
+		<-free
 		return result(req), nil
-	})
-	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	}, in)
+	c := in.dial(t)
 	fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(goodBody), goodBody)
-	time.Sleep(50 * time.Millisecond) // the watcher now reads
-	io.WriteString(c, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-began
+	io.WriteString(c, "G") // which the watcher has read when this returns
+	close(free)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -507,12 +509,8 @@ func TestShutdownCancelsWhatDoesNotEnd(t *testing.T) {
 	<-began
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	asked := time.Now()
 	if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Shutdown: %v", err)
-	}
-	if d := time.Since(asked); d > grace/2 {
-		t.Errorf("Shutdown took %v although the analysis obeyed at once", d)
 	}
 	if a := <-got; a.status != 503 || !strings.Contains(a.body, `"code":"stopping"`) {
 		t.Errorf("%d %s", a.status, a.body)

@@ -159,28 +159,23 @@ func TestAgentFinish(t *testing.T) {
 	f(true, explain.ErrUnpaid.Error())
 }
 
-// TestAgentCallerGone: the run of the model ends with the request, fast.
+// TestAgentCallerGone: the run of the model ends with the request, although the model
+// says nothing more and has hours for it.
 func TestAgentCallerGone(t *testing.T) {
-	best := time.Hour
-	for range 7 {
+	for range 3 {
 		s := fallsSilent()
 		flags := asksScript(t, "anthropic", s)
+		flags.Patience, flags.wire.Silence, flags.wire.Turn = time.Hour, time.Hour, time.Hour
 		ctx, cancel := context.WithCancel(context.Background())
-		var left time.Time
 		b, err := demoBundle(failingBundle)
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, run, err := replayWith(t, ctx, b, flags, transport.Job{Sink: onWord(func() { left = time.Now(); cancel() })}, new(meter.Meter))
-		best = min(best, time.Since(left))
+		res, run, err := replayWith(t, ctx, b, flags, transport.Job{Sink: onWord(cancel)}, new(meter.Meter))
 		if !errors.Is(err, context.Canceled) || res != nil || run == nil || run.Outcome() != "stopped" {
 			t.Errorf("%v %v %+v", res, err, run)
 		}
 		s.Close()
-	}
-	// The quickest of some: a busy machine says nothing about the others.
-	if t.Logf("quickest end of a run: %s", best); best > 100*time.Millisecond {
-		t.Errorf("the quickest end took %s, at most 100 ms are allowed", best)
 	}
 }
 

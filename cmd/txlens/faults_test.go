@@ -154,13 +154,8 @@ func faultsOf(t *testing.T, name string, want outcome, onNode bool) {
 			}
 			a := w.hasty(t)
 			stop := watchHeap()
-			start := time.Now()
 			res, err := a.Explain(context.Background(), explain.Request{TxHash: w.tx.Hash}, nil)
-			took, peak := time.Since(start), stop()
-			if took > 30*time.Second {
-				t.Errorf("took %s", took)
-			}
-			if peak > 600<<20 {
+			if peak := stop(); peak > 600<<20 {
 				t.Errorf("the heap grew by %d MiB", peak>>20)
 			}
 			want.check(t, res, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -126,13 +127,9 @@ func TestCancel(t *testing.T) {
 	tx.GasPrice = new(big.Int)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	start := time.Now()
-	_, err := Run(ctx, mainnet(t), blk, tx, nil, st, trace.Limits{})
+	_, err := Run(ctx, mainnet(t), blk, tx, nil, st, trace.Limits{}) // has gas for years
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
-	}
-	if took := time.Since(start); took > 50*time.Millisecond+100*time.Millisecond {
-		t.Errorf("stopped after %v", took)
 	}
 }
 
@@ -200,7 +197,8 @@ func TestDeepCalls(t *testing.T) {
 	blk, tx, st := made(code...)
 	blk.Number, blk.BaseFee = 2_000_000, nil
 	tx.Gas, tx.GasPrice = 1<<30, new(big.Int)
-	start := time.Now()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	res, err := Run(t.Context(), mainnet(t), blk, tx, nil, st, trace.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -208,8 +206,10 @@ func TestDeepCalls(t *testing.T) {
 	if last := res.Tree.Frames[len(res.Tree.Frames)-1]; res.Tree.Total != 1026 || last.Depth != 1025 || last.Err != "max call depth exceeded" {
 		t.Errorf("%d frames, the last at depth %d: %q", res.Tree.Total, last.Depth, last.Err)
 	}
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("took %v", took)
+	runtime.ReadMemStats(&after)
+	// Each call has its input and one copy of it; what grew with the depth would be 33 GiB.
+	if used := after.TotalAlloc - before.TotalAlloc; used > 512<<20 {
+		t.Errorf("%d MiB were allocated", used>>20)
 	}
 }
 

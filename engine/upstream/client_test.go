@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -16,23 +17,40 @@ import (
 
 func TestCancellation(t *testing.T) {
 	ch := mustChain(t, 1)
-	node, url := newNode(t, stubnode.Options{})
-	cfg := quick(url)
-	cfg.Timeout = 10 * time.Second
+	node, _ := newNode(t, stubnode.Options{})
+	answer := make(chan struct{}) // the node answers nothing before it is closed
+	cfg := quick(serve(t, func(w http.ResponseWriter, r *http.Request) { <-answer; node.ServeHTTP(w, r) }))
+	cfg.Timeout = time.Hour
 	s := newClient(t, cfg).Session(nil, nil)
+	waiting := func(n int) {
+		t.Helper()
+		until(t, "callers wait", func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			all := 0
+			for _, f := range s.flights {
+				select {
+				case <-f.done:
+				default:
+					all += f.waits
+				}
+			}
+			return all == n
+		})
+	}
 
 	t.Run("others go on", func(t *testing.T) {
-		node.SetFault(stubnode.All, stubnode.Fault{Delay: 150 * time.Millisecond})
 		first, cancel := context.WithCancel(background(t))
 		gone, stays := make(chan error), make(chan error)
 		go func() { _, err := s.Receipt(first, ch, hashA); gone <- err }()
-		time.Sleep(30 * time.Millisecond)
+		waiting(1)
 		go func() { _, err := s.Receipt(background(t), ch, hashA); stays <- err }()
-		time.Sleep(30 * time.Millisecond)
+		waiting(2)
 		cancel()
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Errorf("the one that left: %v", err)
 		}
+		close(answer)
 		if err := <-stays; err != nil {
 			t.Errorf("the one that stayed: %v", err)
 		}
@@ -41,22 +59,18 @@ func TestCancellation(t *testing.T) {
 		}
 	})
 	t.Run("the last ends it", func(t *testing.T) {
-		node.SetFault(stubnode.All, stubnode.Fault{Delay: 10 * time.Second})
+		node.SetFault(stubnode.All, stubnode.Fault{Delay: time.Hour})
 		ctx, cancel := context.WithCancel(background(t))
 		out := make(chan error)
 		for range 3 {
 			go func() { _, err := s.Block(ctx, ch, blockNumber, false); out <- err }()
 		}
-		time.Sleep(50 * time.Millisecond)
+		waiting(3)
 		cancel()
-		start := time.Now()
 		for range 3 {
 			if err := <-out; !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}
-		}
-		if took := time.Since(start); took > time.Second {
-			t.Errorf("took %v to stop", took)
 		}
 	})
 	t.Run("and it can be asked again", func(t *testing.T) {
@@ -66,7 +80,7 @@ func TestCancellation(t *testing.T) {
 		}
 	})
 	t.Run("a deadline is a timeout", func(t *testing.T) {
-		node.SetFault(stubnode.All, stubnode.Fault{Delay: 10 * time.Second})
+		node.SetFault(stubnode.All, stubnode.Fault{Delay: time.Hour})
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		_, err := s.Transaction(ctx, ch, hashA)
@@ -91,9 +105,9 @@ func TestCancellation(t *testing.T) {
 // goroutines they left behind.
 func TestStorm(t *testing.T) {
 	node, url := newNode(t, stubnode.Options{})
-	node.SetFault(stubnode.All, stubnode.Fault{Delay: 5 * time.Second})
+	node.SetFault(stubnode.All, stubnode.Fault{Delay: time.Hour})
 	cfg := quick(url)
-	cfg.Timeout, cfg.MaxConcurrent = 5*time.Second, 64
+	cfg.Timeout, cfg.MaxConcurrent = time.Hour, 64
 	c := newClient(t, cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -105,13 +119,13 @@ func TestStorm(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(100 * time.Millisecond)
+	until(t, "as many are asked as may be", func() bool { return node.Requests() == 64 })
 	cancel()
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("calls outlive their context")
 	}
 }

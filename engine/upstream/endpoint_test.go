@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"txlens/engine/trace"
@@ -40,7 +41,7 @@ func TestRetries(t *testing.T) {
 	f("-32005 once", once, "", 2)
 	f("-32005 for ever", rpc(-32005, "limit exceeded"), KindRateLimited, 3)
 	// A timeout is paid for twice at most.
-	f("silence", stubnode.Fault{Delay: 2 * time.Second}, KindTimeout, 2)
+	f("silence", stubnode.Fault{Delay: time.Hour}, KindTimeout, 2)
 	// Definite answers.
 	f("method not found", rpc(-32601, "the method does not exist/is not available"), KindUnsupported, 1)
 	f("reverted", rpc(3, "execution reverted"), KindReverted, 1)
@@ -52,25 +53,48 @@ func TestRetries(t *testing.T) {
 	f("wrong id", stubnode.Fault{WrongID: true}, KindGarbage, 1)
 }
 
+// TestRetryAfter: a node is asked again when it says, but no later than after the
+// longest wait that is allowed.
 func TestRetryAfter(t *testing.T) {
-	f := func(header string, wantAtLeast, wantAtMost time.Duration) {
+	f := func(header string, wantAtLeast time.Duration) {
 		t.Helper()
 		node, url := newNode(t, stubnode.Options{})
 		node.SetFault(stubnode.All, stubnode.Fault{Status: 429, RetryAfter: header, Times: 1})
 		cfg := quick(url)
-		cfg.Timeout, cfg.MaxRetryAfter = 4*time.Second, 1500*time.Millisecond
+		cfg.Timeout, cfg.MaxRetryAfter = time.Minute, 1500*time.Millisecond
 		start := time.Now()
 		if _, err := newClient(t, cfg).Session(nil, nil).Receipt(background(t), mustChain(t, 1), hashA); err != nil {
 			t.Errorf("%q: %v", header, err)
 		}
-		if took := time.Since(start); took < wantAtLeast || took > wantAtMost {
-			t.Errorf("%q: took %v, want %v to %v", header, took, wantAtLeast, wantAtMost)
+		if took := time.Since(start); took < wantAtLeast {
+			t.Errorf("%q: took %v, want at least %v", header, took, wantAtLeast)
 		}
 	}
-	f("1", time.Second, 1400*time.Millisecond)
-	f("3600", 1500*time.Millisecond, 2500*time.Millisecond) // capped
-	f("soon", 0, 500*time.Millisecond)
-	f("-5", 0, 500*time.Millisecond)
+	f("1", time.Second)
+	f("3600", 1500*time.Millisecond) // cut short
+	f("soon", 0)
+	waits := func(after, want time.Duration) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			c, tries, start := &Client{cfg: Config{Backoff: 1, MaxRetryAfter: 1500 * time.Millisecond, Retries: 3}}, 0, time.Now()
+			err := c.patiently(t.Context(), false, func() *Error {
+				if tries++; tries > 1 {
+					return nil
+				}
+				return &Error{Kind: KindRateLimited, Retryable: true, after: after}
+			})
+			if took := time.Since(start); err != nil || took.Truncate(time.Millisecond) != want {
+				t.Errorf("after %v: %v after %v, want %v", after, err, took, want)
+			}
+		})
+	}
+	waits(time.Second, time.Second)
+	waits(time.Hour, 1500*time.Millisecond)
+	waits(0, 0)
+	waits(-5*time.Second, 0)
+	if d := retryAfter(http.Header{"Retry-After": {"-5"}}, time.Now()); d > 0 {
+		t.Errorf("-5: %v", d)
+	}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	h := http.Header{"Retry-After": {now.Add(90 * time.Second).Format(http.TimeFormat)}}
 	if d := retryAfter(h, now); d != 90*time.Second {
@@ -110,7 +134,7 @@ func TestFailover(t *testing.T) {
 	f("half a trace", stubnode.Fault{Truncate: true}, 3)
 	f("forbidden", stubnode.Fault{Status: 401}, 1)
 	f("long wait", stubnode.Fault{Status: 429, RetryAfter: "60"}, 1)
-	f("silence", stubnode.Fault{Delay: 2 * time.Second}, 1) // costs one timeout, then the next
+	f("silence", stubnode.Fault{Delay: time.Hour}, 1) // costs one timeout, then the next
 }
 
 func TestFailoverOfErrors(t *testing.T) {
@@ -224,8 +248,7 @@ func TestBreakerSparesADeadEndpoint(t *testing.T) {
 		t.Errorf("an endpoint behind an open breaker was asked: %d calls", n)
 	}
 	node.ClearFaults()
-	time.Sleep(60 * time.Millisecond)
-	wantKind(t, ask(), "")
+	until(t, "the breaker lets one try", func() bool { return kindOf(ask()) == "" })
 	wantKind(t, ask(), "")
 }
 

@@ -151,6 +151,16 @@ func background(t testing.TB) context.Context {
 	return ctx
 }
 
+// until waits for a condition.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never comes to be that %s", what)
+		}
+	}
+}
+
 // noSecrets fails when text holds any of the words.
 func noSecrets(t testing.TB, where, text string, words ...string) {
 	t.Helper()

@@ -87,15 +87,15 @@ func TestProbeFinds(t *testing.T) {
 // TestProbeDoesNotWaitForTheSilent: the next wave goes after a while all the same.
 func TestProbeDoesNotWaitForTheSilent(t *testing.T) {
 	chains, nodes, cfg := field(t, 4, 2, 2)
-	nodes[0].SetFault(stubnode.All, stubnode.Fault{Delay: 5 * time.Second})
+	nodes[0].SetFault(stubnode.All, stubnode.Fault{Delay: time.Hour})
 	knows(nodes[3], chains[3])
-	cfg.ProbeTimeout = 5 * time.Second
+	cfg.ProbeTimeout = time.Hour
 	start := time.Now()
 	r, err := newClient(t, cfg).Session(nil, nil).Probe(background(t), chains, hashA)
 	if err != nil || r.Chain != chains[3] || len(r.Silent) != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if took := time.Since(start); took < cfg.ProbeDelay || took > time.Second {
+	if took := time.Since(start); took < cfg.ProbeDelay {
 		t.Errorf("took %v", took)
 	}
 }
@@ -205,26 +205,23 @@ func TestProbeSecondOpinion(t *testing.T) {
 func TestProbeIsCalledOff(t *testing.T) {
 	chains, nodes, cfg := field(t, 40, 20, 20)
 	for _, n := range nodes {
-		n.SetFault(stubnode.All, stubnode.Fault{Delay: 10 * time.Second})
+		n.SetFault(stubnode.All, stubnode.Fault{Delay: time.Hour})
 	}
-	cfg.ProbeTimeout = 10 * time.Second
+	cfg.ProbeTimeout = time.Hour
 	c := newClient(t, cfg)
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Millisecond)
 	defer cancel()
-	start := time.Now()
-	_, err := c.Session(nil, nil).Probe(ctx, chains, hashA)
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
-		t.Errorf("%v after %v", err, time.Since(start))
+	if _, err := c.Session(nil, nil).Probe(ctx, chains, hashA); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
 	}
 	// A hit calls the others off.
 	knows(nodes[7], chains[7])
 	nodes[7].ClearFaults()
-	start = time.Now()
-	if r, err := c.Session(nil, nil).Probe(background(t), chains, hashA); err != nil || r.Chain != chains[7] || time.Since(start) > time.Second {
-		t.Errorf("%v, %v after %v", r, err, time.Since(start))
+	if r, err := c.Session(nil, nil).Probe(background(t), chains, hashA); err != nil || r.Chain != chains[7] {
+		t.Errorf("%v, %v", r, err)
 	}
 	c.Close()
-	for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		var racing []string
 		buf := make([]byte, 4<<20)
 		for _, s := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {

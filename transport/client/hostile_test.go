@@ -183,7 +183,8 @@ func mined(r *rogue, p mpp.Payload) {
 
 // TestHostileAnswers: bodies, redirects and silence are bounded.
 func TestHostileAnswers(t *testing.T) {
-	patience := time.Minute
+	patience, over := time.Minute, make(chan struct{})
+	defer close(over)
 	f := func(serve func(r *rogue, w http.ResponseWriter, cr *mpp.Credential), target error, text string) {
 		t.Helper()
 		r := newRogue(t)
@@ -234,6 +235,6 @@ func TestHostileAnswers(t *testing.T) {
 	}, errTimeout, "")
 	f(func(r *rogue, w http.ResponseWriter, cr *mpp.Credential) { // nothing for ever
 		r.stream(w, cr)
-		time.Sleep(3 * time.Second)
+		<-over
 	}, errTimeout, "")
 }
