@@ -71,10 +71,18 @@ func advance(r rune) int {
 		return 102
 	case r < 0x80 && unicode.IsUpper(r):
 		return 74
+	case pictured(r):
+		return 130
 	case r < 0x1100:
 		return 65
 	}
 	return 105
+}
+
+// pictured reports whether a character may be drawn as a picture, by a font that is wider
+// than all others: Noto Color Emoji takes 1.245 times the font size for each.
+func pictured(r rune) bool {
+	return r >= 0x1f000 && r < 0x20000 || r >= 0x2300 && r < 0x2800 || r >= 0x2b00 && r < 0x2c00
 }
 
 // textWidth is the room that s takes at a font size, in pixels.

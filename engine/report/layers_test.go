@@ -116,4 +116,6 @@ func TestTextIsClippedToItsRoom(t *testing.T) {
 	f("漢字トークン漢字", 60, "漢字ト…")
 	f("", 10, "")
 	f("WWWWWWWWWW", 50, "WWW…")
+	f("🦄🦄🦄🦄🦄", 75, "🦄🦄🦄🦄…") // 1.245 times the font size each, in the font that people have
+	f("⚡⚡⚡⚡⚡", 75, "⚡⚡⚡⚡…")
 }
