@@ -39,7 +39,11 @@ func TestUnit(t *testing.T) {
 	}
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
-		t.Skip("systemd-analyze is not installed here")
+		missing := t.Skipf
+		if os.Getenv("TXLENS_REQUIRE_SYSTEMD") != "" {
+			missing = t.Fatalf
+		}
+		missing("systemd-analyze is not there: %v", err)
 	}
 	dir := t.TempDir()
 	bin, path := filepath.Join(dir, "txlens"), filepath.Join(dir, "txlens.service")
