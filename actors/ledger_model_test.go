@@ -20,6 +20,7 @@ import (
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
+	"txlens/internal/dice"
 	"txlens/storage"
 )
 
@@ -30,46 +31,67 @@ import (
 // acknowledged voucher or charge is lost, and in the end every channel is closed and
 // each deposit is what was captured and what was refunded.
 //
-// Every other episode does one thing at a time, so that the same seed does the same,
-// and a failure is made shorter before it is shown; in the others things happen at
-// once, and any order that explains the answers is good. The usual few operations are
-// of the first kind, from the same seed each time; TXLENS_LEDGER_OPS asks for more, of
-// both kinds and by the clock, TXLENS_LEDGER_SERIAL=1 for those of the first kind only,
-// and TXLENS_LEDGER_SEED for one episode again.
+// Episodes with an even seed do one thing at a time, so that the same seed does the
+// same, and a failure is made shorter before it is shown; in the others things happen
+// at once, and any order that explains the answers is good. Half of the operations are
+// of the first kind, from the same seed each time; the rest are of both kinds, from a
+// fresh seed, which is logged. TXLENS_LEDGER_OPS asks for more of those,
+// TXLENS_LEDGER_SERIAL=1 for the first kind only, and TXLENS_LEDGER_SEED for one episode
+// again.
 func TestLedgerModel(t *testing.T) {
-	operations, seed := number64(t, "TXLENS_LEDGER_OPS", 3_000), number64(t, "TXLENS_LEDGER_SEED", 0)
-	one, next := seed != 0, uint64(1)
-	switch {
-	case one:
-	case os.Getenv("TXLENS_LEDGER_OPS") == "": // the same each time, one thing at a time
-		seed, next = 2, 2
-	default:
-		seed = uint64(time.Now().UnixNano()) << 1
-		if os.Getenv("TXLENS_LEDGER_SERIAL") != "" {
-			next = 2
-		}
+	m := &modelRun{t: t, dir: fastDir(t), begin: time.Now()}
+	if seed := number64(t, "TXLENS_LEDGER_SEED", 0); seed != 0 {
+		m.play(seed, 1, 1)
+		return
 	}
-	dir := fastDir(t)
-	begin, done, crashes := time.Now(), uint64(0), 0
-	for n := uint64(0); done < operations; n++ {
+	if os.Getenv("TXLENS_LEDGER_OPS") == "" {
+		m.play(2, 2, 1_500)
+	}
+	fresh, next := dice.Seed(t)<<1, uint64(1)
+	if os.Getenv("TXLENS_LEDGER_SERIAL") != "" {
+		next = 2
+	}
+	m.play(fresh, next, number64(t, "TXLENS_LEDGER_OPS", 1_500))
+	if next == 1 && m.concurrent == 0 {
+		t.Error("no episode did things at once")
+	}
+}
+
+// modelRun counts over episodes.
+type modelRun struct {
+	t                             *testing.T
+	dir                           string
+	begin                         time.Time
+	episodes, concurrent, crashes int
+	done                          uint64
+}
+
+// play runs episodes of the seeds from seed on, next apart, until there were so many
+// operations, and at least two of them where there is more than one to be.
+func (m *modelRun) play(seed, next, operations uint64) {
+	m.t.Helper()
+	until := m.done + operations
+	for n := uint64(0); m.done < until || n < 2 && operations > 1; n++ {
 		p := newPlan(seed + n*next)
-		e, err := p.run(fmt.Sprintf("%s/%d", dir, n))
+		e, err := p.run(fmt.Sprintf("%s/%d", m.dir, m.episodes))
 		if err != nil {
 			if p.serial {
-				p, e, err = p.shrink(dir, err)
+				p, e, err = p.shrink(m.dir, err)
 			}
-			t.Fatalf("seed %d: %v\n%s", seed+n*next, err, e.trace())
+			m.t.Fatalf("TXLENS_LEDGER_SEED=%d: %v\n%s", seed+n*next, err, e.trace())
 		}
-		done += uint64(e.operations)
-		crashes += e.crashes
-		if n%50 == 49 {
-			t.Logf("%d operations, %d crashes, %s", done, crashes, time.Since(begin).Round(time.Second))
+		m.episodes++
+		m.done += uint64(e.operations)
+		m.crashes += e.crashes
+		if !p.serial {
+			m.concurrent++
 		}
-		if one {
-			break
+		if m.episodes%50 == 0 {
+			m.t.Logf("%d operations, %d crashes, %s", m.done, m.crashes, time.Since(m.begin).Round(time.Second))
 		}
 	}
-	t.Logf("%d operations, %d crashes, %s, first seed %d", done, crashes, time.Since(begin).Round(time.Millisecond), seed)
+	m.t.Logf("%d operations in %d episodes (%d of them at once), %d crashes, %s, first seed %d",
+		m.done, m.episodes, m.concurrent, m.crashes, time.Since(m.begin).Round(time.Millisecond), seed)
 }
 
 func number64(t *testing.T, name string, usual uint64) uint64 {

@@ -52,11 +52,11 @@ func newMeteredHouse(t *testing.T) *house {
 func newMeteredHouseAt(t *testing.T, site tillSite, change ...func(*transport.Config)) *house {
 	t.Helper()
 	chain, rpc := newReserve(t, sandbox.Options{})
-	return meteredHouseOn(t, chain, rpc, site)
+	return meteredHouseOn(t, chain, rpc, site, change...)
 }
 
 // meteredHouseOn is newMeteredHouse on a chain that is there.
-func meteredHouseOn(t *testing.T, chain *sandbox.Chain, rpc string, site tillSite) *house {
+func meteredHouseOn(t *testing.T, chain *sandbox.Chain, rpc string, site tillSite, change ...func(*transport.Config)) *house {
 	t.Helper()
 	h := openHouse(t, &payFlags{
 		SettleRPC: []string{rpc}, SettleChain: chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: payeeKeyFile(t), Realm: "shop.test",

@@ -29,6 +29,7 @@ func nothing(*Channel) {}
 // out.
 func active() Channel {
 	c := channel(200, 120)
+	c.Authorised = sumOf(50)
 	c.Observe(State{Settled: sumOf(50), Deposit: sumOf(500), Seen: 5})
 	return c
 }
@@ -112,15 +113,6 @@ func TestKnows(t *testing.T) {
 	f(51, 500, 7, false)
 	f(50, 501, 7, false)
 	f(50, 500, 8, false)
-}
-
-func TestStale(t *testing.T) {
-	c := active()
-	for after, want := range map[int64]bool{0: false, 999: false, 1000: true, 1001: true} {
-		if got := c.Stale(time.UnixMilli(c.SeenAt+after), time.Second); got != want {
-			t.Errorf("after %d ms: %t", after, got)
-		}
-	}
 }
 
 // TestAvailable: what is neither spent nor held, of a channel that serves.
@@ -266,9 +258,9 @@ func TestWeighFaults(t *testing.T) {
 	f("the same sum while it is closed", signed(130), mpp.ChannelFinalized, func(c *Channel) { closed(c); c.Status = Closing })
 }
 
-// TestCovering: the payee closes with a voucher that is as low as possible and covers
+// TestCoveringRow: the payee closes with a voucher that is as low as possible and covers
 // what was served, or with none where all of that is paid out.
-func TestCovering(t *testing.T) {
+func TestCoveringRow(t *testing.T) {
 	f := func(what string, want Voucher, capture uint64, change func(*Channel)) {
 		t.Helper()
 		c := active()
@@ -343,8 +335,8 @@ func TestSettle(t *testing.T) {
 	becomes(t, "less than before", active(), settle(49), nothing)
 }
 
-// TestPayable: what a settlement pays out, and why that is not all.
-func TestPayable(t *testing.T) {
+// TestPayableRow: what a settlement pays out, and why that is not all.
+func TestPayableRow(t *testing.T) {
 	f := func(what string, due, unsettled uint64, why Obstacle, change func(*Channel)) {
 		t.Helper()
 		c := active()
