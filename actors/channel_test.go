@@ -188,11 +188,15 @@ func funded(n uint64) session.Channel {
 		session.Voucher{Cumulative: units(n)}, common.Hash{2}, time.Unix(1_900_000_000, 0))
 }
 
-func openChannels(t *testing.T, book Ledger) *Channels {
+func openChannels(t *testing.T, book Ledger, set ...func(*ChannelOptions)) *Channels {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	x := New(Options{})
-	c := x.NewChannels(ChannelOptions{Ledger: book})
+	o := ChannelOptions{Ledger: book}
+	for _, f := range set {
+		f(&o)
+	}
+	c := x.NewChannels(o)
 	t.Cleanup(func() {
 		c.Close()
 		x.Close()

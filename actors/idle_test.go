@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,6 +38,18 @@ func heapAfter(c *Channels) uint64 {
 	return m.HeapAlloc
 }
 
+// openChannelsAt is openChannels with a clock that pass moves. The sweep reads the clock
+// on a timer of its own.
+func openChannelsAt(t *testing.T, book Ledger) (c *Channels, pass func(time.Duration)) {
+	t.Helper()
+	begin := time.Now()
+	var passed atomic.Int64
+	c = openChannels(t, book, func(o *ChannelOptions) {
+		o.now = func() time.Time { return begin.Add(time.Duration(passed.Load())) }
+	})
+	return c, func(d time.Duration) { passed.Add(int64(d)) }
+}
+
 // TestIdleChannelIsSmall: a channel that was used and is not any more costs less
 // than 1 KB of heap, a look at it wakes nobody, and it works when it is used again.
 func TestIdleChannelIsSmall(t *testing.T) {
@@ -45,9 +58,7 @@ func TestIdleChannelIsSmall(t *testing.T) {
 		n     = 50_000
 		most  = 1024
 	)
-	c := openChannels(t, new(rowOfAny))
-	now := time.Now()
-	c.o.now = func() time.Time { return now }
+	c, pass := openChannelsAt(t, new(rowOfAny))
 	ctx := context.Background()
 	id := func(i int) (id common.Hash) {
 		binary.BigEndian.PutUint64(id[:], uint64(i))
@@ -62,7 +73,7 @@ func TestIdleChannelIsSmall(t *testing.T) {
 		}
 	}
 	rest := func(to int) {
-		now = now.Add(restAfter)
+		pass(restAfter)
 		c.sweep()
 		for i := range to {
 			for !c.seats[id(i)].resting.Load() {
@@ -91,15 +102,13 @@ func TestIdleChannelIsSmall(t *testing.T) {
 
 // TestBusyChannelDoesNotRest: what is in memory alone is kept.
 func TestBusyChannelDoesNotRest(t *testing.T) {
-	c := openChannels(t, new(rowOfAny))
-	now := time.Now()
-	c.o.now = func() time.Time { return now }
+	c, pass := openChannelsAt(t, new(rowOfAny))
 	ctx := context.Background()
 	var id common.Hash
 	if err := c.Reserve(ctx, id, units(60)); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(restAfter)
+	pass(restAfter)
 	c.sweep()
 	if err := c.Reserve(ctx, id, units(60)); err == nil {
 		t.Error("a reservation was forgotten")
