@@ -58,12 +58,33 @@ func newMeteredHouseAt(t *testing.T, site tillSite, change ...func(*transport.Co
 // meteredHouseOn is newMeteredHouse on a chain that is there.
 func meteredHouseOn(t *testing.T, chain *sandbox.Chain, rpc string, site tillSite, change ...func(*transport.Config)) *house {
 	t.Helper()
-	h := openHouse(t, &payFlags{
-		SettleRPC: []string{rpc}, SettleChain: chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: payeeKeyFile(t), Realm: "shop.test",
-		MinDeposit: "2", Suggested: "16", Exposure: "0.25", SettleAt: "5", SettleAge: 24 * time.Hour, SettleIdle: 720 * time.Hour, Patience: time.Minute,
-	}, site, change...)
+	return sellingHouse(t, chain, sandboxFlags(t, chain, rpc), site, change...)
+}
+
+// adoptingHouse is newMeteredHouse with a server that also serves channels that others
+// opened on the chain.
+func adoptingHouse(t *testing.T) *house {
+	t.Helper()
+	chain, rpc := newReserve(t, sandbox.Options{})
+	flags := sandboxFlags(t, chain, rpc)
+	flags.AdoptChannels = true
+	return sellingHouse(t, chain, flags, tillSite{})
+}
+
+func sellingHouse(t *testing.T, chain *sandbox.Chain, flags *payFlags, site tillSite, change ...func(*transport.Config)) *house {
+	t.Helper()
+	h := openHouse(t, flags, site, change...)
 	h.payer = newPayer(t, h.base, contractHash, chain, new(atomic.Uint32))
 	return h
+}
+
+// sandboxFlags sell on a chain of a test.
+func sandboxFlags(t *testing.T, chain *sandbox.Chain, rpc string) *payFlags {
+	t.Helper()
+	return &payFlags{
+		SettleRPC: []string{rpc}, SettleChain: chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: payeeKeyFile(t), Realm: "shop.test",
+		MinDeposit: "2", Suggested: "16", Exposure: "0.25", SettleAt: "5", SettleAge: 24 * time.Hour, SettleIdle: 720 * time.Hour, Patience: time.Minute,
+	}
 }
 
 func openHouse(t *testing.T, sells *payFlags, site tillSite, change ...func(*transport.Config)) *house {

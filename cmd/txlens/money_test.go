@@ -183,7 +183,7 @@ func (p *payer) buysWithoutSigning(jobs int) {
 // served: on a channel whose deposit is too small, and for the probe, which buys
 // nothing.
 func TestRefusalHoldsNothing(t *testing.T) {
-	h := newMeteredHouse(t)
+	h := adoptingHouse(t)
 	f := func(what, method, path, accept, body string, deposit uint64, status int) {
 		t.Helper()
 		p := h.payer.another(t)
