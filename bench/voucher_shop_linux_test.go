@@ -85,7 +85,7 @@ func newVoucherShop(b *testing.B) *voucherShop {
 	s := &voucherShop{log: filepath.Join(dir, "log"), chain: chain, domain: tempo.NewDomain(chain.ChainID(), sandbox.Reserve)}
 	s.start(b, exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--grace", "1s", "--rpc-only", "--rpc", "1=http://127.0.0.1:1",
 		"--admin-listen", adminOfBench(), "--settle-rpc", rpc.URL, "--settle-chain", fmt.Sprint(chain.ChainID()), "--settle-token", sandbox.PathUSD.Hex(), "--settle-key-file", keyFile,
-		"--realm", "127.0.0.1"))
+		"--realm", "127.0.0.1", "--voucher-rate", "0", "--open-rate", "0", "--open-rate-per-ip", "0"))
 	return s
 }
 
