@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 )
 
 // Outcome is how an analysis ended, in one word for logs and metrics.
@@ -60,26 +60,26 @@ func newJournal(id string, now func() time.Time) *journal {
 }
 
 // hear takes what is told on the way.
-func (j *journal) hear(e explain.Event) {
+func (j *journal) hear(e api.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if e.Chain != "" {
 		j.a.Chain = e.Chain
 	}
 	switch e.Type {
-	case explain.EventSkillCall:
+	case api.EventSkillCall:
 		j.used = append(j.used, e.Skill)
-	case explain.EventPreflightStatus:
+	case api.EventPreflightStatus:
 		switch e.State {
-		case explain.StateStarted:
+		case api.StateStarted:
 			j.begin(e.Phase)
-		case explain.StateDone, explain.StateFailed:
+		case api.StateDone, api.StateFailed:
 			j.end(e.Phase)
 		}
-	case explain.EventPreflightDone:
+	case api.EventPreflightDone:
 		j.endAll()
 		j.begin(phaseAssemble)
-	case explain.EventComplete:
+	case api.EventComplete:
 		j.end(phaseAssemble)
 		j.end(phaseAgent)
 	}
@@ -133,7 +133,7 @@ func (j *journal) endAll() {
 }
 
 // close says how it all went.
-func (j *journal) close(res *explain.Result, err error) Analysis {
+func (j *journal) close(res *api.Result, err error) Analysis {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.endAll()
@@ -153,23 +153,23 @@ func (j *journal) last() string {
 	return phaseAssemble
 }
 
-func outcomeOf(res *explain.Result, err error) Outcome {
+func outcomeOf(res *api.Result, err error) Outcome {
 	switch {
 	case err == nil && res.Partial():
 		return OutcomePartial
 	case err == nil:
 		return OutcomeComplete
-	case errors.Is(err, explain.ErrNotFound):
+	case errors.Is(err, api.ErrNotFound):
 		return OutcomeNotFound
-	case errors.Is(err, explain.ErrUnavailable):
+	case errors.Is(err, api.ErrUnavailable):
 		return OutcomeUnavailable
-	case errors.Is(err, explain.ErrUnpaid):
+	case errors.Is(err, api.ErrUnpaid):
 		return OutcomeUnpaid
-	case errors.Is(err, explain.ErrPending):
+	case errors.Is(err, api.ErrPending):
 		return OutcomePending
-	case errors.Is(err, explain.ErrDeadline):
+	case errors.Is(err, api.ErrDeadline):
 		return OutcomeDeadline
-	case errors.Is(err, explain.ErrStopping):
+	case errors.Is(err, api.ErrStopping):
 		return OutcomeStopped
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return OutcomeCancelled

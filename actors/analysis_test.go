@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
@@ -35,11 +35,11 @@ func TestFinish(t *testing.T) {
 	go func() { <-asked; close(finish) }()
 	var cut []string
 	job := Job{
-		Request: explain.Request{TxHash: hash, ChainID: 1}, World: w, Meter: new(meter.Meter), Finish: finish,
+		Request: api.Request{TxHash: hash, ChainID: 1}, World: w, Meter: new(meter.Meter), Finish: finish,
 		OnExpired: func(phases []string, finished bool) { cut = append(phases, fmt.Sprint(finished)) },
 	}
 	res, err := x.Explain(t.Context(), job)
-	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "price phase") || !strings.Contains(res.Summary, " failed (the service is stopping)") || res.Status != explain.StatusSuccess {
+	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "price phase") || !strings.Contains(res.Summary, " failed (the service is stopping)") || res.Status != api.StatusSuccess {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	if !slices.Contains(cut, phasePrice) || cut[len(cut)-1] != "true" {
@@ -52,7 +52,7 @@ func TestFinish(t *testing.T) {
 	}
 	w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
 	job.Request.ChainID = 0
-	if _, err := x.Explain(t.Context(), job); !errors.Is(err, explain.ErrStopping) {
+	if _, err := x.Explain(t.Context(), job); !errors.Is(err, api.ErrStopping) {
 		t.Errorf("got %v, want ErrStopping", err)
 	}
 }
@@ -60,7 +60,7 @@ func TestFinish(t *testing.T) {
 // TestAnalysisTold: each analysis ends in one call of OnAnalysis and one line of
 // the log.
 func TestAnalysisTold(t *testing.T) {
-	f := func(change func(*world), req explain.Request, want Outcome, wantChain string, wantFailed ...string) {
+	f := func(change func(*world), req api.Request, want Outcome, wantChain string, wantFailed ...string) {
 		t.Helper()
 		var told []Analysis
 		var log bytes.Buffer
@@ -86,47 +86,47 @@ func TestAnalysisTold(t *testing.T) {
 		w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
 	}
 	const mainnet = "ethereum-mainnet"
-	f(func(*world) {}, explain.Request{}, OutcomeComplete, mainnet)
+	f(func(*world) {}, api.Request{}, OutcomeComplete, mainnet)
 	f(func(w *world) {
 		w.trace = func(context.Context) (*trace.Tree, error) { panic("a decoder fell over") }
-	}, explain.Request{ChainID: 1}, OutcomePartial, mainnet, phaseTrace)
-	f(silent, explain.Request{}, OutcomeDeadline, "")
+	}, api.Request{ChainID: 1}, OutcomePartial, mainnet, phaseTrace)
+	f(silent, api.Request{}, OutcomeDeadline, "")
 	f(func(w *world) {
-		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, explain.ErrNotFound }
-	}, explain.Request{}, OutcomeNotFound, "")
+		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, api.ErrNotFound }
+	}, api.Request{}, OutcomeNotFound, "")
 	f(func(w *world) {
 		w.probe = func(context.Context) (*upstream.ProbeResult, error) {
-			return nil, &explain.UnavailableError{TxHash: hash, Silent: []string{"x"}}
+			return nil, &api.UnavailableError{TxHash: hash, Silent: []string{"x"}}
 		}
-	}, explain.Request{}, OutcomeUnavailable, "")
+	}, api.Request{}, OutcomeUnavailable, "")
 	f(func(w *world) {
 		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, upstream.ErrUnpaid }
-	}, explain.Request{}, OutcomeUnpaid, "")
+	}, api.Request{}, OutcomeUnpaid, "")
 	f(func(w *world) {
 		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { return nil, down }
-	}, explain.Request{ChainID: 1}, OutcomeComplete, mainnet)
+	}, api.Request{ChainID: 1}, OutcomeComplete, mainnet)
 	f(func(w *world) {
 		w.probe = func(context.Context) (*upstream.ProbeResult, error) { return nil, errors.New("all are silent") }
-	}, explain.Request{}, OutcomeFailed, "")
+	}, api.Request{}, OutcomeFailed, "")
 }
 
 // TestJournal: a phase takes as long as it was waited for.
 func TestJournal(t *testing.T) {
 	now := time.Unix(0, 0)
 	j := newJournal("id", func() time.Time { now = now.Add(time.Second); return now })
-	hear := func(phase string, s explain.State) {
-		j.hear(explain.Event{Type: explain.EventPreflightStatus, Phase: phase, State: s})
+	hear := func(phase string, s api.State) {
+		j.hear(api.Event{Type: api.EventPreflightStatus, Phase: phase, State: s})
 	}
-	hear(phaseProbe, explain.StateStarted)                                                                        // 2
-	hear(phaseProbe, explain.StateDone)                                                                           // 3
-	hear(phaseTransaction, explain.StateDone)                                                                     // never began
-	hear(phaseTrace, explain.StateStarted)                                                                        // 4
-	hear(phaseLabel, explain.StateStarted)                                                                        // 5
-	hear(phaseTrace, explain.StateFailed)                                                                         // 6
-	j.hear(explain.Event{Type: explain.EventPreflightDone, Chain: "x", Failed: []string{phaseTrace, phaseLabel}}) // label ends at 7, assemble begins at 8
+	hear(phaseProbe, api.StateStarted)                                                                    // 2
+	hear(phaseProbe, api.StateDone)                                                                       // 3
+	hear(phaseTransaction, api.StateDone)                                                                 // never began
+	hear(phaseTrace, api.StateStarted)                                                                    // 4
+	hear(phaseLabel, api.StateStarted)                                                                    // 5
+	hear(phaseTrace, api.StateFailed)                                                                     // 6
+	j.hear(api.Event{Type: api.EventPreflightDone, Chain: "x", Failed: []string{phaseTrace, phaseLabel}}) // label ends at 7, assemble begins at 8
 	j.fail([]assemble.Failure{{Phase: phaseTrace}})
-	j.hear(explain.Event{Type: explain.EventComplete}) // 9
-	a := j.close(&explain.Result{AnalysisModel: explain.ModelPartial}, nil)
+	j.hear(api.Event{Type: api.EventComplete}) // 9
+	a := j.close(&api.Result{AnalysisModel: api.ModelPartial}, nil)
 	want := "[{probe 1s} {trace 2s} {label 2s} {assemble 1s}]"
 	if got := fmt.Sprint(a.Phases); got != want || a.Took != 9*time.Second || a.Outcome != OutcomePartial || a.Chain != "x" || !slices.Equal(a.Failed, []string{phaseTrace}) {
 		t.Errorf("%s %+v", got, a)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // desk owns the queue and the job actors. All fields are touched in Receive only;
@@ -163,7 +163,7 @@ func (d *desk) leave(ac actor.Context, id string) {
 // outlived reports whether nobody can ask for the job any more.
 func outlived(id string) bool {
 	began, ok := timeOf(id)
-	return !ok || time.Since(began) >= explain.JobRetention
+	return !ok || time.Since(began) >= api.JobRetention
 }
 
 // childGone is a job actor that fell over: its job must not stay running.

@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
@@ -82,10 +82,10 @@ func New(o Options) *Explainer {
 // Job is one analysis: what is asked, whom it asks, where its cost is booked.
 type Job struct {
 	ID      string // of the request, for the log; may be empty
-	Request explain.Request
+	Request api.Request
 	World   gather.World
 	Meter   *meter.Meter
-	Sink    func(explain.Event) // may be nil; is called one event at a time and must not block
+	Sink    func(api.Event) // may be nil; is called one event at a time and must not block
 
 	// Finish, when closed, ends the fetching as the deadline would: what is known by
 	// then makes a partial result. It is for a service that stops or, with Unpaid, for
@@ -101,8 +101,8 @@ type Job struct {
 }
 
 // Check says what is wrong with a request before anything is done for it:
-// *explain.BadRequest or explain.ErrUnknownChain.
-func (x *Explainer) Check(req explain.Request) error {
+// *api.BadRequest or api.ErrUnknownChain.
+func (x *Explainer) Check(req api.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
@@ -111,13 +111,13 @@ func (x *Explainer) Check(req explain.Request) error {
 }
 
 // chosen is the chain that the request names, nil when it names none.
-func chosen(req explain.Request) (*chain.Chain, error) {
+func chosen(req api.Request) (*chain.Chain, error) {
 	if req.ChainID == 0 {
 		return nil, nil
 	}
 	ch, ok := chain.ByID(req.ChainID)
 	if !ok {
-		return nil, fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, req.ChainID)
+		return nil, fmt.Errorf("%w: chainId %d", api.ErrUnknownChain, req.ChainID)
 	}
 	return ch, nil
 }
@@ -135,10 +135,10 @@ func (e *UnpaidError) UpstreamPayment() bool { return true }
 
 // Explain runs one analysis. It returns a Result, possibly partial and then perhaps
 // with an *UnpaidError beside it, or an error:
-// *explain.BadRequest, explain.ErrUnknownChain, explain.ErrNotFound,
-// explain.ErrPending, explain.ErrUnavailable, explain.ErrUnpaid, explain.ErrDeadline, explain.ErrStopping, the context's error, or what the probe ended in.
+// *api.BadRequest, api.ErrUnknownChain, api.ErrNotFound,
+// api.ErrPending, api.ErrUnavailable, api.ErrUnpaid, api.ErrDeadline, api.ErrStopping, the context's error, or what the probe ended in.
 // When the context ends, all work for the request is stopped.
-func (x *Explainer) Explain(ctx context.Context, j Job) (*explain.Result, error) {
+func (x *Explainer) Explain(ctx context.Context, j Job) (*api.Result, error) {
 	if err := j.Request.Validate(); err != nil {
 		return nil, err
 	}
@@ -240,12 +240,12 @@ func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, erro
 }
 
 // oneAtATime keeps two actors from calling the sink at once.
-func oneAtATime(j *journal, sink func(explain.Event)) func(explain.Event) {
+func oneAtATime(j *journal, sink func(api.Event)) func(api.Event) {
 	if sink == nil {
 		return j.hear
 	}
 	var mu sync.Mutex
-	return func(e explain.Event) {
+	return func(e api.Event) {
 		j.hear(e)
 		mu.Lock()
 		defer mu.Unlock()
@@ -264,7 +264,7 @@ func (x *Explainer) Close() {
 }
 
 // bare is the partial result when the assembly itself failed: what needs no rule.
-func bare(ev *assemble.Evidence, err error) *explain.Result {
+func bare(ev *assemble.Evidence, err error) *api.Result {
 	only := &assemble.Evidence{TxHash: ev.TxHash, Chain: ev.Chain, Version: ev.Version, Notes: ev.Notes, Lost: ev.Lost}
 	only.Failed = append(append(only.Failed, ev.Failed...), assemble.Failure{Phase: phaseAssemble, Reason: gather.Reason(err)})
 	return assemble.Result(only)
@@ -291,7 +291,7 @@ const maxReason = 300
 
 func oneLine(err error) string {
 	// Several errors that were joined stand on a line each.
-	return explain.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "), maxReason)
+	return api.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "), maxReason)
 }
 
 // hint is what the operator can do about the first upstream that failed.

@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
@@ -34,13 +34,13 @@ const hash = "0x00000000000000000000000000000000000000000000000000000000000000aa
 type world struct {
 	gather.World
 	probe   func(ctx context.Context) (*upstream.ProbeResult, error)
-	tx      func(ctx context.Context) (*evidence.Transaction, error)
-	receipt func(ctx context.Context) (*evidence.Receipt, error)
+	tx      func(ctx context.Context) (*ethrpc.Transaction, error)
+	receipt func(ctx context.Context) (*ethrpc.Receipt, error)
 	trace   func(ctx context.Context) (*trace.Tree, error)
 	prices  func(ctx context.Context) (map[common.Address]upstream.Price, error)
 	sign    func(ctx context.Context) (*upstream.SignatureSet, error)
 	call    func(ctx context.Context) ([]byte, error)
-	block   func(ctx context.Context) (*evidence.Block, error)
+	block   func(ctx context.Context) (*ethrpc.Block, error)
 }
 
 var (
@@ -48,14 +48,14 @@ var (
 	recipient = common.HexToAddress("0x2222222222222222222222222222222222222222")
 )
 
-func someTx() *evidence.Transaction {
+func someTx() *ethrpc.Transaction {
 	number, index := uint64(20_000_000), uint64(3)
-	return &evidence.Transaction{Hash: common.HexToHash(hash), Type: 2, From: sender, To: &recipient, Gas: 21000, GasPrice: big.NewInt(2e9), Value: big.NewInt(1e18), BlockNumber: &number, Index: &index}
+	return &ethrpc.Transaction{Hash: common.HexToHash(hash), Type: 2, From: sender, To: &recipient, Gas: 21000, GasPrice: big.NewInt(2e9), Value: big.NewInt(1e18), BlockNumber: &number, Index: &index}
 }
 
-func someReceipt() *evidence.Receipt {
+func someReceipt() *ethrpc.Receipt {
 	one := uint64(1)
-	return &evidence.Receipt{Status: &one, GasUsed: 21000, EffectiveGasPrice: big.NewInt(2e9)}
+	return &ethrpc.Receipt{Status: &one, GasUsed: 21000, EffectiveGasPrice: big.NewInt(2e9)}
 }
 
 func newWorld() *world {
@@ -64,20 +64,20 @@ func newWorld() *world {
 			ch, _ := chain.ByID(1)
 			return &upstream.ProbeResult{Chain: ch}, nil
 		},
-		tx:      func(context.Context) (*evidence.Transaction, error) { return someTx(), nil },
-		receipt: func(context.Context) (*evidence.Receipt, error) { return someReceipt(), nil },
+		tx:      func(context.Context) (*ethrpc.Transaction, error) { return someTx(), nil },
+		receipt: func(context.Context) (*ethrpc.Receipt, error) { return someReceipt(), nil },
 		trace: func(context.Context) (*trace.Tree, error) {
 			t := trace.FromReceipt(someTx(), someReceipt(), true)
 			t.Source = trace.RungDebug
 			return t, nil
 		},
 		prices: func(context.Context) (map[common.Address]upstream.Price, error) {
-			return map[common.Address]upstream.Price{{}: {USD: explain.Decimal{Unscaled: big.NewInt(2000), Scale: 0}, Time: 1, Source: "test"}}, nil
+			return map[common.Address]upstream.Price{{}: {USD: api.Decimal{Unscaled: big.NewInt(2000), Scale: 0}, Time: 1, Source: "test"}}, nil
 		},
 		sign: func(context.Context) (*upstream.SignatureSet, error) { return nil, nil },
 		call: func(context.Context) ([]byte, error) { return nil, upstream.ErrNoState },
-		block: func(context.Context) (*evidence.Block, error) {
-			return &evidence.Block{Number: 20_000_000, Timestamp: 1_717_000_000, GasLimit: 30_000_000, BaseFee: big.NewInt(1e9), Withdrawals: -1}, nil
+		block: func(context.Context) (*ethrpc.Block, error) {
+			return &ethrpc.Block{Number: 20_000_000, Timestamp: 1_717_000_000, GasLimit: 30_000_000, BaseFee: big.NewInt(1e9), Withdrawals: -1}, nil
 		},
 	}
 }
@@ -85,13 +85,13 @@ func newWorld() *world {
 func (w *world) Probe(ctx context.Context, _ []*chain.Chain, _ common.Hash) (*upstream.ProbeResult, error) {
 	return w.probe(ctx)
 }
-func (w *world) Transaction(ctx context.Context, _ *chain.Chain, _ common.Hash) (*evidence.Transaction, error) {
+func (w *world) Transaction(ctx context.Context, _ *chain.Chain, _ common.Hash) (*ethrpc.Transaction, error) {
 	return w.tx(ctx)
 }
-func (w *world) Receipt(ctx context.Context, _ *chain.Chain, _ common.Hash) (*evidence.Receipt, error) {
+func (w *world) Receipt(ctx context.Context, _ *chain.Chain, _ common.Hash) (*ethrpc.Receipt, error) {
 	return w.receipt(ctx)
 }
-func (w *world) Block(ctx context.Context, _ *chain.Chain, _ uint64, _ bool) (*evidence.Block, error) {
+func (w *world) Block(ctx context.Context, _ *chain.Chain, _ uint64, _ bool) (*ethrpc.Block, error) {
 	return w.block(ctx)
 }
 func (w *world) DebugTrace(ctx context.Context, _ *chain.Chain, _ common.Hash, _ trace.Limits) (*trace.Tree, error) {
@@ -100,7 +100,7 @@ func (w *world) DebugTrace(ctx context.Context, _ *chain.Chain, _ common.Hash, _
 func (w *world) ParityTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
 	return nil, upstream.ErrUnsupported
 }
-func (w *world) StateDiff(context.Context, *chain.Chain, common.Hash) (*evidence.StateDiff, error) {
+func (w *world) StateDiff(context.Context, *chain.Chain, common.Hash) (*ethrpc.StateDiff, error) {
 	return nil, upstream.ErrUnsupported
 }
 func (w *world) Balance(context.Context, *chain.Chain, common.Address, uint64) (*big.Int, error) {
@@ -132,11 +132,11 @@ func (w *world) Local(ctx context.Context, _, _ string, work func(context.Contex
 	return work(ctx)
 }
 
-func explainWith(t *testing.T, o Options, w *world, chainID uint64) (*explain.Result, error) {
+func explainWith(t *testing.T, o Options, w *world, chainID uint64) (*api.Result, error) {
 	t.Helper()
 	x := New(o)
 	defer x.Close()
-	return x.Explain(context.Background(), Job{Request: explain.Request{TxHash: hash, ChainID: chainID}, World: w, Meter: new(meter.Meter)})
+	return x.Explain(context.Background(), Job{Request: api.Request{TxHash: hash, ChainID: chainID}, World: w, Meter: new(meter.Meter)})
 }
 
 func TestExplain(t *testing.T) {
@@ -145,7 +145,7 @@ func TestExplain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.Partial() || res.Status != explain.StatusSuccess || res.TxType == nil || *res.TxType != explain.TypeTransfer || res.Confidence != explain.High {
+		if res.Partial() || res.Status != api.StatusSuccess || res.TxType == nil || *res.TxType != api.TypeTransfer || res.Confidence != api.High {
 			t.Errorf("chain %d: %s %v %s: %s", id, res.Status, res.TxType, res.Confidence, res.Summary)
 		}
 		if res.USDValue == nil || res.USDValue.String() != "2000" {
@@ -158,7 +158,7 @@ func TestExplain(t *testing.T) {
 var down = &upstream.Error{Op: "eth_secret", Source: "host.example", Kind: upstream.KindServer, Err: errors.New("HTTP status 500")}
 
 // tellsInternals complains where a result tells what only the operator may read.
-func tellsInternals(t *testing.T, res *explain.Result) {
+func tellsInternals(t *testing.T, res *api.Result) {
 	t.Helper()
 	all := res.Summary + strings.Join(res.Steps, "") + strings.Join(res.Risks, "") + strings.Join(res.Provenance.Notes, "")
 	for _, word := range []string{"eth_", "example", "HTTP", "fell over", "\n", "fault"} {
@@ -185,7 +185,7 @@ func TestPhaseFails(t *testing.T) {
 				t.Errorf("%s: %v", phase, err)
 				continue
 			}
-			if !res.Partial() || res.Confidence != explain.Low || !strings.HasPrefix(res.Summary, "**Partial result: the "+phase+" ") || !panics && !strings.Contains(res.Summary, phase+" phase failed (") {
+			if !res.Partial() || res.Confidence != api.Low || !strings.HasPrefix(res.Summary, "**Partial result: the "+phase+" ") || !panics && !strings.Contains(res.Summary, phase+" phase failed (") {
 				t.Errorf("%s (panics: %v): %s, %s, %q", phase, panics, res.AnalysisModel, res.Confidence, res.Summary)
 			}
 			if panics {
@@ -201,10 +201,10 @@ func TestPhaseFails(t *testing.T) {
 		}
 	}
 	f(phaseTransaction, "the transaction could not be fetched: the data provider is not available at the moment", func(w *world, fail func()) {
-		w.tx = func(context.Context) (*evidence.Transaction, error) { fail(); return nil, down }
+		w.tx = func(context.Context) (*ethrpc.Transaction, error) { fail(); return nil, down }
 	})
 	f(phaseTransaction, "the receipt could not be fetched: the data provider is not available at the moment", func(w *world, fail func()) {
-		w.receipt = func(context.Context) (*evidence.Receipt, error) { fail(); return nil, down }
+		w.receipt = func(context.Context) (*ethrpc.Receipt, error) { fail(); return nil, down }
 	})
 	f(phaseTrace, "the data provider is not available at the moment", func(w *world, fail func()) {
 		w.trace = func(context.Context) (*trace.Tree, error) { fail(); return nil, down }
@@ -215,7 +215,7 @@ func TestPhaseFails(t *testing.T) {
 // who asked, and costs neither the mark of a whole result nor the trace.
 func TestOptionalSources(t *testing.T) {
 	const off = " (the data provider is not available at the moment)"
-	f := func(note string, confidence explain.Confidence, breakIt func(w *world, fail func())) {
+	f := func(note string, confidence api.Confidence, breakIt func(w *world, fail func())) {
 		t.Helper()
 		for _, panics := range []bool{false, true} {
 			w := newWorld()
@@ -225,7 +225,7 @@ func TestOptionalSources(t *testing.T) {
 				}
 			})
 			res, err := explainWith(t, Options{}, w, 1)
-			if err != nil || res.Partial() || res.AnalysisModel != explain.ModelRules || strings.Contains(res.Summary, "artial") {
+			if err != nil || res.Partial() || res.AnalysisModel != api.ModelRules || strings.Contains(res.Summary, "artial") {
 				t.Fatalf("%q (panics: %v): %+v, %v", note, panics, res, err)
 			}
 			want := note + off
@@ -235,24 +235,24 @@ func TestOptionalSources(t *testing.T) {
 			if n := strings.Count(strings.Join(res.Provenance.Notes, "\n"), want); n != 1 {
 				t.Errorf("%q stands %d times in %q", want, n, res.Provenance.Notes)
 			}
-			if res.Confidence != confidence || len(res.PrettyTrace) == 0 || len(res.Steps) == 0 || res.Status != explain.StatusSuccess {
+			if res.Confidence != confidence || len(res.PrettyTrace) == 0 || len(res.Steps) == 0 || res.Status != api.StatusSuccess {
 				t.Errorf("%q: confidence %s, %d nodes, steps %q", note, res.Confidence, len(res.PrettyTrace), res.Steps)
 			}
 			tellsInternals(t, res)
 		}
 	}
-	f("prices could not all be fetched; USD values rest on trades inside the transaction or are missing", explain.High, func(w *world, fail func()) {
+	f("prices could not all be fetched; USD values rest on trades inside the transaction or are missing", api.High, func(w *world, fail func()) {
 		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { fail(); return nil, down }
 	})
-	f("the header of the block could not be fetched; its time, prices, and who received the fee are not known", explain.Medium, func(w *world, fail func()) {
-		w.block = func(context.Context) (*evidence.Block, error) { fail(); return nil, down }
+	f("the header of the block could not be fetched; its time, prices, and who received the fee are not known", api.Medium, func(w *world, fail func()) {
+		w.block = func(context.Context) (*ethrpc.Block, error) { fail(); return nil, down }
 	})
 	// The contract that is called here is known to nobody.
-	f("names and decimals of tokens could not all be fetched", explain.Low, func(w *world, fail func()) {
+	f("names and decimals of tokens could not all be fetched", api.Low, func(w *world, fail func()) {
 		callsAToken(w)
 		w.call = func(context.Context) ([]byte, error) { fail(); return nil, down }
 	})
-	f("contract sources and function names could not all be fetched", explain.Low, func(w *world, fail func()) {
+	f("contract sources and function names could not all be fetched", api.Low, func(w *world, fail func()) {
 		callsAToken(w)
 		w.sign = func(context.Context) (*upstream.SignatureSet, error) { fail(); return nil, down }
 	})
@@ -261,15 +261,15 @@ func TestOptionalSources(t *testing.T) {
 // TestTraceStandsIn: a trace tells the transaction where nobody else does.
 func TestTraceStandsIn(t *testing.T) {
 	w := newWorld()
-	w.tx = func(context.Context) (*evidence.Transaction, error) { return nil, down }
+	w.tx = func(context.Context) (*ethrpc.Transaction, error) { return nil, down }
 	res, err := explainWith(t, Options{}, w, 1)
-	if err != nil || !res.Partial() || res.Status != explain.StatusSuccess {
+	if err != nil || !res.Partial() || res.Status != api.StatusSuccess {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	if res.TxMeta.From != explain.AddrOf(sender) || res.TxMeta.To == nil || res.TxMeta.ValueWei != "0xde0b6b3a7640000" || len(res.PrettyTrace) != 1 || res.RawTrace == nil {
+	if res.TxMeta.From != api.AddrOf(sender) || res.TxMeta.To == nil || res.TxMeta.ValueWei != "0xde0b6b3a7640000" || len(res.PrettyTrace) != 1 || res.RawTrace == nil {
 		t.Errorf("%+v, %d nodes", res.TxMeta, len(res.PrettyTrace))
 	}
-	w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, down }
+	w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return nil, down }
 	res, err = explainWith(t, Options{}, w, 1)
 	if err != nil || !res.Partial() || len(res.PrettyTrace) != 1 || len(res.BalanceChanges) != 0 {
 		t.Fatalf("without a receipt: %+v, %v", res, err)
@@ -282,7 +282,7 @@ func TestTokensOfATrace(t *testing.T) {
 	w := newWorld()
 	callsAToken(w)
 	rc, _ := w.receipt(t.Context())
-	w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, down }
+	w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return nil, down }
 	w.call = func(context.Context) ([]byte, error) { // "ABC" to whatever is asked
 		return common.FromHex("0x000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000000034142430000000000000000000000000000000000000000000000000000000000"), nil
 	}
@@ -304,29 +304,29 @@ func TestNothingKnown(t *testing.T) {
 	f := func(fault error, code string, result bool) {
 		t.Helper()
 		w := newWorld()
-		w.tx = func(context.Context) (*evidence.Transaction, error) { return nil, fault }
-		w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, fault }
+		w.tx = func(context.Context) (*ethrpc.Transaction, error) { return nil, fault }
+		w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return nil, fault }
 		w.trace = func(context.Context) (*trace.Tree, error) { return nil, fault }
 		res, err := explainWith(t, Options{}, w, 1)
-		if (res != nil) != result || err == nil || errors.Is(err, explain.ErrNotFound) {
+		if (res != nil) != result || err == nil || errors.Is(err, api.ErrNotFound) {
 			t.Fatalf("%v: %+v, %v", fault, res, err)
 		}
-		got := explain.FaultOf(err)
+		got := api.FaultOf(err)
 		if got.Code != code || strings.Contains(got.Message, "example") || strings.Contains(got.Message, "eth_") || strings.Contains(got.Message, "not found") {
 			t.Errorf("%v: %+v", fault, got)
 		}
-		if code == explain.CodeUnavailable && !strings.Contains(got.Message, "ethereum-mainnet") {
+		if code == api.CodeUnavailable && !strings.Contains(got.Message, "ethereum-mainnet") {
 			t.Errorf("%+v names no chain", got)
 		}
 		if result && (!res.Partial() || !strings.Contains(res.Summary, "the transaction and trace phases failed") || !strings.Contains(res.Summary, "could not pay its data provider")) {
 			t.Errorf("%s", res.Summary)
 		}
 	}
-	f(down, explain.CodeUnavailable, false)
-	f(&upstream.Error{Kind: upstream.KindUnsupported}, explain.CodeUnavailable, false)
-	f(&upstream.Error{Kind: upstream.KindTimeout}, explain.CodeUnavailable, false)
-	f(&upstream.Error{Kind: upstream.KindPayment, Source: "host.example"}, explain.CodePayment, true)
-	f(&upstream.Error{Kind: upstream.KindUnpaid}, explain.CodeUnpaid, false)
+	f(down, api.CodeUnavailable, false)
+	f(&upstream.Error{Kind: upstream.KindUnsupported}, api.CodeUnavailable, false)
+	f(&upstream.Error{Kind: upstream.KindTimeout}, api.CodeUnavailable, false)
+	f(&upstream.Error{Kind: upstream.KindPayment, Source: "host.example"}, api.CodePayment, true)
+	f(&upstream.Error{Kind: upstream.KindUnpaid}, api.CodeUnpaid, false)
 }
 
 // TestUnpaidEvidence: where the service cannot pay for the receipt there is a partial
@@ -334,9 +334,9 @@ func TestNothingKnown(t *testing.T) {
 func TestUnpaidEvidence(t *testing.T) {
 	unpaid := &upstream.Error{Op: "eth_secret", Source: "host.example", Kind: upstream.KindPayment, Err: errors.New("HTTP status 402")}
 	w := newWorld()
-	w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, unpaid }
+	w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return nil, unpaid }
 	res, err := explainWith(t, Options{}, w, 1)
-	if res == nil || !res.Partial() || explain.FaultOf(err).Code != explain.CodePayment || !strings.Contains(res.Summary, "the transaction phase failed (the receipt could not be fetched: the service could not pay its data provider)") {
+	if res == nil || !res.Partial() || api.FaultOf(err).Code != api.CodePayment || !strings.Contains(res.Summary, "the transaction phase failed (the receipt could not be fetched: the service could not pay its data provider)") {
 		t.Errorf("%+v, %v", res, err)
 	}
 	w = newWorld()
@@ -347,10 +347,10 @@ func TestUnpaidEvidence(t *testing.T) {
 	}
 	w = newWorld() // no chain either
 	w.probe = func(context.Context) (*upstream.ProbeResult, error) {
-		return nil, &explain.UnavailableError{TxHash: hash, Silent: []string{"ethereum-mainnet"}, Unpaid: true}
+		return nil, &api.UnavailableError{TxHash: hash, Silent: []string{"ethereum-mainnet"}, Unpaid: true}
 	}
 	res, err = explainWith(t, Options{}, w, 0)
-	if res == nil || !res.Partial() || res.Confidence != explain.Low || explain.FaultOf(err).Code != explain.CodePayment || !strings.Contains(res.Summary, "the probe phase failed (the service could not pay its data provider)") {
+	if res == nil || !res.Partial() || res.Confidence != api.Low || api.FaultOf(err).Code != api.CodePayment || !strings.Contains(res.Summary, "the probe phase failed (the service could not pay its data provider)") {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
@@ -360,11 +360,11 @@ func TestUnpaidEvidence(t *testing.T) {
 func callsAToken(w *world) {
 	rc := someReceipt()
 	transfer := common.HexToHash("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
-	rc.Logs = []evidence.Log{{Address: recipient, Topics: []common.Hash{transfer, common.BytesToHash(sender[:]), common.BytesToHash(recipient[:])}, Data: make([]byte, 32)}}
+	rc.Logs = []ethrpc.Log{{Address: recipient, Topics: []common.Hash{transfer, common.BytesToHash(sender[:]), common.BytesToHash(recipient[:])}, Data: make([]byte, 32)}}
 	tx := someTx()
 	tx.Input = []byte{0x00, 0x00, 0x12, 0x34}
-	w.tx = func(context.Context) (*evidence.Transaction, error) { return tx, nil }
-	w.receipt = func(context.Context) (*evidence.Receipt, error) { return rc, nil }
+	w.tx = func(context.Context) (*ethrpc.Transaction, error) { return tx, nil }
+	w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return rc, nil }
 	w.trace = func(context.Context) (*trace.Tree, error) {
 		t := trace.FromReceipt(tx, rc, true)
 		t.Source = trace.RungDebug
@@ -423,7 +423,7 @@ func TestCloseWaits(t *testing.T) {
 		x := New(Options{})
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() { <-begun; cancel() }()
-		if _, err := x.Explain(ctx, Job{Request: explain.Request{TxHash: hash, ChainID: 1}, World: w, Meter: new(meter.Meter)}); !errors.Is(err, context.Canceled) {
+		if _, err := x.Explain(ctx, Job{Request: api.Request{TxHash: hash, ChainID: 1}, World: w, Meter: new(meter.Meter)}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		if x.Close(); !over.Load() {
@@ -454,33 +454,33 @@ func TestEndsWithoutResult(t *testing.T) {
 		}
 	}
 	pending := newWorld()
-	pending.tx = func(context.Context) (*evidence.Transaction, error) {
+	pending.tx = func(context.Context) (*ethrpc.Transaction, error) {
 		tx := someTx()
 		tx.BlockNumber = nil
 		return tx, nil
 	}
-	f(pending, 1, explain.ErrPending)
+	f(pending, 1, api.ErrPending)
 	absent := newWorld()
-	absent.tx = func(context.Context) (*evidence.Transaction, error) { return nil, upstream.ErrNotFound }
-	f(absent, 1, explain.ErrNotFound)
+	absent.tx = func(context.Context) (*ethrpc.Transaction, error) { return nil, upstream.ErrNotFound }
+	f(absent, 1, api.ErrNotFound)
 	nowhere := newWorld()
 	nowhere.probe = func(context.Context) (*upstream.ProbeResult, error) {
-		return nil, &explain.NotFoundError{TxHash: hash, Asked: 5}
+		return nil, &api.NotFoundError{TxHash: hash, Asked: 5}
 	}
-	f(nowhere, 0, explain.ErrNotFound)
+	f(nowhere, 0, api.ErrNotFound)
 	nowhere.probe = func(context.Context) (*upstream.ProbeResult, error) {
-		return nil, &explain.UnavailableError{TxHash: hash, Asked: 5, Silent: []string{"x"}}
+		return nil, &api.UnavailableError{TxHash: hash, Asked: 5, Silent: []string{"x"}}
 	}
-	f(nowhere, 0, explain.ErrUnavailable)
+	f(nowhere, 0, api.ErrUnavailable)
 	nowhere.probe = func(context.Context) (*upstream.ProbeResult, error) {
 		return nil, &upstream.Error{Kind: upstream.KindNoEndpoint}
 	}
-	f(nowhere, 0, explain.ErrUnavailable)
+	f(nowhere, 0, api.ErrUnavailable)
 	nowhere.probe = func(context.Context) (*upstream.ProbeResult, error) {
 		return nil, &upstream.Error{Kind: upstream.KindUnpaid}
 	}
-	f(nowhere, 0, explain.ErrUnpaid)
-	f(newWorld(), 987654321, explain.ErrUnknownChain)
+	f(nowhere, 0, api.ErrUnpaid)
+	f(newWorld(), 987654321, api.ErrUnknownChain)
 }
 
 // TestDeadline: what a result stands without is noted as missing when the time is over;
@@ -493,7 +493,7 @@ func TestDeadline(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		res, err := explainWith(t, Options{Deadline: 150 * time.Millisecond}, w, 1)
-		if err != nil || res.Partial() || res.Status != explain.StatusSuccess || len(res.PrettyTrace) == 0 || !strings.Contains(strings.Join(res.Provenance.Notes, ""), "prices could not all be fetched; USD values rest on trades inside the transaction or are missing (the deadline of 150ms passed)") {
+		if err != nil || res.Partial() || res.Status != api.StatusSuccess || len(res.PrettyTrace) == 0 || !strings.Contains(strings.Join(res.Provenance.Notes, ""), "prices could not all be fetched; USD values rest on trades inside the transaction or are missing (the deadline of 150ms passed)") {
 			t.Fatalf("%+v, %v", res, err)
 		}
 		w.trace = func(ctx context.Context) (*trace.Tree, error) { <-ctx.Done(); return nil, ctx.Err() }
@@ -501,13 +501,13 @@ func TestDeadline(t *testing.T) {
 		if err != nil || !res.Partial() || !strings.Contains(res.Summary, "the trace phase failed (the deadline of 150ms passed)") {
 			t.Fatalf("%v, %v", res.Summary, err)
 		}
-		w.tx = func(ctx context.Context) (*evidence.Transaction, error) { <-ctx.Done(); return nil, ctx.Err() }
-		if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 1); !errors.Is(err, explain.ErrUnavailable) {
-			t.Errorf("got %v, want explain.ErrUnavailable", err)
+		w.tx = func(ctx context.Context) (*ethrpc.Transaction, error) { <-ctx.Done(); return nil, ctx.Err() }
+		if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 1); !errors.Is(err, api.ErrUnavailable) {
+			t.Errorf("got %v, want api.ErrUnavailable", err)
 		}
 		w.probe = func(ctx context.Context) (*upstream.ProbeResult, error) { <-ctx.Done(); return nil, ctx.Err() }
-		if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 0); !errors.Is(err, explain.ErrDeadline) {
-			t.Errorf("got %v, want explain.ErrDeadline", err)
+		if _, err := explainWith(t, Options{Deadline: 50 * time.Millisecond}, w, 0); !errors.Is(err, api.ErrDeadline) {
+			t.Errorf("got %v, want api.ErrDeadline", err)
 		}
 	})
 }
@@ -526,12 +526,12 @@ func TestAssemblyPanics(t *testing.T) {
 func TestSupervisorPanics(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
-	sink := func(e explain.Event) {
-		if e.Phase == phaseTrace && e.State == explain.StateDone {
+	sink := func(e api.Event) {
+		if e.Phase == phaseTrace && e.State == api.StateDone {
 			panic("the sink fell over")
 		}
 	}
-	res, err := x.Explain(context.Background(), Job{Request: explain.Request{TxHash: hash, ChainID: 1}, World: newWorld(), Meter: new(meter.Meter), Sink: sink})
+	res, err := x.Explain(context.Background(), Job{Request: api.Request{TxHash: hash, ChainID: 1}, World: newWorld(), Meter: new(meter.Meter), Sink: sink})
 	if err != nil || !res.Partial() {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -557,7 +557,7 @@ func TestStopMidFlight(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			if _, err := x.Explain(ctx, Job{Request: explain.Request{TxHash: hash, ChainID: 1}, World: w}); !errors.Is(err, context.Canceled) {
+			if _, err := x.Explain(ctx, Job{Request: api.Request{TxHash: hash, ChainID: 1}, World: w}); !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, want context.Canceled", err)
 			}
 		}()
@@ -585,7 +585,7 @@ func TestStopMidFlight(t *testing.T) {
 func TestClosed(t *testing.T) {
 	x := New(Options{})
 	x.Close()
-	if _, err := x.Explain(context.Background(), Job{Request: explain.Request{TxHash: hash, ChainID: 1}, World: newWorld()}); !errors.Is(err, ErrClosed) {
+	if _, err := x.Explain(context.Background(), Job{Request: api.Request{TxHash: hash, ChainID: 1}, World: newWorld()}); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
 }
@@ -595,7 +595,7 @@ func TestEvents(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
 	var seen []string
-	_, err := x.Explain(context.Background(), Job{Request: explain.Request{TxHash: hash}, World: newWorld(), Sink: func(e explain.Event) {
+	_, err := x.Explain(context.Background(), Job{Request: api.Request{TxHash: hash}, World: newWorld(), Sink: func(e api.Event) {
 		seen = append(seen, string(e.Type)+" "+e.Phase)
 	}})
 	if err != nil {
@@ -614,32 +614,32 @@ func TestStatusEvents(t *testing.T) {
 	w.prices = func(context.Context) (map[common.Address]upstream.Price, error) {
 		return nil, errors.New("no prices\ndata: {}" + strings.Repeat("!", 1000))
 	}
-	states := map[string][]explain.State{}
-	var done explain.Event
-	_, err := x.Explain(context.Background(), Job{Request: explain.Request{TxHash: hash}, World: w, Sink: func(e explain.Event) {
+	states := map[string][]api.State{}
+	var done api.Event
+	_, err := x.Explain(context.Background(), Job{Request: api.Request{TxHash: hash}, World: w, Sink: func(e api.Event) {
 		switch e.Type {
-		case explain.EventPreflightStatus:
+		case api.EventPreflightStatus:
 			states[e.Phase] = append(states[e.Phase], e.State)
 			if strings.Contains(e.Message, "\n") || len(e.Message) > maxReason+10 {
 				t.Errorf("message %q", e.Message)
 			}
-		case explain.EventPreflightDone:
+		case api.EventPreflightDone:
 			done = e
 		}
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := func(phase string, want ...explain.State) {
+	f := func(phase string, want ...api.State) {
 		t.Helper()
 		if !slices.Equal(states[phase], want) {
 			t.Errorf("%s: %q, want %q", phase, states[phase], want)
 		}
 	}
-	f(phaseProbe, explain.StateStarted, explain.StateDone, explain.StateFound)
-	f(phaseTransaction, explain.StateStarted, explain.StateDone)
-	f(phaseTrace, explain.StateStarted, explain.StateDone)
-	f(phasePrice, explain.StateStarted, explain.StateFailed)
+	f(phaseProbe, api.StateStarted, api.StateDone, api.StateFound)
+	f(phaseTransaction, api.StateStarted, api.StateDone)
+	f(phaseTrace, api.StateStarted, api.StateDone)
+	f(phasePrice, api.StateStarted, api.StateFailed)
 	if done.Chain != "ethereum-mainnet" || !slices.Equal(done.Failed, []string{phasePrice}) {
 		t.Errorf("preflight_done %+v", done)
 	}

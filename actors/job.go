@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/report"
 )
 
@@ -50,7 +50,7 @@ func (r *jobRun) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case *actor.Started:
 		r.ctx, r.cancel = context.WithTimeout(r.s.ctx, r.j.o.deadline)
-		row.Status = explain.JobRunning
+		row.Status = api.JobRunning
 		r.row = row
 		r.s.write(ac.Self(), row, marked{})
 	case marked:
@@ -84,9 +84,9 @@ func (j *Jobs) analyse(ctx context.Context, row JobRow, slot JobSlot) JobRow {
 	}
 	switch {
 	case err == nil:
-		row.Status = explain.JobComplete
+		row.Status = api.JobComplete
 	case errors.Is(context.Cause(ctx), errGivenBack):
-		row.Status = explain.JobPending
+		row.Status = api.JobPending
 		row.Attempts--
 	default:
 		j.fail(&row, err)
@@ -96,7 +96,7 @@ func (j *Jobs) analyse(ctx context.Context, row JobRow, slot JobSlot) JobRow {
 
 // page renders the report where one was asked for. Without it the result is still
 // worth having.
-func (j *Jobs) page(row JobRow, res *explain.Result) (html []byte) {
+func (j *Jobs) page(row JobRow, res *api.Result) (html []byte) {
 	if !row.Request.Report {
 		return nil
 	}
@@ -112,10 +112,10 @@ func (j *Jobs) page(row JobRow, res *explain.Result) (html []byte) {
 // fail makes row the row of a failed job. What only the operator may see goes to
 // the log.
 func (j *Jobs) fail(row *JobRow, err error) {
-	row.Status, row.Result, row.HTML = explain.JobError, nil, nil
-	f := explain.FaultOf(err)
+	row.Status, row.Result, row.HTML = api.JobError, nil, nil
+	f := api.FaultOf(err)
 	row.Error, row.ErrorCode = f.Message, f.Code
-	if row.ErrorCode == explain.CodeInternal {
+	if row.ErrorCode == api.CodeInternal {
 		row.Error += "; the log has it under job " + row.ID
 		j.o.Log.Error("job", "job", row.ID, "error", err)
 	}
@@ -141,7 +141,7 @@ func (j *Jobs) keep(ctx context.Context, row JobRow) {
 		return
 	}
 	j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
-	if row.Status == explain.JobComplete {
+	if row.Status == api.JobComplete {
 		j.fail(&row, fmt.Errorf("store the result: %w", err))
 		if err := j.o.Store.PutJobs(row); err != nil {
 			j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)

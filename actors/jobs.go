@@ -11,21 +11,21 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 )
 
 // Analyst does the analysis of a job.
 type Analyst interface {
 	// Explain returns a result, complete or partial, or the error that left none.
 	// It stops soon after ctx ends.
-	Explain(ctx context.Context, w JobWork) (*explain.Result, error)
+	Explain(ctx context.Context, w JobWork) (*api.Result, error)
 }
 
 // JobWork is one job as its Analyst gets it.
 type JobWork struct {
 	ID      string
-	Request explain.Request
+	Request api.Request
 	Slot    JobSlot
 }
 
@@ -138,20 +138,20 @@ func takeUp(store JobStore) (again []JobRow, err error) {
 	for i := range rows {
 		row := &rows[i]
 		if row.Attempts >= maxAttempts {
-			row.Status, row.ErrorCode = explain.JobError, explain.CodeInterrupted
+			row.Status, row.ErrorCode = api.JobError, api.CodeInterrupted
 			row.Error = "the server was interrupted twice while it had the job; submit it again"
 			continue
 		}
-		row.Status = explain.JobPending
+		row.Status = api.JobPending
 		row.Attempts++
 		again = append(again, *row)
 	}
 	return again, store.PutJobs(rows...)
 }
 
-// Submit stores a job and returns its id. The errors are *explain.BadRequest,
-// explain.ErrUnknownChain, explain.ErrBusy, explain.ErrStopping, or the store's.
-func (j *Jobs) Submit(req explain.Request) (id string, err error) {
+// Submit stores a job and returns its id. The errors are *api.BadRequest,
+// api.ErrUnknownChain, api.ErrBusy, api.ErrStopping, or the store's.
+func (j *Jobs) Submit(req api.Request) (id string, err error) {
 	id = NewID()
 	if err := j.SubmitAs(id, req); err != nil {
 		return "", err
@@ -161,23 +161,23 @@ func (j *Jobs) Submit(req explain.Request) (id string, err error) {
 
 // SubmitAs is Submit under an id that the caller has made with NewID: what is paid
 // for has its id before it is a job.
-func (j *Jobs) SubmitAs(id string, req explain.Request) error {
+func (j *Jobs) SubmitAs(id string, req api.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
 	if _, ok := chain.ByID(req.ChainID); req.ChainID != 0 && !ok {
-		return fmt.Errorf("%w: chainId %d", explain.ErrUnknownChain, req.ChainID)
+		return fmt.Errorf("%w: chainId %d", api.ErrUnknownChain, req.ChainID)
 	}
 	j.gate.RLock()
 	defer j.gate.RUnlock()
 	if j.closed() {
-		return explain.ErrStopping
+		return api.ErrStopping
 	}
 	if j.load.Add(1) > int64(j.o.Running+j.o.Queue) {
 		j.load.Add(-1)
-		return explain.ErrBusy
+		return api.ErrBusy
 	}
-	row := JobRow{ID: id, Status: explain.JobPending, Attempts: 1, Request: req}
+	row := JobRow{ID: id, Status: api.JobPending, Attempts: 1, Request: req}
 	if err := j.o.Store.PutJobs(row); err != nil {
 		j.load.Add(-1)
 		return err
@@ -215,13 +215,13 @@ func (j *Jobs) Load() (queued, running int) {
 	return int(max(0, j.load.Load()-r)), int(r)
 }
 
-// Job returns where a job stands, or explain.ErrNoJob.
-func (j *Jobs) Job(id string) (*explain.Job, error) {
+// Job returns where a job stands, or api.ErrNoJob.
+func (j *Jobs) Job(id string) (*api.Job, error) {
 	row, err := j.o.Store.Job(id)
 	if err != nil {
 		return nil, err
 	}
-	return &explain.Job{JobID: row.ID, Status: row.Status, Result: row.Result, Error: row.Error, ErrorCode: row.ErrorCode, HTML: string(row.HTML)}, nil
+	return &api.Job{JobID: row.ID, Status: row.Status, Result: row.Result, Error: row.Error, ErrorCode: row.ErrorCode, HTML: string(row.HTML)}, nil
 }
 
 // Close takes no more jobs and starts none. It waits for the running ones until
@@ -258,7 +258,7 @@ func (j *Jobs) giveBack(rows []JobRow) error {
 		return nil
 	}
 	for i := range rows {
-		rows[i].Status = explain.JobPending
+		rows[i].Status = api.JobPending
 		rows[i].Attempts--
 	}
 	if err := j.o.Store.PutJobs(rows...); err != nil {

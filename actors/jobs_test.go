@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // shelf is a JobStore and RunStore in memory that remembers the states of each job.
@@ -23,12 +23,12 @@ type shelf struct {
 	mu      sync.Mutex
 	jobs    map[string]JobRow
 	runs    map[string]RunRow
-	history map[string][]explain.JobStatus
+	history map[string][]api.JobStatus
 	refuse  func(JobRow) error // may be nil
 }
 
 func newShelf() *shelf {
-	return &shelf{jobs: map[string]JobRow{}, runs: map[string]RunRow{}, history: map[string][]explain.JobStatus{}}
+	return &shelf{jobs: map[string]JobRow{}, runs: map[string]RunRow{}, history: map[string][]api.JobStatus{}}
 }
 
 func (s *shelf) PutJobs(rows ...JobRow) error {
@@ -53,7 +53,7 @@ func (s *shelf) Job(id string) (JobRow, error) {
 	defer s.mu.Unlock()
 	row, ok := s.jobs[id]
 	if !ok {
-		return row, explain.ErrNoJob
+		return row, api.ErrNoJob
 	}
 	return row, nil
 }
@@ -82,7 +82,7 @@ func (s *shelf) Run(id string) (RunRow, error) {
 	defer s.mu.Unlock()
 	row, ok := s.runs[id]
 	if !ok {
-		return row, explain.ErrNoRun
+		return row, api.ErrNoRun
 	}
 	return row, nil
 }
@@ -105,22 +105,22 @@ func (s *shelf) states(id string) string {
 }
 
 // analyst is an Analyst made of one function.
-type analyst func(ctx context.Context, req explain.Request) (*explain.Result, error)
+type analyst func(ctx context.Context, req api.Request) (*api.Result, error)
 
-func (f analyst) Explain(ctx context.Context, w JobWork) (*explain.Result, error) {
+func (f analyst) Explain(ctx context.Context, w JobWork) (*api.Result, error) {
 	return f(ctx, w.Request)
 }
 
-func fine(_ context.Context, req explain.Request) (*explain.Result, error) {
-	return &explain.Result{TxHash: req.TxHash, Summary: "Sent 1 ETH to <b>."}, nil
+func fine(_ context.Context, req api.Request) (*api.Result, error) {
+	return &api.Result{TxHash: req.TxHash, Summary: "Sent 1 ETH to <b>."}, nil
 }
 
-func untilCancelled(ctx context.Context, _ explain.Request) (*explain.Result, error) {
+func untilCancelled(ctx context.Context, _ api.Request) (*api.Result, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-var ask = explain.Request{TxHash: hash}
+var ask = api.Request{TxHash: hash}
 
 func startJobs(t *testing.T, o JobOptions) *Jobs {
 	t.Helper()
@@ -140,7 +140,7 @@ func startJobs(t *testing.T, o JobOptions) *Jobs {
 	return j
 }
 
-func submit(t *testing.T, j *Jobs, req explain.Request) string {
+func submit(t *testing.T, j *Jobs, req api.Request) string {
 	t.Helper()
 	id, err := j.Submit(req)
 	if err != nil {
@@ -150,7 +150,7 @@ func submit(t *testing.T, j *Jobs, req explain.Request) string {
 }
 
 // await polls until the job has the status.
-func await(t *testing.T, j *Jobs, id string, want explain.JobStatus) *explain.Job {
+func await(t *testing.T, j *Jobs, id string, want api.JobStatus) *api.Job {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		job, err := j.Job(id)
@@ -176,7 +176,7 @@ func TestJobCompletes(t *testing.T) {
 		if u, err := uuid.Parse(id); err != nil || u.Version() != 7 {
 			t.Errorf("id %q", id)
 		}
-		job := await(t, j, id, explain.JobComplete)
+		job := await(t, j, id, api.JobComplete)
 		if job.JobID != id || !strings.Contains(string(job.Result), `"txHash":"`+hash+`"`) || job.Error != "" || job.ErrorCode != "" {
 			t.Errorf("%+v", job)
 		}
@@ -194,12 +194,12 @@ func TestJobCompletes(t *testing.T) {
 
 // TestJobOfNoUTF8: text that is none costs its own bytes, not the result.
 func TestJobOfNoUTF8(t *testing.T) {
-	j := startJobs(t, JobOptions{Store: newShelf(), Analyst: analyst(func(_ context.Context, req explain.Request) (*explain.Result, error) {
-		return &explain.Result{TxHash: req.TxHash, Summary: "Sent 1 \xff\xfeETH."}, nil
+	j := startJobs(t, JobOptions{Store: newShelf(), Analyst: analyst(func(_ context.Context, req api.Request) (*api.Result, error) {
+		return &api.Result{TxHash: req.TxHash, Summary: "Sent 1 \xff\xfeETH."}, nil
 	})})
 	req := ask
 	req.Report = true
-	job := await(t, j, submit(t, j, req), explain.JobComplete)
+	job := await(t, j, submit(t, j, req), api.JobComplete)
 	if !strings.Contains(string(job.Result), "Sent 1 \uFFFD\uFFFDETH.") || !utf8.ValidString(job.HTML) || !utf8.Valid(job.Result) {
 		t.Errorf("%s", job.Result)
 	}
@@ -214,33 +214,33 @@ func TestJobFails(t *testing.T) {
 	store := newShelf()
 	f := func(err error, code, message string) {
 		t.Helper()
-		j := startJobs(t, JobOptions{Store: store, Analyst: analyst(func(context.Context, explain.Request) (*explain.Result, error) {
+		j := startJobs(t, JobOptions{Store: store, Analyst: analyst(func(context.Context, api.Request) (*api.Result, error) {
 			if err == nil {
 				return nil, nil
 			}
 			return nil, err
 		})})
-		job := await(t, j, submit(t, j, ask), explain.JobError)
+		job := await(t, j, submit(t, j, ask), api.JobError)
 		if job.ErrorCode != code || !strings.Contains(job.Error, message) || job.Result != nil || strings.Contains(job.Error, "SECRET") {
 			t.Errorf("%+v, want %s: %s", job, code, message)
 		}
 	}
-	f(fmt.Errorf("trace: %w", notPaid{errors.New("402 at https://SECRET")}), explain.CodePayment, "could not pay one of its upstream")
-	f(fmt.Errorf("SECRET: %w", &explain.NotFoundError{TxHash: "0xab", Asked: 9}), explain.CodeNotFound, "transaction 0xab not found on 9 chains")
-	f(fmt.Errorf("SECRET: %w", &explain.UnavailableError{TxHash: "0xab", Silent: []string{"base-mainnet"}}), explain.CodeUnavailable, "transaction 0xab could not be looked up: 1 chain did not answer: base-mainnet")
-	f(fmt.Errorf("SECRET: %w", explain.ErrUnpaid), explain.CodeUnpaid, "the analysis is not paid in full: the payment for more of it did not arrive in time")
-	f(fmt.Errorf("SECRET: %w", explain.ErrNotFound), explain.CodeNotFound, "transaction not found")
-	f(fmt.Errorf("SECRET: %w", &explain.PendingError{TxHash: "0xab", Chain: "base-mainnet"}), explain.CodePending, "pending on base-mainnet")
-	f(fmt.Errorf("SECRET: %w", explain.ErrPending), explain.CodePending, "transaction is pending")
-	f(fmt.Errorf("%w (120s)", explain.ErrDeadline), explain.CodeDeadline, "deadline passed")
-	f(errors.New("SECRET"), explain.CodeInternal, "internal error; the log has it under job ")
-	f(nil, explain.CodeInternal, "internal error")
+	f(fmt.Errorf("trace: %w", notPaid{errors.New("402 at https://SECRET")}), api.CodePayment, "could not pay one of its upstream")
+	f(fmt.Errorf("SECRET: %w", &api.NotFoundError{TxHash: "0xab", Asked: 9}), api.CodeNotFound, "transaction 0xab not found on 9 chains")
+	f(fmt.Errorf("SECRET: %w", &api.UnavailableError{TxHash: "0xab", Silent: []string{"base-mainnet"}}), api.CodeUnavailable, "transaction 0xab could not be looked up: 1 chain did not answer: base-mainnet")
+	f(fmt.Errorf("SECRET: %w", api.ErrUnpaid), api.CodeUnpaid, "the analysis is not paid in full: the payment for more of it did not arrive in time")
+	f(fmt.Errorf("SECRET: %w", api.ErrNotFound), api.CodeNotFound, "transaction not found")
+	f(fmt.Errorf("SECRET: %w", &api.PendingError{TxHash: "0xab", Chain: "base-mainnet"}), api.CodePending, "pending on base-mainnet")
+	f(fmt.Errorf("SECRET: %w", api.ErrPending), api.CodePending, "transaction is pending")
+	f(fmt.Errorf("%w (120s)", api.ErrDeadline), api.CodeDeadline, "deadline passed")
+	f(errors.New("SECRET"), api.CodeInternal, "internal error; the log has it under job ")
+	f(nil, api.CodeInternal, "internal error")
 }
 
 func TestJobPanics(t *testing.T) {
-	j := startJobs(t, JobOptions{Store: newShelf(), Analyst: analyst(func(context.Context, explain.Request) (*explain.Result, error) { panic("a nil map, say") })})
+	j := startJobs(t, JobOptions{Store: newShelf(), Analyst: analyst(func(context.Context, api.Request) (*api.Result, error) { panic("a nil map, say") })})
 	for range 3 {
-		if job := await(t, j, submit(t, j, ask), explain.JobError); job.ErrorCode != explain.CodeInternal {
+		if job := await(t, j, submit(t, j, ask), api.JobError); job.ErrorCode != api.CodeInternal {
 			t.Errorf("%+v", job)
 		}
 	}
@@ -251,7 +251,7 @@ func TestJobPanics(t *testing.T) {
 func TestJobActorGone(t *testing.T) {
 	first := true
 	started := make(chan struct{})
-	j := startJobs(t, JobOptions{Store: newShelf(), Running: 1, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	j := startJobs(t, JobOptions{Store: newShelf(), Running: 1, Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
 		if !first {
 			return fine(ctx, req)
 		}
@@ -269,15 +269,15 @@ func TestJobActorGone(t *testing.T) {
 			}
 		}
 	}
-	if job := await(t, j, id, explain.JobError); job.ErrorCode != explain.CodeInternal {
+	if job := await(t, j, id, api.JobError); job.ErrorCode != api.CodeInternal {
 		t.Errorf("%+v", job)
 	}
-	await(t, j, submit(t, j, ask), explain.JobComplete)
+	await(t, j, submit(t, j, ask), api.JobComplete)
 }
 
 func TestJobDeadline(t *testing.T) {
 	j := startJobs(t, JobOptions{Store: newShelf(), Analyst: analyst(untilCancelled), deadline: 30 * time.Millisecond})
-	if job := await(t, j, submit(t, j, ask), explain.JobError); job.ErrorCode != explain.CodeDeadline {
+	if job := await(t, j, submit(t, j, ask), api.JobError); job.ErrorCode != api.CodeDeadline {
 		t.Errorf("%+v", job)
 	}
 }
@@ -285,11 +285,11 @@ func TestJobDeadline(t *testing.T) {
 func TestSubmitRefuses(t *testing.T) {
 	store := newShelf()
 	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), Running: 1, Queue: 1})
-	var bad *explain.BadRequest
-	if _, err := j.Submit(explain.Request{TxHash: "0x12"}); !errors.As(err, &bad) {
+	var bad *api.BadRequest
+	if _, err := j.Submit(api.Request{TxHash: "0x12"}); !errors.As(err, &bad) {
 		t.Errorf("got %v, want a bad request", err)
 	}
-	if _, err := j.Submit(explain.Request{TxHash: hash, ChainID: 987654321}); !errors.Is(err, explain.ErrUnknownChain) {
+	if _, err := j.Submit(api.Request{TxHash: hash, ChainID: 987654321}); !errors.Is(err, api.ErrUnknownChain) {
 		t.Errorf("got %v, want ErrUnknownChain", err)
 	}
 	full := errors.New("disk full")
@@ -302,11 +302,11 @@ func TestSubmitRefuses(t *testing.T) {
 	store.mu.Lock()
 	store.refuse = nil
 	store.mu.Unlock()
-	await(t, j, submit(t, j, ask), explain.JobComplete)
+	await(t, j, submit(t, j, ask), api.JobComplete)
 	if err := j.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := j.Submit(ask); !errors.Is(err, explain.ErrStopping) {
+	if _, err := j.Submit(ask); !errors.Is(err, api.ErrStopping) {
 		t.Errorf("got %v, want ErrStopping", err)
 	}
 }
@@ -317,7 +317,7 @@ func TestBounds(t *testing.T) {
 	var mu sync.Mutex
 	now, most := 0, 0
 	step := make(chan struct{})
-	j := startJobs(t, JobOptions{Store: newShelf(), Running: running, Queue: queue, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	j := startJobs(t, JobOptions{Store: newShelf(), Running: running, Queue: queue, Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
 		mu.Lock()
 		now++
 		most = max(most, now)
@@ -332,7 +332,7 @@ func TestBounds(t *testing.T) {
 	for round := range rounds {
 		for n := 0; ; n++ {
 			id, err := j.Submit(ask)
-			if errors.Is(err, explain.ErrBusy) {
+			if errors.Is(err, api.ErrBusy) {
 				if n != running+queue {
 					t.Errorf("round %d: busy after %d, want %d", round, n, running+queue)
 				}
@@ -352,7 +352,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	for _, id := range ids {
-		await(t, j, id, explain.JobComplete)
+		await(t, j, id, api.JobComplete)
 	}
 	if most != running {
 		t.Errorf("%d ran at a time, want %d", most, running)
@@ -364,7 +364,7 @@ func TestInOrder(t *testing.T) {
 	var mu sync.Mutex
 	var order, want []string
 	hold := make(chan struct{})
-	j := startJobs(t, JobOptions{Store: newShelf(), Running: 1, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	j := startJobs(t, JobOptions{Store: newShelf(), Running: 1, Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
 		<-hold
 		mu.Lock()
 		defer mu.Unlock()
@@ -378,7 +378,7 @@ func TestInOrder(t *testing.T) {
 		last, want = submit(t, j, req), append(want, req.Context)
 	}
 	close(hold)
-	await(t, j, last, explain.JobComplete)
+	await(t, j, last, api.JobComplete)
 	if !slices.Equal(order, want) {
 		t.Errorf("ran in the order %v", order)
 	}
@@ -389,25 +389,25 @@ func TestTakenUp(t *testing.T) {
 	store := newShelf()
 	never := startJobs(t, JobOptions{Store: store, Running: 1, Analyst: analyst(untilCancelled)})
 	running, waiting := submit(t, never, ask), submit(t, never, ask)
-	await(t, never, running, explain.JobRunning)
+	await(t, never, running, api.JobRunning)
 
 	left := store.crash() // while the first process still runs: it will not know
 	again := startJobs(t, JobOptions{Store: left, Running: 1, Analyst: analyst(untilCancelled)})
-	await(t, again, running, explain.JobRunning)
-	await(t, again, waiting, explain.JobPending)
+	await(t, again, running, api.JobRunning)
+	await(t, again, waiting, api.JobPending)
 	fresh := submit(t, again, ask)
 
 	whole := startJobs(t, JobOptions{Store: store.crash(), Analyst: analyst(fine)})
-	await(t, whole, running, explain.JobComplete)
-	await(t, whole, waiting, explain.JobComplete)
+	await(t, whole, running, api.JobComplete)
+	await(t, whole, waiting, api.JobComplete)
 
 	twice := startJobs(t, JobOptions{Store: left.crash(), Analyst: analyst(fine)})
 	for _, id := range []string{running, waiting} {
-		if job := await(t, twice, id, explain.JobError); job.ErrorCode != explain.CodeInterrupted || !strings.Contains(job.Error, "twice") {
+		if job := await(t, twice, id, api.JobError); job.ErrorCode != api.CodeInterrupted || !strings.Contains(job.Error, "twice") {
 			t.Errorf("%+v", job)
 		}
 	}
-	await(t, twice, fresh, explain.JobComplete)
+	await(t, twice, fresh, api.JobComplete)
 }
 
 // TestTakesUpMoreThanMayWait: who was promised a result gets it, whatever the
@@ -417,20 +417,20 @@ func TestTakesUpMoreThanMayWait(t *testing.T) {
 	var ids []string
 	for range 20 {
 		ids = append(ids, NewID())
-		store.PutJobs(JobRow{ID: ids[len(ids)-1], Status: explain.JobPending, Attempts: 1, Request: ask})
+		store.PutJobs(JobRow{ID: ids[len(ids)-1], Status: api.JobPending, Attempts: 1, Request: ask})
 	}
 	j := startJobs(t, JobOptions{Store: store, Running: 2, Queue: 2, Analyst: analyst(fine)})
 	for _, id := range ids {
-		await(t, j, id, explain.JobComplete)
+		await(t, j, id, api.JobComplete)
 	}
-	await(t, j, submit(t, j, ask), explain.JobComplete)
+	await(t, j, submit(t, j, ask), api.JobComplete)
 
 	left := newShelf()
 	for range 20 {
-		left.PutJobs(JobRow{ID: NewID(), Status: explain.JobRunning, Attempts: 1, Request: ask})
+		left.PutJobs(JobRow{ID: NewID(), Status: api.JobRunning, Attempts: 1, Request: ask})
 	}
 	full := startJobs(t, JobOptions{Store: left, Running: 2, Queue: 2, Analyst: analyst(untilCancelled)})
-	if _, err := full.Submit(ask); !errors.Is(err, explain.ErrBusy) {
+	if _, err := full.Submit(ask); !errors.Is(err, api.ErrBusy) {
 		t.Errorf("with twenty in hand: %v", err)
 	}
 }
@@ -440,20 +440,20 @@ func TestTakesUpMoreThanMayWait(t *testing.T) {
 func TestOutlivedInTheQueue(t *testing.T) {
 	store := newShelf()
 	var old uuid.UUID
-	ms := time.Now().Add(-explain.JobRetention).UnixMilli()
+	ms := time.Now().Add(-api.JobRetention).UnixMilli()
 	for i := range 6 {
 		old[i] = byte(ms >> (40 - 8*i))
 	}
 	old[6], old[8] = 0x70, 0x80
-	store.PutJobs(JobRow{ID: old.String(), Status: explain.JobPending, Attempts: 1, Request: explain.Request{TxHash: hash, Context: "old"}})
-	j := startJobs(t, JobOptions{Store: store, Running: 1, Queue: 1, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	store.PutJobs(JobRow{ID: old.String(), Status: api.JobPending, Attempts: 1, Request: api.Request{TxHash: hash, Context: "old"}})
+	j := startJobs(t, JobOptions{Store: store, Running: 1, Queue: 1, Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
 		if req.Context == "old" {
 			t.Error("it is run")
 		}
 		return fine(ctx, req)
 	})})
 	for range 3 {
-		await(t, j, submit(t, j, ask), explain.JobComplete)
+		await(t, j, submit(t, j, ask), api.JobComplete)
 	}
 	for end := time.Now().Add(10 * time.Second); j.load.Load() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -473,7 +473,7 @@ func TestCloseGivesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		ids = append(ids, submit(t, j, ask))
-		await(t, j, ids[0], explain.JobRunning)
+		await(t, j, ids[0], api.JobRunning)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 		if err := errors.Join(j.Close(ctx), j.Close(ctx)); err != nil {
 			t.Error(err)
@@ -481,14 +481,14 @@ func TestCloseGivesBack(t *testing.T) {
 		cancel()
 		x.Close()
 		for _, id := range ids {
-			if row, _ := store.Job(id); row.Status != explain.JobPending || row.Attempts != 0 {
+			if row, _ := store.Job(id); row.Status != api.JobPending || row.Attempts != 0 {
 				t.Errorf("%+v", row)
 			}
 		}
 	}
 	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine)})
 	for _, id := range ids {
-		await(t, j, id, explain.JobComplete)
+		await(t, j, id, api.JobComplete)
 	}
 }
 
@@ -498,7 +498,7 @@ func TestJobsCloseWaits(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
 	started, release := make(chan struct{}), make(chan struct{})
-	j, err := x.NewJobs(JobOptions{Store: store, Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	j, err := x.NewJobs(JobOptions{Store: store, Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
 		close(started)
 		<-release
 		return fine(ctx, req)
@@ -519,7 +519,7 @@ func TestJobsCloseWaits(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error(err)
 	}
-	if row, _ := store.Job(id); row.Status != explain.JobComplete {
+	if row, _ := store.Job(id); row.Status != api.JobComplete {
 		t.Errorf("%+v", row)
 	}
 }
@@ -532,7 +532,7 @@ func TestStoreRefuses(t *testing.T) {
 	times := 0
 	never := false
 	store.refuse = func(row JobRow) error {
-		if row.Status != explain.JobComplete || times == 0 && !never {
+		if row.Status != api.JobComplete || times == 0 && !never {
 			return nil
 		}
 		times--
@@ -542,11 +542,11 @@ func TestStoreRefuses(t *testing.T) {
 	store.mu.Lock()
 	times = 3
 	store.mu.Unlock()
-	await(t, j, submit(t, j, ask), explain.JobComplete)
+	await(t, j, submit(t, j, ask), api.JobComplete)
 	store.mu.Lock()
 	never = true
 	store.mu.Unlock()
-	if job := await(t, j, submit(t, j, ask), explain.JobError); job.ErrorCode != explain.CodeInternal || strings.Contains(job.Error, "disk") {
+	if job := await(t, j, submit(t, j, ask), api.JobError); job.ErrorCode != api.CodeInternal || strings.Contains(job.Error, "disk") {
 		t.Errorf("%+v", job)
 	}
 }
@@ -568,9 +568,9 @@ func TestRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	f(whole, nil, frames[0], "{\"type\":\"result\",\"summary\":\"a \u2028 b\"}") // the same value, written shorter
-	f(failed, explain.ErrRunErrored)
-	f(large, explain.ErrRunTooLarge)
-	f(NewID(), explain.ErrNoRun)
+	f(failed, api.ErrRunErrored)
+	f(large, api.ErrRunTooLarge)
+	f(NewID(), api.ErrNoRun)
 	if err := r.Finish(NewID(), jsontext.Value("{")); err == nil {
 		t.Error("a frame that is no JSON is taken")
 	}

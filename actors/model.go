@@ -11,8 +11,8 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/playbook"
 	"txlens/engine/agent/tool"
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 	"txlens/engine/meter"
 	"txlens/engine/report"
 
@@ -26,7 +26,7 @@ const phaseAgent = "agent"
 type Agent struct {
 	Provider llm.Provider
 	Models   map[string]AgentModel // by their names in the interface; all of them
-	Default  string                // of Models, for requests that name none; empty: explain.DefaultModel
+	Default  string                // of Models, for requests that name none; empty: api.DefaultModel
 	Limits   agent.Limits
 	Library  *playbook.Library // nil: the embedded one
 	Patience time.Duration     // with one run, after all evidence is fetched; 0: DefaultPatience
@@ -69,7 +69,7 @@ var runOutcomes = []struct {
 	{llm.ErrRefused, "refused"}, {llm.ErrMalformed, "malformed"}, {llm.ErrCut, "cut"}, {llm.ErrUnpaid, "account"},
 	{llm.ErrTooLong, "too_long"}, {llm.ErrRejected, "rejected"}, {llm.ErrDown, "down"},
 	{agent.ErrTurns, "turns"}, {agent.ErrBudget, "budget"}, {agent.ErrNoAnswer, "no_answer"},
-	{explain.ErrUnpaid, "unpaid"}, {context.Canceled, "stopped"}, {context.DeadlineExceeded, "stopped"},
+	{api.ErrUnpaid, "unpaid"}, {context.Canceled, "stopped"}, {context.DeadlineExceeded, "stopped"},
 }
 
 // DefaultPatience bounds a run of the agent.
@@ -83,7 +83,7 @@ const lastWords = 250 * time.Millisecond
 // err says why there is no answer.
 type modelled struct {
 	mayBeLate
-	result *explain.Result
+	result *api.Result
 	err    error
 }
 
@@ -94,7 +94,7 @@ var errPatience = errors.New("the time for the model is over")
 var errPanic = errors.New("internal fault")
 
 // consult is the work of the LLM actor, run outside Receive.
-func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req explain.Request, m *meter.Meter, tell func(explain.Event)) func(context.Context) any {
+func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req api.Request, m *meter.Meter, tell func(api.Event)) func(context.Context) any {
 	name := req.ModelOr(g.Default)
 	model := g.Models[name]
 	return func(ctx context.Context) any {
@@ -107,7 +107,7 @@ func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req explain.Request, 
 			Desk: desk, Context: req.Context, Meter: m, Emit: tell,
 		})
 		run.Turns, run.Usage = out.Turns, out.Usage
-		var res *explain.Result
+		var res *api.Result
 		if err == nil {
 			res, run.Dropped = claim.Apply(c, out.Answer, out.Index)
 			if claim.Contributed(c.Result, res) {
@@ -173,7 +173,7 @@ func (s *supervisor) conclude(ac actor.Context, m modelled) {
 		m.result = assemble.Partial(s.model, assemble.Failure{Phase: phaseAgent, Reason: oneLine(m.err)})
 	}
 	s.model = nil
-	s.tell(explain.Event{Type: explain.EventComplete})
+	s.tell(api.Event{Type: api.EventComplete})
 	out := outcome{result: m.result, finished: s.finished}
 	if errors.Is(m.err, llm.ErrUnpaid) {
 		out.unpaid = m.err
@@ -206,7 +206,7 @@ func (s *supervisor) hush() {
 
 func (s *supervisor) finishedBy() error {
 	if s.unpaid {
-		return explain.ErrUnpaid
+		return api.ErrUnpaid
 	}
-	return explain.ErrStopping
+	return api.ErrStopping
 }

@@ -9,8 +9,8 @@ import (
 
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
@@ -27,17 +27,17 @@ func (f talker) Turn(ctx context.Context, _ *llm.Request, hear func(llm.Delta)) 
 }
 
 // asked runs an analysis in which a model is asked.
-func asked(t *testing.T, o Options, p talker, change ...func(*Job)) (*explain.Result, *meter.Meter, []AgentRun, error) {
+func asked(t *testing.T, o Options, p talker, change ...func(*Job)) (*api.Result, *meter.Meter, []AgentRun, error) {
 	t.Helper()
 	var runs []AgentRun
 	o.Agent = &Agent{Provider: p, Models: map[string]AgentModel{}, Patience: o.Agent.patience(), OnRun: func(r AgentRun) { runs = append(runs, r) }}
-	for _, name := range explain.ModelNames() {
+	for _, name := range api.ModelNames() {
 		o.Agent.Models[name] = AgentModel{ID: "v-" + name, Price: llm.Price{Input: 10, Output: 20}}
 	}
 	x := New(o)
 	defer x.Close()
 	m := new(meter.Meter)
-	j := Job{Request: explain.Request{TxHash: hash, ChainID: 1}, World: newWorld(), Meter: m}
+	j := Job{Request: api.Request{TxHash: hash, ChainID: 1}, World: newWorld(), Meter: m}
 	for _, c := range change {
 		c(&j)
 	}
@@ -63,7 +63,7 @@ func TestModelPanics(t *testing.T) {
 	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "the agent phase failed (internal fault)") || strings.Contains(res.Summary, "secret") || len(res.Steps) == 0 {
 		t.Errorf("%v %+v", err, res.Summary)
 	}
-	if m.Nano(meter.LLMs) != 70 || res.Costs.LLMs.String() != explain.NanoDollars(70).String() {
+	if m.Nano(meter.LLMs) != 70 || res.Costs.LLMs.String() != api.NanoDollars(70).String() {
 		t.Errorf("costs %s", res.Costs.LLMs)
 	}
 	if len(runs) != 1 || runs[0].Outcome() != "failed" || len(told) != 1 || told[0].Outcome != OutcomePartial || len(told[0].Failed) != 1 || told[0].Failed[0] != phaseAgent {
@@ -84,7 +84,7 @@ func TestModelIsStopped(t *testing.T) {
 		if err != nil || !strings.Contains(res.Summary, "the agent phase failed (the time for the model is over (50ms))") {
 			t.Errorf("%v %s", err, res.Summary)
 		}
-		if m.Nano(meter.LLMs) != 180 || res.Costs.TotalUSD.String() != explain.NanoDollars(180).String() {
+		if m.Nano(meter.LLMs) != 180 || res.Costs.TotalUSD.String() != api.NanoDollars(180).String() {
 			t.Errorf("costs %s, booked %d", res.Costs.TotalUSD, m.Nano(meter.LLMs))
 		}
 		if len(runs) != 1 || runs[0].Outcome() != "stopped" {
@@ -121,14 +121,14 @@ func TestModelIsAskedAboutWhatThereIs(t *testing.T) {
 		if err != nil || len(runs) != 1 || runs[0].Err != nil || m.Nano(meter.LLMs) != 180 {
 			t.Fatalf("%s: %v, runs %+v", name, err, runs)
 		}
-		want := explain.DefaultModel
+		want := api.DefaultModel
 		if partial {
-			want = explain.ModelPartial
+			want = api.ModelPartial
 		}
-		if res.AnalysisModel != want || res.Partial() != partial || strings.HasPrefix(res.Summary, explain.PartialPrefix) != partial || strings.Count(res.Summary, "artial result") > 1 {
+		if res.AnalysisModel != want || res.Partial() != partial || strings.HasPrefix(res.Summary, api.PartialPrefix) != partial || strings.Count(res.Summary, "artial result") > 1 {
 			t.Errorf("%s: %s %q", name, res.AnalysisModel, res.Summary)
 		}
-		if partial && (res.Confidence != explain.Low || !strings.Contains(res.Summary, "the "+phase+" phase failed")) {
+		if partial && (res.Confidence != api.Low || !strings.Contains(res.Summary, "the "+phase+" phase failed")) {
 			t.Errorf("%s: %s, %q", name, res.Confidence, res.Summary)
 		}
 	}
@@ -137,7 +137,7 @@ func TestModelIsAskedAboutWhatThereIs(t *testing.T) {
 		w.prices = func(context.Context) (map[common.Address]upstream.Price, error) { return nil, down }
 	})
 	f("no block", false, "", func(w *world) {
-		w.block = func(context.Context) (*evidence.Block, error) { return nil, down }
+		w.block = func(context.Context) (*ethrpc.Block, error) { return nil, down }
 	})
 	f("no labels and no sources", false, "", func(w *world) {
 		callsAToken(w)
@@ -157,11 +157,11 @@ func TestModelIsAskedAboutWhatThereIs(t *testing.T) {
 		w.trace = func(ctx context.Context) (*trace.Tree, error) { <-ctx.Done(); return nil, ctx.Err() }
 	}, func(o *Options) { o.Deadline = 100 * time.Millisecond })
 	f("no receipt", true, phaseTransaction, func(w *world) {
-		w.receipt = func(context.Context) (*evidence.Receipt, error) { return nil, down }
+		w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return nil, down }
 	})
 	f("no transaction", true, phaseTransaction, func(w *world) {
-		w.tx = func(context.Context) (*evidence.Transaction, error) { return nil, down }
-		w.receipt = func(context.Context) (*evidence.Receipt, error) {
+		w.tx = func(context.Context) (*ethrpc.Transaction, error) { return nil, down }
+		w.receipt = func(context.Context) (*ethrpc.Receipt, error) {
 			rc, number := someReceipt(), uint64(20_000_000)
 			rc.BlockNumber = &number
 			return rc, nil
@@ -180,27 +180,27 @@ func TestModelIsNotAsked(t *testing.T) {
 	var told []Analysis
 	o := Options{OnAnalysis: func(a Analysis) { told = append(told, a) }}
 	res, _, runs, err := asked(t, o, never, func(j *Job) {
-		j.Meter.Gate = func(context.Context) error { return explain.ErrUnpaid }
+		j.Meter.Gate = func(context.Context) error { return api.ErrUnpaid }
 	})
-	if err != nil || !strings.Contains(res.Summary, "the agent phase failed ("+explain.ErrUnpaid.Error()) || len(runs) != 1 || runs[0].Outcome() != "unpaid" {
+	if err != nil || !strings.Contains(res.Summary, "the agent phase failed ("+api.ErrUnpaid.Error()) || len(runs) != 1 || runs[0].Outcome() != "unpaid" {
 		t.Errorf("%v %s %+v", err, res.Summary, runs)
 	}
 	if len(told) != 1 || told[0].Failed[0] != phaseAgent {
 		t.Errorf("%+v", told)
 	}
 	w := newWorld()
-	w.receipt = func(context.Context) (*evidence.Receipt, error) {
+	w.receipt = func(context.Context) (*ethrpc.Receipt, error) {
 		return nil, &upstream.Error{Kind: upstream.KindPayment}
 	}
 	res, _, runs, err = asked(t, o, never, func(j *Job) { j.World = w })
-	if explain.FaultOf(err).Code != explain.CodePayment || res == nil || len(runs) != 0 || told[1].Failed[0] != phaseTransaction {
+	if api.FaultOf(err).Code != api.CodePayment || res == nil || len(runs) != 0 || told[1].Failed[0] != phaseTransaction {
 		t.Errorf("%v %+v %+v", err, res, told)
 	}
-	w.tx = func(context.Context) (*evidence.Transaction, error) { return nil, down }
-	w.receipt = func(context.Context) (*evidence.Receipt, error) { return someReceipt(), nil }
+	w.tx = func(context.Context) (*ethrpc.Transaction, error) { return nil, down }
+	w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return someReceipt(), nil }
 	w.trace = func(context.Context) (*trace.Tree, error) { return nil, down }
 	res, _, runs, err = asked(t, o, never, func(j *Job) { j.World = w })
-	if err != nil || !res.Partial() || res.Status != explain.StatusSuccess || res.TxMeta.GasUsed != 21000 || len(runs) != 0 {
+	if err != nil || !res.Partial() || res.Status != api.StatusSuccess || res.TxMeta.GasUsed != 21000 || len(runs) != 0 {
 		t.Errorf("%v %+v", err, res)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -46,7 +46,7 @@ type (
 	labelled struct {
 		mayBeLate
 		tokens     map[common.Address]label.Token
-		neighbours *evidence.Neighbours
+		neighbours *ethrpc.Neighbours
 		err        error
 		aroundErr  error // why there are no neighbours
 	}
@@ -91,7 +91,7 @@ func climb(w gather.World, ch *chain.Chain, hash common.Hash, o gather.TraceOpti
 	}
 }
 
-func labelTokens(w gather.World, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, block *evidence.Block) func(context.Context) any {
+func labelTokens(w gather.World, ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, block *ethrpc.Block) func(context.Context) any {
 	return func(ctx context.Context) any {
 		var out labelled
 		out.tokens, out.err = gather.Tokens(ctx, w, ch, tx, rc)
@@ -100,14 +100,14 @@ func labelTokens(w gather.World, ch *chain.Chain, tx *evidence.Transaction, rc *
 	}
 }
 
-func lookUpSources(w gather.World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt, diff *evidence.StateDiff) func(context.Context) any {
+func lookUpSources(w gather.World, ch *chain.Chain, tx *ethrpc.Transaction, tree *trace.Tree, rc *ethrpc.Receipt, diff *ethrpc.StateDiff) func(context.Context) any {
 	return func(ctx context.Context) any {
 		s, err := gather.Sources(ctx, w, ch, tx, tree, rc, diff)
 		return sourced{sourced: s, err: err}
 	}
 }
 
-func askPrices(w gather.Directory, ch *chain.Chain, block *evidence.Block, rc *evidence.Receipt) func(context.Context) any {
+func askPrices(w gather.Directory, ch *chain.Chain, block *ethrpc.Block, rc *ethrpc.Receipt) func(context.Context) any {
 	return func(ctx context.Context) any {
 		p, err := gather.Prices(ctx, w, ch, block, rc)
 		return priced{prices: p, err: err}

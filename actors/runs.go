@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Runs keeps the final frames of synchronous runs for clients whose connection
@@ -34,20 +34,20 @@ func (r *Runs) Fail(requestID string) error {
 	return r.store.PutRun(RunRow{ID: requestID, State: RunErrored, FinishedAt: time.Now().Unix()})
 }
 
-// Recover returns what Finish recorded, or explain.ErrNoRun, explain.ErrRunErrored,
-// explain.ErrRunTooLarge.
-func (r *Runs) Recover(requestID string) (*explain.RunRecovery, error) {
+// Recover returns what Finish recorded, or api.ErrNoRun, api.ErrRunErrored,
+// api.ErrRunTooLarge.
+func (r *Runs) Recover(requestID string) (*api.RunRecovery, error) {
 	row, err := r.store.Run(requestID)
 	if err != nil {
 		return nil, err
 	}
 	switch row.State {
 	case RunErrored:
-		return nil, explain.ErrRunErrored
+		return nil, api.ErrRunErrored
 	case RunTooLarge:
-		return nil, explain.ErrRunTooLarge
+		return nil, api.ErrRunTooLarge
 	}
-	out := &explain.RunRecovery{RequestID: row.ID, FinishedAt: row.FinishedAt}
+	out := &api.RunRecovery{RequestID: row.ID, FinishedAt: row.FinishedAt}
 	if err := json.Unmarshal(row.Frames, &out.Frames); err != nil {
 		return nil, fmt.Errorf("read run %s: %w", requestID, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // poison makes the desk fall over.
@@ -42,7 +42,7 @@ func TestDeskReplaced(t *testing.T) {
 	var calls atomic.Int64
 	cancelled := make(chan error, 1)
 	j := startJobs(t, JobOptions{Store: store, Running: 1, Queue: 2, onDesk: fallsOverPoison,
-		Analyst: analyst(func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+		Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
 			if calls.Add(1) > 1 {
 				return fine(ctx, req)
 			}
@@ -51,13 +51,13 @@ func TestDeskReplaced(t *testing.T) {
 			return nil, ctx.Err()
 		})})
 	running, waiting := submit(t, j, ask), submit(t, j, ask)
-	await(t, j, running, explain.JobRunning)
+	await(t, j, running, api.JobRunning)
 	s := oldShift(j)
 	j.e.sys.Root.Send(s.pid, poison{})
 	<-s.desk.closed
 	late := submit(t, j, ask) // taken whether or not there is a desk at this moment
 	for _, id := range []string{running, waiting, late} {
-		await(t, j, id, explain.JobComplete)
+		await(t, j, id, api.JobComplete)
 	}
 	if row, _ := store.Job(running); row.Attempts != 2 {
 		t.Errorf("attempts %d, want 2", row.Attempts)
@@ -65,7 +65,7 @@ func TestDeskReplaced(t *testing.T) {
 	<-cancelled
 	awaitAlive(t, j)
 	for range 3 { // the places of all jobs are free again
-		await(t, j, submit(t, j, ask), explain.JobComplete)
+		await(t, j, submit(t, j, ask), api.JobComplete)
 	}
 	for end := time.Now().Add(10 * time.Second); j.load.Load() != 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
@@ -79,17 +79,17 @@ func TestDeskReplaced(t *testing.T) {
 // the others are not.
 func TestDeskBroughtDownTwice(t *testing.T) {
 	store := newShelf()
-	bad := explain.Request{TxHash: hash, Context: "poison"}
+	bad := api.Request{TxHash: hash, Context: "poison"}
 	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), onDesk: func(msg any) {
 		if m, ok := msg.(accepted); ok && m.row.Request.Context == "poison" {
 			panic("a row that the desk cannot take")
 		}
 	}})
 	id := submit(t, j, bad)
-	if job := await(t, j, id, explain.JobError); job.ErrorCode != explain.CodeInterrupted {
+	if job := await(t, j, id, api.JobError); job.ErrorCode != api.CodeInterrupted {
 		t.Errorf("%+v", job)
 	}
-	await(t, j, submit(t, j, ask), explain.JobComplete)
+	await(t, j, submit(t, j, ask), api.JobComplete)
 }
 
 // TestDeskReplacedLater: while the store does not answer there is no desk, and a
@@ -101,7 +101,7 @@ func TestDeskReplacedLater(t *testing.T) {
 	var refuse atomic.Bool
 	refuse.Store(true)
 	store.mu.Lock()
-	left := JobRow{ID: NewID(), Status: explain.JobPending, Request: ask}
+	left := JobRow{ID: NewID(), Status: api.JobPending, Request: ask}
 	store.jobs[left.ID] = left
 	store.refuse = func(JobRow) error {
 		if refuse.Load() {
@@ -120,7 +120,7 @@ func TestDeskReplacedLater(t *testing.T) {
 		t.Error("alive without a desk")
 	}
 	refuse.Store(false)
-	await(t, j, left.ID, explain.JobComplete)
+	await(t, j, left.ID, api.JobComplete)
 	awaitAlive(t, j)
 }
 
@@ -134,7 +134,7 @@ func TestCloseWithoutDesk(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := submit(t, j, ask)
-	await(t, j, id, explain.JobRunning)
+	await(t, j, id, api.JobRunning)
 	s := oldShift(j)
 	j.e.sys.Root.Send(s.pid, poison{})
 	<-s.desk.closed
@@ -144,7 +144,7 @@ func TestCloseWithoutDesk(t *testing.T) {
 	if row, _ := store.Job(id); !row.Status.Unfinished() {
 		t.Errorf("%+v: the next start must take it up", row)
 	}
-	if _, err := j.Submit(ask); !errors.Is(err, explain.ErrStopping) {
+	if _, err := j.Submit(ask); !errors.Is(err, api.ErrStopping) {
 		t.Errorf("got %v, want ErrStopping", err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // NewID makes the id of a job or a run: a UUID of version 7, so that ids are in
@@ -25,22 +25,22 @@ func timeOf(id string) (t time.Time, ok bool) {
 // JobRow is an async job as it is stored.
 type JobRow struct {
 	ID        string // by NewID
-	Status    explain.JobStatus
+	Status    api.JobStatus
 	Attempts  int // processes that had the job in hand and did not give it back
-	Request   explain.Request
+	Request   api.Request
 	Error     string
 	ErrorCode string
 	Result    []byte // JSON; nil unless complete
 	HTML      []byte // nil unless complete and asked for
 }
 
-// JobStore keeps jobs for explain.JobRetention from the time in their id. It is
+// JobStore keeps jobs for api.JobRetention from the time in their id. It is
 // safe for concurrent use.
 type JobStore interface {
 	// PutJobs creates or replaces the rows, all of them or none. When it has
 	// returned nil they outlive a crash.
 	PutJobs(rows ...JobRow) error
-	// Job returns one row, or explain.ErrNoJob.
+	// Job returns one row, or api.ErrNoJob.
 	Job(id string) (JobRow, error)
 	// UnfinishedJobs returns the rows that are pending or running, oldest first.
 	UnfinishedJobs() ([]JobRow, error)
@@ -66,13 +66,13 @@ type RunRow struct {
 	Frames     []byte // a JSON array of objects; nil unless replayable
 }
 
-// RunStore keeps run records for explain.RunRetention from the time in their id.
+// RunStore keeps run records for api.RunRetention from the time in their id.
 // It is safe for concurrent use.
 type RunStore interface {
 	// PutRun creates or replaces a record. Frames that take more than MaxRunBytes
 	// compressed are left out, and the state says so. When it has returned nil the
 	// record outlives a crash.
 	PutRun(row RunRow) error
-	// Run returns one record, or explain.ErrNoRun.
+	// Run returns one record, or api.ErrNoRun.
 	Run(id string) (RunRow, error)
 }

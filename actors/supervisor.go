@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
@@ -27,10 +27,10 @@ type supervisor struct {
 	e    *engine
 	o    *Options
 	id   string
-	req  explain.Request
+	req  api.Request
 	hash common.Hash
 	w    gather.World
-	tell func(explain.Event)
+	tell func(api.Event)
 
 	journal     *journal        // hears what is told
 	ctx         context.Context // of the request
@@ -63,7 +63,7 @@ type supervisor struct {
 
 // outcome is what Explain waits for.
 type outcome struct {
-	result *explain.Result
+	result *api.Result
 	err    error
 
 	expired  []string // phases that were cut off
@@ -153,7 +153,7 @@ func (s *supervisor) piece(ac actor.Context, m any) {
 func (s *supervisor) begin(ac actor.Context) {
 	self := ac.Self()
 	s.timer = time.AfterFunc(s.o.Deadline, func() { s.e.sys.Root.Send(self, expired{}) })
-	s.tell(explain.Event{Type: explain.EventPreflightStart, TxHash: s.req.TxHash})
+	s.tell(api.Event{Type: api.EventPreflightStart, TxHash: s.req.TxHash})
 	if ch := s.ev.Chain; ch != nil {
 		s.startChain(ac, ch)
 		return
@@ -168,7 +168,7 @@ func (s *supervisor) spawn(ac actor.Context, phase string, fetch func(context.Co
 		s.lapsed++
 		return
 	}
-	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phase, State: explain.StateStarted})
+	s.tell(api.Event{Type: api.EventPreflightStatus, Phase: phase, State: api.StateStarted})
 	s.outstanding[phase] = ac.Spawn(s.e.newChild(s.fetching, phase, fetch))
 }
 
@@ -179,9 +179,9 @@ func (s *supervisor) settle(ac actor.Context, phase string, err error) {
 		delete(s.outstanding, phase)
 		ac.Stop(pid)
 	}
-	ev := explain.Event{Type: explain.EventPreflightStatus, Phase: phase, State: explain.StateDone}
+	ev := api.Event{Type: api.EventPreflightStatus, Phase: phase, State: api.StateDone}
 	if err != nil {
-		ev.State, ev.Message, ev.Detail, ev.Hint = explain.StateFailed, gather.Reason(err), oneLine(err), hint(err)
+		ev.State, ev.Message, ev.Detail, ev.Hint = api.StateFailed, gather.Reason(err), oneLine(err), hint(err)
 		s.o.Log.Warn("phase failed", "request", s.id, "phase", phase, "error", ev.Detail)
 	}
 	s.tell(ev)
@@ -207,13 +207,13 @@ var optional = map[string]bool{phaseLabel: true, phaseSource: true, phasePrice: 
 func (s *supervisor) chainFound(ac actor.Context, m probed) {
 	switch {
 	case errors.Is(m.err, upstream.ErrUnpaid):
-		s.give(ac, outcome{err: explain.ErrUnpaid})
-	case m.err != nil && (gather.Unpaid(m.err) || explain.FaultOf(m.err).Code == explain.CodePayment):
+		s.give(ac, outcome{err: api.ErrUnpaid})
+	case m.err != nil && (gather.Unpaid(m.err) || api.FaultOf(m.err).Code == api.CodePayment):
 		s.giveBare(ac, phaseProbe, m.err)
 	case m.err != nil:
 		s.give(ac, outcome{err: unreachable(s.req.TxHash, m.err)})
 	case m.found.Pending:
-		s.give(ac, outcome{err: &explain.PendingError{TxHash: s.req.TxHash, Chain: m.found.Chain.Slug}})
+		s.give(ac, outcome{err: &api.PendingError{TxHash: s.req.TxHash, Chain: m.found.Chain.Slug}})
 	default:
 		s.startChain(ac, m.found.Chain)
 	}
@@ -227,7 +227,7 @@ func (s *supervisor) giveBare(ac actor.Context, phase string, err error) {
 	}
 	sortFailures(s.ev.Failed)
 	s.journal.fail(s.ev.Failed)
-	s.tell(explain.Event{Type: explain.EventComplete})
+	s.tell(api.Event{Type: api.EventComplete})
 	s.give(ac, outcome{result: assemble.Result(s.ev), unpaid: err})
 }
 
@@ -241,21 +241,21 @@ func unreachable(hash string, err error, silent ...string) error {
 		return err
 	}
 	if len(silent) == 0 {
-		return fmt.Errorf("%w: %w", explain.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
-	return fmt.Errorf("%w (%w)", &explain.UnavailableError{TxHash: hash, Silent: silent}, err)
+	return fmt.Errorf("%w (%w)", &api.UnavailableError{TxHash: hash, Silent: silent}, err)
 }
 
 func (s *supervisor) startChain(ac actor.Context, ch *chain.Chain) {
 	s.ev.Chain = ch
-	s.tell(explain.Event{Type: explain.EventPreflightStatus, Phase: phaseProbe, State: explain.StateFound, Chain: ch.Slug, Message: "chain is " + ch.Name})
+	s.tell(api.Event{Type: api.EventPreflightStatus, Phase: phaseProbe, State: api.StateFound, Chain: ch.Slug, Message: "chain is " + ch.Name})
 	s.spawn(ac, phaseTransaction, readFacts(s.w, ch, s.hash))
 	s.spawn(ac, phaseTrace, climb(s.w, ch, s.hash, gather.TraceOptions{Limits: s.o.Limits, Quick: s.o.Quick}))
 }
 
 func (s *supervisor) takeFacts(ac actor.Context, m factsRead) {
 	s.factsIn = true
-	if errors.Is(m.err, explain.ErrNotFound) || errors.Is(m.err, explain.ErrPending) {
+	if errors.Is(m.err, api.ErrNotFound) || errors.Is(m.err, api.ErrPending) {
 		s.give(ac, outcome{err: m.err})
 		return
 	}
@@ -367,7 +367,7 @@ func (s *supervisor) foreign() bool {
 // source of a trace failed.
 func (s *supervisor) nothing(err error) error {
 	if errors.Is(err, upstream.ErrUnpaid) {
-		return explain.ErrUnpaid
+		return api.ErrUnpaid
 	}
 	return unreachable(s.req.TxHash, err, s.ev.Chain.Slug)
 }
@@ -395,9 +395,9 @@ func (s *supervisor) treeForNames() *trace.Tree {
 	return trace.FromReceipt(s.ev.Tx, receiptOrNone(s.ev.Receipt), true)
 }
 
-func receiptOrNone(rc *evidence.Receipt) *evidence.Receipt {
+func receiptOrNone(rc *ethrpc.Receipt) *ethrpc.Receipt {
 	if rc == nil {
-		return &evidence.Receipt{}
+		return &ethrpc.Receipt{}
 	}
 	return rc
 }
@@ -413,7 +413,7 @@ func (s *supervisor) expire(ac actor.Context) {
 		s.give(ac, outcome{err: fmt.Errorf("%w, and the chain was not known yet", over)})
 		return
 	case s.ev.Chain == nil:
-		s.give(ac, outcome{err: fmt.Errorf("%w (%s)", explain.ErrDeadline, s.o.Deadline)})
+		s.give(ac, outcome{err: fmt.Errorf("%w (%s)", api.ErrDeadline, s.o.Deadline)})
 		return
 	}
 	for _, phase := range []string{phaseTransaction, phaseTrace, phaseLabel, phaseSource, phasePrice} {
@@ -435,7 +435,7 @@ func (s *supervisor) expire(ac actor.Context) {
 			s.giveBare(ac, phaseTransaction, s.ownBill)
 			return
 		}
-		s.give(ac, outcome{err: &explain.UnavailableError{TxHash: s.req.TxHash, Silent: []string{s.ev.Chain.Slug}}, expired: s.expired})
+		s.give(ac, outcome{err: &api.UnavailableError{TxHash: s.req.TxHash, Silent: []string{s.ev.Chain.Slug}}, expired: s.expired})
 		return
 	}
 	s.assemble(ac)
@@ -448,7 +448,7 @@ func (s *supervisor) assemble(ac actor.Context) {
 	sortFailures(s.ev.Failed)
 	sortFailures(s.ev.Lost)
 	s.journal.fail(s.ev.Failed)
-	s.tell(explain.Event{Type: explain.EventPreflightDone, Chain: s.ev.Chain.Slug, Failed: append(phases(s.ev.Failed), s.lostPhases()...)})
+	s.tell(api.Event{Type: api.EventPreflightDone, Chain: s.ev.Chain.Slug, Failed: append(phases(s.ev.Failed), s.lostPhases()...)})
 	s.e.run(ac.Self(), func() any { return assembled{made: s.judge()} }, func(err error) any { return assembled{err: err} })
 }
 
@@ -504,7 +504,7 @@ func (s *supervisor) look(c *assemble.Case) ([]triage.View, error) {
 }
 
 func (s *supervisor) answer(ac actor.Context, m assembled) {
-	var result *explain.Result
+	var result *api.Result
 	switch {
 	case m.err != nil:
 		result = bare(s.ev, m.err)
@@ -514,7 +514,7 @@ func (s *supervisor) answer(ac actor.Context, m assembled) {
 	default:
 		result = m.made.Result
 	}
-	s.tell(explain.Event{Type: explain.EventComplete})
+	s.tell(api.Event{Type: api.EventComplete})
 	s.give(ac, outcome{result: result, expired: s.expired, finished: s.finished, unpaid: s.ownBill})
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
 )
@@ -27,11 +27,11 @@ func TestTriageAsksTheState(t *testing.T) {
 		x := New(Options{SourcesOff: true})
 		defer x.Close()
 		m := &meter.Meter{}
-		res, err := x.Explain(t.Context(), Job{Request: explain.Request{TxHash: b.Meta.TxHash, ChainID: 1, Context: context}, World: upstream.ReplaySession(b, m), Meter: m})
+		res, err := x.Explain(t.Context(), Job{Request: api.Request{TxHash: b.Meta.TxHash, ChainID: 1, Context: context}, World: upstream.ReplaySession(b, m), Meter: m})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.TxType == nil || *res.TxType != explain.TypeExploit || len(res.Findings) != 1 || res.Findings[0].Category != explain.Reentrancy || !strings.HasPrefix(res.Summary, "Exploit by reentrancy: ") {
+		if res.TxType == nil || *res.TxType != api.TypeExploit || len(res.Findings) != 1 || res.Findings[0].Category != api.Reentrancy || !strings.HasPrefix(res.Summary, "Exploit by reentrancy: ") {
 			t.Errorf("%q: %s, %d findings", context, res.Summary, len(res.Findings))
 		}
 		if (len(res.NonFindings) > 10) != wantLines {

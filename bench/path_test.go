@@ -12,7 +12,7 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/classify"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
@@ -68,13 +68,13 @@ func floor(b *testing.B, ins []input) {
 func parse(b *testing.B, in *input) *assemble.Evidence {
 	ev := &assemble.Evidence{Chain: in.chain, Version: "bench"}
 	var err error
-	if ev.Tx, err = evidence.ParseTransaction(in.tx); err != nil {
+	if ev.Tx, err = ethrpc.ParseTransaction(in.tx); err != nil {
 		b.Fatal(err)
 	}
-	if ev.Receipt, err = evidence.ParseReceipt(in.receipt); err != nil {
+	if ev.Receipt, err = ethrpc.ParseReceipt(in.receipt); err != nil {
 		b.Fatal(err)
 	}
-	if ev.Block, err = evidence.ParseBlock(in.block); err != nil {
+	if ev.Block, err = ethrpc.ParseBlock(in.block); err != nil {
 		b.Fatal(err)
 	}
 	ev.Tree = parseTrace(b, in)

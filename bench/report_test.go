@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 	"txlens/engine/report"
 )
 
@@ -14,7 +14,7 @@ import (
 // included, and prints the mean and the slowest.
 func BenchmarkReport(b *testing.B) {
 	eachBlock(b, func(b *testing.B, ins []input) {
-		results := make([]*explain.Result, len(ins))
+		results := make([]*api.Result, len(ins))
 		for i := range ins {
 			results[i] = assemble.Result(parse(b, &ins[i]))
 		}

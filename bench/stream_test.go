@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport"
 )
 
@@ -31,12 +31,12 @@ const (
 // idle is an Explainer whose analyses end when their client goes.
 type idle struct{ running atomic.Int64 }
 
-func (*idle) Check(explain.Request) error { return nil }
+func (*idle) Check(api.Request) error { return nil }
 
-func (x *idle) Explain(ctx context.Context, job transport.Job) (*explain.Result, error) {
+func (x *idle) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
 	x.running.Add(1)
 	defer x.running.Add(-1)
-	job.Sink(explain.Event{Type: explain.EventPreflightStart, TxHash: job.Request.TxHash})
+	job.Sink(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

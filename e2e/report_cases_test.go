@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
-	"txlens/engine/explain"
 )
 
 // recordedKinds are recorded transactions that reports of each kind are made of.
@@ -30,9 +30,9 @@ var recordedKinds = []struct{ name, hash string }{
 
 // reports are results of recorded transactions, by kind, and the one with the
 // most frames.
-func reports(t testing.TB) map[string]*explain.Result {
+func reports(t testing.TB) map[string]*api.Result {
 	t.Helper()
-	out := map[string]*explain.Result{}
+	out := map[string]*api.Result{}
 	var most *assemble.Evidence
 	for ev := range recorded.All(t) {
 		if most == nil || len(ev.Tree.Frames) > len(most.Tree.Frames) {
@@ -49,14 +49,14 @@ func reports(t testing.TB) map[string]*explain.Result {
 	}
 	out["most-frames"] = assemble.Result(most)
 	for _, r := range out {
-		r.Costs = explain.Costs{DataCollection: explain.NanoDollars(1250000), CodeExecution: explain.NanoDollars(30000), TotalUSD: explain.NanoDollars(1280000)}
-		r.ToolCalls = []explain.ToolCall{{Tool: "rpc.eth_getTransactionByHash", DurationMs: 38, OK: true, CostUSD: explain.NanoDollars(1000)}, {Tool: "rpc.debug_traceTransaction", DurationMs: 412, OK: true, CostUSD: explain.NanoDollars(40000)}, {Tool: "sourcify.contract", DurationMs: 95, OK: false}}
+		r.Costs = api.Costs{DataCollection: api.NanoDollars(1250000), CodeExecution: api.NanoDollars(30000), TotalUSD: api.NanoDollars(1280000)}
+		r.ToolCalls = []api.ToolCall{{Tool: "rpc.eth_getTransactionByHash", DurationMs: 38, OK: true, CostUSD: api.NanoDollars(1000)}, {Tool: "rpc.debug_traceTransaction", DurationMs: 412, OK: true, CostUSD: api.NanoDollars(40000)}, {Tool: "sourcify.contract", DurationMs: 95, OK: false}}
 	}
 	return out
 }
 
 // without is a partial result: the trace could not be had.
-func without(t testing.TB, hash string) *explain.Result {
+func without(t testing.TB, hash string) *api.Result {
 	t.Helper()
 	ev := recorded.Find(t, hash)
 	ev.Tree, ev.Prices = nil, nil
@@ -100,7 +100,7 @@ var hostileTexts = []string{
 // poison puts a hostile text in place of the texts of a result, the next one each
 // time. With all set numbers and addresses of type string go too, otherwise only
 // what the chain or a service can name, so that diagrams and tables stay full.
-func poison(r *explain.Result, first int, all bool) {
+func poison(r *api.Result, first int, all bool) {
 	at := first
 	next := func() string { at++; return hostileTexts[at%len(hostileTexts)] }
 	keep := map[string]bool{}
@@ -141,6 +141,6 @@ func poison(r *explain.Result, first int, all bool) {
 	}
 	walk(reflect.ValueOf(r).Elem(), "")
 	r.Risks, r.NonFindings = hostileTexts, hostileTexts
-	r.Findings = []explain.Finding{{BrokenInvariant: next(), Category: explain.Category(next()), Severity: explain.Severity(next()), Confidence: explain.Confidence(next()), Victim: []explain.Addr{r.TxMeta.From}, Attacker: []explain.Addr{r.TxMeta.From},
-		Evidence: []explain.Evidence{{Claim: next(), Kind: explain.EvidenceKind(next()), Frame: next(), Slot: next(), Before: next(), After: next(), Selector: next(), Source: next()}}, MissingDataToConfirm: hostileTexts}}
+	r.Findings = []api.Finding{{BrokenInvariant: next(), Category: api.Category(next()), Severity: api.Severity(next()), Confidence: api.Confidence(next()), Victim: []api.Addr{r.TxMeta.From}, Attacker: []api.Addr{r.TxMeta.From},
+		Evidence: []api.Evidence{{Claim: next(), Kind: api.EvidenceKind(next()), Frame: next(), Slot: next(), Before: next(), After: next(), Selector: next(), Source: next()}}, MissingDataToConfirm: hostileTexts}}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"txlens/e2e/chrome"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/report"
 )
 
@@ -49,7 +49,7 @@ func TestReportsInABrowser(t *testing.T) {
 	}
 }
 
-func openReport(t *testing.T, b *chrome.Browser, name string, r *explain.Result) {
+func openReport(t *testing.T, b *chrome.Browser, name string, r *api.Result) {
 	var page bytes.Buffer
 	if err := report.HTML(&page, r); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/internal/dice"
 )
 
@@ -65,8 +65,8 @@ func writeUntilKilled(dir string) {
 
 func writeOne(s *Store, say func(string, ...any)) error {
 	row := newJob(actors.NewID())
-	for _, row.Status = range []explain.JobStatus{explain.JobPending, explain.JobRunning, explain.JobComplete} {
-		if row.Status == explain.JobComplete {
+	for _, row.Status = range []api.JobStatus{api.JobPending, api.JobRunning, api.JobComplete} {
+		if row.Status == api.JobComplete {
 			row.Result, row.HTML = content(row.ID), []byte("<p>"+row.ID)
 		}
 		if err := s.PutJobs(row); err != nil {
@@ -81,8 +81,8 @@ func writeOne(s *Store, say func(string, ...any)) error {
 	}
 	say("run %s", run.ID)
 	// One that is over already gives the expiry something to delete.
-	old := newJob(idAt(time.Now().Add(-explain.JobRetention), rand.New(rand.NewPCG(rand.Uint64(), 0))))
-	old.Status, old.Result = explain.JobComplete, content(old.ID)
+	old := newJob(idAt(time.Now().Add(-api.JobRetention), rand.New(rand.NewPCG(rand.Uint64(), 0))))
+	old.Status, old.Result = api.JobComplete, content(old.ID)
 	return s.PutJobs(old)
 }
 
@@ -96,11 +96,11 @@ func TestKilled(t *testing.T) {
 	const perFile = 20
 	rnd := dice.New(t)
 	dir, acknowledged, lost := "", 0, 0
-	var jobs map[string]explain.JobStatus
+	var jobs map[string]api.JobStatus
 	var runs map[string]bool
 	for n := range kills {
 		if n%perFile == 0 {
-			dir, jobs, runs = t.TempDir(), map[string]explain.JobStatus{}, map[string]bool{}
+			dir, jobs, runs = t.TempDir(), map[string]api.JobStatus{}, map[string]bool{}
 		}
 		acknowledged += writeAndKill(t, dir, dice.UpTo(rnd, 120*time.Millisecond), jobs, runs)
 		lost += missing(t, dir, jobs, runs)
@@ -113,7 +113,7 @@ func TestKilled(t *testing.T) {
 
 // writeAndKill runs a child until so long after its first acknowledgement and notes
 // all of them.
-func writeAndKill(t *testing.T, dir string, after time.Duration, jobs map[string]explain.JobStatus, runs map[string]bool) (acknowledged int) {
+func writeAndKill(t *testing.T, dir string, after time.Duration, jobs map[string]api.JobStatus, runs map[string]bool) (acknowledged int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), crashDir+"="+dir)
@@ -133,7 +133,7 @@ func writeAndKill(t *testing.T, dir string, after time.Duration, jobs map[string
 		}
 		switch w := strings.Fields(line); {
 		case len(w) == 3 && w[0] == "job":
-			jobs[w[1]] = explain.JobStatus(w[2])
+			jobs[w[1]] = api.JobStatus(w[2])
 		case len(w) == 2 && w[0] == "run":
 			runs[w[1]] = true
 		default:
@@ -146,7 +146,7 @@ func writeAndKill(t *testing.T, dir string, after time.Duration, jobs map[string
 
 // missing opens what the kill left and counts what is not as acknowledged. A state
 // may be further than that: the kill came between the commit and the word of it.
-func missing(t *testing.T, dir string, jobs map[string]explain.JobStatus, runs map[string]bool) (lost int) {
+func missing(t *testing.T, dir string, jobs map[string]api.JobStatus, runs map[string]bool) (lost int) {
 	t.Helper()
 	s, err := Open(dir, Options{})
 	if err != nil {
@@ -154,10 +154,10 @@ func missing(t *testing.T, dir string, jobs map[string]explain.JobStatus, runs m
 	}
 	defer s.Close()
 	check(t, s)
-	rank := map[explain.JobStatus]int{explain.JobPending: 0, explain.JobRunning: 1, explain.JobComplete: 2}
+	rank := map[api.JobStatus]int{api.JobPending: 0, api.JobRunning: 1, api.JobComplete: 2}
 	for id, status := range jobs {
 		row, err := s.Job(id)
-		whole := row.Status != explain.JobComplete || bytes.Equal(row.Result, content(id)) && string(row.HTML) == "<p>"+id
+		whole := row.Status != api.JobComplete || bytes.Equal(row.Result, content(id)) && string(row.HTML) == "<p>"+id
 		if err != nil || rank[row.Status] < rank[status] || !whole {
 			t.Errorf("job %s: %s, %v, whole: %v; acknowledged as %s", id, row.Status, err, whole, status)
 			lost++

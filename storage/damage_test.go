@@ -15,7 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 )
 
@@ -31,7 +31,7 @@ func wholeFile(tb testing.TB, c *clock, entries int) (file []byte, ids []string)
 	for range entries {
 		job, run := newJob(idAt(c.Now(), rnd)), actors.RunRow{ID: idAt(c.Now(), rnd), State: actors.RunReplayable}
 		c.add(time.Second)
-		job.Status, job.Result, run.Frames = explain.JobComplete, noise(rnd, rnd.IntN(600)), noise(rnd, rnd.IntN(600))
+		job.Status, job.Result, run.Frames = api.JobComplete, noise(rnd, rnd.IntN(600)), noise(rnd, rnd.IntN(600))
 		if rnd.IntN(10) == 0 {
 			run.Frames = noise(rnd, chunkSize+rnd.IntN(chunkSize))
 		}
@@ -223,7 +223,7 @@ func FuzzStoredRecord(f *testing.F) {
 		}
 		keys := [][]byte{key, rid.chunkKey(0)}
 		write(func(b *bolt.Bucket) error { return errors.Join(b.Put(keys[0], head), b.Put(keys[1], body)) })
-		legal := []explain.JobStatus{explain.JobPending, explain.JobRunning, explain.JobComplete, explain.JobError}
+		legal := []api.JobStatus{api.JobPending, api.JobRunning, api.JobComplete, api.JobError}
 		if row, err := s.Job(id); err == nil && (row.ID != id || !slices.Contains(legal, row.Status)) {
 			t.Errorf("%+v", row)
 		}
@@ -267,7 +267,7 @@ func TestLengthOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	rid, _ := parseID(id)
-	if err := jobs.put(s, packed[jobHead]{rid, jobHead{Status: explain.JobComplete, Result: 1 << 30}, body}); err != nil {
+	if err := jobs.put(s, packed[jobHead]{rid, jobHead{Status: api.JobComplete, Result: 1 << 30}, body}); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats

@@ -6,7 +6,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // maxExpired bounds the keys that one transaction deletes, so that writers wait
@@ -49,7 +49,7 @@ func (s *Store) Expire() (total int, err error) {
 		keep time.Duration
 		also func(c *change, key []byte) error // what goes with a key; may be nil
 	}{
-		{bucketJobs, explain.JobRetention, nil}, {bucketRuns, explain.RunRetention, nil},
+		{bucketJobs, api.JobRetention, nil}, {bucketRuns, api.RunRetention, nil},
 		{bucketAdmissions, billRetention, dropTickets}, {bucketBills, billRetention, dropDebt},
 	} {
 		for {

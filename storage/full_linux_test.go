@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // TestDiskFull: a file that cannot grow costs the writes that need it to, and
@@ -17,7 +17,7 @@ func TestDiskFull(t *testing.T) {
 	s := open(t, dir, Options{ExpireEvery: -1})
 	big := func() actors.JobRow {
 		row := newJob(actors.NewID())
-		row.Status, row.Result = explain.JobComplete, noise(rnd, 1<<20)
+		row.Status, row.Result = api.JobComplete, noise(rnd, 1<<20)
 		return row
 	}
 	first := big()
@@ -44,7 +44,7 @@ func TestDiskFull(t *testing.T) {
 			taken = append(taken, row)
 		case err != nil && !errors.Is(err, ErrBroken): // bbolt hides that it is EFBIG
 			refused++
-			if _, err := s.Job(row.ID); !errors.Is(err, explain.ErrNoJob) {
+			if _, err := s.Job(row.ID); !errors.Is(err, api.ErrNoJob) {
 				t.Errorf("what was refused is there: %v", err)
 			}
 		case err != nil:

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 func TestPingAndSize(t *testing.T) {
@@ -15,7 +15,7 @@ func TestPingAndSize(t *testing.T) {
 	if err := s.Ping(); err != nil {
 		t.Error(err)
 	}
-	if err := s.PutJobs(actors.JobRow{ID: actors.NewID(), Status: explain.JobPending}); err != nil {
+	if err := s.PutJobs(actors.JobRow{ID: actors.NewID(), Status: api.JobPending}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(s.db.Path())

@@ -4,25 +4,25 @@ import (
 	"fmt"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // jobHead is what of a job is not in its body.
 type jobHead struct {
-	Status    explain.JobStatus `json:"status"`
-	Attempts  int               `json:"attempts"`
-	Request   explain.Request   `json:"request"`
-	Error     string            `json:"error,omitempty"`
-	ErrorCode string            `json:"errorCode,omitempty"`
-	Result    int               `json:"result,omitzero"` // bytes in the body, before HTML
-	HTML      int               `json:"html,omitzero"`
+	Status    api.JobStatus `json:"status"`
+	Attempts  int           `json:"attempts"`
+	Request   api.Request   `json:"request"`
+	Error     string        `json:"error,omitempty"`
+	ErrorCode string        `json:"errorCode,omitempty"`
+	Result    int           `json:"result,omitzero"` // bytes in the body, before HTML
+	HTML      int           `json:"html,omitzero"`
 }
 
 func (h jobHead) parts() []int { return []int{h.Result, h.HTML} }
 
 func (h jobHead) check() error {
 	switch h.Status {
-	case explain.JobPending, explain.JobRunning, explain.JobComplete, explain.JobError:
+	case api.JobPending, api.JobRunning, api.JobComplete, api.JobError:
 		return nil
 	}
 	return fmt.Errorf("%w: a job that is %q", ErrDamaged, h.Status)
@@ -33,7 +33,7 @@ func (h jobHead) row(id recordID) actors.JobRow {
 	return actors.JobRow{ID: id.String(), Status: h.Status, Attempts: h.Attempts, Request: h.Request, Error: h.Error, ErrorCode: h.ErrorCode}
 }
 
-var jobs = records[jobHead]{table[jobHead]{bucketJobs}, "job", explain.JobRetention, explain.ErrNoJob}
+var jobs = records[jobHead]{table[jobHead]{bucketJobs}, "job", api.JobRetention, api.ErrNoJob}
 
 // PutJobs creates or replaces jobs, all or none, and returns when they are on disk.
 func (s *Store) PutJobs(rows ...actors.JobRow) error {
@@ -49,7 +49,7 @@ func (s *Store) PutJobs(rows ...actors.JobRow) error {
 	return jobs.put(s, all...)
 }
 
-// Job returns one job, or explain.ErrNoJob.
+// Job returns one job, or api.ErrNoJob.
 func (s *Store) Job(id string) (actors.JobRow, error) {
 	rid, h, parts, err := jobs.get(s, id)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 func TestMain(m *testing.M) {
@@ -103,7 +103,7 @@ func keys(t *testing.T, s *Store, bucket []byte) (n int) {
 const someHash = "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"
 
 func newJob(id string) actors.JobRow {
-	return actors.JobRow{ID: id, Status: explain.JobPending, Attempts: 1, Request: explain.Request{TxHash: someHash, ChainID: 1, Context: "why?", Report: true}}
+	return actors.JobRow{ID: id, Status: api.JobPending, Attempts: 1, Request: api.Request{TxHash: someHash, ChainID: 1, Context: "why?", Report: true}}
 }
 
 // noise does not compress.

@@ -10,7 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 )
@@ -36,7 +36,7 @@ var (
 
 // billRetention is a day more than that of runs, so that a record which is still
 // there has its bill.
-const billRetention = explain.RunRetention + 24*time.Hour
+const billRetention = api.RunRetention + 24*time.Hour
 
 // billRow and ticketRow are what of them is not in the key.
 type (

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // model is the store as a plain map.
@@ -28,7 +28,7 @@ func (m *model) lives(id string, keep time.Duration) bool {
 func (m *model) unfinished() []actors.JobRow {
 	var rows []actors.JobRow
 	for id, row := range m.jobs {
-		if m.lives(id, explain.JobRetention) && row.Status.Unfinished() {
+		if m.lives(id, api.JobRetention) && row.Status.Unfinished() {
 			row.Result, row.HTML = nil, nil
 			rows = append(rows, row)
 		}
@@ -135,13 +135,13 @@ func (m *model) putJobs(t *testing.T, s *Store, rnd *rand.Rand) {
 			id = m.someID(rnd)
 		}
 		row := newJob(id)
-		row.Status = []explain.JobStatus{explain.JobPending, explain.JobRunning, explain.JobComplete, explain.JobError}[rnd.IntN(4)]
+		row.Status = []api.JobStatus{api.JobPending, api.JobRunning, api.JobComplete, api.JobError}[rnd.IntN(4)]
 		row.Attempts = rnd.IntN(3)
 		switch row.Status {
-		case explain.JobComplete:
+		case api.JobComplete:
 			row.Result, row.HTML = body(rnd), body(rnd)
-		case explain.JobError:
-			row.Error, row.ErrorCode = "it broke", explain.CodeInternal
+		case api.JobError:
+			row.Error, row.ErrorCode = "it broke", api.CodeInternal
 		}
 		rows[i] = row
 	}
@@ -173,7 +173,7 @@ func (m *model) refuse(t *testing.T, s *Store, rnd *rand.Rand) {
 	t.Helper()
 	refused := errors.New("refused")
 	write := func(id string, then error, body ...[]byte) func(*change) error {
-		p := must(jobs.pack(s, id, jobHead{Status: explain.JobPending, Attempts: 7, Request: newJob(id).Request}, body...))(t)
+		p := must(jobs.pack(s, id, jobHead{Status: api.JobPending, Attempts: 7, Request: newJob(id).Request}, body...))(t)
 		return func(c *change) error { return errors.Join(jobs.putOne(c, p), then) }
 	}
 	first, last := m.newID(rnd), m.newID(rnd)
@@ -199,12 +199,12 @@ func (m *model) compareOne(t *testing.T, s *Store, id string) {
 	t.Helper()
 	job, err := s.Job(id)
 	want, ok := m.jobs[id]
-	if ok = ok && m.lives(id, explain.JobRetention); ok && (err != nil || !reflect.DeepEqual(job, want)) || !ok && !errors.Is(err, explain.ErrNoJob) {
+	if ok = ok && m.lives(id, api.JobRetention); ok && (err != nil || !reflect.DeepEqual(job, want)) || !ok && !errors.Is(err, api.ErrNoJob) {
 		t.Fatalf("job %s: %.200v, %v; want %.200v, %v", id, job, err, want, ok)
 	}
 	run, err := s.Run(id)
 	wantRun, ok := m.runs[id]
-	if ok = ok && m.lives(id, explain.RunRetention); ok && (err != nil || !reflect.DeepEqual(run, wantRun)) || !ok && !errors.Is(err, explain.ErrNoRun) {
+	if ok = ok && m.lives(id, api.RunRetention); ok && (err != nil || !reflect.DeepEqual(run, wantRun)) || !ok && !errors.Is(err, api.ErrNoRun) {
 		t.Fatalf("run %s: %.200v, %v; want %.200v, %v", id, run, err, wantRun, ok)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/dice"
@@ -96,13 +96,13 @@ func lostAfter(dir string, said []string) (lost []string) {
 		return []string{err.Error()}
 	}
 	defer s.Close()
-	rank := map[explain.JobStatus]int{explain.JobPending: 0, explain.JobRunning: 1, explain.JobComplete: 2}
+	rank := map[api.JobStatus]int{api.JobPending: 0, api.JobRunning: 1, api.JobComplete: 2}
 	for _, line := range said {
 		var fault error
 		switch w := strings.Fields(line); w[0] {
 		case "job":
 			row, err := s.Job(w[1])
-			if fault = err; err == nil && rank[row.Status] < rank[explain.JobStatus(w[2])] {
+			if fault = err; err == nil && rank[row.Status] < rank[api.JobStatus(w[2])] {
 				fault = fmt.Errorf("it is %s", row.Status)
 			}
 		case "run":
@@ -224,12 +224,12 @@ func bloat(t *testing.T, dir string) (said []string) {
 	s := open(t, dir, Options{Now: c.Now, ExpireEvery: -1})
 	for range 20 {
 		row := newJob(idAt(c.Now(), rnd))
-		row.Status, row.Result = explain.JobComplete, noise(rnd, 1<<20)
+		row.Status, row.Result = api.JobComplete, noise(rnd, 1<<20)
 		if err := s.PutJobs(row); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c.add(2 * explain.JobRetention)
+	c.add(2 * api.JobRetention)
 	if _, err := s.Expire(); err != nil {
 		t.Fatal(err)
 	}

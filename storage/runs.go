@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // runHead is what of a run record is not in its body.
@@ -25,7 +25,7 @@ func (h runHead) check() error {
 	return fmt.Errorf("%w: a run that is %q", ErrDamaged, h.State)
 }
 
-var runs = records[runHead]{table[runHead]{bucketRuns}, "run", explain.RunRetention, explain.ErrNoRun}
+var runs = records[runHead]{table[runHead]{bucketRuns}, "run", api.RunRetention, api.ErrNoRun}
 
 // PutRun creates or replaces a record and returns when it is on disk.
 func (s *Store) PutRun(row actors.RunRow) error {
@@ -39,7 +39,7 @@ func (s *Store) PutRun(row actors.RunRow) error {
 	return runs.put(s, p)
 }
 
-// Run returns one record, or explain.ErrNoRun.
+// Run returns one record, or api.ErrNoRun.
 func (s *Store) Run(id string) (actors.RunRow, error) {
 	rid, h, parts, err := runs.get(s, id)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 var rnd = rand.New(rand.NewPCG(1, 2))
@@ -105,10 +105,10 @@ func TestIDs(t *testing.T) {
 		if s.PutJobs(newJob(id)) == nil || s.PutRun(actors.RunRow{ID: id}) == nil {
 			t.Errorf("%q is taken", id)
 		}
-		if _, err := s.Job(id); !errors.Is(err, explain.ErrNoJob) {
+		if _, err := s.Job(id); !errors.Is(err, api.ErrNoJob) {
 			t.Errorf("%q: %v", id, err)
 		}
-		if _, err := s.Run(id); !errors.Is(err, explain.ErrNoRun) {
+		if _, err := s.Run(id); !errors.Is(err, api.ErrNoRun) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
@@ -145,11 +145,11 @@ func TestRetention(t *testing.T) {
 	c.add(time.Hour - time.Millisecond)
 	f(nil, nil, 1)
 	c.add(time.Millisecond)
-	f(explain.ErrNoJob, nil, 0)
+	f(api.ErrNoJob, nil, 0)
 	c.add(30*24*time.Hour - time.Hour - time.Millisecond)
-	f(explain.ErrNoJob, nil, 0)
+	f(api.ErrNoJob, nil, 0)
 	c.add(time.Millisecond)
-	f(explain.ErrNoJob, explain.ErrNoRun, 0)
+	f(api.ErrNoJob, api.ErrNoRun, 0)
 }
 
 // TestExpiryInSmallSteps: no transaction deletes more than its bound, and what
@@ -170,7 +170,7 @@ func TestExpiryInSmallSteps(t *testing.T) {
 	c.add(time.Hour)
 	put(3)
 	before := writes(s)
-	if n, err := s.expireSome(bucketJobs, explain.JobRetention, nil); n != maxExpired || err != nil {
+	if n, err := s.expireSome(bucketJobs, api.JobRetention, nil); n != maxExpired || err != nil {
 		t.Errorf("the first step deletes %d, %v", n, err)
 	}
 	if n, err := s.Expire(); n != maxExpired+17 || err != nil {
@@ -270,7 +270,7 @@ func TestHotBackup(t *testing.T) {
 	for range 200 {
 		ids = append(ids, actors.NewID())
 		row := newJob(ids[len(ids)-1])
-		row.Status, row.Result = explain.JobComplete, noise(rnd, 5000)
+		row.Status, row.Result = api.JobComplete, noise(rnd, 5000)
 		if err := s.PutJobs(row); err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestCompaction(t *testing.T) {
 	big := noise(rnd, 1<<20)
 	for range 40 {
 		row := newJob(idAt(c.Now(), rnd))
-		row.Status, row.Result = explain.JobComplete, big
+		row.Status, row.Result = api.JobComplete, big
 		if err := s.PutJobs(row); err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,7 @@ func TestCompactionNotSynced(t *testing.T) {
 	s := open(t, dir, o)
 	for range 20 {
 		row := newJob(idAt(c.Now(), rnd))
-		row.Status, row.Result = explain.JobComplete, noise(rnd, 1<<20)
+		row.Status, row.Result = api.JobComplete, noise(rnd, 1<<20)
 		if err := s.PutJobs(row); err != nil {
 			t.Fatal(err)
 		}
@@ -431,7 +431,7 @@ func TestWaitsForTheFileInPlace(t *testing.T) {
 		second, err := Open(dir, Options{LockTimeout: 10 * time.Second})
 		if err == nil {
 			var row actors.JobRow
-			if row, err = second.Job(id); row.Status != explain.JobPending {
+			if row, err = second.Job(id); row.Status != api.JobPending {
 				err = errors.Join(err, errors.New("it has the file that is gone"))
 			}
 			err = errors.Join(err, second.Close())
@@ -447,7 +447,7 @@ func TestWaitsForTheFileInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	s.PutJobs(actors.JobRow{ID: id, Status: explain.JobError}) // into the file that is gone
+	s.PutJobs(actors.JobRow{ID: id, Status: api.JobError}) // into the file that is gone
 	s.Close()
 	if err := <-got; err != nil {
 		t.Error(err)

@@ -12,7 +12,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // hold keeps the writer busy until release is called, so that what is handed over
@@ -228,7 +228,7 @@ func TestCloseWhileRead(t *testing.T) {
 		s := open(t, t.TempDir(), Options{})
 		id := actors.NewID()
 		row := newJob(id)
-		row.Status, row.Result = explain.JobComplete, noise(rnd, 300_000)
+		row.Status, row.Result = api.JobComplete, noise(rnd, 300_000)
 		if err := s.PutJobs(row); err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestTooLarge(t *testing.T) {
 	s := open(t, t.TempDir(), Options{maxBody: 1000})
 	id := actors.NewID()
 	row := newJob(id)
-	row.Status, row.Result, row.HTML = explain.JobComplete, make([]byte, 600), make([]byte, 401)
+	row.Status, row.Result, row.HTML = api.JobComplete, make([]byte, 600), make([]byte, 401)
 	if err := s.PutJobs(row); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("%v", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/valyala/fasthttp"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Version is the version of the interface, told by each answer and by /health.
@@ -70,8 +70,8 @@ func appendErrorBody(b []byte, code, message string) []byte {
 // statuses are those of bodies with a code. The request that is wrong has none in
 // its body.
 var statuses = func() map[string]int {
-	m := map[string]int{explain.CodeInvalid: fasthttp.StatusBadRequest}
-	for _, c := range explain.ErrorCodes {
+	m := map[string]int{api.CodeInvalid: fasthttp.StatusBadRequest}
+	for _, c := range api.ErrorCodes {
 		if c.Status != 0 {
 			m[c.Code] = c.Status
 		}
@@ -80,28 +80,28 @@ var statuses = func() map[string]int {
 }()
 
 // inEvents are the codes that an error event may have.
-var inEvents = explain.CodesOf(func(c explain.ErrorCode) bool { return c.Event })
+var inEvents = api.CodesOf(func(c api.ErrorCode) bool { return c.Event })
 
 // retryAfter says after how many seconds to ask again.
-var retryAfter = map[string]string{explain.CodeBusy: "15", explain.CodeStopping: "5", explain.CodeUnavailable: "30", explain.CodeRunAtWork: "5"}
+var retryAfter = map[string]string{api.CodeBusy: "15", api.CodeStopping: "5", api.CodeUnavailable: "30", api.CodeRunAtWork: "5"}
 
 // judge says what the caller may know of an error, and logs what only the operator
 // may see. One whose code is not told there is an internal error.
-func (s *Server) judge(id string, err error, told func(code string) bool) explain.Fault {
-	f := explain.FaultOf(err)
-	if f.Code != explain.CodeInternal && told(f.Code) {
+func (s *Server) judge(id string, err error, told func(code string) bool) api.Fault {
+	f := api.FaultOf(err)
+	if f.Code != api.CodeInternal && told(f.Code) {
 		return f
 	}
 	if errors.Is(err, errClientGone) || errors.Is(err, errSlow) {
-		return explain.Fault{Code: explain.CodeInternal, Message: err.Error()} // nobody reads it
+		return api.Fault{Code: api.CodeInternal, Message: err.Error()} // nobody reads it
 	}
 	s.cfg.Log.Error("explain", "request", id, "error", err)
-	return explain.Fault{Code: explain.CodeInternal, Message: f.Message + "; the log has it under request " + id}
+	return api.Fault{Code: api.CodeInternal, Message: f.Message + "; the log has it under request " + id}
 }
 
 // failWith answers with an error.
 func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
-	if f := explain.FaultOf(err); f.Code == explain.CodeInvalid {
+	if f := api.FaultOf(err); f.Code == api.CodeInvalid {
 		fail(ctx, fasthttp.StatusBadRequest, "", f.Message) // the status says the code
 		return
 	}
@@ -116,17 +116,17 @@ func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
 }
 
 // errorEvent is an error as the end of a stream.
-func (s *Server) errorEvent(id string, err error) explain.Event {
+func (s *Server) errorEvent(id string, err error) api.Event {
 	f := s.judge(id, err, func(code string) bool { return slices.Contains(inEvents, code) })
-	e := explain.Event{Type: explain.EventError, RequestID: id, Code: f.Code, Message: f.Message}
+	e := api.Event{Type: api.EventError, RequestID: id, Code: f.Code, Message: f.Message}
 	if !s.cfg.Recoverable(id) {
 		return e
 	}
 	e.Recover = "GET /explain/run/" + id
 	switch e.Code {
-	case explain.CodeStopping:
+	case api.CodeStopping:
 		e.Message = "the server is stopping; what was known by then is kept, and can be had from its next start on"
-	case explain.CodeUnpaid:
+	case api.CodeUnpaid:
 		e.Message = "the run is done and kept, but not paid in full; request " + e.Recover + ", which asks for the outstanding balance and nothing else"
 	}
 	return e

@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // door takes connections in, and turns away those beyond the bounds. fasthttp has
@@ -48,7 +48,7 @@ func (s *Server) turnAway(c net.Conn, status int, message string) {
 	brand(&r.Header, &id)
 	r.Header.Set(fasthttp.HeaderRetryAfter, "5")
 	r.SetConnectionClose()
-	failResponse(&r, status, explain.CodeBusy, message)
+	failResponse(&r, status, api.CodeBusy, message)
 	out := bufio.NewWriter(c)
 	c.SetWriteDeadline(time.Now().Add(time.Second))
 	r.Write(out)

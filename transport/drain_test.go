@@ -12,23 +12,23 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // partial is what an analysis knows when it is told to finish.
-func partial(req explain.Request) *explain.Result {
+func partial(req api.Request) *api.Result {
 	res := result(req)
-	res.AnalysisModel, res.Confidence, res.Summary = explain.ModelPartial, explain.Low, "**Partial result: price failed**"
+	res.AnalysisModel, res.Confidence, res.Summary = api.ModelPartial, api.Low, "**Partial result: price failed**"
 	return res
 }
 
 // finishes plays an analysis that goes on until it is told to finish.
-func finishes(began chan<- struct{}, end func(explain.Request) (*explain.Result, error)) script {
-	return func(ctx context.Context, job Job) (*explain.Result, error) {
+func finishes(began chan<- struct{}, end func(api.Request) (*api.Result, error)) script {
+	return func(ctx context.Context, job Job) (*api.Result, error) {
 		began <- struct{}{}
 		select {
 		case <-job.Finish:
-			job.Sink(explain.Event{Type: explain.EventComplete})
+			job.Sink(api.Event{Type: api.EventComplete})
 			return end(job.Request)
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -48,10 +48,10 @@ func stopAtOnce(t *testing.T, s *Server) {
 // TestFinishedStream: at the end of the grace period a stream is told where its
 // partial result can be had, if that was kept, and gets it if not.
 func TestFinishedStream(t *testing.T) {
-	none := func(explain.Request) (*explain.Result, error) { return nil, explain.ErrStopping }
-	some := func(req explain.Request) (*explain.Result, error) { return partial(req), nil }
-	all := func(req explain.Request) (*explain.Result, error) { return result(req), nil }
-	f := func(runs *fakeRuns, end func(explain.Request) (*explain.Result, error), want, wantKept string) {
+	none := func(api.Request) (*api.Result, error) { return nil, api.ErrStopping }
+	some := func(req api.Request) (*api.Result, error) { return partial(req), nil }
+	all := func(req api.Request) (*api.Result, error) { return result(req), nil }
+	f := func(runs *fakeRuns, end func(api.Request) (*api.Result, error), want, wantKept string) {
 		t.Helper()
 		cfg := Config{}
 		if runs != nil {
@@ -84,8 +84,8 @@ func TestFinishedStream(t *testing.T) {
 		}
 	}
 	keeps := func() *fakeRuns { return &fakeRuns{frames: map[string][]jsontext.Value{}} }
-	f(keeps(), some, "error", explain.ModelPartial)
-	f(keeps(), all, "complete result", explain.ModelRules)
+	f(keeps(), some, "error", api.ModelPartial)
+	f(keeps(), all, "complete result", api.ModelRules)
 	f(keeps(), none, "error", "")
 	f(&fakeRuns{broken: true}, some, "complete result", "")
 	f(nil, some, "complete result", "")
@@ -94,14 +94,14 @@ func TestFinishedStream(t *testing.T) {
 // TestFinishedBlocking: a client that waits for one answer gets the partial result.
 func TestFinishedBlocking(t *testing.T) {
 	began := make(chan struct{}, 1)
-	s, url := play(t, Config{}, finishes(began, func(req explain.Request) (*explain.Result, error) { return partial(req), nil }))
+	s, url := play(t, Config{}, finishes(began, func(req api.Request) (*api.Result, error) { return partial(req), nil }))
 	got := make(chan answer, 1)
 	go func() {
 		got <- do(t, client(t), "POST", url+"/explain", "application/json", strings.NewReader(goodBody))
 	}()
 	<-began
 	stopAtOnce(t, s)
-	if a := <-got; a.status != 200 || !strings.Contains(a.body, explain.ModelPartial) || !a.close {
+	if a := <-got; a.status != 200 || !strings.Contains(a.body, api.ModelPartial) || !a.close {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
@@ -111,7 +111,7 @@ func TestFinishedBlocking(t *testing.T) {
 func TestDrainRefuses(t *testing.T) {
 	began, free := make(chan struct{}, 2), make(chan struct{})
 	in := newPipes()
-	s := serve(t, Config{Explainer: script(func(_ context.Context, job Job) (*explain.Result, error) {
+	s := serve(t, Config{Explainer: script(func(_ context.Context, job Job) (*api.Result, error) {
 		began <- struct{}{}
 		<-free
 		return result(job.Request), nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/transport/discovery"
 )
@@ -73,7 +73,7 @@ func (s *Server) sampleReport(ctx *fasthttp.RequestCtx) {
 }
 
 // noSample is where Config.Sample is not set.
-func noSample() (*explain.Result, error) { return nil, nil }
+func noSample() (*api.Result, error) { return nil, nil }
 
 // plainHost is a name or an address with a port, and nothing that a shell or a
 // page would read as more.

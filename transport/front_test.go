@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport/discovery"
 )
 
@@ -40,7 +40,7 @@ func TestFrontPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sample := func() (*explain.Result, error) { return result(explain.Request{TxHash: "0xfeed"}), nil }
+	sample := func() (*api.Result, error) { return result(api.Request{TxHash: "0xfeed"}), nil }
 	f(Config{}, "curl -s URL/explain \\\n", "iframe src", "paid by the cent")
 	f(Config{}, "free on this server")
 	f(Config{}, "its chain, and says")
@@ -48,7 +48,7 @@ func TestFrontPage(t *testing.T) {
 	f(Config{BaseURL: own}, "curl -s https://tx.example/explain", "127.0.0.1")
 	f(Config{Sample: sample}, `<iframe src="/sample.html"`)
 	f(Config{Sample: sample}, `-d '{"txHash":"0xfeed"}'`)
-	f(Config{Sample: func() (*explain.Result, error) { return nil, errors.New("secret") }}, exampleHash, "iframe src", "secret")
+	f(Config{Sample: func() (*api.Result, error) { return nil, errors.New("secret") }}, exampleHash, "iframe src", "secret")
 	f(Config{Metered: true}, "times 1.20, plus $0.02", "free on this server", "/explain \\")
 }
 
@@ -77,9 +77,9 @@ func TestHostOfTheFrontPage(t *testing.T) {
 // origin.
 func TestSampleReport(t *testing.T) {
 	var made atomic.Int32
-	_, url := start(t, Config{Sample: func() (*explain.Result, error) {
+	_, url := start(t, Config{Sample: func() (*api.Result, error) {
 		made.Add(1)
-		return result(explain.Request{TxHash: hash}), nil
+		return result(api.Request{TxHash: hash}), nil
 	}}, well)
 	c := client(t)
 	var wg sync.WaitGroup
@@ -102,7 +102,7 @@ func TestSampleReport(t *testing.T) {
 	if a := do(t, c, "GET", none+"/sample.html", "", nil); a.status != 404 {
 		t.Errorf("without a sample: %d", a.status)
 	}
-	_, broken := start(t, Config{Sample: func() (*explain.Result, error) { return nil, errors.New("secret") }}, well)
+	_, broken := start(t, Config{Sample: func() (*api.Result, error) { return nil, errors.New("secret") }}, well)
 	if a := do(t, c, "GET", broken+"/sample.html", "", nil); a.status != 500 || strings.Contains(a.body, "secret") {
 		t.Errorf("a broken sample: %d %s", a.status, a.body)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors/slots"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport/wire"
 )
 
@@ -61,7 +61,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 			s.cfg.Log.Error("panic", "request", visit.id.String(), "path", visit.path, "value", v, "stack", string(debug.Stack()))
 			ctx.Response.Reset()
 			brand(&ctx.Response.Header, &visit.id)
-			fail(ctx, fasthttp.StatusInternalServerError, explain.CodeInternal, "internal error; the log has it under request "+visit.id.String())
+			fail(ctx, fasthttp.StatusInternalServerError, api.CodeInternal, "internal error; the log has it under request "+visit.id.String())
 		}
 		if s.draining.Load() {
 			ctx.SetConnectionClose() // CloseOnShutdown does not hold beyond the grace period
@@ -76,7 +76,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 	}
 	if s.draining.Load() {
 		ctx.SetConnectionClose()
-		s.failWith(ctx, explain.ErrStopping)
+		s.failWith(ctx, api.ErrStopping)
 		return
 	}
 	s.route(ctx, visit)
@@ -169,7 +169,7 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	slot, err := s.slots.Acquire(s.base, slots.Holder{Origin: origin(ctx.RemoteAddr())}, 0)
 	if err != nil {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
-		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, "too many analyses are running; try again soon")
+		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, "too many analyses are running; try again soon")
 		return
 	}
 	job := Job{ID: idOf(ctx), Request: req, Finish: s.finish}
@@ -188,13 +188,13 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 
 // readRequest reads the ExplainRequest in the body. When it is not ok the answer is
 // given.
-func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req explain.Request, ok bool) {
+func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req api.Request, ok bool) {
 	if !isJSON(ctx.Request.Header.ContentType()) {
 		fail(ctx, fasthttp.StatusUnsupportedMediaType, "", "Content-Type: must be application/json")
 		return req, false
 	}
 	// ParseRequest copies what it keeps: fasthttp uses the body again.
-	req, err := explain.ParseRequest(ctx.PostBody())
+	req, err := api.ParseRequest(ctx.PostBody())
 	if err != nil {
 		s.failWith(ctx, err)
 		return req, false
@@ -253,7 +253,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *paidRun) {
 		visit.failed(e.Code)
 		return e
 	}
-	st.onStop = func() { st.end(failure(explain.ErrStopping)) }
+	st.onStop = func() { st.end(failure(api.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
 	job.streams = true
 	fan := newFan(job.ID)
@@ -263,9 +263,9 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *paidRun) {
 	}
 	fan.add(st)
 	var unsaid atomic.Bool // that the analysis is complete
-	job.Sink = func(e explain.Event) {
+	job.Sink = func(e api.Event) {
 		visit.hear(e)
-		if cut := s.finishing(); e.Type == explain.EventComplete && (v != nil || cut) {
+		if cut := s.finishing(); e.Type == api.EventComplete && (v != nil || cut) {
 			unsaid.Store(cut) // what was cut short is not complete; all else has it sent below
 			return
 		}
@@ -289,7 +289,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *paidRun) {
 		if err != nil {
 			last = failure(err)
 		} else {
-			fan.send(explain.Event{Type: explain.EventComplete})
+			fan.send(api.Event{Type: api.EventComplete})
 		}
 		fan.end(last, trailer)
 	}()
@@ -321,7 +321,7 @@ func (s *Server) conclude(work context.Context, job Job, cutShort func() bool) (
 	}
 	kept := s.recordRun(job.ID, last, err)
 	if err == nil && kept && res.Partial() && cutShort() {
-		return nil, explain.ErrStopping
+		return nil, api.ErrStopping
 	}
 	return last, err
 }
@@ -329,7 +329,7 @@ func (s *Server) conclude(work context.Context, job Job, cutShort func() bool) (
 var errPanic = errors.New("the analysis panicked")
 
 // attempt runs the analysis. Its panic costs this request only.
-func (s *Server) attempt(work context.Context, job Job) (res *explain.Result, err error) {
+func (s *Server) attempt(work context.Context, job Job) (res *api.Result, err error) {
 	defer s.caught(job.ID, func() { res, err = nil, errPanic })
 	res, err = s.cfg.Explainer.Explain(work, job)
 	if err != nil && work.Err() != nil {

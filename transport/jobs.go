@@ -8,20 +8,20 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/valyala/fasthttp"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport/wire"
 )
 
 // Jobs runs analyses beside the requests that ask for them.
 type Jobs interface {
 	// Submit takes a job that outlives a crash from then on. Its errors are
-	// *explain.BadRequest, explain.ErrUnknownChain, explain.ErrBusy,
-	// explain.ErrStopping, or what the store says.
-	Submit(req explain.Request) (id string, err error)
+	// *api.BadRequest, api.ErrUnknownChain, api.ErrBusy,
+	// api.ErrStopping, or what the store says.
+	Submit(req api.Request) (id string, err error)
 	// SubmitAs is Submit under an id that the caller has made: a UUID of version 7.
-	SubmitAs(id string, req explain.Request) error
-	// Job returns where a job stands, or explain.ErrNoJob.
-	Job(id string) (*explain.Job, error)
+	SubmitAs(id string, req api.Request) error
+	// Job returns where a job stands, or api.ErrNoJob.
+	Job(id string) (*api.Job, error)
 }
 
 const (
@@ -46,7 +46,7 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	if s.cfg.Jobs == nil {
-		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeJobsOff, "this server takes no jobs; use POST /explain")
+		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeJobsOff, "this server takes no jobs; use POST /explain")
 		return
 	}
 	id, err := s.cfg.Jobs.Submit(req)
@@ -82,7 +82,7 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 	}
 	job, err := s.cfg.Jobs.Job(id)
 	switch {
-	case errors.Is(err, explain.ErrNoJob):
+	case errors.Is(err, api.ErrNoJob):
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)
 	case err != nil:
 		s.failWith(ctx, err)

@@ -17,7 +17,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 var (
@@ -27,27 +27,27 @@ var (
 
 // fakeJobs takes what it is told to and knows what it is given.
 type fakeJobs struct {
-	refuse func(req explain.Request) error
-	jobs   map[string]*explain.Job
+	refuse func(req api.Request) error
+	jobs   map[string]*api.Job
 }
 
-func (f *fakeJobs) Submit(req explain.Request) (string, error) {
+func (f *fakeJobs) Submit(req api.Request) (string, error) {
 	if err := f.refuse(req); err != nil {
 		return "", err
 	}
 	return jobID, nil
 }
 
-func (f *fakeJobs) SubmitAs(_ string, req explain.Request) error { return f.refuse(req) }
+func (f *fakeJobs) SubmitAs(_ string, req api.Request) error { return f.refuse(req) }
 
-func (f *fakeJobs) Job(id string) (*explain.Job, error) {
+func (f *fakeJobs) Job(id string) (*api.Job, error) {
 	if job := f.jobs[id]; job != nil {
 		return job, nil
 	}
 	if id == brokenID {
 		return nil, errors.New("secret: the disk is gone")
 	}
-	return nil, explain.ErrNoJob
+	return nil, api.ErrNoJob
 }
 
 const (
@@ -57,14 +57,14 @@ const (
 )
 
 // byRequestContext refuses as the context of the request tells it to.
-func byRequestContext(req explain.Request) error {
+func byRequestContext(req api.Request) error {
 	switch req.Context {
 	case "full":
-		return fmt.Errorf("submit: %w", explain.ErrBusy)
+		return fmt.Errorf("submit: %w", api.ErrBusy)
 	case "stopping":
-		return explain.ErrStopping
+		return api.ErrStopping
 	case "chain":
-		return fmt.Errorf("%w: chainId 7", explain.ErrUnknownChain)
+		return fmt.Errorf("%w: chainId 7", api.ErrUnknownChain)
 	case "broken":
 		return errors.New("secret: the disk is gone")
 	case "panic":
@@ -146,17 +146,17 @@ func (l *lockedLog) String() string {
 func TestPoll(t *testing.T) {
 	const done, page, failed, unpaid, running = "0199d5f0-0000-7000-8000-000000000002", "0199d5f0-0000-7000-8000-000000000003",
 		"0199d5f0-0000-7000-8000-000000000004", "0199d5f0-0000-7000-8000-00000000000a", "0199d5f0-0000-7000-8000-000000000006"
-	whole, err := jsonv2.Marshal(result(explain.Request{TxHash: hash}))
+	whole, err := jsonv2.Marshal(result(api.Request{TxHash: hash}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs := map[string]*explain.Job{
-		jobID:   {JobID: jobID, Status: explain.JobPending},
-		running: {JobID: running, Status: explain.JobRunning},
-		done:    {JobID: done, Status: explain.JobComplete, Result: whole},
-		page:    {JobID: page, Status: explain.JobComplete, Result: whole, HTML: "<!doctype html>\n<p>\"é"},
-		failed:  {JobID: failed, Status: explain.JobError, Error: "it broke"},
-		unpaid:  {JobID: unpaid, Status: explain.JobError, Error: "no money", ErrorCode: explain.CodePayment},
+	jobs := map[string]*api.Job{
+		jobID:   {JobID: jobID, Status: api.JobPending},
+		running: {JobID: running, Status: api.JobRunning},
+		done:    {JobID: done, Status: api.JobComplete, Result: whole},
+		page:    {JobID: page, Status: api.JobComplete, Result: whole, HTML: "<!doctype html>\n<p>\"é"},
+		failed:  {JobID: failed, Status: api.JobError, Error: "it broke"},
+		unpaid:  {JobID: unpaid, Status: api.JobError, Error: "no money", ErrorCode: api.CodePayment},
 	}
 	_, url := start(t, Config{Jobs: &fakeJobs{jobs: jobs}}, well)
 	c := client(t)
@@ -216,21 +216,21 @@ func (f *fakeRuns) Finish(id string, frames ...jsontext.Value) error {
 
 func (f *fakeRuns) Fail(id string) error { return f.Finish(id) }
 
-func (f *fakeRuns) Recover(id string) (*explain.RunRecovery, error) {
+func (f *fakeRuns) Recover(id string) (*api.RunRecovery, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	frames, ok := f.frames[id]
 	switch {
 	case id == jobID:
-		return nil, fmt.Errorf("read: %w", explain.ErrRunTooLarge)
+		return nil, fmt.Errorf("read: %w", api.ErrRunTooLarge)
 	case id == brokenID:
 		return nil, errors.New("secret: the disk is gone")
 	case !ok:
-		return nil, explain.ErrNoRun
+		return nil, api.ErrNoRun
 	case frames == nil:
-		return nil, explain.ErrRunErrored
+		return nil, api.ErrRunErrored
 	}
-	return &explain.RunRecovery{RequestID: id, FinishedAt: 1_760_000_000, Frames: frames}, nil
+	return &api.RunRecovery{RequestID: id, FinishedAt: 1_760_000_000, Frames: frames}, nil
 }
 
 func (f *fakeRuns) len() int {
@@ -299,7 +299,7 @@ func TestRecover(t *testing.T) {
 func TestRunAtWork(t *testing.T) {
 	runs := &fakeRuns{frames: map[string][]jsontext.Value{}}
 	release := make(chan struct{})
-	_, url := start(t, Config{Runs: runs}, func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	_, url := start(t, Config{Runs: runs}, func(ctx context.Context, req api.Request) (*api.Result, error) {
 		<-release
 		return byContext(ctx, req)
 	})
@@ -355,7 +355,7 @@ func TestWithoutStore(t *testing.T) {
 func TestGoneClientsRun(t *testing.T) {
 	runs := &fakeRuns{frames: map[string][]jsontext.Value{}}
 	started := make(chan struct{})
-	_, url := start(t, Config{Runs: runs}, func(ctx context.Context, _ explain.Request) (*explain.Result, error) {
+	_, url := start(t, Config{Runs: runs}, func(ctx context.Context, _ api.Request) (*api.Result, error) {
 		close(started)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -374,7 +374,7 @@ func TestGoneClientsRun(t *testing.T) {
 		t.Errorf("%d records", runs.len())
 	}
 	for id := range runs.frames {
-		if _, err := runs.Recover(id); !errors.Is(err, explain.ErrRunErrored) {
+		if _, err := runs.Recover(id); !errors.Is(err, api.ErrRunErrored) {
 			t.Errorf("%v", err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // from opens a connection from an address of the loopback.
@@ -77,7 +77,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 // TestConnectionsAtATime: those that streams took over count, too.
 func TestConnectionsAtATime(t *testing.T) {
 	free := make(chan struct{})
-	s, url := play(t, Config{MaxConns: 2}, func(_ context.Context, job Job) (*explain.Result, error) {
+	s, url := play(t, Config{MaxConns: 2}, func(_ context.Context, job Job) (*api.Result, error) {
 		<-free
 		return result(job.Request), nil
 	})
@@ -121,8 +121,8 @@ func TestOrigin(t *testing.T) {
 // TestUnreadAnswer: who asks and does not read loses the connection when the time
 // to write is over.
 func TestUnreadAnswer(t *testing.T) {
-	large := &explain.Result{Summary: strings.Repeat("x", 32<<20)}
-	s, url := start(t, Config{WriteTimeout: 200 * time.Millisecond}, func(context.Context, explain.Request) (*explain.Result, error) { return large, nil })
+	large := &api.Result{Summary: strings.Repeat("x", 32<<20)}
+	s, url := start(t, Config{WriteTimeout: 200 * time.Millisecond}, func(context.Context, api.Request) (*api.Result, error) { return large, nil })
 	c := from(t, url, "127.0.0.1")
 	fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(goodBody), goodBody)
 	until(t, "it is taken in", func() bool { return s.guests.count() == 1 })
@@ -145,9 +145,9 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 // TestHead: every GET has its HEAD, with the same headers and no body.
 func TestHead(t *testing.T) {
 	_, url := start(t, Config{
-		Jobs:   &fakeJobs{jobs: map[string]*explain.Job{jobID: {JobID: jobID, Status: explain.JobPending}}},
+		Jobs:   &fakeJobs{jobs: map[string]*api.Job{jobID: {JobID: jobID, Status: api.JobPending}}},
 		Runs:   &fakeRuns{},
-		Sample: func() (*explain.Result, error) { return result(explain.Request{TxHash: hash}), nil },
+		Sample: func() (*api.Result, error) { return result(api.Request{TxHash: hash}), nil },
 	}, well)
 	c := client(t)
 	asked := 0

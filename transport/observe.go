@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Observer counts what the server does. It is called on the way of requests, from
@@ -85,13 +85,13 @@ func visitOf(ctx *fasthttp.RequestCtx) *visit {
 }
 
 // hear takes from the events of an analysis what the log is to say of it.
-func (v *visit) hear(e explain.Event) {
+func (v *visit) hear(e api.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if e.Chain != "" {
 		v.chain = e.Chain
 	}
-	if e.State == explain.StateFailed && v.phase == "" {
+	if e.State == api.StateFailed && v.phase == "" {
 		v.phase = e.Phase
 	}
 	if len(e.Failed) > 0 { // in the order of the work

@@ -9,7 +9,7 @@ import (
 
 	"txlens/actors"
 	"txlens/actors/slots"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport/wire"
@@ -43,7 +43,7 @@ func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	if s.cfg.Jobs == nil {
-		fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeJobsOff, "this server takes no jobs; use POST /explain")
+		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeJobsOff, "this server takes no jobs; use POST /explain")
 		return
 	}
 	if !paid {
@@ -56,7 +56,7 @@ func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
 }
 
 // sellJob submits the job that a voucher asks for, or tells of the one that it began.
-func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req explain.Request) {
+func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req api.Request) {
 	order := s.order(ctx, pathAsync, p, actors.NewID())
 	var place *slots.Slot
 	a, done := s.admitPaid(ctx, route, p, order, func(work context.Context) (err error) {
@@ -71,7 +71,7 @@ func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.P
 	}
 	if !a.Fresh {
 		// A crash may have come between the charge and the job.
-		if _, err := s.cfg.Jobs.Job(a.Bill); !errors.Is(err, explain.ErrNoJob) {
+		if _, err := s.cfg.Jobs.Job(a.Bill); !errors.Is(err, api.ErrNoJob) {
 			giveReceipt(ctx, a.Standing, p.ChallengeID)
 			s.accepted(ctx, a.Bill)
 			return
@@ -93,12 +93,12 @@ func (s *Server) accepted(ctx *fasthttp.RequestCtx, id string) {
 	ctx.SetStatusCode(fasthttp.StatusAccepted)
 	ctx.Response.Header.Set(fasthttp.HeaderLocation, "/result/"+id)
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
-	s.sendJSON(ctx, wire.JobAccepted{JobID: id, Status: explain.JobPending})
+	s.sendJSON(ctx, wire.JobAccepted{JobID: id, Status: api.JobPending})
 }
 
 // notSubmitted says why there is no job.
 func (s *Server) notSubmitted(ctx *fasthttp.RequestCtx, err error) {
-	if explain.FaultOf(err).Code != explain.CodeInternal {
+	if api.FaultOf(err).Code != api.CodeInternal {
 		s.failWith(ctx, err)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"txlens/actors"
 	"txlens/actors/sale"
 	"txlens/actors/slots"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 )
 
@@ -41,7 +41,7 @@ func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 		if !paid {
 			s.challenge(ctx, route)
 		}
-		fail(ctx, fasthttp.StatusPaymentRequired, explain.CodeUseSSE, "a paid analysis is answered as a stream: repeat this with Accept: text/event-stream, or use POST /explain/async")
+		fail(ctx, fasthttp.StatusPaymentRequired, api.CodeUseSSE, "a paid analysis is answered as a stream: repeat this with Accept: text/event-stream, or use POST /explain/async")
 		return
 	}
 	if !paid {
@@ -87,11 +87,11 @@ func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *crowdedError) {
 	if errors.Is(err, slots.ErrTooMany) {
 		message = "too many analyses of this payer are running or wait to be paid; try again when one has ended. Nothing was charged"
 	}
-	fail(ctx, fasthttp.StatusServiceUnavailable, explain.CodeBusy, message)
+	fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, message)
 }
 
 // sell begins the analysis that a voucher asks for, or joins the one that it began.
-func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req explain.Request) {
+func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req api.Request) {
 	var slot *slots.Slot
 	free := func() {
 		if slot != nil {
@@ -145,7 +145,7 @@ func (s *Server) notBegun(ctx *fasthttp.RequestCtx, err error) {
 		s.tooMany(ctx, crowded)
 		return
 	}
-	s.failWith(ctx, explain.ErrStopping)
+	s.failWith(ctx, api.ErrStopping)
 }
 
 // begun reports whether the run of a ticket is at work or has ended. A crash may
@@ -157,7 +157,7 @@ func (s *Server) begun(id string, p *actors.Payment) (bill actors.Bill, known bo
 	}
 	bill.Payer, bill.Channel = p.Payer, p.Channel
 	_, err = s.recovered(id)
-	return bill, !errors.Is(err, explain.ErrNoRun)
+	return bill, !errors.Is(err, api.ErrNoRun)
 }
 
 // paidRun is a run that is paid for while it streams.
@@ -194,7 +194,7 @@ func named(event string, data []byte) []byte {
 }
 
 // price fixes what the run comes to, before its record can be asked for.
-func (v *paidRun) price(res *explain.Result, err error) {
+func (v *paidRun) price(res *api.Result, err error) {
 	if err := v.run.Fix(context.WithoutCancel(v.s.base), sale.OutcomeOf(res, err)); err != nil {
 		v.s.cfg.Log.Error("fix the price of a run", "request", v.run.ID, "error", err)
 	}
@@ -248,7 +248,7 @@ type unpaidRun struct{ cause error }
 func (u unpaidRun) Error() string { return "not all of the run is paid: " + u.cause.Error() }
 func (u unpaidRun) Unwrap() error { return u.cause }
 func (u unpaidRun) Is(target error) bool {
-	return target == explain.ErrUnpaid
+	return target == api.ErrUnpaid
 }
 
 // rejoin answers a request whose voucher has begun a run before: what still comes
@@ -260,7 +260,7 @@ func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *actors.Payment, id string) 
 	st.onEnd = func(cut error) { s.tellStream(visit, cut) }
 	st.onWhole = func() { s.delivered(id) }
 	st.onGone = func(error) {}
-	st.onStop = func() { st.end(s.errorEvent(id, explain.ErrStopping)) }
+	st.onStop = func() { st.end(s.errorEvent(id, api.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
 	if !s.live.join(id, st) {
 		go s.replay(st, p, id)
@@ -323,9 +323,9 @@ func (s *Server) collectRest(st *stream, p *actors.Payment, id string) error {
 }
 
 // recovered is the record of a run, or why there is none.
-func (s *Server) recovered(id string) (*explain.RunRecovery, error) {
+func (s *Server) recovered(id string) (*api.RunRecovery, error) {
 	if s.cfg.Runs == nil {
-		return nil, explain.ErrNoRun
+		return nil, api.ErrNoRun
 	}
 	return s.cfg.Runs.Recover(id)
 }
@@ -378,8 +378,8 @@ func (f *fan) each(do func(*stream)) {
 	}
 }
 
-func (f *fan) send(e explain.Event) { f.each(func(st *stream) { st.send(e) }) }
-func (f *fan) push(frame []byte)    { f.each(func(st *stream) { st.push(frame, false) }) }
+func (f *fan) send(e api.Event)  { f.each(func(st *stream) { st.send(e) }) }
+func (f *fan) push(frame []byte) { f.each(func(st *stream) { st.push(frame, false) }) }
 func (f *fan) end(last any, t []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 
 	"txlens/actors"
 	"txlens/actors/sale"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -267,7 +267,7 @@ func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Ro
 	p, err := s.cfg.Payments.Till.Pay(work, s.payRequest(ctx, cr, route, path))
 	switch {
 	case err != nil && work.Err() != nil:
-		s.failWith(ctx, explain.ErrStopping)
+		s.failWith(ctx, api.ErrStopping)
 		return nil, true
 	case err != nil:
 		s.refuse(ctx, route, err)
@@ -296,7 +296,7 @@ func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route 
 // tooSmall refuses a channel whose deposit is not worth serving.
 func (s *Server) tooSmall(ctx *fasthttp.RequestCtx, route *mpp.Route, deposit tempo.Amount) {
 	s.challenge(ctx, route)
-	fail(ctx, fasthttp.StatusPaymentRequired, explain.CodeDeposit, fmt.Sprintf(
+	fail(ctx, fasthttp.StatusPaymentRequired, api.CodeDeposit, fmt.Sprintf(
 		"the channel's deposit of %s base units is below the minimum of %s; open a channel with more, or top it up", deposit, s.cfg.Payments.MinDeposit))
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // pipes is a listener whose connections are in memory: what is written to one has been
@@ -56,7 +56,7 @@ func inVirtualTime(t *testing.T, cfg Config, run script, f func(t *testing.T, s 
 	t.Helper()
 	// The first server of a process starts a clock of fasthttp's that never ends, which
 	// must not be in the bubble.
-	_, url := start(t, Config{}, func(_ context.Context, req explain.Request) (*explain.Result, error) { return result(req), nil })
+	_, url := start(t, Config{}, func(_ context.Context, req api.Request) (*api.Result, error) { return result(req), nil })
 	get(t, "GET", url+"/health", "")
 	synctest.Test(t, func(t *testing.T) {
 		in := newPipes()

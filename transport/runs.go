@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/valyala/fasthttp"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport/wire"
 )
 
@@ -18,9 +18,9 @@ type Runs interface {
 	Finish(requestID string, frames ...jsontext.Value) error
 	// Fail records that a run left nothing to replay.
 	Fail(requestID string) error
-	// Recover returns what Finish recorded, or explain.ErrNoRun,
-	// explain.ErrRunErrored or explain.ErrRunTooLarge.
-	Recover(requestID string) (*explain.RunRecovery, error)
+	// Recover returns what Finish recorded, or api.ErrNoRun,
+	// api.ErrRunErrored or api.ErrRunTooLarge.
+	Recover(requestID string) (*api.RunRecovery, error)
 }
 
 // recoverRun answers GET /explain/run/{requestId}.
@@ -30,25 +30,25 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 	}
 	id, ok := pathID(ctx)
 	if !ok {
-		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "unknown request id", Code: explain.CodeNoRun})
+		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "unknown request id", Code: api.CodeNoRun})
 		return
 	}
 	if s.cfg.Runs == nil {
-		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "this server keeps no runs", Code: explain.CodeNoRun, RequestID: id})
+		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "this server keeps no runs", Code: api.CodeNoRun, RequestID: id})
 		return
 	}
 	atWork := s.atWork.has(id) // asked first: a run is on record before it is off the list
 	run, err := s.cfg.Runs.Recover(id)
 	switch {
-	case errors.Is(err, explain.ErrNoRun) && atWork:
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter[explain.CodeRunAtWork])
-		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: "the run is still at work; ask again soon", Code: explain.CodeRunAtWork, RequestID: id})
-	case errors.Is(err, explain.ErrNoRun):
-		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "no run under this request id: it is unknown or older than 30 days", Code: explain.CodeNoRun, RequestID: id})
-	case errors.Is(err, explain.ErrRunErrored):
-		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: explain.ErrRunErrored.Error(), Code: explain.CodeRunErrored, RequestID: id})
-	case errors.Is(err, explain.ErrRunTooLarge):
-		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: explain.ErrRunTooLarge.Error(), Code: explain.CodeRunTooLarge, RequestID: id})
+	case errors.Is(err, api.ErrNoRun) && atWork:
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter[api.CodeRunAtWork])
+		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: "the run is still at work; ask again soon", Code: api.CodeRunAtWork, RequestID: id})
+	case errors.Is(err, api.ErrNoRun):
+		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "no run under this request id: it is unknown or older than 30 days", Code: api.CodeNoRun, RequestID: id})
+	case errors.Is(err, api.ErrRunErrored):
+		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: api.ErrRunErrored.Error(), Code: api.CodeRunErrored, RequestID: id})
+	case errors.Is(err, api.ErrRunTooLarge):
+		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: api.ErrRunTooLarge.Error(), Code: api.CodeRunTooLarge, RequestID: id})
 	case err != nil:
 		s.failWith(ctx, err)
 	case !s.toll(ctx, id, "complete", true):
@@ -96,13 +96,13 @@ func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) 
 // and reports whether there is a record now. That it could not be kept is no fault
 // of the answer.
 func (s *Server) recordRun(id string, last any, failure error) bool {
-	if s.cfg.Runs == nil || explain.FaultOf(failure).Code == explain.CodeInvalid {
+	if s.cfg.Runs == nil || api.FaultOf(failure).Code == api.CodeInvalid {
 		return false // refused: there was no run
 	}
 	var frames []jsontext.Value
 	err := failure
 	if err == nil {
-		frames, err = encodeAll(explain.Event{Type: explain.EventComplete, RequestID: id}, last)
+		frames, err = encodeAll(api.Event{Type: api.EventComplete, RequestID: id}, last)
 	}
 	if err != nil {
 		err = s.cfg.Runs.Fail(id)

@@ -23,7 +23,7 @@
 //
 // Each event is one object of JSON after "data: ", with its type and the requestId,
 // which is also the header X-Request-Id; there are no event, id or retry lines.
-// explain.Layouts says what else each has. First comes what happens on the way, then
+// api.Layouts says what else each has. First comes what happens on the way, then
 // complete, then result or report, and the connection closes. An error ends the
 // stream in place of all that: its code is internal_error where the service failed,
 // and transaction_not_found, transaction_pending or stopping where the caller can
@@ -45,7 +45,7 @@
 //
 // The request id of a run stands in X-Request-Id, and in each frame of a stream.
 //
-// What each code means and what the caller can do is in explain.ErrorCodes. All of
+// What each code means and what the caller can do is in api.ErrorCodes. All of
 // this is described for callers by package discovery; an answer that is not as
 // described there fails the tests.
 //
@@ -71,7 +71,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/actors/slots"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/transport/discovery"
 )
@@ -79,19 +79,19 @@ import (
 // Explainer runs analyses.
 type Explainer interface {
 	// Check says what is wrong with a request, as far as nobody need be asked.
-	Check(req explain.Request) error
+	Check(req api.Request) error
 	// Explain returns a result, complete or partial, or the error that left none.
 	// It stops soon after ctx ends.
-	Explain(ctx context.Context, job Job) (*explain.Result, error)
+	Explain(ctx context.Context, job Job) (*api.Result, error)
 }
 
 // Job is one analysis as the Explainer gets it.
 type Job struct {
 	ID      string // of the request, as the caller knows it
-	Request explain.Request
+	Request api.Request
 	// Sink is told what happens on the way. It never blocks, and may be called from
 	// several goroutines at once and after the end, when it does nothing.
-	Sink func(explain.Event)
+	Sink func(api.Event)
 	// Gate and OnCost, when set, are the meter's: who pays is asked before each
 	// purchase and told what the analysis has cost.
 	Gate   func(context.Context) error
@@ -105,7 +105,7 @@ type Job struct {
 	// streams: a result that stands beside an error is sent, and the error is not.
 	streams bool
 	// priced is called when the analysis has ended, before its run is kept; may be nil.
-	priced func(*explain.Result, error)
+	priced func(*api.Result, error)
 	free   func() // gives the slot back when all is done; nil: somebody else does
 }
 
@@ -120,14 +120,14 @@ type Config struct {
 	Metered bool              // analyses are paid for
 	// Payments are how; Payments.Till nil with Metered false: they are not.
 	Payments Payments
-	Model    string // that answers where a request names none; empty: explain.DefaultModel
+	Model    string // that answers where a request names none; empty: api.DefaultModel
 	// ModelBudget is what the language model may cost in one analysis, in
 	// nano-dollars; 0: none takes part.
 	ModelBudget int64
 	Chains      []discovery.Chain // that can be analysed, in the order they are listed
 	// Sample makes the result that the front page shows. It is called once, when it
 	// is first looked at. nil: none is shown.
-	Sample   func() (*explain.Result, error)
+	Sample   func() (*api.Result, error)
 	Log      *slog.Logger // nil: silent
 	Observer Observer     // nil: nobody counts
 
@@ -234,12 +234,12 @@ type Server struct {
 	guests  guests
 	turning chan struct{} // one per connection that was refused and is waited for
 	alive   []byte        // the body of GET /health
-	sample  func() (*explain.Result, error)
+	sample  func() (*api.Result, error)
 
 	documents func() (*discovery.Set, error) // made when the first is asked for
 }
 
-// errClientGone: why an analysis was cancelled. explain.ErrStopping is the other
+// errClientGone: why an analysis was cancelled. api.ErrStopping is the other
 // reason.
 var errClientGone = errors.New("the client closed the connection")
 
@@ -320,12 +320,12 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		s.cancel(explain.ErrStopping)
+		s.cancel(api.ErrStopping)
 		return nil
 	}
 	close(s.finish)
 	s.waitWhile(s.analysing)
-	s.cancel(explain.ErrStopping)
+	s.cancel(api.ErrStopping)
 	s.waitWhile(s.busy)
 	s.guests.closeAll()
 	return fmt.Errorf("stop server: %w", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/transport/wire"
 )
@@ -18,15 +18,15 @@ import (
 var asSent = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
 // lastFrame makes of a result the frame that ends the stream of its job.
-func lastFrame(job Job, res *explain.Result) (any, error) {
+func lastFrame(job Job, res *api.Result) (any, error) {
 	if !job.Request.Report {
-		return wire.ResultFrame{Type: explain.EventResult, RequestID: job.ID, Result: res}, nil
+		return wire.ResultFrame{Type: api.EventResult, RequestID: job.ID, Result: res}, nil
 	}
 	var page strings.Builder
 	if err := report.HTML(&page, res); err != nil {
 		return nil, err
 	}
-	return wire.ReportFrame{Type: explain.EventReport, RequestID: job.ID, HTML: strings.ToValidUTF8(page.String(), "\uFFFD")}, nil
+	return wire.ReportFrame{Type: api.EventReport, RequestID: job.ID, HTML: strings.ToValidUTF8(page.String(), "\uFFFD")}, nil
 }
 
 // writeFrame writes v as one server-sent event: its JSON after "data: ", then a

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport/wire"
 )
 
@@ -120,25 +120,25 @@ func TestForgedEvents(t *testing.T) {
 			t.Errorf("%d of %d texts arrive in %s", n, members, data[0])
 		}
 	}
-	f(explain.Event{Type: explain.EventAgentText, RequestID: "1", Text: forged, Message: forged, Tool: forged, Failed: []string{forged}}, 4)
-	f(explain.Event{Type: forged, Skill: forged, Chain: forged}, 3)
-	f(wire.ReportFrame{Type: explain.EventReport, RequestID: "1", HTML: forged}, 1)
-	res := &explain.Result{
+	f(api.Event{Type: api.EventAgentText, RequestID: "1", Text: forged, Message: forged, Tool: forged, Failed: []string{forged}}, 4)
+	f(api.Event{Type: forged, Skill: forged, Chain: forged}, 3)
+	f(wire.ReportFrame{Type: api.EventReport, RequestID: "1", HTML: forged}, 1)
+	res := &api.Result{
 		Summary: forged, Steps: []string{forged, forged}, Risks: []string{forged}, Protocol: new(string), MermaidDiagram: forged,
-		Addresses: []explain.Address{{Label: forged, Role: forged}}, Contracts: []explain.Contract{{Name: forged, Description: forged}},
-		TokenTransfers: []explain.TokenTransfer{{TokenName: forged, TokenSymbol: forged}},
-		PrettyTrace:    []explain.Node{{FunctionName: forged, Error: forged, DecodedArgs: []explain.Arg{{Name: forged, Type: forged, Value: forged}}}},
-		ToolCalls:      []explain.ToolCall{{Tool: forged}},
+		Addresses: []api.Address{{Label: forged, Role: forged}}, Contracts: []api.Contract{{Name: forged, Description: forged}},
+		TokenTransfers: []api.TokenTransfer{{TokenName: forged, TokenSymbol: forged}},
+		PrettyTrace:    []api.Node{{FunctionName: forged, Error: forged, DecodedArgs: []api.Arg{{Name: forged, Type: forged, Value: forged}}}},
+		ToolCalls:      []api.ToolCall{{Tool: forged}},
 	}
 	*res.Protocol = forged
-	f(wire.ResultFrame{Type: explain.EventResult, RequestID: "1", Result: res}, 18)
+	f(wire.ResultFrame{Type: api.EventResult, RequestID: "1", Result: res}, 18)
 }
 
 // TestResultFrame: type and requestId stand first, and the rest is the result.
 func TestResultFrame(t *testing.T) {
 	var out bytes.Buffer
-	res := result(explain.Request{TxHash: hash})
-	if err := writeFrame(&out, wire.ResultFrame{Type: explain.EventResult, RequestID: "id", Result: res}); err != nil {
+	res := result(api.Request{TxHash: hash})
+	if err := writeFrame(&out, wire.ResultFrame{Type: api.EventResult, RequestID: "id", Result: res}); err != nil {
 		t.Fatal(err)
 	}
 	if want := `data: {"type":"result","requestId":"id","txHash":"` + hash; !strings.HasPrefix(out.String(), want) {
@@ -153,15 +153,15 @@ func TestResultFrame(t *testing.T) {
 // TestLargeResultIsNotCopied: a result of 40 MB goes out in pieces, with far less
 // memory than its bytes.
 func TestLargeResultIsNotCopied(t *testing.T) {
-	res := &explain.Result{Summary: "large"}
-	input := make(explain.Hex, 1000)
+	res := &api.Result{Summary: "large"}
+	input := make(api.Hex, 1000)
 	for i := range 20000 {
-		res.PrettyTrace = append(res.PrettyTrace, explain.Node{Index: i, Input: input})
+		res.PrettyTrace = append(res.PrettyTrace, api.Node{Index: i, Input: input})
 	}
 	st, there := bareStream(t, 1<<20)
 	read := make(chan int64, 1)
 	go func() { n, _ := io.Copy(io.Discard, there); read <- n }()
-	st.end(wire.ResultFrame{Type: explain.EventResult, RequestID: "id", Result: res})
+	st.end(wire.ResultFrame{Type: api.EventResult, RequestID: "id", Result: res})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	st.serve(false)
@@ -179,7 +179,7 @@ func TestHeartbeatFrame(t *testing.T) {
 	st, _ := bareStream(t, 1<<10)
 	st.heartbeat()
 	var want bytes.Buffer
-	if err := writeFrame(&want, explain.Event{Type: explain.EventHeartbeat, RequestID: st.id}); err != nil {
+	if err := writeFrame(&want, api.Event{Type: api.EventHeartbeat, RequestID: st.id}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _, _ := st.take(); string(got) != want.String() {

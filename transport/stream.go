@@ -14,7 +14,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 )
 
@@ -57,14 +57,14 @@ type stream struct {
 }
 
 // send tells the client of an event. It never blocks.
-func (st *stream) send(e explain.Event) {
+func (st *stream) send(e api.Event) {
 	e.RequestID = st.id
 	var frame bytes.Buffer
 	if err := writeFrame(&frame, e); err != nil {
 		st.log.Error("event", "request", st.id, "type", e.Type, "error", err)
 		return
 	}
-	st.push(frame.Bytes(), e.Type == explain.EventComplete)
+	st.push(frame.Bytes(), e.Type == api.EventComplete)
 }
 
 // heartbeat is written without the encoder, whose deep stack each waiting stream
@@ -232,7 +232,7 @@ func (st *stream) Close() {
 	st.watch.end()
 	st.mu.Lock()
 	cut := st.cut
-	_, failed := st.last.(explain.Event) // an error; anything else is a result
+	_, failed := st.last.(api.Event) // an error; anything else is a result
 	whole := cut == nil && st.last != nil && !failed
 	st.mu.Unlock()
 	if whole && st.onWhole != nil {

@@ -19,17 +19,17 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/transport/contract"
 )
 
 // script is an Explainer that plays one analysis.
-type script func(ctx context.Context, job Job) (*explain.Result, error)
+type script func(ctx context.Context, job Job) (*api.Result, error)
 
-func (script) Check(explain.Request) error { return nil }
+func (script) Check(api.Request) error { return nil }
 
-func (s script) Explain(ctx context.Context, job Job) (*explain.Result, error) { return s(ctx, job) }
+func (s script) Explain(ctx context.Context, job Job) (*api.Result, error) { return s(ctx, job) }
 
 func play(t *testing.T, cfg Config, s script) (*Server, string) {
 	t.Helper()
@@ -113,7 +113,7 @@ func frames(t *testing.T, resp *http.Response) []frame {
 
 func checkLayout(t *testing.T, f frame) {
 	t.Helper()
-	layout, ok := explain.Layouts[explain.EventType(f.kind())]
+	layout, ok := api.Layouts[api.EventType(f.kind())]
 	if !ok {
 		if f.kind() != "result" {
 			t.Errorf("type %q is in no table", f.kind())
@@ -144,17 +144,17 @@ func kinds(fs []frame) string {
 }
 
 // whole plays every event there is without a model.
-func whole(_ context.Context, job Job) (*explain.Result, error) {
+func whole(_ context.Context, job Job) (*api.Result, error) {
 	tell := job.Sink
-	tell(explain.Event{Type: explain.EventPreflightStart, TxHash: job.Request.TxHash})
-	tell(explain.Event{Type: explain.EventPreflightStatus, Phase: "probe", State: explain.StateStarted})
-	tell(explain.ToolStarted("w1", "eth_getTransactionByHash", ""))
-	tell(explain.ToolEnded("w1", explain.ToolCall{Tool: "eth_getTransactionByHash", OK: true, DurationMs: 12, CostUSD: explain.NanoDollars(40_000)}))
-	tell(explain.Event{Type: explain.EventPreflightStatus, Phase: "probe", State: explain.StateFound, Chain: "ethereum-mainnet", Message: "chain is Ethereum"})
-	tell(explain.Event{Type: explain.EventPreflightStatus, Phase: "price", State: explain.StateFailed, Message: "no\nprices"})
-	tell(explain.Event{Type: explain.EventPreflightDone, Chain: "ethereum-mainnet", Failed: []string{"price"}})
-	tell(explain.Event{Type: explain.EventComplete})
-	tell(explain.ToolEnded("w2", explain.ToolCall{Tool: "late"})) // must not be told
+	tell(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})
+	tell(api.Event{Type: api.EventPreflightStatus, Phase: "probe", State: api.StateStarted})
+	tell(api.ToolStarted("w1", "eth_getTransactionByHash", ""))
+	tell(api.ToolEnded("w1", api.ToolCall{Tool: "eth_getTransactionByHash", OK: true, DurationMs: 12, CostUSD: api.NanoDollars(40_000)}))
+	tell(api.Event{Type: api.EventPreflightStatus, Phase: "probe", State: api.StateFound, Chain: "ethereum-mainnet", Message: "chain is Ethereum"})
+	tell(api.Event{Type: api.EventPreflightStatus, Phase: "price", State: api.StateFailed, Message: "no\nprices"})
+	tell(api.Event{Type: api.EventPreflightDone, Chain: "ethereum-mainnet", Failed: []string{"price"}})
+	tell(api.Event{Type: api.EventComplete})
+	tell(api.ToolEnded("w2", api.ToolCall{Tool: "late"})) // must not be told
 	return result(job.Request), nil
 }
 
@@ -281,7 +281,7 @@ func TestUnpaidRunSaysWhere(t *testing.T) {
 	_, resp := open(t, url, `{"txHash":"`+hash+`","context":"nobody pays"}`)
 	got := frames(t, resp)
 	end, where := got[len(got)-1], "GET /explain/run/"+resp.Header.Get("X-Request-Id")
-	if message, _ := end["message"].(string); end["code"] != explain.CodeUnpaid || end["recover"] != where || !strings.Contains(message, where) {
+	if message, _ := end["message"].(string); end["code"] != api.CodeUnpaid || end["recover"] != where || !strings.Contains(message, where) {
 		t.Errorf("%v", end)
 	}
 }
@@ -291,7 +291,7 @@ func TestReportFrame(t *testing.T) {
 	_, resp := open(t, url, `{"txHash":"`+hash+`","report":true}`)
 	got := frames(t, resp)
 	var want bytes.Buffer
-	if err := report.HTML(&want, result(explain.Request{TxHash: hash})); err != nil {
+	if err := report.HTML(&want, result(api.Request{TxHash: hash})); err != nil {
 		t.Fatal(err)
 	}
 	if end := got[len(got)-1]; end.kind() != "report" || end["html"] != want.String() || got[len(got)-2].kind() != "complete" {
@@ -331,13 +331,13 @@ func TestNoStream(t *testing.T) {
 // told.
 func TestHeartbeat(t *testing.T) {
 	const beat = 15 * time.Second
-	run := func(_ context.Context, job Job) (*explain.Result, error) {
+	run := func(_ context.Context, job Job) (*api.Result, error) {
 		for range 10 {
 			time.Sleep(beat - time.Second)
-			job.Sink(explain.ToolStarted("w1", "busy", ""))
+			job.Sink(api.ToolStarted("w1", "busy", ""))
 		}
 		time.Sleep(3*beat + time.Second)
-		job.Sink(explain.Event{Type: explain.EventPreflightDone, Chain: "x"})
+		job.Sink(api.Event{Type: api.EventPreflightDone, Chain: "x"})
 		time.Sleep(beat - time.Second)
 		return result(job.Request), nil
 	}
@@ -353,10 +353,10 @@ func TestHeartbeat(t *testing.T) {
 // TestFramesAreFlushed: each event is there at once, and so is the head.
 func TestFramesAreFlushed(t *testing.T) {
 	step := make(chan struct{})
-	_, url := play(t, Config{}, func(_ context.Context, job Job) (*explain.Result, error) {
+	_, url := play(t, Config{}, func(_ context.Context, job Job) (*api.Result, error) {
 		for range 3 {
 			<-step
-			job.Sink(explain.ToolStarted("w1", "next", ""))
+			job.Sink(api.ToolStarted("w1", "next", ""))
 		}
 		<-step
 		return result(job.Request), nil
@@ -384,10 +384,10 @@ func TestManyStreams(t *testing.T) {
 	const n = 200
 	var running atomic.Int64
 	free := make(chan struct{})
-	s, url := play(t, Config{MaxAnalyses: n, Heartbeat: 20 * time.Millisecond}, func(ctx context.Context, job Job) (*explain.Result, error) {
+	s, url := play(t, Config{MaxAnalyses: n, Heartbeat: 20 * time.Millisecond}, func(ctx context.Context, job Job) (*api.Result, error) {
 		running.Add(1)
 		defer running.Add(-1)
-		job.Sink(explain.Event{Type: explain.EventPreflightStart, TxHash: job.Request.TxHash})
+		job.Sink(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})
 		select {
 		case <-free:
 			return result(job.Request), nil
@@ -431,7 +431,7 @@ func TestManyStreams(t *testing.T) {
 func TestTalkativeClient(t *testing.T) {
 	began, free := make(chan struct{}), make(chan struct{})
 	in := newPipes()
-	serve(t, Config{Explainer: script(func(ctx context.Context, job Job) (*explain.Result, error) {
+	serve(t, Config{Explainer: script(func(ctx context.Context, job Job) (*api.Result, error) {
 		close(began)
 		select {
 		case <-free:
@@ -485,7 +485,7 @@ func TestShutdownOfStreams(t *testing.T) {
 	f := func(grace time.Duration, deaf bool, want string) {
 		t.Helper()
 		var began, free chan struct{}
-		run := func(ctx context.Context, job Job) (*explain.Result, error) {
+		run := func(ctx context.Context, job Job) (*api.Result, error) {
 			close(began)
 			if deaf {
 				<-free
@@ -528,7 +528,7 @@ func TestShutdownOfStreams(t *testing.T) {
 func TestShutdownWaitsForRunsWithoutClient(t *testing.T) {
 	began, gone, free := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var finished atomic.Bool
-	s, url := play(t, Config{KeepRunning: func(string) bool { close(gone); return true }}, func(_ context.Context, job Job) (*explain.Result, error) {
+	s, url := play(t, Config{KeepRunning: func(string) bool { close(gone); return true }}, func(_ context.Context, job Job) (*api.Result, error) {
 		close(began)
 		<-gone
 		<-free
@@ -556,7 +556,7 @@ func TestShutdownWaitsForRunsWithoutClient(t *testing.T) {
 // TestBacklog: what waits is bounded to the byte, and counts what is being written.
 func TestBacklog(t *testing.T) {
 	var one bytes.Buffer
-	e := explain.ToolStarted("w1", "x", "")
+	e := api.ToolStarted("w1", "x", "")
 	e.RequestID = "id"
 	writeFrame(&one, e)
 	st, _ := bareStream(t, 3*one.Len())

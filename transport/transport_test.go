@@ -20,7 +20,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 	"go.uber.org/goleak"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 func TestMain(m *testing.M) {
@@ -34,18 +34,18 @@ var _ Explainer = (*fake)(nil)
 
 // fake is an Explainer made of one function.
 type fake struct {
-	explain func(ctx context.Context, req explain.Request) (*explain.Result, error)
+	explain func(ctx context.Context, req api.Request) (*api.Result, error)
 }
 
-func (f *fake) Check(req explain.Request) error {
+func (f *fake) Check(req api.Request) error {
 	if req.ChainID == 987654321 {
-		return fmt.Errorf("choose chain: %w", explain.ErrUnknownChain)
+		return fmt.Errorf("choose chain: %w", api.ErrUnknownChain)
 	}
 	return nil
 }
 
-func (f *fake) Explain(ctx context.Context, job Job) (*explain.Result, error) {
-	job.Sink(explain.Event{Type: explain.EventPreflightStart, TxHash: job.Request.TxHash})
+func (f *fake) Explain(ctx context.Context, job Job) (*api.Result, error) {
+	job.Sink(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})
 	return f.explain(ctx, job.Request)
 }
 
@@ -53,15 +53,15 @@ const hash = "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060
 
 const goodBody = `{"txHash":"` + hash + `"}`
 
-func result(req explain.Request) *explain.Result {
-	return &explain.Result{TxHash: req.TxHash, Chain: "ethereum-mainnet", Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: "Sent 1 ETH.", Confidence: explain.High}
+func result(req api.Request) *api.Result {
+	return &api.Result{TxHash: req.TxHash, Chain: "ethereum-mainnet", Status: api.StatusSuccess, AnalysisModel: api.ModelRules, Summary: "Sent 1 ETH.", Confidence: api.High}
 }
 
 // well answers every request.
-func well(_ context.Context, req explain.Request) (*explain.Result, error) { return result(req), nil }
+func well(_ context.Context, req api.Request) (*api.Result, error) { return result(req), nil }
 
 // start serves over TCP until the test ends.
-func start(t *testing.T, cfg Config, f func(context.Context, explain.Request) (*explain.Result, error)) (*Server, string) {
+func start(t *testing.T, cfg Config, f func(context.Context, api.Request) (*api.Result, error)) (*Server, string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,7 +70,7 @@ func start(t *testing.T, cfg Config, f func(context.Context, explain.Request) (*
 	return serve(t, cfg, f, ln), "http://" + ln.Addr().String()
 }
 
-func serve(t *testing.T, cfg Config, f func(context.Context, explain.Request) (*explain.Result, error), ln net.Listener) *Server {
+func serve(t *testing.T, cfg Config, f func(context.Context, api.Request) (*api.Result, error), ln net.Listener) *Server {
 	t.Helper()
 	if cfg.Explainer == nil {
 		cfg.Explainer = &fake{f}
@@ -131,20 +131,20 @@ func (unpaidError) Error() string         { return "402 from https://node.exampl
 func (unpaidError) UpstreamPayment() bool { return true }
 
 // byContext answers as the context of the request tells it to.
-func byContext(_ context.Context, req explain.Request) (*explain.Result, error) {
+func byContext(_ context.Context, req api.Request) (*api.Result, error) {
 	switch req.Context {
 	case "nowhere":
-		return nil, fmt.Errorf("probe: %w", &explain.NotFoundError{TxHash: "0xab", Asked: 80})
+		return nil, fmt.Errorf("probe: %w", &api.NotFoundError{TxHash: "0xab", Asked: 80})
 	case "silent":
-		return nil, fmt.Errorf("probe: %w", &explain.UnavailableError{TxHash: "0xab", Asked: 79, Silent: []string{"celo-mainnet"}})
+		return nil, fmt.Errorf("probe: %w", &api.UnavailableError{TxHash: "0xab", Asked: 79, Silent: []string{"celo-mainnet"}})
 	case "unpaid chain":
-		return nil, &explain.UnavailableError{TxHash: "0xab", Silent: []string{"celo-mainnet"}, Unpaid: true}
+		return nil, &api.UnavailableError{TxHash: "0xab", Silent: []string{"celo-mainnet"}, Unpaid: true}
 	case "pending":
-		return nil, fmt.Errorf("probe: %w", &explain.PendingError{TxHash: "0xab", Chain: "base-mainnet"})
+		return nil, fmt.Errorf("probe: %w", &api.PendingError{TxHash: "0xab", Chain: "base-mainnet"})
 	case "chain":
-		return nil, fmt.Errorf("choose chain: %w", explain.ErrUnknownChain)
+		return nil, fmt.Errorf("choose chain: %w", api.ErrUnknownChain)
 	case "nobody pays":
-		return nil, fmt.Errorf("probe: %w", explain.ErrUnpaid)
+		return nil, fmt.Errorf("probe: %w", api.ErrUnpaid)
 	case "unpaid":
 		return nil, fmt.Errorf("fetch trace: %w", unpaidError{})
 	case "broken":
@@ -351,7 +351,7 @@ func TestDrippedHeaderIsCut(t *testing.T) {
 }
 
 func TestAnalysisOutlivesTheReadTimeout(t *testing.T) {
-	run := func(ctx context.Context, job Job) (*explain.Result, error) {
+	run := func(ctx context.Context, job Job) (*api.Result, error) {
 		select {
 		case <-time.After(4 * time.Second):
 			return result(job.Request), nil
@@ -375,7 +375,7 @@ func TestAnalysisOutlivesTheReadTimeout(t *testing.T) {
 
 func TestDeadline(t *testing.T) {
 	var left time.Duration
-	_, url := start(t, Config{Deadline: time.Minute}, func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	_, url := start(t, Config{Deadline: time.Minute}, func(ctx context.Context, req api.Request) (*api.Result, error) {
 		end, _ := ctx.Deadline()
 		left = time.Until(end)
 		return result(req), nil
@@ -388,7 +388,7 @@ func TestDeadline(t *testing.T) {
 
 func TestClientGoneCancels(t *testing.T) {
 	began, cancelled := make(chan struct{}), make(chan error, 1)
-	_, url := start(t, Config{}, func(ctx context.Context, _ explain.Request) (*explain.Result, error) {
+	_, url := start(t, Config{}, func(ctx context.Context, _ api.Request) (*api.Result, error) {
 		close(began)
 		select {
 		case <-ctx.Done():
@@ -415,7 +415,7 @@ func TestClientGoneCancels(t *testing.T) {
 func TestPipelinedRequestIsNotHalfRead(t *testing.T) {
 	began, free := make(chan struct{}), make(chan struct{})
 	in := newPipes()
-	serve(t, Config{}, func(_ context.Context, req explain.Request) (*explain.Result, error) {
+	serve(t, Config{}, func(_ context.Context, req api.Request) (*api.Result, error) {
 		close(began)
 		<-free
 		return result(req), nil
@@ -438,7 +438,7 @@ func TestPipelinedRequestIsNotHalfRead(t *testing.T) {
 func TestTooManyAnalyses(t *testing.T) {
 	free := make(chan struct{})
 	began := make(chan struct{}, 2)
-	_, url := start(t, Config{MaxAnalyses: 2}, func(_ context.Context, req explain.Request) (*explain.Result, error) {
+	_, url := start(t, Config{MaxAnalyses: 2}, func(_ context.Context, req api.Request) (*api.Result, error) {
 		began <- struct{}{}
 		<-free
 		return result(req), nil
@@ -469,7 +469,7 @@ func TestTooManyAnalyses(t *testing.T) {
 
 func TestShutdownDrains(t *testing.T) {
 	began, free := make(chan struct{}), make(chan struct{})
-	s, url := start(t, Config{}, func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	s, url := start(t, Config{}, func(ctx context.Context, req api.Request) (*api.Result, error) {
 		close(began)
 		<-free
 		return result(req), ctx.Err()
@@ -496,7 +496,7 @@ func TestShutdownDrains(t *testing.T) {
 
 func TestShutdownCancelsWhatDoesNotEnd(t *testing.T) {
 	began := make(chan struct{})
-	s, url := start(t, Config{}, func(ctx context.Context, req explain.Request) (*explain.Result, error) {
+	s, url := start(t, Config{}, func(ctx context.Context, req api.Request) (*api.Result, error) {
 		close(began)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -519,7 +519,7 @@ func TestShutdownCancelsWhatDoesNotEnd(t *testing.T) {
 
 func TestShutdownLeavesNoConnection(t *testing.T) {
 	began, free := make(chan struct{}), make(chan struct{})
-	s, url := start(t, Config{}, func(context.Context, explain.Request) (*explain.Result, error) {
+	s, url := start(t, Config{}, func(context.Context, api.Request) (*api.Result, error) {
 		close(began)
 		<-free // deaf to its context
 		return nil, errors.New("too late")

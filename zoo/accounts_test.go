@@ -3,7 +3,7 @@ package zoo
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -27,7 +27,7 @@ var accountSpecimens = []specimen{
 			return w.bundle(a.operation(w, a.run(w, who("bob").addr, ether("2"), nil)))
 		},
 		want: truth{
-			txType: explain.TypeTransfer, actor: "account", moves: []string{"bob +2 ETH"}, says: []string{"Sent 2 ETH"},
+			txType: api.TypeTransfer, actor: "account", moves: []string{"bob +2 ETH"}, says: []string{"Sent 2 ETH"},
 		},
 	},
 	{
@@ -41,7 +41,7 @@ var accountSpecimens = []specimen{
 			return w.bundle(op)
 		},
 		want: truth{
-			txType: explain.TypeDeployment, subType: "account", actor: "account", moves: []string{"bob +2 ETH"}, says: []string{"2 ETH"},
+			txType: api.TypeDeployment, subType: "account", actor: "account", moves: []string{"bob +2 ETH"}, says: []string{"2 ETH"},
 		},
 	},
 	{
@@ -54,7 +54,7 @@ var accountSpecimens = []specimen{
 			return w.bundle(good, bad)
 		},
 		want: truth{
-			txType: explain.TypeTransfer, actor: "account",
+			txType: api.TypeTransfer, actor: "account",
 			moves: []string{"bob +300 USDC", "dave"}, says: []string{"1 of 2 user operations failed", "sent 300 USDC"}, flags: []string{"caught_inner_failure", "inner_failure"},
 		},
 	},
@@ -71,7 +71,7 @@ var accountSpecimens = []specimen{
 			return w.delegating(who("alice"), batch, auth)
 		},
 		want: truth{
-			txType: explain.TypeTransfer, actor: "alice",
+			txType: api.TypeTransfer, actor: "alice",
 			moves: []string{"alice -1 ETH -80 USDC", "bob +1 ETH", "carol +80 USDC"}, flags: []string{"account_delegation"},
 		},
 	},
@@ -82,7 +82,7 @@ var accountSpecimens = []specimen{
 			auth := w.authorize(who("alice"), code.addr, false)
 			return w.delegating(who("relayer"), nil, auth)
 		},
-		want: truth{txType: explain.TypeOther, subType: "delegation", flags: []string{"account_delegation"}, says: []string{"Applied"}},
+		want: truth{txType: api.TypeOther, subType: "delegation", flags: []string{"account_delegation"}, says: []string{"Applied"}},
 	},
 	{
 		name: "EIP-7702: an authorization with a used nonce is skipped",
@@ -96,7 +96,7 @@ var accountSpecimens = []specimen{
 			w.transfer(who("alice"), who("bob").addr, ether("1"))
 			return w.delegating(who("relayer"), nil, auth)
 		},
-		want: truth{txType: explain.TypeOther, subType: "delegation", says: []string{"not applied"}},
+		want: truth{txType: api.TypeOther, subType: "delegation", says: []string{"not applied"}},
 	},
 }
 

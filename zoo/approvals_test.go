@@ -3,7 +3,7 @@ package zoo
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -16,21 +16,21 @@ var approvalSpecimens = []specimen{
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), canon.usdc, "approve", addrV2Router, usd("250"))
 		},
-		want: truth{txType: explain.TypeApproval, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, moves: []string{"alice"}},
 	},
 	{
 		name: "ERC-20 allowance without limit to a known router",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), canon.usdc, "approve", addrV2Router, maxUint)
 		},
-		want: truth{txType: explain.TypeApproval, flags: []string{"unlimited_approval"}, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, flags: []string{"unlimited_approval"}, moves: []string{"alice"}},
 	},
 	{
 		name: "ERC-20 allowance beyond the supply to a stranger",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), markets.tax, "approve", who("mallory").addr, ether("2000000"))
 		},
-		want: truth{txType: explain.TypeApproval, flags: []string{"unlimited_approval"}, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, flags: []string{"unlimited_approval"}, moves: []string{"alice"}},
 	},
 	{
 		name: "ERC-20 allowance taken back",
@@ -38,14 +38,14 @@ var approvalSpecimens = []specimen{
 			w.approve(who("alice"), who("mallory").addr, canon.usdc)
 			return w.call(who("alice"), canon.usdc, "approve", who("mallory").addr, 0)
 		},
-		want: truth{txType: explain.TypeApproval, says: []string{"Revoked"}, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, says: []string{"Revoked"}, moves: []string{"alice"}},
 	},
 	{
 		name: "ERC-20 allowance increased",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), canon.dai, "increaseAllowance", addrV2Router, ether("12"))
 		},
-		want: truth{txType: explain.TypeApproval, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, moves: []string{"alice"}},
 	},
 	{
 		name: "ERC-721 one picture to a stranger",
@@ -54,21 +54,21 @@ var approvalSpecimens = []specimen{
 			w.call(who("alice"), nft, "mint", who("alice").addr, 7)
 			return w.call(who("alice"), nft, "approve", who("bob").addr, 7)
 		},
-		want: truth{txType: explain.TypeApproval, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, moves: []string{"alice"}},
 	},
 	{
 		name: "all pictures to a stranger",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), w.pictures(), "setApprovalForAll", who("mallory").addr, true)
 		},
-		want: truth{txType: explain.TypeApproval, flags: []string{"operator_approval"}, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, flags: []string{"operator_approval"}, moves: []string{"alice"}},
 	},
 	{
 		name: "all pictures to a known market",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), w.pictures(), "setApprovalForAll", addrSeaport, true)
 		},
-		want: truth{txType: explain.TypeApproval, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, moves: []string{"alice"}},
 	},
 	{
 		name: "right to all pictures taken back",
@@ -76,7 +76,7 @@ var approvalSpecimens = []specimen{
 			w.call(who("alice"), w.pictures(), "setApprovalForAll", who("mallory").addr, true)
 			return w.call(who("alice"), w.pictures(), "setApprovalForAll", who("mallory").addr, false)
 		},
-		want: truth{txType: explain.TypeApproval, says: []string{"Took back"}, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, says: []string{"Took back"}, moves: []string{"alice"}},
 	},
 	{
 		name: "EIP-2612 permit, sent by a relayer",
@@ -88,7 +88,7 @@ var approvalSpecimens = []specimen{
 				alice.addr, bob.addr, usd("99"), 0, deadline))
 			return w.call(who("relayer"), canon.usdc, "permit", alice.addr, bob.addr, usd("99"), deadline, sig[64], [32]byte(sig[:32]), [32]byte(sig[32:64]))
 		},
-		want: truth{txType: explain.TypeApproval, moves: []string{"alice", "relayer"}},
+		want: truth{txType: api.TypeApproval, moves: []string{"alice", "relayer"}},
 	},
 	{
 		name: "Dai's permit: all or nothing",
@@ -99,21 +99,21 @@ var approvalSpecimens = []specimen{
 				alice.addr, spender, 0, 0, 1))
 			return w.call(who("relayer"), canon.dai, "permit", alice.addr, spender, 0, 0, true, sig[64], [32]byte(sig[:32]), [32]byte(sig[32:64]))
 		},
-		want: truth{txType: explain.TypeApproval, flags: []string{"unlimited_approval"}, moves: []string{"alice", "relayer"}},
+		want: truth{txType: api.TypeApproval, flags: []string{"unlimited_approval"}, moves: []string{"alice", "relayer"}},
 	},
 	{
 		name: "Permit2 allowance",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), canon.permit2, "approve", addrUSDC, addrUniversal, usd("20"), w.deadline())
 		},
-		want: truth{txType: explain.TypeApproval, protocol: "permit2", moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, protocol: "permit2", moves: []string{"alice"}},
 	},
 	{
 		name: "Permit2 allowance without limit to a stranger",
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), canon.permit2, "approve", addrUSDC, who("mallory").addr, maxUint160, w.deadline())
 		},
-		want: truth{txType: explain.TypeApproval, protocol: "permit2", flags: []string{"unlimited_approval"}, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, protocol: "permit2", flags: []string{"unlimited_approval"}, moves: []string{"alice"}},
 	},
 	{
 		name: "Permit2 permit, sent by a relayer",
@@ -122,7 +122,7 @@ var approvalSpecimens = []specimen{
 			permit, sig := w.permit2(alice, addrUSDC, who("bob").addr, usd("64"))
 			return w.call(who("relayer"), canon.permit2, "permit", alice.addr, permit, sig)
 		},
-		want: truth{txType: explain.TypeApproval, protocol: "permit2", moves: []string{"alice", "relayer"}},
+		want: truth{txType: api.TypeApproval, protocol: "permit2", moves: []string{"alice", "relayer"}},
 	},
 	{
 		name: "Permit2 lockdown",
@@ -130,7 +130,7 @@ var approvalSpecimens = []specimen{
 			w.call(who("alice"), canon.permit2, "approve", addrUSDC, who("mallory").addr, maxUint160, w.deadline())
 			return w.call(who("alice"), canon.permit2, "lockdown", list{tuple{addrUSDC, who("mallory").addr}})
 		},
-		want: truth{txType: explain.TypeApproval, protocol: "permit2", says: []string{"Revoked"}, moves: []string{"alice"}},
+		want: truth{txType: api.TypeApproval, protocol: "permit2", says: []string{"Revoked"}, moves: []string{"alice"}},
 	},
 }
 

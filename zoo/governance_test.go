@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -18,12 +18,12 @@ var governanceSpecimens = []specimen{
 			w.call(who("treasury"), d.token, "transfer", who("bob").addr, ether("100"))
 			return w.call(who("bob"), d.token, "delegate", who("alice").addr)
 		},
-		want: truth{txType: explain.TypeGovernance, subType: "delegate"},
+		want: truth{txType: api.TypeGovernance, subType: "delegate"},
 	},
 	{
 		name:   "governor: a proposal is made",
 		script: func(w *world) common.Hash { return newDAO(w).propose(w) },
-		want:   truth{txType: explain.TypeGovernance, subType: "propose"},
+		want:   truth{txType: api.TypeGovernance, subType: "propose"},
 	},
 	{
 		name: "governor: a vote is cast",
@@ -33,7 +33,7 @@ var governanceSpecimens = []specimen{
 			w.skip(1)
 			return w.call(who("treasury"), d.governor, "castVoteWithReason", d.id, uint8(1), "the garden needs a fence")
 		},
-		want: truth{txType: explain.TypeGovernance, subType: "vote"},
+		want: truth{txType: api.TypeGovernance, subType: "vote"},
 	},
 	{
 		name: "governor: a vote after the end",
@@ -43,7 +43,7 @@ var governanceSpecimens = []specimen{
 			w.skip(8)
 			return w.failing(who("treasury"), d.governor, "castVote", d.id, uint8(1))
 		},
-		want: truth{txType: explain.TypeGovernance, subType: "vote", attempted: true},
+		want: truth{txType: api.TypeGovernance, subType: "vote", attempted: true},
 	},
 	{
 		name: "governor: a proposal is queued",
@@ -51,7 +51,7 @@ var governanceSpecimens = []specimen{
 			d := newDAO(w)
 			return d.queue(w)
 		},
-		want: truth{txType: explain.TypeGovernance, subType: "queue"},
+		want: truth{txType: api.TypeGovernance, subType: "queue"},
 	},
 	{
 		name: "governor: a proposal is executed and pays",
@@ -62,7 +62,7 @@ var governanceSpecimens = []specimen{
 			return w.call(who("keeper"), d.governor, "execute", d.targets, d.values, d.datas, d.digest)
 		},
 		want: truth{
-			txType: explain.TypeGovernance, subType: "execute",
+			txType: api.TypeGovernance, subType: "execute",
 			moves: []string{"timelock -1000 USDC", "bob +1000 USDC", "keeper"},
 		},
 	},
@@ -72,7 +72,7 @@ var governanceSpecimens = []specimen{
 			d := newDAO(w)
 			return w.call(who("deployer"), d.timelock, "schedule", addrUSDC, new(big.Int), d.datas[0], [32]byte{}, [32]byte{7}, big.NewInt(2*86400))
 		},
-		want: truth{txType: explain.TypeGovernance, subType: "queue"},
+		want: truth{txType: api.TypeGovernance, subType: "queue"},
 	},
 }
 

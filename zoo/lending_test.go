@@ -3,7 +3,7 @@ package zoo
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -30,7 +30,7 @@ var lendingSpecimens = []specimen{
 			return w.call(who("alice"), market.pool, "supply", addrUSDC, usd("10000"), who("alice").addr, uint16(0))
 		},
 		want: truth{
-			txType: explain.TypeOther, subType: "supply", protocol: "aave_v3",
+			txType: api.TypeOther, subType: "supply", protocol: "aave_v3",
 			moves: []string{"alice -10000 USDC +10000 aEthUSDC"},
 		},
 	},
@@ -41,7 +41,7 @@ var lendingSpecimens = []specimen{
 			return w.call(who("alice"), market.pool, "borrow", addrUSDC, usd("5000"), variable, uint16(0), who("alice").addr)
 		},
 		want: truth{
-			txType: explain.TypeOther, subType: "borrow", protocol: "aave_v3",
+			txType: api.TypeOther, subType: "borrow", protocol: "aave_v3",
 			moves: []string{"alice +5000 USDC +5000 variableDebtEthUSDC"},
 		},
 	},
@@ -51,7 +51,7 @@ var lendingSpecimens = []specimen{
 			w.pledge("alice", "10")
 			return w.failing(who("alice"), market.pool, "borrow", addrUSDC, usd("17000"), variable, uint16(0), who("alice").addr)
 		},
-		want: truth{txType: explain.TypeOther, subType: "borrow", protocol: "aave_v3", attempted: true},
+		want: truth{txType: api.TypeOther, subType: "borrow", protocol: "aave_v3", attempted: true},
 	},
 	{
 		name: "Aave v3: repay",
@@ -60,7 +60,7 @@ var lendingSpecimens = []specimen{
 			w.call(who("alice"), canon.usdc, "approve", aavePool, maxUint)
 			return w.call(who("alice"), market.pool, "repay", addrUSDC, usd("2000"), variable, who("alice").addr)
 		},
-		want: truth{txType: explain.TypeOther, subType: "repay", protocol: "aave_v3"},
+		want: truth{txType: api.TypeOther, subType: "repay", protocol: "aave_v3"},
 	},
 	{
 		name: "Aave v3: withdraw",
@@ -69,7 +69,7 @@ var lendingSpecimens = []specimen{
 			return w.call(who("alice"), market.pool, "withdraw", addrWETH, ether("4"), who("alice").addr)
 		},
 		want: truth{
-			txType: explain.TypeOther, subType: "withdraw", protocol: "aave_v3",
+			txType: api.TypeOther, subType: "withdraw", protocol: "aave_v3",
 			moves: []string{"alice +4 WETH -4 aEthWETH"},
 		},
 	},
@@ -82,7 +82,7 @@ var lendingSpecimens = []specimen{
 			return w.call(who("alice"), user, "run", addrUSDC, usd("100000"))
 		},
 		want: truth{
-			txType: explain.TypeOther, subType: "flash_loan", protocol: "aave_v3",
+			txType: api.TypeOther, subType: "flash_loan", protocol: "aave_v3",
 			moves: []string{"alice -50 USDC"}, flags: []string{"flash_loan"},
 		},
 	},
@@ -100,7 +100,7 @@ var lendingSpecimens = []specimen{
 		},
 		// 7,000 USDC are worth 4.117647058823529411 WETH, and 5 % come on top.
 		want: truth{
-			txType: explain.TypeLiquidation, protocol: "aave_v3",
+			txType: api.TypeLiquidation, protocol: "aave_v3",
 			moves: []string{"liquidator -7000 USDC +4.323529411764705882 WETH"},
 		},
 	},
@@ -111,7 +111,7 @@ var lendingSpecimens = []specimen{
 			w.hold("carol", m.collateral, ether("50"), m.pledges.addr)
 			return w.call(who("carol"), m.pledges, "mint", ether("50"))
 		},
-		want: truth{txType: explain.TypeOther, subType: "supply", moves: []string{"carol -50 TOK +50 ZSH"}},
+		want: truth{txType: api.TypeOther, subType: "supply", moves: []string{"carol -50 TOK +50 ZSH"}},
 	},
 	{
 		name: "a market like Compound v2: borrow",
@@ -120,7 +120,7 @@ var lendingSpecimens = []specimen{
 			m.pledge(w, "alice", "100")
 			return w.call(who("alice"), m.loans, "borrow", usd("60"))
 		},
-		want: truth{txType: explain.TypeOther, subType: "borrow", moves: []string{"alice +60 USDC"}},
+		want: truth{txType: api.TypeOther, subType: "borrow", moves: []string{"alice +60 USDC"}},
 	},
 	{
 		name: "a market like Compound v2: liquidation",
@@ -133,7 +133,7 @@ var lendingSpecimens = []specimen{
 			return w.call(who("liquidator"), m.loans, "liquidateBorrow", who("alice").addr, usd("21"), m.pledges.addr)
 		},
 		want: truth{
-			txType: explain.TypeLiquidation,
+			txType: api.TypeLiquidation,
 			moves:  []string{"liquidator -21 USDC +32.4 ZSH", "alice -32.4 ZSH"},
 		},
 	},

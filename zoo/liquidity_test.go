@@ -3,7 +3,7 @@ package zoo
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -17,7 +17,7 @@ var liquiditySpecimens = []specimen{
 			w.approve(who("alice"), addrV2Router, canon.usdc)
 			return w.v2Add(who("alice"))
 		},
-		want: truth{txType: explain.TypeOther, subType: "add_liquidity", protocol: "uniswap_v2",
+		want: truth{txType: api.TypeOther, subType: "add_liquidity", protocol: "uniswap_v2",
 			moves: []string{"alice -4 ETH -10000 USDC +0.0002 UNI_USDC_WETH"}},
 	},
 	{
@@ -29,7 +29,7 @@ var liquiditySpecimens = []specimen{
 			held := one[*big.Int](w, markets.wethUSDC, "balanceOf", alice.addr)
 			return w.call(alice, canon.v2Router, "removeLiquidityETH", addrUSDC, held, usd("9900"), ether("3.9"), alice.addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v2",
+		want: truth{txType: api.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v2",
 			moves: []string{"alice +4 ETH +10000 USDC -0.0002 UNI_USDC_WETH"}},
 	},
 	{
@@ -37,7 +37,7 @@ var liquiditySpecimens = []specimen{
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), canon.v2Factory, "createPair", addrDAI, addrUSDT)
 		},
-		want: truth{txType: explain.TypeDeployment, subType: "pool", protocol: "uniswap_v2", moves: []string{"alice"}},
+		want: truth{txType: api.TypeDeployment, subType: "pool", protocol: "uniswap_v2", moves: []string{"alice"}},
 	},
 	{
 		name: "v3 position made",
@@ -45,7 +45,7 @@ var liquiditySpecimens = []specimen{
 			hash, _ := w.v3Mint(who("alice"))
 			return hash
 		},
-		want: truth{txType: explain.TypeOther, subType: "add_liquidity", protocol: "uniswap_v3", moves: []string{"alice -10000 USDC -4 WETH +1 UNI-V3-POS#3"}},
+		want: truth{txType: api.TypeOther, subType: "add_liquidity", protocol: "uniswap_v3", moves: []string{"alice -10000 USDC -4 WETH +1 UNI-V3-POS#3"}},
 	},
 	{
 		name: "v3 position increased",
@@ -53,7 +53,7 @@ var liquiditySpecimens = []specimen{
 			_, id := w.v3Mint(who("alice"))
 			return w.call(who("alice"), canon.v3Positions, "increaseLiquidity", tuple{id, usd("2500"), ether("1"), 0, 0, w.deadline()})
 		},
-		want: truth{txType: explain.TypeOther, subType: "add_liquidity", protocol: "uniswap_v3", moves: []string{"alice -2500 USDC -1 WETH"}},
+		want: truth{txType: api.TypeOther, subType: "add_liquidity", protocol: "uniswap_v3", moves: []string{"alice -2500 USDC -1 WETH"}},
 	},
 	{
 		name: "v3 position decreased, and nothing collected yet",
@@ -61,7 +61,7 @@ var liquiditySpecimens = []specimen{
 			_, id := w.v3Mint(who("alice"))
 			return w.v3Decrease(who("alice"), id)
 		},
-		want: truth{txType: explain.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v3", moves: []string{"alice"}},
+		want: truth{txType: api.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v3", moves: []string{"alice"}},
 	},
 	{
 		name: "v3 position collected that was taken out before",
@@ -71,7 +71,7 @@ var liquiditySpecimens = []specimen{
 			w.v3Decrease(alice, id)
 			return w.call(alice, canon.v3Positions, "collect", tuple{id, alice.addr, maxUint128, maxUint128})
 		},
-		want: truth{txType: explain.TypeOther, subType: "collect_liquidity", protocol: "uniswap_v3", moves: []string{"alice +4999.999999 USDC +1.999999999999999999 WETH"}},
+		want: truth{txType: api.TypeOther, subType: "collect_liquidity", protocol: "uniswap_v3", moves: []string{"alice +4999.999999 USDC +1.999999999999999999 WETH"}},
 	},
 	{
 		name: "v3 position decreased and collected at once",
@@ -83,7 +83,7 @@ var liquiditySpecimens = []specimen{
 				canon.v3Positions.pack(w.tb, "collect", tuple{id, alice.addr, maxUint128, maxUint128}),
 			})
 		},
-		want: truth{txType: explain.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v3", moves: []string{"alice +9999.999999 USDC +3.999999999999999999 WETH"}},
+		want: truth{txType: api.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v3", moves: []string{"alice +9999.999999 USDC +3.999999999999999999 WETH"}},
 	},
 	{
 		name: "v3 fees collected, and nothing else",
@@ -94,7 +94,7 @@ var liquiditySpecimens = []specimen{
 			w.call(bob, canon.v3Router, "exactInputSingle", tuple{addrUSDC, addrWETH, 500, bob.addr, w.deadline(), usd("250000"), 0, 0})
 			return w.call(alice, canon.v3Positions, "collect", tuple{id, alice.addr, maxUint128, maxUint128})
 		},
-		want: truth{txType: explain.TypeOther, subType: "collect_liquidity", protocol: "uniswap_v3", moves: []string{"alice +0.992063 USDC"}},
+		want: truth{txType: api.TypeOther, subType: "collect_liquidity", protocol: "uniswap_v3", moves: []string{"alice +0.992063 USDC"}},
 	},
 	{
 		name: "v3 pool made, priced and filled at once",
@@ -107,7 +107,7 @@ var liquiditySpecimens = []specimen{
 				canon.v3Positions.pack(w.tb, "mint", tuple{addrDAI, addrUSDC, 500, lower, upper, ether("1000"), usd("1000"), 0, 0, alice.addr, w.deadline()}),
 			})
 		},
-		want: truth{txType: explain.TypeOther, subType: "add_liquidity", protocol: "uniswap_v3", moves: []string{"alice -999.999999999999000001 DAI -1000 USDC +1 UNI-V3-POS#3"}},
+		want: truth{txType: api.TypeOther, subType: "add_liquidity", protocol: "uniswap_v3", moves: []string{"alice -999.999999999999000001 DAI -1000 USDC +1 UNI-V3-POS#3"}},
 	},
 	{
 		name: "v2 liquidity removed with a permit",
@@ -122,7 +122,7 @@ var liquiditySpecimens = []specimen{
 			return w.call(alice, canon.v2Router, "removeLiquidityWithPermit", addrWETH, addrUSDC, held, 0, 0, alice.addr, until, false,
 				sig[64], [32]byte(sig[:32]), [32]byte(sig[32:64]))
 		},
-		want: truth{txType: explain.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v2",
+		want: truth{txType: api.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v2",
 			moves: []string{"alice +4 WETH +10000 USDC -0.0002 UNI_USDC_WETH"}},
 	},
 	{
@@ -131,7 +131,7 @@ var liquiditySpecimens = []specimen{
 			w.mine(w.permit2For(who("alice"), canon.usdc, addrV4Positions)...)
 			return w.v4Mint(who("alice"), ether("4"), usd("10000"))
 		},
-		want: truth{txType: explain.TypeOther, subType: "add_liquidity", protocol: "uniswap_v4", moves: []string{"alice -4 ETH -10000 USDC +1 UNI-V4-POSM#2"}},
+		want: truth{txType: api.TypeOther, subType: "add_liquidity", protocol: "uniswap_v4", moves: []string{"alice -4 ETH -10000 USDC +1 UNI-V4-POSM#2"}},
 	},
 	{
 		name: "v4 position decreased",
@@ -144,7 +144,7 @@ var liquiditySpecimens = []specimen{
 				encode(w.tb, "(uint256,uint256,uint128,uint128,bytes)", 2, half, 0, 0, []byte{}),
 				encode(w.tb, "(address,address,address)", common.Address{}, addrUSDC, alice.addr))
 		},
-		want: truth{txType: explain.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v4", moves: []string{"alice +1.999999999999999999 ETH +4999.999999 USDC"}},
+		want: truth{txType: api.TypeOther, subType: "remove_liquidity", protocol: "uniswap_v4", moves: []string{"alice +1.999999999999999999 ETH +4999.999999 USDC"}},
 	},
 }
 

@@ -11,7 +11,7 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/catalog"
 	"txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -42,9 +42,9 @@ func TestModelClaimsExploit(t *testing.T) {
 		res := w.explainWith(hash, "is this an exploit?", claims(t, finding))
 		said := false
 		for _, f := range res.Findings {
-			said = said || f.BrokenInvariant == words && f.Status == explain.Confirmed && f.Category == explain.Reentrancy
+			said = said || f.BrokenInvariant == words && f.Status == api.Confirmed && f.Category == api.Reentrancy
 		}
-		if res.AnalysisModel != explain.DefaultModel || said != stands || (orNone(res.TxType) == "exploit") != stands {
+		if res.AnalysisModel != api.DefaultModel || said != stands || (orNone(res.TxType) == "exploit") != stands {
 			t.Errorf("%s: %s by %s, its finding stands: %v\n%s", vault, orNone(res.TxType), res.AnalysisModel, said, tell(w, res))
 		}
 		if d := res.Provenance.Dropped; !stands && (d == nil || d.Findings+d.Evidence+d.Demoted == 0) {
@@ -90,12 +90,12 @@ func claims(tb testing.TB, finding object) *actors.Agent {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := c.Model(explain.DefaultModel)
+	m, err := c.Model(api.DefaultModel)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return &actors.Agent{
-		Provider: provider, Models: map[string]actors.AgentModel{explain.DefaultModel: {ID: m.ID, Price: m.Price}},
+		Provider: provider, Models: map[string]actors.AgentModel{api.DefaultModel: {ID: m.ID, Price: m.Price}},
 		Limits: agent.Limits{Turns: 4, Tokens: 500_000, Thinking: -1}, Patience: time.Minute,
 	}
 }

@@ -3,7 +3,7 @@ package zoo
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -18,7 +18,7 @@ var proxySpecimens = []specimen{
 			_, hash := w.deployment(who("alice"), compiled(w.tb, "Counter"))
 			return hash
 		},
-		want: truth{txType: explain.TypeDeployment},
+		want: truth{txType: api.TypeDeployment},
 	},
 	{
 		name: "deployment of a proxy that is initialised at once",
@@ -26,7 +26,7 @@ var proxySpecimens = []specimen{
 			_, hash := deployProxy(w)
 			return hash
 		},
-		want: truth{txType: explain.TypeDeployment},
+		want: truth{txType: api.TypeDeployment},
 	},
 	{
 		name: "deployment that the constructor refuses",
@@ -34,7 +34,7 @@ var proxySpecimens = []specimen{
 			code := compiled(w.tb, "Stillborn").creation(w.tb, big.NewInt(7))
 			return w.mine(tx{from: who("alice"), data: code, fails: true})[0]
 		},
-		want: truth{txType: explain.TypeDeployment, attempted: true},
+		want: truth{txType: api.TypeDeployment, attempted: true},
 	},
 	{
 		name: "UUPS proxy: upgrade by the owner",
@@ -43,7 +43,7 @@ var proxySpecimens = []specimen{
 			next := w.deploy(who("alice"), compiled(w.tb, "CounterByTen"))
 			return w.call(who("alice"), proxy, "upgradeToAndCall", next.addr, []byte{})
 		},
-		want: truth{txType: explain.TypeOther, subType: "admin", flags: []string{"implementation_changed"}},
+		want: truth{txType: api.TypeOther, subType: "admin", flags: []string{"implementation_changed"}},
 	},
 	{
 		name: "UUPS proxy: an upgrade by a stranger is refused",
@@ -52,7 +52,7 @@ var proxySpecimens = []specimen{
 			next := w.deploy(who("mallory"), compiled(w.tb, "CounterByTen"))
 			return w.failing(who("mallory"), proxy, "upgradeToAndCall", next.addr, []byte{})
 		},
-		want: truth{txType: explain.TypeOther, subType: "admin", attempted: true},
+		want: truth{txType: api.TypeOther, subType: "admin", attempted: true},
 	},
 	{
 		name: "transparent proxy: upgrade through its admin",
@@ -67,7 +67,7 @@ var proxySpecimens = []specimen{
 			keeper := contract{admin, published(w.tb, proxyFolder+"ProxyAdmin.json").abi}
 			return w.call(who("alice"), keeper, "upgradeAndCall", proxy.addr, next.addr, []byte{})
 		},
-		want: truth{txType: explain.TypeOther, subType: "admin", flags: []string{"implementation_changed"}},
+		want: truth{txType: api.TypeOther, subType: "admin", flags: []string{"implementation_changed"}},
 	},
 	{
 		name: "beacon: an upgrade of all its proxies",
@@ -77,7 +77,7 @@ var proxySpecimens = []specimen{
 			w.deploy(who("alice"), published(w.tb, proxyFolder+"BeaconProxy.json"), beacon.addr, []byte{})
 			return w.call(who("alice"), beacon, "upgradeTo", next.addr)
 		},
-		want: truth{txType: explain.TypeOther, subType: "admin", flags: []string{"implementation_changed"}},
+		want: truth{txType: api.TypeOther, subType: "admin", flags: []string{"implementation_changed"}},
 	},
 	{
 		name: "beacon: a call through one of its proxies",
@@ -87,7 +87,7 @@ var proxySpecimens = []specimen{
 			proxy := w.deploy(who("alice"), published(w.tb, proxyFolder+"BeaconProxy.json"), beacon.addr, []byte{})
 			return w.call(who("bob"), contract{proxy.addr, first.abi}, "increment")
 		},
-		want: truth{txType: explain.TypeOther, subType: "contract_call"},
+		want: truth{txType: api.TypeOther, subType: "contract_call"},
 	},
 	{
 		name: "clone: a bare one is made",
@@ -95,7 +95,7 @@ var proxySpecimens = []specimen{
 			of, maker := w.deploy(who("alice"), compiled(w.tb, "Counter")), w.deploy(who("alice"), compiled(w.tb, "CloneMaker"))
 			return w.call(who("bob"), maker, "make", of.addr)
 		},
-		want: truth{txType: explain.TypeDeployment},
+		want: truth{txType: api.TypeDeployment},
 	},
 	{
 		name: "clone: a call through one with arguments behind its code",
@@ -108,7 +108,7 @@ var proxySpecimens = []specimen{
 			}
 			return w.call(who("bob"), contract{clone, of.abi}, "increment")
 		},
-		want: truth{txType: explain.TypeOther, subType: "contract_call"},
+		want: truth{txType: api.TypeOther, subType: "contract_call"},
 	},
 	{
 		name: "diamond: a facet is added",
@@ -116,7 +116,7 @@ var proxySpecimens = []specimen{
 			diamond, facet := w.deploy(who("alice"), compiled(w.tb, "Diamond"), who("alice").addr), w.deploy(who("alice"), compiled(w.tb, "CountFacet"))
 			return cut(w, diamond, facet)
 		},
-		want: truth{txType: explain.TypeOther, subType: "admin", flags: []string{"facets_changed"}},
+		want: truth{txType: api.TypeOther, subType: "admin", flags: []string{"facets_changed"}},
 	},
 	{
 		name: "diamond: a call that a facet serves",
@@ -125,7 +125,7 @@ var proxySpecimens = []specimen{
 			cut(w, diamond, facet)
 			return w.call(who("bob"), contract{diamond.addr, facet.abi}, "increment")
 		},
-		want: truth{txType: explain.TypeOther, subType: "contract_call"},
+		want: truth{txType: api.TypeOther, subType: "contract_call"},
 	},
 	{
 		name: "role: granted by the admin",
@@ -133,7 +133,7 @@ var proxySpecimens = []specimen{
 			ward := w.deploy(who("alice"), compiled(w.tb, "Ward"), who("alice").addr)
 			return w.call(who("alice"), ward, "grantRole", crypto.Keccak256Hash([]byte("MINTER_ROLE")), who("bob").addr)
 		},
-		want: truth{txType: explain.TypeOther, subType: "admin", flags: []string{"role_granted"}},
+		want: truth{txType: api.TypeOther, subType: "admin", flags: []string{"role_granted"}},
 	},
 	{
 		name: "ownership: accepted by who was named",
@@ -142,7 +142,7 @@ var proxySpecimens = []specimen{
 			w.call(who("alice"), ward, "transferOwnership", who("bob").addr)
 			return w.call(who("bob"), ward, "acceptOwnership")
 		},
-		want: truth{txType: explain.TypeOther, subType: "admin", flags: []string{"owner_changed"}},
+		want: truth{txType: api.TypeOther, subType: "admin", flags: []string{"owner_changed"}},
 	},
 	{
 		name: "initialiser: a stranger is first and empties the box",
@@ -156,9 +156,9 @@ var proxySpecimens = []specimen{
 			return w.call(who("mallory"), bot, "initAndEmpty", box.addr, token.addr)
 		},
 		want: truth{
-			txType: explain.TypeExploit, subType: "access_control",
+			txType: api.TypeExploit, subType: "access_control",
 			moves: []string{"mallory +1000 TOK", "box -1000 TOK"}, flags: []string{"uninitialised_takeover", "owner_changed", "drain"},
-			findings: []explain.Category{explain.AccessControl}, victim: []string{"box"}, attacker: []string{"mallory", "bot"},
+			findings: []api.Category{api.AccessControl}, victim: []string{"box"}, attacker: []string{"mallory", "bot"},
 		},
 	},
 	{
@@ -167,7 +167,7 @@ var proxySpecimens = []specimen{
 			box := w.deploy(who("deployer"), compiled(w.tb, "LateSafeBox"))
 			return w.call(who("deployer"), box, "initialize", who("deployer").addr)
 		},
-		want: truth{txType: explain.TypeOther, subType: "admin", flags: []string{"owner_changed"}},
+		want: truth{txType: api.TypeOther, subType: "admin", flags: []string{"owner_changed"}},
 	},
 }
 

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"slices"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/math"
@@ -34,7 +34,7 @@ var safeSpecimens = []specimen{
 		script: func(w *world) common.Hash {
 			return w.call(who("alice"), safes.factory, "createProxyWithNonce", addrSafe, setUpOf(w), big.NewInt(1))
 		},
-		want: truth{txType: explain.TypeDeployment, subType: "account", protocol: "safe"},
+		want: truth{txType: api.TypeDeployment, subType: "account", protocol: "safe"},
 	},
 	{
 		name: "Safe: the owners pay somebody",
@@ -43,7 +43,7 @@ var safeSpecimens = []specimen{
 			return s.exec(w, who("bob").addr, ether("3"), nil, 0)
 		},
 		want: truth{
-			txType: explain.TypeTransfer, protocol: "safe", actor: "safe",
+			txType: api.TypeTransfer, protocol: "safe", actor: "safe",
 			moves: []string{"safe -3 ETH", "bob +3 ETH", "relayer"},
 		},
 	},
@@ -56,7 +56,7 @@ var safeSpecimens = []specimen{
 			return s.exec(w, addrMultiSend, new(big.Int), safes.multiSend.pack(w.tb, "multiSend", batch), 1)
 		},
 		want: truth{
-			txType: explain.TypeTransfer, protocol: "safe", actor: "safe",
+			txType: api.TypeTransfer, protocol: "safe", actor: "safe",
 			moves: []string{"safe -1 ETH -250 USDC", "bob +1 ETH", "carol +250 USDC"},
 		},
 	},
@@ -67,7 +67,7 @@ var safeSpecimens = []specimen{
 			return s.exec(w, s.addr, new(big.Int), s.pack(w.tb, "addOwnerWithThreshold", who("dave").addr, big.NewInt(3)), 0)
 		},
 		want: truth{
-			txType: explain.TypeOther, subType: "admin", protocol: "safe", actor: "safe",
+			txType: api.TypeOther, subType: "admin", protocol: "safe", actor: "safe",
 			flags: []string{"owner_added", "threshold_changed"},
 		},
 	},
@@ -79,7 +79,7 @@ var safeSpecimens = []specimen{
 			return s.exec(w, s.addr, new(big.Int), s.pack(w.tb, "enableModule", module.addr), 0)
 		},
 		want: truth{
-			txType: explain.TypeOther, subType: "admin", protocol: "safe", actor: "safe", flags: []string{"module_enabled"},
+			txType: api.TypeOther, subType: "admin", protocol: "safe", actor: "safe", flags: []string{"module_enabled"},
 		},
 	},
 	{
@@ -91,7 +91,7 @@ var safeSpecimens = []specimen{
 			return w.call(who("keeper"), module, "spend", s.addr, who("bob").addr, ether("0.5"))
 		},
 		want: truth{
-			txType: explain.TypeTransfer, protocol: "safe", actor: "safe", moves: []string{"safe -0.5 ETH", "bob +0.5 ETH"},
+			txType: api.TypeTransfer, protocol: "safe", actor: "safe", moves: []string{"safe -0.5 ETH", "bob +0.5 ETH"},
 		},
 	},
 	{
@@ -102,7 +102,7 @@ var safeSpecimens = []specimen{
 			return s.exec(w, addrUSDC, new(big.Int), canon.usdc.pack(w.tb, "transfer", who("bob").addr, usd("1")), 0)
 		},
 		want: truth{
-			txType: explain.TypeTransfer, protocol: "safe", actor: "safe", moves: []string{"safe", "bob"},
+			txType: api.TypeTransfer, protocol: "safe", actor: "safe", moves: []string{"safe", "bob"},
 			flags: []string{"caught_inner_failure", "inner_failure"},
 		},
 	},

@@ -3,7 +3,7 @@ package zoo
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -17,7 +17,7 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, ether("10"))
 			return w.call(who("searcher"), s, "cycle", markets.fork.addr, markets.wethUSDC.addr, addrWETH, ether("2"), 1)
 		},
-		want: truth{txType: explain.TypeMEV, subType: "arbitrage", moves: []string{"searcher", "searcher's +0.046756270213046065 WETH"}},
+		want: truth{txType: api.TypeMEV, subType: "arbitrage", moves: []string{"searcher", "searcher's +0.046756270213046065 WETH"}},
 	},
 	{
 		name: "arbitrage with a flash swap of a v2 pair",
@@ -25,7 +25,7 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, new(big.Int))
 			return w.call(who("searcher"), s, "borrowed", markets.fork.addr, markets.wethUSDC.addr, addrWETH, ether("2"), 1)
 		},
-		want: truth{txType: explain.TypeMEV, subType: "arbitrage", moves: []string{"searcher", "searcher's +0.046756270213046065 WETH"}},
+		want: truth{txType: api.TypeMEV, subType: "arbitrage", moves: []string{"searcher", "searcher's +0.046756270213046065 WETH"}},
 	},
 	{
 		name: "arbitrage with a flash loan of a v3 pool",
@@ -33,7 +33,7 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, new(big.Int))
 			return w.call(who("searcher"), s, "flash", markets.pool.addr, markets.fork.addr, markets.wethUSDC.addr, addrWETH, ether("2"))
 		},
-		want: truth{txType: explain.TypeMEV, subType: "arbitrage", flags: []string{"flash_loan"}, moves: []string{"searcher", "searcher's +0.045756270213046065 WETH"}},
+		want: truth{txType: api.TypeMEV, subType: "arbitrage", flags: []string{"flash_loan"}, moves: []string{"searcher", "searcher's +0.045756270213046065 WETH"}},
 	},
 	{
 		name: "flash loan of a v3 pool for nothing",
@@ -41,7 +41,7 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, ether("1"))
 			return w.call(who("searcher"), s, "lookAt", markets.pool.addr, addrWETH, ether("100"))
 		},
-		want: truth{txType: explain.TypeOther, subType: "flash_loan", protocol: "uniswap_v3", flags: []string{"flash_loan"}, moves: []string{"searcher", "searcher's -0.05 WETH"}},
+		want: truth{txType: api.TypeOther, subType: "flash_loan", protocol: "uniswap_v3", flags: []string{"flash_loan"}, moves: []string{"searcher", "searcher's -0.05 WETH"}},
 	},
 	{
 		name: "arbitrage that pays the producer of the block",
@@ -49,7 +49,7 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, ether("10"))
 			return w.call(who("searcher"), s, "cycleAndBribe", markets.fork.addr, markets.wethUSDC.addr, addrWETH, ether("2"), ether("0.03"))
 		},
-		want: truth{txType: explain.TypeMEV, subType: "arbitrage", flags: []string{"coinbase_payment"}, moves: []string{"searcher", "searcher's +0.016756270213046065 WETH"}},
+		want: truth{txType: api.TypeMEV, subType: "arbitrage", flags: []string{"coinbase_payment"}, moves: []string{"searcher", "searcher's +0.016756270213046065 WETH"}},
 	},
 	{
 		name: "payment to the producer of the block alone",
@@ -57,7 +57,7 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, ether("1"))
 			return w.call(who("searcher"), s, "bribe", addrWETH, ether("0.2"))
 		},
-		want: truth{txType: explain.TypeMEV, subType: "builder_payment", says: []string{"Paid the block producer 0.2 ETH"}, flags: []string{"coinbase_payment"}, moves: []string{"searcher", "searcher's -0.2 WETH"}},
+		want: truth{txType: api.TypeMEV, subType: "builder_payment", says: []string{"Paid the block producer 0.2 ETH"}, flags: []string{"coinbase_payment"}, moves: []string{"searcher", "searcher's -0.2 WETH"}},
 	},
 	{
 		name: "arbitrage that found no profit",
@@ -65,7 +65,7 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, ether("10"))
 			return w.failing(who("searcher"), s, "cycle", markets.wethUSDC.addr, markets.fork.addr, addrWETH, ether("2"), 1)
 		},
-		want: truth{txType: explain.TypeSwap, attempted: true, moves: []string{"searcher"}},
+		want: truth{txType: api.TypeSwap, attempted: true, moves: []string{"searcher"}},
 	},
 	{
 		name: "a user's own round trip that loses",
@@ -73,28 +73,28 @@ var searchingSpecimens = []specimen{
 			s := w.searcher(canon.weth, ether("10"))
 			return w.call(who("searcher"), s, "cycleAtALoss", markets.wethUSDC.addr, markets.fork.addr, addrWETH, ether("2"))
 		},
-		want: truth{txType: explain.TypeSwap, moves: []string{"searcher", "searcher's -0.106927977017163557 WETH"}},
+		want: truth{txType: api.TypeSwap, moves: []string{"searcher", "searcher's -0.106927977017163557 WETH"}},
 	},
 	{
 		name: "sandwich: the first leg",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[0]
 		},
-		want: truth{txType: explain.TypeMEV, subType: "sandwich_leg", protocol: "uniswap_v2", moves: []string{"searcher", "searcher's -40 WETH +90661.089388 USDC"}},
+		want: truth{txType: api.TypeMEV, subType: "sandwich_leg", protocol: "uniswap_v2", moves: []string{"searcher", "searcher's -40 WETH +90661.089388 USDC"}},
 	},
 	{
 		name: "sandwich: the victim",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[1]
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", flags: []string{"sandwich"}, moves: []string{"victim -10 WETH +20148.251969 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", flags: []string{"sandwich"}, moves: []string{"victim -10 WETH +20148.251969 USDC"}},
 	},
 	{
 		name: "sandwich: the last leg",
 		script: func(w *world) common.Hash {
 			return w.sandwich()[2]
 		},
-		want: truth{txType: explain.TypeMEV, subType: "sandwich_leg", protocol: "uniswap_v2", moves: []string{"searcher", "searcher's +41.523007331387620599 WETH -90661.089388 USDC"}},
+		want: truth{txType: api.TypeMEV, subType: "sandwich_leg", protocol: "uniswap_v2", moves: []string{"searcher", "searcher's +41.523007331387620599 WETH -90661.089388 USDC"}},
 	},
 	{
 		name: "a swap between swaps of others is no victim",
@@ -108,28 +108,28 @@ var searchingSpecimens = []specimen{
 				w.v2Sell(who("bob"), ether("1")),
 			)[1]
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"victim -1 WETH +2473.951686 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"victim -1 WETH +2473.951686 USDC"}},
 	},
 	{
 		name: "liquidity just in time: the position",
 		script: func(w *world) common.Hash {
 			return w.justInTime()[0]
 		},
-		want: truth{txType: explain.TypeMEV, subType: "jit_liquidity", protocol: "uniswap_v3", moves: []string{"searcher -824310.12668 USDC -399.999999999999999914 WETH +1 UNI-V3-POS#3"}},
+		want: truth{txType: api.TypeMEV, subType: "jit_liquidity", protocol: "uniswap_v3", moves: []string{"searcher -824310.12668 USDC -399.999999999999999914 WETH +1 UNI-V3-POS#3"}},
 	},
 	{
 		name: "liquidity just in time: the swap",
 		script: func(w *world) common.Hash {
 			return w.justInTime()[1]
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v3", moves: []string{"victim -250000 USDC +99.814561230766385302 WETH"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v3", moves: []string{"victim -250000 USDC +99.814561230766385302 WETH"}},
 	},
 	{
 		name: "liquidity just in time: taken out again",
 		script: func(w *world) common.Hash {
 			return w.justInTime()[2]
 		},
-		want: truth{txType: explain.TypeMEV, subType: "jit_liquidity", protocol: "uniswap_v3", moves: []string{"searcher +1072613.148291 USDC +300.862971381707925253 WETH"}},
+		want: truth{txType: api.TypeMEV, subType: "jit_liquidity", protocol: "uniswap_v3", moves: []string{"searcher +1072613.148291 USDC +300.862971381707925253 WETH"}},
 	},
 }
 

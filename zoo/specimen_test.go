@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
@@ -28,7 +28,7 @@ type specimen struct {
 
 // truth is what a result must say.
 type truth struct {
-	txType    explain.TxType
+	txType    api.TxType
 	subType   string
 	protocol  string // empty: null
 	actor     string // a name among people, or one that the script gave with w.name; empty: the sender
@@ -39,7 +39,7 @@ type truth struct {
 	// flags are all risk flags, in any order, but for those of the findings.
 	flags []string
 	// findings are all categories of findings, the primary one first.
-	findings []explain.Category
+	findings []api.Category
 	// victim are all who must be among the victims of the primary finding; attacker are
 	// the only ones who may be among its attackers, one at least.
 	victim, attacker []string
@@ -145,7 +145,7 @@ func TestZoo(t *testing.T) {
 // TestEveryType: the zoo has specimens of all twelve types, exploits of eight causes, and
 // more of what only looks like one.
 func TestEveryType(t *testing.T) {
-	types, causes, total := map[explain.TxType]int{}, map[explain.Category]int{}, 0
+	types, causes, total := map[api.TxType]int{}, map[api.Category]int{}, 0
 	for _, s := range specimens {
 		types[s.want.txType]++
 		for _, c := range s.want.findings {
@@ -153,8 +153,8 @@ func TestEveryType(t *testing.T) {
 		}
 		total++
 	}
-	for _, v := range explain.TypeOther.Enum() {
-		if name, ok := v.(explain.TxType); ok && types[name] == 0 {
+	for _, v := range api.TypeOther.Enum() {
+		if name, ok := v.(api.TxType); ok && types[name] == 0 {
 			t.Errorf("no specimen is a %s", name)
 		}
 	}
@@ -165,7 +165,7 @@ func TestEveryType(t *testing.T) {
 }
 
 // compare lists what the result says otherwise.
-func (want truth) compare(w *world, res *explain.Result) (wrong []string) {
+func (want truth) compare(w *world, res *api.Result) (wrong []string) {
 	differ := func(what string, got, want any) {
 		if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
 			wrong = append(wrong, fmt.Sprintf("%s is %s, and not %s", what, w, g))
@@ -176,7 +176,7 @@ func (want truth) compare(w *world, res *explain.Result) (wrong []string) {
 	differ("protocol", orNone(res.Protocol), want.protocol)
 	differ("attempted", res.Attempted, want.attempted)
 	if want.attempted {
-		differ("status", res.Status, explain.StatusReverted)
+		differ("status", res.Status, api.StatusReverted)
 	}
 	actor := nameOf(w, common.Address(res.TxMeta.From))
 	if want.actor != "" {
@@ -196,7 +196,7 @@ func (want truth) compare(w *world, res *explain.Result) (wrong []string) {
 		flags = append(flags, string(cause))
 	}
 	differ("flags", flagsOf(res), sorted(flags))
-	var found []explain.Category
+	var found []api.Category
 	for _, f := range res.Findings {
 		found = append(found, f.Category)
 	}
@@ -217,11 +217,11 @@ func (want truth) compare(w *world, res *explain.Result) (wrong []string) {
 
 // blames holds the primary finding to who lost and who took, and every finding that
 // makes an exploit to its check.
-func (want truth) blames(w *world, res *explain.Result) (wrong []string) {
+func (want truth) blames(w *world, res *api.Result) (wrong []string) {
 	if len(want.findings) == 0 || len(res.Findings) == 0 {
 		return nil
 	}
-	named := func(list []explain.Addr) (names []string) {
+	named := func(list []api.Addr) (names []string) {
 		for _, a := range list {
 			names = append(names, nameOf(w, common.Address(a)))
 		}
@@ -242,8 +242,8 @@ func (want truth) blames(w *world, res *explain.Result) (wrong []string) {
 	if len(attackers) == 0 && len(want.attacker) > 0 {
 		wrong = append(wrong, "nobody is called the attacker")
 	}
-	shown := f.Status == explain.Confirmed || f.Status == explain.Probable
-	if f.Check == "" || !shown || f.Severity.Rank() < explain.Moderate.Rank() {
+	shown := f.Status == api.Confirmed || f.Status == api.Probable
+	if f.Check == "" || !shown || f.Severity.Rank() < api.Moderate.Rank() {
 		wrong = append(wrong, fmt.Sprintf("the finding makes no exploit: %s, %s, check %q", f.Severity, f.Status, f.Check))
 	}
 	return wrong
@@ -263,7 +263,7 @@ func sorted(list []string) []string {
 }
 
 // flagsOf are the words before the colons of the risks, each once.
-func flagsOf(res *explain.Result) []string {
+func flagsOf(res *api.Result) []string {
 	var flags []string
 	for _, r := range res.Risks {
 		flag, _, _ := strings.Cut(r, ":")
@@ -286,7 +286,7 @@ func nameOf(w *world, addr common.Address) string {
 }
 
 // movesOf is what the result says of one holder, as truth.moves has it.
-func movesOf(w *world, res *explain.Result, holder string) string {
+func movesOf(w *world, res *api.Result, holder string) string {
 	line := holder
 	for _, b := range res.BalanceChanges {
 		if nameOf(w, common.Address(b.Address)) != holder {
@@ -313,7 +313,7 @@ func movesOf(w *world, res *explain.Result, holder string) string {
 }
 
 // withoutFee is a movement of coins but for the fee, in whole coins.
-func withoutFee(c explain.TokenChange, fee *explain.Fee) string {
+func withoutFee(c api.TokenChange, fee *api.Fee) string {
 	wei, ok := new(big.Int).SetString(c.RawSignedAmount, 10)
 	if !ok || fee == nil {
 		return c.Balance
@@ -339,7 +339,7 @@ func sortedMoves(line string) string {
 
 // balances holds every movement of the result against the balances that the node has
 // before and after. Where the block has other transactions nothing is known.
-func balances(w *world, hash common.Hash, res *explain.Result) (wrong []string) {
+func balances(w *world, hash common.Hash, res *api.Result) (wrong []string) {
 	ctx := context.Background()
 	block, err := w.node.client.BlockByNumber(ctx, new(big.Int).SetUint64(res.TxMeta.BlockNumber))
 	if err != nil || len(block.Transactions()) != 1 || block.Transactions()[0].Hash() != hash {
@@ -383,7 +383,7 @@ func (w *world) balance(token, holder common.Address, at *big.Int) *big.Int {
 }
 
 // tell is what a reader of a failed test wants to see of the result.
-func tell(w *world, res *explain.Result) string {
+func tell(w *world, res *api.Result) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s (%s)\n", res.Summary, res.TxHash)
 	for _, step := range res.Steps {

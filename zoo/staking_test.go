@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -55,7 +55,7 @@ var stakingSpecimens = []specimen{
 			w.hold("alice", token, ether("40"), farm.addr)
 			return w.call(who("alice"), farm, "stake", ether("40"))
 		},
-		want: truth{txType: explain.TypeStake, subType: "stake", moves: []string{"alice -40 TOK"}},
+		want: truth{txType: api.TypeStake, subType: "stake", moves: []string{"alice -40 TOK"}},
 	},
 	{
 		name: "farm: withdraw",
@@ -65,7 +65,7 @@ var stakingSpecimens = []specimen{
 			w.call(who("alice"), farm, "stake", ether("40"))
 			return w.call(who("alice"), farm, "withdraw", ether("15"))
 		},
-		want: truth{txType: explain.TypeStake, subType: "unstake", moves: []string{"alice +15 TOK"}},
+		want: truth{txType: api.TypeStake, subType: "unstake", moves: []string{"alice +15 TOK"}},
 	},
 	{
 		name: "farm: rewards are claimed",
@@ -76,7 +76,7 @@ var stakingSpecimens = []specimen{
 			w.wait(100*time.Second - slot*time.Second)
 			return w.call(who("alice"), farm, "getReward")
 		},
-		want: truth{txType: explain.TypeStake, subType: "claim", moves: []string{"alice +10 RWD"}},
+		want: truth{txType: api.TypeStake, subType: "claim", moves: []string{"alice +10 RWD"}},
 	},
 	{
 		name: "beacon chain: the deposit of a validator",
@@ -85,7 +85,7 @@ var stakingSpecimens = []specimen{
 				bytes.Repeat([]byte{0xa1}, 48), word(who("alice").addr), bytes.Repeat([]byte{0xb2}, 96), [32]byte{})
 		},
 		want: truth{
-			txType: explain.TypeStake, subType: "stake", protocol: "beacon_deposit", moves: []string{"alice -32 ETH"},
+			txType: api.TypeStake, subType: "stake", protocol: "beacon_deposit", moves: []string{"alice -32 ETH"},
 		},
 	},
 	{
@@ -94,7 +94,7 @@ var stakingSpecimens = []specimen{
 			return w.pay(who("alice"), ether("3"), rollupBridge, "depositETH", uint32(200_000), []byte{})
 		},
 		want: truth{
-			txType: explain.TypeBridge, subType: "send", protocol: "optimism_bridge", moves: []string{"alice -3 ETH"},
+			txType: api.TypeBridge, subType: "send", protocol: "optimism_bridge", moves: []string{"alice -3 ETH"},
 		},
 	},
 	{
@@ -104,7 +104,7 @@ var stakingSpecimens = []specimen{
 			return w.call(who("alice"), rollupBridge, "depositERC20", addrUSDC, common.HexToAddress("0x7F5c764cBc14f9669B88837ca1490cCa17c31607"), usd("700"), uint32(200_000), []byte{})
 		},
 		want: truth{
-			txType: explain.TypeBridge, subType: "send", protocol: "optimism_bridge", moves: []string{"alice -700 USDC"},
+			txType: api.TypeBridge, subType: "send", protocol: "optimism_bridge", moves: []string{"alice -700 USDC"},
 		},
 	},
 	{
@@ -113,7 +113,7 @@ var stakingSpecimens = []specimen{
 			feed := w.deploy(who("feeder"), compiled(w.tb, "Feed"))
 			return w.call(who("feeder"), feed, "transmit", big.NewInt(1999e8))
 		},
-		want: truth{txType: explain.TypeRoutineInfra, subType: "oracle_report"},
+		want: truth{txType: api.TypeRoutineInfra, subType: "oracle_report"},
 	},
 }
 

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"slices"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -19,7 +19,7 @@ var swapSpecimens = []specimen{
 			out := w.v2Out(ether("1"), canon.weth, canon.usdc)
 			return w.call(who("alice"), canon.v2Router, "swapExactTokensForTokens", ether("1"), out, list{addrWETH, addrUSDC}, who("alice").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice -1 WETH +2486.30289 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice -1 WETH +2486.30289 USDC"}},
 	},
 	{
 		name: "v2 swap for an exact output",
@@ -27,7 +27,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("alice"), addrV2Router, canon.weth)
 			return w.call(who("alice"), canon.v2Router, "swapTokensForExactTokens", usd("1000"), ether("1"), list{addrWETH, addrUSDC}, who("alice").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice -0.401605216048546039 WETH +1000 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice -0.401605216048546039 WETH +1000 USDC"}},
 	},
 	{
 		name: "v2 swap over two pools",
@@ -36,7 +36,7 @@ var swapSpecimens = []specimen{
 			out := w.v2Out(ether("100"), canon.link, canon.weth, canon.usdc)
 			return w.call(who("alice"), canon.v2Router, "swapExactTokensForTokens", ether("100"), out, list{addrLINK, addrWETH, addrUSDC}, who("alice").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice -100 LINK +2466.596965 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice -100 LINK +2466.596965 USDC"}},
 	},
 	{
 		name: "v2 swap of coins",
@@ -44,7 +44,7 @@ var swapSpecimens = []specimen{
 			out := w.v2Out(ether("1"), canon.weth, canon.usdc)
 			return w.pay(who("carol"), ether("1"), canon.v2Router, "swapExactETHForTokens", out, list{addrWETH, addrUSDC}, who("carol").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"carol -1 ETH +2486.30289 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"carol -1 ETH +2486.30289 USDC"}},
 	},
 	{
 		name: "v2 swap for coins",
@@ -52,7 +52,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("alice"), addrV2Router, canon.usdc)
 			return w.call(who("alice"), canon.v2Router, "swapTokensForExactETH", ether("1"), usd("2600"), list{addrUSDC, addrWETH}, who("alice").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice +1 ETH -2513.807086 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice +1 ETH -2513.807086 USDC"}},
 	},
 	{
 		name: "v2 swap to somebody else",
@@ -61,7 +61,7 @@ var swapSpecimens = []specimen{
 			out := w.v2Out(ether("1"), canon.weth, canon.usdc)
 			return w.call(who("alice"), canon.v2Router, "swapExactTokensForTokens", ether("1"), out, list{addrWETH, addrUSDC}, who("carol").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice -1 WETH", "carol +2486.30289 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"alice -1 WETH", "carol +2486.30289 USDC"}},
 	},
 	{
 		name: "v2 swap of a token that keeps a fee",
@@ -69,7 +69,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("deployer"), addrV2Router, markets.tax)
 			return w.call(who("deployer"), canon.v2Router, "swapExactTokensForETHSupportingFeeOnTransferTokens", ether("100"), ether("0.09"), list{markets.tax.addr, addrWETH}, who("deployer").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"deployer -100 TAX +0.099600698103990321 ETH"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"deployer -100 TAX +0.099600698103990321 ETH"}},
 	},
 	{
 		name: "v2 swap that takes any output",
@@ -77,7 +77,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("alice"), addrV2Router, canon.weth)
 			return w.call(who("alice"), canon.v2Router, "swapExactTokensForTokens", ether("1"), 0, list{addrWETH, addrUSDC}, who("alice").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", flags: []string{"no_slippage_limit"}, moves: []string{"alice -1 WETH +2486.30289 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", flags: []string{"no_slippage_limit"}, moves: []string{"alice -1 WETH +2486.30289 USDC"}},
 	},
 	{
 		name: "v2 swap that failed",
@@ -85,7 +85,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("alice"), addrV2Router, canon.weth)
 			return w.failing(who("alice"), canon.v2Router, "swapExactTokensForTokens", ether("1"), usd("2600"), list{addrWETH, addrUSDC}, who("alice").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", attempted: true, moves: []string{"alice"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", attempted: true, moves: []string{"alice"}},
 	},
 	{
 		name: "v2 swap in a pair of a fork that nobody knows",
@@ -93,7 +93,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("alice"), markets.forkRouter.addr, canon.weth)
 			return w.call(who("alice"), markets.forkRouter, "swapExactTokensForTokens", ether("1"), usd("2500"), list{addrWETH, addrUSDC}, who("alice").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, moves: []string{"alice -1 WETH +2585.755005 USDC"}},
+		want: truth{txType: api.TypeSwap, moves: []string{"alice -1 WETH +2585.755005 USDC"}},
 	},
 	{
 		name: "v3 swap in one pool",
@@ -101,7 +101,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("alice"), addrV3Router, canon.usdc)
 			return w.call(who("alice"), canon.v3Router, "exactInputSingle", tuple{addrUSDC, addrWETH, 500, who("alice").addr, w.deadline(), usd("2500"), ether("0.99"), 0})
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v3", moves: []string{"alice -2500 USDC +0.997505985534915703 WETH"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v3", moves: []string{"alice -2500 USDC +0.997505985534915703 WETH"}},
 	},
 	{
 		name: "v3 swap for an exact output",
@@ -109,7 +109,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("alice"), addrV3Router, canon.usdc)
 			return w.call(who("alice"), canon.v3Router, "exactOutputSingle", tuple{addrUSDC, addrWETH, 500, who("alice").addr, w.deadline(), ether("1"), usd("2600"), 0})
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v3", moves: []string{"alice -2506.263153 USDC +1 WETH"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v3", moves: []string{"alice -2506.263153 USDC +1 WETH"}},
 	},
 	{
 		name: "v3 swap over two pools",
@@ -118,7 +118,7 @@ var swapSpecimens = []specimen{
 			path := slices.Concat(addrLINK[:], fee3(3000), addrWETH[:], fee3(500), addrUSDC[:])
 			return w.call(who("alice"), canon.v3Router, "exactInput", tuple{path, who("alice").addr, w.deadline(), ether("100"), usd("2400")})
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v3", moves: []string{"alice -100 LINK +2478.079446 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v3", moves: []string{"alice -100 LINK +2478.079446 USDC"}},
 	},
 	{
 		name: "v3 swap for coins by multicall",
@@ -129,7 +129,7 @@ var swapSpecimens = []specimen{
 				canon.v3Router.pack(w.tb, "unwrapWETH9", ether("0.99"), who("alice").addr),
 			})
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v3", moves: []string{"alice -2500 USDC +0.997505985534915703 ETH"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v3", moves: []string{"alice -2500 USDC +0.997505985534915703 ETH"}},
 	},
 	{
 		name: "v3 swap that takes any output",
@@ -137,7 +137,7 @@ var swapSpecimens = []specimen{
 			w.approve(who("alice"), addrV3Router, canon.usdc)
 			return w.call(who("alice"), canon.v3Router, "exactInputSingle", tuple{addrUSDC, addrWETH, 500, who("alice").addr, w.deadline(), usd("2500"), 0, 0})
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v3", flags: []string{"no_slippage_limit"}, moves: []string{"alice -2500 USDC +0.997505985534915703 WETH"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v3", flags: []string{"no_slippage_limit"}, moves: []string{"alice -2500 USDC +0.997505985534915703 WETH"}},
 	},
 	{
 		name: "Universal Router in a v2 pair and a v3 pool, with a permit",
@@ -151,7 +151,7 @@ var swapSpecimens = []specimen{
 				command(0x00, encode(w.tb, "(address,uint256,uint256,bytes,bool)", alice.addr, contractBalance, usd("2400"), slices.Concat(addrWETH[:], fee3(500), addrUSDC[:]), false)),
 			)
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap", moves: []string{"alice -100 LINK +2473.990238 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap", moves: []string{"alice -100 LINK +2473.990238 USDC"}},
 	},
 	{
 		name: "Universal Router with coins in a v3 pool",
@@ -162,28 +162,28 @@ var swapSpecimens = []specimen{
 				command(0x00, encode(w.tb, "(address,uint256,uint256,bytes,bool)", carol.addr, ether("1"), usd("2400"), slices.Concat(addrWETH[:], fee3(500), addrUSDC[:]), false)),
 			)
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v3", moves: []string{"carol -1 ETH +2493.764963 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v3", moves: []string{"carol -1 ETH +2493.764963 USDC"}},
 	},
 	{
 		name: "Universal Router with coins in a v4 pool",
 		script: func(w *world) common.Hash {
 			return w.v4Swap(who("carol"), ether("1"), usd("2400"))
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v4", moves: []string{"carol -1 ETH +2486.30289 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v4", moves: []string{"carol -1 ETH +2486.30289 USDC"}},
 	},
 	{
 		name: "Universal Router in a v4 pool that takes any output",
 		script: func(w *world) common.Hash {
 			return w.v4Swap(who("carol"), ether("1"), new(big.Int))
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v4", flags: []string{"no_slippage_limit"}, moves: []string{"carol -1 ETH +2486.30289 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v4", flags: []string{"no_slippage_limit"}, moves: []string{"carol -1 ETH +2486.30289 USDC"}},
 	},
 	{
 		name: "v2 swap of coins for an exact output, the rest given back",
 		script: func(w *world) common.Hash {
 			return w.pay(who("carol"), ether("1"), canon.v2Router, "swapETHForExactTokens", usd("1000"), list{addrWETH, addrUSDC}, who("carol").addr, w.deadline())
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"carol -0.401605216048546039 ETH +1000 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"carol -0.401605216048546039 ETH +1000 USDC"}},
 	},
 	{
 		name: "SwapRouter02 with coins over a v3 pool and a v2 pair",
@@ -196,7 +196,7 @@ var swapSpecimens = []specimen{
 			t.value = ether("1")
 			return w.mine(t)[0]
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap", moves: []string{"carol -1 ETH +2492.82629 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap", moves: []string{"carol -1 ETH +2492.82629 USDC"}},
 	},
 	{
 		name: "Universal Router whose minimum was not met",
@@ -209,21 +209,21 @@ var swapSpecimens = []specimen{
 			t.fails = true
 			return w.mine(t)[0]
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap", attempted: true, moves: []string{"carol"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap", attempted: true, moves: []string{"carol"}},
 	},
 	{
 		name: "bid of wrapped coins taken on Seaport",
 		script: func(w *world) common.Hash {
 			return w.seaportBid()
 		},
-		want: truth{txType: explain.TypeSwap, subType: "nft_sale", protocol: "seaport", moves: []string{"alice +2 WETH -1 ZPIC#7", "bob -2 WETH +1 ZPIC#7"}},
+		want: truth{txType: api.TypeSwap, subType: "nft_sale", protocol: "seaport", moves: []string{"alice +2 WETH -1 ZPIC#7", "bob -2 WETH +1 ZPIC#7"}},
 	},
 	{
 		name: "picture sold on Seaport",
 		script: func(w *world) common.Hash {
 			return w.seaportSale()
 		},
-		want: truth{txType: explain.TypeSwap, subType: "nft_sale", protocol: "seaport", moves: []string{"carol -2 ETH +1 ZPIC#7", "alice +1.95 ETH -1 ZPIC#7", "treasury +0.05 ETH"}},
+		want: truth{txType: api.TypeSwap, subType: "nft_sale", protocol: "seaport", moves: []string{"carol -2 ETH +1 ZPIC#7", "alice +1.95 ETH -1 ZPIC#7", "treasury +0.05 ETH"}},
 	},
 	{
 		name: "v2 swap by a contract of the sender's",
@@ -231,7 +231,7 @@ var swapSpecimens = []specimen{
 			s := w.searcher(canon.weth, ether("20"))
 			return w.call(who("searcher"), s, "sell", markets.wethUSDC.addr, addrWETH, ether("20"))
 		},
-		want: truth{txType: explain.TypeSwap, protocol: "uniswap_v2", moves: []string{"searcher", "searcher's -20 WETH +47482.973758 USDC"}},
+		want: truth{txType: api.TypeSwap, protocol: "uniswap_v2", moves: []string{"searcher", "searcher's -20 WETH +47482.973758 USDC"}},
 	},
 }
 

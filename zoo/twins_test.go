@@ -3,7 +3,7 @@ package zoo
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -19,12 +19,12 @@ var twinSpecimens = []specimen{
 			w.name("bot", bot.addr)
 			return w.pay(who("carol"), ether("1"), bot, "run")
 		},
-		want: truth{txType: explain.TypeOther, subType: "payment", moves: []string{"carol -1 ETH", "vault +0.5 ETH", "bot +0.5 ETH"}},
+		want: truth{txType: api.TypeOther, subType: "payment", moves: []string{"carol -1 ETH", "vault +0.5 ETH", "bot +0.5 ETH"}},
 	},
 	{
 		name:   "read-only reentrancy twin: read in between, and no more lent than is right",
 		script: func(w *world) common.Hash { return borrowOnShares(w, "carol", "75", true) },
-		want:   truth{txType: explain.TypeOther, subType: "contract_call", moves: []string{"lender -75 sETH +100 ZSH"}},
+		want:   truth{txType: api.TypeOther, subType: "contract_call", moves: []string{"lender -75 sETH +100 ZSH"}},
 	},
 	{
 		name: "price manipulation twin: a small loan at a lender that believes a pair",
@@ -32,7 +32,7 @@ var twinSpecimens = []specimen{
 			return flashTrade(w, flashCase{who: "carol", lender: "SpotLender", own: "1500", borrowed: "2000", pledged: "1900", loaned: "1300"})
 		},
 		want: truth{
-			txType: explain.TypeOther, subType: "receive",
+			txType: api.TypeOther, subType: "receive",
 			moves: []string{"lender -1300 USDC +1900 TOK"}, flags: []string{"flash_loan"},
 		},
 	},
@@ -46,7 +46,7 @@ var twinSpecimens = []specimen{
 			w.call(by, token, "mint", bot.addr, ether("30"))
 			return w.call(who("mallory"), bot, "run", vault.addr, token.addr, queue.addr, ether("10"), ether("20"))
 		},
-		want: truth{txType: explain.TypeOther, subType: "vault_withdraw", moves: []string{"mallory +30 TOK"}},
+		want: truth{txType: api.TypeOther, subType: "vault_withdraw", moves: []string{"mallory +30 TOK"}},
 	},
 	{
 		name: "access control twin: who was named takes the box over and empties it",
@@ -57,7 +57,7 @@ var twinSpecimens = []specimen{
 			return w.call(who("bob"), mover, "takeAndEmpty", box.addr, token.addr)
 		},
 		want: truth{
-			txType: explain.TypeOther, subType: "receive",
+			txType: api.TypeOther, subType: "receive",
 			moves: []string{"bob +1000 TOK", "box -1000 TOK"}, flags: []string{"owner_changed", "drain"},
 		},
 	},
@@ -71,7 +71,7 @@ var twinSpecimens = []specimen{
 			debt := token.pack(w.tb, "transferFrom", who("alice").addr, who("keeper").addr, ether("70"))
 			return w.call(who("keeper"), collector, "collect", token.addr, debt)
 		},
-		want: truth{txType: explain.TypeOther, subType: "receive", moves: []string{"alice -70 TOK", "keeper +70 TOK"}},
+		want: truth{txType: api.TypeOther, subType: "receive", moves: []string{"alice -70 TOK", "keeper +70 TOK"}},
 	},
 	{
 		name: "arbitrary call twin: who approved the router has it pay a friend",
@@ -84,7 +84,7 @@ var twinSpecimens = []specimen{
 			gift := token.pack(w.tb, "transferFrom", who("alice").addr, who("bob").addr, ether("700"))
 			return w.call(who("alice"), caller, "run", router.addr, token.addr, new(big.Int), common.Address{}, token.addr, gift)
 		},
-		want: truth{txType: explain.TypeTransfer, moves: []string{"alice -700 TOK", "bob +700 TOK"}},
+		want: truth{txType: api.TypeTransfer, moves: []string{"alice -700 TOK", "bob +700 TOK"}},
 	},
 	{
 		name: "unchecked signature twin: the right one, at a vault that would take none",
@@ -94,7 +94,7 @@ var twinSpecimens = []specimen{
 			v, r, s := release(w, vault, who("erin"), alice.addr, who("relayer").addr)
 			return w.call(who("relayer"), vault, "release", alice.addr, who("relayer").addr, ether("400"), v, r, s)
 		},
-		want: truth{txType: explain.TypeOther, subType: "receive", moves: []string{"relayer +400 TOK", "vault -400 TOK"}},
+		want: truth{txType: api.TypeOther, subType: "receive", moves: []string{"relayer +400 TOK", "vault -400 TOK"}},
 	},
 	{
 		name: "triage of a sound vault says what was looked at",
@@ -103,7 +103,7 @@ var twinSpecimens = []specimen{
 		},
 		context: "Was this an exploit? Please triage it.",
 		want: truth{
-			txType: explain.TypeOther, subType: "contract_call", flags: []string{"caught_inner_failure"},
+			txType: api.TypeOther, subType: "contract_call", flags: []string{"caught_inner_failure"},
 			clears: []string{"reentrancy", "flash loan", "contract drained"},
 		},
 	},

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"txlens/actors"
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
 
@@ -260,13 +260,13 @@ func (w *world) authorize(a account, code common.Address, own bool) types.SetCod
 
 // explain asks the program as an operator's own deployment would: this node and
 // nobody else.
-func (w *world) explain(hash common.Hash, about string) *explain.Result {
+func (w *world) explain(hash common.Hash, about string) *api.Result {
 	w.tb.Helper()
 	return w.explainWith(hash, about, nil)
 }
 
 // explainWith is explain with a model that looks at what the rules found.
-func (w *world) explainWith(hash common.Hash, about string, model *actors.Agent) *explain.Result {
+func (w *world) explainWith(hash common.Hash, about string, model *actors.Agent) *api.Result {
 	w.tb.Helper()
 	client, err := upstream.New(upstream.Config{Endpoints: map[uint64][]string{1: {w.node.url}}, RPCOnly: true, SourcesOff: true, MaxConcurrent: 32})
 	if err != nil {
@@ -278,7 +278,7 @@ func (w *world) explainWith(hash common.Hash, about string, model *actors.Agent)
 	defer x.Close()
 	m, rec := &meter.Meter{}, recorder()
 	res, err := x.Explain(w.tb.Context(), actors.Job{
-		Request: explain.Request{TxHash: hash.Hex(), ChainID: 1, Context: about}, World: client.Session(m, rec), Meter: m,
+		Request: api.Request{TxHash: hash.Hex(), ChainID: 1, Context: about}, World: client.Session(m, rec), Meter: m,
 	})
 	if err != nil {
 		w.tb.Fatalf("explain %s: %v", hash, err)

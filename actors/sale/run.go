@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -132,7 +132,7 @@ func (c *collection) run(ended <-chan struct{}) error {
 			case <-ended:
 				return nil
 			case <-tab.GivenUp():
-				return explain.ErrUnpaid
+				return api.ErrUnpaid
 			case <-c.work.Done():
 				return context.Cause(c.work)
 			}
@@ -198,11 +198,11 @@ func (c *collection) wait(due tempo.Amount) error {
 	case <-c.signal:
 	case <-pause:
 	case <-c.patience.C:
-		return explain.ErrUnpaid
+		return api.ErrUnpaid
 	case <-c.r.seller.closing:
-		return explain.ErrStopping
+		return api.ErrStopping
 	case <-c.r.tab.GivenUp():
-		return explain.ErrUnpaid
+		return api.ErrUnpaid
 	case <-c.work.Done():
 		return context.Cause(c.work)
 	}

@@ -13,7 +13,7 @@ import (
 	"txlens/actors"
 	"txlens/actors/buckets"
 	"txlens/actors/slots"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -124,7 +124,7 @@ type DebtError struct {
 }
 
 func (e *DebtError) Error() string {
-	return fmt.Sprintf("%s base units are owed for %s", e.Owed, explain.Count(len(e.Runs), "earlier analysis"))
+	return fmt.Sprintf("%s base units are owed for %s", e.Owed, api.Count(len(e.Runs), "earlier analysis"))
 }
 
 // Admit charges for the request of a payment, once for each order. A payer that owes
@@ -274,14 +274,14 @@ const (
 )
 
 // OutcomeOf judges the end of an analysis.
-func OutcomeOf(res *explain.Result, err error) Outcome {
+func OutcomeOf(res *api.Result, err error) Outcome {
 	if res != nil && !res.Empty() {
 		return Evidence
 	}
-	if nowhere, ok := errors.AsType[*explain.NotFoundError](err); ok && nowhere.Asked > 0 {
+	if nowhere, ok := errors.AsType[*api.NotFoundError](err); ok && nowhere.Asked > 0 {
 		return NoTransaction
 	}
-	if errors.Is(err, explain.ErrPending) {
+	if errors.Is(err, api.ErrPending) {
 		return NoTransaction
 	}
 	return Nothing

@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
@@ -260,9 +260,9 @@ func TestCollectGivesUp(t *testing.T) {
 		})
 	}
 	broken := errors.New("broken")
-	f("in time", explain.ErrUnpaid, func(*Seller, *Run, *shelf, context.CancelFunc) { time.Sleep(61 * time.Second) })
-	f("given up", explain.ErrUnpaid, func(_ *Seller, run *Run, _ *shelf, _ context.CancelFunc) { run.GiveUp() })
-	f("stopped", explain.ErrStopping, func(s *Seller, _ *Run, _ *shelf, _ context.CancelFunc) { s.Close(); s.Close() })
+	f("in time", api.ErrUnpaid, func(*Seller, *Run, *shelf, context.CancelFunc) { time.Sleep(61 * time.Second) })
+	f("given up", api.ErrUnpaid, func(_ *Seller, run *Run, _ *shelf, _ context.CancelFunc) { run.GiveUp() })
+	f("stopped", api.ErrStopping, func(s *Seller, _ *Run, _ *shelf, _ context.CancelFunc) { s.Close(); s.Close() })
 	f("cancelled", context.Canceled, func(_ *Seller, _ *Run, _ *shelf, cancel context.CancelFunc) { cancel() })
 	f("books", broken, func(_ *Seller, _ *Run, book *shelf, _ context.CancelFunc) {
 		book.mu.Lock()
@@ -362,17 +362,17 @@ func TestFix(t *testing.T) {
 }
 
 func TestOutcomeOf(t *testing.T) {
-	f := func(what string, res *explain.Result, err error, want Outcome) {
+	f := func(what string, res *api.Result, err error, want Outcome) {
 		t.Helper()
 		if got := OutcomeOf(res, err); got != want {
 			t.Errorf("%s: %d, want %d", what, got, want)
 		}
 	}
-	partial := func() *explain.Result { return &explain.Result{AnalysisModel: explain.ModelPartial} }
-	f("a result", &explain.Result{AnalysisModel: explain.ModelRules}, nil, Evidence)
+	partial := func() *api.Result { return &api.Result{AnalysisModel: api.ModelPartial} }
+	f("a result", &api.Result{AnalysisModel: api.ModelRules}, nil, Evidence)
 	f("an empty partial one", partial(), nil, Nothing)
 	known := partial()
-	known.Status = explain.StatusSuccess
+	known.Status = api.StatusSuccess
 	f("a partial one with a receipt", known, nil, Evidence)
 	mined := partial()
 	mined.TxMeta.BlockNumber = 7
@@ -381,24 +381,24 @@ func TestOutcomeOf(t *testing.T) {
 	sent.TxMeta.From[0] = 1
 	f("a partial one with a sender", sent, nil, Evidence)
 	traced := partial()
-	traced.PrettyTrace = make([]explain.Node, 1)
+	traced.PrettyTrace = make([]api.Node, 1)
 	f("a partial one with a trace", traced, nil, Evidence)
 	f("an error", nil, errors.New("x"), Nothing)
-	f("nowhere", nil, &explain.NotFoundError{Asked: 80}, NoTransaction)
-	f("nowhere, and some did not answer", nil, &explain.UnavailableError{Asked: 79, Silent: []string{"x"}}, Nothing)
-	f("nobody was asked", nil, &explain.NotFoundError{}, Nothing)
-	f("pending", nil, &explain.PendingError{}, NoTransaction)
+	f("nowhere", nil, &api.NotFoundError{Asked: 80}, NoTransaction)
+	f("nowhere, and some did not answer", nil, &api.UnavailableError{Asked: 79, Silent: []string{"x"}}, Nothing)
+	f("nobody was asked", nil, &api.NotFoundError{}, Nothing)
+	f("pending", nil, &api.PendingError{}, NoTransaction)
 }
 
 // TestJob: the price of a job is fixed when it has ended, unless it is given back.
 func TestJob(t *testing.T) {
-	f := func(what string, final bool, analyse func(ctx context.Context, run *Run, cancel context.CancelFunc) (*explain.Result, error)) {
+	f := func(what string, final bool, analyse func(ctx context.Context, run *Run, cancel context.CancelFunc) (*api.Result, error)) {
 		t.Helper()
 		book := newShelf(0, actors.Bill{ID: "a", Payer: payer, Channel: channel})
 		s := New(Options{Books: book})
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		s.Job(ctx, "a", nil, func(ctx context.Context, run *Run) (*explain.Result, error) {
+		s.Job(ctx, "a", nil, func(ctx context.Context, run *Run) (*api.Result, error) {
 			if s.Run("a") != run || book.occupied != 1 {
 				t.Errorf("%s: it is not at work", what)
 			}
@@ -411,20 +411,20 @@ func TestJob(t *testing.T) {
 			t.Errorf("%s: it is still at work", what)
 		}
 	}
-	f("it ends", true, func(context.Context, *Run, context.CancelFunc) (*explain.Result, error) {
-		return &explain.Result{}, nil
+	f("it ends", true, func(context.Context, *Run, context.CancelFunc) (*api.Result, error) {
+		return &api.Result{}, nil
 	})
-	f("it fails", true, func(context.Context, *Run, context.CancelFunc) (*explain.Result, error) { return nil, errors.New("x") })
-	f("it is given back", false, func(ctx context.Context, _ *Run, cancel context.CancelFunc) (*explain.Result, error) {
+	f("it fails", true, func(context.Context, *Run, context.CancelFunc) (*api.Result, error) { return nil, errors.New("x") })
+	f("it is given back", false, func(ctx context.Context, _ *Run, cancel context.CancelFunc) (*api.Result, error) {
 		cancel()
 		return nil, ctx.Err()
 	})
-	f("it ends while the service stops", true, func(_ context.Context, _ *Run, cancel context.CancelFunc) (*explain.Result, error) {
+	f("it ends while the service stops", true, func(_ context.Context, _ *Run, cancel context.CancelFunc) (*api.Result, error) {
 		cancel()
-		return &explain.Result{}, nil
+		return &api.Result{}, nil
 	})
 	s := New(Options{Books: newShelf(0)})
-	if _, err := s.Job(context.Background(), "old", nil, func(_ context.Context, run *Run) (*explain.Result, error) {
+	if _, err := s.Job(context.Background(), "old", nil, func(_ context.Context, run *Run) (*api.Result, error) {
 		if run != nil {
 			t.Error("a job of before anything was sold has a run")
 		}

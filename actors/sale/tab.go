@@ -6,7 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp/tempo"
 )
@@ -145,7 +145,7 @@ func (t *Tab) GiveUp() {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	if t.gaveUp == nil {
-		t.gaveUp = explain.ErrUnpaid
+		t.gaveUp = api.ErrUnpaid
 		close(t.givenUp)
 		t.account.tell()
 	}

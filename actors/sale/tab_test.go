@@ -10,7 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp/tempo"
 )
 
@@ -52,9 +52,9 @@ func TestTab(t *testing.T) {
 	go func() { passed <- tab.Gate(ctx, nil) }()
 	tab.GiveUp()
 	tab.GiveUp()
-	f("given up", <-passed, explain.ErrUnpaid)
+	f("given up", <-passed, api.ErrUnpaid)
 	<-tab.GivenUp()
-	f("for good", tab.Gate(ctx, nil), explain.ErrUnpaid)
+	f("for good", tab.Gate(ctx, nil), api.ErrUnpaid)
 	tab.Fix(units(30_000))
 	due(10_000)
 	tab.Fix(units(0)) // nothing is a price, too
@@ -163,7 +163,7 @@ func TestGateParks(t *testing.T) {
 		}
 		tab.OnCost(1)
 		s.full = errors.New("full")
-		if err := tab.Gate(context.Background(), s); !errors.Is(err, explain.ErrUnpaid) {
+		if err := tab.Gate(context.Background(), s); !errors.Is(err, api.ErrUnpaid) {
 			t.Errorf("where nobody may wait any more: %v", err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/replay/gethdata"
 	"txlens/transport"
@@ -28,7 +28,7 @@ func TestAgentCalls(t *testing.T) {
 	flags.modelFlags = asksScript(t, "anthropic", s)
 	var heard heardEvents
 	a, m := testAnalyst(t, flags), new(meter.Meter)
-	res, err := a.runOn(context.Background(), transport.Job{Request: explain.Request{TxHash: hash, ChainID: 1}, Sink: heard.hear}, m)
+	res, err := a.runOn(context.Background(), transport.Job{Request: api.Request{TxHash: hash, ChainID: 1}, Sink: heard.hear}, m)
 	if err != nil || res.Partial() {
 		t.Fatalf("%v %s", err, res.Summary)
 	}
@@ -47,7 +47,7 @@ func TestAgentCalls(t *testing.T) {
 	if want := "… +model +simulate … +model -simulate -no_such_tool +engage_playbook +model +submit_explanation"; strings.Join(got, " ") != want {
 		t.Errorf("calls\n%s, want\n%s", strings.Join(got, " "), want)
 	}
-	if c, r := len(heard.of(explain.EventToolCall)), len(heard.of(explain.EventToolResult)); c != r || c != len(res.ToolCalls)-3 {
+	if c, r := len(heard.of(api.EventToolCall)), len(heard.of(api.EventToolResult)); c != r || c != len(res.ToolCalls)-3 {
 		t.Errorf("%d calls told, %d ends, %d listed beside the turns", c, r, len(res.ToolCalls)-3)
 	}
 }
@@ -90,13 +90,13 @@ func TestAgentOfWhomNothingStands(t *testing.T) {
 			t.Errorf("%v: %s, want %s: %q", err, res.AnalysisModel, want, res.Summary)
 		}
 	}
-	f(explain.ModelRules)
-	f(explain.ModelRules, with("risks", []any{object{"text": "It lost 777,777 USDC.", "refs": []any{"tx"}}}), with("steps", []any{object{"text": "Nothing shows it.", "refs": []any{"log:9999"}}}))
-	f(explain.ModelRules, with("summary", rules.Summary))
-	f(explain.DefaultModel, with("summary", "The sender called the contract."))
-	f(explain.DefaultModel, with("steps", []any{object{"text": "The sender called the contract.", "refs": []any{"frame:0"}}}))
-	f(explain.DefaultModel, with("traceAnnotations", []any{object{"index": 0, "text": "the call of the sender"}}))
-	f(explain.DefaultModel, with("confidence", "low"))
+	f(api.ModelRules)
+	f(api.ModelRules, with("risks", []any{object{"text": "It lost 777,777 USDC.", "refs": []any{"tx"}}}), with("steps", []any{object{"text": "Nothing shows it.", "refs": []any{"log:9999"}}}))
+	f(api.ModelRules, with("summary", rules.Summary))
+	f(api.DefaultModel, with("summary", "The sender called the contract."))
+	f(api.DefaultModel, with("steps", []any{object{"text": "The sender called the contract.", "refs": []any{"frame:0"}}}))
+	f(api.DefaultModel, with("traceAnnotations", []any{object{"index": 0, "text": "the call of the sender"}}))
+	f(api.DefaultModel, with("confidence", "low"))
 }
 
 // TestAgentStepsAreMerged: one step of the model does not stand for all that the rules

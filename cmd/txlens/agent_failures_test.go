@@ -13,7 +13,7 @@ import (
 	"txlens/actors"
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
 	"txlens/transport"
@@ -30,7 +30,7 @@ func always(turn script.Turn) *script.Server {
 // failingBundle is the transaction of these tests.
 const failingBundle = "demo/2-delegated-account.txlens"
 
-func isPartialOfAgent(t *testing.T, name string, res *explain.Result, says string) {
+func isPartialOfAgent(t *testing.T, name string, res *api.Result, says string) {
 	t.Helper()
 	rules, err := replayDemo(context.Background(), failingBundle)
 	if err != nil {
@@ -40,7 +40,7 @@ func isPartialOfAgent(t *testing.T, name string, res *explain.Result, says strin
 		t.Errorf("%s: no result", name)
 		return
 	}
-	if !res.Partial() || res.Confidence != explain.Low || !strings.HasPrefix(res.Summary, explain.PartialPrefix) || !strings.Contains(res.Summary, "agent") || !strings.Contains(res.Summary, says) {
+	if !res.Partial() || res.Confidence != api.Low || !strings.HasPrefix(res.Summary, api.PartialPrefix) || !strings.Contains(res.Summary, "agent") || !strings.Contains(res.Summary, says) {
 		t.Errorf("%s: %s, %s, %q; want %q", name, res.AnalysisModel, res.Confidence, res.Summary, says)
 	}
 	if !strings.Contains(res.Summary, rules.Summary) || !slices.Equal(res.Steps, rules.Steps) || len(res.PrettyTrace) != len(rules.PrettyTrace) || *res.TxType != *rules.TxType {
@@ -117,10 +117,10 @@ func fallsSilent() *script.Server {
 }
 
 // onWord calls do when the model says its first word.
-func onWord(do func()) func(explain.Event) {
+func onWord(do func()) func(api.Event) {
 	var once sync.Once
-	return func(e explain.Event) {
-		if e.Type == explain.EventAgentText {
+	return func(e api.Event) {
+		if e.Type == api.EventAgentText {
 			once.Do(do)
 		}
 	}
@@ -143,7 +143,7 @@ func TestAgentFinish(t *testing.T) {
 		defer closeModel(model)
 		x := actors.New(actors.Options{SourcesOff: true, Agent: model})
 		defer x.Close()
-		req := explain.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID}
+		req := api.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID}
 		res, err := x.Explain(context.Background(), actors.Job{Request: req, World: upstream.ReplaySession(b, m), Meter: m, Finish: finish, Unpaid: unpaid, Sink: onWord(func() { close(finish) })})
 		if err != nil {
 			t.Errorf("unpaid %v: %v", unpaid, err)
@@ -155,8 +155,8 @@ func TestAgentFinish(t *testing.T) {
 		}
 		sums(t, res, m, m.Nano(meter.LLMs))
 	}
-	f(false, explain.ErrStopping.Error())
-	f(true, explain.ErrUnpaid.Error())
+	f(false, api.ErrStopping.Error())
+	f(true, api.ErrUnpaid.Error())
 }
 
 // TestAgentCallerGone: the run of the model ends with the request, although the model
@@ -207,7 +207,7 @@ func TestAgentMeters(t *testing.T) {
 	m = &meter.Meter{}
 	m.Gate = func(context.Context) error {
 		if m.Nano(meter.LLMs) > 0 {
-			return explain.ErrUnpaid
+			return api.ErrUnpaid
 		}
 		return nil
 	}
@@ -215,6 +215,6 @@ func TestAgentMeters(t *testing.T) {
 	if err != nil || run.Outcome() != "unpaid" || len(endless.Requests()) != 1 {
 		t.Errorf("%v %+v after %d requests", err, run, len(endless.Requests()))
 	}
-	isPartialOfAgent(t, "nobody pays", res, explain.ErrUnpaid.Error())
+	isPartialOfAgent(t, "nobody pays", res, api.ErrUnpaid.Error())
 	sums(t, res, m, opusPrice.Cost(looks.Usage))
 }

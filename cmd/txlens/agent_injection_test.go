@@ -12,7 +12,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/engine/upstream/stubnode"
 )
@@ -96,12 +96,12 @@ func TestAgentInjection(t *testing.T) {
 	f := func(name, words, mark string, bad ...string) {
 		t.Run(name, func(t *testing.T) {
 			w := tokenNamed(t, words)
-			rules := mustExplain(t, testAnalyst(t, w.flags), explain.Request{TxHash: sceneHash, ChainID: 1})
+			rules := mustExplain(t, testAnalyst(t, w.flags), api.Request{TxHash: sceneHash, ChainID: 1})
 			s := obeys(words)
 			w.flags.modelFlags = asksScript(t, "anthropic", s)
 			a := testAnalyst(t, w.flags)
-			res, err := a.Explain(context.Background(), explain.Request{TxHash: sceneHash, ChainID: 1}, nil)
-			if err != nil || res.AnalysisModel != explain.DefaultModel {
+			res, err := a.Explain(context.Background(), api.Request{TxHash: sceneHash, ChainID: 1}, nil)
+			if err != nil || res.AnalysisModel != api.DefaultModel {
 				t.Fatalf("%v: %s", err, res.Summary)
 			}
 			got := s.Requests()
@@ -143,7 +143,7 @@ func TestAgentInjection(t *testing.T) {
 
 // clean looks at what the model could have put into the result. The rules repeat the
 // names that tokens give themselves and the reasons of reverts; nothing is added to that.
-func clean(t *testing.T, res, rules *explain.Result, bad []string) {
+func clean(t *testing.T, res, rules *api.Result, bad []string) {
 	t.Helper()
 	if res.TxType == nil || *res.TxType != *rules.TxType || len(res.Findings) > 0 {
 		t.Errorf("an exploit: %v %+v", res.TxType, res.Findings)
@@ -163,7 +163,7 @@ func clean(t *testing.T, res, rules *explain.Result, bad []string) {
 }
 
 // sentences are all texts of a result that a model may write.
-func sentences(r *explain.Result) []string {
+func sentences(r *api.Result) []string {
 	said := slices.Concat([]string{r.Summary}, r.Steps, r.Risks, r.NonFindings, r.Provenance.Notes)
 	for _, c := range r.Contracts {
 		said = append(said, c.Name, c.Description)

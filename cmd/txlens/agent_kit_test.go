@@ -15,7 +15,7 @@ import (
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/agent/llm/wire"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream"
@@ -32,7 +32,7 @@ func asksScript(t testing.TB, vendor string, s *script.Server) modelFlags {
 	t.Cleanup(s.Close)
 	key := t.(*testing.T)
 	f := modelFlags{
-		Provider: vendor, ProviderURL: s.Anthropic(), ProviderKey: keyFile(key, script.Key, 0o600), Default: explain.DefaultModel,
+		Provider: vendor, ProviderURL: s.Anthropic(), ProviderKey: keyFile(key, script.Key, 0o600), Default: api.DefaultModel,
 		Turns: 16, Tokens: 600_000, Thinking: 4096, Budget: "3", Patience: time.Minute,
 		wire: wire.Limits{Backoff: time.Millisecond, Retries: 2, Silence: 20 * time.Second},
 	}
@@ -89,17 +89,17 @@ func rerun(t testing.TB, name string) (worldFlags, string) {
 // heard keeps the events of an analysis.
 type heardEvents struct {
 	mu   sync.Mutex
-	list []explain.Event
+	list []api.Event
 }
 
-func (h *heardEvents) hear(e explain.Event) {
+func (h *heardEvents) hear(e api.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.list = append(h.list, e)
 }
 
 // of are the events of one type, each in a word.
-func (h *heardEvents) of(kind explain.EventType) (words []string) {
+func (h *heardEvents) of(kind api.EventType) (words []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range h.list {
@@ -111,7 +111,7 @@ func (h *heardEvents) of(kind explain.EventType) (words []string) {
 }
 
 // replayDemoWith has the model of the flags look at an embedded transaction.
-func replayDemoWith(t testing.TB, bundle string, f modelFlags, job transport.Job, m *meter.Meter) (*explain.Result, *actors.AgentRun, error) {
+func replayDemoWith(t testing.TB, bundle string, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *actors.AgentRun, error) {
 	t.Helper()
 	b, err := demoBundle(bundle)
 	if err != nil {
@@ -121,7 +121,7 @@ func replayDemoWith(t testing.TB, bundle string, f modelFlags, job transport.Job
 }
 
 // replayDemoIn does the same with the transaction that models fail on here.
-func replayDemoIn(t testing.TB, ctx context.Context, f modelFlags, m *meter.Meter) (*explain.Result, *actors.AgentRun, error) {
+func replayDemoIn(t testing.TB, ctx context.Context, f modelFlags, m *meter.Meter) (*api.Result, *actors.AgentRun, error) {
 	t.Helper()
 	b, err := demoBundle(failingBundle)
 	if err != nil {
@@ -131,7 +131,7 @@ func replayDemoIn(t testing.TB, ctx context.Context, f modelFlags, m *meter.Mete
 }
 
 // replayWith tells how the run of the model went, too; nil: there was none.
-func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFlags, job transport.Job, m *meter.Meter) (*explain.Result, *actors.AgentRun, error) {
+func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *actors.AgentRun, error) {
 	t.Helper()
 	model, err := f.agent()
 	if err != nil {
@@ -151,14 +151,14 @@ func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFl
 
 // sums checks that the total is the sum of the buckets, to the nano-dollar, and what
 // the model cost.
-func sums(t testing.TB, res *explain.Result, m *meter.Meter, llms int64) {
+func sums(t testing.TB, res *api.Result, m *meter.Meter, llms int64) {
 	t.Helper()
 	c := res.Costs
 	var sum int64
 	for _, b := range meter.Buckets {
 		sum += m.Nano(b)
 	}
-	if m.Nano(meter.LLMs) != llms || c.LLMs.String() != explain.NanoDollars(llms).String() || c.TotalUSD.String() != explain.NanoDollars(sum).String() || sum != m.TotalNano() {
+	if m.Nano(meter.LLMs) != llms || c.LLMs.String() != api.NanoDollars(llms).String() || c.TotalUSD.String() != api.NanoDollars(sum).String() || sum != m.TotalNano() {
 		t.Errorf("costs %s + %s + %s + %s = %s, booked %d of %d; the model cost %d", c.LLMs, c.DataCollection, c.CodeExecution, c.Other, c.TotalUSD, m.Nano(meter.LLMs), sum, llms)
 	}
 }

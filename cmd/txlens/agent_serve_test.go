@@ -12,7 +12,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -70,9 +70,9 @@ func TestAgentServed(t *testing.T) {
 	stream = post("/explain", "text/event-stream", poor, 200, `"analysisModel":"partial-synthesis"`)
 	holdsNone(t, "the stream", stream, "upstream_payment_unavailable", `"type":"error"`)
 
-	srv.await(srv.submit(ask("")), explain.JobComplete)
-	job := srv.await(srv.submit(poor), explain.JobError)
-	if job.ErrorCode != explain.CodePayment {
+	srv.await(srv.submit(ask("")), api.JobComplete)
+	job := srv.await(srv.submit(poor), api.JobError)
+	if job.ErrorCode != api.CodePayment {
 		t.Errorf("job %+v", job)
 	}
 
@@ -136,7 +136,7 @@ func TestAgentSold(t *testing.T) {
 				if err := json.Unmarshal([]byte(data), &last); err != nil {
 					t.Fatal(err)
 				}
-				if last["type"] == string(explain.EventIteration) {
+				if last["type"] == string(api.EventIteration) {
 					if iterations++; iterations > 1 && open {
 						t.Error("a turn was given on credit")
 					}
@@ -149,14 +149,14 @@ func TestAgentSold(t *testing.T) {
 		return last, rc, s
 	}
 	last, rc, s := f(true, 2)
-	if last["type"] != "result" || last["analysisModel"] != explain.DefaultModel {
+	if last["type"] != "result" || last["analysisModel"] != api.DefaultModel {
 		t.Fatalf("%v: %v", last["type"], last["summary"])
 	}
 	if want := price(t, last); rc == nil || rc.Spent != tempo.AmountFrom(want) || want < 38*meter.Cent {
 		t.Errorf("charged %+v, want %d for costs of %v", rc, want, last["costs"])
 	}
 	s.close(price(t, last))
-	if last, _, _ := f(false, 1, "--voucher-patience", "1s"); last["type"] != string(explain.EventError) || last["recover"] == nil {
+	if last, _, _ := f(false, 1, "--voucher-patience", "1s"); last["type"] != string(api.EventError) || last["recover"] == nil {
 		t.Errorf("nobody signs: %v", last)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/transport"
 )
@@ -72,7 +72,7 @@ func TestAgentThinks(t *testing.T) {
 		if _, _, err := replayDemoWith(t, failingBundle, asksScript(t, vendor, script.New(turn)), transport.Job{Sink: heard.hear}, new(meter.Meter)); err != nil {
 			t.Fatal(err)
 		}
-		if got := heard.of(explain.EventAgentText); !slices.Equal(got, []string{"A router, ", "I think.", "Done."}) {
+		if got := heard.of(api.EventAgentText); !slices.Equal(got, []string{"A router, ", "I think.", "Done."}) {
 			t.Errorf("%s: told %s", vendor, strings.Join(got, "|"))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/replay/gethdata"
 	"txlens/transport"
@@ -33,19 +33,19 @@ func TestAgentSwap(t *testing.T) {
 			var heard heardEvents
 			a := w.hasty(t)
 			m := new(meter.Meter)
-			res, err := a.runOn(context.Background(), transport.Job{Request: explain.Request{TxHash: w.tx.Hash, Model: "model-opus-4-8"}, Sink: heard.hear}, m)
+			res, err := a.runOn(context.Background(), transport.Job{Request: api.Request{TxHash: w.tx.Hash, Model: "model-opus-4-8"}, Sink: heard.hear}, m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res.Partial() || res.AnalysisModel != "model-opus-4-8" || res.TxType == nil || *res.TxType != explain.TypeSwap {
+			if res.Partial() || res.AnalysisModel != "model-opus-4-8" || res.TxType == nil || *res.TxType != api.TypeSwap {
 				t.Errorf("%s: %s", res.AnalysisModel, res.Summary)
 			}
 			sums(t, res, m, (300+200)*5000+(40+90)*25_000+5000*500+(5000+300)*6250)
-			tools := heard.of(explain.EventToolCall)
-			if n := len(heard.of(explain.EventIteration)); n != 2 || !slices.Contains(tools, "get_frame") || !slices.Contains(tools, "get_balances") {
+			tools := heard.of(api.EventToolCall)
+			if n := len(heard.of(api.EventIteration)); n != 2 || !slices.Contains(tools, "get_frame") || !slices.Contains(tools, "get_balances") {
 				t.Errorf("%d turns, tools %q", n, tools)
 			}
-			if text := strings.Join(heard.of(explain.EventAgentText), ""); text != "A router.Let me look." {
+			if text := strings.Join(heard.of(api.EventAgentText), ""); text != "A router.Let me look." {
 				t.Errorf("told %q", text)
 			}
 			if got := s.Requests(); len(got) != 2 || vendor == "anthropic" && !bytes.Contains(got[0].Body, []byte(`"model":"claude-opus-4-8"`)) {
@@ -70,11 +70,11 @@ func TestAgentTriage(t *testing.T) {
 	flags.modelFlags = asksScript(t, "anthropic", s)
 	var heard heardEvents
 	a, m := testAnalyst(t, flags), new(meter.Meter)
-	res, err := a.runOn(context.Background(), transport.Job{Request: explain.Request{TxHash: hash, ChainID: 1, Context: "is this an exploit?"}, Sink: heard.hear}, m)
+	res, err := a.runOn(context.Background(), transport.Job{Request: api.Request{TxHash: hash, ChainID: 1, Context: "is this an exploit?"}, Sink: heard.hear}, m)
 	if err != nil || res.Partial() {
 		t.Fatalf("%v %s", err, res.Summary)
 	}
-	if !slices.Equal(res.SkillsUsed, []string{"exploit-triage"}) || !slices.Equal(heard.of(explain.EventSkillCall), []string{"exploit-triage"}) {
+	if !slices.Equal(res.SkillsUsed, []string{"exploit-triage"}) || !slices.Equal(heard.of(api.EventSkillCall), []string{"exploit-triage"}) {
 		t.Errorf("skills %q", res.SkillsUsed)
 	}
 	if m.Nano(meter.CodeExecution) == 0 {
@@ -85,7 +85,7 @@ func TestAgentTriage(t *testing.T) {
 	if !bytes.Contains(last, []byte("reproduced")) || bytes.Contains(last, []byte(`"is_error":true`)) {
 		t.Errorf("the simulation went wrong: %s", last[max(0, len(last)-1500):])
 	}
-	if *res.TxType == explain.TypeExploit || len(res.Findings) != 0 {
+	if *res.TxType == api.TypeExploit || len(res.Findings) != 0 {
 		t.Errorf("an exploit without evidence: %s, %+v", *res.TxType, res.Findings)
 	}
 	holdsNone(t, "the result", string(marshal(t, res)), "9,999", "deadbeef", "0.77.3")
@@ -105,7 +105,7 @@ func TestAgentFailedTransaction(t *testing.T) {
 	if err != nil || run == nil || run.Outcome() != "answered" || run.Turns != 2 {
 		t.Fatalf("%v %+v", err, run)
 	}
-	if res.Status != explain.StatusReverted || !res.Attempted || res.AnalysisModel != explain.DefaultModel || len(res.Findings) != 0 || res.Confidence != explain.Low {
+	if res.Status != api.StatusReverted || !res.Attempted || res.AnalysisModel != api.DefaultModel || len(res.Findings) != 0 || res.Confidence != api.Low {
 		t.Errorf("%s, %s: %s", res.Status, res.AnalysisModel, res.Summary)
 	}
 	sums(t, res, m, 200*5000+90*25_000+5000*500+300*6250)
@@ -152,11 +152,11 @@ func TestAgentRequests(t *testing.T) {
 func TestAgentOff(t *testing.T) {
 	w := newStubWorld(t)
 	a := w.hasty(t)
-	res, err := a.Explain(context.Background(), explain.Request{TxHash: w.tx.Hash, Model: "model-sonnet-4-6"}, nil)
-	if err != nil || res.AnalysisModel != explain.ModelRules {
+	res, err := a.Explain(context.Background(), api.Request{TxHash: w.tx.Hash, Model: "model-sonnet-4-6"}, nil)
+	if err != nil || res.AnalysisModel != api.ModelRules {
 		t.Errorf("%+v %v", res, err)
 	}
-	if _, err := a.Explain(context.Background(), explain.Request{TxHash: w.tx.Hash, Model: "claude-opus-5"}, nil); exitCode(err) != exitBadInput {
+	if _, err := a.Explain(context.Background(), api.Request{TxHash: w.tx.Hash, Model: "claude-opus-5"}, nil); exitCode(err) != exitBadInput {
 		t.Errorf("an unknown model: %v", err)
 	}
 }

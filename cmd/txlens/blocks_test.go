@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
 
@@ -71,7 +71,7 @@ func TestBlocks(t *testing.T) {
 	a := testAnalyst(t, recordedNodes(t, stubnode.Options{NoStateDiff: true}))
 	again := testAnalyst(t, recordedNodes(t, stubnode.Options{NoStateDiff: true}))
 	each(t, func(t *testing.T, blk fixture.Block, tx fixture.Tx) {
-		req := explain.Request{TxHash: tx.Hash, ChainID: blk.ChainID}
+		req := api.Request{TxHash: tx.Hash, ChainID: blk.ChainID}
 		res := mustExplain(t, a, req)
 		if res.Partial() {
 			t.Errorf("%s is partial: %s", tx.Hash, res.Summary)
@@ -88,7 +88,7 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-func mustExplain(t testing.TB, a *analyst, req explain.Request) *explain.Result {
+func mustExplain(t testing.TB, a *analyst, req api.Request) *api.Result {
 	t.Helper()
 	res, err := a.Explain(context.Background(), req, nil)
 	if err != nil {
@@ -101,17 +101,17 @@ var durations = regexp.MustCompile(`"durationMs":[0-9]+`)
 
 // deterministicBytes is the result without what two live runs may differ in: the
 // durations of calls, and the order in which those side by side started.
-func deterministicBytes(t testing.TB, res *explain.Result) []byte {
+func deterministicBytes(t testing.TB, res *api.Result) []byte {
 	t.Helper()
 	own := *res
 	own.ToolCalls = slices.Clone(res.ToolCalls)
-	slices.SortStableFunc(own.ToolCalls, func(a, b explain.ToolCall) int {
+	slices.SortStableFunc(own.ToolCalls, func(a, b api.ToolCall) int {
 		return cmp.Or(strings.Compare(a.Tool, b.Tool), strings.Compare(fmt.Sprint(a.OK, a.CostUSD), fmt.Sprint(b.OK, b.CostUSD)))
 	})
 	return durations.ReplaceAll(marshal(t, &own), []byte(`"durationMs":0`))
 }
 
-func marshal(t testing.TB, res *explain.Result) []byte {
+func marshal(t testing.TB, res *api.Result) []byte {
 	t.Helper()
 	b, err := json.Marshal(res)
 	if err != nil {
@@ -129,7 +129,7 @@ func firstDifference(a, b []byte) string {
 	return fmt.Sprintf("%s\n%s", cut(a), cut(b))
 }
 
-func checkShape(t *testing.T, tx fixture.Tx, r *explain.Result) {
+func checkShape(t *testing.T, tx fixture.Tx, r *api.Result) {
 	t.Helper()
 	if r.TxHash != tx.Hash || r.Summary == "" || r.AnalysisModel != "rules" || r.MermaidDiagram == "" || r.TxType == nil || len(r.Steps) == 0 {
 		t.Errorf("%s: empty fields: summary %q, type %v, %d steps", tx.Hash, r.Summary, r.TxType, len(r.Steps))
@@ -155,7 +155,7 @@ type rawLog struct {
 
 // checkTransfers scans the receipt naively for Transfer, TransferSingle and
 // TransferBatch and wants the same, in order.
-func checkTransfers(t *testing.T, tx fixture.Tx, r *explain.Result) {
+func checkTransfers(t *testing.T, tx fixture.Tx, r *api.Result) {
 	t.Helper()
 	var rc rawReceipt
 	if err := stdjson.Unmarshal(tx.Receipt, &rc); err != nil {
@@ -226,13 +226,13 @@ var blindSpots = map[uint64][]string{
 }
 
 // checkNative compares the native coin of balanceChanges with the recorded diff.
-func checkNative(t *testing.T, blk fixture.Block, tx fixture.Tx, r *explain.Result) {
+func checkNative(t *testing.T, blk fixture.Block, tx fixture.Tx, r *api.Result) {
 	t.Helper()
 	want := recordedNative(t, tx)
 	got := make(map[string]*big.Int)
 	for _, c := range r.BalanceChanges {
 		for _, tok := range c.Tokens {
-			if tok.TokenAddress == (explain.Addr{}) && tok.TokenID == nil {
+			if tok.TokenAddress == (api.Addr{}) && tok.TokenID == nil {
 				n, ok := new(big.Int).SetString(tok.RawSignedAmount, 10)
 				if !ok {
 					t.Fatalf("%s: amount %q", tx.Hash, tok.RawSignedAmount)
@@ -295,7 +295,7 @@ func recordedNative(t *testing.T, tx fixture.Tx) map[string]*big.Int {
 }
 
 // checkFrames counts the frames and the failed ones of the recorded trace.
-func checkFrames(t *testing.T, tx fixture.Tx, r *explain.Result) {
+func checkFrames(t *testing.T, tx fixture.Tx, r *api.Result) {
 	t.Helper()
 	type frame struct {
 		Error string
@@ -323,7 +323,7 @@ func checkFrames(t *testing.T, tx fixture.Tx, r *explain.Result) {
 			continue
 		}
 		gotFrames++
-		if n.Status == explain.NodeFailed {
+		if n.Status == api.NodeFailed {
 			gotFailed++
 		}
 	}
@@ -334,7 +334,7 @@ func checkFrames(t *testing.T, tx fixture.Tx, r *explain.Result) {
 	if err := stdjson.Unmarshal(tx.Receipt, &rc); err != nil {
 		t.Fatal(err)
 	}
-	if want := explain.Status(map[bool]string{true: "success", false: "reverted"}[rc.Status == "0x1"]); r.Status != want {
+	if want := api.Status(map[bool]string{true: "success", false: "reverted"}[rc.Status == "0x1"]); r.Status != want {
 		t.Errorf("%s: status %s, want %s", tx.Hash, r.Status, want)
 	}
 }

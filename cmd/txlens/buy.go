@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport/client"
@@ -63,7 +63,7 @@ func newBuyer(f *buyFlags, con console, p *progress) (*buyer, error) {
 }
 
 // Explain buys one analysis.
-func (b *buyer) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
+func (b *buyer) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error) {
 	a, err := b.buy(ctx, req, sink)
 	if a == nil {
 		return nil, b.advise(ctx, err)
@@ -81,8 +81,8 @@ func (b *buyer) Explain(ctx context.Context, req explain.Request, sink func(expl
 	return a.Result, nil
 }
 
-func (b *buyer) buy(ctx context.Context, req explain.Request, sink func(explain.Event)) (*client.Answer, error) {
-	jobs := func(s explain.JobStatus) { b.p.note("job is " + string(s)) }
+func (b *buyer) buy(ctx context.Context, req api.Request, sink func(api.Event)) (*client.Answer, error) {
+	jobs := func(s api.JobStatus) { b.p.note("job is " + string(s)) }
 	switch {
 	case b.flags.Run != "" && b.flags.Async:
 		return b.c.Job(ctx, b.flags.Run, 0, jobs)

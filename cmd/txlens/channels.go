@@ -13,7 +13,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
@@ -163,7 +163,7 @@ func printChannels(w io.Writer, list []admin.Channel, ended bool) error {
 	now := time.Now()
 	for _, ch := range list {
 		rows = append(rows, []string{
-			shortID(ch.ID), explain.AddrOf(ch.Payer).Short(), stateOf(ch), mpp.FormatTokens(ch.Deposit), mpp.FormatTokens(ch.Accepted),
+			shortID(ch.ID), api.AddrOf(ch.Payer).Short(), stateOf(ch), mpp.FormatTokens(ch.Deposit), mpp.FormatTokens(ch.Accepted),
 			mpp.FormatTokens(ch.Spent), mpp.FormatTokens(ch.Settled), mpp.FormatTokens(ch.Unsettled), ago(now, ch.ActiveAt),
 		})
 		spent, settled, unsettled, lost = plus(spent, ch.Spent), plus(settled, ch.Settled), plus(unsettled, ch.Unsettled), plus(lost, ch.Lost)
@@ -176,7 +176,7 @@ func printChannels(w io.Writer, list []admin.Channel, ended bool) error {
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "\n%s: %s spent, %s settled, %s unsettled", explain.Count(len(list), "channel"), mpp.FormatTokens(spent), mpp.FormatTokens(settled), mpp.FormatTokens(unsettled))
+	fmt.Fprintf(&text, "\n%s: %s spent, %s settled, %s unsettled", api.Count(len(list), "channel"), mpp.FormatTokens(spent), mpp.FormatTokens(settled), mpp.FormatTokens(unsettled))
 	if !lost.IsZero() {
 		fmt.Fprintf(&text, ", %s lost", mpp.FormatTokens(lost))
 	}
@@ -268,7 +268,7 @@ func showChannel(w io.Writer, ch admin.Channel) error {
 	put("Token", "%s", ch.Token.Hex())
 	put("Deposit", "%s", mpp.FormatTokens(ch.Deposit))
 	put("Accepted", "%s, the highest voucher", mpp.FormatTokens(ch.Accepted))
-	put("Spent", "%s in %s", mpp.FormatTokens(ch.Spent), explain.Count(int(ch.Charges), "charge"))
+	put("Spent", "%s in %s", mpp.FormatTokens(ch.Spent), api.Count(int(ch.Charges), "charge"))
 	put("Settled", "%s", mpp.FormatTokens(ch.Settled))
 	put("Unsettled", "%s%s", mpp.FormatTokens(ch.Unsettled), outlook(ch))
 	if !ch.Lost.IsZero() {

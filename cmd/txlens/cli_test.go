@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/upstream"
 	"txlens/engine/upstream/stubnode"
@@ -146,12 +146,12 @@ func TestErrorLine(t *testing.T) {
 	for i := range silent {
 		silent[i] = fmt.Sprintf("chain-%02d", i)
 	}
-	f(&explain.NotFoundError{TxHash: "0x1", Asked: 3}, "transaction 0x1 not found on 3 chains")
+	f(&api.NotFoundError{TxHash: "0x1", Asked: 3}, "transaction 0x1 not found on 3 chains")
 	const mend = "; check the network, or name an endpoint with --rpc"
-	f(&explain.UnavailableError{TxHash: "0x1", Asked: 3, Silent: silent},
+	f(&api.UnavailableError{TxHash: "0x1", Asked: 3, Silent: silent},
 		"transaction 0x1 could not be looked up: 30 chains did not answer: "+strings.Join(silent[:20], ", ")+", and 10 more; it is not on the 3 chains that answered"+mend)
-	f(&explain.UnavailableError{TxHash: "0x1", Silent: silent[:1]}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00"+mend)
-	f(&explain.UnavailableError{TxHash: "0x1", Silent: silent[:1], Unpaid: true}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00; the data provider refuses the account: check its key, plan and balance")
+	f(&api.UnavailableError{TxHash: "0x1", Silent: silent[:1]}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00"+mend)
+	f(&api.UnavailableError{TxHash: "0x1", Silent: silent[:1], Unpaid: true}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00; the data provider refuses the account: check its key, plan and balance")
 	f(fmt.Errorf("read it: %w", &upstream.Error{Op: "eth_call", Kind: upstream.KindRefused, Hint: "check the key"}), "read it: ask eth_call: refused; check the key")
 	f(fmt.Errorf("two\nlines \x1b[2J"), "two lines [2J")
 }
@@ -177,9 +177,9 @@ func TestHintOfAPartialResult(t *testing.T) {
 func TestProgressFits(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b, true, false)
-	p.event(explain.Event{Type: explain.EventPreflightStatus, Phase: "probe", State: explain.StateStarted})
+	p.event(api.Event{Type: api.EventPreflightStatus, Phase: "probe", State: api.StateStarted})
 	for i := range 30 {
-		p.event(explain.Event{Type: explain.EventPreflightStatus, Phase: fmt.Sprintf("phase %d", i), State: explain.StateStarted})
+		p.event(api.Event{Type: api.EventPreflightStatus, Phase: fmt.Sprintf("phase %d", i), State: api.StateStarted})
 	}
 	p.end()
 	for _, l := range strings.Split(b.String(), "\r\x1b[K") {
@@ -350,7 +350,7 @@ func TestDemo(t *testing.T) {
 				frames++
 			}
 		}
-		if r.AnalysisModel != explain.ModelRules {
+		if r.AnalysisModel != api.ModelRules {
 			t.Errorf("%s is %s", r.TxHash, r.AnalysisModel)
 		}
 		seen = append(seen, fmt.Sprintf("%.14s %s %d %d", r.TxHash, r.Status, frames, len(r.TokenTransfers)))

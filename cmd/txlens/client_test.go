@@ -22,7 +22,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
@@ -50,7 +50,7 @@ func TestClientStream(t *testing.T) {
 	s := newShop(t)
 	c := s.client(t, t.TempDir(), client.Limits{})
 	events := 0
-	a, err := c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(explain.Event) { events++ })
+	a, err := c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(api.Event) { events++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestClientStream(t *testing.T) {
 		t.Errorf("charged %s, want %s; %d events; %+v", a.Charged, want, events, a.Result.Summary)
 	}
 	// It is written again as it came, byte for byte.
-	var run explain.RunRecovery
+	var run api.RunRecovery
 	_, doc := read(t, s.send("GET", "/explain/run/"+a.RequestID, "", "", ""))
 	if err := json.Unmarshal([]byte(doc), &run); err != nil || len(run.Frames) == 0 {
 		t.Fatalf("%v: %.200s", err, doc)
@@ -82,7 +82,7 @@ func TestClientCut(t *testing.T) {
 		s := newShop(t)
 		w := cutOnce(t, s, sever)
 		c := s.client(t, t.TempDir(), client.Limits{})
-		a, err := c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+		a, err := c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", where, err)
 			return
@@ -169,7 +169,7 @@ func (b *cutBody) Read(p []byte) (int, error) {
 func TestClientTopUp(t *testing.T) {
 	s := newShop(t, "--suggested-deposit", "2", "--call-price", "rpc=250000000")
 	c := s.client(t, t.TempDir(), client.Limits{MaxDeposit: tempo.AmountFrom(6_000_000)})
-	a, err := c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+	a, err := c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestClientTopUp(t *testing.T) {
 		t.Errorf("charged %s, want %s; %+v", a.Charged, want, ch)
 	}
 	var limit *client.LimitError
-	_, err = c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
+	_, err = c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, nil)
 	var lost *client.LostRun
 	if !errors.As(err, &limit) || !errors.As(err, &lost) || limit.Allowed != tempo.AmountFrom(6_000_000) {
 		t.Errorf("above the ceiling: %v", err)
@@ -193,7 +193,7 @@ func TestClientTopUp(t *testing.T) {
 func TestClientJob(t *testing.T) {
 	s := newShop(t)
 	c := s.client(t, t.TempDir(), client.Limits{})
-	a, err := c.ExplainJob(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, 10*time.Millisecond, nil)
+	a, err := c.ExplainJob(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, 10*time.Millisecond, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestClientNextProcess(t *testing.T) {
 	dir := t.TempDir()
 	c := s.client(t, dir, client.Limits{})
 	ctx, stop := context.WithCancel(context.Background())
-	_, err := c.Explain(ctx, explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(explain.Event) { stop() })
+	_, err := c.Explain(ctx, api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(api.Event) { stop() })
 	var lost *client.LostRun
 	if !errors.As(err, &lost) || !errors.Is(err, context.Canceled) {
 		t.Fatalf("stopped: %v", err)
@@ -253,8 +253,8 @@ func TestClientRestart(t *testing.T) {
 		s.base = server.base
 		c := s.client(t, t.TempDir(), client.Limits{})
 		var once sync.Once
-		a, err := c.Explain(context.Background(), explain.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(e explain.Event) {
-			if e.Type == explain.EventToolCall {
+		a, err := c.Explain(context.Background(), api.Request{TxHash: s.w.tx.Hash, ChainID: 1}, func(e api.Event) {
+			if e.Type == api.EventToolCall {
 				once.Do(func() {
 					server.cmd.Process.Signal(signal)
 					server.cmd.Wait()
@@ -349,7 +349,7 @@ func (s *stopping) Write(p []byte) (int, error) {
 }
 
 // cost is what a result must cost, by its own costs.
-func cost(t *testing.T, r *explain.Result) tempo.Amount {
+func cost(t *testing.T, r *api.Result) tempo.Amount {
 	t.Helper()
 	raw, err := json.Marshal(r)
 	if err != nil {

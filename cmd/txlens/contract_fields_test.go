@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // requestRows are those of the table of ExplainRequest.
@@ -54,7 +54,7 @@ var requestRows = []contractRow{
 		for _, name := range []string{"model-opus-5", "model-opus-4-8", "model-opus-4-7", "model-sonnet-4-6", "model-haiku-4-5-20251001"} {
 			s.accepts(t, s.request(`,"model":"`+name+`"`))
 		}
-		if spec := s.get("/tool-spec.json").has(t, 200).json(t); spec["defaultModel"] != explain.DefaultModel {
+		if spec := s.get("/tool-spec.json").has(t, 200).json(t); spec["defaultModel"] != api.DefaultModel {
 			t.Errorf("defaultModel %v", spec["defaultModel"])
 		}
 		if s.mode == modelMode {

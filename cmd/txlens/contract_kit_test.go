@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp/sandbox"
 	"txlens/storage"
@@ -35,7 +35,7 @@ type house struct {
 	till    *till  // nil: nothing is sold
 	payer   *payer // of what is
 	// script is the analysis of every request; nil: its context scripts it.
-	script func(ctx context.Context, job transport.Job) (*explain.Result, error)
+	script func(ctx context.Context, job transport.Job) (*api.Result, error)
 }
 
 func newHouse(t *testing.T) *house { t.Helper(); return openHouse(t, nil, tillSite{}) }
@@ -179,7 +179,7 @@ func (h *house) buy(ctx context.Context, job transport.Job) error {
 }
 
 // analyse does what the context of the request tells it to.
-func (h *house) analyse(ctx context.Context, job transport.Job) (*explain.Result, error) {
+func (h *house) analyse(ctx context.Context, job transport.Job) (*api.Result, error) {
 	h.ran.Add(1)
 	if h.script != nil {
 		return h.script(ctx, job)
@@ -194,11 +194,11 @@ func (h *house) analyse(ctx context.Context, job transport.Job) (*explain.Result
 	case "broken":
 		return nil, errors.New("secret: https://key@node.example")
 	case "nowhere":
-		return nil, &explain.NotFoundError{TxHash: req.TxHash, Asked: 80}
+		return nil, &api.NotFoundError{TxHash: req.TxHash, Asked: 80}
 	case "partial":
 		return cutShort(req), nil
 	case "forged":
-		return &explain.Result{TxHash: req.TxHash, Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: forgedSummary, Confidence: explain.High}, nil
+		return &api.Result{TxHash: req.TxHash, Status: api.StatusSuccess, AnalysisModel: api.ModelRules, Summary: forgedSummary, Confidence: api.High}, nil
 	case "wait":
 		select {
 		case <-h.release:
@@ -222,13 +222,13 @@ func (h *house) analyse(ctx context.Context, job transport.Job) (*explain.Result
 			x = x*1664525 + 1013904223
 			noise[i] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[x>>26]
 		}
-		return &explain.Result{TxHash: req.TxHash, Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: string(noise), Confidence: explain.High}, nil
+		return &api.Result{TxHash: req.TxHash, Status: api.StatusSuccess, AnalysisModel: api.ModelRules, Summary: string(noise), Confidence: api.High}, nil
 	}
-	return &explain.Result{TxHash: req.TxHash, Chain: "ethereum-mainnet", Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: "Sent 1 ETH.", Confidence: explain.High}, nil
+	return &api.Result{TxHash: req.TxHash, Chain: "ethereum-mainnet", Status: api.StatusSuccess, AnalysisModel: api.ModelRules, Summary: "Sent 1 ETH.", Confidence: api.High}, nil
 }
 
-func cutShort(req explain.Request) *explain.Result {
-	return &explain.Result{TxHash: req.TxHash, Status: explain.StatusSuccess, AnalysisModel: explain.ModelPartial, Summary: "**Partial result**: the trace could not be fetched.", Confidence: explain.Low}
+func cutShort(req api.Request) *api.Result {
+	return &api.Result{TxHash: req.TxHash, Status: api.StatusSuccess, AnalysisModel: api.ModelPartial, Summary: "**Partial result**: the trace could not be fetched.", Confidence: api.Low}
 }
 
 type (
@@ -236,13 +236,13 @@ type (
 	scriptedJobs struct{ *house }
 )
 
-func (scripted) Check(explain.Request) error { return nil }
+func (scripted) Check(api.Request) error { return nil }
 
-func (s scripted) Explain(ctx context.Context, job transport.Job) (*explain.Result, error) {
+func (s scripted) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
 	return s.analyse(ctx, job)
 }
 
-func (s scriptedJobs) Explain(ctx context.Context, w actors.JobWork) (*explain.Result, error) {
+func (s scriptedJobs) Explain(ctx context.Context, w actors.JobWork) (*api.Result, error) {
 	if s.till != nil {
 		return s.till.sellJob(ctx, w, s.analyse)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	script "txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/upstream/stubnode"
@@ -337,7 +337,7 @@ func (s *site) doneJob(body string) (taken, job object) {
 // modelName is what analysisModel is where a request names none.
 func (s *site) modelName() string {
 	if s.mode == modelMode {
-		return explain.DefaultModel
+		return api.DefaultModel
 	}
-	return explain.ModelRules
+	return api.ModelRules
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 )
 
@@ -81,7 +81,7 @@ var stateRows = []contractRow{
 		for _, word := range []string{"", "broken"} {
 			id := h.submit(word)
 			h.ended(id)
-			h.later(explain.JobRetention)
+			h.later(api.JobRetention)
 			h.get("/result/"+id).is(t, 404, "Job not found - expired or invalid ID")
 		}
 	}, metered: noJob},
@@ -150,7 +150,7 @@ var endpointRows = []contractRow{
 		}
 		// What a request may hold is the same everywhere.
 		full := s.get("/llms-full.txt").body
-		for _, m := range explain.MemberNames() {
+		for _, m := range api.MemberNames() {
 			if !strings.Contains(full, "| `"+m+"` |") && !strings.Contains(full, "| "+m) {
 				t.Errorf("%s is not told", m)
 			}

@@ -9,7 +9,7 @@ import (
 	"sort"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream"
 )
 
@@ -25,10 +25,10 @@ var demoBundles embed.FS
 const sampleBundle = "demo/4-failed.txlens"
 
 // sampleResult explains the transaction of the sample.
-func sampleResult() (*explain.Result, error) { return replayDemo(context.Background(), sampleBundle) }
+func sampleResult() (*api.Result, error) { return replayDemo(context.Background(), sampleBundle) }
 
 // replayDemo runs the pipeline of a live analysis over an embedded bundle.
-func replayDemo(ctx context.Context, name string) (*explain.Result, error) {
+func replayDemo(ctx context.Context, name string) (*api.Result, error) {
 	b, err := demoBundle(name)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
@@ -44,7 +44,7 @@ type market struct {
 
 // demoSale is an analysis that was bought.
 type demoSale struct {
-	res      *explain.Result
+	res      *api.Result
 	charged  tempo.Amount
 	vouchers int
 }
@@ -175,13 +175,13 @@ type shelved struct {
 var _ transport.Explainer = shelved{}
 
 // Explain replays the bundle of the transaction.
-func (s shelved) Explain(ctx context.Context, job transport.Job) (*explain.Result, error) {
+func (s shelved) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
 	for _, b := range s.shelf {
 		if b.Meta.TxHash == job.Request.TxHash && b.Meta.ChainID == job.Request.ChainID {
 			return replayFor(ctx, b, job)
 		}
 	}
-	return nil, explain.ErrNotFound
+	return nil, api.ErrNotFound
 }
 
 // money counts vouchers.
@@ -192,9 +192,9 @@ func (m *market) money(e client.Money) {
 }
 
 // buy pays for one analysis.
-func (m *market) buy(ctx context.Context, b *upstream.Bundle) (*explain.Result, error) {
+func (m *market) buy(ctx context.Context, b *upstream.Bundle) (*api.Result, error) {
 	before := m.signed.Load()
-	a, err := m.client.Explain(ctx, explain.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID, Context: b.Meta.Context}, nil)
+	a, err := m.client.Explain(ctx, api.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID, Context: b.Meta.Context}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("buy the analysis of %s: %w", b.Meta.TxHash, err)
 	}
@@ -255,7 +255,7 @@ func saleRow(name string, calls, nano int64, charged tempo.Amount, vouchers int)
 
 // usd writes an amount of 10^-scale dollars.
 func usd(n int64, scale int) string {
-	return "$" + explain.Decimal{Unscaled: big.NewInt(n), Scale: scale}.String()
+	return "$" + api.Decimal{Unscaled: big.NewInt(n), Scale: scale}.String()
 }
 
 // buckets says what of the cost went where, as far as it went anywhere.
@@ -263,12 +263,12 @@ func (m *market) buckets() string {
 	var parts []string
 	for _, b := range []struct {
 		name string
-		of   func(explain.Costs) explain.Decimal
+		of   func(api.Costs) api.Decimal
 	}{
-		{"data collection", func(c explain.Costs) explain.Decimal { return c.DataCollection }},
-		{"code execution", func(c explain.Costs) explain.Decimal { return c.CodeExecution }},
-		{"language models", func(c explain.Costs) explain.Decimal { return c.LLMs }},
-		{"other", func(c explain.Costs) explain.Decimal { return c.Other }},
+		{"data collection", func(c api.Costs) api.Decimal { return c.DataCollection }},
+		{"code execution", func(c api.Costs) api.Decimal { return c.CodeExecution }},
+		{"language models", func(c api.Costs) api.Decimal { return c.LLMs }},
+		{"other", func(c api.Costs) api.Decimal { return c.Other }},
 	} {
 		var sum int64
 		for _, s := range m.sales {
@@ -286,7 +286,7 @@ func (m *market) buckets() string {
 }
 
 // nanoOf is a cost in nano-dollars.
-func nanoOf(d explain.Decimal) (int64, error) {
+func nanoOf(d api.Decimal) (int64, error) {
 	if d.Unscaled == nil {
 		return 0, nil
 	}

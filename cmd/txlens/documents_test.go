@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp/sandbox"
 )
 
@@ -57,7 +57,7 @@ func TestSkillCommands(t *testing.T) {
 	if len(lines) == 0 {
 		t.Fatalf("no command in %s", skill)
 	}
-	hash := regexp.MustCompile(explain.HashPattern[1 : len(explain.HashPattern)-1])
+	hash := regexp.MustCompile(api.HashPattern[1 : len(api.HashPattern)-1])
 	for _, line := range lines {
 		args := strings.Fields(hash.ReplaceAllString(line[1], s.w.tx.Hash))
 		for i, arg := range args {
@@ -68,7 +68,7 @@ func TestSkillCommands(t *testing.T) {
 		// The sandbox is no chain that the client knows, and its wallet is a test's.
 		args = append(args, "--settle-rpc", s.rpc, "--wallet-dir", filepath.Join(dir, "wallet"), "--json")
 		code, out, errOut := command(t, "", args...)
-		var res explain.Result
+		var res api.Result
 		if err := json.Unmarshal([]byte(out), &res); code != 0 || err != nil || string(res.TxHash) != s.w.tx.Hash {
 			t.Errorf("txlens %s: exit code %d, %v\n%s%s", line[1], code, err, out, errOut)
 		}

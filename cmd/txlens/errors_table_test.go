@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // errorRows are those of the table "Errors".
@@ -67,7 +67,7 @@ var errorRows = []contractRow{
 				t.Errorf("%s: %s", path, s.body)
 			}
 		}
-		h.later(explain.JobRetention)
+		h.later(api.JobRetention)
 		if s := h.get("/result/"+id).is(t, 404); s.body != want {
 			t.Errorf("expired: %s", s.body)
 		}
@@ -136,6 +136,6 @@ func recoveries(t *testing.T, h *house) {
 	if again := h.get("/explain/run/" + id); again.body != first.body {
 		t.Errorf("the second answer is another: %s", again.body)
 	}
-	h.later(explain.RunRetention)
+	h.later(api.RunRetention)
 	fault(id, 404, "run_not_found")
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/transport"
 )
@@ -32,7 +32,7 @@ func (cmd *evalCmd) Run(ctx context.Context, c console) error {
 		return badInput{errors.New("--parallel: must be between 1 and 256")}
 	case cmd.MinAccuracy < 0 || cmd.MinAccuracy > 100:
 		return badInput{errors.New("--min-accuracy: must be between 0 and 100")}
-	case cmd.Model != "" && !slices.Contains(explain.ModelNames(), cmd.Model):
+	case cmd.Model != "" && !slices.Contains(api.ModelNames(), cmd.Model):
 		return badInput{fmt.Errorf("--model: %w", noModel(cmd.Model))}
 	}
 	model, err := cmd.agent()
@@ -56,9 +56,9 @@ func (cmd *evalCmd) Run(ctx context.Context, c console) error {
 
 // judge runs the cases side by side; the sheet has them in their order.
 func (cmd *evalCmd) judge(ctx context.Context, cases []*evalCase, model *actors.Agent) (*evalSheet, error) {
-	sheet := &evalSheet{Model: explain.ModelRules, Cases: make([]evalRow, len(cases))}
+	sheet := &evalSheet{Model: api.ModelRules, Cases: make([]evalRow, len(cases))}
 	if model != nil {
-		sheet.Model = explain.Request{Model: cmd.Model}.ModelOr(model.Default)
+		sheet.Model = api.Request{Model: cmd.Model}.ModelOr(model.Default)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(cmd.Parallel)
@@ -81,13 +81,13 @@ func (cmd *evalCmd) judge(ctx context.Context, cases []*evalCase, model *actors.
 func (c *evalCase) run(ctx context.Context, name string, model *actors.Agent) evalRow {
 	row := evalRow{Name: c.name, Outcome: evalFailed}
 	m := new(meter.Meter)
-	job := transport.Job{ID: c.name, Request: explain.Request{Context: c.Context, Model: name}, Sink: row.hear}
+	job := transport.Job{ID: c.name, Request: api.Request{Context: c.Context, Model: name}, Sink: row.hear}
 	res, err := replayOn(ctx, c.bundle, job, m, model)
-	row.CostUSD, row.nano = explain.NanoDollars(m.Nano(meter.LLMs)), m.Nano(meter.LLMs)
+	row.CostUSD, row.nano = api.NanoDollars(m.Nano(meter.LLMs)), m.Nano(meter.LLMs)
 	switch {
 	case res == nil:
 		row.Error = oneLine(err.Error())
-		res = new(explain.Result)
+		res = new(api.Result)
 	case res.Partial():
 		row.Outcome = evalPartial
 		row.Error = oneLine(partialError(res, "").Error())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream"
 )
 
@@ -36,10 +36,10 @@ type evalCase struct {
 }
 
 type evalExpect struct {
-	TxType   []explain.TxType   `toml:"txType"`
-	Protocol []string           `toml:"protocol"`
-	Victim   []string           `toml:"victim"`
-	Category []explain.Category `toml:"category"`
+	TxType   []api.TxType   `toml:"txType"`
+	Protocol []string       `toml:"protocol"`
+	Victim   []string       `toml:"victim"`
+	Category []api.Category `toml:"category"`
 }
 
 // Bounds of a folder of cases.
@@ -110,8 +110,8 @@ func parseCase(text []byte) (*evalCase, error) {
 		return nil, errors.New(": bundle is missing")
 	case !filepath.IsLocal(c.Bundle):
 		return nil, fmt.Errorf(": bundle: %q is not below the folder of the case", c.Bundle)
-	case len(c.Context) > explain.MaxContext:
-		return nil, fmt.Errorf(": context is longer than %d bytes", explain.MaxContext)
+	case len(c.Context) > api.MaxContext:
+		return nil, fmt.Errorf(": context is longer than %d bytes", api.MaxContext)
 	case len(e.TxType)+len(e.Protocol)+len(e.Victim)+len(e.Category) == 0:
 		return nil, errors.New(": expect has none of txType, protocol, victim, category")
 	}
@@ -146,7 +146,7 @@ func (e *evalExpect) check() error {
 		}
 	}
 	for i, v := range e.Victim {
-		var a explain.Addr
+		var a api.Addr
 		if err := a.UnmarshalText([]byte(v)); err != nil {
 			return fmt.Errorf(": expect.victim: %q is no address", v)
 		}

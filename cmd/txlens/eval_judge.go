@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Outcomes of a case. What a partial result says is not counted as right: it is what
@@ -25,14 +25,14 @@ type evalSheet struct {
 
 // evalRow is what came of one case.
 type evalRow struct {
-	Name         string          `json:"name"`
-	Outcome      string          `json:"outcome"`
-	Error        string          `json:"error,omitempty"`
-	Judged       []evalJudged    `json:"judged"`
-	FalseExploit bool            `json:"falseExploit"`
-	Dropped      explain.Dropped `json:"dropped"` // of what the model said
-	Tokens       evalTokens      `json:"tokens"`
-	CostUSD      explain.Decimal `json:"costUsd"` // of the model
+	Name         string       `json:"name"`
+	Outcome      string       `json:"outcome"`
+	Error        string       `json:"error,omitempty"`
+	Judged       []evalJudged `json:"judged"`
+	FalseExploit bool         `json:"falseExploit"`
+	Dropped      api.Dropped  `json:"dropped"` // of what the model said
+	Tokens       evalTokens   `json:"tokens"`
+	CostUSD      api.Decimal  `json:"costUsd"` // of the model
 	nano         int64
 }
 
@@ -52,14 +52,14 @@ type evalTokens struct {
 }
 
 // hear keeps what the model has used in all so far.
-func (r *evalRow) hear(e explain.Event) {
-	if e.Type == explain.EventTokens {
+func (r *evalRow) hear(e api.Event) {
+	if e.Type == api.EventTokens {
 		r.Tokens = evalTokens{*e.InputTokens, *e.OutputTokens, *e.CacheReadTokens, *e.CacheWriteTokens}
 	}
 }
 
 // judge holds a result against what is expected.
-func (r *evalRow) judge(want *evalExpect, res *explain.Result) {
+func (r *evalRow) judge(want *evalExpect, res *api.Result) {
 	complete := r.Outcome == evalComplete
 	note := func(field string, want, got []string, right bool) {
 		if len(want) > 0 {
@@ -93,7 +93,7 @@ func (r *evalRow) judge(want *evalExpect, res *explain.Result) {
 	categories := texts(want.Category)
 	note("category", categories, causes, any(categories, causes))
 
-	r.FalseExploit = kind[0] == string(explain.TypeExploit) && !want.isExploit()
+	r.FalseExploit = kind[0] == string(api.TypeExploit) && !want.isExploit()
 	if p := res.Provenance; p != nil && p.Dropped != nil {
 		r.Dropped = *p.Dropped
 	}
@@ -101,7 +101,7 @@ func (r *evalRow) judge(want *evalExpect, res *explain.Result) {
 
 // isExploit reports whether it would be right to call the transaction one.
 func (e *evalExpect) isExploit() bool {
-	return slices.Contains(e.TxType, explain.TypeExploit) || len(e.TxType) == 0 && len(e.Victim)+len(e.Category) > 0
+	return slices.Contains(e.TxType, api.TypeExploit) || len(e.TxType) == 0 && len(e.Victim)+len(e.Category) > 0
 }
 
 func texts[S ~string](list []S) (out []string) {
@@ -114,17 +114,17 @@ func texts[S ~string](list []S) (out []string) {
 // evalTotals sums the rows up. Unresolved are references of findings that point to
 // nothing, Dropped all that the evidence does not bear out.
 type evalTotals struct {
-	Cases         int             `json:"cases"`
-	Partial       int             `json:"partial"`
-	Failed        int             `json:"failed"`
-	Judged        int             `json:"judged"`
-	Right         int             `json:"right"`
-	Fields        []evalField     `json:"fields"`
-	FalseExploits int             `json:"falseExploits"`
-	Unresolved    int             `json:"unresolvedEvidence"`
-	Dropped       int             `json:"dropped"`
-	Tokens        evalTokens      `json:"tokens"`
-	CostUSD       explain.Decimal `json:"costUsd"`
+	Cases         int         `json:"cases"`
+	Partial       int         `json:"partial"`
+	Failed        int         `json:"failed"`
+	Judged        int         `json:"judged"`
+	Right         int         `json:"right"`
+	Fields        []evalField `json:"fields"`
+	FalseExploits int         `json:"falseExploits"`
+	Unresolved    int         `json:"unresolvedEvidence"`
+	Dropped       int         `json:"dropped"`
+	Tokens        evalTokens  `json:"tokens"`
+	CostUSD       api.Decimal `json:"costUsd"`
 	nano          int64
 }
 
@@ -161,7 +161,7 @@ func (t *evalTotals) add(r *evalRow) {
 	t.Tokens.CacheRead += r.Tokens.CacheRead
 	t.Tokens.CacheWrite += r.Tokens.CacheWrite
 	t.nano += r.nano
-	t.CostUSD = explain.NanoDollars(t.nano)
+	t.CostUSD = api.NanoDollars(t.nano)
 }
 
 // field is the sum of one kind of expectation. They stay in the order of judge.

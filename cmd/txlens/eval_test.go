@@ -11,7 +11,7 @@ import (
 
 	"txlens/actors"
 	script "txlens/engine/agent/llm/scripted"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
 
@@ -97,7 +97,7 @@ func TestEvalCases(t *testing.T) {
 	f("bundle = '../a.txlens'\n[expect]\ntxType = ['swap']", "is not below the folder")
 	f("bundle = 'b.txlens'\n[expect]\ntxType = ['swap']", "a.toml: bundle: ")
 	f("bundle = 'notes.md'\n[expect]\ntxType = ['swap']", "not an evidence bundle")
-	f("context = '"+strings.Repeat("x", explain.MaxContext+1)+"'\n"+good+"txType = ['swap']", "context is longer than")
+	f("context = '"+strings.Repeat("x", api.MaxContext+1)+"'\n"+good+"txType = ['swap']", "context is longer than")
 	f(strings.Repeat("#", maxCaseFile+1), "larger than 64 KiB")
 	if code, _, errOut := command(t, "", "eval", t.TempDir()); code != exitBadInput || !strings.Contains(errOut, "no *.toml") {
 		t.Errorf("an empty folder: exit %d, %s", code, errOut)
@@ -112,7 +112,7 @@ func FuzzEvalCase(f *testing.F) {
 	f.Add([]byte("[expect]\ncategory = ['reentrancy']\nprotocol = ['']\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := parseCase(text)
-		if err == nil && (!filepath.IsLocal(c.Bundle) || len(c.Context) > explain.MaxContext) {
+		if err == nil && (!filepath.IsLocal(c.Bundle) || len(c.Context) > api.MaxContext) {
 			t.Errorf("%+v", c)
 		}
 		if err != nil && !strings.HasPrefix(err.Error(), ":") {
@@ -140,7 +140,7 @@ func TestEvalModel(t *testing.T) {
 	if sheet.Model != "model-sonnet-4-6" || tot.Cases != 4 || tot.Partial != 1 || tot.Failed != 0 || sheet.Cases[3].Outcome != evalPartial || sheet.Cases[3].Judged[0].Right {
 		t.Errorf("%+v", sheet)
 	}
-	want := explain.NanoDollars(3 * (200*3000 + 90*15_000 + 5000*300 + 300*3750))
+	want := api.NanoDollars(3 * (200*3000 + 90*15_000 + 5000*300 + 300*3750))
 	if tot.Tokens != (evalTokens{600, 270, 15_000, 900}) || tot.CostUSD.String() != want.String() {
 		t.Errorf("%+v, cost %s, want %s", tot.Tokens, tot.CostUSD, want)
 	}
@@ -151,18 +151,18 @@ func TestEvalModel(t *testing.T) {
 // by the beginning of the kind; others are not judged.
 var selectedTypes = []struct {
 	kind  string
-	types []explain.TxType
+	types []api.TxType
 }{
-	{"mev", []explain.TxType{explain.TypeMEV, explain.TypeSwap}},
-	{"swap", []explain.TxType{explain.TypeSwap, explain.TypeMEV}},
-	{"op swap", []explain.TxType{explain.TypeSwap}},
-	{"approval", []explain.TxType{explain.TypeApproval}},
-	{"deployment", []explain.TxType{explain.TypeDeployment}},
-	{"transfer", []explain.TxType{explain.TypeTransfer}},
-	{"staking", []explain.TxType{explain.TypeStake}},
-	{"oracle", []explain.TxType{explain.TypeRoutineInfra}},
-	{"op bridge", []explain.TxType{explain.TypeBridge}},
-	{"op: L1->L2 deposit", []explain.TxType{explain.TypeBridge}},
+	{"mev", []api.TxType{api.TypeMEV, api.TypeSwap}},
+	{"swap", []api.TxType{api.TypeSwap, api.TypeMEV}},
+	{"op swap", []api.TxType{api.TypeSwap}},
+	{"approval", []api.TxType{api.TypeApproval}},
+	{"deployment", []api.TxType{api.TypeDeployment}},
+	{"transfer", []api.TxType{api.TypeTransfer}},
+	{"staking", []api.TxType{api.TypeStake}},
+	{"oracle", []api.TxType{api.TypeRoutineInfra}},
+	{"op bridge", []api.TxType{api.TypeBridge}},
+	{"op: L1->L2 deposit", []api.TxType{api.TypeBridge}},
 }
 
 // TestEvalRecorded: the selected recorded transactions as cases. They are made here
@@ -189,7 +189,7 @@ func TestEvalRecorded(t *testing.T) {
 				continue
 			}
 			n++
-			res := mustExplain(t, a, explain.Request{TxHash: s.Hash, ChainID: s.ChainID})
+			res := mustExplain(t, a, api.Request{TxHash: s.Hash, ChainID: s.ChainID})
 			text := fmt.Sprintf("bundle = '%s-%s%s'\n[expect]\ntxType = ['%s']\n", res.Chain, s.Hash, bundleSuffix, strings.Join(texts(w.types), "', '"))
 			if err := os.WriteFile(filepath.Join(f.Record, s.Hash+".toml"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)

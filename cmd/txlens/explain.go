@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/report"
 
 	"github.com/go-json-experiment/json"
@@ -31,7 +31,7 @@ type explainCmd struct {
 
 // explains is who makes the analyses: the analyst here, or a buyer.
 type explains interface {
-	Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error)
+	Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error)
 }
 
 // check refuses flags that do not go together.
@@ -56,7 +56,7 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 	if err := cmd.check(); err != nil {
 		return err
 	}
-	req := explain.Request{TxHash: cmd.Hash, Context: cmd.Context, Model: cmd.Model}
+	req := api.Request{TxHash: cmd.Hash, Context: cmd.Context, Model: cmd.Model}
 	if cmd.Chain != "" {
 		ch, err := parseChain(cmd.Chain)
 		if err != nil {
@@ -87,7 +87,7 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 }
 
 // explain prints what a makes of the hash, or of many.
-func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *progress, req explain.Request) error {
+func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *progress, req api.Request) error {
 	if cmd.Hash == "-" {
 		return cmd.many(ctx, c, a, req)
 	}
@@ -101,7 +101,7 @@ func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *pr
 
 // show prints the result and says on stderr when it is a partial one, and what
 // can be done about it.
-func (cmd *explainCmd) show(c console, res *explain.Result, hint string) error {
+func (cmd *explainCmd) show(c console, res *api.Result, hint string) error {
 	var unwritten error
 	if cmd.HTML != "" {
 		unwritten = writeHTML(cmd.HTML, res)
@@ -118,7 +118,7 @@ func (cmd *explainCmd) show(c console, res *explain.Result, hint string) error {
 	return partialError(res, hint)
 }
 
-func printResult(c console, res *explain.Result, asJSON bool) error {
+func printResult(c console, res *api.Result, asJSON bool) error {
 	if !asJSON {
 		return report.Text(c.out, res, report.TextOptions{Color: c.outTTY, Width: terminalWidth(c.out)})
 	}
@@ -130,11 +130,11 @@ func printResult(c console, res *explain.Result, asJSON bool) error {
 	return w.Flush()
 }
 
-func partialError(res *explain.Result, hint string) error {
+func partialError(res *api.Result, hint string) error {
 	if !res.Partial() {
 		return nil
 	}
-	why, _, _ := strings.Cut(strings.TrimPrefix(res.Summary, explain.PartialPrefix+": "), "**")
+	why, _, _ := strings.Cut(strings.TrimPrefix(res.Summary, api.PartialPrefix+": "), "**")
 	why = strings.TrimSuffix(why, ".")
 	if hint != "" {
 		why += "; " + hint
@@ -142,7 +142,7 @@ func partialError(res *explain.Result, hint string) error {
 	return fmt.Errorf("%w: %s", errPartial, why)
 }
 
-func writeHTML(path string, res *explain.Result) error {
+func writeHTML(path string, res *api.Result) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
@@ -176,7 +176,7 @@ type answer struct {
 // many explains one hash per line, N at a time, and writes in input order. At
 // most N results wait to be written, so memory does not grow with the input. When
 // nobody reads the output any more, what still runs is stopped.
-func (cmd *explainCmd) many(ctx context.Context, c console, a explains, base explain.Request) error {
+func (cmd *explainCmd) many(ctx context.Context, c console, a explains, base api.Request) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	queue := make(chan chan answer, cmd.Parallel)
@@ -184,7 +184,7 @@ func (cmd *explainCmd) many(ctx context.Context, c console, a explains, base exp
 	var readErr error
 	go func() {
 		defer close(queue)
-		readErr = eachRequest(c.in, base, func(req explain.Request, bad error) bool {
+		readErr = eachRequest(c.in, base, func(req api.Request, bad error) bool {
 			select {
 			case lanes <- struct{}{}:
 			case <-ctx.Done():
@@ -254,10 +254,10 @@ func severity(err error) int {
 	return 5
 }
 
-func one(ctx context.Context, a explains, req explain.Request, bad error) answer {
+func one(ctx context.Context, a explains, req api.Request, bad error) answer {
 	err := bad
 	if err == nil {
-		var res *explain.Result
+		var res *api.Result
 		p := newProgress(io.Discard, false, true)
 		res, err = a.Explain(ctx, req, p.event)
 		if res != nil && err == nil {
@@ -273,7 +273,7 @@ func one(ctx context.Context, a explains, req explain.Request, bad error) answer
 }
 
 // of says which line of the input an error is about.
-func of(req explain.Request, err error) error {
+func of(req api.Request, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -284,12 +284,12 @@ func codeOf(err error) string {
 	if exitCode(err) == exitBadInput {
 		return "bad_request"
 	}
-	return explain.FaultOf(err).Code
+	return api.FaultOf(err).Code
 }
 
 // eachRequest reads lines of a hash, optionally followed by a chain. Empty lines
 // and lines that begin with # are skipped. f returns false to stop.
-func eachRequest(r io.Reader, base explain.Request, f func(explain.Request, error) bool) error {
+func eachRequest(r io.Reader, base api.Request, f func(api.Request, error) bool) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, maxLine), maxLine)
 	for sc.Scan() {
@@ -308,7 +308,7 @@ func eachRequest(r io.Reader, base explain.Request, f func(explain.Request, erro
 	return sc.Err()
 }
 
-func parseLine(text string, base explain.Request) (explain.Request, error) {
+func parseLine(text string, base api.Request) (api.Request, error) {
 	req := base
 	words := strings.Fields(text)
 	req.TxHash = words[0]

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
 )
@@ -74,7 +74,7 @@ func (w *stubWorld) hasty(t testing.TB) *analyst {
 // TestAllWell is the ground on which the faults stand: nothing fails, nothing is partial.
 func TestAllWell(t *testing.T) {
 	w := newStubWorld(t)
-	res := mustExplain(t, w.hasty(t), explain.Request{TxHash: w.tx.Hash})
+	res := mustExplain(t, w.hasty(t), api.Request{TxHash: w.tx.Hash})
 	if res.Partial() {
 		t.Fatalf("partial: %s", res.Summary)
 	}
@@ -154,7 +154,7 @@ func faultsOf(t *testing.T, name string, want outcome, onNode bool) {
 			}
 			a := w.hasty(t)
 			stop := watchHeap()
-			res, err := a.Explain(context.Background(), explain.Request{TxHash: w.tx.Hash}, nil)
+			res, err := a.Explain(context.Background(), api.Request{TxHash: w.tx.Hash}, nil)
 			if peak := stop(); peak > 600<<20 {
 				t.Errorf("the heap grew by %d MiB", peak>>20)
 			}
@@ -163,11 +163,11 @@ func faultsOf(t *testing.T, name string, want outcome, onNode bool) {
 	}
 }
 
-func (o outcome) check(t *testing.T, res *explain.Result, err error) {
+func (o outcome) check(t *testing.T, res *api.Result, err error) {
 	t.Helper()
 	if o == (outcome{}) {
-		f := explain.FaultOf(err)
-		if res != nil || !errors.Is(err, explain.ErrUnavailable) || errors.Is(err, explain.ErrNotFound) || f.Code != explain.CodeUnavailable || !strings.Contains(f.Message, "1 chain did not answer: ethereum-mainnet") || strings.Contains(line(err), "\n") {
+		f := api.FaultOf(err)
+		if res != nil || !errors.Is(err, api.ErrUnavailable) || errors.Is(err, api.ErrNotFound) || f.Code != api.CodeUnavailable || !strings.Contains(f.Message, "1 chain did not answer: ethereum-mainnet") || strings.Contains(line(err), "\n") {
 			t.Errorf("%+v, %v, told as %+v", res, err, f)
 		}
 		return
@@ -178,7 +178,7 @@ func (o outcome) check(t *testing.T, res *explain.Result, err error) {
 	notes := strings.Join(res.Provenance.Notes, "\n")
 	holdsNone(t, "the result", res.Summary+strings.Join(res.Steps, "")+notes, "127.0.0.1", "localhost", "eth_", "debug_", "HTTP", "JSON", "http", "dial", "EOF")
 	switch {
-	case o.phase != "" && (!res.Partial() || res.Confidence != explain.Low || !strings.HasPrefix(res.Summary, "**Partial result: the "+o.phase+" phase failed (")):
+	case o.phase != "" && (!res.Partial() || res.Confidence != api.Low || !strings.HasPrefix(res.Summary, "**Partial result: the "+o.phase+" phase failed (")):
 		t.Errorf("not a partial result that names the %s phase: %s, %s", o.phase, res.AnalysisModel, res.Summary)
 	case o.phase == "" && (res.Partial() || !strings.HasPrefix(res.Summary, "Swapped ")):
 		t.Errorf("not whole: %s, %s", res.AnalysisModel, res.Summary)

@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/engine/upstream/stubnode"
 
@@ -164,7 +164,7 @@ func (s *scene) streams(write func(io.Writer)) {
 
 // outputs are all that an analysis ends in.
 type outputs struct {
-	res        *explain.Result
+	res        *api.Result
 	size       int64  // of the JSON
 	json       []byte // its beginning, whole up to wholeJSON
 	text, html []byte
@@ -189,7 +189,7 @@ func (s *scene) explain(t testing.TB) outputs {
 	a := testAnalyst(t, s.flags)
 	runtime.GC()
 	stop, start := watchHeap(), processorTime()
-	res, err := a.Explain(context.Background(), explain.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
+	res, err := a.Explain(context.Background(), api.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
 	if err != nil {
 		t.Fatalf("no result: %v", err)
 	}

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream/stubnode"
 )
 
 // TestHostileGround: the invented transaction as such is explained without a complaint.
 func TestHostileGround(t *testing.T) {
 	out := newScene(t).explain(t)
-	if out.res.Partial() || out.res.Status != explain.StatusSuccess || out.res.Provenance.TraceSource != "debug_traceTransaction" {
+	if out.res.Partial() || out.res.Status != api.StatusSuccess || out.res.Provenance.TraceSource != "debug_traceTransaction" {
 		t.Errorf("%s, %s, %s", out.res.AnalysisModel, out.res.Summary, out.res.Provenance.TraceSource)
 	}
 }
@@ -117,7 +117,7 @@ func TestHostilePayees(t *testing.T) {
 		out.Flush()
 	})
 	r := s.explain(t).res
-	if r.Provenance.TraceSource != "receipt" || r.Confidence != explain.Low || !strings.Contains(r.Summary, "the trace phase failed (the data provider gave an answer that cannot be used)") {
+	if r.Provenance.TraceSource != "receipt" || r.Confidence != api.Low || !strings.Contains(r.Summary, "the trace phase failed (the data provider gave an answer that cannot be used)") {
 		t.Errorf("%s, %s, %s", r.Provenance.TraceSource, r.Confidence, r.Summary)
 	}
 }
@@ -469,7 +469,7 @@ func TestHostileGiganticArrays(t *testing.T) {
 // truth. Each case says what the result must stand on and what it must say.
 func TestHostileContradictions(t *testing.T) {
 	const other = "0x0bad000000000000000000000000000000000000000000000000000000000001"
-	confidence := explain.Low
+	confidence := api.Low
 	f := func(name, wantSource, want string, twist func(s *scene)) {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)
@@ -496,13 +496,13 @@ func TestHostileContradictions(t *testing.T) {
 	f("trace that fails", "receipt", "it ends in a failure, the receipt in success", root("error", "out of gas"))
 	f("trace that succeeds", "receipt", "it ends in success, the receipt in a failure", func(s *scene) { s.receipt["status"] = "0x0" })
 	f("a status that is none", "receipt", "the receipt in a failure", func(s *scene) { s.receipt["status"] = "0xffffffffffffffff" })
-	confidence = explain.Medium // an answer that is not to the question is as none
+	confidence = api.Medium // an answer that is not to the question is as none
 	f("block of another height", "debug_traceTransaction", "the header of the block could not be fetched", func(s *scene) { s.block["number"] = "0x1" })
 	t.Run("transaction of another chain", func(t *testing.T) { // then nothing that came from there counts
 		s := newScene(t)
 		s.tx["chainId"] = "0x38"
-		res, err := testAnalyst(t, s.flags).Explain(t.Context(), explain.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
-		if f := explain.FaultOf(err); res != nil || f.Code != explain.CodeUnavailable || !strings.Contains(f.Message, "ethereum-mainnet") {
+		res, err := testAnalyst(t, s.flags).Explain(t.Context(), api.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
+		if f := api.FaultOf(err); res != nil || f.Code != api.CodeUnavailable || !strings.Contains(f.Message, "ethereum-mainnet") {
 			t.Errorf("%+v, %v", res, err)
 		}
 	})

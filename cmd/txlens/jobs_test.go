@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream/stubnode"
 )
 
@@ -105,8 +105,8 @@ func (s *serverProcess) ask(method, path, body string) (status int, answer strin
 func (s *serverProcess) submit(body string) (id string) {
 	s.t.Helper()
 	status, out := s.ask("POST", "/explain/async", body)
-	var job explain.Job
-	if err := stdjson.Unmarshal([]byte(out), &job); err != nil || status != 202 || job.Status != explain.JobPending {
+	var job api.Job
+	if err := stdjson.Unmarshal([]byte(out), &job); err != nil || status != 202 || job.Status != api.JobPending {
 		s.t.Fatalf("%d %s, %v", status, out, err)
 	}
 	return job.JobID
@@ -115,11 +115,11 @@ func (s *serverProcess) submit(body string) (id string) {
 // polled is the Job with only what these tests look at.
 type polled struct {
 	JobID, Error, ErrorCode, HTML string
-	Status                        explain.JobStatus
+	Status                        api.JobStatus
 	Result                        struct{ TxHash, AnalysisModel string }
 }
 
-func (s *serverProcess) await(id string, want explain.JobStatus) (job polled) {
+func (s *serverProcess) await(id string, want api.JobStatus) (job polled) {
 	s.t.Helper()
 	for end := time.Now().Add(30 * time.Second); job.Status != want; time.Sleep(5 * time.Millisecond) {
 		status, out := s.ask("GET", "/result/"+id, "")
@@ -144,38 +144,38 @@ func TestKilledServer(t *testing.T) {
 
 	first := serveProcess(t, data, args...)
 	done := first.submit(body)
-	job := first.await(done, explain.JobComplete)
+	job := first.await(done, api.JobComplete)
 	if job.Result.TxHash != w.tx.Hash || job.Result.AnalysisModel != "rules" || !strings.HasPrefix(job.HTML, "<!") {
 		t.Errorf("%.300v", job)
 	}
 	slow()
 	running, waiting := first.submit(body), first.submit(`{"txHash":"`+w.tx.Hash+`"}`)
-	first.await(running, explain.JobRunning)
+	first.await(running, api.JobRunning)
 	first.kill()
 
 	second := serveProcess(t, data, args...)
-	if again := second.await(done, explain.JobComplete); again != job {
+	if again := second.await(done, api.JobComplete); again != job {
 		t.Error("a finished job has changed")
 	}
-	second.await(running, explain.JobRunning)
-	second.await(waiting, explain.JobPending)
+	second.await(running, api.JobRunning)
+	second.await(waiting, api.JobPending)
 	second.kill()
 
 	w.node.ClearFaults()
 	third := serveProcess(t, data, args...)
 	for _, id := range []string{running, waiting} {
-		if job := third.await(id, explain.JobError); job.ErrorCode != "interrupted" || job.Error == "" {
+		if job := third.await(id, api.JobError); job.ErrorCode != "interrupted" || job.Error == "" {
 			t.Errorf("%+v", job)
 		}
 	}
 	slow()
 	once := third.submit(body)
-	third.await(once, explain.JobRunning)
+	third.await(once, api.JobRunning)
 	third.kill()
 
 	w.node.ClearFaults()
 	fourth := serveProcess(t, data, args...)
-	if job := fourth.await(once, explain.JobComplete); job.Result.AnalysisModel != "rules" || !strings.HasPrefix(job.HTML, "<!") {
+	if job := fourth.await(once, api.JobComplete); job.Result.AnalysisModel != "rules" || !strings.HasPrefix(job.HTML, "<!") {
 		t.Errorf("%.300v", job)
 	}
 }
@@ -200,7 +200,7 @@ func TestStoppedServer(t *testing.T) {
 	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Delay: time.Minute})
 	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
 	for range 3 {
-		s.await(id, explain.JobRunning)
+		s.await(id, api.JobRunning)
 		s.cmd.Process.Signal(syscall.SIGTERM)
 		s.cmd.Wait()
 		if !strings.Contains(s.log.String(), "stopping") {
@@ -209,11 +209,11 @@ func TestStoppedServer(t *testing.T) {
 		s = serveProcess(t, data, args...)
 	}
 	w.node.ClearFaults()
-	s.await(id, explain.JobRunning)
+	s.await(id, api.JobRunning)
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	s.cmd.Wait()
 	s = serveProcess(t, data, args...)
-	s.await(id, explain.JobComplete)
+	s.await(id, api.JobComplete)
 	status, out := s.ask("GET", "/explain/run/"+run, "")
 	if status != 200 || !strings.Contains(out, `{"type":"result","requestId":"`+run+`",`+strings.TrimPrefix(strings.TrimSuffix(string(result), "}"), "{")) {
 		t.Errorf("%d %.300s", status, out)
@@ -227,7 +227,7 @@ func TestBackup(t *testing.T) {
 	data, there := t.TempDir(), t.TempDir()
 	s := serveProcess(t, data, rpcArgs(w.flags)...)
 	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
-	s.await(id, explain.JobComplete)
+	s.await(id, api.JobComplete)
 	file := filepath.Join(there, "txlens.db")
 	f := func(want int, says string, args ...string) {
 		t.Helper()
@@ -249,7 +249,7 @@ func TestBackup(t *testing.T) {
 	f(exitBadInput, "no such file", "--data", t.TempDir(), file+"2")
 	f(exitBadInput, "write backup", "--data", data, filepath.Join(there, "none", "x"))
 	copied := serveProcess(t, there, rpcArgs(w.flags)...)
-	copied.await(id, explain.JobComplete)
+	copied.await(id, api.JobComplete)
 }
 
 // TestDamagedDatabase: a server does not start on one, and says what to do; nor

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
 	"txlens/internal/dice"
@@ -70,7 +70,7 @@ func (s *spender) spend(ctx context.Context, base string) {
 
 // once makes one request. paid says that its voucher was taken and answered.
 func (s *spender) once(ctx context.Context, c *client.Client) (paid bool, err error) {
-	req := explain.Request{TxHash: s.tx, ChainID: 1}
+	req := api.Request{TxHash: s.tx, ChainID: 1}
 	switch n := s.rnd.IntN(20); {
 	case n == 0 && len(c.Channels()) > 0:
 		before := c.Channels()[0].ID

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream/stubnode"
 	"txlens/internal/dice"
 )
@@ -145,7 +145,7 @@ func TestKilledUnderLoad(t *testing.T) {
 		}
 	}
 	for _, job := range all.jobs {
-		if strings.Contains(job.final, explain.CodeInterrupted) {
+		if strings.Contains(job.final, api.CodeInterrupted) {
 			interrupted++
 		}
 	}
@@ -233,7 +233,7 @@ func (a *asking) submit() error {
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	var job explain.Job
+	var job api.Job
 	if err == nil && resp.StatusCode == http.StatusAccepted && stdjson.Unmarshal(body, &job) == nil {
 		a.all.job(job.JobID, a.hash, a.report)
 	}
@@ -363,15 +363,15 @@ func (p *promise) verifyJob(t *testing.T, c *http.Client, base string) (final bo
 	}
 	legal := false
 	switch job.Status {
-	case explain.JobPending, explain.JobRunning:
+	case api.JobPending, api.JobRunning:
 		legal = p.sure < 2 && len(members) == 2
-	case explain.JobComplete:
+	case api.JobComplete:
 		final = true
 		legal = p.hash != noHash && job.Result.TxHash == p.hash && job.Result.AnalysisModel == "rules" && p.report == strings.HasPrefix(job.HTML, "<!") && job.Error+job.ErrorCode == ""
-	case explain.JobError:
+	case api.JobError:
 		final = true
 		legal = job.Error != "" && members["result"] == nil && members["html"] == nil &&
-			(job.ErrorCode == explain.CodeInterrupted && p.maybe >= 2 || job.ErrorCode == explain.CodeNotFound && p.hash == noHash)
+			(job.ErrorCode == api.CodeInterrupted && p.maybe >= 2 || job.ErrorCode == api.CodeNotFound && p.hash == noHash)
 	}
 	if !legal {
 		t.Errorf("%s after %d to %d crashes: %.500s", p.path, p.sure, p.maybe, body)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // limitRows are those of the table "Limits". Those of money say what they come to where
@@ -37,21 +37,21 @@ var limitRows = []contractRow{
 	{name: "Job retention", metered: noJob, unmetered: func(t *testing.T, h *house) {
 		id := h.submit("")
 		h.ended(id).is(t, 200, `"status":"complete"`)
-		h.later(explain.JobRetention - time.Minute)
+		h.later(api.JobRetention - time.Minute)
 		h.get("/result/"+id).is(t, 200, `"status":"complete"`)
 		h.later(time.Minute)
 		h.get("/result/"+id).is(t, 404)
-		if explain.JobRetention != time.Hour {
+		if api.JobRetention != time.Hour {
 			t.Error("it is not one hour")
 		}
 	}},
 	{name: "Run record retention", metered: paidRecoveries, unmetered: func(t *testing.T, h *house) {
 		id := h.post("/explain", explainBody("")).is(t, 200).requestID()
-		h.later(explain.RunRetention - time.Minute)
+		h.later(api.RunRetention - time.Minute)
 		h.get("/explain/run/"+id).is(t, 200, id)
 		h.later(time.Minute)
 		h.get("/explain/run/"+id).is(t, 404)
-		if explain.RunRetention != 30*24*time.Hour {
+		if api.RunRetention != 30*24*time.Hour {
 			t.Error("it is not 30 days")
 		}
 	}},
@@ -93,8 +93,8 @@ var limitRows = []contractRow{
 		if s := h.post("/explain", explainBody("unpaid")).is(t, 502); s.header.Get("Retry-After") != "" {
 			t.Error("the client is told to come again")
 		}
-		i := slices.IndexFunc(explain.ErrorCodes, func(c explain.ErrorCode) bool { return c.Code == explain.CodePayment })
-		if i < 0 || !strings.Contains(explain.ErrorCodes[i].Action, "at most twice") {
+		i := slices.IndexFunc(api.ErrorCodes, func(c api.ErrorCode) bool { return c.Code == api.CodePayment })
+		if i < 0 || !strings.Contains(api.ErrorCodes[i].Action, "at most twice") {
 			t.Error("the table of codes does not say how often to try")
 		}
 	}},

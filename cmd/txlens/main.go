@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream"
 
 	"github.com/alecthomas/kong"
@@ -128,17 +128,17 @@ func conclude(c console, err error) int {
 
 func exitCode(err error) int {
 	var bad badInput
-	var request *explain.BadRequest
+	var request *api.BadRequest
 	switch {
 	case err == nil:
 		return exitComplete
-	case errors.As(err, &bad), errors.As(err, &request), errors.Is(err, explain.ErrUnknownChain):
+	case errors.As(err, &bad), errors.As(err, &request), errors.Is(err, api.ErrUnknownChain):
 		return exitBadInput
 	case errors.Is(err, errPartial):
 		return exitPartial
-	case errors.Is(err, explain.ErrNotFound):
+	case errors.Is(err, api.ErrNotFound):
 		return exitNotFound
-	case errors.Is(err, explain.ErrPending):
+	case errors.Is(err, api.ErrPending):
 		return exitPending
 	}
 	return exitFault
@@ -155,7 +155,7 @@ const maxSilent = 20
 
 // line says an error in one line a person can act on.
 func line(err error) string {
-	var silent *explain.UnavailableError
+	var silent *api.UnavailableError
 	var source *upstream.Error
 	var advised advice
 	text := oneLine(err.Error())
@@ -163,7 +163,7 @@ func line(err error) string {
 	case errors.As(err, &advised): // it says all there is
 	case errors.Is(err, context.Canceled):
 		return "stopped"
-	case errors.Is(err, explain.ErrDeadline):
+	case errors.Is(err, api.ErrDeadline):
 		return text + "; name the chain with --chain, or give more time with --deadline"
 	case errors.As(err, &silent):
 		if len(silent.Silent) > maxSilent {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"txlens/actors/sale"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -199,7 +199,7 @@ func noJob(t *testing.T, h *house) {
 	if n := h.payer.spent(); n != paid {
 		t.Errorf("spent %d of %d: there was nothing to pay for", n, paid)
 	}
-	h.later(explain.JobRetention)
+	h.later(api.JobRetention)
 	if s := h.get("/result/"+id).is(t, 404); s.body != want {
 		t.Errorf("expired: %s", s.body)
 	}
@@ -271,7 +271,7 @@ func paidRecoveries(t *testing.T, h *house) {
 	if again := h.get("/explain/run/" + id); again.body != first.body {
 		t.Errorf("the second answer is another: %s", again.body)
 	}
-	h.later(explain.RunRetention)
+	h.later(api.RunRetention)
 	fault(id, 404, "run_not_found")
 }
 

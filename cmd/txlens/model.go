@@ -15,7 +15,7 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/catalog"
 	"txlens/engine/agent/llm/wire"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/transport/client"
 )
@@ -77,7 +77,7 @@ func (f *modelFlags) agent() (*actors.Agent, error) {
 		return nil, badInput{fmt.Errorf("--provider-key-file: %s wants a key; name its file, or set %s", f.Provider, providerKeyEnv)}
 	}
 	a := &actors.Agent{Models: map[string]actors.AgentModel{}, Default: f.Default, Limits: limits, Library: library, Patience: f.Patience}
-	for _, name := range explain.ModelNames() {
+	for _, name := range api.ModelNames() {
 		m, err := cfg.Model(name)
 		if err != nil {
 			return nil, badInput{fmt.Errorf("--model-id, --model-price: %w", err)}
@@ -92,7 +92,7 @@ func (f *modelFlags) agent() (*actors.Agent, error) {
 
 // catalog reads the flags that say who is asked, but for the key.
 func (f *modelFlags) catalog() (c catalog.Config, err error) {
-	if f.Default != "" && !slices.Contains(explain.ModelNames(), f.Default) {
+	if f.Default != "" && !slices.Contains(api.ModelNames(), f.Default) {
 		return c, fmt.Errorf("--default-model: %w", noModel(f.Default))
 	}
 	c = catalog.Config{Kind: catalog.Kind(f.Provider), Models: f.IDs, Prices: map[string]llm.Price{}}
@@ -117,11 +117,11 @@ func (f *modelFlags) catalog() (c catalog.Config, err error) {
 
 // mappable reports whether a map of models may have the name.
 func mappable(name string) bool {
-	return name == catalog.Every || slices.Contains(explain.ModelNames(), name)
+	return name == catalog.Every || slices.Contains(api.ModelNames(), name)
 }
 
 func noModel(name string) error {
-	return fmt.Errorf("%q is no model; there are %s", name, strings.Join(explain.ModelNames(), ", "))
+	return fmt.Errorf("%q is no model; there are %s", name, strings.Join(api.ModelNames(), ", "))
 }
 
 // limits reads the flags that bound a run.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -120,7 +120,7 @@ func TestRestIsPaidFirst(t *testing.T) {
 	close(h.release)
 	p.eventually("the job has ended", func() bool {
 		row, err := h.store.Job(id)
-		return err == nil && row.Status == explain.JobComplete
+		return err == nil && row.Status == api.JobComplete
 	})
 	p.paid = analysisPrice
 	part := p.ask("GET", "/result/"+id, "", "", p.credential(ch, p.voucher(p.paid)))

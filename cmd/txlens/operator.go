@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
 )
@@ -105,7 +105,7 @@ func askAdmin(ctx context.Context, base string, q question) (*http.Response, err
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-		return nil, fmt.Errorf("ask the server: %d: %s", resp.StatusCode, explain.OneLine(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "), 300))
+		return nil, fmt.Errorf("ask the server: %d: %s", resp.StatusCode, api.OneLine(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "), 300))
 	}
 	return resp, nil
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream/stubnode"
 )
 
@@ -86,7 +86,7 @@ func TestOperator(t *testing.T) {
 	s := serveProcess(t, data, append([]string{"--admin-listen", "127.0.0.1:0", "--log-level", "debug"}, rpcArgs(w.flags)...)...)
 	base := s.admin()
 	id := s.submit(`{"txHash":"` + w.tx.Hash + `"}`)
-	s.await(id, explain.JobComplete)
+	s.await(id, api.JobComplete)
 	s.ask("POST", "/explain", `{"txHash":"`+w.tx.Hash+`"}`)
 	w.node.SetFault("debug_traceTransaction", stubnode.Fault{Status: 500})
 	w.node.SetFault("trace_transaction", stubnode.Fault{Status: 500})
@@ -131,7 +131,7 @@ func TestOperator(t *testing.T) {
 	if err := os.Rename(backup("--data", data, "--admin="), filepath.Join(copied, "txlens.db")); err != nil {
 		t.Fatal(err)
 	}
-	serveProcess(t, copied, rpcArgs(w.flags)...).await(id, explain.JobComplete)
+	serveProcess(t, copied, rpcArgs(w.flags)...).await(id, api.JobComplete)
 
 	if code, out, errOut := command(t, "", "health", base); code != exitComplete || out != "ready\n" {
 		t.Errorf("health: exit %d, %s", code, errOut)

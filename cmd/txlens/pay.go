@@ -18,7 +18,7 @@ import (
 	"txlens/actors"
 	"txlens/actors/sale"
 	"txlens/actors/slots"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/settle"
@@ -306,8 +306,8 @@ func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
 }
 
 // sellJob runs the analysis of a job that its polls pay for.
-func (t *till) sellJob(ctx context.Context, w actors.JobWork, run func(context.Context, transport.Job) (*explain.Result, error)) (*explain.Result, error) {
-	return t.seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*explain.Result, error) {
+func (t *till) sellJob(ctx context.Context, w actors.JobWork, run func(context.Context, transport.Job) (*api.Result, error)) (*api.Result, error) {
+	return t.seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*api.Result, error) {
 		job := transport.Job{ID: w.ID, Request: w.Request}
 		if sold != nil {
 			job.Gate, job.OnCost, job.Finish, job.Unpaid = sold.Gate, sold.OnCost, sold.GivenUp(), true

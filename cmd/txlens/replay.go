@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
 	"txlens/transport"
@@ -34,12 +34,12 @@ func (cmd *replayCmd) Run(ctx context.Context, c console) error {
 }
 
 // replayBundle runs the pipeline of a live analysis over recorded answers.
-func replayBundle(ctx context.Context, b *upstream.Bundle) (*explain.Result, error) {
+func replayBundle(ctx context.Context, b *upstream.Bundle) (*api.Result, error) {
 	return replayFor(ctx, b, transport.Job{})
 }
 
 // replayFor replays for a job of a server; its request is that of the bundle.
-func replayFor(ctx context.Context, b *upstream.Bundle, job transport.Job) (*explain.Result, error) {
+func replayFor(ctx context.Context, b *upstream.Bundle, job transport.Job) (*api.Result, error) {
 	res, err := replayOn(ctx, b, job, &meter.Meter{Gate: job.Gate, OnCost: job.OnCost}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("replay the bundle: %w", err)
@@ -49,7 +49,7 @@ func replayFor(ctx context.Context, b *upstream.Bundle, job transport.Job) (*exp
 
 // replayOn has a model, which may be nil, look at what a bundle holds. The model of
 // the job's request and its context go before those of the bundle.
-func replayOn(ctx context.Context, b *upstream.Bundle, job transport.Job, m *meter.Meter, model *actors.Agent) (*explain.Result, error) {
+func replayOn(ctx context.Context, b *upstream.Bundle, job transport.Job, m *meter.Meter, model *actors.Agent) (*api.Result, error) {
 	meta := b.Meta
 	o := actors.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText(), Agent: model}
 	if len(meta.Expired) > 0 {
@@ -57,7 +57,7 @@ func replayOn(ctx context.Context, b *upstream.Bundle, job transport.Job, m *met
 	}
 	x := actors.New(o)
 	defer x.Close()
-	req := explain.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: cmp.Or(job.Request.Context, meta.Context), Model: job.Request.Model}
+	req := api.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: cmp.Or(job.Request.Context, meta.Context), Model: job.Request.Model}
 	world := upstream.ReplaySession(b, m)
 	tellCalls(world, job.Sink)
 	return x.Explain(ctx, actors.Job{

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream"
@@ -41,7 +41,7 @@ func TestReplayBytes(t *testing.T) {
 	f.Record = t.TempDir()
 	a := testAnalyst(t, f)
 	each(t, func(t *testing.T, blk fixture.Block, tx fixture.Tx) {
-		req := explain.Request{TxHash: tx.Hash}
+		req := api.Request{TxHash: tx.Hash}
 		if blk.Number%2 == 0 { // the chain given or found
 			req.ChainID = blk.ChainID
 		}
@@ -68,7 +68,7 @@ func TestReplayFaults(t *testing.T) {
 		} else {
 			w.sources.SetFault(name, fault)
 		}
-		live := mustExplain(t, w.hasty(t), explain.Request{TxHash: w.tx.Hash, ChainID: 1})
+		live := mustExplain(t, w.hasty(t), api.Request{TxHash: w.tx.Hash, ChainID: 1})
 		res, err := replayBundle(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -95,7 +95,7 @@ func TestReplayDeadline(t *testing.T) {
 			set = w.node.SetFault
 		}
 		set(name, stubnode.Fault{Delay: time.Minute})
-		live := mustExplain(t, testAnalyst(t, w.flags), explain.Request{TxHash: w.tx.Hash, ChainID: 1})
+		live := mustExplain(t, testAnalyst(t, w.flags), api.Request{TxHash: w.tx.Hash, ChainID: 1})
 		if said := live.Summary + strings.Join(live.Provenance.Notes, "\n"); !strings.Contains(said, want+" (the deadline of 1.5s passed)") || live.Partial() != onNode {
 			t.Errorf("%s: %s", name, said)
 		}
@@ -120,9 +120,9 @@ func TestSecretsStayHome(t *testing.T) {
 	w.flags.EtherscanKey = "sekr1t-etherscan"
 	url := strings.SplitN(w.flags.RPC[0], "://", 2)[1]
 	w.flags.RPC = []string{"1=http://sekr1t-user:sekr1t-pass@" + url + "/sekr1t-path?apikey=sekr1t-query"}
-	res := mustExplain(t, w.hasty(t), explain.Request{TxHash: w.tx.Hash, ChainID: 1})
+	res := mustExplain(t, w.hasty(t), api.Request{TxHash: w.tx.Hash, ChainID: 1})
 	w.node.SetFault(stubnode.All, stubnode.Fault{Status: 500})
-	_, err := w.hasty(t).Explain(context.Background(), explain.Request{TxHash: w.tx.Hash}, nil)
+	_, err := w.hasty(t).Explain(context.Background(), api.Request{TxHash: w.tx.Hash}, nil)
 	if err == nil {
 		t.Fatal("a dead node gave a result")
 	}
@@ -180,7 +180,7 @@ func TestLocalReplay(t *testing.T) {
 	f(gethdata.Delegated7702)
 }
 
-func explainCase(t *testing.T, c *gethdata.Case, debug bool) *explain.Result {
+func explainCase(t *testing.T, c *gethdata.Case, debug bool) *api.Result {
 	t.Helper()
 	node, err := gethdata.NewNode(c)
 	if err != nil {
@@ -191,7 +191,7 @@ func explainCase(t *testing.T, c *gethdata.Case, debug bool) *explain.Result {
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
 	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: actors.DefaultDeadline, Record: dir})
-	live := mustExplain(t, a, explain.Request{TxHash: c.Hash().Hex(), ChainID: 1})
+	live := mustExplain(t, a, api.Request{TxHash: c.Hash().Hex(), ChainID: 1})
 	res, err := replayBundle(context.Background(), bundleOf(t, dir, c.Hash().Hex()))
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
@@ -265,7 +265,7 @@ func TestRPCFaults(t *testing.T) {
 	server := httptest.NewServer(rpc)
 	defer server.Close()
 	h := meteredHouseOn(t, chain, server.URL, tillSite{})
-	h.script = func(ctx context.Context, job transport.Job) (*explain.Result, error) {
+	h.script = func(ctx context.Context, job transport.Job) (*api.Result, error) {
 		for n := range plan.purchases {
 			if err := job.Gate(ctx); err != nil {
 				return nil, err
@@ -277,7 +277,7 @@ func TestRPCFaults(t *testing.T) {
 				return nil, ctx.Err()
 			}
 		}
-		return &explain.Result{TxHash: job.Request.TxHash, Chain: "ethereum-mainnet", Status: explain.StatusSuccess, AnalysisModel: explain.ModelRules, Summary: "Sent 1 ETH.", Confidence: explain.High}, nil
+		return &api.Result{TxHash: job.Request.TxHash, Chain: "ethereum-mainnet", Status: api.StatusSuccess, AnalysisModel: api.ModelRules, Summary: "Sent 1 ETH.", Confidence: api.High}, nil
 	}
 	var payers []*steadyPayer
 	for range 4 {

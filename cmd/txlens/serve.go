@@ -12,7 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/storage"
 	"txlens/transport"
 	"txlens/transport/admin"
@@ -76,10 +76,10 @@ type served struct{ *analyst }
 var _ transport.Explainer = served{}
 
 // Check says what is wrong with a request as such.
-func (s served) Check(req explain.Request) error { return s.explainer.Check(req) }
+func (s served) Check(req api.Request) error { return s.explainer.Check(req) }
 
 // Explain runs one analysis of the server.
-func (s served) Explain(ctx context.Context, job transport.Job) (*explain.Result, error) {
+func (s served) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
 	return s.run(ctx, job)
 }
 
@@ -92,7 +92,7 @@ type jobAnalyst struct {
 var _ actors.Analyst = jobAnalyst{}
 
 // Explain runs the analysis of a job, whose id stands for that of a request.
-func (a jobAnalyst) Explain(ctx context.Context, w actors.JobWork) (*explain.Result, error) {
+func (a jobAnalyst) Explain(ctx context.Context, w actors.JobWork) (*api.Result, error) {
 	if a.till == nil {
 		return a.run(ctx, transport.Job{ID: w.ID, Request: w.Request})
 	}

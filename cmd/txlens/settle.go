@@ -9,7 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
@@ -153,20 +153,20 @@ func (s *settlement) conclude(w io.Writer, asJSON bool) error {
 	if !asJSON {
 		text := "Nothing was sent."
 		if s.done > 0 {
-			text = fmt.Sprintf("%s paid out on %s in %s.", mpp.FormatTokens(s.paid), explain.Count(s.done, "channel"), explain.Count(len(s.txs), "transaction"))
+			text = fmt.Sprintf("%s paid out on %s in %s.", mpp.FormatTokens(s.paid), api.Count(s.done, "channel"), api.Count(len(s.txs), "transaction"))
 			if s.closing {
-				text = fmt.Sprintf("%s closed, %s paid out.", explain.Count(s.done, "channel"), mpp.FormatTokens(s.paid))
+				text = fmt.Sprintf("%s closed, %s paid out.", api.Count(s.done, "channel"), mpp.FormatTokens(s.paid))
 			}
 		}
 		if s.owing > 0 {
-			text += fmt.Sprintf(" %s left on %s.", mpp.FormatTokens(s.left), explain.Count(s.owing, "channel"))
+			text += fmt.Sprintf(" %s left on %s.", mpp.FormatTokens(s.left), api.Count(s.owing, "channel"))
 		}
 		if _, err := fmt.Fprintln(w, text); err != nil {
 			return err
 		}
 	}
 	if s.failed > 0 {
-		return fmt.Errorf("%s could not be paid out", explain.Count(s.failed, "channel"))
+		return fmt.Errorf("%s could not be paid out", api.Count(s.failed, "channel"))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport"
 )
 
@@ -76,9 +76,9 @@ func TestStream(t *testing.T) {
 			order = append(order, kind)
 		}
 		switch kind {
-		case string(explain.EventToolCall):
+		case string(api.EventToolCall):
 			open[f["tool"]]++
-		case string(explain.EventToolResult):
+		case string(api.EventToolResult):
 			results++
 			if open[f["tool"]]--; open[f["tool"]] < 0 {
 				t.Errorf("%v ended before it began", f["tool"])

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport/client"
@@ -29,7 +29,7 @@ func terminalWidth(w io.Writer) int {
 }
 
 // oneLine keeps text that may come from a node from moving the cursor.
-func oneLine(s string) string { return explain.OneLine(s, 4096) }
+func oneLine(s string) string { return api.OneLine(s, 4096) }
 
 // progress tells on stderr what an analysis does: one line that updates on a
 // terminal, plain lines otherwise. It is safe for concurrent use.
@@ -75,13 +75,13 @@ func newProgress(w io.Writer, tty, quiet bool) *progress {
 var needed = map[string]bool{"probe": true, "transaction": true, "trace": true}
 
 // event takes one event of the analysis.
-func (p *progress) event(e explain.Event) {
+func (p *progress) event(e api.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.hint == "" && needed[e.Phase] {
 		p.hint = strings.Join(slices.DeleteFunc([]string{e.Detail, e.Hint}, func(s string) bool { return s == "" }), "; ")
 	}
-	if e.Type == explain.EventToolResult {
+	if e.Type == api.EventToolResult {
 		if p.calls++; !p.quiet && p.tty && !p.signed.IsZero() {
 			p.say("")
 		}
@@ -89,7 +89,7 @@ func (p *progress) event(e explain.Event) {
 	}
 	switch {
 	case p.quiet:
-	case e.Type == explain.EventPreflightStatus:
+	case e.Type == api.EventPreflightStatus:
 		p.phase(e)
 	default:
 		p.talk(e)
@@ -97,45 +97,45 @@ func (p *progress) event(e explain.Event) {
 }
 
 // phase tells of the fetching.
-func (p *progress) phase(e explain.Event) {
+func (p *progress) phase(e api.Event) {
 	switch e.State {
-	case explain.StateFound:
+	case api.StateFound:
 		p.say(e.Message)
-	case explain.StateStarted:
+	case api.StateStarted:
 		p.open[e.Phase] = true
 		p.list = append(p.list, e.Phase)
 		p.say("")
-	case explain.StateFailed:
+	case api.StateFailed:
 		delete(p.open, e.Phase)
 		text := e.Phase + " failed"
 		if e.Detail != "" && !needed[e.Phase] { // of the others the last line says why
 			text += ": " + e.Detail
 		}
 		p.say(text)
-	case explain.StateDone:
+	case api.StateDone:
 		delete(p.open, e.Phase)
 		p.say(e.Phase + " done")
 	}
 }
 
 // talk tells of the model. The events may come from a server: any member may be missing.
-func (p *progress) talk(e explain.Event) {
+func (p *progress) talk(e api.Event) {
 	switch {
-	case e.Type == explain.EventIteration && e.Iteration != nil:
+	case e.Type == api.EventIteration && e.Iteration != nil:
 		p.model.turn, p.model.tool = *e.Iteration, ""
 		if !p.tty {
 			p.say(p.model.String())
 			return
 		}
-	case e.Type == explain.EventSkillCall:
+	case e.Type == api.EventSkillCall:
 		p.line("the model follows the playbook " + e.Skill)
-	case e.Type == explain.EventAgentStatus && e.State == explain.StateRetrying:
+	case e.Type == api.EventAgentStatus && e.State == api.StateRetrying:
 		p.line(e.Message + "; asking again")
 	case p.model.turn == 0:
 		return // what fetches evidence is told by its phase
-	case e.Type == explain.EventToolCall:
-		p.model.tool = explain.OneLine(e.Tool, 40)
-	case e.Type == explain.EventTokens && e.CostUSD != nil:
+	case e.Type == api.EventToolCall:
+		p.model.tool = api.OneLine(e.Tool, 40)
+	case e.Type == api.EventTokens && e.CostUSD != nil:
 		p.model.cost = e.CostUSD.String()
 	default:
 		return
@@ -217,9 +217,9 @@ func (p *progress) say(what string) {
 		if text != "" {
 			text += "; "
 		}
-		text += fmt.Sprintf("%s, $%s", explain.Count(p.calls, "call"), mpp.FormatTokens(p.signed))
+		text += fmt.Sprintf("%s, $%s", api.Count(p.calls, "call"), mpp.FormatTokens(p.signed))
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", explain.OneLine(text, terminalWidth(p.w)-1))
+	fmt.Fprintf(p.w, "\r\x1b[K%s", api.OneLine(text, terminalWidth(p.w)-1))
 	p.seen = true
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
@@ -134,7 +134,7 @@ func (c *crowd) buy(phase time.Duration, _ chan struct{}) *bought {
 		all.Go(func() {
 			for n := 0; over.Err() == nil; n++ {
 				began := time.Now()
-				_, err := one.Explain(context.Background(), explain.Request{TxHash: c.s.w.tx.Hash, ChainID: 1, Context: strconv.Itoa(i) + " " + strconv.Itoa(n)}, nil)
+				_, err := one.Explain(context.Background(), api.Request{TxHash: c.s.w.tx.Hash, ChainID: 1, Context: strconv.Itoa(i) + " " + strconv.Itoa(n)}, nil)
 				mu.Lock()
 				if err != nil {
 					b.failed, b.err = b.failed+1, err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport/client"
@@ -118,7 +118,7 @@ func (cmd *walletBalanceCmd) Run(ctx context.Context, c console) error {
 	}
 	rows := [][]string{{"Account", b.Account.Hex()}, {"Balance", fmt.Sprintf("$%s on chain %d", mpp.FormatTokens(b.Balance), b.ChainID)}}
 	if b.Channels > 0 {
-		rows = append(rows, []string{"In escrow", fmt.Sprintf("$%s in %s, of which $%s are signed for", mpp.FormatTokens(b.Deposited), explain.Count(b.Channels, "channel"), mpp.FormatTokens(b.Signed))})
+		rows = append(rows, []string{"In escrow", fmt.Sprintf("$%s in %s, of which $%s are signed for", mpp.FormatTokens(b.Deposited), api.Count(b.Channels, "channel"), mpp.FormatTokens(b.Signed))})
 	}
 	return writeTable(c.out, rows, "")
 }
@@ -172,7 +172,7 @@ func (cmd *walletChannelsCmd) Run(ctx context.Context, c console) error {
 	rows := [][]string{{"SERVER", "ACCOUNT", "CHANNEL", "STATE", "DEPOSIT", "SIGNED", "SPENT", "OPENED"}}
 	now := time.Now()
 	for _, ch := range list {
-		rows = append(rows, []string{oneLine(ch.Server), explain.AddrOf(ch.Account).Short(), shortID(ch.ID), withdrawal(ch),
+		rows = append(rows, []string{oneLine(ch.Server), api.AddrOf(ch.Account).Short(), shortID(ch.ID), withdrawal(ch),
 			mpp.FormatTokens(ch.Deposit), mpp.FormatTokens(ch.Signed), mpp.FormatTokens(ch.Spent), ago(now, ch.OpenedAt)})
 	}
 	return errors.Join(writeTable(c.out, rows, "    rrr"), bad)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"txlens/actors"
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
 	"txlens/transport"
@@ -122,7 +122,7 @@ func (a *analyst) close() {
 }
 
 // Explain runs one analysis of the command line and records it where asked.
-func (a *analyst) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*explain.Result, error) {
+func (a *analyst) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error) {
 	res, err := a.run(ctx, transport.Job{Request: req, Sink: sink})
 	if _, unpaid := errors.AsType[*actors.UnpaidError](err); unpaid && res != nil {
 		return res, nil // it is a partial one, and says why
@@ -130,12 +130,12 @@ func (a *analyst) Explain(ctx context.Context, req explain.Request, sink func(ex
 	return res, err
 }
 
-func (a *analyst) run(ctx context.Context, job transport.Job) (*explain.Result, error) {
+func (a *analyst) run(ctx context.Context, job transport.Job) (*api.Result, error) {
 	return a.runOn(ctx, job, &meter.Meter{Gate: job.Gate, OnCost: job.OnCost})
 }
 
 // runOn books what the analysis costs on m.
-func (a *analyst) runOn(ctx context.Context, job transport.Job, m *meter.Meter) (*explain.Result, error) {
+func (a *analyst) runOn(ctx context.Context, job transport.Job, m *meter.Meter) (*api.Result, error) {
 	var rec *upstream.Recorder
 	if a.flags.Record != "" {
 		rec = upstream.NewRecorder()
@@ -158,10 +158,10 @@ func (a *analyst) runOn(ctx context.Context, job transport.Job, m *meter.Meter) 
 }
 
 // tellCalls lets a sink, which may be nil, hear of the calls of an analysis.
-func tellCalls(world *upstream.Session, sink func(explain.Event)) {
+func tellCalls(world *upstream.Session, sink func(api.Event)) {
 	if sink != nil {
-		world.OnStart = func(id, tool, args string) { sink(explain.ToolStarted(id, tool, args)) }
-		world.OnCall = func(id string, c explain.ToolCall) { sink(explain.ToolEnded(id, c)) }
+		world.OnStart = func(id, tool, args string) { sink(api.ToolStarted(id, tool, args)) }
+		world.OnCall = func(id string, c api.ToolCall) { sink(api.ToolEnded(id, c)) }
 	}
 }
 
@@ -173,7 +173,7 @@ type cutOff struct {
 }
 
 // write names the bundle after chain and hash.
-func (a *analyst) write(rec *upstream.Recorder, req explain.Request, res *explain.Result, cut cutOff) error {
+func (a *analyst) write(rec *upstream.Recorder, req api.Request, res *api.Result, cut cutOff) error {
 	if err := os.MkdirAll(a.flags.Record, 0o755); err != nil {
 		return fmt.Errorf("record the analysis: %w", err)
 	}

@@ -28,7 +28,7 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/playbook"
 	"txlens/engine/agent/tool"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 )
 
@@ -49,7 +49,7 @@ type Options struct {
 	Desk     *tool.Desk
 	Context  string // the caller's words
 	Meter    *meter.Meter
-	Emit     func(explain.Event) // may be nil; is called one event at a time, must not block
+	Emit     func(api.Event) // may be nil; is called one event at a time, must not block
 }
 
 // Limits bound a run. Zero values mean the defaults named at each field.
@@ -128,7 +128,7 @@ func newRun(o Options) (*run, error) {
 		}
 	}
 	if o.Emit == nil {
-		o.Emit = func(explain.Event) {}
+		o.Emit = func(api.Event) {}
 	}
 	o.Emit = oneAtATime(o.Emit)
 	r := &run{Options: o, tools: make(map[string]tool.Tool), final: claim.Tool()}

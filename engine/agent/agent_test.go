@@ -12,10 +12,10 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/tool"
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/meter"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -67,14 +67,14 @@ func aCase(t *testing.T) *assemble.Case {
 	}
 	to := common.HexToAddress("0x2222222222222222222222222222222222222222")
 	return assemble.Build(&assemble.Evidence{
-		TxHash: "0xab", Chain: ch, Tx: &evidence.Transaction{From: common.HexToAddress("0x11"), To: &to, Value: big.NewInt(5), GasPrice: big.NewInt(1)},
+		TxHash: "0xab", Chain: ch, Tx: &ethrpc.Transaction{From: common.HexToAddress("0x11"), To: &to, Value: big.NewInt(5), GasPrice: big.NewInt(1)},
 	})
 }
 
 // world runs one conversation over the tools.
 type world struct {
 	Options
-	events []explain.Event
+	events []api.Event
 }
 
 func newWorld(t *testing.T, p llm.Provider, tools ...tool.Tool) *world {
@@ -82,12 +82,12 @@ func newWorld(t *testing.T, p llm.Provider, tools ...tool.Tool) *world {
 	w.Options = Options{
 		Provider: p, Model: "vendor-1", Name: "model-opus-5", Price: llm.Price{Input: 5000, Output: 25_000, CacheRead: 500, CacheWrite: 6250},
 		Tools: tools, Desk: &tool.Desk{Case: aCase(t)}, Meter: new(meter.Meter),
-		Emit: func(e explain.Event) { w.events = append(w.events, e) },
+		Emit: func(e api.Event) { w.events = append(w.events, e) },
 	}
 	return w
 }
 
-func (w *world) told(kind explain.EventType) (n int) {
+func (w *world) told(kind api.EventType) (n int) {
 	for _, e := range w.events {
 		if e.Type == kind {
 			n++
@@ -146,7 +146,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("outcome %d: %+v, want %q", i, o, want[i])
 		}
 	}
-	if w.told(explain.EventToolCall) != 7 || w.told(explain.EventToolResult) != 7 || w.told(explain.EventIteration) != 2 || len(w.Meter.ToolCalls()) != 9 {
+	if w.told(api.EventToolCall) != 7 || w.told(api.EventToolResult) != 7 || w.told(api.EventIteration) != 2 || len(w.Meter.ToolCalls()) != 9 {
 		t.Errorf("events %+v, calls %+v", w.events, w.Meter.ToolCalls())
 	}
 	for _, e := range w.events {
@@ -187,8 +187,8 @@ func TestSkills(t *testing.T) {
 	w := newWorld(t, p)
 	w.Tools = nil
 	out, err := Run(context.Background(), w.Options)
-	if err != nil || len(out.Skills) != 1 || out.Skills[0] != "failed-transaction" || w.told(explain.EventSkillCall) != 1 {
-		t.Errorf("%+v %v, %d events", out, err, w.told(explain.EventSkillCall))
+	if err != nil || len(out.Skills) != 1 || out.Skills[0] != "failed-transaction" || w.told(api.EventSkillCall) != 1 {
+		t.Errorf("%+v %v, %d events", out, err, w.told(api.EventSkillCall))
 	}
 	if got := outcomes(p.asked[1]); len(got) != 4 || got[0].Failed || !got[2].Failed || !got[3].Failed {
 		t.Errorf("%+v", got)
@@ -216,8 +216,8 @@ func TestMoney(t *testing.T) {
 		t.Errorf("%+v %v, booked %d, want %d", out, err, w.Meter.TotalNano(), want)
 	}
 	calls := w.Meter.ToolCalls()
-	if len(calls) != 2 || calls[0].Tool != toolModel || calls[0].CostUSD.String() != explain.NanoDollars(want).String() || w.told(explain.EventTokens) != 3 {
-		t.Errorf("calls %+v, %d events", calls, w.told(explain.EventTokens))
+	if len(calls) != 2 || calls[0].Tool != toolModel || calls[0].CostUSD.String() != api.NanoDollars(want).String() || w.told(api.EventTokens) != 3 {
+		t.Errorf("calls %+v, %d events", calls, w.told(api.EventTokens))
 	}
 }
 

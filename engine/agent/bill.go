@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 )
 
@@ -46,9 +46,9 @@ func (b *bill) grow(u llm.Usage) {
 	r.Meter.Spend(meter.LLMs, cost-b.nano)
 	r.nano += cost - b.nano
 	b.nano = cost
-	total, all := explain.NanoDollars(r.nano), r.out.Usage
-	r.Emit(explain.Event{
-		Type: explain.EventTokens, CostUSD: &total, Model: r.Name,
+	total, all := api.NanoDollars(r.nano), r.out.Usage
+	r.Emit(api.Event{
+		Type: api.EventTokens, CostUSD: &total, Model: r.Name,
 		InputTokens: &all.Input, OutputTokens: &all.Output, CacheReadTokens: &all.CacheRead, CacheWriteTokens: &all.CacheWrite,
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/playbook"
 	"txlens/engine/agent/tool"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 )
 
@@ -24,7 +24,7 @@ import (
 // begin announces a call, by its place in the turn.
 func (r *run) begin(c *llm.Call, place int) *meter.Ticket {
 	t := &meter.Ticket{ID: fmt.Sprintf("a%d.%d", r.out.Turns, place), Tool: callName(c.Name), Seq: r.Meter.Begin()}
-	r.Emit(explain.ToolStarted(t.ID, t.Tool, string(c.Input)))
+	r.Emit(api.ToolStarted(t.ID, t.Tool, string(c.Input)))
 	return t
 }
 
@@ -34,7 +34,7 @@ func (r *run) end(t *meter.Ticket, took time.Duration, ok bool) {
 		return
 	}
 	r.Meter.Add(meter.Call{Bucket: meter.Other, Seq: t.Seq, Tool: t.Tool, Key: t.ID, Duration: took, OK: ok})
-	r.Emit(explain.ToolEnded(t.ID, explain.ToolCall{Tool: t.Tool, DurationMs: took.Milliseconds(), OK: ok}))
+	r.Emit(api.ToolEnded(t.ID, api.ToolCall{Tool: t.Tool, DurationMs: took.Milliseconds(), OK: ok}))
 }
 
 // maxCallName bounds the name of a tool that does not exist, in characters.
@@ -48,7 +48,7 @@ func callName(name string) string {
 			return c
 		}
 		return '_'
-	}, explain.Clean(name, maxCallName))
+	}, api.Clean(name, maxCallName))
 	if name == "" {
 		return "unnamed"
 	}
@@ -128,13 +128,13 @@ func (r *run) other(c *llm.Call, place int) (o llm.Outcome) {
 	case c.Name == playbook.EngageTool:
 		return r.engage(c.Input)
 	}
-	return llm.Outcome{Content: "There is no tool of the name " + strconv.Quote(explain.OneLine(c.Name, maxCallName)) + ".", Failed: true}
+	return llm.Outcome{Content: "There is no tool of the name " + strconv.Quote(api.OneLine(c.Name, maxCallName)) + ".", Failed: true}
 }
 
 // oneAtATime lets tools that run side by side tell of themselves.
-func oneAtATime(emit func(explain.Event)) func(explain.Event) {
+func oneAtATime(emit func(api.Event)) func(api.Event) {
 	var mu sync.Mutex
-	return func(e explain.Event) {
+	return func(e api.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		emit(e)

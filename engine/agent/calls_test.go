@@ -11,7 +11,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/tool"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,12 +39,12 @@ func (w *world) paired(t *testing.T) string {
 	ends := map[string]string{}
 	for _, e := range w.events {
 		switch e.Type {
-		case explain.EventToolCall:
+		case api.EventToolCall:
 			if e.ID == "" || ends[e.ID] != "" {
 				t.Errorf("id %q of %s is empty or taken", e.ID, e.Tool)
 			}
 			order, ends[e.ID] = append(order, e.ID), "?"+e.Tool
-		case explain.EventToolResult:
+		case api.EventToolResult:
 			if ends[e.ID] != "?"+e.Tool {
 				t.Errorf("the end of %s %s, announced was %q", e.ID, e.Tool, ends[e.ID])
 			}
@@ -120,7 +120,7 @@ func TestWorkIsListedOnce(t *testing.T) {
 		}
 		c := meter.Call{Bucket: meter.CodeExecution, Seq: ticket.Seq, Tool: "simulate", OK: true, Nano: 500}
 		w.Meter.Add(c)
-		w.Emit(explain.ToolEnded(ticket.ID, explain.ToolCall{Tool: c.Tool, OK: true, CostUSD: explain.NanoDollars(c.Nano)}))
+		w.Emit(api.ToolEnded(ticket.ID, api.ToolCall{Tool: c.Tool, OK: true, CostUSD: api.NanoDollars(c.Nano)}))
 		return 1, nil
 	}))
 	w.Limits.Parallel = 1
@@ -172,7 +172,7 @@ func TestCallEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range w.events {
-		if e.Type == explain.EventToolCall && e.Tool == "look" {
+		if e.Type == api.EventToolCall && e.Tool == "look" {
 			if !strings.HasPrefix(e.Args, `{"frame":"0.1","url":"URL","why":"éé`) || len(e.Args) > 512 || strings.ToValidUTF8(e.Args, "") != e.Args {
 				t.Errorf("%d bytes: %q", len(e.Args), e.Args)
 			}
@@ -232,9 +232,9 @@ func TestProviderEvents(t *testing.T) {
 	var got []string
 	for _, e := range w.events {
 		switch e.Type {
-		case explain.EventAgentText:
+		case api.EventAgentText:
 			got = append(got, fmt.Sprint(*e.Iteration, " ", e.Thinking, " ", e.Text))
-		case explain.EventAgentStatus:
+		case api.EventAgentStatus:
 			s := fmt.Sprint(*e.Iteration, " ", e.State, " ", e.Message)
 			if e.Attempt != nil {
 				s += fmt.Sprint(" ", *e.Attempt, " ", *e.WaitMs)

@@ -7,7 +7,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/tool"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // run is one conversation.
@@ -46,14 +46,14 @@ func (r *run) turn(ctx context.Context) (llm.Reply, error) {
 	case r.used() >= r.Limits.Tokens:
 		return llm.Reply{}, fmt.Errorf("%w of %d tokens", ErrBudget, r.Limits.Tokens)
 	case r.nano >= r.Limits.Nano:
-		return llm.Reply{}, fmt.Errorf("%w of $%s", ErrBudget, explain.NanoDollars(r.Limits.Nano))
+		return llm.Reply{}, fmt.Errorf("%w of $%s", ErrBudget, api.NanoDollars(r.Limits.Nano))
 	}
 	if err := r.Meter.Admit(ctx); err != nil {
 		return llm.Reply{}, err
 	}
 	r.out.Turns++
 	iteration := int64(r.out.Turns)
-	r.Emit(explain.Event{Type: explain.EventIteration, Iteration: &iteration})
+	r.Emit(api.Event{Type: api.EventIteration, Iteration: &iteration})
 	req := &llm.Request{
 		Model: r.Model, System: system, Messages: r.talk, Tools: r.offered,
 		MaxOutput: r.Limits.Output, Thinking: min(r.Limits.Thinking, r.Limits.Output/2),
@@ -72,23 +72,23 @@ func (r *run) turn(ctx context.Context) (llm.Reply, error) {
 	booked.grow(reply.Usage)
 	booked.close(time.Since(began), err == nil)
 	if err != nil && ctx.Err() == nil {
-		r.Emit(explain.Event{Type: explain.EventAgentStatus, Iteration: &iteration, State: explain.StateFailed, Message: err.Error()})
+		r.Emit(api.Event{Type: api.EventAgentStatus, Iteration: &iteration, State: api.StateFailed, Message: err.Error()})
 	}
 	return reply, err
 }
 
 // hear tells what streams in of a turn.
 func (r *run) hear(iteration int64, d llm.Delta) {
-	if text := explain.Piece(d.Text); text != "" {
-		r.Emit(explain.Event{Type: explain.EventAgentText, Iteration: &iteration, Text: text})
+	if text := api.Piece(d.Text); text != "" {
+		r.Emit(api.Event{Type: api.EventAgentText, Iteration: &iteration, Text: text})
 	}
-	if text := explain.Piece(d.Thought); text != "" {
-		r.Emit(explain.Event{Type: explain.EventAgentText, Iteration: &iteration, Text: text, Thinking: true})
+	if text := api.Piece(d.Thought); text != "" {
+		r.Emit(api.Event{Type: api.EventAgentText, Iteration: &iteration, Text: text, Thinking: true})
 	}
 	if d.Retry != nil {
 		attempt, wait := int64(d.Retry.Attempt), d.Retry.Wait.Milliseconds()
-		r.Emit(explain.Event{
-			Type: explain.EventAgentStatus, Iteration: &iteration, State: explain.StateRetrying, Message: d.Retry.Err.Error(), Attempt: &attempt, WaitMs: &wait,
+		r.Emit(api.Event{
+			Type: api.EventAgentStatus, Iteration: &iteration, State: api.StateRetrying, Message: d.Retry.Err.Error(), Attempt: &attempt, WaitMs: &wait,
 		})
 	}
 }

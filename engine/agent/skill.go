@@ -6,7 +6,7 @@ import (
 
 	"txlens/engine/agent/digest"
 	"txlens/engine/agent/llm"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -30,7 +30,7 @@ func (r *run) engage(input jsontext.Value) llm.Outcome {
 	}
 	if !slices.Contains(r.out.Skills, p.Name) {
 		r.out.Skills = append(r.out.Skills, p.Name)
-		r.Emit(explain.Event{Type: explain.EventSkillCall, Skill: p.Name})
+		r.Emit(api.Event{Type: api.EventSkillCall, Skill: p.Name})
 	}
 	return llm.Outcome{Content: p.Body}
 }

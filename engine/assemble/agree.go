@@ -4,24 +4,24 @@ import (
 	"bytes"
 	"fmt"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 )
 
 // Disagrees says in what a tree cannot be the execution of the transaction, for a
 // reader; "" when nothing speaks against it. A node may have answered about
 // another transaction, or have run this one on another state. rc may be nil.
-func Disagrees(tree *trace.Tree, tx *evidence.Transaction, rc *evidence.Receipt) string {
+func Disagrees(tree *trace.Tree, tx *ethrpc.Transaction, rc *ethrpc.Receipt) string {
 	root := tree.Root
 	switch {
 	case root.From != tx.From:
-		return fmt.Sprintf("its outermost call is from %s, the transaction from %s", explain.AddrOf(root.From), explain.AddrOf(tx.From))
+		return fmt.Sprintf("its outermost call is from %s, the transaction from %s", api.AddrOf(root.From), api.AddrOf(tx.From))
 	case tx.To == nil && !root.Kind.Creates():
 		return "its outermost call creates no contract, the transaction does"
 	case tx.To != nil && (root.Kind.Creates() || root.To != *tx.To):
-		return fmt.Sprintf("its outermost call goes to %s, the transaction to %s", explain.AddrOf(root.To), explain.AddrOf(*tx.To))
+		return fmt.Sprintf("its outermost call goes to %s, the transaction to %s", api.AddrOf(root.To), api.AddrOf(*tx.To))
 	case root.Value.ToBig().Cmp(tx.Value) != 0:
 		return fmt.Sprintf("its outermost call carries %s wei, the transaction %s", root.Value.Dec(), tx.Value)
 	case !bytes.Equal(root.Input, tx.Input):
@@ -40,7 +40,7 @@ func Disagrees(tree *trace.Tree, tx *evidence.Transaction, rc *evidence.Receipt)
 // transaction says. It must for Ethereum's own types on the node families that
 // are known; protocol transactions, bundles of calls, zkSync's bootloader, and
 // chains with addresses or units of their own are traced in other ways.
-func Comparable(ch *chain.Chain, tx *evidence.Transaction) bool {
+func Comparable(ch *chain.Chain, tx *ethrpc.Transaction) bool {
 	switch ch.Stack {
 	case chain.StackZkSync, chain.StackTempo, chain.StackOther:
 		return false
@@ -67,7 +67,7 @@ func (b *builder) agree() {
 }
 
 // diff is the node's state diff, which goes with the trace: one node gave both.
-func (b *builder) diff() *evidence.StateDiff {
+func (b *builder) diff() *ethrpc.StateDiff {
 	if b.refused {
 		return nil
 	}

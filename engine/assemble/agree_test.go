@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 )
 
 // TestDisagreement: a trace that cannot be the transaction's is left out where
@@ -19,7 +19,7 @@ func TestDisagreement(t *testing.T) {
 		r := Result(ev)
 		if notes := strings.Join(r.Provenance.Notes, "\n"); r.Provenance.TraceSource != wantSource || !strings.Contains(notes, wantNote) {
 			t.Errorf("%d, type %d: stands on %s, notes %q; want %s, %q", chainID, txType, r.Provenance.TraceSource, notes, wantSource, wantNote)
-		} else if wantNote != "" && r.Confidence != explain.Low {
+		} else if wantNote != "" && r.Confidence != api.Low {
 			t.Errorf("%d, type %d: confidence %s", chainID, txType, r.Confidence)
 		}
 	}

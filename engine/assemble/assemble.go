@@ -4,11 +4,11 @@ import (
 	"math/big"
 	"slices"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/classify"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/report"
 	"txlens/engine/trace"
@@ -21,12 +21,12 @@ import (
 // Nothing in it but Result may be changed.
 type Case struct {
 	Evidence *Evidence
-	Result   *explain.Result
+	Result   *api.Result
 	Unmarked string // the summary of Result without the mark of a partial one
 
 	// What follows is nil where Evidence.Tx is.
-	Receipt *evidence.Receipt // empty when the node gave none
-	Tree    *trace.Tree       // made of the receipt when there was no trace
+	Receipt *ethrpc.Receipt // empty when the node gave none
+	Tree    *trace.Tree     // made of the receipt when there was no trace
 	Flow    *flow.Flow
 	Decoded *decode.Set
 	Verdict *classify.Verdict
@@ -35,7 +35,7 @@ type Case struct {
 
 // Result builds the whole answer but its costs. It fills every field that the
 // evidence allows; with a failed phase it is the partial result of the interface.
-func Result(ev *Evidence) *explain.Result { return Build(ev).Result }
+func Result(ev *Evidence) *api.Result { return Build(ev).Result }
 
 // Build makes the Result and keeps what it was made from.
 func Build(ev *Evidence) *Case {
@@ -62,34 +62,34 @@ func Build(ev *Evidence) *Case {
 }
 
 // Partial is the result of a case when a phase after the rules failed.
-func Partial(c *Case, f Failure) *explain.Result {
+func Partial(c *Case, f Failure) *api.Result {
 	r := *c.Result
 	p := *r.Provenance
 	r.Provenance = &p
-	r.AnalysisModel, r.Confidence = explain.ModelPartial, explain.Low
+	r.AnalysisModel, r.Confidence = api.ModelPartial, api.Low
 	r.Summary = partialSummary(append(slices.Clone(c.Evidence.Failed), f), c.Unmarked)
 	return &r
 }
 
 // receiptAlone fills in what a receipt says of a transaction that could not be had.
-func receiptAlone(r *explain.Result, ev *Evidence) {
+func receiptAlone(r *api.Result, ev *Evidence) {
 	rc := ev.Receipt
 	if rc == nil {
 		return
 	}
 	if rc.Status != nil {
-		r.Status = explain.StatusReverted
+		r.Status = api.StatusReverted
 		if *rc.Status == 1 {
-			r.Status = explain.StatusSuccess
+			r.Status = api.StatusSuccess
 		}
 	}
 	m := &r.TxMeta
 	m.GasUsed, m.GasPrice = rc.GasUsed, hexQuantity(rc.EffectiveGasPrice)
 	if rc.From != nil {
-		m.From = explain.AddrOf(*rc.From)
+		m.From = api.AddrOf(*rc.From)
 	}
 	if rc.To != nil {
-		to := explain.AddrOf(*rc.To)
+		to := api.AddrOf(*rc.To)
 		m.To = &to
 	}
 	if rc.BlockNumber != nil {
@@ -100,20 +100,20 @@ func receiptAlone(r *explain.Result, ev *Evidence) {
 	}
 }
 
-func base(ev *Evidence) *explain.Result {
+func base(ev *Evidence) *api.Result {
 	ch := ev.Chain
 	if ch == nil {
 		ch = &chain.Chain{} // placeholders
 	}
-	return &explain.Result{
+	return &api.Result{
 		TxHash:        ev.TxHash,
 		Chain:         ch.Slug,
 		ChainName:     ch.Name,
 		ExplorerBase:  ch.Explorer,
-		AnalysisModel: explain.ModelRules,
-		Confidence:    explain.Low,
-		TxMeta:        explain.TxMeta{ValueWei: "0x0", GasPrice: "0x0"},
-		Provenance:    &explain.Provenance{Version: ev.Version},
+		AnalysisModel: api.ModelRules,
+		Confidence:    api.Low,
+		TxMeta:        api.TxMeta{ValueWei: "0x0", GasPrice: "0x0"},
+		Provenance:    &api.Provenance{Version: ev.Version},
 	}
 }
 
@@ -126,8 +126,8 @@ func finish(c *Case) *Case {
 	}
 	r.Provenance.Notes = once(slices.Concat(r.Provenance.Notes, lostNotes(ev.Lost), ev.Notes))
 	if c.Unmarked = r.Summary; len(ev.Failed) > 0 {
-		r.AnalysisModel = explain.ModelPartial
-		r.Confidence = explain.Low
+		r.AnalysisModel = api.ModelPartial
+		r.Confidence = api.Low
 		r.Summary = partialSummary(ev.Failed, r.Summary)
 	}
 	return c
@@ -136,9 +136,9 @@ func finish(c *Case) *Case {
 // builder carries what the steps of one assembly share.
 type builder struct {
 	ev        *Evidence
-	r         *explain.Result
-	receipt   *evidence.Receipt // never nil; empty when the node gave none
-	tree      *trace.Tree       // never nil
+	r         *api.Result
+	receipt   *ethrpc.Receipt // never nil; empty when the node gave none
+	tree      *trace.Tree     // never nil
 	succeeded bool
 	ended     bool // the outcome is known: succeeded says which
 	flow      *flow.Flow
@@ -186,14 +186,14 @@ func (b *builder) analyse() {
 
 // readReceipt sets what stands for the receipt: where the node gave none, the logs of
 // the trace. It returns nil where there are no logs at all.
-func (b *builder) readReceipt() *evidence.Receipt {
+func (b *builder) readReceipt() *ethrpc.Receipt {
 	known := b.ev.Receipt
 	if known == nil && b.ev.Tree != nil && !b.refused {
 		known = b.ev.Tree.LogsAsReceipt()
 	}
 	b.receipt = known
 	if b.ev.Receipt == nil {
-		b.receipt = &evidence.Receipt{EffectiveGasPrice: b.ev.Tx.GasPrice}
+		b.receipt = &ethrpc.Receipt{EffectiveGasPrice: b.ev.Tx.GasPrice}
 		if known != nil {
 			b.receipt.Logs = known.Logs
 			known = b.receipt
@@ -224,14 +224,14 @@ func (b *builder) outcome() (succeeded, known bool) {
 func (b *builder) meta() {
 	ev, tx := b.ev, b.ev.Tx
 	if b.ended {
-		b.r.Status = explain.StatusReverted
+		b.r.Status = api.StatusReverted
 		if b.succeeded {
-			b.r.Status = explain.StatusSuccess
+			b.r.Status = api.StatusSuccess
 		}
 	}
-	m := explain.TxMeta{From: explain.AddrOf(tx.From), ValueWei: hexQuantity(tx.Value), GasUsed: b.receipt.GasUsed, GasPrice: hexQuantity(gasPrice(b.receipt, tx))}
+	m := api.TxMeta{From: api.AddrOf(tx.From), ValueWei: hexQuantity(tx.Value), GasUsed: b.receipt.GasUsed, GasPrice: hexQuantity(gasPrice(b.receipt, tx))}
 	if tx.To != nil {
-		to := explain.AddrOf(*tx.To)
+		to := api.AddrOf(*tx.To)
 		m.To = &to
 	}
 	if tx.BlockNumber != nil {
@@ -246,7 +246,7 @@ func (b *builder) meta() {
 	b.r.TxMeta = m
 }
 
-func gasPrice(rc *evidence.Receipt, tx *evidence.Transaction) *big.Int {
+func gasPrice(rc *ethrpc.Receipt, tx *ethrpc.Transaction) *big.Int {
 	if rc.EffectiveGasPrice != nil {
 		return rc.EffectiveGasPrice
 	}
@@ -267,20 +267,20 @@ func (b *builder) verdict() {
 	r.Summary, r.Steps, r.Risks = v.Summary, append(v.Steps, b.bonuses()...), v.Risks
 	r.Confidence, r.Attempted = v.Confidence, v.Attempted
 	if b.ev.Block == nil {
-		r.Confidence = r.Confidence.Lower(explain.Medium)
+		r.Confidence = r.Confidence.Lower(api.Medium)
 	}
 	if len(b.doubts)+len(b.ev.Doubts) > 0 {
-		r.Confidence = explain.Low
+		r.Confidence = api.Low
 	}
 	b.quoted = false // what the balances used does not bear on the action
 	r.USDValue = b.primaryUSD()
 	if b.quoted && r.USDValue != nil {
-		r.Confidence = r.Confidence.Lower(explain.Medium)
+		r.Confidence = r.Confidence.Lower(api.Medium)
 		v.Reasons = append(v.Reasons, "no service gave a price; usdValue rests on a trade inside the transaction")
 	}
 	p := r.Provenance
 	p.TraceSource = string(b.tree.Source)
-	actor := explain.AddrOf(v.Actor)
+	actor := api.AddrOf(v.Actor)
 	p.Actor = &actor
 	p.RunnerUp = runnerUp(v)
 	p.Notes = append(p.Notes, b.doubts...)
@@ -300,9 +300,9 @@ func (b *builder) verdict() {
 func (b *builder) authorizations() {
 	for i := range b.auths {
 		x := &b.auths[i]
-		out := explain.Authorization{Delegate: explain.AddrOf(x.Delegate), ChainID: "0", Nonce: x.Nonce, Outcome: string(x.Outcome), Reason: x.Why}
+		out := api.Authorization{Delegate: api.AddrOf(x.Delegate), ChainID: "0", Nonce: x.Nonce, Outcome: string(x.Outcome), Reason: x.Why}
 		if x.Authority != nil {
-			who := explain.AddrOf(*x.Authority)
+			who := api.AddrOf(*x.Authority)
 			out.Authority = &who
 		}
 		if x.ChainID != nil {

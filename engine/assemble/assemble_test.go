@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -29,10 +29,10 @@ func evidenceOf(t testing.TB, status uint64, frames string) *Evidence {
 	number, index := uint64(15_000_000), uint64(7)
 	ev := &Evidence{
 		TxHash: "0xaa", Chain: ch, Version: "test",
-		Tx:      &evidence.Transaction{Hash: common.HexToHash("0xaa"), Type: 2, From: from, To: &to, Gas: 100_000, GasPrice: big.NewInt(3e9), Value: big.NewInt(5e17), BlockNumber: &number, Index: &index},
-		Receipt: &evidence.Receipt{Status: &status, GasUsed: 50_000, EffectiveGasPrice: big.NewInt(3e9)},
-		Block:   &evidence.Block{Number: number, Timestamp: 1_656_000_000, Miner: miner, BaseFee: big.NewInt(2e9), Withdrawals: -1},
-		Prices:  map[common.Address]Price{{}: {USD: explain.Decimal{Unscaled: big.NewInt(123456), Scale: 2}, Time: 1_656_000_010, Source: "test"}},
+		Tx:      &ethrpc.Transaction{Hash: common.HexToHash("0xaa"), Type: 2, From: from, To: &to, Gas: 100_000, GasPrice: big.NewInt(3e9), Value: big.NewInt(5e17), BlockNumber: &number, Index: &index},
+		Receipt: &ethrpc.Receipt{Status: &status, GasUsed: 50_000, EffectiveGasPrice: big.NewInt(3e9)},
+		Block:   &ethrpc.Block{Number: number, Timestamp: 1_656_000_000, Miner: miner, BaseFee: big.NewInt(2e9), Withdrawals: -1},
+		Prices:  map[common.Address]Price{{}: {USD: api.Decimal{Unscaled: big.NewInt(123456), Scale: 2}, Time: 1_656_000_010, Source: "test"}},
 	}
 	if frames != "" {
 		tree, err := trace.ParseCallTracer(jsontext.NewDecoder(strings.NewReader(frames)), trace.Limits{})
@@ -48,7 +48,7 @@ const head = `"from":"0x1111111111111111111111111111111111111111","to":"0x222222
 
 func TestTransferIsPriced(t *testing.T) {
 	r := Result(evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x6f05b59d3b20000"}`))
-	if r.Partial() || r.Confidence != explain.High || *r.TxType != explain.TypeTransfer {
+	if r.Partial() || r.Confidence != api.High || *r.TxType != api.TypeTransfer {
 		t.Fatalf("%s %s %s", r.AnalysisModel, r.Confidence, r.Summary)
 	}
 	if r.USDValue.String() != "617.28" {
@@ -61,7 +61,7 @@ func TestTransferIsPriced(t *testing.T) {
 	if !first.IsSender || first.Tokens[0].RawSignedAmount != "-500150000000000000" || first.Tokens[0].Balance != "-0.50015" || first.Tokens[0].TokenSymbol != "ETH" {
 		t.Errorf("the sender comes first: %+v", first)
 	}
-	if last.Address != explain.AddrOf(miner) || last.Role != "block producer" {
+	if last.Address != api.AddrOf(miner) || last.Role != "block producer" {
 		t.Errorf("the fee recipient comes last: %+v", last)
 	}
 	if r.Provenance.PriceTime != 1_656_000_010 || r.TxMeta.ValueWei != "0x6f05b59d3b20000" || r.TxMeta.GasPrice != "0xb2d05e00" {
@@ -101,7 +101,7 @@ func TestFailedFrames(t *testing.T) {
 	if e := r.PrettyTrace[1].Error; !strings.Contains(e, "cab") {
 		t.Errorf("the reason is lost: %q", e)
 	}
-	if r.Status != explain.StatusSuccess {
+	if r.Status != api.StatusSuccess {
 		t.Errorf("status %s", r.Status)
 	}
 }
@@ -113,7 +113,7 @@ func TestLogsStandWhereTheyWereEmitted(t *testing.T) {
 	}
 	ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x6f05b59d3b20000","logs":[`+log("0x0", "1")+`,`+log("0x1", "2")+`],"calls":[{"type":"CALL",`+head+`}]}`)
 	for i, topic := range []string{"1", "2"} {
-		ev.Receipt.Logs = append(ev.Receipt.Logs, evidence.Log{Address: to, Topics: []common.Hash{common.HexToHash(strings.Repeat(topic, 64))}, Index: uint64(40 + i)})
+		ev.Receipt.Logs = append(ev.Receipt.Logs, ethrpc.Log{Address: to, Topics: []common.Hash{common.HexToHash(strings.Repeat(topic, 64))}, Index: uint64(40 + i)})
 	}
 	r := Result(ev)
 	var got []string
@@ -173,12 +173,12 @@ func TestCompressed(t *testing.T) {
 
 // TestPartial: each piece may be missing; the answer says which and keeps the rest.
 func TestPartial(t *testing.T) {
-	f := func(change func(ev *Evidence), wantStatus explain.Status, wantSummary string) {
+	f := func(change func(ev *Evidence), wantStatus api.Status, wantSummary string) {
 		t.Helper()
 		ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x6f05b59d3b20000"}`)
 		change(ev)
 		r := Result(ev)
-		if !r.Partial() || r.Confidence != explain.Low || r.Status != wantStatus || !strings.HasPrefix(r.Summary, explain.PartialPrefix) || !strings.Contains(r.Summary, wantSummary) {
+		if !r.Partial() || r.Confidence != api.Low || r.Status != wantStatus || !strings.HasPrefix(r.Summary, api.PartialPrefix) || !strings.Contains(r.Summary, wantSummary) {
 			t.Errorf("%s %s %q %q; want %q, %q", r.AnalysisModel, r.Confidence, r.Status, r.Summary, wantStatus, wantSummary)
 		}
 		if _, err := json.Marshal(r); err != nil {
@@ -193,15 +193,15 @@ func TestPartial(t *testing.T) {
 		ev.Receipt, ev.Block, ev.Tree = nil, nil, nil
 		ev.Failed = []Failure{{"transaction", "no answer"}, {"trace", "500"}}
 	}, "", "the transaction and trace phases failed (no answer; 500).** Attempt to send 0.5 ETH to")
-	f(func(ev *Evidence) { ev.Receipt = nil; ev.Failed = []Failure{{"transaction", "x"}} }, explain.StatusSuccess, "transaction")
-	f(func(ev *Evidence) { ev.Block = nil; ev.Failed = []Failure{{"transaction", "x"}} }, explain.StatusSuccess, "transaction")
-	f(func(ev *Evidence) { ev.Tree = nil; ev.Failed = []Failure{{"trace", "x"}} }, explain.StatusSuccess, "trace")
+	f(func(ev *Evidence) { ev.Receipt = nil; ev.Failed = []Failure{{"transaction", "x"}} }, api.StatusSuccess, "transaction")
+	f(func(ev *Evidence) { ev.Block = nil; ev.Failed = []Failure{{"transaction", "x"}} }, api.StatusSuccess, "transaction")
+	f(func(ev *Evidence) { ev.Tree = nil; ev.Failed = []Failure{{"trace", "x"}} }, api.StatusSuccess, "trace")
 	f(func(ev *Evidence) {
 		zero := uint64(0)
 		ev.Receipt.Status = &zero
 		ev.Tree = nil
 		ev.Failed = []Failure{{"trace", "x"}}
-	}, explain.StatusReverted, "trace")
+	}, api.StatusReverted, "trace")
 }
 
 // TestNotesStandOnce: what was noted twice on the way stands once, and what is missing

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -17,9 +17,9 @@ import (
 var topicTransfer = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
 
 // sentLog is a transfer event of a token.
-func sentLog(token, a, b common.Address, amount int64) evidence.Log {
+func sentLog(token, a, b common.Address, amount int64) ethrpc.Log {
 	n := common.BigToHash(big.NewInt(amount))
-	return evidence.Log{Address: token, Topics: []common.Hash{topicTransfer, common.BytesToHash(a[:]), common.BytesToHash(b[:])}, Data: n[:]}
+	return ethrpc.Log{Address: token, Topics: []common.Hash{topicTransfer, common.BytesToHash(a[:]), common.BytesToHash(b[:])}, Data: n[:]}
 }
 
 // TestEventsThatNothingBears: a fake event moves nothing in any part of the result, a fee
@@ -30,13 +30,13 @@ func TestEventsThatNothingBears(t *testing.T) {
 		return crypto.Keccak256Hash(common.LeftPadBytes(a[:], 32), make([]byte, 32))
 	}
 	word := func(v int64) common.Hash { return common.BigToHash(big.NewInt(v)) }
-	f := func(note string, transfers int, most explain.Confidence, pre, post map[common.Hash]common.Hash) {
+	f := func(note string, transfers int, most api.Confidence, pre, post map[common.Hash]common.Hash) {
 		t.Helper()
 		ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x0"}`)
 		ev.Tx.Value, ev.Tx.Input = new(big.Int), nil
-		ev.Receipt.Logs = []evidence.Log{sentLog(to, from, miner, 5_000_000)}
+		ev.Receipt.Logs = []ethrpc.Log{sentLog(to, from, miner, 5_000_000)}
 		ev.Tokens = map[common.Address]label.Token{to: {Address: to, Symbol: "TKN", Decimals: &six}}
-		ev.Diff = &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{to: {Storage: pre}}, Post: map[common.Address]*evidence.Account{from: {Nonce: &n}, to: {Storage: post}}}
+		ev.Diff = &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{to: {Storage: pre}}, Post: map[common.Address]*ethrpc.Account{from: {Nonce: &n}, to: {Storage: post}}}
 		r := Result(ev)
 		if len(r.TokenTransfers) != transfers || r.Confidence.Lower(most) != r.Confidence {
 			t.Errorf("%s: %d transfers, confidence %s", note, len(r.TokenTransfers), r.Confidence)
@@ -52,11 +52,11 @@ func TestEventsThatNothingBears(t *testing.T) {
 			t.Errorf("notes %q, want %q", r.Provenance.Notes, note)
 		}
 	}
-	f("its transfer events are fake and not counted; no storage changed that could keep a balance", 0, explain.High, nil, nil)
-	f("a fee on transfer that no log tells of: "+miner.Hex()+" moved by 4.5 in its balance slot, by 5 in the logs", 1, explain.Medium,
+	f("its transfer events are fake and not counted; no storage changed that could keep a balance", 0, api.High, nil, nil)
+	f("a fee on transfer that no log tells of: "+miner.Hex()+" moved by 4.5 in its balance slot, by 5 in the logs", 1, api.Medium,
 		map[common.Hash]common.Hash{slot(from): word(5_000_000)}, map[common.Hash]common.Hash{slot(miner): word(4_500_000)})
-	f("balances are kept in shares, as rebasing tokens do: "+from.Hex()+" moved by -4 in its balance slot, by -5 in the logs", 1, explain.High,
+	f("balances are kept in shares, as rebasing tokens do: "+from.Hex()+" moved by -4 in its balance slot, by -5 in the logs", 1, api.High,
 		map[common.Hash]common.Hash{slot(from): word(4_000_000)}, map[common.Hash]common.Hash{slot(miner): word(4_000_000)})
-	f("logs and state disagree: "+miner.Hex()+" moved by 6 in its balance slot, by 5 in the logs", 1, explain.Medium,
+	f("logs and state disagree: "+miner.Hex()+" moved by 6 in its balance slot, by 5 in the logs", 1, api.Medium,
 		map[common.Hash]common.Hash{slot(from): word(5_000_000)}, map[common.Hash]common.Hash{slot(miner): word(6_000_000)})
 }

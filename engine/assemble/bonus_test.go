@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -16,7 +16,7 @@ import (
 func TestBonus(t *testing.T) {
 	weth, usdc := common.HexToAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"), common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48")
 	dollars := func(n int64) Price {
-		return Price{USD: explain.Decimal{Unscaled: big.NewInt(n)}, Source: "test", Time: 1}
+		return Price{USD: api.Decimal{Unscaled: big.NewInt(n)}, Source: "test", Time: 1}
 	}
 	f := func(prices map[common.Address]Price, debt, collateral int64, want string) {
 		t.Helper()

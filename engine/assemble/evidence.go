@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 	"txlens/engine/triage"
@@ -23,12 +23,12 @@ import (
 type Evidence struct {
 	TxHash     string
 	Chain      *chain.Chain
-	Tx         *evidence.Transaction
-	Receipt    *evidence.Receipt
-	Block      *evidence.Block
+	Tx         *ethrpc.Transaction
+	Receipt    *ethrpc.Receipt
+	Block      *ethrpc.Block
 	Tree       *trace.Tree
-	Diff       *evidence.StateDiff
-	Neighbours *evidence.Neighbours // nil where nothing called for them, or the node has them not
+	Diff       *ethrpc.StateDiff
+	Neighbours *ethrpc.Neighbours // nil where nothing called for them, or the node has them not
 	Contracts  map[common.Address]*decode.Contract
 	Functions  map[[4]byte][]string
 	Events     map[common.Hash][]string
@@ -47,7 +47,7 @@ type Evidence struct {
 
 // Price is the price of one whole token at the time of the block.
 type Price struct {
-	USD    explain.Decimal
+	USD    api.Decimal
 	Time   uint64 // Unix seconds the service gave
 	Source string
 }
@@ -111,7 +111,7 @@ func partialSummary(failed []Failure, summary string) string {
 	if len(failed) > 1 {
 		word = "phases"
 	}
-	s := fmt.Sprintf("%s: the %s %s failed (%s).**", explain.PartialPrefix, and(once(names)), word, strings.Join(once(reasons), "; "))
+	s := fmt.Sprintf("%s: the %s %s failed (%s).**", api.PartialPrefix, and(once(names)), word, strings.Join(once(reasons), "; "))
 	if summary != "" {
 		s += " " + summary
 	}

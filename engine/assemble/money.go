@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 
@@ -22,16 +22,16 @@ func (b *builder) transfers() {
 		}
 		return uint64(pos)
 	}
-	b.r.TokenTransfers = make([]explain.TokenTransfer, 0, len(b.flow.Transfers))
+	b.r.TokenTransfers = make([]api.TokenTransfer, 0, len(b.flow.Transfers))
 	for i := range b.flow.Transfers {
 		t := &b.flow.Transfers[i]
 		if t.Wrap {
 			continue // no Transfer event: it shows in balanceChanges
 		}
 		tok := b.token(t.Token)
-		out := explain.TokenTransfer{
-			Type: string(t.Standard), From: explain.AddrOf(t.From), To: explain.AddrOf(t.To),
-			TokenName: tok.Name, TokenSymbol: tok.Symbol, TokenAddress: explain.AddrOf(t.Token),
+		out := api.TokenTransfer{
+			Type: string(t.Standard), From: api.AddrOf(t.From), To: api.AddrOf(t.To),
+			TokenName: tok.Name, TokenSymbol: tok.Symbol, TokenAddress: api.AddrOf(t.Token),
 			Total: t.Amount.String(), LogIndex: index(t.Log),
 		}
 		if tok.Decimals != nil {
@@ -51,14 +51,14 @@ func (b *builder) changes() {
 		return
 	}
 	for _, c := range b.flow.Changes {
-		out := explain.BalanceChange{
-			Address: explain.AddrOf(c.Address), Label: b.text(c.Address), Role: c.Role, IsSender: c.Address == b.ev.Tx.From,
-			Tokens: make([]explain.TokenChange, 0, len(c.Deltas)),
+		out := api.BalanceChange{
+			Address: api.AddrOf(c.Address), Label: b.text(c.Address), Role: c.Role, IsSender: c.Address == b.ev.Tx.From,
+			Tokens: make([]api.TokenChange, 0, len(c.Deltas)),
 		}
 		if out.Role == "" {
 			out.Role = b.verdict_.Roles[c.Address]
 		}
-		total, priced := new(explain.Decimal), true
+		total, priced := new(api.Decimal), true
 		for i := range c.Deltas {
 			tc := b.tokenChange(&c.Deltas[i])
 			if tc.ValueUSD == nil {
@@ -76,9 +76,9 @@ func (b *builder) changes() {
 	}
 }
 
-func (b *builder) tokenChange(d *flow.Delta) explain.TokenChange {
-	out := explain.TokenChange{
-		TokenAddress: explain.AddrOf(d.Key.Token), RawSignedAmount: d.Amount.String(), Balance: d.Amount.String(), IsNFT: d.Key.NFT,
+func (b *builder) tokenChange(d *flow.Delta) api.TokenChange {
+	out := api.TokenChange{
+		TokenAddress: api.AddrOf(d.Key.Token), RawSignedAmount: d.Amount.String(), Balance: d.Amount.String(), IsNFT: d.Key.NFT,
 	}
 	if d.Key.ID != "" {
 		id := d.Key.ID
@@ -129,7 +129,7 @@ func (b *builder) nativeSymbol() string {
 
 // primaryUSD values the actor's own net movements that the rules named; nil when one
 // of them has no price, for a part would pass for the whole.
-func (b *builder) primaryUSD() *explain.Decimal {
+func (b *builder) primaryUSD() *api.Decimal {
 	d := b.verdict_.Primary
 	if d == nil {
 		return nil
@@ -176,13 +176,13 @@ func (b *builder) fee() {
 	if f == nil {
 		return
 	}
-	out := &explain.Fee{
-		Payer: explain.AddrOf(f.Payer), TotalWei: f.Total.String(), ExecutionWei: f.Execution.String(),
+	out := &api.Fee{
+		Payer: api.AddrOf(f.Payer), TotalWei: f.Total.String(), ExecutionWei: f.Execution.String(),
 		L1Wei: weiOrEmpty(f.L1), OperatorWei: weiOrEmpty(f.Operator), BlobWei: weiOrEmpty(f.Blob), BurntWei: f.Burnt.String(), UnassignedWei: weiOrEmpty(f.Unassigned),
-		Recipients: make([]explain.FeeRecipient, 0, len(f.Shares)),
+		Recipients: make([]api.FeeRecipient, 0, len(f.Shares)),
 	}
 	for _, s := range f.Shares {
-		out.Recipients = append(out.Recipients, explain.FeeRecipient{Address: explain.AddrOf(s.Address), Role: s.Role, Wei: s.Amount.String()})
+		out.Recipients = append(out.Recipients, api.FeeRecipient{Address: api.AddrOf(s.Address), Role: s.Role, Wei: s.Amount.String()})
 	}
 	if usd, ok := b.price(common.Address{}, f.Total); ok {
 		v := flow.Value(f.Total, uint8(b.ev.Chain.Native.Decimals), usd).Round(usdScale)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/explain"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -131,9 +131,9 @@ func (b *builder) name() {
 			left++
 			continue
 		}
-		b.r.Addresses = append(b.r.Addresses, explain.Address{Address: explain.AddrOf(a), Label: b.text(a), Role: b.verdict_.Roles[a]})
+		b.r.Addresses = append(b.r.Addresses, api.Address{Address: api.AddrOf(a), Label: b.text(a), Role: b.verdict_.Roles[a]})
 		if code[a] {
-			b.r.Contracts = append(b.r.Contracts, explain.Contract{Address: explain.AddrOf(a), Name: b.contractName(a), Description: b.describe(a)})
+			b.r.Contracts = append(b.r.Contracts, api.Contract{Address: api.AddrOf(a), Name: b.contractName(a), Description: b.describe(a)})
 		}
 	}
 	if left > 0 {
@@ -214,9 +214,9 @@ func describeSource(c *decode.Contract) string {
 		s = "source verified on " + c.Source
 	}
 	if c.Implementation != nil {
-		s += fmt.Sprintf("; %s proxy to %s", c.ProxyKind, explain.AddrOf(*c.Implementation))
+		s += fmt.Sprintf("; %s proxy to %s", c.ProxyKind, api.AddrOf(*c.Implementation))
 		if c.Upgraded != nil {
-			s += fmt.Sprintf(", changed to %s by this transaction", explain.AddrOf(*c.Upgraded))
+			s += fmt.Sprintf(", changed to %s by this transaction", api.AddrOf(*c.Upgraded))
 		}
 		if c.ProxyDoubt != "" {
 			s += " (" + c.ProxyDoubt + ")"

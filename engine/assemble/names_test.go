@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -15,7 +15,7 @@ import (
 
 // addLog appends a log of the called contract or another to the receipt.
 func addLog(ev *Evidence, emitter common.Address, signature string, indexed []common.Address, data ...int64) {
-	l := evidence.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(signature))}, Index: uint64(len(ev.Receipt.Logs))}
+	l := ethrpc.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(signature))}, Index: uint64(len(ev.Receipt.Logs))}
 	for _, a := range indexed {
 		l.Topics = append(l.Topics, common.BytesToHash(a[:]))
 	}
@@ -35,7 +35,7 @@ func TestPartiesAreListed(t *testing.T) {
 		t.Errorf("an operator in the tables is flagged: %q", r.Risks)
 	}
 	for _, a := range r.Addresses {
-		if a.Address == explain.AddrOf(conduit) {
+		if a.Address == api.AddrOf(conduit) {
 			if !strings.Contains(a.Label, "OpenSea") || a.Role == "" {
 				t.Errorf("the operator is %q, %q", a.Label, a.Role)
 			}
@@ -63,7 +63,7 @@ func pairEvidence(t *testing.T) (ev *Evidence, pool, usdc, dai common.Address) {
 func TestPoolIsNoToken(t *testing.T) {
 	ev, pool, _, _ := pairEvidence(t)
 	for _, a := range Result(ev).Addresses {
-		if a.Address == explain.AddrOf(pool) && (a.Label != "PAIR pool" || a.Role != "pool") {
+		if a.Address == api.AddrOf(pool) && (a.Label != "PAIR pool" || a.Role != "pool") {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -76,7 +76,7 @@ func TestPairIsWorthBothSides(t *testing.T) {
 		ev, _, usdc, dai := pairEvidence(t)
 		ev.Prices = map[common.Address]Price{}
 		for i, p := range prices {
-			ev.Prices[[]common.Address{usdc, dai}[i]] = Price{USD: explain.Decimal{Unscaled: big.NewInt(p)}, Source: "test"}
+			ev.Prices[[]common.Address{usdc, dai}[i]] = Price{USD: api.Decimal{Unscaled: big.NewInt(p)}, Source: "test"}
 		}
 		got := "null"
 		if v := Result(ev).USDValue; v != nil {

@@ -3,8 +3,8 @@ package assemble
 import (
 	"strconv"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/explain"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -17,7 +17,7 @@ func (b *builder) trace() {
 	for _, f := range b.tree.Frames {
 		logs += len(f.Logs)
 	}
-	w := nodeWriter{b: b, nodes: make([]explain.Node, 0, len(b.tree.Frames)+logs), index: make([]int, len(b.tree.Frames))}
+	w := nodeWriter{b: b, nodes: make([]api.Node, 0, len(b.tree.Frames)+logs), index: make([]int, len(b.tree.Frames))}
 	w.frame(b.tree.Root, "0")
 	b.r.PrettyTrace = w.nodes
 	b.r.RawTrace = b.tree.Raw()
@@ -29,20 +29,20 @@ func (b *builder) trace() {
 // nodeWriter lays frames and logs out in execution order.
 type nodeWriter struct {
 	b     *builder
-	nodes []explain.Node
+	nodes []api.Node
 	index []int // frame index to node index
 }
 
 func (w *nodeWriter) frame(f *trace.Frame, path string) {
-	n := explain.Node{
+	n := api.Node{
 		Index: len(w.nodes), Depth: f.Depth, Type: f.Kind.String(),
-		From: explain.AddrOf(f.From), FromLabel: w.b.text(f.From),
-		Input: explain.Hex(f.Input), Output: explain.Hex(f.Output),
+		From: api.AddrOf(f.From), FromLabel: w.b.text(f.From),
+		Input: api.Hex(f.Input), Output: api.Hex(f.Output),
 		ValueWei: "0", ValueEth: "0", GasUsed: f.GasUsed,
-		Path: path, Status: explain.NodeOK,
+		Path: path, Status: api.NodeOK,
 	}
 	if f.HasTo {
-		to := explain.AddrOf(f.To)
+		to := api.AddrOf(f.To)
 		n.To, n.ToLabel = &to, w.b.text(f.To)
 	}
 	if !f.Value.IsZero() {
@@ -83,17 +83,17 @@ func step(path string, depth, n int) string {
 	return path + "." + strconv.Itoa(n)
 }
 
-func (w *nodeWriter) status(n *explain.Node, f *trace.Frame) {
+func (w *nodeWriter) status(n *api.Node, f *trace.Frame) {
 	if !w.b.ended {
-		n.Status = explain.NodeUnknown
+		n.Status = api.NodeUnknown
 		return
 	}
 	switch f.Status {
 	case trace.Failed:
-		n.Status = explain.NodeFailed
+		n.Status = api.NodeFailed
 		n.Error = w.b.failureText(f)
 	case trace.Reverted:
-		n.Status = explain.NodeReverted
+		n.Status = api.NodeReverted
 		if f.RevertedBy != nil {
 			n.RevertedBy = w.nodes[w.index[f.RevertedBy.Index]].Path
 		}
@@ -108,26 +108,26 @@ func (b *builder) failureText(f *trace.Frame) string {
 	return decode.Explain(f.Err)
 }
 
-func (w *nodeWriter) call(n *explain.Node, c *decode.Call) {
+func (w *nodeWriter) call(n *api.Node, c *decode.Call) {
 	if c == nil {
 		return
 	}
 	if c.HasSelector {
-		n.Selector = explain.Hex(c.Selector[:]).String()
+		n.Selector = api.Hex(c.Selector[:]).String()
 	}
 	n.FunctionName, n.FunctionSignature = c.Name, c.Signature
 	n.DecodedArgs, n.Provenance = c.Args, string(c.Provenance)
 }
 
 func (w *nodeWriter) log(f *trace.Frame, l *trace.Log, path string) {
-	at := explain.AddrOf(l.Address)
-	n := explain.Node{
+	at := api.AddrOf(l.Address)
+	n := api.Node{
 		Index: len(w.nodes), Depth: f.Depth + 1, Type: "LOG",
 		From: at, FromLabel: w.b.text(l.Address), To: &at, ToLabel: w.b.text(l.Address),
-		Input: explain.Hex(l.Data), ValueWei: "0", ValueEth: "0", Path: path, Status: explain.NodeOK,
+		Input: api.Hex(l.Data), ValueWei: "0", ValueEth: "0", Path: path, Status: api.NodeOK,
 	}
 	if f.Status != trace.OK {
-		n.Status = explain.NodeReverted
+		n.Status = api.NodeReverted
 	}
 	sig := ""
 	if len(l.Topics) > 0 {
@@ -147,10 +147,10 @@ func (w *nodeWriter) log(f *trace.Frame, l *trace.Log, path string) {
 	w.nodes = append(w.nodes, n)
 }
 
-func (w *nodeWriter) meta() *explain.TraceMeta {
-	m := &explain.TraceMeta{OriginalNodes: w.b.tree.Total, KeptNodes: len(w.b.tree.Frames)}
+func (w *nodeWriter) meta() *api.TraceMeta {
+	m := &api.TraceMeta{OriginalNodes: w.b.tree.Total, KeptNodes: len(w.b.tree.Frames)}
 	for _, k := range w.b.tree.Markers {
-		lm := explain.LoopMarker{ParentIndex: w.index[k.Parent.Index], Period: k.Period, Repeats: k.Repeats, RemovedNodes: k.Removed, Kind: "loop"}
+		lm := api.LoopMarker{ParentIndex: w.index[k.Parent.Index], Period: k.Period, Repeats: k.Repeats, RemovedNodes: k.Removed, Kind: "loop"}
 		lm.AfterIndex = lm.ParentIndex
 		if k.After > 0 {
 			lm.AfterIndex = w.index[lastFrame(k.Parent.Children[k.After-1]).Index]

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
-	"txlens/engine/explain"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -26,7 +26,7 @@ func TestRecordedWithoutReceipt(t *testing.T) {
 		if !r.Partial() || len(r.BalanceChanges) > 0 || r.Fee != nil || r.USDValue != nil || len(r.Findings) > 0 {
 			t.Errorf("%s: %d changes, fee %v, usd %v, %d findings", ev.TxHash, len(r.BalanceChanges), r.Fee, r.USDValue, len(r.Findings))
 		}
-		if status != nil && (*status == 1) != (r.Status == explain.StatusSuccess) {
+		if status != nil && (*status == 1) != (r.Status == api.StatusSuccess) {
 			t.Errorf("%s: %s, the receipt said %d", ev.TxHash, r.Status, *status)
 		}
 		_, said, _ := strings.Cut(r.Summary, "** ")
@@ -35,12 +35,12 @@ func TestRecordedWithoutReceipt(t *testing.T) {
 		}
 		for _, s := range r.Steps {
 			for _, word := range []string{" sent ", " wrapped ", " was minted ", " burnt ", " gaining "} {
-				if strings.Contains(s, word) && !strings.HasPrefix(s, "By the call trace alone: ") && r.Status == explain.StatusSuccess {
+				if strings.Contains(s, word) && !strings.HasPrefix(s, "By the call trace alone: ") && r.Status == api.StatusSuccess {
 					t.Errorf("%s: %s", ev.TxHash, s)
 				}
 			}
 		}
-		if r.TxType != nil && (*r.TxType == explain.TypeMEV || *r.TxType == explain.TypeExploit) {
+		if r.TxType != nil && (*r.TxType == api.TypeMEV || *r.TxType == api.TypeExploit) {
 			t.Errorf("%s: %s: %s", ev.TxHash, *r.TxType, r.Summary)
 		}
 		for _, x := range r.TokenTransfers {

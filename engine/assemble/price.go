@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 
@@ -27,7 +27,7 @@ func (b *builder) quote() {
 			}
 			return *d, true
 		},
-		Price: func(a common.Address) (explain.Decimal, bool) {
+		Price: func(a common.Address) (api.Decimal, bool) {
 			p, ok := b.ev.Prices[a]
 			return p.USD, ok
 		},
@@ -57,13 +57,13 @@ func (b *builder) allPriced() bool {
 
 // price is that of a service, or else that of a trade in the transaction, if the trade
 // says anything of that amount.
-func (b *builder) price(token common.Address, amount *big.Int) (explain.Decimal, bool) {
+func (b *builder) price(token common.Address, amount *big.Int) (api.Decimal, bool) {
 	if p, ok := b.ev.Prices[token]; ok {
 		return p.USD, true
 	}
 	q, ok := b.quotes[token]
 	if !ok || q.Most != nil && amount.CmpAbs(q.Most) > 0 {
-		return explain.Decimal{}, false
+		return api.Decimal{}, false
 	}
 	b.quoted = true
 	return q.USD, true

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -19,8 +19,8 @@ func TestPriceByTrade(t *testing.T) {
 	usdc := common.HexToAddress("0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48")
 	weth := common.HexToAddress("0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2")
 	pool := common.HexToAddress("0xb4e16d0168e52d35cacd2c6185b44281ec28c9dc")
-	event := func(text string, indexed []common.Address, words ...int64) evidence.Log {
-		l := evidence.Log{Address: pool, Topics: []common.Hash{crypto.Keccak256Hash([]byte(text))}}
+	event := func(text string, indexed []common.Address, words ...int64) ethrpc.Log {
+		l := ethrpc.Log{Address: pool, Topics: []common.Hash{crypto.Keccak256Hash([]byte(text))}}
 		for _, a := range indexed {
 			l.Topics = append(l.Topics, common.BytesToHash(a[:]))
 		}
@@ -34,7 +34,7 @@ func TestPriceByTrade(t *testing.T) {
 		t.Helper()
 		ev := evidenceOf(t, 1, `{"type":"CALL",`+head+`,"value":"0x0"}`)
 		ev.Tx.Value, ev.Prices = new(big.Int), prices
-		ev.Receipt.Logs = []evidence.Log{
+		ev.Receipt.Logs = []ethrpc.Log{
 			sentLog(usdc, from, pool, 2_000_000_000), sentLog(weth, pool, from, 1e18),
 			event("Sync(uint112,uint112)", nil, 2e15, 1e18),
 			event("Swap(address,uint256,uint256,uint256,uint256,address)", []common.Address{to, from}, 2_000_000_000, 0, 0, 1e18),
@@ -55,7 +55,7 @@ func TestPriceByTrade(t *testing.T) {
 			t.Errorf("%s: %s USD by %q, notes %q", name, got, r.Provenance.PriceSource, r.Provenance.Notes)
 		}
 		reason := "no service gave a price; usdValue rests on a trade inside the transaction"
-		if slices.Contains(r.Provenance.Notes, reason) != medium || medium && r.Confidence == explain.High {
+		if slices.Contains(r.Provenance.Notes, reason) != medium || medium && r.Confidence == api.High {
 			t.Errorf("%s: confidence %s, notes %q", name, r.Confidence, r.Provenance.Notes)
 		}
 		if medium && (r.Provenance.PriceTime != ev.Block.Timestamp || r.Fee.TotalUSD.String() != "0.3") {
@@ -64,6 +64,6 @@ func TestPriceByTrade(t *testing.T) {
 	}
 	f("no service", nil, "2000", "pools in this transaction", "price of WETH: 2000 USD by a trade against USDC in pool "+pool.Hex()+" in this transaction", true)
 	f("the dollar is said", nil, "2000", "pools in this transaction", "USDC taken as 1 USD", true)
-	one := Price{USD: explain.Decimal{Unscaled: big.NewInt(998), Scale: 3}, Time: 5, Source: "service"}
+	one := Price{USD: api.Decimal{Unscaled: big.NewInt(998), Scale: 3}, Time: 5, Source: "service"}
 	f("a service", map[common.Address]Price{usdc: one}, "1996", "service, and pools in this transaction", "price of WETH: 1996 USD by a trade against USDC in pool "+pool.Hex()+" in this transaction", false)
 }

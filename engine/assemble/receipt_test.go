@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
 )
@@ -20,7 +20,7 @@ const movesUSDC = `{"type":"CALL","from":"0x111111111111111111111111111111111111
 		"data":"0x00000000000000000000000000000000000000000000000000000000001e8480","position":"0x0"}]}`
 
 // claims are the words of one who knows that something moved.
-func claims(r *explain.Result) (found []string) {
+func claims(r *api.Result) (found []string) {
 	for _, s := range append([]string{r.Summary}, r.Steps...) {
 		for _, word := range []string{"Sent ", " sent ", "Swapped", "Closed an arbitrage", "gaining", "Paid "} {
 			if strings.Contains(s, word) && !strings.HasPrefix(s, "By the call trace alone: ") {
@@ -34,7 +34,7 @@ func claims(r *explain.Result) (found []string) {
 // TestNoReceipt: without a receipt no movement is told as a fact, whatever a trace shows;
 // what the trace shows is there, with the symbols and decimals that are known.
 func TestNoReceipt(t *testing.T) {
-	make := func(frames string) *explain.Result {
+	make := func(frames string) *api.Result {
 		ev := evidenceOf(t, 1, frames)
 		ev.Receipt = nil
 		ev.Failed = []Failure{{"transaction", "the receipt could not be fetched: x"}}
@@ -44,7 +44,7 @@ func TestNoReceipt(t *testing.T) {
 			ev.Tx.To = &to
 		}
 		r := Result(ev)
-		if !r.Partial() || r.Confidence != explain.Low || r.USDValue != nil || r.Fee != nil || len(r.BalanceChanges) > 0 || len(claims(r)) > 0 {
+		if !r.Partial() || r.Confidence != api.Low || r.USDValue != nil || r.Fee != nil || len(r.BalanceChanges) > 0 || len(claims(r)) > 0 {
 			t.Errorf("%s, %s, usd %v, fee %v, %d changes, claims %q", r.AnalysisModel, r.Confidence, r.USDValue, r.Fee, len(r.BalanceChanges), claims(r))
 		}
 		if n := strings.Join(r.Provenance.Notes, "|"); strings.Contains(n, "state diff") || strings.Count(n, "the receipt is missing") != 1 {
@@ -53,7 +53,7 @@ func TestNoReceipt(t *testing.T) {
 		return r
 	}
 	r := make(movesUSDC)
-	if r.Status != explain.StatusSuccess || !strings.Contains(r.Summary, "** Attempt to send 2 USDC to ") || !strings.HasSuffix(r.Summary, "; the call trace ends in success, which no receipt confirms") {
+	if r.Status != api.StatusSuccess || !strings.Contains(r.Summary, "** Attempt to send 2 USDC to ") || !strings.HasSuffix(r.Summary, "; the call trace ends in success, which no receipt confirms") {
 		t.Errorf("%s %s", r.Status, r.Summary)
 	}
 	if len(r.TokenTransfers) != 1 || r.TokenTransfers[0].TokenSymbol != "USDC" || r.TokenTransfers[0].Decimals != "6" || r.TokenTransfers[0].Total != "2000000" {
@@ -70,11 +70,11 @@ func TestNoReceipt(t *testing.T) {
 		t.Errorf("transfers by calls %+v", r.TokenTransfers)
 	}
 	r = make(`{"type":"CALL",` + head + `,"value":"0x6f05b59d3b20000"}`)
-	if r.Status != explain.StatusSuccess || !strings.Contains(r.Summary, "** Attempt to send 0.5 ETH to ") || !strings.Contains(r.Steps[0], "tried to send 0.5 ETH") {
+	if r.Status != api.StatusSuccess || !strings.Contains(r.Summary, "** Attempt to send 0.5 ETH to ") || !strings.Contains(r.Steps[0], "tried to send 0.5 ETH") {
 		t.Errorf("%s %s %q", r.Status, r.Summary, r.Steps)
 	}
 	r = make(`{"type":"CALL",` + head + `,"value":"0x6f05b59d3b20000","error":"out of gas"}`)
-	if r.Status != explain.StatusReverted || !strings.Contains(r.Summary, "** Failed attempt to send 0.5 ETH to ") || !strings.Contains(r.Summary, "ran out of gas") {
+	if r.Status != api.StatusReverted || !strings.Contains(r.Summary, "** Failed attempt to send 0.5 ETH to ") || !strings.Contains(r.Summary, "ran out of gas") {
 		t.Errorf("%s %s", r.Status, r.Summary)
 	}
 }
@@ -85,10 +85,10 @@ func TestNothingTellsTheOutcome(t *testing.T) {
 	ev := evidenceOf(t, 1, "")
 	ev.Receipt, ev.Failed = nil, []Failure{{"transaction", "x"}, {"trace", "x"}}
 	r := Result(ev)
-	if r.Status != explain.StatusUnknown || !strings.HasSuffix(r.Summary, "; the outcome is not known") || len(claims(r)) > 0 {
+	if r.Status != api.StatusUnknown || !strings.HasSuffix(r.Summary, "; the outcome is not known") || len(claims(r)) > 0 {
 		t.Errorf("%q %s %q", r.Status, r.Summary, r.Steps)
 	}
-	if len(r.PrettyTrace) != 1 || r.PrettyTrace[0].Status != explain.NodeUnknown || r.PrettyTrace[0].Error != "" {
+	if len(r.PrettyTrace) != 1 || r.PrettyTrace[0].Status != api.NodeUnknown || r.PrettyTrace[0].Error != "" {
 		t.Errorf("%+v", r.PrettyTrace)
 	}
 	if raw, err := json.Marshal(r.RawTrace); err != nil || strings.Contains(string(raw), "error") || !strings.Contains(string(raw), `"value":"0x6f05b59d3b20000"`) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/explain"
 	"txlens/engine/triage"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -18,7 +18,7 @@ import (
 // the type where they make the transaction an exploit, what was ruled out where it was
 // asked for, and a note on what is not shown well enough.
 func (b *builder) triage() {
-	prices := make(map[common.Address]explain.Decimal, len(b.ev.Prices))
+	prices := make(map[common.Address]api.Decimal, len(b.ev.Prices))
 	for a, p := range b.ev.Prices {
 		prices[a] = p.USD
 	}
@@ -27,7 +27,7 @@ func (b *builder) triage() {
 	for i := range b.report.Findings {
 		f := &b.report.Findings[i]
 		switch {
-		case b.report.Exploit && f.Status.Rank() >= explain.Possible.Rank():
+		case b.report.Exploit && f.Status.Rank() >= api.Possible.Rank():
 			b.r.Findings = append(b.r.Findings, *f)
 		default:
 			b.doubtful = append(b.doubtful, fmt.Sprintf("a finding of %s was considered and is not shown well enough: status %s, severity %s",
@@ -52,12 +52,12 @@ func (b *builder) exploit() {
 	v := *b.verdict_ // it is shared with nobody, but the votes of the rules stay as they are
 	first := &b.r.Findings[0]
 	for i := range b.r.Findings {
-		if f := &b.r.Findings[i]; f.Status.Rank() >= explain.Probable.Rank() && f.Severity.Rank() >= explain.Moderate.Rank() {
+		if f := &b.r.Findings[i]; f.Status.Rank() >= api.Probable.Rank() && f.Severity.Rank() >= api.Moderate.Rank() {
 			first = f
 			break
 		}
 	}
-	t := explain.TypeExploit
+	t := api.TypeExploit
 	// The protocol of the acts is where they passed; what was exploited is the victim.
 	v.Protocol = nil
 	protocol := ""
@@ -71,7 +71,7 @@ func (b *builder) exploit() {
 	v.TxType, v.SubType = &t, string(first.Category)
 	what := cmp.Or(b.report.Loss, strings.TrimSuffix(first.BrokenInvariant, "."))
 	v.Summary = "Exploit by " + strings.ReplaceAll(string(first.Category), "_", " ") + ": " + what
-	v.Confidence = v.Confidence.Lower(explain.Medium)
+	v.Confidence = v.Confidence.Lower(api.Medium)
 	v.Roles = b.sides(v.Roles)
 	v.Risks = slices.Clone(v.Risks)
 	for i := range b.r.Findings {

@@ -3,7 +3,7 @@ package classify
 import (
 	"strconv"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -29,7 +29,7 @@ func alike(steps []step) []step {
 
 // sayAlike tells a run of transfers in one sentence.
 func (a *analysis) sayAlike(run []step) string {
-	t, n := run[0].move, explain.Thousands(strconv.Itoa(len(run)))
+	t, n := run[0].move, api.Thousands(strconv.Itoa(len(run)))
 	zero := common.Address{}
 	if t.Standard == flow.ERC721 {
 		what := n + " NFTs of " + a.symbol(t.Token) + " (" + clip(t.ID.String()) + " … " + clip(run[len(run)-1].move.ID.String()) + ")"
@@ -48,7 +48,7 @@ func (a *analysis) sayAlike(run []step) string {
 	if len(to) == 1 {
 		return a.sayMove(t) + " (" + n + " times)."
 	}
-	what, whom := a.amount(keyOf(t), t.Amount), explain.Thousands(strconv.Itoa(len(to)))+" addresses"
+	what, whom := a.amount(keyOf(t), t.Amount), api.Thousands(strconv.Itoa(len(to)))+" addresses"
 	if len(to) < len(run) {
 		whom += ", in " + n + " transfers"
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -159,7 +159,7 @@ func (a *analysis) collect() {
 
 // pokes: a burn of no liquidity takes nothing out. The positions of Uniswap v3 burn so
 // to have the fees of a position booked before they are collected.
-func pokes(r *rule4log, l *evidence.Log) bool {
+func pokes(r *rule4log, l *ethrpc.Log) bool {
 	if r.act != actRemoveLiq || r.family != "uniswap-v3" {
 		return false
 	}
@@ -167,7 +167,7 @@ func pokes(r *rule4log, l *evidence.Log) bool {
 	return n != nil && n.Sign() == 0
 }
 
-func partiesOf(r *rule4log, l *evidence.Log) (party []common.Address) {
+func partiesOf(r *rule4log, l *ethrpc.Log) (party []common.Address) {
 	for _, s := range r.party {
 		if p, ok := s.at(l); ok {
 			party = append(party, p)

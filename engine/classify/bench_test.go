@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 )
 
@@ -14,7 +14,7 @@ func BenchmarkClassify(b *testing.B) {
 	blocks := fixture.Blocks(b)
 	var facts []*Facts
 	for i := range blocks {
-		blk, err := evidence.ParseBlock(blocks[i].Header)
+		blk, err := ethrpc.ParseBlock(blocks[i].Header)
 		if err != nil {
 			b.Fatal(err)
 		}

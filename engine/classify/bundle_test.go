@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -54,7 +54,7 @@ func TestAdministered(t *testing.T) {
 	f := func(s *scene, want bool) {
 		t.Helper()
 		v := Classify(s.facts(t))
-		if got := v.TxType != nil && *v.TxType == explain.TypeOther && v.SubType == "admin"; got != want {
+		if got := v.TxType != nil && *v.TxType == api.TypeOther && v.SubType == "admin"; got != want {
 			t.Errorf("%s/%s: %s", tName(v), v.SubType, v.Summary)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -49,7 +49,7 @@ func (a *analysis) sumIssued(o *opinion) string {
 	}
 	if first, last, to, ok := a.batchMinted(); mint && ok {
 		n := new(big.Int).Sub(last, first)
-		return "Minted " + explain.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(a.entry) + " (" + clip(first.String()) + " … " + clip(last.String()) + ") to " + a.who(to)
+		return "Minted " + api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(a.entry) + " (" + clip(first.String()) + " … " + clip(last.String()) + ") to " + a.who(to)
 	}
 	if a.Flow == nil {
 		return ""
@@ -87,7 +87,7 @@ func (a *analysis) sumIssued(o *opinion) string {
 	if len(tokens) == 1 {
 		what = a.symbol(run[0].Token)
 	}
-	return verb + what + prep + explain.Count(len(holders), "address") + ", in " + explain.Thousands(strconv.Itoa(len(run))) + " transfers"
+	return verb + what + prep + api.Count(len(holders), "address") + ", in " + api.Thousands(strconv.Itoa(len(run))) + " transfers"
 }
 
 var consecutiveTransfer = theRegistryTopic("ConsecutiveTransfer(uint256,uint256,address,address)")
@@ -108,7 +108,7 @@ func (a *analysis) batchMinted() (first, last *big.Int, to common.Address, ok bo
 	return first, last, to, n == 1
 }
 
-func readBatch(l *evidence.Log) (first, last *big.Int, from, to common.Address, ok bool) {
+func readBatch(l *ethrpc.Log) (first, last *big.Int, from, to common.Address, ok bool) {
 	if len(l.Topics) != 4 || l.Topics[0] != consecutiveTransfer || len(l.Data) != 32 {
 		return nil, nil, from, to, false
 	}
@@ -131,7 +131,7 @@ func (a *analysis) batchSteps() (steps []step) {
 		}
 		steps = append(steps, step{at: 2*i + 1, log: i + 1, text: func() string {
 			n := new(big.Int).Sub(last, first)
-			what := explain.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(l.Address) + " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
+			what := api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(l.Address) + " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
 			if from == (common.Address{}) {
 				return what + " were minted to " + a.who(to) + "."
 			}
@@ -180,13 +180,13 @@ func (a *analysis) sumAuthorize() string {
 	} else if len(applied) > 1 {
 		return "Applied EIP-7702 authorizations: " + strings.Join(applied, "; ")
 	}
-	n := explain.Count(len(list), "EIP-7702 authorization")
+	n := api.Count(len(list), "EIP-7702 authorization")
 	delegates, clears := a.delegates()
 	switch {
 	case len(delegates) > 0:
 		return "Sent " + n + " for accounts to run the code of " + a.several(delegates)
 	case clears > 0:
-		return "Sent " + n + " to remove the code of " + explain.Count(clears, "account")
+		return "Sent " + n + " to remove the code of " + api.Count(clears, "account")
 	case len(list) == 1:
 		return "Sent " + n + ", which was not applied"
 	}

@@ -3,7 +3,7 @@ package classify
 import (
 	"sort"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -111,11 +111,11 @@ func (a *analysis) settleType(o *opinion) {
 
 // bundleType: a bundle of several users' operations has a type only when the rules
 // would give each of them the same; that is known only for bundles of transfers.
-func (a *analysis) bundleType(t explain.TxType) explain.TxType {
-	if t == explain.TypeTransfer || t == explain.TypeSwap && !a.mixed() {
+func (a *analysis) bundleType(t api.TxType) api.TxType {
+	if t == api.TypeTransfer || t == api.TypeSwap && !a.mixed() {
 		return t
 	}
-	return explain.TypeOther
+	return api.TypeOther
 }
 
 // mixed reports whether some account of a bundle did not trade.
@@ -196,42 +196,42 @@ func (a *analysis) unwrapAttempt() {
 
 // trust sets the confidence and says why it is not high.
 func (a *analysis) trust(o *opinion) {
-	c := explain.High
-	lower := func(to explain.Confidence, why string) {
+	c := api.High
+	lower := func(to api.Confidence, why string) {
 		if c.Lower(to) != c {
 			c = c.Lower(to)
 		}
-		if to != explain.High {
+		if to != api.High {
 			a.v.Reasons = append(a.v.Reasons, why)
 		}
 	}
 	a.trustTrace(lower)
 	if o.unsure != "" {
-		lower(explain.Medium, o.unsure)
+		lower(api.Medium, o.unsure)
 	}
 	a.trustNames(o, lower)
 	a.trustMoves(o, lower)
 	a.v.Confidence = c
 }
 
-func (a *analysis) trustTrace(lower func(explain.Confidence, string)) {
+func (a *analysis) trustTrace(lower func(api.Confidence, string)) {
 	if a.NoReceipt || a.Receipt == nil {
-		lower(explain.Low, "without a receipt nothing confirms what the transaction did")
+		lower(api.Low, "without a receipt nothing confirms what the transaction did")
 	}
 	if !a.Succeeded && !a.outcomeKnown() && !a.traced() {
-		lower(explain.Low, "nothing says whether the transaction succeeded")
+		lower(api.Low, "nothing says whether the transaction succeeded")
 	}
 	if a.Tree == nil {
-		lower(explain.Low, "there is no call trace")
+		lower(api.Low, "there is no call trace")
 		return
 	}
 	switch a.Tree.Source {
 	case trace.RungReceipt:
 		if !a.bareTransfer() {
-			lower(explain.Low, "no call trace was available; only the receipt was")
+			lower(api.Low, "no call trace was available; only the receipt was")
 		}
 	case trace.RungReplayQuick:
-		lower(explain.Medium, "the trace was re-executed at the parent block's state, without the earlier transactions of the block")
+		lower(api.Medium, "the trace was re-executed at the parent block's state, without the earlier transactions of the block")
 	}
 }
 
@@ -242,34 +242,34 @@ func (a *analysis) bareTransfer() bool {
 }
 
 // needsProtocol are the types that mean little without a protocol.
-var needsProtocol = map[explain.TxType]bool{explain.TypeSwap: true, explain.TypeBridge: true, explain.TypeStake: true,
-	explain.TypeLiquidation: true, explain.TypeGovernance: true}
+var needsProtocol = map[api.TxType]bool{api.TypeSwap: true, api.TypeBridge: true, api.TypeStake: true,
+	api.TypeLiquidation: true, api.TypeGovernance: true}
 
 var plainActs = map[act]bool{actTransfer: true, actApproval: true, actWrap: true, actUnwrap: true, actDeploy: true, actSystem: true, actBatchPost: true, actNote: true, actAuthorize: true}
 
-func (a *analysis) trustNames(o *opinion, lower func(explain.Confidence, string)) {
-	if a.v.Protocol == nil && (needsProtocol[typeOf(o.act)] || typeOf(o.act) == explain.TypeOther && !plainActs[o.act]) {
+func (a *analysis) trustNames(o *opinion, lower func(api.Confidence, string)) {
+	if a.v.Protocol == nil && (needsProtocol[typeOf(o.act)] || typeOf(o.act) == api.TypeOther && !plainActs[o.act]) {
 		why := "the protocol is not known"
 		if len(a.v.Votes) > 0 && a.v.Votes[0].Family != "" {
 			why += "; its events are of the family " + a.v.Votes[0].Family
 		}
-		lower(explain.Medium, why)
+		lower(api.Medium, why)
 	}
 	unknown := 0
 	for _, addr := range a.called() {
 		if !a.named(addr) && len(a.Tx.Input) > 0 && o.act != actSystem && o.act != actBatchPost && !a.noCodeRan() {
 			unknown++
-			lower(explain.Medium, "the called contract "+short(addr)+" is not identified")
+			lower(api.Medium, "the called contract "+short(addr)+" is not identified")
 		}
 	}
 	for _, g := range a.grants() {
 		if o.act == actApproval && !g.revoke && !a.named(g.spender) {
-			lower(explain.Medium, "who may spend, "+short(g.spender)+", is not identified")
+			lower(api.Medium, "who may spend, "+short(g.spender)+", is not identified")
 			break
 		}
 	}
 	if unknown > 0 && (o.act == "contract_call" || o.act == "pay") {
-		lower(explain.Low, "an unknown contract did something that no rule recognises")
+		lower(api.Low, "an unknown contract did something that no rule recognises")
 	}
 }
 
@@ -285,24 +285,24 @@ func (a *analysis) named(addr common.Address) bool {
 
 // trustMoves: the summary must follow from what the actor gained and lost, in units
 // that are known, by a ledger that agrees with the node.
-func (a *analysis) trustMoves(o *opinion, lower func(explain.Confidence, string)) {
+func (a *analysis) trustMoves(o *opinion, lower func(api.Confidence, string)) {
 	if !a.Succeeded {
 		if !a.outcomeKnown() {
 			return
 		}
 		if f := a.origin(); f == nil || a.why(f) == "nothing says why" {
-			lower(explain.Medium, "why it failed is not known")
+			lower(api.Medium, "why it failed is not known")
 		}
 		return
 	}
 	switch typeOf(o.act) {
-	case explain.TypeSwap:
+	case api.TypeSwap:
 		if len(a.in)+len(a.benefit) == 0 || len(a.out) == 0 {
-			lower(explain.Medium, "the net movements of the actor do not show both sides of the exchange")
+			lower(api.Medium, "the net movements of the actor do not show both sides of the exchange")
 		}
-	case explain.TypeApproval:
+	case api.TypeApproval:
 		if len(a.grants()) == 0 {
-			lower(explain.Medium, "no approval event confirms the call")
+			lower(api.Medium, "no approval event confirms the call")
 		}
 	}
 	for _, l := range append(append([]leg(nil), a.out...), a.in...) {
@@ -310,21 +310,21 @@ func (a *analysis) trustMoves(o *opinion, lower func(explain.Confidence, string)
 			continue
 		}
 		if _, ok := a.decimals(l.key.Token); !ok {
-			lower(explain.Medium, "decimals of token "+short(l.key.Token)+" are not known")
+			lower(api.Medium, "decimals of token "+short(l.key.Token)+" are not known")
 			break
 		}
 	}
 	a.trustEvents(lower)
 	if a.Flow != nil && len(a.Flow.Mismatches) > 0 {
-		lower(explain.Medium, "the ledger of native coin disagrees with the node's state diff")
+		lower(api.Medium, "the ledger of native coin disagrees with the node's state diff")
 	}
 	if a.how == asContract {
-		lower(explain.Medium, "the assets moved at contract "+short(a.trader)+", taken for the sender's own")
+		lower(api.Medium, "the assets moved at contract "+short(a.trader)+", taken for the sender's own")
 	}
 }
 
 // trustEvents: an amount that only a log claims is not what the actor has.
-func (a *analysis) trustEvents(lower func(explain.Confidence, string)) {
+func (a *analysis) trustEvents(lower func(api.Confidence, string)) {
 	if a.Flow == nil {
 		return
 	}
@@ -335,7 +335,7 @@ func (a *analysis) trustEvents(lower func(explain.Confidence, string)) {
 		}
 		for _, l := range append(append([]leg(nil), a.out...), a.in...) {
 			if l.key.Token == k.Token {
-				lower(explain.Medium, "the balances of token "+short(k.Token)+" did not change by what its logs say")
+				lower(api.Medium, "the balances of token "+short(k.Token)+" did not change by what its logs say")
 				break
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/flow"
 	"txlens/engine/label"
@@ -20,7 +20,7 @@ import (
 )
 
 // compose makes Facts of parsed evidence with the real packages and no network.
-func compose(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, blk *evidence.Block, tree *trace.Tree) *Facts {
+func compose(ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, blk *ethrpc.Block, tree *trace.Tree) *Facts {
 	ok := tree.Root.Err == ""
 	if rc.Status != nil {
 		ok = *rc.Status == 1
@@ -30,11 +30,11 @@ func compose(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, bl
 }
 
 // composeBare is compose where nobody has the logs.
-func composeBare(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, blk *evidence.Block, tree *trace.Tree) *Facts {
+func composeBare(ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, blk *ethrpc.Block, tree *trace.Tree) *Facts {
 	return composed(ch, tx, rc, blk, tree, tree.Root.Err == "", true)
 }
 
-func composed(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, blk *evidence.Block, tree *trace.Tree, ok, bare bool) *Facts {
+func composed(ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, blk *ethrpc.Block, tree *trace.Tree, ok, bare bool) *Facts {
 	f := &Facts{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare,
 		Labels: map[common.Address]label.Label{}, Tokens: map[common.Address]label.Token{}}
 	f.Flow = flow.Compute(flow.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare})
@@ -69,17 +69,17 @@ func composed(ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, b
 }
 
 // fromFixture composes one recorded transaction with its trace.
-func fromFixture(tb testing.TB, b *fixture.Block, t *fixture.Tx, blk *evidence.Block) *Facts {
+func fromFixture(tb testing.TB, b *fixture.Block, t *fixture.Tx, blk *ethrpc.Block) *Facts {
 	tb.Helper()
 	ch, ok := chain.ByID(b.ChainID)
 	if !ok {
 		tb.Fatalf("chain %d is not in the table", b.ChainID)
 	}
-	tx, err := evidence.ParseTransaction(t.Tx)
+	tx, err := ethrpc.ParseTransaction(t.Tx)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	rc, err := evidence.ParseReceipt(t.Receipt)
+	rc, err := ethrpc.ParseReceipt(t.Receipt)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -98,17 +98,17 @@ func fromLabelled(tb testing.TB, l *fixture.Labelled) *Facts {
 	if !ok {
 		tb.Fatalf("chain %d is not in the table", l.ChainID)
 	}
-	tx, err := evidence.ParseTransaction(l.Tx)
+	tx, err := ethrpc.ParseTransaction(l.Tx)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	rc, err := evidence.ParseReceipt(l.Receipt)
+	rc, err := ethrpc.ParseReceipt(l.Receipt)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var blk *evidence.Block
+	var blk *ethrpc.Block
 	if len(l.Block) > 0 && string(l.Block) != "null" {
-		if blk, err = evidence.ParseBlock(l.Block); err != nil {
+		if blk, err = ethrpc.ParseBlock(l.Block); err != nil {
 			blk = nil
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
@@ -145,7 +145,7 @@ func pack(t *testing.T, args abi.Arguments, values []reflect.Value) []byte {
 
 // sample is a log or calldata of a row with what its roles should read.
 type sample struct {
-	log    *evidence.Log
+	log    *ethrpc.Log
 	input  []byte
 	leaves []leaf
 }
@@ -154,7 +154,7 @@ type sample struct {
 // declares none has its parties where the row says, and the reader of all words else.
 func sampleLog(t *testing.T, e *rule4log, emitter, reader common.Address) *sample {
 	t.Helper()
-	s := &sample{log: &evidence.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(e.signature))}}}
+	s := &sample{log: &ethrpc.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(e.signature))}}}
 	args := arguments(t, e.signature)
 	fill := &filler{}
 	if len(e.roles.list) == 0 && len(args) > 0 {
@@ -436,7 +436,7 @@ func voteAgrees(t *testing.T, reg *registry, cells []string, idx string) {
 func layoutDone(reg *registry, done map[any]bool, cells []string, idx string) bool {
 	n, err := strconv.Atoi(idx)
 	for i := range 4 {
-		l := &evidence.Log{Topics: make([]common.Hash, i+1)}
+		l := &ethrpc.Log{Topics: make([]common.Hash, i+1)}
 		l.Topics[0] = common.HexToHash(cells[4])
 		if e := reg.event(l); (err != nil || n == i) && e != nil && e.signature == cells[3] && done[e] {
 			return true
@@ -462,7 +462,7 @@ func eachRow(t *testing.T, name string, f func(cells []string)) {
 // recorded log of its layout; a wrong order of indexed arguments would not.
 func TestRolesReadRecordedLogs(t *testing.T) {
 	rows, logs, wrong := map[*rule4log]bool{}, 0, map[string]int{}
-	check := func(rc *evidence.Receipt) {
+	check := func(rc *ethrpc.Receipt) {
 		for i := range rc.Logs {
 			l := &rc.Logs[i]
 			e := theRegistry().event(l)

@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/explain"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -21,7 +21,7 @@ import (
 func (a *analysis) envelopeSteps() (steps []step) {
 	say := func(text func() string) { steps = append(steps, step{at: -1, text: text}) }
 	if n := len(a.Tx.BlobHashes); n > 0 {
-		say(func() string { return "The transaction carried " + explain.Count(n, "blob") + " of data." })
+		say(func() string { return "The transaction carried " + api.Count(n, "blob") + " of data." })
 	}
 	if len(a.Tx.Authorizations) > 0 {
 		say(func() string { return a.sayAuthorizations() + "." })
@@ -62,7 +62,7 @@ func (a *analysis) sayAuthorizations() string {
 		}
 		parts = append(parts, part+": "+join(reasons[decode.Unknown]))
 	}
-	return "The transaction carried " + explain.Count(len(list), "EIP-7702 authorization") + ": " + strings.Join(parts, "; ")
+	return "The transaction carried " + api.Count(len(list), "EIP-7702 authorization") + ": " + strings.Join(parts, "; ")
 }
 
 func wasOrWere(n int) string {
@@ -159,7 +159,7 @@ func codeSize(f *trace.Frame) string {
 	if len(f.Output) == 0 {
 		return ""
 	}
-	return " with " + explain.Thousands(strconv.Itoa(len(f.Output))) + " bytes of code"
+	return " with " + api.Thousands(strconv.Itoa(len(f.Output))) + " bytes of code"
 }
 
 // noCodeRan: there was calldata, and the gas used is to the unit what the data itself
@@ -187,7 +187,7 @@ func (a *analysis) noCodeRan() bool {
 
 // sumNote tells of data sent to an address that ran no code: a message, as a rule.
 func (a *analysis) sumNote() string {
-	what := explain.Thousands(strconv.Itoa(len(a.Tx.Input))) + " bytes of data"
+	what := api.Thousands(strconv.Itoa(len(a.Tx.Input))) + " bytes of data"
 	if text := note(a.Tx.Input); text != "" {
 		what = "the message \"" + text + "\""
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 )
 
@@ -40,7 +40,7 @@ func table(m map[string]int) string {
 func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *Verdict)) {
 	blocks := fixture.Blocks(t)
 	for i := range blocks {
-		blk, err := evidence.ParseBlock(blocks[i].Header)
+		blk, err := ethrpc.ParseBlock(blocks[i].Header)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,10 +72,10 @@ func checkVerdict(t *testing.T, hash string, facts *Facts, v *Verdict) {
 		fail("incomplete: %+v", v)
 		return
 	}
-	if *v.TxType == explain.TypeExploit {
+	if *v.TxType == api.TypeExploit {
 		fail("rules alone called it an exploit")
 	}
-	if (v.Confidence == explain.High) != (len(v.Reasons) == 0) {
+	if (v.Confidence == api.High) != (len(v.Reasons) == 0) {
 		fail("confidence %s with reasons %q", v.Confidence, v.Reasons)
 	}
 	if v.Attempted == facts.Succeeded {

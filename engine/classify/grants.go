@@ -4,8 +4,8 @@ import (
 	"math/big"
 	"sort"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -71,7 +71,7 @@ func (a *analysis) readGrants() (list []grant) {
 	return list
 }
 
-func readApproval(l *evidence.Log) (grant, bool) {
+func readApproval(l *ethrpc.Log) (grant, bool) {
 	g := grant{token: l.Address}
 	var ok1, ok2 bool
 	switch {
@@ -95,7 +95,7 @@ func readApproval(l *evidence.Log) (grant, bool) {
 var approvalForAll = theRegistryTopic("ApprovalForAll(address,address,bool)")
 
 // value reads the amount of an ERC-20 approval, or the flag of an operator's.
-func (g *grant) value(l *evidence.Log, word int) {
+func (g *grant) value(l *ethrpc.Log, word int) {
 	w := dataWord(l.Data, word)
 	if w == nil {
 		return
@@ -107,7 +107,7 @@ func (g *grant) value(l *evidence.Log, word int) {
 	}
 }
 
-func readPermit2(l *evidence.Log) (grant, bool) {
+func readPermit2(l *ethrpc.Log) (grant, bool) {
 	g := grant{permit2: true}
 	var ok [3]bool
 	if len(l.Topics) == 2 && len(l.Data) >= 64 { // Lockdown(owner, token, spender)
@@ -178,7 +178,7 @@ func (a *analysis) sumApproval() string {
 	s := a.sayGrant(&list[0])
 	s = upperFirst(s)
 	if len(list) > 1 {
-		s += " and changed " + explain.Count(len(list)-1, "more approval")
+		s += " and changed " + api.Count(len(list)-1, "more approval")
 	}
 	return s
 }

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -144,10 +144,10 @@ func (a *analysis) sayRoute(list []hop) string {
 	for i := range list {
 		pools[i] = list[i].hit.emitter
 	}
-	over := explain.Count(len(list), "trade")
+	over := api.Count(len(list), "trade")
 	swap := "The swap" + a.frontOf(list) + " is one trade"
 	if n := len(distinct(pools)); n == len(list) {
-		over = explain.Count(n, "pool")
+		over = api.Count(n, "pool")
 	}
 	if len(list) > maxHops || !chained(list) {
 		if one := parallel(list); one && len(list) <= maxHops {

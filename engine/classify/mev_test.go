@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/trace"
 
@@ -26,17 +26,17 @@ func mevFacts(tb testing.TB, m *fixture.MEV) *Facts {
 		tb.Fatalf("%s: %v", m.Hash, err)
 	}
 	root := tree.Root
-	tx := &evidence.Transaction{Hash: common.HexToHash(m.Hash), From: root.From, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int)}
+	tx := &ethrpc.Transaction{Hash: common.HexToHash(m.Hash), From: root.From, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int)}
 	if root.HasTo {
 		tx.To = &root.To
 	}
-	rc := &evidence.Receipt{}
+	rc := &ethrpc.Receipt{}
 	if m.Receipt != nil && m.Receipt.GasUsed > 0 {
 		rc.GasUsed, rc.EffectiveGasPrice = m.Receipt.GasUsed, new(big.Int).SetUint64(m.Receipt.Price)
 	}
-	var blk *evidence.Block
+	var blk *ethrpc.Block
 	if m.Block != nil {
-		blk = &evidence.Block{Number: m.Block.Number, Miner: common.HexToAddress(m.Block.Miner), BaseFee: new(big.Int).SetUint64(m.Block.BaseFee)}
+		blk = &ethrpc.Block{Number: m.Block.Number, Miner: common.HexToAddress(m.Block.Miner), BaseFee: new(big.Int).SetUint64(m.Block.BaseFee)}
 	}
 	return composeBare(ch, tx, rc, blk, tree)
 }
@@ -72,19 +72,19 @@ func wantOfMEV(kind string) string {
 	case strings.Contains(k, "reverted"), strings.Contains(k, "must not"):
 		return "not mev"
 	case strings.Contains(k, "liquidation"):
-		return string(explain.TypeLiquidation)
+		return string(api.TypeLiquidation)
 	case strings.Contains(k, "arbitrage"):
-		return string(explain.TypeMEV)
+		return string(api.TypeMEV)
 	}
-	return string(explain.TypeSwap)
+	return string(api.TypeSwap)
 }
 
 // around gives facts the receipts of the transactions beside them in their block.
 func around(tb testing.TB, f *Facts, b *fixture.Block, at int) {
 	tb.Helper()
-	n := &evidence.Neighbours{}
+	n := &ethrpc.Neighbours{}
 	for i := max(0, at-4); i <= min(len(b.Txs)-1, at+4); i++ {
-		rc, err := evidence.ParseReceipt(b.Txs[i].Receipt)
+		rc, err := ethrpc.ParseReceipt(b.Txs[i].Receipt)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestSandwich(t *testing.T) {
 	blocks := fixture.Blocks(t)
 	for i := range blocks {
 		b := &blocks[i]
-		blk, err := evidence.ParseBlock(b.Header)
+		blk, err := ethrpc.ParseBlock(b.Header)
 		if err != nil {
 			t.Fatal(err)
 		}

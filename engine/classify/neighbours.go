@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -33,7 +33,7 @@ type side struct {
 func (s side) back() side { s.up = !s.up; return s }
 
 // sideTopics tell how each kind of pool says which way a trade went.
-var sideTopics = map[common.Hash]func(*evidence.Log) (side, bool){
+var sideTopics = map[common.Hash]func(*ethrpc.Log) (side, bool){
 	theRegistryTopic("Swap(address,uint256,uint256,uint256,uint256,address)"):                     sideByAmounts,
 	theRegistryTopic("Swap(address,address,uint256,uint256,uint256,uint256)"):                     sideByAmounts,
 	theRegistryTopic("Swap(address,address,int256,int256,uint160,uint128,int24)"):                 sideBySign,
@@ -47,7 +47,7 @@ var sideTopics = map[common.Hash]func(*evidence.Log) (side, bool){
 }
 
 // sideByAmounts reads four amounts: in and out of either asset.
-func sideByAmounts(l *evidence.Log) (s side, ok bool) {
+func sideByAmounts(l *ethrpc.Log) (s side, ok bool) {
 	if len(l.Data) < 128 {
 		return s, false
 	}
@@ -57,7 +57,7 @@ func sideByAmounts(l *evidence.Log) (s side, ok bool) {
 }
 
 // sideBySign reads the pool's own gain of the first asset.
-func sideBySign(l *evidence.Log) (s side, ok bool) {
+func sideBySign(l *ethrpc.Log) (s side, ok bool) {
 	w := dataWord(l.Data, 0)
 	if w == nil || allZero(w) {
 		return s, false
@@ -67,14 +67,14 @@ func sideBySign(l *evidence.Log) (s side, ok bool) {
 }
 
 // sideInManager: one contract holds all pools, and the sign is that of the trader.
-func sideInManager(l *evidence.Log) (s side, ok bool) {
+func sideInManager(l *ethrpc.Log) (s side, ok bool) {
 	if s, ok = sideBySign(l); ok && len(l.Topics) > 1 {
 		s.id, s.up = l.Topics[1], !s.up
 	}
 	return s, ok && len(l.Topics) > 1
 }
 
-func sideInVault(l *evidence.Log) (s side, ok bool) {
+func sideInVault(l *ethrpc.Log) (s side, ok bool) {
 	if len(l.Topics) != 4 {
 		return s, false
 	}
@@ -85,7 +85,7 @@ func sideInVault(l *evidence.Log) (s side, ok bool) {
 	return s, true
 }
 
-func sideByIndex(l *evidence.Log) (s side, ok bool) {
+func sideByIndex(l *ethrpc.Log) (s side, ok bool) {
 	sold, bought := dataWord(l.Data, 0), dataWord(l.Data, 2)
 	if bought == nil {
 		return s, false
@@ -98,7 +98,7 @@ func sideByIndex(l *evidence.Log) (s side, ok bool) {
 // maxSides bounds the trades of one receipt that are compared.
 const maxSides = 64
 
-func sidesOf(rc *evidence.Receipt) (list []side) {
+func sidesOf(rc *ethrpc.Receipt) (list []side) {
 	for i := range rc.Logs {
 		l := &rc.Logs[i]
 		if len(l.Topics) == 0 || len(list) == maxSides {
@@ -116,7 +116,7 @@ func sidesOf(rc *evidence.Receipt) (list []side) {
 
 // Trades reports whether a receipt holds a trade, or a change of a position, that the
 // transactions around it could bear on.
-func Trades(rc *evidence.Receipt) bool {
+func Trades(rc *ethrpc.Receipt) bool {
 	return rc != nil && (len(sidesOf(rc)) > 0 || len(positionsOf(rc)) > 0)
 }
 
@@ -127,7 +127,7 @@ type party struct {
 	sides    []side
 }
 
-func (a *analysis) partyOf(rc *evidence.Receipt) (p party) {
+func (a *analysis) partyOf(rc *ethrpc.Receipt) (p party) {
 	if rc.From != nil {
 		p.from = *rc.From
 	}
@@ -264,7 +264,7 @@ var (
 
 // positionsOf lists what became of concentrated liquidity. A burn of nothing only
 // collects.
-func positionsOf(rc *evidence.Receipt) (list []position) {
+func positionsOf(rc *ethrpc.Receipt) (list []position) {
 	for i := range rc.Logs {
 		l := &rc.Logs[i]
 		if len(l.Topics) == 0 || len(list) == maxSides {

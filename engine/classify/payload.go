@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -298,7 +298,7 @@ func (a *analysis) sayPayload(f *trace.Frame, p payload, list []innerCall) strin
 	case p.what == "proposal":
 		head = "The proposal makes "
 	}
-	return strings.TrimSuffix(head, " of ") + map[bool]string{true: "", false: " holds "}[p.what == "proposal"] + explain.Count(len(list), "call") + ": " + strings.Join(parts, "; ")
+	return strings.TrimSuffix(head, " of ") + map[bool]string{true: "", false: " holds "}[p.what == "proposal"] + api.Count(len(list), "call") + ": " + strings.Join(parts, "; ")
 }
 
 // sayInner names a call by the tables alone: nothing says that its text is true.
@@ -313,7 +313,7 @@ func (a *analysis) sayInner(f *trace.Frame, c *innerCall) string {
 		case len(c.input) >= 4:
 			s = "function 0x" + hex.EncodeToString(c.input[:4])
 		default:
-			s = explain.Count(len(c.input), "byte") + " of data"
+			s = api.Count(len(c.input), "byte") + " of data"
 		}
 	}
 	if c.hasTo {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
@@ -106,7 +106,7 @@ func TestPaidPlace(t *testing.T) {
 	s := newScene(at(bot), 5_000000, nil2())
 	s.call(bot, miner, 5_000000, nil)
 	v := Classify(s.facts(t))
-	if tName(v) != string(explain.TypeMEV) || v.SubType != "builder_payment" || v.Summary != "Paid the block producer 0.000000000005 ETH" {
+	if tName(v) != string(api.TypeMEV) || v.SubType != "builder_payment" || v.Summary != "Paid the block producer 0.000000000005 ETH" {
 		t.Errorf("%s/%s %q", tName(v), v.SubType, v.Summary)
 	}
 }

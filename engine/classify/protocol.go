@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -105,7 +105,7 @@ func (a *analysis) brandOf(o *opinion) string {
 // them: what a user swapped or bridged at an aggregator, or put into a vault that lends
 // it on, he did with its protocol.
 func (a *analysis) frontDoor(o *opinion) bool {
-	bridged := typeOf(o.act) == explain.TypeBridge
+	bridged := typeOf(o.act) == api.TypeBridge
 	if a.how == asIntent || a.protocolAt(a.entry) == "uniswap" || bridged && a.isToken(a.entry) {
 		return false
 	}

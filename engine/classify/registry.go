@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -220,7 +220,7 @@ func chainIDs(list string) (ids []uint64, err error) {
 
 // event finds the row for a log: the one with its exact count of indexed arguments,
 // else one that takes any. Equal texts with other layouts are other events.
-func (r *registry) event(l *evidence.Log) *rule4log {
+func (r *registry) event(l *ethrpc.Log) *rule4log {
 	if len(l.Topics) == 0 {
 		return nil
 	}

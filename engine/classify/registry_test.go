@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -83,7 +83,7 @@ func TestAddressesKeepTheirChecksum(t *testing.T) {
 func TestLayoutTellsEventsOfOneText(t *testing.T) {
 	f := func(signature string, indexed int, want act, slug string) {
 		t.Helper()
-		l := &evidence.Log{Topics: make([]common.Hash, 1+indexed)}
+		l := &ethrpc.Log{Topics: make([]common.Hash, 1+indexed)}
 		l.Topics[0] = crypto.Keccak256Hash([]byte(signature))
 		e := theRegistry().event(l)
 		switch {

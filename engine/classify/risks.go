@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -123,7 +123,7 @@ func riskCaught(a *analysis) []string {
 	}
 	s := "caught_inner_failure: a call to " + a.target(frames[0]) + " failed and the transaction went on: " + a.why(frames[0])
 	if len(frames) > 1 {
-		s += "; " + explain.Count(len(frames)-1, "more inner call") + " failed too"
+		s += "; " + api.Count(len(frames)-1, "more inner call") + " failed too"
 	}
 	return []string{s}
 }
@@ -196,7 +196,7 @@ var transferSelector = theRegistryTopic("transfer(address,uint256)")
 
 // directTransfer: the sender itself called transfer on the token, to where this went: a
 // token may also keep a part for itself.
-func directTransfer(tx *evidence.Transaction, t *flow.Transfer) bool {
+func directTransfer(tx *ethrpc.Transaction, t *flow.Transfer) bool {
 	if tx.To == nil || *tx.To != t.Token || len(tx.Input) < 36 || !bytes.Equal(tx.Input[:4], transferSelector[:4]) {
 		return false
 	}

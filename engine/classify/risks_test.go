@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -24,12 +24,12 @@ type change struct {
 	pre, post any
 }
 
-func diffOf(list ...change) *evidence.StateDiff {
-	d := &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{}, Post: map[common.Address]*evidence.Account{}}
+func diffOf(list ...change) *ethrpc.StateDiff {
+	d := &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{}, Post: map[common.Address]*ethrpc.Account{}}
 	for _, c := range list {
-		for side, v := range map[*map[common.Address]*evidence.Account]any{&d.Pre: c.pre, &d.Post: c.post} {
+		for side, v := range map[*map[common.Address]*ethrpc.Account]any{&d.Pre: c.pre, &d.Post: c.post} {
 			if (*side)[c.at] == nil {
-				(*side)[c.at] = &evidence.Account{Storage: map[common.Hash]common.Hash{}}
+				(*side)[c.at] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{}}
 			}
 			if w := word(v); w != (common.Hash{}) {
 				(*side)[c.at].Storage[c.slot] = w
@@ -64,7 +64,7 @@ func TestControlNeedsEventAndStorage(t *testing.T) {
 	f := func(flag string, s *scene, confirms, other change) {
 		t.Helper()
 		for _, x := range []struct {
-			diff *evidence.StateDiff
+			diff *ethrpc.StateDiff
 			want string
 		}{{diffOf(confirms), "event and storage"}, {diffOf(other), "a claim of its event: no word"}, {nil, "a claim of its event: there is no state diff"}} {
 			facts := s.facts(t)

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -97,7 +97,7 @@ func riskFake(a *analysis) (risks []string) {
 		if len(risks) == 5 {
 			break
 		}
-		risks = append(risks, "fake_transfer_event: "+short(t)+" emitted "+explain.Count(count[t], "transfer event")+" and changed no balance in its storage; the movements leave them out")
+		risks = append(risks, "fake_transfer_event: "+short(t)+" emitted "+api.Count(count[t], "transfer event")+" and changed no balance in its storage; the movements leave them out")
 	}
 	// A token that writes something, and whose balanceOf tells the same before and after.
 	for i := range a.Flow.Checks {

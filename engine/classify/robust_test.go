@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -18,7 +18,7 @@ import (
 
 // Evidence may be missing in any combination; a verdict still comes.
 func TestMissingEvidence(t *testing.T) {
-	f := func(name string, facts *Facts, want explain.Confidence) {
+	f := func(name string, facts *Facts, want api.Confidence) {
 		t.Helper()
 		v := Classify(facts)
 		if v.TxType == nil || v.Summary == "" || len(v.Steps) == 0 || v.Confidence != want {
@@ -28,20 +28,20 @@ func TestMissingEvidence(t *testing.T) {
 	bare := func(ok bool) *Facts {
 		return &Facts{Tx: newScene(at(router), 7, input("swapExactETHForTokens(uint256,address[],address,uint256)")).tx, Succeeded: ok}
 	}
-	f("transaction alone", bare(false), explain.Low)
-	f("transaction alone, said to have succeeded", bare(true), explain.Low)
+	f("transaction alone", bare(false), api.Low)
+	f("transaction alone, said to have succeeded", bare(true), api.Low)
 	full := usdcForWeth(newScene(at(router), 0, nil2()), user).known(router, "Router", "router", "uniswap_v2").facts(t)
 	noTree := *full
 	noTree.Tree = nil
-	f("no tree", &noTree, explain.Low)
+	f("no tree", &noTree, api.Low)
 	noFlow := *full
 	noFlow.Flow = nil
-	f("no flow", &noFlow, explain.Medium)
+	f("no flow", &noFlow, api.Medium)
 	noReceipt := *full
 	noReceipt.Receipt = nil
-	f("no receipt", &noReceipt, explain.Low)
-	creation := &Facts{Tx: &evidence.Transaction{From: user, Value: new(big.Int)}, Succeeded: true}
-	f("creation alone", creation, explain.Low)
+	f("no receipt", &noReceipt, api.Low)
+	creation := &Facts{Tx: &ethrpc.Transaction{From: user, Value: new(big.Int)}, Succeeded: true}
+	f("creation alone", creation, api.Low)
 }
 
 func TestUnknownOutcomeIsSaid(t *testing.T) {
@@ -50,7 +50,7 @@ func TestUnknownOutcomeIsSaid(t *testing.T) {
 	facts := s.facts(t)
 	facts.Succeeded = false
 	v := Classify(facts)
-	if v.Attempted || !strings.HasSuffix(v.Summary, "the outcome is not known") || v.Confidence != explain.Low {
+	if v.Attempted || !strings.HasSuffix(v.Summary, "the outcome is not known") || v.Confidence != api.Low {
 		t.Errorf("attempted %v, %s, %q", v.Attempted, v.Confidence, v.Summary)
 	}
 }
@@ -132,16 +132,16 @@ func FuzzClassify(f *testing.F) {
 		if ok {
 			status = 1
 		}
-		rc := &evidence.Receipt{Status: &status, GasUsed: 21000, EffectiveGasPrice: big.NewInt(1)}
+		rc := &ethrpc.Receipt{Status: &status, GasUsed: 21000, EffectiveGasPrice: big.NewInt(1)}
 		for n := 0; ok && n < 4; n++ {
-			l := evidence.Log{Address: []common.Address{pool1, usdc, router, entryPoint}[n], Data: data}
+			l := ethrpc.Log{Address: []common.Address{pool1, usdc, router, entryPoint}[n], Data: data}
 			l.Topics = append(l.Topics, topics[(int(pick)+n*int(indexed))%len(topics)])
 			for i := 0; i < int(indexed)%5; i++ {
 				l.Topics = append(l.Topics, common.BytesToHash(append(calldata, byte(i))))
 			}
 			rc.Logs = append(rc.Logs, l)
 		}
-		tx := &evidence.Transaction{From: user, To: &router, Value: new(big.Int), Input: calldata}
+		tx := &ethrpc.Transaction{From: user, To: &router, Value: new(big.Int), Input: calldata}
 		facts := compose(ch, tx, rc, nil, trace.FromReceipt(tx, rc, ok))
 		checkVerdict(t, "fuzz", facts, Classify(facts))
 	})
@@ -162,7 +162,7 @@ func FuzzRoles(f *testing.F) {
 		return rows[i].signature < rows[j].signature || rows[i].signature == rows[j].signature && rows[i].indexed < rows[j].indexed
 	})
 	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
-		l := &evidence.Log{Topics: make([]common.Hash, n%5), Data: data}
+		l := &ethrpc.Log{Topics: make([]common.Hash, n%5), Data: data}
 		for _, e := range rows {
 			for _, r := range e.roles.list {
 				e.number(l, r.name)

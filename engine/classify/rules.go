@@ -3,8 +3,8 @@ package classify
 import (
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -86,7 +86,7 @@ func (a *analysis) decide() *opinion {
 }
 
 func (a *analysis) asVote(name string, o *opinion) Vote {
-	v := Vote{Rule: name, TxType: explain.TypeOther, SubType: o.sub, Frames: o.frames}
+	v := Vote{Rule: name, TxType: api.TypeOther, SubType: o.sub, Frames: o.frames}
 	if k, ok := kinds[o.act]; ok {
 		v.TxType = k.txType
 		if v.SubType == "" {

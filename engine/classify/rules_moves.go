@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -407,7 +407,7 @@ func (a *analysis) primaryLeg(gaveFirst bool) *leg {
 // beside reports whether native coin among the legs only came along with a token that
 // crossed to another chain.
 func (a *analysis) beside(legs []leg) bool {
-	return a.v.TxType != nil && *a.v.TxType == explain.TypeBridge && len(legs) > 1 && tokensIn(legs)
+	return a.v.TxType != nil && *a.v.TxType == api.TypeBridge && len(legs) > 1 && tokensIn(legs)
 }
 
 func (l *leg) delta(sign int) *flow.Delta {

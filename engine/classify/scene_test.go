@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -37,9 +37,9 @@ func addr(n uint16) (a common.Address) {
 
 // scene builds the facts of one made-up transaction on Ethereum.
 type scene struct {
-	tx     *evidence.Transaction
-	rc     *evidence.Receipt
-	blk    *evidence.Block
+	tx     *ethrpc.Transaction
+	rc     *ethrpc.Receipt
+	blk    *ethrpc.Block
 	root   *trace.Frame
 	labels map[common.Address]label.Label
 	tokens map[common.Address]label.Token
@@ -49,9 +49,9 @@ type scene struct {
 func newScene(to *common.Address, value int64, input []byte) *scene {
 	ok := uint64(1)
 	s := &scene{
-		tx:     &evidence.Transaction{From: user, To: to, Value: big.NewInt(value), Input: input, Gas: 500000, GasPrice: big.NewInt(10)},
-		rc:     &evidence.Receipt{Status: &ok, GasUsed: 100000, EffectiveGasPrice: big.NewInt(10)},
-		blk:    &evidence.Block{Number: 1, Miner: miner, BaseFee: big.NewInt(10)},
+		tx:     &ethrpc.Transaction{From: user, To: to, Value: big.NewInt(value), Input: input, Gas: 500000, GasPrice: big.NewInt(10)},
+		rc:     &ethrpc.Receipt{Status: &ok, GasUsed: 100000, EffectiveGasPrice: big.NewInt(10)},
+		blk:    &ethrpc.Block{Number: 1, Miner: miner, BaseFee: big.NewInt(10)},
 		labels: map[common.Address]label.Label{},
 		tokens: map[common.Address]label.Token{},
 		rung:   trace.RungDebug,
@@ -72,7 +72,7 @@ func newScene(to *common.Address, value int64, input []byte) *scene {
 // log appends a log to the receipt and to the root frame. Indexed and data are words:
 // addresses, integers, hashes or bools.
 func (s *scene) log(emitter common.Address, signature string, indexed []any, data ...any) *scene {
-	l := evidence.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(signature))}}
+	l := ethrpc.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(signature))}}
 	for _, x := range indexed {
 		l.Topics = append(l.Topics, word(x))
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -34,7 +34,7 @@ func userOp(s *scene, who common.Address, ok bool) *scene {
 }
 
 func TestScenes(t *testing.T) {
-	f := func(name string, s *scene, want explain.TxType, sub, protocol, summary string) {
+	f := func(name string, s *scene, want api.TxType, sub, protocol, summary string) {
 		t.Helper()
 		v := Classify(s.facts(t))
 		if v.TxType == nil || *v.TxType != want || v.SubType != sub {
@@ -194,7 +194,7 @@ func TestFailedUserOperationIsSaid(t *testing.T) {
 func TestBundleOfDifferentActs(t *testing.T) {
 	s := userOp(usdcForWeth(newScene(at(entryPoint), 0, nil2()), vault), vault, true)
 	s = userOp(s.transfer(usdc, friend, bot, 5), friend, true)
-	if v := Classify(s.facts(t)); *v.TxType != explain.TypeOther {
+	if v := Classify(s.facts(t)); *v.TxType != api.TypeOther {
 		t.Errorf("a bundle of a swap and a transfer is %s", *v.TxType)
 	}
 }
@@ -207,18 +207,18 @@ func arbitrageScene(back int) *scene {
 }
 
 func TestArbitrageMustShowProfit(t *testing.T) {
-	f := func(name string, s *scene, want explain.TxType) {
+	f := func(name string, s *scene, want api.TxType) {
 		t.Helper()
 		if v := Classify(s.facts(t)); *v.TxType != want {
 			t.Errorf("%s: %s (%s)", name, *v.TxType, v.Summary)
 		}
 	}
 	const fee = 1_000_000 // of every scene
-	f("profit above the fee", arbitrageScene(1000_000000+2*fee), explain.TypeMEV)
-	f("profit below the fee", arbitrageScene(1000_000000+fee/2), explain.TypeSwap)
-	f("loss", arbitrageScene(1000_000000-fee), explain.TypeSwap)
-	f("through a router", arbitrageScene(1000_000000+2*fee).known(bot, "Router", "router", "uniswap_v2"), explain.TypeSwap)
-	f("paid from elsewhere", arbitrageScene(1000_000000+2*fee).transfer(weth, friend, bot, 5), explain.TypeSwap)
+	f("profit above the fee", arbitrageScene(1000_000000+2*fee), api.TypeMEV)
+	f("profit below the fee", arbitrageScene(1000_000000+fee/2), api.TypeSwap)
+	f("loss", arbitrageScene(1000_000000-fee), api.TypeSwap)
+	f("through a router", arbitrageScene(1000_000000+2*fee).known(bot, "Router", "router", "uniswap_v2"), api.TypeSwap)
+	f("paid from elsewhere", arbitrageScene(1000_000000+2*fee).transfer(weth, friend, bot, 5), api.TypeSwap)
 }
 
 // TestArbitrageIsWorthItsGain: of many movements the gain is the value, with all its
@@ -227,7 +227,7 @@ func TestArbitrageIsWorthItsGain(t *testing.T) {
 	f := func(s *scene, summary string, want ...int64) {
 		t.Helper()
 		v := Classify(s.facts(t))
-		if *v.TxType != explain.TypeMEV || !strings.Contains(v.Summary, summary) {
+		if *v.TxType != api.TypeMEV || !strings.Contains(v.Summary, summary) {
 			t.Errorf("%s: %s", *v.TxType, v.Summary)
 		}
 		var got []int64
@@ -249,7 +249,7 @@ func TestArbitrageIsWorthItsGain(t *testing.T) {
 }
 
 func TestFailedAttempts(t *testing.T) {
-	f := func(name string, s *scene, want explain.TxType, summary string) {
+	f := func(name string, s *scene, want api.TxType, summary string) {
 		t.Helper()
 		v := Classify(s.facts(t))
 		if !v.Attempted || *v.TxType != want || v.Summary != summary || len(v.Risks) != 0 || v.Primary != nil {
@@ -257,17 +257,17 @@ func TestFailedAttempts(t *testing.T) {
 		}
 	}
 	f("swap", newScene(at(router), 0, input("swapExactETHForTokens(uint256,address[],address,uint256)")).fail("out of gas"),
-		explain.TypeSwap, "Failed attempt to swap through 0x4007…4007: it ran out of gas")
+		api.TypeSwap, "Failed attempt to swap through 0x4007…4007: it ran out of gas")
 	f("transfer", newScene(at(usdc), 0, input("transfer(address,uint256)", friend, 5)).fail("execution reverted"),
-		explain.TypeTransfer, "Failed attempt to send 0.000005 USDC to 0xf00d…f00d: it reverted without giving a reason")
+		api.TypeTransfer, "Failed attempt to send 0.000005 USDC to 0xf00d…f00d: it reverted without giving a reason")
 	f("deployment", newScene(nil, 0, []byte{0x60}).fail("contract creation code storage out of gas"),
-		explain.TypeDeployment, "Failed attempt to deploy a contract: it ran out of gas while storing the new contract's code")
+		api.TypeDeployment, "Failed attempt to deploy a contract: it ran out of gas while storing the new contract's code")
 	f("unknown", newScene(at(router), 0, nil2()).fail("invalid jump destination"),
-		explain.TypeOther, "Failed attempt to call function 0xdeadbeef of 0x4007…4007: it jumped to a place that is no jump target (a failed check of an old compiler, or broken code)")
+		api.TypeOther, "Failed attempt to call function 0xdeadbeef of 0x4007…4007: it jumped to a place that is no jump target (a failed check of an old compiler, or broken code)")
 	s := newScene(at(router), 0, input("multicall(bytes[])"))
 	inner := s.call(router, pool1, 0, input("exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))"))
 	inner.Err = "invalid opcode: INVALID"
-	f("inside a batch", s.fail("execution reverted"), explain.TypeSwap,
+	f("inside a batch", s.fail("execution reverted"), api.TypeSwap,
 		"Failed attempt to swap through 0x4007…4007: in 0x9001…9001, it hit the INVALID instruction, as a failed assertion does")
 }
 
@@ -320,44 +320,44 @@ func TestRisks(t *testing.T) {
 }
 
 func TestConfidence(t *testing.T) {
-	f := func(name string, s *scene, want explain.Confidence) {
+	f := func(name string, s *scene, want api.Confidence) {
 		t.Helper()
 		v := Classify(s.facts(t))
-		if v.Confidence != want || (want == explain.High) != (len(v.Reasons) == 0) {
+		if v.Confidence != want || (want == api.High) != (len(v.Reasons) == 0) {
 			t.Errorf("%s: %s, reasons %q", name, v.Confidence, v.Reasons)
 		}
 	}
-	f("coin", newScene(at(friend), 1, nil), explain.High)
+	f("coin", newScene(at(friend), 1, nil), api.High)
 	quick := newScene(at(friend), 1, nil)
 	quick.rung = trace.RungReplayQuick
-	f("coin, quick replay", quick, explain.Medium)
+	f("coin, quick replay", quick, api.Medium)
 	plainCoin := newScene(at(friend), 1, nil)
 	plainCoin.rung, plainCoin.rc.GasUsed = trace.RungReceipt, 21000
-	f("coin for the plain price, receipt only", plainCoin, explain.High)
+	f("coin for the plain price, receipt only", plainCoin, api.High)
 	dear := newScene(at(friend), 1, nil)
 	dear.rung = trace.RungReceipt
-	f("coin, receipt only", dear, explain.Low)
-	f("swap at a known router", usdcForWeth(newScene(at(router), 0, nil2()), user).known(router, "Router", "router", "uniswap_v2"), explain.High)
-	f("swap at an unknown router", usdcForWeth(newScene(at(router), 0, nil2()), user), explain.Medium)
-	f("unknown call", newScene(at(router), 0, nil2()), explain.Low)
+	f("coin, receipt only", dear, api.Low)
+	f("swap at a known router", usdcForWeth(newScene(at(router), 0, nil2()), user).known(router, "Router", "router", "uniswap_v2"), api.High)
+	f("swap at an unknown router", usdcForWeth(newScene(at(router), 0, nil2()), user), api.Medium)
+	f("unknown call", newScene(at(router), 0, nil2()), api.Low)
 	noDecimals := newScene(at(addr(99)), 0, input("transfer(address,uint256)")).transfer(addr(99), user, friend, 5)
 	noDecimals.tokens[addr(99)] = label.Token{Symbol: "XYZ"}
-	f("unknown decimals", noDecimals, explain.Medium)
+	f("unknown decimals", noDecimals, api.Medium)
 }
 
 func TestSystemTransactions(t *testing.T) {
 	s := newScene(at(common.HexToAddress("0x4200000000000000000000000000000000000015")), 0, input("setL1BlockValuesIsthmus()"))
 	s.tx.Type, s.tx.From = 0x7e, l1AttributesDepositor
-	if v := Classify(s.facts(t)); *v.TxType != explain.TypeRoutineInfra || v.SubType != "system" {
+	if v := Classify(s.facts(t)); *v.TxType != api.TypeRoutineInfra || v.SubType != "system" {
 		t.Errorf("L1 attributes: %s/%s", *v.TxType, v.SubType)
 	}
 	s = newScene(at(friend), 5, nil)
 	s.tx.Type = 0x7e
-	if v := Classify(s.facts(t)); *v.TxType == explain.TypeRoutineInfra {
+	if v := Classify(s.facts(t)); *v.TxType == api.TypeRoutineInfra {
 		t.Error("a user's deposit is taken for the system's")
 	}
 	s = newScene(at(common.HexToAddress("0xff00000000000000000000000000000000000010")), 0, []byte{0, 1, 2})
-	if v := Classify(s.facts(t)); *v.TxType != explain.TypeRoutineInfra || v.SubType != "batch_post" {
+	if v := Classify(s.facts(t)); *v.TxType != api.TypeRoutineInfra || v.SubType != "batch_post" {
 		t.Errorf("batch: %s/%s", *v.TxType, v.SubType)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -44,7 +44,7 @@ func parseSlot(text string) (s slot, err error) {
 }
 
 // word reads the word of a log at the place, nil when the log is too short.
-func (s slot) word(l *evidence.Log) []byte {
+func (s slot) word(l *ethrpc.Log) []byte {
 	if !s.topic {
 		return s.dataWord(l.Data)
 	}
@@ -97,7 +97,7 @@ func bodyAt(data, offset []byte) []byte {
 }
 
 // at reads the address that stands at a place of a log.
-func (s slot) at(l *evidence.Log) (common.Address, bool) {
+func (s slot) at(l *ethrpc.Log) (common.Address, bool) {
 	word := s.word(l)
 	if word == nil {
 		return common.Address{}, false
@@ -147,7 +147,7 @@ func (r *roles) slot(name string) (slot, bool) {
 
 // word reads the argument of a log that has a role, nil when it has none, or when the
 // log has another layout than the one declared.
-func (e *rule4log) word(l *evidence.Log, name string) []byte {
+func (e *rule4log) word(l *ethrpc.Log, name string) []byte {
 	s, ok := e.roles.slot(name)
 	if !ok || len(l.Topics) != e.roles.topics+1 {
 		return nil
@@ -156,7 +156,7 @@ func (e *rule4log) word(l *evidence.Log, name string) []byte {
 }
 
 // number reads an unsigned argument of a log by its role.
-func (e *rule4log) number(l *evidence.Log, name string) *big.Int {
+func (e *rule4log) number(l *ethrpc.Log, name string) *big.Int {
 	if w := e.word(l, name); w != nil {
 		return new(big.Int).SetBytes(w)
 	}
@@ -165,7 +165,7 @@ func (e *rule4log) number(l *evidence.Log, name string) *big.Int {
 
 // address reads an address of a log by its role. Bridges to chains with longer
 // addresses pad theirs to a word; those that need the whole word are no address here.
-func (e *rule4log) address(l *evidence.Log, name string) (common.Address, bool) {
+func (e *rule4log) address(l *ethrpc.Log, name string) (common.Address, bool) {
 	if w := e.word(l, name); w != nil {
 		return asAddress(w)
 	}
@@ -183,9 +183,9 @@ func (c *rule4call) word(input []byte, name string) []byte {
 
 // eventOf is the log of a hit. An act that was read off a call has none: then it is an
 // empty log, of which no role reads anything.
-func (a *analysis) eventOf(h *hit) *evidence.Log {
+func (a *analysis) eventOf(h *hit) *ethrpc.Log {
 	if a.Receipt == nil || h.log < 0 || h.log >= len(a.Receipt.Logs) {
-		return &evidence.Log{}
+		return &ethrpc.Log{}
 	}
 	return &a.Receipt.Logs[h.log]
 }

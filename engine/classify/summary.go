@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -190,12 +190,12 @@ func (a *analysis) peers(legs []leg, prep string) string {
 	case others == nil:
 		return prep + a.who(first)
 	}
-	return prep + explain.Thousands(strconv.Itoa(len(others)+1)) + " addresses"
+	return prep + api.Thousands(strconv.Itoa(len(others)+1)) + " addresses"
 }
 
 func (a *analysis) sumZeroTransfer() string {
 	if a.poisons() {
-		return "Moved nothing: " + explain.Count(len(a.Flow.Transfers)+len(a.Flow.Fakes), "transfer event") + " between others, as address poisoning makes them, left out"
+		return "Moved nothing: " + api.Count(len(a.Flow.Transfers)+len(a.Flow.Fakes), "transfer event") + " between others, as address poisoning makes them, left out"
 	}
 	if a.Flow != nil && len(a.Flow.Transfers) > 0 {
 		t := &a.Flow.Transfers[0]
@@ -245,7 +245,7 @@ func (a *analysis) whoNew(addr common.Address) string {
 	if n := a.who(addr); n != short(addr) {
 		return n
 	}
-	return explain.AddrOf(addr).String()
+	return api.AddrOf(addr).String()
 }
 
 func (a *analysis) sumArbitrage(o *opinion) string {
@@ -253,7 +253,7 @@ func (a *analysis) sumArbitrage(o *opinion) string {
 	for _, h := range o.hits {
 		pools = append(pools, h.emitter)
 	}
-	s := "Closed an arbitrage over " + explain.Count(len(distinct(pools)), "pool") + ", gaining "
+	s := "Closed an arbitrage over " + api.Count(len(distinct(pools)), "pool") + ", gaining "
 	legs, whose := a.gain()
 	if whose != (common.Address{}) {
 		return s + a.legs(legs) + " for " + a.who(whose) + " before the fee"
@@ -481,7 +481,7 @@ func (a *analysis) paidOut() string {
 		sum.Add(sum, t.Amount)
 		to[t.To] = struct{}{}
 	}
-	whom := explain.Thousands(strconv.Itoa(len(to))) + " addresses"
+	whom := api.Thousands(strconv.Itoa(len(to))) + " addresses"
 	if len(to) == 1 {
 		whom = a.who(a.Flow.Transfers[0].To)
 	}
@@ -489,9 +489,9 @@ func (a *analysis) paidOut() string {
 }
 
 // typeOf is the txType of an act.
-func typeOf(x act) explain.TxType {
+func typeOf(x act) api.TxType {
 	if k, ok := kinds[x]; ok {
 		return k.txType
 	}
-	return explain.TypeOther
+	return api.TypeOther
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 
@@ -66,12 +66,12 @@ func plainASCII(s string) bool {
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // short writes an address so that a reader can recognise it.
-func short(addr common.Address) string { return explain.AddrOf(addr).Short() }
+func short(addr common.Address) string { return api.AddrOf(addr).Short() }
 
 // digits writes an address: short, or in full where the analysis is to.
 func (a *analysis) digits(addr common.Address) string {
 	if a.inFull {
-		return explain.AddrOf(addr).String()
+		return api.AddrOf(addr).String()
 	}
 	return short(addr)
 }
@@ -177,11 +177,11 @@ func (a *analysis) amount(key flow.TokenKey, n *big.Int) string {
 	case key.NFT:
 		return "NFT " + clip(key.ID) + " of " + symbol
 	case key.ID != "":
-		return explain.Thousands(n.String()) + " of " + symbol + " id " + clip(key.ID)
+		return api.Thousands(n.String()) + " of " + symbol + " id " + clip(key.ID)
 	}
 	d, ok := a.decimals(key.Token)
 	if !ok {
-		return explain.Thousands(n.String()) + " base units of " + symbol
+		return api.Thousands(n.String()) + " base units of " + symbol
 	}
 	return decimal(n, d) + " " + symbol
 }
@@ -229,20 +229,20 @@ func decimal(n *big.Int, d int) string {
 	}
 	head, tail := digits[:len(digits)-places], strings.TrimRight(digits[len(digits)-places:], "0")
 	if tail == "" {
-		return explain.Thousands(head)
+		return api.Thousands(head)
 	}
-	return explain.Thousands(head) + "." + tail
+	return api.Thousands(head) + "." + tail
 }
 
 // legs writes a list of legs, the first few of them.
 func (a *analysis) legs(list []leg) string {
 	var parts []string
 	if n := len(list); n > 2 && oneCollection(list) {
-		return explain.Count(n, "NFT") + " of " + a.symbol(list[0].key.Token) + " (" + clip(list[0].key.ID) + " … " + clip(list[n-1].key.ID) + ")"
+		return api.Count(n, "NFT") + " of " + a.symbol(list[0].key.Token) + " (" + clip(list[0].key.ID) + " … " + clip(list[n-1].key.ID) + ")"
 	}
 	for i := range list {
 		if i == 3 && len(list) > 4 {
-			parts = append(parts, explain.Count(len(list)-3, "more asset"))
+			parts = append(parts, api.Count(len(list)-3, "more asset"))
 			break
 		}
 		if a.Tokens[list[i].key.Token].Lookalike != "" {

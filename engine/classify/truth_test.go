@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -108,7 +108,7 @@ func TestAuthorizations(t *testing.T) {
 	f := func(step, summary, risk string, list ...decode.Authorization) {
 		t.Helper()
 		s := newScene(at(user), 0, nil)
-		s.tx.Authorizations = make([]evidence.Authorization, len(list))
+		s.tx.Authorizations = make([]ethrpc.Authorization, len(list))
 		facts := s.facts(t)
 		facts.Authorizations = list
 		v := Classify(facts)
@@ -152,7 +152,7 @@ func TestRolesOfTraders(t *testing.T) {
 // TestWhoMayJudge: a spender that a label knows raises no alarm, one that nobody
 // knows keeps the confidence from being high.
 func TestWhoMayJudge(t *testing.T) {
-	f := func(spender common.Address, confidence explain.Confidence, risks int) {
+	f := func(spender common.Address, confidence api.Confidence, risks int) {
 		t.Helper()
 		s := newScene(at(nft), 0, input("setApprovalForAll(address,bool)", spender, true)).
 			log(nft, "ApprovalForAll(address,address,bool)", []any{user, spender}, true)
@@ -162,8 +162,8 @@ func TestWhoMayJudge(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s and %d risks", spender, v.Confidence, v.Risks, confidence, risks)
 		}
 	}
-	f(friend, explain.High, 0)
-	f(bot, explain.Medium, 1)
+	f(friend, api.High, 0)
+	f(bot, api.Medium, 1)
 }
 
 // TestPrecompileFailures: what failed in a precompile undid nothing.
@@ -201,7 +201,7 @@ func TestRelayedDelegate(t *testing.T) {
 		t.Helper()
 		who := friend
 		s := newScene(&who, 0, input("execute()")).transfer(usdc, friend, vault, 5_000000)
-		s.tx.Authorizations = make([]evidence.Authorization, 1)
+		s.tx.Authorizations = make([]ethrpc.Authorization, 1)
 		facts := s.facts(t)
 		facts.Authorizations = []decode.Authorization{{Authority: &who, Delegate: to, ChainID: big.NewInt(1), Outcome: o, Why: "it is old"}}
 		if v := Classify(facts); v.Actor != want {

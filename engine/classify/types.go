@@ -1,10 +1,10 @@
 package classify
 
 import (
+	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -15,9 +15,9 @@ import (
 // Facts is everything the rules may look at. Nothing in it is changed.
 type Facts struct {
 	Chain     *chain.Chain
-	Tx        *evidence.Transaction
-	Receipt   *evidence.Receipt
-	Block     *evidence.Block // may be nil
+	Tx        *ethrpc.Transaction
+	Receipt   *ethrpc.Receipt
+	Block     *ethrpc.Block // may be nil
 	Tree      *trace.Tree
 	Flow      *flow.Flow
 	Decoded   *decode.Set
@@ -25,13 +25,13 @@ type Facts struct {
 	Tokens    map[common.Address]label.Token
 	Contracts map[common.Address]*decode.Contract
 	Succeeded bool
-	Diff      *evidence.StateDiff // may be nil; events of control are held against it
-	NoLogs    bool                // nobody has the logs: calls must do
-	NoReceipt bool                // nothing confirms what calldata and trace show: Receipt is a stand-in
+	Diff      *ethrpc.StateDiff // may be nil; events of control are held against it
+	NoLogs    bool              // nobody has the logs: calls must do
+	NoReceipt bool              // nothing confirms what calldata and trace show: Receipt is a stand-in
 
 	// Neighbours are the transactions around this one in its block; nil where nobody
 	// looked at them.
-	Neighbours *evidence.Neighbours
+	Neighbours *ethrpc.Neighbours
 
 	// Authorizations are the transaction's own, with what became of each; nil where
 	// nobody looked at a state diff.
@@ -41,7 +41,7 @@ type Facts struct {
 // Vote is one rule's opinion.
 type Vote struct {
 	Rule     string
-	TxType   explain.TxType
+	TxType   api.TxType
 	SubType  string
 	Protocol string // snake-case slug, empty when not known
 	Family   string // what the events alone tell, "uniswap-v2", where the emitter does not tell the protocol
@@ -61,7 +61,7 @@ const AtEnd = 1 << 40
 
 // Verdict is what the rules say.
 type Verdict struct {
-	TxType     *explain.TxType
+	TxType     *api.TxType
 	SubType    string
 	Protocol   *string
 	Actor      common.Address // on whose behalf the transaction acted
@@ -71,7 +71,7 @@ type Verdict struct {
 	Steps      []string
 	Places     []Place // of the Steps, one each
 	Risks      []string
-	Confidence explain.Confidence
+	Confidence api.Confidence
 	Reasons    []string                  // why confidence is not high
 	Votes      []Vote                    // all, the deciding one first
 	Roles      map[common.Address]string // pool, router, token, recipient, victim ...

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/big"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -41,7 +41,7 @@ const maxRecovered = 2048
 // a state diff; the rest follows from nonce and code of the account before the
 // transaction by the steps of EIP-7702, and counts only when the diff shows the nonce
 // and the code that come out. diff may be nil.
-func Authorizations(tx *evidence.Transaction, chainID uint64, diff *evidence.StateDiff) []Authorization {
+func Authorizations(tx *ethrpc.Transaction, chainID uint64, diff *ethrpc.StateDiff) []Authorization {
 	if len(tx.Authorizations) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func Authorizations(tx *evidence.Transaction, chainID uint64, diff *evidence.Sta
 }
 
 // signerOf recovers who signed.
-func signerOf(a *evidence.Authorization) (common.Address, error) {
+func signerOf(a *ethrpc.Authorization) (common.Address, error) {
 	var s types.SetCodeAuthorization
 	for _, n := range []struct {
 		to   *uint256.Int
@@ -113,7 +113,7 @@ type authority struct {
 // authorityOf reads the account as the first authorization finds it. A side of a diff
 // that names no nonce means zero before and unchanged after (go-ethereum's
 // prestateTracer). The sender's own nonce was raised before the list is looked at.
-func authorityOf(tx *evidence.Transaction, who common.Address, diff *evidence.StateDiff) *authority {
+func authorityOf(tx *ethrpc.Transaction, who common.Address, diff *ethrpc.StateDiff) *authority {
 	pre, post := diff.Pre[who], diff.Post[who]
 	a := &authority{touched: pre != nil || post != nil}
 	if pre != nil {

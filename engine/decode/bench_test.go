@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/trace"
 )
 
 type parsed struct {
 	tree *trace.Tree
-	rc   *evidence.Receipt
+	rc   *ethrpc.Receipt
 }
 
 // BenchmarkDecodeBlock decodes every frame and log of a real block of 2025, beside

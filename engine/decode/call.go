@@ -3,8 +3,8 @@ package decode
 import (
 	"bytes"
 
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/explain"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -162,13 +162,13 @@ func (d *Decoder) bare(f *trace.Frame) *Call {
 		default:
 			continue
 		}
-		return &Call{Name: name, Signature: name + "()", Args: []explain.Arg{}, Provenance: code.from, Source: code.Source}
+		return &Call{Name: name, Signature: name + "()", Args: []api.Arg{}, Provenance: code.from, Source: code.Source}
 	}
 	if n, ok := smallAddress(f.To); ok && precompiles[n].Signature != nil {
 		return nil // no code stands there that could have a receive function
 	}
 	if len(f.Input) == 0 && d.live[f.To] {
-		return &Call{Name: "receive", Signature: "receive()", Args: []explain.Arg{}, Provenance: FromBuiltin}
+		return &Call{Name: "receive", Signature: "receive()", Args: []api.Arg{}, Provenance: FromBuiltin}
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package decode
 
 import (
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/explain"
 	"txlens/engine/trace"
 )
 
@@ -26,7 +26,7 @@ func (d *Decoder) constructor(f *trace.Frame) *Call {
 	}
 	c := &Call{Name: "constructor", Signature: s.Text, Provenance: FromVerified, Source: v.Source}
 	if len(s.Inputs) == 0 {
-		c.Args = []explain.Arg{}
+		c.Args = []api.Arg{}
 		return c
 	}
 	c.Args = d.tail(s, f.Input)
@@ -35,7 +35,7 @@ func (d *Decoder) constructor(f *trace.Frame) *Call {
 
 // tail finds the only tail of input that s reads exactly; nil when there is none
 // or more than one.
-func (d *Decoder) tail(s *signature.Signature, input []byte) []explain.Arg {
+func (d *Decoder) tail(s *signature.Signature, input []byte) []api.Arg {
 	dynamic := false
 	for _, p := range s.Inputs {
 		dynamic = dynamic || p.Type.Dynamic
@@ -46,7 +46,7 @@ func (d *Decoder) tail(s *signature.Signature, input []byte) []explain.Arg {
 	}
 	// All tries together may look at a few times the input, not at its square.
 	work := 16 * (len(input)/32 + maxConstructorWords)
-	var found []explain.Arg
+	var found []api.Arg
 	for n := s.Head; n <= last && n < len(input) && work > 0; n += 32 {
 		data := input[len(input)-n:]
 		r := reader{data: data, show: maxValues, out: d.vals}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
@@ -57,7 +57,7 @@ func verifiedABI(tb testing.TB, text string) *abi.ABI {
 }
 
 // show writes a decode on one line.
-func show(sig string, args []explain.Arg, p Provenance, note string) string {
+func show(sig string, args []api.Arg, p Provenance, note string) string {
 	var parts []string
 	for _, a := range args {
 		parts = append(parts, a.Name+"="+valuesOf(a.Value))
@@ -230,12 +230,12 @@ func TestPrecompilesHaveNoReceive(t *testing.T) {
 func TestEventsByLayout(t *testing.T) {
 	f := func(topics []string, data, want string, src Sources) {
 		t.Helper()
-		l := evidence.Log{Address: token, Data: unhex(t, data)}
+		l := ethrpc.Log{Address: token, Data: unhex(t, data)}
 		for _, s := range topics {
 			l.Topics = append(l.Topics, common.HexToHash(s))
 		}
 		got := "nothing"
-		if e := New(nil, src).All(calling(t, token, ""), &evidence.Receipt{Logs: []evidence.Log{l}}).Events[0]; e != nil {
+		if e := New(nil, src).All(calling(t, token, ""), &ethrpc.Receipt{Logs: []ethrpc.Log{l}}).Events[0]; e != nil {
 			got = show(e.Signature, e.Args, e.Provenance, e.Note)
 		}
 		if got != want {
@@ -311,7 +311,7 @@ func TestPrecompiles(t *testing.T) {
 }
 
 func TestValuesAreBounded(t *testing.T) {
-	read := func(text string, data []byte) explain.Arg {
+	read := func(text string, data []byte) api.Arg {
 		s, err := signature.Parse(signature.Func, text)
 		if err != nil {
 			t.Fatal(err)

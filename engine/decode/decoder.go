@@ -3,7 +3,7 @@ package decode
 import (
 	"txlens/engine/chain"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -52,7 +52,7 @@ func New(_ *chain.Chain, src Sources) *Decoder {
 }
 
 // All decodes every kept frame of the tree and every log of the receipt. rc may be nil.
-func (d *Decoder) All(tree *trace.Tree, rc *evidence.Receipt) *Set {
+func (d *Decoder) All(tree *trace.Tree, rc *ethrpc.Receipt) *Set {
 	s := &Set{Calls: make([]*Call, len(tree.Frames)), Failures: make([]*Failure, len(tree.Frames))}
 	d.live = ran(tree)
 	var emitter []*trace.Frame

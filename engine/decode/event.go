@@ -1,8 +1,8 @@
 package decode
 
 import (
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/explain"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -78,7 +78,7 @@ func (d *Decoder) event(c candidate, topics []common.Hash, data []byte) *Event {
 }
 
 // log reads topics and data of an event whose layout is known.
-func (v *values) log(s *signature.Signature, topics []common.Hash, data []byte, m mode) ([]explain.Arg, string, bool) {
+func (v *values) log(s *signature.Signature, topics []common.Hash, data []byte, m mode) ([]api.Arg, string, bool) {
 	if s.Indexed != len(topics) {
 		return nil, "", false
 	}

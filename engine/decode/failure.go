@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/explain"
 	"txlens/engine/trace"
 )
 
@@ -222,7 +222,7 @@ func sentence(f *Failure) string {
 }
 
 // plainArgs lists the arguments that fit a sentence.
-func plainArgs(args []explain.Arg) string {
+func plainArgs(args []api.Arg) string {
 	var parts []string
 	for _, a := range args {
 		switch v := a.Value.(type) {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/trace"
 
@@ -12,13 +12,13 @@ import (
 )
 
 // load reads one recorded transaction as the engine does.
-func load(tb testing.TB, tx fixture.Tx) (*trace.Tree, *evidence.Receipt) {
+func load(tb testing.TB, tx fixture.Tx) (*trace.Tree, *ethrpc.Receipt) {
 	tb.Helper()
 	tree, err := trace.ParseCallTracer(jsontext.NewDecoder(bytes.NewReader(tx.Trace)), trace.Limits{})
 	if err != nil {
 		tb.Fatalf("%s: %v", tx.Hash, err)
 	}
-	rc, err := evidence.ParseReceipt(tx.Receipt)
+	rc, err := ethrpc.ParseReceipt(tx.Receipt)
 	if err != nil {
 		tb.Fatalf("%s: %v", tx.Hash, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -20,7 +20,7 @@ func FuzzDecoder(f *testing.F) {
 		a, _ := ParseABI(abiText)
 		src := Sources{Contracts: map[common.Address]*Contract{token: {ABI: a, Implementation: &impl}, impl: {ABI: a, Implementation: &token}},
 			Functions: map[[4]byte][]string{[4]byte(hash[:4]): {text}}, Events: map[common.Hash][]string{hash: {text}}}
-		log := evidence.Log{Address: token, Data: data}
+		log := ethrpc.Log{Address: token, Data: data}
 		for i := range int(shape % 5) {
 			topic := hash
 			if i > 0 {
@@ -34,7 +34,7 @@ func FuzzDecoder(f *testing.F) {
 		root.Children = []*trace.Frame{inner}
 		inner.Logs = []trace.Log{{Address: token, Topics: log.Topics, Data: data, Receipt: 0}}
 		tree := &trace.Tree{Root: root, Frames: []*trace.Frame{root, inner}}
-		rc := &evidence.Receipt{Logs: []evidence.Log{log}}
+		rc := &ethrpc.Receipt{Logs: []ethrpc.Log{log}}
 		s := New(nil, src).All(tree, rc)
 		if len(s.Calls) != 2 || len(s.Events) != 1 {
 			t.Fatal("the set does not fit the tree")

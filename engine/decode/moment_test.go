@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -38,14 +38,14 @@ func (s *state) answers(at, with common.Address) *state {
 }
 
 // changed is a state diff of one slot.
-func changed(at common.Address, slot common.Hash, before, after common.Address) *evidence.StateDiff {
-	side := func(v common.Address) map[common.Address]*evidence.Account {
+func changed(at common.Address, slot common.Hash, before, after common.Address) *ethrpc.StateDiff {
+	side := func(v common.Address) map[common.Address]*ethrpc.Account {
 		if v == (common.Address{}) {
-			return map[common.Address]*evidence.Account{at: {}}
+			return map[common.Address]*ethrpc.Account{at: {}}
 		}
-		return map[common.Address]*evidence.Account{at: {Storage: map[common.Hash]common.Hash{slot: common.BytesToHash(v[:])}}}
+		return map[common.Address]*ethrpc.Account{at: {Storage: map[common.Hash]common.Hash{slot: common.BytesToHash(v[:])}}}
 	}
-	return &evidence.StateDiff{Pre: side(before), Post: side(after)}
+	return &ethrpc.StateDiff{Pre: side(before), Post: side(after)}
 }
 
 // ranThrough is a tree in which the proxy ran these implementations in turn.
@@ -82,8 +82,8 @@ func TestImplementationAsOfTheTransaction(t *testing.T) {
 	}
 	code := proxyCode("7f" + slot1967.Hex()[2:])
 	was, is := held(code, slot1967, oldImpl), held(code, slot1967, newImpl)
-	upgraded := &evidence.Receipt{Logs: []evidence.Log{{Address: proxyAt, Topics: []common.Hash{topicUpgraded, common.BytesToHash(newImpl[:])}}}}
-	nothing := &evidence.StateDiff{}
+	upgraded := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: proxyAt, Topics: []common.Hash{topicUpgraded, common.BytesToHash(newImpl[:])}}}}
+	nothing := &ethrpc.StateDiff{}
 
 	f("unchanged", Moment{Before: was, After: was}, kind1967, oldImpl, none, false)
 	f("changed by it", Moment{Before: was, After: is, Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
@@ -122,7 +122,7 @@ func TestImplementationAsOfTheTransaction(t *testing.T) {
 		Diff: changed(proxyAt, common.Hash{}, oldImpl, newImpl)}, "safe", oldImpl, newImpl, false)
 
 	// EIP-7702: the list is applied before anything runs.
-	set := &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{proxyAt: {}}, Post: map[common.Address]*evidence.Account{proxyAt: {Code: common.FromHex("ef0100" + common.Bytes2Hex(newImpl[:]))}}}
+	set := &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{proxyAt: {}}, Post: map[common.Address]*ethrpc.Account{proxyAt: {Code: common.FromHex("ef0100" + common.Bytes2Hex(newImpl[:]))}}}
 	f("delegated by it", Moment{After: held("", common.Hash{}, none), Diff: set}, kindDelegated, newImpl, none, false)
 	f("gone at the block's end", Moment{Before: held("ef0100"+common.Bytes2Hex(oldImpl[:]), common.Hash{}, none), After: held("", common.Hash{}, none)}, kindDelegated, oldImpl, none, false)
 }
@@ -136,8 +136,8 @@ func withGetter(selector string, to common.Address) *state {
 // TestUpgrades: the standard slots of a diff, contracts in order; what is no address is none.
 func TestUpgrades(t *testing.T) {
 	d := changed(proxyAt, slot1967, oldImpl, newImpl)
-	d.Pre[beacon1] = &evidence.Account{Storage: map[common.Hash]common.Hash{slotAdmin: common.BytesToHash(oldImpl[:])}}
-	d.Post[beacon2] = &evidence.Account{Storage: map[common.Hash]common.Hash{slotBeacon: common.BytesToHash(newImpl[:]), slot1822: {1}}}
+	d.Pre[beacon1] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{slotAdmin: common.BytesToHash(oldImpl[:])}}
+	d.Post[beacon2] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{slotBeacon: common.BytesToHash(newImpl[:]), slot1822: {1}}}
 	want := []Upgrade{{proxyAt, kind1967, oldImpl, newImpl}, {beacon1, kindAdmin, oldImpl, common.Address{}}, {beacon2, kindBeacon, common.Address{}, newImpl}}
 	if got := Upgrades(d); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
@@ -102,7 +102,7 @@ func randomValues(r *rand.Rand, args abi.Arguments) []any {
 	return out
 }
 
-// plain renders a Go value of package abi as explain.Arg says.
+// plain renders a Go value of package abi as api.Arg says.
 func plain(v reflect.Value) any {
 	switch x := v.Interface().(type) {
 	case *big.Int:
@@ -121,9 +121,9 @@ func plain(v reflect.Value) any {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		out := []explain.Arg{}
+		out := []api.Arg{}
 		for i := range v.NumField() {
-			out = append(out, explain.Arg{Value: plain(v.Field(i))})
+			out = append(out, api.Arg{Value: plain(v.Field(i))})
 		}
 		return out
 	case reflect.Array, reflect.Slice:
@@ -143,7 +143,7 @@ func plain(v reflect.Value) any {
 
 func valuesOf(v any) string {
 	switch x := v.(type) {
-	case []explain.Arg:
+	case []api.Arg:
 		var parts []string
 		for _, a := range x {
 			parts = append(parts, valuesOf(a.Value))
@@ -175,9 +175,9 @@ func TestReadsWhatGoEthereumPacks(t *testing.T) {
 		if !ok || note != "" {
 			t.Fatalf("%s refuses %x (%s)", s.Text, data, note)
 		}
-		var want []explain.Arg
+		var want []api.Arg
 		for _, v := range in {
-			want = append(want, explain.Arg{Value: plain(reflect.ValueOf(v))})
+			want = append(want, api.Arg{Value: plain(reflect.ValueOf(v))})
 		}
 		if valuesOf(got) != valuesOf(want) {
 			t.Fatalf("%s\n got %s\nwant %s", s.Text, valuesOf(got), valuesOf(want))

@@ -1,8 +1,8 @@
 package decode
 
 import (
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/explain"
 	"txlens/engine/trace"
 )
 
@@ -53,7 +53,7 @@ func (d *Decoder) precompile(f *trace.Frame) *Call {
 	}
 	c := &Call{Name: p.Name, Signature: p.Text, Provenance: FromBuiltin}
 	if p.raw {
-		c.Args = []explain.Arg{{Name: "data", Type: "bytes", Value: d.vals.bytes(f.Input)}}
+		c.Args = []api.Arg{{Name: "data", Type: "bytes", Value: d.vals.bytes(f.Input)}}
 		return c
 	}
 	in := f.Input // what is missing counts as zeros (Yellow Paper, appendix E)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -40,8 +40,8 @@ type Moment struct {
 	Before  Prober // the end of the parent block
 	After   Prober // the end of the transaction's block
 	Tree    *trace.Tree
-	Diff    *evidence.StateDiff // what the transaction itself changed
-	Receipt *evidence.Receipt
+	Diff    *ethrpc.StateDiff // what the transaction itself changed
+	Receipt *ethrpc.Receipt
 }
 
 // Proxy is what stands behind an address, as of one transaction.

@@ -3,8 +3,8 @@ package decode
 import (
 	"encoding/binary"
 
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/explain"
 )
 
 // Bounds of what one call, log or error shows. All bytes are checked; what is
@@ -43,7 +43,7 @@ const (
 
 // read decodes data as the params that are not indexed. The note says in what the
 // bytes differ from the plain encoding.
-func (v *values) read(params []signature.Param, head int, data []byte, m mode) (args []explain.Arg, note string, ok bool) {
+func (v *values) read(params []signature.Param, head int, data []byte, m mode) (args []api.Arg, note string, ok bool) {
 	r := reader{data: data, work: len(data)/32 + 1, show: maxValues, out: v}
 	if args, ok = r.args(params, 0, head); ok {
 		switch {
@@ -65,12 +65,12 @@ func (v *values) read(params []signature.Param, head int, data []byte, m mode) (
 }
 
 // args reads a list of params whose head begins at base.
-func (r *reader) args(params []signature.Param, base, head int) ([]explain.Arg, bool) {
+func (r *reader) args(params []signature.Param, base, head int) ([]api.Arg, bool) {
 	if base > len(r.data)-head {
 		return nil, false
 	}
 	r.next = base + head
-	var out []explain.Arg
+	var out []api.Arg
 	if r.show > 0 {
 		out = r.out.args(len(params))
 	}

@@ -1,7 +1,7 @@
 package decode
 
 import (
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
@@ -41,8 +41,8 @@ type Call struct {
 	HasSelector bool
 	Name        string // transfer; "constructor", "receive", "fallback", or a precompile's name
 	Signature   string // transfer(address,uint256)
-	Args        []explain.Arg
-	Outputs     []explain.Arg
+	Args        []api.Arg
+	Outputs     []api.Arg
 	Provenance  Provenance // empty when nothing was found: Name is empty then
 	Source      string     // who gave the signature: sourcify, a package's name ...; may be empty
 	Note        string     // NoteTrailing or NoteOffsets, empty for a plain encoding
@@ -59,7 +59,7 @@ const (
 type Event struct {
 	Name       string
 	Signature  string
-	Args       []explain.Arg // nil when the layout is not certain
+	Args       []api.Arg // nil when the layout is not certain
 	Provenance Provenance
 	Source     string
 	Note       string // as in Call, or NoteLayout
@@ -69,7 +69,7 @@ type Event struct {
 type Failure struct {
 	Name       string // Error, Panic, or the custom error's name
 	Signature  string
-	Args       []explain.Arg
+	Args       []api.Arg
 	Text       string   // one sentence a person can read
 	Nested     *Failure // FailedOp, WrappedError, ExecutionFailed and the like carry another error
 	Provenance Provenance

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -75,7 +75,7 @@ type Upgrade struct {
 
 // Upgrades lists the changed slots, by address and then in the order in which proxies are
 // looked for. A contract made by the transaction had nothing before.
-func Upgrades(diff *evidence.StateDiff) (list []Upgrade) {
+func Upgrades(diff *ethrpc.StateDiff) (list []Upgrade) {
 	if diff == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func Upgrades(diff *evidence.StateDiff) (list []Upgrade) {
 	return list
 }
 
-func upgradesOf(diff *evidence.StateDiff, a common.Address, list []Upgrade) []Upgrade {
+func upgradesOf(diff *ethrpc.StateDiff, a common.Address, list []Upgrade) []Upgrade {
 	for _, s := range proxySlots {
 		before, after, changed := changedSlot(diff, a, s.slot)
 		if changed && zero(before[:12]) && zero(after[:12]) {
@@ -103,7 +103,7 @@ func upgradesOf(diff *evidence.StateDiff, a common.Address, list []Upgrade) []Up
 
 // changedSlot reads one slot of a diff; a side that does not name it holds zero. false:
 // the transaction did not change it.
-func changedSlot(diff *evidence.StateDiff, a common.Address, slot common.Hash) (before, after common.Hash, changed bool) {
+func changedSlot(diff *ethrpc.StateDiff, a common.Address, slot common.Hash) (before, after common.Hash, changed bool) {
 	if diff == nil {
 		return before, after, false
 	}

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"txlens/engine/api"
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
@@ -24,13 +24,13 @@ const elided = "..."
 
 func elidedList(n int) any { return fmt.Sprintf("... (%d elements)", n) }
 
-// values renders words as explain.Arg values. Strings are cut from shared chunks
+// values renders words as api.Arg values. Strings are cut from shared chunks
 // and addresses are made once: a block repeats few addresses very often. Owned by
 // one Decoder.
 type values struct {
 	chunk strings.Builder
 	buf   []byte // scratch of one value
-	slab  []explain.Arg
+	slab  []api.Arg
 	slabN int // size of the latest slab
 	seen  map[common.Address]any
 }
@@ -76,18 +76,18 @@ func (v *values) keep(b []byte) string {
 }
 
 // args cuts n arguments from the slab. It is never nil.
-func (v *values) args(n int) []explain.Arg {
+func (v *values) args(n int) []api.Arg {
 	if n > slabSize/4 {
-		return make([]explain.Arg, n)
+		return make([]api.Arg, n)
 	}
 	if len(v.slab) < n {
 		v.slabN = min(max(firstSlab, 2*v.slabN), slabSize)
-		v.slab = make([]explain.Arg, max(n, v.slabN))
+		v.slab = make([]api.Arg, max(n, v.slabN))
 	}
 	out := v.slab[:n:n]
 	v.slab = v.slab[n:]
 	if out == nil {
-		out = []explain.Arg{}
+		out = []api.Arg{}
 	}
 	return out
 }

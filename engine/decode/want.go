@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"txlens/engine/decode/internal/signature"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,7 +24,7 @@ const (
 // and topics that the curated and the package table do not know. What only the
 // untrusted 4byte table knows comes after what nobody knows. Each list is bounded.
 // rc may be nil.
-func Want(tree *trace.Tree, rc *evidence.Receipt) (addrs []common.Address, selectors [][4]byte, topics []common.Hash) {
+func Want(tree *trace.Tree, rc *ethrpc.Receipt) (addrs []common.Address, selectors [][4]byte, topics []common.Hash) {
 	w := &wants{live: ran(tree), index: map[common.Address]int{}}
 	for _, f := range tree.Frames {
 		w.frame(f)
@@ -100,7 +100,7 @@ func (w *wants) frame(f *trace.Frame) {
 
 func known(c candidate, data []byte) bool { return bytes.Equal(c.ID[:4], data[:4]) }
 
-func (w *wants) log(l *evidence.Log) {
+func (w *wants) log(l *ethrpc.Log) {
 	if len(l.Topics) == 0 {
 		return
 	}

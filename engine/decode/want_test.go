@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/trace"
 
@@ -27,7 +27,7 @@ func TestWantRanksWhatMatters(t *testing.T) {
 	add(&trace.Frame{Kind: trace.StaticCall, To: common.HexToAddress("0x02"), Input: []byte{1}, Output: make([]byte, 32), GasUsed: 9})
 	add(&trace.Frame{Kind: trace.Call, To: common.HexToAddress("0x" + alice)}) // an account: nothing runs there
 	unknown := crypto.Keccak256Hash([]byte("NobodyKnowsThis()"))
-	rc := &evidence.Receipt{Logs: []evidence.Log{{Address: token, Topics: []common.Hash{unknown}}, {Address: token, Topics: []common.Hash{crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))}}, {Address: token}}}
+	rc := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: token, Topics: []common.Hash{unknown}}, {Address: token, Topics: []common.Hash{crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))}}, {Address: token}}}
 
 	addrs, selectors, topics := Want(tree, rc)
 	if want := []common.Address{token, impl, other, quiet}; !slices.Equal(addrs, want) {

@@ -3,7 +3,7 @@ package flow
 import (
 	"math/big"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -100,7 +100,7 @@ func (l *layout) slot(holder common.Address) common.Hash {
 // written are the slots of a contract that the transaction changed.
 type written struct{ pre, post map[common.Hash]common.Hash }
 
-func writtenBy(d *evidence.StateDiff, a common.Address) (w written) {
+func writtenBy(d *ethrpc.StateDiff, a common.Address) (w written) {
 	if pre := d.Pre[a]; pre != nil {
 		w.pre = pre.Storage
 	}
@@ -157,7 +157,7 @@ func (c *calc) fakes() map[common.Address]bool {
 
 // silentLedger reports whether a contract without logs changed storage.
 func (c *calc) silentLedger(logged map[common.Address]bool) bool {
-	for _, side := range [2]map[common.Address]*evidence.Account{c.Diff.Pre, c.Diff.Post} {
+	for _, side := range [2]map[common.Address]*ethrpc.Account{c.Diff.Pre, c.Diff.Post} {
 		for a, acc := range side {
 			if len(acc.Storage) > 0 && !logged[a] {
 				return true

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -47,9 +47,9 @@ func TestRecordedTransfersAgainstSlots(t *testing.T) {
 }
 
 // moved is a state diff in which slots of the token changed.
-func moved(changes map[common.Hash][2]*uint256.Int) *evidence.StateDiff {
+func moved(changes map[common.Hash][2]*uint256.Int) *ethrpc.StateDiff {
 	n := uint64(1)
-	pre, post := &evidence.Account{Storage: map[common.Hash]common.Hash{}}, &evidence.Account{Storage: map[common.Hash]common.Hash{}}
+	pre, post := &ethrpc.Account{Storage: map[common.Hash]common.Hash{}}, &ethrpc.Account{Storage: map[common.Hash]common.Hash{}}
 	for slot, c := range changes {
 		if !c[0].IsZero() {
 			pre.Storage[slot] = c[0].Bytes32()
@@ -58,8 +58,8 @@ func moved(changes map[common.Hash][2]*uint256.Int) *evidence.StateDiff {
 			post.Storage[slot] = c[1].Bytes32()
 		}
 	}
-	return &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{token: pre},
-		Post: map[common.Address]*evidence.Account{token: post, alice: {Nonce: &n}}}
+	return &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{token: pre},
+		Post: map[common.Address]*ethrpc.Account{token: post, alice: {Nonce: &n}}}
 }
 
 func balances2(before, after uint64) [2]*uint256.Int {
@@ -69,7 +69,7 @@ func balances2(before, after uint64) [2]*uint256.Int {
 // TestBacking: what slots that are found where compilers put them say of the logs.
 func TestBacking(t *testing.T) {
 	sent := logOf(token, topics(topicTransfer, alice, bob), 5000)
-	f := func(name string, diff *evidence.StateDiff, want Backing, holder common.Address, byState int64, logs ...evidence.Log) {
+	f := func(name string, diff *ethrpc.StateDiff, want Backing, holder common.Address, byState int64, logs ...ethrpc.Log) {
 		t.Helper()
 		in := withLogs(logs...)
 		in.Diff = diff
@@ -89,7 +89,7 @@ func TestBacking(t *testing.T) {
 			t.Errorf("%s: %+v, want %s of %s by %d", name, k, want, holder, byState)
 		}
 	}
-	at := func(l layout, a, b [2]*uint256.Int) *evidence.StateDiff {
+	at := func(l layout, a, b [2]*uint256.Int) *ethrpc.StateDiff {
 		return moved(map[common.Hash][2]*uint256.Int{l.slot(alice): a, l.slot(bob): b})
 	}
 	gives, gets, none := balances2(9000, 4000), balances2(0, 5000), common.Address{}
@@ -124,7 +124,7 @@ func TestFakeEvents(t *testing.T) {
 	f := func(name string, want bool, change func(*Input)) {
 		t.Helper()
 		in := withLogs(sent)
-		in.Diff = &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{}, Post: map[common.Address]*evidence.Account{alice: {Nonce: &n}}}
+		in.Diff = &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{}, Post: map[common.Address]*ethrpc.Account{alice: {Nonce: &n}}}
 		change(&in)
 		out := Compute(in)
 		kept := len(in.Receipt.Logs) == len(out.Transfers)
@@ -142,7 +142,7 @@ func TestFakeEvents(t *testing.T) {
 	}
 	stored := func(a common.Address) func(*Input) {
 		return func(in *Input) {
-			in.Diff.Post[a] = &evidence.Account{Storage: map[common.Hash]common.Hash{{1}: {2}}}
+			in.Diff.Post[a] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{{1}: {2}}}
 		}
 	}
 	f("nothing was written", true, func(*Input) {})
@@ -161,7 +161,7 @@ func TestFakeEvents(t *testing.T) {
 	f("a diff of something else", false, func(in *Input) { delete(in.Diff.Post, alice) })
 	f("no trace", false, func(in *Input) { in.Tree = trace.FromReceipt(in.Tx, in.Receipt, true) })
 	f("coin came in", false, func(in *Input) { in.Tree = made(frame(trace.Call, alice, token, 3)).Tree })
-	f("the token is gone", false, func(in *Input) { in.Diff.Pre[token] = &evidence.Account{Code: []byte{1}} })
+	f("the token is gone", false, func(in *Input) { in.Diff.Pre[token] = &ethrpc.Account{Code: []byte{1}} })
 	f("the chain's own contract", false, func(in *Input) { in.Receipt.Logs[0].Address = common.Address{18: 8, 19: 2} })
 }
 
@@ -193,7 +193,7 @@ func TestAnswers(t *testing.T) {
 		f.Output = word(n)
 		return f
 	}
-	f := func(name string, want Backing, byState int64, before, after *trace.Frame, logs ...evidence.Log) {
+	f := func(name string, want Backing, byState int64, before, after *trace.Frame, logs ...ethrpc.Log) {
 		t.Helper()
 		paid := frame(trace.Call, pool, token, 0)
 		in := made(frame(trace.Call, alice, pool, 0, before, paid, after))
@@ -239,9 +239,9 @@ func FuzzBacking(f *testing.F) {
 		in := withLogs(logOf(token, topics(topicTransfer, alice, pool), data), logOf(thing, topics(topicTransfer, pool, alice), data),
 			logOf(pool, topics(topicSync), data), logOf(pool, topics(event, alice, bob), data), logOf(token, topics(event, 7, alice), data))
 		n := uint64(1)
-		in.Diff = &evidence.StateDiff{Pre: map[common.Address]*evidence.Account{}, Post: map[common.Address]*evidence.Account{alice: {Nonce: &n}}}
+		in.Diff = &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{}, Post: map[common.Address]*ethrpc.Account{alice: {Nonce: &n}}}
 		if slot := common.BytesToHash(answer); wrote {
-			in.Diff.Post[token] = &evidence.Account{Storage: map[common.Hash]common.Hash{slot: common.BytesToHash(data), layouts[3].slot(alice): slot}}
+			in.Diff.Post[token] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{slot: common.BytesToHash(data), layouts[3].slot(alice): slot}}
 		}
 		ask := frame(trace.StaticCall, pool, token, 0)
 		ask.Input, ask.Output = append(append([]byte(nil), selBalanceOf[:]...), topicOf(alice).Bytes()...), answer

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -26,7 +26,7 @@ func TestCallsStandForLogs(t *testing.T) {
 		t.Helper()
 		tree := &trace.Tree{Source: trace.RungParity, Root: call(user, other, nil, nil, frames...)}
 		tree.Finish()
-		out := Compute(Input{Chain: ch, Tx: &evidence.Transaction{From: user, To: &other, Value: new(big.Int)}, Tree: tree, Succeeded: true, NoLogs: true})
+		out := Compute(Input{Chain: ch, Tx: &ethrpc.Transaction{From: user, To: &other, Value: new(big.Int)}, Tree: tree, Succeeded: true, NoLogs: true})
 		if len(out.Transfers) != want {
 			t.Errorf("%s: %d transfers, want %d", name, len(out.Transfers), want)
 		}

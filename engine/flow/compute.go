@@ -2,7 +2,7 @@ package flow
 
 import (
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -12,14 +12,14 @@ import (
 // what else is missing makes the Flow poorer, and its Notes say how.
 type Input struct {
 	Chain     *chain.Chain
-	Tx        *evidence.Transaction
-	Receipt   *evidence.Receipt
-	Block     *evidence.Block
+	Tx        *ethrpc.Transaction
+	Receipt   *ethrpc.Receipt
+	Block     *ethrpc.Block
 	Tree      *trace.Tree
-	Diff      *evidence.StateDiff // compared with the result; makes none of it, but leaves out what is proven fake
-	Succeeded bool                // outcome of the whole transaction
-	NoLogs    bool                // nobody has the logs: transfers are read from calls
-	LogsOnly  bool                // Receipt holds the logs of the trace and nothing else: the fee is not known
+	Diff      *ethrpc.StateDiff // compared with the result; makes none of it, but leaves out what is proven fake
+	Succeeded bool              // outcome of the whole transaction
+	NoLogs    bool              // nobody has the logs: transfers are read from calls
+	LogsOnly  bool              // Receipt holds the logs of the trace and nothing else: the fee is not known
 
 	// NFT says of a token whose Transfer does not tell ids from amounts by its
 	// layout that it moves ids. It may be nil.

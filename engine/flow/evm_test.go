@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -92,7 +92,7 @@ func runProgram(t *testing.T, e era, seed int64, seen map[MoveKind]int) {
 		Coinbase: w.coinbase, GasLimit: 30e6, BlockNumber: new(big.Int).SetUint64(e.number), Time: e.time,
 		Difficulty: new(big.Int), BlobBaseFee: big.NewInt(1),
 	}
-	header := &evidence.Block{Number: e.number, Timestamp: e.time, Miner: w.coinbase}
+	header := &ethrpc.Block{Number: e.number, Timestamp: e.time, Miner: w.coinbase}
 	if e.merged() {
 		ctx.Random = &random
 	}
@@ -159,8 +159,8 @@ func (w *world) apply(t *testing.T, db *state.StateDB, ctx vm.BlockContext) Inpu
 	ch, _ := chain.ByID(1)
 	return Input{
 		Chain: ch, Tree: tree, Succeeded: !res.Failed(),
-		Tx:      &evidence.Transaction{From: w.sender, To: msg.To, Value: msg.Value.ToBig()},
-		Receipt: &evidence.Receipt{GasUsed: res.UsedGas, EffectiveGasPrice: price.ToBig()},
+		Tx:      &ethrpc.Transaction{From: w.sender, To: msg.To, Value: msg.Value.ToBig()},
+		Receipt: &ethrpc.Receipt{GasUsed: res.UsedGas, EffectiveGasPrice: price.ToBig()},
 	}
 }
 

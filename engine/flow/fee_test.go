@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -148,13 +148,13 @@ func TestFeeInTheLedger(t *testing.T) {
 }
 
 func TestBorTipComesFromTheFeeLog(t *testing.T) {
-	log := func(payer common.Address, tip int64) evidence.Log {
+	log := func(payer common.Address, tip int64) ethrpc.Log {
 		native := *chainOf(137).NativeToken
 		data := append(common.BigToHash(big.NewInt(tip)).Bytes(), make([]byte, 128)...)
-		return evidence.Log{Address: native, Data: data, Topics: []common.Hash{borFeeLog,
+		return ethrpc.Log{Address: native, Data: data, Topics: []common.Hash{borFeeLog,
 			common.BytesToHash(native[:]), common.BytesToHash(payer[:]), common.BytesToHash(miner[:])}}
 	}
-	f := func(want string, logs ...evidence.Log) {
+	f := func(want string, logs ...ethrpc.Log) {
 		t.Helper()
 		in := paying(137, func(in *Input) { in.Receipt.Logs = logs; in.Block.Miner = common.Address{} })
 		if got := split(Compute(in).Fee); got != want {
@@ -169,13 +169,13 @@ func TestBorTipComesFromTheFeeLog(t *testing.T) {
 
 func TestZkSyncLedgerComesFromLogs(t *testing.T) {
 	native := *chainOf(324).NativeToken
-	move := func(from, to common.Address, n int64) evidence.Log {
-		return evidence.Log{Address: native, Data: common.BigToHash(big.NewInt(n)).Bytes(),
+	move := func(from, to common.Address, n int64) ethrpc.Log {
+		return ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(n)).Bytes(),
 			Topics: []common.Hash{topicTransfer, common.BytesToHash(from[:]), common.BytesToHash(to[:])}}
 	}
-	mint := evidence.Log{Address: native, Data: common.BigToHash(big.NewInt(40)).Bytes(), Topics: []common.Hash{zkMint, common.BytesToHash(bob[:])}}
-	burn := evidence.Log{Address: native, Data: common.BigToHash(big.NewInt(6)).Bytes(), Topics: []common.Hash{zkWithdrawal, common.BytesToHash(alice[:]), common.BytesToHash(bob[:])}}
-	f := func(want, fee string, logs ...evidence.Log) {
+	mint := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(40)).Bytes(), Topics: []common.Hash{zkMint, common.BytesToHash(bob[:])}}
+	burn := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(6)).Bytes(), Topics: []common.Hash{zkWithdrawal, common.BytesToHash(alice[:]), common.BytesToHash(bob[:])}}
+	f := func(want, fee string, logs ...ethrpc.Log) {
 		t.Helper()
 		in := made(frame(trace.Call, alice, bob, 5)) // the frames are not asked
 		in.Chain, in.Receipt.Logs = chainOf(324), logs
@@ -192,11 +192,11 @@ func TestZkSyncLedgerComesFromLogs(t *testing.T) {
 }
 
 func TestReconcile(t *testing.T) {
-	wei := func(n int64) *evidence.Account { return &evidence.Account{Balance: big.NewInt(n)} }
-	type side = map[common.Address]*evidence.Account
+	wei := func(n int64) *ethrpc.Account { return &ethrpc.Account{Balance: big.NewInt(n)} }
+	type side = map[common.Address]*ethrpc.Account
 	f := func(in Input, pre, post side, want string) *Flow {
 		t.Helper()
-		in.Diff = &evidence.StateDiff{Pre: pre, Post: post}
+		in.Diff = &ethrpc.StateDiff{Pre: pre, Post: post}
 		got := Compute(in)
 		var parts []string
 		for _, m := range got.Mismatches {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/trace"
 
@@ -23,7 +23,7 @@ type recorded struct {
 	name string
 	raw  *fixture.Tx
 	in   Input
-	diff *evidence.StateDiff
+	diff *ethrpc.StateDiff
 }
 
 // eachRecorded visits all recorded transactions. The state diff is not part of
@@ -37,7 +37,7 @@ func eachRecorded(tb testing.TB, visit func(r *recorded)) {
 		if !ok {
 			tb.Fatalf("chain %d is not in the table", b.ChainID)
 		}
-		header, err := evidence.ParseBlock(b.Header)
+		header, err := ethrpc.ParseBlock(b.Header)
 		must(tb, err)
 		for i := range b.Txs {
 			visit(parseRecorded(tb, ch, header, &b.Txs[i]))
@@ -45,15 +45,15 @@ func eachRecorded(tb testing.TB, visit func(r *recorded)) {
 	}
 }
 
-func parseRecorded(tb testing.TB, ch *chain.Chain, header *evidence.Block, t *fixture.Tx) *recorded {
+func parseRecorded(tb testing.TB, ch *chain.Chain, header *ethrpc.Block, t *fixture.Tx) *recorded {
 	tb.Helper()
-	tx, err := evidence.ParseTransaction(t.Tx)
+	tx, err := ethrpc.ParseTransaction(t.Tx)
 	must(tb, err)
-	rc, err := evidence.ParseReceipt(t.Receipt)
+	rc, err := ethrpc.ParseReceipt(t.Receipt)
 	must(tb, err)
 	tree, err := trace.ParseCallTracer(jsontext.NewDecoder(bytes.NewReader(t.Trace)), trace.Limits{})
 	must(tb, err)
-	diff, err := evidence.ParseStateDiff(t.StateDiff)
+	diff, err := ethrpc.ParseStateDiff(t.StateDiff)
 	must(tb, err)
 	succeeded := tree.Root.Status == trace.OK
 	if rc.Status != nil {
@@ -74,7 +74,7 @@ func must(tb testing.TB, err error) {
 
 // blindSpots are the accounts whose credit the recordings lack: Optimism's L1 fee
 // vault, and on Scroll, re-executed by plain go-ethereum, every fee recipient.
-func blindSpots(ch *chain.Chain, header *evidence.Block) map[common.Address]bool {
+func blindSpots(ch *chain.Chain, header *ethrpc.Block) map[common.Address]bool {
 	switch ch.ID {
 	case 10:
 		return map[common.Address]bool{common.HexToAddress("0x420000000000000000000000000000000000001a"): true}
@@ -393,11 +393,11 @@ func TestLabelledTransactions(t *testing.T) {
 		ch, _ := chain.ByID(id)
 		open, n := 0, 0
 		for _, l := range fixture.LabelledOf(t, id) {
-			tx, err := evidence.ParseTransaction(l.Tx)
+			tx, err := ethrpc.ParseTransaction(l.Tx)
 			must(t, err)
-			rc, err := evidence.ParseReceipt(l.Receipt)
+			rc, err := ethrpc.ParseReceipt(l.Receipt)
 			must(t, err)
-			header, err := evidence.ParseBlock(l.Block)
+			header, err := ethrpc.ParseBlock(l.Block)
 			must(t, err)
 			f := Compute(Input{Chain: ch, Tx: tx, Receipt: rc, Block: header, Succeeded: rc.Status == nil || *rc.Status == 1})
 			if f.Fee == nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -50,9 +50,9 @@ func made(root *trace.Frame) Input {
 	t := tree(root)
 	return Input{
 		Chain: chainOf(1), Tree: t, Succeeded: root.Status == trace.OK,
-		Tx:      &evidence.Transaction{From: alice, To: &root.To, Value: root.Value.ToBig()},
-		Receipt: &evidence.Receipt{EffectiveGasPrice: new(big.Int)},
-		Block:   &evidence.Block{Number: 20e6, Timestamp: 1.72e9, Miner: miner, BaseFee: big.NewInt(7), ParentBeaconRoot: new(common.Hash)},
+		Tx:      &ethrpc.Transaction{From: alice, To: &root.To, Value: root.Value.ToBig()},
+		Receipt: &ethrpc.Receipt{EffectiveGasPrice: new(big.Int)},
+		Block:   &ethrpc.Block{Number: 20e6, Timestamp: 1.72e9, Miner: miner, BaseFee: big.NewInt(7), ParentBeaconRoot: new(common.Hash)},
 	}
 }
 

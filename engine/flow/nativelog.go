@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -111,7 +111,7 @@ func (c *calc) zkSync(token common.Address) {
 }
 
 // zkSupply books coin that arrives from L1 or leaves to it.
-func (c *calc) zkSupply(l *evidence.Log) bool {
+func (c *calc) zkSupply(l *ethrpc.Log) bool {
 	switch {
 	case l.Topics[0] == zkMint && len(l.Topics) == 2 && len(l.Data) >= 32:
 		if to, ok := addressOf(l.Topics[1][:]); ok {

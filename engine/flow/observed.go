@@ -3,7 +3,7 @@ package flow
 import (
 	"math/big"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -144,7 +144,7 @@ func (o *observer) log(l *trace.Log) {
 	if _, followed := o.others[l.Address]; !followed || len(l.Topics) == 0 || l.Topics[0] == topicApproval {
 		return
 	}
-	from, to, v, ok := erc20Transfer(&evidence.Log{Address: l.Address, Topics: l.Topics, Data: l.Data})
+	from, to, v, ok := erc20Transfer(&ethrpc.Log{Address: l.Address, Topics: l.Topics, Data: l.Data})
 	if !ok {
 		o.others[l.Address]++
 		return

@@ -3,8 +3,8 @@ package flow
 import (
 	"math/big"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -12,7 +12,7 @@ import (
 // Quote is the price of a token by a trade in the transaction itself.
 type Quote struct {
 	Token common.Address // the zero address is the native coin
-	USD   explain.Decimal
+	USD   api.Decimal
 	By    QuoteBy
 	// Pool is the pool of the trade; Against is what it was traded for, or the other form
 	// of the native coin.
@@ -33,11 +33,11 @@ const (
 
 // QuoteInput is what quotes are read from.
 type QuoteInput struct {
-	Receipt  *evidence.Receipt
+	Receipt  *ethrpc.Receipt
 	Flow     *Flow
-	Wrapped  *common.Address                              // the chain's wrapped native coin; may be nil
-	Decimals func(common.Address) (uint8, bool)           // of a token, and of the native coin
-	Price    func(common.Address) (explain.Decimal, bool) // what a price service said
+	Wrapped  *common.Address                          // the chain's wrapped native coin; may be nil
+	Decimals func(common.Address) (uint8, bool)       // of a token, and of the native coin
+	Price    func(common.Address) (api.Decimal, bool) // what a price service said
 	Stable   func(common.Address) bool
 }
 
@@ -60,7 +60,7 @@ const (
 // quoter is one reading of quotes.
 type quoter struct {
 	QuoteInput
-	known map[common.Address]explain.Decimal
+	known map[common.Address]api.Decimal
 	most  map[common.Address]*big.Int
 	out   []Quote
 }
@@ -73,7 +73,7 @@ func Quotes(in QuoteInput) []Quote {
 	if in.Receipt == nil || in.Flow == nil {
 		return nil
 	}
-	q := &quoter{QuoteInput: in, known: map[common.Address]explain.Decimal{}, most: map[common.Address]*big.Int{}}
+	q := &quoter{QuoteInput: in, known: map[common.Address]api.Decimal{}, most: map[common.Address]*big.Int{}}
 	trades := q.settled(q.trades())
 	q.anchor(trades)
 	for range quoteHops {
@@ -156,7 +156,7 @@ func (q *quoter) anchor(list []trade) {
 	for i := range list {
 		for _, token := range list[i].token {
 			if _, ok := q.price(token); !ok && q.stable(token) && !off[token] {
-				q.add(Quote{Token: token, By: ByDollar, USD: explain.Decimal{Unscaled: big.NewInt(1)}})
+				q.add(Quote{Token: token, By: ByDollar, USD: api.Decimal{Unscaled: big.NewInt(1)}})
 			}
 		}
 	}
@@ -177,12 +177,12 @@ func (q *quoter) atPar(t *trade) bool {
 }
 
 // price is what is known of a token so far.
-func (q *quoter) price(token common.Address) (explain.Decimal, bool) {
+func (q *quoter) price(token common.Address) (api.Decimal, bool) {
 	if p, ok := q.known[token]; ok {
 		return p, true
 	}
 	if q.Price == nil {
-		return explain.Decimal{}, false
+		return api.Decimal{}, false
 	}
 	p, ok := q.Price(token)
 	return p, ok && p.Unscaled != nil && p.Unscaled.Sign() > 0
@@ -263,11 +263,11 @@ func (q *quoter) quote(t *trade, side int) (n Quote, ok bool) {
 
 // worth is the price of one side of a trade by that of the other: the other's amount /
 // 10^its decimals x its price / (amount / 10^decimals).
-func (q *quoter) worth(t *trade, side int, other explain.Decimal) (explain.Decimal, bool) {
+func (q *quoter) worth(t *trade, side int, other api.Decimal) (api.Decimal, bool) {
 	d, ok := q.Decimals(t.token[side])
 	da, ok2 := q.Decimals(t.token[1-side])
 	if !ok || !ok2 {
-		return explain.Decimal{}, false
+		return api.Decimal{}, false
 	}
 	num := new(big.Int).Mul(t.amount[1-side], other.Unscaled)
 	num.Mul(num, pow10(d))
@@ -276,7 +276,7 @@ func (q *quoter) worth(t *trade, side int, other explain.Decimal) (explain.Decim
 }
 
 // ratio is num / den x 10^-scale, to twelve digits, rounded down.
-func ratio(num, den *big.Int, scale int) explain.Decimal {
+func ratio(num, den *big.Int, scale int) api.Decimal {
 	places := quoteDigits - (len(num.String()) - len(den.String())) + scale
 	places = min(max(places, 2), quoteMaxSize)
 	up := num
@@ -285,11 +285,11 @@ func ratio(num, den *big.Int, scale int) explain.Decimal {
 	} else {
 		den = new(big.Int).Mul(den, bigPow10(-shift))
 	}
-	return explain.Decimal{Unscaled: new(big.Int).Quo(up, den), Scale: places}
+	return api.Decimal{Unscaled: new(big.Int).Quo(up, den), Scale: places}
 }
 
 // agree compares two prices.
-func agree(a, b explain.Decimal) bool {
+func agree(a, b api.Decimal) bool {
 	return near([2]*big.Int{bigPow10(a.Scale), a.Unscaled}, [2]*big.Int{bigPow10(b.Scale), b.Unscaled}, maxApart)
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -39,12 +39,12 @@ func numbers(n ...*big.Int) (data []byte) {
 }
 
 // moves are the two transfers of a swap in a pool.
-func swapMoves(pool, in common.Address, gave *big.Int, out common.Address, got *big.Int) []evidence.Log {
-	return []evidence.Log{logOf(in, topics(topicTransfer, alice, pool), numbers(gave)), logOf(out, topics(topicTransfer, pool, alice), numbers(got))}
+func swapMoves(pool, in common.Address, gave *big.Int, out common.Address, got *big.Int) []ethrpc.Log {
+	return []ethrpc.Log{logOf(in, topics(topicTransfer, alice, pool), numbers(gave)), logOf(out, topics(topicTransfer, pool, alice), numbers(got))}
 }
 
 // swap2 is a swap of the first token for the second in a Uniswap v2 pool.
-func swap2(pool, t0 common.Address, gave *big.Int, t1 common.Address, got, reserve0, reserve1 *big.Int) []evidence.Log {
+func swap2(pool, t0 common.Address, gave *big.Int, t1 common.Address, got, reserve0, reserve1 *big.Int) []ethrpc.Log {
 	zero := new(big.Int)
 	return append(swapMoves(pool, t0, gave, t1, got),
 		logOf(pool, topics(topicSync), numbers(reserve0, reserve1)),
@@ -67,7 +67,7 @@ func quoted(list []Quote) string {
 	return strings.Join(parts, ", ")
 }
 
-func quotesOf(in Input, service map[common.Address]explain.Decimal) []Quote {
+func quotesOf(in Input, service map[common.Address]api.Decimal) []Quote {
 	return Quotes(QuoteInput{
 		Receipt: in.Receipt, Flow: Compute(in), Wrapped: &wrapped,
 		Decimals: func(a common.Address) (uint8, bool) {
@@ -79,15 +79,15 @@ func quotesOf(in Input, service map[common.Address]explain.Decimal) []Quote {
 			}
 			return 0, false
 		},
-		Price:  func(a common.Address) (explain.Decimal, bool) { p, ok := service[a]; return p, ok },
+		Price:  func(a common.Address) (api.Decimal, bool) { p, ok := service[a]; return p, ok },
 		Stable: func(a common.Address) bool { return a == dollar || a == euro },
 	})
 }
 
 func TestQuotes(t *testing.T) {
-	f := func(name, want string, service map[common.Address]explain.Decimal, logs ...[]evidence.Log) {
+	f := func(name, want string, service map[common.Address]api.Decimal, logs ...[]ethrpc.Log) {
 		t.Helper()
-		var all []evidence.Log
+		var all []ethrpc.Log
 		for _, l := range logs {
 			all = append(all, l...)
 		}
@@ -104,10 +104,10 @@ func TestQuotes(t *testing.T) {
 	f("no trade", "", nil, swapMoves(poolA, dollar, units(2000, 6), wrapped, units(1, 18)))
 
 	// What a service says stands.
-	f("all known", "", map[common.Address]explain.Decimal{dollar: dec(1, 0), wrapped: dec(2010, 0), {}: dec(2010, 0)}, buy)
-	f("by a service's price", "thing 0.505 trade", map[common.Address]explain.Decimal{wrapped: dec(2020, 0), {}: dec(2020, 0)}, onward)
-	f("the coin's price for its wrapped form", "dollar 1 dollar, wrapped 2000 coin", map[common.Address]explain.Decimal{{}: dec(2000, 0)}, buy)
-	f("a service against the dollar", "", map[common.Address]explain.Decimal{{}: dec(1000, 0)}, buy)
+	f("all known", "", map[common.Address]api.Decimal{dollar: dec(1, 0), wrapped: dec(2010, 0), {}: dec(2010, 0)}, buy)
+	f("by a service's price", "thing 0.505 trade", map[common.Address]api.Decimal{wrapped: dec(2020, 0), {}: dec(2020, 0)}, onward)
+	f("the coin's price for its wrapped form", "dollar 1 dollar, wrapped 2000 coin", map[common.Address]api.Decimal{{}: dec(2000, 0)}, buy)
+	f("a service against the dollar", "", map[common.Address]api.Decimal{{}: dec(1000, 0)}, buy)
 
 	// Guards.
 	far0, far1 := big2(40_000, 19)
@@ -137,7 +137,7 @@ func TestQuotes(t *testing.T) {
 	four := append(swapMoves(poolA, dollar, units(2000, 6), thing, units(1, 18)),
 		logOf(poolA, topics(topicSwap4, 7, alice), numbers(units(-2000, 6), units(1, 18), root(units(1, 18), units(2000, 6)), big.NewInt(1), big.NewInt(0), big.NewInt(500))))
 	f("Uniswap v4", "dollar 1 dollar, thing 2000 trade", nil, four)
-	f("cut short", "", nil, []evidence.Log{logOf(poolA, topics(topicSwap4, 7, alice), 1), logOf(poolA, topics(topicSwap3), 1), logOf(poolA, topics(topicSwap2), 1), logOf(poolA, topics(topicSync), 1)})
+	f("cut short", "", nil, []ethrpc.Log{logOf(poolA, topics(topicSwap4, 7, alice), 1), logOf(poolA, topics(topicSwap3), 1), logOf(poolA, topics(topicSwap2), 1), logOf(poolA, topics(topicSync), 1)})
 }
 
 // TestQuoteReach: a price from a trade says nothing of amounts ten times as large.

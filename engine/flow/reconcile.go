@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -39,7 +39,7 @@ func (c *calc) mismatches() []Mismatch {
 		}
 	}
 	rest := len(out)
-	for _, side := range [2]map[common.Address]*evidence.Account{c.Diff.Pre, c.Diff.Post} {
+	for _, side := range [2]map[common.Address]*ethrpc.Account{c.Diff.Pre, c.Diff.Post} {
 		for addr := range side {
 			if _, ok := c.led.index[addr]; ok {
 				continue
@@ -57,7 +57,7 @@ func (c *calc) mismatches() []Mismatch {
 
 // recordedNet is the change of a balance by a prestateTracer diff: a side that
 // names no balance did not change it, an account missing in post was deleted.
-func recordedNet(d *evidence.StateDiff, a common.Address) (n *big.Int, said bool) {
+func recordedNet(d *ethrpc.StateDiff, a common.Address) (n *big.Int, said bool) {
 	n = new(big.Int)
 	pre, post := d.Pre[a], d.Post[a]
 	switch {

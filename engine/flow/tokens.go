@@ -2,7 +2,7 @@ package flow
 
 import (
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -57,14 +57,14 @@ func movesTokens(topic common.Hash) bool {
 }
 
 // nativeLog reports logs that only repeat a native move.
-func (c *calc) nativeLog(l *evidence.Log) bool {
+func (c *calc) nativeLog(l *ethrpc.Log) bool {
 	if l.Address == systemLogger {
 		return true
 	}
 	return c.Chain.Stack == chain.StackZkSync && c.Chain.NativeToken != nil && l.Address == *c.Chain.NativeToken
 }
 
-func (c *calc) log(l *evidence.Log, pos int) {
+func (c *calc) log(l *ethrpc.Log, pos int) {
 	t := Transfer{Token: l.Address, Log: pos}
 	switch l.Topics[0] {
 	case topicTransfer:
@@ -81,7 +81,7 @@ func (c *calc) log(l *evidence.Log, pos int) {
 }
 
 // transferEvent tells ERC-721 from ERC-20 by the number of indexed arguments.
-func (c *calc) transferEvent(t Transfer, l *evidence.Log) {
+func (c *calc) transferEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) == 4 {
 		var id uint256.Int
 		var ok bool
@@ -116,7 +116,7 @@ func (c *calc) movesIDs(token common.Address) bool {
 // erc20Transfer reads Transfer(address,address,uint256) with two, one or no
 // indexed argument. With one it is the sender: no token that indexes the
 // recipient alone is known.
-func erc20Transfer(l *evidence.Log) (from, to common.Address, v uint256.Int, ok bool) {
+func erc20Transfer(l *ethrpc.Log) (from, to common.Address, v uint256.Int, ok bool) {
 	if len(l.Topics) == 0 || l.Topics[0] != topicTransfer {
 		return from, to, v, false
 	}
@@ -138,7 +138,7 @@ func erc20Transfer(l *evidence.Log) (from, to common.Address, v uint256.Int, ok 
 }
 
 // singleEvent reads ERC-1155 TransferSingle.
-func (c *calc) singleEvent(t Transfer, l *evidence.Log) {
+func (c *calc) singleEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) != 4 || len(l.Data) < 64 {
 		return
 	}
@@ -154,7 +154,7 @@ func (c *calc) singleEvent(t Transfer, l *evidence.Log) {
 
 // batchEvent reads ERC-1155 TransferBatch. Both arrays must lie inside the data
 // and be of equal length, so a log yields at most one transfer per word of it.
-func (c *calc) batchEvent(t Transfer, l *evidence.Log) {
+func (c *calc) batchEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) != 4 || len(l.Data) < 64 {
 		return
 	}
@@ -199,7 +199,7 @@ func small(word []byte, limit int) (int, bool) {
 }
 
 // multiTokenEvent reads ERC-6909 Transfer: caller and amount are in the data.
-func (c *calc) multiTokenEvent(t Transfer, l *evidence.Log) {
+func (c *calc) multiTokenEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) != 4 || len(l.Data) < 64 {
 		return
 	}

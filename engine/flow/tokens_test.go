@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -18,8 +18,8 @@ func word(n uint64) []byte { return common.BigToHash(new(big.Int).SetUint64(n)).
 func topicOf(a common.Address) common.Hash { return common.BytesToHash(a[:]) }
 
 // logOf builds a log from topics and data words: addresses, numbers, hashes.
-func logOf(emitter common.Address, topics []common.Hash, data ...any) evidence.Log {
-	l := evidence.Log{Address: emitter, Topics: topics}
+func logOf(emitter common.Address, topics []common.Hash, data ...any) ethrpc.Log {
+	l := ethrpc.Log{Address: emitter, Topics: topics}
 	for _, d := range data {
 		switch d := d.(type) {
 		case int:
@@ -67,14 +67,14 @@ func listed(f *Flow) string {
 	return strings.Join(parts, " | ")
 }
 
-func withLogs(logs ...evidence.Log) Input {
+func withLogs(logs ...ethrpc.Log) Input {
 	in := made(frame(trace.Call, alice, token, 0))
 	in.Receipt.Logs = logs
 	return in
 }
 
 func TestTransferLayouts(t *testing.T) {
-	f := func(want string, logs ...evidence.Log) {
+	f := func(want string, logs ...ethrpc.Log) {
 		t.Helper()
 		if got := listed(Compute(withLogs(logs...))); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -133,16 +133,16 @@ func TestTransfersOfIDsWithoutTheLayout(t *testing.T) {
 }
 
 func TestNetTokenChanges(t *testing.T) {
-	f := func(want string, logs ...evidence.Log) {
+	f := func(want string, logs ...ethrpc.Log) {
 		t.Helper()
 		if got := told(Compute(withLogs(logs...))); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	move := func(from, to common.Address, n any) evidence.Log {
+	move := func(from, to common.Address, n any) ethrpc.Log {
 		return logOf(token, topics(topicTransfer, from, to), n)
 	}
-	nft := func(from, to common.Address, id int) evidence.Log {
+	nft := func(from, to common.Address, id int) ethrpc.Log {
 		return logOf(token, topics(topicTransfer, from, to, id))
 	}
 	zero := common.Address{}
@@ -167,7 +167,7 @@ func TestNativeCoinAsTokenCountsOnce(t *testing.T) {
 		t.Helper()
 		in := made(root)
 		in.Chain = chainOf(id)
-		in.Receipt.Logs = []evidence.Log{logOf(*in.Chain.NativeToken, topics(topicTransfer, alice, bob), 5)}
+		in.Receipt.Logs = []ethrpc.Log{logOf(*in.Chain.NativeToken, topics(topicTransfer, alice, bob), 5)}
 		got := Compute(in)
 		if told(got) != wantMoves || strings.ReplaceAll(listed(got), "  ", " ") != wantList {
 			t.Errorf("chain %d: got %s, listed %s", id, told(got), listed(got))
@@ -206,11 +206,11 @@ func TestWrap(t *testing.T) {
 	f(withLogs(logOf(weth, topics(topicTransfer, alice, bob), 5), logOf(weth, deposit, 5)), "erc20 weth alice>bob 5 | erc20 weth >alice 5 wrap")
 
 	// Another emitter needs WETH9's own call and must be a token.
-	foreign := func(input []byte, wei uint64, extra ...evidence.Log) Input {
+	foreign := func(input []byte, wei uint64, extra ...ethrpc.Log) Input {
 		call := frame(trace.Call, alice, token, wei)
 		call.Input = input
 		in := made(call)
-		in.Receipt.Logs = append([]evidence.Log{logOf(token, deposit, 5)}, extra...)
+		in.Receipt.Logs = append([]ethrpc.Log{logOf(token, deposit, 5)}, extra...)
 		return in
 	}
 	spent := logOf(token, topics(topicTransfer, alice, bob), 5)
@@ -227,7 +227,7 @@ func TestWrap(t *testing.T) {
 	unwrap := frame(trace.Call, alice, token, 0, frame(trace.DelegateCall, token, pool, 0, frame(trace.Call, token, alice, 5)))
 	unwrap.Input = append(selWithdraw[:], word(5)...)
 	in := made(unwrap)
-	in.Receipt.Logs = []evidence.Log{spent, logOf(token, withdrawal, 5)}
+	in.Receipt.Logs = []ethrpc.Log{spent, logOf(token, withdrawal, 5)}
 	f(in, "erc20 token alice>bob 5 | erc20 token alice> 5 wrap")
 	unwrap.Input = append(selWithdraw[:], word(6)...)
 	f(in, "erc20 token alice>bob 5")
@@ -249,7 +249,7 @@ func TestAmountsAreTheCallers(t *testing.T) {
 // FuzzLogs gives hostile topics and data to the log reader. The result must
 // balance: what one holder lost and another won adds up to what was minted.
 func FuzzLogs(f *testing.F) {
-	for _, l := range []evidence.Log{
+	for _, l := range []ethrpc.Log{
 		logOf(token, topics(topicTransfer, alice, bob), 5),
 		logOf(token, topics(topicTransfer, alice), bob, 5),
 		logOf(token, topics(topicTransfer), alice, bob, 5),
@@ -269,7 +269,7 @@ func FuzzLogs(f *testing.F) {
 	kinds := []common.Hash{topicTransfer, topicSingle, topicBatch, topicMultiToken, topicDeposit, topicWithdrawal, zkMint, zkWithdrawal, borFeeLog}
 	ids := []uint64{1, 137, 324, 42220}
 	f.Fuzz(func(t *testing.T, pick uint8, first, rest, data []byte) {
-		l := evidence.Log{Topics: []common.Hash{common.BytesToHash(first)}, Data: data}
+		l := ethrpc.Log{Topics: []common.Hash{common.BytesToHash(first)}, Data: data}
 		if pick > 0 {
 			l.Topics[0] = kinds[int(pick)%len(kinds)]
 		}

@@ -3,7 +3,7 @@ package flow
 import (
 	"math/big"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -85,7 +85,7 @@ func (q *quoter) reservesTrade(at int) (t trade, ok bool) {
 }
 
 // rootTrade reads a swap of a pool that says the root of its price, with 96 binary places.
-func rootTrade(l *evidence.Log, words int) (t trade, ok bool) {
+func rootTrade(l *ethrpc.Log, words int) (t trade, ok bool) {
 	if len(l.Data) < words*32 {
 		return t, false
 	}
@@ -98,9 +98,9 @@ func rootTrade(l *evidence.Log, words int) (t trade, ok bool) {
 	return t, a0.Sign()*a1.Sign() < 0
 }
 
-func wordAt(l *evidence.Log, i int) *big.Int { return new(big.Int).SetBytes(l.Data[32*i : 32*i+32]) }
+func wordAt(l *ethrpc.Log, i int) *big.Int { return new(big.Int).SetBytes(l.Data[32*i : 32*i+32]) }
 
-func signedAt(l *evidence.Log, i int) *big.Int {
+func signedAt(l *ethrpc.Log, i int) *big.Int {
 	n := wordAt(l, i)
 	if n.Bit(255) == 1 {
 		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), 256))

@@ -3,26 +3,26 @@ package flow
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Amount writes base units as whole tokens: signed, exact, without trailing
 // zeros or exponent.
 func Amount(amount *big.Int, decimals uint8) string {
-	return explain.Decimal{Unscaled: amount, Scale: int(decimals)}.String()
+	return api.Decimal{Unscaled: amount, Scale: int(decimals)}.String()
 }
 
 // Value is what an amount of base units is worth at a price of one whole token.
 // The product is exact and carries the sign of the amount.
-func Value(amount *big.Int, decimals uint8, price explain.Decimal) explain.Decimal {
+func Value(amount *big.Int, decimals uint8, price api.Decimal) api.Decimal {
 	if amount == nil || price.Unscaled == nil {
-		return explain.Decimal{}
+		return api.Decimal{}
 	}
-	return explain.Decimal{Unscaled: new(big.Int).Mul(amount, price.Unscaled), Scale: int(decimals) + price.Scale}
+	return api.Decimal{Unscaled: new(big.Int).Mul(amount, price.Unscaled), Scale: int(decimals) + price.Scale}
 }
 
 // Sum adds two decimals exactly.
-func Sum(a, b explain.Decimal) explain.Decimal {
+func Sum(a, b api.Decimal) api.Decimal {
 	if a.Unscaled == nil {
 		return b
 	}
@@ -33,5 +33,5 @@ func Sum(a, b explain.Decimal) explain.Decimal {
 		a, b = b, a
 	}
 	up := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Scale-b.Scale)), nil)
-	return explain.Decimal{Unscaled: up.Add(a.Unscaled, up.Mul(up, b.Unscaled)), Scale: a.Scale}
+	return api.Decimal{Unscaled: up.Add(a.Unscaled, up.Mul(up, b.Unscaled)), Scale: a.Scale}
 }

@@ -4,11 +4,11 @@ import (
 	"math/big"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
-func dec(unscaled int64, scale int) explain.Decimal {
-	return explain.Decimal{Unscaled: big.NewInt(unscaled), Scale: scale}
+func dec(unscaled int64, scale int) api.Decimal {
+	return api.Decimal{Unscaled: big.NewInt(unscaled), Scale: scale}
 }
 
 func TestAmount(t *testing.T) {
@@ -39,7 +39,7 @@ func zeros(n int) string {
 }
 
 func TestValueAndSum(t *testing.T) {
-	f := func(got explain.Decimal, want string) {
+	f := func(got api.Decimal, want string) {
 		t.Helper()
 		if got.String() != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -49,11 +49,11 @@ func TestValueAndSum(t *testing.T) {
 	f(Value(eth, 18, dec(340012, 2)), "5100.18")
 	f(Value(new(big.Int).Neg(eth), 18, dec(340012, 2)), "-5100.18")
 	f(Value(big.NewInt(1), 18, dec(1, 9)), "0.000000000000000000000000001")
-	f(Value(big.NewInt(7), 0, explain.Decimal{}), "0")
+	f(Value(big.NewInt(7), 0, api.Decimal{}), "0")
 	f(Value(nil, 0, dec(1, 0)), "0")
 	f(Sum(dec(15, 1), dec(25, 2)), "1.75")
 	f(Sum(dec(25, 2), dec(-15, 1)), "-1.25")
-	f(Sum(explain.Decimal{}, dec(1, 0)), "1")
-	f(Sum(dec(1, 0), explain.Decimal{}), "1")
+	f(Sum(api.Decimal{}, dec(1, 0)), "1")
+	f(Sum(dec(1, 0), api.Decimal{}), "1")
 	f(Sum(dec(1, -2), dec(5, 1)), "100.5")
 }

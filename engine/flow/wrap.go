@@ -1,7 +1,7 @@
 package flow
 
 import (
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -17,7 +17,7 @@ var (
 // wrapEvent reads Deposit and Withdrawal of WETH9: the only sign that such a
 // token was minted or burnt. Wrapped coins that also emit the Transfer are
 // counted once. See foreignWrap for emitters that are not the chain's own.
-func (c *calc) wrapEvent(t Transfer, l *evidence.Log) {
+func (c *calc) wrapEvent(t Transfer, l *ethrpc.Log) {
 	holder, v, ok := holderAmount(l)
 	if !ok || v.IsZero() {
 		return
@@ -41,7 +41,7 @@ func (c *calc) wrapEvent(t Transfer, l *evidence.Log) {
 }
 
 // holderAmount reads (address,uint256) with the address indexed or not.
-func holderAmount(l *evidence.Log) (a common.Address, v uint256.Int, ok bool) {
+func holderAmount(l *ethrpc.Log) (a common.Address, v uint256.Int, ok bool) {
 	data := l.Data
 	switch {
 	case len(l.Topics) == 2 && len(data) >= 32:

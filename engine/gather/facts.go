@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
 
@@ -16,9 +16,9 @@ import (
 
 // Facts are transaction, receipt and block, each nil when it could not be had.
 type Facts struct {
-	Tx      *evidence.Transaction
-	Receipt *evidence.Receipt
-	Block   *evidence.Block
+	Tx      *ethrpc.Transaction
+	Receipt *ethrpc.Receipt
+	Block   *ethrpc.Block
 	NoBlock error // why Block is nil although its number is known: the result stands without it
 }
 
@@ -34,11 +34,11 @@ func ReadFacts(ctx context.Context, w Ledger, ch *chain.Chain, hash common.Hash)
 	tx, err := w.Transaction(ctx, ch, hash)
 	switch {
 	case errors.Is(err, upstream.ErrNotFound):
-		return nil, &explain.NotFoundError{TxHash: hash.Hex(), Asked: 1}
+		return nil, &api.NotFoundError{TxHash: hash.Hex(), Asked: 1}
 	case err != nil:
 		return factsWithoutTx(ctx, w, ch, hash), fmt.Errorf("read transaction: %w", err)
 	case tx.Pending():
-		return nil, &explain.PendingError{TxHash: hash.Hex(), Chain: ch.Slug}
+		return nil, &api.PendingError{TxHash: hash.Hex(), Chain: ch.Slug}
 	}
 	f := &Facts{Tx: tx}
 	block := make(chan struct{})
@@ -89,9 +89,9 @@ func (f *Facts) readBlock(ctx context.Context, w Ledger, ch *chain.Chain, number
 
 // TransactionOf is the transaction as a trace of it shows it, for where nobody gave the
 // transaction itself. rc may be nil. Its type, nonce and signature stay unknown.
-func TransactionOf(hash common.Hash, tree *trace.Tree, rc *evidence.Receipt) *evidence.Transaction {
+func TransactionOf(hash common.Hash, tree *trace.Tree, rc *ethrpc.Receipt) *ethrpc.Transaction {
 	root := tree.Root
-	tx := &evidence.Transaction{Hash: hash, From: root.From, Gas: root.Gas, Value: root.Value.ToBig(), Input: root.Input}
+	tx := &ethrpc.Transaction{Hash: hash, From: root.From, Gas: root.Gas, Value: root.Value.ToBig(), Input: root.Input}
 	if root.HasTo && !root.Kind.Creates() {
 		to := root.To
 		tx.To = &to
@@ -104,7 +104,7 @@ func TransactionOf(hash common.Hash, tree *trace.Tree, rc *evidence.Receipt) *ev
 
 // sameBlock holds a block as an answer names it against the transaction's; what
 // either leaves out cannot differ.
-func sameBlock(what string, hash *common.Hash, number *uint64, tx *evidence.Transaction) error {
+func sameBlock(what string, hash *common.Hash, number *uint64, tx *ethrpc.Transaction) error {
 	switch {
 	case number != nil && *number != *tx.BlockNumber:
 		return &ContradictionError{fmt.Sprintf("%s is of block %d, the transaction of block %d", what, *number, *tx.BlockNumber)}

@@ -10,7 +10,7 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
@@ -28,7 +28,7 @@ const (
 
 // emitters are the contracts that emitted logs, by first log: the tokens are
 // among them. A log is cheap for an attacker, so the number is bounded.
-func emitters(rc *evidence.Receipt, most int) []common.Address {
+func emitters(rc *ethrpc.Receipt, most int) []common.Address {
 	var out []common.Address
 	seen := make(map[common.Address]bool)
 	for i := range rc.Logs {
@@ -43,7 +43,7 @@ func emitters(rc *evidence.Receipt, most int) []common.Address {
 
 // Tokens finds symbol, name and decimals of the tokens: embedded lists first,
 // then the contracts themselves as of the block.
-func Tokens(ctx context.Context, w State, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt) (map[common.Address]label.Token, error) {
+func Tokens(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt) (map[common.Address]label.Token, error) {
 	out := make(map[common.Address]label.Token)
 	var ask []common.Address
 	for _, a := range tokenEmitters(rc, maxTokens) {
@@ -68,11 +68,11 @@ func Tokens(ctx context.Context, w State, ch *chain.Chain, tx *evidence.Transact
 }
 
 // tokenEmitters are the emitters of a transfer-like event.
-func tokenEmitters(rc *evidence.Receipt, most int) []common.Address {
-	moved := &evidence.Receipt{}
+func tokenEmitters(rc *ethrpc.Receipt, most int) []common.Address {
+	moved := &ethrpc.Receipt{}
 	for i := range rc.Logs {
 		if l := &rc.Logs[i]; len(l.Topics) > 0 && tokenTopics[l.Topics[0]] {
-			moved.Logs = append(moved.Logs, evidence.Log{Address: l.Address})
+			moved.Logs = append(moved.Logs, ethrpc.Log{Address: l.Address})
 		}
 	}
 	return emitters(moved, most)
@@ -112,7 +112,7 @@ type Sourced struct {
 // proxies, and asks a signature database for what no table knows. A contract
 // that nobody verified is an answer; a service that falls over is an error. diff may
 // be nil.
-func Sources(ctx context.Context, w World, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt, diff *evidence.StateDiff) (*Sourced, error) {
+func Sources(ctx context.Context, w World, ch *chain.Chain, tx *ethrpc.Transaction, tree *trace.Tree, rc *ethrpc.Receipt, diff *ethrpc.StateDiff) (*Sourced, error) {
 	addrs, selectors, topics := decode.Want(tree, rc)
 	s := &Sourced{Contracts: make(map[common.Address]*decode.Contract)}
 	err := s.contracts(ctx, w, ch, addrs, MomentOf(w, ch, tx, tree, rc, diff))
@@ -129,7 +129,7 @@ func Sources(ctx context.Context, w World, ch *chain.Chain, tx *evidence.Transac
 }
 
 // MomentOf is the transaction as the place in time that proxies are looked at.
-func MomentOf(w State, ch *chain.Chain, tx *evidence.Transaction, tree *trace.Tree, rc *evidence.Receipt, diff *evidence.StateDiff) decode.Moment {
+func MomentOf(w State, ch *chain.Chain, tx *ethrpc.Transaction, tree *trace.Tree, rc *ethrpc.Receipt, diff *ethrpc.StateDiff) decode.Moment {
 	m := decode.Moment{After: probeAt{w, ch, *tx.BlockNumber}, Tree: tree, Diff: diff, Receipt: rc}
 	if *tx.BlockNumber > 0 {
 		m.Before = probeAt{w, ch, *tx.BlockNumber - 1}
@@ -248,7 +248,7 @@ func (p probeAt) Call(ctx context.Context, to common.Address, data []byte) ([]by
 }
 
 // Prices asks for the native coin and the tokens that moved, at block time.
-func Prices(ctx context.Context, w Directory, ch *chain.Chain, block *evidence.Block, rc *evidence.Receipt) (map[common.Address]assemble.Price, error) {
+func Prices(ctx context.Context, w Directory, ch *chain.Chain, block *ethrpc.Block, rc *ethrpc.Receipt) (map[common.Address]assemble.Price, error) {
 	tokens := append([]common.Address{{}}, tokenEmitters(rc, maxPriced)...)
 	sort.Slice(tokens[1:], func(i, j int) bool { return tokens[i+1].Cmp(tokens[j+1]) < 0 })
 	prices, err := w.Prices(ctx, ch, block.Timestamp, tokens)

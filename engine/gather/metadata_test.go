@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
 
@@ -17,13 +17,13 @@ import (
 // falling is a world whose answers make the readers fall over.
 type falling struct{ World }
 
-func (falling) Transaction(context.Context, *chain.Chain, common.Hash) (*evidence.Transaction, error) {
+func (falling) Transaction(context.Context, *chain.Chain, common.Hash) (*ethrpc.Transaction, error) {
 	return called(), nil
 }
-func (falling) Receipt(context.Context, *chain.Chain, common.Hash) (*evidence.Receipt, error) {
-	return &evidence.Receipt{}, nil
+func (falling) Receipt(context.Context, *chain.Chain, common.Hash) (*ethrpc.Receipt, error) {
+	return &ethrpc.Receipt{}, nil
 }
-func (falling) Block(context.Context, *chain.Chain, uint64, bool) (*evidence.Block, error) {
+func (falling) Block(context.Context, *chain.Chain, uint64, bool) (*ethrpc.Block, error) {
 	panic("no block")
 }
 func (falling) Source(context.Context, *chain.Chain, common.Address) (*upstream.Source, error) {
@@ -33,16 +33,16 @@ func (falling) Signatures(context.Context, [][4]byte, []common.Hash) (*upstream.
 	return nil, nil
 }
 
-func called() *evidence.Transaction {
+func called() *ethrpc.Transaction {
 	to, number := common.Address{2}, uint64(7)
-	return &evidence.Transaction{From: common.Address{1}, To: &to, Value: new(big.Int), Input: []byte{1, 2, 3, 4}, BlockNumber: &number}
+	return &ethrpc.Transaction{From: common.Address{1}, To: &to, Value: new(big.Int), Input: []byte{1, 2, 3, 4}, BlockNumber: &number}
 }
 
 // TestPanicsBesideTheCaller: a panic in a goroutine of this package costs what
 // that goroutine was to find, not the process.
 func TestPanicsBesideTheCaller(t *testing.T) {
 	ch, _ := chain.ByID(1)
-	tx, rc := called(), &evidence.Receipt{}
+	tx, rc := called(), &ethrpc.Receipt{}
 	_, err := Sources(t.Context(), falling{}, ch, tx, trace.FromReceipt(tx, rc, true), rc, nil)
 	if err == nil || !strings.Contains(err.Error(), "internal fault: no source") {
 		t.Errorf("sources: %v", err)

@@ -7,7 +7,7 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/classify"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -25,7 +25,7 @@ type warmer interface {
 // Neighbours reads the receipts around a transaction that trades, in the order of the
 // block. It is nil where nothing calls for it: the transaction does not trade, or one
 // sequencer orders the chain's blocks and shows nobody what waits.
-func Neighbours(ctx context.Context, w Ledger, ch *chain.Chain, tx *evidence.Transaction, rc *evidence.Receipt, block *evidence.Block) (*evidence.Neighbours, error) {
+func Neighbours(ctx context.Context, w Ledger, ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, block *ethrpc.Block) (*ethrpc.Neighbours, error) {
 	if block == nil || ch.Stack != chain.StackEthereum && ch.Stack != chain.StackBor || rc.Status != nil && *rc.Status != 1 || !classify.Trades(rc) {
 		return nil, nil
 	}
@@ -44,7 +44,7 @@ func Neighbours(ctx context.Context, w Ledger, ch *chain.Chain, tx *evidence.Tra
 			return nil, fmt.Errorf("read neighbours in the block: %w", err)
 		}
 	}
-	n := &evidence.Neighbours{}
+	n := &ethrpc.Neighbours{}
 	var err error
 	if n.Before, err = receipts(ctx, w, ch, tx, before); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func Neighbours(ctx context.Context, w Ledger, ch *chain.Chain, tx *evidence.Tra
 	return n, nil
 }
 
-func receipts(ctx context.Context, w Ledger, ch *chain.Chain, tx *evidence.Transaction, list []common.Hash) (out []*evidence.Receipt, err error) {
+func receipts(ctx context.Context, w Ledger, ch *chain.Chain, tx *ethrpc.Transaction, list []common.Hash) (out []*ethrpc.Receipt, err error) {
 	for _, h := range list {
 		rc, err := w.Receipt(ctx, ch, h)
 		if err == nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/upstream"
 	"txlens/engine/upstream/stubnode"
@@ -34,9 +34,9 @@ func TestNeighbours(t *testing.T) {
 	t.Cleanup(client.Close)
 	ch, _ := chain.ByID(1)
 	ctx := context.Background()
-	ask := func(s *upstream.Session, i int) (*evidence.Neighbours, error) {
+	ask := func(s *upstream.Session, i int) (*ethrpc.Neighbours, error) {
 		t.Helper()
-		tx, err := evidence.ParseTransaction(block.Txs[i].Tx)
+		tx, err := ethrpc.ParseTransaction(block.Txs[i].Tx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestNeighbours(t *testing.T) {
 
 	quiet := -1
 	for i := range block.Txs {
-		if rc, err := evidence.ParseReceipt(block.Txs[i].Receipt); err == nil && len(rc.Logs) == 0 {
+		if rc, err := ethrpc.ParseReceipt(block.Txs[i].Receipt); err == nil && len(rc.Logs) == 0 {
 			quiet = i
 			break
 		}
@@ -73,7 +73,7 @@ func TestNeighbours(t *testing.T) {
 	}
 
 	s := client.Session(nil, nil)
-	tx, err := evidence.ParseTransaction(block.Txs[4].Tx)
+	tx, err := ethrpc.ParseTransaction(block.Txs[4].Tx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
 
@@ -56,7 +56,7 @@ func TestProxyAsOfTheTransaction(t *testing.T) {
 	ch, _ := chain.ByID(1)
 	tx := called()
 	topic := crypto.Keccak256Hash([]byte("Upgraded(address)"))
-	rc := &evidence.Receipt{Logs: []evidence.Log{{Address: *tx.To, Topics: []common.Hash{topic, common.BytesToHash(impl7[:])}}}}
+	rc := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: *tx.To, Topics: []common.Hash{topic, common.BytesToHash(impl7[:])}}}}
 	u := &upgrading{}
 	s, err := Sources(t.Context(), u, ch, tx, trace.FromReceipt(tx, rc, true), rc, nil)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/replay"
 	"txlens/engine/upstream"
 )
@@ -31,7 +31,7 @@ var reasons = map[upstream.Kind]string{
 	upstream.KindNotRecorded: "it is not in the recording",
 	upstream.KindSourcesOff:  "it is switched off",
 	upstream.KindCanceled:    "the time for it was over",
-	upstream.KindUnpaid:      explain.ErrUnpaid.Error(),
+	upstream.KindUnpaid:      api.ErrUnpaid.Error(),
 }
 
 // Reason says why a piece of evidence is missing, in words for the one who asked.
@@ -56,8 +56,8 @@ func Reason(err error) string {
 	switch {
 	case errors.As(err, &contradiction):
 		return contradiction.What
-	case errors.Is(err, replay.ErrUnsupported), errors.Is(err, errDiffers), errors.Is(err, explain.ErrUnpaid), errors.Is(err, explain.ErrStopping):
-		return explain.OneLine(err.Error(), 300) // our own words
+	case errors.Is(err, replay.ErrUnsupported), errors.Is(err, errDiffers), errors.Is(err, api.ErrUnpaid), errors.Is(err, api.ErrStopping):
+		return api.OneLine(err.Error(), 300) // our own words
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return reasons[upstream.KindCanceled]
 	}

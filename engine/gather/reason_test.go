@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -66,7 +66,7 @@ func TestReasonHidesInternals(t *testing.T) {
 	f(errors.New("secret"), "internal error")
 	f(&ContradictionError{"the receipt is of block 5, the transaction of block 6"}, "the receipt is of block 5, the transaction of block 6")
 	f(fmt.Errorf("a: %w", upstream.ErrNoState), "the data provider does not keep the state of that block")
-	f(fmt.Errorf("a: %w", explain.ErrStopping), "a: the service is stopping")
+	f(fmt.Errorf("a: %w", api.ErrStopping), "a: the service is stopping")
 	f(context.DeadlineExceeded, "the time for it was over")
 }
 
@@ -97,14 +97,14 @@ type facts struct {
 	tx, receipt, block error
 }
 
-func (f *facts) Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.Transaction, error) {
+func (f *facts) Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.Transaction, error) {
 	if f.tx != nil {
 		return nil, f.tx
 	}
 	return f.ladder.Transaction(ctx, ch, hash)
 }
 
-func (f *facts) Receipt(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.Receipt, error) {
+func (f *facts) Receipt(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.Receipt, error) {
 	if f.receipt != nil {
 		return nil, f.receipt
 	}
@@ -114,7 +114,7 @@ func (f *facts) Receipt(ctx context.Context, ch *chain.Chain, hash common.Hash) 
 	return rc, err
 }
 
-func (f *facts) Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*evidence.Block, error) {
+func (f *facts) Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*ethrpc.Block, error) {
 	if f.block != nil {
 		return nil, f.block
 	}
@@ -144,7 +144,7 @@ func TestReadFacts(t *testing.T) {
 	f(&facts{tx: down}, false, true, true, "read transaction: ")
 	f(&facts{tx: down, block: down}, false, true, false, "read transaction: ")
 	f(&facts{tx: down, receipt: down}, false, false, false, "read transaction: ")
-	if got, err := ReadFacts(t.Context(), &facts{tx: upstream.ErrNotFound}, nil, hash); got != nil || !errors.Is(err, explain.ErrNotFound) {
+	if got, err := ReadFacts(t.Context(), &facts{tx: upstream.ErrNotFound}, nil, hash); got != nil || !errors.Is(err, api.ErrNotFound) {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/replay"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
@@ -19,10 +19,10 @@ import (
 
 // Traced is what the ladder reached.
 type Traced struct {
-	Tree  *trace.Tree         // nil: only the receipt is left
-	Diff  *evidence.StateDiff // nil when the node gives none
-	Notes []string            // why upper rungs were left, for a reader
-	Left  []error             // the same for the operator
+	Tree  *trace.Tree       // nil: only the receipt is left
+	Diff  *ethrpc.StateDiff // nil when the node gives none
+	Notes []string          // why upper rungs were left, for a reader
+	Left  []error           // the same for the operator
 }
 
 // TraceOptions bound and shape the ladder.
@@ -107,7 +107,7 @@ func kindOf(err error) upstream.Kind {
 	return ""
 }
 
-func (t *Traced) stateDiff(ctx context.Context, w Tracer, ch *chain.Chain, hash common.Hash) *evidence.StateDiff {
+func (t *Traced) stateDiff(ctx context.Context, w Tracer, ch *chain.Chain, hash common.Hash) *ethrpc.StateDiff {
 	diff, err := w.StateDiff(ctx, ch, hash)
 	if err != nil {
 		t.Notes = append(t.Notes, "balances are not held against the changes of state: "+Reason(err))
@@ -160,7 +160,7 @@ func reexecute(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, 
 }
 
 // EarlierThan are the transactions that ran before tx in its block.
-func EarlierThan(block *evidence.Block, tx *evidence.Transaction) []*evidence.Transaction {
+func EarlierThan(block *ethrpc.Block, tx *ethrpc.Transaction) []*ethrpc.Transaction {
 	for i, other := range block.Transactions {
 		if other.Hash == tx.Hash {
 			return block.Transactions[:i]

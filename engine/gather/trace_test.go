@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
 
@@ -30,21 +30,21 @@ var (
 	hash = common.HexToHash("0xaa")
 )
 
-func (l *ladder) Transaction(context.Context, *chain.Chain, common.Hash) (*evidence.Transaction, error) {
+func (l *ladder) Transaction(context.Context, *chain.Chain, common.Hash) (*ethrpc.Transaction, error) {
 	number, index := uint64(15_000_000), uint64(0)
-	return &evidence.Transaction{Hash: hash, From: from, To: &to, Gas: 21000, GasPrice: big.NewInt(2e9), Value: big.NewInt(1), BlockNumber: &number, Index: &index}, nil
+	return &ethrpc.Transaction{Hash: hash, From: from, To: &to, Gas: 21000, GasPrice: big.NewInt(2e9), Value: big.NewInt(1), BlockNumber: &number, Index: &index}, nil
 }
 
-func (l *ladder) Receipt(context.Context, *chain.Chain, common.Hash) (*evidence.Receipt, error) {
+func (l *ladder) Receipt(context.Context, *chain.Chain, common.Hash) (*ethrpc.Receipt, error) {
 	one := uint64(1)
-	return &evidence.Receipt{Status: &one, GasUsed: l.receiptGas, EffectiveGasPrice: big.NewInt(2e9)}, nil
+	return &ethrpc.Receipt{Status: &one, GasUsed: l.receiptGas, EffectiveGasPrice: big.NewInt(2e9)}, nil
 }
 
-func (l *ladder) Block(_ context.Context, _ *chain.Chain, number uint64, full bool) (*evidence.Block, error) {
-	b := &evidence.Block{Number: number, Timestamp: 1_656_000_000, GasLimit: 30_000_000, BaseFee: big.NewInt(1e9), Difficulty: big.NewInt(1), Withdrawals: -1}
+func (l *ladder) Block(_ context.Context, _ *chain.Chain, number uint64, full bool) (*ethrpc.Block, error) {
+	b := &ethrpc.Block{Number: number, Timestamp: 1_656_000_000, GasLimit: 30_000_000, BaseFee: big.NewInt(1e9), Difficulty: big.NewInt(1), Withdrawals: -1}
 	if full {
 		tx, _ := l.Transaction(context.Background(), nil, hash)
-		b.Transactions = []*evidence.Transaction{tx}
+		b.Transactions = []*ethrpc.Transaction{tx}
 	}
 	return b, nil
 }
@@ -54,7 +54,7 @@ func (l *ladder) tree(err error, rung trace.Rung) (*trace.Tree, error) {
 		return nil, err
 	}
 	tx, _ := l.Transaction(context.Background(), nil, hash)
-	t := trace.FromReceipt(tx, &evidence.Receipt{}, true)
+	t := trace.FromReceipt(tx, &ethrpc.Receipt{}, true)
 	t.Source = rung
 	return t, nil
 }
@@ -67,7 +67,7 @@ func (l *ladder) ParityTrace(context.Context, *chain.Chain, common.Hash, trace.L
 	return l.tree(l.parity, trace.RungParity)
 }
 
-func (l *ladder) StateDiff(context.Context, *chain.Chain, common.Hash) (*evidence.StateDiff, error) {
+func (l *ladder) StateDiff(context.Context, *chain.Chain, common.Hash) (*ethrpc.StateDiff, error) {
 	return nil, l.diff
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/triage"
 	"txlens/engine/upstream"
 
@@ -15,7 +15,7 @@ import (
 // Views puts the questions of a triage to the state around a transaction: the end of the
 // parent block, or that of its own. A call that reverts is an answer, too. Answers come
 // beside the error of those that could not be had.
-func Views(ctx context.Context, w State, ch *chain.Chain, tx *evidence.Transaction, list []triage.Question) (views []triage.View, err error) {
+func Views(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction, list []triage.Question) (views []triage.View, err error) {
 	if tx == nil || tx.Pending() || *tx.BlockNumber == 0 {
 		return nil, nil
 	}

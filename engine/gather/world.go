@@ -11,7 +11,7 @@ import (
 	"math/big"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
 
@@ -37,11 +37,11 @@ type Finder interface {
 // Ledger knows what stands in the chain.
 type Ledger interface {
 	// Transaction returns upstream.ErrNotFound when the node does not know the hash.
-	Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.Transaction, error)
+	Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.Transaction, error)
 	// Receipt returns upstream.ErrNotFound while the transaction is in no block.
-	Receipt(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.Receipt, error)
+	Receipt(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.Receipt, error)
 	// Block returns the header, with full transactions when asked.
-	Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*evidence.Block, error)
+	Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*ethrpc.Block, error)
 }
 
 // Tracer re-runs a transaction on the node.
@@ -51,7 +51,7 @@ type Tracer interface {
 	// ParityTrace is the flat trace of Erigon, Nethermind and reth.
 	ParityTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error)
 	// StateDiff is prestateTracer in diff mode.
-	StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.StateDiff, error)
+	StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.StateDiff, error)
 }
 
 // State reads accounts at the end of a block.

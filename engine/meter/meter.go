@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Bucket is one of the four cost buckets.
@@ -140,24 +140,24 @@ func (m *Meter) total() (n int64) {
 }
 
 // Costs writes the buckets for the Result.
-func (m *Meter) Costs() explain.Costs {
+func (m *Meter) Costs() api.Costs {
 	if m == nil {
-		return explain.Costs{}
+		return api.Costs{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return explain.Costs{
-		LLMs:           explain.NanoDollars(m.sum[LLMs]),
-		DataCollection: explain.NanoDollars(m.sum[DataCollection]),
-		CodeExecution:  explain.NanoDollars(m.sum[CodeExecution]),
-		Other:          explain.NanoDollars(m.sum[Other]),
-		TotalUSD:       explain.NanoDollars(m.total()),
+	return api.Costs{
+		LLMs:           api.NanoDollars(m.sum[LLMs]),
+		DataCollection: api.NanoDollars(m.sum[DataCollection]),
+		CodeExecution:  api.NanoDollars(m.sum[CodeExecution]),
+		Other:          api.NanoDollars(m.sum[Other]),
+		TotalUSD:       api.NanoDollars(m.total()),
 	}
 }
 
 // ToolCalls lists the calls in the order of their start, those whose start is not
 // known first, by tool and key.
-func (m *Meter) ToolCalls() []explain.ToolCall {
+func (m *Meter) ToolCalls() []api.ToolCall {
 	if m == nil {
 		return nil
 	}
@@ -167,9 +167,9 @@ func (m *Meter) ToolCalls() []explain.ToolCall {
 	slices.SortStableFunc(calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(a.Seq, b.Seq), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Key, b.Key))
 	})
-	out := make([]explain.ToolCall, len(calls))
+	out := make([]api.ToolCall, len(calls))
 	for i, c := range calls {
-		out[i] = explain.ToolCall{Tool: c.Tool, DurationMs: c.Duration.Milliseconds(), OK: c.OK, CostUSD: explain.NanoDollars(c.Nano)}
+		out[i] = api.ToolCall{Tool: c.Tool, DurationMs: c.Duration.Milliseconds(), OK: c.OK, CostUSD: api.NanoDollars(c.Nano)}
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
 
@@ -27,13 +27,13 @@ type numbered struct {
 func (n numbered) Nonce(_ context.Context, a common.Address) (uint64, error) { return n.nonces[a], nil }
 
 // signedAuthorization is an entry of an authorization list with a true signature.
-func signedAuthorization(t *testing.T, key *ecdsa.PrivateKey, chainID, nonce uint64, to common.Address) evidence.Authorization {
+func signedAuthorization(t *testing.T, key *ecdsa.PrivateKey, chainID, nonce uint64, to common.Address) ethrpc.Authorization {
 	t.Helper()
 	s, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(chainID), Address: to, Nonce: nonce})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return evidence.Authorization{ChainID: new(big.Int).SetUint64(chainID), Address: to, Nonce: nonce, V: s.V, R: s.R.ToBig(), S: s.S.ToBig()}
+	return ethrpc.Authorization{ChainID: new(big.Int).SetUint64(chainID), Address: to, Nonce: nonce, V: s.V, R: s.R.ToBig(), S: s.S.ToBig()}
 }
 
 // TestAuthorizationsAgreeWithTheEVM runs random authorization lists entry by entry: the
@@ -53,7 +53,7 @@ func TestAuthorizationsAgreeWithTheEVM(t *testing.T) {
 	code := map[common.Address][]byte{contract: {0}, who[1]: {0}, who[2]: append([]byte{0xef, 1, 0}, contract[:]...)}
 	nonces := map[common.Address]uint64{who[0]: 7, who[1]: 1, who[2]: 3}
 	zero := uint64(0)
-	run := func(list []evidence.Authorization) (*evidence.Transaction, *evidence.StateDiff) {
+	run := func(list []ethrpc.Authorization) (*ethrpc.Transaction, *ethrpc.StateDiff) {
 		t.Helper()
 		blk, tx, st := made()
 		blk.Number, blk.Timestamp, blk.Difficulty, blk.ExcessBlobGas, blk.ParentBeaconRoot = 22_800_000, 1_751_000_000, new(big.Int), &zero, &common.Hash{}
@@ -65,7 +65,7 @@ func TestAuthorizationsAgreeWithTheEVM(t *testing.T) {
 		}
 		return tx, res.StateDiff
 	}
-	nonceOf := func(diff *evidence.StateDiff, a common.Address) uint64 {
+	nonceOf := func(diff *ethrpc.StateDiff, a common.Address) uint64 {
 		if p := diff.Post[a]; p != nil && p.Nonce != nil {
 			return *p.Nonce
 		}
@@ -74,8 +74,8 @@ func TestAuthorizationsAgreeWithTheEVM(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 702))
 	count := map[decode.Outcome]int{}
 	for range 25 {
-		var list []evidence.Authorization
-		_, before := run([]evidence.Authorization{signedAuthorization(t, keys[3], 99, 0, to)}) // an empty list is no such transaction
+		var list []ethrpc.Authorization
+		_, before := run([]ethrpc.Authorization{signedAuthorization(t, keys[3], 99, 0, to)}) // an empty list is no such transaction
 		for range 7 {
 			k := random.IntN(len(keys))
 			next := signedAuthorization(t, keys[k], []uint64{0, 1, 1, 1, 5}[random.IntN(5)], nonceOf(before, who[k])+[]uint64{0, 0, 0, 1}[random.IntN(4)], []common.Address{to, contract, {}}[random.IntN(3)])

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 // Changes make a run differ from what happened: a question of the form "and if
@@ -24,7 +24,7 @@ import (
 type Changes struct {
 	// State is laid over the state just before the transaction; nil members of an
 	// account stay as they are, slots are set.
-	State map[common.Address]*evidence.Account
+	State map[common.Address]*ethrpc.Account
 	// Frames are changed when they are called.
 	Frames []FrameChange
 	// Free lets anybody send: the nonce is not checked, the sender may have code,
@@ -217,7 +217,7 @@ func (c *Changes) lay(env *environment, db *state.StateDB) {
 }
 
 // fund gives a free sender what it lacks and says so.
-func (c *Changes) fund(env *environment, db *state.StateDB, tx *evidence.Transaction) (note string) {
+func (c *Changes) fund(env *environment, db *state.StateDB, tx *ethrpc.Transaction) (note string) {
 	price := tx.GasPrice
 	if tx.Type >= types.DynamicFeeTxType && tx.MaxFee != nil {
 		price = tx.MaxFee

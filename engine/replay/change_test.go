@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 var (
@@ -29,7 +29,7 @@ func calling(to common.Address, value, in byte) []byte {
 // with one word of calldata and keeps in slots 0 and 1 whether it went well and
 // what came back; the bank keeps the word in slot 7, gives 3 wei to the purse,
 // which logs, and answers 42.
-func payment() (*evidence.Block, *evidence.Transaction, *memory) {
+func payment() (*ethrpc.Block, *ethrpc.Transaction, *memory) {
 	store := func(slot byte) []byte { return []byte{byte(vm.PUSH1), slot, byte(vm.SSTORE)} }
 	code := append(calling(bank, 5, 36), store(0)...)
 	code = append(append(code, byte(vm.PUSH1), 0x40, byte(vm.MLOAD)), store(1)...)
@@ -109,7 +109,7 @@ func TestFreeSender(t *testing.T) {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	nonce := uint64(99) // behind the transaction's
-	res, err = RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{Changes: &Changes{Free: true, State: map[common.Address]*evidence.Account{bank: {Nonce: &nonce}}}})
+	res, err = RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{Changes: &Changes{Free: true, State: map[common.Address]*ethrpc.Account{bank: {Nonce: &nonce}}}})
 	if err != nil || res.Status != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -120,7 +120,7 @@ func TestFreeSender(t *testing.T) {
 func TestChangedState(t *testing.T) {
 	blk, tx, st := payment()
 	seven := common.BigToHash(big.NewInt(7))
-	over := map[common.Address]*evidence.Account{
+	over := map[common.Address]*ethrpc.Account{
 		bank:  {Storage: map[common.Hash]common.Hash{seven: common.BigToHash(big.NewInt(9))}},
 		purse: {Code: []byte{byte(vm.INVALID)}, Balance: big.NewInt(100)},
 	}
@@ -131,7 +131,7 @@ func TestChangedState(t *testing.T) {
 	if got := strings.ToLower(res.outcome()); got != "ok=1 back=42 a0:5 0>20 0.0>a0 0.0.0>b0 logs=0 met=[]" || res.Tree.Frames[2].Err == "" {
 		t.Errorf("got %s, frame %+v", got, res.Tree.Frames[2])
 	}
-	for _, c := range []*Changes{{State: map[common.Address]*evidence.Account{bank: {Balance: big.NewInt(-1)}}}, {Frames: []FrameChange{{}}}} {
+	for _, c := range []*Changes{{State: map[common.Address]*ethrpc.Account{bank: {Balance: big.NewInt(-1)}}}, {Frames: []FrameChange{{}}}} {
 		if _, err := RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{Changes: c}); err == nil {
 			t.Errorf("%+v was taken", c)
 		}

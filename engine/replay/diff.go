@@ -8,7 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/state"
 	"github.com/ethereum/go-ethereum/core/tracing"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 // diff records what a transaction changes. Every change of state goes through a
@@ -16,14 +16,14 @@ import (
 // back fall out when before and after are compared.
 type diff struct {
 	db    *state.StateDB
-	pre   map[common.Address]*evidence.Account
+	pre   map[common.Address]*ethrpc.Account
 	slots map[common.Address]map[common.Hash]common.Hash // values before
 }
 
 func newDiff(db *state.StateDB) *diff {
 	return &diff{
 		db:    db,
-		pre:   make(map[common.Address]*evidence.Account),
+		pre:   make(map[common.Address]*ethrpc.Account),
 		slots: make(map[common.Address]map[common.Hash]common.Hash),
 	}
 }
@@ -31,16 +31,16 @@ func newDiff(db *state.StateDB) *diff {
 // attach adds the recorder to hooks that leave state changes alone.
 func (d *diff) attach(h *tracing.Hooks) {
 	h.OnBalanceChange = func(a common.Address, prev, _ *big.Int, _ tracing.BalanceChangeReason) {
-		d.touch(a, func(acc *evidence.Account) { acc.Balance = prev })
+		d.touch(a, func(acc *ethrpc.Account) { acc.Balance = prev })
 	}
 	h.OnNonceChange = func(a common.Address, prev, _ uint64) {
-		d.touch(a, func(acc *evidence.Account) { acc.Nonce = &prev })
+		d.touch(a, func(acc *ethrpc.Account) { acc.Nonce = &prev })
 	}
 	h.OnCodeChange = func(a common.Address, _ common.Hash, prev []byte, _ common.Hash, _ []byte) {
-		d.touch(a, func(acc *evidence.Account) { acc.Code = prev })
+		d.touch(a, func(acc *ethrpc.Account) { acc.Code = prev })
 	}
 	h.OnStorageChange = func(a common.Address, slot, prev, _ common.Hash) {
-		d.touch(a, func(*evidence.Account) {})
+		d.touch(a, func(*ethrpc.Account) {})
 		if d.slots[a] == nil {
 			d.slots[a] = make(map[common.Hash]common.Hash)
 		}
@@ -52,21 +52,21 @@ func (d *diff) attach(h *tracing.Hooks) {
 
 // touch notes an account at its first change. Hooks come right after the change,
 // so all fields but the changed one still stand as they were; undo puts that back.
-func (d *diff) touch(a common.Address, undo func(*evidence.Account)) {
+func (d *diff) touch(a common.Address, undo func(*ethrpc.Account)) {
 	if d.pre[a] != nil {
 		return
 	}
 	nonce := d.db.GetNonce(a)
-	acc := &evidence.Account{Balance: d.db.GetBalance(a).ToBig(), Nonce: &nonce, Code: d.db.GetCode(a)}
+	acc := &ethrpc.Account{Balance: d.db.GetBalance(a).ToBig(), Nonce: &nonce, Code: d.db.GetCode(a)}
 	undo(acc)
 	d.pre[a] = acc
 }
 
 // result compares with the finalised state.
-func (d *diff) result() *evidence.StateDiff {
-	out := &evidence.StateDiff{
-		Pre:  make(map[common.Address]*evidence.Account),
-		Post: make(map[common.Address]*evidence.Account),
+func (d *diff) result() *ethrpc.StateDiff {
+	out := &ethrpc.StateDiff{
+		Pre:  make(map[common.Address]*ethrpc.Account),
+		Post: make(map[common.Address]*ethrpc.Account),
 	}
 	for a, pre := range d.pre {
 		post := d.changes(a, pre)
@@ -90,8 +90,8 @@ func (d *diff) result() *evidence.StateDiff {
 }
 
 // changes is the account after, as far as it differs; nil when it does not.
-func (d *diff) changes(a common.Address, pre *evidence.Account) *evidence.Account {
-	post, changed := &evidence.Account{}, false
+func (d *diff) changes(a common.Address, pre *ethrpc.Account) *ethrpc.Account {
+	post, changed := &ethrpc.Account{}, false
 	if balance := d.db.GetBalance(a).ToBig(); balance.Cmp(pre.Balance) != 0 {
 		post.Balance, changed = balance, true
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 )
 
@@ -21,8 +21,8 @@ import (
 const prefetching = 16
 
 // execute runs the earlier transactions and then tx under the tracer.
-func execute(ctx context.Context, env *environment, src *source, tx *evidence.Transaction,
-	earlier []*evidence.Transaction, opt Options) (*Result, error) {
+func execute(ctx context.Context, env *environment, src *source, tx *ethrpc.Transaction,
+	earlier []*ethrpc.Transaction, opt Options) (*Result, error) {
 	db, v, err := newState(ctx, src)
 	if err != nil {
 		return nil, fmt.Errorf("open parent state: %w", err)
@@ -84,7 +84,7 @@ func prefetch(v *view, addrs []common.Address) {
 
 // alignNonce gives the sender the nonce that its transaction has, which decides
 // the addresses of what it creates.
-func alignNonce(env *environment, db *state.StateDB, tx *evidence.Transaction) bool {
+func alignNonce(env *environment, db *state.StateDB, tx *ethrpc.Transaction) bool {
 	if db.GetNonce(tx.From) >= tx.Nonce {
 		return false
 	}
@@ -100,7 +100,7 @@ type manner struct {
 }
 
 // apply runs one transaction on db and finalises it.
-func apply(env *environment, db *state.StateDB, v *view, tx *evidence.Transaction, index int, how manner) (*core.ExecutionResult, error) {
+func apply(env *environment, db *state.StateDB, v *view, tx *ethrpc.Transaction, index int, how manner) (*core.ExecutionResult, error) {
 	blockCtx, hooks := env.blockContext(v), how.hooks
 	msg, err := message(tx, blockCtx.BaseFee)
 	if err != nil {
@@ -133,7 +133,7 @@ func apply(env *environment, db *state.StateDB, v *view, tx *evidence.Transactio
 }
 
 // traced runs tx under the frame and diff recorders and fills res.
-func traced(env *environment, db *state.StateDB, v *view, tx *evidence.Transaction, index int, opt Options, res *Result) error {
+func traced(env *environment, db *state.StateDB, v *view, tx *ethrpc.Transaction, index int, opt Options, res *Result) error {
 	frames := newFrames(v, tx.Gas, opt)
 	diff := newDiff(db)
 	hooks := frames.hooks()
@@ -161,7 +161,7 @@ func traced(env *environment, db *state.StateDB, v *view, tx *evidence.Transacti
 	res.GasUsed = out.UsedGas
 	res.StateDiff = diff.result()
 	for _, l := range db.GetLogs(tx.Hash, env.block.Number, env.block.Hash, env.block.Timestamp) {
-		res.Logs = append(res.Logs, evidence.Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Index: uint64(l.Index)})
+		res.Logs = append(res.Logs, ethrpc.Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Index: uint64(l.Index)})
 	}
 	return v.fault()
 }

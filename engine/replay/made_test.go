@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/vm"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
 )
@@ -64,13 +64,13 @@ var (
 )
 
 // made is a call from sender to contract, which has this code.
-func made(code ...byte) (*evidence.Block, *evidence.Transaction, *memory) {
+func made(code ...byte) (*ethrpc.Block, *ethrpc.Transaction, *memory) {
 	index := uint64(0)
-	blk := &evidence.Block{
+	blk := &ethrpc.Block{
 		Number: 15_000_000, Timestamp: 1_656_000_000, Miner: miner, BaseFee: new(big.Int), ParentHash: common.Hash{0xaa},
 		GasLimit: 1 << 62, Difficulty: big.NewInt(7), Withdrawals: -1,
 	}
-	tx := &evidence.Transaction{
+	tx := &ethrpc.Transaction{
 		Hash: common.Hash{1}, From: sender, To: &contract, Gas: 10_000_000, GasPrice: big.NewInt(1),
 		Value: new(big.Int), Index: &index,
 	}
@@ -142,7 +142,7 @@ func TestCancelWaiting(t *testing.T) {
 	defer cancel()
 	later := *tx
 	later.Index, later.Nonce = ptr(uint64(1)), 1
-	if _, err := Run(ctx, mainnet(t), blk, &later, []*evidence.Transaction{tx}, st, trace.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Run(ctx, mainnet(t), blk, &later, []*ethrpc.Transaction{tx}, st, trace.Limits{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestReadLimit(t *testing.T) {
 	f := func(earlier int) {
 		t.Helper()
 		blk, tx, st := made(code...)
-		var before []*evidence.Transaction
+		var before []*ethrpc.Transaction
 		for i := range earlier {
 			e := *tx
 			e.Nonce, e.Hash = uint64(i), common.Hash{2, byte(i)}
@@ -256,7 +256,7 @@ func TestEarlierTransactions(t *testing.T) {
 	f := func(earlier int, quick bool, parallel int, want byte, rung trace.Rung) {
 		t.Helper()
 		blk, tx, st := made(code...)
-		var before []*evidence.Transaction
+		var before []*ethrpc.Transaction
 		for i := range earlier {
 			e := *tx
 			e.Nonce, e.Hash = uint64(i), common.Hash{2, byte(i)}
@@ -294,7 +294,7 @@ func TestWarmUp(t *testing.T) {
 		t.Helper()
 		code := []byte{byte(vm.PUSH1), 1, byte(vm.SLOAD), byte(vm.PUSH1), 2, byte(vm.SLOAD), byte(vm.PUSH1), 3, byte(vm.SLOAD), byte(vm.STOP)}
 		blk, tx, st := made()
-		var before []*evidence.Transaction
+		var before []*ethrpc.Transaction
 		for i := range 16 {
 			e, to := *tx, common.Address{0xcc, byte(i)}
 			st.code[to] = code
@@ -339,7 +339,7 @@ func TestWarmUpFailure(t *testing.T) {
 		}
 		return nil
 	}
-	res, err := RunWith(t.Context(), mainnet(t), blk, &later, []*evidence.Transaction{tx}, st, Options{Parallel: 1})
+	res, err := RunWith(t.Context(), mainnet(t), blk, &later, []*ethrpc.Transaction{tx}, st, Options{Parallel: 1})
 	if err != nil || res.Status != 1 {
 		t.Errorf("result %+v, error %v", res, err)
 	}
@@ -364,7 +364,7 @@ func TestWarmUpLimit(t *testing.T) {
 			}
 			return common.Hash{31: 1}, nil
 		}
-		var all []*evidence.Transaction
+		var all []*ethrpc.Transaction
 		for i := range 4 {
 			e := *tx
 			e.Nonce, e.Hash, e.Index = uint64(i), common.Hash{2, byte(i)}, ptr(uint64(i))
@@ -385,7 +385,7 @@ func TestWarmUpLimit(t *testing.T) {
 func TestWrongCount(t *testing.T) {
 	blk, tx, st := made(byte(vm.STOP))
 	tx.Index = ptr(uint64(3))
-	if _, err := Run(t.Context(), mainnet(t), blk, tx, []*evidence.Transaction{tx}, st, trace.Limits{}); err == nil {
+	if _, err := Run(t.Context(), mainnet(t), blk, tx, []*ethrpc.Transaction{tx}, st, trace.Limits{}); err == nil {
 		t.Error("one of three earlier transactions was taken for all")
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 // message is the transaction as the state transition takes it. The sender is the
 // one that the node recovered; signatures are not checked again. The type has been
 // looked at.
-func message(tx *evidence.Transaction, baseFee *big.Int) (*core.Message, error) {
+func message(tx *ethrpc.Transaction, baseFee *big.Int) (*core.Message, error) {
 	var n numbers
 	msg := &core.Message{
 		To:       tx.To,
@@ -44,7 +44,7 @@ func message(tx *evidence.Transaction, baseFee *big.Int) (*core.Message, error) 
 // setPrice fills the price that is paid: under EIP-1559 the base fee and the tip,
 // capped. GasPrice of the node's answer is not used where caps are given, because
 // nodes fill it in differently.
-func setPrice(msg *core.Message, tx *evidence.Transaction, baseFee *big.Int, n *numbers) {
+func setPrice(msg *core.Message, tx *ethrpc.Transaction, baseFee *big.Int, n *numbers) {
 	if tx.Type < types.DynamicFeeTxType || tx.MaxFee == nil || tx.MaxTip == nil {
 		price := n.u256("gasPrice", tx.GasPrice)
 		msg.GasPrice, msg.GasFeeCap, msg.GasTipCap = price, price, price
@@ -60,7 +60,7 @@ func setPrice(msg *core.Message, tx *evidence.Transaction, baseFee *big.Int, n *
 	}
 }
 
-func accessList(tx *evidence.Transaction) types.AccessList {
+func accessList(tx *ethrpc.Transaction) types.AccessList {
 	list := make(types.AccessList, len(tx.AccessList))
 	for i, t := range tx.AccessList {
 		list[i] = types.AccessTuple{Address: t.Address, StorageKeys: t.StorageKeys}
@@ -68,7 +68,7 @@ func accessList(tx *evidence.Transaction) types.AccessList {
 	return list
 }
 
-func authorizations(tx *evidence.Transaction, n *numbers) []types.SetCodeAuthorization {
+func authorizations(tx *ethrpc.Transaction, n *numbers) []types.SetCodeAuthorization {
 	list := make([]types.SetCodeAuthorization, len(tx.Authorizations))
 	for i, a := range tx.Authorizations {
 		list[i] = types.SetCodeAuthorization{

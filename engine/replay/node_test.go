@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
 )
@@ -117,7 +117,7 @@ func TestOverNode(t *testing.T) {
 }
 
 // fetch reads the transaction, its block and its receipt.
-func fetch(t *testing.T, rpc *overRPC, c *gethdata.Case) (*evidence.Transaction, *evidence.Block, *evidence.Receipt) {
+func fetch(t *testing.T, rpc *overRPC, c *gethdata.Case) (*ethrpc.Transaction, *ethrpc.Block, *ethrpc.Receipt) {
 	t.Helper()
 	get := func(method string, params ...any) []byte {
 		var raw json.RawMessage
@@ -126,15 +126,15 @@ func fetch(t *testing.T, rpc *overRPC, c *gethdata.Case) (*evidence.Transaction,
 		}
 		return raw
 	}
-	tx, err := evidence.ParseTransaction(get("eth_getTransactionByHash", c.Hash()))
+	tx, err := ethrpc.ParseTransaction(get("eth_getTransactionByHash", c.Hash()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	blk, err := evidence.ParseBlock(get("eth_getBlockByNumber", hexutil.Uint64(c.Block.Number), false))
+	blk, err := ethrpc.ParseBlock(get("eth_getBlockByNumber", hexutil.Uint64(c.Block.Number), false))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rc, err := evidence.ParseReceipt(get("eth_getTransactionReceipt", c.Hash()))
+	rc, err := ethrpc.ParseReceipt(get("eth_getTransactionReceipt", c.Hash()))
 	if err != nil {
 		t.Fatal(err)
 	}

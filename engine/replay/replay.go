@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 )
 
@@ -57,8 +57,8 @@ type Result struct {
 	Tree        *trace.Tree
 	Status      uint64 // 1 or 0, as a receipt has it
 	GasUsed     uint64
-	Logs        []evidence.Log // Index counts from the first replayed transaction
-	StateDiff   *evidence.StateDiff
+	Logs        []ethrpc.Log // Index counts from the first replayed transaction
+	StateDiff   *ethrpc.StateDiff
 	Reads       int      // State calls
 	Approximate bool     // rules were guessed from the header
 	Met         []bool   // which of Changes.Frames were made, in their order
@@ -68,15 +68,15 @@ type Result struct {
 // Run re-executes tx in blk over st. earlier are the transactions of the block
 // before tx, in order; empty skips them. The tree's source is RungReplay when
 // nothing before tx was skipped, else RungReplayQuick.
-func Run(ctx context.Context, ch *chain.Chain, blk *evidence.Block, tx *evidence.Transaction,
-	earlier []*evidence.Transaction, st State, lim trace.Limits) (*Result, error) {
+func Run(ctx context.Context, ch *chain.Chain, blk *ethrpc.Block, tx *ethrpc.Transaction,
+	earlier []*ethrpc.Transaction, st State, lim trace.Limits) (*Result, error) {
 	return RunWith(ctx, ch, blk, tx, earlier, st, Options{Limits: lim})
 }
 
 // RunWith is Run with all options. A panic below, of the EVM or of st, comes back
 // as an error.
-func RunWith(ctx context.Context, ch *chain.Chain, blk *evidence.Block, tx *evidence.Transaction,
-	earlier []*evidence.Transaction, st State, opt Options) (*Result, error) {
+func RunWith(ctx context.Context, ch *chain.Chain, blk *ethrpc.Block, tx *ethrpc.Transaction,
+	earlier []*ethrpc.Transaction, st State, opt Options) (*Result, error) {
 	rung, err := rungOf(tx, earlier)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func RunWith(ctx context.Context, ch *chain.Chain, blk *evidence.Block, tx *evid
 }
 
 // rungOf says what a run over these earlier transactions is worth.
-func rungOf(tx *evidence.Transaction, earlier []*evidence.Transaction) (trace.Rung, error) {
+func rungOf(tx *ethrpc.Transaction, earlier []*ethrpc.Transaction) (trace.Rung, error) {
 	if len(earlier) == 0 {
 		if tx.Index != nil && *tx.Index == 0 {
 			return trace.RungReplay, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
 )
@@ -132,14 +132,14 @@ func TestEqualsNode(t *testing.T) {
 		}
 		res := rerun(t, c, nil, Options{Config: c.Config})
 		sameTrace(t, c.Name, res.Tree, e.Trace, true)
-		rc, err := evidence.ParseReceipt(e.Receipt)
+		rc, err := ethrpc.ParseReceipt(e.Receipt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if notes := Verify(res, rc); len(notes) > 0 {
 			t.Errorf("%s: %v", c.Name, notes)
 		}
-		want, err := evidence.ParseStateDiff(e.StateDiff)
+		want, err := ethrpc.ParseStateDiff(e.StateDiff)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,10 +148,10 @@ func TestEqualsNode(t *testing.T) {
 }
 
 // sameDiff compares by what the two say: before and after of each account.
-func sameDiff(t *testing.T, name string, got, want *evidence.StateDiff) {
+func sameDiff(t *testing.T, name string, got, want *ethrpc.StateDiff) {
 	t.Helper()
 	addrs := make(map[common.Address]bool)
-	for _, m := range []map[common.Address]*evidence.Account{got.Pre, got.Post, want.Pre, want.Post} {
+	for _, m := range []map[common.Address]*ethrpc.Account{got.Pre, got.Post, want.Pre, want.Post} {
 		for a := range m {
 			addrs[a] = true
 		}
@@ -166,15 +166,15 @@ func sameDiff(t *testing.T, name string, got, want *evidence.StateDiff) {
 
 // sides writes an account's change in one form: a tracer may name an unchanged
 // field or leave it out, and may write an emptied account as gone or as zero.
-func sides(d *evidence.StateDiff, a common.Address) map[string]string {
+func sides(d *ethrpc.StateDiff, a common.Address) map[string]string {
 	out := make(map[string]string)
 	pre, post := d.Pre[a], d.Post[a]
 	if pre == nil {
-		pre = &evidence.Account{}
+		pre = &ethrpc.Account{}
 	}
 	gone := post == nil
 	if gone {
-		post = &evidence.Account{}
+		post = &ethrpc.Account{}
 	}
 	put := func(field, before, after string, said bool) {
 		if !said && !gone {
@@ -256,9 +256,9 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	res := rerun(t, c, mainnet(t), Options{})
-	f := func(change func(*evidence.Receipt), want string) {
+	f := func(change func(*ethrpc.Receipt), want string) {
 		t.Helper()
-		rc, err := evidence.ParseReceipt(e.Receipt)
+		rc, err := ethrpc.ParseReceipt(e.Receipt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,11 +267,11 @@ func TestVerify(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	f(func(*evidence.Receipt) {}, "")
-	f(func(rc *evidence.Receipt) { rc.Status = nil }, "")
-	f(func(rc *evidence.Receipt) { rc.GasUsed++ }, "gas")
-	f(func(rc *evidence.Receipt) { *rc.Status = 0 }, "status")
-	f(func(rc *evidence.Receipt) { rc.Logs = rc.Logs[1:] }, "31")
-	f(func(rc *evidence.Receipt) { rc.Logs[7].Data = []byte{1} }, "log 7")
-	f(func(rc *evidence.Receipt) { rc.Logs[8].Topics = nil }, "log 8")
+	f(func(*ethrpc.Receipt) {}, "")
+	f(func(rc *ethrpc.Receipt) { rc.Status = nil }, "")
+	f(func(rc *ethrpc.Receipt) { rc.GasUsed++ }, "gas")
+	f(func(rc *ethrpc.Receipt) { *rc.Status = 0 }, "status")
+	f(func(rc *ethrpc.Receipt) { rc.Logs = rc.Logs[1:] }, "31")
+	f(func(rc *ethrpc.Receipt) { rc.Logs[7].Data = []byte{1} }, "log 7")
+	f(func(rc *ethrpc.Receipt) { rc.Logs[8].Topics = nil }, "log 8")
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 // environment is what all transactions of a block share.
 type environment struct {
 	config      *params.ChainConfig
-	block       *evidence.Block
+	block       *ethrpc.Block
 	approximate bool
 	merged      bool // post-merge rules; DIFFICULTY is PREVRANDAO
 	blobFee     *big.Int
@@ -45,7 +45,7 @@ var refusedStacks = map[chain.Stack]string{
 
 // newEnvironment picks the rules for blk and checks that the header carries what
 // they need.
-func newEnvironment(ch *chain.Chain, blk *evidence.Block, txs []*evidence.Transaction, opt Options) (*environment, error) {
+func newEnvironment(ch *chain.Chain, blk *ethrpc.Block, txs []*ethrpc.Transaction, opt Options) (*environment, error) {
 	env := &environment{block: blk, merged: blk.Difficulty == nil || blk.Difficulty.Sign() == 0}
 	switch {
 	case opt.Config != nil:
@@ -75,7 +75,7 @@ func newEnvironment(ch *chain.Chain, blk *evidence.Block, txs []*evidence.Transa
 
 // guess reads the rules off the header of a chain whose schedule is not known
 // here: the fields that a fork added say that the fork has happened.
-func (env *environment) guess(ch *chain.Chain, txs []*evidence.Transaction) error {
+func (env *environment) guess(ch *chain.Chain, txs []*ethrpc.Transaction) error {
 	reason := refusedIDs[ch.ID]
 	if reason == "" && ch.Stack != chain.StackEthereum {
 		if reason = refusedStacks[ch.Stack]; reason == "" {
@@ -97,7 +97,7 @@ func (env *environment) guess(ch *chain.Chain, txs []*evidence.Transaction) erro
 // configOf has every fork that the header shows. Prague added no field that is
 // kept here: it is taken for active since it was on mainnet, or when a
 // transaction of its type stands in the block.
-func configOf(id uint64, blk *evidence.Block, txs []*evidence.Transaction) *params.ChainConfig {
+func configOf(id uint64, blk *ethrpc.Block, txs []*ethrpc.Transaction) *params.ChainConfig {
 	cfg := *params.AllDevChainProtocolChanges
 	cfg.ChainID = new(big.Int).SetUint64(id)
 	cfg.ShanghaiTime, cfg.CancunTime, cfg.PragueTime = nil, nil, nil

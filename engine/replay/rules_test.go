@@ -17,12 +17,12 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 )
 
 // writtenBySystemCalls runs the calls of EIP-4788 and EIP-2935 on the contracts' real code.
-func writtenBySystemCalls(t *testing.T, blk *evidence.Block) map[slotKey]common.Hash {
+func writtenBySystemCalls(t *testing.T, blk *ethrpc.Block) map[slotKey]common.Hash {
 	t.Helper()
 	db, err := state.New(types.EmptyRootHash, state.NewDatabaseForTesting())
 	if err != nil {
@@ -48,7 +48,7 @@ func writtenBySystemCalls(t *testing.T, blk *evidence.Block) map[slotKey]common.
 }
 
 func TestUnsupported(t *testing.T) {
-	f := func(slug string, change func(*evidence.Block, *evidence.Transaction)) {
+	f := func(slug string, change func(*ethrpc.Block, *ethrpc.Transaction)) {
 		t.Helper()
 		blk, tx, st := made(byte(vm.STOP))
 		if change != nil {
@@ -70,8 +70,8 @@ func TestUnsupported(t *testing.T) {
 	f("monad-mainnet", nil)
 	f("scroll-mainnet", nil)
 	f("zksync-mainnet", nil)
-	f("ethereum-mainnet", func(_ *evidence.Block, tx *evidence.Transaction) { tx.Type = 0x7e })
-	f("gnosis-mainnet", func(b *evidence.Block, _ *evidence.Transaction) { b.BaseFee = nil })
+	f("ethereum-mainnet", func(_ *ethrpc.Block, tx *ethrpc.Transaction) { tx.Type = 0x7e })
+	f("gnosis-mainnet", func(b *ethrpc.Block, _ *ethrpc.Transaction) { b.BaseFee = nil })
 	blk, tx, st := made(byte(vm.STOP))
 	if _, err := Run(t.Context(), nil, blk, tx, nil, st, trace.Limits{}); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("no chain: error %v", err)
@@ -80,7 +80,7 @@ func TestUnsupported(t *testing.T) {
 
 // On chains with a schedule of their own the header's fields decide.
 func TestGuessedRules(t *testing.T) {
-	f := func(change func(*evidence.Block), op vm.OpCode, status uint64) {
+	f := func(change func(*ethrpc.Block), op vm.OpCode, status uint64) {
 		t.Helper()
 		blk, tx, st := made(byte(op), byte(vm.STOP))
 		change(blk)
@@ -93,10 +93,10 @@ func TestGuessedRules(t *testing.T) {
 			t.Errorf("%s: status %d, approximate %v, notes %q", op, res.Status, res.Approximate, res.Notes)
 		}
 	}
-	london := func(b *evidence.Block) {}
-	merged := func(b *evidence.Block) { b.Difficulty = new(big.Int) }
-	shanghai := func(b *evidence.Block) { b.Withdrawals = 0 }
-	cancun := func(b *evidence.Block) { b.Difficulty, b.ExcessBlobGas = new(big.Int), new(uint64) }
+	london := func(b *ethrpc.Block) {}
+	merged := func(b *ethrpc.Block) { b.Difficulty = new(big.Int) }
+	shanghai := func(b *ethrpc.Block) { b.Withdrawals = 0 }
+	cancun := func(b *ethrpc.Block) { b.Difficulty, b.ExcessBlobGas = new(big.Int), new(uint64) }
 	f(london, vm.BASEFEE, 1)
 	f(london, vm.PUSH0, 0)
 	f(merged, vm.PUSH0, 0)
@@ -107,7 +107,7 @@ func TestGuessedRules(t *testing.T) {
 
 // Hostile headers and transactions give errors, not work.
 func TestHostileFields(t *testing.T) {
-	f := func(change func(*evidence.Block, *evidence.Transaction)) {
+	f := func(change func(*ethrpc.Block, *ethrpc.Transaction)) {
 		t.Helper()
 		blk, tx, st := made(byte(vm.STOP))
 		change(blk, tx)
@@ -116,26 +116,26 @@ func TestHostileFields(t *testing.T) {
 		}
 	}
 	huge := new(big.Int).Lsh(big.NewInt(1), 300)
-	f(func(b *evidence.Block, _ *evidence.Transaction) { b.BaseFee = nil })
-	f(func(b *evidence.Block, _ *evidence.Transaction) { b.BaseFee = huge })
-	f(func(b *evidence.Block, _ *evidence.Transaction) { b.GasLimit = 21000 })
-	f(func(b *evidence.Block, _ *evidence.Transaction) {
+	f(func(b *ethrpc.Block, _ *ethrpc.Transaction) { b.BaseFee = nil })
+	f(func(b *ethrpc.Block, _ *ethrpc.Transaction) { b.BaseFee = huge })
+	f(func(b *ethrpc.Block, _ *ethrpc.Transaction) { b.GasLimit = 21000 })
+	f(func(b *ethrpc.Block, _ *ethrpc.Transaction) {
 		b.Difficulty, b.Timestamp, b.ExcessBlobGas = new(big.Int), 1_718_000_000, ptr(uint64(math.MaxUint64))
 	})
-	f(func(_ *evidence.Block, tx *evidence.Transaction) { tx.Value = huge })
-	f(func(_ *evidence.Block, tx *evidence.Transaction) { tx.Value = nil })
-	f(func(_ *evidence.Block, tx *evidence.Transaction) { tx.Value = big.NewInt(-1) })
-	f(func(_ *evidence.Block, tx *evidence.Transaction) { tx.GasPrice = nil })
-	f(func(_ *evidence.Block, tx *evidence.Transaction) {
+	f(func(_ *ethrpc.Block, tx *ethrpc.Transaction) { tx.Value = huge })
+	f(func(_ *ethrpc.Block, tx *ethrpc.Transaction) { tx.Value = nil })
+	f(func(_ *ethrpc.Block, tx *ethrpc.Transaction) { tx.Value = big.NewInt(-1) })
+	f(func(_ *ethrpc.Block, tx *ethrpc.Transaction) { tx.GasPrice = nil })
+	f(func(_ *ethrpc.Block, tx *ethrpc.Transaction) {
 		tx.Type = 2
 		tx.GasPrice = nil
 		tx.MaxFee = huge
 		tx.MaxTip = huge
 	})
-	f(func(_ *evidence.Block, tx *evidence.Transaction) { tx.Type = 3 })
-	f(func(_ *evidence.Block, tx *evidence.Transaction) {
+	f(func(_ *ethrpc.Block, tx *ethrpc.Transaction) { tx.Type = 3 })
+	f(func(_ *ethrpc.Block, tx *ethrpc.Transaction) {
 		tx.Type = 4
-		tx.Authorizations = []evidence.Authorization{{}}
+		tx.Authorizations = []ethrpc.Authorization{{}}
 	})
 }
 

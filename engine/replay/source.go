@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 const (
@@ -85,7 +85,7 @@ func newSource(st State, env *environment, opt Options) *source {
 // before the first transaction. Laid over the parent state they have the same
 // effect as the calls, and cost no read for the many transactions that never
 // look there. On a chain or block without these contracts nobody can read them.
-func systemSlots(blk *evidence.Block) map[slotKey]common.Hash {
+func systemSlots(blk *ethrpc.Block) map[slotKey]common.Hash {
 	m := make(map[slotKey]common.Hash, 3)
 	slot := func(n uint64) common.Hash { return common.BigToHash(new(big.Int).SetUint64(n)) }
 	if blk.ParentBeaconRoot != nil {

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 // Verify holds a run against the receipt and says in words what it does not
 // reproduce; nothing means that gas, status and every log agree. A run with notes
 // from here is not what happened and must not be used as a trace.
-func Verify(res *Result, rc *evidence.Receipt) []string {
+func Verify(res *Result, rc *ethrpc.Receipt) []string {
 	var notes []string
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if res.GasUsed != rc.GasUsed {
@@ -34,6 +34,6 @@ func Verify(res *Result, rc *evidence.Receipt) []string {
 }
 
 // sameLog compares what the contract wrote; the index in the block is the node's.
-func sameLog(a, b *evidence.Log) bool {
+func sameLog(a, b *ethrpc.Log) bool {
 	return a.Address == b.Address && slices.Equal(a.Topics, b.Topics) && bytes.Equal(a.Data, b.Data)
 }

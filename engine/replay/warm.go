@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 const defaultParallel = 8
@@ -15,7 +15,7 @@ const defaultParallel = 8
 // answers, and one after the other that takes minutes. The outcomes are thrown
 // away. Each of the runs is deterministic, so which state is read, and whether
 // the bound is exceeded, does not depend on how they interleave.
-func warm(ctx context.Context, env *environment, src *source, txs []*evidence.Transaction, parallel int) error {
+func warm(ctx context.Context, env *environment, src *source, txs []*ethrpc.Transaction, parallel int) error {
 	if parallel == 0 {
 		parallel = defaultParallel
 	}
@@ -40,7 +40,7 @@ func warm(ctx context.Context, env *environment, src *source, txs []*evidence.Tr
 }
 
 // speculate runs one transaction as if nothing preceded it in the block.
-func speculate(ctx context.Context, env *environment, src *source, tx *evidence.Transaction, index int) error {
+func speculate(ctx context.Context, env *environment, src *source, tx *ethrpc.Transaction, index int) error {
 	db, v, err := newState(ctx, src)
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // bytesource makes values of any type from the bytes of a fuzzer.
@@ -77,7 +77,7 @@ func (s *bytesource) fill(v reflect.Value) {
 			s.fill(v.Elem())
 		}
 	case reflect.Interface:
-		v.Set(reflect.ValueOf([]any{s.text(), []any{s.text(), true}, []explain.Arg{{Name: s.text(), Value: s.text()}}}[s.next()%3]))
+		v.Set(reflect.ValueOf([]any{s.text(), []any{s.text(), true}, []api.Arg{{Name: s.text(), Value: s.text()}}}[s.next()%3]))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			s.fill(v.Field(i))
@@ -93,8 +93,8 @@ func FuzzAnyResult(f *testing.F) {
 		f.Add([]byte{byte(i), byte(i * 37), byte(i * 91)})
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		make1 := func() *explain.Result {
-			r := &explain.Result{}
+		make1 := func() *api.Result {
+			r := &api.Result{}
 			(&bytesource{data: append([]byte(nil), data...), left: 4000}).fill(reflect.ValueOf(r).Elem())
 			r.ExplorerBase = "https://etherscan.io"
 			return r

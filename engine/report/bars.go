@@ -3,7 +3,7 @@ package report
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Bar is the bar of a change: its length in percent of the longest one.
@@ -72,7 +72,7 @@ func (s *sheet) Scale() string {
 	return "no prices; bars compare amounts, each token with itself"
 }
 
-func rational(d *explain.Decimal) *big.Rat {
+func rational(d *api.Decimal) *big.Rat {
 	if d == nil || d.Unscaled == nil || d.Scale < 0 || d.Scale > 2*maxDigits {
 		return nil
 	}

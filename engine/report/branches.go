@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // maxNesting bounds how deep elements nest: browsers flatten a document beyond
@@ -49,7 +49,7 @@ type share struct {
 
 // tree makes the tree of the nodes that have room, and keeps the first failures
 // of the rest: they are what a reader of a failed transaction came for.
-func (n *names) tree(r *explain.Result, b bounds) callTree {
+func (n *names) tree(r *api.Result, b bounds) callTree {
 	t := callTree{TreeTally: tallyOf(r.PrettyTrace).String()}
 	shown := 0
 	t.Tree, shown = n.grow(r, b)
@@ -59,7 +59,7 @@ func (n *names) tree(r *explain.Result, b bounds) callTree {
 			continue
 		}
 		t.MoreFrames++
-		if node.Status == explain.NodeFailed && len(t.Late) < 20 {
+		if node.Status == api.NodeFailed && len(t.Late) < 20 {
 			late := n.line(node, 0)
 			late.Remark = prose(r.TraceAnnotations[i], maxRemark)
 			t.Late = append(t.Late, late)
@@ -71,7 +71,7 @@ func (n *names) tree(r *explain.Result, b bounds) callTree {
 // grow makes the tree from the depths of the lines, until it has as many as there
 // is room for, and says how many nodes went into it. Frames on the way to a
 // failure or a remark are open, and the uppermost levels.
-func (n *names) grow(r *explain.Result, room bounds) (roots []*branch, used int) {
+func (n *names) grow(r *api.Result, room bounds) (roots []*branch, used int) {
 	nodes := r.PrettyTrace
 	var stack []*branch // the open chain, stack[i] at nesting i
 	loops := loopsAfter(r.PrettyTraceMeta)
@@ -121,7 +121,7 @@ func (n *names) grow(r *explain.Result, room bounds) (roots []*branch, used int)
 
 // sameLog reports whether two neighbours are logs of one frame that say the same
 // event: one line with a count stands for them.
-func sameLog(a, b *explain.Node) bool {
+func sameLog(a, b *api.Node) bool {
 	return a.Type == "LOG" && b.Type == "LOG" && a.Depth == b.Depth && a.From == b.From && a.Status == b.Status && deed(a) == deed(b)
 }
 
@@ -130,12 +130,12 @@ func (b *branch) Times() string {
 	if b.times < 2 {
 		return ""
 	}
-	return "×" + explain.Thousands(fmt.Sprint(b.times))
+	return "×" + api.Thousands(fmt.Sprint(b.times))
 }
 
 // preview tells the first arguments beside the name of the function, as many as
 // one line takes.
-func (n *names) preview(node *explain.Node) string {
+func (n *names) preview(node *api.Node) string {
 	const most, room = 4, 84
 	out := ""
 	for i, a := range node.DecodedArgs {
@@ -144,9 +144,9 @@ func (n *names) preview(node *explain.Node) string {
 		case len(value) == 42 && strings.HasPrefix(value, "0x"):
 			value = value[:6] + "…" + value[38:]
 		case len(value) > 24:
-			value = explain.OneLine(value, 22)
+			value = api.OneLine(value, 22)
 		}
-		if name := explain.OneLine(a.Name, 20); name != "" {
+		if name := api.OneLine(a.Name, 20); name != "" {
 			value = name + ": " + value
 		}
 		if i > 0 {
@@ -160,8 +160,8 @@ func (n *names) preview(node *explain.Node) string {
 	return out
 }
 
-func loopsAfter(meta *explain.TraceMeta) map[int][]explain.LoopMarker {
-	out := map[int][]explain.LoopMarker{}
+func loopsAfter(meta *api.TraceMeta) map[int][]api.LoopMarker {
+	out := map[int][]api.LoopMarker{}
 	if meta != nil {
 		for _, m := range meta.Markers {
 			out[m.AfterIndex] = append(out[m.AfterIndex], m)
@@ -170,16 +170,16 @@ func loopsAfter(meta *explain.TraceMeta) map[int][]explain.LoopMarker {
 	return out
 }
 
-func loopText(m explain.LoopMarker) string {
-	removed := explain.Count(m.RemovedNodes, "frame") + " left out"
+func loopText(m api.LoopMarker) string {
+	removed := api.Count(m.RemovedNodes, "frame") + " left out"
 	if m.Kind != "loop" {
 		return removed
 	}
 	what := "the last call"
 	if m.Period > 1 {
-		what = "the last " + explain.Count(m.Period, "call")
+		what = "the last " + api.Count(m.Period, "call")
 	}
-	return fmt.Sprintf("%s of %s: %s", explain.Count(m.Repeats, "more turn"), what, removed)
+	return fmt.Sprintf("%s of %s: %s", api.Count(m.Repeats, "more turn"), what, removed)
 }
 
 // shareOf compares a frame's gas with that of the whole; nil when either is

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // drawing is a diagram as shapes; the template writes it as SVG. Drawn here and
@@ -163,5 +163,5 @@ func tell(sentences []string) string {
 	if more := len(sentences) - most; more > 0 {
 		s += fmt.Sprintf("; and %d more", more)
 	}
-	return explain.OneLine(s, 1500)
+	return api.OneLine(s, 1500)
 }

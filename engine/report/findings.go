@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // What one finding shows at most.
@@ -35,15 +35,15 @@ type finding struct {
 // proof is a piece of evidence with the places where it can be looked up.
 type proof struct{ Claim, Kind, Places string }
 
-var grave = map[explain.Severity]string{explain.Critical: "bad", explain.Grave: "bad", explain.Moderate: "warn"}
+var grave = map[api.Severity]string{api.Critical: "bad", api.Grave: "bad", api.Moderate: "warn"}
 
-func (n *names) findings(r *explain.Result, b bounds) (all []finding) {
+func (n *names) findings(r *api.Result, b bounds) (all []finding) {
 	for i := range head(r.Findings, b.notes) {
 		f := &r.Findings[i]
 		out := finding{
-			Invariant: prose(f.BrokenInvariant, b.text), Category: spaced(explain.OneLine(string(f.Category), 60)), Severity: explain.OneLine(string(f.Severity), 20),
-			Grave: grave[f.Severity], Confidence: explain.OneLine(string(f.Confidence), 20),
-			Status: spaced(explain.OneLine(string(f.Status), 40)), Primary: f.Primary, Check: explain.OneLine(f.Check, 1000), CausedBy: explain.OneLine(f.CausedBy, 8),
+			Invariant: prose(f.BrokenInvariant, b.text), Category: spaced(api.OneLine(string(f.Category), 60)), Severity: api.OneLine(string(f.Severity), 20),
+			Grave: grave[f.Severity], Confidence: api.OneLine(string(f.Confidence), 20),
+			Status: spaced(api.OneLine(string(f.Status), 40)), Primary: f.Primary, Check: api.OneLine(f.Check, 1000), CausedBy: api.OneLine(f.CausedBy, 8),
 			Amplified: amplified(f.Amplifiers),
 			Victims:   n.parties(f.Victim), Attackers: n.parties(f.Attacker),
 		}
@@ -58,25 +58,25 @@ func (n *names) findings(r *explain.Result, b bounds) (all []finding) {
 }
 
 // amplified names what made a loss worse.
-func amplified(list []explain.Amplifier) string {
+func amplified(list []api.Amplifier) string {
 	var names []string
 	for _, a := range head(list, maxParticipants) {
-		names = append(names, spaced(explain.OneLine(string(a), 40)))
+		names = append(names, spaced(api.OneLine(string(a), 40)))
 	}
 	return strings.Join(names, ", ")
 }
 
-func (n *names) parties(list []explain.Addr) (out []party) {
+func (n *names) parties(list []api.Addr) (out []party) {
 	for _, a := range head(list, maxParticipants) {
 		out = append(out, n.party(a))
 	}
 	return out
 }
 
-func (n *names) proof(e *explain.Evidence) proof {
+func (n *names) proof(e *api.Evidence) proof {
 	places := ""
 	add := func(name, value string) {
-		if value = explain.OneLine(value, 80); value == "" {
+		if value = api.OneLine(value, 80); value == "" {
 			return
 		}
 		if places != "" {
@@ -96,5 +96,5 @@ func (n *names) proof(e *explain.Evidence) proof {
 	add("before", e.Before)
 	add("after", e.After)
 	add("from the", e.Source)
-	return proof{prose(e.Claim, 400), explain.OneLine(string(e.Kind), 20), places}
+	return proof{prose(e.Claim, 400), api.OneLine(string(e.Kind), 20), places}
 }

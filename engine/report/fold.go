@@ -1,6 +1,6 @@
 package report
 
-import "txlens/engine/explain"
+import "txlens/engine/api"
 
 // fold makes one arrow of those in a row that say the same, or that move one NFT
 // after the other of one contract between the same two.
@@ -31,16 +31,16 @@ func (a *arrow) like(b *arrow) bool {
 }
 
 // single reports whether a move is that of one NFT.
-func single(t *explain.TokenTransfer) bool {
+func single(t *api.TokenTransfer) bool {
 	return t.TokenID != "" && (t.Total == "1" || t.Total == "")
 }
 
 // oneOf is how a move begins that made or destroyed what it moves.
 func oneOf(a arrow) string {
 	switch {
-	case a.from == (explain.Addr{}):
+	case a.from == (api.Addr{}):
 		return "mint "
-	case a.to == (explain.Addr{}):
+	case a.to == (api.Addr{}):
 		return "burn "
 	}
 	return ""

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // TestMermaidFolds: many alike in a row are one arrow that says how many, and nothing
 // of them counts as not drawn.
 func TestMermaidFolds(t *testing.T) {
-	a, b := explain.Addr{1}, explain.Addr{2}
-	f := func(r *explain.Result, want ...string) {
+	a, b := api.Addr{1}, api.Addr{2}
+	f := func(r *api.Result, want ...string) {
 		t.Helper()
 		r.TxMeta.From, r.TxMeta.To = a, &b
 		got := Mermaid(r)
@@ -25,18 +25,18 @@ func TestMermaidFolds(t *testing.T) {
 			t.Errorf("something is not drawn:\n%s", got)
 		}
 	}
-	mint, drop := &explain.Result{}, &explain.Result{}
+	mint, drop := &api.Result{}, &api.Result{}
 	for i := range 200 {
-		mint.TokenTransfers = append(mint.TokenTransfers, explain.TokenTransfer{Type: "erc721", To: b, TokenSymbol: "PUNK", Total: "1", TokenID: strconv.Itoa(i), LogIndex: uint64(i)})
+		mint.TokenTransfers = append(mint.TokenTransfers, api.TokenTransfer{Type: "erc721", To: b, TokenSymbol: "PUNK", Total: "1", TokenID: strconv.Itoa(i), LogIndex: uint64(i)})
 		if i < 3 {
-			drop.TokenTransfers = append(drop.TokenTransfers, explain.TokenTransfer{Type: "erc20", From: a, To: b, TokenSymbol: "T", Total: "7", Decimals: "0", LogIndex: uint64(i)})
+			drop.TokenTransfers = append(drop.TokenTransfers, api.TokenTransfer{Type: "erc20", From: a, To: b, TokenSymbol: "T", Total: "7", Decimals: "0", LogIndex: uint64(i)})
 		}
 	}
 	f(mint, "mint 200 NFTs of PUNK")
 	f(drop, "7 T\n    P0->>P1: 7 T")
-	calls := &explain.Result{PrettyTrace: []explain.Node{{Type: "CALL", From: a, To: &b, FunctionName: "run", Path: "0", Status: explain.NodeOK}}}
+	calls := &api.Result{PrettyTrace: []api.Node{{Type: "CALL", From: a, To: &b, FunctionName: "run", Path: "0", Status: api.NodeOK}}}
 	for i := range 90 {
-		calls.PrettyTrace = append(calls.PrettyTrace, explain.Node{Type: "CALL", From: b, To: &a, FunctionName: "copy", Depth: 1, Path: "0." + strconv.Itoa(i), Status: explain.NodeFailed, Error: "ran out of gas"})
+		calls.PrettyTrace = append(calls.PrettyTrace, api.Node{Type: "CALL", From: b, To: &a, FunctionName: "copy", Depth: 1, Path: "0." + strconv.Itoa(i), Status: api.NodeFailed, Error: "ran out of gas"})
 	}
 	f(calls, "run", "copy#58; ran out of gas ×90")
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // What the graph of funds holds at most.
@@ -29,13 +29,13 @@ const (
 // its own, and what it destroys goes to another: drawn as one, the zero address
 // would tie together what has nothing to do with each other.
 type purse struct {
-	addr        explain.Addr
+	addr        api.Addr
 	made, burnt bool
 }
 
 // holding is a sum of one token, or a number of its NFTs.
 type holding struct {
-	token    explain.Addr
+	token    api.Addr
 	symbol   string
 	decimals string
 	native   bool
@@ -52,7 +52,7 @@ type lane struct {
 }
 
 // funds draws who gave what to whom in sum; nil when nothing moved.
-func (n *names) funds(r *explain.Result) *drawing {
+func (n *names) funds(r *api.Result) *drawing {
 	all := lanesOf(r)
 	if len(all) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (n *names) funds(r *explain.Result) *drawing {
 	return n.drawFunds(r, order, kept, texts, left, lay(boxes, wires))
 }
 
-func (n *names) drawFunds(r *explain.Result, order []purse, kept []*lane, texts [][]string, left []*lane, l *layout) *drawing {
+func (n *names) drawFunds(r *api.Result, order []purse, kept []*lane, texts [][]string, left []*lane, l *layout) *drawing {
 	d := &drawing{ID: "funds", common: "wire", Title: "Fund flow", W: l.w, H: l.h, Note: notInGraph(left)}
 	var sentences []string
 	for i, k := range kept {
@@ -155,7 +155,7 @@ func (n *names) purseParty(p purse) party {
 }
 
 // lanesOf sums the moves that took effect, in the order of the first of each.
-func lanesOf(r *explain.Result) []*lane {
+func lanesOf(r *api.Result) []*lane {
 	type key struct{ from, to purse }
 	at := map[key]*lane{}
 	var out []*lane
@@ -166,7 +166,7 @@ func lanesOf(r *explain.Result) []*lane {
 		}
 		k := key{purse{addr: a.from}, purse{addr: a.to}}
 		if a.move != nil {
-			zero := explain.Addr{}
+			zero := api.Addr{}
 			k.from.made, k.to.burnt = a.from == zero, a.to == zero
 		}
 		l := at[k]
@@ -180,7 +180,7 @@ func lanesOf(r *explain.Result) []*lane {
 }
 
 // heldBy is what an arrow moved, nil when it moved nothing.
-func heldBy(r *explain.Result, a *arrow) *holding {
+func heldBy(r *api.Result, a *arrow) *holding {
 	switch {
 	case a.move != nil:
 		h := &holding{token: a.move.TokenAddress, symbol: a.move.TokenSymbol, decimals: a.move.Decimals, id: a.move.TokenID, nft: a.move.TokenID != "", total: integer(a.move.Total)}
@@ -191,9 +191,9 @@ func heldBy(r *explain.Result, a *arrow) *holding {
 			return nil
 		}
 		return h
-	case a.node != nil && (a.style != styleCall || a.node.Status != explain.NodeOK || a.node.Type == "DELEGATECALL" || a.node.Type == "CALLCODE"):
+	case a.node != nil && (a.style != styleCall || a.node.Status != api.NodeOK || a.node.Type == "DELEGATECALL" || a.node.Type == "CALLCODE"):
 		return nil
-	case a.node == nil && r.Status != explain.StatusSuccess:
+	case a.node == nil && r.Status != api.StatusSuccess:
 		return nil
 	}
 	wei := r.TxMeta.ValueWei
@@ -223,10 +223,10 @@ func (l *lane) add(h *holding) {
 func (n *names) laneText(l *lane) []string {
 	var out []string
 	for _, h := range head(l.items, maxLaneItems) {
-		out = append(out, explain.OneLine(n.holdingText(h), 30))
+		out = append(out, api.OneLine(n.holdingText(h), 30))
 	}
 	if more := len(l.items) - len(out); more > 0 {
-		out = append(out, "and "+explain.Count(more, "more token"))
+		out = append(out, "and "+api.Count(more, "more token"))
 	}
 	return out
 }
@@ -238,9 +238,9 @@ func (n *names) holdingText(h *holding) string {
 	}
 	if h.nft {
 		if h.id != "" && h.total.IsInt64() && h.total.Int64() == 1 {
-			return sym + " #" + explain.OneLine(h.id, 12)
+			return sym + " #" + api.OneLine(h.id, 12)
 		}
-		return explain.Thousands(h.total.String()) + " " + sym
+		return api.Thousands(h.total.String()) + " " + sym
 	}
 	d, known := units(h.total.String(), h.decimals)
 	if !known {
@@ -251,7 +251,7 @@ func (n *names) holdingText(h *holding) string {
 
 // chooseLanes keeps what the sender took part in, then what is worth most, then
 // what came first, within both bounds; in the order in which it happened.
-func (n *names) chooseLanes(r *explain.Result, all []*lane) (kept, left []*lane) {
+func (n *names) chooseLanes(r *api.Result, all []*lane) (kept, left []*lane) {
 	prices := pricesOf(r)
 	worth := make([]*big.Rat, len(all))
 	order := make([]int, len(all))
@@ -293,8 +293,8 @@ func (n *names) chooseLanes(r *explain.Result, all []*lane) (kept, left []*lane)
 
 // pricesOf are the prices that the result itself states, by token; the native
 // coin is the zero address.
-func pricesOf(r *explain.Result) map[explain.Addr]*big.Rat {
-	out := map[explain.Addr]*big.Rat{}
+func pricesOf(r *api.Result) map[api.Addr]*big.Rat {
+	out := map[api.Addr]*big.Rat{}
 	for _, b := range r.BalanceChanges {
 		for _, t := range b.Tokens {
 			if p := rational(t.PriceUSD); p != nil && out[t.TokenAddress] == nil && t.TokenID == nil {
@@ -306,7 +306,7 @@ func pricesOf(r *explain.Result) map[explain.Addr]*big.Rat {
 }
 
 // worth is what a lane carried in dollars, as far as prices are known.
-func (l *lane) worth(prices map[explain.Addr]*big.Rat) *big.Rat {
+func (l *lane) worth(prices map[api.Addr]*big.Rat) *big.Rat {
 	sum := new(big.Rat)
 	for _, h := range l.items {
 		price := prices[h.token]
@@ -327,5 +327,5 @@ func notInGraph(left []*lane) string {
 	for _, l := range left {
 		moves += l.moves
 	}
-	return "Not drawn: " + explain.Count(moves, "more move") + " between " + strconv.Itoa(len(left)) + " more pairs of addresses."
+	return "Not drawn: " + api.Count(moves, "more move") + " between " + strconv.Itoa(len(left)) + " more pairs of addresses."
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,8 +29,8 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func samples() map[string]*explain.Result {
-	return map[string]*explain.Result{"swap": swap(), "failed": failed(), "partial": partial(), "deep": deep(500), "hostile": hostile(), "empty": {}}
+func samples() map[string]*api.Result {
+	return map[string]*api.Result{"swap": swap(), "failed": failed(), "partial": partial(), "deep": deep(500), "hostile": hostile(), "empty": {}}
 }
 
 func TestGolden(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // MaxHTML bounds the page in bytes; long lists are cut until it fits.
@@ -27,7 +27,7 @@ type seat struct {
 	P party
 }
 
-func thousands(n int) string { return explain.Thousands(fmt.Sprint(n)) }
+func thousands(n int) string { return api.Thousands(fmt.Sprint(n)) }
 
 func pair(s *sheet, p party) seat { return seat{s, p} }
 
@@ -66,7 +66,7 @@ type contract struct {
 
 // HTML writes the Result as one self-contained page of at most 2 MiB: no script,
 // nothing loaded from anywhere, light and dark, fit for a phone and for print.
-func HTML(w io.Writer, r *explain.Result) error {
+func HTML(w io.Writer, r *api.Result) error {
 	var buf bytes.Buffer
 	d := drawn(r)
 	for b := htmlBounds; ; {
@@ -102,12 +102,12 @@ type diagrams struct {
 	source          string
 }
 
-func drawn(r *explain.Result) diagrams {
+func drawn(r *api.Result) diagrams {
 	n := newNames(r)
 	return diagrams{n.funds(r), n.sequence(r), Mermaid(r)}
 }
 
-func newSheet(r *explain.Result, d diagrams, b bounds) *sheet {
+func newSheet(r *api.Result, d diagrams, b bounds) *sheet {
 	s := &sheet{page: newPage(r, b), Funds: d.funds, Sequence: d.sequence, Diagram: d.source, Spent: spendingOf(r)}
 	s.Kind, s.Protocol = spaced(s.Kind), spaced(s.Protocol)
 	s.Title = s.Kind
@@ -121,7 +121,7 @@ func newSheet(r *explain.Result, d diagrams, b bounds) *sheet {
 	}
 	s.Findings = s.names.findings(r, b)
 	s.RuledOut, s.MoreRuled = proses(r.NonFindings, b.notes, 400)
-	if len(r.PrettyTrace) > 0 && r.TxMeta.To == nil && r.PrettyTrace[0].To != nil && r.PrettyTrace[0].Status == explain.NodeOK {
+	if len(r.PrettyTrace) > 0 && r.TxMeta.To == nil && r.PrettyTrace[0].To != nil && r.PrettyTrace[0].Status == api.NodeOK {
 		created := s.names.party(*r.PrettyTrace[0].To)
 		s.Created = &created
 	}
@@ -140,7 +140,7 @@ func spaced(slug string) string { return strings.ReplaceAll(slug, "_", " ") }
 
 // headline parts the summary of a partial result in what failed and what is
 // known all the same.
-func (s *sheet) headline(r *explain.Result, b bounds) {
+func (s *sheet) headline(r *api.Result, b bounds) {
 	s.Headline = s.Summary
 	rest, marked := strings.CutPrefix(r.Summary, "**")
 	if notice, known, ok := strings.Cut(rest, "**"); r.Partial() && marked && ok {
@@ -151,7 +151,7 @@ func (s *sheet) headline(r *explain.Result, b bounds) {
 	}
 }
 
-func (s *sheet) tiles(r *explain.Result) {
+func (s *sheet) tiles(r *api.Result) {
 	add := func(name, value, below string) {
 		if value != "" {
 			s.Tiles = append(s.Tiles, tile{name, value, below})
@@ -168,9 +168,9 @@ func (s *sheet) tiles(r *explain.Result) {
 	gas, price, _ := strings.Cut(s.Gas, " at ")
 	add("Gas used", gas, price)
 	if t := tallyOf(r.PrettyTrace); t.frames > 0 {
-		below := explain.Count(t.logs, "event")
+		below := api.Count(t.logs, "event")
 		if t.failed > 0 {
-			below = explain.Count(t.failed, "failed call") + ", " + below
+			below = api.Count(t.failed, "failed call") + ", " + below
 		}
 		add("Calls", thousands(t.frames), below)
 	}
@@ -185,7 +185,7 @@ func flagOf(risk string) hazard {
 	return hazard{spaced(name), text}
 }
 
-func (s *sheet) logs(r *explain.Result, b bounds) {
+func (s *sheet) logs(r *api.Result, b bounds) {
 	for i := range r.PrettyTrace {
 		node := &r.PrettyTrace[i]
 		switch {
@@ -193,7 +193,7 @@ func (s *sheet) logs(r *explain.Result, b bounds) {
 		case len(s.Logs) < b.logs:
 			l := s.names.line(node, b.args)
 			if len(l.Args) == 0 && len(node.Input) > 0 {
-				l.Args = []arg{{"data", explain.Count(len(node.Input), "byte"), explain.OneLine(explain.Hex(head(node.Input, 64)).String(), 130)}}
+				l.Args = []arg{{"data", api.Count(len(node.Input), "byte"), api.OneLine(api.Hex(head(node.Input, 64)).String(), 130)}}
 			}
 			s.Logs = append(s.Logs, l)
 		default:

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
-func page1(t *testing.T, r *explain.Result) string {
+func page1(t *testing.T, r *api.Result) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := HTML(&b, r); err != nil {
@@ -104,7 +104,7 @@ func TestHTMLHoldsOnlyItsOwnElements(t *testing.T) {
 }
 
 func TestHTMLSections(t *testing.T) {
-	f := func(r *explain.Result, want ...string) {
+	f := func(r *api.Result, want ...string) {
 		t.Helper()
 		got := page1(t, r)
 		for _, w := range want {
@@ -120,25 +120,25 @@ func TestHTMLSections(t *testing.T) {
 	f(partial(), "Partial result</span>", `<p class="notice">Partial result: the trace phase failed</p>`, "<h1>(all 2 endpoints", "low confidence", "unclassified")
 	f(deep(500), "depth 30", "500 of 12,345 frames kept", "⟳ 5,000 more turns of the last 2 calls: 10,000 frames left out")
 	f(deep(5000), "3,500 more frames are not shown; the first failures among them:", "out of gas", "Not drawn: ")
-	f(&explain.Result{}, "Outcome unknown", "<h1>Unclassified</h1>")
+	f(&api.Result{}, "Outcome unknown", "<h1>Unclassified</h1>")
 }
 
 // TestPreview: the first arguments stand beside the name of the function.
 func TestPreview(t *testing.T) {
 	n := newNames(swap())
-	f := func(want string, args ...explain.Arg) {
+	f := func(want string, args ...api.Arg) {
 		t.Helper()
-		if got := n.preview(&explain.Node{DecodedArgs: args}); got != want {
+		if got := n.preview(&api.Node{DecodedArgs: args}); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	amount := explain.Arg{Name: "amount", Type: "uint256", Value: "1500000000000000000"}
+	amount := api.Arg{Name: "amount", Type: "uint256", Value: "1500000000000000000"}
 	f("")
-	f("to: 0xa100…0001, amount: 1500000000000000000", explain.Arg{Name: "to", Value: alice.String()}, amount)
-	f("[1, 2], true", explain.Arg{Value: []any{"1", "2"}}, explain.Arg{Value: true})
-	f("a: 1, b: 2, c: 3, d: 4, …", explain.Arg{Name: "a", Value: "1"}, explain.Arg{Name: "b", Value: "2"}, explain.Arg{Name: "c", Value: "3"}, explain.Arg{Name: "d", Value: "4"}, explain.Arg{Name: "e", Value: "5"})
+	f("to: 0xa100…0001, amount: 1500000000000000000", api.Arg{Name: "to", Value: alice.String()}, amount)
+	f("[1, 2], true", api.Arg{Value: []any{"1", "2"}}, api.Arg{Value: true})
+	f("a: 1, b: 2, c: 3, d: 4, …", api.Arg{Name: "a", Value: "1"}, api.Arg{Name: "b", Value: "2"}, api.Arg{Name: "c", Value: "3"}, api.Arg{Name: "d", Value: "4"}, api.Arg{Name: "e", Value: "5"})
 	f("amount: 1500000000000000000, amount: 1500000000000000000, …", amount, amount, amount, amount)
-	f("data: 0xaaaaaaaaaaaaaaaaaaa…", explain.Arg{Name: "data", Value: "0x" + strings.Repeat("a", 900)})
+	f("data: 0xaaaaaaaaaaaaaaaaaaa…", api.Arg{Name: "data", Value: "0x" + strings.Repeat("a", 900)})
 }
 
 // TestGasShares: of the whole, whatever the numbers.
@@ -163,12 +163,12 @@ func TestGasShares(t *testing.T) {
 }
 
 // accused is a result with a finding.
-func accused() *explain.Result {
+func accused() *api.Result {
 	r := swap()
-	r.Findings = []explain.Finding{{BrokenInvariant: "Pool must not pay more than it got; it paid 4,512.33 USDC for 0 WETH (frame 0.1).", Category: "accounting_error", Severity: "critical", Confidence: explain.Medium,
-		Status: explain.Probable, Check: "sent(pool) > received(pool)", Amplifiers: []explain.Amplifier{explain.FlashLoan}, CausedBy: "F1", Primary: true,
-		Victim: []explain.Addr{pool}, Attacker: []explain.Addr{alice}, MissingDataToConfirm: []string{"the source of the pool"},
-		Evidence: []explain.Evidence{{Claim: "the pool paid first", Kind: "observed", Frame: "0.1.0", LogIndex: ref(uint64(41)), Address: &pool, Slot: "0x2", Before: "7", After: "6", Selector: "0xa9059cbb", Source: "trace"}}}}
+	r.Findings = []api.Finding{{BrokenInvariant: "Pool must not pay more than it got; it paid 4,512.33 USDC for 0 WETH (frame 0.1).", Category: "accounting_error", Severity: "critical", Confidence: api.Medium,
+		Status: api.Probable, Check: "sent(pool) > received(pool)", Amplifiers: []api.Amplifier{api.FlashLoan}, CausedBy: "F1", Primary: true,
+		Victim: []api.Addr{pool}, Attacker: []api.Addr{alice}, MissingDataToConfirm: []string{"the source of the pool"},
+		Evidence: []api.Evidence{{Claim: "the pool paid first", Kind: "observed", Frame: "0.1.0", LogIndex: ref(uint64(41)), Address: &pool, Slot: "0x2", Before: "7", After: "6", Selector: "0xa9059cbb", Source: "trace"}}}}
 	r.NonFindings = []string{"reentrancy: clean", "bad debt: not applicable"}
 	return r
 }
@@ -177,7 +177,7 @@ func accused() *explain.Result {
 func TestHTMLFindings(t *testing.T) {
 	r := accused()
 	r.TraceAnnotations = map[int]string{4: "the pool pays <before> it is paid", 5: "**seen** here", 99: "nowhere"}
-	r.Provenance.Dropped = &explain.Dropped{Sentences: 3, Evidence: 2, Demoted: 1}
+	r.Provenance.Dropped = &api.Dropped{Sentences: 3, Evidence: 2, Demoted: 1}
 	got := page1(t, r)
 	for _, want := range []string{`<span class="tag strong bad">critical</span>`, "accounting error", "it paid 4,512.33 USDC for 0 WETH", "the pool paid first", "frame 0.1.0, log 41, at 0xa300…0003 Uniswap V3: USDC/WETH 0.05%, slot 0x2, function 0xa9059cbb, before 7, after 6, from the trace",
 		`<span class="tag">probable</span>`, "First finding", `<dd class="mono">sent(pool) &gt; received(pool)</dd>`, "<dd>flash loan</dd>", "<dd>F1</dd>",
@@ -198,14 +198,14 @@ func TestHTMLStaysBelowItsBound(t *testing.T) {
 	long := strings.Repeat("漢", 5000)
 	for i := range r.PrettyTrace {
 		n := &r.PrettyTrace[i]
-		n.FunctionName, n.ToLabel, n.Error, n.Status = long, long, long, explain.NodeFailed
+		n.FunctionName, n.ToLabel, n.Error, n.Status = long, long, long, api.NodeFailed
 		for range 18 {
-			n.DecodedArgs = append(n.DecodedArgs, explain.Arg{Name: long, Type: long, Value: long})
+			n.DecodedArgs = append(n.DecodedArgs, api.Arg{Name: long, Type: long, Value: long})
 		}
 	}
 	for i := range 3000 {
 		r.Steps = append(r.Steps, long)
-		r.Addresses = append(r.Addresses, explain.Address{Address: addr(i + 100), Label: fmt.Sprint(i, long)})
+		r.Addresses = append(r.Addresses, api.Address{Address: addr(i + 100), Label: fmt.Sprint(i, long)})
 		r.TokenTransfers = append(r.TokenTransfers, r.TokenTransfers[0])
 		r.BalanceChanges = append(r.BalanceChanges, r.BalanceChanges[0])
 	}
@@ -226,7 +226,7 @@ func FuzzHTML(f *testing.F) {
 		r := hostile()
 		r.ExplorerBase = "https://etherscan.io"
 		r.Summary, r.TxHash, r.PrettyTrace[2].Depth, r.PrettyTrace[1].FunctionName = s, s, int(depth), s
-		r.PrettyTrace[1].DecodedArgs = []explain.Arg{{Name: s, Type: s, Value: []any{s, number}}}
+		r.PrettyTrace[1].DecodedArgs = []api.Arg{{Name: s, Type: s, Value: []any{s, number}}}
 		r.BalanceChanges[0].Tokens[0].TokenSymbol, r.BalanceChanges[0].Tokens[0].Balance = s, number
 		if wrong := checkHTML(page1(t, r)); wrong != "" {
 			t.Error(wrong)
@@ -236,7 +236,7 @@ func FuzzHTML(f *testing.F) {
 
 // TestNothingKnown: what was not read is not said, least of all that it went well.
 func TestNothingKnown(t *testing.T) {
-	r := &explain.Result{TxHash: swap().TxHash, ChainName: "Ethereum", AnalysisModel: explain.ModelPartial, Confidence: explain.Low}
+	r := &api.Result{TxHash: swap().TxHash, ChainName: "Ethereum", AnalysisModel: api.ModelPartial, Confidence: api.Low}
 	for _, out := range []string{plain(t, r, TextOptions{}), page1(t, r)} {
 		if low := strings.ToLower(out); !strings.Contains(low, "outcome unknown") || strings.Contains(low, ">success") || strings.Contains(out, "creates a contract") || strings.Contains(out, "0x0000000000") {
 			t.Errorf("the report claims what nobody read:\n%s", out)

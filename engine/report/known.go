@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // sources says in words where a call tree comes from.
@@ -17,7 +17,7 @@ var sources = map[string]string{
 }
 
 // known fills in how the result is known.
-func (p *page) known(r *explain.Result, b bounds) {
+func (p *page) known(r *api.Result, b bounds) {
 	add := func(name, value string) {
 		if value != "" {
 			p.Known = append(p.Known, fact{name, value})
@@ -26,33 +26,33 @@ func (p *page) known(r *explain.Result, b bounds) {
 	if pr := r.Provenance; pr != nil {
 		trace := sources[pr.TraceSource]
 		if trace == "" {
-			trace = explain.OneLine(pr.TraceSource, 60)
+			trace = api.OneLine(pr.TraceSource, 60)
 		}
 		add("Trace", trace+left(r.PrettyTraceMeta))
 		if pr.Actor != nil && *pr.Actor != r.TxMeta.From {
 			add("Acted for", p.names.party(*pr.Actor).Both())
 		}
-		add("Runner-up", explain.OneLine(pr.RunnerUp, 60))
-		add("Prices", explain.OneLine(pr.PriceSource, 60)+since(pr.PriceTime))
+		add("Runner-up", api.OneLine(pr.RunnerUp, 60))
+		add("Prices", api.OneLine(pr.PriceSource, 60)+since(pr.PriceTime))
 		if pr.Dropped != nil {
 			add("Left out", leftOut(*pr.Dropped))
 		}
 		p.Notes, _ = proses(pr.Notes, b.notes, b.text)
 	}
-	model := explain.OneLine(r.AnalysisModel, 60)
+	model := api.OneLine(r.AnalysisModel, 60)
 	if r.Provenance != nil && r.Provenance.Version != "" {
-		model += ", version " + explain.OneLine(r.Provenance.Version, 60)
+		model += ", version " + api.OneLine(r.Provenance.Version, 60)
 	}
 	add("Analysis", model)
 	var skills []string
 	for _, skill := range head(r.SkillsUsed, 12) {
-		skills = append(skills, explain.OneLine(skill, 40))
+		skills = append(skills, api.OneLine(skill, 40))
 	}
 	add("Playbooks", strings.Join(skills, ", "))
 }
 
 // leftOut says how much of a model's answer did not stand.
-func leftOut(d explain.Dropped) string {
+func leftOut(d api.Dropped) string {
 	var parts []string
 	for _, x := range []struct {
 		n          int
@@ -62,9 +62,9 @@ func leftOut(d explain.Dropped) string {
 		switch {
 		case x.n <= 0:
 		case x.n > 1 && x.many != "":
-			parts = append(parts, explain.Thousands(fmt.Sprint(x.n))+" "+x.many)
+			parts = append(parts, api.Thousands(fmt.Sprint(x.n))+" "+x.many)
 		default:
-			parts = append(parts, explain.Count(x.n, x.noun))
+			parts = append(parts, api.Count(x.n, x.noun))
 		}
 	}
 	var all []string
@@ -72,7 +72,7 @@ func leftOut(d explain.Dropped) string {
 		all = append(all, strings.Join(parts, ", ")+" of the model's, which the evidence does not bear out")
 	}
 	if d.Demoted > 0 {
-		all = append(all, explain.Count(d.Demoted, "finding")+" lowered")
+		all = append(all, api.Count(d.Demoted, "finding")+" lowered")
 	}
 	return strings.Join(all, "; ")
 }
@@ -85,7 +85,7 @@ func since(unix uint64) string {
 }
 
 // left says what compression took out of the tree.
-func left(m *explain.TraceMeta) string {
+func left(m *api.TraceMeta) string {
 	if m == nil {
 		return ""
 	}
@@ -95,18 +95,18 @@ func left(m *explain.TraceMeta) string {
 			loops++
 		}
 	}
-	s := fmt.Sprintf("; %s of %s kept", explain.Thousands(fmt.Sprint(m.KeptNodes)), explain.Count(m.OriginalNodes, "frame"))
+	s := fmt.Sprintf("; %s of %s kept", api.Thousands(fmt.Sprint(m.KeptNodes)), api.Count(m.OriginalNodes, "frame"))
 	if loops > 0 {
-		s += ", " + explain.Count(loops, "loop") + " collapsed"
+		s += ", " + api.Count(loops, "loop") + " collapsed"
 	}
 	return s
 }
 
-func spent(c explain.Costs) string {
+func spent(c api.Costs) string {
 	var parts []string
 	for _, b := range []struct {
 		name string
-		d    explain.Decimal
+		d    api.Decimal
 	}{{"data", c.DataCollection}, {"models", c.LLMs}, {"execution", c.CodeExecution}, {"other", c.Other}} {
 		if b.d.Unscaled != nil && b.d.Unscaled.Sign() != 0 {
 			parts = append(parts, b.name+" "+cost(b.d))
@@ -116,7 +116,7 @@ func spent(c explain.Costs) string {
 }
 
 // called counts the calls and names the tools that failed, each once.
-func called(calls []explain.ToolCall) string {
+func called(calls []api.ToolCall) string {
 	if len(calls) == 0 {
 		return ""
 	}
@@ -126,12 +126,12 @@ func called(calls []explain.ToolCall) string {
 			continue
 		}
 		failed++
-		if name := explain.OneLine(c.Tool, 40); !seen[name] {
+		if name := api.OneLine(c.Tool, 40); !seen[name] {
 			seen[name] = true
 			names = append(names, name)
 		}
 	}
-	s := explain.Count(len(calls), "call")
+	s := api.Count(len(calls), "call")
 	if failed == 0 {
 		return s + ", none failed"
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // What a diagram holds at most; beyond it nobody can read one.
@@ -20,11 +20,11 @@ const (
 // arrow is one line of the diagram: a frame, a token move, or the bare
 // transaction where there is no tree. Its text is made only when it is drawn.
 type arrow struct {
-	from, to explain.Addr
+	from, to api.Addr
 	style    string
 	weight   int // which arrows stay when there are too many
-	node     *explain.Node
-	move     *explain.TokenTransfer
+	node     *api.Node
+	move     *api.TokenTransfer
 	times    int // how many in a row it stands for
 }
 
@@ -42,14 +42,14 @@ const (
 // Participants are called P0, P1 ..., and all text is letters, digits, a few
 // safe marks and numeric entity codes, so no label can end its line or begin a
 // directive.
-func Mermaid(r *explain.Result) string {
+func Mermaid(r *api.Result) string {
 	all := fold(arrows(r))
 	kept := choose(all, maxArrows, maxParties)
 	var b strings.Builder
 	b.WriteString("sequenceDiagram\n")
 	order, alias := participants(kept)
 	if len(order) == 0 {
-		order, alias[r.TxMeta.From] = []explain.Addr{r.TxMeta.From}, "P0"
+		order, alias[r.TxMeta.From] = []api.Addr{r.TxMeta.From}, "P0"
 	}
 	n := namesOf(r, alias)
 	for i, text := range n.titles(order) {
@@ -70,7 +70,7 @@ func Mermaid(r *explain.Result) string {
 
 // arrows lists all that could be drawn, in execution order: token moves stand
 // where their log was emitted, those without a place in the tree at the end.
-func arrows(r *explain.Result) []arrow {
+func arrows(r *api.Result) []arrow {
 	moves, byLog := map[uint64][]int{}, map[uint64]bool{}
 	for i, t := range r.TokenTransfers {
 		moves[t.LogIndex] = append(moves[t.LogIndex], i)
@@ -80,7 +80,7 @@ func arrows(r *explain.Result) []arrow {
 	for i := range r.PrettyTrace {
 		node := &r.PrettyTrace[i]
 		if node.Type == "LOG" {
-			if node.LogIndex != nil && !byLog[*node.LogIndex] && node.Status != explain.NodeReverted {
+			if node.LogIndex != nil && !byLog[*node.LogIndex] && node.Status != api.NodeReverted {
 				byLog[*node.LogIndex] = true
 				for _, at := range moves[*node.LogIndex] {
 					out = append(out, tokenArrow(&r.TokenTransfers[at]))
@@ -105,7 +105,7 @@ func arrows(r *explain.Result) []arrow {
 
 // movePaths are the frames in which a token moved, with their ancestors: there
 // the call that ordered the move would only say the same once more.
-func movePaths(r *explain.Result, moves map[uint64][]int) map[string]bool {
+func movePaths(r *api.Result, moves map[uint64][]int) map[string]bool {
 	paths := map[string]bool{}
 	for i := range r.PrettyTrace {
 		node := &r.PrettyTrace[i]
@@ -119,13 +119,13 @@ func movePaths(r *explain.Result, moves map[uint64][]int) map[string]bool {
 	return paths
 }
 
-func tokenArrow(t *explain.TokenTransfer) arrow {
+func tokenArrow(t *api.TokenTransfer) arrow {
 	return arrow{from: t.From, to: t.To, style: styleCall, weight: 500, move: t}
 }
 
 // callArrow decides whether a frame is worth an arrow, and which. Reads and
 // plumbing (STATICCALL, DELEGATECALL) are not, unless they failed.
-func callArrow(node *explain.Node, paths map[string]bool) (arrow, bool) {
+func callArrow(node *api.Node, paths map[string]bool) (arrow, bool) {
 	depth := min(max(node.Depth, 0), 99)
 	a := arrow{from: node.From, to: node.From, style: styleCall, weight: 100 - depth, node: node}
 	if node.To != nil {
@@ -133,11 +133,11 @@ func callArrow(node *explain.Node, paths map[string]bool) (arrow, bool) {
 	}
 	passive := node.Type == "STATICCALL" || node.Type == "DELEGATECALL" || node.Type == "CALLCODE"
 	switch {
-	case node.Status == explain.NodeFailed:
+	case node.Status == api.NodeFailed:
 		a.style, a.weight = styleFailed, 800-depth
 	case passive && depth > 0:
 		return arrow{}, false
-	case node.Status == explain.NodeReverted:
+	case node.Status == api.NodeReverted:
 		a.style = styleReverted
 	case node.ValueWei != "" && node.ValueWei != "0" && node.ValueWei != "0x0":
 		a.weight = 500
@@ -153,17 +153,17 @@ func callArrow(node *explain.Node, paths map[string]bool) (arrow, bool) {
 }
 
 // words is the text of an arrow, with its number where it stands for many.
-func (n *names) words(r *explain.Result, a arrow) string {
+func (n *names) words(r *api.Result, a arrow) string {
 	switch {
 	case a.times > 1 && a.move != nil:
-		return oneOf(a) + explain.Thousands(strconv.Itoa(a.times)) + " NFTs of " + symbol(a.move.TokenSymbol, a.move.TokenAddress)
+		return oneOf(a) + api.Thousands(strconv.Itoa(a.times)) + " NFTs of " + symbol(a.move.TokenSymbol, a.move.TokenAddress)
 	case a.times > 1:
-		mark := " ×" + explain.Thousands(strconv.Itoa(a.times))
+		mark := " ×" + api.Thousands(strconv.Itoa(a.times))
 		a.times = 1
-		return explain.OneLine(n.words(r, a), maxWords-len(mark)) + mark
-	case a.move != nil && a.from == (explain.Addr{}):
+		return api.OneLine(n.words(r, a), maxWords-len(mark)) + mark
+	case a.move != nil && a.from == (api.Addr{}):
 		return "mint " + moved(*a.move)
-	case a.move != nil && a.to == (explain.Addr{}):
+	case a.move != nil && a.to == (api.Addr{}):
 		return "burn " + moved(*a.move)
 	case a.move != nil:
 		return moved(*a.move)
@@ -176,12 +176,12 @@ func (n *names) words(r *explain.Result, a arrow) string {
 	}
 	switch a.style {
 	case styleFailed:
-		if why := explain.OneLine(a.node.Error, maxWords); why != "" {
+		if why := api.OneLine(a.node.Error, maxWords); why != "" {
 			return deed(a.node) + ": " + why
 		}
 		return deed(a.node) + ": failed"
 	case styleReverted:
-		return explain.OneLine(s, maxWords-11) + " (reverted)"
+		return api.OneLine(s, maxWords-11) + " (reverted)"
 	}
 	return s
 }
@@ -202,7 +202,7 @@ func choose(all []arrow, arrows, parties int) []arrow {
 		byWeight[i] = i
 	}
 	sort.SliceStable(byWeight, func(i, j int) bool { return all[byWeight[i]].weight > all[byWeight[j]].weight })
-	seen, keep := map[explain.Addr]bool{}, make([]bool, len(all))
+	seen, keep := map[api.Addr]bool{}, make([]bool, len(all))
 	left := arrows
 	for _, i := range byWeight {
 		a := all[i]
@@ -228,10 +228,10 @@ func choose(all []arrow, arrows, parties int) []arrow {
 	return kept
 }
 
-func participants(kept []arrow) (order []explain.Addr, alias map[explain.Addr]string) {
-	alias = map[explain.Addr]string{}
+func participants(kept []arrow) (order []api.Addr, alias map[api.Addr]string) {
+	alias = map[api.Addr]string{}
 	for _, a := range kept {
-		for _, who := range []explain.Addr{a.from, a.to} {
+		for _, who := range []api.Addr{a.from, a.to} {
 			if alias[who] == "" {
 				alias[who] = "P" + strconv.Itoa(len(order))
 				order = append(order, who)
@@ -242,7 +242,7 @@ func participants(kept []arrow) (order []explain.Addr, alias map[explain.Addr]st
 }
 
 // titles names the participants; who shares a label gets its address beside it.
-func (n *names) titles(order []explain.Addr) []string {
+func (n *names) titles(order []api.Addr) []string {
 	shared := map[string]int{}
 	for _, a := range order {
 		shared[n.party(a).Name()]++
@@ -252,7 +252,7 @@ func (n *names) titles(order []explain.Addr) []string {
 		p := n.party(a)
 		switch {
 		case shared[p.Name()] > 1 && p.Label != "":
-			out[i] = explain.OneLine(p.Label, maxWords-14) + " " + p.Short
+			out[i] = api.OneLine(p.Label, maxWords-14) + " " + p.Short
 		default:
 			out[i] = p.Name()
 		}
@@ -278,10 +278,10 @@ func notDrawn(all, kept []arrow) string {
 	}
 	var parts []string
 	if calls > 0 {
-		parts = append(parts, explain.Count(calls, "call"))
+		parts = append(parts, api.Count(calls, "call"))
 	}
 	if moves > 0 {
-		parts = append(parts, explain.Count(moves, "token move"))
+		parts = append(parts, api.Count(moves, "token move"))
 	}
 	if parts == nil {
 		return ""
@@ -297,7 +297,7 @@ const safeMarks = " .,()+-_/'!?*=…→×"
 // escape cuts text to 60 characters and writes it with Mermaid's numeric entity
 // codes (#59; is a semicolon).
 func escape(s string) string {
-	s = explain.OneLine(s, maxWords)
+	s = api.OneLine(s, maxWords)
 	// Two dollars would open a formula once the codes are read back.
 	s = strings.ReplaceAll(s, "$$", "$ $")
 	s = strings.ReplaceAll(s, "$$", "$ $")

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // The whole of the Mermaid language that may be written. A text holds letters,
@@ -86,10 +86,10 @@ func TestMermaidKeepsToItsGrammar(t *testing.T) {
 	}
 	for _, bad := range nasty {
 		r := swap()
-		r.Addresses, r.BalanceChanges = []explain.Address{{Address: alice, Label: bad}}, nil
+		r.Addresses, r.BalanceChanges = []api.Address{{Address: alice, Label: bad}}, nil
 		r.TokenTransfers[1].TokenSymbol = bad
 		r.PrettyTrace[0].FunctionName, r.PrettyTrace[0].ToLabel = bad, bad
-		r.PrettyTrace[3].Status, r.PrettyTrace[3].Error = explain.NodeFailed, bad
+		r.PrettyTrace[3].Status, r.PrettyTrace[3].Error = api.NodeFailed, bad
 		if wrong := checkMermaid(Mermaid(r)); wrong != "" {
 			t.Errorf("%q: %s", bad, wrong)
 		}
@@ -97,7 +97,7 @@ func TestMermaidKeepsToItsGrammar(t *testing.T) {
 }
 
 func TestMermaidArrows(t *testing.T) {
-	f := func(r *explain.Result, want ...string) {
+	f := func(r *api.Result, want ...string) {
 		t.Helper()
 		got := Mermaid(r)
 		for _, w := range want {
@@ -109,7 +109,7 @@ func TestMermaidArrows(t *testing.T) {
 	f(swap(), "P0->>P1: exactInputSingle (1.5 ETH)", "P4->>P0: 4,512.33 USDC", "P3->>P1: mint 1.5 WETH")
 	f(failed(), "P0-xP1: exactInputSingle#58; reverted#58; Too little received", "P1-->>P3: swap (reverted)")
 	f(deep(500), "Note over P0,P23: not drawn#58; 443 calls", "-x")
-	f(&explain.Result{}, "participant P0 as zero address")
+	f(&api.Result{}, "participant P0 as zero address")
 	f(partial(), "P0->>P1: transaction", "4,512.33 USDC")
 
 	twins := swap()
@@ -148,7 +148,7 @@ func FuzzMermaid(f *testing.F) {
 		r := swap()
 		r.Addresses[0].Label, r.TokenTransfers[0].TokenSymbol, r.TokenTransfers[1].Total, r.TokenTransfers[1].Decimals = s, s, number, number
 		r.PrettyTrace[1].FunctionName, r.PrettyTrace[1].Error, r.PrettyTrace[1].ValueWei, r.PrettyTrace[1].Depth = s, s, number, int(depth)
-		r.PrettyTrace[1].Status = explain.NodeStatus([]explain.NodeStatus{"ok", "failed", "reverted"}[depth%3])
+		r.PrettyTrace[1].Status = api.NodeStatus([]api.NodeStatus{"ok", "failed", "reverted"}[depth%3])
 		r.PrettyTrace[2].Path = s
 		if wrong := checkMermaid(Mermaid(r)); wrong != "" {
 			t.Error(wrong)

@@ -3,7 +3,7 @@ package report
 import (
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // maxLabel bounds a label in characters wherever it is shown.
@@ -11,27 +11,27 @@ const maxLabel = 60
 
 // names knows who is who in one Result.
 type names struct {
-	only   map[explain.Addr]string // learn these alone; nil: all
-	labels map[explain.Addr]string
-	roles  map[explain.Addr]string
-	native string           // symbol of the native coin
-	price  *explain.Decimal // of the native coin, when the Result knows it
+	only   map[api.Addr]string // learn these alone; nil: all
+	labels map[api.Addr]string
+	roles  map[api.Addr]string
+	native string       // symbol of the native coin
+	price  *api.Decimal // of the native coin, when the Result knows it
 }
 
-func newNames(r *explain.Result) *names { return namesOf(r, nil) }
+func newNames(r *api.Result) *names { return namesOf(r, nil) }
 
 // namesOf learns the addresses that are keys of only; nil means all. A diagram
 // names two dozen addresses of a result that may hold thousands.
-func namesOf(r *explain.Result, only map[explain.Addr]string) *names {
-	n := &names{only: only, labels: map[explain.Addr]string{}, roles: map[explain.Addr]string{}, native: "native coin"}
+func namesOf(r *api.Result, only map[api.Addr]string) *names {
+	n := &names{only: only, labels: map[api.Addr]string{}, roles: map[api.Addr]string{}, native: "native coin"}
 	for _, a := range r.Addresses {
 		n.learn(a.Address, a.Label, a.Role)
 	}
 	for _, b := range r.BalanceChanges {
 		n.learn(b.Address, b.Label, b.Role)
 		for _, t := range b.Tokens {
-			if t.TokenAddress == (explain.Addr{}) && t.TokenID == nil && explain.OneLine(t.TokenSymbol, 20) != "" {
-				n.native, n.price = explain.OneLine(t.TokenSymbol, 20), t.PriceUSD
+			if t.TokenAddress == (api.Addr{}) && t.TokenID == nil && api.OneLine(t.TokenSymbol, 20) != "" {
+				n.native, n.price = api.OneLine(t.TokenSymbol, 20), t.PriceUSD
 			}
 		}
 	}
@@ -50,23 +50,23 @@ func namesOf(r *explain.Result, only map[explain.Addr]string) *names {
 
 // learn keeps the first label and the first role that are said of an address. A
 // label that only repeats the role is none.
-func (n *names) learn(a explain.Addr, label, role string) {
+func (n *names) learn(a api.Addr, label, role string) {
 	if n.only != nil && n.only[a] == "" {
 		return
 	}
 	if role != "" && n.roles[a] == "" {
-		n.roles[a] = explain.OneLine(role, 40)
+		n.roles[a] = api.OneLine(role, 40)
 	}
 	if label == "" || n.labels[a] != "" {
 		return
 	}
-	if label = explain.OneLine(label, maxLabel); label != "" && label != n.roles[a] && !repeats(label, a) {
+	if label = api.OneLine(label, maxLabel); label != "" && label != n.roles[a] && !repeats(label, a) {
 		n.labels[a] = label
 	}
 }
 
 // repeats reports whether a label is the address itself.
-func repeats(label string, a explain.Addr) bool {
+func repeats(label string, a api.Addr) bool {
 	return strings.HasPrefix(label, "0x") && (label == a.String() || label == a.Short())
 }
 
@@ -78,8 +78,8 @@ type party struct {
 	Role    string
 }
 
-func (n *names) party(a explain.Addr) party {
-	if a == (explain.Addr{}) {
+func (n *names) party(a api.Addr) party {
+	if a == (api.Addr{}) {
 		return party{Address: a.String(), Short: "zero address"}
 	}
 	return party{Address: a.String(), Short: a.Short(), Label: n.labels[a], Role: n.roles[a]}

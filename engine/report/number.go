@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // maxDigits bounds the numbers that are read: 2^256 has 78 digits.
@@ -31,30 +31,30 @@ func integer(s string) *big.Int {
 }
 
 // decimal reads a signed decimal number without exponent.
-func decimal(s string) (explain.Decimal, bool) {
+func decimal(s string) (api.Decimal, bool) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if len(s) > 2*maxDigits || strings.ContainsAny(frac, "+-_") {
-		return explain.Decimal{}, false
+		return api.Decimal{}, false
 	}
 	n, ok := new(big.Int).SetString(whole+frac, 10)
 	if !ok {
-		return explain.Decimal{}, false
+		return api.Decimal{}, false
 	}
-	return explain.Decimal{Unscaled: n, Scale: len(frac)}, true
+	return api.Decimal{Unscaled: n, Scale: len(frac)}, true
 }
 
 // units is raw base units as whole tokens. Without decimals the raw number is
 // returned, and false.
-func units(raw, decimals string) (explain.Decimal, bool) {
+func units(raw, decimals string) (api.Decimal, bool) {
 	n := integer(raw)
 	if n == nil {
-		return explain.Decimal{}, false
+		return api.Decimal{}, false
 	}
 	d, err := strconv.ParseUint(decimals, 10, 8)
 	if err != nil || d > 77 {
-		return explain.Decimal{Unscaled: n}, false
+		return api.Decimal{Unscaled: n}, false
 	}
-	return explain.Decimal{Unscaled: n, Scale: int(d)}, true
+	return api.Decimal{Unscaled: n, Scale: int(d)}, true
 }
 
 // ether is an amount of the native coin, "" when it is zero or no number.
@@ -63,25 +63,25 @@ func ether(wei, symbol string) string {
 	if n == nil || n.Sign() == 0 {
 		return ""
 	}
-	return amount(explain.Decimal{Unscaled: n, Scale: 18}) + " " + symbol
+	return amount(api.Decimal{Unscaled: n, Scale: 18}) + " " + symbol
 }
 
 // amount writes a quantity for reading: thousands separated, six decimals from 1
 // on (two from 10^9 on), six significant digits below it, an exponent from 10^18
 // on. It takes at most 28 characters.
-func amount(d explain.Decimal) string {
+func amount(d api.Decimal) string {
 	s := d.String()
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	switch {
 	case len(whole) > 18:
 		return sign(s) + whole[:1] + "." + whole[1:5] + "e" + strconv.Itoa(len(whole)-1)
 	case len(whole) > 9:
-		return explain.Thousands(d.Round(2).String())
+		return api.Thousands(d.Round(2).String())
 	case whole != "0":
-		return explain.Thousands(d.Round(6).String())
+		return api.Thousands(d.Round(6).String())
 	}
 	zeros := len(frac) - len(strings.TrimLeft(frac, "0"))
-	return explain.Thousands(d.Round(zeros + 6).String())
+	return api.Thousands(d.Round(zeros + 6).String())
 }
 
 func sign(s string) string {
@@ -92,7 +92,7 @@ func sign(s string) string {
 }
 
 // usd writes dollars and cents; nil is the empty string.
-func usd(d *explain.Decimal) string {
+func usd(d *api.Decimal) string {
 	if d == nil {
 		return ""
 	}
@@ -105,12 +105,12 @@ func usd(d *explain.Decimal) string {
 	}
 	prefix := sign(s)
 	whole, frac, _ := strings.Cut(s[len(prefix):], ".")
-	return prefix + "$" + explain.Thousands(whole) + "." + (frac + "00")[:2]
+	return prefix + "$" + api.Thousands(whole) + "." + (frac + "00")[:2]
 }
 
 // cost writes small sums of dollars with all digits that matter.
-func cost(d explain.Decimal) string {
-	return "$" + explain.Thousands(d.Round(6).String())
+func cost(d api.Decimal) string {
+	return "$" + api.Thousands(d.Round(6).String())
 }
 
 // signed puts a plus before a number that has no minus and is not zero.
@@ -122,9 +122,9 @@ func signed(s string) string {
 }
 
 // times multiplies; nil stays nil.
-func times(a explain.Decimal, b *explain.Decimal) *explain.Decimal {
+func times(a api.Decimal, b *api.Decimal) *api.Decimal {
 	if b == nil || a.Unscaled == nil || b.Unscaled == nil {
 		return nil
 	}
-	return &explain.Decimal{Unscaled: new(big.Int).Mul(a.Unscaled, b.Unscaled), Scale: a.Scale + b.Scale}
+	return &api.Decimal{Unscaled: new(big.Int).Mul(a.Unscaled, b.Unscaled), Scale: a.Scale + b.Scale}
 }

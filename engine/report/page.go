@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // bounds say how much of a Result is shown.
@@ -80,7 +80,7 @@ func (b balance) Rows() int {
 type tokenRow struct {
 	Symbol, Amount, USD string
 	Gain                int // sign of the amount
-	value               *explain.Decimal
+	value               *api.Decimal
 	token               string   // that bars compare with itself
 	amount              *big.Rat // nil for an NFT: its bar would say nothing
 }
@@ -90,19 +90,19 @@ type transfer struct {
 	What     string // amount and symbol
 }
 
-func newPage(r *explain.Result, b bounds) *page {
+func newPage(r *api.Result, b bounds) *page {
 	n := newNames(r)
-	p := &page{names: n, Status: string(r.Status), Confidence: explain.OneLine(string(r.Confidence), 20), Partial: r.Partial(),
-		Summary: prose(r.Summary, b.text), Hash: explain.OneLine(r.TxHash, 66), Chain: explain.OneLine(r.ChainName, 60), From: n.party(r.TxMeta.From)}
+	p := &page{names: n, Status: string(r.Status), Confidence: api.OneLine(string(r.Confidence), 20), Partial: r.Partial(),
+		Summary: prose(r.Summary, b.text), Hash: api.OneLine(r.TxHash, 66), Chain: api.OneLine(r.ChainName, 60), From: n.party(r.TxMeta.From)}
 	if p.Chain == "" {
-		p.Chain = explain.OneLine(r.Chain, 60)
+		p.Chain = api.OneLine(r.Chain, 60)
 	}
-	if r.Status != explain.StatusSuccess && r.Status != explain.StatusReverted {
+	if r.Status != api.StatusSuccess && r.Status != api.StatusReverted {
 		p.Status = "" // a partial result may not know
 	}
 	p.Kind = kind(r)
 	if r.Protocol != nil {
-		p.Protocol = explain.OneLine(*r.Protocol, 60)
+		p.Protocol = api.OneLine(*r.Protocol, 60)
 	}
 	p.Steps, p.MoreSteps = proses(r.Steps, b.steps, b.text)
 	p.Risks, _ = proses(r.Risks, b.steps, b.text)
@@ -128,7 +128,7 @@ func head[T any](list []T, n int) []T { return list[:min(len(list), n)] }
 
 // prose cleans a sentence; the emphasis of Markdown is not for these pages.
 func prose(s string, limit int) string {
-	return explain.OneLine(strings.ReplaceAll(s, "**", ""), limit)
+	return api.OneLine(strings.ReplaceAll(s, "**", ""), limit)
 }
 
 // proses cleans a list. A sentence that repeats the one before is only counted.
@@ -151,12 +151,12 @@ func proses(list []string, n, limit int) (out []string, more int) {
 	return out, 0
 }
 
-func kind(r *explain.Result) string {
+func kind(r *api.Result) string {
 	s := "unclassified"
 	if r.TxType != nil {
-		s = explain.OneLine(string(*r.TxType), 40)
+		s = api.OneLine(string(*r.TxType), 40)
 	}
-	if sub := explain.OneLine(r.SubType, 40); sub != "" && sub != s {
+	if sub := api.OneLine(r.SubType, 40); sub != "" && sub != s {
 		s += " (" + sub + ")"
 	}
 	if r.Attempted {
@@ -165,8 +165,8 @@ func kind(r *explain.Result) string {
 	return s
 }
 
-func (p *page) where(r *explain.Result) {
-	p.Explorer = explain.OneLine(r.ExplorerBase, 200)
+func (p *page) where(r *api.Result) {
+	p.Explorer = api.OneLine(r.ExplorerBase, 200)
 	if !strings.HasPrefix(p.Explorer, "https://") && !strings.HasPrefix(p.Explorer, "http://") {
 		p.Explorer = ""
 	}
@@ -174,7 +174,7 @@ func (p *page) where(r *explain.Result) {
 		p.Link = p.Explorer + "/tx/" + p.Hash
 	}
 	if m := r.TxMeta; m.BlockNumber > 0 || m.BlockTimestamp > 0 {
-		p.Block = fmt.Sprintf("block %s, index %d", explain.Thousands(fmt.Sprint(m.BlockNumber)), m.TransactionIndex)
+		p.Block = fmt.Sprintf("block %s, index %d", api.Thousands(fmt.Sprint(m.BlockNumber)), m.TransactionIndex)
 	}
 	p.Time = moment(r.TxMeta.BlockTimestamp)
 	p.Read = r.TxMeta.ValueWei != ""
@@ -192,16 +192,16 @@ func moment(unix uint64) string {
 	return time.Unix(int64(unix), 0).UTC().Format("2006-01-02 15:04:05") + " UTC"
 }
 
-func (p *page) money(r *explain.Result) {
+func (p *page) money(r *api.Result) {
 	n := p.names
 	p.Value = "0 " + n.native
 	if v := ether(r.TxMeta.ValueWei, n.native); v != "" {
-		p.Value = v + brackets(usd(times(explain.Decimal{Unscaled: integer(r.TxMeta.ValueWei), Scale: 18}, n.price)))
+		p.Value = v + brackets(usd(times(api.Decimal{Unscaled: integer(r.TxMeta.ValueWei), Scale: 18}, n.price)))
 	}
 	if r.TxMeta.GasUsed > 0 {
-		p.Gas = explain.Thousands(fmt.Sprint(r.TxMeta.GasUsed))
+		p.Gas = api.Thousands(fmt.Sprint(r.TxMeta.GasUsed))
 		if price := integer(r.TxMeta.GasPrice); price != nil {
-			p.Gas += " at " + amount(explain.Decimal{Unscaled: price, Scale: 9}) + " gwei"
+			p.Gas += " at " + amount(api.Decimal{Unscaled: price, Scale: 9}) + " gwei"
 		}
 	}
 	if r.Fee == nil {
@@ -225,7 +225,7 @@ func (p *page) money(r *explain.Result) {
 	part(f.OperatorWei, "of it for the operator")
 	part(f.BlobWei, "of it for blobs")
 	for _, to := range head(f.Recipients, 8) {
-		part(to.Wei, "to "+n.party(to.Address).Short+brackets(explain.OneLine(to.Role, 40)))
+		part(to.Wei, "to "+n.party(to.Address).Short+brackets(api.OneLine(to.Role, 40)))
 	}
 	part(f.BurntWei, "burnt")
 }
@@ -237,18 +237,18 @@ func brackets(s string) string {
 	return " (" + s + ")"
 }
 
-func (n *names) balance(c explain.BalanceChange, tokens int) balance {
+func (n *names) balance(c api.BalanceChange, tokens int) balance {
 	out := balance{Party: n.party(c.Address), Sender: c.IsSender, Total: signed(usd(c.TotalUSD))}
 	if c.TotalUSD != nil && c.TotalUSD.Unscaled != nil {
 		out.Gain = c.TotalUSD.Unscaled.Sign()
 	}
-	if role := explain.OneLine(c.Role, 40); role != "" {
+	if role := api.OneLine(c.Role, 40); role != "" {
 		out.Party.Role = role
 	}
 	for _, t := range head(c.Tokens, tokens) {
-		row := tokenRow{Symbol: symbol(t.TokenSymbol, t.TokenAddress), USD: signed(usd(t.ValueUSD)), Amount: explain.OneLine(t.Balance, 24), value: t.ValueUSD}
+		row := tokenRow{Symbol: symbol(t.TokenSymbol, t.TokenAddress), USD: signed(usd(t.ValueUSD)), Amount: api.OneLine(t.Balance, 24), value: t.ValueUSD}
 		if t.TokenID != nil {
-			row.Symbol += " #" + explain.OneLine(*t.TokenID, 12)
+			row.Symbol += " #" + api.OneLine(*t.TokenID, 12)
 		}
 		if t.TokenSymbol == "" && !t.IsNFT && t.Balance == t.RawSignedAmount {
 			row.Symbol += " raw" // nobody knows the decimals
@@ -269,18 +269,18 @@ func (n *names) balance(c explain.BalanceChange, tokens int) balance {
 }
 
 // symbol is what a token calls itself, or where it lies.
-func symbol(s string, token explain.Addr) string {
-	if s = explain.OneLine(s, 16); s != "" {
+func symbol(s string, token api.Addr) string {
+	if s = api.OneLine(s, 16); s != "" {
 		return s
 	}
 	return token.Short()
 }
 
 // moved is the amount of a transfer in words: "1,250.5 USDC", "Punk #12".
-func moved(t explain.TokenTransfer) string {
+func moved(t api.TokenTransfer) string {
 	sym := symbol(t.TokenSymbol, t.TokenAddress)
 	if t.TokenID != "" {
-		sym += " #" + explain.OneLine(t.TokenID, 12)
+		sym += " #" + api.OneLine(t.TokenID, 12)
 		if t.Total == "1" || t.Total == "" {
 			return sym
 		}

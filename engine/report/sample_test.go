@@ -5,11 +5,11 @@ import (
 	"math/big"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
-func addr(n int) explain.Addr {
-	var a explain.Addr
+func addr(n int) api.Addr {
+	var a api.Addr
 	big.NewInt(int64(n)).FillBytes(a[:])
 	a[0] = byte(0xa0 + n)
 	return a
@@ -17,7 +17,7 @@ func addr(n int) explain.Addr {
 
 func ref[T any](v T) *T { return &v }
 
-func dec(s string) *explain.Decimal {
+func dec(s string) *api.Decimal {
 	d, ok := decimal(s)
 	if !ok {
 		panic(s)
@@ -32,31 +32,31 @@ var (
 	alice, router, pool, weth, usdc, builder = addr(1), addr(2), addr(3), addr(4), addr(5), addr(6)
 )
 
-func swap() *explain.Result {
-	call := func(index, depth int, path, kind string, from, to explain.Addr, fn, wei string) explain.Node {
-		return explain.Node{Index: index, Depth: depth, Path: path, Type: kind, From: from, To: ref(to), FunctionName: fn,
-			FunctionSignature: fn + "()", Selector: "0x12345678", Input: explain.Hex{0x12, 0x34, 0x56, 0x78}, ValueWei: wei, GasUsed: 21000, Status: explain.NodeOK}
+func swap() *api.Result {
+	call := func(index, depth int, path, kind string, from, to api.Addr, fn, wei string) api.Node {
+		return api.Node{Index: index, Depth: depth, Path: path, Type: kind, From: from, To: ref(to), FunctionName: fn,
+			FunctionSignature: fn + "()", Selector: "0x12345678", Input: api.Hex{0x12, 0x34, 0x56, 0x78}, ValueWei: wei, GasUsed: 21000, Status: api.NodeOK}
 	}
-	event := func(index, depth int, path string, from explain.Addr, sig string, at uint64) explain.Node {
-		return explain.Node{Index: index, Depth: depth, Path: path, Type: "LOG", From: from, EventSignature: ref(sig), LogIndex: ref(at), Status: explain.NodeOK, ValueWei: "0",
-			DecodedArgs: []explain.Arg{{Name: "from", Type: "address", Value: alice.String(), Indexed: true}, {Name: "value", Type: "uint256", Value: "1500000000000000000"}}}
+	event := func(index, depth int, path string, from api.Addr, sig string, at uint64) api.Node {
+		return api.Node{Index: index, Depth: depth, Path: path, Type: "LOG", From: from, EventSignature: ref(sig), LogIndex: ref(at), Status: api.NodeOK, ValueWei: "0",
+			DecodedArgs: []api.Arg{{Name: "from", Type: "address", Value: alice.String(), Indexed: true}, {Name: "value", Type: "uint256", Value: "1500000000000000000"}}}
 	}
-	r := &explain.Result{
-		TxHash: sampleHash, Chain: "ethereum-mainnet", ChainName: "Ethereum", ExplorerBase: "https://etherscan.io", Status: explain.StatusSuccess,
-		AnalysisModel: explain.ModelRules, Summary: "Swapped 1.5 ETH for 4,512.33 USDC through the Uniswap V3 router, at 3,008.22 USDC per ETH.",
+	r := &api.Result{
+		TxHash: sampleHash, Chain: "ethereum-mainnet", ChainName: "Ethereum", ExplorerBase: "https://etherscan.io", Status: api.StatusSuccess,
+		AnalysisModel: api.ModelRules, Summary: "Swapped 1.5 ETH for 4,512.33 USDC through the Uniswap V3 router, at 3,008.22 USDC per ETH.",
 		Steps:    []string{"alice.eth sends 1.5 ETH to Uniswap V3: SwapRouter02.", "The router wraps it into 1.5 WETH.", "The pool USDC/WETH 0.05% takes the WETH and pays 4,512.33 USDC to alice.eth, who had set a minimum of 4,490 USDC."},
 		Risks:    []string{"unlimited_approval: the sender had approved the router for an unlimited amount of USDC before."},
-		Protocol: ref("uniswap_v3"), TxType: ref(explain.TypeSwap), Confidence: explain.High,
-		Addresses: []explain.Address{{Address: alice, Label: "alice.eth", Role: "sender"}, {Address: router, Label: "Uniswap V3: SwapRouter02", Role: "router"}, {Address: pool, Label: "Uniswap V3: USDC/WETH 0.05%", Role: "pool"}, {Address: weth, Label: "Wrapped Ether", Role: "token"}, {Address: usdc, Label: "USD Coin", Role: "token"}, {Address: builder, Label: "beaverbuild", Role: "block producer"}},
+		Protocol: ref("uniswap_v3"), TxType: ref(api.TypeSwap), Confidence: api.High,
+		Addresses: []api.Address{{Address: alice, Label: "alice.eth", Role: "sender"}, {Address: router, Label: "Uniswap V3: SwapRouter02", Role: "router"}, {Address: pool, Label: "Uniswap V3: USDC/WETH 0.05%", Role: "pool"}, {Address: weth, Label: "Wrapped Ether", Role: "token"}, {Address: usdc, Label: "USD Coin", Role: "token"}, {Address: builder, Label: "beaverbuild", Role: "block producer"}},
 		USDValue:  dec("4512.33"),
-		Costs:     explain.Costs{DataCollection: explain.NanoDollars(1250000), CodeExecution: explain.NanoDollars(30000), TotalUSD: explain.NanoDollars(1280000)},
-		ToolCalls: []explain.ToolCall{{Tool: "rpc.debug_traceTransaction", DurationMs: 420, OK: true}, {Tool: "sourcify.contract", DurationMs: 90, OK: false}, {Tool: "defillama.prices", DurationMs: 130, OK: true}},
-		TxMeta:    explain.TxMeta{From: alice, To: ref(router), ValueWei: "0x14d1120d7b160000", BlockNumber: 21230867, BlockTimestamp: 1732104683, TransactionIndex: 12, GasUsed: 154231, GasPrice: "0x2e90edd00"},
-		TokenTransfers: []explain.TokenTransfer{
-			{Type: "erc20", From: explain.Addr{}, To: router, TokenSymbol: "WETH", TokenAddress: weth, Total: "1500000000000000000", Decimals: "18", LogIndex: 40},
+		Costs:     api.Costs{DataCollection: api.NanoDollars(1250000), CodeExecution: api.NanoDollars(30000), TotalUSD: api.NanoDollars(1280000)},
+		ToolCalls: []api.ToolCall{{Tool: "rpc.debug_traceTransaction", DurationMs: 420, OK: true}, {Tool: "sourcify.contract", DurationMs: 90, OK: false}, {Tool: "defillama.prices", DurationMs: 130, OK: true}},
+		TxMeta:    api.TxMeta{From: alice, To: ref(router), ValueWei: "0x14d1120d7b160000", BlockNumber: 21230867, BlockTimestamp: 1732104683, TransactionIndex: 12, GasUsed: 154231, GasPrice: "0x2e90edd00"},
+		TokenTransfers: []api.TokenTransfer{
+			{Type: "erc20", From: api.Addr{}, To: router, TokenSymbol: "WETH", TokenAddress: weth, Total: "1500000000000000000", Decimals: "18", LogIndex: 40},
 			{Type: "erc20", From: pool, To: alice, TokenSymbol: "USDC", TokenAddress: usdc, Total: "4512330000", Decimals: "6", LogIndex: 41},
 			{Type: "erc20", From: router, To: pool, TokenSymbol: "WETH", TokenAddress: weth, Total: "1500000000000000000", Decimals: "18", LogIndex: 42}},
-		PrettyTrace: []explain.Node{
+		PrettyTrace: []api.Node{
 			call(0, 0, "0", "CALL", alice, router, "exactInputSingle", "1500000000000000000"),
 			call(1, 1, "0.0", "CALL", router, weth, "deposit", "1500000000000000000"),
 			event(2, 2, "0.0", weth, "Deposit(address,uint256)", 40),
@@ -68,34 +68,34 @@ func swap() *explain.Result {
 			call(8, 3, "0.1.2.0", "CALL", router, weth, "transfer", "0"),
 			event(9, 4, "0.1.2.0", weth, "Transfer(address,address,uint256)", 42),
 			event(10, 2, "0.1", pool, "Swap(address,address,int256,int256,uint160,uint128,int24)", 43)},
-		Fee:        &explain.Fee{Payer: alice, TotalWei: "1927887500000000", ExecutionWei: "1927887500000000", BurntWei: "1773656500000000", Recipients: []explain.FeeRecipient{{Address: builder, Role: "block producer", Wei: "154231000000000"}}, TotalUSD: dec("5.80")},
-		Provenance: &explain.Provenance{TraceSource: "debug_traceTransaction", Version: "v0.1.0", PriceSource: "DefiLlama", PriceTime: 1732104600, Notes: []string{"Uniswap V3: USDC/WETH 0.05% is named by the embedded table."}},
+		Fee:        &api.Fee{Payer: alice, TotalWei: "1927887500000000", ExecutionWei: "1927887500000000", BurntWei: "1773656500000000", Recipients: []api.FeeRecipient{{Address: builder, Role: "block producer", Wei: "154231000000000"}}, TotalUSD: dec("5.80")},
+		Provenance: &api.Provenance{TraceSource: "debug_traceTransaction", Version: "v0.1.0", PriceSource: "DefiLlama", PriceTime: 1732104600, Notes: []string{"Uniswap V3: USDC/WETH 0.05% is named by the embedded table."}},
 	}
-	token := func(a explain.Addr, sym, balance, raw, price, value string) explain.TokenChange {
-		c := explain.TokenChange{TokenAddress: a, TokenSymbol: sym, Balance: balance, RawSignedAmount: raw}
+	token := func(a api.Addr, sym, balance, raw, price, value string) api.TokenChange {
+		c := api.TokenChange{TokenAddress: a, TokenSymbol: sym, Balance: balance, RawSignedAmount: raw}
 		if price != "" {
 			c.PriceUSD, c.ValueUSD = dec(price), dec(value)
 		}
 		return c
 	}
-	r.BalanceChanges = []explain.BalanceChange{
-		{Address: alice, Label: "alice.eth", Role: "sender", IsSender: true, TotalUSD: dec("-5.8"), Tokens: []explain.TokenChange{token(explain.Addr{}, "ETH", "-1.5019278875", "-1501927887500000000", "3008.22", "-4518.13"), token(usdc, "USDC", "4512.33", "4512330000", "1", "4512.33")}},
-		{Address: pool, Label: "Uniswap V3: USDC/WETH 0.05%", Role: "pool", TotalUSD: dec("0"), Tokens: []explain.TokenChange{token(weth, "WETH", "1.5", "1500000000000000000", "3008.22", "4512.33"), token(usdc, "USDC", "-4512.33", "-4512330000", "1", "-4512.33")}},
-		{Address: builder, Label: "beaverbuild", Role: "block producer", TotalUSD: dec("0.46"), Tokens: []explain.TokenChange{token(explain.Addr{}, "ETH", "0.000154231", "154231000000000", "3008.22", "0.463959")}}}
+	r.BalanceChanges = []api.BalanceChange{
+		{Address: alice, Label: "alice.eth", Role: "sender", IsSender: true, TotalUSD: dec("-5.8"), Tokens: []api.TokenChange{token(api.Addr{}, "ETH", "-1.5019278875", "-1501927887500000000", "3008.22", "-4518.13"), token(usdc, "USDC", "4512.33", "4512330000", "1", "4512.33")}},
+		{Address: pool, Label: "Uniswap V3: USDC/WETH 0.05%", Role: "pool", TotalUSD: dec("0"), Tokens: []api.TokenChange{token(weth, "WETH", "1.5", "1500000000000000000", "3008.22", "4512.33"), token(usdc, "USDC", "-4512.33", "-4512330000", "1", "-4512.33")}},
+		{Address: builder, Label: "beaverbuild", Role: "block producer", TotalUSD: dec("0.46"), Tokens: []api.TokenChange{token(api.Addr{}, "ETH", "0.000154231", "154231000000000", "3008.22", "0.463959")}}}
 	return r
 }
 
 // failed is a swap that ran out of its price limit two calls down.
-func failed() *explain.Result {
+func failed() *api.Result {
 	r := swap()
-	r.Status, r.Attempted, r.Confidence = explain.StatusReverted, true, explain.Medium
+	r.Status, r.Attempted, r.Confidence = api.StatusReverted, true, api.Medium
 	r.Summary = "Tried to swap 1.5 ETH for USDC on Uniswap V3; it failed because the pool would have paid too little (Too little received)."
 	r.TokenTransfers, r.Risks = nil, nil
 	r.PrettyTrace = r.PrettyTrace[:9]
 	for i := range r.PrettyTrace {
-		r.PrettyTrace[i].Status = explain.NodeReverted
+		r.PrettyTrace[i].Status = api.NodeReverted
 	}
-	r.PrettyTrace[0].Status, r.PrettyTrace[0].Error = explain.NodeFailed, "reverted: Too little received"
+	r.PrettyTrace[0].Status, r.PrettyTrace[0].Error = api.NodeFailed, "reverted: Too little received"
 	r.BalanceChanges = r.BalanceChanges[:1]
 	r.BalanceChanges[0].Tokens = r.BalanceChanges[0].Tokens[:1]
 	r.Provenance.Notes = []string{"The failure began in frame 0.", "Logs of reverted frames are not in the receipt."}
@@ -103,9 +103,9 @@ func failed() *explain.Result {
 }
 
 // partial is what is left when the node gave no trace.
-func partial() *explain.Result {
+func partial() *api.Result {
 	r := swap()
-	r.AnalysisModel, r.Confidence = explain.ModelPartial, explain.Low
+	r.AnalysisModel, r.Confidence = api.ModelPartial, api.Low
 	r.Summary = "**Partial result: the trace phase failed** (all 2 endpoints timed out). The receipt shows a transaction of alice.eth to Uniswap V3."
 	r.TxType, r.Protocol, r.Steps, r.Risks, r.PrettyTrace, r.BalanceChanges, r.Fee = nil, nil, nil, nil, nil, nil, nil
 	r.Provenance.TraceSource = "receipt"
@@ -113,7 +113,7 @@ func partial() *explain.Result {
 }
 
 // deep is a call tree of so many nodes that goes down, with failures late in it.
-func deep(nodes int) *explain.Result {
+func deep(nodes int) *api.Result {
 	r := swap()
 	r.PrettyTrace = nil
 	path := "0"
@@ -127,16 +127,16 @@ func deep(nodes int) *explain.Result {
 		} else {
 			path += ".0"
 		}
-		n := explain.Node{Index: i, Depth: depth, Path: path, Type: "CALL", From: addr(i%40 + 1), To: ref(addr((i+1)%40 + 1)), FunctionName: "step", Selector: "0x01020304", ValueWei: "0", Status: explain.NodeOK, GasUsed: uint64(i)}
+		n := api.Node{Index: i, Depth: depth, Path: path, Type: "CALL", From: addr(i%40 + 1), To: ref(addr((i+1)%40 + 1)), FunctionName: "step", Selector: "0x01020304", ValueWei: "0", Status: api.NodeOK, GasUsed: uint64(i)}
 		if i > 0 && depth == 0 {
 			n.Depth = 1
 		}
 		if i%90 == 89 {
-			n.Status, n.Error = explain.NodeFailed, "out of gas"
+			n.Status, n.Error = api.NodeFailed, "out of gas"
 		}
 		r.PrettyTrace = append(r.PrettyTrace, n)
 	}
-	r.PrettyTraceMeta = &explain.TraceMeta{OriginalNodes: 12345, KeptNodes: nodes, Markers: []explain.LoopMarker{{ParentIndex: 0, AfterIndex: 3, Period: 2, Repeats: 5000, RemovedNodes: 10000, Kind: "loop"}}}
+	r.PrettyTraceMeta = &api.TraceMeta{OriginalNodes: 12345, KeptNodes: nodes, Markers: []api.LoopMarker{{ParentIndex: 0, AfterIndex: 3, Period: 2, Repeats: 5000, RemovedNodes: 10000, Kind: "loop"}}}
 	return r
 }
 
@@ -148,7 +148,7 @@ var nasty = []string{
 }
 
 // hostile has a nasty string wherever the chain can put one.
-func hostile() *explain.Result {
+func hostile() *api.Result {
 	r := swap()
 	next := 0
 	bad := func() string { next++; return nasty[(next-1)%len(nasty)] }
@@ -169,14 +169,14 @@ func hostile() *explain.Result {
 		n := &r.PrettyTrace[i]
 		n.FromLabel, n.ToLabel, n.FunctionName, n.Error, n.ValueWei = bad(), bad(), bad(), bad(), bad()
 		if i%2 == 0 {
-			n.Status = explain.NodeFailed
+			n.Status = api.NodeFailed
 		}
 		if n.EventSignature != nil {
 			n.EventSignature = ref(bad())
 		}
-		n.DecodedArgs = []explain.Arg{{Name: bad(), Type: bad(), Value: bad()}, {Name: bad(), Type: "tuple", Value: []explain.Arg{{Name: bad(), Value: []any{bad(), bad()}}}}}
+		n.DecodedArgs = []api.Arg{{Name: bad(), Type: bad(), Value: bad()}, {Name: bad(), Type: "tuple", Value: []api.Arg{{Name: bad(), Value: []any{bad(), bad()}}}}}
 	}
-	r.Contracts = []explain.Contract{{Address: addr(9), Name: bad(), Description: bad()}}
+	r.Contracts = []api.Contract{{Address: addr(9), Name: bad(), Description: bad()}}
 	r.ToolCalls[1].Tool, r.Provenance.Notes, r.Provenance.TraceSource, r.Provenance.Version = bad(), nasty, bad(), bad()
 	r.Fee.Recipients[0].Role, r.Fee.L1Wei = bad(), bad()
 	return r

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // What the drawn sequence holds at most. It is less than its Mermaid source has,
@@ -33,14 +33,14 @@ type seqLine struct {
 
 // sequence draws calls and moves in execution order; nil when there is nothing
 // to draw.
-func (n *names) sequence(r *explain.Result) *drawing {
+func (n *names) sequence(r *api.Result) *drawing {
 	all := fold(arrows(r))
 	kept := choose(all, maxSeqArrows, maxSeqParties)
 	if len(kept) == 0 {
 		return nil
 	}
 	order, _ := participants(kept)
-	index := map[explain.Addr]int{}
+	index := map[api.Addr]int{}
 	for i, a := range order {
 		index[a] = i
 	}
@@ -141,7 +141,7 @@ func ending(class string, x, y int, left bool) string {
 }
 
 // carries reports whether a frame brings coin.
-func carries(node *explain.Node) bool {
+func carries(node *api.Node) bool {
 	v := integer(node.ValueWei)
 	return v != nil && v.Sign() > 0
 }

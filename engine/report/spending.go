@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sort"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // maxTools bounds the table of what was called for the analysis.
@@ -24,24 +24,24 @@ type tool struct {
 	Calls, Failed    int
 }
 
-func spendingOf(r *explain.Result) spending {
+func spendingOf(r *api.Result) spending {
 	s := spending{Total: cost(r.Costs.TotalUSD)}
 	for _, b := range []struct {
 		name string
-		d    explain.Decimal
+		d    api.Decimal
 	}{{"Language models", r.Costs.LLMs}, {"Data collection", r.Costs.DataCollection}, {"Code execution", r.Costs.CodeExecution}, {"Other", r.Costs.Other}} {
 		s.Buckets = append(s.Buckets, fact{b.name, cost(b.d)})
 	}
 	at := map[string]int{}
 	var took []int64
-	var paid []explain.Decimal
+	var paid []api.Decimal
 	for _, c := range r.ToolCalls {
-		name := explain.OneLine(c.Tool, 60)
+		name := api.OneLine(c.Tool, 60)
 		i, ok := at[name]
 		if !ok {
 			i = len(s.Tools)
 			at[name], s.Tools = i, append(s.Tools, tool{Name: name})
-			took, paid = append(took, 0), append(paid, explain.Decimal{})
+			took, paid = append(took, 0), append(paid, api.Decimal{})
 		}
 		s.Tools[i].Calls++
 		if !c.OK {
@@ -50,7 +50,7 @@ func spendingOf(r *explain.Result) spending {
 		took[i], paid[i] = took[i]+c.DurationMs, sumOf(paid[i], c.CostUSD)
 	}
 	for i := range s.Tools {
-		s.Tools[i].Time, s.Tools[i].Cost = explain.Thousands(fmt.Sprint(took[i]))+" ms", cost(paid[i])
+		s.Tools[i].Time, s.Tools[i].Cost = api.Thousands(fmt.Sprint(took[i]))+" ms", cost(paid[i])
 	}
 	sort.SliceStable(s.Tools, func(a, b int) bool { return s.Tools[a].Name < s.Tools[b].Name })
 	s.More = max(len(s.Tools)-maxTools, 0)
@@ -59,7 +59,7 @@ func spendingOf(r *explain.Result) spending {
 }
 
 // sumOf adds two decimals of whatever scale; what is no number counts nothing.
-func sumOf(a, b explain.Decimal) explain.Decimal {
+func sumOf(a, b api.Decimal) api.Decimal {
 	x, y := rational(&a), rational(&b)
 	switch {
 	case y == nil:

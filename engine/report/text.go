@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // TextOptions say how Text writes.
@@ -31,12 +31,12 @@ type text struct {
 	color bool
 	width int
 	page  *page
-	r     *explain.Result
+	r     *api.Result
 }
 
 // Text writes the Result for a terminal. Nothing of the Result reaches w but
 // printable characters; the only control sequences are the colours.
-func Text(w io.Writer, r *explain.Result, o TextOptions) error {
+func Text(w io.Writer, r *api.Result, o TextOptions) error {
 	if o.Width == 0 {
 		o.Width = 80
 	}
@@ -99,10 +99,10 @@ func (t *text) wrapped(lead, s, code string) {
 func (t *text) verdict() {
 	p := t.page
 	status, code := "OUTCOME UNKNOWN", yellow
-	switch explain.Status(p.Status) {
-	case explain.StatusSuccess:
+	switch api.Status(p.Status) {
+	case api.StatusSuccess:
 		status, code = "SUCCESS", green
-	case explain.StatusReverted:
+	case api.StatusReverted:
 		status, code = "REVERTED", red
 	}
 	parts := []painted{{bold + ";" + code, status}}
@@ -144,10 +144,10 @@ func (t *text) joined(parts []painted) {
 }
 
 func confidenceCode(c string) string {
-	switch explain.Confidence(c) {
-	case explain.High:
+	switch api.Confidence(c) {
+	case api.High:
 		return green
-	case explain.Medium:
+	case api.Medium:
 		return yellow
 	}
 	return red
@@ -213,7 +213,7 @@ func (t *text) list(title string, items []string, more int, numbered bool) {
 		t.wrapped(lead, s, code)
 	}
 	if more > 0 {
-		t.line(t.paint(dim, "  … and "+explain.Count(more, "more step")))
+		t.line(t.paint(dim, "  … and "+api.Count(more, "more step")))
 	}
 }
 

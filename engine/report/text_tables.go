@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // balances writes one block per address: who, then one line per token.
@@ -28,7 +28,7 @@ func (t *text) balances() {
 		t.balance(b, whoWidth, amountWidth, symbolWidth, usdWidth, stacked)
 	}
 	if p.MoreBal > 0 {
-		t.line(t.paint(dim, "  … and "+explain.Count(p.MoreBal, "more address")))
+		t.line(t.paint(dim, "  … and "+api.Count(p.MoreBal, "more address")))
 	}
 }
 
@@ -54,7 +54,7 @@ func (t *text) balance(b balance, who, amount, symbol, usd int, stacked bool) {
 		t.line(next(), t.paint(gain(row.Gain), pad(row.Amount, -amount)), " ", pad(fit(row.Symbol, symbol), symbol), "  ", pad(row.USD, -usd))
 	}
 	if b.More > 0 {
-		t.line(next(), t.paint(dim, "… and "+explain.Count(b.More, "more token")))
+		t.line(next(), t.paint(dim, "… and "+api.Count(b.More, "more token")))
 	}
 	if b.Total != "" && len(b.Tokens)+b.More > 1 {
 		t.line(next(), pad("total", -(amount+1+symbol)), "  ", t.paint(gain(b.Gain), pad(b.Total, -usd)))
@@ -100,7 +100,7 @@ func (t *text) transfers() {
 		t.line(fmt.Sprintf(" %2d. ", i+1), pad(fit(tr.What, what), -what), "  ", pad(fit(tr.From.Both(), side), side), " → ", fit(tr.To.Both(), side))
 	}
 	if p.MoreTr > 0 {
-		t.line(t.paint(dim, "  … and "+explain.Count(p.MoreTr, "more transfer")))
+		t.line(t.paint(dim, "  … and "+api.Count(p.MoreTr, "more transfer")))
 	}
 }
 
@@ -127,7 +127,7 @@ func (t *text) tree() {
 	if rest == 0 {
 		return
 	}
-	t.line(t.paint(dim, "  … and "+explain.Count(rest, "more frame")))
+	t.line(t.paint(dim, "  … and "+api.Count(rest, "more frame")))
 	shown = 0
 	for i := range nodes {
 		if nodes[i].Type == "LOG" {
@@ -141,7 +141,7 @@ func (t *text) tree() {
 		}
 	}
 	if late > maxLateFailures {
-		t.line(t.paint(dim, "  … and "+explain.Count(late-maxLateFailures, "more failed frame")))
+		t.line(t.paint(dim, "  … and "+api.Count(late-maxLateFailures, "more failed frame")))
 	}
 }
 

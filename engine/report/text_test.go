@@ -8,12 +8,12 @@ import (
 	"testing"
 	"unicode"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]+m")
 
-func plain(t *testing.T, r *explain.Result, o TextOptions) string {
+func plain(t *testing.T, r *api.Result, o TextOptions) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Text(&b, r, o); err != nil {
@@ -86,9 +86,9 @@ func TestTextSaysWhatItLeavesOut(t *testing.T) {
 
 func TestRolesRepeatsAndRawUnits(t *testing.T) {
 	r := swap()
-	r.Addresses = []explain.Address{{Address: alice, Label: "sender", Role: "sender"}, {Address: pool, Label: "pool", Role: "pool"}}
+	r.Addresses = []api.Address{{Address: alice, Label: "sender", Role: "sender"}, {Address: pool, Label: "pool", Role: "pool"}}
 	r.BalanceChanges[0].Label, r.BalanceChanges[1].Label = "sender", "pool"
-	r.BalanceChanges[1].Tokens[0] = explain.TokenChange{TokenAddress: weth, Balance: "7000", RawSignedAmount: "7000"}
+	r.BalanceChanges[1].Tokens[0] = api.TokenChange{TokenAddress: weth, Balance: "7000", RawSignedAmount: "7000"}
 	r.Steps = []string{"One.", "Again.", "Again.", "Again.", "Two.", "Again."}
 	got := plain(t, r, TextOptions{})
 	for _, want := range []string{"0xa100…0001 (sender)  ", "0xa300…0003 (pool) › swap", "+7,000 0xa400…0004 raw", "  2. Again. (3 times)\n  3. Two.\n  4. Again.\n"} {
@@ -172,7 +172,7 @@ func FuzzText(f *testing.F) {
 		b := &r.BalanceChanges[0]
 		b.Label, b.Role, b.Tokens[0].Balance, b.Tokens[0].TokenSymbol = s, s, number, s
 		r.TokenTransfers[0].Total, r.TokenTransfers[0].Decimals, r.TokenTransfers[1].TokenID = number, number, s
-		r.PrettyTrace[0].FunctionName, r.PrettyTrace[0].ValueWei, r.PrettyTrace[0].Status, r.PrettyTrace[0].Error = s, number, explain.NodeFailed, s
+		r.PrettyTrace[0].FunctionName, r.PrettyTrace[0].ValueWei, r.PrettyTrace[0].Status, r.PrettyTrace[0].Error = s, number, api.NodeFailed, s
 		got := plain(t, r, TextOptions{Width: int(width)})
 		if wrong := checkText(got, max(int(width), 60)); width > 0 && width < 140 && wrong != "" {
 			t.Error(wrong)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // line is one frame or log of the call tree, ready to print.
@@ -29,9 +29,9 @@ type line struct {
 
 type arg struct{ Name, Type, Value string }
 
-func (n *names) line(node *explain.Node, args int) line {
-	l := line{Index: node.Index, Depth: max(node.Depth, 0), Path: explain.OneLine(node.Path, 80), Op: explain.OneLine(node.Type, 20), Log: node.Type == "LOG",
-		Failed: node.Status == explain.NodeFailed, Reverted: node.Status == explain.NodeReverted,
+func (n *names) line(node *api.Node, args int) line {
+	l := line{Index: node.Index, Depth: max(node.Depth, 0), Path: api.OneLine(node.Path, 80), Op: api.OneLine(node.Type, 20), Log: node.Type == "LOG",
+		Failed: node.Status == api.NodeFailed, Reverted: node.Status == api.NodeReverted,
 		From: n.party(node.From), Call: deed(node)}
 	if node.To != nil {
 		l.To = n.party(*node.To)
@@ -42,23 +42,23 @@ func (n *names) line(node *explain.Node, args int) line {
 		l.Value = ether(node.ValueWei, n.native)
 	}
 	if l.Failed {
-		if l.Reason = explain.OneLine(node.Error, 200); l.Reason == "" {
+		if l.Reason = api.OneLine(node.Error, 200); l.Reason == "" {
 			l.Reason = "failed"
 		}
 	}
 	if !l.Log {
-		l.Gas = explain.Thousands(fmt.Sprint(node.GasUsed))
+		l.Gas = api.Thousands(fmt.Sprint(node.GasUsed))
 	}
 	for _, a := range head(node.DecodedArgs, args) {
-		l.Args = append(l.Args, arg{explain.OneLine(a.Name, 40), explain.OneLine(a.Type, 60), n.value(a.Value, 2)})
+		l.Args = append(l.Args, arg{api.OneLine(a.Name, 40), api.OneLine(a.Type, 60), n.value(a.Value, 2)})
 	}
 	l.MoreArgs = len(node.DecodedArgs) - len(l.Args)
 	return l
 }
 
 // deed names what a node does: function, selector, event, or the deed itself.
-func deed(node *explain.Node) string {
-	name := explain.OneLine(node.FunctionName, 60)
+func deed(node *api.Node) string {
+	name := api.OneLine(node.FunctionName, 60)
 	switch {
 	case node.Type == "LOG":
 		if node.EventSignature == nil {
@@ -66,9 +66,9 @@ func deed(node *explain.Node) string {
 		}
 		event, _, _ := strings.Cut(*node.EventSignature, "(")
 		if len(event) == 66 && strings.HasPrefix(event, "0x") { // the topic, where nobody knows the name
-			return "unknown event " + explain.OneLine(event[:10], 10)
+			return "unknown event " + api.OneLine(event[:10], 10)
 		}
-		return explain.OneLine(event, 60)
+		return api.OneLine(event, 60)
 	case strings.HasPrefix(node.Type, "CREATE"):
 		return "create contract"
 	case node.Type == "SELFDESTRUCT":
@@ -76,7 +76,7 @@ func deed(node *explain.Node) string {
 	case name != "":
 		return name
 	case node.Selector != "":
-		return explain.OneLine(node.Selector, 10)
+		return api.OneLine(node.Selector, 10)
 	case len(node.Input) == 0:
 		return "receive"
 	}
@@ -92,26 +92,26 @@ func (n *names) value(v any, levels int) string {
 	case nil:
 		return "null"
 	case string:
-		return explain.OneLine(v, maxValue)
+		return api.OneLine(v, maxValue)
 	case bool:
 		return fmt.Sprint(v)
 	case []any:
 		return n.list(len(v), levels, func(i int) string { return n.value(v[i], levels-1) })
-	case []explain.Arg:
+	case []api.Arg:
 		return n.list(len(v), levels, func(i int) string {
 			s := n.value(v[i].Value, levels-1)
-			if name := explain.OneLine(v[i].Name, 40); name != "" {
+			if name := api.OneLine(v[i].Name, 40); name != "" {
 				s = name + ": " + s
 			}
 			return s
 		})
 	}
-	return explain.OneLine(fmt.Sprint(v), maxValue)
+	return api.OneLine(fmt.Sprint(v), maxValue)
 }
 
 func (n *names) list(size, levels int, item func(int) string) string {
 	if levels <= 0 {
-		return "[" + explain.Count(size, "item") + "]"
+		return "[" + api.Count(size, "item") + "]"
 	}
 	var parts []string
 	for i := range min(size, 5) {
@@ -120,20 +120,20 @@ func (n *names) list(size, levels int, item func(int) string) string {
 	if size > 5 {
 		parts = append(parts, fmt.Sprintf("%d more", size-5))
 	}
-	return explain.OneLine("["+strings.Join(parts, ", ")+"]", 3*maxValue)
+	return api.OneLine("["+strings.Join(parts, ", ")+"]", 3*maxValue)
 }
 
 // tally counts the tree as it is printed.
 type tally struct{ frames, logs, failed int }
 
-func tallyOf(nodes []explain.Node) (t tally) {
+func tallyOf(nodes []api.Node) (t tally) {
 	for i := range nodes {
 		switch {
 		case nodes[i].Type == "LOG":
 			t.logs++
 		default:
 			t.frames++
-			if nodes[i].Status == explain.NodeFailed {
+			if nodes[i].Status == api.NodeFailed {
 				t.failed++
 			}
 		}
@@ -142,12 +142,12 @@ func tallyOf(nodes []explain.Node) (t tally) {
 }
 
 func (t tally) String() string {
-	s := explain.Count(t.frames, "frame")
+	s := api.Count(t.frames, "frame")
 	if t.failed > 0 {
 		s += fmt.Sprintf(", %d failed", t.failed)
 	}
 	if t.logs > 0 {
-		s += ", " + explain.Count(t.logs, "log")
+		s += ", " + api.Count(t.logs, "log")
 	}
 	return s
 }

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"sync"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 var (
@@ -20,7 +20,7 @@ var (
 	// ErrNoFrame: the trace holds no frame.
 	ErrNoFrame = errors.New("no call frame")
 	// ErrNull is the answer null: the node has no trace of the transaction.
-	ErrNull = evidence.ErrNull
+	ErrNull = ethrpc.ErrNull
 )
 
 // Defaults of Limits.

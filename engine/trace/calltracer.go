@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/evidence/rpcjson"
+	"txlens/engine/ethrpc/rpcjson"
 )
 
 // Words of the node are cut here: they may hold what a contract chose to revert with.

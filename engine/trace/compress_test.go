@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 )
 
@@ -218,8 +218,8 @@ func (g *forest) frame(w *strings.Builder, depth int, to int) {
 }
 
 // receiptOf lists the live logs of a whole tree as its receipt would.
-func receiptOf(t *trace.Tree) *evidence.Receipt {
-	rc := new(evidence.Receipt)
+func receiptOf(t *trace.Tree) *ethrpc.Receipt {
+	rc := new(ethrpc.Receipt)
 	var walk func(f *trace.Frame)
 	walk = func(f *trace.Frame) {
 		for it := range f.Items() {
@@ -227,7 +227,7 @@ func receiptOf(t *trace.Tree) *evidence.Receipt {
 			case it.Child != nil:
 				walk(it.Child)
 			case it.Log != nil && f.Status == trace.OK:
-				rc.Logs = append(rc.Logs, evidence.Log{Address: it.Log.Address, Topics: it.Log.Topics, Data: it.Log.Data})
+				rc.Logs = append(rc.Logs, ethrpc.Log{Address: it.Log.Address, Topics: it.Log.Topics, Data: it.Log.Data})
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/trace"
 )
@@ -52,7 +52,7 @@ func TestRecordedTraces(t *testing.T) {
 				t.Errorf("%s: %d frames, %d failed; want %d, %d", x.Hash, tree.Total, tree.Failed, total, failed)
 			}
 			checkRaw(t, x.Hash, tree, want)
-			rc, err := evidence.ParseReceipt(x.Receipt)
+			rc, err := ethrpc.ParseReceipt(x.Receipt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func checkRaw(t *testing.T, hash string, tree *trace.Tree, want map[string]any) 
 }
 
 // checkJoined: each log of the receipt is one frame's, in execution order.
-func checkJoined(t *testing.T, hash string, tree *trace.Tree, rc *evidence.Receipt) {
+func checkJoined(t *testing.T, hash string, tree *trace.Tree, rc *ethrpc.Receipt) {
 	t.Helper()
 	if len(tree.Notes) > 0 {
 		t.Errorf("%s: %v", hash, tree.Notes)

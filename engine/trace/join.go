@@ -8,7 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 // maxCompared bounds the comparisons of a join over the gaps of a compressed tree.
@@ -20,7 +20,7 @@ const maxCompared = 1 << 22
 // of the receipt that no frame has are given to the one call into the emitter's
 // context, and to the root where there were several; Notes say so. A second join
 // does nothing.
-func (t *Tree) JoinLogs(rc *evidence.Receipt) {
+func (t *Tree) JoinLogs(rc *ethrpc.Receipt) {
 	if t.Root == nil || rc == nil || t.joined {
 		return
 	}
@@ -50,7 +50,7 @@ func (t *Tree) note(n int, format string) {
 }
 
 type joiner struct {
-	rc       *evidence.Receipt
+	rc       *ethrpc.Receipt
 	taken    []bool
 	next     int // receipt position after the last match
 	slack    int // logs left out since
@@ -137,7 +137,7 @@ func (j *joiner) take(l *Log, at int) {
 	j.next = at + 1
 }
 
-func same(l *Log, r *evidence.Log) bool {
+func same(l *Log, r *ethrpc.Log) bool {
 	return l.Address == r.Address && slices.Equal(l.Topics, r.Topics) && bytes.Equal(l.Data, r.Data)
 }
 
@@ -189,7 +189,7 @@ func (j *joiner) free() (out []int) {
 // assign gives logs of the receipt to the call during which their emitter ran,
 // where it ran in one call only. A compressed tree determines nothing: calls left
 // out may have been others.
-func (t *Tree) assign(rc *evidence.Receipt, logs []int) {
+func (t *Tree) assign(rc *ethrpc.Receipt, logs []int) {
 	if len(logs) == 0 {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 )
 
@@ -18,11 +18,11 @@ func log(n, d int, more string) string {
 }
 
 // receiptWith lists logs given as address and data.
-func receiptWith(logs ...[2]int) *evidence.Receipt {
-	rc := new(evidence.Receipt)
+func receiptWith(logs ...[2]int) *ethrpc.Receipt {
+	rc := new(ethrpc.Receipt)
 	for _, l := range logs {
 		a := common.BigToAddress(big.NewInt(int64(l[0])))
-		rc.Logs = append(rc.Logs, evidence.Log{
+		rc.Logs = append(rc.Logs, ethrpc.Log{
 			Address: a, Topics: []common.Hash{common.BytesToHash(a[:])}, Data: common.BigToHash(big.NewInt(int64(l[1]))).Bytes(),
 		})
 	}
@@ -30,7 +30,7 @@ func receiptWith(logs ...[2]int) *evidence.Receipt {
 }
 
 func TestJoinLogs(t *testing.T) {
-	f := func(root string, rc *evidence.Receipt, want string, notes ...string) {
+	f := func(root string, rc *ethrpc.Receipt, want string, notes ...string) {
 		t.Helper()
 		tree := parse(t, []byte(`{"type":"CALL","from":"`+addr(1)+`","to":"`+addr(2)+`"`+root+`}`), trace.Limits{})
 		tree.JoinLogs(rc)
@@ -70,7 +70,7 @@ func TestJoinLogsWithoutAny(t *testing.T) {
 	frame := func(kind string, from, to int, calls ...string) string {
 		return fmt.Sprintf(`{"type":"%s","from":"%s","to":"%s","calls":[%s]}`, kind, addr(from), addr(to), strings.Join(calls, ","))
 	}
-	f := func(root string, rc *evidence.Receipt, want string) {
+	f := func(root string, rc *ethrpc.Receipt, want string) {
 		t.Helper()
 		tree := parse(t, []byte(root), trace.Limits{})
 		tree.JoinLogs(rc)
@@ -99,7 +99,7 @@ func TestFromReceipt(t *testing.T) {
 	to, created := common.Address{2}, common.Address{3}
 	rc := receiptWith([2]int{3, 1}, [2]int{4, 2})
 	rc.GasUsed, rc.ContractAddress = 77, &created
-	tx := &evidence.Transaction{From: common.Address{1}, To: &to, Value: big.NewInt(5), Gas: 100, Input: []byte{1, 2, 3, 4}}
+	tx := &ethrpc.Transaction{From: common.Address{1}, To: &to, Value: big.NewInt(5), Gas: 100, Input: []byte{1, 2, 3, 4}}
 
 	tree := trace.FromReceipt(tx, rc, true)
 	tree.JoinLogs(rc)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/evidence/rpcjson"
+	"txlens/engine/ethrpc/rpcjson"
 )
 
 // ParseParity reads the result of trace_transaction as the next value of dec: a

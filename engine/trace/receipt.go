@@ -1,7 +1,7 @@
 package trace
 
 import (
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 // errUnknown stands where a receipt says that a transaction failed, and not why.
@@ -10,7 +10,7 @@ const errUnknown = "failed"
 // FromReceipt makes the tree of a transaction that no node traces: the outermost
 // call, and all logs of the receipt in it. A creation's address comes from the
 // receipt. rc may be nil.
-func FromReceipt(tx *evidence.Transaction, rc *evidence.Receipt, succeeded bool) *Tree {
+func FromReceipt(tx *ethrpc.Transaction, rc *ethrpc.Receipt, succeeded bool) *Tree {
 	f := &Frame{Kind: Call, From: tx.From, Gas: tx.Gas, Input: tx.Input}
 	if tx.Value != nil {
 		f.Value.SetFromBig(tx.Value)
@@ -39,7 +39,7 @@ func FromReceipt(tx *evidence.Transaction, rc *evidence.Receipt, succeeded bool)
 }
 
 // adopt appends log i of the receipt to the frame, after all its calls.
-func (f *Frame) adopt(rc *evidence.Receipt, i int) {
+func (f *Frame) adopt(rc *ethrpc.Receipt, i int) {
 	l := &rc.Logs[i]
 	f.Logs = append(f.Logs, Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Calls: len(f.Children), Receipt: i})
 }
@@ -48,13 +48,13 @@ func (f *Frame) adopt(rc *evidence.Receipt, i int) {
 // effect, in their order, for where the node gave no receipt. It is nil where the node
 // gave no logs either, or frames were left out. A log's index is its position, since
 // nothing tells the one in the block.
-func (t *Tree) LogsAsReceipt() *evidence.Receipt {
+func (t *Tree) LogsAsReceipt() *ethrpc.Receipt {
 	if t.Root == nil || !t.HasLogs || t.Source == RungReceipt || t.Compressed() {
 		return nil
 	}
-	rc := &evidence.Receipt{}
+	rc := &ethrpc.Receipt{}
 	for i, l := range t.liveLogs() {
-		rc.Logs = append(rc.Logs, evidence.Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Index: uint64(i)})
+		rc.Logs = append(rc.Logs, ethrpc.Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Index: uint64(i)})
 	}
 	return rc
 }

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -59,7 +59,7 @@ func (l *look) waited(a common.Address, to common.Address) bool {
 
 // takeover: control of a contract went from somebody who made no call to the sender's
 // side, which then took what the contract holds.
-func (l *look) takeover() (out []explain.Finding) {
+func (l *look) takeover() (out []api.Finding) {
 	for _, v := range l.calledByOwn() {
 		for _, c := range l.controls(v) {
 			if f, ok := l.taken(v, c); ok {
@@ -91,21 +91,21 @@ func (l *look) calls(from, to common.Address) bool {
 	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Status == trace.OK && f.From == from && f.To == to })
 }
 
-func (l *look) taken(v common.Address, c control) (explain.Finding, bool) {
+func (l *look) taken(v common.Address, c control) (api.Finding, bool) {
 	if l.creates(v) || l.calls(c.pre, v) || l.waited(v, c.post) || !l.governs(v, c) {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	call := l.grabs(v, c)
 	keys := l.losses(v)
 	if call == nil {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	open, known := l.openTo(v, call.Input)
 	if known && !open {
-		return explain.Finding{}, false // somebody gave this caller the right
+		return api.Finding{}, false // somebody gave this caller the right
 	}
 	w := l.fullWords()
-	b := broken{category: explain.AccessControl, victim: v, lost: keys, control: true}
+	b := broken{category: api.AccessControl, victim: v, lost: keys, control: true}
 	p := l.path(call)
 	b.evidence = append(b.evidence,
 		l.seen(call, "%s is called by %s", w.Who(v), w.Who(call.From)),
@@ -117,7 +117,7 @@ func (l *look) taken(v common.Address, c control) (explain.Finding, bool) {
 	took := ""
 	if len(keys) == 0 {
 		if !known {
-			return explain.Finding{}, false
+			return api.Finding{}, false
 		}
 		b.missing = []string{"what the new controller does with the contract afterwards"}
 	} else {
@@ -197,7 +197,7 @@ var selOwner = selectorOf("owner()")
 
 // openMint: tokens were made for nothing by a function that everybody may call, and
 // somebody gave other assets for them.
-func (l *look) openMint() (out []explain.Finding) {
+func (l *look) openMint() (out []api.Finding) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		token := p.key.Token
@@ -254,12 +254,12 @@ func (l *look) buyer(token common.Address) (common.Address, flow.TokenKey) {
 	return common.Address{}, flow.TokenKey{}
 }
 
-func (l *look) minted(p *payment, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) explain.Finding {
+func (l *look) minted(p *payment, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) api.Finding {
 	w := l.fullWords()
 	view, _ := l.ask(Question{From: stranger, To: call.To, Data: call.Input, When: Before})
-	return l.find(broken{category: explain.AccessControl, victim: buyer, faulty: p.key.Token, lost: []flow.TokenKey{got},
+	return l.find(broken{category: api.AccessControl, victim: buyer, faulty: p.key.Token, lost: []flow.TokenKey{got},
 		check: fmt.Sprintf("%s > 0 and %s > %s", ref("minted", p.key.Token), ref("sent", buyer, got), ref("sent", p.key.Token, p.key)),
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.seen(call, "%s mints for %s, which is not its owner", w.Who(p.key.Token), w.Who(call.From)),
 			l.viewed(owner, "its owner is %s", w.Who(o)),
 			l.viewed(view, "the same call, made before the transaction by an account without any right, succeeds"),

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/trace"
 	"txlens/engine/triage"
@@ -28,7 +28,7 @@ func TestNoExploitInBlocks(t *testing.T) {
 		ev.Triage = true
 		c := assemble.Build(ev)
 		n++
-		if r := c.Result; r.TxType != nil && *r.TxType == explain.TypeExploit || len(r.Findings) > 0 || c.Triage.Exploit {
+		if r := c.Result; r.TxType != nil && *r.TxType == api.TypeExploit || len(r.Findings) > 0 || c.Triage.Exploit {
 			t.Errorf("%s: an exploit: %s", ev.TxHash, c.Result.Summary)
 		}
 		if len(c.Triage.Findings) > 0 {
@@ -78,8 +78,8 @@ func TestNoExploitOfSearchers(t *testing.T) {
 			status = 0
 		}
 		ev := &assemble.Evidence{TxHash: m.Hash, Chain: ch, Tree: tree, Version: "test", Triage: true,
-			Tx:      &evidence.Transaction{Hash: common.HexToHash(m.Hash), From: root.From, To: &root.To, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int)},
-			Receipt: &evidence.Receipt{Status: &status, EffectiveGasPrice: new(big.Int)}}
+			Tx:      &ethrpc.Transaction{Hash: common.HexToHash(m.Hash), From: root.From, To: &root.To, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int)},
+			Receipt: &ethrpc.Receipt{Status: &status, EffectiveGasPrice: new(big.Int)}}
 		c := assemble.Build(ev)
 		if c.Triage.Exploit || len(c.Triage.Findings) > 0 {
 			t.Errorf("%s (%s): %s", m.Hash, m.Kind, c.Result.Summary)

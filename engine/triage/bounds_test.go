@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/classify"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 )
@@ -17,7 +17,7 @@ func TestBounds(t *testing.T) {
 		t.Helper()
 		root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
 		facts := &classify.Facts{
-			Tx: &evidence.Transaction{}, Receipt: &evidence.Receipt{}, Succeeded: true,
+			Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true,
 			Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.RungDebug},
 			Flow: &flow.Flow{Transfers: make([]flow.Transfer, payments)},
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -16,7 +16,7 @@ var selTransferFrom = selectorOf("transferFrom(address,address,uint256)")
 
 // arbitrary: a contract made a call of which target and bytes stand in what it was
 // called with, and that call took what somebody else had let the contract take.
-func (l *look) arbitrary() (out []explain.Finding) {
+func (l *look) arbitrary() (out []api.Finding) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.log < 0 || l.own[p.from] || p.from == (common.Address{}) || !l.own[p.to] || p.frame == nil || p.amount.Sign() == 0 || !l.onlyGives(p.from, p.key) {
@@ -107,11 +107,11 @@ func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
 	return false
 }
 
-func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) explain.Finding {
+func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) api.Finding {
 	w := l.fullWords()
-	b := broken{category: explain.ArbitraryCall, victim: p.from, faulty: inner.From, lost: []flow.TokenKey{p.key},
+	b := broken{category: api.ArbitraryCall, victim: p.from, faulty: inner.From, lost: []flow.TokenKey{p.key},
 		check: fmt.Sprintf("%s > %s and %s < 0", l.moved(p), ref("received", p.from, p.key), ref("net", p.from, p.key)),
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.seen(outer, "%s calls %s with a target and bytes to call it with", w.Who(outer.From), w.Who(outer.To)),
 			l.seen(inner, "%s calls that target with just these bytes", w.Who(inner.From)),
 			l.paid(p, "%s of %s go to %s", w.Amount(p.key, p.amount), w.Who(p.from), w.Who(p.to)),
@@ -132,7 +132,7 @@ var (
 
 // signatures: a contract asked who had signed, was told nobody or the one who is paid,
 // and paid all the same.
-func (l *look) signatures() (out []explain.Finding) {
+func (l *look) signatures() (out []api.Finding) {
 	for _, s := range l.Tree.Frames {
 		if s.To != ecrecover || s.Kind != trace.StaticCall && s.Kind != trace.Call || s.Status != trace.OK || len(s.Input) < 128 || l.own[s.From] {
 			continue
@@ -149,7 +149,7 @@ func (l *look) signatures() (out []explain.Finding) {
 		if len(s.Output) >= 32 {
 			signer = common.BytesToAddress(s.Output[12:32])
 		}
-		var f explain.Finding
+		var f api.Finding
 		var ok bool
 		if signer == (common.Address{}) {
 			f, ok = l.nobodySigned(s, outer, p)
@@ -183,19 +183,19 @@ func (l *look) takenBy(p *payment, contract common.Address) bool {
 }
 
 // nobodySigned: the recovery failed, nothing else was asked, and the call went on.
-func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (explain.Finding, bool) {
+func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (api.Finding, bool) {
 	for _, f := range l.Tree.Frames {
 		if below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || selector(f) == selValid1271) {
-			return explain.Finding{}, false // others signed, or it was signed in another way
+			return api.Finding{}, false // others signed, or it was signed in another way
 		}
 	}
 	if !l.carries(outer, s) {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	w := l.fullWords()
-	return l.find(broken{category: explain.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
+	return l.find(broken{category: api.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
 		check: fmt.Sprintf("%s > %s", ref("sent", p.from, p.key), ref("received", p.from, p.key)) + l.withPayment(p),
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.seen(outer, "%s is called with a signature", w.Who(outer.To)),
 			l.seen(s, "who signed cannot be recovered: the answer is empty"),
 			l.paid(p, "the call goes on and %s leaves to %s", w.Amount(p.key, p.amount), w.Who(p.to)),
@@ -218,20 +218,20 @@ func (l *look) carries(outer, s *trace.Frame) bool {
 
 // anybodySigned: the one who is paid signed himself. That this was wrong shows when the
 // same call with another signature, of a key that nobody has, succeeds as well.
-func (l *look) anybodySigned(s, outer *trace.Frame, p *payment, signer common.Address) (explain.Finding, bool) {
+func (l *look) anybodySigned(s, outer *trace.Frame, p *payment, signer common.Address) (api.Finding, bool) {
 	if !l.carries(outer, s) {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	other := bytes.Replace(outer.Input, s.Input[64:96], common.BigToHash(generatorX).Bytes(), 1)
 	other = bytes.Replace(other, s.Input[96:128], common.BigToHash(big.NewInt(1)).Bytes(), 1)
 	v, ok := l.ask(Question{From: outer.From, To: outer.To, Data: other, When: Before, Asker: "whether any signature will do"})
 	if !ok || v.Reverted {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	w := l.fullWords()
-	return l.find(broken{category: explain.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
+	return l.find(broken{category: api.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
 		check: fmt.Sprintf("%s > %s", ref("sent", p.from, p.key), ref("received", p.from, p.key)) + l.withPayment(p),
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.seen(outer, "%s is called with a signature", w.Who(outer.To)),
 			l.seen(s, "it was made by %s, which is paid", w.Who(signer)),
 			l.viewed(v, "the same call with the signature of another key, made before the transaction, succeeds"),

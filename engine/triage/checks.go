@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/explain"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -34,15 +34,15 @@ type Check struct {
 	Words string // what a reader is told it is
 	run   func(*look) (Ruled, string)
 	// causes of findings that tell of what the check looks for.
-	causes []explain.Category
+	causes []api.Category
 	// Open: where the rules could not check it, what lies outside of their evidence may
 	// tell, such as a source or the state at the block.
 	Open bool
 }
 
 // Contradicted reports whether a finding tells of what the check looks for.
-func (c *Check) Contradicted(findings []explain.Finding) bool {
-	return slices.ContainsFunc(findings, func(f explain.Finding) bool { return slices.Contains(c.causes, f.Category) })
+func (c *Check) Contradicted(findings []api.Finding) bool {
+	return slices.ContainsFunc(findings, func(f api.Finding) bool { return slices.Contains(c.causes, f.Category) })
 }
 
 // Outcome is how one check came out, and why.
@@ -70,19 +70,19 @@ func (o Outcome) Line() string {
 var Checks []Check
 
 func init() {
-	type causes = []explain.Category
+	type causes = []api.Category
 	Checks = []Check{
-		{"reentrancy", "reentrancy into a contract that later writes", (*look).checkReentrancy, causes{explain.Reentrancy}, false},
+		{"reentrancy", "reentrancy into a contract that later writes", (*look).checkReentrancy, causes{api.Reentrancy}, false},
 		{"flash_loan", "flash loan, borrowed and repaid", flagCheck("no lender's event and no callback of one", "flash_loan"), nil, false},
-		{"price_moved", "price moved by more than 5 % and read in the same transaction", (*look).checkPrice, causes{explain.PriceManipulation}, false},
-		{"share_price_fell", "share price fell", (*look).checkSharePrice, causes{explain.PrecisionLoss}, true},
-		{"caller_controlled_target", "target and calldata of a call taken from the caller", (*look).checkTarget, causes{explain.ArbitraryCall}, false},
-		{"control_changed", "owner, role, implementation, threshold or module changed", flagCheck("no event says so", classify.ControlFlags()...), causes{explain.AccessControl}, false},
-		{"unlimited_approval", "unlimited approval to an unlabelled spender", flagCheck("no right of the kind was given", "unlimited_approval", "operator_approval"), causes{explain.PhishingApproval}, false},
-		{"unverified_delegatecall", "delegatecall to unverified or fresh code", (*look).checkDelegate, causes{explain.StorageCollision}, false},
+		{"price_moved", "price moved by more than 5 % and read in the same transaction", (*look).checkPrice, causes{api.PriceManipulation}, false},
+		{"share_price_fell", "share price fell", (*look).checkSharePrice, causes{api.PrecisionLoss}, true},
+		{"caller_controlled_target", "target and calldata of a call taken from the caller", (*look).checkTarget, causes{api.ArbitraryCall}, false},
+		{"control_changed", "owner, role, implementation, threshold or module changed", flagCheck("no event says so", classify.ControlFlags()...), causes{api.AccessControl}, false},
+		{"unlimited_approval", "unlimited approval to an unlabelled spender", flagCheck("no right of the kind was given", "unlimited_approval", "operator_approval"), causes{api.PhishingApproval}, false},
+		{"unverified_delegatecall", "delegatecall to unverified or fresh code", (*look).checkDelegate, causes{api.StorageCollision}, false},
 		{"self_destruct", "self-destruct, or a caller that is a constructor", (*look).checkDestroyed, nil, false},
-		{"token_behaviour", "token with a fee or that rebases", (*look).checkTokens, causes{explain.TokenIncompatibility}, true},
-		{"sandwich", "sandwich around the transaction", (*look).checkSandwich, causes{explain.SlippageExposure}, true},
+		{"token_behaviour", "token with a fee or that rebases", (*look).checkTokens, causes{api.TokenIncompatibility}, true},
+		{"sandwich", "sandwich around the transaction", (*look).checkSandwich, causes{api.SlippageExposure}, true},
 		{"lookalike_address", "poisoned look-alike address", flagCheck("no token and no counterparty imitates another", "address_poisoning"), nil, false},
 		{"bad_debt", "bad debt", flagCheck("no market booked any", "bad_debt"), nil, false},
 		{"caught_inner_failure", "caught inner failure", (*look).checkCaught, nil, false},
@@ -98,7 +98,7 @@ func init() {
 }
 
 // outcomes runs all checks. What a finding tells of is no outcome of its own.
-func (l *look) outcomes(found []explain.Finding) []Outcome {
+func (l *look) outcomes(found []api.Finding) []Outcome {
 	out := make([]Outcome, 0, len(Checks))
 	for _, c := range Checks {
 		o := Outcome{Check: c}
@@ -149,7 +149,7 @@ func (l *look) checkReentrancy() (Ruled, string) {
 			return NotChecked, l.words().Who(a) + " was entered again; in which order it wrote is not in a call trace"
 		}
 	}
-	return Clean, fmt.Sprintf("%s entered again while a call was running, and none lost to the sender's side what it had not booked", explain.Count(len(again), "contract"))
+	return Clean, fmt.Sprintf("%s entered again while a call was running, and none lost to the sender's side what it had not booked", api.Count(len(again), "contract"))
 }
 
 // reentered lists the contracts that others called again while a call of theirs ran.
@@ -235,7 +235,7 @@ func (l *look) checkTarget() (Ruled, string) {
 	if n == 0 {
 		return Clean, "no call repeats target and bytes of the one that it stands in"
 	}
-	return Clean, fmt.Sprintf("%s made as the caller asked, and none took what others had approved", explain.Count(n, "call"))
+	return Clean, fmt.Sprintf("%s made as the caller asked, and none took what others had approved", api.Count(n, "call"))
 }
 
 func (l *look) checkDelegate() (Ruled, string) {
@@ -269,7 +269,7 @@ func (l *look) checkSandwich() (Ruled, string) {
 	if l.flagged("sandwich") || l.Verdict != nil && l.Verdict.Sandwich != nil {
 		return Found, ""
 	}
-	if l.Verdict == nil || l.Verdict.TxType == nil || *l.Verdict.TxType != explain.TypeSwap {
+	if l.Verdict == nil || l.Verdict.TxType == nil || *l.Verdict.TxType != api.TypeSwap {
 		return NotApplicable, "it is no swap"
 	}
 	if l.Neighbours != nil {
@@ -337,7 +337,7 @@ func (l *look) checkProduct() (Ruled, string) {
 	if n == 0 {
 		return NotApplicable, "no pair told its reserves before and after"
 	}
-	return Clean, fmt.Sprintf("%s of reserves compared", explain.Count(n, "change"))
+	return Clean, fmt.Sprintf("%s of reserves compared", api.Count(n, "change"))
 }
 
 var (
@@ -410,7 +410,7 @@ func (l *look) checkConservation() (Ruled, string) {
 	if tokens == 0 {
 		return NotChecked, "there is no storage to hold the logs against, or none that is understood"
 	}
-	return Clean, fmt.Sprintf("%s of %s moved by what the logs say", explain.Count(holders, "balance"), explain.Count(tokens, "token"))
+	return Clean, fmt.Sprintf("%s of %s moved by what the logs say", api.Count(holders, "balance"), api.Count(tokens, "token"))
 }
 
 func (l *look) checkTokens() (Ruled, string) {
@@ -435,5 +435,5 @@ func (l *look) checkTokens() (Ruled, string) {
 	if backed == 0 {
 		return NotChecked, "the balances of these tokens could not be held against their logs"
 	}
-	return Clean, fmt.Sprintf("the balances of %s moved by what the logs say", explain.Count(backed, "token"))
+	return Clean, fmt.Sprintf("the balances of %s moved by what the logs say", api.Count(backed, "token"))
 }

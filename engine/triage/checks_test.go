@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/explain"
 )
 
 // TestFlagsAreFound: each flag that a check is about makes it found, whatever the type
@@ -45,7 +45,7 @@ func TestFlagsAreFound(t *testing.T) {
 
 // TestCausesOfChecks: each cause belongs to one check.
 func TestCausesOfChecks(t *testing.T) {
-	seen := map[explain.Category]string{}
+	seen := map[api.Category]string{}
 	for i := range Checks {
 		c := &Checks[i]
 		for _, cause := range c.causes {
@@ -53,7 +53,7 @@ func TestCausesOfChecks(t *testing.T) {
 				t.Errorf("%s: %s is of %q too, or is no cause", c.Name, cause, seen[cause])
 			}
 			seen[cause] = c.Name
-			if !c.Contradicted([]explain.Finding{{Category: cause}}) || c.Contradicted([]explain.Finding{{Category: explain.UnknownCause}}) {
+			if !c.Contradicted([]api.Finding{{Category: cause}}) || c.Contradicted([]api.Finding{{Category: api.UnknownCause}}) {
 				t.Errorf("%s and %s", c.Name, cause)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -16,46 +16,46 @@ import (
 
 // broken is a rule that did not hold, before it is weighed.
 type broken struct {
-	category explain.Category
+	category api.Category
 	victim   common.Address
 	faulty   common.Address  // whose rule it is; zero: the victim's
 	lost     []flow.TokenKey // by the victim, to the sender's side
 	control  bool            // of the victim was taken
 	sentence string
 	check    string
-	evidence []explain.Evidence
+	evidence []api.Evidence
 	missing  []string // what would have to be known; keeps the status at possible
 }
 
 // find weighs what broke.
-func (l *look) find(b broken) explain.Finding {
-	f := explain.Finding{
-		BrokenInvariant: b.sentence, Category: b.category, Victim: []explain.Addr{explain.AddrOf(b.victim)}, Attacker: l.attackers(),
+func (l *look) find(b broken) api.Finding {
+	f := api.Finding{
+		BrokenInvariant: b.sentence, Category: b.category, Victim: []api.Addr{api.AddrOf(b.victim)}, Attacker: l.attackers(),
 		Evidence: b.evidence, MissingDataToConfirm: b.missing, Check: b.check, Amplifiers: l.amplifiers(),
-		Severity: l.severity(b), Confidence: explain.High, Status: explain.Confirmed,
+		Severity: l.severity(b), Confidence: api.High, Status: api.Confirmed,
 	}
-	derived := slices.ContainsFunc(b.evidence, func(e explain.Evidence) bool { return e.Kind != explain.Observed })
+	derived := slices.ContainsFunc(b.evidence, func(e api.Evidence) bool { return e.Kind != api.Observed })
 	switch {
 	case len(b.missing) > 0 || b.check == "":
-		f.Status = explain.Possible
+		f.Status = api.Possible
 	case derived || !l.full():
-		f.Status = explain.Probable
+		f.Status = api.Probable
 	}
-	faulty := explain.AddrOf(b.victim)
+	faulty := api.AddrOf(b.victim)
 	if b.faulty != (common.Address{}) {
-		faulty = explain.AddrOf(b.faulty)
+		faulty = api.AddrOf(b.faulty)
 	}
 	f.FaultyContract = &faulty
 	if !l.full() {
-		f.Confidence = explain.Medium
+		f.Confidence = api.Medium
 		f.MissingDataToConfirm = append(f.MissingDataToConfirm, MissingTrace)
 	}
-	if f.Status == explain.Possible {
-		f.Confidence = explain.Low
+	if f.Status == api.Possible {
+		f.Confidence = api.Low
 	}
 	if !l.sourced(b.victim) {
-		f.Confidence = explain.Low
-		f.MissingDataToConfirm = append(f.MissingDataToConfirm, MissingSource(explain.AddrOf(b.victim)))
+		f.Confidence = api.Low
+		f.MissingDataToConfirm = append(f.MissingDataToConfirm, MissingSource(api.AddrOf(b.victim)))
 	}
 	return f
 }
@@ -64,14 +64,14 @@ func (l *look) find(b broken) explain.Finding {
 const MissingTrace = "a complete call trace, executed on the state just before the transaction"
 
 // MissingSource is that of a finding whose victim's code nobody can read.
-func MissingSource(victim explain.Addr) string {
+func MissingSource(victim api.Addr) string {
 	return "the verified source or ABI of " + victim.String()
 }
 
 // Risk is the risk flag of a finding.
-func Risk(f *explain.Finding) string {
+func Risk(f *api.Finding) string {
 	flag := string(f.Category)
-	if f.Category == explain.UnknownCause {
+	if f.Category == api.UnknownCause {
 		flag = "unexplained_loss"
 	}
 	return flag + ": " + f.BrokenInvariant
@@ -85,8 +85,8 @@ const (
 )
 
 // Roles are those that a finding gives to addresses.
-func Roles(f *explain.Finding) map[explain.Addr]string {
-	roles := map[explain.Addr]string{}
+func Roles(f *api.Finding) map[api.Addr]string {
+	roles := map[api.Addr]string{}
 	for _, a := range f.Attacker {
 		roles[a] = RoleAttacker
 	}
@@ -129,9 +129,9 @@ func (l *look) lent(a common.Address) bool {
 }
 
 // amplifiers are what made it larger or easier, as far as the evidence shows it.
-func (l *look) amplifiers() (out []explain.Amplifier) {
+func (l *look) amplifiers() (out []api.Amplifier) {
 	if l.flagged("flash_loan") {
-		out = append(out, explain.FlashLoan)
+		out = append(out, api.FlashLoan)
 	}
 	for _, f := range l.Tree.Frames {
 		if f.Kind.Creates() && l.own[f.From] && f.Status == trace.OK {
@@ -145,17 +145,17 @@ func (l *look) amplifiers() (out []explain.Amplifier) {
 var (
 	inUSD  = []int64{1_000_000, 50_000, 1_000}
 	inPart = []int64{50, 10}
-	ranks  = []explain.Severity{explain.Critical, explain.Grave, explain.Moderate}
+	ranks  = []api.Severity{api.Critical, api.Grave, api.Moderate}
 )
 
 // severity takes the worse of what was done and what it cost. Assets taken are a
 // limited loss at least, unless they are known to be next to nothing.
-func (l *look) severity(b broken) explain.Severity {
+func (l *look) severity(b broken) api.Severity {
 	if b.control {
-		return explain.Critical
+		return api.Critical
 	}
-	best, known := explain.Slight, len(b.lost) > 0
-	raise := func(s explain.Severity) {
+	best, known := api.Slight, len(b.lost) > 0
+	raise := func(s api.Severity) {
 		if s.Rank() > best.Rank() {
 			best = s
 		}
@@ -180,7 +180,7 @@ func (l *look) severity(b broken) explain.Severity {
 		known = known && usd != nil
 	}
 	if !known {
-		raise(explain.Moderate)
+		raise(api.Moderate)
 	}
 	return best
 }
@@ -190,7 +190,7 @@ func (l *look) severity(b broken) explain.Severity {
 func (l *look) worth(k flow.TokenKey, n *big.Int) *big.Int {
 	p, ok := l.Prices[k.Token]
 	if _, dollar := label.Stablecoin(l.Chain.ID, k.Token); !ok && dollar {
-		p = explain.Decimal{Unscaled: big.NewInt(1)}
+		p = api.Decimal{Unscaled: big.NewInt(1)}
 	} else if !ok {
 		return nil
 	}
@@ -212,42 +212,42 @@ func (l *look) worth(k flow.TokenKey, n *big.Int) *big.Int {
 
 // Items of evidence.
 
-func (l *look) seen(f *trace.Frame, format string, args ...any) explain.Evidence {
-	e := explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, Frame: l.path(f), Source: "trace"}
+func (l *look) seen(f *trace.Frame, format string, args ...any) api.Evidence {
+	e := api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, Frame: l.path(f), Source: "trace"}
 	if len(f.Input) >= 4 && !f.Kind.Creates() {
-		e.Selector = explain.Hex(f.Input[:4]).String()
+		e.Selector = api.Hex(f.Input[:4]).String()
 	}
 	if f.HasTo {
-		a := explain.AddrOf(f.To)
+		a := api.AddrOf(f.To)
 		e.Address = &a
 	}
 	return e
 }
 
-func (l *look) paid(p *payment, format string, args ...any) explain.Evidence {
+func (l *look) paid(p *payment, format string, args ...any) api.Evidence {
 	if p.log < 0 {
 		return l.seen(p.frame, format, args...)
 	}
 	n := l.Receipt.Logs[p.log].Index
-	a := explain.AddrOf(p.key.Token)
-	e := explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
+	a := api.AddrOf(p.key.Token)
+	e := api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
 	if p.frame != nil {
 		e.Frame = l.path(p.frame)
 	}
 	return e
 }
 
-func (l *look) stored(a common.Address, slot common.Hash, format string, args ...any) explain.Evidence {
+func (l *look) stored(a common.Address, slot common.Hash, format string, args ...any) api.Evidence {
 	pre, post, _ := l.slotOf(a, slot)
-	x := explain.AddrOf(a)
-	return explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, Address: &x, Slot: slot.Hex(), Before: pre.Hex(), After: post.Hex(), Source: "state"}
+	x := api.AddrOf(a)
+	return api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, Address: &x, Slot: slot.Hex(), Before: pre.Hex(), After: post.Hex(), Source: "state"}
 }
 
-func (l *look) viewed(v View, format string, args ...any) explain.Evidence {
-	a := explain.AddrOf(v.To)
-	e := explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, Address: &a, Source: "eth_call"}
+func (l *look) viewed(v View, format string, args ...any) api.Evidence {
+	a := api.AddrOf(v.To)
+	e := api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, Address: &a, Source: "eth_call"}
 	if len(v.Data) >= 4 {
-		e.Selector = explain.Hex(v.Data[:4]).String()
+		e.Selector = api.Hex(v.Data[:4]).String()
 	}
 	return e
 }
@@ -259,7 +259,7 @@ func tokenOf(k flow.TokenKey) string {
 	if k == (flow.TokenKey{}) {
 		return "native"
 	}
-	return explain.AddrOf(k.Token).String()
+	return api.AddrOf(k.Token).String()
 }
 
 func ref(name string, args ...any) string {
@@ -267,7 +267,7 @@ func ref(name string, args ...any) string {
 	for i, a := range args {
 		switch v := a.(type) {
 		case common.Address:
-			parts[i] = explain.AddrOf(v).String()
+			parts[i] = api.AddrOf(v).String()
 		case common.Hash:
 			parts[i] = v.Hex()
 		case flow.TokenKey:
@@ -295,10 +295,10 @@ func (l *look) placeOf(p *payment) string {
 	return fmt.Sprintf("log %d", l.Receipt.Logs[p.log].Index)
 }
 
-func (l *look) logged(receipt int, format string, args ...any) explain.Evidence {
+func (l *look) logged(receipt int, format string, args ...any) api.Evidence {
 	g := &l.Receipt.Logs[receipt]
-	n, a := g.Index, explain.AddrOf(g.Address)
-	e := explain.Evidence{Claim: fmt.Sprintf(format, args...), Kind: explain.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
+	n, a := g.Index, api.AddrOf(g.Address)
+	e := api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
 	if f := l.frameOf[receipt]; f != nil {
 		e.Frame = l.path(f)
 	}

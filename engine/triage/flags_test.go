@@ -9,7 +9,7 @@ import (
 
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/triage"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -59,8 +59,8 @@ func TestOverSupply(t *testing.T) {
 	approve := append(crypto.Keccak256([]byte("approve(address,uint256)"))[:4], append(common.BytesToHash(spender[:]).Bytes(), common.BigToHash(amount).Bytes()...)...)
 	ev := func(supply int64) *assemble.Evidence {
 		e := &assemble.Evidence{TxHash: "0xaa", Chain: ch, Version: "test",
-			Tx: &evidence.Transaction{Type: 2, From: user, To: &token, Gas: 100_000, GasPrice: big.NewInt(1), Value: new(big.Int), Input: approve, BlockNumber: &number},
-			Receipt: &evidence.Receipt{Status: &ok, GasUsed: 40_000, EffectiveGasPrice: big.NewInt(1), Logs: []evidence.Log{{
+			Tx: &ethrpc.Transaction{Type: 2, From: user, To: &token, Gas: 100_000, GasPrice: big.NewInt(1), Value: new(big.Int), Input: approve, BlockNumber: &number},
+			Receipt: &ethrpc.Receipt{Status: &ok, GasUsed: 40_000, EffectiveGasPrice: big.NewInt(1), Logs: []ethrpc.Log{{
 				Address: token, Topics: []common.Hash{crypto.Keccak256Hash([]byte("Approval(address,address,uint256)")), common.BytesToHash(user[:]), common.BytesToHash(spender[:])},
 				Data: common.BigToHash(amount).Bytes(),
 			}}},

@@ -4,9 +4,9 @@ import (
 	"math/big"
 	"slices"
 
+	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -198,9 +198,9 @@ func (l *look) losses(a common.Address) (keys []flow.TokenKey) {
 }
 
 // attackers are the accounts of the sender's side that took part.
-func (l *look) attackers() (out []explain.Addr) {
+func (l *look) attackers() (out []api.Addr) {
 	add := func(a common.Address) {
-		if x := explain.AddrOf(a); a != (common.Address{}) && !slices.Contains(out, x) && len(out) < 8 {
+		if x := api.AddrOf(a); a != (common.Address{}) && !slices.Contains(out, x) && len(out) < 8 {
 			out = append(out, x)
 		}
 	}
@@ -235,7 +235,7 @@ func (l *look) changed(a common.Address) (slots []common.Hash) {
 		return nil
 	}
 	seen := map[common.Hash]bool{}
-	for _, x := range []*evidence.Account{l.Diff.Pre[a], l.Diff.Post[a]} {
+	for _, x := range []*ethrpc.Account{l.Diff.Pre[a], l.Diff.Post[a]} {
 		if x == nil {
 			continue
 		}

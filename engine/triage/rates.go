@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -91,7 +91,7 @@ func (l *look) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *payment {
 // rates looks for contracts that paid by a rate which the sender's side had moved: in
 // the middle of a call of its source that was not over (read-only re-entrancy), or by a
 // trade before.
-func (l *look) rates() (out []explain.Finding) {
+func (l *look) rates() (out []api.Finding) {
 	done := map[common.Address]bool{}
 	looked := 0
 	for _, r := range l.readings() {
@@ -103,7 +103,7 @@ func (l *look) rates() (out []explain.Finding) {
 			continue
 		}
 		looked++
-		var f explain.Finding
+		var f api.Finding
 		var ok bool
 		if open != nil {
 			f, ok = l.readInside(r, open)
@@ -178,16 +178,16 @@ func wordAt(b []byte, i int) *big.Int {
 
 // readInside: read-only re-entrancy. The rate is compared with what the same question
 // gets before and after the transaction: it must be off from both.
-func (l *look) readInside(r reading, open *trace.Frame) (explain.Finding, bool) {
+func (l *look) readInside(r reading, open *trace.Frame) (api.Finding, bool) {
 	before, ok1 := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	after, ok2 := l.ask(Question{To: r.source, Data: r.frame.Input, When: After, Asker: "a rate at rest"})
 	read := wordAt(r.frame.Output, 0)
 	if !ok1 || !ok2 || before.Reverted || after.Reverted || read == nil || selector(r.frame) == selBalanceOf {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	was, is := wordAt(before.Output, 0), wordAt(after.Output, 0)
 	if was == nil || is == nil || !further(read, was) || !further(read, is) || l.covered(r, is) {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	w := l.fullWords()
 	p := l.path(r.frame)
@@ -195,9 +195,9 @@ func (l *look) readInside(r reading, open *trace.Frame) (explain.Finding, bool) 
 	if read.Cmp(is) < 0 {
 		over = "<"
 	}
-	b := broken{category: explain.Reentrancy, victim: r.reader, lost: l.losses(r.reader),
+	b := broken{category: api.Reentrancy, victim: r.reader, lost: l.losses(r.reader),
 		check: fmt.Sprintf("%s * 100 %s %s * %d", ref("output", p, 0), over, at, factor(over)),
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.seen(open, "a call of %s is running", w.Who(r.source)),
 			l.seen(r.frame, "inside of it %s asks %s for a rate and is told %s", w.Who(r.reader), w.Who(r.source), read),
 			l.viewed(before, "before the transaction the answer is %s", was),
@@ -233,21 +233,21 @@ func factor(over string) int {
 }
 
 // readMoved: the reader was told a price that a trade of the sender's side had moved.
-func (l *look) readMoved(r reading) (explain.Finding, bool) {
+func (l *look) readMoved(r reading) (api.Finding, bool) {
 	if selector(r.frame) == selReserves {
 		return l.readReserves(r)
 	}
 	if selector(r.frame) == selBalanceOf {
-		return explain.Finding{}, false // of some account: whose price that makes is not told
+		return api.Finding{}, false // of some account: whose price that makes is not told
 	}
 	before, ok := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	read := wordAt(r.frame.Output, 0)
 	if !ok || before.Reverted || read == nil {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	was := wordAt(before.Output, 0)
 	if was == nil || !further(read, was) || !l.onlyGains() {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	w := l.fullWords()
 	over := ">"
@@ -255,9 +255,9 @@ func (l *look) readMoved(r reading) (explain.Finding, bool) {
 		over = "<"
 	}
 	p := l.path(r.frame)
-	return l.find(broken{category: explain.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
 		check: fmt.Sprintf("%s * 100 %s %s * %d", ref("output", p, 0), over, was, factor(over)),
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.seen(r.frame, "%s asks %s for a rate and is told %s", w.Who(r.reader), w.Who(r.source), read),
 			l.viewed(before, "before the transaction the answer is %s", was),
 			l.paid(r.paid, "%s pays %s by that rate", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
@@ -292,11 +292,11 @@ var reservesSlot = common.BigToHash(big.NewInt(8))
 // readReserves: of a pair both reserves before the transaction are known from its
 // storage, or from the first trade, so that what the reader got can be valued at the
 // price of then.
-func (l *look) readReserves(r reading) (explain.Finding, bool) {
+func (l *look) readReserves(r reading) (api.Finding, bool) {
 	pre, _, ok := l.slotOf(r.source, reservesSlot)
 	t0, t1 := l.pairTokens(r.source)
 	if !ok || t0 == (common.Address{}) || t1 == (common.Address{}) {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	packed := pre.Big()
 	mask := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 112), big.NewInt(1))
@@ -304,7 +304,7 @@ func (l *look) readReserves(r reading) (explain.Finding, bool) {
 	now := [2]*big.Int{wordAt(r.frame.Output, 0), wordAt(r.frame.Output, 1)}
 	if now[0] == nil || now[1] == nil || now[0].Sign() == 0 || was[0].Sign() == 0 ||
 		!further(new(big.Int).Mul(now[1], was[0]), new(big.Int).Mul(was[1], now[0])) {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	out := r.paid.key.Token
 	side := 0
@@ -320,15 +320,15 @@ func (l *look) readReserves(r reading) (explain.Finding, bool) {
 	worthOut := new(big.Int).Mul(gave, was[1-side])
 	worthIn := new(big.Int).Mul(new(big.Int).Set(got), was[side])
 	if got.Sign() < 0 || worthOut.Cmp(worthIn) <= 0 {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	w := l.fullWords()
 	bits := func(i int) string {
 		return fmt.Sprintf("bits(%s, %d, 112)", ref("before", r.source, reservesSlot), 112*i)
 	}
-	return l.find(broken{category: explain.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
 		check: fmt.Sprintf("(0 - %s) * %s > %s * %s", ref("net", r.reader, r.paid.key), bits(1-side), ref("net", r.reader, in), bits(side)),
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.stored(r.source, reservesSlot, "before the transaction the reserves are %s and %s", was[0], was[1]),
 			l.seen(r.frame, "%s reads the reserves of %s: %s and %s", w.Who(r.reader), w.Who(r.source), now[0], now[1]),
 			l.paid(r.paid, "%s pays %s by that price", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
@@ -339,14 +339,14 @@ func (l *look) readReserves(r reading) (explain.Finding, bool) {
 
 // movedElsewhere: the reader paid in something that the pair does not trade; that it
 // lost is only sure when the sender's side gave nothing for it in the end.
-func (l *look) movedElsewhere(r reading) (explain.Finding, bool) {
+func (l *look) movedElsewhere(r reading) (api.Finding, bool) {
 	if !l.onlyGains() {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	w := l.fullWords()
-	return l.find(broken{category: explain.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
+	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
 		missing: []string{"what the asset that was paid is worth in those of the pair"},
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.seen(r.frame, "%s reads the reserves of %s, which the sender's side has just moved", w.Who(r.reader), w.Who(r.source)),
 			l.paid(r.paid, "%s pays %s", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
 		},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -41,7 +41,7 @@ func (l *look) entries() (out []entry) {
 
 // reentrancy: a contract paid in a call and, before that call was over, in another one of
 // the same function, and what it gave is more than it got and more than it booked.
-func (l *look) reentrancy() (out []explain.Finding) {
+func (l *look) reentrancy() (out []api.Finding) {
 	done := map[common.Address]bool{}
 	all := l.entries()
 	for _, e := range all {
@@ -74,10 +74,10 @@ func (l *look) paysIn(f *trace.Frame, nested []entry, victim common.Address, k f
 	return out
 }
 
-func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (explain.Finding, bool) {
+func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (api.Finding, bool) {
 	outer, inner := l.paysIn(e.outer, all, e.victim, k), l.paysIn(e.inner, all, e.victim, k)
 	if len(outer) == 0 || len(inner) == 0 {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	w := l.fullWords()
 	// What the sender's side put in, and what else it gave, such as shares.
@@ -88,7 +88,7 @@ func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (explain.Finding
 			continue
 		}
 		if p.key != k && (p.to == e.victim || p.key.Token == e.victim) {
-			return explain.Finding{}, false // something else was given for it
+			return api.Finding{}, false // something else was given for it
 		}
 		if p.key == k && p.to == e.victim {
 			in = append(in, p)
@@ -98,9 +98,9 @@ func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (explain.Finding
 	got := l.total(k, func(p *payment) bool { return p.to == e.victim && l.own[p.from] })
 	net := new(big.Int).Sub(gave, got)
 	if net.Sign() <= 0 || l.booked(net, k) {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
-	b := broken{category: explain.Reentrancy, victim: e.victim, lost: []flow.TokenKey{k}}
+	b := broken{category: api.Reentrancy, victim: e.victim, lost: []flow.TokenKey{k}}
 	slot, pre, post, credited := l.credit(e.victim, e.inner.From)
 	switch {
 	case credited && pre.Cmp(post) > 0 && new(big.Int).Sub(pre, post).Cmp(net) < 0 && pre.Cmp(outer[0].amount) >= 0:

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -82,7 +82,7 @@ func (l *look) sharesFor(p *payment, f *trace.Frame) (bought, bool) {
 
 // shareInflation: the sender's side bought a few shares, made them dear by a gift to the
 // vault, and somebody else's deposit bought fewer than it paid for.
-func (l *look) shareInflation() (out []explain.Finding) {
+func (l *look) shareInflation() (out []api.Finding) {
 	list := l.purchases()
 	for i := range list {
 		own := &list[i]
@@ -118,23 +118,23 @@ func (l *look) gift(own *bought) *payment {
 	return nil
 }
 
-func (l *look) inflated(own *bought, gift *payment, v *bought) (explain.Finding, bool) {
+func (l *look) inflated(own *bought, gift *payment, v *bought) (api.Finding, bool) {
 	k := own.asset
 	back := l.total(k, func(p *payment) bool { return p.from == own.vault && l.own[p.to] })
 	put := l.total(k, func(p *payment) bool { return p.to == own.vault && l.own[p.from] })
 	if back.Cmp(put) <= 0 || l.net(v.by, k).Sign() >= 0 {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	// Shares for each unit, the gift counted as part of the price.
 	mine := new(big.Int).Mul(own.shares, v.in.amount)
 	theirs := new(big.Int).Mul(v.shares, put)
 	if theirs.Cmp(mine) >= 0 {
-		return explain.Finding{}, false
+		return api.Finding{}, false
 	}
 	w := l.fullWords()
 	check := fmt.Sprintf("%s * %s < %s * %s", ref("received", v.to, own.vault), ref("sent", own.by, k), ref("sent", v.by, k), ref("received", own.to, own.vault))
-	return l.find(broken{category: explain.ShareInflation, victim: v.by, faulty: own.vault, lost: []flow.TokenKey{k}, check: check,
-		evidence: []explain.Evidence{
+	return l.find(broken{category: api.ShareInflation, victim: v.by, faulty: own.vault, lost: []flow.TokenKey{k}, check: check,
+		evidence: []api.Evidence{
 			l.seen(own.frame, "%s buys %s shares of %s for %s", w.Who(own.by), own.shares, w.Who(own.vault), w.Amount(k, own.in.amount)),
 			l.paid(gift, "%s gives %s to the vault, for which nothing is minted", w.Who(gift.from), w.Amount(k, gift.amount)),
 			l.seen(v.frame, "%s pays %s and gets %s shares", w.Who(v.by), w.Amount(k, v.in.amount), v.shares),
@@ -155,7 +155,7 @@ type nibble struct {
 
 // precision: a vault pays out, again and again, and rounds the shares that it takes for
 // it down to none.
-func (l *look) precision() (out []explain.Finding) {
+func (l *look) precision() (out []api.Finding) {
 	found := map[common.Address][]nibble{}
 	var order []common.Address
 	for i := range l.Receipt.Logs {
@@ -187,7 +187,7 @@ func (l *look) precision() (out []explain.Finding) {
 	return out
 }
 
-func (l *look) nibbled(vault common.Address, list []nibble) explain.Finding {
+func (l *look) nibbled(vault common.Address, list []nibble) api.Finding {
 	w := l.fullWords()
 	k := list[0].pay.key
 	sum := new(big.Int)
@@ -196,9 +196,9 @@ func (l *look) nibbled(vault common.Address, list []nibble) explain.Finding {
 	}
 	first, last := list[0], list[len(list)-1]
 	at := func(n nibble) uint64 { return l.Receipt.Logs[n.log].Index }
-	return l.find(broken{category: explain.PrecisionLoss, victim: vault, lost: []flow.TokenKey{k},
+	return l.find(broken{category: api.PrecisionLoss, victim: vault, lost: []flow.TokenKey{k},
 		check: fmt.Sprintf("%s > %s and %s == 0 and %s > %s and %s == 0", l.moved(first.pay), ref("arg", at(first), 4), ref("arg", at(first), 4), l.moved(last.pay), ref("arg", at(last), 4), ref("arg", at(last), 4)),
-		evidence: []explain.Evidence{
+		evidence: []api.Evidence{
 			l.paid(first.pay, "%s pays %s", w.Who(vault), w.Amount(k, first.pay.amount)), l.logged(first.log, "and says that it took 0 shares for it"),
 			l.paid(last.pay, "the last time it pays %s", w.Amount(k, last.pay.amount)), l.logged(last.log, "and takes 0 shares again"),
 		},

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"txlens/engine/agent/claim"
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/trace"
 	"txlens/engine/triage"
@@ -53,10 +53,10 @@ func specimen(t *testing.T, file string) *assemble.Case {
 }
 
 // causes by the name of the specimen.
-var causes = map[string]explain.Category{
-	"reentrancy-": explain.Reentrancy, "read-only-reentrancy-": explain.Reentrancy, "price-manipulation-": explain.PriceManipulation,
-	"first-depositor-": explain.ShareInflation, "access-control-": explain.AccessControl, "arbitrary-call-": explain.ArbitraryCall,
-	"unchecked-signature-": explain.SignatureVerification, "precision-loss-": explain.PrecisionLoss,
+var causes = map[string]api.Category{
+	"reentrancy-": api.Reentrancy, "read-only-reentrancy-": api.Reentrancy, "price-manipulation-": api.PriceManipulation,
+	"first-depositor-": api.ShareInflation, "access-control-": api.AccessControl, "arbitrary-call-": api.ArbitraryCall,
+	"unchecked-signature-": api.SignatureVerification, "precision-loss-": api.PrecisionLoss,
 }
 
 // TestSpecimens: each exploit is found with its cause, a check that the evaluator of
@@ -66,12 +66,12 @@ func TestSpecimens(t *testing.T) {
 	if err != nil || len(files) < 20 {
 		t.Fatalf("%d recorded specimens: %v", len(files), err)
 	}
-	found := map[explain.Category]int{}
+	found := map[api.Category]int{}
 	twins := 0
 	for _, file := range files {
 		name := filepath.Base(file)
 		c := specimen(t, file)
-		exploit := c.Result.TxType != nil && *c.Result.TxType == explain.TypeExploit
+		exploit := c.Result.TxType != nil && *c.Result.TxType == api.TypeExploit
 		if strings.Contains(name, "-twin-") {
 			twins++
 			if exploit || len(c.Result.Findings) > 0 || len(c.Triage.Findings) > 0 {
@@ -79,7 +79,7 @@ func TestSpecimens(t *testing.T) {
 			}
 			continue
 		}
-		var want explain.Category
+		var want api.Category
 		for prefix, cause := range causes {
 			if strings.HasPrefix(name, prefix) {
 				want = cause
@@ -91,7 +91,7 @@ func TestSpecimens(t *testing.T) {
 		}
 		found[want]++
 		first := &c.Result.Findings[0]
-		apart := want == explain.ArbitraryCall || want == explain.ShareInflation // who lost is not whose rule broke
+		apart := want == api.ArbitraryCall || want == api.ShareInflation // who lost is not whose rule broke
 		if slices.Contains(first.Victim, *first.FaultyContract) == apart {
 			t.Errorf("%s: the rule of %s broke, the victims are %s", name, first.FaultyContract, first.Victim)
 		}
@@ -118,7 +118,7 @@ func sound(t *testing.T, name string, c *assemble.Case) {
 		if err := ix.Recheck(f); err != nil {
 			t.Errorf("%s: the evaluator of claims says of %s: %v", name, f.Check, err)
 		}
-		if f.Status != explain.Confirmed || len(f.Attacker) == 0 || len(f.Evidence) < 3 || slices.ContainsFunc(f.Victim, func(a explain.Addr) bool { return slices.Contains(f.Attacker, a) }) {
+		if f.Status != api.Confirmed || len(f.Attacker) == 0 || len(f.Evidence) < 3 || slices.ContainsFunc(f.Victim, func(a api.Addr) bool { return slices.Contains(f.Attacker, a) }) {
 			t.Errorf("%s: %+v", name, f)
 		}
 		consistent(t, name, c.Result, f)
@@ -126,7 +126,7 @@ func sound(t *testing.T, name string, c *assemble.Case) {
 			if e.Frame != "" && !paths[e.Frame] {
 				t.Errorf("%s: no frame %s", name, e.Frame)
 			}
-			if e.LogIndex != nil && !slices.ContainsFunc(c.Receipt.Logs, func(g evidence.Log) bool { return g.Index == *e.LogIndex }) {
+			if e.LogIndex != nil && !slices.ContainsFunc(c.Receipt.Logs, func(g ethrpc.Log) bool { return g.Index == *e.LogIndex }) {
 				t.Errorf("%s: no log %d", name, *e.LogIndex)
 			}
 			if e.Slot != "" && e.Before == e.After {
@@ -145,7 +145,7 @@ func TestQuickTrace(t *testing.T) {
 	ev.Tree = &quick
 	c := assemble.Build(&ev)
 	for i := range c.Triage.Findings {
-		if f := &c.Triage.Findings[i]; f.Confidence == explain.High || f.Status == explain.Confirmed || !slices.Contains(f.MissingDataToConfirm, triage.MissingTrace) {
+		if f := &c.Triage.Findings[i]; f.Confidence == api.High || f.Status == api.Confirmed || !slices.Contains(f.MissingDataToConfirm, triage.MissingTrace) {
 			t.Errorf("%s, %s, missing %q", f.Status, f.Confidence, f.MissingDataToConfirm)
 		}
 	}
@@ -155,9 +155,9 @@ func TestQuickTrace(t *testing.T) {
 }
 
 // consistent checks what a finding must say by itself and in the rest of the result.
-func consistent(t *testing.T, name string, r *explain.Result, f *explain.Finding) {
+func consistent(t *testing.T, name string, r *api.Result, f *api.Finding) {
 	t.Helper()
-	if f.Confidence == explain.Low && len(f.MissingDataToConfirm) == 0 {
+	if f.Confidence == api.Low && len(f.MissingDataToConfirm) == 0 {
 		t.Errorf("%s: the confidence is low, and nothing is missing", name)
 	}
 	if !slices.Contains(r.Risks, string(f.Category)+": "+f.BrokenInvariant) {
@@ -175,7 +175,7 @@ func consistent(t *testing.T, name string, r *explain.Result, f *explain.Finding
 	if f.FaultyContract == nil || !strings.Contains(f.BrokenInvariant, f.FaultyContract.String()) {
 		t.Fatalf("%s: the contract whose rule broke is %v: %s", name, f.FaultyContract, f.BrokenInvariant)
 	}
-	roles := map[explain.Addr]string{}
+	roles := map[api.Addr]string{}
 	for _, a := range r.Addresses {
 		roles[a.Address] = a.Role
 	}

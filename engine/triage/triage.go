@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -20,20 +20,20 @@ import (
 type Facts struct {
 	*classify.Facts
 	Verdict *classify.Verdict
-	Diff    *evidence.StateDiff // nil: storage is not known
-	Prices  map[common.Address]explain.Decimal
+	Diff    *ethrpc.StateDiff // nil: storage is not known
+	Prices  map[common.Address]api.Decimal
 	Views   []View // answers to the Questions of an earlier report
 	Asked   bool   // the asker wants a triage: questions may cost a little more
 }
 
 // Report is what came of it.
 type Report struct {
-	Findings  []explain.Finding // in the order of the calls; one of several is Primary
-	Flags     []string          // risk flags beside those of the Verdict
-	Outcomes  []Outcome         // of all checks, in their order
-	Questions []Question        // whose answers would decide more; none that is answered
-	Exploit   bool              // a finding makes the transaction one
-	Loss      string            // then who lost how much, in few words; empty when no movement shows it
+	Findings  []api.Finding // in the order of the calls; one of several is Primary
+	Flags     []string      // risk flags beside those of the Verdict
+	Outcomes  []Outcome     // of all checks, in their order
+	Questions []Question    // whose answers would decide more; none that is answered
+	Exploit   bool          // a finding makes the transaction one
+	Loss      string        // then who lost how much, in few words; empty when no movement shows it
 	Notes     []string
 }
 
@@ -43,7 +43,7 @@ var asked = regexp.MustCompile(`(?i)\b(triag\w*|exploit\w*|hack\w*|attack\w*|dra
 func Asked(context string) bool { return asked.MatchString(context) }
 
 // detectors look for one broken rule each.
-var detectors = []func(*look) []explain.Finding{
+var detectors = []func(*look) []api.Finding{
 	(*look).reentrancy, (*look).rates, (*look).shareInflation, (*look).precision, (*look).takeover, (*look).openMint, (*look).arbitrary, (*look).signatures,
 }
 
@@ -92,8 +92,8 @@ func (l *look) lossOf(a common.Address) string {
 
 // exploits is the condition of the type: of medium severity, shown, and with a loser;
 // no detector names one of the sender's own as victim.
-func exploits(f *explain.Finding) bool {
-	return f.Severity.Rank() >= explain.Moderate.Rank() && f.Status.Rank() >= explain.Probable.Rank() && len(f.Victim) > 0
+func exploits(f *api.Finding) bool {
+	return f.Severity.Rank() >= api.Moderate.Rank() && f.Status.Rank() >= api.Probable.Rank() && len(f.Victim) > 0
 }
 
 // usable reports whether there is a whole execution to look at.
@@ -108,11 +108,11 @@ func (l *look) full() bool {
 
 // order sorts findings by their first place and keeps one a victim and cause. A rule
 // that broke first stands first: effects of it are caused by it.
-func (l *look) order(list []explain.Finding) []explain.Finding {
-	slices.SortStableFunc(list, func(a, b explain.Finding) int { return l.place(&a) - l.place(&b) })
-	var out []explain.Finding
+func (l *look) order(list []api.Finding) []api.Finding {
+	slices.SortStableFunc(list, func(a, b api.Finding) int { return l.place(&a) - l.place(&b) })
+	var out []api.Finding
 	for _, f := range list {
-		if slices.ContainsFunc(out, func(o explain.Finding) bool { return o.Category == f.Category && slices.Equal(o.Victim, f.Victim) }) {
+		if slices.ContainsFunc(out, func(o api.Finding) bool { return o.Category == f.Category && slices.Equal(o.Victim, f.Victim) }) {
 			continue
 		}
 		out = append(out, f)
@@ -125,7 +125,7 @@ func (l *look) order(list []explain.Finding) []explain.Finding {
 }
 
 // place is the index of the first frame that a finding points to.
-func (l *look) place(f *explain.Finding) int {
+func (l *look) place(f *api.Finding) int {
 	first := len(l.Tree.Frames)
 	for _, e := range f.Evidence {
 		if x := l.byPath[e.Frame]; x != nil {

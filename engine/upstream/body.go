@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // chunk is the most one Read hands on; capture relies on it.
@@ -57,7 +57,7 @@ func openBody(resp *http.Response, limit int64, token int) (*body, error) {
 		}
 		return &body{r: zr, left: limit, token: token}, nil
 	default:
-		return nil, fmt.Errorf("unpack answer: unknown encoding %q", explain.Clean(enc, 20))
+		return nil, fmt.Errorf("unpack answer: unknown encoding %q", api.Clean(enc, 20))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/trace"
 	"txlens/engine/upstream/stubnode"
 )
@@ -152,7 +152,7 @@ func TestOnCall(t *testing.T) {
 	var told []string
 	tell := func(text string) { mu.Lock(); defer mu.Unlock(); told = append(told, text) }
 	s.OnStart = func(id, tool, args string) { tell("start " + id + " " + tool + " " + args[:min(len(args), 28)]) }
-	s.OnCall = func(id string, c explain.ToolCall) { tell(fmt.Sprintf("end %s %s %v", id, c.Tool, c.OK)) }
+	s.OnCall = func(id string, c api.ToolCall) { tell(fmt.Sprintf("end %s %s %v", id, c.Tool, c.OK)) }
 	s.Receipt(background(t), mustChain(t, 1), hashA)
 	s.Receipt(background(t), mustChain(t, 1), hashA)
 	s.Receipt(background(t), mustChain(t, 1), unknown)

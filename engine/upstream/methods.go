@@ -8,10 +8,10 @@ import (
 	"math/big"
 	"strconv"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/evidence/rpcjson"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
+	"txlens/engine/ethrpc/rpcjson"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -57,23 +57,23 @@ func AskTransaction(hash common.Hash) Ask {
 // readTransaction refuses another transaction than the one that was asked for,
 // and one that is signed for another chain. Chain id 0 is what some nodes give
 // for transactions that name none.
-func readTransaction(dec *jsontext.Decoder, ch *chain.Chain, hash common.Hash) (*evidence.Transaction, error) {
-	tx, err := evidence.DecodeTransaction(dec)
+func readTransaction(dec *jsontext.Decoder, ch *chain.Chain, hash common.Hash) (*ethrpc.Transaction, error) {
+	tx, err := ethrpc.DecodeTransaction(dec)
 	switch {
 	case err != nil:
 		return nil, err
 	case tx.Hash != hash:
 		return nil, protocolError("it is about another transaction")
 	case tx.ChainID != nil && tx.ChainID.Sign() != 0 && tx.ChainID.Cmp(new(big.Int).SetUint64(ch.ID)) != 0:
-		return nil, newError(KindWrongChain, fmt.Sprintf("the endpoint serves chain %s, not %d", explain.Clean(tx.ChainID.String(), 30), ch.ID))
+		return nil, newError(KindWrongChain, fmt.Sprintf("the endpoint serves chain %s, not %d", api.Clean(tx.ChainID.String(), 30), ch.ID))
 	}
 	return tx, nil
 }
 
 // AskReceipt asks for a receipt.
 func AskReceipt(hash common.Hash) Ask {
-	return Ask{methodReceipt, params(hash.Hex()), decodes(func(dec *jsontext.Decoder) (*evidence.Receipt, error) {
-		rc, err := evidence.DecodeReceipt(dec)
+	return Ask{methodReceipt, params(hash.Hex()), decodes(func(dec *jsontext.Decoder) (*ethrpc.Receipt, error) {
+		rc, err := ethrpc.DecodeReceipt(dec)
 		if err == nil && rc.TxHash != nil && *rc.TxHash != hash {
 			return nil, protocolError("it is the receipt of another transaction")
 		}
@@ -83,8 +83,8 @@ func AskReceipt(hash common.Hash) Ask {
 
 // AskBlock asks for a block, with full transactions or only their hashes.
 func AskBlock(number uint64, full bool) Ask {
-	return Ask{methodBlock, params(quantity(number), full), decodes(func(dec *jsontext.Decoder) (*evidence.Block, error) {
-		b, err := evidence.DecodeBlock(dec)
+	return Ask{methodBlock, params(quantity(number), full), decodes(func(dec *jsontext.Decoder) (*ethrpc.Block, error) {
+		b, err := ethrpc.DecodeBlock(dec)
 		if err == nil && b.Number != number {
 			return nil, protocolError("it is another block")
 		}
@@ -152,18 +152,18 @@ func get[T any](ctx context.Context, s *Session, c call) (T, error) {
 
 // Transaction gives a transaction, pending ones too, and ErrNotFound when no
 // endpoint knows it.
-func (s *Session) Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.Transaction, error) {
-	return get[*evidence.Transaction](ctx, s, AskTransaction(hash).call(ch))
+func (s *Session) Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.Transaction, error) {
+	return get[*ethrpc.Transaction](ctx, s, AskTransaction(hash).call(ch))
 }
 
 // Receipt gives a receipt, and ErrNotFound when no endpoint has it.
-func (s *Session) Receipt(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.Receipt, error) {
-	return get[*evidence.Receipt](ctx, s, AskReceipt(hash).call(ch))
+func (s *Session) Receipt(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.Receipt, error) {
+	return get[*ethrpc.Receipt](ctx, s, AskReceipt(hash).call(ch))
 }
 
 // Block gives a block, with full transactions or only their hashes.
-func (s *Session) Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*evidence.Block, error) {
-	return get[*evidence.Block](ctx, s, AskBlock(number, full).call(ch))
+func (s *Session) Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*ethrpc.Block, error) {
+	return get[*ethrpc.Block](ctx, s, AskBlock(number, full).call(ch))
 }
 
 // Balance gives a balance in wei at the end of a block.
@@ -215,10 +215,10 @@ func (s *Session) ParityTrace(ctx context.Context, ch *chain.Chain, hash common.
 }
 
 // StateDiff gives what the transaction changed, of prestateTracer in diff mode.
-func (s *Session) StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*evidence.StateDiff, error) {
+func (s *Session) StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.StateDiff, error) {
 	config := jsontext.Value(`{"tracer":"prestateTracer","tracerConfig":{"diffMode":true},"timeout":"30s"}`)
-	return get[*evidence.StateDiff](ctx, s, traceCall(ch, methodDebugTrace, params(hash.Hex(), config), func(dec *jsontext.Decoder) (any, error) {
-		return evidence.DecodeStateDiff(dec)
+	return get[*ethrpc.StateDiff](ctx, s, traceCall(ch, methodDebugTrace, params(hash.Hex(), config), func(dec *jsontext.Decoder) (any, error) {
+		return ethrpc.DecodeStateDiff(dec)
 	}))
 }
 

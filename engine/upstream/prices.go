@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -21,7 +21,7 @@ import (
 
 // Price is what one whole token was worth.
 type Price struct {
-	USD        explain.Decimal
+	USD        api.Decimal
 	Time       uint64 // Unix seconds of the quote
 	Confidence string // 0 to 1 as the service wrote it; empty when it did not say
 	Source     string // defillama
@@ -41,7 +41,7 @@ const (
 )
 
 // minConfidence is the confidence below which a quote is dropped.
-var minConfidence = explain.Decimal{Unscaled: big.NewInt(8), Scale: 1}
+var minConfidence = api.Decimal{Unscaled: big.NewInt(8), Scale: 1}
 
 // Prices gives the prices of tokens at a time (Unix seconds). The zero address is
 // the native coin. A token without a trustworthy price is absent: see PriceSet.
@@ -117,7 +117,7 @@ func (p *PriceSet) judge(token common.Address, at uint64, q quote, known bool) {
 	case max(q.Time, at)-min(q.Time, at) > priceWindow:
 		p.Dropped[token] = "price is more than 4 hours off"
 	case q.Confidence != "" && (!sure || less(confidence, minConfidence)):
-		p.Dropped[token] = fmt.Sprintf("price has confidence %s", explain.Clean(q.Confidence, 20))
+		p.Dropped[token] = fmt.Sprintf("price has confidence %s", api.Clean(q.Confidence, 20))
 	default:
 		price := Price{USD: usd, Time: q.Time, Confidence: q.Confidence, Source: ToolLlama, Symbol: q.Symbol}
 		if d, err := strconv.ParseUint(q.Decimals, 10, 8); err == nil {
@@ -192,7 +192,7 @@ func readQuotes(status int, raw []byte, coins []string) ([]quote, error) {
 		q.Time, _ = strconv.ParseUint(number(c.Timestamp), 10, 63)
 		var symbol string
 		if readJSON(c.Symbol, &symbol) == nil {
-			q.Symbol = explain.Clean(symbol, 40)
+			q.Symbol = api.Clean(symbol, 40)
 		}
 		out = append(out, q)
 	}
@@ -210,24 +210,24 @@ func number(v jsontext.Value) string {
 
 // parseDecimal reads the text of a JSON number without loss. Exponents beyond
 // what a price can have are refused, since the digits would be written out.
-func parseDecimal(text string) (explain.Decimal, bool) {
+func parseDecimal(text string) (api.Decimal, bool) {
 	mantissa, exponent := text, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		e, err := strconv.Atoi(text[i+1:])
 		if err != nil || e < -60 || e > 60 {
-			return explain.Decimal{}, false
+			return api.Decimal{}, false
 		}
 		mantissa, exponent = text[:i], e
 	}
 	whole, frac, _ := strings.Cut(mantissa, ".")
 	if len(whole)+len(frac) > 80 {
-		return explain.Decimal{}, false
+		return api.Decimal{}, false
 	}
 	n, ok := new(big.Int).SetString(whole+frac, 10)
 	if !ok {
-		return explain.Decimal{}, false
+		return api.Decimal{}, false
 	}
-	d := explain.Decimal{Unscaled: n, Scale: len(frac) - exponent}
+	d := api.Decimal{Unscaled: n, Scale: len(frac) - exponent}
 	if d.Scale < 0 {
 		d.Unscaled.Mul(n, power10(-d.Scale))
 		d.Scale = 0
@@ -237,7 +237,7 @@ func parseDecimal(text string) (explain.Decimal, bool) {
 
 func power10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-func less(a, b explain.Decimal) bool {
+func less(a, b api.Decimal) bool {
 	scale := max(a.Scale, b.Scale)
 	x := new(big.Int).Mul(a.Unscaled, power10(scale-a.Scale))
 	y := new(big.Int).Mul(b.Unscaled, power10(scale-b.Scale))

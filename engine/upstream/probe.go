@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -25,8 +25,8 @@ type ProbeResult struct {
 // Probe finds the chain of a hash: chains are asked in waves by popularity, the
 // first hit wins and the rest is called back before Probe returns. Only chains
 // with an endpoint are asked. When all have answered and none knows the hash it
-// gives an *explain.NotFoundError; when some failed and no other knows it, an
-// *explain.UnavailableError which names them. The whole is one logical call; the
+// gives an *api.NotFoundError; when some failed and no other knows it, an
+// *api.UnavailableError which names them. The whole is one logical call; the
 // transaction that was found is kept for Session.Transaction.
 func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*ProbeResult, error) {
 	rec, err := get[*probeRecord](ctx, s, probeCall(chains, hash))
@@ -35,9 +35,9 @@ func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.
 	}
 	switch {
 	case rec.ChainID == 0 && len(rec.Silent) > 0:
-		return nil, &explain.UnavailableError{TxHash: hash.Hex(), Asked: len(rec.Answered), Silent: rec.Silent, Unpaid: len(rec.Unpaid) == len(rec.Silent)}
+		return nil, &api.UnavailableError{TxHash: hash.Hex(), Asked: len(rec.Answered), Silent: rec.Silent, Unpaid: len(rec.Unpaid) == len(rec.Silent)}
 	case rec.ChainID == 0:
-		return nil, &explain.NotFoundError{TxHash: hash.Hex(), Asked: len(rec.Answered)}
+		return nil, &api.NotFoundError{TxHash: hash.Hex(), Asked: len(rec.Answered)}
 	}
 	s.plant(rec, hash)
 	return &ProbeResult{Chain: rec.chain, Pending: rec.tx.Pending(), Answered: rec.Answered, Silent: rec.Silent}, nil
@@ -62,7 +62,7 @@ type probeRecord struct {
 	Transaction jsontext.Value `json:"transaction,omitzero"`
 
 	chain *chain.Chain
-	tx    *evidence.Transaction
+	tx    *ethrpc.Transaction
 }
 
 func probeCall(chains []*chain.Chain, hash common.Hash) call {
@@ -85,7 +85,7 @@ func probeCall(chains []*chain.Chain, hash common.Hash) call {
 			}
 			out, fault := storeRecord(rec, decode, keep)
 			if fault != nil {
-				return out, asked, newError(KindGarbage, explain.Clean(fault.Error(), 200))
+				return out, asked, newError(KindGarbage, api.Clean(fault.Error(), 200))
 			}
 			return out, asked, nil
 		},
@@ -111,7 +111,7 @@ func decodeProbe(chains []*chain.Chain, hash common.Hash) decodeFunc {
 		if err != nil {
 			return nil, err
 		}
-		r.tx = v.(*evidence.Transaction)
+		r.tx = v.(*ethrpc.Transaction)
 		return r, nil
 	}
 }
@@ -119,7 +119,7 @@ func decodeProbe(chains []*chain.Chain, hash common.Hash) decodeFunc {
 // sighting is what one chain said to a probe.
 type sighting struct {
 	chain *chain.Chain
-	tx    *evidence.Transaction // nil: not here, or err
+	tx    *ethrpc.Transaction // nil: not here, or err
 	raw   jsontext.Value
 	err   *Error
 }
@@ -273,7 +273,7 @@ func (c *Client) sight(ctx context.Context, ch *chain.Chain, hash common.Hash) (
 	for _, e := range list {
 		out, err := c.post(ctx, e, r, false)
 		if err == nil {
-			s.tx, s.err = out.value.(*evidence.Transaction), nil
+			s.tx, s.err = out.value.(*ethrpc.Transaction), nil
 			return s
 		}
 		switch {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 	"txlens/engine/fixture"
 	"txlens/engine/meter"
 	"txlens/engine/upstream/stubnode"
@@ -114,7 +114,7 @@ func TestProbeFindsNothing(t *testing.T) {
 		}
 		return err
 	}
-	if nf, ok := errors.AsType[*explain.NotFoundError](ask()); !ok || nf.Asked != 6 {
+	if nf, ok := errors.AsType[*api.NotFoundError](ask()); !ok || nf.Asked != 6 {
 		t.Errorf("%v", nf)
 	}
 	fail := func(asked int, unpaid bool, faults map[int]stubnode.Fault) {
@@ -124,8 +124,8 @@ func TestProbeFindsNothing(t *testing.T) {
 			defer nodes[i].ClearFaults()
 		}
 		err := ask()
-		u, ok := errors.AsType[*explain.UnavailableError](err)
-		if !ok || errors.Is(err, explain.ErrNotFound) || u.Asked != asked || len(u.Silent) != len(faults) || u.Unpaid != unpaid || !slices.IsSorted(u.Silent) {
+		u, ok := errors.AsType[*api.UnavailableError](err)
+		if !ok || errors.Is(err, api.ErrNotFound) || u.Asked != asked || len(u.Silent) != len(faults) || u.Unpaid != unpaid || !slices.IsSorted(u.Silent) {
 			t.Fatalf("%#v", err)
 		}
 		for i := range faults {
@@ -192,7 +192,7 @@ func TestProbeSecondOpinion(t *testing.T) {
 			b.SetFault(stubnode.All, stubnode.Fault{Status: 500})
 		}
 		_, err := newClient(t, quick(a.Start(t), b.Start(t))).Session(nil, nil).Probe(background(t), onlyChain(t, 1), hashA)
-		var nf *explain.NotFoundError
+		var nf *api.NotFoundError
 		if want != (err == nil) || !want && (!errors.As(err, &nf) || nf.Asked != 1) {
 			t.Errorf("%+v: %v", first, err)
 		}

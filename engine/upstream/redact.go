@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // secrets are the parts of an endpoint's URL that may not appear in any text.
@@ -62,5 +62,5 @@ func (s secrets) scrub(text string) string {
 	for _, secret := range s {
 		text = strings.ReplaceAll(text, secret, "…")
 	}
-	return explain.Clean(text, 300)
+	return api.Clean(text, 300)
 }

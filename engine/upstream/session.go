@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 )
 
@@ -23,7 +23,7 @@ type Session struct {
 	// end of a call that was stopped, or is not in the bundle, is not told. They are
 	// called from several goroutines and must not block.
 	OnStart func(id, tool, args string)
-	OnCall  func(id string, c explain.ToolCall)
+	OnCall  func(id string, c api.ToolCall)
 
 	client     *Client // nil when replaying
 	bundle     *Bundle // nil when live
@@ -177,7 +177,7 @@ func (s *Session) perform(ctx context.Context, c call) (o outcome) {
 	defer func() {
 		if r := recover(); r != nil {
 			o.value, o.raw = nil, nil
-			o.err = newError(KindInternal, explain.Clean(fmt.Sprintf("decode answer: panic: %v", r), 200)).at(c.tool, "", c.chain)
+			o.err = newError(KindInternal, api.Clean(fmt.Sprintf("decode answer: panic: %v", r), 200)).at(c.tool, "", c.chain)
 		}
 	}()
 	o.tool = c.tool
@@ -222,7 +222,7 @@ func (s *Session) replay(c call) (o outcome) {
 	}
 	v, err := e.raw.decode(c.decode)
 	if err != nil {
-		o.err = newError(KindGarbage, "recorded answer cannot be read: "+explain.Clean(err.Error(), 200)).at(c.tool, "", c.chain)
+		o.err = newError(KindGarbage, "recorded answer cannot be read: "+api.Clean(err.Error(), 200)).at(c.tool, "", c.chain)
 		return o
 	}
 	o.value = v
@@ -316,7 +316,7 @@ func (s *Session) tellEnd(b begun, e entry, ok bool) {
 		s.client.cfg.OnCall(e.tool, outcome, e.took)
 	}
 	if s.OnCall != nil {
-		s.OnCall(b.id, explain.ToolCall{Tool: e.tool, DurationMs: e.took.Milliseconds(), OK: ok, CostUSD: explain.NanoDollars(e.nano)})
+		s.OnCall(b.id, api.ToolCall{Tool: e.tool, DurationMs: e.took.Milliseconds(), OK: ok, CostUSD: api.NanoDollars(e.nano)})
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -148,8 +148,8 @@ func (r *sourceRecord) tidy() error {
 	if r.ABI.Kind() != '[' || !r.ABI.IsValid(jsonOptions...) {
 		return errNotVerified
 	}
-	r.Name = explain.Clean(r.Name, 200)
-	r.Match = explain.Clean(r.Match, 20)
+	r.Name = api.Clean(r.Name, 200)
+	r.Match = api.Clean(r.Match, 20)
 	r.ProxyKind = proxyKind(r.ProxyKind)
 	if !common.IsHexAddress(r.Impl) || common.HexToAddress(r.Impl) == (common.Address{}) {
 		r.Impl = ""
@@ -169,7 +169,7 @@ func proxyKind(word string) string {
 	if kind, ok := proxyKinds[word]; ok {
 		return kind
 	}
-	return explain.Clean(word, 40)
+	return api.Clean(word, 40)
 }
 
 // fetch asks a service for one record, with the retries of a plain call. read

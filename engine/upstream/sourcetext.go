@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -89,7 +89,7 @@ func newText(files []SourceFile, main string) (*textRecord, error) {
 			continue
 		}
 		size += len(f.Text)
-		r.Files = append(r.Files, SourceFile{Path: explain.Clean(f.Path, 200), Text: strings.ToValidUTF8(f.Text, "\uFFFD")})
+		r.Files = append(r.Files, SourceFile{Path: api.Clean(f.Path, 200), Text: strings.ToValidUTF8(f.Text, "\uFFFD")})
 	}
 	if len(r.Files) == 0 {
 		return nil, errAnswerTooLarge

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/explain"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,7 +31,7 @@ func sourcifyStatus(status int, customCode string, match bool) error {
 	case status == http.StatusBadRequest && customCode == "unsupported_chain", status == http.StatusNotFound && !match:
 		return errNotVerified
 	case status != http.StatusOK:
-		return newError(KindRejected, "HTTP status "+strconv.Itoa(status)+": "+explain.Clean(customCode, 60))
+		return newError(KindRejected, "HTTP status "+strconv.Itoa(status)+": "+api.Clean(customCode, 60))
 	}
 	return nil
 }

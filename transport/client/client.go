@@ -8,7 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp/tempo"
 )
 
@@ -147,7 +147,7 @@ func (c *Client) money(m Money) {
 type Answer struct {
 	RequestID string // of the run; empty for a job
 	JobID     string
-	Result    *explain.Result
+	Result    *api.Result
 	HTML      string // in place of Result where Request.Report asked for a report
 	// Signed for this request, and Charged as the receipts say.
 	Signed, Charged tempo.Amount

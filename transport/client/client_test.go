@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/holiman/uint256"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
@@ -423,7 +423,7 @@ func TestForced(t *testing.T) {
 // TestRunErrors: what the service says has failed is what a local analysis says.
 func TestRunErrors(t *testing.T) {
 	for code, want := range map[string]error{
-		explain.CodeNotFound: explain.ErrNotFound, explain.CodePending: explain.ErrPending, explain.CodeUnavailable: explain.ErrUnavailable, explain.CodeUnpaid: explain.ErrUnpaid,
+		api.CodeNotFound: api.ErrNotFound, api.CodePending: api.ErrPending, api.CodeUnavailable: api.ErrUnavailable, api.CodeUnpaid: api.ErrUnpaid,
 	} {
 		if err := error(&RunError{Code: code}); !errors.Is(err, want) {
 			t.Errorf("%s is not %v", code, want)

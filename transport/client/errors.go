@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 )
@@ -54,7 +54,7 @@ const (
 // RunError is an analysis that ended without a result.
 type RunError struct {
 	RequestID string // or job id
-	Code      string // see explain.ErrorCodes
+	Code      string // see api.ErrorCodes
 	Message   string // one line, bounded
 }
 
@@ -63,14 +63,14 @@ func (e *RunError) Error() string { return "the analysis failed: " + e.Message }
 // Is maps the codes that a local analysis has errors for.
 func (e *RunError) Is(target error) bool {
 	switch e.Code {
-	case explain.CodeNotFound:
-		return target == explain.ErrNotFound
-	case explain.CodePending:
-		return target == explain.ErrPending
-	case explain.CodeUnavailable:
-		return target == explain.ErrUnavailable
-	case explain.CodeUnpaid:
-		return target == explain.ErrUnpaid
+	case api.CodeNotFound:
+		return target == api.ErrNotFound
+	case api.CodePending:
+		return target == api.ErrPending
+	case api.CodeUnavailable:
+		return target == api.ErrUnavailable
+	case api.CodeUnpaid:
+		return target == api.ErrUnpaid
 	}
 	return false
 }

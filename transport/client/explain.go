@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/transport/wire"
 )
@@ -36,7 +36,7 @@ const (
 // nil. A stream that breaks is joined again, or its run is fetched once it has ended;
 // where that fails the error is a *LostRun, which names the run for Recover. Where
 // only the last receipt is wrong there is an Answer and an error.
-func (c *Client) Explain(ctx context.Context, req explain.Request, sink func(explain.Event)) (*Answer, error) {
+func (c *Client) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*Answer, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
@@ -48,7 +48,7 @@ func (c *Client) Explain(ctx context.Context, req explain.Request, sink func(exp
 	}
 	defer c.give()
 	if sink == nil {
-		sink = func(explain.Event) {}
+		sink = func(api.Event) {}
 	}
 	run := &run{purchase: c.newPurchase(), sink: sink, ask: ask{http.MethodPost, pathExplain, eventStream, body}}
 	return run.buy(ctx)
@@ -60,7 +60,7 @@ var errTimeout = errors.New("the request took longer than it may")
 type run struct {
 	*purchase
 	ask    ask
-	sink   func(explain.Event)
+	sink   func(api.Event)
 	id     string // requestId, once it is known
 	heard  int    // events of the analysis so far
 	atWork bool   // when its record was asked for last
@@ -144,7 +144,7 @@ func (r *run) stream(ctx context.Context) error {
 	}
 	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != eventStream {
 		resp.Body.Close()
-		return fmt.Errorf("%w: a paid analysis is answered with %q, not with a stream", ErrProtocol, explain.OneLine(media, 80))
+		return fmt.Errorf("%w: a paid analysis is answered with %q, not with a stream", ErrProtocol, api.OneLine(media, 80))
 	}
 	body, stop := watch(ctx, resp.Body, r.c.o.Silence)
 	defer stop()
@@ -227,8 +227,8 @@ func (r *run) receipt(data []byte) error {
 // frame takes an event of the analysis.
 func (r *run) frame(data []byte) error {
 	var head struct {
-		Type      explain.EventType `json:"type"`
-		RequestID string            `json:"requestId"`
+		Type      api.EventType `json:"type"`
+		RequestID string        `json:"requestId"`
 	}
 	if err := json.Unmarshal(data, &head, foreign); err != nil {
 		return fmt.Errorf("%w: an event is no JSON object: %w", ErrProtocol, err)
@@ -240,7 +240,7 @@ func (r *run) frame(data []byte) error {
 		return nil // nothing follows the result
 	}
 	switch head.Type {
-	case explain.EventResult, explain.EventReport:
+	case api.EventResult, api.EventReport:
 		a, err := answerOf(head.Type, data)
 		if err != nil {
 			return err
@@ -248,14 +248,14 @@ func (r *run) frame(data []byte) error {
 		a.RequestID, r.answer = r.id, a
 		return nil
 	}
-	var e explain.Event
+	var e api.Event
 	if err := json.Unmarshal(data, &e, foreign); err != nil {
 		return fmt.Errorf("%w: read event: %w", ErrProtocol, err)
 	}
-	if e.Type == explain.EventError {
+	if e.Type == api.EventError {
 		return r.failed(e)
 	}
-	if e.Type != explain.EventHeartbeat {
+	if e.Type != api.EventHeartbeat {
 		r.heard++
 	}
 	r.sink(e)
@@ -263,9 +263,9 @@ func (r *run) frame(data []byte) error {
 }
 
 // failed is what an error event means: a server that stops has not said the last word.
-func (r *run) failed(e explain.Event) error {
-	err := &RunError{RequestID: r.id, Code: explain.OneLine(e.Code, 80), Message: explain.OneLine(e.Message, maxMessage)}
-	if e.Code == explain.CodeStopping || e.Code == explain.CodeUnpaid {
+func (r *run) failed(e api.Event) error {
+	err := &RunError{RequestID: r.id, Code: api.OneLine(e.Code, 80), Message: api.OneLine(e.Message, maxMessage)}
+	if e.Code == api.CodeStopping || e.Code == api.CodeUnpaid {
 		return brokenStream{err}
 	}
 	return err
@@ -275,15 +275,15 @@ func (r *run) failed(e explain.Event) error {
 var foreign = jsontext.AllowInvalidUTF8(true)
 
 // answerOf reads the frame that ends a run.
-func answerOf(kind explain.EventType, data []byte) (*Answer, error) {
-	if kind == explain.EventReport {
+func answerOf(kind api.EventType, data []byte) (*Answer, error) {
+	if kind == api.EventReport {
 		var report wire.ReportFrame
 		if err := json.Unmarshal(data, &report, foreign); err != nil {
 			return nil, fmt.Errorf("%w: read report: %w", ErrProtocol, err)
 		}
 		return &Answer{HTML: report.HTML}, nil
 	}
-	res, err := explain.DecodeResult(data)
+	res, err := api.DecodeResult(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
@@ -307,9 +307,9 @@ func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error)
 	switch {
 	case a != nil || err != nil:
 	case r.atWork:
-		err = &StatusError{Status: http.StatusConflict, Code: explain.CodeRunAtWork, Message: "the run is still at work; ask again in a moment"}
+		err = &StatusError{Status: http.StatusConflict, Code: api.CodeRunAtWork, Message: "the run is still at work; ask again in a moment"}
 	default:
-		err = &StatusError{Status: http.StatusNotFound, Code: explain.CodeNoRun, Message: "no run under this id: it is unknown or too old"}
+		err = &StatusError{Status: http.StatusNotFound, Code: api.CodeNoRun, Message: "no run under this id: it is unknown or too old"}
 	}
 	return a, err
 }
@@ -337,7 +337,7 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 		return nil, unanswered{readRefusal(resp).err()}
 	default:
 		why := readRefusal(resp)
-		if r.atWork = why.code == explain.CodeRunAtWork; r.atWork {
+		if r.atWork = why.code == api.CodeRunAtWork; r.atWork {
 			return nil, nil
 		}
 		return nil, why.err()
@@ -346,7 +346,7 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	var record explain.RunRecovery
+	var record api.RunRecovery
 	if err := json.Unmarshal(doc, &record, foreign); err != nil || len(record.Frames) == 0 || record.RequestID != r.id {
 		return nil, fmt.Errorf("%w: the record of the run cannot be read", ErrProtocol)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport/wire"
 )
 
@@ -21,7 +21,7 @@ const pollEvery = 5 * time.Second
 // ExplainJob buys an analysis as a job that is polled, every so often (default 5 s),
 // until it has ended. Each poll pays what has accrued. sink may be nil; it gets the
 // job's status after each poll. A job whose end was not seen is a *LostJob.
-func (c *Client) ExplainJob(ctx context.Context, req explain.Request, every time.Duration, sink func(explain.JobStatus)) (*Answer, error) {
+func (c *Client) ExplainJob(ctx context.Context, req api.Request, every time.Duration, sink func(api.JobStatus)) (*Answer, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
@@ -41,7 +41,7 @@ func (c *Client) ExplainJob(ctx context.Context, req explain.Request, every time
 }
 
 // Job polls a job that was submitted before, until it has ended, as ExplainJob does.
-func (c *Client) Job(ctx context.Context, jobID string, every time.Duration, sink func(explain.JobStatus)) (*Answer, error) {
+func (c *Client) Job(ctx context.Context, jobID string, every time.Duration, sink func(api.JobStatus)) (*Answer, error) {
 	id, err := uuid.Parse(jobID)
 	if err != nil {
 		return nil, errors.New("the id of a job is a UUID")
@@ -88,7 +88,7 @@ func (e *LostJob) Error() string { return "the job is not at its end: " + e.Err.
 func (e *LostJob) Unwrap() error { return e.Err }
 
 // poll asks for a job until it has ended.
-func (p *purchase) poll(ctx context.Context, id string, every time.Duration, sink func(explain.JobStatus)) (*Answer, error) {
+func (p *purchase) poll(ctx context.Context, id string, every time.Duration, sink func(api.JobStatus)) (*Answer, error) {
 	if every <= 0 {
 		every = pollEvery
 	}
@@ -99,10 +99,10 @@ func (p *purchase) poll(ctx context.Context, id string, every time.Duration, sin
 			return nil, &LostJob{JobID: id, Err: err}
 		case err != nil:
 			silent++
-		case job.Status == explain.JobComplete:
+		case job.Status == api.JobComplete:
 			return p.finished(id, job)
-		case job.Status == explain.JobError:
-			return nil, &RunError{RequestID: id, Code: explain.OneLine(job.ErrorCode, 80), Message: explain.OneLine(job.Error, maxMessage)}
+		case job.Status == api.JobError:
+			return nil, &RunError{RequestID: id, Code: api.OneLine(job.ErrorCode, 80), Message: api.OneLine(job.Error, maxMessage)}
 		default:
 			silent = 0
 		}
@@ -115,11 +115,11 @@ func (p *purchase) poll(ctx context.Context, id string, every time.Duration, sin
 	}
 }
 
-func (p *purchase) finished(id string, job *explain.Job) (*Answer, error) {
+func (p *purchase) finished(id string, job *api.Job) (*Answer, error) {
 	if job.HTML != "" {
 		return p.paid(&Answer{JobID: id, HTML: job.HTML}), nil
 	}
-	a, err := answerOf(explain.EventResult, job.Result)
+	a, err := answerOf(api.EventResult, job.Result)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (p *purchase) finished(id string, job *explain.Job) (*Answer, error) {
 }
 
 // job makes one poll.
-func (p *purchase) job(ctx context.Context, id string) (*explain.Job, error) {
+func (p *purchase) job(ctx context.Context, id string) (*api.Job, error) {
 	p.key = uuid.NewString() // each poll is its own request
 	resp, err := p.send(ctx, ask{method: http.MethodGet, path: "/result/" + id})
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *purchase) job(ctx context.Context, id string) (*explain.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	var job explain.Job
+	var job api.Job
 	if err := json.Unmarshal(doc, &job, foreign); err != nil || job.JobID != id {
 		return nil, fmt.Errorf("%w: the answer to a poll is no job", ErrProtocol)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/holiman/uint256"
 	"go.uber.org/goleak"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
@@ -169,8 +169,8 @@ func (r *rogue) receipt(cr *mpp.Credential) *mpp.Receipt {
 func (r *rogue) result() string {
 	doc, err := json.Marshal(struct {
 		Type string `json:"type"`
-		*explain.Result
-	}{"result", &explain.Result{TxHash: hash}})
+		*api.Result
+	}{"result", &api.Result{TxHash: hash}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (r *rogue) result() string {
 
 const hash = "0x1111111111111111111111111111111111111111111111111111111111111111"
 
-var request = explain.Request{TxHash: hash}
+var request = api.Request{TxHash: hash}
 
 // noMore checks that no more was signed than so many cents, in one channel at most.
 func (r *rogue) noMore(cents uint64) {

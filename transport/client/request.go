@@ -17,7 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport/wire"
@@ -178,7 +178,7 @@ func (p *purchase) send(ctx context.Context, a ask) (*http.Response, error) {
 			}
 			short = refusal.short
 		}
-		if refusal.code == explain.CodeDeposit {
+		if refusal.code == api.CodeDeposit {
 			if err := p.enlarge(ctx); err != nil {
 				return nil, fmt.Errorf("%s; %w", refusal.message, err)
 			}
@@ -204,7 +204,7 @@ func (p *purchase) mendable(r refusal) bool {
 	case mpp.PaymentRequired, mpp.PaymentExpired, mpp.InvalidChallenge, mpp.InsufficientBalance, mpp.AmountExceedsDeposit, mpp.DeltaTooSmall:
 		return true
 	}
-	return r.code == explain.CodeDeposit && !p.toppedUp
+	return r.code == api.CodeDeposit && !p.toppedUp
 }
 
 // pay answers an offer, and sends the request with that.
@@ -354,7 +354,7 @@ func readRefusal(resp *http.Response) (r refusal) {
 			r.code, r.message = e.Code, e.Error
 		}
 	}
-	r.code, r.message = explain.OneLine(r.code, maxMessage), explain.OneLine(r.message, maxMessage)
+	r.code, r.message = api.OneLine(r.code, maxMessage), api.OneLine(r.message, maxMessage)
 	return r
 }
 

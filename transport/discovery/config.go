@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Config says what is true of one deployment. The documents repeat it.
@@ -18,7 +18,7 @@ type Config struct {
 	Terms   Terms   // zero: DefaultTerms
 	Limits  Limits
 	Chains  []Chain // in the order they are listed; none: the list is left out
-	Model   string  // that answers where a request names none; empty: explain.DefaultModel
+	Model   string  // that answers where a request names none; empty: api.DefaultModel
 	// ModelBudget is what the language model may cost in one analysis, in
 	// nano-dollars; 0: no model takes part.
 	ModelBudget int64
@@ -52,7 +52,7 @@ func span(d time.Duration) string {
 		name   string
 	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
 		if d >= u.length && d%u.length == 0 {
-			return explain.Count(int(d/u.length), u.name)
+			return api.Count(int(d/u.length), u.name)
 		}
 	}
 	return d.String()
@@ -70,11 +70,11 @@ func (c Config) facts() *strings.Replacer {
 		"{defaultModel}", c.Model,
 		"{exposure}", dollars(c.Terms.Exposure),
 		"{heartbeat}", span(c.Limits.Heartbeat),
-		"{jobKept}", span(explain.JobRetention),
+		"{jobKept}", span(api.JobRetention),
 		"{jobPatience}", span(c.Terms.JobPatience),
 		"{longest}", c.Limits.longest(),
-		"{maxContext}", strconv.Itoa(explain.MaxContext),
-		"{runKept}", span(explain.RunRetention),
+		"{maxContext}", strconv.Itoa(api.MaxContext),
+		"{runKept}", span(api.RunRetention),
 		"{voucherPatience}", span(c.Terms.VoucherPatience),
 	)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -136,10 +136,10 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	mapping := all["StreamEvent"]["discriminator"].(schema)["mapping"].(map[string]string)
-	if len(mapping) != len(explain.Layouts)+1 {
-		t.Errorf("%d events are described, %d have a layout", len(mapping), len(explain.Layouts))
+	if len(mapping) != len(api.Layouts)+1 {
+		t.Errorf("%d events are described, %d have a layout", len(mapping), len(api.Layouts))
 	}
-	for kind, layout := range explain.Layouts {
+	for kind, layout := range api.Layouts {
 		s := all[eventSchema(kind)]
 		props, _ := s["properties"].(schema)
 		if len(props) != len(layout)+2 || mapping[string(kind)] != componentPrefix+eventSchema(kind) {
@@ -175,7 +175,7 @@ func TestToolSpec(t *testing.T) {
 	if want := []string{"anthropic", "auth", "baseUrl", "defaultModel", "endpoints", "openai", "openapiUrl", "skillUrl", "version"}; !slices.Equal(keys, want) {
 		t.Errorf("keys %q", keys)
 	}
-	if spec["auth"] != "mpp-x402" || spec["version"] != 1.0 || spec["baseUrl"] != "https://txlens.example" || spec["defaultModel"] != explain.DefaultModel {
+	if spec["auth"] != "mpp-x402" || spec["version"] != 1.0 || spec["baseUrl"] != "https://txlens.example" || spec["defaultModel"] != api.DefaultModel {
 		t.Errorf("%v %v %v %v", spec["auth"], spec["version"], spec["baseUrl"], spec["defaultModel"])
 	}
 	want := []string{"explain_transaction", "start_explain_job", "get_job_result"}
@@ -266,7 +266,7 @@ func TestEveryCodeIsTold(t *testing.T) {
 	s := documents(t, Config{})
 	for _, path := range []string{"/SKILL.md", "/llms-full.txt"} {
 		d, _ := s.At(path, BaseURL{})
-		for _, c := range explain.ErrorCodes {
+		for _, c := range api.ErrorCodes {
 			if !bytes.Contains(d.Body, []byte("`"+c.Code+"`")) || !bytes.Contains(d.Body, []byte(c.Action)) {
 				t.Errorf("%s lacks %s", path, c.Code)
 			}

@@ -3,7 +3,7 @@
 // the instructions for agents and their indexes.
 //
 // Shapes come from the Go types that the handlers write (see schema.go), codes from
-// explain.ErrorCodes, events from explain.Layouts, models from explain.Models; the
+// api.ErrorCodes, events from api.Layouts, models from api.Models; the
 // table of operations is in operations.go, words about members are in fields.tsv.
 // A test of the transport checks each answer it receives against the description.
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // base stands for the base URL while the documents are made. The top-level domain
@@ -61,7 +61,7 @@ func New(cfg Config) (*Set, error) {
 		cfg.Terms = DefaultTerms
 	}
 	if cfg.Model == "" {
-		cfg.Model = explain.DefaultModel
+		cfg.Model = api.DefaultModel
 	}
 	if err := checkOperations(); err != nil {
 		return nil, err

@@ -5,19 +5,19 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // eventOrder is that of a stream; the last three end one.
-var eventOrder = []explain.EventType{
-	explain.EventPreflightStart, explain.EventPreflightStatus, explain.EventPreflightDone, explain.EventIteration, explain.EventAgentText,
-	explain.EventAgentStatus, explain.EventToolCall, explain.EventToolResult, explain.EventSkillCall, explain.EventTokens, explain.EventHeartbeat, explain.EventComplete,
-	explain.EventResult, explain.EventReport, explain.EventError,
+var eventOrder = []api.EventType{
+	api.EventPreflightStart, api.EventPreflightStatus, api.EventPreflightDone, api.EventIteration, api.EventAgentText,
+	api.EventAgentStatus, api.EventToolCall, api.EventToolResult, api.EventSkillCall, api.EventTokens, api.EventHeartbeat, api.EventComplete,
+	api.EventResult, api.EventReport, api.EventError,
 }
 
 // eventSchema is the name of the schema of an event: preflight_start has
 // PreflightStartEvent.
-func eventSchema(t explain.EventType) string {
+func eventSchema(t api.EventType) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(string(t), "_") {
 		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
@@ -25,8 +25,8 @@ func eventSchema(t explain.EventType) string {
 	return b.String() + "Event"
 }
 
-// addEvents makes a schema for each type of event, out of that of explain.Event
-// and of explain.Layouts, and one for all of them.
+// addEvents makes a schema for each type of event, out of that of api.Event
+// and of api.Layouts, and one for all of them.
 func addEvents(all map[string]schema) {
 	members := all["Event"]["properties"].(schema)
 	delete(all, "Event")
@@ -36,7 +36,7 @@ func addEvents(all map[string]schema) {
 	for _, t := range eventOrder {
 		name := eventSchema(t)
 		var s schema
-		if t == explain.EventResult {
+		if t == api.EventResult {
 			s = resultEvent(all["ExplanationResult"], members)
 		} else {
 			s = layoutEvent(t, members)
@@ -53,24 +53,24 @@ func addEvents(all map[string]schema) {
 }
 
 // envelope is what every event has.
-func envelope(t explain.EventType, members schema) schema {
+func envelope(t api.EventType, members schema) schema {
 	id := maps.Clone(members["requestId"].(schema))
 	id["format"] = "uuid"
 	return schema{"type": schema{"type": "string", "const": string(t), "description": words["Event.type"]}, "requestId": id}
 }
 
-func layoutEvent(t explain.EventType, members schema) schema {
+func layoutEvent(t api.EventType, members schema) schema {
 	props, required := envelope(t, members), []string{"type", "requestId"}
-	for _, m := range explain.Layouts[t] {
+	for _, m := range api.Layouts[t] {
 		name, maybe := strings.CutSuffix(m, "?")
 		props[name] = members[name]
 		if !maybe {
 			required = append(required, name)
 		}
 	}
-	if t == explain.EventError {
+	if t == api.EventError {
 		code := maps.Clone(members["code"].(schema))
-		code["enum"] = anys(explain.CodesOf(func(c explain.ErrorCode) bool { return c.Event }))
+		code["enum"] = anys(api.CodesOf(func(c api.ErrorCode) bool { return c.Event }))
 		props["code"] = code
 	}
 	return schema{"type": "object", "properties": props, "required": required}
@@ -79,7 +79,7 @@ func layoutEvent(t explain.EventType, members schema) schema {
 // resultEvent has the members of the result beside its own: so they stand in the
 // frame.
 func resultEvent(result, members schema) schema {
-	props := envelope(explain.EventResult, members)
+	props := envelope(api.EventResult, members)
 	maps.Copy(props, result["properties"].(schema))
 	var required []string
 	for _, m := range result["required"].([]any) {

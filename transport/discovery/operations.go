@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // operation is one endpoint.
@@ -49,7 +49,7 @@ func textOf(kind string) media { return media{kind: kind, schema: schema{"type":
 // errorsOf are the codes that a status may have, as text.
 func errorsOf(status int, codes ...string) string {
 	var out string
-	for _, c := range explain.ErrorCodes {
+	for _, c := range api.ErrorCodes {
 		if c.Status == status && slices.Contains(codes, c.Code) {
 			out += fmt.Sprintf("\n\n`%s`: %s %s", c.Code, c.Meaning, c.Action)
 		}
@@ -78,8 +78,8 @@ var always = []answer{
 	shared("RequestTimeout", refused(408, "The request did not arrive in time.")),
 	shared("TooManyConnections", refused(429, "There are too many connections from one address. Its code is `busy`.")),
 	shared("HeaderTooLarge", refused(431, "The header is too large.")),
-	shared("InternalError", refused(500, "The service failed.", explain.CodeInternal)),
-	shared("Unavailable", refused(503, "Not now.", explain.CodeBusy, explain.CodeStopping)),
+	shared("InternalError", refused(500, "The service failed.", api.CodeInternal)),
+	shared("Unavailable", refused(503, "Not now.", api.CodeBusy, api.CodeStopping)),
 }
 
 // withBody are the further answers of an operation that takes a body.
@@ -178,9 +178,9 @@ func opExplain() operation {
 			{status: 200, text: "The stream; or the result, complete or partial; or, with report, the HTML page. Look at `analysisModel` before you trust a result: `partial-synthesis` marks a partial one.",
 				bodies: []media{stream, jsonOf("ExplanationResult"), textOf("text/html")}, headers: []string{"Payment-Receipt"}},
 			challenge("Payment is needed: the terms are in WWW-Authenticate. Or, as application/json: the request asked for no stream (`use_metered_sse`), or the deposit is too small (`deposit_below_minimum`).", "MeteredSseRequired", "DepositBelowMinimum"),
-			refused(404, "There is no such transaction.", explain.CodeNotFound),
-			refused(409, "The transaction is pending.", explain.CodePending),
-			withRetry(refused(502, "Only in the blocking form of an unmetered service.", explain.CodePayment, explain.CodeUnavailable)),
+			refused(404, "There is no such transaction.", api.CodeNotFound),
+			refused(409, "The transaction is pending.", api.CodePending),
+			withRetry(refused(502, "Only in the blocking form of an unmetered service.", api.CodePayment, api.CodeUnavailable)),
 		}, withBody, sessions, onPaid),
 	}
 }
@@ -204,7 +204,7 @@ func opAsync() operation {
 		answers: slices.Concat([]answer{
 			{status: 202, text: "The job will be run.", bodies: []media{jsonOf("JobAccepted")}, headers: []string{"Location", "Retry-After", "Payment-Receipt"}},
 			challenge("The submit unit is owed: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
-			orProblem(refused(503, "Not now.", explain.CodeBusy, explain.CodeStopping, explain.CodeJobsOff)),
+			orProblem(refused(503, "Not now.", api.CodeBusy, api.CodeStopping, api.CodeJobsOff)),
 			orProblem(answer{status: 500, text: "The service failed before a job existed.", bodies: []media{jsonOf("AsyncFault")}}),
 		}, withBody, sessions, instead(onPaid, 500, 503)),
 	}
@@ -236,8 +236,8 @@ func opRecover() operation {
 		answers: slices.Concat([]answer{
 			{status: 200, text: "The final frames.", bodies: []media{jsonOf("RunRecovery")}, headers: []string{"Payment-Receipt"}},
 			challenge("A balance is outstanding: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
-			runError(404, explain.CodeNoRun),
-			withRetry(runError(409, explain.CodeRunErrored, explain.CodeRunTooLarge, explain.CodeRunAtWork)),
+			runError(404, api.CodeNoRun),
+			withRetry(runError(409, api.CodeRunErrored, api.CodeRunTooLarge, api.CodeRunAtWork)),
 		}, sessions, onPaid),
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/swaggest/jsonschema-go"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/transport/wire"
 )
 
@@ -24,23 +24,23 @@ func ref(name string) schema { return schema{"$ref": componentPrefix + name} }
 // named are the types whose schemas have a name of their own, all others have that
 // of their Go type.
 var named = map[reflect.Type]string{
-	reflect.TypeFor[explain.Request]():   "ExplainRequest",
-	reflect.TypeFor[explain.Result]():    "ExplanationResult",
-	reflect.TypeFor[explain.Node]():      "TraceNode",
-	reflect.TypeFor[explain.Arg]():       "DecodedArg",
-	reflect.TypeFor[explain.TraceMeta](): "PrettyTraceMeta",
-	reflect.TypeFor[explain.Addr]():      "EvmAddress",
-	reflect.TypeFor[explain.Hex]():       "HexBytes",
-	reflect.TypeFor[explain.Category]():  "FindingCategory",
-	reflect.TypeFor[explain.Severity]():  "FindingSeverity",
-	reflect.TypeFor[explain.Status]():    "TransactionStatus",
-	reflect.TypeFor[explain.State]():     "PhaseState",
-	reflect.TypeFor[wire.DepositOK]():    "DepositOk",
+	reflect.TypeFor[api.Request]():    "ExplainRequest",
+	reflect.TypeFor[api.Result]():     "ExplanationResult",
+	reflect.TypeFor[api.Node]():       "TraceNode",
+	reflect.TypeFor[api.Arg]():        "DecodedArg",
+	reflect.TypeFor[api.TraceMeta]():  "PrettyTraceMeta",
+	reflect.TypeFor[api.Addr]():       "EvmAddress",
+	reflect.TypeFor[api.Hex]():        "HexBytes",
+	reflect.TypeFor[api.Category]():   "FindingCategory",
+	reflect.TypeFor[api.Severity]():   "FindingSeverity",
+	reflect.TypeFor[api.Status]():     "TransactionStatus",
+	reflect.TypeFor[api.State]():      "PhaseState",
+	reflect.TypeFor[wire.DepositOK](): "DepositOk",
 }
 
 // roots are the types that the descriptions begin with; what they hold follows.
 var roots = []any{
-	explain.Request{}, explain.Result{}, explain.Job{}, explain.RunRecovery{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{},
+	api.Request{}, api.Result{}, api.Job{}, api.RunRecovery{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{},
 	wire.JobAccepted{}, wire.DepositOK{}, wire.CallFrame{}, wire.Problem{}, wire.NeedVoucher{}, wire.PaymentReceipt{}, wire.MeteredSseRequired{}, wire.DepositBelowMinimum{},
 }
 
@@ -67,11 +67,11 @@ func readWords(table string) map[string]string {
 // exact says of members what their Go type cannot. A key that stands for nothing
 // is found by a test.
 var exact = map[string]schema{
-	"ExplainRequest.txHash":             {"pattern": explain.HashPattern},
+	"ExplainRequest.txHash":             {"pattern": api.HashPattern},
 	"ExplainRequest.chainId":            {"minimum": 1},
-	"ExplainRequest.context":            {"maxLength": explain.MaxContext},
-	"ExplainRequest.model":              {"enum": anys(explain.ModelNames())},
-	"ExplanationResult.txHash":          {"pattern": explain.HashPattern},
+	"ExplainRequest.context":            {"maxLength": api.MaxContext},
+	"ExplainRequest.model":              {"enum": anys(api.ModelNames())},
+	"ExplanationResult.txHash":          {"pattern": api.HashPattern},
 	"ExplanationResult.rawTrace":        {"anyOf": []any{ref("CallFrame"), schema{"type": "null"}}},
 	"ExplanationResult.toolCalls":       {"items": ref("ToolCall")},
 	"LoopMarker.kind":                   {"enum": []any{"loop", "elided"}},
@@ -79,18 +79,18 @@ var exact = map[string]schema{
 	"Job.jobId":                         {"format": "uuid"},
 	"Job.result":                        ref("ExplanationResult"),
 	"JobAccepted.jobId":                 {"format": "uuid"},
-	"JobAccepted.status":                {"const": string(explain.JobPending)},
+	"JobAccepted.status":                {"const": string(api.JobPending)},
 	"RunRecovery.requestId":             {"format": "uuid"},
 	"RunRecovery.frames":                {"items": schema{"anyOf": []any{ref("CompleteEvent"), ref("ResultEvent"), ref("ReportEvent")}}},
-	"ErrorBody.code":                    {"enum": anys(explain.CodesOf(func(c explain.ErrorCode) bool { return c.Status != 0 && !c.Metered && !ofRuns(c) }))},
-	"RunError.code":                     {"enum": anys(explain.CodesOf(ofRuns))},
+	"ErrorBody.code":                    {"enum": anys(api.CodesOf(func(c api.ErrorCode) bool { return c.Status != 0 && !c.Metered && !ofRuns(c) }))},
+	"RunError.code":                     {"enum": anys(api.CodesOf(ofRuns))},
 	"RunError.requestId":                {"format": "uuid"},
-	"Job.errorCode":                     {"enum": anys(explain.CodesOf(func(c explain.ErrorCode) bool { return c.Job }))},
+	"Job.errorCode":                     {"enum": anys(api.CodesOf(func(c api.ErrorCode) bool { return c.Job }))},
 	"AsyncFault.requestId":              {"pattern": "^err-"},
 	"Health.status":                     {"const": "ok"},
 	"DepositOk.ok":                      {"const": true},
-	"MeteredSseRequired.code":           {"const": explain.CodeUseSSE},
-	"DepositBelowMinimum.code":          {"const": explain.CodeDeposit},
+	"MeteredSseRequired.code":           {"const": api.CodeUseSSE},
+	"DepositBelowMinimum.code":          {"const": api.CodeDeposit},
 	"Problem.type":                      {"format": "uri"},
 	"Problem.requiredTopUp":             {"pattern": amount},
 	"Problem.channelId":                 {"pattern": word},
@@ -127,8 +127,8 @@ const (
 const quantity = "^(0x[0-9a-f]+)?$"
 
 // ofRuns are the codes of GET /explain/run/{requestId} alone.
-func ofRuns(c explain.ErrorCode) bool {
-	return slices.Contains([]string{explain.CodeNoRun, explain.CodeRunErrored, explain.CodeRunTooLarge, explain.CodeRunAtWork}, c.Code)
+func ofRuns(c api.ErrorCode) bool {
+	return slices.Contains([]string{api.CodeNoRun, api.CodeRunErrored, api.CodeRunTooLarge, api.CodeRunAtWork}, c.Code)
 }
 
 func anys[T any](list []T) []any {
@@ -156,7 +156,7 @@ func reflected() (map[string]schema, error) {
 		out[name] = m
 	}
 	r := jsonschema.Reflector{}
-	for _, root := range append(slices.Clone(roots), explain.Event{}) {
+	for _, root := range append(slices.Clone(roots), api.Event{}) {
 		_, err := r.Reflect(root,
 			jsonschema.DefinitionsPrefix(componentPrefix), jsonschema.RootRef, jsonschema.CollectDefinitions(keep),
 			jsonschema.InterceptDefName(schemaName), jsonschema.InterceptSchema(scalar),
@@ -181,11 +181,11 @@ func scalar(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 		return false, nil
 	}
 	switch p.Value.Type() {
-	case reflect.TypeFor[explain.Addr](), reflect.TypeFor[*explain.Addr]():
+	case reflect.TypeFor[api.Addr](), reflect.TypeFor[*api.Addr]():
 		p.Schema.WithType(jsonschema.String.Type()).WithPattern("^0x[0-9a-f]{40}$")
-	case reflect.TypeFor[explain.Hex]():
+	case reflect.TypeFor[api.Hex]():
 		p.Schema.WithType(jsonschema.String.Type()).WithPattern("^0x([0-9a-f]{2})*$")
-	case reflect.TypeFor[explain.Decimal](), reflect.TypeFor[*explain.Decimal]():
+	case reflect.TypeFor[api.Decimal](), reflect.TypeFor[*api.Decimal]():
 		p.Schema.WithType(jsonschema.Number.Type())
 	case reflect.TypeFor[jsontext.Value]():
 	case reflect.TypeFor[uint64](), reflect.TypeFor[*uint64]():

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/template"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 //go:embed *.tmpl
@@ -28,7 +28,7 @@ var texts = template.Must(template.New("").Funcs(template.FuncMap{
 	"where":   where,
 	"amount":  amountOf,
 	"span":    span,
-	"nano":    explain.NanoDollars,
+	"nano":    api.NanoDollars,
 }).ParseFS(templates, "*.tmpl"))
 
 // page is what the templates see.
@@ -36,8 +36,8 @@ type page struct {
 	Config
 	Base       string
 	Example    string // hash of a transaction
-	Models     []explain.Model
-	Codes      []explain.ErrorCode
+	Models     []api.Model
+	Codes      []api.ErrorCode
 	Operations []opText
 	Schemas    []schemaText
 	Documents  []docText
@@ -69,8 +69,8 @@ type (
 
 func newPage(cfg Config, all map[string]schema) page {
 	p := page{
-		Config: cfg, Base: base, Example: exampleHash, Models: explain.Models, Codes: explain.ErrorCodes,
-		HashForm: explain.HashPattern, ContextMax: explain.MaxContext,
+		Config: cfg, Base: base, Example: exampleHash, Models: api.Models, Codes: api.ErrorCodes,
+		HashForm: api.HashPattern, ContextMax: api.MaxContext,
 		Schemas: schemaTexts(all),
 	}
 	for _, d := range documentTable {
@@ -99,7 +99,7 @@ func formOfBody(m media) string {
 }
 
 // where says in which places a code is met.
-func where(c explain.ErrorCode) string {
+func where(c api.ErrorCode) string {
 	var places []string
 	if c.Status != 0 {
 		places = append(places, fmt.Sprintf("status %d", c.Status))

@@ -3,7 +3,7 @@
 // handlers write them and the documents describe them, from the same declarations.
 package wire
 
-import "txlens/engine/explain"
+import "txlens/engine/api"
 
 // ErrorBody is the body of an error. Code is empty where the status says it all.
 type ErrorBody struct {
@@ -33,8 +33,8 @@ type Health struct {
 
 // JobAccepted is the body of status 202.
 type JobAccepted struct {
-	JobID  string            `json:"jobId"`
-	Status explain.JobStatus `json:"status"`
+	JobID  string        `json:"jobId"`
+	Status api.JobStatus `json:"status"`
 }
 
 // DepositOK is the body of status 200 of POST /session/deposit.
@@ -44,32 +44,32 @@ type DepositOK struct {
 
 // ResultFrame ends a stream: the members of the Result beside type and requestId.
 type ResultFrame struct {
-	Type      explain.EventType `json:"type"`
-	RequestID string            `json:"requestId"`
-	*explain.Result
+	Type      api.EventType `json:"type"`
+	RequestID string        `json:"requestId"`
+	*api.Result
 }
 
 // ReportFrame ends a stream in place of the result, when a report was asked for.
 type ReportFrame struct {
-	Type      explain.EventType `json:"type"`
-	RequestID string            `json:"requestId"`
-	HTML      string            `json:"html"`
+	Type      api.EventType `json:"type"`
+	RequestID string        `json:"requestId"`
+	HTML      string        `json:"html"`
 }
 
 // CallFrame is one frame of rawTrace, as geth's callTracer gives it. Quantities
 // are 0x hex.
 type CallFrame struct {
-	Type         string       `json:"type"`
-	From         explain.Addr `json:"from"`
-	To           explain.Addr `json:"to,omitzero"` // missing on a failed creation
-	Gas          string       `json:"gas"`
-	GasUsed      string       `json:"gasUsed"`
-	Input        explain.Hex  `json:"input"`
-	Output       explain.Hex  `json:"output,omitempty"`
-	Value        string       `json:"value,omitempty"` // missing on a static call
-	Error        string       `json:"error,omitempty"`
-	RevertReason string       `json:"revertReason,omitempty"`
-	Calls        []CallFrame  `json:"calls,omitempty"`
+	Type         string      `json:"type"`
+	From         api.Addr    `json:"from"`
+	To           api.Addr    `json:"to,omitzero"` // missing on a failed creation
+	Gas          string      `json:"gas"`
+	GasUsed      string      `json:"gasUsed"`
+	Input        api.Hex     `json:"input"`
+	Output       api.Hex     `json:"output,omitempty"`
+	Value        string      `json:"value,omitempty"` // missing on a static call
+	Error        string      `json:"error,omitempty"`
+	RevertReason string      `json:"revertReason,omitempty"`
+	Calls        []CallFrame `json:"calls,omitempty"`
 }
 
 // Problem is the body of a payment challenge (RFC 9457), content type
@@ -112,14 +112,14 @@ type PaymentReceipt struct {
 }
 
 // MeteredSseRequired is the body of status 402 of a paid POST /explain that asked
-// for no stream. Code is explain.CodeUseSSE.
+// for no stream. Code is api.CodeUseSSE.
 type MeteredSseRequired struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`
 }
 
 // DepositBelowMinimum is the body of status 402 where the channel's deposit is too
-// small to be served. Code is explain.CodeDeposit.
+// small to be served. Code is api.CodeDeposit.
 type DepositBelowMinimum struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`

@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 
 	"txlens/actors"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream"
@@ -64,7 +64,7 @@ func record(name, path string) error {
 	x := actors.New(actors.Options{SourcesOff: true})
 	defer x.Close()
 	rec, m := upstream.NewRecorder(), new(meter.Meter)
-	req := explain.Request{TxHash: c.Hash().Hex(), ChainID: 1}
+	req := api.Request{TxHash: c.Hash().Hex(), ChainID: 1}
 	res, err := x.Explain(context.Background(), actors.Job{Request: req, World: client.Session(m, rec), Meter: m})
 	if err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 	"txlens/engine/triage"
 )
 
@@ -25,7 +25,7 @@ func TestFindingsAgree(t *testing.T) {
 			t.Fatalf("%s: %d findings, dropped %+v, %q", name, len(r.Findings), d, r.Provenance.Notes)
 		}
 		got := r.Findings[0]
-		if (got.Confidence == explain.Low) && len(got.MissingDataToConfirm) == 0 || !slices.Equal(got.MissingDataToConfirm, missing) {
+		if (got.Confidence == api.Low) && len(got.MissingDataToConfirm) == 0 || !slices.Equal(got.MissingDataToConfirm, missing) {
 			t.Errorf("%s: confidence %s, missing %q, want %q", name, got.Confidence, got.MissingDataToConfirm, missing)
 		}
 		if !slices.Contains(r.Risks, "reentrancy: "+got.BrokenInvariant) || len(r.Risks) != len(c.Result.Risks)+1 {
@@ -38,7 +38,7 @@ func TestFindingsAgree(t *testing.T) {
 		if strings.Contains(text, "…") || strings.Contains(text, "..") || !strings.Contains(text, vault) {
 			t.Errorf("%s: %s", name, text)
 		}
-		roles := map[explain.Addr]string{}
+		roles := map[api.Addr]string{}
 		for i, x := range r.Addresses {
 			roles[x.Address] = x.Role
 			if c.Result.Addresses[i].Role == x.Role && x.Address == addr(vault) {
@@ -63,9 +63,9 @@ func TestFindingsAgree(t *testing.T) {
 		ev.Contracts = nil
 		x.BrokenInvariant = vault + " must not pay out more than slot 7 owes; it paid 5,000 USDC (log 41)."
 	}, triage.MissingSource(addr(vault)))
-	f("unsure without a word", func(_ *assemble.Evidence, x *Finding) { x.Confidence = explain.Low }, missingUntold)
+	f("unsure without a word", func(_ *assemble.Evidence, x *Finding) { x.Confidence = api.Low }, missingUntold)
 	f("unsure with one", func(_ *assemble.Evidence, x *Finding) {
-		x.Confidence, x.Missing = explain.Low, []string{"the source of 0x3333…3333"}
+		x.Confidence, x.Missing = api.Low, []string{"the source of 0x3333…3333"}
 	}, "the source of "+vault)
 	f("no trace of its own", func(ev *assemble.Evidence, x *Finding) {
 		ev.Tree.Source = "local-replay-quick"

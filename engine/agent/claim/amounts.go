@@ -4,19 +4,19 @@ import (
 	"math/big"
 	"strconv"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // amounts is a set of numbers above zero that is asked whether one lies between two
 // bounds. They lie in buckets by their exponent and first two digits, so that a
 // transaction of thousands of numbers is not gone through for each word of a text.
 type amounts struct {
-	by   map[int][]explain.Decimal
+	by   map[int][]api.Decimal
 	seen map[string]bool
 }
 
 // add takes the absolute value.
-func (s *amounts) add(d explain.Decimal) {
+func (s *amounts) add(d api.Decimal) {
 	if d.Unscaled == nil || d.Unscaled.Sign() == 0 {
 		return
 	}
@@ -24,7 +24,7 @@ func (s *amounts) add(d explain.Decimal) {
 		d.Unscaled = new(big.Int).Abs(d.Unscaled)
 	}
 	if s.by == nil {
-		s.by, s.seen = map[int][]explain.Decimal{}, map[string]bool{}
+		s.by, s.seen = map[int][]api.Decimal{}, map[string]bool{}
 	}
 	if text := d.String(); !s.seen[text] {
 		s.seen[text] = true
@@ -34,7 +34,7 @@ func (s *amounts) add(d explain.Decimal) {
 }
 
 // between reports whether a number of the set lies within the bounds, both included.
-func (s *amounts) between(lo, hi explain.Decimal) bool {
+func (s *amounts) between(lo, hi api.Decimal) bool {
 	if s == nil || s.by == nil || hi.Unscaled.Sign() <= 0 {
 		return false
 	}
@@ -53,7 +53,7 @@ func (s *amounts) between(lo, hi explain.Decimal) bool {
 }
 
 // bucket grows with the number: 90 to each power of ten.
-func bucket(d explain.Decimal) int {
+func bucket(d api.Decimal) int {
 	text := d.Unscaled.Text(10)
 	first := text + "0"
 	two, _ := strconv.Atoi(first[:2])
@@ -61,13 +61,13 @@ func bucket(d explain.Decimal) int {
 }
 
 // compare orders two decimals.
-func compare(a, b explain.Decimal) int {
+func compare(a, b api.Decimal) int {
 	x, y := level(a, b)
 	return x.Cmp(y)
 }
 
 // level brings two decimals to the same scale.
-func level(a, b explain.Decimal) (x, y *big.Int) {
+func level(a, b api.Decimal) (x, y *big.Int) {
 	switch {
 	case a.Scale < b.Scale:
 		return times10(a.Unscaled, b.Scale-a.Scale), b.Unscaled
@@ -85,7 +85,7 @@ func times10(n *big.Int, by int) *big.Int {
 // reading is how a number was written: its value and the worth of its last digit
 // that says something.
 type reading struct {
-	value explain.Decimal
+	value api.Decimal
 	last  int  // the last digit counts 10^last
 	about bool // the text says that it is rounded
 }
@@ -93,10 +93,10 @@ type reading struct {
 // span is what the number may stand for: nearest rounding; with three digits or more
 // also cut off. What is written with one digit and not called rounded must be within
 // 5 %.
-func (r reading) span() (lo, hi explain.Decimal) {
+func (r reading) span() (lo, hi api.Decimal) {
 	v := r.value
 	if v.Scale < 0 {
-		v = explain.Decimal{Unscaled: times10(v.Unscaled, -v.Scale)}
+		v = api.Decimal{Unscaled: times10(v.Unscaled, -v.Scale)}
 	}
 	last := r.last
 	if r.about {
@@ -116,13 +116,13 @@ func (r reading) span() (lo, hi explain.Decimal) {
 			half, up = small, small
 		}
 	}
-	return explain.Decimal{Unscaled: new(big.Int).Sub(n, half), Scale: scale}, explain.Decimal{Unscaled: new(big.Int).Add(n, up), Scale: scale}
+	return api.Decimal{Unscaled: new(big.Int).Sub(n, half), Scale: scale}, api.Decimal{Unscaled: new(big.Int).Add(n, up), Scale: scale}
 }
 
 // wide is the span of a USD value: within 1 %, by its last digit, or to the cent.
-func (r reading) wide() (lo, hi explain.Decimal) {
+func (r reading) wide() (lo, hi api.Decimal) {
 	lo, hi = r.span()
-	n, _ := level(r.value, explain.Decimal{Unscaled: new(big.Int), Scale: max(r.value.Scale, 0)})
+	n, _ := level(r.value, api.Decimal{Unscaled: new(big.Int), Scale: max(r.value.Scale, 0)})
 	scale := max(r.value.Scale, 0) + 2
 	n = times10(n, 2)
 	slack := new(big.Int).Quo(n, big.NewInt(100))
@@ -130,10 +130,10 @@ func (r reading) wide() (lo, hi explain.Decimal) {
 		cent.Quo(cent, big.NewInt(200))
 		slack = bigger(slack, cent)
 	}
-	if low := (explain.Decimal{Unscaled: new(big.Int).Sub(n, slack), Scale: scale}); compare(low, lo) < 0 {
+	if low := (api.Decimal{Unscaled: new(big.Int).Sub(n, slack), Scale: scale}); compare(low, lo) < 0 {
 		lo = low
 	}
-	if high := (explain.Decimal{Unscaled: new(big.Int).Add(n, slack), Scale: scale}); compare(high, hi) > 0 {
+	if high := (api.Decimal{Unscaled: new(big.Int).Add(n, slack), Scale: scale}); compare(high, hi) > 0 {
 		hi = high
 	}
 	return lo, hi

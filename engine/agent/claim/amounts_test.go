@@ -4,10 +4,10 @@ import (
 	"math/big"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
-func dec(t testing.TB, s string) explain.Decimal {
+func dec(t testing.TB, s string) api.Decimal {
 	t.Helper()
 	l := lex(s)
 	if len(l) != 1 || l[0].kind != isNumber {
@@ -76,8 +76,8 @@ func FuzzSpan(f *testing.F) {
 		if n <= 0 || scale > 80 || scale < -80 || last > 80 || last < -scale {
 			return
 		}
-		v := explain.Decimal{Unscaled: big.NewInt(n), Scale: scale}
-		for _, bounds := range []func() (lo, hi explain.Decimal){reading{v, last, about}.span, reading{v, last, about}.wide} {
+		v := api.Decimal{Unscaled: big.NewInt(n), Scale: scale}
+		for _, bounds := range []func() (lo, hi api.Decimal){reading{v, last, about}.span, reading{v, last, about}.wide} {
 			lo, hi := bounds()
 			if compare(lo, hi) > 0 || compare(v, lo) < 0 || compare(v, hi) > 0 {
 				t.Fatalf("%s: %s to %s", v, lo, hi)

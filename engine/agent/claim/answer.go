@@ -1,24 +1,24 @@
 package claim
 
 import (
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/triage"
 )
 
 // Answer is what the model says in its last call, read but not believed.
 type Answer struct {
-	Findings    []Finding          `json:"findings"`
-	NonFindings []NonFinding       `json:"nonFindings"`
-	TxType      explain.TxType     `json:"txType"`
-	TypeReason  string             `json:"txTypeReason"` // why the type is not that of the rules
-	Protocol    *string            `json:"protocol"`     // snake case
-	Confidence  explain.Confidence `json:"confidence"`
-	Figures     []Figure           `json:"figures"`
-	Steps       []Said             `json:"steps"`
-	Summary     string             `json:"summary"`
-	Risks       []Said             `json:"risks"`
-	Contracts   []Description      `json:"contracts"`
-	Annotations []Annotation       `json:"traceAnnotations"`
+	Findings    []Finding      `json:"findings"`
+	NonFindings []NonFinding   `json:"nonFindings"`
+	TxType      api.TxType     `json:"txType"`
+	TypeReason  string         `json:"txTypeReason"` // why the type is not that of the rules
+	Protocol    *string        `json:"protocol"`     // snake case
+	Confidence  api.Confidence `json:"confidence"`
+	Figures     []Figure       `json:"figures"`
+	Steps       []Said         `json:"steps"`
+	Summary     string         `json:"summary"`
+	Risks       []Said         `json:"risks"`
+	Contracts   []Description  `json:"contracts"`
+	Annotations []Annotation   `json:"traceAnnotations"`
 }
 
 // Said is a text with the places it rests on: see reference.
@@ -37,8 +37,8 @@ type Figure struct {
 
 // Description says what a contract is.
 type Description struct {
-	Address     explain.Addr `json:"address"`
-	Description string       `json:"description"`
+	Address     api.Addr `json:"address"`
+	Description string   `json:"description"`
 }
 
 // Annotation is a comment on one node of the trace.
@@ -49,21 +49,21 @@ type Annotation struct {
 
 // Finding is a weakness as the model sees it.
 type Finding struct {
-	ID              string                `json:"id"` // for CausedBy
-	BrokenInvariant string                `json:"broken_invariant"`
-	Category        explain.Category      `json:"category"`
-	Severity        explain.Severity      `json:"severity"`
-	Status          explain.FindingStatus `json:"status"`
-	Confidence      explain.Confidence    `json:"confidence"`
-	Victim          []explain.Addr        `json:"victim"`
-	Attacker        []explain.Addr        `json:"attacker"`
-	FaultyContract  *explain.Addr         `json:"faultyContract"` // absent: the first victim with code
-	Evidence        []explain.Evidence    `json:"evidence"`
-	Check           string                `json:"check"`
-	Amplifiers      []explain.Amplifier   `json:"amplifiers"`
-	CausedBy        string                `json:"causedBy"`
-	Primary         bool                  `json:"primary"`
-	Missing         []string              `json:"missing_data_to_confirm"`
+	ID              string            `json:"id"` // for CausedBy
+	BrokenInvariant string            `json:"broken_invariant"`
+	Category        api.Category      `json:"category"`
+	Severity        api.Severity      `json:"severity"`
+	Status          api.FindingStatus `json:"status"`
+	Confidence      api.Confidence    `json:"confidence"`
+	Victim          []api.Addr        `json:"victim"`
+	Attacker        []api.Addr        `json:"attacker"`
+	FaultyContract  *api.Addr         `json:"faultyContract"` // absent: the first victim with code
+	Evidence        []api.Evidence    `json:"evidence"`
+	Check           string            `json:"check"`
+	Amplifiers      []api.Amplifier   `json:"amplifiers"`
+	CausedBy        string            `json:"causedBy"`
+	Primary         bool              `json:"primary"`
+	Missing         []string          `json:"missing_data_to_confirm"`
 }
 
 // NonFinding is one check of the fixed list.
@@ -84,7 +84,7 @@ const (
 )
 
 // Dropped counts what did not stand.
-type Dropped = explain.Dropped
+type Dropped = api.Dropped
 
 // Bounds of an Answer: lists in items, texts in characters.
 const (

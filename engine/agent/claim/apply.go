@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 	"txlens/engine/triage"
 )
 
@@ -18,9 +18,9 @@ import (
 // AnalysisModel, for which see Contributed, SkillsUsed and the diagram are left to the
 // caller. A partial result
 // stays one, with its mark and its low confidence.
-func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
+func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 	r := *c.Result
-	p := explain.Provenance{}
+	p := api.Provenance{}
 	if r.Provenance != nil {
 		p = *r.Provenance
 	}
@@ -32,13 +32,13 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 	ix.narrate(&r, a, say, &d)
 	accused(&r)
 	ix.describe(&r, a, say, &d)
-	if v.kept && a.TxType != explain.TypeExploit {
+	if v.kept && a.TxType != api.TypeExploit {
 		r.Summary = c.Result.Summary // that of another type would contradict the findings
 	}
 	r.NonFindings = ix.ruledOut(a.NonFindings, r.Findings, c.Evidence.Triage, &d)
 	v.protocol(a.Protocol)
 	if v.confidence(a.Confidence); r.Partial() {
-		r.Confidence = explain.Low
+		r.Confidence = api.Low
 	}
 	p.Notes = append(slices.Clone(p.Notes), v.notes...)
 	if d.Total() > 0 {
@@ -50,7 +50,7 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*explain.Result, Dropped) {
 
 // Contributed reports whether anything of the model stands in a Result of Apply: a
 // text, a finding, a verdict, or a confidence other than that of the rules.
-func Contributed(rules, r *explain.Result) bool {
+func Contributed(rules, r *api.Result) bool {
 	return r.Summary != rules.Summary || !slices.Equal(r.Steps, rules.Steps) || !slices.Equal(r.Risks, rules.Risks) ||
 		!slices.Equal(r.NonFindings, rules.NonFindings) || !reflect.DeepEqual(r.Findings, rules.Findings) || !slices.Equal(r.Contracts, rules.Contracts) ||
 		len(r.TraceAnnotations) > 0 || !same(r.TxType, rules.TxType) || r.SubType != rules.SubType || !same(r.Protocol, rules.Protocol) || r.Confidence != rules.Confidence
@@ -62,12 +62,12 @@ func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil &&
 func (v *verdict) judge(a *Answer) bool {
 	rules := v.r.Findings
 	found := v.ix.findings(a.Findings, v.d)
-	exploit := a.TxType == explain.TypeExploit && slices.ContainsFunc(found, func(s stood) bool { return s.exploit() })
+	exploit := a.TxType == api.TypeExploit && slices.ContainsFunc(found, func(s stood) bool { return s.exploit() })
 	v.r.Findings = nil
 	for i := range found {
 		s := &found[i]
 		switch {
-		case exploit && s.Status.Rank() >= explain.Possible.Rank():
+		case exploit && s.Status.Rank() >= api.Possible.Rank():
 			v.r.Findings = append(v.r.Findings, s.Finding)
 		case exploit:
 			v.d.Findings++
@@ -83,11 +83,11 @@ func (v *verdict) judge(a *Answer) bool {
 
 // accused makes the rest of the result say what the findings do: each is a risk, and
 // the addresses and balances of those that it names have their roles.
-func accused(r *explain.Result) {
+func accused(r *api.Result) {
 	if len(r.Findings) == 0 {
 		return
 	}
-	roles := map[explain.Addr]string{}
+	roles := map[api.Addr]string{}
 	for i := len(r.Findings) - 1; i >= 0; i-- { // those of the first finding stay
 		maps.Copy(roles, triage.Roles(&r.Findings[i]))
 	}
@@ -99,9 +99,9 @@ func accused(r *explain.Result) {
 		a := &r.Addresses[i]
 		a.Label, a.Role = withRole(a.Label, a.Role, roles[a.Address])
 	}
-	for _, party := range slices.SortedFunc(maps.Keys(roles), func(a, b explain.Addr) int { return bytes.Compare(a[:], b[:]) }) {
-		if !slices.ContainsFunc(r.Addresses, func(a explain.Address) bool { return a.Address == party }) {
-			r.Addresses = append(r.Addresses, explain.Address{Address: party, Label: roles[party], Role: roles[party]})
+	for _, party := range slices.SortedFunc(maps.Keys(roles), func(a, b api.Addr) int { return bytes.Compare(a[:], b[:]) }) {
+		if !slices.ContainsFunc(r.Addresses, func(a api.Address) bool { return a.Address == party }) {
+			r.Addresses = append(r.Addresses, api.Address{Address: party, Label: roles[party], Role: roles[party]})
 		}
 	}
 	r.BalanceChanges = slices.Clone(r.BalanceChanges)
@@ -129,14 +129,14 @@ func withRole(label, had, role string) (newLabel, newRole string) {
 
 // keep leaves those findings of the rules of which the model says nothing: code has
 // computed their checks, and that a model is silent about them refutes none.
-func (v *verdict) keep(rules []explain.Finding, exploit bool) {
-	if v.r.TxType == nil || *v.r.TxType != explain.TypeExploit || len(rules) == 0 {
+func (v *verdict) keep(rules []api.Finding, exploit bool) {
+	if v.r.TxType == nil || *v.r.TxType != api.TypeExploit || len(rules) == 0 {
 		return
 	}
 	said := v.r.Findings
 	for _, f := range rules {
-		if slices.ContainsFunc(said, func(m explain.Finding) bool {
-			return m.Category == f.Category && slices.ContainsFunc(m.Victim, func(a explain.Addr) bool { return slices.Contains(f.Victim, a) })
+		if slices.ContainsFunc(said, func(m api.Finding) bool {
+			return m.Category == f.Category && slices.ContainsFunc(m.Victim, func(a api.Addr) bool { return slices.Contains(f.Victim, a) })
 		}) {
 			continue
 		}
@@ -153,7 +153,7 @@ func (v *verdict) keep(rules []explain.Finding, exploit bool) {
 // stays when the beginning of the model's does not stand. The steps of both are merged
 // by the rule of steps.go, unless more than half of the model's do not stand. The
 // rules' risks stay in any case.
-func (ix *Index) narrate(r *explain.Result, a *Answer, say voice, d *Dropped) {
+func (ix *Index) narrate(r *api.Result, a *Answer, say voice, d *Dropped) {
 	summary, bad := ix.prose(a.Summary, maxSummary, say)
 	d.Sentences += bad
 	if first := sentences(plainText(a.Summary)); summary != "" && !r.Partial() && ix.sentence(first[0], say) == "" {
@@ -196,10 +196,10 @@ func flagOf(s string) (flag, rest string) {
 }
 
 // describe takes descriptions of contracts and comments on the trace.
-func (ix *Index) describe(r *explain.Result, a *Answer, say voice, d *Dropped) {
+func (ix *Index) describe(r *api.Result, a *Answer, say voice, d *Dropped) {
 	r.Contracts = slices.Clone(r.Contracts)
 	for _, x := range a.Contracts {
-		i := slices.IndexFunc(r.Contracts, func(c explain.Contract) bool { return c.Address == x.Address })
+		i := slices.IndexFunc(r.Contracts, func(c api.Contract) bool { return c.Address == x.Address })
 		text, bad := ix.prose(x.Description, maxShort, say)
 		d.Sentences += bad
 		if i < 0 || text == "" {

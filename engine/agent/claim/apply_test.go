@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
-	"txlens/engine/explain"
 	"txlens/engine/triage"
 
 	"github.com/go-json-experiment/json"
@@ -20,7 +20,7 @@ func TestEcho(t *testing.T) {
 	for _, hash := range []string{"0x5dcdd902dc", "0x769e36370a", "0xc30c589a09", "0x80ce0c71a4", "0x216b67f3ad"} {
 		c := assemble.Build(recorded.Find(t, hash))
 		before, _ := json.Marshal(c.Result, json.Deterministic(true))
-		a := &Answer{TxType: *c.Result.TxType, Protocol: c.Result.Protocol, Confidence: explain.High, Summary: c.Result.Summary}
+		a := &Answer{TxType: *c.Result.TxType, Protocol: c.Result.Protocol, Confidence: api.High, Summary: c.Result.Summary}
 		for _, s := range c.Result.Steps {
 			a.Steps = append(a.Steps, Said{s, []string{"tx"}})
 		}
@@ -56,7 +56,7 @@ func TestSame(t *testing.T) {
 func TestPieces(t *testing.T) {
 	c := exploitCase(t)
 	r, d := Apply(c, &Answer{
-		TxType: *c.Result.TxType, Confidence: explain.High,
+		TxType: *c.Result.TxType, Confidence: api.High,
 		Summary:     "Paid 5,000 USDC. It paid 7,777 USDC.",
 		Steps:       []Said{{"Paid 100 USDC.", []string{"log:40"}}, {"Paid 100 USDC.", []string{"log:77"}}, {"Paid 5,000 USDC. And 12,345 more.", []string{"log:77", "frame:0.0.1.0"}}},
 		Risks:       []Said{{"late_booking: the vault calls out before it books.", []string{"frame:0.0.1"}}, {"Nothing shows it.", nil}},
@@ -74,7 +74,7 @@ func TestPieces(t *testing.T) {
 	if len(r.TraceAnnotations) != 1 || r.TraceAnnotations[2] != "the vault calls back" || len(r.Risks) != len(c.Result.Risks)+1 {
 		t.Errorf("%v, %q", r.TraceAnnotations, r.Risks)
 	}
-	i := slices.IndexFunc(r.Contracts, func(k explain.Contract) bool { return k.Address == addr(vault) })
+	i := slices.IndexFunc(r.Contracts, func(k api.Contract) bool { return k.Address == addr(vault) })
 	if i < 0 || !strings.HasSuffix(r.Contracts[i].Description, "; holds USDC of depositors") || r.Provenance.Dropped == nil || *r.Provenance.Dropped != d {
 		t.Errorf("%+v, %+v", r.Contracts, r.Provenance)
 	}
@@ -86,7 +86,7 @@ func TestPartialStaysPartial(t *testing.T) {
 	ev.Failed = []assemble.Failure{{Phase: "price", Reason: "timeout"}}
 	c := assemble.Build(ev)
 	r, _ := Apply(c, goodAnswer(), NewIndex(c))
-	if !r.Partial() || r.Confidence != explain.Low || !strings.HasPrefix(r.Summary, explain.PartialPrefix) {
+	if !r.Partial() || r.Confidence != api.Low || !strings.HasPrefix(r.Summary, api.PartialPrefix) {
 		t.Errorf("%s, %s, %q", r.AnalysisModel, r.Confidence, r.Summary)
 	}
 }
@@ -167,30 +167,30 @@ func TestFigures(t *testing.T) {
 
 // TestVerdict: the rules keep the last word where they are sure.
 func TestVerdict(t *testing.T) {
-	f := func(name, hash string, change func(*assemble.Case), said explain.TxType, want explain.TxType, conf explain.Confidence, noted bool) {
+	f := func(name, hash string, change func(*assemble.Case), said api.TxType, want api.TxType, conf api.Confidence, noted bool) {
 		t.Helper()
 		c := assemble.Build(recorded.Find(t, hash))
 		change(c)
-		r, _ := Apply(c, &Answer{TxType: said, Confidence: explain.High, Summary: c.Result.Summary, TypeReason: "The evidence decides."}, NewIndex(c))
+		r, _ := Apply(c, &Answer{TxType: said, Confidence: api.High, Summary: c.Result.Summary, TypeReason: "The evidence decides."}, NewIndex(c))
 		if *r.TxType != want || r.Confidence != conf || (len(r.Provenance.Notes) > len(c.Result.Provenance.Notes)) != noted {
 			t.Errorf("%s: %s, %s, notes %q", name, *r.TxType, r.Confidence, r.Provenance.Notes)
 		}
 	}
 	const swap = "0x5dcdd902dc"
 	same := func(*assemble.Case) {}
-	as := func(t explain.TxType, conf explain.Confidence) func(*assemble.Case) {
+	as := func(t api.TxType, conf api.Confidence) func(*assemble.Case) {
 		return func(c *assemble.Case) {
 			r := *c.Result
 			r.TxType, r.Confidence = &t, conf
 			c.Result = &r
 		}
 	}
-	f("the same", swap, as(explain.TypeSwap, explain.High), explain.TypeSwap, explain.TypeSwap, explain.High, false)
-	f("sure rules", swap, as(explain.TypeSwap, explain.High), explain.TypeBridge, explain.TypeSwap, explain.Medium, true)
-	f("sure rules, shown", swap, as(explain.TypeOther, explain.High), explain.TypeSwap, explain.TypeOther, explain.Medium, true)
-	f("unsure rules, shown", swap, as(explain.TypeOther, explain.Medium), explain.TypeSwap, explain.TypeSwap, explain.Medium, true)
-	f("unsure rules, not shown", swap, as(explain.TypeOther, explain.Medium), explain.TypeGovernance, explain.TypeOther, explain.Medium, true)
-	f("an exploit without a finding", swap, same, explain.TypeExploit, explain.TypeSwap, explain.Medium, true)
+	f("the same", swap, as(api.TypeSwap, api.High), api.TypeSwap, api.TypeSwap, api.High, false)
+	f("sure rules", swap, as(api.TypeSwap, api.High), api.TypeBridge, api.TypeSwap, api.Medium, true)
+	f("sure rules, shown", swap, as(api.TypeOther, api.High), api.TypeSwap, api.TypeOther, api.Medium, true)
+	f("unsure rules, shown", swap, as(api.TypeOther, api.Medium), api.TypeSwap, api.TypeSwap, api.Medium, true)
+	f("unsure rules, not shown", swap, as(api.TypeOther, api.Medium), api.TypeGovernance, api.TypeOther, api.Medium, true)
+	f("an exploit without a finding", swap, same, api.TypeExploit, api.TypeSwap, api.Medium, true)
 }
 
 // TestRuledOut: that something is clean stands where the rules say so, or could not tell
@@ -267,7 +267,7 @@ func TestObserve(t *testing.T) {
 			t.Errorf("before: %q", s)
 		}
 	}
-	ix.Observe(map[string]any{"balance": "123456789", "to": bystand, "selector": "0xabcdef01", "priceUsd": explain.Decimal{Unscaled: big.NewInt(3107), Scale: 2}, "source": "return _exchangeRateStored * 3; // and 987654321"})
+	ix.Observe(map[string]any{"balance": "123456789", "to": bystand, "selector": "0xabcdef01", "priceUsd": api.Decimal{Unscaled: big.NewInt(3107), Scale: 2}, "source": "return _exchangeRateStored * 3; // and 987654321"})
 	for _, s := range told {
 		if !ix.stands(s) {
 			t.Errorf("after: %q: %s", s, ix.sentence(s, voice{}))
@@ -289,7 +289,7 @@ func TestObserveAsked(t *testing.T) {
 	invented := "0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef"
 	ix.ObserveAsked(map[string]any{"address": invented, "block": 424242, "wei": "7777777", "slot": "0x9"},
 		[]byte(`{"address":"`+strings.ToUpper(invented[2:])+`","address2":"`+invented+`","block":424242,"slot":"0x9"}`))
-	var a explain.Addr
+	var a api.Addr
 	if err := a.UnmarshalText([]byte(invented)); err != nil {
 		t.Fatal(err)
 	}

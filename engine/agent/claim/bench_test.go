@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
-	"txlens/engine/explain"
 )
 
 // largest is the case with the most nodes.
@@ -32,7 +32,7 @@ func BenchmarkIndex(b *testing.B) {
 func BenchmarkApply(b *testing.B) {
 	c := largest(b)
 	ix := NewIndex(c)
-	a := &Answer{TxType: explain.TypeOther, Summary: strings.Repeat("0x1234…abcd ", 40)}
+	a := &Answer{TxType: api.TypeOther, Summary: strings.Repeat("0x1234…abcd ", 40)}
 	for range maxSteps {
 		a.Steps = append(a.Steps, Said{strings.Repeat("1234…789 0x12…ab. ", 22), []string{"tx"}})
 	}
@@ -41,7 +41,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 	for range maxFindings {
 		f := goodFinding()
-		f.Victim = []explain.Addr{c.Result.TokenTransfers[0].From}
+		f.Victim = []api.Addr{c.Result.TokenTransfers[0].From}
 		a.Findings = append(a.Findings, f)
 	}
 	for b.Loop() {

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -34,19 +34,19 @@ func frame(kind, from, to, input, more string) string {
 	return `{"type":"` + kind + `","from":"` + from + `","to":"` + to + `","gas":"0x5208","gasUsed":"0x5208","value":"0x0","input":"` + input + `"` + more + `}`
 }
 
-func transferLog(index uint64, token, from, to string, amount int64) evidence.Log {
-	return evidence.Log{Address: common.HexToAddress(token), Index: index,
+func transferLog(index uint64, token, from, to string, amount int64) ethrpc.Log {
+	return ethrpc.Log{Address: common.HexToAddress(token), Index: index,
 		Topics: []common.Hash{crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)")), common.HexToHash(from), common.HexToHash(to)},
 		Data:   common.BigToHash(big.NewInt(amount)).Bytes()}
 }
 
 // logJSON is the log as a call tracer gives it, after so many calls.
-func logJSON(l evidence.Log, position string) string {
+func logJSON(l ethrpc.Log, position string) string {
 	var topics []string
 	for _, h := range l.Topics {
 		topics = append(topics, `"`+h.Hex()+`"`)
 	}
-	return `{"address":"` + strings.ToLower(l.Address.Hex()) + `","topics":[` + strings.Join(topics, ",") + `],"data":"` + explain.Hex(l.Data).String() + `","position":"` + position + `"}`
+	return `{"address":"` + strings.ToLower(l.Address.Hex()) + `","topics":[` + strings.Join(topics, ",") + `],"data":"` + api.Hex(l.Data).String() + `","position":"` + position + `"}`
 }
 
 func exploitEvidence(t testing.TB) *assemble.Evidence {
@@ -68,15 +68,15 @@ func exploitEvidence(t testing.TB) *assemble.Evidence {
 	at := common.HexToAddress(vault)
 	return &assemble.Evidence{
 		TxHash: "0x" + strings.Repeat("ab", 32), Chain: ch, Version: "test", Tree: tree,
-		Tx:        &evidence.Transaction{Hash: common.HexToHash("0x" + strings.Repeat("ab", 32)), Type: 2, From: common.HexToAddress(attacker), To: &toolAddr, Gas: 500_000, GasPrice: big.NewInt(3e9), Value: new(big.Int), Input: common.FromHex("0xdeadbeef"), BlockNumber: &number, Index: &index},
-		Receipt:   &evidence.Receipt{Status: &status, GasUsed: 21_000, EffectiveGasPrice: big.NewInt(3e9), Logs: []evidence.Log{in, out}},
-		Block:     &evidence.Block{Number: number, Timestamp: 1_705_000_000, Miner: common.HexToAddress("0x55"), BaseFee: big.NewInt(2e9), Withdrawals: -1},
+		Tx:        &ethrpc.Transaction{Hash: common.HexToHash("0x" + strings.Repeat("ab", 32)), Type: 2, From: common.HexToAddress(attacker), To: &toolAddr, Gas: 500_000, GasPrice: big.NewInt(3e9), Value: new(big.Int), Input: common.FromHex("0xdeadbeef"), BlockNumber: &number, Index: &index},
+		Receipt:   &ethrpc.Receipt{Status: &status, GasUsed: 21_000, EffectiveGasPrice: big.NewInt(3e9), Logs: []ethrpc.Log{in, out}},
+		Block:     &ethrpc.Block{Number: number, Timestamp: 1_705_000_000, Miner: common.HexToAddress("0x55"), BaseFee: big.NewInt(2e9), Withdrawals: -1},
 		Tokens:    map[common.Address]label.Token{common.HexToAddress(usdc): {Address: common.HexToAddress(usdc), Symbol: "USDC", Name: "USD Coin", Decimals: &dollars, Listed: true}},
-		Prices:    map[common.Address]assemble.Price{common.HexToAddress(usdc): {USD: explain.Decimal{Unscaled: big.NewInt(1)}, Time: 1_705_000_000, Source: "test"}},
+		Prices:    map[common.Address]assemble.Price{common.HexToAddress(usdc): {USD: api.Decimal{Unscaled: big.NewInt(1)}, Time: 1_705_000_000, Source: "test"}},
 		Contracts: map[common.Address]*decode.Contract{at: {Address: at, Name: "SavingsVault", ABI: vaultABI(t), Source: "sourcify", Match: "exact_match"}},
-		Diff: &evidence.StateDiff{
-			Pre:  map[common.Address]*evidence.Account{at: {Storage: map[common.Hash]common.Hash{slot: common.BigToHash(big.NewInt(9e9))}}},
-			Post: map[common.Address]*evidence.Account{at: {Storage: map[common.Hash]common.Hash{slot: common.BigToHash(big.NewInt(41e8))}}},
+		Diff: &ethrpc.StateDiff{
+			Pre:  map[common.Address]*ethrpc.Account{at: {Storage: map[common.Hash]common.Hash{slot: common.BigToHash(big.NewInt(9e9))}}},
+			Post: map[common.Address]*ethrpc.Account{at: {Storage: map[common.Hash]common.Hash{slot: common.BigToHash(big.NewInt(41e8))}}},
 		},
 	}
 }
@@ -98,8 +98,8 @@ func plainIndex() *Index {
 	return NewIndex(assemble.Build(&assemble.Evidence{TxHash: "0x" + strings.Repeat("00", 32), Chain: ch}))
 }
 
-func addr(s string) explain.Addr { return explain.AddrOf(common.HexToAddress(s)) }
+func addr(s string) api.Addr { return api.AddrOf(common.HexToAddress(s)) }
 
 func u64(n uint64) *uint64 { return &n }
 
-func addrp(s string) *explain.Addr { a := addr(s); return &a }
+func addrp(s string) *api.Addr { a := addr(s); return &a }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 func TestCheckLanguage(t *testing.T) {
@@ -81,7 +81,7 @@ func TestStrength(t *testing.T) {
 	f := func(text string, want strength, wantErr bool) {
 		t.Helper()
 		text = strings.NewReplacer("VAULT", vault, "TOOL", wielder, "USDC", usdc).Replace(text)
-		got, err := ix.verify(text, []explain.Addr{addr(vault)})
+		got, err := ix.verify(text, []api.Addr{addr(vault)})
 		if got != want || (err != nil) != wantErr {
 			t.Errorf("%s: %d (%v), want %d", text, got, err, want)
 		}
@@ -118,7 +118,7 @@ func FuzzCheck(f *testing.F) {
 				t.Fatalf("%d bits", v.BitLen())
 			}
 		})
-		_, _ = ix.verify(s, []explain.Addr{addr(vault)})
+		_, _ = ix.verify(s, []api.Addr{addr(vault)})
 	})
 }
 

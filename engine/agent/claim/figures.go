@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -88,14 +88,14 @@ func (ix *Index) total(kind string, values []value, shown reading, usd bool) boo
 			n.Add(n, v.n)
 		}
 	}
-	d, token, symbol := explain.Decimal{Unscaled: n.Abs(n)}, common.Address{}, ""
+	d, token, symbol := api.Decimal{Unscaled: n.Abs(n)}, common.Address{}, ""
 	if t := values[0].token; t != nil {
 		token = *t
 		if sym, scale, known := ix.coin(token); known {
 			symbol, d.Scale = sym, scale
 		}
 	}
-	worth := explain.Decimal{}
+	worth := api.Decimal{}
 	if p, ok := ix.c.Evidence.Prices[token]; ok && symbol != "" {
 		worth = flow.Value(d.Unscaled, uint8(d.Scale), p.USD)
 	}
@@ -139,7 +139,7 @@ func (ix *Index) relation(kind string, values []value, shown reading) bool {
 		up += 2
 	}
 	var one amounts
-	d := explain.Decimal{Unscaled: new(big.Int).Quo(times10(a.Abs(a), up), b), Scale: percentScale}
+	d := api.Decimal{Unscaled: new(big.Int).Quo(times10(a.Abs(a), up), b), Scale: percentScale}
 	if one.add(d); !one.between(shown.span()) {
 		return false
 	}

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/trace"
 	"txlens/engine/triage"
 )
 
 // stood is a finding that stood, with what decides about the type.
 type stood struct {
-	explain.Finding
+	api.Finding
 	id, causedBy string // as the model named them
 	loss         loss
 	at           int // first frame or log that it points to, in the order of the nodes
@@ -73,7 +73,7 @@ func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
 	}
 	own := ix.own(f.Category)
 	s.Attacker = ix.parties(f.Attacker, nil)
-	s.Victim = ix.parties(f.Victim, func(a explain.Addr) bool { return own[a] || slices.Contains(s.Attacker, a) })
+	s.Victim = ix.parties(f.Victim, func(a api.Addr) bool { return own[a] || slices.Contains(s.Attacker, a) })
 	if len(s.Victim) == 0 {
 		return s, false
 	}
@@ -104,7 +104,7 @@ func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
 			s.MissingDataToConfirm = append(s.MissingDataToConfirm, text)
 		}
 	}
-	if s.Confidence == explain.Low && len(s.MissingDataToConfirm) == 0 {
+	if s.Confidence == api.Low && len(s.MissingDataToConfirm) == 0 {
 		s.MissingDataToConfirm = []string{missingUntold}
 	}
 	return s, true
@@ -120,9 +120,9 @@ const (
 // faulty is the contract whose rule broke: as the model says, where it ran and is no
 // attacker's, else the first victim whose code ran, else the first other contract that
 // the evidence points to.
-func (ix *Index) faulty(f *Finding, s *stood) *explain.Addr {
-	may := func(a explain.Addr) bool {
-		return !slices.Contains(s.Attacker, a) && slices.ContainsFunc(ix.r.Contracts, func(c explain.Contract) bool { return c.Address == a })
+func (ix *Index) faulty(f *Finding, s *stood) *api.Addr {
+	may := func(a api.Addr) bool {
+		return !slices.Contains(s.Attacker, a) && slices.ContainsFunc(ix.r.Contracts, func(c api.Contract) bool { return c.Address == a })
 	}
 	if f.FaultyContract != nil && may(*f.FaultyContract) {
 		return f.FaultyContract
@@ -141,9 +141,9 @@ func (ix *Index) faulty(f *Finding, s *stood) *explain.Addr {
 }
 
 // parties keeps the addresses that exist.
-func (ix *Index) parties(list []explain.Addr, not func(explain.Addr) bool) (out []explain.Addr) {
+func (ix *Index) parties(list []api.Addr, not func(api.Addr) bool) (out []api.Addr) {
 	for _, a := range list {
-		if a != (explain.Addr{}) && ix.addresses[a] && !slices.Contains(out, a) && (not == nil || !not(a)) {
+		if a != (api.Addr{}) && ix.addresses[a] && !slices.Contains(out, a) && (not == nil || !not(a)) {
 			out = append(out, a)
 		}
 	}
@@ -162,7 +162,7 @@ func (ix *Index) proofs(f *Finding, s *stood, d *Dropped) bool {
 			all = false
 			continue
 		}
-		all = all && kept.Kind == explain.Observed
+		all = all && kept.Kind == api.Observed
 		s.Evidence = append(s.Evidence, kept)
 		if n := ix.nodeAt[kept.Frame]; n != nil {
 			s.at = min(s.at, n.Index)
@@ -178,36 +178,36 @@ func (ix *Index) proofs(f *Finding, s *stood, d *Dropped) bool {
 func (ix *Index) weigh(f *Finding, s *stood, shown strength, observed bool) {
 	cause, sure := ix.recategorised(f)
 	s.Category = cause
-	status := explain.Confirmed
+	status := api.Confirmed
 	switch {
 	case shown < showsBreak || !sure:
-		status = explain.Possible
+		status = api.Possible
 	case !observed:
-		status = explain.Probable
+		status = api.Probable
 	}
 	if s.Status.Rank() > status.Rank() {
 		s.Status = status
 	}
-	confidence := explain.High
-	lower := func(to explain.Confidence, missing ...string) {
+	confidence := api.High
+	lower := func(to api.Confidence, missing ...string) {
 		confidence = confidence.Lower(to)
 		s.MissingDataToConfirm = append(s.MissingDataToConfirm, missing...)
 	}
 	if !ix.full() {
-		lower(explain.Medium, triage.MissingTrace)
+		lower(api.Medium, triage.MissingTrace)
 	}
 	switch {
 	case shown == showsNothing:
-		lower(explain.Low, missingCheck)
+		lower(api.Low, missingCheck)
 	case shown < showsBreak:
-		lower(explain.Medium, missingCheck)
+		lower(api.Medium, missingCheck)
 	}
 	if !sure {
-		lower(explain.Low, missingCause)
+		lower(api.Low, missingCause)
 	}
 	for _, v := range s.Victim {
 		if ix.opaque(v) {
-			lower(explain.Low, triage.MissingSource(v))
+			lower(api.Low, triage.MissingSource(v))
 		}
 	}
 	s.Confidence = s.Confidence.Lower(confidence)
@@ -219,7 +219,7 @@ func (s *stood) lowered(f *Finding) bool {
 }
 
 // amplifiers keeps those that the evidence shows.
-func (ix *Index) amplifiers(list []explain.Amplifier, d *Dropped) (out []explain.Amplifier) {
+func (ix *Index) amplifiers(list []api.Amplifier, d *Dropped) (out []api.Amplifier) {
 	for _, a := range list {
 		switch {
 		case slices.Contains(out, a):
@@ -234,22 +234,22 @@ func (ix *Index) amplifiers(list []explain.Amplifier, d *Dropped) (out []explain
 
 // opaque reports whether a victim's code ran and neither its source nor its ABI is
 // known.
-func (ix *Index) opaque(a explain.Addr) bool {
-	ran := slices.ContainsFunc(ix.r.Contracts, func(c explain.Contract) bool { return c.Address == a })
+func (ix *Index) opaque(a api.Addr) bool {
+	ran := slices.ContainsFunc(ix.r.Contracts, func(c api.Contract) bool { return c.Address == a })
 	return ran && !ix.sources[a] && !ix.lent(a)
 }
 
 // lent reports whether an account runs somebody else's code, which is known.
-func (ix *Index) lent(a explain.Addr) bool {
+func (ix *Index) lent(a api.Addr) bool {
 	return ix.c.Tree != nil && slices.ContainsFunc(ix.c.Tree.Frames, func(f *trace.Frame) bool {
-		return f.Kind == trace.DelegateCall && explain.AddrOf(f.From) == a && ix.sources[explain.AddrOf(f.To)]
+		return f.Kind == trace.DelegateCall && api.AddrOf(f.From) == a && ix.sources[api.AddrOf(f.To)]
 	})
 }
 
 // exploit reports whether a finding makes the transaction one: of medium severity at
 // least, shown, and somebody lost.
 func (s *stood) exploit() bool {
-	return s.Severity.Rank() >= explain.Moderate.Rank() && s.Status.Rank() >= explain.Probable.Rank() && len(s.loss.who) > 0
+	return s.Severity.Rank() >= api.Moderate.Rank() && s.Status.Rank() >= api.Probable.Rank() && len(s.loss.who) > 0
 }
 
 // note tells of a finding that is not shown well enough to be one.

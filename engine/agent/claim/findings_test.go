@@ -6,20 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 )
 
 // goodFinding is the finding that the made-up exploit bears out.
 func goodFinding() Finding {
 	return Finding{
 		ID: "reenter", BrokenInvariant: "SavingsVault " + vault + " must not pay out more than slot 7 owes; it paid 5,000 USDC for 100 USDC (frame 0.0, log 41).",
-		Category: explain.Reentrancy, Severity: explain.Moderate, Status: explain.Confirmed, Confidence: explain.High,
-		Victim: []explain.Addr{addr(vault)}, Attacker: []explain.Addr{addr(attacker), addr(wielder)},
-		Evidence: []explain.Evidence{
-			{Claim: "The vault calls back before it has booked the deposit.", Kind: explain.Observed, Frame: "0.0.1", Source: "trace"},
-			{Claim: "The vault pays 5,000 USDC.", Kind: explain.Observed, LogIndex: u64(41), Source: "receipt"},
-			{Claim: "Slot 7 falls by 4,900,000,000.", Kind: explain.Observed, Address: addrp(vault), Slot: "0x7", Before: "9000000000", After: "0xf4610900", Source: "state"},
+		Category: api.Reentrancy, Severity: api.Moderate, Status: api.Confirmed, Confidence: api.High,
+		Victim: []api.Addr{addr(vault)}, Attacker: []api.Addr{addr(attacker), addr(wielder)},
+		Evidence: []api.Evidence{
+			{Claim: "The vault calls back before it has booked the deposit.", Kind: api.Observed, Frame: "0.0.1", Source: "trace"},
+			{Claim: "The vault pays 5,000 USDC.", Kind: api.Observed, LogIndex: u64(41), Source: "receipt"},
+			{Claim: "Slot 7 falls by 4,900,000,000.", Kind: api.Observed, Address: addrp(vault), Slot: "0x7", Before: "9000000000", After: "0xf4610900", Source: "state"},
 		},
 		Check: "before(" + vault + ", 7) - after(" + vault + ", 7) > received(" + vault + ", " + usdc + ")",
 	}
@@ -27,7 +27,7 @@ func goodFinding() Finding {
 
 func goodAnswer() *Answer {
 	return &Answer{
-		Findings: []Finding{goodFinding()}, TxType: explain.TypeExploit, Confidence: explain.High,
+		Findings: []Finding{goodFinding()}, TxType: api.TypeExploit, Confidence: api.High,
 		Summary: "An attacker re-entered SavingsVault and took 5,000 USDC for 100 USDC.",
 		Steps: []Said{
 			{"0x1111…1111 called 0x2222…2222.", []string{"frame:0"}},
@@ -37,7 +37,7 @@ func goodAnswer() *Answer {
 	}
 }
 
-func apply(t testing.TB, change func(*Answer)) (*explain.Result, Dropped) {
+func apply(t testing.TB, change func(*Answer)) (*api.Result, Dropped) {
 	t.Helper()
 	a := goodAnswer()
 	if change != nil {
@@ -50,11 +50,11 @@ func apply(t testing.TB, change func(*Answer)) (*explain.Result, Dropped) {
 // TestExploit: what the evidence bears out goes into the result as it was said.
 func TestExploit(t *testing.T) {
 	r, d := apply(t, nil)
-	if r.TxType == nil || *r.TxType != explain.TypeExploit || len(r.Findings) != 1 {
+	if r.TxType == nil || *r.TxType != api.TypeExploit || len(r.Findings) != 1 {
 		t.Fatalf("type %v, %d findings, dropped %+v, notes %q", *r.TxType, len(r.Findings), d, r.Provenance.Notes)
 	}
 	f := r.Findings[0]
-	if f.Status != explain.Confirmed || f.Severity != explain.Moderate || f.Category != explain.Reentrancy || f.ID != "F1" || f.Check == "" || len(f.Evidence) != 3 {
+	if f.Status != api.Confirmed || f.Severity != api.Moderate || f.Category != api.Reentrancy || f.ID != "F1" || f.Check == "" || len(f.Evidence) != 3 {
 		t.Errorf("%+v", f)
 	}
 	if f.Evidence[2].Before != "0x"+strings.Repeat("0", 55)+"218711a00" {
@@ -67,7 +67,7 @@ func TestExploit(t *testing.T) {
 
 // TestNotShown: an exploit that lacks any of what makes one is none.
 func TestNotShown(t *testing.T) {
-	f := func(name string, change func(*Finding), want explain.FindingStatus) {
+	f := func(name string, change func(*Finding), want api.FindingStatus) {
 		t.Helper()
 		c := exploitCase(t)
 		ix := NewIndex(c)
@@ -84,37 +84,37 @@ func TestNotShown(t *testing.T) {
 			t.Errorf("%s: nothing is counted", name)
 		}
 		r, _ := Apply(exploitCase(t), a, NewIndex(c))
-		if exploit := *r.TxType == explain.TypeExploit; exploit != (want == explain.Probable) || exploit != (len(r.Findings) > 0) {
+		if exploit := *r.TxType == api.TypeExploit; exploit != (want == api.Probable) || exploit != (len(r.Findings) > 0) {
 			t.Errorf("%s: type %s with %d findings", name, *r.TxType, len(r.Findings))
 		}
-		if *r.TxType != explain.TypeExploit && (r.Confidence == explain.High || strings.Contains(r.Summary, "attacker")) {
+		if *r.TxType != api.TypeExploit && (r.Confidence == api.High || strings.Contains(r.Summary, "attacker")) {
 			t.Errorf("%s: confidence %s, %q", name, r.Confidence, r.Summary)
 		}
 	}
 	f("the check is false", func(f *Finding) { f.Check = strings.Replace(f.Check, ">", "<", 1) }, "")
-	f("no check", func(f *Finding) { f.Check = "" }, explain.Possible)
-	f("a check that cannot fail", func(f *Finding) { f.Check = "sent(" + vault + ", " + usdc + ") >= 0" }, explain.Possible)
-	f("a check of a movement alone", func(f *Finding) { f.Check = "net(" + vault + ", " + usdc + ") < 0" }, explain.Possible)
-	f("a check with a number out of nowhere", func(f *Finding) { f.Check += " + 77777777" }, explain.Possible)
-	f("evidence inferred", func(f *Finding) { f.Evidence[1].Kind = explain.Inferred }, explain.Probable)
-	f("one item resolves to nothing", func(f *Finding) { f.Evidence[1].LogIndex = u64(99) }, explain.Probable)
-	f("a slot that held something else", func(f *Finding) { f.Evidence[2].Before = "9000000001" }, explain.Probable)
-	f("a slot that holds something else", func(f *Finding) { f.Evidence[2].After = "7" }, explain.Probable)
+	f("no check", func(f *Finding) { f.Check = "" }, api.Possible)
+	f("a check that cannot fail", func(f *Finding) { f.Check = "sent(" + vault + ", " + usdc + ") >= 0" }, api.Possible)
+	f("a check of a movement alone", func(f *Finding) { f.Check = "net(" + vault + ", " + usdc + ") < 0" }, api.Possible)
+	f("a check with a number out of nowhere", func(f *Finding) { f.Check += " + 77777777" }, api.Possible)
+	f("evidence inferred", func(f *Finding) { f.Evidence[1].Kind = api.Inferred }, api.Probable)
+	f("one item resolves to nothing", func(f *Finding) { f.Evidence[1].LogIndex = u64(99) }, api.Probable)
+	f("a slot that held something else", func(f *Finding) { f.Evidence[2].Before = "9000000001" }, api.Probable)
+	f("a slot that holds something else", func(f *Finding) { f.Evidence[2].After = "7" }, api.Probable)
 	f("no evidence resolves", func(f *Finding) {
-		f.Evidence = []explain.Evidence{{Claim: "x", Kind: explain.Observed, Frame: "0.7"}, {Claim: "y", Kind: explain.Observed}}
+		f.Evidence = []api.Evidence{{Claim: "x", Kind: api.Observed, Frame: "0.7"}, {Claim: "y", Kind: api.Observed}}
 	}, "")
-	f("the victim does not exist", func(f *Finding) { f.Victim = []explain.Addr{addr(bystand)} }, "")
-	f("the victim is the sender's own", func(f *Finding) { f.Victim = []explain.Addr{addr(wielder)} }, "")
+	f("the victim does not exist", func(f *Finding) { f.Victim = []api.Addr{addr(bystand)} }, "")
+	f("the victim is the sender's own", func(f *Finding) { f.Victim = []api.Addr{addr(wielder)} }, "")
 	f("a false amount in the invariant", func(f *Finding) { f.BrokenInvariant = strings.Replace(f.BrokenInvariant, "5,000", "50,000", 1) }, "")
 	f("a flash loan and nothing else", func(f *Finding) {
-		f.Category, f.BrokenInvariant = explain.UnknownCause, "SavingsVault must not be used with a flash loan; it was (frame 0.0)."
+		f.Category, f.BrokenInvariant = api.UnknownCause, "SavingsVault must not be used with a flash loan; it was (frame 0.0)."
 	}, "")
-	f("nothing re-entered the loser", func(f *Finding) { f.Status = explain.Possible; f.Amplifiers = []explain.Amplifier{"mixer_funded"} }, explain.Possible)
+	f("nothing re-entered the loser", func(f *Finding) { f.Status = api.Possible; f.Amplifiers = []api.Amplifier{"mixer_funded"} }, api.Possible)
 }
 
 // TestNobodyLost: without a loser there is no exploit, however well the break is shown.
 func TestNobodyLost(t *testing.T) {
-	f := func(name string, tokens ...explain.TokenChange) {
+	f := func(name string, tokens ...api.TokenChange) {
 		t.Helper()
 		c := exploitCase(t)
 		r := *c.Result
@@ -129,23 +129,23 @@ func TestNobodyLost(t *testing.T) {
 		}
 		c.Result = &r
 		got, _ := Apply(c, goodAnswer(), NewIndex(c))
-		if *got.TxType == explain.TypeExploit || len(got.Findings) > 0 || got.Confidence == explain.High {
+		if *got.TxType == api.TypeExploit || len(got.Findings) > 0 || got.Confidence == api.High {
 			t.Errorf("%s: %s, %d findings", name, *got.TxType, len(got.Findings))
 		}
 	}
-	worth := explain.Decimal{Unscaled: big.NewInt(4890)}
-	f("what the vault got is worth as much", explain.TokenChange{RawSignedAmount: "1", ValueUSD: &worth})
-	f("what the vault got has no price", explain.TokenChange{RawSignedAmount: "1"})
+	worth := api.Decimal{Unscaled: big.NewInt(4890)}
+	f("what the vault got is worth as much", api.TokenChange{RawSignedAmount: "1", ValueUSD: &worth})
+	f("what the vault got has no price", api.TokenChange{RawSignedAmount: "1"})
 	f("the vault's balance did not move")
 	r, _ := apply(t, func(a *Answer) { a.Findings[0].Attacker = append(a.Findings[0].Attacker, addr(vault)) })
-	if *r.TxType == explain.TypeExploit {
+	if *r.TxType == api.TypeExploit {
 		t.Error("the attacker is the loser")
 	}
 }
 
 // TestCaps: what confidence and severity may be.
 func TestCaps(t *testing.T) {
-	f := func(name string, change func(*assemble.Evidence), said explain.Severity, wantConf explain.Confidence, wantSev explain.Severity) {
+	f := func(name string, change func(*assemble.Evidence), said api.Severity, wantConf api.Confidence, wantSev api.Severity) {
 		t.Helper()
 		ev := exploitEvidence(t)
 		change(ev)
@@ -160,18 +160,18 @@ func TestCaps(t *testing.T) {
 		}
 	}
 	same := func(*assemble.Evidence) {}
-	f("as it is", same, explain.Moderate, explain.High, explain.Moderate)
-	f("the loss is worth more than said", same, explain.NoLoss, explain.High, explain.Moderate)
-	f("what was done is worse than the loss", same, explain.Critical, explain.High, explain.Critical)
-	f("no trace", func(ev *assemble.Evidence) { ev.Tree = nil }, explain.Moderate, explain.Medium, explain.Moderate)
-	f("no source of the victim", func(ev *assemble.Evidence) { ev.Contracts = nil }, explain.Moderate, explain.Low, explain.Moderate)
-	f("no price", func(ev *assemble.Evidence) { ev.Prices = nil }, explain.Slight, explain.High, explain.Slight)
+	f("as it is", same, api.Moderate, api.High, api.Moderate)
+	f("the loss is worth more than said", same, api.NoLoss, api.High, api.Moderate)
+	f("what was done is worse than the loss", same, api.Critical, api.High, api.Critical)
+	f("no trace", func(ev *assemble.Evidence) { ev.Tree = nil }, api.Moderate, api.Medium, api.Moderate)
+	f("no source of the victim", func(ev *assemble.Evidence) { ev.Contracts = nil }, api.Moderate, api.Low, api.Moderate)
+	f("no price", func(ev *assemble.Evidence) { ev.Prices = nil }, api.Slight, api.High, api.Slight)
 }
 
 // TestTieBreaks: the tree decides between causes that are taken for each other.
 func TestTieBreaks(t *testing.T) {
 	ix := NewIndex(exploitCase(t))
-	f := func(said, want explain.Category, wantSure bool) {
+	f := func(said, want api.Category, wantSure bool) {
 		t.Helper()
 		x := goodFinding()
 		x.Category = said
@@ -179,10 +179,10 @@ func TestTieBreaks(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s, %v", said, got, sure, want, wantSure)
 		}
 	}
-	f(explain.Reentrancy, explain.Reentrancy, true)
-	f(explain.PriceManipulation, explain.PriceManipulation, false) // nothing was traded
-	f(explain.AccessControl, explain.AccessControl, true)
-	if got := ix.reentered(); !slices.Equal(got, []explain.Addr{addr(wielder), addr(vault)}) {
+	f(api.Reentrancy, api.Reentrancy, true)
+	f(api.PriceManipulation, api.PriceManipulation, false) // nothing was traded
+	f(api.AccessControl, api.AccessControl, true)
+	if got := ix.reentered(); !slices.Equal(got, []api.Addr{addr(wielder), addr(vault)}) {
 		t.Errorf("re-entered: %v", got)
 	}
 }

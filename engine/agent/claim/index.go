@@ -4,8 +4,8 @@ import (
 	"math/big"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -16,13 +16,13 @@ import (
 // and not safe for concurrent use.
 type Index struct {
 	c *assemble.Case
-	r *explain.Result
+	r *api.Result
 
 	frames    map[string]*trace.Frame // by path
-	nodeAt    map[string]*explain.Node
+	nodeAt    map[string]*api.Node
 	logs      map[uint64]int // receipt position by index
-	logNode   map[uint64]*explain.Node
-	addresses map[explain.Addr]bool
+	logNode   map[uint64]*api.Node
+	addresses map[api.Addr]bool
 	words     map[common.Hash]bool // topics, slots, hashes: 32 bytes
 	selectors map[string]bool      // 0x and 8 digits
 	raws      map[string]bool      // integers, in decimal
@@ -39,7 +39,7 @@ type Index struct {
 	vocab     map[string]bool         // words of names, in lower case
 	times     map[string]bool         // dates and times of the block
 	verified  bool                    // some source is verified
-	sources   map[explain.Addr]bool   // contracts whose ABI or source is known
+	sources   map[api.Addr]bool       // contracts whose ABI or source is known
 	readSlots map[slotKey]bool        // slots that tools have read
 	echo      map[string]bool         // what the question of the answer that is read says itself
 	phrases   []string                // names of our own tables, the longest first
@@ -51,9 +51,9 @@ type Index struct {
 func NewIndex(c *assemble.Case) *Index {
 	ix := &Index{
 		c: c, r: c.Result,
-		frames: map[string]*trace.Frame{}, nodeAt: map[string]*explain.Node{}, logs: map[uint64]int{}, logNode: map[uint64]*explain.Node{},
-		addresses: map[explain.Addr]bool{}, words: map[common.Hash]bool{}, selectors: map[string]bool{}, raws: map[string]bool{}, tagged: map[string]bool{}, rates: map[string]bool{},
-		of: map[string]*amounts{}, counts: map[int]bool{}, scales: map[string]map[int]bool{}, vocab: map[string]bool{}, times: map[string]bool{}, sources: map[explain.Addr]bool{}, readSlots: map[slotKey]bool{},
+		frames: map[string]*trace.Frame{}, nodeAt: map[string]*api.Node{}, logs: map[uint64]int{}, logNode: map[uint64]*api.Node{},
+		addresses: map[api.Addr]bool{}, words: map[common.Hash]bool{}, selectors: map[string]bool{}, raws: map[string]bool{}, tagged: map[string]bool{}, rates: map[string]bool{},
+		of: map[string]*amounts{}, counts: map[int]bool{}, scales: map[string]map[int]bool{}, vocab: map[string]bool{}, times: map[string]bool{}, sources: map[api.Addr]bool{}, readSlots: map[slotKey]bool{},
 	}
 	ix.money() // first: it says of integers what they count
 	ix.transaction()
@@ -67,7 +67,7 @@ func NewIndex(c *assemble.Case) *Index {
 	return ix
 }
 
-func (ix *Index) address(list ...explain.Addr) {
+func (ix *Index) address(list ...api.Addr) {
 	for _, a := range list {
 		ix.addresses[a] = true
 	}
@@ -82,9 +82,9 @@ func (ix *Index) integer(n *big.Int) {
 	text := n.String()
 	if !ix.raws[text] {
 		ix.raws[text] = true
-		ix.loose.add(explain.Decimal{Unscaled: n})
+		ix.loose.add(api.Decimal{Unscaled: n})
 		if !ix.tagged[text] {
-			ix.untold.add(explain.Decimal{Unscaled: n})
+			ix.untold.add(api.Decimal{Unscaled: n})
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (ix *Index) word(h common.Hash) {
 	n := h.Big()
 	ix.integer(n)
 	if n.BitLen() > 64 && n.BitLen() <= 160 {
-		ix.address(explain.AddrOf(common.BytesToAddress(h[12:])))
+		ix.address(api.AddrOf(common.BytesToAddress(h[12:])))
 	}
 }
 
@@ -118,10 +118,10 @@ func (ix *Index) transaction() {
 			ix.integer(n)
 		}
 		for _, a := range tx.Authorizations {
-			ix.address(explain.AddrOf(a.Address))
+			ix.address(api.AddrOf(a.Address))
 		}
 		for _, a := range tx.AccessList {
-			ix.address(explain.AddrOf(a.Address))
+			ix.address(api.AddrOf(a.Address))
 		}
 		if tx.BlockHash != nil {
 			ix.words[*tx.BlockHash] = true
@@ -133,7 +133,7 @@ func (ix *Index) transaction() {
 		for i := range rc.Logs {
 			l := &rc.Logs[i]
 			ix.logs[l.Index] = i
-			ix.address(explain.AddrOf(l.Address))
+			ix.address(api.AddrOf(l.Address))
 			for _, t := range l.Topics {
 				ix.word(t)
 			}
@@ -143,7 +143,7 @@ func (ix *Index) transaction() {
 	if b := ev.Block; b != nil {
 		ix.uint(b.Number, b.Timestamp, b.GasLimit, b.GasUsed)
 		ix.integer(b.BaseFee)
-		ix.address(explain.AddrOf(b.Miner))
+		ix.address(api.AddrOf(b.Miner))
 		ix.moment(b.Timestamp)
 	}
 }
@@ -188,7 +188,7 @@ func (ix *Index) nodes() {
 				ix.data(n.Input[4:])
 			}
 		}
-		if n.Status != explain.NodeFailed {
+		if n.Status != api.NodeFailed {
 			ix.data(n.Output)
 		}
 		ix.uint(n.GasUsed, uint64(len(n.Input)), uint64(len(n.Output)))
@@ -216,7 +216,7 @@ func (ix *Index) failure(f *trace.Frame) {
 		ix.name(d.Text)
 	}
 	if len(f.Output) >= 4 {
-		ix.selectors[explain.Hex(f.Output[:4]).String()] = true
+		ix.selectors[api.Hex(f.Output[:4]).String()] = true
 	}
 }
 
@@ -231,7 +231,7 @@ func (ix *Index) arg(v any, depth int) {
 		for i := 0; i < len(v) && i < 256 && depth > 0; i++ {
 			ix.arg(v[i], depth-1)
 		}
-	case []explain.Arg:
+	case []api.Arg:
 		for i := 0; i < len(v) && depth > 0; i++ {
 			if v[i].Type != "string" {
 				ix.arg(v[i].Value, depth-1)
@@ -242,7 +242,7 @@ func (ix *Index) arg(v any, depth int) {
 
 // rate takes an argument that names a fee: in millionths, as pools have it, or in
 // basis points.
-func (ix *Index) rate(a explain.Arg) {
+func (ix *Index) rate(a api.Arg) {
 	name, s := strings.ToLower(a.Name), ""
 	if s, _ = a.Value.(string); s == "" || len(s) > 8 {
 		return
@@ -253,8 +253,8 @@ func (ix *Index) rate(a explain.Arg) {
 	}
 	for _, w := range []string{"fee", "bps", "slippage", "bips"} {
 		if strings.Contains(name, w) {
-			ix.rates[explain.Decimal{Unscaled: n, Scale: 4}.String()] = true
-			ix.rates[explain.Decimal{Unscaled: n, Scale: 2}.String()] = true
+			ix.rates[api.Decimal{Unscaled: n, Scale: 4}.String()] = true
+			ix.rates[api.Decimal{Unscaled: n, Scale: 2}.String()] = true
 		}
 	}
 }
@@ -265,7 +265,7 @@ func (ix *Index) scalar(s string) {
 		switch {
 		case strings.Trim(strings.ToLower(digits), "0123456789abcdef") != "":
 		case len(digits) == 40:
-			ix.address(explain.AddrOf(common.HexToAddress(s)))
+			ix.address(api.AddrOf(common.HexToAddress(s)))
 		case len(digits) == 64:
 			ix.word(common.HexToHash(s))
 		case len(digits) == 8:
@@ -299,7 +299,7 @@ func (ix *Index) amount(token common.Address, n *big.Int) {
 	ix.tagged[new(big.Int).Abs(n).String()] = true
 	ix.integer(n)
 	symbol, scale, known := ix.coin(token)
-	d := explain.Decimal{Unscaled: n, Scale: scale}
+	d := api.Decimal{Unscaled: n, Scale: scale}
 	if known {
 		ix.any.add(d)
 	}
@@ -329,5 +329,5 @@ func (ix *Index) coin(token common.Address) (symbol string, decimals int, known 
 	if t.Lookalike != "" {
 		return "", int(*t.Decimals), true
 	}
-	return explain.Clean(t.Symbol, 40), int(*t.Decimals), true
+	return api.Clean(t.Symbol, 40), int(*t.Decimals), true
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 
 	"github.com/go-json-experiment/json"
 )
@@ -103,7 +103,7 @@ func TestObeyedTexts(t *testing.T) {
 		before := text(t, c.Result)
 		refs := []string{"tx", "frame:0", "log:41"}
 		a := &Answer{
-			Summary: evil, TxType: explain.TypeOther, TypeReason: evil, Confidence: explain.High,
+			Summary: evil, TxType: api.TypeOther, TypeReason: evil, Confidence: api.High,
 			Steps: []Said{{evil, refs}}, Risks: []Said{{evil, refs}},
 			Contracts:   []Description{{addr(vault), evil}},
 			Annotations: []Annotation{{0, evil}, {1, evil}},
@@ -133,7 +133,7 @@ func TestObeyedTexts(t *testing.T) {
 }
 
 // text is all prose of a result.
-func text(t testing.TB, r *explain.Result) string {
+func text(t testing.TB, r *api.Result) string {
 	t.Helper()
 	b, err := json.Marshal([]any{r.Summary, r.Steps, r.Risks, r.Contracts, r.TraceAnnotations, r.NonFindings, r.Findings, r.Provenance.Notes}, json.Deterministic(true))
 	if err != nil {
@@ -154,12 +154,12 @@ func TestObeyedInFindings(t *testing.T) {
 			f.BrokenInvariant += " " + evil
 			f.Missing = []string{evil}
 		})
-		if len(r.Findings) > 0 || *r.TxType == explain.TypeExploit {
+		if len(r.Findings) > 0 || *r.TxType == api.TypeExploit {
 			t.Errorf("%q stands in a finding: %+v", evil, r.Findings)
 		}
 		r, d2 := apply(t, func(a *Answer) {
 			f := &a.Findings[0]
-			f.Evidence = append(f.Evidence, explain.Evidence{Claim: evil, Kind: explain.Observed, Frame: "0", Source: evil})
+			f.Evidence = append(f.Evidence, api.Evidence{Claim: evil, Kind: api.Observed, Frame: "0", Source: evil})
 			f.Missing = []string{evil}
 		})
 		if len(r.Findings) != 1 || len(r.Findings[0].Evidence) != 3 || len(r.Findings[0].MissingDataToConfirm) > 0 {
@@ -174,12 +174,12 @@ func TestObeyedInFindings(t *testing.T) {
 // TestObeyedVerdicts: a verdict that somebody else dictated changes nothing but the
 // confidence, whatever type is asked for.
 func TestObeyedVerdicts(t *testing.T) {
-	for _, v := range explain.TxType("").Enum() {
-		said := v.(explain.TxType)
+	for _, v := range api.TxType("").Enum() {
+		said := v.(api.TxType)
 		c := exploitCase(t)
 		protocol := "evil_protocol"
-		r, d := Apply(c, &Answer{TxType: said, Protocol: &protocol, Confidence: explain.High, Summary: "Paid 5,000 USDC."}, NewIndex(c))
-		if *r.TxType == explain.TypeExploit || r.Protocol != nil && *r.Protocol == protocol {
+		r, d := Apply(c, &Answer{TxType: said, Protocol: &protocol, Confidence: api.High, Summary: "Paid 5,000 USDC."}, NewIndex(c))
+		if *r.TxType == api.TypeExploit || r.Protocol != nil && *r.Protocol == protocol {
 			t.Errorf("%s: type %s, protocol %v", said, *r.TxType, r.Protocol)
 		}
 		if c.Result.Confidence.Lower(r.Confidence) != r.Confidence || d.Verdicts == 0 {

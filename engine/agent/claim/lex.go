@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // kind is what a piece of a sentence is.
@@ -29,7 +29,7 @@ type lexeme struct {
 	kind   kind
 	text   string
 	glued  bool // nothing stands between it and the one before
-	number explain.Decimal
+	number api.Decimal
 	unit   string // letters that follow a number without a blank: 5ETH, 3M, 1inch
 }
 
@@ -201,7 +201,7 @@ func number(s string) lexeme {
 	unit := span(s[n:], func(r rune) bool { return wordRune(r) })
 	l := lexeme{kind: isNumber, text: s[:n+unit], unit: s[n : n+unit]}
 	if v, ok := new(big.Int).SetString(strings.NewReplacer(",", "", " ", "").Replace(plain), 10); ok && len(plain) <= maxNumber && exp <= 77 {
-		l.number = explain.Decimal{Unscaled: v, Scale: scale - exp}
+		l.number = api.Decimal{Unscaled: v, Scale: scale - exp}
 	} else {
 		l.kind = isBad
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 func TestLex(t *testing.T) {
@@ -50,7 +50,7 @@ func FuzzLex(f *testing.F) {
 	}
 	ix := plainIndex()
 	f.Fuzz(func(t *testing.T, s string) {
-		s = explain.Clean(s, 4*maxText)
+		s = api.Clean(s, 4*maxText)
 		list := lex(s)
 		if len(list) == maxLexemes {
 			return

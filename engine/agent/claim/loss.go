@@ -3,7 +3,7 @@ package claim
 import (
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -14,23 +14,23 @@ import (
 // than a price can differ; or to be the token that was made from nothing; or, told by
 // the state diff, to be under the control of somebody else.
 type loss struct {
-	who     []explain.Addr
-	unsure  bool             // somebody gave and got, and what it got has no price
-	usd     *explain.Decimal // of those with a price, above zero
-	half    bool             // one lost half of its coin or more
+	who     []api.Addr
+	unsure  bool         // somebody gave and got, and what it got has no price
+	usd     *api.Decimal // of those with a price, above zero
+	half    bool         // one lost half of its coin or more
 	control bool
 }
 
-func (ix *Index) lossOf(f *explain.Finding, own map[explain.Addr]bool) loss {
+func (ix *Index) lossOf(f *api.Finding, own map[api.Addr]bool) loss {
 	var l loss
-	total := explain.Decimal{Unscaled: new(big.Int)}
+	total := api.Decimal{Unscaled: new(big.Int)}
 	for _, v := range f.Victim {
 		switch usd, lost := ix.lost(v); {
 		case lost == sureLoss:
 			l.who = append(l.who, v)
 			if usd != nil {
 				x, y := level(total, *usd)
-				total = explain.Decimal{Unscaled: new(big.Int).Add(x, y), Scale: max(total.Scale, usd.Scale)}
+				total = api.Decimal{Unscaled: new(big.Int).Add(x, y), Scale: max(total.Scale, usd.Scale)}
 			}
 			l.half = l.half || ix.lostHalf(v)
 		case ix.controlled(v, f.Evidence, own):
@@ -56,13 +56,13 @@ const (
 )
 
 // lost compares what an account gave with what it got.
-func (ix *Index) lost(a explain.Addr) (usd *explain.Decimal, k lostKind) {
+func (ix *Index) lost(a api.Addr) (usd *api.Decimal, k lostKind) {
 	for _, c := range ix.r.BalanceChanges {
 		if c.Address != a {
 			continue
 		}
 		gave, got, unpriced := false, false, false
-		out, in := explain.Decimal{Unscaled: new(big.Int)}, explain.Decimal{Unscaled: new(big.Int)}
+		out, in := api.Decimal{Unscaled: new(big.Int)}, api.Decimal{Unscaled: new(big.Int)}
 		for _, t := range c.Tokens {
 			down := len(t.RawSignedAmount) > 0 && t.RawSignedAmount[0] == '-'
 			gave, got = gave || down, got || !down
@@ -85,7 +85,7 @@ func (ix *Index) lost(a explain.Addr) (usd *explain.Decimal, k lostKind) {
 			return nil, unsureLoss
 		}
 		// Fees and the moving price of a trade stay below a twentieth.
-		if x, y := level(explain.Decimal{Unscaled: new(big.Int).Mul(net.Unscaled, big.NewInt(20)), Scale: net.Scale}, out); x.Cmp(y) <= 0 {
+		if x, y := level(api.Decimal{Unscaled: new(big.Int).Mul(net.Unscaled, big.NewInt(20)), Scale: net.Scale}, out); x.Cmp(y) <= 0 {
 			return positive(net), sureLoss
 		}
 		return nil, noLoss
@@ -93,20 +93,20 @@ func (ix *Index) lost(a explain.Addr) (usd *explain.Decimal, k lostKind) {
 	return nil, noLoss
 }
 
-func plus(a, b explain.Decimal) explain.Decimal {
+func plus(a, b api.Decimal) api.Decimal {
 	x, y := level(a, b)
-	return explain.Decimal{Unscaled: new(big.Int).Add(x, y), Scale: max(a.Scale, b.Scale)}
+	return api.Decimal{Unscaled: new(big.Int).Add(x, y), Scale: max(a.Scale, b.Scale)}
 }
 
-func positive(d explain.Decimal) *explain.Decimal {
+func positive(d api.Decimal) *api.Decimal {
 	if d.Unscaled.Sign() == 0 {
 		return nil
 	}
-	return &explain.Decimal{Unscaled: new(big.Int).Abs(d.Unscaled), Scale: d.Scale}
+	return &api.Decimal{Unscaled: new(big.Int).Abs(d.Unscaled), Scale: d.Scale}
 }
 
 // lostHalf reports whether the native coin of an account fell by half or more.
-func (ix *Index) lostHalf(a explain.Addr) bool {
+func (ix *Index) lostHalf(a api.Addr) bool {
 	before, err := references["balance_before"].get(ix, []string{a.String()})
 	after, err2 := references["balance_after"].get(ix, []string{a.String()})
 	return err == nil && err2 == nil && before.n.Sign() > 0 && new(big.Int).Lsh(after.n, 1).Cmp(before.n) <= 0
@@ -114,14 +114,14 @@ func (ix *Index) lostHalf(a explain.Addr) bool {
 
 // controlled reports whether a slot of an account took the address of one of the
 // sender's own, by an item of evidence and the state diff.
-func (ix *Index) controlled(a explain.Addr, evidence []explain.Evidence, own map[explain.Addr]bool) bool {
+func (ix *Index) controlled(a api.Addr, evidence []api.Evidence, own map[api.Addr]bool) bool {
 	for _, e := range evidence {
 		if e.Address == nil || *e.Address != a || e.Slot == "" {
 			continue
 		}
 		pre, post, ok := ix.slot(a, common.HexToHash(e.Slot))
 		now := common.BytesToAddress(post[12:])
-		if ok && pre != post && own[explain.AddrOf(now)] && common.BytesToHash(now[:]) == post {
+		if ok && pre != post && own[api.AddrOf(now)] && common.BytesToHash(now[:]) == post {
 			return true
 		}
 	}
@@ -129,13 +129,13 @@ func (ix *Index) controlled(a explain.Addr, evidence []explain.Evidence, own map
 }
 
 // inflated reports whether units of a token were made for one of the sender's own.
-func (ix *Index) inflated(token explain.Addr, own map[explain.Addr]bool) bool {
+func (ix *Index) inflated(token api.Addr, own map[api.Addr]bool) bool {
 	if ix.c.Flow == nil {
 		return false
 	}
 	for i := range ix.c.Flow.Transfers {
 		t := &ix.c.Flow.Transfers[i]
-		if explain.AddrOf(t.Token) == token && t.From == (common.Address{}) && own[explain.AddrOf(t.To)] {
+		if api.AddrOf(t.Token) == token && t.From == (common.Address{}) && own[api.AddrOf(t.To)] {
 			return true
 		}
 	}
@@ -145,10 +145,10 @@ func (ix *Index) inflated(token explain.Addr, own map[explain.Addr]bool) bool {
 // own are the sender, for whom it acted, what was called and nobody knows, and what
 // these made in this transaction. Where a right of the account that is acted for was
 // turned against it, that account is none of them.
-func (ix *Index) own(cause explain.Category) map[explain.Addr]bool {
-	out := map[explain.Addr]bool{ix.r.TxMeta.From: true, {}: true}
+func (ix *Index) own(cause api.Category) map[api.Addr]bool {
+	out := map[api.Addr]bool{ix.r.TxMeta.From: true, {}: true}
 	switch cause {
-	case explain.PhishingApproval, explain.SignatureVerification, explain.AccountAbstraction:
+	case api.PhishingApproval, api.SignatureVerification, api.AccountAbstraction:
 	default:
 		if p := ix.r.Provenance; p != nil && p.Actor != nil {
 			out[*p.Actor] = true
@@ -161,14 +161,14 @@ func (ix *Index) own(cause explain.Category) map[explain.Addr]bool {
 		return out
 	}
 	for _, f := range ix.c.Tree.Frames {
-		if (f.Kind == trace.Create || f.Kind == trace.Create2) && (f.Depth == 0 || out[explain.AddrOf(f.From)]) {
-			out[explain.AddrOf(f.To)] = true
+		if (f.Kind == trace.Create || f.Kind == trace.Create2) && (f.Depth == 0 || out[api.AddrOf(f.From)]) {
+			out[api.AddrOf(f.To)] = true
 		}
 	}
 	return out
 }
 
-func (ix *Index) unlabelled(a explain.Addr) bool {
+func (ix *Index) unlabelled(a api.Addr) bool {
 	for _, x := range ix.r.Addresses {
 		if x.Address == a {
 			return x.Label == "" || x.Label == x.Role
@@ -180,27 +180,27 @@ func (ix *Index) unlabelled(a explain.Addr) bool {
 // thresholds of a loss in USD, for each severity.
 var thresholds = []struct {
 	usd      int64
-	severity explain.Severity
-}{{1_000_000, explain.Critical}, {50_000, explain.Grave}, {1_000, explain.Moderate}}
+	severity api.Severity
+}{{1_000_000, api.Critical}, {50_000, api.Grave}, {1_000, api.Moderate}}
 
 // severity takes the worse of what the model says was done and what it cost. Nobody
 // lost: it can be no more than low.
-func (l loss) severity(said explain.Severity) explain.Severity {
-	if len(l.who) == 0 && !l.unsure && said.Rank() > explain.Slight.Rank() {
-		return explain.Slight
+func (l loss) severity(said api.Severity) api.Severity {
+	if len(l.who) == 0 && !l.unsure && said.Rank() > api.Slight.Rank() {
+		return api.Slight
 	}
-	byLoss := explain.NoLoss
+	byLoss := api.NoLoss
 	if l.usd != nil {
-		byLoss = explain.Slight
+		byLoss = api.Slight
 		for _, t := range thresholds {
-			if compare(*l.usd, explain.Decimal{Unscaled: big.NewInt(t.usd)}) >= 0 {
+			if compare(*l.usd, api.Decimal{Unscaled: big.NewInt(t.usd)}) >= 0 {
 				byLoss = t.severity
 				break
 			}
 		}
 	}
 	if l.half {
-		byLoss = explain.Critical
+		byLoss = api.Critical
 	}
 	if byLoss.Rank() > said.Rank() {
 		return byLoss

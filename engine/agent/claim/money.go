@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -21,7 +21,7 @@ func (ix *Index) money() {
 	wild := common.Address{0: 0xff, 19: 0xff} // no account: stands for all
 	add := func(token, from, to common.Address, n *big.Int) {
 		ix.amount(token, n)
-		ix.address(explain.AddrOf(token), explain.AddrOf(from), explain.AddrOf(to))
+		ix.address(api.AddrOf(token), api.AddrOf(from), api.AddrOf(to))
 		for _, key := range [][3]common.Address{{token, wild, wild}, {token, from, wild}, {token, wild, to}, {token, from, to}} {
 			if sums[key] == nil {
 				sums[key] = new(big.Int)
@@ -34,7 +34,7 @@ func (ix *Index) money() {
 		if t.ID != nil {
 			ix.integer(t.ID)
 			ix.integer(t.Amount)
-			ix.address(explain.AddrOf(t.Token), explain.AddrOf(t.From), explain.AddrOf(t.To))
+			ix.address(api.AddrOf(t.Token), api.AddrOf(t.From), api.AddrOf(t.To))
 			continue
 		}
 		add(t.Token, t.From, t.To, t.Amount)
@@ -48,7 +48,7 @@ func (ix *Index) money() {
 		ix.amount(key[0], n)
 	}
 	for _, c := range f.Changes {
-		ix.address(explain.AddrOf(c.Address))
+		ix.address(api.AddrOf(c.Address))
 		for _, d := range c.Deltas {
 			if d.Key.ID == "" {
 				ix.amount(d.Key.Token, d.Amount)
@@ -68,13 +68,13 @@ func (ix *Index) fee(f *flow.Fee) {
 	}
 	for _, s := range f.Shares {
 		ix.amount(common.Address{}, s.Amount)
-		ix.address(explain.AddrOf(s.Address))
+		ix.address(api.AddrOf(s.Address))
 	}
 }
 
 // dollars takes what the result itself is worth in USD.
 func (ix *Index) dollars() {
-	add := func(d *explain.Decimal) {
+	add := func(d *api.Decimal) {
 		if d != nil {
 			ix.usd.add(*d)
 		}
@@ -102,11 +102,11 @@ func (ix *Index) storage() {
 		return
 	}
 	for a, acc := range d.Pre {
-		ix.address(explain.AddrOf(a))
+		ix.address(api.AddrOf(a))
 		ix.account(acc.Balance, acc.Storage)
 	}
 	for a, acc := range d.Post {
-		ix.address(explain.AddrOf(a))
+		ix.address(api.AddrOf(a))
 		ix.account(acc.Balance, acc.Storage)
 	}
 }

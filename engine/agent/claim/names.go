@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -13,7 +13,7 @@ import (
 
 // name takes the words of a name: a text may use them.
 func (ix *Index) name(s string) {
-	s = explain.Clean(s, 2*maxText)
+	s = api.Clean(s, 2*maxText)
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !wordRune(r) }) {
 		ix.vocab[strings.Trim(strings.ToLower(w), "_")] = true
 	}
@@ -60,10 +60,10 @@ func (ix *Index) names() {
 		ix.name(strings.ReplaceAll(k.ProxyKind, "eip", "EIP "))
 		if k.ABI != nil {
 			ix.verified = true
-			ix.sources[explain.AddrOf(k.Address)] = true
+			ix.sources[api.AddrOf(k.Address)] = true
 		}
 		if k.Implementation != nil {
-			ix.address(explain.AddrOf(*k.Implementation))
+			ix.address(api.AddrOf(*k.Implementation))
 		}
 	}
 	for _, s := range []string{r.Chain, r.ChainName, ev.Chain.Native.Name, ev.Chain.Native.Symbol, string(ev.Chain.Stack), r.SubType} {

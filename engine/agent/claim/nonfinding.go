@@ -3,7 +3,7 @@ package claim
 import (
 	"slices"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/triage"
 )
 
@@ -25,7 +25,7 @@ func (Ruled) Enum() []any { return []any{Clean, NotApplicable, NotChecked} }
 // ruledOut writes the lines of the checks, in their order: of all where the rules were
 // asked for theirs, else of those that the model speaks of. Found are the findings of
 // the result.
-func (ix *Index) ruledOut(list []NonFinding, found []explain.Finding, asked bool, d *Dropped) (out []string) {
+func (ix *Index) ruledOut(list []NonFinding, found []api.Finding, asked bool, d *Dropped) (out []string) {
 	said := map[NonCheck]*NonFinding{}
 	for i := range list {
 		if n := &list[i]; said[n.Check] == nil && slices.Contains(n.Check.Enum(), any(n.Check)) {
@@ -68,7 +68,7 @@ func (ix *Index) outcome(c *triage.Check) triage.Outcome {
 // the rules or a finding does not stand. Where the rules have decided, their outcome
 // stays. Where they could not, and evidence that they do not have may tell, the model
 // must point to where it looked.
-func (ix *Index) ruled(o triage.Outcome, n *NonFinding, found []explain.Finding, d *Dropped) (line string, ok bool) {
+func (ix *Index) ruled(o triage.Outcome, n *NonFinding, found []api.Finding, d *Dropped) (line string, ok bool) {
 	result := triage.Ruled(n.Result)
 	switch {
 	case o.Result == triage.Found, o.Contradicted(found):

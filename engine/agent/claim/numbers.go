@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -222,7 +222,7 @@ func (ix *Index) holds(r reading, m measure) bool {
 
 // tokens looks among the amounts of a symbol, and among the integers of which nothing
 // says what they count, with the decimals of its tokens.
-func (ix *Index) tokens(lo, hi explain.Decimal, symbol string) bool {
+func (ix *Index) tokens(lo, hi api.Decimal, symbol string) bool {
 	if ix.of[symbol].between(lo, hi) || ix.derived.of[symbol].between(lo, hi) {
 		return true
 	}
@@ -235,24 +235,24 @@ func (ix *Index) tokens(lo, hi explain.Decimal, symbol string) bool {
 }
 
 // scaled multiplies by a power of ten.
-func scaled(d explain.Decimal, by int) explain.Decimal {
-	return explain.Decimal{Unscaled: d.Unscaled, Scale: d.Scale - by}
+func scaled(d api.Decimal, by int) api.Decimal {
+	return api.Decimal{Unscaled: d.Unscaled, Scale: d.Scale - by}
 }
 
 // exact reports whether a whole number is an integer of the evidence.
-func (ix *Index) exact(d explain.Decimal) bool {
+func (ix *Index) exact(d api.Decimal) bool {
 	s := d.String()
 	return !strings.Contains(s, ".") && ix.raws[s]
 }
 
-func (ix *Index) counted(d explain.Decimal) bool {
+func (ix *Index) counted(d api.Decimal) bool {
 	s := d.String()
 	n, ok := new(big.Int).SetString(s, 10)
 	return ok && n.IsInt64() && n.Int64() < 1<<30 && ix.counts[int(n.Int64())]
 }
 
 // precise: an amount whose token the text names elsewhere.
-func (ix *Index) precise(r reading, lo, hi explain.Decimal) bool {
+func (ix *Index) precise(r reading, lo, hi api.Decimal) bool {
 	return digitsOf(r.value.Unscaled)-trailing(r.value.Unscaled) >= 3 && ix.any.between(lo, hi)
 }
 

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -23,7 +23,7 @@ func (ix *Index) Observe(result any) {
 		return
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	ix.observe(dec, "", explain.Addr{})
+	ix.observe(dec, "", api.Addr{})
 }
 
 // ObserveAsked is Observe for an answer that may repeat what was asked. Whatever
@@ -53,7 +53,7 @@ context claim why string params returns outline file amounts`)
 var codes = set("source code lines body content")
 
 // observe reads one value. At is the account that the innermost object around it names.
-func (ix *Index) observe(dec *jsontext.Decoder, member string, at explain.Addr) {
+func (ix *Index) observe(dec *jsontext.Decoder, member string, at api.Addr) {
 	tok, err := dec.ReadToken()
 	if err != nil {
 		return
@@ -74,7 +74,7 @@ func (ix *Index) observe(dec *jsontext.Decoder, member string, at explain.Addr) 
 
 // list reads the items of an array. Lines of code are read as one, for a comment may
 // go over many.
-func (ix *Index) list(dec *jsontext.Decoder, member string, at explain.Addr) {
+func (ix *Index) list(dec *jsontext.Decoder, member string, at api.Addr) {
 	n := 0
 	var lines []string
 	for ; dec.PeekKind() != ']' && dec.PeekKind() != 0; n++ {
@@ -90,12 +90,12 @@ func (ix *Index) list(dec *jsontext.Decoder, member string, at explain.Addr) {
 	if len(lines) > 0 {
 		ix.string(member, strings.Join(lines, "\n"), at)
 	}
-	if member == "entries" && n > 0 && at != (explain.Addr{}) {
+	if member == "entries" && n > 0 && at != (api.Addr{}) {
 		ix.sources[at] = true // of its ABI
 	}
 }
 
-func (ix *Index) object(dec *jsontext.Decoder, at explain.Addr) {
+func (ix *Index) object(dec *jsontext.Decoder, at api.Addr) {
 	type pending struct{ member, value string }
 	var later []pending
 	isText := false
@@ -118,7 +118,7 @@ func (ix *Index) object(dec *jsontext.Decoder, at explain.Addr) {
 		if member == "type" && strings.HasPrefix(s, "string") {
 			isText = true // an argument whose value is text
 		}
-		var a explain.Addr
+		var a api.Addr
 		if (member == "address" || member == "contract" || member == "account") && a.UnmarshalText([]byte(strings.ToLower(s))) == nil {
 			at = a
 		}
@@ -139,13 +139,13 @@ func (ix *Index) key(s string) {
 	}
 }
 
-func (ix *Index) string(member, s string, at explain.Addr) {
+func (ix *Index) string(member, s string, at api.Addr) {
 	switch {
 	case texts[member]:
 		ix.name(s)
 	case codes[member]:
 		ix.code(s)
-		if at != (explain.Addr{}) && len(s) > 40 {
+		if at != (api.Addr{}) && len(s) > 40 {
 			ix.sources[at], ix.verified = true, true
 		}
 	case member == "slot":
@@ -172,7 +172,7 @@ func (ix *Index) plain(member, s string) {
 	}
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	n, _ := new(big.Int).SetString(whole+frac, 10)
-	d := explain.Decimal{Unscaled: n, Scale: len(frac)}
+	d := api.Decimal{Unscaled: n, Scale: len(frac)}
 	switch {
 	case strings.Contains(member, "usd"), strings.Contains(member, "price"):
 		ix.usd.add(d)

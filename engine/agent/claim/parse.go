@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/triage"
 
 	"github.com/go-json-experiment/json"
@@ -187,7 +187,7 @@ func (p *problems) finding(where string, f *Finding) {
 	p.note(f.ID != "" && !isSlug(f.ID), where+".id", "is no snake-case name")
 	p.note(strings.TrimSpace(f.BrokenInvariant) == "", where+".broken_invariant", "is empty")
 	p.text(where+".broken_invariant", f.BrokenInvariant, maxSummary)
-	p.note(f.Category == explain.Category(explain.FlashLoan), where+".category", "flash_loan is an amplifier and never a cause: name the rule that broke")
+	p.note(f.Category == api.Category(api.FlashLoan), where+".category", "flash_loan is an amplifier and never a cause: name the rule that broke")
 	p.enum(where+".category", f.Category)
 	p.enum(where+".severity", f.Severity)
 	p.enum(where+".status", f.Status)

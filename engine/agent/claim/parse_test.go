@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -91,7 +91,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
-	for _, list := range []interface{ Enum() []any }{explain.Category(""), explain.Severity(""), explain.FindingStatus(""), explain.TxType(""), NonCheck("")} {
+	for _, list := range []interface{ Enum() []any }{api.Category(""), api.Severity(""), api.FindingStatus(""), api.TxType(""), NonCheck("")} {
 		for _, v := range list.Enum() {
 			b, _ := json.Marshal(v)
 			if !strings.Contains(string(tool.Schema), string(b)) {

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -57,7 +57,7 @@ func (ix *Index) rests(refs []string) bool {
 }
 
 // hasSlot reports whether a slot of an account changed, or a tool has read it.
-func (ix *Index) hasSlot(a explain.Addr, slot string) bool {
+func (ix *Index) hasSlot(a api.Addr, slot string) bool {
 	n, err := integerLiteral(slot)
 	if err != nil {
 		return false
@@ -68,13 +68,13 @@ func (ix *Index) hasSlot(a explain.Addr, slot string) bool {
 }
 
 type slotKey struct {
-	a    explain.Addr
+	a    api.Addr
 	slot common.Hash
 }
 
 // proof holds an item of evidence against what exists; false when a reference does
 // not, or when there is none.
-func (ix *Index) proof(e explain.Evidence) (explain.Evidence, bool) {
+func (ix *Index) proof(e api.Evidence) (api.Evidence, bool) {
 	claim, dropped := ix.prose(e.Claim, maxText, voice{accuse: true})
 	if claim == "" || dropped > 0 {
 		return e, false
@@ -83,7 +83,7 @@ func (ix *Index) proof(e explain.Evidence) (explain.Evidence, bool) {
 	if ambiguous > 0 {
 		return e, false
 	}
-	out := explain.Evidence{Claim: claim, Kind: e.Kind, Source: "agent"}
+	out := api.Evidence{Claim: claim, Kind: e.Kind, Source: "agent"}
 	if e.Address != nil {
 		if !ix.addresses[*e.Address] {
 			return e, false
@@ -111,14 +111,14 @@ func (ix *Index) proof(e explain.Evidence) (explain.Evidence, bool) {
 	if !ix.stored(e, &out) {
 		return e, false
 	}
-	if out.Frame == "" && out.LogIndex == nil && out.Slot == "" && out.Kind == explain.Observed {
-		out.Kind = explain.Inferred // nothing was looked at that could be looked up
+	if out.Frame == "" && out.LogIndex == nil && out.Slot == "" && out.Kind == api.Observed {
+		out.Kind = api.Inferred // nothing was looked at that could be looked up
 	}
 	return out, out.Address != nil || out.Frame != "" || out.LogIndex != nil || out.Selector != ""
 }
 
 // stored checks slot, before and after: they are what the state diff says.
-func (ix *Index) stored(e explain.Evidence, out *explain.Evidence) bool {
+func (ix *Index) stored(e api.Evidence, out *api.Evidence) bool {
 	if e.Slot == "" {
 		for _, s := range []string{e.Before, e.After} {
 			if s != "" && !ix.isValue(s) {

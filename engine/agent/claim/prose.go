@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // The texts of a model are shown to people who act on them, and a transaction may have
@@ -37,7 +37,7 @@ func (ix *Index) prose(s string, limit int, v voice) (kept string, dropped int) 
 			dropped++
 		}
 	}
-	return explain.OneLine(strings.Join(out, " "), limit), dropped
+	return api.OneLine(strings.Join(out, " "), limit), dropped
 }
 
 // emphasis goes silently: models write it out of habit, and without it the text says
@@ -47,9 +47,9 @@ var emphasis = strings.NewReplacer("*", "", "`", "", "|", "/", "#", "", "[", "("
 // plainText makes a text one line without emphasis. What opens a heading, a list, a
 // quotation or a table has no meaning on one line.
 func plainText(s string) string {
-	s = emphasis.Replace(explain.Clean(s, 4*maxText))
+	s = emphasis.Replace(api.Clean(s, 4*maxText))
 	s = strings.ReplaceAll(s, "__", "")
-	return strings.Trim(explain.Clean(s, 4*maxText), " -_~>")
+	return strings.Trim(api.Clean(s, 4*maxText), " -_~>")
 }
 
 var (
@@ -281,7 +281,7 @@ func (ix *Index) hex(s string) bool {
 			return true
 		}
 	case 42:
-		var a explain.Addr
+		var a api.Addr
 		return a.UnmarshalText([]byte(s)) == nil && ix.addresses[a]
 	case 66:
 		return ix.has32(s)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -23,7 +23,7 @@ type refKind struct {
 type value struct {
 	n       *big.Int
 	token   *common.Address // it is base units of this token; nil: of none
-	touches []explain.Addr  // accounts that it is about
+	touches []api.Addr      // accounts that it is about
 }
 
 // references are the places of the evidence that a check can name. All that count
@@ -57,8 +57,8 @@ func unresolved(what string) error {
 }
 
 // existing reads an address that exists.
-func (ix *Index) existing(s string) (explain.Addr, error) {
-	var a explain.Addr
+func (ix *Index) existing(s string) (api.Addr, error) {
+	var a api.Addr
 	if a.UnmarshalText([]byte(s)) != nil || !ix.addresses[a] {
 		return a, unresolved("an address")
 	}
@@ -74,7 +74,7 @@ func (ix *Index) token(s string) (common.Address, error) {
 	return common.Address(a), err
 }
 
-func (ix *Index) pair(args []string) (who explain.Addr, token common.Address, err error) {
+func (ix *Index) pair(args []string) (who api.Addr, token common.Address, err error) {
 	if who, err = ix.existing(args[0]); err == nil {
 		token, err = ix.token(args[1])
 	}
@@ -86,12 +86,12 @@ func (ix *Index) pair(args []string) (who explain.Addr, token common.Address, er
 
 func (ix *Index) refNet(args []string) (value, error) {
 	who, token, err := ix.pair(args)
-	v := value{new(big.Int), &token, []explain.Addr{who}}
+	v := value{new(big.Int), &token, []api.Addr{who}}
 	if err != nil {
 		return v, err
 	}
 	for _, c := range ix.c.Flow.Changes {
-		if explain.AddrOf(c.Address) != who {
+		if api.AddrOf(c.Address) != who {
 			continue
 		}
 		for _, d := range c.Deltas {
@@ -107,12 +107,12 @@ func (ix *Index) refNet(args []string) (value, error) {
 func refTotal(sent bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		who, token, err := ix.pair(args)
-		v := value{new(big.Int), &token, []explain.Addr{who}}
+		v := value{new(big.Int), &token, []api.Addr{who}}
 		if err != nil {
 			return v, err
 		}
 		add := func(from, to common.Address, n *big.Int) {
-			if sent && explain.AddrOf(from) == who || !sent && explain.AddrOf(to) == who {
+			if sent && api.AddrOf(from) == who || !sent && api.AddrOf(to) == who {
 				v.n.Add(v.n, n)
 			}
 		}
@@ -136,7 +136,7 @@ func refTotal(sent bool) func(*Index, []string) (value, error) {
 func refSupply(minted bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		token, err := ix.token(args[0])
-		v := value{new(big.Int), &token, []explain.Addr{explain.AddrOf(token)}}
+		v := value{new(big.Int), &token, []api.Addr{api.AddrOf(token)}}
 		if err != nil || ix.c.Flow == nil {
 			return v, unresolved("a token")
 		}
@@ -173,7 +173,7 @@ func (ix *Index) refTransfer(args []string) (value, error) {
 		if t.Log == ix.logs[n] {
 			v.n.Add(v.n, t.Amount)
 			v.token = &t.Token
-			v.touches = []explain.Addr{explain.AddrOf(t.From), explain.AddrOf(t.To), explain.AddrOf(t.Token)}
+			v.touches = []api.Addr{api.AddrOf(t.From), api.AddrOf(t.To), api.AddrOf(t.Token)}
 		}
 	}
 	if v.token == nil {
@@ -187,17 +187,17 @@ func (ix *Index) refArg(args []string) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	at := explain.AddrOf(ix.c.Receipt.Logs[ix.logs[n]].Address)
-	var list []explain.Arg
+	at := api.AddrOf(ix.c.Receipt.Logs[ix.logs[n]].Address)
+	var list []api.Arg
 	if e := ix.c.Decoded.Events[ix.logs[n]]; e != nil {
 		list = e.Args
 	}
 	v, err := number256(list, args[1])
-	return value{n: v, touches: []explain.Addr{at}}, err
+	return value{n: v, touches: []api.Addr{at}}, err
 }
 
 // number256 is an argument by its name or its position, as an integer.
-func number256(list []explain.Arg, which string) (*big.Int, error) {
+func number256(list []api.Arg, which string) (*big.Int, error) {
 	at := -1
 	for i, a := range list {
 		if a.Name == which {
@@ -241,7 +241,7 @@ func (ix *Index) refValue(args []string) (value, error) {
 	if f.MovesValue() && f.Status == 0 {
 		n = f.Value.ToBig()
 	}
-	return value{n, &native, []explain.Addr{explain.AddrOf(f.From), explain.AddrOf(f.To)}}, nil
+	return value{n, &native, []api.Addr{api.AddrOf(f.From), api.AddrOf(f.To)}}, nil
 }
 
 func (ix *Index) refInput(args []string) (value, error) {
@@ -250,7 +250,7 @@ func (ix *Index) refInput(args []string) (value, error) {
 		return value{}, unresolved("a frame")
 	}
 	n, err := number256(ix.nodeAt[args[0]].DecodedArgs, args[1])
-	return value{n: n, touches: []explain.Addr{explain.AddrOf(f.From), explain.AddrOf(f.To)}}, err
+	return value{n: n, touches: []api.Addr{api.AddrOf(f.From), api.AddrOf(f.To)}}, err
 }
 
 // refOutput is a decoded return value, or else a word of the return data.
@@ -260,7 +260,7 @@ func (ix *Index) refOutput(args []string) (value, error) {
 		return value{}, unresolved("a return value")
 	}
 	// It is about who said it, and about who was told.
-	v := value{touches: []explain.Addr{explain.AddrOf(f.To), explain.AddrOf(f.From)}}
+	v := value{touches: []api.Addr{api.AddrOf(f.To), api.AddrOf(f.From)}}
 	if d := ix.c.Decoded; d != nil && f.Index < len(d.Calls) && d.Calls[f.Index] != nil && len(d.Calls[f.Index].Outputs) > 0 {
 		var err error
 		if v.n, err = number256(d.Calls[f.Index].Outputs, args[1]); err == nil {
@@ -294,12 +294,12 @@ func refSlot(before bool) func(*Index, []string) (value, error) {
 		if !before {
 			pre = post
 		}
-		return value{n: pre.Big(), touches: []explain.Addr{a}}, nil
+		return value{n: pre.Big(), touches: []api.Addr{a}}, nil
 	}
 }
 
 // slot is the value of a slot that the transaction changed.
-func (ix *Index) slot(a explain.Addr, slot common.Hash) (pre, post common.Hash, ok bool) {
+func (ix *Index) slot(a api.Addr, slot common.Hash) (pre, post common.Hash, ok bool) {
 	d := ix.c.Evidence.Diff
 	if d == nil {
 		return
@@ -322,7 +322,7 @@ func refBalance(before bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		a, err := ix.existing(args[0])
 		native := common.Address{}
-		v := value{token: &native, touches: []explain.Addr{a}}
+		v := value{token: &native, touches: []api.Addr{a}}
 		if err != nil {
 			return v, err
 		}

@@ -4,23 +4,23 @@ import (
 	"slices"
 	"testing"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // TestRulesFindingsStay: what the rules have found and computed is not talked away, and is
 // not told twice.
 func TestRulesFindingsStay(t *testing.T) {
-	found := explain.Finding{
-		BrokenInvariant: "It must not pay more than it got.", Category: explain.Reentrancy, Severity: explain.Critical, Confidence: explain.Medium,
-		Victim: []explain.Addr{addr(vault)}, Status: explain.Confirmed, ID: "F1",
+	found := api.Finding{
+		BrokenInvariant: "It must not pay more than it got.", Category: api.Reentrancy, Severity: api.Critical, Confidence: api.Medium,
+		Victim: []api.Addr{addr(vault)}, Status: api.Confirmed, ID: "F1",
 	}
-	f := func(cause explain.Category, change func(*Answer), wantType explain.TxType, wantFindings int, wantRulesSummary bool) {
+	f := func(cause api.Category, change func(*Answer), wantType api.TxType, wantFindings int, wantRulesSummary bool) {
 		t.Helper()
 		c := exploitCase(t)
-		exploit := explain.TypeExploit
+		exploit := api.TypeExploit
 		mine := found
 		mine.Category = cause
-		c.Result.TxType, c.Result.Findings, c.Result.Summary = &exploit, []explain.Finding{mine}, "Exploit by something"
+		c.Result.TxType, c.Result.Findings, c.Result.Summary = &exploit, []api.Finding{mine}, "Exploit by something"
 		c.Evidence.Triage = true
 		a := goodAnswer()
 		change(a)
@@ -38,8 +38,8 @@ func TestRulesFindingsStay(t *testing.T) {
 		}
 	}
 	own := goodAnswer().Findings[0].Category
-	f(own, func(*Answer) {}, explain.TypeExploit, 1, false)
-	f(explain.AccessControl, func(*Answer) {}, explain.TypeExploit, 2, false)
-	f(own, func(a *Answer) { a.TxType, a.Findings = explain.TypeSwap, nil }, explain.TypeExploit, 1, true)
-	f(own, func(a *Answer) { a.Findings = nil }, explain.TypeExploit, 1, false)
+	f(own, func(*Answer) {}, api.TypeExploit, 1, false)
+	f(api.AccessControl, func(*Answer) {}, api.TypeExploit, 2, false)
+	f(own, func(a *Answer) { a.TxType, a.Findings = api.TypeSwap, nil }, api.TypeExploit, 1, true)
+	f(own, func(a *Answer) { a.Findings = nil }, api.TypeExploit, 1, false)
 }

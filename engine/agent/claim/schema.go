@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,8 +43,8 @@ func Tool() llm.Tool {
 var schema = func() jsontext.Value {
 	var pairs []string
 	for name, e := range map[string]interface{ Enum() []any }{
-		"txType": explain.TxType(""), "confidence": explain.Confidence(""), "category": explain.Category(""), "severity": explain.Severity(""),
-		"status": explain.FindingStatus(""), "amplifier": explain.Amplifier(""), "kind": explain.EvidenceKind(""), "check": NonCheck(""), "result": Ruled(""),
+		"txType": api.TxType(""), "confidence": api.Confidence(""), "category": api.Category(""), "severity": api.Severity(""),
+		"status": api.FindingStatus(""), "amplifier": api.Amplifier(""), "kind": api.EvidenceKind(""), "check": NonCheck(""), "result": Ruled(""),
 	} {
 		pairs = append(pairs, `"{`+name+`}"`, listed(e.Enum()))
 	}

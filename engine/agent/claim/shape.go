@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -23,8 +23,8 @@ func (ix *Index) full() bool {
 // reentered lists the contracts that were called again, by another, while a call of
 // theirs was running. Calls by a contract to itself, and of code on behalf of another,
 // are no re-entry.
-func (ix *Index) reentered() []explain.Addr {
-	var out []explain.Addr
+func (ix *Index) reentered() []api.Addr {
+	var out []api.Addr
 	if ix.c.Tree == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (ix *Index) reentered() []explain.Addr {
 		}
 		for up := f.Parent; up != nil; up = up.Parent {
 			if up.To == f.To && up.Kind == trace.Call && f.From != f.To {
-				if a := explain.AddrOf(f.To); !slices.Contains(out, a) {
+				if a := api.AddrOf(f.To); !slices.Contains(out, a) {
 					out = append(out, a)
 				}
 				break
@@ -46,12 +46,12 @@ func (ix *Index) reentered() []explain.Addr {
 
 // forwarded reports whether a contract of those asked for made a call of which target
 // and calldata both stand in what it was called with.
-func (ix *Index) forwarded(asked func(explain.Addr) bool) bool {
+func (ix *Index) forwarded(asked func(api.Addr) bool) bool {
 	if ix.c.Tree == nil {
 		return false
 	}
 	for _, f := range ix.c.Tree.Frames {
-		if len(f.Input) < 4 || len(f.Children) == 0 || !asked(explain.AddrOf(f.To)) {
+		if len(f.Input) < 4 || len(f.Children) == 0 || !asked(api.AddrOf(f.To)) {
 			continue
 		}
 		for _, c := range f.Children {
@@ -69,23 +69,23 @@ func (ix *Index) marketMoved() bool {
 	for i := range ix.r.PrettyTrace {
 		n := &ix.r.PrettyTrace[i]
 		name := strings.ToLower(n.FunctionName)
-		if n.Status == explain.NodeOK && (strings.Contains(name, "swap") || strings.Contains(name, "exchange") || name == "sync" || name == "buy" || name == "sell" || name == "trade") {
+		if n.Status == api.NodeOK && (strings.Contains(name, "swap") || strings.Contains(name, "exchange") || name == "sync" || name == "buy" || name == "sell" || name == "trade") {
 			return true
 		}
 	}
-	return slices.ContainsFunc(ix.r.Addresses, func(a explain.Address) bool { return a.Role == "pool" })
+	return slices.ContainsFunc(ix.r.Addresses, func(a api.Address) bool { return a.Role == "pool" })
 }
 
 // donated reports whether one of the sender's own sent tokens to an account outside
 // of any call of that account.
-func (ix *Index) donated(victims []explain.Addr) bool {
+func (ix *Index) donated(victims []api.Addr) bool {
 	if ix.c.Tree == nil || ix.c.Receipt == nil {
 		return false
 	}
-	own := ix.own(explain.ShareInflation)
+	own := ix.own(api.ShareInflation)
 	for i := range ix.c.Flow.Transfers {
 		t := &ix.c.Flow.Transfers[i]
-		if !own[explain.AddrOf(t.From)] || !slices.Contains(victims, explain.AddrOf(t.To)) {
+		if !own[api.AddrOf(t.From)] || !slices.Contains(victims, api.AddrOf(t.To)) {
 			continue
 		}
 		if f := ix.frameOf(t.Log); f != nil && !inside(f, t.To) {
@@ -136,9 +136,9 @@ func (ix *Index) has(kinds ...trace.Kind) bool {
 
 // amplifies reports whether the evidence shows an amplifier. What lies outside of the
 // transaction, such as where the sender's coin came from, it cannot show.
-func (ix *Index) amplifies(a explain.Amplifier) bool {
+func (ix *Index) amplifies(a api.Amplifier) bool {
 	switch a {
-	case explain.FlashLoan:
+	case api.FlashLoan:
 		return ix.flagged("flash_loan")
 	case "fresh_contract":
 		return ix.has(trace.Create, trace.Create2)
@@ -158,21 +158,21 @@ func (ix *Index) amplifies(a explain.Amplifier) bool {
 
 // recategorised applies the order of causes where the tree decides it. Sure is false
 // where the tree speaks against the cause and does not say which it is.
-func (ix *Index) recategorised(f *Finding) (cause explain.Category, sure bool) {
+func (ix *Index) recategorised(f *Finding) (cause api.Category, sure bool) {
 	switch f.Category {
-	case explain.PriceManipulation:
+	case api.PriceManipulation:
 		switch {
 		case ix.marketMoved():
 		case ix.donated(f.Victim):
-			return explain.ShareInflation, true
+			return api.ShareInflation, true
 		default:
 			return f.Category, false // what needs no moved market is no manipulation of one
 		}
-	case explain.Reentrancy:
+	case api.Reentrancy:
 		return f.Category, !ix.full() || len(ix.reentered()) > 0
-	case explain.AccessControl, explain.InsufficientValidation:
-		if ix.forwarded(func(a explain.Addr) bool { return slices.Contains(f.Victim, a) }) {
-			return explain.ArbitraryCall, true
+	case api.AccessControl, api.InsufficientValidation:
+		if ix.forwarded(func(a api.Addr) bool { return slices.Contains(f.Victim, a) }) {
+			return api.ArbitraryCall, true
 		}
 	}
 	return f.Category, true
@@ -181,6 +181,6 @@ func (ix *Index) recategorised(f *Finding) (cause explain.Category, sure bool) {
 // onlyFlashLoan reports whether a finding names no cause but that money was lent.
 func onlyFlashLoan(f *Finding) bool {
 	text := strings.ToLower(f.BrokenInvariant)
-	lent := strings.Contains(text, "flash loan") || strings.Contains(text, "flashloan") || strings.Contains(text, "flash-loan") || slices.Contains(f.Amplifiers, explain.FlashLoan)
-	return lent && (f.Category == explain.UnknownCause || f.Category == explain.BusinessLogic && strings.Contains(text, "flash"))
+	lent := strings.Contains(text, "flash loan") || strings.Contains(text, "flashloan") || strings.Contains(text, "flash-loan") || slices.Contains(f.Amplifiers, api.FlashLoan)
+	return lent && (f.Category == api.UnknownCause || f.Category == api.BusinessLogic && strings.Contains(text, "flash"))
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/classify"
-	"txlens/engine/explain"
 )
 
 // The steps of a result are those of the model that stand, and between them each step
@@ -191,7 +191,7 @@ func (m mark) like(o mark) bool {
 }
 
 // holds reports whether the number as it was written may stand for a value.
-func (r *reading) holds(v explain.Decimal) bool {
+func (r *reading) holds(v api.Decimal) bool {
 	lo, hi := r.span()
 	return compare(v, lo) >= 0 && compare(v, hi) <= 0
 }

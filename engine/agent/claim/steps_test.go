@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
-	"txlens/engine/explain"
 )
 
 // TestMergedSteps: a step of the rules goes only for one of the model that says all of
@@ -26,7 +26,7 @@ func TestMergedSteps(t *testing.T) {
 	}
 	f := func(own []Said, want ...string) {
 		t.Helper()
-		r, _ := Apply(c, &Answer{TxType: *c.Result.TxType, Confidence: explain.High, Summary: "It called.", Steps: own}, NewIndex(c))
+		r, _ := Apply(c, &Answer{TxType: *c.Result.TxType, Confidence: api.High, Summary: "It called.", Steps: own}, NewIndex(c))
 		if !slices.Equal(r.Steps, want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(r.Steps, "\n"), strings.Join(want, "\n"))
 		}
@@ -64,7 +64,7 @@ func TestNoStepIsLost(t *testing.T) {
 		}
 		slices.Sort(refs)
 		one := Said{"It called the contract, which did all.", append(refs[:min(len(refs), maxRefs-1)], "tx")}
-		r, _ := Apply(c, &Answer{TxType: *c.Result.TxType, Confidence: explain.High, Summary: "It called.", Steps: []Said{one}}, NewIndex(c))
+		r, _ := Apply(c, &Answer{TxType: *c.Result.TxType, Confidence: api.High, Summary: "It called.", Steps: []Said{one}}, NewIndex(c))
 		for _, s := range c.Result.Steps {
 			if !slices.Contains(r.Steps, s) {
 				t.Errorf("%s: lost %q", hash, s)

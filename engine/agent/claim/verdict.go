@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -17,7 +17,7 @@ import (
 // the confidence to medium, unless the evidence decides.
 type verdict struct {
 	ix    *Index
-	r     *explain.Result
+	r     *api.Result
 	d     *Dropped
 	notes []string
 	kept  bool // the rules' findings make the type, whatever the model says
@@ -27,11 +27,11 @@ func (v *verdict) note(format string, args ...any) {
 	v.notes = append(v.notes, fmt.Sprintf(format, args...))
 }
 
-func (v *verdict) lower() { v.r.Confidence = v.r.Confidence.Lower(explain.Medium) }
+func (v *verdict) lower() { v.r.Confidence = v.r.Confidence.Lower(api.Medium) }
 
 // settle decides about the type. Exploit says whether a finding makes it one.
 func (v *verdict) settle(a *Answer, exploit bool) {
-	rules := explain.TxType("")
+	rules := api.TxType("")
 	if v.r.TxType != nil {
 		rules = *v.r.TxType
 	}
@@ -43,17 +43,17 @@ func (v *verdict) settle(a *Answer, exploit bool) {
 		v.d.Verdicts++
 		v.lower()
 		return
-	case a.TxType == explain.TypeExploit && exploit:
+	case a.TxType == api.TypeExploit && exploit:
 		v.take(a.TxType)
 		v.note("the rules say %s; the findings decide", orNone(rules))
 		return
-	case a.TxType == explain.TypeExploit:
+	case a.TxType == api.TypeExploit:
 		v.note("the model said exploit; no finding of at least medium severity is shown, so the type stays %s", orNone(rules))
 		v.d.Verdicts++
 		v.lower()
 		return
 	}
-	if v.r.Confidence != explain.High && v.borneOut(a.TxType) {
+	if v.r.Confidence != api.High && v.borneOut(a.TxType) {
 		v.take(a.TxType)
 		v.note("the rules say %s, the model %s, which the evidence allows%s", orNone(rules), a.TxType, v.because(a))
 	} else {
@@ -63,7 +63,7 @@ func (v *verdict) settle(a *Answer, exploit bool) {
 	v.lower()
 }
 
-func (v *verdict) take(t explain.TxType) {
+func (v *verdict) take(t api.TxType) {
 	v.r.TxType, v.r.SubType = &t, ""
 	if c := v.ix.c.Verdict; c != nil {
 		for _, vote := range c.Votes {
@@ -85,7 +85,7 @@ func (v *verdict) because(a *Answer) string {
 	return ": " + text
 }
 
-func orNone(t explain.TxType) string {
+func orNone(t api.TxType) string {
 	if t == "" {
 		return "nothing"
 	}
@@ -93,7 +93,7 @@ func orNone(t explain.TxType) string {
 }
 
 // borneOut reports whether a rule has voted for a type, or what it asks for is there.
-func (v *verdict) borneOut(t explain.TxType) bool {
+func (v *verdict) borneOut(t api.TxType) bool {
 	c := v.ix.c
 	if c.Verdict == nil {
 		return false
@@ -105,17 +105,17 @@ func (v *verdict) borneOut(t explain.TxType) bool {
 	}
 	out, in := v.ix.sides()
 	switch t {
-	case explain.TypeSwap:
+	case api.TypeSwap:
 		return out && in && v.ix.marketMoved()
-	case explain.TypeTransfer:
+	case api.TypeTransfer:
 		return out != in
-	case explain.TypeApproval:
-		return !out && !in && slices.ContainsFunc(v.r.PrettyTrace, func(n explain.Node) bool {
+	case api.TypeApproval:
+		return !out && !in && slices.ContainsFunc(v.r.PrettyTrace, func(n api.Node) bool {
 			return n.Type == "LOG" && (n.FunctionName == "Approval" || n.FunctionName == "ApprovalForAll")
 		})
-	case explain.TypeDeployment:
+	case api.TypeDeployment:
 		return v.ix.has(trace.Create, trace.Create2)
-	case explain.TypeOther:
+	case api.TypeOther:
 		return true
 	}
 	return false
@@ -132,15 +132,15 @@ func (ix *Index) sides() (out, in bool) {
 	}
 	for i := range ix.c.Flow.Transfers {
 		t := &ix.c.Flow.Transfers[i]
-		out = out || explain.AddrOf(t.From) == actor
-		in = in || explain.AddrOf(t.To) == actor
+		out = out || api.AddrOf(t.From) == actor
+		in = in || api.AddrOf(t.To) == actor
 	}
 	for _, m := range ix.c.Flow.Moves {
 		if m.Kind == "fee" {
 			continue
 		}
-		out = out || explain.AddrOf(m.From) == actor
-		in = in || explain.AddrOf(m.To) == actor
+		out = out || api.AddrOf(m.From) == actor
+		in = in || api.AddrOf(m.To) == actor
 	}
 	return out, in
 }
@@ -182,10 +182,10 @@ func (ix *Index) vouched(slug string) bool {
 
 // confidence is the lower of both. Only from low to medium may a model raise it, when
 // the whole trace is there and nothing that it said had to be dropped.
-func (v *verdict) confidence(said explain.Confidence) {
+func (v *verdict) confidence(said api.Confidence) {
 	switch {
-	case v.r.Confidence == explain.Low && said != explain.Low && v.ix.full() && v.d.Total() == 0 && len(v.r.Steps) > 1:
-		v.r.Confidence = explain.Medium
+	case v.r.Confidence == api.Low && said != api.Low && v.ix.full() && v.d.Total() == 0 && len(v.r.Steps) > 1:
+		v.r.Confidence = api.Medium
 		v.note("the rules' confidence was low; all that the model said resolves")
 	default:
 		v.r.Confidence = v.r.Confidence.Lower(said)

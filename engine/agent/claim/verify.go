@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -23,7 +23,7 @@ var errFalse = errors.New("the check does not hold")
 
 // Recheck computes the check of a finding of the rules by the measure of a model's: it
 // must hold, be about the victims, be able to fail, and set two things against each other.
-func (ix *Index) Recheck(f *explain.Finding) error {
+func (ix *Index) Recheck(f *api.Finding) error {
 	shown, err := ix.verify(f.Check, f.Victim)
 	if err == nil && shown < showsBreak {
 		err = errors.New("the check shows no more than that assets moved")
@@ -33,7 +33,7 @@ func (ix *Index) Recheck(f *explain.Finding) error {
 
 // verify computes a check. It must hold, must be about the victims, must be made of
 // numbers that exist, and must be able to fail.
-func (ix *Index) verify(text string, victims []explain.Addr) (strength, error) {
+func (ix *Index) verify(text string, victims []api.Addr) (strength, error) {
 	c, err := parseCheck(text)
 	if err != nil {
 		return showsNothing, err
@@ -74,7 +74,7 @@ func (ix *Index) constants(c check) error {
 		if trailing(e.value) == digitsOf(e.value)-1 && e.value.Text(10)[0] == '1' || ix.raws[e.value.String()] {
 			return
 		}
-		if e.value.BitLen() <= 160 && ix.addresses[explain.AddrOf(common.BigToAddress(e.value))] {
+		if e.value.BitLen() <= 160 && ix.addresses[api.AddrOf(common.BigToAddress(e.value))] {
 			return
 		}
 		err = unresolved("a number")
@@ -84,7 +84,7 @@ func (ix *Index) constants(c check) error {
 
 // strengthOf looks at what a condition compares. That one account's balance of one
 // token moved is no broken rule.
-func (ix *Index) strengthOf(x comparison, victims []explain.Addr) strength {
+func (ix *Index) strengthOf(x comparison, victims []api.Addr) strength {
 	about, subjects, other := false, map[string]bool{}, false
 	check{x}.walk(func(e *expr) {
 		if e.op != opRef {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // call is a frame or an event of the outline, with what it made.
 type call struct {
-	node   *explain.Node
+	node   *api.Node
 	below  []*call
 	frames int    // of its subtree, itself included
 	times  int    // neighbours alike that it stands for
@@ -71,7 +71,7 @@ func (w *writer) grow() *call {
 			up.below = append(up.below, k)
 		}
 		stack = append(stack[:at], k)
-		if n.Status == explain.NodeFailed {
+		if n.Status == api.NodeFailed {
 			for _, up := range stack {
 				up.broken = true
 			}
@@ -84,10 +84,10 @@ func (w *writer) grow() *call {
 }
 
 // tabled are the events that stand in the table of transfers.
-func tabled(n *explain.Node) bool {
+func tabled(n *api.Node) bool {
 	switch n.FunctionName {
 	case "Transfer", "TransferSingle", "TransferBatch":
-		return n.Status == explain.NodeOK && len(n.DecodedArgs) > 0
+		return n.Status == api.NodeOK && len(n.DecodedArgs) > 0
 	}
 	return false
 }
@@ -179,9 +179,9 @@ func (w *writer) remark(k *call, left int) string {
 		parts = append(parts, fmt.Sprintf("%d times", k.times))
 	}
 	switch k.node.Status {
-	case explain.NodeFailed:
-		parts = append(parts, "FAILED: "+explain.OneLine(k.node.Error, 80))
-	case explain.NodeReverted:
+	case api.NodeFailed:
+		parts = append(parts, "FAILED: "+api.OneLine(k.node.Error, 80))
+	case api.NodeReverted:
 		parts = append(parts, "undone")
 	}
 	if left > 0 {
@@ -194,12 +194,12 @@ func (w *writer) remark(k *call, left int) string {
 var sureness = map[string]string{"npm_abi": " (p)", "signature_database": " (s)", "fourbyte": " (4)"}
 
 // deed is the call or event with its first arguments.
-func deed(n *explain.Node) string {
-	name := explain.OneLine(n.FunctionName, 60)
+func deed(n *api.Node) string {
+	name := api.OneLine(n.FunctionName, 60)
 	switch {
 	case name != "":
 	case n.Type == "LOG" && n.EventSignature != nil && *n.EventSignature != "":
-		return "topic " + explain.OneLine(*n.EventSignature, 66)
+		return "topic " + api.OneLine(*n.EventSignature, 66)
 	case strings.HasPrefix(n.Type, "CREATE"):
 		return fmt.Sprintf("%d bytes of init code", len(n.Input))
 	case n.Selector != "":
@@ -217,11 +217,11 @@ func deed(n *explain.Node) string {
 }
 
 // arguments writes as many as there is room for.
-func arguments(args []explain.Arg, room int) string {
+func arguments(args []api.Arg, room int) string {
 	var b strings.Builder
 	for i, a := range args {
 		s := value(a.Value)
-		if name := explain.OneLine(a.Name, 20); name != "" {
+		if name := api.OneLine(a.Name, 20); name != "" {
 			s = name + "=" + s
 		}
 		if i > 0 {
@@ -245,7 +245,7 @@ func value(v any) string {
 		if strings.HasPrefix(v, "0x") && len(v) > 24 {
 			return fmt.Sprintf("%s… (%d bytes)", v[:10], len(v)/2-1)
 		}
-		return explain.OneLine(v, 80)
+		return api.OneLine(v, 80)
 	case bool:
 		return fmt.Sprint(v)
 	case []any:
@@ -254,10 +254,10 @@ func value(v any) string {
 			for _, x := range v {
 				parts = append(parts, value(x))
 			}
-			return explain.OneLine("["+strings.Join(parts, ", ")+"]", 100)
+			return api.OneLine("["+strings.Join(parts, ", ")+"]", 100)
 		}
 		return fmt.Sprintf("[%d items]", len(v))
-	case []explain.Arg:
+	case []api.Arg:
 		return "(" + arguments(v, 60) + ")"
 	}
 	return ""
@@ -270,10 +270,10 @@ func (w *writer) failures() {
 	nodes := w.r.PrettyTrace
 	for i := range nodes {
 		n := &nodes[i]
-		if n.Status != explain.NodeFailed || within(nodes, i) {
+		if n.Status != api.NodeFailed || within(nodes, i) {
 			continue
 		}
-		rows = append(rows, trimmed(row{n.Index, n.Path, deed(n), explain.OneLine(n.Error, 160)}))
+		rows = append(rows, trimmed(row{n.Index, n.Path, deed(n), api.OneLine(n.Error, 160)}))
 	}
 	title, rows := cut("Where failures began: node, path, call, reason", rows, w.b.failures)
 	section(w, title, rows)
@@ -281,9 +281,9 @@ func (w *writer) failures() {
 
 // within reports whether a failed frame has a failed one below it that gave the
 // same reason.
-func within(nodes []explain.Node, i int) bool {
+func within(nodes []api.Node, i int) bool {
 	for j := i + 1; j < len(nodes) && nodes[j].Depth > nodes[i].Depth; j++ {
-		if nodes[j].Status == explain.NodeFailed && nodes[j].Error == nodes[i].Error {
+		if nodes[j].Status == api.NodeFailed && nodes[j].Error == nodes[i].Error {
 			return true
 		}
 	}

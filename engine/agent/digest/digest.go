@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"txlens/engine/agent/tool"
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 )
 
 // Playbook is one that the rules propose.
@@ -53,7 +53,7 @@ func Of(c *assemble.Case, context string, playbooks ...Playbook) string {
 // writer is one digest in the making.
 type writer struct {
 	c     *assemble.Case
-	r     *explain.Result
+	r     *api.Result
 	b     bounds
 	out   strings.Builder
 	names *names
@@ -119,7 +119,7 @@ func (w *writer) head() {
 	if tx := w.c.Evidence.Tx; tx != nil {
 		to := "none: it creates a contract"
 		if tx.To != nil {
-			to = w.names.short(explain.AddrOf(*tx.To))
+			to = w.names.short(api.AddrOf(*tx.To))
 		}
 		fmt.Fprintf(&w.out, "type 0x%x, nonce %d, from %s, to %s, value %s wei, %d bytes of calldata, gas used %d at %s wei\n",
 			tx.Type, tx.Nonce, w.names.short(m.From), to, tx.Value, len(tx.Input), m.GasUsed, quantity(m.GasPrice))
@@ -130,8 +130,8 @@ func (w *writer) head() {
 	w.out.WriteString("\n")
 }
 
-func outcome(s explain.Status) string {
-	if s == explain.StatusUnknown {
+func outcome(s api.Status) string {
+	if s == api.StatusUnknown {
 		return "unknown"
 	}
 	return string(s)
@@ -196,7 +196,7 @@ func (w *writer) proposed(playbooks []Playbook) {
 	}
 	w.out.WriteString("## Playbooks that fit, by the rules\n")
 	for _, p := range playbooks {
-		fmt.Fprintf(&w.out, "- %s: %s\n", p.Name, explain.OneLine(p.When, 200))
+		fmt.Fprintf(&w.out, "- %s: %s\n", p.Name, api.OneLine(p.When, 200))
 	}
 	w.out.WriteString("\n")
 }
@@ -204,7 +204,7 @@ func (w *writer) proposed(playbooks []Playbook) {
 // asked gives the caller's words, in pieces that Mark does not cut.
 func (w *writer) asked(context string) {
 	const piece = 180
-	words := []rune(explain.Clean(context, explain.MaxContext))
+	words := []rune(api.Clean(context, api.MaxContext))
 	var pieces []string
 	for len(words) > 0 {
 		n := min(piece, len(words))

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
-	"txlens/engine/explain"
 )
 
 // Targets for the recorded blocks.
@@ -65,13 +65,13 @@ func TestHostileText(t *testing.T) {
 	for i := range r.PrettyTrace {
 		n := &r.PrettyTrace[i]
 		n.FunctionName, n.Error, n.EventSignature = evil, evil, ptr(evil)
-		n.DecodedArgs = []explain.Arg{{Name: evil, Type: "string", Value: evil}, {Value: []any{evil}}}
+		n.DecodedArgs = []api.Arg{{Name: evil, Type: "string", Value: evil}, {Value: []any{evil}}}
 	}
 	for i := range r.TokenTransfers {
 		r.TokenTransfers[i].TokenSymbol, r.TokenTransfers[i].TokenID = evil, evil
 	}
 	for i := range r.BalanceChanges {
-		r.BalanceChanges[i].Tokens = []explain.TokenChange{{TokenSymbol: evil, TokenID: ptr(evil), Balance: "1", RawSignedAmount: "1"}}
+		r.BalanceChanges[i].Tokens = []api.TokenChange{{TokenSymbol: evil, TokenID: ptr(evil), Balance: "1", RawSignedAmount: "1"}}
 	}
 	c.Result = &r
 	text := Of(c, evil)
@@ -101,13 +101,13 @@ func TestCut(t *testing.T) {
 	long := strings.Repeat("7", 190)
 	r.Steps, r.Risks, r.TokenTransfers = nil, nil, nil
 	for i := range 300 {
-		a := explain.Addr{byte(i), byte(i >> 8), 1, 18: byte(i), 19: 7}
+		a := api.Addr{byte(i), byte(i >> 8), 1, 18: byte(i), 19: 7}
 		r.Steps, r.Risks = append(r.Steps, long), append(r.Risks, long)
-		r.TokenTransfers = append(r.TokenTransfers, explain.TokenTransfer{From: a, To: a, TokenAddress: a, Total: long})
-		r.BalanceChanges = append(r.BalanceChanges, explain.BalanceChange{Address: a, Tokens: []explain.TokenChange{{Balance: long}, {Balance: long}}})
+		r.TokenTransfers = append(r.TokenTransfers, api.TokenTransfer{From: a, To: a, TokenAddress: a, Total: long})
+		r.BalanceChanges = append(r.BalanceChanges, api.BalanceChange{Address: a, Tokens: []api.TokenChange{{Balance: long}, {Balance: long}}})
 	}
 	c.Result = &r
-	text := Of(c, strings.Repeat("why ", explain.MaxContext/4))
+	text := Of(c, strings.Repeat("why ", api.MaxContext/4))
 	if n := Tokens(text); n > MaxTokens || n < MaxTokens/8 || !strings.Contains(text, " of 300)") {
 		t.Errorf("%d tokens", n)
 	}
@@ -126,8 +126,8 @@ func TestSparse(t *testing.T) {
 
 // TestTwins: addresses that look alike when short are written in full.
 func TestTwins(t *testing.T) {
-	a, b := explain.Addr{0: 0x12, 1: 0x34, 18: 0xab, 19: 0xcd}, explain.Addr{0: 0x12, 1: 0x34, 9: 1, 18: 0xab, 19: 0xcd}
-	n := &names{labels: map[explain.Addr]explain.Address{}, twins: map[string]explain.Addr{}, used: map[explain.Addr]bool{}}
+	a, b := api.Addr{0: 0x12, 1: 0x34, 18: 0xab, 19: 0xcd}, api.Addr{0: 0x12, 1: 0x34, 9: 1, 18: 0xab, 19: 0xcd}
+	n := &names{labels: map[api.Addr]api.Address{}, twins: map[string]api.Addr{}, used: map[api.Addr]bool{}}
 	n.meet(a)
 	n.meet(b)
 	if n.short(a) != a.String() || n.short(b) != b.String() {

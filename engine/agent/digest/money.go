@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // quantity writes 0x hex in decimal.
@@ -17,7 +17,7 @@ func quantity(hex string) string {
 	return n.String()
 }
 
-func dollars(d *explain.Decimal) string {
+func dollars(d *api.Decimal) string {
 	if d == nil {
 		return ""
 	}
@@ -69,10 +69,10 @@ func (w *writer) balances() {
 	section(w, title, rows)
 }
 
-func delta(t explain.TokenChange) string {
+func delta(t api.TokenChange) string {
 	s := t.Balance + " " + symbol(t.TokenSymbol, t.TokenAddress)
 	if t.TokenID != nil {
-		s += " id " + explain.OneLine(*t.TokenID, 24)
+		s += " id " + api.OneLine(*t.TokenID, 24)
 	}
 	if t.Balance == t.RawSignedAmount && !t.IsNFT && t.TokenSymbol == "" {
 		s += " base units"
@@ -85,14 +85,14 @@ func delta(t explain.TokenChange) string {
 
 // route is who sent what to whom.
 type route struct {
-	token, from, to explain.Addr
+	token, from, to api.Addr
 	id              string
 }
 
 // sum is all transfers of a route.
 type sum struct {
 	route
-	first explain.TokenTransfer
+	first api.TokenTransfer
 	n     int
 	total *big.Int
 	logs  [2]uint64
@@ -131,12 +131,12 @@ func (s *sum) amount() string {
 	sym := symbol(s.first.TokenSymbol, s.token)
 	switch {
 	case s.ids == 1:
-		return s.total.String() + " of " + sym + " id " + explain.OneLine(s.first.TokenID, 24)
+		return s.total.String() + " of " + sym + " id " + api.OneLine(s.first.TokenID, 24)
 	case s.ids > 1:
 		return fmt.Sprintf("%s of %s, %d ids", s.total, sym, s.ids)
 	}
 	if scale, ok := decimals(s.first.Decimals); ok {
-		return explain.Decimal{Unscaled: s.total, Scale: scale}.String() + " " + sym
+		return api.Decimal{Unscaled: s.total, Scale: scale}.String() + " " + sym
 	}
 	return s.total.String() + " base units of " + sym
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/explain"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -16,15 +16,15 @@ import (
 // are written in full everywhere: that is what look-alikes are made for.
 type names struct {
 	c        *assemble.Case
-	labels   map[explain.Addr]explain.Address
-	twins    map[string]explain.Addr // short form to its first address, zero when there are several
-	order    []explain.Addr          // as first written
-	used     map[explain.Addr]bool
-	contract map[explain.Addr]string // descriptions
+	labels   map[api.Addr]api.Address
+	twins    map[string]api.Addr // short form to its first address, zero when there are several
+	order    []api.Addr          // as first written
+	used     map[api.Addr]bool
+	contract map[api.Addr]string // descriptions
 }
 
 func newNames(c *assemble.Case) *names {
-	n := &names{c: c, labels: map[explain.Addr]explain.Address{}, twins: map[string]explain.Addr{}, used: map[explain.Addr]bool{}, contract: map[explain.Addr]string{}}
+	n := &names{c: c, labels: map[api.Addr]api.Address{}, twins: map[string]api.Addr{}, used: map[api.Addr]bool{}, contract: map[api.Addr]string{}}
 	for _, a := range c.Result.Addresses {
 		n.labels[a.Address] = a
 		n.meet(a.Address)
@@ -49,17 +49,17 @@ func newNames(c *assemble.Case) *names {
 	return n
 }
 
-func (n *names) meet(a explain.Addr) {
+func (n *names) meet(a api.Addr) {
 	s := a.Short()
 	if first, ok := n.twins[s]; !ok {
 		n.twins[s] = a
 	} else if first != a {
-		n.twins[s] = explain.Addr{}
+		n.twins[s] = api.Addr{}
 	}
 }
 
 // short writes an address and remembers that it stands in the digest.
-func (n *names) short(a explain.Addr) string {
+func (n *names) short(a api.Addr) string {
 	if !n.used[a] {
 		n.used[a] = true
 		n.order = append(n.order, a)
@@ -76,13 +76,13 @@ func (w *writer) addresses() {
 	var rows []row
 	for _, a := range w.names.order {
 		known := w.names.labels[a]
-		rows = append(rows, trimmed(row{a.String(), explain.OneLine(known.Label, 60), w.names.provenance(a), role(known), explain.OneLine(w.names.contract[a], 120)}))
+		rows = append(rows, trimmed(row{a.String(), api.OneLine(known.Label, 60), w.names.provenance(a), role(known), api.OneLine(w.names.contract[a], 120)}))
 	}
 	title, rows := cut("Addresses above: address, label, who says so, role here, code", rows, w.b.addresses)
 	section(w, title, rows)
 }
 
-func role(a explain.Address) string {
+func role(a api.Address) string {
 	if a.Role == a.Label {
 		return ""
 	}
@@ -90,7 +90,7 @@ func role(a explain.Address) string {
 }
 
 // provenance tells a label of ours from a name that a contract gave itself.
-func (n *names) provenance(a explain.Addr) string {
+func (n *names) provenance(a api.Addr) string {
 	at := common.Address(a)
 	if n.labels[a].Label == "" || n.labels[a].Label == n.labels[a].Role {
 		return ""
@@ -108,8 +108,8 @@ func (n *names) provenance(a explain.Addr) string {
 }
 
 // symbols are short and of one word, whatever a token calls itself.
-func symbol(s string, token explain.Addr) string {
-	if s = explain.OneLine(strings.ReplaceAll(s, "\"", ""), 20); s != "" {
+func symbol(s string, token api.Addr) string {
+	if s = api.OneLine(strings.ReplaceAll(s, "\"", ""), 20); s != "" {
 		return s
 	}
 	return token.Short()
@@ -151,7 +151,7 @@ func (w *writer) storage() {
 	title, list := cut("Storage slots that changed, by account", list, w.b.storage)
 	var rows []row
 	for _, a := range list {
-		rows = append(rows, row{w.names.short(explain.AddrOf(a)), counts[a]})
+		rows = append(rows, row{w.names.short(api.AddrOf(a)), counts[a]})
 	}
 	section(w, title, rows)
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"txlens/engine/agent/tool"
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
-	"txlens/engine/explain"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -176,10 +176,10 @@ func TestPropose(t *testing.T) {
 	}
 	l := library(t, dir)
 	c := assemble.Build(recorded.Find(t, "0x"))
-	f := func(set func(r *explain.Result), context, want string) {
+	f := func(set func(r *api.Result), context, want string) {
 		t.Helper()
 		r := *c.Result
-		r.Risks, r.TxType, r.Status, r.Provenance = nil, nil, explain.StatusSuccess, &explain.Provenance{}
+		r.Risks, r.TxType, r.Status, r.Provenance = nil, nil, api.StatusSuccess, &api.Provenance{}
 		protocol := "some"
 		r.Protocol = &protocol
 		set(&r)
@@ -191,31 +191,31 @@ func TestPropose(t *testing.T) {
 			}
 		}
 	}
-	nothing := func(*explain.Result) {}
-	of := func(t explain.TxType) func(*explain.Result) {
-		return func(r *explain.Result) { r.TxType = &t }
+	nothing := func(*api.Result) {}
+	of := func(t api.TxType) func(*api.Result) {
+		return func(r *api.Result) { r.TxType = &t }
 	}
-	risks := func(flags ...string) func(*explain.Result) {
-		return func(r *explain.Result) {
+	risks := func(flags ...string) func(*api.Result) {
+		return func(r *api.Result) {
 			for _, f := range flags {
 				r.Risks = append(r.Risks, f+": words")
 			}
 		}
 	}
 	f(nothing, "", "")
-	f(func(r *explain.Result) { r.Status = explain.StatusReverted }, "", "failed-transaction")
+	f(func(r *api.Result) { r.Status = api.StatusReverted }, "", "failed-transaction")
 	f(risks("flash_loan"), "", "exploit-triage price-manipulation")
 	f(risks("owner_changed"), "", "access-control")
 	f(risks("coinbase_payment", "caught_inner_failure"), "", "failed-transaction mev")
 	f(risks("address_poisoning"), "", "token-oddities")
-	f(of(explain.TypeMEV), "", "mev")
-	f(of(explain.TypeLiquidation), "", "liquidation")
-	f(of(explain.TypeBridge), "", "bridge")
-	f(of(explain.TypeGovernance), "", "governance")
-	f(of(explain.TypeRoutineInfra), "", "l2-system-transaction")
-	f(of(explain.TypeSwap), "was this a sandwich?", "mev")
-	f(of(explain.TypeOther), "what is the root cause of this reentrancy hack", "exploit-triage reentrancy")
-	f(of(explain.TypeSwap), "use own please", "own")
+	f(of(api.TypeMEV), "", "mev")
+	f(of(api.TypeLiquidation), "", "liquidation")
+	f(of(api.TypeBridge), "", "bridge")
+	f(of(api.TypeGovernance), "", "governance")
+	f(of(api.TypeRoutineInfra), "", "l2-system-transaction")
+	f(of(api.TypeSwap), "was this a sandwich?", "mev")
+	f(of(api.TypeOther), "what is the root cause of this reentrancy hack", "exploit-triage reentrancy")
+	f(of(api.TypeSwap), "use own please", "own")
 	f(risks("flash_loan", "owner_changed", "bad_debt", "coinbase_payment"), "", "exploit-triage price-manipulation access-control liquidation")
 	if got := l.Propose(&assemble.Case{Evidence: &assemble.Evidence{}}, "exploit"); got != nil {
 		t.Errorf("without a transaction: %v", got)

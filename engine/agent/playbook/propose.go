@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/classify"
-	"txlens/engine/explain"
 	"txlens/engine/trace"
 )
 
@@ -25,10 +25,10 @@ type rule struct {
 // all suspicion, since they explain most of what looks odd.
 var rules = []rule{
 	{"failed-transaction", func(s *signs) bool {
-		return s.c.Result.Status == explain.StatusReverted || s.risk("caught_inner_failure") && !s.suspect
+		return s.c.Result.Status == api.StatusReverted || s.risk("caught_inner_failure") && !s.suspect
 	}},
 	{"l2-system-transaction", func(s *signs) bool {
-		return s.is(explain.TypeRoutineInfra) || s.c.Evidence.Chain.SystemType(s.c.Evidence.Tx.Type)
+		return s.is(api.TypeRoutineInfra) || s.c.Evidence.Chain.SystemType(s.c.Evidence.Tx.Type)
 	}},
 	{"exploit-triage", func(s *signs) bool { return s.suspect }},
 	{"reentrancy", func(s *signs) bool { return s.asks(reentry) || s.suspect && s.reentered() }},
@@ -36,13 +36,13 @@ var rules = []rule{
 		return s.asks(pricing) || s.suspect && (s.risk("flash_loan") || s.roundTrip())
 	}},
 	{"access-control", func(s *signs) bool { return s.asks(access) || s.risk(accessFlags...) }},
-	{"liquidation", func(s *signs) bool { return s.is(explain.TypeLiquidation) || s.risk("bad_debt") }},
+	{"liquidation", func(s *signs) bool { return s.is(api.TypeLiquidation) || s.risk("bad_debt") }},
 	{"mev", func(s *signs) bool {
-		return s.is(explain.TypeMEV) || s.risk("coinbase_payment") || strings.HasPrefix(s.runnerUp(), "mev:") || s.asks(searcher)
+		return s.is(api.TypeMEV) || s.risk("coinbase_payment") || strings.HasPrefix(s.runnerUp(), "mev:") || s.asks(searcher)
 	}},
-	{"bridge", func(s *signs) bool { return s.is(explain.TypeBridge) || strings.HasPrefix(s.runnerUp(), "bridge:") }},
+	{"bridge", func(s *signs) bool { return s.is(api.TypeBridge) || strings.HasPrefix(s.runnerUp(), "bridge:") }},
 	{"governance", func(s *signs) bool {
-		return s.is(explain.TypeGovernance) || strings.HasPrefix(s.runnerUp(), "governance:")
+		return s.is(api.TypeGovernance) || strings.HasPrefix(s.runnerUp(), "governance:")
 	}},
 	{"account-abstraction", func(s *signs) bool {
 		return len(s.c.Evidence.Tx.Authorizations) > 0 || s.risk("account_delegation", "paymaster_or_postop_failure") || s.event("UserOperationEvent")
@@ -107,7 +107,7 @@ func (s *signs) names(playbook string) bool {
 
 func (s *signs) asks(re *regexp.Regexp) bool { return re.MatchString(s.context) }
 
-func (s *signs) is(t explain.TxType) bool { return s.c.Result.TxType != nil && *s.c.Result.TxType == t }
+func (s *signs) is(t api.TxType) bool { return s.c.Result.TxType != nil && *s.c.Result.TxType == t }
 
 func (s *signs) runnerUp() string { return s.c.Result.Provenance.RunnerUp }
 
@@ -122,18 +122,18 @@ func (s *signs) risk(flags ...string) bool {
 }
 
 func (s *signs) event(name string) bool {
-	return slices.ContainsFunc(s.c.Result.PrettyTrace, func(n explain.Node) bool { return n.Type == "LOG" && n.FunctionName == name }) ||
+	return slices.ContainsFunc(s.c.Result.PrettyTrace, func(n api.Node) bool { return n.Type == "LOG" && n.FunctionName == name }) ||
 		s.emitted(name) > 0
 }
 
 // emitted is the largest number of events of that name by one contract.
 func (s *signs) emitted(name string) (most int) {
-	count := map[explain.Addr]int{}
+	count := map[api.Addr]int{}
 	for i, e := range s.c.Decoded.Events {
 		if e == nil || e.Name != name {
 			continue
 		}
-		a := explain.AddrOf(s.c.Receipt.Logs[i].Address)
+		a := api.AddrOf(s.c.Receipt.Logs[i].Address)
 		count[a]++
 		most = max(most, count[a])
 	}
@@ -144,14 +144,14 @@ func (s *signs) emitted(name string) (most int) {
 // what refutes it. Acts that take from others by their rules do not count.
 func (s *signs) suspicious() bool {
 	switch {
-	case s.asks(attack) || s.is(explain.TypeExploit):
+	case s.asks(attack) || s.is(api.TypeExploit):
 		return true
-	case s.c.Result.Status != explain.StatusSuccess || s.is(explain.TypeLiquidation) || s.is(explain.TypeBridge) || s.is(explain.TypeRoutineInfra):
+	case s.c.Result.Status != api.StatusSuccess || s.is(api.TypeLiquidation) || s.is(api.TypeBridge) || s.is(api.TypeRoutineInfra):
 		return false
 	case s.risk("drain", "uninitialised_takeover", "fake_transfer_event"):
 		return true
 	}
-	return s.risk("flash_loan") && !s.is(explain.TypeMEV) || s.freshGain() || s.robbed()
+	return s.risk("flash_loan") && !s.is(api.TypeMEV) || s.freshGain() || s.robbed()
 }
 
 // freshGain: code of this very transaction calls others and its maker gains tokens.
@@ -171,7 +171,7 @@ func (s *signs) senderGains() bool {
 			continue
 		}
 		for _, t := range b.Tokens {
-			if t.TokenAddress != (explain.Addr{}) && !strings.HasPrefix(t.RawSignedAmount, "-") {
+			if t.TokenAddress != (api.Addr{}) && !strings.HasPrefix(t.RawSignedAmount, "-") {
 				return true
 			}
 		}
@@ -185,7 +185,7 @@ const lossUSD = 10_000
 // robbed: an account that is neither the sender nor known to act lost much and got
 // nothing, in a transaction that the rules could not name.
 func (s *signs) robbed() bool {
-	if !s.is(explain.TypeOther) && s.c.Result.TxType != nil || s.c.Result.Protocol != nil {
+	if !s.is(api.TypeOther) && s.c.Result.TxType != nil || s.c.Result.Protocol != nil {
 		return false
 	}
 	for _, b := range s.c.Result.BalanceChanges {
@@ -200,7 +200,7 @@ func (s *signs) robbed() bool {
 	return false
 }
 
-func onlyGave(b explain.BalanceChange) bool {
+func onlyGave(b api.BalanceChange) bool {
 	for _, t := range b.Tokens {
 		if !strings.HasPrefix(t.RawSignedAmount, "-") {
 			return false

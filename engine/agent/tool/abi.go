@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/explain"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
@@ -24,24 +24,24 @@ type abiInput struct {
 
 // ABIView is a page of a verified interface.
 type ABIView struct {
-	Address explain.Addr `json:"address"` // that was asked for
+	Address api.Addr `json:"address"` // that was asked for
 	Page
-	Name           string        `json:"name,omitempty"`
-	Origin         string        `json:"origin,omitempty"`
-	Match          string        `json:"match,omitempty"` // exact_match, match
-	ProxyKind      string        `json:"proxyKind,omitempty"`
-	Implementation *explain.Addr `json:"implementation,omitempty"`
-	Entries        []ABIEntry    `json:"entries"`
+	Name           string     `json:"name,omitempty"`
+	Origin         string     `json:"origin,omitempty"`
+	Match          string     `json:"match,omitempty"` // exact_match, match
+	ProxyKind      string     `json:"proxyKind,omitempty"`
+	Implementation *api.Addr  `json:"implementation,omitempty"`
+	Entries        []ABIEntry `json:"entries"`
 }
 
 // ABIEntry is one function, event or error.
 type ABIEntry struct {
-	Kind      string      `json:"kind"` // function, event, error
-	ID        explain.Hex `json:"id"`   // selector or topic
-	Signature string      `json:"signature"`
-	Params    string      `json:"params,omitempty"` // with names
-	Returns   string      `json:"returns,omitempty"`
-	State     string      `json:"state,omitempty"` // view, pure, nonpayable, payable
+	Kind      string  `json:"kind"` // function, event, error
+	ID        api.Hex `json:"id"`   // selector or topic
+	Signature string  `json:"signature"`
+	Params    string  `json:"params,omitempty"` // with names
+	Returns   string  `json:"returns,omitempty"`
+	State     string  `json:"state,omitempty"` // view, pure, nonpayable, payable
 }
 
 var getABI = define("get_abi", "Verified interface of a contract: functions, events and errors with selector or topic, parameter names and mutability. Of a proxy, ask for the implementation.", ask,
@@ -56,9 +56,9 @@ var getABI = define("get_abi", "Verified interface of a contract: functions, eve
 		all := slices.DeleteFunc(abiEntries(c.ABI), func(e ABIEntry) bool {
 			return in.Match != nil && !strings.Contains(strings.ToLower(e.Signature), strings.ToLower(*in.Match)) && !strings.EqualFold(e.ID.String(), *in.Match)
 		})
-		v := ABIView{Address: explain.Addr(in.Address), Name: c.Name, Origin: c.Source, Match: c.Match, ProxyKind: c.ProxyKind}
+		v := ABIView{Address: api.Addr(in.Address), Name: c.Name, Origin: c.Source, Match: c.Match, ProxyKind: c.ProxyKind}
 		if c.Implementation != nil {
-			a := explain.AddrOf(*c.Implementation)
+			a := api.AddrOf(*c.Implementation)
 			v.Implementation = &a
 		}
 		v.Entries, v.Page = pageOf(len(all), in.Offset, or(in.Limit, 60), func(i int) ABIEntry { return all[i] })
@@ -91,15 +91,15 @@ func (d *Desk) contract(ctx context.Context, a common.Address) (*decode.Contract
 func abiEntries(a *abi.ABI) (out []ABIEntry) {
 	for _, name := range slices.Sorted(maps.Keys(a.Methods)) {
 		m := a.Methods[name]
-		out = append(out, ABIEntry{"function", explain.Hex(m.ID), m.Sig, params(m.Inputs), params(m.Outputs), m.StateMutability})
+		out = append(out, ABIEntry{"function", api.Hex(m.ID), m.Sig, params(m.Inputs), params(m.Outputs), m.StateMutability})
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Events)) {
 		e := a.Events[name]
-		out = append(out, ABIEntry{Kind: "event", ID: explain.Hex(e.ID[:]), Signature: e.Sig, Params: params(e.Inputs)})
+		out = append(out, ABIEntry{Kind: "event", ID: api.Hex(e.ID[:]), Signature: e.Sig, Params: params(e.Inputs)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Errors)) {
 		e := a.Errors[name]
-		out = append(out, ABIEntry{Kind: "error", ID: explain.Hex(e.ID[:4]), Signature: e.Sig, Params: params(e.Inputs)})
+		out = append(out, ABIEntry{Kind: "error", ID: api.Hex(e.ID[:4]), Signature: e.Sig, Params: params(e.Inputs)})
 	}
 	return out
 }
@@ -116,5 +116,5 @@ func params(args abi.Arguments) string {
 			parts[i] += " " + a.Name
 		}
 	}
-	return explain.OneLine(strings.Join(parts, ", "), 180)
+	return api.OneLine(strings.Join(parts, ", "), 180)
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/explain"
 	"txlens/engine/gather"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -20,22 +20,22 @@ type accountInput struct {
 
 // AccountView is what stands at an address.
 type AccountView struct {
-	Address        explain.Addr   `json:"address"`
-	Kind           string         `json:"kind"` // externally owned, delegated, contract, precompile or none
-	CodeBytes      int            `json:"codeBytes"`
-	CodeHash       explain.Hex    `json:"codeHash,omitempty"`
-	Delegate       *explain.Addr  `json:"delegate,omitempty"`    // of an EIP-7702 account
-	CreatedHere    string         `json:"createdHere,omitempty"` // frame that created it
-	Name           string         `json:"name,omitempty"`        // verified contract name
-	Verified       *bool          `json:"verified,omitempty"`
-	ProxyKind      string         `json:"proxyKind,omitempty"`
-	Implementation []explain.Addr `json:"implementation,omitempty"` // when the transaction began; the last one runs
-	UpgradedTo     *explain.Addr  `json:"upgradedTo,omitempty"`     // what the transaction put in its place
-	ProxyDoubt     string         `json:"proxyDoubt,omitempty"`
-	NonceBefore    *uint64        `json:"nonceBefore,omitempty"`   // end of the block before
-	BalanceBefore  string         `json:"balanceBefore,omitempty"` // wei
-	Age            string         `json:"age,omitempty"`
-	Missing        []string       `json:"missing,omitempty"`
+	Address        api.Addr   `json:"address"`
+	Kind           string     `json:"kind"` // externally owned, delegated, contract, precompile or none
+	CodeBytes      int        `json:"codeBytes"`
+	CodeHash       api.Hex    `json:"codeHash,omitempty"`
+	Delegate       *api.Addr  `json:"delegate,omitempty"`    // of an EIP-7702 account
+	CreatedHere    string     `json:"createdHere,omitempty"` // frame that created it
+	Name           string     `json:"name,omitempty"`        // verified contract name
+	Verified       *bool      `json:"verified,omitempty"`
+	ProxyKind      string     `json:"proxyKind,omitempty"`
+	Implementation []api.Addr `json:"implementation,omitempty"` // when the transaction began; the last one runs
+	UpgradedTo     *api.Addr  `json:"upgradedTo,omitempty"`     // what the transaction put in its place
+	ProxyDoubt     string     `json:"proxyDoubt,omitempty"`
+	NonceBefore    *uint64    `json:"nonceBefore,omitempty"`   // end of the block before
+	BalanceBefore  string     `json:"balanceBefore,omitempty"` // wei
+	Age            string     `json:"age,omitempty"`
+	Missing        []string   `json:"missing,omitempty"`
 }
 
 var getAccount = define("get_account", "What stands at an address: code or none, its size and hash, proxy and implementation at the block, verified or not, nonce and balance before, and about how old it is.", ask,
@@ -53,12 +53,12 @@ var getAccount = define("get_account", "What stands at an address: code or none,
 		if err != nil {
 			return nil, err
 		}
-		v := &AccountView{Address: explain.AddrOf(a), CodeBytes: len(code), Kind: "externally owned or none"}
+		v := &AccountView{Address: api.AddrOf(a), CodeBytes: len(code), Kind: "externally owned or none"}
 		if len(code) > 0 {
 			v.Kind, v.CodeHash = "contract", crypto.Keccak256(code)
 		}
 		if delegate, ok := types.ParseDelegation(code); ok {
-			to := explain.AddrOf(delegate)
+			to := api.AddrOf(delegate)
 			v.Kind, v.Delegate = "delegated (EIP-7702)", &to
 		}
 		d.createdHere(v, a)
@@ -120,10 +120,10 @@ func (d *Desk) proxy(ctx context.Context, w gather.World, v *AccountView, a comm
 	if p != nil {
 		v.ProxyKind, v.ProxyDoubt = p.Kind, p.Doubt
 		for _, i := range p.Behind {
-			v.Implementation = append(v.Implementation, explain.AddrOf(i))
+			v.Implementation = append(v.Implementation, api.AddrOf(i))
 		}
 		if p.Upgraded != nil {
-			to := explain.AddrOf(*p.Upgraded)
+			to := api.AddrOf(*p.Upgraded)
 			v.UpgradedTo = &to
 		}
 	}

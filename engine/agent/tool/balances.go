@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/upstream"
 
@@ -25,20 +25,20 @@ type balancesInput struct {
 // BalancesView is what moved, and what stood there.
 type BalancesView struct {
 	Page
-	Changes []explain.BalanceChange `json:"changes"` // of the transaction, net, in whole tokens and USD
-	Read    []BalanceRow            `json:"read,omitempty"`
-	Note    string                  `json:"note,omitempty"`
+	Changes []api.BalanceChange `json:"changes"` // of the transaction, net, in whole tokens and USD
+	Read    []BalanceRow        `json:"read,omitempty"`
+	Note    string              `json:"note,omitempty"`
 }
 
 // BalanceRow is one balance in base units at the ends of the blocks.
 type BalanceRow struct {
-	Address  explain.Addr `json:"address"`
-	Token    explain.Addr `json:"token"`
-	Symbol   string       `json:"symbol,omitempty"`
-	Before   string       `json:"before,omitempty"`  // end of the block before
-	After    string       `json:"after,omitempty"`   // end of the block
-	Amounts  string       `json:"amounts,omitempty"` // both in whole tokens
-	NoAnswer string       `json:"noAnswer,omitempty"`
+	Address  api.Addr `json:"address"`
+	Token    api.Addr `json:"token"`
+	Symbol   string   `json:"symbol,omitempty"`
+	Before   string   `json:"before,omitempty"`  // end of the block before
+	After    string   `json:"after,omitempty"`   // end of the block
+	Amounts  string   `json:"amounts,omitempty"` // both in whole tokens
+	NoAnswer string   `json:"noAnswer,omitempty"`
 }
 
 var getBalances = define("get_balances", "Net movements of addresses in this transaction (amounts, prices, USD), and on request their balances of tokens before and after the block.", ask,
@@ -48,7 +48,7 @@ var getBalances = define("get_balances", "Net movements of addresses in this tra
 			all = nil
 			for _, c := range d.Case.Result.BalanceChanges {
 				for _, a := range in.Addresses {
-					if explain.Addr(a) == c.Address {
+					if api.Addr(a) == c.Address {
 						all = append(all, c)
 						break
 					}
@@ -56,7 +56,7 @@ var getBalances = define("get_balances", "Net movements of addresses in this tra
 			}
 		}
 		v := BalancesView{}
-		v.Changes, v.Page = pageOf(len(all), in.Offset, 40, func(i int) explain.BalanceChange { return shortChange(all[i]) })
+		v.Changes, v.Page = pageOf(len(all), in.Offset, 40, func(i int) api.BalanceChange { return shortChange(all[i]) })
 		if len(in.Tokens) == 0 {
 			return v, nil
 		}
@@ -74,7 +74,7 @@ var getBalances = define("get_balances", "Net movements of addresses in this tra
 	})
 
 // shortChange bounds the tokens of one address: a mass airdrop has thousands.
-func shortChange(c explain.BalanceChange) explain.BalanceChange {
+func shortChange(c api.BalanceChange) api.BalanceChange {
 	const most = 40
 	if len(c.Tokens) > most {
 		c.Tokens = c.Tokens[:most]
@@ -93,7 +93,7 @@ func (d *Desk) readBalances(ctx context.Context, in *balancesInput, block uint64
 }
 
 func (d *Desk) readBalance(ctx context.Context, a, token common.Address, block uint64) (BalanceRow, error) {
-	r := BalanceRow{Address: explain.AddrOf(a), Token: explain.AddrOf(token)}
+	r := BalanceRow{Address: api.AddrOf(a), Token: api.AddrOf(token)}
 	before, err := d.balanceAt(ctx, a, token, block-1)
 	if err == nil {
 		var after *big.Int

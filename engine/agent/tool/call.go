@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math/big"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,7 +24,7 @@ type callInput struct {
 // CallView is the answer of a contract.
 type CallView struct {
 	Block    uint64       `json:"block"` // whose end state was asked
-	Selector explain.Hex  `json:"selector,omitempty"`
+	Selector api.Hex      `json:"selector,omitempty"`
 	Reverted bool         `json:"reverted,omitzero"`
 	Words    []AnswerWord `json:"words"` // 32 bytes each
 	Bytes    int          `json:"bytes"`
@@ -34,9 +34,9 @@ type CallView struct {
 
 // AnswerWord is one word in the ways it may be meant.
 type AnswerWord struct {
-	Hex     explain.Hex   `json:"hex"`
-	Decimal string        `json:"decimal"`
-	Address *explain.Addr `json:"address,omitempty"` // where it could be one
+	Hex     api.Hex   `json:"hex"`
+	Decimal string    `json:"decimal"`
+	Address *api.Addr `json:"address,omitempty"` // where it could be one
 }
 
 const maxWords = 40
@@ -106,7 +106,7 @@ func (v *CallView) answer(out []byte) {
 		a := AnswerWord{Hex: word, Decimal: new(big.Int).SetBytes(word).String()}
 		// Small numbers have as many leading zeros; they are no addresses that anybody uses.
 		if common.BytesToHash(word[:12]) == (common.Hash{}) && new(big.Int).SetBytes(word).BitLen() > 80 {
-			addr := explain.AddrOf(common.BytesToAddress(word))
+			addr := api.AddrOf(common.BytesToAddress(word))
 			a.Address = &addr
 		}
 		v.Words = append(v.Words, a)
@@ -122,5 +122,5 @@ func oneString(b []byte) string {
 	if !n.IsInt64() || n.Int64() > int64(len(b)-64) {
 		return ""
 	}
-	return explain.Clean(string(b[64:64+n.Int64()]), maxString)
+	return api.Clean(string(b[64:64+n.Int64()]), maxString)
 }

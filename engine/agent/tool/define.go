@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/replay"
 	"txlens/engine/upstream"
 
@@ -64,7 +64,7 @@ func fault(ctx context.Context, err error) (any, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, replay.ErrUnsupported), errors.Is(err, replay.ErrReadLimit), errors.Is(err, replay.ErrTraceTooLarge):
-		return unavailable("%s", explain.Clean(err.Error(), 300))
+		return unavailable("%s", api.Clean(err.Error(), 300))
 	case errors.Is(err, upstream.ErrNoState):
 		return unavailable("the node keeps no state of that block")
 	case errors.Is(err, upstream.ErrSourcesOff):
@@ -76,5 +76,5 @@ func fault(ctx context.Context, err error) (any, error) {
 	case errors.As(err, &e):
 		return nil, fmt.Errorf("the world could not be asked (%s): once more may help", e.Kind)
 	}
-	return nil, fmt.Errorf("%s", explain.Clean(err.Error(), 300))
+	return nil, fmt.Errorf("%s", api.Clean(err.Error(), 300))
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -25,8 +25,8 @@ func (d *Desk) world() (gather.World, error) {
 	return d.World, nil
 }
 
-func (d *Desk) chain() *chain.Chain       { return d.Case.Evidence.Chain }
-func (d *Desk) tx() *evidence.Transaction { return d.Case.Evidence.Tx }
+func (d *Desk) chain() *chain.Chain     { return d.Case.Evidence.Chain }
+func (d *Desk) tx() *ethrpc.Transaction { return d.Case.Evidence.Tx }
 
 // block is the number of the transaction's block, false while it is in none.
 func (d *Desk) block() (uint64, bool) {
@@ -41,11 +41,11 @@ const noBlock = "the transaction is in no block after genesis"
 
 // Party is an address with the name that the evidence has for it.
 type Party struct {
-	Address explain.Addr `json:"address"`
-	Label   string       `json:"label,omitempty"`
+	Address api.Addr `json:"address"`
+	Label   string   `json:"label,omitempty"`
 }
 
-func (d *Desk) party(a common.Address) Party { return Party{explain.AddrOf(a), d.label(a)} }
+func (d *Desk) party(a common.Address) Party { return Party{api.AddrOf(a), d.label(a)} }
 
 // label is the name of an address: of the result, else of the tables.
 func (d *Desk) label(a common.Address) string {
@@ -76,7 +76,7 @@ func (d *Desk) symbol(token common.Address) (string, *uint8) {
 // seen is a frame with its line in the annotated tree.
 type seen struct {
 	*trace.Frame
-	node *explain.Node
+	node *api.Node
 }
 
 // frame finds a frame by its path: the same that the result's tree and findings use.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/replay"
 
@@ -44,29 +44,29 @@ type RunView struct {
 
 // ValueRow is a net movement that differs.
 type ValueRow struct {
-	Address   Party        `json:"address"`
-	Token     explain.Addr `json:"token"` // the zero address is the native coin
-	ID        string       `json:"id,omitempty"`
-	Symbol    string       `json:"symbol,omitempty"`
-	Real      string       `json:"real"`
-	Simulated string       `json:"simulated"`
-	Amounts   string       `json:"amounts,omitempty"` // both in whole tokens
+	Address   Party    `json:"address"`
+	Token     api.Addr `json:"token"` // the zero address is the native coin
+	ID        string   `json:"id,omitempty"`
+	Symbol    string   `json:"symbol,omitempty"`
+	Real      string   `json:"real"`
+	Simulated string   `json:"simulated"`
+	Amounts   string   `json:"amounts,omitempty"` // both in whole tokens
 }
 
 // SimLog is a log that only one of the runs has.
 type SimLog struct {
-	Emitter Party         `json:"emitter"`
-	Event   string        `json:"event,omitempty"`
-	Args    []explain.Arg `json:"args,omitempty"`
-	Topic   explain.Hex   `json:"topic,omitempty"`
+	Emitter Party     `json:"emitter"`
+	Event   string    `json:"event,omitempty"`
+	Args    []api.Arg `json:"args,omitempty"`
+	Topic   api.Hex   `json:"topic,omitempty"`
 }
 
 // StorageRow is a slot that the runs left different.
 type StorageRow struct {
-	Account   Party       `json:"account"`
-	Slot      explain.Hex `json:"slot"`
-	Real      explain.Hex `json:"real"`
-	Simulated explain.Hex `json:"simulated"`
+	Account   Party   `json:"account"`
+	Slot      api.Hex `json:"slot"`
+	Real      api.Hex `json:"real"`
+	Simulated api.Hex `json:"simulated"`
 }
 
 const (
@@ -76,9 +76,9 @@ const (
 )
 
 func runView(r *replay.Result) RunView {
-	v := RunView{Status: string(explain.StatusReverted), GasUsed: r.GasUsed, Frames: r.Tree.Total, Logs: len(r.Logs)}
+	v := RunView{Status: string(api.StatusReverted), GasUsed: r.GasUsed, Frames: r.Tree.Total, Logs: len(r.Logs)}
 	if r.Status == 1 {
-		v.Status = string(explain.StatusSuccess)
+		v.Status = string(api.StatusSuccess)
 		return v
 	}
 	if f := r.Tree.RevertOrigin(); f != nil {
@@ -90,7 +90,7 @@ func runView(r *replay.Result) RunView {
 	return v
 }
 
-func (s *simulation) compare(v *SimulationView, real, sim *replay.Result, tx *evidence.Transaction) {
+func (s *simulation) compare(v *SimulationView, real, sim *replay.Result, tx *ethrpc.Transaction) {
 	run := runView(sim)
 	v.Simulated = &run
 	s.values(v, real, sim, tx)
@@ -123,10 +123,10 @@ type moved struct {
 
 // netOf sums the movements of a run by the rules of the ledger, without the fee,
 // which follows from the gas.
-func (s *simulation) netOf(r *replay.Result, tx *evidence.Transaction) map[moved]*big.Int {
+func (s *simulation) netOf(r *replay.Result, tx *ethrpc.Transaction) map[moved]*big.Int {
 	ev := s.d.Case.Evidence
 	status := r.Status
-	rc := &evidence.Receipt{Status: &status, GasUsed: r.GasUsed, EffectiveGasPrice: ev.Receipt.EffectiveGasPrice, Logs: r.Logs}
+	rc := &ethrpc.Receipt{Status: &status, GasUsed: r.GasUsed, EffectiveGasPrice: ev.Receipt.EffectiveGasPrice, Logs: r.Logs}
 	r.Tree.JoinLogs(rc)
 	f := flow.Compute(flow.Input{
 		Chain: ev.Chain, Tx: tx, Receipt: rc, Block: ev.Block, Tree: r.Tree, Succeeded: status == 1,
@@ -165,7 +165,7 @@ func (s *simulation) netOf(r *replay.Result, tx *evidence.Transaction) map[moved
 	return net
 }
 
-func (s *simulation) values(v *SimulationView, real, sim *replay.Result, tx *evidence.Transaction) {
+func (s *simulation) values(v *SimulationView, real, sim *replay.Result, tx *ethrpc.Transaction) {
 	was, is := s.netOf(real, s.d.tx()), s.netOf(sim, tx)
 	all := maps.Clone(was)
 	maps.Copy(all, is)
@@ -188,7 +188,7 @@ func (s *simulation) values(v *SimulationView, real, sim *replay.Result, tx *evi
 			more++
 			continue
 		}
-		r := ValueRow{Address: s.d.party(k.who), Token: explain.AddrOf(k.key.Token), ID: k.key.ID, Real: before.String(), Simulated: after.String()}
+		r := ValueRow{Address: s.d.party(k.who), Token: api.AddrOf(k.key.Token), ID: k.key.ID, Real: before.String(), Simulated: after.String()}
 		var decimals *uint8
 		if r.Symbol, decimals = s.d.symbol(k.key.Token); decimals != nil && !k.key.NFT {
 			r.Amounts = flow.Amount(before, *decimals) + " really, " + flow.Amount(after, *decimals) + " simulated"
@@ -207,7 +207,7 @@ func or0(n *big.Int) *big.Int {
 
 func (v *SimulationView) cut(n int, what string) {
 	if n > 0 {
-		v.More = append(v.More, explain.Count(n, "more "+what)+" that differ")
+		v.More = append(v.More, api.Count(n, "more "+what)+" that differ")
 	}
 }
 
@@ -221,7 +221,7 @@ func (s *simulation) logs(v *SimulationView, real, sim *replay.Result) {
 	v.cut(more, "log of the simulated run")
 }
 
-func (s *simulation) surplus(of, over []evidence.Log) (rows []SimLog, more int) {
+func (s *simulation) surplus(of, over []ethrpc.Log) (rows []SimLog, more int) {
 	count := map[string]int{}
 	for i := range over {
 		count[logKey(&over[i])]++
@@ -271,7 +271,7 @@ func (s *simulation) storage(v *SimulationView, real, sim *replay.Result) {
 				more++
 				continue
 			}
-			v.Storage = append(v.Storage, StorageRow{s.d.party(a), explain.Hex(slot[:]), explain.Hex(was[:]), explain.Hex(is[:])})
+			v.Storage = append(v.Storage, StorageRow{s.d.party(a), api.Hex(slot[:]), api.Hex(was[:]), api.Hex(is[:])})
 		}
 	}
 	v.cut(more, "slot")
@@ -287,10 +287,10 @@ func (s *simulation) set(a common.Address, slot, byDefault common.Hash) common.H
 	return byDefault
 }
 
-func changedAccounts(diffs ...*evidence.StateDiff) []common.Address {
+func changedAccounts(diffs ...*ethrpc.StateDiff) []common.Address {
 	all := map[common.Address]bool{}
 	for _, d := range diffs {
-		for _, side := range []map[common.Address]*evidence.Account{d.Pre, d.Post} {
+		for _, side := range []map[common.Address]*ethrpc.Account{d.Pre, d.Post} {
 			for a := range side {
 				all[a] = true
 			}
@@ -299,10 +299,10 @@ func changedAccounts(diffs ...*evidence.StateDiff) []common.Address {
 	return slices.SortedFunc(maps.Keys(all), common.Address.Cmp)
 }
 
-func changedSlots(a common.Address, diffs ...*evidence.StateDiff) []common.Hash {
+func changedSlots(a common.Address, diffs ...*ethrpc.StateDiff) []common.Hash {
 	all := map[common.Hash]bool{}
 	for _, d := range diffs {
-		for _, acc := range []*evidence.Account{d.Pre[a], d.Post[a]} {
+		for _, acc := range []*ethrpc.Account{d.Pre[a], d.Post[a]} {
 			if acc == nil {
 				continue
 			}
@@ -316,7 +316,7 @@ func changedSlots(a common.Address, diffs ...*evidence.StateDiff) []common.Hash 
 
 // leftIn is what a run left in a slot: what its diff says, else what stood there
 // before as the diff of the other run has it.
-func leftIn(of, other *evidence.StateDiff, a common.Address, slot common.Hash) common.Hash {
+func leftIn(of, other *ethrpc.StateDiff, a common.Address, slot common.Hash) common.Hash {
 	if _, post, ok := changedSlot(of, a, slot); ok {
 		return post
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -64,7 +64,7 @@ func awaited(ctx context.Context, done <-chan outcome) outcome {
 func (t *Tool) safely(ctx context.Context, d *Desk, input jsontext.Value) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			o = outcome{err: fmt.Errorf("internal fault: %s", explain.Clean(fmt.Sprint(p), 200))}
+			o = outcome{err: fmt.Errorf("internal fault: %s", api.Clean(fmt.Sprint(p), 200))}
 		}
 	}()
 	o.answer, o.err = t.Run(ctx, d, input)

@@ -3,8 +3,8 @@ package tool
 import (
 	"context"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/explain"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -13,43 +13,43 @@ import (
 // FrameView is one call in full.
 type FrameView struct {
 	FrameRow
-	NodeIndex  int           `json:"nodeIndex"` // key of traceAnnotations
-	From       Party         `json:"from"`
-	GasLimit   uint64        `json:"gasLimit"`
-	Signature  string        `json:"signature,omitempty"`
-	NameSource string        `json:"nameSource,omitempty"`
-	Args       []explain.Arg `json:"args,omitempty"`
-	Outputs    []explain.Arg `json:"outputs,omitempty"`
-	InputSize  int           `json:"inputBytes"`
-	Output     explain.Hex   `json:"output,omitempty"` // the first bytes
-	OutputSize int           `json:"outputBytes"`
-	Failure    *FailureView  `json:"failure,omitempty"`
-	Logs       []LogRow      `json:"logs,omitempty"` // the frame's own that took effect, at most 20
-	Missing    []string      `json:"missing,omitempty"`
+	NodeIndex  int          `json:"nodeIndex"` // key of traceAnnotations
+	From       Party        `json:"from"`
+	GasLimit   uint64       `json:"gasLimit"`
+	Signature  string       `json:"signature,omitempty"`
+	NameSource string       `json:"nameSource,omitempty"`
+	Args       []api.Arg    `json:"args,omitempty"`
+	Outputs    []api.Arg    `json:"outputs,omitempty"`
+	InputSize  int          `json:"inputBytes"`
+	Output     api.Hex      `json:"output,omitempty"` // the first bytes
+	OutputSize int          `json:"outputBytes"`
+	Failure    *FailureView `json:"failure,omitempty"`
+	Logs       []LogRow     `json:"logs,omitempty"` // the frame's own that took effect, at most 20
+	Missing    []string     `json:"missing,omitempty"`
 }
 
 // FailureView is why a frame failed.
 type FailureView struct {
-	Words string        `json:"words"`
-	Error string        `json:"error,omitempty"` // name of the error
-	Args  []explain.Arg `json:"args,omitempty"`
+	Words string    `json:"words"`
+	Error string    `json:"error,omitempty"` // name of the error
+	Args  []api.Arg `json:"args,omitempty"`
 }
 
 // FrameRow is one call in a line.
 type FrameRow struct {
-	Frame      string             `json:"frame"`
-	Type       string             `json:"type"`
-	To         *Party             `json:"to,omitempty"` // absent on a creation that failed
-	Selector   string             `json:"selector,omitempty"`
-	Function   string             `json:"function,omitempty"`
-	ValueWei   string             `json:"valueWei,omitempty"`
-	GasUsed    uint64             `json:"gasUsed"`
-	Status     explain.NodeStatus `json:"status"`
-	Error      string             `json:"error,omitempty"`
-	RevertedBy string             `json:"revertedBy,omitempty"`
-	Calls      int                `json:"calls,omitzero"` // made by it directly
-	LogCount   int                `json:"logCount,omitzero"`
-	LeftOut    int                `json:"leftOut,omitzero"` // frames below that repeat others and were not kept
+	Frame      string         `json:"frame"`
+	Type       string         `json:"type"`
+	To         *Party         `json:"to,omitempty"` // absent on a creation that failed
+	Selector   string         `json:"selector,omitempty"`
+	Function   string         `json:"function,omitempty"`
+	ValueWei   string         `json:"valueWei,omitempty"`
+	GasUsed    uint64         `json:"gasUsed"`
+	Status     api.NodeStatus `json:"status"`
+	Error      string         `json:"error,omitempty"`
+	RevertedBy string         `json:"revertedBy,omitempty"`
+	Calls      int            `json:"calls,omitzero"` // made by it directly
+	LogCount   int            `json:"logCount,omitzero"`
+	LeftOut    int            `json:"leftOut,omitzero"` // frames below that repeat others and were not kept
 }
 
 const (
@@ -193,21 +193,21 @@ type calldataInput struct {
 
 // CalldataView is what a call was given.
 type CalldataView struct {
-	Page                     // of words
-	Frame      string        `json:"frame"`
-	Bytes      int           `json:"bytes"`
-	Selector   string        `json:"selector,omitempty"`
-	Signature  string        `json:"signature,omitempty"`
-	NameSource string        `json:"nameSource,omitempty"`
-	Note       string        `json:"note,omitempty"`
-	Args       []explain.Arg `json:"args,omitempty"`
-	Words      []WordRow     `json:"words"` // 32 bytes each, from behind the selector
+	Page                 // of words
+	Frame      string    `json:"frame"`
+	Bytes      int       `json:"bytes"`
+	Selector   string    `json:"selector,omitempty"`
+	Signature  string    `json:"signature,omitempty"`
+	NameSource string    `json:"nameSource,omitempty"`
+	Note       string    `json:"note,omitempty"`
+	Args       []api.Arg `json:"args,omitempty"`
+	Words      []WordRow `json:"words"` // 32 bytes each, from behind the selector
 }
 
 // WordRow is one word of calldata.
 type WordRow struct {
-	Word  int         `json:"word"`
-	Value explain.Hex `json:"value"`
+	Word  int     `json:"word"`
+	Value api.Hex `json:"value"`
 }
 
 var decodeCalldata = define("decode_calldata", "What a call was given: signature and arguments, where they come from, and the raw words behind the selector by number (those that simulate can change).", soon,
@@ -222,7 +222,7 @@ var decodeCalldata = define("decode_calldata", "What a call was given: signature
 		}
 		data := f.Input[min(4, len(f.Input)):]
 		v.Words, v.Page = pageOf((len(data)+31)/32, in.Offset, or(in.Limit, 16), func(i int) WordRow {
-			return WordRow{i, explain.Hex(data[32*i : min(32*i+32, len(data))])}
+			return WordRow{i, api.Hex(data[32*i : min(32*i+32, len(data))])}
 		})
 		return v, nil
 	})

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -41,12 +41,12 @@ func inputError(err error) error {
 	if !errors.As(err, &semantic) {
 		return errors.New("it is no JSON object")
 	}
-	at := explain.Clean(string(semantic.JSONPointer), 60)
+	at := api.Clean(string(semantic.JSONPointer), 60)
 	switch {
 	case semantic.Err == json.ErrUnknownName:
 		return fmt.Errorf("there is no member %s", at)
 	case semantic.Err != nil:
-		return fmt.Errorf("%s: %s", at, explain.Clean(semantic.Err.Error(), 120))
+		return fmt.Errorf("%s: %s", at, api.Clean(semantic.Err.Error(), 120))
 	case at == "":
 		return errors.New("want a JSON object")
 	}

@@ -11,7 +11,7 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/replay/gethdata"
@@ -36,8 +36,8 @@ type fake struct {
 	code    func(a common.Address, block uint64) ([]byte, error)
 	storage func(a common.Address, slot common.Hash, block uint64) (common.Hash, error)
 	call    func(from *common.Address, to common.Address, data []byte, block uint64) ([]byte, error)
-	block   func(number uint64, full bool) (*evidence.Block, error)
-	receipt func(hash common.Hash) (*evidence.Receipt, error)
+	block   func(number uint64, full bool) (*ethrpc.Block, error)
+	receipt func(hash common.Hash) (*ethrpc.Receipt, error)
 	source  func(a common.Address) (*upstream.Source, error)
 	text    func(a common.Address) (*upstream.SourceText, error)
 	prices  func(at uint64, tokens []common.Address) (map[common.Address]upstream.Price, error)
@@ -61,10 +61,10 @@ func (f *fake) Call(_ context.Context, _ *chain.Chain, to common.Address, data [
 func (f *fake) CallFrom(_ context.Context, _ *chain.Chain, from, to common.Address, data []byte, block uint64) ([]byte, error) {
 	return f.call(&from, to, data, block)
 }
-func (f *fake) Block(_ context.Context, _ *chain.Chain, number uint64, full bool) (*evidence.Block, error) {
+func (f *fake) Block(_ context.Context, _ *chain.Chain, number uint64, full bool) (*ethrpc.Block, error) {
 	return f.block(number, full)
 }
-func (f *fake) Receipt(_ context.Context, _ *chain.Chain, hash common.Hash) (*evidence.Receipt, error) {
+func (f *fake) Receipt(_ context.Context, _ *chain.Chain, hash common.Hash) (*ethrpc.Receipt, error) {
 	return f.receipt(hash)
 }
 func (f *fake) Source(_ context.Context, _ *chain.Chain, a common.Address) (*upstream.Source, error) {
@@ -126,16 +126,16 @@ func caseOf(t testing.TB, c *gethdata.Case) *assemble.Case {
 	ch, _ := chain.ByID(1)
 	ev := &assemble.Evidence{Chain: ch, Version: "test", TxHash: c.Hash().Hex()}
 	var errs [4]error
-	ev.Tx, errs[0] = evidence.ParseTransaction(e.Tx)
-	ev.Receipt, errs[1] = evidence.ParseReceipt(e.Receipt)
-	ev.Block, errs[2] = evidence.ParseBlock(e.Block)
+	ev.Tx, errs[0] = ethrpc.ParseTransaction(e.Tx)
+	ev.Receipt, errs[1] = ethrpc.ParseReceipt(e.Receipt)
+	ev.Block, errs[2] = ethrpc.ParseBlock(e.Block)
 	ev.Tree, errs[3] = trace.ParseCallTracerBytes(e.Trace, trace.Limits{})
 	for _, err := range errs {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if ev.Diff, err = evidence.ParseStateDiff(e.StateDiff); err != nil {
+	if ev.Diff, err = ethrpc.ParseStateDiff(e.StateDiff); err != nil {
 		t.Fatal(err)
 	}
 	return assemble.Build(ev)

@@ -4,24 +4,24 @@ import (
 	"context"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // LogRow is one log of the receipt.
 type LogRow struct {
-	LogIndex   uint64        `json:"logIndex"` // of the block, as the receipt gives it
-	Emitter    Party         `json:"emitter"`
-	Frame      string        `json:"frame,omitempty"`
-	Event      string        `json:"event,omitempty"`
-	Signature  string        `json:"signature,omitempty"`
-	NameSource string        `json:"nameSource,omitempty"`
-	Note       string        `json:"note,omitempty"`
-	Args       []explain.Arg `json:"args,omitempty"`
-	Topics     []explain.Hex `json:"topics,omitempty"` // where no name was found
-	Data       explain.Hex   `json:"data,omitempty"`   // likewise, the first bytes
-	DataSize   int           `json:"dataBytes,omitzero"`
+	LogIndex   uint64    `json:"logIndex"` // of the block, as the receipt gives it
+	Emitter    Party     `json:"emitter"`
+	Frame      string    `json:"frame,omitempty"`
+	Event      string    `json:"event,omitempty"`
+	Signature  string    `json:"signature,omitempty"`
+	NameSource string    `json:"nameSource,omitempty"`
+	Note       string    `json:"note,omitempty"`
+	Args       []api.Arg `json:"args,omitempty"`
+	Topics     []api.Hex `json:"topics,omitempty"` // where no name was found
+	Data       api.Hex   `json:"data,omitempty"`   // likewise, the first bytes
+	DataSize   int       `json:"dataBytes,omitzero"`
 }
 
 type logsInput struct {
@@ -89,8 +89,8 @@ func (d *Desk) logRow(i int, frame string) LogRow {
 		}
 	}
 	for _, t := range l.Topics {
-		r.Topics = append(r.Topics, explain.Hex(t[:]))
+		r.Topics = append(r.Topics, api.Hex(t[:]))
 	}
-	r.Data, r.DataSize = explain.Hex(l.Data[:min(len(l.Data), headBytes)]), len(l.Data)
+	r.Data, r.DataSize = api.Hex(l.Data[:min(len(l.Data), headBytes)]), len(l.Data)
 	return r
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -91,7 +91,7 @@ func cleaned(s string) string {
 		return s
 	}
 	indent := min(len(s)-len(strings.TrimLeft(s, " ")), maxIndent)
-	return s[:indent] + explain.OneLine(s[indent:], maxString)
+	return s[:indent] + api.OneLine(s[indent:], maxString)
 }
 
 func isHex(s string) bool {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"txlens/engine/api"
 	"txlens/engine/decode"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -31,10 +31,10 @@ type NeighboursView struct {
 // logged both in it and in this transaction.
 type NeighbourRow struct {
 	Index      int           `json:"index"`
-	Hash       explain.Hex   `json:"hash"`
+	Hash       api.Hex       `json:"hash"`
 	From       Party         `json:"from"`
 	To         *Party        `json:"to,omitempty"` // absent: a creation
-	Selector   explain.Hex   `json:"selector,omitempty"`
+	Selector   api.Hex       `json:"selector,omitempty"`
 	Function   string        `json:"function,omitempty"`
 	ValueWei   string        `json:"valueWei,omitempty"`
 	This       bool          `json:"this,omitzero"`
@@ -48,10 +48,10 @@ type NeighbourRow struct {
 
 // SharedEvent is a log of a contract that both transactions used.
 type SharedEvent struct {
-	LogIndex uint64        `json:"logIndex"`
-	Emitter  explain.Addr  `json:"emitter"`
-	Event    string        `json:"event,omitempty"`
-	Args     []explain.Arg `json:"args,omitempty"`
+	LogIndex uint64    `json:"logIndex"`
+	Emitter  api.Addr  `json:"emitter"`
+	Event    string    `json:"event,omitempty"`
+	Args     []api.Arg `json:"args,omitempty"`
 }
 
 const (
@@ -96,10 +96,10 @@ var getNeighbours = define("get_block_transactions", "Other transactions of the 
 		})
 	})
 
-func (d *Desk) neighbour(ctx context.Context, tx *evidence.Transaction, index int, logs bool) (NeighbourRow, error) {
+func (d *Desk) neighbour(ctx context.Context, tx *ethrpc.Transaction, index int, logs bool) (NeighbourRow, error) {
 	own := d.tx()
 	r := NeighbourRow{
-		Index: index, Hash: explain.Hex(tx.Hash[:]), From: d.party(tx.From), This: tx.Hash == own.Hash,
+		Index: index, Hash: api.Hex(tx.Hash[:]), From: d.party(tx.From), This: tx.Hash == own.Hash,
 		SameSender: tx.From == own.From && tx.Hash != own.Hash, SameTo: tx.To != nil && own.To != nil && *tx.To == *own.To && tx.Hash != own.Hash,
 	}
 	if tx.To != nil {
@@ -110,10 +110,10 @@ func (d *Desk) neighbour(ctx context.Context, tx *evidence.Transaction, index in
 		r.ValueWei = tx.Value.String()
 	}
 	dec := decode.New(d.chain(), decode.Sources{Contracts: d.Case.Evidence.Contracts, Functions: d.Case.Evidence.Functions, Events: d.Case.Evidence.Events})
-	if c := dec.All(trace.FromReceipt(tx, &evidence.Receipt{}, true), nil).Calls[0]; c != nil {
+	if c := dec.All(trace.FromReceipt(tx, &ethrpc.Receipt{}, true), nil).Calls[0]; c != nil {
 		r.Function = c.Name
 		if c.HasSelector {
-			r.Selector = explain.Hex(c.Selector[:])
+			r.Selector = api.Hex(c.Selector[:])
 		}
 	}
 	if !logs || r.This {
@@ -133,7 +133,7 @@ func (d *Desk) neighbour(ctx context.Context, tx *evidence.Transaction, index in
 }
 
 // shared finds what another transaction did to the contracts that logged in this one.
-func (d *Desk) shared(r *NeighbourRow, rc *evidence.Receipt, dec *decode.Decoder) {
+func (d *Desk) shared(r *NeighbourRow, rc *ethrpc.Receipt, dec *decode.Decoder) {
 	ours, listed := map[common.Address]bool{}, map[common.Address]bool{}
 	for i := range d.Case.Receipt.Logs {
 		ours[d.Case.Receipt.Logs[i].Address] = true
@@ -150,7 +150,7 @@ func (d *Desk) shared(r *NeighbourRow, rc *evidence.Receipt, dec *decode.Decoder
 		if len(r.Events) == maxSharedEvents {
 			continue
 		}
-		e := SharedEvent{LogIndex: l.Index, Emitter: explain.AddrOf(l.Address)}
+		e := SharedEvent{LogIndex: l.Index, Emitter: api.AddrOf(l.Address)}
 		if known := dec.Event(nil, l.Address, l.Topics, l.Data); known != nil {
 			left := argBytes / maxSharedEvents
 			e.Event, e.Args = known.Name, cutArgs(known.Args, &left)

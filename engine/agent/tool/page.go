@@ -1,7 +1,7 @@
 package tool
 
 import (
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
 )
@@ -46,16 +46,16 @@ const (
 )
 
 // shortArgs cuts arguments to what one row can hold.
-func shortArgs(args []explain.Arg) []explain.Arg {
+func shortArgs(args []api.Arg) []api.Arg {
 	left := argBytes
 	return cutArgs(args, &left)
 }
 
-func cutArgs(args []explain.Arg, left *int) []explain.Arg {
-	out := make([]explain.Arg, 0, min(len(args), maxArgs))
+func cutArgs(args []api.Arg, left *int) []api.Arg {
+	out := make([]api.Arg, 0, min(len(args), maxArgs))
 	for i, a := range args {
 		if i == maxArgs || *left <= 0 {
-			return append(out, explain.Arg{Name: "…", Type: "cut", Value: explain.Count(len(args)-i, "more argument")})
+			return append(out, api.Arg{Name: "…", Type: "cut", Value: api.Count(len(args)-i, "more argument")})
 		}
 		*left -= len(a.Name) + len(a.Type) + 30
 		a.Value = cutValue(a.Value, left)
@@ -72,13 +72,13 @@ func cutValue(v any, left *int) any {
 		}
 		*left -= len(v)
 		return v
-	case []explain.Arg:
+	case []api.Arg:
 		return cutArgs(v, left)
 	case []any:
 		out := make([]any, 0, min(len(v), maxElems+1))
 		for i, e := range v {
 			if i == maxElems || *left <= 0 {
-				return append(out, "… "+explain.Count(len(v)-i, "more element"))
+				return append(out, "… "+api.Count(len(v)-i, "more element"))
 			}
 			out = append(out, cutValue(e, left))
 		}

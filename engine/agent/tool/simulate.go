@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/replay"
 	"txlens/engine/trace"
@@ -114,7 +114,7 @@ type simulation struct {
 	d     *Desk
 	in    *simulateInput
 	w     gather.World
-	block *evidence.Block
+	block *ethrpc.Block
 	notes []string
 }
 
@@ -137,7 +137,7 @@ func newSimulation(ctx context.Context, d *Desk, in *simulateInput) (*simulation
 		return nil, "", err
 	}
 	if err := replay.Supported(d.chain(), ev.Block, d.tx()); err != nil {
-		return nil, explain.Clean(err.Error(), 300), nil
+		return nil, api.Clean(err.Error(), 300), nil
 	}
 	return &simulation{d: d, in: in, w: w, block: ev.Block}, "", nil
 }
@@ -181,8 +181,8 @@ func (s *simulation) options(c *replay.Changes) replay.Options {
 // ground is what a run that reproduces the transaction stood on.
 type ground struct {
 	words   string
-	state   map[common.Address]*evidence.Account // laid over the parent state
-	earlier []*evidence.Transaction
+	state   map[common.Address]*ethrpc.Account // laid over the parent state
+	earlier []*ethrpc.Transaction
 }
 
 // reproduce finds the ground on which the transaction comes out as the receipt has
@@ -231,16 +231,16 @@ func (s *simulation) differs(res *replay.Result) string {
 }
 
 func notReproduced(how string) string {
-	return "the local EVM does not reproduce the transaction, so a changed run would prove nothing: " + explain.Clean(how, 200)
+	return "the local EVM does not reproduce the transaction, so a changed run would prove nothing: " + api.Clean(how, 200)
 }
 
 // prestate is what a state diff says of the moment before: of changed accounts,
 // all of their old values; of slots that only the later side names, zero.
-func prestate(diff *evidence.StateDiff) map[common.Address]*evidence.Account {
+func prestate(diff *ethrpc.StateDiff) map[common.Address]*ethrpc.Account {
 	if diff == nil {
 		return nil
 	}
-	out := make(map[common.Address]*evidence.Account, len(diff.Pre))
+	out := make(map[common.Address]*ethrpc.Account, len(diff.Pre))
 	for a, pre := range diff.Pre {
 		acc := *pre
 		acc.Code = nil // code changes in the midst of a block are too rare to pay for them
@@ -261,9 +261,9 @@ func prestate(diff *evidence.StateDiff) map[common.Address]*evidence.Account {
 }
 
 // changed makes the transaction and the changes that were asked for.
-func (s *simulation) changed(g *ground, real *trace.Tree) (*evidence.Transaction, *replay.Changes, error) {
+func (s *simulation) changed(g *ground, real *trace.Tree) (*ethrpc.Transaction, *replay.Changes, error) {
 	in, tx := s.in, *s.d.tx()
-	c := &replay.Changes{Free: true, State: map[common.Address]*evidence.Account{}}
+	c := &replay.Changes{Free: true, State: map[common.Address]*ethrpc.Account{}}
 	if in.AtBlock == nil {
 		for a, acc := range g.state {
 			own := *acc
@@ -304,9 +304,9 @@ func (s *simulation) changed(g *ground, real *trace.Tree) (*evidence.Transaction
 	return &tx, c, s.frameChanges(c, real)
 }
 
-func (s *simulation) account(c *replay.Changes, a Address) *evidence.Account {
+func (s *simulation) account(c *replay.Changes, a Address) *ethrpc.Account {
 	if c.State[common.Address(a)] == nil {
-		c.State[common.Address(a)] = &evidence.Account{}
+		c.State[common.Address(a)] = &ethrpc.Account{}
 	}
 	return c.State[common.Address(a)]
 }
@@ -417,7 +417,7 @@ func position(f *trace.Frame) (int, bool) {
 }
 
 // logKey is what a contract wrote, for comparison.
-func logKey(l *evidence.Log) string {
+func logKey(l *ethrpc.Log) string {
 	var b bytes.Buffer
 	b.Write(l.Address[:])
 	b.WriteString(strconv.Itoa(len(l.Topics)))

@@ -10,7 +10,7 @@ import (
 
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/replay"
@@ -148,13 +148,13 @@ func owned(t testing.TB) *Desk {
 	}
 	number, index := uint64(16_000_000), uint64(0)
 	w.storage = at(w.storage, number-1)
-	blk := &evidence.Block{Number: number, Timestamp: 1_670_000_000, BaseFee: new(big.Int), GasLimit: 30_000_000, Difficulty: new(big.Int), Withdrawals: -1, Hash: common.Hash{9}}
-	tx := &evidence.Transaction{Hash: common.Hash{1}, From: owner, To: &vault, Gas: 200_000, GasPrice: big.NewInt(1), Value: new(big.Int), BlockNumber: &number, Index: &index}
+	blk := &ethrpc.Block{Number: number, Timestamp: 1_670_000_000, BaseFee: new(big.Int), GasLimit: 30_000_000, Difficulty: new(big.Int), Withdrawals: -1, Hash: common.Hash{9}}
+	tx := &ethrpc.Transaction{Hash: common.Hash{1}, From: owner, To: &vault, Gas: 200_000, GasPrice: big.NewInt(1), Value: new(big.Int), BlockNumber: &number, Index: &index}
 	return caseFrom(t, w, blk, tx, nil)
 }
 
 // caseFrom makes the case of a transaction from its own run.
-func caseFrom(t testing.TB, w *fake, blk *evidence.Block, tx *evidence.Transaction, earlier []*evidence.Transaction) *Desk {
+func caseFrom(t testing.TB, w *fake, blk *ethrpc.Block, tx *ethrpc.Transaction, earlier []*ethrpc.Transaction) *Desk {
 	t.Helper()
 	ch, _ := chain.ByID(1)
 	res, err := replay.Run(t.Context(), ch, blk, tx, earlier, gather.StateAt(w, ch, *tx.BlockNumber-1), trace.Limits{})
@@ -162,7 +162,7 @@ func caseFrom(t testing.TB, w *fake, blk *evidence.Block, tx *evidence.Transacti
 		t.Fatalf("%+v, %v", res, err)
 	}
 	ev := &assemble.Evidence{Chain: ch, Tx: tx, Block: blk, Tree: res.Tree, Diff: res.StateDiff, TxHash: tx.Hash.Hex(),
-		Receipt: &evidence.Receipt{Status: &res.Status, GasUsed: res.GasUsed, EffectiveGasPrice: big.NewInt(1), Logs: res.Logs}}
+		Receipt: &ethrpc.Receipt{Status: &res.Status, GasUsed: res.GasUsed, EffectiveGasPrice: big.NewInt(1), Logs: res.Logs}}
 	return &Desk{Case: assemble.Build(ev), World: w}
 }
 
@@ -233,14 +233,14 @@ func TestSimulationGround(t *testing.T) {
 	w, first := d.World.(*fake), d.tx()
 	second, index := *first, uint64(1)
 	second.Hash, second.Nonce, second.Index = common.Hash{2}, 1, &index
-	d = caseFrom(t, w, d.Case.Evidence.Block, &second, []*evidence.Transaction{first})
+	d = caseFrom(t, w, d.Case.Evidence.Block, &second, []*ethrpc.Transaction{first})
 	f := func(wantGround string, wantBlocks int) {
 		t.Helper()
 		asked := 0
-		w.block = func(uint64, bool) (*evidence.Block, error) {
+		w.block = func(uint64, bool) (*ethrpc.Block, error) {
 			asked++
 			full := *d.Case.Evidence.Block
-			full.Transactions = []*evidence.Transaction{first, &second}
+			full.Transactions = []*ethrpc.Transaction{first, &second}
 			return &full, nil
 		}
 		v := as[SimulationView](t, called(t, d, "simulate", `{"valueWei":"3"}`))
@@ -302,9 +302,9 @@ func TestNotReproduced(t *testing.T) {
 // stood there at the end of the block before.
 func TestPrestate(t *testing.T) {
 	a, seven, eight := common.Address{1}, common.Hash{7}, common.Hash{8}
-	diff := &evidence.StateDiff{
-		Pre:  map[common.Address]*evidence.Account{a: {Balance: big.NewInt(5), Code: []byte{1}, Storage: map[common.Hash]common.Hash{seven: {1}}}},
-		Post: map[common.Address]*evidence.Account{a: {Storage: map[common.Hash]common.Hash{eight: {2}}}, {2}: {Balance: big.NewInt(1)}},
+	diff := &ethrpc.StateDiff{
+		Pre:  map[common.Address]*ethrpc.Account{a: {Balance: big.NewInt(5), Code: []byte{1}, Storage: map[common.Hash]common.Hash{seven: {1}}}},
+		Post: map[common.Address]*ethrpc.Account{a: {Storage: map[common.Hash]common.Hash{eight: {2}}}, {2}: {Balance: big.NewInt(1)}},
 	}
 	got := prestate(diff)
 	if zero, set := got[a].Storage[eight]; len(got) != 1 || got[a].Storage[seven] != (common.Hash{1}) || !set || zero != (common.Hash{}) || got[a].Code != nil || got[a].Balance.Int64() != 5 {

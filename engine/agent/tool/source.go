@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -30,9 +30,9 @@ type sourceInput struct {
 
 // SourceView is a piece of source. Who verified the contract wrote it, comments too.
 type SourceView struct {
-	Address        explain.Addr  `json:"address"` // that was asked for
+	Address        api.Addr      `json:"address"` // that was asked for
 	Origin         string        `json:"origin"`
-	Implementation *explain.Addr `json:"implementation,omitempty"` // of a proxy: whose source tells what it does
+	Implementation *api.Addr     `json:"implementation,omitempty"` // of a proxy: whose source tells what it does
 	Pieces         []SourcePiece `json:"pieces,omitempty"`
 	More           int           `json:"more,omitzero"` // further pieces of that name
 	Files          []SourceFile  `json:"files,omitempty"`
@@ -70,9 +70,9 @@ var getSource = define("get_source", "Verified source of a contract: one functio
 		if err != nil {
 			return nil, err
 		}
-		v := SourceView{Address: explain.Addr(in.Address), Origin: src.Origin}
+		v := SourceView{Address: api.Addr(in.Address), Origin: src.Origin}
 		if c := d.Case.Evidence.Contracts[common.Address(in.Address)]; c != nil && c.Implementation != nil {
-			impl := explain.AddrOf(*c.Implementation)
+			impl := api.AddrOf(*c.Implementation)
 			v.Implementation = &impl
 		}
 		b := newBook(src)
@@ -85,7 +85,7 @@ var getSource = define("get_source", "Verified source of a contract: one functio
 			err = b.outline(&v, in)
 		}
 		if src.Cut > 0 {
-			v.Note = "left out, because the source is too large: " + explain.Count(src.Cut, "file")
+			v.Note = "left out, because the source is too large: " + api.Count(src.Cut, "file")
 		}
 		return v, err
 	})

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -20,18 +20,18 @@ type storageInput struct {
 
 // StorageView are slots before and after the transaction.
 type StorageView struct {
-	Address explain.Addr `json:"address"`
-	Slots   []SlotView   `json:"slots"`
-	Note    string       `json:"note,omitempty"`
+	Address api.Addr   `json:"address"`
+	Slots   []SlotView `json:"slots"`
+	Note    string     `json:"note,omitempty"`
 }
 
 // SlotView is one slot. Before and After are the transaction's own where From is
 // state diff; else they are those of the ends of the blocks.
 type SlotView struct {
-	Slot   explain.Hex `json:"slot"`
-	Before explain.Hex `json:"before"`
-	After  explain.Hex `json:"after"`
-	From   string      `json:"from"` // state diff, or blocks
+	Slot   api.Hex `json:"slot"`
+	Before api.Hex `json:"before"`
+	After  api.Hex `json:"after"`
+	From   string  `json:"from"` // state diff, or blocks
 }
 
 var getStorage = define("get_storage", "Storage slots of a contract before and after the transaction: exact where the state diff has them, else at the end of the block before and of the block itself.", ask,
@@ -41,7 +41,7 @@ var getStorage = define("get_storage", "Storage slots of a contract before and a
 			return unavailable(noBlock)
 		}
 		a := common.Address(in.Address)
-		v := StorageView{Address: explain.AddrOf(a), Slots: make([]SlotView, len(in.Slots)), Note: "blocks: the end of the block before, and of the block itself, with what its other transactions did"}
+		v := StorageView{Address: api.AddrOf(a), Slots: make([]SlotView, len(in.Slots)), Note: "blocks: the end of the block before, and of the block itself, with what its other transactions did"}
 		err := each(len(in.Slots), func(i int) (err error) {
 			v.Slots[i], err = d.slot(ctx, a, common.Hash(in.Slots[i]), n)
 			return err
@@ -51,9 +51,9 @@ var getStorage = define("get_storage", "Storage slots of a contract before and a
 
 // slot asks the state diff first: what it has is of this transaction alone.
 func (d *Desk) slot(ctx context.Context, a common.Address, slot common.Hash, block uint64) (SlotView, error) {
-	v := SlotView{Slot: explain.Hex(slot[:])}
+	v := SlotView{Slot: api.Hex(slot[:])}
 	if pre, post, ok := changedSlot(d.Case.Evidence.Diff, a, slot); ok {
-		v.Before, v.After, v.From = explain.Hex(pre[:]), explain.Hex(post[:]), "state diff"
+		v.Before, v.After, v.From = api.Hex(pre[:]), api.Hex(post[:]), "state diff"
 		return v, nil
 	}
 	w, err := d.world()
@@ -65,12 +65,12 @@ func (d *Desk) slot(ctx context.Context, a common.Address, slot common.Hash, blo
 		return v, err
 	}
 	after, err := w.Storage(ctx, d.chain(), a, slot, block)
-	v.Before, v.After, v.From = explain.Hex(before[:]), explain.Hex(after[:]), "blocks"
+	v.Before, v.After, v.From = api.Hex(before[:]), api.Hex(after[:]), "blocks"
 	return v, err
 }
 
 // changedSlot is a slot of a state diff: what only one side has was zero on the other.
-func changedSlot(diff *evidence.StateDiff, a common.Address, slot common.Hash) (pre, post common.Hash, ok bool) {
+func changedSlot(diff *ethrpc.StateDiff, a common.Address, slot common.Hash) (pre, post common.Hash, ok bool) {
 	if diff == nil {
 		return pre, post, false
 	}
@@ -137,11 +137,11 @@ type DiffView struct {
 
 // DiffRow is one change. Balances are decimal wei, nonces decimal, slots and values hex.
 type DiffRow struct {
-	Account Party       `json:"account"`
-	What    string      `json:"what"` // balance, nonce, code, slot
-	Slot    explain.Hex `json:"slot,omitempty"`
-	Before  string      `json:"before"`
-	After   string      `json:"after"`
+	Account Party   `json:"account"`
+	What    string  `json:"what"` // balance, nonce, code, slot
+	Slot    api.Hex `json:"slot,omitempty"`
+	Before  string  `json:"before"`
+	After   string  `json:"after"`
 }
 
 var getStateDiff = define("get_state_diff", "What the transaction changed in the state: balances, nonces, code and storage slots, before and after, by account.", soon,
@@ -156,10 +156,10 @@ var getStateDiff = define("get_state_diff", "What the transaction changed in the
 		return v, nil
 	})
 
-func (d *Desk) diffRows(diff *evidence.StateDiff, only *Address) (rows []DiffRow) {
+func (d *Desk) diffRows(diff *ethrpc.StateDiff, only *Address) (rows []DiffRow) {
 	accounts := maps.Clone(diff.Pre)
 	if accounts == nil {
-		accounts = map[common.Address]*evidence.Account{}
+		accounts = map[common.Address]*ethrpc.Account{}
 	}
 	maps.Copy(accounts, diff.Post)
 	for _, a := range slices.SortedFunc(maps.Keys(accounts), common.Address.Cmp) {
@@ -172,14 +172,14 @@ func (d *Desk) diffRows(diff *evidence.StateDiff, only *Address) (rows []DiffRow
 
 // accountRows compares the two sides of an account. Beside slots, what the second
 // side does not name stayed as it was, unless the account is gone.
-func (d *Desk) accountRows(a common.Address, pre, post *evidence.Account) (rows []DiffRow) {
+func (d *Desk) accountRows(a common.Address, pre, post *ethrpc.Account) (rows []DiffRow) {
 	who := d.party(a)
 	if pre == nil {
-		pre = &evidence.Account{}
+		pre = &ethrpc.Account{}
 	}
 	gone := post == nil
 	if gone {
-		post = &evidence.Account{}
+		post = &ethrpc.Account{}
 	}
 	add := func(what, before, after string) {
 		rows = append(rows, DiffRow{Account: who, What: what, Before: before, After: after})
@@ -201,7 +201,7 @@ func (d *Desk) accountRows(a common.Address, pre, post *evidence.Account) (rows 
 		slots[s] = true
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(slots), common.Hash.Cmp) {
-		rows = append(rows, DiffRow{Account: who, What: "slot", Slot: explain.Hex(s[:]), Before: pre.Storage[s].Hex(), After: post.Storage[s].Hex()})
+		rows = append(rows, DiffRow{Account: who, What: "slot", Slot: api.Hex(s[:]), Before: pre.Storage[s].Hex(), After: post.Storage[s].Hex()})
 	}
 	return rows
 }

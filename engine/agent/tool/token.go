@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"strings"
 
-	"txlens/engine/explain"
+	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/gather"
 	"txlens/engine/label"
@@ -21,18 +21,18 @@ type tokenInput struct {
 
 // TokenView is what is known of a token.
 type TokenView struct {
-	Token        explain.Addr `json:"token"`
-	Symbol       string       `json:"symbol,omitempty"`
-	Name         string       `json:"name,omitempty"`
-	Decimals     *uint8       `json:"decimals,omitempty"`
-	Source       string       `json:"source,omitempty"` // an embedded list, or chain: then anybody could have chosen the names
-	Listed       bool         `json:"listed"`
-	Imitates     string       `json:"imitates,omitempty"` // symbol of a listed token
-	SupplyBefore string       `json:"supplyBefore,omitempty"`
-	SupplyAfter  string       `json:"supplyAfter,omitempty"` // base units, at the ends of the blocks
-	Minted       string       `json:"minted,omitempty"`      // by transfers from the zero address in this transaction, base units
-	Burnt        string       `json:"burnt,omitempty"`
-	Missing      []string     `json:"missing,omitempty"`
+	Token        api.Addr `json:"token"`
+	Symbol       string   `json:"symbol,omitempty"`
+	Name         string   `json:"name,omitempty"`
+	Decimals     *uint8   `json:"decimals,omitempty"`
+	Source       string   `json:"source,omitempty"` // an embedded list, or chain: then anybody could have chosen the names
+	Listed       bool     `json:"listed"`
+	Imitates     string   `json:"imitates,omitempty"` // symbol of a listed token
+	SupplyBefore string   `json:"supplyBefore,omitempty"`
+	SupplyAfter  string   `json:"supplyAfter,omitempty"` // base units, at the ends of the blocks
+	Minted       string   `json:"minted,omitempty"`      // by transfers from the zero address in this transaction, base units
+	Burnt        string   `json:"burnt,omitempty"`
+	Missing      []string `json:"missing,omitempty"`
 }
 
 var getToken = define("get_token", "Facts of a token: symbol, name, decimals, whether a list has it or it imitates a listed one, total supply before and after, what was minted and burnt here.", ask,
@@ -46,7 +46,7 @@ var getToken = define("get_token", "Facts of a token: symbol, name, decimals, wh
 		if !known {
 			t, known = label.LookupToken(d.chain().ID, a)
 		}
-		v := TokenView{Token: explain.AddrOf(a)}
+		v := TokenView{Token: api.AddrOf(a)}
 		w, err := d.world()
 		if err != nil && !known {
 			return nil, err
@@ -130,17 +130,17 @@ type priceInput struct {
 
 // PriceView is the price of one whole token at the time of the block.
 type PriceView struct {
-	Token    explain.Addr    `json:"token"`
-	Symbol   string          `json:"symbol,omitempty"`
-	PriceUSD explain.Decimal `json:"priceUsd"`
-	Time     uint64          `json:"time"` // Unix seconds of the quote
-	Source   string          `json:"source"`
+	Token    api.Addr    `json:"token"`
+	Symbol   string      `json:"symbol,omitempty"`
+	PriceUSD api.Decimal `json:"priceUsd"`
+	Time     uint64      `json:"time"` // Unix seconds of the quote
+	Source   string      `json:"source"`
 }
 
 var getPrice = define("get_price", "Price of one whole token in USD at the time of the block, from a price service. It is a market price, not the rate at which this transaction traded.", ask,
 	func(ctx context.Context, d *Desk, in *priceInput) (any, error) {
 		a := common.Address(in.Token)
-		v := PriceView{Token: explain.AddrOf(a)}
+		v := PriceView{Token: api.AddrOf(a)}
 		v.Symbol, _ = d.symbol(a)
 		if p, ok := d.Case.Evidence.Prices[a]; ok {
 			v.PriceUSD, v.Time, v.Source = p.USD, p.Time, p.Source
@@ -171,15 +171,15 @@ type labelInput struct {
 
 // LabelView says who an address is, as far as tables, sources and this transaction tell.
 type LabelView struct {
-	Address   explain.Addr `json:"address"`
-	Name      string       `json:"name,omitempty"`
-	Category  string       `json:"category,omitempty"`
-	Protocol  string       `json:"protocol,omitempty"`
-	Source    string       `json:"source,omitempty"` // of the name
-	Role      string       `json:"role,omitempty"`   // in this transaction
-	Contract  string       `json:"contract,omitempty"`
-	Proxy     string       `json:"proxy,omitempty"`
-	Lookalike []string     `json:"lookalike,omitempty"` // addresses of this transaction that begin and end alike
+	Address   api.Addr `json:"address"`
+	Name      string   `json:"name,omitempty"`
+	Category  string   `json:"category,omitempty"`
+	Protocol  string   `json:"protocol,omitempty"`
+	Source    string   `json:"source,omitempty"` // of the name
+	Role      string   `json:"role,omitempty"`   // in this transaction
+	Contract  string   `json:"contract,omitempty"`
+	Proxy     string   `json:"proxy,omitempty"`
+	Lookalike []string `json:"lookalike,omitempty"` // addresses of this transaction that begin and end alike
 }
 
 var getLabel = define("get_label", "Who addresses are: names from tables, protocol, role in this transaction, verified contract name, and other addresses here that look alike.", soon,
@@ -192,7 +192,7 @@ var getLabel = define("get_label", "Who addresses are: names from tables, protoc
 	})
 
 func (d *Desk) labelView(a common.Address) LabelView {
-	v := LabelView{Address: explain.AddrOf(a)}
+	v := LabelView{Address: api.AddrOf(a)}
 	if l, ok := label.Lookup(d.chain().ID, a); ok {
 		v.Name, v.Category, v.Protocol, v.Source = l.Name, l.Category, l.Protocol, l.Source
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -208,7 +208,7 @@ func TestBalances(t *testing.T) {
 	from := d.tx().From
 	n, _ := d.block()
 	v := as[BalancesView](t, called(t, d, "get_balances", `{"addresses":["`+from.Hex()+`"],"tokens":["0x0000000000000000000000000000000000000000","0x0200000000000000000000000000000000000000","`+stranger.Hex()+`"]}`))
-	if v.Total != 1 || v.Changes[0].Address != explain.AddrOf(from) || len(v.Read) != 3 {
+	if v.Total != 1 || v.Changes[0].Address != api.AddrOf(from) || len(v.Read) != 3 {
 		t.Fatalf("%+v", v)
 	}
 	if v.Read[0].Amounts != "1 to 1" || v.Read[1].Before != itoa(int(n-1)) || v.Read[1].After != itoa(int(n)) || v.Read[2].NoAnswer == "" {
@@ -243,7 +243,7 @@ func TestToken(t *testing.T) {
 
 // TestPrice: of the evidence, else asked for; without one the value is not known.
 func TestPrice(t *testing.T) {
-	usd := explain.Decimal{Unscaled: big.NewInt(25), Scale: 1}
+	usd := api.Decimal{Unscaled: big.NewInt(25), Scale: 1}
 	d := found(t, aTrade, &fake{prices: func(at uint64, tokens []common.Address) (map[common.Address]upstream.Price, error) {
 		if tokens[0] == stranger {
 			return nil, nil
@@ -278,18 +278,18 @@ func TestNeighbours(t *testing.T) {
 	pool := d.Case.Receipt.Logs[0]
 	n, _ := d.block()
 	one := uint64(1)
-	block := &evidence.Block{Number: n}
+	block := &ethrpc.Block{Number: n}
 	for i := range 9 {
-		tx := &evidence.Transaction{Hash: common.Hash{byte(i + 1)}, From: stranger, To: own.To, Value: new(big.Int), Input: common.FromHex("0xa9059cbb")}
+		tx := &ethrpc.Transaction{Hash: common.Hash{byte(i + 1)}, From: stranger, To: own.To, Value: new(big.Int), Input: common.FromHex("0xa9059cbb")}
 		if i == 4 {
 			tx = own
 		}
 		block.Transactions = append(block.Transactions, tx)
 	}
 	d.World = &fake{
-		block: func(number uint64, full bool) (*evidence.Block, error) { return block, nil },
-		receipt: func(hash common.Hash) (*evidence.Receipt, error) {
-			return &evidence.Receipt{Status: &one, Logs: []evidence.Log{pool, {Address: stranger}}}, nil
+		block: func(number uint64, full bool) (*ethrpc.Block, error) { return block, nil },
+		receipt: func(hash common.Hash) (*ethrpc.Receipt, error) {
+			return &ethrpc.Receipt{Status: &one, Logs: []ethrpc.Log{pool, {Address: stranger}}}, nil
 		},
 	}
 	v := as[NeighboursView](t, called(t, d, "get_block_transactions", `{"before":1,"after":2,"logs":true}`))
@@ -327,8 +327,8 @@ func TestAccount(t *testing.T) {
 			return nil, &upstream.Error{Kind: upstream.KindReverted}
 		},
 		source: func(common.Address) (*upstream.Source, error) { return nil, upstream.ErrNotFound },
-		block: func(number uint64, _ bool) (*evidence.Block, error) {
-			return &evidence.Block{Number: number, Timestamp: d.Case.Evidence.Block.Timestamp - 12*(n-number)}, nil
+		block: func(number uint64, _ bool) (*ethrpc.Block, error) {
+			return &ethrpc.Block{Number: number, Timestamp: d.Case.Evidence.Block.Timestamp - 12*(n-number)}, nil
 		},
 	}
 	v := as[AccountView](t, called(t, d, "get_account", `{"address":"`+stranger.Hex()+`"}`))

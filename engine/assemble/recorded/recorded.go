@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
-	"txlens/engine/evidence"
-	"txlens/engine/explain"
+	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -25,11 +25,11 @@ func Evidence(tb testing.TB, b *fixture.Block, tx *fixture.Tx) *assemble.Evidenc
 	ch, _ := chain.ByID(b.ChainID)
 	ev := &assemble.Evidence{Chain: ch, Version: "0.1.0", Tokens: map[common.Address]label.Token{}, Prices: map[common.Address]assemble.Price{}}
 	var errs [5]error
-	ev.Tx, errs[0] = evidence.ParseTransaction(tx.Tx)
-	ev.Receipt, errs[1] = evidence.ParseReceipt(tx.Receipt)
-	ev.Block, errs[2] = evidence.ParseBlock(b.Header)
+	ev.Tx, errs[0] = ethrpc.ParseTransaction(tx.Tx)
+	ev.Receipt, errs[1] = ethrpc.ParseReceipt(tx.Receipt)
+	ev.Block, errs[2] = ethrpc.ParseBlock(b.Header)
 	ev.Tree, errs[3] = trace.ParseCallTracerBytes(tx.Trace, trace.Limits{})
-	ev.Diff, errs[4] = evidence.ParseStateDiff(tx.StateDiff)
+	ev.Diff, errs[4] = ethrpc.ParseStateDiff(tx.StateDiff)
 	for _, err := range errs {
 		if err != nil {
 			tb.Fatal(err)
@@ -37,7 +37,7 @@ func Evidence(tb testing.TB, b *fixture.Block, tx *fixture.Tx) *assemble.Evidenc
 	}
 	ev.TxHash = ev.Tx.Hash.Hex()
 	price := func(a common.Address, cents int64) {
-		ev.Prices[a] = assemble.Price{USD: explain.Decimal{Unscaled: big.NewInt(cents), Scale: 2}, Time: ev.Block.Timestamp, Source: "made up"}
+		ev.Prices[a] = assemble.Price{USD: api.Decimal{Unscaled: big.NewInt(cents), Scale: 2}, Time: ev.Block.Timestamp, Source: "made up"}
 	}
 	price(common.Address{}, 312045)
 	for i := range ev.Receipt.Logs {

@@ -20,7 +20,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 // Folders of the test data whose results are a callTracer trace.
@@ -41,8 +41,8 @@ const (
 type Case struct {
 	Name         string // folder and file
 	Config       *params.ChainConfig
-	Block        *evidence.Block
-	Tx           *evidence.Transaction
+	Block        *ethrpc.Block
+	Tx           *ethrpc.Transaction
 	Tracer       string          // of the recorded result
 	TracerConfig json.RawMessage // as recorded, may be nil
 	Result       json.RawMessage // as recorded

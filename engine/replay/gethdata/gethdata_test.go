@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 func anyOf(t *testing.T, raw []byte) any {
@@ -116,7 +116,7 @@ func TestTypedEqualsAnswers(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, err)
 			continue
 		}
-		tx, err := evidence.ParseTransaction(e.Tx)
+		tx, err := ethrpc.ParseTransaction(e.Tx)
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 			continue
@@ -124,7 +124,7 @@ func TestTypedEqualsAnswers(t *testing.T) {
 		if a, b := plain(t, tx), plain(t, c.Tx); a != b {
 			t.Errorf("%s: transaction\n%s\n%s", c.Name, a, b)
 		}
-		blk, err := evidence.ParseBlock(e.BlockFull)
+		blk, err := ethrpc.ParseBlock(e.BlockFull)
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 			continue

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"txlens/engine/evidence"
+	"txlens/engine/ethrpc"
 )
 
 func (c *Case) signer() types.Signer {
@@ -22,7 +22,7 @@ func (c *Case) setTransaction() error {
 	h, tx := c.header, c.raw
 	number, index, hash := h.Number.Uint64(), uint64(0), h.Hash()
 	v, r, s := tx.RawSignatureValues()
-	c.Tx = &evidence.Transaction{
+	c.Tx = &ethrpc.Transaction{
 		Hash:        tx.Hash(),
 		Type:        uint64(tx.Type()),
 		From:        from,
@@ -46,14 +46,14 @@ func (c *Case) setTransaction() error {
 		c.Tx.MaxFee, c.Tx.MaxTip = tx.GasFeeCap(), tx.GasTipCap()
 	}
 	for _, t := range tx.AccessList() {
-		c.Tx.AccessList = append(c.Tx.AccessList, evidence.AccessTuple{Address: t.Address, StorageKeys: t.StorageKeys})
+		c.Tx.AccessList = append(c.Tx.AccessList, ethrpc.AccessTuple{Address: t.Address, StorageKeys: t.StorageKeys})
 	}
 	for _, a := range tx.SetCodeAuthorizations() {
-		c.Tx.Authorizations = append(c.Tx.Authorizations, evidence.Authorization{
+		c.Tx.Authorizations = append(c.Tx.Authorizations, ethrpc.Authorization{
 			ChainID: a.ChainID.ToBig(), Address: a.Address, Nonce: a.Nonce, V: a.V, R: a.R.ToBig(), S: a.S.ToBig(),
 		})
 	}
-	c.Block = &evidence.Block{
+	c.Block = &ethrpc.Block{
 		Number:        number,
 		Hash:          hash,
 		ParentHash:    h.ParentHash,

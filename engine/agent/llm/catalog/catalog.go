@@ -13,7 +13,7 @@ import (
 	"txlens/engine/agent/llm/anthropic"
 	"txlens/engine/agent/llm/openai"
 	"txlens/engine/agent/llm/wire"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // Kind is the format that the provider speaks.
@@ -70,10 +70,10 @@ func vendorID(name string) string { return "claude-" + strings.TrimPrefix(name, 
 // what is none, and for what the settings leave open.
 func (c Config) Model(name string) (Model, error) {
 	if name == "" {
-		name = explain.DefaultModel
+		name = api.DefaultModel
 	}
-	if !slices.Contains(explain.ModelNames(), name) {
-		return Model{}, fmt.Errorf("%q is no model: want one of %s", name, strings.Join(explain.ModelNames(), ", "))
+	if !slices.Contains(api.ModelNames(), name) {
+		return Model{}, fmt.Errorf("%q is no model: want one of %s", name, strings.Join(api.ModelNames(), ", "))
 	}
 	m := Model{Name: name}
 	id, mapped := lookUp(c.Models, name)
@@ -108,8 +108,8 @@ func lookUp[V any](m map[string]V, name string) (V, bool) {
 // connects nowhere. What it makes has a method Close, which drops idle connections.
 func New(c Config) (llm.Provider, error) {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(c.Models)), slices.Sorted(maps.Keys(c.Prices))) {
-		if name != Every && !slices.Contains(explain.ModelNames(), name) {
-			return nil, fmt.Errorf("%q is no model: want %q or one of %s", name, Every, strings.Join(explain.ModelNames(), ", "))
+		if name != Every && !slices.Contains(api.ModelNames(), name) {
+			return nil, fmt.Errorf("%q is no model: want %q or one of %s", name, Every, strings.Join(api.ModelNames(), ", "))
 		}
 	}
 	switch c.Kind {
@@ -119,7 +119,7 @@ func New(c Config) (llm.Provider, error) {
 	default:
 		return nil, fmt.Errorf("%q is no kind of provider: want %s, %s or %s", c.Kind, Off, Anthropic, OpenAI)
 	}
-	for _, name := range explain.ModelNames() {
+	for _, name := range api.ModelNames() {
 		if _, err := c.Model(name); err != nil {
 			return nil, err
 		}

@@ -7,7 +7,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/wire"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 )
 
 // TestCostByHand: each model of the interface at its list price, reckoned by hand in
@@ -49,15 +49,15 @@ func TestCostByHand(t *testing.T) {
 // TestListAgreesWithTheInterface: it states the price of each model relative to the
 // default one.
 func TestListAgreesWithTheInterface(t *testing.T) {
-	whole := list[explain.DefaultModel]
-	for _, m := range explain.Models {
+	whole := list[api.DefaultModel]
+	for _, m := range api.Models {
 		p, ok := list[m.Name]
 		if !ok || p.Input*100 != whole.Input*int64(m.RelativeCost) || p.Output*100 != whole.Output*int64(m.RelativeCost) {
 			t.Errorf("%s: %+v", m.Name, p)
 		}
 	}
-	if len(list) != len(explain.Models) {
-		t.Errorf("%d prices for %d models", len(list), len(explain.Models))
+	if len(list) != len(api.Models) {
+		t.Errorf("%d prices for %d models", len(list), len(api.Models))
 	}
 }
 

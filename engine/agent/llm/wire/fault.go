@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/explain"
+	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -102,7 +102,7 @@ func (c *Client) detail(status int, w Words) string {
 		text = strings.ReplaceAll(text, c.key, "…")
 		text = strings.ReplaceAll(text, url.QueryEscape(c.key), "…")
 	}
-	text = explain.HideSecrets(text)
+	text = api.HideSecrets(text)
 	said := []string{}
 	if status != http.StatusOK {
 		said = append(said, "status "+strconv.Itoa(status))
@@ -112,7 +112,7 @@ func (c *Client) detail(status int, w Words) string {
 			said = append(said, s)
 		}
 	}
-	return explain.OneLine(strings.Join(said, ": "), 300)
+	return api.OneLine(strings.Join(said, ": "), 300)
 }
 
 // retryAfter reads the header of RFC 9110 section 10.2.3 and the one of both vendors
