@@ -252,10 +252,11 @@ func TestConformance_1_4_AcceptPayment(t *testing.T) {
 	f("tempo/*;q=0.5, */session;q=0.8, */*;q=0.6", "tempo/session stripe/charge tempo/charge")
 	f("*/*, tempo/session;q=0", "tempo/charge stripe/charge")
 	f("*/*;q=0, tempo/session;q=0.001", "tempo/session")
+	f("tempo/session;q=1, stripe/charge;q=0.9", "tempo/session stripe/charge")
 	f("tempo/charge;q=0.5, stripe/charge;q=0.5", "tempo/charge stripe/charge")
 	f("lightning/charge", all)
 	f("*/*;q=0", all)
-	for _, bad := range []string{"", " , ", "tempo", "tempo/", "/session", "tempo/session/x", "tempo/session;q=2", "tempo/session;q=1.001", "tempo/session;q=0.1234",
+	for _, bad := range []string{"", " , ", "tempo", "tempo/", "/session", "tempo/session/x", "tempo/session;q=2", "tempo/session;q=01", "tempo/session;q=1a", "tempo/session;q=1.001", "tempo/session;q=0.1234",
 		"tempo/session;q=-1", "tempo/session;q=.5", "tempo/session;q=", "tempo/session;q", "tempo/session;p=1", "tempo/session;q=0.5;x=1", "tempo/session x",
 		"tempo /session", `"tempo"/session`, strings.Repeat("a/b,", maxRanges+1), strings.Repeat(" ", maxAccept) + "a/b"} {
 		if a, err := ParseAcceptPayment(bad); err == nil {

@@ -392,3 +392,14 @@ func TestSessionRequestOfOtherProtocols(t *testing.T) {
 	f("tempo", "session", strings.Replace(sessionJSON, `"currency":"0x20`, `"currency":"0X20`, 1), false)
 	f("tempo", "session", `[]`, false)
 }
+
+func TestMethodName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"": false, "t": true, "tempo": true, "a1": true, "a:b": true, "a_b": true, "a-b": true, "az": true, "za": true, "a0": true, "a9": true,
+		"1a": false, ":a": false, "_a": false, "-a": false, "Tempo": false, "tempO": false, "a;b": false, "a b": false, "a/b": false, "a{": false, "a`": false, "é": false,
+	} {
+		if isMethodName(name) != want {
+			t.Errorf("%q: %t", name, !want)
+		}
+	}
+}

@@ -127,7 +127,8 @@ func TestConformance_B_Header(t *testing.T) {
 
 // TestConformance_11_1_TwoPaymentCredentials: 400, where mppx takes the first.
 func TestConformance_11_1_TwoPaymentCredentials(t *testing.T) {
-	for _, values := range [][]string{{"Payment a, Payment b"}, {"Payment a", "Payment b"}, {"payment a,Bearer x", "PAYMENT a"}} {
+	for _, values := range [][]string{{"Payment a, Payment b"}, {"Payment a", "Payment b"}, {"payment a,Bearer x", "PAYMENT a"},
+		{`Payment a, Digest x="not closed`, "Payment b"}} {
 		_, err := ParseCredential(values...)
 		wantProblem(t, err, BadRequest)
 		if AsProblem(err).Status() != 400 {

@@ -356,3 +356,49 @@ func TestPayableRow(t *testing.T) {
 	f("being closed", 0, 70, "closing", func(c *Channel) { c.Status = Closing })
 	f("closed", 0, 0, "closed", func(c *Channel) { c.Status = Closed })
 }
+
+// TestGiveBackRow: what is given back becomes credit, and a voucher that covers more
+// than what was served then is not settled.
+func TestGiveBackRow(t *testing.T) {
+	give := func(n, want uint64) func(*Channel) {
+		return func(c *Channel) {
+			if got := c.GiveBack(sumOf(n)); got != sumOf(want) {
+				t.Errorf("gave back %s of %d, want %d", got, n, want)
+			}
+		}
+	}
+	becomes(t, "a part", active(), give(20, 20), func(c *Channel) { c.Credit = sumOf(20) })
+	becomes(t, "what is paid out stays", active(), give(71, 70), func(c *Channel) { c.Credit = sumOf(70) })
+	full := channel(120, 120)
+	if full.Settleable != signed(120) {
+		t.Fatalf("%+v", full.Settleable)
+	}
+	becomes(t, "the voucher covers more", full, give(1, 1), func(c *Channel) { c.Credit, c.Settleable = sumOf(1), Voucher{} })
+	becomes(t, "nothing", full, give(0, 0), nothing)
+	under := full
+	under.BeginSettle()
+	becomes(t, "what is on its way stays", under, give(1, 0), nothing)
+	closed := active()
+	closed.Status = Closing
+	becomes(t, "after the end", closed, give(20, 0), nothing)
+}
+
+// TestBeginSettleRow: only an active channel with something to pay out is settled.
+func TestBeginSettleRow(t *testing.T) {
+	settle := func(want bool) func(*Channel) {
+		return func(c *Channel) {
+			if got := c.BeginSettle(); got != want {
+				t.Errorf("due: %t", got)
+			}
+		}
+	}
+	full := channel(120, 120)
+	becomes(t, "all of it", full, settle(true), func(c *Channel) { c.Settling, c.Authorised = sumOf(120), sumOf(120) })
+	becomes(t, "no voucher for it", active(), settle(false), nothing)
+	paid := full
+	paid.Settled, paid.Authorised = sumOf(120), sumOf(120)
+	becomes(t, "it is paid out", paid, settle(false), nothing)
+	closing := full
+	closing.Status = Closing
+	becomes(t, "it is being closed", closing, settle(false), nothing)
+}
