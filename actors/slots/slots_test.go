@@ -271,3 +271,17 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 	k.empty()
 }
+
+func TestDefaults(t *testing.T) {
+	want := Limits{Total: 64, PerChannel: 4, PerPayer: 8, Strangers: 32, Parked: 256, Waiting: 64}
+	if got := (Limits{}).withDefaults(); got != want {
+		t.Errorf("%+v", got)
+	}
+	if got := (Limits{Total: 1}).withDefaults(); got.Strangers != 1 || got.Parked != 4 || got.Waiting != 1 {
+		t.Errorf("of one slot: %+v", got)
+	}
+	all := Limits{Total: 1, PerChannel: 2, PerPayer: 3, PerOrigin: 4, Strangers: 5, Parked: 6, Waiting: 7}
+	if got := all.withDefaults(); got != all {
+		t.Errorf("%+v", got)
+	}
+}

@@ -40,6 +40,9 @@ func TestFailover(t *testing.T) {
 	f(give(nil))
 	f(reply{dial: true})
 	f(reply{lost: true})
+	whole := stateOf(7, 101)
+	whole.broken = true
+	f(whole)
 }
 
 // TestHangingEndpoint: one that never answers takes its share of the time and no more.

@@ -2,11 +2,13 @@ package settle
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"txlens/engine/mpp/tempo"
 )
@@ -67,4 +69,25 @@ func TestLaggingEndpoint(t *testing.T) {
 	f(0, 1)
 	f(30, 1)
 	f(31, 0)
+}
+
+// TestReadHead: what no chain has is not believed.
+func TestReadHead(t *testing.T) {
+	f := func(block string, ok bool) {
+		t.Helper()
+		h, err := readHead(jsontext.Value(block))
+		if (err == nil) != ok || ok && (h.Number != 7 || h.Time.Unix() != 9) {
+			t.Errorf("%s: %+v, %v", block, h, err)
+		}
+	}
+	f(`{"number":"0x7","timestamp":"0x9","baseFeePerGas":"0x1"}`, true)
+	f(`{"number":"0x7","timestamp":"0x9","baseFeePerGas":"0xfffffffffffffffffffffffff"}`, true)
+	f(`{"number":"0x7","timestamp":"0x9","baseFeePerGas":"0x10000000000000000000000000"}`, false)
+	f(`{"number":"0x7","timestamp":"0x9","baseFeePerGas":"0x1`+strings.Repeat("0", 64)+`"}`, false)
+	f(`{"number":"0x7","timestamp":"0x9"}`, false)
+	f(`{"number":"0x7","baseFeePerGas":"0x1"}`, false)
+	f(`{"timestamp":"0x9","baseFeePerGas":"0x1"}`, false)
+	f(`{"number":"0x7","timestamp":"0x10000000001","baseFeePerGas":"0x1"}`, false)
+	f(`null`, false)
+	f(`"0x7"`, false)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -32,6 +33,7 @@ type reply struct {
 	dial   bool   // no connection is made
 	lost   bool   // the node does what is asked, and the connection breaks
 	hangs  bool   // no answer comes until the caller gives up
+	broken bool   // the connection breaks in the middle of the answer
 }
 
 func refuse(code int, message string) reply {
@@ -143,7 +145,11 @@ func (w network) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		re.body = string(raw)
 	}
-	return &http.Response{StatusCode: re.status, Body: io.NopCloser(strings.NewReader(re.body)), Header: http.Header{}, Request: r}, nil
+	var from io.Reader = strings.NewReader(re.body)
+	if re.broken {
+		from = io.MultiReader(from, iotest.ErrReader(io.ErrUnexpectedEOF))
+	}
+	return &http.Response{StatusCode: re.status, Body: io.NopCloser(from), Header: http.Header{}, Request: r}, nil
 }
 
 // payee signs settlements.

@@ -108,6 +108,10 @@ func TestBroadcast(t *testing.T) {
 	f(landed, n().on(plain, give(sent.Hash)).on(receipt, none, ok).on(head, before))
 	f(reverted, n().on(plain, refuse(-32000, "fee too low")).on(receipt, none))
 	f(landed, n(), n().on(sendSync, ok))
+	// A gateway answers in place of the node.
+	page := reply{status: 502, body: "<html>"}
+	f(landed, n().on(sendSync, page), n().on(sendSync, ok))
+	f(open, n().on(sendSync, refuse(-32000, "fee too low")).on(receipt, page))
 }
 
 // TestBroadcastRefusal says why the chain refuses.
