@@ -324,7 +324,7 @@ func TestDebtRefuses(t *testing.T) {
 		if begun != begins || (err == nil) != begins || book.taken() != spent {
 			t.Errorf("%s: begun %t, %v, spent %d", what, begun, err, book.taken())
 		}
-		if refused && (owing.Owed.IsZero() || len(owing.Runs) == 0) {
+		if left, _ := book.standing().Available.Uint64(); refused && (owing.Owed.IsZero() || len(owing.Runs) == 0 || owing.Spare != units(left)) {
 			t.Errorf("%s: %+v", what, owing)
 		}
 	}
@@ -398,12 +398,18 @@ func TestJob(t *testing.T) {
 		s := New(Options{Books: book})
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		s.Job(ctx, "a", nil, func(ctx context.Context, run *Run) (*api.Result, error) {
+		var res *api.Result
+		var err error
+		got, gotErr := s.Job(ctx, "a", nil, func(ctx context.Context, run *Run) (*api.Result, error) {
 			if s.Run("a") != run || book.occupied != 1 {
 				t.Errorf("%s: it is not at work", what)
 			}
-			return analyse(ctx, run, cancel)
+			res, err = analyse(ctx, run, cancel)
+			return res, err
 		})
+		if got != res || gotErr != err {
+			t.Errorf("%s: %v, %v; want %v, %v", what, got, gotErr, res, err)
+		}
 		if b, _ := book.Bill("a"); b.Final != final {
 			t.Errorf("%s: %+v", what, b)
 		}
@@ -415,6 +421,9 @@ func TestJob(t *testing.T) {
 		return &api.Result{}, nil
 	})
 	f("it fails", true, func(context.Context, *Run, context.CancelFunc) (*api.Result, error) { return nil, errors.New("x") })
+	f("it ends with a partial result", true, func(context.Context, *Run, context.CancelFunc) (*api.Result, error) {
+		return &api.Result{}, errors.New("x")
+	})
 	f("it is given back", false, func(ctx context.Context, _ *Run, cancel context.CancelFunc) (*api.Result, error) {
 		cancel()
 		return nil, ctx.Err()
@@ -481,5 +490,31 @@ func TestOutstanding(t *testing.T) {
 	s.Collected(paid)
 	if due, _ := run.tab.Due(); due != units(40_000) {
 		t.Errorf("due %s", due)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	s := New(Options{})
+	if s.o.Exposure != 250_000 || s.Patience() != time.Minute || s.JobPatience() != 90*time.Second || s.o.Log == nil {
+		t.Errorf("%+v", s.o)
+	}
+	s = New(Options{Exposure: 1, Patience: 2, JobPatience: 3})
+	if s.o.Exposure != 1 || s.Patience() != 2 || s.JobPatience() != 3 {
+		t.Errorf("%+v", s.o)
+	}
+}
+
+// TestOwe: a run that has ended is collected up to the price of its bill.
+func TestOwe(t *testing.T) {
+	book := newShelf(50_000, debtOf("a", 40_000, 10_000))
+	s := New(Options{Books: book})
+	b, _ := book.Bill("a")
+	run, _ := s.Begin(b, nil)
+	defer run.End()
+	run.Owe(b.Price)
+	ended := make(chan struct{})
+	close(ended)
+	if err := run.Collect(context.Background(), ended, func(*mpp.NeedVoucher) {}); err != nil || book.taken() != 30_000 {
+		t.Errorf("%v, taken %d", err, book.taken())
 	}
 }

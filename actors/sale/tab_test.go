@@ -202,3 +202,18 @@ func TestPatience(t *testing.T) {
 		}
 	})
 }
+
+// TestPatienceStops: nothing is given up when nobody waits any more.
+func TestPatienceStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab := newAccounts(0).join(common.Address{1}, "x", 0)
+		tab.Expect(time.Minute)()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		select {
+		case <-tab.GivenUp():
+			t.Error("given up")
+		default:
+		}
+	})
+}
