@@ -100,7 +100,8 @@ func (a *channel) Receive(ac actor.Context) {
 		a.traffic = new(traffic)
 	}
 	switch m := ac.Message().(type) {
-	case *actor.Started:
+	case *chair:
+		a.seat = m
 		a.read(ac)
 	case loaded:
 		a.begin(ac, m)
@@ -113,6 +114,9 @@ func (a *channel) Receive(ac actor.Context) {
 	case rest:
 		a.rest()
 	case *actor.Stopped:
+		if a.seat == nil {
+			a.seat = a.c.chairOf(ac.Self())
+		}
 		a.abandon(errChannelEnded)
 		a.c.leave(a.seat)
 	}

@@ -65,7 +65,6 @@ type Channels struct {
 	mu      sync.Mutex
 	seats   map[common.Hash]*chair
 	props   *actor.Props // of every channel's actor
-	spawned *channel     // the one that props make now
 	sweeper *time.Timer
 	closed  bool
 	all     sync.WaitGroup // actors that have not ended
@@ -124,7 +123,7 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	}
 	c.watch.missing = make(map[common.Hash]time.Time)
 	c.faults = newFaultBoard(o.Log, o.now)
-	c.props = leanProps(func() actor.Actor { return c.spawned })
+	c.props = leanProps(func() actor.Actor { return &channel{c: c} })
 	c.mu.Lock() // sweep waits for the field
 	defer c.mu.Unlock()
 	c.sweeper = time.AfterFunc(restAfter, c.sweep)
@@ -175,9 +174,8 @@ func (c *Channels) seat(id common.Hash) (*chair, error) {
 	next := &chair{id: id, before: s, used: now}
 	c.all.Add(1)
 	c.seats[id] = next
-	c.spawned = &channel{c: c, seat: next}
 	next.pid = c.e.sys.Root.Spawn(c.props)
-	c.spawned = nil
+	c.e.sys.Root.Send(next.pid, next) // its first message: nobody else has the PID yet
 	return next, nil
 }
 
@@ -191,6 +189,18 @@ func (c *Channels) leave(s *chair) {
 	}
 	c.mu.Unlock()
 	c.all.Done()
+}
+
+// chairOf returns the chair of an actor that was stopped before it was given it.
+func (c *Channels) chairOf(pid *actor.PID) *chair {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.seats {
+		if s.pid.Equal(pid) {
+			return s
+		}
+	}
+	return nil
 }
 
 // enter is seat for one who waits for an answer, and wants to know when none will

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"math/big"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -112,5 +113,26 @@ func TestBusyChannelDoesNotRest(t *testing.T) {
 	c.sweep()
 	if err := c.Reserve(ctx, id, units(60)); err == nil {
 		t.Error("a reservation was forgotten")
+	}
+}
+
+// TestStoppedAtOnce: an actor that is stopped before it has its chair ends like any
+// other, and Close waits for it.
+func TestStoppedAtOnce(t *testing.T) {
+	c := openChannels(t, new(rowOfAny))
+	for i := range 2_000 {
+		c.mu.Lock()
+		s, err := c.seat(common.BigToHash(big.NewInt(int64(i))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.e.sys.Root.Stop(s.pid)
+		c.mu.Unlock()
+	}
+	c.all.Wait()
+	for id, s := range c.seats {
+		if !s.gone {
+			t.Fatalf("the chair of %s is taken", id)
+		}
 	}
 }
