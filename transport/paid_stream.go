@@ -59,10 +59,7 @@ func (s *Server) manage(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.Cred
 		s.demand(ctx, route)
 		return
 	}
-	if p, done := s.pay(ctx, cr, route, ""); !done {
-		s.cfg.Payments.Till.LetGo(s.base, p)
-		fail(ctx, fasthttp.StatusBadRequest, "", "the body is empty: an analysis needs {\"txHash\": \"0x...\"}")
-	}
+	s.pay(ctx, cr, route, "") // answers: without a body nothing is bought
 }
 
 // crowdedError is the refusal of a request for which there is no slot. Nothing was

@@ -210,4 +210,5 @@ func TestRefusalHoldsNothing(t *testing.T) {
 	f("probe on a small deposit", "POST", "/session/deposit", "", "{}", 2*dollar-meter.Cent, 402)
 	f("probe", "POST", "/session/deposit", "", "{}", 16*dollar, 200)
 	f("probe without a body", "POST", "/session/deposit", "", "", 16*dollar, 200)
+	f("stream without a body", "POST", pathStream, events, "", 16*dollar, 204)
 }
