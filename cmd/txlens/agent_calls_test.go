@@ -66,7 +66,7 @@ func TestAgentSkillsOfAFailure(t *testing.T) {
 		})
 		flags := asksScript(t, "anthropic", s)
 		flags.Patience = patience
-		res, run, err := replayDemoWith(t, failingBundle, flags, transport.Job{}, new(meter.Meter))
+		res, run, err := replayTracer(t, failingCase, flags, transport.Job{}, new(meter.Meter))
 		if err != nil || !res.Partial() || run == nil || run.Err == nil || !slices.Equal(res.SkillsUsed, []string{"exploit-triage"}) {
 			t.Errorf("%s: %v, %+v, skills %q", name, err, run, res.SkillsUsed)
 		}
@@ -78,14 +78,14 @@ func TestAgentSkillsOfAFailure(t *testing.T) {
 // TestAgentOfWhomNothingStands: a result in which nothing is of the model does not name
 // it as its author.
 func TestAgentOfWhomNothingStands(t *testing.T) {
-	rules, err := replayDemo(context.Background(), failingBundle)
+	rules, err := replayBundle(context.Background(), tracerBundle(t, failingCase))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := func(want string, change ...func(object)) {
 		t.Helper()
 		change = append([]func(object){with("summary", "It lost 777,777 USDC."), with("txType", string(*rules.TxType)), with("confidence", "high")}, change...)
-		res, run, err := replayDemoWith(t, failingBundle, asksScript(t, "anthropic", script.New(submits(change...))), transport.Job{}, new(meter.Meter))
+		res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", script.New(submits(change...))), transport.Job{}, new(meter.Meter))
 		if err != nil || run.Outcome() != "answered" || res.AnalysisModel != want {
 			t.Errorf("%v: %s, want %s: %q", err, res.AnalysisModel, want, res.Summary)
 		}
@@ -102,13 +102,13 @@ func TestAgentOfWhomNothingStands(t *testing.T) {
 // TestAgentStepsAreMerged: one step of the model does not stand for all that the rules
 // have told.
 func TestAgentStepsAreMerged(t *testing.T) {
-	rules, err := replayDemo(context.Background(), failingBundle)
+	rules, err := replayBundle(context.Background(), tracerBundle(t, failingCase))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const own = "The sender called the contract."
 	s := script.New(submits(with("steps", []any{object{"text": own, "refs": []any{"tx"}}})))
-	res, _, err := replayDemoWith(t, failingBundle, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
+	res, _, err := replayTracer(t, failingCase, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
 	if err != nil || len(rules.Steps) < 2 || len(res.Steps) != len(rules.Steps)+1 || !slices.Contains(res.Steps, own) {
 		t.Errorf("%v: %q, the rules have %q", err, res.Steps, rules.Steps)
 	}

@@ -15,6 +15,7 @@ import (
 	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/meter"
+	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream"
 	"txlens/transport"
 )
@@ -27,12 +28,12 @@ func always(turn script.Turn) *script.Server {
 	return script.Answering(func(int, script.Request) script.Turn { return turn })
 }
 
-// failingBundle is the transaction of these tests.
-const failingBundle = "demo/2-delegated-account.txlens"
+// failingCase is the transaction of these tests.
+const failingCase = gethdata.Delegated7702
 
 func isPartialOfAgent(t *testing.T, name string, res *api.Result, says string) {
 	t.Helper()
-	rules, err := replayDemo(context.Background(), failingBundle)
+	rules, err := replayBundle(context.Background(), tracerBundle(t, failingCase))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestAgentFailures(t *testing.T) {
 			c(&flags)
 		}
 		m := new(meter.Meter)
-		res, run, err := replayDemoWith(t, failingBundle, flags, transport.Job{}, m)
+		res, run, err := replayTracer(t, failingCase, flags, transport.Job{}, m)
 		unpaid := new(actors.UnpaidError)
 		if (err != nil) != (outcome == "account") || err != nil && (!errors.As(err, &unpaid) || !unpaid.UpstreamPayment()) {
 			t.Errorf("%s: %v", name, err)
@@ -103,7 +104,7 @@ var opusPrice = llm.Price{Input: 5000, Output: 25_000, CacheRead: 500, CacheWrit
 // TestAgentRecovers: an overload that passes costs nothing but time.
 func TestAgentRecovers(t *testing.T) {
 	s := script.New(script.Turn{Fault: script.Fault{Status: 529, RetryAfter: "0"}}, submits())
-	res, run, err := replayDemoWith(t, failingBundle, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
+	res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
 	if err != nil || res.Partial() || run.Turns != 1 || len(s.Requests()) != 2 {
 		t.Errorf("%v %+v", err, run)
 	}
@@ -132,10 +133,7 @@ func TestAgentFinish(t *testing.T) {
 		t.Helper()
 		finish := make(chan struct{})
 		flags, m := asksScript(t, "anthropic", fallsSilent()), new(meter.Meter)
-		b, err := demoBundle(failingBundle)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := tracerBundle(t, failingCase)
 		model, err := flags.agent()
 		if err != nil {
 			t.Fatal(err)
@@ -167,10 +165,7 @@ func TestAgentCallerGone(t *testing.T) {
 		flags := asksScript(t, "anthropic", s)
 		flags.Patience, flags.wire.Silence, flags.wire.Turn = time.Hour, time.Hour, time.Hour
 		ctx, cancel := context.WithCancel(context.Background())
-		b, err := demoBundle(failingBundle)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := tracerBundle(t, failingCase)
 		res, run, err := replayWith(t, ctx, b, flags, transport.Job{Sink: onWord(cancel)}, new(meter.Meter))
 		if !errors.Is(err, context.Canceled) || res != nil || run == nil || run.Outcome() != "stopped" {
 			t.Errorf("%v %v %+v", res, err, run)
@@ -196,7 +191,7 @@ func TestAgentMeters(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := replayDemoIn(t, ctx, flags, m); !errors.Is(err, context.Canceled) {
+	if _, _, err := replayWith(t, ctx, tracerBundle(t, failingCase), flags, transport.Job{}, m); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if n := <-told; n < 200*opusPrice.Input {
@@ -211,7 +206,7 @@ func TestAgentMeters(t *testing.T) {
 		}
 		return nil
 	}
-	res, run, err := replayDemoIn(t, context.Background(), asksScript(t, "anthropic", endless), m)
+	res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", endless), transport.Job{}, m)
 	if err != nil || run.Outcome() != "unpaid" || len(endless.Requests()) != 1 {
 		t.Errorf("%v %+v after %d requests", err, run, len(endless.Requests()))
 	}

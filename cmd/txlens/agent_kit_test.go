@@ -5,6 +5,7 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -110,24 +111,31 @@ func (h *heardEvents) of(kind api.EventType) (words []string) {
 	return words
 }
 
-// replayDemoWith has the model of the flags look at an embedded transaction.
-func replayDemoWith(t testing.TB, bundle string, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *actors.AgentRun, error) {
+// tracerBundles are the bundles that tracerBundle has recorded, by name.
+var tracerBundles sync.Map
+
+// tracerBundle is the evidence of one of the transactions of go-ethereum's tracer tests,
+// recorded from an analysis without a model.
+func tracerBundle(t testing.TB, name string) *upstream.Bundle {
 	t.Helper()
-	b, err := demoBundle(bundle)
+	if b, ok := tracerBundles.Load(name); ok {
+		return b.(*upstream.Bundle)
+	}
+	f, hash := rerun(t, name)
+	f.Record = t.TempDir()
+	mustExplain(t, testAnalyst(t, f), api.Request{TxHash: hash, ChainID: 1})
+	b, err := upstream.ReadBundle(filepath.Join(f.Record, "ethereum-mainnet-"+hash+bundleSuffix))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replayWith(t, context.Background(), b, f, job, m)
+	tracerBundles.Store(name, b)
+	return b
 }
 
-// replayDemoIn does the same with the transaction that models fail on here.
-func replayDemoIn(t testing.TB, ctx context.Context, f modelFlags, m *meter.Meter) (*api.Result, *actors.AgentRun, error) {
+// replayTracer has the model of the flags look at such a transaction.
+func replayTracer(t testing.TB, name string, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *actors.AgentRun, error) {
 	t.Helper()
-	b, err := demoBundle(failingBundle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return replayWith(t, ctx, b, f, transport.Job{}, m)
+	return replayWith(t, context.Background(), tracerBundle(t, name), f, job, m)
 }
 
 // replayWith tells how the run of the model went, too; nil: there was none.

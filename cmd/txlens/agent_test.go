@@ -101,7 +101,7 @@ func TestAgentFailedTransaction(t *testing.T) {
 		submits(with("txType", "other"), with("confidence", "low")),
 	)
 	m := new(meter.Meter)
-	res, run, err := replayDemoWith(t, "demo/4-failed.txlens", asksScript(t, "openai", s), transport.Job{}, m)
+	res, run, err := replayTracer(t, gethdata.FailedTx, asksScript(t, "openai", s), transport.Job{}, m)
 	if err != nil || run == nil || run.Outcome() != "answered" || run.Turns != 2 {
 		t.Fatalf("%v %+v", err, run)
 	}
@@ -114,12 +114,12 @@ func TestAgentFailedTransaction(t *testing.T) {
 // TestAgentRequests: the first requests are these bytes, with no word of the chain in
 // the system message; twice the same, so that the vendor's cache can hit.
 func TestAgentRequests(t *testing.T) {
-	f := func(name, vendor, bundle string) {
+	f := func(name, vendor, recorded string) {
 		t.Helper()
 		var bodies [][]byte
 		for range 2 {
 			s := script.New(submits())
-			if _, _, err := replayDemoWith(t, bundle, asksScript(t, vendor, s), transport.Job{}, new(meter.Meter)); err != nil {
+			if _, _, err := replayTracer(t, recorded, asksScript(t, vendor, s), transport.Job{}, new(meter.Meter)); err != nil {
 				t.Fatal(err)
 			}
 			bodies = append(bodies, s.Requests()[0].Body)
@@ -142,9 +142,9 @@ func TestAgentRequests(t *testing.T) {
 			t.Errorf("%s is not as recorded; if that is meant, run this test with -update-requests: %s", name, firstDifference(bodies[0], want))
 		}
 	}
-	f("anthropic-transfer", "anthropic", "demo/1-token-transfer.txlens")
-	f("openai-transfer", "openai", "demo/1-token-transfer.txlens")
-	f("anthropic-failed", "anthropic", "demo/4-failed.txlens")
+	f("anthropic-transfer", "anthropic", gethdata.TokenTransfer)
+	f("openai-transfer", "openai", gethdata.TokenTransfer)
+	f("anthropic-failed", "anthropic", gethdata.FailedTx)
 }
 
 // TestAgentOff: without a provider the models are checked all the same, and the rules

@@ -286,6 +286,33 @@ func TestChainsAndVersion(t *testing.T) {
 	}
 }
 
+// TestDemoFirstScreen: who swapped how much of which tokens where is on the first 25
+// lines, and the specimen is marked as such.
+func TestDemoFirstScreen(t *testing.T) {
+	code, out, errOut := command(t, "", "demo")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errOut)
+	}
+	first := strings.Join(strings.SplitN(out, "\n", 26)[:25], "\n")
+	for _, want := range []string{
+		"Swapped 516.546 VPAD for 0.048924 ETH on MetaMask Swaps", "From       0xbe74daf7d4cf072c86ba0c76b3a328f80c75e6dd",
+		"($8.05)", "0xbe74…e6dd sent 516.546 VPAD",
+	} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the first screen lacks %q:\n%s", want, first)
+		}
+	}
+	for _, part := range strings.Split(out, demoRule) {
+		title, report, _ := strings.Cut(part, "\n\n")
+		if strings.Contains(title, "specimen") != strings.Contains(report, "Exploit by") {
+			t.Errorf("title %q above %.200s", title, report)
+		}
+	}
+	if files, err := demoBundles.ReadDir("demo"); err != nil || len(files) != len(demoCases) {
+		t.Errorf("%d files, %d cases, %v", len(files), len(demoCases), err)
+	}
+}
+
 // TestDemoIsPaid: what the demo prints of a transaction is what a replay prints, and
 // below it stands what the chain has booked.
 func TestDemoIsPaid(t *testing.T) {
@@ -305,7 +332,7 @@ func TestDemoIsPaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want bytes.Buffer
-		if err := printResult(console{out: &want}, res, false); err != nil || parts[i] != want.String() {
+		if err := printResult(console{out: &want}, res, false); err != nil || parts[i] != demoTitle(i)+want.String() {
 			t.Errorf("%s: %v, printed otherwise:\n%s", b.Meta.TxHash, err, parts[i])
 		}
 	}
@@ -313,8 +340,8 @@ func TestDemoIsPaid(t *testing.T) {
 		t.Error("the last transaction is not the failed one")
 	}
 	for _, want := range []string{
-		"its money is worth nothing", "0x1df81f86…      5  $0.00008575      $0.0201029    $0.03 ", "all             27  $0.00042875                    $0.12 ",
-		"$0.00042875 data collection.", "Deposit  $16.00", "Charged  $0.12,", "Refund   $15.88,",
+		"its money is worth nothing", "0xc30c589a…      5  $0.00008575      $0.0201029    $0.03 ", "all             61  $0.00091875                    $0.21 ",
+		"$0.00091875 data collection.", "Deposit  $16.00", "Charged  $0.21,", "Refund   $15.79,",
 	} {
 		if !strings.Contains(parts[len(shelf)], want) {
 			t.Errorf("the bill lacks %q:\n%s", want, parts[len(shelf)])
@@ -325,7 +352,7 @@ func TestDemoIsPaid(t *testing.T) {
 	}
 }
 
-// TestDemo: the four embedded transactions, offline, complete, twice the same.
+// TestDemo: the embedded transactions, offline, complete, twice the same.
 func TestDemo(t *testing.T) {
 	code, out, errOut := command(t, "", "demo", "--json")
 	if code != 0 {
@@ -355,7 +382,8 @@ func TestDemo(t *testing.T) {
 		}
 		seen = append(seen, fmt.Sprintf("%.14s %s %d %d", r.TxHash, r.Status, frames, len(r.TokenTransfers)))
 	}
-	want := "0x5e3c77aeb341 success 1 1|0x1ed57ddd9595 success 9 3|0xa91c15883f9e success 162 11|0x1df81f86e2f3 reverted 10 0"
+	want := "0x8787d972e298 success 25 4|0xce24f91efa43 success 6 2|0x4c4325abbb7b success 15 4|0x421cd166b600 success 8 1|" +
+		"0x80336c5a50a0 success 16 2|0xffbbeccabeca success 30 9|0xc30c589a09e9 reverted 13 0"
 	if got := strings.Join(seen, "|"); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

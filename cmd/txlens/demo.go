@@ -5,24 +5,33 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"path"
-	"sort"
 	"strings"
 
 	"txlens/engine/api"
 	"txlens/engine/upstream"
 )
 
-//go:generate go run ./demogen -out demo
+//go:generate go run ./demogen -fixtures ../../../shared/fixtures -zoo ../../engine/triage/testdata -out demo
 
-// The bundles are real transactions: the recorded state before each, from the
-// tracer test data of go-ethereum, was re-executed and served to Txlens.
+// demoBundles are evidence bundles of real transactions, and one of a specimen; demogen
+// says how they are made.
 //
 //go:embed demo/*.txlens
 var demoBundles embed.FS
 
+// demoCases are the transactions in the order in which the demo shows them.
+var demoCases = []struct{ file, title string }{
+	{"1-swap", "A swap over two pools, priced by the trade itself"},
+	{"2-sandwich-leg", "The first leg of a sandwich; its victim is the next transaction"},
+	{"3-sandwich-victim", "The victim of the sandwich"},
+	{"4-nft-sale", "The sale of an NFT"},
+	{"5-lending", "A deposit into a lending market, on OP"},
+	{"6-exploit", "An exploit. This one is a specimen: contracts written for tests,\non a private chain with the chain id of Ethereum. No explorer knows it."},
+	{"7-failed", "A failed transaction"},
+}
+
 // sampleBundle is the one that the front page of the server shows.
-const sampleBundle = "demo/4-failed.txlens"
+const sampleBundle = "1-swap"
 
 // sampleResult explains the transaction of the sample.
 func sampleResult() (*api.Result, error) { return replayDemo(context.Background(), sampleBundle) }
@@ -37,7 +46,7 @@ func replayDemo(ctx context.Context, name string) (*api.Result, error) {
 }
 
 func demoBundle(name string) (*upstream.Bundle, error) {
-	raw, err := demoBundles.ReadFile(name)
+	raw, err := demoBundles.ReadFile("demo/" + name + bundleSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -48,21 +57,21 @@ func demoBundle(name string) (*upstream.Bundle, error) {
 	return b, nil
 }
 
-// demoShelf is all embedded bundles, in the order in which the demo shows them.
+// demoShelf is the bundles of demoCases, in their order.
 func demoShelf() (shelf []*upstream.Bundle, err error) {
-	entries, err := demoBundles.ReadDir("demo")
-	if err != nil {
-		return nil, err
-	}
-	sort.Slice(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
-	for _, e := range entries {
-		b, err := demoBundle(path.Join("demo", e.Name()))
+	for _, c := range demoCases {
+		b, err := demoBundle(c.file)
 		if err != nil {
 			return nil, err
 		}
 		shelf = append(shelf, b)
 	}
 	return shelf, nil
+}
+
+// demoTitle is printed above the report of a case.
+func demoTitle(i int) string {
+	return fmt.Sprintf("%d of %d. %s.\n\n", i+1, len(demoCases), strings.TrimSuffix(demoCases[i].title, "."))
 }
 
 type demoCmd struct {
@@ -86,8 +95,11 @@ func (cmd *demoCmd) Run(ctx context.Context, c console) (err error) {
 		if err != nil {
 			return err
 		}
-		if i > 0 && !cmd.JSON {
-			fmt.Fprint(c.out, demoRule)
+		if !cmd.JSON {
+			if i > 0 {
+				fmt.Fprint(c.out, demoRule)
+			}
+			fmt.Fprint(c.out, demoTitle(i))
 		}
 		if err := printResult(c, res, cmd.JSON); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/fixture"
+	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream/stubnode"
 
 	"github.com/go-json-experiment/json"
@@ -22,7 +23,7 @@ import (
 // with the same bytes, whatever runs beside what.
 func TestEval(t *testing.T) {
 	code, table, errOut := command(t, "", "eval", "demo", "--min-accuracy", "100", "--max-false-exploits", "0")
-	if code != exitComplete || !strings.Contains(table, "6 of 6 (100.0 %)") || !strings.Contains(table, "Model                rules") {
+	if code != exitComplete || !strings.Contains(table, "15 of 15 (100.0 %)") || !strings.Contains(table, "Model                rules") {
 		t.Fatalf("exit %d: %s%s", code, table, errOut)
 	}
 	one := func(parallel string) string {
@@ -38,16 +39,16 @@ func TestEval(t *testing.T) {
 		t.Errorf("two evaluations differ: %s", firstDifference([]byte(first), []byte(second)))
 	}
 	var sheet evalSheet
-	if err := json.Unmarshal([]byte(first), &sheet); err != nil || len(sheet.Cases) != 4 || sheet.Cases[3].Name != "4-failed" || sheet.Totals.Judged != 6 {
+	if err := json.Unmarshal([]byte(first), &sheet); err != nil || len(sheet.Cases) != 7 || sheet.Cases[6].Name != "7-failed" || sheet.Totals.Judged != 15 {
 		t.Errorf("%v %+v", err, sheet)
 	}
 }
 
-// aCase writes a case of the embedded transfer into a folder.
+// aCase writes a case of a recorded transfer into a folder.
 func aCase(t *testing.T, expect string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	raw, err := demoBundles.ReadFile("demo/1-token-transfer.txlens")
+	raw, err := tracerBundle(t, gethdata.TokenTransfer).Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func FuzzEvalCase(f *testing.F) {
 // has no answer meets no expectation.
 func TestEvalModel(t *testing.T) {
 	s := script.Answering(func(_ int, r script.Request) script.Turn {
-		if bytes.Contains(r.Body, []byte("0x1df81f86")) {
+		if bytes.Contains(r.Body, []byte("0xc30c589a")) {
 			return script.Turn{Stop: "refusal"}
 		}
 		return submits(with("txType", "other"))
@@ -137,11 +138,11 @@ func TestEvalModel(t *testing.T) {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, errOut)
 	}
 	tot := sheet.Totals
-	if sheet.Model != "model-sonnet-4-6" || tot.Cases != 4 || tot.Partial != 1 || tot.Failed != 0 || sheet.Cases[3].Outcome != evalPartial || sheet.Cases[3].Judged[0].Right {
+	if sheet.Model != "model-sonnet-4-6" || tot.Cases != 7 || tot.Partial != 1 || tot.Failed != 0 || sheet.Cases[6].Outcome != evalPartial || sheet.Cases[6].Judged[0].Right {
 		t.Errorf("%+v", sheet)
 	}
-	want := api.NanoDollars(3 * (200*3000 + 90*15_000 + 5000*300 + 300*3750))
-	if tot.Tokens != (evalTokens{600, 270, 15_000, 900}) || tot.CostUSD.String() != want.String() {
+	want := api.NanoDollars(6 * (200*3000 + 90*15_000 + 5000*300 + 300*3750))
+	if tot.Tokens != (evalTokens{1200, 540, 30_000, 1800}) || tot.CostUSD.String() != want.String() {
 		t.Errorf("%+v, cost %s, want %s", tot.Tokens, tot.CostUSD, want)
 	}
 	holdsNone(t, "the output", out+errOut, script.Key)

@@ -1,7 +1,7 @@
 // Package gethdata reads the tracer test data that comes with go-ethereum (folder
 // eth/tracers/internal/tracetest/testdata of the module): real transactions with
-// the state they ran on, re-executed here into what a node would answer. Tests and
-// the generator of the demo use it; the program itself does not.
+// the state they ran on, re-executed here into what a node would answer. Only
+// tests use it.
 //
 // What the recordings hold is true: transaction, parent hash, number, time, gas
 // limit, producer, difficulty, base fee, and every account and slot the transaction
