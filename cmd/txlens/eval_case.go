@@ -23,7 +23,7 @@ import (
 //
 //	[expect]                         # at least one of these; each lists what is accepted
 //	txType   = ["swap"]
-//	protocol = ["uniswap-v3", ""]    # "" is: none
+//	protocol = ["uniswap_v3", ""]    # "" is: none
 //	victim   = ["0x..."]             # all of them must be victims of findings
 //	category = ["reentrancy"]        # of a finding that is no consequence of another
 type evalCase struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-var update = flag.Bool("update", false, "write the table of settings into the README")
+var update = flag.Bool("update", false, "write the table of settings into docs/operating.md")
 
 func settingsOfServe(t testing.TB) []*kong.Flag {
 	t.Helper()
@@ -52,7 +52,7 @@ func TestSettingsHaveThreeNames(t *testing.T) {
 	}
 }
 
-// settingsTable is the table of the README.
+// settingsTable is the table of docs/operating.md.
 func settingsTable(flags []*kong.Flag) string {
 	var b strings.Builder
 	b.WriteString("| flag of `serve`, and key of the file | environment | default | what it does |\n|---|---|---|---|\n")
@@ -75,11 +75,11 @@ func settingsTable(flags []*kong.Flag) string {
 	return b.String()
 }
 
-// TestReadmeHasAllSettings: the table is made from the flags. After a change of
+// TestDocsHaveAllSettings: the table is made from the flags. After a change of
 // those, run it with -update.
-func TestReadmeHasAllSettings(t *testing.T) {
-	const begin, end = "<!-- settings: made by go test ./cmd/txlens -run Readme -update -->\n", "<!-- end of settings -->"
-	path := filepath.Join("..", "..", "README.md")
+func TestDocsHaveAllSettings(t *testing.T) {
+	const begin, end = "<!-- settings: made by go test ./cmd/txlens -run Settings -update -->\n", "<!-- end of settings -->"
+	path := filepath.Join("..", "..", "docs", "operating.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestReadmeHasAllSettings(t *testing.T) {
 	before, rest, found := strings.Cut(string(text), begin)
 	there, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatal("the README has no table of settings")
+		t.Fatal("docs/operating.md has no table of settings")
 	}
 	want := settingsTable(settingsOfServe(t))
 	if *update {
@@ -97,7 +97,7 @@ func TestReadmeHasAllSettings(t *testing.T) {
 		return
 	}
 	if there != want {
-		t.Errorf("the table of the README is not that of the flags; run this test with -update. It has\n%s\nwant\n%s", there, want)
+		t.Errorf("the table of docs/operating.md is not that of the flags; run this test with -update. It has\n%s\nwant\n%s", there, want)
 	}
 }
 

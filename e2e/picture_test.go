@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"bytes"
+	"flag"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"os"
+	"path/filepath"
+	"sort"
+	"testing"
+
+	"txlens/actors"
+	"txlens/e2e/chrome"
+	"txlens/engine/api"
+	"txlens/engine/report"
+	"txlens/engine/upstream"
+)
+
+var updatePicture = flag.Bool("update-picture", false, "render docs/report.png again")
+
+// TestReportPicture: the picture of the README is small enough to be loaded with it. With
+// -update-picture it is rendered from the first transaction of the demo.
+func TestReportPicture(t *testing.T) {
+	const width, height, most = 1000, 1290, 150_000
+	path := filepath.Join("..", "docs", "report.png")
+	if *updatePicture {
+		page := chrome.Start(t).Open(t, demoReport(t), chrome.Look{Width: width, Height: height})
+		full, err := png.Decode(bytes.NewReader(page.Screenshot()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var small bytes.Buffer
+		if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, fewColors(full, image.Rect(0, 0, width, height))); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, small.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := png.DecodeConfig(bytes.NewReader(text))
+	if err != nil || size.Width != width || size.Height != height || len(text) > most {
+		t.Errorf("%v, %d x %d, %d bytes", err, size.Width, size.Height, len(text))
+	}
+}
+
+// demoReport is the HTML report of the first transaction of the demo.
+func demoReport(t *testing.T) []byte {
+	t.Helper()
+	b, err := upstream.ReadBundle(filepath.Join("..", "cmd", "txlens", "demo", "1-swap.txlens"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := actors.New(actors.Options{SourcesOff: true})
+	defer x.Close()
+	req := api.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID}
+	res, err := x.Explain(t.Context(), actors.Job{Request: req, World: upstream.ReplaySession(b, nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := report.HTML(&page, res); err != nil {
+		t.Fatal(err)
+	}
+	return page.Bytes()
+}
+
+// fewColors is a part of a picture in its 64 most frequent colours.
+func fewColors(from image.Image, part image.Rectangle) *image.Paletted {
+	count := map[color.RGBA]int{}
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			count[color.RGBAModel.Convert(from.At(x, y)).(color.RGBA)]++
+		}
+	}
+	all := make([]color.RGBA, 0, len(count))
+	for c := range count {
+		all = append(all, c)
+	}
+	sort.Slice(all, func(i, j int) bool { return count[all[i]] > count[all[j]] })
+	var palette color.Palette
+	for _, c := range all[:min(64, len(all))] {
+		palette = append(palette, c)
+	}
+	out := image.NewPaletted(part, palette)
+	draw.Draw(out, part, from, part.Min, draw.Src)
+	return out
+}
