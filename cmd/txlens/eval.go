@@ -20,7 +20,7 @@ type evalCmd struct {
 	JSON             bool   `name:"json" help:"Print one object of JSON."`
 	Parallel         int    `name:"parallel" default:"4" help:"Cases at a time."`
 	MinAccuracy      int    `name:"min-accuracy" placeholder:"PERCENT" help:"Fail when fewer of the expectations are met."`
-	MaxFalseExploits int    `name:"max-false-exploits" default:"-1" placeholder:"N" help:"Fail when more transactions are called an exploit that are none; default no bound."`
+	MaxFalseExploits int    `name:"max-false-exploits" default:"-1" placeholder:"N" help:"Fail when more transactions are called an exploit that are none; default no limit."`
 
 	modelFlags `embed:""`
 }

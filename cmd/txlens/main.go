@@ -32,9 +32,9 @@ const (
 
 type commands struct {
 	Explain  explainCmd  `cmd:"" help:"Explain a transaction by its hash, or one hash per line from stdin with -."`
-	Demo     demoCmd     `cmd:"" help:"Explain the embedded real transactions, offline."`
-	Replay   replayCmd   `cmd:"" help:"Explain again from a recorded bundle, asking nobody."`
-	Eval     evalCmd     `cmd:"" help:"Judge the analyses of recorded transactions by what is known of them."`
+	Demo     demoCmd     `cmd:"" help:"Explain the embedded transactions, offline, and pay for them with play money."`
+	Replay   replayCmd   `cmd:"" help:"Explain again from a recorded bundle, offline."`
+	Eval     evalCmd     `cmd:"" help:"Compare analyses of recorded transactions with what is known of them."`
 	Serve    serveCmd    `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
 	Backup   backupCmd   `cmd:"" help:"Copy the database of a server into a file, whether or not it runs."`
 	Health   healthCmd   `cmd:"" help:"Ask a running server whether it is ready."`

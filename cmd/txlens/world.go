@@ -26,8 +26,8 @@ import (
 type worldFlags struct {
 	RPC      []string      `name:"rpc" placeholder:"CHAIN=URL" env:"TXLENS_RPC" sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
 	RPCOnly  bool          `name:"rpc-only" env:"TXLENS_RPC_ONLY" help:"Use no built-in endpoint: only chains named with --rpc are asked."`
-	Sources  string        `name:"sources" enum:"on,off" default:"on" placeholder:"on|off" env:"TXLENS_SOURCES" help:"off asks nobody but the RPC: no contract sources, signatures or prices."`
-	Quick    bool          `name:"quick" env:"TXLENS_QUICK" help:"Where a node gives no trace, re-execute without the earlier transactions of the block."`
+	Sources  string        `name:"sources" enum:"on,off" default:"on" placeholder:"on|off" env:"TXLENS_SOURCES" help:"off: ask only the RPC, and no service for contract sources, signatures or prices."`
+	Quick    bool          `name:"quick" env:"TXLENS_QUICK" help:"If a node gives no trace, re-execute without the earlier transactions of the block."`
 	Deadline time.Duration `name:"deadline" default:"120s" env:"TXLENS_DEADLINE" help:"Time for the evidence of one analysis."`
 	Record   string        `name:"record" placeholder:"DIR" type:"path" env:"TXLENS_RECORD" help:"Write every answer of the analysis into a bundle in this folder."`
 
