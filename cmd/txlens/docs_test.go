@@ -127,6 +127,51 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// paths finds files and folders of the project in a page; one with a placeholder is none.
+var paths = regexp.MustCompile("`((?:actors|bench|cmd|deploy|docs|e2e|engine|internal|storage|transport|zoo)/[A-Za-z0-9_./-]+)`")
+
+// TestPathsExist: a file or folder that a page names is there.
+func TestPathsExist(t *testing.T) {
+	n := 0
+	for page, text := range pages(t) {
+		for _, m := range paths.FindAllStringSubmatch(text, -1) {
+			n++
+			if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s names %s, which is not there", page, m[1])
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("%d paths were read", n)
+	}
+}
+
+// TestEnginePackages: the table of the engine in the architecture page has its packages
+// and no others.
+func TestEnginePackages(t *testing.T) {
+	there := map[string]bool{}
+	for pkg := range projectImports(t) {
+		if rest, inside := strings.CutPrefix(pkg, "engine/"); inside && !apart(pkg) {
+			name, _, _ := strings.Cut(rest, "/")
+			there[name] = true
+		}
+	}
+	_, rest, found := strings.Cut(readPage(t, "docs/architecture.md"), "## Inside the engine\n")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	if !found {
+		t.Fatal("the page has no such section")
+	}
+	named := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (`+"`[^|]*"+`) \|`).FindAllStringSubmatch(section, -1) {
+		for _, m := range regexp.MustCompile("`([a-z]+)`").FindAllStringSubmatch(row[1], -1) {
+			named[m[1]] = true
+		}
+	}
+	if got, want := slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(there)); !slices.Equal(got, want) {
+		t.Errorf("docs/architecture.md names %q, the engine has %q", got, want)
+	}
+}
+
 // TestDocsNameAllFlags: every command, and every flag of one, is in a page.
 func TestDocsNameAllFlags(t *testing.T) {
 	text := strings.Join(slices.Collect(maps.Values(pages(t))), "\n")
