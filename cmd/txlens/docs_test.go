@@ -47,6 +47,29 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
+// TestReadmeShowsTheDemo: each line of the demo's output in the README is what it prints.
+func TestReadmeShowsTheDemo(t *testing.T) {
+	code, out, errOut := command(t, "", "demo")
+	if code != exitComplete {
+		t.Fatalf("exit %d: %s", code, errOut)
+	}
+	printed, shown := strings.Split(out, "\n"), 0
+	for _, block := range strings.Split(readPage(t, "README.md"), "```") {
+		if !strings.HasPrefix(block, "\nSUCCESS") && !strings.HasPrefix(block, "\nTRANSACTION") {
+			continue
+		}
+		for line := range strings.Lines(strings.TrimSpace(block)) {
+			shown++
+			if !slices.Contains(printed, strings.TrimSuffix(line, "\n")) {
+				t.Errorf("the demo does not print %q", line)
+			}
+		}
+	}
+	if shown < 10 {
+		t.Errorf("%d lines were compared", shown)
+	}
+}
+
 // diagramEdges are the arrows "a --> b" of the first mermaid diagram of a page.
 func diagramEdges(t *testing.T, page string) []string {
 	t.Helper()
@@ -130,10 +153,12 @@ func TestLinks(t *testing.T) {
 // paths finds files and folders of the project in a page; one with a placeholder is none.
 var paths = regexp.MustCompile("`((?:actors|bench|cmd|deploy|docs|e2e|engine|internal|storage|transport|zoo)/[A-Za-z0-9_./-]+)`")
 
-// TestPathsExist: a file or folder that a page names is there.
+// TestPathsExist: a file or folder that a page names is there. The changelog names what
+// was there, too.
 func TestPathsExist(t *testing.T) {
-	n := 0
-	for page, text := range pages(t) {
+	n, all := 0, pages(t)
+	delete(all, "CHANGELOG.md")
+	for page, text := range all {
 		for _, m := range paths.FindAllStringSubmatch(text, -1) {
 			n++
 			if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(m[1]))); err != nil {
