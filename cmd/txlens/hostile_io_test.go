@@ -70,14 +70,30 @@ func TestHostileStdinOfManyLines(t *testing.T) {
 	}
 }
 
+// cancelsAfter is a counter that cancels when it has n lines.
+type cancelsAfter struct {
+	counter
+	n      int64
+	cancel func()
+}
+
+func (c *cancelsAfter) Write(b []byte) (int, error) {
+	defer func() {
+		if c.lines.Load() >= c.n {
+			c.cancel()
+		}
+	}()
+	return c.counter.Write(b)
+}
+
 // TestHostileStdinWithoutEnd: a stdin that never ends is read no faster than
 // results are written, and a stop is obeyed at once although the read is not over.
 func TestHostileStdinWithoutEnd(t *testing.T) {
 	s := newScene(t)
 	in := &lines{text: sceneHash + " 1\n", n: -1}
-	var out, errOut counter
+	var errOut counter
 	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(500*time.Millisecond, cancel)
+	out := cancelsAfter{n: 50, cancel: cancel}
 	args := append([]string{"explain", "-", "--json"}, rpcArgs(s.flags)...)
 	runtime.GC()
 	stop := watchHeap()

@@ -150,7 +150,7 @@ func (p *payer) order2(path string, n int) said {
 // are then refused. A voucher that repeats another counts for nothing.
 func TestVoucherRate(t *testing.T) {
 	s := newShop(t)
-	s.restart("--voucher-rate", "10")
+	s.restart("--voucher-rate", "0.5")
 	if got := s.manage(s.open(4*dollar, meter.Cent)); got.status != http.StatusNoContent {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
