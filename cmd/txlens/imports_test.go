@@ -58,10 +58,8 @@ var onlyIn = map[string]string{
 	"go.etcd.io/bbolt":                  "storage",
 	"github.com/alecthomas/kong":        "cmd",
 
-	"github.com/anthropics/anthropic-sdk-go": "engine/agent/llm/anthropic",
-	"github.com/openai/openai-go":            "engine/agent/llm/openai",
-	"testing":                                "",
-	"net/http/httptest":                      "",
+	"testing":           "",
+	"net/http/httptest": "",
 }
 
 // apart are programs that make files, and packages that only tests import.

@@ -3,14 +3,11 @@ package anthropic
 
 import (
 	"context"
-	"errors"
+	"net/http"
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/wire"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 	"github.com/go-json-experiment/json"
 )
 
@@ -19,44 +16,53 @@ var _ llm.Provider = (*Client)(nil)
 // Client is a provider.
 type Client struct {
 	*wire.Client
-	messages sdk.MessageService
+	header http.Header
 }
 
-// New makes a client; it connects nowhere yet. The service is used without the
-// library's client, which would take keys and URLs from the environment.
+// New makes a client; it connects nowhere yet.
 func New(c wire.Config) (*Client, error) {
 	w, err := wire.New(c, "https://api.anthropic.com")
 	if err != nil {
 		return nil, err
 	}
-	opts := []option.RequestOption{
-		option.WithBaseURL(w.Base()), option.WithHTTPClient(w),
-		option.WithMaxRetries(0), option.WithoutOpenTelemetry(),
-	}
+	header := http.Header{"Anthropic-Version": {"2023-06-01"}}
 	if c.Key != "" {
-		opts = append(opts, option.WithAPIKey(c.Key))
+		header.Set("X-Api-Key", c.Key)
 	}
-	return &Client{w, sdk.NewMessageService(opts...)}, nil
+	return &Client{w, header}, nil
 }
 
 // Turn implements llm.Provider.
 func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta)) (llm.Reply, error) {
-	params, err := paramsOf(r)
+	body, err := encode(r)
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	return c.Client.Turn(ctx, r, hear, func(ctx context.Context, a *wire.Answer) error {
-		stream := c.messages.NewStreaming(ctx, params)
+		stream, err := c.Post(ctx, "v1/messages", c.header, body)
+		if err != nil {
+			return err
+		}
 		defer stream.Close()
 		return c.read(stream, a)
 	})
 }
 
 // read reads the stream to its end.
-func (c *Client) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion], a *wire.Answer) error {
-	p := parts{answer: a, blocks: map[int64]*block{}}
+func (c *Client) read(stream *wire.Stream, a *wire.Answer) error {
+	p := parts{answer: a, blocks: map[wire.Count]*part{}}
 	for stream.Next() {
-		e := stream.Current()
+		said := stream.Event()
+		switch said.Name {
+		case "", "ping": // the vendor names all events
+			continue
+		case "error":
+			return c.Fault(http.StatusOK, wire.ParseWords(said.Data), 0)
+		}
+		var e event
+		if err := wire.Decode(said.Data, &e); err != nil {
+			return err
+		}
 		if e.Type == "message_stop" {
 			return p.end()
 		}
@@ -64,22 +70,17 @@ func (c *Client) read(stream *ssestream.Stream[sdk.MessageStreamEventUnion], a *
 			return err
 		}
 	}
-	err := stream.Err()
-	var said *sdk.Error // an event that is an error
-	if errors.As(err, &said) {
-		return c.Fault(200, wire.ParseWords([]byte(said.RawJSON())), 0)
-	}
-	return err
+	return stream.Err()
 }
 
 // parts is an answer on its way.
 type parts struct {
 	answer *wire.Answer
-	blocks map[int64]*block // those that are open, by index
-	stop   sdk.StopReason
+	blocks map[wire.Count]*part // those that are open, by index
+	stop   wire.Text
 }
 
-type block struct {
+type part struct {
 	*wire.Block
 	thinking *thinking // nil: text or a call
 }
@@ -91,18 +92,18 @@ type thinking struct {
 	Signature string `json:"signature"`
 }
 
-func (p *parts) event(e *sdk.MessageStreamEventUnion) error {
+func (p *parts) event(e *event) error {
 	switch e.Type {
 	case "message_start":
 		u := e.Message.Usage
 		// The output here is a first guess of the vendor's.
-		return p.answer.Used(llm.Usage{Input: u.InputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens}, true, false)
+		return p.answer.Used(llm.Usage{Input: int64(u.Input), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite)}, true, false)
 	case "message_delta":
 		if e.Delta.StopReason != "" {
 			p.stop = e.Delta.StopReason
 		}
 		u := e.Usage
-		return p.answer.Used(llm.Usage{Input: u.InputTokens, Output: u.OutputTokens, CacheRead: u.CacheReadInputTokens, CacheWrite: u.CacheCreationInputTokens}, false, true)
+		return p.answer.Used(llm.Usage{Input: int64(u.Input), Output: int64(u.Output), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite)}, false, true)
 	case "content_block_start":
 		return p.start(e)
 	case "content_block_delta":
@@ -116,52 +117,53 @@ func (p *parts) event(e *sdk.MessageStreamEventUnion) error {
 	return nil // the vendor reserves the right to add kinds of events
 }
 
-func (p *parts) start(e *sdk.MessageStreamEventUnion) error {
+func (p *parts) start(e *event) error {
 	cb := &e.ContentBlock
+	id := string(cb.ID)
 	if p.blocks[e.Index] != nil {
 		return malformed("a part begins twice")
 	}
-	b := &block{}
+	b := &part{}
 	name := ""
 	switch cb.Type {
 	case "tool_use":
-		if name = cb.Name; name == "" {
+		if name = string(cb.Name); name == "" {
 			return malformed("a call names no tool")
 		}
-		if p.answer.Call(cb.ID) != nil {
+		if p.answer.Call(id) != nil {
 			return malformed("two calls have the same id")
 		}
 	case "text":
 	case "thinking":
 		b.thinking = &thinking{Type: "thinking"}
 	case "redacted_thinking":
-		if err := p.answer.Keep(cb.Data); err != nil {
+		if err := p.answer.Keep(string(cb.Data)); err != nil {
 			return err
 		}
 	default:
 		return malformed("a part of unknown type")
 	}
 	var err error
-	if b.Block, err = p.answer.Open(cb.ID, name); err != nil {
+	if b.Block, err = p.answer.Open(id, name); err != nil {
 		return err
 	}
 	p.blocks[e.Index] = b
 	switch cb.Type {
 	case "text":
-		return p.answer.Say(b.Block, cb.Text)
+		return p.answer.Say(b.Block, string(cb.Text))
 	case "thinking":
-		b.thinking.Signature = cb.Signature
-		return p.think(b, cb.Thinking)
+		b.thinking.Signature = string(cb.Signature)
+		return p.think(b, string(cb.Thinking))
 	case "redacted_thinking":
 		b.Opaque, err = json.Marshal(struct {
 			Type string `json:"type"`
 			Data string `json:"data"`
-		}{cb.Type, cb.Data})
+		}{string(cb.Type), string(cb.Data)})
 	}
 	return err
 }
 
-func (p *parts) delta(e *sdk.MessageStreamEventUnion) error {
+func (p *parts) delta(e *event) error {
 	b := p.blocks[e.Index]
 	if b == nil {
 		return malformed("a piece belongs to no part")
@@ -171,31 +173,31 @@ func (p *parts) delta(e *sdk.MessageStreamEventUnion) error {
 		if b.Name != "" || b.thinking != nil || b.Opaque != nil {
 			return malformed("text in a part that is none")
 		}
-		return p.answer.Say(b.Block, d.Text)
+		return p.answer.Say(b.Block, string(d.Text))
 	case "input_json_delta":
 		if b.Name == "" {
 			return malformed("input in a part that is no call")
 		}
-		return p.answer.Feed(b.Block, d.PartialJSON)
+		return p.answer.Feed(b.Block, string(d.PartialJSON))
 	case "thinking_delta", "signature_delta":
 		if b.thinking == nil {
 			return malformed("thinking in a part that is none")
 		}
-		b.thinking.Signature += d.Signature
-		if err := p.answer.Keep(d.Signature); err != nil {
+		b.thinking.Signature += string(d.Signature)
+		if err := p.answer.Keep(string(d.Signature)); err != nil {
 			return err
 		}
-		return p.think(b, d.Thinking)
+		return p.think(b, string(d.Thinking))
 	}
 	return nil
 }
 
-func (p *parts) think(b *block, piece string) error {
+func (p *parts) think(b *part, piece string) error {
 	b.thinking.Thinking += piece
 	return p.answer.Think(piece)
 }
 
-func (p *parts) finish(index int64) (err error) {
+func (p *parts) finish(index wire.Count) (err error) {
 	b := p.blocks[index]
 	if b == nil {
 		return malformed("a part ends that did not begin")
@@ -210,14 +212,14 @@ func (p *parts) finish(index int64) (err error) {
 // end is called at the end of the message; without one the answer was cut off.
 func (p *parts) end() error {
 	switch {
-	case p.stop == sdk.StopReasonRefusal:
+	case p.stop == "refusal":
 		p.answer.Stop = llm.StopEnd // for the usage: all of it was told
 		return &llm.Fault{Err: llm.ErrRefused, Detail: "stop reason refusal"}
-	case len(p.blocks) > 0 && p.stop != sdk.StopReasonMaxTokens:
+	case len(p.blocks) > 0 && p.stop != "max_tokens":
 		return malformed("a part did not end")
 	case p.stop == "":
 		return malformed("the answer has no reason to stop")
-	case p.stop == sdk.StopReasonMaxTokens, p.stop == sdk.StopReasonModelContextWindowExceeded:
+	case p.stop == "max_tokens", p.stop == "model_context_window_exceeded":
 		p.answer.Stop = llm.StopLimit
 	default:
 		p.answer.Stop = llm.StopEnd // of calls the answer itself knows

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/wire"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -46,8 +43,7 @@ func FuzzStream(f *testing.F) {
 		said := ""
 		hear := func(d llm.Delta) { said += d.Text }
 		reply, err := c.Client.Turn(context.Background(), &llm.Request{}, hear, func(ctx context.Context, a *wire.Answer) error {
-			resp := &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: &http.Request{}}
-			stream := ssestream.NewStream[sdk.MessageStreamEventUnion](ssestream.NewDecoder(resp), nil)
+			stream := wire.NewStream(io.NopCloser(strings.NewReader(text)))
 			defer stream.Close()
 			return c.read(stream, a)
 		})

@@ -1,46 +1,48 @@
 package anthropic
 
 import (
-	stdjson "encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 
 	"txlens/engine/agent/llm"
+	"txlens/engine/agent/llm/wire"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// paramsOf words a request. The same request gives the same bytes.
-func paramsOf(r *llm.Request) (sdk.MessageNewParams, error) {
-	p := sdk.MessageNewParams{Model: sdk.Model(r.Model), MaxTokens: r.MaxOutput}
+// encode words a request. The same request gives the same bytes.
+func encode(r *llm.Request) ([]byte, error) {
+	if err := wire.CheckTools(r.Tools); err != nil {
+		return nil, err
+	}
+	return wire.Encode(requestOf(r))
+}
+
+func requestOf(r *llm.Request) *request {
+	p := &request{Model: r.Model, MaxTokens: r.MaxOutput, Stream: true}
 	for _, t := range r.Tools {
-		tool, err := toolOf(t)
-		if err != nil {
-			return p, fmt.Errorf("word tool %s: %w", t.Name, err)
-		}
-		p.Tools = append(p.Tools, tool)
+		// The schema goes out as it is written: the vendor's cache compares bytes from the
+		// first tool on.
+		p.Tools = append(p.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
 	}
 	if r.System != "" {
-		p.System = []sdk.TextBlockParam{{Text: r.System}}
+		p.System = []block{textBlock(r.System)}
 	}
 	for _, m := range r.Messages {
-		p.Messages = appendMessage(p.Messages, sdk.MessageParamRole(m.Role), blocksOf(m))
+		p.Messages = appendMessage(p.Messages, m.Role, blocksOf(m))
 	}
 	mode := modeOf(r.Model)
 	forced := r.MustCall != "" && mode.forces
 	if forced {
-		p.ToolChoice = sdk.ToolChoiceParamOfTool(r.MustCall)
+		p.ToolChoice = &toolChoice{Type: "tool", Name: r.MustCall}
 	}
-	mode.think(&p, r.Thinking, forced)
-	breakpoints(&p)
-	return p, nil
+	mode.think(p, r.Thinking, forced)
+	breakpoints(p)
+	return p
 }
 
 // appendMessage leaves out a message without content, which the vendor refuses, such
 // as that of a model which had nothing to say. Its neighbours then become one.
-func appendMessage(list []sdk.MessageParam, role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUnion) []sdk.MessageParam {
+func appendMessage(list []message, role llm.Role, blocks []block) []message {
 	if len(blocks) == 0 {
 		return list
 	}
@@ -48,45 +50,30 @@ func appendMessage(list []sdk.MessageParam, role sdk.MessageParamRole, blocks []
 		list[n-1].Content = append(list[n-1].Content, blocks...)
 		return list
 	}
-	return append(list, sdk.MessageParam{Role: role, Content: blocks})
+	return append(list, message{Role: role, Content: blocks})
 }
 
-// toolOf words a tool. Its schema goes out as it is written: the library would put
-// the members that it does not know in another order each time, and the vendor's
-// cache, which compares bytes from the first tool on, would never hit.
-func toolOf(t llm.Tool) (sdk.ToolUnionParam, error) {
-	if t.Schema.Kind() != '{' || !t.Schema.IsValid() {
-		return sdk.ToolUnionParam{}, errors.New("the schema is no object of JSON")
-	}
-	tool := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](stdjson.RawMessage(t.Schema))}
-	if t.Description != "" {
-		tool.Description = sdk.String(t.Description)
-	}
-	return sdk.ToolUnionParam{OfTool: &tool}, nil
-}
+func textBlock(text string) block { return block{Type: "text", Text: text} }
 
-func blocksOf(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
+func blocksOf(m llm.Message) (blocks []block) {
 	for _, p := range m.Parts {
 		switch {
 		case p.Call != nil:
-			input := stdjson.RawMessage(p.Call.Input)
-			if p.Call.Input.Kind() != '{' { // the vendor takes objects alone, its outcome says what was wrong
-				input = stdjson.RawMessage("{}")
+			input := p.Call.Input
+			if input.Kind() != '{' { // the vendor takes objects alone, its outcome says what was wrong
+				input = jsontext.Value("{}")
 			}
-			blocks = append(blocks, sdk.NewToolUseBlock(p.Call.ID, input, p.Call.Name))
+			blocks = append(blocks, block{Type: "tool_use", ID: p.Call.ID, Name: p.Call.Name, Input: input})
 		case p.Outcome != nil:
-			b := sdk.ToolResultBlockParam{ToolUseID: p.Outcome.ID}
+			b := block{Type: "tool_result", ToolUseID: p.Outcome.ID, IsError: p.Outcome.Failed}
 			if strings.TrimSpace(p.Outcome.Content) != "" { // a block of text must have some
-				b.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: p.Outcome.Content}}}
+				b.Content = []block{textBlock(p.Outcome.Content)}
 			}
-			if p.Outcome.Failed {
-				b.IsError = sdk.Bool(true)
-			}
-			blocks = append(blocks, sdk.ContentBlockParamUnion{OfToolResult: &b})
+			blocks = append(blocks, b)
 		case p.Opaque != nil:
-			blocks = append(blocks, param.Override[sdk.ContentBlockParamUnion](stdjson.RawMessage(p.Opaque)))
+			blocks = append(blocks, block{opaque: p.Opaque})
 		case strings.TrimSpace(p.Text) != "":
-			blocks = append(blocks, sdk.NewTextBlock(p.Text))
+			blocks = append(blocks, textBlock(p.Text))
 		}
 	}
 	return blocks
@@ -97,17 +84,17 @@ func blocksOf(m llm.Message) (blocks []sdk.ContentBlockParamUnion) {
 // the user. The last one is what the next turn reads; the one before is what this
 // turn reads, named because the vendor looks only 20 blocks back and one turn may
 // bring more. Four are allowed.
-func breakpoints(p *sdk.MessageNewParams) {
-	cached := sdk.NewCacheControlEphemeralParam()
+func breakpoints(p *request) {
+	cached := &cacheControl{Type: "ephemeral"}
 	switch {
 	case len(p.System) > 0:
 		p.System[len(p.System)-1].CacheControl = cached
 	case len(p.Tools) > 0:
-		p.Tools[len(p.Tools)-1].OfTool.CacheControl = cached
+		p.Tools[len(p.Tools)-1].CacheControl = cached
 	}
 	var users []int
 	for i, m := range p.Messages {
-		if m.Role == sdk.MessageParamRoleUser {
+		if m.Role == llm.User {
 			users = append(users, i)
 		}
 	}
@@ -116,11 +103,8 @@ func breakpoints(p *sdk.MessageNewParams) {
 			continue
 		}
 		content := p.Messages[i].Content
-		switch last := &content[len(content)-1]; {
-		case last.OfText != nil:
-			last.OfText.CacheControl = cached
-		case last.OfToolResult != nil:
-			last.OfToolResult.CacheControl = cached
+		if last := &content[len(content)-1]; last.opaque == nil && last.Type != "tool_use" {
+			last.CacheControl = cached
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
 )
 
 // mode is how a model is told to think. The vendor refuses what a model does not
@@ -42,32 +40,30 @@ func modeOf(model string) mode {
 
 // think words how much to think. Who must call a tool does not think: models that
 // take a budget refuse both together, and some of the others did.
-func (m mode) think(p *sdk.MessageNewParams, tokens int64, forced bool) {
+func (m mode) think(p *request, tokens int64, forced bool) {
 	switch {
 	case tokens <= 0 || forced:
 		if m.byself {
-			off := sdk.NewThinkingConfigDisabledParam()
-			p.Thinking = sdk.ThinkingConfigParamUnion{OfDisabled: &off}
+			p.Thinking = &thinkingConfig{Type: "disabled"}
 		}
 	case m.budget:
 		if p.MaxTokens > 1024 { // the least budget, and it must be below the limit
-			n := min(max(tokens, 1024), p.MaxTokens-1)
-			p.Thinking = sdk.ThinkingConfigParamUnion{OfEnabled: &sdk.ThinkingConfigEnabledParam{BudgetTokens: n}}
+			p.Thinking = &thinkingConfig{Type: "enabled", BudgetTokens: min(max(tokens, 1024), p.MaxTokens-1)}
 		}
 	default:
 		// What it thinks is shown in summary; the price is the same.
-		p.Thinking = sdk.ThinkingConfigParamUnion{OfAdaptive: &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}}
-		p.OutputConfig.Effort = effort(tokens)
+		p.Thinking = &thinkingConfig{Type: "adaptive", Display: "summarized"}
+		p.OutputConfig = &outputConfig{Effort: effort(tokens)}
 	}
 }
 
 // effort is the hint that goes with a number of tokens.
-func effort(tokens int64) sdk.OutputConfigEffort {
+func effort(tokens int64) string {
 	switch {
 	case tokens < 4<<10:
-		return sdk.OutputConfigEffortLow
+		return "low"
 	case tokens < 16<<10:
-		return sdk.OutputConfigEffortMedium
+		return "medium"
 	}
-	return sdk.OutputConfigEffortHigh
+	return "high"
 }

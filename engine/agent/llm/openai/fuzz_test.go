@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/wire"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
 // FuzzStream reads any bytes as a stream: it ends in an answer within the bounds, or
@@ -38,8 +34,7 @@ func FuzzStream(f *testing.F) {
 		said := ""
 		hear := func(d llm.Delta) { said += d.Text }
 		reply, err := c.Client.Turn(context.Background(), &llm.Request{}, hear, func(ctx context.Context, a *wire.Answer) error {
-			resp := &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}
-			stream := ssestream.NewStream[sdk.ChatCompletionChunk](ssestream.NewDecoder(resp), nil)
+			stream := wire.NewStream(io.NopCloser(strings.NewReader(text)))
 			defer stream.Close()
 			return c.read(stream, a)
 		})
@@ -64,10 +59,13 @@ func FuzzStream(f *testing.F) {
 
 // TestLimitHasTwoNames: the vendor has renamed it, others have not.
 func TestLimitHasTwoNames(t *testing.T) {
-	for _, vendor := range []bool{true, false} {
-		p, err := paramsOf(&llm.Request{Model: "m", MaxOutput: 7}, vendor)
-		if err != nil || p.MaxCompletionTokens.Valid() != vendor || p.MaxTokens.Valid() == vendor || p.MaxCompletionTokens.Value+p.MaxTokens.Value != 7 {
-			t.Errorf("vendor %v: %+v, %v", vendor, p, err)
+	f := func(vendor bool, want string) {
+		t.Helper()
+		body, err := encode(&llm.Request{Model: "m", MaxOutput: 7}, vendor)
+		if err != nil || !strings.Contains(string(body), want) || strings.Count(string(body), "_tokens") != 1 {
+			t.Errorf("vendor %v: %s, %v", vendor, body, err)
 		}
 	}
+	f(true, `"max_completion_tokens":7,`)
+	f(false, `"max_tokens":7,`)
 }

@@ -4,18 +4,14 @@
 package openai
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/wire"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
 var _ llm.Provider = (*Client)(nil)
@@ -26,52 +22,59 @@ const vendorURL = "https://api.openai.com/v1"
 // Client is a provider.
 type Client struct {
 	*wire.Client
-	chat sdk.ChatCompletionService
+	header http.Header
 }
 
-// New makes a client; it connects nowhere yet. The service is used without the
-// library's client, which would take keys and URLs from the environment.
+// New makes a client; it connects nowhere yet.
 func New(c wire.Config) (*Client, error) {
 	w, err := wire.New(c, vendorURL)
 	if err != nil {
 		return nil, err
 	}
-	opts := []option.RequestOption{option.WithBaseURL(w.Base()), option.WithHTTPClient(w), option.WithMaxRetries(0)}
+	header := http.Header{}
 	if c.Key != "" {
-		opts = append(opts, option.WithAPIKey(c.Key))
+		header.Set("Authorization", "Bearer "+c.Key)
 	}
-	return &Client{w, sdk.NewChatCompletionService(opts...)}, nil
+	return &Client{w, header}, nil
 }
 
 // Turn implements llm.Provider. Thinking is left to the model: there is no word for
 // it that all servers know.
 func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta)) (llm.Reply, error) {
-	params, err := paramsOf(r, c.Host() == "api.openai.com")
+	body, err := encode(r, c.Host() == "api.openai.com")
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	return c.Client.Turn(ctx, r, hear, func(ctx context.Context, a *wire.Answer) error {
-		stream := c.chat.NewStreaming(ctx, params)
+		stream, err := c.Post(ctx, "chat/completions", c.header, body)
+		if err != nil {
+			return err
+		}
 		defer stream.Close()
 		return c.read(stream, a)
 	})
 }
 
 // read reads the stream to its end. Usage comes after the reason to stop.
-func (c *Client) read(stream *ssestream.Stream[sdk.ChatCompletionChunk], a *wire.Answer) error {
-	p := parts{answer: a, calls: map[int64]*wire.Block{}}
+func (c *Client) read(stream *wire.Stream, a *wire.Answer) error {
+	p := parts{answer: a, calls: map[wire.Count]*wire.Block{}}
 	for stream.Next() {
-		chunk := stream.Current()
-		if err := p.chunk(&chunk); err != nil {
+		data := stream.Event().Data
+		if bytes.HasPrefix(data, []byte("[DONE]")) {
+			return p.end()
+		}
+		var said chunk
+		if err := wire.Decode(data, &said); err != nil {
+			return err
+		}
+		if said.Error != nil && said.Error.Kind() != 'n' {
+			return c.Fault(http.StatusOK, wire.ParseWords(data), 0)
+		}
+		if err := p.chunk(&said); err != nil {
 			return err
 		}
 	}
-	err := stream.Err()
-	var said *ssestream.StreamError // an event that is an error
-	if errors.As(err, &said) {
-		return c.Fault(200, wire.ParseWords(said.Event.Data), 0)
-	}
-	if err != nil {
+	if err := stream.Err(); err != nil {
 		return err
 	}
 	return p.end()
@@ -81,21 +84,14 @@ func (c *Client) read(stream *ssestream.Stream[sdk.ChatCompletionChunk], a *wire
 type parts struct {
 	answer *wire.Answer
 	text   *wire.Block
-	calls  map[int64]*wire.Block // the last one of each index
+	calls  map[wire.Count]*wire.Block // the last one of each index
 	stop   string
 	no     bool // the model refuses in words of its own
 }
 
-func (p *parts) chunk(c *sdk.ChatCompletionChunk) error {
-	if c.JSON.Usage.Valid() {
-		u := c.Usage
-		cached, written := u.PromptTokensDetails.CachedTokens, u.PromptTokensDetails.CacheWriteTokens
-		// The prompt's tokens include those of the cache. Other servers than the vendor
-		// mix them up; who reads more than there is has read all of it.
-		cached = min(cached, u.PromptTokens)
-		written = min(written, u.PromptTokens-cached)
-		used := llm.Usage{Input: u.PromptTokens - cached - written, Output: u.CompletionTokens, CacheRead: cached, CacheWrite: written}
-		if err := p.answer.Used(used, true, true); err != nil {
+func (p *parts) chunk(c *chunk) error {
+	if c.Usage != nil {
+		if err := p.answer.Used(c.Usage.tokens(), true, true); err != nil {
 			return err
 		}
 	}
@@ -110,21 +106,20 @@ func (p *parts) chunk(c *sdk.ChatCompletionChunk) error {
 	return nil
 }
 
-func (p *parts) choice(c *sdk.ChatCompletionChunkChoice) (err error) {
+// tokens splits the prompt's tokens, which include those of the cache. Other servers
+// than the vendor mix them up; who reads more than there is has read all of it.
+func (u *usage) tokens() llm.Usage {
+	cached := min(u.Details.CachedTokens, u.PromptTokens)
+	written := min(u.Details.CacheWriteTokens, u.PromptTokens-cached)
+	return llm.Usage{Input: int64(u.PromptTokens - cached - written), Output: int64(u.CompletionTokens), CacheRead: int64(cached), CacheWrite: int64(written)}
+}
+
+func (p *parts) choice(c *choice) (err error) {
 	if c.FinishReason != "" {
-		p.stop = c.FinishReason
+		p.stop = string(c.FinishReason)
 	}
-	// Two names are in use for thinking that is shown.
-	for _, name := range []string{"reasoning_content", "reasoning"} {
-		var thought string
-		if v := jsontext.Value(c.Delta.JSON.ExtraFields[name].Raw()); v.Kind() == '"' {
-			if json.Unmarshal(v, &thought) == nil && thought != "" {
-				if err := p.answer.Think(thought); err != nil {
-					return err
-				}
-				break
-			}
-		}
+	if err := p.answer.Think(string(cmp.Or(c.Delta.ReasoningContent, c.Delta.Reasoning))); err != nil {
+		return err
 	}
 	p.no = p.no || c.Delta.Refusal != ""
 	if c.Delta.Content != "" {
@@ -133,7 +128,7 @@ func (p *parts) choice(c *sdk.ChatCompletionChunkChoice) (err error) {
 				return err
 			}
 		}
-		if err := p.answer.Say(p.text, c.Delta.Content); err != nil {
+		if err := p.answer.Say(p.text, string(c.Delta.Content)); err != nil {
 			return err
 		}
 	}
@@ -148,9 +143,9 @@ func (p *parts) choice(c *sdk.ChatCompletionChunkChoice) (err error) {
 // call adds a piece of a call. It begins a new one when it has another id than the
 // one before, or a name although that one is whole: servers that send calls in one
 // piece leave out or repeat the index.
-func (p *parts) call(d *sdk.ChatCompletionChunkChoiceDeltaToolCall) (err error) {
+func (p *parts) call(d *callDelta) (err error) {
 	b := p.calls[d.Index]
-	switch id, name := d.ID, d.Function.Name; {
+	switch id, name := string(d.ID), string(d.Function.Name); {
 	case b == nil && name == "":
 		return &llm.Fault{Err: llm.ErrMalformed, Detail: "a call names no tool", Passing: true}
 	case b == nil, name != "" && id != "" && id != b.ID, name != "" && id == "" && b.Whole():
@@ -162,7 +157,7 @@ func (p *parts) call(d *sdk.ChatCompletionChunkChoiceDeltaToolCall) (err error) 
 		}
 		p.calls[d.Index] = b
 	}
-	return p.answer.Feed(b, d.Function.Arguments)
+	return p.answer.Feed(b, string(d.Function.Arguments))
 }
 
 // freshID makes up an id: it must differ from the others of the answer alone.

@@ -1,63 +1,50 @@
 package openai
 
 import (
-	stdjson "encoding/json"
-	"fmt"
 	"strings"
 
 	"txlens/engine/agent/llm"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/shared"
+	"txlens/engine/agent/llm/wire"
 )
 
-// paramsOf words a request; the same request gives the same bytes. The vendor itself
-// has renamed the limit, which its newer models know by the new name alone; all
-// others know the old one.
-func paramsOf(r *llm.Request, vendor bool) (sdk.ChatCompletionNewParams, error) {
-	p := sdk.ChatCompletionNewParams{
-		Model:         shared.ChatModel(r.Model),
-		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: sdk.Bool(true)},
+// encode words a request. The same request gives the same bytes.
+func encode(r *llm.Request, vendor bool) ([]byte, error) {
+	if err := wire.CheckTools(r.Tools); err != nil {
+		return nil, err
 	}
+	return wire.Encode(requestOf(r, vendor))
+}
+
+// requestOf words a request. The vendor itself has renamed the limit, which its newer
+// models know by the new name alone; all others know the old one.
+func requestOf(r *llm.Request, vendor bool) *request {
+	p := &request{Model: r.Model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true}}
 	if vendor {
-		p.MaxCompletionTokens = sdk.Int(r.MaxOutput)
+		p.MaxCompletionTokens = r.MaxOutput
 	} else {
-		p.MaxTokens = sdk.Int(r.MaxOutput)
+		p.MaxTokens = r.MaxOutput
 	}
 	if r.System != "" {
-		p.Messages = append(p.Messages, sdk.SystemMessage(r.System))
+		p.Messages = append(p.Messages, message{Role: "system", Content: &r.System})
 	}
 	for _, m := range r.Messages {
 		p.Messages = append(p.Messages, messagesOf(m)...)
 	}
 	for _, t := range r.Tools {
-		tool := shared.FunctionDefinitionParam{Name: t.Name}
-		if t.Description != "" {
-			tool.Description = sdk.String(t.Description)
-		}
-		var members map[string]jsontext.Value
-		if err := json.Unmarshal(t.Schema, &members); err != nil {
-			return p, fmt.Errorf("word tool %s: read schema: %w", t.Name, err)
-		}
-		tool.Parameters = shared.FunctionParameters{}
-		for name, v := range members {
-			tool.Parameters[name] = stdjson.RawMessage(v)
-		}
-		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(tool))
+		p.Tools = append(p.Tools, tool{Type: "function", Function: function{Name: t.Name, Description: t.Description, Parameters: t.Schema}})
 	}
 	if r.MustCall != "" {
-		p.ToolChoice = sdk.ToolChoiceOptionFunctionToolChoice(sdk.ChatCompletionNamedToolChoiceFunctionParam{Name: r.MustCall})
+		p.ToolChoice = &toolChoice{Type: "function"}
+		p.ToolChoice.Function.Name = r.MustCall
 	}
-	return p, nil
+	return p
 }
 
 // messagesOf words one message: each outcome is a message of its own here, and they
 // come before the user's text, right after the calls.
-func messagesOf(m llm.Message) (out []sdk.ChatCompletionMessageParamUnion) {
+func messagesOf(m llm.Message) (out []message) {
 	var text []string
-	var calls []sdk.ChatCompletionMessageToolCallUnionParam
+	var calls []call
 	for _, p := range m.Parts {
 		switch {
 		case p.Outcome != nil:
@@ -65,12 +52,9 @@ func messagesOf(m llm.Message) (out []sdk.ChatCompletionMessageParamUnion) {
 			if p.Outcome.Failed { // there is no other place to say so
 				content = "failed: " + content
 			}
-			out = append(out, sdk.ToolMessage(content, p.Outcome.ID))
+			out = append(out, message{Role: "tool", ToolCallID: p.Outcome.ID, Content: &content})
 		case p.Call != nil:
-			calls = append(calls, sdk.ChatCompletionMessageToolCallUnionParam{OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID:       p.Call.ID,
-				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: p.Call.Name, Arguments: string(p.Call.Input)},
-			}})
+			calls = append(calls, call{ID: p.Call.ID, Type: "function", Function: callFunction{Name: p.Call.Name, Arguments: string(p.Call.Input)}})
 		case p.Text != "":
 			text = append(text, p.Text)
 		}
@@ -78,13 +62,13 @@ func messagesOf(m llm.Message) (out []sdk.ChatCompletionMessageParamUnion) {
 	said := strings.Join(text, "\n\n")
 	switch {
 	case m.Role == llm.User && said != "":
-		out = append(out, sdk.UserMessage(said))
+		out = append(out, message{Role: "user", Content: &said})
 	case m.Role == llm.Assistant && (said != "" || len(calls) > 0):
-		a := sdk.ChatCompletionAssistantMessageParam{ToolCalls: calls}
+		a := message{Role: "assistant", ToolCalls: calls}
 		if said != "" {
-			a.Content.OfString = sdk.String(said)
+			a.Content = &said
 		}
-		out = append(out, sdk.ChatCompletionMessageParamUnion{OfAssistant: &a})
+		out = append(out, a)
 	}
 	return out
 }

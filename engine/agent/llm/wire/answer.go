@@ -127,7 +127,7 @@ func (b *Block) Whole() bool { return valid(jsontext.Value(b.buf.String())) }
 
 // valid leaves duplicate names to the reader of the input: it can tell the model.
 func valid(v jsontext.Value) bool {
-	return v.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return v.IsValid(lax)
 }
 
 // Used takes what the vendor says the turn has used until now; each kind counts only
@@ -201,7 +201,7 @@ func (b *Block) part(cut bool) llm.Part {
 
 // wrong says where a text stops being one JSON value.
 func wrong(text []byte) string {
-	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewReader(text), lax)
 	_, err := dec.ReadValue()
 	var syntactic *jsontext.SyntacticError
 	switch {

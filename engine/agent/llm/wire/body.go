@@ -14,8 +14,8 @@ import (
 const (
 	maxStream = 64 << 20
 	maxEvent  = 2 << 20
-	// maxOpen is how many objects and arrays one event may open. A library makes a
-	// struct of a kilobyte of the two bytes of an empty object.
+	// maxOpen is how many objects and arrays one event may open. Decoding the two bytes
+	// of an empty object allocates a struct that is far larger.
 	maxOpen = 16 << 10
 )
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -18,9 +19,7 @@ import (
 // maxErrorBody bounds what is read of an answer that is an error.
 const maxErrorBody = 64 << 10
 
-// Client sends the requests of a vendor's library. What Do returns is a stream or
-// an *llm.Fault, so that nothing is left for the library to make of errors. It is
-// safe for concurrent use.
+// Client sends requests and reads streams of events. It is safe for concurrent use.
 type Client struct {
 	http   *http.Client
 	base   *url.URL
@@ -60,9 +59,6 @@ func New(c Config, vendorURL string) (*Client, error) {
 	}, nil
 }
 
-// Base is the URL that paths of the vendor are joined to.
-func (c *Client) Base() string { return c.base.String() }
-
 // Host is the host that is asked, without its port.
 func (c *Client) Host() string { return c.base.Hostname() }
 
@@ -78,16 +74,24 @@ var (
 	errSilent = errors.New("the stream fell silent")
 )
 
-// Do implements the HTTP client of both libraries for one attempt.
-func (c *Client) Do(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(req.Context())
-	req = req.WithContext(ctx)
-	tidy(req.Header)
+// Post sends a body of JSON to a path below the base URL, for one attempt, and returns
+// the stream that answers it. The error is that of ctx, or an *llm.Fault.
+func (c *Client) Post(ctx context.Context, path string, header http.Header, body []byte) (*Stream, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(c.limits.FirstByte, func() { cancel(errNoHead) })
 	end := func() {
 		timer.Stop()
 		cancel(nil)
 	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(path).String(), bytes.NewReader(body))
+	if err != nil {
+		end()
+		return nil, &llm.Fault{Err: llm.ErrRejected, Detail: "the request cannot be made"}
+	}
+	req.Header = header.Clone()
+	req.Header.Set("User-Agent", "txlens")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := c.http.Do(req)
 	if err != nil {
 		defer end()
@@ -99,19 +103,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 		return nil, fault
 	}
 	timer.Stop()
-	resp.Body = newBody(resp.Body, ctx, c.limits.Silence, cancel)
-	return resp, nil
-}
-
-// tidy takes out what the libraries tell of the machine.
-func tidy(h http.Header) {
-	for name := range h {
-		if strings.HasPrefix(name, "X-Stainless-") {
-			h.Del(name)
-		}
-	}
-	h.Set("User-Agent", "txlens")
-	h.Set("Accept", "text/event-stream")
+	return NewStream(newBody(resp.Body, ctx, c.limits.Silence, cancel)), nil
 }
 
 // transportFault words why there is no answer. The texts of net/http hold URLs.

@@ -1,6 +1,6 @@
 // Package wire is what both vendors' adapters share below their formats: HTTP with
-// bounds on time and size, repeats, the meaning of errors, and the putting together
-// of an answer from its pieces. The vendors' libraries make and read the bodies.
+// bounds on time and size, server-sent events, repeats, the meaning of errors, and the
+// putting together of an answer from its pieces.
 package wire
 
 import (

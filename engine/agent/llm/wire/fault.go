@@ -26,7 +26,6 @@ type Words struct {
 // {"detail":…}, or no JSON at all, which makes a message.
 func ParseWords(data []byte) Words {
 	var top map[string]jsontext.Value
-	lax := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if json.Unmarshal(data, &top, lax) != nil {
 		return Words{Message: string(data)}
 	}

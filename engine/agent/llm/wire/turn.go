@@ -45,8 +45,8 @@ func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta),
 	}
 }
 
-// asFault keeps the words of libraries from callers: what is no fault is a stream
-// that could not be read.
+// asFault returns the fault in err. Any other error means that an event could not be
+// read; its text may quote the stream and is not passed on.
 func asFault(err error) *llm.Fault {
 	var f *llm.Fault
 	if errors.As(err, &f) {
