@@ -49,8 +49,6 @@ const (
 	strangersPerSecond = 20
 	// maxSends bounds the payers' transactions under way at a time.
 	maxSends = 64
-	// maxKeys bounds the signers whose keys are kept with a table, of 52 KiB each.
-	maxKeys = 1024
 )
 
 // restAfter is how long a channel is not used before its actor is made small.
@@ -71,7 +69,6 @@ type Channels struct {
 
 	looks   singleflight.Group // looks at the chain, by channel
 	strange *rate.Limiter      // looks at the chain for ids that nobody knows
-	keys    *tempo.Keyring     // of who signs the vouchers of channels that stand
 	paid    paid
 	limits  *limits
 	busy    busy
@@ -119,7 +116,7 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	}
 	c := &Channels{
 		e: x.e, o: o, seats: make(map[common.Hash]*chair), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
-		keys: tempo.NewKeyring(maxKeys), limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), turns: newLocks(),
+		limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), turns: newLocks(),
 	}
 	c.watch.missing = make(map[common.Hash]time.Time)
 	c.faults = newFaultBoard(o.Log, o.now)

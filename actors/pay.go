@@ -174,8 +174,7 @@ func (c *Channels) voucher(ctx context.Context, q PayRequest, adm *mpp.Admission
 	if repeat {
 		return c.hold(ctx, &row, charge)
 	}
-	// The channel stands, so its signer is no stranger.
-	if err := c.keys.Verify(c.o.Terms.Domain, p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
+	if err := c.o.Terms.Domain.Verify(p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
 		return s, held, invalidSignature(err)
 	}
 	// After the signature: nobody else may use up the rate of a channel.

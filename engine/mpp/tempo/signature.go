@@ -160,8 +160,7 @@ func (s Signature) LogValue() slog.Value { return slog.StringValue(s.String()) }
 func (s Signature) Signer(digest common.Hash) (common.Address, error) {
 	switch s.kind {
 	case Secp256k1:
-		r, err := s.recover(digest)
-		return r.address, err
+		return s.recover(digest)
 	case P256:
 		message := digest
 		if s.b[129] != 0 {
@@ -179,24 +178,11 @@ func (s Signature) Signer(digest common.Hash) (common.Address, error) {
 	return common.Address{}, ErrSignatureFormat
 }
 
-// recovered is the key that made a signature.
-type recovered struct {
-	address common.Address
-	point   [65]byte // uncompressed; only of secp256k1
-}
-
-// publicKey is Signer, with the key itself where it was recovered.
-func (s Signature) publicKey(digest common.Hash) (r recovered, err error) {
-	if s.kind == Secp256k1 {
-		return s.recover(digest)
-	}
-	r.address, err = s.Signer(digest)
-	return r, err
-}
-
-// recover finds the signer of a secp256k1 signature. The buffers come from the
-// pool because the call into C would move them to the heap.
-func (s Signature) recover(digest common.Hash) (r recovered, err error) {
+// recover finds the signer of a secp256k1 signature, by libsecp256k1 with cgo and by
+// decred's library without. ECDSA's own verification against a known key would not do:
+// it does not look at the recovery id, and the chain refuses a wrong one. The buffers
+// come from the pool because the call into C would move them to the heap.
+func (s Signature) recover(digest common.Hash) (common.Address, error) {
 	w := workspaces.Get().(*workspace)
 	defer workspaces.Put(w)
 	copy(w.sig[:], s.b)
@@ -204,10 +190,10 @@ func (s Signature) recover(digest common.Hash) (r recovered, err error) {
 	w.hash = digest
 	key, err := crypto.Ecrecover(w.hash[:], w.sig[:])
 	if err != nil {
-		return recovered{}, ErrSignatureInvalid
+		return common.Address{}, ErrSignatureInvalid
 	}
 	hash := w.sum(key[1:])
-	return recovered{common.Address(hash[12:]), [65]byte(key)}, nil
+	return common.Address(hash[12:]), nil
 }
 
 // verifyP256 checks r‖s‖x‖y over message and returns the key's address.
