@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"html/template"
 	"regexp"
+	"sync"
 
 	"github.com/valyala/fasthttp"
 
@@ -16,7 +17,7 @@ import (
 //go:embed front.tmpl
 var frontSource string
 
-var frontTemplate = template.Must(template.New("front").Parse(frontSource))
+var frontTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("front").Parse(frontSource)) })
 
 // exampleHash stands in the commands where there is no sample: any would do.
 const exampleHash = "0x1df81f86e2f373abe72e672f1a23615419b073bc61a89c01181f7f7d8092f8ad"
@@ -44,7 +45,7 @@ func (s *Server) front(ctx *fasthttp.RequestCtx) {
 		page.Hash, page.Sample = string(res.TxHash), true
 	}
 	var out bytes.Buffer
-	if err := frontTemplate.Execute(&out, page); err != nil {
+	if err := frontTemplate().Execute(&out, page); err != nil {
 		s.failWith(ctx, err)
 		return
 	}
@@ -77,7 +78,17 @@ func noSample() (*api.Result, error) { return nil, nil }
 
 // plainHost is a name or an address with a port, and nothing that a shell or a
 // page would read as more.
-var plainHost = regexp.MustCompile(`^([0-9A-Za-z.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+var plainHost = regexp.MustCompile(`^([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+
+// maxHostName is the longest name of a host.
+const maxHostName = 253
+
+// isPlainHost leaves the length of the name out of the expression, which would be
+// compiled to 300 kilobytes.
+func isPlainHost(host []byte) bool {
+	m := plainHost.FindSubmatch(host)
+	return m != nil && len(m[1]) <= maxHostName
+}
 
 // baseURL is where the caller reaches the service, as far as can be known: else it
 // is the address of the connection.
@@ -89,7 +100,7 @@ func (s *Server) baseURL(ctx *fasthttp.RequestCtx) discovery.BaseURL {
 	if ctx.IsTLS() || string(ctx.Request.Header.Peek(fasthttp.HeaderXForwardedProto)) == "https" {
 		scheme = "https://"
 	}
-	if host := ctx.Host(); plainHost.Match(host) {
+	if host := ctx.Host(); isPlainHost(host) {
 		if from, err := discovery.ParseBaseURL(scheme + string(host)); err == nil {
 			return from
 		}

@@ -71,6 +71,8 @@ func TestHostOfTheFrontPage(t *testing.T) {
 	f("Host: x'y", url)
 	f("Host: x;reboot", url)
 	f("Host: "+strings.Repeat("x", 300), url)
+	f("Host: "+strings.Repeat("x", 253)+":80", "http://"+strings.Repeat("x", 253)+":80")
+	f("Host: "+strings.Repeat("x", 254), url)
 }
 
 // TestSampleReport: it is made once, however many look, and alone it runs in no

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"txlens/engine/api"
 )
@@ -19,7 +20,10 @@ var htmlBounds = bounds{steps: 200, balances: 60, tokens: 12, transfers: 400, la
 //go:embed page.tmpl parts.tmpl style.tmpl
 var pageSource embed.FS
 
-var pageTemplate = template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"on": pair, "n": thousands}).ParseFS(pageSource, "*.tmpl"))
+// pageTemplate is parsed when the first page is made.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"on": pair, "n": thousands}).ParseFS(pageSource, "*.tmpl"))
+})
 
 // seat is an address with the sheet that knows its links.
 type seat struct {
@@ -71,7 +75,7 @@ func HTML(w io.Writer, r *api.Result) error {
 	d := drawn(r)
 	for b := htmlBounds; ; {
 		buf.Reset()
-		if err := pageTemplate.Execute(&buf, newSheet(r, d, b)); err != nil {
+		if err := pageTemplate().Execute(&buf, newSheet(r, d, b)); err != nil {
 			return fmt.Errorf("render report: %w", err)
 		}
 		if buf.Len() <= MaxHTML || b.nodes == 1 {

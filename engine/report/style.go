@@ -6,7 +6,7 @@ import "strings"
 // their sections are of class card.
 func Style() string {
 	var b strings.Builder
-	if err := pageTemplate.ExecuteTemplate(&b, "style", nil); err != nil {
+	if err := pageTemplate().ExecuteTemplate(&b, "style", nil); err != nil {
 		panic("report: the style sheet is no template: " + err.Error()) // it is part of the binary
 	}
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"txlens/engine/api"
@@ -20,16 +21,19 @@ func mediaType(kind string) string {
 	return kind
 }
 
-// texts are the templates, with what they may call.
-var texts = template.Must(template.New("").Funcs(template.FuncMap{
-	"dollars": dollars,
-	"upper":   strings.ToUpper,
-	"cell":    func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "|", "\\|"), "\n\n", " ") },
-	"where":   where,
-	"amount":  amountOf,
-	"span":    span,
-	"nano":    api.NanoDollars,
-}).ParseFS(templates, "*.tmpl"))
+// texts are the templates, with what they may call. They are parsed when the first
+// document is made.
+var texts = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"dollars": dollars,
+		"upper":   strings.ToUpper,
+		"cell":    func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "|", "\\|"), "\n\n", " ") },
+		"where":   where,
+		"amount":  amountOf,
+		"span":    span,
+		"nano":    api.NanoDollars,
+	}).ParseFS(templates, "*.tmpl"))
+})
 
 // page is what the templates see.
 type page struct {
@@ -184,7 +188,7 @@ func boolInt(b bool) int {
 
 func render(name string, p page) ([]byte, error) {
 	var out bytes.Buffer
-	if err := texts.ExecuteTemplate(&out, name, p); err != nil {
+	if err := texts().ExecuteTemplate(&out, name, p); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil

@@ -163,14 +163,19 @@ func (ix *Index) string(member, s string, at api.Addr) {
 	}
 }
 
-var decimalText = regexp.MustCompile(`^-?[0-9]{1,78}(\.[0-9]{1,78})?$`)
+// The expressions for numbers and names leave lengths to the code: counted repeats
+// would be compiled to hundreds of kilobytes.
+var decimalText = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
+// maxDigits bounds each side of the point: 2^256 has 78 digits.
+const maxDigits = 78
 
 // plain takes a number in decimal.
 func (ix *Index) plain(member, s string) {
-	if !decimalText.MatchString(s) {
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	if len(whole) > maxDigits || len(frac) > maxDigits || !decimalText.MatchString(s) {
 		return
 	}
-	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	n, _ := new(big.Int).SetString(whole+frac, 10)
 	d := api.Decimal{Unscaled: n, Scale: len(frac)}
 	switch {
@@ -183,12 +188,15 @@ func (ix *Index) plain(member, s string) {
 	}
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]{0,63}(\([^()]{0,200}\))?$`)
+var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*(\([^()]*\))?$`)
+
+// maxIdentifier bounds a name.
+const maxIdentifier = 64
 
 // identifier takes the name of a function, a variable or a kind.
 func (ix *Index) identifier(s string) {
-	if identifier.MatchString(s) {
-		head, _, _ := strings.Cut(s, "(")
+	head, _, _ := strings.Cut(s, "(")
+	if len(head) <= maxIdentifier && identifier.MatchString(s) {
 		ix.name(head)
 	}
 }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -119,11 +120,16 @@ func (n *Amount) MarshalText() ([]byte, error) { return n.Int.MarshalText() }
 // Path names a frame.
 type Path string
 
-var pathForm = regexp.MustCompile(`^0(\.(0|[1-9][0-9]{0,6})){0,128}$`)
+// pathForm leaves the depth to maxPathDepth: a counted repeat would be compiled to
+// half a megabyte.
+var pathForm = regexp.MustCompile(`^0(\.(0|[1-9][0-9]{0,6}))*$`)
+
+// maxPathDepth is how many calls deep a path may go.
+const maxPathDepth = 128
 
 // UnmarshalText reads 0, 0.2, 0.2.1 ...
 func (p *Path) UnmarshalText(text []byte) error {
-	if len(text) > 2000 || !pathForm.Match(text) {
+	if len(text) > 2000 || bytes.Count(text, []byte(".")) > maxPathDepth || !pathForm.Match(text) {
 		return errors.New("a frame path is 0 for the root, 0.2 for its third call, 0.2.1 for the second call of that one")
 	}
 	*p = Path(text)

@@ -127,3 +127,23 @@ func FuzzInput(f *testing.F) {
 		}
 	})
 }
+
+// TestPathDepth: a path names its root and up to 128 calls below it.
+func TestPathDepth(t *testing.T) {
+	f := func(text string, ok bool) {
+		t.Helper()
+		var p Path
+		if err := p.UnmarshalText([]byte(text)); (err == nil) != ok || ok && string(p) != text {
+			t.Errorf("%.20q, %d bytes: %v", text, len(text), err)
+		}
+	}
+	f("0", true)
+	f("0"+strings.Repeat(".1", 128), true)
+	f("0"+strings.Repeat(".1", 129), false)
+	f("0"+strings.Repeat(".1234567", 128), true)
+	f("0.12345678", false)
+	f("0.01", false)
+	f("0.", false)
+	f("1", false)
+	f("", false)
+}
