@@ -31,9 +31,10 @@ var voucherLoads = []struct{ channels, each int }{{1, 1000}, {64, 40}, {512, 5}}
 // BenchmarkVouchers says what a voucher costs the server that takes it: the program
 // itself, in a process of its own, is sent what the published client sends between
 // two purchases, and answers once the voucher is on disk. Each channel has one
-// connection and one voucher under way. Beside each round the same signatures are
-// recovered by the library that the server uses, and verified by the published
-// library; the ratios are medians over the rounds.
+// connection and one voucher under way. The server is built with cgo, and without as
+// the Dockerfile does. Beside each round the same signatures are recovered by the
+// library of this process, which is in C unless it is built without cgo, and verified
+// by the published library; the ratios are medians over the rounds.
 //
 //	cpu-us/voucher  processor time of the server, all its threads
 //	x-recover       as a multiple of one bare recovery
@@ -41,12 +42,16 @@ var voucherLoads = []struct{ channels, each int }{{1, 1000}, {64, 40}, {512, 5}}
 //	p50-us, p99-us  from the first byte sent to the last one read, by the one client
 //	                that shares the processors with the server
 func BenchmarkVouchers(b *testing.B) {
-	shop := newVoucherShop(b)
 	reference := newReference(b)
-	for _, load := range voucherLoads {
-		b.Run(fmt.Sprint(load.channels), func(b *testing.B) {
-			for b.Loop() {
-				shop.measure(b, shop.open(b, load.channels), load.each, reference)
+	for _, cgo := range []bool{true, false} {
+		b.Run(fmt.Sprintf("cgo=%v", cgo), func(b *testing.B) {
+			shop := newVoucherShop(b, cgo)
+			for _, load := range voucherLoads {
+				b.Run(fmt.Sprint(load.channels), func(b *testing.B) {
+					for b.Loop() {
+						shop.measure(b, shop.open(b, load.channels), load.each, reference)
+					}
+				})
 			}
 		})
 	}
@@ -191,7 +196,7 @@ type signed struct {
 func (p *voucherPayer) sign(b *testing.B, s *voucherShop, n int) []signed {
 	out := make([]signed, n)
 	for i := range out {
-		p.paid++
+		p.paid += voucherStep
 		amount := tempo.AmountFrom(p.paid)
 		v := signed{channel: p.ref.ChannelID, cumulative: p.paid, signer: p.key.Address(), digest: s.domain.Digest(p.ref.ChannelID, amount)}
 		sig, err := p.key.SignDigest(v.digest)

@@ -60,7 +60,14 @@ func keyOf(b *testing.B, n uint32) (key *tempo.Secp256k1Key, secret common.Hash)
 // payee is above the numbers of all payers.
 const payee = 1 << 20
 
-func newVoucherShop(b *testing.B) *voucherShop {
+// In base units: the least that a voucher may add, and a deposit for all vouchers of a
+// payer.
+const (
+	voucherStep    = 10_000
+	voucherDeposit = 900_000_000
+)
+
+func newVoucherShop(b *testing.B, cgo bool) *voucherShop {
 	fund := []sandbox.Funding{}
 	for n := range voucherLoads[len(voucherLoads)-1].channels {
 		key, _ := keyOf(b, uint32(n+1))
@@ -79,7 +86,9 @@ func newVoucherShop(b *testing.B) *voucherShop {
 	if err := os.WriteFile(keyFile, []byte(secret.Hex()), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/txlens").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-o", program, "../cmd/txlens")
+	build.Env = append(os.Environ(), map[bool]string{true: "CGO_ENABLED=1", false: "CGO_ENABLED=0"}[cgo])
+	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
 	s := &voucherShop{log: filepath.Join(dir, "log"), chain: chain, domain: tempo.NewDomain(chain.ChainID(), sandbox.Reserve)}
@@ -171,7 +180,7 @@ func (p *voucherPayer) open(s *voucherShop, challenge *mpp.Challenge) error {
 	if err != nil {
 		return err
 	}
-	call := tempo.OpenCall{Payee: q.Recipient, Token: q.Currency, Deposit: q.SuggestedDeposit, Salt: common.Hash{1}, AuthorizedSigner: p.key.Address()}
+	call := tempo.OpenCall{Payee: q.Recipient, Token: q.Currency, Deposit: tempo.AmountFrom(voucherDeposit), Salt: common.Hash{1}, AuthorizedSigner: p.key.Address()}
 	tx := tempo.NewTransaction(s.chain.ChainID(), uint64(time.Now().Unix()), tempo.CallReserve(sandbox.Reserve, call))
 	tx.FeeToken, tx.Gas = sandbox.PathUSD, 300_000
 	tx.MaxPriorityFeePerGas, tx.MaxFeePerGas = *uint256.NewInt(1e9), *uint256.NewInt(50e9)
