@@ -102,9 +102,7 @@ func breakpoints(p *request) {
 		if n > 0 && n < len(users)-2 {
 			continue
 		}
-		content := p.Messages[i].Content
-		if last := &content[len(content)-1]; last.opaque == nil && last.Type != "tool_use" {
-			last.CacheControl = cached
-		}
+		content := p.Messages[i].Content // text and results alone
+		content[len(content)-1].CacheControl = cached
 	}
 }
