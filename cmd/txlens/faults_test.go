@@ -48,7 +48,7 @@ func newStubWorld(t testing.TB) *stubWorld {
 	srv := httptest.NewServer(w.sources)
 	t.Cleanup(srv.Close)
 	w.flags = worldFlags{
-		RPC: []string{fmt.Sprintf("%d=%s", w.block.ChainID, w.node.Start(t))}, RPCOnly: true, Sources: "on", Deadline: 10 * time.Second,
+		RPC: []string{fmt.Sprintf("%d=%s", w.block.ChainID, w.node.Start(t))}, RPCOnly: true, Sources: "on", Deadline: 20 * time.Second,
 		SourcifyURL: srv.URL, FourByteURL: srv.URL, EtherscanURL: srv.URL, EtherscanKey: "k3y", BlockscoutURL: srv.URL, LlamaURL: srv.URL,
 	}
 	return w
@@ -61,7 +61,7 @@ func (w *stubWorld) hasty(t testing.TB) *analyst {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Timeout, cfg.TraceTimeout, cfg.SourceTimeout = 800*time.Millisecond, 800*time.Millisecond, 800*time.Millisecond
+	cfg.Timeout, cfg.TraceTimeout, cfg.SourceTimeout = 2*time.Second, 2*time.Second, 2*time.Second
 	cfg.Retries, cfg.Backoff, cfg.MaxRetryAfter = 1, 5*time.Millisecond, 20*time.Millisecond
 	a, err := analystOf(w.flags, cfg)
 	if err != nil {
