@@ -30,7 +30,7 @@ type chainRow struct {
 func (cmd *chainsCmd) Run(c console) error {
 	var rows []chainRow
 	for _, ch := range chain.All() {
-		rows = append(rows, chainRow{ch.Slug, ch.ID, ch.Name, ch.Native.Symbol, string(ch.Stack), ch.Explorer, ch.RPC})
+		rows = append(rows, chainRow{ch.Slug, ch.ID, ch.Name, ch.Native.Symbol, ch.Stack.Name(), ch.Explorer, ch.RPC})
 	}
 	if cmd.JSON {
 		if err := json.MarshalWrite(c.out, rows, jsontext.WithIndent("  ")); err != nil {

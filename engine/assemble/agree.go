@@ -41,11 +41,7 @@ func Disagrees(tree *trace.Tree, tx *ethrpc.Transaction, rc *ethrpc.Receipt) str
 // are known; protocol transactions, bundles of calls, zkSync's bootloader, and
 // chains with addresses or units of their own are traced in other ways.
 func Comparable(ch *chain.Chain, tx *ethrpc.Transaction) bool {
-	switch ch.Stack {
-	case chain.StackZkSync, chain.StackTempo, chain.StackOther:
-		return false
-	}
-	return tx.Type <= 4
+	return ch.Stack.Traces() == chain.TracesMatch && tx.Type <= 4
 }
 
 // agree drops a tree that contradicts transaction or receipt.
@@ -61,7 +57,7 @@ func (b *builder) agree() {
 	case Comparable(ev.Chain, ev.Tx):
 		b.refused = true
 		b.doubts = append(b.doubts, "the call trace is left out: "+why)
-	case ev.Chain.Stack != chain.StackZkSync:
+	case ev.Chain.Stack.Traces() != chain.TracesDiffer:
 		b.doubts = append(b.doubts, "the call trace may not be of this transaction: "+why)
 	}
 }

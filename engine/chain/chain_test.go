@@ -2,6 +2,7 @@ package chain
 
 import (
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -59,12 +60,12 @@ func checkChain(t *testing.T, c *Chain) {
 	if c.Blockscout != "" {
 		checkURL(t, c.Slug, c.Blockscout)
 	}
-	for _, a := range []*common.Address{c.WrappedNative, c.Multicall3, c.NativeToken} {
+	for _, a := range []*common.Address{c.WrappedNative, c.Multicall3, c.Stack.NativeToken()} {
 		if a != nil && *a == (common.Address{}) {
 			t.Errorf("%s: zero address in the table", c.Slug)
 		}
 	}
-	if c.WrappedNative != nil && c.NativeToken != nil && *c.WrappedNative == *c.NativeToken {
+	if token := c.Stack.NativeToken(); c.WrappedNative != nil && token != nil && *c.WrappedNative == *token {
 		t.Errorf("%s: the coin's own contract is no wrapper", c.Slug)
 	}
 }
@@ -155,19 +156,15 @@ func TestAliases(t *testing.T) {
 }
 
 func TestFeeRules(t *testing.T) {
-	f := func(slug string, unix uint64, want FeeRule) {
+	f := func(slug string, h Head, want FeeRule) {
 		t.Helper()
 		c, _ := BySlug(slug)
-		got := c.FeeAt(unix)
-		same := func(a, b *common.Address) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
-		if got.AddL1Fee != want.AddL1Fee || got.OperatorFee != want.OperatorFee || got.InToken != want.InToken ||
-			got.BurnsBaseFee != want.BurnsBaseFee || got.RecipientsKnown != want.RecipientsKnown ||
-			!same(got.BaseFeeVault, want.BaseFeeVault) || !same(got.L1FeeVault, want.L1FeeVault) ||
-			!same(got.OperatorFeeVault, want.OperatorFeeVault) || !same(got.Collector, want.Collector) {
-			t.Errorf("%s at %d: %+v, want %+v", slug, unix, got, want)
+		if got := c.Stack.Fee(h); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s at %+v: %+v, want %+v", slug, h, got, want)
 		}
 	}
-	const now = 1790000000
+	at := func(unix uint64) Head { return Head{Time: unix, BaseFee: true} }
+	preBedrock := Head{Time: 1650000000}
 	op := FeeRule{
 		AddL1Fee: true, OperatorFee: true, RecipientsKnown: true,
 		BaseFeeVault:     address("0x4200000000000000000000000000000000000019"),
@@ -175,53 +172,68 @@ func TestFeeRules(t *testing.T) {
 		OperatorFeeVault: address("0x420000000000000000000000000000000000001B"),
 		Collector:        address("0x4200000000000000000000000000000000000011"),
 	}
+	oldOP := op
+	oldOP.L1FeeVault, oldOP.L1FeeNeedsPrice = op.Collector, true
+	shared := FeeRule{AddL1Fee: true, L1FeeVault: op.L1FeeVault}
 	vault := address("0x5300000000000000000000000000000000000005")
-	f("ethereum", now, FeeRule{BurnsBaseFee: true, RecipientsKnown: true})
-	f("linea", now, FeeRule{BurnsBaseFee: true, RecipientsKnown: true})
-	f("base", now, op)
-	f("optimism", now, op)
-	f("mantle", now, op)
-	f("mantle", 1776841199, FeeRule{BaseFeeVault: op.BaseFeeVault, Collector: op.Collector})
-	f("scroll", now, FeeRule{AddL1Fee: true, RecipientsKnown: true, BaseFeeVault: vault, L1FeeVault: vault, Collector: vault})
-	f("arbitrum", now, FeeRule{})
-	f("zksync", now, FeeRule{})
-	f("polygon", now, FeeRule{})
-	f("bsc", now, FeeRule{RecipientsKnown: true, Collector: address("0xfffffffffffffffffffffffffffffffffffffffe")})
-	f("gnosis", now, FeeRule{RecipientsKnown: true, BaseFeeVault: gnosisCollector})
-	f("tempo", now, FeeRule{InToken: true})
+	validators := address("0xfffffffffffffffffffffffffffffffffffffffe")
+	f("ethereum", Latest, FeeRule{BurnsBaseFee: true, RecipientsKnown: true})
+	f("linea", Latest, FeeRule{BurnsBaseFee: true, RecipientsKnown: true})
+	f("avalanche", Latest, FeeRule{RecipientsKnown: true})
+	f("base", Latest, op)
+	f("optimism", Latest, op)
+	f("optimism", preBedrock, oldOP)
+	f("mantle", Latest, op)
+	f("mantle", at(1776841199), FeeRule{BaseFeeVault: op.BaseFeeVault, Collector: op.Collector})
+	f("celo", Latest, shared)
+	f("celo", at(1742957257), FeeRule{})
+	f("blast", Latest, shared)
+	f("scroll", Latest, FeeRule{AddL1Fee: true, RecipientsKnown: true, BaseFeeVault: vault, L1FeeVault: vault, Collector: vault, CollectorIs: CollectorAll})
+	f("arbitrum", Latest, FeeRule{L1GasPool: address("0xA4B00000000000000000000000000000000000f6")})
+	f("zksync", Latest, FeeRule{Prepaid: address("0x0000000000000000000000000000000000008001")})
+	f("polygon", Latest, FeeRule{TipInLog: true})
+	f("bsc", Latest, FeeRule{RecipientsKnown: true, Collector: validators, CollectorIs: CollectorValidators, BlobFeeVault: validators})
+	f("gnosis", Latest, FeeRule{RecipientsKnown: true, BaseFeeVault: gnosisCollector, BlobFeeVault: gnosisCollector})
+	f("gnosis", at(1746021819), FeeRule{RecipientsKnown: true, BaseFeeVault: gnosisCollector})
+	f("tempo", Latest, FeeRule{})
+	f("sonic", Latest, FeeRule{})
 }
 
 func TestTransactionTypes(t *testing.T) {
-	f := func(slug string, txType uint64, system, zeroFee, feeInToken bool) {
+	f := func(slug string, txType uint64, want TxType) {
 		t.Helper()
 		c, _ := BySlug(slug)
-		if c.SystemType(txType) != system || c.ZeroFeeType(txType) != zeroFee || c.FeeInToken(txType) != feeInToken {
-			t.Errorf("%s type %#x: system %v, zero fee %v, fee in token %v", slug, txType,
-				c.SystemType(txType), c.ZeroFeeType(txType), c.FeeInToken(txType))
+		if got := c.Stack.TxType(txType); got != want {
+			t.Errorf("%s type %#x: %+v, want %+v", slug, txType, got, want)
 		}
 	}
 	for ty := uint64(0); ty <= 4; ty++ {
 		for _, c := range All() {
-			f(c.Slug, ty, false, false, c.Slug == "tempo-mainnet")
+			f(c.Slug, ty, TxType{FeeInToken: c.Slug == "tempo-mainnet"})
 		}
 	}
-	f("ethereum", 0x7e, false, false, false)
-	f("base", 0x7e, true, true, false)
-	f("mantle", 0x7e, true, true, false)
-	f("scroll", 0x7e, true, true, false)
-	f("arbitrum", 0x64, true, true, false)
-	f("arbitrum", 0x65, true, false, false)
-	f("arbitrum", 0x67, false, false, false)
-	f("arbitrum", 0x68, true, false, false)
-	f("arbitrum", 0x69, true, false, false)
-	f("nova", 0x6a, true, true, false)
-	f("arbitrum", 0x78, false, false, false)
-	f("zksync", 0xff, true, false, false)
-	f("abstract", 0xfe, true, true, false)
-	f("zksync", 0x71, false, false, false)
-	f("polygon", 0x7f, true, true, false)
-	f("celo", 0x7b, false, false, true)
-	f("tempo", 0x76, false, false, true)
+	deposit := TxType{System: true, ZeroFee: true, Mint: MintField}
+	f("ethereum", 0x7e, TxType{})
+	f("base", 0x7e, deposit)
+	f("mantle", 0x7e, deposit)
+	f("celo", 0x7e, deposit)
+	f("scroll", 0x7e, TxType{System: true, ZeroFee: true})
+	f("arbitrum", 0x64, TxType{System: true, ZeroFee: true, Mint: MintValue})
+	f("arbitrum", 0x65, TxType{System: true})
+	f("arbitrum", 0x66, TxType{System: true})
+	f("arbitrum", 0x67, TxType{})
+	f("arbitrum", 0x68, TxType{System: true, OutsideFrames: true})
+	f("arbitrum", 0x69, TxType{System: true, OutsideFrames: true})
+	f("nova", 0x6a, TxType{System: true, ZeroFee: true})
+	f("arbitrum", 0x78, TxType{})
+	f("zksync", 0xff, TxType{System: true})
+	f("abstract", 0xfe, TxType{System: true, ZeroFee: true})
+	f("zksync", 0x71, TxType{})
+	f("polygon", 0x7f, TxType{System: true, ZeroFee: true})
+	f("celo", 0x7b, TxType{FeeInToken: true})
+	f("celo", 0x7c, TxType{FeeInToken: true})
+	f("base", 0x7b, TxType{})
+	f("tempo", 0x76, TxType{FeeInToken: true})
 }
 
 func TestNative(t *testing.T) {
@@ -246,11 +258,11 @@ func TestNative(t *testing.T) {
 		"polygon": "0x0000000000000000000000000000000000001010", "celo": "0x471EcE3750Da237f93B8E339c536989b8978a438",
 		"metis": "0xDeadDeAddeAddEAddeadDEaDDEaDDeaDDeAD0000",
 	} {
-		if c, _ := BySlug(slug); c.NativeToken == nil || *c.NativeToken != common.HexToAddress(want) {
-			t.Errorf("%s: native token %v, want %s", slug, c.NativeToken, want)
+		if c, _ := BySlug(slug); c.Stack.NativeToken() == nil || *c.Stack.NativeToken() != common.HexToAddress(want) {
+			t.Errorf("%s: native token %v, want %s", slug, c.Stack.NativeToken(), want)
 		}
 	}
-	if c, _ := BySlug("ethereum"); c.NativeToken != nil {
+	if c, _ := BySlug("ethereum"); c.Stack.NativeToken() != nil {
 		t.Error("ethereum: the native coin is no token")
 	}
 }

@@ -1,16 +1,9 @@
 package chain
 
-import "github.com/ethereum/go-ethereum/common"
-
 const (
-	idPolygon   = 137
-	idFraxtal   = 252
-	idMetis     = 1088
-	idMoonbeam  = 1284
-	idMoonriver = 1285
-	idKaia      = 8217
-	idCelo      = 42220
-	idBoba      = 288
+	idPolygon = 137
+	idFraxtal = 252
+	idKaia    = 8217
 )
 
 // era is what the native coin was called before until (Unix seconds).
@@ -41,22 +34,4 @@ func (c *Chain) CoingeckoAt(unix uint64) string {
 		return e.coingecko
 	}
 	return c.CoingeckoID
-}
-
-// nativeToken is the contract under which the native coin is a token too. A log
-// of it and the value of a call may be the same movement: count it once.
-func nativeToken(id uint64, s Stack) *common.Address {
-	switch {
-	case s == StackZkSync: // L2BaseToken: a Transfer log for every move, fees included
-		return address("0x000000000000000000000000000000000000800a")
-	case id == idPolygon: // MRC20: LogTransfer and LogFeeTransfer for every move
-		return address("0x0000000000000000000000000000000000001010")
-	case id == idCelo: // GoldToken: Transfer logs only for moves made through it
-		return address("0x471EcE3750Da237f93B8E339c536989b8978a438")
-	case id == idMetis, id == idBoba: // OVM_ETH of the first OVM
-		return address("0xDeadDeAddeAddEAddeadDEaDDEaDDeaDDeAD0000")
-	case id == idMoonbeam, id == idMoonriver: // native ERC-20 precompile
-		return address("0x0000000000000000000000000000000000000802")
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package chain
 
 import (
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -22,9 +23,10 @@ type row struct {
 	Coin        string          `json:"coin"`
 	Decimals    int             `json:"decimals"`
 	Explorer    string          `json:"explorer"`
-	Stack       Stack           `json:"stack"`
+	Stack       string          `json:"stack"`
 	Aliases     []string        `json:"aliases"`
 	Wrapped     *common.Address `json:"wrapped"`
+	Share       bool            `json:"wrappedIsShare"`
 	Multicall3  *common.Address `json:"multicall3"`
 	From        uint64          `json:"multicallFrom"`
 	RPC         []string        `json:"rpc"`
@@ -47,34 +49,52 @@ type index struct {
 }
 
 var load = sync.OnceValue(func() *index {
-	var rows []row
-	if err := json.Unmarshal(tableJSON, &rows); err != nil {
+	x, err := read(tableJSON)
+	if err != nil {
 		// The table is part of the binary and checked by the tests.
-		panic("chain: decode embedded table: " + err.Error())
-	}
-	x := &index{byID: make(map[uint64]*Chain, len(rows)), bySlug: make(map[string]*Chain, 4*len(rows))}
-	for i, r := range rows {
-		c := r.chain(i)
-		x.all = append(x.all, c)
-		x.byID[c.ID] = c
-		x.bySlug[c.Slug] = c
-		for _, alias := range c.Aliases {
-			x.bySlug[alias] = c
-		}
+		panic("chain: read embedded table: " + err.Error())
 	}
 	return x
 })
 
-func (r row) chain(popularity int) *Chain {
+// read decodes a table. Rows that claim the same ID or name are refused.
+func read(table []byte) (*index, error) {
+	var rows []row
+	if err := json.Unmarshal(table, &rows); err != nil {
+		return nil, err
+	}
+	x := &index{byID: make(map[uint64]*Chain, len(rows)), bySlug: make(map[string]*Chain, 4*len(rows))}
+	for i, r := range rows {
+		s, err := stackOf(r.ID, r.Stack)
+		if err != nil {
+			return nil, err
+		}
+		c := r.chain(i, s)
+		if other := x.byID[c.ID]; other != nil {
+			return nil, fmt.Errorf("chain ID %d: %s and %s", c.ID, other.Slug, c.Slug)
+		}
+		x.all = append(x.all, c)
+		x.byID[c.ID] = c
+		for _, name := range append([]string{c.Slug}, c.Aliases...) {
+			if other := x.bySlug[name]; other != nil {
+				return nil, fmt.Errorf("name %q: %s and %s", name, other.Slug, c.Slug)
+			}
+			x.bySlug[name] = c
+		}
+	}
+	return x, nil
+}
+
+func (r row) chain(popularity int, s Stack) *Chain {
 	return &Chain{
 		Slug: r.Slug, ID: r.ID, Name: r.Name, Native: Coin{r.Symbol, r.Coin, r.Decimals},
-		Explorer: r.Explorer, Stack: r.Stack, Aliases: r.Aliases,
-		WrappedNative: r.Wrapped, NativeToken: nativeToken(r.ID, r.Stack),
+		Explorer: r.Explorer, Stack: s, Aliases: r.Aliases,
+		WrappedNative: r.Wrapped, WrappedIsShare: r.Share,
 		Multicall3: r.Multicall3, MulticallFrom: r.From, RPC: r.RPC,
 		TraceDebug: r.Debug, TraceParity: r.Parity,
 		Sourcify: r.Sourcify, EtherscanV2: r.EtherscanV2, Blockscout: r.Blockscout,
 		LlamaPrefix: r.Llama, CoingeckoID: r.Coingecko, BlockTimeMs: r.BlockTimeMs,
-		Popularity: popularity, FullEnrichment: r.Full, Fee: feeRule(r.ID, r.Stack),
+		Popularity: popularity, FullEnrichment: r.Full,
 	}
 }
 

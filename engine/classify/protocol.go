@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"txlens/engine/api"
-	"txlens/engine/chain"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -200,7 +199,7 @@ var rollups = map[string]bool{"optimism": true, "base": true, "arbitrum": true, 
 // rollupBridge names the rollup's own end of its bridge: the contracts of the stack
 // stand at the same addresses on all of them.
 func (a *analysis) rollupBridge() string {
-	if a.Chain != nil && a.Chain.Stack == chain.StackOP {
+	if a.Chain != nil && a.Chain.Stack.SharedBridge() {
 		if name := strings.TrimSuffix(a.Chain.Slug, "-mainnet"); rollups[name] {
 			return name + "_bridge"
 		}

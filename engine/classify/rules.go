@@ -129,21 +129,19 @@ func opine(hits []*hit) *opinion {
 	return &opinion{act: hits[0].act, hits: hits}
 }
 
-var (
-	l1AttributesDepositor = common.HexToAddress("0xDeaDDEaDDeAdDeAdDEAdDEaddeAddEAdDEAd0001")
-	batchInboxPrefix      = byte(0xff) // OP-stack batch inboxes: 0xff, zeros, chain id in decimal digits
-)
+// batchInboxPrefix opens the addresses of OP-stack batch inboxes: 0xff, zeros, the
+// chain ID in decimal digits.
+const batchInboxPrefix = byte(0xff)
 
-// systemTx: transactions that the chain itself makes each block. A deposit that
-// carries a user's call has another sender.
+// systemTx: transactions that the chain itself makes each block.
 func systemTx(a *analysis) *opinion {
 	o := &opinion{act: actSystem, frames: []int{0}}
 	switch {
-	case a.Tx.Type == 0x7e && a.Tx.From == l1AttributesDepositor, a.Tx.IsSystemTx:
+	case a.Tx.IsSystemTx:
 		return o
 	case a.call != nil && a.call.act == actSystem:
 		return o
-	case a.Chain != nil && a.Tx.Type != 0x7e && a.Chain.SystemType(a.Tx.Type):
+	case a.Chain != nil && a.Chain.Stack.Housekeeping(a.Tx.Type, a.Tx.From):
 		return o
 	}
 	return nil

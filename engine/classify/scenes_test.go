@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/api"
+	"txlens/engine/chain"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
@@ -347,13 +348,18 @@ func TestConfidence(t *testing.T) {
 
 func TestSystemTransactions(t *testing.T) {
 	s := newScene(at(common.HexToAddress("0x4200000000000000000000000000000000000015")), 0, input("setL1BlockValuesIsthmus()"))
-	s.tx.Type, s.tx.From = 0x7e, l1AttributesDepositor
-	if v := Classify(s.facts(t)); *v.TxType != api.TypeRoutineInfra || v.SubType != "system" {
+	s.tx.Type, s.tx.From = 0x7e, common.HexToAddress("0xDeaDDEaDDeAdDeAdDEAdDEaddeAddEAdDEAd0001")
+	rollup := func(s *scene) *Facts {
+		f := s.facts(t)
+		f.Chain, _ = chain.BySlug("base")
+		return f
+	}
+	if v := Classify(rollup(s)); *v.TxType != api.TypeRoutineInfra || v.SubType != "system" {
 		t.Errorf("L1 attributes: %s/%s", *v.TxType, v.SubType)
 	}
 	s = newScene(at(friend), 5, nil)
 	s.tx.Type = 0x7e
-	if v := Classify(s.facts(t)); *v.TxType == api.TypeRoutineInfra {
+	if v := Classify(rollup(s)); *v.TxType == api.TypeRoutineInfra {
 		t.Error("a user's deposit is taken for the system's")
 	}
 	s = newScene(at(common.HexToAddress("0xff00000000000000000000000000000000000010")), 0, []byte{0, 1, 2})

@@ -170,7 +170,7 @@ func (c *calc) silentLedger(logged map[common.Address]bool) bool {
 // couldMove reports emitters that need no storage to move something: those that hold,
 // receive or pay native coin, those that are deleted, and what the chain itself runs.
 func (c *calc) couldMove(a common.Address) bool {
-	if c.Chain.NativeToken != nil && a == *c.Chain.NativeToken || c.Chain.WrappedNative != nil && a == *c.Chain.WrappedNative || a == systemLogger || a.Big().BitLen() <= 16 {
+	if c.nativeToken(a) || c.Chain.WrappedNative != nil && a == *c.Chain.WrappedNative || a == systemLogger || a.Big().BitLen() <= 16 {
 		return true
 	}
 	pre, post := c.Diff.Pre[a], c.Diff.Post[a]

@@ -31,12 +31,14 @@ type Input struct {
 // calc is one computation.
 type calc struct {
 	Input
-	out  Flow
-	led  *ledger
-	slab slab
-	fee  chain.FeeRule
-	wrap *wraps
-	fake map[common.Address]bool // see fakes
+	out    Flow
+	led    *ledger
+	slab   slab
+	head   chain.Head
+	fee    chain.FeeRule
+	txType chain.TxType
+	wrap   *wraps
+	fake   map[common.Address]bool // see fakes
 }
 
 // Compute makes the ledger of one transaction. It reads only its input, panics
@@ -47,10 +49,9 @@ func Compute(in Input) *Flow {
 		c.led.release()
 		return &c.out
 	}
-	c.fee = in.Chain.Fee
-	if in.Block != nil {
-		c.fee = in.Chain.FeeAt(in.Block.Timestamp)
-	}
+	c.head = headOf(in.Block)
+	c.fee = in.Chain.Stack.Fee(c.head)
+	c.txType = in.Chain.Stack.TxType(in.Tx.Type)
 	c.led.account(in.Tx.From) // the sender comes first
 	c.minted()
 	c.native()
@@ -67,6 +68,17 @@ func Compute(in Input) *Flow {
 	c.out.Changes = c.led.changes()
 	c.led.release()
 	return &c.out
+}
+
+// headOf is what the rules of a chain depend on; those of today without a block.
+func headOf(b *ethrpc.Block) chain.Head {
+	if b == nil {
+		return chain.Latest
+	}
+	return chain.Head{
+		Number: b.Number, Time: b.Timestamp, BaseFee: b.BaseFee != nil,
+		Cancun: b.ParentBeaconRoot != nil || b.ExcessBlobGas != nil,
+	}
 }
 
 func (c *calc) note(s string) { c.out.Notes = append(c.out.Notes, s) }

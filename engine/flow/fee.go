@@ -23,16 +23,6 @@ const (
 	roleFromDiff   = "fee recipient"
 )
 
-const (
-	idBSC    = 56
-	idGnosis = 100
-
-	gnosisPectra = 1746021820 // Unix seconds: since then blob fees are collected, not burnt
-)
-
-// l1PricerPool receives ArbOS's poster fee (nitro, l1pricing.L1PricerFundsPoolAddress).
-var l1PricerPool = common.HexToAddress("0xA4B00000000000000000000000000000000000f6")
-
 // borFeeLog is emitted by Bor at the end of every paying transaction.
 var borFeeLog = crypto.Keccak256Hash([]byte("LogFeeTransfer(address,address,address,uint256,uint256,uint256,uint256,uint256)"))
 
@@ -46,15 +36,15 @@ func (c *calc) fees() {
 	case rc == nil, c.LogsOnly:
 		c.note("the receipt is missing: the fee is unknown")
 		return
-	case c.Chain.FeeInToken(c.Tx.Type):
+	case c.txType.FeeInToken:
 		c.note("the fee may be paid in a token: it is not in the native ledger")
 		return
-	case c.Chain.Stack == chain.StackArbitrum && (c.Tx.Type == chain.TxArbRetry || c.Tx.Type == chain.TxArbSubmitRetryable):
+	case c.txType.OutsideFrames:
 		return // paid out of the ticket's escrow; native has noted it
 	}
 	f := newFee(c.Tx.From)
 	c.out.Fee = f
-	if c.Chain.ZeroFeeType(c.Tx.Type) {
+	if c.txType.ZeroFee {
 		return
 	}
 	c.execution(f)
@@ -79,9 +69,7 @@ func (c *calc) execution(f *Fee) {
 	gas := new(big.Int).SetUint64(c.Receipt.GasUsed)
 	f.Execution.Mul(gas, c.price())
 	rest := new(big.Int).Set(f.Execution)
-	if c.Chain.Stack == chain.StackArbitrum {
-		c.posterFee(f, rest)
-	}
+	c.posterFee(f, rest)
 	if c.Block == nil {
 		f.Unassigned.Add(f.Unassigned, rest)
 		c.note("the block is missing: who received the fee is unknown")
@@ -128,20 +116,20 @@ func (c *calc) producer(f *Fee, amount *big.Int) {
 	case rule.RecipientsKnown:
 		f.pay(&c.Block.Miner, roleProducer, amount)
 	default:
-		if c.Chain.Stack == chain.StackBor {
-			c.borTip(f, amount)
+		if c.fee.TipInLog {
+			c.loggedTip(f, amount)
 		}
 		f.Unassigned.Add(f.Unassigned, amount)
 	}
 }
 
-// borTip takes the tip out of amount. Bor's header names no miner, but its fee
+// loggedTip takes the tip out of amount. Bor's header names no miner, but its fee
 // log names the signer of the block.
-func (c *calc) borTip(f *Fee, amount *big.Int) {
+func (c *calc) loggedTip(f *Fee, amount *big.Int) {
 	logs := c.Receipt.Logs
 	for i := len(logs) - 1; i >= 0; i-- {
 		l := &logs[i]
-		if c.Chain.NativeToken == nil || l.Address != *c.Chain.NativeToken || len(l.Topics) != 4 || l.Topics[0] != borFeeLog || len(l.Data) < 32 {
+		if !c.nativeToken(l.Address) || len(l.Topics) != 4 || l.Topics[0] != borFeeLog || len(l.Data) < 32 {
 			continue
 		}
 		tip := new(big.Int).SetBytes(l.Data[:32])
@@ -157,12 +145,12 @@ func (c *calc) borTip(f *Fee, amount *big.Int) {
 // posterFee takes the L1 part of Arbitrum's gas out of rest: it is part of
 // gasUsed, and its recipient is fixed while that of the rest is chain state.
 func (c *calc) posterFee(f *Fee, rest *big.Int) {
-	if c.Receipt.GasUsedForL1 == nil {
+	if c.fee.L1GasPool == nil || c.Receipt.GasUsedForL1 == nil {
 		return
 	}
 	poster := new(big.Int).SetUint64(min(*c.Receipt.GasUsedForL1, c.Receipt.GasUsed))
 	poster.Mul(poster, c.price())
-	f.pay(&l1PricerPool, roleL1Pricer, poster)
+	f.pay(c.fee.L1GasPool, roleL1Pricer, poster)
 	rest.Sub(rest, poster)
 }
 
@@ -172,14 +160,13 @@ func (c *calc) l1Fee(f *Fee) {
 	if !c.fee.AddL1Fee || fee == nil || fee.Sign() <= 0 {
 		return
 	}
-	bedrock := c.Chain.Stack != chain.StackOP || c.Block == nil || c.Block.BaseFee != nil
-	if !bedrock && c.price().Sign() == 0 {
-		return // a message from L1: l2geth wrote the fee into the receipt and charged none
+	if c.fee.L1FeeNeedsPrice && c.price().Sign() == 0 {
+		return
 	}
 	f.L1.Set(fee)
 	vault, role := c.fee.L1FeeVault, roleL1
-	if !bedrock {
-		vault, role = c.fee.Collector, roleSequencer // before Bedrock one vault took all
+	if vault != nil && c.fee.Collector != nil && *vault == *c.fee.Collector {
+		role = roleSequencer
 	}
 	f.pay(vault, c.role(role), fee)
 }
@@ -206,31 +193,27 @@ func (c *calc) operatorFee(f *Fee) {
 	f.pay(c.fee.OperatorFeeVault, c.role(roleOperator), f.Operator)
 }
 
-// blobFee is burnt (EIP-4844), but BSC adds it to the validators' pool and
-// Gnosis collects it since Pectra. Rollups reuse blobGasUsed for other things,
-// so only blob transactions count.
+// blobFee is burnt (EIP-4844) unless the chain has a vault for it. Rollups reuse
+// blobGasUsed for other things, so only blob transactions count.
 func (c *calc) blobFee(f *Fee) {
 	rc := c.Receipt
 	if len(c.Tx.BlobHashes) == 0 || rc.BlobGasPrice == nil || rc.BlobGasPrice.Sign() <= 0 {
 		return
 	}
 	f.Blob.Mul(new(big.Int).SetUint64(rc.BlobGasUsed), rc.BlobGasPrice)
-	switch {
-	case c.Chain.ID == idBSC:
-		f.pay(c.fee.Collector, roleValidator, f.Blob)
-	case c.Chain.ID == idGnosis && c.Block != nil && c.Block.Timestamp >= gnosisPectra:
-		f.pay(c.fee.BaseFeeVault, roleBaseFee, f.Blob)
-	default:
+	if c.fee.BlobFeeVault == nil {
 		f.Burnt.Add(f.Burnt, f.Blob)
+		return
 	}
+	f.pay(c.fee.BlobFeeVault, c.role(roleBaseFee), f.Blob)
 }
 
 // role names a vault the way its chain does.
 func (c *calc) role(of string) string {
-	switch {
-	case c.Chain.Stack == chain.StackScroll:
-		return roleVault // one vault for all parts
-	case c.Chain.ID == idBSC:
+	switch c.fee.CollectorIs {
+	case chain.CollectorAll:
+		return roleVault
+	case chain.CollectorValidators:
 		return roleValidator
 	}
 	return of

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
 
@@ -110,7 +111,7 @@ func TestFeeSplit(t *testing.T) {
 	}
 	f(paying(56, func(in *Input) { blob(in); in.Block.BaseFee = nil }), "10100 = ff..fe 10100 (validator fee pool)")
 	f(paying(100, blob), "10100 = miner 3000 (block producer), 6b..92 7000 (base fee vault), burnt 100")
-	f(paying(100, func(in *Input) { blob(in); in.Block.Timestamp = gnosisPectra }), "10100 = miner 3000 (block producer), 6b..92 7100 (base fee vault)")
+	f(paying(100, func(in *Input) { blob(in); in.Block.Timestamp = 1746021820 }), "10100 = miner 3000 (block producer), 6b..92 7100 (base fee vault)")
 
 	// Evidence that is missing.
 	f(paying(1, func(in *Input) { in.Receipt = nil }), "none")
@@ -149,7 +150,7 @@ func TestFeeInTheLedger(t *testing.T) {
 
 func TestBorTipComesFromTheFeeLog(t *testing.T) {
 	log := func(payer common.Address, tip int64) ethrpc.Log {
-		native := *chainOf(137).NativeToken
+		native := *chainOf(137).Stack.NativeToken()
 		data := append(common.BigToHash(big.NewInt(tip)).Bytes(), make([]byte, 128)...)
 		return ethrpc.Log{Address: native, Data: data, Topics: []common.Hash{borFeeLog,
 			common.BytesToHash(native[:]), common.BytesToHash(payer[:]), common.BytesToHash(miner[:])}}
@@ -168,7 +169,7 @@ func TestBorTipComesFromTheFeeLog(t *testing.T) {
 }
 
 func TestZkSyncLedgerComesFromLogs(t *testing.T) {
-	native := *chainOf(324).NativeToken
+	native, zkBootloader := *chainOf(324).Stack.NativeToken(), *chainOf(324).Stack.Fee(chain.Latest).Prepaid
 	move := func(from, to common.Address, n int64) ethrpc.Log {
 		return ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(n)).Bytes(),
 			Topics: []common.Hash{topicTransfer, common.BytesToHash(from[:]), common.BytesToHash(to[:])}}

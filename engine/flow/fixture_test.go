@@ -415,7 +415,7 @@ func TestLabelledTransactions(t *testing.T) {
 				open++
 			}
 		}
-		if open > 0 && ch.Fee.RecipientsKnown {
+		if open > 0 && ch.Stack.Fee(chain.Latest).RecipientsKnown {
 			t.Errorf("%s: %d of %d fees have unknown recipients", ch.Slug, open, n)
 		}
 		t.Logf("%s: %d fees, %d with unassigned parts", ch.Slug, n, open)

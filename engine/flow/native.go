@@ -13,13 +13,14 @@ import (
 // minted books coin that comes from L1 before the transaction runs; it stays
 // when the transaction fails.
 func (c *calc) minted() {
-	switch tx := c.Tx; {
-	case tx.Mint != nil && tx.Type == chain.TxDeposit && (c.Chain.Stack == chain.StackOP || c.Chain.Stack == chain.StackMantle):
-		// OP-stack deposits: specs.optimism.io, "Execution".
+	tx := c.Tx
+	switch c.txType.Mint {
+	case chain.MintField:
 		c.mint(tx.From, tx.Mint)
-	case tx.Type == chain.TxArbDeposit && c.Chain.Stack == chain.StackArbitrum && c.Succeeded:
-		// The value is minted to the sender, and the root frame moves it on.
-		c.mint(tx.From, tx.Value)
+	case chain.MintValue: // the root frame moves it on
+		if c.Succeeded {
+			c.mint(tx.From, tx.Value)
+		}
 	}
 }
 
@@ -45,7 +46,7 @@ func (c *calc) native() {
 		return
 	}
 	c.out.Complete = t != nil && t.Source != trace.RungReceipt
-	if c.Chain.Stack == chain.StackArbitrum && (c.Tx.Type == chain.TxArbRetry || c.Tx.Type == chain.TxArbSubmitRetryable) {
+	if c.txType.OutsideFrames {
 		c.out.Complete = false
 		c.note("retryable tickets move coin outside the call frames: the native ledger is incomplete")
 	}
@@ -150,7 +151,7 @@ func (c *calc) omitted(m *trace.Marker) {
 // still holds: what it sent to itself now, what it receives later in lost.
 func (c *calc) selfDestruct(m Move, value *uint256.Int) {
 	a := c.led.account(m.From)
-	deleted := a.created || !c.since6780()
+	deleted := a.created || !c.Chain.Stack.EIP6780(c.head)
 	m.Kind = MoveSelfDestruct
 	switch {
 	case m.From != m.To:
@@ -162,29 +163,6 @@ func (c *calc) selfDestruct(m Move, value *uint256.Int) {
 		a = c.led.account(m.From)
 		a.destroyed, a.inAt, a.outAt = true, a.in, a.out
 	}
-}
-
-// Activation of EIP-6780 where the header does not show Cancun.
-const (
-	arbOS20   = 1710424089 // Unix seconds, Arbitrum One and Nova
-	borNapoli = 54876000   // block
-)
-
-// since6780 reports whether SELFDESTRUCT spares accounts that existed before the
-// transaction. EIP-4788 and EIP-4844 came with the same fork and show in the header.
-func (c *calc) since6780() bool {
-	b := c.Block
-	switch {
-	case b == nil:
-		return true
-	case b.ParentBeaconRoot != nil || b.ExcessBlobGas != nil:
-		return true
-	case c.Chain.Stack == chain.StackArbitrum:
-		return b.Timestamp >= arbOS20
-	case c.Chain.Stack == chain.StackBor:
-		return b.Number >= borNapoli
-	}
-	return false
 }
 
 // lost books coin that accounts received after they self-destructed: it goes

@@ -11,15 +11,6 @@ import (
 	"github.com/holiman/uint256"
 )
 
-const (
-	idCelo      = 42220
-	idMoonbeam  = 1284
-	idMoonriver = 1285
-)
-
-// zkBootloader collects the fee and refunds of ZKsync (era-contracts, BOOTLOADER_FORMAL_ADDRESS).
-var zkBootloader = common.HexToAddress("0x8001")
-
 // systemLogger emits a Transfer log for every native move on chains with
 // EIP-7708; those moves are known from the frames.
 var systemLogger = common.HexToAddress("0xfffffffffffffffffffffffffffffffffffffffe")
@@ -33,20 +24,26 @@ var (
 // nativeByLogs books native moves that show only in the logs of the coin's own
 // token contract. It reports whether those logs tell everything.
 func (c *calc) nativeByLogs() bool {
-	if c.Chain.NativeToken == nil || c.Receipt == nil {
+	if c.Receipt == nil {
 		return false
 	}
-	if c.Chain.Stack == chain.StackZkSync {
-		c.zkSync(*c.Chain.NativeToken)
+	switch c.Chain.Stack.NativeLogs() {
+	case chain.NativeLogsAll:
+		c.allByLogs()
 		c.out.Complete = true
 		return true
+	case chain.NativeLogsAdd:
+		c.addByLogs()
 	}
-	if !c.movesByLog() {
-		return false
-	}
+	return false
+}
+
+// addByLogs books the moves made through the coin's token interface, which no call
+// carries.
+func (c *calc) addByLogs() {
 	for i := range c.Receipt.Logs {
 		l := &c.Receipt.Logs[i]
-		if l.Address != *c.Chain.NativeToken {
+		if !c.nativeToken(l.Address) {
 			continue
 		}
 		if from, to, v, ok := erc20Transfer(l); ok {
@@ -57,29 +54,18 @@ func (c *calc) nativeByLogs() bool {
 			c.move(m, &v)
 		}
 	}
-	return false
 }
 
-// movesByLog names the chains whose token interface moves native coin without a
-// call that carries value: GoldToken asks a precompile (Celo), the native ERC-20
-// is a precompile itself (Moonbeam). Plain calls with value emit nothing there.
-func (c *calc) movesByLog() bool {
-	switch c.Chain.ID {
-	case idCelo, idMoonbeam, idMoonriver:
-		return true
-	}
-	return false
-}
-
-// zkSync reads the whole native ledger from the logs of L2BaseToken: one
-// Transfer for every move, fee prepayment and refund included. The latter are
-// no transfers of the user but the fee.
-func (c *calc) zkSync(token common.Address) {
+// allByLogs reads the whole native ledger from the logs of the coin's token
+// (ZKsync's L2BaseToken): one Transfer for every move, fee prepayment and refund
+// included. The latter are no transfers of the user but the fee.
+func (c *calc) allByLogs() {
 	var paid, refunded wide
+	prepaid := func(a common.Address) bool { return c.fee.Prepaid != nil && a == *c.fee.Prepaid }
 	payer := c.Tx.From
 	for i := range c.Receipt.Logs {
 		l := &c.Receipt.Logs[i]
-		if l.Address != token || len(l.Topics) == 0 {
+		if !c.nativeToken(l.Address) || len(l.Topics) == 0 {
 			continue
 		}
 		if c.zkSupply(l) {
@@ -88,10 +74,10 @@ func (c *calc) zkSync(token common.Address) {
 		from, to, v, ok := erc20Transfer(l)
 		switch {
 		case !ok:
-		case to == zkBootloader: // from the account, or from its paymaster
+		case prepaid(to): // from the account, or from its paymaster
 			payer = from
 			paid.add(&v)
-		case from == zkBootloader && to == payer:
+		case prepaid(from) && to == payer:
 			refunded.add(&v)
 		default:
 			c.move(Move{Kind: MoveToken, From: from, To: to, Frame: -1}, &v)
@@ -104,7 +90,7 @@ func (c *calc) zkSync(token common.Address) {
 	if n := net(&paid, &refunded); n != nil && n.Sign() > 0 {
 		f.Total.Set(n)
 		f.Execution.Set(n)
-		f.pay(&zkBootloader, roleBootloader, n)
+		f.pay(c.fee.Prepaid, roleBootloader, n)
 	}
 	c.out.Fee = f
 	c.bookFee(f)

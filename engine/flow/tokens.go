@@ -61,7 +61,14 @@ func (c *calc) nativeLog(l *ethrpc.Log) bool {
 	if l.Address == systemLogger {
 		return true
 	}
-	return c.Chain.Stack == chain.StackZkSync && c.Chain.NativeToken != nil && l.Address == *c.Chain.NativeToken
+	return c.Chain.Stack.NativeLogs() == chain.NativeLogsAll && c.nativeToken(l.Address)
+}
+
+// nativeToken reports whether a is the contract under which the native coin is a
+// token too.
+func (c *calc) nativeToken(a common.Address) bool {
+	t := c.Chain.Stack.NativeToken()
+	return t != nil && a == *t
 }
 
 func (c *calc) log(l *ethrpc.Log, pos int) {
@@ -225,7 +232,7 @@ func (c *calc) transfer(t Transfer, id, v *uint256.Int) {
 		return
 	}
 	c.out.Transfers = append(c.out.Transfers, t)
-	if nt := c.Chain.NativeToken; nt != nil && t.Token == *nt {
+	if c.nativeToken(t.Token) {
 		return
 	}
 	f := fungible

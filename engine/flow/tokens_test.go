@@ -167,13 +167,13 @@ func TestNativeCoinAsTokenCountsOnce(t *testing.T) {
 		t.Helper()
 		in := made(root)
 		in.Chain = chainOf(id)
-		in.Receipt.Logs = []ethrpc.Log{logOf(*in.Chain.NativeToken, topics(topicTransfer, alice, bob), 5)}
+		in.Receipt.Logs = []ethrpc.Log{logOf(*in.Chain.Stack.NativeToken(), topics(topicTransfer, alice, bob), 5)}
 		got := Compute(in)
 		if told(got) != wantMoves || strings.ReplaceAll(listed(got), "  ", " ") != wantList {
 			t.Errorf("chain %d: got %s, listed %s", id, told(got), listed(got))
 		}
 	}
-	celo, matic := *chainOf(42220).NativeToken, *chainOf(137).NativeToken
+	celo, matic := *chainOf(42220).Stack.NativeToken(), *chainOf(137).Stack.NativeToken()
 	// GoldToken moves coin through a precompile: only the log shows it.
 	f(42220, frame(trace.Call, alice, celo, 0, frame(trace.Call, celo, common.HexToAddress("0xfd"), 0)), "alice -5 | bob +5", "erc20 alice>bob 5")
 	// MRC20 pays with a call: the log repeats it.
@@ -279,7 +279,7 @@ func FuzzLogs(f *testing.F) {
 		for _, id := range ids {
 			in := withLogs()
 			in.Chain = chainOf(id)
-			for _, emitter := range []*common.Address{&token, in.Chain.WrappedNative, in.Chain.NativeToken} {
+			for _, emitter := range []*common.Address{&token, in.Chain.WrappedNative, in.Chain.Stack.NativeToken()} {
 				if emitter != nil {
 					l.Address = *emitter
 					in.Receipt.Logs = append(in.Receipt.Logs, l, l)
@@ -300,7 +300,7 @@ func checkBalanced(t *testing.T, in Input, f *Flow) {
 		}
 	}
 	for _, x := range f.Transfers {
-		if in.Chain.NativeToken != nil && x.Token == *in.Chain.NativeToken {
+		if in.Chain.Stack.NativeToken() != nil && x.Token == *in.Chain.Stack.NativeToken() {
 			continue
 		}
 		k := TokenKey{Token: x.Token, NFT: x.Standard == ERC721}

@@ -177,3 +177,15 @@ func BenchmarkUnpack(b *testing.B) {
 		unpack("labels", labelsPacked)
 	}
 }
+
+// TestWrappedShare: the wrapped coin of Katana is the share of a bridge's vault, and
+// so not the coin one to one.
+func TestWrappedShare(t *testing.T) {
+	share := common.HexToAddress("0xee7d8bcfb72bc1880d0cf19822eb0a2e6577ab62")
+	if tok, _ := LookupToken(747474, share); tok.Source == ruleChain {
+		t.Errorf("the share counts as the wrapped coin: %+v", tok)
+	}
+	if l, _ := Lookup(747474, share); l.Name == "Wrapped Ether (WETH)" {
+		t.Errorf("the share is named %q", l.Name)
+	}
+}

@@ -62,9 +62,6 @@ func Lookup(chainID uint64, a common.Address) (Label, bool) {
 	return Label{}, false
 }
 
-// vaultBridged is the chain whose wrapped coin is the share of a bridge's vault.
-const vaultBridged = "katana-mainnet"
-
 // LookupToken finds a token in the embedded lists. The contract under which the
 // native coin is a token counts as listed, and so does its wrapped form, which holds
 // the coin one to one and so has its decimals.
@@ -90,10 +87,10 @@ func nativeToken(chainID uint64, a common.Address) (Token, bool) {
 		return Token{}, false
 	}
 	d := uint8(c.Native.Decimals)
-	if c.WrappedNative != nil && *c.WrappedNative == a && c.Slug != vaultBridged {
+	if c.WrappedNative != nil && *c.WrappedNative == a && !c.WrappedIsShare {
 		return Token{Address: a, Symbol: "W" + c.Native.Symbol, Name: "Wrapped " + c.Native.Name, Decimals: &d, Source: ruleChain, Listed: true}, true
 	}
-	if c.NativeToken == nil || *c.NativeToken != a {
+	if t := c.Stack.NativeToken(); t == nil || *t != a {
 		return Token{}, false
 	}
 	return Token{Address: a, Symbol: c.Native.Symbol, Name: c.Native.Name, Decimals: &d, Source: ruleChain, Listed: true}, true

@@ -24,25 +24,6 @@ type environment struct {
 	blobFee     *big.Int
 }
 
-// refusedIDs are chains that the table counts among the Ethereum-like ones and
-// whose nodes nevertheless execute differently, with the difference.
-var refusedIDs = map[uint64]string{
-	56:  "BNB Smart Chain pays fees to a system account and has system transactions",
-	143: "Monad charges the gas limit and prices state access differently",
-}
-
-// refusedStacks says why a stack's transactions cannot be run on plain go-ethereum.
-var refusedStacks = map[chain.Stack]string{
-	chain.StackOP:       "OP-stack deposit transactions and L1 fees",
-	chain.StackMantle:   "OP-stack deposit transactions and L1 fees",
-	chain.StackScroll:   "Scroll's L1 fees and its own precompile and opcode set",
-	chain.StackArbitrum: "Arbitrum's gas for L1 data and its ArbOS precompiles",
-	chain.StackZkSync:   "the zkSync virtual machine",
-	chain.StackBor:      "a log of its own for every move of the native coin",
-	chain.StackTempo:    "a chain without native coin",
-	chain.StackOther:    "node software of its own",
-}
-
 // newEnvironment picks the rules for blk and checks that the header carries what
 // they need.
 func newEnvironment(ch *chain.Chain, blk *ethrpc.Block, txs []*ethrpc.Transaction, opt Options) (*environment, error) {
@@ -76,12 +57,7 @@ func newEnvironment(ch *chain.Chain, blk *ethrpc.Block, txs []*ethrpc.Transactio
 // guess reads the rules off the header of a chain whose schedule is not known
 // here: the fields that a fork added say that the fork has happened.
 func (env *environment) guess(ch *chain.Chain, txs []*ethrpc.Transaction) error {
-	reason := refusedIDs[ch.ID]
-	if reason == "" && ch.Stack != chain.StackEthereum {
-		if reason = refusedStacks[ch.Stack]; reason == "" {
-			reason = "unknown stack " + string(ch.Stack)
-		}
-	}
+	reason := ch.Stack.Unreplayable()
 	if reason == "" && env.block.BaseFee == nil {
 		reason = "the header does not tell which rules were in force"
 	}

@@ -66,7 +66,7 @@ func (ix *Index) names() {
 			ix.address(api.AddrOf(*k.Implementation))
 		}
 	}
-	for _, s := range []string{r.Chain, r.ChainName, ev.Chain.Native.Name, ev.Chain.Native.Symbol, string(ev.Chain.Stack), r.SubType} {
+	for _, s := range []string{r.Chain, r.ChainName, ev.Chain.Native.Name, ev.Chain.Native.Symbol, ev.Chain.Stack.Name(), r.SubType} {
 		ix.name(s)
 	}
 	if r.Protocol != nil {

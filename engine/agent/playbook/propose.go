@@ -28,7 +28,7 @@ var rules = []rule{
 		return s.c.Result.Status == api.StatusReverted || s.risk("caught_inner_failure") && !s.suspect
 	}},
 	{"l2-system-transaction", func(s *signs) bool {
-		return s.is(api.TypeRoutineInfra) || s.c.Evidence.Chain.SystemType(s.c.Evidence.Tx.Type)
+		return s.is(api.TypeRoutineInfra) || s.c.Evidence.Chain.Stack.TxType(s.c.Evidence.Tx.Type).System
 	}},
 	{"exploit-triage", func(s *signs) bool { return s.suspect }},
 	{"reentrancy", func(s *signs) bool { return s.asks(reentry) || s.suspect && s.reentered() }},

@@ -6,8 +6,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
@@ -64,6 +66,7 @@ type row struct {
 	Stack       string   `json:"stack"`
 	Aliases     []string `json:"aliases,omitempty"`
 	Wrapped     string   `json:"wrapped,omitempty"`
+	Share       bool     `json:"wrappedIsShare,omitempty"`
 	Multicall3  string   `json:"multicall3,omitempty"`
 	From        uint64   `json:"multicallFrom,omitempty"`
 	RPC         []string `json:"rpc"`
@@ -105,7 +108,37 @@ func run(data, out string) error {
 	}
 	order(rows)
 	nameAliases(rows, file.Chains)
-	return write(out, rows)
+	added, err := added(out, rows)
+	if err != nil {
+		return err
+	}
+	return write(out, rows, added)
+}
+
+// added are the rows of the table that the source does not know: written by hand,
+// and kept as they are at its end.
+func added(table string, rows []row) ([]json.RawMessage, error) {
+	raw, err := os.ReadFile(table)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read table: %w", err)
+	}
+	var old []json.RawMessage
+	if err := json.Unmarshal(raw, &old); err != nil {
+		return nil, fmt.Errorf("parse table: %w", err)
+	}
+	var kept []json.RawMessage
+	for _, line := range old {
+		var o struct{ ID uint64 }
+		if err := json.Unmarshal(line, &o); err != nil {
+			return nil, fmt.Errorf("parse table: %w", err)
+		}
+		if !slices.ContainsFunc(rows, func(r row) bool { return r.ID == o.ID }) {
+			kept = append(kept, line)
+		}
+	}
+	return kept, nil
 }
 
 func (s source) row() row {
@@ -116,7 +149,7 @@ func (s source) row() row {
 		RPC: s.RPC, Debug: s.Traces.Debug, Parity: s.Traces.Parity,
 		Sourcify: s.Support.Sourcify, EtherscanV2: s.Support.EtherscanV2,
 		Coingecko: deref(s.Coingecko), Blockscout: strings.TrimRight(deref(s.Support.Blockscout), "/"),
-		Full: slices.Contains(enriched, s.Slug),
+		Full: slices.Contains(enriched, s.Slug), Share: shares[s.Slug],
 	}
 	if strings.Contains(r.Blockscout, "testnet") {
 		r.Blockscout = ""
@@ -171,16 +204,21 @@ func order(rows []row) {
 	slices.SortStableFunc(rows, func(a, b row) int { return rank(a) - rank(b) })
 }
 
-func write(out string, rows []row) error {
-	var b bytes.Buffer
-	for i, r := range rows {
+func write(out string, rows []row, added []json.RawMessage) error {
+	lines := make([][]byte, 0, len(rows)+len(added))
+	for _, r := range rows {
 		line, err := json.Marshal(r)
 		if err != nil {
 			return fmt.Errorf("marshal %s: %w", r.Slug, err)
 		}
-		b.WriteString(map[bool]string{true: "[\n", false: ",\n"}[i == 0])
-		b.Write(line)
+		lines = append(lines, line)
 	}
+	for _, line := range added {
+		lines = append(lines, line)
+	}
+	var b bytes.Buffer
+	b.WriteString("[\n")
+	b.Write(bytes.Join(lines, []byte(",\n")))
 	b.WriteString("\n]\n")
 	if err := os.WriteFile(out, b.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write table: %w", err)

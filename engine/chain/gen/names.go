@@ -36,6 +36,9 @@ var explorers = map[string]string{"etc-mainnet": "https://etc.blockscout.com"}
 // unwrapped are chains whose "wrapped" address in the source is the coin itself.
 var unwrapped = map[string]bool{"celo-mainnet": true, "boba-mainnet": true}
 
+// shares are chains whose wrapped coin is the share of a bridge's vault.
+var shares = map[string]bool{"katana-mainnet": true}
+
 // aliases are the names people and providers use: short names (EIP-3770), the
 // stream ids of QuickNode, price services' prefixes. They win over derived ones.
 var aliases = map[string]string{
