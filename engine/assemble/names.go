@@ -7,11 +7,11 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/decode"
+	"txlens/engine/evmsig"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // maxAddresses bounds the list of addresses, the parties of findings aside; a mass mint
@@ -67,11 +67,6 @@ func newNames(b *builder) *names {
 }
 
 // Events that name who may move somebody's tokens.
-var (
-	topicApproval       = crypto.Keccak256Hash([]byte("Approval(address,address,uint256)"))
-	topicApprovalForAll = crypto.Keccak256Hash([]byte("ApprovalForAll(address,address,bool)"))
-)
-
 // parties labels those who take part in no call and no transfer and yet matter to the
 // rules: spenders of approvals, and the code that EIP-7702 authorizations name.
 func (n *names) parties(b *builder) {
@@ -85,7 +80,7 @@ func (n *names) parties(b *builder) {
 	}
 	for i := range b.receipt.Logs {
 		l := &b.receipt.Logs[i]
-		if len(l.Topics) >= 3 && (l.Topics[0] == topicApproval || l.Topics[0] == topicApprovalForAll) {
+		if len(l.Topics) >= 3 && (l.Topics[0] == evmsig.TopicApproval || l.Topics[0] == evmsig.TopicApprovalForAll) {
 			add(common.BytesToAddress(l.Topics[2][12:]))
 		}
 	}

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"txlens/engine/decode"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -63,7 +64,7 @@ func (a *analysis) unwrapUserOps() bool {
 			continue
 		}
 		// success is the second word of the data: nonce, success, cost, gas
-		if w := dataWord(a.Receipt.Logs[h.log].Data, 1); w != nil && w[31] == 0 {
+		if w := evmsig.Word(a.Receipt.Logs[h.log].Data, 1); w != nil && w[31] == 0 {
 			failed = append(failed, h.party[0])
 		} else {
 			who = append(who, h.party[0])
@@ -211,7 +212,7 @@ func (a *analysis) enter() {
 		return
 	}
 	if a.how == asSafe && len(a.Tx.Input) >= 36 && a.reg.call(a.Tx.Input) != nil {
-		if to, ok := asAddress(a.Tx.Input[4:36]); ok {
+		if to, ok := evmsig.Address(a.Tx.Input[4:36]); ok {
 			a.entry = to
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -90,8 +91,6 @@ func (a *analysis) sumIssued(o *opinion) string {
 	return verb + what + prep + api.Count(len(holders), "address") + ", in " + api.Thousands(strconv.Itoa(len(run))) + " transfers"
 }
 
-var consecutiveTransfer = theRegistryTopic("ConsecutiveTransfer(uint256,uint256,address,address)")
-
 // batchMinted reads the one ERC-2309 event of the called contract that mints a range.
 func (a *analysis) batchMinted() (first, last *big.Int, to common.Address, ok bool) {
 	if a.Receipt == nil {
@@ -109,11 +108,11 @@ func (a *analysis) batchMinted() (first, last *big.Int, to common.Address, ok bo
 }
 
 func readBatch(l *ethrpc.Log) (first, last *big.Int, from, to common.Address, ok bool) {
-	if len(l.Topics) != 4 || l.Topics[0] != consecutiveTransfer || len(l.Data) != 32 {
+	if len(l.Topics) != 4 || l.Topics[0] != evmsig.TopicConsecutiveTransfer || len(l.Data) != 32 {
 		return nil, nil, from, to, false
 	}
-	from, ok1 := asAddress(l.Topics[2][:])
-	to, ok2 := asAddress(l.Topics[3][:])
+	from, ok1 := evmsig.Address(l.Topics[2][:])
+	to, ok2 := evmsig.Address(l.Topics[3][:])
 	first, last = l.Topics[1].Big(), new(big.Int).SetBytes(l.Data)
 	return first, last, from, to, ok1 && ok2 && last.Cmp(first) >= 0
 }
@@ -201,14 +200,14 @@ func (a *analysis) sayTransferCall() string {
 	}
 	token := *a.Tx.To
 	word := func(i int) common.Address {
-		if w := dataWord(in[4:], i); w != nil {
-			x, _ := asAddress(w)
+		if w := evmsig.Word(in[4:], i); w != nil {
+			x, _ := evmsig.Address(w)
 			return x
 		}
 		return common.Address{}
 	}
 	say := func(amount int) string {
-		w := dataWord(in[4:], amount)
+		w := evmsig.Word(in[4:], amount)
 		if w == nil {
 			return ""
 		}
@@ -217,26 +216,21 @@ func (a *analysis) sayTransferCall() string {
 	if a.token(token).Symbol == "" || a.token(token).Decimals == nil {
 		return "" // it may be an NFT
 	}
-	switch string(in[:4]) {
-	case string(transferSelector[:4]):
+	switch evmsig.Called(in) {
+	case evmsig.SelTransfer:
 		if n := say(1); n != "" {
 			return "send " + n + " to " + a.who(word(0))
 		}
-	case string(transferFromSelector[:4]):
+	case evmsig.SelTransferFrom:
 		if n := say(2); n != "" {
 			return "send " + n + " from " + a.who(word(0)) + " to " + a.who(word(1))
 		}
-	case string(approveSelector[:4]):
+	case evmsig.SelApprove:
 		if n := say(1); n != "" {
-			g := grant{owner: a.sender, spender: word(0), token: token, amount: new(big.Int).SetBytes(dataWord(in[4:], 1))}
+			g := grant{owner: a.sender, spender: word(0), token: token, amount: new(big.Int).SetBytes(evmsig.Word(in[4:], 1))}
 			g.revoke = g.amount.Sign() == 0
 			return strings.Replace(strings.Replace(a.sayGrant(&g), "allowed ", "allow ", 1), "revoked ", "revoke ", 1)
 		}
 	}
 	return ""
 }
-
-var (
-	transferFromSelector = theRegistryTopic("transferFrom(address,address,uint256)")
-	approveSelector      = theRegistryTopic("approve(address,uint256)")
-)

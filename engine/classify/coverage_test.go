@@ -250,7 +250,7 @@ func checkRoles(t *testing.T, what string, r *roles, s *sample) {
 				t.Errorf("%s: role %s does not find its body", what, role.name)
 			}
 		default:
-			got = role.slot.dataWord(data)
+			got = role.slot.argument(data)
 			if b := pack(t, abi.Arguments{{Type: l.kind}}, []reflect.Value{l.value}); !bytes.HasPrefix(b, got) || got == nil {
 				t.Errorf("%s: role %s reads %x, want %x", what, role.name, got, b)
 			}

@@ -1,10 +1,10 @@
 package classify
 
 import (
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // noLog is the receipt position of a hit that a call makes, not a log.
@@ -17,7 +17,7 @@ var frameRules = func() map[[4]byte]*rule4log {
 	m := map[[4]byte]*rule4log{}
 	add := func(act act, slug string, f flags, signatures ...string) {
 		for _, s := range signatures {
-			m[[4]byte(crypto.Keccak256([]byte(s)))] = &rule4log{act: act, slug: slug, flags: f, signature: s}
+			m[evmsig.Func(s)] = &rule4log{act: act, slug: slug, flags: f, signature: s}
 		}
 	}
 	const limitOrder = "(address,address,uint128,uint128,uint128,address,address,address,address,bytes32,uint64,uint256)"

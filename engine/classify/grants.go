@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -76,33 +77,31 @@ func readApproval(l *ethrpc.Log) (grant, bool) {
 	var ok1, ok2 bool
 	switch {
 	case len(l.Topics) == 3:
-		g.owner, ok1 = asAddress(l.Topics[1][:])
-		g.spender, ok2 = asAddress(l.Topics[2][:])
+		g.owner, ok1 = evmsig.Address(l.Topics[1][:])
+		g.spender, ok2 = evmsig.Address(l.Topics[2][:])
 		g.value(l, 0)
 	case len(l.Topics) == 4:
-		g.owner, ok1 = asAddress(l.Topics[1][:])
-		g.spender, ok2 = asAddress(l.Topics[2][:])
+		g.owner, ok1 = evmsig.Address(l.Topics[1][:])
+		g.spender, ok2 = evmsig.Address(l.Topics[2][:])
 		g.id = l.Topics[3].Big()
 		g.revoke = (g.spender == common.Address{})
 	case len(l.Topics) == 1 && len(l.Data) >= 96:
-		g.owner, ok1 = asAddress(dataWord(l.Data, 0))
-		g.spender, ok2 = asAddress(dataWord(l.Data, 1))
+		g.owner, ok1 = evmsig.Address(evmsig.Word(l.Data, 0))
+		g.spender, ok2 = evmsig.Address(evmsig.Word(l.Data, 1))
 		g.value(l, 2)
 	}
 	return g, ok1 && ok2
 }
 
-var approvalForAll = theRegistryTopic("ApprovalForAll(address,address,bool)")
-
 // value reads the amount of an ERC-20 approval, or the flag of an operator's.
 func (g *grant) value(l *ethrpc.Log, word int) {
-	w := dataWord(l.Data, word)
+	w := evmsig.Word(l.Data, word)
 	if w == nil {
 		return
 	}
 	g.amount = new(big.Int).SetBytes(w)
 	g.revoke = g.amount.Sign() == 0
-	if l.Topics[0] == approvalForAll {
+	if l.Topics[0] == evmsig.TopicApprovalForAll {
 		g.operator, g.amount = true, nil
 	}
 }
@@ -111,19 +110,19 @@ func readPermit2(l *ethrpc.Log) (grant, bool) {
 	g := grant{permit2: true}
 	var ok [3]bool
 	if len(l.Topics) == 2 && len(l.Data) >= 64 { // Lockdown(owner, token, spender)
-		g.owner, ok[0] = asAddress(l.Topics[1][:])
-		g.token, ok[1] = asAddress(dataWord(l.Data, 0))
-		g.spender, ok[2] = asAddress(dataWord(l.Data, 1))
+		g.owner, ok[0] = evmsig.Address(l.Topics[1][:])
+		g.token, ok[1] = evmsig.Address(evmsig.Word(l.Data, 0))
+		g.spender, ok[2] = evmsig.Address(evmsig.Word(l.Data, 1))
 		g.amount, g.revoke = new(big.Int), true
 		return g, ok[0] && ok[1] && ok[2]
 	}
 	if len(l.Topics) != 4 {
 		return g, false
 	}
-	g.owner, ok[0] = asAddress(l.Topics[1][:])
-	g.token, ok[1] = asAddress(l.Topics[2][:])
-	g.spender, ok[2] = asAddress(l.Topics[3][:])
-	if w := dataWord(l.Data, 0); w != nil {
+	g.owner, ok[0] = evmsig.Address(l.Topics[1][:])
+	g.token, ok[1] = evmsig.Address(l.Topics[2][:])
+	g.spender, ok[2] = evmsig.Address(l.Topics[3][:])
+	if w := evmsig.Word(l.Data, 0); w != nil {
 		g.amount = new(big.Int).SetBytes(w)
 		g.revoke = g.amount.Sign() == 0
 	}

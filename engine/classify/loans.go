@@ -3,6 +3,7 @@ package classify
 import (
 	"math/big"
 
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -82,7 +83,7 @@ func (a *analysis) callbackLoans(add func(common.Address, common.Address, *commo
 		var token *common.Address
 		for _, name := range []string{"token", "asset"} {
 			if w := c.word(f.Input, name); w != nil {
-				if t, ok := asAddress(w); ok {
+				if t, ok := evmsig.Address(w); ok {
 					token = &t
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -34,16 +35,16 @@ func (s side) back() side { s.up = !s.up; return s }
 
 // sideTopics tell how each kind of pool says which way a trade went.
 var sideTopics = map[common.Hash]func(*ethrpc.Log) (side, bool){
-	theRegistryTopic("Swap(address,uint256,uint256,uint256,uint256,address)"):                     sideByAmounts,
-	theRegistryTopic("Swap(address,address,uint256,uint256,uint256,uint256)"):                     sideByAmounts,
-	theRegistryTopic("Swap(address,address,int256,int256,uint160,uint128,int24)"):                 sideBySign,
-	theRegistryTopic("Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)"): sideBySign,
-	theRegistryTopic("Swap(address,address,int256,int256,uint160,uint128,int24,uint24,uint24)"):   sideBySign,
-	theRegistryTopic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"):          sideInManager,
-	theRegistryTopic("Swap(bytes32,address,address,uint256,uint256)"):                             sideInVault,
-	theRegistryTopic("TokenExchange(address,int128,uint256,int128,uint256)"):                      sideByIndex,
-	theRegistryTopic("TokenExchange(address,uint256,uint256,uint256,uint256)"):                    sideByIndex,
-	theRegistryTopic("TokenExchange(address,uint256,uint256,uint256,uint256,uint256,uint256)"):    sideByIndex,
+	evmsig.TopicSwapV2:           sideByAmounts,
+	evmsig.TopicSwapSolidly:      sideByAmounts,
+	evmsig.TopicSwapV3:           sideBySign,
+	evmsig.TopicSwapPancakeV3:    sideBySign,
+	evmsig.TopicSwapAlgebra:      sideBySign,
+	evmsig.TopicSwapV4:           sideInManager,
+	evmsig.TopicSwapBalancer:     sideInVault,
+	evmsig.TopicExchangeSigned:   sideByIndex,
+	evmsig.TopicExchangeUnsigned: sideByIndex,
+	evmsig.TopicExchangeWithFee:  sideByIndex,
 }
 
 // sideByAmounts reads four amounts: in and out of either asset.
@@ -58,7 +59,7 @@ func sideByAmounts(l *ethrpc.Log) (s side, ok bool) {
 
 // sideBySign reads the pool's own gain of the first asset.
 func sideBySign(l *ethrpc.Log) (s side, ok bool) {
-	w := dataWord(l.Data, 0)
+	w := evmsig.Word(l.Data, 0)
 	if w == nil || allZero(w) {
 		return s, false
 	}
@@ -86,7 +87,7 @@ func sideInVault(l *ethrpc.Log) (s side, ok bool) {
 }
 
 func sideByIndex(l *ethrpc.Log) (s side, ok bool) {
-	sold, bought := dataWord(l.Data, 0), dataWord(l.Data, 2)
+	sold, bought := evmsig.Word(l.Data, 0), evmsig.Word(l.Data, 2)
 	if bought == nil {
 		return s, false
 	}
@@ -256,12 +257,6 @@ type position struct {
 	added bool
 }
 
-var (
-	topicMintPosition   = theRegistryTopic("Mint(address,address,int24,int24,uint128,uint256,uint256)")
-	topicBurnPosition   = theRegistryTopic("Burn(address,int24,int24,uint128,uint256,uint256)")
-	topicModifyPosition = theRegistryTopic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
-)
-
 // positionsOf lists what became of concentrated liquidity. A burn of nothing only
 // collects.
 func positionsOf(rc *ethrpc.Receipt) (list []position) {
@@ -272,14 +267,14 @@ func positionsOf(rc *ethrpc.Receipt) (list []position) {
 		}
 		p := position{pool: l.Address}
 		switch {
-		case (l.Topics[0] == topicMintPosition || l.Topics[0] == topicBurnPosition) && len(l.Topics) == 4 && len(l.Data) >= 32:
-			p.added = l.Topics[0] == topicMintPosition
+		case (l.Topics[0] == evmsig.TopicMintV3 || l.Topics[0] == evmsig.TopicBurnV3) && len(l.Topics) == 4 && len(l.Data) >= 32:
+			p.added = l.Topics[0] == evmsig.TopicMintV3
 			copy(p.ticks[:], l.Topics[2][:])
 			copy(p.ticks[32:], l.Topics[3][:])
-			if w := dataWord(l.Data, 0); !p.added && allZero(w) {
+			if w := evmsig.Word(l.Data, 0); !p.added && allZero(w) {
 				continue
 			}
-		case l.Topics[0] == topicModifyPosition && len(l.Topics) == 3 && len(l.Data) >= 96:
+		case l.Topics[0] == evmsig.TopicModifyLiquidity && len(l.Topics) == 3 && len(l.Data) >= 96:
 			p.id, p.added = l.Topics[1], l.Data[64] < 0x80
 			copy(p.ticks[:], l.Data[:64])
 			if allZero(l.Data[64:96]) {

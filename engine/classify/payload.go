@@ -3,14 +3,15 @@ package classify
 import (
 	"encoding/hex"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // innerCall is one call that the calldata of another asks for.
@@ -39,7 +40,7 @@ var payloads = func() map[[4]byte]payload {
 	m := map[[4]byte]payload{}
 	add := func(p payload, signatures ...string) {
 		for _, s := range signatures {
-			m[[4]byte(crypto.Keccak256([]byte(s)))] = p
+			m[evmsig.Func(s)] = p
 		}
 	}
 	add(payload{read: packedCalls, what: "batch"}, "multiSend(bytes)")
@@ -101,14 +102,14 @@ func tupleCalls(value, data int) func([]byte) []innerCall {
 
 // callIn reads one call of a head whose words hold target, value and bytes.
 func callIn(d []byte, target, value, data int) (c innerCall, ok bool) {
-	w := dataWord(d, target)
+	w := evmsig.Word(d, target)
 	if w == nil {
 		return c, false
 	}
-	if c.to, c.hasTo = asAddress(w); !c.hasTo {
+	if c.to, c.hasTo = evmsig.Address(w); !c.hasTo {
 		return c, false
 	}
-	if w := dataWord(d, value); w != nil {
+	if w := evmsig.Word(d, value); w != nil {
 		c.value = new(big.Int).SetBytes(w)
 	}
 	c.input = bytesAt(d, data)
@@ -132,15 +133,15 @@ func parallelCalls(targets, values, datas int) func([]byte) []innerCall {
 			return nil
 		}
 		for i := range n {
-			w := dataWord(to, i)
+			w := evmsig.Word(to, i)
 			if w == nil {
 				break
 			}
 			c := innerCall{input: bytesAt(input, i)}
-			if c.to, c.hasTo = asAddress(w); !c.hasTo {
+			if c.to, c.hasTo = evmsig.Address(w); !c.hasTo {
 				break
 			}
-			if w := dataWord(sums, i); values >= 0 && w != nil {
+			if w := evmsig.Word(sums, i); values >= 0 && w != nil {
 				c.value = new(big.Int).SetBytes(w)
 			}
 			list = append(list, c)
@@ -159,7 +160,8 @@ func signedCalls(d []byte) []innerCall {
 			break
 		}
 		if text := bytesAt(texts, i); len(text) > 0 && len(text) <= 200 {
-			list[i].input = append(crypto.Keccak256(text)[:4:4], list[i].input...)
+			selector := evmsig.Func(text)
+			list[i].input = slices.Concat(selector[:], list[i].input)
 			name, _, _ := strings.Cut(string(text), "(")
 			list[i].name = plainText(name)
 		}
@@ -185,7 +187,7 @@ func packedCalls(d []byte) (list []innerCall) {
 
 // modularCalls reads ERC-7579: the first byte of the mode says one call or a batch.
 func modularCalls(d []byte) []innerCall {
-	mode, b := dataWord(d, 0), bytesAt(d, 1)
+	mode, b := evmsig.Word(d, 0), bytesAt(d, 1)
 	switch {
 	case mode == nil:
 		return nil
@@ -221,9 +223,9 @@ func routerCommands(d []byte) (list []innerCall) {
 }
 
 var settlerNames = map[[4]byte]string{
-	selectorOf("BASIC(address,uint256,address,uint256,bytes)"):                     "trade at a contract",
-	selectorOf("UNISWAPV3(address,uint256,bytes,uint256)"):                         "swap on Uniswap v3",
-	selectorOf("TRANSFER_FROM(address,((address,uint256),uint256,uint256),bytes)"): "take tokens by Permit2",
+	evmsig.SelSettlerBasic:        "trade at a contract",
+	evmsig.SelSettlerUniswapV3:    "swap on Uniswap v3",
+	evmsig.SelSettlerTransferFrom: "take tokens by Permit2",
 }
 
 // settlerActions reads 0x Settler's actions: calldata for the settler itself.

@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 //go:embed registry.tsv
@@ -132,7 +132,7 @@ const (
 )
 
 func (r *registry) add(cells []string) error {
-	hash := crypto.Keccak256Hash([]byte(cells[colSignature]))
+	hash := evmsig.Hash(cells[colSignature])
 	roles, err := parseRoles(cells[colRoles])
 	if err != nil {
 		return err
@@ -252,22 +252,4 @@ func (r *registry) labelOf(chainID uint64, a common.Address) (label.Label, bool)
 		}
 	}
 	return label.Label{}, false
-}
-
-// dataWord cuts the n-th word out of ABI data, or nil.
-func dataWord(data []byte, n int) []byte {
-	if n < 0 || len(data)/32 <= n {
-		return nil
-	}
-	return data[32*n : 32*n+32]
-}
-
-// asAddress reads a word as an address; false when it holds more than one.
-func asAddress(word []byte) (common.Address, bool) {
-	for _, b := range word[:12] {
-		if b != 0 {
-			return common.Address{}, false
-		}
-	}
-	return common.Address(word[12:32]), true
 }

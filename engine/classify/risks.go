@@ -1,11 +1,11 @@
 package classify
 
 import (
-	"bytes"
 	"slices"
 
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -64,18 +64,12 @@ func (a *analysis) ownGrant(g *grant) bool {
 
 // permits are functions that give a right by the owner's signature, the owner first.
 var permits = map[[4]byte]bool{
-	selectorOf("permit(address,address,uint256,uint256,uint8,bytes32,bytes32)"):             true,
-	selectorOf("permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)"):        true,
-	selectorOf("permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)"):   true,
-	selectorOf("permit(address,((address,uint160,uint48,uint48)[],address,uint256),bytes)"): true,
-	selectorOf("permitForAll(address,address,bool,uint256,uint8,bytes32,bytes32)"):          true,
-	selectorOf("permit(address,address,uint256,uint256,bytes)"):                             true,
-}
-
-func selectorOf(signature string) (s [4]byte) {
-	topic := theRegistryTopic(signature)
-	copy(s[:], topic[:])
-	return s
+	evmsig.SelPermit:       true,
+	evmsig.SelPermitDAI:    true,
+	evmsig.SelPermit2:      true,
+	evmsig.SelPermit2Batch: true,
+	evmsig.SelPermitForAll: true,
+	evmsig.SelPermitPacked: true,
 }
 
 // signed reports whether a right was given by a permit: a call to who emitted the event
@@ -86,7 +80,7 @@ func (a *analysis) signed(g *grant) bool {
 		if to != emitter || len(input) < 36 || !permits[[4]byte(input[:4])] {
 			return false
 		}
-		owner, ok := asAddress(input[4:36])
+		owner, ok := evmsig.Address(input[4:36])
 		return ok && owner == g.owner
 	}
 	if a.Tree == nil {
@@ -144,7 +138,7 @@ func riskBadDebt(a *analysis) (risks []string) {
 		bad := h.act == "flag:bad_debt"
 		if h.act == actLiquidate && h.slug == "morpho_blue" && h.log != noLog {
 			// repaid assets, repaid shares, seized, bad debt assets, bad debt shares
-			w := dataWord(a.eventOf(h).Data, 3)
+			w := evmsig.Word(a.eventOf(h).Data, 3)
 			bad = w != nil && !allZero(w)
 		}
 		if bad {
@@ -192,14 +186,12 @@ func riskCoinbase(a *analysis) []string {
 	return []string{"coinbase_payment: " + a.amount(flow.TokenKey{}, sum) + " was paid to the block producer inside the transaction"}
 }
 
-var transferSelector = theRegistryTopic("transfer(address,uint256)")
-
 // directTransfer: the sender itself called transfer on the token, to where this went: a
 // token may also keep a part for itself.
 func directTransfer(tx *ethrpc.Transaction, t *flow.Transfer) bool {
-	if tx.To == nil || *tx.To != t.Token || len(tx.Input) < 36 || !bytes.Equal(tx.Input[:4], transferSelector[:4]) {
+	if tx.To == nil || *tx.To != t.Token || len(tx.Input) < 36 || !evmsig.SelTransfer.Begins(tx.Input) {
 		return false
 	}
-	to, ok := asAddress(tx.Input[4:36])
+	to, ok := evmsig.Address(tx.Input[4:36])
 	return ok && to == t.To
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"txlens/engine/decode"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -159,7 +160,7 @@ func (a *analysis) storedChange(flag string, h *hit) (slot string, ok bool) {
 		if len(l.Topics) > topic {
 			return common.BytesToAddress(l.Topics[topic][12:])
 		}
-		if w := dataWord(l.Data, data); w != nil {
+		if w := evmsig.Word(l.Data, data); w != nil {
 			return common.BytesToAddress(w[12:])
 		}
 		return common.Address{}
@@ -188,7 +189,7 @@ func (a *analysis) storedChange(flag string, h *hit) (slot string, ok bool) {
 	case "owner_removed":
 		return holds(mappedTo(at(1, 0), safeOwners), cleared)
 	case "threshold_changed":
-		return holds(safeThreshold, func(_, post common.Hash) bool { return slices.Equal(post[:], dataWord(l.Data, 0)) })
+		return holds(safeThreshold, func(_, post common.Hash) bool { return slices.Equal(post[:], evmsig.Word(l.Data, 0)) })
 	case "guard_changed":
 		return holds(safeGuard, func(_, post common.Hash) bool { return common.BytesToAddress(post[12:]) == at(1, 0) })
 	case "role_granted", "role_revoked":
@@ -287,7 +288,7 @@ func riskInitialised(a *analysis) (risks []string) {
 		if h.act != "flag:initialized" || fresh[h.emitter] {
 			continue
 		}
-		if w := dataWord(a.eventOf(h).Data, 0); w == nil || new(big.Int).SetBytes(w).Cmp(common.Big1) != 0 {
+		if w := evmsig.Word(a.eventOf(h).Data, 0); w == nil || new(big.Int).SetBytes(w).Cmp(common.Big1) != 0 {
 			continue
 		}
 		if a.initialiser(h.emitter) == a.sender && a.deployedBySender(h.emitter) {

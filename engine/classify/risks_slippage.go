@@ -3,6 +3,7 @@ package classify
 import (
 	"math/big"
 
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -16,7 +17,7 @@ type minima struct {
 }
 
 func (m *minima) add(data []byte, word int, swap bool) {
-	w := dataWord(data, word)
+	w := evmsig.Word(data, word)
 	if w == nil {
 		return
 	}
@@ -48,14 +49,14 @@ func riskSlippage(a *analysis) []string {
 
 // Payments of Uniswap's routers that end a multicall, with the word of their minimum.
 var closing = map[[4]byte]int{
-	selectorOf("unwrapWETH9(uint256,address)"):        0,
-	selectorOf("unwrapWETH9(uint256)"):                0,
-	selectorOf("sweepToken(address,uint256,address)"): 1,
-	selectorOf("sweepToken(address,uint256)"):         1,
+	evmsig.SelUnwrapWETH:    0,
+	evmsig.SelUnwrapWETHOwn: 0,
+	evmsig.SelSweepToken:    1,
+	evmsig.SelSweepTokenOwn: 1,
 }
 
 // Entries of Uniswap's Universal Router.
-var commanded = map[[4]byte]bool{selectorOf("execute(bytes,bytes[],uint256)"): true, selectorOf("execute(bytes,bytes[])"): true}
+var commanded = map[[4]byte]bool{evmsig.SelExecuteUntil: true, evmsig.SelExecute: true}
 
 func (a *analysis) minimaOf(m *minima, f *trace.Frame) {
 	if len(f.Input) < 4 {
@@ -124,7 +125,7 @@ func (m *minima) actions(data []byte) {
 
 // offsetAt is what stands where a word of ABI data points to; nil when that is outside.
 func offsetAt(data []byte, word int) []byte {
-	w := dataWord(data, word)
+	w := evmsig.Word(data, word)
 	if w == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
@@ -187,7 +188,7 @@ func TestSlippageInCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sel := selectorOf("execute(bytes,bytes[])")
+		sel := evmsig.SelExecute
 		return append(sel[:], args...)
 	}
 	words := func(list ...any) (b []byte) {

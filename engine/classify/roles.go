@@ -3,6 +3,8 @@ package classify
 import (
 	"strings"
 
+	"txlens/engine/evmsig"
+
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -168,8 +170,8 @@ func (a *analysis) liquidated(h *hit) (common.Address, bool) {
 	if h.slug == "aave" || strings.HasPrefix(h.rule.signature, "liquidationCall") {
 		word = 2
 	}
-	if w := dataWord(a.Tree.Frames[h.frame].Input[4:], word); w != nil && !strings.HasSuffix(h.rule.signature, "(address,address)") {
-		return asAddress(w)
+	if w := evmsig.Word(a.Tree.Frames[h.frame].Input[4:], word); w != nil && !strings.HasSuffix(h.rule.signature, "(address,address)") {
+		return evmsig.Address(w)
 	}
 	return common.Address{}, false
 }

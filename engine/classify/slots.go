@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -46,7 +47,7 @@ func parseSlot(text string) (s slot, err error) {
 // word reads the word of a log at the place, nil when the log is too short.
 func (s slot) word(l *ethrpc.Log) []byte {
 	if !s.topic {
-		return s.dataWord(l.Data)
+		return s.argument(l.Data)
 	}
 	if s.n >= len(l.Topics) {
 		return nil
@@ -54,10 +55,10 @@ func (s slot) word(l *ethrpc.Log) []byte {
 	return l.Topics[s.n][:]
 }
 
-// dataWord reads the word at the place of ABI data: of a log, or the arguments of a call.
-func (s slot) dataWord(data []byte) []byte {
+// argument reads the word at the place of ABI data: of a log, or the arguments of a call.
+func (s slot) argument(data []byte) []byte {
 	if data, n := s.scope(data); data != nil && !s.topic {
-		return dataWord(data, n)
+		return evmsig.Word(data, n)
 	}
 	return nil
 }
@@ -67,7 +68,7 @@ func (s slot) dataWord(data []byte) []byte {
 func (s slot) scope(data []byte) (tuple []byte, n int) {
 	n = s.n
 	for _, next := range s.inside {
-		if data = bodyAt(data, dataWord(data, n)); data == nil {
+		if data = bodyAt(data, evmsig.Word(data, n)); data == nil {
 			return nil, 0
 		}
 		n = next
@@ -79,7 +80,7 @@ func (s slot) scope(data []byte) (tuple []byte, n int) {
 // elements of the array, or the bytes. It ends where the data ends.
 func (s slot) bodyOf(data []byte) []byte {
 	if data, n := s.scope(data); s.body && data != nil {
-		return bodyAt(data, dataWord(data, n))
+		return bodyAt(data, evmsig.Word(data, n))
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ func (s slot) at(l *ethrpc.Log) (common.Address, bool) {
 	if word == nil {
 		return common.Address{}, false
 	}
-	return asAddress(word)
+	return evmsig.Address(word)
 }
 
 // role is what one argument of a signature is, and where it stands.
@@ -167,7 +168,7 @@ func (e *rule4log) number(l *ethrpc.Log, name string) *big.Int {
 // addresses pad theirs to a word; those that need the whole word are no address here.
 func (e *rule4log) address(l *ethrpc.Log, name string) (common.Address, bool) {
 	if w := e.word(l, name); w != nil {
-		return asAddress(w)
+		return evmsig.Address(w)
 	}
 	return common.Address{}, false
 }
@@ -178,7 +179,7 @@ func (c *rule4call) word(input []byte, name string) []byte {
 	if !ok || len(input) < 4 {
 		return nil
 	}
-	return s.dataWord(input[4:])
+	return s.argument(input[4:])
 }
 
 // eventOf is the log of a hit. An act that was read off a call has none: then it is an

@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // maxSteps bounds the narrative; what is beyond is counted.
@@ -17,8 +17,6 @@ const maxSteps = 30
 
 // maxScan bounds how many candidates are looked at before only counting goes on.
 const maxScan = 4000
-
-func theRegistryTopic(signature string) common.Hash { return crypto.Keccak256Hash([]byte(signature)) }
 
 func upperFirst(s string) string {
 	if s == "" {
@@ -300,7 +298,7 @@ func (a *analysis) sayHit(h *hit) string {
 			return s
 		}
 	case "userop":
-		if w := dataWord(a.eventOf(h).Data, 1); w != nil && w[31] == 0 {
+		if w := evmsig.Word(a.eventOf(h).Data, 1); w != nil && w[31] == 0 {
 			return "The user operation of " + a.whoParty(h) + " failed at " + place
 		}
 		return "The user operation of " + a.whoParty(h) + " ended at " + place

@@ -3,6 +3,7 @@ package classify
 import (
 	"math/big"
 
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -36,7 +37,7 @@ func (w Words) Minimum() (*big.Int, bool) {
 	if a.call == nil || a.call.minOut < 0 || a.frame == nil || len(a.frame.Input) < 4 {
 		return nil, false
 	}
-	b := dataWord(a.frame.Input[4:], a.call.minOut)
+	b := evmsig.Word(a.frame.Input[4:], a.call.minOut)
 	if b == nil {
 		return nil, false
 	}

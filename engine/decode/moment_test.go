@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -82,7 +83,7 @@ func TestImplementationAsOfTheTransaction(t *testing.T) {
 	}
 	code := proxyCode("7f" + slot1967.Hex()[2:])
 	was, is := held(code, slot1967, oldImpl), held(code, slot1967, newImpl)
-	upgraded := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: proxyAt, Topics: []common.Hash{topicUpgraded, common.BytesToHash(newImpl[:])}}}}
+	upgraded := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: proxyAt, Topics: []common.Hash{evmsig.TopicUpgraded, common.BytesToHash(newImpl[:])}}}}
 	nothing := &ethrpc.StateDiff{}
 
 	f("unchanged", Moment{Before: was, After: was}, kind1967, oldImpl, none, false)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -16,16 +17,9 @@ import (
 // maxFacets bounds the facets named of one diamond.
 const maxFacets = 16
 
-// Selectors asked of a proxy or looked for in its code.
-var (
-	selImplementation = selectorOf("implementation()")
-	selMasterCopy     = selectorOf("masterCopy()")
-	selFacetAddress   = selectorOf("facetAddress(bytes4)")
-	getters           = [][]byte{selImplementation, selectorOf("getImplementation()"), selectorOf("comptrollerImplementation()"),
-		selMasterCopy, selectorOf("childImplementation()"), selectorOf("singleton()")}
-	// Routers of their own make that answer for each selector, as a diamond does (0x).
-	selFunctionImplementation = selectorOf("getFunctionImplementation(bytes4)")
-)
+// getters are asked of a proxy, in this order.
+var getters = [][]byte{evmsig.SelImplementation[:], evmsig.SelGetImplementation[:], evmsig.SelComptrollerImplementation[:],
+	evmsig.SelMasterCopy[:], evmsig.SelChildImplementation[:], evmsig.SelSingleton[:]}
 
 // Prober reads the state of one block.
 type Prober interface {
@@ -239,9 +233,9 @@ func (q *prober) beacon(c change) change {
 	if was == (common.Address{}) {
 		was = c.after
 	}
-	out := q.ask(was, selImplementation)
+	out := q.ask(was, evmsig.SelImplementation[:])
 	if c.after != was && c.after != (common.Address{}) {
-		out.after = q.ask(c.after, selImplementation).after
+		out.after = q.ask(c.after, evmsig.SelImplementation[:]).after
 	}
 	return out
 }
@@ -249,7 +243,7 @@ func (q *prober) beacon(c change) change {
 // safe reads slot 0 of what answers masterCopy() in its fallback, as the Safe
 // proxies do from 1.0.0 on. Slot 0 of anything else may be anything.
 func (q *prober) safe() (change, string) {
-	if !bytes.Contains(q.code, selMasterCopy) {
+	if !bytes.Contains(q.code, evmsig.SelMasterCopy[:]) {
 		return change{}, ""
 	}
 	return q.slot(common.Hash{}), "safe"
@@ -261,12 +255,12 @@ func (q *prober) diamond() (out []common.Address) {
 	if q.m.Tree == nil {
 		return nil
 	}
-	most, question, err := 1, selFacetAddress, q.err
+	most, question, err := 1, evmsig.SelFacetAddress[:], q.err
 	switch {
 	case bytes.Contains(q.code, slotDiamond[:]):
 		most = maxFacets
-	case bytes.Contains(q.code, selFunctionImplementation):
-		most, question = maxFacets, selFunctionImplementation
+	case bytes.Contains(q.code, evmsig.SelFunctionImplementation[:]):
+		most, question = maxFacets, evmsig.SelFunctionImplementation[:]
 	}
 	asked := map[[4]byte]bool{}
 	for _, f := range q.m.Tree.Frames {
@@ -381,7 +375,7 @@ func (q *prober) announced(by, next common.Address) bool {
 	}
 	for i := range q.m.Receipt.Logs {
 		l := &q.m.Receipt.Logs[i]
-		if l.Address == by && len(l.Topics) == 2 && l.Topics[0] == topicUpgraded && common.Address(l.Topics[1][12:]) == next {
+		if l.Address == by && len(l.Topics) == 2 && l.Topics[0] == evmsig.TopicUpgraded && common.Address(l.Topics[1][12:]) == next {
 			return true
 		}
 	}
@@ -437,7 +431,7 @@ func askedBeacon(f, to *trace.Frame) bool {
 		if c == to {
 			return false
 		}
-		if c.Kind == trace.StaticCall && bytes.Equal(c.Input, selImplementation) && len(c.Output) == 32 && common.Address(c.Output[12:]) == to.To {
+		if c.Kind == trace.StaticCall && bytes.Equal(c.Input, evmsig.SelImplementation[:]) && len(c.Output) == 32 && common.Address(c.Output[12:]) == to.To {
 			return true
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"txlens/engine/decode/internal/signature"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 //go:generate go run ./gen -data ../../../shared/data -out .
@@ -109,7 +109,7 @@ func (e *embedded) compile(line string) *signature.Signature {
 func fourByteText(sel [4]byte) []string {
 	var out []string
 	for line := range fourByte.open().Bucket(sel[:2]) {
-		if [4]byte(crypto.Keccak256(line)[:4]) == sel {
+		if evmsig.Func(line) == sel {
 			out = append(out, string(line))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -30,8 +31,6 @@ var (
 	slot1822       = crypto.Keccak256Hash([]byte("PROXIABLE"))
 	slotMatic      = crypto.Keccak256Hash([]byte("matic.network.proxy.implementation"))
 	slotDiamond    = crypto.Keccak256Hash([]byte("diamond.standard.diamond.storage"))
-
-	topicUpgraded = crypto.Keccak256Hash([]byte("Upgraded(address)"))
 )
 
 // proxySlots are the standard slots in the order in which they are tried.
@@ -47,8 +46,6 @@ func minusOne(text string) common.Hash {
 	return h
 }
 
-func selectorOf(text string) []byte { return crypto.Keccak256([]byte(text))[:4] }
-
 // kindByConstant names a proxy by the slot that its code holds; empty when it holds none.
 func kindByConstant(code []byte) string {
 	if bytes.Contains(code, slotDiamond[:]) {
@@ -59,7 +56,7 @@ func kindByConstant(code []byte) string {
 			return s.kind
 		}
 	}
-	if bytes.Contains(code, selMasterCopy) {
+	if bytes.Contains(code, evmsig.SelMasterCopy[:]) {
 		return "safe"
 	}
 	return ""

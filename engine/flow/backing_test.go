@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -68,7 +69,7 @@ func balances2(before, after uint64) [2]*uint256.Int {
 
 // TestBacking: what slots that are found where compilers put them say of the logs.
 func TestBacking(t *testing.T) {
-	sent := logOf(token, topics(topicTransfer, alice, bob), 5000)
+	sent := logOf(token, topics(evmsig.TopicTransfer, alice, bob), 5000)
 	f := func(name string, diff *ethrpc.StateDiff, want Backing, holder common.Address, byState int64, logs ...ethrpc.Log) {
 		t.Helper()
 		in := withLogs(logs...)
@@ -119,7 +120,7 @@ func TestBacking(t *testing.T) {
 
 // TestFakeEvents: an event is fake only when nothing could bear it out.
 func TestFakeEvents(t *testing.T) {
-	sent := logOf(token, topics(topicTransfer, alice, bob), 5000)
+	sent := logOf(token, topics(evmsig.TopicTransfer, alice, bob), 5000)
 	n := uint64(1)
 	f := func(name string, want bool, change func(*Input)) {
 		t.Helper()
@@ -146,7 +147,7 @@ func TestFakeEvents(t *testing.T) {
 		}
 	}
 	f("nothing was written", true, func(*Input) {})
-	f("an NFT", true, func(in *Input) { in.Receipt.Logs[0] = logOf(token, topics(topicTransfer, alice, bob, 7)) })
+	f("an NFT", true, func(in *Input) { in.Receipt.Logs[0] = logOf(token, topics(evmsig.TopicTransfer, alice, bob, 7)) })
 	f("the token wrote something", false, stored(token))
 	f("a ledger beside it", false, stored(common.Address{0x77}))
 	f("a token that speaks for itself", true, func(in *Input) {
@@ -154,9 +155,9 @@ func TestFakeEvents(t *testing.T) {
 		in.Receipt.Logs = append(in.Receipt.Logs, logOf(common.Address{0x77}, topics(common.Hash{9})))
 	})
 	f("back and forth", false, func(in *Input) {
-		in.Receipt.Logs = append(in.Receipt.Logs, logOf(token, topics(topicTransfer, bob, alice), 5000))
+		in.Receipt.Logs = append(in.Receipt.Logs, logOf(token, topics(evmsig.TopicTransfer, bob, alice), 5000))
 	})
-	f("nothing was said to move", false, func(in *Input) { in.Receipt.Logs[0] = logOf(token, topics(topicTransfer, alice, bob), 0) })
+	f("nothing was said to move", false, func(in *Input) { in.Receipt.Logs[0] = logOf(token, topics(evmsig.TopicTransfer, alice, bob), 0) })
 	f("no diff", false, func(in *Input) { in.Diff = nil })
 	f("a diff of something else", false, func(in *Input) { delete(in.Diff.Post, alice) })
 	f("no trace", false, func(in *Input) { in.Tree = trace.FromReceipt(in.Tx, in.Receipt, true) })
@@ -186,10 +187,10 @@ func TestRecordedTransfersAgainstAnswers(t *testing.T) {
 
 // TestAnswers: what balanceOf said before and after a transfer.
 func TestAnswers(t *testing.T) {
-	sent := logOf(token, topics(topicTransfer, alice, bob), 5000)
+	sent := logOf(token, topics(evmsig.TopicTransfer, alice, bob), 5000)
 	ask := func(who common.Address, n uint64) *trace.Frame {
 		f := frame(trace.StaticCall, pool, token, 0)
-		f.Input = append(append([]byte(nil), selBalanceOf[:]...), topicOf(who).Bytes()...)
+		f.Input = append(append([]byte(nil), evmsig.SelBalanceOf[:]...), topicOf(who).Bytes()...)
 		f.Output = word(n)
 		return f
 	}
@@ -221,7 +222,7 @@ func TestAnswers(t *testing.T) {
 	f("nothing arrived", Differs, 0, ask(bob, 7), ask(bob, 7), sent)
 	f("another was asked", "", 0, ask(carol, 7), ask(carol, 7), sent)
 	f("the token did something else", "", 0, ask(bob, 7), ask(bob, 9), sent, logOf(token, topics(common.Hash{5})))
-	f("an approval besides", Backed, 0, ask(bob, 7), ask(bob, 5007), sent, logOf(token, topics(topicApproval, alice, pool), 3))
+	f("an approval besides", Backed, 0, ask(bob, 7), ask(bob, 5007), sent, logOf(token, topics(evmsig.TopicApproval, alice, pool), 3))
 	failed := ask(bob, 9)
 	failed.Err = "execution reverted"
 	f("the answer failed", "", 0, ask(bob, 7), failed, sent)
@@ -234,17 +235,17 @@ func FuzzBacking(f *testing.F) {
 	f.Add(numbers(units(2000, 6), units(-1, 18), units(5, 20), big.NewInt(1), big.NewInt(0), big.NewInt(3)), []byte{1}, uint8(4), false)
 	f.Add([]byte{1, 2, 3}, []byte(nil), uint8(9), true)
 	f.Fuzz(func(t *testing.T, data, answer []byte, kind uint8, wrote bool) {
-		events := []common.Hash{topicSwap2, topicSolidly, topicSwap3, topicPancake, topicSwap4, topicSync, topicSyncBig, topicTransfer, topicDeposit, topicApproval}
+		events := []common.Hash{evmsig.TopicSwapV2, evmsig.TopicSwapSolidly, evmsig.TopicSwapV3, evmsig.TopicSwapPancakeV3, evmsig.TopicSwapV4, evmsig.TopicSync, evmsig.TopicSyncSolidly, evmsig.TopicTransfer, evmsig.TopicDeposit, evmsig.TopicApproval}
 		event := events[int(kind)%len(events)]
-		in := withLogs(logOf(token, topics(topicTransfer, alice, pool), data), logOf(thing, topics(topicTransfer, pool, alice), data),
-			logOf(pool, topics(topicSync), data), logOf(pool, topics(event, alice, bob), data), logOf(token, topics(event, 7, alice), data))
+		in := withLogs(logOf(token, topics(evmsig.TopicTransfer, alice, pool), data), logOf(thing, topics(evmsig.TopicTransfer, pool, alice), data),
+			logOf(pool, topics(evmsig.TopicSync), data), logOf(pool, topics(event, alice, bob), data), logOf(token, topics(event, 7, alice), data))
 		n := uint64(1)
 		in.Diff = &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{}, Post: map[common.Address]*ethrpc.Account{alice: {Nonce: &n}}}
 		if slot := common.BytesToHash(answer); wrote {
 			in.Diff.Post[token] = &ethrpc.Account{Storage: map[common.Hash]common.Hash{slot: common.BytesToHash(data), layouts[3].slot(alice): slot}}
 		}
 		ask := frame(trace.StaticCall, pool, token, 0)
-		ask.Input, ask.Output = append(append([]byte(nil), selBalanceOf[:]...), topicOf(alice).Bytes()...), answer
+		ask.Input, ask.Output = append(append([]byte(nil), evmsig.SelBalanceOf[:]...), topicOf(alice).Bytes()...), answer
 		again := *ask
 		root := frame(trace.Call, alice, pool, 0, ask, &again)
 		for i := range in.Receipt.Logs {

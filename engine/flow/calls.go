@@ -3,22 +3,12 @@ package flow
 import (
 	"bytes"
 
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 )
-
-// Selectors of the calls that move tokens (EIP-20, and the wrapped native coin).
-var (
-	callTransfer     = selector("transfer(address,uint256)")
-	callTransferFrom = selector("transferFrom(address,address,uint256)")
-	callDeposit      = selector("deposit()")
-	callWithdraw     = selector("withdraw(uint256)")
-)
-
-func selector(signature string) [4]byte { return [4]byte(crypto.Keccak256([]byte(signature))) }
 
 // calls lists and books the token transfers that live calls asked for. It stands in
 // for the logs where nobody has them: flat traces carry none. What a contract moves
@@ -46,10 +36,10 @@ func (c *calc) calls() {
 func (c *calc) callTransfer(f *trace.Frame) (t Transfer, v uint256.Int, ok bool) {
 	if w := c.Chain.WrappedNative; w != nil && f.To == *w && f.Status == trace.OK {
 		switch {
-		case len(f.Input) == 0 && !f.Value.IsZero(), selects(f.Input, callDeposit) && !f.Value.IsZero():
+		case len(f.Input) == 0 && !f.Value.IsZero(), evmsig.SelDeposit.Begins(f.Input) && !f.Value.IsZero():
 			t.To, t.Wrap = f.From, true
 			return t, f.Value, true
-		case selects(f.Input, callWithdraw) && len(f.Input) >= 36:
+		case evmsig.SelWithdraw.Begins(f.Input) && len(f.Input) >= 36:
 			t.From, t.Wrap = f.From, true
 			v.SetBytes32(f.Input[4:36])
 			return t, v, !v.IsZero()
@@ -59,18 +49,16 @@ func (c *calc) callTransfer(f *trace.Frame) (t Transfer, v uint256.Int, ok bool)
 		return t, v, false
 	}
 	switch {
-	case selects(f.Input, callTransfer) && len(f.Input) >= 68:
+	case evmsig.SelTransfer.Begins(f.Input) && len(f.Input) >= 68:
 		t.From = f.From
-		t.To, ok = addressOf(f.Input[4:36])
+		t.To, ok = evmsig.Address(f.Input[4:36])
 		v.SetBytes32(f.Input[36:68])
-	case selects(f.Input, callTransferFrom) && len(f.Input) >= 100:
+	case evmsig.SelTransferFrom.Begins(f.Input) && len(f.Input) >= 100:
 		t.From, t.To, ok = parties(f.Input[4:36], f.Input[36:68])
 		v.SetBytes32(f.Input[68:100])
 	}
 	return t, v, ok && !v.IsZero()
 }
-
-func selects(input []byte, s [4]byte) bool { return len(input) >= 4 && [4]byte(input) == s }
 
 // granted: EIP-20 has a token return true, old ones return nothing.
 func granted(output []byte) bool {

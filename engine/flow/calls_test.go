@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -17,7 +18,7 @@ import (
 func TestCallsStandForLogs(t *testing.T) {
 	ch, _ := chain.ByID(1)
 	user, token, other := common.Address{19: 1}, common.Address{19: 2}, common.Address{19: 3}
-	send := append(callTransfer[:4:4], append(common.LeftPadBytes(other[:], 32), common.LeftPadBytes([]byte{7}, 32)...)...)
+	send := append(evmsig.SelTransfer[:4:4], append(common.LeftPadBytes(other[:], 32), common.LeftPadBytes([]byte{7}, 32)...)...)
 	yes, no := common.LeftPadBytes([]byte{1}, 32), make([]byte, 32)
 	call := func(from, to common.Address, input, output []byte, children ...*trace.Frame) *trace.Frame {
 		return &trace.Frame{Kind: trace.Call, From: from, To: to, HasTo: true, Input: input, Output: output, Children: children}
@@ -45,7 +46,7 @@ func TestCallsStandForLogs(t *testing.T) {
 	read := call(user, token, send, yes)
 	read.Kind = trace.StaticCall
 	f("read only", 0, read)
-	wrap := call(user, *ch.WrappedNative, callDeposit[:], nil)
+	wrap := call(user, *ch.WrappedNative, evmsig.SelDeposit[:], nil)
 	wrap.Value = *uint256.NewInt(5)
 	f("wrapped coin", 1, wrap)
 }

@@ -4,9 +4,9 @@ import (
 	"math/big"
 
 	"txlens/engine/chain"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // Roles of fee recipients.
@@ -22,9 +22,6 @@ const (
 	roleBootloader = "bootloader"
 	roleFromDiff   = "fee recipient"
 )
-
-// borFeeLog is emitted by Bor at the end of every paying transaction.
-var borFeeLog = crypto.Keccak256Hash([]byte("LogFeeTransfer(address,address,address,uint256,uint256,uint256,uint256,uint256)"))
 
 // fees splits the fee and books it: payer, recipients, what is burnt.
 func (c *calc) fees() {
@@ -129,7 +126,7 @@ func (c *calc) loggedTip(f *Fee, amount *big.Int) {
 	logs := c.Receipt.Logs
 	for i := len(logs) - 1; i >= 0; i-- {
 		l := &logs[i]
-		if !c.nativeToken(l.Address) || len(l.Topics) != 4 || l.Topics[0] != borFeeLog || len(l.Data) < 32 {
+		if !c.nativeToken(l.Address) || len(l.Topics) != 4 || l.Topics[0] != evmsig.TopicLogFeeTransfer || len(l.Data) < 32 {
 			continue
 		}
 		tip := new(big.Int).SetBytes(l.Data[:32])

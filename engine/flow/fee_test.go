@@ -8,6 +8,7 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -152,7 +153,7 @@ func TestBorTipComesFromTheFeeLog(t *testing.T) {
 	log := func(payer common.Address, tip int64) ethrpc.Log {
 		native := *chainOf(137).Stack.NativeToken()
 		data := append(common.BigToHash(big.NewInt(tip)).Bytes(), make([]byte, 128)...)
-		return ethrpc.Log{Address: native, Data: data, Topics: []common.Hash{borFeeLog,
+		return ethrpc.Log{Address: native, Data: data, Topics: []common.Hash{evmsig.TopicLogFeeTransfer,
 			common.BytesToHash(native[:]), common.BytesToHash(payer[:]), common.BytesToHash(miner[:])}}
 	}
 	f := func(want string, logs ...ethrpc.Log) {
@@ -172,10 +173,10 @@ func TestZkSyncLedgerComesFromLogs(t *testing.T) {
 	native, zkBootloader := *chainOf(324).Stack.NativeToken(), *chainOf(324).Stack.Fee(chain.Latest).Prepaid
 	move := func(from, to common.Address, n int64) ethrpc.Log {
 		return ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(n)).Bytes(),
-			Topics: []common.Hash{topicTransfer, common.BytesToHash(from[:]), common.BytesToHash(to[:])}}
+			Topics: []common.Hash{evmsig.TopicTransfer, common.BytesToHash(from[:]), common.BytesToHash(to[:])}}
 	}
-	mint := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(40)).Bytes(), Topics: []common.Hash{zkMint, common.BytesToHash(bob[:])}}
-	burn := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(6)).Bytes(), Topics: []common.Hash{zkWithdrawal, common.BytesToHash(alice[:]), common.BytesToHash(bob[:])}}
+	mint := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(40)).Bytes(), Topics: []common.Hash{evmsig.TopicBaseMint, common.BytesToHash(bob[:])}}
+	burn := ethrpc.Log{Address: native, Data: common.BigToHash(big.NewInt(6)).Bytes(), Topics: []common.Hash{evmsig.TopicBaseWithdrawal, common.BytesToHash(alice[:]), common.BytesToHash(bob[:])}}
 	f := func(want, fee string, logs ...ethrpc.Log) {
 		t.Helper()
 		in := made(frame(trace.Call, alice, bob, 5)) // the frames are not asked

@@ -5,21 +5,15 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 )
 
 // systemLogger emits a Transfer log for every native move on chains with
 // EIP-7708; those moves are known from the frames.
 var systemLogger = common.HexToAddress("0xfffffffffffffffffffffffffffffffffffffffe")
-
-// Events of ZKsync's L2BaseToken beside Transfer.
-var (
-	zkMint       = crypto.Keccak256Hash([]byte("Mint(address,uint256)"))
-	zkWithdrawal = crypto.Keccak256Hash([]byte("Withdrawal(address,address,uint256)"))
-)
 
 // nativeByLogs books native moves that show only in the logs of the coin's own
 // token contract. It reports whether those logs tell everything.
@@ -99,12 +93,12 @@ func (c *calc) allByLogs() {
 // zkSupply books coin that arrives from L1 or leaves to it.
 func (c *calc) zkSupply(l *ethrpc.Log) bool {
 	switch {
-	case l.Topics[0] == zkMint && len(l.Topics) == 2 && len(l.Data) >= 32:
-		if to, ok := addressOf(l.Topics[1][:]); ok {
+	case l.Topics[0] == evmsig.TopicBaseMint && len(l.Topics) == 2 && len(l.Data) >= 32:
+		if to, ok := evmsig.Address(l.Topics[1][:]); ok {
 			c.mint(to, new(big.Int).SetBytes(l.Data[:32]))
 		}
 		return true
-	case l.Topics[0] == zkWithdrawal && len(l.Topics) == 3 && len(l.Data) >= 32:
+	case l.Topics[0] == evmsig.TopicBaseWithdrawal && len(l.Topics) == 3 && len(l.Data) >= 32:
 		var v uint256.Int
 		v.SetBytes32(l.Data[:32])
 		c.move(Move{Kind: MoveBurn, From: l.Address, Frame: -1, NoTo: true}, &v)

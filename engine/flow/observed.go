@@ -4,16 +4,11 @@ import (
 	"math/big"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
-)
-
-var (
-	selBalanceOf  = [4]byte(crypto.Keccak256([]byte("balanceOf(address)"))[:4])
-	topicApproval = crypto.Keccak256Hash([]byte("Approval(address,address,uint256)"))
 )
 
 // maxObserved bounds the balances that are followed through the frames.
@@ -99,10 +94,10 @@ func (o *observer) walk(f *trace.Frame) {
 
 // call takes an answer of balanceOf.
 func (o *observer) call(f *trace.Frame) {
-	if (f.Kind != trace.StaticCall && f.Kind != trace.Call) || len(f.Input) != 36 || [4]byte(f.Input[:4]) != selBalanceOf || len(f.Output) != 32 || o.skip[f.To] {
+	if (f.Kind != trace.StaticCall && f.Kind != trace.Call) || len(f.Input) != 36 || [4]byte(f.Input[:4]) != evmsig.SelBalanceOf || len(f.Output) != 32 || o.skip[f.To] {
 		return
 	}
-	holder, ok := addressOf(f.Input[4:])
+	holder, ok := evmsig.Address(f.Input[4:])
 	if !ok {
 		return
 	}
@@ -141,7 +136,7 @@ func (o *observer) compare(k balanceKey, b *balance, now *uint256.Int) {
 
 // log books a transfer for the holders that are followed.
 func (o *observer) log(l *trace.Log) {
-	if _, followed := o.others[l.Address]; !followed || len(l.Topics) == 0 || l.Topics[0] == topicApproval {
+	if _, followed := o.others[l.Address]; !followed || len(l.Topics) == 0 || l.Topics[0] == evmsig.TopicApproval {
 		return
 	}
 	from, to, v, ok := erc20Transfer(&ethrpc.Log{Address: l.Address, Topics: l.Topics, Data: l.Data})

@@ -8,6 +8,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -40,15 +41,15 @@ func numbers(n ...*big.Int) (data []byte) {
 
 // moves are the two transfers of a swap in a pool.
 func swapMoves(pool, in common.Address, gave *big.Int, out common.Address, got *big.Int) []ethrpc.Log {
-	return []ethrpc.Log{logOf(in, topics(topicTransfer, alice, pool), numbers(gave)), logOf(out, topics(topicTransfer, pool, alice), numbers(got))}
+	return []ethrpc.Log{logOf(in, topics(evmsig.TopicTransfer, alice, pool), numbers(gave)), logOf(out, topics(evmsig.TopicTransfer, pool, alice), numbers(got))}
 }
 
 // swap2 is a swap of the first token for the second in a Uniswap v2 pool.
 func swap2(pool, t0 common.Address, gave *big.Int, t1 common.Address, got, reserve0, reserve1 *big.Int) []ethrpc.Log {
 	zero := new(big.Int)
 	return append(swapMoves(pool, t0, gave, t1, got),
-		logOf(pool, topics(topicSync), numbers(reserve0, reserve1)),
-		logOf(pool, topics(topicSwap2, alice, alice), numbers(gave, zero, zero, got)))
+		logOf(pool, topics(evmsig.TopicSync), numbers(reserve0, reserve1)),
+		logOf(pool, topics(evmsig.TopicSwapV2, alice, alice), numbers(gave, zero, zero, got)))
 }
 
 // root is the price of a Uniswap v3 pool: so many of the second for one of the first.
@@ -129,15 +130,15 @@ func TestQuotes(t *testing.T) {
 
 	// Uniswap v3 and v4.
 	three := append(swapMoves(poolA, dollar, units(2000, 6), thing, units(1, 18)),
-		logOf(poolA, topics(topicSwap3, alice, alice), numbers(units(2000, 6), units(-1, 18), root(units(1, 18), units(2000, 6)), big.NewInt(1), big.NewInt(0))))
+		logOf(poolA, topics(evmsig.TopicSwapV3, alice, alice), numbers(units(2000, 6), units(-1, 18), root(units(1, 18), units(2000, 6)), big.NewInt(1), big.NewInt(0))))
 	f("Uniswap v3", "dollar 1 dollar, thing 2000 trade", nil, three)
 	moved := append(swapMoves(poolA, dollar, units(2000, 6), thing, units(1, 18)),
-		logOf(poolA, topics(topicSwap3, alice, alice), numbers(units(2000, 6), units(-1, 18), root(units(1, 18), units(2100, 6)), big.NewInt(1), big.NewInt(0))))
+		logOf(poolA, topics(evmsig.TopicSwapV3, alice, alice), numbers(units(2000, 6), units(-1, 18), root(units(1, 18), units(2100, 6)), big.NewInt(1), big.NewInt(0))))
 	f("Uniswap v3, moved", "", nil, moved)
 	four := append(swapMoves(poolA, dollar, units(2000, 6), thing, units(1, 18)),
-		logOf(poolA, topics(topicSwap4, 7, alice), numbers(units(-2000, 6), units(1, 18), root(units(1, 18), units(2000, 6)), big.NewInt(1), big.NewInt(0), big.NewInt(500))))
+		logOf(poolA, topics(evmsig.TopicSwapV4, 7, alice), numbers(units(-2000, 6), units(1, 18), root(units(1, 18), units(2000, 6)), big.NewInt(1), big.NewInt(0), big.NewInt(500))))
 	f("Uniswap v4", "dollar 1 dollar, thing 2000 trade", nil, four)
-	f("cut short", "", nil, []ethrpc.Log{logOf(poolA, topics(topicSwap4, 7, alice), 1), logOf(poolA, topics(topicSwap3), 1), logOf(poolA, topics(topicSwap2), 1), logOf(poolA, topics(topicSync), 1)})
+	f("cut short", "", nil, []ethrpc.Log{logOf(poolA, topics(evmsig.TopicSwapV4, 7, alice), 1), logOf(poolA, topics(evmsig.TopicSwapV3), 1), logOf(poolA, topics(evmsig.TopicSwapV2), 1), logOf(poolA, topics(evmsig.TopicSync), 1)})
 }
 
 // TestQuoteReach: a price from a trade says nothing of amounts ten times as large.

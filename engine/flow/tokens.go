@@ -3,22 +3,15 @@ package flow
 import (
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 )
 
-// Topics of the events that move tokens, computed from their signatures.
 var (
-	topicTransfer   = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
-	topicSingle     = crypto.Keccak256Hash([]byte("TransferSingle(address,address,address,uint256,uint256)"))
-	topicBatch      = crypto.Keccak256Hash([]byte("TransferBatch(address,address,address,uint256[],uint256[])"))
-	topicMultiToken = crypto.Keccak256Hash([]byte("Transfer(address,address,address,uint256,uint256)")) // ERC-6909
-	topicDeposit    = crypto.Keccak256Hash([]byte("Deposit(address,uint256)"))
-	topicWithdrawal = crypto.Keccak256Hash([]byte("Withdrawal(address,uint256)"))
-	cryptoKitties   = common.HexToAddress("0x06012c8cf97BEaD5deAe237070F9587f8E7A266d")
-	one             = uint256.NewInt(1)
+	cryptoKitties = common.HexToAddress("0x06012c8cf97BEaD5deAe237070F9587f8E7A266d")
+	one           = uint256.NewInt(1)
 )
 
 // tokens lists and books the token transfers of the receipt's logs. Logs whose
@@ -50,7 +43,7 @@ func (c *calc) tokens() {
 
 func movesTokens(topic common.Hash) bool {
 	switch topic {
-	case topicTransfer, topicSingle, topicBatch, topicMultiToken, topicDeposit, topicWithdrawal:
+	case evmsig.TopicTransfer, evmsig.TopicTransferSingle, evmsig.TopicTransferBatch, evmsig.TopicTransfer6909, evmsig.TopicDeposit, evmsig.TopicWithdrawal:
 		return true
 	}
 	return false
@@ -74,15 +67,15 @@ func (c *calc) nativeToken(a common.Address) bool {
 func (c *calc) log(l *ethrpc.Log, pos int) {
 	t := Transfer{Token: l.Address, Log: pos}
 	switch l.Topics[0] {
-	case topicTransfer:
+	case evmsig.TopicTransfer:
 		c.transferEvent(t, l)
-	case topicSingle:
+	case evmsig.TopicTransferSingle:
 		c.singleEvent(t, l)
-	case topicBatch:
+	case evmsig.TopicTransferBatch:
 		c.batchEvent(t, l)
-	case topicMultiToken:
+	case evmsig.TopicTransfer6909:
 		c.multiTokenEvent(t, l)
-	case topicDeposit, topicWithdrawal:
+	case evmsig.TopicDeposit, evmsig.TopicWithdrawal:
 		c.wrapEvent(t, l)
 	}
 }
@@ -124,7 +117,7 @@ func (c *calc) movesIDs(token common.Address) bool {
 // indexed argument. With one it is the sender: no token that indexes the
 // recipient alone is known.
 func erc20Transfer(l *ethrpc.Log) (from, to common.Address, v uint256.Int, ok bool) {
-	if len(l.Topics) == 0 || l.Topics[0] != topicTransfer {
+	if len(l.Topics) == 0 || l.Topics[0] != evmsig.TopicTransfer {
 		return from, to, v, false
 	}
 	words := l.Data
@@ -247,18 +240,7 @@ func (c *calc) transfer(t Transfer, id, v *uint256.Int) {
 }
 
 func parties(a, b []byte) (from, to common.Address, ok bool) {
-	from, ok1 := addressOf(a)
-	to, ok2 := addressOf(b)
+	from, ok1 := evmsig.Address(a)
+	to, ok2 := evmsig.Address(b)
 	return from, to, ok1 && ok2
-}
-
-// addressOf reads an ABI word that must be an address: twelve zero bytes first.
-func addressOf(word []byte) (a common.Address, ok bool) {
-	for _, b := range word[:12] {
-		if b != 0 {
-			return a, false
-		}
-	}
-	copy(a[:], word[12:32])
-	return a, true
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -80,9 +81,9 @@ func TestTransferLayouts(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	transfer := func(rest ...any) []common.Hash { return topics(topicTransfer, rest...) }
-	single := topics(topicSingle, carol, alice, bob)
-	batch := topics(topicBatch, carol, alice, bob)
+	transfer := func(rest ...any) []common.Hash { return topics(evmsig.TopicTransfer, rest...) }
+	single := topics(evmsig.TopicTransferSingle, carol, alice, bob)
+	batch := topics(evmsig.TopicTransferBatch, carol, alice, bob)
 
 	f("erc20 token alice>bob 5", logOf(token, transfer(alice, bob), 5))
 	f("erc20 token alice>bob 5", logOf(token, transfer(alice), bob, 5))
@@ -92,11 +93,11 @@ func TestTransferLayouts(t *testing.T) {
 	f("erc1155 token alice>bob 5#7 | erc1155 token alice>bob 6#8 [1]", logOf(token, batch, 64, 160, 2, 7, 8, 2, 5, 6))
 	f("erc1155 token alice>bob 7#7", logOf(token, batch, 64, 64, 1, 7)) // both arrays in one place
 	f("", logOf(token, batch, 64, 96, 0, 0))
-	f("erc6909 token alice>bob 5#7", logOf(token, topics(topicMultiToken, alice, bob, 7), carol, 5))
+	f("erc6909 token alice>bob 5#7", logOf(token, topics(evmsig.TopicTransfer6909, alice, bob, 7), carol, 5))
 	f("erc20 token alice>bob 0", logOf(token, transfer(alice, bob), 0))
 
 	// What does not fit its event is no transfer.
-	dirty := topics(topicTransfer, alice, bob)
+	dirty := topics(evmsig.TopicTransfer, alice, bob)
 	dirty[1][0] = 1
 	f("", logOf(token, dirty, 5))
 	f("", logOf(token, transfer(alice, bob), []byte{1, 2, 3}))
@@ -112,12 +113,12 @@ func TestTransferLayouts(t *testing.T) {
 	f("", logOf(token, batch, common.MaxHash, 160, 2, 7, 8, 2, 5, 6))
 	f("", logOf(token, batch, 64, 160, common.MaxHash, 7, 8, 2, 5, 6))
 	f("", logOf(token, batch, 64))
-	f("", logOf(token, topics(topicMultiToken, alice, bob, 7), carol))
+	f("", logOf(token, topics(evmsig.TopicTransfer6909, alice, bob, 7), carol))
 	f("", logOf(systemLogger, transfer(alice, bob), 5)) // EIP-7708 repeats a native move
 }
 
 func TestTransfersOfIDsWithoutTheLayout(t *testing.T) {
-	kitty := withLogs(logOf(cryptoKitties, topics(topicTransfer), alice, bob, 77))
+	kitty := withLogs(logOf(cryptoKitties, topics(evmsig.TopicTransfer), alice, bob, 77))
 	if got := listed(Compute(kitty)); got != "erc721  alice>bob 1#77" {
 		t.Errorf("CryptoKitties: %s", got)
 	}
@@ -125,7 +126,7 @@ func TestTransfersOfIDsWithoutTheLayout(t *testing.T) {
 	if got := listed(Compute(kitty)); got != "erc20  alice>bob 77" {
 		t.Errorf("the same address elsewhere: %s", got)
 	}
-	in := withLogs(logOf(token, topics(topicTransfer, alice, bob), 77))
+	in := withLogs(logOf(token, topics(evmsig.TopicTransfer, alice, bob), 77))
 	in.NFT = func(a common.Address) bool { return a == token }
 	if got := listed(Compute(in)); got != "erc721 token alice>bob 1#77" {
 		t.Errorf("told by the caller: %s", got)
@@ -140,10 +141,10 @@ func TestNetTokenChanges(t *testing.T) {
 		}
 	}
 	move := func(from, to common.Address, n any) ethrpc.Log {
-		return logOf(token, topics(topicTransfer, from, to), n)
+		return logOf(token, topics(evmsig.TopicTransfer, from, to), n)
 	}
 	nft := func(from, to common.Address, id int) ethrpc.Log {
-		return logOf(token, topics(topicTransfer, from, to, id))
+		return logOf(token, topics(evmsig.TopicTransfer, from, to, id))
 	}
 	zero := common.Address{}
 
@@ -155,7 +156,7 @@ func TestNetTokenChanges(t *testing.T) {
 	f("alice -5 token", move(alice, zero, 5))
 	f("alice -1 token#7 | bob +1 token#7", nft(alice, bob, 7))
 	f("alice -1 token#7 | bob -1 token#8 | carol +1 token#7 | carol +1 token#8", nft(bob, carol, 8), nft(alice, carol, 7))
-	f("alice -5 token#7 | bob +5 token | bob +5 token#7", logOf(token, topics(topicSingle, carol, alice, bob), 7, 5), move(zero, bob, 5))
+	f("alice -5 token#7 | bob +5 token | bob +5 token#7", logOf(token, topics(evmsig.TopicTransferSingle, carol, alice, bob), 7, 5), move(zero, bob, 5))
 	// Amounts of 2^256-1 add up beyond the word.
 	f("alice -231584178474632390847141970017375815706539969331281128078915168015826259279870 token | "+
 		"bob +231584178474632390847141970017375815706539969331281128078915168015826259279870 token",
@@ -167,7 +168,7 @@ func TestNativeCoinAsTokenCountsOnce(t *testing.T) {
 		t.Helper()
 		in := made(root)
 		in.Chain = chainOf(id)
-		in.Receipt.Logs = []ethrpc.Log{logOf(*in.Chain.Stack.NativeToken(), topics(topicTransfer, alice, bob), 5)}
+		in.Receipt.Logs = []ethrpc.Log{logOf(*in.Chain.Stack.NativeToken(), topics(evmsig.TopicTransfer, alice, bob), 5)}
 		got := Compute(in)
 		if told(got) != wantMoves || strings.ReplaceAll(listed(got), "  ", " ") != wantList {
 			t.Errorf("chain %d: got %s, listed %s", id, told(got), listed(got))
@@ -191,7 +192,7 @@ func TestWrap(t *testing.T) {
 	}
 	weth := *chainOf(1).WrappedNative
 	names[weth] = "weth"
-	deposit, withdrawal := topics(topicDeposit, alice), topics(topicWithdrawal, alice)
+	deposit, withdrawal := topics(evmsig.TopicDeposit, alice), topics(evmsig.TopicWithdrawal, alice)
 	zero := common.Address{}
 
 	f(withLogs(logOf(weth, deposit, 5)), "erc20 weth >alice 5 wrap")
@@ -201,9 +202,9 @@ func TestWrap(t *testing.T) {
 	f(withLogs(logOf(weth, deposit, []byte{5})), "")
 
 	// A wrapped coin that also emits the Transfer counts once.
-	f(withLogs(logOf(weth, topics(topicTransfer, zero, alice), 5), logOf(weth, deposit, 5)), "erc20 weth >alice 5")
-	f(withLogs(logOf(weth, withdrawal, 5), logOf(weth, topics(topicTransfer, alice, zero), 5)), "erc20 weth alice> 5")
-	f(withLogs(logOf(weth, topics(topicTransfer, alice, bob), 5), logOf(weth, deposit, 5)), "erc20 weth alice>bob 5 | erc20 weth >alice 5 wrap")
+	f(withLogs(logOf(weth, topics(evmsig.TopicTransfer, zero, alice), 5), logOf(weth, deposit, 5)), "erc20 weth >alice 5")
+	f(withLogs(logOf(weth, withdrawal, 5), logOf(weth, topics(evmsig.TopicTransfer, alice, zero), 5)), "erc20 weth alice> 5")
+	f(withLogs(logOf(weth, topics(evmsig.TopicTransfer, alice, bob), 5), logOf(weth, deposit, 5)), "erc20 weth alice>bob 5 | erc20 weth >alice 5 wrap")
 
 	// Another emitter needs WETH9's own call and must be a token.
 	foreign := func(input []byte, wei uint64, extra ...ethrpc.Log) Input {
@@ -213,28 +214,28 @@ func TestWrap(t *testing.T) {
 		in.Receipt.Logs = append([]ethrpc.Log{logOf(token, deposit, 5)}, extra...)
 		return in
 	}
-	spent := logOf(token, topics(topicTransfer, alice, bob), 5)
-	f(foreign(selDeposit[:], 5, spent), "erc20 token >alice 5 wrap | erc20 token alice>bob 5")
-	f(foreign(selDeposit[:], 4, spent), "erc20 token alice>bob 5")
+	spent := logOf(token, topics(evmsig.TopicTransfer, alice, bob), 5)
+	f(foreign(evmsig.SelDeposit[:], 5, spent), "erc20 token >alice 5 wrap | erc20 token alice>bob 5")
+	f(foreign(evmsig.SelDeposit[:], 4, spent), "erc20 token alice>bob 5")
 	f(foreign(nil, 5, spent), "erc20 token alice>bob 5") // a wallet that is paid
-	f(foreign(selDeposit[:], 5), "")                     // a staking contract
-	known := foreign(selDeposit[:], 5)
+	f(foreign(evmsig.SelDeposit[:], 5), "")              // a staking contract
+	known := foreign(evmsig.SelDeposit[:], 5)
 	known.Token = func(a common.Address) bool { return a == token }
 	f(known, "erc20 token >alice 5 wrap")
-	shares := logOf(token, topics(topicTransfer, zero, alice), 4) // a vault that mints shares
-	f(foreign(selDeposit[:], 5, spent, spent, shares), "erc20 token alice>bob 5 | erc20 token alice>bob 5 | erc20 token >alice 4")
+	shares := logOf(token, topics(evmsig.TopicTransfer, zero, alice), 4) // a vault that mints shares
+	f(foreign(evmsig.SelDeposit[:], 5, spent, spent, shares), "erc20 token alice>bob 5 | erc20 token alice>bob 5 | erc20 token >alice 4")
 
 	unwrap := frame(trace.Call, alice, token, 0, frame(trace.DelegateCall, token, pool, 0, frame(trace.Call, token, alice, 5)))
-	unwrap.Input = append(selWithdraw[:], word(5)...)
+	unwrap.Input = append(evmsig.SelWithdraw[:], word(5)...)
 	in := made(unwrap)
 	in.Receipt.Logs = []ethrpc.Log{spent, logOf(token, withdrawal, 5)}
 	f(in, "erc20 token alice>bob 5 | erc20 token alice> 5 wrap")
-	unwrap.Input = append(selWithdraw[:], word(6)...)
+	unwrap.Input = append(evmsig.SelWithdraw[:], word(6)...)
 	f(in, "erc20 token alice>bob 5")
 }
 
 func TestAmountsAreTheCallers(t *testing.T) {
-	in := withLogs(logOf(token, topics(topicTransfer, alice, bob), 5), logOf(token, topics(topicTransfer, alice, bob), 6))
+	in := withLogs(logOf(token, topics(evmsig.TopicTransfer, alice, bob), 5), logOf(token, topics(evmsig.TopicTransfer, alice, bob), 6))
 	f := Compute(in)
 	a := f.Transfers[0].Amount
 	a.Lsh(a, 300).Neg(a) // must not reach the neighbour in the slab
@@ -250,15 +251,15 @@ func TestAmountsAreTheCallers(t *testing.T) {
 // balance: what one holder lost and another won adds up to what was minted.
 func FuzzLogs(f *testing.F) {
 	for _, l := range []ethrpc.Log{
-		logOf(token, topics(topicTransfer, alice, bob), 5),
-		logOf(token, topics(topicTransfer, alice), bob, 5),
-		logOf(token, topics(topicTransfer), alice, bob, 5),
-		logOf(token, topics(topicTransfer, alice, bob, 7)),
-		logOf(token, topics(topicSingle, carol, alice, bob), 7, 5),
-		logOf(token, topics(topicBatch, carol, alice, bob), 64, 160, 2, 7, 8, 2, 5, 6),
-		logOf(token, topics(topicMultiToken, alice, bob, 7), carol, 5),
-		logOf(token, topics(topicDeposit, alice), 5),
-		logOf(token, topics(topicWithdrawal, alice), 5),
+		logOf(token, topics(evmsig.TopicTransfer, alice, bob), 5),
+		logOf(token, topics(evmsig.TopicTransfer, alice), bob, 5),
+		logOf(token, topics(evmsig.TopicTransfer), alice, bob, 5),
+		logOf(token, topics(evmsig.TopicTransfer, alice, bob, 7)),
+		logOf(token, topics(evmsig.TopicTransferSingle, carol, alice, bob), 7, 5),
+		logOf(token, topics(evmsig.TopicTransferBatch, carol, alice, bob), 64, 160, 2, 7, 8, 2, 5, 6),
+		logOf(token, topics(evmsig.TopicTransfer6909, alice, bob, 7), carol, 5),
+		logOf(token, topics(evmsig.TopicDeposit, alice), 5),
+		logOf(token, topics(evmsig.TopicWithdrawal, alice), 5),
 	} {
 		var flat []byte
 		for _, t := range l.Topics[1:] {
@@ -266,7 +267,7 @@ func FuzzLogs(f *testing.F) {
 		}
 		f.Add(uint8(0), l.Topics[0][:], flat, l.Data)
 	}
-	kinds := []common.Hash{topicTransfer, topicSingle, topicBatch, topicMultiToken, topicDeposit, topicWithdrawal, zkMint, zkWithdrawal, borFeeLog}
+	kinds := []common.Hash{evmsig.TopicTransfer, evmsig.TopicTransferSingle, evmsig.TopicTransferBatch, evmsig.TopicTransfer6909, evmsig.TopicDeposit, evmsig.TopicWithdrawal, evmsig.TopicBaseMint, evmsig.TopicBaseWithdrawal, evmsig.TopicLogFeeTransfer}
 	ids := []uint64{1, 137, 324, 42220}
 	f.Fuzz(func(t *testing.T, pick uint8, first, rest, data []byte) {
 		l := ethrpc.Log{Topics: []common.Hash{common.BytesToHash(first)}, Data: data}

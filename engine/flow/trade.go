@@ -4,24 +4,14 @@ import (
 	"math/big"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// Events of the pools whose state after a swap is in the logs, so that it can be told
-// how far the swap moved the price.
-var (
-	topicSwap2   = crypto.Keccak256Hash([]byte("Swap(address,uint256,uint256,uint256,uint256,address)")) // Uniswap v2 and forks
-	topicSolidly = crypto.Keccak256Hash([]byte("Swap(address,address,uint256,uint256,uint256,uint256)"))
-	topicSync    = crypto.Keccak256Hash([]byte("Sync(uint112,uint112)"))
-	topicSyncBig = crypto.Keccak256Hash([]byte("Sync(uint256,uint256)")) // Solidly and forks
-	topicSwap3   = crypto.Keccak256Hash([]byte("Swap(address,address,int256,int256,uint160,uint128,int24)"))
-	topicPancake = crypto.Keccak256Hash([]byte("Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)"))
-	topicSwap4   = crypto.Keccak256Hash([]byte("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"))
-)
-
-// trade is one swap in a pool of two tokens, as the pool's own event tells it.
+// trade is one swap in a pool of two tokens, as the pool's own event tells it. Pools
+// are those whose state after a swap is in the logs, so that it can be told how far the
+// swap moved the price.
 type trade struct {
 	pool   common.Address
 	id     common.Hash       // of a pool inside a singleton
@@ -44,11 +34,11 @@ func (q *quoter) trades() (list []trade) {
 		var t trade
 		var ok bool
 		switch l.Topics[0] {
-		case topicSwap2, topicSolidly:
+		case evmsig.TopicSwapV2, evmsig.TopicSwapSolidly:
 			t, ok = q.reservesTrade(i)
-		case topicSwap3, topicPancake:
+		case evmsig.TopicSwapV3, evmsig.TopicSwapPancakeV3:
 			t, ok = rootTrade(l, 5)
-		case topicSwap4:
+		case evmsig.TopicSwapV4:
 			if t, ok = rootTrade(l, 6); ok && len(l.Topics) == 3 {
 				t.id = l.Topics[1]
 				t.in = 1 - t.in // its amounts are the swapper's
@@ -68,11 +58,11 @@ func (q *quoter) reservesTrade(at int) (t trade, ok bool) {
 		return t, false
 	}
 	s := &q.Receipt.Logs[at-1]
-	if s.Address != l.Address || len(s.Topics) != 1 || s.Topics[0] != topicSync && s.Topics[0] != topicSyncBig || len(s.Data) != 2*32 {
+	if s.Address != l.Address || len(s.Topics) != 1 || s.Topics[0] != evmsig.TopicSync && s.Topics[0] != evmsig.TopicSyncSolidly || len(s.Data) != 2*32 {
 		return t, false
 	}
-	in0, in1, out0, out1 := wordAt(l, 0), wordAt(l, 1), wordAt(l, 2), wordAt(l, 3)
-	t = trade{pool: l.Address, spot: [2]*big.Int{wordAt(s, 0), wordAt(s, 1)}}
+	in0, in1, out0, out1 := evmsig.Uint(l.Data, 0), evmsig.Uint(l.Data, 1), evmsig.Uint(l.Data, 2), evmsig.Uint(l.Data, 3)
+	t = trade{pool: l.Address, spot: [2]*big.Int{evmsig.Uint(s.Data, 0), evmsig.Uint(s.Data, 1)}}
 	switch { // what goes both ways is a flash swap, whose amounts are no price
 	case in1.Sign() == 0 && out0.Sign() == 0:
 		t.amount = [2]*big.Int{in0, out1}
@@ -89,23 +79,13 @@ func rootTrade(l *ethrpc.Log, words int) (t trade, ok bool) {
 	if len(l.Data) < words*32 {
 		return t, false
 	}
-	a0, a1, root := signedAt(l, 0), signedAt(l, 1), wordAt(l, 2)
+	a0, a1, root := evmsig.Int(l.Data, 0), evmsig.Int(l.Data, 1), evmsig.Uint(l.Data, 2)
 	t = trade{pool: l.Address, amount: [2]*big.Int{new(big.Int).Abs(a0), new(big.Int).Abs(a1)}}
 	if a0.Sign() < 0 {
 		t.in = 1
 	}
 	t.spot = [2]*big.Int{new(big.Int).Lsh(big.NewInt(1), 192), root.Mul(root, root)}
 	return t, a0.Sign()*a1.Sign() < 0
-}
-
-func wordAt(l *ethrpc.Log, i int) *big.Int { return new(big.Int).SetBytes(l.Data[32*i : 32*i+32]) }
-
-func signedAt(l *ethrpc.Log, i int) *big.Int {
-	n := wordAt(l, i)
-	if n.Bit(255) == 1 {
-		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), 256))
-	}
-	return n
 }
 
 // identify finds the two tokens: one that came in and one that went out, each by just

@@ -2,16 +2,11 @@ package flow
 
 import (
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
-)
-
-// Selectors of WETH9.
-var (
-	selDeposit  = [4]byte{0xd0, 0xe3, 0x0d, 0xb0} // deposit()
-	selWithdraw = [4]byte{0x2e, 0x1a, 0x7d, 0x4d} // withdraw(uint256)
 )
 
 // wrapEvent reads Deposit and Withdrawal of WETH9: the only sign that such a
@@ -22,7 +17,7 @@ func (c *calc) wrapEvent(t Transfer, l *ethrpc.Log) {
 	if !ok || v.IsZero() {
 		return
 	}
-	in := l.Topics[0] == topicDeposit
+	in := l.Topics[0] == evmsig.TopicDeposit
 	t.Standard, t.Wrap = ERC20, true
 	if in {
 		t.To = holder
@@ -45,9 +40,9 @@ func holderAmount(l *ethrpc.Log) (a common.Address, v uint256.Int, ok bool) {
 	data := l.Data
 	switch {
 	case len(l.Topics) == 2 && len(data) >= 32:
-		a, ok = addressOf(l.Topics[1][:])
+		a, ok = evmsig.Address(l.Topics[1][:])
 	case len(l.Topics) == 1 && len(data) >= 64:
-		a, ok = addressOf(data[:32])
+		a, ok = evmsig.Address(data[:32])
 		data = data[32:]
 	}
 	if ok {
@@ -134,22 +129,18 @@ func (w *wraps) call(f *trace.Frame) {
 	if f.Kind != trace.Call || f.Status != trace.OK || f.Value.IsZero() {
 		return
 	}
-	if hasSelector(f, selDeposit) {
+	if evmsig.SelDeposit.Begins(f.Input) {
 		w.calls[wrapKey{f.To, f.From, f.Value, true}] = struct{}{}
 	}
 	p := f.Parent
 	for p != nil && p.Kind == trace.DelegateCall {
 		p = p.Parent
 	}
-	if p == nil || p.Kind != trace.Call || p.To != f.From || p.From != f.To || !hasSelector(p, selWithdraw) || len(p.Input) < 36 {
+	if p == nil || p.Kind != trace.Call || p.To != f.From || p.From != f.To || !evmsig.SelWithdraw.Begins(p.Input) || len(p.Input) < 36 {
 		return
 	}
 	var amount uint256.Int
 	if amount.SetBytes32(p.Input[4:36]); amount == f.Value {
 		w.calls[wrapKey{f.From, f.To, f.Value, false}] = struct{}{}
 	}
-}
-
-func hasSelector(f *trace.Frame, s [4]byte) bool {
-	return len(f.Input) >= 4 && [4]byte(f.Input[:4]) == s
 }

@@ -11,6 +11,7 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/label"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
@@ -78,16 +79,16 @@ func tokenEmitters(rc *ethrpc.Receipt, most int) []common.Address {
 	return emitters(moved, most)
 }
 
-var tokenTopics = topics(
-	"Transfer(address,address,uint256)",
-	"Approval(address,address,uint256)",
-	"ApprovalForAll(address,address,bool)",
-	"TransferSingle(address,address,address,uint256,uint256)",
-	"TransferBatch(address,address,address,uint256[],uint256[])",
-	"Transfer(address,address,address,uint256,uint256)",
-	"Deposit(address,uint256)",
-	"Withdrawal(address,uint256)",
-)
+var tokenTopics = map[common.Hash]bool{
+	evmsig.TopicTransfer:       true,
+	evmsig.TopicApproval:       true,
+	evmsig.TopicApprovalForAll: true,
+	evmsig.TopicTransferSingle: true,
+	evmsig.TopicTransferBatch:  true,
+	evmsig.TopicTransfer6909:   true,
+	evmsig.TopicDeposit:        true,
+	evmsig.TopicWithdrawal:     true,
+}
 
 type callAt struct {
 	w     State

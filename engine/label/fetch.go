@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"txlens/engine/chain"
+	"txlens/engine/evmsig"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -33,9 +34,7 @@ const (
 
 // Selectors of ERC-20's metadata functions, in the order of the answers.
 var metadata = [3][]byte{
-	{0x95, 0xd8, 0x9b, 0x41}, // symbol()
-	{0x06, 0xfd, 0xde, 0x03}, // name()
-	{0x31, 0x3c, 0xe5, 0x67}, // decimals()
+	evmsig.SelSymbol[:], evmsig.SelName[:], evmsig.SelDecimals[:],
 }
 
 // Fetch asks contracts for symbol, name and decimals. A contract that answers

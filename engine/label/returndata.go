@@ -8,6 +8,8 @@ import (
 	"math"
 	"unicode/utf8"
 
+	"txlens/engine/evmsig"
+
 	"github.com/ethereum/go-ethereum/common"
 )
 
@@ -86,9 +88,6 @@ var (
 	errBatch = errors.New("answer of Multicall3 is malformed")
 )
 
-// aggregate3Selector is aggregate3((address,bool,bytes)[]) of Multicall3.
-var aggregate3Selector = []byte{0x82, 0xad, 0x56, 0xcb}
-
 // aggregate asks all metadata of some tokens in one call. The answer of a call
 // that failed is nil.
 func (f *fetcher) aggregate(ctx context.Context, ask []common.Address) ([][]byte, error) {
@@ -111,7 +110,7 @@ func packAggregate(ask []common.Address) []byte {
 	const call = 5 * word // target, true, offset of data, length of data, data
 	n := len(ask) * len(metadata)
 	b := make([]byte, 0, 4+(2+n)*word+n*call)
-	b = append(b, aggregate3Selector...)
+	b = append(b, evmsig.SelAggregate3[:]...)
 	b = appendWord(b, word)
 	b = appendWord(b, uint64(n))
 	for i := range n {

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // control is a word of storage that says who controls a contract.
@@ -148,8 +148,6 @@ func shortSlot(s common.Hash) string {
 	return s.Hex()
 }
 
-var topicOwnership = crypto.Keccak256Hash([]byte("OwnershipTransferred(address,address)"))
-
 // governs reports whether a word of storage is one of control, and not that of the last
 // caller, bidder or winner: a standard says so, the contract's event does, or its owner()
 // told what stood there.
@@ -159,14 +157,14 @@ func (l *look) governs(v common.Address, c control) bool {
 	}
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
-		if g.Address != v || len(g.Topics) == 0 || g.Topics[0] != topicOwnership {
+		if g.Address != v || len(g.Topics) == 0 || g.Topics[0] != evmsig.TopicOwnershipTransferred {
 			continue
 		}
 		if len(g.Topics) == 3 && common.BytesToAddress(g.Topics[2][12:]) == c.post || len(g.Data) == 64 && common.BytesToAddress(g.Data[44:]) == c.post {
 			return true
 		}
 	}
-	owner, ok := l.ask(Question{To: v, Data: selOwner[:], When: Before, Asker: "who owns the contract"})
+	owner, ok := l.ask(Question{To: v, Data: evmsig.SelOwner[:], When: Before, Asker: "who owns the contract"})
 	return ok && !owner.Reverted && len(owner.Output) == 32 && common.BytesToAddress(owner.Output[12:]) == c.pre
 }
 
@@ -191,9 +189,7 @@ func (l *look) grabs(v common.Address, c control) *trace.Frame {
 }
 
 // mints are functions that make tokens for whom they name.
-var mints = map[[4]byte]bool{selectorOf("mint(address,uint256)"): true, selectorOf("mint(uint256)"): true, selectorOf("mintTo(address,uint256)"): true}
-
-var selOwner = selectorOf("owner()")
+var mints = map[[4]byte]bool{evmsig.SelMint: true, evmsig.SelMintAmount: true, evmsig.SelMintTo: true}
 
 // openMint: tokens were made for nothing by a function that everybody may call, and
 // somebody gave other assets for them.
@@ -205,14 +201,14 @@ func (l *look) openMint() (out []api.Finding) {
 			continue
 		}
 		call := l.reached(p.frame, token)
-		if call == nil || !mints[selector(call)] || !l.givenFor(token) {
+		if call == nil || !mints[evmsig.Called(call.Input)] || !l.givenFor(token) {
 			continue
 		}
 		buyer, got := l.buyer(token)
 		if buyer == (common.Address{}) {
 			continue
 		}
-		owner, ok := l.ask(Question{To: token, Data: selOwner[:], When: Before, Asker: "who owns the token"})
+		owner, ok := l.ask(Question{To: token, Data: evmsig.SelOwner[:], When: Before, Asker: "who owns the token"})
 		open, known := l.openTo(token, call.Input)
 		o := common.Address{}
 		if ok && len(owner.Output) >= 32 {

@@ -6,13 +6,12 @@ import (
 	"math/big"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
 )
-
-var selTransferFrom = selectorOf("transferFrom(address,address,uint256)")
 
 // arbitrary: a contract made a call of which target and bytes stand in what it was
 // called with, and that call took what somebody else had let the contract take.
@@ -61,7 +60,7 @@ func (l *look) nobodys(router common.Address, outer *trace.Frame) *View {
 func (l *look) takes(p *payment) *trace.Frame {
 	for f := p.frame; f != nil; f = f.Parent {
 		if f.Kind == trace.Call && f.To == p.key.Token {
-			if selector(f) == selTransferFrom && len(f.Input) >= 100 && common.BytesToAddress(f.Input[16:36]) == p.from {
+			if evmsig.Called(f.Input) == evmsig.SelTransferFrom && len(f.Input) >= 100 && common.BytesToAddress(f.Input[16:36]) == p.from {
 				return f
 			}
 			return nil
@@ -100,7 +99,7 @@ func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
 		if f.Status != trace.OK {
 			continue
 		}
-		if f.To == ecrecover && len(f.Output) >= 32 && common.BytesToAddress(f.Output[12:32]) == a || f.To == a && selector(f) == selValid1271 {
+		if f.To == ecrecover && len(f.Output) >= 32 && common.BytesToAddress(f.Output[12:32]) == a || f.To == a && evmsig.Called(f.Input) == evmsig.SelValidERC1271 {
 			return true
 		}
 	}
@@ -126,7 +125,6 @@ func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) a
 
 var (
 	ecrecover     = common.BytesToAddress([]byte{1})
-	selValid1271  = selectorOf("isValidSignature(bytes32,bytes)")
 	generatorX, _ = new(big.Int).SetString("79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", 16)
 )
 
@@ -185,7 +183,7 @@ func (l *look) takenBy(p *payment, contract common.Address) bool {
 // nobodySigned: the recovery failed, nothing else was asked, and the call went on.
 func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (api.Finding, bool) {
 	for _, f := range l.Tree.Frames {
-		if below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || selector(f) == selValid1271) {
+		if below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || evmsig.Called(f.Input) == evmsig.SelValidERC1271) {
 			return api.Finding{}, false // others signed, or it was signed in another way
 		}
 	}

@@ -8,11 +8,11 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/classify"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // Ruled says how a check came out.
@@ -190,12 +190,12 @@ func (l *look) checkSharePrice() (Ruled, string) {
 	compared := false
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
-		deposit := len(g.Topics) == 3 && g.Topics[0] == topicDeposit
-		if len(g.Data) != 64 || !deposit && !(len(g.Topics) == 4 && g.Topics[0] == topicWithdraw) {
+		deposit := len(g.Topics) == 3 && g.Topics[0] == evmsig.TopicVaultDeposit
+		if len(g.Data) != 64 || !deposit && !(len(g.Topics) == 4 && g.Topics[0] == evmsig.TopicVaultWithdraw) {
 			continue
 		}
 		events++
-		p := price{wordAt(g.Data, 0), wordAt(g.Data, 1)}
+		p := price{evmsig.Uint(g.Data, 0), evmsig.Uint(g.Data, 1)}
 		if before, ok := last[g.Address]; ok && before.shares.Sign() > 0 && p.shares.Sign() > 0 {
 			compared = true
 			// It fell when assets/shares is lower than before, by more than a unit of rounding
@@ -312,14 +312,14 @@ func (l *look) checkProduct() (Ruled, string) {
 		if len(g.Topics) == 0 {
 			continue
 		}
-		if g.Topics[0] == topicPairBurn {
+		if g.Topics[0] == evmsig.TopicBurnV2 {
 			delete(last, g.Address)
 			burnt[g.Address] = true
 		}
-		if g.Topics[0] != topicSync || len(g.Topics) != 1 || len(g.Data) != 64 {
+		if g.Topics[0] != evmsig.TopicSync || len(g.Topics) != 1 || len(g.Data) != 64 {
 			continue
 		}
-		k := new(big.Int).Mul(wordAt(g.Data, 0), wordAt(g.Data, 1))
+		k := new(big.Int).Mul(evmsig.Uint(g.Data, 0), evmsig.Uint(g.Data, 1))
 		before, ok := last[g.Address]
 		if !ok && !burnt[g.Address] {
 			if pre, _, has := l.slotOf(g.Address, reservesSlot); has {
@@ -340,11 +340,6 @@ func (l *look) checkProduct() (Ruled, string) {
 	return Clean, fmt.Sprintf("%s of reserves compared", api.Count(n, "change"))
 }
 
-var (
-	topicSync     = crypto.Keccak256Hash([]byte("Sync(uint112,uint112)"))
-	topicPairBurn = crypto.Keccak256Hash([]byte("Burn(address,uint256,uint256,address)"))
-)
-
 func productOf(packed common.Hash) *big.Int {
 	mask := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 112), big.NewInt(1))
 	n := packed.Big()
@@ -356,7 +351,7 @@ func productOf(packed common.Hash) *big.Int {
 func (l *look) burnsAfter(i int) bool {
 	for j := i + 1; j < len(l.Receipt.Logs); j++ {
 		if g := &l.Receipt.Logs[j]; g.Address == l.Receipt.Logs[i].Address {
-			return len(g.Topics) > 0 && g.Topics[0] == topicPairBurn
+			return len(g.Topics) > 0 && g.Topics[0] == evmsig.TopicBurnV2
 		}
 	}
 	return false

@@ -5,11 +5,11 @@ import (
 	"math/big"
 	"slices"
 
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // flags are the risk flags that need the trace, the state diff or the state around the
@@ -28,20 +28,20 @@ func (l *look) flags() (out []string) {
 
 // callbacks are what lenders call on who borrows for the length of a call.
 var callbacks = map[[4]byte]string{
-	selectorOf("onFlashLoan(address,address,uint256,uint256,bytes)"):                "ERC-3156",
-	selectorOf("executeOperation(address[],uint256[],uint256[],address,bytes)"):     "Aave",
-	selectorOf("executeOperation(address,uint256,uint256,address,bytes)"):           "Aave",
-	selectorOf("receiveFlashLoan(address[],uint256[],uint256[],bytes)"):             "Balancer",
-	selectorOf("onMorphoFlashLoan(uint256,bytes)"):                                  "Morpho",
-	selectorOf("uniswapV2Call(address,uint256,uint256,bytes)"):                      "Uniswap v2",
-	selectorOf("pancakeCall(address,uint256,uint256,bytes)"):                        "Pancake v2",
-	selectorOf("uniswapV3FlashCallback(uint256,uint256,bytes)"):                     "Uniswap v3",
-	selectorOf("pancakeV3FlashCallback(uint256,uint256,bytes)"):                     "Pancake v3",
-	selectorOf("unlockCallback(bytes)"):                                             "Uniswap v4",
-	selectorOf("DVMFlashLoanCall(address,uint256,uint256,bytes)"):                   "DODO",
-	selectorOf("DPPFlashLoanCall(address,uint256,uint256,bytes)"):                   "DODO",
-	selectorOf("callFunction(address,(address,uint256),bytes)"):                     "dYdX",
-	selectorOf("onERC3156FlashLoan(address,address,uint256,uint256,uint256,bytes)"): "ERC-3156",
+	evmsig.SelOnFlashLoan:         "ERC-3156",
+	evmsig.SelExecuteOperations:   "Aave",
+	evmsig.SelExecuteOperation:    "Aave",
+	evmsig.SelReceiveFlashLoan:    "Balancer",
+	evmsig.SelOnMorphoFlashLoan:   "Morpho",
+	evmsig.SelUniswapV2Call:       "Uniswap v2",
+	evmsig.SelPancakeCall:         "Pancake v2",
+	evmsig.SelUniswapV3Flash:      "Uniswap v3",
+	evmsig.SelPancakeV3Flash:      "Pancake v3",
+	evmsig.SelUnlockCallback:      "Uniswap v4",
+	evmsig.SelDVMFlashLoanCall:    "DODO",
+	evmsig.SelDPPFlashLoanCall:    "DODO",
+	evmsig.SelCallFunctionOfLoans: "dYdX",
+	evmsig.SelOnERC3156FlashLoan:  "ERC-3156",
 }
 
 // flashLoans: a lender gave an asset, called a known callback, and had at least as much
@@ -52,7 +52,7 @@ func (l *look) flashLoans() (out []string) {
 	}
 	w := l.words()
 	for _, c := range l.Tree.Frames {
-		if c.Kind != trace.Call || c.Status != trace.OK || callbacks[selector(c)] == "" {
+		if c.Kind != trace.Call || c.Status != trace.OK || callbacks[evmsig.Called(c.Input)] == "" {
 			continue
 		}
 		lending := c.Parent
@@ -85,12 +85,7 @@ func (l *look) lentAndRepaid(lending, call *trace.Frame) (*payment, *big.Int) {
 	return nil, nil
 }
 
-var (
-	topicSwapV3  = crypto.Keccak256Hash([]byte("Swap(address,address,int256,int256,uint160,uint128,int24)"))
-	selSlot0     = selectorOf("slot0()")
-	selObserve   = selectorOf("observe(uint32[])")
-	priceReaders = map[[4]byte]bool{selReserves: true, selSlot0: true, selObserve: true}
-)
+var priceReaders = map[[4]byte]bool{evmsig.SelGetReserves: true, evmsig.SelSlot0: true, evmsig.SelObserve: true}
 
 // quote is the price of a pool as a fraction, before anything or after a trade.
 type quote struct{ num, den *big.Int }
@@ -131,10 +126,10 @@ func (l *look) movedPrices() (out []string) {
 // quoteOf reads the price that an event of a pool tells.
 func quoteOf(topics []common.Hash, data []byte) quote {
 	switch {
-	case len(topics) == 1 && topics[0] == topicSync && len(data) == 64:
-		return quote{wordAt(data, 1), wordAt(data, 0)}
-	case len(topics) == 3 && topics[0] == topicSwapV3 && len(data) == 160:
-		return squared(wordAt(data, 2))
+	case len(topics) == 1 && topics[0] == evmsig.TopicSync && len(data) == 64:
+		return quote{evmsig.Uint(data, 1), evmsig.Uint(data, 0)}
+	case len(topics) == 3 && topics[0] == evmsig.TopicSwapV3 && len(data) == 160:
+		return squared(evmsig.Uint(data, 2))
 	}
 	return quote{}
 }
@@ -147,7 +142,7 @@ func squared(root *big.Int) quote {
 // quoteBefore reads the price before the transaction from the pool's storage.
 func (l *look) quoteBefore(pool common.Address, topic common.Hash) quote {
 	slot := reservesSlot
-	if topic == topicSwapV3 {
+	if topic == evmsig.TopicSwapV3 {
 		slot = common.Hash{}
 	}
 	pre, _, ok := l.slotOf(pool, slot)
@@ -155,7 +150,7 @@ func (l *look) quoteBefore(pool common.Address, topic common.Hash) quote {
 		return quote{}
 	}
 	n := pre.Big()
-	if topic == topicSwapV3 {
+	if topic == evmsig.TopicSwapV3 {
 		return squared(new(big.Int).And(n, mask(160)))
 	}
 	return quote{new(big.Int).And(new(big.Int).Rsh(n, 112), mask(112)), new(big.Int).And(n, mask(112))}
@@ -169,7 +164,7 @@ func mask(bits uint) *big.Int {
 // no call to the pool: who trades asks as well.
 func (l *look) readBy(pool common.Address) *trace.Frame {
 	for _, f := range l.Tree.Frames {
-		if f.Kind == trace.StaticCall && f.Status == trace.OK && f.To == pool && priceReaders[selector(f)] && !l.own[f.From] && !l.trades(f.From, pool) {
+		if f.Kind == trace.StaticCall && f.Status == trace.OK && f.To == pool && priceReaders[evmsig.Called(f.Input)] && !l.own[f.From] && !l.trades(f.From, pool) {
 			return f
 		}
 	}
@@ -186,8 +181,6 @@ const (
 	drainedUSD    = 10_000
 	drainedSupply = 5 // percent of all there is
 )
-
-var selSupply = selectorOf("totalSupply()")
 
 // drains: a contract lost 99 % of an asset that it had held to the sender's side, and that
 // was much: more than 10,000 USD, or without a price, more than 5 % of all units. Of a
@@ -226,8 +219,8 @@ func (l *look) matters(k flow.TokenKey, lost *big.Int) (how string, much bool) {
 	if k == (flow.TokenKey{}) {
 		return "; what that is worth is not known", true
 	}
-	v, ok := l.ask(Question{To: k.Token, Data: selSupply[:], When: Before, Asker: "how many units of a token there are"})
-	all := wordAt(v.Output, 0)
+	v, ok := l.ask(Question{To: k.Token, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
+	all := evmsig.Uint(v.Output, 0)
 	if !ok || all == nil || all.Sign() == 0 {
 		return "", false
 	}
@@ -246,8 +239,6 @@ func (l *look) code(a common.Address) bool {
 	})
 }
 
-var topicApproval = crypto.Keccak256Hash([]byte("Approval(address,address,uint256)"))
-
 // overSupply: an allowance of more than all units of a token is unlimited, whatever its
 // number. It is asked for where nobody knows the spender, and in a triage always.
 func (l *look) overSupply() (out []string) {
@@ -257,7 +248,7 @@ func (l *look) overSupply() (out []string) {
 	w := l.words()
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
-		if len(g.Topics) != 3 || g.Topics[0] != topicApproval || len(g.Data) != 32 || wordAt(g.Data, 0).Sign() == 0 {
+		if len(g.Topics) != 3 || g.Topics[0] != evmsig.TopicApproval || len(g.Data) != 32 || evmsig.Uint(g.Data, 0).Sign() == 0 {
 			continue
 		}
 		owner, spender := common.BytesToAddress(g.Topics[1][12:]), common.BytesToAddress(g.Topics[2][12:])
@@ -267,9 +258,9 @@ func (l *look) overSupply() (out []string) {
 		if !l.Asked && l.vouched(spender) {
 			continue
 		}
-		v, ok := l.ask(Question{To: g.Address, Data: selSupply[:], When: Before, Asker: "how many units of a token there are"})
-		if all := wordAt(v.Output, 0); ok && all != nil && all.Sign() > 0 && wordAt(g.Data, 0).Cmp(all) > 0 {
-			out = append(out, fmt.Sprintf("unlimited_approval: %s may spend %s of %s, more than there are", w.Who(spender), w.Amount(flow.TokenKey{Token: g.Address}, wordAt(g.Data, 0)), w.Who(owner)))
+		v, ok := l.ask(Question{To: g.Address, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
+		if all := evmsig.Uint(v.Output, 0); ok && all != nil && all.Sign() > 0 && evmsig.Uint(g.Data, 0).Cmp(all) > 0 {
+			out = append(out, fmt.Sprintf("unlimited_approval: %s may spend %s of %s, more than there are", w.Who(spender), w.Amount(flow.TokenKey{Token: g.Address}, evmsig.Uint(g.Data, 0)), w.Who(owner)))
 		}
 	}
 	return out

@@ -322,13 +322,6 @@ func below(f, g *trace.Frame) bool {
 	return false
 }
 
-func selector(f *trace.Frame) (s [4]byte) {
-	if len(f.Input) >= 4 {
-		copy(s[:], f.Input)
-	}
-	return s
-}
-
 func (l *look) words() classify.Words {
 	if l.wording == nil {
 		w := classify.NewWords(l.Facts.Facts)

@@ -5,11 +5,11 @@ import (
 	"math/big"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
 )
 
@@ -22,20 +22,13 @@ type reading struct {
 	paid   *payment // by the reader to the sender's side, after it
 }
 
-func selectorOf(signature string) (s [4]byte) {
-	copy(s[:], crypto.Keccak256([]byte(signature)))
-	return s
-}
-
 var (
-	selReserves  = selectorOf("getReserves()")
-	selBalanceOf = selectorOf("balanceOf(address)")
 
 	// noRates are views that say nothing of a price.
 	noRates = map[[4]byte]bool{
-		selectorOf("allowance(address,address)"): true, selectorOf("decimals()"): true, selectorOf("symbol()"): true, selectorOf("name()"): true,
-		selectorOf("owner()"): true, selectorOf("token0()"): true, selectorOf("token1()"): true, selectorOf("nonces(address)"): true,
-		selectorOf("supportsInterface(bytes4)"): true, selectorOf("isValidSignature(bytes32,bytes)"): true, selectorOf("asset()"): true,
+		evmsig.SelAllowance: true, evmsig.SelDecimals: true, evmsig.SelSymbol: true, evmsig.SelName: true,
+		evmsig.SelOwner: true, evmsig.SelToken0: true, evmsig.SelToken1: true, evmsig.SelNonces: true,
+		evmsig.SelSupportsERC: true, evmsig.SelValidERC1271: true, evmsig.SelAsset: true,
 	}
 )
 
@@ -47,10 +40,10 @@ const maxReadings = 4
 func (l *look) readings() (out []reading) {
 	payers := map[common.Address][]flow.TokenKey{}
 	for _, s := range l.Tree.Frames {
-		if s.Kind != trace.StaticCall || s.Status != trace.OK || len(s.Output) < 32 || l.own[s.From] || l.own[s.To] || s.From == s.To || noRates[selector(s)] || len(s.Input) < 4 {
+		if s.Kind != trace.StaticCall || s.Status != trace.OK || len(s.Output) < 32 || l.own[s.From] || l.own[s.To] || s.From == s.To || noRates[evmsig.Called(s.Input)] || len(s.Input) < 4 {
 			continue
 		}
-		if selector(s) == selBalanceOf && len(s.Input) >= 36 {
+		if evmsig.Called(s.Input) == evmsig.SelBalanceOf && len(s.Input) >= 36 {
 			// A contract that looks at its own balance, or at a trader's, asks for no rate.
 			if a := common.BytesToAddress(s.Input[16:36]); a == s.From || l.own[a] {
 				continue
@@ -169,23 +162,16 @@ func further(a, b *big.Int) bool {
 	return new(big.Int).Mul(hi, big.NewInt(100)).Cmp(new(big.Int).Mul(lo, big.NewInt(100+apart))) > 0
 }
 
-func wordAt(b []byte, i int) *big.Int {
-	if len(b) < 32*(i+1) {
-		return nil
-	}
-	return new(big.Int).SetBytes(b[32*i : 32*(i+1)])
-}
-
 // readInside: read-only re-entrancy. The rate is compared with what the same question
 // gets before and after the transaction: it must be off from both.
 func (l *look) readInside(r reading, open *trace.Frame) (api.Finding, bool) {
 	before, ok1 := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	after, ok2 := l.ask(Question{To: r.source, Data: r.frame.Input, When: After, Asker: "a rate at rest"})
-	read := wordAt(r.frame.Output, 0)
-	if !ok1 || !ok2 || before.Reverted || after.Reverted || read == nil || selector(r.frame) == selBalanceOf {
+	read := evmsig.Uint(r.frame.Output, 0)
+	if !ok1 || !ok2 || before.Reverted || after.Reverted || read == nil || evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
 		return api.Finding{}, false
 	}
-	was, is := wordAt(before.Output, 0), wordAt(after.Output, 0)
+	was, is := evmsig.Uint(before.Output, 0), evmsig.Uint(after.Output, 0)
 	if was == nil || is == nil || !further(read, was) || !further(read, is) || l.covered(r, is) {
 		return api.Finding{}, false
 	}
@@ -234,18 +220,18 @@ func factor(over string) int {
 
 // readMoved: the reader was told a price that a trade of the sender's side had moved.
 func (l *look) readMoved(r reading) (api.Finding, bool) {
-	if selector(r.frame) == selReserves {
+	if evmsig.Called(r.frame.Input) == evmsig.SelGetReserves {
 		return l.readReserves(r)
 	}
-	if selector(r.frame) == selBalanceOf {
+	if evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
 		return api.Finding{}, false // of some account: whose price that makes is not told
 	}
 	before, ok := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
-	read := wordAt(r.frame.Output, 0)
+	read := evmsig.Uint(r.frame.Output, 0)
 	if !ok || before.Reverted || read == nil {
 		return api.Finding{}, false
 	}
-	was := wordAt(before.Output, 0)
+	was := evmsig.Uint(before.Output, 0)
 	if was == nil || !further(read, was) || !l.onlyGains() {
 		return api.Finding{}, false
 	}
@@ -301,7 +287,7 @@ func (l *look) readReserves(r reading) (api.Finding, bool) {
 	packed := pre.Big()
 	mask := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 112), big.NewInt(1))
 	was := [2]*big.Int{new(big.Int).And(packed, mask), new(big.Int).And(new(big.Int).Rsh(packed, 112), mask)}
-	now := [2]*big.Int{wordAt(r.frame.Output, 0), wordAt(r.frame.Output, 1)}
+	now := [2]*big.Int{evmsig.Uint(r.frame.Output, 0), evmsig.Uint(r.frame.Output, 1)}
 	if now[0] == nil || now[1] == nil || now[0].Sign() == 0 || was[0].Sign() == 0 ||
 		!further(new(big.Int).Mul(now[1], was[0]), new(big.Int).Mul(was[1], now[0])) {
 		return api.Finding{}, false

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -30,7 +31,7 @@ func (l *look) entries() (out []entry) {
 		called := false
 		for f := g.Parent; f != nil; f = f.Parent {
 			called = called || f.From == g.To && l.own[f.To] && f.Kind == trace.Call
-			if called && f.Kind == trace.Call && f.To == g.To && l.own[f.From] && selector(f) == selector(g) {
+			if called && f.Kind == trace.Call && f.To == g.To && l.own[f.From] && evmsig.Called(f.Input) == evmsig.Called(g.Input) {
 				out = append(out, entry{f, g, g.To})
 				break
 			}

@@ -5,11 +5,11 @@ import (
 	"math/big"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // bought is one purchase of shares: what went into a vault and what it made for it.
@@ -54,11 +54,6 @@ func (l *look) purchases() (out []bought) {
 	return out
 }
 
-var (
-	topicDeposit  = crypto.Keccak256Hash([]byte("Deposit(address,address,uint256,uint256)"))
-	topicWithdraw = crypto.Keccak256Hash([]byte("Withdraw(address,address,address,uint256,uint256)"))
-)
-
 // sharesFor adds up what the vault minted in the call that took a payment. A vault that
 // mints nothing must have said so by the event of ERC-4626.
 func (l *look) sharesFor(p *payment, f *trace.Frame) (bought, bool) {
@@ -73,7 +68,7 @@ func (l *look) sharesFor(p *payment, f *trace.Frame) (bought, bool) {
 	}
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
-		if g.Address == p.to && len(g.Topics) == 3 && g.Topics[0] == topicDeposit && l.frameOf[i] != nil && below(l.frameOf[i], f) {
+		if g.Address == p.to && len(g.Topics) == 3 && g.Topics[0] == evmsig.TopicVaultDeposit && l.frameOf[i] != nil && below(l.frameOf[i], f) {
 			minted = true
 		}
 	}
@@ -161,7 +156,7 @@ func (l *look) precision() (out []api.Finding) {
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
 		// Withdraw(sender, receiver, owner, assets, shares) of ERC-4626
-		if len(g.Topics) != 4 || g.Topics[0] != topicWithdraw || len(g.Data) != 64 || wordAt(g.Data, 0).Sign() == 0 || wordAt(g.Data, 1).Sign() != 0 {
+		if len(g.Topics) != 4 || g.Topics[0] != evmsig.TopicVaultWithdraw || len(g.Data) != 64 || evmsig.Uint(g.Data, 0).Sign() == 0 || evmsig.Uint(g.Data, 1).Sign() != 0 {
 			continue
 		}
 		f := l.frameOf[i]
@@ -170,7 +165,7 @@ func (l *look) precision() (out []api.Finding) {
 		}
 		for j := range l.pays {
 			p := &l.pays[j]
-			if p.from == g.Address && l.own[p.to] && p.frame != nil && below(p.frame, l.reached(f, g.Address)) && p.amount.Cmp(wordAt(g.Data, 0)) == 0 {
+			if p.from == g.Address && l.own[p.to] && p.frame != nil && below(p.frame, l.reached(f, g.Address)) && p.amount.Cmp(evmsig.Uint(g.Data, 0)) == 0 {
 				if found[g.Address] == nil {
 					order = append(order, g.Address)
 				}

@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"txlens/engine/evmsig"
+
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -168,8 +169,7 @@ func trusted(hash string, entries []signatureEntry) []string {
 		if len(e.Name) > maxSignature || len(out) == maxTexts || slices.Contains(out, e.Name) {
 			continue
 		}
-		sum := "0x" + hex.EncodeToString(crypto.Keccak256([]byte(e.Name)))
-		if strings.HasPrefix(sum, hash) {
+		if strings.HasPrefix(evmsig.Hash(e.Name).Hex(), hash) {
 			out = append(out, e.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math/big"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/upstream"
 
@@ -116,8 +117,6 @@ func (d *Desk) readBalance(ctx context.Context, a, token common.Address, block u
 // errNoNumber: a contract answered something else than one word.
 var errNoNumber = errors.New("the answer is no number")
 
-var balanceOf = [4]byte{0x70, 0xa0, 0x82, 0x31} // balanceOf(address)
-
 func (d *Desk) balanceAt(ctx context.Context, a, token common.Address, block uint64) (*big.Int, error) {
 	w, err := d.world()
 	if err != nil {
@@ -126,7 +125,7 @@ func (d *Desk) balanceAt(ctx context.Context, a, token common.Address, block uin
 	if token == (common.Address{}) {
 		return w.Balance(ctx, d.chain(), a, block)
 	}
-	out, err := w.Call(ctx, d.chain(), token, append(balanceOf[:], common.LeftPadBytes(a[:], 32)...), block)
+	out, err := w.Call(ctx, d.chain(), token, append(evmsig.SelBalanceOf[:], common.LeftPadBytes(a[:], 32)...), block)
 	return number(out, err)
 }
 

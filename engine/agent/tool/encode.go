@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"txlens/engine/evmsig"
+
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 var (
@@ -46,7 +47,8 @@ func encodeCall(signature string, args []string) ([]byte, error) {
 		}
 		heads = append(heads, head)
 	}
-	out := crypto.Keccak256([]byte(m[1] + "(" + strings.Join(types, ",") + ")"))[:4]
+	selector := evmsig.Func(m[1] + "(" + strings.Join(types, ",") + ")")
+	out := selector[:]
 	for _, h := range heads {
 		out = append(out, h...)
 	}

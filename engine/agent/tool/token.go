@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/gather"
 	"txlens/engine/label"
@@ -84,12 +85,10 @@ func (c callAt) CallContract(ctx context.Context, to common.Address, data []byte
 	return c.w.Call(ctx, c.d.chain(), to, data, c.block)
 }
 
-var totalSupply = []byte{0x18, 0x16, 0x0d, 0xdd} // totalSupply()
-
 func (d *Desk) supply(ctx context.Context, w gather.World, v *TokenView, a common.Address, block uint64) error {
 	var at [2]*big.Int
 	err := each(2, func(i int) (err error) {
-		at[i], err = number(w.Call(ctx, d.chain(), a, totalSupply, block-1+uint64(i)))
+		at[i], err = number(w.Call(ctx, d.chain(), a, evmsig.SelTotalSupply[:], block-1+uint64(i)))
 		return err
 	})
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -225,7 +226,7 @@ func TestBalances(t *testing.T) {
 // TestToken: names of a list or of the contract, supply at both ends.
 func TestToken(t *testing.T) {
 	d := found(t, aTrade, &fake{call: func(_ *common.Address, to common.Address, data []byte, block uint64) ([]byte, error) {
-		if string(data[:4]) == string(totalSupply) {
+		if string(data[:4]) == string(evmsig.SelTotalSupply[:]) {
 			return common.BigToHash(new(big.Int).SetUint64(block)).Bytes(), nil
 		}
 		return nil, &upstream.Error{Kind: upstream.KindReverted}

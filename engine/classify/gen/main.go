@@ -18,7 +18,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ethereum/go-ethereum/crypto"
+	"txlens/engine/evmsig"
 )
 
 // row is one line of registry.tsv.
@@ -223,7 +223,7 @@ func readEvents(path string) (rows []row, err error) {
 		if len(c) < 6 {
 			return fmt.Errorf("%d columns", len(c))
 		}
-		if got := crypto.Keccak256Hash([]byte(c[3])).Hex(); got != c[4] {
+		if got := evmsig.Hash(c[3]).Hex(); got != c[4] {
 			return fmt.Errorf("hash of %s is %s, not %s", c[3], got, c[4])
 		}
 		act, flags := actOf(c[2])
@@ -295,7 +295,7 @@ func readSelectors(path string) (rows []row, err error) {
 		if len(c) < 2 {
 			return fmt.Errorf("%d columns", len(c))
 		}
-		if got := fmt.Sprintf("0x%x", crypto.Keccak256([]byte(c[1]))[:4]); got != c[0] {
+		if got := fmt.Sprintf("0x%x", evmsig.Func(c[1])); got != c[0] {
 			return fmt.Errorf("selector of %s is %s, not %s", c[1], got, c[0])
 		}
 		rows = append(rows, rowOfCall(c[1]))

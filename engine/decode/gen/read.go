@@ -16,8 +16,7 @@ import (
 	"strings"
 
 	"txlens/engine/decode/internal/signature"
-
-	"github.com/ethereum/go-ethereum/crypto"
+	"txlens/engine/evmsig"
 )
 
 var kinds = map[string]signature.What{"function": signature.Func, "event": signature.Event, "error": signature.Error}
@@ -222,7 +221,7 @@ func readFourByte() (*table, error) {
 		sources: []string{"github.com/ethereum/go-ethereum " + version + " signer/fourbyte/4byte.json (LGPL-3.0)"}}
 	dropped := 0
 	for id, text := range all {
-		hash := crypto.Keccak256Hash([]byte(text))
+		hash := evmsig.Hash(text)
 		s, err := signature.Parse(signature.Func, text)
 		// What does not parse can never be decoded; what hashes to something else is wrong.
 		if err != nil || s.Text != text || hex.EncodeToString(hash[:4]) != id {

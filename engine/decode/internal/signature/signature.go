@@ -1,8 +1,9 @@
 package signature
 
 import (
+	"txlens/engine/evmsig"
+
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 )
 
 // What says what a signature names.
@@ -49,6 +50,6 @@ func New(what What, name string, in, out []Param) (*Signature, error) {
 			s.Indexed++
 		}
 	}
-	s.ID = crypto.Keccak256Hash([]byte(s.Text))
+	s.ID = evmsig.Hash(s.Text)
 	return s, nil
 }

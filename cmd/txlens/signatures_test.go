@@ -1,0 +1,261 @@
+package main
+
+import (
+	"encoding/hex"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"txlens/engine/evmsig"
+)
+
+// declareTheirOwn are the folders that may hash signatures: the package for it, the
+// payment protocol with its sandbox, which must share nothing with what it judges, and
+// the zoo of exploits.
+var declareTheirOwn = []string{"engine/evmsig", "engine/mpp/tempo", "engine/mpp/sandbox", "zoo"}
+
+// notSignatures are hashes of texts and four-byte constants that look like signatures
+// and are none, by file and what is hashed or typed.
+var notSignatures = []string{
+	"engine/decode/upgrade.go text", // names of storage slots
+	"engine/decode/upgrade.go org.zeppelinos.proxy.implementation",
+	"engine/decode/upgrade.go PROXIABLE",
+	"engine/decode/upgrade.go matic.network.proxy.implementation",
+	"engine/decode/upgrade.go diamond.standard.diamond.storage",
+	"engine/flow/backing.go 87a211a2",                        // the seed of Solady's slots of balances
+	"engine/triage/question.go an account without any right", // a made-up address
+}
+
+// TestSignaturesAreDeclaredOnce: topics and selectors come from engine/evmsig.
+func TestSignaturesAreDeclaredOnce(t *testing.T) {
+	known := declared(t)
+	eachFile(t, declareTheirOwn, func(path string, fset *token.FileSet, f *ast.File) {
+		for _, c := range signatureCopies(fset, f, known) {
+			if !slices.ContainsFunc(notSignatures, func(s string) bool {
+				file, what, _ := strings.Cut(s, " ")
+				return file == path && c.what == what
+			}) {
+				t.Errorf("%s:%d: %s: %q", path, c.line, c.why, c.what)
+			}
+		}
+	})
+
+	found := func(want int, body string) {
+		t.Helper()
+		fset, f := parseBody(t, body)
+		if got := signatureCopies(fset, f, known); len(got) != want {
+			t.Errorf("%s: found %v, want %d", body, got, want)
+		}
+	}
+	found(1, `x = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))`)
+	found(1, `x = [4]byte(crypto.Keccak256([]byte("f()"))[:4])`)
+	found(1, `x = crypto.Keccak256([]byte("f(" + types + ")"))`)
+	found(1, `x = crypto.Keccak256([]byte(signature))`)
+	found(1, `h := sha3.NewLegacyKeccak256()`)
+	found(1, `x = evmsig.Func("f()")`)
+	found(1, `x = evmsig.Hash("f" + "()")`)
+	found(1, `x = [4]byte{0xd0, 0xe3, 0x0d, 0xb1}`)
+	found(1, `x = []byte{0xd0, 0xe3, 0x0d, 0xb1}`)
+	found(2, `x = [2][]byte{{0x95, 0xd8, 0x9b, 0x42}, {6, 0xfd, 0xde, 3}}`)
+	found(1, `x = "0x70a08231"`)
+	found(1, `x = "70A08231"`)
+	found(1, `x = "\x70\xa0\x82\x31"`)
+	found(1, `x = 0x70a08231`)
+	found(1, `x = common.HexToHash("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")`)
+	found(0, `x = crypto.Keccak256(code); y = crypto.Keccak256Hash(key[:], base[:])`)
+	found(0, `x = evmsig.Func(text); y = evmsig.Hash(cells[colSignature])`)
+	found(0, `x = []byte{1, 2, 3, 4, 5}; y = [3]byte{1, 2, 3}; z = []byte{a, b, c, d}; v = [4]int{1, 2, 3, 4}`)
+	found(0, `x = "0x12345678"; y = 0x12345678; z = "deadbeef"`)
+}
+
+// copied is one signature outside of its package.
+type copied struct {
+	line      int
+	what, why string
+}
+
+// declared are the hashes that engine/evmsig declares, and their first four bytes, in
+// hexadecimal.
+func declared(t *testing.T) map[string]bool {
+	t.Helper()
+	m := map[string]bool{}
+	for _, file := range []string{"events.go", "functions.go"} {
+		src, err := os.ReadFile(filepath.Join("..", "..", "engine", "evmsig", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range regexp.MustCompile(`= (?:Hash|Func)\("(.*?)"\)`).FindAllSubmatch(src, -1) {
+			h := evmsig.Hash(text[1])
+			m[hex.EncodeToString(h[:])], m[hex.EncodeToString(h[:4])] = true, true
+		}
+	}
+	if len(m) < 180 {
+		t.Fatalf("%d hashes are declared", len(m))
+	}
+	return m
+}
+
+var hexText = regexp.MustCompile(`^(0[xX])?([0-9a-fA-F]{8}|[0-9a-fA-F]{64})$`)
+
+// signatureCopies lists what a file hashes that may be a signature, and the hashes of
+// signatures that it holds as numbers.
+func signatureCopies(fset *token.FileSet, f *ast.File, known map[string]bool) (list []copied) {
+	say := func(n ast.Node, what, why string) {
+		list = append(list, copied{fset.Position(n.Pos()).Line, what, why})
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			switch name := calledName(n); {
+			case name == "NewLegacyKeccak256":
+				say(n, name, "hashes by itself")
+			case strings.HasPrefix(name, "Keccak256"):
+				for _, arg := range n.Args {
+					if text, ok := textOf(arg); ok {
+						say(n, text, "hashes a text; use evmsig")
+					}
+				}
+			case (name == "Hash" || name == "Func") && len(n.Args) == 1 && ownedBy(n, "evmsig") && isText(n.Args[0]):
+				say(n, literal(n.Args[0]), "declares a signature; do so in engine/evmsig")
+			}
+		case *ast.CompositeLit:
+			for _, four := range fourBytes(n) {
+				say(n, four, "types a selector; use evmsig")
+			}
+		case *ast.BasicLit:
+			if v, ok := hashOf(n); ok && known[v] {
+				say(n, v, "types the hash of a signature; use evmsig")
+			}
+		}
+		return true
+	})
+	return list
+}
+
+func calledName(c *ast.CallExpr) string {
+	switch f := c.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}
+
+func ownedBy(c *ast.CallExpr, pkg string) bool {
+	s, ok := c.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	x, ok := s.X.(*ast.Ident)
+	return ok && x.Name == pkg
+}
+
+// textOf is what a conversion []byte(…) converts: a literal, or the expression's name.
+func textOf(x ast.Expr) (string, bool) {
+	c, ok := x.(*ast.CallExpr)
+	if !ok || len(c.Args) != 1 {
+		return "", false
+	}
+	if a, ok := c.Fun.(*ast.ArrayType); !ok || a.Len != nil {
+		return "", false
+	}
+	return literal(c.Args[0]), true
+}
+
+// isText reports whether a literal string is part of the expression.
+func isText(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.BasicLit:
+		return x.Kind == token.STRING
+	case *ast.BinaryExpr:
+		return isText(x.X) && isText(x.Y)
+	}
+	return false
+}
+
+func literal(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.BasicLit:
+		s, _ := strconv.Unquote(x.Value)
+		return s
+	case *ast.BinaryExpr:
+		return literal(x.X) + literal(x.Y)
+	case *ast.Ident:
+		return x.Name
+	}
+	return "an expression"
+}
+
+// fourBytes lists the values of four literal bytes in a literal of bytes, or in the
+// bytes that it holds.
+func fourBytes(c *ast.CompositeLit) (list []string) {
+	a, ok := c.Type.(*ast.ArrayType)
+	if !ok {
+		return nil
+	}
+	if inner, ok := a.Elt.(*ast.ArrayType); ok && isByte(inner.Elt) {
+		for _, e := range c.Elts {
+			if e, ok := e.(*ast.CompositeLit); ok && e.Type == nil {
+				list = append(list, four(e)...)
+			}
+		}
+		return list
+	}
+	if isByte(a.Elt) {
+		return four(c)
+	}
+	return nil
+}
+
+func isByte(x ast.Expr) bool {
+	i, ok := x.(*ast.Ident)
+	return ok && (i.Name == "byte" || i.Name == "uint8")
+}
+
+func four(c *ast.CompositeLit) []string {
+	if len(c.Elts) != 4 {
+		return nil
+	}
+	var s string
+	for _, e := range c.Elts {
+		b, ok := e.(*ast.BasicLit)
+		if !ok || b.Kind != token.INT {
+			return nil
+		}
+		v, err := strconv.ParseUint(b.Value, 0, 8)
+		if err != nil {
+			return nil
+		}
+		s += fmt.Sprintf("%02x", v)
+	}
+	return []string{s}
+}
+
+// hashOf is the hexadecimal value of a literal of 4 or 32 bytes.
+func hashOf(b *ast.BasicLit) (string, bool) {
+	switch b.Kind {
+	case token.INT:
+		v, err := strconv.ParseUint(b.Value, 0, 32)
+		return fmt.Sprintf("%08x", v), err == nil
+	case token.STRING:
+		s, err := strconv.Unquote(b.Value)
+		if err != nil {
+			return "", false
+		}
+		if len(s) == 4 {
+			return hex.EncodeToString([]byte(s)), true
+		}
+		if m := hexText.FindStringSubmatch(s); m != nil {
+			return strings.ToLower(m[2]), true
+		}
+	}
+	return "", false
+}

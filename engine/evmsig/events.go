@@ -1,0 +1,53 @@
+package evmsig
+
+// Tokens: EIP-20, EIP-721, EIP-1155, ERC-2309, ERC-6909.
+var (
+	TopicTransfer            = Hash("Transfer(address,address,uint256)")
+	TopicTransferSingle      = Hash("TransferSingle(address,address,address,uint256,uint256)")
+	TopicTransferBatch       = Hash("TransferBatch(address,address,address,uint256[],uint256[])")
+	TopicTransfer6909        = Hash("Transfer(address,address,address,uint256,uint256)")
+	TopicConsecutiveTransfer = Hash("ConsecutiveTransfer(uint256,uint256,address,address)")
+	TopicApproval            = Hash("Approval(address,address,uint256)")
+	TopicApprovalForAll      = Hash("ApprovalForAll(address,address,bool)")
+)
+
+// Wrapped coins (WETH9), and the native coin as a token: Bor's MRC20, ZKsync's L2BaseToken.
+var (
+	TopicDeposit        = Hash("Deposit(address,uint256)")
+	TopicWithdrawal     = Hash("Withdrawal(address,uint256)")
+	TopicLogFeeTransfer = Hash("LogFeeTransfer(address,address,address,uint256,uint256,uint256,uint256,uint256)")
+	TopicBaseMint       = Hash("Mint(address,uint256)")
+	TopicBaseWithdrawal = Hash("Withdrawal(address,address,uint256)")
+)
+
+// Trades.
+var (
+	TopicSwapV2           = Hash("Swap(address,uint256,uint256,uint256,uint256,address)")
+	TopicSwapSolidly      = Hash("Swap(address,address,uint256,uint256,uint256,uint256)")
+	TopicSwapV3           = Hash("Swap(address,address,int256,int256,uint160,uint128,int24)")
+	TopicSwapPancakeV3    = Hash("Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)")
+	TopicSwapAlgebra      = Hash("Swap(address,address,int256,int256,uint160,uint128,int24,uint24,uint24)")
+	TopicSwapV4           = Hash("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+	TopicSwapBalancer     = Hash("Swap(bytes32,address,address,uint256,uint256)")
+	TopicExchangeSigned   = Hash("TokenExchange(address,int128,uint256,int128,uint256)") // Curve
+	TopicExchangeUnsigned = Hash("TokenExchange(address,uint256,uint256,uint256,uint256)")
+	TopicExchangeWithFee  = Hash("TokenExchange(address,uint256,uint256,uint256,uint256,uint256,uint256)")
+)
+
+// Pools: reserves after a change, and liquidity.
+var (
+	TopicSync            = Hash("Sync(uint112,uint112)")
+	TopicSyncSolidly     = Hash("Sync(uint256,uint256)")
+	TopicBurnV2          = Hash("Burn(address,uint256,uint256,address)")
+	TopicMintV3          = Hash("Mint(address,address,int24,int24,uint128,uint256,uint256)")
+	TopicBurnV3          = Hash("Burn(address,int24,int24,uint128,uint256,uint256)")
+	TopicModifyLiquidity = Hash("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
+)
+
+// Vaults (ERC-4626) and control of contracts (ERC-173, ERC-1967).
+var (
+	TopicVaultDeposit         = Hash("Deposit(address,address,uint256,uint256)")
+	TopicVaultWithdraw        = Hash("Withdraw(address,address,address,uint256,uint256)")
+	TopicOwnershipTransferred = Hash("OwnershipTransferred(address,address)")
+	TopicUpgraded             = Hash("Upgraded(address)")
+)

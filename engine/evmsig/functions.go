@@ -1,0 +1,96 @@
+package evmsig
+
+// Tokens: EIP-20 and its metadata, WETH9, and what tokens add.
+var (
+	SelTransfer     = Func("transfer(address,uint256)")
+	SelTransferFrom = Func("transferFrom(address,address,uint256)")
+	SelApprove      = Func("approve(address,uint256)")
+	SelBalanceOf    = Func("balanceOf(address)")
+	SelAllowance    = Func("allowance(address,address)")
+	SelTotalSupply  = Func("totalSupply()")
+	SelSymbol       = Func("symbol()")
+	SelName         = Func("name()")
+	SelDecimals     = Func("decimals()")
+	SelNonces       = Func("nonces(address)")
+	SelDeposit      = Func("deposit()")
+	SelWithdraw     = Func("withdraw(uint256)")
+	SelMint         = Func("mint(address,uint256)")
+	SelMintAmount   = Func("mint(uint256)")
+	SelMintTo       = Func("mintTo(address,uint256)")
+)
+
+// Rights given by the owner's signature, the owner first: EIP-2612, DAI, Permit2,
+// permitForAll of NFTs, and EIP-2612 with a packed signature.
+var (
+	SelPermit       = Func("permit(address,address,uint256,uint256,uint8,bytes32,bytes32)")
+	SelPermitDAI    = Func("permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)")
+	SelPermit2      = Func("permit(address,((address,uint160,uint48,uint48),address,uint256),bytes)")
+	SelPermit2Batch = Func("permit(address,((address,uint160,uint48,uint48)[],address,uint256),bytes)")
+	SelPermitForAll = Func("permitForAll(address,address,bool,uint256,uint8,bytes32,bytes32)")
+	SelPermitPacked = Func("permit(address,address,uint256,uint256,bytes)")
+)
+
+// Questions about contracts: ERC-1271, ERC-165, ERC-173, ERC-4626, and Multicall3.
+var (
+	SelValidERC1271 = Func("isValidSignature(bytes32,bytes)")
+	SelSupportsERC  = Func("supportsInterface(bytes4)")
+	SelOwner        = Func("owner()")
+	SelAsset        = Func("asset()") // ERC-4626
+	SelAggregate3   = Func("aggregate3((address,bool,bytes)[])")
+)
+
+// Getters of pools: Uniswap v2 and v3 and their forks.
+var (
+	SelToken0      = Func("token0()")
+	SelToken1      = Func("token1()")
+	SelGetReserves = Func("getReserves()")
+	SelSlot0       = Func("slot0()")
+	SelObserve     = Func("observe(uint32[])")
+)
+
+// Routers of Uniswap: payments that end a multicall, and the Universal Router.
+var (
+	SelUnwrapWETH    = Func("unwrapWETH9(uint256,address)")
+	SelUnwrapWETHOwn = Func("unwrapWETH9(uint256)")
+	SelSweepToken    = Func("sweepToken(address,uint256,address)")
+	SelSweepTokenOwn = Func("sweepToken(address,uint256)")
+	SelExecuteUntil  = Func("execute(bytes,bytes[],uint256)")
+	SelExecute       = Func("execute(bytes,bytes[])")
+)
+
+// Actions of 0x Settler.
+var (
+	SelSettlerBasic        = Func("BASIC(address,uint256,address,uint256,bytes)")
+	SelSettlerUniswapV3    = Func("UNISWAPV3(address,uint256,bytes,uint256)")
+	SelSettlerTransferFrom = Func("TRANSFER_FROM(address,((address,uint256),uint256,uint256),bytes)")
+)
+
+// Callbacks of lenders on who borrows for the length of a call.
+var (
+	SelOnFlashLoan         = Func("onFlashLoan(address,address,uint256,uint256,bytes)") // ERC-3156
+	SelOnERC3156FlashLoan  = Func("onERC3156FlashLoan(address,address,uint256,uint256,uint256,bytes)")
+	SelExecuteOperations   = Func("executeOperation(address[],uint256[],uint256[],address,bytes)") // Aave
+	SelExecuteOperation    = Func("executeOperation(address,uint256,uint256,address,bytes)")
+	SelReceiveFlashLoan    = Func("receiveFlashLoan(address[],uint256[],uint256[],bytes)") // Balancer
+	SelOnMorphoFlashLoan   = Func("onMorphoFlashLoan(uint256,bytes)")
+	SelUniswapV2Call       = Func("uniswapV2Call(address,uint256,uint256,bytes)")
+	SelPancakeCall         = Func("pancakeCall(address,uint256,uint256,bytes)")
+	SelUniswapV3Flash      = Func("uniswapV3FlashCallback(uint256,uint256,bytes)")
+	SelPancakeV3Flash      = Func("pancakeV3FlashCallback(uint256,uint256,bytes)")
+	SelUnlockCallback      = Func("unlockCallback(bytes)") // Uniswap v4
+	SelDVMFlashLoanCall    = Func("DVMFlashLoanCall(address,uint256,uint256,bytes)")
+	SelDPPFlashLoanCall    = Func("DPPFlashLoanCall(address,uint256,uint256,bytes)")
+	SelCallFunctionOfLoans = Func("callFunction(address,(address,uint256),bytes)") // dYdX
+)
+
+// Getters of proxies for what they run.
+var (
+	SelImplementation            = Func("implementation()")
+	SelGetImplementation         = Func("getImplementation()")
+	SelComptrollerImplementation = Func("comptrollerImplementation()")
+	SelChildImplementation       = Func("childImplementation()")
+	SelMasterCopy                = Func("masterCopy()")
+	SelSingleton                 = Func("singleton()")
+	SelFacetAddress              = Func("facetAddress(bytes4)")
+	SelFunctionImplementation    = Func("getFunctionImplementation(bytes4)") // routers that answer for each selector, as a diamond does (0x)
+)
