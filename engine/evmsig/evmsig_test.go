@@ -1,6 +1,7 @@
 package evmsig
 
 import (
+	"bytes"
 	"encoding/hex"
 	"go/ast"
 	"go/parser"
@@ -158,4 +159,81 @@ func TestAddress(t *testing.T) {
 	f(word[:31], common.Address{}, false)
 	f(append(word, 0), common.Address{}, false)
 	f(nil, common.Address{}, false)
+}
+
+func TestLength(t *testing.T) {
+	f := func(word []byte, limit, want int, ok bool) {
+		t.Helper()
+		if got, is := Length(word, limit); got != want || is != ok {
+			t.Errorf("%x up to %d: %d, %v", word, limit, got, is)
+		}
+	}
+	w := func(b ...byte) []byte { return common.LeftPadBytes(b, 32) }
+	f(w(), 0, 0, true)
+	f(w(7), 7, 7, true)
+	f(w(8), 7, 0, false)
+	f(w(0), -1, 0, false)
+	f(w(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), int(^uint(0)>>1), 0, false)
+	f(w(1, 0, 0, 0, 0, 0, 0, 0, 0), 100, 0, false)
+	f(append([]byte{1}, make([]byte, 31)...), 100, 0, false)
+	f(make([]byte, 31), 100, 0, false)
+	f(nil, 100, 0, false)
+}
+
+// TestDynamic: a number, a text and an array, and what is wrong with each.
+func TestDynamic(t *testing.T) {
+	word := func(n byte) []byte { return common.LeftPadBytes([]byte{n}, 32) }
+	join := func(parts ...[]byte) (b []byte) {
+		for _, p := range parts {
+			b = append(b, p...)
+		}
+		return b
+	}
+	data := join(word(64), word(128), word(3), []byte("abc"), make([]byte, 29), word(2), word(10), word(11))
+	if text, ok := Bytes(data, 0); !ok || string(text) != "abc" {
+		t.Errorf("text %q, %v", text, ok)
+	}
+	if list, ok := Words(data, 1); !ok || !bytes.Equal(list, join(word(10), word(11))) {
+		t.Errorf("array %x, %v", list, ok)
+	}
+	if tail, ok := Tail(data, 1); !ok || len(tail) != 96 {
+		t.Errorf("tail %x, %v", tail, ok)
+	}
+	f := func(name string, data []byte, tail bool) {
+		t.Helper()
+		_, isTail := Tail(data, 0)
+		text, isText := Bytes(data, 0)
+		list, isList := Words(data, 0)
+		if isTail != tail || isText || isList || len(text)+len(list) > 0 {
+			t.Errorf("%s: tail %v, text %x %v, array %x %v", name, isTail, text, isText, list, isList)
+		}
+	}
+	f("nothing", nil, false)
+	f("no word", make([]byte, 31), false)
+	f("an offset behind the end", join(word(64), word(1)), false)
+	f("an offset into the last word", join(word(33), word(1)), false)
+	f("a length beyond the end", join(word(32), word(33), make([]byte, 32)), true)
+	f("a length beyond 64 bits", join(word(32), append([]byte{1}, make([]byte, 31)...), make([]byte, 32)), true)
+	if list, ok := Words(join(word(32), word(2), make([]byte, 63)), 0); ok || list != nil && len(list) > 0 {
+		t.Errorf("an array with a torn word: %x", list)
+	}
+	if text, ok := Bytes(join(word(32), word(0)), 0); !ok || len(text) != 0 {
+		t.Errorf("an empty text: %x, %v", text, ok)
+	}
+}
+
+// FuzzWords: no reader panics, and none gives what lies outside of the data.
+func FuzzWords(f *testing.F) {
+	f.Add(make([]byte, 96), 0)
+	f.Add(append(common.LeftPadBytes([]byte{32}, 32), make([]byte, 64)...), 0)
+	f.Add([]byte{1}, -1)
+	f.Fuzz(func(t *testing.T, data []byte, i int) {
+		Address(Word(data, i))
+		Int(data, i)
+		text, ok1 := Bytes(data, i)
+		list, ok2 := Words(data, i)
+		if ok1 && len(data) < 64 || ok2 && len(list)%32 != 0 || len(list) > len(data) || len(text) > len(data) {
+			t.Errorf("%d bytes: text of %d, array of %d bytes", len(data), len(text), len(list))
+		}
+	})
 }

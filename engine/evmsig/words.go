@@ -1,6 +1,7 @@
 package evmsig
 
 import (
+	"encoding/binary"
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -48,4 +49,55 @@ func Address(word []byte) (a common.Address, ok bool) {
 	}
 	copy(a[:], word[wordSize-common.AddressLength:])
 	return a, true
+}
+
+// Length reads a word as a length or an offset that must not pass limit.
+func Length(word []byte, limit int) (int, bool) {
+	if len(word) != wordSize {
+		return 0, false
+	}
+	for _, b := range word[:wordSize-8] {
+		if b != 0 {
+			return 0, false
+		}
+	}
+	n := binary.BigEndian.Uint64(word[wordSize-8:])
+	if limit < 0 || n > uint64(limit) {
+		return 0, false
+	}
+	return int(n), true
+}
+
+// Tail follows the offset in the i-th word: what lies there and behind it, at least
+// one word.
+func Tail(data []byte, i int) ([]byte, bool) {
+	at, ok := Length(Word(data, i), len(data)-wordSize)
+	if !ok {
+		return nil, false
+	}
+	return data[at:], true
+}
+
+// Words are the elements of the array of words that the offset in the i-th word
+// points to. Its length must fit the data.
+func Words(data []byte, i int) ([]byte, bool) {
+	tail, ok := Tail(data, i)
+	if !ok {
+		return nil, false
+	}
+	body := tail[wordSize:]
+	n, ok := Length(tail[:wordSize], len(body)/wordSize)
+	return body[:n*wordSize], ok
+}
+
+// Bytes is the content of the bytes or string that the offset in the i-th word points
+// to. Its length must fit the data.
+func Bytes(data []byte, i int) ([]byte, bool) {
+	tail, ok := Tail(data, i)
+	if !ok {
+		return nil, false
+	}
+	body := tail[wordSize:]
+	n, ok := Length(tail[:wordSize], len(body))
+	return body[:n], ok
 }

@@ -129,7 +129,7 @@ func (c *calc) loggedTip(f *Fee, amount *big.Int) {
 		if !c.nativeToken(l.Address) || len(l.Topics) != 4 || l.Topics[0] != evmsig.TopicLogFeeTransfer || len(l.Data) < 32 {
 			continue
 		}
-		tip := new(big.Int).SetBytes(l.Data[:32])
+		tip := evmsig.Uint(l.Data, 0)
 		to := common.BytesToAddress(l.Topics[3][12:])
 		if common.BytesToAddress(l.Topics[2][12:]) == f.Payer && tip.Cmp(amount) <= 0 {
 			f.pay(&to, roleProducer, tip)

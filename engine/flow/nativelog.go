@@ -1,8 +1,6 @@
 package flow
 
 import (
-	"math/big"
-
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
@@ -95,7 +93,7 @@ func (c *calc) zkSupply(l *ethrpc.Log) bool {
 	switch {
 	case l.Topics[0] == evmsig.TopicBaseMint && len(l.Topics) == 2 && len(l.Data) >= 32:
 		if to, ok := evmsig.Address(l.Topics[1][:]); ok {
-			c.mint(to, new(big.Int).SetBytes(l.Data[:32]))
+			c.mint(to, evmsig.Uint(l.Data, 0))
 		}
 		return true
 	case l.Topics[0] == evmsig.TopicBaseWithdrawal && len(l.Topics) == 3 && len(l.Data) >= 32:

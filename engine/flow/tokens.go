@@ -155,11 +155,11 @@ func (c *calc) singleEvent(t Transfer, l *ethrpc.Log) {
 // batchEvent reads ERC-1155 TransferBatch. Both arrays must lie inside the data
 // and be of equal length, so a log yields at most one transfer per word of it.
 func (c *calc) batchEvent(t Transfer, l *ethrpc.Log) {
-	if len(l.Topics) != 4 || len(l.Data) < 64 {
+	if len(l.Topics) != 4 {
 		return
 	}
-	ids, ok1 := words(l.Data, l.Data[:32])
-	values, ok2 := words(l.Data, l.Data[32:64])
+	ids, ok1 := evmsig.Words(l.Data, 0)
+	values, ok2 := evmsig.Words(l.Data, 1)
 	var ok bool
 	t.From, t.To, ok = parties(l.Topics[2][:], l.Topics[3][:])
 	if !ok || !ok1 || !ok2 || len(ids) != len(values) {
@@ -173,29 +173,6 @@ func (c *calc) batchEvent(t Transfer, l *ethrpc.Log) {
 		t.Sub = i / 32
 		c.transfer(t, &id, &v)
 	}
-}
-
-// words returns the elements of the uint256[] that an ABI offset points to.
-func words(data, offset []byte) ([]byte, bool) {
-	at, ok := small(offset, len(data)-32)
-	if !ok {
-		return nil, false
-	}
-	n, ok := small(data[at:at+32], (len(data)-at-32)/32)
-	if !ok {
-		return nil, false
-	}
-	return data[at+32 : at+32+32*n], true
-}
-
-// small reads a word that must not pass max.
-func small(word []byte, limit int) (int, bool) {
-	var v uint256.Int
-	v.SetBytes32(word)
-	if limit < 0 || !v.IsUint64() || v.Uint64() > uint64(limit) {
-		return 0, false
-	}
-	return int(v.Uint64()), true
 }
 
 // multiTokenEvent reads ERC-6909 Transfer: caller and amount are in the data.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"math"
 	"unicode/utf8"
 
 	"txlens/engine/evmsig"
@@ -29,16 +28,11 @@ func text(data []byte) (s string, ok bool) {
 	case len(data) < 2*word:
 		return "", false
 	}
-	offset, ok := small(data[:word])
-	if !ok || offset > len(data)-word {
+	text, ok := evmsig.Bytes(data, 0)
+	if !ok {
 		return "", false
 	}
-	size, ok := small(data[offset : offset+word])
-	rest := data[offset+word:]
-	if !ok || size > len(rest) {
-		return "", false
-	}
-	return Clean(string(rest[:min(size, maxText)])), true
+	return Clean(string(text[:min(len(text), maxText)])), true
 }
 
 // fixedText reads a bytes32 padded with zeros. A number is not taken for text.
@@ -57,28 +51,8 @@ func fixedText(data []byte) (string, bool) {
 // decimals reads the return data of decimals(), whose first word counts, as it
 // does for a contract that calls it. What is above MaxDecimals is refused.
 func decimals(data []byte) (uint8, bool) {
-	if len(data) < word {
-		return 0, false
-	}
-	n, ok := small(data[:word])
-	if !ok || n > MaxDecimals {
-		return 0, false
-	}
-	return uint8(n), true
-}
-
-// small reads a word as a length or an offset; larger ones are nobody's.
-func small(w []byte) (int, bool) {
-	for _, b := range w[:word-8] {
-		if b != 0 {
-			return 0, false
-		}
-	}
-	n := binary.BigEndian.Uint64(w[word-8:])
-	if n > math.MaxInt32 {
-		return 0, false
-	}
-	return int(n), true
+	n, ok := evmsig.Length(evmsig.Word(data, 0), MaxDecimals)
+	return uint8(n), ok
 }
 
 var (
@@ -138,43 +112,27 @@ func appendWord(b []byte, v uint64) []byte {
 // unpackAggregate reads an array of n (success, returnData). The pieces point
 // into data; overlapping ones are harmless.
 func unpackAggregate(data []byte, n int) ([][]byte, bool) {
-	array, ok := tail(data, 0)
+	array, ok := evmsig.Tail(data, 0)
 	if !ok {
 		return nil, false
 	}
-	if count, ok := small(array[:word]); !ok || count != n || len(array)-word < n*word {
+	if count, ok := evmsig.Length(array[:word], n); !ok || count != n || len(array)-word < n*word {
 		return nil, false
 	}
 	array = array[word:]
 	answers := make([][]byte, n)
 	for i := range answers {
-		tuple, ok := tail(array, i*word)
-		if !ok || len(tuple) < 2*word {
-			return nil, false
-		}
-		answer, ok := tail(tuple, word)
+		tuple, ok := evmsig.Tail(array, i)
 		if !ok {
 			return nil, false
 		}
-		size, ok := small(answer[:word])
-		if !ok || size > len(answer)-word {
+		answer, ok := evmsig.Bytes(tuple, 1)
+		if !ok {
 			return nil, false
 		}
-		if success, _ := small(tuple[:word]); success == 1 {
-			answers[i] = answer[word : word+size]
+		if success, _ := evmsig.Length(tuple[:word], 1); success == 1 {
+			answers[i] = answer
 		}
 	}
 	return answers, true
-}
-
-// tail follows the offset at a place: what lies behind it, at least one word.
-func tail(data []byte, at int) ([]byte, bool) {
-	if len(data) < at+word {
-		return nil, false
-	}
-	offset, ok := small(data[at : at+word])
-	if !ok || offset > len(data)-word {
-		return nil, false
-	}
-	return data[offset:], true
 }

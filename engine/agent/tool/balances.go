@@ -134,10 +134,11 @@ func number(out []byte, err error) (*big.Int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(out) < 32 {
+	n := evmsig.Uint(out, 0)
+	if n == nil {
 		return nil, errNoNumber
 	}
-	return new(big.Int).SetBytes(out[:32]), nil
+	return n, nil
 }
 
 // decimal writes a number that may be missing.

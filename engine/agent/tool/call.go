@@ -7,6 +7,7 @@ import (
 	"math/big"
 
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -115,12 +116,9 @@ func (v *CallView) answer(out []byte) {
 
 // oneString reads an answer that is a single string, empty when it is none.
 func oneString(b []byte) string {
-	if len(b) < 64 || new(big.Int).SetBytes(b[:32]).Cmp(big.NewInt(32)) != 0 {
+	if at, _ := evmsig.Length(evmsig.Word(b, 0), 32); at != 32 {
 		return ""
 	}
-	n := new(big.Int).SetBytes(b[32:64])
-	if !n.IsInt64() || n.Int64() > int64(len(b)-64) {
-		return ""
-	}
-	return api.Clean(string(b[64:64+n.Int64()]), maxString)
+	text, _ := evmsig.Bytes(b, 0)
+	return api.Clean(string(text), maxString)
 }
