@@ -161,11 +161,7 @@ func (c *calc) l1Fee(f *Fee) {
 		return
 	}
 	f.L1.Set(fee)
-	vault, role := c.fee.L1FeeVault, roleL1
-	if vault != nil && c.fee.Collector != nil && *vault == *c.fee.Collector {
-		role = roleSequencer
-	}
-	f.pay(vault, c.role(role), fee)
+	f.pay(c.fee.L1FeeVault, c.role(roleL1), fee)
 }
 
 // operatorFee follows specs.optimism.io: gas x scalar / 10^6 + constant since

@@ -234,6 +234,7 @@ func TestDeposits(t *testing.T) {
 	f(deposit(frame(trace.Call, alice, bob, 5), 534352, 0x7e, 5), "alice -5 | bob +5")
 	// Arbitrum: the value is minted to the sender, the root frame moves it on.
 	f(deposit(frame(trace.Call, alice, bob, 5), 42161, 0x64, 0), "bob +5")
+	f(deposit(failed(frame(trace.Call, alice, bob, 5)), 42161, 0x64, 0), "") // nothing is minted when it fails
 	f(deposit(frame(trace.Call, alice, bob, 0), 42161, 0x6a, 0), "")
 
 	retry := Compute(deposit(frame(trace.Call, alice, bob, 5), 42161, 0x68, 0))
