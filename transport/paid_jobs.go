@@ -167,8 +167,7 @@ func owes(owed tempo.Amount, state string) *mpp.Problem {
 
 // manageAt answers a method that a paid path has for messages of a channel alone.
 func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
-	route := s.newOffer(string(ctx.Path()), cent)
-	route.AnyPrice = true
+	route := s.offer(string(ctx.Path()), cent)
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok || s.bootstrap(ctx, route, cr) {
 		return

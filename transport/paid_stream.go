@@ -277,6 +277,9 @@ func (s *Server) delivered(id string) {
 func (s *Server) replay(st *stream, p *actors.Payment, id string) {
 	defer s.caught(id, func() { st.end(s.errorEvent(id, errPanic)) })
 	rec, err := s.recovered(id)
+	if err == nil && len(rec.Frames) == 0 {
+		err = api.ErrRunErrored
+	}
 	if err != nil {
 		st.end(s.errorEvent(id, err))
 		return
@@ -285,12 +288,11 @@ func (s *Server) replay(st *stream, p *actors.Payment, id string) {
 		st.end(s.errorEvent(id, unpaidRun{err}))
 		return
 	}
-	for _, frame := range rec.Frames[:max(len(rec.Frames)-1, 0)] {
+	last := len(rec.Frames) - 1
+	for _, frame := range rec.Frames[:last] {
 		st.push(named("", frame)[len("event: \n"):], false)
 	}
-	if len(rec.Frames) > 0 {
-		st.end(rec.Frames[len(rec.Frames)-1])
-	}
+	st.end(rec.Frames[last])
 }
 
 // collectRest takes what is outstanding on the bill of a run that has ended.
@@ -306,7 +308,11 @@ func (s *Server) collectRest(st *stream, p *actors.Payment, id string) error {
 	bill.Payer, bill.Channel = p.Payer, p.Channel
 	run, fresh := s.cfg.Payments.Seller.Begin(bill, nil)
 	if !fresh {
-		return nil // it is collected already
+		// Another stream collects it: until it is paid, this one does not get it either.
+		if _, owed, err = s.cfg.Payments.Seller.Outstanding(id); err == nil && !owed.IsZero() {
+			err = api.ErrUnpaid
+		}
+		return err
 	}
 	defer run.End()
 	v := &paidRun{s: s, run: run, challenge: p.ChallengeID, fan: newFan(id)}

@@ -162,9 +162,7 @@ func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
 	if err != nil || !moves(ctx, cr) {
 		return false
 	}
-	route := s.offer(string(ctx.Path()), cent)
-	route.AnyPrice = true
-	s.pay(ctx, cr, route, "")
+	s.pay(ctx, cr, s.offer(string(ctx.Path()), cent), "") // which does not look at the price
 	return true
 }
 

@@ -1,0 +1,749 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"github.com/go-json-experiment/json/jsontext"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"txlens/actors"
+	"txlens/engine/mpp/tempo"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/sale"
+	"txlens/engine/api"
+	"txlens/engine/meter"
+	"txlens/engine/mpp"
+)
+
+// TestOnlyStreamsAreSold: who asks for one answer is told to ask for a stream, and pays
+// nothing.
+func TestOnlyStreamsAreSold(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	a := sh.ask("POST", "/explain", goodBody)
+	sh.wantFault(a, 402, api.CodeUseSSE, "Accept: text/event-stream")
+	if ch := sh.challengeOf(a); ch == nil {
+		t.Errorf("%v", a.header)
+	}
+	a = sh.ask("POST", "/explain", goodBody, "Authorization", sh.answerTo("/explain", meter.Cent, voucher(30_000)))
+	sh.wantFault(a, 402, api.CodeUseSSE, "Accept: text/event-stream")
+	if a.header.Get(mpp.HeaderChallenge) != "" {
+		t.Errorf("%v", a.header)
+	}
+	sh.wantCalls("")
+}
+
+// lastReceiptOf is the event that ends a paid stream.
+func lastReceiptOf(t *testing.T, body string) *mpp.Receipt {
+	t.Helper()
+	_, data, ok := strings.Cut(body, "event: payment-receipt\ndata: ")
+	r, err := mpp.DecodeReceipt([]byte(strings.TrimSuffix(data, "\n\n")))
+	if !ok || err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	return r
+}
+
+// rests waits until the server does nothing any more, and checks that nothing is left.
+func (sh *shop) rests() {
+	sh.t.Helper()
+	until(sh.t, "all has ended", func() bool {
+		sh.s.live.mu.Lock()
+		defer sh.s.live.mu.Unlock()
+		return len(sh.s.live.fans) == 0 && !sh.s.analysing()
+	})
+	until(sh.t, "the channel is free", func() bool { sh.till.mu.Lock(); defer sh.till.mu.Unlock(); return sh.till.occupied == 0 })
+}
+
+// TestPaidStream: what a payer gets and pays.
+func TestPaidStream(t *testing.T) {
+	count := new(tally)
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Observer = count })
+	sh.till.change(func() { sh.till.txHash = common.Hash{7} })
+	f := func(body string, nano int64, wantKinds string, price uint64) string {
+		t.Helper()
+		sh.s.cfg.Explainer = spends(nano)
+		before := sh.till.spent
+		a := sh.buy("/explain", body, voucher(990_000))
+		first := sh.wantReceipt(a, 200, 990_000, before+10_000)
+		if first.TxHash != (common.Hash{7}) || a.header.Get("Cache-Control") != "no-cache, no-transform, private" {
+			t.Errorf("%+v %v", first, a.header)
+		}
+		id := a.header.Get("X-Request-Id")
+		if kindsOf(a.body) != wantKinds || !strings.Contains(a.body, `"requestId":"`+id+`"`) {
+			t.Errorf("%s in %s", kindsOf(a.body), a.body)
+		}
+		last := lastReceiptOf(t, a.body)
+		if last.Spent != units(before+price) || last.ChallengeID != first.ChallengeID || last.ChannelID != ref.ChannelID {
+			t.Errorf("%+v", last)
+		}
+		if b := sh.till.bill(id); !b.Final || b.Price != units(price) || b.Payer != descriptor.Payer || b.Channel != ref.ChannelID {
+			t.Errorf("%+v", b)
+		}
+		sh.wantCalls("Pay")
+		sh.rests()
+		return id
+	}
+	delivered := func(id string, want bool) {
+		t.Helper()
+		if got := sh.till.bill(id).Delivered; got != want {
+			t.Errorf("delivered %v", got)
+		}
+	}
+	id := f(goodBody, 0, "preflight_start complete result [payment-receipt]", 20_000)
+	until(t, "it is delivered", func() bool { return sh.till.bill(id).Delivered })
+	if rec, err := sh.runs.Recover(id); err != nil || len(rec.Frames) != 2 {
+		t.Errorf("%v, %v", rec, err)
+	}
+	f(withContext("costly"), 50_000_000, "preflight_start complete result [payment-receipt]", 80_000)
+	// An analysis that delivers nothing costs what was charged first at most.
+	delivered(f(withContext("broken"), 50_000_000, "preflight_start error [payment-receipt]", 0), false)
+	f(withContext("panic"), 0, "preflight_start error [payment-receipt]", 0)
+	f(withContext("nowhere"), 50_000_000, "preflight_start error [payment-receipt]", 10_000)
+	f(withContext("pending"), 0, "preflight_start error [payment-receipt]", 10_000)
+	if count.open != 6 {
+		t.Errorf("%d streams", count.open)
+	}
+	until(t, "all are closed", func() bool { count.mu.Lock(); defer count.mu.Unlock(); return count.closed == 6 })
+}
+
+// reading reads the events of a stream one by one.
+type reading struct {
+	t    *testing.T
+	resp *http.Response
+	in   *bufio.Reader
+	got  string
+}
+
+func (sh *shop) stream(body string, p mpp.Payload, headers ...string) *reading {
+	sh.t.Helper()
+	resp := sh.open("POST", "/explain", body, append([]string{"Authorization", sh.answerTo("/explain", meter.Cent, p), "Accept", eventStream}, headers...)...)
+	if resp.StatusCode != 200 {
+		text, _ := io.ReadAll(resp.Body)
+		sh.t.Fatalf("%d %s", resp.StatusCode, text)
+	}
+	sh.t.Cleanup(func() { resp.Body.Close() })
+	return &reading{t: sh.t, resp: resp, in: bufio.NewReader(resp.Body)}
+}
+
+func (r *reading) id() string { return r.resp.Header.Get("X-Request-Id") }
+
+// next returns the next event, which must have a word in it.
+func (r *reading) next(word string) string {
+	r.t.Helper()
+	var event string
+	for !strings.HasSuffix(event, "\n\n") {
+		line, err := r.in.ReadString('\n')
+		event += line
+		if err != nil {
+			r.t.Fatalf("%v after %q", err, event)
+		}
+	}
+	if !strings.Contains(event, word) {
+		r.t.Fatalf("%q, want %s", event, word)
+	}
+	r.got += event
+	return event
+}
+
+// rest returns what follows, to the end.
+func (r *reading) rest() string {
+	r.t.Helper()
+	text, err := io.ReadAll(r.in)
+	if err != nil {
+		r.t.Error(err)
+	}
+	r.resp.Body.Close()
+	return string(text)
+}
+
+// wantNeed reads the event that asks for a voucher.
+func (r *reading) wantNeed(required, accepted uint64) {
+	r.t.Helper()
+	event := r.next(mpp.EventNeedVoucher)
+	need, err := mpp.DecodeNeedVoucher([]byte(strings.TrimSuffix(strings.TrimPrefix(event, "event: payment-need-voucher\ndata: "), "\n\n")))
+	if err != nil || need.RequiredCumulative != units(required) || need.AcceptedCumulative != units(accepted) || need.ChannelID != ref.ChannelID || need.Deposit != units(9_000_000) {
+		r.t.Errorf("%q: %+v, %v", event, need, err)
+	}
+}
+
+// sign raises the voucher of the channel.
+func (sh *shop) sign(sum uint64) {
+	sh.t.Helper()
+	a := sh.ask("HEAD", "/explain", "", "Authorization", sh.answerTo("/explain", meter.Cent, voucher(sum)))
+	if a.status != 204 {
+		sh.t.Errorf("%d %v", a.status, a.header)
+	}
+}
+
+// held is an analysis that tells of its begin, waits to be freed, and costs nothing.
+func held(began chan<- string, free <-chan struct{}) script {
+	return func(ctx context.Context, job Job) (*api.Result, error) {
+		began <- job.ID
+		select {
+		case <-free:
+			return byContext(ctx, job.Request)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// TestNeedVoucher: a voucher that is short is asked for, also of who joins later and
+// until it is there; meanwhile the slot of the run is free for others.
+func TestNeedVoucher(t *testing.T) {
+	began, free := make(chan string, 1), make(chan struct{})
+	sh := sellWith(t, held(began, free), func(c *Config, _ *sale.Options) { c.MaxAnalyses = 1 })
+	first := sh.stream(goodBody, voucher(10_000))
+	if id := <-began; id != first.id() {
+		t.Errorf("%s, not %s", id, first.id())
+	}
+	first.wantNeed(20_000, 10_000)
+	second := sh.stream(goodBody, voucher(10_000))
+	second.wantNeed(20_000, 10_000)
+	if c := sh.s.slots.Counts(); c.Running != 1 || c.Parked != 0 {
+		t.Errorf("%+v", c)
+	}
+	// A run that waits for its payer holds nobody up.
+	close(free)
+	until(t, "its slot is lent", func() bool { c := sh.s.slots.Counts(); return c.Parked == 1 && c.Running == 0 })
+	if b := sh.till.bill(first.id()); b.Delivered || !b.Final {
+		t.Errorf("%+v", b)
+	}
+	sh.sign(20_000)
+	for _, r := range []*reading{first, second} {
+		body := r.rest()
+		if kindsOf(body) != "complete result [payment-receipt]" || lastReceiptOf(t, body).Spent != units(20_000) {
+			t.Errorf("%s", body)
+		}
+	}
+	sh.rests()
+	if b := sh.till.bill(first.id()); !b.Delivered || b.Collected != units(20_000) {
+		t.Errorf("%+v", b)
+	}
+	if len(sh.till.bills) != 1 {
+		t.Errorf("%d bills", len(sh.till.bills))
+	}
+}
+
+// TestNoVoucherNeeded: who joins after the voucher has come is not asked for it.
+func TestNoVoucherNeeded(t *testing.T) {
+	began, free := make(chan string, 1), make(chan struct{})
+	sh := sellWith(t, held(began, free), nil)
+	first := sh.stream(goodBody, voucher(10_000), "Idempotency-Key", "k")
+	<-began
+	first.wantNeed(20_000, 10_000)
+	sh.sign(20_000)
+	until(t, "it is paid", func() bool { return sh.till.bill(first.id()).Collected == units(20_000) })
+	until(t, "that is known", func() bool {
+		f := sh.s.live.fans[first.id()]
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.wanted == nil
+	})
+	second := sh.stream(goodBody, voucher(20_000), "Idempotency-Key", "k")
+	close(free)
+	for _, r := range []*reading{first, second} {
+		if body := r.rest(); kindsOf(body) != "complete result [payment-receipt]" {
+			t.Errorf("%s", body)
+		}
+	}
+	sh.rests()
+}
+
+// TestUnpaidRun: what is not paid in time is kept, and delivered once it is paid. The
+// analysis is made once.
+func TestUnpaidRun(t *testing.T) {
+	var made atomic.Int32
+	sh := sellWith(t, func(ctx context.Context, job Job) (*api.Result, error) {
+		made.Add(1)
+		return byContext(ctx, job.Request)
+	}, func(_ *Config, o *sale.Options) { o.Patience = time.Nanosecond })
+	buy := func(sum uint64) answer { return sh.buy("/explain", goodBody, voucher(sum), "Idempotency-Key", "k") }
+	unpaid := func(body, id string, spent uint64) {
+		t.Helper()
+		if kindsOf(body) != "[payment-need-voucher] error [payment-receipt]" || !strings.Contains(body, `"code":"payment_incomplete"`) || !strings.Contains(body, `"recover":"GET /explain/run/`+id+`"`) {
+			t.Errorf("%s", body)
+		}
+		if lastReceiptOf(t, body).Spent != units(spent) {
+			t.Errorf("%s", body)
+		}
+		sh.rests()
+		if sh.till.bill(id).Delivered {
+			t.Error("it counts as delivered")
+		}
+	}
+	a := buy(10_000)
+	id := a.header.Get("X-Request-Id")
+	unpaid(a.body, id, 10_000)
+	if !strings.Contains(sh.log.String(), "run not paid") || !strings.Contains(sh.log.String(), "owed=10000") {
+		t.Errorf("%s", sh.log)
+	}
+	a = buy(10_000)
+	sh.wantReceipt(a, 200, 10_000, 10_000)
+	unpaid(a.body, id, 10_000)
+	a = buy(20_000)
+	paid := func() {
+		t.Helper()
+		if kindsOf(a.body) != "complete result [payment-receipt]" || lastReceiptOf(t, a.body).Spent != units(20_000) || strings.Count(a.body, `"requestId":"`+id+`"`) != 2 {
+			t.Errorf("%s", a.body)
+		}
+		sh.rests()
+		until(t, "it is delivered", func() bool { return sh.till.bill(id).Delivered })
+	}
+	paid()
+	a = buy(20_000) // and again, for nothing
+	paid()
+	if n := made.Load(); n != 1 {
+		t.Errorf("%d analyses", n)
+	}
+}
+
+// TestUnpaidRunIsNotDelivered: while the rest of a price is being collected by one
+// stream, another one does not get the result for nothing.
+func TestUnpaidRunIsNotDelivered(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	sh.billed(unknownID, 10_000, 50_000, true)
+	sh.till.change(func() { sh.till.accepted, sh.till.spent = 10_000, 10_000 })
+	sh.runs.frames[unknownID] = encoded(t, unknownID)
+	know := func() {
+		sh.till.change(func() {
+			for _, o := range sh.till.orders {
+				sh.till.tickets[o.Key] = unknownID
+			}
+		})
+	}
+	sh.till.fail("Admit", errors.New("not yet")) // so that its order is known and nothing more
+	sh.buy("/explain", goodBody, voucher(10_000))
+	sh.till.fail("Admit", nil)
+	know()
+	first := sh.stream(goodBody, voucher(10_000))
+	first.wantNeed(50_000, 10_000)
+	second := sh.buy("/explain", goodBody, voucher(10_000))
+	if kindsOf(second.body) != "error [payment-receipt]" || !strings.Contains(second.body, `"code":"payment_incomplete"`) {
+		t.Errorf("%s", second.body)
+	}
+	sh.sign(50_000)
+	if body := first.rest(); kindsOf(body) != "complete result [payment-receipt]" {
+		t.Errorf("%s", body)
+	}
+	sh.rests()
+}
+
+// TestCrowded: who finds no slot is charged nothing, and told why.
+func TestCrowded(t *testing.T) {
+	began, free := make(chan string, 1), make(chan struct{})
+	sh := sellWith(t, held(began, free), func(c *Config, _ *sale.Options) { c.MaxAnalyses = 2; c.Shares.Strangers = 1; c.Shares.PerChannel = 2 })
+	one := sh.stream(goodBody, voucher(90_000))
+	<-began
+	refusedFor := func(says string) {
+		t.Helper()
+		a := sh.buy("/explain", withContext("other"), voucher(90_000))
+		sh.wantFault(a, 503, api.CodeBusy, says+" Nothing was charged")
+		if a.header.Get("Retry-After") != "5" || a.header.Get(mpp.HeaderReceipt) != "" {
+			t.Errorf("%v", a.header)
+		}
+		if len(sh.till.bills) != 1 {
+			t.Errorf("%d bills", len(sh.till.bills))
+		}
+	}
+	refusedFor("too many analyses are running; try again soon.")
+	close(free)
+	one.rest()
+	sh.rests()
+
+	began, free = make(chan string, 1), make(chan struct{})
+	sh = sellWith(t, held(began, free), func(c *Config, _ *sale.Options) { c.Shares.PerChannel = 1 })
+	one = sh.stream(goodBody, voucher(90_000))
+	<-began
+	refusedFor("too many analyses of this payer are running or wait to be paid; try again when one has ended.")
+	close(free)
+	one.rest()
+	sh.rests()
+	// A slot that was taken for a charge that failed is given back.
+	sh.till.fail("Charge", errors.New("the disk is gone"))
+	for range 2 {
+		sh.wantProblem(sh.buy("/explain", withContext("third"), voucher(90_000)), 503, mpp.InternalPaymentError)
+	}
+	sh.rests()
+}
+
+// TestQueue: a paid request waits for a slot.
+func TestQueue(t *testing.T) {
+	began, free := make(chan string, 2), make(chan struct{})
+	sh := sellWith(t, held(began, free), func(c *Config, _ *sale.Options) { c.MaxAnalyses = 1; c.Payments.QueueTime = time.Hour })
+	one := sh.stream(goodBody, voucher(90_000))
+	<-began
+	got := make(chan answer, 1)
+	go func() { got <- sh.buy("/explain", withContext("other"), voucher(90_000)) }()
+	until(t, "it waits", func() bool { return sh.s.slots.Counts().Waiting == 1 })
+	close(free)
+	one.rest()
+	if a := <-got; kindsOf(a.body) != "complete result [payment-receipt]" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	sh.rests()
+}
+
+// TestSharesOfAPayer: the slot of a paid run is that of its channel, payer and address,
+// and a payer that has paid much is no stranger.
+func TestSharesOfAPayer(t *testing.T) {
+	began, free := make(chan string, 1), make(chan struct{})
+	sh := sellWith(t, held(began, free), nil)
+	one := sh.stream(goodBody, voucher(90_000))
+	<-began
+	if c := sh.s.slots.Counts(); c.Running != 1 || c.Strangers != 1 {
+		t.Errorf("%+v", c)
+	}
+	close(free)
+	one.rest()
+	sh.rests()
+}
+
+// TestParkedTooMany: a run that cannot lend its slot is not waited for.
+func TestParkedTooMany(t *testing.T) {
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Shares.Parked = 1 })
+	sh.till.fail("Collect", mpp.Insufficient(ref.ChannelID, units(10_000), tempo.Amount{}))
+	first := sh.stream(goodBody, voucher(40_000))
+	until(t, "it is parked", func() bool { return sh.s.slots.Counts().Parked == 1 })
+	second := sh.buy("/explain", withContext("two"), voucher(40_000))
+	if got := kindsOf(second.body); !strings.HasSuffix(got, "error [payment-receipt]") || !strings.Contains(second.body, api.CodeUnpaid) {
+		t.Errorf("%s", second.body)
+	}
+	sh.till.fail("Collect", nil)
+	sh.sign(50_000)
+	if body := first.rest(); !strings.HasSuffix(kindsOf(body), "complete result [payment-receipt]") {
+		t.Errorf("%s", body)
+	}
+	sh.rests()
+}
+
+// interrupted makes of a request that was charged one whose run a crash has cut short:
+// its ticket and bill are there, and no record.
+func (sh *shop) interrupted(id string) {
+	sh.t.Helper()
+	sh.till.fail("Admit", errors.New("only to learn of the order"))
+	sh.buy("/explain", goodBody, voucher(90_000))
+	sh.till.fail("Admit", nil)
+	sh.billed(id, 10_000, 0, false)
+	sh.till.change(func() {
+		sh.till.tickets[sh.till.orders[len(sh.till.orders)-1].Key] = id
+		sh.till.spent = 10_000
+	})
+}
+
+// TestInterruptedRun: it begins again under its id, and what was paid counts.
+func TestInterruptedRun(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	sh.interrupted(unknownID)
+	a := sh.buy("/explain", goodBody, voucher(90_000))
+	sh.wantReceipt(a, 200, 90_000, 10_000)
+	if kindsOf(a.body) != "preflight_start complete result [payment-receipt]" || lastReceiptOf(t, a.body).Spent != units(20_000) || strings.Count(a.body, `"requestId":"`+unknownID+`"`) != 3 {
+		t.Errorf("%s", a.body)
+	}
+	if b := sh.till.bill(unknownID); !b.Final || b.Collected != units(20_000) || len(sh.till.bills) != 1 {
+		t.Errorf("%+v", b)
+	}
+	sh.rests()
+}
+
+// TestInterruptedRunWaits: where there is no slot for it, it is refused without a
+// receipt and not charged again.
+func TestInterruptedRunWaits(t *testing.T) {
+	began, free := make(chan string, 1), make(chan struct{})
+	sh := sellWith(t, held(began, free), func(c *Config, _ *sale.Options) { c.Shares.PerChannel = 1 })
+	sh.interrupted(unknownID)
+	one := sh.stream(withContext("one"), voucher(90_000))
+	<-began
+	a := sh.buy("/explain", goodBody, voucher(90_000))
+	sh.wantFault(a, 503, api.CodeBusy, "Nothing was charged")
+	if a.header.Get("Retry-After") != "5" || sh.till.bill(unknownID).Collected != units(10_000) {
+		t.Errorf("%v", a.header)
+	}
+	close(free)
+	one.rest()
+	sh.rests()
+
+	sh.s.cancel(api.ErrStopping)
+	ctx, _ := requestWith(t, "/explain", goodBody, "")
+	giveReceipt(ctx, actors.Standing{}, "x")
+	sh.s.notBegun(ctx, context.Canceled)
+	if ctx.Response.StatusCode() != 503 || len(ctx.Response.Header.Peek(mpp.HeaderReceipt)) > 0 || !strings.Contains(string(ctx.Response.Body()), api.CodeStopping) {
+		t.Errorf("%s", ctx.Response.String())
+	}
+}
+
+// hookedRuns calls a function before each look at a record.
+type hookedRuns struct {
+	*fakeRuns
+	hook func(id string)
+}
+
+func (h *hookedRuns) Recover(id string) (*api.RunRecovery, error) {
+	h.hook(id)
+	return h.fakeRuns.Recover(id)
+}
+
+// TestTwoBeginAtOnce: of two requests that find an interrupted run, one begins it, and
+// the other one joins it and gives its slot back.
+func TestTwoBeginAtOnce(t *testing.T) {
+	hooked := new(hookedRuns)
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) {
+		hooked.fakeRuns, hooked.hook = c.Runs.(*fakeRuns), func(string) {}
+		c.Runs = hooked
+	})
+	sh.interrupted(unknownID)
+	fan := newFan(unknownID)
+	hooked.hook = func(id string) { sh.s.live.open(fan) }
+	got := make(chan answer, 1)
+	go func() { got <- sh.buy("/explain", goodBody, voucher(90_000)) }()
+	until(t, "it has joined", func() bool { fan.mu.Lock(); defer fan.mu.Unlock(); return len(fan.streams) == 1 })
+	if sh.s.analysing() {
+		t.Error("it has kept its slot")
+	}
+	fan.end(api.Event{Type: api.EventError, RequestID: unknownID, Code: api.CodeInternal, Message: "x"}, nil)
+	if a := <-got; kindsOf(a.body) != "error" {
+		t.Errorf("%s", a.body)
+	}
+	sh.s.live.close(fan)
+
+	// The same where the run is on the list of the seller.
+	var other *sale.Run
+	hooked.hook = func(id string) {
+		if other == nil {
+			other, _ = sh.s.cfg.Payments.Seller.Begin(sh.till.bill(id), nil)
+			return
+		}
+		sh.billed(id, 20_000, 20_000, true)
+		sh.runs.frames[id] = encoded(t, id)
+	}
+	a := sh.buy("/explain", goodBody, voucher(90_000))
+	if kindsOf(a.body) != "complete result [payment-receipt]" {
+		t.Errorf("%s", a.body)
+	}
+	other.End()
+	sh.rests()
+}
+
+// TestRejoinFaults: why there is nothing to be had for a ticket, as the end of a stream.
+func TestRejoinFaults(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	f := func(change func(), code, wantKinds string) {
+		t.Helper()
+		sh.runs.frames = map[string][]jsontext.Value{}
+		sh.interrupted(unknownID)
+		change()
+		a := sh.buy("/explain", goodBody, voucher(90_000))
+		sh.wantReceipt(a, 200, 90_000, 10_000)
+		if kindsOf(a.body) != wantKinds || !strings.Contains(a.body, code) {
+			t.Errorf("%s", a.body)
+		}
+		sh.till.fail("Bill", nil)
+		sh.rests()
+		if sh.till.bill(unknownID).Delivered {
+			t.Error("an error counts as delivered")
+		}
+	}
+	f(func() { sh.runs.frames[unknownID] = nil }, `"code":"internal_error"`, "error")
+	f(func() { sh.runs.frames[unknownID] = []jsontext.Value{} }, `"code":"internal_error"`, "error")
+	f(func() { sh.till.fail("Bill", errors.New("the disk is gone")) }, `"code":"internal_error"`, "error")
+	f(func() {
+		sh.till.fail("Bill", errors.New("the disk is gone"))
+		sh.runs.frames[unknownID] = encoded(t, unknownID)
+	}, `"code":"payment_incomplete"`, "error")
+	f(func() {
+		sh.till.fail("Watch", errors.New("the disk is gone"))
+		sh.runs.frames[unknownID] = encoded(t, unknownID)
+	},
+		`"code":"payment_incomplete"`, "error [payment-receipt]")
+}
+
+// TestReplayPanics: a panic of the store ends the stream and not the process.
+func TestReplayPanics(t *testing.T) {
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) {
+		c.Runs = &hookedRuns{c.Runs.(*fakeRuns), func(string) { panic("the store fell over") }}
+		c.Recoverable = func(string) bool { return false }
+	})
+	st, _ := bareStream(t, 1<<20)
+	sh.s.replay(st, nil, unknownID)
+	if e, ok := st.last.(api.Event); !ok || e.Code != api.CodeInternal || !strings.Contains(sh.log.String(), "the store fell over") {
+		t.Errorf("%v\n%s", st.last, sh.log)
+	}
+}
+
+// TestWithoutRecords: a service that keeps no runs sells them all the same, and replays
+// none.
+func TestWithoutRecords(t *testing.T) {
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Runs = nil })
+	if _, err := sh.s.recovered(unknownID); err != api.ErrNoRun {
+		t.Errorf("%v", err)
+	}
+	a := sh.buy("/explain", goodBody, voucher(90_000))
+	if kindsOf(a.body) != "preflight_start complete result [payment-receipt]" {
+		t.Errorf("%s", a.body)
+	}
+	sh.rests()
+}
+
+// TestPriceNotFixed: the log says so, and the run is delivered.
+func TestPriceNotFixed(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	sh.till.fail("Final", errors.New("the disk is gone"))
+	a := sh.buy("/explain", goodBody, voucher(90_000))
+	if kindsOf(a.body) != "preflight_start complete result [payment-receipt]" || !strings.Contains(sh.log.String(), "fix the price of a run") {
+		t.Errorf("%s\n%s", a.body, sh.log)
+	}
+	sh.rests()
+}
+
+// TestNoLastReceipt: a stream whose channel cannot be read ends without a receipt.
+func TestNoLastReceipt(t *testing.T) {
+	began, free := make(chan string, 1), make(chan struct{})
+	sh := sellWith(t, held(began, free), nil)
+	r := sh.stream(goodBody, voucher(90_000))
+	<-began
+	sh.till.fail("Standing", errors.New("the disk is gone"))
+	close(free)
+	if body := r.rest(); kindsOf(body) != "complete result" || !strings.Contains(sh.log.String(), "make a receipt") {
+		t.Errorf("%s\n%s", body, sh.log)
+	}
+	sh.rests()
+}
+
+// TestPaidClientGoes: its run goes on and is kept; it counts as delivered when it is.
+func TestPaidClientGoes(t *testing.T) {
+	began, free := make(chan string, 1), make(chan struct{})
+	count := new(tally)
+	sh := sellWith(t, held(began, free), func(c *Config, _ *sale.Options) { c.Observer = count })
+	r := sh.stream(goodBody, voucher(90_000))
+	<-began
+	joined := sh.stream(goodBody, voucher(90_000))
+	r.resp.Body.Close()
+	joined.resp.Body.Close()
+	until(t, "it is gone", func() bool { return strings.Count(sh.log.String(), `stream="client gone"`) == 2 })
+	if got := strings.Count(sh.log.String(), "stream cut off"); got != 1 { // who only joined takes nobody's run along
+		t.Errorf("%d streams of the run were cut off", got)
+	}
+	close(free)
+	sh.rests()
+	if b := sh.till.bill(r.id()); b.Delivered || b.Collected != units(20_000) {
+		t.Errorf("%+v", b)
+	}
+	if count.open != 2 || count.closed != 2 {
+		t.Errorf("%+v", count)
+	}
+	if body := sh.stream(goodBody, voucher(90_000)).rest(); kindsOf(body) != "complete result [payment-receipt]" {
+		t.Errorf("%s", body)
+	}
+	until(t, "it is delivered", func() bool { return sh.till.bill(r.id()).Delivered })
+	sh.rests()
+}
+
+// TestStopWhilePaid: a stop ends all streams of a run with an error.
+func TestStopWhilePaid(t *testing.T) {
+	began, free := make(chan string, 1), make(chan struct{})
+	defer close(free)
+	sh := sellWith(t, held(began, free), nil)
+	first := sh.stream(goodBody, voucher(90_000))
+	<-began
+	second := sh.stream(goodBody, voucher(90_000))
+	sh.s.cancel(api.ErrStopping)
+	for _, r := range []*reading{first, second} {
+		body := r.rest()
+		if got := kindsOf(body); !strings.HasPrefix(got, "error") || !strings.Contains(body, `"code":"stopping"`) {
+			t.Errorf("%s", body)
+		}
+	}
+	sh.rests()
+}
+
+// TestShutdownWhileUnpaid: a stop waits for no voucher.
+func TestShutdownWhileUnpaid(t *testing.T) {
+	free := make(chan struct{})
+	close(free)
+	sh := sellWith(t, held(make(chan string, 1), free), nil)
+	r := sh.stream(goodBody, voucher(10_000))
+	r.wantNeed(20_000, 10_000)
+	until(t, "it waits", func() bool { return sh.s.slots.Counts().Parked == 1 })
+	ended := make(chan error, 1)
+	go func() { ended <- sh.s.Shutdown(t.Context()) }()
+	if body := r.rest(); kindsOf(body) != "error [payment-receipt]" {
+		t.Errorf("%s", body)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnpaidError(t *testing.T) {
+	cause := errors.New("no voucher")
+	err := error(unpaidRun{cause})
+	if !errors.Is(err, api.ErrUnpaid) || !errors.Is(err, cause) || errors.Is(err, api.ErrStopping) || !strings.Contains(err.Error(), "no voucher") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestFan: streams that come at any time have the same end, and are asked for a voucher
+// while one is missing.
+func TestFan(t *testing.T) {
+	f := newFan("id")
+	bare := func() *stream { st, _ := bareStream(t, 1<<20); return st }
+	want := func(st *stream, queued string, last any, trailer string) {
+		t.Helper()
+		if string(st.queue) != queued || st.last != last || string(st.trailer) != trailer {
+			t.Errorf("%q, %v, %q", st.queue, st.last, st.trailer)
+		}
+	}
+	first := bare()
+	f.add(first)
+	f.push([]byte("a"))
+	f.demand([]byte("b"))
+	second := bare()
+	f.add(second)
+	want(first, "ab", nil, "")
+	want(second, "b", nil, "")
+	f.demand(nil)
+	third := bare()
+	f.add(third)
+	f.send(api.Event{Type: api.EventComplete})
+	want(third, "data: {\"type\":\"complete\",\"requestId\":\"id\"}\n\n", nil, "")
+	f.push([]byte("late"))
+	f.end("the end", []byte("receipt"))
+	fourth := bare()
+	f.add(fourth)
+	want(fourth, "", "the end", "receipt")
+	for _, st := range []*stream{first, second, third} {
+		if st.last != "the end" || string(st.trailer) != "receipt" || !st.complete || strings.Contains(string(st.queue), "late") {
+			t.Errorf("%+v", st)
+		}
+	}
+	if len(f.streams) != 3 {
+		t.Errorf("%d streams", len(f.streams))
+	}
+}
+
+func TestLive(t *testing.T) {
+	var l live
+	a, b := newFan("id"), newFan("id")
+	if l.has("id") || l.join("id", nil) || !l.open(a) || l.open(b) || !l.has("id") || l.has("other") {
+		t.Error("open")
+	}
+	l.close(b)
+	if !l.has("id") {
+		t.Error("closed by another one")
+	}
+	st, _ := bareStream(t, 1)
+	if !l.join("id", st) || len(a.streams) != 1 {
+		t.Error("join")
+	}
+	l.close(a)
+	if l.has("id") || !l.open(b) {
+		t.Error("close")
+	}
+}

@@ -1,0 +1,730 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/valyala/fasthttp"
+
+	"txlens/actors"
+	"txlens/actors/sale"
+	"txlens/engine/api"
+	"txlens/engine/meter"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
+)
+
+func TestPaymentDefaults(t *testing.T) {
+	if p := (Payments{}).withDefaults(); p.MinDeposit != units(2_000_000) || p.QueueTime != 10*time.Second {
+		t.Errorf("%+v", p)
+	}
+	if p := (Payments{MinDeposit: units(1), QueueTime: -1}).withDefaults(); p.MinDeposit != units(1) || p.QueueTime != -1 {
+		t.Errorf("%+v", p)
+	}
+	if c := (Config{Payments: Payments{Till: newRegister(t)}}).withDefaults(); !c.Metered {
+		t.Error("a service that sells is not metered")
+	}
+	if (Config{}).withDefaults().Metered {
+		t.Error("a service that sells nothing is metered")
+	}
+}
+
+// TestOffersAreMadeOnce: that of a path with a fixed price is made at the start, any
+// other one when it is asked for.
+func TestOffersAreMadeOnce(t *testing.T) {
+	s := sellWith(t, spends(0), nil).s
+	f := func(path string, amount uint64, once bool) {
+		t.Helper()
+		first := s.offer(path, units(amount))
+		if (first == s.offer(path, units(amount))) != once || first.Request.Amount != units(amount) || first.AnyPrice {
+			t.Errorf("%s for %d: %+v", path, amount, first)
+		}
+		if scope, err := mpp.DecodeOpaque(first.Opaque); err != nil || scope["scope"] != path || len(scope) != 1 {
+			t.Errorf("%s: opaque %v, %v", path, scope, err)
+		}
+		if want := first.Request; want.Currency != terms.Currency || want.Recipient != terms.Recipient || first.Realm != "txlens.example" || first.Description == "" {
+			t.Errorf("%+v", first)
+		}
+	}
+	f("/explain", meter.Cent, true)
+	f("/explain/async", meter.Cent, true)
+	f("/session/deposit", meter.Cent, true)
+	f("/explain", 2*meter.Cent, false)
+	f("/result/"+jobID, meter.Cent, false)
+}
+
+// TestBrokenTerms: a service whose terms cannot be written says 402, and the log why
+// without a challenge.
+func TestBrokenTerms(t *testing.T) {
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Payments.Request.SessionProtocol = "" })
+	if len(sh.s.offers) != 0 {
+		t.Errorf("offers %v", sh.s.offers)
+	}
+	a := do(t, client(t), "HEAD", sh.url+"/health", "", nil)
+	if a.status != 200 {
+		t.Errorf("%d", a.status)
+	}
+	sh.c.Transport = nil // an answer without a challenge is not described
+	a = sh.ask("POST", "/explain", goodBody, "Accept", eventStream)
+	sh.c.CloseIdleConnections()
+	if a.status != 402 || a.header.Get(mpp.HeaderChallenge) != "" || strings.Contains(a.body, "challengeId") || !strings.Contains(sh.log.String(), "issue challenge") {
+		t.Errorf("%d %v %s\n%s", a.status, a.header, a.body, sh.log)
+	}
+}
+
+// TestDemands has a row for each request without a credential.
+func TestDemands(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	f := func(method, path, body string) {
+		t.Helper()
+		before := time.Now()
+		a := sh.ask(method, path, body, "Accept", eventStream)
+		ch := sh.challengeOf(a)
+		if a.status != 402 || ch == nil {
+			t.Fatalf("%d %v %s", a.status, a.header, a.body)
+		}
+		if method != "HEAD" {
+			sh.wantProblem(a, 402, mpp.PaymentRequired)
+			if !strings.Contains(a.body, "answer the challenge in WWW-Authenticate") {
+				t.Errorf("%s", a.body)
+			}
+		}
+		q, err := ch.SessionRequest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := terms
+		want.Amount = cent
+		if *q != want || ch.Realm != "txlens.example" || ch.Description != "Analysis of one EVM transaction" {
+			t.Errorf("challenge %+v, request %+v", ch, q)
+		}
+		if scope, err := mpp.DecodeOpaque(ch.Opaque); err != nil || scope["scope"] != path {
+			t.Errorf("scope %v, %v", scope, err)
+		}
+		// Its lifetime, but for the fraction of a second that is not written.
+		if ch.CheckExpires(before.Add(mpp.ChallengeLifetime-2*time.Second)) != nil || ch.CheckExpires(time.Now().Add(mpp.ChallengeLifetime+2*time.Second)) == nil {
+			t.Errorf("it expires %s", ch.Expires)
+		}
+		sh.wantCalls("")
+	}
+	f("POST", "/explain", goodBody)
+	f("POST", "/explain", "")
+	f("HEAD", "/explain", "")
+	f("POST", "/explain/async", goodBody)
+	f("POST", "/explain/async", "")
+	f("HEAD", "/explain/async", "")
+	f("POST", "/session/deposit", "")
+	f("POST", "/session/deposit", "{}")
+	f("HEAD", "/session/deposit", "")
+	f("POST", "/result/"+jobID, "")
+	f("POST", "/explain/run/"+jobID, "")
+}
+
+// TestFreeFaults: what is wrong with a request is told before anything is asked of its
+// payer, and with a credential before it is looked at.
+func TestFreeFaults(t *testing.T) {
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Explainer = &fake{well} })
+	f := func(path, body string, status int, code, says string) {
+		t.Helper()
+		sh.wantFault(sh.ask("POST", path, body, "Accept", eventStream), status, code, says)
+		sh.wantFault(sh.buy(path, body, voucher(20_000)), status, code, says)
+		sh.wantCalls("")
+	}
+	for _, path := range []string{"/explain", "/explain/async"} {
+		f(path, `{}`, 400, "", "txHash: is missing")
+		f(path, `{"txHash":"`+hash+`","chainId":987654321}`, 400, "", "chainId: chain is not supported")
+	}
+	f("/session/deposit", `{"a":1}`, 400, "", "the body must be empty or {}")
+	f("/result/"+jobID, goodBody, 400, "", "this path takes no body")
+	f("/explain/run/"+jobID, goodBody, 400, "", "this path takes no body")
+	if a := sh.ask("PUT", "/explain", ""); a.status != 405 {
+		t.Errorf("PUT: %d", a.status)
+	}
+	if a := sh.ask("POST", "/health", ""); a.status != 405 {
+		t.Errorf("POST /health: %d", a.status)
+	}
+}
+
+// TestNoJobsSold: where no jobs are taken, none is paid for.
+func TestNoJobsSold(t *testing.T) {
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Jobs = nil })
+	sh.wantFault(sh.ask("POST", "/explain/async", goodBody), 503, api.CodeJobsOff, "use POST /explain")
+	sh.wantFault(sh.buy("/explain/async", goodBody, voucher(20_000)), 503, api.CodeJobsOff, "use POST /explain")
+	sh.wantCalls("")
+}
+
+// TestCredentialsInHeaders: a credential may come in either header; what cannot be read
+// is refused before the body is.
+func TestCredentialsInHeaders(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	for _, header := range []string{mpp.HeaderAuthorization, mpp.HeaderPaymentAuthorization} {
+		sh.wantReceipt(sh.ask("POST", "/explain", "", header, sh.answerTo("/explain", meter.Cent, voucher(20_000))), 204, 20_000, 0)
+		sh.wantCalls("Pay")
+	}
+	for _, path := range []string{"/explain", "/explain/async", "/session/deposit", "/result/" + jobID} {
+		sh.wantProblem(sh.ask("POST", path, "", "Authorization", "Payment nonsense"), 402, mpp.MalformedCredential)
+	}
+	two := sh.answerTo("/explain", meter.Cent, voucher(20_000))
+	sh.wantProblem(sh.ask("POST", "/explain", goodBody, "Authorization", two, "Payment-Authorization", two), 400, mpp.BadRequest)
+	sh.wantProblem(sh.ask("POST", "/explain", goodBody, "Authorization", "Bearer x", "Accept", eventStream), 402, mpp.PaymentRequired)
+	sh.wantCalls("")
+}
+
+// TestRefusals has a row for each error of the till: status, headers, and whether there
+// is a challenge, on each path that takes a credential.
+func TestRefusals(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	final := func(id string, price uint64) {
+		sh.till.change(func() { sh.till.bills[id] = actors.Bill{ID: id, Price: units(price), Final: true} })
+	}
+	id := "0199d5f0-0000-7000-8000-000000000042"
+	sh.jobs.jobs[id] = &api.Job{JobID: id, Status: api.JobComplete}
+	final(id, 20_000)
+	asks := map[string]func() answer{
+		"stream":  func() answer { return sh.buy("/explain", goodBody, voucher(20_000)) },
+		"job":     func() answer { return sh.buy("/explain/async", goodBody, voucher(20_000)) },
+		"deposit": func() answer { return sh.buy("/session/deposit", "", opening(0)) },
+		"voucher": func() answer { return sh.buy("/explain", "", voucher(20_000)) },
+		"poll": func() answer {
+			return sh.ask("GET", "/result/"+id, "", "Authorization", sh.answerTo("/result/"+id, 20_000, voucher(20_000)))
+		},
+	}
+	f := func(err error, status int, kind mpp.ProblemType, retry string) {
+		t.Helper()
+		sh.till.fail("Pay", err)
+		for what, ask := range asks {
+			a := ask()
+			sh.wantProblem(a, status, kind)
+			if a.header.Get("Retry-After") != retry {
+				t.Errorf("%s: Retry-After %q, want %q", what, a.header.Get("Retry-After"), retry)
+			}
+			if want := "Pay"; status == 402 || status == 410 {
+				amount := map[bool]string{true: "20000", false: "10000"}[what == "poll"]
+				sh.wantCalls(want + ", Snapshot " + amount)
+			} else {
+				sh.wantCalls(want)
+			}
+		}
+	}
+	f(&mpp.Problem{Type: mpp.InvalidSignature}, 402, mpp.InvalidSignature, "")
+	f(fmt.Errorf("pay: %w", &mpp.Problem{Type: mpp.InsufficientBalance}), 402, mpp.InsufficientBalance, "")
+	f(&mpp.Problem{Type: mpp.ChannelFinalized}, 410, mpp.ChannelFinalized, "")
+	f(&mpp.Problem{Type: mpp.MethodUnsupported}, 400, mpp.MethodUnsupported, "")
+	f(mpp.RateLimited(1500*time.Millisecond, "too many"), 429, mpp.TooManyRequests, "2")
+	f(mpp.RateLimited(2*time.Second, "too many"), 429, mpp.TooManyRequests, "2")
+	f(mpp.Unreachable(5*time.Second, errors.New("secret: node.example")), 503, mpp.InternalPaymentError, "5")
+	if !strings.Contains(sh.log.String(), "node.example") {
+		t.Error("the log does not say why the chain cannot be reached")
+	}
+	f(errors.New("secret: the disk is gone"), 500, mpp.InternalPaymentError, "")
+	if !strings.Contains(sh.log.String(), "the disk is gone") || !strings.Contains(sh.log.String(), "code=session/invalid-signature") {
+		t.Errorf("log %s", sh.log)
+	}
+	sh.till.fail("Pay", &actors.DepositError{Deposit: units(7), Min: units(2_000_000)})
+	for _, ask := range asks {
+		sh.wantFault(ask(), 402, api.CodeDeposit, "deposit of 7 base units is below the minimum of 2000000")
+		sh.wantCalls("Pay")
+	}
+}
+
+// TestSnapshotInChallenge: a client that fell behind is told where its channel stands.
+func TestSnapshotInChallenge(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	sh.till.fail("Pay", &mpp.Problem{Type: mpp.VerificationFailed})
+	told := func(a answer) *mpp.Snapshot {
+		t.Helper()
+		sh.wantProblem(a, 402, mpp.VerificationFailed)
+		q, err := sh.challengeOf(a).SessionRequest()
+		if err != nil || q.Amount != cent {
+			t.Fatalf("%+v, %v", q, err)
+		}
+		return q.SessionSnapshot
+	}
+	if snap := told(sh.buy("/explain", goodBody, voucher(10_000))); snap != nil {
+		t.Errorf("%+v", snap)
+	}
+	sh.till.change(func() { sh.till.snapshot = snapshotFor(30_000) })
+	if snap := told(sh.buy("/explain", goodBody, voucher(10_000))); snap == nil || snap.RequiredCumulative != units(30_000) || snap.ChannelID != ref.ChannelID {
+		t.Errorf("%+v", snap)
+	}
+	if sh.s.offers["/explain"].Request.SessionSnapshot != nil {
+		t.Error("the snapshot is in the offer to everybody")
+	}
+	sh.till.change(func() {
+		for i, bounded := range sh.till.bounded {
+			if !bounded {
+				t.Errorf("call %d has no deadline", i)
+			}
+		}
+	})
+}
+
+// TestPayRequests: what the till is told of a request.
+func TestPayRequests(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	f := func(method, path, body string, p mpp.Payload, headers []string, want mpp.Shape, content bool) {
+		t.Helper()
+		sh.till.change(func() { sh.till.paid, sh.till.begun = nil, nil })
+		sh.ask(method, path, body, append(headers, "Authorization", sh.answerTo(path, meter.Cent, p), "Accept", eventStream)...)
+		sh.till.change(func() {
+			if len(sh.till.paid) != 1 {
+				t.Fatalf("%d payments", len(sh.till.paid))
+			}
+			q := sh.till.paid[0]
+			if q.Shape != want || q.Origin != netip.MustParsePrefix("127.0.0.1/32") || (q.Begun != nil) != content {
+				t.Errorf("%+v, want %+v", q, want)
+			}
+			if content && (len(sh.till.begun) != 1 || sh.till.begun[0] != sh.till.orders[len(sh.till.orders)-1].Key) {
+				t.Errorf("asked for %v", sh.till.begun)
+			}
+		})
+	}
+	f("POST", "/explain", goodBody, voucher(50_000), nil, mpp.Shape{Method: "POST", HasBody: true}, true)
+	f("POST", "/explain/async", goodBody, opening(50_000), []string{"Idempotency-Key", "x"}, mpp.Shape{Method: "POST", HasBody: true}, true)
+	f("POST", "/explain", "", voucher(50_000), []string{"Accept-Payment", "tempo/session"}, mpp.Shape{Method: "POST", HasAccept: true}, false)
+	f("HEAD", "/explain/async", "", voucher(50_000), []string{"Payment-Session", "0x00"}, mpp.Shape{Method: "HEAD", HasSession: true}, false)
+	f("POST", "/explain", goodBody, topUp(), nil, mpp.Shape{Method: "POST", HasBody: true}, false)
+	f("POST", "/explain/async", goodBody, closing(50_000), nil, mpp.Shape{Method: "POST", HasBody: true}, false)
+	f("POST", "/session/deposit", "", opening(50_000), nil, mpp.Shape{Method: "POST"}, false)
+}
+
+// TestPayTakesTooLong: a payment that is cut off is no refusal.
+func TestPayTakesTooLong(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	sh.till.change(func() { sh.till.block = make(chan struct{}) })
+	got := make(chan answer)
+	go func() { got <- sh.buy("/explain", goodBody, voucher(20_000)) }()
+	until(t, "it pays", func() bool { return sh.till.took() == "Pay" })
+	sh.s.cancel(api.ErrStopping)
+	a := <-got
+	sh.wantFault(a, 503, api.CodeStopping, "stopping")
+	if a.header.Get("Retry-After") != "5" {
+		t.Errorf("%v", a.header)
+	}
+	sh.wantCalls("")
+}
+
+// TestPayTime: a payment has a minute.
+func TestPayTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		till := newRegister(t)
+		till.block = make(chan struct{})
+		s := New(Config{Payments: Payments{Till: till, Seller: sale.New(sale.Options{Books: till}), Issuer: till.issuer, Request: terms}})
+		defer s.cancel(nil)
+		sh := &shop{t: t, s: s, till: till}
+		ctx, cr := requestWith(t, "/explain", "", sh.answerTo("/explain", meter.Cent, voucher(1)))
+		before := time.Now()
+		if p, done := s.pay(ctx, cr, s.offer("/explain", cent), ""); p != nil || !done || ctx.Response.StatusCode() != 503 {
+			t.Errorf("%v, %v, %d", p, done, ctx.Response.StatusCode())
+		}
+		if took := time.Since(before); took != time.Minute {
+			t.Errorf("after %v", took)
+		}
+	})
+}
+
+// requestWith is a request outside of any connection.
+func requestWith(t *testing.T, path, body, credential string, headers ...string) (*fasthttp.RequestCtx, *mpp.Credential) {
+	t.Helper()
+	var req fasthttp.Request
+	req.Header.SetMethod("POST")
+	req.SetRequestURI(path)
+	req.SetBodyString(body)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Init(&req, nil, nil)
+	newVisit(ctx)
+	if credential == "" {
+		return ctx, nil
+	}
+	cr, err := mpp.ParseCredential(credential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, cr
+}
+
+// TestSmallDeposits: the least deposit is served, one below it is not, and what was held
+// is let go.
+func TestSmallDeposits(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	f := func(path, body string, p mpp.Payload, wantCalls string) {
+		t.Helper()
+		sh.till.change(func() { sh.till.deposit = 1_999_999 })
+		sh.wantFault(sh.buy(path, body, p), 402, api.CodeDeposit, "the channel's deposit of 1999999 base units is below the minimum of 2000000; open a channel with more, or top it up")
+		sh.wantCalls(wantCalls)
+		sh.till.change(func() { sh.till.deposit = 2_000_000 })
+		if a := sh.buy(path, body, p); a.status >= 300 || a.header.Get(mpp.HeaderReceipt) == "" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		sh.till.took()
+	}
+	f("/explain", goodBody, voucher(20_000), "Pay, LetGo")
+	f("/explain/async", goodBody, opening(40_000), "Pay, LetGo")
+	f("/session/deposit", "", opening(0), "Pay, LetGo")
+	// Who tops up may have less until then, and who closes wants it back.
+	sh.till.change(func() { sh.till.deposit = 5 })
+	sh.wantReceipt(sh.buy("/explain", goodBody, topUp()), 204, 40_000, 30_000)
+	sh.wantReceipt(sh.buy("/explain", "", voucher(40_000)), 204, 40_000, 30_000)
+	sh.wantReceipt(sh.buy("/session/deposit", "", closing(40_000)), 204, 40_000, 30_000)
+}
+
+// TestManagement has a row for each request that moves a channel and buys nothing: it
+// is answered 204 with a receipt, and nothing is charged.
+func TestManagement(t *testing.T) {
+	count := new(tally)
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Observer = count })
+	f := func(method, path, body string, p mpp.Payload, wantRoute, wantLevel string) {
+		t.Helper()
+		before := len(count.answered)
+		sh.till.change(func() { sh.till.txHash = common.Hash{7} })
+		a := sh.ask(method, path, body, "Authorization", sh.answerTo(path, meter.Cent, p))
+		if r := sh.wantReceipt(a, 204, 30_000, 0); r.TxHash != (common.Hash{7}) || a.body != "" || a.header.Get("Cache-Control") != "no-store, private" {
+			t.Errorf("%+v, %v %q", r, a.header, a.body)
+		}
+		calls := "Pay"
+		if path == "/session/deposit" && method == "POST" {
+			calls = "Pay, LetGo"
+		}
+		sh.wantCalls(calls)
+		until(t, "a count", func() bool { return count.has(before + 1) })
+		if got := count.answered[before]; got != wantRoute+" 204" {
+			t.Errorf("counted %q", got)
+		}
+		line := sh.log.String()
+		line = line[strings.LastIndex(line, "time="):]
+		served, _, known := strings.Cut(wantRoute, " ") // HEAD is served by GET
+		if !known {
+			served = method
+		}
+		if !strings.Contains(line, "level="+wantLevel) || !strings.Contains(line, "method="+served+" ") {
+			t.Errorf("%s", line)
+		}
+	}
+	f("POST", "/explain", "", voucher(30_000), "POST /explain", "DEBUG")
+	f("POST", "/explain", "", opening(30_000), "POST /explain", "INFO")
+	f("POST", "/explain", "", topUp(), "POST /explain", "INFO")
+	f("POST", "/explain", goodBody, topUp(), "POST /explain", "INFO")
+	f("POST", "/explain", goodBody, closing(30_000), "POST /explain", "INFO")
+	f("POST", "/explain/async", goodBody, closing(30_000), "POST /explain/async", "INFO")
+	f("POST", "/explain/async", "", voucher(30_000), "POST /explain/async", "DEBUG")
+	f("POST", "/session/deposit", "", topUp(), "POST /session/deposit", "INFO")
+	f("POST", "/session/deposit", "", closing(30_000), "POST /session/deposit", "INFO")
+	f("HEAD", "/explain", "", voucher(30_000), Other, "DEBUG")
+	f("HEAD", "/explain/async", "", topUp(), Other, "INFO")
+	f("HEAD", "/session/deposit", "", voucher(30_000), Other, "DEBUG")
+	f("POST", "/result/"+unknownID, "", voucher(30_000), Other, "DEBUG")
+	f("POST", "/explain/run/"+unknownID, "", closing(30_000), Other, "INFO")
+	f("HEAD", "/result/"+unknownID, "", voucher(30_000), "GET /result/{jobId}", "DEBUG")
+	f("GET", "/result/"+unknownID, "", topUp(), "GET /result/{jobId}", "INFO")
+	f("HEAD", "/explain/run/"+unknownID, "", voucher(30_000), "GET /explain/run/{requestId}", "DEBUG")
+	f("GET", "/explain/run/"+unknownID, "", closing(30_000), "GET /explain/run/{requestId}", "INFO")
+}
+
+// TestManagementOfAnyPrice: a path that is read has had another price when its challenge
+// was made, which matters to nobody who only moves a channel.
+func TestManagementOfAnyPrice(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	f := func(method, path string, p mpp.Payload) {
+		t.Helper()
+		sh.wantReceipt(sh.ask(method, path, "", "Authorization", sh.answerTo(path, 70_000, p)), 204, 30_000, 0)
+	}
+	f("POST", "/result/"+unknownID, voucher(30_000))
+	f("HEAD", "/result/"+unknownID, voucher(30_000))
+	f("GET", "/explain/run/"+unknownID, topUp())
+	f("HEAD", "/explain", voucher(30_000))
+	f("POST", "/explain", voucher(30_000))
+}
+
+// TestEmptyRequests: a payment for a request without a body buys nothing, and what was
+// held is let go.
+func TestEmptyRequests(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	sh.till.change(func() { sh.till.content = true })
+	for _, path := range []string{"/explain", "/explain/async", "/result/" + unknownID} {
+		sh.wantFault(sh.buy(path, "", voucher(30_000)), 400, "", "the body is empty")
+		sh.wantCalls("Pay, LetGo")
+	}
+}
+
+// TestReadPathsWithoutManagement: a path that is read is answered as ever where the
+// credential moves nothing, or nothing is sold.
+func TestReadPathsWithoutManagement(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	for _, path := range []string{"/result/", "/explain/run/"} {
+		for _, credential := range []string{sh.answerTo(path+unknownID, meter.Cent, voucher(30_000)), "Payment nonsense", "Bearer x"} {
+			if a := sh.ask("GET", path+unknownID, "", "Authorization", credential); a.status != 404 {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+	}
+	sh.wantCalls("")
+	_, url := start(t, Config{Runs: sh.runs, Jobs: sh.jobs}, well)
+	sh.url, sh.c = url, client(t)
+	for _, path := range []string{"/result/", "/explain/run/"} {
+		if a := sh.ask("GET", path+unknownID, "", "Authorization", sh.answerTo(path+unknownID, meter.Cent, topUp())); a.status != 404 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		if a := sh.ask("POST", path+unknownID, "", "Authorization", sh.answerTo(path+unknownID, meter.Cent, topUp())); a.status != 405 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+}
+
+// TestTickets: what makes a request one with an earlier one.
+func TestTickets(t *testing.T) {
+	s := sellWith(t, spends(0), nil).s
+	key := func(path, body string, channel common.Hash, sum uint64, headers ...string) actors.Order {
+		ctx, _ := requestWith(t, path, body, "", headers...)
+		p := &actors.Payment{Admission: &mpp.Admission{Payload: voucher(sum)}, Standing: actors.Standing{Channel: channel}}
+		return s.order(ctx, path, p, "the id")
+	}
+	one := func() actors.Order { return key("/explain", goodBody, ref.ChannelID, 10_000) }
+	if o := one(); o.Bill != "the id" || o.Price != cent || o.Request == (actors.TicketKey{}) || o.Request == o.Key || o.MayBegin != nil {
+		t.Errorf("%+v", o)
+	}
+	f := func(o actors.Order, sameKey, sameRequest bool) {
+		t.Helper()
+		if (o.Key == one().Key) != sameKey || (o.Request == one().Request) != sameRequest {
+			t.Errorf("key %v, request %v", o.Key == one().Key, o.Request == one().Request)
+		}
+	}
+	f(one(), true, true)
+	f(key("/explain", goodBody, ref.ChannelID, 10_001), false, true)
+	f(key("/explain/async", goodBody, ref.ChannelID, 10_000), false, false)
+	f(key("/explain", goodBody+" ", ref.ChannelID, 10_000), false, false)
+	f(key("/explain", goodBody, common.Hash{1}, 10_000), false, false)
+	f(key("/explain", goodBody, ref.ChannelID, 10_000, "Idempotency-Key", ""), true, true)
+	f(key("/explain", goodBody, ref.ChannelID, 10_000, "Idempotency-Key", strings.Repeat("x", 257)), true, true)
+
+	named := func(name, path, body string, channel common.Hash, sum uint64) actors.Order {
+		return key(path, body, channel, sum, "Idempotency-Key", name)
+	}
+	long := strings.Repeat("x", 256)
+	mine := named(long, "/explain", goodBody, ref.ChannelID, 10_000)
+	if mine.Request != (actors.TicketKey{}) || mine.Key == one().Key {
+		t.Errorf("with a key of 256 bytes: %+v", mine)
+	}
+	g := func(o actors.Order, same bool) {
+		t.Helper()
+		if (o.Key == mine.Key) != same || o.Request != (actors.TicketKey{}) {
+			t.Errorf("%+v", o)
+		}
+	}
+	g(named(long, "/explain", goodBody, ref.ChannelID, 99_000), true)
+	g(named(long[1:], "/explain", goodBody, ref.ChannelID, 10_000), false)
+	g(named(long, "/explain/async", goodBody, ref.ChannelID, 10_000), false)
+	g(named(long, "/explain", goodBody+" ", ref.ChannelID, 10_000), false)
+	g(named(long, "/explain", goodBody, common.Hash{1}, 10_000), false)
+
+	// What is a key is no voucher, and where one part ends the next does not begin.
+	if named("10000", "/explain", goodBody, ref.ChannelID, 1).Key == one().Key {
+		t.Error("a key is taken for a voucher")
+	}
+	if named("a", "/explain", "b"+goodBody, ref.ChannelID, 1).Key == named("a", "/explainb", goodBody, ref.ChannelID, 1).Key {
+		t.Error("path and body run together")
+	}
+	if named("a", "/x", "", ref.ChannelID, 1).Key == named("a/", "x", "", ref.ChannelID, 1).Key {
+		t.Error("key and path run together")
+	}
+	if got := ticketKey(ctxOf(t, "/explain", "body"), "/explain", common.Hash{1}, "key", []byte("x")); fmt.Sprintf("%x", got) != goldenTicket {
+		t.Errorf("%x: tickets of earlier versions are not known again", got)
+	}
+}
+
+func ctxOf(t *testing.T, path, body string) *fasthttp.RequestCtx {
+	ctx, _ := requestWith(t, path, body, "")
+	return ctx
+}
+
+func TestCumulative(t *testing.T) {
+	f := func(p mpp.Payload, want uint64) {
+		t.Helper()
+		if got := cumulative(p); got != units(want) {
+			t.Errorf("%s", got)
+		}
+	}
+	f(voucher(7), 7)
+	f(opening(8), 8)
+	f(closing(9), 0)
+	f(topUp(), 0)
+}
+
+// TestRefusedAdmissions has a row for each reason not to begin an analysis that was
+// paid for: status, code, what stays charged.
+func TestRefusedAdmissions(t *testing.T) {
+	sh := sellWith(t, spends(0), func(c *Config, o *sale.Options) { c.MaxAnalyses = 1; oneJob(c, o) })
+	both := func(f func(path string)) { f("/explain"); f("/explain/async") }
+	both(func(path string) {
+		sh.till.fail("Admit", errors.New("secret: the disk is gone"))
+		a := sh.buy(path, goodBody, voucher(20_000))
+		sh.wantProblem(a, 503, mpp.InternalPaymentError)
+		if a.header.Get("Retry-After") != "5" || strings.Contains(a.body, "secret") || !strings.Contains(sh.log.String(), "the disk is gone") {
+			t.Errorf("%v %s", a.header, a.body)
+		}
+		sh.till.fail("Admit", fmt.Errorf("admit: %w", &mpp.Problem{Type: mpp.ChannelNotFound}))
+		sh.wantProblem(sh.buy(path, goodBody, voucher(20_000)), 410, mpp.ChannelNotFound)
+		sh.till.fail("Admit", nil)
+		sh.till.change(func() { sh.till.accepted = 0 })
+		sh.wantProblem(sh.buy(path, goodBody, voucher(9_999)), 402, mpp.InsufficientBalance)
+	})
+	sh.till.took()
+	if n := len(sh.till.bills); n != 0 || sh.till.spent != 0 {
+		t.Errorf("%d bills, %d charged", n, sh.till.spent)
+	}
+}
+
+// TestDebts: a payer that owes too much for earlier analyses is told how much and for
+// which, and its next voucher is to cover them.
+func TestDebts(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	sh.till.change(func() {
+		sh.till.bills["run-1"] = actors.Bill{ID: "run-1", Price: units(250_000), Final: true}
+		sh.till.snapshot = snapshotFor(270_000)
+	})
+	for _, path := range []string{"/explain", "/explain/async"} {
+		doc := sh.wantProblem(sh.buy(path, goodBody, voucher(0)), 402, mpp.InsufficientBalance)
+		details, _ := doc["details"].(map[string]any)
+		if details["owed"] != "250000" || details["runs"] != "run-1" || doc["requiredTopUp"] != "250000" || !strings.Contains(fmt.Sprint(doc["detail"]), "250000 base units are owed") || !strings.Contains(fmt.Sprint(doc["hint"]), "GET /explain/run/{requestId}") {
+			t.Errorf("%v", doc)
+		}
+		sh.wantCalls("Pay, Snapshot 260000")
+	}
+	if sh.till.spent != 0 {
+		t.Errorf("%d charged", sh.till.spent)
+	}
+}
+
+// TestVoid: what was charged for a request that is not served is given back, also while
+// the server stops.
+func TestVoid(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	sh.s.cancel(api.ErrStopping)
+	sh.s.void(ref.ChannelID, actors.Order{Bill: "x"})
+	sh.till.fail("Void", errors.New("the disk is gone"))
+	sh.s.void(ref.ChannelID, actors.Order{Bill: "x"})
+	sh.wantCalls("Void, Void")
+	if !strings.Contains(sh.log.String(), "give a charge back") || strings.Count(sh.log.String(), "give a charge back") != 1 {
+		t.Errorf("%s", sh.log)
+	}
+	if fmt.Sprint(sh.till.bounded) != "[true true]" {
+		t.Errorf("deadlines %v", sh.till.bounded)
+	}
+}
+
+func TestNoted(t *testing.T) {
+	known := &mpp.Problem{Type: mpp.ChannelFinalized}
+	if got := noted(fmt.Errorf("collect: %w", known)); got != known {
+		t.Errorf("%v", got)
+	}
+	cause := errors.New("the disk is gone")
+	if got := mpp.AsProblem(noted(cause)); got.Type != mpp.InternalPaymentError || got.RetryAfter != 5*time.Second || !errors.Is(got, cause) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestBootstrap: who lost what it knew of its channel proves its account by HEAD, and is
+// told of the channel.
+func TestBootstrap(t *testing.T) {
+	sh := sellWith(t, spends(0), nil)
+	secret := common.Hash{31: 1}
+	key, err := tempo.NewSecp256k1Key(secret[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	demand := func(accept ...string) *mpp.Challenge {
+		t.Helper()
+		var headers []string
+		for _, a := range accept {
+			headers = append(headers, "Accept-Payment", a)
+		}
+		a := sh.ask("HEAD", "/explain", "", headers...)
+		ch := sh.challengeOf(a)
+		if a.status != 402 || a.header.Get("Content-Type") != mpp.ProblemMedia || len(a.header.Get("Content-Length")) < 3 {
+			t.Errorf("%d %v", a.status, a.header)
+		}
+		return ch
+	}
+	ch := demand("x/y", "tempo/session , tempo/charge ; q=0.5")
+	if ch.Intent != mpp.IntentCharge || ch.CheckExpires(time.Now().Add(mpp.ChallengeLifetime-2*time.Second)) != nil || ch.CheckExpires(time.Now().Add(mpp.ChallengeLifetime+2*time.Second)) == nil {
+		t.Errorf("%+v", ch)
+	}
+	for _, accept := range []string{"tempo/session", "tempo/charges", ""} {
+		if ch := demand(accept); ch.Intent != mpp.Intent {
+			t.Errorf("Accept-Payment %q: %s", accept, ch.Intent)
+		}
+	}
+	// By POST nobody proves anything.
+	if a := sh.ask("POST", "/explain", "", "Accept-Payment", "tempo/charge"); sh.challengeOf(a).Intent != mpp.Intent {
+		t.Errorf("%v", a.header)
+	}
+
+	prove := func(ch *mpp.Challenge) answer {
+		return sh.ask("HEAD", "/explain", "", "Authorization", proof(t, ch, key))
+	}
+	a := prove(ch)
+	if a.status != 204 || a.header.Get(mpp.HeaderSession) != "" || a.header.Get(mpp.HeaderSnapshot) != "" || a.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("without a channel: %d %v", a.status, a.header)
+	}
+	sh.wantCalls("SnapshotOf " + key.Address().String())
+	snap := snapshotFor(10_000)
+	sh.till.change(func() { sh.till.snapshot = snap })
+	a = prove(ch)
+	value, _ := snap.HeaderValue()
+	if a.status != 204 || a.header.Get(mpp.HeaderSession) != ref.ChannelID.Hex() || a.header.Get(mpp.HeaderSnapshot) != value || a.header.Get("Cache-Control") != "no-store, private" || a.header.Get(mpp.HeaderReceipt) != "" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	snap.HighestVoucher = nil // which cannot be written
+	a = prove(ch)
+	if a.status != 204 || a.header.Get(mpp.HeaderSession) != "" || a.header.Get("Cache-Control") != "no-store" || !strings.Contains(sh.log.String(), "write a snapshot") {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	sh.till.change(func() { sh.till.snapshot = nil })
+	sh.till.took()
+
+	// A proof for another path, one by another account, and one in place of a payment.
+	other := sh.ask("HEAD", "/explain/async", "", "Authorization", proof(t, ch, key))
+	if other.status != 402 || sh.challengeOf(other).Intent != mpp.Intent || other.header.Get(mpp.HeaderSession) != "" {
+		t.Errorf("%d %v", other.status, other.header)
+	}
+	sh.wantCalls("Snapshot 10000")
+	sh.wantProblem(sh.ask("POST", "/explain", "", "Authorization", proof(t, ch, key)), 402, mpp.InvalidChallenge)
+	sh.wantCalls("Pay, Snapshot 10000")
+	if got := fmt.Sprint(sh.till.bounded); strings.Contains(got, "false") {
+		t.Errorf("deadlines %s", got)
+	}
+}
+
+// TestProofCannotBeAskedFor: the log says why, and the answer is no challenge.
+func TestProofCannotBeAskedFor(t *testing.T) {
+	sh := sellWith(t, spends(0), func(c *Config, _ *sale.Options) { c.Payments.Realm = "a|b" })
+	sh.c.Transport = nil
+	defer sh.c.CloseIdleConnections()
+	a := sh.ask("HEAD", "/explain", "", "Accept-Payment", "tempo/charge")
+	if a.status != 500 || a.header.Get(mpp.HeaderChallenge) != "" || !strings.Contains(sh.log.String(), "issue challenge") {
+		t.Errorf("%d %v\n%s", a.status, a.header, sh.log)
+	}
+}
+
+// TestNoSlot: only the refusals of a pool are told as such.
+func TestNoSlot(t *testing.T) {
+	if err := noSlot(context.Canceled); err != context.Canceled {
+		t.Errorf("%v", err)
+	}
+	if noSlot(nil) != nil {
+		t.Error("an error where there is a slot")
+	}
+}
+
+// goldenTicket is the SHA-256 of each part behind its length in eight bytes, made outside
+// of this program.
+const goldenTicket = "2548dd61d6b0368d41886eb01f1635261c3d83ef0706e4c0363aedb03fd96dd4"
