@@ -3,6 +3,7 @@ package transport
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"github.com/go-json-experiment/json/jsontext"
 	"io"
@@ -745,5 +746,36 @@ func TestLive(t *testing.T) {
 	l.close(a)
 	if l.has("id") || !l.open(b) {
 		t.Error("close")
+	}
+}
+
+// TestClientGoesAtTheEnd: a client that leaves when it has read the result has got it.
+func TestClientGoesAtTheEnd(t *testing.T) {
+	st, there := bareStream(t, 1<<20)
+	st.stopping, st.head = make(chan struct{}), []byte("head")
+	whole, ended := false, make(chan error, 1)
+	st.onWhole, st.onEnd = func() { whole = true }, func(cut error) { ended <- cut }
+	st.end(json.RawMessage(`{}`))
+	go st.serve(true)
+	want := "heada\r\ndata: {}\n\n"
+	if _, err := io.ReadFull(there, make([]byte, len(want))); err != nil {
+		t.Fatal(err)
+	}
+	there.Close() // with the end of the chunk and of the body still to come
+	if cut := <-ended; whole || cut == nil {
+		t.Errorf("a chunk that broke off is whole: %v, %v", whole, cut)
+	}
+
+	st, there = bareStream(t, 1<<20)
+	st.stopping, st.head = make(chan struct{}), []byte("head")
+	st.onWhole, st.onEnd = func() { whole = true }, func(cut error) { ended <- cut }
+	st.end(json.RawMessage(`{}`))
+	go st.serve(true)
+	if _, err := io.ReadFull(there, make([]byte, len(want)+2)); err != nil {
+		t.Fatal(err)
+	}
+	there.Close()
+	if cut := <-ended; !whole || cut != nil {
+		t.Errorf("whole %v, %v", whole, cut)
 	}
 }

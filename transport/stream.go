@@ -54,6 +54,7 @@ type stream struct {
 	last     any    // the frame that ends the stream, once there is one
 	trailer  []byte // a whole event that follows the last frame
 	cut      error  // why nothing more is written
+	written  bool   // the last frame and the trailer: a client that leaves then has cut nothing off
 }
 
 // send tells the client of an event. It never blocks.
@@ -166,8 +167,13 @@ func (st *stream) serve(chunked bool) {
 	if err == nil {
 		err = st.writeAll(out)
 	}
-	if err == nil && chunked {
-		_, err = st.sock.Write([]byte("0\r\n\r\n"))
+	if err == nil {
+		st.mu.Lock()
+		st.written = true
+		st.mu.Unlock()
+		if chunked {
+			_, err = st.sock.Write([]byte("0\r\n\r\n"))
+		}
 	}
 	if err != nil {
 		st.cutOff(errors.Join(errClientGone, err))
@@ -232,8 +238,11 @@ func (st *stream) Close() {
 	st.watch.end()
 	st.mu.Lock()
 	cut := st.cut
+	if st.written {
+		cut = nil
+	}
 	_, failed := st.last.(api.Event) // an error; anything else is a result
-	whole := cut == nil && st.last != nil && !failed
+	whole := st.written && !failed
 	st.mu.Unlock()
 	if whole && st.onWhole != nil {
 		st.onWhole()
