@@ -84,6 +84,7 @@ type register struct {
 	calls    []string // of the Till, in their order
 	paid     []actors.PayRequest
 	begun    []actors.TicketKey // that Begun was asked for
+	again    bool               // what the last payment was told of that
 	orders   []actors.Order     // of Admit
 	voided   []actors.Order
 	occupied int
@@ -157,7 +158,8 @@ func (r *register) Pay(ctx context.Context, q actors.PayRequest) (*actors.Paymen
 	}
 	sum, _ := cumulative(a.Payload).Uint64()
 	if q.Begun != nil {
-		q.Begun(ref.ChannelID, cumulative(a.Payload))
+		again := q.Begun(ref.ChannelID, cumulative(a.Payload))
+		r.change(func() { r.again = again })
 	}
 	r.mu.Lock()
 	r.accepted = max(r.accepted, sum)

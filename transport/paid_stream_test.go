@@ -283,11 +283,17 @@ func TestUnpaidRun(t *testing.T) {
 	a := buy(10_000)
 	id := a.header.Get("X-Request-Id")
 	unpaid(a.body, id, 10_000)
+	if sh.till.again {
+		t.Error("a new request is taken for one that has begun")
+	}
 	if !strings.Contains(sh.log.String(), "run not paid") || !strings.Contains(sh.log.String(), "owed=10000") {
 		t.Errorf("%s", sh.log)
 	}
 	a = buy(10_000)
 	sh.wantReceipt(a, 200, 10_000, 10_000)
+	if !sh.till.again {
+		t.Error("a request that has begun is taken for a new one")
+	}
 	unpaid(a.body, id, 10_000)
 	a = buy(20_000)
 	paid := func() {
