@@ -74,7 +74,6 @@ type register struct {
 	accepted, spent uint64
 	deposit         uint64
 	txHash          common.Hash // that Pay tells
-	content         bool        // Pay takes every credential for one of a content request
 	bills           map[string]actors.Bill
 	tickets         map[actors.TicketKey]string // bill by key
 	fails           map[string]error            // by method
@@ -133,7 +132,7 @@ func (r *register) standing() actors.Standing {
 
 func (r *register) Pay(ctx context.Context, q actors.PayRequest) (*actors.Payment, error) {
 	r.mu.Lock()
-	block, fail, content := r.block, r.fails["Pay"], r.content
+	block, fail := r.block, r.fails["Pay"]
 	r.called(ctx, "Pay")
 	r.paid = append(r.paid, q)
 	r.mu.Unlock()
@@ -150,9 +149,6 @@ func (r *register) Pay(ctx context.Context, q actors.PayRequest) (*actors.Paymen
 	a, err := r.issuer.Admit(q.Credential, q.Route, q.Shape, time.Now())
 	if err != nil {
 		return nil, err
-	}
-	if content {
-		a.Class = mpp.Content
 	}
 	sum, _ := cumulative(a.Payload).Uint64()
 	if q.Begun != nil {

@@ -445,17 +445,6 @@ func TestManagementOfAnyPrice(t *testing.T) {
 	f("POST", "/explain", voucher(30_000))
 }
 
-// TestEmptyRequests: a payment for a request without a body buys nothing, and what was
-// held is let go.
-func TestEmptyRequests(t *testing.T) {
-	sh := sellWith(t, spends(0), nil)
-	sh.till.change(func() { sh.till.content = true })
-	for _, path := range []string{"/explain", "/explain/async", "/result/" + unknownID} {
-		sh.wantFault(sh.buy(path, "", voucher(30_000)), 400, "", "the body is empty")
-		sh.wantCalls("Pay, LetGo")
-	}
-}
-
 // TestReadPathsWithoutManagement: a path that is read is answered as ever where the
 // credential moves nothing, or nothing is sold.
 func TestReadPathsWithoutManagement(t *testing.T) {
