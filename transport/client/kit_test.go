@@ -54,6 +54,18 @@ type rogue struct {
 
 func newRogue(t *testing.T) *rogue {
 	t.Helper()
+	r := newDirect(t)
+	rpc := httptest.NewServer(r.chain)
+	r.rpc = rpc.URL
+	r.web = httptest.NewServer(r)
+	t.Cleanup(func() { r.web.CloseClientConnections(); r.web.Close(); rpc.Close() })
+	return r
+}
+
+// newDirect is a rogue that its client calls without a network, so that time can be
+// virtual.
+func newDirect(t *testing.T) *rogue {
+	t.Helper()
 	secret := make([]byte, 32)
 	secret[31] = 7
 	key, err := tempo.NewSecp256k1Key(secret)
@@ -69,10 +81,6 @@ func newRogue(t *testing.T) *rogue {
 		t.Fatal(err)
 	}
 	r := &rogue{t: t, chain: chain, key: key, dir: t.TempDir(), issue: issuer}
-	rpc := httptest.NewServer(chain)
-	r.rpc = rpc.URL
-	r.web = httptest.NewServer(r)
-	t.Cleanup(func() { r.web.CloseClientConnections(); r.web.Close(); rpc.Close() })
 	r.offer = mpp.SessionRequest{
 		Amount: usd(1), Currency: sandbox.PathUSD, Recipient: common.Address{9}, UnitType: "request", SuggestedDeposit: usd(1600),
 		ChainID: chain.ChainID(), EscrowContract: tempo.Escrow, SessionProtocol: mpp.SessionProtocol,
