@@ -302,7 +302,7 @@ func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error)
 		return nil, err
 	}
 	defer c.give()
-	r := &run{purchase: c.newPurchase(), id: id.String()}
+	r := &run{purchase: c.newPurchase(), id: id.String(), sink: func(api.Event) {}}
 	a, err := r.fetch(ctx)
 	switch {
 	case a != nil || err != nil:
