@@ -221,6 +221,8 @@ func TestStreamEnds(t *testing.T) {
 				time.Sleep(50 * time.Second)
 				to.Write([]byte("x"))
 			}
+			time.Sleep(30 * time.Second)
+			to.Write(nil) // a read of nothing breaks no silence
 		}()
 		began, buf := time.Now(), make([]byte, 9)
 		n := 0
