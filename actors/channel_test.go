@@ -388,6 +388,32 @@ func TestChannelWatch(t *testing.T) {
 	})
 }
 
+// TestChannelWatchOfACrash: who watches a channel whose actor falls over is told to look
+// again, and a glance reads the disk.
+func TestChannelWatchOfACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		row := funded(100)
+		book := newBookkeeper(row)
+		c := openChannels(t, book)
+		signal, stop, err := c.Watch(row.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		synctest.Wait()
+		_, err = c.ask(context.Background(), row.ID, func(*session.Channel, time.Time) (*session.Channel, Entry, any, error) { panic("on purpose") })
+		if !errors.Is(err, errChannelEnded) {
+			t.Errorf("fallen: %v", err)
+		}
+		synctest.Wait()
+		select {
+		case <-signal:
+		default:
+			t.Error("no signal after the crash")
+		}
+	})
+}
+
 // TestChannelGlance: a glance waits for nobody, and tells what was answered last.
 func TestChannelGlance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -345,6 +345,16 @@ func TestUnpaidEvidence(t *testing.T) {
 	if err != nil || !res.Partial() || !strings.Contains(res.Summary, "the trace phase failed (the service could not pay its data provider)") {
 		t.Errorf("%+v, %v", res, err)
 	}
+	w = newWorld() // nothing to go on, and a trace that does not come in time
+	w.tx = func(context.Context) (*ethrpc.Transaction, error) { return nil, unpaid }
+	w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return nil, unpaid }
+	w.trace = func(ctx context.Context) (*trace.Tree, error) { <-ctx.Done(); return nil, ctx.Err() }
+	synctest.Test(t, func(t *testing.T) {
+		res, err := explainWith(t, Options{Deadline: time.Second}, w, 1)
+		if res == nil || !res.Partial() || api.FaultOf(err).Code != api.CodePayment || !strings.Contains(res.Summary, "the service could not pay its data provider") {
+			t.Errorf("%+v, %v", res, err)
+		}
+	})
 	w = newWorld() // no chain either
 	w.probe = func(context.Context) (*upstream.ProbeResult, error) {
 		return nil, &api.UnavailableError{TxHash: hash, Silent: []string{"ethereum-mainnet"}, Unpaid: true}
@@ -567,6 +577,9 @@ func TestStopMidFlight(t *testing.T) {
 	}
 	if got := waiting.Load(); got != 2*n {
 		t.Errorf("%d phases wait, want %d", got, 2*n)
+	}
+	if got := x.Running(); got != n {
+		t.Errorf("%d analyses run, want %d", got, n)
 	}
 	cancel()
 	wg.Wait()

@@ -344,6 +344,9 @@ func TestBounds(t *testing.T) {
 		for end := time.Now().Add(10 * time.Second); !all() && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}
+		if waits, runs := j.Load(); waits != queue || runs != running {
+			t.Errorf("round %d: %d wait and %d run, want %d and %d", round, waits, runs, queue, running)
+		}
 		for range running + queue {
 			step <- struct{}{}
 		}

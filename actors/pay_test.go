@@ -206,6 +206,10 @@ func TestPayCloseRequested(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.c.o.now = func() time.Time { return time.Now().Add(time.Second) } // what was known is too old
+	if _, err := m.pay(p.open(tx, 30_000), content); problemOf(err) != mpp.ChannelFinalized {
+		t.Fatalf("opening again while a close is asked for: %v", err)
+	}
+	m.c.o.now = func() time.Time { return time.Now().Add(2 * time.Second) }
 	if _, err := m.pay(p.voucher(40_000), content); problemOf(err) != mpp.ChannelFinalized {
 		t.Fatalf("voucher while a close is asked for: %v", err)
 	}

@@ -274,8 +274,14 @@ func TestAdoptRefused(t *testing.T) {
 	if _, err := m.client.Send(ctx, m.tx(p.key, requestClose(p))); err != nil {
 		t.Fatal(err)
 	}
-	m.book, m.adopt = newBookkeeper(), true // the ledger is lost
+	full, book := errors.New("no space left on device"), newBookkeeper()
+	m.book, m.adopt = book, true // the ledger is lost
 	m.restart()
+	book.broken = full
+	if _, err := m.pay(p.voucher(100_000), management); !errors.Is(err, full) {
+		t.Errorf("an adoption that could not be booked: %v", err)
+	}
+	book.broken = nil
 	if _, err := m.pay(p.voucher(6*dollar), management); err == nil {
 		t.Error("a voucher above the deposit was taken")
 	}
