@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -90,4 +91,21 @@ func TestReadHead(t *testing.T) {
 	f(`{"number":"0x7","timestamp":"0x10000000001","baseFeePerGas":"0x1"}`, false)
 	f(`null`, false)
 	f(`"0x7"`, false)
+}
+
+// TestRestAfterFault: an endpoint that did not answer is asked first again after 10 s.
+func TestRestAfterFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newNode().on("eth_call", reply{dial: true}, stateOf(7, 100)), newNode().on("eth_call", stateOf(7, 100))
+		c := clientOf(t, a, b)
+		for n, wait := range []time.Duration{0, 10*time.Second - 1, 1} {
+			time.Sleep(wait)
+			if _, err := c.States(soon(t), common.Hash{1}); err != nil {
+				t.Errorf("question %d: %v", n, err)
+			}
+		}
+		if a.calls("eth_call") != 2 || b.calls("eth_call") != 2 {
+			t.Errorf("asked %d and %d times", a.calls("eth_call"), b.calls("eth_call"))
+		}
+	})
 }
