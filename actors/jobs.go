@@ -258,8 +258,7 @@ func (j *Jobs) giveBack(rows []JobRow) error {
 		return nil
 	}
 	for i := range rows {
-		rows[i].Status = api.JobPending
-		rows[i].Attempts--
+		rows[i].Attempts-- // who waits is pending already
 	}
 	if err := j.o.Store.PutJobs(rows...); err != nil {
 		return fmt.Errorf("give jobs back: %w", err)
