@@ -179,7 +179,7 @@ func TestWithoutChannel(t *testing.T) {
 
 // TestRefresh asks the chain: a channel that it has is kept with its deposit, one that
 // it does not have is dropped.
-func TestRefresh(t *testing.T) {
+func TestRefreshAsksTheChain(t *testing.T) {
 	r := newRogue(t)
 	c := r.client()
 	ref := r.bought(c)
@@ -273,8 +273,8 @@ func TestUnreadableSecrets(t *testing.T) {
 	}
 }
 
-// TestRaise: nothing is signed above the deposit, nor above what a request may cost.
-func TestRaise(t *testing.T) {
+// TestRaiseLimits: nothing is signed above the deposit, nor above what a request may cost.
+func TestRaiseLimits(t *testing.T) {
 	r := newRogue(t)
 	c := r.client(func(o *Options) { o.Limits.MaxCharge = usd(3) })
 	ref := r.bought(c)
