@@ -57,6 +57,9 @@ func TestCapture(t *testing.T) {
 	undone := channel(480, 480) // a top-up whose block was replaced
 	undone.Shrink(sumOf(300))
 	f(undone, 300, 300)
+	signed := channel(480, 480).settling() // and what was signed before may still land
+	signed.Shrink(sumOf(300))
+	f(signed, 300, 480)
 	f(Adopted(domain, tempo.Descriptor{}, State{Settled: sumOf(90), Deposit: sumOf(500), Seen: 1}, Voucher{}, tempo.Amount{}, at), 90, 90)
 }
 

@@ -202,3 +202,27 @@ func TestStatesInBatches(t *testing.T) {
 		}
 	}
 }
+
+// TestEndpoints: an endpoint is an http or https URL with a host.
+func TestEndpoints(t *testing.T) {
+	f := func(good bool, urls ...string) {
+		t.Helper()
+		if _, err := New(Options{URLs: urls, Domain: domain}); (err == nil) != good {
+			t.Errorf("%q: %v", urls, err)
+		}
+	}
+	f(true, "http://a.test", "https://b.test:8545/key")
+	f(false)
+	f(false, "https://a.test", "ftp://b.test")
+	f(false, "http:///a")
+	f(false, "a.test")
+	f(false, "http://a.test/%zz")
+}
+
+// TestFaultOfNode: what a node said is in the error, on one line.
+func TestFaultOfNode(t *testing.T) {
+	c := clientOf(t, newNode().all(refuse(-32000, "too\nbusy")))
+	if _, err := c.States(soon(t), common.Hash{1}); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "node error -32000: too") || strings.Contains(err.Error(), "\nbusy") {
+		t.Errorf("%v", err)
+	}
+}

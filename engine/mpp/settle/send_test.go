@@ -82,6 +82,7 @@ func TestBroadcast(t *testing.T) {
 	f(open, n().on(sendSync, reply{lost: true}).on(receipt, none).on(head, give(blockOf(2, 1004))))
 	f(open, n().on(sendSync, reply{lost: true}).on(receipt, none).on(head, refuse(-32000, "busy")))
 	f(landed, n().on(sendSync, reply{lost: true}).on(receipt, none, none, ok).on(head, after))
+	f(open, n().on(sendSync, reply{lost: true}).on(receipt, none, none, refuse(-32000, "busy")).on(head, after)) // the last look fails
 	// The first endpoint may have taken it, and the second refuses it.
 	f(open, n().on(sendSync, reply{lost: true}), n().on(sendSync, refuse(-32000, "fee too low")).on(receipt, none).on(head, before))
 	f(open, n().on(sendSync, refuse(-32603, "internal error")).on(receipt, none).on(head, before))
