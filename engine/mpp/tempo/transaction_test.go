@@ -328,3 +328,17 @@ func TestDecodeTransactionFraming(t *testing.T) {
 	f("too large", append(bytes.Clone(raw), make([]byte, MaxTransactionSize)...), ErrTransactionSize)
 	f("long form of a short length", append([]byte{0x76, 0xfa, 0x00}, raw[2:]...), ErrTransaction)
 }
+
+// TestRequestValue: what a node is to estimate has the value of each call.
+func TestRequestValue(t *testing.T) {
+	tx := NewTransaction(1, 100, Call{To: &common.Address{1}, Value: *uint256.NewInt(5)}, Call{To: &common.Address{2}})
+	request, err := tx.EstimateRequest(common.Address{3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"value":"0x5"`, `"value":"0x"`} {
+		if !strings.Contains(string(request), want) {
+			t.Errorf("%s is not in %s", want, request)
+		}
+	}
+}

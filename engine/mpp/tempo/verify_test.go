@@ -508,3 +508,14 @@ func TestMaySettle(t *testing.T) {
 		t.Error("payee and operator settle")
 	}
 }
+
+// TestDefaultSponsorPolicy: the limits of a sponsored transaction.
+func TestDefaultSponsorPolicy(t *testing.T) {
+	for testnet, priority := range map[bool]uint64{false: 10_000_000_000, true: 50_000_000_000} {
+		p := DefaultSponsorPolicy(testnet)
+		if p.MaxGas != 2_000_000 || p.MaxFeePerGas.Uint64() != 100_000_000_000 || p.MaxPriorityFee.Uint64() != priority ||
+			p.Total.Uint64() != 50_000_000_000_000_000 || !p.AllowKeyAuthorization || p.FeeToken != (common.Address{}) {
+			t.Errorf("testnet %t: %+v", testnet, p)
+		}
+	}
+}
