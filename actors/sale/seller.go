@@ -118,9 +118,8 @@ func (s *Seller) Known(st actors.Standing) bool {
 // DebtError is the refusal of a new analysis for a payer that owes too much for
 // earlier ones.
 type DebtError struct {
-	Owed  tempo.Amount // base units
-	Runs  []string     // ids of the runs and jobs, oldest first
-	Spare tempo.Amount // what its channel has available
+	Owed tempo.Amount // base units
+	Runs []string     // ids of the runs and jobs, oldest first
 }
 
 func (e *DebtError) Error() string {
@@ -182,9 +181,6 @@ func (s *Seller) clear(ctx context.Context, p *actors.Payment) error {
 	refusal := &DebtError{Owed: sumOf(debts)}
 	for _, b := range debts {
 		refusal.Runs = append(refusal.Runs, b.ID)
-	}
-	if st, err := s.o.Books.Standing(ctx, p.Channel); err == nil {
-		refusal.Spare = st.Available
 	}
 	return refusal
 }

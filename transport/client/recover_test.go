@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -196,4 +197,23 @@ func TestClose(t *testing.T) {
 	f(204, "", 0)
 	f(409, "409", 1)
 	f(410, "410", 1) // and the chain does not say so
+}
+
+// TestManyEvents: a stream of more events than are read is given up.
+func TestManyEvents(t *testing.T) {
+	defer func(usual int) { maxEvents = usual }(maxEvents)
+	maxEvents = 3
+	f := func(events int, want string) {
+		t.Helper()
+		r := newRogue(t)
+		r.serve = func(w http.ResponseWriter, _ *http.Request, cr *mpp.Credential) {
+			mined(r, must(cr.Payload()))
+			r.stream(w, cr, append(slices.Repeat([]string{"data: {\"type\":\"heartbeat\"}"}, events), r.result())...)
+		}
+		if _, err := r.client().Explain(context.Background(), request, nil); (err == nil) != (want == "") || err != nil && !has(err, ErrProtocol, want) {
+			t.Errorf("%d events: %v", events, err)
+		}
+	}
+	f(2, "")
+	f(3, "more than 3 events")
 }
