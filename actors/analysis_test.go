@@ -132,3 +132,22 @@ func TestJournal(t *testing.T) {
 		t.Errorf("%s %+v", got, a)
 	}
 }
+
+// TestOutcomeOf: each kind of end has a name of its own.
+func TestOutcomeOf(t *testing.T) {
+	f := func(err error, want Outcome) {
+		t.Helper()
+		if got := outcomeOf(new(api.Result), fmt.Errorf("explain: %w", err)); got != want {
+			t.Errorf("%v: %s, want %s", err, got, want)
+		}
+	}
+	f(api.ErrNotFound, OutcomeNotFound)
+	f(api.ErrUnavailable, OutcomeUnavailable)
+	f(api.ErrUnpaid, OutcomeUnpaid)
+	f(api.ErrPending, OutcomePending)
+	f(api.ErrDeadline, OutcomeDeadline)
+	f(api.ErrStopping, OutcomeStopped)
+	f(context.Canceled, OutcomeCancelled)
+	f(context.DeadlineExceeded, OutcomeCancelled)
+	f(errors.New("all are silent"), OutcomeFailed)
+}
