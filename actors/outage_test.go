@@ -275,3 +275,26 @@ func TestPayersTime(t *testing.T) {
 	f(0, -20*time.Second, 402, mpp.VerificationFailed)
 	f(-time.Hour, -20*time.Second, 402, mpp.VerificationFailed)
 }
+
+// TestSeenAgain: that the chain shows a channel as before is known, and not written.
+func TestSeenAgain(t *testing.T) {
+	book := newBookkeeper()
+	m := newMarket(t, book)
+	p := m.served(1, 5*dollar, 30_000, 20_000)
+	ctx, id := context.Background(), p.ref.ChannelID
+	writes := func() int { book.mu.Lock(); defer book.mu.Unlock(); return book.commits }
+	before, row := writes(), p.row()
+	s, err := m.c.stateOf(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Seen = row.SeenAt + 1
+	seen, err := m.c.observe(ctx, id, s)
+	if err != nil || seen.SeenAt != row.SeenAt+1 || writes() != before {
+		t.Errorf("seen at %d, want %d; %d writes; %v", seen.SeenAt, row.SeenAt+1, writes()-before, err)
+	}
+	s.Seen, s.Deposit = s.Seen+1, units(6*dollar)
+	if seen, err = m.c.observe(ctx, id, s); err != nil || seen.Deposit != units(6*dollar) || writes() != before+1 {
+		t.Errorf("deposit %s; %d writes; %v", seen.Deposit, writes()-before, err)
+	}
+}
