@@ -10,6 +10,7 @@ import (
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
+	"txlens/engine/narrate"
 	"txlens/engine/report"
 	"txlens/engine/trace"
 	"txlens/engine/triage"
@@ -264,7 +265,7 @@ func hexQuantity(n *big.Int) string {
 func (b *builder) verdict() {
 	v, r := b.verdict_, b.r
 	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
-	r.Summary, r.Steps, r.Risks = v.Summary, append(v.Steps, b.bonuses()...), v.Risks
+	r.Summary, r.Steps, r.Risks = v.Summary, append(v.Steps, b.bonuses()...), narrate.Risks(v.Words, v.Risks)
 	r.Confidence, r.Attempted = v.Confidence, v.Attempted
 	if b.ev.Block == nil {
 		r.Confidence = r.Confidence.Lower(api.Medium)
@@ -312,12 +313,10 @@ func (b *builder) authorizations() {
 	}
 }
 
-// runnerUp is the best vote for another type than the one that won.
+// runnerUp renders the best vote for another type than the one that won.
 func runnerUp(v *classify.Verdict) string {
-	for _, vote := range v.Votes {
-		if v.TxType != nil && vote.TxType != *v.TxType {
-			return string(vote.TxType) + ": " + vote.Rule
-		}
+	if vote := v.RunnerUp(); vote != nil {
+		return string(vote.TxType) + ": " + vote.Rule
 	}
 	return ""
 }

@@ -75,9 +75,7 @@ func (b *builder) exploit() {
 	v.Roles = b.sides(v.Roles)
 	v.Risks = slices.Clone(v.Risks)
 	for i := range b.r.Findings {
-		if risk := triage.Risk(&b.r.Findings[i]); !slices.Contains(v.Risks, risk) {
-			v.Risks = append(v.Risks, risk)
-		}
+		v.Risks = append(v.Risks, triage.Risk(&b.r.Findings[i]))
 	}
 	b.verdict_ = &v
 }

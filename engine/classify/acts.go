@@ -1,9 +1,27 @@
 package classify
 
-import "txlens/engine/api"
+import (
+	"txlens/engine/api"
+	"txlens/engine/verdict"
+)
 
 // act is what one event or one call does, as named in registry.tsv.
 type act string
+
+// flagActs are the acts that raise a flag, as registry.tsv names them.
+var flagActs = func() map[act]verdict.Flag {
+	m := map[act]verdict.Flag{}
+	for _, f := range verdict.Flags() {
+		m[act("flag:"+f.String())] = f
+	}
+	return m
+}()
+
+// flag is the risk flag that an act raises; NoFlag for the others.
+func (x act) flag() verdict.Flag { return flagActs[x] }
+
+// actInitialized: a contract was initialised. It is a risk under more conditions.
+const actInitialized act = "flag:initialized"
 
 // Acts that rules speak of by name. The table may name others; those are kept as
 // votes of txType other with the act as sub-type.

@@ -21,11 +21,11 @@ func TestFailedOfBundle(t *testing.T) {
 			t.Errorf("%v, %v: %s, for %s; want %s, for %s", first, second, v.Summary, v.Actor, want, actor)
 		}
 		told := false
-		for _, r := range v.Risks {
+		for _, r := range lines(v) {
 			told = told || strings.HasPrefix(r, "inner_failure: ")
 		}
 		if told == (first && second) {
-			t.Errorf("%v, %v: %q", first, second, v.Risks)
+			t.Errorf("%v, %v: %q", first, second, lines(v))
 		}
 	}
 	f(false, true, "1 of 2 user operations failed, the transaction itself succeeded: sent 5 USDC", vault)
@@ -73,7 +73,7 @@ func TestDeployedBySender(t *testing.T) {
 		s := newScene(at(contract), 0, nil2()).log(contract, "Initialized(uint64)", nil, 1)
 		s.tx.Nonce = 9
 		flagged := false
-		for _, r := range Classify(s.facts(t)).Risks {
+		for _, r := range lines(Classify(s.facts(t))) {
 			flagged = flagged || strings.HasPrefix(r, "uninitialised_takeover: ")
 		}
 		if flagged != want {

@@ -24,7 +24,7 @@ func Classify(f *Facts) *Verdict {
 		o = a.judgeUnknown()
 	}
 	a.v.Actor = a.actor
-	a.v.Risks = a.assess()
+	a.v.Risks, a.v.Words = a.assess(), Words{a}
 	a.assignRoles(o)
 	a.trust(o)
 	return a.v

@@ -90,7 +90,7 @@ func checkVerdict(t *testing.T, hash string, facts *Facts, v *Verdict) {
 		}
 	}
 	if !facts.Succeeded && (v.Primary != nil || len(v.Risks) > 0) {
-		fail("a failed transaction moved %v, risks %q", v.Primary, v.Risks)
+		fail("a failed transaction moved %v, risks %q", v.Primary, lines(v))
 	}
 }
 

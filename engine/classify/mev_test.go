@@ -121,15 +121,15 @@ func TestSandwich(t *testing.T) {
 			checkVerdict(t, b.Txs[j].Hash, facts, v)
 			got := part(v)
 			if got != "" || tName(v) == "mev" {
-				t.Logf("%d %s %s: %s/%s %s %q", b.Number, b.Txs[j].Hash, got, tName(v), v.SubType, v.Summary, v.Risks)
+				t.Logf("%d %s %s: %s/%s %s %q", b.Number, b.Txs[j].Hash, got, tName(v), v.SubType, v.Summary, lines(v))
 			}
 			if got != want[b.Txs[j].Hash] {
 				t.Errorf("%s: %q, want %q", b.Txs[j].Hash, got, want[b.Txs[j].Hash])
 			}
 			switch {
-			case got == "victim" && (tName(v) != "swap" || !strings.Contains(strings.Join(v.Risks, "\n"), "sandwich: ")),
+			case got == "victim" && (tName(v) != "swap" || !strings.Contains(strings.Join(lines(v), "\n"), "sandwich: ")),
 				strings.HasSuffix(got, "leg") && (tName(v) != "mev" || v.SubType != "sandwich_leg"):
-				t.Errorf("%s: %s/%s, risks %q", b.Txs[j].Hash, tName(v), v.SubType, v.Risks)
+				t.Errorf("%s: %s/%s, risks %q", b.Txs[j].Hash, tName(v), v.SubType, lines(v))
 			}
 			delete(want, b.Txs[j].Hash)
 		}

@@ -9,6 +9,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/label"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -347,12 +348,12 @@ func (a *analysis) followed() bool {
 }
 
 // riskSandwich tells the victim who stood around its trade.
-func riskSandwich(a *analysis) []string {
+func riskSandwich(a *analysis) []verdict.Risk {
 	w := a.v.Sandwich
 	if w == nil || w.Leg {
 		return nil
 	}
-	return []string{"sandwich: " + a.who(w.Searcher) + " traded in pool " + a.who(w.Pool) + " the same way right before this transaction and back right after it, so the trade got a worse price"}
+	return []verdict.Risk{flag(verdict.Sandwich, verdict.TradedAround, verdict.Who(w.Searcher), verdict.Who(w.Pool))}
 }
 
 // sumLeg says which side of whose trade this is.

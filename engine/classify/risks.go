@@ -3,54 +3,54 @@ package classify
 import (
 	"slices"
 
-	"txlens/engine/api"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// riskRules in the order in which their flags stand in a result. Each writes
-// sentences of the form "flag: explanation".
-var riskRules = []func(*analysis) []string{
+// riskRules in the order in which their flags stand in a result.
+var riskRules = []func(*analysis) []verdict.Risk{
 	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
 	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck,
 }
 
 // assess collects the risks of a transaction that took effect.
-func (a *analysis) assess() (risks []string) {
+func (a *analysis) assess() (risks []verdict.Risk) {
 	if !a.Succeeded {
 		return nil
 	}
-	seen := map[string]bool{}
 	for _, r := range riskRules {
-		for _, s := range r(a) {
-			if !seen[s] && len(risks) < 40 {
-				seen[s] = true
-				risks = append(risks, s)
-			}
-		}
+		risks = verdict.Add(risks, maxRisks, r(a)...)
 	}
 	return risks
 }
 
-func riskApprovals(a *analysis) (risks []string) {
+// maxRisks bounds the risks of a transaction.
+const maxRisks = 40
+
+// flag makes a risk.
+func flag(f verdict.Flag, why verdict.Form, args ...verdict.Arg) verdict.Risk {
+	return verdict.Risk{Flag: f, Why: verdict.Say(why, args...)}
+}
+
+func riskApprovals(a *analysis) (risks []verdict.Risk) {
 	for _, g := range a.grants() {
 		if g.revoke || !a.ownGrant(&g) {
 			continue
 		}
 		known := a.known(g.spender)
-		doubt := ""
-		if !known {
-			doubt = ", which no label knows,"
-		}
+		args := []verdict.Arg{verdict.Who(g.spender), verdict.Symbol(g.token), verdict.Who(g.owner)}
 		switch {
 		case g.operator && !known:
-			risks = append(risks, "operator_approval: "+a.who(g.spender)+doubt+" may move every "+a.symbol(g.token)+" token of "+a.who(g.owner))
+			risks = append(risks, flag(verdict.OperatorApproval, verdict.OperatorMayMoveAll, args...))
+		case g.unlimited() && !known:
+			risks = append(risks, flag(verdict.UnlimitedApproval, verdict.UnknownMaySpendAll, args...))
 		case g.unlimited():
-			risks = append(risks, "unlimited_approval: "+a.who(g.spender)+doubt+" may spend any amount of "+a.symbol(g.token)+" of "+a.who(g.owner))
+			risks = append(risks, flag(verdict.UnlimitedApproval, verdict.MaySpendAll, args...))
 		}
 	}
 	return risks
@@ -90,14 +90,14 @@ func (a *analysis) signed(g *grant) bool {
 }
 
 // riskDelegation: an EIP-7702 authorization hands an account to the code that it names.
-func riskDelegation(a *analysis) (risks []string) {
+func riskDelegation(a *analysis) (risks []verdict.Risk) {
 	delegates, _ := a.delegates()
 	for i, d := range delegates {
 		if i == 5 {
 			break
 		}
 		if !a.known(d) {
-			risks = append(risks, "account_delegation: an EIP-7702 authorization names the code of "+a.who(d)+", which no label knows; code that an account runs may move all it holds")
+			risks = append(risks, flag(verdict.AccountDelegation, verdict.DelegatesToUnknown, verdict.Who(d)))
 		}
 	}
 	return risks
@@ -110,39 +110,42 @@ func (a *analysis) known(addr common.Address) bool {
 	return l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract"
 }
 
-func riskCaught(a *analysis) []string {
+func riskCaught(a *analysis) []verdict.Risk {
 	frames := slices.DeleteFunc(a.caught(), func(f *trace.Frame) bool { return a.labelOf(f.To).Category == "precompile" })
 	if len(frames) == 0 {
 		return nil // a precompile changes nothing, so its failure undid nothing
 	}
-	s := "caught_inner_failure: a call to " + a.target(frames[0]) + " failed and the transaction went on: " + a.why(frames[0])
+	at := frames[0].Index
 	if len(frames) > 1 {
-		s += "; " + api.Count(len(frames)-1, "more inner call") + " failed too"
+		more := verdict.Count{N: len(frames) - 1, Of: verdict.OfMoreInnerCalls}
+		return []verdict.Risk{flag(verdict.CaughtInnerFailure, verdict.InnerCallsFailed, verdict.Callee(at), verdict.Reason(at), more)}
 	}
-	return []string{s}
+	return []verdict.Risk{flag(verdict.CaughtInnerFailure, verdict.InnerCallFailed, verdict.Callee(at), verdict.Reason(at))}
 }
 
-func riskInner(a *analysis) []string {
+func riskInner(a *analysis) []verdict.Risk {
 	switch {
 	case !a.inner:
 		return nil
 	case a.operations > 1:
-		return []string{"inner_failure: " + a.failedOfBundle() + " although the transaction succeeded"}
+		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationsFailed, verdict.Int(a.failedOps), verdict.Int(a.operations))}
+	case a.how == asUserOp:
+		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationFailed)}
 	}
-	return []string{"inner_failure: the " + string(a.how) + " failed although the transaction succeeded"}
+	return []verdict.Risk{flag(verdict.InnerFailure, verdict.SafeCallFailed)}
 }
 
-func riskBadDebt(a *analysis) (risks []string) {
+func riskBadDebt(a *analysis) (risks []verdict.Risk) {
 	for i := range a.hits {
 		h := &a.hits[i]
-		bad := h.act == "flag:bad_debt"
+		bad := h.act.flag() == verdict.BadDebt
 		if h.act == actLiquidate && h.slug == "morpho_blue" && h.log != noLog {
 			// repaid assets, repaid shares, seized, bad debt assets, bad debt shares
 			w := evmsig.Word(a.eventOf(h).Data, 3)
 			bad = w != nil && !allZero(w)
 		}
 		if bad {
-			risks = append(risks, "bad_debt: "+a.who(h.emitter)+" booked debt that nobody will repay")
+			risks = append(risks, flag(verdict.BadDebt, verdict.BookedBadDebt, verdict.Who(h.emitter)))
 		}
 	}
 	return risks
@@ -150,27 +153,27 @@ func riskBadDebt(a *analysis) (risks []string) {
 
 // riskFlashLoan: a known event of a loan inside the transaction, or a callback that
 // only lenders make.
-func riskFlashLoan(a *analysis) []string {
+func riskFlashLoan(a *analysis) []verdict.Risk {
 	for i := range a.hits {
 		h := &a.hits[i]
 		if h.act == actFlashLoan {
-			from := a.who(h.emitter)
+			var from verdict.Arg = verdict.Who(h.emitter)
 			if h.slug != "" {
-				from = protocolName(h.slug)
+				from = verdict.Protocol(h.slug)
 			}
-			return []string{"flash_loan: assets were borrowed from " + from + " and repaid inside the transaction"}
+			return []verdict.Risk{flag(verdict.FlashLoan, verdict.Borrowed, from)}
 		}
 	}
 	return nil
 }
 
-func riskPaymaster(a *analysis) (risks []string) {
+func riskPaymaster(a *analysis) (risks []verdict.Risk) {
 	for i := range a.hits {
 		switch a.hits[i].act {
 		case "userop_postop":
-			risks = append(risks, "paymaster_or_postop_failure: the paymaster's work after the operation reverted")
+			risks = append(risks, flag(verdict.PaymasterOrPostopFailure, verdict.PostOpReverted))
 		case "userop_prefund":
-			risks = append(risks, "paymaster_or_postop_failure: the prefund did not cover the gas of the operation")
+			risks = append(risks, flag(verdict.PaymasterOrPostopFailure, verdict.PrefundTooLow))
 		}
 	}
 	return risks
@@ -178,12 +181,12 @@ func riskPaymaster(a *analysis) (risks []string) {
 
 // riskCoinbase: the block's producer was paid inside the transaction, the usual way to
 // buy a place in the block.
-func riskCoinbase(a *analysis) []string {
+func riskCoinbase(a *analysis) []verdict.Risk {
 	sum := a.bribe()
 	if sum.Sign() == 0 {
 		return nil
 	}
-	return []string{"coinbase_payment: " + a.amount(flow.TokenKey{}, sum) + " was paid to the block producer inside the transaction"}
+	return []verdict.Risk{flag(verdict.CoinbasePayment, verdict.PaidProducer, verdict.Amount{N: sum})}
 }
 
 // directTransfer: the sender itself called transfer on the token, to where this went: a

@@ -3,88 +3,46 @@ package classify
 import (
 	"math/big"
 	"slices"
-	"strings"
 
 	"txlens/engine/decode"
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// adminFlag is a flag of an administrative event.
-type adminFlag struct {
-	name  string
-	words string // what happened
-	// control: somebody or something else controls the contract from then on, or another
-	// code does its work.
-	control bool
-}
-
-// adminFlags is the one list of them.
-var adminFlags = []adminFlag{
-	{"implementation_changed", "its implementation was replaced", true},
-	{"admin_changed", "its proxy admin was replaced", true},
-	{"beacon_changed", "its beacon was replaced", true},
-	{"owner_changed", "its owner was replaced", true},
-	{"role_granted", "a role was granted", true},
-	{"role_revoked", "a role was revoked", true},
-	{"facets_changed", "its facets were changed", true},
-	{"module_enabled", "a module was enabled, which may move everything the Safe holds", true},
-	{"module_disabled", "a module was disabled", true},
-	{"threshold_changed", "the number of signatures it asks for was changed", true},
-	{"owner_added", "an owner was added", true},
-	{"owner_removed", "an owner was removed", true},
-	{"guard_changed", "its guard was replaced", true},
-	{"paused", "it was paused", false},
-}
-
-var adminWords = func() map[string]string {
-	words := make(map[string]string, len(adminFlags))
-	for _, f := range adminFlags {
-		words[f.name] = f.words
-	}
-	return words
-}()
-
-// flagTakeover is that of riskInitialised.
-const flagTakeover = "uninitialised_takeover"
-
-// ControlFlags are the risk flags by which the control of a contract changed, or may have.
-func ControlFlags() (flags []string) {
-	for _, f := range adminFlags {
-		if f.control {
-			flags = append(flags, f.name)
-		}
-	}
-	return append(flags, flagTakeover)
-}
-
 // riskAdmin: changes of who controls a contract. The event is what the contract says; it
 // counts as a change when its storage changed accordingly, else as a claim. A contract
 // made in this very transaction is being set up, not changed.
-func riskAdmin(a *analysis) (risks []string) {
+func riskAdmin(a *analysis) (risks []verdict.Risk) {
 	fresh := a.fresh()
-	told := map[string]bool{}
+	told := map[adminAct]bool{}
 	for i := range a.hits {
 		h := &a.hits[i]
-		flag, ok := strings.CutPrefix(string(h.act), "flag:")
-		if !ok || fresh[h.emitter] || adminWords[flag] == "" {
+		f := h.act.flag()
+		if fresh[h.emitter] || !f.Info().Administrative {
 			continue
 		}
-		told[flag+h.emitter.Hex()] = true
-		who := a.who(h.emitter)
-		switch slot, stored := a.storedChange(flag, h); {
+		told[adminAct{f, h.emitter}] = true
+		who, did := verdict.Who(h.emitter), verdict.Did(f)
+		switch slot, stored := a.storedChange(f, h); {
 		case stored:
-			risks = append(risks, flag+": of "+who+", "+adminWords[flag]+" (event and storage, "+slot+")")
+			risks = append(risks, flag(f, verdict.AdministeredAndStored, who, did, slot))
 		case a.Diff == nil:
-			risks = append(risks, flag+": "+who+" says that "+adminWords[flag]+" (a claim of its event: there is no state diff to check it against)")
+			risks = append(risks, flag(f, verdict.AdministeredUnchecked, who, did))
 		default:
-			risks = append(risks, flag+": "+who+" says that "+adminWords[flag]+" (a claim of its event: no word of its storage changed to what the event says)")
+			risks = append(risks, flag(f, verdict.AdministeredUnconfirmed, who, did))
 		}
 	}
 	return append(risks, a.silentUpgrades(fresh, told)...)
+}
+
+// adminAct is an administrative act on a contract.
+type adminAct struct {
+	flag     verdict.Flag
+	contract common.Address
 }
 
 // administered: nothing moved, and a contract that was there before says that somebody
@@ -97,7 +55,7 @@ func administered(a *analysis) *opinion {
 	var hits []*hit
 	for i := range a.hits {
 		h := &a.hits[i]
-		if flag, ok := strings.CutPrefix(string(h.act), "flag:"); ok && adminWords[flag] != "" && !fresh[h.emitter] {
+		if h.act.flag().Info().Administrative && !fresh[h.emitter] {
 			hits = append(hits, h)
 		}
 	}
@@ -119,21 +77,26 @@ func (a *analysis) fresh() map[common.Address]bool {
 	return fresh
 }
 
+// upgradeFlag is the flag of a change of a standard slot.
+func upgradeFlag(u decode.Upgrade) verdict.Flag {
+	if f := upgradeFlags[u.Kind]; f != verdict.NoFlag {
+		return f
+	}
+	return verdict.ImplementationChanged
+}
+
 // upgradeFlags name what the standard slots of a proxy hold.
-var upgradeFlags = map[string]string{"admin": "admin_changed", "beacon": "beacon_changed"}
+var upgradeFlags = map[string]verdict.Flag{"admin": verdict.AdminChanged, "beacon": verdict.BeaconChanged}
 
 // silentUpgrades are changes of the standard slots that no event tells of, as those of
 // ERC-7760 proxies.
-func (a *analysis) silentUpgrades(fresh map[common.Address]bool, told map[string]bool) (risks []string) {
+func (a *analysis) silentUpgrades(fresh map[common.Address]bool, told map[adminAct]bool) (risks []verdict.Risk) {
 	for _, u := range decode.Upgrades(a.Diff) {
-		flag := upgradeFlags[u.Kind]
-		if flag == "" {
-			flag = "implementation_changed"
-		}
-		if fresh[u.Proxy] || told[flag+u.Proxy.Hex()] || (u.Before == common.Address{}) || len(risks) == 5 {
+		f := upgradeFlag(u)
+		if fresh[u.Proxy] || told[adminAct{f, u.Proxy}] || (u.Before == common.Address{}) || len(risks) == 5 {
 			continue
 		}
-		risks = append(risks, flag+": of "+a.who(u.Proxy)+", "+adminWords[flag]+", from "+a.who(u.Before)+" to "+a.who(u.After)+" (storage; no event says so)")
+		risks = append(risks, flag(f, verdict.AdministeredSilently, verdict.Who(u.Proxy), verdict.Did(f), verdict.Who(u.Before), verdict.Who(u.After)))
 	}
 	return risks
 }
@@ -151,9 +114,9 @@ var (
 )
 
 // storedChange looks in the state diff for what an event says; slot says where it stands.
-func (a *analysis) storedChange(flag string, h *hit) (slot string, ok bool) {
+func (a *analysis) storedChange(f verdict.Flag, h *hit) (slot verdict.Sentence, ok bool) {
 	if a.Diff == nil {
-		return "", false
+		return slot, false
 	}
 	l := a.eventOf(h)
 	at := func(topic, data int) common.Address {
@@ -165,42 +128,42 @@ func (a *analysis) storedChange(flag string, h *hit) (slot string, ok bool) {
 		}
 		return common.Address{}
 	}
-	holds := func(s common.Hash, is func(pre, post common.Hash) bool) (string, bool) {
+	holds := func(s common.Hash, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
 		pre, post, changed := a.changedSlot(h.emitter, s)
-		return "slot " + slotText(s), changed && is(pre, post)
+		return atSlot(s), changed && is(pre, post)
 	}
 	turned := func(_, post common.Hash) bool { return post != (common.Hash{}) }
 	cleared := func(_, post common.Hash) bool { return post == (common.Hash{}) }
-	switch flag {
-	case "implementation_changed", "admin_changed", "beacon_changed":
-		return a.upgraded(h.emitter, flag)
-	case "owner_changed":
+	switch f {
+	case verdict.ImplementationChanged, verdict.AdminChanged, verdict.BeaconChanged:
+		return a.upgraded(h.emitter, f)
+	case verdict.OwnerChanged:
 		last := common.BytesToAddress(l.Topics[len(l.Topics)-1][12:])
 		if len(l.Topics) != 3 {
 			last = at(9, 1)
 		}
 		return a.anySlot(h.emitter, func(_, post common.Hash) bool { return common.BytesToAddress(post[12:]) == last })
-	case "module_enabled":
+	case verdict.ModuleEnabled:
 		return holds(mappedTo(at(1, 0), safeModules), turned)
-	case "module_disabled":
+	case verdict.ModuleDisabled:
 		return holds(mappedTo(at(1, 0), safeModules), cleared)
-	case "owner_added":
+	case verdict.OwnerAdded:
 		return holds(mappedTo(at(1, 0), safeOwners), turned)
-	case "owner_removed":
+	case verdict.OwnerRemoved:
 		return holds(mappedTo(at(1, 0), safeOwners), cleared)
-	case "threshold_changed":
+	case verdict.ThresholdChanged:
 		return holds(safeThreshold, func(_, post common.Hash) bool { return slices.Equal(post[:], evmsig.Word(l.Data, 0)) })
-	case "guard_changed":
+	case verdict.GuardChanged:
 		return holds(safeGuard, func(_, post common.Hash) bool { return common.BytesToAddress(post[12:]) == at(1, 0) })
-	case "role_granted", "role_revoked":
-		return a.roleSlot(h.emitter, l.Topics[1], at(2, 0), flag == "role_granted")
+	case verdict.RoleGranted, verdict.RoleRevoked:
+		return a.roleSlot(h.emitter, l.Topics[1], at(2, 0), f == verdict.RoleGranted)
 	}
 	return a.anySlot(h.emitter, func(_, _ common.Hash) bool { return true })
 }
 
 // roleSlot looks for the membership that AccessControl keeps: roles[role].members[account],
 // its mapping among the first slots or in its own namespace.
-func (a *analysis) roleSlot(contract common.Address, role common.Hash, account common.Address, granted bool) (string, bool) {
+func (a *analysis) roleSlot(contract common.Address, role common.Hash, account common.Address, granted bool) (verdict.Sentence, bool) {
 	for i := range 257 {
 		base := common.BigToHash(big.NewInt(int64(i)))
 		if i == 256 {
@@ -208,26 +171,22 @@ func (a *analysis) roleSlot(contract common.Address, role common.Hash, account c
 		}
 		s := mappedTo(account, crypto.Keccak256Hash(role[:], base[:]))
 		if _, post, changed := a.changedSlot(contract, s); changed && (post.Big().Bit(0) == 1) == granted {
-			return "slot " + slotText(s), true
+			return atSlot(s), true
 		}
 	}
-	return "", false
+	return verdict.Sentence{}, false
 }
 
-func (a *analysis) upgraded(proxy common.Address, flag string) (string, bool) {
+func (a *analysis) upgraded(proxy common.Address, f verdict.Flag) (verdict.Sentence, bool) {
 	for _, u := range decode.Upgrades(a.Diff) {
-		want := upgradeFlags[u.Kind]
-		if want == "" {
-			want = "implementation_changed"
-		}
-		if u.Proxy == proxy && want == flag {
-			return "the slot of kind " + u.Kind, true
+		if u.Proxy == proxy && upgradeFlag(u) == f {
+			return verdict.Say(verdict.AtSlotOfKind, verdict.SlotKind(u.Kind)), true
 		}
 	}
-	if flag == "implementation_changed" { // a beacon, or a proxy of its own kind
+	if f == verdict.ImplementationChanged { // a beacon, or a proxy of its own kind
 		return a.anySlot(proxy, func(_, post common.Hash) bool { return post.Big().BitLen() > 64 && post.Big().BitLen() <= 160 })
 	}
-	return "", false
+	return verdict.Sentence{}, false
 }
 
 // mappedTo is the slot of a key in a mapping, as Solidity computes it.
@@ -235,12 +194,7 @@ func mappedTo(key common.Address, mapping common.Hash) common.Hash {
 	return crypto.Keccak256Hash(common.BytesToHash(key[:]).Bytes(), mapping[:])
 }
 
-func slotText(s common.Hash) string {
-	if n := s.Big(); n.BitLen() <= 16 {
-		return n.String()
-	}
-	return s.Hex()[:10] + "…" + s.Hex()[60:]
-}
+func atSlot(s common.Hash) verdict.Sentence { return verdict.Say(verdict.AtSlot, verdict.BriefSlot(s)) }
 
 // changedSlot is the value of a slot before and after; false when it did not change.
 func (a *analysis) changedSlot(addr common.Address, s common.Hash) (pre, post common.Hash, changed bool) {
@@ -258,7 +212,7 @@ func (a *analysis) changedSlot(addr common.Address, s common.Hash) (pre, post co
 
 // anySlot looks for a changed slot of a contract that a test lets through; of several, the
 // lowest.
-func (a *analysis) anySlot(addr common.Address, is func(pre, post common.Hash) bool) (string, bool) {
+func (a *analysis) anySlot(addr common.Address, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
 	var slots []common.Hash
 	collect := func(storage map[common.Hash]common.Hash) {
 		for s := range storage {
@@ -274,18 +228,18 @@ func (a *analysis) anySlot(addr common.Address, is func(pre, post common.Hash) b
 		collect(x.Storage)
 	}
 	if len(slots) == 0 {
-		return "", false
+		return verdict.Sentence{}, false
 	}
-	return "slot " + slotText(slices.MinFunc(slots, func(a, b common.Hash) int { return a.Cmp(b) })), true
+	return atSlot(slices.MinFunc(slots, func(a, b common.Hash) int { return a.Cmp(b) })), true
 }
 
 // riskInitialised: a contract that an earlier transaction made is initialised for the first
 // time. Between the two anybody could have done it; an upgrade counts on from there.
-func riskInitialised(a *analysis) (risks []string) {
+func riskInitialised(a *analysis) (risks []verdict.Risk) {
 	fresh := a.fresh()
 	for i := range a.hits {
 		h := &a.hits[i]
-		if h.act != "flag:initialized" || fresh[h.emitter] {
+		if h.act != actInitialized || fresh[h.emitter] {
 			continue
 		}
 		if w := evmsig.Word(a.eventOf(h).Data, 0); w == nil || new(big.Int).SetBytes(w).Cmp(common.Big1) != 0 {
@@ -294,7 +248,7 @@ func riskInitialised(a *analysis) (risks []string) {
 		if a.initialiser(h.emitter) == a.sender && a.deployedBySender(h.emitter) {
 			continue
 		}
-		risks = append(risks, flagTakeover+": "+a.who(h.emitter)+" was initialised in another transaction than the one that made it, by "+a.who(a.initialiser(h.emitter))+"; whether that is who made it is not known here")
+		risks = append(risks, flag(verdict.UninitialisedTakeover, verdict.InitialisedLater, verdict.Who(h.emitter), verdict.Who(a.initialiser(h.emitter))))
 	}
 	return risks
 }
@@ -329,7 +283,7 @@ func (a *analysis) initialiser(contract common.Address) common.Address {
 
 // riskDelegateCode: code without verified source and without a name ran on behalf of
 // another account. Where no source was asked for, nothing can be said.
-func riskDelegateCode(a *analysis) (risks []string) {
+func riskDelegateCode(a *analysis) (risks []verdict.Risk) {
 	if a.Tree == nil || len(a.Contracts) == 0 {
 		return nil
 	}
@@ -343,11 +297,11 @@ func riskDelegateCode(a *analysis) (risks []string) {
 		if c := a.Contracts[f.To]; c != nil && c.ABI != nil {
 			continue
 		}
-		made := ""
+		why := verdict.RanUnverified
 		if fresh[f.To] {
-			made = ", which was made in this transaction"
+			why = verdict.RanUnverifiedFresh
 		}
-		if risks = append(risks, "unverified_delegatecall: "+a.who(f.From)+" ran code of "+a.who(f.To)+made+", of which no verified source is known"); len(risks) == 3 {
+		if risks = append(risks, flag(verdict.UnverifiedDelegatecall, why, verdict.Who(f.From), verdict.Who(f.To))); len(risks) == 3 {
 			break
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -30,7 +31,7 @@ func (m *minima) add(data []byte, word int, swap bool) {
 }
 
 // riskSlippage: a router call by the actor that accepts any output.
-func riskSlippage(a *analysis) []string {
+func riskSlippage(a *analysis) []verdict.Risk {
 	if a.frame == nil || a.frame.Status != trace.OK {
 		return nil
 	}
@@ -44,7 +45,7 @@ func riskSlippage(a *analysis) []string {
 	if m.swaps == 0 || m.most.Cmp(common.Big1) > 0 {
 		return nil
 	}
-	return []string{"no_slippage_limit: the swap accepted any output, so anyone could move the price against it"}
+	return []verdict.Risk{flag(verdict.NoSlippageLimit, verdict.AcceptsAnyOutput)}
 }
 
 // Payments of Uniswap's routers that end a multicall, with the word of their minimum.

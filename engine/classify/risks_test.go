@@ -11,6 +11,7 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/label"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
@@ -42,18 +43,21 @@ func diffOf(list ...change) *ethrpc.StateDiff {
 
 func slotNumber(n int64) common.Hash { return common.BigToHash(big.NewInt(n)) }
 
+// lines are the risks as results carry them.
+func lines(v *Verdict) []string { return narrate.Risks(v.Words, v.Risks) }
+
 // raised judges facts and gives the flags that are up, and whether each has a text.
 func raised(t *testing.T, f *Facts) (flags []string, all string) {
 	t.Helper()
 	v := Classify(f)
-	for _, r := range v.Risks {
+	for _, r := range lines(v) {
 		flag, text, ok := strings.Cut(r, ": ")
 		if !ok || len(text) < 10 {
 			t.Errorf("risk %q is not flag and explanation", r)
 		}
 		flags = append(flags, flag)
 	}
-	return flags, strings.Join(v.Risks, "\n")
+	return flags, strings.Join(lines(v), "\n")
 }
 
 // TestControlNeedsEventAndStorage: a change of control is one by event and storage; the
@@ -227,8 +231,8 @@ func TestImitationsAreLeftOut(t *testing.T) {
 		if !strings.Contains(v.Summary, want) || strings.Contains(v.Summary, never) {
 			t.Errorf("%s: %q, want %q and never %q", name, v.Summary, want, never)
 		}
-		if !slices.ContainsFunc(v.Risks, func(r string) bool { return strings.HasPrefix(r, "address_poisoning: ") }) {
-			t.Errorf("%s: %q", name, v.Risks)
+		if !slices.ContainsFunc(lines(v), func(r string) bool { return strings.HasPrefix(r, "address_poisoning: ") }) {
+			t.Errorf("%s: %q", name, lines(v))
 		}
 	}
 	f("sent", newScene(at(fake), 0, nil2()).transfer(fake, user, friend, 7_000000), "left out", "7 USDC")

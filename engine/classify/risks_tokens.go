@@ -5,9 +5,9 @@ import (
 	"math/big"
 	"slices"
 
-	"txlens/engine/api"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -24,9 +24,9 @@ func (a *analysis) poisons() bool {
 
 // riskPoisoning: transfers of nothing alone, or of next to nothing from or to an address
 // that looks like another counterparty of the same account.
-func riskPoisoning(a *analysis) (risks []string) {
+func riskPoisoning(a *analysis) (risks []verdict.Risk) {
 	if a.poisons() {
-		return []string{"address_poisoning: only transfers of zero tokens between addresses that did not sign; they plant look-alike addresses in histories"}
+		return []verdict.Risk{flag(verdict.AddressPoisoning, verdict.OnlyZeroTransfers)}
 	}
 	if a.Flow == nil || len(a.Flow.Transfers) > maxTried {
 		return nil
@@ -40,13 +40,16 @@ func riskPoisoning(a *analysis) (risks []string) {
 			o := &a.Flow.Transfers[j]
 			for _, pair := range [][4]common.Address{{t.From, t.To, o.From, o.To}, {t.To, t.From, o.To, o.From}, {t.From, t.To, o.To, o.From}, {t.To, t.From, o.From, o.To}} {
 				if pair[0] == pair[2] && pair[1] != pair[3] && looksLike(pair[1], pair[3]) {
-					return []string{"address_poisoning: " + short(pair[1]) + ", which moved " + a.amount(keyOf(t), t.Amount) + ", begins and ends like " + pair[3].Hex() + ", another counterparty of " + a.who(pair[0])}
+					return []verdict.Risk{flag(verdict.AddressPoisoning, verdict.LookalikeCounterparty,
+						verdict.Abbreviated(pair[1]), amountOf(t), verdict.Whole(pair[3]), verdict.Who(pair[0]))}
 				}
 			}
 		}
 	}
 	return nil
 }
+
+func amountOf(t *flow.Transfer) verdict.Amount { return verdict.Amount{Key: keyOf(t), N: t.Amount} }
 
 // tiny reports whether a transfer moved nothing, or less than a hundredth of a token.
 func (a *analysis) tiny(t *flow.Transfer) bool {
@@ -63,7 +66,7 @@ func looksLike(x, y common.Address) bool {
 	return x[0] == y[0] && x[1] == y[1] && x[18] == y[18] && x[19] == y[19]
 }
 
-func riskLookalike(a *analysis) (risks []string) {
+func riskLookalike(a *analysis) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -72,7 +75,7 @@ func riskLookalike(a *analysis) (risks []string) {
 		for i := range list {
 			token := list[i].Token
 			if like := a.Tokens[token].Lookalike; like != "" && !seen[token] && len(risks) < 5 {
-				risks = append(risks, "address_poisoning: token "+short(token)+" imitates "+plainText(like)+" and is another contract; the summary leaves it out")
+				risks = append(risks, flag(verdict.AddressPoisoning, verdict.LookalikeToken, verdict.Abbreviated(token), verdict.Foreign(like)))
 			}
 			seen[token] = true
 		}
@@ -81,7 +84,7 @@ func riskLookalike(a *analysis) (risks []string) {
 }
 
 // riskFake: transfer events of a token whose storage shows none of it.
-func riskFake(a *analysis) (risks []string) {
+func riskFake(a *analysis) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -97,13 +100,14 @@ func riskFake(a *analysis) (risks []string) {
 		if len(risks) == 5 {
 			break
 		}
-		risks = append(risks, "fake_transfer_event: "+short(t)+" emitted "+api.Count(count[t], "transfer event")+" and changed no balance in its storage; the movements leave them out")
+		risks = append(risks, flag(verdict.FakeTransferEvent, verdict.EventsWithoutStorage, verdict.Abbreviated(t), verdict.Count{N: count[t], Of: verdict.OfTransferEvents}))
 	}
 	// A token that writes something, and whose balanceOf tells the same before and after.
 	for i := range a.Flow.Checks {
 		c := &a.Flow.Checks[i]
 		if c.ByCalls && c.Backing == flow.Differs && c.ByState != nil && c.ByState.Sign() == 0 && len(risks) < 5 {
-			risks = append(risks, "fake_transfer_event: the events of "+short(c.Token)+" move "+a.amount(flow.TokenKey{Token: c.Token}, c.ByLogs)+" of "+a.who(c.Holder)+", whose balance did not change")
+			risks = append(risks, flag(verdict.FakeTransferEvent, verdict.EventsWithoutBalance,
+				verdict.Abbreviated(c.Token), verdict.Amount{Key: flow.TokenKey{Token: c.Token}, N: c.ByLogs}, verdict.Who(c.Holder)))
 		}
 	}
 	return risks
@@ -111,7 +115,7 @@ func riskFake(a *analysis) (risks []string) {
 
 // riskStuck: value that as a rule cannot be sent on: sent to the token contract itself, to
 // the zero address, or along with a function call to an address without code.
-func riskStuck(a *analysis) (risks []string) {
+func riskStuck(a *analysis) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -122,23 +126,23 @@ func riskStuck(a *analysis) (risks []string) {
 		}
 		switch t.To {
 		case t.Token:
-			risks = append(risks, "stuck_value: "+a.amount(keyOf(t), t.Amount)+" was sent to the token contract itself")
+			risks = append(risks, flag(verdict.StuckValue, verdict.SentToTokenItself, amountOf(t)))
 		case common.Address{}:
-			risks = append(risks, "stuck_value: "+a.amount(keyOf(t), t.Amount)+" was sent to the zero address, by a transfer and no burn")
+			risks = append(risks, flag(verdict.StuckValue, verdict.TransferredToZero, amountOf(t)))
 		}
 	}
 	if a.Tx.To == nil || a.Tx.Value == nil || a.Tx.Value.Sign() == 0 {
 		return risks
 	}
-	value := a.amount(flow.TokenKey{}, a.Tx.Value)
+	value := verdict.Amount{N: a.Tx.Value}
 	_, token := a.Tokens[*a.Tx.To]
 	switch {
 	case *a.Tx.To == common.Address{}:
-		risks = append(risks, "stuck_value: "+value+" was sent to the zero address")
+		risks = append(risks, flag(verdict.StuckValue, verdict.SentToZero, value))
 	case token && len(a.Tx.Input) == 0 && len(a.Receipt.Logs) == 0 && !a.wrappedNative(*a.Tx.To) && !a.passedOn():
-		risks = append(risks, "stuck_value: "+value+" was sent to a token contract that did nothing with it")
+		risks = append(risks, flag(verdict.StuckValue, verdict.SentToIdleToken, value))
 	case a.callsNobody():
-		risks = append(risks, "stuck_value: "+value+" was sent with a function call to "+a.who(*a.Tx.To)+", where no code ran")
+		risks = append(risks, flag(verdict.StuckValue, verdict.SentToNoCode, value, verdict.Who(*a.Tx.To)))
 	}
 	return risks
 }

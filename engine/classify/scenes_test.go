@@ -187,8 +187,8 @@ func TestActors(t *testing.T) {
 
 func TestFailedUserOperationIsSaid(t *testing.T) {
 	v := Classify(userOp(newScene(at(entryPoint), 0, nil2()), vault, false).facts(t))
-	if !strings.HasPrefix(v.Summary, "Inner act failed") || len(v.Risks) == 0 || !strings.HasPrefix(v.Risks[0], "inner_failure: ") {
-		t.Errorf("summary %q, risks %q", v.Summary, v.Risks)
+	if !strings.HasPrefix(v.Summary, "Inner act failed") || len(v.Risks) == 0 || !strings.HasPrefix(lines(v)[0], "inner_failure: ") {
+		t.Errorf("summary %q, risks %q", v.Summary, lines(v))
 	}
 }
 
@@ -254,7 +254,7 @@ func TestFailedAttempts(t *testing.T) {
 		t.Helper()
 		v := Classify(s.facts(t))
 		if !v.Attempted || *v.TxType != want || v.Summary != summary || len(v.Risks) != 0 || v.Primary != nil {
-			t.Errorf("%s: attempted %v, %s, risks %v\n  %s\nwant\n  %s", name, v.Attempted, *v.TxType, v.Risks, v.Summary, summary)
+			t.Errorf("%s: attempted %v, %s, risks %v\n  %s\nwant\n  %s", name, v.Attempted, *v.TxType, lines(v), v.Summary, summary)
 		}
 	}
 	f("swap", newScene(at(router), 0, input("swapExactETHForTokens(uint256,address[],address,uint256)")).fail("out of gas"),
@@ -277,7 +277,7 @@ func TestRisks(t *testing.T) {
 		t.Helper()
 		v := Classify(s.facts(t))
 		var got []string
-		for _, r := range v.Risks {
+		for _, r := range lines(v) {
 			flag, text, ok := strings.Cut(r, ": ")
 			if !ok || text == "" {
 				t.Errorf("%s: risk %q is not flag and explanation", name, r)
@@ -285,7 +285,7 @@ func TestRisks(t *testing.T) {
 			got = append(got, flag)
 		}
 		if strings.Join(got, " ") != strings.Join(want, " ") {
-			t.Errorf("%s: risks %q, want %q", name, v.Risks, want)
+			t.Errorf("%s: risks %q, want %q", name, lines(v), want)
 		}
 	}
 	approve := func(owner common.Address, amount any) *scene {

@@ -75,7 +75,7 @@ func TestHostileSymbol(t *testing.T) {
 	six := uint8(6)
 	s.tokens[usdc] = label.Token{Symbol: "**[claim](http://evil)**\n# Reward\n<script>", Decimals: &six}
 	v := Classify(s.facts(t))
-	for _, text := range append(append([]string{v.Summary}, v.Steps...), v.Risks...) {
+	for _, text := range append(append([]string{v.Summary}, v.Steps...), lines(v)...) {
 		if strings.ContainsAny(text, "\n\r*[]<>`|#") {
 			t.Errorf("%q", text)
 		}

@@ -115,7 +115,7 @@ func TestAuthorizations(t *testing.T) {
 		if step = "The transaction carried " + step + "."; !slices.Contains(v.Steps, step) || v.Summary != summary {
 			t.Errorf("%q, steps %q\nwant %q, %q", v.Summary, v.Steps, summary, step)
 		}
-		if got := strings.Join(v.Risks, ";"); !strings.HasPrefix(got, risk) || risk == "" && got != "" {
+		if got := strings.Join(lines(v), ";"); !strings.HasPrefix(got, risk) || risk == "" && got != "" {
 			t.Errorf("risks %q, want %q", got, risk)
 		}
 	}
@@ -159,7 +159,7 @@ func TestWhoMayJudge(t *testing.T) {
 		s.known(friend, "Market", "nft", "seaport").tokens[nft] = label.Token{Address: nft, Symbol: "PUNK"}
 		v := Classify(s.facts(t))
 		if v.Confidence != confidence || len(v.Risks) != risks {
-			t.Errorf("%s: %s %q, want %s and %d risks", spender, v.Confidence, v.Risks, confidence, risks)
+			t.Errorf("%s: %s %q, want %s and %d risks", spender, v.Confidence, lines(v), confidence, risks)
 		}
 	}
 	f(friend, api.High, 0)
@@ -173,7 +173,7 @@ func TestPrecompileFailures(t *testing.T) {
 		s := newScene(at(vault), 0, nil2())
 		s.call(vault, to, 0, nil).Err = "out of gas"
 		if v := Classify(s.facts(t)); len(v.Risks) != want {
-			t.Errorf("%s: risks %q, want %d", to, v.Risks, want)
+			t.Errorf("%s: risks %q, want %d", to, lines(v), want)
 		}
 	}
 	f(common.BytesToAddress([]byte{4}), 0)

@@ -8,6 +8,7 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -70,7 +71,8 @@ type Verdict struct {
 	Summary    string
 	Steps      []string
 	Places     []Place // of the Steps, one each
-	Risks      []string
+	Risks      []verdict.Risk
+	Words      Words // how the sentences of the verdict name things
 	Confidence api.Confidence
 	Reasons    []string                  // why confidence is not high
 	Votes      []Vote                    // all, the deciding one first
@@ -78,4 +80,14 @@ type Verdict struct {
 	Primary    *flow.Delta               // the primary action as one of the actor's net movements, for usdValue
 	Seizures   []Liquidation             // what each liquidation paid and took
 	Besides    []flow.Delta              // further movements that make up the action's value: both sides of a liquidity pair
+}
+
+// RunnerUp is the best vote for another type than that of the verdict; nil for none.
+func (v *Verdict) RunnerUp() *Vote {
+	for i := range v.Votes {
+		if v.TxType != nil && v.Votes[i].TxType != *v.TxType {
+			return &v.Votes[i]
+		}
+	}
+	return nil
 }

@@ -30,6 +30,21 @@ func (w Words) Who(addr common.Address) string { return w.a.who(addr) }
 // Amount writes how much of what, in whole tokens where the decimals are known.
 func (w Words) Amount(key flow.TokenKey, n *big.Int) string { return w.a.amount(key, n) }
 
+// Symbol names a token inside an amount.
+func (w Words) Symbol(token common.Address) string { return w.a.symbol(token) }
+
+// Callee names what a frame calls.
+func (w Words) Callee(frame int) string { return w.a.target(w.a.Tree.Frames[frame]) }
+
+// Reason says why a frame failed.
+func (w Words) Reason(frame int) string { return w.a.why(w.a.Tree.Frames[frame]) }
+
+// Protocol renders the name of a protocol.
+func (w Words) Protocol(slug string) string { return protocolName(slug) }
+
+// Foreign renders a name that a contract gave itself.
+func (w Words) Foreign(name string) string { return plainText(name) }
+
 // Minimum is the least output that the call for the actor asks for, where it is a known
 // function of a router; false when it names none.
 func (w Words) Minimum() (*big.Int, bool) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"txlens/engine/api"
+	"txlens/engine/narrate"
 )
 
 // MaxHTML bounds the page in bytes; long lists are cut until it fits.
@@ -182,11 +183,8 @@ func (s *sheet) tiles(r *api.Result) {
 
 // flagOf finds the name that opens a risk: "unlimited_approval: ...".
 func flagOf(risk string) hazard {
-	name, text, ok := strings.Cut(risk, ": ")
-	if !ok || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-		return hazard{Text: risk}
-	}
-	return hazard{spaced(name), text}
+	flag, text := narrate.ReadRisk(risk)
+	return hazard{spaced(flag.String()), text}
 }
 
 func (s *sheet) logs(r *api.Result, b bounds) {

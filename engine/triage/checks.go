@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"txlens/engine/api"
-	"txlens/engine/classify"
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -73,18 +73,18 @@ func init() {
 	type causes = []api.Category
 	Checks = []Check{
 		{"reentrancy", "reentrancy into a contract that later writes", (*look).checkReentrancy, causes{api.Reentrancy}, false},
-		{"flash_loan", "flash loan, borrowed and repaid", flagCheck("no lender's event and no callback of one", "flash_loan"), nil, false},
+		{"flash_loan", "flash loan, borrowed and repaid", flagCheck("no lender's event and no callback of one", verdict.FlashLoan), nil, false},
 		{"price_moved", "price moved by more than 5 % and read in the same transaction", (*look).checkPrice, causes{api.PriceManipulation}, false},
 		{"share_price_fell", "share price fell", (*look).checkSharePrice, causes{api.PrecisionLoss}, true},
 		{"caller_controlled_target", "target and calldata of a call taken from the caller", (*look).checkTarget, causes{api.ArbitraryCall}, false},
-		{"control_changed", "owner, role, implementation, threshold or module changed", flagCheck("no event says so", classify.ControlFlags()...), causes{api.AccessControl}, false},
-		{"unlimited_approval", "unlimited approval to an unlabelled spender", flagCheck("no right of the kind was given", "unlimited_approval", "operator_approval"), causes{api.PhishingApproval}, false},
+		{"control_changed", "owner, role, implementation, threshold or module changed", flagCheck("no event says so", verdict.ControlFlags()...), causes{api.AccessControl}, false},
+		{"unlimited_approval", "unlimited approval to an unlabelled spender", flagCheck("no right of the kind was given", verdict.UnlimitedApproval, verdict.OperatorApproval), causes{api.PhishingApproval}, false},
 		{"unverified_delegatecall", "delegatecall to unverified or fresh code", (*look).checkDelegate, causes{api.StorageCollision}, false},
 		{"self_destruct", "self-destruct, or a caller that is a constructor", (*look).checkDestroyed, nil, false},
 		{"token_behaviour", "token with a fee or that rebases", (*look).checkTokens, causes{api.TokenIncompatibility}, true},
 		{"sandwich", "sandwich around the transaction", (*look).checkSandwich, causes{api.SlippageExposure}, true},
-		{"lookalike_address", "poisoned look-alike address", flagCheck("no token and no counterparty imitates another", "address_poisoning"), nil, false},
-		{"bad_debt", "bad debt", flagCheck("no market booked any", "bad_debt"), nil, false},
+		{"lookalike_address", "poisoned look-alike address", flagCheck("no token and no counterparty imitates another", verdict.AddressPoisoning), nil, false},
+		{"bad_debt", "bad debt", flagCheck("no market booked any", verdict.BadDebt), nil, false},
 		{"caught_inner_failure", "caught inner failure", (*look).checkCaught, nil, false},
 		{"drained", "contract drained by 99 % or more", (*look).checkDrained, nil, true},
 		{"mixer_funded", "sender funded by a mixer", func(*look) (Ruled, string) {
@@ -115,17 +115,13 @@ func (l *look) outcomes(found []api.Finding) []Outcome {
 	return out
 }
 
-func (l *look) flagged(flags ...string) bool {
-	named := func(r string) bool {
-		name, _, _ := strings.Cut(r, ":")
-		return slices.Contains(flags, name)
-	}
-	return slices.ContainsFunc(l.raised, named) || l.Verdict != nil && slices.ContainsFunc(l.Verdict.Risks, named)
+func (l *look) flagged(flags ...verdict.Flag) bool {
+	return verdict.Flagged(l.raised, flags...) || l.Verdict != nil && verdict.Flagged(l.Verdict.Risks, flags...)
 }
 
 // flagCheck is clean when none of the risk flags is up, which look at the receipt and,
 // where there is one, at the trace.
-func flagCheck(why string, flags ...string) func(*look) (Ruled, string) {
+func flagCheck(why string, flags ...verdict.Flag) func(*look) (Ruled, string) {
 	return func(l *look) (Ruled, string) {
 		if l.flagged(flags...) {
 			return Found, ""
@@ -172,7 +168,7 @@ func (l *look) reentered() (out []common.Address) {
 
 func (l *look) checkPrice() (Ruled, string) {
 	switch {
-	case l.flagged("price_moved"):
+	case l.flagged(verdict.PriceMoved):
 		return Found, ""
 	case !l.full():
 		return NotChecked, noTrace
@@ -240,7 +236,7 @@ func (l *look) checkTarget() (Ruled, string) {
 
 func (l *look) checkDelegate() (Ruled, string) {
 	switch {
-	case l.flagged("unverified_delegatecall"):
+	case l.flagged(verdict.UnverifiedDelegatecall):
 		return Found, ""
 	case !l.full():
 		return NotChecked, noTrace
@@ -266,7 +262,7 @@ func (l *look) checkDestroyed() (Ruled, string) {
 }
 
 func (l *look) checkSandwich() (Ruled, string) {
-	if l.flagged("sandwich") || l.Verdict != nil && l.Verdict.Sandwich != nil {
+	if l.flagged(verdict.Sandwich) || l.Verdict != nil && l.Verdict.Sandwich != nil {
 		return Found, ""
 	}
 	if l.Verdict == nil || l.Verdict.TxType == nil || *l.Verdict.TxType != api.TypeSwap {
@@ -280,7 +276,7 @@ func (l *look) checkSandwich() (Ruled, string) {
 
 func (l *look) checkCaught() (Ruled, string) {
 	switch {
-	case l.flagged("caught_inner_failure", "inner_failure"):
+	case l.flagged(verdict.CaughtInnerFailure, verdict.InnerFailure):
 		return Found, ""
 	case !l.full():
 		return NotChecked, noTrace
@@ -292,7 +288,7 @@ func (l *look) checkCaught() (Ruled, string) {
 
 func (l *look) checkDrained() (Ruled, string) {
 	switch {
-	case l.flagged("drain"):
+	case l.flagged(verdict.Drain):
 		return Found, ""
 	case l.Diff == nil:
 		return NotChecked, "what contracts held before is not known without a state diff"
@@ -358,7 +354,7 @@ func (l *look) burnsAfter(i int) bool {
 }
 
 func (l *look) checkSolvency() (Ruled, string) {
-	if l.flagged("bad_debt") {
+	if l.flagged(verdict.BadDebt) {
 		return Found, ""
 	}
 	if l.Verdict == nil || l.Verdict.SubType != "borrow" && l.Verdict.SubType != "withdraw" && l.Verdict.SubType != "liquidation" {
@@ -369,7 +365,7 @@ func (l *look) checkSolvency() (Ruled, string) {
 
 // checkMinimum compares what came in with what the call asked for at least.
 func (l *look) checkMinimum() (Ruled, string) {
-	if l.flagged("no_slippage_limit") {
+	if l.flagged(verdict.NoSlippageLimit) {
 		return Found, ""
 	}
 	least, ok := l.words().Minimum()
@@ -412,7 +408,7 @@ func (l *look) checkTokens() (Ruled, string) {
 	if len(l.Flow.Transfers) == 0 {
 		return NotApplicable, "no token moved"
 	}
-	if l.flagged("fake_transfer_event") {
+	if l.flagged(verdict.FakeTransferEvent) {
 		return Found, ""
 	}
 	backed := 0

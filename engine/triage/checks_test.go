@@ -6,35 +6,36 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/classify"
+	"txlens/engine/verdict"
 )
 
 // TestFlagsAreFound: each flag that a check is about makes it found, whatever the type
 // of the transaction.
 func TestFlagsAreFound(t *testing.T) {
-	f := func(check string, flags ...string) {
+	f := func(check string, flags ...verdict.Flag) {
 		t.Helper()
 		i := slices.IndexFunc(Checks, func(c Check) bool { return c.Name == check })
 		for _, flag := range flags {
-			l := &look{Facts: &Facts{Facts: &classify.Facts{}, Verdict: &classify.Verdict{Risks: []string{flag + ": why"}}}}
+			l := &look{Facts: &Facts{Facts: &classify.Facts{}, Verdict: &classify.Verdict{Risks: []verdict.Risk{{Flag: flag}}}}}
 			if got, why := Checks[i].run(l); got != Found {
 				t.Errorf("%s with the flag %s: %s, %s", check, flag, got, why)
 			}
 		}
 	}
-	f("control_changed", classify.ControlFlags()...)
-	f("control_changed", "module_disabled", "uninitialised_takeover")
-	f("sandwich", "sandwich")
-	f("drained", "drain")
-	f("price_moved", "price_moved")
-	f("flash_loan", "flash_loan")
-	f("unlimited_approval", "unlimited_approval", "operator_approval")
-	f("unverified_delegatecall", "unverified_delegatecall")
-	f("caught_inner_failure", "caught_inner_failure", "inner_failure")
-	f("lookalike_address", "address_poisoning")
-	f("bad_debt", "bad_debt")
-	f("solvency", "bad_debt")
-	f("bounded_output", "no_slippage_limit")
-	if slices.Contains(classify.ControlFlags(), "paused") {
+	f("control_changed", verdict.ControlFlags()...)
+	f("control_changed", verdict.ModuleDisabled, verdict.UninitialisedTakeover)
+	f("sandwich", verdict.Sandwich)
+	f("drained", verdict.Drain)
+	f("price_moved", verdict.PriceMoved)
+	f("flash_loan", verdict.FlashLoan)
+	f("unlimited_approval", verdict.UnlimitedApproval, verdict.OperatorApproval)
+	f("unverified_delegatecall", verdict.UnverifiedDelegatecall)
+	f("caught_inner_failure", verdict.CaughtInnerFailure, verdict.InnerFailure)
+	f("lookalike_address", verdict.AddressPoisoning)
+	f("bad_debt", verdict.BadDebt)
+	f("solvency", verdict.BadDebt)
+	f("bounded_output", verdict.NoSlippageLimit)
+	if slices.Contains(verdict.ControlFlags(), verdict.Paused) {
 		t.Error("a pause changes no control")
 	}
 	leg := &look{Facts: &Facts{Facts: &classify.Facts{}, Verdict: &classify.Verdict{Sandwich: &classify.Sandwich{}}}}

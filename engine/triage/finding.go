@@ -10,6 +10,7 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -69,12 +70,8 @@ func MissingSource(victim api.Addr) string {
 }
 
 // Risk is the risk flag of a finding.
-func Risk(f *api.Finding) string {
-	flag := string(f.Category)
-	if f.Category == api.UnknownCause {
-		flag = "unexplained_loss"
-	}
-	return flag + ": " + f.BrokenInvariant
+func Risk(f *api.Finding) verdict.Risk {
+	return flag(verdict.FlagOfCause(f.Category), verdict.AsStated, verdict.Stated(f.BrokenInvariant))
 }
 
 // Roles that findings give to addresses.
@@ -130,7 +127,7 @@ func (l *look) lent(a common.Address) bool {
 
 // amplifiers are what made it larger or easier, as far as the evidence shows it.
 func (l *look) amplifiers() (out []api.Amplifier) {
-	if l.flagged("flash_loan") {
+	if l.flagged(verdict.FlashLoan) {
 		out = append(out, api.FlashLoan)
 	}
 	for _, f := range l.Tree.Frames {

@@ -1,29 +1,31 @@
 package triage
 
 import (
-	"fmt"
 	"math/big"
 	"slices"
 
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // flags are the risk flags that need the trace, the state diff or the state around the
-// transaction; those of the receipt alone are set by the classification. Each is a line
-// "name: explanation" and no verdict: all of them fire on honest transactions, too.
-func (l *look) flags() (out []string) {
-	for _, f := range []func(*look) []string{(*look).flashLoans, (*look).movedPrices, (*look).drains, (*look).overSupply} {
-		for _, line := range f(l) {
-			if !slices.Contains(out, line) && len(out) < 12 {
-				out = append(out, line)
-			}
-		}
+// transaction; those of the receipt alone are set by the classification.
+func (l *look) flags() (out []verdict.Risk) {
+	for _, f := range []func(*look) []verdict.Risk{(*look).flashLoans, (*look).movedPrices, (*look).drains, (*look).overSupply} {
+		out = verdict.Add(out, maxFlags, f(l)...)
 	}
 	return out
+}
+
+// maxFlags bounds the risk flags of a triage.
+const maxFlags = 12
+
+func flag(f verdict.Flag, why verdict.Form, args ...verdict.Arg) verdict.Risk {
+	return verdict.Risk{Flag: f, Why: verdict.Say(why, args...)}
 }
 
 // callbacks are what lenders call on who borrows for the length of a call.
@@ -46,11 +48,10 @@ var callbacks = map[[4]byte]string{
 
 // flashLoans: a lender gave an asset, called a known callback, and had at least as much
 // of it back when its own call was over.
-func (l *look) flashLoans() (out []string) {
-	if l.flagged("flash_loan") {
+func (l *look) flashLoans() (out []verdict.Risk) {
+	if l.flagged(verdict.FlashLoan) {
 		return nil
 	}
-	w := l.words()
 	for _, c := range l.Tree.Frames {
 		if c.Kind != trace.Call || c.Status != trace.OK || callbacks[evmsig.Called(c.Input)] == "" {
 			continue
@@ -63,7 +64,7 @@ func (l *look) flashLoans() (out []string) {
 			continue
 		}
 		if p, back := l.lentAndRepaid(lending, c); p != nil {
-			return []string{fmt.Sprintf("flash_loan: %s lent %s to %s for the length of frame %s and got %s back", w.Who(c.From), w.Amount(p.key, p.amount), w.Who(p.to), l.path(lending), w.Amount(p.key, back))}
+			return []verdict.Risk{flag(verdict.FlashLoan, verdict.LentForFrame, verdict.Who(c.From), amount(p.key, p.amount), verdict.Who(p.to), l.at(lending), amount(p.key, back))}
 		}
 	}
 	return out
@@ -94,8 +95,7 @@ func (q quote) known() bool { return q.num != nil && q.num.Sign() > 0 && q.den.S
 
 // movedPrices: the spot price of a pool went off by more than 5 % and a contract that
 // does not trade with the pool read it.
-func (l *look) movedPrices() (out []string) {
-	w := l.words()
+func (l *look) movedPrices() (out []verdict.Risk) {
 	was := map[common.Address]quote{}
 	done := map[common.Address]bool{}
 	for i := range l.Receipt.Logs {
@@ -117,7 +117,7 @@ func (l *look) movedPrices() (out []string) {
 		}
 		if r := l.readBy(g.Address); r != nil {
 			done[g.Address] = true
-			out = append(out, fmt.Sprintf("price_moved: the spot price of %s moved by more than %d %% (log %d), and %s read it (frame %s)", w.Who(g.Address), apart, g.Index, w.Who(r.From), l.path(r)))
+			out = append(out, flag(verdict.PriceMoved, verdict.SpotPriceMoved, verdict.Who(g.Address), verdict.Int(apart), verdict.Int(g.Index), verdict.Who(r.From), l.at(r)))
 		}
 	}
 	return out
@@ -186,11 +186,10 @@ const (
 // was much: more than 10,000 USD, or without a price, more than 5 % of all units. Of a
 // native coin without a price nothing tells how much it was. Who exchanges all it has with
 // others than the sender is not drained, nor is a wallet by its own user.
-func (l *look) drains() (out []string) {
+func (l *look) drains() (out []verdict.Risk) {
 	if l.Diff == nil {
 		return nil
 	}
-	w := l.words()
 	seen := map[common.Address]bool{}
 	for i := range l.pays {
 		a, k := l.pays[i].from, l.pays[i].key
@@ -202,30 +201,32 @@ func (l *look) drains() (out []string) {
 		if lost.Sign() <= 0 || had == nil || had.Sign() <= 0 || new(big.Int).Mul(lost, big.NewInt(100)).Cmp(new(big.Int).Mul(had, big.NewInt(drainedPart))) < 0 {
 			continue
 		}
-		how, much := l.matters(k, lost)
+		how, part, much := l.matters(k, lost)
 		if !much {
 			continue
 		}
 		seen[a] = true
-		out = append(out, fmt.Sprintf("drain: %s lost %s of the %s that it held%s", w.Who(a), w.Amount(k, lost), w.Amount(k, had), how))
+		out = append(out, flag(verdict.Drain, how, append([]verdict.Arg{verdict.Who(a), amount(k, lost), amount(k, had)}, part...)...))
 	}
 	return out
 }
 
-func (l *look) matters(k flow.TokenKey, lost *big.Int) (how string, much bool) {
+// matters reports whether a loss is much, how that is said, and the part of the supply
+// where that is what tells.
+func (l *look) matters(k flow.TokenKey, lost *big.Int) (how verdict.Form, part []verdict.Arg, much bool) {
 	if usd := l.worth(k, lost); usd != nil {
-		return "", usd.Cmp(big.NewInt(drainedUSD)) > 0
+		return verdict.LostHoldings, nil, usd.Cmp(big.NewInt(drainedUSD)) > 0
 	}
 	if k == (flow.TokenKey{}) {
-		return "; what that is worth is not known", true
+		return verdict.LostHoldingsUnpriced, nil, true
 	}
 	v, ok := l.ask(Question{To: k.Token, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
 	all := evmsig.Uint(v.Output, 0)
 	if !ok || all == nil || all.Sign() == 0 {
-		return "", false
+		return how, nil, false
 	}
-	part := new(big.Int).Quo(new(big.Int).Mul(lost, big.NewInt(100)), all)
-	return fmt.Sprintf(", %s %% of all units", part), part.Cmp(big.NewInt(drainedSupply)) > 0
+	percent := new(big.Int).Quo(new(big.Int).Mul(lost, big.NewInt(100)), all)
+	return verdict.LostHoldingsOfSupply, []verdict.Arg{verdict.Num(percent)}, percent.Cmp(big.NewInt(drainedSupply)) > 0
 }
 
 // code reports whether a contract stands at an address: it ran here, so that it made a
@@ -241,11 +242,10 @@ func (l *look) code(a common.Address) bool {
 
 // overSupply: an allowance of more than all units of a token is unlimited, whatever its
 // number. It is asked for where nobody knows the spender, and in a triage always.
-func (l *look) overSupply() (out []string) {
-	if l.flagged("unlimited_approval") {
+func (l *look) overSupply() (out []verdict.Risk) {
+	if l.flagged(verdict.UnlimitedApproval) {
 		return nil
 	}
-	w := l.words()
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
 		if len(g.Topics) != 3 || g.Topics[0] != evmsig.TopicApproval || len(g.Data) != 32 || evmsig.Uint(g.Data, 0).Sign() == 0 {
@@ -260,7 +260,7 @@ func (l *look) overSupply() (out []string) {
 		}
 		v, ok := l.ask(Question{To: g.Address, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
 		if all := evmsig.Uint(v.Output, 0); ok && all != nil && all.Sign() > 0 && evmsig.Uint(g.Data, 0).Cmp(all) > 0 {
-			out = append(out, fmt.Sprintf("unlimited_approval: %s may spend %s of %s, more than there are", w.Who(spender), w.Amount(flow.TokenKey{Token: g.Address}, evmsig.Uint(g.Data, 0)), w.Who(owner)))
+			out = append(out, flag(verdict.UnlimitedApproval, verdict.MaySpendMoreThanSupply, verdict.Who(spender), amount(flow.TokenKey{Token: g.Address}, evmsig.Uint(g.Data, 0)), verdict.Who(owner)))
 		}
 	}
 	return out

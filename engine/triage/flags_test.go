@@ -4,22 +4,22 @@ import (
 	"math/big"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
+	"txlens/engine/narrate"
 	"txlens/engine/triage"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-func names(lines []string) (out []string) {
-	for _, l := range lines {
-		name, _, _ := strings.Cut(l, ": ")
-		out = append(out, name)
+func names(risks []verdict.Risk) (out []string) {
+	for _, r := range risks {
+		out = append(out, r.Flag.String())
 	}
 	slices.Sort(out)
 	return out
@@ -31,9 +31,9 @@ func TestFlags(t *testing.T) {
 		t.Helper()
 		c := specimen(t, filepath.Join("testdata", match(t, prefix)))
 		if got := names(c.Triage.Flags); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", prefix, c.Triage.Flags, want)
+			t.Errorf("%s: %q, want %q", prefix, got, want)
 		}
-		for _, line := range c.Triage.Flags {
+		for _, line := range narrate.Risks(c.Verdict.Words, c.Triage.Flags) {
 			if !slices.Contains(c.Result.Risks, line) {
 				t.Errorf("%s: %q is not among the risks", prefix, line)
 			}

@@ -9,6 +9,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -22,7 +23,7 @@ type look struct {
 	frameOf map[int]*trace.Frame // of a log, by its receipt position
 	pays    []payment            // in the order of the transaction, fees left out
 	asks    []Question
-	raised  []string // risk flags of our own
+	raised  []verdict.Risk // risk flags of our own
 	netted  map[common.Address]map[flow.TokenKey]*big.Int
 	wording *classify.Words // of flags and checks
 	inFull  *classify.Words // of findings
@@ -60,6 +61,11 @@ func (l *look) path(f *trace.Frame) string {
 	l.byPath[p] = f
 	return p
 }
+
+// at is the path of a frame as an argument.
+func (l *look) at(f *trace.Frame) verdict.Path { return verdict.Path(l.path(f)) }
+
+func amount(k flow.TokenKey, n *big.Int) verdict.Amount { return verdict.Amount{Key: k, N: n} }
 
 // logOf is the receipt position of a transfer; -1 where a call stands for the log.
 func (l *look) logOf(t *flow.Transfer) int {

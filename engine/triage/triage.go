@@ -11,6 +11,7 @@ import (
 	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -28,12 +29,12 @@ type Facts struct {
 
 // Report is what came of it.
 type Report struct {
-	Findings  []api.Finding // in the order of the calls; one of several is Primary
-	Flags     []string      // risk flags beside those of the Verdict
-	Outcomes  []Outcome     // of all checks, in their order
-	Questions []Question    // whose answers would decide more; none that is answered
-	Exploit   bool          // a finding makes the transaction one
-	Loss      string        // then who lost how much, in few words; empty when no movement shows it
+	Findings  []api.Finding  // in the order of the calls; one of several is Primary
+	Flags     []verdict.Risk // risk flags beside those of the Verdict
+	Outcomes  []Outcome      // of all checks, in their order
+	Questions []Question     // whose answers would decide more; none that is answered
+	Exploit   bool           // a finding makes the transaction one
+	Loss      string         // then who lost how much, in few words; empty when no movement shows it
 	Notes     []string
 }
 

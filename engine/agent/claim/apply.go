@@ -10,7 +10,9 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
+	"txlens/engine/narrate"
 	"txlens/engine/triage"
+	"txlens/engine/verdict"
 )
 
 // Apply holds an answer against the evidence and makes the Result of what stands. The
@@ -26,7 +28,7 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 	}
 	var d Dropped
 	d.Figures = ix.compute(a.Figures)
-	v := &verdict{ix: ix, r: &r, d: &d}
+	v := &judgement{ix: ix, r: &r, d: &d}
 	exploit := v.judge(a)
 	say := voice{accuse: exploit}
 	ix.narrate(&r, a, say, &d)
@@ -59,7 +61,7 @@ func Contributed(rules, r *api.Result) bool {
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // judge holds the findings and settles the type; it says whether it is an exploit.
-func (v *verdict) judge(a *Answer) bool {
+func (v *judgement) judge(a *Answer) bool {
 	rules := v.r.Findings
 	found := v.ix.findings(a.Findings, v.d)
 	exploit := a.TxType == api.TypeExploit && slices.ContainsFunc(found, func(s stood) bool { return s.exploit() })
@@ -110,8 +112,9 @@ func accused(r *api.Result) {
 		b.Label, b.Role = withRole(b.Label, b.Role, roles[b.Address])
 	}
 	for i := range r.Findings {
-		if risk := triage.Risk(&r.Findings[i]); !slices.Contains(r.Risks, risk) {
-			r.Risks = append(r.Risks, risk)
+		f := &r.Findings[i]
+		if line := narrate.RiskLine(verdict.FlagOfCause(f.Category), f.BrokenInvariant); !slices.Contains(r.Risks, line) {
+			r.Risks = append(r.Risks, line)
 		}
 	}
 }
@@ -129,7 +132,7 @@ func withRole(label, had, role string) (newLabel, newRole string) {
 
 // keep leaves those findings of the rules of which the model says nothing: code has
 // computed their checks, and that a model is silent about them refutes none.
-func (v *verdict) keep(rules []api.Finding, exploit bool) {
+func (v *judgement) keep(rules []api.Finding, exploit bool) {
 	if v.r.TxType == nil || *v.r.TxType != api.TypeExploit || len(rules) == 0 {
 		return
 	}

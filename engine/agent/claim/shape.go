@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -116,15 +117,9 @@ func inside(f *trace.Frame, a common.Address) bool {
 	return false
 }
 
-// flagged reports whether the rules gave a flag.
-func (ix *Index) flagged(names ...string) bool {
-	for _, risk := range ix.r.Risks {
-		name, _, _ := strings.Cut(risk, ":")
-		if slices.Contains(names, name) {
-			return true
-		}
-	}
-	return false
+// flagged reports whether the rules raised a flag that shows an amplifier.
+func (ix *Index) flagged(by api.Amplifier) bool {
+	return by != "" && ix.c.Verdict != nil && slices.ContainsFunc(ix.c.Verdict.Risks, func(r verdict.Risk) bool { return r.Flag.Info().Amplifier == by })
 }
 
 // has reports whether a frame of a kind took effect.
@@ -138,8 +133,6 @@ func (ix *Index) has(kinds ...trace.Kind) bool {
 // transaction, such as where the sender's coin came from, it cannot show.
 func (ix *Index) amplifies(a api.Amplifier) bool {
 	switch a {
-	case api.FlashLoan:
-		return ix.flagged("flash_loan")
 	case "fresh_contract":
 		return ix.has(trace.Create, trace.Create2)
 	case "constructor_attack":
@@ -148,12 +141,8 @@ func (ix *Index) amplifies(a api.Amplifier) bool {
 		})
 	case "self_destruct":
 		return ix.has(trace.SelfDestruct)
-	case "vanity_lookalike":
-		return ix.flagged("address_poisoning")
-	case "private_relay":
-		return ix.flagged("coinbase_payment")
 	}
-	return false
+	return ix.flagged(a)
 }
 
 // recategorised applies the order of causes where the tree decides it. Sure is false

@@ -11,11 +11,11 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// verdict reconciles type, protocol and confidence with those of the rules. The rules
+// judgement reconciles type, protocol and confidence with those of the rules. The rules
 // keep the last word where they are sure; where they are not, a type that the evidence
 // bears out is taken from the model. Each disagreement stands in the notes and lowers
 // the confidence to medium, unless the evidence decides.
-type verdict struct {
+type judgement struct {
 	ix    *Index
 	r     *api.Result
 	d     *Dropped
@@ -23,14 +23,14 @@ type verdict struct {
 	kept  bool // the rules' findings make the type, whatever the model says
 }
 
-func (v *verdict) note(format string, args ...any) {
+func (v *judgement) note(format string, args ...any) {
 	v.notes = append(v.notes, fmt.Sprintf(format, args...))
 }
 
-func (v *verdict) lower() { v.r.Confidence = v.r.Confidence.Lower(api.Medium) }
+func (v *judgement) lower() { v.r.Confidence = v.r.Confidence.Lower(api.Medium) }
 
 // settle decides about the type. Exploit says whether a finding makes it one.
-func (v *verdict) settle(a *Answer, exploit bool) {
+func (v *judgement) settle(a *Answer, exploit bool) {
 	rules := api.TxType("")
 	if v.r.TxType != nil {
 		rules = *v.r.TxType
@@ -63,7 +63,7 @@ func (v *verdict) settle(a *Answer, exploit bool) {
 	v.lower()
 }
 
-func (v *verdict) take(t api.TxType) {
+func (v *judgement) take(t api.TxType) {
 	v.r.TxType, v.r.SubType = &t, ""
 	if c := v.ix.c.Verdict; c != nil {
 		for _, vote := range c.Votes {
@@ -76,7 +76,7 @@ func (v *verdict) take(t api.TxType) {
 }
 
 // because is the model's reason, as far as it stands.
-func (v *verdict) because(a *Answer) string {
+func (v *judgement) because(a *Answer) string {
 	text, bad := v.ix.prose(a.TypeReason, maxText, voice{})
 	v.d.Sentences += bad
 	if text == "" {
@@ -93,7 +93,7 @@ func orNone(t api.TxType) string {
 }
 
 // borneOut reports whether a rule has voted for a type, or what it asks for is there.
-func (v *verdict) borneOut(t api.TxType) bool {
+func (v *judgement) borneOut(t api.TxType) bool {
 	c := v.ix.c
 	if c.Verdict == nil {
 		return false
@@ -147,7 +147,7 @@ func (ix *Index) sides() (out, in bool) {
 
 // protocol takes the model's where the rules have none and a label of ours, or a rule,
 // names it. What contracts call themselves does not.
-func (v *verdict) protocol(p *string) {
+func (v *judgement) protocol(p *string) {
 	switch {
 	case p == nil || v.r.Protocol != nil && *p == *v.r.Protocol:
 	case v.r.Protocol != nil:
@@ -182,7 +182,7 @@ func (ix *Index) vouched(slug string) bool {
 
 // confidence is the lower of both. Only from low to medium may a model raise it, when
 // the whole trace is there and nothing that it said had to be dropped.
-func (v *verdict) confidence(said api.Confidence) {
+func (v *judgement) confidence(said api.Confidence) {
 	switch {
 	case v.r.Confidence == api.Low && said != api.Low && v.ix.full() && v.d.Total() == 0 && len(v.r.Steps) > 1:
 		v.r.Confidence = api.Medium

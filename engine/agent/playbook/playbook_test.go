@@ -12,6 +12,8 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
+	"txlens/engine/classify"
+	"txlens/engine/verdict"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -176,38 +178,38 @@ func TestPropose(t *testing.T) {
 	}
 	l := library(t, dir)
 	c := assemble.Build(recorded.Find(t, "0x"))
-	f := func(set func(r *api.Result), context, want string) {
+	f := func(set func(*api.Result, *classify.Verdict), context, want string) {
 		t.Helper()
-		r := *c.Result
-		r.Risks, r.TxType, r.Status, r.Provenance = nil, nil, api.StatusSuccess, &api.Provenance{}
+		r, v := *c.Result, classify.Verdict{}
+		r.TxType, r.Status, r.Provenance = nil, api.StatusSuccess, &api.Provenance{}
 		protocol := "some"
 		r.Protocol = &protocol
-		set(&r)
+		set(&r, &v)
 		with := *c
-		with.Result = &r
+		with.Result, with.Verdict = &r, &v
 		for range 2 {
 			if got := strings.Join(l.Propose(&with, context), " "); got != want {
 				t.Errorf("%q: got %q, want %q", context, got, want)
 			}
 		}
 	}
-	nothing := func(*api.Result) {}
-	of := func(t api.TxType) func(*api.Result) {
-		return func(r *api.Result) { r.TxType = &t }
+	nothing := func(*api.Result, *classify.Verdict) {}
+	of := func(t api.TxType) func(*api.Result, *classify.Verdict) {
+		return func(r *api.Result, _ *classify.Verdict) { r.TxType = &t }
 	}
-	risks := func(flags ...string) func(*api.Result) {
-		return func(r *api.Result) {
+	risks := func(flags ...verdict.Flag) func(*api.Result, *classify.Verdict) {
+		return func(_ *api.Result, v *classify.Verdict) {
 			for _, f := range flags {
-				r.Risks = append(r.Risks, f+": words")
+				v.Risks = append(v.Risks, verdict.Risk{Flag: f})
 			}
 		}
 	}
 	f(nothing, "", "")
-	f(func(r *api.Result) { r.Status = api.StatusReverted }, "", "failed-transaction")
-	f(risks("flash_loan"), "", "exploit-triage price-manipulation")
-	f(risks("owner_changed"), "", "access-control")
-	f(risks("coinbase_payment", "caught_inner_failure"), "", "failed-transaction mev")
-	f(risks("address_poisoning"), "", "token-oddities")
+	f(func(r *api.Result, _ *classify.Verdict) { r.Status = api.StatusReverted }, "", "failed-transaction")
+	f(risks(verdict.FlashLoan), "", "exploit-triage price-manipulation")
+	f(risks(verdict.OwnerChanged), "", "access-control")
+	f(risks(verdict.CoinbasePayment, verdict.CaughtInnerFailure), "", "failed-transaction mev")
+	f(risks(verdict.AddressPoisoning), "", "token-oddities")
 	f(of(api.TypeMEV), "", "mev")
 	f(of(api.TypeLiquidation), "", "liquidation")
 	f(of(api.TypeBridge), "", "bridge")
@@ -216,7 +218,7 @@ func TestPropose(t *testing.T) {
 	f(of(api.TypeSwap), "was this a sandwich?", "mev")
 	f(of(api.TypeOther), "what is the root cause of this reentrancy hack", "exploit-triage reentrancy")
 	f(of(api.TypeSwap), "use own please", "own")
-	f(risks("flash_loan", "owner_changed", "bad_debt", "coinbase_payment"), "", "exploit-triage price-manipulation access-control liquidation")
+	f(risks(verdict.FlashLoan, verdict.OwnerChanged, verdict.BadDebt, verdict.CoinbasePayment), "", "exploit-triage price-manipulation access-control liquidation")
 	if got := l.Propose(&assemble.Case{Evidence: &assemble.Evidence{}}, "exploit"); got != nil {
 		t.Errorf("without a transaction: %v", got)
 	}

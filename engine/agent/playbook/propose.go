@@ -7,8 +7,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/classify"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 )
 
 // maxProposed bounds a proposal: more would say nothing.
@@ -25,7 +25,7 @@ type rule struct {
 // all suspicion, since they explain most of what looks odd.
 var rules = []rule{
 	{"failed-transaction", func(s *signs) bool {
-		return s.c.Result.Status == api.StatusReverted || s.risk("caught_inner_failure") && !s.suspect
+		return s.c.Result.Status == api.StatusReverted || s.risk(verdict.CaughtInnerFailure) && !s.suspect
 	}},
 	{"l2-system-transaction", func(s *signs) bool {
 		return s.is(api.TypeRoutineInfra) || s.c.Evidence.Chain.Stack.TxType(s.c.Evidence.Tx.Type).System
@@ -33,27 +33,27 @@ var rules = []rule{
 	{"exploit-triage", func(s *signs) bool { return s.suspect }},
 	{"reentrancy", func(s *signs) bool { return s.asks(reentry) || s.suspect && s.reentered() }},
 	{"price-manipulation", func(s *signs) bool {
-		return s.asks(pricing) || s.suspect && (s.risk("flash_loan") || s.roundTrip())
+		return s.asks(pricing) || s.suspect && (s.risk(verdict.FlashLoan) || s.roundTrip())
 	}},
 	{"access-control", func(s *signs) bool { return s.asks(access) || s.risk(accessFlags...) }},
-	{"liquidation", func(s *signs) bool { return s.is(api.TypeLiquidation) || s.risk("bad_debt") }},
+	{"liquidation", func(s *signs) bool { return s.is(api.TypeLiquidation) || s.risk(verdict.BadDebt) }},
 	{"mev", func(s *signs) bool {
-		return s.is(api.TypeMEV) || s.risk("coinbase_payment") || strings.HasPrefix(s.runnerUp(), "mev:") || s.asks(searcher)
+		return s.is(api.TypeMEV) || s.risk(verdict.CoinbasePayment) || s.runnerUp(api.TypeMEV) || s.asks(searcher)
 	}},
-	{"bridge", func(s *signs) bool { return s.is(api.TypeBridge) || strings.HasPrefix(s.runnerUp(), "bridge:") }},
+	{"bridge", func(s *signs) bool { return s.is(api.TypeBridge) || s.runnerUp(api.TypeBridge) }},
 	{"governance", func(s *signs) bool {
-		return s.is(api.TypeGovernance) || strings.HasPrefix(s.runnerUp(), "governance:")
+		return s.is(api.TypeGovernance) || s.runnerUp(api.TypeGovernance)
 	}},
 	{"account-abstraction", func(s *signs) bool {
-		return len(s.c.Evidence.Tx.Authorizations) > 0 || s.risk("account_delegation", "paymaster_or_postop_failure") || s.event("UserOperationEvent")
+		return len(s.c.Evidence.Tx.Authorizations) > 0 || s.risk(verdict.AccountDelegation, verdict.PaymasterOrPostopFailure) || s.event("UserOperationEvent")
 	}},
 	{"token-oddities", func(s *signs) bool {
-		return s.risk("address_poisoning", "fake_transfer_event", "stuck_value") || s.imitation() || s.asks(oddToken)
+		return s.risk(verdict.AddressPoisoning, verdict.FakeTransferEvent, verdict.StuckValue) || s.imitation() || s.asks(oddToken)
 	}},
 }
 
 // accessFlags suggest that the access to a contract was changed, or given away.
-var accessFlags = append(classify.ControlFlags(), "unverified_delegatecall")
+var accessFlags = append(verdict.ControlFlags(), verdict.UnverifiedDelegatecall)
 
 // What an asker may have in mind. His words open a playbook and do nothing else.
 var (
@@ -109,17 +109,14 @@ func (s *signs) asks(re *regexp.Regexp) bool { return re.MatchString(s.context) 
 
 func (s *signs) is(t api.TxType) bool { return s.c.Result.TxType != nil && *s.c.Result.TxType == t }
 
-func (s *signs) runnerUp() string { return s.c.Result.Provenance.RunnerUp }
+// runnerUp reports whether the best vote for another type than the result's is for t.
+func (s *signs) runnerUp(t api.TxType) bool {
+	v := s.c.Verdict.RunnerUp()
+	return v != nil && v.TxType == t
+}
 
 // risk reports whether one of the flags is up.
-func (s *signs) risk(flags ...string) bool {
-	for _, r := range s.c.Result.Risks {
-		if head, _, _ := strings.Cut(r, ":"); slices.Contains(flags, head) {
-			return true
-		}
-	}
-	return false
-}
+func (s *signs) risk(flags ...verdict.Flag) bool { return verdict.Flagged(s.c.Verdict.Risks, flags...) }
 
 func (s *signs) event(name string) bool {
 	return slices.ContainsFunc(s.c.Result.PrettyTrace, func(n api.Node) bool { return n.Type == "LOG" && n.FunctionName == name }) ||
@@ -148,10 +145,10 @@ func (s *signs) suspicious() bool {
 		return true
 	case s.c.Result.Status != api.StatusSuccess || s.is(api.TypeLiquidation) || s.is(api.TypeBridge) || s.is(api.TypeRoutineInfra):
 		return false
-	case s.risk("drain", "uninitialised_takeover", "fake_transfer_event"):
+	case s.risk(verdict.Drain, verdict.UninitialisedTakeover, verdict.FakeTransferEvent):
 		return true
 	}
-	return s.risk("flash_loan") && !s.is(api.TypeMEV) || s.freshGain() || s.robbed()
+	return s.risk(verdict.FlashLoan) && !s.is(api.TypeMEV) || s.freshGain() || s.robbed()
 }
 
 // freshGain: code of this very transaction calls others and its maker gains tokens.

@@ -1,0 +1,51 @@
+package narrate
+
+import "txlens/engine/verdict"
+
+// english are the words of each form, with one %s for each argument.
+var english = map[verdict.Form]string{
+	verdict.AsStated: "%s",
+
+	// Risk flags.
+	verdict.OperatorMayMoveAll:      "%s, which no label knows, may move every %s token of %s",
+	verdict.MaySpendAll:             "%s may spend any amount of %s of %s",
+	verdict.UnknownMaySpendAll:      "%s, which no label knows, may spend any amount of %s of %s",
+	verdict.MaySpendMoreThanSupply:  "%s may spend %s of %s, more than there are",
+	verdict.DelegatesToUnknown:      "an EIP-7702 authorization names the code of %s, which no label knows; code that an account runs may move all it holds",
+	verdict.OnlyZeroTransfers:       "only transfers of zero tokens between addresses that did not sign; they plant look-alike addresses in histories",
+	verdict.LookalikeCounterparty:   "%s, which moved %s, begins and ends like %s, another counterparty of %s",
+	verdict.LookalikeToken:          "token %s imitates %s and is another contract; the summary leaves it out",
+	verdict.EventsWithoutStorage:    "%s emitted %s and changed no balance in its storage; the movements leave them out",
+	verdict.EventsWithoutBalance:    "the events of %s move %s of %s, whose balance did not change",
+	verdict.InnerCallFailed:         "a call to %s failed and the transaction went on: %s",
+	verdict.InnerCallsFailed:        "a call to %s failed and the transaction went on: %s; %s failed too",
+	verdict.OperationsFailed:        "%s of %s user operations failed although the transaction succeeded",
+	verdict.OperationFailed:         "the user operation failed although the transaction succeeded",
+	verdict.SafeCallFailed:          "the Safe failed although the transaction succeeded",
+	verdict.AdministeredAndStored:   "of %s, %s (event and storage, %s)",
+	verdict.AdministeredUnchecked:   "%s says that %s (a claim of its event: there is no state diff to check it against)",
+	verdict.AdministeredUnconfirmed: "%s says that %s (a claim of its event: no word of its storage changed to what the event says)",
+	verdict.AdministeredSilently:    "of %s, %s, from %s to %s (storage; no event says so)",
+	verdict.AtSlot:                  "slot %s",
+	verdict.AtSlotOfKind:            "the slot of kind %s",
+	verdict.InitialisedLater:        "%s was initialised in another transaction than the one that made it, by %s; whether that is who made it is not known here",
+	verdict.BookedBadDebt:           "%s booked debt that nobody will repay",
+	verdict.Borrowed:                "assets were borrowed from %s and repaid inside the transaction",
+	verdict.LentForFrame:            "%s lent %s to %s for the length of frame %s and got %s back",
+	verdict.AcceptsAnyOutput:        "the swap accepted any output, so anyone could move the price against it",
+	verdict.RanUnverified:           "%s ran code of %s, of which no verified source is known",
+	verdict.RanUnverifiedFresh:      "%s ran code of %s, which was made in this transaction, of which no verified source is known",
+	verdict.PostOpReverted:          "the paymaster's work after the operation reverted",
+	verdict.PrefundTooLow:           "the prefund did not cover the gas of the operation",
+	verdict.PaidProducer:            "%s was paid to the block producer inside the transaction",
+	verdict.TradedAround:            "%s traded in pool %s the same way right before this transaction and back right after it, so the trade got a worse price",
+	verdict.SentToTokenItself:       "%s was sent to the token contract itself",
+	verdict.TransferredToZero:       "%s was sent to the zero address, by a transfer and no burn",
+	verdict.SentToZero:              "%s was sent to the zero address",
+	verdict.SentToIdleToken:         "%s was sent to a token contract that did nothing with it",
+	verdict.SentToNoCode:            "%s was sent with a function call to %s, where no code ran",
+	verdict.SpotPriceMoved:          "the spot price of %s moved by more than %s %% (log %s), and %s read it (frame %s)",
+	verdict.LostHoldings:            "%s lost %s of the %s that it held",
+	verdict.LostHoldingsUnpriced:    "%s lost %s of the %s that it held; what that is worth is not known",
+	verdict.LostHoldingsOfSupply:    "%s lost %s of the %s that it held, %s %% of all units",
+}
