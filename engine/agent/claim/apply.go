@@ -29,13 +29,18 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 	var d Dropped
 	d.Figures = ix.compute(a.Figures)
 	v := &judgement{ix: ix, r: &r, d: &d}
-	exploit := v.judge(a)
-	say := voice{accuse: exploit}
-	ix.narrate(&r, a, say, &d)
+	v.judge(a)
+	if refuted(&r, a) {
+		d.Sentences++ // the summary
+		d.Steps, d.Risks = d.Steps+len(a.Steps), d.Risks+len(a.Risks)
+		d.Descriptions, d.Annotations = d.Descriptions+len(a.Contracts), d.Annotations+len(a.Annotations)
+		a = &Answer{TxType: a.TxType, Protocol: a.Protocol, Confidence: a.Confidence, NonFindings: a.NonFindings}
+	}
+	ix.narrate(&r, a, &d)
 	accused(&r)
-	ix.describe(&r, a, say, &d)
-	if v.kept && a.TxType != api.TypeExploit {
-		r.Summary = c.Result.Summary // that of another type would contradict the findings
+	ix.describe(&r, a, &d)
+	if r.TxType == nil || a.TxType != *r.TxType {
+		r.Summary = c.Result.Summary // that of another type would contradict the rest
 	}
 	r.NonFindings = ix.ruledOut(a.NonFindings, r.Findings, c.Evidence.Triage, &d)
 	v.protocol(a.Protocol)
@@ -60,8 +65,14 @@ func Contributed(rules, r *api.Result) bool {
 
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// judge holds the findings and settles the type; it says whether it is an exploit.
-func (v *judgement) judge(a *Answer) bool {
+// refuted reports whether an answer tells of an exploit that is not shown. Its texts rest
+// on that verdict, so that none of them stands.
+func refuted(r *api.Result, a *Answer) bool {
+	return a.TxType == api.TypeExploit && (r.TxType == nil || *r.TxType != api.TypeExploit)
+}
+
+// judge holds the findings and settles the type.
+func (v *judgement) judge(a *Answer) {
 	rules := v.r.Findings
 	found := v.ix.findings(a.Findings, v.d)
 	exploit := a.TxType == api.TypeExploit && slices.ContainsFunc(found, func(s stood) bool { return s.exploit() })
@@ -80,7 +91,6 @@ func (v *judgement) judge(a *Answer) bool {
 	}
 	v.keep(rules, exploit)
 	v.settle(a, exploit)
-	return exploit || v.kept
 }
 
 // accused makes the rest of the result say what the findings do: each is a risk, and
@@ -156,29 +166,29 @@ func (v *judgement) keep(rules []api.Finding, exploit bool) {
 // stays when the beginning of the model's does not stand. The steps of both are merged
 // by the rule of steps.go, unless more than half of the model's do not stand. The
 // rules' risks stay in any case.
-func (ix *Index) narrate(r *api.Result, a *Answer, say voice, d *Dropped) {
-	summary, bad := ix.prose(a.Summary, maxSummary, say)
+func (ix *Index) narrate(r *api.Result, a *Answer, d *Dropped) {
+	summary, bad := ix.prose(a.Summary, maxSummary)
 	d.Sentences += bad
-	if first := sentences(plainText(a.Summary)); summary != "" && !r.Partial() && ix.sentence(first[0], say) == "" {
+	if first := sentences(plainText(a.Summary)); summary != "" && !r.Partial() && ix.sentence(first[0]) == "" {
 		r.Summary = summary
 	}
-	steps := ix.said(a.Steps, say, &d.Steps, d)
+	steps := ix.said(a.Steps, &d.Steps, d)
 	if len(steps) > 0 && 2*len(steps) >= len(a.Steps) {
 		r.Steps = ix.mergedSteps(r.Steps, steps)
 	}
 	r.Risks = slices.Clone(r.Risks)
-	for _, s := range ix.said(a.Risks, say, &d.Risks, d) {
+	for _, s := range ix.said(a.Risks, &d.Risks, d) {
 		r.Risks = append(r.Risks, s.Text)
 	}
 }
 
 // said keeps the texts that stand and rest on a place that exists.
-func (ix *Index) said(list []Said, say voice, lost *int, d *Dropped) (out []Said) {
+func (ix *Index) said(list []Said, lost *int, d *Dropped) (out []Said) {
 	for _, s := range list {
 		flag, rest := flagOf(s.Text)
-		text, bad := ix.prose(rest, maxText, say)
+		text, bad := ix.prose(rest, maxText)
 		d.Sentences += bad
-		if text == "" || !ix.rests(s.Refs) || flag != "" && ix.sentence(strings.ReplaceAll(flag, "_", " "), say) != "" {
+		if text == "" || !ix.rests(s.Refs) || flag != "" && ix.sentence(strings.ReplaceAll(flag, "_", " ")) != "" {
 			*lost++
 			continue
 		}
@@ -199,11 +209,11 @@ func flagOf(s string) (flag, rest string) {
 }
 
 // describe takes descriptions of contracts and comments on the trace.
-func (ix *Index) describe(r *api.Result, a *Answer, say voice, d *Dropped) {
+func (ix *Index) describe(r *api.Result, a *Answer, d *Dropped) {
 	r.Contracts = slices.Clone(r.Contracts)
 	for _, x := range a.Contracts {
 		i := slices.IndexFunc(r.Contracts, func(c api.Contract) bool { return c.Address == x.Address })
-		text, bad := ix.prose(x.Description, maxShort, say)
+		text, bad := ix.prose(x.Description, maxShort)
 		d.Sentences += bad
 		if i < 0 || text == "" {
 			d.Descriptions++
@@ -216,7 +226,7 @@ func (ix *Index) describe(r *api.Result, a *Answer, say voice, d *Dropped) {
 	}
 	r.TraceAnnotations = nil
 	for _, n := range a.Annotations {
-		text, bad := ix.prose(n.Text, maxShort, say)
+		text, bad := ix.prose(n.Text, maxShort)
 		d.Sentences += bad
 		if n.Index < 0 || n.Index >= len(r.PrettyTrace) || text == "" || r.TraceAnnotations[n.Index] != "" {
 			d.Annotations++

@@ -102,7 +102,7 @@ func TestNumbers(t *testing.T) {
 	f := func(s string, want bool) {
 		t.Helper()
 		if got := ix.stands(s); got != want {
-			t.Errorf("%q: %v (%s)", s, got, ix.sentence(s, voice{accuse: true}))
+			t.Errorf("%q: %v (%s)", s, got, ix.sentence(s))
 		}
 	}
 	f("It paid 5,000 USDC, worth $5,000.", true)
@@ -212,14 +212,15 @@ func TestRuledOut(t *testing.T) {
 	}
 	noDiff := func(ev *assemble.Evidence) { ev.Diff = nil }
 	f(NonFinding{"reentrancy", Clean, "", []string{"frame:0"}}, "") // the rules could not tell from the tree, and code alone could
-	f(NonFinding{"caught_inner_failure", Clean, "nothing failed", nil}, "Caught inner failure: clean; nothing failed")
+	f(NonFinding{"caught_inner_failure", Clean, "nothing failed", []string{"frame:0.0"}}, "Caught inner failure: clean; nothing failed")
+	f(NonFinding{"caught_inner_failure", Clean, "nothing failed", nil}, "Caught inner failure: clean; no call failed")
 	f(NonFinding{"caught_inner_failure", NotChecked, "", nil}, "Caught inner failure: clean; no call failed")
 	f(NonFinding{"mixer_funded", Clean, "", []string{"tx"}}, "")
 	f(NonFinding{"mixer_funded", Clean, "", []string{"log:41"}}, "Sender funded by a mixer: clean")
 	f(NonFinding{"mixer_funded", NotApplicable, "", nil}, "")
 	f(NonFinding{"mixer_funded", NotChecked, "", nil}, "Sender funded by a mixer: not checked; where the sender's coin came from lies outside of the transaction")
 	f(NonFinding{"sandwich", Clean, "", []string{"log:41"}}, "Sandwich around the transaction: not applicable; it is no swap")
-	f(NonFinding{"drained", NotApplicable, "It is safe.", nil}, "", noDiff)
+	f(NonFinding{"drained", NotApplicable, "It holds nothing.", nil}, "", noDiff)
 	f(NonFinding{"drained", Clean, "", []string{"log:41"}}, "Contract drained by 99 % or more: clean", noDiff)
 	f(NonFinding{"luck", Clean, "", []string{"log:41"}}, "")
 }
@@ -270,7 +271,7 @@ func TestObserve(t *testing.T) {
 	ix.Observe(map[string]any{"balance": "123456789", "to": bystand, "selector": "0xabcdef01", "priceUsd": api.Decimal{Unscaled: big.NewInt(3107), Scale: 2}, "source": "return _exchangeRateStored * 3; // and 987654321"})
 	for _, s := range told {
 		if !ix.stands(s) {
-			t.Errorf("after: %q: %s", s, ix.sentence(s, voice{}))
+			t.Errorf("after: %q: %s", s, ix.sentence(s))
 		}
 	}
 	if ix.stands("The loss was 987,654,321 units.") {

@@ -10,7 +10,7 @@
 //
 // Numbers in texts must be those of the evidence, exactly or rounded; see numbers.go.
 //
-// Names, words of judgement, links and markup in texts are the business of prose.go.
+// Names, links and markup in texts are the business of prose.go. No word is forbidden.
 //
 // Findings must come with a check, an expression that is computed again here; see
 // check.go for the language and findings.go for what a finding must show.

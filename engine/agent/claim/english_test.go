@@ -13,10 +13,10 @@ func TestPlainEnglish(t *testing.T) {
 	ix := NewIndex(assemble.Build(recorded.Find(t, "0x769e36370a")))
 	f := func(s string) {
 		t.Helper()
-		if kept, bad := ix.prose(s, maxSummary, voice{}); bad > 0 || kept == "" {
+		if kept, bad := ix.prose(s, maxSummary); bad > 0 || kept == "" {
 			why := ""
 			for _, part := range sentences(plainText(s)) {
-				if w := ix.sentence(part, voice{}); w != "" {
+				if w := ix.sentence(part); w != "" {
 					why += w + "; "
 				}
 			}

@@ -63,7 +63,7 @@ func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
 	}
 	s := stood{id: f.ID, causedBy: f.CausedBy}
 	var bad int
-	if s.BrokenInvariant, bad = ix.prose(f.BrokenInvariant, maxSummary, voice{accuse: true}); s.BrokenInvariant == "" || bad > 0 {
+	if s.BrokenInvariant, bad = ix.prose(f.BrokenInvariant, maxSummary); s.BrokenInvariant == "" || bad > 0 {
 		d.Sentences += bad
 		return s, false
 	}
@@ -98,7 +98,7 @@ func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
 	s.Amplifiers = ix.amplifiers(f.Amplifiers, d)
 	s.FaultyContract = ix.faulty(f, &s)
 	for _, m := range f.Missing {
-		text, bad := ix.prose(m, maxShort, voice{accuse: true})
+		text, bad := ix.prose(m, maxShort)
 		d.Sentences += bad
 		if text, bad = ix.inFull(text); text != "" && bad == 0 && !slices.Contains(s.MissingDataToConfirm, text) {
 			s.MissingDataToConfirm = append(s.MissingDataToConfirm, text)

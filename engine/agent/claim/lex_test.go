@@ -76,6 +76,6 @@ func FuzzLex(f *testing.F) {
 		if strip(joined) != strip(s) {
 			t.Fatalf("%q became %q", s, joined)
 		}
-		ix.prose(s, maxText, voice{})
+		ix.prose(s, maxText)
 	})
 }

@@ -80,7 +80,10 @@ func (ix *Index) ruled(o triage.Outcome, n *NonFinding, found []api.Finding, d *
 	case o.Result == triage.NotChecked && result != triage.NotChecked && !(o.Open && ix.looked(n.Refs)):
 		return "", false
 	}
-	why, bad := ix.prose(n.Why, maxShort, voice{})
+	if o.Why != "" && !ix.looked(n.Refs) {
+		return o.Line(), true // a reason must say where it was seen
+	}
+	why, bad := ix.prose(n.Why, maxShort)
 	d.Sentences += bad
 	return triage.Outcome{Check: o.Check, Result: result, Why: why}.Line(), true
 }

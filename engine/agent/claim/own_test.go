@@ -11,7 +11,7 @@ import (
 
 // stands is whether one sentence does.
 func (ix *Index) stands(s string) bool {
-	kept, bad := ix.prose(s, maxSummary, voice{accuse: true})
+	kept, bad := ix.prose(s, maxSummary)
 	return kept != "" && bad == 0
 }
 

@@ -75,7 +75,7 @@ type slotKey struct {
 // proof holds an item of evidence against what exists; false when a reference does
 // not, or when there is none.
 func (ix *Index) proof(e api.Evidence) (api.Evidence, bool) {
-	claim, dropped := ix.prose(e.Claim, maxText, voice{accuse: true})
+	claim, dropped := ix.prose(e.Claim, maxText)
 	if claim == "" || dropped > 0 {
 		return e, false
 	}

@@ -11,19 +11,13 @@ import (
 // The texts of a model are shown to people who act on them, and a transaction may have
 // talked the model into anything. So a sentence stands only if each of its parts is of
 // a kind that was looked at: English words, numbers that the evidence has, addresses
-// and places that exist, names that the evidence names. It must hold no link, no
-// markup, no judgement of somebody else's, and no word to the reader. A sentence that
-// does not is dropped as a whole: what was meant by the rest nobody can know.
-
-// voice is what a text may say beyond facts.
-type voice struct {
-	accuse bool // it may call things an attack: a finding stands, or is being made
-	vouch  bool // it may say that something is clean: a check was gone through
-}
+// and places that exist, names that the evidence names. It must hold no link and no
+// markup. No word is forbidden: a list of words drops true sentences. A sentence that
+// does not stand is dropped as a whole: what was meant by the rest nobody can know.
 
 // prose cleans a text of at most limit characters and keeps the sentences that stand.
 // It gives "" when none does, and the number of those that do not.
-func (ix *Index) prose(s string, limit int, v voice) (kept string, dropped int) {
+func (ix *Index) prose(s string, limit int) (kept string, dropped int) {
 	s = plainText(s)
 	parts := sentences(s)
 	if markup(ix.masked(s)) {
@@ -31,7 +25,7 @@ func (ix *Index) prose(s string, limit int, v voice) (kept string, dropped int) 
 	}
 	var out []string
 	for _, part := range parts {
-		if ix.sentence(part, v) == "" {
+		if ix.sentence(part) == "" {
 			out = append(out, part)
 		} else {
 			dropped++
@@ -119,7 +113,7 @@ func short(before []rune) bool {
 }
 
 // sentence says why a sentence does not stand; "" if it does.
-func (ix *Index) sentence(s string, v voice) string {
+func (ix *Index) sentence(s string) string {
 	if strings.Contains(strings.ToLower(s), "partial result") {
 		return "it imitates the mark of a partial result"
 	}
@@ -128,14 +122,14 @@ func (ix *Index) sentence(s string, v voice) string {
 		return "it is empty or endless"
 	}
 	for i := range list {
-		if why := ix.piece(list, i, v); why != "" {
+		if why := ix.piece(list, i); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-func (ix *Index) piece(list []lexeme, i int, v voice) string {
+func (ix *Index) piece(list []lexeme, i int) string {
 	l := &list[i]
 	switch l.kind {
 	case isBad:
@@ -161,7 +155,7 @@ func (ix *Index) piece(list []lexeme, i int, v voice) string {
 			return "a number is not in the evidence"
 		}
 	case isWord:
-		return ix.text(list, i, v)
+		return ix.text(list, i)
 	}
 	return ""
 }
@@ -188,17 +182,11 @@ func version(list []lexeme, i int) bool {
 }
 
 // text looks at one word.
-func (ix *Index) text(list []lexeme, i int, v voice) string {
+func (ix *Index) text(list []lexeme, i int) string {
 	l := &list[i]
 	word := strings.ToLower(strings.Trim(l.text, "_"))
 	if !asciiWord(l.text) && !ix.known(word) {
 		return "a word is not written in English"
-	}
-	if bad := vouching.find(word); bad != "" && !v.allows(bad, l.text, ix) {
-		return "it judges, or speaks to the reader"
-	}
-	if !v.accuse && accusing.find(word) != "" && !ix.named(l.text) {
-		return "it accuses without a finding"
 	}
 	if vague[word] && !multiplies(list, i) || spelt[word] > 0 && word != "both" && !ix.counts[spelt[word]] {
 		return "a quantity is not in the evidence"
@@ -209,21 +197,9 @@ func (ix *Index) text(list []lexeme, i int, v voice) string {
 	return ""
 }
 
-// named reports whether a word that accuses is a name of the evidence as it stands:
-// a function called drain is called so. A plain word in lower case is no name.
-func (ix *Index) named(word string) bool {
-	return word != strings.ToLower(word) && !title(word) && ix.vocab[strings.ToLower(word)]
-}
-
 // title reports whether a word has its first letter alone in upper case.
 func title(s string) bool {
 	return s != "" && unicode.IsUpper([]rune(s)[0]) && s[1:] == strings.ToLower(s[1:])
-}
-
-// allows are the exceptions: Safe is the name of a wallet, and a check that was gone
-// through may come out clean.
-func (v voice) allows(entry, as string, ix *Index) bool {
-	return entry == "safe" && as == "Safe" && ix.vocab["safe"] || v.vouch && entry == "benign"
 }
 
 // multiplies reports whether a word such as million belongs to a number before it.

@@ -77,7 +77,7 @@ func (v *judgement) take(t api.TxType) {
 
 // because is the model's reason, as far as it stands.
 func (v *judgement) because(a *Answer) string {
-	text, bad := v.ix.prose(a.TypeReason, maxText, voice{})
+	text, bad := v.ix.prose(a.TypeReason, maxText)
 	v.d.Sentences += bad
 	if text == "" {
 		return ""

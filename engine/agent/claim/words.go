@@ -63,55 +63,6 @@ var spelt = map[string]int{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
 var vague = set(`hundred hundreds thousand thousands million millions billion billions trillion trillions dozen dozens half halves halved quarter
 doubled doubling tripled tripling quadrupled quintupled tenfold hundredfold thousandfold myriad`)
 
-// accusing words say that somebody did wrong. Outside of findings they need one that
-// stands, or must be the rules' own. An entry ends in * where any ending may follow.
-var accusing = stems(`exploit* attack* hack* stole stolen steal* theft thief thieves drain* scam* phish* malicious* fraud* victim* launder* illicit* criminal* rug
-rugged rugpull* ponzi honeypot* heist* loot* backdoor* compromis* poison* hijack* blackmail* terror* sanction* ransom* fake counterfeit* manipulat* abus* culprit* perpetrat*
-dishonest* deceiv* decept* trick* swindl* illegal* unlawful* blacklist*`)
-
-// vouching words are somebody's judgement, which no evidence of a transaction can
-// bear out: that something is well, who says so, what the reader should do, or what
-// the model was told.
-var vouching = stems(`safe safely safest safety audited audit audits auditor* auditing legit legitimate legitimately legitimacy trusted trustworthy trustless reputable
-official officially certified certificate certifies endorsed endorses endorsement approved-by guaranteed guarantee* harmless benign riskless risk-free flawless
-unhackable insured whitehat whitehats whitelisted-by recommended recommend* advise* advice invest* profitably giveaway airdrop-claim bonus bonuses
-genuine genuinely authentic authenticity authoritative sanctioned-by vetted vouch* reassur* secured
-according reportedly confirms confirming announced announces announcement press
-you your yours yourself please visit click contact subscribe website telegram discord twitter support helpline hotline email mail
-prompt prompts prompted instruct instructs instructed instruction instructions assistant jailbreak* chatbot llm gpt claude gemini disregard overrid* obey*
-hereby verdict conclusively undoubtedly certainly obviously`)
-
-// stems parts whole words from those that any ending may follow.
-func stems(words string) (s stemSet) {
-	s.whole = map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		if head, any := strings.CutSuffix(w, "*"); any {
-			s.heads = append(s.heads, head)
-		} else {
-			s.whole[w] = true
-		}
-	}
-	return s
-}
-
-type stemSet struct {
-	whole map[string]bool
-	heads []string
-}
-
-// find gives the entry that a word in lower case falls under, or "".
-func (s stemSet) find(word string) string {
-	if s.whole[word] {
-		return word
-	}
-	for _, h := range s.heads {
-		if strings.HasPrefix(word, h) {
-			return h
-		}
-	}
-	return ""
-}
-
 // endings of host names that a reader's program might make a link of.
 var hosts = set(`com org net io xyz finance app dev me co eth link info site online top fi gg so cc ru cn ly to network exchange trade capital money cash fund
 support help live pro vip club shop store tech page web wtf lol biz us uk de fr jp in id eu ch tv ai la ws sh st im gl be is it nl es pl onion zip mov dao crypto nft html php exe`)
