@@ -17,7 +17,7 @@ import (
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
-	"txlens/engine/triage"
+	"txlens/engine/check"
 	"txlens/engine/upstream"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -225,7 +225,7 @@ func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, erro
 	s := &supervisor{
 		e: x.e, o: &x.o, id: j.ID, req: j.Request, meter: j.Meter, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
 		cutOff: j.CutOff, finished: j.Finished, unpaid: j.Unpaid, outstanding: make(map[string]*actor.PID), begun: make(map[string]bool), reply: make(chan outcome, 1), closed: make(chan struct{}),
-		ev:      &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version, Triage: triage.Asked(j.Request.Context)},
+		ev:      &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version, Triage: check.Asked(j.Request.Context)},
 		journal: newJournal(j.ID, time.Now),
 	}
 	s.tell = oneAtATime(s.journal, j.Sink)

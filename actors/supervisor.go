@@ -14,7 +14,7 @@ import (
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
-	"txlens/engine/triage"
+	"txlens/engine/check"
 	"txlens/engine/upstream"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -497,7 +497,7 @@ const (
 )
 
 // look asks the state what a triage wants to know.
-func (s *supervisor) look(c *assemble.Case) ([]triage.View, error) {
+func (s *supervisor) look(c *assemble.Case) ([]check.View, error) {
 	ctx, cancel := context.WithTimeout(s.fetching, viewTime)
 	defer cancel()
 	return gather.Views(ctx, s.w, s.ev.Chain, s.ev.Tx, c.Triage.Questions)

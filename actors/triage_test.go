@@ -14,7 +14,7 @@ import (
 // the node, which are asked for by themselves; what was ruled out is told where the
 // context asks for it.
 func TestTriageAsksTheState(t *testing.T) {
-	files, err := filepath.Glob("../engine/triage/testdata/read-only-reentrancy-a-*.txlens")
+	files, err := filepath.Glob("../engine/check/testdata/read-only-reentrancy-a-*.txlens")
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v", files, err)
 	}

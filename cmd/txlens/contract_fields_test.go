@@ -301,7 +301,7 @@ var optionalRows = []contractRow{
 		if s.mode != unmeteredMode { // one server of an exploit is enough
 			return
 		}
-		h, hash := recordedHouse(t, "../../engine/triage/testdata/access-control-anybody-may-name-the-owner.txlens")
+		h, hash := recordedHouse(t, "../../engine/check/testdata/access-control-anybody-may-name-the-owner.txlens")
 		r := h.post("/explain", `{"txHash":"`+hash+`","chainId":1}`).is(t, 200).json(t)
 		if r["txType"] != "exploit" || !items(r["findings"], "broken_invariant", "category", "severity", "confidence", "victim", "attacker", "evidence", "missing_data_to_confirm") {
 			t.Errorf("%v: %.500v", r["txType"], r["findings"])

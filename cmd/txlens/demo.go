@@ -11,7 +11,7 @@ import (
 	"txlens/engine/upstream"
 )
 
-//go:generate go run ./demogen -fixtures ../../../shared/fixtures -zoo ../../engine/triage/testdata -out demo
+//go:generate go run ./demogen -fixtures ../../../shared/fixtures -zoo ../../engine/check/testdata -out demo
 
 // demoBundles are evidence bundles of real transactions, and one of a specimen; demogen
 // says how they are made.

@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/chain"
+	"txlens/engine/check"
 	"txlens/engine/classify"
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
@@ -13,7 +14,6 @@ import (
 	"txlens/engine/narrate"
 	"txlens/engine/report"
 	"txlens/engine/trace"
-	"txlens/engine/triage"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -31,7 +31,8 @@ type Case struct {
 	Flow    *flow.Flow
 	Decoded *decode.Set
 	Verdict *classify.Verdict
-	Triage  *triage.Report
+	Triage  *check.Report
+	Words   classify.Words // names of sentences about the checks
 }
 
 // Result builds the whole answer but its costs. It fills every field that the
@@ -58,7 +59,7 @@ func Build(ev *Evidence) *Case {
 	b.verdict()
 	return finish(&Case{
 		Evidence: ev, Result: r,
-		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report,
+		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report, Words: b.words,
 	})
 }
 
@@ -150,7 +151,8 @@ type builder struct {
 	quoted    bool // a value in the result rests on one of them
 	facts     *classify.Facts
 	verdict_  *classify.Verdict
-	report    *triage.Report
+	report    *check.Report
+	words     classify.Words
 	names     *names
 	refused   bool                    // the trace contradicts the transaction or its receipt
 	doubts    []string                // why the evidence does not agree with itself
@@ -182,7 +184,7 @@ func (b *builder) analyse() {
 		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded && ev.Receipt != nil, Diff: b.diff(), NoLogs: known == nil, NoReceipt: ev.Receipt == nil, Neighbours: ev.Neighbours,
 		Authorizations: b.auths,
 	}
-	b.verdict_ = classify.Classify(b.facts)
+	b.verdict_, b.words = classify.Classify(b.facts), classify.NewWords(b.facts)
 }
 
 // readReceipt sets what stands for the receipt: where the node gave none, the logs of

@@ -9,11 +9,11 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/chain"
+	"txlens/engine/check"
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
 	"txlens/engine/label"
 	"txlens/engine/trace"
-	"txlens/engine/triage"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -41,8 +41,8 @@ type Evidence struct {
 	Notes      []string                 // what a reader should know and no field says
 	Version    string
 
-	Triage bool          // the asker wants to read what was ruled out
-	Views  []triage.View // answers to what an earlier report asked
+	Triage bool         // the asker wants to read what was ruled out
+	Views  []check.View // answers to what an earlier report asked
 }
 
 // Price is the price of one whole token at the time of the block.

@@ -1,15 +1,14 @@
 package assemble
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/check"
 	"txlens/engine/classify"
-	"txlens/engine/triage"
+	"txlens/engine/narrate"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -22,16 +21,16 @@ func (b *builder) triage() {
 	for a, p := range b.ev.Prices {
 		prices[a] = p.USD
 	}
-	b.report = triage.Look(&triage.Facts{Facts: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage})
+	b.report = check.Run(&check.Facts{Facts: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage})
 	b.verdict_.Risks = append(b.verdict_.Risks, b.report.Flags...)
+	full := classify.NewFullWords(b.facts)
 	for i := range b.report.Findings {
-		f := &b.report.Findings[i]
+		f := narrate.Finding(full, &b.report.Findings[i])
 		switch {
 		case b.report.Exploit && f.Status.Rank() >= api.Possible.Rank():
-			b.r.Findings = append(b.r.Findings, *f)
+			b.r.Findings = append(b.r.Findings, f)
 		default:
-			b.doubtful = append(b.doubtful, fmt.Sprintf("a finding of %s was considered and is not shown well enough: status %s, severity %s",
-				strings.ReplaceAll(string(f.Category), "_", " "), strings.ReplaceAll(string(f.Status), "_", " "), f.Severity))
+			b.doubtful = append(b.doubtful, narrate.NotShown(&f))
 		}
 	}
 	if b.report.Exploit {
@@ -41,7 +40,7 @@ func (b *builder) triage() {
 		return
 	}
 	for _, o := range b.report.Outcomes {
-		if line := o.Line(); line != "" {
+		if line := narrate.NonFinding(b.words, o.NonFinding()); line != "" {
 			b.r.NonFindings = append(b.r.NonFindings, line)
 		}
 	}
@@ -69,13 +68,12 @@ func (b *builder) exploit() {
 	}
 	v.Votes = slices.Insert(slices.Clone(v.Votes), 0, classify.Vote{Rule: "finding of " + string(first.Category), TxType: t, SubType: string(first.Category), Protocol: protocol})
 	v.TxType, v.SubType = &t, string(first.Category)
-	what := cmp.Or(b.report.Loss, strings.TrimSuffix(first.BrokenInvariant, "."))
-	v.Summary = "Exploit by " + strings.ReplaceAll(string(first.Category), "_", " ") + ": " + what
+	v.Summary = narrate.Exploit(b.words, first, b.report.Loss)
 	v.Confidence = v.Confidence.Lower(api.Medium)
 	v.Roles = b.sides(v.Roles)
 	v.Risks = slices.Clone(v.Risks)
 	for i := range b.r.Findings {
-		v.Risks = append(v.Risks, triage.Risk(&b.r.Findings[i]))
+		v.Risks = append(v.Risks, verdict.RiskOf(&b.r.Findings[i]))
 	}
 	b.verdict_ = &v
 }
@@ -86,9 +84,9 @@ func (b *builder) sides(roles map[common.Address]string) map[common.Address]stri
 	roles = maps.Clone(roles)
 	b.accused = map[common.Address]bool{}
 	for i := len(b.r.Findings) - 1; i >= 0; i-- { // those of the first finding stay
-		for a, role := range triage.Roles(&b.r.Findings[i]) {
+		for a, role := range check.Roles(&b.r.Findings[i]) {
 			b.accused[common.Address(a)] = true
-			if role != triage.RoleAttacker || common.Address(a) != b.facts.Tx.From {
+			if role != check.RoleAttacker || common.Address(a) != b.facts.Tx.From {
 				roles[common.Address(a)] = role
 			}
 		}

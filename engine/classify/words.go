@@ -47,8 +47,8 @@ func (w Words) Foreign(name string) string { return plainText(name) }
 
 // Minimum is the least output that the call for the actor asks for, where it is a known
 // function of a router; false when it names none.
-func (w Words) Minimum() (*big.Int, bool) {
-	a := w.a
+func Minimum(f *Facts) (*big.Int, bool) {
+	a := newAnalysis(f)
 	if a.call == nil || a.call.minOut < 0 || a.frame == nil || len(a.frame.Input) < 4 {
 		return nil, false
 	}

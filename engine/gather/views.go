@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"txlens/engine/chain"
+	"txlens/engine/check"
 	"txlens/engine/ethrpc"
-	"txlens/engine/triage"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -15,13 +15,13 @@ import (
 // Views puts the questions of a triage to the state around a transaction: the end of the
 // parent block, or that of its own. A call that reverts is an answer, too. Answers come
 // beside the error of those that could not be had.
-func Views(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction, list []triage.Question) (views []triage.View, err error) {
+func Views(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction, list []check.Question) (views []check.View, err error) {
 	if tx == nil || tx.Pending() || *tx.BlockNumber == 0 {
 		return nil, nil
 	}
 	for _, q := range list {
 		block := *tx.BlockNumber
-		if q.When == triage.Before {
+		if q.When == check.Before {
 			block--
 		}
 		var out []byte
@@ -36,7 +36,7 @@ func Views(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction
 			err = fault
 			continue
 		}
-		views = append(views, triage.View{Question: q, Output: out, Reverted: reverted})
+		views = append(views, check.View{Question: q, Output: out, Reverted: reverted})
 	}
 	return views, err
 }

@@ -80,6 +80,8 @@ func plain(a verdict.Arg) string {
 		return api.AddrOf(common.Address(v)).Short()
 	case verdict.Whole:
 		return common.Address(v).Hex()
+	case verdict.Address:
+		return api.AddrOf(common.Address(v)).String()
 	case verdict.Count:
 		return api.Count(v.N, things[v.Of])
 	case verdict.Path:

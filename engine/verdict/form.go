@@ -51,6 +51,121 @@ const (
 	LostHoldingsUnpriced
 	LostHoldingsOfSupply
 
+	// Findings: the rule that broke, and the items of evidence.
+	IsCalledBy
+	ControllerChanges
+	StrangerSucceeds
+	LeavesTo
+	MintsForStranger
+	OwnerIs
+	ComeIntoBeing
+	OpenMint
+	CallsWithTarget
+	CallsThatTarget
+	GoTo
+	UsesRightsOfOthers
+	CalledWithSignature
+	NoSignerRecovered
+	GoesOnAndLeaves
+	ActsOnNoSignature
+	SignedByPayee
+	AnyKeySucceeds
+	AcceptsAnySigner
+	CallIsRunning
+	AsksRateInside
+	AnswerBefore
+	AnswerAfter
+	PaysByRate
+	PaidByUnfinishedRate
+	AsksRate
+	PaidByMovedRate
+	ReservesBefore
+	ReadsReserves
+	PaysByPrice
+	PaidByMovedReserves
+	ReadsMovedReserves
+	Pays
+	PaidByMovedSpotPrice
+	CreditFellBy
+	WasPutIn
+	CalledAndOpen
+	EnteredAgain
+	OuterPays
+	InnerPays
+	PaidBeforeBooking
+	BuysShares
+	GivesToVault
+	PaysForShares
+	SharesInflated
+	TookNoShares
+	PaysLast
+	TakesNoSharesAgain
+	PaidForNoShares
+	AtFrame
+	AtLog
+	TookControl
+	TookControlAndAssets
+
+	// Data that a finding lacks.
+	MissingTrace
+	MissingSource
+	MissingNewController
+	MissingWhoMayCall
+	MissingWorthInPair
+	MissingBookings
+
+	// Reasons of the results of checks.
+	WhyFailed
+	WhyNoTrace
+	WhyNotReentered
+	WhyOrderUnknown
+	WhyReenteredBooked
+	WhyNoFlashLoan
+	WhyPriceNotMoved
+	WhyNoReceipt
+	WhyPriceDiffers
+	WhyNoVault
+	WhyPriceToldOnce
+	WhyPriceDidNotFall
+	WhyNoForwarding
+	WhyForwardedHarmless
+	WhyNoControlEvent
+	WhyNoRight
+	WhyNoDelegatecall
+	WhyNoSources
+	WhyCodeKnown
+	WhyDestroys
+	WhyNothingDestroyed
+	WhyNoTokenMoved
+	WhySuchToken
+	WhyMovedOtherwise
+	WhyBalancesUnknown
+	WhyBalancesMatch
+	WhyNoSwap
+	WhyNobodyAround
+	WhyNeighboursUnknown
+	WhyNoImitation
+	WhyNoBadDebt
+	WhyPrecompileFailed
+	WhyNoCallFailed
+	WhyHoldingsUnknown
+	WhyNotDrained
+	WhyFundingOutside
+	WhyStoresDiffer
+	WhyNoStorage
+	WhyBalancesOfTokensMatch
+	WhyProductFell
+	WhyNoReserves
+	WhyReservesCompared
+	WhyNoMinimum
+	WhyMinimumCame
+	WhyOutputUnknown
+	WhyNobodyBorrowed
+	WhyBooksUnknown
+
+	// The loss of an exploit.
+	LostAssets
+
 	formEnd
 )
 

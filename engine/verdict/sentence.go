@@ -26,7 +26,8 @@ type Arg interface{ isArg() }
 type (
 	Who         common.Address // an account by its name, else its address
 	Abbreviated common.Address // an address, abbreviated
-	Whole       common.Address // an address, in full
+	Whole       common.Address // an address, in full with the capitals of its checksum
+	Address     common.Address // an address, in full
 	Symbol      common.Address // the symbol of a token
 	Callee      int            // what the frame of this index calls
 	Reason      int            // why the frame of this index failed
@@ -71,6 +72,7 @@ func (Sentence) isArg()    {}
 func (Who) isArg()         {}
 func (Abbreviated) isArg() {}
 func (Whole) isArg()       {}
+func (Address) isArg()     {}
 func (Symbol) isArg()      {}
 func (Callee) isArg()      {}
 func (Reason) isArg()      {}

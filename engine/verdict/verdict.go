@@ -13,6 +13,11 @@ type Risk struct {
 	Why  Sentence
 }
 
+// RiskOf is the risk that a finding of a result raises.
+func RiskOf(f *api.Finding) Risk {
+	return Risk{Flag: FlagOfCause(f.Category), Why: Say(AsStated, Stated(f.BrokenInvariant))}
+}
+
 // Flagged reports whether one of the flags is among the risks.
 func Flagged(risks []Risk, flags ...Flag) bool {
 	return slices.ContainsFunc(risks, func(r Risk) bool { return slices.Contains(flags, r.Flag) })

@@ -12,7 +12,7 @@
 //
 // Made again, the files differ only in the durations and the order of the calls.
 //
-//	go run ./cmd/txlens/demogen -fixtures ../shared/fixtures -zoo engine/triage/testdata -out cmd/txlens/demo
+//	go run ./cmd/txlens/demogen -fixtures ../shared/fixtures -zoo engine/check/testdata -out cmd/txlens/demo
 package main
 
 import (

@@ -18,7 +18,7 @@ import (
 // recorded blocks. Durations, and the order of calls that run side by side, may differ.
 func TestEmbeddedBundles(t *testing.T) {
 	dir := t.TempDir()
-	if err := run(fixture.Dir(t), filepath.Join("..", "..", "..", "engine", "triage", "testdata"), dir); err != nil {
+	if err := run(fixture.Dir(t), filepath.Join("..", "..", "..", "engine", "check", "testdata"), dir); err != nil {
 		t.Fatal(err)
 	}
 	made, err := filepath.Glob(filepath.Join(dir, "*"+suffix))

@@ -7,7 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/triage"
+	"txlens/engine/narrate"
 )
 
 // TestFindingsAgree: what a finding of the model says, and what the rest of the result
@@ -62,14 +62,14 @@ func TestFindingsAgree(t *testing.T) {
 	f("no source", func(ev *assemble.Evidence, x *Finding) {
 		ev.Contracts = nil
 		x.BrokenInvariant = vault + " must not pay out more than slot 7 owes; it paid 5,000 USDC (log 41)."
-	}, triage.MissingSource(addr(vault)))
+	}, narrate.MissingSource(addr(vault)))
 	f("unsure without a word", func(_ *assemble.Evidence, x *Finding) { x.Confidence = api.Low }, missingUntold)
 	f("unsure with one", func(_ *assemble.Evidence, x *Finding) {
 		x.Confidence, x.Missing = api.Low, []string{"the source of 0x3333…3333"}
 	}, "the source of "+vault)
 	f("no trace of its own", func(ev *assemble.Evidence, x *Finding) {
 		ev.Tree.Source = "local-replay-quick"
-	}, triage.MissingTrace)
+	}, narrate.MissingTrace())
 }
 
 // TestFaultyContract: whose rule broke.

@@ -2,7 +2,7 @@ package claim
 
 import (
 	"txlens/engine/api"
-	"txlens/engine/triage"
+	"txlens/engine/verdict"
 )
 
 // Answer is what the model says in its last call, read but not believed.
@@ -75,12 +75,13 @@ type NonFinding struct {
 }
 
 // Ruled is the outcome of such a check.
-type Ruled triage.Ruled
+type Ruled string
 
-const (
-	Clean         = Ruled(triage.Clean)
-	NotApplicable = Ruled(triage.NotApplicable)
-	NotChecked    = Ruled(triage.NotChecked)
+// The outcomes, by the names of the interface.
+var (
+	Clean         = Ruled(verdict.Clean.String())
+	NotApplicable = Ruled(verdict.NotApplicable.String())
+	NotChecked    = Ruled(verdict.NotChecked.String())
 )
 
 // Dropped counts what did not stand.

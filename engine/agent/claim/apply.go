@@ -10,8 +10,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
+	"txlens/engine/check"
 	"txlens/engine/narrate"
-	"txlens/engine/triage"
 	"txlens/engine/verdict"
 )
 
@@ -101,9 +101,9 @@ func accused(r *api.Result) {
 	}
 	roles := map[api.Addr]string{}
 	for i := len(r.Findings) - 1; i >= 0; i-- { // those of the first finding stay
-		maps.Copy(roles, triage.Roles(&r.Findings[i]))
+		maps.Copy(roles, check.Roles(&r.Findings[i]))
 	}
-	if roles[r.TxMeta.From] == triage.RoleAttacker {
+	if roles[r.TxMeta.From] == check.RoleAttacker {
 		delete(roles, r.TxMeta.From) // it is the sender
 	}
 	r.Addresses = slices.Clone(r.Addresses)

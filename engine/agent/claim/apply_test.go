@@ -9,7 +9,8 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
-	"txlens/engine/triage"
+	"txlens/engine/check"
+	"txlens/engine/verdict"
 
 	"github.com/go-json-experiment/json"
 )
@@ -228,19 +229,19 @@ func TestRuledOut(t *testing.T) {
 // TestContradictions: for each check a model that calls it clean is not heard where the
 // rules have flagged it, or a finding of the result tells of it.
 func TestContradictions(t *testing.T) {
-	for i := range triage.Checks {
-		name := NonCheck(triage.Checks[i].Name)
+	for i, listed := range check.Listed() {
+		name := NonCheck(listed.Name)
 		for _, said := range []Ruled{Clean, NotApplicable, NotChecked} {
 			for _, asked := range []bool{false, true} {
 				c := exploitCase(t)
 				c.Evidence.Triage = asked
 				c.Triage.Outcomes = slices.Clone(c.Triage.Outcomes)
-				c.Triage.Outcomes[i].Result = triage.Found
+				c.Triage.Outcomes[i].Result = verdict.Found
 				a := goodAnswer()
 				a.TxType, a.Findings = *c.Result.TxType, nil
 				a.NonFindings = []NonFinding{{name, said, "", []string{"log:41", "frame:0"}}}
 				r, d := Apply(c, a, NewIndex(c))
-				if d.NonFindings != 1 || slices.ContainsFunc(r.NonFindings, func(l string) bool { return headed(l, &triage.Checks[i]) }) {
+				if d.NonFindings != 1 || slices.ContainsFunc(r.NonFindings, func(l string) bool { return headed(l, listed) }) {
 					t.Errorf("%s %s, asked %v: dropped %d, %q", name, said, asked, d.NonFindings, r.NonFindings)
 				}
 			}
@@ -253,9 +254,9 @@ func TestContradictions(t *testing.T) {
 }
 
 // headed reports whether a line is of a check.
-func headed(line string, c *triage.Check) bool {
-	head, _, _ := strings.Cut(triage.Outcome{Check: *c, Result: triage.Clean}.Line(), ": ")
-	return strings.HasPrefix(line, head+": ")
+func headed(line string, c *check.Check) bool {
+	title := strings.ToUpper(c.Title[:1]) + c.Title[1:]
+	return strings.HasPrefix(line, title+": ")
 }
 
 // TestObserve: what a tool has answered exists from then on.

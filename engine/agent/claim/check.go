@@ -61,12 +61,12 @@ type comparison struct {
 }
 
 // check is parsed: all conditions must hold.
-type check []comparison
+type condition []comparison
 
 var errCheck = errors.New("the check cannot be read")
 
 // parseCheck reads a check.
-func parseCheck(s string) (check, error) {
+func parseCheck(s string) (condition, error) {
 	if len(s) > maxCheck {
 		return nil, fmt.Errorf("%w: it is too long", errCheck)
 	}
@@ -74,7 +74,7 @@ func parseCheck(s string) (check, error) {
 	if err := p.scan(s); err != nil {
 		return nil, err
 	}
-	var out check
+	var out condition
 	for {
 		c, err := p.comparison()
 		if err != nil {
@@ -364,7 +364,7 @@ func (e *expr) eval(look func(reference) (*big.Int, error)) (*big.Int, error) {
 }
 
 // holds computes all conditions.
-func (c check) holds(look func(reference) (*big.Int, error)) (bool, error) {
+func (c condition) holds(look func(reference) (*big.Int, error)) (bool, error) {
 	all := true
 	for _, x := range c {
 		ok, err := x.holds(look)
@@ -412,7 +412,7 @@ func (e *expr) walk(visit func(*expr)) {
 	}
 }
 
-func (c check) walk(visit func(*expr)) {
+func (c condition) walk(visit func(*expr)) {
 	for _, x := range c {
 		x.a.walk(visit)
 		x.b.walk(visit)

@@ -2,14 +2,13 @@ package claim
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
-	"txlens/engine/triage"
 )
 
 // stood is a finding that stood, with what decides about the type.
@@ -194,7 +193,7 @@ func (ix *Index) weigh(f *Finding, s *stood, shown strength, observed bool) {
 		s.MissingDataToConfirm = append(s.MissingDataToConfirm, missing...)
 	}
 	if !ix.full() {
-		lower(api.Medium, triage.MissingTrace)
+		lower(api.Medium, narrate.MissingTrace())
 	}
 	switch {
 	case shown == showsNothing:
@@ -207,7 +206,7 @@ func (ix *Index) weigh(f *Finding, s *stood, shown strength, observed bool) {
 	}
 	for _, v := range s.Victim {
 		if ix.opaque(v) {
-			lower(api.Low, triage.MissingSource(v))
+			lower(api.Low, narrate.MissingSource(v))
 		}
 	}
 	s.Confidence = s.Confidence.Lower(confidence)
@@ -253,7 +252,4 @@ func (s *stood) exploit() bool {
 }
 
 // note tells of a finding that is not shown well enough to be one.
-func (s *stood) note() string {
-	return fmt.Sprintf("a finding of %s was considered and is not shown well enough: status %s, severity %s", strings.ReplaceAll(string(s.Category), "_", " "),
-		strings.ReplaceAll(string(s.Status), "_", " "), s.Severity)
-}
+func (s *stood) note() string { return narrate.NotShown(&s.Finding) }

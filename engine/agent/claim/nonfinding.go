@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"txlens/engine/api"
-	"txlens/engine/triage"
+	"txlens/engine/check"
+	"txlens/engine/narrate"
+	"txlens/engine/verdict"
 )
 
 // NonCheck is the name of one of the checks that a triage goes through.
@@ -12,9 +14,9 @@ type NonCheck string
 
 // Enum lists the checks.
 func (NonCheck) Enum() []any {
-	out := make([]any, len(triage.Checks))
-	for i, c := range triage.Checks {
-		out[i] = NonCheck(c.Name)
+	var out []any
+	for _, c := range check.Listed() {
+		out = append(out, NonCheck(c.Name))
 	}
 	return out
 }
@@ -34,11 +36,11 @@ func (ix *Index) ruledOut(list []NonFinding, found []api.Finding, asked bool, d 
 			d.NonFindings++
 		}
 	}
-	for i := range triage.Checks {
-		o := ix.outcome(&triage.Checks[i])
+	for _, c := range check.Listed() {
+		o := ix.outcome(c)
 		line := ""
 		if asked {
-			line = o.Line()
+			line = ix.line(o)
 		}
 		if n := said[NonCheck(o.Name)]; n != nil {
 			if own, ok := ix.ruled(o, n, found, d); ok {
@@ -55,38 +57,42 @@ func (ix *Index) ruledOut(list []NonFinding, found []api.Finding, asked bool, d 
 }
 
 // outcome is how a check came out by the rules.
-func (ix *Index) outcome(c *triage.Check) triage.Outcome {
+func (ix *Index) outcome(c *check.Check) check.Outcome {
 	if r := ix.c.Triage; r != nil {
-		if i := slices.IndexFunc(r.Outcomes, func(o triage.Outcome) bool { return o.Name == c.Name }); i >= 0 {
+		if i := slices.IndexFunc(r.Outcomes, func(o check.Outcome) bool { return o.Name == c.Name }); i >= 0 {
 			return r.Outcomes[i]
 		}
 	}
-	return triage.Outcome{Check: *c, Result: triage.NotChecked}
+	return check.Outcome{Check: c}
 }
 
 // ruled is the line of a check of which the model speaks. What contradicts a flag of
 // the rules or a finding does not stand. Where the rules have decided, their outcome
 // stays. Where they could not, and evidence that they do not have may tell, the model
 // must point to where it looked.
-func (ix *Index) ruled(o triage.Outcome, n *NonFinding, found []api.Finding, d *Dropped) (line string, ok bool) {
-	result := triage.Ruled(n.Result)
+func (ix *Index) ruled(o check.Outcome, n *NonFinding, found []api.Finding, d *Dropped) (line string, ok bool) {
+	result, _ := verdict.RuledOf(string(n.Result))
 	switch {
-	case o.Result == triage.Found, o.Contradicted(found):
+	case o.Result == verdict.Found, slices.ContainsFunc(found, func(f api.Finding) bool { return o.Contradicted(f.Category) }):
 		return "", false
-	case o.Result != triage.NotChecked && result != o.Result:
-		return o.Line(), true
-	case o.Result == triage.NotChecked && result == triage.NotChecked && o.Why != "":
-		return o.Line(), true
-	case o.Result == triage.NotChecked && result != triage.NotChecked && !(o.Open && ix.looked(n.Refs)):
+	case o.Result != verdict.NotChecked && result != o.Result:
+		return ix.line(o), true
+	case o.Result == verdict.NotChecked && result == verdict.NotChecked && o.Why.Form != 0:
+		return ix.line(o), true
+	case o.Result == verdict.NotChecked && result != verdict.NotChecked && !(o.Open && ix.looked(n.Refs)):
 		return "", false
 	}
-	if o.Why != "" && !ix.looked(n.Refs) {
-		return o.Line(), true // a reason must say where it was seen
+	if o.Why.Form != 0 && !ix.looked(n.Refs) {
+		return ix.line(o), true // a reason must say where it was seen
 	}
 	why, bad := ix.prose(n.Why, maxShort)
 	d.Sentences += bad
-	return triage.Outcome{Check: o.Check, Result: result, Why: why}.Line(), true
+	o.Result, o.Why = result, verdict.Say(verdict.AsStated, verdict.Stated(why))
+	return ix.line(o), true
 }
+
+// line renders the outcome of a check.
+func (ix *Index) line(o check.Outcome) string { return narrate.NonFinding(ix.c.Words, o.NonFinding()) }
 
 // looked reports whether a reference says more of where than the transaction itself.
 func (ix *Index) looked(refs []string) bool {

@@ -9,7 +9,7 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
-	"txlens/engine/triage"
+	"txlens/engine/check"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -146,7 +146,7 @@ func (p *problems) answer(a *Answer) {
 			p.finding(at("findings", i), &a.Findings[i])
 		}
 	}
-	if p.count("nonFindings", len(a.NonFindings), len(triage.Checks)) {
+	if p.count("nonFindings", len(a.NonFindings), len(check.Listed())) {
 		for i, n := range a.NonFindings {
 			w := at("nonFindings", i)
 			p.enum(w+".check", n.Check)

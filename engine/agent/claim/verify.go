@@ -65,7 +65,7 @@ const maxFactor = 10_000
 
 // constants reports an error unless every number is small, a power of ten, or in the
 // evidence.
-func (ix *Index) constants(c check) error {
+func (ix *Index) constants(c condition) error {
 	var err error
 	c.walk(func(e *expr) {
 		if e.op != opConst || e.value.IsUint64() && e.value.Uint64() <= maxFactor {
@@ -86,7 +86,7 @@ func (ix *Index) constants(c check) error {
 // token moved is no broken rule.
 func (ix *Index) strengthOf(x comparison, victims []api.Addr) strength {
 	about, subjects, other := false, map[string]bool{}, false
-	check{x}.walk(func(e *expr) {
+	condition{x}.walk(func(e *expr) {
 		if e.op != opRef {
 			return
 		}

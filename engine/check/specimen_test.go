@@ -1,4 +1,4 @@
-package triage_test
+package check_test
 
 import (
 	"bytes"
@@ -11,11 +11,13 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
+	"txlens/engine/check"
 	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
-	"txlens/engine/triage"
 	"txlens/engine/upstream"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -95,6 +97,9 @@ func TestSpecimens(t *testing.T) {
 		if slices.Contains(first.Victim, *first.FaultyContract) == apart {
 			t.Errorf("%s: the rule of %s broke, the victims are %s", name, first.FaultyContract, first.Victim)
 		}
+		if lent := slices.Contains(names(c.Triage.Flags), verdict.FlashLoan.String()); lent != slices.Contains(first.Amplifiers, api.FlashLoan) {
+			t.Errorf("%s: a flash loan %v, amplifiers %v", name, lent, first.Amplifiers)
+		}
 		sound(t, name, c)
 	}
 	for _, cause := range causes {
@@ -145,7 +150,8 @@ func TestQuickTrace(t *testing.T) {
 	ev.Tree = &quick
 	c := assemble.Build(&ev)
 	for i := range c.Triage.Findings {
-		if f := &c.Triage.Findings[i]; f.Confidence == api.High || f.Status == api.Confirmed || !slices.Contains(f.MissingDataToConfirm, triage.MissingTrace) {
+		f := narrate.Finding(c.Words, &c.Triage.Findings[i])
+		if f.Confidence == api.High || f.Status == api.Confirmed || !slices.Contains(f.MissingDataToConfirm, narrate.MissingTrace()) {
 			t.Errorf("%s, %s, missing %q", f.Status, f.Confidence, f.MissingDataToConfirm)
 		}
 	}
@@ -179,11 +185,11 @@ func consistent(t *testing.T, name string, r *api.Result, f *api.Finding) {
 	for _, a := range r.Addresses {
 		roles[a.Address] = a.Role
 	}
-	if !strings.Contains(roles[*f.FaultyContract], triage.RoleFaulty) {
+	if !strings.Contains(roles[*f.FaultyContract], check.RoleFaulty) {
 		t.Errorf("%s: %s is called %q", name, f.FaultyContract, roles[*f.FaultyContract])
 	}
 	for _, v := range f.Victim {
-		if !strings.Contains(roles[v], triage.RoleVictim) {
+		if !strings.Contains(roles[v], check.RoleVictim) {
 			t.Errorf("%s: %s is called %q", name, v, roles[v])
 		}
 	}
@@ -235,7 +241,7 @@ func TestWithoutState(t *testing.T) {
 }
 
 // asRead makes the answers to all questions those that the transaction itself got.
-func asRead(ev *assemble.Evidence) []triage.View {
+func asRead(ev *assemble.Evidence) []check.View {
 	views := slices.Clone(ev.Views)
 	for i := range views {
 		for _, f := range ev.Tree.Frames {

@@ -1,4 +1,4 @@
-package triage
+package check
 
 import (
 	"slices"
@@ -6,20 +6,39 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/classify"
+	"txlens/engine/ethrpc"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
 	"txlens/engine/verdict"
 )
+
+// outcome makes the checks with these risks of the rules, and gives the result of one.
+func outcome(t *testing.T, name string, v *classify.Verdict) verdict.Outcome {
+	t.Helper()
+	root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
+	facts := &classify.Facts{Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true, Flow: &flow.Flow{},
+		Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.RungDebug}}
+	for _, o := range Run(&Facts{Facts: facts, Verdict: v}).Outcomes {
+		if o.Name == name {
+			return o.Outcome
+		}
+	}
+	t.Fatalf("no check is called %s", name)
+	return verdict.Outcome{}
+}
 
 // TestFlagsAreFound: each flag that a check is about makes it found, whatever the type
 // of the transaction.
 func TestFlagsAreFound(t *testing.T) {
 	f := func(check string, flags ...verdict.Flag) {
 		t.Helper()
-		i := slices.IndexFunc(Checks, func(c Check) bool { return c.Name == check })
 		for _, flag := range flags {
-			l := &look{Facts: &Facts{Facts: &classify.Facts{}, Verdict: &classify.Verdict{Risks: []verdict.Risk{{Flag: flag}}}}}
-			if got, why := Checks[i].run(l); got != Found {
-				t.Errorf("%s with the flag %s: %s, %s", check, flag, got, why)
+			if got := outcome(t, check, &classify.Verdict{Risks: []verdict.Risk{{Flag: flag}}}); got.Result != verdict.Found {
+				t.Errorf("%s with the flag %s: %s", check, flag, got.Result)
 			}
+		}
+		if got := outcome(t, check, &classify.Verdict{}); got.Result == verdict.Found || got.Why.Form == 0 {
+			t.Errorf("%s without a flag: %+v", check, got)
 		}
 	}
 	f("control_changed", verdict.ControlFlags()...)
@@ -38,9 +57,8 @@ func TestFlagsAreFound(t *testing.T) {
 	if slices.Contains(verdict.ControlFlags(), verdict.Paused) {
 		t.Error("a pause changes no control")
 	}
-	leg := &look{Facts: &Facts{Facts: &classify.Facts{}, Verdict: &classify.Verdict{Sandwich: &classify.Sandwich{}}}}
-	if got, _ := leg.checkSandwich(); got != Found {
-		t.Errorf("a part of a sandwich: %s", got)
+	if got := outcome(t, "sandwich", &classify.Verdict{Sandwich: &classify.Sandwich{}}); got.Result != verdict.Found {
+		t.Errorf("a part of a sandwich: %s", got.Result)
 	}
 }
 
@@ -49,12 +67,12 @@ func TestCausesOfChecks(t *testing.T) {
 	seen := map[api.Category]string{}
 	for i := range Checks {
 		c := &Checks[i]
-		for _, cause := range c.causes {
+		for _, cause := range c.Causes {
 			if seen[cause] != "" || !slices.Contains(cause.Enum(), any(cause)) {
 				t.Errorf("%s: %s is of %q too, or is no cause", c.Name, cause, seen[cause])
 			}
 			seen[cause] = c.Name
-			if !c.Contradicted([]api.Finding{{Category: cause}}) || c.Contradicted([]api.Finding{{Category: api.UnknownCause}}) {
+			if !c.Contradicted(cause) || c.Contradicted(api.UnknownCause) {
 				t.Errorf("%s and %s", c.Name, cause)
 			}
 		}

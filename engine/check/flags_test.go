@@ -1,4 +1,4 @@
-package triage_test
+package check_test
 
 import (
 	"math/big"
@@ -8,9 +8,9 @@ import (
 
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
+	"txlens/engine/check"
 	"txlens/engine/ethrpc"
 	"txlens/engine/narrate"
-	"txlens/engine/triage"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -67,7 +67,7 @@ func TestOverSupply(t *testing.T) {
 			Tree: tree(t, user, token, approve),
 		}
 		if supply > 0 {
-			e.Views = []triage.View{{Question: triage.Question{To: token, Data: sel, When: triage.Before}, Output: common.BigToHash(big.NewInt(supply)).Bytes()}}
+			e.Views = []check.View{{Question: check.Question{To: token, Data: sel, When: check.Before}, Output: common.BigToHash(big.NewInt(supply)).Bytes()}}
 		}
 		return e
 	}
@@ -87,7 +87,7 @@ func TestOverSupply(t *testing.T) {
 func TestAsked(t *testing.T) {
 	f := func(context string, want bool) {
 		t.Helper()
-		if triage.Asked(context) != want {
+		if check.Asked(context) != want {
 			t.Errorf("%q: %v, want %v", context, !want, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package triage
+package check
 
 import (
 	"fmt"
@@ -10,9 +10,19 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
+
+var reentrancyCheck = Check{
+	Name:       "reentrancy",
+	Title:      "reentrancy into a contract that later writes",
+	Causes:     []api.Category{api.Reentrancy},
+	amplifiers: []verdict.Flag{verdict.FlashLoan},
+	find:       (*look).reentrancy,
+	ruleOut:    (*look).checkReentrancy,
+}
 
 // entry is a call into a contract while a call of the same function is open, made from
 // code that the contract had called in between.
@@ -42,7 +52,7 @@ func (l *look) entries() (out []entry) {
 
 // reentrancy: a contract paid in a call and, before that call was over, in another one of
 // the same function, and what it gave is more than it got and more than it booked.
-func (l *look) reentrancy() (out []api.Finding) {
+func (l *look) reentrancy() (out []finding) {
 	done := map[common.Address]bool{}
 	all := l.entries()
 	for _, e := range all {
@@ -75,12 +85,11 @@ func (l *look) paysIn(f *trace.Frame, nested []entry, victim common.Address, k f
 	return out
 }
 
-func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (api.Finding, bool) {
+func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, bool) {
 	outer, inner := l.paysIn(e.outer, all, e.victim, k), l.paysIn(e.inner, all, e.victim, k)
 	if len(outer) == 0 || len(inner) == 0 {
-		return api.Finding{}, false
+		return finding{}, false
 	}
-	w := l.fullWords()
 	// What the sender's side put in, and what else it gave, such as shares.
 	var in []*payment
 	for i := range l.pays {
@@ -89,7 +98,7 @@ func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (api.Finding, bo
 			continue
 		}
 		if p.key != k && (p.to == e.victim || p.key.Token == e.victim) {
-			return api.Finding{}, false // something else was given for it
+			return finding{}, false // something else was given for it
 		}
 		if p.key == k && p.to == e.victim {
 			in = append(in, p)
@@ -99,30 +108,29 @@ func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (api.Finding, bo
 	got := l.total(k, func(p *payment) bool { return p.to == e.victim && l.own[p.from] })
 	net := new(big.Int).Sub(gave, got)
 	if net.Sign() <= 0 || l.booked(net, k) {
-		return api.Finding{}, false
+		return finding{}, false
 	}
 	b := broken{category: api.Reentrancy, victim: e.victim, lost: []flow.TokenKey{k}}
 	slot, pre, post, credited := l.credit(e.victim, e.inner.From)
 	switch {
 	case credited && pre.Cmp(post) > 0 && new(big.Int).Sub(pre, post).Cmp(net) < 0 && pre.Cmp(outer[0].amount) >= 0:
 		b.check = fmt.Sprintf("%s - %s > %s - %s", ref("sent", e.victim, k), ref("received", e.victim, k), ref("before", e.victim, slot), ref("after", e.victim, slot))
-		b.evidence = append(b.evidence, l.stored(e.victim, slot, "what %s keeps for %s fell by %s base units only", w.Who(e.victim), w.Who(e.inner.From), new(big.Int).Sub(pre, post)))
+		b.evidence = append(b.evidence, l.stored(e.victim, slot, verdict.CreditFellBy, verdict.Who(e.victim), verdict.Who(e.inner.From), verdict.Num(new(big.Int).Sub(pre, post))))
 	case !credited && len(in) > 0 && len(in) <= 8 && l.Diff != nil:
 		parts := make([]string, len(in))
 		for i, p := range in {
 			parts[i] = l.moved(p)
 		}
 		b.check = ref("sent", e.victim, k) + " > " + strings.Join(parts, " + ")
-		b.evidence = append(b.evidence, l.paid(in[0], "%s was put in before", w.Amount(k, in[0].amount)))
+		b.evidence = append(b.evidence, l.paid(in[0], verdict.WasPutIn, amount(k, in[0].amount)))
 	default:
-		b.missing = []string{"what the contract booked for the payments: its storage before and after"}
+		b.missing = []verdict.Sentence{verdict.Say(verdict.MissingBookings)}
 	}
 	b.evidence = append(b.evidence,
-		l.seen(e.outer, "%s is called and has not returned before the next", w.Who(e.victim)),
-		l.seen(e.inner, "%s is entered again, in the same function, from the code that it had called", w.Who(e.victim)),
-		l.paid(outer[0], "the outer call pays %s", w.Amount(k, outer[0].amount)), l.paid(inner[0], "the inner call pays %s", w.Amount(k, inner[0].amount)))
-	b.sentence = fmt.Sprintf("%s must book a payment before it calls who is paid; it was entered again by %s in frame %s inside frame %s and gave %s for %s put in.",
-		w.Who(e.victim), w.Who(e.inner.From), l.path(e.inner), l.path(e.outer), w.Amount(k, gave), w.Amount(k, got))
+		l.seen(e.outer, verdict.CalledAndOpen, verdict.Who(e.victim)),
+		l.seen(e.inner, verdict.EnteredAgain, verdict.Who(e.victim)),
+		l.paid(outer[0], verdict.OuterPays, amount(k, outer[0].amount)), l.paid(inner[0], verdict.InnerPays, amount(k, inner[0].amount)))
+	b.sentence = verdict.Say(verdict.PaidBeforeBooking, verdict.Who(e.victim), verdict.Who(e.inner.From), l.at(e.inner), l.at(e.outer), amount(k, gave), amount(k, got))
 	return l.find(b), true
 }
 
@@ -144,4 +152,38 @@ func (l *look) booked(net *big.Int, k flow.TokenKey) bool {
 		}
 	}
 	return false
+}
+
+func (l *look) checkReentrancy() verdict.Outcome {
+	if !l.full() {
+		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
+	}
+	again := l.reentered()
+	if len(again) == 0 {
+		return ruled(verdict.Clean, verdict.WhyNotReentered)
+	}
+	for _, a := range again {
+		if len(l.losses(a)) > 0 && (l.Diff == nil || len(l.changed(a)) > 0) {
+			return ruled(verdict.NotChecked, verdict.WhyOrderUnknown, verdict.Who(a))
+		}
+	}
+	return ruled(verdict.Clean, verdict.WhyReenteredBooked, verdict.Count{N: len(again), Of: verdict.OfContracts})
+}
+
+// reentered lists the contracts that others called again while a call of theirs ran.
+func (l *look) reentered() (out []common.Address) {
+	for _, f := range l.Tree.Frames {
+		if f.Kind != trace.Call && f.Kind != trace.StaticCall || f.From == f.To || f.Status != trace.OK {
+			continue
+		}
+		for up := f.Parent; up != nil; up = up.Parent {
+			if up.To == f.To && up.Kind == trace.Call {
+				if !slices.Contains(out, f.To) {
+					out = append(out, f.To)
+				}
+				break
+			}
+		}
+	}
+	return out
 }

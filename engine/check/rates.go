@@ -1,4 +1,4 @@
-package triage
+package check
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
@@ -84,7 +85,7 @@ func (l *look) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *payment {
 // rates looks for contracts that paid by a rate which the sender's side had moved: in
 // the middle of a call of its source that was not over (read-only re-entrancy), or by a
 // trade before.
-func (l *look) rates() (out []api.Finding) {
+func (l *look) rates() (out []finding) {
 	done := map[common.Address]bool{}
 	looked := 0
 	for _, r := range l.readings() {
@@ -96,7 +97,7 @@ func (l *look) rates() (out []api.Finding) {
 			continue
 		}
 		looked++
-		var f api.Finding
+		var f finding
 		var ok bool
 		if open != nil {
 			f, ok = l.readInside(r, open)
@@ -164,18 +165,17 @@ func further(a, b *big.Int) bool {
 
 // readInside: read-only re-entrancy. The rate is compared with what the same question
 // gets before and after the transaction: it must be off from both.
-func (l *look) readInside(r reading, open *trace.Frame) (api.Finding, bool) {
+func (l *look) readInside(r reading, open *trace.Frame) (finding, bool) {
 	before, ok1 := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	after, ok2 := l.ask(Question{To: r.source, Data: r.frame.Input, When: After, Asker: "a rate at rest"})
 	read := evmsig.Uint(r.frame.Output, 0)
 	if !ok1 || !ok2 || before.Reverted || after.Reverted || read == nil || evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
-		return api.Finding{}, false
+		return finding{}, false
 	}
 	was, is := evmsig.Uint(before.Output, 0), evmsig.Uint(after.Output, 0)
 	if was == nil || is == nil || !further(read, was) || !further(read, is) || l.covered(r, is) {
-		return api.Finding{}, false
+		return finding{}, false
 	}
-	w := l.fullWords()
 	p := l.path(r.frame)
 	over, at := ">", new(big.Int).Set(is)
 	if read.Cmp(is) < 0 {
@@ -183,15 +183,14 @@ func (l *look) readInside(r reading, open *trace.Frame) (api.Finding, bool) {
 	}
 	b := broken{category: api.Reentrancy, victim: r.reader, lost: l.losses(r.reader),
 		check: fmt.Sprintf("%s * 100 %s %s * %d", ref("output", p, 0), over, at, factor(over)),
-		evidence: []api.Evidence{
-			l.seen(open, "a call of %s is running", w.Who(r.source)),
-			l.seen(r.frame, "inside of it %s asks %s for a rate and is told %s", w.Who(r.reader), w.Who(r.source), read),
-			l.viewed(before, "before the transaction the answer is %s", was),
-			l.viewed(after, "after it the answer is %s", is),
-			l.paid(r.paid, "%s pays %s by that rate", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
+		evidence: []verdict.Evidence{
+			l.seen(open, verdict.CallIsRunning, verdict.Who(r.source)),
+			l.seen(r.frame, verdict.AsksRateInside, verdict.Who(r.reader), verdict.Who(r.source), verdict.Num(read)),
+			l.viewed(before, verdict.AnswerBefore, verdict.Num(was)),
+			l.viewed(after, verdict.AnswerAfter, verdict.Num(is)),
+			l.paid(r.paid, verdict.PaysByRate, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: fmt.Sprintf("%s must not pay by a rate of %s while a call of that contract is running; in frame %s, inside frame %s, it read %s where %s is right, and paid %s (%s).",
-			w.Who(r.reader), w.Who(r.source), p, l.path(open), read, is, w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}
+		sentence: verdict.Say(verdict.PaidByUnfinishedRate, verdict.Who(r.reader), verdict.Who(r.source), verdict.Path(p), l.at(open), verdict.Num(read), verdict.Num(is), amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}
 	return l.find(b), true
 }
 
@@ -219,23 +218,22 @@ func factor(over string) int {
 }
 
 // readMoved: the reader was told a price that a trade of the sender's side had moved.
-func (l *look) readMoved(r reading) (api.Finding, bool) {
+func (l *look) readMoved(r reading) (finding, bool) {
 	if evmsig.Called(r.frame.Input) == evmsig.SelGetReserves {
 		return l.readReserves(r)
 	}
 	if evmsig.Called(r.frame.Input) == evmsig.SelBalanceOf {
-		return api.Finding{}, false // of some account: whose price that makes is not told
+		return finding{}, false // of some account: whose price that makes is not told
 	}
 	before, ok := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	read := evmsig.Uint(r.frame.Output, 0)
 	if !ok || before.Reverted || read == nil {
-		return api.Finding{}, false
+		return finding{}, false
 	}
 	was := evmsig.Uint(before.Output, 0)
 	if was == nil || !further(read, was) || !l.onlyGains() {
-		return api.Finding{}, false
+		return finding{}, false
 	}
-	w := l.fullWords()
 	over := ">"
 	if read.Cmp(was) < 0 {
 		over = "<"
@@ -243,13 +241,12 @@ func (l *look) readMoved(r reading) (api.Finding, bool) {
 	p := l.path(r.frame)
 	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
 		check: fmt.Sprintf("%s * 100 %s %s * %d", ref("output", p, 0), over, was, factor(over)),
-		evidence: []api.Evidence{
-			l.seen(r.frame, "%s asks %s for a rate and is told %s", w.Who(r.reader), w.Who(r.source), read),
-			l.viewed(before, "before the transaction the answer is %s", was),
-			l.paid(r.paid, "%s pays %s by that rate", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
+		evidence: []verdict.Evidence{
+			l.seen(r.frame, verdict.AsksRate, verdict.Who(r.reader), verdict.Who(r.source), verdict.Num(read)),
+			l.viewed(before, verdict.AnswerBefore, verdict.Num(was)),
+			l.paid(r.paid, verdict.PaysByRate, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: fmt.Sprintf("%s must not pay by a rate that the one it pays has just moved; in frame %s it read %s from %s, where %s stood before, and paid %s (%s).",
-			w.Who(r.reader), p, read, w.Who(r.source), was, w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
+		sentence: verdict.Say(verdict.PaidByMovedRate, verdict.Who(r.reader), verdict.Path(p), verdict.Num(read), verdict.Who(r.source), verdict.Num(was), amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
 }
 
 // onlyGains reports whether the sender's side ends with more of something and with less
@@ -278,11 +275,11 @@ var reservesSlot = common.BigToHash(big.NewInt(8))
 // readReserves: of a pair both reserves before the transaction are known from its
 // storage, or from the first trade, so that what the reader got can be valued at the
 // price of then.
-func (l *look) readReserves(r reading) (api.Finding, bool) {
+func (l *look) readReserves(r reading) (finding, bool) {
 	pre, _, ok := l.slotOf(r.source, reservesSlot)
 	t0, t1 := l.pairTokens(r.source)
 	if !ok || t0 == (common.Address{}) || t1 == (common.Address{}) {
-		return api.Finding{}, false
+		return finding{}, false
 	}
 	packed := pre.Big()
 	mask := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 112), big.NewInt(1))
@@ -290,7 +287,7 @@ func (l *look) readReserves(r reading) (api.Finding, bool) {
 	now := [2]*big.Int{evmsig.Uint(r.frame.Output, 0), evmsig.Uint(r.frame.Output, 1)}
 	if now[0] == nil || now[1] == nil || now[0].Sign() == 0 || was[0].Sign() == 0 ||
 		!further(new(big.Int).Mul(now[1], was[0]), new(big.Int).Mul(was[1], now[0])) {
-		return api.Finding{}, false
+		return finding{}, false
 	}
 	out := r.paid.key.Token
 	side := 0
@@ -306,38 +303,34 @@ func (l *look) readReserves(r reading) (api.Finding, bool) {
 	worthOut := new(big.Int).Mul(gave, was[1-side])
 	worthIn := new(big.Int).Mul(new(big.Int).Set(got), was[side])
 	if got.Sign() < 0 || worthOut.Cmp(worthIn) <= 0 {
-		return api.Finding{}, false
+		return finding{}, false
 	}
-	w := l.fullWords()
 	bits := func(i int) string {
 		return fmt.Sprintf("bits(%s, %d, 112)", ref("before", r.source, reservesSlot), 112*i)
 	}
 	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
 		check: fmt.Sprintf("(0 - %s) * %s > %s * %s", ref("net", r.reader, r.paid.key), bits(1-side), ref("net", r.reader, in), bits(side)),
-		evidence: []api.Evidence{
-			l.stored(r.source, reservesSlot, "before the transaction the reserves are %s and %s", was[0], was[1]),
-			l.seen(r.frame, "%s reads the reserves of %s: %s and %s", w.Who(r.reader), w.Who(r.source), now[0], now[1]),
-			l.paid(r.paid, "%s pays %s by that price", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
+		evidence: []verdict.Evidence{
+			l.stored(r.source, reservesSlot, verdict.ReservesBefore, verdict.Num(was[0]), verdict.Num(was[1])),
+			l.seen(r.frame, verdict.ReadsReserves, verdict.Who(r.reader), verdict.Who(r.source), verdict.Num(now[0]), verdict.Num(now[1])),
+			l.paid(r.paid, verdict.PaysByPrice, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: fmt.Sprintf("%s must not pay by a spot price that the one it pays has just moved; in frame %s it read reserves %s and %s of %s, before the transaction %s and %s, and gave %s for what was worth less at that price (%s).",
-			w.Who(r.reader), l.path(r.frame), now[0], now[1], w.Who(r.source), was[0], was[1], w.Amount(r.paid.key, gave), l.placeOf(r.paid))}), true
+		sentence: verdict.Say(verdict.PaidByMovedReserves, verdict.Who(r.reader), l.at(r.frame), verdict.Num(now[0]), verdict.Num(now[1]), verdict.Who(r.source), verdict.Num(was[0]), verdict.Num(was[1]), amount(r.paid.key, gave), l.placeOf(r.paid))}), true
 }
 
 // movedElsewhere: the reader paid in something that the pair does not trade; that it
 // lost is only sure when the sender's side gave nothing for it in the end.
-func (l *look) movedElsewhere(r reading) (api.Finding, bool) {
+func (l *look) movedElsewhere(r reading) (finding, bool) {
 	if !l.onlyGains() {
-		return api.Finding{}, false
+		return finding{}, false
 	}
-	w := l.fullWords()
 	return l.find(broken{category: api.PriceManipulation, victim: r.reader, lost: l.losses(r.reader),
-		missing: []string{"what the asset that was paid is worth in those of the pair"},
-		evidence: []api.Evidence{
-			l.seen(r.frame, "%s reads the reserves of %s, which the sender's side has just moved", w.Who(r.reader), w.Who(r.source)),
-			l.paid(r.paid, "%s pays %s", w.Who(r.reader), w.Amount(r.paid.key, r.paid.amount)),
+		missing: []verdict.Sentence{verdict.Say(verdict.MissingWorthInPair)},
+		evidence: []verdict.Evidence{
+			l.seen(r.frame, verdict.ReadsMovedReserves, verdict.Who(r.reader), verdict.Who(r.source)),
+			l.paid(r.paid, verdict.Pays, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: fmt.Sprintf("%s must not pay by a spot price that the one it pays has just moved; in frame %s it read that of %s and paid %s (%s).",
-			w.Who(r.reader), l.path(r.frame), w.Who(r.source), w.Amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
+		sentence: verdict.Say(verdict.PaidByMovedSpotPrice, verdict.Who(r.reader), l.at(r.frame), verdict.Who(r.source), amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
 }
 
 // pairTokens are the two tokens that a pair traded, in the order of their addresses, as

@@ -1,4 +1,4 @@
-// Package triage asks of one transaction whether somebody lost by a rule that broke,
+// Package check asks of one transaction whether somebody lost by a rule that broke,
 // without a language model. It goes through a fixed list of checks, each of which comes
 // out clean, not applicable or not checked with its reason, and through the invariants
 // that code can compute again: conservation, constant product, share price, solvency,
@@ -12,4 +12,4 @@
 // Some questions only the state answers: what a rate is at rest, whether a stranger may
 // make a call. They come out as [Question] and go in again as [View]; without answers
 // the rules say less. The package is pure: same facts, same report.
-package triage
+package check

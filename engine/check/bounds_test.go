@@ -1,4 +1,4 @@
-package triage
+package check
 
 import (
 	"math/big"
@@ -7,7 +7,9 @@ import (
 	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 )
 
 // TestBounds: what is too large to go through is said to be not checked, and nothing is
@@ -24,9 +26,9 @@ func TestBounds(t *testing.T) {
 		for i := range facts.Flow.Transfers {
 			facts.Flow.Transfers[i].Amount = big.NewInt(1)
 		}
-		for _, o := range Look(&Facts{Facts: facts, Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
-			if o.Check.Name == "reentrancy" && (o.Result == NotChecked) == looked {
-				t.Errorf("%d payments: re-entrancy is %s, %s", payments, o.Result, o.Why)
+		for _, o := range Run(&Facts{Facts: facts, Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
+			if o.Check.Name == "reentrancy" && (o.Result == verdict.NotChecked) == looked {
+				t.Errorf("%d payments: re-entrancy is %s, %s", payments, o.Result, narrate.Sentence(nil, o.Why))
 			}
 		}
 	}

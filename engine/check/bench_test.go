@@ -1,20 +1,20 @@
-package triage_test
+package check_test
 
 import (
 	"testing"
 
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
+	"txlens/engine/check"
 	"txlens/engine/classify"
-	"txlens/engine/triage"
 )
 
 // BenchmarkLook is the triage alone, of all recorded transactions.
 func BenchmarkLook(b *testing.B) {
-	var list []*triage.Facts
+	var list []*check.Facts
 	for ev := range recorded.All(b) {
 		c := assemble.Build(ev)
-		list = append(list, &triage.Facts{
+		list = append(list, &check.Facts{
 			Facts:   &classify.Facts{Chain: ev.Chain, Tx: ev.Tx, Receipt: c.Receipt, Block: ev.Block, Tree: c.Tree, Flow: c.Flow, Decoded: c.Decoded, Tokens: ev.Tokens, Succeeded: c.Tree.Root.Err == ""},
 			Verdict: c.Verdict, Diff: ev.Diff,
 		})
@@ -22,7 +22,7 @@ func BenchmarkLook(b *testing.B) {
 	b.ReportMetric(float64(len(list)), "txs")
 	for b.Loop() {
 		for _, f := range list {
-			triage.Look(f)
+			check.Run(f)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package triage
+package check
 
 import (
 	"fmt"
@@ -22,20 +22,27 @@ type broken struct {
 	faulty   common.Address  // whose rule it is; zero: the victim's
 	lost     []flow.TokenKey // by the victim, to the sender's side
 	control  bool            // of the victim was taken
-	sentence string
+	sentence verdict.Sentence
 	check    string
-	evidence []api.Evidence
-	missing  []string // what would have to be known; keeps the status at possible
+	evidence []verdict.Evidence
+	missing  []verdict.Sentence // what would have to be known; keeps the status at possible
 }
 
-// find weighs what broke.
-func (l *look) find(b broken) api.Finding {
-	f := api.Finding{
-		BrokenInvariant: b.sentence, Category: b.category, Victim: []api.Addr{api.AddrOf(b.victim)}, Attacker: l.attackers(),
-		Evidence: b.evidence, MissingDataToConfirm: b.missing, Check: b.check, Amplifiers: l.amplifiers(),
-		Severity: l.severity(b), Confidence: api.High, Status: api.Confirmed,
-	}
-	derived := slices.ContainsFunc(b.evidence, func(e api.Evidence) bool { return e.Kind != api.Observed })
+// finding is a broken rule with what its severity follows from.
+type finding struct {
+	verdict.Finding
+	broken broken
+}
+
+// find weighs what broke. The severity and the amplifiers follow from the rules of the
+// check.
+func (l *look) find(b broken) finding {
+	out := verdict.Finding{Invariant: b.sentence, Evidence: b.evidence, Missing: b.missing, Facts: api.Finding{
+		Category: b.category, Victim: []api.Addr{api.AddrOf(b.victim)}, Attacker: l.attackers(),
+		Check: b.check, Confidence: api.High, Status: api.Confirmed,
+	}}
+	f := &out.Facts
+	derived := slices.ContainsFunc(b.evidence, func(e verdict.Evidence) bool { return e.Facts.Kind != api.Observed })
 	switch {
 	case len(b.missing) > 0 || b.check == "":
 		f.Status = api.Possible
@@ -49,29 +56,16 @@ func (l *look) find(b broken) api.Finding {
 	f.FaultyContract = &faulty
 	if !l.full() {
 		f.Confidence = api.Medium
-		f.MissingDataToConfirm = append(f.MissingDataToConfirm, MissingTrace)
+		out.Missing = append(out.Missing, verdict.Say(verdict.MissingTrace))
 	}
 	if f.Status == api.Possible {
 		f.Confidence = api.Low
 	}
 	if !l.sourced(b.victim) {
 		f.Confidence = api.Low
-		f.MissingDataToConfirm = append(f.MissingDataToConfirm, MissingSource(api.AddrOf(b.victim)))
+		out.Missing = append(out.Missing, verdict.Say(verdict.MissingSource, verdict.Address(b.victim)))
 	}
-	return f
-}
-
-// MissingTrace is the missing data of a finding on less than all calls.
-const MissingTrace = "a complete call trace, executed on the state just before the transaction"
-
-// MissingSource is that of a finding whose victim's code nobody can read.
-func MissingSource(victim api.Addr) string {
-	return "the verified source or ABI of " + victim.String()
-}
-
-// Risk is the risk flag of a finding.
-func Risk(f *api.Finding) verdict.Risk {
-	return flag(verdict.FlagOfCause(f.Category), verdict.AsStated, verdict.Stated(f.BrokenInvariant))
+	return finding{out, b}
 }
 
 // Roles that findings give to addresses.
@@ -126,9 +120,11 @@ func (l *look) lent(a common.Address) bool {
 }
 
 // amplifiers are what made it larger or easier, as far as the evidence shows it.
-func (l *look) amplifiers() (out []api.Amplifier) {
-	if l.flagged(verdict.FlashLoan) {
-		out = append(out, api.FlashLoan)
+func (l *look) amplifiers(by []verdict.Flag) (out []api.Amplifier) {
+	for _, f := range by {
+		if l.flagged(f) {
+			out = append(out, f.Info().Amplifier)
+		}
 	}
 	for _, f := range l.Tree.Frames {
 		if f.Kind.Creates() && l.own[f.From] && f.Status == trace.OK {
@@ -145,12 +141,17 @@ var (
 	ranks  = []api.Severity{api.Critical, api.Grave, api.Moderate}
 )
 
-// severity takes the worse of what was done and what it cost. Assets taken are a
-// limited loss at least, unless they are known to be next to nothing.
-func (l *look) severity(b broken) api.Severity {
+// controlSeverity: to have taken control is the worst, whatever was taken with it.
+func controlSeverity(l *look, b *broken) api.Severity {
 	if b.control {
 		return api.Critical
 	}
+	return lossSeverity(l, b)
+}
+
+// lossSeverity follows from what was lost. Assets taken are a limited loss at least,
+// unless they are known to be next to nothing.
+func lossSeverity(l *look, b *broken) api.Severity {
 	best, known := api.Slight, len(b.lost) > 0
 	raise := func(s api.Severity) {
 		if s.Rank() > best.Rank() {
@@ -209,8 +210,8 @@ func (l *look) worth(k flow.TokenKey, n *big.Int) *big.Int {
 
 // Items of evidence.
 
-func (l *look) seen(f *trace.Frame, format string, args ...any) api.Evidence {
-	e := api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, Frame: l.path(f), Source: "trace"}
+func (l *look) seen(f *trace.Frame, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
+	e := api.Evidence{Kind: api.Observed, Frame: l.path(f), Source: "trace"}
 	if len(f.Input) >= 4 && !f.Kind.Creates() {
 		e.Selector = api.Hex(f.Input[:4]).String()
 	}
@@ -218,35 +219,36 @@ func (l *look) seen(f *trace.Frame, format string, args ...any) api.Evidence {
 		a := api.AddrOf(f.To)
 		e.Address = &a
 	}
-	return e
+	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
-func (l *look) paid(p *payment, format string, args ...any) api.Evidence {
+func (l *look) paid(p *payment, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	if p.log < 0 {
-		return l.seen(p.frame, format, args...)
+		return l.seen(p.frame, form, args...)
 	}
 	n := l.Receipt.Logs[p.log].Index
 	a := api.AddrOf(p.key.Token)
-	e := api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
+	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
 	if p.frame != nil {
 		e.Frame = l.path(p.frame)
 	}
-	return e
+	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
-func (l *look) stored(a common.Address, slot common.Hash, format string, args ...any) api.Evidence {
+func (l *look) stored(a common.Address, slot common.Hash, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	pre, post, _ := l.slotOf(a, slot)
 	x := api.AddrOf(a)
-	return api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, Address: &x, Slot: slot.Hex(), Before: pre.Hex(), After: post.Hex(), Source: "state"}
+	e := api.Evidence{Kind: api.Observed, Address: &x, Slot: slot.Hex(), Before: pre.Hex(), After: post.Hex(), Source: "state"}
+	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
-func (l *look) viewed(v View, format string, args ...any) api.Evidence {
+func (l *look) viewed(v View, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	a := api.AddrOf(v.To)
-	e := api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, Address: &a, Source: "eth_call"}
+	e := api.Evidence{Kind: api.Observed, Address: &a, Source: "eth_call"}
 	if len(v.Data) >= 4 {
 		e.Selector = api.Hex(v.Data[:4]).String()
 	}
-	return e
+	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
 // Pieces of checks.
@@ -285,19 +287,19 @@ func (l *look) moved(p *payment) string {
 }
 
 // placeOf says where a payment stands, for a sentence.
-func (l *look) placeOf(p *payment) string {
+func (l *look) placeOf(p *payment) verdict.Sentence {
 	if p.log < 0 {
-		return "frame " + l.path(p.frame)
+		return verdict.Say(verdict.AtFrame, l.at(p.frame))
 	}
-	return fmt.Sprintf("log %d", l.Receipt.Logs[p.log].Index)
+	return verdict.Say(verdict.AtLog, verdict.Int(l.Receipt.Logs[p.log].Index))
 }
 
-func (l *look) logged(receipt int, format string, args ...any) api.Evidence {
+func (l *look) logged(receipt int, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	g := &l.Receipt.Logs[receipt]
 	n, a := g.Index, api.AddrOf(g.Address)
-	e := api.Evidence{Claim: fmt.Sprintf(format, args...), Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
+	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}
 	if f := l.frameOf[receipt]; f != nil {
 		e.Frame = l.path(f)
 	}
-	return e
+	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }

@@ -1,4 +1,4 @@
-package triage
+package check
 
 import (
 	"fmt"
@@ -8,9 +8,20 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
+
+var sharePriceCheck = Check{
+	Name:       "share_price_fell",
+	Title:      "share price fell",
+	Causes:     []api.Category{api.PrecisionLoss},
+	Open:       true,
+	amplifiers: []verdict.Flag{verdict.FlashLoan},
+	find:       func(l *look) []finding { return append(l.shareInflation(), l.precision()...) },
+	ruleOut:    (*look).checkSharePrice,
+}
 
 // bought is one purchase of shares: what went into a vault and what it made for it.
 type bought struct {
@@ -77,7 +88,7 @@ func (l *look) sharesFor(p *payment, f *trace.Frame) (bought, bool) {
 
 // shareInflation: the sender's side bought a few shares, made them dear by a gift to the
 // vault, and somebody else's deposit bought fewer than it paid for.
-func (l *look) shareInflation() (out []api.Finding) {
+func (l *look) shareInflation() (out []finding) {
 	list := l.purchases()
 	for i := range list {
 		own := &list[i]
@@ -113,29 +124,27 @@ func (l *look) gift(own *bought) *payment {
 	return nil
 }
 
-func (l *look) inflated(own *bought, gift *payment, v *bought) (api.Finding, bool) {
+func (l *look) inflated(own *bought, gift *payment, v *bought) (finding, bool) {
 	k := own.asset
 	back := l.total(k, func(p *payment) bool { return p.from == own.vault && l.own[p.to] })
 	put := l.total(k, func(p *payment) bool { return p.to == own.vault && l.own[p.from] })
 	if back.Cmp(put) <= 0 || l.net(v.by, k).Sign() >= 0 {
-		return api.Finding{}, false
+		return finding{}, false
 	}
 	// Shares for each unit, the gift counted as part of the price.
 	mine := new(big.Int).Mul(own.shares, v.in.amount)
 	theirs := new(big.Int).Mul(v.shares, put)
 	if theirs.Cmp(mine) >= 0 {
-		return api.Finding{}, false
+		return finding{}, false
 	}
-	w := l.fullWords()
 	check := fmt.Sprintf("%s * %s < %s * %s", ref("received", v.to, own.vault), ref("sent", own.by, k), ref("sent", v.by, k), ref("received", own.to, own.vault))
 	return l.find(broken{category: api.ShareInflation, victim: v.by, faulty: own.vault, lost: []flow.TokenKey{k}, check: check,
-		evidence: []api.Evidence{
-			l.seen(own.frame, "%s buys %s shares of %s for %s", w.Who(own.by), own.shares, w.Who(own.vault), w.Amount(k, own.in.amount)),
-			l.paid(gift, "%s gives %s to the vault, for which nothing is minted", w.Who(gift.from), w.Amount(k, gift.amount)),
-			l.seen(v.frame, "%s pays %s and gets %s shares", w.Who(v.by), w.Amount(k, v.in.amount), v.shares),
+		evidence: []verdict.Evidence{
+			l.seen(own.frame, verdict.BuysShares, verdict.Who(own.by), verdict.Num(own.shares), verdict.Who(own.vault), amount(k, own.in.amount)),
+			l.paid(gift, verdict.GivesToVault, verdict.Who(gift.from), amount(k, gift.amount)),
+			l.seen(v.frame, verdict.PaysForShares, verdict.Who(v.by), amount(k, v.in.amount), verdict.Num(v.shares)),
 		},
-		sentence: fmt.Sprintf("%s must give each deposit shares for what it pays; after a gift of %s (%s) the %s of %s bought %s shares in frame %s, and the %s shares of %s were redeemed for %s.",
-			w.Who(own.vault), w.Amount(k, gift.amount), l.placeOf(gift), w.Amount(k, v.in.amount), w.Who(v.by), v.shares, l.path(v.frame), own.shares, w.Who(own.by), w.Amount(k, back))}), true
+		sentence: verdict.Say(verdict.SharesInflated, verdict.Who(own.vault), amount(k, gift.amount), l.placeOf(gift), amount(k, v.in.amount), verdict.Who(v.by), verdict.Num(v.shares), l.at(v.frame), verdict.Num(own.shares), verdict.Who(own.by), amount(k, back))}), true
 }
 
 // minNibbles is how often a vault must pay for nothing before it is no accident of the
@@ -150,7 +159,7 @@ type nibble struct {
 
 // precision: a vault pays out, again and again, and rounds the shares that it takes for
 // it down to none.
-func (l *look) precision() (out []api.Finding) {
+func (l *look) precision() (out []finding) {
 	found := map[common.Address][]nibble{}
 	var order []common.Address
 	for i := range l.Receipt.Logs {
@@ -182,8 +191,7 @@ func (l *look) precision() (out []api.Finding) {
 	return out
 }
 
-func (l *look) nibbled(vault common.Address, list []nibble) api.Finding {
-	w := l.fullWords()
+func (l *look) nibbled(vault common.Address, list []nibble) finding {
 	k := list[0].pay.key
 	sum := new(big.Int)
 	for _, n := range list {
@@ -193,10 +201,46 @@ func (l *look) nibbled(vault common.Address, list []nibble) api.Finding {
 	at := func(n nibble) uint64 { return l.Receipt.Logs[n.log].Index }
 	return l.find(broken{category: api.PrecisionLoss, victim: vault, lost: []flow.TokenKey{k},
 		check: fmt.Sprintf("%s > %s and %s == 0 and %s > %s and %s == 0", l.moved(first.pay), ref("arg", at(first), 4), ref("arg", at(first), 4), l.moved(last.pay), ref("arg", at(last), 4), ref("arg", at(last), 4)),
-		evidence: []api.Evidence{
-			l.paid(first.pay, "%s pays %s", w.Who(vault), w.Amount(k, first.pay.amount)), l.logged(first.log, "and says that it took 0 shares for it"),
-			l.paid(last.pay, "the last time it pays %s", w.Amount(k, last.pay.amount)), l.logged(last.log, "and takes 0 shares again"),
+		evidence: []verdict.Evidence{
+			l.paid(first.pay, verdict.Pays, verdict.Who(vault), amount(k, first.pay.amount)), l.logged(first.log, verdict.TookNoShares),
+			l.paid(last.pay, verdict.PaysLast, amount(k, last.pay.amount)), l.logged(last.log, verdict.TakesNoSharesAgain),
 		},
-		sentence: fmt.Sprintf("%s must not pay out more than the shares that it burns are worth; %d times it paid for 0 shares, together %s (logs %d to %d).",
-			w.Who(vault), len(list), w.Amount(k, sum), at(first), at(last))})
+		sentence: verdict.Say(verdict.PaidForNoShares, verdict.Who(vault), verdict.Int(len(list)), amount(k, sum), verdict.Int(at(first)), verdict.Int(at(last)))})
+}
+
+// checkSharePrice follows the price of each ERC-4626 vault from event to event.
+func (l *look) checkSharePrice() verdict.Outcome {
+	type price struct{ assets, shares *big.Int }
+	last, events := map[common.Address]price{}, 0
+	if l.Receipt == nil {
+		return ruled(verdict.NotChecked, verdict.WhyNoReceipt)
+	}
+	compared := false
+	for i := range l.Receipt.Logs {
+		g := &l.Receipt.Logs[i]
+		deposit := len(g.Topics) == 3 && g.Topics[0] == evmsig.TopicVaultDeposit
+		if len(g.Data) != 64 || !deposit && !(len(g.Topics) == 4 && g.Topics[0] == evmsig.TopicVaultWithdraw) {
+			continue
+		}
+		events++
+		p := price{evmsig.Uint(g.Data, 0), evmsig.Uint(g.Data, 1)}
+		if before, ok := last[g.Address]; ok && before.shares.Sign() > 0 && p.shares.Sign() > 0 {
+			compared = true
+			// It fell when assets/shares is lower than before, by more than a unit of rounding
+			// and a thousandth.
+			now := new(big.Int).Mul(new(big.Int).Mul(new(big.Int).Add(p.assets, common.Big1), before.shares), big.NewInt(1001))
+			then := new(big.Int).Mul(new(big.Int).Mul(before.assets, p.shares), big.NewInt(1000))
+			if now.Cmp(then) < 0 {
+				return ruled(verdict.NotChecked, verdict.WhyPriceDiffers, verdict.Who(g.Address), verdict.Int(g.Index))
+			}
+		}
+		last[g.Address] = p
+	}
+	switch {
+	case events == 0:
+		return ruled(verdict.NotApplicable, verdict.WhyNoVault)
+	case !compared:
+		return ruled(verdict.NotChecked, verdict.WhyPriceToldOnce)
+	}
+	return ruled(verdict.Clean, verdict.WhyPriceDidNotFall)
 }

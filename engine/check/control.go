@@ -1,4 +1,4 @@
-package triage
+package check
 
 import (
 	"fmt"
@@ -7,11 +7,22 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
-	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
+
+var controlCheck = Check{
+	Name:       "control_changed",
+	Title:      "owner, role, implementation, threshold or module changed",
+	Causes:     []api.Category{api.AccessControl},
+	Flags:      verdict.ControlFlags(),
+	amplifiers: []verdict.Flag{verdict.FlashLoan},
+	find:       func(l *look) []finding { return append(l.takeover(), l.openMint()...) },
+	severity:   controlSeverity,
+	ruleOut:    always(verdict.Clean, verdict.WhyNoControlEvent),
+}
 
 // control is a word of storage that says who controls a contract.
 type control struct {
@@ -59,7 +70,7 @@ func (l *look) waited(a common.Address, to common.Address) bool {
 
 // takeover: control of a contract went from somebody who made no call to the sender's
 // side, which then took what the contract holds.
-func (l *look) takeover() (out []api.Finding) {
+func (l *look) takeover() (out []finding) {
 	for _, v := range l.calledByOwn() {
 		for _, c := range l.controls(v) {
 			if f, ok := l.taken(v, c); ok {
@@ -91,61 +102,56 @@ func (l *look) calls(from, to common.Address) bool {
 	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Status == trace.OK && f.From == from && f.To == to })
 }
 
-func (l *look) taken(v common.Address, c control) (api.Finding, bool) {
+func (l *look) taken(v common.Address, c control) (finding, bool) {
 	if l.creates(v) || l.calls(c.pre, v) || l.waited(v, c.post) || !l.governs(v, c) {
-		return api.Finding{}, false
+		return finding{}, false
 	}
 	call := l.grabs(v, c)
 	keys := l.losses(v)
 	if call == nil {
-		return api.Finding{}, false
+		return finding{}, false
 	}
 	open, known := l.openTo(v, call.Input)
 	if known && !open {
-		return api.Finding{}, false // somebody gave this caller the right
+		return finding{}, false // somebody gave this caller the right
 	}
-	w := l.fullWords()
 	b := broken{category: api.AccessControl, victim: v, lost: keys, control: true}
-	p := l.path(call)
 	b.evidence = append(b.evidence,
-		l.seen(call, "%s is called by %s", w.Who(v), w.Who(call.From)),
-		l.stored(v, c.slot, "who controls it changes from %s to %s", w.Who(c.pre), w.Who(c.post)))
+		l.seen(call, verdict.IsCalledBy, verdict.Who(v), verdict.Who(call.From)),
+		l.stored(v, c.slot, verdict.ControllerChanges, verdict.Who(c.pre), verdict.Who(c.post)))
 	if known {
 		view, _ := l.ask(Question{From: stranger, To: v, Data: call.Input, When: Before})
-		b.evidence = append(b.evidence, l.viewed(view, "the same call, made before the transaction by an account without any right, succeeds"))
+		b.evidence = append(b.evidence, l.viewed(view, verdict.StrangerSucceeds))
 	}
-	took := ""
+	var took []verdict.Arg
 	if len(keys) == 0 {
 		if !known {
-			return api.Finding{}, false
+			return finding{}, false
 		}
-		b.missing = []string{"what the new controller does with the contract afterwards"}
+		b.missing = []verdict.Sentence{verdict.Say(verdict.MissingNewController)}
 	} else {
 		for i := range l.pays {
 			if q := &l.pays[i]; q.from == v && l.own[q.to] && q.key == keys[0] && q.amount.Sign() > 0 {
-				b.evidence = append(b.evidence, l.paid(q, "%s leaves to %s", w.Amount(q.key, q.amount), w.Who(q.to)))
-				took = fmt.Sprintf(", and %s left (%s)", w.Amount(q.key, q.amount), l.placeOf(q))
+				b.evidence = append(b.evidence, l.paid(q, verdict.LeavesTo, amount(q.key, q.amount), verdict.Who(q.to)))
+				took = []verdict.Arg{amount(q.key, q.amount), l.placeOf(q)}
 				break
 			}
 		}
 		if !known && c.pre == (common.Address{}) {
-			b.missing = []string{"whether anybody may make that call"} // it may have been meant for this caller
+			b.missing = []verdict.Sentence{verdict.Say(verdict.MissingWhoMayCall)} // it may have been meant for this caller
 		}
 	}
 	b.check = fmt.Sprintf("%s != %s", ref("after", v, c.slot), ref("before", v, c.slot))
 	if len(keys) > 0 {
 		b.check += fmt.Sprintf(" and %s > %s", ref("sent", v, keys[0]), ref("received", v, keys[0]))
 	}
-	b.sentence = fmt.Sprintf("Only who controls %s may hand it over; %s, to whom it did not belong (slot %s held %s), took it in frame %s%s.",
-		w.Who(v), w.Who(call.From), shortSlot(c.slot), w.Who(c.pre), p, took)
-	return l.find(b), true
-}
-
-func shortSlot(s common.Hash) string {
-	if n := s.Big(); n.IsUint64() {
-		return n.String()
+	form := verdict.TookControl
+	if took != nil {
+		form = verdict.TookControlAndAssets
 	}
-	return s.Hex()
+	who := []verdict.Arg{verdict.Who(v), verdict.Who(call.From), verdict.Slot(c.slot), verdict.Who(c.pre), l.at(call)}
+	b.sentence = verdict.Say(form, append(who, took...)...)
+	return l.find(b), true
 }
 
 // governs reports whether a word of storage is one of control, and not that of the last
@@ -186,81 +192,4 @@ func (l *look) grabs(v common.Address, c control) *trace.Frame {
 		}
 	}
 	return by
-}
-
-// mints are functions that make tokens for whom they name.
-var mints = map[[4]byte]bool{evmsig.SelMint: true, evmsig.SelMintAmount: true, evmsig.SelMintTo: true}
-
-// openMint: tokens were made for nothing by a function that everybody may call, and
-// somebody gave other assets for them.
-func (l *look) openMint() (out []api.Finding) {
-	for i := range l.pays {
-		p := &l.pays[i]
-		token := p.key.Token
-		if p.from != (common.Address{}) || p.log < 0 || !l.own[p.to] || p.key.ID != "" || p.key.NFT || p.frame == nil || l.own[token] || l.creates(token) || p.amount.Sign() == 0 {
-			continue
-		}
-		call := l.reached(p.frame, token)
-		if call == nil || !mints[evmsig.Called(call.Input)] || !l.givenFor(token) {
-			continue
-		}
-		buyer, got := l.buyer(token)
-		if buyer == (common.Address{}) {
-			continue
-		}
-		owner, ok := l.ask(Question{To: token, Data: evmsig.SelOwner[:], When: Before, Asker: "who owns the token"})
-		open, known := l.openTo(token, call.Input)
-		o := common.Address{}
-		if ok && len(owner.Output) >= 32 {
-			o = common.BytesToAddress(owner.Output[12:32])
-		}
-		// A token that has an owner and lets everybody mint. One without may be meant so.
-		if !ok || !known || !open || o == (common.Address{}) || l.own[o] || l.calls(o, token) {
-			continue
-		}
-		return append(out, l.minted(p, call, owner, o, buyer, got))
-	}
-	return out
-}
-
-// givenFor reports whether the sender's side gave nothing to the token and burnt none of
-// it: what it minted was free.
-func (l *look) givenFor(token common.Address) bool {
-	for i := range l.pays {
-		if p := &l.pays[i]; l.own[p.from] && p.to == token && p.amount.Sign() > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// buyer is who got the token from the sender's side and gave another asset for it.
-func (l *look) buyer(token common.Address) (common.Address, flow.TokenKey) {
-	for i := range l.pays {
-		p := &l.pays[i]
-		if p.key.Token != token || !l.own[p.from] || l.own[p.to] || p.to == (common.Address{}) {
-			continue
-		}
-		for _, k := range l.losses(p.to) {
-			if k.Token != token {
-				return p.to, k
-			}
-		}
-	}
-	return common.Address{}, flow.TokenKey{}
-}
-
-func (l *look) minted(p *payment, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) api.Finding {
-	w := l.fullWords()
-	view, _ := l.ask(Question{From: stranger, To: call.To, Data: call.Input, When: Before})
-	return l.find(broken{category: api.AccessControl, victim: buyer, faulty: p.key.Token, lost: []flow.TokenKey{got},
-		check: fmt.Sprintf("%s > 0 and %s > %s", ref("minted", p.key.Token), ref("sent", buyer, got), ref("sent", p.key.Token, p.key)),
-		evidence: []api.Evidence{
-			l.seen(call, "%s mints for %s, which is not its owner", w.Who(p.key.Token), w.Who(call.From)),
-			l.viewed(owner, "its owner is %s", w.Who(o)),
-			l.viewed(view, "the same call, made before the transaction by an account without any right, succeeds"),
-			l.paid(p, "%s come into being", w.Amount(p.key, p.amount)),
-		},
-		sentence: fmt.Sprintf("Only who may mint %s may call its mint; %s, not its owner %s, minted %s in frame %s for nothing, and %s gave %s for them.",
-			w.Who(p.key.Token), w.Who(call.From), w.Who(o), w.Amount(p.key, p.amount), l.path(call), w.Who(buyer), w.Amount(got, l.net(buyer, got)))})
 }

@@ -1,11 +1,10 @@
-package triage
+package check
 
 import (
 	"math/big"
 	"slices"
 
 	"txlens/engine/api"
-	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
@@ -25,8 +24,6 @@ type look struct {
 	asks    []Question
 	raised  []verdict.Risk // risk flags of our own
 	netted  map[common.Address]map[flow.TokenKey]*big.Int
-	wording *classify.Words // of flags and checks
-	inFull  *classify.Words // of findings
 }
 
 // payment is one movement of one asset, with the frame that made it.
@@ -326,21 +323,4 @@ func below(f, g *trace.Frame) bool {
 		}
 	}
 	return false
-}
-
-func (l *look) words() classify.Words {
-	if l.wording == nil {
-		w := classify.NewWords(l.Facts.Facts)
-		l.wording = &w
-	}
-	return *l.wording
-}
-
-// fullWords are those of findings: each must be clear without the list of addresses.
-func (l *look) fullWords() classify.Words {
-	if l.inFull == nil {
-		w := classify.NewFullWords(l.Facts.Facts)
-		l.inFull = &w
-	}
-	return *l.inFull
 }

@@ -1,4 +1,4 @@
-package triage_test
+package check_test
 
 import (
 	"bytes"
@@ -10,10 +10,12 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
 	"txlens/engine/chain"
+	"txlens/engine/check"
 	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
-	"txlens/engine/triage"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,7 +25,7 @@ import (
 // and each check comes out with a reason.
 func TestNoExploitInBlocks(t *testing.T) {
 	n, asking, findings := 0, 0, 0
-	outcomes := map[triage.Ruled]int{}
+	outcomes := map[verdict.Ruled]int{}
 	for ev := range recorded.All(t) {
 		ev.Triage = true
 		c := assemble.Build(ev)
@@ -33,7 +35,7 @@ func TestNoExploitInBlocks(t *testing.T) {
 		}
 		if len(c.Triage.Findings) > 0 {
 			findings++
-			t.Logf("%s: %s %s", ev.TxHash, c.Triage.Findings[0].Category, c.Triage.Findings[0].BrokenInvariant)
+			t.Logf("%s: %s %s", ev.TxHash, c.Triage.Findings[0].Facts.Category, narrate.Sentence(c.Words, c.Triage.Findings[0].Invariant))
 		}
 		if len(c.Triage.Questions) > 0 {
 			asking++
@@ -42,15 +44,15 @@ func TestNoExploitInBlocks(t *testing.T) {
 		lines := 0
 		for _, o := range c.Triage.Outcomes {
 			outcomes[o.Result]++
-			if o.Result != triage.Found {
+			if o.Result != verdict.Found {
 				lines++
 			}
-			if o.Result != triage.Found && o.Why == "" {
+			if o.Result != verdict.Found && o.Why.Form == 0 {
 				t.Errorf("%s: %s is %s without a reason", ev.TxHash, o.Name, o.Result)
 			}
 		}
-		if len(c.Triage.Outcomes) != len(triage.Checks) || len(c.Result.NonFindings) != lines {
-			t.Errorf("%s: %d outcomes of %d checks, %d lines", ev.TxHash, len(c.Triage.Outcomes), len(triage.Checks), len(c.Result.NonFindings))
+		if len(c.Triage.Outcomes) != len(check.Listed()) || len(c.Result.NonFindings) != lines {
+			t.Errorf("%s: %d outcomes of %d checks, %d lines", ev.TxHash, len(c.Triage.Outcomes), len(check.Listed()), len(c.Result.NonFindings))
 		}
 		for _, line := range c.Result.NonFindings {
 			if strings.ContainsAny(line, "\n\r") {

@@ -1,0 +1,45 @@
+package check
+
+import (
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/flow"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+var approvalCheck = Check{
+	Name:    "unlimited_approval",
+	Title:   "unlimited approval to an unlabelled spender",
+	Causes:  []api.Category{api.PhishingApproval},
+	Flags:   []verdict.Flag{verdict.UnlimitedApproval, verdict.OperatorApproval},
+	flag:    (*look).overSupply,
+	ruleOut: always(verdict.Clean, verdict.WhyNoRight),
+}
+
+// overSupply: an allowance of more than all units of a token is unlimited, whatever its
+// number. It is asked for where nobody knows the spender, and in a triage always.
+func (l *look) overSupply() (out []verdict.Risk) {
+	if l.flagged(verdict.UnlimitedApproval) {
+		return nil
+	}
+	for i := range l.Receipt.Logs {
+		g := &l.Receipt.Logs[i]
+		if len(g.Topics) != 3 || g.Topics[0] != evmsig.TopicApproval || len(g.Data) != 32 || evmsig.Uint(g.Data, 0).Sign() == 0 {
+			continue
+		}
+		owner, spender := common.BytesToAddress(g.Topics[1][12:]), common.BytesToAddress(g.Topics[2][12:])
+		if owner != l.Tx.From && (l.Verdict == nil || owner != l.Verdict.Actor) {
+			continue
+		}
+		if !l.Asked && l.vouched(spender) {
+			continue
+		}
+		v, ok := l.ask(Question{To: g.Address, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
+		if all := evmsig.Uint(v.Output, 0); ok && all != nil && all.Sign() > 0 && evmsig.Uint(g.Data, 0).Cmp(all) > 0 {
+			out = append(out, risk(verdict.UnlimitedApproval, verdict.MaySpendMoreThanSupply, verdict.Who(spender), amount(flow.TokenKey{Token: g.Address}, evmsig.Uint(g.Data, 0)), verdict.Who(owner)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,22 @@
+package check
+
+import (
+	"txlens/engine/verdict"
+)
+
+var caughtCheck = Check{
+	Name:    "caught_inner_failure",
+	Title:   "caught inner failure",
+	Flags:   []verdict.Flag{verdict.CaughtInnerFailure, verdict.InnerFailure},
+	ruleOut: (*look).checkCaught,
+}
+
+func (l *look) checkCaught() verdict.Outcome {
+	switch {
+	case !l.full():
+		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
+	case l.Tree.Failed > 0:
+		return ruled(verdict.Clean, verdict.WhyPrecompileFailed)
+	}
+	return ruled(verdict.Clean, verdict.WhyNoCallFailed)
+}

@@ -1,0 +1,27 @@
+package check
+
+import (
+	"txlens/engine/verdict"
+)
+
+var badDebtCheck = Check{
+	Name:    "bad_debt",
+	Title:   "bad debt",
+	Flags:   []verdict.Flag{verdict.BadDebt},
+	ruleOut: always(verdict.Clean, verdict.WhyNoBadDebt),
+}
+
+var solvencyCheck = Check{
+	Name:    "solvency",
+	Title:   "assets of a lender cover its debts",
+	Flags:   []verdict.Flag{verdict.BadDebt},
+	Open:    true,
+	ruleOut: (*look).checkSolvency,
+}
+
+func (l *look) checkSolvency() verdict.Outcome {
+	if l.Verdict == nil || l.Verdict.SubType != "borrow" && l.Verdict.SubType != "withdraw" && l.Verdict.SubType != "liquidation" {
+		return ruled(verdict.NotApplicable, verdict.WhyNobodyBorrowed)
+	}
+	return ruled(verdict.NotChecked, verdict.WhyBooksUnknown)
+}

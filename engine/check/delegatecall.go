@@ -1,0 +1,29 @@
+package check
+
+import (
+	"slices"
+
+	"txlens/engine/api"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+)
+
+var delegatecallCheck = Check{
+	Name:    "unverified_delegatecall",
+	Title:   "delegatecall to unverified or fresh code",
+	Causes:  []api.Category{api.StorageCollision},
+	Flags:   []verdict.Flag{verdict.UnverifiedDelegatecall},
+	ruleOut: (*look).checkDelegate,
+}
+
+func (l *look) checkDelegate() verdict.Outcome {
+	switch {
+	case !l.full():
+		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
+	case !slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Kind == trace.DelegateCall || f.Kind == trace.CallCode }):
+		return ruled(verdict.NotApplicable, verdict.WhyNoDelegatecall)
+	case len(l.Contracts) == 0:
+		return ruled(verdict.NotChecked, verdict.WhyNoSources)
+	}
+	return ruled(verdict.Clean, verdict.WhyCodeKnown)
+}

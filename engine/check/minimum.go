@@ -1,0 +1,29 @@
+package check
+
+import (
+	"txlens/engine/classify"
+	"txlens/engine/verdict"
+)
+
+var minimumCheck = Check{
+	Name:    "bounded_output",
+	Title:   "what a swap gave is at least the minimum of its calldata",
+	Flags:   []verdict.Flag{verdict.NoSlippageLimit},
+	Open:    true,
+	ruleOut: (*look).checkMinimum,
+}
+
+// checkMinimum compares what came in with what the call asked for at least.
+func (l *look) checkMinimum() verdict.Outcome {
+	least, ok := classify.Minimum(l.Facts.Facts)
+	if !ok {
+		return ruled(verdict.NotApplicable, verdict.WhyNoMinimum)
+	}
+	for i := range l.pays {
+		k := l.pays[i].key
+		if l.gain(k).Cmp(least) >= 0 {
+			return ruled(verdict.Clean, verdict.WhyMinimumCame, verdict.Num(least))
+		}
+	}
+	return ruled(verdict.NotChecked, verdict.WhyOutputUnknown)
+}

@@ -1,0 +1,28 @@
+package check
+
+import (
+	"txlens/engine/api"
+	"txlens/engine/verdict"
+)
+
+var sandwichCheck = Check{
+	Name:    "sandwich",
+	Title:   "sandwich around the transaction",
+	Causes:  []api.Category{api.SlippageExposure},
+	Flags:   []verdict.Flag{verdict.Sandwich},
+	Open:    true,
+	ruleOut: (*look).checkSandwich,
+}
+
+func (l *look) checkSandwich() verdict.Outcome {
+	if l.Verdict != nil && l.Verdict.Sandwich != nil {
+		return verdict.Outcome{Result: verdict.Found}
+	}
+	if l.Verdict == nil || l.Verdict.TxType == nil || *l.Verdict.TxType != api.TypeSwap {
+		return ruled(verdict.NotApplicable, verdict.WhyNoSwap)
+	}
+	if l.Neighbours != nil {
+		return ruled(verdict.Clean, verdict.WhyNobodyAround)
+	}
+	return ruled(verdict.NotChecked, verdict.WhyNeighboursUnknown)
+}

@@ -1,0 +1,135 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+var signatureCheck = Check{
+	Name:       "signature",
+	Title:      "signature accepted from whoever gives it",
+	Causes:     []api.Category{api.SignatureVerification},
+	amplifiers: []verdict.Flag{verdict.FlashLoan},
+	find:       (*look).signatures,
+}
+
+var (
+	ecrecover     = common.BytesToAddress([]byte{1})
+	generatorX, _ = new(big.Int).SetString("79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", 16)
+)
+
+// signatures: a contract asked who had signed, was told nobody or the one who is paid,
+// and paid all the same.
+func (l *look) signatures() (out []finding) {
+	for _, s := range l.Tree.Frames {
+		if s.To != ecrecover || s.Kind != trace.StaticCall && s.Kind != trace.Call || s.Status != trace.OK || len(s.Input) < 128 || l.own[s.From] {
+			continue
+		}
+		outer := l.reached(s, s.From)
+		if outer == nil {
+			continue
+		}
+		p := l.releases(s, outer)
+		if p == nil {
+			continue
+		}
+		signer := common.Address{}
+		if len(s.Output) >= 32 {
+			signer = common.BytesToAddress(s.Output[12:32])
+		}
+		var f finding
+		var ok bool
+		if signer == (common.Address{}) {
+			f, ok = l.nobodySigned(s, outer, p)
+		} else if l.own[signer] {
+			f, ok = l.anybodySigned(s, outer, p, signer)
+		}
+		if ok {
+			return append(out, f)
+		}
+	}
+	return out
+}
+
+// releases is what the contract paid the sender's side in the call after it had asked.
+func (l *look) releases(s, outer *trace.Frame) *payment {
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.frame == nil || p.frame.Index < s.Index || !below(p.frame, outer) || !l.own[p.to] || l.own[p.from] || p.from == (common.Address{}) || p.amount.Sign() == 0 {
+			continue
+		}
+		if (p.from == s.From || l.takenBy(p, s.From)) && l.net(p.from, p.key).Sign() < 0 {
+			return p
+		}
+	}
+	return nil
+}
+
+func (l *look) takenBy(p *payment, contract common.Address) bool {
+	f := l.takes(p)
+	return f != nil && f.From == contract
+}
+
+// nobodySigned: the recovery failed, nothing else was asked, and the call went on.
+func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (finding, bool) {
+	for _, f := range l.Tree.Frames {
+		if below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || evmsig.Called(f.Input) == evmsig.SelValidERC1271) {
+			return finding{}, false // others signed, or it was signed in another way
+		}
+	}
+	if !l.carries(outer, s) {
+		return finding{}, false
+	}
+	return l.find(broken{category: api.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
+		check: fmt.Sprintf("%s > %s", ref("sent", p.from, p.key), ref("received", p.from, p.key)) + l.withPayment(p),
+		evidence: []verdict.Evidence{
+			l.seen(outer, verdict.CalledWithSignature, verdict.Who(outer.To)),
+			l.seen(s, verdict.NoSignerRecovered),
+			l.paid(p, verdict.GoesOnAndLeaves, amount(p.key, p.amount), verdict.Who(p.to)),
+		},
+		sentence: verdict.Say(verdict.ActsOnNoSignature, verdict.Who(outer.To), l.at(s), l.at(outer), amount(p.key, p.amount), verdict.Who(p.to), l.placeOf(p))}), true
+}
+
+// withPayment sets the payment against the whole of what went out, so that the check is
+// about more than one number.
+func (l *look) withPayment(p *payment) string {
+	return fmt.Sprintf(" and %s <= %s and %s > %s", l.moved(p), ref("sent", p.from, p.key), l.moved(p), ref("received", p.from, p.key))
+}
+
+// carries reports whether the signature that was recovered stands in the calldata of the
+// call: it is the caller's, and no constant of the contract.
+func (l *look) carries(outer, s *trace.Frame) bool {
+	return bytes.Contains(outer.Input, s.Input[64:96]) && bytes.Contains(outer.Input, s.Input[96:128])
+}
+
+// anybodySigned: the one who is paid signed himself. That this was wrong shows when the
+// same call with another signature, of a key that nobody has, succeeds as well.
+func (l *look) anybodySigned(s, outer *trace.Frame, p *payment, signer common.Address) (finding, bool) {
+	if !l.carries(outer, s) {
+		return finding{}, false
+	}
+	other := bytes.Replace(outer.Input, s.Input[64:96], common.BigToHash(generatorX).Bytes(), 1)
+	other = bytes.Replace(other, s.Input[96:128], common.BigToHash(big.NewInt(1)).Bytes(), 1)
+	v, ok := l.ask(Question{From: outer.From, To: outer.To, Data: other, When: Before, Asker: "whether any signature will do"})
+	if !ok || v.Reverted {
+		return finding{}, false
+	}
+	return l.find(broken{category: api.SignatureVerification, victim: p.from, faulty: outer.To, lost: []flow.TokenKey{p.key},
+		check: fmt.Sprintf("%s > %s", ref("sent", p.from, p.key), ref("received", p.from, p.key)) + l.withPayment(p),
+		evidence: []verdict.Evidence{
+			l.seen(outer, verdict.CalledWithSignature, verdict.Who(outer.To)),
+			l.seen(s, verdict.SignedByPayee, verdict.Who(signer)),
+			l.viewed(v, verdict.AnyKeySucceeds),
+			l.paid(p, verdict.LeavesTo, amount(p.key, p.amount), verdict.Who(p.to)),
+		},
+		sentence: verdict.Say(verdict.AcceptsAnySigner, verdict.Who(outer.To), l.at(s), verdict.Who(signer), amount(p.key, p.amount), verdict.Who(p.to), l.placeOf(p))}), true
+}

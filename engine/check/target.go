@@ -1,0 +1,152 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+var targetCheck = Check{
+	Name:       "caller_controlled_target",
+	Title:      "target and calldata of a call taken from the caller",
+	Causes:     []api.Category{api.ArbitraryCall},
+	amplifiers: []verdict.Flag{verdict.FlashLoan},
+	find:       (*look).arbitrary,
+	ruleOut:    (*look).checkTarget,
+}
+
+// arbitrary: a contract made a call of which target and bytes stand in what it was
+// called with, and that call took what somebody else had let the contract take.
+func (l *look) arbitrary() (out []finding) {
+	for i := range l.pays {
+		p := &l.pays[i]
+		if p.log < 0 || l.own[p.from] || p.from == (common.Address{}) || !l.own[p.to] || p.frame == nil || p.amount.Sign() == 0 || !l.onlyGives(p.from, p.key) {
+			continue
+		}
+		inner := l.takes(p)
+		if inner == nil || inner.From == p.from {
+			continue
+		}
+		router := inner.From
+		outer := l.reached(inner, router)
+		if outer == nil || !free(outer, inner) || l.consents(p.from, outer, inner) {
+			continue
+		}
+		var anybody *View
+		if l.own[router] {
+			if anybody = l.nobodys(router, outer); anybody == nil {
+				continue
+			}
+			delete(l.own, router) // it does for anybody what it did for the sender
+		}
+		out = append(out, l.forwarded(p, inner, outer, anybody))
+	}
+	return out
+}
+
+// nobodys is the proof that the called contract, of which nothing says whose it is, is
+// not the sender's own tool: the same call succeeds for an account without any right.
+func (l *look) nobodys(router common.Address, outer *trace.Frame) *View {
+	if l.Tx.To == nil || router != *l.Tx.To || outer.Parent != nil || l.Verdict != nil && l.Verdict.Actor == router {
+		return nil
+	}
+	v, ok := l.ask(Question{From: stranger, To: router, Data: outer.Input, When: Before, Asker: "whether anybody may make the call"})
+	if !ok || v.Reverted {
+		return nil
+	}
+	return &v
+}
+
+// takes is the call of a token that moves a payment out of an account that is not the
+// caller's: transferFrom.
+func (l *look) takes(p *payment) *trace.Frame {
+	for f := p.frame; f != nil; f = f.Parent {
+		if f.Kind == trace.Call && f.To == p.key.Token {
+			if evmsig.Called(f.Input) == evmsig.SelTransferFrom && len(f.Input) >= 100 && common.BytesToAddress(f.Input[16:36]) == p.from {
+				return f
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// free reports whether target and bytes of a call both stand in the calldata of another.
+func free(outer, inner *trace.Frame) bool {
+	return len(inner.Input) < len(outer.Input) && bytes.Contains(outer.Input[4:], inner.Input) && bytes.Contains(outer.Input[4:], inner.To[:])
+}
+
+// onlyGives reports whether an account lost an asset, made no call itself and got nothing.
+func (l *look) onlyGives(a common.Address, k flow.TokenKey) bool {
+	for key, n := range l.nets(a) {
+		if key != k && n.Sign() > 0 {
+			return false
+		}
+	}
+	if l.net(a, k).Sign() >= 0 {
+		return false
+	}
+	for _, f := range l.Tree.Frames {
+		if f.From == a && f.Status == trace.OK && f.Kind != trace.StaticCall {
+			return false
+		}
+	}
+	return true
+}
+
+// consents reports whether the call was shown a signature of the account before it took
+// something: recovered, or accepted by the account's own contract.
+func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
+	for _, f := range l.Tree.Frames[outer.Index:inner.Index] {
+		if f.Status != trace.OK {
+			continue
+		}
+		if f.To == ecrecover && len(f.Output) >= 32 && common.BytesToAddress(f.Output[12:32]) == a || f.To == a && evmsig.Called(f.Input) == evmsig.SelValidERC1271 {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) finding {
+	b := broken{category: api.ArbitraryCall, victim: p.from, faulty: inner.From, lost: []flow.TokenKey{p.key},
+		check: fmt.Sprintf("%s > %s and %s < 0", l.moved(p), ref("received", p.from, p.key), ref("net", p.from, p.key)),
+		evidence: []verdict.Evidence{
+			l.seen(outer, verdict.CallsWithTarget, verdict.Who(outer.From), verdict.Who(outer.To)),
+			l.seen(inner, verdict.CallsThatTarget, verdict.Who(inner.From)),
+			l.paid(p, verdict.GoTo, amount(p.key, p.amount), verdict.Who(p.from), verdict.Who(p.to)),
+		},
+		sentence: verdict.Say(verdict.UsesRightsOfOthers, verdict.Who(inner.From), l.at(outer), verdict.Who(outer.From), l.at(inner), amount(p.key, p.amount), verdict.Who(p.from), l.placeOf(p))}
+	if anybody != nil {
+		b.evidence = append(b.evidence, l.viewed(*anybody, verdict.StrangerSucceeds))
+	}
+	return l.find(b)
+}
+
+func (l *look) checkTarget() verdict.Outcome {
+	if !l.full() {
+		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
+	}
+	n := 0
+	for _, f := range l.Tree.Frames {
+		if len(f.Input) < 4 || f.Status != trace.OK {
+			continue
+		}
+		for _, c := range f.Children {
+			if c.Kind == trace.Call && len(c.Input) >= 4 && free(f, c) {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return ruled(verdict.Clean, verdict.WhyNoForwarding)
+	}
+	return ruled(verdict.Clean, verdict.WhyForwardedHarmless, verdict.Count{N: n, Of: verdict.OfCalls})
+}
