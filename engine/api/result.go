@@ -166,6 +166,12 @@ type Contract struct {
 	Description string `json:"description"`
 }
 
+// NotLookedUp is the Description of a contract of which nothing was looked up.
+const NotLookedUp = "source not looked up"
+
+// LookedUp reports whether the Description says anything.
+func (c *Contract) LookedUp() bool { return c.Description != NotLookedUp }
+
 // TokenTransfer is one movement of an ERC-20, 721, 1155 or 6909 token.
 type TokenTransfer struct {
 	Type         string `json:"type"` // erc20, erc721, erc1155, erc6909

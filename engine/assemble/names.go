@@ -198,7 +198,7 @@ func (b *builder) describe(a common.Address) string {
 	if c, ok := b.ev.Contracts[a]; ok {
 		join(describeSource(c))
 	} else if !b.ev.SourcesOff && s == "" {
-		join("source not looked up")
+		join(api.NotLookedUp)
 	}
 	return s
 }

@@ -290,7 +290,11 @@ func (a *analysis) trustMoves(o *opinion, lower func(api.Confidence, string)) {
 		if !a.outcomeKnown() {
 			return
 		}
-		if f := a.origin(); f == nil || a.why(f) == "nothing says why" {
+		known := false
+		if f := a.origin(); f != nil {
+			_, known = a.reason(f)
+		}
+		if !known {
 			lower(api.Medium, "why it failed is not known")
 		}
 		return

@@ -79,11 +79,20 @@ func (a *analysis) origin() *trace.Frame {
 
 // why says in words why a frame failed.
 func (a *analysis) why(f *trace.Frame) string {
+	words, known := a.reason(f)
+	if !known {
+		return "nothing says why"
+	}
+	return words
+}
+
+// reason is why a frame failed; false where nothing tells.
+func (a *analysis) reason(f *trace.Frame) (words string, known bool) {
 	if fail := a.failure(f); fail != nil && fail.Text != "" {
-		return strings.TrimSuffix(sentence(fail.Text), ".")
+		return strings.TrimSuffix(sentence(fail.Text), "."), true
 	}
 	if r := sentence(f.RevertReason); r != "" {
-		return "it reverted with \"" + r + "\""
+		return "it reverted with \"" + r + "\"", true
 	}
 	return vmWords(f.Err)
 }
@@ -123,11 +132,11 @@ func plainWord(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// vmWords puts the virtual machine's own error into words.
-func vmWords(err string) string {
+// vmWords puts the virtual machine's own error into words; false where it says nothing.
+func vmWords(err string) (words string, known bool) {
 	e := strings.ToLower(err)
 	if e == "" || e == "failed" { // all that a receipt knows
-		return "nothing says why"
+		return "", false
 	}
 	for _, w := range []struct{ has, say string }{
 		{"code store", "it ran out of gas while storing the new contract's code"},
@@ -152,13 +161,13 @@ func vmWords(err string) string {
 		{"revert", "it reverted without giving a reason"},
 	} {
 		if strings.Contains(e, w.has) {
-			return w.say
+			return w.say, true
 		}
 	}
 	if s := sentence(err); s != "" {
-		return "it failed: " + s
+		return "it failed: " + s, true
 	}
-	return "nothing says why"
+	return "", false
 }
 
 // trySummary says what was attempted.

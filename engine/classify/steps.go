@@ -239,7 +239,9 @@ func (a *analysis) transferSteps() (steps []step) {
 }
 
 func (a *analysis) sayMove(t *flow.Transfer) string {
-	what := a.amount(keyOf(t), t.Amount)
+	key := keyOf(t)
+	what := a.amount(key, t.Amount)
+	_, scaled := a.decimals(t.Token)
 	zero := common.Address{}
 	wrap := t.Wrap || a.wrappedNative(t.Token)
 	switch {
@@ -247,7 +249,7 @@ func (a *analysis) sayMove(t *flow.Transfer) string {
 		return a.who(t.To) + " wrapped native coin into " + what
 	case wrap && t.To == zero:
 		return a.who(t.From) + " unwrapped " + what
-	case t.From == zero && strings.Contains(what, " base units of "):
+	case t.From == zero && !scaled && !key.NFT && key.ID == "": // so many base units
 		return what + " were minted to " + a.who(t.To)
 	case t.From == zero:
 		return what + " was minted to " + a.who(t.To)

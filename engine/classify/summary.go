@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"math/big"
 	"strconv"
 	"strings"
@@ -345,7 +346,7 @@ func (a *analysis) sumOwn(o *opinion, verb, via string) string {
 		return a.sumStake(o, verb, via)
 	case actSupply, actRepay, actVaultIn:
 		if p := plain(out); len(p) > 0 {
-			return bare(verb) + " " + a.legs(p) + into(o.act, via)
+			return bare(o.act, verb) + " " + a.legs(p) + into(o.act, via)
 		}
 	case actWithdraw, actBorrow, actVaultOut, actClaim, actClaimStake:
 		p := plain(in)
@@ -353,7 +354,7 @@ func (a *analysis) sumOwn(o *opinion, verb, via string) string {
 			p = in // rewards may be minted
 		}
 		if len(p) > 0 {
-			return bare(verb) + " " + a.legs(p) + on("from", via)
+			return bare(o.act, verb) + " " + a.legs(p) + on("from", via)
 		}
 	}
 	return ""
@@ -394,18 +395,10 @@ func (a *analysis) sumDelivery(o *opinion, via string) string {
 	return "Delivered a cross-chain message" + on("over", orBridge(via))
 }
 
-// bare cuts "Deposited into a vault" to its verb, for when an object follows.
-func bare(verb string) string {
-	switch {
-	case strings.HasPrefix(verb, "Claimed"):
-		return "Claimed"
-	case strings.HasPrefix(verb, "Deposited"):
-		return "Deposited"
-	case strings.HasPrefix(verb, "Withdrew"):
-		return "Withdrew"
-	}
-	return verb
-}
+// bareVerbs are the verbs of acts whose own name their object, for when another follows.
+var bareVerbs = map[act]string{actVaultIn: "Deposited", actVaultOut: "Withdrew", actClaimStake: "Claimed"}
+
+func bare(x act, verb string) string { return cmp.Or(bareVerbs[x], verb) }
 
 func into(what act, via string) string {
 	switch {

@@ -60,7 +60,7 @@ func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o Tr
 	res, err := reexecute(ctx, w, ch, hash, o)
 	if err == nil {
 		t.Tree, t.Diff = res.Tree, res.StateDiff
-		t.Notes = append(t.Notes, res.Notes...)
+		t.Notes = append(t.Notes, res.AllNotes()...)
 		return t, nil
 	}
 	leave(trace.RungReplay, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/params"
@@ -62,7 +63,7 @@ type Result struct {
 	Reads       int      // State calls
 	Approximate bool     // rules were guessed from the header
 	Met         []bool   // which of Changes.Frames were made, in their order
-	Notes       []string // what the reader of the trace should know
+	Notes       []string // what the reader of the trace should know; see AllNotes
 }
 
 // Run re-executes tx in blk over st. earlier are the transactions of the block
@@ -108,10 +109,16 @@ func RunWith(ctx context.Context, ch *chain.Chain, blk *ethrpc.Block, tx *ethrpc
 	}
 	res.Tree.Source = rung
 	res.Reads = src.count()
-	if rung == trace.RungReplayQuick {
-		res.Notes = append(res.Notes, "earlier transactions of the block were not replayed: state they changed is not seen")
-	}
 	return res, nil
+}
+
+// AllNotes are the Notes, and what is missing of the state that the run was made on.
+func (r *Result) AllNotes() []string {
+	notes := slices.Clone(r.Notes)
+	if r.Tree.Source == trace.RungReplayQuick {
+		notes = append(notes, "earlier transactions of the block were not replayed: state they changed is not seen")
+	}
+	return notes
 }
 
 // rungOf says what a run over these earlier transactions is worth.

@@ -133,7 +133,7 @@ func newSheet(r *api.Result, d diagrams, b bounds) *sheet {
 	s.callTree = s.names.tree(r, b)
 	s.logs(r, b)
 	for _, c := range head(r.Contracts, b.labels) {
-		if text := prose(c.Description, 300); text != "" && text != "source not looked up" {
+		if text := prose(c.Description, 300); text != "" && c.LookedUp() {
 			s.Contracts = append(s.Contracts, contract{s.names.party(c.Address), text})
 		}
 	}

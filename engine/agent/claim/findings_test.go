@@ -107,7 +107,7 @@ func TestNotShown(t *testing.T) {
 	f("the victim is the sender's own", func(f *Finding) { f.Victim = []api.Addr{addr(wielder)} }, "")
 	f("a false amount in the invariant", func(f *Finding) { f.BrokenInvariant = strings.Replace(f.BrokenInvariant, "5,000", "50,000", 1) }, "")
 	f("a flash loan and nothing else", func(f *Finding) {
-		f.Category, f.BrokenInvariant = api.UnknownCause, "SavingsVault must not be used with a flash loan; it was (frame 0.0)."
+		f.Category, f.Amplifiers, f.BrokenInvariant = api.UnknownCause, []api.Amplifier{api.FlashLoan}, "SavingsVault must not be used with a flash loan; it was (frame 0.0)."
 	}, "")
 	f("nothing re-entered the loser", func(f *Finding) { f.Status = api.Possible; f.Amplifiers = []api.Amplifier{"mixer_funded"} }, api.Possible)
 }

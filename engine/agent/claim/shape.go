@@ -167,9 +167,7 @@ func (ix *Index) recategorised(f *Finding) (cause api.Category, sure bool) {
 	return f.Category, true
 }
 
-// onlyFlashLoan reports whether a finding names no cause but that money was lent.
+// onlyFlashLoan reports whether a finding names a flash loan and no cause.
 func onlyFlashLoan(f *Finding) bool {
-	text := strings.ToLower(f.BrokenInvariant)
-	lent := strings.Contains(text, "flash loan") || strings.Contains(text, "flashloan") || strings.Contains(text, "flash-loan") || slices.Contains(f.Amplifiers, api.FlashLoan)
-	return lent && (f.Category == api.UnknownCause || f.Category == api.BusinessLogic && strings.Contains(text, "flash"))
+	return f.Category == api.UnknownCause && slices.Contains(f.Amplifiers, api.FlashLoan)
 }

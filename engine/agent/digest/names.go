@@ -23,6 +23,11 @@ type names struct {
 	contract map[api.Addr]string // descriptions
 }
 
+// looked reports whether anything was looked up about a contract.
+func looked(c *assemble.Case, a common.Address) bool {
+	return c.Evidence.Contracts[a] != nil || c.Evidence.Tokens[a].Symbol != ""
+}
+
 func newNames(c *assemble.Case) *names {
 	n := &names{c: c, labels: map[api.Addr]api.Address{}, twins: map[string]api.Addr{}, used: map[api.Addr]bool{}, contract: map[api.Addr]string{}}
 	for _, a := range c.Result.Addresses {
@@ -42,7 +47,7 @@ func newNames(c *assemble.Case) *names {
 		n.meet(t.To)
 	}
 	for _, k := range c.Result.Contracts {
-		if k.Description != "source not looked up" {
+		if at := common.Address(k.Address); looked(c, at) {
 			n.contract[k.Address] = k.Description
 		}
 	}

@@ -105,11 +105,7 @@ func (s *simulation) compare(v *SimulationView, real, sim *replay.Result, tx *et
 	if len(sim.Met) > 0 {
 		v.Notes = append(v.Notes, "gas of a changed call is that of the original: compare outcomes, not gas")
 	}
-	for _, n := range sim.Notes {
-		if !strings.HasPrefix(n, "earlier transactions") { // the ground says so
-			v.Notes = append(v.Notes, n)
-		}
-	}
+	v.Notes = append(v.Notes, sim.Notes...) // what is missing of the state stands in Ground
 	if s.in.AtBlock != nil {
 		v.Notes = append(v.Notes, "the block's number, time and base fee are those of the real block; state of the earlier one")
 	}
