@@ -78,3 +78,17 @@ func TestCausesOfChecks(t *testing.T) {
 		}
 	}
 }
+
+// TestSeverityOfControl: to have taken control of a contract is critical by itself; other
+// checks go by the loss alone.
+func TestSeverityOfControl(t *testing.T) {
+	for i := range Checks {
+		c, want := &Checks[i], api.Moderate // a loss of which the size is not known
+		if c.Name == "control_changed" {
+			want = api.Critical
+		}
+		if got := c.severityOf(&look{}, &broken{control: true}); got != want {
+			t.Errorf("%s: %s, want %s", c.Name, got, want)
+		}
+	}
+}

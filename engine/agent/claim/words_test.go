@@ -37,12 +37,16 @@ func TestSummaryOfAnotherType(t *testing.T) {
 		c := exploitCase(t)
 		a := goodAnswer()
 		a.TxType, a.Summary = said, summary
+		a.Risks = append(a.Risks, Said{"The vault lost its funds.", []string{"frame:0"}})
 		if !findings {
 			a.Findings = nil
 		}
 		r, _ := Apply(c, a, NewIndex(c))
 		if (r.Summary == summary) != own {
 			t.Errorf("%s said, the result is %s: %q", said, *r.TxType, r.Summary)
+		}
+		if told := len(r.Steps) > len(c.Result.Steps) || len(r.TraceAnnotations) > 0 || len(r.Risks) > len(c.Result.Risks); said == api.TypeExploit && told != own {
+			t.Errorf("%s said, the result is %s: steps %q, risks %q", said, *r.TxType, r.Steps, r.Risks)
 		}
 	}
 	f(api.TypeExploit, true, true)
