@@ -196,7 +196,7 @@ func (r *textRules) judge(n ast.Node) bool {
 	case *ast.CallExpr:
 		pkg, name := called(n)
 		search := pkg == "strings" && slices.Contains(searches, name)
-		member := pkg == "slices" && name == "Contains" && len(n.Args) == 2 && literal(n.Args[1]) != ""
+		member := pkg == "slices" && name == "Contains" && len(n.Args) == 2 && stringLiteral(n.Args[1]) != ""
 		switch {
 		case search && slices.ContainsFunc(n.Args, r.isRendered), member && r.isRendered(n.Args[0]):
 			r.found = append(r.found, pkg+"."+name+" of rendered text")
@@ -208,8 +208,8 @@ func (r *textRules) judge(n ast.Node) bool {
 			break
 		}
 		for _, pair := range [][2]ast.Expr{{n.X, n.Y}, {n.Y, n.X}} {
-			if literal(pair[1]) != "" && (r.isRendered(pair[0]) || isEnglish(pair[1])) {
-				r.found = append(r.found, "comparison with "+literal(pair[1]))
+			if stringLiteral(pair[1]) != "" && (r.isRendered(pair[0]) || isEnglish(pair[1])) {
+				r.found = append(r.found, "comparison with "+stringLiteral(pair[1]))
 			}
 		}
 	case *ast.SwitchStmt:
@@ -230,8 +230,8 @@ func called(n *ast.CallExpr) (pkg, name string) {
 	return "", ""
 }
 
-// literal is the value of a string literal, empty for anything else.
-func literal(x ast.Expr) string {
+// stringLiteral is the value of a string literal, empty for anything else.
+func stringLiteral(x ast.Expr) string {
 	if lit, ok := x.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 		s, _ := strconv.Unquote(lit.Value)
 		return s
@@ -239,4 +239,4 @@ func literal(x ast.Expr) string {
 	return ""
 }
 
-func isEnglish(x ast.Expr) bool { return englishLiteral.MatchString(literal(x)) }
+func isEnglish(x ast.Expr) bool { return englishLiteral.MatchString(stringLiteral(x)) }
