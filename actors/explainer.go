@@ -14,10 +14,10 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
+	"txlens/engine/check"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
-	"txlens/engine/check"
 	"txlens/engine/upstream"
 
 	"github.com/asynkron/protoactor-go/actor"

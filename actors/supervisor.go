@@ -10,11 +10,11 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
+	"txlens/engine/check"
 	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/trace"
-	"txlens/engine/check"
 	"txlens/engine/upstream"
 
 	"github.com/asynkron/protoactor-go/actor"

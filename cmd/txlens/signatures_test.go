@@ -29,7 +29,7 @@ var notSignatures = []string{
 	"engine/decode/upgrade.go PROXIABLE",
 	"engine/decode/upgrade.go matic.network.proxy.implementation",
 	"engine/decode/upgrade.go diamond.standard.diamond.storage",
-	"engine/flow/backing.go 87a211a2",                        // the seed of Solady's slots of balances
+	"engine/flow/backing.go 87a211a2",                       // the seed of Solady's slots of balances
 	"engine/check/question.go an account without any right", // a made-up address
 }
 
