@@ -106,6 +106,8 @@ func (d *disk) sameAccount(h *household, at int, a *account) string {
 	if free := d.free[at]; free != nil && *free != a.free() {
 		return fmt.Sprintf("it says that %d is left, the books say %d", *free, a.free())
 	}
+	a.settled = max(number(row.Settled), number(row.Settling))
+	a.tried = a.settled
 	ended := row.Status == session.Closed
 	if a.closed && !ended && !h.murky {
 		return "it is not closed on disk but " + row.Status.String()
@@ -261,8 +263,11 @@ func (e *episode) holdBooks() error {
 			return fmt.Errorf("%w: channel %s: %d captured and %d refunded of %d", errBooks, row.ID, got, back, in)
 		case !mine.Lost.IsZero() && !e.begun[row.ID].withdrawn && !e.begun[row.ID].shaken:
 			return fmt.Errorf("%w: channel %s: %s are lost", errBooks, row.ID, mine.Lost)
+		case mine.Settled == amount(got) && number(mine.Served()) < got && e.begun[row.ID].shaken:
+			// A close that the chain had refused came to pass when its block was replaced,
+			// and a charge of it was taken back in between.
 		case mine.Settled != amount(got), number(mine.Served()) != got+number(mine.Lost):
-			return fmt.Errorf("%w: channel %s: %d captured; the row says spent %s, settled %s, lost %s", errBooks, row.ID, got, mine.Spent, mine.Settled, mine.Lost)
+			return fmt.Errorf("%w: channel %s of %s: %d captured; the row says spent %s, settled %s, lost %s", errBooks, row.ID, e.whose(row.ID), got, mine.Spent, mine.Settled, mine.Lost)
 		}
 	}
 	var fees uint64 // the payers offer none
@@ -281,4 +286,16 @@ func (e *episode) holdBooks() error {
 		}
 	}
 	return nil
+}
+
+// whose names a channel as the log does.
+func (e *episode) whose(id common.Hash) string {
+	for _, h := range e.houses {
+		for at := range h.purse {
+			if h.channel(at) == id {
+				return fmt.Sprintf("%d/%d", h.n, at)
+			}
+		}
+	}
+	return "an earlier purse"
 }

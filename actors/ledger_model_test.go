@@ -33,11 +33,9 @@ import (
 //
 // Episodes with an even seed do one thing at a time, so that the same seed does the
 // same, and a failure is made shorter before it is shown; in the others things happen
-// at once, and any order that explains the answers is good. The usual run is of the
-// first kind: half of it from the same seed each time, half from a fresh one, which is
-// logged. TXLENS_LEDGER_OPS asks for more, of both kinds: the reference does not explain
-// every order of things that happen at once yet, and about one such episode in forty
-// fails for that reason. TXLENS_LEDGER_SERIAL=1 keeps to the first kind, and
+// at once, and any order that explains the answers is good. The usual run has both: half
+// of it from the same seed each time, half from a fresh one, which is logged.
+// TXLENS_LEDGER_OPS asks for more. TXLENS_LEDGER_SERIAL=1 keeps to the first kind, and
 // TXLENS_LEDGER_SEED runs one episode again.
 func TestLedgerModel(t *testing.T) {
 	m := &modelRun{t: t, dir: fastDir(t), begin: time.Now()}
@@ -45,17 +43,16 @@ func TestLedgerModel(t *testing.T) {
 		m.play(seed, 1, 1)
 		return
 	}
-	operations := number64(t, "TXLENS_LEDGER_OPS", 0)
-	fresh, next := dice.Seed(t)<<1, uint64(2)
-	if operations == 0 {
+	fresh, next := dice.Seed(t)<<1, uint64(1)
+	if os.Getenv("TXLENS_LEDGER_SERIAL") != "" {
+		next = 2
+	}
+	if operations := number64(t, "TXLENS_LEDGER_OPS", 0); operations > 0 {
+		m.play(fresh, next, operations)
+	} else {
 		m.play(2, next, 1_500)
 		m.play(fresh, next, 1_500)
-		return
 	}
-	if os.Getenv("TXLENS_LEDGER_SERIAL") == "" {
-		next = 1
-	}
-	m.play(fresh, next, operations)
 	if next == 1 && m.concurrent == 0 {
 		t.Error("no episode did things at once")
 	}
@@ -468,7 +465,7 @@ func (e *episode) judge(h *household, steps []*step, before []session.State, str
 	}
 	if strict {
 		for _, s := range steps {
-			if s.outcome() == unknown && !errors.Is(s.err, context.Canceled) {
+			if s.outcome() == unknown && !errors.Is(s.err, context.Canceled) && !h.undone(s.at) {
 				return fmt.Errorf("%s: no answer although nothing was wrong: %w", s.name, s.err)
 			}
 		}
@@ -478,6 +475,12 @@ func (e *episode) judge(h *household, steps []*step, before []session.State, str
 		return fmt.Errorf("household %d: no order explains it: %s; books %+v", h.n, why, h.books)
 	}
 	h.books = after
+	for i, d := range h.books.replaced {
+		if d.id != "" {
+			h.retired = append(h.retired, d)
+		}
+		h.books.replaced[i] = debt{}
+	}
 	if len(steps) == 1 && strict && steps[0].err == nil && steps[0].told != nil {
 		s := steps[0]
 		if a := h.books.accounts[s.at]; s.told.Accepted != amount(a.highest) || s.told.Spent != amount(a.spent) {
@@ -486,6 +489,10 @@ func (e *episode) judge(h *household, steps []*step, before []session.State, str
 	}
 	return d.audit(h)
 }
+
+// undone reports whether the chain has shown less of a channel than before: that a top-up
+// was undone is learnt from the refusal of a payout, which then fails.
+func (h *household) undone(at int) bool { return h.purse[at] != nil && h.purse[at].shaken }
 
 // audit holds all households against the disk and the chain while nothing happens.
 func (e *episode) audit() error {

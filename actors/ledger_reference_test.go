@@ -34,8 +34,9 @@ type account struct {
 	// signed.
 	adopted bool
 	// tried is the highest sum whose settlement may be on its way: not to be refunded.
-	tried uint64
-	heard bool // the row says that the payer wants to close
+	// settled is the sum of those that were decided when the last group had ended.
+	tried, settled uint64
+	heard          bool // the row says that the payer wants to close
 }
 
 func (a *account) served() uint64 { return a.spent - a.credit }
@@ -75,6 +76,40 @@ type debt struct {
 type books struct {
 	accounts [channelsEach]account
 	debts    [billsEach]debt
+	// replaced are bills whose place another took while the group was at work: others of
+	// the group may name them still. Those without an id are free.
+	replaced [mostInGroup]debt
+}
+
+// bill finds a bill by its id, at its place or among the replaced; nil: there is none.
+func (b *books) bill(place int, id string) *debt {
+	if id == "" {
+		return nil
+	}
+	if d := &b.debts[place]; d.id == id {
+		return d
+	}
+	for i := range b.replaced {
+		if b.replaced[i].id == id {
+			return &b.replaced[i]
+		}
+	}
+	return nil
+}
+
+// replace puts the bill of a place aside.
+func (b *books) replace(place int) {
+	if b.debts[place].id == "" {
+		return
+	}
+	for i := range b.replaced {
+		if b.replaced[i].id == "" {
+			b.replaced[i] = b.debts[place]
+			b.replaced[i].key, b.replaced[i].ticket = actors.TicketKey{}, false // the key is that of the new bill
+			return
+		}
+	}
+	panic("more bills are replaced than a group has steps")
 }
 
 // step is one operation. do calls the product; the rest says what it must have meant.
@@ -87,6 +122,9 @@ type step struct {
 	after func()
 	// success applies the operation to the books; false: it must not have succeeded.
 	success func(b *books) bool
+	// outcomes are the books after the operation where the rules leave a choice; it is used
+	// in place of success.
+	outcomes func(b *books) []books
 	// refused applies a refusal; nil: it changes nothing.
 	refused func(b *books)
 	// fair says whether a refusal of that kind is right.
@@ -104,6 +142,17 @@ const (
 	refusal   // nothing was done
 	unknown   // it may have been done
 )
+
+// all are the books that the operation may have left.
+func (s *step) all(b *books) []books {
+	if s.outcomes != nil {
+		return s.outcomes(b)
+	}
+	if !s.success(b) {
+		return nil
+	}
+	return []books{*b}
+}
 
 func (s *step) outcome() int {
 	if s.err == nil {
@@ -134,13 +183,15 @@ func findOrder(b books, steps []*step, strict bool, chain []session.State, same 
 		outcome := s.outcome()
 		switch outcome {
 		case succeeded, unknown:
-			if s.success(&next) {
-				out, bad := try(next, i)
+			all := s.all(&next)
+			for _, after := range all {
+				out, bad := try(after, i)
 				if bad == "" {
 					return out, ""
 				}
 				why = bad
-			} else if why == "" {
+			}
+			if len(all) == 0 && why == "" {
 				why = s.name + " must not have succeeded"
 			}
 			if outcome == succeeded {

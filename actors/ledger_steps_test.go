@@ -381,6 +381,7 @@ func (h *household) admission(s *step, at, i int, n uint64, do func(actors.Order
 		if s.err == nil && !fresh || !a.charge(n) {
 			return false
 		}
+		b.replace(i)
 		d.id, d.ticket, d.channel, d.began, d.charged, d.paid, d.price, d.final = id, true, at, h.channel(at), n, n, 0, false
 		return true
 	}
@@ -448,21 +449,24 @@ func (h *household) collect(at int, r [3]uint64) *step {
 		return min(want-d.paid, most)
 	}
 	s.success = func(b *books) bool {
-		a, d := &b.accounts[at], &b.debts[i]
+		a, d := &b.accounts[at], b.bill(i, id)
+		if d == nil {
+			return false
+		}
 		n := due(d)
-		if d.id == "" || n > 0 && !a.charge(n) {
+		if n > 0 && !a.charge(n) {
 			return false
 		}
 		d.paid += n
 		return s.err != nil || got.Collected == amount(d.paid)
 	}
 	s.fair = func(b *books, chain *session.State, kind mpp.ProblemType) bool {
-		a, d := &b.accounts[at], &b.debts[i]
-		switch kind {
-		case absent:
-			return d.id == "" || !a.known
-		case mpp.InsufficientBalance:
-			return due(d) > a.free()
+		a, d := &b.accounts[at], b.bill(i, id)
+		switch {
+		case kind == absent:
+			return d == nil || !a.known
+		case kind == mpp.InsufficientBalance:
+			return d != nil && due(d) > a.free()
 		}
 		return shutFairly(a, chain, kind)
 	}
@@ -480,37 +484,64 @@ func (h *household) final(at int, r [3]uint64) *step {
 	s := &step{name: fmt.Sprintf("final %d bill %d price %d", h.n, i, price), at: d.channel}
 	var got actors.Bill
 	s.do = func() (err error) { got, err = h.w.c.Final(context.Background(), id, amount(price)); return err }
-	s.success = func(b *books) bool {
-		d := &b.debts[i]
-		if d.id == "" {
-			return false
+	s.outcomes = func(b *books) (all []books) {
+		d := b.bill(i, id)
+		if d == nil {
+			return nil
 		}
 		if d.final {
-			return true
+			return []books{*b}
 		}
-		d.final, d.price = true, price
 		over := d.paid - min(price, d.paid)
-		a := &b.accounts[d.channel]
-		if over == 0 || d.began != h.channel(d.channel) || !a.known || a.closed {
-			return true
-		}
-		// What is paid out, or may be about to be, is not given back.
-		free := a.served() - min(a.tried, a.served())
-		back := min(over, free)
-		if s.err == nil && back != over {
-			if told := d.paid - min(number(got.Collected), d.paid); told >= back && told <= over && told <= a.served() {
-				back = told // what was tried did not come to be
+		for _, back := range h.mayGiveBack(b, d, over) {
+			after := *b
+			d := after.bill(i, id)
+			after.accounts[d.channel].credit += back
+			d.final, d.price = true, price
+			d.paid -= back
+			if s.err != nil || got.Collected == amount(d.paid) {
+				all = append(all, after)
 			}
 		}
-		a.credit += back
-		d.paid -= back
-		return s.err != nil || got.Collected == amount(d.paid)
+		return all
 	}
 	s.fair = func(b *books, _ *session.State, kind mpp.ProblemType) bool {
-		d := &b.debts[i]
-		return kind == absent && (d.id == "" || price < d.paid && !b.accounts[d.channel].known) || kind == mpp.ChannelNotFound && d.began != h.channel(d.channel)
+		d := b.bill(i, id)
+		if d == nil {
+			return kind == absent
+		}
+		gone := d.began != h.channel(d.channel) || !b.accounts[d.channel].known
+		return gone && (kind == absent && price < d.paid || kind == mpp.ChannelNotFound)
 	}
 	return s
+}
+
+// mayGiveBack are the sums that Final may give back of what was collected too much: all
+// of it but what is paid out or may be on its way, and nothing where the channel closes.
+// The disk tells which of them it was where nobody has heard the answer.
+func (h *household) mayGiveBack(b *books, d *debt, over uint64) []uint64 {
+	a := &b.accounts[d.channel]
+	if over == 0 || d.began != h.channel(d.channel) || !a.known || a.closed {
+		return []uint64{0}
+	}
+	served := a.served()
+	least := min(over, served-min(max(a.tried, a.settled), served))
+	most := min(over, served-min(a.settled, served))
+	list := []uint64{least, most}
+	row, err := h.w.store.Channel(h.channel(d.channel))
+	if err != nil {
+		return list
+	}
+	if h.murky || a.heard || row.Status != session.Active {
+		list = append(list, 0)
+	}
+	if credit := number(row.Credit); credit >= a.credit && credit-a.credit >= least && credit-a.credit <= most {
+		list = append(list, credit-a.credit)
+	}
+	if held := number(row.Settled); held >= a.settled { // by a settlement of the same group
+		list = append(list, min(over, served-min(held, served)))
+	}
+	return list
 }
 
 // reserve holds an amount, gives it back, or charges it.
@@ -580,6 +611,11 @@ func (h *household) topUp(at int, r [3]uint64) *step {
 			s.told = &got.Standing
 		}
 		return err
+	}
+	s.after = func() {
+		if s.err == nil && !again {
+			p.deposit += n // a close of the same group may hide what the chain has shown
+		}
 	}
 	s.success = func(b *books) bool {
 		a := &b.accounts[at]
