@@ -218,7 +218,7 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 	visit.heard = true
 	job.Sink = visit.hear
 	w := watch(ctx.Conn(), false, func() { cancel(errClientGone) })
-	last, err := s.conclude(work, job, func() bool { return false })
+	last, err := s.conclude(work, job, s.atWork.add(job.ID), func() bool { return false })
 	if !w.end() {
 		ctx.SetConnectionClose()
 	}
@@ -275,12 +275,13 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *paidRun) {
 		v.begin(work)
 		job.priced = v.price
 	}
+	ended := s.atWork.add(job.ID) // before the headers tell the client the id
 	go func() {
 		if job.free != nil {
 			defer job.free()
 		}
 		defer cancel(nil)
-		last, err := s.conclude(work, job, unsaid.Load)
+		last, err := s.conclude(work, job, ended, unsaid.Load)
 		var trailer []byte
 		if v != nil {
 			defer v.end()
@@ -308,10 +309,10 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 // conclude runs the analysis, keeps its run and makes the frame that ends its
 // stream. It may work outside of any handler, where a panic would end the process.
 // A partial result that a stop cut short is told as an error where it was kept:
-// the error says where it can be had.
-func (s *Server) conclude(work context.Context, job Job, cutShort func() bool) (last any, err error) {
+// the error says where it can be had. ended takes the run off the list of those at work.
+func (s *Server) conclude(work context.Context, job Job, ended func(), cutShort func() bool) (last any, err error) {
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
-	defer s.atWork.add(job.ID)()
+	defer ended()
 	res, err := s.attempt(work, job)
 	if job.priced != nil {
 		job.priced(res, err)
