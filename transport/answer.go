@@ -71,7 +71,7 @@ func appendErrorBody(b []byte, code, message string) []byte {
 // its body.
 var statuses = func() map[string]int {
 	m := map[string]int{api.CodeInvalid: fasthttp.StatusBadRequest}
-	for _, c := range api.ErrorCodes {
+	for _, c := range api.ErrorCodes() {
 		if c.Status != 0 {
 			m[c.Code] = c.Status
 		}

@@ -85,13 +85,13 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 	pattern, methods := lookUp(ctx.Path())
 	if methods == nil {
-		fail(ctx, fasthttp.StatusNotFound, "", noSuchPath())
+		fail(ctx, fasthttp.StatusNotFound, "", s.noSuchPath())
 		return
 	}
 	visit.path = pattern
 	method := methodOf(ctx)
 	if h := methods[method]; h != nil {
-		visit.method = method
+		visit.method, visit.route = method, s.routeNames[[2]string{method, pattern}]
 		h(s, ctx)
 		return
 	}

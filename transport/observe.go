@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -42,6 +43,7 @@ type visit struct {
 	id      requestID
 	method  string // empty when no handler takes it
 	path    string // the pattern
+	route   string // as an Observer is told it; empty: Other
 	start   time.Time
 	streams bool // its end is that of the stream
 	heard   bool // an analysis may tell it more, even after the end
@@ -62,7 +64,7 @@ func (v *visit) free() {
 	if v.heard {
 		return
 	}
-	v.method, v.code, v.chain, v.phase, v.routine = "", "", "", "", false
+	v.method, v.route, v.code, v.chain, v.phase, v.routine = "", "", "", "", "", false
 	visits.Put(v)
 }
 
@@ -106,13 +108,6 @@ func (v *visit) failed(code string) {
 	v.code = code
 }
 
-func (v *visit) route() string {
-	if name := routeNames[[2]string{v.method, v.path}]; name != "" {
-		return name
-	}
-	return Other // also where a path that is read was sent a payment message
-}
-
 // quiet are requests that say nothing by being answered: probes, documents, and the
 // vouchers that a stream asks for by the dozen.
 func (v *visit) quiet(status int) bool {
@@ -122,7 +117,7 @@ func (v *visit) quiet(status int) bool {
 // tell ends a visit: it is counted, and has its line in the log.
 func (s *Server) tell(v *visit, status int, more ...slog.Attr) {
 	took := time.Since(v.start)
-	s.cfg.Observer.Answered(v.route(), status, took)
+	s.cfg.Observer.Answered(cmp.Or(v.route, Other), status, took)
 	level := slog.LevelInfo
 	switch {
 	case status >= 500:

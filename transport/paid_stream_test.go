@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/go-json-experiment/json/jsontext"
 	"io"
 	"net/http"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"time"
 	"txlens/actors"
 	"txlens/engine/mpp/tempo"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ethereum/go-ethereum/common"
 

@@ -29,15 +29,15 @@ var patterns = func() map[string]string {
 	return m
 }()
 
-// routeNames has each route by its method and pattern, as an Observer is told it.
-var routeNames = map[[2]string]string{}
-
-func init() { // handlers lead to the names, so that they cannot be made of the routes before
+// namesOfRoutes has each route by its method and pattern, as an Observer is told it.
+func namesOfRoutes() map[[2]string]string {
+	names := map[[2]string]string{}
 	for path, methods := range routes {
 		for method := range methods {
-			routeNames[[2]string{method, path}] = method + " " + path
+			names[[2]string{method, path}] = method + " " + path
 		}
 	}
+	return names
 }
 
 // lookUp finds the pattern of a path and its methods; nil when there is none.
@@ -59,8 +59,8 @@ func pathID(ctx *fasthttp.RequestCtx) (id string, ok bool) {
 }
 
 // noSuchPath lists what there is.
-func noSuchPath() string {
-	list := slices.Collect(maps.Values(routeNames))
+func (s *Server) noSuchPath() string {
+	list := slices.Collect(maps.Values(s.routeNames))
 	sort.Strings(list)
 	return "no such path; there are " + strings.Join(list, ", ")
 }

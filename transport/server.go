@@ -227,6 +227,8 @@ type Server struct {
 	live     live          // runs that are sold
 	atWork   idSet         // synchronous runs that have no record yet
 
+	routeNames map[[2]string]string // by method and pattern
+
 	offers map[string]*mpp.Route // by path, of what costs a cent; nil: nothing is sold
 
 	patience time.Duration // with each step of a stop beyond the grace period
@@ -247,7 +249,7 @@ var errClientGone = errors.New("the client closed the connection")
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
-		cfg: cfg, slots: slots.New(cfg.Shares), patience: grace, finish: make(chan struct{}),
+		cfg: cfg, routeNames: namesOfRoutes(), slots: slots.New(cfg.Shares), patience: grace, finish: make(chan struct{}),
 		turning: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),

@@ -113,7 +113,7 @@ func frames(t *testing.T, resp *http.Response) []frame {
 
 func checkLayout(t *testing.T, f frame) {
 	t.Helper()
-	layout, ok := api.Layouts[api.EventType(f.kind())]
+	layout, ok := api.Layouts()[api.EventType(f.kind())]
 	if !ok {
 		if f.kind() != "result" {
 			t.Errorf("type %q is in no table", f.kind())

@@ -163,7 +163,7 @@ func sums(t testing.TB, res *api.Result, m *meter.Meter, llms int64) {
 	t.Helper()
 	c := res.Costs
 	var sum int64
-	for _, b := range meter.Buckets {
+	for _, b := range meter.Buckets() {
 		sum += m.Nano(b)
 	}
 	if m.Nano(meter.LLMs) != llms || c.LLMs.String() != api.NanoDollars(llms).String() || c.TotalUSD.String() != api.NanoDollars(sum).String() || sum != m.TotalNano() {

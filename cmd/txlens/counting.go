@@ -53,7 +53,7 @@ func (c *counting) spent(m *meter.Meter) {
 	if c == nil {
 		return
 	}
-	for _, b := range meter.Buckets {
+	for _, b := range meter.Buckets() {
 		c.metrics.Cost(b.String(), m.Nano(b))
 	}
 }

@@ -93,8 +93,8 @@ var limitRows = []contractRow{
 		if s := h.post("/explain", explainBody("unpaid")).is(t, 502); s.header.Get("Retry-After") != "" {
 			t.Error("the client is told to come again")
 		}
-		i := slices.IndexFunc(api.ErrorCodes, func(c api.ErrorCode) bool { return c.Code == api.CodePayment })
-		if i < 0 || !strings.Contains(api.ErrorCodes[i].Action, "at most twice") {
+		i := slices.IndexFunc(api.ErrorCodes(), func(c api.ErrorCode) bool { return c.Code == api.CodePayment })
+		if i < 0 || !strings.Contains(api.ErrorCodes()[i].Action, "at most twice") {
 			t.Error("the table of codes does not say how often to try")
 		}
 	}},

@@ -93,7 +93,7 @@ func TestModelOfSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeModel(a)
-	if a.Provider == nil || len(a.Models) != len(api.Models) || a.Default != "model-sonnet-4-6" || a.Patience != time.Minute {
+	if a.Provider == nil || len(a.Models) != len(api.Models()) || a.Default != "model-sonnet-4-6" || a.Patience != time.Minute {
 		t.Errorf("%+v", a)
 	}
 	if l := a.Limits; l.Turns != 3 || l.Tokens != 4000 || l.Nano != 250_000_000 || l.Thinking != -1 {

@@ -232,9 +232,9 @@ func parseChain(s string) (*chain.Chain, error) {
 func parsePrices(in map[string]string) (map[string]int64, error) {
 	out := make(map[string]int64, len(in))
 	for tool, s := range in {
-		if _, known := upstream.DefaultPrices[tool]; !known && !strings.Contains(tool, "_") {
+		if _, known := upstream.DefaultPrices()[tool]; !known && !strings.Contains(tool, "_") {
 			return nil, badInput{fmt.Errorf("--call-price: nothing is booked under %q; name a JSON-RPC method or one of %s", tool,
-				strings.Join(slices.Sorted(maps.Keys(upstream.DefaultPrices)), ", "))}
+				strings.Join(slices.Sorted(maps.Keys(upstream.DefaultPrices())), ", "))}
 		}
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n < 0 {

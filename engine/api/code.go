@@ -36,10 +36,12 @@ type ErrorCode struct {
 	Action  string // what the caller can do about it
 }
 
-// ErrorCodes is the list of all codes, for the handlers, the documents and whoever
+// ErrorCodes lists all codes, for the handlers, the documents and whoever
 // adds one. An error whose status says it all (400, 404 of a path or a job, 405,
 // 413 ...) has none.
-var ErrorCodes = []ErrorCode{
+func ErrorCodes() []ErrorCode { return slices.Clone(errorCodes) }
+
+var errorCodes = []ErrorCode{
 	{Code: CodeInternal, Status: 500, Event: true, Job: true,
 		Meaning: "The service failed, and no partial result could be made.",
 		Action:  "Retry once after a few seconds. The request id finds the cause in the operator's log."},
@@ -99,7 +101,7 @@ var ErrorCodes = []ErrorCode{
 // CodesOf lists the codes that pick chooses, in the order of ErrorCodes.
 func CodesOf(pick func(ErrorCode) bool) []string {
 	var codes []string
-	for _, c := range ErrorCodes {
+	for _, c := range errorCodes {
 		if pick(c) && !slices.Contains(codes, c.Code) {
 			codes = append(codes, c.Code)
 		}

@@ -29,7 +29,7 @@ func TestErrorCodes(t *testing.T) {
 	if len(consts) < 15 {
 		t.Fatalf("found %d codes", len(consts))
 	}
-	for _, c := range ErrorCodes {
+	for _, c := range ErrorCodes() {
 		n, known := consts[c.Code]
 		if consts[c.Code] = n + 1; !known || n > 0 {
 			t.Errorf("%s: known %v, listed %d times", c.Code, known, n+1)
@@ -51,7 +51,7 @@ func TestErrorCodes(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	if names := ModelNames(); names[0] != DefaultModel || len(names) != 5 || Models[0].RelativeCost != 100 {
+	if names := ModelNames(); names[0] != DefaultModel || len(names) != 5 || Models()[0].RelativeCost != 100 {
 		t.Errorf("%v", names)
 	}
 }

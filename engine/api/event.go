@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -107,7 +108,9 @@ type Event struct {
 // Layouts lists the members of each type after type and requestId. A question
 // mark follows those that may be missing; the others never are. A reader must
 // accept members and types that are not in it.
-var Layouts = map[EventType][]string{
+func Layouts() map[EventType][]string { return maps.Clone(layouts) }
+
+var layouts = map[EventType][]string{
 	EventPreflightStart:  {"txHash"},
 	EventPreflightStatus: {"phase", "state", "chain?", "message?"},
 	EventPreflightDone:   {"chain", "failed?"},

@@ -24,7 +24,7 @@ func TestLayouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := map[string]bool{"type": true, "requestId": true}
-	for kind, layout := range Layouts {
+	for kind, layout := range Layouts() {
 		for _, m := range layout {
 			m = strings.TrimSuffix(m, "?")
 			named[m] = true

@@ -27,7 +27,9 @@ type Model struct {
 const DefaultModel = "model-opus-5"
 
 // Models are those whose names Request.Model may have.
-var Models = []Model{
+func Models() []Model { return slices.Clone(models) }
+
+var models = []Model{
 	{DefaultModel, 100},
 	{"model-opus-4-8", 100},
 	{"model-opus-4-7", 100},
@@ -37,8 +39,8 @@ var Models = []Model{
 
 // ModelNames lists the allowed models, the default first.
 func ModelNames() []string {
-	names := make([]string, len(Models))
-	for i, m := range Models {
+	names := make([]string, len(models))
+	for i, m := range models {
 		names[i] = m.Name
 	}
 	return names

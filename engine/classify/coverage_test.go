@@ -481,7 +481,7 @@ func TestRolesReadRecordedLogs(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range fixture.LabelledChains {
+	for _, id := range fixture.LabelledChains() {
 		list := fixture.LabelledOf(t, id)
 		for i := range list {
 			check(fromLabelled(t, &list[i]).Receipt)

@@ -107,7 +107,7 @@ func (s *tally) protocols(l *fixture.Labelled, v *Verdict) {
 // transfers alone. A class is a set of acceptable types.
 func TestLabelledTransactions(t *testing.T) {
 	s := &tally{all: map[string]int{}, right: map[string]int{}, confusion: map[string]int{}, missed: map[string]int{}}
-	for _, id := range fixture.LabelledChains {
+	for _, id := range fixture.LabelledChains() {
 		list := fixture.LabelledOf(t, id)
 		for i := range list {
 			l := &list[i]

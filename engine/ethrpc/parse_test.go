@@ -35,7 +35,7 @@ func TestRecordedAnswers(t *testing.T) {
 			checkStateDiff(t, x.StateDiff)
 		}
 	}
-	for _, c := range fixture.LabelledChains {
+	for _, c := range fixture.LabelledChains() {
 		for _, l := range fixture.LabelledOf(t, c) {
 			checkTransaction(t, l.Tx)
 			checkReceipt(t, l.Receipt)

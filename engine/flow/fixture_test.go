@@ -389,7 +389,7 @@ func TestSmallerEvidence(t *testing.T) {
 
 // TestLabelledTransactions runs the ledger on ten chains with receipts alone.
 func TestLabelledTransactions(t *testing.T) {
-	for _, id := range fixture.LabelledChains {
+	for _, id := range fixture.LabelledChains() {
 		ch, _ := chain.ByID(id)
 		open, n := 0, 0
 		for _, l := range fixture.LabelledOf(t, id) {

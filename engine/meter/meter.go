@@ -25,7 +25,7 @@ const (
 )
 
 // Buckets are all buckets, in the order of the interface.
-var Buckets = [...]Bucket{LLMs, DataCollection, CodeExecution, Other}
+func Buckets() []Bucket { return []Bucket{LLMs, DataCollection, CodeExecution, Other} }
 
 // String is the key of the bucket in a result's costs.
 func (b Bucket) String() string {

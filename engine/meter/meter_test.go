@@ -30,7 +30,7 @@ func TestMeter(t *testing.T) {
 		t.Errorf("total %d", m.TotalNano())
 	}
 	var sum int64
-	for _, b := range Buckets {
+	for _, b := range Buckets() {
 		sum += m.Nano(b)
 	}
 	if sum != m.TotalNano() || m.Nano(CodeExecution) != 5 || CodeExecution.String() != "codeExecution" || Other.String() != "other" {

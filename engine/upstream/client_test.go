@@ -174,11 +174,11 @@ func TestPriceOfCalls(t *testing.T) {
 			t.Errorf("%v: %s costs %d, want %d", given, tool, got, want)
 		}
 	}
-	f(nil, methodDebugTrace, DefaultPrices[methodDebugTrace])
-	f(nil, methodBalance, DefaultPrices["rpc"])
+	f(nil, methodDebugTrace, DefaultPrices()[methodDebugTrace])
+	f(nil, methodBalance, DefaultPrices()["rpc"])
 	f(map[string]int64{"rpc": 0}, methodDebugTrace, 0)
 	f(map[string]int64{"rpc": 0}, methodBalance, 0)
 	f(map[string]int64{"rpc": 5, methodParityTrace: 7}, methodParityTrace, 7)
 	f(map[string]int64{methodBalance: 3}, methodBalance, 3)
-	f(map[string]int64{methodBalance: 3}, ToolProbe, DefaultPrices[ToolProbe])
+	f(map[string]int64{methodBalance: 3}, ToolProbe, DefaultPrices()[ToolProbe])
 }

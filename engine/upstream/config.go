@@ -69,7 +69,9 @@ const (
 // 20 credits a call and 40 a trace; the plan actually used may be cheaper. The
 // public services are free. A tool that is not listed costs the price of "rpc",
 // and so do traces when a configuration names that price alone.
-var DefaultPrices = map[string]int64{
+func DefaultPrices() map[string]int64 { return maps.Clone(defaultPrices) }
+
+var defaultPrices = map[string]int64{
 	"rpc":                    12_250,
 	"debug_traceTransaction": 24_500,
 	"trace_transaction":      24_500,
@@ -125,7 +127,7 @@ func (c Config) withDefaults() Config {
 	c.ProbeTimeout = or(c.ProbeTimeout, 6*time.Second)
 	c.ProbeGrace = or(c.ProbeGrace, time.Second)
 	c.UserAgent = or(c.UserAgent, "txlens")
-	prices := maps.Clone(DefaultPrices)
+	prices := DefaultPrices()
 	if all, ok := c.Prices["rpc"]; ok { // somebody's own node charges no more for traces
 		prices[methodDebugTrace], prices[methodParityTrace] = all, all
 	}

@@ -252,7 +252,7 @@ func TestProbeOneCallMetered(t *testing.T) {
 	if calls := m.ToolCalls(); len(calls) != 1 || calls[0].Tool != ToolProbe || !calls[0].OK {
 		t.Errorf("%+v", calls)
 	}
-	if want := 4 * DefaultPrices[ToolProbe]; m.TotalNano() != want {
+	if want := 4 * DefaultPrices()[ToolProbe]; m.TotalNano() != want {
 		t.Errorf("cost %d, want %d", m.TotalNano(), want)
 	}
 	// The bundle serves the way through the probe and the way past it.

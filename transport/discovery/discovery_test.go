@@ -136,10 +136,10 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	mapping := all["StreamEvent"]["discriminator"].(schema)["mapping"].(map[string]string)
-	if len(mapping) != len(api.Layouts)+1 {
-		t.Errorf("%d events are described, %d have a layout", len(mapping), len(api.Layouts))
+	if len(mapping) != len(api.Layouts())+1 {
+		t.Errorf("%d events are described, %d have a layout", len(mapping), len(api.Layouts()))
 	}
-	for kind, layout := range api.Layouts {
+	for kind, layout := range api.Layouts() {
 		s := all[eventSchema(kind)]
 		props, _ := s["properties"].(schema)
 		if len(props) != len(layout)+2 || mapping[string(kind)] != componentPrefix+eventSchema(kind) {
@@ -266,7 +266,7 @@ func TestEveryCodeIsTold(t *testing.T) {
 	s := documents(t, Config{})
 	for _, path := range []string{"/SKILL.md", "/llms-full.txt"} {
 		d, _ := s.At(path, BaseURL{})
-		for _, c := range api.ErrorCodes {
+		for _, c := range api.ErrorCodes() {
 			if !bytes.Contains(d.Body, []byte("`"+c.Code+"`")) || !bytes.Contains(d.Body, []byte(c.Action)) {
 				t.Errorf("%s lacks %s", path, c.Code)
 			}

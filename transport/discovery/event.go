@@ -61,7 +61,7 @@ func envelope(t api.EventType, members schema) schema {
 
 func layoutEvent(t api.EventType, members schema) schema {
 	props, required := envelope(t, members), []string{"type", "requestId"}
-	for _, m := range api.Layouts[t] {
+	for _, m := range api.Layouts()[t] {
 		name, maybe := strings.CutSuffix(m, "?")
 		props[name] = members[name]
 		if !maybe {

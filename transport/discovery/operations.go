@@ -49,7 +49,7 @@ func textOf(kind string) media { return media{kind: kind, schema: schema{"type":
 // errorsOf are the codes that a status may have, as text.
 func errorsOf(status int, codes ...string) string {
 	var out string
-	for _, c := range api.ErrorCodes {
+	for _, c := range api.ErrorCodes() {
 		if c.Status == status && slices.Contains(codes, c.Code) {
 			out += fmt.Sprintf("\n\n`%s`: %s %s", c.Code, c.Meaning, c.Action)
 		}

@@ -73,7 +73,7 @@ type (
 
 func newPage(cfg Config, all map[string]schema) page {
 	p := page{
-		Config: cfg, Base: base, Example: exampleHash, Models: api.Models, Codes: api.ErrorCodes,
+		Config: cfg, Base: base, Example: exampleHash, Models: api.Models(), Codes: api.ErrorCodes(),
 		HashForm: api.HashPattern, ContextMax: api.MaxContext,
 		Schemas: schemaTexts(all),
 	}

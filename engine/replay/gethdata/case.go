@@ -71,8 +71,10 @@ type blockContext struct {
 	BaseFee    *math.HexOrDecimal256 `json:"baseFeePerGas"`
 }
 
-// Dir is the folder of the test data in the module cache.
-var Dir = sync.OnceValues(func() (string, error) {
+// Dir returns the folder of the test data in the module cache.
+func Dir() (string, error) { return dir() }
+
+var dir = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/ethereum/go-ethereum").Output()
 	if err != nil {
 		return "", fmt.Errorf("find go-ethereum: %w", err)

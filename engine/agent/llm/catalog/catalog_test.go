@@ -50,14 +50,14 @@ func TestCostByHand(t *testing.T) {
 // default one.
 func TestListAgreesWithTheInterface(t *testing.T) {
 	whole := list[api.DefaultModel]
-	for _, m := range api.Models {
+	for _, m := range api.Models() {
 		p, ok := list[m.Name]
 		if !ok || p.Input*100 != whole.Input*int64(m.RelativeCost) || p.Output*100 != whole.Output*int64(m.RelativeCost) {
 			t.Errorf("%s: %+v", m.Name, p)
 		}
 	}
-	if len(list) != len(api.Models) {
-		t.Errorf("%d prices for %d models", len(list), len(api.Models))
+	if len(list) != len(api.Models()) {
+		t.Errorf("%d prices for %d models", len(list), len(api.Models()))
 	}
 }
 
