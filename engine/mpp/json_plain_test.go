@@ -112,3 +112,49 @@ func TestFixedRoute(t *testing.T) {
 		t.Errorf("another request: %v", err)
 	}
 }
+
+// TestPinNamesTheTerm: a challenge of other terms is refused, and the problem names the
+// first term that differs.
+func TestPinNamesTheTerm(t *testing.T) {
+	f := func(term string, change func(q *SessionRequest)) {
+		t.Helper()
+		other := testRoute()
+		change(&other.Request)
+		c, err := newIssuer([]byte(strings.Repeat("x", minSecret))).Issue(other, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = testRoute().Pin(c)
+		if p := AsProblem(err); p.Type != InvalidChallenge || !strings.HasSuffix(p.Detail, ": "+term+".") {
+			t.Errorf("%s: %v", term, err)
+		}
+	}
+	f("recipient", func(q *SessionRequest) { q.Recipient[0]++ })
+	f("currency", func(q *SessionRequest) { q.Currency[0]++ })
+	f("chainId", func(q *SessionRequest) { q.ChainID++ })
+	f("escrowContract", func(q *SessionRequest) { q.EscrowContract[0]++ })
+	f("operator", func(q *SessionRequest) { q.Operator[0]++ })
+}
+
+// TestTokenBytes: the characters of a token are those of RFC 9110, section 5.6.2.
+func TestTokenBytes(t *testing.T) {
+	const want = "!#$%&'*+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz|~"
+	got := ""
+	for b := range 256 {
+		if isTokenByte(byte(b)) {
+			got += string(rune(b))
+		}
+	}
+	if got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestRecode: what cannot be read has no other encoding.
+func TestRecode(t *testing.T) {
+	for _, bad := range []string{"e3", "!", encode64([]byte("{")), encode64([]byte(`{"a":1,"a":2}`))} {
+		if got, err := recode(bad); err == nil {
+			t.Errorf("%q became %q", bad, got)
+		}
+	}
+}

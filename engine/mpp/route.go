@@ -77,8 +77,6 @@ func (t *Route) Pin(c *Challenge) (*SessionRequest, error) {
 		return nil, otherRoute("escrowContract")
 	case q.Operator != want.Operator:
 		return nil, otherRoute("operator")
-	case q.SessionProtocol != want.SessionProtocol:
-		return nil, otherRoute("sessionProtocol")
 	}
 	return q, nil
 }

@@ -226,3 +226,27 @@ func TestFaultOfNode(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestClip: foreign text is bounded, and stays on one line.
+func TestClip(t *testing.T) {
+	if got := clip(strings.Repeat("é", 500)); got != strings.Repeat("é", 200) {
+		t.Errorf("%d bytes", len(got))
+	}
+	if got := clip("a\nb\x7fc"); got != "a b c" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestChainIsAskedOnce: which chain an endpoint serves is asked before its first call.
+func TestChainIsAskedOnce(t *testing.T) {
+	n := newNode().on("eth_call", stateOf(7, 100))
+	c := clientOf(t, n)
+	for range 3 {
+		if _, err := c.States(soon(t), common.Hash{1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n.chains != 1 {
+		t.Errorf("asked %d times", n.chains)
+	}
+}

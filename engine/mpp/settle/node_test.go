@@ -47,6 +47,7 @@ type node struct {
 	mu     sync.Mutex
 	script map[string][]reply
 	asked  []string            // methods, in order, but for eth_chainId
+	chains int                 // how often eth_chainId was asked
 	params map[string][]string // of the calls of a method, as JSON
 	do     map[string]func(params []jsontext.Value) reply
 }
@@ -84,7 +85,9 @@ func (n *node) calls(method string) (sum int) {
 func (n *node) next(method string, params []jsontext.Value) reply {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if method != "eth_chainId" {
+	if method == "eth_chainId" {
+		n.chains++
+	} else {
 		n.asked = append(n.asked, method)
 		raw, _ := json.Marshal(params)
 		n.params[method] = append(n.params[method], string(raw))
@@ -117,6 +120,9 @@ func (w network) RoundTrip(r *http.Request) (*http.Response, error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
+	}
+	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
+		return &http.Response{StatusCode: http.StatusUnsupportedMediaType, Body: http.NoBody, Request: r}, nil
 	}
 	if err := json.Unmarshal(raw, &call); err != nil {
 		return nil, err
