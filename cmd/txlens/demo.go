@@ -11,10 +11,8 @@ import (
 	"txlens/engine/upstream"
 )
 
-//go:generate go run ./demogen -fixtures ../../../shared/fixtures -zoo ../../engine/check/testdata -out demo
-
 // demoBundles are evidence bundles of real transactions, and one of a specimen; demogen
-// says how they are made.
+// says how they are recorded.
 //
 //go:embed demo/*.txlens
 var demoBundles embed.FS

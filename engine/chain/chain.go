@@ -5,7 +5,7 @@ package chain
 
 import "github.com/ethereum/go-ethereum/common"
 
-//go:generate go run ./gen -data ../../../shared/data -out table.json
+//go:generate go run ./gen -data gen -out table.json
 
 // Chain is one mainnet. Values are shared and must not be changed.
 type Chain struct {

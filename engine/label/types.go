@@ -8,7 +8,7 @@ package label
 
 import "github.com/ethereum/go-ethereum/common"
 
-//go:generate go run ./gen -data ../../../shared/data -out .
+//go:generate go run ./gen -data gen -out .
 
 // Label says who an address is.
 type Label struct {

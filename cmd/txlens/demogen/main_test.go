@@ -28,7 +28,7 @@ func TestEmbeddedBundles(t *testing.T) {
 	for _, path := range made {
 		name := filepath.Base(path)
 		if got, want := replay(t, filepath.Join("..", "demo", name)), replay(t, path); got != want {
-			t.Errorf("%s is not what demogen makes; run go generate ./cmd/txlens. It gives\n%.2000s\nwant\n%.2000s", name, got, want)
+			t.Errorf("%s is not what demogen makes; run demogen. It gives\n%.2000s\nwant\n%.2000s", name, got, want)
 		}
 	}
 }

@@ -82,7 +82,7 @@ type row struct {
 }
 
 func main() {
-	data := flag.String("data", "../shared/data", "folder with chains.json")
+	data := flag.String("data", "engine/chain/gen", "folder with chains.json")
 	out := flag.String("out", "engine/chain/table.json", "file to write")
 	flag.Parse()
 	log.SetFlags(0)

@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	data := flag.String("data", "../shared/data", "folder with labels_npm.tsv.gz and tokens_npm.tsv.gz")
+	data := flag.String("data", "engine/label/gen", "folder with labels_npm.tsv.gz and tokens_npm.tsv.gz")
 	out := flag.String("out", "engine/label", "folder to write to")
 	flag.Parse()
 	log.SetFlags(0)
