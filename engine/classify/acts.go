@@ -5,10 +5,10 @@ import (
 	"txlens/engine/verdict"
 )
 
-// act is what one event or one call does, as named in registry.tsv.
+// act is what one event or one call does, as package protocol names it.
 type act string
 
-// flagActs are the acts that raise a flag, as registry.tsv names them.
+// flagActs are the acts that raise a flag, as package protocol names them.
 var flagActs = func() map[act]verdict.Flag {
 	m := map[act]verdict.Flag{}
 	for _, f := range verdict.Flags() {

@@ -9,6 +9,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -36,7 +37,7 @@ var movesByName = map[act]bool{actSwap: true, actTransfer: true, actMint: true, 
 
 func (a *analysis) viaOf(o *opinion) string {
 	if p := a.protocolOf(o); p != "" {
-		return protocolName(p)
+		return protocol.NameOf(p)
 	}
 	return ""
 }

@@ -15,22 +15,24 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/fixture"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// leaf is a value of an encoded argument list, in the order in which registry.tsv
-// declares the roles: tuples are opened, arrays are not.
+// leaf is a value of an encoded argument list, in the order in which package
+// protocol lists the roles: tuples are opened, arrays are not.
 type leaf struct {
 	kind  abi.Type
 	value reflect.Value
 	top   int // position of the argument that it is, or is part of
 }
 
-// arguments makes the ABI types of a signature text, without help of the generator.
+// arguments makes the ABI types of a signature text, without help of package protocol.
 func arguments(t *testing.T, signature string) (args abi.Arguments) {
 	t.Helper()
 	_, list, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
@@ -160,8 +162,8 @@ func sampleLog(t *testing.T, e *rule4log, emitter, reader common.Address) *sampl
 	if len(e.roles.list) == 0 && len(args) > 0 {
 		n := max(e.indexed, 0)
 		for _, p := range e.party {
-			if p.topic {
-				n = max(n, p.n)
+			if p.Topic {
+				n = max(n, p.N)
 			}
 		}
 		for range n {
@@ -178,7 +180,7 @@ func sampleLog(t *testing.T, e *rule4log, emitter, reader common.Address) *sampl
 	for i, arg := range args {
 		v := fill.value(arg.Type)
 		for _, p := range e.party {
-			if r := e.roles.list[next]; r.slot.topic == p.topic && r.slot.n == p.n && len(p.inside)+len(r.slot.inside) == 0 && arg.Type.T == abi.AddressTy {
+			if r := e.roles.list[next]; r.slot.Topic == p.Topic && r.slot.N == p.N && len(p.Inside)+len(r.slot.Inside) == 0 && arg.Type.T == abi.AddressTy {
 				v.Set(reflect.ValueOf(reader)) // so that the act is the reader's
 			}
 		}
@@ -187,7 +189,7 @@ func sampleLog(t *testing.T, e *rule4log, emitter, reader common.Address) *sampl
 		}
 		own := leaves(i, arg.Type, v)
 		s.leaves = append(s.leaves, own...)
-		if e.roles.list[next].slot.topic {
+		if e.roles.list[next].slot.Topic {
 			s.log.Topics = append(s.log.Topics, topicOf(t, arg.Type, v))
 		} else {
 			plain, values = append(plain, arg), append(values, v)
@@ -239,12 +241,12 @@ func checkRoles(t *testing.T, what string, r *roles, s *sample) {
 		}
 		var got []byte
 		switch {
-		case role.slot.topic:
+		case role.slot.Topic:
 			got = role.slot.word(s.log)
 			if want := topicOf(t, l.kind, l.value); !bytes.Equal(got, want[:]) {
 				t.Errorf("%s: role %s reads %x, want %x", what, role.name, got, want)
 			}
-		case role.slot.body:
+		case role.slot.Body:
 			got = role.slot.bodyOf(data)
 			if b := pack(t, abi.Arguments{{Type: l.kind}}, []reflect.Value{l.value}); !bytes.HasPrefix(got, b[32:]) {
 				t.Errorf("%s: role %s does not find its body", what, role.name)
@@ -333,7 +335,8 @@ func TestEveryRowIsExercised(t *testing.T) {
 		}
 	}
 	calls := 0
-	for kind, table := range map[string]map[[4]byte]*rule4call{"call": reg.calls, "callback": reg.callbacks, "error": reg.errors} {
+	errors := errorRows()
+	for kind, table := range map[string]map[[4]byte]*rule4call{"call": reg.calls, "callback": reg.callbacks, "error": errors} {
 		for _, c := range table {
 			calls++
 			s := sampleCall(t, c)
@@ -349,11 +352,24 @@ func TestEveryRowIsExercised(t *testing.T) {
 	if len(done) != events+calls {
 		t.Errorf("%d rows of the table are not exercised", events+calls-len(done))
 	}
-	harvestCovered(t, reg, done)
+	harvestCovered(t, reg, errors, done)
+}
+
+// errorRows are the declared errors, which the rules read through the decoder.
+func errorRows() map[[4]byte]*rule4call {
+	rows := map[[4]byte]*rule4call{}
+	for _, p := range protocol.All() {
+		for i := range p.Signatures {
+			if s := &p.Signatures[i]; s.Kind == protocol.Error {
+				rows[evmsig.Func(s.Text)] = &rule4call{signature: s.Text, roles: signatureRoles(s)}
+			}
+		}
+	}
+	return rows
 }
 
 // harvestCovered holds the harvest's rows against what was exercised.
-func harvestCovered(t *testing.T, reg *registry, done map[any]bool) {
+func harvestCovered(t *testing.T, reg *registry, errors map[[4]byte]*rule4call, done map[any]bool) {
 	t.Helper()
 	rows, layouts, covered := 0, 0, 0
 	eachRow(t, "events.tsv", func(c []string) {
@@ -372,7 +388,7 @@ func harvestCovered(t *testing.T, reg *registry, done map[any]bool) {
 	eachRow(t, "selectors.tsv", func(c []string) {
 		selectors++
 		sel := [4]byte(common.FromHex(c[0]))
-		for _, table := range []map[[4]byte]*rule4call{reg.calls, reg.callbacks, reg.errors} {
+		for _, table := range []map[[4]byte]*rule4call{reg.calls, reg.callbacks, errors} {
 			if r := table[sel]; r != nil && r.signature == c[1] && done[r] {
 				called++
 				return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"txlens/engine/chain"
+	"txlens/engine/protocol"
 )
 
 // numbering is how a bridge numbers chains.
@@ -104,7 +105,7 @@ func crossing(s, prep, place, slug, key string) string {
 		s += prep + place
 	}
 	if slug != "" {
-		s += " over " + protocolName(slug)
+		s += " over " + protocol.NameOf(slug)
 	}
 	if key != "" {
 		s += ", with the key " + key
@@ -115,7 +116,7 @@ func crossing(s, prep, place, slug, key string) string {
 // otherEnd is the chain at the other end of a rollup's own bridge.
 func (a *analysis) otherEnd(slug string) string {
 	name, ok := strings.CutSuffix(slug, "_bridge")
-	if !ok || !rollups[name] || a.Chain == nil {
+	if !ok || !isRollup(name) || a.Chain == nil {
 		return ""
 	}
 	if a.Chain.ID == 1 {

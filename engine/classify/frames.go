@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -10,33 +9,9 @@ import (
 // noLog is the receipt position of a hit that a call makes, not a log.
 const noLog = -1
 
-// frameRules are the calls that only a pool, a lender or a book of orders answers.
-// They stand in for the events where nobody has the logs. Routers are left out: what
-// they do shows at the pools below them.
-var frameRules = func() map[[4]byte]*rule4log {
-	m := map[[4]byte]*rule4log{}
-	add := func(act act, slug string, f flags, signatures ...string) {
-		for _, s := range signatures {
-			m[evmsig.Func(s)] = &rule4log{act: act, slug: slug, flags: f, signature: s}
-		}
-	}
-	const limitOrder = "(address,address,uint128,uint128,uint128,address,address,address,address,bytes32,uint64,uint256)"
-	const rfqOrder = "(address,address,uint128,uint128,address,address,address,bytes32,uint64,uint256)"
-	const sig = "(uint8,uint8,bytes32,bytes32)"
-	add(actSwap, "uniswap_v2", flagPool|flagFork, "swap(uint256,uint256,address,bytes)")
-	add(actSwap, "uniswap_v3", flagPool|flagFork, "swap(address,bool,int256,uint160,bytes)")
-	add(actSwap, "curve", flagPool|flagFork, "exchange(int128,int128,uint256,uint256)", "exchange_underlying(int128,int128,uint256,uint256)",
-		"exchange(uint256,uint256,uint256,uint256)", "exchange(uint256,uint256,uint256,uint256,bool)")
-	add(actSwap, "balancer_v1", flagPool|flagFork, "swapExactAmountIn(address,uint256,address,uint256,uint256)",
-		"swapExactAmountOut(address,uint256,address,uint256,uint256)")
-	add(actSwap, "zerox", flagOwn|flagMaker, "fillLimitOrder("+limitOrder+","+sig+",uint128)", "_fillLimitOrder("+limitOrder+","+sig+",uint128,address,address)",
-		"fillRfqOrder("+rfqOrder+","+sig+",uint128)", "_fillRfqOrder("+rfqOrder+","+sig+",uint128,address,bool,address)")
-	add(actLiquidate, "aave", flagOwn, "liquidationCall(address,address,address,uint256,bool)")
-	add(actLiquidate, "compound_v2", flagOwn, "liquidateBorrow(address,uint256,address)", "liquidateBorrow(address,address)")
-	return m
-}()
-
-// collectCalls makes hits of live calls where nobody has the logs.
+// collectCalls makes hits of live calls where nobody has the logs: of those that only a
+// pool, a lender or a book of orders answers. Routers have no frame rules: what they do
+// shows at the pools below them.
 func (a *analysis) collectCalls() {
 	if a.Tree == nil {
 		return
@@ -45,7 +20,7 @@ func (a *analysis) collectCalls() {
 		if f.Status != trace.OK || f.Kind != trace.Call || !f.HasTo || len(f.Input) < 4 {
 			continue
 		}
-		r := frameRules[[4]byte(f.Input)]
+		r := a.reg.frames[[4]byte(f.Input)]
 		if r == nil || f.Parent != nil && f.Parent.Kind == trace.Call && f.Parent.To == f.From && sameCall(f.Parent, f) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/flow"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -178,7 +179,7 @@ func (a *analysis) frontOf(list []hop) string {
 			return ""
 		}
 	}
-	return on("through", protocolName(slug))
+	return on("through", protocol.NameOf(slug))
 }
 
 // chained reports whether each pool takes what the one before gave.

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
+	"txlens/engine/protocol"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -30,39 +32,41 @@ const maxInner = 64
 // payload is how a function carries other calls.
 type payload struct {
 	read func(args []byte) []innerCall
-	what string // "proposal", "batch": what carries them
-	only bool   // asked for, not done: a proposal, a queue
+	what string // "batch", "multicall", "router"; "proposal" makes calls, "request" asks for one that makes them
 }
 
-// payloads by selector. Layouts are those of the functions' own ABI (Solidity), of
-// MultiSend.sol (Safe), of ERC-7579 and of the Universal Router's Commands.sol.
-var payloads = func() map[[4]byte]payload {
-	m := map[[4]byte]payload{}
-	add := func(p payload, signatures ...string) {
-		for _, s := range signatures {
-			m[evmsig.Func(s)] = p
-		}
+// readers make the readers of payloads, by the names that package protocol uses, of the
+// words of the arguments that they need; -1 stands for a value that is not there. Layouts
+// are those of the functions' own ABI (Solidity), of MultiSend.sol (Safe), of ERC-7579,
+// of the Universal Router's Commands.sol and of 0x Settler.
+var readers = map[string]struct {
+	words int
+	make  func(words []int) func(args []byte) []innerCall
+}{
+	"packed":   {0, func([]int) func([]byte) []innerCall { return packedCalls }},
+	"self":     {1, func(w []int) func([]byte) []innerCall { return selfCalls(w[0]) }},
+	"tuples":   {2, func(w []int) func([]byte) []innerCall { return tupleCalls(w[0], w[1]) }},
+	"parallel": {3, func(w []int) func([]byte) []innerCall { return parallelCalls(w[0], w[1], w[2]) }},
+	"single":   {0, func([]int) func([]byte) []innerCall { return singleCall }},
+	"signed":   {0, func([]int) func([]byte) []innerCall { return signedCalls }},
+	"modular":  {0, func([]int) func([]byte) []innerCall { return modularCalls }},
+	"commands": {0, func([]int) func([]byte) []innerCall { return routerCommands }},
+	"actions":  {0, func([]int) func([]byte) []innerCall { return settlerActions }},
+}
+
+var payloadKinds = []string{"batch", "multicall", "router", "request", "proposal"}
+
+// newPayload finds the reader of a function that carries calls.
+func newPayload(c *protocol.Carried) (p payload, err error) {
+	r, ok := readers[c.Reader]
+	if !ok || len(c.Words) != r.words {
+		return p, fmt.Errorf("no reader %q of %d words", c.Reader, len(c.Words))
 	}
-	add(payload{read: packedCalls, what: "batch"}, "multiSend(bytes)")
-	add(payload{read: selfCalls(0), what: "multicall"}, "multicall(bytes[])")
-	add(payload{read: selfCalls(1), what: "multicall"}, "multicall(uint256,bytes[])", "multicall(bytes32,bytes[])")
-	add(payload{read: tupleCalls(-1, 1), what: "multicall"}, "aggregate((address,bytes)[])")
-	add(payload{read: tupleCalls(-1, 2), what: "multicall"}, "aggregate3((address,bool,bytes)[])")
-	add(payload{read: tupleCalls(2, 3), what: "multicall"}, "aggregate3Value((address,bool,uint256,bytes)[])")
-	add(payload{read: tupleCalls(1, 2), what: "batch"}, "execute((address,uint256,bytes)[])", "executeBatch((address,uint256,bytes)[])")
-	add(payload{read: parallelCalls(0, 1, 2), what: "batch"}, "executeBatch(address[],uint256[],bytes[])")
-	add(payload{read: parallelCalls(0, -1, 1), what: "batch"}, "executeBatch(address[],bytes[])")
-	add(payload{read: modularCalls, what: "batch"}, "execute(bytes32,bytes)")
-	add(payload{read: routerCommands, what: "router"}, "execute(bytes,bytes[])", "execute(bytes,bytes[],uint256)")
-	add(payload{read: settlerActions, what: "router"}, "execute((address,address,uint256),bytes[],bytes32)")
-	add(payload{read: parallelCalls(0, 1, 2), what: "proposal", only: true}, "propose(address[],uint256[],bytes[],string)", "queue(address[],uint256[],bytes[],bytes32)",
-		"scheduleBatch(address[],uint256[],bytes[],bytes32,bytes32,uint256)")
-	add(payload{read: signedCalls, what: "proposal", only: true}, "propose(address[],uint256[],string[],bytes[],string)")
-	add(payload{read: singleCall, what: "proposal", only: true}, "schedule(address,uint256,bytes,bytes32,bytes32,uint256)")
-	add(payload{read: parallelCalls(0, 1, 2), what: "proposal"}, "execute(address[],uint256[],bytes[],bytes32)", "executeBatch(address[],uint256[],bytes[],bytes32,bytes32)")
-	add(payload{read: singleCall, what: "proposal"}, "execute(address,uint256,bytes,bytes32,bytes32)")
-	return m
-}()
+	if !slices.Contains(payloadKinds, c.What) {
+		return p, fmt.Errorf("unknown carrier %q", c.What)
+	}
+	return payload{r.make(c.Words), c.What}, nil
+}
 
 // listAt is the heads of the elements of a dynamic array, and how many are read.
 func listAt(d []byte, word int) (heads []byte, n int) {
@@ -242,11 +246,11 @@ func settlerActions(d []byte) (list []innerCall) {
 }
 
 // innerCalls reads what a calldata carries; nil when it carries nothing that is known.
-func innerCalls(input []byte) (payload, []innerCall) {
+func (r *registry) innerCalls(input []byte) (payload, []innerCall) {
 	if len(input) < 4 {
 		return payload{}, nil
 	}
-	p, ok := payloads[[4]byte(input)]
+	p, ok := r.payloads[[4]byte(input)]
 	if !ok {
 		return p, nil
 	}
@@ -266,7 +270,7 @@ func (a *analysis) payloadSteps(before []int) (steps []step) {
 		if f.Status != trace.OK || f.Kind == trace.StaticCall || f.Parent != nil && f.Kind == trace.DelegateCall && sameCall(f.Parent, f) {
 			continue
 		}
-		p, list := innerCalls(f.Input)
+		p, list := a.reg.innerCalls(f.Input)
 		if len(list) == 0 {
 			continue
 		}
@@ -291,16 +295,16 @@ func (a *analysis) sayPayload(f *trace.Frame, p payload, list []innerCall) strin
 		}
 		parts = append(parts, a.sayInner(f, &list[i]))
 	}
-	head := "The " + p.what + " of "
-	switch {
-	case p.what == "router":
+	head := "The " + p.what + " holds "
+	switch p.what {
+	case "router":
 		return a.who(f.To) + " was told to: " + strings.Join(parts, "; ")
-	case p.what == "proposal" && p.only:
+	case "request":
 		head = "The proposal asks for "
-	case p.what == "proposal":
+	case "proposal":
 		head = "The proposal makes "
 	}
-	return strings.TrimSuffix(head, " of ") + map[bool]string{true: "", false: " holds "}[p.what == "proposal"] + api.Count(len(list), "call") + ": " + strings.Join(parts, "; ")
+	return head + api.Count(len(list), "call") + ": " + strings.Join(parts, "; ")
 }
 
 // sayInner names a call by the tables alone: nothing says that its text is true.

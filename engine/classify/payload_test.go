@@ -51,7 +51,7 @@ func TestPayloads(t *testing.T) {
 	approve, send := input("approve(address,uint256)", router, 5), input("transfer(address,uint256)", friend, 7)
 	f := func(name string, in []byte, want ...innerCall) {
 		t.Helper()
-		_, got := innerCalls(in)
+		_, got := theRegistry().innerCalls(in)
 		same := slices.EqualFunc(got, want, func(x, y innerCall) bool {
 			zero := new(big.Int)
 			if x.value == nil {
@@ -117,13 +117,13 @@ func FuzzPayloads(f *testing.F) {
 	f.Add(packed(f, "propose(address[],uint256[],string[],bytes[],string)", []common.Address{usdc}, []*big.Int{big.NewInt(1)}, []string{"a()"}, [][]byte{{}}, ""))
 	f.Add(packed(f, "execute(bytes32,bytes)", [32]byte{1}, packed(f, "x(bytes)", []byte{1})[4:]))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		for s := range payloads {
-			_, list := innerCalls(append(s[:], in...))
+		for s := range theRegistry().payloads {
+			_, list := theRegistry().innerCalls(append(s[:], in...))
 			if len(list) > maxInner {
 				t.Fatalf("%d calls", len(list))
 			}
 		}
-		if _, list := innerCalls(in); len(list) > maxInner {
+		if _, list := theRegistry().innerCalls(in); len(list) > maxInner {
 			t.Fatalf("%d calls", len(list))
 		}
 	})

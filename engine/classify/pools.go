@@ -3,51 +3,21 @@ package classify
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 )
-
-// factory is one row of factories.tsv: where the pools of a deployer stand.
-type factory struct {
-	family   string // slug of the events that its pools emit
-	slug     string
-	chains   []uint64
-	deployer common.Address
-	initCode common.Hash
-	fees     []uint32 // tiers that are part of the salt; nil when only the tokens are
-}
-
-func (r *registry) factory(cells []string) (err error) {
-	f := factory{family: cells[0], slug: cells[1], deployer: common.HexToAddress(cells[3]), initCode: common.HexToHash(cells[4])}
-	if f.chains, err = chainIDs(cells[2]); err != nil {
-		return err
-	}
-	if cells[5] != "-" {
-		for _, c := range strings.Split(cells[5], ",") {
-			var fee uint32
-			if _, err := fmt.Sscan(c, &fee); err != nil {
-				return fmt.Errorf("read fee: %w", err)
-			}
-			f.fees = append(f.fees, fee)
-		}
-	}
-	r.factories = append(r.factories, f)
-	return nil
-}
 
 // pools lists the CREATE2 addresses of the pools of two tokens.
 func (f *factory) pools(a, b common.Address) (list []common.Address) {
 	if bytes.Compare(a[:], b[:]) > 0 {
 		a, b = b, a
 	}
-	if f.fees == nil { // Uniswap v2: packed addresses
+	if f.Fees == nil { // Uniswap v2: packed addresses
 		return []common.Address{f.at(crypto.Keccak256(a[:], b[:]))}
 	}
-	for _, fee := range f.fees { // Uniswap v3: ABI words
+	for _, fee := range f.Fees { // Uniswap v3: ABI words
 		var words [96]byte
 		copy(words[12:], a[:])
 		copy(words[44:], b[:])
@@ -58,7 +28,7 @@ func (f *factory) pools(a, b common.Address) (list []common.Address) {
 }
 
 func (f *factory) at(salt []byte) common.Address {
-	return crypto.CreateAddress2(f.deployer, [32]byte(salt), f.initCode[:])
+	return crypto.CreateAddress2(f.Deployer, [32]byte(salt), f.InitCode[:])
 }
 
 // factoryOf names the protocol of a pool by its address, when two of the tokens that
@@ -69,7 +39,7 @@ func (r *registry) factoryOf(chainID uint64, family string, pool common.Address,
 	}
 	for i := range r.factories {
 		f := &r.factories[i]
-		if f.family != family || !slices.Contains(f.chains, chainID) {
+		if f.Family != family || !slices.Contains(f.Chains, chainID) {
 			continue
 		}
 		for x := range tokens {

@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/label"
+	"txlens/engine/protocol"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -70,7 +71,7 @@ func (a *analysis) protocolOfAct(o *opinion) string {
 	case agreed && slug != "":
 		return slug
 	}
-	if a.call != nil && len(o.hits) == 0 && o.act == a.call.act && !forked[a.call.slug] {
+	if a.call != nil && len(o.hits) == 0 && o.act == a.call.act && !forked(a.call.slug) {
 		return a.call.slug
 	}
 	return ""
@@ -141,9 +142,11 @@ func slugOf(hits []*hit) (slug string, agreed bool) {
 	return slug, agreed
 }
 
-// forked are the families whose functions many protocols share.
-var forked = map[string]bool{"uniswap_v2": true, "uniswap_v3": true, "uniswap": true, "aave": true, "aave_v2": true, "aave_v3": true,
-	"compound_v2": true, "compound_v3": true, "lido": true, "curve": true, "zerox": true, "stargate": true, "maker": true}
+// forked reports whether other protocols share the functions of a protocol.
+func forked(slug string) bool {
+	p := protocol.Find(slug)
+	return p != nil && p.Forked
+}
 
 // labelOf is the best label of an address: what was given with the facts, then what
 // the rules themselves know.
@@ -181,71 +184,35 @@ func (a *analysis) protocolAt(addr common.Address) string {
 	return canonical(l)
 }
 
-// aliases map the slugs of labels onto those of results: one slug for all versions
-// where the events do not tell them apart, words instead of leading digits.
-var aliases = map[string]string{
-	"1inch": "oneinch", "0x": "zerox", "rocketpool": "rocket_pool", "kyber": "kyberswap", "traderjoe": "trader_joe",
-	"traderjoe_lb": "trader_joe", "stargate_v1": "stargate", "stargate_v2": "stargate", "layerzero_v1": "layerzero",
-	"layerzero_v2": "layerzero", "chainlink_ccip": "ccip", "opensea_wyvern": "wyvern", "quickswap_v2": "quickswap",
-	"erc4337": "", "multicall3": "", "gnosis_xdai": "gnosis_bridge", "gnosis_omnibridge": "gnosis_bridge",
-	"zksync_lite": "zksync_bridge", "hyperliquid": "hyperliquid_bridge",
+// isRollup reports whether a slug is that of a rollup, whose name is also the slug of the
+// label of its bridge.
+func isRollup(slug string) bool {
+	p := protocol.Find(slug)
+	return p != nil && p.Rollup && p.Slug == slug
 }
-
-// rollups are the chains whose name is also the slug of the label of their bridge.
-var rollups = map[string]bool{"optimism": true, "base": true, "arbitrum": true, "arbitrum_nova": true, "scroll": true, "zksync": true,
-	"polygon": true, "polygon_zkevm": true, "linea": true, "starknet": true, "ronin": true, "blast": true, "mantle": true,
-	"mode": true, "zora": true, "worldchain": true, "unichain": true}
 
 // rollupBridge names the rollup's own end of its bridge: the contracts of the stack
 // stand at the same addresses on all of them.
 func (a *analysis) rollupBridge() string {
 	if a.Chain != nil && a.Chain.Stack.SharedBridge() {
-		if name := strings.TrimSuffix(a.Chain.Slug, "-mainnet"); rollups[name] {
+		if name := strings.TrimSuffix(a.Chain.Slug, "-mainnet"); isRollup(name) {
 			return name + "_bridge"
 		}
 	}
 	return "op_stack_bridge"
 }
 
+// canonical maps the slug of a label onto that of results: one slug for all versions
+// where the events do not tell them apart, none for standards.
 func canonical(l label.Label) string {
-	if slug, ok := aliases[l.Protocol]; ok {
-		return slug
+	p := protocol.Find(l.Protocol)
+	switch {
+	case p == nil:
+		return l.Protocol
+	case p.Kind != protocol.Named:
+		return ""
+	case l.Category == "bridge" && p.Rollup:
+		return p.Slug + "_bridge"
 	}
-	if l.Category == "bridge" && rollups[l.Protocol] {
-		return l.Protocol + "_bridge"
-	}
-	return l.Protocol
-}
-
-// protocolNames are the slugs whose name is not the slug with capitals.
-var protocolNames = map[string]string{
-	"oneinch": "1inch", "zerox": "0x", "cow": "CoW Protocol", "uniswapx": "UniswapX", "ens": "ENS", "eas": "EAS",
-	"cctp": "CCTP", "ccip": "CCIP", "layerzero": "LayerZero", "eigenlayer": "EigenLayer", "kyberswap": "KyberSwap",
-	"paraswap": "ParaSwap", "pancakeswap_v2": "PancakeSwap v2", "pancakeswap_v3": "PancakeSwap v3", "sushiswap": "SushiSwap",
-	"dodo": "DODO", "debridge": "deBridge", "psm3": "the PSM", "gnosis_bridge": "the Gnosis bridge", "lifi": "LI.FI", "woofi": "WOOFi", "metamask_swaps": "MetaMask Swaps", "openocean": "OpenOcean",
-	"op_stack_bridge": "the OP-stack bridge", "zksync_bridge": "the ZKsync bridge", "quickswap": "QuickSwap",
-	"beacon_deposit": "the beacon deposit contract", "looksrare": "LooksRare", "x2y2": "X2Y2", "cryptopunks": "CryptoPunks",
-	"curve_style": "Curve", "idex": "IDEX", "etherdelta": "EtherDelta", "weth": "WETH", "op_stack": "an OP-stack rollup", "zksync": "ZKsync", "gmx_v1": "GMX v1", "gmx_v2": "GMX v2",
-}
-
-// protocolName writes a slug for people: uniswap_v3 is Uniswap v3.
-func protocolName(slug string) string {
-	if n, ok := protocolNames[slug]; ok {
-		return n
-	}
-	words := strings.Split(slug, "_")
-	for i, w := range words {
-		if w == "" || len(w) > 1 && w[0] == 'v' && w[1] >= '0' && w[1] <= '9' {
-			continue
-		}
-		if w == "bridge" && i == len(words)-1 {
-			continue
-		}
-		words[i] = strings.ToUpper(w[:1]) + w[1:]
-	}
-	name := strings.Join(words, " ")
-	if strings.HasSuffix(slug, "_bridge") {
-		return "the " + name
-	}
-	return name
+	return p.Slug
 }

@@ -1,27 +1,17 @@
 package classify
 
 import (
-	_ "embed"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/label"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
-
-//go:embed registry.tsv
-var registryText string
-
-//go:embed deployments.tsv
-var deploymentsText string
-
-//go:embed factories.tsv
-var factoriesText string
 
 // flags of a signature.
 type flags uint16
@@ -47,7 +37,7 @@ var flagNames = map[string]flags{
 	"masterchef": flagMasterChef, "erc4626": flagERC4626, "maker": flagMaker, "brand": flagBrand,
 }
 
-// rule4log is one row of the table of events.
+// rule4log is what an event says, or a call that stands in for one.
 type rule4log struct {
 	act       act
 	slug      string // protocol, when the text alone or a known emitter tells it; empty for standards
@@ -59,163 +49,162 @@ type rule4log struct {
 	roles     roles
 }
 
-// rule4call is one row of the table of functions, of callbacks or of errors.
+// rule4call is what a function or a callback says.
 type rule4call struct {
 	act       act
 	slug      string
-	family    string
 	signature string
 	minOut    int  // word of the calldata that holds the least amount accepted; -1 when none
 	own       bool // the text alone names the protocol, whoever stands at the address
 	roles     roles
 }
 
-// deployment is one row of deployments.tsv.
+// deployment is what the rules know to stand at an address.
 type deployment struct {
 	label.Label
 	chains []uint64 // nil: every chain
 }
 
-// registry is the parsed tables. It is read-only once made.
+// factory is where the pools of a deployer stand.
+type factory struct {
+	protocol.Factory
+	slug string
+}
+
+// registry holds the declarations of package protocol by selector, topic and address. It
+// is read-only once made.
 type registry struct {
 	events      map[common.Hash][]*rule4log
 	calls       map[[4]byte]*rule4call
 	callbacks   map[[4]byte]*rule4call // what pools and lenders call at their borrower
-	errors      map[[4]byte]*rule4call
+	frames      map[[4]byte]*rule4log  // calls that stand in for events where logs are missing
+	payloads    map[[4]byte]payload    // functions that carry other calls
 	deployments map[common.Address][]deployment
 	factories   []factory
 }
 
 var theRegistry = sync.OnceValue(func() *registry {
-	r, err := parseRegistry(registryText, deploymentsText, factoriesText)
+	r, err := newRegistry(protocol.All())
 	if err != nil {
-		panic("classify: embedded tables: " + err.Error()) // a build that fails its tests
+		panic("classify: " + err.Error()) // a build that fails its tests
 	}
 	return r
 })
 
-func parseRegistry(table, deployments, factories string) (*registry, error) {
+func newRegistry(list []*protocol.Protocol) (*registry, error) {
 	r := &registry{events: map[common.Hash][]*rule4log{}, calls: map[[4]byte]*rule4call{}, callbacks: map[[4]byte]*rule4call{},
-		errors: map[[4]byte]*rule4call{}, deployments: map[common.Address][]deployment{}}
-	for _, t := range []struct {
-		name, text string
-		columns    int
-		add        func([]string) error
-	}{{"registry", table, 9, r.add}, {"deployments", deployments, 5, r.deploy}, {"factories", factories, 6, r.factory}} {
-		for n, line := range strings.Split(t.text, "\n") {
-			if line == "" || line[0] == '#' {
-				continue
+		frames: map[[4]byte]*rule4log{}, payloads: map[[4]byte]payload{}, deployments: map[common.Address][]deployment{}}
+	for _, p := range list {
+		for i := range p.Signatures {
+			if err := r.add(p, &p.Signatures[i]); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", p.Slug, p.Signatures[i].Text, err)
 			}
-			cells := strings.Split(line, "\t")
-			if len(cells) != t.columns {
-				return nil, fmt.Errorf("%s, line %d: %d columns", t.name, n+1, len(cells))
-			}
-			if err := t.add(cells); err != nil {
-				return nil, fmt.Errorf("%s, line %d: %w", t.name, n+1, err)
-			}
+		}
+		for i := range p.Contracts {
+			r.deploy(p, &p.Contracts[i])
+		}
+		for i := range p.Factories {
+			r.factories = append(r.factories, factory{p.Factories[i], p.Slug})
 		}
 	}
 	return r, nil
 }
 
-// columns of registry.tsv.
-const (
-	colKind = iota
-	colVote
-	colSlug
-	colFamily
-	colIndexed
-	colParty
-	colFlags
-	colSignature
-	colRoles
-)
-
-func (r *registry) add(cells []string) error {
-	hash := evmsig.Hash(cells[colSignature])
-	roles, err := parseRoles(cells[colRoles])
-	if err != nil {
-		return err
+// add enters what a signature says. Errors say nothing that rules read.
+func (r *registry) add(p *protocol.Protocol, s *protocol.Signature) (err error) {
+	if s.Vote == nil && s.Frame == nil && s.Carries == nil {
+		return nil
 	}
-	if cells[colKind] != "event" {
-		return r.addCall([4]byte(hash[:4]), cells, roles)
-	}
-	e := &rule4log{act: act(cells[colVote]), slug: cells[colSlug], family: cells[colFamily], indexed: -1, signature: cells[colSignature], roles: roles}
-	if cells[colIndexed] != "*" {
-		if _, err := fmt.Sscan(cells[colIndexed], &e.indexed); err != nil {
-			return fmt.Errorf("read indexed count: %w", err)
+	hash := evmsig.Hash(s.Text)
+	selector := [4]byte(hash[:4])
+	if s.Frame != nil {
+		if r.frames[selector] != nil {
+			return fmt.Errorf("frame declared twice")
+		}
+		if r.frames[selector], err = newRule(p, s, s.Frame); err != nil {
+			return err
 		}
 	}
-	for _, name := range fields(cells[colFlags]) {
-		f, ok := flagNames[name]
-		if !ok {
-			return fmt.Errorf("unknown flag %q", name)
+	if s.Carries != nil {
+		if r.payloads[selector], err = newPayload(s.Carries); err != nil {
+			return err
 		}
-		e.flags |= f
 	}
-	for _, p := range fields(cells[colParty]) {
-		s, err := parseSlot(p)
+	switch {
+	case s.Vote == nil:
+		return nil
+	case s.Kind == protocol.Event:
+		e, err := newRule(p, s, s.Vote)
 		if err != nil {
 			return err
 		}
-		e.party = append(e.party, s)
+		if slices.ContainsFunc(r.events[hash], func(o *rule4log) bool { return o.indexed == e.indexed }) {
+			return fmt.Errorf("%d indexed arguments declared twice", e.indexed)
+		}
+		r.events[hash] = append(r.events[hash], e)
+		return nil
+	case s.Kind == protocol.Function:
+		return addCall(r.calls, selector, p, s)
+	case s.Kind == protocol.Callback:
+		return addCall(r.callbacks, selector, p, s)
 	}
-	r.events[hash] = append(r.events[hash], e)
-	return nil
+	return fmt.Errorf("an error has a vote")
 }
 
-func (r *registry) addCall(selector [4]byte, cells []string, roles roles) error {
-	c := &rule4call{act: act(cells[colVote]), slug: cells[colSlug], family: cells[colFamily], signature: cells[colSignature], minOut: -1, roles: roles}
-	c.own = cells[colFlags] == "own"
-	if rest, ok := strings.CutPrefix(cells[colFlags], "minout"); ok {
-		if _, err := fmt.Sscan(rest, &c.minOut); err != nil {
-			return fmt.Errorf("read position of the minimum: %w", err)
+// slugIn is the slug that a vote names: none where many share the text.
+func slugIn(p *protocol.Protocol, v *protocol.Vote) string {
+	if v.Shared || p.Kind != protocol.Named {
+		return ""
+	}
+	return p.Slug
+}
+
+func newRule(p *protocol.Protocol, s *protocol.Signature, v *protocol.Vote) (*rule4log, error) {
+	e := &rule4log{act: act(v.Act), slug: slugIn(p, v), family: s.Family, indexed: s.Indexed, signature: s.Text, roles: signatureRoles(s)}
+	for _, name := range v.Flags {
+		f, ok := flagNames[name]
+		if !ok {
+			return nil, fmt.Errorf("unknown flag %q", name)
 		}
+		e.flags |= f
 	}
-	table := map[string]map[[4]byte]*rule4call{"call": r.calls, "callback": r.callbacks, "error": r.errors}[cells[colKind]]
-	if table == nil {
-		return fmt.Errorf("unknown kind %q", cells[colKind])
+	if v.Min != nil {
+		return nil, fmt.Errorf("an event has no minimum")
 	}
-	if _, twice := table[selector]; twice {
-		return fmt.Errorf("selector of %s twice", c.signature)
+	for _, place := range v.Party {
+		e.party = append(e.party, slot(place))
+	}
+	return e, nil
+}
+
+func addCall(table map[[4]byte]*rule4call, selector [4]byte, p *protocol.Protocol, s *protocol.Signature) error {
+	v := s.Vote
+	c := &rule4call{act: act(v.Act), slug: slugIn(p, v), signature: s.Text, minOut: -1, roles: signatureRoles(s)}
+	for _, name := range v.Flags {
+		if name != "own" {
+			return fmt.Errorf("a function has no flag %q", name)
+		}
+		c.own = true
+	}
+	if m := v.Min; m != nil {
+		if m.Topic || m.Body || m.Inside != nil {
+			return fmt.Errorf("the minimum is no word of the arguments")
+		}
+		c.minOut = m.N
+	}
+	if table[selector] != nil {
+		return fmt.Errorf("selector declared twice, also by %s", table[selector].signature)
 	}
 	table[selector] = c
 	return nil
 }
 
-func fields(s string) []string {
-	if s == "" {
-		return nil
+func (r *registry) deploy(p *protocol.Protocol, c *protocol.Contract) {
+	if p.Kind == protocol.Group {
+		return // says nothing of a protocol
 	}
-	return strings.Split(s, ",")
-}
-
-func (r *registry) deploy(cells []string) (err error) {
-	if !common.IsHexAddress(cells[0]) {
-		return fmt.Errorf("malformed address %q", cells[0])
-	}
-	d := deployment{Label: label.Label{Name: cells[4], Category: cells[3], Protocol: cells[2], Source: "rules"}}
-	if d.chains, err = chainIDs(cells[1]); err != nil {
-		return err
-	}
-	a := common.HexToAddress(cells[0])
-	r.deployments[a] = append(r.deployments[a], d)
-	return nil
-}
-
-// chainIDs reads a comma-separated list; "*" is nil and means every chain.
-func chainIDs(list string) (ids []uint64, err error) {
-	if list == "*" {
-		return nil, nil
-	}
-	for _, c := range strings.Split(list, ",") {
-		var id uint64
-		if _, err := fmt.Sscan(c, &id); err != nil {
-			return nil, fmt.Errorf("read chain id: %w", err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
+	r.deployments[c.Address] = append(r.deployments[c.Address],
+		deployment{label.Label{Name: c.Name, Category: c.Category, Protocol: p.Slug, Source: "rules"}, c.Chains})
 }
 
 // event finds the row for a log: the one with its exact count of indexed arguments,

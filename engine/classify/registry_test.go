@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -67,19 +68,6 @@ func TestSlugsAreWords(t *testing.T) {
 	}
 }
 
-// Published addresses carry a checksum; a mistyped one does not keep it.
-func TestAddressesKeepTheirChecksum(t *testing.T) {
-	for _, text := range []string{deploymentsText, factoriesText} {
-		for _, line := range strings.Split(text, "\n") {
-			for _, cell := range strings.Split(line, "\t") {
-				if common.IsHexAddress(cell) && common.HexToAddress(cell).Hex() != cell {
-					t.Errorf("%s should be %s", cell, common.HexToAddress(cell).Hex())
-				}
-			}
-		}
-	}
-}
-
 func TestLayoutTellsEventsOfOneText(t *testing.T) {
 	f := func(signature string, indexed int, want act, slug string) {
 		t.Helper()
@@ -103,25 +91,37 @@ func TestLayoutTellsEventsOfOneText(t *testing.T) {
 	f("Transfer(address,address,uint256)", 3, actTransfer, "")
 }
 
-func TestTableRefusesBadRows(t *testing.T) {
-	f := func(table, deployments, factories, want string) {
+// A vote that no rule can read is an error, which the tests of any change meet.
+func TestRegistryRefusesBadVotes(t *testing.T) {
+	f := func(want string, signatures ...protocol.Signature) {
 		t.Helper()
-		if _, err := parseRegistry(table, deployments, factories); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := newRegistry([]*protocol.Protocol{{Slug: "some_dex", Name: "Some Dex", Signatures: signatures}})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	f("event\tswap", "", "", "2 columns")
-	f("event\tswap\tx\t\tmany\t\t\tA()\t", "", "", "indexed count")
-	f("event\tswap\tx\t\t0\t\tshiny\tA()\t", "", "", "unknown flag")
-	f("event\tswap\tx\t\t0\tz9\t\tA()\t", "", "", "unknown place")
-	f("call\tswap\tx\t\t\t\tminoutx\tA()\t", "", "", "minimum")
-	f("call\tswap\tx\t\t\t\t\tA()\t\ncall\tswap\tx\t\t\t\t\tA()\t", "", "", "twice")
-	f("event\tswap\tx\t\t0\t\t\tA()\ta", "", "", "no place")
-	f("event\tswap\tx\t\t0\t\t\tA()\ta=t4", "", "", "unknown place")
-	f("gift\tswap\tx\t\t\t\t\tA()\t", "", "", "unknown kind")
-	f("", "xyz\t1\ta\tb\tc", "", "address")
-	f("", "0x0000000000000000000000000000000000000001\tone\ta\tb\tc", "", "chain id")
-	f("", "", "f\ts\t1\t0x01\t0x02\tdear", "fee")
+	event := protocol.Signature{Kind: protocol.Event, Text: "A()", Vote: &protocol.Vote{Act: "swap"}}
+	call := protocol.Signature{Kind: protocol.Function, Text: "A()", Vote: &protocol.Vote{Act: "swap"}}
+	with := func(s protocol.Signature, v protocol.Vote) protocol.Signature {
+		s.Vote = &v
+		return s
+	}
+	f("unknown flag", with(event, protocol.Vote{Act: "swap", Flags: []string{"shiny"}}))
+	f("no minimum", with(event, protocol.Vote{Act: "swap", Min: &protocol.Place{}}))
+	f("declared twice", event, event)
+	f("declared twice", call, call)
+	f("no flag", with(call, protocol.Vote{Act: "swap", Flags: []string{"pool"}}))
+	f("no word", with(call, protocol.Vote{Act: "swap", Min: &protocol.Place{Topic: true}}))
+	f("no word", with(call, protocol.Vote{Act: "swap", Min: &protocol.Place{Inside: []int{1}}}))
+	f("an error has a vote", protocol.Signature{Kind: protocol.Error, Text: "A()", Vote: &protocol.Vote{Act: "swap"}})
+	frame := protocol.Signature{Kind: protocol.Function, Text: "A()", Frame: &protocol.Vote{Act: "swap", Flags: []string{"own"}}}
+	f("frame declared twice", frame, frame)
+	carrier := func(what, reader string, words ...int) protocol.Signature {
+		return protocol.Signature{Kind: protocol.Function, Text: "A()", Carries: &protocol.Carried{What: what, Reader: reader, Words: words}}
+	}
+	f("no reader", carrier("batch", "crystal ball"))
+	f("no reader", carrier("batch", "self"))
+	f("unknown carrier", carrier("pigeon", "packed"))
 }
 
 // The pools are the oldest and largest of each factory.

@@ -1,63 +1,32 @@
 package classify
 
 import (
-	"fmt"
 	"math/big"
-	"strconv"
-	"strings"
 
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// slot says where an argument stands: topic 1..3 of a log, or a word of ABI data. A
-// value inside a tuple of dynamic size is reached over the offsets of the tuples.
-type slot struct {
-	topic  bool
-	n      int
-	inside []int // words within what word n is the offset of, and so on
-	body   bool  // the last word is the offset of an array, of bytes or of text
-}
-
-// parseSlot reads "t1", "d4", "d0/2" or "d3*", as declared in registry.tsv.
-func parseSlot(text string) (s slot, err error) {
-	bad := fmt.Errorf("unknown place %q", text)
-	rest, body := strings.CutSuffix(text, "*")
-	s.body = body
-	if len(rest) < 2 || rest[0] != 't' && rest[0] != 'd' {
-		return s, bad
-	}
-	s.topic = rest[0] == 't'
-	for i, part := range strings.Split(rest[1:], "/") {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 0 || s.topic && (i > 0 || n < 1 || n > 3) {
-			return s, bad
-		}
-		if i == 0 {
-			s.n = n
-		} else {
-			s.inside = append(s.inside, n)
-		}
-	}
-	return s, nil
-}
+// slot reads the value at a place of a log or of calldata.
+type slot protocol.Place
 
 // word reads the word of a log at the place, nil when the log is too short.
 func (s slot) word(l *ethrpc.Log) []byte {
-	if !s.topic {
+	if !s.Topic {
 		return s.argument(l.Data)
 	}
-	if s.n >= len(l.Topics) {
+	if s.N >= len(l.Topics) {
 		return nil
 	}
-	return l.Topics[s.n][:]
+	return l.Topics[s.N][:]
 }
 
 // argument reads the word at the place of ABI data: of a log, or the arguments of a call.
 func (s slot) argument(data []byte) []byte {
-	if data, n := s.scope(data); data != nil && !s.topic {
+	if data, n := s.scope(data); data != nil && !s.Topic {
 		return evmsig.Word(data, n)
 	}
 	return nil
@@ -66,8 +35,8 @@ func (s slot) argument(data []byte) []byte {
 // scope finds the tuple that holds the value, to whose start offsets in it count, and
 // the value's word there.
 func (s slot) scope(data []byte) (tuple []byte, n int) {
-	n = s.n
-	for _, next := range s.inside {
+	n = s.N
+	for _, next := range s.Inside {
 		if data = bodyAt(data, evmsig.Word(data, n)); data == nil {
 			return nil, 0
 		}
@@ -79,7 +48,7 @@ func (s slot) scope(data []byte) (tuple []byte, n int) {
 // bodyOf reads what the word at the place is the offset of: first its length, then the
 // elements of the array, or the bytes. It ends where the data ends.
 func (s slot) bodyOf(data []byte) []byte {
-	if data, n := s.scope(data); s.body && data != nil {
+	if data, n := s.scope(data); s.Body && data != nil {
 		return bodyAt(data, evmsig.Word(data, n))
 	}
 	return nil
@@ -118,22 +87,14 @@ type roles struct {
 	topics int // indexed arguments of that layout
 }
 
-func parseRoles(text string) (r roles, err error) {
-	for _, part := range fields(text) {
-		name, place, ok := strings.Cut(part, "=")
-		if !ok || name == "" {
-			return r, fmt.Errorf("role %q has no place", part)
-		}
-		s, err := parseSlot(place)
-		if err != nil {
-			return r, err
-		}
-		if s.topic {
+func signatureRoles(s *protocol.Signature) (r roles) {
+	for _, x := range s.Roles {
+		if x.Place.Topic {
 			r.topics++
 		}
-		r.list = append(r.list, role{name, s})
+		r.list = append(r.list, role{x.Name, slot(x.Place)})
 	}
-	return r, nil
+	return r
 }
 
 // slot finds the place of a role.

@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
+	"txlens/engine/protocol"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -287,9 +288,9 @@ func sameCrossing(x, y *hit) bool {
 func (a *analysis) sayHit(h *hit) string {
 	place := a.who(h.emitter)
 	if h.slug != "" && place == short(h.emitter) {
-		place = protocolName(h.slug) + " (" + place + ")"
+		place = protocol.NameOf(h.slug) + " (" + place + ")"
 	} else if h.slug == "" && h.rule.slug != "" && h.rule.flags&(flagFork|flagPool) != 0 && place == short(h.emitter) {
-		place = place + " (" + protocolName(h.rule.slug) + "-style)"
+		place = place + " (" + protocol.NameOf(h.rule.slug) + "-style)"
 	}
 	if flag, ok := strings.CutPrefix(string(h.act), "flag:"); ok {
 		return place + " reported: " + strings.ReplaceAll(flag, "_", " ")

@@ -7,16 +7,17 @@ import (
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // summarise writes the one line, from what the actor gained and lost.
-func (a *analysis) summarise(o *opinion, protocol string) string {
+func (a *analysis) summarise(o *opinion, slug string) string {
 	k := kinds[o.act]
 	via := ""
-	if protocol != "" {
-		via = protocolName(protocol)
+	if slug != "" {
+		via = protocol.NameOf(slug)
 	}
 	s := ""
 	switch {

@@ -5,6 +5,7 @@ import (
 
 	"txlens/engine/evmsig"
 	"txlens/engine/flow"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -40,7 +41,7 @@ func (w Words) Callee(frame int) string { return w.a.target(w.a.Tree.Frames[fram
 func (w Words) Reason(frame int) string { return w.a.why(w.a.Tree.Frames[frame]) }
 
 // Protocol renders the name of a protocol.
-func (w Words) Protocol(slug string) string { return protocolName(slug) }
+func (w Words) Protocol(slug string) string { return protocol.NameOf(slug) }
 
 // Foreign renders a name that a contract gave itself.
 func (w Words) Foreign(name string) string { return plainText(name) }

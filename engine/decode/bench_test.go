@@ -71,7 +71,7 @@ func BenchmarkOpenTables(b *testing.B) {
 		b.Run(string(e.from), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				(&embedded{file: e.file, from: e.from}).open()
+				(&embedded{read: e.read, from: e.from}).open()
 			}
 		})
 	}

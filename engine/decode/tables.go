@@ -8,14 +8,12 @@ import (
 
 	"txlens/engine/decode/internal/signature"
 	"txlens/engine/evmsig"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-//go:generate go run ./gen -data ../../../shared/data -out .
-
-//go:embed tables/curated.zst
-var curatedFile []byte
+//go:generate go run ./gen -data gen -out .
 
 //go:embed tables/packages.zst
 var packagesFile []byte
@@ -26,7 +24,7 @@ var fourByteFile []byte
 // embedded is one table, opened when first asked. Signatures of the trusted
 // tables are compiled once per process; there are at most as many as entries.
 type embedded struct {
-	file     []byte
+	read     func() (*signature.Table, error)
 	from     Provenance
 	once     sync.Once
 	table    *signature.Table
@@ -40,14 +38,14 @@ type tableKey struct {
 }
 
 var (
-	curated  = &embedded{file: curatedFile, from: FromCurated}
-	packages = &embedded{file: packagesFile, from: FromPackages}
-	fourByte = &embedded{file: fourByteFile, from: FromFourByte}
+	curated  = &embedded{read: declared, from: FromCurated}
+	packages = &embedded{read: func() (*signature.Table, error) { return signature.Open(packagesFile) }, from: FromPackages}
+	fourByte = &embedded{read: func() (*signature.Table, error) { return signature.Open(fourByteFile) }, from: FromFourByte}
 )
 
 func (e *embedded) open() *signature.Table {
 	e.once.Do(func() {
-		t, err := signature.Open(e.file)
+		t, err := e.read()
 		if err != nil { // embedded by the build: a damaged table is a broken binary
 			panic("decode: " + string(e.from) + ": " + err.Error())
 		}
@@ -77,6 +75,29 @@ func (e *embedded) find(k tableKey) []*signature.Signature {
 	return out
 }
 
+// declared makes the table of the declarations of package protocol.
+func declared() (*signature.Table, error) {
+	var entries []signature.Entry
+	for _, p := range protocol.All() {
+		for i := range p.Signatures {
+			if s := &p.Signatures[i]; s.Decoded {
+				entries = append(entries, signature.Entry{Line: string(rune(whatOf(s.Kind))) + s.Published + "\t\t0", ID: evmsig.Hash(s.Text)})
+			}
+		}
+	}
+	return signature.NewTable([]string{"Signatures that decide what a transaction is", "Txlens: engine/protocol"}, entries)
+}
+
+func whatOf(kind protocol.SignatureKind) signature.What {
+	switch kind {
+	case protocol.Event:
+		return signature.Event
+	case protocol.Error:
+		return signature.Error
+	}
+	return signature.Func
+}
+
 func idOf(s *signature.Signature) common.Hash {
 	if s.What == signature.Event {
 		return s.ID
@@ -89,14 +110,13 @@ func selectorKey(sel [4]byte) (h common.Hash) {
 	return h
 }
 
-// compile reads one line: what, declaration, flag, numbers of the sources.
+// compile reads one line: what, declaration, mutability, numbers of the sources.
 func (e *embedded) compile(line string) *signature.Signature {
 	f := strings.Split(line[1:], "\t")
 	s, err := signature.Parse(signature.What(line[0]), f[0])
 	if err != nil || len(f) != 3 {
 		return nil
 	}
-	s.LayoutUnknown = f[1] == "?"
 	first, _, _ := strings.Cut(f[2], ",")
 	if n, err := strconv.Atoi(first); err == nil && n >= 0 && n < len(e.sources) && e.from == FromPackages {
 		s.Source = e.sources[n]

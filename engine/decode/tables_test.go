@@ -77,7 +77,7 @@ func TestTablesNameTheirSourcesAndStaySmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []*embedded{curated, packages, fourByte} {
+	for _, e := range []*embedded{packages, fourByte} {
 		if len(e.open().Header) < 2 {
 			t.Errorf("%s names no source", e.from)
 		}
@@ -87,7 +87,7 @@ func TestTablesNameTheirSourcesAndStaySmall(t *testing.T) {
 			}
 		}
 	}
-	if n := len(curatedFile) + len(packagesFile) + len(fourByteFile); n > 2_500_000 {
+	if n := len(packagesFile) + len(fourByteFile); n > 2_500_000 {
 		t.Errorf("the tables take %d bytes", n)
 	}
 }
@@ -101,5 +101,5 @@ func TestDamagedTableIsAnError(t *testing.T) {
 	}
 	f(nil)
 	f([]byte("not zstd"))
-	f(curatedFile[:len(curatedFile)/2])
+	f(packagesFile[:len(packagesFile)/2])
 }

@@ -1,55 +1,42 @@
 package label
 
 import (
-	_ "embed"
-	"strings"
 	"sync"
 
-	"txlens/engine/chain"
+	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
-
-// curatedTSV is the list kept by hand. Columns: chains (slugs or aliases divided
-// by commas, * for every chain), address in EIP-55 form, name, category,
-// protocol (- for none). A checksum that does not hold is an error, so a slip of
-// the pen can not give a stranger a name.
-//
-//go:embed curated.tsv
-var curatedTSV string
 
 type place struct {
 	chain   uint64
 	address common.Address
 }
 
+// curatedLabels are the labels of the contracts of package protocol.
 var curatedLabels = sync.OnceValue(func() map[place]Label {
 	m := make(map[place]Label)
-	for line := range strings.Lines(curatedTSV) {
-		col := strings.Split(strings.TrimRight(line, "\n"), "\t")
-		if len(col) != 5 || strings.HasPrefix(line, "#") {
-			continue // comments; the tests refuse anything else
+	for _, p := range protocol.All() {
+		slug := p.Slug
+		if p.Kind == protocol.Group {
+			slug = ""
 		}
-		l := Label{Name: col[2], Category: col[3], Protocol: strings.TrimPrefix(col[4], "-"), Source: ruleCurated}
-		for _, id := range chainIDs(col[0]) {
-			m[place{id, common.HexToAddress(col[1])}] = l
+		for i := range p.Contracts {
+			c := &p.Contracts[i]
+			if c.Unlabelled {
+				continue
+			}
+			l := Label{Name: c.Name, Category: c.Category, Protocol: slug, Source: ruleCurated}
+			if c.Chains == nil {
+				m[place{anywhere, c.Address}] = l
+			}
+			for _, id := range c.Chains {
+				m[place{id, c.Address}] = l
+			}
 		}
 	}
 	return m
 })
-
-func chainIDs(list string) []uint64 {
-	if list == "*" {
-		return []uint64{anywhere}
-	}
-	var ids []uint64
-	for _, name := range strings.Split(list, ",") {
-		if c, ok := chain.BySlug(name); ok {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
-}
 
 // curated looks in the list kept by hand, the chain's own rows first.
 func curated(chainID uint64, a common.Address) (Label, bool) {

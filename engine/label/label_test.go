@@ -20,7 +20,7 @@ func TestLookup(t *testing.T) {
 	}
 	// by hand
 	f(1, "0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D", "Uniswap V2: Router 2", "router", "uniswap_v2")
-	f(8453, "0x111111125421cA6dc452d289314280a0f8842A65", "1inch: Router v6", "aggregator", "1inch")
+	f(8453, "0x111111125421cA6dc452d289314280a0f8842A65", "1inch: Router v6", "aggregator", "oneinch")
 	f(56, "0xfffffffffffffffffffffffffffffffffffffffe", "BSC: System address (fees of the block)", "fee_vault", "")
 	f(1, "0xfffffffffffffffffffffffffffffffffffffffe", "System address", "system", "")
 	f(1, "0x0000000000000000000000000000000000000000", "Zero address", "burn", "")
@@ -188,4 +188,8 @@ func TestWrappedShare(t *testing.T) {
 	if l, _ := Lookup(747474, share); l.Name == "Wrapped Ether (WETH)" {
 		t.Errorf("the share is named %q", l.Name)
 	}
+}
+
+func slug(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }

@@ -10,7 +10,7 @@ import (
 const (
 	ruleChain      = "chain"      // the table of chains
 	rulePrecompile = "precompile" // EIPs and stack specifications
-	ruleCurated    = "curated"    // curated.tsv
+	ruleCurated    = "curated"    // package protocol
 )
 
 // system names what a chain has from its protocol: precompiles, predeploys, fee

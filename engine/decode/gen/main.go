@@ -1,7 +1,8 @@
 // Command gen writes the embedded signature tables and SOURCES.md of package
-// decode. It reads the collected facts (-data), go-ethereum's 4byte.json from the
-// module cache, and curated.txt. All hashes are computed from text; where a source
-// lists a hash too, a difference ends the run.
+// decode. It reads the declarations that were collected from published packages
+// (abi_signatures.tsv.gz) and go-ethereum's 4byte.json from the module cache. All
+// hashes are computed from text; where a source lists a hash too, a difference ends
+// the run.
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	data := flag.String("data", "../../../shared/data", "folder with events.tsv, selectors.tsv and abi_signatures.tsv.gz")
+	data := flag.String("data", "gen", "folder with abi_signatures.tsv.gz")
 	out := flag.String("out", ".", "folder of package decode")
 	flag.Parse()
 	if err := run(*data, *out); err != nil {
@@ -30,17 +31,13 @@ func run(data, out string) error {
 	if err != nil {
 		return err
 	}
-	cur, err := readCurated(data, filepath.Join(out, "gen", "curated.txt"), npm)
-	if err != nil {
-		return err
-	}
 	four, err := readFourByte()
 	if err != nil {
 		return err
 	}
 	var doc strings.Builder
 	doc.WriteString(sourcesIntro)
-	for _, t := range []*table{cur, npm, four} {
+	for _, t := range []*table{npm, four} {
 		if err := t.write(out); err != nil {
 			return err
 		}
@@ -77,6 +74,8 @@ func (t *table) describe(b *strings.Builder) {
 const sourcesIntro = `# Where the embedded signatures come from
 
 Written by gen; do not edit. Every table repeats its sources in its own header.
+The declarations that decide what a transaction is are those of engine/protocol; no
+table repeats them.
 A signature is a fact about a published interface; no source code is copied. Hashes
 are computed from the text, at generation and again at each lookup.
 `

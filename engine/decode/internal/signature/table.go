@@ -29,6 +29,29 @@ type Entry struct {
 
 // Build writes a table file. It sorts entries.
 func Build(header []string, entries []Entry) ([]byte, error) {
+	raw, err := plain(header, entries)
+	if err != nil {
+		return nil, err
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("build table: %w", err)
+	}
+	defer enc.Close()
+	return enc.EncodeAll(raw, nil), nil
+}
+
+// NewTable makes a table that is in no file. It sorts entries.
+func NewTable(header []string, entries []Entry) (*Table, error) {
+	raw, err := plain(header, entries)
+	if err != nil {
+		return nil, err
+	}
+	return read(raw)
+}
+
+// plain is the uncompressed content of a table file.
+func plain(header []string, entries []Entry) ([]byte, error) {
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Line, b.Line) })
 	var b bytes.Buffer
 	b.WriteString(magic)
@@ -46,12 +69,7 @@ func Build(header []string, entries []Entry) ([]byte, error) {
 	for _, e := range entries {
 		b.Write(e.ID[:2])
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return nil, fmt.Errorf("build table: %w", err)
-	}
-	defer enc.Close()
-	return enc.EncodeAll(b.Bytes(), nil), nil
+	return b.Bytes(), nil
 }
 
 // Table is an opened table. It is safe for concurrent use.
@@ -75,6 +93,10 @@ func Open(file []byte) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decompress table: %w", err)
 	}
+	return read(raw)
+}
+
+func read(raw []byte) (*Table, error) {
 	head, body, ok := bytes.Cut(raw, []byte("\n\n"))
 	if !ok || !bytes.HasPrefix(head, []byte(magic)) {
 		return nil, errTable
