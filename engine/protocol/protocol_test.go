@@ -3,6 +3,7 @@ package protocol
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -318,6 +319,38 @@ func FuzzParse(f *testing.F) {
 	f.Add("name X\nevent A((address a:b,bytes)[2] c) \n\tvote swap party=c min=d0/1 layout=any\n\tcarries a b -")
 	f.Add("contract ethereum 0x00000000000000000000000000000000000000AA dex X\nfactory a * 0x 0x -")
 	f.Fuzz(func(_ *testing.T, text string) { Parse("x", text) })
+}
+
+// TestPageShowsAFile: the page on adding a protocol shows a file of this folder.
+func TestPageShowsAFile(t *testing.T) {
+	page, err := os.ReadFile("../../docs/adding-a-protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("(?s)`engine/protocol/([a-z0-9_]+\\.txt)`[^`]*:\n\n```\n(.*?)```").FindSubmatch(page)
+	if shown == nil {
+		t.Fatal("the page shows no file")
+	}
+	file, err := files.ReadFile(string(shown[1]))
+	if err != nil || string(file) != string(shown[2]) {
+		t.Errorf("%s is not as the page shows it (%v):\n%s", shown[1], err, shown[2])
+	}
+	p, err := Parse("x", string(shown[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, deployments := 0, 0
+	for _, s := range p.Signatures {
+		if s.Kind == Event {
+			events++
+		}
+	}
+	for _, c := range p.Contracts {
+		deployments += len(c.Chains)
+	}
+	if events != 2 || deployments < 3 {
+		t.Errorf("the page shows %d events and %d deployments", events, deployments)
+	}
 }
 
 func BenchmarkRead(b *testing.B) {
