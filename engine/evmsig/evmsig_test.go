@@ -6,8 +6,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"math/big"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -98,6 +100,66 @@ func TestDeclaredOnce(t *testing.T) {
 	if len(seen) < 90 {
 		t.Errorf("%d signatures found", len(seen))
 	}
+}
+
+// TestDeclaredHere: no other package of the engine hashes the text of a signature that it
+// spells out. Package mpp stands apart: its sandbox shares nothing with what it checks.
+func TestDeclaredHere(t *testing.T) {
+	text := regexp.MustCompile(`^[a-zA-Z_]\w*\([a-z0-9,()\[\]]*\)$`)
+	n := 0
+	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		skip := e.IsDir() && (e.Name() == "evmsig" || e.Name() == "mpp" || e.Name() == "testdata")
+		switch {
+		case err != nil:
+			return err
+		case skip:
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		n++
+		for _, lit := range hashed(f) {
+			if s, err := strconv.Unquote(lit.Value); err == nil && text.MatchString(s) {
+				t.Errorf("%s hashes %s; declare it in evmsig, or in a file of package protocol", path, s)
+			}
+		}
+		return nil
+	})
+	if err != nil || n < 100 {
+		t.Errorf("%d files read, %v", n, err)
+	}
+}
+
+// hashed are the string literals that are arguments of a hash function, or of a variadic
+// helper that may hash them.
+func hashed(f *ast.File) (list []*ast.BasicLit) {
+	names := map[string]bool{"Hash": true, "Func": true, "Keccak256": true, "Keccak256Hash": true, "byte": true, "add": true}
+	ast.Inspect(f, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		name := ""
+		switch fn := call.Fun.(type) {
+		case *ast.Ident:
+			name = fn.Name
+		case *ast.SelectorExpr:
+			name = fn.Sel.Name
+		case *ast.ArrayType:
+			name = "byte"
+		}
+		for _, arg := range call.Args {
+			if lit, ok := arg.(*ast.BasicLit); ok && lit.Kind == token.STRING && names[name] {
+				list = append(list, lit)
+			}
+		}
+		return true
+	})
+	return list
 }
 
 func TestCalled(t *testing.T) {
