@@ -355,6 +355,15 @@ func TestEveryRowIsExercised(t *testing.T) {
 	harvestCovered(t, reg, errors, done)
 }
 
+// bodyOf reads what the word at the place is the offset of: first its length, then the
+// elements of the array, or the bytes. It ends where the data ends.
+func (s slot) bodyOf(data []byte) []byte {
+	if data, n := s.scope(data); s.Body && data != nil {
+		return bodyAt(data, evmsig.Word(data, n))
+	}
+	return nil
+}
+
 // errorRows are the declared errors, which the rules read through the decoder.
 func errorRows() map[[4]byte]*rule4call {
 	rows := map[[4]byte]*rule4call{}

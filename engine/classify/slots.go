@@ -45,15 +45,6 @@ func (s slot) scope(data []byte) (tuple []byte, n int) {
 	return data, n
 }
 
-// bodyOf reads what the word at the place is the offset of: first its length, then the
-// elements of the array, or the bytes. It ends where the data ends.
-func (s slot) bodyOf(data []byte) []byte {
-	if data, n := s.scope(data); s.Body && data != nil {
-		return bodyAt(data, evmsig.Word(data, n))
-	}
-	return nil
-}
-
 // bodyAt follows an offset word, nil when it points outside of the data.
 func bodyAt(data, offset []byte) []byte {
 	if offset == nil {

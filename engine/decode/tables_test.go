@@ -2,6 +2,7 @@ package decode
 
 import (
 	"encoding/hex"
+	"iter"
 	"os"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 func TestEntriesHashToTheirBucket(t *testing.T) {
 	for _, e := range []*embedded{curated, packages} {
 		n := 0
-		for bucket, line := range e.open().All() {
+		for bucket, line := range all(e.open()) {
 			s := e.compile(string(line))
 			if s == nil {
 				t.Fatalf("%s: %q does not compile", e.from, line)
@@ -27,12 +28,12 @@ func TestEntriesHashToTheirBucket(t *testing.T) {
 			}
 			n++
 		}
-		if n != e.open().Len() || n == 0 {
-			t.Errorf("%s: %d of %d entries seen", e.from, n, e.open().Len())
+		if n < 400 {
+			t.Errorf("%s: %d entries", e.from, n)
 		}
 	}
 	n := 0
-	for bucket, line := range fourByte.open().All() {
+	for bucket, line := range all(fourByte.open()) {
 		h := crypto.Keccak256(line)
 		if uint16(h[0])<<8|uint16(h[1]) != bucket {
 			t.Fatalf("%s hashes to %x, stands in bucket %04x", line, h[:4], bucket)
@@ -41,6 +42,19 @@ func TestEntriesHashToTheirBucket(t *testing.T) {
 	}
 	if n < 260_000 {
 		t.Errorf("the 4byte table has %d entries", n)
+	}
+}
+
+// all gives every line of a table with the two bytes of its bucket.
+func all(table *signature.Table) iter.Seq2[uint16, []byte] {
+	return func(yield func(uint16, []byte) bool) {
+		for bucket := range 1 << 16 {
+			for line := range table.Bucket([]byte{byte(bucket >> 8), byte(bucket)}) {
+				if !yield(uint16(bucket), line) {
+					return
+				}
+			}
+		}
 	}
 }
 

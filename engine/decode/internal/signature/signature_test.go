@@ -81,7 +81,7 @@ func TestTableRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, err := Open(file)
-	if err != nil || table.Len() != 4 || strings.Join(table.Header, ",") != "what,source" {
+	if err != nil || len(table.lines) != 4 || strings.Join(table.Header, ",") != "what,source" {
 		t.Fatalf("%+v, %v", table, err)
 	}
 	f := func(id []byte, want string) {

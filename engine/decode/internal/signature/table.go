@@ -151,22 +151,6 @@ func (t *Table) Bucket(id []byte) iter.Seq[[]byte] {
 	}
 }
 
-// All gives every line with the two bytes of its bucket.
-func (t *Table) All() iter.Seq2[uint16, []byte] {
-	return func(yield func(uint16, []byte) bool) {
-		for b := range 1 << 16 {
-			for _, start := range t.lines[t.bucket[b]:t.bucket[b+1]] {
-				if !yield(uint16(b), t.line(start)) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Len is the number of entries.
-func (t *Table) Len() int { return len(t.lines) }
-
 func (t *Table) line(start uint32) []byte {
 	rest := t.text[start:]
 	return rest[:bytes.IndexByte(rest, '\n')]
