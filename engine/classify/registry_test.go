@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
+	"txlens/engine/label"
 	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -89,6 +91,61 @@ func TestLayoutTellsEventsOfOneText(t *testing.T) {
 	f("ExecutionSuccess(bytes32,uint256)", 0, "safe_success", "safe")
 	f("ExecutionSuccess(bytes32,uint256)", 1, "safe_success", "safe")
 	f("Transfer(address,address,uint256)", 3, actTransfer, "")
+	f("AddLiquidity(address,uint256[],uint256[],uint256,uint256)", 1, actAddLiq, "") // shared, in the file of curve
+}
+
+// TestFunctions: what calldata alone names, and whose functions others share.
+func TestFunctions(t *testing.T) {
+	f := func(signature, slug string, shared bool) {
+		t.Helper()
+		selector := evmsig.Func(signature)
+		c := theRegistry().call(selector[:])
+		if c == nil || c.slug != slug || forked(slug) != shared {
+			t.Errorf("%s: %+v, forked %v", signature, c, forked(slug))
+		}
+	}
+	f("swapExactTokensForTokens(uint256,uint256,address[],address,uint256)", "uniswap_v2", true)
+	f("swap(uint256,uint256,address,bytes)", "", false) // of each pair, and of its forks
+	f("depositV3(address,address,address,address,uint256,uint256,uint256,address,uint32,uint32,uint32,bytes)", "across", false)
+	f("transfer(address,uint256)", "", false)
+	for slug, want := range map[string]bool{"optimism": true, "arbitrum": true, "across": false, "no_such_thing": false} {
+		if isRollup(slug) != want {
+			t.Errorf("%s is a rollup: %v", slug, !want)
+		}
+	}
+}
+
+// What the rules know to stand at an address: contracts and deployments of protocols and
+// standards on their chains, and no accounts of a group.
+func TestAttributedAddresses(t *testing.T) {
+	f := func(chainID uint64, address, want string) {
+		t.Helper()
+		if l, _ := theRegistry().labelOf(chainID, common.HexToAddress(address)); l.Protocol != want {
+			t.Errorf("%s on chain %d is of %q, want %q", address, chainID, l.Protocol, want)
+		}
+	}
+	f(1, "0x7d655c57f71464B6f83811C55D84009Cd9f5221C", "gitcoin") // a deployment
+	f(10, "0x7d655c57f71464B6f83811C55D84009Cd9f5221C", "")
+	f(1, "0xc3d688B66703497DAA19211EEdff47f25384cdc3", "compound_v3") // a contract
+	f(1, "0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789", "erc4337")     // of a standard
+	f(1, "0x28C6c06298d514Db089934071355E5743bf21d60", "")            // custody of an exchange
+}
+
+func TestCanonical(t *testing.T) {
+	f := func(slug, category, want string) {
+		t.Helper()
+		if got := canonical(label.Label{Protocol: slug, Category: category}); got != want {
+			t.Errorf("%s (%s) is %q, want %q", slug, category, got, want)
+		}
+	}
+	f("uniswap_v3", "dex", "uniswap_v3")
+	f("1inch", "aggregator", "oneinch")
+	f("optimism", "bridge", "optimism_bridge")
+	f("optimism", "governance", "optimism")
+	f("across", "bridge", "across")
+	f("zksync_lite", "bridge", "zksync_bridge")
+	f("erc4337", "account", "")
+	f("some_dex", "dex", "some_dex")
 }
 
 // A vote that no rule can read is an error, which the tests of any change meet.

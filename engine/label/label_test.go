@@ -18,8 +18,12 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%d %s: %+v, %v; want %q %q %q", chainID, address, l, ok, name, category, protocol)
 		}
 	}
+	if l, ok := Lookup(1, common.HexToAddress("0x7d655c57f71464B6f83811C55D84009Cd9f5221C")); ok {
+		t.Errorf("%+v: a deployment is attributed, not labelled", l)
+	}
 	// by hand
 	f(1, "0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D", "Uniswap V2: Router 2", "router", "uniswap_v2")
+	f(1, "0x28C6c06298d514Db089934071355E5743bf21d60", "Binance 14", "exchange", "") // of no protocol
 	f(8453, "0x111111125421cA6dc452d289314280a0f8842A65", "1inch: Router v6", "aggregator", "oneinch")
 	f(56, "0xfffffffffffffffffffffffffffffffffffffffe", "BSC: System address (fees of the block)", "fee_vault", "")
 	f(1, "0xfffffffffffffffffffffffffffffffffffffffe", "System address", "system", "")

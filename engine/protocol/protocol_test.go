@@ -276,6 +276,19 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestKinds(t *testing.T) {
+	f := func(line string, want Kind) {
+		t.Helper()
+		if p, err := Parse("x", "name X\n"+line); err != nil || p.Kind != want {
+			t.Errorf("%q: %+v, %v", line, p, err)
+		}
+	}
+	f("", Named)
+	f("forked", Named)
+	f("standard", Standard)
+	f("group", Group)
+}
+
 func TestParseRefuses(t *testing.T) {
 	f := func(want string, lines ...string) {
 		t.Helper()
@@ -307,6 +320,8 @@ func TestParseRefuses(t *testing.T) {
 	f("indexed arguments", "event A(address)", "\tvote swap indexed=4")
 	f("unknown argument", event, "\tvote swap party=c")
 	f("unknown argument", event, "\tvote swap party=t4")
+	f("unknown argument", event, "\tvote swap party=t0")
+	f("unknown argument", event, "\tvote swap party=t1/0")
 	f("unknown argument", event, "\tvote swap min=d")
 	f("several arguments", "event A((address a) x, (address a) y)", "\tvote swap party=a")
 	f("carries without", event, "\tcarries batch")
