@@ -130,9 +130,9 @@ func (c *Channels) Delivered(billID string) {
 		return
 	}
 	bill.Delivered = true
-	c.e.work.Add(1)
+	done := c.e.Begin()
 	c.o.Ledger.CommitThen(func(err error) {
-		defer c.e.work.Done()
+		defer done()
 		if err != nil {
 			c.o.Log.Error("note that a result was delivered", "bill", billID, "error", err)
 		}

@@ -4,8 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
+	"txlens/actors/runtime"
 	"txlens/engine/mpp/session"
 )
 
@@ -48,7 +47,7 @@ type change func(row *session.Channel, now time.Time) (keep *session.Channel, be
 
 // command is what a channel is told to do.
 type command struct {
-	mayBeLate
+	runtime.MayBeLate
 	change change
 	reply  chan answer // capacity 1
 }
@@ -70,23 +69,23 @@ type held struct {
 type (
 	// loaded: what the disk has. ErrNoChannel: nothing.
 	loaded struct {
-		mayBeLate
+		runtime.MayBeLate
 		row session.Channel
 		err error
 	}
 	// stored: the commit under way has ended.
 	stored struct {
-		mayBeLate
+		runtime.MayBeLate
 		err error
 	}
 	// watch asks for a signal after each change that reached the disk, or ends that.
 	watch struct {
-		mayBeLate
+		runtime.MayBeLate
 		signal chan<- struct{} // capacity 1
 		end    bool
 	}
 	// rest lets an actor that is not used become small.
-	rest struct{ mayBeLate }
+	rest struct{ runtime.MayBeLate }
 )
 
 // errChannelEnded: the actor is gone; what it had not stored did not happen, or
@@ -94,8 +93,7 @@ type (
 var errChannelEnded = errors.New("the channel's actor ended")
 
 // Receive is owned by the runtime.
-func (a *channel) Receive(ac actor.Context) {
-	defer a.c.e.logPanic(ac.Self())
+func (a *channel) Receive(ac runtime.Context) {
 	if a.traffic == nil {
 		a.traffic = new(traffic)
 	}
@@ -113,7 +111,7 @@ func (a *channel) Receive(ac actor.Context) {
 		a.attend(m)
 	case rest:
 		a.rest()
-	case *actor.Stopped:
+	case runtime.Stopped:
 		if a.seat == nil {
 			a.seat = a.c.chairOf(ac.Self())
 		}
@@ -124,13 +122,13 @@ func (a *channel) Receive(ac actor.Context) {
 
 // run does work beside Receive that touches the disk; the seat counts it, so that
 // a successor does not read before it has ended.
-func (a *channel) run(ac actor.Context, work func() any, onPanic func(error) any) {
+func (a *channel) run(ac runtime.Context, work func() any, onPanic func(error) any) {
 	a.seat.work.Add(1)
-	a.c.e.run(ac.Self(), func() any { defer a.seat.work.Done(); return work() }, onPanic)
+	a.c.e.Run(ac.Self(), func() any { defer a.seat.work.Done(); return work() }, onPanic)
 }
 
 // read has the row read, unless that is under way.
-func (a *channel) read(ac actor.Context) {
+func (a *channel) read(ac runtime.Context) {
 	if !a.reading {
 		a.reading = true
 		a.run(ac, a.load, func(err error) any { return loaded{err: err} })
@@ -145,7 +143,7 @@ func (a *channel) load() any {
 	return loaded{row: row, err: err}
 }
 
-func (a *channel) begin(ac actor.Context, m loaded) {
+func (a *channel) begin(ac runtime.Context, m loaded) {
 	switch {
 	case m.err == nil:
 		row := m.row // not the message's, which is larger
@@ -166,7 +164,7 @@ func (a *channel) begin(ac actor.Context, m loaded) {
 
 // take does a command on the row as it will be. An answer that changes nothing
 // waits, too: what it was built on may not be on disk yet.
-func (a *channel) take(ac actor.Context, cmd command) {
+func (a *channel) take(ac runtime.Context, cmd command) {
 	if !a.begun {
 		a.early = append(a.early, cmd)
 		a.read(ac)
@@ -205,7 +203,7 @@ func (a *channel) take(ac actor.Context, cmd command) {
 }
 
 // write starts a commit unless one is under way.
-func (a *channel) write(ac actor.Context) {
+func (a *channel) write(ac runtime.Context) {
 	if a.writing != nil || len(a.pending) == 0 {
 		return
 	}
@@ -216,15 +214,15 @@ func (a *channel) write(ac actor.Context) {
 	a.writing, a.pending, a.entries, a.dirty, a.written = a.pending, nil, nil, false, a.row
 	self := ac.Self()
 	a.seat.work.Add(1)
-	a.c.e.work.Add(1)
+	done := a.c.e.Begin()
 	a.c.o.Ledger.CommitThen(func(err error) {
-		defer a.c.e.work.Done()
+		defer done()
 		a.seat.work.Done()
-		a.c.e.sys.Root.Send(self, stored{err: err})
+		a.c.e.Send(self, stored{err: err})
 	}, entries...)
 }
 
-func (a *channel) conclude(ac actor.Context, m stored) {
+func (a *channel) conclude(ac runtime.Context, m stored) {
 	if m.err != nil {
 		a.fall(ac, m.err)
 		return
@@ -239,7 +237,7 @@ func (a *channel) conclude(ac actor.Context, m stored) {
 }
 
 // fall ends the actor with an error of the disk.
-func (a *channel) fall(ac actor.Context, err error) {
+func (a *channel) fall(ac runtime.Context, err error) {
 	a.abandon(err)
 	ac.Stop(ac.Self())
 }

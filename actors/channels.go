@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/ethereum/go-ethereum/common"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
+	"txlens/actors/runtime"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/settle"
@@ -57,12 +57,12 @@ const restAfter = 10 * time.Second
 // Channels is the one owner of the channel actors: it makes them on first use, and
 // nobody else has their PIDs. It is safe for concurrent use.
 type Channels struct {
-	e *engine
+	e *runtime.System
 	o ChannelOptions
 
 	mu      sync.Mutex
 	seats   map[common.Hash]*chair
-	props   *actor.Props // of every channel's actor
+	kind    runtime.Kind // of every channel's actor
 	sweeper *time.Timer
 	closed  bool
 	all     sync.WaitGroup // actors that have not ended
@@ -82,7 +82,7 @@ type Channels struct {
 // chair is the place of one channel's actor.
 type chair struct {
 	id      common.Hash
-	pid     *actor.PID
+	pid     runtime.Ref
 	work    sync.WaitGroup // what it does beside Receive on the disk
 	before  *chair         // who sat here before, until the row was read
 	resting atomic.Bool    // its actor holds nothing that the disk has not
@@ -120,7 +120,7 @@ func (x *Explainer) NewChannels(o ChannelOptions) *Channels {
 	}
 	c.watch.missing = make(map[common.Hash]time.Time)
 	c.faults = newFaultBoard(o.Log, o.now)
-	c.props = leanProps(func() actor.Actor { return &channel{c: c} })
+	c.kind = x.e.NewKind(func() runtime.Actor { return &channel{c: c} })
 	c.mu.Lock() // sweep waits for the field
 	defer c.mu.Unlock()
 	c.sweeper = time.AfterFunc(restAfter, c.sweep)
@@ -137,7 +137,7 @@ func (c *Channels) sweep() {
 	before := c.o.now().Add(-restAfter).UnixMilli()
 	for _, s := range c.seats {
 		if !s.gone && s.used <= before && !s.resting.Load() {
-			c.e.sys.Root.Send(s.pid, rest{})
+			c.e.Send(s.pid, rest{})
 		}
 	}
 	c.sweeper.Reset(restAfter)
@@ -150,7 +150,7 @@ func (c *Channels) Close() {
 	c.closed = true
 	c.sweeper.Stop()
 	for _, s := range c.seats {
-		c.e.sys.Root.Stop(s.pid)
+		c.e.Stop(s.pid)
 	}
 	c.mu.Unlock()
 	c.all.Wait()
@@ -171,8 +171,8 @@ func (c *Channels) seat(id common.Hash) (*chair, error) {
 	next := &chair{id: id, before: s, used: now}
 	c.all.Add(1)
 	c.seats[id] = next
-	next.pid = c.e.sys.Root.Spawn(c.props)
-	c.e.sys.Root.Send(next.pid, next) // its first message: nobody else has the PID yet
+	next.pid = c.kind.Spawn()
+	c.e.Send(next.pid, next) // its first message: nobody else has the PID yet
 	return next, nil
 }
 
@@ -189,7 +189,7 @@ func (c *Channels) leave(s *chair) {
 }
 
 // chairOf returns the chair of an actor that was stopped before it was given it.
-func (c *Channels) chairOf(pid *actor.PID) *chair {
+func (c *Channels) chairOf(pid runtime.Ref) *chair {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.seats {
@@ -231,7 +231,7 @@ func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, 
 	}
 	defer c.left(s)
 	cmd := command{change: do, reply: make(chan answer, 1)}
-	c.e.sys.Root.Send(s.pid, cmd)
+	c.e.Send(s.pid, cmd)
 	select {
 	case a := <-cmd.reply:
 		return a, a.err
@@ -342,6 +342,6 @@ func (c *Channels) Watch(id common.Hash) (signal <-chan struct{}, stop func(), e
 		return nil, nil, err
 	}
 	ch := make(chan struct{}, 1)
-	c.e.sys.Root.Send(s.pid, watch{signal: ch})
-	return ch, func() { c.e.sys.Root.Send(s.pid, watch{signal: ch, end: true}) }, nil
+	c.e.Send(s.pid, watch{signal: ch})
+	return ch, func() { c.e.Send(s.pid, watch{signal: ch, end: true}) }, nil
 }

@@ -1,114 +1,116 @@
 package actors
 
 import (
-	"errors"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
+	"txlens/actors/runtime"
 	"txlens/engine/api"
 )
 
-// desk owns the queue and the job actors. All fields are touched in Receive only;
+// jobQueue owns the queue and the running jobs. All fields are touched in Receive only;
 // closed tells others that it has ended.
-type desk struct {
+type jobQueue struct {
 	j        *Jobs
 	s        *shift
 	queue    []JobRow
-	running  map[string]*seat // by job id
-	parked   int              // of them, those that wait for their payers
-	resuming []resumeJob      // parked jobs that may go on; they go before the queue
+	running  map[string]*runningJob // by job id
+	parked   int                    // of them, those that wait for their payers
+	resuming []resumeJob            // parked jobs that may go on; they go before the queue
 	draining *drain
 	closed   chan struct{}
 }
 
-// seat is a job that runs. pid is nil when its actor is gone and its last state is
-// being written.
-type seat struct {
-	pid    *actor.PID
-	row    JobRow
-	parked bool
+// runningJob is a job that was started and has not ended.
+type runningJob struct {
+	parked bool // it waits for its payer
 }
 
-// Messages to the desk.
+// Messages to the job queue.
 type (
 	// accepted: the row is on disk and waits to be run.
 	accepted struct {
-		mayBeLate
+		runtime.MayBeLate
 		row JobRow
 	}
 	// ended: the last state of a job is on disk, as far as that could be done.
 	ended struct {
-		mayBeLate
+		runtime.MayBeLate
 		id string
 	}
 	// parkJob: a job waits for its payer; another may run meanwhile.
 	parkJob struct {
-		mayBeLate
+		runtime.MayBeLate
 		id string
 	}
 	// resumeJob: it wants to go on.
 	resumeJob struct {
-		mayBeLate
+		runtime.MayBeLate
 		id      string
 		granted chan struct{} // to be closed
 	}
 	// drain: start nothing more, answer with what waits once nothing runs.
 	drain struct {
-		mayBeLate
+		runtime.MayBeLate
 		reply chan []JobRow // capacity 1
 	}
 )
 
 // Receive is owned by the runtime.
-func (d *desk) Receive(ac actor.Context) {
-	if d.j.o.onDesk != nil {
-		d.j.o.onDesk(ac.Message())
+func (q *jobQueue) Receive(ac runtime.Context) {
+	if q.j.o.onQueue != nil {
+		q.j.o.onQueue(ac.Message())
 	}
 	switch m := ac.Message().(type) {
 	case accepted:
-		d.queue = append(d.queue, m.row)
-		d.next(ac)
+		q.queue = append(q.queue, m.row)
+		q.next(ac.Self())
 	case ended:
-		d.leave(ac, m.id)
+		q.leave(ac.Self(), m.id)
 	case parkJob:
-		d.park(ac, m.id)
+		q.park(ac.Self(), m.id)
 	case resumeJob:
-		d.resuming = append(d.resuming, m)
-		d.next(ac)
+		q.resuming = append(q.resuming, m)
+		q.next(ac.Self())
 	case drain:
-		d.draining = &m
-		d.next(ac)
-	case *actor.Terminated:
-		d.childGone(ac, m.Who)
-	case *actor.Stopping:
-		d.running = nil // that their actors end from here on is no fault of the jobs
-	case *actor.Stopped:
-		close(d.closed)
+		q.draining = &m
+		q.next(ac.Self())
+	case runtime.Stopped:
+		close(q.closed)
 	}
 }
 
-// next starts what may start, or says that all is quiet.
-func (d *desk) next(ac actor.Context) {
-	d.resume()
-	if d.draining != nil {
-		if len(d.running) == 0 {
-			d.draining.reply <- d.queue
+// next starts the jobs that may start. While the queue drains it starts none and
+// answers once none runs.
+func (q *jobQueue) next(self runtime.Ref) {
+	q.resume()
+	if q.draining != nil {
+		if len(q.running) == 0 {
+			q.draining.reply <- q.queue
 		}
 		return
 	}
-	for len(d.queue) > 0 && len(d.running)-d.parked < d.j.o.Running && d.parked < maxParked*d.j.o.Running {
-		row := d.queue[0]
-		d.queue[0] = JobRow{} // the array behind must not keep it
-		d.queue = d.queue[1:]
+	for len(q.queue) > 0 && len(q.running)-q.parked < q.j.o.Running && q.parked < maxParked*q.j.o.Running {
+		row := q.queue[0]
+		q.queue[0] = JobRow{} // the array behind must not keep it
+		q.queue = q.queue[1:]
 		if outlived(row.ID) {
-			d.j.load.Add(-1)
-			d.j.ended(row.ID)
+			q.j.load.Add(-1)
+			q.j.ended(row.ID)
 			continue
 		}
-		d.running[row.ID] = &seat{pid: ac.Spawn(d.s.newJob(row)), row: row}
-		d.j.running.Add(1)
+		q.start(self, row)
 	}
+}
+
+// start runs a job beside the queue.
+func (q *jobQueue) start(self runtime.Ref, row JobRow) {
+	q.running[row.ID] = new(runningJob)
+	q.j.running.Add(1)
+	over := ended{id: row.ID}
+	q.j.e.Run(self, func() any {
+		q.s.runJob(row, JobSlot{id: row.ID, queue: self, e: q.j.e})
+		return over
+	}, func(error) any { return over })
 }
 
 // maxParked bounds the jobs that wait for their payers, in multiples of those that may
@@ -116,66 +118,49 @@ func (d *desk) next(ac actor.Context) {
 const maxParked = 4
 
 // park lets another job run in the place of one that waits for its payer.
-func (d *desk) park(ac actor.Context, id string) {
-	if s := d.running[id]; s != nil && !s.parked {
+func (q *jobQueue) park(self runtime.Ref, id string) {
+	if s := q.running[id]; s != nil && !s.parked {
 		s.parked = true
-		d.parked++
-		d.next(ac)
+		q.parked++
+		q.next(self)
 	}
 }
 
 // resume lets parked jobs go on as far as there is room.
-func (d *desk) resume() {
-	for len(d.resuming) > 0 {
-		m := d.resuming[0]
-		s := d.running[m.id]
+func (q *jobQueue) resume() {
+	for len(q.resuming) > 0 {
+		m := q.resuming[0]
+		s := q.running[m.id]
 		if s != nil && s.parked {
-			if len(d.running)-d.parked >= d.j.o.Running {
+			if len(q.running)-q.parked >= q.j.o.Running {
 				return
 			}
 			s.parked = false
-			d.parked--
+			q.parked--
 		}
 		close(m.granted) // also where its job has ended: nobody is to wait for nothing
-		d.resuming = d.resuming[1:]
+		q.resuming = q.resuming[1:]
 	}
 }
 
-// leave frees the seat of a job, once.
-func (d *desk) leave(ac actor.Context, id string) {
-	s := d.running[id]
+// leave frees the place of a job, once.
+func (q *jobQueue) leave(self runtime.Ref, id string) {
+	s := q.running[id]
 	if s == nil {
 		return
 	}
-	if s.pid != nil {
-		ac.Stop(s.pid)
-	}
 	if s.parked {
-		d.parked--
+		q.parked--
 	}
-	delete(d.running, id)
-	d.j.running.Add(-1)
-	d.j.load.Add(-1)
-	d.j.ended(id)
-	d.next(ac)
+	delete(q.running, id)
+	q.j.running.Add(-1)
+	q.j.load.Add(-1)
+	q.j.ended(id)
+	q.next(self)
 }
 
 // outlived reports whether nobody can ask for the job any more.
 func outlived(id string) bool {
 	began, ok := timeOf(id)
 	return !ok || time.Since(began) >= api.JobRetention
-}
-
-// childGone is a job actor that fell over: its job must not stay running.
-func (d *desk) childGone(ac actor.Context, who *actor.PID) {
-	for id, s := range d.running {
-		if s.pid == nil || !s.pid.Equal(who) {
-			continue
-		}
-		s.pid = nil
-		row := s.row
-		d.j.fail(&row, errors.New("internal fault: the job's actor ended without an answer"))
-		d.s.write(ac.Self(), row, ended{id: id})
-		return
-	}
 }

@@ -14,19 +14,15 @@
 // in error or panic), expired (the deadline passed), assembled (the pure part is
 // done). A child gets none but done, from its own work.
 //
-// Async jobs stand above that: the desk owns the queue and one job actor for each
-// that runs, and each job is one call of Explain. A state of a job is on disk
-// before anybody is told of it, so a poll reads the store and asks no actor.
+// Async jobs stand above that: the job queue is an actor, and each job that runs is
+// one goroutine that calls Explain. A state of a job is on disk before anybody is
+// told of it, so a poll reads the store and asks no actor.
 //
-//	Submit ─▶ (stored pending) ─▶ desk ─▶ job ─▶ running ─▶ complete or error
+//	Submit ─▶ (stored pending) ─▶ queue ─▶ running ─▶ complete or error
 //
-// Messages to the desk: accepted, ended (facts), drain (a command). To a job:
-// marked, analysed, kept, the outcomes of its own steps.
+// Messages to the queue: accepted, ended, parkJob, resumeJob, drain.
 //
 // Run records need no actor: they are written once.
 //
-// The actor runtime has sharp edges; runtime.go keeps them in one place: no
-// futures, no names, no bounded mailboxes, no blocking call in Receive, replies
-// through a channel that the message carries, waiting always also on the actor's
-// own end.
+// Package runtime has the rules for actors.
 package actors

@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/runtime"
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
@@ -19,9 +22,6 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
-
-	"github.com/asynkron/protoactor-go/actor"
-	"github.com/ethereum/go-ethereum/common"
 )
 
 // DefaultDeadline bounds one analysis.
@@ -45,7 +45,7 @@ type Options struct {
 
 // Explainer runs analyses. It is safe for concurrent use.
 type Explainer struct {
-	e *engine
+	e *runtime.System
 	o Options
 
 	mu      sync.Mutex
@@ -76,7 +76,7 @@ func New(o Options) *Explainer {
 		own.Patience = DefaultPatience
 		o.Agent = &own
 	}
-	return &Explainer{e: newEngine(o.Log), o: o}
+	return &Explainer{e: runtime.NewSystem(o.Log), o: o}
 }
 
 // Job is one analysis: what is asked, whom it asks, where its cost is booked.
@@ -158,7 +158,7 @@ func (x *Explainer) Explain(ctx context.Context, j Job) (*api.Result, error) {
 	x.running.Add(1)
 	defer x.running.Add(-1)
 
-	pid := x.e.spawnRoot(s)
+	pid := x.e.Spawn(s)
 	out := x.wait(ctx, s, pid, j.Finish)
 	s.stop()
 	s.hush()
@@ -191,19 +191,19 @@ func (x *Explainer) Running() int { return int(x.running.Load()) }
 
 // wait never waits for an actor that is gone: the three ways out are an answer,
 // the caller's end, and the Supervisor's own end.
-func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID, finish <-chan struct{}) outcome {
+func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, finish <-chan struct{}) outcome {
 	for over := false; !over; {
 		select {
 		case out := <-s.reply:
 			<-s.closed
 			return out
 		case <-ctx.Done():
-			x.e.sys.Root.Stop(pid)
+			x.e.Stop(pid)
 			<-s.closed
 			return outcome{err: ctx.Err()}
 		case <-finish:
 			finish = nil
-			x.e.sys.Root.Send(pid, expired{finish: true})
+			x.e.Send(pid, expired{finish: true})
 		case <-s.closed:
 			over = true
 		}
@@ -224,7 +224,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid *actor.PID, fin
 func (x *Explainer) newSupervisor(ctx context.Context, j Job) (*supervisor, error) {
 	s := &supervisor{
 		e: x.e, o: &x.o, id: j.ID, req: j.Request, meter: j.Meter, hash: common.HexToHash(j.Request.TxHash), w: j.World, ctx: ctx,
-		cutOff: j.CutOff, finished: j.Finished, unpaid: j.Unpaid, outstanding: make(map[string]*actor.PID), begun: make(map[string]bool), reply: make(chan outcome, 1), closed: make(chan struct{}),
+		cutOff: j.CutOff, finished: j.Finished, unpaid: j.Unpaid, outstanding: make(map[string]runtime.Ref), begun: make(map[string]bool), reply: make(chan outcome, 1), closed: make(chan struct{}),
 		ev:      &assemble.Evidence{TxHash: j.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version, Triage: check.Asked(j.Request.Context)},
 		journal: newJournal(j.ID, time.Now),
 	}
@@ -260,7 +260,7 @@ func (x *Explainer) Close() {
 	x.closed = true
 	x.mu.Unlock()
 	x.runs.Wait()
-	x.e.work.Wait()
+	x.e.Wait()
 }
 
 // bare is the partial result when the assembly itself failed: what needs no rule.

@@ -30,7 +30,7 @@ func (*rowOfAny) CommitThen(then func(error), _ ...Entry) { then(nil) }
 
 // heapAfter is the heap when no work beside an actor is under way.
 func heapAfter(c *Channels) uint64 {
-	c.e.work.Wait()
+	c.e.Wait()
 	var m runtime.MemStats
 	for range 3 { // pools need more than one
 		runtime.GC()
@@ -126,7 +126,7 @@ func TestStoppedAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.e.sys.Root.Stop(s.pid)
+		c.e.Stop(s.pid)
 		c.mu.Unlock()
 	}
 	c.all.Wait()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,58 +14,18 @@ import (
 	"txlens/engine/report"
 )
 
-// jobRun takes one job from pending to its end. Each of its steps is work beside
-// Receive whose outcome starts the next:
-//
-//	Started ─ store running ─▶ marked ─ analyse ─▶ analysed ─ store ─▶ kept ─▶ ended to the desk
-type jobRun struct {
-	j      *Jobs
-	s      *shift
-	row    JobRow
-	ctx    context.Context
-	cancel context.CancelFunc
-}
-
-// Messages to a job.
-type (
-	// marked: the disk says that the job runs.
-	marked struct{ mayBeLate }
-	// analysed: the row holds what came of the analysis.
-	analysed struct {
-		mayBeLate
-		row JobRow
-	}
-	// kept: the last state is on disk, or could not be brought there.
-	kept struct{ mayBeLate }
-)
-
-func (s *shift) newJob(row JobRow) *actor.Props {
-	return s.j.e.props(func() actor.Actor { return &jobRun{j: s.j, s: s, row: row} })
-}
-
-// Receive is owned by the runtime.
-func (r *jobRun) Receive(ac actor.Context) {
-	row := r.row
-	switch m := ac.Message().(type) {
-	case *actor.Started:
-		r.ctx, r.cancel = context.WithTimeout(r.s.ctx, r.j.o.deadline)
-		row.Status = api.JobRunning
-		r.row = row
-		r.s.write(ac.Self(), row, marked{})
-	case marked:
-		ctx, slot := r.ctx, JobSlot{id: row.ID, pid: ac.Parent(), e: r.j.e}
-		r.j.e.run(ac.Self(), func() any { return analysed{row: r.j.analyse(ctx, row, slot)} },
-			func(err error) any { r.j.fail(&row, err); return analysed{row: row} })
-	case analysed:
-		r.row = m.row
-		r.s.write(ac.Self(), m.row, kept{})
-	case kept:
-		ac.Send(ac.Parent(), ended{id: row.ID})
-	case *actor.Stopping:
-		if r.cancel != nil {
-			r.cancel()
-		}
-	}
+// runJob takes one job from pending to its end: it stores that the job runs, has it
+// analysed and stores what came of it. It runs beside the job queue, which then gets
+// ended.
+func (s *shift) runJob(row JobRow, slot JobSlot) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.j.o.deadline)
+	defer cancel()
+	row.Status = api.JobRunning
+	s.write(row)
+	last := row
+	s.j.e.Guard(func() any { last = s.j.analyse(ctx, row, slot); return nil },
+		func(err error) any { s.j.fail(&last, err); return nil })
+	s.write(last)
 }
 
 // analyse returns the row in its last state, or pending when the service stops.
@@ -101,7 +60,7 @@ func (j *Jobs) page(row JobRow, res *api.Result) (html []byte) {
 		return nil
 	}
 	var buf bytes.Buffer
-	out := j.e.guard(func() any { return report.HTML(&buf, res) }, func(err error) any { return err })
+	out := j.e.Guard(func() any { return report.HTML(&buf, res) }, func(err error) any { return err })
 	if err, _ := out.(error); err != nil {
 		j.o.Log.Error("render the report of a job", "job", row.ID, "error", err)
 		return nil

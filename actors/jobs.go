@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
+	"txlens/actors/runtime"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 )
@@ -31,16 +30,16 @@ type JobWork struct {
 
 // JobSlot is the place of a job among those that run. It is safe for concurrent use.
 type JobSlot struct {
-	id  string
-	pid *actor.PID // of the desk; nil: a job of nobody
-	e   *engine
+	id    string
+	queue runtime.Ref // zero: the slot of a job that no queue runs
+	e     *runtime.System
 }
 
 // Park lets another job run in the place of this one, until Resume: it waits for its
 // payer. It never fails.
 func (s JobSlot) Park() error {
-	if s.pid != nil {
-		s.e.sys.Root.Send(s.pid, parkJob{id: s.id})
+	if !s.queue.IsZero() {
+		s.e.Send(s.queue, parkJob{id: s.id})
 	}
 	return nil
 }
@@ -48,11 +47,11 @@ func (s JobSlot) Park() error {
 // Resume waits until the job may run again. The error is the context's; the job stays
 // parked then.
 func (s JobSlot) Resume(ctx context.Context) error {
-	if s.pid == nil {
+	if s.queue.IsZero() {
 		return nil
 	}
 	granted := make(chan struct{})
-	s.e.sys.Root.Send(s.pid, resumeJob{id: s.id, granted: granted})
+	s.e.Send(s.queue, resumeJob{id: s.id, granted: granted})
 	select {
 	case <-granted:
 		return nil
@@ -72,7 +71,7 @@ type JobOptions struct {
 	Log   *slog.Logger
 
 	deadline time.Duration // of one analysis; tests shorten it
-	onDesk   func(msg any) // hears the messages of the desk; tests break it
+	onQueue  func(msg any) // hears the messages of the queue; tests break it
 }
 
 // Bounds of a job that are no settings.
@@ -88,7 +87,7 @@ const (
 // Jobs runs analyses beside the requests that asked for them. What it tells about
 // a job is on disk first. It is safe for concurrent use.
 type Jobs struct {
-	e *engine
+	e *runtime.System
 	o JobOptions
 
 	load    atomic.Int64 // jobs in hand: admission is bounded here, mailboxes are not
@@ -183,7 +182,7 @@ func (j *Jobs) SubmitAs(id string, req api.Request) error {
 		return err
 	}
 	// A desk that has fallen over does not hear it; the next one finds it on disk.
-	j.e.sys.Root.Send(j.shift.pid, accepted{row: row})
+	j.e.Send(j.shift.pid, accepted{row: row})
 	return nil
 }
 
@@ -239,16 +238,17 @@ func (j *Jobs) Close(ctx context.Context) error {
 	<-j.tended
 
 	d := drain{reply: make(chan []JobRow, 1)}
-	j.e.sys.Root.Send(s.pid, d)
+	j.e.Send(s.pid, d)
 	stop := context.AfterFunc(ctx, func() { s.cancel(errGivenBack) })
 	defer stop()
 	defer s.cancel(errGivenBack)
 	select {
 	case waiting := <-d.reply:
-		j.e.sys.Root.Stop(s.pid)
-		<-s.desk.closed
+		j.e.Stop(s.pid)
+		<-s.queue.closed
 		return j.giveBack(waiting)
-	case <-s.desk.closed:
+	case <-s.queue.closed:
+		s.end() // what the next start takes up is what the disk has now
 		return errors.New("internal fault: the owner of the jobs ended; the next start takes them up")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
@@ -244,35 +243,6 @@ func TestJobPanics(t *testing.T) {
 			t.Errorf("%+v", job)
 		}
 	}
-}
-
-// TestJobActorGone: a job whose actor ends without a word ends in an error, and its
-// seat is free again.
-func TestJobActorGone(t *testing.T) {
-	first := true
-	started := make(chan struct{})
-	j := startJobs(t, JobOptions{Store: newShelf(), Running: 1, Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
-		if !first {
-			return fine(ctx, req)
-		}
-		first = false
-		close(started)
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})})
-	id := submit(t, j, ask)
-	<-started
-	for _, shard := range j.e.sys.ProcessRegistry.LocalPIDs.LocalPIDs {
-		for _, key := range shard.Keys() {
-			if strings.HasPrefix(key, j.shift.pid.Id+"/") {
-				j.e.sys.Root.Stop(actor.NewPID(j.shift.pid.Address, key))
-			}
-		}
-	}
-	if job := await(t, j, id, api.JobError); job.ErrorCode != api.CodeInternal {
-		t.Errorf("%+v", job)
-	}
-	await(t, j, submit(t, j, ask), api.JobComplete)
 }
 
 func TestJobDeadline(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"txlens/actors/runtime"
 	"txlens/engine/agent"
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
@@ -15,8 +16,6 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/meter"
 	"txlens/engine/report"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // phaseAgent is the one after the evidence is closed and the rules have spoken.
@@ -82,7 +81,7 @@ const lastWords = 250 * time.Millisecond
 // modelled: the model answered and its claims were held against the evidence, or
 // err says why there is no answer.
 type modelled struct {
-	mayBeLate
+	runtime.MayBeLate
 	result *api.Result
 	err    error
 }
@@ -128,22 +127,22 @@ func (s *supervisor) asks(c *assemble.Case) bool {
 }
 
 // consult starts the LLM actor.
-func (s *supervisor) consult(ac actor.Context, c *assemble.Case) {
+func (s *supervisor) consult(ac runtime.Context, c *assemble.Case) {
 	self, g := ac.Self(), s.o.Agent
 	s.timer.Stop()
 	s.model = c
 	s.journal.modelBegins()
-	s.timer = time.AfterFunc(g.Patience, func() { s.e.sys.Root.Send(self, expired{impatient: true}) })
+	s.timer = time.AfterFunc(g.Patience, func() { s.e.Send(self, expired{impatient: true}) })
 	work, silent := g.consult(c, &tool.Desk{Case: c, World: s.w}, s.req, s.meter, s.tell), make(chan struct{})
 	s.silent = silent
-	s.outstanding[phaseAgent] = ac.Spawn(s.e.newChild(s.work, phaseAgent, func(ctx context.Context) any {
+	s.outstanding[phaseAgent] = ac.SpawnWork(s.work, func(ctx context.Context) any {
 		defer close(silent)
 		return work(ctx)
-	}))
+	}, func(err error) any { return failed{phase: phaseAgent, err: err} })
 }
 
 // heardModel takes what concerns the agent once the rules have spoken.
-func (s *supervisor) heardModel(ac actor.Context, m any) {
+func (s *supervisor) heardModel(ac runtime.Context, m any) {
 	switch m := m.(type) {
 	case modelled:
 		s.conclude(ac, m)
@@ -162,10 +161,10 @@ func (s *supervisor) heardModel(ac actor.Context, m any) {
 }
 
 // conclude answers with what the model left, or with what the rules know.
-func (s *supervisor) conclude(ac actor.Context, m modelled) {
-	if pid := s.outstanding[phaseAgent]; pid != nil {
+func (s *supervisor) conclude(ac runtime.Context, m modelled) {
+	if ref, ok := s.outstanding[phaseAgent]; ok {
 		delete(s.outstanding, phaseAgent)
-		ac.Stop(pid)
+		ac.Stop(ref)
 	}
 	s.stop()
 	if m.err != nil {

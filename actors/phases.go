@@ -3,6 +3,9 @@ package actors
 import (
 	"context"
 
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/runtime"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
@@ -10,8 +13,6 @@ import (
 	"txlens/engine/label"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
-
-	"github.com/ethereum/go-ethereum/common"
 )
 
 // The phases, as they are named in events, notes and partial results.
@@ -29,40 +30,40 @@ const (
 // phase that failed with something to show.
 type (
 	probed struct {
-		mayBeLate
+		runtime.MayBeLate
 		found *upstream.ProbeResult
 		err   error
 	}
 	factsRead struct {
-		mayBeLate
+		runtime.MayBeLate
 		facts *gather.Facts
 		err   error
 	}
 	traced struct {
-		mayBeLate
+		runtime.MayBeLate
 		traced *gather.Traced
 		err    error
 	}
 	labelled struct {
-		mayBeLate
+		runtime.MayBeLate
 		tokens     map[common.Address]label.Token
 		neighbours *ethrpc.Neighbours
 		err        error
 		aroundErr  error // why there are no neighbours
 	}
 	sourced struct {
-		mayBeLate
+		runtime.MayBeLate
 		sourced *gather.Sourced
 		err     error
 	}
 	priced struct {
-		mayBeLate
+		runtime.MayBeLate
 		prices map[common.Address]assemble.Price
 		err    error
 	}
 	// failed: the work of a phase ended in a panic.
 	failed struct {
-		mayBeLate
+		runtime.MayBeLate
 		phase string
 		err   error
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
+	"txlens/actors/runtime"
 )
 
 // shift is one desk from its start to its end, and what its jobs hang on. When the
@@ -15,10 +15,13 @@ import (
 // was merely restarted would run on with half a state.
 type shift struct {
 	j      *Jobs
-	desk   *desk
-	pid    *actor.PID
+	queue  *jobQueue
+	pid    runtime.Ref
 	ctx    context.Context // of all analyses
 	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	ended  bool           // no write is begun any more
 	writes sync.WaitGroup // states of jobs on their way to disk
 }
 
@@ -34,13 +37,13 @@ func (j *Jobs) openShift() error {
 	}
 	s := &shift{j: j}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	s.desk = &desk{j: j, s: s, running: make(map[string]*seat), closed: make(chan struct{})}
+	s.queue = &jobQueue{j: j, s: s, running: make(map[string]*runningJob), closed: make(chan struct{})}
 	j.shift = s
 	j.running.Store(0)
 	j.load.Store(int64(len(again)))
-	s.pid = j.e.spawnRoot(s.desk)
+	s.pid = j.e.Spawn(s.queue)
 	for _, row := range again {
-		j.e.sys.Root.Send(s.pid, accepted{row: row})
+		j.e.Send(s.pid, accepted{row: row})
 	}
 	return nil
 }
@@ -48,21 +51,33 @@ func (j *Jobs) openShift() error {
 // over reports whether the desk has ended.
 func (s *shift) over() bool {
 	select {
-	case <-s.desk.closed:
+	case <-s.queue.closed:
 		return true
 	default:
 		return false
 	}
 }
 
-// write brings a state to disk beside the actor to, which then gets told.
-func (s *shift) write(to *actor.PID, row JobRow, told any) {
+// write brings the state of a job to disk, unless the shift is over: the next shift
+// may have read the row already.
+func (s *shift) write(row JobRow) {
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return
+	}
 	s.writes.Add(1)
-	s.j.e.run(to, func() any {
-		defer s.writes.Done()
-		s.j.keep(s.ctx, row)
-		return told
-	}, func(error) any { return told })
+	s.mu.Unlock()
+	defer s.writes.Done()
+	s.j.e.Guard(func() any { s.j.keep(s.ctx, row); return nil }, func(error) any { return nil })
+}
+
+// end begins no more writes and waits for those under way.
+func (s *shift) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.writes.Wait()
 }
 
 // Pauses before a desk is replaced: they grow while one after the other falls over
@@ -83,10 +98,10 @@ func (j *Jobs) tend() {
 		select {
 		case <-j.closing:
 			return
-		case <-s.desk.closed:
+		case <-s.queue.closed:
 		}
 		s.cancel(errDeskGone)
-		s.writes.Wait() // the desk and its jobs are gone: no more are begun
+		s.end()
 		if time.Since(opened) > quietAfter {
 			pause = firstPause
 		}

@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"txlens/actors/runtime"
 	"txlens/engine/api"
 )
 
 // poison makes the desk fall over.
-type poison struct{ mayBeLate }
+type poison struct{ runtime.MayBeLate }
 
 func fallsOverPoison(msg any) {
 	if _, ok := msg.(poison); ok {
@@ -41,7 +42,7 @@ func TestDeskReplaced(t *testing.T) {
 	store := newShelf()
 	var calls atomic.Int64
 	cancelled := make(chan error, 1)
-	j := startJobs(t, JobOptions{Store: store, Running: 1, Queue: 2, onDesk: fallsOverPoison,
+	j := startJobs(t, JobOptions{Store: store, Running: 1, Queue: 2, onQueue: fallsOverPoison,
 		Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
 			if calls.Add(1) > 1 {
 				return fine(ctx, req)
@@ -53,8 +54,8 @@ func TestDeskReplaced(t *testing.T) {
 	running, waiting := submit(t, j, ask), submit(t, j, ask)
 	await(t, j, running, api.JobRunning)
 	s := oldShift(j)
-	j.e.sys.Root.Send(s.pid, poison{})
-	<-s.desk.closed
+	j.e.Send(s.pid, poison{})
+	<-s.queue.closed
 	late := submit(t, j, ask) // taken whether or not there is a desk at this moment
 	for _, id := range []string{running, waiting, late} {
 		await(t, j, id, api.JobComplete)
@@ -80,7 +81,7 @@ func TestDeskReplaced(t *testing.T) {
 func TestDeskBroughtDownTwice(t *testing.T) {
 	store := newShelf()
 	bad := api.Request{TxHash: hash, Context: "poison"}
-	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), onDesk: func(msg any) {
+	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), onQueue: func(msg any) {
 		if m, ok := msg.(accepted); ok && m.row.Request.Context == "poison" {
 			panic("a row that the desk cannot take")
 		}
@@ -96,7 +97,7 @@ func TestDeskBroughtDownTwice(t *testing.T) {
 // Submit says what the store says.
 func TestDeskReplacedLater(t *testing.T) {
 	store := newShelf()
-	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), onDesk: fallsOverPoison})
+	j := startJobs(t, JobOptions{Store: store, Analyst: analyst(fine), onQueue: fallsOverPoison})
 	full := errors.New("disk full")
 	var refuse atomic.Bool
 	refuse.Store(true)
@@ -111,8 +112,8 @@ func TestDeskReplacedLater(t *testing.T) {
 	}
 	store.mu.Unlock()
 	s := oldShift(j)
-	j.e.sys.Root.Send(s.pid, poison{})
-	<-s.desk.closed
+	j.e.Send(s.pid, poison{})
+	<-s.queue.closed
 	if _, err := j.Submit(ask); !errors.Is(err, full) {
 		t.Errorf("got %v, want what the store says", err)
 	}
@@ -129,15 +130,15 @@ func TestCloseWithoutDesk(t *testing.T) {
 	x := New(Options{})
 	defer x.Close()
 	store := newShelf()
-	j, err := x.NewJobs(JobOptions{Store: store, Analyst: analyst(untilCancelled), onDesk: fallsOverPoison})
+	j, err := x.NewJobs(JobOptions{Store: store, Analyst: analyst(untilCancelled), onQueue: fallsOverPoison})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := submit(t, j, ask)
 	await(t, j, id, api.JobRunning)
 	s := oldShift(j)
-	j.e.sys.Root.Send(s.pid, poison{})
-	<-s.desk.closed
+	j.e.Send(s.pid, poison{})
+	<-s.queue.closed
 	if err := j.Close(t.Context()); err == nil {
 		t.Error("a crash is not told")
 	}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/runtime"
 	"txlens/engine/api"
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
@@ -16,15 +19,12 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
-
-	"github.com/asynkron/protoactor-go/actor"
-	"github.com/ethereum/go-ethereum/common"
 )
 
 // supervisor owns one request: its deadline, its children, its evidence. All
 // fields are touched in Receive only; closed tells others that it has ended.
 type supervisor struct {
-	e    *engine
+	e    *runtime.System
 	o    *Options
 	id   string
 	req  api.Request
@@ -39,8 +39,8 @@ type supervisor struct {
 	fetching    context.Context // of the fetching: ends with work, or at the deadline
 	stopFetch   context.CancelFunc
 	timer       *time.Timer
-	outstanding map[string]*actor.PID // phase to child
-	begun       map[string]bool       // phases that were started
+	outstanding map[string]runtime.Ref // phase to child
+	begun       map[string]bool        // phases that were started
 	ev          *assemble.Evidence
 	factsIn     bool
 	traceIn     bool
@@ -73,28 +73,28 @@ type outcome struct {
 
 type (
 	expired struct {
-		mayBeLate
+		runtime.MayBeLate
 		finish    bool // the service stops; else the deadline has passed
 		impatient bool // that of the model
 	}
 	assembled struct {
-		mayBeLate
+		runtime.MayBeLate
 		made *assemble.Case
 		err  error
 	}
 )
 
 // Receive is owned by the runtime.
-func (s *supervisor) Receive(ac actor.Context) {
+func (s *supervisor) Receive(ac runtime.Context) {
 	switch m := ac.Message().(type) {
-	case *actor.Started:
+	case runtime.Started:
 		s.begin(ac)
-	case *actor.Stopping:
+	case runtime.Stopping:
 		s.stop()
 		s.timer.Stop()
-	case *actor.Stopped:
+	case runtime.Stopped:
 		close(s.closed)
-	case *actor.Terminated:
+	case runtime.Terminated:
 		s.childGone(ac, m.Who)
 	case assembled:
 		s.answer(ac, m)
@@ -114,7 +114,7 @@ func (s *supervisor) Receive(ac actor.Context) {
 }
 
 // piece takes one child's outcome and starts what waited for it.
-func (s *supervisor) piece(ac actor.Context, m any) {
+func (s *supervisor) piece(ac runtime.Context, m any) {
 	switch m := m.(type) {
 	case probed:
 		s.settle(ac, phaseProbe, m.err)
@@ -150,9 +150,9 @@ func (s *supervisor) piece(ac actor.Context, m any) {
 	s.next(ac)
 }
 
-func (s *supervisor) begin(ac actor.Context) {
+func (s *supervisor) begin(ac runtime.Context) {
 	self := ac.Self()
-	s.timer = time.AfterFunc(s.o.Deadline, func() { s.e.sys.Root.Send(self, expired{}) })
+	s.timer = time.AfterFunc(s.o.Deadline, func() { s.e.Send(self, expired{}) })
 	s.tell(api.Event{Type: api.EventPreflightStart, TxHash: s.req.TxHash})
 	if ch := s.ev.Chain; ch != nil {
 		s.startChain(ac, ch)
@@ -161,23 +161,23 @@ func (s *supervisor) begin(ac actor.Context) {
 	s.spawn(ac, phaseProbe, probe(s.w, s.o.Chains, s.hash))
 }
 
-func (s *supervisor) spawn(ac actor.Context, phase string, fetch func(context.Context) any) {
+func (s *supervisor) spawn(ac runtime.Context, phase string, fetch func(context.Context) any) {
 	s.begun[phase] = true
 	if slices.Contains(s.cutOff, phase) {
-		s.outstanding[phase] = &actor.PID{} // never to answer
+		s.outstanding[phase] = runtime.Ref{} // never to answer
 		s.lapsed++
 		return
 	}
 	s.tell(api.Event{Type: api.EventPreflightStatus, Phase: phase, State: api.StateStarted})
-	s.outstanding[phase] = ac.Spawn(s.e.newChild(s.fetching, phase, fetch))
+	s.outstanding[phase] = ac.SpawnWork(s.fetching, fetch, func(err error) any { return failed{phase: phase, err: err} })
 }
 
 // settle ends the child whose outcome came, and tells the listener. What went wrong in
 // the words of an upstream is for the log and the operator.
-func (s *supervisor) settle(ac actor.Context, phase string, err error) {
-	if pid := s.outstanding[phase]; pid != nil {
+func (s *supervisor) settle(ac runtime.Context, phase string, err error) {
+	if ref, ok := s.outstanding[phase]; ok {
 		delete(s.outstanding, phase)
-		ac.Stop(pid)
+		ac.Stop(ref)
 	}
 	ev := api.Event{Type: api.EventPreflightStatus, Phase: phase, State: api.StateDone}
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *supervisor) lose(piece string, err error) {
 // optional are the phases that a result stands without.
 var optional = map[string]bool{phaseLabel: true, phaseSource: true, phasePrice: true}
 
-func (s *supervisor) chainFound(ac actor.Context, m probed) {
+func (s *supervisor) chainFound(ac runtime.Context, m probed) {
 	switch {
 	case errors.Is(m.err, upstream.ErrUnpaid):
 		s.give(ac, outcome{err: api.ErrUnpaid})
@@ -221,7 +221,7 @@ func (s *supervisor) chainFound(ac actor.Context, m probed) {
 
 // giveBare answers that the service could not pay for what the analysis needs first:
 // with the error, and with a partial result for those who are not to read it.
-func (s *supervisor) giveBare(ac actor.Context, phase string, err error) {
+func (s *supervisor) giveBare(ac runtime.Context, phase string, err error) {
 	if len(s.ev.Failed) == 0 {
 		s.ev.Failed = []assemble.Failure{{Phase: phase, Reason: unpaidReason}}
 	}
@@ -246,14 +246,14 @@ func unreachable(hash string, err error, silent ...string) error {
 	return fmt.Errorf("%w (%w)", &api.UnavailableError{TxHash: hash, Silent: silent}, err)
 }
 
-func (s *supervisor) startChain(ac actor.Context, ch *chain.Chain) {
+func (s *supervisor) startChain(ac runtime.Context, ch *chain.Chain) {
 	s.ev.Chain = ch
 	s.tell(api.Event{Type: api.EventPreflightStatus, Phase: phaseProbe, State: api.StateFound, Chain: ch.Slug, Message: "chain is " + ch.Name})
 	s.spawn(ac, phaseTransaction, readFacts(s.w, ch, s.hash))
 	s.spawn(ac, phaseTrace, climb(s.w, ch, s.hash, gather.TraceOptions{Limits: s.o.Limits, Quick: s.o.Quick}))
 }
 
-func (s *supervisor) takeFacts(ac actor.Context, m factsRead) {
+func (s *supervisor) takeFacts(ac runtime.Context, m factsRead) {
 	s.factsIn = true
 	if errors.Is(m.err, api.ErrNotFound) || errors.Is(m.err, api.ErrPending) {
 		s.give(ac, outcome{err: m.err})
@@ -292,7 +292,7 @@ func (s *supervisor) takeTrace(m traced) {
 }
 
 // fault is a phase whose work panicked, or whose actor is gone without a word.
-func (s *supervisor) fault(ac actor.Context, phase string, err error) {
+func (s *supervisor) fault(ac runtime.Context, phase string, err error) {
 	s.o.Log.Error("phase broke", "request", s.id, "phase", phase, "error", err)
 	s.settle(ac, phase, err)
 	switch phase {
@@ -311,7 +311,7 @@ func (s *supervisor) fault(ac actor.Context, phase string, err error) {
 	s.miss(phase, "", err)
 }
 
-func (s *supervisor) childGone(ac actor.Context, who *actor.PID) {
+func (s *supervisor) childGone(ac runtime.Context, who runtime.Ref) {
 	for phase, pid := range s.outstanding {
 		gone := errors.New("internal fault: its actor ended without an answer")
 		switch {
@@ -329,7 +329,7 @@ func (s *supervisor) childGone(ac actor.Context, who *actor.PID) {
 
 // next starts the phases whose evidence is in, and the assembly once nothing is
 // outstanding that could still come.
-func (s *supervisor) next(ac actor.Context) {
+func (s *supervisor) next(ac runtime.Context) {
 	if s.answered || s.assembling {
 		return
 	}
@@ -372,7 +372,7 @@ func (s *supervisor) nothing(err error) error {
 	return unreachable(s.req.TxHash, err, s.ev.Chain.Slug)
 }
 
-func (s *supervisor) nextPhases(ac actor.Context) {
+func (s *supervisor) nextPhases(ac runtime.Context) {
 	rc := s.ev.Receipt
 	if rc == nil && s.factsIn && s.traceIn && s.ev.Tree != nil {
 		rc = s.ev.Tree.LogsAsReceipt()
@@ -403,7 +403,7 @@ func receiptOrNone(rc *ethrpc.Receipt) *ethrpc.Receipt {
 }
 
 // expire ends the fetching: what is still outstanding has failed.
-func (s *supervisor) expire(ac actor.Context) {
+func (s *supervisor) expire(ac runtime.Context) {
 	over := fmt.Errorf("the deadline of %s passed", s.o.Deadline)
 	if s.finished {
 		over = s.finishedBy()
@@ -417,7 +417,7 @@ func (s *supervisor) expire(ac actor.Context) {
 		return
 	}
 	for _, phase := range []string{phaseTransaction, phaseTrace, phaseLabel, phaseSource, phasePrice} {
-		if s.outstanding[phase] == nil {
+		if _, ok := s.outstanding[phase]; !ok {
 			continue
 		}
 		delete(s.outstanding, phase)
@@ -443,13 +443,13 @@ func (s *supervisor) expire(ac actor.Context) {
 
 // assemble runs the pure part beside the actor. From here on the evidence is
 // read by that work alone.
-func (s *supervisor) assemble(ac actor.Context) {
+func (s *supervisor) assemble(ac runtime.Context) {
 	s.assembling = true
 	sortFailures(s.ev.Failed)
 	sortFailures(s.ev.Lost)
 	s.journal.fail(s.ev.Failed)
 	s.tell(api.Event{Type: api.EventPreflightDone, Chain: s.ev.Chain.Slug, Failed: append(phases(s.ev.Failed), s.lostPhases()...)})
-	s.e.run(ac.Self(), func() any { return assembled{made: s.judge()} }, func(err error) any { return assembled{err: err} })
+	s.e.Run(ac.Self(), func() any { return assembled{made: s.judge()} }, func(err error) any { return assembled{err: err} })
 }
 
 // lostPhases are the phases that failed and that the result stands without.
@@ -503,7 +503,7 @@ func (s *supervisor) look(c *assemble.Case) ([]check.View, error) {
 	return gather.Views(ctx, s.w, s.ev.Chain, s.ev.Tx, c.Triage.Questions)
 }
 
-func (s *supervisor) answer(ac actor.Context, m assembled) {
+func (s *supervisor) answer(ac runtime.Context, m assembled) {
 	var result *api.Result
 	switch {
 	case m.err != nil:
@@ -519,7 +519,7 @@ func (s *supervisor) answer(ac actor.Context, m assembled) {
 }
 
 // give answers once and ends the actor.
-func (s *supervisor) give(ac actor.Context, o outcome) {
+func (s *supervisor) give(ac runtime.Context, o outcome) {
 	if s.answered {
 		return
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/engine/mpp/session"
@@ -68,8 +68,7 @@ type Treasury struct {
 	c         *Channels
 	sweepFrom common.Hash // of the Watcher: where the ended channels are looked at next
 	policy    SettlePolicy
-	pids      []*actor.PID
-	rounds    []*round
+	rounds    sync.WaitGroup // the goroutines of the three
 	open      atomic.Int64
 	owing     atomic.Int64
 	failed    atomic.Uint64
@@ -84,25 +83,20 @@ func (c *Channels) NewTreasury(p SettlePolicy) *Treasury {
 	t := &Treasury{c: c, policy: p.withDefaults()}
 	t.baseline, t.cancel = context.WithCancel(context.Background())
 	t.unpaid.Store(new(tempo.Amount))
-	for name, r := range map[string]*round{
-		"settler": {every: t.policy.Every, work: t.settleRound},
-		"watcher": {every: t.policy.Watch, work: t.watchRound},
-		"checker": {every: t.policy.Check, work: t.c.checkHealth},
-	} {
-		r.e, r.ctx, r.name, r.gone, r.failed = c.e, t.baseline, name, make(chan struct{}), t.fault
-		t.rounds = append(t.rounds, r)
-		t.pids = append(t.pids, c.e.spawnRoot(r))
-	}
+	t.start("settler", t.policy.Every, t.settleRound)
+	t.start("watcher", t.policy.Watch, t.watchRound)
+	t.start("checker", t.policy.Check, t.c.checkHealth)
 	return t
+}
+
+func (t *Treasury) start(name string, every time.Duration, work func(context.Context) error) {
+	t.rounds.Go(func() { t.repeat(t.baseline, name, every, work) })
 }
 
 // Close ends them. What is being sent is seen to its end first.
 func (t *Treasury) Close() {
 	t.cancel()
-	for i, pid := range t.pids {
-		t.c.e.sys.Root.Stop(pid)
-		<-t.rounds[i].gone
-	}
+	t.rounds.Wait()
 }
 
 // Totals tells the books at the last look.
@@ -117,46 +111,20 @@ func (t *Treasury) fault(name string, err error) {
 	t.c.o.Log.Error(name, "error", err)
 }
 
-// round is the actor behind each: work, then rest, then work again.
-type round struct {
-	e      *engine
-	ctx    context.Context
-	name   string
-	every  time.Duration
-	work   func(context.Context) error
-	failed func(string, error)
-	gone   chan struct{}
-	timer  *time.Timer
-}
-
-// Messages to a round.
-type (
-	// due: it is time to work.
-	due struct{ mayBeLate }
-	// over: the work has ended.
-	over struct {
-		mayBeLate
-		err error
-	}
-)
-
-// Receive is owned by the runtime.
-func (r *round) Receive(ac actor.Context) {
-	switch m := ac.Message().(type) {
-	case *actor.Started, due:
-		r.e.run(ac.Self(), func() any { return over{err: r.work(r.ctx)} }, func(err error) any { return over{err: err} })
-	case over:
-		if m.err != nil && r.ctx.Err() == nil {
-			r.failed(r.name, m.err)
+// repeat does work, waits for a while and does it again, until ctx ends.
+func (t *Treasury) repeat(ctx context.Context, name string, every time.Duration, work func(context.Context) error) {
+	pause := time.NewTimer(every)
+	defer pause.Stop()
+	for ctx.Err() == nil {
+		err, _ := t.c.e.Guard(func() any { return work(ctx) }, func(err error) any { return err }).(error)
+		if err != nil && ctx.Err() == nil {
+			t.fault(name, err)
 		}
-		self := ac.Self()
-		r.timer = time.AfterFunc(r.every, func() { r.e.sys.Root.Send(self, due{}) })
-	case *actor.Stopping:
-		if r.timer != nil {
-			r.timer.Stop()
+		pause.Reset(every)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
 		}
-	case *actor.Stopped:
-		close(r.gone)
 	}
 }
 
