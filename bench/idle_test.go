@@ -14,7 +14,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
+	"txlens/actors/channel"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
@@ -50,9 +51,9 @@ func idleCost(b *testing.B) (heap, rss int64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := actors.New(actors.Options{})
+	x := analysis.New(analysis.Options{})
 	defer x.Close()
-	c := x.NewChannels(actors.ChannelOptions{Ledger: store, Issuer: issuer})
+	c := channel.New(x.System(), channel.Options{Ledger: store, Issuer: issuer})
 	defer c.Close()
 	heap0, rss0 := footprint(b)
 	for _, id := range ids {
@@ -78,7 +79,7 @@ func fill(b *testing.B, store *storage.Store) (ids []common.Hash) {
 		b.Fatal(err)
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var entries []actors.Entry
+	var entries []channel.Entry
 	for range idleChannels {
 		v := session.Voucher{Cumulative: tempo.AmountFrom(500_000), Signature: s}
 		row := session.Channel{Status: session.Active, Deposit: tempo.AmountFrom(16_000_000), Highest: v, Spent: tempo.AmountFrom(490_000), Units: 50, CreatedAt: 1, ActiveAt: 2, OwedSince: 2}
@@ -87,7 +88,7 @@ func fill(b *testing.B, store *storage.Store) (ids []common.Hash) {
 		}
 		row.Descriptor.Salt = row.ID
 		ids = append(ids, row.ID)
-		if entries = append(entries, actors.Entry{Channel: &row}); len(entries) == 1000 {
+		if entries = append(entries, channel.Entry{Channel: &row}); len(entries) == 1000 {
 			if err := store.Commit(entries...); err != nil {
 				b.Fatal(err)
 			}

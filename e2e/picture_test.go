@@ -12,7 +12,7 @@ import (
 	"sort"
 	"testing"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/e2e/chrome"
 	"txlens/engine/api"
 	"txlens/engine/report"
@@ -57,10 +57,10 @@ func demoReport(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := actors.New(actors.Options{SourcesOff: true})
+	x := analysis.New(analysis.Options{SourcesOff: true})
 	defer x.Close()
 	req := api.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID}
-	res, err := x.Explain(t.Context(), actors.Job{Request: req, World: upstream.ReplaySession(b, nil)})
+	res, err := x.Explain(t.Context(), analysis.Input{Request: req, World: upstream.ReplaySession(b, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

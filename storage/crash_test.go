@@ -16,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/job"
+	"txlens/actors/recordid"
 	"txlens/engine/api"
 	"txlens/internal/dice"
 )
@@ -64,7 +65,7 @@ func writeUntilKilled(dir string) {
 }
 
 func writeOne(s *Store, say func(string, ...any)) error {
-	row := newJob(actors.NewID())
+	row := newJob(recordid.New())
 	for _, row.Status = range []api.JobStatus{api.JobPending, api.JobRunning, api.JobComplete} {
 		if row.Status == api.JobComplete {
 			row.Result, row.HTML = content(row.ID), []byte("<p>"+row.ID)
@@ -74,7 +75,7 @@ func writeOne(s *Store, say func(string, ...any)) error {
 		}
 		say("job %s %s", row.ID, row.Status)
 	}
-	run := actors.RunRow{ID: actors.NewID(), State: actors.RunReplayable, FinishedAt: 7}
+	run := job.RunRow{ID: recordid.New(), State: job.RunReplayable, FinishedAt: 7}
 	run.Frames = content(run.ID)
 	if err := s.PutRun(run); err != nil {
 		return err

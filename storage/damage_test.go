@@ -14,7 +14,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"txlens/actors"
+	"txlens/actors/job"
+	"txlens/actors/recordid"
 	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 )
@@ -29,7 +30,7 @@ func wholeFile(tb testing.TB, c *clock, entries int) (file []byte, ids []string)
 	}
 	defer s.Close()
 	for range entries {
-		job, run := newJob(idAt(c.Now(), rnd)), actors.RunRow{ID: idAt(c.Now(), rnd), State: actors.RunReplayable}
+		job, run := newJob(idAt(c.Now(), rnd)), job.RunRow{ID: idAt(c.Now(), rnd), State: job.RunReplayable}
 		c.add(time.Second)
 		job.Status, job.Result, run.Frames = api.JobComplete, noise(rnd, rnd.IntN(600)), noise(rnd, rnd.IntN(600))
 		if rnd.IntN(10) == 0 {
@@ -70,7 +71,7 @@ func useDamaged(t *testing.T, dir string, file []byte, c *clock, ids []string) (
 	s.OpenChannels(func(session.Channel) error { return nil })
 	s.Intents()
 	s.PutJobs(newJob(ids[0]), newJob(idAt(c.Now(), rnd)))
-	s.PutRun(actors.RunRow{ID: ids[1], State: actors.RunReplayable, Frames: noise(rnd, 3*chunkSize)})
+	s.PutRun(job.RunRow{ID: ids[1], State: job.RunReplayable, Frames: noise(rnd, 3*chunkSize)})
 	c.add(40 * 24 * time.Hour)
 	s.Expire()
 	c.add(-40 * 24 * time.Hour)
@@ -227,7 +228,7 @@ func FuzzStoredRecord(f *testing.F) {
 		if row, err := s.Job(id); err == nil && (row.ID != id || !slices.Contains(legal, row.Status)) {
 			t.Errorf("%+v", row)
 		}
-		if row, err := s.Run(id); err == nil && row.State != actors.RunReplayable && row.State != actors.RunErrored && row.State != actors.RunTooLarge {
+		if row, err := s.Run(id); err == nil && row.State != job.RunReplayable && row.State != job.RunErrored && row.State != job.RunTooLarge {
 			t.Errorf("a run that is %q", row.State)
 		}
 		if rows, err := s.UnfinishedJobs(); err == nil && len(rows) > 1 {
@@ -261,7 +262,7 @@ func FuzzDamagedFile(f *testing.F) {
 // memory.
 func TestLengthOfNothing(t *testing.T) {
 	s := open(t, t.TempDir(), Options{ExpireEvery: -1})
-	id := actors.NewID()
+	id := recordid.New()
 	body, err := s.pack(make([]byte, 1000))
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,8 @@ import (
 	"syscall"
 	"testing"
 
-	"txlens/actors"
+	"txlens/actors/job"
+	"txlens/actors/recordid"
 	"txlens/engine/api"
 )
 
@@ -15,8 +16,8 @@ import (
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{ExpireEvery: -1})
-	big := func() actors.JobRow {
-		row := newJob(actors.NewID())
+	big := func() job.Row {
+		row := newJob(recordid.New())
 		row.Status, row.Result = api.JobComplete, noise(rnd, 1<<20)
 		return row
 	}
@@ -36,7 +37,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was) })
-	taken, refused := []actors.JobRow{first}, 0
+	taken, refused := []job.Row{first}, 0
 	for range 60 {
 		row := big()
 		switch err := s.PutJobs(row); {

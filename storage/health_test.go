@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"txlens/actors"
+	"txlens/actors/job"
+	"txlens/actors/recordid"
 	"txlens/engine/api"
 )
 
@@ -15,7 +16,7 @@ func TestPingAndSize(t *testing.T) {
 	if err := s.Ping(); err != nil {
 		t.Error(err)
 	}
-	if err := s.PutJobs(actors.JobRow{ID: actors.NewID(), Status: api.JobPending}); err != nil {
+	if err := s.PutJobs(job.Row{ID: recordid.New(), Status: api.JobPending}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(s.db.Path())

@@ -3,7 +3,7 @@ package storage
 import (
 	"fmt"
 
-	"txlens/actors"
+	"txlens/actors/job"
 	"txlens/engine/api"
 )
 
@@ -29,14 +29,14 @@ func (h jobHead) check() error {
 }
 
 // row is the job without its body.
-func (h jobHead) row(id recordID) actors.JobRow {
-	return actors.JobRow{ID: id.String(), Status: h.Status, Attempts: h.Attempts, Request: h.Request, Error: h.Error, ErrorCode: h.ErrorCode}
+func (h jobHead) row(id recordID) job.Row {
+	return job.Row{ID: id.String(), Status: h.Status, Attempts: h.Attempts, Request: h.Request, Error: h.Error, ErrorCode: h.ErrorCode}
 }
 
 var jobs = records[jobHead]{table[jobHead]{bucketJobs}, "job", api.JobRetention, api.ErrNoJob}
 
 // PutJobs creates or replaces jobs, all or none, and returns when they are on disk.
-func (s *Store) PutJobs(rows ...actors.JobRow) error {
+func (s *Store) PutJobs(rows ...job.Row) error {
 	all := make([]packed[jobHead], len(rows))
 	for i, row := range rows {
 		h := jobHead{row.Status, row.Attempts, row.Request, row.Error, row.ErrorCode, len(row.Result), len(row.HTML)}
@@ -50,10 +50,10 @@ func (s *Store) PutJobs(rows ...actors.JobRow) error {
 }
 
 // Job returns one job, or api.ErrNoJob.
-func (s *Store) Job(id string) (actors.JobRow, error) {
+func (s *Store) Job(id string) (job.Row, error) {
 	rid, h, parts, err := jobs.get(s, id)
 	if err != nil {
-		return actors.JobRow{}, err
+		return job.Row{}, err
 	}
 	row := h.row(rid)
 	row.Result, row.HTML = parts[0], parts[1]
@@ -61,7 +61,7 @@ func (s *Store) Job(id string) (actors.JobRow, error) {
 }
 
 // UnfinishedJobs returns the pending and running jobs, oldest first.
-func (s *Store) UnfinishedJobs() (rows []actors.JobRow, err error) {
+func (s *Store) UnfinishedJobs() (rows []job.Row, err error) {
 	err = jobs.heads(s, func(id recordID, h jobHead) {
 		if h.Status.Unfinished() {
 			rows = append(rows, h.row(id))

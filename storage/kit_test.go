@@ -14,7 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 
-	"txlens/actors"
+	"txlens/actors/job"
 	"txlens/engine/api"
 )
 
@@ -102,8 +102,8 @@ func keys(t *testing.T, s *Store, bucket []byte) (n int) {
 
 const someHash = "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"
 
-func newJob(id string) actors.JobRow {
-	return actors.JobRow{ID: id, Status: api.JobPending, Attempts: 1, Request: api.Request{TxHash: someHash, ChainID: 1, Context: "why?", Report: true}}
+func newJob(id string) job.Row {
+	return job.Row{ID: id, Status: api.JobPending, Attempts: 1, Request: api.Request{TxHash: someHash, ChainID: 1, Context: "why?", Report: true}}
 }
 
 // noise does not compress.

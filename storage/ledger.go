@@ -9,13 +9,13 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	bolt "go.etcd.io/bbolt"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 )
 
-var _ actors.Ledger = (*Store)(nil)
+var _ channel.Ledger = (*Store)(nil)
 
 var (
 	bucketChannels   = []byte("channels")
@@ -31,7 +31,7 @@ var (
 var (
 	bills   = table[billRow]{bucketBills}
 	tickets = table[ticketRow]{bucketTickets}
-	intents = table[actors.Intent]{bucketIntents}
+	intents = table[channel.Intent]{bucketIntents}
 )
 
 // billRetention is a day more than that of runs, so that a record which is still
@@ -58,12 +58,12 @@ type (
 const entrySize = 1 << 10
 
 // Commit writes entries, all or none, and returns when they are on disk.
-func (s *Store) Commit(entries ...actors.Entry) error {
+func (s *Store) Commit(entries ...channel.Entry) error {
 	return noted(s.update(len(entries)*entrySize, putEntries(entries)))
 }
 
-// CommitThen is Commit for who does not wait; see actors.Ledger.
-func (s *Store) CommitThen(then func(error), entries ...actors.Entry) {
+// CommitThen is Commit for who does not wait; see channel.Ledger.
+func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
 	s.updateThen(len(entries)*entrySize, putEntries(entries), func(err error) { then(noted(err)) })
 }
 
@@ -74,7 +74,7 @@ func noted(err error) error {
 	return nil
 }
 
-func putEntries(entries []actors.Entry) func(*change) error {
+func putEntries(entries []channel.Entry) func(*change) error {
 	return func(c *change) error {
 		for i := range entries {
 			if err := putEntry(c, &entries[i]); err != nil {
@@ -85,7 +85,7 @@ func putEntries(entries []actors.Entry) func(*change) error {
 	}
 }
 
-func putEntry(c *change, e *actors.Entry) error {
+func putEntry(c *change, e *channel.Entry) error {
 	if e.Channel != nil {
 		if err := putChannel(c, *e.Channel); err != nil {
 			return err
@@ -101,7 +101,7 @@ func putEntry(c *change, e *actors.Entry) error {
 			return err
 		}
 	}
-	for _, t := range []*actors.Ticket{e.Ticket, e.Request} {
+	for _, t := range []*channel.Ticket{e.Ticket, e.Request} {
 		if t == nil {
 			continue
 		}
@@ -109,7 +109,7 @@ func putEntry(c *change, e *actors.Entry) error {
 			return err
 		}
 	}
-	for _, key := range []*actors.TicketKey{e.Void, e.VoidRequest} {
+	for _, key := range []*channel.TicketKey{e.Void, e.VoidRequest} {
 		if key == nil {
 			continue
 		}
@@ -121,7 +121,7 @@ func putEntry(c *change, e *actors.Entry) error {
 }
 
 // putBill writes a bill, and keeps the index of debts true to it.
-func putBill(c *change, b *actors.Bill) error {
+func putBill(c *change, b *channel.Bill) error {
 	id, err := parseID(b.ID)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func payerKey(payer common.Address, id common.Hash) []byte {
 
 // putTicket writes a ticket, and adds its key to those under the id of its bill, which
 // tells its age: by that it expires.
-func putTicket(c *change, t actors.Ticket) error {
+func putTicket(c *change, t channel.Ticket) error {
 	id, err := parseID(t.Bill)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func putTicket(c *change, t actors.Ticket) error {
 	return c.put(bucketAdmissions, id.headKey(), append(bytes.Clone(keys), t.Key[:]...))
 }
 
-func putIntent(c *change, e *actors.Entry) error {
+func putIntent(c *change, e *channel.Entry) error {
 	if e.Intent != nil {
 		id, err := parseID(e.Intent.ID)
 		if err != nil {
@@ -235,7 +235,7 @@ func putIntent(c *change, e *actors.Entry) error {
 	return intents.delete(c, id.headKey())
 }
 
-// Channel returns one row, or actors.ErrNoChannel.
+// Channel returns one row, or channel.ErrNoChannel.
 func (s *Store) Channel(id common.Hash) (row session.Channel, err error) {
 	err = s.view(func(tx *bolt.Tx) (err error) {
 		raw := tx.Bucket(bucketChannels).Get(id[:])
@@ -243,7 +243,7 @@ func (s *Store) Channel(id common.Hash) (row session.Channel, err error) {
 			raw = tx.Bucket(bucketClosed).Get(id[:])
 		}
 		if raw == nil {
-			return actors.ErrNoChannel
+			return channel.ErrNoChannel
 		}
 		row, err = decodeChannel(raw)
 		return err
@@ -270,11 +270,11 @@ func (s *Store) OpenChannels(visit func(session.Channel) error) error {
 }
 
 // ChannelsOf returns the ids of a payer's channels that are not closed, at most
-// actors.MaxChannelsOf.
+// channel.MaxChannelsOf.
 func (s *Store) ChannelsOf(payer common.Address) (ids []common.Hash, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketPayers).Cursor()
-		for k, _ := c.Seek(payer[:]); bytes.HasPrefix(k, payer[:]) && len(ids) < actors.MaxChannelsOf; k, _ = c.Next() {
+		for k, _ := c.Seek(payer[:]); bytes.HasPrefix(k, payer[:]) && len(ids) < channel.MaxChannelsOf; k, _ = c.Next() {
 			ids = append(ids, common.BytesToHash(k[len(payer):]))
 		}
 		return nil
@@ -317,40 +317,40 @@ func (s *Store) Channels(ended bool, from common.Hash, limit int) (rows []sessio
 // visitPage bounds what one read transaction decodes.
 const visitPage = 1000
 
-// Bill returns one row, or actors.ErrNoBill.
-func (s *Store) Bill(id string) (actors.Bill, error) {
+// Bill returns one row, or channel.ErrNoBill.
+func (s *Store) Bill(id string) (channel.Bill, error) {
 	rid, err := parseID(id)
 	if err != nil {
-		return actors.Bill{}, actors.ErrNoBill
+		return channel.Bill{}, channel.ErrNoBill
 	}
 	var row billRow
 	err = s.view(func(tx *bolt.Tx) error {
 		var there bool
 		row, there, err = bills.get(tx, rid.headKey())
 		if err == nil && !there {
-			err = actors.ErrNoBill
+			err = channel.ErrNoBill
 		}
 		return err
 	})
 	return row.bill(rid), err
 }
 
-func (r billRow) bill(id recordID) actors.Bill {
-	return actors.Bill{ID: id.String(), Payer: r.Payer, Channel: r.Channel, Collected: r.Collected, Price: r.Price, Final: r.Final, Delivered: r.Delivered}
+func (r billRow) bill(id recordID) channel.Bill {
+	return channel.Bill{ID: id.String(), Payer: r.Payer, Channel: r.Channel, Collected: r.Collected, Price: r.Price, Final: r.Final, Delivered: r.Delivered}
 }
 
-// Ticket returns one row, or actors.ErrNoTicket.
-func (s *Store) Ticket(key actors.TicketKey) (actors.Ticket, error) {
+// Ticket returns one row, or channel.ErrNoTicket.
+func (s *Store) Ticket(key channel.TicketKey) (channel.Ticket, error) {
 	var row ticketRow
 	err := s.view(func(tx *bolt.Tx) (err error) {
 		var there bool
 		row, there, err = tickets.get(tx, key[:])
 		if err == nil && !there {
-			err = actors.ErrNoTicket
+			err = channel.ErrNoTicket
 		}
 		return err
 	})
-	return actors.Ticket{Key: key, Bill: row.Bill, Charged: row.Charged}, err
+	return channel.Ticket{Key: key, Bill: row.Bill, Charged: row.Charged}, err
 }
 
 // dropTickets deletes the tickets of a bill that expires, but for one that has become
@@ -360,7 +360,7 @@ func dropTickets(c *change, bill []byte) error {
 	if err != nil {
 		return err
 	}
-	for key := range slices.Chunk(bytes.Clone(b.Get(bill)), len(actors.TicketKey{})) {
+	for key := range slices.Chunk(bytes.Clone(b.Get(bill)), len(channel.TicketKey{})) {
 		row, there, err := tickets.get(c.tx, key)
 		if err != nil {
 			return err
@@ -386,10 +386,10 @@ func dropDebt(c *change, bill []byte) error {
 }
 
 // Debts returns the bills of a payer that have ended and are not paid, oldest first.
-func (s *Store) Debts(payer common.Address) (list []actors.Bill, err error) {
+func (s *Store) Debts(payer common.Address) (list []channel.Bill, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketDebts).Cursor()
-		for k, _ := c.Seek(payer[:]); bytes.HasPrefix(k, payer[:]) && len(list) < actors.MaxDebts; k, _ = c.Next() {
+		for k, _ := c.Seek(payer[:]); bytes.HasPrefix(k, payer[:]) && len(list) < channel.MaxDebts; k, _ = c.Next() {
 			bill := k[len(payer):]
 			row, there, err := bills.get(tx, bill)
 			if err != nil {
@@ -412,9 +412,9 @@ func (s *Store) Debts(payer common.Address) (list []actors.Bill, err error) {
 }
 
 // Intents returns what was written and not dropped, oldest first.
-func (s *Store) Intents() (list []actors.Intent, err error) {
+func (s *Store) Intents() (list []channel.Intent, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
-		return intents.scan(tx, nil, func(_ []byte, row actors.Intent) error {
+		return intents.scan(tx, nil, func(_ []byte, row channel.Intent) error {
 			list = append(list, row)
 			return nil
 		})

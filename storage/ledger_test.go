@@ -10,7 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	bolt "go.etcd.io/bbolt"
 
-	"txlens/actors"
+	"txlens/actors/channel"
+	"txlens/actors/recordid"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
 )
@@ -117,21 +118,21 @@ func FuzzChannelRow(f *testing.F) {
 func TestLedger(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{ExpireEvery: -1})
-	job, other := actors.NewID(), actors.NewID()
+	job, other := recordid.New(), recordid.New()
 	row, ended := fullRow(1), fullRow(2)
-	bill := actors.Bill{ID: job, Collected: amount(1), Price: amount(3), Final: true}
-	ticket := actors.Ticket{Key: actors.TicketKey{1}, Bill: job, Charged: amount(1)}
-	intent := actors.Intent{ID: other, Kind: actors.IntentClose, Channels: []common.Hash{{1}}, Amounts: []tempo.Amount{amount(7)}, Raw: []byte{1, 2}, Hash: common.Hash{3}, ValidBefore: 4}
-	if err := s.Commit(actors.Entry{Channel: &row, Bill: &bill, Ticket: &ticket, Intent: &intent}, actors.Entry{Channel: &ended}); err != nil {
+	bill := channel.Bill{ID: job, Collected: amount(1), Price: amount(3), Final: true}
+	ticket := channel.Ticket{Key: channel.TicketKey{1}, Bill: job, Charged: amount(1)}
+	intent := channel.Intent{ID: other, Kind: channel.IntentClose, Channels: []common.Hash{{1}}, Amounts: []tempo.Amount{amount(7)}, Raw: []byte{1, 2}, Hash: common.Hash{3}, ValidBefore: 4}
+	if err := s.Commit(channel.Entry{Channel: &row, Bill: &bill, Ticket: &ticket, Intent: &intent}, channel.Entry{Channel: &ended}); err != nil {
 		t.Fatal(err)
 	}
-	bad := actors.Bill{ID: "none"}
+	bad := channel.Bill{ID: "none"}
 	gone := fullRow(3)
-	if err := s.Commit(actors.Entry{Channel: &gone}, actors.Entry{Bill: &bad}); err == nil {
+	if err := s.Commit(channel.Entry{Channel: &gone}, channel.Entry{Bill: &bad}); err == nil {
 		t.Error("an entry without an id was taken")
 	}
 	ended.Status = session.Closed
-	if err := s.Commit(actors.Entry{Channel: &ended}); err != nil {
+	if err := s.Commit(channel.Entry{Channel: &ended}); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
@@ -145,7 +146,7 @@ func TestLedger(t *testing.T) {
 	}
 	f(1, row, nil)
 	f(2, ended, nil)
-	f(3, session.Channel{}, actors.ErrNoChannel)
+	f(3, session.Channel{}, channel.ErrNoChannel)
 	var seen []common.Hash
 	if err := s.OpenChannels(func(c session.Channel) error { seen = append(seen, c.ID); return nil }); err != nil || len(seen) != 1 || seen[0] != row.ID {
 		t.Errorf("open %v, %v", seen, err)
@@ -153,7 +154,7 @@ func TestLedger(t *testing.T) {
 	if got, err := s.Bill(job); err != nil || got != bill {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := s.Bill(other); !errors.Is(err, actors.ErrNoBill) {
+	if _, err := s.Bill(other); !errors.Is(err, channel.ErrNoBill) {
 		t.Error(err)
 	}
 	if got, err := s.Ticket(ticket.Key); err != nil || got != ticket {
@@ -162,11 +163,11 @@ func TestLedger(t *testing.T) {
 	if list, err := s.Intents(); err != nil || len(list) != 1 || list[0].ID != other || list[0].Amounts[0] != amount(7) || string(list[0].Raw) != "\x01\x02" || list[0].Hash != intent.Hash {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := s.Commit(actors.Entry{Drop: other, Void: &ticket.Key, Forget: &row.ID}); err != nil {
+	if err := s.Commit(channel.Entry{Drop: other, Void: &ticket.Key, Forget: &row.ID}); err != nil {
 		t.Fatal(err)
 	}
-	f(1, row, actors.ErrNoChannel)
-	if _, err := s.Ticket(ticket.Key); !errors.Is(err, actors.ErrNoTicket) {
+	f(1, row, channel.ErrNoChannel)
+	if _, err := s.Ticket(ticket.Key); !errors.Is(err, channel.ErrNoTicket) {
 		t.Error(err)
 	}
 	if list, err := s.Intents(); err != nil || len(list) != 0 {
@@ -179,11 +180,11 @@ func TestOpenChannelsPages(t *testing.T) {
 	s := open(t, t.TempDir(), Options{ExpireEvery: -1})
 	defer s.Close()
 	const n = 2*visitPage + 7
-	var entries []actors.Entry
+	var entries []channel.Entry
 	for i := range n {
 		row := fullRow(0)
 		row.ID = common.BigToHash(amount(uint64(i + 1)).Big())
-		entries = append(entries, actors.Entry{Channel: &row})
+		entries = append(entries, channel.Entry{Channel: &row})
 	}
 	if err := s.Commit(entries...); err != nil {
 		t.Fatal(err)
@@ -218,9 +219,9 @@ func TestLedgerExpires(t *testing.T) {
 	now := time.Now()
 	s := open(t, t.TempDir(), Options{ExpireEvery: -1, Now: func() time.Time { return now }})
 	defer s.Close()
-	id := actors.NewID()
-	row, ticket := fullRow(1), actors.Ticket{Key: actors.TicketKey{1}, Bill: id, Charged: amount(1)}
-	if err := s.Commit(actors.Entry{Channel: &row, Bill: &actors.Bill{ID: id}, Ticket: &ticket}); err != nil {
+	id := recordid.New()
+	row, ticket := fullRow(1), channel.Ticket{Key: channel.TicketKey{1}, Bill: id, Charged: amount(1)}
+	if err := s.Commit(channel.Entry{Channel: &row, Bill: &channel.Bill{ID: id}, Ticket: &ticket}); err != nil {
 		t.Fatal(err)
 	}
 	f := func(age time.Duration, want bool) {
@@ -244,21 +245,21 @@ func TestCommitThen(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	told := make(chan error, 1)
 	row := fullRow(1)
-	s.CommitThen(func(err error) { told <- err }, actors.Entry{Channel: &row})
+	s.CommitThen(func(err error) { told <- err }, channel.Entry{Channel: &row})
 	if err := <-told; err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.Channel(row.ID); err != nil || got.ID != row.ID {
 		t.Errorf("%+v, %v", got, err)
 	}
-	s.CommitThen(func(err error) { told <- err }, actors.Entry{Drop: "no id"})
+	s.CommitThen(func(err error) { told <- err }, channel.Entry{Drop: "no id"})
 	if err := <-told; err == nil {
 		t.Error("an entry that cannot be written is")
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.CommitThen(func(err error) { told <- err }, actors.Entry{Channel: &row})
+	s.CommitThen(func(err error) { told <- err }, channel.Entry{Channel: &row})
 	if err := <-told; !errors.Is(err, ErrClosed) {
 		t.Errorf("a closed store: %v", err)
 	}
@@ -271,11 +272,11 @@ func TestDebts(t *testing.T) {
 	s := open(t, t.TempDir(), Options{ExpireEvery: -1, Now: func() time.Time { return now }})
 	defer s.Close()
 	payer, other := common.Address{1}, common.Address{2}
-	ids := []string{actors.NewID(), actors.NewID(), actors.NewID(), actors.NewID(), actors.NewID()}
+	ids := []string{recordid.New(), recordid.New(), recordid.New(), recordid.New(), recordid.New()}
 	put := func(i int, payer common.Address, price, collected uint64, final bool) {
 		t.Helper()
-		b := actors.Bill{ID: ids[i], Payer: payer, Channel: common.Hash{9}, Price: amount(price), Collected: amount(collected), Final: final}
-		if err := s.Commit(actors.Entry{Bill: &b}); err != nil {
+		b := channel.Bill{ID: ids[i], Payer: payer, Channel: common.Hash{9}, Price: amount(price), Collected: amount(collected), Final: final}
+		if err := s.Commit(channel.Entry{Bill: &b}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,14 +318,14 @@ func TestDebts(t *testing.T) {
 func TestDebtsBound(t *testing.T) {
 	s := open(t, t.TempDir(), Options{ExpireEvery: -1})
 	defer s.Close()
-	var entries []actors.Entry
-	for range actors.MaxDebts + 5 {
-		entries = append(entries, actors.Entry{Bill: &actors.Bill{ID: actors.NewID(), Payer: common.Address{1}, Price: amount(1), Final: true}})
+	var entries []channel.Entry
+	for range channel.MaxDebts + 5 {
+		entries = append(entries, channel.Entry{Bill: &channel.Bill{ID: recordid.New(), Payer: common.Address{1}, Price: amount(1), Final: true}})
 	}
 	if err := s.Commit(entries...); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := s.Debts(common.Address{1}); err != nil || len(list) != actors.MaxDebts || list[0].ID != entries[0].Bill.ID {
+	if list, err := s.Debts(common.Address{1}); err != nil || len(list) != channel.MaxDebts || list[0].ID != entries[0].Bill.ID {
 		t.Errorf("%d debts, %v", len(list), err)
 	}
 }
@@ -338,7 +339,7 @@ func TestChannelsOf(t *testing.T) {
 		r.Descriptor.Payer, r.Status = common.Address{payer}, status
 		return &r
 	}
-	put := func(e ...actors.Entry) {
+	put := func(e ...channel.Entry) {
 		t.Helper()
 		if err := s.Commit(e...); err != nil {
 			t.Fatal(err)
@@ -356,14 +357,14 @@ func TestChannelsOf(t *testing.T) {
 			}
 		}
 	}
-	put(actors.Entry{Channel: row(1, 1, session.Opening)}, actors.Entry{Channel: row(2, 1, session.Active)}, actors.Entry{Channel: row(3, 2, session.Active)})
+	put(channel.Entry{Channel: row(1, 1, session.Opening)}, channel.Entry{Channel: row(2, 1, session.Active)}, channel.Entry{Channel: row(3, 2, session.Active)})
 	f(1, 1, 2)
 	f(2, 3)
-	put(actors.Entry{Channel: row(2, 1, session.Active)})
+	put(channel.Entry{Channel: row(2, 1, session.Active)})
 	f(1, 1, 2)
-	put(actors.Entry{Channel: row(2, 1, session.Closed)}, actors.Entry{Forget: &common.Hash{1}})
+	put(channel.Entry{Channel: row(2, 1, session.Closed)}, channel.Entry{Forget: &common.Hash{1}})
 	f(1)
-	put(actors.Entry{Channel: row(2, 1, session.Active)}) // its end was undone
+	put(channel.Entry{Channel: row(2, 1, session.Active)}) // its end was undone
 	f(1, 2)
 }
 
@@ -373,29 +374,29 @@ func TestTicketsOfABill(t *testing.T) {
 	now := time.Now()
 	s := open(t, t.TempDir(), Options{ExpireEvery: -1, Now: func() time.Time { return now }})
 	defer s.Close()
-	first := actors.NewID()
-	ticket := func(key byte, bill string) *actors.Ticket {
-		return &actors.Ticket{Key: actors.TicketKey{key}, Bill: bill, Charged: amount(uint64(key))}
+	first := recordid.New()
+	ticket := func(key byte, bill string) *channel.Ticket {
+		return &channel.Ticket{Key: channel.TicketKey{key}, Bill: bill, Charged: amount(uint64(key))}
 	}
 	f := func(key byte, want string) {
 		t.Helper()
-		got, err := s.Ticket(actors.TicketKey{key})
-		if want == "" && !errors.Is(err, actors.ErrNoTicket) || want != "" && (err != nil || got != *ticket(key, want)) {
+		got, err := s.Ticket(channel.TicketKey{key})
+		if want == "" && !errors.Is(err, channel.ErrNoTicket) || want != "" && (err != nil || got != *ticket(key, want)) {
 			t.Errorf("ticket %d: %+v, %v; want %q", key, got, err, want)
 		}
 	}
-	put := func(e actors.Entry) {
+	put := func(e channel.Entry) {
 		t.Helper()
 		if err := s.Commit(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(actors.Entry{Bill: &actors.Bill{ID: first}, Ticket: ticket(1, first), Request: ticket(2, first)})
-	put(actors.Entry{Ticket: ticket(3, first)})
-	put(actors.Entry{Ticket: ticket(3, first)})
+	put(channel.Entry{Bill: &channel.Bill{ID: first}, Ticket: ticket(1, first), Request: ticket(2, first)})
+	put(channel.Entry{Ticket: ticket(3, first)})
+	put(channel.Entry{Ticket: ticket(3, first)})
 	now = now.Add(time.Hour)
 	later := idAt(now, rand.New(rand.NewPCG(1, 2)))
-	put(actors.Entry{Bill: &actors.Bill{ID: later}, Ticket: ticket(4, later), Request: ticket(2, later)})
+	put(channel.Entry{Bill: &channel.Bill{ID: later}, Ticket: ticket(4, later), Request: ticket(2, later)})
 	f(1, first)
 	f(2, later)
 	f(3, first)
@@ -407,7 +408,7 @@ func TestTicketsOfABill(t *testing.T) {
 	f(2, later)
 	f(3, "")
 	f(4, later)
-	put(actors.Entry{Void: &actors.TicketKey{4}, VoidRequest: &actors.TicketKey{2}})
+	put(channel.Entry{Void: &channel.TicketKey{4}, VoidRequest: &channel.TicketKey{2}})
 	f(2, "")
 	f(4, "")
 }
@@ -419,7 +420,7 @@ func TestIndexOfAnOlderFile(t *testing.T) {
 	s := open(t, dir, Options{ExpireEvery: -1})
 	row, ended := fullRow(1), fullRow(2)
 	ended.Status = session.Closed
-	if err := s.Commit(actors.Entry{Channel: &row}, actors.Entry{Channel: &ended}); err != nil {
+	if err := s.Commit(channel.Entry{Channel: &row}, channel.Entry{Channel: &ended}); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/job"
 	"txlens/engine/api"
 )
 
 // model is the store as a plain map.
 type model struct {
 	clock *clock
-	jobs  map[string]actors.JobRow
-	runs  map[string]actors.RunRow
+	jobs  map[string]job.Row
+	runs  map[string]job.RunRow
 	ids   []string // all ever made
 }
 
@@ -25,8 +25,8 @@ func (m *model) lives(id string, keep time.Duration) bool {
 	return err == nil && m.clock.Now().Sub(rid.created()) < keep
 }
 
-func (m *model) unfinished() []actors.JobRow {
-	var rows []actors.JobRow
+func (m *model) unfinished() []job.Row {
+	var rows []job.Row
 	for id, row := range m.jobs {
 		if m.lives(id, api.JobRetention) && row.Status.Unfinished() {
 			row.Result, row.HTML = nil, nil
@@ -51,7 +51,7 @@ func TestAgainstModel(t *testing.T) {
 
 func runModel(t *testing.T, rnd *rand.Rand, steps int) {
 	t.Helper()
-	m := &model{clock: newClock(), jobs: map[string]actors.JobRow{}, runs: map[string]actors.RunRow{}}
+	m := &model{clock: newClock(), jobs: map[string]job.Row{}, runs: map[string]job.RunRow{}}
 	dir := t.TempDir()
 	o := Options{Now: m.clock.Now, ExpireEvery: -1}
 	s := open(t, dir, o)
@@ -128,7 +128,7 @@ func body(rnd *rand.Rand) []byte {
 
 func (m *model) putJobs(t *testing.T, s *Store, rnd *rand.Rand) {
 	t.Helper()
-	rows := make([]actors.JobRow, 1+rnd.IntN(3))
+	rows := make([]job.Row, 1+rnd.IntN(3))
 	for i := range rows {
 		id := m.newID(rnd)
 		if rnd.IntN(2) == 0 {
@@ -155,12 +155,12 @@ func (m *model) putJobs(t *testing.T, s *Store, rnd *rand.Rand) {
 
 func (m *model) putRun(t *testing.T, s *Store, rnd *rand.Rand) {
 	t.Helper()
-	row := actors.RunRow{ID: m.newID(rnd), State: actors.RunErrored, FinishedAt: m.clock.Now().Unix()}
+	row := job.RunRow{ID: m.newID(rnd), State: job.RunErrored, FinishedAt: m.clock.Now().Unix()}
 	if rnd.IntN(3) == 0 {
 		row.ID = m.someID(rnd)
 	}
 	if frames := body(rnd); frames != nil {
-		row.State, row.Frames = actors.RunReplayable, frames
+		row.State, row.Frames = job.RunReplayable, frames
 	}
 	if err := s.PutRun(row); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors"
+	"txlens/actors/channel"
+	"txlens/actors/recordid"
 	"txlens/engine/api"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/tempo"
@@ -67,21 +68,21 @@ func writeTraced(how, dir string) error {
 
 // payOne raises a channel's voucher, then charges for it under a ticket, as the
 // server does before it answers either.
-func payOne(s *Store, channel byte, n uint64, say func(string, ...any)) error {
-	row := fullRow(channel)
+func payOne(s *Store, channelID byte, n uint64, say func(string, ...any)) error {
+	row := fullRow(channelID)
 	row.Deposit = tempo.MaxAmount
 	row.Highest.Cumulative, row.Spent = amount(1000*n), amount(1000*(n-1))
-	if err := s.Commit(actors.Entry{Channel: &row}); err != nil {
+	if err := s.Commit(channel.Entry{Channel: &row}); err != nil {
 		return err
 	}
-	say("voucher %d %d", channel, n)
+	say("voucher %d %d", channelID, n)
 	row.Spent = amount(1000 * n)
-	bill := actors.Bill{ID: actors.NewID(), Collected: amount(1000), Price: amount(n)}
-	ticket := actors.Ticket{Key: actors.TicketKey{channel, byte(n)}, Bill: bill.ID, Charged: amount(1000)}
-	if err := s.Commit(actors.Entry{Channel: &row, Bill: &bill, Ticket: &ticket}); err != nil {
+	bill := channel.Bill{ID: recordid.New(), Collected: amount(1000), Price: amount(n)}
+	ticket := channel.Ticket{Key: channel.TicketKey{channelID, byte(n)}, Bill: bill.ID, Charged: amount(1000)}
+	if err := s.Commit(channel.Entry{Channel: &row, Bill: &bill, Ticket: &ticket}); err != nil {
 		return err
 	}
-	say("charge %d %d %s", channel, n, bill.ID)
+	say("charge %d %d %s", channelID, n, bill.ID)
 	return nil
 }
 
@@ -114,7 +115,7 @@ func lostAfter(dir string, said []string) (lost []string) {
 			if _, err := s.Bill(w[3]); err != nil {
 				fault = err
 			}
-			if ticket, err := s.Ticket(actors.TicketKey{number(w[1]), number(w[2])}); err != nil || ticket.Bill != w[3] {
+			if ticket, err := s.Ticket(channel.TicketKey{number(w[1]), number(w[2])}); err != nil || ticket.Bill != w[3] {
 				fault = fmt.Errorf("ticket of bill %s: %v", ticket.Bill, err)
 			}
 		}
@@ -205,8 +206,8 @@ func TestPowerCut(t *testing.T) {
 func written(t *testing.T, dir string) (said []string) {
 	t.Helper()
 	s := open(t, dir, Options{ExpireEvery: -1})
-	for channel := range byte(100) {
-		if err := payOne(s, 100+channel, 1, func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }); err != nil {
+	for channelID := range byte(100) {
+		if err := payOne(s, 100+channelID, 1, func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }); err != nil {
 			t.Fatal(err)
 		}
 	}

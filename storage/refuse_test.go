@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	bolt "go.etcd.io/bbolt"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/engine/api"
 )
 
@@ -62,8 +62,8 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	wantDamaged("the list of jobs", err)
 
 	payer := common.Address{1}
-	bill := actors.Bill{ID: idAt(c.Now(), rnd), Payer: payer, Price: amount(5), Final: true}
-	if err := s.Commit(actors.Entry{Bill: &bill}); err != nil {
+	bill := channel.Bill{ID: idAt(c.Now(), rnd), Payer: payer, Price: amount(5), Final: true}
+	if err := s.Commit(channel.Entry{Bill: &bill}); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := s.Debts(payer); err != nil || len(list) != 1 {

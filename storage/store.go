@@ -14,13 +14,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
 
-	"txlens/actors"
+	"txlens/actors/job"
 	"txlens/internal/durable"
 )
 
 var (
-	_ actors.JobStore = (*Store)(nil)
-	_ actors.RunStore = (*Store)(nil)
+	_ job.Store    = (*Store)(nil)
+	_ job.RunStore = (*Store)(nil)
 )
 
 // FileName is the name of the database in its folder.

@@ -14,7 +14,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"txlens/actors"
+	"txlens/actors/job"
+	"txlens/actors/recordid"
 	"txlens/engine/api"
 )
 
@@ -72,7 +73,7 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	id := actors.NewID()
+	id := recordid.New()
 	if err := s.PutJobs(newJob(id)); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestClosed(t *testing.T) {
 		}
 	}
 	f(s.PutJobs(newJob(id)))
-	f(s.PutRun(actors.RunRow{ID: id}))
+	f(s.PutRun(job.RunRow{ID: id}))
 	_, err := s.Job(id)
 	f(err)
 	_, err = s.Run(id)
@@ -101,8 +102,8 @@ func TestClosed(t *testing.T) {
 // others.
 func TestIDs(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	for _, id := range []string{"", "x", someHash, "0f8fad5b-d9cb-469f-a165-70867728950e", "{" + actors.NewID() + "}", strings.ReplaceAll(actors.NewID(), "-", "")} {
-		if s.PutJobs(newJob(id)) == nil || s.PutRun(actors.RunRow{ID: id}) == nil {
+	for _, id := range []string{"", "x", someHash, "0f8fad5b-d9cb-469f-a165-70867728950e", "{" + recordid.New() + "}", strings.ReplaceAll(recordid.New(), "-", "")} {
+		if s.PutJobs(newJob(id)) == nil || s.PutRun(job.RunRow{ID: id}) == nil {
 			t.Errorf("%q is taken", id)
 		}
 		if _, err := s.Job(id); !errors.Is(err, api.ErrNoJob) {
@@ -112,7 +113,7 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	id := actors.NewID()
+	id := recordid.New()
 	if err := s.PutJobs(newJob(id)); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestRetention(t *testing.T) {
 	c := newClock()
 	s := open(t, t.TempDir(), Options{Now: c.Now, ExpireEvery: -1})
 	id := idAt(c.Now(), rnd)
-	if err := errors.Join(s.PutJobs(newJob(id)), s.PutRun(actors.RunRow{ID: id, State: actors.RunErrored})); err != nil {
+	if err := errors.Join(s.PutJobs(newJob(id)), s.PutRun(job.RunRow{ID: id, State: job.RunErrored})); err != nil {
 		t.Fatal(err)
 	}
 	f := func(job, run error, unfinished int) {
@@ -158,7 +159,7 @@ func TestExpiryInSmallSteps(t *testing.T) {
 	c := newClock()
 	s := open(t, t.TempDir(), Options{Now: c.Now, ExpireEvery: -1})
 	put := func(n int) {
-		var rows []actors.JobRow
+		var rows []job.Row
 		for range n {
 			rows = append(rows, newJob(idAt(c.Now(), rnd)))
 		}
@@ -208,23 +209,23 @@ func TestExpiresByItself(t *testing.T) {
 // TestTooLargeRun: the record says so and holds no frames.
 func TestTooLargeRun(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
-	f := func(frames []byte, want actors.RunState) {
+	f := func(frames []byte, want job.RunState) {
 		t.Helper()
-		id := actors.NewID()
-		if err := s.PutRun(actors.RunRow{ID: id, State: actors.RunReplayable, FinishedAt: 5, Frames: frames}); err != nil {
+		id := recordid.New()
+		if err := s.PutRun(job.RunRow{ID: id, State: job.RunReplayable, FinishedAt: 5, Frames: frames}); err != nil {
 			t.Fatal(err)
 		}
 		row, err := s.Run(id)
-		if err != nil || row.State != want || row.FinishedAt != 5 || (row.Frames != nil) != (want == actors.RunReplayable) {
+		if err != nil || row.State != want || row.FinishedAt != 5 || (row.Frames != nil) != (want == job.RunReplayable) {
 			t.Errorf("%s with %d bytes, %v; want %s", row.State, len(row.Frames), err, want)
 		}
-		if want == actors.RunReplayable && !bytes.Equal(row.Frames, frames) {
+		if want == job.RunReplayable && !bytes.Equal(row.Frames, frames) {
 			t.Error("the frames have changed")
 		}
 	}
-	f(noise(rnd, actors.MaxRunBytes), actors.RunTooLarge) // what does not compress grows by its frame
-	f(noise(rnd, actors.MaxRunBytes-64<<10), actors.RunReplayable)
-	f(make([]byte, 4*actors.MaxRunBytes), actors.RunReplayable) // it counts compressed
+	f(noise(rnd, job.MaxRunBytes), job.RunTooLarge) // what does not compress grows by its frame
+	f(noise(rnd, job.MaxRunBytes-64<<10), job.RunReplayable)
+	f(make([]byte, 4*job.MaxRunBytes), job.RunReplayable) // it counts compressed
 }
 
 // TestOneFailureCostsOne: neighbours in a group are written all the same.
@@ -238,7 +239,7 @@ func TestOneFailureCostsOne(t *testing.T) {
 	errs := make([]error, 20)
 	ids := make([]string, len(errs))
 	for i := range errs {
-		ids[i] = actors.NewID()
+		ids[i] = recordid.New()
 		wg.Go(func() {
 			if i%5 == 3 {
 				errs[i] = s.update(0, func(*change) error { return broken })
@@ -268,7 +269,7 @@ func TestHotBackup(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	var ids []string
 	for range 200 {
-		ids = append(ids, actors.NewID())
+		ids = append(ids, recordid.New())
 		row := newJob(ids[len(ids)-1])
 		row.Status, row.Result = api.JobComplete, noise(rnd, 5000)
 		if err := s.PutJobs(row); err != nil {
@@ -284,7 +285,7 @@ func TestHotBackup(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					s.PutJobs(newJob(actors.NewID()))
+					s.PutJobs(newJob(recordid.New()))
 				}
 			}
 		})
@@ -422,7 +423,7 @@ func TestWaitsForTheFileInPlace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, FileName)
 	s := open(t, dir, Options{})
-	id := actors.NewID()
+	id := recordid.New()
 	if err := s.PutJobs(newJob(id)); err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +431,7 @@ func TestWaitsForTheFileInPlace(t *testing.T) {
 	go func() {
 		second, err := Open(dir, Options{LockTimeout: 10 * time.Second})
 		if err == nil {
-			var row actors.JobRow
+			var row job.Row
 			if row, err = second.Job(id); row.Status != api.JobPending {
 				err = errors.Join(err, errors.New("it has the file that is gone"))
 			}
@@ -447,7 +448,7 @@ func TestWaitsForTheFileInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	s.PutJobs(actors.JobRow{ID: id, Status: api.JobError}) // into the file that is gone
+	s.PutJobs(job.Row{ID: id, Status: api.JobError}) // into the file that is gone
 	s.Close()
 	if err := <-got; err != nil {
 		t.Error(err)
@@ -491,7 +492,7 @@ func BenchmarkPut(b *testing.B) {
 			for range writers {
 				wg.Go(func() {
 					for range work {
-						if err := s.PutJobs(newJob(actors.NewID())); err != nil {
+						if err := s.PutJobs(newJob(recordid.New())); err != nil {
 							b.Error(err)
 						}
 					}

@@ -11,7 +11,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"txlens/actors"
+	"txlens/actors/job"
+	"txlens/actors/recordid"
 	"txlens/engine/api"
 )
 
@@ -154,7 +155,7 @@ func TestCommitFails(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	if err := s.PutJobs(newJob(actors.NewID())); !errors.Is(err, full) {
+	if err := s.PutJobs(newJob(recordid.New())); !errors.Is(err, full) {
 		t.Errorf("PutJobs: %v", err)
 	}
 	s.commitTx = (*bolt.Tx).Commit
@@ -181,7 +182,7 @@ func TestSyncFails(t *testing.T) {
 	if err := s.update(0, set); !errors.Is(err, ErrBroken) {
 		t.Errorf("the next: %v", err)
 	}
-	if _, err := s.Job(actors.NewID()); !errors.Is(err, ErrBroken) {
+	if _, err := s.Job(recordid.New()); !errors.Is(err, ErrBroken) {
 		t.Errorf("a read: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -196,7 +197,7 @@ func TestSyncFails(t *testing.T) {
 // TestNotToldBeforeSynced: a commit can be read from the file before it is synced.
 func TestNotToldBeforeSynced(t *testing.T) {
 	s := open(t, t.TempDir(), Options{ExpireEvery: -1})
-	id := actors.NewID()
+	id := recordid.New()
 	written, sync := make(chan struct{}), make(chan struct{})
 	s.commitTx = func(tx *bolt.Tx) error {
 		err := tx.Commit()
@@ -226,7 +227,7 @@ func TestNotToldBeforeSynced(t *testing.T) {
 func TestCloseWhileRead(t *testing.T) {
 	for range 20 {
 		s := open(t, t.TempDir(), Options{})
-		id := actors.NewID()
+		id := recordid.New()
 		row := newJob(id)
 		row.Status, row.Result = api.JobComplete, noise(rnd, 300_000)
 		if err := s.PutJobs(row); err != nil {
@@ -262,7 +263,7 @@ func TestCloseWhileRead(t *testing.T) {
 // TestTooLarge: what could not be read again is not taken; of a run the record says so.
 func TestTooLarge(t *testing.T) {
 	s := open(t, t.TempDir(), Options{maxBody: 1000})
-	id := actors.NewID()
+	id := recordid.New()
 	row := newJob(id)
 	row.Status, row.Result, row.HTML = api.JobComplete, make([]byte, 600), make([]byte, 401)
 	if err := s.PutJobs(row); !errors.Is(err, ErrTooLarge) {
@@ -275,10 +276,10 @@ func TestTooLarge(t *testing.T) {
 	if got, err := s.Job(id); err != nil || len(got.Result)+len(got.HTML) != 1000 {
 		t.Errorf("%d and %d bytes, %v", len(got.Result), len(got.HTML), err)
 	}
-	if err := s.PutRun(actors.RunRow{ID: id, State: actors.RunReplayable, Frames: make([]byte, 1001)}); err != nil {
+	if err := s.PutRun(job.RunRow{ID: id, State: job.RunReplayable, Frames: make([]byte, 1001)}); err != nil {
 		t.Error(err)
 	}
-	if run, err := s.Run(id); err != nil || run.State != actors.RunTooLarge || run.Frames != nil {
+	if run, err := s.Run(id); err != nil || run.State != job.RunTooLarge || run.Frames != nil {
 		t.Errorf("%s, %v", run.State, err)
 	}
 }
@@ -288,7 +289,7 @@ func TestTooLarge(t *testing.T) {
 func TestOlderLayout(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
-	id := actors.NewID()
+	id := recordid.New()
 	if err := errors.Join(s.PutJobs(newJob(id)), s.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"txlens/actors"
+	"txlens/actors/job"
 	"txlens/engine/meter"
 	"txlens/transport/discovery"
 	"txlens/transport/wire"
@@ -19,7 +19,7 @@ const keptFor = "public, max-age=300"
 func (c Config) described() discovery.Config {
 	return discovery.Config{
 		BaseURL: c.BaseURL, Metered: c.Metered, Terms: c.terms(), Chains: c.Chains, Model: c.Model, ModelBudget: c.ModelBudget,
-		Limits: discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat, RunRecord: actors.MaxRunBytes},
+		Limits: discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat, RunRecord: job.MaxRunBytes},
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"txlens/actors"
+	"txlens/actors/channel"
+	"txlens/actors/recordid"
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
@@ -56,8 +57,8 @@ func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
 }
 
 // sellJob submits the job that a voucher asks for, or tells of the one that it began.
-func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req api.Request) {
-	order := s.order(ctx, pathAsync, p, actors.NewID())
+func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, req api.Request) {
+	order := s.order(ctx, pathAsync, p, recordid.New())
 	var place *slots.Slot
 	a, done := s.admitPaid(ctx, route, p, order, func(work context.Context) (err error) {
 		place, err = s.cfg.Payments.Seller.TakeJob(work, p)
@@ -113,7 +114,7 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool)
 		return true
 	}
 	bill, owed, err := s.cfg.Payments.Seller.Outstanding(id)
-	if errors.Is(err, actors.ErrNoBill) {
+	if errors.Is(err, channel.ErrNoBill) {
 		return true // from a time when nothing was sold
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/actors/sale"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -147,7 +147,7 @@ func TestShareOfJobs(t *testing.T) {
 // billed is a job or run that has ended or not, with its bill.
 func (sh *shop) billed(id string, collected, price uint64, final bool) {
 	sh.till.change(func() {
-		sh.till.bills[id] = actors.Bill{ID: id, Payer: descriptor.Payer, Channel: ref.ChannelID, Collected: units(collected), Price: units(price), Final: final}
+		sh.till.bills[id] = channel.Bill{ID: id, Payer: descriptor.Payer, Channel: ref.ChannelID, Collected: units(collected), Price: units(price), Final: final}
 	})
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/actors/sale"
 	"txlens/actors/slots"
 	"txlens/engine/api"
@@ -74,18 +74,18 @@ type register struct {
 	accepted, spent uint64
 	deposit         uint64
 	txHash          common.Hash // that Pay tells
-	bills           map[string]actors.Bill
-	tickets         map[actors.TicketKey]string // bill by key
-	fails           map[string]error            // by method
-	block           chan struct{}               // Pay waits until it is closed, or for its context
+	bills           map[string]channel.Bill
+	tickets         map[channel.TicketKey]string // bill by key
+	fails           map[string]error             // by method
+	block           chan struct{}                // Pay waits until it is closed, or for its context
 	snapshot        *mpp.Snapshot
 
 	calls    []string // of the Till, in their order
-	paid     []actors.PayRequest
-	begun    []actors.TicketKey // that Begun was asked for
-	again    bool               // what the last payment was told of that
-	orders   []actors.Order     // of Admit
-	voided   []actors.Order
+	paid     []channel.PayRequest
+	begun    []channel.TicketKey // that Begun was asked for
+	again    bool                // what the last payment was told of that
+	orders   []channel.Order     // of Admit
+	voided   []channel.Order
 	occupied int
 	bounded  []bool // whether the context of a call has a deadline, for each of calls
 }
@@ -97,7 +97,7 @@ func newRegister(t *testing.T) *register {
 		t.Fatal(err)
 	}
 	return &register{issuer: issuer, signal: make(chan struct{}, 1), deposit: 9_000_000,
-		bills: map[string]actors.Bill{}, tickets: map[actors.TicketKey]string{}, fails: map[string]error{}}
+		bills: map[string]channel.Bill{}, tickets: map[channel.TicketKey]string{}, fails: map[string]error{}}
 }
 
 // called notes a call of the Till. r.mu is held.
@@ -125,12 +125,12 @@ func (r *register) fail(method string, err error) {
 // change changes what is not in use elsewhere at the time.
 func (r *register) change(f func()) { r.mu.Lock(); defer r.mu.Unlock(); f() }
 
-func (r *register) standing() actors.Standing {
-	return actors.Standing{Channel: ref.ChannelID, Payer: descriptor.Payer, Accepted: units(r.accepted), Spent: units(r.spent),
+func (r *register) standing() channel.Standing {
+	return channel.Standing{Channel: ref.ChannelID, Payer: descriptor.Payer, Accepted: units(r.accepted), Spent: units(r.spent),
 		Available: units(r.accepted - r.spent), Deposit: units(r.deposit), Units: r.spent / meter.Cent, Open: true}
 }
 
-func (r *register) Pay(ctx context.Context, q actors.PayRequest) (*actors.Payment, error) {
+func (r *register) Pay(ctx context.Context, q channel.PayRequest) (*channel.Payment, error) {
 	r.mu.Lock()
 	block, fail := r.block, r.fails["Pay"]
 	r.called(ctx, "Pay")
@@ -157,7 +157,7 @@ func (r *register) Pay(ctx context.Context, q actors.PayRequest) (*actors.Paymen
 	}
 	r.mu.Lock()
 	r.accepted = max(r.accepted, sum)
-	p := &actors.Payment{Admission: a, Standing: r.standing(), Origin: q.Origin}
+	p := &channel.Payment{Admission: a, Standing: r.standing(), Origin: q.Origin}
 	p.TxHash = r.txHash
 	r.mu.Unlock()
 	select {
@@ -167,18 +167,18 @@ func (r *register) Pay(ctx context.Context, q actors.PayRequest) (*actors.Paymen
 	return p, nil
 }
 
-func (r *register) Begun(key actors.TicketKey) bool {
+func (r *register) Begun(key channel.TicketKey) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begun = append(r.begun, key)
 	return r.tickets[key] != ""
 }
 
-func (r *register) Void(ctx context.Context, channel common.Hash, o actors.Order) error {
+func (r *register) Void(ctx context.Context, channelID common.Hash, o channel.Order) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.called(ctx, "Void")
-	if channel == ref.ChannelID {
+	if channelID == ref.ChannelID {
 		r.voided = append(r.voided, o)
 		r.spent -= meter.Cent
 		delete(r.tickets, o.Key)
@@ -187,28 +187,28 @@ func (r *register) Void(ctx context.Context, channel common.Hash, o actors.Order
 	return r.fails["Void"]
 }
 
-func (r *register) CollectHeld(ctx context.Context, p *actors.Payment, id string, price tempo.Amount) (actors.Bill, actors.Standing, error) {
+func (r *register) CollectHeld(ctx context.Context, p *channel.Payment, id string, price tempo.Amount) (channel.Bill, channel.Standing, error) {
 	r.mu.Lock()
 	r.called(ctx, "CollectHeld %s", price)
 	err := r.fails["CollectHeld"]
 	r.mu.Unlock()
 	if err != nil {
-		return actors.Bill{}, actors.Standing{}, err
+		return channel.Bill{}, channel.Standing{}, err
 	}
 	return r.Collect(ctx, p.Channel, id, price, p.Request.Amount)
 }
 
-func (r *register) LetGo(ctx context.Context, p *actors.Payment) {
+func (r *register) LetGo(ctx context.Context, p *channel.Payment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls = append(r.calls, "LetGo") // which waits for nobody
 }
 
-func (r *register) Standing(ctx context.Context, channel common.Hash) (actors.Standing, error) {
+func (r *register) Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if channel != ref.ChannelID {
-		return actors.Standing{}, errors.New("no such channel")
+	if channelID != ref.ChannelID {
+		return channel.Standing{}, errors.New("no such channel")
 	}
 	return r.standing(), r.fails["Standing"]
 }
@@ -235,47 +235,47 @@ func (r *register) SnapshotOf(ctx context.Context, payer common.Address) *mpp.Sn
 	return r.snapshot
 }
 
-func (r *register) Admit(_ context.Context, p *actors.Payment, o actors.Order) (actors.Admitted, error) {
+func (r *register) Admit(_ context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error) {
 	r.mu.Lock()
 	r.orders = append(r.orders, o)
 	id, known := r.tickets[o.Key]
 	fail := r.fails["Admit"]
 	r.mu.Unlock()
 	if fail != nil {
-		return actors.Admitted{}, fail
+		return channel.Admitted{}, fail
 	}
 	if !known {
 		if err := o.MayBegin(); err != nil {
-			return actors.Admitted{}, err
+			return channel.Admitted{}, err
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := actors.Admitted{Ticket: actors.Ticket{Key: o.Key, Bill: id, Charged: o.Price}}
+	out := channel.Admitted{Ticket: channel.Ticket{Key: o.Key, Bill: id, Charged: o.Price}}
 	if !known {
 		n, _ := o.Price.Uint64()
 		if err := r.fails["Charge"]; err != nil {
-			return actors.Admitted{}, err
+			return channel.Admitted{}, err
 		}
 		if n > r.accepted-r.spent {
-			return actors.Admitted{}, mpp.Insufficient(p.Channel, o.Price, units(r.accepted-r.spent))
+			return channel.Admitted{}, mpp.Insufficient(p.Channel, o.Price, units(r.accepted-r.spent))
 		}
 		r.spent += n
 		r.tickets[o.Key], out.Bill, out.Fresh = o.Bill, o.Bill, true
-		r.bills[o.Bill] = actors.Bill{ID: o.Bill, Payer: p.Payer, Channel: p.Channel, Collected: o.Price}
+		r.bills[o.Bill] = channel.Bill{ID: o.Bill, Payer: p.Payer, Channel: p.Channel, Collected: o.Price}
 	}
 	out.Standing = r.standing()
 	return out, nil
 }
 
-func (r *register) Collect(_ context.Context, channel common.Hash, id string, price, atMost tempo.Amount) (actors.Bill, actors.Standing, error) {
+func (r *register) Collect(_ context.Context, channelID common.Hash, id string, price, atMost tempo.Amount) (channel.Bill, channel.Standing, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if channel != ref.ChannelID {
-		return actors.Bill{}, actors.Standing{}, errors.New("no such channel")
+	if channelID != ref.ChannelID {
+		return channel.Bill{}, channel.Standing{}, errors.New("no such channel")
 	}
 	if err := r.fails["Collect"]; err != nil {
-		return actors.Bill{}, actors.Standing{}, err
+		return channel.Bill{}, channel.Standing{}, err
 	}
 	b := r.bills[id]
 	if !b.Final {
@@ -287,7 +287,7 @@ func (r *register) Collect(_ context.Context, channel common.Hash, id string, pr
 	}
 	n, _ := due.Uint64()
 	if n > r.accepted-r.spent {
-		return actors.Bill{}, actors.Standing{}, mpp.Insufficient(channel, due, units(r.accepted-r.spent))
+		return channel.Bill{}, channel.Standing{}, mpp.Insufficient(channelID, due, units(r.accepted-r.spent))
 	}
 	r.spent += n
 	b.Collected, _ = b.Collected.Add(due)
@@ -301,23 +301,23 @@ func (r *register) Watch(common.Hash) (<-chan struct{}, func(), error) {
 	return r.signal, func() {}, r.fails["Watch"]
 }
 
-func (r *register) Bill(id string) (actors.Bill, error) {
+func (r *register) Bill(id string) (channel.Bill, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b, there := r.bills[id]
 	if err := r.fails["Bill"]; err != nil || !there {
-		return actors.Bill{}, errors.Join(err, map[bool]error{true: actors.ErrNoBill}[err == nil])
+		return channel.Bill{}, errors.Join(err, map[bool]error{true: channel.ErrNoBill}[err == nil])
 	}
 	return b, nil
 }
 
-func (r *register) bill(id string) actors.Bill {
+func (r *register) bill(id string) channel.Bill {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bills[id]
 }
 
-func (r *register) Debts(common.Address) (list []actors.Bill, err error) {
+func (r *register) Debts(common.Address) (list []channel.Bill, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, b := range r.bills {
@@ -328,7 +328,7 @@ func (r *register) Debts(common.Address) (list []actors.Bill, err error) {
 	return list, nil
 }
 
-func (r *register) Final(_ context.Context, id string, price tempo.Amount) (actors.Bill, error) {
+func (r *register) Final(_ context.Context, id string, price tempo.Amount) (channel.Bill, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.bills[id]

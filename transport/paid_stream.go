@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/valyala/fasthttp"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/actors/sale"
 	"txlens/actors/slots"
 	"txlens/engine/api"
@@ -88,7 +88,7 @@ func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *crowdedError) {
 }
 
 // sell begins the analysis that a voucher asks for, or joins the one that it began.
-func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, req api.Request) {
+func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, req api.Request) {
 	var slot *slots.Slot
 	free := func() {
 		if slot != nil {
@@ -105,7 +105,7 @@ func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Paym
 		return
 	}
 	giveReceipt(ctx, a.Standing, p.ChallengeID)
-	bill := actors.Bill{ID: a.Bill, Payer: p.Payer, Channel: p.Channel, Collected: a.Charged}
+	bill := channel.Bill{ID: a.Bill, Payer: p.Payer, Channel: p.Channel, Collected: a.Charged}
 	if !a.Fresh {
 		var known bool
 		if bill, known = s.begun(a.Bill, p); known {
@@ -147,7 +147,7 @@ func (s *Server) notBegun(ctx *fasthttp.RequestCtx, err error) {
 
 // begun reports whether the run of a ticket is at work or has ended. A crash may
 // have come before either.
-func (s *Server) begun(id string, p *actors.Payment) (bill actors.Bill, known bool) {
+func (s *Server) begun(id string, p *channel.Payment) (bill channel.Bill, known bool) {
 	bill, _, err := s.cfg.Payments.Seller.Outstanding(id)
 	if err != nil || s.live.has(id) {
 		return bill, true
@@ -228,10 +228,10 @@ func (v *paidRun) receipt() []byte {
 	return v.s.lastReceipt(v.run.ID, v.run.Channel, v.challenge)
 }
 
-func (s *Server) lastReceipt(id string, channel common.Hash, challenge string) []byte {
+func (s *Server) lastReceipt(id string, channelID common.Hash, challenge string) []byte {
 	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), 5*time.Second)
 	defer cancel()
-	st, err := s.cfg.Payments.Till.Standing(work, channel)
+	st, err := s.cfg.Payments.Till.Standing(work, channelID)
 	if err != nil {
 		s.cfg.Log.Error("make a receipt", "request", id, "error", err)
 		return nil
@@ -250,7 +250,7 @@ func (u unpaidRun) Is(target error) bool {
 
 // rejoin answers a request whose voucher has begun a run before: what still comes
 // of it, or its record. It charges nothing but what is outstanding.
-func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *actors.Payment, id string) {
+func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, id string) {
 	st := s.newStream(ctx, id)
 	visit := visitOf(ctx)
 	visit.streams, visit.heard = true, true
@@ -274,7 +274,7 @@ func (s *Server) delivered(id string) {
 }
 
 // replay streams the record of a run, once it is paid.
-func (s *Server) replay(st *stream, p *actors.Payment, id string) {
+func (s *Server) replay(st *stream, p *channel.Payment, id string) {
 	defer s.caught(id, func() { st.end(s.errorEvent(id, errPanic)) })
 	rec, err := s.recovered(id)
 	if err == nil && len(rec.Frames) == 0 {
@@ -296,7 +296,7 @@ func (s *Server) replay(st *stream, p *actors.Payment, id string) {
 }
 
 // collectRest takes what is outstanding on the bill of a run that has ended.
-func (s *Server) collectRest(st *stream, p *actors.Payment, id string) error {
+func (s *Server) collectRest(st *stream, p *channel.Payment, id string) error {
 	bill, owed, err := s.cfg.Payments.Seller.Outstanding(id)
 	if err != nil {
 		return err

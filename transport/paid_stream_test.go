@@ -11,17 +11,16 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"txlens/actors"
-	"txlens/engine/mpp/tempo"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"txlens/actors/channel"
 	"txlens/actors/sale"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
+	"txlens/engine/mpp/tempo"
 )
 
 // TestOnlyStreamsAreSold: who asks for one answer is told to ask for a stream, and pays
@@ -480,7 +479,7 @@ func TestInterruptedRunWaits(t *testing.T) {
 
 	sh.s.cancel(api.ErrStopping)
 	ctx, _ := requestWith(t, "/explain", goodBody, "")
-	giveReceipt(ctx, actors.Standing{}, "x")
+	giveReceipt(ctx, channel.Standing{}, "x")
 	sh.s.notBegun(ctx, context.Canceled)
 	if ctx.Response.StatusCode() != 503 || len(ctx.Response.Header.Peek(mpp.HeaderReceipt)) > 0 || !strings.Contains(string(ctx.Response.Body()), api.CodeStopping) {
 		t.Errorf("%s", ctx.Response.String())

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/valyala/fasthttp"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/actors/sale"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -27,19 +27,19 @@ import (
 type Till interface {
 	// Pay does what a credential says: opens a channel, takes a voucher, tops up or
 	// closes. It charges nothing. The error is a *mpp.Problem or a
-	// *actors.DepositError, but for the context's.
-	Pay(ctx context.Context, q actors.PayRequest) (*actors.Payment, error)
+	// *channel.DepositError, but for the context's.
+	Pay(ctx context.Context, q channel.PayRequest) (*channel.Payment, error)
 	// Begun reports whether a request has been admitted before.
-	Begun(key actors.TicketKey) bool
+	Begun(key channel.TicketKey) bool
 	// Void takes an admission back for which nothing was done.
-	Void(ctx context.Context, channel common.Hash, o actors.Order) error
+	Void(ctx context.Context, channelID common.Hash, o channel.Order) error
 	// CollectHeld charges what is owed on a bill for the request of a payment, at
 	// most what its challenge named.
-	CollectHeld(ctx context.Context, p *actors.Payment, billID string, price tempo.Amount) (actors.Bill, actors.Standing, error)
+	CollectHeld(ctx context.Context, p *channel.Payment, billID string, price tempo.Amount) (channel.Bill, channel.Standing, error)
 	// LetGo gives up what is held for a request that is not charged.
-	LetGo(ctx context.Context, p *actors.Payment)
+	LetGo(ctx context.Context, p *channel.Payment)
 	// Standing returns where a channel stands.
-	Standing(ctx context.Context, channel common.Hash) (actors.Standing, error)
+	Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error)
 	// Delivered notes that the result of a run or job was sent to its end.
 	Delivered(billID string)
 	// Snapshot is what a credential's payer may know of its channel, nil where the
@@ -170,7 +170,7 @@ func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
 // gone, a fresh challenge goes along; where its credential proves who asks, with what
 // the payer must know to go on.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
-	if small, ok := errors.AsType[*actors.DepositError](err); ok {
+	if small, ok := errors.AsType[*channel.DepositError](err); ok {
 		s.tooSmall(ctx, route, small.Deposit)
 		return
 	}
@@ -237,7 +237,7 @@ func (s *Server) demand(ctx *fasthttp.RequestCtx, route *mpp.Route) {
 }
 
 // managed answers a request that moved a channel and asked for nothing else.
-func managed(ctx *fasthttp.RequestCtx, p *actors.Payment) {
+func managed(ctx *fasthttp.RequestCtx, p *channel.Payment) {
 	ctx.Response.ResetBody()
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
 	_, visitOf(ctx).routine = p.Payload.(*mpp.Voucher)
@@ -245,7 +245,7 @@ func managed(ctx *fasthttp.RequestCtx, p *actors.Payment) {
 }
 
 // giveReceipt puts a receipt into the answer, which is the payer's alone then.
-func giveReceipt(ctx *fasthttp.RequestCtx, s actors.Standing, challengeID string) {
+func giveReceipt(ctx *fasthttp.RequestCtx, s channel.Standing, challengeID string) {
 	text := receipts.Get().(*[]byte)
 	*text = s.Receipt(challengeID, time.Now()).AppendHeaderValue((*text)[:0])
 	ctx.Response.Header.SetBytesV(mpp.HeaderReceipt, *text) // which copies it
@@ -259,7 +259,7 @@ var receipts = sync.Pool{New: func() any { return new([]byte) }}
 // pay has a credential done. done is true where the request is answered by that; if
 // not, what is held for it is to be charged or let go. path is that of content which
 // a voucher can have begun before, empty where there is none.
-func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) (p *actors.Payment, done bool) {
+func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) (p *channel.Payment, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
 	p, err := s.cfg.Payments.Till.Pay(work, s.payRequest(ctx, cr, route, path))
@@ -281,11 +281,11 @@ func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Ro
 	return p, false
 }
 
-func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) actors.PayRequest {
-	q := actors.PayRequest{Credential: cr, Route: route, Shape: shape(ctx), Origin: origin(ctx.RemoteAddr())}
+func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) channel.PayRequest {
+	q := channel.PayRequest{Credential: cr, Route: route, Shape: shape(ctx), Origin: origin(ctx.RemoteAddr())}
 	if path != "" {
-		q.Begun = func(channel common.Hash, cumulative tempo.Amount) bool {
-			return s.cfg.Payments.Till.Begun(voucherTicket(ctx, path, channel, cumulative))
+		q.Begun = func(channelID common.Hash, cumulative tempo.Amount) bool {
+			return s.cfg.Payments.Till.Begun(voucherTicket(ctx, path, channelID, cumulative))
 		}
 	}
 	return q
@@ -307,8 +307,8 @@ const maxIdempotencyKey = 256
 // order is a paid request as the books know it: what makes it one with an earlier
 // request, and the id of what it begins. Equal requests have the same channel, the same
 // voucher or Idempotency-Key, the same path and body.
-func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *actors.Payment, id string) actors.Order {
-	o := actors.Order{Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: cent}
+func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *channel.Payment, id string) channel.Order {
+	o := channel.Order{Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: cent}
 	if idempotencyKey(ctx) == nil {
 		o.Request = ticketKey(ctx, path, p.Channel, "request", nil)
 	}
@@ -317,11 +317,11 @@ func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *actors.Payment,
 
 // voucherTicket is the ticket of a request with a voucher, or with the
 // Idempotency-Key that takes its place.
-func voucherTicket(ctx *fasthttp.RequestCtx, path string, channel common.Hash, cumulative tempo.Amount) actors.TicketKey {
+func voucherTicket(ctx *fasthttp.RequestCtx, path string, channelID common.Hash, cumulative tempo.Amount) channel.TicketKey {
 	if key := idempotencyKey(ctx); key != nil {
-		return ticketKey(ctx, path, channel, "key", key)
+		return ticketKey(ctx, path, channelID, "key", key)
 	}
-	return ticketKey(ctx, path, channel, "voucher", []byte(cumulative.String()))
+	return ticketKey(ctx, path, channelID, "voucher", []byte(cumulative.String()))
 }
 
 // idempotencyKey is nil where there is none, or one that is too long.
@@ -334,7 +334,7 @@ func idempotencyKey(ctx *fasthttp.RequestCtx) []byte {
 }
 
 // ticketKey hashes its arguments and the body of the request.
-func ticketKey(ctx *fasthttp.RequestCtx, path string, channel common.Hash, kind string, value []byte) actors.TicketKey {
+func ticketKey(ctx *fasthttp.RequestCtx, path string, channelID common.Hash, kind string, value []byte) channel.TicketKey {
 	h := sha256.New()
 	put := func(b []byte) {
 		var n [8]byte
@@ -342,12 +342,12 @@ func ticketKey(ctx *fasthttp.RequestCtx, path string, channel common.Hash, kind 
 		h.Write(n[:])
 		h.Write(b)
 	}
-	put(channel[:])
+	put(channelID[:])
 	put([]byte(kind))
 	put(value)
 	put([]byte(path))
 	put(ctx.Request.Body())
-	return actors.TicketKey(h.Sum(nil))
+	return channel.TicketKey(h.Sum(nil))
 }
 
 // cumulative is what a payload signs for in all.
@@ -363,7 +363,7 @@ func cumulative(p mpp.Payload) tempo.Amount {
 
 // admitPaid charges the first unit of a request, once; mayBegin is asked before a new
 // one is charged. done is true where the request is answered.
-func (s *Server) admitPaid(ctx *fasthttp.RequestCtx, route *mpp.Route, p *actors.Payment, o actors.Order, mayBegin func(context.Context) error) (a actors.Admitted, done bool) {
+func (s *Server) admitPaid(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, o channel.Order, mayBegin func(context.Context) error) (a channel.Admitted, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
 	o.MayBegin = func() error { return mayBegin(work) }
@@ -406,10 +406,10 @@ func noted(err error) error {
 }
 
 // void gives back what was charged for a request that is not served after all.
-func (s *Server) void(channel common.Hash, o actors.Order) {
+func (s *Server) void(channelID common.Hash, o channel.Order) {
 	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), payTime)
 	defer cancel()
-	if err := s.cfg.Payments.Till.Void(work, channel, o); err != nil {
-		s.cfg.Log.Error("give a charge back", "channel", channel, "error", err)
+	if err := s.cfg.Payments.Till.Void(work, channelID, o); err != nil {
+		s.cfg.Log.Error("give a charge back", "channel", channelID, "error", err)
 	}
 }

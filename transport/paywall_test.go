@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/valyala/fasthttp"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/actors/sale"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -182,7 +182,7 @@ func TestCredentialsInHeaders(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	sh := sellWith(t, spends(0), nil)
 	final := func(id string, price uint64) {
-		sh.till.change(func() { sh.till.bills[id] = actors.Bill{ID: id, Price: units(price), Final: true} })
+		sh.till.change(func() { sh.till.bills[id] = channel.Bill{ID: id, Price: units(price), Final: true} })
 	}
 	id := "0199d5f0-0000-7000-8000-000000000042"
 	sh.jobs.jobs[id] = &api.Job{JobID: id, Status: api.JobComplete}
@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 	if !strings.Contains(sh.log.String(), "the disk is gone") || !strings.Contains(sh.log.String(), "code=session/invalid-signature") {
 		t.Errorf("log %s", sh.log)
 	}
-	sh.till.fail("Pay", &actors.DepositError{Deposit: units(7), Min: units(2_000_000)})
+	sh.till.fail("Pay", &channel.DepositError{Deposit: units(7), Min: units(2_000_000)})
 	for _, ask := range asks {
 		sh.wantFault(ask(), 402, api.CodeDeposit, "deposit of 7 base units is below the minimum of 2000000")
 		sh.wantCalls("Pay")
@@ -472,16 +472,16 @@ func TestReadPathsWithoutManagement(t *testing.T) {
 // TestTickets: what makes a request one with an earlier one.
 func TestTickets(t *testing.T) {
 	s := sellWith(t, spends(0), nil).s
-	key := func(path, body string, channel common.Hash, sum uint64, headers ...string) actors.Order {
+	key := func(path, body string, channelID common.Hash, sum uint64, headers ...string) channel.Order {
 		ctx, _ := requestWith(t, path, body, "", headers...)
-		p := &actors.Payment{Admission: &mpp.Admission{Payload: voucher(sum)}, Standing: actors.Standing{Channel: channel}}
+		p := &channel.Payment{Admission: &mpp.Admission{Payload: voucher(sum)}, Standing: channel.Standing{Channel: channelID}}
 		return s.order(ctx, path, p, "the id")
 	}
-	one := func() actors.Order { return key("/explain", goodBody, ref.ChannelID, 10_000) }
-	if o := one(); o.Bill != "the id" || o.Price != cent || o.Request == (actors.TicketKey{}) || o.Request == o.Key || o.MayBegin != nil {
+	one := func() channel.Order { return key("/explain", goodBody, ref.ChannelID, 10_000) }
+	if o := one(); o.Bill != "the id" || o.Price != cent || o.Request == (channel.TicketKey{}) || o.Request == o.Key || o.MayBegin != nil {
 		t.Errorf("%+v", o)
 	}
-	f := func(o actors.Order, sameKey, sameRequest bool) {
+	f := func(o channel.Order, sameKey, sameRequest bool) {
 		t.Helper()
 		if (o.Key == one().Key) != sameKey || (o.Request == one().Request) != sameRequest {
 			t.Errorf("key %v, request %v", o.Key == one().Key, o.Request == one().Request)
@@ -495,17 +495,17 @@ func TestTickets(t *testing.T) {
 	f(key("/explain", goodBody, ref.ChannelID, 10_000, "Idempotency-Key", ""), true, true)
 	f(key("/explain", goodBody, ref.ChannelID, 10_000, "Idempotency-Key", strings.Repeat("x", 257)), true, true)
 
-	named := func(name, path, body string, channel common.Hash, sum uint64) actors.Order {
-		return key(path, body, channel, sum, "Idempotency-Key", name)
+	named := func(name, path, body string, channelID common.Hash, sum uint64) channel.Order {
+		return key(path, body, channelID, sum, "Idempotency-Key", name)
 	}
 	long := strings.Repeat("x", 256)
 	mine := named(long, "/explain", goodBody, ref.ChannelID, 10_000)
-	if mine.Request != (actors.TicketKey{}) || mine.Key == one().Key {
+	if mine.Request != (channel.TicketKey{}) || mine.Key == one().Key {
 		t.Errorf("with a key of 256 bytes: %+v", mine)
 	}
-	g := func(o actors.Order, same bool) {
+	g := func(o channel.Order, same bool) {
 		t.Helper()
-		if (o.Key == mine.Key) != same || o.Request != (actors.TicketKey{}) {
+		if (o.Key == mine.Key) != same || o.Request != (channel.TicketKey{}) {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -577,7 +577,7 @@ func TestRefusedAdmissions(t *testing.T) {
 func TestDebts(t *testing.T) {
 	sh := sellWith(t, spends(0), nil)
 	sh.till.change(func() {
-		sh.till.bills["run-1"] = actors.Bill{ID: "run-1", Price: units(250_000), Final: true}
+		sh.till.bills["run-1"] = channel.Bill{ID: "run-1", Price: units(250_000), Final: true}
 		sh.till.snapshot = snapshotFor(270_000)
 	})
 	for _, path := range []string{"/explain", "/explain/async"} {
@@ -598,9 +598,9 @@ func TestDebts(t *testing.T) {
 func TestVoid(t *testing.T) {
 	sh := sellWith(t, spends(0), nil)
 	sh.s.cancel(api.ErrStopping)
-	sh.s.void(ref.ChannelID, actors.Order{Bill: "x"})
+	sh.s.void(ref.ChannelID, channel.Order{Bill: "x"})
 	sh.till.fail("Void", errors.New("the disk is gone"))
-	sh.s.void(ref.ChannelID, actors.Order{Bill: "x"})
+	sh.s.void(ref.ChannelID, channel.Order{Bill: "x"})
 	sh.wantCalls("Void, Void")
 	if !strings.Contains(sh.log.String(), "give a charge back") || strings.Count(sh.log.String(), "give a charge back") != 1 {
 		t.Errorf("%s", sh.log)

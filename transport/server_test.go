@@ -15,7 +15,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 
-	"txlens/actors"
+	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/actors/sale"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -75,7 +76,7 @@ func TestTerms(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	d := sh.s.cfg.described()
-	if d.Terms != want || !d.Metered || d.Limits != (discovery.Limits{Body: 64 << 10, Head: 16 << 10, Deadline: 2 * time.Minute, Heartbeat: 15 * time.Second, RunRecord: actors.MaxRunBytes}) {
+	if d.Terms != want || !d.Metered || d.Limits != (discovery.Limits{Body: 64 << 10, Head: 16 << 10, Deadline: 2 * time.Minute, Heartbeat: 15 * time.Second, RunRecord: job.MaxRunBytes}) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -239,9 +240,9 @@ func TestLastReceiptTime(t *testing.T) {
 // stuckTill does not answer where a channel stands.
 type stuckTill struct{ *register }
 
-func (*stuckTill) Standing(ctx context.Context, _ common.Hash) (actors.Standing, error) {
+func (*stuckTill) Standing(ctx context.Context, _ common.Hash) (channel.Standing, error) {
 	<-ctx.Done()
-	return actors.Standing{}, ctx.Err()
+	return channel.Standing{}, ctx.Err()
 }
 
 // TestRequestIDs: they are UUIDs of version 7 of their time, and all other bits are

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"txlens/actors"
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/analysis"
 	"txlens/engine/agent"
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/catalog"
 	"txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
-
-	"github.com/ethereum/go-ethereum/common"
 )
 
 // object is JSON.
@@ -77,7 +77,7 @@ func accused(w *world, hash common.Hash) (robbed, robber common.Address) {
 }
 
 // claims is a model that submits one finding.
-func claims(tb testing.TB, finding object) *actors.Agent {
+func claims(tb testing.TB, finding object) *analysis.Agent {
 	tb.Helper()
 	answer, err := json.Marshal(object{
 		"findings": []any{finding}, "nonFindings": []any{}, "txType": "exploit", "protocol": nil, "confidence": "high", "figures": []any{}, "steps": []any{},
@@ -98,8 +98,8 @@ func claims(tb testing.TB, finding object) *actors.Agent {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &actors.Agent{
-		Provider: provider, Models: map[string]actors.AgentModel{api.DefaultModel: {ID: m.ID, Price: m.Price}},
+	return &analysis.Agent{
+		Provider: provider, Models: map[string]analysis.AgentModel{api.DefaultModel: {ID: m.ID, Price: m.Price}},
 		Limits: agent.Limits{Turns: 4, Tokens: 500_000, Thinking: -1}, Patience: time.Minute,
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"txlens/actors"
-	"txlens/engine/api"
-	"txlens/engine/chain"
-	"txlens/engine/meter"
-	"txlens/engine/upstream"
-
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
+
+	"txlens/actors/analysis"
+	"txlens/engine/api"
+	"txlens/engine/chain"
+	"txlens/engine/meter"
+	"txlens/engine/upstream"
 )
 
 // account is one that signs. Its key comes from its name.
@@ -266,7 +266,7 @@ func (w *world) explain(hash common.Hash, about string) *api.Result {
 }
 
 // explainWith is explain with a model that looks at what the rules found.
-func (w *world) explainWith(hash common.Hash, about string, model *actors.Agent) *api.Result {
+func (w *world) explainWith(hash common.Hash, about string, model *analysis.Agent) *api.Result {
 	w.tb.Helper()
 	client, err := upstream.New(upstream.Config{Endpoints: map[uint64][]string{1: {w.node.url}}, RPCOnly: true, SourcesOff: true, MaxConcurrent: 32})
 	if err != nil {
@@ -274,10 +274,10 @@ func (w *world) explainWith(hash common.Hash, about string, model *actors.Agent)
 	}
 	defer client.Close()
 	ethereum, _ := chain.ByID(1)
-	x := actors.New(actors.Options{Chains: []*chain.Chain{ethereum}, SourcesOff: true, Version: "zoo", Agent: model})
+	x := analysis.New(analysis.Options{Chains: []*chain.Chain{ethereum}, SourcesOff: true, Version: "zoo", Agent: model})
 	defer x.Close()
 	m, rec := &meter.Meter{}, recorder()
-	res, err := x.Explain(w.tb.Context(), actors.Job{
+	res, err := x.Explain(w.tb.Context(), analysis.Input{
 		Request: api.Request{TxHash: hash.Hex(), ChainID: 1, Context: about}, World: client.Session(m, rec), Meter: m,
 	})
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"sync"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/actors/slots"
 	"txlens/engine/api"
 )
 
 // TakeJob takes the share of a payer in the async jobs. The error is slots.ErrBusy,
 // slots.ErrTooMany, or the context's.
-func (s *Seller) TakeJob(ctx context.Context, p *actors.Payment) (*slots.Slot, error) {
+func (s *Seller) TakeJob(ctx context.Context, p *channel.Payment) (*slots.Slot, error) {
 	return s.jobs.Acquire(ctx, s.Holder(p), 0)
 }
 
@@ -52,7 +52,7 @@ var errCollecting = errors.New("the job has ended and is being paid for")
 // nothing is sold.
 func (s *Seller) Job(ctx context.Context, id string, slot Parker, analyse func(ctx context.Context, run *Run) (*api.Result, error)) (*api.Result, error) {
 	bill, err := s.o.Books.Bill(id)
-	if errors.Is(err, actors.ErrNoBill) {
+	if errors.Is(err, channel.ErrNoBill) {
 		return analyse(ctx, nil) // from a time when nothing was sold
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
@@ -18,11 +18,11 @@ import (
 // Collector takes what a run owes from a channel. It is safe for concurrent use.
 type Collector interface {
 	// Collect charges what is owed on a bill, at most so much.
-	Collect(ctx context.Context, channel common.Hash, billID string, price, atMost tempo.Amount) (actors.Bill, actors.Standing, error)
+	Collect(ctx context.Context, channelID common.Hash, billID string, price, atMost tempo.Amount) (channel.Bill, channel.Standing, error)
 	// Standing returns where a channel stands.
-	Standing(ctx context.Context, channel common.Hash) (actors.Standing, error)
+	Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error)
 	// Watch signals each change of a channel that is on disk or frees what was held.
-	Watch(channel common.Hash) (signal <-chan struct{}, stop func(), err error)
+	Watch(channelID common.Hash) (signal <-chan struct{}, stop func(), err error)
 }
 
 // Run is one analysis that is paid for while it runs. It is safe for concurrent use.

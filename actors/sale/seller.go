@@ -10,8 +10,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors"
 	"txlens/actors/buckets"
+	"txlens/actors/channel"
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -24,15 +24,15 @@ import (
 type Books interface {
 	Collector
 	// Admit charges for the request of a payment, once for each order.
-	Admit(ctx context.Context, p *actors.Payment, o actors.Order) (actors.Admitted, error)
-	// Bill returns a bill, or actors.ErrNoBill.
-	Bill(id string) (actors.Bill, error)
+	Admit(ctx context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error)
+	// Bill returns a bill, or channel.ErrNoBill.
+	Bill(id string) (channel.Bill, error)
 	// Debts returns the bills of a payer whose analyses have ended and are not paid.
-	Debts(payer common.Address) ([]actors.Bill, error)
+	Debts(payer common.Address) ([]channel.Bill, error)
 	// Final sets what a bill comes to in all; what was collected beyond is given back.
-	Final(ctx context.Context, billID string, price tempo.Amount) (actors.Bill, error)
+	Final(ctx context.Context, billID string, price tempo.Amount) (channel.Bill, error)
 	// Occupy keeps a channel from being closed for lack of use; call release once.
-	Occupy(channel common.Hash) (release func())
+	Occupy(channelID common.Hash) (release func())
 }
 
 // Options of a Seller. Zero values mean the defaults named at each field.
@@ -105,13 +105,13 @@ func (s *Seller) JobPatience() time.Duration { return s.o.JobPatience }
 func (s *Seller) Exposure() uint64 { return s.o.Exposure }
 
 // Holder is the party of a payment, for a pool of slots.
-func (s *Seller) Holder(p *actors.Payment) slots.Holder {
+func (s *Seller) Holder(p *channel.Payment) slots.Holder {
 	return slots.Holder{Channel: p.Channel, Payer: p.Payer, Origin: p.Origin, Known: s.Known(p.Standing)}
 }
 
 // Known reports whether a channel has paid so much that its payer is no stranger:
 // at least what it could owe.
-func (s *Seller) Known(st actors.Standing) bool {
+func (s *Seller) Known(st channel.Standing) bool {
 	return st.Spent.Cmp(tempo.AmountFrom(s.o.Exposure)) >= 0
 }
 
@@ -129,7 +129,7 @@ func (e *DebtError) Error() string {
 // Admit charges for the request of a payment, once for each order. A payer that owes
 // the exposure or more for runs that have ended pays them first, from what its channel
 // has beyond the price; where that is too little the error is a *DebtError.
-func (s *Seller) Admit(ctx context.Context, p *actors.Payment, o actors.Order) (actors.Admitted, error) {
+func (s *Seller) Admit(ctx context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error) {
 	next, held := o.MayBegin, p.Held
 	o.MayBegin = func() error {
 		if err := s.clear(ctx, p); err != nil || next == nil {
@@ -147,7 +147,7 @@ func (s *Seller) Admit(ctx context.Context, p *actors.Payment, o actors.Order) (
 }
 
 // clear has the debts of a payer paid as far as its channel allows.
-func (s *Seller) clear(ctx context.Context, p *actors.Payment) error {
+func (s *Seller) clear(ctx context.Context, p *channel.Payment) error {
 	debts, err := s.o.Books.Debts(p.Payer)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (s *Seller) clear(ctx context.Context, p *actors.Payment) error {
 	return refusal
 }
 
-func sumOf(debts []actors.Bill) (sum tempo.Amount) {
+func sumOf(debts []channel.Bill) (sum tempo.Amount) {
 	for _, b := range debts {
 		next, ok := sum.Add(b.Outstanding())
 		if !ok {
@@ -199,7 +199,7 @@ func sumOf(debts []actors.Bill) (sum tempo.Amount) {
 // Begin begins the run of a bill. slot, which may be nil, is lent to others while the
 // run waits for its payer. Call End when it is over. A run that is at work already is
 // returned with fresh false.
-func (s *Seller) Begin(b actors.Bill, slot Parker) (r *Run, fresh bool) {
+func (s *Seller) Begin(b channel.Bill, slot Parker) (r *Run, fresh bool) {
 	return s.runs.open(b.ID, func() *Run {
 		paid, _ := b.Collected.Uint64()
 		r := &Run{ID: b.ID, Channel: b.Channel, seller: s, slot: slot, tab: s.accounts.join(b.Payer, b.ID, paid)}
@@ -231,7 +231,7 @@ func (s *Seller) refresh(payer common.Address) {
 func (s *Seller) Run(id string) *Run { return s.runs.get(id) }
 
 // Outstanding is what a run or job owes now.
-func (s *Seller) Outstanding(id string) (bill actors.Bill, owed tempo.Amount, err error) {
+func (s *Seller) Outstanding(id string) (bill channel.Bill, owed tempo.Amount, err error) {
 	bill, err = s.o.Books.Bill(id)
 	if err != nil {
 		return bill, owed, err
@@ -247,7 +247,7 @@ func (s *Seller) Outstanding(id string) (bill actors.Bill, owed tempo.Amount, er
 
 // Collected tells of a payment that came past the run: a poll paid for its job, or a
 // recovery for a run that has ended.
-func (s *Seller) Collected(b actors.Bill) {
+func (s *Seller) Collected(b channel.Bill) {
 	if r := s.runs.get(b.ID); r != nil {
 		r.tab.Collected(b.Collected)
 	}

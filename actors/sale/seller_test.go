@@ -11,7 +11,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -22,16 +22,16 @@ type shelf struct {
 	mu       sync.Mutex
 	accepted uint64
 	spent    uint64
-	bills    map[string]actors.Bill
+	bills    map[string]channel.Bill
 	order    []string
 	signal   chan struct{}
 	occupied int
 	fails    error
-	admitted []actors.Order
+	admitted []channel.Order
 }
 
-func newShelf(accepted uint64, bills ...actors.Bill) *shelf {
-	s := &shelf{accepted: accepted, bills: map[string]actors.Bill{}, signal: make(chan struct{}, 1)}
+func newShelf(accepted uint64, bills ...channel.Bill) *shelf {
+	s := &shelf{accepted: accepted, bills: map[string]channel.Bill{}, signal: make(chan struct{}, 1)}
 	for _, b := range bills {
 		s.bills[b.ID], s.order = b, append(s.order, b.ID)
 	}
@@ -39,25 +39,25 @@ func newShelf(accepted uint64, bills ...actors.Bill) *shelf {
 }
 
 var (
-	payer   = common.Address{1}
-	channel = common.Hash{2}
+	payer     = common.Address{1}
+	channelID = common.Hash{2}
 )
 
-func (s *shelf) standing() actors.Standing {
-	return actors.Standing{Channel: channel, Payer: payer, Accepted: units(s.accepted), Spent: units(s.spent), Available: units(s.accepted - s.spent), Deposit: units(9_000_000), Open: true}
+func (s *shelf) standing() channel.Standing {
+	return channel.Standing{Channel: channelID, Payer: payer, Accepted: units(s.accepted), Spent: units(s.spent), Available: units(s.accepted - s.spent), Deposit: units(9_000_000), Open: true}
 }
 
-func (s *shelf) Standing(context.Context, common.Hash) (actors.Standing, error) {
+func (s *shelf) Standing(context.Context, common.Hash) (channel.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.standing(), nil
 }
 
-func (s *shelf) Collect(_ context.Context, _ common.Hash, id string, price, atMost tempo.Amount) (actors.Bill, actors.Standing, error) {
+func (s *shelf) Collect(_ context.Context, _ common.Hash, id string, price, atMost tempo.Amount) (channel.Bill, channel.Standing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
-		return actors.Bill{}, actors.Standing{}, s.fails
+		return channel.Bill{}, channel.Standing{}, s.fails
 	}
 	b := s.bills[id]
 	if !b.Final {
@@ -69,7 +69,7 @@ func (s *shelf) Collect(_ context.Context, _ common.Hash, id string, price, atMo
 	}
 	n, _ := due.Uint64()
 	if n > s.accepted-s.spent {
-		return actors.Bill{}, actors.Standing{}, mpp.Insufficient(channel, due, units(s.accepted-s.spent))
+		return channel.Bill{}, channel.Standing{}, mpp.Insufficient(channelID, due, units(s.accepted-s.spent))
 	}
 	s.spent += n
 	b.Collected, _ = b.Collected.Add(due)
@@ -79,25 +79,25 @@ func (s *shelf) Collect(_ context.Context, _ common.Hash, id string, price, atMo
 
 func (s *shelf) Watch(common.Hash) (<-chan struct{}, func(), error) { return s.signal, func() {}, nil }
 
-func (s *shelf) Admit(_ context.Context, _ *actors.Payment, o actors.Order) (actors.Admitted, error) {
+func (s *shelf) Admit(_ context.Context, _ *channel.Payment, o channel.Order) (channel.Admitted, error) {
 	if err := o.MayBegin(); err != nil {
-		return actors.Admitted{}, err
+		return channel.Admitted{}, err
 	}
 	s.admitted = append(s.admitted, o)
-	return actors.Admitted{Fresh: true}, nil
+	return channel.Admitted{Fresh: true}, nil
 }
 
-func (s *shelf) Bill(id string) (actors.Bill, error) {
+func (s *shelf) Bill(id string) (channel.Bill, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, there := s.bills[id]
 	if !there {
-		return b, actors.ErrNoBill
+		return b, channel.ErrNoBill
 	}
 	return b, nil
 }
 
-func (s *shelf) Debts(common.Address) (list []actors.Bill, err error) {
+func (s *shelf) Debts(common.Address) (list []channel.Bill, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range s.order {
@@ -108,7 +108,7 @@ func (s *shelf) Debts(common.Address) (list []actors.Bill, err error) {
 	return list, nil
 }
 
-func (s *shelf) Final(_ context.Context, id string, price tempo.Amount) (actors.Bill, error) {
+func (s *shelf) Final(_ context.Context, id string, price tempo.Amount) (channel.Bill, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.bills[id]
@@ -171,8 +171,8 @@ func (a *asks) last() uint64 {
 	return a.sums[len(a.sums)-1]
 }
 
-func debtOf(id string, price, collected uint64) actors.Bill {
-	return actors.Bill{ID: id, Payer: payer, Channel: channel, Price: units(price), Collected: units(collected), Final: true}
+func debtOf(id string, price, collected uint64) channel.Bill {
+	return channel.Bill{ID: id, Payer: payer, Channel: channelID, Price: units(price), Collected: units(collected), Final: true}
 }
 
 // TestCollect: what accrues is taken, a voucher is asked for once for each shortage, and
@@ -181,11 +181,11 @@ func TestCollect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newShelf(10_000)
 		s := New(Options{Books: book})
-		run, fresh := s.Begin(actors.Bill{ID: "a", Payer: payer, Channel: channel}, nil)
+		run, fresh := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		if !fresh || book.occupied != 1 || s.Run("a") != run {
 			t.Fatal("not begun")
 		}
-		if _, again := s.Begin(actors.Bill{ID: "a"}, nil); again {
+		if _, again := s.Begin(channel.Bill{ID: "a"}, nil); again {
 			t.Error("begun twice")
 		}
 		ended, got := make(chan struct{}), make(chan error, 1)
@@ -241,7 +241,7 @@ func TestCollectGivesUp(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			book := newShelf(10_000)
 			s := New(Options{Books: book})
-			run, _ := s.Begin(actors.Bill{ID: "a", Payer: payer, Channel: channel}, nil)
+			run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 			defer run.End()
 			work, cancel := context.WithCancel(context.Background())
 			defer cancel()
@@ -278,7 +278,7 @@ func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newShelf(0)
 		s := New(Options{Books: book, VouchersPerSecond: 2})
-		run, _ := s.Begin(actors.Bill{ID: "a", Payer: payer, Channel: channel}, nil)
+		run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		defer run.End()
 		work, cancel := context.WithCancel(context.Background())
 		var a asks
@@ -313,13 +313,13 @@ func TestPace(t *testing.T) {
 
 // TestDebtRefuses: who owes the exposure for runs that have ended pays them first.
 func TestDebtRefuses(t *testing.T) {
-	f := func(what string, exposure, accepted uint64, held uint64, begins bool, spent uint64, debts ...actors.Bill) {
+	f := func(what string, exposure, accepted uint64, held uint64, begins bool, spent uint64, debts ...channel.Bill) {
 		t.Helper()
 		book := newShelf(accepted, debts...)
 		s := New(Options{Books: book, Exposure: exposure})
 		begun := false
-		_, err := s.Admit(context.Background(), &actors.Payment{Standing: book.standing(), Held: units(held)},
-			actors.Order{Price: units(10_000), MayBegin: func() error { begun = true; return nil }})
+		_, err := s.Admit(context.Background(), &channel.Payment{Standing: book.standing(), Held: units(held)},
+			channel.Order{Price: units(10_000), MayBegin: func() error { begun = true; return nil }})
 		owing, refused := errors.AsType[*DebtError](err)
 		if begun != begins || (err == nil) != begins || book.taken() != spent {
 			t.Errorf("%s: begun %t, %v, spent %d", what, begun, err, book.taken())
@@ -345,7 +345,7 @@ func TestFix(t *testing.T) {
 		t.Helper()
 		book := newShelf(0)
 		s := New(Options{Books: book})
-		run, _ := s.Begin(actors.Bill{ID: "a", Payer: payer, Channel: channel}, nil)
+		run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		defer run.End()
 		run.OnCost(nano)
 		if err := run.Fix(context.Background(), out); err != nil {
@@ -394,7 +394,7 @@ func TestOutcomeOf(t *testing.T) {
 func TestJob(t *testing.T) {
 	f := func(what string, final bool, analyse func(ctx context.Context, run *Run, cancel context.CancelFunc) (*api.Result, error)) {
 		t.Helper()
-		book := newShelf(0, actors.Bill{ID: "a", Payer: payer, Channel: channel})
+		book := newShelf(0, channel.Bill{ID: "a", Payer: payer, Channel: channelID})
 		s := New(Options{Books: book})
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -446,7 +446,7 @@ func TestJob(t *testing.T) {
 // TestJobShares: a payer has its share of the jobs until they have ended.
 func TestJobShares(t *testing.T) {
 	s := New(Options{Books: newShelf(0)})
-	p := &actors.Payment{Standing: actors.Standing{Channel: channel, Payer: payer}}
+	p := &channel.Payment{Standing: channel.Standing{Channel: channelID, Payer: payer}}
 	for i := range 4 {
 		slot, err := s.TakeJob(context.Background(), p)
 		if err != nil {
@@ -468,7 +468,7 @@ func TestJobShares(t *testing.T) {
 
 // TestOutstanding: a run at work owes by its meter, one that has ended by its bill.
 func TestOutstanding(t *testing.T) {
-	book := newShelf(0, debtOf("ended", 90_000, 30_000), actors.Bill{ID: "begun", Payer: payer, Collected: units(10_000)})
+	book := newShelf(0, debtOf("ended", 90_000, 30_000), channel.Bill{ID: "begun", Payer: payer, Collected: units(10_000)})
 	s := New(Options{Books: book})
 	f := func(id string, want uint64) {
 		t.Helper()
@@ -482,7 +482,7 @@ func TestOutstanding(t *testing.T) {
 	defer run.End()
 	run.OnCost(50_000_000)
 	f("begun", 70_000)
-	if _, _, err := s.Outstanding("none"); !errors.Is(err, actors.ErrNoBill) {
+	if _, _, err := s.Outstanding("none"); !errors.Is(err, channel.ErrNoBill) {
 		t.Error(err)
 	}
 	paid := book.bills["begun"]

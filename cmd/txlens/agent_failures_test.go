@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
@@ -60,7 +60,7 @@ func TestAgentFailures(t *testing.T) {
 		}
 		m := new(meter.Meter)
 		res, run, err := replayTracer(t, failingCase, flags, transport.Job{}, m)
-		unpaid := new(actors.UnpaidError)
+		unpaid := new(analysis.UnpaidError)
 		if (err != nil) != (outcome == "account") || err != nil && (!errors.As(err, &unpaid) || !unpaid.UpstreamPayment()) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -139,10 +139,10 @@ func TestAgentFinish(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer closeModel(model)
-		x := actors.New(actors.Options{SourcesOff: true, Agent: model})
+		x := analysis.New(analysis.Options{SourcesOff: true, Agent: model})
 		defer x.Close()
 		req := api.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID}
-		res, err := x.Explain(context.Background(), actors.Job{Request: req, World: upstream.ReplaySession(b, m), Meter: m, Finish: finish, Unpaid: unpaid, Sink: onWord(func() { close(finish) })})
+		res, err := x.Explain(context.Background(), analysis.Input{Request: req, World: upstream.ReplaySession(b, m), Meter: m, Finish: finish, Unpaid: unpaid, Sink: onWord(func() { close(finish) })})
 		if err != nil {
 			t.Errorf("unpaid %v: %v", unpaid, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
 	script "txlens/engine/agent/llm/scripted"
@@ -133,21 +133,21 @@ func tracerBundle(t testing.TB, name string) *upstream.Bundle {
 }
 
 // replayTracer has the model of the flags look at such a transaction.
-func replayTracer(t testing.TB, name string, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *actors.AgentRun, error) {
+func replayTracer(t testing.TB, name string, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
 	t.Helper()
 	return replayWith(t, context.Background(), tracerBundle(t, name), f, job, m)
 }
 
 // replayWith tells how the run of the model went, too; nil: there was none.
-func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *actors.AgentRun, error) {
+func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
 	t.Helper()
 	model, err := f.agent()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer closeModel(model)
-	ran := make(chan actors.AgentRun, 1)
-	model.OnRun = func(r actors.AgentRun) { ran <- r }
+	ran := make(chan analysis.AgentRun, 1)
+	model.OnRun = func(r analysis.AgentRun) { ran <- r }
 	res, err := replayOn(ctx, b, job, m, model)
 	select {
 	case r := <-ran:

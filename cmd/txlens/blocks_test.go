@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/actors"
+	"github.com/go-json-experiment/json"
+
+	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
-
-	"github.com/go-json-experiment/json"
 )
 
 // recordedNodes serves every recorded block, one node for each chain, and makes
@@ -28,7 +28,7 @@ func recordedNodes(t testing.TB, opt stubnode.Options) worldFlags {
 	for _, b := range fixture.Blocks(t) {
 		byChain[b.ChainID] = append(byChain[b.ChainID], b)
 	}
-	f := worldFlags{RPCOnly: true, Sources: "off", Deadline: actors.DefaultDeadline}
+	f := worldFlags{RPCOnly: true, Sources: "off", Deadline: analysis.DefaultDeadline}
 	for id, blocks := range byChain {
 		o := opt
 		o.ChainID = id

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/engine/mpp/session"
 	"txlens/engine/mpp/settle"
 	"txlens/storage"
@@ -31,7 +31,7 @@ func (t *till) totals() admin.Till {
 }
 
 // blocking are the faults of the payee with which a server is not ready.
-var blocking = map[actors.PayeeFault]bool{actors.FaultForeign: true, actors.FaultChain: true}
+var blocking = map[channel.PayeeFault]bool{channel.FaultForeign: true, channel.FaultChain: true}
 
 // ready is nil unless the payee has a blocking fault.
 func (t *till) ready() error { return t.faulty(true) }
@@ -110,7 +110,7 @@ func (b books) Settle(ctx context.Context, q admin.SettleRequest) (report admin.
 			ids = append(ids, row.ID)
 		}
 	}
-	var list []actors.Payout
+	var list []channel.Payout
 	if q.Close {
 		for _, id := range ids {
 			list = append(list, b.till.treasury.Shut(ctx, id))

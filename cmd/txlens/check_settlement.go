@@ -9,7 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/settle"
 )
@@ -47,7 +47,7 @@ func (f *payFlags) checkSettlement(ctx context.Context, w io.Writer) error {
 	if h.Key != (common.Address{}) {
 		fmt.Fprintf(w, "settlement: key %s has %s for fees; closing a channel costs about %s\n", h.Key, mpp.FormatTokens(h.Gas), mpp.FormatTokens(h.Fee))
 	}
-	for _, fault := range actors.HealthFaults(h) {
+	for _, fault := range channel.HealthFaults(h) {
 		fmt.Fprintf(w, "warning: settlement: %s\n", fault)
 	}
 	return nil

@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp/sandbox"
@@ -96,15 +97,15 @@ func openHouse(t *testing.T, sells *payFlags, site tillSite, change ...func(*tra
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := actors.New(actors.Options{})
-	cfg := transport.Config{Explainer: scripted{h}, Runs: actors.NewRuns(h.store)}
+	x := analysis.New(analysis.Options{})
+	cfg := transport.Config{Explainer: scripted{h}, Runs: job.NewRuns(h.store)}
 	if sells != nil {
 		if h.till, err = newTill(t.Context(), sells, site, x, h.store, dir, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 		cfg.Payments = h.till.payments
 	}
-	jobs, err := x.NewJobs(actors.JobOptions{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}})
+	jobs, err := job.New(x.System(), job.Options{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ type fullStore struct {
 	full *atomic.Bool
 }
 
-func (s fullStore) PutJobs(rows ...actors.JobRow) error {
+func (s fullStore) PutJobs(rows ...job.Row) error {
 	if s.full.Load() {
 		return errors.New("secret: the disk is full")
 	}
@@ -242,7 +243,7 @@ func (s scripted) Explain(ctx context.Context, job transport.Job) (*api.Result, 
 	return s.analyse(ctx, job)
 }
 
-func (s scriptedJobs) Explain(ctx context.Context, w actors.JobWork) (*api.Result, error) {
+func (s scriptedJobs) Explain(ctx context.Context, w job.Work) (*api.Result, error) {
 	if s.till != nil {
 		return s.till.sellJob(ctx, w, s.analyse)
 	}

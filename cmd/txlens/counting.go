@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/meter"
 	"txlens/transport"
 	"txlens/transport/admin"
@@ -22,11 +22,11 @@ func (c *counting) onCall() func(tool, outcome string, took time.Duration) {
 	return c.metrics.Called
 }
 
-func (c *counting) onAnalysis() func(actors.Analysis) {
+func (c *counting) onAnalysis() func(analysis.Summary) {
 	if c == nil {
 		return nil
 	}
-	return func(a actors.Analysis) {
+	return func(a analysis.Summary) {
 		c.metrics.Analysed(string(a.Outcome), a.Failed, a.Took)
 		for _, p := range a.Phases {
 			c.metrics.Phase(p.Phase, p.Took)
@@ -34,11 +34,11 @@ func (c *counting) onAnalysis() func(actors.Analysis) {
 	}
 }
 
-func (c *counting) onRun() func(actors.AgentRun) {
+func (c *counting) onRun() func(analysis.AgentRun) {
 	if c == nil {
 		return nil
 	}
-	return func(r actors.AgentRun) {
+	return func(r analysis.AgentRun) {
 		run := admin.ModelRun{
 			Model: r.Model, Outcome: r.Outcome(), Turns: r.Turns, Dropped: map[string]int{},
 			Tokens: map[string]int64{"input": r.Usage.Input, "output": r.Usage.Output, "cache_read": r.Usage.CacheRead, "cache_write": r.Usage.CacheWrite},

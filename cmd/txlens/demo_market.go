@@ -18,7 +18,8 @@ import (
 
 	"github.com/holiman/uint256"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
@@ -143,7 +144,7 @@ func (m *market) open(ctx context.Context, pay *payFlags, dir string, shelf []*u
 		return err
 	}
 	m.later(store.Close)
-	x := actors.New(actors.Options{})
+	x := analysis.New(analysis.Options{})
 	m.later(func() error { x.Close(); return nil })
 	t, err := newTill(ctx, pay, tillSite{}, x, store, dir, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -155,7 +156,7 @@ func (m *market) open(ctx context.Context, pay *payFlags, dir string, shelf []*u
 		return err
 	}
 	m.at = ln.Addr().String()
-	web := transport.New(transport.Config{Explainer: shelved{x, shelf}, Runs: actors.NewRuns(store), Payments: t.payments})
+	web := transport.New(transport.Config{Explainer: shelved{x, shelf}, Runs: job.NewRuns(store), Payments: t.payments})
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(ln) }()
 	m.later(func() error {
@@ -168,7 +169,7 @@ func (m *market) open(ctx context.Context, pay *payFlags, dir string, shelf []*u
 
 // shelved explains the transactions of bundles, and no others.
 type shelved struct {
-	*actors.Explainer
+	*analysis.Explainer
 	shelf []*upstream.Bundle
 }
 

@@ -171,30 +171,35 @@ func TestPathsExist(t *testing.T) {
 	}
 }
 
-// TestEnginePackages: the table of the engine in the architecture page has its packages
-// and no others.
-func TestEnginePackages(t *testing.T) {
-	there := map[string]bool{}
-	for pkg := range projectImports(t) {
-		if rest, inside := strings.CutPrefix(pkg, "engine/"); inside && !apart(pkg) {
-			name, _, _ := strings.Cut(rest, "/")
-			there[name] = true
+// TestPackageTables: the tables of the engine and of actors in the architecture page
+// have the packages of these folders and no others.
+func TestPackageTables(t *testing.T) {
+	f := func(folder, heading string) {
+		t.Helper()
+		there := map[string]bool{}
+		for pkg := range projectImports(t) {
+			if rest, inside := strings.CutPrefix(pkg, folder+"/"); inside && !apart(pkg) {
+				name, _, _ := strings.Cut(rest, "/")
+				there[name] = true
+			}
+		}
+		_, rest, found := strings.Cut(readPage(t, "docs/architecture.md"), heading+"\n")
+		section, _, _ := strings.Cut(rest, "\n## ")
+		if !found {
+			t.Fatalf("the page has no section %q", heading)
+		}
+		named := map[string]bool{}
+		for _, row := range regexp.MustCompile(`(?m)^\| (`+"`[^|]*"+`) \|`).FindAllStringSubmatch(section, -1) {
+			for _, m := range regexp.MustCompile("`([a-z]+)`").FindAllStringSubmatch(row[1], -1) {
+				named[m[1]] = true
+			}
+		}
+		if got, want := slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(there)); !slices.Equal(got, want) {
+			t.Errorf("docs/architecture.md names %q, %s has %q", got, folder, want)
 		}
 	}
-	_, rest, found := strings.Cut(readPage(t, "docs/architecture.md"), "## Inside the engine\n")
-	section, _, _ := strings.Cut(rest, "\n## ")
-	if !found {
-		t.Fatal("the page has no such section")
-	}
-	named := map[string]bool{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (`+"`[^|]*"+`) \|`).FindAllStringSubmatch(section, -1) {
-		for _, m := range regexp.MustCompile("`([a-z]+)`").FindAllStringSubmatch(row[1], -1) {
-			named[m[1]] = true
-		}
-	}
-	if got, want := slices.Sorted(maps.Keys(named)), slices.Sorted(maps.Keys(there)); !slices.Equal(got, want) {
-		t.Errorf("docs/architecture.md names %q, the engine has %q", got, want)
-	}
+	f("engine", "## Inside the engine")
+	f("actors", "## Inside actors")
 }
 
 // TestDocsNameAllFlags: every command, and every flag of one, is in a page.

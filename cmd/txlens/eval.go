@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/transport"
@@ -55,7 +55,7 @@ func (cmd *evalCmd) Run(ctx context.Context, c console) error {
 }
 
 // judge runs the cases side by side; the sheet has them in their order.
-func (cmd *evalCmd) judge(ctx context.Context, cases []*evalCase, model *actors.Agent) (*evalSheet, error) {
+func (cmd *evalCmd) judge(ctx context.Context, cases []*evalCase, model *analysis.Agent) (*evalSheet, error) {
 	sheet := &evalSheet{Model: api.ModelRules, Cases: make([]evalRow, len(cases))}
 	if model != nil {
 		sheet.Model = api.Request{Model: cmd.Model}.ModelOr(model.Default)
@@ -78,7 +78,7 @@ func (cmd *evalCmd) judge(ctx context.Context, cases []*evalCase, model *actors.
 }
 
 // run analyses one case and judges what came out.
-func (c *evalCase) run(ctx context.Context, name string, model *actors.Agent) evalRow {
+func (c *evalCase) run(ctx context.Context, name string, model *analysis.Agent) evalRow {
 	row := evalRow{Name: c.name, Outcome: evalFailed}
 	m := new(meter.Meter)
 	job := transport.Job{ID: c.name, Request: api.Request{Context: c.Context, Model: name}, Sink: row.hear}

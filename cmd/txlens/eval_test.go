@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/actors"
+	"github.com/go-json-experiment/json"
+
+	"txlens/actors/analysis"
 	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream/stubnode"
-
-	"github.com/go-json-experiment/json"
 )
 
 // TestEval: the cases that lie beside the demo's bundles are met by the rules, twice
@@ -182,7 +182,7 @@ func TestEvalRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := recordedNodes(t, stubnode.Options{})
-	f.Record, f.Deadline = t.TempDir(), actors.DefaultDeadline
+	f.Record, f.Deadline = t.TempDir(), analysis.DefaultDeadline
 	a, n := testAnalyst(t, f), 0
 	for _, s := range list {
 		for _, w := range selectedTypes {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/agent"
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/catalog"
@@ -54,7 +54,7 @@ func (f *modelFlags) off() bool {
 
 // agent makes the model of the flags; nil where it is off. It connects nowhere. What
 // is wrong is bad input that names the flag, also of flags that are not needed.
-func (f *modelFlags) agent() (*actors.Agent, error) {
+func (f *modelFlags) agent() (*analysis.Agent, error) {
 	cfg, err := f.catalog()
 	if err != nil {
 		return nil, badInput{err}
@@ -76,13 +76,13 @@ func (f *modelFlags) agent() (*actors.Agent, error) {
 	if cfg.Key == "" && cfg.BaseURL == "" {
 		return nil, badInput{fmt.Errorf("--provider-key-file: %s wants a key; name its file, or set %s", f.Provider, providerKeyEnv)}
 	}
-	a := &actors.Agent{Models: map[string]actors.AgentModel{}, Default: f.Default, Limits: limits, Library: library, Patience: f.Patience}
+	a := &analysis.Agent{Models: map[string]analysis.AgentModel{}, Default: f.Default, Limits: limits, Library: library, Patience: f.Patience}
 	for _, name := range api.ModelNames() {
 		m, err := cfg.Model(name)
 		if err != nil {
 			return nil, badInput{fmt.Errorf("--model-id, --model-price: %w", err)}
 		}
-		a.Models[name] = actors.AgentModel{ID: m.ID, Price: m.Price}
+		a.Models[name] = analysis.AgentModel{ID: m.ID, Price: m.Price}
 	}
 	if a.Provider, err = catalog.New(cfg); err != nil {
 		return nil, badInput{fmt.Errorf("--provider-url: %w", err)}
@@ -178,7 +178,7 @@ func (f *modelFlags) key() (string, error) {
 }
 
 // closeModel drops the idle connections of a model, which may be nil.
-func closeModel(a *actors.Agent) {
+func closeModel(a *analysis.Agent) {
 	if a == nil {
 		return
 	}

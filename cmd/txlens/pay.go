@@ -15,7 +15,9 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
+	"txlens/actors/channel"
+	"txlens/actors/job"
 	"txlens/actors/sale"
 	"txlens/actors/slots"
 	"txlens/engine/api"
@@ -177,8 +179,8 @@ func (f *payFlags) chain(key tempo.Signer) (*settle.Client, error) {
 // till is what a server that sells stands on.
 type till struct {
 	chain    *settle.Client
-	channels *actors.Channels
-	treasury *actors.Treasury
+	channels *channel.Channels
+	treasury *channel.Settler
 	seller   *sale.Seller
 	settles  bool // there is a key to settle with
 	payments transport.Payments
@@ -193,7 +195,7 @@ type tillSite struct {
 }
 
 // newTill opens the books. It asks the chain for nothing but its id.
-func newTill(ctx context.Context, f *payFlags, site tillSite, x *actors.Explainer, store *storage.Store, dir string, log *slog.Logger) (*till, error) {
+func newTill(ctx context.Context, f *payFlags, site tillSite, x *analysis.Explainer, store *storage.Store, dir string, log *slog.Logger) (*till, error) {
 	p, err := f.prices()
 	if err != nil {
 		return nil, err
@@ -231,12 +233,12 @@ func newTill(ctx context.Context, f *payFlags, site tillSite, x *actors.Explaine
 	if f.AdoptChannels {
 		log.Warn("channels that the database does not know are taken over from the chain", "do", "start without --adopt-channels when the payers have come back, and while another server uses the key")
 	}
-	t.channels = x.NewChannels(actors.ChannelOptions{
+	t.channels = channel.New(x.System(), channel.Options{
 		Ledger: store, Reserve: t.chain, Issuer: issuer, Log: log, Adopt: f.AdoptChannels,
 		Terms: tempo.Terms{Domain: domain, Token: token, Payee: payee, Operator: operator}, MinDeposit: p.min, MinVoucherDelta: unit,
-		Limits: actors.PayLimits{VouchersPerSecond: f.VoucherRate, OpensPerMinute: f.OpenRate, OpensPerMinutePerOrigin: f.OpenRatePerIP},
+		Limits: channel.PayLimits{VouchersPerSecond: f.VoucherRate, OpensPerMinute: f.OpenRate, OpensPerMinutePerOrigin: f.OpenRatePerIP},
 	})
-	t.treasury = t.channels.NewTreasury(actors.SettlePolicy{
+	t.treasury = t.channels.NewSettler(channel.SettlePolicy{
 		Threshold: p.settleAt, MaxAge: f.SettleAge, IdleClose: f.SettleIdle, Unit: unit, MinDeposit: p.min,
 	})
 	exposure, _ := p.exposure.Uint64()
@@ -306,7 +308,7 @@ func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
 }
 
 // sellJob runs the analysis of a job that its polls pay for.
-func (t *till) sellJob(ctx context.Context, w actors.JobWork, run func(context.Context, transport.Job) (*api.Result, error)) (*api.Result, error) {
+func (t *till) sellJob(ctx context.Context, w job.Work, run func(context.Context, transport.Job) (*api.Result, error)) (*api.Result, error) {
 	return t.seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*api.Result, error) {
 		job := transport.Job{ID: w.ID, Request: w.Request}
 		if sold != nil {

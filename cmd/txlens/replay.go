@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
@@ -49,18 +49,18 @@ func replayFor(ctx context.Context, b *upstream.Bundle, job transport.Job) (*api
 
 // replayOn has a model, which may be nil, look at what a bundle holds. The model of
 // the job's request and its context go before those of the bundle.
-func replayOn(ctx context.Context, b *upstream.Bundle, job transport.Job, m *meter.Meter, model *actors.Agent) (*api.Result, error) {
+func replayOn(ctx context.Context, b *upstream.Bundle, job transport.Job, m *meter.Meter, model *analysis.Agent) (*api.Result, error) {
 	meta := b.Meta
-	o := actors.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText(), Agent: model}
+	o := analysis.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText(), Agent: model}
 	if len(meta.Expired) > 0 {
 		o.Deadline = time.Duration(meta.DeadlineMs) * time.Millisecond // it stands in the summary
 	}
-	x := actors.New(o)
+	x := analysis.New(o)
 	defer x.Close()
 	req := api.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: cmp.Or(job.Request.Context, meta.Context), Model: job.Request.Model}
 	world := upstream.ReplaySession(b, m)
 	tellCalls(world, job.Sink)
-	return x.Explain(ctx, actors.Job{
+	return x.Explain(ctx, analysis.Input{
 		ID: job.ID, Request: req, World: world, Meter: m, Sink: job.Sink, CutOff: meta.Expired, Finished: meta.Finished, Unpaid: meta.Unpaid,
 	})
 }

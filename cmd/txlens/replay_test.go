@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"txlens/actors"
+	"github.com/go-json-experiment/json"
+
+	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream"
 	"txlens/engine/upstream/stubnode"
-
-	"github.com/go-json-experiment/json"
 )
 
 // bundleOf is the one bundle that the analyst wrote for a transaction.
@@ -190,7 +190,7 @@ func explainCase(t *testing.T, c *gethdata.Case, debug bool) *api.Result {
 	srv := httptest.NewServer(node)
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
-	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: actors.DefaultDeadline, Record: dir})
+	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: analysis.DefaultDeadline, Record: dir})
 	live := mustExplain(t, a, api.Request{TxHash: c.Hash().Hex(), ChainID: 1})
 	res, err := replayBundle(context.Background(), bundleOf(t, dir, c.Hash().Hex()))
 	if err != nil {

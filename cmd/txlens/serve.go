@@ -11,7 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"txlens/actors"
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/storage"
 	"txlens/transport"
@@ -89,10 +89,10 @@ type jobAnalyst struct {
 	till *till
 }
 
-var _ actors.Analyst = jobAnalyst{}
+var _ job.Analyst = jobAnalyst{}
 
 // Explain runs the analysis of a job, whose id stands for that of a request.
-func (a jobAnalyst) Explain(ctx context.Context, w actors.JobWork) (*api.Result, error) {
+func (a jobAnalyst) Explain(ctx context.Context, w job.Work) (*api.Result, error) {
 	if a.till == nil {
 		return a.run(ctx, transport.Job{ID: w.ID, Request: w.Request})
 	}
@@ -127,7 +127,7 @@ type service struct {
 	store           *storage.Store
 	dir             string
 	till            *till // nil: nothing is sold
-	jobs            *actors.Jobs
+	jobs            *job.Jobs
 	web             *transport.Server
 	admin           *admin.Server // nil: there is none
 	adminEnded      chan error
@@ -175,7 +175,8 @@ func (s *service) start(ctx context.Context) (err error) {
 		}
 		payments = s.till.payments
 	}
-	s.jobs, err = s.analyst.explainer.NewJobs(actors.JobOptions{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue, OnEnd: s.till.jobEnded, Log: s.log})
+	s.jobs, err = job.New(s.analyst.explainer.System(), job.Options{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue,
+		OnEnd: s.till.jobEnded, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.log})
 	if err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}
@@ -183,7 +184,7 @@ func (s *service) start(ctx context.Context) (err error) {
 	shares.PerOrigin = cmd.PerIP
 	s.web = transport.New(transport.Config{
 		Shares:    shares,
-		Explainer: served{s.analyst}, Jobs: s.jobs, Runs: actors.NewRuns(s.store), Commit: commit, Log: s.log, Observer: metrics,
+		Explainer: served{s.analyst}, Jobs: s.jobs, Runs: job.NewRuns(s.store), Commit: commit, Log: s.log, Observer: metrics,
 		Deadline: s.analyst.explainer.Longest(), Model: cmd.modelFlags.Default, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
 		ModelBudget: s.modelBudget(), Payments: payments, BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
 	})

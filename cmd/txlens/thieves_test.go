@@ -16,7 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"txlens/actors"
+	"txlens/actors/channel"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
@@ -210,7 +210,7 @@ func unpaidOf(t *testing.T, dir string) (sum, worst uint64) {
 	}
 	for payer := range payers {
 		debts, err := store.Debts(payer)
-		if err != nil || len(debts) == actors.MaxDebts {
+		if err != nil || len(debts) == channel.MaxDebts {
 			t.Fatalf("%d debts, %v", len(debts), err)
 		}
 		var owed uint64

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/meter"
@@ -49,8 +49,8 @@ type worldFlags struct {
 // analyst runs analyses for the commands and the server.
 type analyst struct {
 	client    *upstream.Client
-	explainer *actors.Explainer
-	model     *actors.Agent // nil: the rules are alone
+	explainer *analysis.Explainer
+	model     *analysis.Agent // nil: the rules are alone
 	flags     worldFlags
 	version   string
 }
@@ -99,12 +99,12 @@ func analystOf(f worldFlags, cfg upstream.Config) (*analyst, error) {
 	if a.model != nil {
 		a.model.OnRun = f.count.onRun()
 	}
-	a.explainer = actors.New(a.options(cfg.Endpoints))
+	a.explainer = analysis.New(a.options(cfg.Endpoints))
 	return a, nil
 }
 
-func (a *analyst) options(endpoints map[uint64][]string) actors.Options {
-	o := actors.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version, Log: a.flags.log, OnAnalysis: a.flags.count.onAnalysis(), Agent: a.model}
+func (a *analyst) options(endpoints map[uint64][]string) analysis.Options {
+	o := analysis.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version, Log: a.flags.log, OnAnalysis: a.flags.count.onAnalysis(), Agent: a.model}
 	if a.flags.RPCOnly {
 		for _, ch := range chain.All() {
 			if len(endpoints[ch.ID]) > 0 {
@@ -124,7 +124,7 @@ func (a *analyst) close() {
 // Explain runs one analysis of the command line and records it where asked.
 func (a *analyst) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error) {
 	res, err := a.run(ctx, transport.Job{Request: req, Sink: sink})
-	if _, unpaid := errors.AsType[*actors.UnpaidError](err); unpaid && res != nil {
+	if _, unpaid := errors.AsType[*analysis.UnpaidError](err); unpaid && res != nil {
 		return res, nil // it is a partial one, and says why
 	}
 	return res, err
@@ -143,7 +143,7 @@ func (a *analyst) runOn(ctx context.Context, job transport.Job, m *meter.Meter) 
 	var cut cutOff
 	world := a.client.Session(m, rec)
 	tellCalls(world, job.Sink)
-	res, err := a.explainer.Explain(ctx, actors.Job{
+	res, err := a.explainer.Explain(ctx, analysis.Input{
 		ID: job.ID, Request: job.Request, World: world, Meter: m, Sink: job.Sink,
 		Finish: job.Finish, Unpaid: job.Unpaid,
 		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && job.Unpaid} },

@@ -6,7 +6,7 @@ import (
 	"net"
 	"os"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/mpp/tempo"
 	"txlens/engine/upstream"
@@ -16,12 +16,12 @@ import (
 
 // recorded is a service that explains one recorded transaction.
 type recorded struct {
-	*actors.Explainer
+	*analysis.Explainer
 	bundle *upstream.Bundle
 }
 
 func (r recorded) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
-	return r.Explainer.Explain(ctx, actors.Job{ID: job.ID, Request: job.Request, World: upstream.ReplaySession(r.bundle, nil), Sink: job.Sink})
+	return r.Explainer.Explain(ctx, analysis.Input{ID: job.ID, Request: job.Request, World: upstream.ReplaySession(r.bundle, nil), Sink: job.Sink})
 }
 
 // A client asks a server in the same process, which charges nothing. From a server that
@@ -32,7 +32,7 @@ func ExampleClient_Explain() {
 		fmt.Println(err)
 		return
 	}
-	x := actors.New(actors.Options{SourcesOff: true})
+	x := analysis.New(analysis.Options{SourcesOff: true})
 	defer x.Close()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

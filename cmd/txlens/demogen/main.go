@@ -25,7 +25,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/meter"
@@ -104,11 +104,11 @@ func record(block fixture.Block, hash, path string) error {
 		return err
 	}
 	defer client.Close()
-	x := actors.New(actors.Options{SourcesOff: true})
+	x := analysis.New(analysis.Options{SourcesOff: true})
 	defer x.Close()
 	rec, m := upstream.NewRecorder(), new(meter.Meter)
 	req := api.Request{TxHash: hash, ChainID: block.ChainID}
-	res, err := x.Explain(context.Background(), actors.Job{Request: req, World: client.Session(m, rec), Meter: m})
+	res, err := x.Explain(context.Background(), analysis.Input{Request: req, World: client.Session(m, rec), Meter: m})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"testing"
 
-	"txlens/actors"
+	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/fixture"
 	"txlens/engine/meter"
@@ -42,11 +42,11 @@ func replay(t *testing.T, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := actors.New(actors.Options{SourcesOff: b.Meta.SourcesOff})
+	x := analysis.New(analysis.Options{SourcesOff: b.Meta.SourcesOff})
 	defer x.Close()
 	m := new(meter.Meter)
 	req := api.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID, Context: b.Meta.Context}
-	res, err := x.Explain(context.Background(), actors.Job{Request: req, World: upstream.ReplaySession(b, m), Meter: m})
+	res, err := x.Explain(context.Background(), analysis.Input{Request: req, World: upstream.ReplaySession(b, m), Meter: m})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,308 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/runtime"
+	"txlens/engine/api"
+	"txlens/engine/assemble"
+	"txlens/engine/chain"
+	"txlens/engine/check"
+	"txlens/engine/gather"
+	"txlens/engine/meter"
+	"txlens/engine/trace"
+	"txlens/engine/upstream"
+)
+
+// DefaultDeadline bounds one analysis.
+const DefaultDeadline = 120 * time.Second
+
+// Options shape all analyses of one Explainer.
+type Options struct {
+	Chains     []*chain.Chain // to probe, by popularity; nil means all
+	Deadline   time.Duration  // of the evidence; 0 means DefaultDeadline
+	Limits     trace.Limits
+	Quick      bool // local re-execution without the earlier transactions of the block
+	SourcesOff bool // ask nobody but the RPC
+	Version    string
+	Log        *slog.Logger  // nil discards
+	OnAnalysis func(Summary) // told of each analysis at its end; may be nil, and must not block
+
+	Agent *Agent // nil: rules alone
+
+	assemble func(*assemble.Evidence) *assemble.Case // tests break it
+}
+
+// Explainer runs analyses. It is safe for concurrent use.
+type Explainer struct {
+	e *runtime.System
+	o Options
+
+	mu      sync.Mutex
+	closed  bool
+	runs    sync.WaitGroup
+	running atomic.Int64
+}
+
+// ErrClosed: the Explainer takes no more requests.
+var ErrClosed = errors.New("explainer is closed")
+
+// New starts the actor system.
+func New(o Options) *Explainer {
+	if o.Chains == nil {
+		o.Chains = chain.All()
+	}
+	if o.Deadline == 0 {
+		o.Deadline = DefaultDeadline
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.assemble == nil {
+		o.assemble = assemble.Build
+	}
+	if o.Agent != nil && o.Agent.Patience <= 0 {
+		own := *o.Agent
+		own.Patience = DefaultPatience
+		o.Agent = &own
+	}
+	return &Explainer{e: runtime.NewSystem(o.Log), o: o}
+}
+
+// Input is one analysis: what is asked, whom it asks, where its cost is booked.
+type Input struct {
+	ID      string // of the request, for the log; may be empty
+	Request api.Request
+	World   gather.World
+	Meter   *meter.Meter
+	Sink    func(api.Event) // may be nil; is called one event at a time and must not block
+
+	// Finish, when closed, ends the fetching as the deadline would: what is known by
+	// then makes a partial result. It is for a service that stops or, with Unpaid, for
+	// a caller who does not pay for more. nil: never.
+	Finish <-chan struct{}
+	Unpaid bool
+
+	// OnExpired, when set, hears which phases the deadline cut off, or Finish where
+	// finished is true; CutOff and Finished make a replay leave out the same.
+	OnExpired func(phases []string, finished bool)
+	CutOff    []string
+	Finished  bool
+}
+
+// Check says what is wrong with a request before anything is done for it:
+// *api.BadRequest or api.ErrUnknownChain.
+func (x *Explainer) Check(req api.Request) error {
+	if err := req.Validate(); err != nil {
+		return err
+	}
+	_, err := chosen(req)
+	return err
+}
+
+// chosen is the chain that the request names, nil when it names none.
+func chosen(req api.Request) (*chain.Chain, error) {
+	if req.ChainID == 0 {
+		return nil, nil
+	}
+	ch, ok := chain.ByID(req.ChainID)
+	if !ok {
+		return nil, fmt.Errorf("%w: chainId %d", api.ErrUnknownChain, req.ChainID)
+	}
+	return ch, nil
+}
+
+// UnpaidError comes beside a partial result: the service could not pay for the
+// model, or for evidence that the result needs. The caller's payment has no part in it.
+type UnpaidError struct{ err error }
+
+func (e *UnpaidError) Error() string { return e.err.Error() }
+
+func (e *UnpaidError) Unwrap() error { return e.err }
+
+// UpstreamPayment makes it what the interface calls upstream_payment_unavailable.
+func (e *UnpaidError) UpstreamPayment() bool { return true }
+
+// Explain runs one analysis. It returns a Result, possibly partial and then perhaps
+// with an *UnpaidError beside it, or an error:
+// *api.BadRequest, api.ErrUnknownChain, api.ErrNotFound,
+// api.ErrPending, api.ErrUnavailable, api.ErrUnpaid, api.ErrDeadline, api.ErrStopping, the context's error, or what the probe ended in.
+// When the context ends, all work for the request is stopped.
+func (x *Explainer) Explain(ctx context.Context, in Input) (*api.Result, error) {
+	if err := in.Request.Validate(); err != nil {
+		return nil, err
+	}
+	s, err := x.newSupervisor(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil, ErrClosed
+	}
+	x.runs.Add(1)
+	x.mu.Unlock()
+	defer x.runs.Done()
+	defer s.stop()
+	x.running.Add(1)
+	defer x.running.Add(-1)
+
+	pid := x.e.Spawn(s)
+	out := x.wait(ctx, s, pid, in.Finish)
+	s.stop()
+	s.hush()
+	x.tellEnd(s.journal.close(out.result, out.err))
+	if out.result != nil {
+		out.result.SkillsUsed = s.journal.skills()
+		out.result.Costs = in.Meter.Costs()
+		out.result.ToolCalls = in.Meter.ToolCalls()
+	}
+	if len(out.expired) > 0 && in.OnExpired != nil {
+		in.OnExpired(out.expired, out.finished)
+	}
+	if out.unpaid != nil {
+		return out.result, &UnpaidError{out.unpaid}
+	}
+	return out.result, out.err
+}
+
+// Longest is how long an analysis may take: the evidence has its deadline, and the
+// model its patience on top of that.
+func (x *Explainer) Longest() time.Duration {
+	if x.o.Agent == nil {
+		return x.o.Deadline
+	}
+	return x.o.Deadline + x.o.Agent.Patience
+}
+
+// Running returns how many analyses run.
+func (x *Explainer) Running() int { return int(x.running.Load()) }
+
+// wait never waits for an actor that is gone: the three ways out are an answer,
+// the caller's end, and the Supervisor's own end.
+func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, finish <-chan struct{}) outcome {
+	for over := false; !over; {
+		select {
+		case out := <-s.reply:
+			<-s.closed
+			return out
+		case <-ctx.Done():
+			x.e.Stop(pid)
+			<-s.closed
+			return outcome{err: ctx.Err()}
+		case <-finish:
+			finish = nil
+			x.e.Send(pid, expired{finish: true})
+		case <-s.closed:
+			over = true
+		}
+	}
+	select {
+	case out := <-s.reply:
+		return out
+	default:
+	}
+	// The Supervisor crashed. Its evidence is no longer touched by anyone.
+	x.o.Log.Error("supervisor ended", "request", s.id)
+	if s.ev.Chain == nil {
+		return outcome{err: errors.New("internal fault: the request's supervisor ended")}
+	}
+	return outcome{result: bare(s.ev, errors.New("internal fault: the request's supervisor ended"))}
+}
+
+func (x *Explainer) newSupervisor(ctx context.Context, in Input) (*supervisor, error) {
+	s := &supervisor{
+		e: x.e, o: &x.o, id: in.ID, req: in.Request, meter: in.Meter, hash: common.HexToHash(in.Request.TxHash), w: in.World, ctx: ctx,
+		cutOff: in.CutOff, finished: in.Finished, unpaid: in.Unpaid, outstanding: make(map[string]runtime.Ref), begun: make(map[string]bool), reply: make(chan outcome, 1), closed: make(chan struct{}),
+		ev:      &assemble.Evidence{TxHash: in.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version, Triage: check.Asked(in.Request.Context)},
+		journal: newJournal(in.ID, time.Now),
+	}
+	s.tell = oneAtATime(s.journal, in.Sink)
+	ch, err := chosen(in.Request)
+	if err != nil {
+		return nil, err
+	}
+	s.ev.Chain = ch
+	s.work, s.stop = context.WithCancel(ctx)
+	s.fetching, s.stopFetch = context.WithCancel(s.work)
+	return s, nil
+}
+
+// oneAtATime keeps two actors from calling the sink at once.
+func oneAtATime(j *journal, sink func(api.Event)) func(api.Event) {
+	if sink == nil {
+		return j.hear
+	}
+	var mu sync.Mutex
+	return func(e api.Event) {
+		j.hear(e)
+		mu.Lock()
+		defer mu.Unlock()
+		sink(e)
+	}
+}
+
+// System returns the actor system, for actors that live beside the Explainer and end
+// before it is closed.
+func (x *Explainer) System() *runtime.System { return x.e }
+
+// Close takes no more requests, waits for the running ones and for their work.
+// End their contexts first to make it short.
+func (x *Explainer) Close() {
+	x.mu.Lock()
+	x.closed = true
+	x.mu.Unlock()
+	x.runs.Wait()
+	x.e.Wait()
+}
+
+// bare is the partial result when the assembly itself failed: what needs no rule.
+func bare(ev *assemble.Evidence, err error) *api.Result {
+	only := &assemble.Evidence{TxHash: ev.TxHash, Chain: ev.Chain, Version: ev.Version, Notes: ev.Notes, Lost: ev.Lost}
+	only.Failed = append(append(only.Failed, ev.Failed...), assemble.Failure{Phase: phaseAssemble, Reason: gather.Reason(err)})
+	return assemble.Result(only)
+}
+
+// phases names what failed.
+func phases(failed []assemble.Failure) (names []string) {
+	for _, f := range failed {
+		names = append(names, f.Phase)
+	}
+	return names
+}
+
+// sortFailures puts phases in the order of the work, whichever ended first.
+func sortFailures(failed []assemble.Failure) {
+	order := map[string]int{
+		phaseTransaction: 1, assemble.LostBlock: 2, phaseTrace: 3, phaseLabel: 4, assemble.LostNeighbours: 5, phaseSource: 6, phasePrice: 7, assemble.LostViews: 8,
+	}
+	sort.SliceStable(failed, func(i, j int) bool { return order[failed[i].Phase] < order[failed[j].Phase] })
+}
+
+// maxReason bounds why a phase failed: it becomes part of the summary.
+const maxReason = 300
+
+func oneLine(err error) string {
+	// Several errors that were joined stand on a line each.
+	return api.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "), maxReason)
+}
+
+// hint is what the operator can do about the first upstream that failed.
+func hint(err error) string {
+	var e *upstream.Error
+	if errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
+}

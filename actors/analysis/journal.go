@@ -1,0 +1,194 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"txlens/engine/api"
+	"txlens/engine/assemble"
+)
+
+// Outcome is how an analysis ended, in one word for logs and metrics.
+type Outcome string
+
+const (
+	OutcomeComplete    Outcome = "complete"
+	OutcomePartial     Outcome = "partial"
+	OutcomeNotFound    Outcome = "not_found"
+	OutcomeUnavailable Outcome = "unavailable" // a chain that may have the transaction did not answer
+	OutcomeUnpaid      Outcome = "unpaid"      // by its caller, before anything was known
+	OutcomePending     Outcome = "pending"
+	OutcomeDeadline    Outcome = "deadline"  // it passed before the chain was known
+	OutcomeStopped     Outcome = "stopped"   // the service stopped before the chain was known
+	OutcomeCancelled   Outcome = "cancelled" // by its caller
+	OutcomeFailed      Outcome = "failed"
+)
+
+// Summary says how one analysis went, and nothing of what it found.
+type Summary struct {
+	ID      string
+	Chain   string // slug; empty when none was found
+	Outcome Outcome
+	Failed  []string // phases without which the result is partial, in the order of the work
+	Took    time.Duration
+	Phases  []PhaseTime // in the order they began
+}
+
+// PhaseTime is how long a phase took, or was given.
+type PhaseTime struct {
+	Phase string
+	Took  time.Duration
+}
+
+// journal listens to the events of one analysis. It is safe for concurrent use.
+type journal struct {
+	now   func() time.Time
+	began time.Time
+
+	mu    sync.Mutex
+	a     Summary
+	start map[string]time.Time // of the phases that run
+	used  []string             // playbooks, in the order they were engaged
+}
+
+func newJournal(id string, now func() time.Time) *journal {
+	return &journal{now: now, began: now(), a: Summary{ID: id}, start: make(map[string]time.Time)}
+}
+
+// hear takes what is told on the way.
+func (j *journal) hear(e api.Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e.Chain != "" {
+		j.a.Chain = e.Chain
+	}
+	switch e.Type {
+	case api.EventSkillCall:
+		j.used = append(j.used, e.Skill)
+	case api.EventPreflightStatus:
+		switch e.State {
+		case api.StateStarted:
+			j.begin(e.Phase)
+		case api.StateDone, api.StateFailed:
+			j.end(e.Phase)
+		}
+	case api.EventPreflightDone:
+		j.endAll()
+		j.begin(phaseAssemble)
+	case api.EventComplete:
+		j.end(phaseAssemble)
+		j.end(phaseAgent)
+	}
+}
+
+// fail takes the phases without which the result is partial.
+func (j *journal) fail(failed []assemble.Failure) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.a.Failed = phases(failed)
+}
+
+// modelBegins: the rules have spoken, and a model is asked.
+func (j *journal) modelBegins() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.end(phaseAssemble)
+	j.begin(phaseAgent)
+}
+
+// skills are the playbooks that the model has engaged so far, also where it then failed.
+func (j *journal) skills() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.used)
+}
+
+func (j *journal) begin(phase string) {
+	j.start[phase] = j.now()
+	j.a.Phases = append(j.a.Phases, PhaseTime{Phase: phase})
+}
+
+func (j *journal) end(phase string) {
+	began, ok := j.start[phase]
+	if !ok {
+		return
+	}
+	delete(j.start, phase)
+	for i := range j.a.Phases {
+		if j.a.Phases[i].Phase == phase {
+			j.a.Phases[i].Took = j.now().Sub(began)
+		}
+	}
+}
+
+// endAll ends the phases that nobody waits for any more.
+func (j *journal) endAll() {
+	for _, p := range j.a.Phases {
+		j.end(p.Phase)
+	}
+}
+
+// close says how it all went.
+func (j *journal) close(res *api.Result, err error) Summary {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.endAll()
+	j.a.Took = j.now().Sub(j.began)
+	j.a.Outcome = outcomeOf(res, err)
+	if j.a.Outcome == OutcomePartial && len(j.a.Failed) == 0 {
+		j.a.Failed = []string{j.last()} // no event tells of these
+	}
+	return j.a
+}
+
+// last is the phase after the evidence that came last.
+func (j *journal) last() string {
+	if n := len(j.a.Phases); n > 0 && j.a.Phases[n-1].Phase == phaseAgent {
+		return phaseAgent
+	}
+	return phaseAssemble
+}
+
+func outcomeOf(res *api.Result, err error) Outcome {
+	switch {
+	case err == nil && res.Partial():
+		return OutcomePartial
+	case err == nil:
+		return OutcomeComplete
+	case errors.Is(err, api.ErrNotFound):
+		return OutcomeNotFound
+	case errors.Is(err, api.ErrUnavailable):
+		return OutcomeUnavailable
+	case errors.Is(err, api.ErrUnpaid):
+		return OutcomeUnpaid
+	case errors.Is(err, api.ErrPending):
+		return OutcomePending
+	case errors.Is(err, api.ErrDeadline):
+		return OutcomeDeadline
+	case errors.Is(err, api.ErrStopping):
+		return OutcomeStopped
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return OutcomeCancelled
+	}
+	return OutcomeFailed
+}
+
+// tellEnd writes the one line of an analysis, and tells who counts.
+func (x *Explainer) tellEnd(a Summary) {
+	if x.o.OnAnalysis != nil {
+		x.o.OnAnalysis(a)
+	}
+	attrs := []slog.Attr{slog.String("request", a.ID), slog.String("chain", a.Chain), slog.String("outcome", string(a.Outcome)), slog.Duration("took", a.Took)}
+	if len(a.Failed) > 0 {
+		attrs = append(attrs, slog.Any("failed", a.Failed))
+	}
+	var phases []any
+	for _, p := range a.Phases {
+		phases = append(phases, slog.Duration(p.Phase, p.Took))
+	}
+	x.o.Log.LogAttrs(context.Background(), slog.LevelInfo, "analysis", append(attrs, slog.Group("phases", phases...))...)
+}

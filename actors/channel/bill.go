@@ -1,0 +1,321 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/recordid"
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/tempo"
+)
+
+// Order is a paid request as the books know it.
+type Order struct {
+	// Key is the ticket of this request with this voucher.
+	Key TicketKey
+	// Request is the ticket of the request whatever its voucher, by which it finds the
+	// run that it began before and did not get the result of. Zero: the client names
+	// its requests itself, so one that it names anew is new.
+	Request TicketKey
+	// Bill is the id that a new run or job gets, by recordid.New.
+	Bill string
+	// Price is charged at once for a new one.
+	Price tempo.Amount
+	// MayBegin, when set, is asked before a new one is charged; its error refuses it.
+	MayBegin func() error
+}
+
+// Admitted is what became of an Order.
+type Admitted struct {
+	Ticket
+	Fresh bool // charged now; otherwise the ticket says what was begun before
+	Standing
+}
+
+// continueFor is how long a request that is sent again with another voucher continues
+// the run whose result was not delivered.
+const continueFor = time.Hour
+
+// Admit charges for the request of a payment, once: the charge, the bill of what it
+// begins and the tickets that know it again are written together. A request that is
+// known charges nothing. What was held for the request is held no longer, whatever
+// comes of it. The error is a *mpp.Problem, or says that it may or may not have
+// happened: ask again with the same order.
+func (c *Channels) Admit(ctx context.Context, p *Payment, o Order) (Admitted, error) {
+	held := p.Held
+	p.Held = tempo.Amount{}
+	out, err := c.admit(ctx, p.Channel, held, o)
+	if err != nil || !out.Fresh {
+		c.letGo(ctx, p.Channel, held)
+	}
+	return out, err
+}
+
+func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Amount, o Order) (Admitted, error) {
+	defer c.turns.lock("ticket " + string(o.Key[:]))()
+	if o.Request != (TicketKey{}) {
+		defer c.turns.lock("ticket " + string(o.Request[:]))()
+	}
+	t, err := c.begun(o)
+	if err == nil {
+		s, err := c.Standing(ctx, channel)
+		return Admitted{Ticket: t, Standing: s}, err
+	}
+	if !errors.Is(err, ErrNoTicket) {
+		return Admitted{}, err
+	}
+	if o.MayBegin != nil {
+		if err := o.MayBegin(); err != nil {
+			return Admitted{}, err
+		}
+	}
+	t = Ticket{Key: o.Key, Bill: o.Bill, Charged: o.Price}
+	beside := Entry{Ticket: &t}
+	if o.Request != (TicketKey{}) {
+		beside.Request = &Ticket{Key: o.Request, Bill: o.Bill, Charged: o.Price}
+	}
+	a, err := c.see(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+		beside.Bill = &Bill{ID: o.Bill, Payer: row.Descriptor.Payer, Channel: channel, Collected: o.Price}
+		row.Release(held)
+		return beside, orNil(row.Charge(o.Price, now))
+	}))
+	if err != nil {
+		return Admitted{}, err
+	}
+	return Admitted{Ticket: t, Fresh: true, Standing: standing(a.row)}, nil
+}
+
+// begun returns the ticket of what an order began before, or ErrNoTicket.
+func (c *Channels) begun(o Order) (Ticket, error) {
+	t, err := c.o.Ledger.Ticket(o.Key)
+	if !errors.Is(err, ErrNoTicket) || o.Request == (TicketKey{}) {
+		return t, err
+	}
+	if t, err = c.o.Ledger.Ticket(o.Request); err != nil {
+		return t, err
+	}
+	bill, err := c.o.Ledger.Bill(t.Bill)
+	switch {
+	case errors.Is(err, ErrNoBill), err == nil && (bill.Delivered || !c.young(bill.ID)):
+		return Ticket{}, ErrNoTicket
+	case err != nil:
+		return Ticket{}, err
+	}
+	t = Ticket{Key: o.Key, Bill: bill.ID}
+	return t, c.o.Ledger.Commit(Entry{Ticket: &t})
+}
+
+// young reports whether a run or job began not long ago.
+func (c *Channels) young(id string) bool {
+	began, ok := recordid.TimeOf(id)
+	return ok && c.o.now().Sub(began) < continueFor
+}
+
+// Begun reports whether an order with this ticket has been admitted before.
+func (c *Channels) Begun(key TicketKey) bool {
+	_, err := c.o.Ledger.Ticket(key)
+	return err == nil
+}
+
+// Delivered notes that a result was sent to its end, so that the same request is a
+// new one from now on. It does not wait for the disk: after a crash the client gets
+// the same result once more.
+func (c *Channels) Delivered(billID string) {
+	defer c.turns.lock("bill " + billID)()
+	bill, err := c.o.Ledger.Bill(billID)
+	if err != nil || bill.Delivered {
+		return
+	}
+	bill.Delivered = true
+	done := c.e.Begin()
+	c.o.Ledger.CommitThen(func(err error) {
+		defer done()
+		if err != nil {
+			c.o.Log.Error("note that a result was delivered", "bill", billID, "error", err)
+		}
+	}, Entry{Bill: &bill})
+}
+
+// see asks, and waits for the outcome even when nobody wants it any more: who holds a
+// turn must not give it on while what it did is on its way to the disk. The next in
+// turn would not see it there, and charge once more.
+func (c *Channels) see(ctx context.Context, id common.Hash, do change) (answer, error) {
+	return c.ask(context.WithoutCancel(ctx), id, do)
+}
+
+// Void takes an admission back for which nothing was done. Where its money cannot
+// be given back any more the ticket stays, and with it the right to ask again.
+func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error {
+	key := o.Key
+	defer c.turns.lock("ticket " + string(key[:]))()
+	t, err := c.o.Ledger.Ticket(key)
+	if err != nil {
+		return err
+	}
+	beside := Entry{Void: &key}
+	if o.Request != (TicketKey{}) {
+		defer c.turns.lock("ticket " + string(o.Request[:]))()
+		again, err := c.o.Ledger.Ticket(o.Request)
+		if err != nil && !errors.Is(err, ErrNoTicket) {
+			return err
+		}
+		if err == nil && again.Bill == t.Bill {
+			beside.VoidRequest = &o.Request
+		}
+	}
+	defer c.turns.lock("bill " + t.Bill)()
+	bill, err := c.o.Ledger.Bill(t.Bill)
+	if err != nil {
+		return err
+	}
+	_, err = c.see(ctx, channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		if !row.Refund(t.Charged) {
+			return Entry{}, errKept
+		}
+		bill.Collected, _ = bill.Collected.Sub(t.Charged)
+		beside.Bill = &bill
+		return beside, nil
+	}))
+	return err
+}
+
+// errKept: a charge is paid out already, or about to be.
+var errKept = errors.New("the charge can no longer be taken back")
+
+// Collect charges what is still owed on a bill, or nothing. price is what the bill
+// comes to by now, which a final one knows better; atMost cuts the charge. The error
+// is a *mpp.Problem where the channel has too little: its voucher must rise first.
+func (c *Channels) Collect(ctx context.Context, channel common.Hash, billID string, price, atMost tempo.Amount) (Bill, Standing, error) {
+	bill, s, _, err := c.collect(ctx, channel, billID, price, atMost, tempo.Amount{})
+	return bill, s, err
+}
+
+// CollectHeld is Collect for the request of a payment, of what its challenge named
+// and with what was held for it; it is held no longer, whatever comes of it.
+func (c *Channels) CollectHeld(ctx context.Context, p *Payment, billID string, price tempo.Amount) (Bill, Standing, error) {
+	held := p.Held
+	p.Held = tempo.Amount{}
+	bill, s, charged, err := c.collect(ctx, p.Channel, billID, price, p.Request.Amount, held)
+	if !charged {
+		c.letGo(ctx, p.Channel, held)
+	}
+	return bill, s, err
+}
+
+// LetGo gives up what was held for a request that is not charged after all.
+func (c *Channels) LetGo(ctx context.Context, p *Payment) {
+	c.letGo(ctx, p.Channel, p.Held)
+	p.Held = tempo.Amount{}
+}
+
+func (c *Channels) letGo(ctx context.Context, channel common.Hash, held tempo.Amount) {
+	if !held.IsZero() {
+		c.Release(context.WithoutCancel(ctx), channel, held) // an actor that has ended holds nothing
+	}
+}
+
+func (c *Channels) collect(ctx context.Context, channel common.Hash, billID string, price, atMost, held tempo.Amount) (bill Bill, s Standing, charged bool, err error) {
+	// Two who pay one bill take turns, whatever their channels.
+	defer c.turns.lock("bill " + billID)()
+	bill, err = c.o.Ledger.Bill(billID)
+	if err != nil {
+		return Bill{}, Standing{}, false, err
+	}
+	if !bill.Final {
+		bill.Price = price
+	}
+	due := bill.Outstanding()
+	if due.Cmp(atMost) > 0 {
+		due = atMost
+	}
+	if due.IsZero() {
+		s, err = c.Standing(ctx, channel)
+		return bill, s, false, err
+	}
+	bill.Collected, _ = bill.Collected.Add(due) // at most its price
+	a, err := c.see(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+		row.Release(held)
+		return Entry{Bill: &bill}, orNil(row.Charge(due, now))
+	}))
+	if err != nil {
+		return Bill{}, Standing{}, false, err
+	}
+	return bill, standing(a.row), true, nil
+}
+
+// Final sets what a bill comes to in all, once; later calls change nothing. What was
+// collected beyond that becomes credit of the channel that the bill began with: a run
+// that was interrupted and begun again may end cheaper than it was.
+func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount) (Bill, error) {
+	defer c.turns.lock("bill " + billID)()
+	bill, err := c.o.Ledger.Bill(billID)
+	if err != nil || bill.Final {
+		return bill, err
+	}
+	bill.Price, bill.Final = price, true
+	over, _ := bill.Collected.Sub(price) // nothing where less was collected
+	if over.IsZero() || bill.Channel == (common.Hash{}) {
+		return bill, c.o.Ledger.Commit(Entry{Bill: &bill})
+	}
+	_, err = c.see(ctx, bill.Channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		bill.Collected, _ = bill.Collected.Sub(row.GiveBack(over))
+		return Entry{Bill: &bill}, nil
+	}))
+	if err == nil && bill.Collected.Cmp(price) > 0 {
+		c.o.Log.Warn("more was collected for an analysis than it cost, and is paid out already",
+			"bill", billID, "collected", bill.Collected, "price", price)
+	}
+	return bill, err
+}
+
+// Bill returns what a run or job has cost its payer, or ErrNoBill.
+func (c *Channels) Bill(id string) (Bill, error) { return c.o.Ledger.Bill(id) }
+
+// Debts returns the bills of a payer whose analyses have ended and are not paid,
+// oldest first, at most MaxDebts.
+func (c *Channels) Debts(payer common.Address) ([]Bill, error) { return c.o.Ledger.Debts(payer) }
+
+// Occupy keeps the settler from closing a channel for lack of money or use while an
+// analysis that it pays for runs: its payer may top it up. Call release once.
+func (c *Channels) Occupy(channel common.Hash) (release func()) { return c.busy.enter(channel) }
+
+// busy are the channels that pay for analyses which run. It is safe for concurrent use.
+type busy struct {
+	mu   sync.Mutex
+	runs map[common.Hash]int
+}
+
+func (b *busy) enter(id common.Hash) (leave func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.runs == nil {
+		b.runs = make(map[common.Hash]int)
+	}
+	b.runs[id]++
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.runs[id]--; b.runs[id] == 0 {
+			delete(b.runs, id)
+		}
+	})
+}
+
+func (b *busy) has(id common.Hash) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.runs[id] > 0
+}
+
+// Standing returns where a channel stands, or ErrNoChannel.
+func (c *Channels) Standing(ctx context.Context, channel common.Hash) (Standing, error) {
+	row, err := c.look(ctx, channel)
+	if err != nil {
+		return Standing{}, err
+	}
+	return standing(&row), nil
+}

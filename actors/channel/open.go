@@ -1,0 +1,278 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+)
+
+// open verifies and sends a payer's opening transaction and takes the voucher that
+// came with it. It may be asked again with the same transaction, at once or after a
+// crash: a funded channel is never lost to its payer.
+func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p *mpp.Open) (s Standing, held tempo.Amount, err error) {
+	terms := c.o.Terms
+	terms.Amount = priceOf(adm)
+	open, err := terms.VerifyOpen(tempo.OpenRequest{
+		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction,
+		Cumulative: p.CumulativeAmount, Signature: p.Signature,
+	})
+	if err != nil {
+		return s, held, err
+	}
+	v := session.Voucher{Cumulative: open.Cumulative, Signature: open.Voucher}
+	row, err := c.look(ctx, p.ChannelID)
+	if err == nil && row.Status != session.Opening {
+		return c.reopen(ctx, row, v, priceOf(adm))
+	}
+	if err != nil && !errors.Is(err, ErrNoChannel) {
+		return s, held, err
+	}
+	// One sender for one channel: who repeats it while it is under way waits here and
+	// finds it open.
+	defer c.turns.lock("open " + string(p.ChannelID[:]))()
+	if row, err = c.look(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
+		return c.reopen(ctx, row, v, priceOf(adm))
+	}
+	s, err = c.bringUp(ctx, q, open, v, err == nil)
+	return s, held, err
+}
+
+// reopen is an open of a channel that stands: a voucher of the same amount.
+func (c *Channels) reopen(ctx context.Context, row session.Channel, v session.Voucher, price tempo.Amount) (s Standing, held tempo.Amount, err error) {
+	row, err = c.fresh(ctx, row, c.o.StateTTL)
+	if err != nil {
+		return s, held, err
+	}
+	repeat, f := row.Weigh(v, tempo.Amount{})
+	switch {
+	case f != nil && f.Type == mpp.VerificationFailed && v.Cumulative.Cmp(row.Highest.Cumulative) < 0:
+		// The answer to the open was lost, and vouchers came since.
+	case f != nil:
+		return s, held, f
+	case !repeat:
+		s, held, err = c.accept(ctx, row.ID, v, price)
+		s.TxHash = row.OpenTx
+		return s, held, err
+	}
+	s = standing(&row)
+	s.TxHash = row.OpenTx
+	return s, held, nil
+}
+
+// bringUp sends the transaction unless the chain shows its channel already. announced
+// says that the ledger has the channel as Opening: one that is on chain without that was
+// opened with another server, which serves it.
+func (c *Channels) bringUp(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen, v session.Voucher, announced bool) (Standing, error) {
+	id := open.ChannelID
+	s, err := c.state(ctx, id)
+	if err != nil {
+		return Standing{}, err
+	}
+	hash := open.Tx.Hash()
+	if !s.Deposit.IsZero() && !announced && !c.o.Adopt {
+		return Standing{}, notServed(id)
+	}
+	if s.Deposit.IsZero() {
+		if err := c.mayBroadcast(ctx, q, open); err != nil {
+			return Standing{}, err
+		}
+		if err := c.announce(ctx, open, hash); err != nil {
+			return Standing{}, err
+		}
+		if hash, s, err = c.sendOpen(ctx, open); err != nil {
+			return Standing{}, err
+		}
+	}
+	if s.CloseRequestedAt != 0 {
+		return Standing{}, &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The payer has asked the chain to close the channel."}
+	}
+	row, err := c.begin(ctx, id, s, session.Opened(c.o.Terms.Domain, open.Descriptor, s, v, hash, c.o.now()))
+	if err != nil {
+		return Standing{}, err
+	}
+	out := standing(&row)
+	out.TxHash = hash
+	return out, nil
+}
+
+// DepositError is the refusal of an opening whose deposit is too small to be served.
+// Nothing was broadcast.
+type DepositError struct{ Deposit, Min tempo.Amount }
+
+func (e *DepositError) Error() string {
+	return fmt.Sprintf("the deposit of %s base units is below the minimum of %s", e.Deposit, e.Min)
+}
+
+// mayBroadcast checks what must hold before an opening transaction is sent for its
+// payer.
+func (c *Channels) mayBroadcast(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen) error {
+	if open.Paid.Cmp(c.o.MinDeposit) < 0 {
+		return &DepositError{Deposit: open.Paid, Min: c.o.MinDeposit}
+	}
+	now, err := c.chainTime(ctx)
+	if err != nil {
+		return err
+	}
+	if err := open.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential)); err != nil {
+		return err
+	}
+	return c.limits.broadcast(open.Descriptor.Payer, q.Origin, c.o.now())
+}
+
+// announce keeps that a transaction is about to be sent: should this process end
+// before its receipt comes, the next one looks for the channel.
+func (c *Channels) announce(ctx context.Context, open *tempo.VerifiedOpen, hash common.Hash) error {
+	d := c.o.Terms.Domain
+	_, err := c.ask(ctx, open.ChannelID, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
+		if row != nil {
+			return nil, Entry{}, nil, nil
+		}
+		return &session.Channel{
+			ID: open.ChannelID, ChainID: d.ChainID(), Escrow: d.Escrow(), Descriptor: open.Descriptor,
+			Status: session.Opening, OpenTx: hash, CreatedAt: now.UnixMilli(), ActiveAt: now.UnixMilli(),
+		}, Entry{}, nil, nil
+	})
+	return err
+}
+
+// sendOpen sends, and reads back what the chain made of it.
+func (c *Channels) sendOpen(ctx context.Context, open *tempo.VerifiedOpen) (common.Hash, session.State, error) {
+	rc, err := c.send(ctx, open.Tx)
+	if err != nil {
+		// It may have been sent before, by us or by the payer itself.
+		if s, lookErr := c.state(ctx, open.ChannelID); lookErr == nil && !s.Deposit.IsZero() {
+			return open.Tx.Hash(), s, nil
+		}
+		return common.Hash{}, session.State{}, err
+	}
+	if e, err := rc.Opened(open); err != nil {
+		if e.ChannelID == open.ChannelID && e.Deposit != open.Paid {
+			err = otherDeposit(e.Deposit, open.Paid, err)
+		}
+		return common.Hash{}, session.State{}, unconfirmed(err)
+	}
+	s, err := c.readBack(ctx, open.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(open.Paid) >= 0 })
+	return rc.TxHash, s, err
+}
+
+// unconfirmed: a receipt without the event of its transaction says nothing of what
+// became of it.
+func unconfirmed(err error) error {
+	if errors.Is(err, tempo.ErrReceiptEvent) && !isProblem(err) {
+		return fmt.Errorf("%w: %w", settle.ErrUnknownOutcome, err)
+	}
+	return err
+}
+
+func isProblem(err error) bool {
+	_, ok := errors.AsType[*mpp.Problem](err)
+	return ok
+}
+
+// How long a replica may lag behind the receipt it gave.
+const (
+	readBacks    = 6
+	readBackRest = 250 * time.Millisecond // unless a test is in a hurry
+)
+
+// readBack asks for a channel's state until it is good: replicas lag.
+func (c *Channels) readBack(ctx context.Context, id common.Hash, good func(session.State) bool) (s session.State, err error) {
+	for i := range readBacks {
+		if i > 0 {
+			if err := c.rest(ctx); err != nil {
+				return s, err
+			}
+		}
+		if s, err = c.state(ctx, id); err == nil && good(s) {
+			return s, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%w: it does not show what its receipt says", settle.ErrUnknownOutcome)
+	}
+	return s, err
+}
+
+// send sends a payer's transaction, not too many at a time. It goes on when the
+// client leaves: what is sent is to be seen to its end.
+func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*tempo.Receipt, error) {
+	select {
+	case c.sends <- struct{}{}:
+	default:
+		return nil, errCrowded
+	}
+	defer func() { <-c.sends }()
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+	defer cancel()
+	return c.o.Reserve.Send(own, tx)
+}
+
+// sendTime bounds simulation, sending and waiting for the receipt. An expiring
+// transaction is decided after 30 seconds.
+const sendTime = 45 * time.Second
+
+// topUp verifies and sends a payer's top-up. A channel whose close was asked for
+// may be topped up: that is how its payer revives it.
+func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Standing, error) {
+	top, err := c.o.Terms.VerifyTopUp(tempo.TopUpRequest{
+		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction, Additional: p.AdditionalDeposit,
+	})
+	if err != nil {
+		return Standing{}, err
+	}
+	// The payer signed the transaction: that proves who asks.
+	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.o.StateTTL, func() error { return nil }, session.Voucher{}, tempo.Amount{})
+	if err != nil {
+		return Standing{}, err
+	}
+	if row.Status != session.Active {
+		return Standing{}, &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The channel is closed."}
+	}
+	defer c.turns.lock("topup " + string(p.ChannelID[:]))()
+	hash := top.Tx.Hash()
+	rc, err := c.o.Reserve.Receipt(ctx, hash) // the answer to an earlier try was lost
+	if err == nil && rc == nil {
+		var now time.Time
+		if now, err = c.chainTime(ctx); err == nil {
+			err = top.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential))
+		}
+		if err == nil {
+			err = c.limits.broadcast(row.Descriptor.Payer, q.Origin, c.o.now())
+		}
+		if err == nil {
+			rc, err = c.send(ctx, top.Tx)
+		}
+	}
+	if err != nil {
+		return Standing{}, err
+	}
+	up, err := rc.ToppedUp(top)
+	if err != nil {
+		if up.ChannelID == top.ChannelID && up.Additional != top.Paid {
+			err = otherDeposit(up.Additional, top.Paid, err)
+		}
+		return Standing{}, unconfirmed(err)
+	}
+	// At least: another top-up may have come in the same block.
+	s, err := c.readBack(ctx, p.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(up.NewDeposit) >= 0 })
+	if err != nil {
+		if row, lookErr := c.look(ctx, p.ChannelID); lookErr == nil && row.Status != session.Active {
+			err = &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The channel was closed meanwhile, and the deposit refunded.", Err: err}
+		}
+		return Standing{}, err
+	}
+	if row, err = c.observe(ctx, p.ChannelID, s); err != nil {
+		return Standing{}, err
+	}
+	out := standing(&row)
+	out.TxHash = rc.TxHash
+	return out, nil
+}

@@ -1,0 +1,388 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+)
+
+// PayRequest is a credential with what of its HTTP request decides about it.
+type PayRequest struct {
+	Credential *mpp.Credential
+	Route      *mpp.Route
+	Shape      mpp.Shape
+	// Origin is the network address that the request came from; zero: not known.
+	Origin netip.Prefix
+	// Begun reports whether a voucher of this sum has begun the request before. Then
+	// it is good for the same request again, although later vouchers are higher. nil:
+	// no request.
+	Begun func(channel common.Hash, cumulative tempo.Amount) bool
+}
+
+// Payment is what a credential has done.
+type Payment struct {
+	*mpp.Admission
+	Standing
+	// Origin is that of the request.
+	Origin netip.Prefix
+	// Held is what a raised voucher brought for this very request: nobody else on the
+	// channel can take it until Admit or CollectHeld does, or LetGo gives it up.
+	Held tempo.Amount
+}
+
+// Standing is where a channel stands. It is on disk.
+type Standing struct {
+	Channel                    common.Hash
+	Payer                      common.Address
+	Accepted, Spent, Available tempo.Amount
+	Deposit                    tempo.Amount
+	Units                      uint64
+	Open                       bool        // vouchers and charges are taken
+	TxHash                     common.Hash // of the transaction that the credential led to; zero: none
+}
+
+func standing(c *session.Channel) Standing {
+	return Standing{
+		Channel: c.ID, Payer: c.Descriptor.Payer, Accepted: c.Highest.Cumulative, Spent: c.Spent, Available: c.Available(), Deposit: c.Deposit,
+		Units: c.Units, Open: c.Status == session.Active && c.CloseRequestedAt == 0,
+	}
+}
+
+// Receipt is the standing as the payer is told.
+func (s Standing) Receipt(challengeID string, now time.Time) *mpp.Receipt {
+	return &mpp.Receipt{
+		Timestamp: now, ChallengeID: challengeID, ChannelID: s.Channel,
+		AcceptedCumulative: s.Accepted, Spent: s.Spent, Units: s.Units, TxHash: s.TxHash,
+	}
+}
+
+// Pay does what a credential says: opens a channel, takes a voucher, tops up or
+// closes. It charges nothing. Cheap checks come first, then signatures, then the
+// chain; what it tells is on disk. The error is a *mpp.Problem, but for the
+// context's.
+func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
+	cr := q.Credential
+	adm, err := c.o.Issuer.Admit(cr, q.Route, q.Shape, c.o.now())
+	if err != nil {
+		return nil, err
+	}
+	if p := c.refusesWork(adm); p != nil {
+		return nil, p
+	}
+	var s Standing
+	var held tempo.Amount
+	switch p := adm.Payload.(type) {
+	case *mpp.Open:
+		s, held, err = c.open(ctx, q, adm, p)
+	case *mpp.Voucher:
+		s, held, err = c.voucher(ctx, q, adm, p)
+	case *mpp.TopUp:
+		s, err = c.topUp(ctx, q, p)
+	case *mpp.Close:
+		s, err = c.shut(ctx, q, p)
+	default:
+		err = &mpp.Problem{Type: mpp.InvalidPayload, Detail: "The action is not known."}
+	}
+	if err != nil {
+		return nil, problem(ctx, err)
+	}
+	return &Payment{adm, s, q.Origin, held}, nil
+}
+
+// challengeEnd is when the echoed challenge ends, in Unix seconds. Admit has read
+// it before.
+func challengeEnd(cr *mpp.Credential) uint64 {
+	t, err := time.Parse(time.RFC3339, cr.Challenge.Expires)
+	if err != nil || t.Unix() < 0 {
+		return 0
+	}
+	return uint64(t.Unix())
+}
+
+// chainRest is told to a client while the chain does not answer.
+const chainRest = 5 * time.Second
+
+// problem says an error as the payer may read it.
+func problem(ctx context.Context, err error) error {
+	var known *mpp.Problem
+	var rejected *tempo.Rejection
+	var reverted *settle.Reverted
+	var own *payeeError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, new(*DepositError)):
+		return err
+	case errors.As(err, &own):
+		return payeeProblem(err)
+	case errors.As(err, &rejected):
+		return &mpp.Problem{Type: mpp.ProblemType(rejected.Problem), Detail: "The " + rejected.Detail + ".", Err: err}
+	case errors.As(err, &reverted):
+		return &mpp.Problem{Type: mpp.VerificationFailed, Detail: "The chain refuses the transaction.", Hint: reverted.Reason, Err: err}
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return err
+	case errors.Is(err, settle.ErrUnreachable), errors.Is(err, settle.ErrUnknownOutcome), errors.Is(err, errChannelEnded), errors.Is(err, errCrowded):
+		return mpp.Unreachable(chainRest, err)
+	}
+	return mpp.AsProblem(err)
+}
+
+// errCrowded: strangers ask for more than is done for them at a time.
+var errCrowded = errors.New("too many requests that need the settlement chain")
+
+// voucher takes a voucher. The signature is checked here, beside the channel's
+// actor, which compares and books.
+func (c *Channels) voucher(ctx context.Context, q PayRequest, adm *mpp.Admission, p *mpp.Voucher) (s Standing, held tempo.Amount, err error) {
+	sig, err := tempo.ParseSignature(p.Signature)
+	if err != nil {
+		return s, held, invalidSignature(err)
+	}
+	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
+	charge := priceOf(adm)
+	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.o.StateTTL, func() error { return c.verify(p.ChannelRef, v) }, v, charge)
+	if err != nil {
+		return s, held, err
+	}
+	if v.Cumulative.Cmp(row.Highest.Cumulative) < 0 && adm.Class == mpp.Content && q.Begun != nil && q.Begun(row.ID, v.Cumulative) {
+		// The request that this voucher began, once more: vouchers for its stream have
+		// come since.
+		if err := c.verify(p.ChannelRef, v); err != nil {
+			return s, held, err
+		}
+		return standing(&row), held, nil
+	}
+	repeat, f := row.Weigh(v, c.o.MinVoucherDelta)
+	if f != nil && f.Type == mpp.AmountExceedsDeposit {
+		// The payer may have topped up by itself.
+		if row, err = c.refresh(ctx, p.ChannelID); err != nil {
+			return s, held, err
+		}
+		repeat, f = row.Weigh(v, c.o.MinVoucherDelta)
+	}
+	if f != nil {
+		return s, held, f
+	}
+	if repeat {
+		return c.hold(ctx, &row, charge)
+	}
+	if err := c.o.Terms.Domain.Verify(p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
+		return s, held, invalidSignature(err)
+	}
+	// After the signature: nobody else may use up the rate of a channel.
+	if err := c.limits.voucher(ctx, p.ChannelID, c.o.now()); err != nil {
+		return s, held, err
+	}
+	return c.accept(ctx, p.ChannelID, v, charge)
+}
+
+// priceOf is what a request costs at once; what only moves the channel costs nothing.
+func priceOf(adm *mpp.Admission) (price tempo.Amount) {
+	if adm.Class == mpp.Content {
+		price = adm.Request.Amount
+	}
+	return price
+}
+
+// hold has the price of a request held whose voucher stands already, if there is so
+// much: the channel may just have been adopted by that voucher.
+func (c *Channels) hold(ctx context.Context, row *session.Channel, price tempo.Amount) (Standing, tempo.Amount, error) {
+	if price.Cmp(row.Available()) > 0 || price.IsZero() {
+		return standing(row), tempo.Amount{}, nil
+	}
+	a, err := c.see(ctx, row.ID, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		return Entry{volatile: true}, orNil(row.Reserve(price))
+	}))
+	if p := (*mpp.Problem)(nil); errors.As(err, &p) {
+		return standing(row), tempo.Amount{}, nil // taken meanwhile: the charge says so
+	} else if err != nil {
+		return Standing{}, tempo.Amount{}, err
+	}
+	return standing(a.row), price, nil
+}
+
+// accept books a verified voucher. Of one that raises the channel the price of its
+// request is held in the same step: a stream on the channel may be short of money,
+// and would take it before the request is charged.
+func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher, price tempo.Amount) (Standing, tempo.Amount, error) {
+	// What is held must not be held for nobody: see tells it even to who has left.
+	a, err := c.see(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
+		if row == nil {
+			return nil, Entry{}, nil, unknownChannel()
+		}
+		raised, f := row.Accept(v, now)
+		if f != nil || !raised {
+			return nil, Entry{}, tempo.Amount{}, orNil(f)
+		}
+		if row.Reserve(price) != nil {
+			return row, Entry{}, tempo.Amount{}, nil // it does not cover the price: the charge says so
+		}
+		return row, Entry{}, price, nil
+	})
+	if err != nil {
+		return Standing{}, tempo.Amount{}, err
+	}
+	return standing(a.row), a.result.(tempo.Amount), nil
+}
+
+func (c *Channels) verify(ref mpp.ChannelRef, v session.Voucher) error {
+	if err := c.o.Terms.Domain.Verify(ref.ChannelID, v.Cumulative, v.Signature, ref.Descriptor.Signer()); err != nil {
+		return invalidSignature(err)
+	}
+	return nil
+}
+
+func invalidSignature(err error) *mpp.Problem {
+	return &mpp.Problem{Type: mpp.InvalidSignature, Detail: "The signature is not the authorized signer's for this voucher.", Err: err}
+}
+
+func unknownChannel() *mpp.Problem {
+	return &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is not known here, and not on chain."}
+}
+
+// current is the row of a channel with a word of the chain younger than ttl. One that is not
+// in the ledger is not served: the server that opened it does that. With
+// Options.Adopt it is adopted from the chain, once prove says that who asks is
+// its payer; v and charge say what the payer must have consumed before.
+func (c *Channels) current(ctx context.Context, from netip.Prefix, ref mpp.ChannelRef, ttl time.Duration, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+	row, err := c.glance(ctx, ref.ChannelID)
+	switch {
+	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
+		// Of a row that stands this was checked when it began.
+		if err := c.o.Terms.CheckDescriptor(ref.Descriptor, ref.ChannelID); err != nil {
+			return session.Channel{}, err
+		}
+		if err := prove(); err != nil {
+			return session.Channel{}, err
+		}
+		if err != nil && !c.o.Adopt {
+			return session.Channel{}, notServed(ref.ChannelID)
+		}
+		return c.adopt(ctx, from, ref, v, charge)
+	case err != nil:
+		return session.Channel{}, err
+	case row.Descriptor != ref.Descriptor:
+		return session.Channel{}, &mpp.Problem{Type: mpp.VerificationFailed, Detail: "The descriptor is not the channel's."}
+	}
+	return c.fresh(ctx, row, ttl)
+}
+
+// adopt makes a row from what the chain says.
+func (c *Channels) adopt(ctx context.Context, from netip.Prefix, ref mpp.ChannelRef, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+	mayAsk, err := c.limits.lookup(ref.ChannelID, from, c.o.now())
+	switch {
+	case err != nil:
+		return session.Channel{}, err
+	case !mayAsk:
+		return session.Channel{}, unknownChannel()
+	case !c.strange.Allow():
+		return session.Channel{}, errCrowded
+	}
+	s, err := c.state(ctx, ref.ChannelID)
+	if err != nil {
+		return session.Channel{}, err
+	}
+	if s.Deposit.IsZero() {
+		c.limits.unknown.add(ref.ChannelID, c.o.now())
+		return session.Channel{}, unknownChannel()
+	}
+	if v.Cumulative.Cmp(s.Deposit) > 0 {
+		return session.Channel{}, &mpp.Problem{Type: mpp.AmountExceedsDeposit, Detail: "The voucher is above the deposit of " + s.Deposit.String() + "."}
+	}
+	c.o.Log.Warn("channel taken over from the chain", "channel", ref.ChannelID, "deposit", s.Deposit)
+	return c.begin(ctx, ref.ChannelID, s, session.Adopted(c.o.Terms.Domain, ref.Descriptor, s, v, charge, c.o.now()))
+}
+
+// begin stores a row where there is none, or none but of the opening.
+func (c *Channels) begin(ctx context.Context, id common.Hash, s session.State, fresh session.Channel) (session.Channel, error) {
+	a, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
+		if row == nil || row.Status == session.Opening {
+			c.acknowledge(&fresh)
+			return &fresh, Entry{}, nil, nil
+		}
+		row.Observe(s)
+		c.acknowledge(row)
+		return row, Entry{}, nil, nil
+	})
+	if err != nil {
+		return session.Channel{}, err
+	}
+	c.watch.found(id)
+	c.noteForeign(a.row)
+	return *a.row, nil
+}
+
+// acknowledge takes over what the chain has paid out beyond a row, where the operator
+// says that the ledger was restored.
+func (c *Channels) acknowledge(row *session.Channel) {
+	if c.o.Adopt && row.Foreign() {
+		row.Acknowledge()
+	}
+}
+
+// refresh asks the chain about a channel that is in the ledger.
+func (c *Channels) refresh(ctx context.Context, id common.Hash) (session.Channel, error) {
+	s, err := c.stateOf(ctx, id)
+	if err != nil {
+		return session.Channel{}, err
+	}
+	row, err := c.observe(ctx, id, s)
+	if err == nil && s.Deposit.IsZero() && row.Status == session.Active {
+		// Closed or withdrawn behind our back; the watcher finds out how.
+		return session.Channel{}, &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is gone from the chain."}
+	}
+	return row, err
+}
+
+// observe books what the chain says.
+func (c *Channels) observe(ctx context.Context, id common.Hash, s session.State) (session.Channel, error) {
+	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		before := *row
+		row.Observe(s)
+		c.acknowledge(row)
+		before.SeenAt, before.Missing = row.SeenAt, row.Missing
+		return Entry{volatile: before == *row}, nil // that it was seen again is not worth a write
+	}))
+	if err != nil {
+		return session.Channel{}, err
+	}
+	if !s.Deposit.IsZero() {
+		c.watch.found(id)
+	}
+	c.noteForeign(a.row)
+	return *a.row, nil
+}
+
+// state asks the chain about one channel; who asks at the same time shares the
+// answer.
+func (c *Channels) state(ctx context.Context, id common.Hash) (session.State, error) {
+	ch := c.looks.DoChan(string(id[:]), func() (any, error) {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+		defer cancel()
+		list, err := c.o.Reserve.States(own, id)
+		if err == nil && len(list) != 1 {
+			err = settle.ErrUnreachable
+		}
+		if err != nil {
+			return session.State{}, err
+		}
+		return list[0], nil
+	})
+	select {
+	case r := <-ch:
+		return r.Val.(session.State), r.Err
+	case <-ctx.Done():
+		return session.State{}, fmt.Errorf("%w: %w", settle.ErrUnreachable, ctx.Err())
+	}
+}
+
+// lookTime bounds one look at the chain.
+const lookTime = 10 * time.Second

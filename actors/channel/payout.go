@@ -1,0 +1,349 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/recordid"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+)
+
+// shut closes a channel because its payer wants it, which may be below the highest
+// voucher but never below what was served.
+func (c *Channels) shut(ctx context.Context, q PayRequest, p *mpp.Close) (Standing, error) {
+	if err := c.o.Terms.CheckDescriptor(p.Descriptor, p.ChannelID); err != nil {
+		return Standing{}, err
+	}
+	sig, err := tempo.ParseSignature(p.Signature)
+	if err != nil {
+		return Standing{}, invalidSignature(err)
+	}
+	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
+	// Always verified, though the chain would not where nothing is to be paid out.
+	prove := func() error { return c.verify(p.ChannelRef, v) }
+	row, err := c.current(ctx, q.Origin, p.ChannelRef, 0, prove, session.Voucher{}, tempo.Amount{})
+	if err != nil {
+		return Standing{}, err
+	}
+	if repeat, f := row.WeighClose(v); f != nil {
+		return Standing{}, f
+	} else if repeat {
+		return closing(&row), nil
+	}
+	if err := prove(); err != nil {
+		return Standing{}, err
+	}
+	row, err = c.payOut(ctx, p.ChannelID, v, nil)
+	if err != nil {
+		return Standing{}, err
+	}
+	return closing(&row), nil
+}
+
+// closing is the standing that a close is answered with: its client wants to read
+// the very sum that it signed.
+func closing(row *session.Channel) Standing {
+	s := standing(row)
+	s.Accepted, s.TxHash = row.Close.Cumulative, row.CloseTx
+	if s.Spent.Cmp(s.Accepted) > 0 {
+		s.Spent = s.Accepted
+	}
+	return s
+}
+
+// CloseChannel pays a channel out because we want it: what was served goes to the payee,
+// the rest back to the payer.
+func (c *Channels) CloseChannel(ctx context.Context, id common.Hash) (session.Channel, error) {
+	return c.payOut(ctx, id, session.Voucher{}, nil)
+}
+
+// errInUse: a channel was to be closed for want of use, and is in use.
+var errInUse = errors.New("the channel is in use")
+
+// closeUnused is CloseChannel unless an analysis that the channel pays for has begun
+// meanwhile: then the error is errInUse.
+func (c *Channels) closeUnused(ctx context.Context, id common.Hash) error {
+	_, err := c.payOut(ctx, id, session.Voucher{}, func(row *session.Channel) bool { return row.Reserved.IsZero() && !c.busy.has(id) })
+	return err
+}
+
+// payOut closes a channel on chain. The order makes a crash harmless: the row says
+// that it closes, with the signed transaction beside it, before that is sent. Where
+// may is set and says no, the error is errInUse.
+func (c *Channels) payOut(ctx context.Context, id common.Hash, v session.Voucher, may func(*session.Channel) bool) (session.Channel, error) {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTime)
+	defer cancel()
+	defer c.turns.lock(payOutTurn(id))()
+	row, err := c.beginClose(own, id, v, may)
+	if err != nil || row.Status == session.Closed {
+		return row, err
+	}
+	signed, err := c.o.Reserve.SignClose(own, row)
+	if reverted := (*settle.Reverted)(nil); errors.As(err, &reverted) {
+		return c.afterRefusal(own, row, Intent{}, err)
+	} else if err != nil {
+		return row, errors.Join(c.payeeErr(own, err, id), c.undoClose(own, id, "", row.Deposit))
+	}
+	intent := Intent{
+		ID: recordid.New(), Kind: IntentClose, Channels: []common.Hash{id}, Amounts: []tempo.Amount{row.Capture},
+		Raw: signed.Raw, Hash: signed.Hash, ValidBefore: int64(signed.ValidBefore),
+	}
+	if err := c.o.Ledger.Commit(Entry{Intent: &intent}); err != nil {
+		return row, errors.Join(err, c.undoClose(own, id, "", row.Deposit))
+	}
+	return c.finishClose(own, row, intent)
+}
+
+// payOutTime bounds signing, sending and waiting for the receipt.
+const payOutTime = 60 * time.Second
+
+// beginClose marks the row. One that is closed already, with the same sum, is no
+// fault.
+func (c *Channels) beginClose(ctx context.Context, id common.Hash, v session.Voucher, may func(*session.Channel) bool) (session.Channel, error) {
+	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		if may != nil && !may(row) {
+			return Entry{}, errInUse
+		}
+		if row.Status == session.Closed && (v == (session.Voucher{}) || v.Cumulative == row.Close.Cumulative) {
+			return Entry{volatile: true}, nil
+		}
+		return Entry{}, orNil(row.BeginClose(v))
+	}))
+	if err != nil {
+		return session.Channel{}, err
+	}
+	return *a.row, nil
+}
+
+// undoClose makes the channel active again, with what its deposit turned out to be,
+// and drops the intent.
+func (c *Channels) undoClose(ctx context.Context, id common.Hash, intent string, deposit tempo.Amount) error {
+	_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		row.UndoClose()
+		row.Shrink(deposit)
+		return Entry{Drop: intent}, nil
+	}))
+	return err
+}
+
+// finishClose sends the close of an intent and books what came of it.
+func (c *Channels) finishClose(ctx context.Context, row session.Channel, intent Intent) (session.Channel, error) {
+	rc, err := c.o.Reserve.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
+	var reverted *settle.Reverted
+	switch {
+	case err == nil:
+		return c.bookClose(ctx, row, intent, rc)
+	case errors.As(err, &reverted):
+		return c.afterRefusal(ctx, row, intent, err)
+	}
+	// The outcome is open: the row stays closing, and Reconcile decides.
+	return row, err
+}
+
+// bookClose books a close by its receipt.
+func (c *Channels) bookClose(ctx context.Context, row session.Channel, intent Intent, rc *tempo.Receipt) (session.Channel, error) {
+	// The refund is the chain's business: after a top-up whose block was replaced it is
+	// less than we think.
+	closed, err := rc.Closed(row.Escrow, row.ID, intent.Amounts[0], intent.Amounts[0])
+	if err != nil {
+		return row, c.payeeErr(ctx, err, row.ID)
+	}
+	c.payeeSucceeded()
+	return c.finish(ctx, row.ID, closed.SettledToPayee, rc.TxHash, intent.ID)
+}
+
+// afterRefusal looks why a close was refused: the channel may have ended otherwise. Of
+// one that the chain does not show the Watcher finds out how it has ended.
+func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent Intent, refusal error) (session.Channel, error) {
+	s, err := c.stateOf(ctx, row.ID)
+	if err != nil {
+		return row, errors.Join(refusal, err)
+	}
+	if s.Deposit.IsZero() {
+		captured, tx, found, err := c.o.Reserve.Closed(ctx, row.ID)
+		switch {
+		case found && err == nil:
+			return c.finish(ctx, row.ID, captured, tx, intent.ID)
+		case err != nil && !errors.Is(err, settle.ErrNoLogs):
+			return row, errors.Join(refusal, err)
+		}
+		if _, reverted := errors.AsType[*settle.Reverted](refusal); reverted {
+			refusal = &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is gone from the chain.", Err: refusal}
+		}
+		return row, errors.Join(refusal, c.undoClose(ctx, row.ID, intent.ID, row.Deposit))
+	}
+	return row, errors.Join(c.payeeErr(ctx, refusal, row.ID), c.undoClose(ctx, row.ID, intent.ID, s.Deposit))
+}
+
+// finish books the end of a channel. Its intent, or one made for it, stays until the
+// end is buried: see bury.
+func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Amount, tx common.Hash, intent string) (session.Channel, error) {
+	now := c.o.now()
+	if onChain, err := c.chainTime(ctx); err == nil {
+		now = onChain
+	}
+	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		if row.Status == session.Closed {
+			return Entry{volatile: true}, nil
+		}
+		before := row.Settled
+		row.Finish(captured, tx)
+		c.acknowledge(row)
+		c.count(before, row.Settled, row.Lost)
+		if intent != "" {
+			return Entry{}, nil
+		}
+		return Entry{Intent: &Intent{
+			ID: recordid.New(), Kind: IntentClose, Channels: []common.Hash{id}, Amounts: []tempo.Amount{captured}, Hash: tx, ValidBefore: now.Unix(),
+		}}, nil
+	}))
+	if err != nil {
+		return session.Channel{}, err
+	}
+	c.watch.found(id)
+	c.noteForeign(a.row)
+	if !a.row.Lost.IsZero() {
+		c.o.Log.Error("money lost: the channel ended before it was paid out", "channel", id, "lost", a.row.Lost)
+	}
+	return *a.row, nil
+}
+
+func (c *Channels) count(before, after, lost tempo.Amount) {
+	if after.Cmp(before) < 0 { // the block of a settlement was replaced
+		c.paid.undo(before, after)
+	}
+	gain, _ := after.Sub(before)
+	c.paid.add(gain, lost)
+}
+
+// Settle pays out what was served on channels that stay open, in one transaction,
+// never more than was consumed. Channels without a voucher that allows it are left.
+func (c *Channels) Settle(ctx context.Context, ids ...common.Hash) error {
+	_, err := c.settle(ctx, ids...)
+	return err
+}
+
+// settled is one transaction that pays out channels.
+type settled struct {
+	Intent                   // Hash is zero where nothing was signed
+	rows   []session.Channel // of Intent.Channels, as they were before
+}
+
+func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled, err error) {
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTime)
+	defer cancel()
+	defer c.turns.lock("settle")()
+	out.ID, out.Kind = recordid.New(), IntentSettle
+	// A settlement whose outcome is open holds what it pays out; a second one that the
+	// chain refuses would let go of that.
+	intents, err := c.o.Ledger.Intents()
+	if err != nil {
+		return out, err
+	}
+	for _, id := range ids {
+		if under(intents, id, IntentSettle) {
+			continue
+		}
+		row, due, err := c.beginSettle(own, id)
+		if err != nil {
+			return out, errors.Join(err, c.endSettle(own, out.Intent, false))
+		}
+		if !due {
+			continue
+		}
+		out.rows = append(out.rows, row)
+		out.Channels, out.Amounts = append(out.Channels, id), append(out.Amounts, row.Settling)
+	}
+	if len(out.rows) == 0 {
+		return out, nil
+	}
+	signed, err := c.o.Reserve.SignSettle(own, out.rows...)
+	if err != nil {
+		return out, errors.Join(c.refusedSettle(own, err, out.Channels), c.endSettle(own, out.Intent, false))
+	}
+	intent := out.Intent
+	intent.Raw, intent.Hash, intent.ValidBefore = signed.Raw, signed.Hash, int64(signed.ValidBefore)
+	if err = c.o.Ledger.Commit(Entry{Intent: &intent}); err != nil {
+		return out, errors.Join(err, c.endSettle(own, intent, false))
+	}
+	out.Intent = intent
+	return out, c.finishSettle(own, intent)
+}
+
+// under reports whether an intent of that kind names the channel.
+func under(intents []Intent, id common.Hash, kind IntentKind) bool {
+	return slices.ContainsFunc(intents, func(i Intent) bool { return i.Kind == kind && slices.Contains(i.Channels, id) })
+}
+
+// beginSettle marks what is about to be paid out, so that it cannot be refunded. due
+// is false where nothing is.
+func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (row session.Channel, due bool, err error) {
+	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+		due = row.BeginSettle()
+		return Entry{volatile: !due}, nil
+	}))
+	if err != nil {
+		return row, false, err
+	}
+	return *a.row, due, nil
+}
+
+func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
+	_, err := c.o.Reserve.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
+	var reverted *settle.Reverted
+	switch {
+	case err == nil:
+		c.payeeSucceeded()
+		return c.endSettle(ctx, intent, true)
+	case errors.As(err, &reverted):
+		return errors.Join(c.refusedSettle(ctx, err, intent.Channels), c.endSettle(ctx, intent, false))
+	}
+	return err // Reconcile decides
+}
+
+// refusedSettle is why a settlement was refused. Of several channels each is tried
+// alone next, and one that the chain does not show has ended: neither is a fault.
+func (c *Channels) refusedSettle(ctx context.Context, err error, ids []common.Hash) error {
+	if len(ids) != 1 {
+		return err
+	}
+	if s, lookErr := c.state(ctx, ids[0]); lookErr == nil && s.Deposit.IsZero() {
+		return err
+	}
+	return c.payeeErr(ctx, err, ids...)
+}
+
+// endSettle books a settlement's outcome on all its channels, and drops the intent
+// with the last.
+func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) error {
+	var errs []error
+	for i, id := range intent.Channels {
+		beside := Entry{}
+		if i == len(intent.Channels)-1 && errs == nil {
+			beside.Drop = intent.ID
+		}
+		_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+			row.Settling = tempo.Amount{}
+			if paid {
+				before := row.Settled
+				row.Settle(intent.Amounts[i])
+				c.count(before, row.Settled, tempo.Amount{})
+			}
+			return beside, nil
+		}))
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// payOutTurn names the turn of those who would close a channel.
+func payOutTurn(id common.Hash) string { return "pay out " + string(id[:]) }

@@ -1,0 +1,132 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+)
+
+// Payout is what settling or closing came to for one channel.
+type Payout struct {
+	ID common.Hash
+	// Paid is what a transaction of ours adds to what the payee has. With Err it is
+	// what it would have added.
+	Paid tempo.Amount
+	Tx   common.Hash // of that transaction; zero: nothing was sent
+	// Left is what was served and is not paid out now, as far as is known, and Obstacle
+	// why a settlement cannot do so.
+	Left     tempo.Amount
+	Obstacle session.Obstacle
+	// Err is what failed. *settle.Reverted says that nothing was paid out;
+	// settle.ErrUnknownOutcome that the transaction may still land, which Reconcile
+	// decides.
+	Err error
+}
+
+// maxSettled bounds the channels of one transaction.
+const maxSettled = 16
+
+// PayOut pays out whatever can be of the channels named, whatever the policy says,
+// and tells of each in their order what came of it. They stay open.
+func (t *Settler) PayOut(ctx context.Context, ids ...common.Hash) []Payout {
+	out := make([]Payout, len(ids))
+	var due []common.Hash
+	for i, id := range ids {
+		out[i] = t.payable(ctx, id)
+		if !out[i].Paid.IsZero() && !slices.Contains(due, id) {
+			due = append(due, id)
+		}
+	}
+	for len(due) > 0 && ctx.Err() == nil {
+		part := due[:min(len(due), maxSettled)]
+		due = due[len(part):]
+		for _, done := range t.settleTogether(ctx, part) {
+			after := t.payable(ctx, done.ID)
+			done.Obstacle, done.Left = after.Obstacle, after.Left
+			for i, id := range ids {
+				if id == done.ID {
+					out[i] = done
+				}
+			}
+		}
+	}
+	for i, p := range out {
+		if slices.Contains(due, p.ID) {
+			out[i].Err = ctx.Err()
+		}
+	}
+	return out
+}
+
+// payable looks what a settlement would pay out on a channel.
+func (t *Settler) payable(ctx context.Context, id common.Hash) Payout {
+	row, err := t.c.look(ctx, id)
+	if err != nil {
+		return Payout{ID: id, Err: err}
+	}
+	p := Payout{ID: id}
+	p.Paid, p.Obstacle = row.Payable()
+	p.Left = row.Unsettled()
+	return p
+}
+
+// settleTogether settles several channels in one transaction; where the chain or our
+// key refuses that, one at a time, so that one bad channel costs the others nothing.
+func (t *Settler) settleTogether(ctx context.Context, ids []common.Hash) (list []Payout) {
+	done, err := t.c.settle(ctx, ids...)
+	if _, refused := errors.AsType[*settle.Reverted](err); len(ids) > 1 && (refused || errors.Is(err, settle.ErrNoKey)) {
+		for _, id := range ids {
+			list = append(list, t.settleTogether(ctx, []common.Hash{id})...)
+		}
+		return list
+	}
+	for _, id := range ids {
+		p := Payout{ID: id, Err: err}
+		if i := slices.Index(done.Channels, id); i >= 0 {
+			p.Tx = done.Hash
+			p.Paid, _ = done.Amounts[i].Sub(done.rows[i].Settled)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// Shut closes a channel whatever the policy says: exactly what was served is paid
+// out, the rest goes back to the payer.
+func (t *Settler) Shut(ctx context.Context, id common.Hash) Payout {
+	before, err := t.c.look(ctx, id)
+	if err != nil {
+		return Payout{ID: id, Err: err}
+	}
+	p := Payout{ID: id}
+	if before.Status == session.Closed {
+		p.Obstacle = session.Ended
+		return p
+	}
+	row, err := t.c.CloseChannel(ctx, id)
+	p.Tx, p.Err = row.CloseTx, err
+	p.Paid, _ = row.Capture.Sub(before.Settled)
+	if err != nil {
+		p.Left = before.Unsettled()
+		p.Tx, err = t.announced(id)
+		p.Err = errors.Join(p.Err, err)
+	}
+	return p
+}
+
+// announced is the transaction that may be ending a channel at the time.
+func (t *Settler) announced(id common.Hash) (tx common.Hash, err error) {
+	intents, err := t.c.o.Ledger.Intents()
+	for _, i := range intents {
+		if i.Kind == IntentClose && slices.Contains(i.Channels, id) {
+			tx = i.Hash
+		}
+	}
+	return tx, err
+}

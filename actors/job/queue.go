@@ -1,0 +1,167 @@
+package job
+
+import (
+	"time"
+
+	"txlens/actors/recordid"
+	"txlens/actors/runtime"
+	"txlens/engine/api"
+)
+
+// jobQueue owns the queue and the running jobs. All fields are touched in Receive only;
+// closed tells others that it has ended.
+type jobQueue struct {
+	j        *Jobs
+	s        *shift
+	queue    []Row
+	running  map[string]*runningJob // by job id
+	parked   int                    // of them, those that wait for their payers
+	resuming []resumeJob            // parked jobs that may go on; they go before the queue
+	draining *drain
+	closed   chan struct{}
+}
+
+// runningJob is a job that was started and has not ended.
+type runningJob struct {
+	parked bool // it waits for its payer
+}
+
+// Messages to the job queue.
+type (
+	// accepted: the row is on disk and waits to be run.
+	accepted struct {
+		runtime.MayBeLate
+		row Row
+	}
+	// ended: the last state of a job is on disk, as far as that could be done.
+	ended struct {
+		runtime.MayBeLate
+		id string
+	}
+	// parkJob: a job waits for its payer; another may run meanwhile.
+	parkJob struct {
+		runtime.MayBeLate
+		id string
+	}
+	// resumeJob: it wants to go on.
+	resumeJob struct {
+		runtime.MayBeLate
+		id      string
+		granted chan struct{} // to be closed
+	}
+	// drain: start nothing more, answer with what waits once nothing runs.
+	drain struct {
+		runtime.MayBeLate
+		reply chan []Row // capacity 1
+	}
+)
+
+// Receive is owned by the runtime.
+func (q *jobQueue) Receive(ac runtime.Context) {
+	if q.j.o.onQueue != nil {
+		q.j.o.onQueue(ac.Message())
+	}
+	switch m := ac.Message().(type) {
+	case accepted:
+		q.queue = append(q.queue, m.row)
+		q.next(ac.Self())
+	case ended:
+		q.leave(ac.Self(), m.id)
+	case parkJob:
+		q.park(ac.Self(), m.id)
+	case resumeJob:
+		q.resuming = append(q.resuming, m)
+		q.next(ac.Self())
+	case drain:
+		q.draining = &m
+		q.next(ac.Self())
+	case runtime.Stopped:
+		close(q.closed)
+	}
+}
+
+// next starts the jobs that may start. While the queue drains it starts none and
+// answers once none runs.
+func (q *jobQueue) next(self runtime.Ref) {
+	q.resume()
+	if q.draining != nil {
+		if len(q.running) == 0 {
+			q.draining.reply <- q.queue
+		}
+		return
+	}
+	for len(q.queue) > 0 && len(q.running)-q.parked < q.j.o.Running && q.parked < maxParked*q.j.o.Running {
+		row := q.queue[0]
+		q.queue[0] = Row{} // the array behind must not keep it
+		q.queue = q.queue[1:]
+		if outlived(row.ID) {
+			q.j.load.Add(-1)
+			q.j.ended(row.ID)
+			continue
+		}
+		q.start(self, row)
+	}
+}
+
+// start runs a job beside the queue.
+func (q *jobQueue) start(self runtime.Ref, row Row) {
+	q.running[row.ID] = new(runningJob)
+	q.j.running.Add(1)
+	over := ended{id: row.ID}
+	q.j.e.Run(self, func() any {
+		q.s.runJob(row, Slot{id: row.ID, queue: self, e: q.j.e})
+		return over
+	}, func(error) any { return over })
+}
+
+// maxParked bounds the jobs that wait for their payers, in multiples of those that may
+// run. Beyond it no further job is started.
+const maxParked = 4
+
+// park lets another job run in the place of one that waits for its payer.
+func (q *jobQueue) park(self runtime.Ref, id string) {
+	if s := q.running[id]; s != nil && !s.parked {
+		s.parked = true
+		q.parked++
+		q.next(self)
+	}
+}
+
+// resume lets parked jobs go on as far as there is room.
+func (q *jobQueue) resume() {
+	for len(q.resuming) > 0 {
+		m := q.resuming[0]
+		s := q.running[m.id]
+		if s != nil && s.parked {
+			if len(q.running)-q.parked >= q.j.o.Running {
+				return
+			}
+			s.parked = false
+			q.parked--
+		}
+		close(m.granted) // also where its job has ended: nobody is to wait for nothing
+		q.resuming = q.resuming[1:]
+	}
+}
+
+// leave frees the place of a job, once.
+func (q *jobQueue) leave(self runtime.Ref, id string) {
+	s := q.running[id]
+	if s == nil {
+		return
+	}
+	if s.parked {
+		q.parked--
+	}
+	delete(q.running, id)
+	q.j.running.Add(-1)
+	q.j.load.Add(-1)
+	q.j.ended(id)
+	q.next(self)
+}
+
+// outlived reports whether nobody can ask for the job any more.
+func outlived(id string) bool {
+	began, ok := recordid.TimeOf(id)
+	return !ok || time.Since(began) >= api.JobRetention
+}

@@ -1,0 +1,109 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"txlens/engine/api"
+	"txlens/engine/report"
+)
+
+// runJob takes one job from pending to its end: it stores that the job runs, has it
+// analysed and stores what came of it. It runs beside the job queue, which then gets
+// ended.
+func (s *shift) runJob(row Row, slot Slot) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.j.o.Deadline)
+	defer cancel()
+	row.Status = api.JobRunning
+	s.write(row)
+	last := row
+	s.j.e.Guard(func() any { last = s.j.analyse(ctx, row, slot); return nil },
+		func(err error) any { s.j.fail(&last, err); return nil })
+	s.write(last)
+}
+
+// analyse returns the row in its last state, or pending when the service stops.
+func (j *Jobs) analyse(ctx context.Context, row Row, slot Slot) Row {
+	res, err := j.o.Analyst.Explain(ctx, Work{ID: row.ID, Request: row.Request, Slot: slot})
+	if err == nil && res == nil {
+		err = errors.New("the analysis ended without result and without error")
+	}
+	if err == nil {
+		made := *res
+		row.HTML = j.page(row, res)
+		made.HTMLReport = len(row.HTML) > 0
+		// Text from a chain may be no UTF-8; it must not cost the whole result.
+		row.Result, err = json.Marshal(&made, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	}
+	switch {
+	case err == nil:
+		row.Status = api.JobComplete
+	case errors.Is(context.Cause(ctx), errGivenBack):
+		row.Status = api.JobPending
+		row.Attempts--
+	default:
+		j.fail(&row, err)
+	}
+	return row
+}
+
+// page renders the report where one was asked for. Without it the result is still
+// worth having.
+func (j *Jobs) page(row Row, res *api.Result) (html []byte) {
+	if !row.Request.Report {
+		return nil
+	}
+	var buf bytes.Buffer
+	out := j.e.Guard(func() any { return report.HTML(&buf, res) }, func(err error) any { return err })
+	if err, _ := out.(error); err != nil {
+		j.o.Log.Error("render the report of a job", "job", row.ID, "error", err)
+		return nil
+	}
+	return bytes.ToValidUTF8(buf.Bytes(), []byte("\uFFFD"))
+}
+
+// fail makes row the row of a failed job. What only the operator may see goes to
+// the log.
+func (j *Jobs) fail(row *Row, err error) {
+	row.Status, row.Result, row.HTML = api.JobError, nil, nil
+	f := api.FaultOf(err)
+	row.Error, row.ErrorCode = f.Message, f.Code
+	if row.ErrorCode == api.CodeInternal {
+		row.Error += "; the log has it under job " + row.ID
+		j.o.Log.Error("job", "job", row.ID, "error", err)
+	}
+}
+
+// patience between attempts to write a state that the store did not take.
+var patience = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second}
+
+// keep writes a row, and tries again when the store refuses: a full disk may have
+// room a moment later. A result that cannot be written at all becomes an error,
+// which is smaller; when even that fails, the row stays as it is until the next
+// start.
+func (j *Jobs) keep(ctx context.Context, row Row) {
+	err := j.o.Store.PutJobs(row)
+	for i := 0; err != nil && i < len(patience) && ctx.Err() == nil; i++ {
+		select {
+		case <-time.After(patience[i]):
+		case <-ctx.Done():
+		}
+		err = j.o.Store.PutJobs(row)
+	}
+	if err == nil {
+		return
+	}
+	j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
+	if row.Status == api.JobComplete {
+		j.fail(&row, fmt.Errorf("store the result: %w", err))
+		if err := j.o.Store.PutJobs(row); err != nil {
+			j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
+		}
+	}
+}
