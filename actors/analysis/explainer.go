@@ -161,7 +161,7 @@ func (x *Explainer) Explain(ctx context.Context, in Input) (*api.Result, error) 
 	pid := x.e.Spawn(s)
 	out := x.wait(ctx, s, pid, in.Finish)
 	s.stop()
-	s.hush()
+	s.awaitAgentExit()
 	x.tellEnd(s.journal.close(out.result, out.err))
 	if out.result != nil {
 		out.result.SkillsUsed = s.journal.skills()

@@ -74,9 +74,9 @@ var runOutcomes = []struct {
 // DefaultPatience bounds a run of the agent.
 const DefaultPatience = 4 * time.Minute
 
-// lastWords is how long a run that was stopped is waited for: what it has used is not
+// agentExitTimeout is how long a run that was stopped is waited for: what it has used is not
 // known before it has ended. Providers are bound to end within 100 ms.
-const lastWords = 250 * time.Millisecond
+const agentExitTimeout = 250 * time.Millisecond
 
 // modelled: the model answered and its claims were held against the evidence, or
 // err says why there is no answer.
@@ -189,13 +189,13 @@ func (s *supervisor) logModel(err error) {
 	s.o.Log.Warn("the model gave no answer", attrs...)
 }
 
-// hush waits for a run of the model that was stopped, so that all it has used is
+// awaitAgentExit waits for a run of the model that was stopped, so that all it has used is
 // booked. It is called when the supervisor has ended.
-func (s *supervisor) hush() {
+func (s *supervisor) awaitAgentExit() {
 	if s.silent == nil {
 		return
 	}
-	late := time.NewTimer(lastWords)
+	late := time.NewTimer(agentExitTimeout)
 	defer late.Stop()
 	select {
 	case <-s.silent:

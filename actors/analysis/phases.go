@@ -85,7 +85,7 @@ func readFacts(w gather.Ledger, ch *chain.Chain, hash common.Hash) func(context.
 	}
 }
 
-func climb(w gather.World, ch *chain.Chain, hash common.Hash, o gather.TraceOptions) func(context.Context) any {
+func fetchTrace(w gather.World, ch *chain.Chain, hash common.Hash, o gather.TraceOptions) func(context.Context) any {
 	return func(ctx context.Context) any {
 		t, err := gather.Trace(ctx, w, ch, hash, o)
 		return traced{traced: t, err: err}

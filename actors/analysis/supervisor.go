@@ -250,7 +250,7 @@ func (s *supervisor) startChain(ac runtime.Context, ch *chain.Chain) {
 	s.ev.Chain = ch
 	s.tell(api.Event{Type: api.EventPreflightStatus, Phase: phaseProbe, State: api.StateFound, Chain: ch.Slug, Message: "chain is " + ch.Name})
 	s.spawn(ac, phaseTransaction, readFacts(s.w, ch, s.hash))
-	s.spawn(ac, phaseTrace, climb(s.w, ch, s.hash, gather.TraceOptions{Limits: s.o.Limits, Quick: s.o.Quick}))
+	s.spawn(ac, phaseTrace, fetchTrace(s.w, ch, s.hash, gather.TraceOptions{Limits: s.o.Limits, Quick: s.o.Quick}))
 }
 
 func (s *supervisor) takeFacts(ac runtime.Context, m factsRead) {

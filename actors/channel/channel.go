@@ -21,16 +21,15 @@ import (
 // reads it again when it is next told something.
 type channel struct {
 	c       *Channels
-	seat    *chair
+	ref     *channelRef
 	row     *session.Channel // with what may not be on disk yet; nil: there is none
 	begun   bool             // row was read from the disk
 	reading bool             // it is being read
-	*traffic
+	*inbox
 }
 
-// traffic is what an actor that rests does without; Receive sees to it that there is
-// one.
-type traffic struct {
+// inbox holds what an actor works on. An actor that rests has none; Receive makes it.
+type inbox struct {
 	early    []command        // came before the row was read
 	writing  []held           // answers that wait for the commit under way
 	pending  []held           // answers that wait for the one after it
@@ -94,12 +93,12 @@ var errChannelEnded = errors.New("the channel's actor ended")
 
 // Receive is owned by the runtime.
 func (a *channel) Receive(ac runtime.Context) {
-	if a.traffic == nil {
-		a.traffic = new(traffic)
+	if a.inbox == nil {
+		a.inbox = new(inbox)
 	}
 	switch m := ac.Message().(type) {
-	case *chair:
-		a.seat = m
+	case *channelRef:
+		a.ref = m
 		a.read(ac)
 	case loaded:
 		a.begin(ac, m)
@@ -112,19 +111,19 @@ func (a *channel) Receive(ac runtime.Context) {
 	case rest:
 		a.rest()
 	case runtime.Stopped:
-		if a.seat == nil {
-			a.seat = a.c.chairOf(ac.Self())
+		if a.ref == nil {
+			a.ref = a.c.refOf(ac.Self())
 		}
 		a.abandon(errChannelEnded)
-		a.c.leave(a.seat)
+		a.c.leave(a.ref)
 	}
 }
 
-// run does work beside Receive that touches the disk; the seat counts it, so that
-// a successor does not read before it has ended.
+// run does work beside Receive that touches the disk; the ref counts it, so that
+// the next actor of the channel does not read before it has ended.
 func (a *channel) run(ac runtime.Context, work func() any, onPanic func(error) any) {
-	a.seat.work.Add(1)
-	a.c.e.Run(ac.Self(), func() any { defer a.seat.work.Done(); return work() }, onPanic)
+	a.ref.work.Add(1)
+	a.c.e.Run(ac.Self(), func() any { defer a.ref.work.Done(); return work() }, onPanic)
 }
 
 // read has the row read, unless that is under way.
@@ -136,10 +135,10 @@ func (a *channel) read(ac runtime.Context) {
 }
 
 func (a *channel) load() any {
-	if a.seat.before != nil {
-		a.seat.before.work.Wait() // a crash may have left a commit under way
+	if a.ref.before != nil {
+		a.ref.before.work.Wait() // a crash may have left a commit under way
 	}
-	row, err := a.c.o.Ledger.Channel(a.seat.id)
+	row, err := a.c.o.Ledger.Channel(a.ref.id)
 	return loaded{row: row, err: err}
 }
 
@@ -148,13 +147,13 @@ func (a *channel) begin(ac runtime.Context, m loaded) {
 	case m.err == nil:
 		row := m.row // not the message's, which is larger
 		a.row = &row
-		a.seat.row.Store(a.row)
+		a.ref.row.Store(a.row)
 	case !errors.Is(m.err, ErrNoChannel):
 		a.fall(ac, m.err)
 		return
 	}
-	a.begun, a.reading, a.seat.before = true, false, nil
-	a.seat.resting.Store(false)
+	a.begun, a.reading, a.ref.before = true, false, nil
+	a.ref.resting.Store(false)
 	early := a.early
 	a.early = nil
 	for _, cmd := range early {
@@ -191,7 +190,7 @@ func (a *channel) take(ac runtime.Context, cmd command) {
 		a.entries = append(a.entries, beside)
 	}
 	if !a.dirty && len(a.entries) == 0 && a.writing == nil {
-		a.seat.row.Store(a.row)
+		a.ref.row.Store(a.row)
 		ans.reply <- ans.answer // all of it is on disk
 		if keep != nil {
 			a.signal() // money that was held may be free for a stream that waits
@@ -213,11 +212,11 @@ func (a *channel) write(ac runtime.Context) {
 	}
 	a.writing, a.pending, a.entries, a.dirty, a.written = a.pending, nil, nil, false, a.row
 	self := ac.Self()
-	a.seat.work.Add(1)
+	a.ref.work.Add(1)
 	done := a.c.e.Begin()
 	a.c.o.Ledger.CommitThen(func(err error) {
 		defer done()
-		a.seat.work.Done()
+		a.ref.work.Done()
 		a.c.e.Send(self, stored{err: err})
 	}, entries...)
 }
@@ -227,7 +226,7 @@ func (a *channel) conclude(ac runtime.Context, m stored) {
 		a.fall(ac, m.err)
 		return
 	}
-	a.seat.row.Store(a.written) // before anybody is told
+	a.ref.row.Store(a.written) // before anybody is told
 	for _, h := range a.writing {
 		h.reply <- h.answer
 	}
@@ -244,7 +243,7 @@ func (a *channel) fall(ac runtime.Context, err error) {
 
 // abandon tells all who wait that nothing is certain.
 func (a *channel) abandon(err error) {
-	a.seat.row.Store(nil)
+	a.ref.row.Store(nil)
 	for _, cmd := range a.early {
 		cmd.reply <- answer{err: err}
 	}
@@ -273,11 +272,11 @@ func (a *channel) rest() {
 		return
 	}
 	a.row, a.begun = nil, false
-	a.seat.row.Store(nil)
+	a.ref.row.Store(nil)
 	if len(a.watchers) == 0 {
-		a.traffic = nil
+		a.inbox = nil
 	}
-	a.seat.resting.Store(true)
+	a.ref.resting.Store(true)
 }
 
 func (a *channel) attend(m watch) {

@@ -384,8 +384,8 @@ func TestChannelWatch(t *testing.T) {
 			t.Error("a signal after the end")
 		default:
 		}
-		if _, err := c.look(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) || len(c.seats) != 1 {
-			t.Errorf("%v, %d actors", err, len(c.seats))
+		if _, err := c.look(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) || len(c.refs) != 1 {
+			t.Errorf("%v, %d actors", err, len(c.refs))
 		}
 	})
 }

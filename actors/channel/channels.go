@@ -64,7 +64,7 @@ type Channels struct {
 	o Options
 
 	mu      sync.Mutex
-	seats   map[common.Hash]*chair
+	refs    map[common.Hash]*channelRef
 	kind    runtime.Kind // of every channel's actor
 	sweeper *time.Timer
 	closed  bool
@@ -82,12 +82,12 @@ type Channels struct {
 	turns   *locks // by what is done one at a time: opens, top-ups, payouts, tickets, bills
 }
 
-// chair is the place of one channel's actor.
-type chair struct {
+// channelRef is what the owner keeps of one channel's actor.
+type channelRef struct {
 	id      common.Hash
 	pid     runtime.Ref
 	work    sync.WaitGroup // what it does beside Receive on the disk
-	before  *chair         // who sat here before, until the row was read
+	before  *channelRef    // that of the actor before this one, until the row was read
 	resting atomic.Bool    // its actor holds nothing that the disk has not
 	// row is the row as the disk has it, with what the disk does not keep; nil: ask.
 	// All that was ever answered is in it. It is not to be written to.
@@ -118,7 +118,7 @@ func New(sys *runtime.System, o Options) *Channels {
 		o.MaxStateAge = MaxStateAge
 	}
 	c := &Channels{
-		e: sys, o: o, seats: make(map[common.Hash]*chair), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
+		e: sys, o: o, refs: make(map[common.Hash]*channelRef), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
 		limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), turns: newLocks(),
 	}
 	c.watch.missing = make(map[common.Hash]time.Time)
@@ -138,7 +138,7 @@ func (c *Channels) sweep() {
 		return
 	}
 	before := c.o.now().Add(-restAfter).UnixMilli()
-	for _, s := range c.seats {
+	for _, s := range c.refs {
 		if !s.gone && s.used <= before && !s.resting.Load() {
 			c.e.Send(s.pid, rest{})
 		}
@@ -152,36 +152,36 @@ func (c *Channels) Close() {
 	c.mu.Lock()
 	c.closed = true
 	c.sweeper.Stop()
-	for _, s := range c.seats {
+	for _, s := range c.refs {
 		c.e.Stop(s.pid)
 	}
 	c.mu.Unlock()
 	c.all.Wait()
 }
 
-// seat returns the actor of a channel, a new one where there is none or it has
+// ref returns the actor of a channel, a new one where there is none or it has
 // ended. c.mu is held.
-func (c *Channels) seat(id common.Hash) (*chair, error) {
+func (c *Channels) ref(id common.Hash) (*channelRef, error) {
 	if c.closed {
 		return nil, ErrClosed
 	}
-	s := c.seats[id]
+	s := c.refs[id]
 	now := c.o.now().UnixMilli()
 	if s != nil && !s.gone {
 		s.used = now
 		return s, nil
 	}
-	next := &chair{id: id, before: s, used: now}
+	next := &channelRef{id: id, before: s, used: now}
 	c.all.Add(1)
-	c.seats[id] = next
+	c.refs[id] = next
 	next.pid = c.kind.Spawn()
 	c.e.Send(next.pid, next) // its first message: nobody else has the PID yet
 	return next, nil
 }
 
-// leave is told by an actor that has ended. Its chair stays until the next one is
+// leave is called by an actor that has ended. Its ref stays until the next actor is
 // made, which waits for its work.
-func (c *Channels) leave(s *chair) {
+func (c *Channels) leave(s *channelRef) {
 	c.mu.Lock()
 	s.gone = true
 	if s.end != nil {
@@ -191,11 +191,11 @@ func (c *Channels) leave(s *chair) {
 	c.all.Done()
 }
 
-// chairOf returns the chair of an actor that was stopped before it was given it.
-func (c *Channels) chairOf(pid runtime.Ref) *chair {
+// refOf returns the ref of an actor that was stopped before it was given it.
+func (c *Channels) refOf(pid runtime.Ref) *channelRef {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.seats {
+	for _, s := range c.refs {
 		if s.pid.Equal(pid) {
 			return s
 		}
@@ -203,12 +203,12 @@ func (c *Channels) chairOf(pid runtime.Ref) *chair {
 	return nil
 }
 
-// enter is seat for one who waits for an answer, and wants to know when none will
+// enter is ref for one who waits for an answer, and wants to know when none will
 // come. Call left when done.
-func (c *Channels) enter(id common.Hash) (s *chair, end <-chan struct{}, err error) {
+func (c *Channels) enter(id common.Hash) (s *channelRef, end <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s, err = c.seat(id); err != nil {
+	if s, err = c.ref(id); err != nil {
 		return nil, nil, err
 	}
 	if s.askers++; s.end == nil {
@@ -217,7 +217,7 @@ func (c *Channels) enter(id common.Hash) (s *chair, end <-chan struct{}, err err
 	return s, s.end, nil
 }
 
-func (c *Channels) left(s *chair) {
+func (c *Channels) left(s *channelRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.askers--; s.askers == 0 {
@@ -275,7 +275,7 @@ func orNil(f *mpp.Problem) error {
 // wakes none: anybody may ask for any id.
 func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, error) {
 	c.mu.Lock()
-	s := c.seats[id]
+	s := c.refs[id]
 	c.mu.Unlock()
 	if s == nil || s.resting.Load() {
 		return c.o.Ledger.Channel(id)
@@ -296,7 +296,7 @@ func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, e
 // that was answered is not. For who has the actor decide in the end.
 func (c *Channels) glance(ctx context.Context, id common.Hash) (session.Channel, error) {
 	c.mu.Lock()
-	s := c.seats[id]
+	s := c.refs[id]
 	c.mu.Unlock()
 	if s != nil {
 		if row := s.row.Load(); row != nil {
@@ -339,7 +339,7 @@ func (c *Channels) Commit(ctx context.Context, id common.Hash, amount tempo.Amou
 // Call stop when done.
 func (c *Channels) Watch(id common.Hash) (signal <-chan struct{}, stop func(), err error) {
 	c.mu.Lock()
-	s, err := c.seat(id)
+	s, err := c.ref(id)
 	c.mu.Unlock()
 	if err != nil {
 		return nil, nil, err

@@ -77,7 +77,7 @@ func TestIdleChannelIsSmall(t *testing.T) {
 		pass(restAfter)
 		c.sweep()
 		for i := range to {
-			for !c.seats[id(i)].resting.Load() {
+			for !c.refs[id(i)].resting.Load() {
 				time.Sleep(time.Millisecond)
 			}
 		}
@@ -93,10 +93,10 @@ func TestIdleChannelIsSmall(t *testing.T) {
 	if idle >= most {
 		t.Errorf("an idle channel costs %d B, want less than %d", idle, most)
 	}
-	if s, err := c.Standing(ctx, id(7)); err != nil || s.Available != units(100) || !c.seats[id(7)].resting.Load() {
+	if s, err := c.Standing(ctx, id(7)); err != nil || s.Available != units(100) || !c.refs[id(7)].resting.Load() {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if err := charge(c, id(7), 100); err != nil || c.seats[id(7)].resting.Load() {
+	if err := charge(c, id(7), 100); err != nil || c.refs[id(7)].resting.Load() {
 		t.Error(err)
 	}
 }
@@ -116,13 +116,13 @@ func TestBusyChannelDoesNotRest(t *testing.T) {
 	}
 }
 
-// TestStoppedAtOnce: an actor that is stopped before it has its chair ends like any
+// TestStoppedAtOnce: an actor that is stopped before it has its ref ends like any
 // other, and Close waits for it.
 func TestStoppedAtOnce(t *testing.T) {
 	c := openChannels(t, new(rowOfAny))
 	for i := range 2_000 {
 		c.mu.Lock()
-		s, err := c.seat(common.BigToHash(big.NewInt(int64(i))))
+		s, err := c.ref(common.BigToHash(big.NewInt(int64(i))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,9 +130,9 @@ func TestStoppedAtOnce(t *testing.T) {
 		c.mu.Unlock()
 	}
 	c.all.Wait()
-	for id, s := range c.seats {
+	for id, s := range c.refs {
 		if !s.gone {
-			t.Fatalf("the chair of %s is taken", id)
+			t.Fatalf("the ref of %s is in use", id)
 		}
 	}
 }

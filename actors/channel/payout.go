@@ -183,7 +183,7 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 }
 
 // finish books the end of a channel. Its intent, or one made for it, stays until the
-// end is buried: see bury.
+// end is final: see finalizeClose.
 func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Amount, tx common.Hash, intent string) (session.Channel, error) {
 	now := c.o.now()
 	if onChain, err := c.chainTime(ctx); err == nil {

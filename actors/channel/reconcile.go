@@ -31,7 +31,7 @@ func (c *Channels) Reconcile(ctx context.Context) error {
 			ended = append(ended, intent)
 		}
 	}
-	errs = append(errs, c.bury(ctx, ended))
+	errs = append(errs, c.finalizeClose(ctx, ended))
 	var closing []common.Hash
 	err = c.o.Ledger.OpenChannels(func(row session.Channel) error {
 		if row.Status == session.Closing && !under(intents, row.ID, IntentClose) {
@@ -131,9 +131,9 @@ func (c *Channels) unstick(ctx context.Context, id common.Hash) error {
 	return err
 }
 
-// bury forgets the intents of channels that the chain has not shown again for long
+// finalizeClose forgets the intents of channels that the chain has not shown again for long
 // enough, and closes those once more that it shows.
-func (c *Channels) bury(ctx context.Context, ended []Intent) error {
+func (c *Channels) finalizeClose(ctx context.Context, ended []Intent) error {
 	ids := make([]common.Hash, len(ended))
 	for i, intent := range ended {
 		ids[i] = intent.Channels[0]
@@ -154,7 +154,7 @@ func (c *Channels) bury(ctx context.Context, ended []Intent) error {
 		intent := ended[i]
 		switch {
 		case !s.Deposit.IsZero():
-			errs = append(errs, c.exhume(ctx, intent, s, now))
+			errs = append(errs, c.reopenAfterReorg(ctx, intent, s, now))
 		case now.After(time.Unix(intent.ValidBefore, 0).Add(reorgWindow)):
 			errs = append(errs, c.concludeEnd(ctx, intent))
 		}
@@ -162,10 +162,10 @@ func (c *Channels) bury(ctx context.Context, ended []Intent) error {
 	return errors.Join(errs...)
 }
 
-// exhume takes up a channel that has ended, and that the chain shows nevertheless. A
+// reopenAfterReorg takes up a channel that has ended, and that the chain shows nevertheless. A
 // transaction that is still good is sent again; after that the channel is closed anew,
 // unless nobody had closed it. now is the time on chain.
-func (c *Channels) exhume(ctx context.Context, intent Intent, s session.State, now time.Time) error {
+func (c *Channels) reopenAfterReorg(ctx context.Context, intent Intent, s session.State, now time.Time) error {
 	id := intent.Channels[0]
 	row, err := c.look(ctx, id)
 	if err != nil {

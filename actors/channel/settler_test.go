@@ -28,7 +28,7 @@ func (m *market) served(k byte, deposit, signed, consumed uint64) *purse {
 }
 
 // idle makes rounds only when the test asks.
-func (m *market) treasury(p SettlePolicy) *Settler {
+func (m *market) settler(p SettlePolicy) *Settler {
 	return &Settler{c: m.c, policy: p.withDefaults(), baseline: context.Background()}
 }
 
@@ -59,7 +59,7 @@ func TestWatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.clockAhead(901 * time.Second)
-	tr := withTotals(m.treasury(SettlePolicy{}))
+	tr := withTotals(m.settler(SettlePolicy{}))
 	if err := tr.watchRound(ctx); err != nil {
 		t.Error(err)
 	}
@@ -88,7 +88,7 @@ func TestSettler(t *testing.T) {
 	small, large := m.served(1, 5*dollar, 20_000, 20_000), m.served(2, 9*dollar, 6*dollar, 6*dollar)
 	used := m.served(1, 6*dollar, 6*dollar, 6*dollar-5_000)
 	over := m.served(2, 8*dollar, 7*dollar, 6*dollar)
-	tr := withTotals(m.treasury(SettlePolicy{MaxAge: time.Hour}))
+	tr := withTotals(m.settler(SettlePolicy{MaxAge: time.Hour}))
 	f := func(p *purse, status session.Status, settled uint64) {
 		t.Helper()
 		if row := p.row(); row.Status != status || row.Settled != units(settled) {

@@ -96,14 +96,14 @@ type Jobs struct {
 	o Options
 
 	load    atomic.Int64 // jobs in hand: admission is bounded here, mailboxes are not
-	running atomic.Int64 // of them, those that a desk has started
+	running atomic.Int64 // of them, those that a queue has started
 
 	// gate is held for reading while a job is on its way from the caller to disk and
-	// desk, and for writing while the desk is replaced or given up.
-	gate    sync.RWMutex
-	shift   *shift
-	closing chan struct{} // closed when no more jobs are taken
-	tended  chan struct{} // closed when no desk is replaced any more
+	// queue, and for writing while the queue is replaced or given up.
+	gate       sync.RWMutex
+	generation *generation
+	closing    chan struct{} // closed when no more jobs are taken
+	supervised chan struct{} // closed when no queue is replaced any more
 }
 
 // errGivenBack is why Close cancels an analysis: the job stays for the next start.
@@ -125,11 +125,11 @@ func New(sys *runtime.System, o Options) (*Jobs, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	j := &Jobs{e: sys, o: o, closing: make(chan struct{}), tended: make(chan struct{})}
-	if err := j.openShift(); err != nil {
+	j := &Jobs{e: sys, o: o, closing: make(chan struct{}), supervised: make(chan struct{})}
+	if err := j.openGeneration(); err != nil {
 		return nil, err
 	}
-	go j.tend()
+	go j.supervise()
 	return j, nil
 }
 
@@ -186,8 +186,8 @@ func (j *Jobs) SubmitAs(id string, req api.Request) error {
 		j.load.Add(-1)
 		return err
 	}
-	// A desk that has fallen over does not hear it; the next one finds it on disk.
-	j.e.Send(j.shift.pid, accepted{row: row})
+	// A queue that has panicked does not get it; the next one finds it on disk.
+	j.e.Send(j.generation.pid, accepted{row: row})
 	return nil
 }
 
@@ -210,7 +210,7 @@ func (j *Jobs) ended(id string) {
 func (j *Jobs) Alive() bool {
 	j.gate.RLock()
 	defer j.gate.RUnlock()
-	return !j.closed() && !j.shift.over()
+	return !j.closed() && !j.generation.over()
 }
 
 // Load returns how many jobs wait and how many run.
@@ -238,9 +238,9 @@ func (j *Jobs) Close(ctx context.Context) error {
 		return nil
 	}
 	close(j.closing)
-	s := j.shift
+	s := j.generation
 	j.gate.Unlock()
-	<-j.tended
+	<-j.supervised
 
 	d := drain{reply: make(chan []Row, 1)}
 	j.e.Send(s.pid, d)

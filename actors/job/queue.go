@@ -12,7 +12,7 @@ import (
 // closed tells others that it has ended.
 type jobQueue struct {
 	j        *Jobs
-	s        *shift
+	s        *generation
 	queue    []Row
 	running  map[string]*runningJob // by job id
 	parked   int                    // of them, those that wait for their payers

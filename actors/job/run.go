@@ -17,7 +17,7 @@ import (
 // runJob takes one job from pending to its end: it stores that the job runs, has it
 // analysed and stores what came of it. It runs beside the job queue, which then gets
 // ended.
-func (s *shift) runJob(row Row, slot Slot) {
+func (s *generation) runJob(row Row, slot Slot) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.j.o.Deadline)
 	defer cancel()
 	row.Status = api.JobRunning

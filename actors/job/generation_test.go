@@ -13,38 +13,38 @@ import (
 	"txlens/engine/api"
 )
 
-// poison makes the desk fall over.
+// poison makes the queue panic.
 type poison struct{ runtime.MayBeLate }
 
-func fallsOverPoison(msg any) {
+func panicsOnPoison(msg any) {
 	if _, ok := msg.(poison); ok {
-		panic("a message that the desk cannot take")
+		panic("a message that the queue cannot take")
 	}
 }
 
-// oldShift is the shift that the next crash will end.
-func oldShift(j *Jobs) *shift {
+// current is the generation that the next panic will end.
+func current(j *Jobs) *generation {
 	j.gate.RLock()
 	defer j.gate.RUnlock()
-	return j.shift
+	return j.generation
 }
 
 func awaitAlive(t *testing.T, j *Jobs) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !j.Alive(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("the desk is not replaced")
+			t.Fatal("the queue is not replaced")
 		}
 	}
 }
 
-// TestDeskReplaced: when the desk falls over, what ran and what waited is run by
+// TestQueueReplaced: when the queue panics, what ran and what waited is run by
 // the next one, and jobs are taken as before.
-func TestDeskReplaced(t *testing.T) {
+func TestQueueReplaced(t *testing.T) {
 	store := newShelf()
 	var calls atomic.Int64
 	cancelled := make(chan error, 1)
-	j := startJobs(t, Options{Store: store, Running: 1, Queue: 2, onQueue: fallsOverPoison,
+	j := startJobs(t, Options{Store: store, Running: 1, Queue: 2, onQueue: panicsOnPoison,
 		Analyst: analyst(func(ctx context.Context, req api.Request) (*api.Result, error) {
 			if calls.Add(1) > 1 {
 				return fine(ctx, req)
@@ -55,10 +55,10 @@ func TestDeskReplaced(t *testing.T) {
 		})})
 	running, waiting := submit(t, j, ask), submit(t, j, ask)
 	await(t, j, running, api.JobRunning)
-	s := oldShift(j)
+	s := current(j)
 	j.e.Send(s.pid, poison{})
 	<-s.queue.closed
-	late := submit(t, j, ask) // taken whether or not there is a desk at this moment
+	late := submit(t, j, ask) // taken whether or not there is a queue at this moment
 	for _, id := range []string{running, waiting, late} {
 		await(t, j, id, api.JobComplete)
 	}
@@ -78,14 +78,14 @@ func TestDeskReplaced(t *testing.T) {
 	}
 }
 
-// TestDeskBroughtDownTwice: a job that brings the desk down again is given up, and
+// TestQueueBroughtDownTwice: a job that brings the queue down again is given up, and
 // the others are not.
-func TestDeskBroughtDownTwice(t *testing.T) {
+func TestQueueBroughtDownTwice(t *testing.T) {
 	store := newShelf()
 	bad := api.Request{TxHash: hash, Context: "poison"}
 	j := startJobs(t, Options{Store: store, Analyst: analyst(fine), onQueue: func(msg any) {
 		if m, ok := msg.(accepted); ok && m.row.Request.Context == "poison" {
-			panic("a row that the desk cannot take")
+			panic("a row that the queue cannot take")
 		}
 	}})
 	id := submit(t, j, bad)
@@ -95,11 +95,11 @@ func TestDeskBroughtDownTwice(t *testing.T) {
 	await(t, j, submit(t, j, ask), api.JobComplete)
 }
 
-// TestDeskReplacedLater: while the store does not answer there is no desk, and a
+// TestQueueReplacedLater: while the store does not answer there is no queue, and a
 // Submit says what the store says.
-func TestDeskReplacedLater(t *testing.T) {
+func TestQueueReplacedLater(t *testing.T) {
 	store := newShelf()
-	j := startJobs(t, Options{Store: store, Analyst: analyst(fine), onQueue: fallsOverPoison})
+	j := startJobs(t, Options{Store: store, Analyst: analyst(fine), onQueue: panicsOnPoison})
 	full := errors.New("disk full")
 	var refuse atomic.Bool
 	refuse.Store(true)
@@ -113,32 +113,32 @@ func TestDeskReplacedLater(t *testing.T) {
 		return nil
 	}
 	store.mu.Unlock()
-	s := oldShift(j)
+	s := current(j)
 	j.e.Send(s.pid, poison{})
 	<-s.queue.closed
 	if _, err := j.Submit(ask); !errors.Is(err, full) {
 		t.Errorf("got %v, want what the store says", err)
 	}
 	if j.Alive() {
-		t.Error("alive without a desk")
+		t.Error("alive without a queue")
 	}
 	refuse.Store(false)
 	await(t, j, left.ID, api.JobComplete)
 	awaitAlive(t, j)
 }
 
-// TestCloseWithoutDesk: a crash that Close meets is told, and nothing is replaced.
-func TestCloseWithoutDesk(t *testing.T) {
+// TestCloseWithoutQueue: a crash that Close meets is told, and nothing is replaced.
+func TestCloseWithoutQueue(t *testing.T) {
 	sys := runtime.NewSystem(slog.New(slog.DiscardHandler))
 	defer sys.Wait()
 	store := newShelf()
-	j, err := New(sys, Options{Store: store, Analyst: analyst(untilCancelled), onQueue: fallsOverPoison})
+	j, err := New(sys, Options{Store: store, Analyst: analyst(untilCancelled), onQueue: panicsOnPoison})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := submit(t, j, ask)
 	await(t, j, id, api.JobRunning)
-	s := oldShift(j)
+	s := current(j)
 	j.e.Send(s.pid, poison{})
 	<-s.queue.closed
 	if err := j.Close(t.Context()); err == nil {

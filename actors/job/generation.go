@@ -10,10 +10,10 @@ import (
 	"txlens/actors/runtime"
 )
 
-// shift is one desk from its start to its end, and what its jobs hang on. When the
-// desk falls over, tend opens the next shift with what the disk knows: a desk that
-// was merely restarted would run on with half a state.
-type shift struct {
+// generation is one job queue from its start to its end, and what its jobs need. When
+// the queue panics, supervise starts the next generation from the rows on disk: a queue
+// that was merely restarted would continue with a state that is half written.
+type generation struct {
 	j      *Jobs
 	queue  *jobQueue
 	pid    runtime.Ref
@@ -25,20 +25,20 @@ type shift struct {
 	writes sync.WaitGroup // states of jobs on their way to disk
 }
 
-// errDeskGone is why the analyses of a shift are cancelled whose desk fell over.
-var errDeskGone = errors.New("internal fault: the owner of the jobs ended")
+// errQueueGone is why the analyses of a generation are cancelled whose queue panicked.
+var errQueueGone = errors.New("internal fault: the owner of the jobs ended")
 
-// openShift takes up what the store has unfinished. j.gate is held for writing, or
+// openGeneration takes up what the store has unfinished. j.gate is held for writing, or
 // nobody else knows j yet.
-func (j *Jobs) openShift() error {
+func (j *Jobs) openGeneration() error {
 	again, err := takeUp(j.o.Store)
 	if err != nil {
 		return err
 	}
-	s := &shift{j: j}
+	s := &generation{j: j}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.queue = &jobQueue{j: j, s: s, running: make(map[string]*runningJob), closed: make(chan struct{})}
-	j.shift = s
+	j.generation = s
 	j.running.Store(0)
 	j.load.Store(int64(len(again)))
 	s.pid = j.e.Spawn(s.queue)
@@ -48,8 +48,8 @@ func (j *Jobs) openShift() error {
 	return nil
 }
 
-// over reports whether the desk has ended.
-func (s *shift) over() bool {
+// over reports whether the queue has ended.
+func (s *generation) over() bool {
 	select {
 	case <-s.queue.closed:
 		return true
@@ -58,9 +58,9 @@ func (s *shift) over() bool {
 	}
 }
 
-// write brings the state of a job to disk, unless the shift is over: the next shift
+// write brings the state of a job to disk, unless the generation is over: the next one
 // may have read the row already.
-func (s *shift) write(row Row) {
+func (s *generation) write(row Row) {
 	s.mu.Lock()
 	if s.ended {
 		s.mu.Unlock()
@@ -73,14 +73,14 @@ func (s *shift) write(row Row) {
 }
 
 // end begins no more writes and waits for those under way.
-func (s *shift) end() {
+func (s *generation) end() {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
 	s.writes.Wait()
 }
 
-// Pauses before a desk is replaced: they grow while one after the other falls over
+// Pauses before a queue is replaced: they grow while one after the other panics
 // soon, so that a fault which stays does not keep a processor busy.
 const (
 	firstPause = 50 * time.Millisecond
@@ -88,19 +88,19 @@ const (
 	quietAfter = time.Minute
 )
 
-// tend replaces the desk whenever it falls over, until Close. A crash of the desk
+// supervise replaces the queue whenever it panics, until Close. A panic of the queue
 // counts as one of the process: a job that brings it down twice is started no more.
-func (j *Jobs) tend() {
-	defer close(j.tended)
+func (j *Jobs) supervise() {
+	defer close(j.supervised)
 	pause := firstPause
 	for opened := time.Now(); ; {
-		s := j.shift // nobody else replaces it
+		s := j.generation // nobody else replaces it
 		select {
 		case <-j.closing:
 			return
 		case <-s.queue.closed:
 		}
-		s.cancel(errDeskGone)
+		s.cancel(errQueueGone)
 		s.end()
 		if time.Since(opened) > quietAfter {
 			pause = firstPause
@@ -111,7 +111,7 @@ func (j *Jobs) tend() {
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, lastPause)
-		if err := j.replaceShift(); err != nil {
+		if err := j.replaceGeneration(); err != nil {
 			j.o.Log.Error("replace the owner of the jobs", "error", err)
 			continue
 		}
@@ -119,13 +119,13 @@ func (j *Jobs) tend() {
 	}
 }
 
-func (j *Jobs) replaceShift() error {
+func (j *Jobs) replaceGeneration() error {
 	j.gate.Lock()
 	defer j.gate.Unlock()
 	if j.closed() {
 		return nil
 	}
-	if err := j.openShift(); err != nil {
+	if err := j.openGeneration(); err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}
 	queued, _ := j.Load()
