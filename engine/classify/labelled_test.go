@@ -10,59 +10,6 @@ import (
 	"txlens/engine/fixture"
 )
 
-// labelNames maps the names that people gave protocols onto our slugs: an aggregator
-// under the name of its company, a rollup as the name of its own bridge or governance.
-var labelNames = map[string]string{"cowswap": "cow", "0x": "zerox", "kyber": "kyberswap", "eth2": "beacon_deposit", "compound": "compound_v2",
-	"gnosis_chain": "gnosis_bridge", "woo_fi": "woofi", "hyperliquid": "hyperliquid_bridge", "thegraph": "the_graph", "extrafi": "extra_finance",
-	"safe_multisig": "safe", "makerdao_vault": "maker", "makerdao_migration": "maker", "makerdao_sai": "maker", "wmatic": "weth", "wmon": "weth",
-	"arbitrum_one": "arbitrum", "odos_v1": "odos", "odos_v2": "odos"}
-
-// family cuts a slug into the protocol and its version: uniswap_v3 is uniswap and 3.
-func family(slug string) (name, version string) {
-	s := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(slug))
-	if n, ok := labelNames[s]; ok {
-		s = n
-	}
-	if rest, ok := strings.CutPrefix(s, "1inch"); ok {
-		s = "oneinch" + rest
-	}
-	s = strings.TrimSuffix(strings.TrimSuffix(s, "_finance"), "_bridge")
-	if s == "op_stack" {
-		return s, ""
-	}
-	if at := strings.LastIndex(s, "v"); at > 0 && at < len(s)-1 && strings.Trim(s[at+1:], "0123456789") == "" {
-		return strings.TrimSuffix(s[:at], "_"), s[at+1:]
-	}
-	return s, ""
-}
-
-// sameProtocol compares a slug with a label: the protocol must be the same, and its
-// version where both give one.
-func sameProtocol(slug, label string) bool {
-	n1, v1 := family(slug)
-	n2, v2 := family(label)
-	return n1 == n2 && (v1 == v2 || v1 == "" || v2 == "")
-}
-
-func TestProtocolsCompare(t *testing.T) {
-	f := func(slug, label string, want bool) {
-		t.Helper()
-		if sameProtocol(slug, label) != want {
-			t.Errorf("%s and %s: %v", slug, label, !want)
-		}
-	}
-	f("uniswap_v3", "uniswap-v3", true)
-	f("uniswap_v3", "uniswap-v2", false)
-	f("aave", "aave-v3", true)
-	f("oneinch", "1inch-v5", true)
-	f("zerox", "0x", true)
-	f("beefy", "beefy_finance", true)
-	f("arbitrum_bridge", "arbitrum_one", true)
-	f("curve", "convex", false)
-	f("odos", "odos-v1", true)
-	f("optimism_bridge", "base", false)
-}
-
 // tally counts the judgements on labelled transactions.
 type tally struct {
 	all, right        map[string]int
@@ -95,7 +42,7 @@ func (s *tally) protocols(l *fixture.Labelled, v *Verdict) {
 		got = *v.Protocol
 	}
 	for _, want := range l.Expect.Protocols {
-		if v.Protocol != nil && sameProtocol(got, want) {
+		if v.Protocol != nil && fixture.SameProtocol(got, want) {
 			s.namedRight++
 			return
 		}
