@@ -75,7 +75,7 @@ var onlyIn = map[string]string{
 
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
-	return slices.Contains([]string{"cmd/txlens/demogen", "engine/agent/llm/scripted", "internal/dice", "internal/mutate", "internal/powercut", "engine/fixture", "engine/assemble/recorded", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract", "zoo"}, pkg) ||
+	return slices.Contains([]string{"bench/peers", "cmd/txlens/demogen", "engine/agent/llm/scripted", "internal/dice", "internal/mutate", "internal/powercut", "engine/fixture", "engine/assemble/recorded", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract", "zoo"}, pkg) ||
 		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e")
 }
 
