@@ -33,8 +33,7 @@ func open(ctx context.Context, opt options) (*lab, error) {
 	if l.packages, err = filepath.Abs(opt.packages); err != nil {
 		return nil, err
 	}
-	arch := map[string]string{"amd64": "amd64", "arm64": "arm64"}[runtime.GOARCH]
-	l.cast = filepath.Join(l.packages, "node_modules", "@foundry-rs", "cast-"+runtime.GOOS+"-"+arch, "bin", "cast")
+	l.cast = filepath.Join(l.packages, "node_modules", "@foundry-rs", "cast-"+runtime.GOOS+"-"+runtime.GOARCH, "bin", "cast") // npm's names for linux and amd64 are Go's
 	for _, path := range []string{l.cast, filepath.Join(l.packages, "node_modules", "@3loop", "transaction-decoder")} {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("find %s: %w", path, errAbsent)
