@@ -129,7 +129,7 @@ func recordedBlocks(fixtures string) (*corpus, error) {
 func labelledTxs(fixtures string) (*corpus, error) {
 	c := &corpus{name: "labelled transactions", nodes: map[uint64]string{}}
 	var blocks []fixture.Block
-	for _, id := range fixture.LabelledChains {
+	for _, id := range fixture.LabelledChains() {
 		list, err := fixture.ReadLabelled(filepath.Join(fixtures, "labelled", strconv.FormatUint(id, 10)+".jsonl.gz"))
 		if err != nil {
 			return nil, err

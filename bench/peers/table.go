@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"txlens/engine/upstream/stubnode"
 )
 
 // table is printed as Markdown.
@@ -71,5 +73,11 @@ func megabytes(b int64) string { return fmt.Sprintf("%d MB", b/1e6) }
 
 var hex = regexp.MustCompile(`0x[0-9a-fA-F]{8,}`)
 
-// redact makes texts equal that differ in an address or hash.
-func redact(s string) string { return hex.ReplaceAllString(s, "0x…") }
+// redact makes texts equal that differ in an address, a hash or a place.
+func redact(s string) string {
+	if strings.Contains(s, stubnode.ErrNoState.Message) { // with the time and the slot before it
+		return stubnode.ErrNoState.Message
+	}
+	s, _, _ = strings.Cut(s, " at line 1 column")
+	return hex.ReplaceAllString(s, "0x…")
+}
