@@ -16,6 +16,12 @@
 //
 // What the program says of movements is held against the node, too: see balances.
 //
+// Honest flash loans are specimens of their own (flashloans_test.go): an executor
+// performs a plan of calls during a loan of Aave, Balancer, Uniswap or ERC-3156. The
+// rules must call none of them an exploit, and the node confirms that the loan was
+// taken and that the lender lost nothing. The test prints what the program does not
+// see yet, and fails once it does and the specimen still says otherwise.
+//
 // The packages are pinned by package-lock.json. Where "npm ci" was not run in this
 // folder the tests are skipped, or with TXLENS_REQUIRE_NODE=1 fail.
 package zoo

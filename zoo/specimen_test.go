@@ -80,7 +80,7 @@ func who(name string) account {
 // geneses place contracts in the first block; bases mine what every specimen starts
 // from. Other files append theirs.
 var (
-	geneses = []func(*genesis){placeCanon, placeMarket, placeSafe, placeEntryPoint, placeBeaconDeposit, placeBridge}
+	geneses = []func(*genesis){placeCanon, placeMarket, placeSafe, placeEntryPoint, placeBeaconDeposit, placeBridge, placeBalancer}
 	bases   = []func(*world){openMarkets}
 )
 
