@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +25,8 @@ type object map[string]any
 // finding stands; of the twin, which makes the same calls, it says the same in vain.
 func TestModelClaimsExploit(t *testing.T) {
 	base := open(t)
-	const words = "The vault must forget a claim before it pays; it paid the claim of frame 0.1 again in frame 0.1.0.0."
+	const words = "The vault must forget a claim before it pays; it paid the claim of {frame:0.1} again in {frame:0.1.0.0}."
+	rendered := strings.NewReplacer("{frame:", "frame ", "}", "").Replace(words)
 	f := func(vault string, stands bool) {
 		t.Helper()
 		w := on(t, base.node, base.head)
@@ -42,7 +44,7 @@ func TestModelClaimsExploit(t *testing.T) {
 		res := w.explainWith(hash, "is this an exploit?", claims(t, finding))
 		said := false
 		for _, f := range res.Findings {
-			said = said || f.BrokenInvariant == words && f.Status == api.Confirmed && f.Category == api.Reentrancy
+			said = said || f.BrokenInvariant == rendered && f.Status == api.Confirmed && f.Category == api.Reentrancy
 		}
 		by := api.ModelRules // nothing of a refuted verdict is left
 		if stands {
@@ -81,7 +83,7 @@ func claims(tb testing.TB, finding object) *analysis.Agent {
 	tb.Helper()
 	answer, err := json.Marshal(object{
 		"findings": []any{finding}, "nonFindings": []any{}, "txType": "exploit", "protocol": nil, "confidence": "high", "figures": []any{}, "steps": []any{},
-		"summary": "The sender called the contract.", "risks": []any{}, "contracts": []any{}, "traceAnnotations": []any{},
+		"summary": "{address:sender} called {call:0}.", "risks": []any{}, "contracts": []any{}, "traceAnnotations": []any{},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -98,7 +98,7 @@ func submits(ctx context.Context, _ func(llm.Delta)) (llm.Reply, error) {
 	if err := ctx.Err(); err != nil {
 		return llm.Reply{}, err
 	}
-	const answer = `{"findings":[],"nonFindings":[],"txType":"transfer","protocol":null,"confidence":"high","figures":[],"steps":[],"summary":"It sent coins.","risks":[],"contracts":[],"traceAnnotations":[{"index":0,"text":"This is the outermost call."}]}`
+	const answer = `{"findings":[],"nonFindings":[],"txType":"transfer","protocol":null,"confidence":"high","figures":[],"steps":[],"summary":"{address:sender} called {call:0}.","risks":[],"contracts":[],"traceAnnotations":[{"index":0,"text":"This is the outermost call, {frame:0}."}]}`
 	call := llm.Part{Call: &llm.Call{ID: "c", Name: claim.ToolName, Input: jsontext.Value(answer)}}
 	return llm.Reply{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{call}}, Stop: llm.StopCalls, Usage: llm.Usage{Output: 9}}, nil
 }

@@ -91,11 +91,12 @@ func TestAgentOfWhomNothingStands(t *testing.T) {
 		}
 	}
 	f(api.ModelRules)
-	f(api.ModelRules, with("risks", []any{object{"text": "It lost 777,777 USDC.", "refs": []any{"tx"}}}), with("steps", []any{object{"text": "Nothing shows it.", "refs": []any{"log:9999"}}}))
+	f(api.ModelRules, with("risks", []any{object{"flag": "bad_debt", "text": "It lost 777,777 USDC.", "refs": []any{"tx"}}}), with("steps", []any{object{"text": "Nothing shows it.", "refs": []any{"log:9999"}}}))
 	f(api.ModelRules, with("summary", rules.Summary))
-	f(api.DefaultModel, with("summary", "The sender called the contract."))
-	f(api.DefaultModel, with("steps", []any{object{"text": "The sender called the contract.", "refs": []any{"frame:0"}}}))
-	f(api.DefaultModel, with("traceAnnotations", []any{object{"index": 0, "text": "the call of the sender"}}))
+	f(api.ModelRules, with("summary", "The contract was audited and is safe."))
+	f(api.DefaultModel, with("summary", "{address:sender} called {call:0}."))
+	f(api.DefaultModel, with("steps", []any{object{"text": "{address:sender} made {count:calls}.", "refs": []any{"frame:0"}}}))
+	f(api.DefaultModel, with("traceAnnotations", []any{object{"index": 0, "text": "the call of {function:0}"}}))
 	f(api.DefaultModel, with("confidence", "low"))
 }
 
@@ -106,8 +107,8 @@ func TestAgentStepsAreMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const own = "The sender called the contract."
-	s := script.New(submits(with("steps", []any{object{"text": own, "refs": []any{"tx"}}})))
+	const own = "It all happened in frame 0."
+	s := script.New(submits(with("steps", []any{object{"text": "It all happened in {frame:0}.", "refs": []any{"tx"}}})))
 	res, _, err := replayTracer(t, failingCase, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
 	if err != nil || len(rules.Steps) < 2 || len(res.Steps) != len(rules.Steps)+1 || !slices.Contains(res.Steps, own) {
 		t.Errorf("%v: %q, the rules have %q", err, res.Steps, rules.Steps)

@@ -62,18 +62,25 @@ var links = regexp.MustCompile(`(?i)<[^>]*\b(?:href|src|action|srcset|data)\s*=\
 // wrote and answers with their words as its own.
 func obeys(words string) *script.Server {
 	said := func(key string) func(object) {
-		return with(key, []any{object{"text": words, "refs": []any{"0"}}, object{"text": words, "refs": []any{}}})
+		list := []any{object{"text": words, "refs": []any{"0"}}, object{"text": words + " {amount:fee}", "refs": []any{}}}
+		if key == "risks" {
+			for _, x := range list {
+				x.(object)["flag"] = "stuck_value"
+			}
+		}
+		return with(key, list)
 	}
 	finding := object{"broken_invariant": words, "category": "access_control", "severity": "critical", "status": "confirmed", "confidence": "high", "primary": true,
 		"victim": []any{sceneOther, "0x00000000000000000000000000000000deadbeef"}, "attacker": []any{"0x00000000000000000000000000000000deadbeef"}, "check": "1 == 1",
 		"evidence": []any{object{"claim": words, "kind": "observed", "frame": "0.9", "source": "trace"}, object{"claim": words, "kind": "observed", "address": "0x00000000000000000000000000000000deadbeef", "source": "agent"}}}
+	answer := submits(with("summary", words), said("steps"), said("risks"), with("txType", "exploit"), with("confidence", "high"), with("protocol", "totally_safe_protocol"), with("findings", []any{finding}),
+		with("contracts", []any{object{"address": sceneToken, "description": words}}), with("traceAnnotations", []any{object{"index": 0, "text": words}}),
+		with("nonFindings", []any{object{"check": "reentrancy", "result": "clean", "why": words, "refs": []any{}}}))
 	return script.New(
 		script.Turn{Calls: []script.Call{
 			calls("get_token", object{"token": sceneToken}), calls("get_source", object{"address": sceneTarget, "file": "A.sol"}),
 			calls("get_frame", object{"frame": "0.1"}), calls("get_label", object{"addresses": []any{sceneToken}})}, Usage: llm.Usage{Input: 1}},
-		submits(with("summary", words), said("steps"), said("risks"), with("txType", "exploit"), with("confidence", "high"), with("protocol", "totally_safe_protocol"), with("findings", []any{finding}),
-			with("contracts", []any{object{"address": sceneToken, "description": words}}), with("traceAnnotations", []any{object{"index": 0, "text": words}}),
-			with("nonFindings", []any{object{"check": "reentrancy", "result": "clean", "why": words, "refs": []any{}}})),
+		answer, answer,
 	)
 }
 
@@ -105,7 +112,7 @@ func TestAgentInjection(t *testing.T) {
 				t.Fatalf("%v: %s", err, res.Summary)
 			}
 			got := s.Requests()
-			if len(got) != 2 {
+			if len(got) != 3 { // the answer goes back once
 				t.Fatalf("%d requests", len(got))
 			}
 			for i, r := range got {

@@ -56,7 +56,7 @@ func calls(name string, input any) script.Call {
 // explanation is an answer that claims nothing but what change adds to it.
 func explanation(change ...func(o object)) object {
 	o := object{"findings": []any{}, "nonFindings": []any{}, "txType": "transfer", "protocol": nil, "confidence": "medium", "figures": []any{},
-		"steps": []any{}, "summary": "The sender called the contract.", "risks": []any{}, "contracts": []any{}, "traceAnnotations": []any{}}
+		"steps": []any{}, "summary": "{address:sender} called {call:0}.", "risks": []any{}, "contracts": []any{}, "traceAnnotations": []any{}}
 	for _, c := range change {
 		c(o)
 	}

@@ -27,7 +27,7 @@ func TestAgentServed(t *testing.T) {
 		if bytes.Contains(r.Body, []byte("POORMARK")) {
 			return script.Turn{Fault: script.Fault{Status: http.StatusPaymentRequired, Message: "credit balance is too low for " + script.Key}}
 		}
-		return submits(with("txType", "swap"), with("risks", []any{object{"text": "It lost 777,777 USDC.", "refs": []any{}}}))
+		return submits(with("txType", "swap"), with("risks", []any{object{"flag": "stuck_value", "text": "It lost 777,777 USDC.", "refs": []any{}}}))
 	})
 	flags := asksScript(t, "anthropic", s)
 	srv := serveProcess(t, t.TempDir(), append([]string{"--admin-listen", "127.0.0.1:0", "--provider", "anthropic", "--provider-url", flags.ProviderURL,

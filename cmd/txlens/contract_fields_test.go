@@ -279,7 +279,7 @@ var optionalRows = []contractRow{
 	}},
 	{name: "traceAnnotations", each: func(t *testing.T, s *site) {
 		notes, ok := s.result["traceAnnotations"].(object)
-		if ok != (s.mode == modelMode) || ok && notes["0"] != "This is the outermost call." {
+		if ok != (s.mode == modelMode) || ok && notes["0"] != "This is the outermost call, frame 0." {
 			t.Errorf("%v", s.result["traceAnnotations"])
 		}
 	}},

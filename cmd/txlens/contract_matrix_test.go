@@ -219,7 +219,7 @@ func talksAndSubmits(_ int, r script.Request) script.Turn {
 		turn.Calls = append(slices.Clone(turn.Calls), calls("engage_playbook", object{"name": playbookOfTest}))
 		return turn
 	}
-	return submits(with("txType", "swap"), with("traceAnnotations", []any{object{"index": 0, "text": "This is the outermost call."}}))
+	return submits(with("txType", "swap"), with("traceAnnotations", []any{object{"index": 0, "text": "This is the outermost call, {frame:0}."}}))
 }
 
 // fill asks the server for what the rows look at.

@@ -35,7 +35,7 @@ var englishLiteral = regexp.MustCompile(`[A-Za-z]{2,} [A-Za-z]{2,}|^ ?[A-Z][a-z]
 // readsText are the functions that may look into text, with the reason. Each must be one
 // that the rules report.
 var readsText = map[string]string{
-	"engine/agent/claim/prose.go sentence":          "a model's text: it must not imitate the mark of a partial result",
+	"engine/agent/claim/text.go sentence":           "a model's text: it must not imitate the mark of a partial result",
 	"engine/agent/claim/verdict.go borneOut":        "names of events, which are identifiers",
 	"engine/report/html.go headline":                "the mark of a partial result, which the interface fixes",
 	"engine/upstream/etherscan.go etherscanRefusal": "answers of Etherscan, which has no codes",

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/tool"
 	"txlens/engine/api"
@@ -58,7 +59,7 @@ func talks(stop llm.Stop) func(*llm.Request, func(llm.Delta)) (llm.Reply, error)
 	}
 }
 
-const answered = `submit_explanation {"findings":[],"nonFindings":[],"txType":"transfer","protocol":null,"confidence":"low","figures":[],"steps":[],"summary":"It sent coins.","risks":[],"contracts":[],"traceAnnotations":[]}`
+const answered = `submit_explanation {"findings":[],"nonFindings":[],"txType":"transfer","protocol":null,"confidence":"low","figures":[],"steps":[],"summary":"{address:sender} called {call:0}.","risks":[],"contracts":[],"traceAnnotations":[]}`
 
 func aCase(t *testing.T) *assemble.Case {
 	ch, ok := chain.ByID(1)
@@ -263,6 +264,88 @@ func TestMustAnswer(t *testing.T) {
 	for i, r := range p.asked {
 		if must := r.MustCall != ""; must != (i == 2) {
 			t.Errorf("turn %d: must call %q", i+1, r.MustCall)
+		}
+	}
+}
+
+// TestReview: an answer with sentences that do not stand goes back once, with the reasons
+// and without a word of it. What goes wrong then leaves the answer.
+func TestReview(t *testing.T) {
+	bad := strings.Replace(answered, "{address:sender} called {call:0}.", "It sent 7 coins. It is safe.", 1)
+	worse := strings.Replace(answered, "{address:sender} called {call:0}.", "{address:sender} called {call:9}.", 1)
+	fails := func(err error) func(*llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return func(*llm.Request, func(llm.Delta)) (llm.Reply, error) { return llm.Reply{}, err }
+	}
+	f := func(name string, change func(*world), want error, summary string, turns int, script ...func(*llm.Request, func(llm.Delta)) (llm.Reply, error)) {
+		t.Helper()
+		p := &fake{turns: script}
+		w := newWorld(t, p, aTool("look", func(context.Context, jsontext.Value) (any, error) { return 1, nil }))
+		change(w)
+		out, err := Run(context.Background(), w.Options)
+		got := ""
+		if out.Answer != nil {
+			got = out.Answer.Summary
+		}
+		if !errors.Is(err, want) || got != summary || len(p.asked) != turns {
+			t.Errorf("%s: %q %v after %d turns, want %q %v after %d", name, got, err, len(p.asked), summary, want, turns)
+		}
+		if len(p.asked) < 2 {
+			return
+		}
+		told := outcomes(p.asked[1])[0]
+		if !told.Failed || !strings.Contains(told.Content, "summary, sentence 1: digit (") || !strings.Contains(told.Content, "summary, sentence 2: no_fact (") || strings.Contains(told.Content, "coins") {
+			t.Errorf("%s: told %+v", name, told)
+		}
+	}
+	as := func(*world) {}
+	const first, good = "It sent 7 coins. It is safe.", "{address:sender} called {call:0}."
+	f("nothing to say", as, nil, good, 1, says(answered))
+	f("it is mended", as, nil, good, 2, says(bad), says(answered))
+	f("it is looked up and mended", as, nil, good, 3, says(bad), says("look {}"), says(answered))
+	f("it goes back once", as, nil, "{address:sender} called {call:9}.", 2, says(bad), says(worse), says(answered))
+	f("nothing goes back", func(w *world) { w.Limits.Answers, w.Limits.Turns = 1, 1 }, nil, first, 1, says(bad), says(answered))
+	f("the second cannot be read", as, nil, first, 3, says(bad), says(`submit_explanation {"summary":7}`), says(`submit_explanation {"summary":7}`))
+	f("it looks without end", func(w *world) { w.Limits.Turns = 3 }, nil, first, 3, says(bad), says("look {}"))
+	f("the provider fails", as, nil, first, 2, says(bad), fails(llm.ErrCut))
+	unpaid := errors.New("nobody pays")
+	f("nobody pays for the second", func(w *world) {
+		asked := 0
+		w.Meter.Gate = func(context.Context) error {
+			if asked++; asked > 1 {
+				return unpaid
+			}
+			return nil
+		}
+	}, unpaid, "", 1, says(bad), says(answered))
+}
+
+// TestNumberedAnswers: what a tool has answered is told with its number, by which a text
+// can refer to it; what would have been is not.
+func TestNumberedAnswers(t *testing.T) {
+	row := func(context.Context, jsontext.Value) (any, error) { return map[string]any{"rows": []int{41, 42}}, nil }
+	what := aTool("what_if", row)
+	what.Hypothetical = true
+	final := strings.Replace(answered, "{address:sender} called {call:0}.", "It counted {tool:2:rows.1}.", 1)
+	p := &fake{turns: turns{says("look {}", "what_if {}", "look {}"), says(final)}}
+	w := newWorld(t, p, aTool("look", row), what)
+	out, err := Run(context.Background(), w.Options)
+	if err != nil || len(p.asked) != 2 {
+		t.Fatalf("%v after %d turns", err, len(p.asked))
+	}
+	got := outcomes(p.asked[1])
+	if !strings.HasPrefix(got[0].Content, "{tool:1:MEMBER}\n") || strings.Contains(got[1].Content, "{tool:") || !strings.HasPrefix(got[2].Content, "{tool:2:MEMBER}\n") {
+		t.Errorf("%+v", got)
+	}
+	if r, d := claim.Apply(w.Desk.Case, out.Answer, out.Index); r.Summary != "It counted 42." {
+		t.Errorf("%q, dropped %+v", r.Summary, d)
+	}
+}
+
+// TestGrammarIsTold: the system message tells of each kind of reference.
+func TestGrammarIsTold(t *testing.T) {
+	for _, usage := range claim.Usages() {
+		if !strings.Contains(system, usage) {
+			t.Errorf("%s is not told", usage)
 		}
 	}
 }

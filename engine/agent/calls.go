@@ -56,7 +56,8 @@ func callName(name string) string {
 }
 
 // answer takes the explanation, where it is among the calls. One that cannot be read
-// goes back to be mended.
+// goes back to be mended, and so does, once, one with sentences that do not stand; it is
+// kept in case nothing better comes.
 func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err error) {
 	for i, c := range calls {
 		if c.Name != r.final.Name {
@@ -67,7 +68,14 @@ func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err 
 		r.end(t, time.Since(began), err == nil)
 		if err == nil {
 			r.out.Answer = a
-			return true, nil
+			drops := claim.Review(r.Desk.Case, a, r.out.Index)
+			if len(drops) == 0 || r.reviewed || r.refused >= r.Limits.Answers || r.short() {
+				return true, nil
+			}
+			r.reviewed = true
+			r.refused++
+			outcomes[i] = llm.Outcome{Content: claim.Tell(drops) + "Mend them or leave them out, and submit the explanation again, whole.", Failed: true}
+			continue
 		}
 		if r.refused++; r.refused > r.Limits.Answers {
 			return false, fmt.Errorf("%w: %w", ErrNoAnswer, err)
@@ -112,7 +120,9 @@ func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcom
 	wg.Wait()
 	for i, a := range answers {
 		if a != nil && !r.tools[calls[i].Name].Hypothetical {
-			r.out.Index.ObserveAsked(a, calls[i].Input)
+			r.numbered++
+			outcomes[i].Content = fmt.Sprintf("{tool:%d:MEMBER}\n", r.numbered) + outcomes[i].Content
+			r.out.Index.ObserveAsked(r.numbered, a, calls[i].Input)
 		}
 	}
 }

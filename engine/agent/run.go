@@ -21,36 +21,68 @@ type run struct {
 	nano    int64 // booked so far
 	refused int   // answers that were sent back
 	silent  int   // turns without any call
+
+	reviewed bool // an answer was sent back for sentences that do not stand
+	numbered int  // answers of tools that references may name
 }
 
-// converse alternates between the model and what it asked for.
+// converse alternates between the model and what it asked for. What goes wrong after an
+// answer was sent back leaves that answer, unless the run was stopped or nobody pays.
 func (r *run) converse(ctx context.Context) error {
 	for {
-		reply, err := r.turn(ctx)
-		if err != nil {
+		if err := r.over(); err != nil {
+			return r.orHeld(err)
+		}
+		if err := r.Meter.Admit(ctx); err != nil {
+			r.out.Answer = nil
 			return err
 		}
-		r.talk = append(r.talk, reply.Message)
-		done, err := r.serve(ctx, reply)
-		if done || err != nil {
+		done, err := r.exchange(ctx)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			r.out.Answer = nil
 			return err
+		case err != nil:
+			return r.orHeld(err)
+		case done:
+			return nil
 		}
 	}
+}
+
+// orHeld gives no error where an answer is kept.
+func (r *run) orHeld(err error) error {
+	if r.out.Answer != nil {
+		return nil
+	}
+	return err
+}
+
+// over says which limit is reached.
+func (r *run) over() error {
+	switch {
+	case r.out.Turns >= r.Limits.Turns:
+		return fmt.Errorf("%w: %d", ErrTurns, r.Limits.Turns)
+	case r.used() >= r.Limits.Tokens:
+		return fmt.Errorf("%w of %d tokens", ErrBudget, r.Limits.Tokens)
+	case r.nano >= r.Limits.Nano:
+		return fmt.Errorf("%w of $%s", ErrBudget, api.NanoDollars(r.Limits.Nano))
+	}
+	return nil
+}
+
+// exchange has the model speak once and answers what it asks for.
+func (r *run) exchange(ctx context.Context) (done bool, err error) {
+	reply, err := r.turn(ctx)
+	if err != nil {
+		return false, err
+	}
+	r.talk = append(r.talk, reply.Message)
+	return r.serve(ctx, reply)
 }
 
 // turn has the model speak once. The last turns that the limits allow must answer.
 func (r *run) turn(ctx context.Context) (llm.Reply, error) {
-	switch {
-	case r.out.Turns >= r.Limits.Turns:
-		return llm.Reply{}, fmt.Errorf("%w: %d", ErrTurns, r.Limits.Turns)
-	case r.used() >= r.Limits.Tokens:
-		return llm.Reply{}, fmt.Errorf("%w of %d tokens", ErrBudget, r.Limits.Tokens)
-	case r.nano >= r.Limits.Nano:
-		return llm.Reply{}, fmt.Errorf("%w of $%s", ErrBudget, api.NanoDollars(r.Limits.Nano))
-	}
-	if err := r.Meter.Admit(ctx); err != nil {
-		return llm.Reply{}, err
-	}
 	r.out.Turns++
 	iteration := int64(r.out.Turns)
 	r.Emit(api.Event{Type: api.EventIteration, Iteration: &iteration})

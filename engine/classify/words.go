@@ -25,6 +25,9 @@ func NewFullWords(f *Facts) Words {
 	return Words{a}
 }
 
+// InFull is the same wording with each address in full.
+func (w Words) InFull() Words { return NewFullWords(w.a.Facts) }
+
 // Who names an account: by its label, its token, its verified source, or its address.
 func (w Words) Who(addr common.Address) string { return w.a.who(addr) }
 

@@ -44,6 +44,11 @@ func Exploit(n Names, first *api.Finding, loss verdict.Sentence) string {
 	if what == "" {
 		what = strings.TrimSuffix(first.BrokenInvariant, ".")
 	}
+	return ExploitHeadline(first, what)
+}
+
+// ExploitHeadline puts the cause of an exploit before what is said of it.
+func ExploitHeadline(first *api.Finding, what string) string {
 	return "Exploit by " + words(string(first.Category)) + ": " + what
 }
 
@@ -56,9 +61,16 @@ func NonFinding(n Names, c verdict.NonFinding) string {
 	if c.Result == verdict.Found {
 		return ""
 	}
-	s := strings.ToUpper(c.Title[:1]) + c.Title[1:] + ": " + words(c.Result.String())
+	return Outcome(n, c)
+}
+
+// Outcome renders the result of a check, also of one that found what it looks for.
+func Outcome(n Names, c verdict.NonFinding) string {
+	s := capital(c.Title) + ": " + words(c.Result.String())
 	if why := Sentence(n, c.Why); why != "" {
 		s += "; " + why
 	}
 	return s
 }
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -102,6 +102,9 @@ func plain(a verdict.Arg) string {
 	return ""
 }
 
+// Slot renders a slot in full.
+func Slot(s common.Hash) string { return plain(verdict.Slot(s)) }
+
 // slot renders a slot as a number where it has at most so many bits, else in hex.
 func slot(s common.Hash, bits int, hex func(string) string) string {
 	if n := s.Big(); n.BitLen() <= bits {

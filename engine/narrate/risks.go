@@ -32,3 +32,18 @@ func ReadRisk(line string) (verdict.Flag, string) {
 	}
 	return verdict.NoFlag, line
 }
+
+// FlagTitle renders a flag as a sentence of its own.
+func FlagTitle(f verdict.Flag) string { return "Flagged: " + f.Info().Title }
+
+// Flagged is the sentence that names the flags of a headline; it is empty for none.
+func Flagged(flags []verdict.Flag) string {
+	if len(flags) == 0 {
+		return ""
+	}
+	titles := make([]string, len(flags))
+	for i, f := range flags {
+		titles[i] = f.Info().Title
+	}
+	return "Flagged: " + strings.Join(titles, ", ") + "."
+}

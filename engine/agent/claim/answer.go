@@ -16,23 +16,58 @@ type Answer struct {
 	Figures     []Figure       `json:"figures"`
 	Steps       []Said         `json:"steps"`
 	Summary     string         `json:"summary"`
-	Risks       []Said         `json:"risks"`
+	Risks       []Risk         `json:"risks"`
 	Contracts   []Description  `json:"contracts"`
 	Annotations []Annotation   `json:"traceAnnotations"`
 }
 
-// Said is a text with the places it rests on: see reference.
+// Said is a text with more places that it tells of: see exists.
 type Said struct {
 	Text string   `json:"text"`
 	Refs []string `json:"refs"`
 }
 
-// Figure is a number of the texts that stands nowhere in the evidence and follows
-// from it: Kind says how, from references of the check language.
+// Risk is a flag of the registry with the model's explanation.
+type Risk struct {
+	Flag Flag     `json:"flag"`
+	Text string   `json:"text"`
+	Refs []string `json:"refs"`
+}
+
+// Figure is a number that follows from the evidence: Kind says how, from the values that
+// Of names as references do behind "amount:".
 type Figure struct {
-	Shown string   `json:"shown"` // as it stands in the texts
-	Kind  string   `json:"kind"`  // sum, difference, percent_of, percent_change, ratio
-	Of    []string `json:"of"`
+	Kind FigureKind `json:"kind"`
+	Of   []string   `json:"of"`
+}
+
+// FigureKind is the way in which a figure follows from its values.
+type FigureKind string
+
+// The kinds of figures.
+const (
+	Sum           FigureKind = "sum"            // of all
+	Difference    FigureKind = "difference"     // of the first and the others
+	PercentOf     FigureKind = "percent_of"     // the first in percent of the second
+	PercentChange FigureKind = "percent_change" // from the first to the second
+	Ratio         FigureKind = "ratio"          // how many times the second is in the first
+)
+
+// Enum lists the kinds.
+func (FigureKind) Enum() []any { return []any{Sum, Difference, PercentOf, PercentChange, Ratio} }
+
+// relates reports whether a figure sets two values in relation.
+func (k FigureKind) relates() bool { return k != Sum && k != Difference }
+
+// Flag is the name of a risk flag.
+type Flag string
+
+// Enum lists the flags that are not the cause of a finding: those are raised by findings.
+func (Flag) Enum() (out []any) {
+	for _, f := range verdict.Flags() {
+		out = append(out, Flag(f.String()))
+	}
+	return out
 }
 
 // Description says what a contract is.
@@ -87,7 +122,8 @@ var (
 // Dropped counts what did not stand.
 type Dropped = api.Dropped
 
-// Bounds of an Answer: lists in items, texts in characters.
+// Bounds of an Answer: lists in items, texts in characters as they are rendered. As a
+// model writes them, with references, they may be longer: see written.
 const (
 	maxSummary     = 500
 	maxText        = 400

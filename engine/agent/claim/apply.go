@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
@@ -27,6 +26,7 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 		p = *r.Provenance
 	}
 	var d Dropped
+	ix.drops = nil
 	d.Figures = ix.compute(a.Figures)
 	v := &judgement{ix: ix, r: &r, d: &d}
 	v.judge(a)
@@ -162,59 +162,98 @@ func (v *judgement) keep(rules []api.Finding, exploit bool) {
 	}
 }
 
-// narrate takes summary, steps and risks, as far as they stand. The rules' summary
-// stays when the beginning of the model's does not stand. The steps of both are merged
-// by the rule of steps.go, unless more than half of the model's do not stand. The
-// rules' risks stay in any case.
+// narrate takes summary, steps and risks, as far as they stand. The steps of the rules
+// and the model are merged by the rule of steps.go, unless more than half of the model's
+// do not stand. The rules' risks stay in any case.
 func (ix *Index) narrate(r *api.Result, a *Answer, d *Dropped) {
-	summary, bad := ix.prose(a.Summary, maxSummary)
-	d.Sentences += bad
-	if first := sentences(plainText(a.Summary)); summary != "" && !r.Partial() && ix.sentence(first[0]) == "" {
-		r.Summary = summary
-	}
-	steps := ix.said(a.Steps, &d.Steps, d)
+	ix.headline(r, a.Summary, d)
+	steps := ix.steps(a.Steps, d)
 	if len(steps) > 0 && 2*len(steps) >= len(a.Steps) {
 		r.Steps = ix.mergedSteps(r.Steps, steps)
 	}
 	r.Risks = slices.Clone(r.Risks)
-	for _, s := range ix.said(a.Risks, &d.Risks, d) {
-		r.Risks = append(r.Risks, s.Text)
+	for i, s := range a.Risks {
+		if line := ix.risk(at("risks", i), s, d); line != "" && !slices.Contains(r.Risks, line) {
+			r.Risks = append(r.Risks, line)
+		}
 	}
 }
 
-// said keeps the texts that stand and rest on a place that exists.
-func (ix *Index) said(list []Said, lost *int, d *Dropped) (out []Said) {
-	for _, s := range list {
-		flag, rest := flagOf(s.Text)
-		text, bad := ix.prose(rest, maxText)
-		d.Sentences += bad
-		if text == "" || !ix.rests(s.Refs) || flag != "" && ix.sentence(strings.ReplaceAll(flag, "_", " ")) != "" {
-			*lost++
-			continue
+// headline takes the summary, unless its first sentence does not stand. Judgement in it
+// is code's: the cause of an exploit stands before the model's words and the flags of the
+// rules behind them, whatever the words are.
+func (ix *Index) headline(r *api.Result, summary string, d *Dropped) {
+	s := ix.say(summary, mode{where: "summary", limit: maxSummary})
+	d.Sentences += s.bad
+	if !s.first || r.Partial() {
+		return
+	}
+	r.Summary = s.text
+	if len(r.Findings) > 0 {
+		r.Summary = narrate.ExploitHeadline(&r.Findings[0], s.text)
+	}
+	if flagged := narrate.Flagged(ix.notable()); flagged != "" {
+		r.Summary += " " + flagged
+	}
+}
+
+// maxNotable bounds the flags of a headline.
+const maxNotable = 4
+
+// notable lists the flags of the rules that belong into a headline: of medium severity or
+// more.
+func (ix *Index) notable() (out []verdict.Flag) {
+	if ix.c.Verdict == nil {
+		return nil
+	}
+	for _, risk := range ix.c.Verdict.Risks {
+		if risk.Flag.Info().Severity.Rank() >= api.Moderate.Rank() && !slices.Contains(out, risk.Flag) && len(out) < maxNotable {
+			out = append(out, risk.Flag)
 		}
-		if flag != "" {
-			text = flag + ": " + text
-		}
-		out = append(out, Said{text, s.Refs})
 	}
 	return out
 }
 
-// flagOf parts the name of a risk from what it says: "unlimited_approval: ...".
-func flagOf(s string) (flag, rest string) {
-	if head, rest, ok := strings.Cut(s, ": "); ok && isSlug(head) {
-		return head, rest
+// risk is the line of a risk of the model: empty when its text does not stand, when it
+// points to no place, or when the rules have checked it and found nothing.
+func (ix *Index) risk(where string, x Risk, d *Dropped) string {
+	flag, ok := verdict.FlagOf(string(x.Flag))
+	if !ok || ix.contradicts(flag) {
+		ix.drops = append(ix.drops, Drop{where, 1, Contradicted})
+		d.Risks++
+		return ""
 	}
-	return "", s
+	s := ix.say(x.Text, mode{where: where + ".text", limit: maxText})
+	d.Sentences += s.bad
+	if s.text == "" || !s.places() && !ix.rests(x.Refs) {
+		d.Risks++
+		return ""
+	}
+	return narrate.RiskLine(flag, s.text)
+}
+
+// steps keeps the steps that stand and tell of a place that exists.
+func (ix *Index) steps(list []Said, d *Dropped) (out []told) {
+	for i, x := range list {
+		s := ix.say(x.Text, mode{where: at("steps", i) + ".text", limit: maxText})
+		d.Sentences += s.bad
+		if s.text == "" || !s.places() && !ix.rests(x.Refs) {
+			d.Steps++
+			continue
+		}
+		out = append(out, told{s, x.Refs})
+	}
+	return out
 }
 
 // describe takes descriptions of contracts and comments on the trace.
 func (ix *Index) describe(r *api.Result, a *Answer, d *Dropped) {
 	r.Contracts = slices.Clone(r.Contracts)
-	for _, x := range a.Contracts {
+	for n, x := range a.Contracts {
 		i := slices.IndexFunc(r.Contracts, func(c api.Contract) bool { return c.Address == x.Address })
-		text, bad := ix.prose(x.Description, maxShort)
-		d.Sentences += bad
+		said := ix.say(x.Description, mode{where: at("contracts", n) + ".description", limit: maxShort})
+		text := said.text
+		d.Sentences += said.bad
 		if i < 0 || text == "" {
 			d.Descriptions++
 			continue
@@ -225,9 +264,10 @@ func (ix *Index) describe(r *api.Result, a *Answer, d *Dropped) {
 		r.Contracts[i].Description = text
 	}
 	r.TraceAnnotations = nil
-	for _, n := range a.Annotations {
-		text, bad := ix.prose(n.Text, maxShort)
-		d.Sentences += bad
+	for i, n := range a.Annotations {
+		said := ix.say(n.Text, mode{where: at("traceAnnotations", i) + ".text", limit: maxShort})
+		text := said.text
+		d.Sentences += said.bad
 		if n.Index < 0 || n.Index >= len(r.PrettyTrace) || text == "" || r.TraceAnnotations[n.Index] != "" {
 			d.Annotations++
 			continue

@@ -32,12 +32,12 @@ func BenchmarkIndex(b *testing.B) {
 func BenchmarkApply(b *testing.B) {
 	c := largest(b)
 	ix := NewIndex(c)
-	a := &Answer{TxType: api.TypeOther, Summary: strings.Repeat("0x1234…abcd ", 40)}
+	a := &Answer{TxType: api.TypeOther, Summary: strings.Repeat("{address:0x1234…abcd} ", 40)}
 	for range maxSteps {
-		a.Steps = append(a.Steps, Said{strings.Repeat("1234…789 0x12…ab. ", 22), []string{"tx"}})
+		a.Steps = append(a.Steps, Said{strings.Repeat("{amount:net:sender:native} {address:target}. ", 22), []string{"tx"}})
 	}
 	for i := range maxAnnotations {
-		a.Annotations = append(a.Annotations, Annotation{i, strings.Repeat("1,234.5 WETH ", 15)})
+		a.Annotations = append(a.Annotations, Annotation{i, strings.Repeat("{count:transfers} {count:tokens} ", 10)})
 	}
 	for range maxFindings {
 		f := goodFinding()

@@ -92,12 +92,6 @@ func vaultABI(t testing.TB) *abi.ABI {
 	return &a
 }
 
-// plainIndex is an index of next to nothing.
-func plainIndex() *Index {
-	ch, _ := chain.ByID(1)
-	return NewIndex(assemble.Build(&assemble.Evidence{TxHash: "0x" + strings.Repeat("00", 32), Chain: ch}))
-}
-
 func addr(s string) api.Addr { return api.AddrOf(common.HexToAddress(s)) }
 
 func u64(n uint64) *uint64 { return &n }

@@ -21,7 +21,7 @@ import (
 // bounded to maxBits; what goes beyond, and a division by zero, makes the check fail
 // to compute, which is not the same as being false.
 //
-// References are those of refs.go. There are no variables, no functions of one's own,
+// References are those of values.go. There are no variables, no functions of one's own,
 // no loops: evaluation visits each piece once.
 const (
 	maxBits   = 1024 // of any value on the way
@@ -89,22 +89,6 @@ func parseCheck(s string) (condition, error) {
 		return nil, fmt.Errorf("%w: %d pieces are left over", errCheck, len(p.tokens)-p.at)
 	}
 	return out, nil
-}
-
-// parseReference reads one reference alone.
-func parseReference(s string) (*expr, error) {
-	p := &parser{}
-	if len(s) > maxShort {
-		return nil, errCheck
-	}
-	if err := p.scan(s); err != nil {
-		return nil, err
-	}
-	e, err := p.factor(0)
-	if err == nil && (p.at < len(p.tokens) || e.op != opRef && e.op != opBits) {
-		err = fmt.Errorf("%w: want one reference", errCheck)
-	}
-	return e, err
 }
 
 type parser struct {
@@ -265,7 +249,7 @@ func (p *parser) slice(depth int) (*expr, error) {
 
 func (p *parser) reference(name string) (*expr, error) {
 	r := reference{name: name}
-	if references[name].args == 0 {
+	if len(references[name].args) == 0 {
 		return nil, fmt.Errorf("%w: there is a reference that the language does not have", errCheck)
 	}
 	for {
@@ -278,8 +262,8 @@ func (p *parser) reference(name string) (*expr, error) {
 			break
 		}
 	}
-	if len(r.args) != references[name].args {
-		return nil, fmt.Errorf("%w: %s takes %d arguments", errCheck, name, references[name].args)
+	if want := len(references[name].args); len(r.args) != want {
+		return nil, fmt.Errorf("%w: %s takes %d arguments", errCheck, name, want)
 	}
 	return &expr{op: opRef, ref: r}, p.want(")")
 }

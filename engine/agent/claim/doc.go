@@ -3,14 +3,22 @@
 // against the evidence. What a model claims and the evidence does not bear out never
 // reaches a Result; it is dropped and counted.
 //
-// # What is held against what
+// # Claims by reference
 //
-// References (frame paths, indices of logs, addresses, slots, selectors) must exist
-// in the call tree, the receipt, the state diff, or in what a tool has answered.
+// A model writes no number, no address and no name. It writes references in braces,
+// which code resolves, checks and renders as package narrate renders the sentences of
+// the rules: {amount:log:41}, {address:0x…}, {figure:2.percent}. See reference.go for
+// the grammar, facts.go for the kinds, text.go for what may stand between references.
 //
-// Numbers in texts must be those of the evidence, exactly or rounded; see numbers.go.
+// A sentence is dropped as a whole, with a Reason, when a reference of it does not
+// resolve, or when it has a digit, a name or a link outside of references. Outside of
+// findings each sentence must hold a reference to a fact: something that happened or
+// was measured. Judgement is rendered from verdicts alone: see verdictWords.
 //
-// Names, links and markup in texts are the business of prose.go. No word is forbidden.
+// # What else is held against the evidence
+//
+// Places (frame paths, indices of logs, addresses, slots, selectors) must exist in the
+// call tree, the receipt, the state diff, or in what a tool has answered.
 //
 // Findings must come with a check, an expression that is computed again here; see
 // check.go for the language and findings.go for what a finding must show.

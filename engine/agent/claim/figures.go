@@ -2,63 +2,79 @@ package claim
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/classify"
 	"txlens/engine/flow"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// derived are the numbers that the figures of an answer come to.
-type derived struct {
-	of       map[string]*amounts
-	usd      amounts
-	percents amounts
-	ratios   amounts
+// figure is what a Figure of an answer comes to. It is made of values of the evidence
+// alone, without any number of the model's own, so it can say no more than they do.
+type figure struct {
+	kind   FigureKind
+	n      *big.Int        // of a sum or a difference
+	token  *common.Address // it is base units of this token; nil: of none
+	rate   api.Decimal     // of the others
+	logs   []int
+	frames []int
+	why    Reason
 }
 
-// compute takes the figures that come out as they are shown, and counts the others.
-// A figure is made of references alone, without any number of the model's own, so it
-// can say no more than the evidence does.
+// rateScale is the number of decimals to which percentages and ratios are computed.
+const rateScale = 12
+
+// compute takes the figures of an answer and counts those that come to nothing.
 func (ix *Index) compute(list []Figure) (dropped int) {
-	ix.derived = derived{of: map[string]*amounts{}}
-	for _, f := range list {
-		if !ix.figure(f) {
+	ix.figures = make([]figure, len(list))
+	for i, f := range list {
+		if ix.figures[i] = ix.figure(f); ix.figures[i].why != Stands {
 			dropped++
 		}
 	}
 	return dropped
 }
 
-func (ix *Index) figure(f Figure) bool {
-	shown, usd, ok := ix.shown(f.Shown)
-	if !ok || len(f.Of) < 2 {
-		return false
+func (ix *Index) figure(f Figure) figure {
+	out := figure{kind: f.Kind, why: Malformed}
+	if len(f.Of) < 2 || f.Kind.relates() && len(f.Of) != 2 {
+		return out
 	}
 	var values []value
 	seen := map[string]bool{}
 	for _, s := range f.Of {
-		e, err := parseReference(s)
-		if err != nil || e.op != opRef || seen[s] {
-			return false
+		r, ok := parseTextReference("amount:" + strings.Trim(s, "{} "))
+		if !ok || len(r.args) == 0 {
+			return out
+		}
+		v, places, why := ix.inText(r.args)
+		if why == Stands && (seen[s] || !sameToken(values, v)) {
+			why = WrongUnit
+		}
+		if why != Stands {
+			out.why = why
+			return out
 		}
 		seen[s] = true
-		v, err := ix.refer(e.ref)
-		if err != nil || !sameToken(values, v) {
-			return false
-		}
 		values = append(values, v)
+		out.logs, out.frames = append(out.logs, places.logs...), append(out.frames, places.frames...)
 	}
-	switch f.Kind {
-	case "sum", "difference":
-		return ix.total(f.Kind, values, shown, usd)
+	if out.why = Stands; f.Kind.relates() {
+		out.relate(values[0].n, values[1].n)
+	} else {
+		out.add(values)
 	}
-	return ix.relation(f.Kind, values, shown)
+	return out
 }
 
 // sameToken: only amounts of one token can be set in relation, or numbers of none.
 func sameToken(before []value, v value) bool {
+	if len(v.units) > 0 {
+		return false
+	}
 	if len(before) == 0 {
 		return true
 	}
@@ -66,83 +82,80 @@ func sameToken(before []value, v value) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// shown reads the first number that a figure shows, and whether it is in USD.
-func (ix *Index) shown(s string) (r reading, usd, ok bool) {
-	list := lex(plainText(s))
-	for i := range list {
-		if list[i].kind == isNumber {
-			r, next := ix.read(list, i)
-			return r, ix.unitAt(list, i, next).unit == inUSD, r.value.Unscaled.Sign() != 0
-		}
-	}
-	return reading{}, false, false
-}
-
-// total is a sum, or the first less the others.
-func (ix *Index) total(kind string, values []value, shown reading, usd bool) bool {
-	n := new(big.Int)
+// add makes a sum, or a difference of the first and the others.
+func (f *figure) add(values []value) {
+	f.n, f.token = new(big.Int), values[0].token
 	for i, v := range values {
-		if kind == "difference" && i > 0 {
-			n.Sub(n, v.n)
+		if f.kind == Difference && i > 0 {
+			f.n.Sub(f.n, v.n)
 		} else {
-			n.Add(n, v.n)
+			f.n.Add(f.n, v.n)
 		}
 	}
-	d, token, symbol := api.Decimal{Unscaled: n.Abs(n)}, common.Address{}, ""
-	if t := values[0].token; t != nil {
-		token = *t
-		if sym, scale, known := ix.coin(token); known {
-			symbol, d.Scale = sym, scale
-		}
-	}
-	worth := api.Decimal{}
-	if p, ok := ix.c.Evidence.Prices[token]; ok && symbol != "" {
-		worth = flow.Value(d.Unscaled, uint8(d.Scale), p.USD)
-	}
-	var one amounts
-	if usd {
-		one.add(worth)
-		ix.derived.usd.add(worth)
-		return one.between(shown.wide())
-	}
-	if one.add(d); !one.between(shown.span()) {
-		return false
-	}
-	key := strings.ToLower(symbol)
-	if ix.derived.of[key] == nil {
-		ix.derived.of[key] = &amounts{}
-	}
-	ix.derived.of[key].add(d)
-	ix.derived.usd.add(worth)
-	return true
 }
 
-// percentScale is the number of decimals to which percentages and ratios are computed.
-const percentScale = 12
-
-// relation is a percentage or a ratio of two values.
-func (ix *Index) relation(kind string, values []value, shown reading) bool {
-	if len(values) != 2 {
-		return false
-	}
-	a, b := new(big.Int).Abs(values[0].n), new(big.Int).Abs(values[1].n)
-	if kind == "percent_change" {
-		a, b = new(big.Int).Sub(values[1].n, values[0].n), a
+// relate makes a percentage or a ratio.
+func (f *figure) relate(first, second *big.Int) {
+	a, b, up := new(big.Int).Abs(first), new(big.Int).Abs(second), rateScale+2
+	switch f.kind {
+	case PercentChange:
+		a, b = new(big.Int).Sub(second, first), a
+		a.Abs(a)
+	case Ratio:
+		up = rateScale
 	}
 	if a.Sign() == 0 || b.Sign() == 0 {
-		return false
+		f.why = Unresolved
+		return
 	}
-	up, into := percentScale, &ix.derived.percents
-	if kind == "ratio" {
-		into = &ix.derived.ratios
-	} else {
-		up += 2
+	f.rate = api.Decimal{Unscaled: new(big.Int).Quo(times10(a, up), b), Scale: rateScale}
+}
+
+// figureFact renders a figure by its position, from 1, in the unit that it has or that
+// is asked for behind a dot.
+func (ix *Index) figureFact(args []string, w classify.Words) (fact, Reason) {
+	number, unit, _ := strings.Cut(args[0], ".")
+	at, err := strconv.Atoi(number)
+	if err != nil || at < 1 || at > len(ix.figures) {
+		return fact{}, Unresolved
 	}
-	var one amounts
-	d := api.Decimal{Unscaled: new(big.Int).Quo(times10(a.Abs(a), up), b), Scale: percentScale}
-	if one.add(d); !one.between(shown.span()) {
-		return false
+	f := &ix.figures[at-1]
+	if f.why != Stands {
+		return fact{}, f.why
 	}
-	into.add(d)
-	return true
+	text, why := ix.figureText(f, unit, w)
+	return fact{class: isFact, text: text, logs: f.logs, frames: f.frames}, why
+}
+
+func (ix *Index) figureText(f *figure, unit string, w classify.Words) (string, Reason) {
+	switch {
+	case f.kind == Ratio && (unit == "" || unit == "times"):
+		return api.Thousands(significant(f.rate)) + " times", Stands
+	case f.kind == Ratio:
+		return "", WrongUnit
+	case f.kind.relates() && (unit == "" || unit == "percent"):
+		return api.Thousands(significant(f.rate)) + " %", Stands
+	case f.kind.relates():
+		return "", WrongUnit
+	case unit == "usd":
+		return ix.dollars(f.token, f.n)
+	case f.token == nil && (unit == "" || unit == "number"):
+		return api.Thousands(f.n.String()), Stands
+	case f.token != nil && (unit == "" || unit == "amount"):
+		if ix.unique(*f.token) {
+			return "", WrongUnit
+		}
+		return w.Amount(flow.TokenKey{Token: *f.token}, f.n), Stands
+	}
+	return "", WrongUnit
+}
+
+// significant writes a rate with two decimals, or where it is below one with two digits
+// that are not 0.
+func significant(d api.Decimal) string {
+	scale := 2
+	for one := (api.Decimal{Unscaled: big.NewInt(1)}); compare(d, one) < 0 && scale < rateScale; one.Scale++ {
+		scale = one.Scale + 2
+	}
+	return d.Round(scale).String()
 }

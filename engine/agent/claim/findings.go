@@ -23,7 +23,7 @@ type stood struct {
 func (ix *Index) findings(list []Finding, d *Dropped) []stood {
 	var out []stood
 	for i := range list {
-		s, ok := ix.finding(&list[i], d)
+		s, ok := ix.finding(at("findings", i), &list[i], d)
 		if !ok {
 			d.Findings++
 			continue
@@ -56,18 +56,14 @@ func enumerate(list []stood) {
 }
 
 // finding holds one against the evidence; false when nothing of it can stand.
-func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
+func (ix *Index) finding(where string, f *Finding, d *Dropped) (stood, bool) {
 	if onlyFlashLoan(f) {
 		return stood{}, false
 	}
 	s := stood{id: f.ID, causedBy: f.CausedBy}
-	var bad int
-	if s.BrokenInvariant, bad = ix.prose(f.BrokenInvariant, maxSummary); s.BrokenInvariant == "" || bad > 0 {
-		d.Sentences += bad
-		return s, false
-	}
-	if s.BrokenInvariant, bad = ix.inFull(s.BrokenInvariant); bad > 0 {
-		d.Sentences++
+	said := ix.say(f.BrokenInvariant, mode{where: where + ".broken_invariant", limit: maxSummary, full: true, bare: true})
+	if s.BrokenInvariant = said.text; said.text == "" || said.bad > 0 {
+		d.Sentences += said.bad
 		return s, false
 	}
 	own := ix.own(f.Category)
@@ -77,7 +73,7 @@ func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
 		return s, false
 	}
 	s.Severity, s.Status, s.Confidence, s.Primary = f.Severity, f.Status, f.Confidence, f.Primary
-	observed := ix.proofs(f, &s, d)
+	observed := ix.proofs(where, f, &s, d)
 	if len(s.Evidence) == 0 {
 		return s, false
 	}
@@ -97,10 +93,10 @@ func (ix *Index) finding(f *Finding, d *Dropped) (stood, bool) {
 	s.Amplifiers = ix.amplifiers(f.Amplifiers, d)
 	s.FaultyContract = ix.faulty(f, &s)
 	for _, m := range f.Missing {
-		text, bad := ix.prose(m, maxShort)
-		d.Sentences += bad
-		if text, bad = ix.inFull(text); text != "" && bad == 0 && !slices.Contains(s.MissingDataToConfirm, text) {
-			s.MissingDataToConfirm = append(s.MissingDataToConfirm, text)
+		said := ix.say(m, mode{where: where + ".missing_data_to_confirm", limit: maxShort, full: true, bare: true})
+		d.Sentences += said.bad
+		if said.text != "" && !slices.Contains(s.MissingDataToConfirm, said.text) {
+			s.MissingDataToConfirm = append(s.MissingDataToConfirm, said.text)
 		}
 	}
 	if s.Confidence == api.Low && len(s.MissingDataToConfirm) == 0 {
@@ -151,11 +147,11 @@ func (ix *Index) parties(list []api.Addr, not func(api.Addr) bool) (out []api.Ad
 
 // proofs keeps the items of evidence that resolve, and says whether all did and all
 // were observed.
-func (ix *Index) proofs(f *Finding, s *stood, d *Dropped) bool {
+func (ix *Index) proofs(where string, f *Finding, s *stood, d *Dropped) bool {
 	s.at = len(ix.r.PrettyTrace)
 	all := true
-	for _, e := range f.Evidence {
-		kept, ok := ix.proof(e)
+	for i, e := range f.Evidence {
+		kept, ok := ix.proof(at(where+".evidence", i)+".claim", e)
 		if !ok {
 			d.Evidence++
 			all = false

@@ -13,13 +13,13 @@ import (
 // goodFinding is the finding that the made-up exploit bears out.
 func goodFinding() Finding {
 	return Finding{
-		ID: "reenter", BrokenInvariant: "SavingsVault " + vault + " must not pay out more than slot 7 owes; it paid 5,000 USDC for 100 USDC (frame 0.0, log 41).",
+		ID: "reenter", BrokenInvariant: "{address:" + vault + "} must not pay out more than {slot:" + vault + ":7} owes; it paid {amount:log:41} for {amount:log:40} ({frame:0.0}, {log:41}).",
 		Category: api.Reentrancy, Severity: api.Moderate, Status: api.Confirmed, Confidence: api.High,
 		Victim: []api.Addr{addr(vault)}, Attacker: []api.Addr{addr(attacker), addr(wielder)},
 		Evidence: []api.Evidence{
 			{Claim: "The vault calls back before it has booked the deposit.", Kind: api.Observed, Frame: "0.0.1", Source: "trace"},
-			{Claim: "The vault pays 5,000 USDC.", Kind: api.Observed, LogIndex: u64(41), Source: "receipt"},
-			{Claim: "Slot 7 falls by 4,900,000,000.", Kind: api.Observed, Address: addrp(vault), Slot: "0x7", Before: "9000000000", After: "0xf4610900", Source: "state"},
+			{Claim: "The vault pays {amount:log:41}.", Kind: api.Observed, LogIndex: u64(41), Source: "receipt"},
+			{Claim: "The booked sum falls by {figure:1}.", Kind: api.Observed, Address: addrp(vault), Slot: "0x7", Before: "9000000000", After: "0xf4610900", Source: "state"},
 		},
 		Check: "before(" + vault + ", 7) - after(" + vault + ", 7) > received(" + vault + ", " + usdc + ")",
 	}
@@ -28,11 +28,12 @@ func goodFinding() Finding {
 func goodAnswer() *Answer {
 	return &Answer{
 		Findings: []Finding{goodFinding()}, TxType: api.TypeExploit, Confidence: api.High,
-		Summary: "An attacker re-entered SavingsVault and took 5,000 USDC for 100 USDC.",
+		Summary: "An attacker re-entered {address:" + vault + "} and took {amount:log:41} for {amount:log:40}.",
+		Figures: []Figure{{Difference, []string{"before:" + vault + ":7", "after:" + vault + ":7"}}},
 		Steps: []Said{
-			{"0x1111…1111 called 0x2222…2222.", []string{"frame:0"}},
-			{"0x2222…2222 deposited 100 USDC and was called back.", []string{"log:40", "frame:0.0.1"}},
-			{"It withdrew 5,000 USDC ($5,000) while the deposit was running.", []string{"log:41"}},
+			{"{address:sender} called {call:0}.", nil},
+			{"{address:target} deposited {amount:log:40} and was called back.", []string{"frame:0.0.1"}},
+			{"It withdrew {amount:log:41} ({usd:log:41}) while the deposit was running.", []string{"log:41"}},
 		},
 	}
 }
@@ -60,7 +61,7 @@ func TestExploit(t *testing.T) {
 	if f.Evidence[2].Before != "0x"+strings.Repeat("0", 55)+"218711a00" {
 		t.Errorf("before: %s", f.Evidence[2].Before)
 	}
-	if d.Total() != 0 || r.Provenance.Dropped != nil || len(r.Steps) != 7 || !strings.Contains(r.Summary, "re-entered SavingsVault") {
+	if d.Total() != 0 || r.Provenance.Dropped != nil || len(r.Steps) != 7 || r.Summary != "Exploit by reentrancy: An attacker re-entered SavingsVault and took 5,000 USDC for 100 USDC." {
 		t.Errorf("dropped %+v; %q; %q", d, r.Summary, r.Steps)
 	}
 }
@@ -74,6 +75,7 @@ func TestNotShown(t *testing.T) {
 		a := goodAnswer()
 		change(&a.Findings[0])
 		var d Dropped
+		ix.compute(a.Figures)
 		got := ix.findings(a.Findings, &d)
 		switch {
 		case want == "" && len(got) > 0:
@@ -105,9 +107,12 @@ func TestNotShown(t *testing.T) {
 	}, "")
 	f("the victim does not exist", func(f *Finding) { f.Victim = []api.Addr{addr(bystand)} }, "")
 	f("the victim is the sender's own", func(f *Finding) { f.Victim = []api.Addr{addr(wielder)} }, "")
-	f("a false amount in the invariant", func(f *Finding) { f.BrokenInvariant = strings.Replace(f.BrokenInvariant, "5,000", "50,000", 1) }, "")
+	f("a false amount in the invariant", func(f *Finding) {
+		f.BrokenInvariant = strings.Replace(f.BrokenInvariant, "{amount:log:41}", "50,000 USDC", 1)
+	}, "")
+	f("an amount that did not move in the invariant", func(f *Finding) { f.BrokenInvariant = strings.Replace(f.BrokenInvariant, "log:41}", "log:42}", 1) }, "")
 	f("a flash loan and nothing else", func(f *Finding) {
-		f.Category, f.Amplifiers, f.BrokenInvariant = api.UnknownCause, []api.Amplifier{api.FlashLoan}, "SavingsVault must not be used with a flash loan; it was (frame 0.0)."
+		f.Category, f.Amplifiers, f.BrokenInvariant = api.UnknownCause, []api.Amplifier{api.FlashLoan}, "The vault must not be used with a flash loan; it was ({frame:0.0})."
 	}, "")
 	f("nothing re-entered the loser", func(f *Finding) { f.Status = api.Possible; f.Amplifiers = []api.Amplifier{"mixer_funded"} }, api.Possible)
 }
@@ -151,10 +156,12 @@ func TestCaps(t *testing.T) {
 		change(ev)
 		a := goodAnswer()
 		a.Findings[0].Severity = said
-		a.Findings[0].BrokenInvariant = "The vault must not pay out more than it owes; it did (log 41)."
+		a.Findings[0].BrokenInvariant = "The vault must not pay out more than it owes; it did ({log:41})."
 		a.Findings[0].Evidence = a.Findings[0].Evidence[1:]
 		var d Dropped
-		got := NewIndex(assemble.Build(ev)).findings(a.Findings, &d)
+		ix := NewIndex(assemble.Build(ev))
+		ix.compute(a.Figures)
+		got := ix.findings(a.Findings, &d)
 		if len(got) != 1 || got[0].Confidence != wantConf || got[0].Severity != wantSev {
 			t.Errorf("%s: %+v, want %s, %s", name, got, wantConf, wantSev)
 		}

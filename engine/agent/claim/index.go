@@ -6,6 +6,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
+	"txlens/engine/classify"
+	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 
@@ -26,25 +28,17 @@ type Index struct {
 	words     map[common.Hash]bool // topics, slots, hashes: 32 bytes
 	selectors map[string]bool      // 0x and 8 digits
 	raws      map[string]bool      // integers, in decimal
-	tagged    map[string]bool      // those of them that are base units of some token
-	loose     amounts              // the integers as numbers
-	untold    amounts              // those of which nothing says what they count
-	rates     map[string]bool      // percentages that arguments called fee and the like stand for
-	derived   derived              // what the figures of an answer come to
-	of        map[string]*amounts  // amounts in whole tokens, by symbol in lower case
-	any       amounts              // those of all tokens
-	usd       amounts
-	counts    map[int]bool
-	scales    map[string]map[int]bool // decimals of the tokens of a symbol
-	vocab     map[string]bool         // words of names, in lower case
-	times     map[string]bool         // dates and times of the block
-	verified  bool                    // some source is verified
-	sources   map[api.Addr]bool       // contracts whose ABI or source is known
-	readSlots map[slotKey]bool        // slots that tools have read
-	echo      map[string]bool         // what the question of the answer that is read says itself
-	phrases   []string                // names of our own tables, the longest first
-	hexEnds   ends                    // of addresses and hashes
-	rawEnds   ends                    // of integers
+	sources   map[api.Addr]bool    // contracts whose ABI or source is known
+	readSlots map[slotKey]bool     // slots that tools have read
+	echo      map[string]bool      // what the question of the answer that is read says itself
+	answers   []toolAnswer         // of tools, in the order of their numbers
+
+	ends   map[[4]byte][]api.Addr // addresses by endsOf
+	endsAt int                    // how many addresses there were when it was made
+
+	figures    []figure        // of the answer that is applied
+	drops      []Drop          // sentences of it that were dropped
+	unabridged *classify.Words // with addresses in full; nil: not made yet
 }
 
 // NewIndex indexes the evidence that the rules had.
@@ -52,18 +46,17 @@ func NewIndex(c *assemble.Case) *Index {
 	ix := &Index{
 		c: c, r: c.Result,
 		frames: map[string]*trace.Frame{}, nodeAt: map[string]*api.Node{}, logs: map[uint64]int{}, logNode: map[uint64]*api.Node{},
-		addresses: map[api.Addr]bool{}, words: map[common.Hash]bool{}, selectors: map[string]bool{}, raws: map[string]bool{}, tagged: map[string]bool{}, rates: map[string]bool{},
-		of: map[string]*amounts{}, counts: map[int]bool{}, scales: map[string]map[int]bool{}, vocab: map[string]bool{}, times: map[string]bool{}, sources: map[api.Addr]bool{}, readSlots: map[slotKey]bool{},
+		addresses: map[api.Addr]bool{}, words: map[common.Hash]bool{}, selectors: map[string]bool{}, raws: map[string]bool{},
+		sources: map[api.Addr]bool{}, readSlots: map[slotKey]bool{},
 	}
-	ix.money() // first: it says of integers what they count
+	ix.money()
 	ix.transaction()
 	ix.nodes()
 	ix.storage()
 	for _, v := range c.Evidence.Views {
 		ix.data(v.Output)
 	}
-	ix.names()
-	ix.count()
+	ix.known()
 	return ix
 }
 
@@ -73,18 +66,11 @@ func (ix *Index) address(list ...api.Addr) {
 	}
 }
 
-// integer takes an integer of which nothing says what it counts.
-func (ix *Index) integer(n *big.Int) {
-	if n == nil || n.BitLen() > 256 {
-		return
-	}
-	n = new(big.Int).Abs(n)
-	text := n.String()
-	if !ix.raws[text] {
-		ix.raws[text] = true
-		ix.loose.add(api.Decimal{Unscaled: n})
-		if !ix.tagged[text] {
-			ix.untold.add(api.Decimal{Unscaled: n})
+// integer takes an integer.
+func (ix *Index) integer(list ...*big.Int) {
+	for _, n := range list {
+		if n != nil && n.BitLen() <= 256 {
+			ix.raws[new(big.Int).Abs(n).String()] = true
 		}
 	}
 }
@@ -114,9 +100,7 @@ func (ix *Index) transaction() {
 	ix.uint(m.BlockNumber, m.TransactionIndex, m.GasUsed, m.BlockTimestamp, ev.Chain.ID)
 	if tx := ev.Tx; tx != nil {
 		ix.uint(tx.Nonce, tx.Gas, tx.Type, uint64(len(tx.Input)))
-		for _, n := range []*big.Int{tx.GasPrice, tx.MaxFee, tx.MaxTip, tx.Value, tx.Mint, tx.MaxBlobFee} {
-			ix.integer(n)
-		}
+		ix.integer(tx.GasPrice, tx.MaxFee, tx.MaxTip, tx.Value, tx.Mint, tx.MaxBlobFee)
 		for _, a := range tx.Authorizations {
 			ix.address(api.AddrOf(a.Address))
 		}
@@ -144,7 +128,6 @@ func (ix *Index) transaction() {
 		ix.uint(b.Number, b.Timestamp, b.GasLimit, b.GasUsed)
 		ix.integer(b.BaseFee)
 		ix.address(api.AddrOf(b.Miner))
-		ix.moment(b.Timestamp)
 	}
 }
 
@@ -172,7 +155,6 @@ func (ix *Index) nodes() {
 		for _, a := range n.DecodedArgs {
 			if a.Type != "string" {
 				ix.arg(a.Value, 4)
-				ix.rate(a)
 			}
 		}
 		if n.Type == "LOG" {
@@ -212,8 +194,6 @@ func (ix *Index) failure(f *trace.Frame) {
 		for _, a := range d.Args {
 			ix.arg(a.Value, 4)
 		}
-		ix.name(d.Name)
-		ix.name(d.Text)
 	}
 	if len(f.Output) >= 4 {
 		ix.selectors[api.Hex(f.Output[:4]).String()] = true
@@ -227,7 +207,6 @@ func (ix *Index) arg(v any, depth int) {
 	case string:
 		ix.scalar(v)
 	case []any:
-		ix.counts[len(v)] = true
 		for i := 0; i < len(v) && i < 256 && depth > 0; i++ {
 			ix.arg(v[i], depth-1)
 		}
@@ -236,25 +215,6 @@ func (ix *Index) arg(v any, depth int) {
 			if v[i].Type != "string" {
 				ix.arg(v[i].Value, depth-1)
 			}
-		}
-	}
-}
-
-// rate takes an argument that names a fee: in millionths, as pools have it, or in
-// basis points.
-func (ix *Index) rate(a api.Arg) {
-	name, s := strings.ToLower(a.Name), ""
-	if s, _ = a.Value.(string); s == "" || len(s) > 8 {
-		return
-	}
-	n, ok := new(big.Int).SetString(s, 10)
-	if !ok || n.Sign() <= 0 {
-		return
-	}
-	for _, w := range []string{"fee", "bps", "slippage", "bips"} {
-		if strings.Contains(name, w) {
-			ix.rates[api.Decimal{Unscaled: n, Scale: 4}.String()] = true
-			ix.rates[api.Decimal{Unscaled: n, Scale: 2}.String()] = true
 		}
 	}
 }
@@ -280,54 +240,78 @@ func (ix *Index) scalar(s string) {
 	}
 }
 
-// in is the set of amounts of a symbol.
-func (ix *Index) in(symbol string, scale int) *amounts {
-	key := strings.ToLower(symbol)
-	if ix.of[key] == nil {
-		ix.of[key], ix.scales[key] = &amounts{}, map[int]bool{}
-	}
-	ix.scales[key][scale] = true
-	return ix.of[key]
-}
-
-// amount takes base units of a token, as a number of whole tokens, and what they were
-// worth.
-func (ix *Index) amount(token common.Address, n *big.Int) {
-	if n == nil || n.Sign() == 0 {
+// money takes every movement and its parties.
+func (ix *Index) money() {
+	f := ix.c.Flow
+	if f == nil {
 		return
 	}
-	ix.tagged[new(big.Int).Abs(n).String()] = true
-	ix.integer(n)
-	symbol, scale, known := ix.coin(token)
-	d := api.Decimal{Unscaled: n, Scale: scale}
-	if known {
-		ix.any.add(d)
+	for i := range f.Transfers {
+		t := &f.Transfers[i]
+		ix.integer(t.ID, t.Amount)
+		ix.address(api.AddrOf(t.Token), api.AddrOf(t.From), api.AddrOf(t.To))
 	}
-	if symbol != "" && known {
-		ix.in(symbol, scale).add(d)
+	for _, m := range f.Moves {
+		if m.Kind != flow.MoveFee {
+			ix.integer(m.Amount)
+			ix.address(api.AddrOf(m.From), api.AddrOf(m.To))
+		}
 	}
-	if p, ok := ix.c.Evidence.Prices[token]; ok && known {
-		ix.usd.add(flow.Value(n, uint8(scale), p.USD))
+	for _, c := range f.Changes {
+		ix.address(api.AddrOf(c.Address))
+		for _, d := range c.Deltas {
+			ix.integer(d.Amount)
+		}
+	}
+	if fee := f.Fee; fee != nil {
+		ix.integer(fee.Total, fee.Execution, fee.L1, fee.Operator, fee.Blob, fee.Burnt, fee.Unassigned)
+		for _, s := range fee.Shares {
+			ix.integer(s.Amount)
+			ix.address(api.AddrOf(s.Address))
+		}
 	}
 }
 
-// coin is the symbol and the decimals of a token. A token that imitates another has
-// no symbol: its amounts are not those of what it pretends to be.
-func (ix *Index) coin(token common.Address) (symbol string, decimals int, known bool) {
-	ev := ix.c.Evidence
-	if token == (common.Address{}) {
-		symbol = ev.Chain.Native.Symbol
-		if ev.Block != nil {
-			symbol = ev.Chain.NativeAt(ev.Block.Timestamp).Symbol
+// storage takes the slots that changed, their values, and the balances.
+func (ix *Index) storage() {
+	d := ix.c.Evidence.Diff
+	if d == nil {
+		return
+	}
+	for _, accounts := range []map[common.Address]*ethrpc.Account{d.Pre, d.Post} {
+		for a, acc := range accounts {
+			ix.address(api.AddrOf(a))
+			ix.integer(acc.Balance)
+			for slot, value := range acc.Storage {
+				ix.words[slot] = true
+				ix.word(value)
+			}
 		}
-		return symbol, ev.Chain.Native.Decimals, true
 	}
-	t, ok := ev.Tokens[token]
-	if !ok || t.Decimals == nil {
-		return "", 0, false
+}
+
+// known takes the addresses that the result lists, and the contracts whose code can be
+// read.
+func (ix *Index) known() {
+	for _, a := range ix.r.Addresses {
+		ix.address(a.Address)
 	}
-	if t.Lookalike != "" {
-		return "", int(*t.Decimals), true
+	for _, t := range ix.c.Evidence.Tokens {
+		if t.Decimals != nil {
+			ix.uint(uint64(*t.Decimals))
+		}
 	}
-	return api.Clean(t.Symbol, 40), int(*t.Decimals), true
+	for _, k := range ix.c.Evidence.Contracts {
+		if k.ABI != nil {
+			ix.sources[api.AddrOf(k.Address)] = true
+		}
+		if k.Implementation != nil {
+			ix.address(api.AddrOf(*k.Implementation))
+		}
+	}
+	if f := ix.r.Fee; f != nil {
+		for _, s := range f.Recipients {
+			ix.address(s.Address)
+		}
+	}
 }

@@ -85,9 +85,15 @@ func (ix *Index) ruled(o check.Outcome, n *NonFinding, found []api.Finding, d *D
 	if o.Why.Form != 0 && !ix.looked(n.Refs) {
 		return ix.line(o), true // a reason must say where it was seen
 	}
-	why, bad := ix.prose(n.Why, maxShort)
-	d.Sentences += bad
-	o.Result, o.Why = result, verdict.Say(verdict.AsStated, verdict.Stated(why))
+	why := ix.say(n.Why, mode{where: "nonFindings." + o.Name + ".why", limit: maxShort})
+	d.Sentences += why.bad
+	if why.text == "" && result == o.Result {
+		return ix.line(o), true
+	}
+	o.Result, o.Why = result, verdict.Sentence{}
+	if why.text != "" {
+		o.Why = verdict.Say(verdict.AsStated, verdict.Stated(why.text))
+	}
 	return ix.line(o), true
 }
 

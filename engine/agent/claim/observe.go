@@ -2,7 +2,6 @@ package claim
 
 import (
 	"bytes"
-	"math/big"
 	"regexp"
 	"strings"
 
@@ -14,9 +13,9 @@ import (
 )
 
 // Observe adds what a tool has answered: addresses, hashes, slots and integers that
-// are values of their own; of source code the names and the short numbers, but nothing
-// that stands in a comment or a string. Text counts for nothing, since whoever wrote it
-// could write any number: names, symbols, messages and labels give words and no more.
+// are values of their own; of source code the short numbers, but nothing that stands in
+// a comment or a string. Text counts for nothing, since whoever wrote it could write any
+// number.
 func (ix *Index) Observe(result any) {
 	raw, err := json.Marshal(result, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil || len(raw) > maxObserved {
@@ -30,7 +29,10 @@ func (ix *Index) Observe(result any) {
 // stands in the question as a value of its own counts for nothing in the answer: a
 // model could otherwise bring in any number by asking about it. A slot that was read
 // and the account that was looked at still say what the rest of the answer is about.
-func (ix *Index) ObserveAsked(result any, asked jsontext.Value) {
+//
+// Number is that of the answer, by which references name it; it is 0 for an answer that
+// tells of no fact.
+func (ix *Index) ObserveAsked(number int, result any, asked jsontext.Value) {
 	ix.echo = map[string]bool{}
 	dec := jsontext.NewDecoder(bytes.NewReader(asked), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for tok, err := dec.ReadToken(); err == nil; tok, err = dec.ReadToken() {
@@ -39,18 +41,27 @@ func (ix *Index) ObserveAsked(result any, asked jsontext.Value) {
 		}
 	}
 	ix.Observe(result)
+	ix.keep(number, result)
 	ix.echo = nil
 }
 
 // maxObserved bounds what is read of one answer: far more than a model is shown.
 const maxObserved = 4 << 20
 
-// texts are members whose values somebody else has worded.
-var texts = set(`name symbol label labels text comment comments reason error message note notes uri url title description tokenname tokensymbol fromlabel tolabel
+// texts are members of answers whose values somebody else has worded.
+var texts = members(`name symbol label labels text comment comments reason error message note notes uri url title description tokenname tokensymbol fromlabel tolabel
 context claim why string params returns outline file amounts`)
 
-// codes are members that hold source code.
-var codes = set("source code lines body content")
+// codes are members of answers that hold source code.
+var codes = members("source code lines body content")
+
+func members(names string) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range strings.Fields(names) {
+		out[n] = true
+	}
+	return out
+}
 
 // observe reads one value. At is the account that the innermost object around it names.
 func (ix *Index) observe(dec *jsontext.Decoder, member string, at api.Addr) {
@@ -65,7 +76,7 @@ func (ix *Index) observe(dec *jsontext.Decoder, member string, at api.Addr) {
 		ix.list(dec, member, at)
 	case '0':
 		if !ix.echo[tok.String()] {
-			ix.plain(member, tok.String())
+			ix.scalar(tok.String())
 		}
 	case '"':
 		ix.string(member, tok.String(), at)
@@ -86,7 +97,6 @@ func (ix *Index) list(dec *jsontext.Decoder, member string, at api.Addr) {
 		ix.observe(dec, member, at)
 	}
 	_, _ = dec.ReadToken()
-	ix.counts[n] = true
 	if len(lines) > 0 {
 		ix.string(member, strings.Join(lines, "\n"), at)
 	}
@@ -142,11 +152,10 @@ func (ix *Index) key(s string) {
 func (ix *Index) string(member, s string, at api.Addr) {
 	switch {
 	case texts[member]:
-		ix.name(s)
 	case codes[member]:
 		ix.code(s)
 		if at != (api.Addr{}) && len(s) > 40 {
-			ix.sources[at], ix.verified = true, true
+			ix.sources[at] = true
 		}
 	case member == "slot":
 		if n, err := integerLiteral(s); err == nil {
@@ -154,78 +163,33 @@ func (ix *Index) string(member, s string, at api.Addr) {
 			ix.readSlots[slotKey{at, common.BigToHash(n)}] = true
 		}
 	case ix.echo[strings.ToLower(s)]:
-	case len(s) <= 90:
-		ix.scalar(s)
-		ix.plain(member, s)
-		ix.identifier(s)
-	case strings.HasPrefix(s, "0x"):
+	case len(s) <= maxScalar || strings.HasPrefix(s, "0x"):
 		ix.scalar(s)
 	}
 }
 
-// The expressions for numbers and names leave lengths to the code: counted repeats
-// would be compiled to hundreds of kilobytes.
-var decimalText = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
-
-// maxDigits bounds each side of the point: 2^256 has 78 digits.
-const maxDigits = 78
-
-// plain takes a number in decimal.
-func (ix *Index) plain(member, s string) {
-	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
-	if len(whole) > maxDigits || len(frac) > maxDigits || !decimalText.MatchString(s) {
-		return
-	}
-	n, _ := new(big.Int).SetString(whole+frac, 10)
-	d := api.Decimal{Unscaled: n, Scale: len(frac)}
-	switch {
-	case strings.Contains(member, "usd"), strings.Contains(member, "price"):
-		ix.usd.add(d)
-	case frac == "":
-		ix.integer(n)
-	default:
-		ix.any.add(d)
-	}
-}
-
-var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*(\([^()]*\))?$`)
-
-// maxIdentifier bounds a name.
-const maxIdentifier = 64
-
-// identifier takes the name of a function, a variable or a kind.
-func (ix *Index) identifier(s string) {
-	head, _, _ := strings.Cut(s, "(")
-	if len(head) <= maxIdentifier && identifier.MatchString(s) {
-		ix.name(head)
-	}
-}
+// maxScalar bounds a value of an answer that is no hex: 2^256 has 78 digits.
+const maxScalar = 90
 
 var (
 	notCode = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?(\*/|$)|"(\\.|[^"\\\n])*"?|'(\\.|[^'\\\n])*'?|#[^\n]*`)
-	inCode  = regexp.MustCompile(`0x[0-9a-fA-F]+|[A-Za-z_$][A-Za-z0-9_$]*|[0-9][0-9_]*`)
+	inCode  = regexp.MustCompile(`[0-9a-zA-Z_$]+`)
 )
 
 // maxLiteral is how many digits a number of source code may have. A piece may begin
-// inside of a comment, which cannot be told, so that nothing of it counts but names
-// and what is short or round: fees, tolerances, units. No address does.
+// inside of a comment, which cannot be told, so that nothing of it counts but what is
+// short or round: fees, tolerances, units. No address does.
 const maxLiteral = 5
 
-// code takes names and numbers of source code.
+// code takes numbers of source code.
 func (ix *Index) code(s string) {
 	if end := strings.Index(s, "*/"); end >= 0 && !strings.Contains(s[:end], "/*") {
 		s = s[end+2:] // it began inside of a comment
 	}
 	s = notCode.ReplaceAllString(s, " ")
 	for _, w := range inCode.FindAllString(s, 1<<14) {
-		switch {
-		case strings.HasPrefix(w, "0x"):
-		case w[0] >= '0' && w[0] <= '9':
-			if w = strings.ReplaceAll(w, "_", ""); len(strings.TrimRight(w, "0")) <= 1 || len(w) <= maxLiteral {
-				ix.scalar(w)
-			}
-		case w != strings.ToLower(w):
-			ix.name(w)
+		if w = strings.ReplaceAll(w, "_", ""); strings.Trim(w, "0123456789") == "" && (len(strings.TrimRight(w, "0")) <= 1 || len(w) <= maxLiteral) {
+			ix.scalar(w)
 		}
 	}
 }

@@ -105,6 +105,12 @@ func (p *problems) text(where, s string, limit int) {
 	p.note(utf8.RuneCountInString(s) > limit, where, fmt.Sprintf("is longer than %d characters", limit))
 }
 
+// prose bounds a text with references.
+func (p *problems) prose(where, s string, limit int) { p.text(where, s, written(limit)) }
+
+// written is how long a text may be with its references, by its limit without them.
+func written(limit int) int { return 3 * limit }
+
 func (p *problems) count(where string, n, limit int) bool {
 	p.note(n > limit, where, fmt.Sprintf("has more than %d items", limit))
 	return n <= limit
@@ -117,23 +123,32 @@ func (p *problems) enum(where string, v interface{ Enum() []any }) {
 
 func (p *problems) answer(a *Answer) {
 	p.note(strings.TrimSpace(a.Summary) == "", "summary", "is empty")
-	p.text("summary", a.Summary, maxSummary)
+	p.prose("summary", a.Summary, maxSummary)
 	p.enum("txType", a.TxType)
-	p.text("txTypeReason", a.TypeReason, maxText)
+	p.prose("txTypeReason", a.TypeReason, maxText)
 	p.enum("confidence", a.Confidence)
 	if a.Protocol != nil {
 		p.note(!isSlug(*a.Protocol), "protocol", "is no snake-case name of at most 40 characters, nor null")
 	}
-	p.said("steps", a.Steps, maxSteps)
-	p.said("risks", a.Risks, maxRisks)
+	if p.count("steps", len(a.Steps), maxSteps) {
+		for i, x := range a.Steps {
+			p.said(at("steps", i), x.Text, x.Refs)
+		}
+	}
+	if p.count("risks", len(a.Risks), maxRisks) {
+		for i, r := range a.Risks {
+			p.enum(at("risks", i)+".flag", r.Flag)
+			p.said(at("risks", i), r.Text, r.Refs)
+		}
+	}
 	if p.count("contracts", len(a.Contracts), maxContracts) {
 		for i, d := range a.Contracts {
-			p.text(at("contracts", i)+".description", d.Description, maxShort)
+			p.prose(at("contracts", i)+".description", d.Description, maxShort)
 		}
 	}
 	if p.count("traceAnnotations", len(a.Annotations), maxAnnotations) {
 		for i, n := range a.Annotations {
-			p.text(at("traceAnnotations", i)+".text", n.Text, maxShort)
+			p.prose(at("traceAnnotations", i)+".text", n.Text, maxShort)
 		}
 	}
 	if p.count("figures", len(a.Figures), maxFigures) {
@@ -151,7 +166,7 @@ func (p *problems) answer(a *Answer) {
 			w := at("nonFindings", i)
 			p.enum(w+".check", n.Check)
 			p.enum(w+".result", n.Result)
-			p.text(w+".why", n.Why, maxShort)
+			p.prose(w+".why", n.Why, maxShort)
 			p.refs(w, n.Refs)
 		}
 	}
@@ -159,14 +174,9 @@ func (p *problems) answer(a *Answer) {
 
 func at(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
-func (p *problems) said(where string, list []Said, limit int) {
-	if !p.count(where, len(list), limit) {
-		return
-	}
-	for i, s := range list {
-		p.text(at(where, i)+".text", s.Text, maxText)
-		p.refs(at(where, i), s.Refs)
-	}
+func (p *problems) said(where, text string, refs []string) {
+	p.prose(where+".text", text, maxText)
+	p.refs(where, refs)
 }
 
 func (p *problems) refs(where string, refs []string) {
@@ -178,15 +188,14 @@ func (p *problems) refs(where string, refs []string) {
 }
 
 func (p *problems) figure(where string, f Figure) {
-	p.text(where+".shown", f.Shown, 80)
-	p.note(!slices.Contains(figureKinds, f.Kind), where+".kind", "is none of the allowed values")
+	p.enum(where+".kind", f.Kind)
 	p.refs(where, f.Of)
 }
 
 func (p *problems) finding(where string, f *Finding) {
 	p.note(f.ID != "" && !isSlug(f.ID), where+".id", "is no snake-case name")
 	p.note(strings.TrimSpace(f.BrokenInvariant) == "", where+".broken_invariant", "is empty")
-	p.text(where+".broken_invariant", f.BrokenInvariant, maxSummary)
+	p.prose(where+".broken_invariant", f.BrokenInvariant, maxSummary)
 	p.note(f.Category == api.Category(api.FlashLoan), where+".category", "flash_loan is an amplifier and never a cause: name the rule that broke")
 	p.enum(where+".category", f.Category)
 	p.enum(where+".severity", f.Severity)
@@ -200,7 +209,7 @@ func (p *problems) finding(where string, f *Finding) {
 	}
 	if p.count(where+".missing_data_to_confirm", len(f.Missing), maxMissing) {
 		for _, s := range f.Missing {
-			p.text(where+".missing_data_to_confirm", s, maxShort)
+			p.prose(where+".missing_data_to_confirm", s, maxShort)
 		}
 	}
 	if !p.count(where+".evidence", len(f.Evidence), maxEvidence) {
@@ -208,7 +217,7 @@ func (p *problems) finding(where string, f *Finding) {
 	}
 	for i, e := range f.Evidence {
 		w := at(where+".evidence", i)
-		p.text(w+".claim", e.Claim, maxText)
+		p.prose(w+".claim", e.Claim, maxText)
 		p.enum(w+".kind", e.Kind)
 		for _, s := range []string{e.Frame, e.Slot, e.Before, e.After, e.Selector, e.Source} {
 			p.text(w, s, maxShort)

@@ -49,11 +49,13 @@ func TestParse(t *testing.T) {
 	f(with("confidence", `"very"`), "confidence is none")
 	f(with("protocol", `"Uni swap"`), "protocol")
 	f(with("summary", `"  "`), "summary is empty")
-	f(with("summary", `"`+strings.Repeat("x", maxSummary+1)+`"`), "summary is longer than 500")
+	f(with("summary", `"`+strings.Repeat("x", written(maxSummary)+1)+`"`), "summary is longer than 1500")
 	f(with("summary", `7`), "wrong type at /summary")
 	f(with("steps", `[`+strings.Repeat(`{"text":"a","refs":[]},`, maxSteps)+`{"text":"a","refs":[]}]`), "steps has more than 30")
 	f(with("contracts", `[{"address":"0xSECRET","description":""}]`), "wrong type at /contracts/0/address")
-	f(with("figures", `[{"shown":"1","kind":"guess","of":[]}]`), "figures[0].kind")
+	f(with("figures", `[{"kind":"guess","of":[]}]`), "figures[0].kind")
+	f(with("risks", `[{"flag":"luck","text":"a","refs":[]}]`), "risks[0].flag")
+	f(with("risks", `[{"flag":"bad_debt","text":"a","refs":[]}]`), "")
 	f(with("nonFindings", `[{"check":"luck","result":"clean","why":"","refs":[]}]`), "nonFindings[0].check")
 	finding := func(more string) string {
 		return `[{"broken_invariant":"x","category":"reentrancy","severity":"high","status":"probable","confidence":"high","victim":[],"attacker":[],"evidence":[],"check":""` + more + `}]`
@@ -91,7 +93,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
-	for _, list := range []interface{ Enum() []any }{api.Category(""), api.Severity(""), api.FindingStatus(""), api.TxType(""), NonCheck("")} {
+	for _, list := range []interface{ Enum() []any }{api.Category(""), api.Severity(""), api.FindingStatus(""), api.TxType(""), NonCheck(""), FigureKind(""), Flag("")} {
 		for _, v := range list.Enum() {
 			b, _ := json.Marshal(v)
 			if !strings.Contains(string(tool.Schema), string(b)) {
@@ -122,7 +124,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		r, _ := Apply(c, a, ix)
-		if markup(ix.masked(r.Summary)) || len([]rune(r.Summary)) > maxSummary {
+		if strings.ContainsAny(r.Summary, "<>`{}") || len([]rune(r.Summary)) > 2*maxSummary {
 			t.Fatalf("summary %q", r.Summary)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 // exists reports whether a reference of a step, a risk or a check exists: tx,
 // frame:0.2.1, log:61, an address, slot:ADDRESS:SLOT, a selector.
 func (ix *Index) exists(ref string) bool {
-	ref = strings.TrimSpace(ref)
+	ref = strings.TrimPrefix(strings.Trim(ref, "{} "), "address:")
 	if ref == "tx" {
 		return true
 	}
@@ -26,17 +26,18 @@ func (ix *Index) exists(ref string) bool {
 		return is && there
 	case ok && name == "slot":
 		who, slot, _ := strings.Cut(rest, ":")
-		a, err := ix.existing(who)
-		return err == nil && ix.hasSlot(a, slot)
+		a, why := ix.addressOf(who)
+		return why == Stands && ix.hasSlot(a, slot)
 	case ok:
 		return false
-	case len(ref) == 42:
-		_, err := ix.existing(ref)
-		return err == nil
 	case len(ref) == 10:
 		return ix.selectors[strings.ToLower(ref)]
 	}
-	return ix.frames[ref] != nil
+	if ix.frames[ref] != nil {
+		return true
+	}
+	_, why := ix.addressOf(ref)
+	return why == Stands
 }
 
 // logOf is the index of a log that a reference names.
@@ -74,16 +75,12 @@ type slotKey struct {
 
 // proof holds an item of evidence against what exists; false when a reference does
 // not, or when there is none.
-func (ix *Index) proof(e api.Evidence) (api.Evidence, bool) {
-	claim, dropped := ix.prose(e.Claim, maxText)
-	if claim == "" || dropped > 0 {
+func (ix *Index) proof(where string, e api.Evidence) (api.Evidence, bool) {
+	claim := ix.say(e.Claim, mode{where: where, limit: maxText, full: true, bare: true})
+	if claim.text == "" || claim.bad > 0 {
 		return e, false
 	}
-	claim, ambiguous := ix.inFull(claim)
-	if ambiguous > 0 {
-		return e, false
-	}
-	out := api.Evidence{Claim: claim, Kind: e.Kind, Source: "agent"}
+	out := api.Evidence{Claim: claim.text, Kind: e.Kind, Source: "agent"}
 	if e.Address != nil {
 		if !ix.addresses[*e.Address] {
 			return e, false
@@ -150,8 +147,13 @@ func says(said string, is common.Hash) bool {
 
 // isValue reports whether a value of no slot exists as an integer or as hex.
 func (ix *Index) isValue(s string) bool {
-	if strings.HasPrefix(s, "0x") {
-		return len(lex(s)) == 1 && ix.hex(s)
+	switch s = strings.ToLower(s); {
+	case !strings.HasPrefix(s, "0x"):
+	case len(s) == 42:
+		_, err := ix.existing(s)
+		return err == nil
+	case len(s) == 66:
+		return ix.words[common.HexToHash(s)] || common.HexToHash(s) == common.Hash{}
 	}
 	n, err := integerLiteral(s)
 	return err == nil && ix.raws[n.String()]

@@ -21,11 +21,8 @@ var schemaText string
 // required are the members that an answer must have.
 var required = []string{"findings", "nonFindings", "txType", "protocol", "confidence", "figures", "steps", "summary", "risks", "contracts", "traceAnnotations"}
 
-// figureKinds are the ways in which a figure may follow from the evidence.
-var figureKinds = []string{"sum", "difference", "percent_of", "percent_change", "ratio"}
-
 // memberNames are those of the schema, for messages.
-var memberNames = append([]string{"txTypeReason", "text", "refs", "shown", "kind", "of", "address", "description", "index", "id", "broken_invariant", "category",
+var memberNames = append([]string{"txTypeReason", "text", "refs", "flag", "kind", "of", "address", "description", "index", "id", "broken_invariant", "category",
 	"severity", "status", "victim", "attacker", "faultyContract", "evidence", "claim", "frame", "logIndex", "slot", "before", "after", "selector", "source", "check",
 	"amplifiers", "causedBy", "primary", "missing_data_to_confirm", "result", "why"}, required...)
 
@@ -33,8 +30,8 @@ var memberNames = append([]string{"txTypeReason", "text", "refs", "shown", "kind
 func Tool() llm.Tool {
 	return llm.Tool{
 		Name: ToolName,
-		Description: "Submit the explanation of the transaction. Call it once, last. All that you say is tested against the evidence: " +
-			"what does not resolve is dropped, so point to places, copy numbers exactly, and leave out what you cannot show.",
+		Description: "Submit the explanation of the transaction, last. Texts hold references in place of numbers, addresses and names, as the instructions say: " +
+			"{amount:log:61}, {address:0x…}, {figure:1.percent}. A sentence with a reference that does not resolve is dropped.",
 		Schema: schema,
 	}
 }
@@ -45,11 +42,11 @@ var schema = func() jsontext.Value {
 	for name, e := range map[string]interface{ Enum() []any }{
 		"txType": api.TxType(""), "confidence": api.Confidence(""), "category": api.Category(""), "severity": api.Severity(""),
 		"status": api.FindingStatus(""), "amplifier": api.Amplifier(""), "kind": api.EvidenceKind(""), "check": NonCheck(""), "result": Ruled(""),
+		"figure": FigureKind(""), "flag": Flag(""),
 	} {
 		pairs = append(pairs, `"{`+name+`}"`, listed(e.Enum()))
 	}
-	pairs = append(pairs, `"{figure}"`, listed(figureKinds))
-	for name, n := range map[string]int{"maxSummary": maxSummary, "maxText": maxText, "maxShort": maxShort, "maxSteps": maxSteps, "maxRisks": maxRisks,
+	for name, n := range map[string]int{"maxSummary": written(maxSummary), "maxText": written(maxText), "maxShort": written(maxShort), "maxPlace": maxShort, "maxSteps": maxSteps, "maxRisks": maxRisks,
 		"maxContracts": maxContracts, "maxAnnotations": maxAnnotations, "maxFindings": maxFindings, "maxEvidence": maxEvidence, "maxParties": maxParties,
 		"maxRefs": maxRefs, "maxFigures": maxFigures, "maxMissing": maxMissing, "maxCheck": maxCheck} {
 		pairs = append(pairs, `"{`+name+`}"`, fmt.Sprint(n))

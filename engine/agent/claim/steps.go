@@ -3,9 +3,10 @@ package claim
 import (
 	"slices"
 	"strings"
+	"unicode"
 
-	"txlens/engine/api"
 	"txlens/engine/classify"
+	"txlens/engine/trace"
 )
 
 // The steps of a result are those of the model that stand, and between them each step
@@ -14,42 +15,48 @@ import (
 //
 //   - points to each place that the other tells of: log:61, or the frame that emitted
 //     the log; frame:0.2, or tx for the first one; and
-//   - gives each number, address and name that stands in the other. A number may be
-//     rounded, an address be short or in full. What has none of these is not covered.
+//   - renders each number, address and name that stands in the other. What has less
+//     than two of these is not covered.
 //
 // Both lists keep their order. A step of the rules goes before the first step of the
 // model that tells of a later place of the transaction.
 
-// toldStep is a step of the model that stands.
+// told is a step of the model that stands, with the places that it points to besides.
+type told struct {
+	said
+	refs []string
+}
+
+// toldStep is such a step where it stands in the transaction.
 type toldStep struct {
 	text   string
-	marks  []mark
+	marks  map[string]bool
 	logs   map[int]bool // receipt positions
 	frames map[int]bool // indices
 	at     int          // in the order of the nodes, see position
 }
 
 // mergedSteps are the steps of a result.
-func (ix *Index) mergedSteps(rules []string, own []Said) (out []string) {
-	told := make([]toldStep, len(own))
+func (ix *Index) mergedSteps(rules []string, own []told) (out []string) {
+	list := make([]toldStep, len(own))
 	last := 0 // the call of the transaction
 	for i, s := range own {
-		told[i] = ix.toldStep(s, last)
-		last = told[i].at
+		list[i] = ix.toldStep(s, last)
+		last = list[i].at
 	}
 	next := 0
 	for i, text := range rules {
 		p := ix.placeOf(i)
-		if slices.ContainsFunc(told, func(t toldStep) bool { return ix.covers(&t, text, p) }) {
+		if slices.ContainsFunc(list, func(t toldStep) bool { return ix.covers(&t, text, p) }) {
 			continue
 		}
-		for at := ix.position(p); next < len(told) && told[next].at < at; next++ {
-			out = append(out, told[next].text)
+		for at := ix.position(p); next < len(list) && list[next].at < at; next++ {
+			out = append(out, list[next].text)
 		}
 		out = append(out, text)
 	}
-	for ; next < len(told); next++ {
-		out = append(out, told[next].text)
+	for ; next < len(list); next++ {
+		out = append(out, list[next].text)
 	}
 	return out
 }
@@ -102,10 +109,19 @@ func (ix *Index) frameAt(index int) int {
 
 // toldStep reads the places that a step of the model points to. One without any stands
 // where the step before it does.
-func (ix *Index) toldStep(s Said, before int) toldStep {
-	t := toldStep{text: s.Text, marks: ix.marks(s.Text), logs: map[int]bool{}, frames: map[int]bool{}, at: classify.AtEnd}
-	for _, ref := range s.Refs {
-		ref = strings.TrimSpace(ref)
+func (ix *Index) toldStep(s told, before int) toldStep {
+	t := toldStep{text: s.text, marks: map[string]bool{}, logs: map[int]bool{}, frames: map[int]bool{}, at: classify.AtEnd}
+	for _, m := range marks(s.text) {
+		t.marks[m] = true
+	}
+	for _, l := range s.logs {
+		t.log(ix, l)
+	}
+	for _, f := range s.frames {
+		t.frame(ix, ix.c.Tree.Frames[f])
+	}
+	for _, ref := range s.refs {
+		ref = strings.Trim(ref, "{} ")
 		if ref == "tx" {
 			t.frames[0] = true
 			continue
@@ -114,23 +130,32 @@ func (ix *Index) toldStep(s Said, before int) toldStep {
 			continue
 		}
 		if n, ok := logOf(ref); ok {
-			t.logs[ix.logs[n]] = true
-			t.at = min(t.at, ix.logAt(ix.logs[n]))
+			t.log(ix, ix.logs[n])
 		}
 		if f := ix.frames[strings.TrimPrefix(ref, "frame:")]; f != nil {
-			t.frames[f.Index] = true
-			t.at = min(t.at, ix.frameAt(f.Index))
-			for i := range f.Logs {
-				if r := f.Logs[i].Receipt; r >= 0 {
-					t.logs[r] = true
-				}
-			}
+			t.frame(ix, f)
 		}
 	}
 	if t.at == classify.AtEnd {
 		t.at = before
 	}
 	return t
+}
+
+func (t *toldStep) log(ix *Index, position int) {
+	t.logs[position] = true
+	t.at = min(t.at, ix.logAt(position))
+}
+
+// frame takes a frame and the logs that it emitted.
+func (t *toldStep) frame(ix *Index, f *trace.Frame) {
+	t.frames[f.Index] = true
+	t.at = min(t.at, ix.frameAt(f.Index))
+	for i := range f.Logs {
+		if r := f.Logs[i].Receipt; r >= 0 {
+			t.logs[r] = true
+		}
+	}
 }
 
 // covers reports whether a step of the model tells all that one of the rules does.
@@ -148,66 +173,32 @@ func (ix *Index) covers(t *toldStep, rule string, p classify.Place) bool {
 			return false
 		}
 	}
-	marks := ix.marks(rule)
-	for _, m := range marks {
-		if !slices.ContainsFunc(t.marks, m.like) {
+	list := marks(rule)
+	for _, m := range list {
+		if !t.marks[m] {
 			return false
 		}
 	}
-	return len(marks) > 0
+	return len(list) >= minMarks
 }
 
-// mark is a number, an address or a name of a sentence.
-type mark struct {
-	text   string   // in lower case; empty for a number
-	number *reading // nil: none
-}
+// minMarks is how many numbers, addresses and names a step of the rules must have to be
+// covered: of one that has a single one, such as who reported something, most is in words.
+const minMarks = 2
 
-// marks lists those of a sentence.
-func (ix *Index) marks(s string) (out []mark) {
-	list := lex(s)
-	for i := range list {
-		l := &list[i]
-		switch {
-		case l.kind == isNumber && l.number.Unscaled != nil:
-			r, _ := ix.read(list, i)
-			out = append(out, mark{number: &r})
-		case l.kind == isWord && nameLike(list, i), l.kind == isHex, l.kind == isPath, l.kind == isGap, l.kind == isDate, l.kind == isTime, l.kind == isBad:
-			out = append(out, mark{text: strings.ToLower(l.text)})
+// marks lists the words of a rendered sentence that are numbers, addresses or names: they
+// have a digit, or a capital letter that does not begin the sentence. Code renders them
+// alike in the steps of the rules and of the model.
+func marks(s string) (out []string) {
+	for i, w := range strings.Fields(s) {
+		w = strings.Trim(w, ".,;:!?()\"'")
+		from := 0
+		if i == 0 && w != "" {
+			from = 1
+		}
+		if strings.ContainsFunc(w, unicode.IsNumber) || strings.ContainsFunc(w[from:], unicode.IsUpper) {
+			out = append(out, w)
 		}
 	}
 	return out
-}
-
-// like reports whether two marks say the same.
-func (m mark) like(o mark) bool {
-	switch {
-	case m.number == nil || o.number == nil:
-		return m.number == o.number && sameText(m.text, o.text)
-	case m.number.value.Unscaled.Sign() == 0 || o.number.value.Unscaled.Sign() == 0:
-		return m.number.value.Unscaled.Sign() == o.number.value.Unscaled.Sign()
-	}
-	return m.number.holds(o.number.value) || o.number.holds(m.number.value)
-}
-
-// holds reports whether the number as it was written may stand for a value.
-func (r *reading) holds(v api.Decimal) bool {
-	lo, hi := r.span()
-	return compare(v, lo) >= 0 && compare(v, hi) <= 0
-}
-
-// sameText compares names and hex, which may be written short.
-func sameText(a, b string) bool {
-	headA, tailA, gapA := cutGap(a)
-	headB, tailB, gapB := cutGap(b)
-	switch {
-	case !gapA && !gapB:
-		return a == b
-	case !gapA:
-		tailA = a
-	case !gapB:
-		tailB = b
-	}
-	n, k := min(len(headA), len(headB)), min(len(tailA), len(tailB))
-	return n >= headKey && k > tailKey && headA[:n] == headB[:n] && tailA[len(tailA)-k:] == tailB[len(tailB)-k:]
 }

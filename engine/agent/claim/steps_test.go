@@ -33,23 +33,37 @@ func TestMergedSteps(t *testing.T) {
 	}
 	f(nil, called, paidIn, paidOut, fee)
 	// One step of the model does not make those of the rules go.
-	f([]Said{{"It called the contract.", []string{"tx"}}}, called, "It called the contract.", paidIn, paidOut, fee)
+	f([]Said{{"It used {gas}.", []string{"tx"}}}, called, "It used 21,000 gas.", paidIn, paidOut, fee)
 	// Pointing to a place is not enough, nor is giving its numbers.
-	f([]Said{{"It moved something.", []string{"log:40", "log:41"}}}, called, paidIn, "It moved something.", paidOut, fee)
-	f([]Said{{"SavingsVault sent 5,000 USDC to 0x2222…2222.", []string{"log:40"}}}, called, paidIn, paidOut, fee) // the same text
-	f([]Said{{"SavingsVault has sent 5,000 USDC to 0x2222…2222.", []string{"log:40"}}}, called, paidIn, "SavingsVault has sent 5,000 USDC to 0x2222…2222.", paidOut, fee)
-	// One that says all of it covers it, with the number in another form, the address in
-	// full, and the frame of the log.
-	f([]Said{{"The vault SavingsVault then paid 5000.0 USDC to " + wielder + ".", []string{"log:41"}}}, called, paidIn, "The vault SavingsVault then paid 5000.0 USDC to "+wielder+".", fee)
-	f([]Said{{"SavingsVault took 100 USDC from 0x2222…2222.", []string{"frame:0.0.0"}}}, called, "SavingsVault took 100 USDC from 0x2222…2222.", paidOut, fee)
-	f([]Said{{"SavingsVault took 101 USDC from 0x2222…2222.", []string{"frame:0.0.0"}}}, called, paidIn, paidOut, fee) // false, and so gone
-	again := "It is 0x1111…1111 that called function 0xdeadbeef of 0x2222…2222."
-	f([]Said{{again, []string{"frame:0"}}}, again, paidIn, paidOut, fee)
-	f([]Said{{again, []string{"frame:0.0.1"}}}, called, paidIn, again, paidOut, fee) // of another place
-	all := "0x1111…1111 had 0x2222…2222 (by 0xdeadbeef) send 100 USDC to SavingsVault and take 5,000 USDC for a fee of 0.000063 ETH."
-	f([]Said{{all, []string{"tx", "log:40", "log:41"}}}, all)
+	f([]Said{{"It moved something in {log:40}.", []string{"log:41"}}}, called, paidIn, "It moved something in log 40.", paidOut, fee)
+	same := "{address:" + vault + "} sent {amount:log:41} to {address:target}."
+	f([]Said{{"The vault sent {usd:log:41} to {address:target}.", nil}}, called, paidIn, paidOut, "The vault sent $5,000 to 0x2222…2222.", fee)
+	f([]Said{{"The other sent {figure:1} to {address:target}.", []string{"log:40"}}}, called, paidIn, paidOut, fee) // there is no figure
+	// One that says all of it covers it, with more said of the place and in other words.
+	f([]Said{{"Then " + same, nil}}, called, paidIn, "Then SavingsVault sent 5,000 USDC to 0x2222…2222.", fee)
+	f([]Said{{"{address:" + vault + "} took {amount:log:40} from {address:target}.", []string{"frame:0.0.0"}}}, called, "SavingsVault took 100 USDC from 0x2222…2222.", paidOut, fee)
+	again := "It is {address:sender} that called function {selector:0xdeadbeef} of {address:target}."
+	rendered := "It is 0x1111…1111 that called function 0xdeadbeef of 0x2222…2222."
+	f([]Said{{again, []string{"frame:0"}}}, rendered, paidIn, paidOut, fee)
+	f([]Said{{again, []string{"{frame:0.0.1}"}}}, called, paidIn, rendered, paidOut, fee) // of another place
+	all := "{address:sender} had {address:target} (by {selector:0xdeadbeef}) send {amount:log:40} to {address:" + vault + "} and take {amount:log:41} for a fee of {amount:fee}."
+	f([]Said{{all, []string{"tx"}}}, "0x1111…1111 had 0x2222…2222 (by 0xdeadbeef) send 100 USDC to SavingsVault and take 5,000 USDC for a fee of 0.000063 ETH.")
 	// Those of the model keep their order.
-	f([]Said{{"It withdrew first.", []string{"log:41"}}, {"It deposited then.", []string{"log:40"}}}, called, paidIn, paidOut, "It withdrew first.", "It deposited then.", fee)
+	f([]Said{{"It withdrew first, {event:41}.", nil}, {"It deposited then, {event:40}.", nil}}, called, paidIn, paidOut, "It withdrew first, Transfer.", "It deposited then, Transfer.", fee)
+}
+
+// TestMarks: which words of a sentence another must repeat to say the same.
+func TestMarks(t *testing.T) {
+	f := func(s string, want ...string) {
+		t.Helper()
+		if got := marks(s); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+	f("")
+	f("It was sent.")
+	f("Sent 1.5 ETH to SavingsVault (0x3333…3333).", "1.5", "ETH", "SavingsVault", "0x3333…3333")
+	f("USDC came, in log 7; none left.", "USDC", "7")
 }
 
 // TestNoStepIsLost: on recorded transactions each step of the rules stays or has its
@@ -63,7 +77,7 @@ func TestNoStepIsLost(t *testing.T) {
 			refs = append(refs, "log:"+strconv.FormatUint(n, 10))
 		}
 		slices.Sort(refs)
-		one := Said{"It called the contract, which did all.", append(refs[:min(len(refs), maxRefs-1)], "tx")}
+		one := Said{"It called {call:0}, which did all.", append(refs[:min(len(refs), maxRefs-1)], "tx")}
 		r, _ := Apply(c, &Answer{TxType: *c.Result.TxType, Confidence: api.High, Summary: "It called.", Steps: []Said{one}}, NewIndex(c))
 		for _, s := range c.Result.Steps {
 			if !slices.Contains(r.Steps, s) {

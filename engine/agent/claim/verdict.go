@@ -77,12 +77,12 @@ func (v *judgement) take(t api.TxType) {
 
 // because is the model's reason, as far as it stands.
 func (v *judgement) because(a *Answer) string {
-	text, bad := v.ix.prose(a.TypeReason, maxText)
-	v.d.Sentences += bad
-	if text == "" {
+	s := v.ix.say(a.TypeReason, mode{where: "txTypeReason", limit: maxText})
+	v.d.Sentences += s.bad
+	if s.text == "" {
 		return ""
 	}
-	return ": " + text
+	return ": " + s.text
 }
 
 func orNone(t api.TxType) string {

@@ -71,7 +71,7 @@ func (ix *Index) constants(c condition) error {
 		if e.op != opConst || e.value.IsUint64() && e.value.Uint64() <= maxFactor {
 			return
 		}
-		if trailing(e.value) == digitsOf(e.value)-1 && e.value.Text(10)[0] == '1' || ix.raws[e.value.String()] {
+		if powerOfTen(e.value) || ix.raws[e.value.String()] {
 			return
 		}
 		if e.value.BitLen() <= 160 && ix.addresses[api.AddrOf(common.BigToAddress(e.value))] {

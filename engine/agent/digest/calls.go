@@ -38,7 +38,7 @@ func (w *writer) calls() {
 	}
 	var rows []row
 	w.outline(&rows, root, depth, reads)
-	title := "Call tree: node, path, kind, to, call or event, value in wei, remark"
+	title := "Call tree, a call as {call:PATH}, its value as {amount:value:PATH}, an event as {event:INDEX}: node, path, kind, to, call or event, value in wei, remark"
 	if m := w.r.PrettyTraceMeta; m != nil {
 		title += fmt.Sprintf("; loops were collapsed, %d of %d frames are kept", m.KeptNodes, m.OriginalNodes)
 	}
@@ -275,7 +275,7 @@ func (w *writer) failures() {
 		}
 		rows = append(rows, trimmed(row{n.Index, n.Path, deed(n), api.OneLine(n.Error, 160)}))
 	}
-	title, rows := cut("Where failures began: node, path, call, reason", rows, w.b.failures)
+	title, rows := cut("Where failures began, the reason as {reason:PATH}: node, path, call, reason", rows, w.b.failures)
 	section(w, title, rows)
 }
 

@@ -44,7 +44,7 @@ func (w *writer) fee() {
 		}
 		add("to "+s.Role, s.Wei, w.names.short(s.Address))
 	}
-	section(w, "Fee: part, amount, payer or receiver, USD", rows)
+	section(w, "Fee, the total as {amount:fee}: part, amount, payer or receiver, USD", rows)
 }
 
 // balances are the net movements: those of the sender and of who has a value first,
@@ -62,7 +62,7 @@ func (w *writer) balances() {
 		}
 		rows = append(rows, row{w.names.short(c.Address), tokens, dollars(c.TotalUSD)})
 	}
-	title, rows := cut("Net balance changes, fee included: address, amounts, USD", rows, w.b.balances)
+	title, rows := cut("Net balance changes, fee included, as {amount:net:ADDRESS:TOKEN}: address, amounts, USD", rows, w.b.balances)
 	for i := range rows {
 		rows[i] = trimmed(rows[i])
 	}
@@ -119,7 +119,7 @@ func (w *writer) transfers() {
 			s.ids++
 		}
 	}
-	title, kept := cut("Token transfers, added up where they go the same way: token, from, to, amount, log indices", order, w.b.transfers)
+	title, kept := cut("Token transfers, added up where they go the same way, one as {amount:log:INDEX}: token, from, to, amount, log indices", order, w.b.transfers)
 	var rows []row
 	for _, s := range kept {
 		rows = append(rows, row{w.names.short(s.token), w.names.short(s.from), w.names.short(s.to), s.amount(), s.places()})

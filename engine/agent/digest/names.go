@@ -83,8 +83,34 @@ func (w *writer) addresses() {
 		known := w.names.labels[a]
 		rows = append(rows, trimmed(row{a.String(), api.OneLine(known.Label, 60), w.names.provenance(a), role(known), api.OneLine(w.names.contract[a], 120)}))
 	}
-	title, rows := cut("Addresses above: address, label, who says so, role here, code", rows, w.b.addresses)
+	title, rows := cut("Addresses above, as {address:ADDRESS}: address, label, who says so, role here, code", rows, w.b.addresses)
 	section(w, title, rows)
+	w.protocols()
+}
+
+// protocols lists those that references may name: those of the rules and of our labels.
+func (w *writer) protocols() {
+	var list []string
+	add := func(slug string) {
+		if slug != "" && !slices.Contains(list, slug) {
+			list = append(list, slug)
+		}
+	}
+	if p := w.r.Protocol; p != nil {
+		add(*p)
+	}
+	for _, a := range w.names.order {
+		if l, ok := label.Lookup(w.c.Evidence.Chain.ID, common.Address(a)); ok {
+			add(l.Protocol)
+		}
+	}
+	if v := w.c.Verdict; v != nil {
+		for _, vote := range v.Votes {
+			add(vote.Protocol)
+		}
+	}
+	title, list := cut("Protocols, as {protocol:SLUG}", list, w.b.notes)
+	section(w, title, list)
 }
 
 func role(a api.Address) string {

@@ -14,16 +14,35 @@ import (
 
 // refKind says what a reference takes and gives.
 type refKind struct {
-	args   int
+	args   []argForm
 	signed bool // may be below zero
 	get    func(*Index, []string) (value, error)
 }
+
+// argForm is what an argument of a reference names.
+type argForm uint8
+
+const (
+	argName    argForm = iota // an argument by its name or position
+	argAddress                // an account
+	argToken                  // the contract of a token, or native
+	argLog                    // the index of a log
+	argFrame                  // the path of a frame
+	argSlot                   // a slot of storage
+)
 
 // value is what a reference comes to.
 type value struct {
 	n       *big.Int
 	token   *common.Address // it is base units of this token; nil: of none
 	touches []api.Addr      // accounts that it is about
+	units   []units         // by id, where the token tells its units apart
+}
+
+// units are so many of one id of a token.
+type units struct {
+	key flow.TokenKey
+	n   *big.Int
 }
 
 // references are the places of the evidence that a check can name. All that count
@@ -34,21 +53,23 @@ type value struct {
 var references map[string]refKind
 
 func init() {
+	account, ofToken := []argForm{argAddress, argToken}, []argForm{argToken}
 	references = map[string]refKind{
-		"net":            {2, true, (*Index).refNet},       // ADDRESS, TOKEN: change of the balance, fees included
-		"sent":           {2, false, refTotal(true)},       // ADDRESS, TOKEN
-		"received":       {2, false, refTotal(false)},      // ADDRESS, TOKEN
-		"minted":         {1, false, refSupply(true)},      // TOKEN
-		"burnt":          {1, false, refSupply(false)},     // TOKEN
-		"transfer":       {1, false, (*Index).refTransfer}, // LOG: amount
-		"arg":            {2, true, (*Index).refArg},       // LOG, NAME or position
-		"value":          {1, false, (*Index).refValue},    // FRAME: wei
-		"input":          {2, true, (*Index).refInput},     // FRAME, NAME or position
-		"output":         {2, true, (*Index).refOutput},    // FRAME, position
-		"before":         {2, false, refSlot(true)},        // ADDRESS, SLOT
-		"after":          {2, false, refSlot(false)},       // ADDRESS, SLOT
-		"balance_before": {1, false, refBalance(true)},     // ADDRESS: wei
-		"balance_after":  {1, false, refBalance(false)},    // ADDRESS: wei
+		"net":            {account, true, (*Index).refNet}, // change of the balance, fees included
+		"sent":           {account, false, refTotal(true)},
+		"received":       {account, false, refTotal(false)},
+		"minted":         {ofToken, false, refSupply(true)},
+		"burnt":          {ofToken, false, refSupply(false)},
+		"transfer":       {[]argForm{argLog}, false, (*Index).refTransfer}, // amount
+		"arg":            {[]argForm{argLog, argName}, true, (*Index).refArg},
+		"value":          {[]argForm{argFrame}, false, (*Index).refValue}, // wei
+		"input":          {[]argForm{argFrame, argName}, true, (*Index).refInput},
+		"output":         {[]argForm{argFrame, argName}, true, (*Index).refOutput},
+		"before":         {[]argForm{argAddress, argSlot}, false, refSlot(true)},
+		"after":          {[]argForm{argAddress, argSlot}, false, refSlot(false)},
+		"balance_before": {[]argForm{argAddress}, false, refBalance(true)},  // wei
+		"balance_after":  {[]argForm{argAddress}, false, refBalance(false)}, // wei
+		"fee":            {[]argForm{}, false, (*Index).refFee},             // wei
 	}
 }
 
@@ -86,7 +107,7 @@ func (ix *Index) pair(args []string) (who api.Addr, token common.Address, err er
 
 func (ix *Index) refNet(args []string) (value, error) {
 	who, token, err := ix.pair(args)
-	v := value{new(big.Int), &token, []api.Addr{who}}
+	v := value{n: new(big.Int), token: &token, touches: []api.Addr{who}}
 	if err != nil {
 		return v, err
 	}
@@ -107,7 +128,7 @@ func (ix *Index) refNet(args []string) (value, error) {
 func refTotal(sent bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		who, token, err := ix.pair(args)
-		v := value{new(big.Int), &token, []api.Addr{who}}
+		v := value{n: new(big.Int), token: &token, touches: []api.Addr{who}}
 		if err != nil {
 			return v, err
 		}
@@ -136,7 +157,7 @@ func refTotal(sent bool) func(*Index, []string) (value, error) {
 func refSupply(minted bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		token, err := ix.token(args[0])
-		v := value{new(big.Int), &token, []api.Addr{api.AddrOf(token)}}
+		v := value{n: new(big.Int), token: &token, touches: []api.Addr{api.AddrOf(token)}}
 		if err != nil || ix.c.Flow == nil {
 			return v, unresolved("a token")
 		}
@@ -173,6 +194,9 @@ func (ix *Index) refTransfer(args []string) (value, error) {
 		if t.Log == ix.logs[n] {
 			v.n.Add(v.n, t.Amount)
 			v.token = &t.Token
+			if t.ID != nil {
+				v.units = append(v.units, units{flow.TokenKey{Token: t.Token, ID: t.ID.String(), NFT: t.Standard == flow.ERC721}, t.Amount})
+			}
 			v.touches = []api.Addr{api.AddrOf(t.From), api.AddrOf(t.To), api.AddrOf(t.Token)}
 		}
 	}
@@ -231,6 +255,18 @@ func number256(list []api.Arg, which string) (*big.Int, error) {
 	return nil, unresolved("an integer of that argument")
 }
 
+// integerOf reads 0x hex; nil when it is none or longer than 32 bytes.
+func integerOf(s string) *big.Int {
+	if len(s) < 3 || len(s) > 66 {
+		return nil
+	}
+	n, ok := new(big.Int).SetString(s[2:], 16)
+	if !ok || n.Sign() < 0 {
+		return nil
+	}
+	return n
+}
+
 func (ix *Index) refValue(args []string) (value, error) {
 	f := ix.frames[args[0]]
 	if f == nil {
@@ -241,7 +277,7 @@ func (ix *Index) refValue(args []string) (value, error) {
 	if f.MovesValue() && f.Status == 0 {
 		n = f.Value.ToBig()
 	}
-	return value{n, &native, []api.Addr{api.AddrOf(f.From), api.AddrOf(f.To)}}, nil
+	return value{n: n, token: &native, touches: []api.Addr{api.AddrOf(f.From), api.AddrOf(f.To)}}, nil
 }
 
 func (ix *Index) refInput(args []string) (value, error) {
@@ -345,6 +381,132 @@ func refBalance(before bool) func(*Index, []string) (value, error) {
 		}
 		return v, nil
 	}
+}
+
+// refFee is the fee of the transaction.
+func (ix *Index) refFee([]string) (value, error) {
+	native := common.Address{}
+	v := value{token: &native, touches: []api.Addr{ix.r.TxMeta.From}}
+	if f := ix.c.Flow; f == nil || f.Fee == nil || f.Fee.Total == nil {
+		return v, unresolved("a fee")
+	}
+	v.n = ix.c.Flow.Fee.Total
+	return v, nil
+}
+
+// valueReference reads the VALUE of a reference in a text or a figure: the name of a
+// reference of the check language and its arguments. Addresses may be abbreviated, and
+// transfers are called by their log.
+func (ix *Index) valueReference(args []string) (reference, Reason) {
+	r := reference{name: args[0], args: append([]string(nil), args[1:]...)}
+	if r.name == "log" {
+		r.name = "transfer"
+	}
+	k, ok := references[r.name]
+	switch {
+	case !ok:
+		return r, UnknownKind
+	case len(r.args) != len(k.args):
+		return r, Malformed
+	}
+	for i, form := range k.args {
+		switch form {
+		case argAddress:
+			a, why := ix.addressOf(r.args[i])
+			if why != Stands {
+				return r, why
+			}
+			r.args[i] = a.String()
+		case argToken:
+			a, why := ix.tokenOf(r.args[i])
+			if why != Stands {
+				return r, why
+			}
+			if r.args[i] = api.AddrOf(a).String(); a == (common.Address{}) {
+				r.args[i] = "native"
+			}
+		case argFrame:
+			if ix.frames[r.args[i]] == nil {
+				return r, Unresolved
+			}
+		}
+	}
+	return r, Stands
+}
+
+// addressOf reads an address of a reference: in full, abbreviated as in 0x1234…abcd, or
+// sender, target and actor for those of the transaction.
+func (ix *Index) addressOf(s string) (api.Addr, Reason) {
+	switch m := ix.r.TxMeta; {
+	case s == "sender":
+		return m.From, Stands
+	case s == "target" && m.To != nil:
+		return *m.To, Stands
+	case s == "actor" && ix.r.Provenance != nil && ix.r.Provenance.Actor != nil:
+		return *ix.r.Provenance.Actor, Stands
+	}
+	if head, tail, ok := cutGap(strings.ToLower(s)); ok {
+		return ix.abbreviated(head, tail)
+	}
+	a, err := ix.existing(s)
+	if err != nil {
+		return a, Unresolved
+	}
+	return a, Stands
+}
+
+func cutGap(s string) (head, tail string, found bool) {
+	for _, gap := range []string{"…", "...", ".."} {
+		if head, tail, found = strings.Cut(s, gap); found {
+			return head, tail, true
+		}
+	}
+	return s, "", false
+}
+
+// Characters that an abbreviated address must show: 0x1234…abcd.
+const (
+	headShown = 6
+	tailShown = 4
+)
+
+// endsOf are the bytes of an address by which abbreviated ones are looked up.
+func endsOf(a api.Addr) [4]byte { return [4]byte{a[0], a[1], a[18], a[19]} }
+
+// abbreviated finds the one address that begins and ends so.
+func (ix *Index) abbreviated(head, tail string) (found api.Addr, why Reason) {
+	if len(head) < headShown || len(tail) < tailShown || len(head)+len(tail) > 42 {
+		return found, Unresolved
+	}
+	var key api.Addr
+	if key.UnmarshalText([]byte(head[:headShown]+strings.Repeat("0", 32)+tail[len(tail)-tailShown:])) != nil {
+		return found, Unresolved
+	}
+	if len(ix.addresses) != ix.endsAt {
+		ix.ends, ix.endsAt = map[[4]byte][]api.Addr{}, len(ix.addresses)
+		for a := range ix.addresses {
+			ix.ends[endsOf(a)] = append(ix.ends[endsOf(a)], a)
+		}
+	}
+	why = Unresolved
+	for _, a := range ix.ends[endsOf(key)] {
+		if s := a.String(); strings.HasPrefix(s, head) && strings.HasSuffix(s, tail) {
+			if why == Stands {
+				return found, Ambiguous
+			}
+			found, why = a, Stands
+		}
+	}
+	return found, why
+}
+
+// tokenOf reads a token of a reference: an address, or native.
+func (ix *Index) tokenOf(s string) (common.Address, Reason) {
+	if s == "native" {
+		return common.Address{}, Stands
+	}
+	a, why := ix.addressOf(s)
+	return common.Address(a), why
 }
 
 // refer computes a reference.

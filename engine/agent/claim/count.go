@@ -1,0 +1,57 @@
+package claim
+
+import (
+	"txlens/engine/api"
+	"txlens/engine/classify"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// countFact counts things of the evidence: transfers, also of one token, calls, failed
+// calls, logs, tokens, addresses, contracts.
+func (ix *Index) countFact(args []string, w classify.Words) (fact, Reason) {
+	if len(args) == 2 {
+		token, why := ix.tokenOf(args[1])
+		if why != Stands || args[0] != "transfers" {
+			return fact{}, max(why, Malformed)
+		}
+		return ix.countTransfers(token, w)
+	}
+	n, noun := 0, ""
+	switch r := ix.r; args[0] {
+	case "transfers":
+		n, noun = len(r.TokenTransfers), "token transfer"
+	case "logs":
+		n, noun = len(ix.logs), "log"
+	case "addresses":
+		n, noun = len(r.Addresses), "address"
+	case "contracts":
+		n, noun = len(r.Contracts), "contract"
+	case "tokens":
+		seen := map[api.Addr]bool{}
+		for _, t := range r.TokenTransfers {
+			seen[t.TokenAddress] = true
+		}
+		n, noun = len(seen), "token"
+	case "calls", "failed":
+		if ix.c.Tree == nil || !ix.full() {
+			return fact{}, Unresolved
+		}
+		if n, noun = ix.c.Tree.Total, "call"; args[0] == "failed" {
+			n, noun = ix.c.Tree.Failed, "failed call"
+		}
+	default:
+		return fact{}, UnknownKind
+	}
+	return named(isFact, api.Count(n, noun))
+}
+
+func (ix *Index) countTransfers(token common.Address, w classify.Words) (fact, Reason) {
+	n := 0
+	for _, t := range ix.r.TokenTransfers {
+		if common.Address(t.TokenAddress) == token {
+			n++
+		}
+	}
+	return named(isFact, api.Count(n, "transfer")+" of "+w.Symbol(token))
+}

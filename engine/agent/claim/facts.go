@@ -1,0 +1,438 @@
+package claim
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"txlens/engine/api"
+	"txlens/engine/check"
+	"txlens/engine/classify"
+	"txlens/engine/flow"
+	"txlens/engine/narrate"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// class is what a reference gives a sentence to rest on.
+type class uint8
+
+const (
+	isName    class = iota // a name says nothing of what happened
+	isFact                 // something that happened or was measured
+	isVerdict              // the outcome of a check or a flag, rendered as a whole sentence
+)
+
+// fact is what a reference comes to.
+type fact struct {
+	class  class
+	text   string
+	logs   []int // positions in the receipt that it tells of
+	frames []int // likewise, indices of frames
+}
+
+// kind is a kind of reference.
+type kind struct {
+	min, max int // arguments
+	usage    string
+	get      func(*Index, []string, classify.Words) (fact, Reason)
+}
+
+// kinds are all kinds of references. They are filled in init, because the figures ask
+// the table of values.
+var kinds map[string]kind
+
+func init() {
+	kinds = map[string]kind{
+		"amount":   {1, 4, "amount:VALUE", (*Index).amountFact},
+		"usd":      {1, 4, "usd:VALUE", (*Index).usdFact},
+		"number":   {1, 4, "number:VALUE", (*Index).numberFact},
+		"figure":   {1, 1, "figure:N.UNIT", (*Index).figureFact},
+		"price":    {1, 1, "price:TOKEN", (*Index).priceFact},
+		"count":    {1, 2, "count:THING", (*Index).countFact},
+		"tool":     {2, 2, "tool:N:MEMBER", (*Index).toolFact},
+		"call":     {1, 1, "call:FRAME", (*Index).callFact},
+		"function": {1, 1, "function:FRAME", (*Index).functionFact},
+		"frame":    {1, 1, "frame:FRAME", (*Index).frameFact},
+		"reason":   {1, 1, "reason:FRAME", (*Index).reasonFact},
+		"log":      {1, 1, "log:INDEX", (*Index).logFact},
+		"event":    {1, 1, "event:INDEX", (*Index).eventFact},
+		"slot":     {2, 2, "slot:ADDRESS:SLOT", (*Index).slotFact},
+		"selector": {1, 1, "selector:SELECTOR", (*Index).selectorFact},
+		"block":    {0, 0, "block", (*Index).blockFact},
+		"time":     {0, 0, "time", (*Index).timeFact},
+		"gas":      {0, 0, "gas", (*Index).gasFact},
+		"address":  {1, 1, "address:ADDRESS", (*Index).addressFact},
+		"token":    {1, 1, "token:TOKEN", (*Index).tokenFact},
+		"protocol": {1, 1, "protocol:SLUG", (*Index).protocolFact},
+		"chain":    {0, 0, "chain", (*Index).chainFact},
+		"check":    {1, 1, "check:NAME", (*Index).checkFact},
+		"flag":     {1, 1, "flag:NAME", (*Index).flagFact},
+	}
+}
+
+// Usages lists how the kinds of references are written, in alphabetical order.
+func Usages() (out []string) {
+	for _, k := range kinds {
+		out = append(out, "{"+k.usage+"}")
+	}
+	slices.Sort(out)
+	return out
+}
+
+// resolve renders a reference, or says why it does not stand.
+func (ix *Index) resolve(r *textReference, full bool) (fact, Reason) {
+	k, ok := kinds[r.kind]
+	switch {
+	case !ok:
+		return fact{}, UnknownKind
+	case len(r.args) < k.min || len(r.args) > k.max:
+		return fact{}, Malformed
+	case ix.c.Evidence.Tx == nil:
+		return fact{}, Unresolved // there are no names
+	}
+	words := ix.c.Words
+	if full {
+		words = ix.fullWords()
+	}
+	return k.get(ix, r.args, words)
+}
+
+func (ix *Index) fullWords() classify.Words {
+	if ix.unabridged == nil {
+		w := ix.c.Words.InFull()
+		ix.unabridged = &w
+	}
+	return *ix.unabridged
+}
+
+// named is the fact of a text that may be missing.
+func named(c class, text string) (fact, Reason) {
+	if text == "" {
+		return fact{}, Unresolved
+	}
+	return fact{class: c, text: text}, Stands
+}
+
+// inText reads the value that a reference of a text names, with the places it is of.
+func (ix *Index) inText(args []string) (v value, out fact, why Reason) {
+	r, why := ix.valueReference(args)
+	if why != Stands {
+		return v, out, why
+	}
+	v, err := ix.refer(r)
+	if err != nil {
+		return v, out, Unresolved
+	}
+	out.class = isFact
+	for i, form := range references[r.name].args {
+		switch form {
+		case argFrame:
+			out.frames = append(out.frames, ix.frames[r.args[i]].Index)
+		case argLog:
+			n, _ := ix.logIndex(r.args[i])
+			out.logs = append(out.logs, ix.logs[n])
+		}
+	}
+	return v, out, Stands
+}
+
+func (ix *Index) amountFact(args []string, w classify.Words) (fact, Reason) {
+	v, out, why := ix.inText(args)
+	switch {
+	case why != Stands:
+		return out, why
+	case v.token == nil || ix.unique(*v.token) && len(v.units) == 0:
+		return out, WrongUnit
+	case v.n.Sign() == 0 && len(v.units) == 0:
+		return out, Unresolved // nothing moved
+	}
+	out.text = w.Amount(flow.TokenKey{Token: *v.token}, v.n)
+	if len(v.units) > 0 {
+		if len(v.units) > maxUnits {
+			return out, WrongUnit
+		}
+		var parts []string
+		for _, u := range v.units {
+			parts = append(parts, w.Amount(u.key, u.n))
+		}
+		out.text = strings.Join(parts, ", ")
+	}
+	return out, Stands
+}
+
+// maxUnits bounds the token ids of one log that a reference renders.
+const maxUnits = 4
+
+// unique reports whether units of a token are told apart by an id, so that a sum over
+// them says little.
+func (ix *Index) unique(token common.Address) bool {
+	if ix.c.Flow != nil {
+		for i := range ix.c.Flow.Transfers {
+			if t := &ix.c.Flow.Transfers[i]; t.Token == token && t.ID != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (ix *Index) usdFact(args []string, _ classify.Words) (fact, Reason) {
+	v, out, why := ix.inText(args)
+	if why != Stands {
+		return out, why
+	}
+	out.text, why = ix.dollars(v.token, v.n)
+	return out, why
+}
+
+// dollars renders what so much of a token was worth.
+func (ix *Index) dollars(token *common.Address, n *big.Int) (string, Reason) {
+	if token == nil || ix.unique(*token) {
+		return "", WrongUnit
+	}
+	scale, known := ix.decimals(*token)
+	p, priced := ix.c.Evidence.Prices[*token]
+	if !known || !priced || n.Sign() == 0 {
+		return "", Unresolved
+	}
+	return dollarText(flow.Value(new(big.Int).Abs(n), uint8(scale), p.USD)), Stands
+}
+
+// dollarText writes a value to the cent, and what is below a cent with two digits.
+func dollarText(d api.Decimal) string {
+	scale := 2
+	for below := (api.Decimal{Unscaled: big.NewInt(1), Scale: 2}); compare(d, below) < 0 && scale < 18; below.Scale++ {
+		scale = below.Scale + 2
+	}
+	return "$" + api.Thousands(d.Round(scale).String())
+}
+
+// decimals of a token; false when unknown.
+func (ix *Index) decimals(token common.Address) (int, bool) {
+	if token == (common.Address{}) {
+		return ix.c.Evidence.Chain.Native.Decimals, true
+	}
+	if t, ok := ix.c.Evidence.Tokens[token]; ok && t.Decimals != nil {
+		return int(*t.Decimals), true
+	}
+	return 0, false
+}
+
+func (ix *Index) numberFact(args []string, _ classify.Words) (fact, Reason) {
+	v, out, why := ix.inText(args)
+	switch {
+	case why != Stands:
+		return out, why
+	case v.token != nil:
+		return out, WrongUnit
+	}
+	out.text = api.Thousands(v.n.String())
+	return out, Stands
+}
+
+func (ix *Index) priceFact(args []string, _ classify.Words) (fact, Reason) {
+	token, why := ix.tokenOf(args[0])
+	if why != Stands {
+		return fact{}, why
+	}
+	p, ok := ix.c.Evidence.Prices[token]
+	if !ok || p.USD.Unscaled == nil || p.USD.Unscaled.Sign() <= 0 {
+		return fact{}, Unresolved
+	}
+	return named(isFact, dollarText(p.USD))
+}
+
+func (ix *Index) frameOfText(path string) (*trace.Frame, fact, Reason) {
+	f := ix.frames[path]
+	if f == nil {
+		return nil, fact{}, Unresolved
+	}
+	return f, fact{class: isFact, frames: []int{f.Index}}, Stands
+}
+
+func (ix *Index) callFact(args []string, w classify.Words) (fact, Reason) {
+	f, out, why := ix.frameOfText(args[0])
+	if why == Stands {
+		out.text = w.Callee(f.Index)
+	}
+	return out, why
+}
+
+func (ix *Index) functionFact(args []string, w classify.Words) (fact, Reason) {
+	_, out, why := ix.frameOfText(args[0])
+	if why != Stands {
+		return out, why
+	}
+	if out.text = w.Foreign(ix.nodeAt[args[0]].FunctionName); out.text == "" {
+		out.text = ix.nodeAt[args[0]].Selector
+	}
+	if out.text == "" {
+		return out, Unresolved
+	}
+	return out, Stands
+}
+
+func (ix *Index) frameFact(args []string, _ classify.Words) (fact, Reason) {
+	_, out, why := ix.frameOfText(args[0])
+	out.text = "frame " + args[0]
+	return out, why
+}
+
+// reasonFact says why a frame failed. Of one that did not, there is none.
+func (ix *Index) reasonFact(args []string, w classify.Words) (fact, Reason) {
+	f, out, why := ix.frameOfText(args[0])
+	switch {
+	case why != Stands:
+		return out, why
+	case f.Err == "":
+		return out, Unresolved
+	}
+	out.text = w.Reason(f.Index)
+	return out, Stands
+}
+
+func (ix *Index) logFact(args []string, _ classify.Words) (fact, Reason) {
+	n, err := ix.logIndex(args[0])
+	if err != nil {
+		return fact{}, Unresolved
+	}
+	return fact{class: isFact, text: "log " + strconv.FormatUint(n, 10), logs: []int{ix.logs[n]}}, Stands
+}
+
+func (ix *Index) eventFact(args []string, w classify.Words) (fact, Reason) {
+	n, err := ix.logIndex(args[0])
+	if err != nil {
+		return fact{}, Unresolved
+	}
+	at := ix.logs[n]
+	e := ix.c.Decoded.Events[at]
+	if e == nil || w.Foreign(e.Name) == "" {
+		return fact{}, Unresolved
+	}
+	return fact{class: isFact, text: w.Foreign(e.Name), logs: []int{at}}, Stands
+}
+
+func (ix *Index) slotFact(args []string, _ classify.Words) (fact, Reason) {
+	a, why := ix.addressOf(args[0])
+	if why != Stands {
+		return fact{}, why
+	}
+	n, err := integerLiteral(args[1])
+	if err != nil || !ix.hasSlot(a, args[1]) {
+		return fact{}, Unresolved
+	}
+	return named(isFact, "slot "+narrate.Slot(common.BigToHash(n)))
+}
+
+func (ix *Index) selectorFact(args []string, _ classify.Words) (fact, Reason) {
+	s := strings.ToLower(args[0])
+	if !ix.selectors[s] {
+		return fact{}, Unresolved
+	}
+	return named(isFact, s)
+}
+
+func (ix *Index) blockFact([]string, classify.Words) (fact, Reason) {
+	if ix.r.TxMeta.BlockNumber == 0 {
+		return fact{}, Unresolved
+	}
+	return named(isFact, "block "+api.Thousands(strconv.FormatUint(ix.r.TxMeta.BlockNumber, 10)))
+}
+
+func (ix *Index) timeFact([]string, classify.Words) (fact, Reason) {
+	unix := ix.r.TxMeta.BlockTimestamp
+	if unix == 0 || unix > maxTime {
+		return fact{}, Unresolved
+	}
+	return named(isFact, time.Unix(int64(unix), 0).UTC().Format("2006-01-02 15:04:05 UTC"))
+}
+
+// maxTime is the last second of the year 9999.
+const maxTime = 253402300799
+
+func (ix *Index) gasFact([]string, classify.Words) (fact, Reason) {
+	if ix.r.TxMeta.GasUsed == 0 {
+		return fact{}, Unresolved
+	}
+	return named(isFact, api.Thousands(strconv.FormatUint(ix.r.TxMeta.GasUsed, 10))+" gas")
+}
+
+func (ix *Index) addressFact(args []string, w classify.Words) (fact, Reason) {
+	a, why := ix.addressOf(args[0])
+	if why != Stands {
+		return fact{}, why
+	}
+	return named(isName, w.Who(common.Address(a)))
+}
+
+func (ix *Index) tokenFact(args []string, w classify.Words) (fact, Reason) {
+	a, why := ix.tokenOf(args[0])
+	if why != Stands {
+		return fact{}, why
+	}
+	return named(isName, w.Symbol(a))
+}
+
+// protocolFact names a protocol that the rules found or a table of ours vouches for.
+func (ix *Index) protocolFact(args []string, w classify.Words) (fact, Reason) {
+	slug := args[0]
+	if p := ix.r.Protocol; (p == nil || *p != slug) && !ix.vouched(slug) {
+		return fact{}, Unresolved
+	}
+	return named(isName, w.Protocol(slug))
+}
+
+func (ix *Index) chainFact([]string, classify.Words) (fact, Reason) {
+	return named(isName, ix.r.ChainName)
+}
+
+// checkFact renders the outcome of a check of the rules.
+func (ix *Index) checkFact(args []string, w classify.Words) (fact, Reason) {
+	if ix.c.Triage == nil {
+		return fact{}, Unresolved
+	}
+	for _, o := range ix.c.Triage.Outcomes {
+		if o.Name == args[0] && o.Listed() {
+			return named(isVerdict, narrate.Outcome(w, o.NonFinding()))
+		}
+	}
+	return fact{}, Unresolved
+}
+
+// flagFact renders a flag that the rules raised.
+func (ix *Index) flagFact(args []string, _ classify.Words) (fact, Reason) {
+	f, ok := verdict.FlagOf(args[0])
+	if v := ix.c.Verdict; !ok || v == nil || !verdict.Flagged(v.Risks, f) {
+		return fact{}, Unresolved
+	}
+	return named(isVerdict, narrate.FlagTitle(f))
+}
+
+// contradicts reports whether a check of the rules that looks for what a flag names came
+// out otherwise.
+func (ix *Index) contradicts(f verdict.Flag) bool {
+	if ix.c.Triage == nil {
+		return false
+	}
+	for _, o := range ix.c.Triage.Outcomes {
+		if (o.Result == verdict.Clean || o.Result == verdict.NotApplicable) && flags(o.Check, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// flags reports whether a check looks for what a flag names.
+func flags(c *check.Check, f verdict.Flag) bool {
+	for _, g := range c.Flags {
+		if f == g {
+			return true
+		}
+	}
+	return f.Info().Category != "" && verdict.FlagOfCause(f.Info().Category) == f && c.Contradicted(f.Info().Category)
+}
