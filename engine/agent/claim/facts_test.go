@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
+	"txlens/engine/assemble/recorded"
 	"txlens/engine/check"
+	"txlens/engine/flow"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -151,6 +154,53 @@ func TestFacts(t *testing.T) {
 	f("tool:3:rows.x", unknown)
 	f("tool:4:rows.0.wei", unknown)
 	f("block:1", "! malformed_reference")
+}
+
+// TestRecordedReferences: on recorded transactions what the digest shows can be referred
+// to, is rendered as the rules render it, and no other log has an amount.
+func TestRecordedReferences(t *testing.T) {
+	resolved, altered := 0, 0
+	for ev := range recorded.All(t) {
+		c := assemble.Build(ev)
+		ix := NewIndex(c)
+		f := func(ref, want string) {
+			t.Helper()
+			r, ok := parseTextReference(ref)
+			got, why := ix.resolve(&r, false)
+			if resolved++; !ok || why != Stands || want != "" && got.text != want {
+				t.Errorf("%s: %s: %q (%s), want %q", ev.TxHash, ref, got.text, why, want)
+			}
+		}
+		for _, a := range c.Result.Addresses {
+			f("address:"+a.Address.String(), c.Words.Who(common.Address(a.Address)))
+		}
+		for i := range c.Result.PrettyTrace {
+			if n := &c.Result.PrettyTrace[i]; n.Type != "LOG" && n.Path != "" {
+				f("call:"+n.Path, "")
+			}
+		}
+		moved := map[uint64]bool{}
+		for _, x := range c.Flow.Transfers {
+			index := c.Receipt.Logs[x.Log].Index
+			if moved[index] = true; x.ID == nil && x.Amount.Sign() > 0 {
+				f(fmt.Sprint("amount:log:", index), c.Words.Amount(flow.TokenKey{Token: x.Token}, x.Amount))
+			}
+		}
+		for n := range ix.logs {
+			for _, other := range []uint64{n, n + 1000} {
+				r, _ := parseTextReference(fmt.Sprint("amount:log:", other))
+				if _, why := ix.resolve(&r, false); !moved[other] {
+					if altered++; why != Unresolved {
+						t.Errorf("%s: log %d: %s", ev.TxHash, other, why)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d references resolve, %d to other logs do not", resolved, altered)
+	if resolved < 5000 || altered < 1000 {
+		t.Error("too few")
+	}
 }
 
 // TestAmbiguous: an abbreviated address that fits several is none.

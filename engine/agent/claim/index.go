@@ -31,7 +31,7 @@ type Index struct {
 	sources   map[api.Addr]bool    // contracts whose ABI or source is known
 	readSlots map[slotKey]bool     // slots that tools have read
 	echo      map[string]bool      // what the question of the answer that is read says itself
-	answers   []toolAnswer         // of tools, in the order of their numbers
+	answers   map[int]toolAnswer   // of tools, by number
 
 	ends   map[[4]byte][]api.Addr // addresses by endsOf
 	endsAt int                    // how many addresses there were when it was made
@@ -47,7 +47,7 @@ func NewIndex(c *assemble.Case) *Index {
 		c: c, r: c.Result,
 		frames: map[string]*trace.Frame{}, nodeAt: map[string]*api.Node{}, logs: map[uint64]int{}, logNode: map[uint64]*api.Node{},
 		addresses: map[api.Addr]bool{}, words: map[common.Hash]bool{}, selectors: map[string]bool{}, raws: map[string]bool{},
-		sources: map[api.Addr]bool{}, readSlots: map[slotKey]bool{},
+		sources: map[api.Addr]bool{}, readSlots: map[slotKey]bool{}, answers: map[int]toolAnswer{},
 	}
 	ix.money()
 	ix.transaction()

@@ -16,9 +16,15 @@ import (
 
 // toolAnswer is what a tool has answered, for references to its members.
 type toolAnswer struct {
-	number int
-	text   jsontext.Value
-	echo   map[string]bool // what the question says itself
+	root answerNode
+	echo map[string]bool // what the question says itself
+}
+
+// answerNode is a value of an answer: an object, an array, or a number or text.
+type answerNode struct {
+	members map[string]answerNode
+	items   []answerNode
+	scalar  string
 }
 
 // maxAnswers bounds the answers that are kept, and maxKept the bytes of one.
@@ -27,80 +33,81 @@ const (
 	maxKept    = 256 << 10
 )
 
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+
 // keep keeps an answer under its number.
 func (ix *Index) keep(number int, result any) {
 	if number == 0 || len(ix.answers) == maxAnswers {
 		return
 	}
-	raw, err := json.Marshal(result, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	raw, err := json.Marshal(result, json.Deterministic(true), lenient)
 	if err == nil && len(raw) <= maxKept {
-		ix.answers = append(ix.answers, toolAnswer{number, raw, ix.echo})
+		ix.answers[number] = toolAnswer{readAnswer(jsontext.NewDecoder(bytes.NewReader(raw), lenient)), ix.echo}
 	}
 }
 
+// readAnswer reads one value. Objects and arrays are nested as deep as jsontext allows.
+func readAnswer(dec *jsontext.Decoder) (n answerNode) {
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return n
+	}
+	switch tok.Kind() {
+	case '{':
+		n.members = map[string]answerNode{}
+		for dec.PeekKind() == '"' {
+			name, _ := dec.ReadToken()
+			member := name.String()
+			n.members[member] = readAnswer(dec)
+		}
+		_, _ = dec.ReadToken()
+	case '[':
+		for k := dec.PeekKind(); k != ']' && k != 0; k = dec.PeekKind() {
+			n.items = append(n.items, readAnswer(dec))
+		}
+		_, _ = dec.ReadToken()
+	case '0', '"':
+		n.scalar = tok.String()
+	}
+	return n
+}
+
+// member is the scalar at the end of a way through objects and arrays; empty when there
+// is none, or when somebody else has worded it.
+func (n answerNode) member(way []string) string {
+	for _, name := range way {
+		if n.members == nil {
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(n.items) {
+				return ""
+			}
+			n = n.items[i]
+			continue
+		}
+		small := strings.ToLower(name)
+		if texts[small] || codes[small] || small == "value" && strings.HasPrefix(n.members["type"].scalar, "string") {
+			return ""
+		}
+		n = n.members[name]
+	}
+	return n.scalar
+}
+
 // toolFact renders a number or an address that stands in the answer of a tool, by the
-// number of the call and the way to the member: {tool:3:rows.0.gasUsed}. Texts are not
+// number of the answer and the way to the member: {tool:3:rows.0.gasUsed}. Texts are not
 // rendered: strangers wrote them. Nor is what the question said itself.
 func (ix *Index) toolFact(args []string, w classify.Words) (fact, Reason) {
 	number, err := strconv.Atoi(args[0])
 	if err != nil {
 		return fact{}, Malformed
 	}
-	for _, a := range ix.answers {
-		if a.number == number {
-			value, ok := a.member(strings.Split(args[1], "."))
-			if !ok || a.echo[strings.ToLower(value)] {
-				return fact{}, Unresolved
-			}
-			return ix.scalarFact(value, w)
-		}
+	a := ix.answers[number]
+	value := a.root.member(strings.Split(args[1], "."))
+	if value == "" || a.echo[strings.ToLower(value)] {
+		return fact{}, Unresolved
 	}
-	return fact{}, Unresolved
+	return ix.scalarFact(value, w)
 }
-
-// member is the scalar at the end of a way through objects and arrays.
-func (a toolAnswer) member(way []string) (string, bool) {
-	at := a.text
-	for i, name := range way {
-		switch at.Kind() {
-		case '{':
-			object, ok := a.object(at)
-			if !ok || texts[strings.ToLower(name)] || codes[strings.ToLower(name)] || i == len(way)-1 && name == "value" && isText(object["type"]) {
-				return "", false
-			}
-			at = object[name]
-		case '[':
-			var list []jsontext.Value
-			n, err := strconv.Atoi(name)
-			if json.Unmarshal(at, &list, lenient) != nil || err != nil || n < 0 || n >= len(list) {
-				return "", false
-			}
-			at = list[n]
-		default:
-			return "", false
-		}
-	}
-	switch at = bytes.TrimSpace(at); at.Kind() {
-	case '0':
-		return string(at), true
-	case '"':
-		var s string
-		err := json.Unmarshal(at, &s, lenient)
-		return s, err == nil
-	}
-	return "", false
-}
-
-var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-
-func (a toolAnswer) object(v jsontext.Value) (map[string]jsontext.Value, bool) {
-	out := map[string]jsontext.Value{}
-	err := json.Unmarshal(v, &out, lenient)
-	return out, err == nil
-}
-
-// isText reports whether the type of an argument is text.
-func isText(kind jsontext.Value) bool { return bytes.HasPrefix(kind, []byte(`"string`)) }
 
 // scalarFact renders an address, or a number in decimal.
 func (ix *Index) scalarFact(s string, w classify.Words) (fact, Reason) {
@@ -113,12 +120,10 @@ func (ix *Index) scalarFact(s string, w classify.Words) (fact, Reason) {
 		return fact{}, WrongUnit
 	}
 	n, _ := new(big.Int).SetString(whole+frac, 10)
-	d := api.Decimal{Unscaled: n, Scale: len(frac)}
-	text := api.Thousands(d.String())
-	if s[0] == '-' && n.Sign() != 0 {
-		text = "-" + text
+	if s[0] == '-' {
+		n.Neg(n)
 	}
-	return named(isFact, text)
+	return named(isFact, api.Thousands(api.Decimal{Unscaled: n, Scale: len(frac)}.String()))
 }
 
 func digitRune(r rune) bool { return r >= '0' && r <= '9' }
