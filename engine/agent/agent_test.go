@@ -304,6 +304,7 @@ func TestReview(t *testing.T) {
 	f("it is looked up and mended", as, nil, good, 3, says(bad), says("look {}"), says(answered))
 	f("it goes back once", as, nil, "{address:sender} called {call:9}.", 2, says(bad), says(worse), says(answered))
 	f("nothing goes back", func(w *world) { w.Limits.Answers, w.Limits.Turns = 1, 1 }, nil, first, 1, says(bad), says(answered))
+	f("little is left", func(w *world) { w.Limits.Tokens = 1300 }, nil, first, 1, says(bad), says(answered))
 	f("the second cannot be read", as, nil, first, 3, says(bad), says(`submit_explanation {"summary":7}`), says(`submit_explanation {"summary":7}`))
 	f("it looks without end", func(w *world) { w.Limits.Turns = 3 }, nil, first, 3, says(bad), says("look {}"))
 	f("the provider fails", as, nil, first, 2, says(bad), fails(llm.ErrCut))

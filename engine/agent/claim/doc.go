@@ -13,7 +13,9 @@
 // A sentence is dropped as a whole, with a Reason, when a reference of it does not
 // resolve, or when it has a digit, a name or a link outside of references. Outside of
 // findings each sentence must hold a reference to a fact: something that happened or
-// was measured. Judgement is rendered from verdicts alone: see verdictWords.
+// was measured. Judgement is rendered from verdicts: those of the checks and flags of the
+// rules, each a sentence without words of the model, and those that stand around its
+// headline.
 //
 // # What else is held against the evidence
 //

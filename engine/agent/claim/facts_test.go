@@ -12,6 +12,7 @@ import (
 	"txlens/engine/assemble/recorded"
 	"txlens/engine/check"
 	"txlens/engine/flow"
+	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -154,6 +155,65 @@ func TestFacts(t *testing.T) {
 	f("tool:3:rows.x", unknown)
 	f("tool:4:rows.0.wei", unknown)
 	f("block:1", "! malformed_reference")
+}
+
+// TestUnits: what is told apart by an id is rendered with it and not added up; supply is
+// told by what came from and went to nobody.
+func TestUnits(t *testing.T) {
+	f := func(transfers []flow.Transfer, want map[string]string) {
+		t.Helper()
+		c := exploitCase(t)
+		moved := *c.Flow
+		moved.Transfers = transfers
+		c.Flow = &moved
+		ix := NewIndex(c)
+		ix.compute([]Figure{{Sum, []string{"sent:" + vault + ":" + usdc, "received:" + vault + ":" + usdc}}, {Sum, []string{"log:40", "log:41"}}})
+		for ref, want := range want {
+			r, _ := parseTextReference(ref)
+			got, why := ix.resolve(&r, false)
+			if why != Stands {
+				got.text = "! " + why.String()
+			}
+			if got.text != want {
+				t.Errorf("%s: %q, want %q", ref, got.text, want)
+			}
+		}
+	}
+	token, zero := common.HexToAddress(usdc), common.Address{}
+	at := func(log, id int64, standard flow.Standard) flow.Transfer {
+		x := flow.Transfer{Standard: standard, Token: token, From: common.HexToAddress(vault), To: common.HexToAddress(wielder), Amount: big.NewInt(3), Log: int(log)}
+		if x.ID = big.NewInt(id); standard == flow.ERC721 {
+			x.Amount = big.NewInt(1)
+		}
+		return x
+	}
+	const unit = "! wrong_unit"
+	f([]flow.Transfer{at(0, 7, flow.ERC721), at(1, 8, flow.ERC1155), at(1, 9, flow.ERC1155)}, map[string]string{
+		"amount:log:40": "NFT 7 of USDC", "amount:log:41": "3 of USDC id 8, 3 of USDC id 9", "usd:log:41": unit,
+		"amount:sent:" + vault + ":" + usdc: unit, "usd:sent:" + vault + ":" + usdc: unit, "figure:1": unit, "figure:1.usd": unit, "figure:2": unit,
+	})
+	many := []flow.Transfer{at(0, 7, flow.ERC721)}
+	for id := range int64(maxUnits + 1) {
+		many = append(many, at(1, id, flow.ERC1155))
+	}
+	f(many, map[string]string{"amount:log:41": unit})
+	vaultAt := common.HexToAddress(vault)
+	f([]flow.Transfer{
+		{Standard: flow.ERC20, Token: token, From: zero, To: vaultAt, Amount: big.NewInt(7e6)},
+		{Standard: flow.ERC20, Token: token, From: vaultAt, To: zero, Amount: big.NewInt(2e6), Log: 1},
+	}, map[string]string{"amount:minted:" + usdc: "7 USDC", "amount:burnt:" + usdc: "2 USDC", "figure:1.usd": "$9"})
+}
+
+// TestIncompleteTrace: calls that are not all known are not counted.
+func TestIncompleteTrace(t *testing.T) {
+	ev := exploitEvidence(t)
+	ev.Tree.Source = trace.RungReplayQuick
+	ix := NewIndex(assemble.Build(ev))
+	for _, s := range []string{"It made {count:calls}.", "It made {count:failed}."} {
+		if got := ix.rendered(s, mode{}); got != "! unresolved_reference" {
+			t.Errorf("%q", got)
+		}
+	}
 }
 
 // TestRecordedReferences: on recorded transactions what the digest shows can be referred

@@ -100,6 +100,7 @@ func TestNotShown(t *testing.T) {
 	f("a check with a number out of nowhere", func(f *Finding) { f.Check += " + 77777777" }, api.Possible)
 	f("evidence inferred", func(f *Finding) { f.Evidence[1].Kind = api.Inferred }, api.Probable)
 	f("one item resolves to nothing", func(f *Finding) { f.Evidence[1].LogIndex = u64(99) }, api.Probable)
+	f("a claim of which a sentence does not stand", func(f *Finding) { f.Evidence[1].Claim += " It paid 7." }, api.Probable)
 	f("a slot that held something else", func(f *Finding) { f.Evidence[2].Before = "9000000001" }, api.Probable)
 	f("a slot that holds something else", func(f *Finding) { f.Evidence[2].After = "7" }, api.Probable)
 	f("no evidence resolves", func(f *Finding) {

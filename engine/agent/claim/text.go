@@ -187,10 +187,12 @@ func plain(parts []part, at int) Reason {
 			if dotted(s, i, next) {
 				return Link
 			}
-		case r == ':' || r == '@' || r == '/' && strings.HasPrefix(after, "/"):
-			if r != ':' || after == "" && next || after != "" && after[0] != ' ' {
+		case r == ':':
+			if after == "" && next || after != "" && after[0] != ' ' {
 				return Link
 			}
+		case r == '@', r == '/' && strings.HasPrefix(after, "/"):
+			return Link
 		case !strings.ContainsRune(" ,;!?'\"()-/&", r):
 			return Character
 		}

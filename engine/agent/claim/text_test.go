@@ -65,6 +65,8 @@ func TestSentences(t *testing.T) {
 	f("See evil.{address:sender} for "+paid+".", "! link")
 	f("See {address:sender}.com for "+paid+".", "! link")
 	f("See https://evil for "+paid+".", "! link")
+	f("See evil:{address:sender} for "+paid+".", "! link")
+	f("It got: "+paid+".", "It got: 5,000 USDC.")
 	f("See //evil for "+paid+".", "! link")
 	f("See javascript:alert for "+paid+".", "! link")
 	f("Write to a@b for "+paid+".", "! link")
