@@ -28,11 +28,7 @@ func (ix *Index) countFact(args []string, w classify.Words) (fact, Reason) {
 	case "contracts":
 		n, noun = len(r.Contracts), "contract"
 	case "tokens":
-		seen := map[api.Addr]bool{}
-		for _, t := range r.TokenTransfers {
-			seen[t.TokenAddress] = true
-		}
-		n, noun = len(seen), "token"
+		n, noun = len(ix.transfers), "token"
 	case "calls", "failed":
 		if ix.c.Tree == nil || !ix.full() {
 			return fact{}, Unresolved
@@ -47,11 +43,6 @@ func (ix *Index) countFact(args []string, w classify.Words) (fact, Reason) {
 }
 
 func (ix *Index) countTransfers(token common.Address, w classify.Words) (fact, Reason) {
-	n := 0
-	for _, t := range ix.r.TokenTransfers {
-		if common.Address(t.TokenAddress) == token {
-			n++
-		}
-	}
+	n := ix.transfers[api.AddrOf(token)]
 	return named(isFact, api.Count(n, "transfer")+" of "+w.Symbol(token))
 }

@@ -146,7 +146,7 @@ func (ix *Index) amountFact(args []string, w classify.Words) (fact, Reason) {
 	switch {
 	case why != Stands:
 		return out, why
-	case v.token == nil || ix.unique(*v.token) && len(v.units) == 0:
+	case v.token == nil || ix.byID[*v.token] && len(v.units) == 0:
 		return out, WrongUnit
 	case v.n.Sign() == 0 && len(v.units) == 0:
 		return out, Unresolved // nothing moved
@@ -168,19 +168,6 @@ func (ix *Index) amountFact(args []string, w classify.Words) (fact, Reason) {
 // maxUnits bounds the token ids of one log that a reference renders.
 const maxUnits = 4
 
-// unique reports whether units of a token are told apart by an id, so that a sum over
-// them says little.
-func (ix *Index) unique(token common.Address) bool {
-	if ix.c.Flow != nil {
-		for i := range ix.c.Flow.Transfers {
-			if t := &ix.c.Flow.Transfers[i]; t.Token == token && t.ID != nil {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func (ix *Index) usdFact(args []string, _ classify.Words) (fact, Reason) {
 	v, out, why := ix.inText(args)
 	if why != Stands {
@@ -192,7 +179,7 @@ func (ix *Index) usdFact(args []string, _ classify.Words) (fact, Reason) {
 
 // dollars renders what so much of a token was worth.
 func (ix *Index) dollars(token *common.Address, n *big.Int) (string, Reason) {
-	if token == nil || ix.unique(*token) {
+	if token == nil || ix.byID[*token] {
 		return "", WrongUnit
 	}
 	scale, known := ix.decimals(*token)

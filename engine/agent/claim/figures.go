@@ -142,7 +142,7 @@ func (ix *Index) figureText(f *figure, unit string, w classify.Words) (string, R
 	case f.token == nil && (unit == "" || unit == "number"):
 		return api.Thousands(f.n.String()), Stands
 	case f.token != nil && (unit == "" || unit == "amount"):
-		if ix.unique(*f.token) {
+		if ix.byID[*f.token] {
 			return "", WrongUnit
 		}
 		return w.Amount(flow.TokenKey{Token: *f.token}, f.n), Stands

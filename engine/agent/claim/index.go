@@ -25,13 +25,15 @@ type Index struct {
 	logs      map[uint64]int // receipt position by index
 	logNode   map[uint64]*api.Node
 	addresses map[api.Addr]bool
-	words     map[common.Hash]bool // topics, slots, hashes: 32 bytes
-	selectors map[string]bool      // 0x and 8 digits
-	raws      map[string]bool      // integers, in decimal
-	sources   map[api.Addr]bool    // contracts whose ABI or source is known
-	readSlots map[slotKey]bool     // slots that tools have read
-	echo      map[string]bool      // what the question of the answer that is read says itself
-	answers   map[int]toolAnswer   // of tools, by number
+	words     map[common.Hash]bool    // topics, slots, hashes: 32 bytes
+	selectors map[string]bool         // 0x and 8 digits
+	raws      map[string]bool         // integers, in decimal
+	transfers map[api.Addr]int        // of the result, by token
+	byID      map[common.Address]bool // tokens whose units have ids, so that a sum of them says little
+	sources   map[api.Addr]bool       // contracts whose ABI or source is known
+	readSlots map[slotKey]bool        // slots that tools have read
+	echo      map[string]bool         // what the question of the answer that is read says itself
+	answers   map[int]toolAnswer      // of tools, by number
 
 	ends   map[[4]byte][]api.Addr // addresses by endsOf
 	endsAt int                    // how many addresses there were when it was made
@@ -47,6 +49,7 @@ func NewIndex(c *assemble.Case) *Index {
 		c: c, r: c.Result,
 		frames: map[string]*trace.Frame{}, nodeAt: map[string]*api.Node{}, logs: map[uint64]int{}, logNode: map[uint64]*api.Node{},
 		addresses: map[api.Addr]bool{}, words: map[common.Hash]bool{}, selectors: map[string]bool{}, raws: map[string]bool{},
+		transfers: map[api.Addr]int{}, byID: map[common.Address]bool{},
 		sources: map[api.Addr]bool{}, readSlots: map[slotKey]bool{}, answers: map[int]toolAnswer{},
 	}
 	ix.money()
@@ -249,6 +252,9 @@ func (ix *Index) money() {
 	for i := range f.Transfers {
 		t := &f.Transfers[i]
 		ix.integer(t.ID, t.Amount)
+		if t.ID != nil {
+			ix.byID[t.Token] = true
+		}
 		ix.address(api.AddrOf(t.Token), api.AddrOf(t.From), api.AddrOf(t.To))
 	}
 	for _, m := range f.Moves {
@@ -290,11 +296,14 @@ func (ix *Index) storage() {
 	}
 }
 
-// known takes the addresses that the result lists, and the contracts whose code can be
-// read.
+// known takes the addresses that the result lists, the transfers by token, and the
+// contracts whose code can be read.
 func (ix *Index) known() {
 	for _, a := range ix.r.Addresses {
 		ix.address(a.Address)
+	}
+	for _, t := range ix.r.TokenTransfers {
+		ix.transfers[t.TokenAddress]++
 	}
 	for _, t := range ix.c.Evidence.Tokens {
 		if t.Decimals != nil {
