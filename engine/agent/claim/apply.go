@@ -225,11 +225,23 @@ func (ix *Index) risk(where string, x Risk, d *Dropped) string {
 	}
 	s := ix.say(x.Text, mode{where: where + ".text", limit: maxText})
 	d.Sentences += s.bad
-	if s.text == "" || !s.places() && !ix.rests(x.Refs) {
+	if !ix.placed(where, &s, x.Refs) {
 		d.Risks++
 		return ""
 	}
 	return narrate.RiskLine(flag, s.text)
+}
+
+// placed reports whether anything of a text stands and it tells of a place that exists.
+func (ix *Index) placed(where string, s *said, refs []string) bool {
+	switch {
+	case s.text == "":
+		return false
+	case s.places() || ix.rests(refs):
+		return true
+	}
+	ix.drops = append(ix.drops, Drop{where, 1, NoPlace})
+	return false
 }
 
 // steps keeps the steps that stand and tell of a place that exists.
@@ -237,7 +249,7 @@ func (ix *Index) steps(list []Said, d *Dropped) (out []told) {
 	for i, x := range list {
 		s := ix.say(x.Text, mode{where: at("steps", i) + ".text", limit: maxText})
 		d.Sentences += s.bad
-		if s.text == "" || !s.places() && !ix.rests(x.Refs) {
+		if !ix.placed(at("steps", i), &s, x.Refs) {
 			d.Steps++
 			continue
 		}

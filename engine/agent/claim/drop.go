@@ -23,6 +23,7 @@ const (
 	Link                       // what a program could take for a link
 	Character                  // a character that plain text does not need
 	NoFact                     // no reference to something that happened or was measured
+	NoPlace                    // a step or a risk that tells of no place of the transaction
 	MixedVerdict               // words beside the reference to a verdict
 	Contradicted               // a check of the rules came out otherwise
 	TooLong                    // no room for it
@@ -42,6 +43,7 @@ var reasons = [...]struct{ slug, advice string }{
 	Link:         {"link", "end sentences with a dot and use dots nowhere else"},
 	Character:    {"character", "use letters and plain punctuation"},
 	NoFact:       {"no_fact", "refer to something that happened or was measured: an amount, a call, an event, a figure"},
+	NoPlace:      {"no_place", "refer to a log or a frame, or list one in refs"},
 	MixedVerdict: {"mixed_verdict", "let a check or flag be a sentence of its own, without words"},
 	Contradicted: {"contradicted", "the rules checked this and found it otherwise"},
 	TooLong:      {"too_long", "be shorter"},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"txlens/engine/api"
 )
 
 // rendered says why the first sentence of a text does not stand, or gives the text.
@@ -123,6 +125,28 @@ func TestSentenceByItself(t *testing.T) {
 	}
 	if many := Tell(make([]Drop, maxTold+5)); !strings.Contains(many, "and 5 more") {
 		t.Error(many)
+	}
+}
+
+// TestReview: what would be dropped is listed, steps and risks without a place too, and
+// nothing is changed.
+func TestReview(t *testing.T) {
+	c := exploitCase(t)
+	ix := NewIndex(c)
+	a := &Answer{
+		TxType: *c.Result.TxType, Confidence: api.High, Summary: "It is safe.",
+		Steps: []Said{{"It used {gas}.", nil}, {"It used {gas}.", []string{"log:77"}}, {"It used {gas}.", []string{"log:41"}}},
+		Risks: []Risk{{"stuck_value", "It used {gas}.", nil}, {"flash_loan", "It moved {amount:log:41}.", nil}},
+	}
+	summary := c.Result.Summary
+	const want = "[{summary 1 no_fact} {steps[0] 1 no_place} {steps[1] 1 no_place} {risks[0] 1 no_place} {risks[1] 1 contradicted}]"
+	for range 2 {
+		if got := fmt.Sprint(Review(c, a, ix)); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if c.Result.Summary != summary || len(c.Result.Steps) != 4 {
+		t.Error("the case was changed")
 	}
 }
 
