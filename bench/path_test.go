@@ -169,7 +169,8 @@ func BenchmarkFlowClassify(b *testing.B) {
 			for i, ev := range evs {
 				ok := ev.Tree.Root.Err == ""
 				fl := flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: ev.Tree, Succeeded: ok})
-				classify.Classify(&classify.Facts{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: ev.Tree, Flow: fl, Decoded: sets[i], Succeeded: ok})
+				r := classify.Read(&classify.Facts{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: ev.Tree, Flow: fl, Decoded: sets[i], Succeeded: ok})
+				classify.Describe(r, classify.Classify(r))
 			}
 		})
 	})

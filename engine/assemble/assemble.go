@@ -14,6 +14,7 @@ import (
 	"txlens/engine/narrate"
 	"txlens/engine/report"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -33,6 +34,7 @@ type Case struct {
 	Verdict *classify.Verdict
 	Triage  *check.Report
 	Words   classify.Words // names of sentences about the checks
+	Told    classify.Text  // what the rules say in sentences
 }
 
 // Result builds the whole answer but its costs. It fills every field that the
@@ -59,7 +61,7 @@ func Build(ev *Evidence) *Case {
 	b.verdict()
 	return finish(&Case{
 		Evidence: ev, Result: r,
-		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report, Words: b.words,
+		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report, Words: b.words, Told: b.told,
 	})
 }
 
@@ -149,10 +151,11 @@ type builder struct {
 	quotes    map[common.Address]flow.Quote // prices by trades in the transaction itself
 	quoteList []flow.Quote
 	quoted    bool // a value in the result rests on one of them
-	facts     *classify.Facts
+	facts     *classify.Reading
 	verdict_  *classify.Verdict
 	report    *check.Report
 	words     classify.Words
+	told      classify.Text
 	names     *names
 	refused   bool                    // the trace contradicts the transaction or its receipt
 	doubts    []string                // why the evidence does not agree with itself
@@ -179,12 +182,13 @@ func (b *builder) analyse() {
 	b.decoded = dec.All(b.tree, b.receipt)
 	b.auths = decode.Authorizations(ev.Tx, ev.Chain.ID, b.diff())
 	b.names = newNames(b)
-	b.facts = &classify.Facts{
+	b.facts = classify.Read(&classify.Facts{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
 		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded && ev.Receipt != nil, Diff: b.diff(), NoLogs: known == nil, NoReceipt: ev.Receipt == nil, Neighbours: ev.Neighbours,
 		Authorizations: b.auths,
-	}
+	})
 	b.verdict_, b.words = classify.Classify(b.facts), classify.NewWords(b.facts)
+	b.told = classify.Describe(b.facts, b.verdict_)
 }
 
 // readReceipt sets what stands for the receipt: where the node gave none, the logs of
@@ -267,7 +271,7 @@ func hexQuantity(n *big.Int) string {
 func (b *builder) verdict() {
 	v, r := b.verdict_, b.r
 	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
-	r.Summary, r.Steps, r.Risks = v.Summary, append(v.Steps, b.bonuses()...), narrate.Risks(v.Words, v.Risks)
+	r.Summary, r.Steps, r.Risks = b.told.Summary, append(b.told.Steps, b.bonuses()...), narrate.Risks(b.words, v.Risks)
 	r.Confidence, r.Attempted = v.Confidence, v.Attempted
 	if b.ev.Block == nil {
 		r.Confidence = r.Confidence.Lower(api.Medium)
@@ -279,7 +283,7 @@ func (b *builder) verdict() {
 	r.USDValue = b.primaryUSD()
 	if b.quoted && r.USDValue != nil {
 		r.Confidence = r.Confidence.Lower(api.Medium)
-		v.Reasons = append(v.Reasons, "no service gave a price; usdValue rests on a trade inside the transaction")
+		v.Reasons = append(v.Reasons, verdict.Say(verdict.PricedByTrade))
 	}
 	p := r.Provenance
 	p.TraceSource = string(b.tree.Source)
@@ -287,7 +291,9 @@ func (b *builder) verdict() {
 	p.Actor = &actor
 	p.RunnerUp = runnerUp(v)
 	p.Notes = append(p.Notes, b.doubts...)
-	p.Notes = append(p.Notes, v.Reasons...)
+	for _, why := range v.Reasons {
+		p.Notes = append(p.Notes, narrate.Sentence(b.words, why))
+	}
 	p.Notes = append(p.Notes, b.doubtful...)
 	p.Notes = append(p.Notes, b.tree.Notes...)
 	p.Notes = append(p.Notes, b.flow.Notes...)

@@ -21,7 +21,7 @@ func (b *builder) triage() {
 	for a, p := range b.ev.Prices {
 		prices[a] = p.USD
 	}
-	b.report = check.Run(&check.Facts{Facts: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage})
+	b.report = check.Run(&check.Facts{Reading: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage})
 	b.verdict_.Risks = append(b.verdict_.Risks, b.report.Flags...)
 	full := classify.NewFullWords(b.facts)
 	for i := range b.report.Findings {
@@ -61,14 +61,14 @@ func (b *builder) exploit() {
 	v.Protocol = nil
 	protocol := ""
 	for _, victim := range first.Victim {
-		if protocol = classify.ProtocolAt(b.facts, common.Address(victim)); protocol != "" {
+		if protocol = b.facts.ProtocolAt(common.Address(victim)); protocol != "" {
 			v.Protocol = &protocol
 			break
 		}
 	}
 	v.Votes = slices.Insert(slices.Clone(v.Votes), 0, classify.Vote{Rule: "finding of " + string(first.Category), TxType: t, SubType: string(first.Category), Protocol: protocol})
 	v.TxType, v.SubType = &t, string(first.Category)
-	v.Summary = narrate.Exploit(b.words, first, b.report.Loss)
+	b.told.Summary = narrate.Exploit(b.words, first, b.report.Loss)
 	v.Confidence = v.Confidence.Lower(api.Medium)
 	v.Roles = b.sides(v.Roles)
 	v.Risks = slices.Clone(v.Risks)

@@ -15,7 +15,7 @@ func BenchmarkLook(b *testing.B) {
 	for ev := range recorded.All(b) {
 		c := assemble.Build(ev)
 		list = append(list, &check.Facts{
-			Facts:   &classify.Facts{Chain: ev.Chain, Tx: ev.Tx, Receipt: c.Receipt, Block: ev.Block, Tree: c.Tree, Flow: c.Flow, Decoded: c.Decoded, Tokens: ev.Tokens, Succeeded: c.Tree.Root.Err == ""},
+			Reading: classify.Read(&classify.Facts{Chain: ev.Chain, Tx: ev.Tx, Receipt: c.Receipt, Block: ev.Block, Tree: c.Tree, Flow: c.Flow, Decoded: c.Decoded, Tokens: ev.Tokens, Succeeded: c.Tree.Root.Err == ""}),
 			Verdict: c.Verdict, Diff: ev.Diff,
 		})
 	}

@@ -26,7 +26,7 @@ func TestBounds(t *testing.T) {
 		for i := range facts.Flow.Transfers {
 			facts.Flow.Transfers[i].Amount = big.NewInt(1)
 		}
-		for _, o := range Run(&Facts{Facts: facts, Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
+		for _, o := range Run(&Facts{Reading: classify.Read(facts), Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
 			if o.Check.Name == "reentrancy" && (o.Result == verdict.NotChecked) == looked {
 				t.Errorf("%d payments: re-entrancy is %s, %s", payments, o.Result, narrate.Sentence(nil, o.Why))
 			}

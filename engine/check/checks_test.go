@@ -18,7 +18,7 @@ func outcome(t *testing.T, name string, v *classify.Verdict) verdict.Outcome {
 	root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
 	facts := &classify.Facts{Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true, Flow: &flow.Flow{},
 		Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.RungDebug}}
-	for _, o := range Run(&Facts{Facts: facts, Verdict: v}).Outcomes {
+	for _, o := range Run(&Facts{Reading: classify.Read(facts), Verdict: v}).Outcomes {
 		if o.Name == name {
 			return o.Outcome
 		}

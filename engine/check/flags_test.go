@@ -33,7 +33,7 @@ func TestFlags(t *testing.T) {
 		if got := names(c.Triage.Flags); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", prefix, got, want)
 		}
-		for _, line := range narrate.Risks(c.Verdict.Words, c.Triage.Flags) {
+		for _, line := range narrate.Risks(c.Words, c.Triage.Flags) {
 			if !slices.Contains(c.Result.Risks, line) {
 				t.Errorf("%s: %q is not among the risks", prefix, line)
 			}

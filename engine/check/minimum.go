@@ -15,7 +15,7 @@ var minimumCheck = Check{
 
 // checkMinimum compares what came in with what the call asked for at least.
 func (l *look) checkMinimum() verdict.Outcome {
-	least, ok := classify.Minimum(l.Facts.Facts)
+	least, ok := classify.Minimum(l.Reading)
 	if !ok {
 		return ruled(verdict.NotApplicable, verdict.WhyNoMinimum)
 	}

@@ -18,7 +18,7 @@ import (
 // Facts are those of the classification, and what came to be known beside them.
 // Nothing in them is changed.
 type Facts struct {
-	*classify.Facts
+	*classify.Reading
 	Verdict *classify.Verdict
 	Diff    *ethrpc.StateDiff // nil: storage is not known
 	Prices  map[common.Address]api.Decimal

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"strings"
 	"txlens/engine/decode"
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
@@ -11,10 +12,10 @@ import (
 // unwrap finds on whose behalf the transaction acted. Most specific first: a user
 // operation, a Safe, a signed order that somebody else settled, a bridge fill, a
 // signed token authorization, a delegated account; else the sender.
-func (a *analysis) unwrap() {
-	a.v.Sandwich = a.surroundings()
+func (a *Reading) unwrap() {
+	a.sandwich = a.surroundings()
 	switch {
-	case a.v.Sandwich != nil && a.v.Sandwich.Leg: // what else it fills on the way, it fills for itself
+	case a.sandwich != nil && a.sandwich.Leg: // what else it fills on the way, it fills for itself
 	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapMaker(), a.unwrapFill(), a.unwrapSigned(), a.unwrapDelegated():
 		a.enter()
 	}
@@ -42,7 +43,7 @@ func contains(list []common.Address, x common.Address) bool {
 	return false
 }
 
-func (a *analysis) become(how disguise, who ...common.Address) bool {
+func (a *Reading) become(how disguise, who ...common.Address) bool {
 	if len(who) == 0 {
 		return false
 	}
@@ -52,7 +53,7 @@ func (a *analysis) become(how disguise, who ...common.Address) bool {
 
 // unwrapUserOps takes the senders of ERC-4337 operations. The event counts from an
 // entry point that is known, or that was called with a bundle.
-func (a *analysis) unwrapUserOps() bool {
+func (a *Reading) unwrapUserOps() bool {
 	bundled := a.call != nil && a.call.act == actUserOps
 	var who, failed []common.Address // those whose operation did something come first
 	for i := range a.hits {
@@ -74,14 +75,14 @@ func (a *analysis) unwrapUserOps() bool {
 	return a.become(asUserOp, append(who, failed...)...)
 }
 
-func (a *analysis) entryPoint(addr common.Address) bool {
+func (a *Reading) entryPoint(addr common.Address) bool {
 	l, ok := a.reg.labelOf(a.chainID, addr)
 	return ok && l.Protocol == "erc4337"
 }
 
 // unwrapSafe takes the Safe that ran its transaction: the contract that was called,
 // or the only one that says so when a relayer came between.
-func (a *analysis) unwrapSafe() bool {
+func (a *Reading) unwrapSafe() bool {
 	var who []common.Address
 	ran := false // a transaction that the owners signed, no module's
 	for i := range a.hits {
@@ -111,7 +112,7 @@ func (a *analysis) unwrapSafe() bool {
 }
 
 // unwrapIntent takes the makers of orders that a solver or filler settled.
-func (a *analysis) unwrapIntent() bool {
+func (a *Reading) unwrapIntent() bool {
 	var who []common.Address
 	for i := range a.hits {
 		h := &a.hits[i]
@@ -124,7 +125,7 @@ func (a *analysis) unwrapIntent() bool {
 
 // unwrapMaker finds the maker of a filled limit order whose event does not name it:
 // the one account beside the filler that gave one asset and got another.
-func (a *analysis) unwrapMaker() bool {
+func (a *Reading) unwrapMaker() bool {
 	filled := false
 	for i := range a.hits {
 		filled = filled || a.hits[i].rule.flags&flagMaker != 0
@@ -152,7 +153,7 @@ func (a *analysis) unwrapMaker() bool {
 }
 
 // unwrapFill takes the recipient of a bridge fill that a relayer paid out.
-func (a *analysis) unwrapFill() bool {
+func (a *Reading) unwrapFill() bool {
 	for i := range a.hits {
 		h := &a.hits[i]
 		if h.act == actBridgeIn && h.rule.flags&flagIntent != 0 && len(h.party) > 0 && a.Tx.To != nil && h.emitter == *a.Tx.To {
@@ -163,7 +164,7 @@ func (a *analysis) unwrapFill() bool {
 }
 
 // unwrapSigned takes the signer of an EIP-3009 authorization that a relayer brought.
-func (a *analysis) unwrapSigned() bool {
+func (a *Reading) unwrapSigned() bool {
 	for i := range a.hits {
 		h := &a.hits[i]
 		if h.act == "authorization" && len(h.party) > 0 && a.Tx.To != nil && h.emitter == *a.Tx.To && h.party[0] != a.sender {
@@ -174,7 +175,7 @@ func (a *analysis) unwrapSigned() bool {
 }
 
 // unwrapDelegated takes an account with EIP-7702 code that somebody called.
-func (a *analysis) unwrapDelegated() bool {
+func (a *Reading) unwrapDelegated() bool {
 	if a.Tx.To == nil {
 		return false
 	}
@@ -186,7 +187,7 @@ func (a *analysis) unwrapDelegated() bool {
 
 // delegated reports accounts that run the code of another: by their own code, or by an
 // authorization that this transaction applied, the last one of the account.
-func (a *analysis) delegated(account common.Address) bool {
+func (a *Reading) delegated(account common.Address) bool {
 	if c := a.Contracts[account]; c != nil && c.ProxyKind == "eip7702" {
 		return true
 	}
@@ -201,7 +202,7 @@ func (a *analysis) delegated(account common.Address) bool {
 
 // enter finds the call that the actor's account made, so that its target and not the
 // account's own machinery counts as what was called.
-func (a *analysis) enter() {
+func (a *Reading) enter() {
 	if a.how == asFill || a.how == asIntent || a.how == asSigned {
 		return
 	}
@@ -220,7 +221,7 @@ func (a *analysis) enter() {
 
 // firstCallOf is the first effectful call that an account made to somebody else,
 // payments to entry points and calls without value or data left out.
-func (a *analysis) firstCallOf(account common.Address) *trace.Frame {
+func (a *Reading) firstCallOf(account common.Address) *trace.Frame {
 	if a.Tree == nil {
 		return nil
 	}
@@ -239,9 +240,24 @@ func (a *analysis) firstCallOf(account common.Address) *trace.Frame {
 }
 
 // failure is what is decoded of a failed frame, nil when nothing is.
-func (a *analysis) failure(f *trace.Frame) *decode.Failure {
+func (a *Reading) failure(f *trace.Frame) *decode.Failure {
 	if f == nil || a.Decoded == nil || f.Index >= len(a.Decoded.Failures) {
 		return nil
 	}
 	return a.Decoded.Failures[f.Index]
+}
+
+// explained reports whether anything says why a frame failed: a decoded error, a reason
+// that can be printed, or the virtual machine.
+func (a *Reading) explained(f *trace.Frame) bool {
+	if fail := a.failure(f); fail != nil && fail.Text != "" {
+		return true
+	}
+	vm := strings.ToLower(f.Err)
+	return printable(f.RevertReason) || vm != "" && vm != "failed" && printable(vm) // "failed" is all that a receipt knows
+}
+
+// printable reports whether a text from the chain has a character that sentences keep.
+func printable(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r > ' ' && r != 0x7f && !strings.ContainsRune("*[]<>|`#~\\", r) })
 }

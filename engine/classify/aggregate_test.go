@@ -14,7 +14,7 @@ import (
 func TestAggregates(t *testing.T) {
 	f := func(name string, s *scene, want string, says bool) {
 		t.Helper()
-		got := Classify(s.facts(t)).Steps
+		got := judge(s.facts(t)).Steps
 		if slices.ContainsFunc(got, func(x string) bool { return strings.Contains(x, want) }) != says {
 			t.Errorf("%s: %q is said: %v\n%s", name, want, !says, strings.Join(got, "\n"))
 		}
@@ -86,12 +86,12 @@ func TestAggregates(t *testing.T) {
 func TestLendersNameTheAsset(t *testing.T) {
 	s := newScene(at(vault), 0, nil2()).known(vault, "Aave Pool", "lending", "aave_v3").transfer(usdc, user, addr(77), 1_000000).
 		log(vault, "Supply(address,address,address,uint256,uint16)", []any{usdc, user, 0}, user, 1_000000)
-	if got := Classify(s.facts(t)).Steps; !slices.Contains(got, "Aave Pool took in 1 USDC for 0xa11c…a11c (supply).") {
+	if got := judge(s.facts(t)).Steps; !slices.Contains(got, "Aave Pool took in 1 USDC for 0xa11c…a11c (supply).") {
 		t.Errorf("%q", got)
 	}
 	p := newScene(at(router), 0, nil2()).transfer(usdc, user, pool1, 2_000000).transfer(weth, user, pool1, 7).transfer(pool1, common.Address{}, user, 3).
 		log(pool1, "Mint(address,uint256,uint256)", []any{router}, 2_000000, 7)
-	if got := Classify(p.facts(t)).Steps; !slices.Contains(got, "0x9001…9001 (Uniswap v2-style) took in 2 USDC and 0.000000000000000007 WETH for liquidity.") {
+	if got := judge(p.facts(t)).Steps; !slices.Contains(got, "0x9001…9001 (Uniswap v2-style) took in 2 USDC and 0.000000000000000007 WETH for liquidity.") {
 		t.Errorf("%q", got)
 	}
 }

@@ -28,18 +28,18 @@ func alike(steps []step) []step {
 }
 
 // sayAlike tells a run of transfers in one sentence.
-func (a *analysis) sayAlike(run []step) string {
+func (a *stepWriter) sayAlike(run []step) string {
 	t, n := run[0].move, api.Thousands(strconv.Itoa(len(run)))
 	zero := common.Address{}
 	if t.Standard == flow.ERC721 {
-		what := n + " NFTs of " + a.symbol(t.Token) + " (" + clip(t.ID.String()) + " … " + clip(run[len(run)-1].move.ID.String()) + ")"
+		what := n + " NFTs of " + a.Symbol(t.Token) + " (" + clip(t.ID.String()) + " … " + clip(run[len(run)-1].move.ID.String()) + ")"
 		switch {
 		case t.From == zero:
-			return what + " were minted to " + a.who(t.To) + "."
+			return what + " were minted to " + a.Who(t.To) + "."
 		case t.To == zero:
-			return a.who(t.From) + " burnt " + what + "."
+			return a.Who(t.From) + " burnt " + what + "."
 		}
-		return a.who(t.From) + " sent " + what + " to " + a.who(t.To) + "."
+		return a.Who(t.From) + " sent " + what + " to " + a.Who(t.To) + "."
 	}
 	to := map[common.Address]struct{}{}
 	for i := range run {
@@ -48,12 +48,12 @@ func (a *analysis) sayAlike(run []step) string {
 	if len(to) == 1 {
 		return a.sayMove(t) + " (" + n + " times)."
 	}
-	what, whom := a.amount(keyOf(t), t.Amount), api.Thousands(strconv.Itoa(len(to)))+" addresses"
+	what, whom := a.Amount(keyOf(t), t.Amount), api.Thousands(strconv.Itoa(len(to)))+" addresses"
 	if len(to) < len(run) {
 		whom += ", in " + n + " transfers"
 	}
 	if t.From == zero {
 		return what + " each was minted to " + whom + "."
 	}
-	return a.who(t.From) + " sent " + what + " each to " + whom + "."
+	return a.Who(t.From) + " sent " + what + " each to " + whom + "."
 }

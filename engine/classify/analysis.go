@@ -52,11 +52,10 @@ const (
 
 // analysis is the working state of one classification. It is made, filled by the
 // steps of Classify in order, and thrown away.
-type analysis struct {
+type Reading struct {
 	*Facts
 	reg     *registry
 	chainID uint64
-	inFull  bool // addresses are written in full
 
 	hits     []hit
 	brands   []hit // notes that name the protocol of their emitter
@@ -76,10 +75,8 @@ type analysis struct {
 	operations, failedOps int
 	out, in               []leg // of the actor, the fee put back
 
-	trader      common.Address // the contract whose movements count, when not the actor's own
-	beneficiary common.Address // who got what a swap bought, when not the actor
-	benefit     []leg
-	gained      []leg // of an arbitrage, by all of the searcher's accounts
+	trader   common.Address // the contract whose movements count, when not the actor's own
+	sandwich *Sandwich      // nil: none, or not looked for
 
 	changes   map[common.Address]*flow.Change
 	pools     map[common.Address]bool        // emitters of pool and vault events
@@ -87,11 +84,11 @@ type analysis struct {
 	supply    map[common.Address][2]*big.Int // minted and burnt, of fungible tokens
 	granted   bool
 	grantList []grant
-	v         *Verdict
 }
 
-func newAnalysis(f *Facts) *analysis {
-	a := &analysis{Facts: f, reg: theRegistry(), v: &Verdict{Roles: map[common.Address]string{}}}
+// Read reads the facts of a transaction in one pass.
+func Read(f *Facts) *Reading {
+	a := &Reading{Facts: f, reg: theRegistry()}
 	if f.Chain != nil {
 		a.chainID = f.Chain.ID
 	}
@@ -111,11 +108,21 @@ func newAnalysis(f *Facts) *analysis {
 		a.frame = f.Tree.Root
 	}
 	a.name = a.nameOfCall(a.frame)
+	switch {
+	case f.Succeeded:
+		a.collect()
+		a.unwrap()
+		a.mark()
+		a.measure()
+	default:
+		a.unwrapAttempt()
+		a.actors = []common.Address{a.actor}
+	}
 	return a
 }
 
 // nameOfCall is the decoded function name of a frame, empty when unknown.
-func (a *analysis) nameOfCall(f *trace.Frame) string {
+func (a *Reading) nameOfCall(f *trace.Frame) string {
 	if f == nil || a.Decoded == nil || f.Index >= len(a.Decoded.Calls) || a.Decoded.Calls[f.Index] == nil {
 		return ""
 	}
@@ -123,7 +130,7 @@ func (a *analysis) nameOfCall(f *trace.Frame) string {
 }
 
 // collect matches the logs. Plain token transfers are left to the flow.
-func (a *analysis) collect() {
+func (a *Reading) collect() {
 	if a.Receipt == nil || !a.Succeeded {
 		return
 	}
@@ -177,7 +184,7 @@ func partiesOf(r *rule4log, l *ethrpc.Log) (party []common.Address) {
 }
 
 // wraps are the receipt positions that the flow took for wrapping of native coin.
-func (a *analysis) wraps() map[int]bool {
+func (a *Reading) wraps() map[int]bool {
 	var m map[int]bool
 	if a.Flow == nil {
 		return nil
@@ -194,8 +201,8 @@ func (a *analysis) wraps() map[int]bool {
 }
 
 // settle decides what a text means from its emitter, and whose protocol it is.
-func (a *analysis) settle(h *hit, wraps map[int]bool) {
-	known := a.protocolAt(h.emitter)
+func (a *Reading) settle(h *hit, wraps map[int]bool) {
+	known := a.ProtocolAt(h.emitter)
 	own := h.rule.flags&flagOwn != 0
 	switch {
 	case (h.act == actWrap || h.act == actUnwrap) && a.wrappedNative(h.emitter):
@@ -221,7 +228,7 @@ func (a *analysis) settle(h *hit, wraps map[int]bool) {
 func isBridge(slug string) bool { return strings.HasSuffix(slug, "_bridge") }
 
 // mark sets which hits are the actor's, once the actor is known.
-func (a *analysis) mark() {
+func (a *Reading) mark() {
 	for i := range a.hits {
 		h := &a.hits[i]
 		h.mine = h.rule.flags&flagAlways != 0
@@ -234,7 +241,7 @@ func (a *analysis) mark() {
 }
 
 // each calls f for the hits of an act that count.
-func (a *analysis) find(want ...act) (found []*hit) {
+func (a *Reading) find(want ...act) (found []*hit) {
 	for i := range a.hits {
 		h := &a.hits[i]
 		if h.weak && !h.mine {
@@ -250,16 +257,16 @@ func (a *analysis) find(want ...act) (found []*hit) {
 	return found
 }
 
-func (a *analysis) has(want ...act) bool { return len(a.find(want...)) > 0 }
+func (a *Reading) has(want ...act) bool { return len(a.find(want...)) > 0 }
 
 // measure fills the legs of the actor, or of the sender's contract when the actor
 // itself moved nothing: bots and old wallets keep their assets there.
-func (a *analysis) measure() {
+func (a *Reading) measure() {
 	a.out, a.in = a.legsOf(a.actor)
 	if len(a.in) > 0 || tokensIn(a.out) || a.how != asSender || !a.hasTo || a.Tx.To == nil {
 		return
 	}
-	if a.protocolAt(a.entry) != "" || a.isPool(a.entry) || a.isToken(a.entry) || !a.has(actSwap) {
+	if a.ProtocolAt(a.entry) != "" || a.isPool(a.entry) || a.isToken(a.entry) || !a.has(actSwap) {
 		return
 	}
 	// A tip or a few wei that steer a bot's code may come along with its call.
@@ -277,7 +284,7 @@ func (a *analysis) measure() {
 
 // elsewhere finds the one account that traded when neither the sender nor the contract
 // it called did: bots keep their assets in a vault beside their code.
-func (a *analysis) elsewhere() {
+func (a *Reading) elsewhere() {
 	if a.Flow == nil || len(a.Flow.Changes) > maxTried {
 		return
 	}
@@ -334,9 +341,9 @@ func tokensIn(legs []leg) bool {
 	return false
 }
 
-func (a *analysis) isPool(addr common.Address) bool { return a.pools[addr] }
+func (a *Reading) isPool(addr common.Address) bool { return a.pools[addr] }
 
-func (a *analysis) isToken(addr common.Address) bool {
+func (a *Reading) isToken(addr common.Address) bool {
 	if _, ok := a.Tokens[addr]; ok {
 		return true
 	}

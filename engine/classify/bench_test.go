@@ -25,7 +25,7 @@ func BenchmarkClassify(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, f := range facts {
-			Classify(f)
+			judge(f)
 		}
 	}
 }

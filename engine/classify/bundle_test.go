@@ -16,7 +16,7 @@ func TestFailedOfBundle(t *testing.T) {
 	f := func(first, second bool, want string, actor common.Address) {
 		t.Helper()
 		s := newScene(at(entryPoint), 0, nil2()).transfer(usdc, vault, friend, 5_000000)
-		v := Classify(userOp(userOp(s, bot, first), vault, second).facts(t))
+		v := judge(userOp(userOp(s, bot, first), vault, second).facts(t))
 		if !strings.HasPrefix(v.Summary, want) || v.Actor != actor {
 			t.Errorf("%v, %v: %s, for %s; want %s, for %s", first, second, v.Summary, v.Actor, want, actor)
 		}
@@ -41,7 +41,7 @@ func TestPrefund(t *testing.T) {
 		s := newScene(at(entryPoint), 0, nil2())
 		s.call(vault, friend, 2_000000000000000000, nil)
 		s.call(vault, entryPoint, 500000000000000000, data)
-		if v := Classify(userOp(s, vault, true).facts(t)); !strings.Contains(v.Summary, want) {
+		if v := judge(userOp(s, vault, true).facts(t)); !strings.Contains(v.Summary, want) {
 			t.Errorf("%s, want %s", v.Summary, want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestPrefund(t *testing.T) {
 func TestAdministered(t *testing.T) {
 	f := func(s *scene, want bool) {
 		t.Helper()
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		if got := v.TxType != nil && *v.TxType == api.TypeOther && v.SubType == "admin"; got != want {
 			t.Errorf("%s/%s: %s", tName(v), v.SubType, v.Summary)
 		}
@@ -73,7 +73,7 @@ func TestDeployedBySender(t *testing.T) {
 		s := newScene(at(contract), 0, nil2()).log(contract, "Initialized(uint64)", nil, 1)
 		s.tx.Nonce = 9
 		flagged := false
-		for _, r := range lines(Classify(s.facts(t))) {
+		for _, r := range lines(judge(s.facts(t))) {
 			flagged = flagged || strings.HasPrefix(r, "uninitialised_takeover: ")
 		}
 		if flagged != want {

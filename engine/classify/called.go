@@ -16,14 +16,14 @@ import (
 
 // sumCalled says what was called when nothing shows that the actor gained or lost by
 // it: what the function is named after may have been done for others, or not at all.
-func (a *analysis) sumCalled(o *opinion) string {
+func (a *headlineWriter) sumCalled(o *opinion) string {
 	if s := a.sumIssued(o); s != "" {
 		return s
 	}
 	if len(a.hits)+len(a.approves) > 0 || a.Tx.To == nil || !movesByName[o.act] {
-		return a.sumGeneral(o, kinds[o.act], a.viaOf(o))
+		return a.sumGeneral(o, verbs[o.act], a.viaOf(o))
 	}
-	s := "Called " + a.functionOf(a.frame) + " of " + a.who(a.entry)
+	s := "Called " + a.functionOf(a.frame) + " of " + a.Who(a.entry)
 	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
 		return s + ", which recorded no movement of tokens"
 	}
@@ -35,7 +35,7 @@ var movesByName = map[act]bool{actSwap: true, actTransfer: true, actMint: true, 
 	actVaultIn: true, actVaultOut: true, actSupply: true, actBorrow: true, actRepay: true, actAddLiq: true, actRemoveLiq: true, actStake: true,
 	actUnstake: true, actNFTSale: true, actBridgeOut: true}
 
-func (a *analysis) viaOf(o *opinion) string {
+func (a *headlineWriter) viaOf(o *opinion) string {
 	if p := a.protocolOf(o); p != "" {
 		return protocol.NameOf(p)
 	}
@@ -44,14 +44,14 @@ func (a *analysis) viaOf(o *opinion) string {
 
 // sumIssued tells of tokens that came into being, or ceased to be, at others than the
 // actor: an issuer mints for its customers.
-func (a *analysis) sumIssued(o *opinion) string {
+func (a *headlineWriter) sumIssued(o *opinion) string {
 	mint := o.act == actMint || o.act == actMintNFT
 	if !mint && o.act != actBurn {
 		return ""
 	}
 	if first, last, to, ok := a.batchMinted(); mint && ok {
 		n := new(big.Int).Sub(last, first)
-		return "Minted " + api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(a.entry) + " (" + clip(first.String()) + " … " + clip(last.String()) + ") to " + a.who(to)
+		return "Minted " + api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(a.entry) + " (" + clip(first.String()) + " … " + clip(last.String()) + ") to " + a.Who(to)
 	}
 	if a.Flow == nil {
 		return ""
@@ -74,7 +74,7 @@ func (a *analysis) sumIssued(o *opinion) string {
 		if !mint {
 			who = run[0].From
 		}
-		return verb + a.amount(keyOf(run[0]), run[0].Amount) + prep + a.who(who)
+		return verb + a.Amount(keyOf(run[0]), run[0].Amount) + prep + a.Who(who)
 	}
 	holders, tokens := map[common.Address]struct{}{}, map[common.Address]struct{}{}
 	for _, t := range run {
@@ -87,13 +87,13 @@ func (a *analysis) sumIssued(o *opinion) string {
 	}
 	what := "tokens"
 	if len(tokens) == 1 {
-		what = a.symbol(run[0].Token)
+		what = a.Symbol(run[0].Token)
 	}
 	return verb + what + prep + api.Count(len(holders), "address") + ", in " + api.Thousands(strconv.Itoa(len(run))) + " transfers"
 }
 
 // batchMinted reads the one ERC-2309 event of the called contract that mints a range.
-func (a *analysis) batchMinted() (first, last *big.Int, to common.Address, ok bool) {
+func (a *Reading) batchMinted() (first, last *big.Int, to common.Address, ok bool) {
 	if a.Receipt == nil {
 		return nil, nil, to, false
 	}
@@ -119,7 +119,7 @@ func readBatch(l *ethrpc.Log) (first, last *big.Int, from, to common.Address, ok
 }
 
 // batchSteps tell of the ranges of NFTs that ERC-2309 events move.
-func (a *analysis) batchSteps() (steps []step) {
+func (a *stepWriter) batchSteps() (steps []step) {
 	if a.Receipt == nil {
 		return nil
 	}
@@ -131,11 +131,11 @@ func (a *analysis) batchSteps() (steps []step) {
 		}
 		steps = append(steps, step{at: 2*i + 1, log: i + 1, text: func() string {
 			n := new(big.Int).Sub(last, first)
-			what := api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.symbol(l.Address) + " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
+			what := api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(l.Address) + " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
 			if from == (common.Address{}) {
-				return what + " were minted to " + a.who(to) + "."
+				return what + " were minted to " + a.Who(to) + "."
 			}
-			return a.who(from) + " sent " + what + " to " + a.who(to) + "."
+			return a.Who(from) + " sent " + what + " to " + a.Who(to) + "."
 		}})
 		if len(steps) == maxScan {
 			break
@@ -146,7 +146,7 @@ func (a *analysis) batchSteps() (steps []step) {
 
 // sumBridged says what crosses. Native coin beside a token pays for the message; and
 // where the bridge took in another token than the actor gave, that one crosses.
-func (a *analysis) sumBridged(o *opinion, via string) string {
+func (a *headlineWriter) sumBridged(o *opinion, via string) string {
 	out, over := a.out, on("over", orBridge(via))
 	for _, h := range o.hits {
 		if h.act != actBridgeOut {
@@ -173,7 +173,7 @@ func tokensOf(legs []leg) (list []leg) {
 	return list
 }
 
-func (a *analysis) sumAuthorize() string {
+func (a *headlineWriter) sumAuthorize() string {
 	list := a.authorizations()
 	if applied := a.sayApplied(list); len(applied) == 1 {
 		return "Applied an EIP-7702 authorization: " + applied[0]
@@ -194,7 +194,7 @@ func (a *analysis) sumAuthorize() string {
 }
 
 // sayTransferCall reads a token call that moves or allows tokens: "send 5 PNK to ...".
-func (a *analysis) sayTransferCall() string {
+func (a Words) sayTransferCall() string {
 	in := a.Tx.Input
 	if a.Tx.To == nil || len(in) < 4 {
 		return ""
@@ -212,7 +212,7 @@ func (a *analysis) sayTransferCall() string {
 		if w == nil {
 			return ""
 		}
-		return a.amount(leg20(token), new(big.Int).SetBytes(w))
+		return a.Amount(leg20(token), new(big.Int).SetBytes(w))
 	}
 	if a.token(token).Symbol == "" || a.token(token).Decimals == nil {
 		return "" // it may be an NFT
@@ -220,11 +220,11 @@ func (a *analysis) sayTransferCall() string {
 	switch evmsig.Called(in) {
 	case evmsig.SelTransfer:
 		if n := say(1); n != "" {
-			return "send " + n + " to " + a.who(word(0))
+			return "send " + n + " to " + a.Who(word(0))
 		}
 	case evmsig.SelTransferFrom:
 		if n := say(2); n != "" {
-			return "send " + n + " from " + a.who(word(0)) + " to " + a.who(word(1))
+			return "send " + n + " from " + a.Who(word(0)) + " to " + a.Who(word(1))
 		}
 	case evmsig.SelApprove:
 		if n := say(1); n != "" {

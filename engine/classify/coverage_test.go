@@ -274,7 +274,7 @@ func eventSeen(t *testing.T, e *rule4log, s *sample) (string, bool) {
 	sc.log(s.log.Address, "", nil)
 	sc.rc.Logs[0].Topics, sc.rc.Logs[0].Data = s.log.Topics, s.log.Data
 	sc.root.Logs[0].Topics, sc.root.Logs[0].Data = s.log.Topics, s.log.Data
-	v := Classify(sc.facts(t))
+	v := judge(sc.facts(t))
 	said := strings.Join(v.Steps, "\n")
 	if e.flags&flagBrand != 0 {
 		return fmt.Sprintf("protocol %v", v.Protocol), v.Protocol != nil && *v.Protocol == e.slug
@@ -512,7 +512,7 @@ func TestRolesReadRecordedLogs(t *testing.T) {
 			check(fromLabelled(t, &list[i]).Receipt)
 		}
 	}
-	eachBlockTx(t, func(_ string, f *Facts, _ *Verdict) { check(f.Receipt) })
+	eachBlockTx(t, func(_ string, f *Facts, _ *judged) { check(f.Receipt) })
 	t.Logf("%d recorded logs of %d rows read", logs, len(rows))
 	if len(wrong) > 0 || len(rows) < 100 {
 		t.Errorf("%d rows; no addresses:%s", len(rows), table(wrong))
@@ -527,14 +527,14 @@ func callSeen(t *testing.T, kind string, c *rule4call, s *sample) (string, bool)
 	case "error":
 		sc := newScene(at(router), 0, nil2()).fail("execution reverted")
 		sc.root.Output = s.input
-		v := Classify(sc.facts(t))
+		v := judge(sc.facts(t))
 		name, _, _ := strings.Cut(c.signature, "(")
 		said := strings.ToLower(v.Summary)
 		return v.Summary, !strings.Contains(said, "without giving a reason") && (strings.Contains(v.Summary, name) || len(errorWords[name]) > 0 && strings.Contains(said, errorWords[name]))
 	case "callback":
 		return "", true
 	}
-	v := Classify(newScene(at(pool1), 0, s.input).facts(t))
+	v := judge(newScene(at(pool1), 0, s.input).facts(t))
 	k := kinds[c.act]
 	var saw []string
 	for _, vote := range v.Votes {

@@ -56,7 +56,7 @@ func chainNamed(slug string, n *big.Int) string {
 
 // crossingSteps tell where assets or messages go to or come from, and by which key the
 // other half of the crossing is found there.
-func (a *analysis) crossingSteps() (steps []step) {
+func (a *stepWriter) crossingSteps() (steps []step) {
 	said := map[string]bool{}
 	for i := range a.hits {
 		h := &a.hits[i]
@@ -70,7 +70,7 @@ func (a *analysis) crossingSteps() (steps []step) {
 	return steps
 }
 
-func (a *analysis) sayCrossing(h *hit) string {
+func (a *stepWriter) sayCrossing(h *hit) string {
 	out := h.act == actBridgeOut || h.act == actMessageOut
 	if !out && h.act != actBridgeIn && h.act != actMessageIn && h.act != actBridgeProv || h.rule == nil {
 		return ""
@@ -114,7 +114,7 @@ func crossing(s, prep, place, slug, key string) string {
 }
 
 // otherEnd is the chain at the other end of a rollup's own bridge.
-func (a *analysis) otherEnd(slug string) string {
+func (a *Reading) otherEnd(slug string) string {
 	name, ok := strings.CutSuffix(slug, "_bridge")
 	if !ok || !isRollup(name) || a.Chain == nil {
 		return ""

@@ -18,7 +18,7 @@ import (
 
 // envelopeSteps tell what the transaction carries beside its call: blobs, and
 // EIP-7702 authorizations with what became of them.
-func (a *analysis) envelopeSteps() (steps []step) {
+func (a *stepWriter) envelopeSteps() (steps []step) {
 	say := func(text func() string) { steps = append(steps, step{at: -1, text: text}) }
 	if n := len(a.Tx.BlobHashes); n > 0 {
 		say(func() string { return "The transaction carried " + api.Count(n, "blob") + " of data." })
@@ -31,14 +31,14 @@ func (a *analysis) envelopeSteps() (steps []step) {
 
 // authorizations are those of the transaction; without a state diff the tuple alone
 // says of some that they cannot have been applied.
-func (a *analysis) authorizations() []decode.Authorization {
+func (a *Reading) authorizations() []decode.Authorization {
 	if a.Authorizations == nil {
 		a.Facts.Authorizations = decode.Authorizations(a.Tx, a.chainID, nil)
 	}
 	return a.Authorizations
 }
 
-func (a *analysis) sayAuthorizations() string {
+func (a *stepWriter) sayAuthorizations() string {
 	list := a.authorizations()
 	parts := a.sayApplied(list)
 	reasons := map[decode.Outcome][]string{}
@@ -73,7 +73,7 @@ func wasOrWere(n int) string {
 }
 
 // sayApplied tells what each account runs after the list: its last applied entry.
-func (a *analysis) sayApplied(list []decode.Authorization) (parts []string) {
+func (a Words) sayApplied(list []decode.Authorization) (parts []string) {
 	var order []common.Address
 	last := map[common.Address]common.Address{}
 	for i := range list {
@@ -89,9 +89,9 @@ func (a *analysis) sayApplied(list []decode.Authorization) (parts []string) {
 			return append(parts, strconv.Itoa(len(order)-3)+" more accounts were changed likewise")
 		}
 		if to := last[who]; to == (common.Address{}) {
-			parts = append(parts, a.who(who)+" runs no code any more")
+			parts = append(parts, a.Who(who)+" runs no code any more")
 		} else {
-			parts = append(parts, a.who(who)+" runs the code of "+a.who(to)+" from now on")
+			parts = append(parts, a.Who(who)+" runs the code of "+a.Who(to)+" from now on")
 		}
 	}
 	return parts
@@ -100,7 +100,7 @@ func (a *analysis) sayApplied(list []decode.Authorization) (parts []string) {
 // delegates are the code addresses that authorizations name, and how many
 // authorizations name none, which asks to remove a delegation. What was skipped
 // names nothing.
-func (a *analysis) delegates() (list []common.Address, clears int) {
+func (a *Reading) delegates() (list []common.Address, clears int) {
 	all := a.authorizations()
 	for i := range all {
 		switch x := &all[i]; {
@@ -115,20 +115,20 @@ func (a *analysis) delegates() (list []common.Address, clears int) {
 }
 
 // several names up to three addresses and counts the rest.
-func (a *analysis) several(list []common.Address) string {
+func (a Words) several(list []common.Address) string {
 	var parts []string
 	for i, x := range list {
 		if i == 3 && len(list) > 4 {
 			parts = append(parts, strconv.Itoa(len(list)-3)+" more")
 			break
 		}
-		parts = append(parts, a.who(x))
+		parts = append(parts, a.Who(x))
 	}
 	return join(parts)
 }
 
 // functionOf names the function that a frame called: its name, or its selector.
-func (a *analysis) functionOf(f *trace.Frame) string {
+func (a Words) functionOf(f *trace.Frame) string {
 	if n := plainText(a.nameOfCall(f)); n != "" && (len(n) < 2 || n[:2] != "0x") {
 		return n
 	}
@@ -143,11 +143,11 @@ func (a *analysis) functionOf(f *trace.Frame) string {
 }
 
 // sayCreated tells what the creating transaction made.
-func (a *analysis) sayCreated() string {
+func (a Words) sayCreated() string {
 	if a.Receipt == nil || a.Receipt.ContractAddress == nil || !a.Succeeded {
 		return "tried to create a contract"
 	}
-	s := "created contract " + a.who(*a.Receipt.ContractAddress)
+	s := "created contract " + a.Who(*a.Receipt.ContractAddress)
 	if f := a.rootFrame(); f != nil {
 		s += codeSize(f)
 	}
@@ -164,7 +164,7 @@ func codeSize(f *trace.Frame) string {
 
 // noCodeRan: there was calldata, and the gas used is to the unit what the data itself
 // costs (Yellow Paper and EIP-2028, or the floor of EIP-7623): nothing was executed.
-func (a *analysis) noCodeRan() bool {
+func (a *Reading) noCodeRan() bool {
 	if !a.Succeeded || a.Tx.To == nil || a.Receipt == nil || len(a.Receipt.Logs) > 0 || len(a.Tx.Input) == 0 || len(a.Tx.AccessList)+len(a.Tx.Authorizations) > 0 {
 		return false
 	}
@@ -186,17 +186,17 @@ func (a *analysis) noCodeRan() bool {
 }
 
 // sumNote tells of data sent to an address that ran no code: a message, as a rule.
-func (a *analysis) sumNote() string {
+func (a Words) sumNote() string {
 	what := api.Thousands(strconv.Itoa(len(a.Tx.Input))) + " bytes of data"
 	if text := note(a.Tx.Input); text != "" {
 		what = "the message \"" + text + "\""
 	}
 	if a.Tx.Value.Sign() > 0 {
-		what = a.amount(flow.TokenKey{}, a.Tx.Value) + " with " + what
+		what = a.Amount(flow.TokenKey{}, a.Tx.Value) + " with " + what
 	}
 	to := "itself"
 	if *a.Tx.To != a.sender {
-		to = a.who(*a.Tx.To)
+		to = a.Who(*a.Tx.To)
 	}
 	return "Sent " + what + " to " + to
 }

@@ -4,11 +4,12 @@ import (
 	"strings"
 
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 )
 
 // attempt finds what a failed transaction tried: from the calldata, through the
 // wrappers that carry other calls, and from what the trace shows below.
-func (a *analysis) attempt() *opinion {
+func (a *Reading) attempt() *opinion {
 	if a.Tx.To == nil {
 		return &opinion{act: actDeploy, frames: []int{0}}
 	}
@@ -23,7 +24,7 @@ func (a *analysis) attempt() *opinion {
 				o.sub = kinds[x].sub
 			}
 			if f.Depth > 0 {
-				o.unsure = "the attempt shows only in an inner call"
+				o.unsure = verdict.AttemptInInnerCall
 			}
 		}
 		return o
@@ -34,9 +35,9 @@ func (a *analysis) attempt() *opinion {
 		}
 	}
 	if x := actOfName(a.name); x != "" {
-		return &opinion{act: x, frames: []int{0}, unsure: "only the name of the called function tells"}
+		return &opinion{act: x, frames: []int{0}, unsure: verdict.OnlyFunctionName}
 	}
-	return &opinion{act: "contract_call", sub: "contract_call", unsure: "what was attempted is not known"}
+	return &opinion{act: "contract_call", sub: "contract_call", unsure: verdict.AttemptUnknown}
 }
 
 // carriers are acts that only carry other calls.
@@ -44,11 +45,11 @@ var carriers = map[act]bool{actMulticall: true, actWalletExec: true, actSafeExec
 
 // attempted is the act of a frame, or where it only carries others, of the first of
 // them that says one. Static calls read and attempt nothing.
-func (a *analysis) attempted(f *trace.Frame, depth int) (act, *trace.Frame) {
+func (a *Reading) attempted(f *trace.Frame, depth int) (act, *trace.Frame) {
 	if f == nil || depth > 12 || f.Kind == trace.StaticCall {
 		return "", nil
 	}
-	if c := a.reg.call(f.Input); c != nil && !carriers[c.act] && kinds[c.act].verb != "" {
+	if c := a.reg.call(f.Input); c != nil && !carriers[c.act] && isKind(c.act) {
 		// A transfer or approval deep inside is a step of what is being sought.
 		if depth == 0 || c.act != actTransfer && c.act != actApproval && c.act != actWrap && c.act != actUnwrap {
 			return c.act, f
@@ -69,7 +70,7 @@ func (a *analysis) attempted(f *trace.Frame, depth int) (act, *trace.Frame) {
 
 // origin is the frame where the failure of the transaction began; the root when
 // the receipt alone says that it failed.
-func (a *analysis) origin() *trace.Frame {
+func (a *Reading) origin() *trace.Frame {
 	root := a.rootFrame()
 	if root == nil || root.Err == "" {
 		return root
@@ -78,7 +79,7 @@ func (a *analysis) origin() *trace.Frame {
 }
 
 // why says in words why a frame failed.
-func (a *analysis) why(f *trace.Frame) string {
+func (a Words) why(f *trace.Frame) string {
 	words, known := a.reason(f)
 	if !known {
 		return "nothing says why"
@@ -87,7 +88,7 @@ func (a *analysis) why(f *trace.Frame) string {
 }
 
 // reason is why a frame failed; false where nothing tells.
-func (a *analysis) reason(f *trace.Frame) (words string, known bool) {
+func (a Words) reason(f *trace.Frame) (words string, known bool) {
 	if fail := a.failure(f); fail != nil && fail.Text != "" {
 		return strings.TrimSuffix(sentence(fail.Text), "."), true
 	}
@@ -171,44 +172,45 @@ func vmWords(err string) (words string, known bool) {
 }
 
 // trySummary says what was attempted.
-func (a *analysis) trySummary(attempt string, o *opinion) string {
+func (a *headlineWriter) trySummary(attempt string) string {
+	o := a.v.Deciding
 	switch {
 	case o.act == actTransfer && len(a.Tx.Input) == 0:
-		s := attempt + " to send " + a.amount(leg{}.key, a.Tx.Value)
+		s := attempt + " to send " + a.Amount(leg{}.key, a.Tx.Value)
 		if a.Tx.To != nil {
-			s += " to " + a.who(*a.Tx.To)
+			s += " to " + a.Who(*a.Tx.To)
 		}
 		return s
 	case o.act == "contract_call" && a.Tx.To != nil:
-		return attempt + " to call " + a.functionOf(a.rootFrame()) + " of " + a.who(*a.Tx.To)
+		return attempt + " to call " + a.functionOf(a.rootFrame()) + " of " + a.Who(*a.Tx.To)
 	case o.act == actTransfer || o.act == actApproval:
 		if s := a.sayTransferCall(); s != "" {
 			return attempt + " to " + s
 		}
 	}
-	s := attempt + " to " + kinds[o.act].try
+	s := attempt + " to " + verbs[o.act].infinitive
 	if o.act != actDeploy && a.Tx.To != nil {
-		s += " through " + a.who(*a.Tx.To)
+		s += " through " + a.Who(*a.Tx.To)
 	}
 	return s
 }
 
 // failedSummary says what was attempted, and why it failed.
-func (a *analysis) failedSummary(o *opinion) string {
-	s := a.trySummary("Failed attempt", o)
+func (a *headlineWriter) failedSummary() string {
+	s := a.trySummary("Failed attempt")
 	f := a.origin()
 	if f == nil {
 		return s + ": the reason is not known"
 	}
 	reason := a.why(f)
 	if f.Depth > 0 && f.HasTo {
-		return s + ": in " + a.who(f.To) + ", " + reason
+		return s + ": in " + a.Who(f.To) + ", " + reason
 	}
 	return s + ": " + reason
 }
 
 // failedSteps tell the call, where it failed, and what that cost.
-func (a *analysis) failedSteps(o *opinion) *narrative {
+func (a *stepWriter) failedSteps() *narrative {
 	n := &narrative{}
 	n.add(a.opening(), Place{At: -1, Frames: []int{0}})
 	if f := a.origin(); f != nil {
@@ -225,7 +227,7 @@ func (a *analysis) failedSteps(o *opinion) *narrative {
 }
 
 // path tells the calls from the root down to a frame.
-func (a *analysis) path(n *narrative, f *trace.Frame) {
+func (a *stepWriter) path(n *narrative, f *trace.Frame) {
 	var chain []*trace.Frame
 	for g := f; g != nil && g.Parent != nil; g = g.Parent {
 		chain = append(chain, g)
@@ -235,9 +237,9 @@ func (a *analysis) path(n *narrative, f *trace.Frame) {
 		if g.Kind == trace.DelegateCall {
 			continue
 		}
-		s := a.who(g.From) + " called " + a.target(g) + "."
+		s := a.Who(g.From) + " called " + a.target(g) + "."
 		if isCreate(g) {
-			s = a.who(g.From) + " tried to create a contract."
+			s = a.Who(g.From) + " tried to create a contract."
 		}
 		n.add(s, Place{Frames: []int{g.Index}})
 	}

@@ -13,9 +13,31 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
 	"txlens/engine/fixture"
+	"txlens/engine/narrate"
 )
 
-func tName(v *Verdict) string {
+// judged is a verdict with its text.
+type judged struct {
+	*Verdict
+	Text
+	words Words
+}
+
+func judge(f *Facts) *judged {
+	a := Read(f)
+	v := Classify(a)
+	return &judged{v, Describe(a, v), NewWords(a)}
+}
+
+// reasons are those why the confidence is not high.
+func (j *judged) reasons() (list []string) {
+	for _, why := range j.Reasons {
+		list = append(list, narrate.Sentence(j.words, why))
+	}
+	return list
+}
+
+func tName(v *judged) string {
 	if v.TxType == nil {
 		return "null"
 	}
@@ -37,7 +59,7 @@ func table(m map[string]int) string {
 }
 
 // eachBlockTx judges every recorded transaction that has a trace.
-func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *Verdict)) {
+func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *judged)) {
 	blocks := fixture.Blocks(t)
 	for i := range blocks {
 		blk, err := ethrpc.ParseBlock(blocks[i].Header)
@@ -46,7 +68,7 @@ func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *Verdict)) {
 		}
 		for j := range blocks[i].Txs {
 			facts := fromFixture(t, &blocks[i], &blocks[i].Txs[j], blk)
-			f(blocks[i].Txs[j].Hash, facts, Classify(facts))
+			f(blocks[i].Txs[j].Hash, facts, judge(facts))
 		}
 	}
 }
@@ -54,10 +76,10 @@ func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *Verdict)) {
 // What must hold of every verdict, whatever the transaction.
 func TestRecordedBlocks(t *testing.T) {
 	types, trust := map[string]int{}, map[string]int{}
-	eachBlockTx(t, func(hash string, facts *Facts, v *Verdict) {
+	eachBlockTx(t, func(hash string, facts *Facts, v *judged) {
 		types[tName(v)+"/"+v.SubType]++
 		trust[string(v.Confidence)]++
-		if again := Classify(facts); !reflect.DeepEqual(again, v) {
+		if again := judge(facts); !reflect.DeepEqual(again, v) {
 			t.Errorf("%s: two verdicts differ", hash)
 		}
 		checkVerdict(t, hash, facts, v)
@@ -65,7 +87,7 @@ func TestRecordedBlocks(t *testing.T) {
 	t.Logf("types:%s\nconfidence:%s", table(types), table(trust))
 }
 
-func checkVerdict(t *testing.T, hash string, facts *Facts, v *Verdict) {
+func checkVerdict(t *testing.T, hash string, facts *Facts, v *judged) {
 	t.Helper()
 	fail := func(format string, args ...any) { t.Errorf("%s: "+format, append([]any{hash}, args...)...) }
 	if v.TxType == nil || len(v.Votes) == 0 || v.Votes[0].Rule == "" || v.Summary == "" || len(v.Steps) == 0 {
@@ -76,7 +98,7 @@ func checkVerdict(t *testing.T, hash string, facts *Facts, v *Verdict) {
 		fail("rules alone called it an exploit")
 	}
 	if (v.Confidence == api.High) != (len(v.Reasons) == 0) {
-		fail("confidence %s with reasons %q", v.Confidence, v.Reasons)
+		fail("confidence %s with reasons %q", v.Confidence, v.reasons())
 	}
 	if v.Attempted == facts.Succeeded {
 		fail("attempted %v, succeeded %v", v.Attempted, facts.Succeeded)
@@ -143,7 +165,7 @@ func TestSelectedTransactions(t *testing.T) {
 		category[s.Hash] = s.Category
 	}
 	seen := 0
-	eachBlockTx(t, func(hash string, facts *Facts, v *Verdict) {
+	eachBlockTx(t, func(hash string, facts *Facts, v *judged) {
 		c := category[hash]
 		if c == "" {
 			return

@@ -12,7 +12,7 @@ const noLog = -1
 // collectCalls makes hits of live calls where nobody has the logs: of those that only a
 // pool, a lender or a book of orders answers. Routers have no frame rules: what they do
 // shows at the pools below them.
-func (a *analysis) collectCalls() {
+func (a *Reading) collectCalls() {
 	if a.Tree == nil {
 		return
 	}
@@ -25,7 +25,7 @@ func (a *analysis) collectCalls() {
 			continue
 		}
 		h := hit{rule: r, act: r.act, log: noLog, frame: f.Index, emitter: f.To, anyParty: true}
-		if h.slug = a.protocolAt(f.To); h.slug == "" && r.flags&flagOwn != 0 {
+		if h.slug = a.ProtocolAt(f.To); h.slug == "" && r.flags&flagOwn != 0 {
 			h.slug = r.slug
 		}
 		a.hits = append(a.hits, h)
@@ -42,7 +42,7 @@ func sameCall(outer, inner *trace.Frame) bool {
 
 // callersOf are the contracts without a name that called a pool: they trade, for
 // themselves or for whoever called them. Few do in one transaction.
-func (a *analysis) callersOf(pools map[common.Address]bool) (who []common.Address) {
+func (a *Reading) callersOf(pools map[common.Address]bool) (who []common.Address) {
 	if a.Tree == nil {
 		return nil
 	}

@@ -41,14 +41,14 @@ func (g *grant) unlimited() bool {
 
 // grants reads the approvals of the transaction. An Approval beside a transfer of the
 // same owner's same token is the token counting down an allowance, not a new right.
-func (a *analysis) grants() []grant {
+func (a *Reading) grants() []grant {
 	if !a.granted {
 		a.granted, a.grantList = true, a.readGrants()
 	}
 	return a.grantList
 }
 
-func (a *analysis) readGrants() (list []grant) {
+func (a *Reading) readGrants() (list []grant) {
 	if a.Receipt == nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func readPermit2(l *ethrpc.Log) (grant, bool) {
 	return g, ok[0] && ok[1] && ok[2]
 }
 
-func (a *analysis) countsDown(g *grant) bool {
+func (a *Reading) countsDown(g *grant) bool {
 	if a.Flow == nil || g.operator {
 		return false
 	}
@@ -145,8 +145,8 @@ func (a *analysis) countsDown(g *grant) bool {
 }
 
 // sayGrant writes a grant as a sentence without its subject.
-func (a *analysis) sayGrant(g *grant) string {
-	spender, token := a.who(g.spender), a.symbol(g.token)
+func (a Words) sayGrant(g *grant) string {
+	spender, token := a.Who(g.spender), a.Symbol(g.token)
 	switch {
 	case g.operator && g.revoke:
 		return "took back the right of " + spender + " to move all " + token
@@ -163,14 +163,14 @@ func (a *analysis) sayGrant(g *grant) string {
 	case g.amount == nil:
 		return "approved " + spender + " for " + token
 	}
-	return "allowed " + spender + " to spend " + a.amount(leg20(g.token), g.amount)
+	return "allowed " + spender + " to spend " + a.Amount(leg20(g.token), g.amount)
 }
 
-func (a *analysis) sumApproval() string {
+func (a *headlineWriter) sumApproval() string {
 	list := a.grants()
 	if len(list) == 0 {
 		if a.hasTo {
-			return "Changed token approvals on " + a.who(a.entry)
+			return "Changed token approvals on " + a.Who(a.entry)
 		}
 		return "Changed token approvals"
 	}

@@ -31,7 +31,7 @@ func keyOfAddress(token common.Address) flow.TokenKey {
 
 // hops are the swaps of pools whose both sides the evidence shows, in the order of
 // their events.
-func (a *analysis) hops(swaps []*hit) (list []hop) {
+func (a *Reading) hops(swaps []*hit) (list []hop) {
 	for _, h := range swaps {
 		if h.rule == nil || h.rule.flags&(flagPool|flagVault) == 0 {
 			continue
@@ -46,7 +46,7 @@ func (a *analysis) hops(swaps []*hit) (list []hop) {
 
 // hopOf reads the event's own words for it; amounts that name no token are looked up
 // among what was paid to and by the pool just before.
-func (a *analysis) hopOf(h *hit) (hop, bool) {
+func (a *Reading) hopOf(h *hit) (hop, bool) {
 	l := a.eventOf(h)
 	num := func(role string) *big.Int { return h.rule.number(l, role) }
 	tokenIn, ok1 := h.rule.address(l, "token_in")
@@ -104,7 +104,7 @@ func signed(n *big.Int) *big.Int {
 
 // paid finds the asset of which an address got or gave exactly an amount, by the last
 // transfer before a log, or by a call with value. The zero address is anybody.
-func (a *analysis) paid(from, to common.Address, amount *big.Int, before int) (flow.TokenKey, bool) {
+func (a *Reading) paid(from, to common.Address, amount *big.Int, before int) (flow.TokenKey, bool) {
 	any := common.Address{}
 	if a.Flow == nil {
 		return flow.TokenKey{}, false
@@ -125,7 +125,7 @@ func (a *analysis) paid(from, to common.Address, amount *big.Int, before int) (f
 }
 
 // routeSteps tell of a swap that went over several pools as of one trade.
-func (a *analysis) routeSteps(o *opinion) []step {
+func (a *stepWriter) routeSteps(o *opinion) []step {
 	if o.act != actSwap || len(a.actors) != 1 || len(o.hits) > maxTried {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (a *analysis) routeSteps(o *opinion) []step {
 // maxHops bounds the pools that a route names.
 const maxHops = 6
 
-func (a *analysis) sayRoute(list []hop) string {
+func (a *stepWriter) sayRoute(list []hop) string {
 	pools := make([]common.Address, len(list))
 	for i := range list {
 		pools[i] = list[i].hit.emitter
@@ -154,22 +154,22 @@ func (a *analysis) sayRoute(list []hop) string {
 		if one := parallel(list); one && len(list) <= maxHops {
 			var parts []string
 			for i := range list {
-				parts = append(parts, a.amount(list[i].in, list[i].took)+" for "+a.amount(list[i].out, list[i].gave))
+				parts = append(parts, a.Amount(list[i].in, list[i].took)+" for "+a.Amount(list[i].out, list[i].gave))
 			}
 			return swap + " split over " + over + ": " + join(parts)
 		}
 		return swap + " over " + over
 	}
 	var b strings.Builder
-	b.WriteString(swap + " over " + over + ": " + a.amount(list[0].in, list[0].took))
+	b.WriteString(swap + " over " + over + ": " + a.Amount(list[0].in, list[0].took))
 	for i := range list {
-		b.WriteString(" to " + a.amount(list[i].out, list[i].gave))
+		b.WriteString(" to " + a.Amount(list[i].out, list[i].gave))
 	}
 	return b.String()
 }
 
 // frontOf names the protocol that the swap went through, where it is none of the pools'.
-func (a *analysis) frontOf(list []hop) string {
+func (a *stepWriter) frontOf(list []hop) string {
 	slug := ""
 	if len(a.v.Votes) > 0 {
 		slug = a.v.Votes[0].Protocol

@@ -18,7 +18,7 @@ type tally struct {
 	named, namedRight int
 }
 
-func (s *tally) types(l *fixture.Labelled, v *Verdict) {
+func (s *tally) types(l *fixture.Labelled, v *judged) {
 	if len(l.Expect.TxTypes) == 0 {
 		return
 	}
@@ -32,7 +32,7 @@ func (s *tally) types(l *fixture.Labelled, v *Verdict) {
 	}
 }
 
-func (s *tally) protocols(l *fixture.Labelled, v *Verdict) {
+func (s *tally) protocols(l *fixture.Labelled, v *judged) {
 	if len(l.Expect.Protocols) == 0 {
 		return
 	}
@@ -59,7 +59,7 @@ func TestLabelledTransactions(t *testing.T) {
 		for i := range list {
 			l := &list[i]
 			facts := fromLabelled(t, l)
-			v := Classify(facts)
+			v := judge(facts)
 			checkVerdict(t, l.Hash, facts, v)
 			s.types(l, v)
 			s.protocols(l, v)

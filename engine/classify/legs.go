@@ -9,7 +9,7 @@ import (
 )
 
 // legsOf nets one address, without the fee it paid or earned.
-func (a *analysis) legsOf(addr common.Address) (out, in []leg) {
+func (a *Reading) legsOf(addr common.Address) (out, in []leg) {
 	out, in = a.netOf(addr)
 	a.origins(addr, out, in)
 	return out, in
@@ -17,7 +17,7 @@ func (a *analysis) legsOf(addr common.Address) (out, in []leg) {
 
 // prefunded is what a smart account paid its entry point for the gas of its operation:
 // a fee, and no part of what the operation did. A deposit for later is a call.
-func (a *analysis) prefunded(addr common.Address) *big.Int {
+func (a *Reading) prefunded(addr common.Address) *big.Int {
 	sum := new(big.Int)
 	if a.how != asUserOp || a.Flow == nil || a.Tree == nil || !contains(a.actors, addr) {
 		return sum
@@ -32,7 +32,7 @@ func (a *analysis) prefunded(addr common.Address) *big.Int {
 }
 
 // netOf is legsOf without where the legs came from.
-func (a *analysis) netOf(addr common.Address) (out, in []leg) {
+func (a *Reading) netOf(addr common.Address) (out, in []leg) {
 	c := a.changes[addr]
 	native := new(big.Int)
 	var rest []flow.Delta
@@ -72,7 +72,7 @@ func (a *analysis) netOf(addr common.Address) (out, in []leg) {
 }
 
 // origins fills minted and peer of legs from the transfers behind them.
-func (a *analysis) origins(addr common.Address, out, in []leg) {
+func (a *Reading) origins(addr common.Address, out, in []leg) {
 	if a.Flow == nil || len(out)+len(in) == 0 {
 		return
 	}
@@ -132,7 +132,7 @@ func (x legIndex) note(legs []leg, t *flow.Transfer, peer common.Address) {
 // shares finds legs that a contract between minted or burnt for the actor: as much of
 // the token came into being, or ceased to be, inside the transaction. Routers that
 // stake or wrap on the way of a swap are left alone, and so is the wrapped coin.
-func (a *analysis) shares(out, in []leg) {
+func (a *Reading) shares(out, in []leg) {
 	if a.calledRouter() {
 		return
 	}
@@ -147,7 +147,7 @@ func (a *analysis) shares(out, in []leg) {
 }
 
 // supplied sums what was minted and what was burnt of a token.
-func (a *analysis) supplied(token common.Address) [2]*big.Int {
+func (a *Reading) supplied(token common.Address) [2]*big.Int {
 	if a.supply == nil {
 		a.supply = map[common.Address][2]*big.Int{}
 		for i := range a.Flow.Transfers {
@@ -180,7 +180,7 @@ func nearly(n, m *big.Int) bool {
 }
 
 // calledRouter reports whether the actor called a contract made for swapping.
-func (a *analysis) calledRouter() bool {
+func (a *Reading) calledRouter() bool {
 	if !a.hasTo {
 		return false
 	}

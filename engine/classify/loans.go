@@ -12,7 +12,7 @@ import (
 
 // aggregateSteps tell of what several events are together: a route, a loan and its
 // repayment, a seizure, a sale, a crossing.
-func (a *analysis) aggregateSteps(o *opinion) (steps []step) {
+func (a *stepWriter) aggregateSteps(o *opinion) (steps []step) {
 	if a.Receipt == nil {
 		return nil
 	}
@@ -36,7 +36,7 @@ const maxLoans = 8
 
 // loans are the flash loans of which the movements show both ways. The event of a
 // lender, or the callback by which it hands over, only says where to look.
-func (a *analysis) loans() (list []loan) {
+func (a *Reading) loans() (list []loan) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (a *analysis) loans() (list []loan) {
 }
 
 // callbackLoans looks at the frames by which lenders without an event call borrowers.
-func (a *analysis) callbackLoans(add func(common.Address, common.Address, *common.Address, *big.Int)) {
+func (a *Reading) callbackLoans(add func(common.Address, common.Address, *common.Address, *big.Int)) {
 	if a.Tree == nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (a *analysis) callbackLoans(add func(common.Address, common.Address, *commo
 // lent finds the transfer that handed out a loan and the later one that brought it
 // back, with what the lender took for it. Aave keeps the assets of its pool in the
 // contract of the share: so the holder is whoever paid the borrower.
-func (a *analysis) lent(holder, borrower common.Address, token *common.Address, amount *big.Int) (loan, bool) {
+func (a *Reading) lent(holder, borrower common.Address, token *common.Address, amount *big.Int) (loan, bool) {
 	for i, tried := 0, 0; i < len(a.Flow.Transfers) && tried < maxLoans; i++ {
 		out := &a.Flow.Transfers[i]
 		if out.ID != nil || out.Amount.Cmp(amount) != 0 || token != nil && out.Token != *token || (out.From == common.Address{}) {
@@ -119,12 +119,12 @@ func (a *analysis) lent(holder, borrower common.Address, token *common.Address, 
 	return loan{}, false
 }
 
-func (a *analysis) loanSteps() (steps []step) {
+func (a *stepWriter) loanSteps() (steps []step) {
 	for _, x := range a.loans() {
 		steps = append(steps, step{at: 2*x.log + 2, text: func() string {
-			s := a.who(x.lender) + " had lent " + a.amount(x.key, x.amount) + " to " + a.who(x.borrower) + " for the length of the transaction and has it back"
+			s := a.Who(x.lender) + " had lent " + a.Amount(x.key, x.amount) + " to " + a.Who(x.borrower) + " for the length of the transaction and has it back"
 			if x.fee.Sign() > 0 {
-				s += ", with " + a.amount(x.key, x.fee) + " more for the loan"
+				s += ", with " + a.Amount(x.key, x.fee) + " more for the loan"
 			}
 			return s + "."
 		}})

@@ -5,6 +5,7 @@ import (
 
 	"txlens/engine/flow"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -24,7 +25,7 @@ const maxGroup = 8
 // arbitrage: contracts that are no routers traded in a circle over several pools and
 // ended with more than the fee took, giving up nothing. Aggregators and settled orders
 // are somebody's own trade, whoever carried it out.
-func arbitrage(a *analysis) *opinion {
+func arbitrage(a *Reading) *opinion {
 	if !a.searching() {
 		return nil
 	}
@@ -41,7 +42,6 @@ func arbitrage(a *analysis) *opinion {
 	}
 	c := a.circle(*a.Tx.To, pools)
 	if !c.closed {
-		a.beneficiary, a.benefit = common.Address{}, nil
 		return nil
 	}
 	o := &opinion{act: actArbitrage, sub: "arbitrage", hits: swaps}
@@ -51,33 +51,33 @@ func arbitrage(a *analysis) *opinion {
 	worth, all := a.inCoin(c)
 	switch fee := a.feeTotal(); {
 	case fee == nil && (c.coin.Sign() > 0 || len(c.tokens) > 0):
-		o.unsure = "what the transaction cost is not known, so neither is the profit after it"
+		o.unsure = verdict.CostUnknown
 	case fee != nil && worth.Cmp(fee) > 0:
 	case fee != nil && !all && c.coin.Sign() >= 0 && a.traced():
-		o.unsure = "no pool of the transaction tells whether the profit covers the fee"
+		o.unsure = verdict.ProfitUnknown
 	default:
 		return nil
 	}
-	if a.gained = c.tokens; c.coin.Sign() > 0 {
-		a.gained = append([]leg{{amount: c.coin}}, c.tokens...)
+	o.trade = trade{trader: *a.Tx.To, beneficiary: c.paid, benefit: c.payment, gained: c.tokens}
+	if c.coin.Sign() > 0 {
+		o.gained = append([]leg{{amount: c.coin}}, c.tokens...)
 	}
-	a.how, a.trader = asContract, *a.Tx.To
 	return o
 }
 
 // gain is what an arbitrage gained before the fee, as headline and usdValue have it, and
 // whose it is where it is not the trader's own.
-func (a *analysis) gain() (legs []leg, whose common.Address) {
+func (a *Reading) gain(o *opinion) (legs []leg, whose common.Address) {
 	own := worthwhile(a.in)
-	if len(a.benefit) > 0 && len(own) == 0 { // else who got the benefit may be a lender with its fee
-		return a.benefit, a.beneficiary
+	if len(o.benefit) > 0 && len(own) == 0 { // else who got the benefit may be a lender with its fee
+		return o.benefit, o.beneficiary
 	}
 	if len(own) == 0 && a.Tx.To != nil {
 		_, in := a.legsOf(*a.Tx.To)
 		own = worthwhile(in)
 	}
 	if len(own) == 0 { // all of it was paid on, as a rule for the place in the block
-		own = a.gained
+		own = o.gained
 	}
 	return own, common.Address{}
 }
@@ -98,14 +98,14 @@ func worthwhile(legs []leg) (out []leg) {
 
 // searching: the transaction took effect, called a contract that nobody knows, and
 // was not brought on behalf of somebody else.
-func (a *analysis) searching() bool {
-	return a.Succeeded && a.Tx.To != nil && a.Flow != nil && (a.how == asSender || a.how == asContract) && a.protocolAt(*a.Tx.To) == ""
+func (a *Reading) searching() bool {
+	return a.Succeeded && a.Tx.To != nil && a.Flow != nil && (a.how == asSender || a.how == asContract) && a.ProtocolAt(*a.Tx.To) == ""
 }
 
 // traced: the calls are known, so a contract that nobody knows shows its own.
-func (a *analysis) traced() bool { return a.Tree != nil && a.Tree.Source != trace.RungReceipt }
+func (a *Reading) traced() bool { return a.Tree != nil && a.Tree.Source != trace.RungReceipt }
 
-func (a *analysis) feeTotal() *big.Int {
+func (a *Reading) feeTotal() *big.Int {
 	if a.Flow == nil || a.Flow.Fee == nil {
 		return nil
 	}
@@ -114,18 +114,20 @@ func (a *analysis) feeTotal() *big.Int {
 
 // circuit is what a searcher's accounts netted together.
 type circuit struct {
-	closed bool
-	coin   *big.Int // native, wrapped or not, with what the block's producer was paid of it
-	tokens []leg    // what else was gained
+	closed  bool
+	coin    *big.Int       // native, wrapped or not, with what the block's producer was paid of it
+	tokens  []leg          // what else was gained
+	paid    common.Address // one whom the members paid for nothing
+	payment []leg
 }
 
 // circle nets the sender, its contract, the nameless contracts that called the pools,
 // and whoever these paid. It is no circle when one of them lost a token, when
 // something came from one who got nothing for it, or when nothing went into a pool.
-func (a *analysis) circle(bot common.Address, pools map[common.Address]bool) (c circuit) {
+func (a *Reading) circle(bot common.Address, pools map[common.Address]bool) (c circuit) {
 	own := append([]common.Address{a.sender, bot}, a.callersOf(pools)...)
 	own = distinct(own)
-	paidIn, ok := a.gather(&own, pools)
+	paidIn, ok := a.gather(&c, &own, pools)
 	if !ok || !paidIn {
 		return c
 	}
@@ -169,7 +171,7 @@ func (a *analysis) circle(bot common.Address, pools map[common.Address]bool) (c 
 
 // gather adds to own whoever its members paid for nothing. paidIn: a member paid a
 // pool; ok is false when a member was given something by one who only lost by it.
-func (a *analysis) gather(own *[]common.Address, pools map[common.Address]bool) (paidIn, ok bool) {
+func (a *Reading) gather(c *circuit, own *[]common.Address, pools map[common.Address]bool) (paidIn, ok bool) {
 	for i := range a.Flow.Transfers {
 		if len(*own) > maxGroup {
 			return false, false
@@ -183,7 +185,7 @@ func (a *analysis) gather(own *[]common.Address, pools map[common.Address]bool) 
 		case from && !a.isToken(t.To) && !a.known(t.To):
 			if out, in := a.netOf(t.To); len(out) == 0 && len(in) > 0 {
 				*own = append(*own, t.To)
-				a.beneficiary, a.benefit = t.To, in
+				c.paid, c.payment = t.To, in
 			}
 		case to && !pools[t.From] && a.lost(t.From):
 			return false, false
@@ -197,7 +199,7 @@ func (a *analysis) gather(own *[]common.Address, pools map[common.Address]bool) 
 
 // paidCoin adds whoever the members paid in native coin for nothing. What the block's
 // producer was paid for the place in the block comes out of the same profit.
-func (a *analysis) paidCoin(own *[]common.Address, pools map[common.Address]bool) {
+func (a *Reading) paidCoin(own *[]common.Address, pools map[common.Address]bool) {
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
 		if m.Kind != flow.MoveCall || m.NoTo || !contains(*own, m.From) || contains(*own, m.To) || pools[m.To] || a.isToken(m.To) {
@@ -215,14 +217,14 @@ func (a *analysis) paidCoin(own *[]common.Address, pools map[common.Address]bool
 
 // lost reports whether an address gave and got nothing for it. A lender that was
 // repaid, and the maker of an order, did not.
-func (a *analysis) lost(addr common.Address) bool {
+func (a *Reading) lost(addr common.Address) bool {
 	out, in := a.netOf(addr)
 	return len(out) > 0 && len(in) == 0
 }
 
 // inCoin is the worth of a circuit in native coin, by what the pools of the same
 // transaction gave for the tokens. all is false where one has no such pool.
-func (a *analysis) inCoin(c circuit) (worth *big.Int, all bool) {
+func (a *Reading) inCoin(c circuit) (worth *big.Int, all bool) {
 	worth, all = new(big.Int).Set(c.coin), true
 	for i := range c.tokens {
 		l := &c.tokens[i]
@@ -239,7 +241,7 @@ func (a *analysis) inCoin(c circuit) (worth *big.Int, all bool) {
 
 // rate finds a pool that exchanged a token against the chain's coin: so much coin for
 // so much of the token.
-func (a *analysis) rate(k flow.TokenKey) (coin, token *big.Int) {
+func (a *Reading) rate(k flow.TokenKey) (coin, token *big.Int) {
 	for i := range a.hits {
 		h := &a.hits[i]
 		c := a.changes[h.emitter]
@@ -259,7 +261,7 @@ func (a *analysis) rate(k flow.TokenKey) (coin, token *big.Int) {
 
 // builderPaid: a searcher's contract traded and paid the block's producer by hand,
 // which buys a place in the block. Whose trade it followed only the neighbours tell.
-func builderPaid(a *analysis) *opinion {
+func builderPaid(a *Reading) *opinion {
 	swaps := a.find(actSwap)
 	if a.searching() && a.onlyCoin() && len(a.Tx.Input) >= 4 && len(a.in) == 0 && a.bribe().Sign() > 0 {
 		return &opinion{act: actBuilder, frames: []int{0}} // nothing but the payment
@@ -272,15 +274,15 @@ func builderPaid(a *analysis) *opinion {
 			return nil
 		}
 	}
-	o := &opinion{act: actBuilder, hits: swaps, unsure: "what the trade answers to is not shown"}
+	o := &opinion{act: actBuilder, hits: swaps, unsure: verdict.TradeAnswersUnknown}
 	if a.followed() {
-		o.act, o.unsure = actBackrun, ""
+		o.act, o.unsure = actBackrun, 0
 	}
 	return o
 }
 
 // onlyCoin reports whether nothing but native coin moved, unwrapped on the way or not.
-func (a *analysis) onlyCoin() bool {
+func (a *Reading) onlyCoin() bool {
 	for i := range a.hits {
 		if h := &a.hits[i]; h.act != actWrap && h.act != actUnwrap {
 			return false
@@ -295,7 +297,7 @@ func (a *analysis) onlyCoin() bool {
 }
 
 // bribe is what the block's producer was paid inside the transaction.
-func (a *analysis) bribe() *big.Int {
+func (a *Reading) bribe() *big.Int {
 	sum := new(big.Int)
 	if a.Flow == nil || a.Block == nil || (a.Block.Miner == common.Address{}) || a.Tx.To != nil && *a.Tx.To == a.Block.Miner {
 		return sum
@@ -309,11 +311,11 @@ func (a *analysis) bribe() *big.Int {
 }
 
 // sumBribe says what the place in the block cost beside the fee.
-func (a *analysis) sumBribe(o *opinion, via string) string {
+func (a *headlineWriter) sumBribe(o *opinion, via string) string {
 	if len(o.hits) == 0 {
-		return "Paid the block producer " + a.amount(flow.TokenKey{}, a.bribe())
+		return "Paid the block producer " + a.Amount(flow.TokenKey{}, a.bribe())
 	}
-	s := a.sumSwap(via) + ", paying the block producer " + a.amount(flow.TokenKey{}, a.bribe())
+	s := a.sumSwap(via) + ", paying the block producer " + a.Amount(flow.TokenKey{}, a.bribe())
 	if o.act == actBackrun {
 		s += " to stand right after a trade in the same pool"
 	}

@@ -47,7 +47,7 @@ func TestRecordedSearchers(t *testing.T) {
 	right := 0
 	for i := range list {
 		m := &list[i]
-		v := Classify(mevFacts(t, m))
+		v := judge(mevFacts(t, m))
 		want := wantOfMEV(m.Kind)
 		got := tName(v)
 		ok := got == want || want == "not mev" && got != "mev" && got != "liquidation"
@@ -117,7 +117,7 @@ func TestSandwich(t *testing.T) {
 		for j := range b.Txs {
 			facts := fromFixture(t, b, &b.Txs[j], blk)
 			around(t, facts, b, j)
-			v := Classify(facts)
+			v := judge(facts)
 			checkVerdict(t, b.Txs[j].Hash, facts, v)
 			got := part(v)
 			if got != "" || tName(v) == "mev" {
@@ -139,7 +139,7 @@ func TestSandwich(t *testing.T) {
 	}
 }
 
-func part(v *Verdict) string {
+func part(v *judged) string {
 	switch w := v.Sandwich; {
 	case w == nil:
 		return ""

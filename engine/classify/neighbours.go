@@ -129,7 +129,7 @@ type party struct {
 	sides    []side
 }
 
-func (a *analysis) partyOf(rc *ethrpc.Receipt) (p party) {
+func (a *Reading) partyOf(rc *ethrpc.Receipt) (p party) {
 	if rc.From != nil {
 		p.from = *rc.From
 	}
@@ -143,7 +143,7 @@ func (a *analysis) partyOf(rc *ethrpc.Receipt) (p party) {
 	return p
 }
 
-func (a *analysis) self() (p party) {
+func (a *Reading) self() (p party) {
 	p.from, p.hash, p.sides = a.sender, a.Tx.Hash, sidesOf(a.Receipt)
 	if a.Tx.To != nil {
 		p.to = *a.Tx.To
@@ -153,7 +153,7 @@ func (a *analysis) self() (p party) {
 
 // same reports whether one searcher is behind both: one contract that nobody knows, or
 // one account that calls such contracts. What goes through a known router is anybody's.
-func (a *analysis) same(x, y *party) bool {
+func (a *Reading) same(x, y *party) bool {
 	none := common.Address{}
 	if x.to == none || y.to == none || a.public(x.to) || a.public(y.to) {
 		return false
@@ -162,8 +162,8 @@ func (a *analysis) same(x, y *party) bool {
 }
 
 // public reports whether a contract serves everybody.
-func (a *analysis) public(addr common.Address) bool {
-	if a.protocolAt(addr) != "" || a.known(addr) {
+func (a *Reading) public(addr common.Address) bool {
+	if a.ProtocolAt(addr) != "" || a.known(addr) {
 		return true
 	}
 	l, ok := label.Lookup(a.chainID, addr)
@@ -171,7 +171,7 @@ func (a *analysis) public(addr common.Address) bool {
 }
 
 // surroundings finds the transaction's part in a sandwich, nil when it has none.
-func (a *analysis) surroundings() *Sandwich {
+func (a *Reading) surroundings() *Sandwich {
 	if a.Neighbours == nil || a.Receipt == nil || !a.Succeeded {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (a *analysis) surroundings() *Sandwich {
 }
 
 // frontLeg: others follow the same way, then the searcher comes back the other way.
-func (a *analysis) frontLeg(self *party, s side, after []party) *Sandwich {
+func (a *Reading) frontLeg(self *party, s side, after []party) *Sandwich {
 	w := &Sandwich{Leg: true, Front: true, Searcher: self.to, Pool: s.pool, Opened: self.hash}
 	for i := range after {
 		p := &after[i]
@@ -217,7 +217,7 @@ func (a *analysis) frontLeg(self *party, s side, after []party) *Sandwich {
 }
 
 // backLeg is frontLeg seen from behind.
-func (a *analysis) backLeg(self *party, s side, before []party) *Sandwich {
+func (a *Reading) backLeg(self *party, s side, before []party) *Sandwich {
 	w := &Sandwich{Leg: true, Searcher: self.to, Pool: s.pool, Closed: self.hash}
 	for i := len(before) - 1; i >= 0; i-- {
 		p := &before[i]
@@ -234,7 +234,7 @@ func (a *analysis) backLeg(self *party, s side, before []party) *Sandwich {
 	return nil
 }
 
-func (a *analysis) victim(self *party, s side, before, after []party) *Sandwich {
+func (a *Reading) victim(self *party, s side, before, after []party) *Sandwich {
 	for i := len(before) - 1; i >= 0; i-- {
 		f := &before[i]
 		if a.same(f, self) || !slices.Contains(f.sides, s) {
@@ -291,7 +291,7 @@ func positionsOf(rc *ethrpc.Receipt) (list []position) {
 
 // justInTime: liquidity was added, somebody else traded against it, and it was taken
 // out again, all inside a few transactions of one block.
-func (a *analysis) justInTime() (pool common.Address, ok bool) {
+func (a *Reading) justInTime() (pool common.Address, ok bool) {
 	if a.Neighbours == nil || a.Receipt == nil || !a.Succeeded {
 		return pool, false
 	}
@@ -318,14 +318,14 @@ func (a *analysis) justInTime() (pool common.Address, ok bool) {
 }
 
 // sandwichLeg: neighbours show a trade of somebody else closed in on by this searcher.
-func sandwichLeg(a *analysis) *opinion {
-	if w := a.v.Sandwich; w == nil || !w.Leg || !a.searching() {
+func sandwichLeg(a *Reading) *opinion {
+	if w := a.sandwich; w == nil || !w.Leg || !a.searching() {
 		return nil
 	}
 	return &opinion{act: actSandwich, hits: a.find(actSwap)}
 }
 
-func jitLiquidity(a *analysis) *opinion {
+func jitLiquidity(a *Reading) *opinion {
 	if _, ok := a.justInTime(); !ok {
 		return nil
 	}
@@ -334,7 +334,7 @@ func jitLiquidity(a *analysis) *opinion {
 
 // followed reports whether the transaction right before this one traded in one of its
 // pools, on somebody else's account.
-func (a *analysis) followed() bool {
+func (a *Reading) followed() bool {
 	if a.Neighbours == nil || len(a.Neighbours.Before) == 0 {
 		return false
 	}
@@ -348,8 +348,8 @@ func (a *analysis) followed() bool {
 }
 
 // riskSandwich tells the victim who stood around its trade.
-func riskSandwich(a *analysis) []verdict.Risk {
-	w := a.v.Sandwich
+func riskSandwich(a *Reading) []verdict.Risk {
+	w := a.sandwich
 	if w == nil || w.Leg {
 		return nil
 	}
@@ -357,8 +357,8 @@ func riskSandwich(a *analysis) []verdict.Risk {
 }
 
 // sumLeg says which side of whose trade this is.
-func (a *analysis) sumLeg(via string) string {
-	w := a.v.Sandwich
+func (a *headlineWriter) sumLeg(via string) string {
+	w := a.sandwich
 	which := "Back"
 	if w.Front {
 		which = "Front"
@@ -367,5 +367,5 @@ func (a *analysis) sumLeg(via string) string {
 	if len(w.Victims) == 1 {
 		n = "the trade of transaction " + w.Victims[0].Hex()[:10] + "…"
 	}
-	return which + " leg of a sandwich around " + n + " in pool " + a.who(w.Pool) + ": " + lowerFirst(a.sumSwap(via))
+	return which + " leg of a sandwich around " + n + " in pool " + a.Who(w.Pool) + ": " + lowerFirst(a.sumSwap(via))
 }

@@ -167,7 +167,7 @@ func signedCalls(d []byte) []innerCall {
 			selector := evmsig.Func(text)
 			list[i].input = slices.Concat(selector[:], list[i].input)
 			name, _, _ := strings.Cut(string(text), "(")
-			list[i].name = plainText(name)
+			list[i].name = name
 		}
 	}
 	return list
@@ -262,7 +262,7 @@ const maxPayloads = 6
 
 // payloadSteps tell what routers, batches and proposals were told to do. A payload in
 // a call that failed did nothing, and is left to the step of the failure.
-func (a *analysis) payloadSteps(before []int) (steps []step) {
+func (a *stepWriter) payloadSteps(before []int) (steps []step) {
 	if a.Tree == nil {
 		return nil
 	}
@@ -286,7 +286,7 @@ func (a *analysis) payloadSteps(before []int) (steps []step) {
 	return steps
 }
 
-func (a *analysis) sayPayload(f *trace.Frame, p payload, list []innerCall) string {
+func (a *stepWriter) sayPayload(f *trace.Frame, p payload, list []innerCall) string {
 	var parts []string
 	for i := range list {
 		if len(parts) == 5 && len(list) > 6 {
@@ -298,7 +298,7 @@ func (a *analysis) sayPayload(f *trace.Frame, p payload, list []innerCall) strin
 	head := "The " + p.what + " holds "
 	switch p.what {
 	case "router":
-		return a.who(f.To) + " was told to: " + strings.Join(parts, "; ")
+		return a.Who(f.To) + " was told to: " + strings.Join(parts, "; ")
 	case "request":
 		head = "The proposal asks for "
 	case "proposal":
@@ -308,8 +308,8 @@ func (a *analysis) sayPayload(f *trace.Frame, p payload, list []innerCall) strin
 }
 
 // sayInner names a call by the tables alone: nothing says that its text is true.
-func (a *analysis) sayInner(f *trace.Frame, c *innerCall) string {
-	s := c.name
+func (a *stepWriter) sayInner(f *trace.Frame, c *innerCall) string {
+	s := plainText(c.name)
 	if s == "" {
 		switch r := a.reg.call(c.input); {
 		case len(c.input) == 0:
@@ -323,10 +323,10 @@ func (a *analysis) sayInner(f *trace.Frame, c *innerCall) string {
 		}
 	}
 	if c.hasTo {
-		s += " at " + a.who(c.to)
+		s += " at " + a.Who(c.to)
 	}
 	if c.value != nil && c.value.Sign() > 0 {
-		s += " with " + a.amount(leg{}.key, c.value)
+		s += " with " + a.Amount(leg{}.key, c.value)
 	}
 	return s
 }

@@ -88,7 +88,7 @@ func TestPayloads(t *testing.T) {
 func TestPayloadSteps(t *testing.T) {
 	f := func(name string, in []byte, want string) {
 		t.Helper()
-		v := Classify(newScene(at(vault), 0, in).facts(t))
+		v := judge(newScene(at(vault), 0, in).facts(t))
 		if !slices.Contains(v.Steps, want) {
 			t.Errorf("%s: %q, want %q", name, v.Steps, want)
 		}
@@ -105,7 +105,7 @@ func TestPayloadSteps(t *testing.T) {
 func TestPaidPlace(t *testing.T) {
 	s := newScene(at(bot), 5_000000, nil2())
 	s.call(bot, miner, 5_000000, nil)
-	v := Classify(s.facts(t))
+	v := judge(s.facts(t))
 	if tName(v) != string(api.TypeMEV) || v.SubType != "builder_payment" || v.Summary != "Paid the block producer 0.000000000005 ETH" {
 		t.Errorf("%s/%s %q", tName(v), v.SubType, v.Summary)
 	}

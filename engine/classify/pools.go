@@ -54,7 +54,7 @@ func (r *registry) factoryOf(chainID uint64, family string, pool common.Address,
 }
 
 // prove attributes the pools of forked families to their factories.
-func (a *analysis) prove() {
+func (a *Reading) prove() {
 	tokens := map[common.Address][]common.Address{}
 	for i := range a.hits {
 		if h := &a.hits[i]; h.slug == "" && h.rule.flags&(flagPool|flagFork) == flagPool|flagFork {
@@ -107,7 +107,7 @@ var quotes = map[uint64][]common.Address{
 }
 
 // provedAlone tries a pool's one known token with those that it may be held beside.
-func (a *analysis) provedAlone(h *hit, token common.Address) string {
+func (a *Reading) provedAlone(h *hit, token common.Address) string {
 	others := quotes[a.chainID]
 	if a.Chain != nil && a.Chain.WrappedNative != nil {
 		others = append([]common.Address{*a.Chain.WrappedNative}, others...)

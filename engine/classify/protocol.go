@@ -16,7 +16,7 @@ func isCreate(f *trace.Frame) bool { return f.Kind == trace.Create || f.Kind == 
 
 // protocolOf names the protocol of an opinion, or nothing. What a Safe did by itself,
 // with no other protocol, is an act of the Safe.
-func (a *analysis) protocolOf(o *opinion) string {
+func (a *Reading) protocolOf(o *opinion) string {
 	slug := a.protocolOfAct(o)
 	if slug == "" && o.act != actTransfer && o.act != actApproval {
 		slug = a.brandOf(o)
@@ -30,10 +30,10 @@ func (a *analysis) protocolOf(o *opinion) string {
 // protocolOfAct: a front door that was called names what went through it; else an
 // aggregator names the whole swap; else the events do, when they agree; else the
 // contract that the actor called.
-func (a *analysis) protocolOfAct(o *opinion) string {
+func (a *Reading) protocolOfAct(o *opinion) string {
 	entry := ""
 	if a.hasTo {
-		entry = a.protocolAt(a.entry)
+		entry = a.ProtocolAt(a.entry)
 	}
 	if entry == "safe" && a.how == asSafe || entry == "permit2" && o.act != actApproval {
 		entry = ""
@@ -47,13 +47,13 @@ func (a *analysis) protocolOfAct(o *opinion) string {
 		return ""
 	case o.act == actWrap || o.act == actUnwrap:
 		if len(o.hits) > 0 {
-			return a.protocolAt(o.hits[0].emitter)
+			return a.ProtocolAt(o.hits[0].emitter)
 		}
 		return ""
 	case entry != "" && a.frontDoor(o):
 		return entry
 	case o.place != common.Address{}:
-		return a.protocolAt(o.place)
+		return a.ProtocolAt(o.place)
 	}
 	slug, agreed := slugOf(o.hits)
 	if at := slices.IndexFunc(o.hits, aggregates); at >= 0 {
@@ -80,7 +80,7 @@ func (a *analysis) protocolOfAct(o *opinion) string {
 // brandOf names the protocol by an event that only its contracts emit, though it says
 // nothing of the act: of the contract that was called or that the act happened at, of
 // the actor; else of the only such protocol of the transaction.
-func (a *analysis) brandOf(o *opinion) string {
+func (a *Reading) brandOf(o *opinion) string {
 	only, agreed := "", true
 	for i := range a.brands {
 		b := &a.brands[i]
@@ -104,9 +104,9 @@ func (a *analysis) brandOf(o *opinion) string {
 // frontDoor reports whether the called contract takes users' orders and has others fill
 // them: what a user swapped or bridged at an aggregator, or put into a vault that lends
 // it on, he did with its protocol.
-func (a *analysis) frontDoor(o *opinion) bool {
+func (a *Reading) frontDoor(o *opinion) bool {
 	bridged := typeOf(o.act) == api.TypeBridge
-	if a.how == asIntent || a.protocolAt(a.entry) == "uniswap" || bridged && a.isToken(a.entry) {
+	if a.how == asIntent || a.ProtocolAt(a.entry) == "uniswap" || bridged && a.isToken(a.entry) {
 		return false
 	}
 	switch a.labelOf(a.entry).Category {
@@ -150,7 +150,7 @@ func forked(slug string) bool {
 
 // labelOf is the best label of an address: what was given with the facts, then what
 // the rules themselves know.
-func (a *analysis) labelOf(addr common.Address) label.Label {
+func (a *Reading) labelOf(addr common.Address) label.Label {
 	l, ok := a.Labels[addr]
 	if ok && l.Protocol != "" {
 		return l
@@ -165,18 +165,8 @@ func (a *analysis) labelOf(addr common.Address) label.Label {
 	return l
 }
 
-// ProtocolAt is the slug of the protocol that an address is labelled with, empty when
-// nothing tells.
-func ProtocolAt(f *Facts, addr common.Address) string {
-	a := &analysis{Facts: f, reg: theRegistry()}
-	if f.Chain != nil {
-		a.chainID = f.Chain.ID
-	}
-	return a.protocolAt(addr)
-}
-
-// protocolAt is the slug of the protocol that an address belongs to, or empty.
-func (a *analysis) protocolAt(addr common.Address) string {
+// ProtocolAt is the slug of the protocol that an address belongs to, or empty.
+func (a *Reading) ProtocolAt(addr common.Address) string {
 	l := a.labelOf(addr)
 	if l.Protocol == "" {
 		return ""
@@ -193,7 +183,7 @@ func isRollup(slug string) bool {
 
 // rollupBridge names the rollup's own end of its bridge: the contracts of the stack
 // stand at the same addresses on all of them.
-func (a *analysis) rollupBridge() string {
+func (a *Reading) rollupBridge() string {
 	if a.Chain != nil && a.Chain.Stack.SharedBridge() {
 		if name := strings.TrimSuffix(a.Chain.Slug, "-mainnet"); isRollup(name) {
 			return name + "_bridge"

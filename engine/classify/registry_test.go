@@ -210,7 +210,7 @@ func TestOneTokenProvesAPool(t *testing.T) {
 		t.Helper()
 		s := newScene(at(bot), 0, nil2()).transfer(weth, pool, bot, 100).transfer(weth, bot, pool, 101).
 			log(pool, "Flash(address,address,uint256,uint256,uint256,uint256)", []any{bot, bot}, 0, 100, 0, 1)
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		if got := v.Protocol; want == "" && got != nil || want != "" && (got == nil || *got != want) {
 			t.Errorf("pool %s: %v, want %q", pool, got, want)
 		}

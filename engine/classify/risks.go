@@ -13,13 +13,13 @@ import (
 )
 
 // riskRules in the order in which their flags stand in a result.
-var riskRules = []func(*analysis) []verdict.Risk{
+var riskRules = []func(*Reading) []verdict.Risk{
 	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
 	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck,
 }
 
 // assess collects the risks of a transaction that took effect.
-func (a *analysis) assess() (risks []verdict.Risk) {
+func (a *Reading) assess() (risks []verdict.Risk) {
 	if !a.Succeeded {
 		return nil
 	}
@@ -37,7 +37,7 @@ func flag(f verdict.Flag, why verdict.Form, args ...verdict.Arg) verdict.Risk {
 	return verdict.Risk{Flag: f, Why: verdict.Say(why, args...)}
 }
 
-func riskApprovals(a *analysis) (risks []verdict.Risk) {
+func riskApprovals(a *Reading) (risks []verdict.Risk) {
 	for _, g := range a.grants() {
 		if g.revoke || !a.ownGrant(&g) {
 			continue
@@ -58,7 +58,7 @@ func riskApprovals(a *analysis) (risks []verdict.Risk) {
 
 // ownGrant reports whether a right is one that a user gave: the actor, the sender, or
 // somebody whose signature was brought. What contracts allow each other is plumbing.
-func (a *analysis) ownGrant(g *grant) bool {
+func (a *Reading) ownGrant(g *grant) bool {
 	return contains(a.actors, g.owner) || g.owner == a.sender || a.signed(g)
 }
 
@@ -74,7 +74,7 @@ var permits = map[[4]byte]bool{
 
 // signed reports whether a right was given by a permit: a call to who emitted the event
 // that carries the owner first.
-func (a *analysis) signed(g *grant) bool {
+func (a *Reading) signed(g *grant) bool {
 	emitter := a.Receipt.Logs[g.log].Address
 	isPermit := func(to common.Address, input []byte) bool {
 		if to != emitter || len(input) < 36 || !permits[[4]byte(input[:4])] {
@@ -90,7 +90,7 @@ func (a *analysis) signed(g *grant) bool {
 }
 
 // riskDelegation: an EIP-7702 authorization hands an account to the code that it names.
-func riskDelegation(a *analysis) (risks []verdict.Risk) {
+func riskDelegation(a *Reading) (risks []verdict.Risk) {
 	delegates, _ := a.delegates()
 	for i, d := range delegates {
 		if i == 5 {
@@ -104,13 +104,13 @@ func riskDelegation(a *analysis) (risks []verdict.Risk) {
 }
 
 // known reports whether anybody vouches for who stands at an address.
-func (a *analysis) known(addr common.Address) bool {
+func (a *Reading) known(addr common.Address) bool {
 	l := a.labelOf(addr)
 	// A name that the contract gave itself vouches for nothing.
 	return l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract"
 }
 
-func riskCaught(a *analysis) []verdict.Risk {
+func riskCaught(a *Reading) []verdict.Risk {
 	frames := slices.DeleteFunc(a.caught(), func(f *trace.Frame) bool { return a.labelOf(f.To).Category == "precompile" })
 	if len(frames) == 0 {
 		return nil // a precompile changes nothing, so its failure undid nothing
@@ -123,7 +123,7 @@ func riskCaught(a *analysis) []verdict.Risk {
 	return []verdict.Risk{flag(verdict.CaughtInnerFailure, verdict.InnerCallFailed, verdict.Callee(at), verdict.Reason(at))}
 }
 
-func riskInner(a *analysis) []verdict.Risk {
+func riskInner(a *Reading) []verdict.Risk {
 	switch {
 	case !a.inner:
 		return nil
@@ -135,7 +135,7 @@ func riskInner(a *analysis) []verdict.Risk {
 	return []verdict.Risk{flag(verdict.InnerFailure, verdict.SafeCallFailed)}
 }
 
-func riskBadDebt(a *analysis) (risks []verdict.Risk) {
+func riskBadDebt(a *Reading) (risks []verdict.Risk) {
 	for i := range a.hits {
 		h := &a.hits[i]
 		bad := h.act.flag() == verdict.BadDebt
@@ -153,7 +153,7 @@ func riskBadDebt(a *analysis) (risks []verdict.Risk) {
 
 // riskFlashLoan: a known event of a loan inside the transaction, or a callback that
 // only lenders make.
-func riskFlashLoan(a *analysis) []verdict.Risk {
+func riskFlashLoan(a *Reading) []verdict.Risk {
 	for i := range a.hits {
 		h := &a.hits[i]
 		if h.act == actFlashLoan {
@@ -167,7 +167,7 @@ func riskFlashLoan(a *analysis) []verdict.Risk {
 	return nil
 }
 
-func riskPaymaster(a *analysis) (risks []verdict.Risk) {
+func riskPaymaster(a *Reading) (risks []verdict.Risk) {
 	for i := range a.hits {
 		switch a.hits[i].act {
 		case "userop_postop":
@@ -181,7 +181,7 @@ func riskPaymaster(a *analysis) (risks []verdict.Risk) {
 
 // riskCoinbase: the block's producer was paid inside the transaction, the usual way to
 // buy a place in the block.
-func riskCoinbase(a *analysis) []verdict.Risk {
+func riskCoinbase(a *Reading) []verdict.Risk {
 	sum := a.bribe()
 	if sum.Sign() == 0 {
 		return nil

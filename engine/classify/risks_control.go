@@ -16,7 +16,7 @@ import (
 // riskAdmin: changes of who controls a contract. The event is what the contract says; it
 // counts as a change when its storage changed accordingly, else as a claim. A contract
 // made in this very transaction is being set up, not changed.
-func riskAdmin(a *analysis) (risks []verdict.Risk) {
+func riskAdmin(a *Reading) (risks []verdict.Risk) {
 	fresh := a.fresh()
 	told := map[adminAct]bool{}
 	for i := range a.hits {
@@ -47,7 +47,7 @@ type adminAct struct {
 
 // administered: nothing moved, and a contract that was there before says that somebody
 // else or something else controls it from now on.
-func administered(a *analysis) *opinion {
+func administered(a *Reading) *opinion {
 	if len(a.out)+len(a.in) > 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func administered(a *analysis) *opinion {
 }
 
 // fresh are the contracts that the transaction made.
-func (a *analysis) fresh() map[common.Address]bool {
+func (a *Reading) fresh() map[common.Address]bool {
 	fresh := map[common.Address]bool{}
 	for _, i := range a.created() {
 		fresh[a.Tree.Frames[i].To] = true
@@ -90,7 +90,7 @@ var upgradeFlags = map[string]verdict.Flag{"admin": verdict.AdminChanged, "beaco
 
 // silentUpgrades are changes of the standard slots that no event tells of, as those of
 // ERC-7760 proxies.
-func (a *analysis) silentUpgrades(fresh map[common.Address]bool, told map[adminAct]bool) (risks []verdict.Risk) {
+func (a *Reading) silentUpgrades(fresh map[common.Address]bool, told map[adminAct]bool) (risks []verdict.Risk) {
 	for _, u := range decode.Upgrades(a.Diff) {
 		f := upgradeFlag(u)
 		if fresh[u.Proxy] || told[adminAct{f, u.Proxy}] || (u.Before == common.Address{}) || len(risks) == 5 {
@@ -114,7 +114,7 @@ var (
 )
 
 // storedChange looks in the state diff for what an event says; slot says where it stands.
-func (a *analysis) storedChange(f verdict.Flag, h *hit) (slot verdict.Sentence, ok bool) {
+func (a *Reading) storedChange(f verdict.Flag, h *hit) (slot verdict.Sentence, ok bool) {
 	if a.Diff == nil {
 		return slot, false
 	}
@@ -163,7 +163,7 @@ func (a *analysis) storedChange(f verdict.Flag, h *hit) (slot verdict.Sentence, 
 
 // roleSlot looks for the membership that AccessControl keeps: roles[role].members[account],
 // its mapping among the first slots or in its own namespace.
-func (a *analysis) roleSlot(contract common.Address, role common.Hash, account common.Address, granted bool) (verdict.Sentence, bool) {
+func (a *Reading) roleSlot(contract common.Address, role common.Hash, account common.Address, granted bool) (verdict.Sentence, bool) {
 	for i := range 257 {
 		base := common.BigToHash(big.NewInt(int64(i)))
 		if i == 256 {
@@ -177,7 +177,7 @@ func (a *analysis) roleSlot(contract common.Address, role common.Hash, account c
 	return verdict.Sentence{}, false
 }
 
-func (a *analysis) upgraded(proxy common.Address, f verdict.Flag) (verdict.Sentence, bool) {
+func (a *Reading) upgraded(proxy common.Address, f verdict.Flag) (verdict.Sentence, bool) {
 	for _, u := range decode.Upgrades(a.Diff) {
 		if u.Proxy == proxy && upgradeFlag(u) == f {
 			return verdict.Say(verdict.AtSlotOfKind, verdict.SlotKind(u.Kind)), true
@@ -197,7 +197,7 @@ func mappedTo(key common.Address, mapping common.Hash) common.Hash {
 func atSlot(s common.Hash) verdict.Sentence { return verdict.Say(verdict.AtSlot, verdict.BriefSlot(s)) }
 
 // changedSlot is the value of a slot before and after; false when it did not change.
-func (a *analysis) changedSlot(addr common.Address, s common.Hash) (pre, post common.Hash, changed bool) {
+func (a *Reading) changedSlot(addr common.Address, s common.Hash) (pre, post common.Hash, changed bool) {
 	if a.Diff == nil {
 		return
 	}
@@ -212,7 +212,7 @@ func (a *analysis) changedSlot(addr common.Address, s common.Hash) (pre, post co
 
 // anySlot looks for a changed slot of a contract that a test lets through; of several, the
 // lowest.
-func (a *analysis) anySlot(addr common.Address, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
+func (a *Reading) anySlot(addr common.Address, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
 	var slots []common.Hash
 	collect := func(storage map[common.Hash]common.Hash) {
 		for s := range storage {
@@ -235,7 +235,7 @@ func (a *analysis) anySlot(addr common.Address, is func(pre, post common.Hash) b
 
 // riskInitialised: a contract that an earlier transaction made is initialised for the first
 // time. Between the two anybody could have done it; an upgrade counts on from there.
-func riskInitialised(a *analysis) (risks []verdict.Risk) {
+func riskInitialised(a *Reading) (risks []verdict.Risk) {
 	fresh := a.fresh()
 	for i := range a.hits {
 		h := &a.hits[i]
@@ -259,7 +259,7 @@ const maxDeployments = 5000
 
 // deployedBySender reports whether an earlier transaction of the sender made a contract:
 // the address of such a contract follows from the account and its nonce alone.
-func (a *analysis) deployedBySender(contract common.Address) bool {
+func (a *Reading) deployedBySender(contract common.Address) bool {
 	for n, tried := a.Tx.Nonce, 0; n > 0 && tried < maxDeployments; tried++ {
 		n--
 		if crypto.CreateAddress(a.sender, n) == contract {
@@ -270,7 +270,7 @@ func (a *analysis) deployedBySender(contract common.Address) bool {
 }
 
 // initialiser is who called a contract first.
-func (a *analysis) initialiser(contract common.Address) common.Address {
+func (a *Reading) initialiser(contract common.Address) common.Address {
 	if a.Tree != nil {
 		for _, f := range a.Tree.Frames {
 			if f.To == contract && f.Status == trace.OK && f.Kind == trace.Call {
@@ -283,7 +283,7 @@ func (a *analysis) initialiser(contract common.Address) common.Address {
 
 // riskDelegateCode: code without verified source and without a name ran on behalf of
 // another account. Where no source was asked for, nothing can be said.
-func riskDelegateCode(a *analysis) (risks []verdict.Risk) {
+func riskDelegateCode(a *Reading) (risks []verdict.Risk) {
 	if a.Tree == nil || len(a.Contracts) == 0 {
 		return nil
 	}

@@ -31,7 +31,7 @@ func (m *minima) add(data []byte, word int, swap bool) {
 }
 
 // riskSlippage: a router call by the actor that accepts any output.
-func riskSlippage(a *analysis) []verdict.Risk {
+func riskSlippage(a *Reading) []verdict.Risk {
 	if a.frame == nil || a.frame.Status != trace.OK {
 		return nil
 	}
@@ -59,7 +59,7 @@ var closing = map[[4]byte]int{
 // Entries of Uniswap's Universal Router.
 var commanded = map[[4]byte]bool{evmsig.SelExecuteUntil: true, evmsig.SelExecute: true}
 
-func (a *analysis) minimaOf(m *minima, f *trace.Frame) {
+func (a *Reading) minimaOf(m *minima, f *trace.Frame) {
 	if len(f.Input) < 4 {
 		return
 	}

@@ -44,12 +44,12 @@ func diffOf(list ...change) *ethrpc.StateDiff {
 func slotNumber(n int64) common.Hash { return common.BigToHash(big.NewInt(n)) }
 
 // lines are the risks as results carry them.
-func lines(v *Verdict) []string { return narrate.Risks(v.Words, v.Risks) }
+func lines(v *judged) []string { return narrate.Risks(v.words, v.Risks) }
 
 // raised judges facts and gives the flags that are up, and whether each has a text.
 func raised(t *testing.T, f *Facts) (flags []string, all string) {
 	t.Helper()
-	v := Classify(f)
+	v := judge(f)
 	for _, r := range lines(v) {
 		flag, text, ok := strings.Cut(r, ": ")
 		if !ok || len(text) < 10 {
@@ -227,7 +227,7 @@ func TestImitationsAreLeftOut(t *testing.T) {
 		t.Helper()
 		facts := s.facts(t)
 		facts.Tokens[fake] = label.Token{Address: fake, Symbol: "USDC", Decimals: &six, Lookalike: "USDC"}
-		v := Classify(facts)
+		v := judge(facts)
 		if !strings.Contains(v.Summary, want) || strings.Contains(v.Summary, never) {
 			t.Errorf("%s: %q, want %q and never %q", name, v.Summary, want, never)
 		}

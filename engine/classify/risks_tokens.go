@@ -14,7 +14,7 @@ import (
 
 // poisons reports whether there are nothing but transfers of nothing, between others than
 // the sender; their only use is to put a look-alike address into somebody's history.
-func (a *analysis) poisons() bool {
+func (a *Reading) poisons() bool {
 	if a.Flow == nil || len(a.Flow.Transfers)+len(a.Flow.Fakes) == 0 || len(a.hits) > 0 {
 		return false
 	}
@@ -24,7 +24,7 @@ func (a *analysis) poisons() bool {
 
 // riskPoisoning: transfers of nothing alone, or of next to nothing from or to an address
 // that looks like another counterparty of the same account.
-func riskPoisoning(a *analysis) (risks []verdict.Risk) {
+func riskPoisoning(a *Reading) (risks []verdict.Risk) {
 	if a.poisons() {
 		return []verdict.Risk{flag(verdict.AddressPoisoning, verdict.OnlyZeroTransfers)}
 	}
@@ -52,7 +52,7 @@ func riskPoisoning(a *analysis) (risks []verdict.Risk) {
 func amountOf(t *flow.Transfer) verdict.Amount { return verdict.Amount{Key: keyOf(t), N: t.Amount} }
 
 // tiny reports whether a transfer moved nothing, or less than a hundredth of a token.
-func (a *analysis) tiny(t *flow.Transfer) bool {
+func (a *Reading) tiny(t *flow.Transfer) bool {
 	if t.Amount.Sign() == 0 {
 		return true
 	}
@@ -66,7 +66,7 @@ func looksLike(x, y common.Address) bool {
 	return x[0] == y[0] && x[1] == y[1] && x[18] == y[18] && x[19] == y[19]
 }
 
-func riskLookalike(a *analysis) (risks []verdict.Risk) {
+func riskLookalike(a *Reading) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func riskLookalike(a *analysis) (risks []verdict.Risk) {
 }
 
 // riskFake: transfer events of a token whose storage shows none of it.
-func riskFake(a *analysis) (risks []verdict.Risk) {
+func riskFake(a *Reading) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func riskFake(a *analysis) (risks []verdict.Risk) {
 
 // riskStuck: value that as a rule cannot be sent on: sent to the token contract itself, to
 // the zero address, or along with a function call to an address without code.
-func riskStuck(a *analysis) (risks []verdict.Risk) {
+func riskStuck(a *Reading) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -148,14 +148,14 @@ func riskStuck(a *analysis) (risks []verdict.Risk) {
 }
 
 // passedOn reports whether the called contract made any call itself.
-func (a *analysis) passedOn() bool {
+func (a *Reading) passedOn() bool {
 	f := a.rootFrame()
 	return f == nil || len(f.Children) > 0
 }
 
 // callsNobody: the calldata is that of a known function, and no more gas went than a plain
 // transfer with these bytes costs, so that nothing can have executed it.
-func (a *analysis) callsNobody() bool {
+func (a *Reading) callsNobody() bool {
 	in := a.Tx.Input
 	if len(in) < 4 || len(in)%32 != 4 || a.Receipt == nil || a.call == nil && a.name == "" || len(a.Receipt.Logs) > 0 {
 		return false

@@ -20,7 +20,7 @@ import (
 func TestMissingEvidence(t *testing.T) {
 	f := func(name string, facts *Facts, want api.Confidence) {
 		t.Helper()
-		v := Classify(facts)
+		v := judge(facts)
 		if v.TxType == nil || v.Summary == "" || len(v.Steps) == 0 || v.Confidence != want {
 			t.Errorf("%s: %s, %+v", name, v.Confidence, v)
 		}
@@ -49,7 +49,7 @@ func TestUnknownOutcomeIsSaid(t *testing.T) {
 	s.rc.Status, s.rung = nil, trace.RungReceipt
 	facts := s.facts(t)
 	facts.Succeeded = false
-	v := Classify(facts)
+	v := judge(facts)
 	if v.Attempted || !strings.HasSuffix(v.Summary, "the outcome is not known") || v.Confidence != api.Low {
 		t.Errorf("attempted %v, %s, %q", v.Attempted, v.Confidence, v.Summary)
 	}
@@ -60,7 +60,7 @@ func TestStepsAreBounded(t *testing.T) {
 	for i := 0; i < 500; i++ {
 		s.transfer(usdc, user, addr(uint16(i+1)), 1000000+i)
 	}
-	v := Classify(s.facts(t))
+	v := judge(s.facts(t))
 	if len(v.Steps) != maxSteps+1 || v.Steps[maxSteps-1] != "... and 472 more" || !strings.Contains(v.Steps[maxSteps], " paid a fee of ") {
 		t.Errorf("%d steps, last %q", len(v.Steps), v.Steps[len(v.Steps)-1])
 	}
@@ -74,7 +74,7 @@ func TestStepsKeepTheOrderOfExecution(t *testing.T) {
 	s.call(pool1, friend, 5, nil)
 	s.transfer(usdc, pool1, vault, 2)
 	s.call(pool1, bot, 6, nil)
-	v := Classify(s.facts(t))
+	v := judge(s.facts(t))
 	var order []string
 	for _, step := range v.Steps {
 		for _, name := range []string{"to 0x9001", "to 0xf00d", "to 0x7a17", "to 0xb070"} {
@@ -93,7 +93,7 @@ func TestRulesStandInPrecedence(t *testing.T) {
 	s := usdcForWeth(newScene(at(router), 0, nil2()), user)
 	s.log(vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, user})
 	s.log(vault, "LiquidateBorrow(address,address,uint256,address,uint256)", nil, bot, friend, 1, vault, 1)
-	v := Classify(s.facts(t))
+	v := judge(s.facts(t))
 	var types []string
 	for _, x := range v.Votes {
 		types = append(types, string(x.TxType))
@@ -143,7 +143,7 @@ func FuzzClassify(f *testing.F) {
 		}
 		tx := &ethrpc.Transaction{From: user, To: &router, Value: new(big.Int), Input: calldata}
 		facts := compose(ch, tx, rc, nil, trace.FromReceipt(tx, rc, ok))
-		checkVerdict(t, "fuzz", facts, Classify(facts))
+		checkVerdict(t, "fuzz", facts, judge(facts))
 	})
 }
 
@@ -184,7 +184,7 @@ func TestManyEventsOfOneKind(t *testing.T) {
 			log(vault, "LiquidationCall(address,address,address,uint256,uint256,address,bool)", []any{weth, usdc, friend}, 4+i, 3, user, false).
 			log(addr(uint16(i)), v2Swap, []any{bot, bot}, 5, 0, 0, 7).log(vault, "UpdateLastTotalAssets(uint256)", nil, i)
 	}
-	v := Classify(s.facts(t))
+	v := judge(s.facts(t))
 	if len(v.Steps) > maxSteps+1 || len(v.Seizures) > maxLoans {
 		t.Errorf("%d steps, %d seizures", len(v.Steps), len(v.Seizures))
 	}

@@ -10,10 +10,11 @@ import (
 
 // assignRoles says what each major address did. The first role of an address stays:
 // the order below is from the most telling to the least.
-func (a *analysis) assignRoles(o *opinion) {
+func (a *Reading) assignRoles(v *Verdict) {
+	o := v.Deciding
 	set := func(addr common.Address, role string) {
-		if (addr != common.Address{}) && a.v.Roles[addr] == "" {
-			a.v.Roles[addr] = role
+		if (addr != common.Address{}) && v.Roles[addr] == "" {
+			v.Roles[addr] = role
 		}
 	}
 	set(a.sender, a.senderRole())
@@ -32,8 +33,8 @@ func (a *analysis) assignRoles(o *opinion) {
 	for i := range a.hits {
 		a.hitRoles(&a.hits[i], set)
 	}
-	if a.benefit != nil {
-		set(a.beneficiary, "recipient")
+	if o.benefit != nil {
+		set(o.beneficiary, "recipient")
 	}
 	for _, g := range a.grants() {
 		set(g.token, "token")
@@ -60,7 +61,7 @@ func (a *analysis) assignRoles(o *opinion) {
 	}
 }
 
-func (a *analysis) senderRole() string {
+func (a *Reading) senderRole() string {
 	switch a.how {
 	case asUserOp:
 		return "bundler"
@@ -74,7 +75,7 @@ func (a *analysis) senderRole() string {
 	return "sender"
 }
 
-func (a *analysis) hitRoles(h *hit, set func(common.Address, string)) {
+func (a *Reading) hitRoles(h *hit, set func(common.Address, string)) {
 	switch h.act {
 	case actLiquidate:
 		if v, ok := a.liquidated(h); ok {
@@ -111,7 +112,7 @@ func (a *analysis) hitRoles(h *hit, set func(common.Address, string)) {
 }
 
 // entryRole names the contract that the actor called, when nothing better did.
-func (a *analysis) entryRole(o *opinion, set func(common.Address, string)) {
+func (a *Reading) entryRole(o *opinion, set func(common.Address, string)) {
 	for _, addr := range a.called() {
 		if r := categoryRoles[a.labelOf(addr).Category]; r != "" {
 			set(addr, r)
@@ -136,7 +137,7 @@ func (a *analysis) entryRole(o *opinion, set func(common.Address, string)) {
 
 // keeps reports whether a contract traded for itself: it ended with one token less and
 // another more, where a router passes everything on.
-func (a *analysis) keeps(addr common.Address) bool {
+func (a *Reading) keeps(addr common.Address) bool {
 	out, in := a.netOf(addr)
 	return tokensIn(out) && len(in) > 0 || tokensIn(in) && len(out) > 0
 }
@@ -148,7 +149,7 @@ var categoryRoles = map[string]string{
 	"governance": "governance", "oracle": "oracle", "dex": "pool", "yield": "vault",
 }
 
-func (a *analysis) called() (list []common.Address) {
+func (a *Reading) called() (list []common.Address) {
 	if a.hasTo {
 		list = append(list, a.entry)
 	}
@@ -159,7 +160,7 @@ func (a *analysis) called() (list []common.Address) {
 }
 
 // liquidated is the owner of the position that a liquidation event names.
-func (a *analysis) liquidated(h *hit) (common.Address, bool) {
+func (a *Reading) liquidated(h *hit) (common.Address, bool) {
 	if h == nil || h.rule == nil || h.act != actLiquidate {
 		return common.Address{}, false
 	}

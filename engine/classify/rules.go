@@ -5,6 +5,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/decode"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -15,16 +16,25 @@ type opinion struct {
 	sub    string // replaces the act's own sub-type when set
 	hits   []*hit
 	frames []int
-	unsure string         // why the opinion alone does not deserve high confidence
+	unsure verdict.Form   // why the opinion alone does not deserve high confidence; 0: it does
 	called bool           // nothing but the called function speaks for it: no event, no movement
 	place  common.Address // where the act happened, when only a movement shows it
+	trade
+}
+
+// trade is what a rule found of a trade beside the movements of the actor.
+type trade struct {
+	trader      common.Address // the contract that traded, where the movements are not the actor's own
+	beneficiary common.Address // who got what a swap bought, when not the actor
+	benefit     []leg
+	gained      []leg // of an arbitrage, by all of the searcher's accounts
 }
 
 // rule is one line of the precedence. Rules are asked in order; the first that
 // answers decides, the others stay as votes.
 type rule struct {
 	name string
-	vote func(*analysis) *opinion
+	vote func(*Reading) *opinion
 }
 
 // rules in order of precedence. A type that an earlier line claims is not open to a
@@ -53,7 +63,7 @@ var rules = []rule{
 	{"harvest", harvest},
 	{"liquidity or lending event", poolAct},
 	{"staking through a contract", stakeVia},
-	{"name service", named},
+	{"name service", nameService},
 	{"protocol event", otherEvent},
 	{"staking by name", stakeNamed},
 	{"share against two assets", poolShare},
@@ -70,22 +80,25 @@ var rules = []rule{
 }
 
 // decide asks all rules.
-func (a *analysis) decide() *opinion {
+func (a *Reading) decide(v *Verdict) *opinion {
 	var first *opinion
 	for i := range rules {
 		o := rules[i].vote(a)
 		if o == nil || first != nil && i == len(rules)-1 {
 			continue
 		}
-		a.v.Votes = append(a.v.Votes, a.asVote(rules[i].name, o))
-		if first == nil {
+		v.Votes = append(v.Votes, a.asVote(rules[i].name, o))
+		switch {
+		case first == nil:
 			first = o
+		case len(first.benefit) == 0: // whoever a trade was for, the deciding rule may not have looked
+			first.beneficiary, first.benefit = o.beneficiary, o.benefit
 		}
 	}
 	return first
 }
 
-func (a *analysis) asVote(name string, o *opinion) Vote {
+func (a *Reading) asVote(name string, o *opinion) Vote {
 	v := Vote{Rule: name, TxType: api.TypeOther, SubType: o.sub, Frames: o.frames}
 	if k, ok := kinds[o.act]; ok {
 		v.TxType = k.txType
@@ -134,7 +147,7 @@ func opine(hits []*hit) *opinion {
 const batchInboxPrefix = byte(0xff)
 
 // systemTx: transactions that the chain itself makes each block.
-func systemTx(a *analysis) *opinion {
+func systemTx(a *Reading) *opinion {
 	o := &opinion{act: actSystem, frames: []int{0}}
 	switch {
 	case a.Tx.IsSystemTx:
@@ -149,7 +162,7 @@ func systemTx(a *analysis) *opinion {
 
 // infraWork: data posted by rollups and oracles, jobs of keepers, and nothing that
 // the sender gained or lost by it.
-func infraWork(a *analysis) *opinion {
+func infraWork(a *Reading) *opinion {
 	if o := batchPost(a); o != nil {
 		return o
 	}
@@ -165,7 +178,7 @@ func infraWork(a *analysis) *opinion {
 	return nil
 }
 
-func batchPost(a *analysis) *opinion {
+func batchPost(a *Reading) *opinion {
 	if hits := a.find(actBatchPost); len(hits) > 0 && len(a.in) == 0 {
 		return opine(hits)
 	}
@@ -190,7 +203,7 @@ func allZero(b []byte) bool {
 }
 
 // dataOnly: data went to an address that ran no code. With coin it is a transfer.
-func dataOnly(a *analysis) *opinion {
+func dataOnly(a *Reading) *opinion {
 	if !a.noCodeRan() {
 		return nil
 	}
@@ -201,24 +214,24 @@ func dataOnly(a *analysis) *opinion {
 }
 
 // delegation: EIP-7702 authorizations in a transaction that did nothing else.
-func delegation(a *analysis) *opinion {
+func delegation(a *Reading) *opinion {
 	if len(a.Tx.Authorizations) == 0 || len(a.out)+len(a.in) > 0 {
 		return nil
 	}
 	o := &opinion{act: actAuthorize, frames: []int{0}}
 	for _, x := range a.authorizations() {
 		if x.Outcome == decode.Unknown {
-			o.unsure = "whether the authorizations took effect is not known"
+			o.unsure = verdict.AuthorizationsUnknown
 		}
 	}
 	return o
 }
 
-func liquidation(a *analysis) *opinion { return opine(a.find(actLiquidate)) }
+func liquidation(a *Reading) *opinion { return opine(a.find(actLiquidate)) }
 
 // governance: proposals, votes and timelocks. Delegating votes in passing, while
 // tokens move, is a step of something else.
-func governance(a *analysis) *opinion {
+func governance(a *Reading) *opinion {
 	if hits := a.find("execute_proposal", "propose", "queue_proposal", "cancel_proposal", actVote); len(hits) > 0 {
 		return opine(hits)
 	}
@@ -234,7 +247,7 @@ func governance(a *analysis) *opinion {
 
 // bridge: assets leave for, or come from, another chain. A message that carries
 // nothing out of here is no bridging of assets, unless a messenger delivers it.
-func bridge(a *analysis) *opinion {
+func bridge(a *Reading) *opinion {
 	if hits := a.find(actBridgeOut, actBridgeIn, actBridgeProv); len(hits) > 0 {
 		return &opinion{act: hits[0].act, hits: append(hits, a.find(actMessageOut, actMessageIn)...)}
 	}
@@ -247,7 +260,7 @@ func bridge(a *analysis) *opinion {
 	}
 	for i := range a.out {
 		if l := &a.out[i]; a.bridgeAt(l.peer) && len(a.in) == 0 {
-			return &opinion{act: actBridgeOut, sub: "send", place: l.peer, unsure: "assets were sent to a bridge; no event confirms the crossing"}
+			return &opinion{act: actBridgeOut, sub: "send", place: l.peer, unsure: verdict.NoBridgeEvent}
 		}
 	}
 	return nil
@@ -258,7 +271,7 @@ func bridge(a *analysis) *opinion {
 var generic = map[string]bool{"layerzero": true, "wormhole": true, "ccip": true, "hyperlane": true}
 
 // leaves reports whether what the actor gave goes with the messages.
-func (a *analysis) leaves(hits []*hit) bool {
+func (a *Reading) leaves(hits []*hit) bool {
 	canonical := false // a rollup's own messenger takes native coin along
 	for _, h := range hits {
 		canonical = canonical || !generic[h.slug]
@@ -277,10 +290,10 @@ func (a *analysis) leaves(hits []*hit) bool {
 	return false
 }
 
-func (a *analysis) bridgeAt(addr common.Address) bool { return a.labelOf(addr).Category == "bridge" }
+func (a *Reading) bridgeAt(addr common.Address) bool { return a.labelOf(addr).Category == "bridge" }
 
 // createdCode: the transaction creates code, and nothing changes hands.
-func createdCode(a *analysis) *opinion {
+func createdCode(a *Reading) *opinion {
 	if a.Tx.To == nil {
 		return &opinion{act: actDeploy, frames: []int{0}}
 	}
@@ -300,22 +313,22 @@ func createdCode(a *analysis) *opinion {
 	return nil
 }
 
-func stakeHits(a *analysis) []*hit {
+func stakeHits(a *Reading) []*hit {
 	return a.find(actStake, actUnstake, actClaimStake, "restake_delegate")
 }
 
 // stakeMine: collateral put into a lender's pool is staked there only on the way of a
 // loan that the actor took.
-func stakeMine(a *analysis) *opinion {
+func stakeMine(a *Reading) *opinion {
 	if len(mine(a.find(actBorrow, actRepay))) > 0 {
 		return nil
 	}
 	return stakeWhere(a, true)
 }
 
-func stakeVia(a *analysis) *opinion { return stakeWhere(a, false) }
+func stakeVia(a *Reading) *opinion { return stakeWhere(a, false) }
 
-func stakeWhere(a *analysis, mine bool) *opinion {
+func stakeWhere(a *Reading, mine bool) *opinion {
 	hits := stakeHits(a)
 	var own []*hit
 	for _, h := range hits {
@@ -347,21 +360,21 @@ func stakeWhere(a *analysis, mine bool) *opinion {
 }
 
 // staking reports whether a label says that a contract holds stakes.
-func (a *analysis) staking(addr common.Address) bool {
+func (a *Reading) staking(addr common.Address) bool {
 	c := a.labelOf(addr).Category
 	return c == "staking" || c == "restaking"
 }
 
 // stakerCalled: tokens went to a staking contract, or a staking protocol was called directly and moved assets one way, or
 // took a request.
-func (a *analysis) stakerCalled() *opinion {
+func (a *Reading) stakerCalled() *opinion {
 	for i := range a.out {
 		l := &a.out[i]
 		if !l.native() && a.staking(l.peer) && len(a.in) == 0 {
-			return &opinion{act: actStake, place: l.peer, unsure: "tokens were sent to a staking contract; no known event confirms the stake"}
+			return &opinion{act: actStake, place: l.peer, unsure: verdict.NoStakeEvent}
 		}
 	}
-	if !a.hasTo || !stakers[a.protocolAt(a.entry)] || a.isToken(a.entry) || len(a.Tx.Input) < 4 {
+	if !a.hasTo || !stakers[a.ProtocolAt(a.entry)] || a.isToken(a.entry) || len(a.Tx.Input) < 4 {
 		return nil
 	}
 	gave, got := tokensIn(plain(a.out)), len(plain(a.in)) > 0
@@ -385,7 +398,7 @@ func mine(hits []*hit) (own []*hit) {
 	return own
 }
 
-func lendingMine(a *analysis) *opinion {
+func lendingMine(a *Reading) *opinion {
 	hits := mine(a.find(actSupply, actWithdraw, actBorrow, actRepay, "mint_py", "redeem_py"))
 	if len(hits) == 0 {
 		return nil
@@ -410,10 +423,10 @@ func lendingMine(a *analysis) *opinion {
 	return o
 }
 
-func registered(a *analysis) *opinion { return opine(a.find(actName)) }
+func registered(a *Reading) *opinion { return opine(a.find(actName)) }
 
 // harvest: somebody was paid for compounding the yield of a vault.
-func harvest(a *analysis) *opinion {
+func harvest(a *Reading) *opinion {
 	n := strings.ToLower(a.name)
 	for _, w := range []string{"harvest", "reinvest", "compound", "earn", "tend"} {
 		if n != "" && strings.HasPrefix(n, w) && len(plain(a.out)) == 0 {
@@ -423,7 +436,7 @@ func harvest(a *analysis) *opinion {
 	return nil
 }
 
-func (a *analysis) acted(hits []*hit, what act) bool {
+func (a *Reading) acted(hits []*hit, what act) bool {
 	for _, h := range hits {
 		if h.act == what {
 			return true
@@ -434,7 +447,7 @@ func (a *analysis) acted(hits []*hit, what act) bool {
 
 // liquidityMine: the actor is named by the pool, or holds the share that the pool
 // minted or burnt for it.
-func liquidityMine(a *analysis) *opinion {
+func liquidityMine(a *Reading) *opinion {
 	var own []*hit
 	for _, h := range a.find(actAddLiq, actRemoveLiq, actLiquidity, actCollect) {
 		if h.mine || a.sharesOf(h.emitter) {
@@ -448,7 +461,7 @@ func liquidityMine(a *analysis) *opinion {
 }
 
 // sharesOf reports whether the actor got or gave shares of a contract.
-func (a *analysis) sharesOf(addr common.Address) bool {
+func (a *Reading) sharesOf(addr common.Address) bool {
 	for _, l := range append(a.out, a.in...) {
 		if l.key.Token == addr && (l.minted || l.key.NFT) { // a share, or a position
 			return true
@@ -459,7 +472,7 @@ func (a *analysis) sharesOf(addr common.Address) bool {
 
 // directed tells adding from removing by what the actor netted: events of the same
 // transaction may show both (a rebalance), or not say (v4, Balancer).
-func (a *analysis) directed(o *opinion) *opinion {
+func (a *Reading) directed(o *opinion) *opinion {
 	add, remove := a.acted(o.hits, actAddLiq), a.acted(o.hits, actRemoveLiq)
 	unsaid := a.acted(o.hits, actLiquidity)
 	gave, got := len(plain(a.out)) > 0, len(plain(a.in)) > 0
@@ -479,7 +492,7 @@ func (a *analysis) directed(o *opinion) *opinion {
 }
 
 // vaultMine: a tokenised vault names the actor. Vaults of stakers are staking.
-func vaultMine(a *analysis) *opinion {
+func vaultMine(a *Reading) *opinion {
 	hits := mine(a.find(actVaultIn, actVaultOut))
 	if len(hits) == 0 {
 		return nil
@@ -505,7 +518,7 @@ func (h *hit) strong() bool { return !h.weak && h.mine }
 var stakers = map[string]bool{"lido": true, "rocket_pool": true, "eigenlayer": true, "beacon_deposit": true,
 	"frax_ether": true, "ether_fi": true, "kelp": true, "puffer": true, "swell": true, "stader": true}
 
-func wrapping(a *analysis) *opinion {
+func wrapping(a *Reading) *opinion {
 	if hits := a.find(actWrap, actUnwrap); len(hits) > 0 && a.onlyWrap() && !a.asksSwap() {
 		o := opine(hits)
 		o.act = actUnwrap
@@ -520,12 +533,12 @@ func wrapping(a *analysis) *opinion {
 }
 
 // asksSwap reports whether a swap was asked for, even where it came down to wrapping.
-func (a *analysis) asksSwap() bool {
+func (a *Reading) asksSwap() bool {
 	return a.calledRouter() && (a.call != nil && a.call.act == actSwap || a.swapName() || a.call == nil && a.name == "")
 }
 
 // onlyWrap reports whether native coin against its wrapped form is all that moved.
-func (a *analysis) onlyWrap() bool {
+func (a *Reading) onlyWrap() bool {
 	legs := append(append([]leg(nil), a.out...), a.in...)
 	native := false
 	for _, l := range legs {
@@ -538,11 +551,11 @@ func (a *analysis) onlyWrap() bool {
 }
 
 // wrappedNative reports whether a token is the chain's own wrapped coin.
-func (a *analysis) wrappedNative(token common.Address) bool {
+func (a *Reading) wrappedNative(token common.Address) bool {
 	return a.Chain != nil && a.Chain.WrappedNative != nil && *a.Chain.WrappedNative == token
 }
 
-func (a *analysis) wrapped(token common.Address) bool {
+func (a *Reading) wrapped(token common.Address) bool {
 	if a.wrappedNative(token) {
 		return true
 	}
@@ -557,7 +570,7 @@ func (a *analysis) wrapped(token common.Address) bool {
 }
 
 // poolAct: lending or liquidity events that name nobody, or a contract in between.
-func poolAct(a *analysis) *opinion {
+func poolAct(a *Reading) *opinion {
 	if hits := a.find(actAddLiq, actRemoveLiq, actLiquidity, actCollect); len(hits) > 0 {
 		return a.directed(opine(hits))
 	}
@@ -569,10 +582,10 @@ func poolAct(a *analysis) *opinion {
 	return o
 }
 
-func named(a *analysis) *opinion { return opine(a.find("name_note")) }
+func nameService(a *Reading) *opinion { return opine(a.find("name_note")) }
 
 // message: something was told to another chain, and nothing went with it.
-func message(a *analysis) *opinion {
+func message(a *Reading) *opinion {
 	if hits := a.find(actMessageOut); len(hits) > 0 {
 		return &opinion{act: "message", hits: hits}
 	}
@@ -580,6 +593,6 @@ func message(a *analysis) *opinion {
 }
 
 // otherEvent: any act left that the table names.
-func otherEvent(a *analysis) *opinion {
+func otherEvent(a *Reading) *opinion {
 	return opine(a.find("order", "cancel_order", "order_refund", "perp", "mint_py", "redeem_py", "attest", actFlashLoan, actKeeper, actOracle, actBatchPost, actDelegate))
 }

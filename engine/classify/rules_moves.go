@@ -6,12 +6,13 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/flow"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // settledOrder: the actor signed an order and somebody else filled it.
-func settledOrder(a *analysis) *opinion {
+func settledOrder(a *Reading) *opinion {
 	var hits []*hit
 	for _, h := range a.find(actSwap) {
 		if h.rule.flags&flagIntent != 0 {
@@ -22,13 +23,13 @@ func settledOrder(a *analysis) *opinion {
 }
 
 // nftSale: a marketplace says so, or an NFT and money changed hands for the actor.
-func nftSale(a *analysis) *opinion {
+func nftSale(a *Reading) *opinion {
 	if hits := a.find(actNFTSale); len(hits) > 0 {
 		return opine(hits)
 	}
 	out, in := plain(a.out), plain(a.in)
 	if nfts(out) != nfts(in) && len(out) > 0 && len(in) > 0 && !a.has(actAddLiq, actRemoveLiq, actLiquidity) {
-		return &opinion{act: actNFTSale, unsure: "no known marketplace event"}
+		return &opinion{act: actNFTSale, unsure: verdict.NoMarketplaceEvent}
 	}
 	return nil
 }
@@ -44,7 +45,7 @@ func nfts(legs []leg) bool {
 
 // exchange: the actor gave one asset and got another, with a pool between, or
 // bought for somebody else.
-func exchange(a *analysis) *opinion {
+func exchange(a *Reading) *opinion {
 	swaps := a.find(actSwap)
 	out, in := plain(a.out), plain(a.in)
 	if len(out) > 0 && len(in) > 0 && !a.onlyWrap() {
@@ -53,9 +54,9 @@ func exchange(a *analysis) *opinion {
 			if !a.quietExchange(out, in) {
 				return nil
 			}
-			o.unsure = "no swap event is known; the exchange shows only in what was paid and received"
+			o.unsure = verdict.NoSwapEvent
 		}
-		a.findShare(in)
+		a.findShare(o, in)
 		return o
 	}
 	if a.onlyWrap() && a.asksSwap() && len(a.out) > 0 && len(a.in) > 0 {
@@ -65,13 +66,13 @@ func exchange(a *analysis) *opinion {
 		return nil
 	}
 	if len(a.out) > 0 && len(a.in) > 0 {
-		return &opinion{act: actSwap, hits: swaps, unsure: "one leg was minted or burnt"}
+		return &opinion{act: actSwap, hits: swaps, unsure: verdict.LegMintedOrBurnt}
 	}
-	if len(a.out) > 0 && a.findBeneficiary(swaps) {
-		return &opinion{act: actSwap, hits: swaps}
+	if who, benefit := a.findBeneficiary(); len(a.out) > 0 && len(benefit) > 0 {
+		return &opinion{act: actSwap, hits: swaps, trade: trade{beneficiary: who, benefit: benefit}}
 	}
 	if len(a.out)+len(a.in) == 0 || a.how == asContract || a.call != nil && a.call.act == actSwap || a.swapName() {
-		return &opinion{act: actSwap, hits: swaps, unsure: "the actor's own movements do not show both sides of the swap"}
+		return &opinion{act: actSwap, hits: swaps, unsure: verdict.SwapSidesUnseen}
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func exchange(a *analysis) *opinion {
 // quietExchange: without an event, one asset against another is an exchange when the
 // contract that was called, or one counterparty, stands on both sides, and nothing
 // says that it was a loan, a deposit or a redemption.
-func (a *analysis) quietExchange(out, in []leg) bool {
+func (a *Reading) quietExchange(out, in []leg) bool {
 	if len(in) > 1 || len(out) > 2 || a.has(actVaultIn, actVaultOut, actAddLiq, actRemoveLiq, actLiquidity,
 		actSupply, actWithdraw, actBorrow, actRepay, actStake, actUnstake, actClaimStake) {
 		return false
@@ -100,7 +101,7 @@ func (a *analysis) quietExchange(out, in []leg) bool {
 
 // findShare looks for somebody else who got more of what the swap bought than the
 // actor did: then the actor's part is a refund or a rest.
-func (a *analysis) findShare(in []leg) {
+func (a *Reading) findShare(o *opinion, in []leg) {
 	if a.Flow == nil || len(in) != 1 || in[0].native() {
 		return
 	}
@@ -110,13 +111,13 @@ func (a *analysis) findShare(in []leg) {
 			continue
 		}
 		if out, got := a.netOf(t.To); len(out) == 0 && len(got) > 0 {
-			a.beneficiary, a.benefit = t.To, []leg{{key: in[0].key, amount: t.Amount}}
+			o.beneficiary, o.benefit = t.To, []leg{{key: in[0].key, amount: t.Amount}}
 			return
 		}
 	}
 }
 
-func (a *analysis) swapName() bool {
+func (a *Reading) swapName() bool {
 	n := strings.ToLower(a.name)
 	return strings.Contains(n, "swap") || strings.Contains(n, "exchange") || n == "trade" || strings.HasPrefix(n, "exactinput") || strings.HasPrefix(n, "exactoutput")
 }
@@ -126,9 +127,9 @@ func (a *analysis) swapName() bool {
 const maxTried = 64
 
 // findBeneficiary looks for the one address that only gained, by what the pools paid.
-func (a *analysis) findBeneficiary(swaps []*hit) bool {
+func (a *Reading) findBeneficiary() (who common.Address, benefit []leg) {
 	if a.Flow == nil {
-		return false
+		return who, nil
 	}
 	for i, tried := len(a.Flow.Changes)-1, 0; i >= 0 && tried < maxTried; i-- {
 		c := &a.Flow.Changes[i]
@@ -143,15 +144,15 @@ func (a *analysis) findBeneficiary(swaps []*hit) bool {
 		if in[0].minted {
 			continue
 		}
-		if len(a.benefit) > 0 && a.benefit[0].amount.Cmp(in[0].amount) >= 0 {
+		if len(benefit) > 0 && benefit[0].amount.Cmp(in[0].amount) >= 0 {
 			continue // a fee taker gains the same asset, but less
 		}
-		a.beneficiary, a.benefit = c.Address, in
+		who, benefit = c.Address, in
 	}
-	return len(a.benefit) > 0
+	return who, benefit
 }
 
-func (a *analysis) sameAsset(l leg, legs []leg) bool {
+func (a *Reading) sameAsset(l leg, legs []leg) bool {
 	for _, o := range legs {
 		if o.key == l.key {
 			return true
@@ -161,17 +162,17 @@ func (a *analysis) sameAsset(l leg, legs []leg) bool {
 }
 
 // stakeNamed: the called function says staking, and assets moved.
-func stakeNamed(a *analysis) *opinion {
+func stakeNamed(a *Reading) *opinion {
 	act := actOfName(a.name)
 	if act != actStake && act != actUnstake || len(a.out)+len(a.in) == 0 {
 		return nil
 	}
-	return &opinion{act: act, frames: []int{a.frameIndex()}, unsure: "only the name of the called function tells"}
+	return &opinion{act: act, frames: []int{a.frameIndex()}, unsure: verdict.OnlyFunctionName}
 }
 
 // poolShare: one token against two or more that its own contract took in or paid out
 // is the share of a pool, whatever its events are called.
-func poolShare(a *analysis) *opinion {
+func poolShare(a *Reading) *opinion {
 	with := func(share leg, assets []leg) bool {
 		for i := range assets {
 			if assets[i].peer != share.key.Token {
@@ -182,15 +183,15 @@ func poolShare(a *analysis) *opinion {
 	}
 	switch {
 	case len(a.out) == 1 && with(a.out[0], a.in):
-		return &opinion{act: actRemoveLiq, unsure: "no known event of a pool"}
+		return &opinion{act: actRemoveLiq, unsure: verdict.NoPoolEvent}
 	case len(a.in) == 1 && with(a.in[0], a.out):
-		return &opinion{act: actAddLiq, unsure: "no known event of a pool"}
+		return &opinion{act: actAddLiq, unsure: verdict.NoPoolEvent}
 	}
 	return nil
 }
 
 // mintBurn: the actor got something that came into being, or destroyed something.
-func mintBurn(a *analysis) *opinion {
+func mintBurn(a *Reading) *opinion {
 	for _, l := range a.in {
 		if l.minted && (l.key.NFT || l.key.ID != "") {
 			return &opinion{act: actMintNFT}
@@ -198,15 +199,15 @@ func mintBurn(a *analysis) *opinion {
 	}
 	gave, got := len(a.out) > 0, len(a.in) > 0
 	if n := actOfName(a.name); gave && got && (n == actAddLiq || n == actRemoveLiq) {
-		return &opinion{act: n, unsure: "only the name of the called function tells"}
+		return &opinion{act: n, unsure: verdict.OnlyFunctionName}
 	}
 	switch {
 	case got && a.in[0].minted && len(plain(a.in)) == 0 && gave:
-		return &opinion{act: actMint, sub: "deposit", unsure: "a share was minted against a deposit by an unknown protocol"}
+		return &opinion{act: actMint, sub: "deposit", unsure: verdict.ShareMinted}
 	case got && a.in[0].minted && len(plain(a.in)) == 0:
 		return &opinion{act: actMint}
 	case gave && a.out[len(a.out)-1].minted && len(plain(a.out)) == 0 && got:
-		return &opinion{act: actBurn, sub: "redeem", unsure: "a share was burnt for assets by an unknown protocol"}
+		return &opinion{act: actBurn, sub: "redeem", unsure: verdict.ShareBurnt}
 	case gave && a.out[len(a.out)-1].minted && len(plain(a.out)) == 0:
 		return &opinion{act: actBurn}
 	}
@@ -214,7 +215,7 @@ func mintBurn(a *analysis) *opinion {
 }
 
 // claimed: the actor asked for what it was owed.
-func claimed(a *analysis) *opinion {
+func claimed(a *Reading) *opinion {
 	if hits := mine(a.find(actClaim)); len(hits) > 0 {
 		return opine(hits)
 	}
@@ -225,13 +226,13 @@ func claimed(a *analysis) *opinion {
 		if actOfName(a.name) == actClaim || strings.Contains(strings.ToLower(a.name), "collect") {
 			return &opinion{act: actClaim}
 		}
-		return &opinion{act: "receive", unsure: "why the assets were paid out is not known"}
+		return &opinion{act: "receive", unsure: verdict.PayoutUnexplained}
 	}
 	return nil
 }
 
 // tokenCall reports whether the actor called a function that moves tokens.
-func (a *analysis) tokenCall() bool {
+func (a *Reading) tokenCall() bool {
 	if a.call != nil && a.call.act == actTransfer {
 		return true
 	}
@@ -245,7 +246,7 @@ func (a *analysis) tokenCall() bool {
 }
 
 // approval: rights were given or taken and nothing moved.
-func approval(a *analysis) *opinion {
+func approval(a *Reading) *opinion {
 	hits := a.find(actApproval)
 	if len(hits)+len(a.approves) == 0 || len(a.out)+len(a.in) > 0 || a.Flow != nil && len(a.Flow.Transfers) > 0 {
 		return nil
@@ -259,7 +260,7 @@ func approval(a *analysis) *opinion {
 
 // transfer: assets went one way. A deposit into a contract that was called with data
 // is not a transfer, unless the function moves tokens by name.
-func transfer(a *analysis) *opinion {
+func transfer(a *Reading) *opinion {
 	switch {
 	case len(a.Tx.Input) == 0 && a.Tx.To != nil && a.Tx.Value.Sign() > 0:
 		return &opinion{act: actTransfer, frames: []int{0}}
@@ -282,7 +283,7 @@ func transfer(a *analysis) *opinion {
 
 // asked reports whether the actor called a function, and did not only send coins: the
 // calldata of a Safe or a bundle is its own machinery.
-func (a *analysis) asked() bool {
+func (a *Reading) asked() bool {
 	if a.frame != nil {
 		return len(a.frame.Input) >= 4
 	}
@@ -290,7 +291,7 @@ func (a *analysis) asked() bool {
 }
 
 // zeroTransfer: transfers of nothing, of somebody else's tokens, or to oneself.
-func (a *analysis) zeroTransfer() *opinion {
+func (a *Reading) zeroTransfer() *opinion {
 	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
 		// A payment of nothing that carries authorizations is there for them.
 		if len(a.Tx.Input) == 0 && a.Tx.To != nil && len(a.Tx.Authorizations) == 0 {
@@ -309,34 +310,34 @@ func (a *analysis) zeroTransfer() *opinion {
 }
 
 // byCall: nothing else speaks, so what was called does.
-func byCall(a *analysis) *opinion {
+func byCall(a *Reading) *opinion {
 	if a.call != nil {
 		if _, ok := kinds[a.call.act]; ok {
-			return &opinion{called: true, act: a.call.act, frames: []int{a.frameIndex()}, unsure: "only the called function tells"}
+			return &opinion{called: true, act: a.call.act, frames: []int{a.frameIndex()}, unsure: verdict.OnlyFunction}
 		}
 	}
 	if act := actOfName(a.name); act != "" {
-		return &opinion{called: true, act: act, frames: []int{a.frameIndex()}, unsure: "only the name of the called function tells"}
+		return &opinion{called: true, act: act, frames: []int{a.frameIndex()}, unsure: verdict.OnlyFunctionName}
 	}
 	return nil
 }
 
-func deposit(a *analysis) *opinion {
+func deposit(a *Reading) *opinion {
 	if len(a.out) > 0 && len(a.in) == 0 && len(a.Tx.Input) > 0 && !a.tokenCall() && !(len(a.out) == 1 && a.out[0].dust()) {
-		return &opinion{act: "pay", unsure: "what the called contract does with the payment is not known"}
+		return &opinion{act: "pay", unsure: verdict.PaymentUnexplained}
 	}
 	return nil
 }
 
-func (a *analysis) frameIndex() int {
+func (a *Reading) frameIndex() int {
 	if a.frame == nil {
 		return 0
 	}
 	return a.frame.Index
 }
 
-func nothing(a *analysis) *opinion {
-	return &opinion{act: "contract_call", sub: "contract_call", unsure: "no rule recognised the act"}
+func nothing(a *Reading) *opinion {
+	return &opinion{act: "contract_call", sub: "contract_call", unsure: verdict.ActUnrecognised}
 }
 
 // nameActs reads acts out of function names; the first word that fits wins.
@@ -368,7 +369,7 @@ func actOfName(name string) act {
 }
 
 // created are the frames that made contracts which stayed.
-func (a *analysis) created() (frames []int) {
+func (a *Reading) created() (frames []int) {
 	if a.Tree == nil {
 		return nil
 	}
@@ -385,7 +386,7 @@ func (a *analysis) created() (frames []int) {
 
 // primaryLeg chooses the leg whose value is the value of the act: a listed token or
 // native coin first, then what was paid.
-func (a *analysis) primaryLeg(gaveFirst bool) *leg {
+func (a *Reading) primaryLeg(v *Verdict, gaveFirst bool) *leg {
 	legs := append(append([]leg(nil), a.out...), a.in...)
 	if !gaveFirst {
 		legs = append(append([]leg(nil), a.in...), a.out...)
@@ -393,7 +394,7 @@ func (a *analysis) primaryLeg(gaveFirst bool) *leg {
 	for pass := 0; pass < 2; pass++ {
 		for i := range legs {
 			l := &legs[i]
-			if l.dust() && len(legs) > 1 || l.native() && a.beside(legs) {
+			if l.dust() && len(legs) > 1 || l.native() && beside(v, legs) {
 				continue // it pays for a message, or steers a bot
 			}
 			if pass == 1 || l.native() || a.Tokens[l.key.Token].Listed {
@@ -406,8 +407,8 @@ func (a *analysis) primaryLeg(gaveFirst bool) *leg {
 
 // beside reports whether native coin among the legs only came along with a token that
 // crossed to another chain.
-func (a *analysis) beside(legs []leg) bool {
-	return a.v.TxType != nil && *a.v.TxType == api.TypeBridge && len(legs) > 1 && tokensIn(legs)
+func beside(v *Verdict, legs []leg) bool {
+	return v.TxType != nil && *v.TxType == api.TypeBridge && len(legs) > 1 && tokensIn(legs)
 }
 
 func (l *leg) delta(sign int) *flow.Delta {

@@ -20,7 +20,7 @@ type sale struct {
 // sales pairs the NFTs that moved with the money that moved the other way. It answers
 // only for one buyer and one seller of one NFT each: in a sweep the movements do not
 // tell what was paid for which.
-func (a *analysis) sales() []sale {
+func (a *Reading) sales() []sale {
 	if a.Flow == nil || !a.has(actNFTSale) {
 		return nil
 	}
@@ -65,14 +65,14 @@ func fungible(legs []leg) (list []leg) {
 }
 
 // coinLike: native coin and its wrapped form are one money.
-func (a *analysis) coinLike(l leg) bool { return l.native() || a.wrapped(l.key.Token) }
+func (a *Reading) coinLike(l leg) bool { return l.native() || a.wrapped(l.key.Token) }
 
-func (a *analysis) saleSteps() (steps []step) {
+func (a *stepWriter) saleSteps() (steps []step) {
 	for _, x := range a.sales() {
 		steps = append(steps, step{at: 2*x.log + 2, text: func() string {
-			s := a.who(x.buyer) + " bought " + a.amount(x.nft, big.NewInt(1)) + " from " + a.who(x.seller) + " for " + a.amount(x.price.key, x.price.amount)
+			s := a.Who(x.buyer) + " bought " + a.Amount(x.nft, big.NewInt(1)) + " from " + a.Who(x.seller) + " for " + a.Amount(x.price.key, x.price.amount)
 			if x.fee.Sign() > 0 {
-				s += ", of which " + a.amount(x.price.key, x.fee) + " did not reach the seller (fees)"
+				s += ", of which " + a.Amount(x.price.key, x.fee) + " did not reach the seller (fees)"
 			}
 			return s + "."
 		}})

@@ -37,7 +37,7 @@ func userOp(s *scene, who common.Address, ok bool) *scene {
 func TestScenes(t *testing.T) {
 	f := func(name string, s *scene, want api.TxType, sub, protocol, summary string) {
 		t.Helper()
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		if v.TxType == nil || *v.TxType != want || v.SubType != sub {
 			t.Errorf("%s: type %v/%q, want %s/%q (%s)", name, tName(v), v.SubType, want, sub, v.Summary)
 		}
@@ -156,7 +156,7 @@ func cowTrade(s *scene, owner common.Address) *scene {
 func TestActors(t *testing.T) {
 	f := func(name string, s *scene, actor common.Address, role map[common.Address]string) {
 		t.Helper()
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		if v.Actor != actor {
 			t.Errorf("%s: actor %s, want %s", name, v.Actor, actor)
 		}
@@ -186,7 +186,7 @@ func TestActors(t *testing.T) {
 }
 
 func TestFailedUserOperationIsSaid(t *testing.T) {
-	v := Classify(userOp(newScene(at(entryPoint), 0, nil2()), vault, false).facts(t))
+	v := judge(userOp(newScene(at(entryPoint), 0, nil2()), vault, false).facts(t))
 	if !strings.HasPrefix(v.Summary, "Inner act failed") || len(v.Risks) == 0 || !strings.HasPrefix(lines(v)[0], "inner_failure: ") {
 		t.Errorf("summary %q, risks %q", v.Summary, lines(v))
 	}
@@ -195,7 +195,7 @@ func TestFailedUserOperationIsSaid(t *testing.T) {
 func TestBundleOfDifferentActs(t *testing.T) {
 	s := userOp(usdcForWeth(newScene(at(entryPoint), 0, nil2()), vault), vault, true)
 	s = userOp(s.transfer(usdc, friend, bot, 5), friend, true)
-	if v := Classify(s.facts(t)); *v.TxType != api.TypeOther {
+	if v := judge(s.facts(t)); *v.TxType != api.TypeOther {
 		t.Errorf("a bundle of a swap and a transfer is %s", *v.TxType)
 	}
 }
@@ -210,7 +210,7 @@ func arbitrageScene(back int) *scene {
 func TestArbitrageMustShowProfit(t *testing.T) {
 	f := func(name string, s *scene, want api.TxType) {
 		t.Helper()
-		if v := Classify(s.facts(t)); *v.TxType != want {
+		if v := judge(s.facts(t)); *v.TxType != want {
 			t.Errorf("%s: %s (%s)", name, *v.TxType, v.Summary)
 		}
 	}
@@ -227,7 +227,7 @@ func TestArbitrageMustShowProfit(t *testing.T) {
 func TestArbitrageIsWorthItsGain(t *testing.T) {
 	f := func(s *scene, summary string, want ...int64) {
 		t.Helper()
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		if *v.TxType != api.TypeMEV || !strings.Contains(v.Summary, summary) {
 			t.Errorf("%s: %s", *v.TxType, v.Summary)
 		}
@@ -252,7 +252,7 @@ func TestArbitrageIsWorthItsGain(t *testing.T) {
 func TestFailedAttempts(t *testing.T) {
 	f := func(name string, s *scene, want api.TxType, summary string) {
 		t.Helper()
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		if !v.Attempted || *v.TxType != want || v.Summary != summary || len(v.Risks) != 0 || v.Primary != nil {
 			t.Errorf("%s: attempted %v, %s, risks %v\n  %s\nwant\n  %s", name, v.Attempted, *v.TxType, lines(v), v.Summary, summary)
 		}
@@ -275,7 +275,7 @@ func TestFailedAttempts(t *testing.T) {
 func TestRisks(t *testing.T) {
 	f := func(name string, s *scene, want ...string) {
 		t.Helper()
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		var got []string
 		for _, r := range lines(v) {
 			flag, text, ok := strings.Cut(r, ": ")
@@ -323,9 +323,9 @@ func TestRisks(t *testing.T) {
 func TestConfidence(t *testing.T) {
 	f := func(name string, s *scene, want api.Confidence) {
 		t.Helper()
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		if v.Confidence != want || (want == api.High) != (len(v.Reasons) == 0) {
-			t.Errorf("%s: %s, reasons %q", name, v.Confidence, v.Reasons)
+			t.Errorf("%s: %s, reasons %q", name, v.Confidence, v.reasons())
 		}
 	}
 	f("coin", newScene(at(friend), 1, nil), api.High)
@@ -354,16 +354,16 @@ func TestSystemTransactions(t *testing.T) {
 		f.Chain, _ = chain.BySlug("base")
 		return f
 	}
-	if v := Classify(rollup(s)); *v.TxType != api.TypeRoutineInfra || v.SubType != "system" {
+	if v := judge(rollup(s)); *v.TxType != api.TypeRoutineInfra || v.SubType != "system" {
 		t.Errorf("L1 attributes: %s/%s", *v.TxType, v.SubType)
 	}
 	s = newScene(at(friend), 5, nil)
 	s.tx.Type = 0x7e
-	if v := Classify(rollup(s)); *v.TxType == api.TypeRoutineInfra {
+	if v := judge(rollup(s)); *v.TxType == api.TypeRoutineInfra {
 		t.Error("a user's deposit is taken for the system's")
 	}
 	s = newScene(at(common.HexToAddress("0xff00000000000000000000000000000000000010")), 0, []byte{0, 1, 2})
-	if v := Classify(s.facts(t)); *v.TxType != api.TypeRoutineInfra || v.SubType != "batch_post" {
+	if v := judge(s.facts(t)); *v.TxType != api.TypeRoutineInfra || v.SubType != "batch_post" {
 		t.Errorf("batch: %s/%s", *v.TxType, v.SubType)
 	}
 }

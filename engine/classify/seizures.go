@@ -17,7 +17,7 @@ type Liquidation struct {
 }
 
 // seizures reads the liquidation events, one Liquidation each.
-func (a *analysis) seizures() (list []Liquidation, logs []int) {
+func (a *Reading) seizures() (list []Liquidation, logs []int) {
 	for i, h := range a.find(actLiquidate) {
 		if i == maxTried || len(list) == maxLoans {
 			break
@@ -42,7 +42,7 @@ func (a *analysis) seizures() (list []Liquidation, logs []int) {
 
 // side reads the debt or the collateral of a liquidation event. Where the event names no
 // token, the movement of just that amount does.
-func (a *analysis) side(h *hit, role string, from, to common.Address) *flow.Delta {
+func (a *Reading) side(h *hit, role string, from, to common.Address) *flow.Delta {
 	l := a.eventOf(h)
 	n := h.rule.number(l, role+"_amount")
 	if n == nil || n.Sign() <= 0 {
@@ -57,7 +57,7 @@ func (a *analysis) side(h *hit, role string, from, to common.Address) *flow.Delt
 	return nil
 }
 
-func (a *analysis) seizureSteps() (steps []step) {
+func (a *stepWriter) seizureSteps() (steps []step) {
 	list, logs := a.seizures()
 	for i, x := range list {
 		steps = append(steps, step{at: 2*logs[i] + 2, text: func() string { return a.saySeizure(&x) + "." }})
@@ -65,19 +65,19 @@ func (a *analysis) seizureSteps() (steps []step) {
 	return steps
 }
 
-func (a *analysis) saySeizure(x *Liquidation) string {
+func (a *stepWriter) saySeizure(x *Liquidation) string {
 	whose := ""
 	if (x.Borrower != common.Address{}) {
-		whose = " of " + a.who(x.Borrower)
+		whose = " of " + a.Who(x.Borrower)
 	}
 	s := ""
 	switch {
 	case x.Debt != nil && x.Collateral != nil:
-		s = "A debt" + whose + " of " + a.amount(x.Debt.Key, x.Debt.Amount) + " was repaid, and " + a.amount(x.Collateral.Key, x.Collateral.Amount) + " of the collateral taken for it"
+		s = "A debt" + whose + " of " + a.Amount(x.Debt.Key, x.Debt.Amount) + " was repaid, and " + a.Amount(x.Collateral.Key, x.Collateral.Amount) + " of the collateral taken for it"
 	case x.Debt != nil:
-		s = "A debt" + whose + " of " + a.amount(x.Debt.Key, x.Debt.Amount) + " was repaid"
+		s = "A debt" + whose + " of " + a.Amount(x.Debt.Key, x.Debt.Amount) + " was repaid"
 	default:
-		s = a.amount(x.Collateral.Key, x.Collateral.Amount) + " of the collateral" + whose + " was taken"
+		s = a.Amount(x.Collateral.Key, x.Collateral.Amount) + " of the collateral" + whose + " was taken"
 	}
 	if x.BadDebt {
 		s += "; a part of the debt stayed with the lender"
@@ -89,7 +89,7 @@ func (a *analysis) saySeizure(x *Liquidation) string {
 var lendingVerbs = map[act]string{actSupply: "took in", actWithdraw: "paid out", actBorrow: "lent", actRepay: "took back"}
 
 // sayLending tells what a lender took or gave, when its event names the asset.
-func (a *analysis) sayLending(h *hit, place string) string {
+func (a *stepWriter) sayLending(h *hit, place string) string {
 	verb, ok := lendingVerbs[h.act]
 	if !ok {
 		return ""
@@ -98,11 +98,11 @@ func (a *analysis) sayLending(h *hit, place string) string {
 	n := h.rule.number(l, "amount")
 	for _, role := range []string{"token", "asset"} {
 		if token, ok := h.rule.address(l, role); ok && n != nil && n.Sign() > 0 && n.Cmp(wordTop) < 0 {
-			s := place + " " + verb + " " + a.amount(leg20(token), n)
+			s := place + " " + verb + " " + a.Amount(leg20(token), n)
 			if len(h.party) > 0 && h.party[0] != (common.Address{}) {
 				s += " for " + a.whoParty(h)
 			}
-			return s + " (" + kinds[h.act].try + ")"
+			return s + " (" + verbs[h.act].infinitive + ")"
 		}
 	}
 	return ""
@@ -110,7 +110,7 @@ func (a *analysis) sayLending(h *hit, place string) string {
 
 // sayPooled tells what a pool of two took in or gave for liquidity, when the transfers
 // beside its event are of just the amounts that it names.
-func (a *analysis) sayPooled(h *hit, place string) string {
+func (a *stepWriter) sayPooled(h *hit, place string) string {
 	l := a.eventOf(h)
 	n0, n1 := h.rule.number(l, "amount0"), h.rule.number(l, "amount1")
 	if n0 == nil || n1 == nil || h.rule.flags&flagPool == 0 {
@@ -129,7 +129,7 @@ func (a *analysis) sayPooled(h *hit, place string) string {
 		if !ok {
 			return ""
 		}
-		parts = append(parts, a.amount(key, n))
+		parts = append(parts, a.Amount(key, n))
 	}
 	if len(parts) == 0 {
 		return ""

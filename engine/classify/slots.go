@@ -136,7 +136,7 @@ func (c *rule4call) word(input []byte, name string) []byte {
 
 // eventOf is the log of a hit. An act that was read off a call has none: then it is an
 // empty log, of which no role reads anything.
-func (a *analysis) eventOf(h *hit) *ethrpc.Log {
+func (a *Reading) eventOf(h *hit) *ethrpc.Log {
 	if a.Receipt == nil || h.log < 0 || h.log >= len(a.Receipt.Logs) {
 		return &ethrpc.Log{}
 	}

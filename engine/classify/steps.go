@@ -57,7 +57,7 @@ func (n *narrative) add(sentence string, p Place) {
 }
 
 // place is that of steps which one sentence tells.
-func (a *analysis) place(p Place, steps []step) Place {
+func (a *stepWriter) place(p Place, steps []step) Place {
 	for i := range steps {
 		if s := &steps[i]; s.log > 0 && !a.NoLogs {
 			p.Logs = append(p.Logs, s.log-1)
@@ -71,7 +71,7 @@ func (a *analysis) place(p Place, steps []step) Place {
 
 // narrate writes the ordered steps. Sentences are made only for the steps that are
 // kept: a transaction may hold thousands.
-func (a *analysis) narrate(o *opinion) *narrative {
+func (a *stepWriter) narrate() *narrative {
 	steps := make([]step, 0, 4)
 	steps = append(steps, step{at: -1, text: a.opening, frame: 1})
 	steps = append(steps, a.envelopeSteps()...)
@@ -81,7 +81,7 @@ func (a *analysis) narrate(o *opinion) *narrative {
 	steps = append(steps, a.batchSteps()...)
 	steps = append(steps, a.hitSteps()...)
 	steps = append(steps, a.grantSteps()...)
-	steps = append(steps, a.aggregateSteps(o)...)
+	steps = append(steps, a.aggregateSteps(a.v.Deciding)...)
 	steps = append(steps, a.payloadSteps(before)...)
 	steps = append(steps, a.failureSteps(before)...)
 	steps = append(steps, a.creationSteps(before)...)
@@ -95,7 +95,7 @@ func (a *analysis) narrate(o *opinion) *narrative {
 
 // tell writes the sentences: transfers alike as one, a sentence that repeats once
 // with its count, and beyond the bound only how many there are.
-func (a *analysis) tell(steps []step) *narrative {
+func (a *stepWriter) tell(steps []step) *narrative {
 	out := &narrative{steps: make([]string, 0, min(len(steps)+1, maxSteps+1)), places: make([]Place, 0, min(len(steps)+1, maxSteps+1))}
 	last, times := "", 0
 	for i := 0; i < len(steps); {
@@ -124,7 +124,7 @@ func (a *analysis) tell(steps []step) *narrative {
 }
 
 // logsBefore counts, per frame, the receipt logs emitted before it began.
-func (a *analysis) logsBefore() []int {
+func (a *Reading) logsBefore() []int {
 	if a.Tree == nil || a.Tree.Root == nil {
 		return nil
 	}
@@ -158,32 +158,32 @@ func joined(l *trace.Log) int {
 	return 1
 }
 
-func (a *analysis) opening() string {
-	who := a.who(a.sender)
+func (a *stepWriter) opening() string {
+	who := a.Who(a.sender)
 	switch {
 	case a.Tx.To == nil:
 		return who + " " + a.sayCreated() + "."
 	case len(a.Tx.Input) == 0 && !a.Succeeded:
-		return who + " tried to send " + a.amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.who(*a.Tx.To) + "."
+		return who + " tried to send " + a.Amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.Who(*a.Tx.To) + "."
 	case len(a.Tx.Input) == 0:
-		return who + " sent " + a.amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.who(*a.Tx.To) + "."
+		return who + " sent " + a.Amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.Who(*a.Tx.To) + "."
 	case a.noCodeRan():
 		return who + " " + lowerFirst(a.sumNote()) + "."
 	}
-	s := who + " called " + a.functionOf(a.rootFrame()) + " of " + a.who(*a.Tx.To)
+	s := who + " called " + a.functionOf(a.rootFrame()) + " of " + a.Who(*a.Tx.To)
 	if a.Tx.Value.Sign() > 0 {
-		s += " with " + a.amount(flow.TokenKey{}, a.Tx.Value)
+		s += " with " + a.Amount(flow.TokenKey{}, a.Tx.Value)
 	}
 	switch a.how {
 	case asUserOp:
-		s += ", which ran the user operation of " + a.who(a.actor)
+		s += ", which ran the user operation of " + a.Who(a.actor)
 		if len(a.actors) > 1 {
 			s += " and " + strconv.Itoa(len(a.actors)-1) + " more"
 		}
 	case asSafe:
-		s += ", running a transaction of Safe " + a.who(a.actor)
+		s += ", running a transaction of Safe " + a.Who(a.actor)
 	case asIntent:
-		s += ", settling the order of " + a.who(a.actor)
+		s += ", settling the order of " + a.Who(a.actor)
 		if len(a.actors) > 1 {
 			s += " and " + strconv.Itoa(len(a.actors)-1) + " more"
 		}
@@ -191,14 +191,14 @@ func (a *analysis) opening() string {
 	return s + "."
 }
 
-func (a *analysis) rootFrame() *trace.Frame {
+func (a *Reading) rootFrame() *trace.Frame {
 	if a.Tree == nil {
 		return nil
 	}
 	return a.Tree.Root
 }
 
-func (a *analysis) moveSteps(before []int) (steps []step) {
+func (a *stepWriter) moveSteps(before []int) (steps []step) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -215,11 +215,11 @@ func (a *analysis) moveSteps(before []int) (steps []step) {
 			verb := " sent "
 			switch m.Kind {
 			case flow.MoveMint:
-				return a.amount(flow.TokenKey{}, m.Amount) + " arrived for " + a.who(m.To) + " from the other chain."
+				return a.Amount(flow.TokenKey{}, m.Amount) + " arrived for " + a.Who(m.To) + " from the other chain."
 			case flow.MoveSelfDestruct:
 				verb = " destroyed itself and left "
 			}
-			return a.who(m.From) + verb + a.amount(flow.TokenKey{}, m.Amount) + " to " + a.who(m.To) + "."
+			return a.Who(m.From) + verb + a.Amount(flow.TokenKey{}, m.Amount) + " to " + a.Who(m.To) + "."
 		}})
 		if len(steps) == maxScan {
 			break
@@ -228,7 +228,7 @@ func (a *analysis) moveSteps(before []int) (steps []step) {
 	return steps
 }
 
-func (a *analysis) transferSteps() (steps []step) {
+func (a *stepWriter) transferSteps() (steps []step) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -239,31 +239,31 @@ func (a *analysis) transferSteps() (steps []step) {
 	return steps
 }
 
-func (a *analysis) sayMove(t *flow.Transfer) string {
+func (a Words) sayMove(t *flow.Transfer) string {
 	key := keyOf(t)
-	what := a.amount(key, t.Amount)
+	what := a.Amount(key, t.Amount)
 	_, scaled := a.decimals(t.Token)
 	zero := common.Address{}
 	wrap := t.Wrap || a.wrappedNative(t.Token)
 	switch {
 	case wrap && t.From == zero:
-		return a.who(t.To) + " wrapped native coin into " + what
+		return a.Who(t.To) + " wrapped native coin into " + what
 	case wrap && t.To == zero:
-		return a.who(t.From) + " unwrapped " + what
+		return a.Who(t.From) + " unwrapped " + what
 	case t.From == zero && !scaled && !key.NFT && key.ID == "": // so many base units
-		return what + " were minted to " + a.who(t.To)
+		return what + " were minted to " + a.Who(t.To)
 	case t.From == zero:
-		return what + " was minted to " + a.who(t.To)
+		return what + " was minted to " + a.Who(t.To)
 	case t.To == zero:
-		return a.who(t.From) + " burnt " + what
+		return a.Who(t.From) + " burnt " + what
 	}
-	return a.who(t.From) + " sent " + what + " to " + a.who(t.To)
+	return a.Who(t.From) + " sent " + what + " to " + a.Who(t.To)
 }
 
 // quietActs say nothing that the transfers beside them do not say.
 var quietActs = map[act]bool{actWrap: true, actUnwrap: true, "authorization": true, "userop_begin": true, actApproval: true}
 
-func (a *analysis) hitSteps() (steps []step) {
+func (a *stepWriter) hitSteps() (steps []step) {
 	for i := range a.hits {
 		h := &a.hits[i]
 		if quietActs[h.act] || h.weak && !h.mine || i > 0 && sameCrossing(&a.hits[i-1], h) {
@@ -285,8 +285,8 @@ func sameCrossing(x, y *hit) bool {
 		x.rule != y.rule && len(x.party) > 0 && len(y.party) > 0 && x.party[0] == y.party[0]
 }
 
-func (a *analysis) sayHit(h *hit) string {
-	place := a.who(h.emitter)
+func (a *stepWriter) sayHit(h *hit) string {
+	place := a.Who(h.emitter)
 	if h.slug != "" && place == short(h.emitter) {
 		place = protocol.NameOf(h.slug) + " (" + place + ")"
 	} else if h.slug == "" && h.rule.slug != "" && h.rule.flags&(flagFork|flagPool) != 0 && place == short(h.emitter) {
@@ -308,11 +308,11 @@ func (a *analysis) sayHit(h *hit) string {
 	case "userop_revert":
 		return "The call of the user operation reverted"
 	case "safe_success":
-		return "Safe " + a.who(h.emitter) + " reported success"
+		return "Safe " + a.Who(h.emitter) + " reported success"
 	case "safe_failure":
-		return "Safe " + a.who(h.emitter) + " reported that its inner call failed"
+		return "Safe " + a.Who(h.emitter) + " reported that its inner call failed"
 	case "safe_module":
-		return "A module of Safe " + a.who(h.emitter) + " ran a call"
+		return "A module of Safe " + a.Who(h.emitter) + " ran a call"
 	}
 	if s := a.sayLending(h, place); s != "" {
 		return s
@@ -322,18 +322,18 @@ func (a *analysis) sayHit(h *hit) string {
 			return s
 		}
 	}
-	if k, ok := kinds[h.act]; ok {
+	if k, ok := verbs[h.act]; ok {
 		if len(h.party) > 0 && h.party[0] != (common.Address{}) {
-			return place + " recorded: " + lowerFirst(k.verb) + ", for " + a.whoParty(h)
+			return place + " recorded: " + lowerFirst(k.past) + ", for " + a.whoParty(h)
 		}
-		return place + " recorded: " + lowerFirst(k.verb)
+		return place + " recorded: " + lowerFirst(k.past)
 	}
 	return place + " recorded: " + strings.ReplaceAll(string(h.act), "_", " ")
 }
 
 // sayPool tells what a pool took and gave, where its net movement is that of one swap
 // or its event names the tokens.
-func (a *analysis) sayPool(h *hit, place string) string {
+func (a *stepWriter) sayPool(h *hit, place string) string {
 	if h.rule.flags&flagPool == 0 {
 		return ""
 	}
@@ -351,27 +351,27 @@ func (a *analysis) sayPool(h *hit, place string) string {
 	if took.Amount.Sign() < 0 {
 		took, gave = gave, took
 	}
-	return place + " swapped " + a.amount(took.Key, took.Amount) + " into " + a.amount(gave.Key, gave.Amount)
+	return place + " swapped " + a.Amount(took.Key, took.Amount) + " into " + a.Amount(gave.Key, gave.Amount)
 }
 
-func (a *analysis) whoParty(h *hit) string {
+func (a Words) whoParty(h *hit) string {
 	if len(h.party) == 0 {
 		return "nobody named"
 	}
-	return a.who(h.party[0])
+	return a.Who(h.party[0])
 }
 
-func (a *analysis) grantSteps() (steps []step) {
+func (a *stepWriter) grantSteps() (steps []step) {
 	list := a.grants()
 	for i := range list {
 		g := &list[i]
-		steps = append(steps, step{at: 2*g.log + 1, log: g.log + 1, text: func() string { return a.who(g.owner) + " " + a.sayGrant(g) + "." }})
+		steps = append(steps, step{at: 2*g.log + 1, log: g.log + 1, text: func() string { return a.Who(g.owner) + " " + a.sayGrant(g) + "." }})
 	}
 	return steps
 }
 
 // failureSteps tell of frames that failed while the transaction went on.
-func (a *analysis) failureSteps(before []int) (steps []step) {
+func (a *stepWriter) failureSteps(before []int) (steps []step) {
 	if !a.Succeeded {
 		return nil
 	}
@@ -388,7 +388,7 @@ func (a *analysis) failureSteps(before []int) (steps []step) {
 }
 
 // caught are the frames that failed by themselves below a frame that went on.
-func (a *analysis) caught() (frames []*trace.Frame) {
+func (a *Reading) caught() (frames []*trace.Frame) {
 	if a.Tree == nil || a.Tree.Failed == 0 {
 		return nil
 	}
@@ -403,13 +403,13 @@ func (a *analysis) caught() (frames []*trace.Frame) {
 	return frames
 }
 
-func (a *analysis) target(f *trace.Frame) string {
+func (a Words) target(f *trace.Frame) string {
 	s := "an unknown address"
 	if isCreate(f) {
 		s = "the new contract"
 	}
 	if f.HasTo {
-		s = a.who(f.To)
+		s = a.Who(f.To)
 	}
 	if n := plainText(a.nameOfCall(f)); n != "" {
 		return s + ", function " + n
@@ -417,20 +417,30 @@ func (a *analysis) target(f *trace.Frame) string {
 	return s
 }
 
-func (a *analysis) creationSteps(before []int) (steps []step) {
+func (a *stepWriter) creationSteps(before []int) (steps []step) {
 	for _, i := range a.created() {
 		f := a.Tree.Frames[i]
 		if f.Depth == 0 || !f.HasTo || !a.Succeeded {
 			continue
 		}
-		steps = append(steps, step{at: 2 * before[i], frame: i + 1, text: func() string { return a.who(f.From) + " created contract " + a.who(f.To) + codeSize(f) + "." }})
+		steps = append(steps, step{at: 2 * before[i], frame: i + 1, text: func() string { return a.Who(f.From) + " created contract " + a.Who(f.To) + codeSize(f) + "." }})
 	}
 	return steps
 }
 
-func (a *analysis) feeStep() string {
+func (a *stepWriter) feeStep() string {
 	if a.Flow == nil || a.Flow.Fee == nil || a.Flow.Fee.Total == nil || a.Flow.Fee.Total.Sign() == 0 {
 		return ""
 	}
-	return a.who(a.Flow.Fee.Payer) + " paid a fee of " + a.amount(flow.TokenKey{}, a.Flow.Fee.Total) + "."
+	return a.Who(a.Flow.Fee.Payer) + " paid a fee of " + a.Amount(flow.TokenKey{}, a.Flow.Fee.Total) + "."
+}
+
+// tracedSteps are the movements that a call trace shows and no receipt confirms.
+func (a *stepWriter) tracedSteps(n *narrative) {
+	steps := append(a.moveSteps(a.logsBefore()), a.transferSteps()...)
+	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
+	traced := a.tell(steps)
+	for i, s := range traced.steps {
+		n.add("By the call trace alone: "+s, traced.places[i])
+	}
 }

@@ -13,11 +13,12 @@ import (
 )
 
 // summarise writes the one line, from what the actor gained and lost.
-func (a *analysis) summarise(o *opinion, slug string) string {
-	k := kinds[o.act]
+func (a *headlineWriter) summarise() string {
+	o := a.v.Deciding
+	k := verbs[o.act]
 	via := ""
-	if slug != "" {
-		via = protocol.NameOf(slug)
+	if a.v.Protocol != nil {
+		via = protocol.NameOf(*a.v.Protocol)
 	}
 	s := ""
 	switch {
@@ -48,8 +49,8 @@ func (a *analysis) summarise(o *opinion, slug string) string {
 	default:
 		s = a.sumGeneral(o, k, via)
 	}
-	if a.how == asContract && o.act != "arbitrage" {
-		s += ", by contract " + a.who(a.trader)
+	if at, ok := a.tradedBy(o); ok && o.act != actArbitrage {
+		s += ", by contract " + a.Who(at)
 	}
 	switch {
 	case a.inner && a.failedOps < a.operations:
@@ -61,7 +62,7 @@ func (a *analysis) summarise(o *opinion, slug string) string {
 }
 
 // failedOfBundle says how many operations of a bundle failed.
-func (a *analysis) failedOfBundle() string {
+func (a *headlineWriter) failedOfBundle() string {
 	return strconv.Itoa(a.failedOps) + " of " + strconv.Itoa(a.operations) + " user operations failed"
 }
 
@@ -73,7 +74,7 @@ func lowerFirst(s string) string {
 }
 
 // onBehalf says for whom, where that is not the sender.
-func (a *analysis) onBehalf() string {
+func (a *headlineWriter) onBehalf() string {
 	switch {
 	case len(a.actors) > 1 && a.how == asUserOp:
 		return ", in a bundle of " + strconv.Itoa(len(a.actors)) + " smart accounts"
@@ -82,15 +83,15 @@ func (a *analysis) onBehalf() string {
 	}
 	switch a.how {
 	case asUserOp:
-		return ", for smart account " + a.who(a.actor)
+		return ", for smart account " + a.Who(a.actor)
 	case asSafe:
-		return ", for Safe " + a.who(a.actor)
+		return ", for Safe " + a.Who(a.actor)
 	case asIntent:
-		return ", for " + a.who(a.actor)
+		return ", for " + a.Who(a.actor)
 	case asDelegate:
-		return ", for account " + a.who(a.actor)
+		return ", for account " + a.Who(a.actor)
 	case asSigned:
-		return ", by signed authorization of " + a.who(a.actor)
+		return ", by signed authorization of " + a.Who(a.actor)
 	}
 	return ""
 }
@@ -102,7 +103,8 @@ func on(prep, via string) string {
 	return " " + prep + " " + via
 }
 
-func (a *analysis) sumSwap(via string) string {
+func (a *headlineWriter) sumSwap(via string) string {
+	o := a.v.Deciding
 	out, in := a.out, a.in
 	if len(plain(out)) > 0 {
 		out = plain(out)
@@ -110,8 +112,8 @@ func (a *analysis) sumSwap(via string) string {
 	if len(plain(in)) > 0 {
 		in = plain(in)
 	}
-	if len(in) == 0 && len(a.benefit) > 0 {
-		return "Swapped " + a.legs(out) + " for " + a.legs(a.benefit) + on("on", via) + ", paid to " + a.who(a.beneficiary)
+	if len(in) == 0 && len(o.benefit) > 0 {
+		return "Swapped " + a.legs(out) + " for " + a.legs(o.benefit) + on("on", via) + ", paid to " + a.Who(o.beneficiary)
 	}
 	if len(out) == 0 || len(in) == 0 {
 		legs := append(append([]leg(nil), out...), in...)
@@ -125,13 +127,13 @@ func (a *analysis) sumSwap(via string) string {
 		return "Swapped tokens" + on("on", via) + ", " + verb + a.legs(legs)
 	}
 	s := "Swapped " + a.legs(out) + " for " + a.legs(in) + on("on", via)
-	if len(a.benefit) > 0 {
-		s += "; " + a.legs(a.benefit) + " more went to " + a.who(a.beneficiary)
+	if len(o.benefit) > 0 {
+		s += "; " + a.legs(o.benefit) + " more went to " + a.Who(o.beneficiary)
 	}
 	return s
 }
 
-func (a *analysis) sumNFT(via string) string {
+func (a *headlineWriter) sumNFT(via string) string {
 	switch {
 	case nfts(a.in) && len(a.out) > 0:
 		return "Bought " + a.legs(a.in) + " for " + a.legs(a.out) + on("on", via)
@@ -144,7 +146,7 @@ func (a *analysis) sumNFT(via string) string {
 }
 
 // sumTransfer names the one receiver, or counts them.
-func (a *analysis) sumTransfer() string {
+func (a *headlineWriter) sumTransfer() string {
 	if len(a.out) == 0 && len(a.in) == 0 {
 		return a.sumZeroTransfer()
 	}
@@ -155,7 +157,7 @@ func (a *analysis) sumTransfer() string {
 }
 
 // peers names the other side of legs: one address, or their number.
-func (a *analysis) peers(legs []leg, prep string) string {
+func (a *headlineWriter) peers(legs []leg, prep string) string {
 	var others map[common.Address]struct{} // made for the second; most have one
 	var first common.Address
 	seen := false
@@ -190,12 +192,12 @@ func (a *analysis) peers(legs []leg, prep string) string {
 	case !seen:
 		return ""
 	case others == nil:
-		return prep + a.who(first)
+		return prep + a.Who(first)
 	}
 	return prep + api.Thousands(strconv.Itoa(len(others)+1)) + " addresses"
 }
 
-func (a *analysis) sumZeroTransfer() string {
+func (a *headlineWriter) sumZeroTransfer() string {
 	if a.poisons() {
 		return "Moved nothing: " + api.Count(len(a.Flow.Transfers)+len(a.Flow.Fakes), "transfer event") + " between others, as address poisoning makes them, left out"
 	}
@@ -206,20 +208,20 @@ func (a *analysis) sumZeroTransfer() string {
 			n = " and " + strconv.Itoa(len(a.Flow.Transfers)-1) + " more transfers"
 		}
 		if t.From == a.sender && t.To == a.sender || t.Amount.Sign() == 0 {
-			return "Moved " + a.amount(keyOf(t), t.Amount) + " from " + a.who(t.From) + " to " + a.who(t.To) + n
+			return "Moved " + a.Amount(keyOf(t), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To) + n
 		}
-		return "Moved " + a.amount(keyOf(t), t.Amount) + " from " + a.who(t.From) + " to " + a.who(t.To) + n + "; the sender itself paid only the fee"
+		return "Moved " + a.Amount(keyOf(t), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To) + n + "; the sender itself paid only the fee"
 	}
 	if a.Tx.To != nil && *a.Tx.To == a.sender {
-		return "Sent " + a.amount(leg{}.key, a.Tx.Value) + " to itself"
+		return "Sent " + a.Amount(leg{}.key, a.Tx.Value) + " to itself"
 	}
 	if a.Tx.To != nil {
-		return "Sent " + a.amount(leg{}.key, a.Tx.Value) + " to " + a.who(*a.Tx.To)
+		return "Sent " + a.Amount(leg{}.key, a.Tx.Value) + " to " + a.Who(*a.Tx.To)
 	}
 	return "Moved nothing"
 }
 
-func (a *analysis) sumDeploy(o *opinion) string {
+func (a *headlineWriter) sumDeploy(o *opinion) string {
 	if a.Tx.To == nil {
 		if a.Receipt != nil && a.Receipt.ContractAddress != nil {
 			s := "Deployed contract " + a.whoNew(*a.Receipt.ContractAddress)
@@ -230,44 +232,45 @@ func (a *analysis) sumDeploy(o *opinion) string {
 		}
 		return "Deployed a contract"
 	}
-	if made := a.created(); len(o.frames) == 0 && len(made) == 1 && len(o.hits) == 1 {
-		o.frames = made // the factory's event tells of the one contract that was made
+	frames := o.frames
+	if made := a.created(); len(frames) == 0 && len(made) == 1 && len(o.hits) == 1 {
+		frames = made // the factory's event tells of the one contract that was made
 	}
-	if n := len(o.frames); n > 0 && a.Tree != nil && a.Tree.Frames[o.frames[0]].HasTo {
-		first := a.Tree.Frames[o.frames[0]]
+	if n := len(frames); n > 0 && a.Tree != nil && a.Tree.Frames[frames[0]].HasTo {
+		first := a.Tree.Frames[frames[0]]
 		if n == 1 {
-			return "Deployed contract " + a.whoNew(first.To) + " through " + a.who(a.entry)
+			return "Deployed contract " + a.whoNew(first.To) + " through " + a.Who(a.entry)
 		}
-		return "Deployed " + strconv.Itoa(n) + " contracts through " + a.who(a.entry)
+		return "Deployed " + strconv.Itoa(n) + " contracts through " + a.Who(a.entry)
 	}
-	return "Deployed a contract through " + a.who(a.entry)
+	return "Deployed a contract through " + a.Who(a.entry)
 }
 
-func (a *analysis) whoNew(addr common.Address) string {
-	if n := a.who(addr); n != short(addr) {
+func (a *headlineWriter) whoNew(addr common.Address) string {
+	if n := a.Who(addr); n != short(addr) {
 		return n
 	}
 	return api.AddrOf(addr).String()
 }
 
-func (a *analysis) sumArbitrage(o *opinion) string {
+func (a *headlineWriter) sumArbitrage(o *opinion) string {
 	pools := []common.Address{}
 	for _, h := range o.hits {
 		pools = append(pools, h.emitter)
 	}
 	s := "Closed an arbitrage over " + api.Count(len(distinct(pools)), "pool") + ", gaining "
-	legs, whose := a.gain()
+	legs, whose := a.gain(o)
 	if whose != (common.Address{}) {
-		return s + a.legs(legs) + " for " + a.who(whose) + " before the fee"
+		return s + a.legs(legs) + " for " + a.Who(whose) + " before the fee"
 	}
 	return s + a.legs(legs) + " before the fee"
 }
 
-func (a *analysis) sumLiquidation(o *opinion, via string) string {
+func (a *headlineWriter) sumLiquidation(o *opinion, via string) string {
 	s := "Liquidated a position"
 	for _, h := range o.hits {
 		if victim, ok := a.liquidated(h); ok {
-			s = "Liquidated the position of " + a.who(victim)
+			s = "Liquidated the position of " + a.Who(victim)
 			break
 		}
 	}
@@ -285,8 +288,8 @@ func (a *analysis) sumLiquidation(o *opinion, via string) string {
 
 // sumGeneral serves every act that is said as verb, amounts, place. Acts with a
 // sentence of their own come first; what is left says what was given and got.
-func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
-	verb := k.verb
+func (a *headlineWriter) sumGeneral(o *opinion, k verb, via string) string {
+	verb := k.past
 	switch {
 	case o.sub == "harvest":
 		verb = "Harvested the yield of a vault"
@@ -312,7 +315,7 @@ func (a *analysis) sumGeneral(o *opinion, k kind, via string) string {
 }
 
 // sumOwn is the sentence of acts that have one, empty when the movements do not fit it.
-func (a *analysis) sumOwn(o *opinion, verb, via string) string {
+func (a *headlineWriter) sumOwn(o *opinion, verb, via string) string {
 	out, in := a.out, a.in
 	switch o.act {
 	case "contract_call":
@@ -325,7 +328,7 @@ func (a *analysis) sumOwn(o *opinion, verb, via string) string {
 		return a.sumMint(verb, o)
 	case actOracle:
 		if via == "" && len(o.hits) > 0 {
-			return verb + " at " + a.who(o.hits[0].emitter)
+			return verb + " at " + a.Who(o.hits[0].emitter)
 		}
 	case actAuthorize:
 		return a.sumAuthorize()
@@ -362,7 +365,7 @@ func (a *analysis) sumOwn(o *opinion, verb, via string) string {
 }
 
 // sumStake names what went in or came out, and the share that stands for it.
-func (a *analysis) sumStake(o *opinion, verb, via string) string {
+func (a *headlineWriter) sumStake(o *opinion, verb, via string) string {
 	prep := "with"
 	if o.act == actUnstake {
 		prep = "from"
@@ -381,17 +384,9 @@ func (a *analysis) sumStake(o *opinion, verb, via string) string {
 }
 
 // sumDelivery tells what a relayer brought to somebody else.
-func (a *analysis) sumDelivery(o *opinion, via string) string {
-	for _, h := range o.hits {
-		if h.act != actBridgeIn || len(h.party) == 0 {
-			continue
-		}
-		for _, p := range h.party {
-			if _, in := a.legsOf(p); len(in) > 0 && p != a.sender {
-				a.beneficiary, a.benefit = p, in
-				return "Delivered " + a.legs(in) + " to " + a.who(p) + on("over", orBridge(via))
-			}
-		}
+func (a *headlineWriter) sumDelivery(o *opinion, via string) string {
+	if len(o.benefit) > 0 {
+		return "Delivered " + a.legs(o.benefit) + " to " + a.Who(o.beneficiary) + on("over", orBridge(via))
 	}
 	return "Delivered a cross-chain message" + on("over", orBridge(via))
 }
@@ -423,7 +418,7 @@ func orBridge(via string) string {
 	return via
 }
 
-func (a *analysis) sumMint(verb string, o *opinion) string {
+func (a *headlineWriter) sumMint(verb string, o *opinion) string {
 	switch {
 	case len(a.out) > 0 && len(a.in) > 0 && o.sub == "deposit":
 		return "Deposited " + a.legs(a.out) + " for " + a.legs(a.in)
@@ -439,7 +434,7 @@ func (a *analysis) sumMint(verb string, o *opinion) string {
 	return verb + " tokens"
 }
 
-func (a *analysis) sumCall() string {
+func (a *headlineWriter) sumCall() string {
 	s := "Called "
 	if n := plainText(a.name); n != "" {
 		s += n + " on "
@@ -447,7 +442,7 @@ func (a *analysis) sumCall() string {
 	if !a.hasTo {
 		return "Made a call"
 	}
-	s += a.who(a.entry)
+	s += a.Who(a.entry)
 	switch {
 	case len(a.out) > 0 && len(a.in) > 0:
 		s += ", giving " + a.legs(a.out) + " and getting " + a.legs(a.in)
@@ -462,7 +457,7 @@ func (a *analysis) sumCall() string {
 }
 
 // paidOut tells of a called contract that sent one token to others and did nothing else.
-func (a *analysis) paidOut() string {
+func (a *headlineWriter) paidOut() string {
 	if a.Flow == nil || len(a.Flow.Transfers) == 0 || len(a.hits) > 0 {
 		return ""
 	}
@@ -477,9 +472,9 @@ func (a *analysis) paidOut() string {
 	}
 	whom := api.Thousands(strconv.Itoa(len(to))) + " addresses"
 	if len(to) == 1 {
-		whom = a.who(a.Flow.Transfers[0].To)
+		whom = a.Who(a.Flow.Transfers[0].To)
 	}
-	return ", which sent " + a.amount(leg20(a.Flow.Transfers[0].Token), sum) + " to " + whom
+	return ", which sent " + a.Amount(leg20(a.Flow.Transfers[0].Token), sum) + " to " + whom
 }
 
 // typeOf is the txType of an act.

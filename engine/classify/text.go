@@ -69,8 +69,8 @@ func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 func short(addr common.Address) string { return api.AddrOf(addr).Short() }
 
 // digits writes an address: short, or in full where the analysis is to.
-func (a *analysis) digits(addr common.Address) string {
-	if a.inFull {
+func (a Words) digits(addr common.Address) string {
+	if a.full {
 		return api.AddrOf(addr).String()
 	}
 	return short(addr)
@@ -78,7 +78,7 @@ func (a *analysis) digits(addr common.Address) string {
 
 // who names an address: its label, its token, its verified contract, or its digits.
 // In full, the digits stand behind each name.
-func (a *analysis) who(addr common.Address) string {
+func (a Words) Who(addr common.Address) string {
 	switch {
 	case (addr == common.Address{}):
 		return "the zero address"
@@ -86,7 +86,7 @@ func (a *analysis) who(addr common.Address) string {
 		return a.digits(addr)
 	}
 	if n := a.labelName(addr); n != "" {
-		if a.inFull {
+		if a.full {
 			n += " (" + a.digits(addr) + ")"
 		}
 		return n
@@ -106,7 +106,7 @@ func (a *analysis) who(addr common.Address) string {
 
 // labelName is the label of an address for a sentence. A pool that is listed for its
 // share token is called a pool here, where it trades.
-func (a *analysis) labelName(addr common.Address) string {
+func (a Words) labelName(addr common.Address) string {
 	l := a.labelOf(addr)
 	switch {
 	case l.Category == "token" && l.Protocol == "":
@@ -123,7 +123,7 @@ func (a *analysis) labelName(addr common.Address) string {
 
 // token is what is known of a token: what was given with the facts, else the lists.
 // A failed transaction moves no tokens, so nobody has looked its token up before.
-func (a *analysis) token(addr common.Address) label.Token {
+func (a *Reading) token(addr common.Address) label.Token {
 	if t, ok := a.Tokens[addr]; ok {
 		return t
 	}
@@ -132,7 +132,7 @@ func (a *analysis) token(addr common.Address) label.Token {
 }
 
 // symbol names a token inside an amount; imitations are called so.
-func (a *analysis) symbol(token common.Address) string {
+func (a Words) Symbol(token common.Address) string {
 	if token == (common.Address{}) {
 		if a.Chain != nil && a.Chain.Native.Symbol != "" && a.Block != nil {
 			return a.Chain.NativeAt(a.Block.Timestamp).Symbol
@@ -156,7 +156,7 @@ func (a *analysis) symbol(token common.Address) string {
 }
 
 // decimals of a token; false when unknown.
-func (a *analysis) decimals(token common.Address) (int, bool) {
+func (a *Reading) decimals(token common.Address) (int, bool) {
 	if token == (common.Address{}) {
 		if a.Chain != nil && a.Chain.Native.Decimals > 0 {
 			return a.Chain.Native.Decimals, true
@@ -170,9 +170,9 @@ func (a *analysis) decimals(token common.Address) (int, bool) {
 }
 
 // amount writes how much of what: "1,250 USDC", "NFT 17 of PUNK", "5000 base units of 0x…".
-func (a *analysis) amount(key flow.TokenKey, n *big.Int) string {
+func (a Words) Amount(key flow.TokenKey, n *big.Int) string {
 	n = new(big.Int).Abs(n)
-	symbol := a.symbol(key.Token)
+	symbol := a.Symbol(key.Token)
 	switch {
 	case key.NFT:
 		return "NFT " + clip(key.ID) + " of " + symbol
@@ -235,10 +235,10 @@ func decimal(n *big.Int, d int) string {
 }
 
 // legs writes a list of legs, the first few of them.
-func (a *analysis) legs(list []leg) string {
+func (a Words) legs(list []leg) string {
 	var parts []string
 	if n := len(list); n > 2 && oneCollection(list) {
-		return api.Count(n, "NFT") + " of " + a.symbol(list[0].key.Token) + " (" + clip(list[0].key.ID) + " … " + clip(list[n-1].key.ID) + ")"
+		return api.Count(n, "NFT") + " of " + a.Symbol(list[0].key.Token) + " (" + clip(list[0].key.ID) + " … " + clip(list[n-1].key.ID) + ")"
 	}
 	for i := range list {
 		if i == 3 && len(list) > 4 {
@@ -250,7 +250,7 @@ func (a *analysis) legs(list []leg) string {
 			parts = append(parts, "imitation tokens ("+short(list[i].key.Token)+", left out)")
 			continue
 		}
-		parts = append(parts, a.amount(list[i].key, list[i].amount))
+		parts = append(parts, a.Amount(list[i].key, list[i].amount))
 	}
 	return join(parts)
 }

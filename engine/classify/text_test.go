@@ -53,12 +53,12 @@ func TestPlainText(t *testing.T) {
 
 func TestAmountSaysWhatIsNotKnown(t *testing.T) {
 	six := uint8(6)
-	a := newAnalysis(&Facts{Tx: newScene(at(friend), 0, nil).tx, Tokens: map[common.Address]label.Token{
+	a := NewWords(Read(&Facts{Tx: newScene(at(friend), 0, nil).tx, Tokens: map[common.Address]label.Token{
 		usdc: {Symbol: "USDC", Decimals: &six}, weth: {Symbol: "USDC", Decimals: &six, Lookalike: "USDC"}, nft: {Symbol: "PUNK"},
-	}})
+	}}))
 	f := func(key flow.TokenKey, n int64, want string) {
 		t.Helper()
-		if got := a.amount(key, big.NewInt(n)); got != want {
+		if got := a.Amount(key, big.NewInt(n)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -74,7 +74,7 @@ func TestHostileSymbol(t *testing.T) {
 	s := newScene(at(usdc), 0, input("transfer(address,uint256)")).transfer(usdc, user, friend, 5_000000)
 	six := uint8(6)
 	s.tokens[usdc] = label.Token{Symbol: "**[claim](http://evil)**\n# Reward\n<script>", Decimals: &six}
-	v := Classify(s.facts(t))
+	v := judge(s.facts(t))
 	for _, text := range append(append([]string{v.Summary}, v.Steps...), lines(v)...) {
 		if strings.ContainsAny(text, "\n\r*[]<>`|#") {
 			t.Errorf("%q", text)

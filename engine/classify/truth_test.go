@@ -19,7 +19,7 @@ import (
 func TestSummariesClaimOnlyWhatIsShown(t *testing.T) {
 	f := func(name string, s *scene, sub, want string) {
 		t.Helper()
-		if v := Classify(s.facts(t)); v.Summary != want || v.SubType != sub {
+		if v := judge(s.facts(t)); v.Summary != want || v.SubType != sub {
 			t.Errorf("%s: %q\n  %s\nwant %q\n  %s", name, v.SubType, v.Summary, sub, want)
 		}
 	}
@@ -83,7 +83,7 @@ func note2(s *scene) *scene {
 func TestStepsTellOnce(t *testing.T) {
 	f := func(name string, s *scene, want ...string) {
 		t.Helper()
-		if got := Classify(s.facts(t)).Steps; !slices.Equal(got[1:len(got)-1], want) {
+		if got := judge(s.facts(t)).Steps; !slices.Equal(got[1:len(got)-1], want) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
@@ -111,7 +111,7 @@ func TestAuthorizations(t *testing.T) {
 		s.tx.Authorizations = make([]ethrpc.Authorization, len(list))
 		facts := s.facts(t)
 		facts.Authorizations = list
-		v := Classify(facts)
+		v := judge(facts)
 		if step = "The transaction carried " + step + "."; !slices.Contains(v.Steps, step) || v.Summary != summary {
 			t.Errorf("%q, steps %q\nwant %q, %q", v.Summary, v.Steps, summary, step)
 		}
@@ -139,7 +139,7 @@ func TestAuthorizations(t *testing.T) {
 func TestRolesOfTraders(t *testing.T) {
 	f := func(name string, s *scene, who common.Address, want string) {
 		t.Helper()
-		if got := Classify(s.facts(t)).Roles[who]; got != want {
+		if got := judge(s.facts(t)).Roles[who]; got != want {
 			t.Errorf("%s: role %q, want %q", name, got, want)
 		}
 	}
@@ -157,7 +157,7 @@ func TestWhoMayJudge(t *testing.T) {
 		s := newScene(at(nft), 0, input("setApprovalForAll(address,bool)", spender, true)).
 			log(nft, "ApprovalForAll(address,address,bool)", []any{user, spender}, true)
 		s.known(friend, "Market", "nft", "seaport").tokens[nft] = label.Token{Address: nft, Symbol: "PUNK"}
-		v := Classify(s.facts(t))
+		v := judge(s.facts(t))
 		if v.Confidence != confidence || len(v.Risks) != risks {
 			t.Errorf("%s: %s %q, want %s and %d risks", spender, v.Confidence, lines(v), confidence, risks)
 		}
@@ -172,7 +172,7 @@ func TestPrecompileFailures(t *testing.T) {
 		t.Helper()
 		s := newScene(at(vault), 0, nil2())
 		s.call(vault, to, 0, nil).Err = "out of gas"
-		if v := Classify(s.facts(t)); len(v.Risks) != want {
+		if v := judge(s.facts(t)); len(v.Risks) != want {
 			t.Errorf("%s: risks %q, want %d", to, lines(v), want)
 		}
 	}
@@ -204,7 +204,7 @@ func TestRelayedDelegate(t *testing.T) {
 		s.tx.Authorizations = make([]ethrpc.Authorization, 1)
 		facts := s.facts(t)
 		facts.Authorizations = []decode.Authorization{{Authority: &who, Delegate: to, ChainID: big.NewInt(1), Outcome: o, Why: "it is old"}}
-		if v := Classify(facts); v.Actor != want {
+		if v := judge(facts); v.Actor != want {
 			t.Errorf("%s: actor %s, want %s: %s", o, v.Actor, want, v.Summary)
 		}
 	}

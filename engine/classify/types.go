@@ -50,16 +50,6 @@ type Vote struct {
 	Frames   []int
 }
 
-// Place is where in the transaction that stands which a step tells of.
-type Place struct {
-	At     int   // twice the number of logs before it, one more for a log itself
-	Logs   []int // receipt positions of the logs that it tells of
-	Frames []int // indices of the frames that it tells of
-}
-
-// AtEnd is the place of a step that tells of the whole transaction.
-const AtEnd = 1 << 40
-
 // Verdict is what the rules say.
 type Verdict struct {
 	TxType     *api.TxType
@@ -68,13 +58,10 @@ type Verdict struct {
 	Actor      common.Address // on whose behalf the transaction acted
 	Attempted  bool
 	Sandwich   *Sandwich // nil: none, or not looked for
-	Summary    string
-	Steps      []string
-	Places     []Place // of the Steps, one each
 	Risks      []verdict.Risk
-	Words      Words // how the sentences of the verdict name things
 	Confidence api.Confidence
-	Reasons    []string                  // why confidence is not high
+	Reasons    []verdict.Sentence        // why confidence is not high
+	Deciding   *opinion                  // of the first vote
 	Votes      []Vote                    // all, the deciding one first
 	Roles      map[common.Address]string // pool, router, token, recipient, victim ...
 	Primary    *flow.Delta               // the primary action as one of the actor's net movements, for usdValue

@@ -86,6 +86,8 @@ func plain(a verdict.Arg) string {
 		return api.Count(v.N, things[v.Of])
 	case verdict.Path:
 		return string(v)
+	case verdict.Family:
+		return string(v)
 	case verdict.Number:
 		return string(v)
 	case verdict.Stated:

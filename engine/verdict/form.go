@@ -114,6 +114,46 @@ const (
 	MissingWorthInPair
 	MissingBookings
 
+	// Reasons why the confidence in a classification is not high.
+	AuthorizationsUnknown
+	NoBridgeEvent
+	NoStakeEvent
+	NoMarketplaceEvent
+	NoSwapEvent
+	LegMintedOrBurnt
+	SwapSidesUnseen
+	OnlyFunctionName
+	NoPoolEvent
+	ShareMinted
+	ShareBurnt
+	PayoutUnexplained
+	OnlyFunction
+	PaymentUnexplained
+	ActUnrecognised
+	AttemptInInnerCall
+	AttemptUnknown
+	CostUnknown
+	ProfitUnknown
+	TradeAnswersUnknown
+	NoReceiptConfirms
+	SuccessUnknown
+	NoCallTrace
+	OnlyReceiptAvailable
+	ReexecutedAtParent
+	ContractUnrecognised
+	FailureUnexplained
+	ExchangeSidesUnseen
+	NoApprovalEvent
+	LedgerDisagrees
+	ProtocolUnknown
+	ProtocolUnknownOfFamily
+	CalledUnidentified
+	SpenderUnidentified
+	DecimalsUnknown
+	AssetsMovedAt
+	BalancesDiffer
+	PricedByTrade
+
 	// Reasons of the results of checks.
 	WhyFailed
 	WhyNoTrace

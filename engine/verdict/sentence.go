@@ -34,6 +34,7 @@ type (
 	Path        string         // the path of a frame
 	Number      string         // an integer in decimal digits
 	Protocol    string         // a protocol by its slug
+	Family      string         // a family of events by its name
 	Foreign     string         // a name that a contract gave itself
 	Slot        common.Hash    // a storage slot
 	BriefSlot   common.Hash    // a storage slot, abbreviated
@@ -79,6 +80,7 @@ func (Reason) isArg()      {}
 func (Path) isArg()        {}
 func (Number) isArg()      {}
 func (Protocol) isArg()    {}
+func (Family) isArg()      {}
 func (Foreign) isArg()     {}
 func (Slot) isArg()        {}
 func (BriefSlot) isArg()   {}

@@ -64,7 +64,7 @@ func (ix *Index) mergedSteps(rules []string, own []told) (out []string) {
 // placeOf is the place of a step of the rules. What the assembly adds tells of the
 // whole transaction.
 func (ix *Index) placeOf(step int) classify.Place {
-	if v := ix.c.Verdict; v != nil && step < len(v.Places) {
+	if v := &ix.c.Told; step < len(v.Places) {
 		return v.Places[step]
 	}
 	return classify.Place{At: classify.AtEnd}
