@@ -74,7 +74,7 @@ func TestNoReceipt(t *testing.T) {
 		t.Errorf("%s %s %q", r.Status, r.Summary, r.Steps)
 	}
 	r = make(`{"type":"CALL",` + head + `,"value":"0x6f05b59d3b20000","error":"out of gas"}`)
-	if r.Status != api.StatusReverted || !strings.Contains(r.Summary, "** Failed attempt to send 0.5 ETH to ") || !strings.Contains(r.Summary, "ran out of gas") {
+	if r.Status != api.StatusReverted || !strings.Contains(r.Summary, "** Failed attempt to send 0.5 ETH to ") || !strings.Contains(r.Summary, "out of gas") {
 		t.Errorf("%s %s", r.Status, r.Summary)
 	}
 }

@@ -3,6 +3,7 @@ package classify
 import (
 	"strings"
 
+	"txlens/engine/decode"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 )
@@ -80,22 +81,16 @@ func (a *Reading) origin() *trace.Frame {
 
 // why says in words why a frame failed.
 func (a Words) why(f *trace.Frame) string {
-	words, known := a.reason(f)
-	if !known {
-		return "nothing says why"
-	}
-	return words
-}
-
-// reason is why a frame failed; false where nothing tells.
-func (a Words) reason(f *trace.Frame) (words string, known bool) {
 	if fail := a.failure(f); fail != nil && fail.Text != "" {
-		return strings.TrimSuffix(sentence(fail.Text), "."), true
+		return strings.TrimSuffix(sentence(fail.Text), ".")
 	}
 	if r := sentence(f.RevertReason); r != "" {
-		return "it reverted with \"" + r + "\"", true
+		return "reverted with \"" + r + "\""
 	}
-	return vmWords(f.Err)
+	if vm := sentence(decode.Explain(f.Err)); vm != "" && vm != "failed" { // "failed" is all that a receipt knows
+		return vm
+	}
+	return "no revert reason available"
 }
 
 // sentence keeps revert text in one plain line, longer than a name may be.
@@ -133,44 +128,6 @@ func plainWord(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// vmWords puts the virtual machine's own error into words; false where it says nothing.
-func vmWords(err string) (words string, known bool) {
-	e := strings.ToLower(err)
-	if e == "" || e == "failed" { // all that a receipt knows
-		return "", false
-	}
-	for _, w := range []struct{ has, say string }{
-		{"code store", "it ran out of gas while storing the new contract's code"},
-		{"code storage out of gas", "it ran out of gas while storing the new contract's code"},
-		{"out of gas", "it ran out of gas"},
-		{"gas uint64 overflow", "it asked for more gas than can exist"},
-		{"insufficient balance", "the balance did not cover the value sent"},
-		{"max call depth", "calls were nested deeper than allowed"},
-		{"depth", "calls were nested deeper than allowed"},
-		{"invalid opcode: invalid", "it hit the INVALID instruction, as a failed assertion does"},
-		{"bad instruction", "it hit an invalid instruction"},
-		{"invalid opcode", "it hit an instruction that does not exist"},
-		{"opcode", "it hit an instruction that does not exist"},
-		{"jump", "it jumped to a place that is no jump target (a failed check of an old compiler, or broken code)"},
-		{"stack", "the stack ran over or under"},
-		{"write protection", "it tried to change state inside a read-only call"},
-		{"collision", "a contract already stood at the new address"},
-		{"code size", "the new contract's code is larger than allowed"},
-		{"must not begin with 0xef", "the new contract's code starts with a forbidden byte"},
-		{"returndata", "it read beyond the data returned"},
-		{"return data", "it read beyond the data returned"},
-		{"revert", "it reverted without giving a reason"},
-	} {
-		if strings.Contains(e, w.has) {
-			return w.say, true
-		}
-	}
-	if s := sentence(err); s != "" {
-		return "it failed: " + s, true
-	}
-	return "", false
-}
-
 // trySummary says what was attempted.
 func (a *headlineWriter) trySummary(attempt string) string {
 	o := a.v.Deciding
@@ -200,7 +157,7 @@ func (a *headlineWriter) failedSummary() string {
 	s := a.trySummary("Failed attempt")
 	f := a.origin()
 	if f == nil {
-		return s + ": the reason is not known"
+		return s + ": no revert reason available"
 	}
 	reason := a.why(f)
 	if f.Depth > 0 && f.HasTo {

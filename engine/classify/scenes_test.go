@@ -258,18 +258,18 @@ func TestFailedAttempts(t *testing.T) {
 		}
 	}
 	f("swap", newScene(at(router), 0, input("swapExactETHForTokens(uint256,address[],address,uint256)")).fail("out of gas"),
-		api.TypeSwap, "Failed attempt to swap through 0x4007…4007: it ran out of gas")
+		api.TypeSwap, "Failed attempt to swap through 0x4007…4007: out of gas")
 	f("transfer", newScene(at(usdc), 0, input("transfer(address,uint256)", friend, 5)).fail("execution reverted"),
-		api.TypeTransfer, "Failed attempt to send 0.000005 USDC to 0xf00d…f00d: it reverted without giving a reason")
+		api.TypeTransfer, "Failed attempt to send 0.000005 USDC to 0xf00d…f00d: reverted without a reason")
 	f("deployment", newScene(nil, 0, []byte{0x60}).fail("contract creation code storage out of gas"),
-		api.TypeDeployment, "Failed attempt to deploy a contract: it ran out of gas while storing the new contract's code")
+		api.TypeDeployment, "Failed attempt to deploy a contract: out of gas while storing the code of the new contract")
 	f("unknown", newScene(at(router), 0, nil2()).fail("invalid jump destination"),
-		api.TypeOther, "Failed attempt to call function 0xdeadbeef of 0x4007…4007: it jumped to a place that is no jump target (a failed check of an old compiler, or broken code)")
+		api.TypeOther, "Failed attempt to call function 0xdeadbeef of 0x4007…4007: invalid jump destination: a failed check of an old compiler, or broken code")
 	s := newScene(at(router), 0, input("multicall(bytes[])"))
 	inner := s.call(router, pool1, 0, input("exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))"))
 	inner.Err = "invalid opcode: INVALID"
 	f("inside a batch", s.fail("execution reverted"), api.TypeSwap,
-		"Failed attempt to swap through 0x4007…4007: in 0x9001…9001, it hit the INVALID instruction, as a failed assertion does")
+		"Failed attempt to swap through 0x4007…4007: in 0x9001…9001, invalid opcode (INVALID): a failed assertion of an old compiler, or a deliberate stop")
 }
 
 func TestRisks(t *testing.T) {

@@ -36,7 +36,7 @@ func TestMermaidFolds(t *testing.T) {
 	f(drop, "7 T\n    P0->>P1: 7 T")
 	calls := &api.Result{PrettyTrace: []api.Node{{Type: "CALL", From: a, To: &b, FunctionName: "run", Path: "0", Status: api.NodeOK}}}
 	for i := range 90 {
-		calls.PrettyTrace = append(calls.PrettyTrace, api.Node{Type: "CALL", From: b, To: &a, FunctionName: "copy", Depth: 1, Path: "0." + strconv.Itoa(i), Status: api.NodeFailed, Error: "ran out of gas"})
+		calls.PrettyTrace = append(calls.PrettyTrace, api.Node{Type: "CALL", From: b, To: &a, FunctionName: "copy", Depth: 1, Path: "0." + strconv.Itoa(i), Status: api.NodeFailed, Error: "out of gas"})
 	}
-	f(calls, "run", "copy#58; ran out of gas ×90")
+	f(calls, "run", "copy#58; out of gas ×90")
 }
