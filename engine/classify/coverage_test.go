@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/api"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/fixture"
@@ -285,12 +286,12 @@ func eventSeen(t *testing.T, e *rule4log, s *sample) (string, bool) {
 	if how, ok := machineryShows[e.act]; ok {
 		return said, strings.Contains(said, how) || how == ""
 	}
-	k := kinds[e.act]
+	k := kindOf(e.act)
 	for _, vote := range v.Votes {
 		if !slices.Contains(vote.Logs, 0) && e.act != actTransfer {
 			continue
 		}
-		if also := showsAs[e.act]; vote.TxType == k.txType && (vote.SubType == k.sub || also == vote.SubType) || also != "" && vote.SubType == also {
+		if also := showsAs[e.act]; vote.TxType == k.txType && (vote.SubType == k.subType || also == vote.SubType) || also != "" && vote.SubType == also {
 			return said, true
 		}
 	}
@@ -437,7 +438,7 @@ func voteAgrees(t *testing.T, reg *registry, cells []string, idx string) {
 		if n, err := strconv.Atoi(idx); err == nil && e.indexed >= 0 && e.indexed != n {
 			continue
 		}
-		got := string(kinds[e.act].txType)
+		got := string(kindOf(e.act).txType)
 		if e.act == actFlashLoan {
 			got = "amplifier"
 		}
@@ -535,10 +536,10 @@ func callSeen(t *testing.T, kind string, c *rule4call, s *sample) (string, bool)
 		return "", true
 	}
 	v := judge(newScene(at(pool1), 0, s.input).facts(t))
-	k := kinds[c.act]
+	k := kindOf(c.act)
 	var saw []string
 	for _, vote := range v.Votes {
-		if vote.TxType == k.txType && vote.SubType == k.sub {
+		if vote.TxType == k.txType && vote.SubType == k.subType {
 			return "", true
 		}
 		saw = append(saw, string(vote.TxType)+"/"+vote.SubType)
@@ -550,3 +551,14 @@ func callSeen(t *testing.T, kind string, c *rule4call, s *sample) (string, bool)
 // errorWords are the words for errors that are told in a sentence of their own.
 var errorWords = map[string]string{"Error": "reverted: text 1", "Panic": "panicked with the unknown code 1001", "ExecutionFailed": "command 1001 failed",
 	"FailedOp": "user operation 1001 failed", "FailedOpWithRevert": "user operation 1001 failed", "WrappedError": "the call of 0x03040506"}
+
+// kindOf is how an act shows in a vote.
+func kindOf(x act) (k struct {
+	txType  api.TxType
+	subType string
+}) {
+	if isKind(x) {
+		k.txType, k.subType = typeOf(x), subTypeOf(x)
+	}
+	return k
+}

@@ -82,5 +82,16 @@ var kinds = map[act]kind{
 	actBurn:            {api.TypeOther, "burn"},
 }
 
+// typeOf is the txType of an act.
+func typeOf(x act) api.TxType {
+	if k, ok := kinds[x]; ok {
+		return k.txType
+	}
+	return api.TypeOther
+}
+
+// subTypeOf is the sub-type of an act, empty where its type says it all.
+func subTypeOf(x act) string { return kinds[x].sub }
+
 // isKind reports whether an act can decide a transaction.
 func isKind(x act) bool { _, ok := kinds[x]; return ok }

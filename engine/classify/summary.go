@@ -371,7 +371,7 @@ func (a *headlineWriter) sumStake(o *opinion, verb, via string) string {
 		prep = "from"
 	}
 	switch {
-	case o.sub != "" && o.sub != kinds[o.act].sub:
+	case o.sub != "" && o.sub != subTypeOf(o.act):
 		return ""
 	case len(a.out) > 0 && len(a.in) > 0:
 		return verb + " " + a.legs(a.out) + " for " + a.legs(a.in) + on(prep, via)
@@ -475,12 +475,4 @@ func (a *headlineWriter) paidOut() string {
 		whom = a.Who(a.Flow.Transfers[0].To)
 	}
 	return ", which sent " + a.Amount(leg20(a.Flow.Transfers[0].Token), sum) + " to " + whom
-}
-
-// typeOf is the txType of an act.
-func typeOf(x act) api.TxType {
-	if k, ok := kinds[x]; ok {
-		return k.txType
-	}
-	return api.TypeOther
 }

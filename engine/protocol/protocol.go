@@ -110,7 +110,9 @@ type Place struct {
 
 // All are the protocols in the order of their slugs, parsed at first use. A damaged file
 // is a build that fails its tests, and panics.
-var All = sync.OnceValue(func() []*Protocol {
+func All() []*Protocol { return all() }
+
+var all = sync.OnceValue(func() []*Protocol {
 	list, err := read()
 	if err != nil {
 		panic("protocol: " + err.Error())
