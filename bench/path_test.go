@@ -13,8 +13,10 @@ import (
 	"txlens/engine/classify"
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/fixture"
 	"txlens/engine/flow"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
 
 	"github.com/go-json-experiment/json"
@@ -169,8 +171,8 @@ func BenchmarkFlowClassify(b *testing.B) {
 			for i, ev := range evs {
 				ok := ev.Tree.Root.Err == ""
 				fl := flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: ev.Tree, Succeeded: ok})
-				r := classify.Read(&classify.Facts{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: ev.Tree, Flow: fl, Decoded: sets[i], Succeeded: ok})
-				classify.Describe(r, classify.Classify(r))
+				r := facts.Read(&facts.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: ev.Receipt, Block: ev.Block, Tree: ev.Tree, Flow: fl, Decoded: sets[i], Succeeded: ok})
+				narrate.Describe(r, classify.Classify(r))
 			}
 		})
 	})

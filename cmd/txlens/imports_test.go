@@ -49,17 +49,18 @@ var mayImport = map[string][]string{
 	"engine/flow":           {"engine/evmsig", "engine/chain", "engine/ethrpc", "engine/api", "engine/trace"},
 	"engine/upstream":       {"engine/evmsig", "engine/chain", "engine/ethrpc", "engine/api", "engine/meter", "engine/trace"},
 	"engine/verdict":        {"engine/api", "engine/flow"},
-	"engine/narrate":        {"engine/api", "engine/flow", "engine/verdict"},
-	"engine/classify":       {"engine/evmsig", "engine/protocol", "engine/verdict", "engine/chain", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},
-	"engine/check":          {"engine/evmsig", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},
+	"engine/facts":          {"engine/evmsig", "engine/protocol", "engine/chain", "engine/decode", "engine/ethrpc", "engine/flow", "engine/label", "engine/trace", "engine/verdict"},
+	"engine/narrate":        {"engine/evmsig", "engine/protocol", "engine/classify", "engine/chain", "engine/decode", "engine/ethrpc", "engine/facts", "engine/label", "engine/trace", "engine/api", "engine/flow", "engine/verdict"},
+	"engine/classify":       {"engine/evmsig", "engine/facts", "engine/protocol", "engine/verdict", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},
+	"engine/check":          {"engine/facts", "engine/evmsig", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent":          {"engine/api", "engine/meter"},
 	"engine/agent/llm":      {"engine/api"},
-	"engine/agent/claim":    {"engine/narrate", "engine/verdict", "engine/agent/llm", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace", "engine/check"},
+	"engine/agent/claim":    {"engine/facts", "engine/narrate", "engine/verdict", "engine/agent/llm", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace", "engine/check"},
 	"engine/agent/digest":   {"engine/verdict", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent/playbook": {"engine/verdict", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/ethrpc", "engine/api", "engine/trace"},
 	"engine/agent/tool":     {"engine/evmsig", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
-	"engine/assemble":       {"engine/evmsig", "engine/narrate", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/check"},
-	"engine/gather":         {"engine/evmsig", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/label", "engine/replay", "engine/trace", "engine/check", "engine/upstream"},
+	"engine/assemble":       {"engine/facts", "engine/evmsig", "engine/narrate", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/check"},
+	"engine/gather":         {"engine/facts", "engine/evmsig", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/label", "engine/replay", "engine/trace", "engine/check", "engine/upstream"},
 }
 
 // onlyIn names the one place for what a change of runtime or server may touch.
@@ -75,7 +76,7 @@ var onlyIn = map[string]string{
 
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
-	return slices.Contains([]string{"bench/peers", "cmd/txlens/demogen", "engine/agent/llm/scripted", "internal/dice", "internal/mutate", "internal/powercut", "engine/fixture", "engine/assemble/recorded", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract", "zoo"}, pkg) ||
+	return slices.Contains([]string{"bench/peers", "cmd/txlens/demogen", "engine/agent/llm/scripted", "internal/dice", "internal/mutate", "internal/testkit/scene", "internal/powercut", "engine/fixture", "engine/assemble/recorded", "engine/replay/gethdata", "engine/upstream/stubnode", "transport/contract", "zoo"}, pkg) ||
 		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e")
 }
 

@@ -10,6 +10,7 @@ import (
 	"txlens/engine/classify"
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/narrate"
 	"txlens/engine/report"
@@ -33,8 +34,8 @@ type Case struct {
 	Decoded *decode.Set
 	Verdict *classify.Verdict
 	Triage  *check.Report
-	Words   classify.Words // names of sentences about the checks
-	Told    classify.Text  // what the rules say in sentences
+	Words   narrate.Words // names of sentences about the checks
+	Told    narrate.Text  // what the rules say in sentences
 }
 
 // Result builds the whole answer but its costs. It fills every field that the
@@ -151,11 +152,11 @@ type builder struct {
 	quotes    map[common.Address]flow.Quote // prices by trades in the transaction itself
 	quoteList []flow.Quote
 	quoted    bool // a value in the result rests on one of them
-	facts     *classify.Reading
+	facts     *facts.Reading
 	verdict_  *classify.Verdict
 	report    *check.Report
-	words     classify.Words
-	told      classify.Text
+	words     narrate.Words
+	told      narrate.Text
 	names     *names
 	refused   bool                    // the trace contradicts the transaction or its receipt
 	doubts    []string                // why the evidence does not agree with itself
@@ -182,13 +183,13 @@ func (b *builder) analyse() {
 	b.decoded = dec.All(b.tree, b.receipt)
 	b.auths = decode.Authorizations(ev.Tx, ev.Chain.ID, b.diff())
 	b.names = newNames(b)
-	b.facts = classify.Read(&classify.Facts{
+	b.facts = facts.Read(&facts.Input{
 		Chain: ev.Chain, Tx: ev.Tx, Receipt: b.receipt, Block: ev.Block, Tree: b.tree, Flow: b.flow, Decoded: b.decoded,
 		Labels: b.names.labels, Tokens: ev.Tokens, Contracts: ev.Contracts, Succeeded: b.succeeded && ev.Receipt != nil, Diff: b.diff(), NoLogs: known == nil, NoReceipt: ev.Receipt == nil, Neighbours: ev.Neighbours,
 		Authorizations: b.auths,
 	})
-	b.verdict_, b.words = classify.Classify(b.facts), classify.NewWords(b.facts)
-	b.told = classify.Describe(b.facts, b.verdict_)
+	b.verdict_, b.words = classify.Classify(b.facts), narrate.NewWords(b.facts)
+	b.told = narrate.Describe(b.facts, b.verdict_)
 }
 
 // readReceipt sets what stands for the receipt: where the node gave none, the logs of

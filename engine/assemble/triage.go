@@ -23,7 +23,7 @@ func (b *builder) triage() {
 	}
 	b.report = check.Run(&check.Facts{Reading: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage})
 	b.verdict_.Risks = append(b.verdict_.Risks, b.report.Flags...)
-	full := classify.NewFullWords(b.facts)
+	full := narrate.NewFullWords(b.facts)
 	for i := range b.report.Findings {
 		f := narrate.Finding(full, &b.report.Findings[i])
 		switch {

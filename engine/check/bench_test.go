@@ -6,7 +6,7 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/assemble/recorded"
 	"txlens/engine/check"
-	"txlens/engine/classify"
+	"txlens/engine/facts"
 )
 
 // BenchmarkLook is the triage alone, of all recorded transactions.
@@ -15,7 +15,7 @@ func BenchmarkLook(b *testing.B) {
 	for ev := range recorded.All(b) {
 		c := assemble.Build(ev)
 		list = append(list, &check.Facts{
-			Reading: classify.Read(&classify.Facts{Chain: ev.Chain, Tx: ev.Tx, Receipt: c.Receipt, Block: ev.Block, Tree: c.Tree, Flow: c.Flow, Decoded: c.Decoded, Tokens: ev.Tokens, Succeeded: c.Tree.Root.Err == ""}),
+			Reading: facts.Read(&facts.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: c.Receipt, Block: ev.Block, Tree: c.Tree, Flow: c.Flow, Decoded: c.Decoded, Tokens: ev.Tokens, Succeeded: c.Tree.Root.Err == ""}),
 			Verdict: c.Verdict, Diff: ev.Diff,
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
@@ -18,15 +19,15 @@ func TestBounds(t *testing.T) {
 	f := func(payments int, looked bool) {
 		t.Helper()
 		root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
-		facts := &classify.Facts{
+		in := &facts.Input{
 			Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true,
 			Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.RungDebug},
 			Flow: &flow.Flow{Transfers: make([]flow.Transfer, payments)},
 		}
-		for i := range facts.Flow.Transfers {
-			facts.Flow.Transfers[i].Amount = big.NewInt(1)
+		for i := range in.Flow.Transfers {
+			in.Flow.Transfers[i].Amount = big.NewInt(1)
 		}
-		for _, o := range Run(&Facts{Reading: classify.Read(facts), Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
+		for _, o := range Run(&Facts{Reading: facts.Read(in), Verdict: &classify.Verdict{}, Asked: true}).Outcomes {
 			if o.Check.Name == "reentrancy" && (o.Result == verdict.NotChecked) == looked {
 				t.Errorf("%d payments: re-entrancy is %s, %s", payments, o.Result, narrate.Sentence(nil, o.Why))
 			}

@@ -7,6 +7,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -16,9 +17,9 @@ import (
 func outcome(t *testing.T, name string, v *classify.Verdict) verdict.Outcome {
 	t.Helper()
 	root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
-	facts := &classify.Facts{Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true, Flow: &flow.Flow{},
+	in := &facts.Input{Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true, Flow: &flow.Flow{},
 		Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.RungDebug}}
-	for _, o := range Run(&Facts{Reading: classify.Read(facts), Verdict: v}).Outcomes {
+	for _, o := range Run(&Facts{Reading: facts.Read(in), Verdict: v}).Outcomes {
 		if o.Name == name {
 			return o.Outcome
 		}
@@ -57,7 +58,7 @@ func TestFlagsAreFound(t *testing.T) {
 	if slices.Contains(verdict.ControlFlags(), verdict.Paused) {
 		t.Error("a pause changes no control")
 	}
-	if got := outcome(t, "sandwich", &classify.Verdict{Sandwich: &classify.Sandwich{}}); got.Result != verdict.Found {
+	if got := outcome(t, "sandwich", &classify.Verdict{Sandwich: &facts.Sandwich{}}); got.Result != verdict.Found {
 		t.Errorf("a part of a sandwich: %s", got.Result)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
@@ -18,7 +19,7 @@ import (
 // Facts are those of the classification, and what came to be known beside them.
 // Nothing in them is changed.
 type Facts struct {
-	*classify.Reading
+	*facts.Reading
 	Verdict *classify.Verdict
 	Diff    *ethrpc.StateDiff // nil: storage is not known
 	Prices  map[common.Address]api.Decimal

@@ -1,31 +1,32 @@
-package classify
+package classify_test
 
 import (
 	"encoding/json"
 	"testing"
-
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/fixture"
+	"txlens/internal/testkit/scene"
 )
 
 // BenchmarkClassify judges whole recorded blocks; BenchmarkFloor unmarshals the same
 // inputs with encoding/json. The first should stay under a sixth of the second.
 func BenchmarkClassify(b *testing.B) {
 	blocks := fixture.Blocks(b)
-	var facts []*Facts
+	var facts []*facts.Input
 	for i := range blocks {
 		blk, err := ethrpc.ParseBlock(blocks[i].Header)
 		if err != nil {
 			b.Fatal(err)
 		}
 		for j := range blocks[i].Txs {
-			facts = append(facts, fromFixture(b, &blocks[i], &blocks[i].Txs[j], blk))
+			facts = append(facts, scene.FromFixture(b, &blocks[i], &blocks[i].Txs[j], blk))
 		}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, f := range facts {
-			judge(f)
+			scene.Judge(f)
 		}
 	}
 }

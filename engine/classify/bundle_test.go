@@ -1,10 +1,10 @@
-package classify
+package classify_test
 
 import (
 	"strings"
 	"testing"
-
 	"txlens/engine/api"
+	"txlens/internal/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -15,8 +15,8 @@ import (
 func TestFailedOfBundle(t *testing.T) {
 	f := func(first, second bool, want string, actor common.Address) {
 		t.Helper()
-		s := newScene(at(entryPoint), 0, nil2()).transfer(usdc, vault, friend, 5_000000)
-		v := judge(userOp(userOp(s, bot, first), vault, second).facts(t))
+		s := scene.New(scene.At(entryPoint), 0, nil2()).Transfer(scene.Usdc, scene.Vault, scene.Friend, 5_000000)
+		v := scene.Judge(userOp(userOp(s, scene.Bot, first), scene.Vault, second).Facts(t))
 		if !strings.HasPrefix(v.Summary, want) || v.Actor != actor {
 			t.Errorf("%v, %v: %s, for %s; want %s, for %s", first, second, v.Summary, v.Actor, want, actor)
 		}
@@ -28,9 +28,9 @@ func TestFailedOfBundle(t *testing.T) {
 			t.Errorf("%v, %v: %q", first, second, lines(v))
 		}
 	}
-	f(false, true, "1 of 2 user operations failed, the transaction itself succeeded: sent 5 USDC", vault)
-	f(true, false, "1 of 2 user operations failed", bot)
-	f(false, false, "Inner act failed", bot)
+	f(false, true, "1 of 2 user operations failed, the transaction itself succeeded: sent 5 USDC", scene.Vault)
+	f(true, false, "1 of 2 user operations failed", scene.Bot)
+	f(false, false, "Inner act failed", scene.Bot)
 }
 
 // TestPrefund: what a smart account pays its entry point is no part of what it sent,
@@ -38,31 +38,31 @@ func TestFailedOfBundle(t *testing.T) {
 func TestPrefund(t *testing.T) {
 	f := func(data []byte, want string) {
 		t.Helper()
-		s := newScene(at(entryPoint), 0, nil2())
-		s.call(vault, friend, 2_000000000000000000, nil)
-		s.call(vault, entryPoint, 500000000000000000, data)
-		if v := judge(userOp(s, vault, true).facts(t)); !strings.Contains(v.Summary, want) {
+		s := scene.New(scene.At(entryPoint), 0, nil2())
+		s.Call(scene.Vault, scene.Friend, 2_000000000000000000, nil)
+		s.Call(scene.Vault, entryPoint, 500000000000000000, data)
+		if v := scene.Judge(userOp(s, scene.Vault, true).Facts(t)); !strings.Contains(v.Summary, want) {
 			t.Errorf("%s, want %s", v.Summary, want)
 		}
 	}
 	f(nil, "Sent 2 ETH to")
-	f(input("depositTo(address)", vault), "2.5 ETH")
+	f(scene.Input("depositTo(address)", scene.Vault), "2.5 ETH")
 }
 
 // TestAdministered: nothing moved and a contract has another master.
 func TestAdministered(t *testing.T) {
-	f := func(s *scene, want bool) {
+	f := func(s *scene.Scene, want bool) {
 		t.Helper()
-		v := judge(s.facts(t))
+		v := scene.Judge(s.Facts(t))
 		if got := v.TxType != nil && *v.TxType == api.TypeOther && v.SubType == "admin"; got != want {
-			t.Errorf("%s/%s: %s", tName(v), v.SubType, v.Summary)
+			t.Errorf("%s/%s: %s", typeName(v), v.SubType, v.Summary)
 		}
 	}
-	handed := func() *scene {
-		return newScene(at(vault), 0, nil2()).log(vault, "OwnershipTransferred(address,address)", []any{user, friend})
+	handed := func() *scene.Scene {
+		return scene.New(scene.At(scene.Vault), 0, nil2()).Log(scene.Vault, "OwnershipTransferred(address,address)", []any{scene.User, scene.Friend})
 	}
 	f(handed(), true)
-	f(handed().transfer(usdc, user, friend, 7), false)
+	f(handed().Transfer(scene.Usdc, scene.User, scene.Friend, 7), false)
 }
 
 // TestDeployedBySender: who made a contract by a transaction of its own may initialise it
@@ -70,17 +70,17 @@ func TestAdministered(t *testing.T) {
 func TestDeployedBySender(t *testing.T) {
 	f := func(contract common.Address, want bool) {
 		t.Helper()
-		s := newScene(at(contract), 0, nil2()).log(contract, "Initialized(uint64)", nil, 1)
-		s.tx.Nonce = 9
+		s := scene.New(scene.At(contract), 0, nil2()).Log(contract, "Initialized(uint64)", nil, 1)
+		s.Tx.Nonce = 9
 		flagged := false
-		for _, r := range lines(judge(s.facts(t))) {
+		for _, r := range lines(scene.Judge(s.Facts(t))) {
 			flagged = flagged || strings.HasPrefix(r, "uninitialised_takeover: ")
 		}
 		if flagged != want {
 			t.Errorf("%s: flagged %v", contract, flagged)
 		}
 	}
-	f(crypto.CreateAddress(user, 3), false)
-	f(crypto.CreateAddress(user, 9), true) // not made before
-	f(crypto.CreateAddress(friend, 3), true)
+	f(crypto.CreateAddress(scene.User, 3), false)
+	f(crypto.CreateAddress(scene.User, 9), true) // not made before
+	f(crypto.CreateAddress(scene.Friend, 3), true)
 }

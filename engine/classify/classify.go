@@ -2,6 +2,7 @@ package classify
 
 import (
 	"txlens/engine/api"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -11,63 +12,63 @@ import (
 
 // Classify judges one transaction. It changes nothing in f, keeps nothing of it
 // beyond what the Verdict points to, and is safe for concurrent use.
-func Classify(a *Reading) *Verdict {
+func Classify(a *facts.Reading) *Verdict {
 	v := &Verdict{Roles: map[common.Address]string{}}
 	switch {
 	case a.Succeeded:
-		a.judge(v)
-	case a.outcomeKnown():
-		a.judgeAttempt(v, "attempted act")
+		judge(a, v)
+	case a.OutcomeKnown():
+		judgeAttempt(a, v, "attempted act")
 		v.Attempted = true
 	default:
-		a.judgeAttempt(v, "asked for")
+		judgeAttempt(a, v, "asked for")
 	}
-	v.Actor, v.Sandwich = a.actor, a.sandwich
-	v.Risks = a.assess()
-	a.assignRoles(v)
-	a.trust(v)
+	v.Actor, v.Sandwich = a.Actor, a.Sandwich
+	v.Risks = assess(a)
+	assignRoles(a, v)
+	trust(a, v)
 	return v
 }
 
 // judge classifies what took effect.
-func (a *Reading) judge(v *Verdict) {
-	o := a.decide(v)
+func judge(a *facts.Reading, v *Verdict) {
+	o := decide(a, v)
 	v.Deciding = o
-	a.settleType(v)
+	settleType(a, v)
 	if p := v.Votes[0].Protocol; p != "" {
 		v.Protocol = &p
 	}
-	v.Seizures, _ = a.seizures()
-	if o.act == actArbitrage {
-		a.primaryGain(v)
+	v.Seizures, _ = a.Seizures()
+	if o.Act == facts.ActArbitrage {
+		primaryGain(a, v)
 		return
 	}
-	a.delivered(o)
-	if l := a.primaryLeg(v, !gains[o.act]); l != nil {
+	delivered(a, o)
+	if l := primaryLeg(a, v, !gains[o.Act]); l != nil {
 		sign := -1
-		for i := range a.in {
-			if l.key == a.in[i].key && l.amount.Cmp(a.in[i].amount) == 0 {
+		for i := range a.In {
+			if l.Key == a.In[i].Key && l.Amount.Cmp(a.In[i].Amount) == 0 {
 				sign = 1
 			}
 		}
-		v.Primary = l.delta(sign)
-		a.besides(v, l, sign)
+		v.Primary = l.Delta(sign)
+		besides(a, v, l, sign)
 	}
 }
 
 // delivered finds to whom a bridge delivered what its event tells, where that is not the
 // actor.
-func (a *Reading) delivered(o *opinion) {
-	if o.act != actBridgeIn && o.act != actMessageIn || len(a.in) > 0 {
+func delivered(a *facts.Reading, o *Opinion) {
+	if o.Act != facts.ActBridgeIn && o.Act != facts.ActMessageIn || len(a.In) > 0 {
 		return
 	}
-	for _, h := range o.hits {
-		if h.act != actBridgeIn {
+	for _, h := range o.Matches {
+		if h.Act != facts.ActBridgeIn {
 			continue
 		}
-		for _, p := range h.party {
-			if _, in := a.legsOf(p); len(in) > 0 && p != a.sender {
-				o.beneficiary, o.benefit = p, in
+		for _, p := range h.Party {
+			if _, in := a.LegsOf(p); len(in) > 0 && p != a.Sender {
+				o.Beneficiary, o.Benefit = p, in
 				return
 			}
 		}
@@ -79,42 +80,42 @@ const maxBesides = 8
 
 // primaryGain makes the value of an arbitrage that of all it gained. What cannot be added
 // up has none: a part would pass for the whole.
-func (a *Reading) primaryGain(v *Verdict) {
-	legs, _ := a.gain(v.Deciding)
-	if len(legs) == 0 || len(legs) > maxBesides+1 || nfts(legs) {
+func primaryGain(a *facts.Reading, v *Verdict) {
+	legs, _ := Gain(a, v.Deciding)
+	if len(legs) == 0 || len(legs) > maxBesides+1 || facts.HasNFT(legs) {
 		return
 	}
-	v.Primary = legs[0].delta(1)
+	v.Primary = legs[0].Delta(1)
 	for i := range legs[1:] {
-		v.Besides = append(v.Besides, *legs[1+i].delta(1))
+		v.Besides = append(v.Besides, *legs[1+i].Delta(1))
 	}
 }
 
 // besides lists the other assets of a liquidity act: a pair is worth both its sides.
-func (a *Reading) besides(v *Verdict, primary *leg, sign int) {
+func besides(a *facts.Reading, v *Verdict, primary *facts.Leg, sign int) {
 	o := v.Deciding
-	if o.act != actAddLiq && o.act != actRemoveLiq && o.act != actCollect {
+	if o.Act != facts.ActAddLiq && o.Act != facts.ActRemoveLiq && o.Act != facts.ActCollect {
 		return
 	}
-	legs := a.out
+	legs := a.Out
 	if sign > 0 {
-		legs = a.in
+		legs = a.In
 	}
-	for _, l := range plain(legs) {
-		if l.key != primary.key && !l.key.NFT && len(v.Besides) < maxBesides {
-			v.Besides = append(v.Besides, *l.delta(sign))
+	for _, l := range facts.NotMinted(legs) {
+		if l.Key != primary.Key && !l.Key.NFT && len(v.Besides) < maxBesides {
+			v.Besides = append(v.Besides, *l.Delta(sign))
 		}
 	}
 }
 
 // gains are the acts whose value is what came in.
-var gains = map[act]bool{actWithdraw: true, actBorrow: true, actVaultOut: true, actClaim: true, "receive": true, actClaimStake: true, actUnstake: true,
-	actRemoveLiq: true, actCollect: true, actBridgeIn: true, actMessageIn: true}
+var gains = map[facts.Act]bool{facts.ActWithdraw: true, facts.ActBorrow: true, facts.ActVaultOut: true, facts.ActClaim: true, "receive": true, facts.ActClaimStake: true, facts.ActUnstake: true,
+	facts.ActRemoveLiq: true, facts.ActCollect: true, facts.ActBridgeIn: true, facts.ActMessageIn: true}
 
-func (a *Reading) settleType(v *Verdict) {
-	t := typeOf(v.Deciding.act)
-	if len(a.actors) > 1 && a.how == asUserOp {
-		t = a.bundleType(t)
+func settleType(a *facts.Reading, v *Verdict) {
+	t := TypeOf(v.Deciding.Act)
+	if len(a.Actors) > 1 && a.ActorKind == facts.ActorUserOp {
+		t = bundleType(a, t)
 	}
 	v.TxType = &t
 	v.SubType = v.Votes[0].SubType
@@ -122,17 +123,17 @@ func (a *Reading) settleType(v *Verdict) {
 
 // bundleType: a bundle of several users' operations has a type only when the rules
 // would give each of them the same; that is known only for bundles of transfers.
-func (a *Reading) bundleType(t api.TxType) api.TxType {
-	if t == api.TypeTransfer || t == api.TypeSwap && !a.mixed() {
+func bundleType(a *facts.Reading, t api.TxType) api.TxType {
+	if t == api.TypeTransfer || t == api.TypeSwap && !mixed(a) {
 		return t
 	}
 	return api.TypeOther
 }
 
 // mixed reports whether some account of a bundle did not trade.
-func (a *Reading) mixed() bool {
-	for _, x := range a.actors {
-		if out, in := a.legsOf(x); len(plain(out)) == 0 || len(plain(in)) == 0 {
+func mixed(a *facts.Reading) bool {
+	for _, x := range a.Actors {
+		if out, in := a.LegsOf(x); len(facts.NotMinted(out)) == 0 || len(facts.NotMinted(in)) == 0 {
 			return true
 		}
 	}
@@ -141,57 +142,41 @@ func (a *Reading) mixed() bool {
 
 // judgeAttempt classifies what the calldata asks for: of a transaction that failed, or of
 // which no receipt tells whether it was done.
-func (a *Reading) judgeAttempt(v *Verdict, rule string) {
-	o := a.attempt()
+func judgeAttempt(a *facts.Reading, v *Verdict, rule string) {
+	o := attempt(a)
 	v.Deciding = o
-	v.Votes = append(v.Votes, a.asVote(rule, o))
-	t := typeOf(o.act)
+	v.Votes = append(v.Votes, asVote(a, rule, o))
+	t := TypeOf(o.Act)
 	v.TxType, v.SubType = &t, v.Votes[0].SubType
 	if p := v.Votes[0].Protocol; p != "" {
 		v.Protocol = &p
 	}
 }
 
-// outcomeKnown reports whether anything says how the transaction ended. Without a
-// receipt that is a trace that failed: then nothing moved in any case.
-func (a *Reading) outcomeKnown() bool {
-	if a.NoReceipt {
-		return a.traced() && a.Tree.Root.Err != ""
-	}
-	return a.Receipt != nil && a.Receipt.Status != nil || a.traced()
-}
-
-// unwrapAttempt: a failed Safe transaction was attempted by the Safe that was called.
-func (a *Reading) unwrapAttempt() {
-	if a.call != nil && a.call.act == actSafeExec && a.Tx.To != nil {
-		a.actor, a.how = *a.Tx.To, asSafe
-	}
-}
-
 // trust sets the confidence and says why it is not high.
-func (a *Reading) trust(v *Verdict) {
+func trust(a *facts.Reading, v *Verdict) {
 	c := api.High
 	lower := func(to api.Confidence, why verdict.Form, args ...verdict.Arg) {
 		c = c.Lower(to)
 		v.Reasons = append(v.Reasons, verdict.Say(why, args...))
 	}
-	a.trustTrace(lower)
-	if v.Deciding.unsure != 0 {
-		lower(api.Medium, v.Deciding.unsure)
+	trustTrace(a, lower)
+	if v.Deciding.doubt != 0 {
+		lower(api.Medium, v.Deciding.doubt)
 	}
-	a.trustNames(v, lower)
-	a.trustMoves(v.Deciding, lower)
+	trustNames(a, v, lower)
+	trustMoves(a, v.Deciding, lower)
 	v.Confidence = c
 }
 
 // lowering lowers the confidence for a reason.
 type lowering func(to api.Confidence, why verdict.Form, args ...verdict.Arg)
 
-func (a *Reading) trustTrace(lower lowering) {
+func trustTrace(a *facts.Reading, lower lowering) {
 	if a.NoReceipt || a.Receipt == nil {
 		lower(api.Low, verdict.NoReceiptConfirms)
 	}
-	if !a.Succeeded && !a.outcomeKnown() && !a.traced() {
+	if !a.Succeeded && !a.OutcomeKnown() && !a.HasTrace() {
 		lower(api.Low, verdict.SuccessUnknown)
 	}
 	if a.Tree == nil {
@@ -200,7 +185,7 @@ func (a *Reading) trustTrace(lower lowering) {
 	}
 	switch a.Tree.Source {
 	case trace.RungReceipt:
-		if !a.bareTransfer() {
+		if !a.BareTransfer() {
 			lower(api.Low, verdict.OnlyReceiptAvailable)
 		}
 	case trace.RungReplayQuick:
@@ -208,21 +193,15 @@ func (a *Reading) trustTrace(lower lowering) {
 	}
 }
 
-// bareTransfer: coin sent without calldata for the price of a plain transfer; no code
-// can have run, so the receipt tells all.
-func (a *Reading) bareTransfer() bool {
-	return a.Succeeded && a.Tx.To != nil && len(a.Tx.Input) == 0 && a.Receipt != nil && len(a.Receipt.Logs) == 0 && a.Receipt.GasUsed == 21000
-}
-
 // needsProtocol are the types that mean little without a protocol.
 var needsProtocol = map[api.TxType]bool{api.TypeSwap: true, api.TypeBridge: true, api.TypeStake: true,
 	api.TypeLiquidation: true, api.TypeGovernance: true}
 
-var plainActs = map[act]bool{actTransfer: true, actApproval: true, actWrap: true, actUnwrap: true, actDeploy: true, actSystem: true, actBatchPost: true, actNote: true, actAuthorize: true}
+var plainActs = map[facts.Act]bool{facts.ActTransfer: true, facts.ActApproval: true, facts.ActWrap: true, facts.ActUnwrap: true, facts.ActDeploy: true, facts.ActSystem: true, facts.ActBatchPost: true, facts.ActNote: true, facts.ActAuthorize: true}
 
-func (a *Reading) trustNames(v *Verdict, lower lowering) {
+func trustNames(a *facts.Reading, v *Verdict, lower lowering) {
 	o := v.Deciding
-	if v.Protocol == nil && (needsProtocol[typeOf(o.act)] || typeOf(o.act) == api.TypeOther && !plainActs[o.act]) {
+	if v.Protocol == nil && (needsProtocol[TypeOf(o.Act)] || TypeOf(o.Act) == api.TypeOther && !plainActs[o.Act]) {
 		if family := v.Votes[0].Family; family != "" {
 			lower(api.Medium, verdict.ProtocolUnknownOfFamily, verdict.Family(family))
 		} else {
@@ -230,27 +209,27 @@ func (a *Reading) trustNames(v *Verdict, lower lowering) {
 		}
 	}
 	unknown := 0
-	for _, addr := range a.called() {
-		if !a.named(addr) && len(a.Tx.Input) > 0 && o.act != actSystem && o.act != actBatchPost && !a.noCodeRan() {
+	for _, addr := range a.CalledContracts() {
+		if !named(a, addr) && len(a.Tx.Input) > 0 && o.Act != facts.ActSystem && o.Act != facts.ActBatchPost && !a.NoCodeRan() {
 			unknown++
 			lower(api.Medium, verdict.CalledUnidentified, verdict.Abbreviated(addr))
 		}
 	}
-	for _, g := range a.grants() {
-		if o.act == actApproval && !g.revoke && !a.named(g.spender) {
-			lower(api.Medium, verdict.SpenderUnidentified, verdict.Abbreviated(g.spender))
+	for _, g := range a.Grants() {
+		if o.Act == facts.ActApproval && !g.Revoke && !named(a, g.Spender) {
+			lower(api.Medium, verdict.SpenderUnidentified, verdict.Abbreviated(g.Spender))
 			break
 		}
 	}
-	if unknown > 0 && (o.act == "contract_call" || o.act == "pay") {
+	if unknown > 0 && (o.Act == "contract_call" || o.Act == "pay") {
 		lower(api.Low, verdict.ContractUnrecognised)
 	}
 }
 
 // named reports whether a contract is identified: labelled, a token with a symbol, or
 // of verified source; the actor's own account is its own identity.
-func (a *Reading) named(addr common.Address) bool {
-	if a.known(addr) || contains(a.actors, addr) && a.how != asSender || a.Tokens[addr].Symbol != "" || a.labelOf(addr).Category == "token" {
+func named(a *facts.Reading, addr common.Address) bool {
+	if a.HasLabel(addr) || facts.Contains(a.Actors, addr) && a.ActorKind != facts.ActorSender || a.Tokens[addr].Symbol != "" || a.LabelOf(addr).Category == "token" {
 		return true
 	}
 	c := a.Contracts[addr]
@@ -259,46 +238,46 @@ func (a *Reading) named(addr common.Address) bool {
 
 // trustMoves: the summary must follow from what the actor gained and lost, in units
 // that are known, by a ledger that agrees with the node.
-func (a *Reading) trustMoves(o *opinion, lower lowering) {
+func trustMoves(a *facts.Reading, o *Opinion, lower lowering) {
 	if !a.Succeeded {
-		if !a.outcomeKnown() {
+		if !a.OutcomeKnown() {
 			return
 		}
-		if f := a.origin(); f == nil || !a.explained(f) {
+		if f := a.FailureOrigin(); f == nil || !a.Explained(f) {
 			lower(api.Medium, verdict.FailureUnexplained)
 		}
 		return
 	}
-	switch typeOf(o.act) {
+	switch TypeOf(o.Act) {
 	case api.TypeSwap:
-		if len(a.in)+len(o.benefit) == 0 || len(a.out) == 0 {
+		if len(a.In)+len(o.Benefit) == 0 || len(a.Out) == 0 {
 			lower(api.Medium, verdict.ExchangeSidesUnseen)
 		}
 	case api.TypeApproval:
-		if len(a.grants()) == 0 {
+		if len(a.Grants()) == 0 {
 			lower(api.Medium, verdict.NoApprovalEvent)
 		}
 	}
-	for _, l := range append(append([]leg(nil), a.out...), a.in...) {
-		if l.key.NFT || l.key.ID != "" || l.native() {
+	for _, l := range append(append([]facts.Leg(nil), a.Out...), a.In...) {
+		if l.Key.NFT || l.Key.ID != "" || l.Native() {
 			continue
 		}
-		if _, ok := a.decimals(l.key.Token); !ok {
-			lower(api.Medium, verdict.DecimalsUnknown, verdict.Abbreviated(l.key.Token))
+		if _, ok := a.Decimals(l.Key.Token); !ok {
+			lower(api.Medium, verdict.DecimalsUnknown, verdict.Abbreviated(l.Key.Token))
 			break
 		}
 	}
-	a.trustEvents(lower)
+	trustEvents(a, lower)
 	if a.Flow != nil && len(a.Flow.Mismatches) > 0 {
 		lower(api.Medium, verdict.LedgerDisagrees)
 	}
-	if at, ok := a.tradedBy(o); ok {
+	if at, ok := TradedBy(a, o); ok {
 		lower(api.Medium, verdict.AssetsMovedAt, verdict.Abbreviated(at))
 	}
 }
 
 // trustEvents: an amount that only a log claims is not what the actor has.
-func (a *Reading) trustEvents(lower lowering) {
+func trustEvents(a *facts.Reading, lower lowering) {
 	if a.Flow == nil {
 		return
 	}
@@ -307,8 +286,8 @@ func (a *Reading) trustEvents(lower lowering) {
 		if k.Backing != flow.KeepsPart && k.Backing != flow.Differs {
 			continue
 		}
-		for _, l := range append(append([]leg(nil), a.out...), a.in...) {
-			if l.key.Token == k.Token {
+		for _, l := range append(append([]facts.Leg(nil), a.Out...), a.In...) {
+			if l.Key.Token == k.Token {
 				lower(api.Medium, verdict.BalancesDiffer, verdict.Abbreviated(k.Token))
 				break
 			}
@@ -316,11 +295,11 @@ func (a *Reading) trustEvents(lower lowering) {
 	}
 }
 
-// tradedBy is the contract that the movements of a trade were taken from, where that is
+// TradedBy is the contract that the movements of a trade were taken from, where that is
 // not the actor's account.
-func (a *Reading) tradedBy(o *opinion) (common.Address, bool) {
+func TradedBy(a *facts.Reading, o *Opinion) (common.Address, bool) {
 	if (o.trader != common.Address{}) {
 		return o.trader, true
 	}
-	return a.trader, a.how == asContract
+	return a.Trader, a.ActorKind == facts.ActorContract
 }

@@ -1,4 +1,4 @@
-package classify
+package classify_test
 
 import (
 	"bufio"
@@ -13,12 +13,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
 	"txlens/engine/api"
+	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/fixture"
 	"txlens/engine/protocol"
+	"txlens/internal/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
@@ -155,14 +157,14 @@ type sample struct {
 
 // sampleLog makes a log of a row. The roles say which arguments are indexed; a row that
 // declares none has its parties where the row says, and the reader of all words else.
-func sampleLog(t *testing.T, e *rule4log, emitter, reader common.Address) *sample {
+func sampleLog(t *testing.T, e *facts.EventRule, emitter, reader common.Address) *sample {
 	t.Helper()
-	s := &sample{log: &ethrpc.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(e.signature))}}}
-	args := arguments(t, e.signature)
+	s := &sample{log: &ethrpc.Log{Address: emitter, Topics: []common.Hash{crypto.Keccak256Hash([]byte(e.Signature))}}}
+	args := arguments(t, e.Signature)
 	fill := &filler{}
-	if len(e.roles.list) == 0 && len(args) > 0 {
-		n := max(e.indexed, 0)
-		for _, p := range e.party {
+	if len(e.Roles.List) == 0 && len(args) > 0 {
+		n := max(e.Indexed, 0)
+		for _, p := range e.Party {
 			if p.Topic {
 				n = max(n, p.N)
 			}
@@ -180,17 +182,17 @@ func sampleLog(t *testing.T, e *rule4log, emitter, reader common.Address) *sampl
 	next := 0
 	for i, arg := range args {
 		v := fill.value(arg.Type)
-		for _, p := range e.party {
-			if r := e.roles.list[next]; r.slot.Topic == p.Topic && r.slot.N == p.N && len(p.Inside)+len(r.slot.Inside) == 0 && arg.Type.T == abi.AddressTy {
+		for _, p := range e.Party {
+			if r := e.Roles.List[next]; r.Slot.Topic == p.Topic && r.Slot.N == p.N && len(p.Inside)+len(r.Slot.Inside) == 0 && arg.Type.T == abi.AddressTy {
 				v.Set(reflect.ValueOf(reader)) // so that the act is the reader's
 			}
 		}
-		if name := e.roles.list[next].name; e.act == actTransfer && (name == "from" || name == "sender") {
+		if name := e.Roles.List[next].Name; e.Act == facts.ActTransfer && (name == "from" || name == "sender") {
 			v.Set(reflect.ValueOf(reader)) // what the reader gave is its act
 		}
 		own := leaves(i, arg.Type, v)
 		s.leaves = append(s.leaves, own...)
-		if e.roles.list[next].slot.Topic {
+		if e.Roles.List[next].Slot.Topic {
 			s.log.Topics = append(s.log.Topics, topicOf(t, arg.Type, v))
 		} else {
 			plain, values = append(plain, arg), append(values, v)
@@ -208,11 +210,11 @@ func topicOf(t *testing.T, typ abi.Type, v reflect.Value) common.Hash {
 	return crypto.Keccak256Hash([]byte(fmt.Sprint(v.Interface()))) // a hash of what was indexed
 }
 
-func sampleCall(t *testing.T, c *rule4call) *sample {
+func sampleCall(t *testing.T, c *facts.CallRule) *sample {
 	t.Helper()
-	s := &sample{input: crypto.Keccak256([]byte(c.signature))[:4]}
+	s := &sample{input: crypto.Keccak256([]byte(c.Signature))[:4]}
 	fill := &filler{}
-	args := arguments(t, c.signature)
+	args := arguments(t, c.Signature)
 	var values []reflect.Value
 	for i, arg := range args {
 		values = append(values, fill.value(arg.Type))
@@ -223,16 +225,16 @@ func sampleCall(t *testing.T, c *rule4call) *sample {
 }
 
 // checkRoles reads every role back and compares it with what was encoded.
-func checkRoles(t *testing.T, what string, r *roles, s *sample) {
+func checkRoles(t *testing.T, what string, r *facts.Roles, s *sample) {
 	t.Helper()
-	if len(r.list) == 0 {
+	if len(r.List) == 0 {
 		return
 	}
-	if len(r.list) != len(s.leaves) {
-		t.Errorf("%s: %d roles for %d arguments", what, len(r.list), len(s.leaves))
+	if len(r.List) != len(s.leaves) {
+		t.Errorf("%s: %d roles for %d arguments", what, len(r.List), len(s.leaves))
 		return
 	}
-	for i, role := range r.list {
+	for i, role := range r.List {
 		l := s.leaves[i]
 		data := s.input
 		if s.log != nil {
@@ -242,20 +244,20 @@ func checkRoles(t *testing.T, what string, r *roles, s *sample) {
 		}
 		var got []byte
 		switch {
-		case role.slot.Topic:
-			got = role.slot.word(s.log)
+		case role.Slot.Topic:
+			got = role.Slot.Word(s.log)
 			if want := topicOf(t, l.kind, l.value); !bytes.Equal(got, want[:]) {
-				t.Errorf("%s: role %s reads %x, want %x", what, role.name, got, want)
+				t.Errorf("%s: role %s reads %x, want %x", what, role.Name, got, want)
 			}
-		case role.slot.Body:
-			got = role.slot.bodyOf(data)
+		case role.Slot.Body:
+			got = bodyOf(role.Slot, data)
 			if b := pack(t, abi.Arguments{{Type: l.kind}}, []reflect.Value{l.value}); !bytes.HasPrefix(got, b[32:]) {
-				t.Errorf("%s: role %s does not find its body", what, role.name)
+				t.Errorf("%s: role %s does not find its body", what, role.Name)
 			}
 		default:
-			got = role.slot.argument(data)
+			got = role.Slot.Argument(data)
 			if b := pack(t, abi.Arguments{{Type: l.kind}}, []reflect.Value{l.value}); !bytes.HasPrefix(b, got) || got == nil {
-				t.Errorf("%s: role %s reads %x, want %x", what, role.name, got, b)
+				t.Errorf("%s: role %s reads %x, want %x", what, role.Name, got, b)
 			}
 		}
 	}
@@ -263,35 +265,35 @@ func checkRoles(t *testing.T, what string, r *roles, s *sample) {
 
 // eventSeen reports whether the verdict on a transaction whose only log is the sample
 // shows the vote of its row.
-func eventSeen(t *testing.T, e *rule4log, s *sample) (string, bool) {
+func eventSeen(t *testing.T, e *facts.EventRule, s *sample) (string, bool) {
 	t.Helper()
-	sc := newScene(at(router), 0, nil2())
-	if e.act == actWrap {
-		sc = withMove(newScene(at(weth), 1002, nil2()), nil)
+	sc := scene.New(scene.At(scene.Router), 0, nil2())
+	if e.Act == facts.ActWrap {
+		sc = withMove(scene.New(scene.At(scene.Weth), 1002, nil2()), nil)
 	}
-	if e.flags&flagCommon != 0 {
-		sc.known(s.log.Address, "an emitter of the protocol", "lending", e.slug) // the text alone says nothing
+	if e.Flags&facts.FlagCommon != 0 {
+		sc.Known(s.log.Address, "an emitter of the protocol", "lending", e.Slug) // the text alone says nothing
 	}
-	sc.log(s.log.Address, "", nil)
-	sc.rc.Logs[0].Topics, sc.rc.Logs[0].Data = s.log.Topics, s.log.Data
-	sc.root.Logs[0].Topics, sc.root.Logs[0].Data = s.log.Topics, s.log.Data
-	v := judge(sc.facts(t))
+	sc.Log(s.log.Address, "", nil)
+	sc.Rc.Logs[0].Topics, sc.Rc.Logs[0].Data = s.log.Topics, s.log.Data
+	sc.Root.Logs[0].Topics, sc.Root.Logs[0].Data = s.log.Topics, s.log.Data
+	v := scene.Judge(sc.Facts(t))
 	said := strings.Join(v.Steps, "\n")
-	if e.flags&flagBrand != 0 {
-		return fmt.Sprintf("protocol %v", v.Protocol), v.Protocol != nil && *v.Protocol == e.slug
+	if e.Flags&facts.FlagBrand != 0 {
+		return fmt.Sprintf("protocol %v", v.Protocol), v.Protocol != nil && *v.Protocol == e.Slug
 	}
-	if flag, ok := strings.CutPrefix(string(e.act), "flag:"); ok {
+	if flag, ok := strings.CutPrefix(string(e.Act), "flag:"); ok {
 		return said, strings.Contains(said, strings.ReplaceAll(flag, "_", " "))
 	}
-	if how, ok := machineryShows[e.act]; ok {
+	if how, ok := machineryShows[e.Act]; ok {
 		return said, strings.Contains(said, how) || how == ""
 	}
-	k := kindOf(e.act)
+	k := kindOf(e.Act)
 	for _, vote := range v.Votes {
-		if !slices.Contains(vote.Logs, 0) && e.act != actTransfer {
+		if !slices.Contains(vote.Logs, 0) && e.Act != facts.ActTransfer {
 			continue
 		}
-		if also := showsAs[e.act]; vote.TxType == k.txType && (vote.SubType == k.subType || also == vote.SubType) || also != "" && vote.SubType == also {
+		if also := showsAs[e.Act]; vote.TxType == k.txType && (vote.SubType == k.subType || also == vote.SubType) || also != "" && vote.SubType == also {
 			return said, true
 		}
 	}
@@ -300,36 +302,36 @@ func eventSeen(t *testing.T, e *rule4log, s *sample) (string, bool) {
 
 // machineryShows says by what words of the steps the events that only unwrap or divide
 // show. Notes cast no vote: they are evidence that other rules read.
-var machineryShows = map[act]string{"note": "", "userop_begin": "", "authorization": "", "safe_success": "reported success",
+var machineryShows = map[facts.Act]string{"note": "", "userop_begin": "", "authorization": "", "safe_success": "reported success",
 	"safe_failure": "inner call failed", "safe_module": "A module of Safe", "userop": "user operation", "userop_revert": "reverted",
 	"userop_prefund": "userop prefund", "userop_postop": "userop postop"}
 
 // showsAs: a message that nothing went with is no bridging; a change of liquidity has a
 // direction only with movements.
-var showsAs = map[act]string{actMessageOut: "message", actLiquidity: "change_liquidity"}
+var showsAs = map[facts.Act]string{facts.ActMessageOut: "message", facts.ActLiquidity: "change_liquidity"}
 
 // TestEveryRowIsExercised makes a log or calldata of every row of the table, and of
 // every row of the harvest in every layout, reads the roles of all arguments back, and
 // looks for the row's vote in what Classify says. Nothing may be left out.
 func TestEveryRowIsExercised(t *testing.T) {
-	reg := theRegistry()
+	reg := facts.Tables()
 	done := map[any]bool{}
 	events := 0
-	for _, rows := range reg.events {
+	for _, rows := range reg.Events {
 		for _, e := range rows {
 			events++
-			emitter := pool1
-			if e.act == actWrap || e.act == actUnwrap {
-				emitter = weth // from elsewhere the text says nothing of native coin
+			emitter := scene.Pool1
+			if e.Act == facts.ActWrap || e.Act == facts.ActUnwrap {
+				emitter = scene.Weth // from elsewhere the text says nothing of native coin
 			}
-			s := sampleLog(t, e, emitter, user)
-			if got := reg.event(s.log); got != e {
-				t.Errorf("%s with %d indexed finds another row", e.signature, e.indexed)
+			s := sampleLog(t, e, emitter, scene.User)
+			if got := reg.Event(s.log); got != e {
+				t.Errorf("%s with %d indexed finds another row", e.Signature, e.Indexed)
 				continue
 			}
-			checkRoles(t, e.signature, &e.roles, s)
+			checkRoles(t, e.Signature, &e.Roles, s)
 			if said, ok := eventSeen(t, e, s); !ok {
-				t.Errorf("%s (%s) does not show:\n%s", e.signature, e.act, said)
+				t.Errorf("%s (%s) does not show:\n%s", e.Signature, e.Act, said)
 				continue
 			}
 			done[e] = true
@@ -337,13 +339,13 @@ func TestEveryRowIsExercised(t *testing.T) {
 	}
 	calls := 0
 	errors := errorRows()
-	for kind, table := range map[string]map[[4]byte]*rule4call{"call": reg.calls, "callback": reg.callbacks, "error": errors} {
+	for kind, table := range map[string]map[[4]byte]*facts.CallRule{"call": reg.Calls, "callback": reg.Callbacks, "error": errors} {
 		for _, c := range table {
 			calls++
 			s := sampleCall(t, c)
-			checkRoles(t, c.signature, &c.roles, s)
+			checkRoles(t, c.Signature, &c.Roles, s)
 			if said, ok := callSeen(t, kind, c, s); !ok {
-				t.Errorf("%s %s (%s) does not show: %s", kind, c.signature, c.act, said)
+				t.Errorf("%s %s (%s) does not show: %s", kind, c.Signature, c.Act, said)
 				continue
 			}
 			done[c] = true
@@ -358,20 +360,20 @@ func TestEveryRowIsExercised(t *testing.T) {
 
 // bodyOf reads what the word at the place is the offset of: first its length, then the
 // elements of the array, or the bytes. It ends where the data ends.
-func (s slot) bodyOf(data []byte) []byte {
-	if data, n := s.scope(data); s.Body && data != nil {
-		return bodyAt(data, evmsig.Word(data, n))
+func bodyOf(s facts.Slot, data []byte) []byte {
+	if data, n := s.Scope(data); s.Body && data != nil {
+		return facts.BodyAt(data, evmsig.Word(data, n))
 	}
 	return nil
 }
 
 // errorRows are the declared errors, which the rules read through the decoder.
-func errorRows() map[[4]byte]*rule4call {
-	rows := map[[4]byte]*rule4call{}
+func errorRows() map[[4]byte]*facts.CallRule {
+	rows := map[[4]byte]*facts.CallRule{}
 	for _, p := range protocol.All() {
 		for i := range p.Signatures {
 			if s := &p.Signatures[i]; s.Kind == protocol.Error {
-				rows[evmsig.Func(s.Text)] = &rule4call{signature: s.Text, roles: signatureRoles(s)}
+				rows[evmsig.Func(s.Text)] = &facts.CallRule{Signature: s.Text, Roles: facts.SignatureRoles(s)}
 			}
 		}
 	}
@@ -379,7 +381,7 @@ func errorRows() map[[4]byte]*rule4call {
 }
 
 // harvestCovered holds the harvest's rows against what was exercised.
-func harvestCovered(t *testing.T, reg *registry, errors map[[4]byte]*rule4call, done map[any]bool) {
+func harvestCovered(t *testing.T, reg *facts.Registry, errors map[[4]byte]*facts.CallRule, done map[any]bool) {
 	t.Helper()
 	rows, layouts, covered := 0, 0, 0
 	eachRow(t, "events.tsv", func(c []string) {
@@ -398,8 +400,8 @@ func harvestCovered(t *testing.T, reg *registry, errors map[[4]byte]*rule4call, 
 	eachRow(t, "selectors.tsv", func(c []string) {
 		selectors++
 		sel := [4]byte(common.FromHex(c[0]))
-		for _, table := range []map[[4]byte]*rule4call{reg.calls, reg.callbacks, errors} {
-			if r := table[sel]; r != nil && r.signature == c[1] && done[r] {
+		for _, table := range []map[[4]byte]*facts.CallRule{reg.Calls, reg.Callbacks, errors} {
+			if r := table[sel]; r != nil && r.Signature == c[1] && done[r] {
 				called++
 				return
 			}
@@ -431,18 +433,18 @@ var otherwise = map[string]string{
 
 // voteAgrees holds the vote of the table against the type that the harvest's vote
 // begins with.
-func voteAgrees(t *testing.T, reg *registry, cells []string, idx string) {
+func voteAgrees(t *testing.T, reg *facts.Registry, cells []string, idx string) {
 	t.Helper()
 	want, _, _ := strings.Cut(strings.TrimRight(strings.Fields(cells[2] + " -")[0], ","), "/")
-	for _, e := range reg.events[common.HexToHash(cells[4])] {
-		if n, err := strconv.Atoi(idx); err == nil && e.indexed >= 0 && e.indexed != n {
+	for _, e := range reg.Events[common.HexToHash(cells[4])] {
+		if n, err := strconv.Atoi(idx); err == nil && e.Indexed >= 0 && e.Indexed != n {
 			continue
 		}
-		got := string(kindOf(e.act).txType)
-		if e.act == actFlashLoan {
+		got := string(kindOf(e.Act).txType)
+		if e.Act == facts.ActFlashLoan {
 			got = "amplifier"
 		}
-		if strings.HasPrefix(string(e.act), "flag:") {
+		if strings.HasPrefix(string(e.Act), "flag:") {
 			got = "flag"
 		}
 		if want == "risk" {
@@ -459,12 +461,12 @@ func voteAgrees(t *testing.T, reg *registry, cells []string, idx string) {
 
 // layoutDone reports whether a log of a harvested row finds an exercised row of the
 // table. The harvest writes "?" where it does not know how many arguments are indexed.
-func layoutDone(reg *registry, done map[any]bool, cells []string, idx string) bool {
+func layoutDone(reg *facts.Registry, done map[any]bool, cells []string, idx string) bool {
 	n, err := strconv.Atoi(idx)
 	for i := range 4 {
 		l := &ethrpc.Log{Topics: make([]common.Hash, i+1)}
 		l.Topics[0] = common.HexToHash(cells[4])
-		if e := reg.event(l); (err != nil || n == i) && e != nil && e.signature == cells[3] && done[e] {
+		if e := reg.Event(l); (err != nil || n == i) && e != nil && e.Signature == cells[3] && done[e] {
 			return true
 		}
 	}
@@ -487,20 +489,20 @@ func eachRow(t *testing.T, name string, f func(cells []string)) {
 // TestRolesReadRecordedLogs: what a row declares an address must read as one in every
 // recorded log of its layout; a wrong order of indexed arguments would not.
 func TestRolesReadRecordedLogs(t *testing.T) {
-	rows, logs, wrong := map[*rule4log]bool{}, 0, map[string]int{}
+	rows, logs, wrong := map[*facts.EventRule]bool{}, 0, map[string]int{}
 	check := func(rc *ethrpc.Receipt) {
 		for i := range rc.Logs {
 			l := &rc.Logs[i]
-			e := theRegistry().event(l)
-			if e == nil || len(e.roles.list) == 0 || len(l.Topics) != e.roles.topics+1 {
+			e := facts.Tables().Event(l)
+			if e == nil || len(e.Roles.List) == 0 || len(l.Topics) != e.Roles.Topics+1 {
 				continue
 			}
 			rows[e], logs = true, logs+1
 			next := 0
-			for _, arg := range arguments(t, e.signature) {
+			for _, arg := range arguments(t, e.Signature) {
 				if arg.Type.T == abi.AddressTy {
-					if _, ok := e.roles.list[next].slot.at(l); !ok {
-						wrong[e.signature+" "+e.roles.list[next].name]++
+					if _, ok := e.Roles.List[next].Slot.At(l); !ok {
+						wrong[e.Signature+" "+e.Roles.List[next].Name]++
 					}
 				}
 				next += len(leaves(0, arg.Type, reflect.New(arg.Type.GetType()).Elem()))
@@ -510,10 +512,10 @@ func TestRolesReadRecordedLogs(t *testing.T) {
 	for _, id := range fixture.LabelledChains() {
 		list := fixture.LabelledOf(t, id)
 		for i := range list {
-			check(fromLabelled(t, &list[i]).Receipt)
+			check(scene.FromLabelled(t, &list[i]).Receipt)
 		}
 	}
-	eachBlockTx(t, func(_ string, f *Facts, _ *judged) { check(f.Receipt) })
+	eachBlockTx(t, func(_ string, f *facts.Input, _ *scene.Judged) { check(f.Receipt) })
 	t.Logf("%d recorded logs of %d rows read", logs, len(rows))
 	if len(wrong) > 0 || len(rows) < 100 {
 		t.Errorf("%d rows; no addresses:%s", len(rows), table(wrong))
@@ -522,21 +524,21 @@ func TestRolesReadRecordedLogs(t *testing.T) {
 
 // callSeen reports whether the verdict on a call without effects shows the row: the act
 // of a function in the votes, an error in why a transaction failed.
-func callSeen(t *testing.T, kind string, c *rule4call, s *sample) (string, bool) {
+func callSeen(t *testing.T, kind string, c *facts.CallRule, s *sample) (string, bool) {
 	t.Helper()
 	switch kind {
 	case "error":
-		sc := newScene(at(router), 0, nil2()).fail("execution reverted")
-		sc.root.Output = s.input
-		v := judge(sc.facts(t))
-		name, _, _ := strings.Cut(c.signature, "(")
+		sc := scene.New(scene.At(scene.Router), 0, nil2()).Fail("execution reverted")
+		sc.Root.Output = s.input
+		v := scene.Judge(sc.Facts(t))
+		name, _, _ := strings.Cut(c.Signature, "(")
 		said := strings.ToLower(v.Summary)
 		return v.Summary, !strings.Contains(said, "without giving a reason") && (strings.Contains(v.Summary, name) || len(errorWords[name]) > 0 && strings.Contains(said, errorWords[name]))
 	case "callback":
 		return "", true
 	}
-	v := judge(newScene(at(pool1), 0, s.input).facts(t))
-	k := kindOf(c.act)
+	v := scene.Judge(scene.New(scene.At(scene.Pool1), 0, s.input).Facts(t))
+	k := kindOf(c.Act)
 	var saw []string
 	for _, vote := range v.Votes {
 		if vote.TxType == k.txType && vote.SubType == k.subType {
@@ -553,12 +555,12 @@ var errorWords = map[string]string{"Error": "reverted: text 1", "Panic": "panick
 	"FailedOp": "user operation 1001 failed", "FailedOpWithRevert": "user operation 1001 failed", "WrappedError": "the call of 0x03040506"}
 
 // kindOf is how an act shows in a vote.
-func kindOf(x act) (k struct {
+func kindOf(x facts.Act) (k struct {
 	txType  api.TxType
 	subType string
 }) {
-	if isKind(x) {
-		k.txType, k.subType = typeOf(x), subTypeOf(x)
+	if classify.IsKind(x) {
+		k.txType, k.subType = classify.TypeOf(x), classify.SubTypeOf(x)
 	}
 	return k
 }

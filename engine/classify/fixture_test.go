@@ -1,4 +1,4 @@
-package classify
+package classify_test
 
 import (
 	"encoding/json"
@@ -9,35 +9,15 @@ import (
 	"sort"
 	"strings"
 	"testing"
-
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/fixture"
 	"txlens/engine/narrate"
+	"txlens/internal/testkit/scene"
 )
 
-// judged is a verdict with its text.
-type judged struct {
-	*Verdict
-	Text
-	words Words
-}
-
-func judge(f *Facts) *judged {
-	a := Read(f)
-	v := Classify(a)
-	return &judged{v, Describe(a, v), NewWords(a)}
-}
-
-// reasons are those why the confidence is not high.
-func (j *judged) reasons() (list []string) {
-	for _, why := range j.Reasons {
-		list = append(list, narrate.Sentence(j.words, why))
-	}
-	return list
-}
-
-func tName(v *judged) string {
+func typeName(v *scene.Judged) string {
 	if v.TxType == nil {
 		return "null"
 	}
@@ -59,7 +39,7 @@ func table(m map[string]int) string {
 }
 
 // eachBlockTx judges every recorded transaction that has a trace.
-func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *judged)) {
+func eachBlockTx(t *testing.T, f func(hash string, facts *facts.Input, v *scene.Judged)) {
 	blocks := fixture.Blocks(t)
 	for i := range blocks {
 		blk, err := ethrpc.ParseBlock(blocks[i].Header)
@@ -67,8 +47,8 @@ func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *judged)) {
 			t.Fatal(err)
 		}
 		for j := range blocks[i].Txs {
-			facts := fromFixture(t, &blocks[i], &blocks[i].Txs[j], blk)
-			f(blocks[i].Txs[j].Hash, facts, judge(facts))
+			facts := scene.FromFixture(t, &blocks[i], &blocks[i].Txs[j], blk)
+			f(blocks[i].Txs[j].Hash, facts, scene.Judge(facts))
 		}
 	}
 }
@@ -76,10 +56,10 @@ func eachBlockTx(t *testing.T, f func(hash string, facts *Facts, v *judged)) {
 // What must hold of every verdict, whatever the transaction.
 func TestRecordedBlocks(t *testing.T) {
 	types, trust := map[string]int{}, map[string]int{}
-	eachBlockTx(t, func(hash string, facts *Facts, v *judged) {
-		types[tName(v)+"/"+v.SubType]++
+	eachBlockTx(t, func(hash string, facts *facts.Input, v *scene.Judged) {
+		types[typeName(v)+"/"+v.SubType]++
 		trust[string(v.Confidence)]++
-		if again := judge(facts); !reflect.DeepEqual(again, v) {
+		if again := scene.Judge(facts); !reflect.DeepEqual(again, v) {
 			t.Errorf("%s: two verdicts differ", hash)
 		}
 		checkVerdict(t, hash, facts, v)
@@ -87,7 +67,7 @@ func TestRecordedBlocks(t *testing.T) {
 	t.Logf("types:%s\nconfidence:%s", table(types), table(trust))
 }
 
-func checkVerdict(t *testing.T, hash string, facts *Facts, v *judged) {
+func checkVerdict(t *testing.T, hash string, facts *facts.Input, v *scene.Judged) {
 	t.Helper()
 	fail := func(format string, args ...any) { t.Errorf("%s: "+format, append([]any{hash}, args...)...) }
 	if v.TxType == nil || len(v.Votes) == 0 || v.Votes[0].Rule == "" || v.Summary == "" || len(v.Steps) == 0 {
@@ -98,12 +78,12 @@ func checkVerdict(t *testing.T, hash string, facts *Facts, v *judged) {
 		fail("rules alone called it an exploit")
 	}
 	if (v.Confidence == api.High) != (len(v.Reasons) == 0) {
-		fail("confidence %s with reasons %q", v.Confidence, v.reasons())
+		fail("confidence %s with reasons %q", v.Confidence, v.ReasonTexts())
 	}
 	if v.Attempted == facts.Succeeded {
 		fail("attempted %v, succeeded %v", v.Attempted, facts.Succeeded)
 	}
-	if len(v.Steps) > maxSteps+1 {
+	if len(v.Steps) > narrate.MaxSteps+1 {
 		fail("%d steps", len(v.Steps))
 	}
 	for _, s := range append([]string{v.Summary}, v.Steps...) {
@@ -165,19 +145,19 @@ func TestSelectedTransactions(t *testing.T) {
 		category[s.Hash] = s.Category
 	}
 	seen := 0
-	eachBlockTx(t, func(hash string, facts *Facts, v *judged) {
+	eachBlockTx(t, func(hash string, facts *facts.Input, v *scene.Judged) {
 		c := category[hash]
 		if c == "" {
 			return
 		}
 		seen++
-		t.Logf("%s\n      %s/%s %s: %s", c, tName(v), v.SubType, v.Confidence, v.Summary)
+		t.Logf("%s\n      %s/%s %s: %s", c, typeName(v), v.SubType, v.Confidence, v.Summary)
 		for _, w := range selectedWant {
 			if !strings.HasPrefix(c, w.category) {
 				continue
 			}
-			if !strings.Contains(" "+w.types+" ", " "+tName(v)+" ") || w.subs != "" && v.SubType != w.subs {
-				t.Errorf("%s: %s/%s, want %s/%s", c, tName(v), v.SubType, w.types, w.subs)
+			if !strings.Contains(" "+w.types+" ", " "+typeName(v)+" ") || w.subs != "" && v.SubType != w.subs {
+				t.Errorf("%s: %s/%s, want %s/%s", c, typeName(v), v.SubType, w.types, w.subs)
 			}
 			if strings.Contains(c, "revert") != v.Attempted {
 				t.Errorf("%s: attempted %v", c, v.Attempted)

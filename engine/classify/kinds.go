@@ -1,6 +1,9 @@
 package classify
 
-import "txlens/engine/api"
+import (
+	"txlens/engine/api"
+	"txlens/engine/facts"
+)
 
 // kind is the type of an act in a result.
 type kind struct {
@@ -9,89 +12,89 @@ type kind struct {
 }
 
 // kinds tells the type of every act that can decide a transaction.
-var kinds = map[act]kind{
-	actSwap:            {api.TypeSwap, ""},
-	actNFTSale:         {api.TypeSwap, "nft_sale"},
-	actTransfer:        {api.TypeTransfer, ""},
-	actApproval:        {api.TypeApproval, ""},
-	actWrap:            {api.TypeOther, "wrap"},
-	actUnwrap:          {api.TypeOther, "unwrap"},
-	actAddLiq:          {api.TypeOther, "add_liquidity"},
-	actRemoveLiq:       {api.TypeOther, "remove_liquidity"},
-	actLiquidity:       {api.TypeOther, "add_liquidity"},
-	actCollect:         {api.TypeOther, "collect_liquidity"},
-	actSupply:          {api.TypeOther, "supply"},
-	actWithdraw:        {api.TypeOther, "withdraw"},
-	actBorrow:          {api.TypeOther, "borrow"},
-	actRepay:           {api.TypeOther, "repay"},
-	actFlashLoan:       {api.TypeOther, "flash_loan"},
-	actLiquidate:       {api.TypeLiquidation, ""},
-	actStake:           {api.TypeStake, "stake"},
-	actUnstake:         {api.TypeStake, "unstake"},
-	actClaimStake:      {api.TypeStake, "claim"},
-	"restake_delegate": {api.TypeStake, "delegate"},
-	actClaim:           {api.TypeOther, "claim"},
-	actVaultIn:         {api.TypeOther, "vault_deposit"},
-	actVaultOut:        {api.TypeOther, "vault_withdraw"},
-	actBridgeOut:       {api.TypeBridge, "send"},
-	actBridgeIn:        {api.TypeBridge, "receive"},
-	actBridgeProv:      {api.TypeBridge, "prove"},
-	actMessageOut:      {api.TypeBridge, "send_message"},
-	actMessageIn:       {api.TypeBridge, "receive_message"},
-	"propose":          {api.TypeGovernance, "propose"},
-	actVote:            {api.TypeGovernance, "vote"},
-	"queue_proposal":   {api.TypeGovernance, "queue"},
-	"execute_proposal": {api.TypeGovernance, "execute"},
-	"cancel_proposal":  {api.TypeGovernance, "cancel"},
-	actDelegate:        {api.TypeGovernance, "delegate"},
-	actDeploy:          {api.TypeDeployment, ""},
-	actDeployAcct:      {api.TypeDeployment, "account"},
-	actCreatePool:      {api.TypeDeployment, "pool"},
-	actOracle:          {api.TypeRoutineInfra, "oracle_report"},
-	actBatchPost:       {api.TypeRoutineInfra, "batch_post"},
-	actKeeper:          {api.TypeRoutineInfra, "keeper"},
-	actSystem:          {api.TypeRoutineInfra, "system"},
-	"routine":          {api.TypeRoutineInfra, "settlement"},
-	actName:            {api.TypeOther, "name"},
-	"name_note":        {api.TypeOther, "name"},
-	"perp":             {api.TypeOther, "perp"},
-	"mint_py":          {api.TypeOther, "mint"},
-	"redeem_py":        {api.TypeOther, "redeem"},
-	"attest":           {api.TypeOther, "attest"},
-	actAdmin:           {api.TypeOther, "admin"},
-	actMulticall:       {api.TypeOther, "batch"},
-	actWalletExec:      {api.TypeOther, "batch"},
-	actSafeExec:        {api.TypeOther, "safe"},
-	actUserOps:         {api.TypeOther, "batch"},
-	actMintNFT:         {api.TypeOther, "mint_nft"},
-	actMint:            {api.TypeOther, "mint"},
-	"receive":          {api.TypeOther, "receive"},
-	"pay":              {api.TypeOther, "payment"},
-	"message":          {api.TypeOther, "message"},
-	actArbitrage:       {api.TypeMEV, "arbitrage"},
-	actSandwich:        {api.TypeMEV, "sandwich_leg"},
-	actJIT:             {api.TypeMEV, "jit_liquidity"},
-	actBackrun:         {api.TypeMEV, "backrun"},
-	actBuilder:         {api.TypeMEV, "builder_payment"},
-	"contract_call":    {api.TypeOther, "contract_call"},
-	actNote:            {api.TypeOther, "data"},
-	actAuthorize:       {api.TypeOther, "delegation"},
-	"order":            {api.TypeOther, "order"},
-	"order_refund":     {api.TypeOther, "refund"},
-	"cancel_order":     {api.TypeOther, "cancel_order"},
-	actBurn:            {api.TypeOther, "burn"},
+var kinds = map[facts.Act]kind{
+	facts.ActSwap:       {api.TypeSwap, ""},
+	facts.ActNFTSale:    {api.TypeSwap, "nft_sale"},
+	facts.ActTransfer:   {api.TypeTransfer, ""},
+	facts.ActApproval:   {api.TypeApproval, ""},
+	facts.ActWrap:       {api.TypeOther, "wrap"},
+	facts.ActUnwrap:     {api.TypeOther, "unwrap"},
+	facts.ActAddLiq:     {api.TypeOther, "add_liquidity"},
+	facts.ActRemoveLiq:  {api.TypeOther, "remove_liquidity"},
+	facts.ActLiquidity:  {api.TypeOther, "add_liquidity"},
+	facts.ActCollect:    {api.TypeOther, "collect_liquidity"},
+	facts.ActSupply:     {api.TypeOther, "supply"},
+	facts.ActWithdraw:   {api.TypeOther, "withdraw"},
+	facts.ActBorrow:     {api.TypeOther, "borrow"},
+	facts.ActRepay:      {api.TypeOther, "repay"},
+	facts.ActFlashLoan:  {api.TypeOther, "flash_loan"},
+	facts.ActLiquidate:  {api.TypeLiquidation, ""},
+	facts.ActStake:      {api.TypeStake, "stake"},
+	facts.ActUnstake:    {api.TypeStake, "unstake"},
+	facts.ActClaimStake: {api.TypeStake, "claim"},
+	"restake_delegate":  {api.TypeStake, "delegate"},
+	facts.ActClaim:      {api.TypeOther, "claim"},
+	facts.ActVaultIn:    {api.TypeOther, "vault_deposit"},
+	facts.ActVaultOut:   {api.TypeOther, "vault_withdraw"},
+	facts.ActBridgeOut:  {api.TypeBridge, "send"},
+	facts.ActBridgeIn:   {api.TypeBridge, "receive"},
+	facts.ActBridgeProv: {api.TypeBridge, "prove"},
+	facts.ActMessageOut: {api.TypeBridge, "send_message"},
+	facts.ActMessageIn:  {api.TypeBridge, "receive_message"},
+	"propose":           {api.TypeGovernance, "propose"},
+	facts.ActVote:       {api.TypeGovernance, "vote"},
+	"queue_proposal":    {api.TypeGovernance, "queue"},
+	"execute_proposal":  {api.TypeGovernance, "execute"},
+	"cancel_proposal":   {api.TypeGovernance, "cancel"},
+	facts.ActDelegate:   {api.TypeGovernance, "delegate"},
+	facts.ActDeploy:     {api.TypeDeployment, ""},
+	facts.ActDeployAcct: {api.TypeDeployment, "account"},
+	facts.ActCreatePool: {api.TypeDeployment, "pool"},
+	facts.ActOracle:     {api.TypeRoutineInfra, "oracle_report"},
+	facts.ActBatchPost:  {api.TypeRoutineInfra, "batch_post"},
+	facts.ActKeeper:     {api.TypeRoutineInfra, "keeper"},
+	facts.ActSystem:     {api.TypeRoutineInfra, "system"},
+	"routine":           {api.TypeRoutineInfra, "settlement"},
+	facts.ActName:       {api.TypeOther, "name"},
+	"name_note":         {api.TypeOther, "name"},
+	"perp":              {api.TypeOther, "perp"},
+	"mint_py":           {api.TypeOther, "mint"},
+	"redeem_py":         {api.TypeOther, "redeem"},
+	"attest":            {api.TypeOther, "attest"},
+	facts.ActAdmin:      {api.TypeOther, "admin"},
+	facts.ActMulticall:  {api.TypeOther, "batch"},
+	facts.ActWalletExec: {api.TypeOther, "batch"},
+	facts.ActSafeExec:   {api.TypeOther, "safe"},
+	facts.ActUserOps:    {api.TypeOther, "batch"},
+	facts.ActMintNFT:    {api.TypeOther, "mint_nft"},
+	facts.ActMint:       {api.TypeOther, "mint"},
+	"receive":           {api.TypeOther, "receive"},
+	"pay":               {api.TypeOther, "payment"},
+	"message":           {api.TypeOther, "message"},
+	facts.ActArbitrage:  {api.TypeMEV, "arbitrage"},
+	facts.ActSandwich:   {api.TypeMEV, "sandwich_leg"},
+	facts.ActJIT:        {api.TypeMEV, "jit_liquidity"},
+	facts.ActBackrun:    {api.TypeMEV, "backrun"},
+	facts.ActBuilder:    {api.TypeMEV, "builder_payment"},
+	"contract_call":     {api.TypeOther, "contract_call"},
+	facts.ActNote:       {api.TypeOther, "data"},
+	facts.ActAuthorize:  {api.TypeOther, "delegation"},
+	"order":             {api.TypeOther, "order"},
+	"order_refund":      {api.TypeOther, "refund"},
+	"cancel_order":      {api.TypeOther, "cancel_order"},
+	facts.ActBurn:       {api.TypeOther, "burn"},
 }
 
-// typeOf is the txType of an act.
-func typeOf(x act) api.TxType {
+// TypeOf is the txType of an act.
+func TypeOf(x facts.Act) api.TxType {
 	if k, ok := kinds[x]; ok {
 		return k.txType
 	}
 	return api.TypeOther
 }
 
-// subTypeOf is the sub-type of an act, empty where its type says it all.
-func subTypeOf(x act) string { return kinds[x].sub }
+// SubTypeOf is the sub-type of an act, empty where its type says it all.
+func SubTypeOf(x facts.Act) string { return kinds[x].sub }
 
-// isKind reports whether an act can decide a transaction.
-func isKind(x act) bool { _, ok := kinds[x]; return ok }
+// IsKind reports whether an act can decide a transaction.
+func IsKind(x facts.Act) bool { _, ok := kinds[x]; return ok }

@@ -1,4 +1,4 @@
-package classify
+package classify_test
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
-
 	"txlens/engine/fixture"
+	"txlens/internal/testkit/scene"
 )
 
 // tally counts the judgements on labelled transactions.
@@ -18,21 +18,21 @@ type tally struct {
 	named, namedRight int
 }
 
-func (s *tally) types(l *fixture.Labelled, v *judged) {
+func (s *tally) types(l *fixture.Labelled, v *scene.Judged) {
 	if len(l.Expect.TxTypes) == 0 {
 		return
 	}
 	class := strings.Join(l.Expect.TxTypes, " or ")
 	s.judged++
 	s.all[class]++
-	s.confusion[fmt.Sprintf("%-22s called %s", class, tName(v))]++
-	if slices.Contains(l.Expect.TxTypes, tName(v)) {
+	s.confusion[fmt.Sprintf("%-22s called %s", class, typeName(v))]++
+	if slices.Contains(l.Expect.TxTypes, typeName(v)) {
 		s.good++
 		s.right[class]++
 	}
 }
 
-func (s *tally) protocols(l *fixture.Labelled, v *judged) {
+func (s *tally) protocols(l *fixture.Labelled, v *scene.Judged) {
 	if len(l.Expect.Protocols) == 0 {
 		return
 	}
@@ -58,13 +58,13 @@ func TestLabelledTransactions(t *testing.T) {
 		list := fixture.LabelledOf(t, id)
 		for i := range list {
 			l := &list[i]
-			facts := fromLabelled(t, l)
-			v := judge(facts)
+			facts := scene.FromLabelled(t, l)
+			v := scene.Judge(facts)
 			checkVerdict(t, l.Hash, facts, v)
 			s.types(l, v)
 			s.protocols(l, v)
-			if len(l.Expect.TxTypes) > 0 && !slices.Contains(l.Expect.TxTypes, tName(v)) {
-				t.Logf("%d %s: want %s, got %s/%s: %s", l.ChainID, l.Hash, strings.Join(l.Expect.TxTypes, " or "), tName(v), v.SubType, v.Summary)
+			if len(l.Expect.TxTypes) > 0 && !slices.Contains(l.Expect.TxTypes, typeName(v)) {
+				t.Logf("%d %s: want %s, got %s/%s: %s", l.ChainID, l.Hash, strings.Join(l.Expect.TxTypes, " or "), typeName(v), v.SubType, v.Summary)
 			}
 		}
 	}

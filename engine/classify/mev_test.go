@@ -1,24 +1,25 @@
-package classify
+package classify_test
 
 import (
 	"bytes"
+	"github.com/go-json-experiment/json/jsontext"
 	"math/big"
 	"strings"
 	"testing"
-
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // mevFacts composes a recorded flat trace. It has neither logs nor an envelope; what
 // the transaction cost is known where the recording has the receipt's gas.
-func mevFacts(tb testing.TB, m *fixture.MEV) *Facts {
+func mevFacts(tb testing.TB, m *fixture.MEV) *facts.Input {
 	tb.Helper()
 	ch, _ := chain.ByID(1)
 	tree, err := trace.ParseParity(jsontext.NewDecoder(bytes.NewReader(m.Parity)), trace.Limits{})
@@ -38,7 +39,7 @@ func mevFacts(tb testing.TB, m *fixture.MEV) *Facts {
 	if m.Block != nil {
 		blk = &ethrpc.Block{Number: m.Block.Number, Miner: common.HexToAddress(m.Block.Miner), BaseFee: new(big.Int).SetUint64(m.Block.BaseFee)}
 	}
-	return composeBare(ch, tx, rc, blk, tree)
+	return scene.ComposeBare(ch, tx, rc, blk, tree)
 }
 
 // TestRecordedSearchers holds the rules to transactions whose kind others established.
@@ -47,9 +48,9 @@ func TestRecordedSearchers(t *testing.T) {
 	right := 0
 	for i := range list {
 		m := &list[i]
-		v := judge(mevFacts(t, m))
+		v := scene.Judge(mevFacts(t, m))
 		want := wantOfMEV(m.Kind)
-		got := tName(v)
+		got := typeName(v)
 		ok := got == want || want == "not mev" && got != "mev" && got != "liquidation"
 		if strings.Contains(m.Kind, "reverted") {
 			ok = ok && !strings.Contains(v.Summary, "arbitrage over")
@@ -80,7 +81,7 @@ func wantOfMEV(kind string) string {
 }
 
 // around gives facts the receipts of the transactions beside them in their block.
-func around(tb testing.TB, f *Facts, b *fixture.Block, at int) {
+func around(tb testing.TB, f *facts.Input, b *fixture.Block, at int) {
 	tb.Helper()
 	n := &ethrpc.Neighbours{}
 	for i := max(0, at-4); i <= min(len(b.Txs)-1, at+4); i++ {
@@ -115,21 +116,21 @@ func TestSandwich(t *testing.T) {
 			t.Fatal(err)
 		}
 		for j := range b.Txs {
-			facts := fromFixture(t, b, &b.Txs[j], blk)
+			facts := scene.FromFixture(t, b, &b.Txs[j], blk)
 			around(t, facts, b, j)
-			v := judge(facts)
+			v := scene.Judge(facts)
 			checkVerdict(t, b.Txs[j].Hash, facts, v)
 			got := part(v)
-			if got != "" || tName(v) == "mev" {
-				t.Logf("%d %s %s: %s/%s %s %q", b.Number, b.Txs[j].Hash, got, tName(v), v.SubType, v.Summary, lines(v))
+			if got != "" || typeName(v) == "mev" {
+				t.Logf("%d %s %s: %s/%s %s %q", b.Number, b.Txs[j].Hash, got, typeName(v), v.SubType, v.Summary, lines(v))
 			}
 			if got != want[b.Txs[j].Hash] {
 				t.Errorf("%s: %q, want %q", b.Txs[j].Hash, got, want[b.Txs[j].Hash])
 			}
 			switch {
-			case got == "victim" && (tName(v) != "swap" || !strings.Contains(strings.Join(lines(v), "\n"), "sandwich: ")),
-				strings.HasSuffix(got, "leg") && (tName(v) != "mev" || v.SubType != "sandwich_leg"):
-				t.Errorf("%s: %s/%s, risks %q", b.Txs[j].Hash, tName(v), v.SubType, lines(v))
+			case got == "victim" && (typeName(v) != "swap" || !strings.Contains(strings.Join(lines(v), "\n"), "sandwich: ")),
+				strings.HasSuffix(got, "leg") && (typeName(v) != "mev" || v.SubType != "sandwich_leg"):
+				t.Errorf("%s: %s/%s, risks %q", b.Txs[j].Hash, typeName(v), v.SubType, lines(v))
 			}
 			delete(want, b.Txs[j].Hash)
 		}
@@ -139,7 +140,7 @@ func TestSandwich(t *testing.T) {
 	}
 }
 
-func part(v *judged) string {
+func part(v *scene.Judged) string {
 	switch w := v.Sandwich; {
 	case w == nil:
 		return ""

@@ -1,44 +1,46 @@
-package classify
+package classify_test
 
 import (
 	"regexp"
 	"strings"
 	"testing"
-
+	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/label"
 	"txlens/engine/protocol"
+	"txlens/internal/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
 func TestTableIsLarge(t *testing.T) {
-	r := theRegistry()
+	r := facts.Tables()
 	events := 0
-	for _, rows := range r.events {
+	for _, rows := range r.Events {
 		events += len(rows)
 	}
-	if events < 239 || len(r.calls) < 100 {
-		t.Errorf("%d events, %d functions", events, len(r.calls))
+	if events < 239 || len(r.Calls) < 100 {
+		t.Errorf("%d events, %d functions", events, len(r.Calls))
 	}
 }
 
 // Every act of the table is said in words, or is machinery that the code names.
 func TestEveryActHasAKind(t *testing.T) {
-	machinery := map[act]bool{"note": true, "authorization": true, "safe_success": true, "safe_failure": true, "safe_module": true,
+	machinery := map[facts.Act]bool{"note": true, "authorization": true, "safe_success": true, "safe_failure": true, "safe_module": true,
 		"userop": true, "userop_begin": true, "userop_revert": true, "userop_postop": true, "userop_prefund": true}
-	for _, rows := range theRegistry().events {
+	for _, rows := range facts.Tables().Events {
 		for _, e := range rows {
-			if !isKind(e.act) && !machinery[e.act] && !strings.HasPrefix(string(e.act), "flag:") {
-				t.Errorf("%s: act %q has no kind", e.signature, e.act)
+			if !classify.IsKind(e.Act) && !machinery[e.Act] && !strings.HasPrefix(string(e.Act), "flag:") {
+				t.Errorf("%s: act %q has no kind", e.Signature, e.Act)
 			}
 		}
 	}
-	for _, c := range theRegistry().calls {
-		if !isKind(c.act) {
-			t.Errorf("%s: act %q has no kind", c.signature, c.act)
+	for _, c := range facts.Tables().Calls {
+		if !classify.IsKind(c.Act) {
+			t.Errorf("%s: act %q has no kind", c.Signature, c.Act)
 		}
 	}
 }
@@ -51,19 +53,19 @@ func TestSlugsAreWords(t *testing.T) {
 			t.Errorf("slug %q of %s", slug, of)
 		}
 	}
-	reg := theRegistry()
-	for _, rows := range reg.events {
+	reg := facts.Tables()
+	for _, rows := range reg.Events {
 		for _, e := range rows {
-			check(e.slug, e.signature)
-			if e.family == "" {
-				t.Errorf("%s has no family", e.signature)
+			check(e.Slug, e.Signature)
+			if e.Family == "" {
+				t.Errorf("%s has no family", e.Signature)
 			}
 		}
 	}
-	for _, c := range reg.calls {
-		check(c.slug, c.signature)
+	for _, c := range reg.Calls {
+		check(c.Slug, c.Signature)
 	}
-	for a, list := range reg.deployments {
+	for a, list := range reg.Deployments {
 		for i := range list {
 			check(list[i].Protocol, a.Hex())
 		}
@@ -71,27 +73,27 @@ func TestSlugsAreWords(t *testing.T) {
 }
 
 func TestLayoutTellsEventsOfOneText(t *testing.T) {
-	f := func(signature string, indexed int, want act, slug string) {
+	f := func(signature string, indexed int, want facts.Act, slug string) {
 		t.Helper()
 		l := &ethrpc.Log{Topics: make([]common.Hash, 1+indexed)}
 		l.Topics[0] = crypto.Keccak256Hash([]byte(signature))
-		e := theRegistry().event(l)
+		e := facts.Tables().Event(l)
 		switch {
 		case e == nil && want != "":
 			t.Errorf("%s with %d indexed is unknown", signature, indexed)
-		case e != nil && (e.act != want || e.slug != slug):
-			t.Errorf("%s with %d indexed is %s of %q", signature, indexed, e.act, e.slug)
+		case e != nil && (e.Act != want || e.Slug != slug):
+			t.Errorf("%s with %d indexed is %s of %q", signature, indexed, e.Act, e.Slug)
 		}
 	}
-	f("Mint(address,uint256,uint256)", 1, actAddLiq, "uniswap_v2")
-	f("Mint(address,uint256,uint256)", 0, actSupply, "compound_v2")
+	f("Mint(address,uint256,uint256)", 1, facts.ActAddLiq, "uniswap_v2")
+	f("Mint(address,uint256,uint256)", 0, facts.ActSupply, "compound_v2")
 	f("Mint(address,uint256,uint256)", 2, "", "")
-	f("Deposit(address,address,uint256,uint256)", 2, actVaultIn, "")
-	f("Deposit(address,address,uint256,uint256)", 0, actVaultIn, "etherdelta")
+	f("Deposit(address,address,uint256,uint256)", 2, facts.ActVaultIn, "")
+	f("Deposit(address,address,uint256,uint256)", 0, facts.ActVaultIn, "etherdelta")
 	f("ExecutionSuccess(bytes32,uint256)", 0, "safe_success", "safe")
 	f("ExecutionSuccess(bytes32,uint256)", 1, "safe_success", "safe")
-	f("Transfer(address,address,uint256)", 3, actTransfer, "")
-	f("AddLiquidity(address,uint256[],uint256[],uint256,uint256)", 1, actAddLiq, "") // shared, in the file of curve
+	f("Transfer(address,address,uint256)", 3, facts.ActTransfer, "")
+	f("AddLiquidity(address,uint256[],uint256[],uint256,uint256)", 1, facts.ActAddLiq, "") // shared, in the file of curve
 }
 
 // TestFunctions: what calldata alone names, and whose functions others share.
@@ -99,9 +101,9 @@ func TestFunctions(t *testing.T) {
 	f := func(signature, slug string, shared bool) {
 		t.Helper()
 		selector := evmsig.Func(signature)
-		c := theRegistry().call(selector[:])
-		if c == nil || c.slug != slug || forked(slug) != shared {
-			t.Errorf("%s: %+v, forked %v", signature, c, forked(slug))
+		c := facts.Tables().Call(selector[:])
+		if c == nil || c.Slug != slug || classify.Forked(slug) != shared {
+			t.Errorf("%s: %+v, forked %v", signature, c, classify.Forked(slug))
 		}
 	}
 	f("swapExactTokensForTokens(uint256,uint256,address[],address,uint256)", "uniswap_v2", true)
@@ -109,7 +111,7 @@ func TestFunctions(t *testing.T) {
 	f("depositV3(address,address,address,address,uint256,uint256,uint256,address,uint32,uint32,uint32,bytes)", "across", false)
 	f("transfer(address,uint256)", "", false)
 	for slug, want := range map[string]bool{"optimism": true, "arbitrum": true, "across": false, "no_such_thing": false} {
-		if isRollup(slug) != want {
+		if facts.IsRollup(slug) != want {
 			t.Errorf("%s is a rollup: %v", slug, !want)
 		}
 	}
@@ -120,7 +122,7 @@ func TestFunctions(t *testing.T) {
 func TestAttributedAddresses(t *testing.T) {
 	f := func(chainID uint64, address, want string) {
 		t.Helper()
-		if l, _ := theRegistry().labelOf(chainID, common.HexToAddress(address)); l.Protocol != want {
+		if l, _ := facts.Tables().LabelOf(chainID, common.HexToAddress(address)); l.Protocol != want {
 			t.Errorf("%s on chain %d is of %q, want %q", address, chainID, l.Protocol, want)
 		}
 	}
@@ -134,7 +136,7 @@ func TestAttributedAddresses(t *testing.T) {
 func TestCanonical(t *testing.T) {
 	f := func(slug, category, want string) {
 		t.Helper()
-		if got := canonical(label.Label{Protocol: slug, Category: category}); got != want {
+		if got := facts.Canonical(label.Label{Protocol: slug, Category: category}); got != want {
 			t.Errorf("%s (%s) is %q, want %q", slug, category, got, want)
 		}
 	}
@@ -152,7 +154,7 @@ func TestCanonical(t *testing.T) {
 func TestRegistryRefusesBadVotes(t *testing.T) {
 	f := func(want string, signatures ...protocol.Signature) {
 		t.Helper()
-		_, err := newRegistry([]*protocol.Protocol{{Slug: "some_dex", Name: "Some Dex", Signatures: signatures}})
+		_, err := facts.NewRegistry([]*protocol.Protocol{{Slug: "some_dex", Name: "Some Dex", Signatures: signatures}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -187,20 +189,20 @@ func TestPoolsProveTheirFactory(t *testing.T) {
 	wbnb, usdt := common.HexToAddress("0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c"), common.HexToAddress("0x55d398326f99059fF775485246999027B3197955")
 	f := func(chainID uint64, family, pool, want string, tokens ...common.Address) {
 		t.Helper()
-		if got := theRegistry().factoryOf(chainID, family, common.HexToAddress(pool), tokens); got != want {
+		if got := facts.Tables().FactoryOf(chainID, family, common.HexToAddress(pool), tokens); got != want {
 			t.Errorf("%s: %q, want %q", pool, got, want)
 		}
 	}
-	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "uniswap_v2", weth, usdc)
-	f(1, "uniswap_v2", "0x397FF1542f962076d0BFE58eA045FfA2d347ACa0", "sushiswap", usdc, weth)
-	f(1, "uniswap_v3", "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640", "uniswap_v3", usdc, friend, weth)
+	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "uniswap_v2", scene.Weth, usdc)
+	f(1, "uniswap_v2", "0x397FF1542f962076d0BFE58eA045FfA2d347ACa0", "sushiswap", usdc, scene.Weth)
+	f(1, "uniswap_v3", "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640", "uniswap_v3", usdc, scene.Friend, scene.Weth)
 	f(56, "uniswap_v2", "0x16b9a82891338f9bA80E2D6970FddA79D1eb0daE", "pancakeswap_v2", usdt, wbnb)
 	f(56, "pancakeswap_v3", "0x36696169C63e42cd08ce11f5deeBbCeBae652050", "pancakeswap_v3", usdt, wbnb)
 	f(8453, "uniswap_v3", "0xd0b53D9277642d899DF5C87A3966A349A798F224", "uniswap_v3",
 		common.HexToAddress("0x4200000000000000000000000000000000000006"), common.HexToAddress("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"))
-	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "", weth)
-	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dd", "", weth, usdc)
-	f(10, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "", weth, usdc)
+	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "", scene.Weth)
+	f(1, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dd", "", scene.Weth, usdc)
+	f(10, "uniswap_v2", "0xB4e16d0168e52d35CaCD2c6185b44281Ec28C9Dc", "", scene.Weth, usdc)
 }
 
 // A flash loan moves one token of the pool: its likely partners prove the factory too.
@@ -208,9 +210,9 @@ func TestOneTokenProvesAPool(t *testing.T) {
 	pool := common.HexToAddress("0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640")
 	f := func(pool common.Address, want string) {
 		t.Helper()
-		s := newScene(at(bot), 0, nil2()).transfer(weth, pool, bot, 100).transfer(weth, bot, pool, 101).
-			log(pool, "Flash(address,address,uint256,uint256,uint256,uint256)", []any{bot, bot}, 0, 100, 0, 1)
-		v := judge(s.facts(t))
+		s := scene.New(scene.At(scene.Bot), 0, nil2()).Transfer(scene.Weth, pool, scene.Bot, 100).Transfer(scene.Weth, scene.Bot, pool, 101).
+			Log(pool, "Flash(address,address,uint256,uint256,uint256,uint256)", []any{scene.Bot, scene.Bot}, 0, 100, 0, 1)
+		v := scene.Judge(s.Facts(t))
 		if got := v.Protocol; want == "" && got != nil || want != "" && (got == nil || *got != want) {
 			t.Errorf("pool %s: %v, want %q", pool, got, want)
 		}
@@ -219,5 +221,5 @@ func TestOneTokenProvesAPool(t *testing.T) {
 		}
 	}
 	f(pool, "uniswap_v3")
-	f(pool1, "")
+	f(scene.Pool1, "")
 }

@@ -2,9 +2,9 @@ package classify
 
 import (
 	"slices"
-
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -13,13 +13,13 @@ import (
 )
 
 // riskRules in the order in which their flags stand in a result.
-var riskRules = []func(*Reading) []verdict.Risk{
+var riskRules = []func(*facts.Reading) []verdict.Risk{
 	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
 	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck,
 }
 
 // assess collects the risks of a transaction that took effect.
-func (a *Reading) assess() (risks []verdict.Risk) {
+func assess(a *facts.Reading) (risks []verdict.Risk) {
 	if !a.Succeeded {
 		return nil
 	}
@@ -37,19 +37,19 @@ func flag(f verdict.Flag, why verdict.Form, args ...verdict.Arg) verdict.Risk {
 	return verdict.Risk{Flag: f, Why: verdict.Say(why, args...)}
 }
 
-func riskApprovals(a *Reading) (risks []verdict.Risk) {
-	for _, g := range a.grants() {
-		if g.revoke || !a.ownGrant(&g) {
+func riskApprovals(a *facts.Reading) (risks []verdict.Risk) {
+	for _, g := range a.Grants() {
+		if g.Revoke || !ownGrant(a, &g) {
 			continue
 		}
-		known := a.known(g.spender)
-		args := []verdict.Arg{verdict.Who(g.spender), verdict.Symbol(g.token), verdict.Who(g.owner)}
+		known := a.HasLabel(g.Spender)
+		args := []verdict.Arg{verdict.Who(g.Spender), verdict.Symbol(g.Token), verdict.Who(g.Owner)}
 		switch {
-		case g.operator && !known:
+		case g.Operator && !known:
 			risks = append(risks, flag(verdict.OperatorApproval, verdict.OperatorMayMoveAll, args...))
-		case g.unlimited() && !known:
+		case g.Unlimited() && !known:
 			risks = append(risks, flag(verdict.UnlimitedApproval, verdict.UnknownMaySpendAll, args...))
-		case g.unlimited():
+		case g.Unlimited():
 			risks = append(risks, flag(verdict.UnlimitedApproval, verdict.MaySpendAll, args...))
 		}
 	}
@@ -58,8 +58,8 @@ func riskApprovals(a *Reading) (risks []verdict.Risk) {
 
 // ownGrant reports whether a right is one that a user gave: the actor, the sender, or
 // somebody whose signature was brought. What contracts allow each other is plumbing.
-func (a *Reading) ownGrant(g *grant) bool {
-	return contains(a.actors, g.owner) || g.owner == a.sender || a.signed(g)
+func ownGrant(a *facts.Reading, g *facts.Grant) bool {
+	return facts.Contains(a.Actors, g.Owner) || g.Owner == a.Sender || signed(a, g)
 }
 
 // permits are functions that give a right by the owner's signature, the owner first.
@@ -74,14 +74,14 @@ var permits = map[[4]byte]bool{
 
 // signed reports whether a right was given by a permit: a call to who emitted the event
 // that carries the owner first.
-func (a *Reading) signed(g *grant) bool {
-	emitter := a.Receipt.Logs[g.log].Address
+func signed(a *facts.Reading, g *facts.Grant) bool {
+	emitter := a.Receipt.Logs[g.Log].Address
 	isPermit := func(to common.Address, input []byte) bool {
 		if to != emitter || len(input) < 36 || !permits[[4]byte(input[:4])] {
 			return false
 		}
 		owner, ok := evmsig.Address(input[4:36])
-		return ok && owner == g.owner
+		return ok && owner == g.Owner
 	}
 	if a.Tree == nil {
 		return a.Tx.To != nil && isPermit(*a.Tx.To, a.Tx.Input)
@@ -90,28 +90,21 @@ func (a *Reading) signed(g *grant) bool {
 }
 
 // riskDelegation: an EIP-7702 authorization hands an account to the code that it names.
-func riskDelegation(a *Reading) (risks []verdict.Risk) {
-	delegates, _ := a.delegates()
+func riskDelegation(a *facts.Reading) (risks []verdict.Risk) {
+	delegates, _ := a.Delegates()
 	for i, d := range delegates {
 		if i == 5 {
 			break
 		}
-		if !a.known(d) {
+		if !a.HasLabel(d) {
 			risks = append(risks, flag(verdict.AccountDelegation, verdict.DelegatesToUnknown, verdict.Who(d)))
 		}
 	}
 	return risks
 }
 
-// known reports whether anybody vouches for who stands at an address.
-func (a *Reading) known(addr common.Address) bool {
-	l := a.labelOf(addr)
-	// A name that the contract gave itself vouches for nothing.
-	return l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract"
-}
-
-func riskCaught(a *Reading) []verdict.Risk {
-	frames := slices.DeleteFunc(a.caught(), func(f *trace.Frame) bool { return a.labelOf(f.To).Category == "precompile" })
+func riskCaught(a *facts.Reading) []verdict.Risk {
+	frames := slices.DeleteFunc(a.CaughtFailures(), func(f *trace.Frame) bool { return a.LabelOf(f.To).Category == "precompile" })
 	if len(frames) == 0 {
 		return nil // a precompile changes nothing, so its failure undid nothing
 	}
@@ -123,29 +116,29 @@ func riskCaught(a *Reading) []verdict.Risk {
 	return []verdict.Risk{flag(verdict.CaughtInnerFailure, verdict.InnerCallFailed, verdict.Callee(at), verdict.Reason(at))}
 }
 
-func riskInner(a *Reading) []verdict.Risk {
+func riskInner(a *facts.Reading) []verdict.Risk {
 	switch {
-	case !a.inner:
+	case !a.InnerFailed:
 		return nil
-	case a.operations > 1:
-		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationsFailed, verdict.Int(a.failedOps), verdict.Int(a.operations))}
-	case a.how == asUserOp:
+	case a.Operations > 1:
+		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationsFailed, verdict.Int(a.FailedOperations), verdict.Int(a.Operations))}
+	case a.ActorKind == facts.ActorUserOp:
 		return []verdict.Risk{flag(verdict.InnerFailure, verdict.OperationFailed)}
 	}
 	return []verdict.Risk{flag(verdict.InnerFailure, verdict.SafeCallFailed)}
 }
 
-func riskBadDebt(a *Reading) (risks []verdict.Risk) {
-	for i := range a.hits {
-		h := &a.hits[i]
-		bad := h.act.flag() == verdict.BadDebt
-		if h.act == actLiquidate && h.slug == "morpho_blue" && h.log != noLog {
+func riskBadDebt(a *facts.Reading) (risks []verdict.Risk) {
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		bad := h.Act.Flag() == verdict.BadDebt
+		if h.Act == facts.ActLiquidate && h.Slug == "morpho_blue" && h.Log != facts.NoLog {
 			// repaid assets, repaid shares, seized, bad debt assets, bad debt shares
-			w := evmsig.Word(a.eventOf(h).Data, 3)
-			bad = w != nil && !allZero(w)
+			w := evmsig.Word(a.EventOf(h).Data, 3)
+			bad = w != nil && !facts.AllZero(w)
 		}
 		if bad {
-			risks = append(risks, flag(verdict.BadDebt, verdict.BookedBadDebt, verdict.Who(h.emitter)))
+			risks = append(risks, flag(verdict.BadDebt, verdict.BookedBadDebt, verdict.Who(h.Emitter)))
 		}
 	}
 	return risks
@@ -153,13 +146,13 @@ func riskBadDebt(a *Reading) (risks []verdict.Risk) {
 
 // riskFlashLoan: a known event of a loan inside the transaction, or a callback that
 // only lenders make.
-func riskFlashLoan(a *Reading) []verdict.Risk {
-	for i := range a.hits {
-		h := &a.hits[i]
-		if h.act == actFlashLoan {
-			var from verdict.Arg = verdict.Who(h.emitter)
-			if h.slug != "" {
-				from = verdict.Protocol(h.slug)
+func riskFlashLoan(a *facts.Reading) []verdict.Risk {
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if h.Act == facts.ActFlashLoan {
+			var from verdict.Arg = verdict.Who(h.Emitter)
+			if h.Slug != "" {
+				from = verdict.Protocol(h.Slug)
 			}
 			return []verdict.Risk{flag(verdict.FlashLoan, verdict.Borrowed, from)}
 		}
@@ -167,9 +160,9 @@ func riskFlashLoan(a *Reading) []verdict.Risk {
 	return nil
 }
 
-func riskPaymaster(a *Reading) (risks []verdict.Risk) {
-	for i := range a.hits {
-		switch a.hits[i].act {
+func riskPaymaster(a *facts.Reading) (risks []verdict.Risk) {
+	for i := range a.Matches {
+		switch a.Matches[i].Act {
 		case "userop_postop":
 			risks = append(risks, flag(verdict.PaymasterOrPostopFailure, verdict.PostOpReverted))
 		case "userop_prefund":
@@ -181,8 +174,8 @@ func riskPaymaster(a *Reading) (risks []verdict.Risk) {
 
 // riskCoinbase: the block's producer was paid inside the transaction, the usual way to
 // buy a place in the block.
-func riskCoinbase(a *Reading) []verdict.Risk {
-	sum := a.bribe()
+func riskCoinbase(a *facts.Reading) []verdict.Risk {
+	sum := a.ProducerPayment()
 	if sum.Sign() == 0 {
 		return nil
 	}

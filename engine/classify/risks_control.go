@@ -3,9 +3,9 @@ package classify
 import (
 	"math/big"
 	"slices"
-
 	"txlens/engine/decode"
 	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
@@ -16,18 +16,18 @@ import (
 // riskAdmin: changes of who controls a contract. The event is what the contract says; it
 // counts as a change when its storage changed accordingly, else as a claim. A contract
 // made in this very transaction is being set up, not changed.
-func riskAdmin(a *Reading) (risks []verdict.Risk) {
-	fresh := a.fresh()
+func riskAdmin(a *facts.Reading) (risks []verdict.Risk) {
+	fresh := fresh(a)
 	told := map[adminAct]bool{}
-	for i := range a.hits {
-		h := &a.hits[i]
-		f := h.act.flag()
-		if fresh[h.emitter] || !f.Info().Administrative {
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		f := h.Act.Flag()
+		if fresh[h.Emitter] || !f.Info().Administrative {
 			continue
 		}
-		told[adminAct{f, h.emitter}] = true
-		who, did := verdict.Who(h.emitter), verdict.Did(f)
-		switch slot, stored := a.storedChange(f, h); {
+		told[adminAct{f, h.Emitter}] = true
+		who, did := verdict.Who(h.Emitter), verdict.Did(f)
+		switch slot, stored := storedChange(a, f, h); {
 		case stored:
 			risks = append(risks, flag(f, verdict.AdministeredAndStored, who, did, slot))
 		case a.Diff == nil:
@@ -36,7 +36,7 @@ func riskAdmin(a *Reading) (risks []verdict.Risk) {
 			risks = append(risks, flag(f, verdict.AdministeredUnconfirmed, who, did))
 		}
 	}
-	return append(risks, a.silentUpgrades(fresh, told)...)
+	return append(risks, silentUpgrades(a, fresh, told)...)
 }
 
 // adminAct is an administrative act on a contract.
@@ -47,28 +47,28 @@ type adminAct struct {
 
 // administered: nothing moved, and a contract that was there before says that somebody
 // else or something else controls it from now on.
-func administered(a *Reading) *opinion {
-	if len(a.out)+len(a.in) > 0 {
+func administered(a *facts.Reading) *Opinion {
+	if len(a.Out)+len(a.In) > 0 {
 		return nil
 	}
-	fresh := a.fresh()
-	var hits []*hit
-	for i := range a.hits {
-		h := &a.hits[i]
-		if h.act.flag().Info().Administrative && !fresh[h.emitter] {
+	fresh := fresh(a)
+	var hits []*facts.Match
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if h.Act.Flag().Info().Administrative && !fresh[h.Emitter] {
 			hits = append(hits, h)
 		}
 	}
 	if len(hits) == 0 {
 		return nil
 	}
-	return &opinion{act: actAdmin, hits: hits}
+	return &Opinion{Act: facts.ActAdmin, Matches: hits}
 }
 
 // fresh are the contracts that the transaction made.
-func (a *Reading) fresh() map[common.Address]bool {
+func fresh(a *facts.Reading) map[common.Address]bool {
 	fresh := map[common.Address]bool{}
-	for _, i := range a.created() {
+	for _, i := range a.CreatedFrames() {
 		fresh[a.Tree.Frames[i].To] = true
 	}
 	if a.Receipt != nil && a.Receipt.ContractAddress != nil {
@@ -90,7 +90,7 @@ var upgradeFlags = map[string]verdict.Flag{"admin": verdict.AdminChanged, "beaco
 
 // silentUpgrades are changes of the standard slots that no event tells of, as those of
 // ERC-7760 proxies.
-func (a *Reading) silentUpgrades(fresh map[common.Address]bool, told map[adminAct]bool) (risks []verdict.Risk) {
+func silentUpgrades(a *facts.Reading, fresh map[common.Address]bool, told map[adminAct]bool) (risks []verdict.Risk) {
 	for _, u := range decode.Upgrades(a.Diff) {
 		f := upgradeFlag(u)
 		if fresh[u.Proxy] || told[adminAct{f, u.Proxy}] || (u.Before == common.Address{}) || len(risks) == 5 {
@@ -114,11 +114,11 @@ var (
 )
 
 // storedChange looks in the state diff for what an event says; slot says where it stands.
-func (a *Reading) storedChange(f verdict.Flag, h *hit) (slot verdict.Sentence, ok bool) {
+func storedChange(a *facts.Reading, f verdict.Flag, h *facts.Match) (slot verdict.Sentence, ok bool) {
 	if a.Diff == nil {
 		return slot, false
 	}
-	l := a.eventOf(h)
+	l := a.EventOf(h)
 	at := func(topic, data int) common.Address {
 		if len(l.Topics) > topic {
 			return common.BytesToAddress(l.Topics[topic][12:])
@@ -129,75 +129,75 @@ func (a *Reading) storedChange(f verdict.Flag, h *hit) (slot verdict.Sentence, o
 		return common.Address{}
 	}
 	holds := func(s common.Hash, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
-		pre, post, changed := a.changedSlot(h.emitter, s)
+		pre, post, changed := changedSlot(a, h.Emitter, s)
 		return atSlot(s), changed && is(pre, post)
 	}
 	turned := func(_, post common.Hash) bool { return post != (common.Hash{}) }
 	cleared := func(_, post common.Hash) bool { return post == (common.Hash{}) }
 	switch f {
 	case verdict.ImplementationChanged, verdict.AdminChanged, verdict.BeaconChanged:
-		return a.upgraded(h.emitter, f)
+		return upgraded(a, h.Emitter, f)
 	case verdict.OwnerChanged:
 		last := common.BytesToAddress(l.Topics[len(l.Topics)-1][12:])
 		if len(l.Topics) != 3 {
 			last = at(9, 1)
 		}
-		return a.anySlot(h.emitter, func(_, post common.Hash) bool { return common.BytesToAddress(post[12:]) == last })
+		return anySlot(a, h.Emitter, func(_, post common.Hash) bool { return common.BytesToAddress(post[12:]) == last })
 	case verdict.ModuleEnabled:
-		return holds(mappedTo(at(1, 0), safeModules), turned)
+		return holds(MappedTo(at(1, 0), safeModules), turned)
 	case verdict.ModuleDisabled:
-		return holds(mappedTo(at(1, 0), safeModules), cleared)
+		return holds(MappedTo(at(1, 0), safeModules), cleared)
 	case verdict.OwnerAdded:
-		return holds(mappedTo(at(1, 0), safeOwners), turned)
+		return holds(MappedTo(at(1, 0), safeOwners), turned)
 	case verdict.OwnerRemoved:
-		return holds(mappedTo(at(1, 0), safeOwners), cleared)
+		return holds(MappedTo(at(1, 0), safeOwners), cleared)
 	case verdict.ThresholdChanged:
 		return holds(safeThreshold, func(_, post common.Hash) bool { return slices.Equal(post[:], evmsig.Word(l.Data, 0)) })
 	case verdict.GuardChanged:
 		return holds(safeGuard, func(_, post common.Hash) bool { return common.BytesToAddress(post[12:]) == at(1, 0) })
 	case verdict.RoleGranted, verdict.RoleRevoked:
-		return a.roleSlot(h.emitter, l.Topics[1], at(2, 0), f == verdict.RoleGranted)
+		return roleSlot(a, h.Emitter, l.Topics[1], at(2, 0), f == verdict.RoleGranted)
 	}
-	return a.anySlot(h.emitter, func(_, _ common.Hash) bool { return true })
+	return anySlot(a, h.Emitter, func(_, _ common.Hash) bool { return true })
 }
 
 // roleSlot looks for the membership that AccessControl keeps: roles[role].members[account],
 // its mapping among the first slots or in its own namespace.
-func (a *Reading) roleSlot(contract common.Address, role common.Hash, account common.Address, granted bool) (verdict.Sentence, bool) {
+func roleSlot(a *facts.Reading, contract common.Address, role common.Hash, account common.Address, granted bool) (verdict.Sentence, bool) {
 	for i := range 257 {
 		base := common.BigToHash(big.NewInt(int64(i)))
 		if i == 256 {
 			base = rolesOf
 		}
-		s := mappedTo(account, crypto.Keccak256Hash(role[:], base[:]))
-		if _, post, changed := a.changedSlot(contract, s); changed && (post.Big().Bit(0) == 1) == granted {
+		s := MappedTo(account, crypto.Keccak256Hash(role[:], base[:]))
+		if _, post, changed := changedSlot(a, contract, s); changed && (post.Big().Bit(0) == 1) == granted {
 			return atSlot(s), true
 		}
 	}
 	return verdict.Sentence{}, false
 }
 
-func (a *Reading) upgraded(proxy common.Address, f verdict.Flag) (verdict.Sentence, bool) {
+func upgraded(a *facts.Reading, proxy common.Address, f verdict.Flag) (verdict.Sentence, bool) {
 	for _, u := range decode.Upgrades(a.Diff) {
 		if u.Proxy == proxy && upgradeFlag(u) == f {
 			return verdict.Say(verdict.AtSlotOfKind, verdict.SlotKind(u.Kind)), true
 		}
 	}
 	if f == verdict.ImplementationChanged { // a beacon, or a proxy of its own kind
-		return a.anySlot(proxy, func(_, post common.Hash) bool { return post.Big().BitLen() > 64 && post.Big().BitLen() <= 160 })
+		return anySlot(a, proxy, func(_, post common.Hash) bool { return post.Big().BitLen() > 64 && post.Big().BitLen() <= 160 })
 	}
 	return verdict.Sentence{}, false
 }
 
-// mappedTo is the slot of a key in a mapping, as Solidity computes it.
-func mappedTo(key common.Address, mapping common.Hash) common.Hash {
+// MappedTo is the slot of a key in a mapping, as Solidity computes it.
+func MappedTo(key common.Address, mapping common.Hash) common.Hash {
 	return crypto.Keccak256Hash(common.BytesToHash(key[:]).Bytes(), mapping[:])
 }
 
 func atSlot(s common.Hash) verdict.Sentence { return verdict.Say(verdict.AtSlot, verdict.BriefSlot(s)) }
 
 // changedSlot is the value of a slot before and after; false when it did not change.
-func (a *Reading) changedSlot(addr common.Address, s common.Hash) (pre, post common.Hash, changed bool) {
+func changedSlot(a *facts.Reading, addr common.Address, s common.Hash) (pre, post common.Hash, changed bool) {
 	if a.Diff == nil {
 		return
 	}
@@ -212,11 +212,11 @@ func (a *Reading) changedSlot(addr common.Address, s common.Hash) (pre, post com
 
 // anySlot looks for a changed slot of a contract that a test lets through; of several, the
 // lowest.
-func (a *Reading) anySlot(addr common.Address, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
+func anySlot(a *facts.Reading, addr common.Address, is func(pre, post common.Hash) bool) (verdict.Sentence, bool) {
 	var slots []common.Hash
 	collect := func(storage map[common.Hash]common.Hash) {
 		for s := range storage {
-			if pre, post, changed := a.changedSlot(addr, s); changed && is(pre, post) {
+			if pre, post, changed := changedSlot(a, addr, s); changed && is(pre, post) {
 				slots = append(slots, s)
 			}
 		}
@@ -235,20 +235,20 @@ func (a *Reading) anySlot(addr common.Address, is func(pre, post common.Hash) bo
 
 // riskInitialised: a contract that an earlier transaction made is initialised for the first
 // time. Between the two anybody could have done it; an upgrade counts on from there.
-func riskInitialised(a *Reading) (risks []verdict.Risk) {
-	fresh := a.fresh()
-	for i := range a.hits {
-		h := &a.hits[i]
-		if h.act != actInitialized || fresh[h.emitter] {
+func riskInitialised(a *facts.Reading) (risks []verdict.Risk) {
+	fresh := fresh(a)
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if h.Act != facts.ActInitialized || fresh[h.Emitter] {
 			continue
 		}
-		if w := evmsig.Word(a.eventOf(h).Data, 0); w == nil || new(big.Int).SetBytes(w).Cmp(common.Big1) != 0 {
+		if w := evmsig.Word(a.EventOf(h).Data, 0); w == nil || new(big.Int).SetBytes(w).Cmp(common.Big1) != 0 {
 			continue
 		}
-		if a.initialiser(h.emitter) == a.sender && a.deployedBySender(h.emitter) {
+		if initialiser(a, h.Emitter) == a.Sender && deployedBySender(a, h.Emitter) {
 			continue
 		}
-		risks = append(risks, flag(verdict.UninitialisedTakeover, verdict.InitialisedLater, verdict.Who(h.emitter), verdict.Who(a.initialiser(h.emitter))))
+		risks = append(risks, flag(verdict.UninitialisedTakeover, verdict.InitialisedLater, verdict.Who(h.Emitter), verdict.Who(initialiser(a, h.Emitter))))
 	}
 	return risks
 }
@@ -259,10 +259,10 @@ const maxDeployments = 5000
 
 // deployedBySender reports whether an earlier transaction of the sender made a contract:
 // the address of such a contract follows from the account and its nonce alone.
-func (a *Reading) deployedBySender(contract common.Address) bool {
+func deployedBySender(a *facts.Reading, contract common.Address) bool {
 	for n, tried := a.Tx.Nonce, 0; n > 0 && tried < maxDeployments; tried++ {
 		n--
-		if crypto.CreateAddress(a.sender, n) == contract {
+		if crypto.CreateAddress(a.Sender, n) == contract {
 			return true
 		}
 	}
@@ -270,7 +270,7 @@ func (a *Reading) deployedBySender(contract common.Address) bool {
 }
 
 // initialiser is who called a contract first.
-func (a *Reading) initialiser(contract common.Address) common.Address {
+func initialiser(a *facts.Reading, contract common.Address) common.Address {
 	if a.Tree != nil {
 		for _, f := range a.Tree.Frames {
 			if f.To == contract && f.Status == trace.OK && f.Kind == trace.Call {
@@ -278,19 +278,19 @@ func (a *Reading) initialiser(contract common.Address) common.Address {
 			}
 		}
 	}
-	return a.sender
+	return a.Sender
 }
 
 // riskDelegateCode: code without verified source and without a name ran on behalf of
 // another account. Where no source was asked for, nothing can be said.
-func riskDelegateCode(a *Reading) (risks []verdict.Risk) {
+func riskDelegateCode(a *facts.Reading) (risks []verdict.Risk) {
 	if a.Tree == nil || len(a.Contracts) == 0 {
 		return nil
 	}
-	fresh := a.fresh()
+	fresh := fresh(a)
 	seen := map[common.Address]bool{}
 	for _, f := range a.Tree.Frames {
-		if f.Kind != trace.DelegateCall && f.Kind != trace.CallCode || f.Status != trace.OK || seen[f.To] || a.known(f.To) || a.labelOf(f.To).Category == "precompile" {
+		if f.Kind != trace.DelegateCall && f.Kind != trace.CallCode || f.Status != trace.OK || seen[f.To] || a.HasLabel(f.To) || a.LabelOf(f.To).Category == "precompile" {
 			continue
 		}
 		seen[f.To] = true

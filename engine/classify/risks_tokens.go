@@ -3,8 +3,7 @@ package classify
 import (
 	"bytes"
 	"math/big"
-	"slices"
-
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -12,28 +11,18 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// poisons reports whether there are nothing but transfers of nothing, between others than
-// the sender; their only use is to put a look-alike address into somebody's history.
-func (a *Reading) poisons() bool {
-	if a.Flow == nil || len(a.Flow.Transfers)+len(a.Flow.Fakes) == 0 || len(a.hits) > 0 {
-		return false
-	}
-	something := func(t flow.Transfer) bool { return t.Amount.Sign() != 0 || t.From == a.sender || t.To == a.sender }
-	return !slices.ContainsFunc(a.Flow.Transfers, something) && !slices.ContainsFunc(a.Flow.Fakes, something)
-}
-
 // riskPoisoning: transfers of nothing alone, or of next to nothing from or to an address
 // that looks like another counterparty of the same account.
-func riskPoisoning(a *Reading) (risks []verdict.Risk) {
-	if a.poisons() {
+func riskPoisoning(a *facts.Reading) (risks []verdict.Risk) {
+	if a.IsPoisoning() {
 		return []verdict.Risk{flag(verdict.AddressPoisoning, verdict.OnlyZeroTransfers)}
 	}
-	if a.Flow == nil || len(a.Flow.Transfers) > maxTried {
+	if a.Flow == nil || len(a.Flow.Transfers) > facts.MaxStrangers {
 		return nil
 	}
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if !a.tiny(t) {
+		if !tiny(a, t) {
 			continue
 		}
 		for j := range a.Flow.Transfers {
@@ -49,14 +38,16 @@ func riskPoisoning(a *Reading) (risks []verdict.Risk) {
 	return nil
 }
 
-func amountOf(t *flow.Transfer) verdict.Amount { return verdict.Amount{Key: keyOf(t), N: t.Amount} }
+func amountOf(t *flow.Transfer) verdict.Amount {
+	return verdict.Amount{Key: facts.TransferKey(t), N: t.Amount}
+}
 
 // tiny reports whether a transfer moved nothing, or less than a hundredth of a token.
-func (a *Reading) tiny(t *flow.Transfer) bool {
+func tiny(a *facts.Reading, t *flow.Transfer) bool {
 	if t.Amount.Sign() == 0 {
 		return true
 	}
-	d, ok := a.decimals(t.Token)
+	d, ok := a.Decimals(t.Token)
 	return ok && t.ID == nil && d >= 2 && t.Amount.Cmp(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d-2)), nil)) < 0
 }
 
@@ -66,7 +57,7 @@ func looksLike(x, y common.Address) bool {
 	return x[0] == y[0] && x[1] == y[1] && x[18] == y[18] && x[19] == y[19]
 }
 
-func riskLookalike(a *Reading) (risks []verdict.Risk) {
+func riskLookalike(a *facts.Reading) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -84,7 +75,7 @@ func riskLookalike(a *Reading) (risks []verdict.Risk) {
 }
 
 // riskFake: transfer events of a token whose storage shows none of it.
-func riskFake(a *Reading) (risks []verdict.Risk) {
+func riskFake(a *facts.Reading) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
@@ -115,13 +106,13 @@ func riskFake(a *Reading) (risks []verdict.Risk) {
 
 // riskStuck: value that as a rule cannot be sent on: sent to the token contract itself, to
 // the zero address, or along with a function call to an address without code.
-func riskStuck(a *Reading) (risks []verdict.Risk) {
+func riskStuck(a *facts.Reading) (risks []verdict.Risk) {
 	if a.Flow == nil {
 		return nil
 	}
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if t.From != a.actor || t.Amount.Sign() == 0 || !directTransfer(a.Tx, t) {
+		if t.From != a.Actor || t.Amount.Sign() == 0 || !directTransfer(a.Tx, t) {
 			continue
 		}
 		switch t.To {
@@ -139,28 +130,28 @@ func riskStuck(a *Reading) (risks []verdict.Risk) {
 	switch {
 	case *a.Tx.To == common.Address{}:
 		risks = append(risks, flag(verdict.StuckValue, verdict.SentToZero, value))
-	case token && len(a.Tx.Input) == 0 && len(a.Receipt.Logs) == 0 && !a.wrappedNative(*a.Tx.To) && !a.passedOn():
+	case token && len(a.Tx.Input) == 0 && len(a.Receipt.Logs) == 0 && !a.WrappedNative(*a.Tx.To) && !passedOn(a):
 		risks = append(risks, flag(verdict.StuckValue, verdict.SentToIdleToken, value))
-	case a.callsNobody():
+	case callsNobody(a):
 		risks = append(risks, flag(verdict.StuckValue, verdict.SentToNoCode, value, verdict.Who(*a.Tx.To)))
 	}
 	return risks
 }
 
 // passedOn reports whether the called contract made any call itself.
-func (a *Reading) passedOn() bool {
-	f := a.rootFrame()
+func passedOn(a *facts.Reading) bool {
+	f := a.RootFrame()
 	return f == nil || len(f.Children) > 0
 }
 
 // callsNobody: the calldata is that of a known function, and no more gas went than a plain
 // transfer with these bytes costs, so that nothing can have executed it.
-func (a *Reading) callsNobody() bool {
+func callsNobody(a *facts.Reading) bool {
 	in := a.Tx.Input
-	if len(in) < 4 || len(in)%32 != 4 || a.Receipt == nil || a.call == nil && a.name == "" || len(a.Receipt.Logs) > 0 {
+	if len(in) < 4 || len(in)%32 != 4 || a.Receipt == nil || a.Call == nil && a.Function == "" || len(a.Receipt.Logs) > 0 {
 		return false
 	}
-	if f := a.rootFrame(); f == nil || a.Tree.Source == trace.RungReceipt || len(f.Children) > 0 || len(f.Output) > 0 {
+	if f := a.RootFrame(); f == nil || a.Tree.Source == trace.RungReceipt || len(f.Children) > 0 || len(f.Output) > 0 {
 		return false
 	}
 	zeros := uint64(bytes.Count(in, []byte{0}))

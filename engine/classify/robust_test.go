@@ -1,4 +1,4 @@
-package classify
+package classify_test
 
 import (
 	"bytes"
@@ -7,30 +7,32 @@ import (
 	"sort"
 	"strings"
 	"testing"
-
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // Evidence may be missing in any combination; a verdict still comes.
 func TestMissingEvidence(t *testing.T) {
-	f := func(name string, facts *Facts, want api.Confidence) {
+	f := func(name string, facts *facts.Input, want api.Confidence) {
 		t.Helper()
-		v := judge(facts)
+		v := scene.Judge(facts)
 		if v.TxType == nil || v.Summary == "" || len(v.Steps) == 0 || v.Confidence != want {
 			t.Errorf("%s: %s, %+v", name, v.Confidence, v)
 		}
 	}
-	bare := func(ok bool) *Facts {
-		return &Facts{Tx: newScene(at(router), 7, input("swapExactETHForTokens(uint256,address[],address,uint256)")).tx, Succeeded: ok}
+	bare := func(ok bool) *facts.Input {
+		return &facts.Input{Tx: scene.New(scene.At(scene.Router), 7, scene.Input("swapExactETHForTokens(uint256,address[],address,uint256)")).Tx, Succeeded: ok}
 	}
 	f("transaction alone", bare(false), api.Low)
 	f("transaction alone, said to have succeeded", bare(true), api.Low)
-	full := usdcForWeth(newScene(at(router), 0, nil2()), user).known(router, "Router", "router", "uniswap_v2").facts(t)
+	full := usdcForWeth(scene.New(scene.At(scene.Router), 0, nil2()), scene.User).Known(scene.Router, "Router", "router", "uniswap_v2").Facts(t)
 	noTree := *full
 	noTree.Tree = nil
 	f("no tree", &noTree, api.Low)
@@ -40,28 +42,28 @@ func TestMissingEvidence(t *testing.T) {
 	noReceipt := *full
 	noReceipt.Receipt = nil
 	f("no receipt", &noReceipt, api.Low)
-	creation := &Facts{Tx: &ethrpc.Transaction{From: user, Value: new(big.Int)}, Succeeded: true}
+	creation := &facts.Input{Tx: &ethrpc.Transaction{From: scene.User, Value: new(big.Int)}, Succeeded: true}
 	f("creation alone", creation, api.Low)
 }
 
 func TestUnknownOutcomeIsSaid(t *testing.T) {
-	s := newScene(at(usdc), 0, input("transfer(address,uint256)", friend, 5))
-	s.rc.Status, s.rung = nil, trace.RungReceipt
-	facts := s.facts(t)
+	s := scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256)", scene.Friend, 5))
+	s.Rc.Status, s.Rung = nil, trace.RungReceipt
+	facts := s.Facts(t)
 	facts.Succeeded = false
-	v := judge(facts)
+	v := scene.Judge(facts)
 	if v.Attempted || !strings.HasSuffix(v.Summary, "the outcome is not known") || v.Confidence != api.Low {
 		t.Errorf("attempted %v, %s, %q", v.Attempted, v.Confidence, v.Summary)
 	}
 }
 
 func TestStepsAreBounded(t *testing.T) {
-	s := newScene(at(router), 0, nil2())
+	s := scene.New(scene.At(scene.Router), 0, nil2())
 	for i := 0; i < 500; i++ {
-		s.transfer(usdc, user, addr(uint16(i+1)), 1000000+i)
+		s.Transfer(scene.Usdc, scene.User, scene.Addr(uint16(i+1)), 1000000+i)
 	}
-	v := judge(s.facts(t))
-	if len(v.Steps) != maxSteps+1 || v.Steps[maxSteps-1] != "... and 472 more" || !strings.Contains(v.Steps[maxSteps], " paid a fee of ") {
+	v := scene.Judge(s.Facts(t))
+	if len(v.Steps) != narrate.MaxSteps+1 || v.Steps[narrate.MaxSteps-1] != "... and 472 more" || !strings.Contains(v.Steps[narrate.MaxSteps], " paid a fee of ") {
 		t.Errorf("%d steps, last %q", len(v.Steps), v.Steps[len(v.Steps)-1])
 	}
 }
@@ -69,12 +71,12 @@ func TestStepsAreBounded(t *testing.T) {
 // Steps tell things in the order in which they happened: coin moves before the logs
 // that follow them, and after those that precede them.
 func TestStepsKeepTheOrderOfExecution(t *testing.T) {
-	s := newScene(at(router), 0, nil2())
-	s.transfer(usdc, user, pool1, 1)
-	s.call(pool1, friend, 5, nil)
-	s.transfer(usdc, pool1, vault, 2)
-	s.call(pool1, bot, 6, nil)
-	v := judge(s.facts(t))
+	s := scene.New(scene.At(scene.Router), 0, nil2())
+	s.Transfer(scene.Usdc, scene.User, scene.Pool1, 1)
+	s.Call(scene.Pool1, scene.Friend, 5, nil)
+	s.Transfer(scene.Usdc, scene.Pool1, scene.Vault, 2)
+	s.Call(scene.Pool1, scene.Bot, 6, nil)
+	v := scene.Judge(s.Facts(t))
 	var order []string
 	for _, step := range v.Steps {
 		for _, name := range []string{"to 0x9001", "to 0xf00d", "to 0x7a17", "to 0xb070"} {
@@ -90,10 +92,10 @@ func TestStepsKeepTheOrderOfExecution(t *testing.T) {
 
 // The order of the rules is the precedence of the types.
 func TestRulesStandInPrecedence(t *testing.T) {
-	s := usdcForWeth(newScene(at(router), 0, nil2()), user)
-	s.log(vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, user})
-	s.log(vault, "LiquidateBorrow(address,address,uint256,address,uint256)", nil, bot, friend, 1, vault, 1)
-	v := judge(s.facts(t))
+	s := usdcForWeth(scene.New(scene.At(scene.Router), 0, nil2()), scene.User)
+	s.Log(scene.Vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, scene.User})
+	s.Log(scene.Vault, "LiquidateBorrow(address,address,uint256,address,uint256)", nil, scene.Bot, scene.Friend, 1, scene.Vault, 1)
+	v := scene.Judge(s.Facts(t))
 	var types []string
 	for _, x := range v.Votes {
 		types = append(types, string(x.TxType))
@@ -108,22 +110,22 @@ func TestRulesStandInPrecedence(t *testing.T) {
 
 // FuzzClassify feeds logs and calldata of any shape.
 func FuzzClassify(f *testing.F) {
-	seeds := theRegistry().events
+	seeds := facts.Tables().Events
 	var topics []common.Hash
 	for h := range seeds {
 		topics = append(topics, h)
 	}
 	sort.Slice(topics, func(i, j int) bool { return topics[i].Cmp(topics[j]) < 0 })
 	for i := range topics {
-		f.Add(uint16(i), uint8(i%4), user[:], topics[(i*7)%len(topics)][:], true)
+		f.Add(uint16(i), uint8(i%4), scene.User[:], topics[(i*7)%len(topics)][:], true)
 	}
 	var selectors [][4]byte
-	for id := range theRegistry().calls {
+	for id := range facts.Tables().Calls {
 		selectors = append(selectors, id)
 	}
 	sort.Slice(selectors, func(i, j int) bool { return string(selectors[i][:]) < string(selectors[j][:]) })
 	for i, id := range selectors {
-		f.Add(uint16(i), uint8(i%4), []byte{}, append(id[:], user[:]...), i%2 == 0)
+		f.Add(uint16(i), uint8(i%4), []byte{}, append(id[:], scene.User[:]...), i%2 == 0)
 		f.Add(uint16(i), uint8(i%4), []byte{}, id[:], i%2 == 1)
 	}
 	ch, _ := chain.ByID(1)
@@ -134,16 +136,16 @@ func FuzzClassify(f *testing.F) {
 		}
 		rc := &ethrpc.Receipt{Status: &status, GasUsed: 21000, EffectiveGasPrice: big.NewInt(1)}
 		for n := 0; ok && n < 4; n++ {
-			l := ethrpc.Log{Address: []common.Address{pool1, usdc, router, entryPoint}[n], Data: data}
+			l := ethrpc.Log{Address: []common.Address{scene.Pool1, scene.Usdc, scene.Router, entryPoint}[n], Data: data}
 			l.Topics = append(l.Topics, topics[(int(pick)+n*int(indexed))%len(topics)])
 			for i := 0; i < int(indexed)%5; i++ {
 				l.Topics = append(l.Topics, common.BytesToHash(append(calldata, byte(i))))
 			}
 			rc.Logs = append(rc.Logs, l)
 		}
-		tx := &ethrpc.Transaction{From: user, To: &router, Value: new(big.Int), Input: calldata}
-		facts := compose(ch, tx, rc, nil, trace.FromReceipt(tx, rc, ok))
-		checkVerdict(t, "fuzz", facts, judge(facts))
+		tx := &ethrpc.Transaction{From: scene.User, To: &scene.Router, Value: new(big.Int), Input: calldata}
+		facts := scene.Compose(ch, tx, rc, nil, trace.FromReceipt(tx, rc, ok))
+		checkVerdict(t, "fuzz", facts, scene.Judge(facts))
 	})
 }
 
@@ -154,21 +156,21 @@ func FuzzRoles(f *testing.F) {
 	f.Add(make([]byte, 31), uint8(3))
 	f.Add(append(make([]byte, 31), 32), uint8(1))
 	f.Add(bytes.Repeat([]byte{0xff}, 320), uint8(7))
-	rows := []*rule4log{}
-	for _, list := range theRegistry().events {
+	rows := []*facts.EventRule{}
+	for _, list := range facts.Tables().Events {
 		rows = append(rows, list...)
 	}
 	sort.Slice(rows, func(i, j int) bool {
-		return rows[i].signature < rows[j].signature || rows[i].signature == rows[j].signature && rows[i].indexed < rows[j].indexed
+		return rows[i].Signature < rows[j].Signature || rows[i].Signature == rows[j].Signature && rows[i].Indexed < rows[j].Indexed
 	})
 	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
 		l := &ethrpc.Log{Topics: make([]common.Hash, n%5), Data: data}
 		for _, e := range rows {
-			for _, r := range e.roles.list {
-				e.number(l, r.name)
-				e.address(l, r.name)
-				if b := r.slot.bodyOf(data); len(b) > len(data) {
-					t.Fatalf("%s: body of %d bytes out of %d", e.signature, len(b), len(data))
+			for _, r := range e.Roles.List {
+				e.Number(l, r.Name)
+				e.Address(l, r.Name)
+				if b := bodyOf(r.Slot, data); len(b) > len(data) {
+					t.Fatalf("%s: body of %d bytes out of %d", e.Signature, len(b), len(data))
 				}
 			}
 		}
@@ -178,14 +180,14 @@ func FuzzRoles(f *testing.F) {
 // TestManyEventsOfOneKind: thousands of loans, seizures and swaps that no movement bears
 // out are told by their first few; each is looked for among all transfers.
 func TestManyEventsOfOneKind(t *testing.T) {
-	s := newScene(at(bot), 0, nil2()).known(vault, "Balancer vault", "dex", "balancer_v2")
+	s := scene.New(scene.At(scene.Bot), 0, nil2()).Known(scene.Vault, "Balancer vault", "dex", "balancer_v2")
 	for i := range 2000 {
-		s.transfer(usdc, vault, bot, 5).log(vault, "FlashLoan(address,address,uint256,uint256)", []any{bot, usdc}, 5, 0).
-			log(vault, "LiquidationCall(address,address,address,uint256,uint256,address,bool)", []any{weth, usdc, friend}, 4+i, 3, user, false).
-			log(addr(uint16(i)), v2Swap, []any{bot, bot}, 5, 0, 0, 7).log(vault, "UpdateLastTotalAssets(uint256)", nil, i)
+		s.Transfer(scene.Usdc, scene.Vault, scene.Bot, 5).Log(scene.Vault, "FlashLoan(address,address,uint256,uint256)", []any{scene.Bot, scene.Usdc}, 5, 0).
+			Log(scene.Vault, "LiquidationCall(address,address,address,uint256,uint256,address,bool)", []any{scene.Weth, scene.Usdc, scene.Friend}, 4+i, 3, scene.User, false).
+			Log(scene.Addr(uint16(i)), v2Swap, []any{scene.Bot, scene.Bot}, 5, 0, 0, 7).Log(scene.Vault, "UpdateLastTotalAssets(uint256)", nil, i)
 	}
-	v := judge(s.facts(t))
-	if len(v.Steps) > maxSteps+1 || len(v.Seizures) > maxLoans {
+	v := scene.Judge(s.Facts(t))
+	if len(v.Steps) > narrate.MaxSteps+1 || len(v.Seizures) > facts.MaxLoans {
 		t.Errorf("%d steps, %d seizures", len(v.Steps), len(v.Seizures))
 	}
 }

@@ -1,55 +1,53 @@
 package classify
 
 import (
-	"strings"
-
-	"txlens/engine/evmsig"
+	"txlens/engine/facts"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // assignRoles says what each major address did. The first role of an address stays:
 // the order below is from the most telling to the least.
-func (a *Reading) assignRoles(v *Verdict) {
+func assignRoles(a *facts.Reading, v *Verdict) {
 	o := v.Deciding
 	set := func(addr common.Address, role string) {
 		if (addr != common.Address{}) && v.Roles[addr] == "" {
 			v.Roles[addr] = role
 		}
 	}
-	set(a.sender, a.senderRole())
-	for _, x := range a.actors {
-		set(x, map[disguise]string{asUserOp: "smart account", asSafe: "safe", asIntent: "trader", asFill: "recipient",
-			asSigned: "signer", asDelegate: "delegated account"}[a.how])
+	set(a.Sender, senderRole(a))
+	for _, x := range a.Actors {
+		set(x, map[facts.ActorKind]string{facts.ActorUserOp: "smart account", facts.ActorSafe: "safe", facts.ActorOrder: "trader", facts.ActorFill: "recipient",
+			facts.ActorSigned: "signer", facts.ActorDelegated: "delegated account"}[a.ActorKind])
 	}
 	if a.Receipt != nil && a.Receipt.ContractAddress != nil && a.Tx.To == nil {
 		set(*a.Receipt.ContractAddress, "deployed contract")
 	}
-	for _, i := range a.created() {
+	for _, i := range a.CreatedFrames() {
 		if a.Succeeded {
 			set(a.Tree.Frames[i].To, "deployed contract")
 		}
 	}
-	for i := range a.hits {
-		a.hitRoles(&a.hits[i], set)
+	for i := range a.Matches {
+		hitRoles(a, &a.Matches[i], set)
 	}
-	if o.benefit != nil {
-		set(o.beneficiary, "recipient")
+	if o.Benefit != nil {
+		set(o.Beneficiary, "recipient")
 	}
-	for _, g := range a.grants() {
-		set(g.token, "token")
-		if r := categoryRoles[a.labelOf(g.spender).Category]; r != "" {
-			set(g.spender, r)
-		} else if !contains(a.called(), g.spender) {
-			set(g.spender, "spender")
+	for _, g := range a.Grants() {
+		set(g.Token, "token")
+		if r := categoryRoles[a.LabelOf(g.Spender).Category]; r != "" {
+			set(g.Spender, r)
+		} else if !facts.Contains(a.CalledContracts(), g.Spender) {
+			set(g.Spender, "spender")
 		}
 	}
-	a.entryRole(o, set)
+	entryRole(a, o, set)
 	if a.Flow != nil {
 		for i := range a.Flow.Transfers {
 			t := &a.Flow.Transfers[i]
 			set(t.Token, "token")
-			if o.act == actTransfer && t.From == a.actor {
+			if o.Act == facts.ActTransfer && t.From == a.Actor {
 				set(t.To, "recipient")
 			}
 		}
@@ -61,73 +59,73 @@ func (a *Reading) assignRoles(v *Verdict) {
 	}
 }
 
-func (a *Reading) senderRole() string {
-	switch a.how {
-	case asUserOp:
+func senderRole(a *facts.Reading) string {
+	switch a.ActorKind {
+	case facts.ActorUserOp:
 		return "bundler"
-	case asIntent:
+	case facts.ActorOrder:
 		return "solver"
-	case asFill:
+	case facts.ActorFill:
 		return "relayer"
-	case asSigned:
+	case facts.ActorSigned:
 		return "relayer"
 	}
 	return "sender"
 }
 
-func (a *Reading) hitRoles(h *hit, set func(common.Address, string)) {
-	switch h.act {
-	case actLiquidate:
-		if v, ok := a.liquidated(h); ok {
+func hitRoles(a *facts.Reading, h *facts.Match, set func(common.Address, string)) {
+	switch h.Act {
+	case facts.ActLiquidate:
+		if v, ok := a.LiquidatedAccount(h); ok {
 			set(v, "liquidated")
 		}
-		set(h.emitter, "lending pool")
-	case actSupply, actWithdraw, actBorrow, actRepay:
-		set(h.emitter, "lending pool")
-	case actBridgeOut, actBridgeIn, actBridgeProv, actMessageOut, actMessageIn:
-		set(h.emitter, "bridge")
+		set(h.Emitter, "lending pool")
+	case facts.ActSupply, facts.ActWithdraw, facts.ActBorrow, facts.ActRepay:
+		set(h.Emitter, "lending pool")
+	case facts.ActBridgeOut, facts.ActBridgeIn, facts.ActBridgeProv, facts.ActMessageOut, facts.ActMessageIn:
+		set(h.Emitter, "bridge")
 	case "userop":
-		set(h.emitter, "entry point")
-	case actVaultIn, actVaultOut:
-		if h.mine || !h.weak {
-			set(h.emitter, "vault")
+		set(h.Emitter, "entry point")
+	case facts.ActVaultIn, facts.ActVaultOut:
+		if h.Mine || !h.Weak {
+			set(h.Emitter, "vault")
 		}
-	case actStake, actUnstake, actClaimStake:
-		set(h.emitter, "staking contract")
-	case actNFTSale:
-		set(h.emitter, "marketplace")
-	case "propose", actVote, "queue_proposal", "execute_proposal", "cancel_proposal":
-		set(h.emitter, "governance")
-	case actOracle:
-		set(h.emitter, "oracle")
+	case facts.ActStake, facts.ActUnstake, facts.ActClaimStake:
+		set(h.Emitter, "staking contract")
+	case facts.ActNFTSale:
+		set(h.Emitter, "marketplace")
+	case "propose", facts.ActVote, "queue_proposal", "execute_proposal", "cancel_proposal":
+		set(h.Emitter, "governance")
+	case facts.ActOracle:
+		set(h.Emitter, "oracle")
 	}
 	switch {
-	case h.rule.flags&flagPool != 0:
-		set(h.emitter, "pool")
-	case h.rule.flags&flagVault != 0:
-		set(h.emitter, "vault")
-	case h.rule.flags&flagAggregator != 0:
-		set(h.emitter, "router")
+	case h.Rule.Flags&facts.FlagPool != 0:
+		set(h.Emitter, "pool")
+	case h.Rule.Flags&facts.FlagVault != 0:
+		set(h.Emitter, "vault")
+	case h.Rule.Flags&facts.FlagAggregator != 0:
+		set(h.Emitter, "router")
 	}
 }
 
 // entryRole names the contract that the actor called, when nothing better did.
-func (a *Reading) entryRole(o *opinion, set func(common.Address, string)) {
-	for _, addr := range a.called() {
-		if r := categoryRoles[a.labelOf(addr).Category]; r != "" {
+func entryRole(a *facts.Reading, o *Opinion, set func(common.Address, string)) {
+	for _, addr := range a.CalledContracts() {
+		if r := categoryRoles[a.LabelOf(addr).Category]; r != "" {
 			set(addr, r)
 			continue
 		}
 		switch {
-		case len(a.Tx.Input) == 0 && len(a.hits) == 0:
+		case len(a.Tx.Input) == 0 && len(a.Matches) == 0:
 			set(addr, "recipient")
-		case a.isToken(addr):
+		case a.IsToken(addr):
 			set(addr, "token")
-		case o.act == actSwap && a.keeps(addr):
+		case o.Act == facts.ActSwap && a.KeepsAssets(addr):
 			set(addr, "trading contract")
-		case o.act == actSwap || o.act == actNFTSale:
+		case o.Act == facts.ActSwap || o.Act == facts.ActNFTSale:
 			set(addr, "router")
-		case o.act == "arbitrage":
+		case o.Act == "arbitrage":
 			set(addr, "arbitrage contract")
 		default:
 			set(addr, "contract")
@@ -135,44 +133,9 @@ func (a *Reading) entryRole(o *opinion, set func(common.Address, string)) {
 	}
 }
 
-// keeps reports whether a contract traded for itself: it ended with one token less and
-// another more, where a router passes everything on.
-func (a *Reading) keeps(addr common.Address) bool {
-	out, in := a.netOf(addr)
-	return tokensIn(out) && len(in) > 0 || tokensIn(in) && len(out) > 0
-}
-
 // categoryRoles are the roles that follow from what a contract is labelled as.
 var categoryRoles = map[string]string{
 	"router": "router", "aggregator": "router", "bridge": "bridge", "nft": "marketplace", "lending": "lending pool",
 	"lending_token": "lending pool", "staking": "staking contract", "restaking": "staking contract", "name_service": "name service",
 	"governance": "governance", "oracle": "oracle", "dex": "pool", "yield": "vault",
-}
-
-func (a *Reading) called() (list []common.Address) {
-	if a.hasTo {
-		list = append(list, a.entry)
-	}
-	if a.Tx.To != nil {
-		list = append(list, *a.Tx.To)
-	}
-	return distinct(list)
-}
-
-// liquidated is the owner of the position that a liquidation event names.
-func (a *Reading) liquidated(h *hit) (common.Address, bool) {
-	if h == nil || h.rule == nil || h.act != actLiquidate {
-		return common.Address{}, false
-	}
-	if h.log != noLog {
-		return h.rule.address(a.eventOf(h), "borrower")
-	}
-	word := 0 // Compound names the borrower first, Aave after both tokens
-	if h.slug == "aave" || strings.HasPrefix(h.rule.signature, "liquidationCall") {
-		word = 2
-	}
-	if w := evmsig.Word(a.Tree.Frames[h.frame].Input[4:], word); w != nil && !strings.HasSuffix(h.rule.signature, "(address,address)") {
-		return evmsig.Address(w)
-	}
-	return common.Address{}, false
 }

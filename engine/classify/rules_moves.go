@@ -1,21 +1,19 @@
 package classify
 
 import (
-	"math/big"
 	"strings"
-
 	"txlens/engine/api"
-	"txlens/engine/flow"
+	"txlens/engine/facts"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // settledOrder: the actor signed an order and somebody else filled it.
-func settledOrder(a *Reading) *opinion {
-	var hits []*hit
-	for _, h := range a.find(actSwap) {
-		if h.rule.flags&flagIntent != 0 {
+func settledOrder(a *facts.Reading) *Opinion {
+	var hits []*facts.Match
+	for _, h := range a.Find(facts.ActSwap) {
+		if h.Rule.Flags&facts.FlagIntent != 0 {
 			hits = append(hits, h)
 		}
 	}
@@ -23,56 +21,47 @@ func settledOrder(a *Reading) *opinion {
 }
 
 // nftSale: a marketplace says so, or an NFT and money changed hands for the actor.
-func nftSale(a *Reading) *opinion {
-	if hits := a.find(actNFTSale); len(hits) > 0 {
+func nftSale(a *facts.Reading) *Opinion {
+	if hits := a.Find(facts.ActNFTSale); len(hits) > 0 {
 		return opine(hits)
 	}
-	out, in := plain(a.out), plain(a.in)
-	if nfts(out) != nfts(in) && len(out) > 0 && len(in) > 0 && !a.has(actAddLiq, actRemoveLiq, actLiquidity) {
-		return &opinion{act: actNFTSale, unsure: verdict.NoMarketplaceEvent}
+	out, in := facts.NotMinted(a.Out), facts.NotMinted(a.In)
+	if facts.HasNFT(out) != facts.HasNFT(in) && len(out) > 0 && len(in) > 0 && !a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity) {
+		return &Opinion{Act: facts.ActNFTSale, doubt: verdict.NoMarketplaceEvent}
 	}
 	return nil
 }
 
-func nfts(legs []leg) bool {
-	for _, l := range legs {
-		if l.key.NFT || l.key.ID != "" {
-			return true
-		}
-	}
-	return false
-}
-
 // exchange: the actor gave one asset and got another, with a pool between, or
 // bought for somebody else.
-func exchange(a *Reading) *opinion {
-	swaps := a.find(actSwap)
-	out, in := plain(a.out), plain(a.in)
-	if len(out) > 0 && len(in) > 0 && !a.onlyWrap() {
-		o := &opinion{act: actSwap, hits: swaps}
+func exchange(a *facts.Reading) *Opinion {
+	swaps := a.Find(facts.ActSwap)
+	out, in := facts.NotMinted(a.Out), facts.NotMinted(a.In)
+	if len(out) > 0 && len(in) > 0 && !a.OnlyWrap() {
+		o := &Opinion{Act: facts.ActSwap, Matches: swaps}
 		if len(swaps) == 0 {
-			if !a.quietExchange(out, in) {
+			if !quietExchange(a, out, in) {
 				return nil
 			}
-			o.unsure = verdict.NoSwapEvent
+			o.doubt = verdict.NoSwapEvent
 		}
-		a.findShare(o, in)
+		findShare(a, o, in)
 		return o
 	}
-	if a.onlyWrap() && a.asksSwap() && len(a.out) > 0 && len(a.in) > 0 {
-		return &opinion{act: actSwap, sub: "wrap", frames: []int{a.frameIndex()}}
+	if a.OnlyWrap() && asksSwap(a) && len(a.Out) > 0 && len(a.In) > 0 {
+		return &Opinion{Act: facts.ActSwap, SubType: "wrap", Frames: []int{a.FrameIndex()}}
 	}
-	if len(swaps) == 0 || a.has(actAddLiq, actRemoveLiq, actLiquidity) {
+	if len(swaps) == 0 || a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity) {
 		return nil
 	}
-	if len(a.out) > 0 && len(a.in) > 0 {
-		return &opinion{act: actSwap, hits: swaps, unsure: verdict.LegMintedOrBurnt}
+	if len(a.Out) > 0 && len(a.In) > 0 {
+		return &Opinion{Act: facts.ActSwap, Matches: swaps, doubt: verdict.LegMintedOrBurnt}
 	}
-	if who, benefit := a.findBeneficiary(); len(a.out) > 0 && len(benefit) > 0 {
-		return &opinion{act: actSwap, hits: swaps, trade: trade{beneficiary: who, benefit: benefit}}
+	if who, benefit := findBeneficiary(a); len(a.Out) > 0 && len(benefit) > 0 {
+		return &Opinion{Act: facts.ActSwap, Matches: swaps, trade: trade{Beneficiary: who, Benefit: benefit}}
 	}
-	if len(a.out)+len(a.in) == 0 || a.how == asContract || a.call != nil && a.call.act == actSwap || a.swapName() {
-		return &opinion{act: actSwap, hits: swaps, unsure: verdict.SwapSidesUnseen}
+	if len(a.Out)+len(a.In) == 0 || a.ActorKind == facts.ActorContract || a.Call != nil && a.Call.Act == facts.ActSwap || swapName(a) {
+		return &Opinion{Act: facts.ActSwap, Matches: swaps, doubt: verdict.SwapSidesUnseen}
 	}
 	return nil
 }
@@ -80,19 +69,19 @@ func exchange(a *Reading) *opinion {
 // quietExchange: without an event, one asset against another is an exchange when the
 // contract that was called, or one counterparty, stands on both sides, and nothing
 // says that it was a loan, a deposit or a redemption.
-func (a *Reading) quietExchange(out, in []leg) bool {
-	if len(in) > 1 || len(out) > 2 || a.has(actVaultIn, actVaultOut, actAddLiq, actRemoveLiq, actLiquidity,
-		actSupply, actWithdraw, actBorrow, actRepay, actStake, actUnstake, actClaimStake) {
+func quietExchange(a *facts.Reading, out, in []facts.Leg) bool {
+	if len(in) > 1 || len(out) > 2 || a.Has(facts.ActVaultIn, facts.ActVaultOut, facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity,
+		facts.ActSupply, facts.ActWithdraw, facts.ActBorrow, facts.ActRepay, facts.ActStake, facts.ActUnstake, facts.ActClaimStake) {
 		return false
 	}
-	if n := strings.ToLower(a.name); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "borrow") || strings.Contains(n, "deposit") {
+	if n := strings.ToLower(a.Function); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "borrow") || strings.Contains(n, "deposit") {
 		return false
 	}
-	if a.calledRouter() || a.swapName() {
+	if a.CalledRouter() || swapName(a) {
 		return true
 	}
 	for _, l := range out {
-		if l.peer == in[0].peer || in[0].peer == a.entry && a.hasTo {
+		if l.Counterparty == in[0].Counterparty || in[0].Counterparty == a.Entry && a.HasTo {
 			return true
 		}
 	}
@@ -101,50 +90,46 @@ func (a *Reading) quietExchange(out, in []leg) bool {
 
 // findShare looks for somebody else who got more of what the swap bought than the
 // actor did: then the actor's part is a refund or a rest.
-func (a *Reading) findShare(o *opinion, in []leg) {
-	if a.Flow == nil || len(in) != 1 || in[0].native() {
+func findShare(a *facts.Reading, o *Opinion, in []facts.Leg) {
+	if a.Flow == nil || len(in) != 1 || in[0].Native() {
 		return
 	}
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if t.Token != in[0].key.Token || t.From != in[0].peer || t.To == a.actor || t.Amount.Cmp(in[0].amount) <= 0 || a.isPool(t.To) || a.known(t.To) {
+		if t.Token != in[0].Key.Token || t.From != in[0].Counterparty || t.To == a.Actor || t.Amount.Cmp(in[0].Amount) <= 0 || a.IsPool(t.To) || a.HasLabel(t.To) {
 			continue
 		}
-		if out, got := a.netOf(t.To); len(out) == 0 && len(got) > 0 {
-			o.beneficiary, o.benefit = t.To, []leg{{key: in[0].key, amount: t.Amount}}
+		if out, got := a.NetOf(t.To); len(out) == 0 && len(got) > 0 {
+			o.Beneficiary, o.Benefit = t.To, []facts.Leg{{Key: in[0].Key, Amount: t.Amount}}
 			return
 		}
 	}
 }
 
-func (a *Reading) swapName() bool {
-	n := strings.ToLower(a.name)
+func swapName(a *facts.Reading) bool {
+	n := strings.ToLower(a.Function)
 	return strings.Contains(n, "swap") || strings.Contains(n, "exchange") || n == "trade" || strings.HasPrefix(n, "exactinput") || strings.HasPrefix(n, "exactoutput")
 }
 
-// maxTried bounds how many strangers a search looks at closely: an airdrop pays
-// thousands, and to name one of them would be a guess.
-const maxTried = 64
-
 // findBeneficiary looks for the one address that only gained, by what the pools paid.
-func (a *Reading) findBeneficiary() (who common.Address, benefit []leg) {
+func findBeneficiary(a *facts.Reading) (who common.Address, benefit []facts.Leg) {
 	if a.Flow == nil {
 		return who, nil
 	}
-	for i, tried := len(a.Flow.Changes)-1, 0; i >= 0 && tried < maxTried; i-- {
+	for i, tried := len(a.Flow.Changes)-1, 0; i >= 0 && tried < facts.MaxStrangers; i-- {
 		c := &a.Flow.Changes[i]
-		if c.FeeOnly || c.Role != "" || c.Address == a.actor || c.Address == (common.Address{}) || a.isPool(c.Address) || a.isToken(c.Address) {
+		if c.FeeOnly || c.Role != "" || c.Address == a.Actor || c.Address == (common.Address{}) || a.IsPool(c.Address) || a.IsToken(c.Address) {
 			continue
 		}
-		if out, in := a.netOf(c.Address); len(out) != 0 || len(in) != 1 || a.sameAsset(in[0], a.out) {
+		if out, in := a.NetOf(c.Address); len(out) != 0 || len(in) != 1 || a.SameAsset(in[0], a.Out) {
 			continue
 		}
 		tried++
-		_, in := a.legsOf(c.Address)
-		if in[0].minted {
+		_, in := a.LegsOf(c.Address)
+		if in[0].Minted {
 			continue
 		}
-		if len(benefit) > 0 && benefit[0].amount.Cmp(in[0].amount) >= 0 {
+		if len(benefit) > 0 && benefit[0].Amount.Cmp(in[0].Amount) >= 0 {
 			continue // a fee taker gains the same asset, but less
 		}
 		who, benefit = c.Address, in
@@ -152,150 +137,118 @@ func (a *Reading) findBeneficiary() (who common.Address, benefit []leg) {
 	return who, benefit
 }
 
-func (a *Reading) sameAsset(l leg, legs []leg) bool {
-	for _, o := range legs {
-		if o.key == l.key {
-			return true
-		}
-	}
-	return false
-}
-
 // stakeNamed: the called function says staking, and assets moved.
-func stakeNamed(a *Reading) *opinion {
-	act := actOfName(a.name)
-	if act != actStake && act != actUnstake || len(a.out)+len(a.in) == 0 {
+func stakeNamed(a *facts.Reading) *Opinion {
+	act := actOfName(a.Function)
+	if act != facts.ActStake && act != facts.ActUnstake || len(a.Out)+len(a.In) == 0 {
 		return nil
 	}
-	return &opinion{act: act, frames: []int{a.frameIndex()}, unsure: verdict.OnlyFunctionName}
+	return &Opinion{Act: act, Frames: []int{a.FrameIndex()}, doubt: verdict.OnlyFunctionName}
 }
 
 // poolShare: one token against two or more that its own contract took in or paid out
 // is the share of a pool, whatever its events are called.
-func poolShare(a *Reading) *opinion {
-	with := func(share leg, assets []leg) bool {
+func poolShare(a *facts.Reading) *Opinion {
+	with := func(share facts.Leg, assets []facts.Leg) bool {
 		for i := range assets {
-			if assets[i].peer != share.key.Token {
+			if assets[i].Counterparty != share.Key.Token {
 				return false
 			}
 		}
-		return share.key.ID == "" && !share.native() && len(assets) >= 2
+		return share.Key.ID == "" && !share.Native() && len(assets) >= 2
 	}
 	switch {
-	case len(a.out) == 1 && with(a.out[0], a.in):
-		return &opinion{act: actRemoveLiq, unsure: verdict.NoPoolEvent}
-	case len(a.in) == 1 && with(a.in[0], a.out):
-		return &opinion{act: actAddLiq, unsure: verdict.NoPoolEvent}
+	case len(a.Out) == 1 && with(a.Out[0], a.In):
+		return &Opinion{Act: facts.ActRemoveLiq, doubt: verdict.NoPoolEvent}
+	case len(a.In) == 1 && with(a.In[0], a.Out):
+		return &Opinion{Act: facts.ActAddLiq, doubt: verdict.NoPoolEvent}
 	}
 	return nil
 }
 
 // mintBurn: the actor got something that came into being, or destroyed something.
-func mintBurn(a *Reading) *opinion {
-	for _, l := range a.in {
-		if l.minted && (l.key.NFT || l.key.ID != "") {
-			return &opinion{act: actMintNFT}
+func mintBurn(a *facts.Reading) *Opinion {
+	for _, l := range a.In {
+		if l.Minted && (l.Key.NFT || l.Key.ID != "") {
+			return &Opinion{Act: facts.ActMintNFT}
 		}
 	}
-	gave, got := len(a.out) > 0, len(a.in) > 0
-	if n := actOfName(a.name); gave && got && (n == actAddLiq || n == actRemoveLiq) {
-		return &opinion{act: n, unsure: verdict.OnlyFunctionName}
+	gave, got := len(a.Out) > 0, len(a.In) > 0
+	if n := actOfName(a.Function); gave && got && (n == facts.ActAddLiq || n == facts.ActRemoveLiq) {
+		return &Opinion{Act: n, doubt: verdict.OnlyFunctionName}
 	}
 	switch {
-	case got && a.in[0].minted && len(plain(a.in)) == 0 && gave:
-		return &opinion{act: actMint, sub: "deposit", unsure: verdict.ShareMinted}
-	case got && a.in[0].minted && len(plain(a.in)) == 0:
-		return &opinion{act: actMint}
-	case gave && a.out[len(a.out)-1].minted && len(plain(a.out)) == 0 && got:
-		return &opinion{act: actBurn, sub: "redeem", unsure: verdict.ShareBurnt}
-	case gave && a.out[len(a.out)-1].minted && len(plain(a.out)) == 0:
-		return &opinion{act: actBurn}
+	case got && a.In[0].Minted && len(facts.NotMinted(a.In)) == 0 && gave:
+		return &Opinion{Act: facts.ActMint, SubType: "deposit", doubt: verdict.ShareMinted}
+	case got && a.In[0].Minted && len(facts.NotMinted(a.In)) == 0:
+		return &Opinion{Act: facts.ActMint}
+	case gave && a.Out[len(a.Out)-1].Minted && len(facts.NotMinted(a.Out)) == 0 && got:
+		return &Opinion{Act: facts.ActBurn, SubType: "redeem", doubt: verdict.ShareBurnt}
+	case gave && a.Out[len(a.Out)-1].Minted && len(facts.NotMinted(a.Out)) == 0:
+		return &Opinion{Act: facts.ActBurn}
 	}
 	return nil
 }
 
 // claimed: the actor asked for what it was owed.
-func claimed(a *Reading) *opinion {
-	if hits := mine(a.find(actClaim)); len(hits) > 0 {
+func claimed(a *facts.Reading) *Opinion {
+	if hits := facts.OwnMatches(a.Find(facts.ActClaim)); len(hits) > 0 {
 		return opine(hits)
 	}
-	if len(a.in) > 0 && len(plain(a.out)) == 0 && a.how != asFill && a.hasTo && len(a.Tx.Input) >= 4 && !a.tokenCall() {
-		if n := strings.ToLower(a.name); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "exit") {
-			return &opinion{act: actWithdraw}
+	if len(a.In) > 0 && len(facts.NotMinted(a.Out)) == 0 && a.ActorKind != facts.ActorFill && a.HasTo && len(a.Tx.Input) >= 4 && !a.TokenCall() {
+		if n := strings.ToLower(a.Function); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "exit") {
+			return &Opinion{Act: facts.ActWithdraw}
 		}
-		if actOfName(a.name) == actClaim || strings.Contains(strings.ToLower(a.name), "collect") {
-			return &opinion{act: actClaim}
+		if actOfName(a.Function) == facts.ActClaim || strings.Contains(strings.ToLower(a.Function), "collect") {
+			return &Opinion{Act: facts.ActClaim}
 		}
-		return &opinion{act: "receive", unsure: verdict.PayoutUnexplained}
+		return &Opinion{Act: "receive", doubt: verdict.PayoutUnexplained}
 	}
 	return nil
 }
 
-// tokenCall reports whether the actor called a function that moves tokens.
-func (a *Reading) tokenCall() bool {
-	if a.call != nil && a.call.act == actTransfer {
-		return true
-	}
-	n := strings.ToLower(a.name)
-	for _, w := range []string{"transfer", "send", "pay", "disperse", "airdrop", "distribute"} {
-		if strings.Contains(n, w) {
-			return true
-		}
-	}
-	return false
-}
-
 // approval: rights were given or taken and nothing moved.
-func approval(a *Reading) *opinion {
-	hits := a.find(actApproval)
-	if len(hits)+len(a.approves) == 0 || len(a.out)+len(a.in) > 0 || a.Flow != nil && len(a.Flow.Transfers) > 0 {
+func approval(a *facts.Reading) *Opinion {
+	hits := a.Find(facts.ActApproval)
+	if len(hits)+len(a.ApprovalLogs) == 0 || len(a.Out)+len(a.In) > 0 || a.Flow != nil && len(a.Flow.Transfers) > 0 {
 		return nil
 	}
-	o := &opinion{act: actApproval, hits: hits}
-	for _, i := range a.approves {
-		o.hits = append(o.hits, &hit{act: actApproval, log: i, emitter: a.Receipt.Logs[i].Address})
+	o := &Opinion{Act: facts.ActApproval, Matches: hits}
+	for _, i := range a.ApprovalLogs {
+		o.Matches = append(o.Matches, &facts.Match{Act: facts.ActApproval, Log: i, Emitter: a.Receipt.Logs[i].Address})
 	}
 	return o
 }
 
 // transfer: assets went one way. A deposit into a contract that was called with data
 // is not a transfer, unless the function moves tokens by name.
-func transfer(a *Reading) *opinion {
+func transfer(a *facts.Reading) *Opinion {
 	switch {
 	case len(a.Tx.Input) == 0 && a.Tx.To != nil && a.Tx.Value.Sign() > 0:
-		return &opinion{act: actTransfer, frames: []int{0}}
-	case len(a.out)+len(a.in) == 0:
-		return a.zeroTransfer()
-	case len(a.out) > 0 && len(a.in) > 0:
+		return &Opinion{Act: facts.ActTransfer, Frames: []int{0}}
+	case len(a.Out)+len(a.In) == 0:
+		return zeroTransfer(a)
+	case len(a.Out) > 0 && len(a.In) > 0:
 		return nil
-	case a.tokenCall(), a.how == asSigned, len(a.in) > 0:
-		return &opinion{act: actTransfer}
-	case a.out[0].native() && len(a.out) == 1 && a.out[0].peer == a.entry && a.asked():
+	case a.TokenCall(), a.ActorKind == facts.ActorSigned, len(a.In) > 0:
+		return &Opinion{Act: facts.ActTransfer}
+	case a.Out[0].Native() && len(a.Out) == 1 && a.Out[0].Counterparty == a.Entry && a.CallsFunction():
 		return nil
 	}
-	for _, l := range a.out {
-		if l.peer == a.entry && a.asked() {
+	for _, l := range a.Out {
+		if l.Counterparty == a.Entry && a.CallsFunction() {
 			return nil
 		}
 	}
-	return &opinion{act: actTransfer}
-}
-
-// asked reports whether the actor called a function, and did not only send coins: the
-// calldata of a Safe or a bundle is its own machinery.
-func (a *Reading) asked() bool {
-	if a.frame != nil {
-		return len(a.frame.Input) >= 4
-	}
-	return len(a.Tx.Input) >= 4
+	return &Opinion{Act: facts.ActTransfer}
 }
 
 // zeroTransfer: transfers of nothing, of somebody else's tokens, or to oneself.
-func (a *Reading) zeroTransfer() *opinion {
+func zeroTransfer(a *facts.Reading) *Opinion {
 	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
 		// A payment of nothing that carries authorizations is there for them.
 		if len(a.Tx.Input) == 0 && a.Tx.To != nil && len(a.Tx.Authorizations) == 0 {
-			return &opinion{act: actTransfer, frames: []int{0}}
+			return &Opinion{Act: facts.ActTransfer, Frames: []int{0}}
 		}
 		return nil
 	}
@@ -303,59 +256,52 @@ func (a *Reading) zeroTransfer() *opinion {
 	for i := range a.Flow.Transfers {
 		zero = zero && a.Flow.Transfers[i].Amount.Sign() == 0
 	}
-	if zero || a.tokenCall() {
-		return &opinion{act: actTransfer}
+	if zero || a.TokenCall() {
+		return &Opinion{Act: facts.ActTransfer}
 	}
 	return nil
 }
 
 // byCall: nothing else speaks, so what was called does.
-func byCall(a *Reading) *opinion {
-	if a.call != nil {
-		if _, ok := kinds[a.call.act]; ok {
-			return &opinion{called: true, act: a.call.act, frames: []int{a.frameIndex()}, unsure: verdict.OnlyFunction}
+func byCall(a *facts.Reading) *Opinion {
+	if a.Call != nil {
+		if _, ok := kinds[a.Call.Act]; ok {
+			return &Opinion{OnlyCalled: true, Act: a.Call.Act, Frames: []int{a.FrameIndex()}, doubt: verdict.OnlyFunction}
 		}
 	}
-	if act := actOfName(a.name); act != "" {
-		return &opinion{called: true, act: act, frames: []int{a.frameIndex()}, unsure: verdict.OnlyFunctionName}
+	if act := actOfName(a.Function); act != "" {
+		return &Opinion{OnlyCalled: true, Act: act, Frames: []int{a.FrameIndex()}, doubt: verdict.OnlyFunctionName}
 	}
 	return nil
 }
 
-func deposit(a *Reading) *opinion {
-	if len(a.out) > 0 && len(a.in) == 0 && len(a.Tx.Input) > 0 && !a.tokenCall() && !(len(a.out) == 1 && a.out[0].dust()) {
-		return &opinion{act: "pay", unsure: verdict.PaymentUnexplained}
+func deposit(a *facts.Reading) *Opinion {
+	if len(a.Out) > 0 && len(a.In) == 0 && len(a.Tx.Input) > 0 && !a.TokenCall() && !(len(a.Out) == 1 && a.Out[0].Dust()) {
+		return &Opinion{Act: "pay", doubt: verdict.PaymentUnexplained}
 	}
 	return nil
 }
 
-func (a *Reading) frameIndex() int {
-	if a.frame == nil {
-		return 0
-	}
-	return a.frame.Index
-}
-
-func nothing(a *Reading) *opinion {
-	return &opinion{act: "contract_call", sub: "contract_call", unsure: verdict.ActUnrecognised}
+func nothing(a *facts.Reading) *Opinion {
+	return &Opinion{Act: "contract_call", SubType: "contract_call", doubt: verdict.ActUnrecognised}
 }
 
 // nameActs reads acts out of function names; the first word that fits wins.
 var nameActs = []struct {
 	word string
-	act  act
+	act  facts.Act
 }{
-	{"swap", actSwap}, {"exactinput", actSwap}, {"exactoutput", actSwap}, {"exchange", actSwap}, {"fillorder", actSwap}, {"trade", actSwap},
-	{"addliquidity", actAddLiq}, {"removeliquidity", actRemoveLiq}, {"liquidat", actLiquidate},
-	{"unstake", actUnstake}, {"stake", actStake}, {"createlock", actStake}, {"increaselock", actStake}, {"lockposition", actStake}, {"castvote", actVote}, {"bridge", actBridgeOut},
-	{"borrow", actBorrow}, {"repay", actRepay}, {"approve", actApproval}, {"permit", actApproval},
-	{"claim", actClaim}, {"harvest", actClaim}, {"getreward", actClaim}, {"withdraw", actWithdraw}, {"redeem", actWithdraw},
-	{"transfer", actTransfer}, {"mint", actMint}, {"burn", actBurn}, {"deposit", actVaultIn}, {"supply", actSupply},
-	{"buy", actSwap}, {"sell", actSwap}, {"multicall", actMulticall}, {"upgrade", actAdmin}, {"setowner", actAdmin}, {"grantrole", actAdmin},
-	{"createpair", actCreatePool}, {"createpool", actCreatePool}, {"register", actName},
+	{"swap", facts.ActSwap}, {"exactinput", facts.ActSwap}, {"exactoutput", facts.ActSwap}, {"exchange", facts.ActSwap}, {"fillorder", facts.ActSwap}, {"trade", facts.ActSwap},
+	{"addliquidity", facts.ActAddLiq}, {"removeliquidity", facts.ActRemoveLiq}, {"liquidat", facts.ActLiquidate},
+	{"unstake", facts.ActUnstake}, {"stake", facts.ActStake}, {"createlock", facts.ActStake}, {"increaselock", facts.ActStake}, {"lockposition", facts.ActStake}, {"castvote", facts.ActVote}, {"bridge", facts.ActBridgeOut},
+	{"borrow", facts.ActBorrow}, {"repay", facts.ActRepay}, {"approve", facts.ActApproval}, {"permit", facts.ActApproval},
+	{"claim", facts.ActClaim}, {"harvest", facts.ActClaim}, {"getreward", facts.ActClaim}, {"withdraw", facts.ActWithdraw}, {"redeem", facts.ActWithdraw},
+	{"transfer", facts.ActTransfer}, {"mint", facts.ActMint}, {"burn", facts.ActBurn}, {"deposit", facts.ActVaultIn}, {"supply", facts.ActSupply},
+	{"buy", facts.ActSwap}, {"sell", facts.ActSwap}, {"multicall", facts.ActMulticall}, {"upgrade", facts.ActAdmin}, {"setowner", facts.ActAdmin}, {"grantrole", facts.ActAdmin},
+	{"createpair", facts.ActCreatePool}, {"createpool", facts.ActCreatePool}, {"register", facts.ActName},
 }
 
-func actOfName(name string) act {
+func actOfName(name string) facts.Act {
 	if name == "" {
 		return ""
 	}
@@ -368,36 +314,20 @@ func actOfName(name string) act {
 	return ""
 }
 
-// created are the frames that made contracts which stayed.
-func (a *Reading) created() (frames []int) {
-	if a.Tree == nil {
-		return nil
-	}
-	for _, f := range a.Tree.Frames {
-		if isCreate(f) && f.Status == 0 {
-			frames = append(frames, f.Index)
-			if len(frames) == 20 {
-				break
-			}
-		}
-	}
-	return frames
-}
-
 // primaryLeg chooses the leg whose value is the value of the act: a listed token or
 // native coin first, then what was paid.
-func (a *Reading) primaryLeg(v *Verdict, gaveFirst bool) *leg {
-	legs := append(append([]leg(nil), a.out...), a.in...)
+func primaryLeg(a *facts.Reading, v *Verdict, gaveFirst bool) *facts.Leg {
+	legs := append(append([]facts.Leg(nil), a.Out...), a.In...)
 	if !gaveFirst {
-		legs = append(append([]leg(nil), a.in...), a.out...)
+		legs = append(append([]facts.Leg(nil), a.In...), a.Out...)
 	}
 	for pass := 0; pass < 2; pass++ {
 		for i := range legs {
 			l := &legs[i]
-			if l.dust() && len(legs) > 1 || l.native() && beside(v, legs) {
+			if l.Dust() && len(legs) > 1 || l.Native() && beside(v, legs) {
 				continue // it pays for a message, or steers a bot
 			}
-			if pass == 1 || l.native() || a.Tokens[l.key.Token].Listed {
+			if pass == 1 || l.Native() || a.Tokens[l.Key.Token].Listed {
 				return l
 			}
 		}
@@ -407,14 +337,6 @@ func (a *Reading) primaryLeg(v *Verdict, gaveFirst bool) *leg {
 
 // beside reports whether native coin among the legs only came along with a token that
 // crossed to another chain.
-func beside(v *Verdict, legs []leg) bool {
-	return v.TxType != nil && *v.TxType == api.TypeBridge && len(legs) > 1 && tokensIn(legs)
-}
-
-func (l *leg) delta(sign int) *flow.Delta {
-	n := new(big.Int).Set(l.amount)
-	if sign < 0 {
-		n.Neg(n)
-	}
-	return &flow.Delta{Key: l.key, Amount: n}
+func beside(v *Verdict, legs []facts.Leg) bool {
+	return v.TxType != nil && *v.TxType == api.TypeBridge && len(legs) > 1 && facts.TokensIn(legs)
 }

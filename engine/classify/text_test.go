@@ -1,12 +1,14 @@
-package classify
+package classify_test
 
 import (
 	"math/big"
 	"strings"
 	"testing"
-
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/label"
+	"txlens/engine/narrate"
+	"txlens/internal/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -15,7 +17,7 @@ func TestDecimal(t *testing.T) {
 	f := func(n string, decimals int, want string) {
 		t.Helper()
 		v, _ := new(big.Int).SetString(n, 10)
-		if got := decimal(v, decimals); got != want {
+		if got := narrate.Decimal(v, decimals); got != want {
 			t.Errorf("%s / 10^%d = %q, want %q", n, decimals, got, want)
 		}
 	}
@@ -38,7 +40,7 @@ func TestDecimal(t *testing.T) {
 func TestPlainText(t *testing.T) {
 	f := func(in, want string) {
 		t.Helper()
-		if got := plainText(in); got != want {
+		if got := narrate.PlainText(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
@@ -48,13 +50,13 @@ func TestPlainText(t *testing.T) {
 	f("  wide   space ", "wide space")
 	f("\u202eevil", "evil")
 	f("bad\xff", "bad\ufffd")
-	f(strings.Repeat("x", 100), strings.Repeat("x", maxName))
+	f(strings.Repeat("x", 100), strings.Repeat("x", narrate.MaxName))
 }
 
 func TestAmountSaysWhatIsNotKnown(t *testing.T) {
 	six := uint8(6)
-	a := NewWords(Read(&Facts{Tx: newScene(at(friend), 0, nil).tx, Tokens: map[common.Address]label.Token{
-		usdc: {Symbol: "USDC", Decimals: &six}, weth: {Symbol: "USDC", Decimals: &six, Lookalike: "USDC"}, nft: {Symbol: "PUNK"},
+	a := narrate.NewWords(facts.Read(&facts.Input{Tx: scene.New(scene.At(scene.Friend), 0, nil).Tx, Tokens: map[common.Address]label.Token{
+		scene.Usdc: {Symbol: "USDC", Decimals: &six}, scene.Weth: {Symbol: "USDC", Decimals: &six, Lookalike: "USDC"}, scene.Nft: {Symbol: "PUNK"},
 	}}))
 	f := func(key flow.TokenKey, n int64, want string) {
 		t.Helper()
@@ -62,19 +64,19 @@ func TestAmountSaysWhatIsNotKnown(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	f(flow.TokenKey{Token: usdc}, 2_500000, "2.5 USDC")
-	f(flow.TokenKey{Token: weth}, 2_500000, "2.5 USDC (imitation, 0xc02a…6cc2)")
-	f(flow.TokenKey{Token: friend}, 2500000, "2,500,000 base units of 0xf00d…f00d")
-	f(flow.TokenKey{Token: nft, ID: "17", NFT: true}, 1, "NFT 17 of PUNK")
-	f(flow.TokenKey{Token: nft, ID: "123456789012345678901234567890"}, 3, "3 of PUNK id 123456…7890")
+	f(flow.TokenKey{Token: scene.Usdc}, 2_500000, "2.5 USDC")
+	f(flow.TokenKey{Token: scene.Weth}, 2_500000, "2.5 USDC (imitation, 0xc02a…6cc2)")
+	f(flow.TokenKey{Token: scene.Friend}, 2500000, "2,500,000 base units of 0xf00d…f00d")
+	f(flow.TokenKey{Token: scene.Nft, ID: "17", NFT: true}, 1, "NFT 17 of PUNK")
+	f(flow.TokenKey{Token: scene.Nft, ID: "123456789012345678901234567890"}, 3, "3 of PUNK id 123456…7890")
 }
 
 // A token may call itself anything; what people read stays one plain line.
 func TestHostileSymbol(t *testing.T) {
-	s := newScene(at(usdc), 0, input("transfer(address,uint256)")).transfer(usdc, user, friend, 5_000000)
+	s := scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256)")).Transfer(scene.Usdc, scene.User, scene.Friend, 5_000000)
 	six := uint8(6)
-	s.tokens[usdc] = label.Token{Symbol: "**[claim](http://evil)**\n# Reward\n<script>", Decimals: &six}
-	v := judge(s.facts(t))
+	s.Tokens[scene.Usdc] = label.Token{Symbol: "**[claim](http://evil)**\n# Reward\n<script>", Decimals: &six}
+	v := scene.Judge(s.Facts(t))
 	for _, text := range append(append([]string{v.Summary}, v.Steps...), lines(v)...) {
 		if strings.ContainsAny(text, "\n\r*[]<>`|#") {
 			t.Errorf("%q", text)

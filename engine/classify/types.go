@@ -2,42 +2,12 @@ package classify
 
 import (
 	"txlens/engine/api"
-	"txlens/engine/chain"
-	"txlens/engine/decode"
-	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
-	"txlens/engine/label"
-	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
-
-// Facts is everything the rules may look at. Nothing in it is changed.
-type Facts struct {
-	Chain     *chain.Chain
-	Tx        *ethrpc.Transaction
-	Receipt   *ethrpc.Receipt
-	Block     *ethrpc.Block // may be nil
-	Tree      *trace.Tree
-	Flow      *flow.Flow
-	Decoded   *decode.Set
-	Labels    map[common.Address]label.Label
-	Tokens    map[common.Address]label.Token
-	Contracts map[common.Address]*decode.Contract
-	Succeeded bool
-	Diff      *ethrpc.StateDiff // may be nil; events of control are held against it
-	NoLogs    bool              // nobody has the logs: calls must do
-	NoReceipt bool              // nothing confirms what calldata and trace show: Receipt is a stand-in
-
-	// Neighbours are the transactions around this one in its block; nil where nobody
-	// looked at them.
-	Neighbours *ethrpc.Neighbours
-
-	// Authorizations are the transaction's own, with what became of each; nil where
-	// nobody looked at a state diff.
-	Authorizations []decode.Authorization
-}
 
 // Vote is one rule's opinion.
 type Vote struct {
@@ -57,15 +27,15 @@ type Verdict struct {
 	Protocol   *string
 	Actor      common.Address // on whose behalf the transaction acted
 	Attempted  bool
-	Sandwich   *Sandwich // nil: none, or not looked for
+	Sandwich   *facts.Sandwich // nil: none, or not looked for
 	Risks      []verdict.Risk
 	Confidence api.Confidence
 	Reasons    []verdict.Sentence        // why confidence is not high
-	Deciding   *opinion                  // of the first vote
+	Deciding   *Opinion                  // of the first vote
 	Votes      []Vote                    // all, the deciding one first
 	Roles      map[common.Address]string // pool, router, token, recipient, victim ...
 	Primary    *flow.Delta               // the primary action as one of the actor's net movements, for usdValue
-	Seizures   []Liquidation             // what each liquidation paid and took
+	Seizures   []facts.Liquidation       // what each liquidation paid and took
 	Besides    []flow.Delta              // further movements that make up the action's value: both sides of a liquidity pair
 }
 

@@ -2,46 +2,17 @@ package classify
 
 import (
 	"math/big"
-
 	"txlens/engine/evmsig"
-	"txlens/engine/protocol"
+	"txlens/engine/facts"
 )
-
-// Words writes addresses and amounts as the sentences about one transaction do.
-type Words struct {
-	*Reading
-	full bool // each address is written in full
-}
-
-// NewWords makes the wording for a transaction.
-func NewWords(a *Reading) Words { return Words{a, false} }
-
-// NewFullWords makes a wording in which each address is written in full, for what has to
-// stand by itself.
-func NewFullWords(a *Reading) Words { return Words{a, true} }
-
-// InFull is the same wording with each address in full.
-func (a Words) InFull() Words { return NewFullWords(a.Reading) }
-
-// Callee names what a frame calls.
-func (a Words) Callee(frame int) string { return a.target(a.Tree.Frames[frame]) }
-
-// Reason says why a frame failed.
-func (a Words) Reason(frame int) string { return a.why(a.Tree.Frames[frame]) }
-
-// Protocol renders the name of a protocol.
-func (a Words) Protocol(slug string) string { return protocol.NameOf(slug) }
-
-// Foreign renders a name that a contract gave itself.
-func (a Words) Foreign(name string) string { return plainText(name) }
 
 // Minimum is the least output that the call for the actor asks for, where it is a known
 // function of a router; false when it names none.
-func Minimum(a *Reading) (*big.Int, bool) {
-	if a.call == nil || a.call.minOut < 0 || a.frame == nil || len(a.frame.Input) < 4 {
+func Minimum(a *facts.Reading) (*big.Int, bool) {
+	if a.Call == nil || a.Call.MinOut < 0 || a.Frame == nil || len(a.Frame.Input) < 4 {
 		return nil, false
 	}
-	b := evmsig.Word(a.frame.Input[4:], a.call.minOut)
+	b := evmsig.Word(a.Frame.Input[4:], a.Call.MinOut)
 	if b == nil {
 		return nil, false
 	}

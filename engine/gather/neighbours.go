@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"txlens/engine/chain"
-	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
+	txfacts "txlens/engine/facts"
 	"txlens/engine/upstream"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -26,7 +26,7 @@ type warmer interface {
 // block. It is nil where nothing calls for it: the transaction does not trade, or one
 // sequencer orders the chain's blocks and shows nobody what waits.
 func Neighbours(ctx context.Context, w Ledger, ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, block *ethrpc.Block) (*ethrpc.Neighbours, error) {
-	if block == nil || !ch.Stack.PublicOrder() || rc.Status != nil && *rc.Status != 1 || !classify.Trades(rc) {
+	if block == nil || !ch.Stack.PublicOrder() || rc.Status != nil && *rc.Status != 1 || !txfacts.Trades(rc) {
 		return nil, nil
 	}
 	at := slices.Index(block.TxHashes, tx.Hash)

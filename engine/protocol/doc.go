@@ -38,13 +38,13 @@
 //	undecoded
 //
 // A vote says what the event or call does; the acts and flags are those of package
-// classify. The flag shared says that other protocols use the same text, so that it names
+// facts. The flag shared says that other protocols use the same text, so that it names
 // none. The parties are the accounts that act; the minimum is the least amount that a
 // swap accepts. An ARGUMENT is a name, or a place: t1 is the first topic, d0 the first
 // word of the data. layout=any takes the event with any number of indexed arguments;
 // indexed=N is that number where the declaration does not tell. A frame is the vote of a
 // call that stands in for the event where logs are missing. A function that carries other
-// calls names the reader of package classify that finds them, with the words of the
+// calls names the reader of package facts that finds them, with the words of the
 // arguments which it needs, or - for one that is not there. The family is what the text
 // alone tells when the emitter is not known.
 //

@@ -2,14 +2,14 @@ package claim
 
 import (
 	"txlens/engine/api"
-	"txlens/engine/classify"
+	"txlens/engine/narrate"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // countFact counts things of the evidence: transfers, also of one token, calls, failed
 // calls, logs, tokens, addresses, contracts.
-func (ix *Index) countFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) countFact(args []string, w narrate.Words) (fact, Reason) {
 	if len(args) == 2 {
 		token, why := ix.tokenOf(args[1])
 		if why != Stands || args[0] != "transfers" {
@@ -42,7 +42,7 @@ func (ix *Index) countFact(args []string, w classify.Words) (fact, Reason) {
 	return named(isFact, api.Count(n, noun))
 }
 
-func (ix *Index) countTransfers(token common.Address, w classify.Words) (fact, Reason) {
+func (ix *Index) countTransfers(token common.Address, w narrate.Words) (fact, Reason) {
 	n := ix.transfers[api.AddrOf(token)]
 	return named(isFact, api.Count(n, "transfer")+" of "+w.Symbol(token))
 }

@@ -9,7 +9,6 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/check"
-	"txlens/engine/classify"
 	"txlens/engine/flow"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
@@ -39,7 +38,7 @@ type fact struct {
 type kind struct {
 	min, max int // arguments
 	usage    string
-	get      func(*Index, []string, classify.Words) (fact, Reason)
+	get      func(*Index, []string, narrate.Words) (fact, Reason)
 }
 
 // kinds are all kinds of references. They are filled in init, because the figures ask
@@ -102,7 +101,7 @@ func (ix *Index) resolve(r *textReference, full bool) (fact, Reason) {
 	return k.get(ix, r.args, words)
 }
 
-func (ix *Index) fullWords() classify.Words {
+func (ix *Index) fullWords() narrate.Words {
 	if ix.unabridged == nil {
 		w := ix.c.Words.InFull()
 		ix.unabridged = &w
@@ -141,7 +140,7 @@ func (ix *Index) inText(args []string) (v value, out fact, why Reason) {
 	return v, out, Stands
 }
 
-func (ix *Index) amountFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) amountFact(args []string, w narrate.Words) (fact, Reason) {
 	v, out, why := ix.inText(args)
 	switch {
 	case why != Stands:
@@ -168,7 +167,7 @@ func (ix *Index) amountFact(args []string, w classify.Words) (fact, Reason) {
 // maxUnits bounds the token ids of one log that a reference renders.
 const maxUnits = 4
 
-func (ix *Index) usdFact(args []string, _ classify.Words) (fact, Reason) {
+func (ix *Index) usdFact(args []string, _ narrate.Words) (fact, Reason) {
 	v, out, why := ix.inText(args)
 	if why != Stands {
 		return out, why
@@ -210,7 +209,7 @@ func (ix *Index) decimals(token common.Address) (int, bool) {
 	return 0, false
 }
 
-func (ix *Index) numberFact(args []string, _ classify.Words) (fact, Reason) {
+func (ix *Index) numberFact(args []string, _ narrate.Words) (fact, Reason) {
 	v, out, why := ix.inText(args)
 	switch {
 	case why != Stands:
@@ -222,7 +221,7 @@ func (ix *Index) numberFact(args []string, _ classify.Words) (fact, Reason) {
 	return out, Stands
 }
 
-func (ix *Index) priceFact(args []string, _ classify.Words) (fact, Reason) {
+func (ix *Index) priceFact(args []string, _ narrate.Words) (fact, Reason) {
 	token, why := ix.tokenOf(args[0])
 	if why != Stands {
 		return fact{}, why
@@ -242,7 +241,7 @@ func (ix *Index) frameOfText(path string) (*trace.Frame, fact, Reason) {
 	return f, fact{class: isFact, frames: []int{f.Index}}, Stands
 }
 
-func (ix *Index) callFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) callFact(args []string, w narrate.Words) (fact, Reason) {
 	f, out, why := ix.frameOfText(args[0])
 	if why == Stands {
 		out.text = w.Callee(f.Index)
@@ -250,7 +249,7 @@ func (ix *Index) callFact(args []string, w classify.Words) (fact, Reason) {
 	return out, why
 }
 
-func (ix *Index) functionFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) functionFact(args []string, w narrate.Words) (fact, Reason) {
 	_, out, why := ix.frameOfText(args[0])
 	if why != Stands {
 		return out, why
@@ -264,14 +263,14 @@ func (ix *Index) functionFact(args []string, w classify.Words) (fact, Reason) {
 	return out, Stands
 }
 
-func (ix *Index) frameFact(args []string, _ classify.Words) (fact, Reason) {
+func (ix *Index) frameFact(args []string, _ narrate.Words) (fact, Reason) {
 	_, out, why := ix.frameOfText(args[0])
 	out.text = "frame " + args[0]
 	return out, why
 }
 
 // reasonFact says why a frame failed. Of one that did not, there is none.
-func (ix *Index) reasonFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) reasonFact(args []string, w narrate.Words) (fact, Reason) {
 	f, out, why := ix.frameOfText(args[0])
 	switch {
 	case why != Stands:
@@ -283,7 +282,7 @@ func (ix *Index) reasonFact(args []string, w classify.Words) (fact, Reason) {
 	return out, Stands
 }
 
-func (ix *Index) logFact(args []string, _ classify.Words) (fact, Reason) {
+func (ix *Index) logFact(args []string, _ narrate.Words) (fact, Reason) {
 	n, err := ix.logIndex(args[0])
 	if err != nil {
 		return fact{}, Unresolved
@@ -291,7 +290,7 @@ func (ix *Index) logFact(args []string, _ classify.Words) (fact, Reason) {
 	return fact{class: isFact, text: "log " + strconv.FormatUint(n, 10), logs: []int{ix.logs[n]}}, Stands
 }
 
-func (ix *Index) eventFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) eventFact(args []string, w narrate.Words) (fact, Reason) {
 	n, err := ix.logIndex(args[0])
 	if err != nil {
 		return fact{}, Unresolved
@@ -304,7 +303,7 @@ func (ix *Index) eventFact(args []string, w classify.Words) (fact, Reason) {
 	return fact{class: isFact, text: w.Foreign(e.Name), logs: []int{at}}, Stands
 }
 
-func (ix *Index) slotFact(args []string, _ classify.Words) (fact, Reason) {
+func (ix *Index) slotFact(args []string, _ narrate.Words) (fact, Reason) {
 	a, why := ix.addressOf(args[0])
 	if why != Stands {
 		return fact{}, why
@@ -316,7 +315,7 @@ func (ix *Index) slotFact(args []string, _ classify.Words) (fact, Reason) {
 	return named(isFact, "slot "+narrate.Slot(common.BigToHash(n)))
 }
 
-func (ix *Index) selectorFact(args []string, _ classify.Words) (fact, Reason) {
+func (ix *Index) selectorFact(args []string, _ narrate.Words) (fact, Reason) {
 	s := strings.ToLower(args[0])
 	if !ix.selectors[s] {
 		return fact{}, Unresolved
@@ -324,14 +323,14 @@ func (ix *Index) selectorFact(args []string, _ classify.Words) (fact, Reason) {
 	return named(isFact, s)
 }
 
-func (ix *Index) blockFact([]string, classify.Words) (fact, Reason) {
+func (ix *Index) blockFact([]string, narrate.Words) (fact, Reason) {
 	if ix.r.TxMeta.BlockNumber == 0 {
 		return fact{}, Unresolved
 	}
 	return named(isFact, "block "+api.Thousands(strconv.FormatUint(ix.r.TxMeta.BlockNumber, 10)))
 }
 
-func (ix *Index) timeFact([]string, classify.Words) (fact, Reason) {
+func (ix *Index) timeFact([]string, narrate.Words) (fact, Reason) {
 	unix := ix.r.TxMeta.BlockTimestamp
 	if unix == 0 || unix > maxTime {
 		return fact{}, Unresolved
@@ -342,14 +341,14 @@ func (ix *Index) timeFact([]string, classify.Words) (fact, Reason) {
 // maxTime is the last second of the year 9999.
 const maxTime = 253402300799
 
-func (ix *Index) gasFact([]string, classify.Words) (fact, Reason) {
+func (ix *Index) gasFact([]string, narrate.Words) (fact, Reason) {
 	if ix.r.TxMeta.GasUsed == 0 {
 		return fact{}, Unresolved
 	}
 	return named(isFact, api.Thousands(strconv.FormatUint(ix.r.TxMeta.GasUsed, 10))+" gas")
 }
 
-func (ix *Index) addressFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) addressFact(args []string, w narrate.Words) (fact, Reason) {
 	a, why := ix.addressOf(args[0])
 	if why != Stands {
 		return fact{}, why
@@ -357,7 +356,7 @@ func (ix *Index) addressFact(args []string, w classify.Words) (fact, Reason) {
 	return named(isName, w.Who(common.Address(a)))
 }
 
-func (ix *Index) tokenFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) tokenFact(args []string, w narrate.Words) (fact, Reason) {
 	a, why := ix.tokenOf(args[0])
 	if why != Stands {
 		return fact{}, why
@@ -366,7 +365,7 @@ func (ix *Index) tokenFact(args []string, w classify.Words) (fact, Reason) {
 }
 
 // protocolFact names a protocol that the rules found or a table of ours vouches for.
-func (ix *Index) protocolFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) protocolFact(args []string, w narrate.Words) (fact, Reason) {
 	slug := args[0]
 	if p := ix.r.Protocol; (p == nil || *p != slug) && !ix.vouched(slug) {
 		return fact{}, Unresolved
@@ -374,12 +373,12 @@ func (ix *Index) protocolFact(args []string, w classify.Words) (fact, Reason) {
 	return named(isName, w.Protocol(slug))
 }
 
-func (ix *Index) chainFact([]string, classify.Words) (fact, Reason) {
+func (ix *Index) chainFact([]string, narrate.Words) (fact, Reason) {
 	return named(isName, ix.r.ChainName)
 }
 
 // checkFact renders the outcome of a check of the rules.
-func (ix *Index) checkFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) checkFact(args []string, w narrate.Words) (fact, Reason) {
 	if ix.c.Triage == nil {
 		return fact{}, Unresolved
 	}
@@ -392,7 +391,7 @@ func (ix *Index) checkFact(args []string, w classify.Words) (fact, Reason) {
 }
 
 // flagFact renders a flag that the rules raised.
-func (ix *Index) flagFact(args []string, _ classify.Words) (fact, Reason) {
+func (ix *Index) flagFact(args []string, _ narrate.Words) (fact, Reason) {
 	f, ok := verdict.FlagOf(args[0])
 	if v := ix.c.Verdict; !ok || v == nil || !verdict.Flagged(v.Risks, f) {
 		return fact{}, Unresolved

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"txlens/engine/api"
-	"txlens/engine/classify"
 	"txlens/engine/flow"
+	"txlens/engine/narrate"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -113,7 +113,7 @@ func (f *figure) relate(first, second *big.Int) {
 
 // figureFact renders a figure by its position, from 1, in the unit that it has or that
 // is asked for behind a dot.
-func (ix *Index) figureFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) figureFact(args []string, w narrate.Words) (fact, Reason) {
 	number, unit, _ := strings.Cut(args[0], ".")
 	at, err := strconv.Atoi(number)
 	if err != nil || at < 1 || at > len(ix.figures) {
@@ -127,7 +127,7 @@ func (ix *Index) figureFact(args []string, w classify.Words) (fact, Reason) {
 	return fact{class: isFact, text: text, logs: f.logs, frames: f.frames}, why
 }
 
-func (ix *Index) figureText(f *figure, unit string, w classify.Words) (string, Reason) {
+func (ix *Index) figureText(f *figure, unit string, w narrate.Words) (string, Reason) {
 	switch {
 	case f.kind == Ratio && (unit == "" || unit == "times"):
 		return api.Thousands(significant(f.rate)) + " times", Stands

@@ -6,9 +6,9 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/classify"
 	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -38,9 +38,9 @@ type Index struct {
 	ends   map[[4]byte][]api.Addr // addresses by endsOf
 	endsAt int                    // how many addresses there were when it was made
 
-	figures    []figure        // of the answer that is applied
-	drops      []Drop          // sentences of it that were dropped
-	unabridged *classify.Words // with addresses in full; nil: not made yet
+	figures    []figure       // of the answer that is applied
+	drops      []Drop         // sentences of it that were dropped
+	unabridged *narrate.Words // with addresses in full; nil: not made yet
 }
 
 // NewIndex indexes the evidence that the rules had.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"txlens/engine/classify"
+	"txlens/engine/narrate"
 	"txlens/engine/trace"
 )
 
@@ -63,17 +63,17 @@ func (ix *Index) mergedSteps(rules []string, own []told) (out []string) {
 
 // placeOf is the place of a step of the rules. What the assembly adds tells of the
 // whole transaction.
-func (ix *Index) placeOf(step int) classify.Place {
+func (ix *Index) placeOf(step int) narrate.Place {
 	if v := &ix.c.Told; step < len(v.Places) {
 		return v.Places[step]
 	}
-	return classify.Place{At: classify.AtEnd}
+	return narrate.Place{At: narrate.AtEnd}
 }
 
 // position orders places by the nodes of the trace: twice the index of the first node
 // that a place names, or one more than that of the log that it follows.
-func (ix *Index) position(p classify.Place) int {
-	at := classify.AtEnd
+func (ix *Index) position(p narrate.Place) int {
+	at := narrate.AtEnd
 	for _, l := range p.Logs {
 		at = min(at, ix.logAt(l))
 	}
@@ -81,12 +81,12 @@ func (ix *Index) position(p classify.Place) int {
 		at = min(at, ix.frameAt(f))
 	}
 	switch {
-	case len(p.Logs)+len(p.Frames) > 0 || p.At == classify.AtEnd:
+	case len(p.Logs)+len(p.Frames) > 0 || p.At == narrate.AtEnd:
 		return at
 	case p.At < 2:
 		return p.At
 	}
-	return min(ix.logAt(p.At/2-1)+1, classify.AtEnd)
+	return min(ix.logAt(p.At/2-1)+1, narrate.AtEnd)
 }
 
 func (ix *Index) logAt(position int) int {
@@ -95,7 +95,7 @@ func (ix *Index) logAt(position int) int {
 			return 2 * n.Index
 		}
 	}
-	return classify.AtEnd
+	return narrate.AtEnd
 }
 
 func (ix *Index) frameAt(index int) int {
@@ -104,13 +104,13 @@ func (ix *Index) frameAt(index int) int {
 			return 2 * n.Index
 		}
 	}
-	return classify.AtEnd
+	return narrate.AtEnd
 }
 
 // toldStep reads the places that a step of the model points to. One without any stands
 // where the step before it does.
 func (ix *Index) toldStep(s told, before int) toldStep {
-	t := toldStep{text: s.text, marks: map[string]bool{}, logs: map[int]bool{}, frames: map[int]bool{}, at: classify.AtEnd}
+	t := toldStep{text: s.text, marks: map[string]bool{}, logs: map[int]bool{}, frames: map[int]bool{}, at: narrate.AtEnd}
 	for _, m := range marks(s.text) {
 		t.marks[m] = true
 	}
@@ -136,7 +136,7 @@ func (ix *Index) toldStep(s told, before int) toldStep {
 			t.frame(ix, f)
 		}
 	}
-	if t.at == classify.AtEnd {
+	if t.at == narrate.AtEnd {
 		t.at = before
 	}
 	return t
@@ -159,7 +159,7 @@ func (t *toldStep) frame(ix *Index, f *trace.Frame) {
 }
 
 // covers reports whether a step of the model tells all that one of the rules does.
-func (ix *Index) covers(t *toldStep, rule string, p classify.Place) bool {
+func (ix *Index) covers(t *toldStep, rule string, p narrate.Place) bool {
 	if t.text == rule {
 		return true
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"txlens/engine/api"
-	"txlens/engine/classify"
+	"txlens/engine/narrate"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -96,7 +96,7 @@ func (n answerNode) member(way []string) string {
 // toolFact renders a number or an address that stands in the answer of a tool, by the
 // number of the answer and the way to the member: {tool:3:rows.0.gasUsed}. Texts are not
 // rendered: strangers wrote them. Nor is what the question said itself.
-func (ix *Index) toolFact(args []string, w classify.Words) (fact, Reason) {
+func (ix *Index) toolFact(args []string, w narrate.Words) (fact, Reason) {
 	number, err := strconv.Atoi(args[0])
 	if err != nil {
 		return fact{}, Malformed
@@ -110,7 +110,7 @@ func (ix *Index) toolFact(args []string, w classify.Words) (fact, Reason) {
 }
 
 // scalarFact renders an address, or a number in decimal.
-func (ix *Index) scalarFact(s string, w classify.Words) (fact, Reason) {
+func (ix *Index) scalarFact(s string, w narrate.Words) (fact, Reason) {
 	var a api.Addr
 	if len(s) == 42 && a.UnmarshalText([]byte(s)) == nil && ix.addresses[a] {
 		return named(isName, w.Who(common.Address(a)))

@@ -1,0 +1,263 @@
+package facts
+
+import (
+	"strings"
+	"txlens/engine/decode"
+	"txlens/engine/evmsig"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// unwrap finds on whose behalf the transaction acted. Most specific first: a user
+// operation, a Safe, a signed order that somebody else settled, a bridge fill, a
+// signed token authorization, a delegated account; else the sender.
+func (a *Reading) unwrap() {
+	a.Sandwich = a.surroundings()
+	switch {
+	case a.Sandwich != nil && a.Sandwich.Leg: // what else it fills on the way, it fills for itself
+	case a.unwrapUserOps(), a.unwrapSafe(), a.unwrapIntent(), a.unwrapMaker(), a.unwrapFill(), a.unwrapSigned(), a.unwrapDelegated():
+		a.enter()
+	}
+	a.Actors = Distinct(a.Actors)
+	if len(a.Actors) == 0 {
+		a.Actors = []common.Address{a.Actor}
+	}
+}
+
+func Distinct(list []common.Address) (out []common.Address) {
+	for _, x := range list {
+		if !Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func Contains(list []common.Address, x common.Address) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *Reading) become(how ActorKind, who ...common.Address) bool {
+	if len(who) == 0 {
+		return false
+	}
+	a.Actors, a.Actor, a.ActorKind = who, who[0], how
+	return true
+}
+
+// unwrapUserOps takes the senders of ERC-4337 operations. The event counts from an
+// entry point that is known, or that was called with a bundle.
+func (a *Reading) unwrapUserOps() bool {
+	bundled := a.Call != nil && a.Call.Act == ActUserOps
+	var who, failed []common.Address // those whose operation did something come first
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if h.Act != "userop" || len(h.Party) == 0 {
+			continue
+		}
+		if !a.entryPoint(h.Emitter) && !(bundled && a.Tx.To != nil && h.Emitter == *a.Tx.To) {
+			continue
+		}
+		// success is the second word of the data: nonce, success, cost, gas
+		if w := evmsig.Word(a.Receipt.Logs[h.Log].Data, 1); w != nil && w[31] == 0 {
+			failed = append(failed, h.Party[0])
+		} else {
+			who = append(who, h.Party[0])
+		}
+	}
+	a.InnerFailed, a.Operations, a.FailedOperations = len(failed) > 0, len(who)+len(failed), len(failed)
+	return a.become(ActorUserOp, append(who, failed...)...)
+}
+
+func (a *Reading) entryPoint(addr common.Address) bool {
+	l, ok := a.Registry.LabelOf(a.chainID, addr)
+	return ok && l.Protocol == "erc4337"
+}
+
+// unwrapSafe takes the Safe that ran its transaction: the contract that was called,
+// or the only one that says so when a relayer came between.
+func (a *Reading) unwrapSafe() bool {
+	var who []common.Address
+	ran := false // a transaction that the owners signed, no module's
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		switch h.Act {
+		case "safe_success", "safe_failure":
+			who, ran = append(who, h.Emitter), true
+			if h.Act == "safe_failure" {
+				a.InnerFailed = true
+			}
+		case "safe_module":
+			who = append(who, h.Emitter)
+		}
+	}
+	who = Distinct(who)
+	if a.Tx.To != nil && Contains(who, *a.Tx.To) {
+		return a.become(ActorSafe, *a.Tx.To)
+	}
+	if len(who) == 1 && !ran {
+		// A module moved what a Safe holds in trust: the sender acted for itself when
+		// tokens of its own moved.
+		if out, in := a.NetOf(a.Sender); TokensIn(out) || TokensIn(in) {
+			return false
+		}
+	}
+	return len(who) == 1 && a.become(ActorSafe, who[0])
+}
+
+// unwrapIntent takes the makers of orders that a solver or filler settled.
+func (a *Reading) unwrapIntent() bool {
+	var who []common.Address
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if h.Act == ActSwap && h.Rule.Flags&FlagIntent != 0 && len(h.Party) > 0 {
+			who = append(who, h.Party[0])
+		}
+	}
+	return a.become(ActorOrder, who...)
+}
+
+// unwrapMaker finds the maker of a filled limit order whose event does not name it:
+// the one account beside the filler that gave one asset and got another.
+func (a *Reading) unwrapMaker() bool {
+	filled := false
+	for i := range a.Matches {
+		filled = filled || a.Matches[i].Rule.Flags&flagMaker != 0
+	}
+	if !filled || a.Flow == nil || a.Tx.To == nil {
+		return false
+	}
+	if out, in := a.LegsOf(a.Sender); TokensIn(out) || len(out) > 0 && len(in) > 0 {
+		return false // the sender took the order for itself, or on the way of something else
+	}
+	var who []common.Address
+	for i := 0; i < len(a.Flow.Changes) && i < 500; i++ {
+		c := a.Flow.Changes[i].Address
+		if c == a.Sender || c == *a.Tx.To || a.IsPool(c) || a.IsToken(c) || a.HasLabel(c) {
+			continue
+		}
+		if out, in := a.NetOf(c); len(out) != 1 || len(in) != 1 || out[0].Native() {
+			continue
+		}
+		if out, in := a.LegsOf(c); !out[0].Minted && !in[0].Minted {
+			who = append(who, c)
+		}
+	}
+	return len(who) == 1 && a.become(ActorOrder, who[0])
+}
+
+// unwrapFill takes the recipient of a bridge fill that a relayer paid out.
+func (a *Reading) unwrapFill() bool {
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if h.Act == ActBridgeIn && h.Rule.Flags&FlagIntent != 0 && len(h.Party) > 0 && a.Tx.To != nil && h.Emitter == *a.Tx.To {
+			return a.become(ActorFill, h.Party[0])
+		}
+	}
+	return false
+}
+
+// unwrapSigned takes the signer of an EIP-3009 authorization that a relayer brought.
+func (a *Reading) unwrapSigned() bool {
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if h.Act == "authorization" && len(h.Party) > 0 && a.Tx.To != nil && h.Emitter == *a.Tx.To && h.Party[0] != a.Sender {
+			return a.become(ActorSigned, h.Party[0])
+		}
+	}
+	return false
+}
+
+// unwrapDelegated takes an account with EIP-7702 code that somebody called.
+func (a *Reading) unwrapDelegated() bool {
+	if a.Tx.To == nil {
+		return false
+	}
+	if len(a.Tx.Input) < 4 || !a.delegated(*a.Tx.To) {
+		return false
+	}
+	return a.become(ActorDelegated, *a.Tx.To)
+}
+
+// delegated reports accounts that run the code of another: by their own code, or by an
+// authorization that this transaction applied, the last one of the account.
+func (a *Reading) delegated(account common.Address) bool {
+	if c := a.Contracts[account]; c != nil && c.ProxyKind == "eip7702" {
+		return true
+	}
+	runs := false
+	for _, x := range a.AuthorizationList() {
+		if x.Outcome == decode.Applied && *x.Authority == account {
+			runs = x.Delegate != common.Address{}
+		}
+	}
+	return runs
+}
+
+// enter finds the call that the actor's account made, so that its target and not the
+// account's own machinery counts as what was called.
+func (a *Reading) enter() {
+	if a.ActorKind == ActorFill || a.ActorKind == ActorOrder || a.ActorKind == ActorSigned {
+		return
+	}
+	a.Call, a.Function, a.Frame = nil, "", nil
+	if f := a.firstCallOf(a.Actor); f != nil {
+		a.Frame, a.Entry, a.HasTo = f, f.To, true
+		a.Call, a.Function = a.Registry.Call(f.Input), a.NameOfCall(f)
+		return
+	}
+	if a.ActorKind == ActorSafe && len(a.Tx.Input) >= 36 && a.Registry.Call(a.Tx.Input) != nil {
+		if to, ok := evmsig.Address(a.Tx.Input[4:36]); ok {
+			a.Entry = to
+		}
+	}
+}
+
+// firstCallOf is the first effectful call that an account made to somebody else,
+// payments to entry points and calls without value or data left out.
+func (a *Reading) firstCallOf(account common.Address) *trace.Frame {
+	if a.Tree == nil {
+		return nil
+	}
+	for _, f := range a.Tree.Frames {
+		if f.Kind != trace.Call || f.From != account || !f.HasTo || f.To == account || f.Depth == 0 && a.ActorKind != ActorSender {
+			continue
+		}
+		if a.entryPoint(f.To) {
+			continue
+		}
+		if len(f.Input) >= 4 || !f.Value.IsZero() {
+			return f
+		}
+	}
+	return nil
+}
+
+// Failure is what is decoded of a failed frame, nil when nothing is.
+func (a *Reading) Failure(f *trace.Frame) *decode.Failure {
+	if f == nil || a.Decoded == nil || f.Index >= len(a.Decoded.Failures) {
+		return nil
+	}
+	return a.Decoded.Failures[f.Index]
+}
+
+// Explained reports whether anything says why a frame failed: a decoded error, a reason
+// that can be printed, or the virtual machine.
+func (a *Reading) Explained(f *trace.Frame) bool {
+	if fail := a.Failure(f); fail != nil && fail.Text != "" {
+		return true
+	}
+	vm := strings.ToLower(f.Err)
+	return printable(f.RevertReason) || vm != "" && vm != "failed" && printable(vm) // "failed" is all that a receipt knows
+}
+
+// printable reports whether a text from the chain has a character that sentences keep.
+func printable(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r > ' ' && r != 0x7f && !strings.ContainsRune("*[]<>|`#~\\", r) })
+}

@@ -1,0 +1,143 @@
+package facts
+
+import (
+	"math/big"
+	"sort"
+	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Grant is one right over tokens that was given or taken back.
+type Grant struct {
+	Log      int
+	Owner    common.Address
+	Spender  common.Address
+	Token    common.Address
+	Amount   *big.Int // nil for operators and single NFTs
+	ID       *big.Int // of a single NFT
+	Operator bool
+	permit2  bool
+	Revoke   bool
+}
+
+var (
+	unlimitedFrom   = new(big.Int).Lsh(big.NewInt(1), 255)
+	unlimitedPermit = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 160), big.NewInt(1))
+)
+
+func (g *Grant) Unlimited() bool {
+	if g.Amount == nil {
+		return false
+	}
+	if g.permit2 {
+		return g.Amount.Cmp(unlimitedPermit) >= 0
+	}
+	return g.Amount.Cmp(unlimitedFrom) >= 0
+}
+
+// Grants reads the approvals of the transaction. An Approval beside a transfer of the
+// same owner's same token is the token counting down an allowance, not a new right.
+func (a *Reading) Grants() []Grant {
+	if !a.granted {
+		a.granted, a.grantList = true, a.readGrants()
+	}
+	return a.grantList
+}
+
+func (a *Reading) readGrants() (list []Grant) {
+	if a.Receipt == nil {
+		return nil
+	}
+	for _, i := range a.ApprovalLogs {
+		if g, ok := readApproval(&a.Receipt.Logs[i]); ok {
+			g.Log = i
+			if !a.countsDown(&g) {
+				list = append(list, g)
+			}
+		}
+		if len(list) == 200 {
+			return list
+		}
+	}
+	for _, h := range a.Find(ActApproval) {
+		if g, ok := readPermit2(a.EventOf(h)); ok {
+			g.Log = h.Log
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func readApproval(l *ethrpc.Log) (Grant, bool) {
+	g := Grant{Token: l.Address}
+	var ok1, ok2 bool
+	switch {
+	case len(l.Topics) == 3:
+		g.Owner, ok1 = evmsig.Address(l.Topics[1][:])
+		g.Spender, ok2 = evmsig.Address(l.Topics[2][:])
+		g.value(l, 0)
+	case len(l.Topics) == 4:
+		g.Owner, ok1 = evmsig.Address(l.Topics[1][:])
+		g.Spender, ok2 = evmsig.Address(l.Topics[2][:])
+		g.ID = l.Topics[3].Big()
+		g.Revoke = (g.Spender == common.Address{})
+	case len(l.Topics) == 1 && len(l.Data) >= 96:
+		g.Owner, ok1 = evmsig.Address(evmsig.Word(l.Data, 0))
+		g.Spender, ok2 = evmsig.Address(evmsig.Word(l.Data, 1))
+		g.value(l, 2)
+	}
+	return g, ok1 && ok2
+}
+
+// value reads the amount of an ERC-20 approval, or the flag of an operator's.
+func (g *Grant) value(l *ethrpc.Log, word int) {
+	w := evmsig.Word(l.Data, word)
+	if w == nil {
+		return
+	}
+	g.Amount = new(big.Int).SetBytes(w)
+	g.Revoke = g.Amount.Sign() == 0
+	if l.Topics[0] == evmsig.TopicApprovalForAll {
+		g.Operator, g.Amount = true, nil
+	}
+}
+
+func readPermit2(l *ethrpc.Log) (Grant, bool) {
+	g := Grant{permit2: true}
+	var ok [3]bool
+	if len(l.Topics) == 2 && len(l.Data) >= 64 { // Lockdown(owner, token, spender)
+		g.Owner, ok[0] = evmsig.Address(l.Topics[1][:])
+		g.Token, ok[1] = evmsig.Address(evmsig.Word(l.Data, 0))
+		g.Spender, ok[2] = evmsig.Address(evmsig.Word(l.Data, 1))
+		g.Amount, g.Revoke = new(big.Int), true
+		return g, ok[0] && ok[1] && ok[2]
+	}
+	if len(l.Topics) != 4 {
+		return g, false
+	}
+	g.Owner, ok[0] = evmsig.Address(l.Topics[1][:])
+	g.Token, ok[1] = evmsig.Address(l.Topics[2][:])
+	g.Spender, ok[2] = evmsig.Address(l.Topics[3][:])
+	if w := evmsig.Word(l.Data, 0); w != nil {
+		g.Amount = new(big.Int).SetBytes(w)
+		g.Revoke = g.Amount.Sign() == 0
+	}
+	return g, ok[0] && ok[1] && ok[2]
+}
+
+func (a *Reading) countsDown(g *Grant) bool {
+	if a.Flow == nil || g.Operator {
+		return false
+	}
+	list := a.Flow.Transfers // ordered by log
+	from := sort.Search(len(list), func(i int) bool { return list[i].Log >= g.Log-1 })
+	for i := from; i < len(list) && list[i].Log <= g.Log+1; i++ {
+		t := &list[i]
+		if t.Token == g.Token && t.From == g.Owner && (t.Log == g.Log-1 || t.Log == g.Log+1) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package facts
+
+import (
+	"strings"
+	"txlens/engine/chain"
+	"txlens/engine/label"
+	"txlens/engine/protocol"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+func IsCreate(f *trace.Frame) bool { return f.Kind == trace.Create || f.Kind == trace.Create2 }
+
+// LabelOf is the best label of an address: what was given with the facts, then what
+// the rules themselves know.
+func (a *Reading) LabelOf(addr common.Address) label.Label {
+	l, ok := a.Labels[addr]
+	if ok && l.Protocol != "" {
+		return l
+	}
+	if t := a.Tokens[addr]; t.Listed && strings.HasPrefix(strings.ToLower(t.Symbol), "yv") && len(t.Symbol) > 3 {
+		l.Protocol, l.Category = "yearn", "yield" // the share of a vault; lists of tokens vouch for it
+		return l
+	}
+	if own, found := a.Registry.LabelOf(a.chainID, addr); found {
+		return own
+	}
+	return l
+}
+
+// ProtocolAt is the slug of the protocol that an address belongs to, or empty.
+func (a *Reading) ProtocolAt(addr common.Address) string {
+	l := a.LabelOf(addr)
+	if l.Protocol == "" {
+		return ""
+	}
+	return Canonical(l)
+}
+
+// IsRollup reports whether a slug is that of a rollup, whose name is also the slug of the
+// label of its bridge.
+func IsRollup(slug string) bool {
+	p := protocol.Find(slug)
+	return p != nil && p.Rollup && p.Slug == slug
+}
+
+// rollupBridge names the rollup's own end of its bridge: the contracts of the stack
+// stand at the same addresses on all of them.
+func (a *Reading) rollupBridge() string {
+	if a.Chain != nil && a.Chain.Stack.SharedBridge() {
+		if name := strings.TrimSuffix(a.Chain.Slug, "-mainnet"); IsRollup(name) {
+			return name + "_bridge"
+		}
+	}
+	return "op_stack_bridge"
+}
+
+// Canonical maps the slug of a label onto that of results: one slug for all versions
+// where the events do not tell them apart, none for standards.
+func Canonical(l label.Label) string {
+	p := protocol.Find(l.Protocol)
+	switch {
+	case p == nil:
+		return l.Protocol
+	case p.Kind != protocol.Named:
+		return ""
+	case l.Category == "bridge" && p.Rollup:
+		return p.Slug + "_bridge"
+	}
+	return p.Slug
+}
+
+// HasLabel reports whether anybody vouches for who stands at an address.
+func (a *Reading) HasLabel(addr common.Address) bool {
+	l := a.LabelOf(addr)
+	// A name that the contract gave itself vouches for nothing.
+	return l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract"
+}
+
+// OtherEnd is the chain at the other end of a rollup's own bridge.
+func (a *Reading) OtherEnd(slug string) string {
+	name, ok := strings.CutSuffix(slug, "_bridge")
+	if !ok || !IsRollup(name) || a.Chain == nil {
+		return ""
+	}
+	if a.Chain.ID == 1 {
+		for _, n := range []string{name, name + "-mainnet", name + "-one"} {
+			if c, ok := chain.BySlug(strings.ReplaceAll(n, "_", "-")); ok {
+				return c.Name
+			}
+		}
+		return ""
+	}
+	if strings.HasPrefix(a.Chain.Slug, strings.ReplaceAll(name, "_", "-")) {
+		if c, ok := chain.ByID(1); ok {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// Token is what is known of a token: what was given with the facts, else the lists.
+// A failed transaction moves no tokens, so nobody has looked its token up before.
+func (a *Reading) Token(addr common.Address) label.Token {
+	if t, ok := a.Tokens[addr]; ok {
+		return t
+	}
+	t, _ := label.LookupToken(a.chainID, addr)
+	return t
+}
+
+// Decimals of a token; false when unknown.
+func (a *Reading) Decimals(token common.Address) (int, bool) {
+	if token == (common.Address{}) {
+		if a.Chain != nil && a.Chain.Native.Decimals > 0 {
+			return a.Chain.Native.Decimals, true
+		}
+		return 18, true
+	}
+	if t := a.Token(token); t.Decimals != nil {
+		return int(*t.Decimals), true
+	}
+	return 0, false
+}

@@ -1,0 +1,207 @@
+package facts
+
+import (
+	"math/big"
+	"txlens/engine/flow"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// LegsOf nets one address, without the fee it paid or earned.
+func (a *Reading) LegsOf(addr common.Address) (out, in []Leg) {
+	out, in = a.NetOf(addr)
+	a.origins(addr, out, in)
+	return out, in
+}
+
+// prefunded is what a smart account paid its entry point for the gas of its operation:
+// a fee, and no part of what the operation did. A deposit for later is a call.
+func (a *Reading) prefunded(addr common.Address) *big.Int {
+	sum := new(big.Int)
+	if a.ActorKind != ActorUserOp || a.Flow == nil || a.Tree == nil || !Contains(a.Actors, addr) {
+		return sum
+	}
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind == flow.MoveCall && m.From == addr && m.Frame >= 0 && a.entryPoint(m.To) && len(a.Tree.Frames[m.Frame].Input) == 0 {
+			sum.Add(sum, m.Amount)
+		}
+	}
+	return sum
+}
+
+// NetOf is legsOf without where the legs came from.
+func (a *Reading) NetOf(addr common.Address) (out, in []Leg) {
+	c := a.Changes[addr]
+	native := new(big.Int)
+	var rest []flow.Delta
+	if c != nil {
+		rest = c.Deltas
+		if len(rest) > 0 && rest[0].Key == (flow.TokenKey{}) {
+			native.Set(rest[0].Amount)
+			rest = rest[1:]
+		}
+	}
+	if a.Flow != nil && a.Flow.Fee != nil {
+		if fee := a.Flow.Fee; fee.Payer == addr && fee.Total != nil {
+			native.Add(native, fee.Total)
+		}
+		for _, s := range a.Flow.Fee.Shares {
+			if s.Address == addr {
+				native.Sub(native, s.Amount)
+			}
+		}
+	}
+	native.Add(native, a.prefunded(addr))
+	add := func(key flow.TokenKey, n *big.Int) {
+		l := Leg{Key: key, Amount: new(big.Int).Abs(n)}
+		if n.Sign() < 0 {
+			out = append(out, l)
+		} else {
+			in = append(in, l)
+		}
+	}
+	if native.Sign() != 0 {
+		add(flow.TokenKey{}, native)
+	}
+	for _, d := range rest {
+		add(d.Key, d.Amount)
+	}
+	return out, in
+}
+
+// origins fills minted and peer of legs from the transfers behind them.
+func (a *Reading) origins(addr common.Address, out, in []Leg) {
+	if a.Flow == nil || len(out)+len(in) == 0 {
+		return
+	}
+	given, got := index(out), index(in)
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.To == addr && t.From != addr {
+			got.note(in, t, t.From)
+		}
+		if t.From == addr && t.To != addr {
+			given.note(out, t, t.To)
+		}
+	}
+	a.shares(out, in)
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind == flow.MoveFee {
+			continue
+		}
+		if m.To == addr && len(in) > 0 && in[0].Native() {
+			in[0].Counterparty = m.From
+		}
+		if m.From == addr && len(out) > 0 && out[0].Native() {
+			out[0].Counterparty = m.To
+		}
+	}
+}
+
+// legIndex finds legs by token; somebody may be given thousands at once.
+type legIndex map[flow.TokenKey]int
+
+func index(legs []Leg) legIndex {
+	if len(legs) == 0 {
+		return nil
+	}
+	x := make(legIndex, len(legs))
+	for i := range legs {
+		x[legs[i].Key] = i
+	}
+	return x
+}
+
+func (x legIndex) note(legs []Leg, t *flow.Transfer, peer common.Address) {
+	if x == nil {
+		return
+	}
+	i, ok := x[TransferKey(t)]
+	if !ok {
+		return
+	}
+	legs[i].Counterparty = peer
+	if (peer == common.Address{}) {
+		legs[i].Minted = true
+	}
+}
+
+// shares finds legs that a contract between minted or burnt for the actor: as much of
+// the token came into being, or ceased to be, inside the transaction. Routers that
+// stake or wrap on the way of a swap are left alone, and so is the wrapped coin.
+func (a *Reading) shares(out, in []Leg) {
+	if a.CalledRouter() {
+		return
+	}
+	for side, legs := range [2][]Leg{in, out} { // what was got may be minted, what was given burnt
+		for i := range legs {
+			l := &legs[i]
+			if !l.Minted && !l.Native() && l.Key.ID == "" && nearly(a.supplied(l.Key.Token)[side], l.Amount) && !a.Wrapped(l.Key.Token) {
+				l.Minted = true
+			}
+		}
+	}
+}
+
+// supplied sums what was minted and what was burnt of a token.
+func (a *Reading) supplied(token common.Address) [2]*big.Int {
+	if a.supply == nil {
+		a.supply = map[common.Address][2]*big.Int{}
+		for i := range a.Flow.Transfers {
+			t := &a.Flow.Transfers[i]
+			mint, burn := t.From == common.Address{}, t.To == common.Address{}
+			if t.ID != nil || mint == burn {
+				continue
+			}
+			s := a.supply[t.Token]
+			if s[0] == nil {
+				s = [2]*big.Int{new(big.Int), new(big.Int)}
+				a.supply[t.Token] = s
+			}
+			if burn {
+				s[1].Add(s[1], t.Amount)
+			} else {
+				s[0].Add(s[0], t.Amount)
+			}
+		}
+	}
+	return a.supply[token]
+}
+
+// nearly reports whether n is at least nine tenths of m: fees take some of a share.
+func nearly(n, m *big.Int) bool {
+	if n == nil || n.Sign() == 0 {
+		return false
+	}
+	return new(big.Int).Mul(n, big.NewInt(10)).Cmp(new(big.Int).Mul(m, big.NewInt(9))) >= 0
+}
+
+// CalledRouter reports whether the actor called a contract made for swapping.
+func (a *Reading) CalledRouter() bool {
+	if !a.HasTo {
+		return false
+	}
+	switch l := a.LabelOf(a.Entry); l.Category {
+	case "router", "aggregator":
+		return l.Protocol != "pendle" // its router also mints and redeems
+	}
+	return false
+}
+
+// dustWei is an amount of native coin, in its smallest unit, that pays for nothing: bots
+// send such values as an argument.
+var dustWei = big.NewInt(1_000_000_000_000)
+
+func (l *Leg) Dust() bool { return l.Native() && l.Amount.Cmp(dustWei) < 0 }
+
+// NotMinted are the legs that were traded or sent, not minted or burnt.
+func NotMinted(legs []Leg) (p []Leg) {
+	for _, l := range legs {
+		if !l.Minted {
+			p = append(p, l)
+		}
+	}
+	return p
+}

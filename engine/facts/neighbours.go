@@ -1,0 +1,330 @@
+package facts
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
+	"txlens/engine/label"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Sandwich is one transaction's part in a trade that was closed in on from both sides.
+type Sandwich struct {
+	Leg      bool // of the searcher; else the transaction is the victim
+	Front    bool // of a leg: the one before the victim
+	Searcher common.Address
+	Pool     common.Address
+	Victims  []common.Hash // of a leg
+	Opened   common.Hash   // the leg before
+	Closed   common.Hash   // the leg after
+}
+
+// side is one trade in one pool: which of the two assets went in.
+type side struct {
+	pool common.Address
+	id   common.Hash // of the pool inside a vault, or of the pair of coins
+	up   bool        // the first asset went in
+}
+
+func (s side) back() side { s.up = !s.up; return s }
+
+// sideTopics tell how each kind of pool says which way a trade went.
+var sideTopics = map[common.Hash]func(*ethrpc.Log) (side, bool){
+	evmsig.TopicSwapV2:           sideByAmounts,
+	evmsig.TopicSwapSolidly:      sideByAmounts,
+	evmsig.TopicSwapV3:           sideBySign,
+	evmsig.TopicSwapPancakeV3:    sideBySign,
+	evmsig.TopicSwapAlgebra:      sideBySign,
+	evmsig.TopicSwapV4:           sideInManager,
+	evmsig.TopicSwapBalancer:     sideInVault,
+	evmsig.TopicExchangeSigned:   sideByIndex,
+	evmsig.TopicExchangeUnsigned: sideByIndex,
+	evmsig.TopicExchangeWithFee:  sideByIndex,
+}
+
+// sideByAmounts reads four amounts: in and out of either asset.
+func sideByAmounts(l *ethrpc.Log) (s side, ok bool) {
+	if len(l.Data) < 128 {
+		return s, false
+	}
+	in, out := new(big.Int).SetBytes(l.Data[:32]), new(big.Int).SetBytes(l.Data[64:96])
+	s.up = in.Cmp(out) > 0
+	return s, in.Cmp(out) != 0
+}
+
+// sideBySign reads the pool's own gain of the first asset.
+func sideBySign(l *ethrpc.Log) (s side, ok bool) {
+	w := evmsig.Word(l.Data, 0)
+	if w == nil || AllZero(w) {
+		return s, false
+	}
+	s.up = w[0] < 0x80
+	return s, true
+}
+
+// sideInManager: one contract holds all pools, and the sign is that of the trader.
+func sideInManager(l *ethrpc.Log) (s side, ok bool) {
+	if s, ok = sideBySign(l); ok && len(l.Topics) > 1 {
+		s.id, s.up = l.Topics[1], !s.up
+	}
+	return s, ok && len(l.Topics) > 1
+}
+
+func sideInVault(l *ethrpc.Log) (s side, ok bool) {
+	if len(l.Topics) != 4 {
+		return s, false
+	}
+	s.id, s.up = l.Topics[1], bytes.Compare(l.Topics[2][:], l.Topics[3][:]) < 0
+	for i := range s.id { // a pool of more than two assets is one per pair
+		s.id[i] ^= l.Topics[2][i] ^ l.Topics[3][i]
+	}
+	return s, true
+}
+
+func sideByIndex(l *ethrpc.Log) (s side, ok bool) {
+	sold, bought := evmsig.Word(l.Data, 0), evmsig.Word(l.Data, 2)
+	if bought == nil {
+		return s, false
+	}
+	s.up = bytes.Compare(sold, bought) < 0
+	s.id[0], s.id[1] = min(sold[31], bought[31]), max(sold[31], bought[31])
+	return s, sold[31] != bought[31]
+}
+
+// maxSides bounds the trades of one receipt that are compared.
+const maxSides = 64
+
+func sidesOf(rc *ethrpc.Receipt) (list []side) {
+	for i := range rc.Logs {
+		l := &rc.Logs[i]
+		if len(l.Topics) == 0 || len(list) == maxSides {
+			continue
+		}
+		if read := sideTopics[l.Topics[0]]; read != nil {
+			if s, ok := read(l); ok {
+				s.pool = l.Address
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// Trades reports whether a receipt holds a trade, or a change of a position, that the
+// transactions around it could bear on.
+func Trades(rc *ethrpc.Receipt) bool {
+	return rc != nil && (len(sidesOf(rc)) > 0 || len(positionsOf(rc)) > 0)
+}
+
+// party is who is behind a neighbour.
+type party struct {
+	from, to common.Address
+	hash     common.Hash
+	sides    []side
+}
+
+func (a *Reading) partyOf(rc *ethrpc.Receipt) (p party) {
+	if rc.From != nil {
+		p.from = *rc.From
+	}
+	if rc.To != nil {
+		p.to = *rc.To
+	}
+	if rc.TxHash != nil {
+		p.hash = *rc.TxHash
+	}
+	p.sides = sidesOf(rc)
+	return p
+}
+
+func (a *Reading) self() (p party) {
+	p.from, p.hash, p.sides = a.Sender, a.Tx.Hash, sidesOf(a.Receipt)
+	if a.Tx.To != nil {
+		p.to = *a.Tx.To
+	}
+	return p
+}
+
+// same reports whether one searcher is behind both: one contract that nobody knows, or
+// one account that calls such contracts. What goes through a known router is anybody's.
+func (a *Reading) same(x, y *party) bool {
+	none := common.Address{}
+	if x.to == none || y.to == none || a.public(x.to) || a.public(y.to) {
+		return false
+	}
+	return x.to == y.to || x.from == y.from && x.from != none
+}
+
+// public reports whether a contract serves everybody.
+func (a *Reading) public(addr common.Address) bool {
+	if a.ProtocolAt(addr) != "" || a.HasLabel(addr) {
+		return true
+	}
+	l, ok := label.Lookup(a.chainID, addr)
+	return ok && (l.Protocol != "" || l.Name != "" && l.Category != "contract")
+}
+
+// surroundings finds the transaction's part in a sandwich, nil when it has none.
+func (a *Reading) surroundings() *Sandwich {
+	if a.Neighbours == nil || a.Receipt == nil || !a.Succeeded {
+		return nil
+	}
+	self := a.self()
+	var before, after []party
+	for _, rc := range a.Neighbours.Before {
+		before = append(before, a.partyOf(rc))
+	}
+	for _, rc := range a.Neighbours.After {
+		after = append(after, a.partyOf(rc))
+	}
+	for _, s := range self.sides {
+		if w := a.frontLeg(&self, s, after); w != nil {
+			return w
+		}
+		if w := a.backLeg(&self, s, before); w != nil {
+			return w
+		}
+	}
+	for _, s := range self.sides {
+		if w := a.victim(&self, s, before, after); w != nil {
+			return w
+		}
+	}
+	return nil
+}
+
+// frontLeg: others follow the same way, then the searcher comes back the other way.
+func (a *Reading) frontLeg(self *party, s side, after []party) *Sandwich {
+	w := &Sandwich{Leg: true, Front: true, Searcher: self.to, Pool: s.pool, Opened: self.hash}
+	for i := range after {
+		p := &after[i]
+		mine := a.same(self, p)
+		switch {
+		case mine && len(w.Victims) > 0 && slices.Contains(p.sides, s.back()):
+			w.Closed = p.hash
+			return w
+		case !mine && slices.Contains(p.sides, s):
+			w.Victims = append(w.Victims, p.hash)
+		}
+	}
+	return nil
+}
+
+// backLeg is frontLeg seen from behind.
+func (a *Reading) backLeg(self *party, s side, before []party) *Sandwich {
+	w := &Sandwich{Leg: true, Searcher: self.to, Pool: s.pool, Closed: self.hash}
+	for i := len(before) - 1; i >= 0; i-- {
+		p := &before[i]
+		mine := a.same(self, p)
+		switch {
+		case mine && len(w.Victims) > 0 && slices.Contains(p.sides, s.back()):
+			w.Opened = p.hash
+			slices.Reverse(w.Victims)
+			return w
+		case !mine && slices.Contains(p.sides, s.back()):
+			w.Victims = append(w.Victims, p.hash)
+		}
+	}
+	return nil
+}
+
+func (a *Reading) victim(self *party, s side, before, after []party) *Sandwich {
+	for i := len(before) - 1; i >= 0; i-- {
+		f := &before[i]
+		if a.same(f, self) || !slices.Contains(f.sides, s) {
+			continue
+		}
+		for j := range after {
+			b := &after[j]
+			if a.same(f, b) && !a.same(b, self) && slices.Contains(b.sides, s.back()) {
+				return &Sandwich{Searcher: b.to, Pool: s.pool, Opened: f.hash, Closed: b.hash}
+			}
+		}
+	}
+	return nil
+}
+
+// position is one change of somebody's liquidity in a pool.
+type position struct {
+	pool  common.Address
+	id    common.Hash
+	ticks [64]byte
+	added bool
+}
+
+// positionsOf lists what became of concentrated liquidity. A burn of nothing only
+// collects.
+func positionsOf(rc *ethrpc.Receipt) (list []position) {
+	for i := range rc.Logs {
+		l := &rc.Logs[i]
+		if len(l.Topics) == 0 || len(list) == maxSides {
+			continue
+		}
+		p := position{pool: l.Address}
+		switch {
+		case (l.Topics[0] == evmsig.TopicMintV3 || l.Topics[0] == evmsig.TopicBurnV3) && len(l.Topics) == 4 && len(l.Data) >= 32:
+			p.added = l.Topics[0] == evmsig.TopicMintV3
+			copy(p.ticks[:], l.Topics[2][:])
+			copy(p.ticks[32:], l.Topics[3][:])
+			if w := evmsig.Word(l.Data, 0); !p.added && AllZero(w) {
+				continue
+			}
+		case l.Topics[0] == evmsig.TopicModifyLiquidity && len(l.Topics) == 3 && len(l.Data) >= 96:
+			p.id, p.added = l.Topics[1], l.Data[64] < 0x80
+			copy(p.ticks[:], l.Data[:64])
+			if AllZero(l.Data[64:96]) {
+				continue
+			}
+		default:
+			continue
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// JustInTime: liquidity was added, somebody else traded against it, and it was taken
+// out again, all inside a few transactions of one block.
+func (a *Reading) JustInTime() (pool common.Address, ok bool) {
+	if a.Neighbours == nil || a.Receipt == nil || !a.Succeeded {
+		return pool, false
+	}
+	self := a.self()
+	for _, p := range positionsOf(a.Receipt) {
+		list := slices.Clone(a.Neighbours.After)
+		if !p.added {
+			list = slices.Clone(a.Neighbours.Before)
+			slices.Reverse(list)
+		}
+		traded := false
+		other := p
+		other.added = !p.added
+		for _, rc := range list {
+			who := a.partyOf(rc)
+			mine := a.same(&self, &who) || who.from == a.Sender // a manager of positions serves everybody
+			if mine && traded && slices.Contains(positionsOf(rc), other) {
+				return p.pool, true
+			}
+			traded = traded || !mine && slices.ContainsFunc(who.sides, func(s side) bool { return s.pool == p.pool })
+		}
+	}
+	return pool, false
+}
+
+// FollowsTrade reports whether the transaction right before this one traded in one of its
+// pools, on somebody else's account.
+func (a *Reading) FollowsTrade() bool {
+	if a.Neighbours == nil || len(a.Neighbours.Before) == 0 {
+		return false
+	}
+	self, last := a.self(), a.partyOf(a.Neighbours.Before[len(a.Neighbours.Before)-1])
+	for _, s := range last.sides {
+		if !a.same(&self, &last) && slices.Contains(self.sides, s.back()) {
+			return true
+		}
+	}
+	return false
+}

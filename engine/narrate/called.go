@@ -1,0 +1,202 @@
+package narrate
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+	"txlens/engine/api"
+	"txlens/engine/classify"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/flow"
+	"txlens/engine/protocol"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// sumCalled says what was called when nothing shows that the actor gained or lost by
+// it: what the function is named after may have been done for others, or not at all.
+func (a *headlineWriter) sumCalled(o *classify.Opinion) string {
+	if s := a.sumIssued(o); s != "" {
+		return s
+	}
+	if len(a.Matches)+len(a.ApprovalLogs) > 0 || a.Tx.To == nil || !movesByName[o.Act] {
+		return a.sumGeneral(o, verbs[o.Act], a.viaOf(o))
+	}
+	s := "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry)
+	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
+		return s + ", which recorded no movement of tokens"
+	}
+	return s + ", by which nothing moved for the sender"
+}
+
+// movesByName are the acts that mean a movement of tokens.
+var movesByName = map[facts.Act]bool{facts.ActSwap: true, facts.ActTransfer: true, facts.ActMint: true, facts.ActMintNFT: true, facts.ActBurn: true, facts.ActClaim: true, facts.ActWithdraw: true,
+	facts.ActVaultIn: true, facts.ActVaultOut: true, facts.ActSupply: true, facts.ActBorrow: true, facts.ActRepay: true, facts.ActAddLiq: true, facts.ActRemoveLiq: true, facts.ActStake: true,
+	facts.ActUnstake: true, facts.ActNFTSale: true, facts.ActBridgeOut: true}
+
+func (a *headlineWriter) viaOf(o *classify.Opinion) string {
+	if p := classify.ProtocolOf(a.Reading, o); p != "" {
+		return protocol.NameOf(p)
+	}
+	return ""
+}
+
+// sumIssued tells of tokens that came into being, or ceased to be, at others than the
+// actor: an issuer mints for its customers.
+func (a *headlineWriter) sumIssued(o *classify.Opinion) string {
+	mint := o.Act == facts.ActMint || o.Act == facts.ActMintNFT
+	if !mint && o.Act != facts.ActBurn {
+		return ""
+	}
+	if first, last, to, ok := a.BatchMinted(); mint && ok {
+		n := new(big.Int).Sub(last, first)
+		return "Minted " + api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(a.Entry) + " (" + clip(first.String()) + " … " + clip(last.String()) + ") to " + a.Who(to)
+	}
+	if a.Flow == nil {
+		return ""
+	}
+	var run []*flow.Transfer
+	for i := range a.Flow.Transfers {
+		if t := &a.Flow.Transfers[i]; mint && t.From == (common.Address{}) || !mint && t.To == (common.Address{}) {
+			run = append(run, t)
+		}
+	}
+	verb, prep := "Minted ", " to "
+	if !mint {
+		verb, prep = "Burnt ", " of "
+	}
+	switch len(run) {
+	case 0:
+		return ""
+	case 1:
+		who := run[0].To
+		if !mint {
+			who = run[0].From
+		}
+		return verb + a.Amount(facts.TransferKey(run[0]), run[0].Amount) + prep + a.Who(who)
+	}
+	holders, tokens := map[common.Address]struct{}{}, map[common.Address]struct{}{}
+	for _, t := range run {
+		tokens[t.Token] = struct{}{}
+		if mint {
+			holders[t.To] = struct{}{}
+		} else {
+			holders[t.From] = struct{}{}
+		}
+	}
+	what := "tokens"
+	if len(tokens) == 1 {
+		what = a.Symbol(run[0].Token)
+	}
+	return verb + what + prep + api.Count(len(holders), "address") + ", in " + api.Thousands(strconv.Itoa(len(run))) + " transfers"
+}
+
+// batchSteps tell of the ranges of NFTs that ERC-2309 events move.
+func (a *stepWriter) batchSteps() (steps []step) {
+	if a.Receipt == nil {
+		return nil
+	}
+	for i := range a.Receipt.Logs {
+		l := &a.Receipt.Logs[i]
+		first, last, from, to, ok := facts.ReadBatch(l)
+		if !ok {
+			continue
+		}
+		steps = append(steps, step{at: 2*i + 1, log: i + 1, text: func() string {
+			n := new(big.Int).Sub(last, first)
+			what := api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(l.Address) + " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
+			if from == (common.Address{}) {
+				return what + " were minted to " + a.Who(to) + "."
+			}
+			return a.Who(from) + " sent " + what + " to " + a.Who(to) + "."
+		}})
+		if len(steps) == facts.MaxScan {
+			break
+		}
+	}
+	return steps
+}
+
+// sumBridged says what crosses. Native coin beside a token pays for the message; and
+// where the bridge took in another token than the actor gave, that one crosses.
+func (a *headlineWriter) sumBridged(o *classify.Opinion, via string) string {
+	out, over := a.Out, on("over", orBridge(via))
+	for _, h := range o.Matches {
+		if h.Act != facts.ActBridgeOut {
+			continue
+		}
+		_, took := a.LegsOf(h.Emitter)
+		// A token that nobody lists may be the bridge's own form of what was given.
+		if took = facts.TokensOf(took); len(took) > 0 && a.Tokens[took[0].Key.Token].Listed && !a.SameAsset(took[0], out) {
+			return "Bridged " + a.legs(took) + over + ", paid for with " + a.legs(out)
+		}
+	}
+	if tokens := facts.TokensOf(out); len(tokens) > 0 && len(tokens) < len(out) {
+		return "Bridged " + a.legs(tokens) + over + ", along with " + a.legs(out[:1])
+	}
+	return "Bridged " + a.legs(out) + over
+}
+
+func (a *headlineWriter) sumAuthorize() string {
+	list := a.AuthorizationList()
+	if applied := a.sayApplied(list); len(applied) == 1 {
+		return "Applied an EIP-7702 authorization: " + applied[0]
+	} else if len(applied) > 1 {
+		return "Applied EIP-7702 authorizations: " + strings.Join(applied, "; ")
+	}
+	n := api.Count(len(list), "EIP-7702 authorization")
+	delegates, clears := a.Delegates()
+	switch {
+	case len(delegates) > 0:
+		return "Sent " + n + " for accounts to run the code of " + a.several(delegates)
+	case clears > 0:
+		return "Sent " + n + " to remove the code of " + api.Count(clears, "account")
+	case len(list) == 1:
+		return "Sent " + n + ", which was not applied"
+	}
+	return "Sent " + n + ", none of which was applied"
+}
+
+// sayTransferCall reads a token call that moves or allows tokens: "send 5 PNK to ...".
+func (a Words) sayTransferCall() string {
+	in := a.Tx.Input
+	if a.Tx.To == nil || len(in) < 4 {
+		return ""
+	}
+	token := *a.Tx.To
+	word := func(i int) common.Address {
+		if w := evmsig.Word(in[4:], i); w != nil {
+			x, _ := evmsig.Address(w)
+			return x
+		}
+		return common.Address{}
+	}
+	say := func(amount int) string {
+		w := evmsig.Word(in[4:], amount)
+		if w == nil {
+			return ""
+		}
+		return a.Amount(facts.FungibleKey(token), new(big.Int).SetBytes(w))
+	}
+	if a.Token(token).Symbol == "" || a.Token(token).Decimals == nil {
+		return "" // it may be an NFT
+	}
+	switch evmsig.Called(in) {
+	case evmsig.SelTransfer:
+		if n := say(1); n != "" {
+			return "send " + n + " to " + a.Who(word(0))
+		}
+	case evmsig.SelTransferFrom:
+		if n := say(2); n != "" {
+			return "send " + n + " from " + a.Who(word(0)) + " to " + a.Who(word(1))
+		}
+	case evmsig.SelApprove:
+		if n := say(1); n != "" {
+			g := facts.Grant{Owner: a.Sender, Spender: word(0), Token: token, Amount: new(big.Int).SetBytes(evmsig.Word(in[4:], 1))}
+			g.Revoke = g.Amount.Sign() == 0
+			return strings.Replace(strings.Replace(a.sayGrant(&g), "allowed ", "allow ", 1), "revoked ", "revoke ", 1)
+		}
+	}
+	return ""
+}

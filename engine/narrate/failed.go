@@ -1,0 +1,131 @@
+package narrate
+
+import (
+	"strings"
+	"txlens/engine/decode"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+)
+
+// why says in words why a frame failed.
+func (a Words) why(f *trace.Frame) string {
+	if fail := a.Failure(f); fail != nil && fail.Text != "" {
+		return strings.TrimSuffix(sentence(fail.Text), ".")
+	}
+	if r := sentence(f.RevertReason); r != "" {
+		return "reverted with \"" + r + "\""
+	}
+	if vm := sentence(decode.Explain(f.Err)); vm != "" && vm != "failed" { // "failed" is all that a receipt knows
+		return vm
+	}
+	return "no revert reason available"
+}
+
+// sentence keeps revert text in one plain line, longer than a name may be.
+func sentence(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, word := range strings.Fields(s) {
+		clean := plainWord(word)
+		if clean == "" {
+			continue
+		}
+		if n += len(clean) + 1; n > 200 {
+			b.WriteString(" …")
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(clean)
+	}
+	return b.String()
+}
+
+func plainWord(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("*[]<>|`#~\\", r), r < 0x20, r == 0x7f:
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) > 120 {
+		s = s[:120]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// trySummary says what was attempted.
+func (a *headlineWriter) trySummary(attempt string) string {
+	o := a.v.Deciding
+	switch {
+	case o.Act == facts.ActTransfer && len(a.Tx.Input) == 0:
+		s := attempt + " to send " + a.Amount(facts.Leg{}.Key, a.Tx.Value)
+		if a.Tx.To != nil {
+			s += " to " + a.Who(*a.Tx.To)
+		}
+		return s
+	case o.Act == "contract_call" && a.Tx.To != nil:
+		return attempt + " to call " + a.functionOf(a.RootFrame()) + " of " + a.Who(*a.Tx.To)
+	case o.Act == facts.ActTransfer || o.Act == facts.ActApproval:
+		if s := a.sayTransferCall(); s != "" {
+			return attempt + " to " + s
+		}
+	}
+	s := attempt + " to " + verbs[o.Act].infinitive
+	if o.Act != facts.ActDeploy && a.Tx.To != nil {
+		s += " through " + a.Who(*a.Tx.To)
+	}
+	return s
+}
+
+// failedSummary says what was attempted, and why it failed.
+func (a *headlineWriter) failedSummary() string {
+	s := a.trySummary("Failed attempt")
+	f := a.FailureOrigin()
+	if f == nil {
+		return s + ": no revert reason available"
+	}
+	reason := a.why(f)
+	if f.Depth > 0 && f.HasTo {
+		return s + ": in " + a.Who(f.To) + ", " + reason
+	}
+	return s + ": " + reason
+}
+
+// failedSteps tell the call, where it failed, and what that cost.
+func (a *stepWriter) failedSteps() *narrative {
+	n := &narrative{}
+	n.add(a.opening(), Place{At: -1, Frames: []int{0}})
+	if f := a.FailureOrigin(); f != nil {
+		if f.Depth > 0 {
+			a.path(n, f)
+		}
+		n.add("The failure began in "+a.target(f)+": "+a.why(f)+".", Place{Frames: []int{f.Index}})
+	}
+	n.add("All effects were undone; nothing moved but the fee.", Place{At: AtEnd})
+	if fee := a.feeStep(); fee != "" {
+		n.add(fee, Place{At: AtEnd})
+	}
+	return n
+}
+
+// path tells the calls from the root down to a frame.
+func (a *stepWriter) path(n *narrative, f *trace.Frame) {
+	var chain []*trace.Frame
+	for g := f; g != nil && g.Parent != nil; g = g.Parent {
+		chain = append(chain, g)
+	}
+	for i := len(chain) - 1; i >= 0 && len(n.steps) < MaxSteps-4; i-- {
+		g := chain[i]
+		if g.Kind == trace.DelegateCall {
+			continue
+		}
+		s := a.Who(g.From) + " called " + a.target(g) + "."
+		if facts.IsCreate(g) {
+			s = a.Who(g.From) + " tried to create a contract."
+		}
+		n.add(s, Place{Frames: []int{g.Index}})
+	}
+}

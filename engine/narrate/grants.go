@@ -1,0 +1,44 @@
+package narrate
+
+import (
+	"txlens/engine/api"
+	"txlens/engine/facts"
+)
+
+// sayGrant writes a grant as a sentence without its subject.
+func (a Words) sayGrant(g *facts.Grant) string {
+	spender, token := a.Who(g.Spender), a.Symbol(g.Token)
+	switch {
+	case g.Operator && g.Revoke:
+		return "took back the right of " + spender + " to move all " + token
+	case g.Operator:
+		return "let " + spender + " move all " + token + " it holds"
+	case g.ID != nil && g.Revoke:
+		return "cleared the approval of NFT " + clip(g.ID.String()) + " of " + token
+	case g.ID != nil:
+		return "let " + spender + " move NFT " + clip(g.ID.String()) + " of " + token
+	case g.Revoke:
+		return "revoked the " + token + " allowance of " + spender
+	case g.Unlimited():
+		return "allowed " + spender + " to spend unlimited " + token
+	case g.Amount == nil:
+		return "approved " + spender + " for " + token
+	}
+	return "allowed " + spender + " to spend " + a.Amount(facts.FungibleKey(g.Token), g.Amount)
+}
+
+func (a *headlineWriter) sumApproval() string {
+	list := a.Grants()
+	if len(list) == 0 {
+		if a.HasTo {
+			return "Changed token approvals on " + a.Who(a.Entry)
+		}
+		return "Changed token approvals"
+	}
+	s := a.sayGrant(&list[0])
+	s = upperFirst(s)
+	if len(list) > 1 {
+		s += " and changed " + api.Count(len(list)-1, "more approval")
+	}
+	return s
+}

@@ -1,0 +1,89 @@
+package narrate
+
+import (
+	"strings"
+	"txlens/engine/api"
+	"txlens/engine/classify"
+	"txlens/engine/facts"
+	"txlens/engine/protocol"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// routeSteps tell of a swap that went over several pools as of one trade.
+func (a *stepWriter) routeSteps(o *classify.Opinion) []step {
+	if o.Act != facts.ActSwap || len(a.Actors) != 1 || len(o.Matches) > facts.MaxStrangers {
+		return nil
+	}
+	list := a.PoolTrades(o.Matches)
+	if len(list) < 2 {
+		return nil
+	}
+	text := func() string { return a.sayRoute(list) + "." }
+	return []step{{at: 2*list[len(list)-1].Match.Log + 2, text: text}}
+}
+
+// maxHops bounds the pools that a route names.
+const maxHops = 6
+
+func (a *stepWriter) sayRoute(list []facts.PoolTrade) string {
+	pools := make([]common.Address, len(list))
+	for i := range list {
+		pools[i] = list[i].Match.Emitter
+	}
+	over := api.Count(len(list), "trade")
+	swap := "The swap" + a.frontOf(list) + " is one trade"
+	if n := len(facts.Distinct(pools)); n == len(list) {
+		over = api.Count(n, "pool")
+	}
+	if len(list) > maxHops || !chained(list) {
+		if one := parallel(list); one && len(list) <= maxHops {
+			var parts []string
+			for i := range list {
+				parts = append(parts, a.Amount(list[i].In, list[i].Took)+" for "+a.Amount(list[i].Out, list[i].Gave))
+			}
+			return swap + " split over " + over + ": " + join(parts)
+		}
+		return swap + " over " + over
+	}
+	var b strings.Builder
+	b.WriteString(swap + " over " + over + ": " + a.Amount(list[0].In, list[0].Took))
+	for i := range list {
+		b.WriteString(" to " + a.Amount(list[i].Out, list[i].Gave))
+	}
+	return b.String()
+}
+
+// frontOf names the protocol that the swap went through, where it is none of the pools'.
+func (a *stepWriter) frontOf(list []facts.PoolTrade) string {
+	slug := ""
+	if len(a.v.Votes) > 0 {
+		slug = a.v.Votes[0].Protocol
+	}
+	for i := range list {
+		if list[i].Match.Slug == slug {
+			return ""
+		}
+	}
+	return on("through", protocol.NameOf(slug))
+}
+
+// chained reports whether each pool takes what the one before gave.
+func chained(list []facts.PoolTrade) bool {
+	for i := 1; i < len(list); i++ {
+		if list[i].In != list[i-1].Out {
+			return false
+		}
+	}
+	return true
+}
+
+// parallel reports whether all pools trade the same pair the same way.
+func parallel(list []facts.PoolTrade) bool {
+	for i := range list {
+		if list[i].In != list[0].In || list[i].Out != list[0].Out {
+			return false
+		}
+	}
+	return true
+}

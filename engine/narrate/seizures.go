@@ -1,0 +1,88 @@
+package narrate
+
+import (
+	"math/big"
+	"txlens/engine/facts"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+func (a *stepWriter) seizureSteps() (steps []step) {
+	list, logs := a.Seizures()
+	for i, x := range list {
+		steps = append(steps, step{at: 2*logs[i] + 2, text: func() string { return a.saySeizure(&x) + "." }})
+	}
+	return steps
+}
+
+func (a *stepWriter) saySeizure(x *facts.Liquidation) string {
+	whose := ""
+	if (x.Borrower != common.Address{}) {
+		whose = " of " + a.Who(x.Borrower)
+	}
+	s := ""
+	switch {
+	case x.Debt != nil && x.Collateral != nil:
+		s = "A debt" + whose + " of " + a.Amount(x.Debt.Key, x.Debt.Amount) + " was repaid, and " + a.Amount(x.Collateral.Key, x.Collateral.Amount) + " of the collateral taken for it"
+	case x.Debt != nil:
+		s = "A debt" + whose + " of " + a.Amount(x.Debt.Key, x.Debt.Amount) + " was repaid"
+	default:
+		s = a.Amount(x.Collateral.Key, x.Collateral.Amount) + " of the collateral" + whose + " was taken"
+	}
+	if x.BadDebt {
+		s += "; a part of the debt stayed with the lender"
+	}
+	return s
+}
+
+// lendingVerbs say what a lender's event with a token and an amount records.
+var lendingVerbs = map[facts.Act]string{facts.ActSupply: "took in", facts.ActWithdraw: "paid out", facts.ActBorrow: "lent", facts.ActRepay: "took back"}
+
+// sayLending tells what a lender took or gave, when its event names the asset.
+func (a *stepWriter) sayLending(h *facts.Match, place string) string {
+	verb, ok := lendingVerbs[h.Act]
+	if !ok {
+		return ""
+	}
+	l := a.EventOf(h)
+	n := h.Rule.Number(l, "amount")
+	for _, role := range []string{"token", "asset"} {
+		if token, ok := h.Rule.Address(l, role); ok && n != nil && n.Sign() > 0 && n.BitLen() < 256 {
+			s := place + " " + verb + " " + a.Amount(facts.FungibleKey(token), n)
+			if len(h.Party) > 0 && h.Party[0] != (common.Address{}) {
+				s += " for " + a.whoParty(h)
+			}
+			return s + " (" + verbs[h.Act].infinitive + ")"
+		}
+	}
+	return ""
+}
+
+// sayPooled tells what a pool of two took in or gave for liquidity, when the transfers
+// beside its event are of just the amounts that it names.
+func (a *stepWriter) sayPooled(h *facts.Match, place string) string {
+	l := a.EventOf(h)
+	n0, n1 := h.Rule.Number(l, "amount0"), h.Rule.Number(l, "amount1")
+	if n0 == nil || n1 == nil || h.Rule.Flags&facts.FlagPool == 0 {
+		return ""
+	}
+	from, to, verb := common.Address{}, h.Emitter, " took in "
+	if h.Act != facts.ActAddLiq {
+		from, to, verb = h.Emitter, common.Address{}, " paid out "
+	}
+	var parts []string
+	for _, n := range []*big.Int{n0, n1} {
+		if n.Sign() == 0 {
+			continue
+		}
+		key, ok := a.PaidAsset(from, to, n, h.Log+4) // a pool may pay after its event
+		if !ok {
+			return ""
+		}
+		parts = append(parts, a.Amount(key, n))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return place + verb + join(parts) + " for liquidity"
+}

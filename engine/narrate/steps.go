@@ -1,0 +1,375 @@
+package narrate
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/flow"
+	"txlens/engine/protocol"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// MaxSteps bounds the narrative; what is beyond is counted.
+const MaxSteps = 30
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// step is one sentence and its place in the order of execution. Logs give the
+// order; a frame stands before the first log that follows its start.
+type step struct {
+	at    int // logs emitted before, doubled; odd for logs themselves
+	text  func() string
+	move  *flow.Transfer // of a token transfer, which may be one of many alike
+	log   int            // 1 + the receipt position of the log that it tells of; 0: of none
+	frame int            // 1 + the index of the frame that it tells of; 0: of none
+}
+
+// narrative is the sentences that were written, with their places.
+type narrative struct {
+	steps  []string
+	places []Place
+}
+
+func (n *narrative) add(sentence string, p Place) {
+	n.steps, n.places = append(n.steps, sentence), append(n.places, p)
+}
+
+// place is that of steps which one sentence tells.
+func (a *stepWriter) place(p Place, steps []step) Place {
+	for i := range steps {
+		if s := &steps[i]; s.log > 0 && !a.NoLogs {
+			p.Logs = append(p.Logs, s.log-1)
+		}
+		if s := &steps[i]; s.frame > 0 {
+			p.Frames = append(p.Frames, s.frame-1)
+		}
+	}
+	return p
+}
+
+// narrate writes the ordered steps. Sentences are made only for the steps that are
+// kept: a transaction may hold thousands.
+func (a *stepWriter) narrate() *narrative {
+	steps := make([]step, 0, 4)
+	steps = append(steps, step{at: -1, text: a.opening, frame: 1})
+	steps = append(steps, a.envelopeSteps()...)
+	before := a.LogsBefore()
+	steps = append(steps, a.moveSteps(before)...)
+	steps = append(steps, a.transferSteps()...)
+	steps = append(steps, a.batchSteps()...)
+	steps = append(steps, a.hitSteps()...)
+	steps = append(steps, a.grantSteps()...)
+	steps = append(steps, a.aggregateSteps(a.v.Deciding)...)
+	steps = append(steps, a.payloadSteps(before)...)
+	steps = append(steps, a.failureSteps(before)...)
+	steps = append(steps, a.creationSteps(before)...)
+	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
+	out := a.tell(steps)
+	if fee := a.feeStep(); fee != "" {
+		out.add(fee, Place{At: AtEnd})
+	}
+	return out
+}
+
+// tell writes the sentences: transfers alike as one, a sentence that repeats once
+// with its count, and beyond the bound only how many there are.
+func (a *stepWriter) tell(steps []step) *narrative {
+	out := &narrative{steps: make([]string, 0, min(len(steps)+1, MaxSteps+1)), places: make([]Place, 0, min(len(steps)+1, MaxSteps+1))}
+	last, times := "", 0
+	for i := 0; i < len(steps); {
+		text, n := steps[i].text, 1
+		if steps[i].move != nil {
+			if same := alike(steps[i:]); len(same) >= minAlike {
+				n, text = len(same), func() string { return a.sayAlike(same) }
+			}
+		}
+		s, end := text(), len(out.steps)-1
+		switch {
+		case s == last:
+			times++
+			out.steps[end] = strings.TrimSuffix(s, ".") + " (" + strconv.Itoa(times) + " times)."
+			out.places[end] = a.place(out.places[end], steps[i:i+n])
+		case end+1 == MaxSteps-1: // the fee is a step too
+			out.add("... and "+strconv.Itoa(len(steps)-i)+" more", Place{At: AtEnd})
+			return out
+		default:
+			out.add(s, a.place(Place{At: steps[i].at}, steps[i:i+n]))
+			last, times = s, 1
+		}
+		i += n
+	}
+	return out
+}
+
+func (a *stepWriter) opening() string {
+	who := a.Who(a.Sender)
+	switch {
+	case a.Tx.To == nil:
+		return who + " " + a.sayCreated() + "."
+	case len(a.Tx.Input) == 0 && !a.Succeeded:
+		return who + " tried to send " + a.Amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.Who(*a.Tx.To) + "."
+	case len(a.Tx.Input) == 0:
+		return who + " sent " + a.Amount(flow.TokenKey{}, a.Tx.Value) + " to " + a.Who(*a.Tx.To) + "."
+	case a.NoCodeRan():
+		return who + " " + lowerFirst(a.sumNote()) + "."
+	}
+	s := who + " called " + a.functionOf(a.RootFrame()) + " of " + a.Who(*a.Tx.To)
+	if a.Tx.Value.Sign() > 0 {
+		s += " with " + a.Amount(flow.TokenKey{}, a.Tx.Value)
+	}
+	switch a.ActorKind {
+	case facts.ActorUserOp:
+		s += ", which ran the user operation of " + a.Who(a.Actor)
+		if len(a.Actors) > 1 {
+			s += " and " + strconv.Itoa(len(a.Actors)-1) + " more"
+		}
+	case facts.ActorSafe:
+		s += ", running a transaction of Safe " + a.Who(a.Actor)
+	case facts.ActorOrder:
+		s += ", settling the order of " + a.Who(a.Actor)
+		if len(a.Actors) > 1 {
+			s += " and " + strconv.Itoa(len(a.Actors)-1) + " more"
+		}
+	}
+	return s + "."
+}
+
+func (a *stepWriter) moveSteps(before []int) (steps []step) {
+	if a.Flow == nil {
+		return nil
+	}
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind == flow.MoveFee || m.Frame == 0 && len(a.Tx.Input) == 0 || m.Frame == 0 || m.Amount.Sign() == 0 {
+			continue
+		}
+		at := 0
+		if m.Frame > 0 && m.Frame < len(before) {
+			at = 2 * before[m.Frame]
+		}
+		steps = append(steps, step{at: at, frame: max(m.Frame, 0) + 1, text: func() string {
+			verb := " sent "
+			switch m.Kind {
+			case flow.MoveMint:
+				return a.Amount(flow.TokenKey{}, m.Amount) + " arrived for " + a.Who(m.To) + " from the other chain."
+			case flow.MoveSelfDestruct:
+				verb = " destroyed itself and left "
+			}
+			return a.Who(m.From) + verb + a.Amount(flow.TokenKey{}, m.Amount) + " to " + a.Who(m.To) + "."
+		}})
+		if len(steps) == facts.MaxScan {
+			break
+		}
+	}
+	return steps
+}
+
+func (a *stepWriter) transferSteps() (steps []step) {
+	if a.Flow == nil {
+		return nil
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		steps = append(steps, step{at: 2*t.Log + 1, log: t.Log + 1, move: t, text: func() string { return a.sayMove(t) + "." }})
+	}
+	return steps
+}
+
+func (a Words) sayMove(t *flow.Transfer) string {
+	key := facts.TransferKey(t)
+	what := a.Amount(key, t.Amount)
+	_, scaled := a.Decimals(t.Token)
+	zero := common.Address{}
+	wrap := t.Wrap || a.WrappedNative(t.Token)
+	switch {
+	case wrap && t.From == zero:
+		return a.Who(t.To) + " wrapped native coin into " + what
+	case wrap && t.To == zero:
+		return a.Who(t.From) + " unwrapped " + what
+	case t.From == zero && !scaled && !key.NFT && key.ID == "": // so many base units
+		return what + " were minted to " + a.Who(t.To)
+	case t.From == zero:
+		return what + " was minted to " + a.Who(t.To)
+	case t.To == zero:
+		return a.Who(t.From) + " burnt " + what
+	}
+	return a.Who(t.From) + " sent " + what + " to " + a.Who(t.To)
+}
+
+// quietActs say nothing that the transfers beside them do not say.
+var quietActs = map[facts.Act]bool{facts.ActWrap: true, facts.ActUnwrap: true, "authorization": true, "userop_begin": true, facts.ActApproval: true}
+
+func (a *stepWriter) hitSteps() (steps []step) {
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if quietActs[h.Act] || h.Weak && !h.Mine || i > 0 && sameCrossing(&a.Matches[i-1], h) {
+			continue
+		}
+		s := step{at: 2*h.Log + 1, log: h.Log + 1, text: func() string { return a.sayHit(h) + "." }}
+		if h.Log == facts.NoLog {
+			s.at, s.log, s.frame = 2*h.Frame+1, 0, h.Frame+1
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// sameCrossing: bridges that kept the events of their first version emit two for one
+// crossing, one right after the other.
+func sameCrossing(x, y *facts.Match) bool {
+	return x.Act == y.Act && (x.Act == facts.ActBridgeIn || x.Act == facts.ActBridgeOut) && x.Log+1 == y.Log && x.Emitter == y.Emitter &&
+		x.Rule != y.Rule && len(x.Party) > 0 && len(y.Party) > 0 && x.Party[0] == y.Party[0]
+}
+
+func (a *stepWriter) sayHit(h *facts.Match) string {
+	place := a.Who(h.Emitter)
+	if h.Slug != "" && place == short(h.Emitter) {
+		place = protocol.NameOf(h.Slug) + " (" + place + ")"
+	} else if h.Slug == "" && h.Rule.Slug != "" && h.Rule.Flags&(facts.FlagFork|facts.FlagPool) != 0 && place == short(h.Emitter) {
+		place = place + " (" + protocol.NameOf(h.Rule.Slug) + "-style)"
+	}
+	if flag, ok := strings.CutPrefix(string(h.Act), "flag:"); ok {
+		return place + " reported: " + strings.ReplaceAll(flag, "_", " ")
+	}
+	switch h.Act {
+	case facts.ActSwap:
+		if s := a.sayPool(h, place); s != "" {
+			return s
+		}
+	case "userop":
+		if w := evmsig.Word(a.EventOf(h).Data, 1); w != nil && w[31] == 0 {
+			return "The user operation of " + a.whoParty(h) + " failed at " + place
+		}
+		return "The user operation of " + a.whoParty(h) + " ended at " + place
+	case "userop_revert":
+		return "The call of the user operation reverted"
+	case "safe_success":
+		return "Safe " + a.Who(h.Emitter) + " reported success"
+	case "safe_failure":
+		return "Safe " + a.Who(h.Emitter) + " reported that its inner call failed"
+	case "safe_module":
+		return "A module of Safe " + a.Who(h.Emitter) + " ran a call"
+	}
+	if s := a.sayLending(h, place); s != "" {
+		return s
+	}
+	if h.Act == facts.ActAddLiq || h.Act == facts.ActRemoveLiq || h.Act == facts.ActCollect {
+		if s := a.sayPooled(h, place); s != "" {
+			return s
+		}
+	}
+	if k, ok := verbs[h.Act]; ok {
+		if len(h.Party) > 0 && h.Party[0] != (common.Address{}) {
+			return place + " recorded: " + lowerFirst(k.past) + ", for " + a.whoParty(h)
+		}
+		return place + " recorded: " + lowerFirst(k.past)
+	}
+	return place + " recorded: " + strings.ReplaceAll(string(h.Act), "_", " ")
+}
+
+// sayPool tells what a pool took and gave, where its net movement is that of one swap
+// or its event names the tokens.
+func (a *stepWriter) sayPool(h *facts.Match, place string) string {
+	if h.Rule.Flags&facts.FlagPool == 0 {
+		return ""
+	}
+	n := 0
+	for i := range a.Matches {
+		if x := &a.Matches[i]; x.Emitter == h.Emitter && x.Act == facts.ActSwap {
+			n++
+		}
+	}
+	c := a.Changes[h.Emitter]
+	if n != 1 || c == nil || len(c.Deltas) != 2 || c.Deltas[0].Amount.Sign() == c.Deltas[1].Amount.Sign() {
+		return ""
+	}
+	took, gave := c.Deltas[0], c.Deltas[1]
+	if took.Amount.Sign() < 0 {
+		took, gave = gave, took
+	}
+	return place + " swapped " + a.Amount(took.Key, took.Amount) + " into " + a.Amount(gave.Key, gave.Amount)
+}
+
+func (a Words) whoParty(h *facts.Match) string {
+	if len(h.Party) == 0 {
+		return "nobody named"
+	}
+	return a.Who(h.Party[0])
+}
+
+func (a *stepWriter) grantSteps() (steps []step) {
+	list := a.Grants()
+	for i := range list {
+		g := &list[i]
+		steps = append(steps, step{at: 2*g.Log + 1, log: g.Log + 1, text: func() string { return a.Who(g.Owner) + " " + a.sayGrant(g) + "." }})
+	}
+	return steps
+}
+
+// failureSteps tell of frames that failed while the transaction went on.
+func (a *stepWriter) failureSteps(before []int) (steps []step) {
+	if !a.Succeeded {
+		return nil
+	}
+	for _, f := range a.CaughtFailures() {
+		at := 0
+		if f.Index < len(before) {
+			at = 2 * before[f.Index]
+		}
+		steps = append(steps, step{at: at, frame: f.Index + 1, text: func() string {
+			return "An inner call to " + a.target(f) + " failed and was caught: " + a.why(f) + "."
+		}})
+	}
+	return steps
+}
+
+func (a Words) target(f *trace.Frame) string {
+	s := "an unknown address"
+	if facts.IsCreate(f) {
+		s = "the new contract"
+	}
+	if f.HasTo {
+		s = a.Who(f.To)
+	}
+	if n := PlainText(a.NameOfCall(f)); n != "" {
+		return s + ", function " + n
+	}
+	return s
+}
+
+func (a *stepWriter) creationSteps(before []int) (steps []step) {
+	for _, i := range a.CreatedFrames() {
+		f := a.Tree.Frames[i]
+		if f.Depth == 0 || !f.HasTo || !a.Succeeded {
+			continue
+		}
+		steps = append(steps, step{at: 2 * before[i], frame: i + 1, text: func() string { return a.Who(f.From) + " created contract " + a.Who(f.To) + codeSize(f) + "." }})
+	}
+	return steps
+}
+
+func (a *stepWriter) feeStep() string {
+	if a.Flow == nil || a.Flow.Fee == nil || a.Flow.Fee.Total == nil || a.Flow.Fee.Total.Sign() == 0 {
+		return ""
+	}
+	return a.Who(a.Flow.Fee.Payer) + " paid a fee of " + a.Amount(flow.TokenKey{}, a.Flow.Fee.Total) + "."
+}
+
+// tracedSteps are the movements that a call trace shows and no receipt confirms.
+func (a *stepWriter) tracedSteps(n *narrative) {
+	steps := append(a.moveSteps(a.LogsBefore()), a.transferSteps()...)
+	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
+	traced := a.tell(steps)
+	for i, s := range traced.steps {
+		n.add("By the call trace alone: "+s, traced.places[i])
+	}
+}
