@@ -33,8 +33,13 @@ func (b *builder) triage() {
 			b.doubtful = append(b.doubtful, narrate.NotShown(&f))
 		}
 	}
-	if b.report.Exploit {
+	switch {
+	case b.report.Exploit:
 		b.exploit()
+	case b.report.Unusual.Form != 0:
+		v := *b.verdict_
+		v.Summary = narrate.Unusual(b.words, b.report.Unusual)
+		b.verdict_ = &v
 	}
 	if !b.ev.Triage {
 		return

@@ -49,6 +49,10 @@ var english = map[verdict.Form]string{
 	verdict.LostHoldingsUnpriced:    "%s lost %s of the %s that it held; what that is worth is not known",
 	verdict.LostHoldingsOfSupply:    "%s lost %s of the %s that it held, %s %% of all units",
 
+	verdict.GainUnearned:     "%s got %s, and %s has less and received nothing for it that the transaction shows; an earlier deposit, claim or right of the sender would explain it",
+	verdict.MovesUnexplained: "%s; whether that was permitted is not shown here",
+	verdict.GainUnexplained:  "%s got %s by an unusual sequence of calls: %s; whether that was earned is not shown here",
+
 	// Findings: the rule that broke, and the items of evidence.
 	verdict.IsCalledBy:           "%s is called by %s",
 	verdict.ControllerChanges:    "who controls it changes from %s to %s",
@@ -104,12 +108,56 @@ var english = map[verdict.Form]string{
 	verdict.TookControl:          "Only who controls %s may hand it over; %s, to whom it did not belong (slot %s held %s), took it in frame %s.",
 	verdict.TookControlAndAssets: "Only who controls %s may hand it over; %s, to whom it did not belong (slot %s held %s), took it in frame %s, and %s left (%s).",
 
+	// Findings by outcome: what happened, by cause.
+	verdict.CauseOverflow:         "a call with %s, a number so large that calculations with it wrap around, was accepted by %s",
+	verdict.CauseForgedCallback:   "a function of %s that only a pool or a lender may call was open to anybody",
+	verdict.CauseArbitraryCall:    "%s made the call that the attacker chose and took %s from %s; approvals to it must be revoked",
+	verdict.CausePull:             "%s took %s from %s that the caller named and that did not ask for it; approvals to it must be revoked",
+	verdict.CauseForcedTrades:     "%s made %s trade that had not asked for it, and the attacker traded against them",
+	verdict.CauseGrantedApproval:  "%s approved the attacker's contract as spender of their tokens",
+	verdict.CauseForeignCode:      "%s ran the attacker's code on its own storage",
+	verdict.CauseReentry:          "%s was entered again while a call of it was running",
+	verdict.CauseCrossReentry:     "%s was used while a call of %s, which shares its books, was still running",
+	verdict.CauseFakeInput:        "%s trusted the attacker's own contract as a token or pool",
+	verdict.CausePairBalance:      "%s left the pool %s without a trade, which moved its price",
+	verdict.CausePairCalls:        "the reserves of the pool %s were set apart from its trades, which moved its price",
+	verdict.CauseSelfTransfer:     "%s counts a transfer to oneself twice",
+	verdict.CausePriceJump:        "a value that %s relies on was moved inside the transaction from %s to %s",
+	verdict.CauseUnbackedSale:     "%s came into being without payment and were sold",
+	verdict.CauseAbandonedLoan:    "with assets borrowed for the transaction the attacker posted collateral, borrowed %s and left both",
+	verdict.CauseRoundTrip:        "the attacker bought and sold in the pool %s within the transaction and got %s more than it paid there",
+	verdict.CauseRoundTripBetween: "the attacker traded both ways in the pool %s with borrowed assets, and gained by what happened in between",
+	verdict.CauseRobbedPool:       "%s left %s without payment",
+	verdict.CauseInAndOut:         "the attacker put an asset into %s and took %s more out within the transaction",
+	verdict.CauseFrontRunner:      "%s left %s without payment and was sold at once, and most of the proceeds went to another account: a copied attack or a rescue, whose cause the transaction does not show",
+	verdict.CauseSelfLiquidation:  "the attacker had its own position at %s liquidated",
+	verdict.CauseRepetition:       "%s took the same call %s and paid each time",
+	verdict.CauseSameFunction:     "the same function of %s was called %s within the transaction",
+	verdict.CauseClones:           "the attacker made %s act in turn with borrowed assets",
+	verdict.CauseBorrowedVotes:    "votes that the attacker held for the length of a loan counted at %s",
+	verdict.CauseUnpaid:           "%s left %s for nothing that the transaction shows",
+	verdict.CauseMostOfPool:       "most of what the pool %s held was bought with %s, whose source the transaction does not show",
+	verdict.ExploitOf:             "Exploit of %s: %s",
+	verdict.ExploitWithLoss:       "Exploit of %s: %s; it lost %s",
+	verdict.ExploitWithGain:       "Exploit of %s: %s; %s gained %s",
+	verdict.ExploitWithBoth:       "Exploit of %s: %s; it lost %s, and %s gained %s",
+	verdict.WithLoan:              "%s, with assets borrowed for the transaction",
+	verdict.BrokenAt:              "%s must not lose assets without payment: %s (frames %s).",
+	verdict.DealGivesTakes:        "%s calls %s, gives %s and gets %s",
+	verdict.DealGives:             "%s calls %s, gives %s and gets nothing",
+	verdict.DealTakes:             "%s calls %s, gives nothing and gets %s",
+	verdict.DealCalls:             "%s calls %s",
+	verdict.FrameRuns:             "%s calls %s here",
+	verdict.PaysSide:              "%s pays %s to %s",
+	verdict.WorthAbout:            "%s (about %s USD)",
+
 	// Data that a finding lacks.
 	verdict.MissingTrace:         "a complete call trace, executed on the state just before the transaction",
 	verdict.MissingSource:        "the verified source or ABI of %s",
 	verdict.MissingNewController: "what the new controller does with the contract afterwards",
 	verdict.MissingWhoMayCall:    "whether anybody may make that call",
 	verdict.MissingWorthInPair:   "what the asset that was paid is worth in those of the pair",
+	verdict.MissingClaims:        "what the attackers could claim from %s before the transaction, and what it was worth",
 	verdict.MissingBookings:      "what the contract booked for the payments: its storage before and after",
 
 	// Reasons of the results of checks.
@@ -160,6 +208,9 @@ var english = map[verdict.Form]string{
 	verdict.WhyOutputUnknown:         "to whom the output went is not told by what the sender's side gained",
 	verdict.WhyNobodyBorrowed:        "nobody borrowed",
 	verdict.WhyBooksUnknown:          "the lender's books are not in the evidence",
+
+	verdict.WhyNobodyLost:      "no contract has less and nothing for it",
+	verdict.WhyGainUnexplained: "%s paid the sender's side and received nothing here; whether an earlier deposit or right explains it was not looked up",
 
 	// The loss of an exploit.
 	verdict.LostAssets: "%s lost %s",

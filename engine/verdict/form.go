@@ -50,6 +50,9 @@ const (
 	LostHoldings
 	LostHoldingsUnpriced
 	LostHoldingsOfSupply
+	GainUnearned
+	GainUnexplained
+	MovesUnexplained
 
 	// Findings: the rule that broke, and the items of evidence.
 	IsCalledBy
@@ -106,6 +109,49 @@ const (
 	TookControl
 	TookControlAndAssets
 
+	// Findings by outcome: what happened, by cause.
+	CauseOverflow
+	CauseForgedCallback
+	CauseArbitraryCall
+	CausePull
+	CauseForcedTrades
+	CauseGrantedApproval
+	CauseForeignCode
+	CauseReentry
+	CauseCrossReentry
+	CauseFakeInput
+	CausePairBalance
+	CausePairCalls
+	CauseSelfTransfer
+	CausePriceJump
+	CauseUnbackedSale
+	CauseAbandonedLoan
+	CauseRoundTrip
+	CauseRoundTripBetween
+	CauseRobbedPool
+	CauseInAndOut
+	CauseFrontRunner
+	CauseSelfLiquidation
+	CauseRepetition
+	CauseSameFunction
+	CauseClones
+	CauseBorrowedVotes
+	CauseUnpaid
+	CauseMostOfPool
+	ExploitOf
+	ExploitWithLoss
+	ExploitWithGain
+	ExploitWithBoth
+	WithLoan
+	BrokenAt
+	DealGivesTakes
+	DealGives
+	DealTakes
+	DealCalls
+	FrameRuns
+	PaysSide
+	WorthAbout
+
 	// Data that a finding lacks.
 	MissingTrace
 	MissingSource
@@ -113,6 +159,7 @@ const (
 	MissingWhoMayCall
 	MissingWorthInPair
 	MissingBookings
+	MissingClaims
 
 	// Reasons of the results of checks.
 	WhyFailed
@@ -162,6 +209,9 @@ const (
 	WhyOutputUnknown
 	WhyNobodyBorrowed
 	WhyBooksUnknown
+
+	WhyNobodyLost
+	WhyGainUnexplained
 
 	// The loss of an exploit.
 	LostAssets

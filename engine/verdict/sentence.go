@@ -66,6 +66,8 @@ const (
 	OfBalances
 	OfTokens
 	OfChanges
+	OfAccounts
+	OfTimes
 )
 
 func (Sentence) isArg()    {}

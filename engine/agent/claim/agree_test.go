@@ -60,7 +60,7 @@ func TestFindingsAgree(t *testing.T) {
 		x.Evidence[1].Claim = "0x3333..3333 pays 5,000 USDC."
 	})
 	f("no source", func(ev *assemble.Evidence, x *Finding) {
-		ev.Contracts = nil
+		forget(ev, vault)
 		x.BrokenInvariant = vault + " must not pay out more than slot 7 owes; it paid 5,000 USDC (log 41)."
 	}, narrate.MissingSource(addr(vault)))
 	f("unsure without a word", func(_ *assemble.Evidence, x *Finding) { x.Confidence = api.Low }, missingUntold)

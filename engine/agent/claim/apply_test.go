@@ -212,7 +212,8 @@ func TestRuledOut(t *testing.T) {
 		}
 	}
 	noDiff := func(ev *assemble.Evidence) { ev.Diff = nil }
-	f(NonFinding{"reentrancy", Clean, "", []string{"frame:0"}}, "") // the rules could not tell from the tree, and code alone could
+	unknown := func(ev *assemble.Evidence) { forget(ev, wielder) }
+	f(NonFinding{"reentrancy", Clean, "", []string{"frame:0"}}, "", unknown) // the rules could not tell from the tree, and code alone could
 	f(NonFinding{"caught_inner_failure", Clean, "nothing failed", []string{"frame:0.0"}}, "Caught inner failure: clean; nothing failed")
 	f(NonFinding{"caught_inner_failure", Clean, "nothing failed", nil}, "Caught inner failure: clean; no call failed")
 	f(NonFinding{"caught_inner_failure", NotChecked, "", nil}, "Caught inner failure: clean; no call failed")

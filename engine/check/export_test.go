@@ -1,0 +1,4 @@
+package check
+
+// AssumeLoan has the rules take every transaction for one with a flash loan.
+func AssumeLoan(on bool) { assumeLoan = on }
