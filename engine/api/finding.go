@@ -24,6 +24,9 @@ type Finding struct {
 	FaultyContract *Addr `json:"faultyContract,omitempty"`
 	// EntryPoint is the contract that the attacker called where it was decided.
 	EntryPoint *Addr `json:"entryPoint,omitempty"`
+	// Code lists the implementations that ran on behalf of the victim, the faulty contract or
+	// the entry point.
+	Code []Addr `json:"code,omitempty"`
 	// Gain is what the attackers have more of, Loss what the victims have less of. They need
 	// not be equal: fees and trades lie between them.
 	Gain []AssetAmount `json:"gain,omitempty"`

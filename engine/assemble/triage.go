@@ -38,7 +38,7 @@ func (b *builder) triage() {
 		b.exploit()
 	case b.report.Unusual.Form != 0:
 		v := *b.verdict_
-		v.Summary = narrate.Unusual(b.words, b.report.Unusual)
+		v.Summary = narrate.Sentence(b.words, b.report.Unusual)
 		b.verdict_ = &v
 	}
 	if !b.ev.Triage {

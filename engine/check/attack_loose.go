@@ -11,7 +11,9 @@ import (
 var looseRules = []rule{
 	{name: "long_flash", cause: verdict.ByUnpaid, fires: (*attack).longFlash},
 	{name: "constructor_attack", cause: verdict.ByUnpaid, fires: (*attack).constructed},
+	{name: "fresh_gain", cause: verdict.ByUnpaid, fires: (*attack).freshGain},
 	{name: "unpaid", cause: verdict.ByUnpaid, fires: (*attack).unpaid},
+	{name: "unpaid_caller", cause: verdict.ByUnpaid, fires: (*attack).unpaidCaller, alone: true},
 }
 
 // longFlash: very many deals with borrowed money, and a gain.
@@ -43,4 +45,24 @@ func (a *attack) unpaid() (out []hit) {
 		}
 	}
 	return out
+}
+
+// freshGain: contracts that were created here dealt with others and gained. What they have
+// a claim to, others must have given them here.
+func (a *attack) freshGain() []hit {
+	if len(a.f.Fresh) == 0 || !a.gain || a.old || len(a.f.Deals) < 4 {
+		return nil
+	}
+	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}
+}
+
+// unpaidCaller: a contract that nobody vouches for paid the sender two assets or more for
+// nothing, by a function that nobody published.
+func (a *attack) unpaidCaller() []hit {
+	root := a.f.Tree.Root
+	if !a.f.Alone() || len(a.f.Gains) < 2 || a.l.published(0) || a.l.vouched(root.To) || len(a.f.Losers) == 0 {
+		return nil
+	}
+	v := a.f.Losers[0]
+	return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v.Address}, deals: a.dealsOf(a.paidBy(v.Address)), position: v.Lost[0]}}
 }

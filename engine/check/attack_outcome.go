@@ -2,11 +2,13 @@ package check
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
+	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -47,12 +49,67 @@ func (a *attack) roundTrips() (out []hit) {
 			h.grade = decisive
 			h.victims, h.position = nil, facts.Position{}
 		}
-		if a.losesOffStack(r.Pool) {
-			h.category = api.TokenIncompatibility
-		}
+		a.between(&h, &r)
 		out = append(out, h)
 	}
 	return out
+}
+
+// between names what the party did between a purchase and the sale: it had tokens leave the
+// pool, called somebody who read the pool's price, or called a contract that is no market.
+func (a *attack) between(h *hit, r *facts.RoundTrip) {
+	token := a.odd(r.Paid, r.Held)
+	if a.losesOffStack(r.Pool) {
+		h.category, h.faulty = api.TokenIncompatibility, token
+		return
+	}
+	for i := r.First; i <= r.Last; i++ {
+		if !a.custom(i) {
+			continue
+		}
+		h.faulty, h.deals = a.f.Deals[i].Target, []int{r.First, i, r.Last}
+		if a.reads(i, r.Pool) {
+			h.category = api.PriceManipulation
+			return
+		}
+		h.category = api.BusinessLogic
+	}
+}
+
+// custom reports whether a deal is neither an exchange, a payment, a loan nor the business
+// of a token: a call of a protocol.
+func (a *attack) custom(i int) bool {
+	d := &a.f.Deals[i]
+	if d.Into >= 0 || tokenFuncs[d.Selector] || tokenViews[d.Selector] || a.calledLike(i, trading) || a.calledLike(i, viewing) || a.f.Lends(d.Target) || many[d.Target] || leaving[d.Selector] || len(a.dealFrame(i).Input) < 4 {
+		return false
+	}
+	return !slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Deal == i || t.Pool == d.Target })
+}
+
+// viewing are the beginnings of names of functions that only tell something.
+var viewing = []string{"get", "balance", "view", "preview", "quote", "total", "decimals", "price", "allpairs", "pair"}
+
+// reads reports whether a pool was asked for its state inside of a deal.
+func (a *attack) reads(deal int, pool common.Address) bool {
+	from := a.f.Deals[deal].Frame
+	for i := from; i < a.f.End[from]; i++ {
+		x := a.frame(i)
+		if x.Kind == trace.StaticCall && (x.To == pool || evmsig.SelBalanceOf.Begins(x.Input) && len(x.Input) == 36 && common.BytesToAddress(x.Input[4:]) == pool) {
+			return true
+		}
+	}
+	return false
+}
+
+// odd is, of two assets of a pool, the token that is neither the coin nor a dollar.
+func (a *attack) odd(k, other facts.Key) common.Address {
+	if _, _, known := a.f.Bounds(facts.Position{Key: other, Amount: new(big.Int)}); known || k == (facts.Key{}) {
+		if k != (facts.Key{}) {
+			return k.Token
+		}
+		return other.Token
+	}
+	return other.Token
 }
 
 // losesOffStack reports whether tokens left a pool while it was not running.
@@ -235,7 +292,10 @@ func (a *attack) poolRobbed() (out []hit) {
 		if n < 2 || len(deals) == 0 || a.left(v.Address) || !a.gain || a.old {
 			continue
 		}
-		h := hit{grade: decisive, category: api.PriceManipulation, victims: []common.Address{v.Address}, deals: a.dealsOf(a.paidBy(v.Address)), position: v.Lost[0]}
+		h := hit{grade: decisive, category: api.AccountingError, victims: []common.Address{v.Address}, deals: a.dealsOf(a.paidBy(v.Address)), position: v.Lost[0]}
+		if slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == v.Address }) {
+			h.category = api.PriceManipulation
+		}
 		if a.losesOffStack(v.Address) {
 			h.category = api.TokenIncompatibility
 		}

@@ -41,7 +41,7 @@ func (a *attack) skimLoop() (out []hit) {
 	calls, order := a.callsTo(selSkim)
 	for _, pair := range order {
 		if n := len(calls[pair]); n >= 3 && a.gain {
-			out = append(out, hit{grade: decisive, category: api.TokenIncompatibility, victims: []common.Address{pair}, deals: []int{calls[pair][0], calls[pair][n-1]}, count: n})
+			out = append(out, hit{faulty: a.tokenOf(pair), grade: decisive, category: api.TokenIncompatibility, victims: []common.Address{pair}, deals: []int{calls[pair][0], calls[pair][n-1]}, count: n})
 		}
 	}
 	return out
@@ -53,10 +53,37 @@ func (a *attack) syncTrade() (out []hit) {
 	for _, pair := range order {
 		i := slices.IndexFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == pair })
 		if i >= 0 && a.gain {
-			out = append(out, hit{grade: decisive, category: api.TokenIncompatibility, victims: []common.Address{pair}, deals: []int{calls[pair][0], a.f.Trades[i].Deal}, count: len(calls[pair])})
+			h := hit{grade: decisive, category: api.TokenIncompatibility, faulty: a.tokenOf(pair), victims: []common.Address{pair}, deals: []int{calls[pair][0], a.f.Trades[i].Deal}, count: len(calls[pair])}
+			if d := a.namesPair(h.faulty, pair, calls[pair][0]); d >= 0 {
+				h.category, h.deals = api.AccessControl, []int{d, calls[pair][0], a.f.Trades[i].Deal}
+			}
+			out = append(out, h)
 		}
 	}
 	return out
+}
+
+// tokenOf is the token of a pair that is neither the coin nor a dollar; zero where the side
+// did not trade with it.
+func (a *attack) tokenOf(pair common.Address) common.Address {
+	for i := range a.f.Trades {
+		if t := &a.f.Trades[i]; t.Pool == pair {
+			return a.odd(t.Paid, t.Got)
+		}
+	}
+	return common.Address{}
+}
+
+// namesPair is a deal before another by which the party had a token do something to a pair
+// that no token should do for a stranger: burn or move what the pair holds; -1 for none.
+func (a *attack) namesPair(token, pair common.Address, before int) int {
+	for i := range a.f.Deals[:before] {
+		d := &a.f.Deals[i]
+		if d.Target == token && !tokenFuncs[d.Selector] && !tokenViews[d.Selector] && a.f.Names(d.Frame, map[common.Address]bool{pair: true}) != (common.Address{}) {
+			return i
+		}
+	}
+	return -1
 }
 
 // pairOffStack: tokens left a pair while it was not running, and the party took from it
@@ -75,7 +102,7 @@ func (a *attack) pairOffStack() (out []hit) {
 			if m.From != t.Pool || m.Key == (facts.Key{}) || m.Amount.Sign() == 0 || a.onStack(m.Frame, t.Pool) {
 				continue
 			}
-			h := hit{grade: suspicious, category: api.TokenIncompatibility, victims: []common.Address{t.Pool}, moves: []int{j}, deals: []int{t.Deal}, position: facts.Position{Key: m.Key, Amount: m.Amount}}
+			h := hit{grade: suspicious, category: api.TokenIncompatibility, faulty: m.Key.Token, victims: []common.Address{t.Pool}, moves: []int{j}, deals: []int{t.Deal}, position: facts.Position{Key: m.Key, Amount: m.Amount}}
 			if m.Deal >= 0 {
 				h.deals = []int{m.Deal, t.Deal}
 			}

@@ -61,10 +61,17 @@ func (a *attack) passive(d *facts.Deal) bool {
 	return tokenFuncs[d.Selector] || many[d.Target] || a.f.Chain.WrappedNative != nil && d.Target == *a.f.Chain.WrappedNative
 }
 
+// ownShares reports whether a deal transfers tokens of a contract that pays the side here
+// and so is more than a token.
+func (a *attack) ownShares(d *facts.Deal) bool {
+	return (d.Selector == evmsig.SelTransfer || d.Selector == evmsig.SelTransferFrom) && a.f.Chain.WrappedNative != nil && d.Target != *a.f.Chain.WrappedNative &&
+		slices.ContainsFunc(a.f.Deals, func(o facts.Deal) bool { return o.Target == d.Target && !tokenFuncs[o.Selector] && len(o.Moves) > 0 })
+}
+
 func (a *attack) reentries() (out []reentry) {
 	for i := range a.f.Deals {
 		d := &a.f.Deals[i]
-		if a.passive(d) || len(a.dealFrame(i).Input) < 4 {
+		if (a.passive(d) && !a.ownShares(d)) || len(a.dealFrame(i).Input) < 4 {
 			continue
 		}
 		cb := a.callbackAround(d.Frame)
@@ -72,7 +79,7 @@ func (a *attack) reentries() (out []reentry) {
 			continue
 		}
 		for x := a.frame(cb).Parent; x != nil; x = x.Parent {
-			if x.Kind == trace.Call && x.To == d.Target && x.From != d.Target {
+			if x.Kind == trace.Call && x.To == d.Target && x.From != d.Target && !tokenFuncs[evmsig.Called(x.Input)] {
 				out = append(out, reentry{x.Index, cb, d.Frame, d.Target})
 				break
 			}
@@ -110,7 +117,7 @@ func (a *attack) reenterOther() (out []hit) {
 			continue
 		}
 		cb := a.callbackAround(d.Frame)
-		if cb < 0 || !a.knownKind(cb) {
+		if cb < 0 || facts.Callbacks[evmsig.Called(a.frame(cb).Input)] {
 			continue
 		}
 		for x := a.frame(cb).Parent; x != nil; x = x.Parent {

@@ -76,8 +76,11 @@ func (l *look) unearned() (out []verdict.Risk) {
 	if a == nil {
 		return nil
 	}
-	if s := a.unusual(); s.Form != 0 {
-		out = append(out, verdict.Risk{Flag: verdict.UnearnedGain, Why: s})
+	switch s := a.unusual(); s.Form {
+	case verdict.UnusualGain:
+		out = append(out, verdict.Risk{Flag: verdict.UnearnedGain, Why: a.unexplained()})
+	case verdict.PossibleTakeover:
+		out = append(out, verdict.Risk{Flag: verdict.UninitialisedTakeover, Why: a.initialised()})
 	}
 	if len(a.f.Loans) > 0 && !l.flagged(verdict.FlashLoan) {
 		out = append(out, risk(verdict.FlashLoan, verdict.Borrowed, verdict.Who(a.f.Loans[0].Lender)))
@@ -85,11 +88,36 @@ func (l *look) unearned() (out []verdict.Risk) {
 	return out
 }
 
-// unusual says who gained what where rules fire of which none decides.
+// takenOver reports whether the sender initialised a contract that was there before, and
+// the contract did nothing but keep what it was told. Who made the contract may do so; a
+// stranger who does takes it over.
+func (a *attack) takenOver() bool {
+	root := a.f.Tree.Root
+	return strings.HasPrefix(strings.ToLower(a.l.function(0)), "init") && !root.Kind.Creates() && len(root.Input) >= 36 && len(a.f.Moves) == 0 &&
+		!slices.ContainsFunc(root.Children, func(x *trace.Frame) bool { return x.Kind != trace.DelegateCall && x.Kind != trace.StaticCall })
+}
+
+// unusual says who gained what where rules fire of which none decides, or what else calls
+// for a closer look.
 func (a *attack) unusual() verdict.Sentence {
-	if a == nil || len(a.all) == 0 || a.cause() != nil {
+	switch {
+	case a == nil:
 		return verdict.Sentence{}
+	case len(a.all) > 0 && a.cause() == nil:
+		return verdict.Say(verdict.UnusualGain, a.unexplained())
+	case len(a.all) == 0 && a.takenOver():
+		return verdict.Say(verdict.PossibleTakeover, a.initialised())
 	}
+	return verdict.Sentence{}
+}
+
+// initialised says what a takeover looks like.
+func (a *attack) initialised() verdict.Sentence {
+	return verdict.Say(verdict.InitialisedLater, verdict.Who(a.f.Tree.Root.To), verdict.Who(a.f.Tx.From))
+}
+
+// unexplained says who gained what.
+func (a *attack) unexplained() verdict.Sentence {
 	h := &a.all[0]
 	gains, v := a.gains(h), a.victims(h)
 	switch {
@@ -204,6 +232,7 @@ func (a *attack) finding(h *hit, victims []common.Address) finding {
 		x := api.AddrOf(e)
 		f.EntryPoint = &x
 	}
+	f.Code = a.code(victims[0], h.faulty, a.entryPoint(h))
 	for _, p := range a.f.Gains {
 		out.Gained = append(out.Gained, amount(p.Key, p.Amount))
 	}
@@ -322,11 +351,12 @@ func (a *attack) attackers(victims []common.Address, faulty common.Address) (out
 	return out
 }
 
-// entryPoint is what the party called where it was decided.
+// entryPoint is what the party called where it was decided: a protocol rather than a pool
+// or a token.
 func (a *attack) entryPoint(h *hit) common.Address {
 	for _, d := range h.deals {
-		if t := a.f.Deals[d].Target; !a.token(t) || len(h.deals) == 1 {
-			return t
+		if d >= 0 && a.custom(d) {
+			return a.f.Deals[d].Target
 		}
 	}
 	for _, i := range h.frames {
@@ -334,7 +364,28 @@ func (a *attack) entryPoint(h *hit) common.Address {
 			return x.To
 		}
 	}
+	if len(h.deals) == 1 && !a.token(a.f.Deals[h.deals[0]].Target) {
+		return a.f.Deals[h.deals[0]].Target
+	}
+	for i := range a.f.Deals {
+		if a.custom(i) && a.f.End[a.f.Deals[i].Frame]-a.f.Deals[i].Frame > 1 {
+			return a.f.Deals[i].Target
+		}
+	}
+	for _, d := range h.deals {
+		return a.f.Deals[d].Target
+	}
 	return h.faulty
+}
+
+// code are the contracts whose code ran on behalf of others.
+func (a *attack) code(of ...common.Address) (out []api.Addr) {
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind == trace.DelegateCall && a.f.Live(i) && len(out) < 8 && slices.Contains(of, x.From) && !slices.Contains(out, api.AddrOf(x.To)) {
+			out = append(out, api.AddrOf(x.To))
+		}
+	}
+	return out
 }
 
 // evidence lists the deals that decide, the frames, and what the victim paid.

@@ -34,7 +34,7 @@ type Report struct {
 	Questions []Question        // whose answers would decide more; none that is answered
 	Exploit   bool              // a finding makes the transaction one
 	Loss      verdict.Sentence  // then who lost how much; it says nothing when no movement shows it
-	Unusual   verdict.Sentence  // a gain that no finding explains; it says nothing when there is none
+	Unusual   verdict.Sentence  // the one line of what calls for a closer look and is no finding; nothing: there is none
 	Fired     []Fired           // rules of outcomes that fired, each once, the cause first
 }
 

@@ -51,6 +51,8 @@ var english = map[verdict.Form]string{
 
 	verdict.GainUnearned:     "%s got %s, and %s has less and received nothing for it that the transaction shows; an earlier deposit, claim or right of the sender would explain it",
 	verdict.MovesUnexplained: "%s; whether that was permitted is not shown here",
+	verdict.UnusualGain:      "Unusual gain: %s",
+	verdict.PossibleTakeover: "Possible takeover: %s",
 	verdict.GainUnexplained:  "%s got %s by an unusual sequence of calls: %s; whether that was earned is not shown here",
 
 	// Findings: the rule that broke, and the items of evidence.

@@ -65,9 +65,6 @@ func Exploit(n Names, first *api.Finding, loss verdict.Sentence) string {
 	return "Exploit by " + words(string(first.Category)) + ": " + what
 }
 
-// Unusual is the one line of a transaction with a gain that nothing explains.
-func Unusual(n Names, s verdict.Sentence) string { return "Unusual gain: " + Sentence(n, s) }
-
 // words renders a name of the interface.
 func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 

@@ -53,6 +53,8 @@ const (
 	GainUnearned
 	GainUnexplained
 	MovesUnexplained
+	UnusualGain
+	PossibleTakeover
 
 	// Findings: the rule that broke, and the items of evidence.
 	IsCalledBy
