@@ -204,3 +204,11 @@ func (a *attack) dealsOf(moves []int) (deals []int) {
 	}
 	return deals
 }
+
+// wrapped is the token of the native coin; zero where there is none.
+func (a *attack) wrapped() common.Address {
+	if w := a.f.Chain.WrappedNative; w != nil {
+		return *w
+	}
+	return common.Address{}
+}

@@ -13,6 +13,7 @@ var looseRules = []rule{
 	{name: "constructor_attack", cause: verdict.ByUnpaid, fires: (*attack).constructed},
 	{name: "fresh_gain", cause: verdict.ByUnpaid, fires: (*attack).freshGain},
 	{name: "unpaid", cause: verdict.ByUnpaid, fires: (*attack).unpaid},
+	{name: "robbed_by_others", cause: verdict.ByUnpaid, fires: (*attack).robbedByOthers},
 	{name: "unpaid_caller", cause: verdict.ByUnpaid, fires: (*attack).unpaidCaller, alone: true},
 }
 
@@ -45,6 +46,26 @@ func (a *attack) unpaid() (out []hit) {
 		}
 	}
 	return out
+}
+
+// robbedByOthers: the side gained without spending anything, and a contract has less for
+// nothing, although what it lost went through others first.
+func (a *attack) robbedByOthers() []hit {
+	if !a.f.Free() || a.old || len(a.f.Deals) < 3 {
+		return nil
+	}
+	seen := map[common.Address]bool{}
+	for i := range a.f.Moves {
+		v, token := a.f.Moves[i].From, a.f.Moves[i].Key.Token
+		if seen[v] || v == token || v == a.wrapped() || many[v] || !a.f.RanCode(v) {
+			continue
+		}
+		seen[v] = true
+		if lost := a.f.Robbed(v); lost != nil {
+			return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf([]int{i}), position: lost[0]}}
+		}
+	}
+	return nil
 }
 
 // freshGain: contracts that were created here dealt with others and gained. What they have

@@ -409,8 +409,12 @@ func (a *attack) unbackedSale() (out []hit) {
 			}
 		}
 		if new(big.Int).Mul(sold[acc], big.NewInt(1000)).Cmp(new(big.Int).Mul(had, big.NewInt(1001))) > 0 {
-			out = append(out, hit{grade: decisive, category: api.InsufficientValidation, faulty: acc.key.Token, deals: deals[acc],
-				position: facts.Position{Key: acc.key, Amount: new(big.Int).Sub(sold[acc], had)}})
+			h := hit{grade: decisive, category: api.InsufficientValidation, faulty: acc.key.Token, deals: deals[acc],
+				position: facts.Position{Key: acc.key, Amount: new(big.Int).Sub(sold[acc], had)}}
+			if a.donated() { // a gift made something that the party held pass for much
+				h.category = api.ShareInflation
+			}
+			out = append(out, h)
 		}
 	}
 	return out
@@ -469,12 +473,10 @@ func (a *attack) emptied(t *facts.Trade) bool {
 	if t.Got.Token.Cmp(t.Paid.Token) > 0 {
 		word = 1
 	}
-	w := a.f.Chain.WrappedNative
-	if w == nil {
-		return false
-	}
-	if t.Got == (facts.Key{}) && w.Cmp(t.Paid.Token) > 0 {
+	if t.Got == (facts.Key{}) && a.wrapped().Cmp(t.Paid.Token) > 0 || t.Paid == (facts.Key{}) && t.Got.Token.Cmp(a.wrapped()) > 0 {
 		word = 1
+	} else if t.Paid == (facts.Key{}) {
+		word = 0
 	}
 	end := a.f.End[a.f.Deals[t.Deal].Frame]
 	for i := range end {

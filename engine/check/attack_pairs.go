@@ -79,7 +79,7 @@ func (a *attack) tokenOf(pair common.Address) common.Address {
 func (a *attack) namesPair(token, pair common.Address, before int) int {
 	for i := range a.f.Deals[:before] {
 		d := &a.f.Deals[i]
-		if d.Target == token && !tokenFuncs[d.Selector] && !tokenViews[d.Selector] && a.f.Names(d.Frame, map[common.Address]bool{pair: true}) != (common.Address{}) {
+		if d.Target == token && !tokenFuncs[d.Selector] && d.Selector != evmsig.SelBalanceOf && a.f.Names(d.Frame, map[common.Address]bool{pair: true}) != (common.Address{}) {
 			return i
 		}
 	}

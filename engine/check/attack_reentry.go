@@ -58,13 +58,13 @@ func (a *attack) callbackAround(i int) int {
 
 // passive are targets and functions of which a second call means nothing.
 func (a *attack) passive(d *facts.Deal) bool {
-	return tokenFuncs[d.Selector] || many[d.Target] || a.f.Chain.WrappedNative != nil && d.Target == *a.f.Chain.WrappedNative
+	return tokenFuncs[d.Selector] || many[d.Target] || d.Target == a.wrapped()
 }
 
 // ownShares reports whether a deal transfers tokens of a contract that pays the side here
 // and so is more than a token.
 func (a *attack) ownShares(d *facts.Deal) bool {
-	return (d.Selector == evmsig.SelTransfer || d.Selector == evmsig.SelTransferFrom) && a.f.Chain.WrappedNative != nil && d.Target != *a.f.Chain.WrappedNative &&
+	return (d.Selector == evmsig.SelTransfer || d.Selector == evmsig.SelTransferFrom) && d.Target != a.wrapped() &&
 		slices.ContainsFunc(a.f.Deals, func(o facts.Deal) bool { return o.Target == d.Target && !tokenFuncs[o.Selector] && len(o.Moves) > 0 })
 }
 
@@ -154,6 +154,6 @@ func (a *attack) common(one, other int) common.Address {
 
 // token reports whether an account moved as a token here.
 func (a *attack) token(who common.Address) bool {
-	return slices.ContainsFunc(a.f.Moves, func(m facts.Move) bool { return m.Key.Token == who && m.Key != (facts.Key{}) }) ||
-		a.f.Chain.WrappedNative != nil && who == *a.f.Chain.WrappedNative
+	return who != (common.Address{}) && (slices.ContainsFunc(a.f.Moves, func(m facts.Move) bool { return m.Key.Token == who && m.Key != (facts.Key{}) }) ||
+		who == a.wrapped())
 }
