@@ -212,3 +212,36 @@ func (a *attack) wrapped() common.Address {
 	}
 	return common.Address{}
 }
+
+// redeemed reports whether the side gave back, in the deals in which an account paid it,
+// shares that it had held before the transaction: burnt them or sent them to the account.
+func (a *attack) redeemed(v common.Address) bool {
+	for _, i := range a.paidBy(v) {
+		d := a.f.Moves[i].Deal
+		if d < 0 {
+			continue
+		}
+		for _, j := range a.f.Deals[d].Moves {
+			m := &a.f.Moves[j]
+			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && m.Key != a.f.Moves[i].Key && m.Amount.Sign() > 0 && a.spent(m.Key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spent reports whether the side has less of an asset than before.
+func (a *attack) spent(k facts.Key) bool {
+	return slices.ContainsFunc(a.f.Spent, func(p facts.Position) bool { return p.Key == k })
+}
+
+// unpaidLosers are the losers to which the side gave back nothing.
+func (a *attack) unpaidLosers() (out []*facts.Loser) {
+	for i := range a.f.Losers {
+		if l := &a.f.Losers[i]; !a.redeemed(l.Address) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

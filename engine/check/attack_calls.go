@@ -137,11 +137,17 @@ func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []hit) {
 		if !pass(p) || a.signed(p.outer) {
 			continue
 		}
+		g := decisive
+		if a.f.Member(p.spender) {
+			if g = a.openToAll(p.spender); g == 0 {
+				continue
+			}
+		}
 		j, ok := at[p.spender]
 		if !ok {
 			j = len(out)
 			at[p.spender] = j
-			out = append(out, hit{grade: decisive, category: c, faulty: p.spender})
+			out = append(out, hit{grade: g, category: c, faulty: p.spender})
 		}
 		h := &out[j]
 		h.count++
@@ -164,6 +170,20 @@ func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []hit) {
 		}
 	}
 	return out
+}
+
+// openToAll grades what the called contract did on the sender's word by whether it would
+// have done so for anybody: that decides; for its owner alone: that is its business. While
+// nobody has answered, it is unusual.
+func (a *attack) openToAll(called common.Address) grade {
+	open, known := a.l.openTo(called, a.f.Tree.Root.Input)
+	switch {
+	case !known:
+		return suspicious
+	case open:
+		return decisive
+	}
+	return 0
 }
 
 // maxVictims bounds how many accounts a finding lists.

@@ -40,9 +40,9 @@ func (a *attack) unpaid() (out []hit) {
 	if !a.gain || a.old || len(a.f.Deals) < 4 && len(a.f.Trades) == 0 {
 		return nil
 	}
-	for i := range a.f.Losers {
-		if v := a.f.Losers[i].Address; !many[v] {
-			out = append(out, hit{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: a.f.Losers[i].Lost[0]})
+	for _, l := range a.unpaidLosers() {
+		if v := l.Address; !many[v] {
+			out = append(out, hit{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: l.Lost[0]})
 		}
 	}
 	return out
@@ -61,7 +61,7 @@ func (a *attack) robbedByOthers() []hit {
 			continue
 		}
 		seen[v] = true
-		if lost := a.f.Robbed(v); lost != nil {
+		if lost := a.f.Robbed(v); lost != nil && !a.redeemed(v) {
 			return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf([]int{i}), position: lost[0]}}
 		}
 	}
@@ -81,9 +81,9 @@ func (a *attack) freshGain() []hit {
 // nothing, by a function that nobody published.
 func (a *attack) unpaidCaller() []hit {
 	root := a.f.Tree.Root
-	if !a.f.Alone() || len(a.f.Gains) < 2 || a.l.published(0) || a.l.vouched(root.To) || len(a.f.Losers) == 0 {
+	if !a.f.Alone() || len(a.f.Gains) < 2 || a.l.published(0) || a.l.vouched(root.To) || len(a.unpaidLosers()) == 0 {
 		return nil
 	}
-	v := a.f.Losers[0]
+	v := a.unpaidLosers()[0]
 	return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v.Address}, deals: a.dealsOf(a.paidBy(v.Address)), position: v.Lost[0]}}
 }

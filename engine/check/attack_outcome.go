@@ -332,11 +332,12 @@ func (a *attack) freshUnpaid() (out []hit) {
 // flashUnpaid: with borrowed money the side gained, and somebody has less for nothing. An
 // earlier deposit of the side would explain it.
 func (a *attack) flashUnpaid() []hit {
-	if !a.loan || !a.gain || a.old || len(a.f.Losers) == 0 {
+	losers := a.unpaidLosers()
+	if !a.loan || !a.gain || a.old || len(losers) == 0 {
 		return nil
 	}
-	v := a.f.Losers[0].Address
-	return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: a.f.Losers[0].Lost[0]}}
+	v := losers[0].Address
+	return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: losers[0].Lost[0]}}
 }
 
 // absurdReturn: with borrowed money the side had more than three times back of what it laid

@@ -85,7 +85,7 @@ func (a *attack) hammer() (out []hit) {
 	}
 	for _, fn := range order {
 		n := len(deals[fn])
-		if n < 10 || !a.loan && len(a.f.Losers) == 0 {
+		if n < 10 || !a.loan && len(a.unpaidLosers()) == 0 {
 			continue
 		}
 		h := hit{grade: suspicious, category: api.AccountingError, faulty: fn.target, victims: a.losersOf(deals[fn]), deals: []int{deals[fn][0], deals[fn][n-1]}, count: n}

@@ -11,7 +11,7 @@ import (
 	"txlens/engine/verdict"
 )
 
-var update = flag.Bool("update", false, "write docs/checks.md")
+var update = flag.Bool("update", false, "write the generated pages in docs")
 
 // document is docs/checks.md, made of the registries of checks and flags.
 func document() string {

@@ -20,7 +20,7 @@ var outcomeCheck = Check{
 	Flags:   []verdict.Flag{verdict.UnearnedGain},
 	Open:    true,
 	own:     true,
-	flag:    (*look).unearned,
+	flag:    (*look).loan,
 	find:    (*look).outcome,
 	ruleOut: (*look).checkOutcome,
 }
@@ -69,18 +69,11 @@ func (l *look) outcome() []finding {
 	return []finding{l.att.finding(h, victims)}
 }
 
-// unearned raises the flag where rules fire of which none decides, and the flag of a loan
-// that the movements show.
-func (l *look) unearned() (out []verdict.Risk) {
+// loan raises the flag of a loan that the movements show and no event tells of.
+func (l *look) loan() (out []verdict.Risk) {
 	a := l.att
 	if a == nil {
 		return nil
-	}
-	switch s := a.unusual(); s.Form {
-	case verdict.UnusualGain:
-		out = append(out, verdict.Risk{Flag: verdict.UnearnedGain, Why: a.unexplained()})
-	case verdict.PossibleTakeover:
-		out = append(out, verdict.Risk{Flag: verdict.UninitialisedTakeover, Why: a.initialised()})
 	}
 	if len(a.f.Loans) > 0 && !l.flagged(verdict.FlashLoan) {
 		out = append(out, risk(verdict.FlashLoan, verdict.Borrowed, verdict.Who(a.f.Loans[0].Lender)))
@@ -90,10 +83,11 @@ func (l *look) unearned() (out []verdict.Risk) {
 
 // takenOver reports whether the sender initialised a contract that was there before, and
 // the contract did nothing but keep what it was told. Who made the contract may do so; a
-// stranger who does takes it over.
+// stranger who does takes it over. Events and storage, where they are known, tell more: see
+// the check of changes of control.
 func (a *attack) takenOver() bool {
 	root := a.f.Tree.Root
-	return strings.HasPrefix(strings.ToLower(a.l.function(0)), "init") && !root.Kind.Creates() && len(root.Input) >= 36 && len(a.f.Moves) == 0 &&
+	return a.l.Diff == nil && len(a.l.Receipt.Logs) == 0 && strings.HasPrefix(strings.ToLower(a.l.function(0)), "init") && !root.Kind.Creates() && len(root.Input) >= 36 && len(a.f.Moves) == 0 &&
 		!slices.ContainsFunc(root.Children, func(x *trace.Frame) bool { return x.Kind != trace.DelegateCall && x.Kind != trace.StaticCall })
 }
 
@@ -109,6 +103,18 @@ func (a *attack) unusual() verdict.Sentence {
 		return verdict.Say(verdict.PossibleTakeover, a.initialised())
 	}
 	return verdict.Sentence{}
+}
+
+// closer are the flags of what calls for a closer look. They are raised where no finding
+// decides.
+func (a *attack) closer() []verdict.Risk {
+	switch a.unusual().Form {
+	case verdict.UnusualGain:
+		return []verdict.Risk{{Flag: verdict.UnearnedGain, Why: a.unexplained()}}
+	case verdict.PossibleTakeover:
+		return []verdict.Risk{{Flag: verdict.UninitialisedTakeover, Why: a.initialised()}}
+	}
+	return nil
 }
 
 // initialised says what a takeover looks like.

@@ -69,6 +69,10 @@ func Run(f *Facts) *Report {
 			r.Unusual = verdict.Sentence{}
 		}
 	}
+	if !r.Exploit {
+		l.raised = verdict.Add(l.raised, maxFlags, l.att.closer()...)
+		r.Flags = l.raised
+	}
 	r.Outcomes = l.outcomes(r.Findings)
 	return r
 }

@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"bytes"
+	"errors"
 	"math/big"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"txlens/engine/trace"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Exploit makes the evidence of a recorded incident, with the tokens of the embedded
@@ -45,6 +47,32 @@ func Benign(tb testing.TB, b *fixture.Benign) *assemble.Evidence {
 		tb.Fatalf("%s: %v", b.Hash, err)
 	}
 	return OfTree(b.ChainID, b.Hash, tree)
+}
+
+// MEV makes the evidence of a searcher's recorded flat trace.
+func MEV(tb testing.TB, m *fixture.MEV) *assemble.Evidence {
+	tb.Helper()
+	tree, err := trace.ParseParity(jsontext.NewDecoder(bytes.NewReader(m.Parity)), trace.Limits{})
+	if err != nil {
+		tb.Fatalf("%s: %v", m.Hash, err)
+	}
+	return OfTree(1, m.Hash, tree)
+}
+
+// Labelled makes the evidence of a recorded transaction without a trace.
+func Labelled(tb testing.TB, x *fixture.Labelled) *assemble.Evidence {
+	tb.Helper()
+	ch, _ := chain.ByID(x.ChainID)
+	ev := &assemble.Evidence{Chain: ch, Version: "test", TxHash: x.Hash, Triage: true}
+	var errs [3]error
+	ev.Tx, errs[0] = ethrpc.ParseTransaction(x.Tx)
+	ev.Receipt, errs[1] = ethrpc.ParseReceipt(x.Receipt)
+	ev.Block, errs[2] = ethrpc.ParseBlock(x.Block)
+	if err := errors.Join(errs[:]...); err != nil {
+		tb.Fatalf("%s: %v", x.Hash, err)
+	}
+	ev.Tokens = tokensOf(x.ChainID, ev)
+	return ev
 }
 
 // OfTree makes evidence of a call tree alone: a transaction and a receipt that say what the
