@@ -39,7 +39,7 @@ func (f *Facts) losers() {
 		switch {
 		case p.Amount.Sign() < 0:
 			f.Spent = append(f.Spent, Position{p.Key, new(big.Int).Neg(p.Amount)})
-		case Fungible(p.Key) && f.Counts(p.Key) && !f.receipt(p.Key):
+		case Fungible(p.Key) && p.Amount.Cmp(dust) > 0 && f.Counts(p.Key) && !f.receipt(p.Key):
 			f.Gains = append(f.Gains, p)
 		}
 	}
