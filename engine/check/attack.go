@@ -197,8 +197,10 @@ func (a *attack) paidBy(from common.Address) (moves []int) {
 
 // dealsOf are the deals of movements, each once.
 func (a *attack) dealsOf(moves []int) (deals []int) {
+	seen := map[int]bool{}
 	for _, i := range moves {
-		if d := a.f.Moves[i].Deal; d >= 0 && !slices.Contains(deals, d) {
+		if d := a.f.Moves[i].Deal; d >= 0 && !seen[d] {
+			seen[d] = true
 			deals = append(deals, d)
 		}
 	}
@@ -216,14 +218,15 @@ func (a *attack) wrapped() common.Address {
 // redeemed reports whether the side gave back, in the deals in which an account paid it,
 // shares that it had held before the transaction: burnt them or sent them to the account.
 func (a *attack) redeemed(v common.Address) bool {
-	for _, i := range a.paidBy(v) {
-		d := a.f.Moves[i].Deal
-		if d < 0 {
-			continue
-		}
+	paid := a.paidBy(v)
+	keys := map[facts.Key]bool{}
+	for _, i := range paid {
+		keys[a.f.Moves[i].Key] = true
+	}
+	for _, d := range a.dealsOf(paid) {
 		for _, j := range a.f.Deals[d].Moves {
 			m := &a.f.Moves[j]
-			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && m.Key != a.f.Moves[i].Key && m.Amount.Sign() > 0 && a.spent(m.Key) {
+			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && m.Amount.Sign() > 0 && a.spent(m.Key) {
 				return true
 			}
 		}

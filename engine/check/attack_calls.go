@@ -131,10 +131,14 @@ func (a *attack) pullNamed() []hit {
 // them.
 func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []hit) {
 	at := map[common.Address]int{}
+	signed := map[int]bool{}
 	list := a.pulls(false)
 	for i := range list {
 		p := &list[i]
-		if !pass(p) || a.signed(p.outer) {
+		if _, known := signed[p.outer]; !known {
+			signed[p.outer] = a.signed(p.outer)
+		}
+		if signed[p.outer] || !pass(p) {
 			continue
 		}
 		g := decisive

@@ -35,8 +35,8 @@ func (a *attack) roundTrips() (out []hit) {
 	if !a.gain {
 		return nil
 	}
-	for _, r := range a.f.RoundTrips() {
-		if many[r.Pool] {
+	for i, r := range a.f.RoundTrips() {
+		if many[r.Pool] || i >= maxPools {
 			continue
 		}
 		h := hit{grade: suspicious, category: api.PriceManipulation, victims: []common.Address{r.Pool}, deals: []int{r.First, r.Last},

@@ -86,17 +86,26 @@ func (a *attack) namesPair(token, pair common.Address, before int) int {
 	return -1
 }
 
+// maxPools bounds how many pools are looked at.
+const maxPools = 64
+
 // pairOffStack: tokens left a pair while it was not running, and the party took from it
 // later.
 func (a *attack) pairOffStack() (out []hit) {
 	if !a.gain {
 		return nil
 	}
+	last := map[common.Address]int{} // of each pool: its last exchange, before which to look
+	for i := range a.f.Trades {
+		last[a.f.Trades[i].Pool] = i
+	}
+	seen := 0
 	for i := range a.f.Trades {
 		t := &a.f.Trades[i]
-		if many[t.Pool] || slices.ContainsFunc(out, func(h hit) bool { return h.victims[0] == t.Pool }) {
+		if many[t.Pool] || last[t.Pool] != i || seen == maxPools {
 			continue
 		}
+		seen++
 		for j := range a.f.Before(a.f.Deals[t.Deal].Frame) {
 			m := &a.f.Moves[j]
 			if m.From != t.Pool || m.Key == (facts.Key{}) || m.Amount.Sign() == 0 || a.onStack(m.Frame, t.Pool) {

@@ -15,6 +15,9 @@ type Loser struct {
 	Direct  bool       // it paid the side itself
 }
 
+// maxLosers bounds the list.
+const maxLosers = 200
+
 // losers sets what the side gained and spent, and finds who lost to it.
 func (f *Facts) losers() {
 	side := map[Key]*big.Int{}
@@ -50,7 +53,7 @@ func (f *Facts) losers() {
 			continue
 		}
 		seen[a] = true
-		if l := (Loser{Address: a, Direct: direct[a]}); f.lost(&l) && (l.Direct || l.feeds(side)) {
+		if l := (Loser{Address: a, Direct: direct[a]}); len(f.Losers) < maxLosers && f.lost(&l) && (l.Direct || l.feeds(side)) {
 			f.Losers = append(f.Losers, l)
 		}
 	}
@@ -62,7 +65,13 @@ func (f *Facts) receipt(k Key) bool {
 	if k == (Key{}) {
 		return false
 	}
-	minted, bare := false, false
+	other := map[int]bool{} // deals in which the side got something else
+	for i := range f.Moves {
+		if m := &f.Moves[i]; m.Key != k && f.Side(m.To) && !f.Side(m.From) && m.Amount.Sign() > 0 {
+			other[m.Deal] = true
+		}
+	}
+	minted := false
 	for i := range f.Moves {
 		m := &f.Moves[i]
 		if m.Key != k || !f.Side(m.To) || f.Side(m.From) || m.Amount.Sign() == 0 {
@@ -71,14 +80,12 @@ func (f *Facts) receipt(k Key) bool {
 		if m.From != (common.Address{}) || m.Deal < 0 {
 			return false
 		}
-		with := false
-		for _, j := range f.Deals[m.Deal].Moves {
-			o := &f.Moves[j]
-			with = with || o.Key != k && f.Side(o.To)
+		if !other[m.Deal] {
+			return false
 		}
-		minted, bare = true, bare || !with
+		minted = true
 	}
-	return minted && !bare
+	return minted
 }
 
 // feeds reports whether the side gained at least half as much of an asset as the account

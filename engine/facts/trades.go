@@ -18,7 +18,7 @@ type Trade struct {
 }
 
 // maxTrades bounds the list.
-const maxTrades = 4000
+const maxTrades = 1000
 
 // trades reads the exchanges of the side with pools.
 func (f *Facts) trades() {
