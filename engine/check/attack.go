@@ -52,7 +52,7 @@ type hit struct {
 }
 
 // rules are all patterns, by their rank as a cause.
-var rules = slices.Concat(absurdRules, callbackRules, callRules, reentryRules, inputRules, pairRules, priceRules, outcomeRules, repeatRules, looseRules)
+var rules = slices.Concat(absurdRules, callbackRules, callRules, reentryRules, inputRules, eventRules, pairRules, priceRules, outcomeRules, repeatRules, looseRules)
 
 // attack is the working state of the rules.
 type attack struct {

@@ -178,4 +178,19 @@ func TestRules(t *testing.T) {
 	f("absurd_argument!", call("token", "batch_1(uint256)", top[:]))
 	top[31] = 1
 	f("", call("token", "batch_1(uint256)", top[:]))
+
+	// Events.
+	owned := func(from, to string) *trace.Frame {
+		return emits(call("vault", "own_1()"), "OwnershipTransferred(address,address)", []string{from, to})
+	}
+	f("took_control!", attackBy(owned("owner", "tool"), withdraw(1500)))
+	f("", attackBy(owned("sender", "tool"), withdraw(1500))) // it was the sender's before
+	f("", attackBy(owned("owner", "alice"), withdraw(1500))) // it is somebody else's now
+	f("", attackBy(owned("owner", "tool")))                  // and nothing was paid
+	reserves := func(x, y int) *trace.Frame {
+		return emits(call("pair", "move_1()"), "Sync(uint112,uint112)", nil, x, y)
+	}
+	f("product_fell in_and_out", attackBy(all(reserves(1000, 1000), reserves(900, 1000), gain)...))
+	f("in_and_out", attackBy(all(reserves(1000, 1000), reserves(999, 1000), gain)...))
+	f("in_and_out", attackBy(all(reserves(1000, 1000), emits(call("pair", "exit_1()"), "Burn(address,uint256,uint256,address)", []string{"sender", "sender"}, 1, 1), reserves(900, 1000), gain)...))
 }

@@ -142,3 +142,17 @@ func fired(t *testing.T, root *trace.Frame) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// emits adds an event to a call: its signature, indexed accounts, then words.
+func emits(f *trace.Frame, signature string, indexed []string, data ...int) *trace.Frame {
+	g := trace.Log{Address: f.To, Topics: []common.Hash{evmsig.Hash(signature)}, Calls: len(f.Children), Receipt: -1}
+	for _, name := range indexed {
+		a := who(name)
+		g.Topics = append(g.Topics, common.BytesToHash(a[:]))
+	}
+	for _, n := range data {
+		g.Data = append(g.Data, common.BigToHash(big.NewInt(int64(n))).Bytes()...)
+	}
+	f.Logs = append(f.Logs, g)
+	return f
+}

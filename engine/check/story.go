@@ -48,6 +48,10 @@ func (a *attack) story(h *hit, victims []common.Address) verdict.Sentence {
 		return say(verdict.CausePairCalls, victim)
 	case "pair_off_stack":
 		return say(verdict.CausePairBalance, a.told(h.position), victim)
+	case "took_control":
+		return say(verdict.CauseControl, victim)
+	case "product_fell":
+		return say(verdict.CauseProductFell, victim)
 	case "self_transfer":
 		return say(verdict.CauseSelfTransfer, faulty)
 	case "price_jump":

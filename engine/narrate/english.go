@@ -121,6 +121,8 @@ var english = map[verdict.Form]string{
 	verdict.CauseReentry:          "%s was entered again while a call of it was running",
 	verdict.CauseCrossReentry:     "%s was used while a call of %s, which shares its books, was still running",
 	verdict.CauseFakeInput:        "%s trusted the attacker's own contract as a token or pool",
+	verdict.CauseControl:          "%s handed itself over to the attacker and paid it",
+	verdict.CauseProductFell:      "the product of the reserves of the pool %s fell without a withdrawal of liquidity",
 	verdict.CausePairBalance:      "%s left the pool %s without a trade, which moved its price",
 	verdict.CausePairCalls:        "the reserves of the pool %s were set apart from its trades, which moved its price",
 	verdict.CauseSelfTransfer:     "%s counts a transfer to oneself twice",

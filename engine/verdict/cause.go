@@ -14,6 +14,7 @@ const (
 	ByGrantedApproval
 	ByReentry
 	ByFakeInput
+	ByControl
 	ByPairAbuse
 	ByPriceJump
 	ByUnbackedSale

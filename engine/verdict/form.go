@@ -122,6 +122,8 @@ const (
 	CauseReentry
 	CauseCrossReentry
 	CauseFakeInput
+	CauseControl
+	CauseProductFell
 	CausePairBalance
 	CausePairCalls
 	CauseSelfTransfer
