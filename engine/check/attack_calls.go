@@ -266,7 +266,7 @@ func (a *attack) forgedCallback() (out []hit) {
 	for i := range a.f.Deals {
 		d := &a.f.Deals[i]
 		x := a.dealFrame(i)
-		if !facts.Callbacks[d.Selector] || x.Parent != nil && a.onStack(x.Parent.Index, d.Target) {
+		if !facts.IsCallback(d.Selector) || x.Parent != nil && a.onStack(x.Parent.Index, d.Target) {
 			continue
 		}
 		for _, m := range a.f.Inside(d.Frame) {

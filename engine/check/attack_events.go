@@ -31,7 +31,8 @@ func (a *attack) tookControl() (out []hit) {
 		if a.f.Side(from) || !a.f.Member(to) || l == nil || a.redeemed(g.Address) {
 			continue
 		}
-		h := hit{grade: decisive, category: api.AccessControl, victims: []common.Address{g.Address}, moves: a.paidBy(g.Address), position: l.Lost[0]}
+		// Who was told to accept what another handed over does so too: only the state tells.
+		h := hit{grade: suspicious, category: api.AccessControl, victims: []common.Address{g.Address}, moves: a.paidBy(g.Address), position: l.Lost[0]}
 		h.deals = a.dealsOf(h.moves)
 		if x := a.l.frameOf[i]; x != nil && x.Parent != nil {
 			h.frames = []int{x.Index}

@@ -94,7 +94,7 @@ func (a *attack) reenter() (out []hit) {
 		return nil
 	}
 	for _, r := range a.reentries() {
-		if !a.knownKind(r.callback) && a.f.Loses(r.victim) == nil || facts.Callbacks[evmsig.Called(a.frame(r.callback).Input)] && a.f.Loses(r.victim) == nil {
+		if !a.knownKind(r.callback) && a.f.Loses(r.victim) == nil || facts.IsCallback(evmsig.Called(a.frame(r.callback).Input)) && a.f.Loses(r.victim) == nil {
 			continue
 		}
 		if slices.ContainsFunc(out, func(h hit) bool { return h.faulty == r.victim }) {
@@ -117,7 +117,7 @@ func (a *attack) reenterOther() (out []hit) {
 			continue
 		}
 		cb := a.callbackAround(d.Frame)
-		if cb < 0 || facts.Callbacks[evmsig.Called(a.frame(cb).Input)] {
+		if cb < 0 || facts.IsCallback(evmsig.Called(a.frame(cb).Input)) {
 			continue
 		}
 		for x := a.frame(cb).Parent; x != nil; x = x.Parent {

@@ -183,7 +183,7 @@ func TestRules(t *testing.T) {
 	owned := func(from, to string) *trace.Frame {
 		return emits(call("vault", "own_1()"), "OwnershipTransferred(address,address)", []string{from, to})
 	}
-	f("took_control!", attackBy(owned("owner", "tool"), withdraw(1500)))
+	f("took_control", attackBy(owned("owner", "tool"), withdraw(1500)))
 	f("", attackBy(owned("sender", "tool"), withdraw(1500))) // it was the sender's before
 	f("", attackBy(owned("owner", "alice"), withdraw(1500))) // it is somebody else's now
 	f("", attackBy(owned("owner", "tool")))                  // and nothing was paid

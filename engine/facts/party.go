@@ -64,7 +64,7 @@ func (f *Facts) bespoke(root *trace.Frame) bool {
 		return true
 	}
 	for _, x := range f.Tree.Frames[1:] {
-		if x.To == root.To && x.From != root.To && x.Kind == trace.Call && x.Status == trace.OK && Callbacks[evmsig.Called(x.Input)] {
+		if x.To == root.To && x.From != root.To && x.Kind == trace.Call && x.Status == trace.OK && callbacks[evmsig.Called(x.Input)] {
 			return true
 		}
 	}
@@ -102,8 +102,11 @@ func (f *Facts) paysOut(a common.Address) bool {
 	return true
 }
 
-// Callbacks are functions that lenders and pools call on whoever called them.
-var Callbacks = selectors(
+// IsCallback reports whether a function is one that lenders and pools call on whoever
+// called them.
+func IsCallback(s evmsig.Selector) bool { return callbacks[s] }
+
+var callbacks = selectors(
 	"onFlashLoan(address,address,uint256,uint256,bytes)", "onERC3156FlashLoan(address,address,uint256,uint256,uint256,bytes)",
 	"executeOperation(address[],uint256[],uint256[],address,bytes)", "executeOperation(address,uint256,uint256,address,bytes)",
 	"executeOperation(address,uint256,uint256,bytes)", "receiveFlashLoan(address[],uint256[],uint256[],bytes)",
