@@ -59,7 +59,8 @@ var mayImport = map[string][]string{
 	"engine/agent/digest":   {"engine/verdict", "engine/agent/tool", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},
 	"engine/agent/playbook": {"engine/verdict", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/ethrpc", "engine/api", "engine/trace"},
 	"engine/agent/tool":     {"engine/evmsig", "engine/agent/llm", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/gather", "engine/label", "engine/replay", "engine/trace", "engine/upstream"},
-	"engine/assemble":       {"engine/facts", "engine/evmsig", "engine/narrate", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/check"},
+	"engine/incident":       {"engine/label"},
+	"engine/assemble":       {"engine/incident", "engine/facts", "engine/evmsig", "engine/narrate", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/report", "engine/trace", "engine/check"},
 	"engine/gather":         {"engine/facts", "engine/evmsig", "engine/assemble", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/label", "engine/replay", "engine/trace", "engine/check", "engine/upstream"},
 }
 

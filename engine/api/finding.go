@@ -22,6 +22,22 @@ type Finding struct {
 
 	// FaultyContract is the one whose rule broke, often but not always a victim.
 	FaultyContract *Addr `json:"faultyContract,omitempty"`
+	// EntryPoint is the contract that the attacker called where it was decided.
+	EntryPoint *Addr `json:"entryPoint,omitempty"`
+	// Code lists the implementations that ran on behalf of the victim, the faulty contract or
+	// the entry point.
+	Code []Addr `json:"code,omitempty"`
+	// Gain is what the attackers have more of, Loss what the victims have less of. They need
+	// not be equal: fees and trades lie between them.
+	Gain []AssetAmount `json:"gain,omitempty"`
+	Loss []AssetAmount `json:"loss,omitempty"`
+}
+
+// AssetAmount is so much of one asset.
+type AssetAmount struct {
+	Token  *Addr  `json:"token"`  // null for the native coin, with which its wrapped token is counted
+	Amount string `json:"amount"` // base units, decimal
+	Text   string `json:"text"`   // in whole units with the symbol
 }
 
 // Category is the cause of a loss, never the tool that was used.

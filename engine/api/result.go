@@ -104,6 +104,8 @@ type Result struct {
 	PrettyTraceMeta *TraceMeta      `json:"prettyTraceMeta,omitempty"`
 	Findings        []Finding       `json:"findings,omitempty"`    // set when TxType is exploit
 	NonFindings     []string        `json:"nonFindings,omitempty"` // what was considered and ruled out, one line each
+	// KnownIncident is what others published of this very transaction. It decides nothing.
+	KnownIncident *KnownIncident `json:"knownIncident,omitempty"`
 
 	// TraceAnnotations are comments of the agent, by Node.Index.
 	TraceAnnotations map[int]string `json:"traceAnnotations,omitempty"`
@@ -301,3 +303,12 @@ type LoopMarker struct {
 
 // AddrOf converts.
 func AddrOf(a common.Address) Addr { return Addr(a) }
+
+// KnownIncident is what somebody published of a transaction.
+type KnownIncident struct {
+	Name   string `json:"name"`
+	Date   string `json:"date"`            // YYYY-MM-DD
+	Cause  string `json:"cause,omitempty"` // as published
+	Loss   string `json:"loss,omitempty"`  // as published
+	Source string `json:"source"`
+}

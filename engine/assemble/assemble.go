@@ -12,6 +12,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
+	"txlens/engine/incident"
 	"txlens/engine/narrate"
 	"txlens/engine/report"
 	"txlens/engine/trace"
@@ -126,6 +127,7 @@ func base(ev *Evidence) *api.Result {
 // in the result and nothing else.
 func finish(c *Case) *Case {
 	r, ev := c.Result, c.Evidence
+	r.KnownIncident = known(ev)
 	if c.Tree != nil {
 		r.MermaidDiagram = report.Mermaid(r)
 	}
@@ -136,6 +138,21 @@ func finish(c *Case) *Case {
 		r.Summary = partialSummary(ev.Failed, r.Summary)
 	}
 	return c
+}
+
+// published finds an incident that somebody published. Tests replace it.
+var published = incident.Lookup
+
+// known is what was published of the transaction. It is added when all else is said.
+func known(ev *Evidence) *api.KnownIncident {
+	if ev.Chain == nil || ev.Tx == nil {
+		return nil
+	}
+	x, ok := published(ev.Chain.ID, ev.Tx.Hash)
+	if !ok {
+		return nil
+	}
+	return &api.KnownIncident{Name: x.Name, Date: x.Date, Cause: x.Cause, Loss: x.Loss, Source: incident.Source}
 }
 
 // builder carries what the steps of one assembly share.

@@ -33,8 +33,11 @@ func (b *builder) triage() {
 			b.doubtful = append(b.doubtful, narrate.NotShown(&f))
 		}
 	}
-	if b.report.Exploit {
+	switch {
+	case b.report.Exploit:
 		b.exploit()
+	case b.report.Unusual.Form != 0:
+		b.told.Summary = narrate.Sentence(b.words, b.report.Unusual)
 	}
 	if !b.ev.Triage {
 		return

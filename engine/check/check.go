@@ -25,6 +25,7 @@ type Check struct {
 	ruleOut    func(*look) verdict.Outcome       // the result where nothing was found; nil: the check has no line in results
 	severity   func(*look, *broken) api.Severity // nil: lossSeverity
 	amplifiers []verdict.Flag                    // flags that name an amplifier of its findings
+	own        bool                              // has bounds of its own and weighs its findings itself
 }
 
 // Listed reports whether results have a line for the check.

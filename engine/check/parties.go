@@ -24,6 +24,8 @@ type look struct {
 	asks    []Question
 	raised  []verdict.Risk // risk flags of our own
 	netted  map[common.Address]map[flow.TokenKey]*big.Int
+	att     *attack           // nil: not laid out
+	found   []verdict.Finding // by the checks so far
 }
 
 // payment is one movement of one asset, with the frame that made it.

@@ -24,6 +24,7 @@ var Checks = []Check{
 	minimumCheck,
 	solvencyCheck,
 	signatureCheck,
+	outcomeCheck,
 }
 
 // Listed are the checks of which results have a line.

@@ -35,6 +35,8 @@ type Report struct {
 	Questions []Question        // whose answers would decide more; none that is answered
 	Exploit   bool              // a finding makes the transaction one
 	Loss      verdict.Sentence  // then who lost how much; it says nothing when no movement shows it
+	Unusual   verdict.Sentence  // the one line of what calls for a closer look and is no finding; nothing: there is none
+	Fired     []Fired           // rules of outcomes that fired, each once, the cause first
 }
 
 var asked = regexp.MustCompile(`(?i)\b(triag\w*|exploit\w*|hack\w*|attack\w*|drain\w*|stolen|stole|theft|thief|rug(ged|pull)?|root.?cause|vulnerab\w*|post.?mortem|incident|malicious|security|suspicious|reentran\w*|re-entran\w*|findings?)\b`)
@@ -53,15 +55,24 @@ const (
 func Run(f *Facts) *Report {
 	l := newLook(f)
 	r := &Report{}
-	if l.usable() {
-		l.flag()
-		r.Flags, r.Findings = l.raised, l.order(l.findings())
-	}
+	l.att = l.newAttack()
+	r.Fired = l.att.fired()
+	l.flag()
+	r.Flags, r.Findings = l.raised, l.order(l.findings())
 	r.Questions = l.open()
+	r.Unusual = l.att.unusual()
 	for i := range r.Findings {
 		if f := &r.Findings[i]; exploits(f) && !r.Exploit {
 			r.Exploit, r.Loss = true, l.lossOf(common.Address(f.Facts.Victim[0]))
+			if f.Headline.Form != 0 {
+				r.Loss = f.Headline
+			}
+			r.Unusual = verdict.Sentence{}
 		}
+	}
+	if !r.Exploit {
+		l.raised = verdict.Add(l.raised, maxFlags, l.att.closer()...)
+		r.Flags = l.raised
 	}
 	r.Outcomes = l.outcomes(r.Findings)
 	return r
@@ -74,7 +85,7 @@ const maxFlags = 12
 // transaction; those of the receipt alone are raised by the classification.
 func (l *look) flag() {
 	for i := range Checks {
-		if c := &Checks[i]; c.flag != nil {
+		if c := &Checks[i]; c.flag != nil && (c.own || l.usable()) {
 			l.raised = verdict.Add(l.raised, maxFlags, c.flag(l)...)
 		}
 	}
@@ -84,11 +95,14 @@ func (l *look) flag() {
 func (l *look) findings() (out []verdict.Finding) {
 	for i := range Checks {
 		c := &Checks[i]
-		if c.find == nil {
+		if c.find == nil || !c.own && !l.usable() {
 			continue
 		}
+		l.found = out
 		for _, f := range c.find(l) {
-			f.Facts.Severity, f.Facts.Amplifiers = c.severityOf(l, &f.broken), l.amplifiers(c.amplifiers)
+			if !c.own {
+				f.Facts.Severity, f.Facts.Amplifiers = c.severityOf(l, &f.broken), l.amplifiers(c.amplifiers)
+			}
 			out = append(out, f.Finding)
 		}
 	}

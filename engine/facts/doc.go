@@ -6,4 +6,18 @@
 // Read goes over the evidence once. A Reading is not changed afterwards and holds no
 // judgement and no English text; package classify judges it, package narrate describes
 // it.
+//
+// Build makes Facts, which lay out the same transaction for the search for attacks: who acts for
+// the sender, what passed between that side and everybody else, who ended with less, and
+// what was lent for the length of the transaction. All of it follows from call frames and
+// movements in one pass over them. Frames without effect give none. The definitions:
+//
+//   - Party: the sender, the contract that was called where it is the sender's own, and
+//     every contract that a member of the party created. A contract that a public factory
+//     made on the party's call is no member.
+//   - Side: the party and its pockets. A pocket is an account that ran no code, paid
+//     nothing and was paid by the party.
+//   - Deal: an outermost call by the party to an account outside of it. Calls that the
+//     party makes inside a callback are deals of their own.
+//   - The native coin and its wrapped token are one asset.
 package facts

@@ -22,7 +22,7 @@ func (c *calc) calls() {
 			continue
 		}
 		if t, v, ok := c.callTransfer(f); ok {
-			t.Token, t.Log = f.To, len(c.out.Transfers)
+			t.Token, t.Log, t.Call = f.To, len(c.out.Transfers), f.Index
 			t.Standard = ERC20
 			c.transfer(t, nil, &v)
 		}

@@ -25,7 +25,8 @@ type Transfer struct {
 	From, To common.Address
 	Amount   *big.Int // base units; 1 for ERC-721
 	ID       *big.Int // nil for ERC-20
-	Log      int      // position in the receipt
+	Log      int      // position in the receipt; where nobody has the logs, position in the list
+	Call     int      // where nobody has the logs: index of the frame that asked for it
 	Sub      int      // position inside a batch log
 	Wrap     bool
 }

@@ -6,6 +6,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Finding renders a finding as results carry it. The names must give each address in
@@ -18,8 +20,21 @@ func Finding(n Names, f *verdict.Finding) api.Finding {
 		item.Claim = Sentence(n, e.Claim)
 		out.Evidence = append(out.Evidence, item)
 	}
+	out.Gain, out.Loss = amounts(n, f.Gained), amounts(n, f.Lost)
 	for _, m := range f.Missing {
 		out.MissingDataToConfirm = append(out.MissingDataToConfirm, Sentence(n, m))
+	}
+	return out
+}
+
+func amounts(n Names, list []verdict.Amount) (out []api.AssetAmount) {
+	for _, a := range list {
+		item := api.AssetAmount{Amount: a.N.String(), Text: n.Amount(a.Key, a.N)}
+		if a.Key.Token != (common.Address{}) {
+			token := api.AddrOf(a.Key.Token)
+			item.Token = &token
+		}
+		out = append(out, item)
 	}
 	return out
 }
@@ -40,6 +55,9 @@ func NotShown(f *api.Finding) string {
 // Exploit is the one line of an exploit: its cause, and who lost what or else the rule
 // that broke.
 func Exploit(n Names, first *api.Finding, loss verdict.Sentence) string {
+	if loss.Form != verdict.LostAssets && loss.Form != 0 {
+		return Sentence(n, loss)
+	}
 	what := Sentence(n, loss)
 	if what == "" {
 		what = strings.TrimSuffix(first.BrokenInvariant, ".")

@@ -123,6 +123,8 @@ var things = [...]string{
 	verdict.OfBalances:       "balance",
 	verdict.OfTokens:         "token",
 	verdict.OfChanges:        "change",
+	verdict.OfAccounts:       "account",
+	verdict.OfTimes:          "time",
 }
 
 // did says what an administrator did to a contract.

@@ -44,6 +44,7 @@ const (
 	StuckValue
 	PriceMoved
 	Drain
+	UnearnedGain
 	firstCause // the flags of findings begin here, in the order of api.Category.Enum
 )
 
@@ -93,6 +94,7 @@ var infos = [firstCause]Info{
 	Sandwich:                 {Slug: "sandwich", Title: "victim of a sandwich", Category: api.SlippageExposure, Severity: api.Slight},
 	StuckValue:               {Slug: "stuck_value", Title: "value sent to where it cannot be used", Severity: api.Moderate},
 	PriceMoved:               {Slug: "price_moved", Title: "spot price moved and read in the same transaction", Category: api.PriceManipulation, Severity: api.Slight},
+	UnearnedGain:             {Slug: "unearned_gain", Title: "gain that nothing in the transaction pays for", Severity: api.Moderate},
 	Drain:                    {Slug: "drain", Title: "contract drained by 99 % or more", Severity: api.Moderate},
 }
 

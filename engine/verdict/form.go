@@ -50,6 +50,11 @@ const (
 	LostHoldings
 	LostHoldingsUnpriced
 	LostHoldingsOfSupply
+	GainUnearned
+	GainUnexplained
+	MovesUnexplained
+	UnusualGain
+	PossibleTakeover
 
 	// Findings: the rule that broke, and the items of evidence.
 	IsCalledBy
@@ -106,6 +111,51 @@ const (
 	TookControl
 	TookControlAndAssets
 
+	// Findings by outcome: what happened, by cause.
+	CauseOverflow
+	CauseForgedCallback
+	CauseArbitraryCall
+	CausePull
+	CauseForcedTrades
+	CauseGrantedApproval
+	CauseForeignCode
+	CauseReentry
+	CauseCrossReentry
+	CauseFakeInput
+	CauseControl
+	CauseProductFell
+	CausePairBalance
+	CausePairCalls
+	CauseSelfTransfer
+	CausePriceJump
+	CauseUnbackedSale
+	CauseAbandonedLoan
+	CauseRoundTrip
+	CauseRoundTripBetween
+	CauseRobbedPool
+	CauseInAndOut
+	CauseFrontRunner
+	CauseSelfLiquidation
+	CauseRepetition
+	CauseSameFunction
+	CauseClones
+	CauseBorrowedVotes
+	CauseUnpaid
+	CauseMostOfPool
+	ExploitOf
+	ExploitWithLoss
+	ExploitWithGain
+	ExploitWithBoth
+	WithLoan
+	BrokenAt
+	DealGivesTakes
+	DealGives
+	DealTakes
+	DealCalls
+	FrameRuns
+	PaysSide
+	WorthAbout
+
 	// Data that a finding lacks.
 	MissingTrace
 	MissingSource
@@ -113,6 +163,7 @@ const (
 	MissingWhoMayCall
 	MissingWorthInPair
 	MissingBookings
+	MissingClaims
 
 	// Reasons why the confidence in a classification is not high.
 	AuthorizationsUnknown
@@ -202,6 +253,9 @@ const (
 	WhyOutputUnknown
 	WhyNobodyBorrowed
 	WhyBooksUnknown
+
+	WhyNobodyLost
+	WhyGainUnexplained
 
 	// The loss of an exploit.
 	LostAssets

@@ -67,6 +67,8 @@ const (
 	OfBalances
 	OfTokens
 	OfChanges
+	OfAccounts
+	OfTimes
 )
 
 func (Sentence) isArg()    {}

@@ -79,6 +79,9 @@ type NonFinding struct {
 type Finding struct {
 	Facts     api.Finding // all members but the texts
 	Invariant Sentence
+	Headline  Sentence // the one line of a transaction that it decides; nothing: the invariant and the loss tell it
+	Gained    []Amount // by the attackers
+	Lost      []Amount // by the victims
 	Evidence  []Evidence
 	Missing   []Sentence
 }

@@ -60,7 +60,7 @@ func TestFindingsAgree(t *testing.T) {
 		x.Evidence[1].Claim = "{address:0x3333..3333} pays {amount:log:41}."
 	})
 	f("no source", func(ev *assemble.Evidence, x *Finding) {
-		ev.Contracts = nil
+		forget(ev, vault)
 		x.BrokenInvariant = "{address:" + vault + "} must not pay out more than {slot:" + vault + ":7} owes; it paid {amount:log:41}."
 	}, narrate.MissingSource(addr(vault)))
 	f("unsure without a word", func(_ *assemble.Evidence, x *Finding) { x.Confidence = api.Low }, missingUntold)

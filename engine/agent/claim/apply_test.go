@@ -195,7 +195,8 @@ func TestRuledOut(t *testing.T) {
 		}
 	}
 	noDiff := func(ev *assemble.Evidence) { ev.Diff = nil }
-	f(NonFinding{"reentrancy", Clean, "", []string{"frame:0"}}, "") // the rules could not tell from the tree, and code alone could
+	unknown := func(ev *assemble.Evidence) { forget(ev, wielder) }
+	f(NonFinding{"reentrancy", Clean, "", []string{"frame:0"}}, "", unknown) // the rules could not tell from the tree, and code alone could
 	f(NonFinding{"caught_inner_failure", Clean, "{count:failed} of {count:calls}", []string{"frame:0.0"}}, "Caught inner failure: clean; 0 failed calls of 6 calls")
 	f(NonFinding{"caught_inner_failure", Clean, "it is safe", []string{"frame:0.0"}}, "Caught inner failure: clean; no call failed")
 	f(NonFinding{"caught_inner_failure", Clean, "{count:failed}", nil}, "Caught inner failure: clean; no call failed")

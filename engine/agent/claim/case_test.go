@@ -21,7 +21,8 @@ import (
 
 // The made-up exploit: an attacker's contract deposits 100 USDC into a vault, which
 // calls it back; it withdraws 5,000 USDC from within, the vault's slot 7 falls from
-// 9,000,000,000 to 4,100,000,000.
+// 9,000,000,000 to 4,100,000,000. The source of the contract is known, so that the rules
+// do not take it for a tool of the sender and leave the verdict to the model.
 const (
 	attacker = "0x1111111111111111111111111111111111111111"
 	wielder  = "0x2222222222222222222222222222222222222222"
@@ -73,7 +74,7 @@ func exploitEvidence(t testing.TB) *assemble.Evidence {
 		Block:     &ethrpc.Block{Number: number, Timestamp: 1_705_000_000, Miner: common.HexToAddress("0x55"), BaseFee: big.NewInt(2e9), Withdrawals: -1},
 		Tokens:    map[common.Address]label.Token{common.HexToAddress(usdc): {Address: common.HexToAddress(usdc), Symbol: "USDC", Name: "USD Coin", Decimals: &dollars, Listed: true}},
 		Prices:    map[common.Address]assemble.Price{common.HexToAddress(usdc): {USD: api.Decimal{Unscaled: big.NewInt(1)}, Time: 1_705_000_000, Source: "test"}},
-		Contracts: map[common.Address]*decode.Contract{at: {Address: at, Name: "SavingsVault", ABI: vaultABI(t), Source: "sourcify", Match: "exact_match"}},
+		Contracts: map[common.Address]*decode.Contract{toolAddr: {Address: toolAddr, ABI: &abi.ABI{}, Source: "sourcify", Match: "exact_match"}, at: {Address: at, Name: "SavingsVault", ABI: vaultABI(t), Source: "sourcify", Match: "exact_match"}},
 		Diff: &ethrpc.StateDiff{
 			Pre:  map[common.Address]*ethrpc.Account{at: {Storage: map[common.Hash]common.Hash{slot: common.BigToHash(big.NewInt(9e9))}}},
 			Post: map[common.Address]*ethrpc.Account{at: {Storage: map[common.Hash]common.Hash{slot: common.BigToHash(big.NewInt(41e8))}}},
@@ -97,3 +98,8 @@ func addr(s string) api.Addr { return api.AddrOf(common.HexToAddress(s)) }
 func u64(n uint64) *uint64 { return &n }
 
 func addrp(s string) *api.Addr { a := addr(s); return &a }
+
+// forget takes away what is known of a contract.
+func forget(ev *assemble.Evidence, contract string) {
+	delete(ev.Contracts, common.HexToAddress(contract))
+}

@@ -1,0 +1,250 @@
+package check
+
+import (
+	"math/big"
+	"slices"
+
+	"txlens/engine/api"
+	"txlens/engine/decode"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules that begin with the outcome: somebody outside the sender's side has less, the side
+// has more, and the transaction shows nothing that was given for it. What broke is named
+// only then, from the structure of the calls.
+
+// grade is what a rule that fires decides.
+type grade uint8
+
+const (
+	suspicious grade = iota + 1 // unusual; an honest explanation outside of the transaction may exist
+	decisive                    // an exploit by itself
+)
+
+// rule is one pattern. Its place in the list is its rank as a cause: the first of the list
+// that fires names the cause of all.
+type rule struct {
+	name   string
+	cause  verdict.Cause
+	fires  func(*attack) []hit
+	proves bool // the calls that it finds show the cause, not only the outcome
+	alone  bool // it also looks at senders without contracts of their own
+}
+
+// hit is one place where a rule fires.
+type hit struct {
+	rule     *rule
+	grade    grade
+	category api.Category
+	victims  []common.Address // of which the first is named; empty: whoever lost most
+	faulty   common.Address   // whose rule broke; zero: the victim's
+	deals    []int            // that decide
+	frames   []int            // further frames that decide
+	moves    []int
+	count    int            // how often, where that decides
+	values   [2]*big.Int    // two answers of one view, where they decide
+	position facts.Position // the amount that decides, if any
+}
+
+// rules are all patterns, by their rank as a cause.
+var rules = slices.Concat(absurdRules, callbackRules, callRules, reentryRules, inputRules, eventRules, pairRules, priceRules, outcomeRules, repeatRules, looseRules)
+
+// attack is the working state of the rules.
+type attack struct {
+	l    *look
+	f    *facts.Facts
+	gain bool // the side has more of something that counts
+	loan bool // the party worked with assets lent for the length of a deal
+	all  []hit
+	old  bool // it settled a debt that it had not opened here
+}
+
+// assumeLoan has every transaction pass for one with a flash loan. Tests set it to see how
+// much rests on that alone.
+var assumeLoan bool
+
+// newAttack lays the transaction out; nil where that cannot be done.
+func (l *look) newAttack() *attack {
+	if !l.Succeeded || l.Tree == nil || l.Tree.Source == trace.RungReceipt {
+		return nil
+	}
+	f := facts.Build(facts.DealInput{Chain: l.Chain, Tx: l.Tx, Tree: l.Tree, Flow: l.Flow, NoLogs: l.NoLogs, Vouched: l.vouched, Published: l.published, Name: l.function})
+	if f == nil {
+		return nil
+	}
+	a := &attack{l: l, f: f, gain: len(f.Gains) > 0, loan: len(f.Loans) > 0 || assumeLoan, old: len(f.OldDebt) > 0}
+	a.all = a.hits()
+	return a
+}
+
+// published reports whether the function that a frame calls stands in an ABI that somebody
+// published; names of databases that anybody may write to do not count.
+func (l *look) published(frame int) bool {
+	if l.Decoded == nil || frame >= len(l.Decoded.Calls) || l.Decoded.Calls[frame] == nil {
+		return false
+	}
+	switch l.Decoded.Calls[frame].Provenance {
+	case decode.FromVerified, decode.FromVerifiedImpl, decode.FromCurated, decode.FromPackages:
+		return true
+	}
+	return false
+}
+
+// function is the name of the function that a frame calls.
+func (l *look) function(frame int) string {
+	if l.Decoded == nil || frame >= len(l.Decoded.Calls) || l.Decoded.Calls[frame] == nil {
+		return ""
+	}
+	return l.Decoded.Calls[frame].Name
+}
+
+// Fired is a rule of outcomes that fired.
+type Fired struct {
+	Rule     string
+	Decisive bool
+}
+
+// hits are those of all rules, in the order of the list.
+func (a *attack) hits() (out []hit) {
+	for i := range rules {
+		r := &rules[i]
+		if a.f.Alone() && !r.alone {
+			continue
+		}
+		for _, h := range r.fires(a) {
+			h.rule = r
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// frame gives the frame at an index.
+func (a *attack) frame(i int) *trace.Frame { return a.f.Tree.Frames[i] }
+
+// dealFrame is the frame of a deal.
+func (a *attack) dealFrame(d int) *trace.Frame { return a.frame(a.f.Deals[d].Frame) }
+
+// many are contracts that keep the assets of many pools: to pay and be paid the same asset
+// proves nothing there.
+var many = func() map[common.Address]bool {
+	out := map[common.Address]bool{}
+	for _, s := range []string{
+		"0xBA12222222228d8Ba445958a75a0704d566BF2C8", // Balancer v2 vault
+		"0xbA1333333333a1BA1108E8412f11850A5C319bA9", // Balancer v3 vault
+		"0x000000000004444c5dc75cB358380D2e3dE08A90", // Uniswap v4 pool manager, Ethereum
+		"0x28e2Ea090877bF75740558f6BFB36A5ffeE9e9dF", // Uniswap v4 pool manager, BNB chain
+		"0x238a358808379702088667322f80aC48bAd5e6c4", // Pancake infinity vault
+		"0x1E0447b19BB6EcFdAe1e4AE1694b0C3659614e4e", // dYdX solo margin
+		"0xBBBBBbbBBb9cC5e90e3b3Af64bdAF62C37EEFFCb", // Morpho
+		"0x52Aa899454998Be5b000Ad077a46Bbe360F4e497", // Fluid liquidity
+		"0x2F9EC37d6CcFFf1caB21733BdaDEdE11c823cCB0", // Bancor network
+		"0xbEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7", // Curve 3pool
+	} {
+		out[common.HexToAddress(s)] = true
+	}
+	return out
+}()
+
+// tokenFuncs are functions of tokens that move or approve.
+var tokenFuncs = selectorSet("transfer(address,uint256)", "transferFrom(address,address,uint256)", "approve(address,uint256)",
+	"increaseAllowance(address,uint256)", "decreaseAllowance(address,uint256)", "setApprovalForAll(address,bool)",
+	"safeTransferFrom(address,address,uint256)", "safeTransferFrom(address,address,uint256,bytes)",
+	"safeTransferFrom(address,address,uint256,uint256,bytes)", "safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)",
+	"deposit()", "withdraw(uint256)")
+
+// selectorSet makes a set of functions of their signatures.
+func selectorSet(signatures ...string) map[evmsig.Selector]bool {
+	out := make(map[evmsig.Selector]bool, len(signatures))
+	for _, s := range signatures {
+		out[evmsig.Func(s)] = true
+	}
+	return out
+}
+
+// exceeds reports whether n is more than percent hundredths of base.
+func exceeds(n, base *big.Int, percent int64) bool {
+	return new(big.Int).Mul(n, big.NewInt(100)).Cmp(new(big.Int).Mul(base, big.NewInt(percent))) > 0
+}
+
+// gave is what the side paid an account directly, of assets other than the account's own
+// token; took is what it was paid by it.
+func (a *attack) gave(to common.Address) (deals []int) {
+	for i := range a.f.Moves {
+		m := &a.f.Moves[i]
+		if m.To == to && a.f.Side(m.From) && m.Key.Token != to && a.f.Counts(m.Key) && m.Amount.Sign() > 0 {
+			deals = append(deals, m.Deal)
+		}
+	}
+	return deals
+}
+
+// paidBy are the movements by which an account paid the side.
+func (a *attack) paidBy(from common.Address) (moves []int) {
+	for i := range a.f.Moves {
+		m := &a.f.Moves[i]
+		if m.From == from && a.f.Side(m.To) && m.Amount.Sign() > 0 && a.f.Counts(m.Key) {
+			moves = append(moves, i)
+		}
+	}
+	return moves
+}
+
+// dealsOf are the deals of movements, each once.
+func (a *attack) dealsOf(moves []int) (deals []int) {
+	seen := map[int]bool{}
+	for _, i := range moves {
+		if d := a.f.Moves[i].Deal; d >= 0 && !seen[d] {
+			seen[d] = true
+			deals = append(deals, d)
+		}
+	}
+	return deals
+}
+
+// wrapped is the token of the native coin; zero where there is none.
+func (a *attack) wrapped() common.Address {
+	if w := a.f.Chain.WrappedNative; w != nil {
+		return *w
+	}
+	return common.Address{}
+}
+
+// redeemed reports whether the side gave back, in the deals in which an account paid it,
+// shares that it had held before the transaction: burnt them or sent them to the account.
+func (a *attack) redeemed(v common.Address) bool {
+	paid := a.paidBy(v)
+	keys := map[facts.Key]bool{}
+	for _, i := range paid {
+		keys[a.f.Moves[i].Key] = true
+	}
+	for _, d := range a.dealsOf(paid) {
+		for _, j := range a.f.Deals[d].Moves {
+			m := &a.f.Moves[j]
+			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && m.Amount.Sign() > 0 && a.spent(m.Key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spent reports whether the side has less of an asset than before.
+func (a *attack) spent(k facts.Key) bool {
+	return slices.ContainsFunc(a.f.Spent, func(p facts.Position) bool { return p.Key == k })
+}
+
+// unpaidLosers are the losers to which the side gave back nothing.
+func (a *attack) unpaidLosers() (out []*facts.Loser) {
+	for i := range a.f.Losers {
+		if l := &a.f.Losers[i]; !a.redeemed(l.Address) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

@@ -1,0 +1,329 @@
+package check
+
+import (
+	"bytes"
+	"slices"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by calls that a contract of others should not have made or taken.
+var (
+	callbackRules = []rule{{name: "forged_callback", proves: true, cause: verdict.ByForgedCallback, fires: (*attack).forgedCallback, alone: true}}
+	callRules     = []rule{
+		{name: "pull_embedded", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).pullEmbedded, alone: true},
+		{name: "arbitrary_call", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).arbitraryCall},
+		{name: "foreign_delegate", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).foreignDelegate},
+		{name: "forced_trades", proves: true, cause: verdict.ByPull, fires: (*attack).forcedTrades},
+		{name: "pull_named", proves: true, cause: verdict.ByPull, fires: (*attack).pullNamed, alone: true},
+		{name: "granted_approval", proves: true, cause: verdict.ByGrantedApproval, fires: (*attack).grantedApproval},
+	}
+)
+
+// pull is a transferFrom that took tokens of somebody outside the side who ran no code.
+type pull struct {
+	frame     int
+	outer     int // the frame by which the party asked for it
+	owner, to common.Address
+	spender   common.Address
+	move      int
+}
+
+// pulls lists them: inside a deal of the party by a contract of others, or by the called
+// contract on calldata that holds the whole call. Owners who got something are left out,
+// or taken alone.
+func (a *attack) pulls(paid bool) (out []pull) {
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 100 || !evmsig.SelTransferFrom.Begins(x.Input) {
+			continue
+		}
+		p := pull{frame: i, outer: a.asked(x), owner: common.BytesToAddress(x.Input[16:36]), to: common.BytesToAddress(x.Input[48:68]), spender: x.From, move: -1}
+		if p.outer < 0 || a.f.Side(p.owner) || a.f.RanCode(p.owner) || p.owner == x.From {
+			continue
+		}
+		for j := a.f.Before(i); j < a.f.After(i); j++ {
+			if m := &a.f.Moves[j]; m.From == p.owner && m.Key.Token == x.To && m.Amount.Sign() > 0 {
+				p.move = j
+			}
+		}
+		if p.move >= 0 && a.compensated(p.owner) == paid {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// asked is the frame by which the party had a token moved: the deal around it, or the
+// transaction's own call where its calldata holds the whole call and its target, so that
+// the called contract does what anybody tells it; -1 for none.
+func (a *attack) asked(x *trace.Frame) int {
+	root := a.f.Tree.Root
+	if x.From == a.f.Entry && x.From != (common.Address{}) {
+		if free(root, x) && a.f.Side(common.BytesToAddress(x.Input[48:68])) {
+			return 0
+		}
+		return -1
+	}
+	if d := a.f.DealAt(x.Index); d >= 0 && !a.f.Member(x.From) && a.f.Deals[d].Frame != x.Index {
+		return a.f.Deals[d].Frame
+	}
+	return -1
+}
+
+// compensated reports whether an account has more of anything at the end.
+func (a *attack) compensated(who common.Address) bool {
+	for _, n := range a.f.Nets(who) {
+		if n.Sign() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// signed reports whether a signature was checked inside a frame.
+func (a *attack) signed(frame int) bool {
+	for i := frame; i < a.f.End[frame]; i++ {
+		x := a.frame(i)
+		if x.To == ecrecover || evmsig.SelValidERC1271.Begins(x.Input) {
+			return true
+		}
+	}
+	return false
+}
+
+// passed reports whether the calldata of a frame contains bytes.
+func (a *attack) passed(frame int, b []byte) bool {
+	in := a.frame(frame).Input
+	return len(in) > 4 && bytes.Contains(in[4:], b)
+}
+
+// pullEmbedded: the calldata of the party held, byte for byte, the arguments of a
+// transferFrom of somebody else's tokens, and a contract of others made that call.
+func (a *attack) pullEmbedded() []hit { return a.pulled(api.ArbitraryCall, a.embedded) }
+
+func (a *attack) embedded(p *pull) bool {
+	toUs := a.f.Side(p.to) || a.f.Tx.To != nil && p.to == *a.f.Tx.To || a.gain
+	return toUs && a.passed(p.outer, a.frame(p.frame).Input[4:100])
+}
+
+// pullNamed: the calldata of the party named somebody else, whose tokens a contract of
+// others then took.
+func (a *attack) pullNamed() []hit {
+	hits := a.pulled(api.AccessControl, func(p *pull) bool { return a.passed(p.outer, p.owner[:]) && !a.embedded(p) })
+	for i := range hits {
+		if h := &hits[i]; a.f.Alone() || len(h.victims) < 2 && !a.gain {
+			h.grade = suspicious
+		}
+	}
+	if a.f.Alone() && a.l.published(0) { // who collects by right calls a function that is known
+		return nil
+	}
+	return hits
+}
+
+// pulled makes one hit of the pulls that a test lets through, by the contract that made
+// them.
+func (a *attack) pulled(c api.Category, pass func(*pull) bool) (out []hit) {
+	at := map[common.Address]int{}
+	signed := map[int]bool{}
+	list := a.pulls(false)
+	for i := range list {
+		p := &list[i]
+		if _, known := signed[p.outer]; !known {
+			signed[p.outer] = a.signed(p.outer)
+		}
+		if signed[p.outer] || !pass(p) {
+			continue
+		}
+		g := decisive
+		if a.f.Member(p.spender) {
+			if g = a.openToAll(p.spender); g == 0 {
+				continue
+			}
+		}
+		j, ok := at[p.spender]
+		if !ok {
+			j = len(out)
+			at[p.spender] = j
+			out = append(out, hit{grade: g, category: c, faulty: p.spender})
+		}
+		h := &out[j]
+		h.count++
+		m := &a.f.Moves[p.move]
+		if !slices.Contains(h.victims, p.owner) && len(h.victims) < maxVictims {
+			h.victims = append(h.victims, p.owner)
+		}
+		if len(h.moves) < 3 {
+			if !slices.Contains(h.frames, p.outer) {
+				h.frames = append(h.frames, p.outer)
+			}
+			h.frames, h.moves = append(h.frames, p.frame), append(h.moves, p.move)
+		}
+		if h.position.Amount == nil || h.position.Key == m.Key && m.Amount.Cmp(h.position.Amount) > 0 {
+			h.position = facts.Position{Key: m.Key, Amount: m.Amount}
+			k := slices.Index(h.victims, p.owner)
+			if k > 0 {
+				h.victims[0], h.victims[k] = h.victims[k], h.victims[0]
+			}
+		}
+	}
+	return out
+}
+
+// openToAll grades what the called contract did on the sender's word by whether it would
+// have done so for anybody: that decides; for its owner alone: that is its business. While
+// nobody has answered, it is unusual.
+func (a *attack) openToAll(called common.Address) grade {
+	open, known := a.l.openTo(called, a.f.Tree.Root.Input)
+	switch {
+	case !known:
+		return suspicious
+	case open:
+		return decisive
+	}
+	return 0
+}
+
+// maxVictims bounds how many accounts a finding lists.
+const maxVictims = 200
+
+// forcedTrades: a contract of others made three accounts or more trade that had not asked
+// for it, and the party traded against them.
+func (a *attack) forcedTrades() (out []hit) {
+	if !a.gain {
+		return nil
+	}
+	type book struct {
+		hit
+		got map[facts.Key]bool
+	}
+	by := map[common.Address]*book{}
+	var order []common.Address
+	for _, p := range a.pulls(true) {
+		if !a.passed(p.outer, p.owner[:]) || a.signed(p.outer) {
+			continue
+		}
+		b := by[p.spender]
+		if b == nil {
+			b = &book{hit{grade: decisive, category: api.AccessControl, faulty: p.spender}, map[facts.Key]bool{}}
+			by[p.spender] = b
+			order = append(order, p.spender)
+		}
+		if !slices.Contains(b.victims, p.owner) && len(b.victims) < maxVictims {
+			b.victims = append(b.victims, p.owner)
+		}
+		if len(b.frames) < 3 {
+			b.frames, b.moves = append(b.frames, p.frame), append(b.moves, p.move)
+		}
+		for k, n := range a.f.Nets(p.owner) {
+			b.got[k] = b.got[k] || n.Sign() > 0
+		}
+	}
+	for _, s := range order {
+		against := slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return by[s].got[t.Paid] || by[s].got[t.Got] })
+		if b := by[s]; len(b.victims) >= 3 && against {
+			b.count = len(b.victims)
+			out = append(out, b.hit)
+		}
+	}
+	return out
+}
+
+// arbitraryCall: a contract of others made a call of which a tool had passed the target
+// and the bytes, by which it gave its own tokens away or took those of a stranger.
+func (a *attack) arbitraryCall() (out []hit) {
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || a.f.Side(x.From) {
+			continue
+		}
+		d := a.f.DealAt(i)
+		if d < 0 || a.f.Deals[d].Frame == i || !a.f.Tool(a.dealFrame(d).From) {
+			continue
+		}
+		sel := evmsig.Called(x.Input)
+		if sel != evmsig.SelApprove && sel != evmsig.SelTransfer && sel != increaseAllowance {
+			continue
+		}
+		to := common.BytesToAddress(x.Input[16:36])
+		if a.f.Member(to) && a.f.Loses(x.From) != nil && a.passed(a.f.Deals[d].Frame, x.Input) && a.passed(a.f.Deals[d].Frame, x.To[:]) {
+			out = append(out, hit{grade: decisive, category: api.ArbitraryCall, victims: []common.Address{x.From}, deals: []int{d}, frames: []int{i}, position: a.f.Loses(x.From).Lost[0]})
+		}
+	}
+	return out
+}
+
+var increaseAllowance = evmsig.Func("increaseAllowance(address,uint256)")
+
+// forgedCallback: the party called a function that only a pool or a lender may call, on a
+// contract that was not waiting for it, and value left somebody.
+func (a *attack) forgedCallback() (out []hit) {
+	for i := range a.f.Deals {
+		d := &a.f.Deals[i]
+		x := a.dealFrame(i)
+		if !facts.IsCallback(d.Selector) || x.Parent != nil && a.onStack(x.Parent.Index, d.Target) {
+			continue
+		}
+		for _, m := range a.f.Inside(d.Frame) {
+			if a.f.Side(m.From) || m.Amount.Sign() == 0 || !a.f.Counts(m.Key) || a.f.Net(m.From, m.Key).Sign() >= 0 {
+				continue
+			}
+			if l := a.f.Loses(m.From); l != nil || !a.f.RanCode(m.From) && !a.compensated(m.From) {
+				out = append(out, hit{grade: decisive, category: api.AccessControl, faulty: d.Target, victims: []common.Address{m.From}, deals: []int{i}, position: facts.Position{Key: m.Key, Amount: m.Amount}})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// grantedApproval: contracts of others approved a tool as spender when the party called
+// them.
+func (a *attack) grantedApproval() []hit {
+	h := hit{grade: decisive, category: api.AccessControl}
+	lost := false
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || a.f.Side(x.From) || a.f.Created(x.From) {
+			continue
+		}
+		d := a.f.DealAt(i)
+		spender := common.BytesToAddress(x.Input[16:36])
+		if n := evmsig.Uint(x.Input[4:], 1); d < 0 || a.f.Deals[d].Target != x.From || !a.f.Tool(spender) || n == nil || n.Sign() == 0 {
+			continue
+		}
+		if !slices.Contains(h.victims, x.From) && len(h.victims) < maxVictims {
+			h.victims = append(h.victims, x.From)
+		}
+		if len(h.deals) < 3 {
+			h.deals, h.frames = append(h.deals, d), append(h.frames, i)
+		}
+		lost = lost || a.f.Loses(x.From) != nil
+	}
+	if h.count = len(h.victims); h.count < 3 && !lost || h.count == 0 {
+		return nil
+	}
+	return []hit{h}
+}
+
+// foreignDelegate: a contract of others ran the code of a tool on its own storage.
+func (a *attack) foreignDelegate() (out []hit) {
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind != trace.DelegateCall || !a.f.Live(i) || a.f.Side(x.From) || a.f.Created(x.From) || !a.f.Tool(x.To) {
+			continue
+		}
+		h := hit{grade: suspicious, category: api.ArbitraryCall, victims: []common.Address{x.From}, frames: []int{i}}
+		if d := a.f.DealAt(i); d >= 0 {
+			h.deals = []int{d}
+		}
+		if l := a.f.Loses(x.From); l != nil {
+			h.grade, h.position = decisive, l.Lost[0]
+		}
+		out = append(out, h)
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package check
+
+import (
+	"math/big"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by events, which only a receipt has: control that was taken, and reserves that fell
+// without a trade.
+var eventRules = []rule{
+	{name: "took_control", cause: verdict.ByControl, fires: (*attack).tookControl},
+	{name: "product_fell", cause: verdict.ByPairAbuse, fires: (*attack).productFell},
+}
+
+// tookControl: a contract that was there before made a member of the party its owner, who
+// had not been, and after that paid the side for nothing.
+func (a *attack) tookControl() (out []hit) {
+	if a.l.Diff != nil { // the check of changes of control knows more
+		return nil
+	}
+	for i := range a.l.Receipt.Logs {
+		g := &a.l.Receipt.Logs[i]
+		if len(g.Topics) != 3 || g.Topics[0] != evmsig.TopicOwnershipTransferred || a.f.Side(g.Address) || a.f.Created(g.Address) {
+			continue
+		}
+		from, to := common.BytesToAddress(g.Topics[1][12:]), common.BytesToAddress(g.Topics[2][12:])
+		l := a.f.Loses(g.Address)
+		if a.f.Side(from) || !a.f.Member(to) || l == nil || a.redeemed(g.Address) {
+			continue
+		}
+		// Who was told to accept what another handed over does so too: only the state tells.
+		h := hit{grade: suspicious, category: api.AccessControl, victims: []common.Address{g.Address}, moves: a.paidBy(g.Address), position: l.Lost[0]}
+		h.deals = a.dealsOf(h.moves)
+		if x := a.l.frameOf[i]; x != nil && x.Parent != nil {
+			h.frames = []int{x.Index}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// productFell: the product of the reserves that a pair told fell by more than 1 % although
+// nobody withdrew liquidity. A token that burns from its pairs does that too: without a
+// loan or a contract made for it, it is only unusual.
+func (a *attack) productFell() (out []hit) {
+	if !a.gain {
+		return nil
+	}
+	last := map[common.Address]*big.Int{}
+	done := map[common.Address]bool{}
+	for i := range a.l.Receipt.Logs {
+		g := &a.l.Receipt.Logs[i]
+		switch {
+		case len(g.Topics) == 0 || a.f.Created(g.Address) || a.f.Side(g.Address):
+		case g.Topics[0] == evmsig.TopicBurnV2:
+			delete(last, g.Address)
+		case g.Topics[0] == evmsig.TopicSync:
+			x, y := evmsig.Uint(g.Data, 0), evmsig.Uint(g.Data, 1)
+			if x == nil || y == nil {
+				continue
+			}
+			k, before := new(big.Int).Mul(x, y), last[g.Address]
+			last[g.Address] = k
+			if before == nil || done[g.Address] || !exceeds(before, k, 101) || a.left(g.Address) {
+				continue
+			}
+			done[g.Address] = true
+			h := hit{grade: suspicious, category: api.TokenIncompatibility, faulty: a.tokenOf(g.Address), victims: []common.Address{g.Address}, values: [2]*big.Int{before, k}, position: facts.Position{}}
+			if x := a.l.frameOf[i]; x != nil {
+				h.frames = []int{x.Index}
+			}
+			if a.f.Loses(g.Address) != nil && (a.loan || len(a.f.Fresh) > 0) {
+				h.grade = decisive
+			}
+			out = append(out, h)
+		}
+	}
+	return out
+}

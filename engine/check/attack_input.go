@@ -1,0 +1,108 @@
+package check
+
+import (
+	"math/big"
+	"slices"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by arguments that a contract should have rejected.
+var (
+	absurdRules = []rule{
+		{name: "absurd_argument", proves: true, cause: verdict.ByOverflow, fires: (*attack).absurdArgument, alone: true},
+		{name: "absurd_amount", cause: verdict.ByOverflow, fires: (*attack).absurdAmount},
+	}
+	inputRules = []rule{{name: "fake_input", cause: verdict.ByFakeInput, fires: (*attack).fakeInput}}
+)
+
+// topBit is 2^255, the number that doubles to zero.
+var topBit = new(big.Int).Lsh(common.Big1, 255)
+
+// absurdArgument: the sender called a function, which is none of tokens, with 2^255: a
+// product with it wraps.
+func (a *attack) absurdArgument() []hit {
+	root := a.f.Tree.Root
+	if len(a.f.Deals) > 1 || len(a.f.Deals) == 1 && a.f.Deals[0].Frame != 0 {
+		return nil
+	}
+	if len(root.Input) < 4 || tokenFuncs[evmsig.Called(root.Input)] || len(a.f.Spent) > 0 {
+		return nil
+	}
+	for i := 0; i < len(root.Input[4:])/32 && i < 64; i++ {
+		if n := evmsig.Uint(root.Input[4:], i); n != nil && n.Cmp(topBit) == 0 {
+			return []hit{{grade: decisive, category: api.PrecisionLoss, faulty: root.To, frames: []int{0}, victims: []common.Address{root.To}, position: facts.Position{Amount: n}}}
+		}
+	}
+	return nil
+}
+
+// absurdAmount: more of a token moved than any token has.
+func (a *attack) absurdAmount() []hit {
+	for i := range a.f.Moves {
+		m := &a.f.Moves[i]
+		if !facts.Fungible(m.Key) || m.Key == (facts.Key{}) || m.Amount.BitLen() < 128 || m.Amount.BitLen() == 256 && new(big.Int).Add(m.Amount, common.Big1).BitLen() == 257 || !a.f.Counts(m.Key) {
+			continue
+		}
+		h := hit{grade: suspicious, category: api.PrecisionLoss, faulty: m.Key.Token, moves: []int{i}, position: facts.Position{Key: m.Key, Amount: m.Amount}}
+		if a.f.IsFresh(m.From) || a.f.IsFresh(m.To) || a.loan && a.gain {
+			h.grade = decisive
+		}
+		if m.Deal >= 0 {
+			h.deals = []int{m.Deal}
+			if a.minted(m.Key.Token, m.Deal) { // whoever asked got as many as they liked
+				h.category = api.AccessControl
+			}
+		}
+		return []hit{h}
+	}
+	return nil
+}
+
+// minted reports whether the party had a token mint, or called a function of it that tokens
+// do not have, no later than in a deal.
+func (a *attack) minted(token common.Address, deal int) bool {
+	if a.customCall(token, deal+1) >= 0 {
+		return true
+	}
+	for i := range a.f.Deals[:deal+1] {
+		if a.f.Deals[i].Target == token && a.calledLike(i, []string{"mint"}) {
+			return true
+		}
+	}
+	return false
+}
+
+// fakeInput: a contract asked a tool what it would ask a token or a pool, because the
+// party had passed the tool's address.
+func (a *attack) fakeInput() (out []hit) {
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.Side(x.From) || len(x.Input) < 4 || !tokenViews[evmsig.Called(x.Input)] || a.traded(x.To) {
+			continue
+		}
+		d := a.f.DealAt(i)
+		if d < 0 || !a.passed(a.f.Deals[d].Frame, x.To[:]) || slices.ContainsFunc(out, func(h hit) bool { return h.faulty == x.From }) {
+			continue
+		}
+		if lost := a.f.Robbed(x.From); lost != nil || a.gain && len(a.f.Losers) > 0 || a.gain && a.loan {
+			h := hit{grade: decisive, category: api.InsufficientValidation, faulty: x.From, deals: []int{d}, frames: []int{i}}
+			if lost != nil {
+				h.victims, h.position = []common.Address{x.From}, lost[0]
+			}
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// traded reports whether the side exchanged a token with a pool. Tokens that sell their own
+// fees pass themselves to routers.
+func (a *attack) traded(token common.Address) bool {
+	return slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Paid.Token == token || t.Got.Token == token })
+}

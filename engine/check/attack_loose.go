@@ -1,0 +1,89 @@
+package check
+
+import (
+	"txlens/engine/api"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules that never decide alone.
+var looseRules = []rule{
+	{name: "long_flash", cause: verdict.ByUnpaid, fires: (*attack).longFlash},
+	{name: "constructor_attack", cause: verdict.ByUnpaid, fires: (*attack).constructed},
+	{name: "fresh_gain", cause: verdict.ByUnpaid, fires: (*attack).freshGain},
+	{name: "unpaid", cause: verdict.ByUnpaid, fires: (*attack).unpaid},
+	{name: "robbed_by_others", cause: verdict.ByUnpaid, fires: (*attack).robbedByOthers},
+	{name: "unpaid_caller", cause: verdict.ByUnpaid, fires: (*attack).unpaidCaller, alone: true},
+}
+
+// longFlash: very many deals with borrowed money, and a gain.
+func (a *attack) longFlash() []hit {
+	if !a.loan || !a.gain || a.old || len(a.f.Deals) < 25 {
+		return nil
+	}
+	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}
+}
+
+// constructed: the whole transaction is the constructor of a contract that deals with
+// others and gains.
+func (a *attack) constructed() []hit {
+	if !a.f.Tree.Root.Kind.Creates() || !a.gain || len(a.f.Deals) < 4 {
+		return nil
+	}
+	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}
+}
+
+// unpaid: somebody has less for nothing, in a transaction that does more than collect: it
+// trades, or has four deals or more.
+func (a *attack) unpaid() (out []hit) {
+	if !a.gain || a.old || len(a.f.Deals) < 4 && len(a.f.Trades) == 0 {
+		return nil
+	}
+	for _, l := range a.unpaidLosers() {
+		if v := l.Address; !many[v] {
+			out = append(out, hit{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: l.Lost[0]})
+		}
+	}
+	return out
+}
+
+// robbedByOthers: the side gained without spending anything, and a contract has less for
+// nothing, although what it lost went through others first.
+func (a *attack) robbedByOthers() []hit {
+	if !a.f.Free() || a.old || len(a.f.Deals) < 3 {
+		return nil
+	}
+	seen := map[common.Address]bool{}
+	for i := range a.f.Moves {
+		v, token := a.f.Moves[i].From, a.f.Moves[i].Key.Token
+		if seen[v] || v == token || v == a.wrapped() || many[v] || !a.f.RanCode(v) {
+			continue
+		}
+		seen[v] = true
+		if lost := a.f.Robbed(v); lost != nil && !a.redeemed(v) {
+			return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf([]int{i}), position: lost[0]}}
+		}
+	}
+	return nil
+}
+
+// freshGain: contracts that were created here dealt with others and gained. What they have
+// a claim to, others must have given them here.
+func (a *attack) freshGain() []hit {
+	if len(a.f.Fresh) == 0 || !a.gain || a.old || len(a.f.Deals) < 4 {
+		return nil
+	}
+	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}
+}
+
+// unpaidCaller: a contract that nobody vouches for paid the sender two assets or more for
+// nothing, by a function that nobody published.
+func (a *attack) unpaidCaller() []hit {
+	root := a.f.Tree.Root
+	if !a.f.Alone() || len(a.f.Gains) < 2 || a.l.published(0) || a.l.vouched(root.To) || len(a.unpaidLosers()) == 0 {
+		return nil
+	}
+	v := a.unpaidLosers()[0]
+	return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v.Address}, deals: a.dealsOf(a.paidBy(v.Address)), position: v.Lost[0]}}
+}

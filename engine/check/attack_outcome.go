@@ -1,0 +1,554 @@
+package check
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by the outcome alone: what the side paid and was paid does not add up.
+var outcomeRules = []rule{
+	{name: "unbacked_sale", cause: verdict.ByUnbackedSale, fires: (*attack).unbackedSale},
+	{name: "emptied_by_custom_mint", cause: verdict.ByUnbackedSale, fires: (*attack).mintedSale},
+	{name: "abandoned_collateral", cause: verdict.ByAbandonedLoan, fires: (*attack).abandoned},
+	{name: "round_trip", cause: verdict.ByRoundTrip, fires: (*attack).roundTrips},
+	{name: "pool_robbed", cause: verdict.ByRobbedPool, fires: (*attack).poolRobbed},
+	{name: "in_and_out", cause: verdict.ByInAndOut, fires: (*attack).inAndOut},
+	{name: "deposit_withdraw", cause: verdict.ByInAndOut, fires: (*attack).depositWithdraw},
+	{name: "fresh_unpaid", cause: verdict.ByUnpaid, fires: (*attack).freshUnpaid},
+	{name: "absurd_return", cause: verdict.ByUnpaid, fires: (*attack).absurdReturn},
+	{name: "front_runner", cause: verdict.ByFrontRunner, fires: (*attack).frontRunner},
+	{name: "flash_unpaid", cause: verdict.ByUnpaid, fires: (*attack).flashUnpaid},
+}
+
+// roundTrips: the side bought an asset in a pool and sold it to the same pool for more
+// than it had paid, or it did so with borrowed money and gained elsewhere by it.
+func (a *attack) roundTrips() (out []hit) {
+	if !a.gain {
+		return nil
+	}
+	for i, r := range a.f.RoundTrips() {
+		if many[r.Pool] || i >= maxPools {
+			continue
+		}
+		h := hit{grade: suspicious, category: api.PriceManipulation, victims: []common.Address{r.Pool}, deals: []int{r.First, r.Last},
+			position: facts.Position{Key: r.Paid, Amount: new(big.Int).Sub(r.Back, r.Spent)}}
+		kept := new(big.Int).Mul(r.Bought, big.NewInt(1001))
+		switch {
+		case r.Back.Cmp(r.Spent) > 0 && new(big.Int).Mul(r.Sold, big.NewInt(1000)).Cmp(kept) <= 0, exceeds(r.Back, r.Spent, 105):
+			h.grade = decisive
+		case a.loan:
+			h.grade = decisive
+			h.victims, h.position = nil, facts.Position{}
+		}
+		a.between(&h, &r)
+		out = append(out, h)
+	}
+	return out
+}
+
+// between names what the party did between a purchase and the sale: it had tokens leave the
+// pool, called somebody who read the pool's price, or called a contract that is no market.
+func (a *attack) between(h *hit, r *facts.RoundTrip) {
+	token := a.odd(r.Paid, r.Held)
+	if a.losesOffStack(r.Pool) {
+		h.category, h.faulty = api.TokenIncompatibility, token
+		return
+	}
+	for i := r.First; i <= r.Last; i++ {
+		if !a.custom(i) {
+			continue
+		}
+		h.faulty, h.deals = a.f.Deals[i].Target, []int{r.First, i, r.Last}
+		if a.reads(i, r.Pool) {
+			h.category = api.PriceManipulation
+			return
+		}
+		h.category = api.BusinessLogic
+	}
+}
+
+// custom reports whether a deal is neither an exchange, a payment, a loan nor the business
+// of a token: a call of a protocol.
+func (a *attack) custom(i int) bool {
+	d := &a.f.Deals[i]
+	if d.Into >= 0 || tokenFuncs[d.Selector] || tokenViews[d.Selector] || a.calledLike(i, trading) || a.calledLike(i, viewing) || a.f.Lends(d.Target) || many[d.Target] || leaving[d.Selector] || len(a.dealFrame(i).Input) < 4 {
+		return false
+	}
+	return !slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Deal == i || t.Pool == d.Target })
+}
+
+// viewing are the beginnings of names of functions that only tell something.
+var viewing = []string{"get", "balance", "view", "preview", "quote", "total", "decimals", "price", "allpairs", "pair"}
+
+// reads reports whether a pool was asked for its state inside of a deal.
+func (a *attack) reads(deal int, pool common.Address) bool {
+	from := a.f.Deals[deal].Frame
+	for i := from; i < a.f.End[from]; i++ {
+		x := a.frame(i)
+		if x.Kind == trace.StaticCall && (x.To == pool || evmsig.SelBalanceOf.Begins(x.Input) && len(x.Input) == 36 && common.BytesToAddress(x.Input[4:]) == pool) {
+			return true
+		}
+	}
+	return false
+}
+
+// odd is, of two assets of a pool, the token that is neither the coin nor a dollar.
+func (a *attack) odd(k, other facts.Key) common.Address {
+	if _, _, known := a.f.Bounds(facts.Position{Key: other, Amount: new(big.Int)}); known || k == (facts.Key{}) {
+		if k != (facts.Key{}) {
+			return k.Token
+		}
+		return other.Token
+	}
+	return other.Token
+}
+
+// losesOffStack reports whether tokens left a pool while it was not running.
+func (a *attack) losesOffStack(pool common.Address) bool {
+	for i := range a.f.Moves {
+		if m := &a.f.Moves[i]; m.From == pool && m.Key != (facts.Key{}) && m.Amount.Sign() > 0 && !a.onStack(m.Frame, pool) {
+			return true
+		}
+	}
+	return false
+}
+
+// onStack reports whether an account's code is running when a frame does.
+func (a *attack) onStack(frame int, who common.Address) bool {
+	for x := a.frame(frame); x != nil; x = x.Parent {
+		if a.f.Context[x.Index] == who {
+			return true
+		}
+	}
+	return false
+}
+
+// inAndOut: the side put an asset into a contract and after that took more of it out, and
+// the contract has nothing else for it.
+func (a *attack) inAndOut() (out []hit) {
+	if a.old {
+		return nil
+	}
+	for i := range a.f.Losers {
+		v := &a.f.Losers[i]
+		if many[v.Address] {
+			continue
+		}
+		for _, p := range v.Lost {
+			if h, ok := a.tookMore(v.Address, p.Key); ok {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+func (a *attack) tookMore(v common.Address, k facts.Key) (hit, bool) {
+	in, back := new(big.Int), new(big.Int)
+	first, last := -1, -1
+	for i := range a.f.Moves {
+		m := &a.f.Moves[i]
+		switch {
+		case m.Key != k || m.Amount.Sign() == 0:
+		case m.To == v && a.f.Side(m.From):
+			in.Add(in, m.Amount)
+			if first < 0 {
+				first = i
+			}
+		case m.From == v && a.f.Side(m.To) && first >= 0:
+			back.Add(back, m.Amount)
+			last = i
+		}
+	}
+	if last < 0 || back.Cmp(in) <= 0 {
+		return hit{}, false
+	}
+	h := hit{grade: suspicious, category: api.AccountingError, victims: []common.Address{v}, moves: []int{first, last}, deals: a.dealsOf([]int{first, last}),
+		position: facts.Position{Key: k, Amount: back.Sub(back, in)}}
+	if exceeds(new(big.Int).Add(h.position.Amount, in), in, 102) {
+		h.grade = decisive
+	}
+	return h, true
+}
+
+// trading are the beginnings of names of functions that exchange or move assets at once.
+var trading = []string{"swap", "exchange", "buy", "sell", "trade", "transfer", "approve", "multicall", "execute", "flash"}
+
+func (a *attack) calledLike(d int, names []string) bool {
+	name := strings.ToLower(a.l.function(a.f.Deals[d].Frame))
+	for _, n := range names {
+		if strings.HasPrefix(name, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// depositWithdraw: the same by a contract that keeps its assets elsewhere: calls to it that
+// only give an asset, and later calls to it that only take the same.
+func (a *attack) depositWithdraw() (out []hit) {
+	if !a.gain || a.old {
+		return nil
+	}
+	type account struct {
+		target common.Address
+		key    facts.Key
+	}
+	type sums struct {
+		in, out     *big.Int
+		first, last int
+	}
+	book := map[account]*sums{}
+	var order []account
+	for i := range a.f.Deals {
+		d := &a.f.Deals[i]
+		if d.Nested || d.Into >= 0 || many[d.Target] || tokenFuncs[d.Selector] || a.f.Lends(d.Target) || a.calledLike(i, trading) {
+			continue
+		}
+		k, n, ok := a.onlyAsset(i)
+		if !ok {
+			continue
+		}
+		acc := account{d.Target, k}
+		s := book[acc]
+		if s == nil && n.Sign() < 0 {
+			s = &sums{new(big.Int), new(big.Int), i, -1}
+			book[acc] = s
+			order = append(order, acc)
+		}
+		switch {
+		case s == nil:
+		case n.Sign() < 0:
+			s.in.Sub(s.in, n)
+		default:
+			s.out.Add(s.out, n)
+			s.last = i
+		}
+	}
+	for _, acc := range order {
+		if s := book[acc]; s.last >= 0 && exceeds(s.out, s.in, 102) {
+			out = append(out, hit{grade: decisive, category: api.AccountingError, faulty: acc.target, deals: []int{s.first, s.last},
+				position: facts.Position{Key: acc.key, Amount: new(big.Int).Sub(s.out, s.in)}})
+		}
+	}
+	return out
+}
+
+// onlyAsset is the one asset that a deal moves, shares of the target and tokens created
+// here aside.
+func (a *attack) onlyAsset(deal int) (k facts.Key, n *big.Int, ok bool) {
+	target := a.f.Deals[deal].Target
+	for key, amount := range a.f.Passed(deal) {
+		if amount.Sign() == 0 || key.Token == target && key != (facts.Key{}) || !a.f.Counts(key) {
+			continue
+		}
+		if ok || !facts.Fungible(key) {
+			return k, nil, false
+		}
+		k, n, ok = key, amount, true
+	}
+	return k, n, ok
+}
+
+// leaving are functions by which a provider of liquidity takes both assets of a pool.
+var leaving = selectorSet("burn(address)", "burn()", "burn(uint256)", "burn(address,address,uint256)", "burn(int24,int24,uint128)", "burn(uint256,bytes)",
+	"burn(address,address,uint256,uint256,uint256)", "collect(address,int24,int24,uint128,uint128)", "collect((uint256,address,uint128,uint128))",
+	"remove_liquidity(uint256,uint256[2])", "remove_liquidity(uint256,uint256[3])", "remove_liquidity(uint256,uint256[4])",
+	"remove_liquidity_imbalance(uint256[2],uint256)", "remove_liquidity_imbalance(uint256[3],uint256)", "removeLiquidity(uint256,uint256,uint256)",
+	"removeLiquidity(uint256,uint256[],uint256)", "exitPool(uint256,uint256[])", "exitswapPoolAmountIn(address,uint256,uint256)", "withdraw(uint256,uint256[])",
+	"removeLiquidity(uint256,uint256,uint256,uint256)", "withdrawAll()", "redeem(uint256)")
+
+// left reports whether liquidity of a pool was taken out by a function for that.
+func (a *attack) left(pool common.Address) bool {
+	for i, x := range a.f.Tree.Frames {
+		if a.f.Context[i] == pool && a.f.Live(i) && leaving[evmsig.Called(x.Input)] {
+			return true
+		}
+	}
+	return false
+}
+
+// poolRobbed: a contract lost two assets or more and has nothing for them, although the
+// side had given it something: no exchange and no withdrawal looks so.
+func (a *attack) poolRobbed() (out []hit) {
+	for i := range a.f.Losers {
+		v := &a.f.Losers[i]
+		n := 0
+		for _, p := range v.Lost {
+			if p.Key.Token != v.Address {
+				n++
+			}
+		}
+		deals := a.gave(v.Address)
+		if n < 2 || len(deals) == 0 || a.left(v.Address) || !a.gain || a.old {
+			continue
+		}
+		h := hit{grade: decisive, category: api.AccountingError, victims: []common.Address{v.Address}, deals: a.dealsOf(a.paidBy(v.Address)), position: v.Lost[0]}
+		if slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == v.Address }) {
+			h.category = api.PriceManipulation
+		}
+		if a.losesOffStack(v.Address) {
+			h.category = api.TokenIncompatibility
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// freshUnpaid: an established contract paid one that was created in this transaction and
+// so cannot have had a claim, and has nothing for it.
+func (a *attack) freshUnpaid() (out []hit) {
+	if len(a.f.Fresh) == 0 || !a.gain || a.old {
+		return nil
+	}
+	for i := range a.f.Losers {
+		v := a.f.Losers[i].Address
+		moves := a.paidBy(v)
+		paid := false
+		for _, m := range moves {
+			paid = paid || a.f.IsFresh(a.f.Moves[m].To)
+		}
+		if !paid {
+			continue
+		}
+		h := hit{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, moves: moves, deals: a.dealsOf(moves), position: a.f.Losers[i].Lost[0]}
+		if a.loan || len(a.gave(v)) > 0 || len(a.f.Fresh) > 3 {
+			h.grade = decisive
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// flashUnpaid: with borrowed money the side gained, and somebody has less for nothing. An
+// earlier deposit of the side would explain it.
+func (a *attack) flashUnpaid() []hit {
+	losers := a.unpaidLosers()
+	if !a.loan || !a.gain || a.old || len(losers) == 0 {
+		return nil
+	}
+	v := losers[0].Address
+	return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: losers[0].Lost[0]}}
+}
+
+// absurdReturn: with borrowed money the side had more than three times back of what it laid
+// out of an asset, loans and repayments aside.
+func (a *attack) absurdReturn() []hit {
+	if !a.loan || len(a.f.Trades) == 0 || a.old {
+		return nil
+	}
+	other := false
+	for i := range a.f.Deals {
+		d := &a.f.Deals[i]
+		other = other || d.Into < 0 && !d.Nested && !tokenFuncs[d.Selector] && !a.calledLike(i, trading)
+	}
+	if !other {
+		return nil
+	}
+	for _, g := range a.f.Gains {
+		out, in := new(big.Int), new(big.Int)
+		for i := range a.f.Moves {
+			m := &a.f.Moves[i]
+			switch {
+			case m.Key != g.Key || a.f.Side(m.From) == a.f.Side(m.To):
+			case a.f.Side(m.To):
+				in.Add(in, m.Amount)
+			default:
+				out.Add(out, m.Amount)
+			}
+		}
+		for i := range a.f.Loans {
+			if l := &a.f.Loans[i]; l.Key == g.Key {
+				in.Sub(in, l.Amount)
+				out.Sub(out, l.Repaid)
+			}
+		}
+		if out.Sign() > 0 && exceeds(in, out, 300) {
+			return []hit{{grade: decisive, category: api.BusinessLogic, position: g}}
+		}
+	}
+	return nil
+}
+
+// unbackedSale: a contract that was created here sold more of a token than it had ever
+// received; what was minted to it for nothing is no receipt.
+func (a *attack) unbackedSale() (out []hit) {
+	type account struct {
+		who common.Address
+		key facts.Key
+	}
+	sold, deals := map[account]*big.Int{}, map[account][]int{}
+	var order []account
+	for i := range a.f.Trades {
+		t := &a.f.Trades[i]
+		who := a.dealFrame(t.Deal).From
+		if !a.f.IsFresh(who) || !a.f.Counts(t.Paid) || t.Paid == (facts.Key{}) {
+			continue
+		}
+		acc := account{who, t.Paid}
+		if sold[acc] == nil {
+			sold[acc] = new(big.Int)
+			order = append(order, acc)
+		}
+		sold[acc].Add(sold[acc], t.In)
+		deals[acc] = append(deals[acc], t.Deal)
+	}
+	for _, acc := range order {
+		had := new(big.Int)
+		for i := range a.f.Moves {
+			if m := &a.f.Moves[i]; m.Key == acc.key && m.To == acc.who && (m.From != (common.Address{}) || a.paidIn(m.Deal, m.Key)) {
+				had.Add(had, m.Amount)
+			}
+		}
+		if new(big.Int).Mul(sold[acc], big.NewInt(1000)).Cmp(new(big.Int).Mul(had, big.NewInt(1001))) > 0 {
+			h := hit{grade: decisive, category: api.InsufficientValidation, faulty: acc.key.Token, deals: deals[acc],
+				position: facts.Position{Key: acc.key, Amount: new(big.Int).Sub(sold[acc], had)}}
+			if a.donated() { // a gift made something that the party held pass for much
+				h.category = api.ShareInflation
+			}
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// paidIn reports whether the side gave something else in a deal.
+func (a *attack) paidIn(deal int, k facts.Key) bool {
+	if deal < 0 {
+		return false
+	}
+	for key, n := range a.f.Passed(deal) {
+		if key != k && n.Sign() < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// mintedSale: one trade took most of a pool's reserve, and before it the party called a
+// function of the sold token that tokens do not have.
+func (a *attack) mintedSale() (out []hit) {
+	for i := range a.f.Trades {
+		t := &a.f.Trades[i]
+		if t.Paid == (facts.Key{}) || !a.f.Counts(t.Paid) || !a.gain {
+			continue
+		}
+		custom := a.customCall(t.Paid.Token, t.Deal)
+		if emptied := a.emptied(t); emptied || custom >= 0 {
+			h := hit{grade: suspicious, category: api.AccessControl, faulty: t.Paid.Token, victims: []common.Address{t.Pool}, deals: []int{t.Deal}, position: facts.Position{Key: t.Paid, Amount: t.In}}
+			if custom >= 0 && emptied {
+				h.grade, h.deals = decisive, []int{custom, t.Deal}
+			}
+			if emptied {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// customCall is the first deal before another in which the party called a function of a
+// token that is no function of tokens, and gave nothing; -1 for none.
+func (a *attack) customCall(token common.Address, before int) int {
+	for i := range a.f.Deals[:before] {
+		d := &a.f.Deals[i]
+		if d.Target == token && len(a.dealFrame(i).Input) >= 4 && !tokenFuncs[d.Selector] && !a.l.published(d.Frame) && len(a.f.Given(i)) == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// emptied reports whether a trade took more than 80 % of what the pool said to have.
+func (a *attack) emptied(t *facts.Trade) bool {
+	word := 0
+	if t.Got.Token.Cmp(t.Paid.Token) > 0 {
+		word = 1
+	}
+	if t.Got == (facts.Key{}) && a.wrapped().Cmp(t.Paid.Token) > 0 || t.Paid == (facts.Key{}) && t.Got.Token.Cmp(a.wrapped()) > 0 {
+		word = 1
+	} else if t.Paid == (facts.Key{}) {
+		word = 0
+	}
+	end := a.f.End[a.f.Deals[t.Deal].Frame]
+	for i := range end {
+		x := a.frame(i)
+		if x.To == t.Pool && evmsig.SelGetReserves.Begins(x.Input) {
+			if r := evmsig.Uint(x.Output, word); r != nil && exceeds(t.Out, r, 80) && t.Out.Cmp(r) <= 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// abandoned: with borrowed money the side posted one asset, borrowed another against it,
+// and left both. Who keeps to the rules does not leave collateral worth more than the loan.
+func (a *attack) abandoned() []hit {
+	if !a.loan || a.old || !a.f.Free() {
+		return nil
+	}
+	posted := -1
+	for i := range a.f.Deals {
+		d := &a.f.Deals[i]
+		given, taken := a.f.Given(i), a.f.Taken(i)
+		switch {
+		case d.Into >= 0:
+		case len(given) > 0 && len(taken) == 0 && !a.calledLike(i, trading):
+			posted = i
+		case a.f.Borrows(d.Frame) && posted >= 0 && len(given) == 0 && len(taken) > 0:
+			for _, m := range d.Moves {
+				if v := a.f.Moves[m].From; a.f.Loses(v) != nil {
+					return []hit{{grade: decisive, category: api.PriceManipulation, victims: []common.Address{v}, faulty: d.Target, deals: []int{posted, i}, position: taken[0]}}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// frontRunner: a contract of the sender's took something for nothing, sold it at once, and
+// gave most of the proceeds away, as a tip for who builds the block: a copied attack, or a
+// rescue.
+func (a *attack) frontRunner() []hit {
+	if a.old || a.f.Entry == (common.Address{}) {
+		return nil
+	}
+	earned, tip := new(big.Int), new(big.Int)
+	for i := range a.f.Moves {
+		m := &a.f.Moves[i]
+		switch {
+		case m.Key != (facts.Key{}):
+		case a.f.Side(m.To) && !a.f.Side(m.From):
+			earned.Add(earned, m.Amount)
+		case a.f.Side(m.To) && !a.f.Member(m.To) && m.From != a.f.Tx.From:
+			tip.Add(tip, m.Amount)
+		}
+	}
+	if earned.Sign() == 0 || !exceeds(tip, earned, 79) {
+		return nil
+	}
+	for i := range a.f.Losers {
+		v := &a.f.Losers[i]
+		if !v.Direct || len(a.gave(v.Address)) > 0 || a.left(v.Address) {
+			continue
+		}
+		for j := range a.f.Trades {
+			for _, p := range v.Lost {
+				if a.f.Trades[j].Paid == p.Key {
+					return []hit{{grade: decisive, category: api.UnknownCause, victims: []common.Address{v.Address}, deals: append(a.dealsOf(a.paidBy(v.Address)), a.f.Trades[j].Deal), position: p}}
+				}
+			}
+		}
+	}
+	return nil
+}

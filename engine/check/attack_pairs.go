@@ -1,0 +1,140 @@
+package check
+
+import (
+	"slices"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by tokens and pairs that do not expect each other.
+var pairRules = []rule{
+	{name: "skim_loop", proves: true, cause: verdict.ByPairAbuse, fires: (*attack).skimLoop},
+	{name: "sync_trade", cause: verdict.ByPairAbuse, fires: (*attack).syncTrade},
+	{name: "pair_off_stack", cause: verdict.ByPairAbuse, fires: (*attack).pairOffStack},
+	{name: "self_transfer", cause: verdict.ByPairAbuse, fires: (*attack).selfTransfer},
+}
+
+var selSkim, selSync = evmsig.Func("skim(address)"), evmsig.Func("sync()")
+
+// callsTo are the deals that call a function, by target.
+func (a *attack) callsTo(sel evmsig.Selector) (out map[common.Address][]int, order []common.Address) {
+	out = map[common.Address][]int{}
+	for i := range a.f.Deals {
+		if d := &a.f.Deals[i]; d.Selector == sel && len(a.dealFrame(i).Input) >= 4 {
+			if out[d.Target] == nil {
+				order = append(order, d.Target)
+			}
+			out[d.Target] = append(out[d.Target], i)
+		}
+	}
+	return out, order
+}
+
+// skimLoop: the party had a pair give away its surplus three times or more. Once is
+// scavenging.
+func (a *attack) skimLoop() (out []hit) {
+	calls, order := a.callsTo(selSkim)
+	for _, pair := range order {
+		if n := len(calls[pair]); n >= 3 && a.gain {
+			out = append(out, hit{faulty: a.tokenOf(pair), grade: decisive, category: api.TokenIncompatibility, victims: []common.Address{pair}, deals: []int{calls[pair][0], calls[pair][n-1]}, count: n})
+		}
+	}
+	return out
+}
+
+// syncTrade: the party set the reserves of a pair that it trades with.
+func (a *attack) syncTrade() (out []hit) {
+	calls, order := a.callsTo(selSync)
+	for _, pair := range order {
+		i := slices.IndexFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == pair })
+		if i >= 0 && a.gain {
+			h := hit{grade: decisive, category: api.TokenIncompatibility, faulty: a.tokenOf(pair), victims: []common.Address{pair}, deals: []int{calls[pair][0], a.f.Trades[i].Deal}, count: len(calls[pair])}
+			if d := a.namesPair(h.faulty, pair, calls[pair][0]); d >= 0 {
+				h.category, h.deals = api.AccessControl, []int{d, calls[pair][0], a.f.Trades[i].Deal}
+			}
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// tokenOf is the token of a pair that is neither the coin nor a dollar; zero where the side
+// did not trade with it.
+func (a *attack) tokenOf(pair common.Address) common.Address {
+	for i := range a.f.Trades {
+		if t := &a.f.Trades[i]; t.Pool == pair {
+			return a.odd(t.Paid, t.Got)
+		}
+	}
+	return common.Address{}
+}
+
+// namesPair is a deal before another by which the party had a token do something to a pair
+// that no token should do for a stranger: burn or move what the pair holds; -1 for none.
+func (a *attack) namesPair(token, pair common.Address, before int) int {
+	for i := range a.f.Deals[:before] {
+		d := &a.f.Deals[i]
+		if d.Target == token && !tokenFuncs[d.Selector] && d.Selector != evmsig.SelBalanceOf && a.f.Names(d.Frame, map[common.Address]bool{pair: true}) != (common.Address{}) {
+			return i
+		}
+	}
+	return -1
+}
+
+// maxPools bounds how many pools are looked at.
+const maxPools = 64
+
+// pairOffStack: tokens left a pair while it was not running, and the party took from it
+// later.
+func (a *attack) pairOffStack() (out []hit) {
+	if !a.gain {
+		return nil
+	}
+	last := map[common.Address]int{} // of each pool: its last exchange, before which to look
+	for i := range a.f.Trades {
+		last[a.f.Trades[i].Pool] = i
+	}
+	seen := 0
+	for i := range a.f.Trades {
+		t := &a.f.Trades[i]
+		if many[t.Pool] || last[t.Pool] != i || seen == maxPools {
+			continue
+		}
+		seen++
+		for j := range a.f.Before(a.f.Deals[t.Deal].Frame) {
+			m := &a.f.Moves[j]
+			if m.From != t.Pool || m.Key == (facts.Key{}) || m.Amount.Sign() == 0 || a.onStack(m.Frame, t.Pool) {
+				continue
+			}
+			h := hit{grade: suspicious, category: api.TokenIncompatibility, faulty: m.Key.Token, victims: []common.Address{t.Pool}, moves: []int{j}, deals: []int{t.Deal}, position: facts.Position{Key: m.Key, Amount: m.Amount}}
+			if m.Deal >= 0 {
+				h.deals = []int{m.Deal, t.Deal}
+			}
+			if a.loan || len(a.f.Fresh) > 0 {
+				h.grade = decisive
+			}
+			out = append(out, h)
+			break
+		}
+	}
+	return out
+}
+
+// selfTransfer: a tool sent a token to itself twice or more.
+func (a *attack) selfTransfer() []hit {
+	n := map[facts.Key][]int{}
+	for i := range a.f.Moves {
+		if m := &a.f.Moves[i]; m.From == m.To && a.f.Tool(m.From) && m.Amount.Sign() > 0 && a.gain {
+			if n[m.Key] = append(n[m.Key], i); len(n[m.Key]) == 2 {
+				h := hit{grade: decisive, category: api.TokenIncompatibility, faulty: m.Key.Token, moves: n[m.Key], deals: a.dealsOf(n[m.Key]), position: facts.Position{Key: m.Key, Amount: m.Amount}}
+				return []hit{h}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package check
+
+import (
+	"math/big"
+	"strings"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by answers that changed inside the transaction.
+var priceRules = []rule{{name: "price_jump", cause: verdict.ByPriceJump, fires: (*attack).priceJump}}
+
+// counted are views that tell balances and counts, not prices.
+var counted = selectorSet("balanceOf(address)", "totalSupply()", "allowance(address,address)", "getReserves()", "nonces(address)", "decimals()",
+	"balanceOf(address,uint256)", "totalAssets()", "getCash()", "liquidity()", "totalBorrows()", "borrowIndex()", "totalBorrowsCurrent()",
+	"borrowBalanceCurrent(address)", "borrowBalanceStored(address)", "balance()", "available()", "balanceOfUnderlying(address)", "totalDebt()", "token()", "maxWithdraw(address)", "maxRedeem(address)",
+	"earned(address)", "getBalance(address)", "kLast()", "balances(uint256)", "balanceOfPool()", "getEthBalance(address)", "availableToLend()")
+
+// shareRates are the beginnings of names of views that tell what a share is worth.
+var shareRates = []string{"exchangerate", "converttoassets", "pricepershare", "getpricepershare", "getpricepefullshare", "getpriceperfullshare", "previewredeem", "getrate", "get_virtual_price", "virtualprice", "shareprice", "tokensperunit"}
+
+// priceJump: a view that contracts of others asked answered values more than half apart.
+func (a *attack) priceJump() []hit {
+	if !a.gain || a.old {
+		return nil
+	}
+	type view struct {
+		target common.Address
+		input  string
+	}
+	type span struct {
+		low, high     *big.Int
+		lowAt, highAt int
+	}
+	asked := map[view]*span{}
+	var best *span
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind != trace.StaticCall && x.Kind != trace.Call || !a.f.Live(i) || len(x.Output) != 32 || len(x.Input) < 4 || len(x.Input) > 4+8*32 || counted[evmsig.Called(x.Input)] || a.f.Member(x.From) || a.f.Member(x.To) || len(x.Logs) > 0 {
+			continue
+		}
+		if x.Kind == trace.Call && (!x.Value.IsZero() || a.f.Before(i) != a.f.After(i)) {
+			continue
+		}
+		n := new(big.Int).SetBytes(x.Output)
+		if n.Cmp(big.NewInt(1000)) < 0 || n.BitLen() > 200 {
+			continue
+		}
+		v := view{x.To, string(x.Input)}
+		s := asked[v]
+		if s == nil {
+			asked[v] = &span{n, n, i, i}
+			continue
+		}
+		if n.Cmp(s.low) < 0 {
+			s.low, s.lowAt = n, i
+		}
+		if n.Cmp(s.high) > 0 {
+			s.high, s.highAt = n, i
+		}
+		if exceeds(s.high, s.low, 150) && (best == nil || new(big.Int).Mul(s.high, best.low).Cmp(new(big.Int).Mul(best.high, s.low)) > 0) {
+			best = s
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	h := hit{grade: suspicious, category: api.PriceManipulation, faulty: a.frame(best.highAt).From, frames: []int{min(best.lowAt, best.highAt), max(best.lowAt, best.highAt)}}
+	for i, f := range h.frames {
+		h.values[i] = new(big.Int).SetBytes(a.frame(f).Output)
+	}
+	if a.loan || len(a.f.Fresh) > 0 || len(a.f.Losers) > 0 {
+		h.grade = decisive
+	}
+	if name := strings.ToLower(a.l.function(best.highAt)); a.donated() {
+		for _, r := range shareRates {
+			if strings.HasPrefix(name, r) {
+				h.category = api.ShareInflation
+			}
+		}
+	}
+	for _, f := range h.frames {
+		if d := a.f.DealAt(f); d >= 0 {
+			h.deals = append(h.deals, d)
+		}
+	}
+	return []hit{h}
+}
+
+// donated reports whether the party sent tokens to a contract that no deal took for a
+// payment.
+func (a *attack) donated() bool {
+	for i := range a.f.Deals {
+		d := &a.f.Deals[i]
+		if d.Selector == evmsig.SelTransfer && d.Into < 0 && len(a.f.Given(i)) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by repetition: the same call pays again and again.
+var repeatRules = []rule{
+	{name: "self_liquidation", cause: verdict.BySelfLiquidation, fires: (*attack).selfLiquidation},
+	{name: "same_call", cause: verdict.ByRepetition, fires: (*attack).sameCall},
+	{name: "hammer", cause: verdict.ByRepetition, fires: (*attack).hammer},
+	{name: "clones", cause: verdict.ByRepetition, fires: (*attack).clones},
+	{name: "flash_vote", cause: verdict.ByBorrowedVotes, fires: (*attack).flashVote},
+}
+
+// sameCall: identical calldata paid the side four times or more, with nothing given.
+func (a *attack) sameCall() (out []hit) {
+	type call struct {
+		target common.Address
+		input  string
+	}
+	deals := map[call][]int{}
+	var order []call
+	for i := range a.f.Deals {
+		d := &a.f.Deals[i]
+		if tokenFuncs[d.Selector] || d.Into >= 0 || a.f.Liquidates(d.Frame) || len(a.f.Given(i)) > 0 || len(a.f.Taken(i)) == 0 {
+			continue
+		}
+		c := call{d.Target, string(a.dealFrame(i).Input)}
+		if deals[c] == nil {
+			order = append(order, c)
+		}
+		deals[c] = append(deals[c], i)
+	}
+	for _, c := range order {
+		list := deals[c]
+		if loser := a.f.Loses(c.target) != nil; len(list) >= 4 && (loser || a.loan) && !a.old {
+			out = append(out, hit{grade: decisive, category: api.AccountingError, faulty: c.target, victims: a.losersOf(list), deals: []int{list[0], list[1], list[len(list)-1]}, count: len(list), position: a.f.Taken(list[0])[0]})
+		}
+	}
+	return out
+}
+
+// losersOf are the losers that paid the side in deals.
+func (a *attack) losersOf(deals []int) (out []common.Address) {
+	for _, d := range deals {
+		for _, i := range a.f.Deals[d].Moves {
+			if v := a.f.Moves[i].From; a.f.Loses(v) != nil && !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// hammer: one function that is none of tokens was called ten times or more.
+func (a *attack) hammer() (out []hit) {
+	if !a.gain || a.old {
+		return nil
+	}
+	type function struct {
+		target   common.Address
+		selector evmsig.Selector
+	}
+	deals := map[function][]int{}
+	var order []function
+	for i := range a.f.Deals {
+		d := &a.f.Deals[i]
+		if len(a.dealFrame(i).Input) < 4 || tokenFuncs[d.Selector] || a.f.Liquidates(d.Frame) {
+			continue
+		}
+		fn := function{d.Target, d.Selector}
+		if deals[fn] == nil {
+			order = append(order, fn)
+		}
+		deals[fn] = append(deals[fn], i)
+	}
+	for _, fn := range order {
+		n := len(deals[fn])
+		if n < 10 || !a.loan && len(a.unpaidLosers()) == 0 {
+			continue
+		}
+		h := hit{grade: suspicious, category: api.AccountingError, faulty: fn.target, victims: a.losersOf(deals[fn]), deals: []int{deals[fn][0], deals[fn][n-1]}, count: n}
+		if a.loan && n >= 20 || len(a.f.Fresh) > 3 && len(a.f.Losers) > 0 {
+			h.grade = decisive
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// clones: five contracts or more were made to act in turn, with borrowed money.
+func (a *attack) clones() []hit {
+	if len(a.f.Fresh) < 5 || !a.loan || !a.gain && len(a.f.Losers) == 0 || a.old {
+		return nil
+	}
+	return []hit{{grade: decisive, category: api.BusinessLogic, count: len(a.f.Fresh)}}
+}
+
+// selfLiquidation: the party had its own position liquidated.
+func (a *attack) selfLiquidation() (out []hit) {
+	if !a.loan || !a.gain {
+		return nil
+	}
+	members := map[common.Address]bool{a.f.Tx.From: true}
+	for _, t := range a.f.Tools {
+		members[t] = true
+	}
+	for i := range a.f.Deals {
+		d := &a.f.Deals[i]
+		if a.f.Liquidates(d.Frame) && a.f.Names(d.Frame, members) != (common.Address{}) && a.f.Names(d.Frame, members) != a.dealFrame(i).From {
+			out = append(out, hit{grade: decisive, category: api.AccountingError, faulty: d.Target, deals: []int{i}})
+		}
+	}
+	return out
+}
+
+// flashVote: a tool voted or proposed between a loan and its repayment.
+func (a *attack) flashVote() (out []hit) {
+	if !a.loan || !a.gain {
+		return nil
+	}
+	for i := range a.f.Deals {
+		name := strings.ToLower(a.l.function(a.f.Deals[i].Frame))
+		if strings.HasPrefix(name, "castvote") || strings.HasPrefix(name, "propose") || strings.HasPrefix(name, "emergencycommit") || name == "vote" {
+			out = append(out, hit{grade: decisive, category: api.GovernanceAttack, faulty: a.f.Deals[i].Target, deals: []int{i}})
+		}
+	}
+	return out
+}
+
+// largest is the position of a list that is worth most where that can be told, else its
+// first.
+func (a *attack) largest(list []facts.Position) (best facts.Position) {
+	for i, p := range list {
+		if i == 0 || a.l.worthMore(p, best) {
+			best = p
+		}
+	}
+	return best
+}
+
+// worthMore reports whether prices tell that one position is worth more than another.
+func (l *look) worthMore(p, q facts.Position) bool {
+	if p.Amount == nil || q.Amount == nil {
+		return p.Amount != nil
+	}
+	x, y := l.worth(p.Key, p.Amount), l.worth(q.Key, q.Amount)
+	return x != nil && (y == nil || x.Cmp(y) > 0)
+}

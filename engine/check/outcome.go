@@ -1,0 +1,513 @@
+package check
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"txlens/engine/api"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+var outcomeCheck = Check{
+	Name:    "unearned_gain",
+	Title:   "gain that nothing in the transaction pays for",
+	Causes:  []api.Category{api.BusinessLogic, api.AccountingError, api.InsufficientValidation, api.GovernanceAttack},
+	Flags:   []verdict.Flag{verdict.UnearnedGain},
+	Open:    true,
+	own:     true,
+	flag:    (*look).loan,
+	find:    (*look).outcome,
+	ruleOut: (*look).checkOutcome,
+}
+
+// fired lists the rules that fired, each once.
+func (a *attack) fired() (out []Fired) {
+	if a == nil {
+		return nil
+	}
+	for i := range a.all {
+		h := &a.all[i]
+		j := slices.IndexFunc(out, func(o Fired) bool { return o.Rule == h.rule.name })
+		switch {
+		case j < 0:
+			out = append(out, Fired{h.rule.name, h.grade == decisive})
+		case h.grade == decisive:
+			out[j].Decisive = true
+		}
+	}
+	return out
+}
+
+// cause is the hit that names the cause: the first that decides alone.
+func (a *attack) cause() *hit {
+	if a == nil {
+		return nil
+	}
+	for i := range a.all {
+		if a.all[i].grade == decisive {
+			return &a.all[i]
+		}
+	}
+	return nil
+}
+
+// outcome is the finding by the outcome, unless another check has shown what broke.
+func (l *look) outcome() []finding {
+	h := l.att.cause()
+	if h == nil || slices.ContainsFunc(l.found, func(f verdict.Finding) bool { return exploits(&f) }) {
+		return nil
+	}
+	victims := l.att.victims(h)
+	if len(victims) == 0 {
+		return nil
+	}
+	return []finding{l.att.finding(h, victims)}
+}
+
+// loan raises the flag of a loan that the movements show and no event tells of.
+func (l *look) loan() (out []verdict.Risk) {
+	a := l.att
+	if a == nil {
+		return nil
+	}
+	if len(a.f.Loans) > 0 && !l.flagged(verdict.FlashLoan) {
+		out = append(out, risk(verdict.FlashLoan, verdict.Borrowed, verdict.Who(a.f.Loans[0].Lender)))
+	}
+	return out
+}
+
+// takenOver reports whether the sender initialised a contract that was there before, and
+// the contract did nothing but keep what it was told. Who made the contract may do so; a
+// stranger who does takes it over. Events and storage, where they are known, tell more: see
+// the check of changes of control.
+func (a *attack) takenOver() bool {
+	root := a.f.Tree.Root
+	return a.l.Diff == nil && len(a.l.Receipt.Logs) == 0 && strings.HasPrefix(strings.ToLower(a.l.function(0)), "init") && !root.Kind.Creates() && len(root.Input) >= 36 && len(a.f.Moves) == 0 &&
+		!slices.ContainsFunc(root.Children, func(x *trace.Frame) bool { return x.Kind != trace.DelegateCall && x.Kind != trace.StaticCall })
+}
+
+// unusual says who gained what where rules fire of which none decides, or what else calls
+// for a closer look.
+func (a *attack) unusual() verdict.Sentence {
+	switch {
+	case a == nil:
+		return verdict.Sentence{}
+	case len(a.all) > 0 && a.cause() == nil:
+		return verdict.Say(verdict.UnusualGain, a.unexplained())
+	case len(a.all) == 0 && a.takenOver():
+		return verdict.Say(verdict.PossibleTakeover, a.initialised())
+	}
+	return verdict.Sentence{}
+}
+
+// closer are the flags of what calls for a closer look. They are raised where no finding
+// decides.
+func (a *attack) closer() []verdict.Risk {
+	switch a.unusual().Form {
+	case verdict.UnusualGain:
+		return []verdict.Risk{{Flag: verdict.UnearnedGain, Why: a.unexplained()}}
+	case verdict.PossibleTakeover:
+		return []verdict.Risk{{Flag: verdict.UninitialisedTakeover, Why: a.initialised()}}
+	}
+	return nil
+}
+
+// initialised says what a takeover looks like.
+func (a *attack) initialised() verdict.Sentence {
+	return verdict.Say(verdict.InitialisedLater, verdict.Who(a.f.Tree.Root.To), verdict.Who(a.f.Tx.From))
+}
+
+// unexplained says who gained what.
+func (a *attack) unexplained() verdict.Sentence {
+	h := &a.all[0]
+	gains, v := a.gains(h), a.victims(h)
+	switch {
+	case len(gains) == 0:
+		return verdict.Say(verdict.MovesUnexplained, a.story(h, v))
+	case len(v) > 0 && a.f.Robbed(v[0]) != nil:
+		return verdict.Say(verdict.GainUnearned, verdict.Who(a.f.Tx.From), gains, verdict.Who(v[0]))
+	}
+	return verdict.Say(verdict.GainUnexplained, verdict.Who(a.f.Tx.From), gains, a.story(h, v))
+}
+
+// gains is what the side has more of; what decides, where the ledger shows no gain.
+func (a *attack) gains(h *hit) (out verdict.List) {
+	for _, p := range a.f.Gains {
+		if len(out) < maxTold {
+			out = append(out, a.told(p))
+		}
+	}
+	if len(out) == 0 && h.position.Amount != nil && h.position.Key.Token != (common.Address{}) {
+		out = append(out, a.told(h.position))
+	}
+	return out
+}
+
+// maxTold bounds how many amounts a sentence tells.
+const maxTold = 3
+
+// told is an amount with its value where a service gave a price.
+func (a *attack) told(p facts.Position) verdict.Arg {
+	n := amount(p.Key, p.Amount)
+	if _, priced := a.l.Prices[p.Key.Token]; priced {
+		if usd := a.l.worth(p.Key, p.Amount); usd != nil && usd.Sign() > 0 {
+			return verdict.Say(verdict.WorthAbout, n, verdict.Num(usd))
+		}
+	}
+	return n
+}
+
+// victims are those that a hit names, or else whoever lost most to the side.
+func (a *attack) victims(h *hit) (out []common.Address) {
+	for _, v := range h.victims {
+		if !a.f.Side(v) || v == a.f.Entry {
+			out = append(out, v)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	var best *facts.Loser
+	for i := range a.f.Losers {
+		l := &a.f.Losers[i]
+		if best == nil || l.Direct && !best.Direct || a.l.worthMore(a.largest(l.Lost), a.largest(best.Lost)) {
+			best = l
+		}
+	}
+	switch {
+	case best != nil:
+		return []common.Address{best.Address}
+	case h.faulty != (common.Address{}) && !a.f.Side(h.faulty):
+		return []common.Address{h.faulty}
+	}
+	return a.payer()
+}
+
+// payer is the account outside that has less of the first asset that the side gained.
+func (a *attack) payer() []common.Address {
+	for _, g := range a.f.Gains {
+		var who common.Address
+		most := new(big.Int)
+		for i := range a.f.Moves {
+			m := &a.f.Moves[i]
+			if n := a.f.Net(m.From, m.Key); m.Key == g.Key && !a.f.Side(m.From) && a.f.RanCode(m.From) && n.Cmp(most) < 0 {
+				who, most = m.From, n
+			}
+		}
+		if most.Sign() < 0 {
+			return []common.Address{who}
+		}
+	}
+	return nil
+}
+
+// finding makes the finding of a hit.
+func (a *attack) finding(h *hit, victims []common.Address) finding {
+	l := a.l
+	b := broken{category: h.category, victim: victims[0], faulty: h.faulty}
+	for _, p := range a.f.Robbed(victims[0]) {
+		b.lost = append(b.lost, p.Key)
+	}
+	story := a.story(h, victims)
+	b.evidence = a.evidence(h, victims[0])
+	b.sentence = verdict.Say(verdict.BrokenAt, verdict.Who(victims[0]), story, a.places(h))
+	b.check = a.recheck(h, victims[0])
+	if b.check == "" {
+		b.check = a.recheckMove(h)
+	}
+	out := l.find(b)
+	f := &out.Facts
+	if f.Status == api.Possible || !h.rule.proves { // the outcome is shown, the cause follows from structure
+		f.Status, f.Confidence = api.Probable, f.Confidence.Lower(api.Medium)
+	}
+	if f.Confidence != api.High && len(out.Missing) == 0 {
+		out.Missing = append(out.Missing, verdict.Say(verdict.MissingClaims, verdict.Who(victims[0])))
+	}
+	f.Victim = nil
+	for _, v := range victims {
+		f.Victim = append(f.Victim, api.AddrOf(v))
+	}
+	f.Attacker = a.attackers(victims, h.faulty)
+	f.Severity, f.Amplifiers = a.severity(h, victims), a.amplifiers()
+	if e := a.entryPoint(h); e != (common.Address{}) {
+		x := api.AddrOf(e)
+		f.EntryPoint = &x
+	}
+	f.Code = a.code(victims[0], h.faulty, a.entryPoint(h))
+	for _, p := range a.f.Gains {
+		out.Gained = append(out.Gained, amount(p.Key, p.Amount))
+	}
+	for _, p := range a.lost(h, victims) {
+		out.Lost = append(out.Lost, amount(p.Key, p.Amount))
+	}
+	out.Headline = a.headline(h, victims, story)
+	return out
+}
+
+// headline is the one line: whose loss, by what, how much, and who gained.
+func (a *attack) headline(h *hit, victims []common.Address, story verdict.Sentence) verdict.Sentence {
+	of := verdict.Who(victims[0])
+	if h.rule.cause == verdict.ByArbitraryCall && h.faulty != (common.Address{}) || h.rule.cause == verdict.ByPull {
+		of = verdict.Who(h.faulty)
+	}
+	if len(a.f.Loans) > 0 && h.rule.cause != verdict.ByAbandonedLoan && h.rule.cause != verdict.ByBorrowedVotes {
+		story = verdict.Say(verdict.WithLoan, story)
+	}
+	var lost, gained verdict.List
+	if len(victims) == 1 && common.Address(of) == victims[0] {
+		for _, p := range a.lost(h, victims) {
+			if len(lost) < maxTold {
+				lost = append(lost, a.told(p))
+			}
+		}
+	}
+	for _, p := range a.f.Gains {
+		if len(gained) < maxTold {
+			gained = append(gained, a.told(p))
+		}
+	}
+	who := verdict.Who(a.f.Tx.From)
+	switch {
+	case len(lost) > 0 && len(gained) > 0:
+		return verdict.Say(verdict.ExploitWithBoth, of, story, lost, who, gained)
+	case len(lost) > 0:
+		return verdict.Say(verdict.ExploitWithLoss, of, story, lost)
+	case len(gained) > 0:
+		return verdict.Say(verdict.ExploitWithGain, of, story, who, gained)
+	}
+	return verdict.Say(verdict.ExploitOf, of, story)
+}
+
+// lost is what the victims have less of, with nothing for it.
+func (a *attack) lost(h *hit, victims []common.Address) []facts.Position {
+	sum := map[facts.Key]*big.Int{}
+	for _, v := range victims {
+		for k, n := range a.f.Nets(v) {
+			if n.Sign() < 0 && facts.Fungible(k) && a.f.Counts(k) && k.Token != v {
+				if sum[k] == nil {
+					sum[k] = new(big.Int)
+				}
+				sum[k].Sub(sum[k], n)
+			}
+		}
+	}
+	var out []facts.Position
+	for _, k := range facts.Order(sum) {
+		out = append(out, facts.Position{Key: k, Amount: sum[k]})
+	}
+	return out
+}
+
+// severity: theft is a limited loss at least; the greater of what the victims lost and what
+// the side gained tells the rest.
+func (a *attack) severity(h *hit, victims []common.Address) api.Severity {
+	best := api.Moderate
+	for _, list := range [][]facts.Position{a.lost(h, victims), a.f.Gains} {
+		sum := new(big.Int)
+		for _, p := range list {
+			if usd := a.l.worth(p.Key, p.Amount); usd != nil {
+				sum.Add(sum, usd)
+			}
+		}
+		for i, n := range inUSD {
+			if sum.Cmp(big.NewInt(n)) >= 0 && ranks[i].Rank() > best.Rank() {
+				best = ranks[i]
+			}
+		}
+	}
+	return best
+}
+
+// amplifiers are what made it larger or easier.
+func (a *attack) amplifiers() (out []api.Amplifier) {
+	if len(a.f.Loans) > 0 || a.l.flagged(verdict.FlashLoan) {
+		out = append(out, api.FlashLoan)
+	}
+	if len(a.f.Fresh) > 0 {
+		out = append(out, "fresh_contract")
+	}
+	if a.f.Tree.Root.Kind.Creates() {
+		out = append(out, "constructor_attack")
+	}
+	if slices.ContainsFunc(a.f.Tree.Frames, func(x *trace.Frame) bool {
+		return x.Kind == trace.SelfDestruct && x.Status == trace.OK && a.f.Tool(x.From)
+	}) {
+		out = append(out, "self_destruct")
+	}
+	if a.l.flagged(verdict.CoinbasePayment) {
+		out = append(out, verdict.CoinbasePayment.Info().Amplifier)
+	}
+	return out
+}
+
+// attackers are the side, without who is accused of the broken rule.
+func (a *attack) attackers(victims []common.Address, faulty common.Address) (out []api.Addr) {
+	for _, list := range [][]common.Address{{a.f.Tx.From}, a.f.Tools, a.f.Pockets} {
+		for _, m := range list {
+			if len(out) < 8 && m != faulty && !slices.Contains(victims, m) {
+				out = append(out, api.AddrOf(m))
+			}
+		}
+	}
+	return out
+}
+
+// entryPoint is what the party called where it was decided: a protocol rather than a pool
+// or a token.
+func (a *attack) entryPoint(h *hit) common.Address {
+	for _, d := range h.deals {
+		if d >= 0 && a.custom(d) {
+			return a.f.Deals[d].Target
+		}
+	}
+	for _, i := range h.frames {
+		if x := a.frame(i); !a.f.Member(x.To) || x.Parent == nil {
+			return x.To
+		}
+	}
+	if len(h.deals) == 1 && !a.token(a.f.Deals[h.deals[0]].Target) {
+		return a.f.Deals[h.deals[0]].Target
+	}
+	for i := range a.f.Deals {
+		if a.custom(i) && a.f.End[a.f.Deals[i].Frame]-a.f.Deals[i].Frame > 1 {
+			return a.f.Deals[i].Target
+		}
+	}
+	for _, d := range h.deals {
+		return a.f.Deals[d].Target
+	}
+	return h.faulty
+}
+
+// code are the contracts whose code ran on behalf of others.
+func (a *attack) code(of ...common.Address) (out []api.Addr) {
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind == trace.DelegateCall && a.f.Live(i) && len(out) < 8 && slices.Contains(of, x.From) && !slices.Contains(out, api.AddrOf(x.To)) {
+			out = append(out, api.AddrOf(x.To))
+		}
+	}
+	return out
+}
+
+// evidence lists the deals that decide, the frames, and what the victim paid.
+func (a *attack) evidence(h *hit, victim common.Address) (out []verdict.Evidence) {
+	for _, d := range h.deals {
+		if d >= 0 && len(out) < 3 {
+			out = append(out, a.dealt(d))
+		}
+	}
+	for _, i := range h.frames {
+		x := a.frame(i)
+		if len(out) < 6 && x.HasTo {
+			out = append(out, a.l.seen(x, verdict.FrameRuns, verdict.Who(x.From), verdict.Who(x.To)))
+		}
+	}
+	moves := h.moves
+	if len(moves) == 0 {
+		moves = a.paidBy(victim)
+	}
+	for i, m := range moves {
+		if i < 3 {
+			out = append(out, a.moved(&a.f.Moves[m]))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, a.l.seen(a.f.Tree.Root, verdict.FrameRuns, verdict.Who(a.f.Tx.From), verdict.Who(a.f.Tree.Root.To)))
+	}
+	return out
+}
+
+func (a *attack) dealt(d int) verdict.Evidence {
+	x := a.dealFrame(d)
+	from, to := verdict.Who(x.From), verdict.Who(x.To)
+	given, taken := a.listed(a.f.Given(d)), a.listed(a.f.Taken(d))
+	switch {
+	case len(given) > 0 && len(taken) > 0:
+		return a.l.seen(x, verdict.DealGivesTakes, from, to, given, taken)
+	case len(given) > 0:
+		return a.l.seen(x, verdict.DealGives, from, to, given)
+	case len(taken) > 0:
+		return a.l.seen(x, verdict.DealTakes, from, to, taken)
+	}
+	return a.l.seen(x, verdict.DealCalls, from, to)
+}
+
+func (a *attack) listed(list []facts.Position) (out verdict.List) {
+	for _, p := range list {
+		if len(out) < maxTold {
+			out = append(out, amount(p.Key, p.Amount))
+		}
+	}
+	return out
+}
+
+// moved is the evidence of one movement.
+func (a *attack) moved(m *facts.Move) verdict.Evidence {
+	p := payment{key: m.Key, from: m.From, to: m.To, amount: m.Amount, frame: a.frame(m.Frame), log: m.Log}
+	return a.l.paid(&p, verdict.PaysSide, verdict.Who(m.From), amount(m.Key, m.Amount), verdict.Who(m.To))
+}
+
+// places are the paths of the frames that decide.
+func (a *attack) places(h *hit) (out verdict.List) {
+	for _, d := range h.deals {
+		if d >= 0 && len(out) < 4 {
+			out = append(out, a.l.at(a.dealFrame(d)))
+		}
+	}
+	for _, i := range h.frames {
+		if len(out) < 4 {
+			out = append(out, a.l.at(a.frame(i)))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, a.l.at(a.f.Tree.Root))
+	}
+	return out
+}
+
+// recheck is what an evaluator may compute again: the victim has less of what it lost.
+func (a *attack) recheck(h *hit, victim common.Address) string {
+	var parts []string
+	for _, p := range a.lost(h, []common.Address{victim}) {
+		if len(parts) < 2 {
+			parts = append(parts, a.netOf(victim, p.Key)+" < 0")
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// recheckMove is that of a movement that decides.
+func (a *attack) recheckMove(h *hit) string {
+	for _, i := range h.moves {
+		m := &a.f.Moves[i]
+		return ref("sent", m.From, m.Key) + " > 0"
+	}
+	return ""
+}
+
+// netOf is the change of an asset of an account, in a check: that of the coin with its
+// wrapped token.
+func (a *attack) netOf(who common.Address, k facts.Key) string {
+	s := ref("net", who, k)
+	if w := a.f.Chain.WrappedNative; k == (facts.Key{}) && w != nil {
+		s += " + " + ref("net", who, facts.Key{Token: *w})
+	}
+	return s
+}
+
+func (l *look) checkOutcome() verdict.Outcome {
+	switch {
+	case l.att == nil || !l.full() && l.usable():
+		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
+	case len(l.att.all) > 0:
+		return verdict.Outcome{Result: verdict.Found}
+	case len(l.att.f.Losers) > 0:
+		return ruled(verdict.NotChecked, verdict.WhyGainUnexplained, verdict.Who(l.att.f.Losers[0].Address))
+	}
+	return ruled(verdict.Clean, verdict.WhyNobodyLost)
+}

@@ -1,0 +1,227 @@
+package facts
+
+import (
+	"math/big"
+	"slices"
+
+	"txlens/engine/chain"
+	"txlens/engine/ethrpc"
+	"txlens/engine/flow"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Key names an asset; the zero Key is the native coin and its wrapped token.
+type Key = flow.TokenKey
+
+// DealInput is what Facts are made from. Nothing in it is changed.
+type DealInput struct {
+	Chain  *chain.Chain
+	Tx     *ethrpc.Transaction
+	Tree   *trace.Tree
+	Flow   *flow.Flow
+	NoLogs bool // transfers were read from calls
+
+	// Vouched reports whether a table or a verified source says who stands at an address.
+	Vouched func(common.Address) bool
+	// Published reports whether the function that a frame calls is in a published ABI.
+	Published func(frame int) bool
+	// Name is the name of the function that a frame calls; empty when it is not known.
+	Name func(frame int) string
+}
+
+// Facts are pure values; nothing in them is changed after Build.
+type Facts struct {
+	DealInput
+	Context []common.Address // of each frame: whose storage its code works on
+	End     []int            // of each frame: the index after its last descendant
+	Moves   []Move           // in order of execution
+	Entry   common.Address   // the called contract, where it is a member
+	Tools   []common.Address // contracts of the party, in order of appearance
+	Fresh   []common.Address // of these, the ones created in this transaction
+	Pockets []common.Address
+	Deals   []Deal
+	Loans   []Loan
+	Losers  []Loser
+	Trades  []Trade
+	Gains   []Position // of the side, fungible assets not created here
+	Spent   []Position // assets of which the side has less, as positive amounts
+	OldDebt []int      // frames that settle a debt which the party did not open here
+
+	members map[common.Address]bool
+	pockets map[common.Address]bool
+	made    map[common.Address]bool // created in this transaction by anybody
+	code    map[common.Address]bool // ran code here
+	nets    map[common.Address]map[Key]*big.Int
+	spans   [][2]int // of each frame: its movements and those below, as a part of Moves
+	dealOf  []int    // of each frame: the innermost deal around it, -1 for none
+}
+
+// Move is one movement of one asset.
+type Move struct {
+	Key      Key
+	From, To common.Address
+	Amount   *big.Int
+	Frame    int
+	Log      int // receipt position; -1 where no log tells of it
+	Deal     int // index in Deals; -1 outside of all
+}
+
+// Position is so much of one asset.
+type Position struct {
+	Key    Key
+	Amount *big.Int
+}
+
+// Bounds of what is looked at. Beyond them there are no facts.
+const (
+	MaxFrames = 20_000
+	MaxMoves  = 40_000
+)
+
+// Build lays out a transaction that succeeded. It is nil where there is no call tree or
+// one too large.
+func Build(in DealInput) *Facts {
+	if in.Tree == nil || in.Flow == nil || in.Tx == nil || in.Chain == nil || len(in.Tree.Frames) == 0 ||
+		len(in.Tree.Frames) > MaxFrames || len(in.Flow.Transfers)+len(in.Flow.Moves) > MaxMoves {
+		return nil
+	}
+	f := &Facts{DealInput: in}
+	f.frames()
+	f.moves()
+	f.net()
+	f.party()
+	f.pocketed()
+	f.deals()
+	f.settle()
+	f.debts()
+	f.loans()
+	f.losers()
+	f.trades()
+	return f
+}
+
+// Alone reports whether the sender acts without contracts of its own.
+func (f *Facts) Alone() bool { return len(f.Tools) == 0 }
+
+// Member reports whether an account belongs to the party.
+func (f *Facts) Member(a common.Address) bool { return f.members[a] }
+
+// Side reports whether an account belongs to the party or is one of its pockets.
+func (f *Facts) Side(a common.Address) bool { return f.members[a] || f.pockets[a] }
+
+// Tool reports whether an account is a contract of the party.
+func (f *Facts) Tool(a common.Address) bool { return f.members[a] && a != f.Tx.From }
+
+// IsFresh reports whether an account is a tool that was created here.
+func (f *Facts) IsFresh(a common.Address) bool { return f.members[a] && f.made[a] }
+
+// Created reports whether anybody created the account in this transaction.
+func (f *Facts) Created(a common.Address) bool { return f.made[a] }
+
+// RanCode reports whether the account ran code in this transaction.
+func (f *Facts) RanCode(a common.Address) bool { return f.code[a] }
+
+// Net is what an account has more or less of one asset.
+func (f *Facts) Net(a common.Address, k Key) *big.Int {
+	if n := f.nets[a][k]; n != nil {
+		return n
+	}
+	return new(big.Int)
+}
+
+// Nets is the change of all assets of an account. It must not be changed.
+func (f *Facts) Nets(a common.Address) map[Key]*big.Int { return f.nets[a] }
+
+// Live reports whether a frame took effect.
+func (f *Facts) Live(i int) bool { return f.Tree.Frames[i].Status == trace.OK }
+
+// Within reports whether frame i is frame outer or runs inside of it.
+func (f *Facts) Within(i, outer int) bool { return outer <= i && i < f.End[outer] }
+
+// frames sets whose storage each frame works on, and where each ends.
+func (f *Facts) frames() {
+	all := f.Tree.Frames
+	f.Context, f.End = make([]common.Address, len(all)), make([]int, len(all))
+	f.made, f.code = map[common.Address]bool{}, map[common.Address]bool{}
+	for i, x := range all {
+		f.Context[i], f.End[i] = x.To, i+1
+		if x.Kind == trace.DelegateCall || x.Kind == trace.CallCode {
+			f.Context[i] = x.From
+		}
+		if x.Status != trace.OK {
+			continue
+		}
+		if len(x.Children) > 0 || len(x.Logs) > 0 || len(x.Output) > 0 {
+			f.code[x.To], f.code[f.Context[i]] = true, true
+		}
+		if x.Kind.Creates() && x.HasTo {
+			f.made[x.To], f.code[x.To] = true, true
+		}
+	}
+	for i := len(all) - 1; i > 0; i-- {
+		if p := all[i].Parent; p != nil && p.Index < i {
+			f.End[p.Index] = max(f.End[p.Index], f.End[i])
+		}
+	}
+}
+
+// net sums what each account has more or less of.
+func (f *Facts) net() {
+	f.nets = make(map[common.Address]map[Key]*big.Int, 16)
+	at := func(a common.Address, k Key) *big.Int {
+		m := f.nets[a]
+		if m == nil {
+			m = map[Key]*big.Int{}
+			f.nets[a] = m
+		}
+		if m[k] == nil {
+			m[k] = new(big.Int)
+		}
+		return m[k]
+	}
+	for i := range f.Moves {
+		m := &f.Moves[i]
+		from, to := at(m.From, m.Key), at(m.To, m.Key)
+		from.Sub(from, m.Amount)
+		to.Add(to, m.Amount)
+	}
+}
+
+// Fungible reports whether units of an asset are worth the same.
+func Fungible(k Key) bool { return !k.NFT && k.ID == "" }
+
+// Counts reports whether an asset is one that was there before the transaction: a token
+// that was created in it is worth nothing that the transaction could show.
+func (f *Facts) Counts(k Key) bool { return k == (Key{}) || !f.made[k.Token] }
+
+// sorted lists positions in a fixed order: native coin first, then by token.
+func sorted(m map[Key]*big.Int, want func(*big.Int) bool) (out []Position) {
+	for k, n := range m {
+		if want(n) {
+			out = append(out, Position{k, n})
+		}
+	}
+	slices.SortFunc(out, func(a, b Position) int {
+		if c := a.Key.Token.Cmp(b.Key.Token); c != 0 {
+			return c
+		}
+		switch {
+		case a.Key.ID < b.Key.ID:
+			return -1
+		case a.Key.ID > b.Key.ID:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// Order lists the keys of a sum in a fixed order: native coin first, then by token.
+func Order(sum map[Key]*big.Int) (out []Key) {
+	for _, p := range sorted(sum, func(*big.Int) bool { return true }) {
+		out = append(out, p.Key)
+	}
+	return out
+}

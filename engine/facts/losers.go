@@ -1,0 +1,202 @@
+package facts
+
+import (
+	"math/big"
+
+	"txlens/engine/label"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Loser is a contract outside the side that ends with less and has nothing for it.
+type Loser struct {
+	Address common.Address
+	Lost    []Position // fungible, not created here
+	Direct  bool       // it paid the side itself
+}
+
+// maxLosers bounds the list.
+const maxLosers = 200
+
+// losers sets what the side gained and spent, and finds who lost to it.
+func (f *Facts) losers() {
+	side := map[Key]*big.Int{}
+	direct := map[common.Address]bool{}
+	for i := range f.Moves {
+		m := &f.Moves[i]
+		if in, out := f.Side(m.To), f.Side(m.From); in != out {
+			n := side[m.Key]
+			if n == nil {
+				n = new(big.Int)
+				side[m.Key] = n
+			}
+			if in {
+				n.Add(n, m.Amount)
+				direct[m.From] = direct[m.From] || m.Amount.Sign() > 0
+			} else {
+				n.Sub(n, m.Amount)
+			}
+		}
+	}
+	for _, p := range sorted(side, func(n *big.Int) bool { return n.Sign() != 0 }) {
+		switch {
+		case p.Amount.Sign() < 0:
+			f.Spent = append(f.Spent, Position{p.Key, new(big.Int).Neg(p.Amount)})
+		case Fungible(p.Key) && p.Amount.Cmp(dust) > 0 && f.Counts(p.Key) && !f.receipt(p.Key):
+			f.Gains = append(f.Gains, p)
+		}
+	}
+	seen := map[common.Address]bool{}
+	for i := range f.Moves {
+		a := f.Moves[i].From
+		if seen[a] || f.Side(a) || !f.code[a] || f.wrapper(a) || nowhere(a) {
+			continue
+		}
+		seen[a] = true
+		if l := (Loser{Address: a, Direct: direct[a]}); len(f.Losers) < maxLosers && f.lost(&l) && (l.Direct || l.feeds(side)) {
+			f.Losers = append(f.Losers, l)
+		}
+	}
+}
+
+// receipt reports whether a token is one that was minted to the side by a contract which
+// in the same deal paid it something else: a share or a debt, and no gain by itself.
+func (f *Facts) receipt(k Key) bool {
+	if k == (Key{}) {
+		return false
+	}
+	other := map[int]bool{} // deals in which the side got something else
+	for i := range f.Moves {
+		if m := &f.Moves[i]; m.Key != k && f.Side(m.To) && !f.Side(m.From) && m.Amount.Sign() > 0 {
+			other[m.Deal] = true
+		}
+	}
+	minted := false
+	for i := range f.Moves {
+		m := &f.Moves[i]
+		if m.Key != k || !f.Side(m.To) || f.Side(m.From) || m.Amount.Sign() == 0 {
+			continue
+		}
+		if m.From != (common.Address{}) || m.Deal < 0 {
+			return false
+		}
+		if !other[m.Deal] {
+			return false
+		}
+		minted = true
+	}
+	return minted
+}
+
+// feeds reports whether the side gained at least half as much of an asset as the account
+// lost.
+func (l *Loser) feeds(side map[Key]*big.Int) bool {
+	for _, p := range l.Lost {
+		if s := side[p.Key]; s != nil && new(big.Int).Lsh(s, 1).Cmp(p.Amount) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Robbed is what an account outside the side lost without getting anything that counts;
+// nil where it did not.
+func (f *Facts) Robbed(a common.Address) []Position {
+	l := Loser{Address: a}
+	if f.Side(a) || !f.lost(&l) {
+		return nil
+	}
+	return l.Lost
+}
+
+// lost fills in what an account lost, and reports whether it has nothing for it.
+func (f *Facts) lost(l *Loser) bool {
+	var got []Position
+	for _, p := range sorted(f.nets[l.Address], func(n *big.Int) bool { return n.Sign() != 0 }) {
+		switch {
+		case !f.Counts(p.Key):
+		case p.Amount.Sign() > 0:
+			if !Fungible(p.Key) || p.Amount.Cmp(dust) > 0 {
+				got = append(got, p)
+			}
+		case Fungible(p.Key) && p.Amount.CmpAbs(dust) > 0:
+			l.Lost = append(l.Lost, Position{p.Key, new(big.Int).Neg(p.Amount)})
+		}
+	}
+	return len(l.Lost) > 0 && f.negligible(got, l.Lost)
+}
+
+// dust is an amount too small to count, in base units.
+var dust = big.NewInt(100)
+
+// negligible reports whether what was got is worth less than 1 % of what was lost, at
+// prices that hold for years. What has no such price is not negligible.
+func (f *Facts) negligible(got, lost []Position) bool {
+	if len(got) == 0 {
+		return true
+	}
+	most, least := new(big.Int), new(big.Int)
+	for _, p := range got {
+		_, high, ok := f.Bounds(p)
+		if !ok {
+			return false
+		}
+		most.Add(most, high)
+	}
+	for _, p := range lost {
+		if low, _, ok := f.Bounds(p); ok {
+			least.Add(least, low)
+		}
+	}
+	return most.Mul(most, big.NewInt(100)).Cmp(least) < 0
+}
+
+// coins are the prices in USD between which native coins stood for years.
+var coins = map[string][2]int64{"ETH": {80, 6000}, "BNB": {10, 1500}}
+
+// Bounds are the least and the most that a position may be worth, in thousandths of a
+// dollar. They serve to tell what is negligible and nothing else.
+func (f *Facts) Bounds(p Position) (low, high *big.Int, ok bool) {
+	if p.Key == (Key{}) {
+		b, known := coins[f.Chain.Native.Symbol]
+		if !known {
+			return nil, nil, false
+		}
+		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(f.Chain.Native.Decimals)), nil)
+		at := func(usd int64) *big.Int {
+			n := new(big.Int).Mul(p.Amount, big.NewInt(usd*1000))
+			return n.Quo(n, unit)
+		}
+		return at(b[0]), at(b[1]), true
+	}
+	t, dollar := label.Stablecoin(f.Chain.ID, p.Key.Token)
+	if !dollar || t.Decimals == nil || !Fungible(p.Key) {
+		return nil, nil, false
+	}
+	n := new(big.Int).Mul(p.Amount, big.NewInt(1000))
+	n.Quo(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(*t.Decimals)), nil))
+	return n, n, true
+}
+
+// Free reports whether the side gained and has less of nothing that counts.
+func (f *Facts) Free() bool {
+	if len(f.Gains) == 0 {
+		return false
+	}
+	for _, p := range f.Spent {
+		if f.Counts(p.Key) && (!Fungible(p.Key) || p.Amount.Cmp(dust) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Loses is the loser at an address; nil for none.
+func (f *Facts) Loses(a common.Address) *Loser {
+	for i := range f.Losers {
+		if f.Losers[i].Address == a {
+			return &f.Losers[i]
+		}
+	}
+	return nil
+}

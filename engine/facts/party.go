@@ -1,0 +1,150 @@
+package facts
+
+import (
+	"strings"
+
+	"txlens/engine/evmsig"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// party gathers who acts for the sender.
+func (f *Facts) party() {
+	f.members = map[common.Address]bool{f.Tx.From: true}
+	root := f.Tree.Root
+	if root.Kind == trace.Call && root.Status == trace.OK && root.HasTo && root.To != f.Tx.From && f.bespoke(root) {
+		f.join(root.To)
+		f.Entry = root.To
+	}
+	for _, x := range f.Tree.Frames {
+		if x.Kind.Creates() && x.HasTo && x.Status == trace.OK && f.members[x.From] {
+			f.join(x.To)
+			f.Fresh = append(f.Fresh, x.To)
+		}
+	}
+}
+
+func (f *Facts) join(a common.Address) {
+	if !f.members[a] {
+		f.members[a] = true
+		f.Tools = append(f.Tools, a)
+	}
+}
+
+// harness are functions that are published and yet only name what a contract of one's own
+// is told to do.
+var harness = selectors("start()", "run()", "attack()", "execute()", "test()")
+
+// tokenCalls are functions of tokens that take no coin.
+var tokenCalls = selectors("transfer(address,uint256)", "transferFrom(address,address,uint256)", "approve(address,uint256)")
+
+func selectors(signatures ...string) map[evmsig.Selector]bool {
+	out := make(map[evmsig.Selector]bool, len(signatures))
+	for _, s := range signatures {
+		out[evmsig.Func(s)] = true
+	}
+	return out
+}
+
+// bespoke reports whether the called contract is one of the sender's own: nobody vouches
+// for it, and its function is no public one. Who pays out of its stock and gets nothing is
+// not the sender's, whatever it is called by.
+func (f *Facts) bespoke(root *trace.Frame) bool {
+	if f.Vouched(root.To) || f.paysOut(root.To) {
+		return false
+	}
+	called := evmsig.Called(root.Input)
+	switch {
+	case len(root.Input) == 0:
+		return f.acts(root) >= 2
+	case len(root.Input) < 4, called == evmsig.Selector{}, harness[called], tokenCalls[called] && !root.Value.IsZero():
+		return true
+	case !f.Published(0):
+		return true
+	}
+	for _, x := range f.Tree.Frames[1:] {
+		if x.To == root.To && x.From != root.To && x.Kind == trace.Call && x.Status == trace.OK && callbacks[evmsig.Called(x.Input)] {
+			return true
+		}
+	}
+	return false
+}
+
+// acts counts the calls that a frame makes itself.
+func (f *Facts) acts(x *trace.Frame) (n int) {
+	for _, c := range x.Children {
+		if c.Kind == trace.Call && c.Status == trace.OK {
+			n++
+		}
+	}
+	return n
+}
+
+// paysOut reports whether an account ends with less of something, more of nothing, and got
+// nothing from others than the sender.
+func (f *Facts) paysOut(a common.Address) bool {
+	lost := false
+	for k, n := range f.nets[a] {
+		if n.Sign() > 0 {
+			return false
+		}
+		lost = lost || n.Sign() < 0 && Fungible(k)
+	}
+	if !lost {
+		return false
+	}
+	for i := range f.Moves {
+		if m := &f.Moves[i]; m.To == a && m.From != f.Tx.From && m.From != a && m.Amount.Sign() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// IsCallback reports whether a function is one that lenders and pools call on whoever
+// called them.
+func IsCallback(s evmsig.Selector) bool { return callbacks[s] }
+
+var callbacks = selectors(
+	"onFlashLoan(address,address,uint256,uint256,bytes)", "onERC3156FlashLoan(address,address,uint256,uint256,uint256,bytes)",
+	"executeOperation(address[],uint256[],uint256[],address,bytes)", "executeOperation(address,uint256,uint256,address,bytes)",
+	"executeOperation(address,uint256,uint256,bytes)", "receiveFlashLoan(address[],uint256[],uint256[],bytes)",
+	"onMorphoFlashLoan(uint256,bytes)", "uniswapV2Call(address,uint256,uint256,bytes)", "pancakeCall(address,uint256,uint256,bytes)",
+	"BiswapCall(address,uint256,uint256,bytes)", "waultSwapCall(address,uint256,uint256,bytes)", "apeCall(address,uint256,uint256,bytes)",
+	"uniswapV3FlashCallback(uint256,uint256,bytes)", "pancakeV3FlashCallback(uint256,uint256,bytes)", "uniswapV3SwapCallback(int256,int256,bytes)",
+	"pancakeV3SwapCallback(int256,int256,bytes)", "algebraSwapCallback(int256,int256,bytes)", "unlockCallback(bytes)", "lockAcquired(bytes)",
+	"DVMFlashLoanCall(address,uint256,uint256,bytes)", "DPPFlashLoanCall(address,uint256,uint256,bytes)", "DSPFlashLoanCall(address,uint256,uint256,bytes)",
+	"callFunction(address,(address,uint256),bytes)", "callFunction(address,(address,uint256),bytes)", "hook(address,uint256,uint256,bytes)",
+	"swapCallback(int256,int256,bytes)", "swapCallback(uint256,uint256,bytes)", "swapY2XCallback(uint256,uint256,bytes)", "swapX2YCallback(uint256,uint256,bytes)",
+)
+
+// pocketed finds the accounts that the party paid and that did nothing themselves.
+func (f *Facts) pocketed() {
+	f.pockets = map[common.Address]bool{}
+	sent := map[common.Address]bool{}
+	for i := range f.Moves {
+		sent[f.Moves[i].From] = true
+	}
+	for i := range f.Moves {
+		m := &f.Moves[i]
+		if f.members[m.From] && !f.members[m.To] && !f.pockets[m.To] && !f.code[m.To] && !sent[m.To] && !nowhere(m.To) && m.Amount.Sign() > 0 {
+			f.pockets[m.To] = true
+			f.Pockets = append(f.Pockets, m.To)
+		}
+	}
+}
+
+// nowhere reports whether an address is a precompile or one to which tokens are sent to
+// be rid of them.
+func nowhere(a common.Address) bool {
+	if strings.HasSuffix(a.Hex(), "dEaD") && a[0] == 0 {
+		return true
+	}
+	for _, b := range a[:18] {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
