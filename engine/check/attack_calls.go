@@ -247,7 +247,7 @@ func (a *attack) arbitraryCall() (out []hit) {
 			continue
 		}
 		sel := evmsig.Called(x.Input)
-		if sel != evmsig.SelApprove && sel != evmsig.SelTransfer && sel != increaseAllowance {
+		if sel != evmsig.SelApprove && sel != evmsig.SelTransfer && sel != evmsig.SelIncreaseAllowance {
 			continue
 		}
 		to := common.BytesToAddress(x.Input[16:36])
@@ -258,7 +258,6 @@ func (a *attack) arbitraryCall() (out []hit) {
 	return out
 }
 
-var increaseAllowance = evmsig.Func("increaseAllowance(address,uint256)")
 
 // forgedCallback: the party called a function that only a pool or a lender may call, on a
 // contract that was not waiting for it, and value left somebody.

@@ -19,7 +19,6 @@ var pairRules = []rule{
 	{name: "self_transfer", cause: verdict.ByPairAbuse, fires: (*attack).selfTransfer},
 }
 
-var selSkim, selSync = evmsig.Func("skim(address)"), evmsig.Func("sync()")
 
 // callsTo are the deals that call a function, by target.
 func (a *attack) callsTo(sel evmsig.Selector) (out map[common.Address][]int, order []common.Address) {
@@ -38,7 +37,7 @@ func (a *attack) callsTo(sel evmsig.Selector) (out map[common.Address][]int, ord
 // skimLoop: the party had a pair give away its surplus three times or more. Once is
 // scavenging.
 func (a *attack) skimLoop() (out []hit) {
-	calls, order := a.callsTo(selSkim)
+	calls, order := a.callsTo(evmsig.SelSkim)
 	for _, pair := range order {
 		if n := len(calls[pair]); n >= 3 && a.gain {
 			out = append(out, hit{faulty: a.tokenOf(pair), grade: decisive, category: api.TokenIncompatibility, victims: []common.Address{pair}, deals: []int{calls[pair][0], calls[pair][n-1]}, count: n})
@@ -49,7 +48,7 @@ func (a *attack) skimLoop() (out []hit) {
 
 // syncTrade: the party set the reserves of a pair that it trades with.
 func (a *attack) syncTrade() (out []hit) {
-	calls, order := a.callsTo(selSync)
+	calls, order := a.callsTo(evmsig.SelSync)
 	for _, pair := range order {
 		i := slices.IndexFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == pair })
 		if i >= 0 && a.gain {

@@ -54,6 +54,9 @@ func TestKnownHashes(t *testing.T) {
 	g(SelPermit, "d505accf")
 	g(SelValidERC1271, "1626ba7e")
 	g(SelSlot0, "3850c7bd")
+	g(SelIncreaseAllowance, "39509351")
+	g(SelSkim, "bc25cf77")
+	g(SelSync, "fff6cae9")
 	g(SelGetReserves, "0902f1ac")
 	if Func([]byte("transfer(address,uint256)")) != SelTransfer || Hash("x()") == Hash("y()") {
 		t.Error("text and bytes hash differently, or everything alike")

@@ -17,6 +17,8 @@ var (
 	SelMint         = Func("mint(address,uint256)")
 	SelMintAmount   = Func("mint(uint256)")
 	SelMintTo       = Func("mintTo(address,uint256)")
+
+	SelIncreaseAllowance = Func("increaseAllowance(address,uint256)")
 )
 
 // Rights given by the owner's signature, the owner first: EIP-2612, DAI, Permit2,
@@ -28,6 +30,12 @@ var (
 	SelPermit2Batch = Func("permit(address,((address,uint160,uint48,uint48)[],address,uint256),bytes)")
 	SelPermitForAll = Func("permitForAll(address,address,bool,uint256,uint8,bytes32,bytes32)")
 	SelPermitPacked = Func("permit(address,address,uint256,uint256,bytes)")
+)
+
+// Functions of pairs (Uniswap v2) that settle their reserves with their balances.
+var (
+	SelSkim = Func("skim(address)")
+	SelSync = Func("sync()")
 )
 
 // Questions about contracts: ERC-1271, ERC-165, ERC-173, ERC-4626, and Multicall3.
