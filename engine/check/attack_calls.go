@@ -258,7 +258,6 @@ func (a *attack) arbitraryCall() (out []hit) {
 	return out
 }
 
-
 // forgedCallback: the party called a function that only a pool or a lender may call, on a
 // contract that was not waiting for it, and value left somebody.
 func (a *attack) forgedCallback() (out []hit) {

@@ -19,7 +19,6 @@ var pairRules = []rule{
 	{name: "self_transfer", cause: verdict.ByPairAbuse, fires: (*attack).selfTransfer},
 }
 
-
 // callsTo are the deals that call a function, by target.
 func (a *attack) callsTo(sel evmsig.Selector) (out map[common.Address][]int, order []common.Address) {
 	out = map[common.Address][]int{}
