@@ -186,7 +186,11 @@ func (w *writer) checks() {
 	var rows []row
 	for _, result := range []verdict.Ruled{verdict.Found, verdict.Clean, verdict.NotChecked, verdict.NotApplicable} {
 		if len(by[result]) > 0 {
-			rows = append(rows, row{result.String(), strings.Join(by[result], " ")})
+			names := row{result.String()}
+			for _, name := range by[result] {
+				names = append(names, name) // cells are bounded
+			}
+			rows = append(rows, names)
 		}
 	}
 	section(w, "Checks of the rules, as {check:NAME}: result, names", rows)
