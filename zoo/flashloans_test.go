@@ -23,8 +23,6 @@ type flashSpecimen struct {
 // event of the share token.
 const premiumShared = "the premium of the loan raises the balance of the share token without an event"
 
-const unseenV4 = "a loan of the pool manager of Uniswap v4, which emits no event of its own"
-
 // buyLow buys WETH in the pair of Uniswap and sells it in the dearer fork.
 func (p *plan) buyLow() []step {
 	return slices.Concat(p.sell(canon.v2Router, canon.usdc, canon.weth), p.sell(markets.forkRouter, canon.weth, canon.usdc))
@@ -81,8 +79,8 @@ var flashArbitrages = []flashSpecimen{
 	{name: "two pools, Balancer, profit to a cold wallet", moves: []string{"searcher", "treasury +117.897896 USDC"}, script: arbitrage(byBalancer, toColdWallet)},
 	{name: "two pools, flash swap of a third pair, profit to the sender", moves: []string{"searcher +102.85276 USDC"}, script: arbitrage(byPair(&flashMarkets.linkUSDC), toSender)},
 	{name: "two pools, Uniswap v3, profit to the sender", moves: []string{"searcher +115.397895 USDC"}, script: arbitrage(byPool, toSender)},
-	{name: "two pools, Uniswap v4, profit kept", moves: []string{"searcher", "bot +117.897896 USDC"}, script: arbitrage(byV4, kept), unseen: unseenV4},
-	{name: "two pools, Uniswap v4, profit to a cold wallet", moves: []string{"searcher", "treasury +117.897896 USDC"}, script: arbitrage(byV4, toColdWallet), unseen: unseenV4},
+	{name: "two pools, Uniswap v4, profit kept", moves: []string{"searcher", "bot +117.897896 USDC"}, script: arbitrage(byV4, kept)},
+	{name: "two pools, Uniswap v4, profit to a cold wallet", moves: []string{"searcher", "treasury +117.897896 USDC"}, script: arbitrage(byV4, toColdWallet)},
 	{name: "two pools, minted dollars of ERC-3156", moves: []string{"searcher +86.691419124067659154 FUSD"}, script: func(w *world) (*plan, common.Hash) {
 		p := w.executor("searcher")
 		fusd := flashMarkets.fusd
@@ -237,7 +235,7 @@ var flashPositions = []flashSpecimen{
 	{name: "leverage down, Balancer", moves: []string{"alice", "bot +453.59521 USDC -2.2 aEthWETH -5000 variableDebtEthUSDC"}, script: leverDown(byBalancer, false)},
 	{name: "leverage down, flash swap of a v2 pair", moves: []string{"alice", "bot +438.249171 USDC -2.2 aEthWETH -5000 variableDebtEthUSDC"}, script: leverDown(byPair(&flashMarkets.linkUSDC), false)},
 	{name: "position closed, Aave v3, the rest to the sender", moves: []string{"alice +19316.302598 USDC", "bot -10 aEthWETH -5000 variableDebtEthUSDC"}, script: leverDown(byAave, true)},
-	{name: "position closed, Uniswap v4, the rest to the sender", moves: []string{"alice +19318.852598 USDC", "bot -10 aEthWETH -5000 variableDebtEthUSDC"}, script: leverDown(byV4, true), unseen: unseenV4},
+	{name: "position closed, Uniswap v4, the rest to the sender", moves: []string{"alice +19318.852598 USDC", "bot -10 aEthWETH -5000 variableDebtEthUSDC"}, script: leverDown(byV4, true)},
 	{name: "collateral swap, Aave v3", moves: []string{"bob", "bot +867.080343 USDC +9000 aEthUSDC -4 aEthWETH"}, script: swapPledge(byAave), misread: premiumShared},
 	{name: "collateral swap, Balancer", moves: []string{"bob", "bot +871.580343 USDC +9000 aEthUSDC -4 aEthWETH"}, script: swapPledge(byBalancer)},
 	{name: "refinancing from Aave to a market like Compound v2", moves: []string{"alice", "bot +1 USDC +10 ZSH -10 aEthWETH -5000 variableDebtEthUSDC"}, script: func(w *world) (*plan, common.Hash) {
