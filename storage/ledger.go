@@ -336,7 +336,15 @@ func (s *Store) Bill(id string) (channel.Bill, error) {
 }
 
 func (r billRow) bill(id recordID) channel.Bill {
-	return channel.Bill{ID: id.String(), Payer: r.Payer, Channel: r.Channel, Collected: r.Collected, Price: r.Price, Final: r.Final, Delivered: r.Delivered}
+	return channel.Bill{
+		ID:        id.String(),
+		Payer:     r.Payer,
+		Channel:   r.Channel,
+		Collected: r.Collected,
+		Price:     r.Price,
+		Final:     r.Final,
+		Delivered: r.Delivered,
+	}
 }
 
 // Ticket returns one row, or channel.ErrNoTicket.

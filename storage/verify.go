@@ -102,7 +102,13 @@ func newSpan(id uint64, r io.ReaderAt, length int64, first []byte) (*span, error
 	if len(first) < pageHead {
 		return nil, damaged(id, "has no head")
 	}
-	s := &span{r: r, length: length, first: first, flags: binary.NativeEndian.Uint16(first[8:]), count: int(binary.NativeEndian.Uint16(first[10:]))}
+	s := &span{
+		r:      r,
+		length: length,
+		first:  first,
+		flags:  binary.NativeEndian.Uint16(first[8:]),
+		count:  int(binary.NativeEndian.Uint16(first[10:])),
+	}
 	if s.flags != branchPage && s.flags != leafPage || int64(pageHead+s.count*pageElement) > length {
 		return nil, damaged(id, "has flags %#x and %d elements", s.flags, s.count)
 	}

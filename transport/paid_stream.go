@@ -41,7 +41,12 @@ func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 		if !paid {
 			s.challenge(ctx, route)
 		}
-		fail(ctx, fasthttp.StatusPaymentRequired, api.CodeUseSSE, "a paid analysis is answered as a stream: repeat this with Accept: text/event-stream, or use POST /explain/async")
+		fail(
+			ctx,
+			fasthttp.StatusPaymentRequired,
+			api.CodeUseSSE,
+			"a paid analysis is answered as a stream: repeat this with Accept: text/event-stream, or use POST /explain/async",
+		)
 		return
 	}
 	if !paid {

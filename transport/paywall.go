@@ -233,7 +233,11 @@ func (s *Server) challenge(ctx *fasthttp.RequestCtx, route *mpp.Route) (id strin
 
 // demand answers a request without a credential.
 func (s *Server) demand(ctx *fasthttp.RequestCtx, route *mpp.Route) {
-	s.refuse(ctx, route, &mpp.Problem{Type: mpp.PaymentRequired, Detail: "This needs an MPP payment session: answer the challenge in WWW-Authenticate."})
+	s.refuse(
+		ctx,
+		route,
+		&mpp.Problem{Type: mpp.PaymentRequired, Detail: "This needs an MPP payment session: answer the challenge in WWW-Authenticate."},
+	)
 }
 
 // managed answers a request that moved a channel and asked for nothing else.
@@ -295,7 +299,10 @@ func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route 
 func (s *Server) tooSmall(ctx *fasthttp.RequestCtx, route *mpp.Route, deposit tempo.Amount) {
 	s.challenge(ctx, route)
 	fail(ctx, fasthttp.StatusPaymentRequired, api.CodeDeposit, fmt.Sprintf(
-		"the channel's deposit of %s base units is below the minimum of %s; open a channel with more, or top it up", deposit, s.cfg.Payments.MinDeposit))
+		"the channel's deposit of %s base units is below the minimum of %s; open a channel with more, or top it up",
+		deposit,
+		s.cfg.Payments.MinDeposit,
+	))
 }
 
 // payTime bounds what a credential may take: an opening waits for the chain.
@@ -363,7 +370,13 @@ func cumulative(p mpp.Payload) tempo.Amount {
 
 // admitPaid charges the first unit of a request, once; mayBegin is asked before a new
 // one is charged. done is true where the request is answered.
-func (s *Server) admitPaid(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, o channel.Order, mayBegin func(context.Context) error) (a channel.Admitted, done bool) {
+func (s *Server) admitPaid(
+	ctx *fasthttp.RequestCtx,
+	route *mpp.Route,
+	p *channel.Payment,
+	o channel.Order,
+	mayBegin func(context.Context) error,
+) (a channel.Admitted, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
 	o.MayBegin = func() error { return mayBegin(work) }
@@ -389,7 +402,10 @@ func (s *Server) demandDebt(ctx *fasthttp.RequestCtx, route *mpp.Route, owing *s
 	ctx.SetUserValue(owedKey, owing.Owed)
 	s.refuse(ctx, route, &mpp.Problem{
 		Type: mpp.InsufficientBalance, RequiredTopUp: owing.Owed,
-		Detail:  fmt.Sprintf("Earlier analyses of this payer are not paid: %s base units are owed. Sign for them, or fetch them by their ids.", owing.Owed),
+		Detail: fmt.Sprintf(
+			"Earlier analyses of this payer are not paid: %s base units are owed. Sign for them, or fetch them by their ids.",
+			owing.Owed,
+		),
 		Hint:    "GET /explain/run/{requestId} or GET /result/{jobId} pays for one and delivers it.",
 		Details: map[string]string{"owed": owing.Owed.String(), "runs": strings.Join(owing.Runs, ",")},
 	})

@@ -42,9 +42,17 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 	switch {
 	case errors.Is(err, api.ErrNoRun) && atWork:
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter[api.CodeRunAtWork])
-		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: "the run is still at work; ask again soon", Code: api.CodeRunAtWork, RequestID: id})
+		s.failRun(
+			ctx,
+			fasthttp.StatusConflict,
+			wire.RunError{Error: "the run is still at work; ask again soon", Code: api.CodeRunAtWork, RequestID: id},
+		)
 	case errors.Is(err, api.ErrNoRun):
-		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "no run under this request id: it is unknown or older than 30 days", Code: api.CodeNoRun, RequestID: id})
+		s.failRun(
+			ctx,
+			fasthttp.StatusNotFound,
+			wire.RunError{Error: "no run under this request id: it is unknown or older than 30 days", Code: api.CodeNoRun, RequestID: id},
+		)
 	case errors.Is(err, api.ErrRunErrored):
 		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: api.ErrRunErrored.Error(), Code: api.CodeRunErrored, RequestID: id})
 	case errors.Is(err, api.ErrRunTooLarge):

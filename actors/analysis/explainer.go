@@ -225,7 +225,12 @@ func (x *Explainer) newSupervisor(ctx context.Context, in Input) (*supervisor, e
 	s := &supervisor{
 		e: x.e, o: &x.o, id: in.ID, req: in.Request, meter: in.Meter, hash: common.HexToHash(in.Request.TxHash), w: in.World, ctx: ctx,
 		cutOff: in.CutOff, finished: in.Finished, unpaid: in.Unpaid, outstanding: make(map[string]runtime.Ref), begun: make(map[string]bool), reply: make(chan outcome, 1), closed: make(chan struct{}),
-		ev:      &assemble.Evidence{TxHash: in.Request.TxHash, SourcesOff: x.o.SourcesOff, Version: x.o.Version, Triage: check.Asked(in.Request.Context)},
+		ev: &assemble.Evidence{
+			TxHash:     in.Request.TxHash,
+			SourcesOff: x.o.SourcesOff,
+			Version:    x.o.Version,
+			Triage:     check.Asked(in.Request.Context),
+		},
 		journal: newJournal(in.ID, time.Now),
 	}
 	s.tell = oneAtATime(s.journal, in.Sink)

@@ -182,7 +182,12 @@ func (x *Explainer) tellEnd(a Summary) {
 	if x.o.OnAnalysis != nil {
 		x.o.OnAnalysis(a)
 	}
-	attrs := []slog.Attr{slog.String("request", a.ID), slog.String("chain", a.Chain), slog.String("outcome", string(a.Outcome)), slog.Duration("took", a.Took)}
+	attrs := []slog.Attr{
+		slog.String("request", a.ID),
+		slog.String("chain", a.Chain),
+		slog.String("outcome", string(a.Outcome)),
+		slog.Duration("took", a.Took),
+	}
 	if len(a.Failed) > 0 {
 		attrs = append(attrs, slog.Any("failed", a.Failed))
 	}

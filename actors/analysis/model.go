@@ -93,7 +93,13 @@ var errPatience = errors.New("the time for the model is over")
 var errPanic = errors.New("internal fault")
 
 // consult is the work of the LLM actor, run outside Receive.
-func (g *Agent) consult(c *assemble.Case, desk *tool.Desk, req api.Request, m *meter.Meter, tell func(api.Event)) func(context.Context) any {
+func (g *Agent) consult(
+	c *assemble.Case,
+	desk *tool.Desk,
+	req api.Request,
+	m *meter.Meter,
+	tell func(api.Event),
+) func(context.Context) any {
 	name := req.ModelOr(g.Default)
 	model := g.Models[name]
 	return func(ctx context.Context) any {

@@ -92,7 +92,13 @@ func fetchTrace(w gather.World, ch *chain.Chain, hash common.Hash, o gather.Trac
 	}
 }
 
-func labelTokens(w gather.World, ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, block *ethrpc.Block) func(context.Context) any {
+func labelTokens(
+	w gather.World,
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	rc *ethrpc.Receipt,
+	block *ethrpc.Block,
+) func(context.Context) any {
 	return func(ctx context.Context) any {
 		var out labelled
 		out.tokens, out.err = gather.Tokens(ctx, w, ch, tx, rc)
@@ -101,7 +107,14 @@ func labelTokens(w gather.World, ch *chain.Chain, tx *ethrpc.Transaction, rc *et
 	}
 }
 
-func lookUpSources(w gather.World, ch *chain.Chain, tx *ethrpc.Transaction, tree *trace.Tree, rc *ethrpc.Receipt, diff *ethrpc.StateDiff) func(context.Context) any {
+func lookUpSources(
+	w gather.World,
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	tree *trace.Tree,
+	rc *ethrpc.Receipt,
+	diff *ethrpc.StateDiff,
+) func(context.Context) any {
 	return func(ctx context.Context) any {
 		s, err := gather.Sources(ctx, w, ch, tx, tree, rc, diff)
 		return sourced{sourced: s, err: err}

@@ -218,7 +218,12 @@ func (c *Channels) letGo(ctx context.Context, channel common.Hash, held tempo.Am
 	}
 }
 
-func (c *Channels) collect(ctx context.Context, channel common.Hash, billID string, price, atMost, held tempo.Amount) (bill Bill, s Standing, charged bool, err error) {
+func (c *Channels) collect(
+	ctx context.Context,
+	channel common.Hash,
+	billID string,
+	price, atMost, held tempo.Amount,
+) (bill Bill, s Standing, charged bool, err error) {
 	// Two who pay one bill take turns, whatever their channels.
 	defer c.turns.lock("bill " + billID)()
 	bill, err = c.o.Ledger.Bill(billID)

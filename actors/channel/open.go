@@ -46,7 +46,12 @@ func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p
 }
 
 // reopen is an open of a channel that stands: a voucher of the same amount.
-func (c *Channels) reopen(ctx context.Context, row session.Channel, v session.Voucher, price tempo.Amount) (s Standing, held tempo.Amount, err error) {
+func (c *Channels) reopen(
+	ctx context.Context,
+	row session.Channel,
+	v session.Voucher,
+	price tempo.Amount,
+) (s Standing, held tempo.Amount, err error) {
 	row, err = c.fresh(ctx, row, c.o.StateTTL)
 	if err != nil {
 		return s, held, err
@@ -70,7 +75,13 @@ func (c *Channels) reopen(ctx context.Context, row session.Channel, v session.Vo
 // bringUp sends the transaction unless the chain shows its channel already. announced
 // says that the ledger has the channel as Opening: one that is on chain without that was
 // opened with another server, which serves it.
-func (c *Channels) bringUp(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen, v session.Voucher, announced bool) (Standing, error) {
+func (c *Channels) bringUp(
+	ctx context.Context,
+	q PayRequest,
+	open *tempo.VerifiedOpen,
+	v session.Voucher,
+	announced bool,
+) (Standing, error) {
 	id := open.ChannelID
 	s, err := c.state(ctx, id)
 	if err != nil {

@@ -130,7 +130,10 @@ func problem(ctx context.Context, err error) error {
 		return &mpp.Problem{Type: mpp.VerificationFailed, Detail: "The chain refuses the transaction.", Hint: reverted.Reason, Err: err}
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return err
-	case errors.Is(err, settle.ErrUnreachable), errors.Is(err, settle.ErrUnknownOutcome), errors.Is(err, errChannelEnded), errors.Is(err, errCrowded):
+	case errors.Is(err, settle.ErrUnreachable),
+		errors.Is(err, settle.ErrUnknownOutcome),
+		errors.Is(err, errChannelEnded),
+		errors.Is(err, errCrowded):
 		return mpp.Unreachable(chainRest, err)
 	}
 	return mpp.AsProblem(err)
@@ -141,7 +144,12 @@ var errCrowded = errors.New("too many requests that need the settlement chain")
 
 // voucher takes a voucher. The signature is checked here, beside the channel's
 // actor, which compares and books.
-func (c *Channels) voucher(ctx context.Context, q PayRequest, adm *mpp.Admission, p *mpp.Voucher) (s Standing, held tempo.Amount, err error) {
+func (c *Channels) voucher(
+	ctx context.Context,
+	q PayRequest,
+	adm *mpp.Admission,
+	p *mpp.Voucher,
+) (s Standing, held tempo.Amount, err error) {
 	sig, err := tempo.ParseSignature(p.Signature)
 	if err != nil {
 		return s, held, invalidSignature(err)
@@ -252,7 +260,15 @@ func unknownChannel() *mpp.Problem {
 // in the ledger is not served: the server that opened it does that. With
 // Options.Adopt it is adopted from the chain, once prove says that who asks is
 // its payer; v and charge say what the payer must have consumed before.
-func (c *Channels) current(ctx context.Context, from netip.Prefix, ref mpp.ChannelRef, ttl time.Duration, prove func() error, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+func (c *Channels) current(
+	ctx context.Context,
+	from netip.Prefix,
+	ref mpp.ChannelRef,
+	ttl time.Duration,
+	prove func() error,
+	v session.Voucher,
+	charge tempo.Amount,
+) (session.Channel, error) {
 	row, err := c.glance(ctx, ref.ChannelID)
 	switch {
 	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
@@ -276,7 +292,13 @@ func (c *Channels) current(ctx context.Context, from netip.Prefix, ref mpp.Chann
 }
 
 // adopt makes a row from what the chain says.
-func (c *Channels) adopt(ctx context.Context, from netip.Prefix, ref mpp.ChannelRef, v session.Voucher, charge tempo.Amount) (session.Channel, error) {
+func (c *Channels) adopt(
+	ctx context.Context,
+	from netip.Prefix,
+	ref mpp.ChannelRef,
+	v session.Voucher,
+	charge tempo.Amount,
+) (session.Channel, error) {
 	mayAsk, err := c.limits.lookup(ref.ChannelID, from, c.o.now())
 	switch {
 	case err != nil:
@@ -295,7 +317,10 @@ func (c *Channels) adopt(ctx context.Context, from netip.Prefix, ref mpp.Channel
 		return session.Channel{}, unknownChannel()
 	}
 	if v.Cumulative.Cmp(s.Deposit) > 0 {
-		return session.Channel{}, &mpp.Problem{Type: mpp.AmountExceedsDeposit, Detail: "The voucher is above the deposit of " + s.Deposit.String() + "."}
+		return session.Channel{}, &mpp.Problem{
+			Type:   mpp.AmountExceedsDeposit,
+			Detail: "The voucher is above the deposit of " + s.Deposit.String() + ".",
+		}
 	}
 	c.o.Log.Warn("channel taken over from the chain", "channel", ref.ChannelID, "deposit", s.Deposit)
 	return c.begin(ctx, ref.ChannelID, s, session.Adopted(c.o.Terms.Domain, ref.Descriptor, s, v, charge, c.o.now()))

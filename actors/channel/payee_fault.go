@@ -56,8 +56,11 @@ var payeeFaults = []struct {
 		"make --settle-rpc and --settle-chain name the same chain"},
 	{FaultAway, "no endpoint of the settlement chain answers",
 		"see whether the endpoints of --settle-rpc can be reached, and name further ones"},
-	{FaultForeign, "the chain has paid out more than this server ever signed for, so another server settles with the same key, or the database is an old copy",
-		"stop the other server, or give it a key of its own; where there is none, start this one once with --adopt-channels"},
+	{
+		FaultForeign,
+		"the chain has paid out more than this server ever signed for, so another server settles with the same key, or the database is an old copy",
+		"stop the other server, or give it a key of its own; where there is none, start this one once with --adopt-channels",
+	},
 }
 
 // FaultState is what is known of one kind of fault.
@@ -266,7 +269,21 @@ func (c *Channels) checkHealth(ctx context.Context) error {
 	c.faults.over(FaultChain, FaultAway)
 	c.judge(h)
 	if c.health.Swap(&h) == nil {
-		c.o.Log.Info("settlement chain", "chain", c.o.Terms.Domain.ChainID(), "block", h.Head.Number, "clock_ahead", h.Drift.Round(time.Second), "key", h.Key, "gas", h.Gas, "fee", h.Fee)
+		c.o.Log.Info(
+			"settlement chain",
+			"chain",
+			c.o.Terms.Domain.ChainID(),
+			"block",
+			h.Head.Number,
+			"clock_ahead",
+			h.Drift.Round(time.Second),
+			"key",
+			h.Key,
+			"gas",
+			h.Gas,
+			"fee",
+			h.Fee,
+		)
 	}
 	return nil
 }

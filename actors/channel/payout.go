@@ -77,7 +77,12 @@ func (c *Channels) closeUnused(ctx context.Context, id common.Hash) error {
 // payOut closes a channel on chain. The order makes a crash harmless: the row says
 // that it closes, with the signed transaction beside it, before that is sent. Where
 // may is set and says no, the error is errInUse.
-func (c *Channels) payOut(ctx context.Context, id common.Hash, v session.Voucher, may func(*session.Channel) bool) (session.Channel, error) {
+func (c *Channels) payOut(
+	ctx context.Context,
+	id common.Hash,
+	v session.Voucher,
+	may func(*session.Channel) bool,
+) (session.Channel, error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTime)
 	defer cancel()
 	defer c.turns.lock(payOutTurn(id))()
@@ -106,7 +111,12 @@ const payOutTime = 60 * time.Second
 
 // beginClose marks the row. One that is closed already, with the same sum, is no
 // fault.
-func (c *Channels) beginClose(ctx context.Context, id common.Hash, v session.Voucher, may func(*session.Channel) bool) (session.Channel, error) {
+func (c *Channels) beginClose(
+	ctx context.Context,
+	id common.Hash,
+	v session.Voucher,
+	may func(*session.Channel) bool,
+) (session.Channel, error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		if may != nil && !may(row) {
 			return Entry{}, errInUse
@@ -184,7 +194,13 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 
 // finish books the end of a channel. Its intent, or one made for it, stays until the
 // end is final: see finalizeClose.
-func (c *Channels) finish(ctx context.Context, id common.Hash, captured tempo.Amount, tx common.Hash, intent string) (session.Channel, error) {
+func (c *Channels) finish(
+	ctx context.Context,
+	id common.Hash,
+	captured tempo.Amount,
+	tx common.Hash,
+	intent string,
+) (session.Channel, error) {
 	now := c.o.now()
 	if onChain, err := c.chainTime(ctx); err == nil {
 		now = onChain

@@ -183,7 +183,15 @@ func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
 	if err != nil || under(intents, row.ID, IntentSettle) || under(intents, row.ID, IntentClose) {
 		return err // Reconcile decides first what became of that
 	}
-	c.o.Log.Error("a channel is gone from the chain, and nothing shows how it ended", "channel", row.ID, "settled", row.Settled, "spent", row.Spent)
+	c.o.Log.Error(
+		"a channel is gone from the chain, and nothing shows how it ended",
+		"channel",
+		row.ID,
+		"settled",
+		row.Settled,
+		"spent",
+		row.Spent,
+	)
 	_, err = c.finish(ctx, row.ID, row.Settled, common.Hash{}, "")
 	return err
 }

@@ -70,7 +70,8 @@ func (c *Channels) SnapshotOf(ctx context.Context, payer common.Address) *mpp.Sn
 
 // snapshot is nil where the row is of no use to its payer.
 func snapshot(row *session.Channel, price tempo.Amount) *mpp.Snapshot {
-	if row.Status != session.Active || row.CloseRequestedAt != 0 || row.Missing || row.Foreign() || row.Highest.Signature.Kind() == tempo.NoSignature {
+	if row.Status != session.Active || row.CloseRequestedAt != 0 || row.Missing || row.Foreign() ||
+		row.Highest.Signature.Kind() == tempo.NoSignature {
 		return nil
 	}
 	required, ok := row.Required(price)

@@ -225,7 +225,14 @@ func (j *Jobs) Job(id string) (*api.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api.Job{JobID: row.ID, Status: row.Status, Result: row.Result, Error: row.Error, ErrorCode: row.ErrorCode, HTML: string(row.HTML)}, nil
+	return &api.Job{
+		JobID:     row.ID,
+		Status:    row.Status,
+		Result:    row.Result,
+		Error:     row.Error,
+		ErrorCode: row.ErrorCode,
+		HTML:      string(row.HTML),
+	}, nil
 }
 
 // Close takes no more jobs and starts none. It waits for the running ones until

@@ -50,7 +50,12 @@ var errCollecting = errors.New("the job has ended and is being paid for")
 // Job runs the analysis of a job that its polls pay for. What nobody collects in time
 // is cut short; its price is fixed before anybody is told the end. run is nil where
 // nothing is sold.
-func (s *Seller) Job(ctx context.Context, id string, slot Parker, analyse func(ctx context.Context, run *Run) (*api.Result, error)) (*api.Result, error) {
+func (s *Seller) Job(
+	ctx context.Context,
+	id string,
+	slot Parker,
+	analyse func(ctx context.Context, run *Run) (*api.Result, error),
+) (*api.Result, error) {
 	bill, err := s.o.Books.Bill(id)
 	if errors.Is(err, channel.ErrNoBill) {
 		return analyse(ctx, nil) // from a time when nothing was sold

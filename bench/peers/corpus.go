@@ -200,7 +200,10 @@ func flatTrace(l fixture.Labelled) (json.RawMessage, error) {
 		if !ok || m.IsError == "1" || m.To == "" {
 			continue
 		}
-		root.Calls = append(root.Calls, frame{Type: "CALL", From: m.From, To: m.To, Gas: "0x0", GasUsed: "0x0", Input: "0x", Output: "0x", Value: "0x" + v.Text(16)})
+		root.Calls = append(
+			root.Calls,
+			frame{Type: "CALL", From: m.From, To: m.To, Gas: "0x0", GasUsed: "0x0", Input: "0x", Output: "0x", Value: "0x" + v.Text(16)},
+		)
 	}
 	return json.Marshal(root)
 }

@@ -33,7 +33,14 @@ func open(ctx context.Context, opt options) (*lab, error) {
 	if l.packages, err = filepath.Abs(opt.packages); err != nil {
 		return nil, err
 	}
-	l.cast = filepath.Join(l.packages, "node_modules", "@foundry-rs", "cast-"+runtime.GOOS+"-"+runtime.GOARCH, "bin", "cast") // npm's names for linux and amd64 are Go's
+	l.cast = filepath.Join(
+		l.packages,
+		"node_modules",
+		"@foundry-rs",
+		"cast-"+runtime.GOOS+"-"+runtime.GOARCH,
+		"bin",
+		"cast",
+	) // npm's names for linux and amd64 are Go's
 	for _, path := range []string{l.cast, filepath.Join(l.packages, "node_modules", "@3loop", "transaction-decoder")} {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("find %s: %w", path, errAbsent)
@@ -71,7 +78,12 @@ func build(ctx context.Context, file, pkg string) error {
 
 // environment has no setting of the user's, and no proxy.
 func (l *lab) environment() []string {
-	return []string{"HOME=" + filepath.Join(l.dir, "home"), "PATH=" + os.Getenv("PATH"), "TXLENS_DATA=" + filepath.Join(l.dir, "data"), "NO_PROXY=*"}
+	return []string{
+		"HOME=" + filepath.Join(l.dir, "home"),
+		"PATH=" + os.Getenv("PATH"),
+		"TXLENS_DATA=" + filepath.Join(l.dir, "data"),
+		"NO_PROXY=*",
+	}
 }
 
 func (l *lab) command(ctx context.Context, program string, args ...string) *exec.Cmd {

@@ -88,8 +88,10 @@ func blocks(ctx context.Context, l *lab) error {
 	}
 	t.decoded(nameCastNames, c, r, r.runs)
 	frames, logs := c.totals()
-	t.print(fmt.Sprintf("Recorded blocks: %d transactions, %d calls with a selector, %d logs; one process for all in %d passes, cast one for each",
-		len(c.txs), frames, logs, l.passes))
+	t.print(
+		fmt.Sprintf("Recorded blocks: %d transactions, %d calls with a selector, %d logs; one process for all in %d passes, cast one for each",
+			len(c.txs), frames, logs, l.passes),
+	)
 	l.errors(nameCastNames, r)
 	return nil
 }
@@ -169,7 +171,9 @@ func state(ctx context.Context, l *lab) error {
 		l.errors(p.name, r)
 	}
 	frames, logs := c.totals()
-	t.print(fmt.Sprintf("Transactions with all their state: %d, %d calls with a selector, %d logs; a process for each", len(c.txs), frames, logs))
+	t.print(
+		fmt.Sprintf("Transactions with all their state: %d, %d calls with a selector, %d logs; a process for each", len(c.txs), frames, logs),
+	)
 	return nil
 }
 
@@ -208,8 +212,16 @@ func labelled(ctx context.Context, l *lab) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		s := judge(c, r, p.means, l.verbose)
-		t.row(p.name, strconv.Itoa(answered(r)), share(s.typeRight, s.typed), share(s.typeWrong, s.typed), share(s.typed-s.typeRight-s.typeWrong, s.typed),
-			share(s.protocolRight, s.named), share(s.protocolWrong, s.named), share(s.named-s.protocolRight-s.protocolWrong, s.named))
+		t.row(
+			p.name,
+			strconv.Itoa(answered(r)),
+			share(s.typeRight, s.typed),
+			share(s.typeWrong, s.typed),
+			share(s.typed-s.typeRight-s.typeWrong, s.typed),
+			share(s.protocolRight, s.named),
+			share(s.protocolWrong, s.named),
+			share(s.named-s.protocolRight-s.protocolWrong, s.named),
+		)
 		l.errors(p.name, r)
 	}
 	t.row("cast", noAnswer, "gives none", noAnswer, noAnswer, "gives none", noAnswer, noAnswer)

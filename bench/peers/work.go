@@ -199,7 +199,8 @@ var (
 func readCast(hash, out string) answer {
 	a := answer{Hash: hash}
 	for line := range strings.Lines(out) {
-		if m := castFrame.FindStringSubmatch(line); m != nil && m[1] != "fallback" && m[1] != "receive" && !castUnknown.MatchString(m[1]) && !strings.Contains(line, "PRECOMPILES::") {
+		if m := castFrame.FindStringSubmatch(line); m != nil && m[1] != "fallback" && m[1] != "receive" && !castUnknown.MatchString(m[1]) &&
+			!strings.Contains(line, "PRECOMPILES::") {
 			a.Frames++
 		}
 		if castEvent.MatchString(line) {

@@ -120,7 +120,14 @@ func (b books) Settle(ctx context.Context, q admin.SettleRequest) (report admin.
 	}
 	report.Payouts = make([]admin.Payout, 0, len(list))
 	for _, p := range list {
-		out := admin.Payout{ID: p.ID, Paid: p.Paid, Tx: known(p.Tx), Left: p.Left, Obstacle: string(p.Obstacle), Pending: errors.Is(p.Err, settle.ErrUnknownOutcome)}
+		out := admin.Payout{
+			ID:       p.ID,
+			Paid:     p.Paid,
+			Tx:       known(p.Tx),
+			Left:     p.Left,
+			Obstacle: string(p.Obstacle),
+			Pending:  errors.Is(p.Err, settle.ErrUnknownOutcome),
+		}
 		if p.Err != nil {
 			out.Error = oneLine(p.Err.Error())
 		}

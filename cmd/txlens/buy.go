@@ -26,11 +26,11 @@ func dollars(flag, text string) (tempo.Amount, error) {
 
 // buyFlags make explain buy the analysis.
 type buyFlags struct {
-	Server    string `name:"server" placeholder:"URL" env:"TXLENS_SERVER" help:"Buy the analysis from this server, instead of making it here."`
+	Server    string `name:"server"     placeholder:"URL"     env:"TXLENS_SERVER"     help:"Buy the analysis from this server, instead of making it here."`
 	MaxCharge string `name:"max-charge" placeholder:"DOLLARS" env:"TXLENS_MAX_CHARGE" help:"The most that one analysis may cost; default what --max-deposit says."`
-	Async     bool   `name:"async" help:"Buy a job and poll it, instead of reading a stream."`
-	Run       string `name:"run" placeholder:"ID" help:"Fetch this run, or with --async this job, which an earlier call lost."`
-	Close     bool   `name:"close" help:"Close the channel at the end and get the rest of the deposit back; without it the next call goes on with it."`
+	Async     bool   `name:"async"                                                    help:"Buy a job and poll it, instead of reading a stream."`
+	Run       string `name:"run"        placeholder:"ID"                              help:"Fetch this run, or with --async this job, which an earlier call lost."`
+	Close     bool   `name:"close"                                                    help:"Close the channel at the end and get the rest of the deposit back; without it the next call goes on with it."`
 
 	payerFlags `embed:""`
 }
@@ -150,7 +150,9 @@ func (b *buyer) end(ctx context.Context) error {
 		case err != nil:
 			return fmt.Errorf("%w; the channel is kept: %s closes it later", err, b.closing())
 		}
-		b.tell(fmt.Sprintf("charged $%s in all by this channel; $%s refunded", mpp.FormatTokens(refund.Captured), mpp.FormatTokens(refund.Refunded)))
+		b.tell(
+			fmt.Sprintf("charged $%s in all by this channel; $%s refunded", mpp.FormatTokens(refund.Captured), mpp.FormatTokens(refund.Refunded)),
+		)
 		return nil
 	}
 	left := tempo.Amount{}

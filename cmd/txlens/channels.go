@@ -24,10 +24,10 @@ import (
 
 type channelsCmd struct {
 	Channel string `arg:"" optional:"" placeholder:"CHANNEL" help:"Show all of one channel: its id, or the beginning of it."`
-	Ended   bool   `name:"ended" help:"List those that are closed."`
-	Limit   int    `name:"limit" default:"100" help:"Channels to list at most; 0: all."`
-	From    string `name:"from" placeholder:"CHANNEL" help:"Begin the list here: an id, or the beginning of one."`
-	JSON    bool   `name:"json" help:"One line of JSON for each channel; amounts in base units."`
+	Ended   bool   `                                         help:"List those that are closed."                               name:"ended"`
+	Limit   int    `                                         help:"Channels to list at most; 0: all."                         name:"limit" default:"100"`
+	From    string `                   placeholder:"CHANNEL" help:"Begin the list here: an id, or the beginning of one."      name:"from"`
+	JSON    bool   `                                         help:"One line of JSON for each channel; amounts in base units." name:"json"`
 
 	serverFlag `embed:""`
 }
@@ -176,7 +176,14 @@ func printChannels(w io.Writer, list []admin.Channel, ended bool) error {
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "\n%s: %s spent, %s settled, %s unsettled", api.Count(len(list), "channel"), mpp.FormatTokens(spent), mpp.FormatTokens(settled), mpp.FormatTokens(unsettled))
+	fmt.Fprintf(
+		&text,
+		"\n%s: %s spent, %s settled, %s unsettled",
+		api.Count(len(list), "channel"),
+		mpp.FormatTokens(spent),
+		mpp.FormatTokens(settled),
+		mpp.FormatTokens(unsettled),
+	)
 	if !lost.IsZero() {
 		fmt.Fprintf(&text, ", %s lost", mpp.FormatTokens(lost))
 	}
@@ -297,7 +304,11 @@ func outlook(ch admin.Channel) string {
 	case ch.Obstacle == string(session.VoucherAbove) && ch.Payable.IsZero():
 		return "; only closing can take it: the one voucher for it is above what was served"
 	case ch.Obstacle == string(session.VoucherAbove):
-		return fmt.Sprintf("; settling pays out %s, only closing the other %s: the one voucher for it is above what was served", mpp.FormatTokens(ch.Payable), mpp.FormatTokens(left))
+		return fmt.Sprintf(
+			"; settling pays out %s, only closing the other %s: the one voucher for it is above what was served",
+			mpp.FormatTokens(ch.Payable),
+			mpp.FormatTokens(left),
+		)
 	case ch.Obstacle == string(session.BeingClosed):
 		return "; its payout is on the way"
 	}

@@ -43,9 +43,21 @@ func (f *payFlags) checkSettlement(ctx context.Context, w io.Writer) error {
 		_, err = fmt.Fprintf(w, "warning: settlement: no endpoint of the settlement chain answers: %s\n", oneLine(err.Error()))
 		return err
 	}
-	fmt.Fprintf(w, "settlement: chain %d answers; the clock is %s ahead of its block %d\n", f.SettleChain, h.Drift.Round(time.Second), h.Head.Number)
+	fmt.Fprintf(
+		w,
+		"settlement: chain %d answers; the clock is %s ahead of its block %d\n",
+		f.SettleChain,
+		h.Drift.Round(time.Second),
+		h.Head.Number,
+	)
 	if h.Key != (common.Address{}) {
-		fmt.Fprintf(w, "settlement: key %s has %s for fees; closing a channel costs about %s\n", h.Key, mpp.FormatTokens(h.Gas), mpp.FormatTokens(h.Fee))
+		fmt.Fprintf(
+			w,
+			"settlement: key %s has %s for fees; closing a channel costs about %s\n",
+			h.Key,
+			mpp.FormatTokens(h.Gas),
+			mpp.FormatTokens(h.Fee),
+		)
 	}
 	for _, fault := range channel.HealthFaults(h) {
 		fmt.Fprintf(w, "warning: settlement: %s\n", fault)

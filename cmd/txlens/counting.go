@@ -41,7 +41,12 @@ func (c *counting) onRun() func(analysis.AgentRun) {
 	return func(r analysis.AgentRun) {
 		run := admin.ModelRun{
 			Model: r.Model, Outcome: r.Outcome(), Turns: r.Turns, Dropped: map[string]int{},
-			Tokens: map[string]int64{"input": r.Usage.Input, "output": r.Usage.Output, "cache_read": r.Usage.CacheRead, "cache_write": r.Usage.CacheWrite},
+			Tokens: map[string]int64{
+				"input":       r.Usage.Input,
+				"output":      r.Usage.Output,
+				"cache_read":  r.Usage.CacheRead,
+				"cache_write": r.Usage.CacheWrite,
+			},
 		}
 		r.Dropped.Each(func(kind string, n int) { run.Dropped[kind] = n })
 		c.metrics.Modelled(run)

@@ -24,7 +24,10 @@ var demoCases = []struct{ file, title string }{
 	{"3-sandwich-victim", "The victim of the sandwich"},
 	{"4-nft-sale", "The sale of an NFT"},
 	{"5-lending", "A deposit into a lending market, on OP"},
-	{"6-exploit", "An exploit. This one is a specimen: contracts written for tests,\non a private chain with the chain id of Ethereum. No explorer knows it."},
+	{
+		"6-exploit",
+		"An exploit. This one is a specimen: contracts written for tests,\non a private chain with the chain id of Ethereum. No explorer knows it.",
+	},
 	{"7-failed", "A failed transaction"},
 }
 

@@ -16,11 +16,11 @@ import (
 
 type evalCmd struct {
 	Dir              string `arg:"" type:"existingdir" help:"Folder of cases: for each a NAME.toml, and the bundle that it names."`
-	Model            string `name:"model" placeholder:"MODEL" help:"Language model, as the service names them; default the one of --default-model."`
-	JSON             bool   `name:"json" help:"Print one object of JSON."`
-	Parallel         int    `name:"parallel" default:"4" help:"Cases at a time."`
-	MinAccuracy      int    `name:"min-accuracy" placeholder:"PERCENT" help:"Fail when fewer of the expectations are met."`
-	MaxFalseExploits int    `name:"max-false-exploits" default:"-1" placeholder:"N" help:"Fail when more transactions are called an exploit that are none; default no limit."`
+	Model            string `                          help:"Language model, as the service names them; default the one of --default-model."     name:"model"              placeholder:"MODEL"`
+	JSON             bool   `                          help:"Print one object of JSON."                                                          name:"json"`
+	Parallel         int    `                          help:"Cases at a time."                                                                   name:"parallel"                                 default:"4"`
+	MinAccuracy      int    `                          help:"Fail when fewer of the expectations are met."                                       name:"min-accuracy"       placeholder:"PERCENT"`
+	MaxFalseExploits int    `                          help:"Fail when more transactions are called an exploit that are none; default no limit." name:"max-false-exploits" placeholder:"N"       default:"-1"`
 
 	modelFlags `embed:""`
 }

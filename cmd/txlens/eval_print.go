@@ -72,7 +72,14 @@ func (s *evalSheet) sums(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nFalse exploits       %d\n", t.FalseExploits)
 	fmt.Fprintf(w, "Unresolved evidence  %d; claims dropped or lowered %d\n", t.Unresolved, t.Dropped)
-	fmt.Fprintf(w, "Tokens               %d input, %d output, %d from the cache, %d into it\n", t.Tokens.Input, t.Tokens.Output, t.Tokens.CacheRead, t.Tokens.CacheWrite)
+	fmt.Fprintf(
+		w,
+		"Tokens               %d input, %d output, %d from the cache, %d into it\n",
+		t.Tokens.Input,
+		t.Tokens.Output,
+		t.Tokens.CacheRead,
+		t.Tokens.CacheWrite,
+	)
 	fmt.Fprintf(w, "Cost of the model    $%s\n", t.CostUSD)
 	for i := range s.Cases {
 		if r := &s.Cases[i]; r.Error != "" {

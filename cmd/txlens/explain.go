@@ -17,13 +17,13 @@ import (
 
 type explainCmd struct {
 	Hash     string `arg:"" help:"Transaction hash (0x and 64 hex digits), or - for one per line on stdin, each optionally followed by a chain."`
-	Chain    string `name:"chain" placeholder:"CHAIN" help:"Slug or id; skips the search for the chain."`
-	Context  string `name:"context" placeholder:"TEXT" help:"What you want to know; at most 2 KB."`
-	Model    string `name:"model" placeholder:"MODEL" help:"Language model that looks at it, as the service names them; default the one of --default-model, or the server's."`
-	JSON     bool   `name:"json" help:"Print the ExplanationResult as one line of JSON."`
-	HTML     string `name:"html" placeholder:"FILE" type:"path" help:"Also write a self-contained HTML report."`
-	Parallel int    `name:"parallel" default:"4" help:"Analyses at a time with -."`
-	Quiet    bool   `name:"quiet" short:"q" help:"No progress on stderr."`
+	Chain    string `       help:"Slug or id; skips the search for the chain."                                                                      name:"chain"    placeholder:"CHAIN"`
+	Context  string `       help:"What you want to know; at most 2 KB."                                                                             name:"context"  placeholder:"TEXT"`
+	Model    string `       help:"Language model that looks at it, as the service names them; default the one of --default-model, or the server's." name:"model"    placeholder:"MODEL"`
+	JSON     bool   `       help:"Print the ExplanationResult as one line of JSON."                                                                 name:"json"`
+	HTML     string `       help:"Also write a self-contained HTML report."                                                                         name:"html"     placeholder:"FILE"  type:"path"`
+	Parallel int    `       help:"Analyses at a time with -."                                                                                       name:"parallel"                                 default:"4"`
+	Quiet    bool   `       help:"No progress on stderr."                                                                                           name:"quiet"                                                short:"q"`
 
 	worldFlags `embed:""`
 	buyFlags   `embed:""`

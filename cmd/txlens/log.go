@@ -8,8 +8,8 @@ import (
 
 // logFlags say how the server logs.
 type logFlags struct {
-	LogFormat string `name:"log-format" enum:"text,json" default:"text" placeholder:"text|json" env:"TXLENS_LOG_FORMAT" help:"Format of the log on stderr; durations in JSON are milliseconds."`
-	LogLevel  string `name:"log-level" enum:"debug,info,warn,error" default:"info" placeholder:"debug|info|warn|error" env:"TXLENS_LOG_LEVEL" help:"Lowest level that is logged; debug adds a line for each probe, document and voucher."`
+	LogFormat string `name:"log-format" enum:"text,json"             default:"text" placeholder:"text|json"             env:"TXLENS_LOG_FORMAT" help:"Format of the log on stderr; durations in JSON are milliseconds."`
+	LogLevel  string `name:"log-level"  enum:"debug,info,warn,error" default:"info" placeholder:"debug|info|warn|error" env:"TXLENS_LOG_LEVEL"  help:"Lowest level that is logged; debug adds a line for each probe, document and voucher."`
 }
 
 func (f logFlags) logger(w io.Writer) *slog.Logger {

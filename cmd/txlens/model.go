@@ -24,18 +24,18 @@ import (
 // use up. The zero value is no model. The provider's key is no flag: who lists
 // processes reads those.
 type modelFlags struct {
-	Provider    string            `name:"provider" enum:"off,anthropic,openai" default:"off" env:"TXLENS_PROVIDER" help:"Language model that tests and extends what the rules found: off, anthropic, or openai for any endpoint that speaks Chat Completions."`
-	ProviderURL string            `name:"provider-url" placeholder:"URL" env:"TXLENS_PROVIDER_URL" secret:"url" help:"Base URL of the provider; default the vendor's own."`
-	ProviderKey string            `name:"provider-key-file" placeholder:"FILE" type:"path" env:"TXLENS_PROVIDER_KEY_FILE" secret:"no" help:"File with the key of the provider, which only its owner may read. The variable TXLENS_PROVIDER_KEY can hold the key itself."`
-	Default     string            `name:"default-model" default:"model-opus-5" env:"TXLENS_DEFAULT_MODEL" help:"Model for requests that name none; the documents of the server name it."`
-	IDs         map[string]string `name:"model-id" placeholder:"MODEL=ID" env:"TXLENS_MODEL_ID" help:"What the provider calls a model of a request, * for all of them; needed with openai. Repeatable, or separated by semicolons."`
-	TokenPrices map[string]string `name:"model-price" placeholder:"MODEL=PRICE" env:"TXLENS_MODEL_PRICE" help:"What its tokens cost, in nano-dollars each, such as input:5000,output:25000,cache-read:500,cache-write:6250, or 0; * for all models; needed with openai. Repeatable, or separated by semicolons."`
-	Turns       int               `name:"model-turns" default:"16" env:"TXLENS_MODEL_TURNS" help:"Turns of the model in one analysis."`
-	Tokens      int               `name:"model-tokens" default:"600000" env:"TXLENS_MODEL_TOKENS" secret:"no" help:"Tokens of one analysis, of all kinds together."`
-	Thinking    int               `name:"model-thinking" default:"4096" env:"TXLENS_MODEL_THINKING" help:"Tokens of one turn for thinking; 0: none."`
-	Budget      string            `name:"model-budget" default:"3" env:"TXLENS_MODEL_BUDGET" help:"What the model may cost in one analysis, in dollars."`
-	Patience    time.Duration     `name:"model-patience" default:"4m" env:"TXLENS_MODEL_PATIENCE" help:"Time for the model, on top of --deadline, which is for the evidence."`
-	Playbooks   string            `name:"playbooks" placeholder:"DIR" type:"path" env:"TXLENS_PLAYBOOKS" help:"Folder of your own playbooks; they join the built-in ones, or replace those of the same name."`
+	Provider    string            `name:"provider"          enum:"off,anthropic,openai" default:"off"          env:"TXLENS_PROVIDER"          help:"Language model that tests and extends what the rules found: off, anthropic, or openai for any endpoint that speaks Chat Completions."`
+	ProviderURL string            `name:"provider-url"                                                         env:"TXLENS_PROVIDER_URL"      help:"Base URL of the provider; default the vendor's own."                                                                                                                                              placeholder:"URL"         secret:"url"`
+	ProviderKey string            `name:"provider-key-file"                                                    env:"TXLENS_PROVIDER_KEY_FILE" help:"File with the key of the provider, which only its owner may read. The variable TXLENS_PROVIDER_KEY can hold the key itself."                                                                      placeholder:"FILE"        secret:"no"  type:"path"`
+	Default     string            `name:"default-model"                                 default:"model-opus-5" env:"TXLENS_DEFAULT_MODEL"     help:"Model for requests that name none; the documents of the server name it."`
+	IDs         map[string]string `name:"model-id"                                                             env:"TXLENS_MODEL_ID"          help:"What the provider calls a model of a request, * for all of them; needed with openai. Repeatable, or separated by semicolons."                                                                     placeholder:"MODEL=ID"`
+	TokenPrices map[string]string `name:"model-price"                                                          env:"TXLENS_MODEL_PRICE"       help:"What its tokens cost, in nano-dollars each, such as input:5000,output:25000,cache-read:500,cache-write:6250, or 0; * for all models; needed with openai. Repeatable, or separated by semicolons." placeholder:"MODEL=PRICE"`
+	Turns       int               `name:"model-turns"                                   default:"16"           env:"TXLENS_MODEL_TURNS"       help:"Turns of the model in one analysis."`
+	Tokens      int               `name:"model-tokens"                                  default:"600000"       env:"TXLENS_MODEL_TOKENS"      help:"Tokens of one analysis, of all kinds together."                                                                                                                                                                             secret:"no"`
+	Thinking    int               `name:"model-thinking"                                default:"4096"         env:"TXLENS_MODEL_THINKING"    help:"Tokens of one turn for thinking; 0: none."`
+	Budget      string            `name:"model-budget"                                  default:"3"            env:"TXLENS_MODEL_BUDGET"      help:"What the model may cost in one analysis, in dollars."`
+	Patience    time.Duration     `name:"model-patience"                                default:"4m"           env:"TXLENS_MODEL_PATIENCE"    help:"Time for the model, on top of --deadline, which is for the evidence."`
+	Playbooks   string            `name:"playbooks"                                                            env:"TXLENS_PLAYBOOKS"         help:"Folder of your own playbooks; they join the built-in ones, or replace those of the same name."                                                                                                    placeholder:"DIR"                      type:"path"`
 
 	wire wire.Limits // of one turn; tests shorten them
 }

@@ -38,7 +38,9 @@ func (f serverFlag) base() (string, error) {
 	}
 	base, there := adminOf(dir)
 	if !there {
-		return "", badInput{fmt.Errorf("no server with an admin listener runs on %s; name its listener with --admin, or its folder with --data", dir)}
+		return "", badInput{
+			fmt.Errorf("no server with an admin listener runs on %s; name its listener with --admin, or its folder with --data", dir),
+		}
 	}
 	return base, nil
 }
@@ -105,7 +107,11 @@ func askAdmin(ctx context.Context, base string, q question) (*http.Response, err
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
-		return nil, fmt.Errorf("ask the server: %d: %s", resp.StatusCode, api.OneLine(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "), 300))
+		return nil, fmt.Errorf(
+			"ask the server: %d: %s",
+			resp.StatusCode,
+			api.OneLine(strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "; "), 300),
+		)
 	}
 	return resp, nil
 }

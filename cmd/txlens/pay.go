@@ -33,29 +33,29 @@ import (
 // payFlags say whether and how analyses are sold. Nothing is sold without
 // --settle-rpc.
 type payFlags struct {
-	SettleRPC     []string      `name:"settle-rpc" placeholder:"URL" env:"TXLENS_SETTLE_RPC" sep:"," secret:"url" help:"Sell analyses: JSON-RPC endpoint of the settlement chain. Repeatable, or comma-separated; without it nothing is charged."`
-	SettleChain   uint64        `name:"settle-chain" default:"4217" env:"TXLENS_SETTLE_CHAIN" help:"Chain id of the settlement chain."`
-	SettleToken   string        `name:"settle-token" default:"0x20C000000000000000000000b9537d11c60E8b50" env:"TXLENS_SETTLE_TOKEN" secret:"no" help:"TIP-20 token that is paid in; 6 decimals."`
-	SettleKeyFile string        `name:"settle-key-file" placeholder:"FILE" type:"path" env:"TXLENS_SETTLE_KEY_FILE" secret:"no" help:"File with the secp256k1 key, in hex, that settles channels; its address is the payee unless another is named."`
-	SettlePayee   string        `name:"settle-payee" placeholder:"ADDRESS" env:"TXLENS_SETTLE_PAYEE" help:"Account that is paid, if the key is only that of its operator."`
-	Realm         string        `name:"realm" placeholder:"HOST" env:"TXLENS_REALM" help:"Protection space of the payment challenges; default: the host of --base-url, or txlens."`
-	MinDeposit    string        `name:"min-deposit" default:"2" env:"TXLENS_MIN_DEPOSIT" help:"Smallest deposit of a channel that is served, in tokens."`
-	Suggested     string        `name:"suggested-deposit" default:"16" env:"TXLENS_SUGGESTED_DEPOSIT" help:"Deposit that the challenges suggest, in tokens."`
-	Exposure      string        `name:"exposure" default:"0.25" env:"TXLENS_EXPOSURE" help:"What one payer may owe in all, for running and ended analyses, before the next purchase waits for a voucher, in tokens."`
-	Patience      time.Duration `name:"voucher-patience" default:"60s" env:"TXLENS_VOUCHER_PATIENCE" help:"How long a stream waits for a voucher that its client owes."`
-	SettleAt      string        `name:"settle-at" default:"5" env:"TXLENS_SETTLE_AT" help:"Amount served and not paid out at which a channel is settled, in tokens."`
-	SettleAge     time.Duration `name:"settle-age" default:"24h" env:"TXLENS_SETTLE_AGE" help:"Age at which an amount that is not paid out is settled."`
-	SettleIdle    time.Duration `name:"settle-idle" default:"720h" env:"TXLENS_SETTLE_IDLE" help:"Time without a voucher or charge before a channel is closed; at least 1m."`
-	AdoptChannels bool          `name:"adopt-channels" env:"TXLENS_ADOPT_CHANNELS" help:"Serve channels that the chain knows and the database does not, and count what was paid out beyond it as served. For a database that was lost or restored, and only where no other server uses the key."`
+	SettleRPC     []string      `name:"settle-rpc"        placeholder:"URL"     env:"TXLENS_SETTLE_RPC"        sep:"," secret:"url" help:"Sell analyses: JSON-RPC endpoint of the settlement chain. Repeatable, or comma-separated; without it nothing is charged."`
+	SettleChain   uint64        `name:"settle-chain"                            env:"TXLENS_SETTLE_CHAIN"                           help:"Chain id of the settlement chain."                                                                                                                                                                      default:"4217"`
+	SettleToken   string        `name:"settle-token"                            env:"TXLENS_SETTLE_TOKEN"              secret:"no"  help:"TIP-20 token that is paid in; 6 decimals."                                                                                                                                                              default:"0x20C000000000000000000000b9537d11c60E8b50"`
+	SettleKeyFile string        `name:"settle-key-file"   placeholder:"FILE"    env:"TXLENS_SETTLE_KEY_FILE"           secret:"no"  help:"File with the secp256k1 key, in hex, that settles channels; its address is the payee unless another is named."                                                                                                                                               type:"path"`
+	SettlePayee   string        `name:"settle-payee"      placeholder:"ADDRESS" env:"TXLENS_SETTLE_PAYEE"                           help:"Account that is paid, if the key is only that of its operator."`
+	Realm         string        `name:"realm"             placeholder:"HOST"    env:"TXLENS_REALM"                                  help:"Protection space of the payment challenges; default: the host of --base-url, or txlens."`
+	MinDeposit    string        `name:"min-deposit"                             env:"TXLENS_MIN_DEPOSIT"                            help:"Smallest deposit of a channel that is served, in tokens."                                                                                                                                               default:"2"`
+	Suggested     string        `name:"suggested-deposit"                       env:"TXLENS_SUGGESTED_DEPOSIT"                      help:"Deposit that the challenges suggest, in tokens."                                                                                                                                                        default:"16"`
+	Exposure      string        `name:"exposure"                                env:"TXLENS_EXPOSURE"                               help:"What one payer may owe in all, for running and ended analyses, before the next purchase waits for a voucher, in tokens."                                                                                default:"0.25"`
+	Patience      time.Duration `name:"voucher-patience"                        env:"TXLENS_VOUCHER_PATIENCE"                       help:"How long a stream waits for a voucher that its client owes."                                                                                                                                            default:"60s"`
+	SettleAt      string        `name:"settle-at"                               env:"TXLENS_SETTLE_AT"                              help:"Amount served and not paid out at which a channel is settled, in tokens."                                                                                                                               default:"5"`
+	SettleAge     time.Duration `name:"settle-age"                              env:"TXLENS_SETTLE_AGE"                             help:"Age at which an amount that is not paid out is settled."                                                                                                                                                default:"24h"`
+	SettleIdle    time.Duration `name:"settle-idle"                             env:"TXLENS_SETTLE_IDLE"                            help:"Time without a voucher or charge before a channel is closed; at least 1m."                                                                                                                              default:"720h"`
+	AdoptChannels bool          `name:"adopt-channels"                          env:"TXLENS_ADOPT_CHANNELS"                         help:"Serve channels that the chain knows and the database does not, and count what was paid out beyond it as served. For a database that was lost or restored, and only where no other server uses the key."`
 
-	VoucherRate   float64       `name:"voucher-rate" default:"10" env:"TXLENS_VOUCHER_RATE" help:"Vouchers a second on one channel; beyond it they wait, and are then answered 429. 0: no limit."`
-	OpenRate      float64       `name:"open-rate" default:"12" env:"TXLENS_OPEN_RATE" help:"Openings and top-ups a minute of one payer; beyond it the answer is 429. 0: no limit."`
-	OpenRatePerIP float64       `name:"open-rate-per-ip" default:"60" env:"TXLENS_OPEN_RATE_PER_IP" help:"Openings and top-ups a minute from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no limit, for a server behind a proxy, where all requests come from one address."`
-	PerPayer      int           `name:"max-analyses-per-payer" default:"8" env:"TXLENS_MAX_ANALYSES_PER_PAYER" help:"Analyses of one payer at a time, those that wait to be paid among them; beyond it the answer is 503."`
-	PerChannel    int           `name:"max-analyses-per-channel" default:"4" env:"TXLENS_MAX_ANALYSES_PER_CHANNEL" help:"The same for one payment channel."`
-	JobsPerPayer  int           `name:"max-jobs-per-payer" default:"32" env:"TXLENS_MAX_JOBS_PER_PAYER" help:"Async jobs of one payer that wait or run; beyond it the answer is 503."`
-	StrangerShare int           `name:"stranger-share" default:"50" env:"TXLENS_STRANGER_SHARE" help:"Percent of --max-analyses, and of the jobs, that all payers who have not yet paid as much as --exposure may hold together."`
-	QueueTime     time.Duration `name:"queue-time" default:"10s" env:"TXLENS_QUEUE_TIME" help:"How long a paid request waits for its turn before it is answered 503; 0: not at all."`
+	VoucherRate   float64       `name:"voucher-rate"             default:"10"  env:"TXLENS_VOUCHER_RATE"             help:"Vouchers a second on one channel; beyond it they wait, and are then answered 429. 0: no limit."`
+	OpenRate      float64       `name:"open-rate"                default:"12"  env:"TXLENS_OPEN_RATE"                help:"Openings and top-ups a minute of one payer; beyond it the answer is 429. 0: no limit."`
+	OpenRatePerIP float64       `name:"open-rate-per-ip"         default:"60"  env:"TXLENS_OPEN_RATE_PER_IP"         help:"Openings and top-ups a minute from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no limit, for a server behind a proxy, where all requests come from one address."`
+	PerPayer      int           `name:"max-analyses-per-payer"   default:"8"   env:"TXLENS_MAX_ANALYSES_PER_PAYER"   help:"Analyses of one payer at a time, those that wait to be paid among them; beyond it the answer is 503."`
+	PerChannel    int           `name:"max-analyses-per-channel" default:"4"   env:"TXLENS_MAX_ANALYSES_PER_CHANNEL" help:"The same for one payment channel."`
+	JobsPerPayer  int           `name:"max-jobs-per-payer"       default:"32"  env:"TXLENS_MAX_JOBS_PER_PAYER"       help:"Async jobs of one payer that wait or run; beyond it the answer is 503."`
+	StrangerShare int           `name:"stranger-share"           default:"50"  env:"TXLENS_STRANGER_SHARE"           help:"Percent of --max-analyses, and of the jobs, that all payers who have not yet paid as much as --exposure may hold together."`
+	QueueTime     time.Duration `name:"queue-time"               default:"10s" env:"TXLENS_QUEUE_TIME"               help:"How long a paid request waits for its turn before it is answered 503; 0: not at all."`
 }
 
 // sells reports whether analyses are sold.
@@ -195,7 +195,15 @@ type tillSite struct {
 }
 
 // newTill opens the books. It asks the chain for nothing but its id.
-func newTill(ctx context.Context, f *payFlags, site tillSite, x *analysis.Explainer, store *storage.Store, dir string, log *slog.Logger) (*till, error) {
+func newTill(
+	ctx context.Context,
+	f *payFlags,
+	site tillSite,
+	x *analysis.Explainer,
+	store *storage.Store,
+	dir string,
+	log *slog.Logger,
+) (*till, error) {
 	p, err := f.prices()
 	if err != nil {
 		return nil, err
@@ -231,7 +239,11 @@ func newTill(ctx context.Context, f *payFlags, site tillSite, x *analysis.Explai
 		log.Warn("the settlement chain does not answer; no channel is opened until it does", "do", "see whether the endpoints of --settle-rpc can be reached", "error", err)
 	}
 	if f.AdoptChannels {
-		log.Warn("channels that the database does not know are taken over from the chain", "do", "start without --adopt-channels when the payers have come back, and while another server uses the key")
+		log.Warn(
+			"channels that the database does not know are taken over from the chain",
+			"do",
+			"start without --adopt-channels when the payers have come back, and while another server uses the key",
+		)
 	}
 	t.channels = channel.New(x.System(), channel.Options{
 		Ledger: store, Reserve: t.chain, Issuer: issuer, Log: log, Adopt: f.AdoptChannels,
@@ -244,7 +256,17 @@ func newTill(ctx context.Context, f *payFlags, site tillSite, x *analysis.Explai
 	exposure, _ := p.exposure.Uint64()
 	// A little less than what is taken, so that a client which does as it is told is
 	// never made to wait.
-	t.seller = sale.New(sale.Options{Books: t.channels, Exposure: exposure, Patience: f.Patience, JobPatience: site.jobPatience, VouchersPerSecond: 0.8 * f.VoucherRate, Jobs: f.jobShares(site.jobs), Log: log})
+	t.seller = sale.New(
+		sale.Options{
+			Books:             t.channels,
+			Exposure:          exposure,
+			Patience:          f.Patience,
+			JobPatience:       site.jobPatience,
+			VouchersPerSecond: 0.8 * f.VoucherRate,
+			Jobs:              f.jobShares(site.jobs),
+			Log:               log,
+		},
+	)
 	t.payments = transport.Payments{
 		Till: t.channels, Seller: t.seller, Issuer: issuer, Realm: f.realm(site.base), MinDeposit: p.min, QueueTime: queueTime(f.QueueTime),
 		Request: mpp.SessionRequest{
@@ -308,7 +330,11 @@ func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
 }
 
 // sellJob runs the analysis of a job that its polls pay for.
-func (t *till) sellJob(ctx context.Context, w job.Work, run func(context.Context, transport.Job) (*api.Result, error)) (*api.Result, error) {
+func (t *till) sellJob(
+	ctx context.Context,
+	w job.Work,
+	run func(context.Context, transport.Job) (*api.Result, error),
+) (*api.Result, error) {
 	return t.seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*api.Result, error) {
 		job := transport.Job{ID: w.ID, Request: w.Request}
 		if sold != nil {

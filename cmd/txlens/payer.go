@@ -31,9 +31,9 @@ func (f dirFlag) dir() (string, error) {
 
 // chainFlags say what is paid on.
 type chainFlags struct {
-	SettleRPC   []string `name:"settle-rpc" placeholder:"URL" env:"TXLENS_SETTLE_RPC" sep:"," help:"JSON-RPC endpoint of the settlement chain; default the chain's public one."`
-	SettleChain uint64   `name:"settle-chain" default:"4217" env:"TXLENS_SETTLE_CHAIN" help:"Chain that is paid on."`
-	SettleToken string   `name:"settle-token" placeholder:"ADDRESS" env:"TXLENS_SETTLE_TOKEN" help:"Token that is paid in; default the chain's dollar."`
+	SettleRPC   []string `name:"settle-rpc"   placeholder:"URL"     env:"TXLENS_SETTLE_RPC"   sep:"," help:"JSON-RPC endpoint of the settlement chain; default the chain's public one."`
+	SettleChain uint64   `name:"settle-chain"                       env:"TXLENS_SETTLE_CHAIN"         help:"Chain that is paid on."                                                     default:"4217"`
+	SettleToken string   `name:"settle-token" placeholder:"ADDRESS" env:"TXLENS_SETTLE_TOKEN"         help:"Token that is paid in; default the chain's dollar."`
 }
 
 // defaultSettleChain is what --settle-chain says when it is not given.
@@ -107,8 +107,8 @@ func hideSecrets(endpoint string) string {
 
 // payerFlags say who pays, and how much at most.
 type payerFlags struct {
-	walletFlags `embed:""`
-	MaxDeposit  string `name:"max-deposit" default:"32" env:"TXLENS_MAX_DEPOSIT" help:"The most that lies in escrow for the server, in dollars; above what it suggests, or the channel cannot be topped up."`
+	walletFlags `       embed:""`
+	MaxDeposit  string `         name:"max-deposit" default:"32" env:"TXLENS_MAX_DEPOSIT" help:"The most that lies in escrow for the server, in dollars; above what it suggests, or the channel cannot be topped up."`
 }
 
 // options are those of a client that may deposit.

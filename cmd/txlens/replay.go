@@ -15,8 +15,8 @@ import (
 
 type replayCmd struct {
 	File string `arg:"" type:"existingfile" help:"Bundle written with --record."`
-	JSON bool   `name:"json" help:"Print the ExplanationResult as one line of JSON."`
-	HTML string `name:"html" placeholder:"FILE" type:"path" help:"Also write a self-contained HTML report."`
+	JSON bool   `                           help:"Print the ExplanationResult as one line of JSON." name:"json"`
+	HTML string `       type:"path"         help:"Also write a self-contained HTML report."         name:"html" placeholder:"FILE"`
 }
 
 // Run explains a recorded transaction from its bundle alone.
@@ -57,7 +57,12 @@ func replayOn(ctx context.Context, b *upstream.Bundle, job transport.Job, m *met
 	}
 	x := analysis.New(o)
 	defer x.Close()
-	req := api.Request{TxHash: meta.TxHash, ChainID: meta.ChainID, Context: cmp.Or(job.Request.Context, meta.Context), Model: job.Request.Model}
+	req := api.Request{
+		TxHash:  meta.TxHash,
+		ChainID: meta.ChainID,
+		Context: cmp.Or(job.Request.Context, meta.Context),
+		Model:   job.Request.Model,
+	}
 	world := upstream.ReplaySession(b, m)
 	tellCalls(world, job.Sink)
 	return x.Explain(ctx, analysis.Input{

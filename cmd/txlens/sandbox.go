@@ -17,11 +17,11 @@ import (
 )
 
 type sandboxCmd struct {
-	Listen    string        `name:"listen" default:"127.0.0.1:8545" help:"Address and port of the JSON-RPC."`
-	ChainID   uint64        `name:"chain-id" default:"42431" help:"Chain id; that of mainnet, 4217, is refused."`
-	BlockTime time.Duration `name:"block-time" default:"500ms" help:"Time between blocks; 0 makes one for each transaction at once."`
-	FreeGas   bool          `name:"free-gas" help:"Transactions may offer no fee."`
-	Fund      []string      `name:"fund" placeholder:"ADDRESS=AMOUNT" help:"Give an account so many whole pathUSD (6 decimals); repeatable."`
+	Listen    string        `name:"listen"     default:"127.0.0.1:8545" help:"Address and port of the JSON-RPC."`
+	ChainID   uint64        `name:"chain-id"   default:"42431"          help:"Chain id; that of mainnet, 4217, is refused."`
+	BlockTime time.Duration `name:"block-time" default:"500ms"          help:"Time between blocks; 0 makes one for each transaction at once."`
+	FreeGas   bool          `name:"free-gas"                            help:"Transactions may offer no fee."`
+	Fund      []string      `name:"fund"                                help:"Give an account so many whole pathUSD (6 decimals); repeatable." placeholder:"ADDRESS=AMOUNT"`
 }
 
 func (cmd *sandboxCmd) options() (opt sandbox.Options, err error) {

@@ -21,17 +21,17 @@ import (
 
 type serveCmd struct {
 	Config string `name:"config" placeholder:"FILE" type:"path" env:"TXLENS_CONFIG" help:"TOML file of settings; its keys are the names of the flags. Flags override the environment, and the environment overrides the file."`
-	Check  bool   `name:"check" help:"Validate the settings, show each value and its origin, and exit; listens nowhere and changes nothing. With --settle-rpc it asks the settlement chain for its id, its time and the gas of the settling key."`
+	Check  bool   `name:"check"                                                     help:"Validate the settings, show each value and its origin, and exit; listens nowhere and changes nothing. With --settle-rpc it asks the settlement chain for its id, its time and the gas of the settling key."`
 
-	Listen      string            `name:"listen" default:"127.0.0.1:8402" env:"TXLENS_LISTEN" help:"Address and port."`
-	PerIP       int               `name:"max-analyses-per-ip" default:"0" env:"TXLENS_MAX_ANALYSES_PER_IP" help:"Analyses at a time for one IPv4 address or IPv6 /64; beyond it the answer is 503. 0: no limit, for a server behind a proxy, where all requests come from one address."`
-	MaxAnalyses int               `name:"max-analyses" default:"64" env:"TXLENS_MAX_ANALYSES" help:"Blocking analyses at a time; beyond it the answer is 503."`
-	MaxJobs     int               `name:"max-jobs" default:"16" env:"TXLENS_MAX_JOBS" help:"Analyses of async jobs at a time, beside the blocking ones; others wait."`
-	JobQueue    int               `name:"job-queue" default:"256" env:"TXLENS_JOB_QUEUE" help:"Async jobs that may wait; beyond it the answer is 503."`
-	MaxConns    int               `name:"max-conns" default:"4096" env:"TXLENS_MAX_CONNS" help:"Connections at a time; beyond it the answer is 503."`
-	MaxPerIP    int               `name:"max-conns-per-ip" default:"0" env:"TXLENS_MAX_CONNS_PER_IP" help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no limit, for a server behind a proxy, where all requests come from one address."`
-	BaseURL     discovery.BaseURL `name:"base-url" placeholder:"URL" env:"TXLENS_BASE_URL" secret:"no" help:"Where callers reach the service, as its pages and documents say; without it they repeat the Host of the request and are not cached."`
-	Grace       time.Duration     `name:"grace" default:"30s" env:"TXLENS_GRACE" help:"Time that running analyses get when the server stops; jobs that need more continue at the next start."`
+	Listen      string            `name:"listen"              default:"127.0.0.1:8402" env:"TXLENS_LISTEN"              help:"Address and port."`
+	PerIP       int               `name:"max-analyses-per-ip" default:"0"              env:"TXLENS_MAX_ANALYSES_PER_IP" help:"Analyses at a time for one IPv4 address or IPv6 /64; beyond it the answer is 503. 0: no limit, for a server behind a proxy, where all requests come from one address."`
+	MaxAnalyses int               `name:"max-analyses"        default:"64"             env:"TXLENS_MAX_ANALYSES"        help:"Blocking analyses at a time; beyond it the answer is 503."`
+	MaxJobs     int               `name:"max-jobs"            default:"16"             env:"TXLENS_MAX_JOBS"            help:"Analyses of async jobs at a time, beside the blocking ones; others wait."`
+	JobQueue    int               `name:"job-queue"           default:"256"            env:"TXLENS_JOB_QUEUE"           help:"Async jobs that may wait; beyond it the answer is 503."`
+	MaxConns    int               `name:"max-conns"           default:"4096"           env:"TXLENS_MAX_CONNS"           help:"Connections at a time; beyond it the answer is 503."`
+	MaxPerIP    int               `name:"max-conns-per-ip"    default:"0"              env:"TXLENS_MAX_CONNS_PER_IP"    help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no limit, for a server behind a proxy, where all requests come from one address."`
+	BaseURL     discovery.BaseURL `name:"base-url"                                     env:"TXLENS_BASE_URL"            help:"Where callers reach the service, as its pages and documents say; without it they repeat the Host of the request and are not cached."                                       placeholder:"URL" secret:"no"`
+	Grace       time.Duration     `name:"grace"               default:"30s"            env:"TXLENS_GRACE"               help:"Time that running analyses get when the server stops; jobs that need more continue at the next start."`
 
 	adminFlags `embed:""`
 	logFlags   `embed:""`
@@ -49,7 +49,7 @@ const (
 // adminFlags say where the operator reaches the server.
 type adminFlags struct {
 	AdminListen string `name:"admin-listen" default:"127.0.0.1:8403" placeholder:"ADDRESS" env:"TXLENS_ADMIN_LISTEN" help:"Address and port for metrics, profiles, readiness, backup and settling; off: none. It has no accounts: whoever reaches it may do all of that."`
-	AdminRemote bool   `name:"admin-remote" env:"TXLENS_ADMIN_REMOTE" help:"Allow --admin-listen to be an address that other machines reach."`
+	AdminRemote bool   `name:"admin-remote"                                                env:"TXLENS_ADMIN_REMOTE" help:"Allow --admin-listen to be an address that other machines reach."`
 }
 
 // BeforeResolve puts the file of settings below flags and environment.
@@ -175,8 +175,11 @@ func (s *service) start(ctx context.Context) (err error) {
 		}
 		payments = s.till.payments
 	}
-	s.jobs, err = job.New(s.analyst.explainer.System(), job.Options{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue,
-		OnEnd: s.till.jobEnded, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.log})
+	s.jobs, err = job.New(
+		s.analyst.explainer.System(),
+		job.Options{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue,
+			OnEnd: s.till.jobEnded, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.log},
+	)
 	if err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
 	}

@@ -18,8 +18,8 @@ import (
 
 type settleCmd struct {
 	Channels []string `arg:"" optional:"" placeholder:"CHANNEL" help:"Channels to pay out, by id or the beginning of one; without any, all."`
-	Close    bool     `name:"close" help:"End the channels named: exactly what was served is paid out, the rest goes back to the payer."`
-	JSON     bool     `name:"json" help:"One line of JSON for each channel; amounts in base units."`
+	Close    bool     `                                         help:"End the channels named: exactly what was served is paid out, the rest goes back to the payer." name:"close"`
+	JSON     bool     `                                         help:"One line of JSON for each channel; amounts in base units."                                     name:"json"`
 
 	serverFlag `embed:""`
 }
@@ -139,7 +139,11 @@ func obstacle(p admin.Payout) string {
 	left := mpp.FormatTokens(p.Left)
 	switch p.Obstacle {
 	case string(session.VoucherAbove):
-		return fmt.Sprintf("for %s there is only a voucher above what was served, of which settling would take all;\n            txlens settle --close %s takes just that, and ends the channel", left, shortID(p.ID))
+		return fmt.Sprintf(
+			"for %s there is only a voucher above what was served, of which settling would take all;\n            txlens settle --close %s takes just that, and ends the channel",
+			left,
+			shortID(p.ID),
+		)
 	case string(session.NotOpen):
 		return left + " is left: the chain has not shown the channel yet"
 	case string(session.BeingClosed):
@@ -153,7 +157,12 @@ func (s *settlement) conclude(w io.Writer, asJSON bool) error {
 	if !asJSON {
 		text := "Nothing was sent."
 		if s.done > 0 {
-			text = fmt.Sprintf("%s paid out on %s in %s.", mpp.FormatTokens(s.paid), api.Count(s.done, "channel"), api.Count(len(s.txs), "transaction"))
+			text = fmt.Sprintf(
+				"%s paid out on %s in %s.",
+				mpp.FormatTokens(s.paid),
+				api.Count(s.done, "channel"),
+				api.Count(len(s.txs), "transaction"),
+			)
 			if s.closing {
 				text = fmt.Sprintf("%s closed, %s paid out.", api.Count(s.done, "channel"), mpp.FormatTokens(s.paid))
 			}

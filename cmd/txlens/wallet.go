@@ -69,10 +69,10 @@ read it. Send dollars to the account, then buy with
 
 type walletBalanceCmd struct {
 	Account    string `name:"account" placeholder:"ADDRESS" help:"Ask for this account; default that of the key."`
-	keyFlag    `embed:""`
-	dirFlag    `embed:""`
-	chainFlags `embed:""`
-	walletJSON `embed:""`
+	keyFlag    `                                                                                                  embed:""`
+	dirFlag    `                                                                                                  embed:""`
+	chainFlags `                                                                                                  embed:""`
+	walletJSON `                                                                                                  embed:""`
 }
 
 // balanceOf is what an account has, and what of it lies in channels.
@@ -118,7 +118,18 @@ func (cmd *walletBalanceCmd) Run(ctx context.Context, c console) error {
 	}
 	rows := [][]string{{"Account", b.Account.Hex()}, {"Balance", fmt.Sprintf("$%s on chain %d", mpp.FormatTokens(b.Balance), b.ChainID)}}
 	if b.Channels > 0 {
-		rows = append(rows, []string{"In escrow", fmt.Sprintf("$%s in %s, of which $%s are signed for", mpp.FormatTokens(b.Deposited), api.Count(b.Channels, "channel"), mpp.FormatTokens(b.Signed))})
+		rows = append(
+			rows,
+			[]string{
+				"In escrow",
+				fmt.Sprintf(
+					"$%s in %s, of which $%s are signed for",
+					mpp.FormatTokens(b.Deposited),
+					api.Count(b.Channels, "channel"),
+					mpp.FormatTokens(b.Signed),
+				),
+			},
+		)
 	}
 	return writeTable(c.out, rows, "")
 }
@@ -141,8 +152,8 @@ func (cmd *walletBalanceCmd) account() (common.Address, error) {
 
 type walletChannelsCmd struct {
 	Refresh     bool `name:"refresh" help:"Ask the settlement chain about those of the key's account first."`
-	walletFlags `embed:""`
-	walletJSON  `embed:""`
+	walletFlags `                                                                                            embed:""`
+	walletJSON  `                                                                                            embed:""`
 }
 
 // Run lists what the channel files say.

@@ -73,9 +73,9 @@ func tellMove(w io.Writer, asJSON bool, said string, ch client.Channel) error {
 
 type walletTopupCmd struct {
 	Amount     string `arg:"" placeholder:"DOLLARS" help:"What to add, in dollars."`
-	serverURL  `embed:""`
-	payerFlags `embed:""`
-	walletJSON `embed:""`
+	serverURL  `                                                                    embed:""`
+	payerFlags `                                                                    embed:""`
+	walletJSON `                                                                    embed:""`
 }
 
 // Run adds to the deposit.
@@ -131,7 +131,14 @@ func (cmd *walletCloseCmd) Run(ctx context.Context, c console) error {
 			case errors.Is(err, client.ErrNoChannel):
 				return err
 			case err != nil:
-				return advice{fmt.Errorf("%w; the channel is kept: try again, or get the deposit back from the chain with %s", err, cmd.command("request-close", cmd.Server)), err}
+				return advice{
+					fmt.Errorf(
+						"%w; the channel is kept: try again, or get the deposit back from the chain with %s",
+						err,
+						cmd.command("request-close", cmd.Server),
+					),
+					err,
+				}
 			}
 			if err := tellEnd(c.out, cmd.JSON, end); err != nil {
 				return err

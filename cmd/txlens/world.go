@@ -24,21 +24,21 @@ import (
 
 // worldFlags say whom an analysis asks.
 type worldFlags struct {
-	RPC      []string      `name:"rpc" placeholder:"CHAIN=URL" env:"TXLENS_RPC" sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
-	RPCOnly  bool          `name:"rpc-only" env:"TXLENS_RPC_ONLY" help:"Use no built-in endpoint: only chains named with --rpc are asked."`
-	Sources  string        `name:"sources" enum:"on,off" default:"on" placeholder:"on|off" env:"TXLENS_SOURCES" help:"off: ask only the RPC, and no service for contract sources, signatures or prices."`
-	Quick    bool          `name:"quick" env:"TXLENS_QUICK" help:"If a node gives no trace, re-execute without the earlier transactions of the block."`
-	Deadline time.Duration `name:"deadline" default:"120s" env:"TXLENS_DEADLINE" help:"Time for the evidence of one analysis."`
-	Record   string        `name:"record" placeholder:"DIR" type:"path" env:"TXLENS_RECORD" help:"Write every answer of the analysis into a bundle in this folder."`
+	RPC      []string      `name:"rpc"      placeholder:"CHAIN=URL" env:"TXLENS_RPC"      sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
+	RPCOnly  bool          `name:"rpc-only"                         env:"TXLENS_RPC_ONLY"                           help:"Use no built-in endpoint: only chains named with --rpc are asked."`
+	Sources  string        `name:"sources"  placeholder:"on|off"    env:"TXLENS_SOURCES"                            help:"off: ask only the RPC, and no service for contract sources, signatures or prices."           enum:"on,off" default:"on"`
+	Quick    bool          `name:"quick"                            env:"TXLENS_QUICK"                              help:"If a node gives no trace, re-execute without the earlier transactions of the block."`
+	Deadline time.Duration `name:"deadline"                         env:"TXLENS_DEADLINE"                           help:"Time for the evidence of one analysis."                                                                    default:"120s"`
+	Record   string        `name:"record"   placeholder:"DIR"       env:"TXLENS_RECORD"                             help:"Write every answer of the analysis into a bundle in this folder."                                                         type:"path"`
 
-	EtherscanKey string            `name:"etherscan-key" placeholder:"KEY" env:"TXLENS_ETHERSCAN_KEY" secret:"all" help:"Key for contract sources of Etherscan v2."`
-	Prices       map[string]string `name:"call-price" placeholder:"TOOL=NANO" env:"TXLENS_CALL_PRICE" help:"What a call costs you, in nano-dollars; TOOL is a JSON-RPC method, rpc for all of them, or a name under Calls in a result; repeatable, or separated by semicolons."`
+	EtherscanKey string            `name:"etherscan-key" placeholder:"KEY"       env:"TXLENS_ETHERSCAN_KEY" secret:"all" help:"Key for contract sources of Etherscan v2."`
+	Prices       map[string]string `name:"call-price"    placeholder:"TOOL=NANO" env:"TXLENS_CALL_PRICE"                 help:"What a call costs you, in nano-dollars; TOOL is a JSON-RPC method, rpc for all of them, or a name under Calls in a result; repeatable, or separated by semicolons."`
 
-	SourcifyURL   string `name:"sourcify-url" placeholder:"URL" env:"TXLENS_SOURCIFY_URL" secret:"url" help:"Contract sources; default https://sourcify.dev/server."`
-	FourByteURL   string `name:"fourbyte-url" placeholder:"URL" env:"TXLENS_FOURBYTE_URL" secret:"url" help:"Signatures; default https://api.4byte.sourcify.dev."`
-	EtherscanURL  string `name:"etherscan-url" placeholder:"URL" env:"TXLENS_ETHERSCAN_URL" secret:"url" help:"Contract sources with a key; default https://api.etherscan.io."`
+	SourcifyURL   string `name:"sourcify-url"   placeholder:"URL" env:"TXLENS_SOURCIFY_URL"   secret:"url" help:"Contract sources; default https://sourcify.dev/server."`
+	FourByteURL   string `name:"fourbyte-url"   placeholder:"URL" env:"TXLENS_FOURBYTE_URL"   secret:"url" help:"Signatures; default https://api.4byte.sourcify.dev."`
+	EtherscanURL  string `name:"etherscan-url"  placeholder:"URL" env:"TXLENS_ETHERSCAN_URL"  secret:"url" help:"Contract sources with a key; default https://api.etherscan.io."`
 	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" env:"TXLENS_BLOCKSCOUT_URL" secret:"url" help:"One Blockscout host for every chain; default the chain's own instance."`
-	LlamaURL      string `name:"llama-url" placeholder:"URL" env:"TXLENS_LLAMA_URL" secret:"url" help:"Prices; default https://coins.llama.fi."`
+	LlamaURL      string `name:"llama-url"      placeholder:"URL" env:"TXLENS_LLAMA_URL"      secret:"url" help:"Prices; default https://coins.llama.fi."`
 
 	modelFlags `embed:""`
 
@@ -104,7 +104,15 @@ func analystOf(f worldFlags, cfg upstream.Config) (*analyst, error) {
 }
 
 func (a *analyst) options(endpoints map[uint64][]string) analysis.Options {
-	o := analysis.Options{Deadline: a.flags.Deadline, Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", Version: a.version, Log: a.flags.log, OnAnalysis: a.flags.count.onAnalysis(), Agent: a.model}
+	o := analysis.Options{
+		Deadline:   a.flags.Deadline,
+		Quick:      a.flags.Quick,
+		SourcesOff: a.flags.Sources == "off",
+		Version:    a.version,
+		Log:        a.flags.log,
+		OnAnalysis: a.flags.count.onAnalysis(),
+		Agent:      a.model,
+	}
 	if a.flags.RPCOnly {
 		for _, ch := range chain.All() {
 			if len(endpoints[ch.ID]) > 0 {

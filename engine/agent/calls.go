@@ -74,13 +74,19 @@ func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err 
 			}
 			r.reviewed = true
 			r.refused++
-			outcomes[i] = llm.Outcome{Content: claim.Tell(drops) + "Mend them or leave them out, and submit the explanation again, whole.", Failed: true}
+			outcomes[i] = llm.Outcome{
+				Content: claim.Tell(drops) + "Mend them or leave them out, and submit the explanation again, whole.",
+				Failed:  true,
+			}
 			continue
 		}
 		if r.refused++; r.refused > r.Limits.Answers {
 			return false, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 		}
-		outcomes[i] = llm.Outcome{Content: "The explanation was not taken: " + err.Error() + ". Mend it and submit it again, whole.", Failed: true}
+		outcomes[i] = llm.Outcome{
+			Content: "The explanation was not taken: " + err.Error() + ". Mend it and submit it again, whole.",
+			Failed:  true,
+		}
 	}
 	return false, nil
 }
@@ -134,7 +140,10 @@ func (r *run) other(c *llm.Call, place int) (o llm.Outcome) {
 	defer func() { r.end(t, time.Since(began), !o.Failed) }()
 	switch _, known := r.tools[c.Name]; {
 	case c.Broken != "" && (known || c.Name == playbook.EngageTool):
-		return llm.Outcome{Content: "The arguments could not be read: " + c.Broken + ". Send the call again with complete arguments.", Failed: true}
+		return llm.Outcome{
+			Content: "The arguments could not be read: " + c.Broken + ". Send the call again with complete arguments.",
+			Failed:  true,
+		}
 	case c.Name == playbook.EngageTool:
 		return r.engage(c.Input)
 	}

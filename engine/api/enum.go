@@ -43,8 +43,16 @@ func (FindingStatus) Enum() []any {
 
 // Enum lists what makes a loss worse.
 func (Amplifier) Enum() []any {
-	return []any{FlashLoan, Amplifier("fresh_contract"), Amplifier("constructor_attack"), Amplifier("self_destruct"), Amplifier("private_relay"),
-		Amplifier("multi_tx_setup"), Amplifier("vanity_lookalike"), Amplifier("mixer_funded")}
+	return []any{
+		FlashLoan,
+		Amplifier("fresh_contract"),
+		Amplifier("constructor_attack"),
+		Amplifier("self_destruct"),
+		Amplifier("private_relay"),
+		Amplifier("multi_tx_setup"),
+		Amplifier("vanity_lookalike"),
+		Amplifier("mixer_funded"),
+	}
 }
 
 // Enum lists the kinds of evidence, the nearest to the data first.

@@ -176,7 +176,12 @@ type UnavailableError struct {
 }
 
 func (e *UnavailableError) Error() string {
-	s := fmt.Sprintf("transaction %s could not be looked up: %s did not answer: %s", e.TxHash, Count(len(e.Silent), "chain"), strings.Join(e.Silent, ", "))
+	s := fmt.Sprintf(
+		"transaction %s could not be looked up: %s did not answer: %s",
+		e.TxHash,
+		Count(len(e.Silent), "chain"),
+		strings.Join(e.Silent, ", "),
+	)
 	if e.Asked > 0 {
 		s += fmt.Sprintf("; it is not on the %s that answered", Count(e.Asked, "chain"))
 	}

@@ -103,7 +103,11 @@ var members = []struct {
 	{"txHash", "must be a string of 0x and 64 hex digits", func(r *Request, v jsontext.Value) bool { return readString(&r.TxHash, v) }},
 	{"chainId", "must be a positive integer in plain digits; leave it out to have the chain found", readChainID},
 	{"context", "must be a string", func(r *Request, v jsontext.Value) bool { return readString(&r.Context, v) }},
-	{"model", "must be the name of a model; leave it out for the default", func(r *Request, v jsontext.Value) bool { return readString(&r.Model, v) && r.Model != "" }},
+	{
+		"model",
+		"must be the name of a model; leave it out for the default",
+		func(r *Request, v jsontext.Value) bool { return readString(&r.Model, v) && r.Model != "" },
+	},
 	{"report", "must be a boolean, true or false", readReport},
 }
 

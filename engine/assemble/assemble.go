@@ -194,7 +194,20 @@ func (b *builder) analyse() {
 	if known != nil {
 		b.tree.JoinLogs(b.receipt)
 	}
-	b.flow = flow.Compute(flow.Input{Chain: ev.Chain, Tx: ev.Tx, Receipt: known, Block: ev.Block, Tree: b.tree, Diff: b.diff(), Succeeded: b.succeeded, NoLogs: known == nil, LogsOnly: ev.Receipt == nil, Token: b.isToken})
+	b.flow = flow.Compute(
+		flow.Input{
+			Chain:     ev.Chain,
+			Tx:        ev.Tx,
+			Receipt:   known,
+			Block:     ev.Block,
+			Tree:      b.tree,
+			Diff:      b.diff(),
+			Succeeded: b.succeeded,
+			NoLogs:    known == nil,
+			LogsOnly:  ev.Receipt == nil,
+			Token:     b.isToken,
+		},
+	)
 	b.quote()
 	dec := decode.New(ev.Chain, decode.Sources{Contracts: ev.Contracts, Functions: ev.Functions, Events: ev.Events})
 	b.decoded = dec.All(b.tree, b.receipt)
@@ -254,7 +267,12 @@ func (b *builder) meta() {
 			b.r.Status = api.StatusSuccess
 		}
 	}
-	m := api.TxMeta{From: api.AddrOf(tx.From), ValueWei: hexQuantity(tx.Value), GasUsed: b.receipt.GasUsed, GasPrice: hexQuantity(gasPrice(b.receipt, tx))}
+	m := api.TxMeta{
+		From:     api.AddrOf(tx.From),
+		ValueWei: hexQuantity(tx.Value),
+		GasUsed:  b.receipt.GasUsed,
+		GasPrice: hexQuantity(gasPrice(b.receipt, tx)),
+	}
 	if tx.To != nil {
 		to := api.AddrOf(*tx.To)
 		m.To = &to

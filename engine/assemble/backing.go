@@ -36,7 +36,10 @@ func (b *builder) unbacked() (notes []string) {
 		said := fmt.Sprintf("%s moved by %s %s, by %s in the logs", k.Holder.Hex(), amount(k.ByState), by, amount(k.ByLogs))
 		switch k.Backing {
 		case flow.Fake:
-			notes = append(notes, fmt.Sprintf("%s: its transfer events are fake and not counted; no storage changed that could keep a balance", name))
+			notes = append(
+				notes,
+				fmt.Sprintf("%s: its transfer events are fake and not counted; no storage changed that could keep a balance", name),
+			)
 		case flow.KeepsPart:
 			notes = append(notes, fmt.Sprintf("%s: a fee on transfer that no log tells of: %s", name, said))
 		case flow.Scaled:

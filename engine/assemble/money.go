@@ -164,8 +164,16 @@ func (b *builder) bonuses() (steps []string) {
 		if n.Sign() <= 0 {
 			continue
 		}
-		steps = append(steps, fmt.Sprintf("At the prices of the block the collateral taken was worth %s USD, %d.%02d %% more than the %s USD of debt repaid: the liquidator's bonus.",
-			took, new(big.Int).Quo(n, big.NewInt(100)), new(big.Int).Rem(n, big.NewInt(100)), paid))
+		steps = append(
+			steps,
+			fmt.Sprintf(
+				"At the prices of the block the collateral taken was worth %s USD, %d.%02d %% more than the %s USD of debt repaid: the liquidator's bonus.",
+				took,
+				new(big.Int).Quo(n, big.NewInt(100)),
+				new(big.Int).Rem(n, big.NewInt(100)),
+				paid,
+			),
+		)
 	}
 	return steps
 }
@@ -178,7 +186,9 @@ func (b *builder) fee() {
 	}
 	out := &api.Fee{
 		Payer: api.AddrOf(f.Payer), TotalWei: f.Total.String(), ExecutionWei: f.Execution.String(),
-		L1Wei: weiOrEmpty(f.L1), OperatorWei: weiOrEmpty(f.Operator), BlobWei: weiOrEmpty(f.Blob), BurntWei: f.Burnt.String(), UnassignedWei: weiOrEmpty(f.Unassigned),
+		L1Wei: weiOrEmpty(
+			f.L1,
+		), OperatorWei: weiOrEmpty(f.Operator), BlobWei: weiOrEmpty(f.Blob), BurntWei: f.Burnt.String(), UnassignedWei: weiOrEmpty(f.Unassigned),
 		Recipients: make([]api.FeeRecipient, 0, len(f.Shares)),
 	}
 	for _, s := range f.Shares {

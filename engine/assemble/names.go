@@ -162,7 +162,8 @@ func (b *builder) contractsSeen() map[common.Address]bool {
 		seen[b.receipt.Logs[i].Address] = true
 	}
 	for _, f := range b.tree.Frames {
-		ran := len(f.Children) > 0 || len(f.Logs) > 0 || len(f.Output) > 0 || f.Kind == trace.Create || f.Kind == trace.Create2 || f.Kind == trace.DelegateCall
+		ran := len(f.Children) > 0 || len(f.Logs) > 0 || len(f.Output) > 0 || f.Kind == trace.Create || f.Kind == trace.Create2 ||
+			f.Kind == trace.DelegateCall
 		if f.HasTo && ran && f.Kind != trace.SelfDestruct {
 			seen[f.To] = true
 		}

@@ -180,7 +180,12 @@ func (b *builder) mismatches() (notes []string) {
 		if i == most {
 			return append(notes, "state diff: "+itoa(len(b.flow.Mismatches)-most)+" more differences")
 		}
-		notes = append(notes, "state diff: "+common.Address(m.Address).Hex()+" moved "+m.Recorded.String()+" wei by the node's account, "+m.Ledger.String()+" by trace and receipt")
+		notes = append(
+			notes,
+			"state diff: "+common.Address(
+				m.Address,
+			).Hex()+" moved "+m.Recorded.String()+" wei by the node's account, "+m.Ledger.String()+" by trace and receipt",
+		)
 	}
 	return notes
 }

@@ -108,7 +108,14 @@ func (b *builder) sayQuotes() {
 	for _, q := range b.quoteList {
 		switch q.By {
 		case flow.ByTrade:
-			notes = append(notes, "price of "+b.coinName(q.Token)+": "+q.USD.String()+" USD by a trade against "+b.coinName(q.Against)+" in pool "+q.Pool.Hex()+" in this transaction")
+			notes = append(
+				notes,
+				"price of "+b.coinName(
+					q.Token,
+				)+": "+q.USD.String()+" USD by a trade against "+b.coinName(
+					q.Against,
+				)+" in pool "+q.Pool.Hex()+" in this transaction",
+			)
 		case flow.ByDollar:
 			dollars = append(dollars, b.coinName(q.Token))
 		}

@@ -21,7 +21,9 @@ func (b *builder) triage() {
 	for a, p := range b.ev.Prices {
 		prices[a] = p.USD
 	}
-	b.report = check.Run(&check.Facts{Reading: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage})
+	b.report = check.Run(
+		&check.Facts{Reading: b.facts, Verdict: b.verdict_, Diff: b.diff(), Prices: prices, Views: b.ev.Views, Asked: b.ev.Triage},
+	)
 	b.verdict_.Risks = append(b.verdict_.Risks, b.report.Flags...)
 	full := narrate.NewFullWords(b.facts)
 	for i := range b.report.Findings {
@@ -69,7 +71,11 @@ func (b *builder) exploit() {
 			break
 		}
 	}
-	v.Votes = slices.Insert(slices.Clone(v.Votes), 0, classify.Vote{Rule: "finding of " + string(first.Category), TxType: t, SubType: string(first.Category), Protocol: protocol})
+	v.Votes = slices.Insert(
+		slices.Clone(v.Votes),
+		0,
+		classify.Vote{Rule: "finding of " + string(first.Category), TxType: t, SubType: string(first.Category), Protocol: protocol},
+	)
 	v.TxType, v.SubType = &t, string(first.Category)
 	b.told.Summary = narrate.Exploit(b.words, first, b.report.Loss)
 	v.Confidence = v.Confidence.Lower(api.Medium)

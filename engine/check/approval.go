@@ -38,7 +38,16 @@ func (l *look) overSupply() (out []verdict.Risk) {
 		}
 		v, ok := l.ask(Question{To: g.Address, Data: evmsig.SelTotalSupply[:], When: Before, Asker: "how many units of a token there are"})
 		if all := evmsig.Uint(v.Output, 0); ok && all != nil && all.Sign() > 0 && evmsig.Uint(g.Data, 0).Cmp(all) > 0 {
-			out = append(out, risk(verdict.UnlimitedApproval, verdict.MaySpendMoreThanSupply, verdict.Who(spender), amount(flow.TokenKey{Token: g.Address}, evmsig.Uint(g.Data, 0)), verdict.Who(owner)))
+			out = append(
+				out,
+				risk(
+					verdict.UnlimitedApproval,
+					verdict.MaySpendMoreThanSupply,
+					verdict.Who(spender),
+					amount(flow.TokenKey{Token: g.Address}, evmsig.Uint(g.Data, 0)),
+					verdict.Who(owner),
+				),
+			)
 		}
 	}
 	return out

@@ -52,7 +52,19 @@ type hit struct {
 }
 
 // rules are all patterns, by their rank as a cause.
-var rules = slices.Concat(absurdRules, callbackRules, callRules, reentryRules, inputRules, eventRules, pairRules, priceRules, outcomeRules, repeatRules, looseRules)
+var rules = slices.Concat(
+	absurdRules,
+	callbackRules,
+	callRules,
+	reentryRules,
+	inputRules,
+	eventRules,
+	pairRules,
+	priceRules,
+	outcomeRules,
+	repeatRules,
+	looseRules,
+)
 
 // attack is the working state of the rules.
 type attack struct {
@@ -73,7 +85,18 @@ func (l *look) newAttack() *attack {
 	if !l.Succeeded || l.Tree == nil || l.Tree.Source == trace.RungReceipt {
 		return nil
 	}
-	f := facts.Build(facts.DealInput{Chain: l.Chain, Tx: l.Tx, Tree: l.Tree, Flow: l.Flow, NoLogs: l.NoLogs, Vouched: l.vouched, Published: l.published, Name: l.function})
+	f := facts.Build(
+		facts.DealInput{
+			Chain:     l.Chain,
+			Tx:        l.Tx,
+			Tree:      l.Tree,
+			Flow:      l.Flow,
+			NoLogs:    l.NoLogs,
+			Vouched:   l.vouched,
+			Published: l.published,
+			Name:      l.function,
+		},
+	)
 	if f == nil {
 		return nil
 	}

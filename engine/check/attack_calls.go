@@ -15,8 +15,10 @@ import (
 
 // Rules by calls that a contract of others should not have made or taken.
 var (
-	callbackRules = []rule{{name: "forged_callback", proves: true, cause: verdict.ByForgedCallback, fires: (*attack).forgedCallback, alone: true}}
-	callRules     = []rule{
+	callbackRules = []rule{
+		{name: "forged_callback", proves: true, cause: verdict.ByForgedCallback, fires: (*attack).forgedCallback, alone: true},
+	}
+	callRules = []rule{
 		{name: "pull_embedded", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).pullEmbedded, alone: true},
 		{name: "arbitrary_call", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).arbitraryCall},
 		{name: "foreign_delegate", proves: true, cause: verdict.ByArbitraryCall, fires: (*attack).foreignDelegate},
@@ -43,7 +45,14 @@ func (a *attack) pulls(paid bool) (out []pull) {
 		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 100 || !evmsig.SelTransferFrom.Begins(x.Input) {
 			continue
 		}
-		p := pull{frame: i, outer: a.asked(x), owner: common.BytesToAddress(x.Input[16:36]), to: common.BytesToAddress(x.Input[48:68]), spender: x.From, move: -1}
+		p := pull{
+			frame:   i,
+			outer:   a.asked(x),
+			owner:   common.BytesToAddress(x.Input[16:36]),
+			to:      common.BytesToAddress(x.Input[48:68]),
+			spender: x.From,
+			move:    -1,
+		}
 		if p.outer < 0 || a.f.Side(p.owner) || a.f.RanCode(p.owner) || p.owner == x.From {
 			continue
 		}
@@ -252,7 +261,17 @@ func (a *attack) arbitraryCall() (out []hit) {
 		}
 		to := common.BytesToAddress(x.Input[16:36])
 		if a.f.Member(to) && a.f.Loses(x.From) != nil && a.passed(a.f.Deals[d].Frame, x.Input) && a.passed(a.f.Deals[d].Frame, x.To[:]) {
-			out = append(out, hit{grade: decisive, category: api.ArbitraryCall, victims: []common.Address{x.From}, deals: []int{d}, frames: []int{i}, position: a.f.Loses(x.From).Lost[0]})
+			out = append(
+				out,
+				hit{
+					grade:    decisive,
+					category: api.ArbitraryCall,
+					victims:  []common.Address{x.From},
+					deals:    []int{d},
+					frames:   []int{i},
+					position: a.f.Loses(x.From).Lost[0],
+				},
+			)
 		}
 	}
 	return out
@@ -272,7 +291,17 @@ func (a *attack) forgedCallback() (out []hit) {
 				continue
 			}
 			if l := a.f.Loses(m.From); l != nil || !a.f.RanCode(m.From) && !a.compensated(m.From) {
-				out = append(out, hit{grade: decisive, category: api.AccessControl, faulty: d.Target, victims: []common.Address{m.From}, deals: []int{i}, position: facts.Position{Key: m.Key, Amount: m.Amount}})
+				out = append(
+					out,
+					hit{
+						grade:    decisive,
+						category: api.AccessControl,
+						faulty:   d.Target,
+						victims:  []common.Address{m.From},
+						deals:    []int{i},
+						position: facts.Position{Key: m.Key, Amount: m.Amount},
+					},
+				)
 				break
 			}
 		}
@@ -286,7 +315,8 @@ func (a *attack) grantedApproval() []hit {
 	h := hit{grade: decisive, category: api.AccessControl}
 	lost := false
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || a.f.Side(x.From) || a.f.Created(x.From) {
+		if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 68 || !evmsig.SelApprove.Begins(x.Input) || a.f.Side(x.From) ||
+			a.f.Created(x.From) {
 			continue
 		}
 		d := a.f.DealAt(i)

@@ -35,7 +35,13 @@ func (a *attack) tookControl() (out []hit) {
 			continue
 		}
 		// Who was told to accept what another handed over does so too: only the state tells.
-		h := hit{grade: suspicious, category: api.AccessControl, victims: []common.Address{g.Address}, moves: a.paidBy(g.Address), position: l.Lost[0]}
+		h := hit{
+			grade:    suspicious,
+			category: api.AccessControl,
+			victims:  []common.Address{g.Address},
+			moves:    a.paidBy(g.Address),
+			position: l.Lost[0],
+		}
 		h.deals = a.dealsOf(h.moves)
 		if x := a.l.frameOf[i]; x != nil && x.Parent != nil {
 			h.frames = []int{x.Index}
@@ -71,7 +77,14 @@ func (a *attack) productFell() (out []hit) {
 				continue
 			}
 			done[g.Address] = true
-			h := hit{grade: suspicious, category: api.TokenIncompatibility, faulty: a.tokenOf(g.Address), victims: []common.Address{g.Address}, values: [2]*big.Int{before, k}, position: facts.Position{}}
+			h := hit{
+				grade:    suspicious,
+				category: api.TokenIncompatibility,
+				faulty:   a.tokenOf(g.Address),
+				victims:  []common.Address{g.Address},
+				values:   [2]*big.Int{before, k},
+				position: facts.Position{},
+			}
 			if x := a.l.frameOf[i]; x != nil {
 				h.frames = []int{x.Index}
 			}

@@ -37,7 +37,16 @@ func (a *attack) absurdArgument() []hit {
 	}
 	for i := 0; i < len(root.Input[4:])/32 && i < 64; i++ {
 		if n := evmsig.Uint(root.Input[4:], i); n != nil && n.Cmp(topBit) == 0 {
-			return []hit{{grade: decisive, category: api.PrecisionLoss, faulty: root.To, frames: []int{0}, victims: []common.Address{root.To}, position: facts.Position{Amount: n}}}
+			return []hit{
+				{
+					grade:    decisive,
+					category: api.PrecisionLoss,
+					faulty:   root.To,
+					frames:   []int{0},
+					victims:  []common.Address{root.To},
+					position: facts.Position{Amount: n},
+				},
+			}
 		}
 	}
 	return nil
@@ -47,10 +56,18 @@ func (a *attack) absurdArgument() []hit {
 func (a *attack) absurdAmount() []hit {
 	for i := range a.f.Moves {
 		m := &a.f.Moves[i]
-		if !facts.Fungible(m.Key) || m.Key == (facts.Key{}) || m.Amount.BitLen() < 128 || m.Amount.BitLen() == 256 && new(big.Int).Add(m.Amount, common.Big1).BitLen() == 257 || !a.f.Counts(m.Key) {
+		if !facts.Fungible(m.Key) || m.Key == (facts.Key{}) || m.Amount.BitLen() < 128 ||
+			m.Amount.BitLen() == 256 && new(big.Int).Add(m.Amount, common.Big1).BitLen() == 257 ||
+			!a.f.Counts(m.Key) {
 			continue
 		}
-		h := hit{grade: suspicious, category: api.PrecisionLoss, faulty: m.Key.Token, moves: []int{i}, position: facts.Position{Key: m.Key, Amount: m.Amount}}
+		h := hit{
+			grade:    suspicious,
+			category: api.PrecisionLoss,
+			faulty:   m.Key.Token,
+			moves:    []int{i},
+			position: facts.Position{Key: m.Key, Amount: m.Amount},
+		}
 		if a.f.IsFresh(m.From) || a.f.IsFresh(m.To) || a.loan && a.gain {
 			h.grade = decisive
 		}
@@ -83,7 +100,9 @@ func (a *attack) minted(token common.Address, deal int) bool {
 // party had passed the tool's address.
 func (a *attack) fakeInput() (out []hit) {
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.Side(x.From) || len(x.Input) < 4 || !tokenViews[evmsig.Called(x.Input)] || a.traded(x.To) {
+		if x.Kind != trace.Call && x.Kind != trace.StaticCall || !a.f.Live(i) || !a.f.Tool(x.To) || a.f.Side(x.From) || len(x.Input) < 4 ||
+			!tokenViews[evmsig.Called(x.Input)] ||
+			a.traded(x.To) {
 			continue
 		}
 		d := a.f.DealAt(i)

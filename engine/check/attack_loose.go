@@ -42,7 +42,10 @@ func (a *attack) unpaid() (out []hit) {
 	}
 	for _, l := range a.unpaidLosers() {
 		if v := l.Address; !many[v] {
-			out = append(out, hit{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: l.Lost[0]})
+			out = append(
+				out,
+				hit{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: l.Lost[0]},
+			)
 		}
 	}
 	return out
@@ -62,7 +65,9 @@ func (a *attack) robbedByOthers() []hit {
 		}
 		seen[v] = true
 		if lost := a.f.Robbed(v); lost != nil && !a.redeemed(v) {
-			return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf([]int{i}), position: lost[0]}}
+			return []hit{
+				{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf([]int{i}), position: lost[0]},
+			}
 		}
 	}
 	return nil
@@ -85,5 +90,13 @@ func (a *attack) unpaidCaller() []hit {
 		return nil
 	}
 	v := a.unpaidLosers()[0]
-	return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v.Address}, deals: a.dealsOf(a.paidBy(v.Address)), position: v.Lost[0]}}
+	return []hit{
+		{
+			grade:    suspicious,
+			category: api.BusinessLogic,
+			victims:  []common.Address{v.Address},
+			deals:    a.dealsOf(a.paidBy(v.Address)),
+			position: v.Lost[0],
+		},
+	}
 }

@@ -80,7 +80,11 @@ func (a *attack) between(h *hit, r *facts.RoundTrip) {
 // of a token: a call of a protocol.
 func (a *attack) custom(i int) bool {
 	d := &a.f.Deals[i]
-	if d.Into >= 0 || tokenFuncs[d.Selector] || tokenViews[d.Selector] || a.calledLike(i, trading) || a.calledLike(i, viewing) || a.f.Lends(d.Target) || many[d.Target] || leaving[d.Selector] || len(a.dealFrame(i).Input) < 4 {
+	if d.Into >= 0 || tokenFuncs[d.Selector] || tokenViews[d.Selector] || a.calledLike(i, trading) || a.calledLike(i, viewing) ||
+		a.f.Lends(d.Target) ||
+		many[d.Target] ||
+		leaving[d.Selector] ||
+		len(a.dealFrame(i).Input) < 4 {
 		return false
 	}
 	return !slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Deal == i || t.Pool == d.Target })
@@ -94,7 +98,8 @@ func (a *attack) reads(deal int, pool common.Address) bool {
 	from := a.f.Deals[deal].Frame
 	for i := from; i < a.f.End[from]; i++ {
 		x := a.frame(i)
-		if x.Kind == trace.StaticCall && (x.To == pool || evmsig.SelBalanceOf.Begins(x.Input) && len(x.Input) == 36 && common.BytesToAddress(x.Input[4:]) == pool) {
+		if x.Kind == trace.StaticCall &&
+			(x.To == pool || evmsig.SelBalanceOf.Begins(x.Input) && len(x.Input) == 36 && common.BytesToAddress(x.Input[4:]) == pool) {
 			return true
 		}
 	}
@@ -172,8 +177,14 @@ func (a *attack) tookMore(v common.Address, k facts.Key) (hit, bool) {
 	if last < 0 || back.Cmp(in) <= 0 {
 		return hit{}, false
 	}
-	h := hit{grade: suspicious, category: api.AccountingError, victims: []common.Address{v}, moves: []int{first, last}, deals: a.dealsOf([]int{first, last}),
-		position: facts.Position{Key: k, Amount: back.Sub(back, in)}}
+	h := hit{
+		grade:    suspicious,
+		category: api.AccountingError,
+		victims:  []common.Address{v},
+		moves:    []int{first, last},
+		deals:    a.dealsOf([]int{first, last}),
+		position: facts.Position{Key: k, Amount: back.Sub(back, in)},
+	}
 	if exceeds(new(big.Int).Add(h.position.Amount, in), in, 102) {
 		h.grade = decisive
 	}
@@ -260,12 +271,30 @@ func (a *attack) onlyAsset(deal int) (k facts.Key, n *big.Int, ok bool) {
 }
 
 // leaving are functions by which a provider of liquidity takes both assets of a pool.
-var leaving = selectorSet("burn(address)", "burn()", "burn(uint256)", "burn(address,address,uint256)", "burn(int24,int24,uint128)", "burn(uint256,bytes)",
-	"burn(address,address,uint256,uint256,uint256)", "collect(address,int24,int24,uint128,uint128)", "collect((uint256,address,uint128,uint128))",
-	"remove_liquidity(uint256,uint256[2])", "remove_liquidity(uint256,uint256[3])", "remove_liquidity(uint256,uint256[4])",
-	"remove_liquidity_imbalance(uint256[2],uint256)", "remove_liquidity_imbalance(uint256[3],uint256)", "removeLiquidity(uint256,uint256,uint256)",
-	"removeLiquidity(uint256,uint256[],uint256)", "exitPool(uint256,uint256[])", "exitswapPoolAmountIn(address,uint256,uint256)", "withdraw(uint256,uint256[])",
-	"removeLiquidity(uint256,uint256,uint256,uint256)", "withdrawAll()", "redeem(uint256)")
+var leaving = selectorSet(
+	"burn(address)",
+	"burn()",
+	"burn(uint256)",
+	"burn(address,address,uint256)",
+	"burn(int24,int24,uint128)",
+	"burn(uint256,bytes)",
+	"burn(address,address,uint256,uint256,uint256)",
+	"collect(address,int24,int24,uint128,uint128)",
+	"collect((uint256,address,uint128,uint128))",
+	"remove_liquidity(uint256,uint256[2])",
+	"remove_liquidity(uint256,uint256[3])",
+	"remove_liquidity(uint256,uint256[4])",
+	"remove_liquidity_imbalance(uint256[2],uint256)",
+	"remove_liquidity_imbalance(uint256[3],uint256)",
+	"removeLiquidity(uint256,uint256,uint256)",
+	"removeLiquidity(uint256,uint256[],uint256)",
+	"exitPool(uint256,uint256[])",
+	"exitswapPoolAmountIn(address,uint256,uint256)",
+	"withdraw(uint256,uint256[])",
+	"removeLiquidity(uint256,uint256,uint256,uint256)",
+	"withdrawAll()",
+	"redeem(uint256)",
+)
 
 // left reports whether liquidity of a pool was taken out by a function for that.
 func (a *attack) left(pool common.Address) bool {
@@ -292,7 +321,13 @@ func (a *attack) poolRobbed() (out []hit) {
 		if n < 2 || len(deals) == 0 || a.left(v.Address) || !a.gain || a.old {
 			continue
 		}
-		h := hit{grade: decisive, category: api.AccountingError, victims: []common.Address{v.Address}, deals: a.dealsOf(a.paidBy(v.Address)), position: v.Lost[0]}
+		h := hit{
+			grade:    decisive,
+			category: api.AccountingError,
+			victims:  []common.Address{v.Address},
+			deals:    a.dealsOf(a.paidBy(v.Address)),
+			position: v.Lost[0],
+		}
 		if slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == v.Address }) {
 			h.category = api.PriceManipulation
 		}
@@ -320,7 +355,14 @@ func (a *attack) freshUnpaid() (out []hit) {
 		if !paid {
 			continue
 		}
-		h := hit{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, moves: moves, deals: a.dealsOf(moves), position: a.f.Losers[i].Lost[0]}
+		h := hit{
+			grade:    suspicious,
+			category: api.BusinessLogic,
+			victims:  []common.Address{v},
+			moves:    moves,
+			deals:    a.dealsOf(moves),
+			position: a.f.Losers[i].Lost[0],
+		}
 		if a.loan || len(a.gave(v)) > 0 || len(a.f.Fresh) > 3 {
 			h.grade = decisive
 		}
@@ -337,7 +379,15 @@ func (a *attack) flashUnpaid() []hit {
 		return nil
 	}
 	v := losers[0].Address
-	return []hit{{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf(a.paidBy(v)), position: losers[0].Lost[0]}}
+	return []hit{
+		{
+			grade:    suspicious,
+			category: api.BusinessLogic,
+			victims:  []common.Address{v},
+			deals:    a.dealsOf(a.paidBy(v)),
+			position: losers[0].Lost[0],
+		},
+	}
 }
 
 // absurdReturn: with borrowed money the side had more than three times back of what it laid
@@ -444,7 +494,14 @@ func (a *attack) mintedSale() (out []hit) {
 		}
 		custom := a.customCall(t.Paid.Token, t.Deal)
 		if emptied := a.emptied(t); emptied || custom >= 0 {
-			h := hit{grade: suspicious, category: api.AccessControl, faulty: t.Paid.Token, victims: []common.Address{t.Pool}, deals: []int{t.Deal}, position: facts.Position{Key: t.Paid, Amount: t.In}}
+			h := hit{
+				grade:    suspicious,
+				category: api.AccessControl,
+				faulty:   t.Paid.Token,
+				victims:  []common.Address{t.Pool},
+				deals:    []int{t.Deal},
+				position: facts.Position{Key: t.Paid, Amount: t.In},
+			}
 			if custom >= 0 && emptied {
 				h.grade, h.deals = decisive, []int{custom, t.Deal}
 			}
@@ -508,7 +565,16 @@ func (a *attack) abandoned() []hit {
 		case a.f.Borrows(d.Frame) && posted >= 0 && len(given) == 0 && len(taken) > 0:
 			for _, m := range d.Moves {
 				if v := a.f.Moves[m].From; a.f.Loses(v) != nil {
-					return []hit{{grade: decisive, category: api.PriceManipulation, victims: []common.Address{v}, faulty: d.Target, deals: []int{posted, i}, position: taken[0]}}
+					return []hit{
+						{
+							grade:    decisive,
+							category: api.PriceManipulation,
+							victims:  []common.Address{v},
+							faulty:   d.Target,
+							deals:    []int{posted, i},
+							position: taken[0],
+						},
+					}
 				}
 			}
 		}
@@ -545,7 +611,15 @@ func (a *attack) frontRunner() []hit {
 		for j := range a.f.Trades {
 			for _, p := range v.Lost {
 				if a.f.Trades[j].Paid == p.Key {
-					return []hit{{grade: decisive, category: api.UnknownCause, victims: []common.Address{v.Address}, deals: append(a.dealsOf(a.paidBy(v.Address)), a.f.Trades[j].Deal), position: p}}
+					return []hit{
+						{
+							grade:    decisive,
+							category: api.UnknownCause,
+							victims:  []common.Address{v.Address},
+							deals:    append(a.dealsOf(a.paidBy(v.Address)), a.f.Trades[j].Deal),
+							position: p,
+						},
+					}
 				}
 			}
 		}

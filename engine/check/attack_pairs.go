@@ -39,7 +39,17 @@ func (a *attack) skimLoop() (out []hit) {
 	calls, order := a.callsTo(evmsig.SelSkim)
 	for _, pair := range order {
 		if n := len(calls[pair]); n >= 3 && a.gain {
-			out = append(out, hit{faulty: a.tokenOf(pair), grade: decisive, category: api.TokenIncompatibility, victims: []common.Address{pair}, deals: []int{calls[pair][0], calls[pair][n-1]}, count: n})
+			out = append(
+				out,
+				hit{
+					faulty:   a.tokenOf(pair),
+					grade:    decisive,
+					category: api.TokenIncompatibility,
+					victims:  []common.Address{pair},
+					deals:    []int{calls[pair][0], calls[pair][n-1]},
+					count:    n,
+				},
+			)
 		}
 	}
 	return out
@@ -51,7 +61,14 @@ func (a *attack) syncTrade() (out []hit) {
 	for _, pair := range order {
 		i := slices.IndexFunc(a.f.Trades, func(t facts.Trade) bool { return t.Pool == pair })
 		if i >= 0 && a.gain {
-			h := hit{grade: decisive, category: api.TokenIncompatibility, faulty: a.tokenOf(pair), victims: []common.Address{pair}, deals: []int{calls[pair][0], a.f.Trades[i].Deal}, count: len(calls[pair])}
+			h := hit{
+				grade:    decisive,
+				category: api.TokenIncompatibility,
+				faulty:   a.tokenOf(pair),
+				victims:  []common.Address{pair},
+				deals:    []int{calls[pair][0], a.f.Trades[i].Deal},
+				count:    len(calls[pair]),
+			}
 			if d := a.namesPair(h.faulty, pair, calls[pair][0]); d >= 0 {
 				h.category, h.deals = api.AccessControl, []int{d, calls[pair][0], a.f.Trades[i].Deal}
 			}
@@ -77,7 +94,8 @@ func (a *attack) tokenOf(pair common.Address) common.Address {
 func (a *attack) namesPair(token, pair common.Address, before int) int {
 	for i := range a.f.Deals[:before] {
 		d := &a.f.Deals[i]
-		if d.Target == token && !tokenFuncs[d.Selector] && d.Selector != evmsig.SelBalanceOf && a.f.Names(d.Frame, map[common.Address]bool{pair: true}) != (common.Address{}) {
+		if d.Target == token && !tokenFuncs[d.Selector] && d.Selector != evmsig.SelBalanceOf &&
+			a.f.Names(d.Frame, map[common.Address]bool{pair: true}) != (common.Address{}) {
 			return i
 		}
 	}
@@ -109,7 +127,15 @@ func (a *attack) pairOffStack() (out []hit) {
 			if m.From != t.Pool || m.Key == (facts.Key{}) || m.Amount.Sign() == 0 || a.onStack(m.Frame, t.Pool) {
 				continue
 			}
-			h := hit{grade: suspicious, category: api.TokenIncompatibility, faulty: m.Key.Token, victims: []common.Address{t.Pool}, moves: []int{j}, deals: []int{t.Deal}, position: facts.Position{Key: m.Key, Amount: m.Amount}}
+			h := hit{
+				grade:    suspicious,
+				category: api.TokenIncompatibility,
+				faulty:   m.Key.Token,
+				victims:  []common.Address{t.Pool},
+				moves:    []int{j},
+				deals:    []int{t.Deal},
+				position: facts.Position{Key: m.Key, Amount: m.Amount},
+			}
 			if m.Deal >= 0 {
 				h.deals = []int{m.Deal, t.Deal}
 			}
@@ -129,7 +155,14 @@ func (a *attack) selfTransfer() []hit {
 	for i := range a.f.Moves {
 		if m := &a.f.Moves[i]; m.From == m.To && a.f.Tool(m.From) && m.Amount.Sign() > 0 && a.gain {
 			if n[m.Key] = append(n[m.Key], i); len(n[m.Key]) == 2 {
-				h := hit{grade: decisive, category: api.TokenIncompatibility, faulty: m.Key.Token, moves: n[m.Key], deals: a.dealsOf(n[m.Key]), position: facts.Position{Key: m.Key, Amount: m.Amount}}
+				h := hit{
+					grade:    decisive,
+					category: api.TokenIncompatibility,
+					faulty:   m.Key.Token,
+					moves:    n[m.Key],
+					deals:    a.dealsOf(n[m.Key]),
+					position: facts.Position{Key: m.Key, Amount: m.Amount},
+				}
 				return []hit{h}
 			}
 		}

@@ -16,13 +16,53 @@ import (
 var priceRules = []rule{{name: "price_jump", cause: verdict.ByPriceJump, fires: (*attack).priceJump}}
 
 // counted are views that tell balances and counts, not prices.
-var counted = selectorSet("balanceOf(address)", "totalSupply()", "allowance(address,address)", "getReserves()", "nonces(address)", "decimals()",
-	"balanceOf(address,uint256)", "totalAssets()", "getCash()", "liquidity()", "totalBorrows()", "borrowIndex()", "totalBorrowsCurrent()",
-	"borrowBalanceCurrent(address)", "borrowBalanceStored(address)", "balance()", "available()", "balanceOfUnderlying(address)", "totalDebt()", "token()", "maxWithdraw(address)", "maxRedeem(address)",
-	"earned(address)", "getBalance(address)", "kLast()", "balances(uint256)", "balanceOfPool()", "getEthBalance(address)", "availableToLend()")
+var counted = selectorSet(
+	"balanceOf(address)",
+	"totalSupply()",
+	"allowance(address,address)",
+	"getReserves()",
+	"nonces(address)",
+	"decimals()",
+	"balanceOf(address,uint256)",
+	"totalAssets()",
+	"getCash()",
+	"liquidity()",
+	"totalBorrows()",
+	"borrowIndex()",
+	"totalBorrowsCurrent()",
+	"borrowBalanceCurrent(address)",
+	"borrowBalanceStored(address)",
+	"balance()",
+	"available()",
+	"balanceOfUnderlying(address)",
+	"totalDebt()",
+	"token()",
+	"maxWithdraw(address)",
+	"maxRedeem(address)",
+	"earned(address)",
+	"getBalance(address)",
+	"kLast()",
+	"balances(uint256)",
+	"balanceOfPool()",
+	"getEthBalance(address)",
+	"availableToLend()",
+)
 
 // shareRates are the beginnings of names of views that tell what a share is worth.
-var shareRates = []string{"exchangerate", "converttoassets", "pricepershare", "getpricepershare", "getpricepefullshare", "getpriceperfullshare", "previewredeem", "getrate", "get_virtual_price", "virtualprice", "shareprice", "tokensperunit"}
+var shareRates = []string{
+	"exchangerate",
+	"converttoassets",
+	"pricepershare",
+	"getpricepershare",
+	"getpricepefullshare",
+	"getpriceperfullshare",
+	"previewredeem",
+	"getrate",
+	"get_virtual_price",
+	"virtualprice",
+	"shareprice",
+	"tokensperunit",
+}
 
 // priceJump: a view that contracts of others asked answered values more than half apart.
 func (a *attack) priceJump() []hit {
@@ -40,7 +80,12 @@ func (a *attack) priceJump() []hit {
 	asked := map[view]*span{}
 	var best *span
 	for i, x := range a.f.Tree.Frames {
-		if x.Kind != trace.StaticCall && x.Kind != trace.Call || !a.f.Live(i) || len(x.Output) != 32 || len(x.Input) < 4 || len(x.Input) > 4+8*32 || counted[evmsig.Called(x.Input)] || a.f.Member(x.From) || a.f.Member(x.To) || len(x.Logs) > 0 {
+		if x.Kind != trace.StaticCall && x.Kind != trace.Call || !a.f.Live(i) || len(x.Output) != 32 || len(x.Input) < 4 ||
+			len(x.Input) > 4+8*32 ||
+			counted[evmsig.Called(x.Input)] ||
+			a.f.Member(x.From) ||
+			a.f.Member(x.To) ||
+			len(x.Logs) > 0 {
 			continue
 		}
 		if x.Kind == trace.Call && (!x.Value.IsZero() || a.f.Before(i) != a.f.After(i)) {
@@ -69,7 +114,12 @@ func (a *attack) priceJump() []hit {
 	if best == nil {
 		return nil
 	}
-	h := hit{grade: suspicious, category: api.PriceManipulation, faulty: a.frame(best.highAt).From, frames: []int{min(best.lowAt, best.highAt), max(best.lowAt, best.highAt)}}
+	h := hit{
+		grade:    suspicious,
+		category: api.PriceManipulation,
+		faulty:   a.frame(best.highAt).From,
+		frames:   []int{min(best.lowAt, best.highAt), max(best.lowAt, best.highAt)},
+	}
 	for i, f := range h.frames {
 		h.values[i] = new(big.Int).SetBytes(a.frame(f).Output)
 	}

@@ -19,16 +19,58 @@ var reentryRules = []rule{
 }
 
 // hooks are functions that tokens call on who sends or gets them.
-var hooks = selectorSet("tokensReceived(address,address,address,uint256,bytes,bytes)", "tokensToSend(address,address,address,uint256,bytes,bytes)",
-	"onERC721Received(address,address,uint256,bytes)", "onERC1155Received(address,address,uint256,uint256,bytes)",
-	"onERC1155BatchReceived(address,address,uint256[],uint256[],bytes)", "tokenFallback(address,uint256,bytes)", "onTokenTransfer(address,uint256,bytes)")
+var hooks = selectorSet(
+	"tokensReceived(address,address,address,uint256,bytes,bytes)",
+	"tokensToSend(address,address,address,uint256,bytes,bytes)",
+	"onERC721Received(address,address,uint256,bytes)",
+	"onERC1155Received(address,address,uint256,uint256,bytes)",
+	"onERC1155BatchReceived(address,address,uint256[],uint256[],bytes)",
+	"tokenFallback(address,uint256,bytes)",
+	"onTokenTransfer(address,uint256,bytes)",
+)
 
 // tokenViews are functions of tokens and pools that a contract calls on what it takes for one.
-var tokenViews = selectorSet("transfer(address,uint256)", "transferFrom(address,address,uint256)", "approve(address,uint256)", "balanceOf(address)",
-	"allowance(address,address)", "totalSupply()", "decimals()", "symbol()", "name()", "token0()", "token1()", "getReserves()", "swap(uint256,uint256,address,bytes)",
-	"sync()", "skim(address)", "mint(address)", "burn(address)", "deposit()", "deposit(uint256)", "withdraw(uint256)", "deposit(uint256,address)", "asset()", "underlying()",
-	"burn(uint256)", "mint(uint256)", "burn(address,uint256)", "mint(address,uint256)", "factory()", "fee()", "liquidity()", "slot0()", "getAmountsOut(uint256,address[])", "owner()", "exchange(int128,int128,uint256,uint256)",
-	"balanceOfUnderlying(address)", "claimRewards(address)", "getRewardTokens()", "rewardTokens()", "redeemRewards(address)")
+var tokenViews = selectorSet(
+	"transfer(address,uint256)",
+	"transferFrom(address,address,uint256)",
+	"approve(address,uint256)",
+	"balanceOf(address)",
+	"allowance(address,address)",
+	"totalSupply()",
+	"decimals()",
+	"symbol()",
+	"name()",
+	"token0()",
+	"token1()",
+	"getReserves()",
+	"swap(uint256,uint256,address,bytes)",
+	"sync()",
+	"skim(address)",
+	"mint(address)",
+	"burn(address)",
+	"deposit()",
+	"deposit(uint256)",
+	"withdraw(uint256)",
+	"deposit(uint256,address)",
+	"asset()",
+	"underlying()",
+	"burn(uint256)",
+	"mint(uint256)",
+	"burn(address,uint256)",
+	"mint(address,uint256)",
+	"factory()",
+	"fee()",
+	"liquidity()",
+	"slot0()",
+	"getAmountsOut(uint256,address[])",
+	"owner()",
+	"exchange(int128,int128,uint256,uint256)",
+	"balanceOfUnderlying(address)",
+	"claimRewards(address)",
+	"getRewardTokens()",
+	"rewardTokens()",
+	"redeemRewards(address)",
+)
 
 // reentry is a call by a tool to a contract of which a call is running, made from code
 // that the contract had called in between.
@@ -94,13 +136,23 @@ func (a *attack) reenter() (out []hit) {
 		return nil
 	}
 	for _, r := range a.reentries() {
-		if !a.knownKind(r.callback) && a.f.Loses(r.victim) == nil || facts.IsCallback(evmsig.Called(a.frame(r.callback).Input)) && a.f.Loses(r.victim) == nil {
+		if !a.knownKind(r.callback) && a.f.Loses(r.victim) == nil ||
+			facts.IsCallback(evmsig.Called(a.frame(r.callback).Input)) && a.f.Loses(r.victim) == nil {
 			continue
 		}
 		if slices.ContainsFunc(out, func(h hit) bool { return h.faulty == r.victim }) {
 			continue
 		}
-		out = append(out, hit{grade: decisive, category: api.Reentrancy, faulty: r.victim, frames: []int{r.outer, r.callback, r.inner}, deals: []int{a.f.DealAt(r.inner)}})
+		out = append(
+			out,
+			hit{
+				grade:    decisive,
+				category: api.Reentrancy,
+				faulty:   r.victim,
+				frames:   []int{r.outer, r.callback, r.inner},
+				deals:    []int{a.f.DealAt(r.inner)},
+			},
+		)
 	}
 	return out
 }
@@ -125,7 +177,17 @@ func (a *attack) reenterOther() (out []hit) {
 				continue
 			}
 			if third := a.common(x.Index, d.Frame); third != (common.Address{}) {
-				out = append(out, hit{grade: decisive, category: api.Reentrancy, faulty: d.Target, frames: []int{x.Index, cb, d.Frame}, deals: []int{i}, victims: a.losersOf([]int{i})})
+				out = append(
+					out,
+					hit{
+						grade:    decisive,
+						category: api.Reentrancy,
+						faulty:   d.Target,
+						frames:   []int{x.Index, cb, d.Frame},
+						deals:    []int{i},
+						victims:  a.losersOf([]int{i}),
+					},
+				)
 			}
 			break
 		}
@@ -145,7 +207,8 @@ func (a *attack) common(one, other int) common.Address {
 	}
 	for i := other; i < a.f.End[other]; i++ {
 		f := a.frame(i)
-		if f.From == y && i > other && called[f.To] && f.To != x && f.To != y && !a.f.Side(f.To) && !a.token(f.To) && (f.Kind == trace.Call || f.Kind == trace.StaticCall) {
+		if f.From == y && i > other && called[f.To] && f.To != x && f.To != y && !a.f.Side(f.To) && !a.token(f.To) &&
+			(f.Kind == trace.Call || f.Kind == trace.StaticCall) {
 			return f.To
 		}
 	}
@@ -154,6 +217,7 @@ func (a *attack) common(one, other int) common.Address {
 
 // token reports whether an account moved as a token here.
 func (a *attack) token(who common.Address) bool {
-	return who != (common.Address{}) && (slices.ContainsFunc(a.f.Moves, func(m facts.Move) bool { return m.Key.Token == who && m.Key != (facts.Key{}) }) ||
-		who == a.wrapped())
+	return who != (common.Address{}) &&
+		(slices.ContainsFunc(a.f.Moves, func(m facts.Move) bool { return m.Key.Token == who && m.Key != (facts.Key{}) }) ||
+			who == a.wrapped())
 }

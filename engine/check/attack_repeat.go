@@ -43,7 +43,18 @@ func (a *attack) sameCall() (out []hit) {
 	for _, c := range order {
 		list := deals[c]
 		if loser := a.f.Loses(c.target) != nil; len(list) >= 4 && (loser || a.loan) && !a.old {
-			out = append(out, hit{grade: decisive, category: api.AccountingError, faulty: c.target, victims: a.losersOf(list), deals: []int{list[0], list[1], list[len(list)-1]}, count: len(list), position: a.f.Taken(list[0])[0]})
+			out = append(
+				out,
+				hit{
+					grade:    decisive,
+					category: api.AccountingError,
+					faulty:   c.target,
+					victims:  a.losersOf(list),
+					deals:    []int{list[0], list[1], list[len(list)-1]},
+					count:    len(list),
+					position: a.f.Taken(list[0])[0],
+				},
+			)
 		}
 	}
 	return out
@@ -88,7 +99,14 @@ func (a *attack) hammer() (out []hit) {
 		if n < 10 || !a.loan && len(a.unpaidLosers()) == 0 {
 			continue
 		}
-		h := hit{grade: suspicious, category: api.AccountingError, faulty: fn.target, victims: a.losersOf(deals[fn]), deals: []int{deals[fn][0], deals[fn][n-1]}, count: n}
+		h := hit{
+			grade:    suspicious,
+			category: api.AccountingError,
+			faulty:   fn.target,
+			victims:  a.losersOf(deals[fn]),
+			deals:    []int{deals[fn][0], deals[fn][n-1]},
+			count:    n,
+		}
 		if a.loan && n >= 20 || len(a.f.Fresh) > 3 && len(a.f.Losers) > 0 {
 			h.grade = decisive
 		}
@@ -130,7 +148,8 @@ func (a *attack) flashVote() (out []hit) {
 	}
 	for i := range a.f.Deals {
 		name := strings.ToLower(a.l.function(a.f.Deals[i].Frame))
-		if strings.HasPrefix(name, "castvote") || strings.HasPrefix(name, "propose") || strings.HasPrefix(name, "emergencycommit") || name == "vote" {
+		if strings.HasPrefix(name, "castvote") || strings.HasPrefix(name, "propose") || strings.HasPrefix(name, "emergencycommit") ||
+			name == "vote" {
 			out = append(out, hit{grade: decisive, category: api.GovernanceAttack, faulty: a.f.Deals[i].Target, deals: []int{i}})
 		}
 	}

@@ -166,7 +166,8 @@ func (l *look) governs(v common.Address, c control) bool {
 		if g.Address != v || len(g.Topics) == 0 || g.Topics[0] != evmsig.TopicOwnershipTransferred {
 			continue
 		}
-		if len(g.Topics) == 3 && common.BytesToAddress(g.Topics[2][12:]) == c.post || len(g.Data) == 64 && common.BytesToAddress(g.Data[44:]) == c.post {
+		if len(g.Topics) == 3 && common.BytesToAddress(g.Topics[2][12:]) == c.post ||
+			len(g.Data) == 64 && common.BytesToAddress(g.Data[44:]) == c.post {
 			return true
 		}
 	}

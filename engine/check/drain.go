@@ -44,7 +44,8 @@ func (l *look) drains() (out []verdict.Risk) {
 		}
 		lost := new(big.Int).Neg(l.net(a, k))
 		had := l.holdings(a, k)
-		if lost.Sign() <= 0 || had == nil || had.Sign() <= 0 || new(big.Int).Mul(lost, big.NewInt(100)).Cmp(new(big.Int).Mul(had, big.NewInt(drainedPart))) < 0 {
+		if lost.Sign() <= 0 || had == nil || had.Sign() <= 0 ||
+			new(big.Int).Mul(lost, big.NewInt(100)).Cmp(new(big.Int).Mul(had, big.NewInt(drainedPart))) < 0 {
 			continue
 		}
 		how, part, much := l.matters(k, lost)

@@ -52,7 +52,17 @@ func (l *look) flashLoans() (out []verdict.Risk) {
 			continue
 		}
 		if p, back := l.lentAndRepaid(lending, c); p != nil {
-			return []verdict.Risk{risk(verdict.FlashLoan, verdict.LentForFrame, verdict.Who(c.From), amount(p.key, p.amount), verdict.Who(p.to), l.at(lending), amount(p.key, back))}
+			return []verdict.Risk{
+				risk(
+					verdict.FlashLoan,
+					verdict.LentForFrame,
+					verdict.Who(c.From),
+					amount(p.key, p.amount),
+					verdict.Who(p.to),
+					l.at(lending),
+					amount(p.key, back),
+				),
+			}
 		}
 	}
 	return out
@@ -61,7 +71,9 @@ func (l *look) flashLoans() (out []verdict.Risk) {
 func (l *look) lentAndRepaid(lending, call *trace.Frame) (*payment, *big.Int) {
 	for i := range l.pays {
 		p := &l.pays[i]
-		if p.from != call.From || p.frame == nil || p.frame.Index > call.Index+1 || !below(p.frame, lending) || p.amount.Sign() == 0 || p.key.NFT || below(p.frame, call) && p.frame != call {
+		if p.from != call.From || p.frame == nil || p.frame.Index > call.Index+1 || !below(p.frame, lending) || p.amount.Sign() == 0 ||
+			p.key.NFT ||
+			below(p.frame, call) && p.frame != call {
 			continue
 		}
 		back := l.total(p.key, func(q *payment) bool {

@@ -21,7 +21,9 @@ func (l *look) openMint() (out []finding) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		token := p.key.Token
-		if p.from != (common.Address{}) || p.log < 0 || !l.own[p.to] || p.key.ID != "" || p.key.NFT || p.frame == nil || l.own[token] || l.creates(token) || p.amount.Sign() == 0 {
+		if p.from != (common.Address{}) || p.log < 0 || !l.own[p.to] || p.key.ID != "" || p.key.NFT || p.frame == nil || l.own[token] ||
+			l.creates(token) ||
+			p.amount.Sign() == 0 {
 			continue
 		}
 		call := l.reached(p.frame, token)
@@ -84,5 +86,14 @@ func (l *look) minted(p *payment, call *trace.Frame, owner View, o, buyer common
 			l.viewed(view, verdict.StrangerSucceeds),
 			l.paid(p, verdict.ComeIntoBeing, amount(p.key, p.amount)),
 		},
-		sentence: verdict.Say(verdict.OpenMint, verdict.Who(p.key.Token), verdict.Who(call.From), verdict.Who(o), amount(p.key, p.amount), l.at(call), verdict.Who(buyer), amount(got, l.net(buyer, got)))})
+		sentence: verdict.Say(
+			verdict.OpenMint,
+			verdict.Who(p.key.Token),
+			verdict.Who(call.From),
+			verdict.Who(o),
+			amount(p.key, p.amount),
+			l.at(call),
+			verdict.Who(buyer),
+			amount(got, l.net(buyer, got)),
+		)})
 }

@@ -87,7 +87,10 @@ func (l *look) loan() (out []verdict.Risk) {
 // the check of changes of control.
 func (a *attack) takenOver() bool {
 	root := a.f.Tree.Root
-	return a.l.Diff == nil && len(a.l.Receipt.Logs) == 0 && strings.HasPrefix(strings.ToLower(a.l.function(0)), "init") && !root.Kind.Creates() && len(root.Input) >= 36 && len(a.f.Moves) == 0 &&
+	return a.l.Diff == nil && len(a.l.Receipt.Logs) == 0 && strings.HasPrefix(strings.ToLower(a.l.function(0)), "init") &&
+		!root.Kind.Creates() &&
+		len(root.Input) >= 36 &&
+		len(a.f.Moves) == 0 &&
 		!slices.ContainsFunc(root.Children, func(x *trace.Frame) bool { return x.Kind != trace.DelegateCall && x.Kind != trace.StaticCall })
 }
 

@@ -195,7 +195,8 @@ func (l *look) total(k flow.TokenKey, pass func(*payment) bool) *big.Int {
 func (l *look) losses(a common.Address) (keys []flow.TokenKey) {
 	for i := range l.pays {
 		p := &l.pays[i]
-		if p.from == a && p.key.ID == "" && !p.key.NFT && !slices.Contains(keys, p.key) && l.net(a, p.key).Sign() < 0 && l.gain(p.key).Sign() > 0 {
+		if p.from == a && p.key.ID == "" && !p.key.NFT && !slices.Contains(keys, p.key) && l.net(a, p.key).Sign() < 0 &&
+			l.gain(p.key).Sign() > 0 {
 			keys = append(keys, p.key)
 		}
 	}

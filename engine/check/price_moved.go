@@ -64,7 +64,18 @@ func (l *look) movedPrices() (out []verdict.Risk) {
 		}
 		if r := l.readBy(g.Address); r != nil {
 			done[g.Address] = true
-			out = append(out, risk(verdict.PriceMoved, verdict.SpotPriceMoved, verdict.Who(g.Address), verdict.Int(apart), verdict.Int(g.Index), verdict.Who(r.From), l.at(r)))
+			out = append(
+				out,
+				risk(
+					verdict.PriceMoved,
+					verdict.SpotPriceMoved,
+					verdict.Who(g.Address),
+					verdict.Int(apart),
+					verdict.Int(g.Index),
+					verdict.Who(r.From),
+					l.at(r),
+				),
+			)
 		}
 	}
 	return out
@@ -111,7 +122,8 @@ func mask(bits uint) *big.Int {
 // no call to the pool: who trades asks as well.
 func (l *look) readBy(pool common.Address) *trace.Frame {
 	for _, f := range l.Tree.Frames {
-		if f.Kind == trace.StaticCall && f.Status == trace.OK && f.To == pool && priceReaders[evmsig.Called(f.Input)] && !l.own[f.From] && !l.trades(f.From, pool) {
+		if f.Kind == trace.StaticCall && f.Status == trace.OK && f.To == pool && priceReaders[evmsig.Called(f.Input)] && !l.own[f.From] &&
+			!l.trades(f.From, pool) {
 			return f
 		}
 	}

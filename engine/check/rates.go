@@ -41,7 +41,9 @@ const maxReadings = 4
 func (l *look) readings() (out []reading) {
 	payers := map[common.Address][]flow.TokenKey{}
 	for _, s := range l.Tree.Frames {
-		if s.Kind != trace.StaticCall || s.Status != trace.OK || len(s.Output) < 32 || l.own[s.From] || l.own[s.To] || s.From == s.To || noRates[evmsig.Called(s.Input)] || len(s.Input) < 4 {
+		if s.Kind != trace.StaticCall || s.Status != trace.OK || len(s.Output) < 32 || l.own[s.From] || l.own[s.To] || s.From == s.To ||
+			noRates[evmsig.Called(s.Input)] ||
+			len(s.Input) < 4 {
 			continue
 		}
 		if evmsig.Called(s.Input) == evmsig.SelBalanceOf && len(s.Input) >= 36 {
@@ -190,7 +192,17 @@ func (l *look) readInside(r reading, open *trace.Frame) (finding, bool) {
 			l.viewed(after, verdict.AnswerAfter, verdict.Num(is)),
 			l.paid(r.paid, verdict.PaysByRate, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: verdict.Say(verdict.PaidByUnfinishedRate, verdict.Who(r.reader), verdict.Who(r.source), verdict.Path(p), l.at(open), verdict.Num(read), verdict.Num(is), amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}
+		sentence: verdict.Say(
+			verdict.PaidByUnfinishedRate,
+			verdict.Who(r.reader),
+			verdict.Who(r.source),
+			verdict.Path(p),
+			l.at(open),
+			verdict.Num(read),
+			verdict.Num(is),
+			amount(r.paid.key, r.paid.amount),
+			l.placeOf(r.paid),
+		)}
 	return l.find(b), true
 }
 
@@ -246,7 +258,16 @@ func (l *look) readMoved(r reading) (finding, bool) {
 			l.viewed(before, verdict.AnswerBefore, verdict.Num(was)),
 			l.paid(r.paid, verdict.PaysByRate, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: verdict.Say(verdict.PaidByMovedRate, verdict.Who(r.reader), verdict.Path(p), verdict.Num(read), verdict.Who(r.source), verdict.Num(was), amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
+		sentence: verdict.Say(
+			verdict.PaidByMovedRate,
+			verdict.Who(r.reader),
+			verdict.Path(p),
+			verdict.Num(read),
+			verdict.Who(r.source),
+			verdict.Num(was),
+			amount(r.paid.key, r.paid.amount),
+			l.placeOf(r.paid),
+		)}), true
 }
 
 // onlyGains reports whether the sender's side ends with more of something and with less
@@ -315,7 +336,18 @@ func (l *look) readReserves(r reading) (finding, bool) {
 			l.seen(r.frame, verdict.ReadsReserves, verdict.Who(r.reader), verdict.Who(r.source), verdict.Num(now[0]), verdict.Num(now[1])),
 			l.paid(r.paid, verdict.PaysByPrice, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: verdict.Say(verdict.PaidByMovedReserves, verdict.Who(r.reader), l.at(r.frame), verdict.Num(now[0]), verdict.Num(now[1]), verdict.Who(r.source), verdict.Num(was[0]), verdict.Num(was[1]), amount(r.paid.key, gave), l.placeOf(r.paid))}), true
+		sentence: verdict.Say(
+			verdict.PaidByMovedReserves,
+			verdict.Who(r.reader),
+			l.at(r.frame),
+			verdict.Num(now[0]),
+			verdict.Num(now[1]),
+			verdict.Who(r.source),
+			verdict.Num(was[0]),
+			verdict.Num(was[1]),
+			amount(r.paid.key, gave),
+			l.placeOf(r.paid),
+		)}), true
 }
 
 // movedElsewhere: the reader paid in something that the pair does not trade; that it
@@ -330,7 +362,14 @@ func (l *look) movedElsewhere(r reading) (finding, bool) {
 			l.seen(r.frame, verdict.ReadsMovedReserves, verdict.Who(r.reader), verdict.Who(r.source)),
 			l.paid(r.paid, verdict.Pays, verdict.Who(r.reader), amount(r.paid.key, r.paid.amount)),
 		},
-		sentence: verdict.Say(verdict.PaidByMovedSpotPrice, verdict.Who(r.reader), l.at(r.frame), verdict.Who(r.source), amount(r.paid.key, r.paid.amount), l.placeOf(r.paid))}), true
+		sentence: verdict.Say(
+			verdict.PaidByMovedSpotPrice,
+			verdict.Who(r.reader),
+			l.at(r.frame),
+			verdict.Who(r.source),
+			amount(r.paid.key, r.paid.amount),
+			l.placeOf(r.paid),
+		)}), true
 }
 
 // pairTokens are the two tokens that a pair traded, in the order of their addresses, as

@@ -114,8 +114,24 @@ func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, bool) 
 	slot, pre, post, credited := l.credit(e.victim, e.inner.From)
 	switch {
 	case credited && pre.Cmp(post) > 0 && new(big.Int).Sub(pre, post).Cmp(net) < 0 && pre.Cmp(outer[0].amount) >= 0:
-		b.check = fmt.Sprintf("%s - %s > %s - %s", ref("sent", e.victim, k), ref("received", e.victim, k), ref("before", e.victim, slot), ref("after", e.victim, slot))
-		b.evidence = append(b.evidence, l.stored(e.victim, slot, verdict.CreditFellBy, verdict.Who(e.victim), verdict.Who(e.inner.From), verdict.Num(new(big.Int).Sub(pre, post))))
+		b.check = fmt.Sprintf(
+			"%s - %s > %s - %s",
+			ref("sent", e.victim, k),
+			ref("received", e.victim, k),
+			ref("before", e.victim, slot),
+			ref("after", e.victim, slot),
+		)
+		b.evidence = append(
+			b.evidence,
+			l.stored(
+				e.victim,
+				slot,
+				verdict.CreditFellBy,
+				verdict.Who(e.victim),
+				verdict.Who(e.inner.From),
+				verdict.Num(new(big.Int).Sub(pre, post)),
+			),
+		)
 	case !credited && len(in) > 0 && len(in) <= 8 && l.Diff != nil:
 		parts := make([]string, len(in))
 		for i, p := range in {
@@ -130,7 +146,15 @@ func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, bool) 
 		l.seen(e.outer, verdict.CalledAndOpen, verdict.Who(e.victim)),
 		l.seen(e.inner, verdict.EnteredAgain, verdict.Who(e.victim)),
 		l.paid(outer[0], verdict.OuterPays, amount(k, outer[0].amount)), l.paid(inner[0], verdict.InnerPays, amount(k, inner[0].amount)))
-	b.sentence = verdict.Say(verdict.PaidBeforeBooking, verdict.Who(e.victim), verdict.Who(e.inner.From), l.at(e.inner), l.at(e.outer), amount(k, gave), amount(k, got))
+	b.sentence = verdict.Say(
+		verdict.PaidBeforeBooking,
+		verdict.Who(e.victim),
+		verdict.Who(e.inner.From),
+		l.at(e.inner),
+		l.at(e.outer),
+		amount(k, gave),
+		amount(k, got),
+	)
 	return l.find(b), true
 }
 

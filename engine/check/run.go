@@ -39,7 +39,9 @@ type Report struct {
 	Fired     []Fired           // rules of outcomes that fired, each once, the cause first
 }
 
-var asked = regexp.MustCompile(`(?i)\b(triag\w*|exploit\w*|hack\w*|attack\w*|drain\w*|stolen|stole|theft|thief|rug(ged|pull)?|root.?cause|vulnerab\w*|post.?mortem|incident|malicious|security|suspicious|reentran\w*|re-entran\w*|findings?)\b`)
+var asked = regexp.MustCompile(
+	`(?i)\b(triag\w*|exploit\w*|hack\w*|attack\w*|drain\w*|stolen|stole|theft|thief|rug(ged|pull)?|root.?cause|vulnerab\w*|post.?mortem|incident|malicious|security|suspicious|reentran\w*|re-entran\w*|findings?)\b`,
+)
 
 // Asked reports whether the words of the asker want a triage.
 func Asked(context string) bool { return asked.MatchString(context) }
@@ -156,7 +158,8 @@ func exploits(f *verdict.Finding) bool {
 
 // usable reports whether there is a whole execution to look at.
 func (l *look) usable() bool {
-	return l.Succeeded && l.Flow != nil && l.Tree != nil && l.Tree.Source != trace.RungReceipt && len(l.Tree.Frames) <= maxFrames && len(l.pays) <= maxPayments
+	return l.Succeeded && l.Flow != nil && l.Tree != nil && l.Tree.Source != trace.RungReceipt && len(l.Tree.Frames) <= maxFrames &&
+		len(l.pays) <= maxPayments
 }
 
 // full reports whether no frame is missing and all ran on the state of the block.

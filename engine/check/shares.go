@@ -117,7 +117,8 @@ func (l *look) shareInflation() (out []finding) {
 func (l *look) gift(own *bought) *payment {
 	for i := range l.pays {
 		p := &l.pays[i]
-		if p.key == own.asset && p.to == own.vault && l.own[p.from] && p.frame != nil && p.frame.Index > own.in.frame.Index && vaultCall(p, own.vault) == nil {
+		if p.key == own.asset && p.to == own.vault && l.own[p.from] && p.frame != nil && p.frame.Index > own.in.frame.Index &&
+			vaultCall(p, own.vault) == nil {
 			return p
 		}
 	}
@@ -137,14 +138,32 @@ func (l *look) inflated(own *bought, gift *payment, v *bought) (finding, bool) {
 	if theirs.Cmp(mine) >= 0 {
 		return finding{}, false
 	}
-	check := fmt.Sprintf("%s * %s < %s * %s", ref("received", v.to, own.vault), ref("sent", own.by, k), ref("sent", v.by, k), ref("received", own.to, own.vault))
+	check := fmt.Sprintf(
+		"%s * %s < %s * %s",
+		ref("received", v.to, own.vault),
+		ref("sent", own.by, k),
+		ref("sent", v.by, k),
+		ref("received", own.to, own.vault),
+	)
 	return l.find(broken{category: api.ShareInflation, victim: v.by, faulty: own.vault, lost: []flow.TokenKey{k}, check: check,
 		evidence: []verdict.Evidence{
 			l.seen(own.frame, verdict.BuysShares, verdict.Who(own.by), verdict.Num(own.shares), verdict.Who(own.vault), amount(k, own.in.amount)),
 			l.paid(gift, verdict.GivesToVault, verdict.Who(gift.from), amount(k, gift.amount)),
 			l.seen(v.frame, verdict.PaysForShares, verdict.Who(v.by), amount(k, v.in.amount), verdict.Num(v.shares)),
 		},
-		sentence: verdict.Say(verdict.SharesInflated, verdict.Who(own.vault), amount(k, gift.amount), l.placeOf(gift), amount(k, v.in.amount), verdict.Who(v.by), verdict.Num(v.shares), l.at(v.frame), verdict.Num(own.shares), verdict.Who(own.by), amount(k, back))}), true
+		sentence: verdict.Say(
+			verdict.SharesInflated,
+			verdict.Who(own.vault),
+			amount(k, gift.amount),
+			l.placeOf(gift),
+			amount(k, v.in.amount),
+			verdict.Who(v.by),
+			verdict.Num(v.shares),
+			l.at(v.frame),
+			verdict.Num(own.shares),
+			verdict.Who(own.by),
+			amount(k, back),
+		)}), true
 }
 
 // minNibbles is how often a vault must pay for nothing before it is no accident of the
@@ -165,7 +184,8 @@ func (l *look) precision() (out []finding) {
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
 		// Withdraw(sender, receiver, owner, assets, shares) of ERC-4626
-		if len(g.Topics) != 4 || g.Topics[0] != evmsig.TopicVaultWithdraw || len(g.Data) != 64 || evmsig.Uint(g.Data, 0).Sign() == 0 || evmsig.Uint(g.Data, 1).Sign() != 0 {
+		if len(g.Topics) != 4 || g.Topics[0] != evmsig.TopicVaultWithdraw || len(g.Data) != 64 || evmsig.Uint(g.Data, 0).Sign() == 0 ||
+			evmsig.Uint(g.Data, 1).Sign() != 0 {
 			continue
 		}
 		f := l.frameOf[i]
@@ -174,7 +194,8 @@ func (l *look) precision() (out []finding) {
 		}
 		for j := range l.pays {
 			p := &l.pays[j]
-			if p.from == g.Address && l.own[p.to] && p.frame != nil && below(p.frame, l.reached(f, g.Address)) && p.amount.Cmp(evmsig.Uint(g.Data, 0)) == 0 {
+			if p.from == g.Address && l.own[p.to] && p.frame != nil && below(p.frame, l.reached(f, g.Address)) &&
+				p.amount.Cmp(evmsig.Uint(g.Data, 0)) == 0 {
 				if found[g.Address] == nil {
 					order = append(order, g.Address)
 				}
@@ -200,12 +221,27 @@ func (l *look) nibbled(vault common.Address, list []nibble) finding {
 	first, last := list[0], list[len(list)-1]
 	at := func(n nibble) uint64 { return l.Receipt.Logs[n.log].Index }
 	return l.find(broken{category: api.PrecisionLoss, victim: vault, lost: []flow.TokenKey{k},
-		check: fmt.Sprintf("%s > %s and %s == 0 and %s > %s and %s == 0", l.moved(first.pay), ref("arg", at(first), 4), ref("arg", at(first), 4), l.moved(last.pay), ref("arg", at(last), 4), ref("arg", at(last), 4)),
+		check: fmt.Sprintf(
+			"%s > %s and %s == 0 and %s > %s and %s == 0",
+			l.moved(first.pay),
+			ref("arg", at(first), 4),
+			ref("arg", at(first), 4),
+			l.moved(last.pay),
+			ref("arg", at(last), 4),
+			ref("arg", at(last), 4),
+		),
 		evidence: []verdict.Evidence{
 			l.paid(first.pay, verdict.Pays, verdict.Who(vault), amount(k, first.pay.amount)), l.logged(first.log, verdict.TookNoShares),
 			l.paid(last.pay, verdict.PaysLast, amount(k, last.pay.amount)), l.logged(last.log, verdict.TakesNoSharesAgain),
 		},
-		sentence: verdict.Say(verdict.PaidForNoShares, verdict.Who(vault), verdict.Int(len(list)), amount(k, sum), verdict.Int(at(first)), verdict.Int(at(last)))})
+		sentence: verdict.Say(
+			verdict.PaidForNoShares,
+			verdict.Who(vault),
+			verdict.Int(len(list)),
+			amount(k, sum),
+			verdict.Int(at(first)),
+			verdict.Int(at(last)),
+		)})
 }
 
 // checkSharePrice follows the price of each ERC-4626 vault from event to event.

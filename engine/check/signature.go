@@ -31,7 +31,8 @@ var (
 // and paid all the same.
 func (l *look) signatures() (out []finding) {
 	for _, s := range l.Tree.Frames {
-		if s.To != ecrecover || s.Kind != trace.StaticCall && s.Kind != trace.Call || s.Status != trace.OK || len(s.Input) < 128 || l.own[s.From] {
+		if s.To != ecrecover || s.Kind != trace.StaticCall && s.Kind != trace.Call || s.Status != trace.OK || len(s.Input) < 128 ||
+			l.own[s.From] {
 			continue
 		}
 		outer := l.reached(s, s.From)
@@ -64,7 +65,8 @@ func (l *look) signatures() (out []finding) {
 func (l *look) releases(s, outer *trace.Frame) *payment {
 	for i := range l.pays {
 		p := &l.pays[i]
-		if p.frame == nil || p.frame.Index < s.Index || !below(p.frame, outer) || !l.own[p.to] || l.own[p.from] || p.from == (common.Address{}) || p.amount.Sign() == 0 {
+		if p.frame == nil || p.frame.Index < s.Index || !below(p.frame, outer) || !l.own[p.to] || l.own[p.from] || p.from == (common.Address{}) ||
+			p.amount.Sign() == 0 {
 			continue
 		}
 		if (p.from == s.From || l.takenBy(p, s.From)) && l.net(p.from, p.key).Sign() < 0 {
@@ -96,7 +98,15 @@ func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (finding, bool) {
 			l.seen(s, verdict.NoSignerRecovered),
 			l.paid(p, verdict.GoesOnAndLeaves, amount(p.key, p.amount), verdict.Who(p.to)),
 		},
-		sentence: verdict.Say(verdict.ActsOnNoSignature, verdict.Who(outer.To), l.at(s), l.at(outer), amount(p.key, p.amount), verdict.Who(p.to), l.placeOf(p))}), true
+		sentence: verdict.Say(
+			verdict.ActsOnNoSignature,
+			verdict.Who(outer.To),
+			l.at(s),
+			l.at(outer),
+			amount(p.key, p.amount),
+			verdict.Who(p.to),
+			l.placeOf(p),
+		)}), true
 }
 
 // withPayment sets the payment against the whole of what went out, so that the check is
@@ -131,5 +141,13 @@ func (l *look) anybodySigned(s, outer *trace.Frame, p *payment, signer common.Ad
 			l.viewed(v, verdict.AnyKeySucceeds),
 			l.paid(p, verdict.LeavesTo, amount(p.key, p.amount), verdict.Who(p.to)),
 		},
-		sentence: verdict.Say(verdict.AcceptsAnySigner, verdict.Who(outer.To), l.at(s), verdict.Who(signer), amount(p.key, p.amount), verdict.Who(p.to), l.placeOf(p))}), true
+		sentence: verdict.Say(
+			verdict.AcceptsAnySigner,
+			verdict.Who(outer.To),
+			l.at(s),
+			verdict.Who(signer),
+			amount(p.key, p.amount),
+			verdict.Who(p.to),
+			l.placeOf(p),
+		)}), true
 }

@@ -27,7 +27,8 @@ var targetCheck = Check{
 func (l *look) arbitrary() (out []finding) {
 	for i := range l.pays {
 		p := &l.pays[i]
-		if p.log < 0 || l.own[p.from] || p.from == (common.Address{}) || !l.own[p.to] || p.frame == nil || p.amount.Sign() == 0 || !l.onlyGives(p.from, p.key) {
+		if p.log < 0 || l.own[p.from] || p.from == (common.Address{}) || !l.own[p.to] || p.frame == nil || p.amount.Sign() == 0 ||
+			!l.onlyGives(p.from, p.key) {
 			continue
 		}
 		inner := l.takes(p)
@@ -108,7 +109,8 @@ func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
 		if f.Status != trace.OK {
 			continue
 		}
-		if f.To == ecrecover && len(f.Output) >= 32 && common.BytesToAddress(f.Output[12:32]) == a || f.To == a && evmsig.Called(f.Input) == evmsig.SelValidERC1271 {
+		if f.To == ecrecover && len(f.Output) >= 32 && common.BytesToAddress(f.Output[12:32]) == a ||
+			f.To == a && evmsig.Called(f.Input) == evmsig.SelValidERC1271 {
 			return true
 		}
 	}
@@ -123,7 +125,16 @@ func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) f
 			l.seen(inner, verdict.CallsThatTarget, verdict.Who(inner.From)),
 			l.paid(p, verdict.GoTo, amount(p.key, p.amount), verdict.Who(p.from), verdict.Who(p.to)),
 		},
-		sentence: verdict.Say(verdict.UsesRightsOfOthers, verdict.Who(inner.From), l.at(outer), verdict.Who(outer.From), l.at(inner), amount(p.key, p.amount), verdict.Who(p.from), l.placeOf(p))}
+		sentence: verdict.Say(
+			verdict.UsesRightsOfOthers,
+			verdict.Who(inner.From),
+			l.at(outer),
+			verdict.Who(outer.From),
+			l.at(inner),
+			amount(p.key, p.amount),
+			verdict.Who(p.from),
+			l.placeOf(p),
+		)}
 	if anybody != nil {
 		b.evidence = append(b.evidence, l.viewed(*anybody, verdict.StrangerSucceeds))
 	}

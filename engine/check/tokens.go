@@ -63,5 +63,10 @@ func (l *look) checkConservation() verdict.Outcome {
 	if tokens == 0 {
 		return ruled(verdict.NotChecked, verdict.WhyNoStorage)
 	}
-	return ruled(verdict.Clean, verdict.WhyBalancesOfTokensMatch, verdict.Count{N: holders, Of: verdict.OfBalances}, verdict.Count{N: tokens, Of: verdict.OfTokens})
+	return ruled(
+		verdict.Clean,
+		verdict.WhyBalancesOfTokensMatch,
+		verdict.Count{N: holders, Of: verdict.OfBalances},
+		verdict.Count{N: tokens, Of: verdict.OfTokens},
+	)
 }

@@ -109,8 +109,19 @@ func besides(a *facts.Reading, v *Verdict, primary *facts.Leg, sign int) {
 }
 
 // gains are the acts whose value is what came in.
-var gains = map[facts.Act]bool{facts.ActWithdraw: true, facts.ActBorrow: true, facts.ActVaultOut: true, facts.ActClaim: true, "receive": true, facts.ActClaimStake: true, facts.ActUnstake: true,
-	facts.ActRemoveLiq: true, facts.ActCollect: true, facts.ActBridgeIn: true, facts.ActMessageIn: true}
+var gains = map[facts.Act]bool{
+	facts.ActWithdraw:   true,
+	facts.ActBorrow:     true,
+	facts.ActVaultOut:   true,
+	facts.ActClaim:      true,
+	"receive":           true,
+	facts.ActClaimStake: true,
+	facts.ActUnstake:    true,
+	facts.ActRemoveLiq:  true,
+	facts.ActCollect:    true,
+	facts.ActBridgeIn:   true,
+	facts.ActMessageIn:  true,
+}
 
 func settleType(a *facts.Reading, v *Verdict) {
 	t := TypeOf(v.Deciding.Act)
@@ -197,7 +208,17 @@ func trustTrace(a *facts.Reading, lower lowering) {
 var needsProtocol = map[api.TxType]bool{api.TypeSwap: true, api.TypeBridge: true, api.TypeStake: true,
 	api.TypeLiquidation: true, api.TypeGovernance: true}
 
-var plainActs = map[facts.Act]bool{facts.ActTransfer: true, facts.ActApproval: true, facts.ActWrap: true, facts.ActUnwrap: true, facts.ActDeploy: true, facts.ActSystem: true, facts.ActBatchPost: true, facts.ActNote: true, facts.ActAuthorize: true}
+var plainActs = map[facts.Act]bool{
+	facts.ActTransfer:  true,
+	facts.ActApproval:  true,
+	facts.ActWrap:      true,
+	facts.ActUnwrap:    true,
+	facts.ActDeploy:    true,
+	facts.ActSystem:    true,
+	facts.ActBatchPost: true,
+	facts.ActNote:      true,
+	facts.ActAuthorize: true,
+}
 
 func trustNames(a *facts.Reading, v *Verdict, lower lowering) {
 	o := v.Deciding
@@ -229,7 +250,8 @@ func trustNames(a *facts.Reading, v *Verdict, lower lowering) {
 // named reports whether a contract is identified: labelled, a token with a symbol, or
 // of verified source; the actor's own account is its own identity.
 func named(a *facts.Reading, addr common.Address) bool {
-	if a.HasLabel(addr) || facts.Contains(a.Actors, addr) && a.ActorKind != facts.ActorSender || a.Tokens[addr].Symbol != "" || a.LabelOf(addr).Category == "token" {
+	if a.HasLabel(addr) || facts.Contains(a.Actors, addr) && a.ActorKind != facts.ActorSender || a.Tokens[addr].Symbol != "" ||
+		a.LabelOf(addr).Category == "token" {
 		return true
 	}
 	c := a.Contracts[addr]

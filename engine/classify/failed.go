@@ -40,7 +40,13 @@ func attempt(a *facts.Reading) *Opinion {
 }
 
 // carriers are acts that only carry other calls.
-var carriers = map[facts.Act]bool{facts.ActMulticall: true, facts.ActWalletExec: true, facts.ActSafeExec: true, facts.ActUserOps: true, facts.ActFlashLoan: true}
+var carriers = map[facts.Act]bool{
+	facts.ActMulticall:  true,
+	facts.ActWalletExec: true,
+	facts.ActSafeExec:   true,
+	facts.ActUserOps:    true,
+	facts.ActFlashLoan:  true,
+}
 
 // attempted is the act of a frame, or where it only carries others, of the first of
 // them that says one. Static calls read and attempt nothing.

@@ -213,7 +213,8 @@ func builderPaid(a *facts.Reading) *Opinion {
 	if a.IsSearcher() && a.OnlyCoin() && len(a.Tx.Input) >= 4 && len(a.In) == 0 && a.ProducerPayment().Sign() > 0 {
 		return &Opinion{Act: facts.ActBuilder, Frames: []int{0}} // nothing but the payment
 	}
-	if !a.IsSearcher() || a.ActorKind != facts.ActorContract || len(swaps) == 0 || a.ProducerPayment().Sign() == 0 || a.Has(facts.ActNFTSale, facts.ActAddLiq, facts.ActRemoveLiq) {
+	if !a.IsSearcher() || a.ActorKind != facts.ActorContract || len(swaps) == 0 || a.ProducerPayment().Sign() == 0 ||
+		a.Has(facts.ActNFTSale, facts.ActAddLiq, facts.ActRemoveLiq) {
 		return nil
 	}
 	for _, h := range swaps {

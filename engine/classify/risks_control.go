@@ -96,7 +96,10 @@ func silentUpgrades(a *facts.Reading, fresh map[common.Address]bool, told map[ad
 		if fresh[u.Proxy] || told[adminAct{f, u.Proxy}] || (u.Before == common.Address{}) || len(risks) == 5 {
 			continue
 		}
-		risks = append(risks, flag(f, verdict.AdministeredSilently, verdict.Who(u.Proxy), verdict.Did(f), verdict.Who(u.Before), verdict.Who(u.After)))
+		risks = append(
+			risks,
+			flag(f, verdict.AdministeredSilently, verdict.Who(u.Proxy), verdict.Did(f), verdict.Who(u.Before), verdict.Who(u.After)),
+		)
 	}
 	return risks
 }
@@ -248,7 +251,10 @@ func riskInitialised(a *facts.Reading) (risks []verdict.Risk) {
 		if initialiser(a, h.Emitter) == a.Sender && deployedBySender(a, h.Emitter) {
 			continue
 		}
-		risks = append(risks, flag(verdict.UninitialisedTakeover, verdict.InitialisedLater, verdict.Who(h.Emitter), verdict.Who(initialiser(a, h.Emitter))))
+		risks = append(
+			risks,
+			flag(verdict.UninitialisedTakeover, verdict.InitialisedLater, verdict.Who(h.Emitter), verdict.Who(initialiser(a, h.Emitter))),
+		)
 	}
 	return risks
 }
@@ -290,7 +296,8 @@ func riskDelegateCode(a *facts.Reading) (risks []verdict.Risk) {
 	fresh := fresh(a)
 	seen := map[common.Address]bool{}
 	for _, f := range a.Tree.Frames {
-		if f.Kind != trace.DelegateCall && f.Kind != trace.CallCode || f.Status != trace.OK || seen[f.To] || a.HasLabel(f.To) || a.LabelOf(f.To).Category == "precompile" {
+		if f.Kind != trace.DelegateCall && f.Kind != trace.CallCode || f.Status != trace.OK || seen[f.To] || a.HasLabel(f.To) ||
+			a.LabelOf(f.To).Category == "precompile" {
 			continue
 		}
 		seen[f.To] = true

@@ -91,7 +91,15 @@ func riskFake(a *facts.Reading) (risks []verdict.Risk) {
 		if len(risks) == 5 {
 			break
 		}
-		risks = append(risks, flag(verdict.FakeTransferEvent, verdict.EventsWithoutStorage, verdict.Abbreviated(t), verdict.Count{N: count[t], Of: verdict.OfTransferEvents}))
+		risks = append(
+			risks,
+			flag(
+				verdict.FakeTransferEvent,
+				verdict.EventsWithoutStorage,
+				verdict.Abbreviated(t),
+				verdict.Count{N: count[t], Of: verdict.OfTransferEvents},
+			),
+		)
 	}
 	// A token that writes something, and whose balanceOf tells the same before and after.
 	for i := range a.Flow.Checks {

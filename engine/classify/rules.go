@@ -290,7 +290,8 @@ func createdCode(a *facts.Reading) *Opinion {
 	for _, l := range append(a.Out, a.In...) {
 		tokens = tokens || !l.Native()
 	}
-	if tokens || len(a.In) > 0 || a.Has(facts.ActSwap, facts.ActNFTSale, facts.ActAddLiq, facts.ActSupply, facts.ActBorrow, facts.ActStake, facts.ActName) {
+	if tokens || len(a.In) > 0 ||
+		a.Has(facts.ActSwap, facts.ActNFTSale, facts.ActAddLiq, facts.ActSupply, facts.ActBorrow, facts.ActStake, facts.ActName) {
 		return nil
 	}
 	if hits := a.Find(facts.ActDeploy, facts.ActCreatePool, facts.ActDeployAcct); len(hits) > 0 {
@@ -378,7 +379,8 @@ func lendingMine(a *facts.Reading) *Opinion {
 		return nil
 	}
 	o := opine(hits)
-	if acted(a, hits, facts.ActSupply) && a.Has(facts.ActWithdraw) && !a.Has(facts.ActBorrow, facts.ActRepay) && len(a.Out) == 1 && len(a.In) == 1 {
+	if acted(a, hits, facts.ActSupply) && a.Has(facts.ActWithdraw) && !a.Has(facts.ActBorrow, facts.ActRepay) && len(a.Out) == 1 &&
+		len(a.In) == 1 {
 		o.Act, o.SubType = facts.ActSwap, "collateral_swap" // one collateral for another
 		return o
 	}
@@ -506,7 +508,8 @@ func poolAct(a *facts.Reading) *Opinion {
 	}
 	o := opine(a.Find(facts.ActBorrow, facts.ActRepay, facts.ActSupply, facts.ActWithdraw, facts.ActVaultIn, facts.ActVaultOut))
 	// Into a vault and out again: what the actor has of it in the end says which it was.
-	if o != nil && o.Act == facts.ActVaultIn && a.Has(facts.ActVaultOut) && len(facts.NotMinted(a.Out)) == 0 && len(facts.NotMinted(a.In)) > 0 {
+	if o != nil && o.Act == facts.ActVaultIn && a.Has(facts.ActVaultOut) && len(facts.NotMinted(a.Out)) == 0 &&
+		len(facts.NotMinted(a.In)) > 0 {
 		o.Act = facts.ActVaultOut
 	}
 	return o
@@ -524,5 +527,20 @@ func message(a *facts.Reading) *Opinion {
 
 // otherEvent: any act left that the table names.
 func otherEvent(a *facts.Reading) *Opinion {
-	return opine(a.Find("order", "cancel_order", "order_refund", "perp", "mint_py", "redeem_py", "attest", facts.ActFlashLoan, facts.ActKeeper, facts.ActOracle, facts.ActBatchPost, facts.ActDelegate))
+	return opine(
+		a.Find(
+			"order",
+			"cancel_order",
+			"order_refund",
+			"perp",
+			"mint_py",
+			"redeem_py",
+			"attest",
+			facts.ActFlashLoan,
+			facts.ActKeeper,
+			facts.ActOracle,
+			facts.ActBatchPost,
+			facts.ActDelegate,
+		),
+	)
 }

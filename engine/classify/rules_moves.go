@@ -26,7 +26,8 @@ func nftSale(a *facts.Reading) *Opinion {
 		return opine(hits)
 	}
 	out, in := facts.NotMinted(a.Out), facts.NotMinted(a.In)
-	if facts.HasNFT(out) != facts.HasNFT(in) && len(out) > 0 && len(in) > 0 && !a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity) {
+	if facts.HasNFT(out) != facts.HasNFT(in) && len(out) > 0 && len(in) > 0 &&
+		!a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity) {
 		return &Opinion{Act: facts.ActNFTSale, doubt: verdict.NoMarketplaceEvent}
 	}
 	return nil
@@ -74,7 +75,8 @@ func quietExchange(a *facts.Reading, out, in []facts.Leg) bool {
 		facts.ActSupply, facts.ActWithdraw, facts.ActBorrow, facts.ActRepay, facts.ActStake, facts.ActUnstake, facts.ActClaimStake) {
 		return false
 	}
-	if n := strings.ToLower(a.Function); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "borrow") || strings.Contains(n, "deposit") {
+	if n := strings.ToLower(a.Function); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "borrow") ||
+		strings.Contains(n, "deposit") {
 		return false
 	}
 	if a.CalledRouter() || swapName(a) {
@@ -96,7 +98,8 @@ func findShare(a *facts.Reading, o *Opinion, in []facts.Leg) {
 	}
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if t.Token != in[0].Key.Token || t.From != in[0].Counterparty || t.To == a.Actor || t.Amount.Cmp(in[0].Amount) <= 0 || a.IsPool(t.To) || a.HasLabel(t.To) {
+		if t.Token != in[0].Key.Token || t.From != in[0].Counterparty || t.To == a.Actor || t.Amount.Cmp(in[0].Amount) <= 0 || a.IsPool(t.To) ||
+			a.HasLabel(t.To) {
 			continue
 		}
 		if out, got := a.NetOf(t.To); len(out) == 0 && len(got) > 0 {
@@ -108,7 +111,8 @@ func findShare(a *facts.Reading, o *Opinion, in []facts.Leg) {
 
 func swapName(a *facts.Reading) bool {
 	n := strings.ToLower(a.Function)
-	return strings.Contains(n, "swap") || strings.Contains(n, "exchange") || n == "trade" || strings.HasPrefix(n, "exactinput") || strings.HasPrefix(n, "exactoutput")
+	return strings.Contains(n, "swap") || strings.Contains(n, "exchange") || n == "trade" || strings.HasPrefix(n, "exactinput") ||
+		strings.HasPrefix(n, "exactoutput")
 }
 
 // findBeneficiary looks for the one address that only gained, by what the pools paid.
@@ -195,7 +199,8 @@ func claimed(a *facts.Reading) *Opinion {
 	if hits := facts.OwnMatches(a.Find(facts.ActClaim)); len(hits) > 0 {
 		return opine(hits)
 	}
-	if len(a.In) > 0 && len(facts.NotMinted(a.Out)) == 0 && a.ActorKind != facts.ActorFill && a.HasTo && len(a.Tx.Input) >= 4 && !a.TokenCall() {
+	if len(a.In) > 0 && len(facts.NotMinted(a.Out)) == 0 && a.ActorKind != facts.ActorFill && a.HasTo && len(a.Tx.Input) >= 4 &&
+		!a.TokenCall() {
 		if n := strings.ToLower(a.Function); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "exit") {
 			return &Opinion{Act: facts.ActWithdraw}
 		}
@@ -291,13 +296,28 @@ var nameActs = []struct {
 	word string
 	act  facts.Act
 }{
-	{"swap", facts.ActSwap}, {"exactinput", facts.ActSwap}, {"exactoutput", facts.ActSwap}, {"exchange", facts.ActSwap}, {"fillorder", facts.ActSwap}, {"trade", facts.ActSwap},
+	{
+		"swap",
+		facts.ActSwap,
+	}, {"exactinput", facts.ActSwap}, {"exactoutput", facts.ActSwap}, {"exchange", facts.ActSwap}, {"fillorder", facts.ActSwap}, {"trade", facts.ActSwap},
 	{"addliquidity", facts.ActAddLiq}, {"removeliquidity", facts.ActRemoveLiq}, {"liquidat", facts.ActLiquidate},
-	{"unstake", facts.ActUnstake}, {"stake", facts.ActStake}, {"createlock", facts.ActStake}, {"increaselock", facts.ActStake}, {"lockposition", facts.ActStake}, {"castvote", facts.ActVote}, {"bridge", facts.ActBridgeOut},
+	{
+		"unstake",
+		facts.ActUnstake,
+	}, {"stake", facts.ActStake}, {"createlock", facts.ActStake}, {"increaselock", facts.ActStake}, {"lockposition", facts.ActStake}, {"castvote", facts.ActVote}, {"bridge", facts.ActBridgeOut},
 	{"borrow", facts.ActBorrow}, {"repay", facts.ActRepay}, {"approve", facts.ActApproval}, {"permit", facts.ActApproval},
-	{"claim", facts.ActClaim}, {"harvest", facts.ActClaim}, {"getreward", facts.ActClaim}, {"withdraw", facts.ActWithdraw}, {"redeem", facts.ActWithdraw},
-	{"transfer", facts.ActTransfer}, {"mint", facts.ActMint}, {"burn", facts.ActBurn}, {"deposit", facts.ActVaultIn}, {"supply", facts.ActSupply},
-	{"buy", facts.ActSwap}, {"sell", facts.ActSwap}, {"multicall", facts.ActMulticall}, {"upgrade", facts.ActAdmin}, {"setowner", facts.ActAdmin}, {"grantrole", facts.ActAdmin},
+	{
+		"claim",
+		facts.ActClaim,
+	}, {"harvest", facts.ActClaim}, {"getreward", facts.ActClaim}, {"withdraw", facts.ActWithdraw}, {"redeem", facts.ActWithdraw},
+	{
+		"transfer",
+		facts.ActTransfer,
+	}, {"mint", facts.ActMint}, {"burn", facts.ActBurn}, {"deposit", facts.ActVaultIn}, {"supply", facts.ActSupply},
+	{
+		"buy",
+		facts.ActSwap,
+	}, {"sell", facts.ActSwap}, {"multicall", facts.ActMulticall}, {"upgrade", facts.ActAdmin}, {"setowner", facts.ActAdmin}, {"grantrole", facts.ActAdmin},
 	{"createpair", facts.ActCreatePool}, {"createpool", facts.ActCreatePool}, {"register", facts.ActName},
 }
 

@@ -431,7 +431,8 @@ func askedBeacon(f, to *trace.Frame) bool {
 		if c == to {
 			return false
 		}
-		if c.Kind == trace.StaticCall && bytes.Equal(c.Input, evmsig.SelImplementation[:]) && len(c.Output) == 32 && common.Address(c.Output[12:]) == to.To {
+		if c.Kind == trace.StaticCall && bytes.Equal(c.Input, evmsig.SelImplementation[:]) && len(c.Output) == 32 &&
+			common.Address(c.Output[12:]) == to.To {
 			return true
 		}
 	}

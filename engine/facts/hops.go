@@ -107,7 +107,8 @@ func (a *Reading) PaidAsset(from, to common.Address, amount *big.Int, before int
 	}
 	for i := len(a.Flow.Transfers) - 1; i >= 0; i-- {
 		t := &a.Flow.Transfers[i]
-		if t.Log < before && t.ID == nil && (from == any || t.From == from) && (to == any || t.To == to) && t.Amount.Cmp(amount) == 0 && t.From != t.To {
+		if t.Log < before && t.ID == nil && (from == any || t.From == from) && (to == any || t.To == to) && t.Amount.Cmp(amount) == 0 &&
+			t.From != t.To {
 			return TransferKey(t), true
 		}
 	}

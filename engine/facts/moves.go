@@ -67,7 +67,15 @@ func (f *Facts) walk(x *trace.Frame, coin, tokens map[int][]int) {
 // transfer adds a movement of a token. Of the wrapped coin, minting and burning are an
 // exchange with the wrapper.
 func (f *Facts) transfer(frame int, t *flow.Transfer) {
-	m := Move{Key: Key{Token: t.Token, NFT: t.Standard == flow.ERC721}, From: t.From, To: t.To, Amount: t.Amount, Frame: frame, Log: t.Log, Deal: -1}
+	m := Move{
+		Key:    Key{Token: t.Token, NFT: t.Standard == flow.ERC721},
+		From:   t.From,
+		To:     t.To,
+		Amount: t.Amount,
+		Frame:  frame,
+		Log:    t.Log,
+		Deal:   -1,
+	}
 	if f.NoLogs {
 		m.Log = -1
 	}

@@ -20,7 +20,8 @@ const (
 // IsSearcher: the transaction took effect, called a contract that nobody knows, and
 // was not brought on behalf of somebody else.
 func (a *Reading) IsSearcher() bool {
-	return a.Succeeded && a.Tx.To != nil && a.Flow != nil && (a.ActorKind == ActorSender || a.ActorKind == ActorContract) && a.ProtocolAt(*a.Tx.To) == ""
+	return a.Succeeded && a.Tx.To != nil && a.Flow != nil && (a.ActorKind == ActorSender || a.ActorKind == ActorContract) &&
+		a.ProtocolAt(*a.Tx.To) == ""
 }
 
 // HasTrace: the calls are known, so a contract that nobody knows shows its own.

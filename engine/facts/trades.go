@@ -68,7 +68,10 @@ func (f *Facts) tradesIn(deal int) {
 		if len(in) != 1 || len(out) != 1 {
 			continue
 		}
-		f.Trades = append(f.Trades, Trade{Deal: deal, Pool: a, Paid: in[0].Key, Got: out[0].Key, In: in[0].Amount, Out: new(big.Int).Neg(out[0].Amount)})
+		f.Trades = append(
+			f.Trades,
+			Trade{Deal: deal, Pool: a, Paid: in[0].Key, Got: out[0].Key, In: in[0].Amount, Out: new(big.Int).Neg(out[0].Amount)},
+		)
 	}
 }
 
@@ -102,7 +105,20 @@ func (f *Facts) RoundTrips() (out []RoundTrip) {
 		if !ok {
 			j = len(out)
 			seen[p] = j
-			out = append(out, RoundTrip{Pool: t.Pool, Paid: t.Paid, Held: t.Got, Spent: new(big.Int), Back: new(big.Int), Bought: new(big.Int), Sold: new(big.Int), First: t.Deal, Last: -1})
+			out = append(
+				out,
+				RoundTrip{
+					Pool:   t.Pool,
+					Paid:   t.Paid,
+					Held:   t.Got,
+					Spent:  new(big.Int),
+					Back:   new(big.Int),
+					Bought: new(big.Int),
+					Sold:   new(big.Int),
+					First:  t.Deal,
+					Last:   -1,
+				},
+			)
 		}
 		out[j].Spent.Add(out[j].Spent, t.In)
 		out[j].Bought.Add(out[j].Bought, t.Out)

@@ -57,7 +57,9 @@ const (
 var (
 	namespaced  = common.HexToHash("0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00") // erc7201:openzeppelin.storage.ERC20
 	soladySeed  = [4]byte{0x87, 0xa2, 0x11, 0xa2}                                                        // Solady ERC20._BALANCE_SLOT_SEED
-	fewerTokens = big.NewInt(1000)                                                                       // below this the rounding of shares hides their ratio
+	fewerTokens = big.NewInt(
+		1000,
+	) // below this the rounding of shares hides their ratio
 )
 
 // layout is the way from a holder to its balance slot.
@@ -127,7 +129,8 @@ func (w *written) change(slot common.Hash) (delta *uint256.Int, changed bool) {
 // somebody has more or less than before, and no other contract kept the balances in its
 // stead, for every contract that changed storage has logs of its own.
 func (c *calc) fakes() map[common.Address]bool {
-	if c.Diff == nil || c.Diff.Post[c.Tx.From] == nil || !c.Succeeded || c.Tree == nil || c.Tree.Source == trace.RungReceipt || c.Tree.Compressed() {
+	if c.Diff == nil || c.Diff.Post[c.Tx.From] == nil || !c.Succeeded || c.Tree == nil || c.Tree.Source == trace.RungReceipt ||
+		c.Tree.Compressed() {
 		return nil
 	}
 	var suspects []common.Address

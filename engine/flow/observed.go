@@ -94,7 +94,9 @@ func (o *observer) walk(f *trace.Frame) {
 
 // call takes an answer of balanceOf.
 func (o *observer) call(f *trace.Frame) {
-	if (f.Kind != trace.StaticCall && f.Kind != trace.Call) || len(f.Input) != 36 || [4]byte(f.Input[:4]) != evmsig.SelBalanceOf || len(f.Output) != 32 || o.skip[f.To] {
+	if (f.Kind != trace.StaticCall && f.Kind != trace.Call) || len(f.Input) != 36 || [4]byte(f.Input[:4]) != evmsig.SelBalanceOf ||
+		len(f.Output) != 32 ||
+		o.skip[f.To] {
 		return
 	}
 	holder, ok := evmsig.Address(f.Input[4:])

@@ -258,7 +258,14 @@ func (q *quoter) quote(t *trade, side int) (n Quote, ok bool) {
 		return n, false
 	}
 	usd, ok := q.worth(t, side, p)
-	return Quote{Token: token, By: ByTrade, USD: usd, Pool: t.pool, Against: against, Most: new(big.Int).Mul(t.amount[side], big.NewInt(quoteReach))}, ok
+	return Quote{
+		Token:   token,
+		By:      ByTrade,
+		USD:     usd,
+		Pool:    t.pool,
+		Against: against,
+		Most:    new(big.Int).Mul(t.amount[side], big.NewInt(quoteReach)),
+	}, ok
 }
 
 // worth is the price of one side of a trade by that of the other: the other's amount /

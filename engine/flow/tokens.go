@@ -43,7 +43,12 @@ func (c *calc) tokens() {
 
 func movesTokens(topic common.Hash) bool {
 	switch topic {
-	case evmsig.TopicTransfer, evmsig.TopicTransferSingle, evmsig.TopicTransferBatch, evmsig.TopicTransfer6909, evmsig.TopicDeposit, evmsig.TopicWithdrawal:
+	case evmsig.TopicTransfer,
+		evmsig.TopicTransferSingle,
+		evmsig.TopicTransferBatch,
+		evmsig.TopicTransfer6909,
+		evmsig.TopicDeposit,
+		evmsig.TopicWithdrawal:
 		return true
 	}
 	return false

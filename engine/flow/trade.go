@@ -58,7 +58,8 @@ func (q *quoter) reservesTrade(at int) (t trade, ok bool) {
 		return t, false
 	}
 	s := &q.Receipt.Logs[at-1]
-	if s.Address != l.Address || len(s.Topics) != 1 || s.Topics[0] != evmsig.TopicSync && s.Topics[0] != evmsig.TopicSyncSolidly || len(s.Data) != 2*32 {
+	if s.Address != l.Address || len(s.Topics) != 1 || s.Topics[0] != evmsig.TopicSync && s.Topics[0] != evmsig.TopicSyncSolidly ||
+		len(s.Data) != 2*32 {
 		return t, false
 	}
 	in0, in1, out0, out1 := evmsig.Uint(l.Data, 0), evmsig.Uint(l.Data, 1), evmsig.Uint(l.Data, 2), evmsig.Uint(l.Data, 3)

@@ -44,7 +44,13 @@ func emitters(rc *ethrpc.Receipt, most int) []common.Address {
 
 // Tokens finds symbol, name and decimals of the tokens: embedded lists first,
 // then the contracts themselves as of the block.
-func Tokens(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt) (map[common.Address]label.Token, error) {
+func Tokens(
+	ctx context.Context,
+	w State,
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	rc *ethrpc.Receipt,
+) (map[common.Address]label.Token, error) {
 	out := make(map[common.Address]label.Token)
 	var ask []common.Address
 	for _, a := range tokenEmitters(rc, maxTokens) {
@@ -113,7 +119,15 @@ type Sourced struct {
 // proxies, and asks a signature database for what no table knows. A contract
 // that nobody verified is an answer; a service that falls over is an error. diff may
 // be nil.
-func Sources(ctx context.Context, w World, ch *chain.Chain, tx *ethrpc.Transaction, tree *trace.Tree, rc *ethrpc.Receipt, diff *ethrpc.StateDiff) (*Sourced, error) {
+func Sources(
+	ctx context.Context,
+	w World,
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	tree *trace.Tree,
+	rc *ethrpc.Receipt,
+	diff *ethrpc.StateDiff,
+) (*Sourced, error) {
 	addrs, selectors, topics := decode.Want(tree, rc)
 	s := &Sourced{Contracts: make(map[common.Address]*decode.Contract)}
 	err := s.contracts(ctx, w, ch, addrs, MomentOf(w, ch, tx, tree, rc, diff))
@@ -130,7 +144,14 @@ func Sources(ctx context.Context, w World, ch *chain.Chain, tx *ethrpc.Transacti
 }
 
 // MomentOf is the transaction as the place in time that proxies are looked at.
-func MomentOf(w State, ch *chain.Chain, tx *ethrpc.Transaction, tree *trace.Tree, rc *ethrpc.Receipt, diff *ethrpc.StateDiff) decode.Moment {
+func MomentOf(
+	w State,
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	tree *trace.Tree,
+	rc *ethrpc.Receipt,
+	diff *ethrpc.StateDiff,
+) decode.Moment {
 	m := decode.Moment{After: probeAt{w, ch, *tx.BlockNumber}, Tree: tree, Diff: diff, Receipt: rc}
 	if *tx.BlockNumber > 0 {
 		m.Before = probeAt{w, ch, *tx.BlockNumber - 1}
@@ -249,7 +270,13 @@ func (p probeAt) Call(ctx context.Context, to common.Address, data []byte) ([]by
 }
 
 // Prices asks for the native coin and the tokens that moved, at block time.
-func Prices(ctx context.Context, w Directory, ch *chain.Chain, block *ethrpc.Block, rc *ethrpc.Receipt) (map[common.Address]assemble.Price, error) {
+func Prices(
+	ctx context.Context,
+	w Directory,
+	ch *chain.Chain,
+	block *ethrpc.Block,
+	rc *ethrpc.Receipt,
+) (map[common.Address]assemble.Price, error) {
 	tokens := append([]common.Address{{}}, tokenEmitters(rc, maxPriced)...)
 	sort.Slice(tokens[1:], func(i, j int) bool { return tokens[i+1].Cmp(tokens[j+1]) < 0 })
 	prices, err := w.Prices(ctx, ch, block.Timestamp, tokens)

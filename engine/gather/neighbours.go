@@ -25,7 +25,14 @@ type warmer interface {
 // Neighbours reads the receipts around a transaction that trades, in the order of the
 // block. It is nil where nothing calls for it: the transaction does not trade, or one
 // sequencer orders the chain's blocks and shows nobody what waits.
-func Neighbours(ctx context.Context, w Ledger, ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, block *ethrpc.Block) (*ethrpc.Neighbours, error) {
+func Neighbours(
+	ctx context.Context,
+	w Ledger,
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	rc *ethrpc.Receipt,
+	block *ethrpc.Block,
+) (*ethrpc.Neighbours, error) {
 	if block == nil || !ch.Stack.PublicOrder() || rc.Status != nil && *rc.Status != 1 || !txfacts.Trades(rc) {
 		return nil, nil
 	}
@@ -55,7 +62,13 @@ func Neighbours(ctx context.Context, w Ledger, ch *chain.Chain, tx *ethrpc.Trans
 	return n, nil
 }
 
-func receipts(ctx context.Context, w Ledger, ch *chain.Chain, tx *ethrpc.Transaction, list []common.Hash) (out []*ethrpc.Receipt, err error) {
+func receipts(
+	ctx context.Context,
+	w Ledger,
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	list []common.Hash,
+) (out []*ethrpc.Receipt, err error) {
 	for _, h := range list {
 		rc, err := w.Receipt(ctx, ch, h)
 		if err == nil {

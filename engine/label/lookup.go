@@ -88,7 +88,14 @@ func nativeToken(chainID uint64, a common.Address) (Token, bool) {
 	}
 	d := uint8(c.Native.Decimals)
 	if c.WrappedNative != nil && *c.WrappedNative == a && !c.WrappedIsShare {
-		return Token{Address: a, Symbol: "W" + c.Native.Symbol, Name: "Wrapped " + c.Native.Name, Decimals: &d, Source: ruleChain, Listed: true}, true
+		return Token{
+			Address:  a,
+			Symbol:   "W" + c.Native.Symbol,
+			Name:     "Wrapped " + c.Native.Name,
+			Decimals: &d,
+			Source:   ruleChain,
+			Listed:   true,
+		}, true
 	}
 	if t := c.Stack.NativeToken(); t == nil || *t != a {
 		return Token{}, false

@@ -4,7 +4,16 @@ import "github.com/ethereum/go-ethereum/common"
 
 // stablecoins are the symbols, as Aave's address book gives them, of coins that are
 // redeemed for one US dollar or are backed by such.
-var stablecoins = map[string]bool{"USDC": true, "USDCn": true, "USDbC": true, "USDT": true, "USDT0": true, "USDt": true, "DAI": true, "WXDAI": true}
+var stablecoins = map[string]bool{
+	"USDC":  true,
+	"USDCn": true,
+	"USDbC": true,
+	"USDT":  true,
+	"USDT0": true,
+	"USDt":  true,
+	"DAI":   true,
+	"WXDAI": true,
+}
 
 // stablecoinSource is the one list whose symbols are believed: a symbol costs nothing, and
 // the large lists hold many a copy.

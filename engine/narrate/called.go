@@ -31,9 +31,26 @@ func (a *headlineWriter) sumCalled(o *classify.Opinion) string {
 }
 
 // movesByName are the acts that mean a movement of tokens.
-var movesByName = map[facts.Act]bool{facts.ActSwap: true, facts.ActTransfer: true, facts.ActMint: true, facts.ActMintNFT: true, facts.ActBurn: true, facts.ActClaim: true, facts.ActWithdraw: true,
-	facts.ActVaultIn: true, facts.ActVaultOut: true, facts.ActSupply: true, facts.ActBorrow: true, facts.ActRepay: true, facts.ActAddLiq: true, facts.ActRemoveLiq: true, facts.ActStake: true,
-	facts.ActUnstake: true, facts.ActNFTSale: true, facts.ActBridgeOut: true}
+var movesByName = map[facts.Act]bool{
+	facts.ActSwap:      true,
+	facts.ActTransfer:  true,
+	facts.ActMint:      true,
+	facts.ActMintNFT:   true,
+	facts.ActBurn:      true,
+	facts.ActClaim:     true,
+	facts.ActWithdraw:  true,
+	facts.ActVaultIn:   true,
+	facts.ActVaultOut:  true,
+	facts.ActSupply:    true,
+	facts.ActBorrow:    true,
+	facts.ActRepay:     true,
+	facts.ActAddLiq:    true,
+	facts.ActRemoveLiq: true,
+	facts.ActStake:     true,
+	facts.ActUnstake:   true,
+	facts.ActNFTSale:   true,
+	facts.ActBridgeOut: true,
+}
 
 func (a *headlineWriter) viaOf(o *classify.Opinion) string {
 	if p := classify.ProtocolOf(a.Reading, o); p != "" {
@@ -51,7 +68,17 @@ func (a *headlineWriter) sumIssued(o *classify.Opinion) string {
 	}
 	if first, last, to, ok := a.BatchMinted(); mint && ok {
 		n := new(big.Int).Sub(last, first)
-		return "Minted " + api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(a.Entry) + " (" + clip(first.String()) + " … " + clip(last.String()) + ") to " + a.Who(to)
+		return "Minted " + api.Thousands(
+			n.Add(n, big.NewInt(1)).String(),
+		) + " NFTs of " + a.Symbol(
+			a.Entry,
+		) + " (" + clip(
+			first.String(),
+		) + " … " + clip(
+			last.String(),
+		) + ") to " + a.Who(
+			to,
+		)
 	}
 	if a.Flow == nil {
 		return ""
@@ -105,7 +132,15 @@ func (a *stepWriter) batchSteps() (steps []step) {
 		}
 		steps = append(steps, step{at: 2*i + 1, log: i + 1, text: func() string {
 			n := new(big.Int).Sub(last, first)
-			what := api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(l.Address) + " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
+			what := api.Thousands(
+				n.Add(n, big.NewInt(1)).String(),
+			) + " NFTs of " + a.Symbol(
+				l.Address,
+			) + " (" + clip(
+				first.String(),
+			) + " … " + clip(
+				last.String(),
+			) + ")"
 			if from == (common.Address{}) {
 				return what + " were minted to " + a.Who(to) + "."
 			}

@@ -49,7 +49,12 @@ func MissingSource(victim api.Addr) string {
 
 // NotShown is the note on a finding that is not shown well enough to be one.
 func NotShown(f *api.Finding) string {
-	return fmt.Sprintf("a finding of %s was considered and is not shown well enough: status %s, severity %s", words(string(f.Category)), words(string(f.Status)), f.Severity)
+	return fmt.Sprintf(
+		"a finding of %s was considered and is not shown well enough: status %s, severity %s",
+		words(string(f.Category)),
+		words(string(f.Status)),
+		f.Severity,
+	)
 }
 
 // Exploit is the one line of an exploit: its cause, and who lost what or else the rule

@@ -8,7 +8,17 @@ import (
 func (a *stepWriter) saleSteps() (steps []step) {
 	for _, x := range a.Sales() {
 		steps = append(steps, step{at: 2*x.Log + 2, text: func() string {
-			s := a.Who(x.Buyer) + " bought " + a.Amount(x.NFT, big.NewInt(1)) + " from " + a.Who(x.Seller) + " for " + a.Amount(x.Price.Key, x.Price.Amount)
+			s := a.Who(
+				x.Buyer,
+			) + " bought " + a.Amount(
+				x.NFT,
+				big.NewInt(1),
+			) + " from " + a.Who(
+				x.Seller,
+			) + " for " + a.Amount(
+				x.Price.Key,
+				x.Price.Amount,
+			)
 			if x.Fee.Sign() > 0 {
 				s += ", of which " + a.Amount(x.Price.Key, x.Fee) + " did not reach the seller (fees)"
 			}
@@ -34,7 +44,14 @@ func (a *stepWriter) aggregateSteps(o *classify.Opinion) (steps []step) {
 func (a *stepWriter) loanSteps() (steps []step) {
 	for _, x := range a.Loans() {
 		steps = append(steps, step{at: 2*x.Log + 2, text: func() string {
-			s := a.Who(x.Lender) + " had lent " + a.Amount(x.Key, x.Amount) + " to " + a.Who(x.Borrower) + " for the length of the transaction and has it back"
+			s := a.Who(
+				x.Lender,
+			) + " had lent " + a.Amount(
+				x.Key,
+				x.Amount,
+			) + " to " + a.Who(
+				x.Borrower,
+			) + " for the length of the transaction and has it back"
 			if x.Fee.Sign() > 0 {
 				s += ", with " + a.Amount(x.Key, x.Fee) + " more for the loan"
 			}

@@ -23,7 +23,13 @@ func (a *stepWriter) saySeizure(x *facts.Liquidation) string {
 	s := ""
 	switch {
 	case x.Debt != nil && x.Collateral != nil:
-		s = "A debt" + whose + " of " + a.Amount(x.Debt.Key, x.Debt.Amount) + " was repaid, and " + a.Amount(x.Collateral.Key, x.Collateral.Amount) + " of the collateral taken for it"
+		s = "A debt" + whose + " of " + a.Amount(
+			x.Debt.Key,
+			x.Debt.Amount,
+		) + " was repaid, and " + a.Amount(
+			x.Collateral.Key,
+			x.Collateral.Amount,
+		) + " of the collateral taken for it"
 	case x.Debt != nil:
 		s = "A debt" + whose + " of " + a.Amount(x.Debt.Key, x.Debt.Amount) + " was repaid"
 	default:
@@ -36,7 +42,12 @@ func (a *stepWriter) saySeizure(x *facts.Liquidation) string {
 }
 
 // lendingVerbs say what a lender's event with a token and an amount records.
-var lendingVerbs = map[facts.Act]string{facts.ActSupply: "took in", facts.ActWithdraw: "paid out", facts.ActBorrow: "lent", facts.ActRepay: "took back"}
+var lendingVerbs = map[facts.Act]string{
+	facts.ActSupply:   "took in",
+	facts.ActWithdraw: "paid out",
+	facts.ActBorrow:   "lent",
+	facts.ActRepay:    "took back",
+}
 
 // sayLending tells what a lender took or gave, when its event names the asset.
 func (a *stepWriter) sayLending(h *facts.Match, place string) string {

@@ -206,7 +206,13 @@ func (a Words) sayMove(t *flow.Transfer) string {
 }
 
 // quietActs say nothing that the transfers beside them do not say.
-var quietActs = map[facts.Act]bool{facts.ActWrap: true, facts.ActUnwrap: true, "authorization": true, "userop_begin": true, facts.ActApproval: true}
+var quietActs = map[facts.Act]bool{
+	facts.ActWrap:     true,
+	facts.ActUnwrap:   true,
+	"authorization":   true,
+	"userop_begin":    true,
+	facts.ActApproval: true,
+}
 
 func (a *stepWriter) hitSteps() (steps []step) {
 	for i := range a.Matches {
@@ -352,7 +358,14 @@ func (a *stepWriter) creationSteps(before []int) (steps []step) {
 		if f.Depth == 0 || !f.HasTo || !a.Succeeded {
 			continue
 		}
-		steps = append(steps, step{at: 2 * before[i], frame: i + 1, text: func() string { return a.Who(f.From) + " created contract " + a.Who(f.To) + codeSize(f) + "." }})
+		steps = append(
+			steps,
+			step{
+				at:    2 * before[i],
+				frame: i + 1,
+				text:  func() string { return a.Who(f.From) + " created contract " + a.Who(f.To) + codeSize(f) + "." },
+			},
+		)
 	}
 	return steps
 }

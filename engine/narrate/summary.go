@@ -200,7 +200,10 @@ func (a *headlineWriter) peers(legs []facts.Leg, prep string) string {
 
 func (a *headlineWriter) sumZeroTransfer() string {
 	if a.IsPoisoning() {
-		return "Moved nothing: " + api.Count(len(a.Flow.Transfers)+len(a.Flow.Fakes), "transfer event") + " between others, as address poisoning makes them, left out"
+		return "Moved nothing: " + api.Count(
+			len(a.Flow.Transfers)+len(a.Flow.Fakes),
+			"transfer event",
+		) + " between others, as address poisoning makes them, left out"
 	}
 	if a.Flow != nil && len(a.Flow.Transfers) > 0 {
 		t := &a.Flow.Transfers[0]
@@ -211,7 +214,14 @@ func (a *headlineWriter) sumZeroTransfer() string {
 		if t.From == a.Sender && t.To == a.Sender || t.Amount.Sign() == 0 {
 			return "Moved " + a.Amount(facts.TransferKey(t), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To) + n
 		}
-		return "Moved " + a.Amount(facts.TransferKey(t), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To) + n + "; the sender itself paid only the fee"
+		return "Moved " + a.Amount(
+			facts.TransferKey(t),
+			t.Amount,
+		) + " from " + a.Who(
+			t.From,
+		) + " to " + a.Who(
+			t.To,
+		) + n + "; the sender itself paid only the fee"
 	}
 	if a.Tx.To != nil && *a.Tx.To == a.Sender {
 		return "Sent " + a.Amount(facts.Leg{}.Key, a.Tx.Value) + " to itself"

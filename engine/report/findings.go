@@ -41,9 +41,14 @@ func (n *names) findings(r *api.Result, b bounds) (all []finding) {
 	for i := range head(r.Findings, b.notes) {
 		f := &r.Findings[i]
 		out := finding{
-			Invariant: prose(f.BrokenInvariant, b.text), Category: spaced(api.OneLine(string(f.Category), 60)), Severity: api.OneLine(string(f.Severity), 20),
+			Invariant: prose(
+				f.BrokenInvariant,
+				b.text,
+			), Category: spaced(api.OneLine(string(f.Category), 60)), Severity: api.OneLine(string(f.Severity), 20),
 			Grave: grave[f.Severity], Confidence: api.OneLine(string(f.Confidence), 20),
-			Status: spaced(api.OneLine(string(f.Status), 40)), Primary: f.Primary, Check: api.OneLine(f.Check, 1000), CausedBy: api.OneLine(f.CausedBy, 8),
+			Status: spaced(
+				api.OneLine(string(f.Status), 40),
+			), Primary: f.Primary, Check: api.OneLine(f.Check, 1000), CausedBy: api.OneLine(f.CausedBy, 8),
 			Amplified: amplified(f.Amplifiers),
 			Victims:   n.parties(f.Victim), Attackers: n.parties(f.Attacker),
 		}

@@ -100,7 +100,10 @@ func (n *names) drawFunds(r *api.Result, order []purse, kept []*lane, texts [][]
 			class = "wire in"
 		}
 		d.wire(l.routes[i], class, texts[i])
-		sentences = append(sentences, fmt.Sprintf("%s to %s: %s", n.purseParty(k.from).Name(), n.purseParty(k.to).Name(), strings.Join(texts[i], ", ")))
+		sentences = append(
+			sentences,
+			fmt.Sprintf("%s to %s: %s", n.purseParty(k.from).Name(), n.purseParty(k.to).Name(), strings.Join(texts[i], ", ")),
+		)
 	}
 	d.Desc = tell(sentences)
 	d.explained(key{"out", "from the sender"}, key{"in", "to the sender"}, key{"", "between others"})
@@ -183,7 +186,14 @@ func lanesOf(r *api.Result) []*lane {
 func heldBy(r *api.Result, a *arrow) *holding {
 	switch {
 	case a.move != nil:
-		h := &holding{token: a.move.TokenAddress, symbol: a.move.TokenSymbol, decimals: a.move.Decimals, id: a.move.TokenID, nft: a.move.TokenID != "", total: integer(a.move.Total)}
+		h := &holding{
+			token:    a.move.TokenAddress,
+			symbol:   a.move.TokenSymbol,
+			decimals: a.move.Decimals,
+			id:       a.move.TokenID,
+			nft:      a.move.TokenID != "",
+			total:    integer(a.move.Total),
+		}
 		if h.nft && h.total == nil {
 			h.total = big.NewInt(1)
 		}

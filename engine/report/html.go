@@ -16,7 +16,18 @@ import (
 // MaxHTML bounds the page in bytes; long lists are cut until it fits.
 const MaxHTML = 2 << 20
 
-var htmlBounds = bounds{steps: 200, balances: 60, tokens: 12, transfers: 400, labels: 400, notes: 60, nodes: 1500, logs: 600, args: 16, text: 2000}
+var htmlBounds = bounds{
+	steps:     200,
+	balances:  60,
+	tokens:    12,
+	transfers: 400,
+	labels:    400,
+	notes:     60,
+	nodes:     1500,
+	logs:      600,
+	args:      16,
+	text:      2000,
+}
 
 //go:embed page.tmpl parts.tmpl style.tmpl
 var pageSource embed.FS

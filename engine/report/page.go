@@ -246,7 +246,12 @@ func (n *names) balance(c api.BalanceChange, tokens int) balance {
 		out.Party.Role = role
 	}
 	for _, t := range head(c.Tokens, tokens) {
-		row := tokenRow{Symbol: symbol(t.TokenSymbol, t.TokenAddress), USD: signed(usd(t.ValueUSD)), Amount: api.OneLine(t.Balance, 24), value: t.ValueUSD}
+		row := tokenRow{
+			Symbol: symbol(t.TokenSymbol, t.TokenAddress),
+			USD:    signed(usd(t.ValueUSD)),
+			Amount: api.OneLine(t.Balance, 24),
+			value:  t.ValueUSD,
+		}
 		if t.TokenID != nil {
 			row.Symbol += " #" + api.OneLine(*t.TokenID, 12)
 		}

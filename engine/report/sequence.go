@@ -119,11 +119,19 @@ func (d *drawing) message(l seqLine, x []int, y int) {
 	}
 	from, to := x[l.from], x[l.to]
 	if l.from == l.to {
-		d.Strokes = append(d.Strokes, stroke{class, fmt.Sprintf("M%d %dh18v10h-18", from, y-6)}, stroke{class + " tip", ending(l.style == styleFailed, from, y+4, true)})
+		d.Strokes = append(
+			d.Strokes,
+			stroke{class, fmt.Sprintf("M%d %dh18v10h-18", from, y-6)},
+			stroke{class + " tip", ending(l.style == styleFailed, from, y+4, true)},
+		)
 		d.Texts = append(d.Texts, caption{class + " words start", from + 26, y + 3, l.text})
 		return
 	}
-	d.Strokes = append(d.Strokes, stroke{class, fmt.Sprintf("M%d %dH%d", from, y, to)}, stroke{class + " tip", ending(l.style == styleFailed, to, y, to < from)})
+	d.Strokes = append(
+		d.Strokes,
+		stroke{class, fmt.Sprintf("M%d %dH%d", from, y, to)},
+		stroke{class + " tip", ending(l.style == styleFailed, to, y, to < from)},
+	)
 	d.Texts = append(d.Texts, caption{class + " words", (from + to) / 2, y - 6, l.text})
 }
 

@@ -23,7 +23,17 @@ const (
 	maxLateFailures  = 5
 )
 
-var textBounds = bounds{steps: 40, balances: maxTextBalances, tokens: 10, transfers: maxTextTransfers, labels: 0, notes: 12, nodes: maxTreeLines, args: 0, text: 1200}
+var textBounds = bounds{
+	steps:     40,
+	balances:  maxTextBalances,
+	tokens:    10,
+	transfers: maxTextTransfers,
+	labels:    0,
+	notes:     12,
+	nodes:     maxTreeLines,
+	args:      0,
+	text:      1200,
+}
 
 // text is one Text call.
 type text struct {

@@ -18,7 +18,16 @@ func (t *text) balances() {
 	for _, b := range p.Balances {
 		usdWidth = max(usdWidth, columns(b.Total))
 		for _, row := range b.Tokens {
-			amountWidth, symbolWidth, usdWidth = max(amountWidth, columns(row.Amount)), max(symbolWidth, columns(row.Symbol)), max(usdWidth, columns(row.USD))
+			amountWidth, symbolWidth, usdWidth = max(
+				amountWidth,
+				columns(row.Amount),
+			), max(
+				symbolWidth,
+				columns(row.Symbol),
+			), max(
+				usdWidth,
+				columns(row.USD),
+			)
 		}
 	}
 	symbolWidth = min(symbolWidth, 16)
@@ -97,7 +106,14 @@ func (t *text) transfers() {
 	what = min(what, t.width/2-4)
 	side := (t.width - what - 5 - 2 - 3) / 2
 	for i, tr := range p.Transfers {
-		t.line(fmt.Sprintf(" %2d. ", i+1), pad(fit(tr.What, what), -what), "  ", pad(fit(tr.From.Both(), side), side), " → ", fit(tr.To.Both(), side))
+		t.line(
+			fmt.Sprintf(" %2d. ", i+1),
+			pad(fit(tr.What, what), -what),
+			"  ",
+			pad(fit(tr.From.Both(), side), side),
+			" → ",
+			fit(tr.To.Both(), side),
+		)
 	}
 	if p.MoreTr > 0 {
 		t.line(t.paint(dim, "  … and "+api.Count(p.MoreTr, "more transfer")))

@@ -30,9 +30,17 @@ type line struct {
 type arg struct{ Name, Type, Value string }
 
 func (n *names) line(node *api.Node, args int) line {
-	l := line{Index: node.Index, Depth: max(node.Depth, 0), Path: api.OneLine(node.Path, 80), Op: api.OneLine(node.Type, 20), Log: node.Type == "LOG",
-		Failed: node.Status == api.NodeFailed, Reverted: node.Status == api.NodeReverted,
-		From: n.party(node.From), Call: deed(node)}
+	l := line{
+		Index:    node.Index,
+		Depth:    max(node.Depth, 0),
+		Path:     api.OneLine(node.Path, 80),
+		Op:       api.OneLine(node.Type, 20),
+		Log:      node.Type == "LOG",
+		Failed:   node.Status == api.NodeFailed,
+		Reverted: node.Status == api.NodeReverted,
+		From:     n.party(node.From),
+		Call:     deed(node),
+	}
 	if node.To != nil {
 		l.To = n.party(*node.To)
 	} else {

@@ -109,7 +109,12 @@ func (b *Bundle) Encode(w io.Writer) error {
 		return fmt.Errorf("write bundle: %w", err)
 	}
 	// One goroutine and a fixed level: the same answers give the same bytes.
-	zw, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithWindowSize(maxWindow))
+	zw, err := zstd.NewWriter(
+		w,
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
+		zstd.WithWindowSize(maxWindow),
+	)
 	if err != nil {
 		return fmt.Errorf("write bundle: %w", err)
 	}

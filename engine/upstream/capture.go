@@ -32,7 +32,12 @@ func (p *packed) open() (r io.Reader, close func(), err error) {
 	if p.plain {
 		return bytes.NewReader(p.data), func() {}, nil
 	}
-	zr, err := zstd.NewReader(bytes.NewReader(p.data), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	zr, err := zstd.NewReader(
+		bytes.NewReader(p.data),
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow),
+	)
 	if err != nil {
 		return nil, nil, err
 	}

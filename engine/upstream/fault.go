@@ -16,16 +16,73 @@ var phrases = []struct {
 	kind Kind
 	any  []string
 }{
-	{KindRateLimited, []string{"rate limit", "ratelimit", "too many requests", "request limit", "limit exceeded", "capacity", "throttl", "per second", "exceeded its"}},
+	{
+		KindRateLimited,
+		[]string{
+			"rate limit",
+			"ratelimit",
+			"too many requests",
+			"request limit",
+			"limit exceeded",
+			"capacity",
+			"throttl",
+			"per second",
+			"exceeded its",
+		},
+	},
 	{KindPayment, []string{"payment required", "quota", "credits", "billing"}},
-	{KindUnsupported, []string{"method not found", "not whitelisted", "does not exist/is not available", "method is not available", "not available on", "unsupported method", "not supported", "unknown method",
-		"current plan", "your plan", "upgrade", "tracer not found", "calltracer is not defined", "prestatetracer is not defined", "not allowed to access", "method is not enabled", "namespace", "is disabled", "invalid method", "paid plan", "freetier", "free tier"}},
+	{
+		KindUnsupported,
+		[]string{
+			"method not found",
+			"not whitelisted",
+			"does not exist/is not available",
+			"method is not available",
+			"not available on",
+			"unsupported method",
+			"not supported",
+			"unknown method",
+			"current plan",
+			"your plan",
+			"upgrade",
+			"tracer not found",
+			"calltracer is not defined",
+			"prestatetracer is not defined",
+			"not allowed to access",
+			"method is not enabled",
+			"namespace",
+			"is disabled",
+			"invalid method",
+			"paid plan",
+			"freetier",
+			"free tier",
+		},
+	},
 	{KindPayment, []string{"unauthorized", "unauthenticated", "must authenticate", "api key", "apikey"}},
-	{KindNoState, []string{"historical state", "missing trie node", "required historical state", "no state available", "state is not available", "state not available", "pruned", "pruning", "archive", "proof window", "header not found", "state histories"}},
+	{
+		KindNoState,
+		[]string{
+			"historical state",
+			"missing trie node",
+			"required historical state",
+			"no state available",
+			"state is not available",
+			"state not available",
+			"pruned",
+			"pruning",
+			"archive",
+			"proof window",
+			"header not found",
+			"state histories",
+		},
+	},
 	{KindNotFound, []string{"transaction not found", "no transaction", "transaction with hash", "unknown transaction"}},
 	{KindTimeout, []string{"execution timeout", "timed out", "timeout", "deadline exceeded"}},
 	{KindTooLarge, []string{"response too large", "response size", "is too big", "exceeded max response"}},
-	{KindServer, []string{"indexing is in progress", "temporarily unavailable", "service unavailable", "try again", "no healthy", "overloaded"}},
+	{
+		KindServer,
+		[]string{"indexing is in progress", "temporarily unavailable", "service unavailable", "try again", "no healthy", "overloaded"},
+	},
 }
 
 // codes decide where the words do not. -32005 is "limit exceeded" of EIP-1474,
@@ -39,7 +96,17 @@ var codes = map[int64]Kind{
 }
 
 // evmFailures are what eth_call answers when the code ran and failed.
-var evmFailures = []string{"revert", "vm execution error", "out of gas", "gas required exceeds", "invalid opcode", "invalid jump", "stack underflow", "stack limit", "opcode 0x"}
+var evmFailures = []string{
+	"revert",
+	"vm execution error",
+	"out of gas",
+	"gas required exceeds",
+	"invalid opcode",
+	"invalid jump",
+	"stack underflow",
+	"stack limit",
+	"opcode 0x",
+}
 
 // classify gives a JSON-RPC error its kind.
 func classify(op string, f *rpcFault) Kind {

@@ -217,9 +217,13 @@ func (s *Session) ParityTrace(ctx context.Context, ch *chain.Chain, hash common.
 // StateDiff gives what the transaction changed, of prestateTracer in diff mode.
 func (s *Session) StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.StateDiff, error) {
 	config := jsontext.Value(`{"tracer":"prestateTracer","tracerConfig":{"diffMode":true},"timeout":"30s"}`)
-	return get[*ethrpc.StateDiff](ctx, s, traceCall(ch, methodDebugTrace, params(hash.Hex(), config), func(dec *jsontext.Decoder) (any, error) {
-		return ethrpc.DecodeStateDiff(dec)
-	}))
+	return get[*ethrpc.StateDiff](
+		ctx,
+		s,
+		traceCall(ch, methodDebugTrace, params(hash.Hex(), config), func(dec *jsontext.Decoder) (any, error) {
+			return ethrpc.DecodeStateDiff(dec)
+		}),
+	)
 }
 
 // traceCall is a call with the limits of traces, which is never batched.

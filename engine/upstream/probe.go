@@ -35,7 +35,12 @@ func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.
 	}
 	switch {
 	case rec.ChainID == 0 && len(rec.Silent) > 0:
-		return nil, &api.UnavailableError{TxHash: hash.Hex(), Asked: len(rec.Answered), Silent: rec.Silent, Unpaid: len(rec.Unpaid) == len(rec.Silent)}
+		return nil, &api.UnavailableError{
+			TxHash: hash.Hex(),
+			Asked:  len(rec.Answered),
+			Silent: rec.Silent,
+			Unpaid: len(rec.Unpaid) == len(rec.Silent),
+		}
 	case rec.ChainID == 0:
 		return nil, &api.NotFoundError{TxHash: hash.Hex(), Asked: len(rec.Answered)}
 	}

@@ -113,5 +113,14 @@ func (r *errorRecord) restore() *Error {
 	if r == nil {
 		return nil
 	}
-	return &Error{Op: r.Op, Source: r.Source, Chain: r.Chain, Hint: r.Hint, Retryable: r.Retryable, Kind: r.Kind, Data: r.Data, Err: errors.New(r.Text)}
+	return &Error{
+		Op:        r.Op,
+		Source:    r.Source,
+		Chain:     r.Chain,
+		Hint:      r.Hint,
+		Retryable: r.Retryable,
+		Kind:      r.Kind,
+		Data:      r.Data,
+		Err:       errors.New(r.Text),
+	}
 }

@@ -245,7 +245,17 @@ func (b *Bundle) book(m *meter.Meter) {
 		if strings.HasPrefix(key, "local ") {
 			bucket = meter.CodeExecution
 		}
-		m.Add(meter.Call{Bucket: bucket, Seq: e.seq, Tool: e.tool, Key: key, Duration: e.took, OK: e.err == nil || e.err.Kind.answered(), Nano: e.nano})
+		m.Add(
+			meter.Call{
+				Bucket:   bucket,
+				Seq:      e.seq,
+				Tool:     e.tool,
+				Key:      key,
+				Duration: e.took,
+				OK:       e.err == nil || e.err.Kind.answered(),
+				Nano:     e.nano,
+			},
+		)
 	}
 }
 

@@ -93,7 +93,13 @@ func askDirectories[T any](ctx context.Context, s *Session, ch *chain.Chain, cal
 
 // directoryCalls lists whom to ask for what: the empty word for the interface of
 // a contract. When replaying it is the bundle that knows who was configured then.
-func (s *Session) directoryCalls(ch *chain.Chain, a common.Address, what string, decode func(origin string) decodeFunc, all []directory) []call {
+func (s *Session) directoryCalls(
+	ch *chain.Chain,
+	a common.Address,
+	what string,
+	decode func(origin string) decodeFunc,
+	all []directory,
+) []call {
 	var out []call
 	of := func(d directory) call {
 		key := d.tool
@@ -175,7 +181,15 @@ func proxyKind(word string) string {
 // fetch asks a service for one record, with the retries of a plain call. read
 // turns the body of any status into a value that is stored as JSON and decoded
 // again at once, so that live and replayed values are made by the same code.
-func (c *Client) fetch(ctx context.Context, e *endpoint, tool, chainSlug string, u *url.URL, decode decodeFunc, keep bool, read func(status int, raw []byte) (any, error)) (out reply, err *Error) {
+func (c *Client) fetch(
+	ctx context.Context,
+	e *endpoint,
+	tool, chainSlug string,
+	u *url.URL,
+	decode decodeFunc,
+	keep bool,
+	read func(status int, raw []byte) (any, error),
+) (out reply, err *Error) {
 	r := request{url: u, limit: c.cfg.MaxAnswer, timeout: c.cfg.SourceTimeout}
 	err = c.patiently(ctx, false, func() *Error {
 		return c.exchange(ctx, e, r, func(status int, h http.Header, b *body) *Error {

@@ -42,8 +42,14 @@ const (
 func (s *Session) SourceText(ctx context.Context, ch *chain.Chain, a common.Address) (*SourceText, error) {
 	return askDirectories[*SourceText](ctx, s, ch, s.directoryCalls(ch, a, "text", decodeText, []directory{
 		{tool: ToolSourcify, live: sourcifyText(ch, a)},
-		{tool: ToolEtherscan, live: textLive(ToolEtherscan, ch, func(c *Client) (*endpoint, *url.URL) { return c.etherscanURL(ch, a) }, readEtherscanText)},
-		{tool: ToolBlockscout, live: textLive(ToolBlockscout, ch, func(c *Client) (*endpoint, *url.URL) { return c.blockscoutURL(ch, a) }, readBlockscoutText)},
+		{
+			tool: ToolEtherscan,
+			live: textLive(ToolEtherscan, ch, func(c *Client) (*endpoint, *url.URL) { return c.etherscanURL(ch, a) }, readEtherscanText),
+		},
+		{
+			tool: ToolBlockscout,
+			live: textLive(ToolBlockscout, ch, func(c *Client) (*endpoint, *url.URL) { return c.blockscoutURL(ch, a) }, readBlockscoutText),
+		},
 	}))
 }
 
@@ -107,7 +113,12 @@ func sourcifyText(ch *chain.Chain, a common.Address) func(context.Context, *Clie
 	}, readSourcifyText)
 }
 
-func textLive(tool string, ch *chain.Chain, where func(*Client) (*endpoint, *url.URL), read func(int, []byte) (any, error)) func(context.Context, *Client, bool) (reply, int, *Error) {
+func textLive(
+	tool string,
+	ch *chain.Chain,
+	where func(*Client) (*endpoint, *url.URL),
+	read func(int, []byte) (any, error),
+) func(context.Context, *Client, bool) (reply, int, *Error) {
 	return func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
 		e, u := where(c)
 		out, err := c.fetch(ctx, e, tool, ch.Slug, u, decodeText(tool), keep, read)

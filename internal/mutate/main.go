@@ -65,7 +65,11 @@ func parse(args []string) (o options, err error) {
 	f.BoolVar(&o.short, "short", false, "run the tests with -short")
 	f.DurationVar(&o.timeout, "timeout", 0, "of the tests of one change; default three times as long as without it, and 30 s")
 	files := f.String("files", "", "change files only whose names match")
-	skip := f.String("skip", `^[\w.()]*[Ll]og(ger)?(\(\))?\.(Debug|Info|Warn|Error)\(`, "leave out changes of text that matches: nobody tests every log line")
+	skip := f.String(
+		"skip",
+		`^[\w.()]*[Ll]og(ger)?(\(\))?\.(Debug|Info|Warn|Error)\(`,
+		"leave out changes of text that matches: nobody tests every log line",
+	)
 	f.StringVar(&o.equivalent, "equivalent", "internal/mutate/equivalent.txt", "list of changes that no test can notice")
 	f.Float64Var(&o.min, "min", 0, "end with an error where less than so many percent are killed")
 	f.BoolVar(&o.verbose, "v", false, "print what was killed, too")
@@ -147,7 +151,15 @@ func (o options) mutatePackage(ctx context.Context, out io.Writer, name string, 
 	if err := t.baseline(ctx); err != nil {
 		return s, err
 	}
-	fmt.Fprintf(out, "%s: %d changes, seed %d, tests of %s take %s\n", name, len(all), o.seed, strings.Join(tests, " "), t.took.Round(time.Millisecond))
+	fmt.Fprintf(
+		out,
+		"%s: %d changes, seed %d, tests of %s take %s\n",
+		name,
+		len(all),
+		o.seed,
+		strings.Join(tests, " "),
+		t.took.Round(time.Millisecond),
+	)
 	rand.New(rand.NewPCG(o.seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, m := range all {
 		if o.n > 0 && s.killed+s.survived+s.equivalent >= o.n {

@@ -121,7 +121,13 @@ type disk struct {
 const folder = 0
 
 func (r *Recording) start() *disk {
-	d := &disk{content: map[int][]byte{}, writes: map[int][]change{}, names: map[string]int{}, entries: map[string][]change{}, current: map[string]int{}}
+	d := &disk{
+		content: map[int][]byte{},
+		writes:  map[int][]change{},
+		names:   map[string]int{},
+		entries: map[string][]change{},
+		current: map[string]int{},
+	}
 	for _, path := range r.dirs {
 		d.names[path], d.current[path] = folder, folder
 	}

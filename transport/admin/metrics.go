@@ -110,9 +110,16 @@ func NewMetrics(version, commit string, g Gauges) *Metrics {
 		return h
 	}
 	m.requests = counter("http_requests_total", "Requests answered, by route and status; a stream when it ended.", "route", "status")
-	m.latency = times("http_request_duration_seconds", "Time from the head of a request to its answer; of a stream to its end.", requestTimes, "route")
+	m.latency = times(
+		"http_request_duration_seconds",
+		"Time from the head of a request to its answer; of a stream to its end.",
+		requestTimes,
+		"route",
+	)
 	m.open = prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "txlens", Name: "streams_open", Help: "Event streams that are open."})
-	m.slow = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "txlens", Name: "streams_slow_total", Help: "Event streams cut off because their client did not read."})
+	m.slow = prometheus.NewCounter(
+		prometheus.CounterOpts{Namespace: "txlens", Name: "streams_slow_total", Help: "Event streams cut off because their client did not read."},
+	)
 	m.analyses = counter("analyses_total", "Analyses ended, of requests and jobs, by outcome.", "outcome")
 	m.analysis = times("analysis_duration_seconds", "Time of an analysis, by outcome.", analysisTimes, "outcome")
 	m.phase = times("phase_duration_seconds", "Time of a phase of an analysis.", analysisTimes, "phase")
@@ -123,11 +130,23 @@ func NewMetrics(version, commit string, g Gauges) *Metrics {
 	m.runs = counter("model_runs_total", "Runs of a language model, by outcome.", "model", "outcome")
 	m.turns = counter("model_turns_total", "Turns of a language model.", "model")
 	m.tokens = counter("model_tokens_total", "Tokens that a language model used, by kind.", "model", "kind")
-	m.dropped = counter("model_claims_dropped_total", "What a language model said and the evidence does not bear out, by kind.", "model", "kind")
+	m.dropped = counter(
+		"model_claims_dropped_total",
+		"What a language model said and the evidence does not bear out, by kind.",
+		"model",
+		"kind",
+	)
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "txlens", Name: "build_info", Help: "1, with version and commit as labels.",
 		ConstLabels: prometheus.Labels{"version": version, "commit": commit}})
 	build.Set(1)
-	m.registry.MustRegister(m.open, m.slow, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), gaugeCollector{g})
+	m.registry.MustRegister(
+		m.open,
+		m.slow,
+		build,
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		gaugeCollector{g},
+	)
 	return m
 }
 
@@ -204,19 +223,59 @@ var (
 	descFile    = prometheus.NewDesc("txlens_store_file_bytes", "Bytes of the database file.", nil, nil)
 	descLive    = prometheus.NewDesc("txlens_store_live_bytes", "Bytes of the database file that hold something.", nil, nil)
 
-	descOpen      = prometheus.NewDesc("txlens_channels_open", "Payment channels that are not closed.", nil, nil)
-	descOwing     = prometheus.NewDesc("txlens_channels_unsettled", "Open payment channels on which something is served and not paid out.", nil, nil)
+	descOpen  = prometheus.NewDesc("txlens_channels_open", "Payment channels that are not closed.", nil, nil)
+	descOwing = prometheus.NewDesc(
+		"txlens_channels_unsettled",
+		"Open payment channels on which something is served and not paid out.",
+		nil,
+		nil,
+	)
 	descUnsettled = prometheus.NewDesc("txlens_unsettled_base_units", "Served and not paid out, in base units of the token.", nil, nil)
-	descSettled   = prometheus.NewDesc("txlens_settled_base_units_total", "Paid out by the settlement chain, in base units of the token.", nil, nil)
-	descPayouts   = prometheus.NewDesc("txlens_payouts_total", "Payouts of a payment channel, closes among them.", nil, nil)
-	descLost      = prometheus.NewDesc("txlens_lost_base_units_total", "Served, and lost because the channel ended before it was paid out, in base units of the token.", nil, nil)
-	descLosses    = prometheus.NewDesc("txlens_channels_lost_total", "Payment channels that ended before all that was served was paid out.", nil, nil)
-	descFaults    = prometheus.NewDesc("txlens_settlement_faults_total", "Rounds of settling or watching that ended in an error.", nil, nil)
+	descSettled   = prometheus.NewDesc(
+		"txlens_settled_base_units_total",
+		"Paid out by the settlement chain, in base units of the token.",
+		nil,
+		nil,
+	)
+	descPayouts = prometheus.NewDesc("txlens_payouts_total", "Payouts of a payment channel, closes among them.", nil, nil)
+	descLost    = prometheus.NewDesc(
+		"txlens_lost_base_units_total",
+		"Served, and lost because the channel ended before it was paid out, in base units of the token.",
+		nil,
+		nil,
+	)
+	descLosses = prometheus.NewDesc(
+		"txlens_channels_lost_total",
+		"Payment channels that ended before all that was served was paid out.",
+		nil,
+		nil,
+	)
+	descFaults = prometheus.NewDesc("txlens_settlement_faults_total", "Rounds of settling or watching that ended in an error.", nil, nil)
 
-	descPayeeFaults = prometheus.NewDesc("txlens_payee_faults_total", "Faults on the payee's side of settlement, by kind: each time one was met.", []string{"fault"}, nil)
-	descPayeeFault  = prometheus.NewDesc("txlens_payee_fault", "1 while there is a fault on the payee's side of settlement, by kind.", []string{"fault"}, nil)
-	descGas         = prometheus.NewDesc("txlens_settlement_gas_base_units", "What the settling key had for fees at the last look, in base units of the token.", nil, nil)
-	descClockAhead  = prometheus.NewDesc("txlens_settlement_clock_ahead_seconds", "How far the clock of this machine was ahead of the newest block of the settlement chain.", nil, nil)
+	descPayeeFaults = prometheus.NewDesc(
+		"txlens_payee_faults_total",
+		"Faults on the payee's side of settlement, by kind: each time one was met.",
+		[]string{"fault"},
+		nil,
+	)
+	descPayeeFault = prometheus.NewDesc(
+		"txlens_payee_fault",
+		"1 while there is a fault on the payee's side of settlement, by kind.",
+		[]string{"fault"},
+		nil,
+	)
+	descGas = prometheus.NewDesc(
+		"txlens_settlement_gas_base_units",
+		"What the settling key had for fees at the last look, in base units of the token.",
+		nil,
+		nil,
+	)
+	descClockAhead = prometheus.NewDesc(
+		"txlens_settlement_clock_ahead_seconds",
+		"How far the clock of this machine was ahead of the newest block of the settlement chain.",
+		nil,
+		nil,
+	)
 )
 
 // Describe implements prometheus.Collector.

@@ -131,7 +131,13 @@ var maxFee = uint256.NewInt(1e18)
 
 // sign makes a transaction of the account that calls the reserve. A sponsored one is
 // the hand-off that the server completes.
-func (l *ledger) sign(ctx context.Context, call tempo.ReserveCall, account common.Address, key tempo.Signer, sponsored bool) (*tempo.Transaction, error) {
+func (l *ledger) sign(
+	ctx context.Context,
+	call tempo.ReserveCall,
+	account common.Address,
+	key tempo.Signer,
+	sponsored bool,
+) (*tempo.Transaction, error) {
 	if err := l.ready(ctx); err != nil {
 		return nil, err
 	}

@@ -160,7 +160,14 @@ func (p *purchase) open(ctx context.Context, of *offer) (mpp.Payload, error) {
 	}
 	var salt common.Hash
 	rand.Read(salt[:]) // never fails (Go 1.24)
-	call := tempo.OpenCall{Payee: q.Recipient, Operator: q.Operator, Token: q.Currency, Deposit: deposit, Salt: salt, AuthorizedSigner: c.o.Key.Address()}
+	call := tempo.OpenCall{
+		Payee:            q.Recipient,
+		Operator:         q.Operator,
+		Token:            q.Currency,
+		Deposit:          deposit,
+		Salt:             salt,
+		AuthorizedSigner: c.o.Key.Address(),
+	}
 	tx, err := c.chain.sign(ctx, call, c.account, c.o.Key, q.FeePayer)
 	if err != nil {
 		return nil, fmt.Errorf("open a channel: %w", err)
@@ -333,7 +340,13 @@ func (p *purchase) opened() error {
 	ch := p.told()
 	p.c.money(Money{Kind: MoneyOpened, Amount: ch.Deposit, Channel: ch})
 	if p.c.room().IsZero() {
-		p.c.money(Money{Kind: MoneyNotice, Channel: ch, Text: "the channel was opened at its ceiling of $" + mpp.FormatTokens(p.c.o.Limits.MaxDeposit) + " and cannot be topped up"})
+		p.c.money(
+			Money{
+				Kind:    MoneyNotice,
+				Channel: ch,
+				Text:    "the channel was opened at its ceiling of $" + mpp.FormatTokens(p.c.o.Limits.MaxDeposit) + " and cannot be topped up",
+			},
+		)
 	}
 	return nil
 }

@@ -19,7 +19,12 @@ const base = "https://base.invalid"
 // documentTable lists the documents.
 var documentTable = []struct{ path, operation, kind, about string }{
 	{"/openapi.json", "getOpenApi", "application/json", "This description (OpenAPI 3.1)"},
-	{"/tool-spec.json", "getToolSpec", "application/json", "Schemas of three tools, for the tool use of two vendors of language models; `defaultModel` is the model in force"},
+	{
+		"/tool-spec.json",
+		"getToolSpec",
+		"application/json",
+		"Schemas of three tools, for the tool use of two vendors of language models; `defaultModel` is the model in force",
+	},
 	{"/SKILL.md", "getSkill", "text/markdown; charset=utf-8", "Instructions for an agent: how to ask, to pay, and to read the answers"},
 	{"/llms.txt", "getLlmsIndex", "text/plain; charset=utf-8", "Index of the documents"},
 	{"/llms-full.txt", "getLlmsFull", "text/plain; charset=utf-8", "The whole documentation in one file"},

@@ -17,7 +17,14 @@ const APIVersion = "1.0.0"
 const namedEvents = "x-named-events"
 
 // everywhere are the headers of every answer.
-var everywhere = []string{"X-Service-Version", "X-Service-Cost-Model", "X-Request-Id", "Link", "Cache-Control", "Access-Control-Allow-Origin"}
+var everywhere = []string{
+	"X-Service-Version",
+	"X-Service-Cost-Model",
+	"X-Request-Id",
+	"Link",
+	"Cache-Control",
+	"Access-Control-Allow-Origin",
+}
 
 // headerTable describes each header that an answer may have.
 var headerTable = []struct {
@@ -30,11 +37,21 @@ var headerTable = []struct {
 	{"X-Request-Id", "Id of the request. A run of POST /explain can be recovered under it.", schema{"type": "string", "format": "uuid"}, true},
 	{"Link", "Three entries with rel=\"describedby\": /SKILL.md, /openapi.json and /tool-spec.json.", schema{"type": "string"}, true},
 	{"Cache-Control", "{cached}.", schema{"type": "string"}, true},
-	{"Access-Control-Allow-Origin", "Pages of any origin may ask: nothing here goes by cookies.", schema{"const": "*", "type": "string"}, true},
+	{
+		"Access-Control-Allow-Origin",
+		"Pages of any origin may ask: nothing here goes by cookies.",
+		schema{"const": "*", "type": "string"},
+		true,
+	},
 	{"ETag", "Changes with the document.", schema{"type": "string"}, true},
 	{"Retry-After", "Seconds to wait before asking again.", schema{"type": "string", "pattern": "^[0-9]+$"}, false},
 	{"Location", "Path of the job.", schema{"type": "string"}, true},
-	{"WWW-Authenticate", "The challenge: `Payment id=\"...\", realm=\"...\", method=\"tempo\", intent=\"session\", request=\"...\"`. A bill (`application/problem+json`) always has it.", schema{"type": "string"}, false},
+	{
+		"WWW-Authenticate",
+		"The challenge: `Payment id=\"...\", realm=\"...\", method=\"tempo\", intent=\"session\", request=\"...\"`. A bill (`application/problem+json`) always has it.",
+		schema{"type": "string"},
+		false,
+	},
 	{"Payment-Receipt", "What was accepted and spent, base64url of JSON; where something was paid.", schema{"type": "string"}, false},
 }
 
@@ -44,7 +61,12 @@ func openAPI(cfg Config, all map[string]schema) *openapi31.Spec {
 	spec.Info.WithTitle("Txlens").WithVersion(APIVersion).WithSummary("What did this EVM transaction do?").WithDescription(overview(cfg)).
 		WithLicense(*new(openapi31.License).WithName("Apache-2.0").WithIdentifier("Apache-2.0"))
 	spec.WithServers(openapi31.Server{URL: base})
-	spec.WithTags(tag("analysis", "Explain transactions."), tag("payment", "Payment channels."), tag("service", "The service itself."), tag("discovery", "Documents for clients and agents; free."))
+	spec.WithTags(
+		tag("analysis", "Explain transactions."),
+		tag("payment", "Payment channels."),
+		tag("service", "The service itself."),
+		tag("discovery", "Documents for clients and agents; free."),
+	)
 	paths := openapi31.Paths{MapOfPathItemValues: map[string]openapi31.PathItem{}}
 	for _, op := range operations(cfg.Metered) {
 		item := paths.MapOfPathItemValues[op.path]
@@ -96,7 +118,9 @@ func (c Config) components(all map[string]schema) openapi31.Components {
 		}
 	}
 	scheme := openapi31.SecurityScheme{HTTP: &openapi31.SecuritySchemeHTTP{Scheme: "Payment"}}
-	scheme.WithDescription("MPP session (Machine Payments Protocol, method tempo, intent session): the credential answers the challenge of a 402. An MPP client makes it; there is no key to apply for.")
+	scheme.WithDescription(
+		"MPP session (Machine Payments Protocol, method tempo, intent session): the credential answers the challenge of a 402. An MPP client makes it; there is no key to apply for.",
+	)
 	out.WithSecuritySchemesItem(paymentScheme, openapi31.SecuritySchemeOrReference{SecurityScheme: &scheme})
 	return out
 }
@@ -113,7 +137,12 @@ func (c Config) operation(op operation) *openapi31.Operation {
 		}
 	}
 	if op.param != nil {
-		p := openapi31.Parameter{Name: op.param.name, In: openapi31.ParameterInPath, Description: &op.param.text, Schema: schema{"type": "string", "format": "uuid"}}
+		p := openapi31.Parameter{
+			Name:        op.param.name,
+			In:          openapi31.ParameterInPath,
+			Description: &op.param.text,
+			Schema:      schema{"type": "string", "format": "uuid"},
+		}
 		p.WithRequired(true)
 		out.WithParameters(openapi31.ParameterOrReference{Parameter: &p})
 	}

@@ -126,9 +126,21 @@ func challenge(text string, apart ...string) answer {
 
 // sessions are the further answers of a paid operation to a payment session.
 var sessions = []answer{
-	{name: "PaymentMessage", status: 204, text: "A payment message without a request (voucher, top-up, close) was accepted.", metered: true, headers: []string{"Payment-Receipt"}},
-	{name: "ChannelGone", status: 410, text: "The payment channel is unknown or closed: open another.", metered: true, headers: []string{"WWW-Authenticate"},
-		bodies: []media{problems}},
+	{
+		name:    "PaymentMessage",
+		status:  204,
+		text:    "A payment message without a request (voucher, top-up, close) was accepted.",
+		metered: true,
+		headers: []string{"Payment-Receipt"},
+	},
+	{
+		name:    "ChannelGone",
+		status:  410,
+		text:    "The payment channel is unknown or closed: open another.",
+		metered: true,
+		headers: []string{"WWW-Authenticate"},
+		bodies:  []media{problems},
+	},
 }
 
 // exampleHash is that of a transaction on Ethereum.
@@ -175,9 +187,17 @@ func opExplain() operation {
 			"Without it the answer comes once, when the analysis has ended; where the service is metered, that form is refused with `use_metered_sse`.",
 		body: explainBody(),
 		answers: slices.Concat([]answer{
-			{status: 200, text: "The stream; or the result, complete or partial; or, with report, the HTML page. Look at `analysisModel` before you trust a result: `partial-synthesis` marks a partial one.",
-				bodies: []media{stream, jsonOf("ExplanationResult"), textOf("text/html")}, headers: []string{"Payment-Receipt"}},
-			challenge("Payment is needed: the terms are in WWW-Authenticate. Or, as application/json: the request asked for no stream (`use_metered_sse`), or the deposit is too small (`deposit_below_minimum`).", "MeteredSseRequired", "DepositBelowMinimum"),
+			{
+				status:  200,
+				text:    "The stream; or the result, complete or partial; or, with report, the HTML page. Look at `analysisModel` before you trust a result: `partial-synthesis` marks a partial one.",
+				bodies:  []media{stream, jsonOf("ExplanationResult"), textOf("text/html")},
+				headers: []string{"Payment-Receipt"},
+			},
+			challenge(
+				"Payment is needed: the terms are in WWW-Authenticate. Or, as application/json: the request asked for no stream (`use_metered_sse`), or the deposit is too small (`deposit_below_minimum`).",
+				"MeteredSseRequired",
+				"DepositBelowMinimum",
+			),
 			refused(404, "There is no such transaction.", api.CodeNotFound),
 			refused(409, "The transaction is pending.", api.CodePending),
 			withRetry(refused(502, "Only in the blocking form of an unmetered service.", api.CodePayment, api.CodeUnavailable)),
@@ -202,7 +222,12 @@ func opAsync() operation {
 		text:    "The job is on disk before its id is told. Poll GET /result/{jobId} every 5 to 15 seconds. It is kept for {jobKept} from now. Where the service is metered, it costs over its life what the stream would.",
 		body:    explainBody(),
 		answers: slices.Concat([]answer{
-			{status: 202, text: "The job will be run.", bodies: []media{jsonOf("JobAccepted")}, headers: []string{"Location", "Retry-After", "Payment-Receipt"}},
+			{
+				status:  202,
+				text:    "The job will be run.",
+				bodies:  []media{jsonOf("JobAccepted")},
+				headers: []string{"Location", "Retry-After", "Payment-Receipt"},
+			},
 			challenge("The submit unit is owed: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
 			orProblem(refused(503, "Not now.", api.CodeBusy, api.CodeStopping, api.CodeJobsOff)),
 			orProblem(answer{status: 500, text: "The service failed before a job existed.", bodies: []media{jsonOf("AsyncFault")}}),
@@ -217,7 +242,12 @@ func opResult() operation {
 		text:    "The status of the answer is that of the poll: a job that failed is 200, too. Where the service is metered, each poll pays what the analysis cost since the last one; a poll with nothing to collect is free, and so is a result that is paid. There a job that nobody pays for during {jobPatience} is aborted with what it has.",
 		param:   &parameter{"jobId", "The id from POST /explain/async, a UUID."},
 		answers: slices.Concat([]answer{
-			{status: 200, text: "Where the job stands. Retry-After while it is unfinished.", bodies: []media{jsonOf("Job")}, headers: []string{"Retry-After", "Payment-Receipt"}},
+			{
+				status:  200,
+				text:    "Where the job stands. Retry-After while it is unfinished.",
+				bodies:  []media{jsonOf("Job")},
+				headers: []string{"Retry-After", "Payment-Receipt"},
+			},
 			challenge("Something is owed before the answer: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
 			refused(404, "Unknown, no UUID, or older than {jobKept}."),
 		}, sessions, onPaid),
@@ -243,15 +273,26 @@ func opRecover() operation {
 }
 
 func opDeposit() operation {
-	empty := media{kind: "application/json", schema: schema{"type": "object", "maxProperties": 0, "description": "No members: the parameters of the channel come from the challenge."}}
+	empty := media{
+		kind:   "application/json",
+		schema: schema{"type": "object", "maxProperties": 0, "description": "No members: the parameters of the channel come from the challenge."},
+	}
 	return operation{
 		method: "post", path: "/session/deposit", id: "openSession", tag: "payment", payment: "session challenge",
 		summary: "Open a payment channel ahead of the first analysis",
 		text:    "Nothing is bought: the deposit is held in escrow and what is not spent returns when the channel closes. Where nothing is charged the answer is ok at once.",
 		body:    &empty, bodyOptional: true,
 		answers: slices.Concat([]answer{
-			{status: 200, text: "The channel is open, was so before, or is not needed.", bodies: []media{jsonOf("DepositOk")}, headers: []string{"Payment-Receipt"}},
-			challenge("The expected first answer: a challenge with the terms in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
+			{
+				status:  200,
+				text:    "The channel is open, was so before, or is not needed.",
+				bodies:  []media{jsonOf("DepositOk")},
+				headers: []string{"Payment-Receipt"},
+			},
+			challenge(
+				"The expected first answer: a challenge with the terms in WWW-Authenticate. Or the deposit is too small.",
+				"DepositBelowMinimum",
+			),
 		}, withBody, sessions, onPaid),
 	}
 }
@@ -270,8 +311,18 @@ func pageOps() []operation {
 	return []operation{
 		{method: "get", path: "/", id: "getFrontPage", tag: "service", summary: "Front page, for people", text: "Free.",
 			answers: slices.Concat([]answer{{status: 200, text: "The page.", bodies: []media{html}}}, always)},
-		{method: "get", path: "/sample.html", id: "getSampleReport", tag: "service", summary: "The report of one transaction, as a sample", text: "Free.",
-			answers: slices.Concat([]answer{{status: 200, text: "The report.", bodies: []media{html}}, refused(404, "This server has no sample.")}, always)},
+		{
+			method:  "get",
+			path:    "/sample.html",
+			id:      "getSampleReport",
+			tag:     "service",
+			summary: "The report of one transaction, as a sample",
+			text:    "Free.",
+			answers: slices.Concat(
+				[]answer{{status: 200, text: "The report.", bodies: []media{html}}, refused(404, "This server has no sample.")},
+				always,
+			),
+		},
 	}
 }
 

@@ -59,8 +59,13 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 // text, a finding, a verdict, or a confidence other than that of the rules.
 func Contributed(rules, r *api.Result) bool {
 	return r.Summary != rules.Summary || !slices.Equal(r.Steps, rules.Steps) || !slices.Equal(r.Risks, rules.Risks) ||
-		!slices.Equal(r.NonFindings, rules.NonFindings) || !reflect.DeepEqual(r.Findings, rules.Findings) || !slices.Equal(r.Contracts, rules.Contracts) ||
-		len(r.TraceAnnotations) > 0 || !same(r.TxType, rules.TxType) || r.SubType != rules.SubType || !same(r.Protocol, rules.Protocol) || r.Confidence != rules.Confidence
+		!slices.Equal(
+			r.NonFindings,
+			rules.NonFindings,
+		) || !reflect.DeepEqual(r.Findings, rules.Findings) || !slices.Equal(r.Contracts, rules.Contracts) ||
+		len(
+			r.TraceAnnotations,
+		) > 0 || !same(r.TxType, rules.TxType) || r.SubType != rules.SubType || !same(r.Protocol, rules.Protocol) || r.Confidence != rules.Confidence
 }
 
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -49,8 +49,10 @@ func (ix *Index) ObserveAsked(number int, result any, asked jsontext.Value) {
 const maxObserved = 4 << 20
 
 // texts are members of answers whose values somebody else has worded.
-var texts = members(`name symbol label labels text comment comments reason error message note notes uri url title description tokenname tokensymbol fromlabel tolabel
-context claim why string params returns outline file amounts`)
+var texts = members(
+	`name symbol label labels text comment comments reason error message note notes uri url title description tokenname tokensymbol fromlabel tolabel
+context claim why string params returns outline file amounts`,
+)
 
 // codes are members of answers that hold source code.
 var codes = members("source code lines body content")
@@ -188,7 +190,8 @@ func (ix *Index) code(s string) {
 	}
 	s = notCode.ReplaceAllString(s, " ")
 	for _, w := range inCode.FindAllString(s, 1<<14) {
-		if w = strings.ReplaceAll(w, "_", ""); strings.Trim(w, "0123456789") == "" && (len(strings.TrimRight(w, "0")) <= 1 || len(w) <= maxLiteral) {
+		if w = strings.ReplaceAll(w, "_", ""); strings.Trim(w, "0123456789") == "" &&
+			(len(strings.TrimRight(w, "0")) <= 1 || len(w) <= maxLiteral) {
 			ix.scalar(w)
 		}
 	}

@@ -196,7 +196,11 @@ func (p *problems) finding(where string, f *Finding) {
 	p.note(f.ID != "" && !isSlug(f.ID), where+".id", "is no snake-case name")
 	p.note(strings.TrimSpace(f.BrokenInvariant) == "", where+".broken_invariant", "is empty")
 	p.prose(where+".broken_invariant", f.BrokenInvariant, maxSummary)
-	p.note(f.Category == api.Category(api.FlashLoan), where+".category", "flash_loan is an amplifier and never a cause: name the rule that broke")
+	p.note(
+		f.Category == api.Category(api.FlashLoan),
+		where+".category",
+		"flash_loan is an amplifier and never a cause: name the rule that broke",
+	)
 	p.enum(where+".category", f.Category)
 	p.enum(where+".severity", f.Severity)
 	p.enum(where+".status", f.Status)

@@ -19,12 +19,26 @@ const ToolName = "submit_explanation"
 var schemaText string
 
 // required are the members that an answer must have.
-var required = []string{"findings", "nonFindings", "txType", "protocol", "confidence", "figures", "steps", "summary", "risks", "contracts", "traceAnnotations"}
+var required = []string{
+	"findings",
+	"nonFindings",
+	"txType",
+	"protocol",
+	"confidence",
+	"figures",
+	"steps",
+	"summary",
+	"risks",
+	"contracts",
+	"traceAnnotations",
+}
 
 // memberNames are those of the schema, for messages.
-var memberNames = append([]string{"txTypeReason", "text", "refs", "flag", "kind", "of", "address", "description", "index", "id", "broken_invariant", "category",
-	"severity", "status", "victim", "attacker", "faultyContract", "evidence", "claim", "frame", "logIndex", "slot", "before", "after", "selector", "source", "check",
-	"amplifiers", "causedBy", "primary", "missing_data_to_confirm", "result", "why"}, required...)
+var memberNames = append(
+	[]string{"txTypeReason", "text", "refs", "flag", "kind", "of", "address", "description", "index", "id", "broken_invariant", "category",
+		"severity", "status", "victim", "attacker", "faultyContract", "evidence", "claim", "frame", "logIndex", "slot", "before", "after", "selector", "source", "check",
+		"amplifiers", "causedBy", "primary", "missing_data_to_confirm", "result", "why"},
+	required...)
 
 // Tool is the final call as a model is offered it. The bytes are the same always.
 func Tool() llm.Tool {

@@ -70,7 +70,8 @@ func (ix *Index) marketMoved() bool {
 	for i := range ix.r.PrettyTrace {
 		n := &ix.r.PrettyTrace[i]
 		name := strings.ToLower(n.FunctionName)
-		if n.Status == api.NodeOK && (strings.Contains(name, "swap") || strings.Contains(name, "exchange") || name == "sync" || name == "buy" || name == "sell" || name == "trade") {
+		if n.Status == api.NodeOK &&
+			(strings.Contains(name, "swap") || strings.Contains(name, "exchange") || name == "sync" || name == "buy" || name == "sell" || name == "trade") {
 			return true
 		}
 	}
@@ -119,7 +120,8 @@ func inside(f *trace.Frame, a common.Address) bool {
 
 // flagged reports whether the rules raised a flag that shows an amplifier.
 func (ix *Index) flagged(by api.Amplifier) bool {
-	return by != "" && ix.c.Verdict != nil && slices.ContainsFunc(ix.c.Verdict.Risks, func(r verdict.Risk) bool { return r.Flag.Info().Amplifier == by })
+	return by != "" && ix.c.Verdict != nil &&
+		slices.ContainsFunc(ix.c.Verdict.Risks, func(r verdict.Risk) bool { return r.Flag.Info().Amplifier == by })
 }
 
 // has reports whether a frame of a kind took effect.

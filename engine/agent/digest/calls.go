@@ -46,7 +46,11 @@ func (w *writer) calls() {
 		title += "; static calls without calls of their own are left out"
 	}
 	title, rows = cut(title, rows, w.b.calls)
-	section(w, title+". Names are as sure as their mark: none, verified source or own tables; (p) ABIs of packages; (s) signature database; (4) 4byte, may be made up", rows)
+	section(
+		w,
+		title+". Names are as sure as their mark: none, verified source or own tables; (p) ABIs of packages; (s) signature database; (4) 4byte, may be made up",
+		rows,
+	)
 }
 
 // grow makes the tree of nodes, and folds neighbours alike.

@@ -119,7 +119,11 @@ func (w *writer) transfers() {
 			s.ids++
 		}
 	}
-	title, kept := cut("Token transfers, added up where they go the same way, one as {amount:log:INDEX}: token, from, to, amount, log indices", order, w.b.transfers)
+	title, kept := cut(
+		"Token transfers, added up where they go the same way, one as {amount:log:INDEX}: token, from, to, amount, log indices",
+		order,
+		w.b.transfers,
+	)
 	var rows []row
 	for _, s := range kept {
 		rows = append(rows, row{w.names.short(s.token), w.names.short(s.from), w.names.short(s.to), s.amount(), s.places()})

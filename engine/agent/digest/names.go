@@ -29,7 +29,13 @@ func looked(c *assemble.Case, a common.Address) bool {
 }
 
 func newNames(c *assemble.Case) *names {
-	n := &names{c: c, labels: map[api.Addr]api.Address{}, twins: map[string]api.Addr{}, used: map[api.Addr]bool{}, contract: map[api.Addr]string{}}
+	n := &names{
+		c:        c,
+		labels:   map[api.Addr]api.Address{},
+		twins:    map[string]api.Addr{},
+		used:     map[api.Addr]bool{},
+		contract: map[api.Addr]string{},
+	}
 	for _, a := range c.Result.Addresses {
 		n.labels[a.Address] = a
 		n.meet(a.Address)
@@ -81,7 +87,10 @@ func (w *writer) addresses() {
 	var rows []row
 	for _, a := range w.names.order {
 		known := w.names.labels[a]
-		rows = append(rows, trimmed(row{a.String(), api.OneLine(known.Label, 60), w.names.provenance(a), role(known), api.OneLine(w.names.contract[a], 120)}))
+		rows = append(
+			rows,
+			trimmed(row{a.String(), api.OneLine(known.Label, 60), w.names.provenance(a), role(known), api.OneLine(w.names.contract[a], 120)}),
+		)
 	}
 	title, rows := cut("Addresses above, as {address:ADDRESS}: address, label, who says so, role here, code", rows, w.b.addresses)
 	section(w, title, rows)

@@ -151,7 +151,9 @@ func (l *Library) Tool() llm.Tool {
 		fmt.Fprintf(&list, "\n- %s: %s", name, l.books[name].When)
 	}
 	names, _ := json.Marshal(l.names) // a list of plain strings
-	schema := `{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","enum":` + string(names) + `}}}`
+	schema := `{"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"type":"string","enum":` + string(
+		names,
+	) + `}}}`
 	return llm.Tool{
 		Name:        EngageTool,
 		Description: "Gives the playbook for a kind of transaction: what to look at in which order, what proves and what refutes it. Engage one when its case may apply; several are allowed." + list.String(),

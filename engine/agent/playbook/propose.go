@@ -45,7 +45,8 @@ var rules = []rule{
 		return s.is(api.TypeGovernance) || s.runnerUp(api.TypeGovernance)
 	}},
 	{"account-abstraction", func(s *signs) bool {
-		return len(s.c.Evidence.Tx.Authorizations) > 0 || s.risk(verdict.AccountDelegation, verdict.PaymasterOrPostopFailure) || s.event("UserOperationEvent")
+		return len(s.c.Evidence.Tx.Authorizations) > 0 || s.risk(verdict.AccountDelegation, verdict.PaymasterOrPostopFailure) ||
+			s.event("UserOperationEvent")
 	}},
 	{"token-oddities", func(s *signs) bool {
 		return s.risk(verdict.AddressPoisoning, verdict.FakeTransferEvent, verdict.StuckValue) || s.imitation() || s.asks(oddToken)
@@ -57,7 +58,9 @@ var accessFlags = append(verdict.ControlFlags(), verdict.UnverifiedDelegatecall)
 
 // What an asker may have in mind. His words open a playbook and do nothing else.
 var (
-	attack   = regexp.MustCompile(`(?i)\b(exploit\w*|hack\w*|attack\w*|drain\w*|stolen|theft|rug(ged|pull)?|root cause|vulnerab\w*|post.?mortem|incident)\b`)
+	attack = regexp.MustCompile(
+		`(?i)\b(exploit\w*|hack\w*|attack\w*|drain\w*|stolen|theft|rug(ged|pull)?|root cause|vulnerab\w*|post.?mortem|incident)\b`,
+	)
 	reentry  = regexp.MustCompile(`(?i)\bre-?entran\w*`)
 	pricing  = regexp.MustCompile(`(?i)\b(oracle|price manipulat\w*|manipulated price)\b`)
 	access   = regexp.MustCompile(`(?i)\b(access control|unauthori[sz]ed|owner(ship)? (taken|stolen|changed)|upgrad(e|ed))\b`)

@@ -17,9 +17,9 @@ import (
 
 type abiInput struct {
 	Address Address `json:"address" need:"" doc:"the contract"`
-	Match   *string `json:"match" max:"80" doc:"part of a name, or a whole selector or topic in 0x hex"`
-	Offset  int     `json:"offset" min:"0" max:"100000" doc:"rows to pass over"`
-	Limit   *int    `json:"limit" min:"1" max:"150" doc:"rows at most; 60 when absent"`
+	Match   *string `json:"match"           doc:"part of a name, or a whole selector or topic in 0x hex" max:"80"`
+	Offset  int     `json:"offset"          doc:"rows to pass over"                                      max:"100000" min:"0"`
+	Limit   *int    `json:"limit"           doc:"rows at most; 60 when absent"                           max:"150"    min:"1"`
 }
 
 // ABIView is a page of a verified interface.
@@ -44,7 +44,10 @@ type ABIEntry struct {
 	State     string  `json:"state,omitempty"` // view, pure, nonpayable, payable
 }
 
-var getABI = define("get_abi", "Verified interface of a contract: functions, events and errors with selector or topic, parameter names and mutability. Of a proxy, ask for the implementation.", ask,
+var getABI = define(
+	"get_abi",
+	"Verified interface of a contract: functions, events and errors with selector or topic, parameter names and mutability. Of a proxy, ask for the implementation.",
+	ask,
 	func(ctx context.Context, d *Desk, in *abiInput) (any, error) {
 		c, err := d.contract(ctx, common.Address(in.Address))
 		if err != nil {
@@ -54,7 +57,8 @@ var getABI = define("get_abi", "Verified interface of a contract: functions, eve
 			return unavailable("nobody verified this contract, so its interface is not known")
 		}
 		all := slices.DeleteFunc(abiEntries(c.ABI), func(e ABIEntry) bool {
-			return in.Match != nil && !strings.Contains(strings.ToLower(e.Signature), strings.ToLower(*in.Match)) && !strings.EqualFold(e.ID.String(), *in.Match)
+			return in.Match != nil && !strings.Contains(strings.ToLower(e.Signature), strings.ToLower(*in.Match)) &&
+				!strings.EqualFold(e.ID.String(), *in.Match)
 		})
 		v := ABIView{Address: api.Addr(in.Address), Name: c.Name, Origin: c.Source, Match: c.Match, ProxyKind: c.ProxyKind}
 		if c.Implementation != nil {
@@ -63,7 +67,8 @@ var getABI = define("get_abi", "Verified interface of a contract: functions, eve
 		}
 		v.Entries, v.Page = pageOf(len(all), in.Offset, or(in.Limit, 60), func(i int) ABIEntry { return all[i] })
 		return v, nil
-	})
+	},
+)
 
 // contract is what is known of the code at an address: from the evidence, else
 // asked for. Nil when nobody verified it.
@@ -82,7 +87,14 @@ func (d *Desk) contract(ctx context.Context, a common.Address) (*decode.Contract
 	if err != nil {
 		return nil, err
 	}
-	c := &decode.Contract{Address: a, Name: src.Name, Source: src.Origin, Match: src.Match, Implementation: src.Implementation, ProxyKind: src.ProxyKind}
+	c := &decode.Contract{
+		Address:        a,
+		Name:           src.Name,
+		Source:         src.Origin,
+		Match:          src.Match,
+		Implementation: src.Implementation,
+		ProxyKind:      src.ProxyKind,
+	}
 	c.ABI, _ = decode.ParseABI(src.ABIJSON) // an ABI that cannot be read is as none
 	return c, nil
 }

@@ -38,7 +38,10 @@ type AccountView struct {
 	Missing        []string   `json:"missing,omitempty"`
 }
 
-var getAccount = define("get_account", "What stands at an address: code or none, its size and hash, proxy and implementation at the block, verified or not, nonce and balance before, and about how old it is.", ask,
+var getAccount = define(
+	"get_account",
+	"What stands at an address: code or none, its size and hash, proxy and implementation at the block, verified or not, nonce and balance before, and about how old it is.",
+	ask,
 	func(ctx context.Context, d *Desk, in *accountInput) (any, error) {
 		n, ok := d.block()
 		if !ok {
@@ -73,7 +76,8 @@ var getAccount = define("get_account", "What stands at an address: code or none,
 			}
 		}
 		return v, nil
-	})
+	},
+)
 
 // missing words what could not be had.
 func missing(ctx context.Context, err error) string {

@@ -18,9 +18,9 @@ import (
 const maxBalances = 24
 
 type balancesInput struct {
-	Addresses []Address `json:"addresses" max:"12" doc:"whose; those that the transaction moved most when absent"`
-	Tokens    []Address `json:"tokens" max:"12" doc:"also read these tokens' balances from the chain (the zero address is the native coin); without, only the transaction's own net movements are given"`
-	Offset    int       `json:"offset" min:"0" max:"100000" doc:"addresses to pass over"`
+	Addresses []Address `json:"addresses" max:"12"     doc:"whose; those that the transaction moved most when absent"`
+	Tokens    []Address `json:"tokens"    max:"12"     doc:"also read these tokens' balances from the chain (the zero address is the native coin); without, only the transaction's own net movements are given"`
+	Offset    int       `json:"offset"    max:"100000" doc:"addresses to pass over"                                                                                                                             min:"0"`
 }
 
 // BalancesView is what moved, and what stood there.
@@ -42,7 +42,10 @@ type BalanceRow struct {
 	NoAnswer string   `json:"noAnswer,omitempty"`
 }
 
-var getBalances = define("get_balances", "Net movements of addresses in this transaction (amounts, prices, USD), and on request their balances of tokens before and after the block.", ask,
+var getBalances = define(
+	"get_balances",
+	"Net movements of addresses in this transaction (amounts, prices, USD), and on request their balances of tokens before and after the block.",
+	ask,
 	func(ctx context.Context, d *Desk, in *balancesInput) (any, error) {
 		all := d.Case.Result.BalanceChanges
 		if len(in.Addresses) > 0 {
@@ -72,7 +75,8 @@ var getBalances = define("get_balances", "Net movements of addresses in this tra
 		v.Read, err = d.readBalances(ctx, in, n)
 		v.Note = "read: at the end of the block before and of the block itself, with what its other transactions did"
 		return v, err
-	})
+	},
+)
 
 // shortChange bounds the tokens of one address: a mass airdrop has thousands.
 func shortChange(c api.BalanceChange) api.BalanceChange {

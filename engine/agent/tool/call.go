@@ -14,12 +14,12 @@ import (
 )
 
 type callInput struct {
-	To        Address  `json:"to" need:"" doc:"the contract"`
-	Signature *string  `json:"signature" max:"200" doc:"of the function, such as balanceOf(address); elementary types only"`
-	Args      []string `json:"args" max:"12" doc:"its arguments as strings: decimal numbers, 0x hex, true or false, text"`
-	Data      *Bytes   `json:"data" doc:"the whole calldata instead of signature and args"`
-	From      *Address `json:"from" doc:"caller that the contract sees; nobody when absent"`
-	When      *string  `json:"when" values:"before|after" doc:"state at the end of the block before (when absent), or of the block itself"`
+	To        Address  `json:"to"        need:"" doc:"the contract"`
+	Signature *string  `json:"signature"         doc:"of the function, such as balanceOf(address); elementary types only"         max:"200"`
+	Args      []string `json:"args"              doc:"its arguments as strings: decimal numbers, 0x hex, true or false, text"     max:"12"`
+	Data      *Bytes   `json:"data"              doc:"the whole calldata instead of signature and args"`
+	From      *Address `json:"from"              doc:"caller that the contract sees; nobody when absent"`
+	When      *string  `json:"when"              doc:"state at the end of the block before (when absent), or of the block itself"           values:"before|after"`
 }
 
 // CallView is the answer of a contract.
@@ -42,7 +42,10 @@ type AnswerWord struct {
 
 const maxWords = 40
 
-var callContract = define("call_contract", "Calls a contract read-only at the end of the block before or of the block itself: rates, reserves, owners, roles, limits. Not the state in the middle of the transaction.", ask,
+var callContract = define(
+	"call_contract",
+	"Calls a contract read-only at the end of the block before or of the block itself: rates, reserves, owners, roles, limits. Not the state in the middle of the transaction.",
+	ask,
 	func(ctx context.Context, d *Desk, in *callInput) (any, error) {
 		n, ok := d.block()
 		if !ok {
@@ -75,7 +78,8 @@ var callContract = define("call_contract", "Calls a contract read-only at the en
 		}
 		v.answer(out)
 		return v, nil
-	})
+	},
+)
 
 func callData(in *callInput) ([]byte, error) {
 	switch {

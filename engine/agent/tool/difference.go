@@ -99,7 +99,13 @@ func (s *simulation) compare(v *SimulationView, real, sim *replay.Result, tx *et
 	v.Same = v.Real.Status == run.Status && len(v.Values)+len(v.LogsGone)+len(v.LogsNew)+len(v.Storage) == 0
 	for i, met := range sim.Met {
 		if !met {
-			v.Notes = append(v.Notes, fmt.Sprintf("change %d of without and frames, in their order, was not made: the changed run has no such call there, or not so much calldata", i+1))
+			v.Notes = append(
+				v.Notes,
+				fmt.Sprintf(
+					"change %d of without and frames, in their order, was not made: the changed run has no such call there, or not so much calldata",
+					i+1,
+				),
+			)
 		}
 	}
 	if len(sim.Met) > 0 {

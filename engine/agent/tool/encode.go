@@ -25,7 +25,9 @@ var (
 func encodeCall(signature string, args []string) ([]byte, error) {
 	m := signatureForm.FindStringSubmatch(strings.ReplaceAll(signature, " ", ""))
 	if m == nil {
-		return nil, errors.New("signature: want a name and elementary types without names, such as balanceOf(address); for arrays and tuples give data")
+		return nil, errors.New(
+			"signature: want a name and elementary types without names, such as balanceOf(address); for arrays and tuples give data",
+		)
 	}
 	var types []string
 	if m[2] != "" {

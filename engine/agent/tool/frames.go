@@ -63,15 +63,22 @@ type frameInput struct {
 	Frame Path `json:"frame" need:"" doc:"path of the call: 0 is the root"`
 }
 
-var getFrame = define("get_frame", "One call of the trace in full: callee, function, arguments, return values, value, gas, outcome, why it failed, logs of its own.", soon,
+var getFrame = define(
+	"get_frame",
+	"One call of the trace in full: callee, function, arguments, return values, value, gas, outcome, why it failed, logs of its own.",
+	soon,
 	func(_ context.Context, d *Desk, in *frameInput) (any, error) {
 		f, err := d.frame(in.Frame)
 		if err != nil {
 			return nil, err
 		}
 		v := FrameView{
-			FrameRow: d.row(f), NodeIndex: f.node.Index, From: d.party(f.From), GasLimit: f.Gas, Signature: f.node.FunctionSignature, NameSource: f.node.Provenance,
-			Args: shortArgs(f.node.DecodedArgs), InputSize: len(f.Input), Output: f.Output[:min(len(f.Output), headBytes)], OutputSize: len(f.Output),
+			FrameRow: d.row(
+				f,
+			), NodeIndex: f.node.Index, From: d.party(f.From), GasLimit: f.Gas, Signature: f.node.FunctionSignature, NameSource: f.node.Provenance,
+			Args: shortArgs(
+				f.node.DecodedArgs,
+			), InputSize: len(f.Input), Output: f.Output[:min(len(f.Output), headBytes)], OutputSize: len(f.Output),
 		}
 		if c := d.Case.Decoded.Calls[f.Index]; c != nil {
 			v.Outputs = shortArgs(c.Outputs)
@@ -84,7 +91,8 @@ var getFrame = define("get_frame", "One call of the trace in full: callee, funct
 		}
 		v.Missing = d.traceGaps(f.Frame)
 		return v, nil
-	})
+	},
+)
 
 func (d *Desk) failure(f *trace.Frame) *FailureView {
 	if f.Err == "" {
@@ -133,10 +141,10 @@ func (d *Desk) row(f seen) FrameRow {
 }
 
 type subtreeInput struct {
-	Frame  *Path `json:"frame" doc:"path of the top call; the root when absent"`
-	Levels *int  `json:"levels" min:"0" max:"20" doc:"levels below it; 3 when absent"`
-	Offset int   `json:"offset" min:"0" max:"1000000" doc:"rows to pass over"`
-	Limit  *int  `json:"limit" min:"1" max:"100" doc:"rows at most; 40 when absent"`
+	Frame  *Path `json:"frame"  doc:"path of the top call; the root when absent"`
+	Levels *int  `json:"levels" doc:"levels below it; 3 when absent"             min:"0" max:"20"`
+	Offset int   `json:"offset" doc:"rows to pass over"                          min:"0" max:"1000000"`
+	Limit  *int  `json:"limit"  doc:"rows at most; 40 when absent"               min:"1" max:"100"`
 }
 
 // SubtreeView is a page of calls in the order of execution.
@@ -146,7 +154,10 @@ type SubtreeView struct {
 	Missing []string   `json:"missing,omitempty"`
 }
 
-var getSubtree = define("get_subtree", "Calls below one call, in the order of execution, one line each, paged. A row's calls member says how many it made: ask for its own subtree to see deeper ones.", soon,
+var getSubtree = define(
+	"get_subtree",
+	"Calls below one call, in the order of execution, one line each, paged. A row's calls member says how many it made: ask for its own subtree to see deeper ones.",
+	soon,
 	func(_ context.Context, d *Desk, in *subtreeInput) (any, error) {
 		top, err := d.frame(or(in.Frame, "0"))
 		if err != nil {
@@ -156,7 +167,8 @@ var getSubtree = define("get_subtree", "Calls below one call, in the order of ex
 		v := SubtreeView{Missing: d.traceGaps(top.Frame)}
 		v.Rows, v.Page = pageOf(len(rows), in.Offset, or(in.Limit, defaultRows), func(i int) FrameRow { return d.row(rows[i]) })
 		return v, nil
-	})
+	},
+)
 
 // below lists a frame and what it called, down to so many levels.
 func (d *Desk) below(top seen, levels int) (out []seen) {
@@ -186,9 +198,9 @@ func or[T any](p *T, byDefault T) T {
 }
 
 type calldataInput struct {
-	Frame  Path `json:"frame" need:"" doc:"path of the call"`
-	Offset int  `json:"offset" min:"0" max:"100000" doc:"first word of calldata to show raw"`
-	Limit  *int `json:"limit" min:"0" max:"100" doc:"raw words; 16 when absent"`
+	Frame  Path `json:"frame"  need:"" doc:"path of the call"`
+	Offset int  `json:"offset"         doc:"first word of calldata to show raw" min:"0" max:"100000"`
+	Limit  *int `json:"limit"          doc:"raw words; 16 when absent"          min:"0" max:"100"`
 }
 
 // CalldataView is what a call was given.
@@ -210,13 +222,23 @@ type WordRow struct {
 	Value api.Hex `json:"value"`
 }
 
-var decodeCalldata = define("decode_calldata", "What a call was given: signature and arguments, where they come from, and the raw words behind the selector by number (those that simulate can change).", soon,
+var decodeCalldata = define(
+	"decode_calldata",
+	"What a call was given: signature and arguments, where they come from, and the raw words behind the selector by number (those that simulate can change).",
+	soon,
 	func(_ context.Context, d *Desk, in *calldataInput) (any, error) {
 		f, err := d.frame(in.Frame)
 		if err != nil {
 			return nil, err
 		}
-		v := CalldataView{Frame: f.node.Path, Bytes: len(f.Input), Selector: f.node.Selector, Signature: f.node.FunctionSignature, NameSource: f.node.Provenance, Args: shortArgs(f.node.DecodedArgs)}
+		v := CalldataView{
+			Frame:      f.node.Path,
+			Bytes:      len(f.Input),
+			Selector:   f.node.Selector,
+			Signature:  f.node.FunctionSignature,
+			NameSource: f.node.Provenance,
+			Args:       shortArgs(f.node.DecodedArgs),
+		}
 		if c := d.Case.Decoded.Calls[f.Index]; c != nil {
 			v.Note = c.Note
 		}
@@ -225,7 +247,8 @@ var decodeCalldata = define("decode_calldata", "What a call was given: signature
 			return WordRow{i, api.Hex(data[32*i : min(32*i+32, len(data))])}
 		})
 		return v, nil
-	})
+	},
+)
 
 // paths of the frames that emitted the logs of the receipt, by its positions.
 func (d *Desk) emitters() map[int]string {

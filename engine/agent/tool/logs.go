@@ -25,13 +25,13 @@ type LogRow struct {
 }
 
 type logsInput struct {
-	From    *int     `json:"from" min:"0" max:"10000000" doc:"lowest logIndex"`
-	To      *int     `json:"to" min:"0" max:"10000000" doc:"highest logIndex"`
-	Address *Address `json:"address" doc:"emitter"`
-	Topic   *Word    `json:"topic" doc:"a topic at any position; an address counts in its padded form"`
-	Event   *string  `json:"event" max:"80" doc:"name of the event, such as Transfer"`
-	Offset  int      `json:"offset" min:"0" max:"1000000" doc:"rows to pass over"`
-	Limit   *int     `json:"limit" min:"1" max:"100" doc:"rows at most; 30 when absent"`
+	From    *int     `json:"from"    min:"0" max:"10000000" doc:"lowest logIndex"`
+	To      *int     `json:"to"      min:"0" max:"10000000" doc:"highest logIndex"`
+	Address *Address `json:"address"                        doc:"emitter"`
+	Topic   *Word    `json:"topic"                          doc:"a topic at any position; an address counts in its padded form"`
+	Event   *string  `json:"event"           max:"80"       doc:"name of the event, such as Transfer"`
+	Offset  int      `json:"offset"  min:"0" max:"1000000"  doc:"rows to pass over"`
+	Limit   *int     `json:"limit"   min:"1" max:"100"      doc:"rows at most; 30 when absent"`
 }
 
 // LogsView is a page of logs in the order of the receipt.
@@ -40,7 +40,10 @@ type LogsView struct {
 	Logs []LogRow `json:"logs"`
 }
 
-var getLogs = define("get_logs", "Logs of the receipt, decoded, with the frame that emitted each: by range of logIndex, emitter, topic or event name. Logs of failed calls are none.", soon,
+var getLogs = define(
+	"get_logs",
+	"Logs of the receipt, decoded, with the frame that emitted each: by range of logIndex, emitter, topic or event name. Logs of failed calls are none.",
+	soon,
 	func(_ context.Context, d *Desk, in *logsInput) (any, error) {
 		if d.Case.Evidence.Receipt == nil {
 			return unavailable("the receipt could not be had, so the logs are not known")
@@ -55,11 +58,13 @@ var getLogs = define("get_logs", "Logs of the receipt, decoded, with the frame t
 		v := LogsView{}
 		v.Logs, v.Page = pageOf(len(hits), in.Offset, or(in.Limit, 30), func(i int) LogRow { return d.logRow(hits[i], paths[hits[i]]) })
 		return v, nil
-	})
+	},
+)
 
 func (d *Desk) matches(in *logsInput, i int) bool {
 	l := &d.Case.Receipt.Logs[i]
-	if in.From != nil && l.Index < uint64(*in.From) || in.To != nil && l.Index > uint64(*in.To) || in.Address != nil && l.Address != addressOf(in.Address) {
+	if in.From != nil && l.Index < uint64(*in.From) || in.To != nil && l.Index > uint64(*in.To) ||
+		in.Address != nil && l.Address != addressOf(in.Address) {
 		return false
 	}
 	if in.Event != nil {

@@ -14,8 +14,8 @@ import (
 
 type neighboursInput struct {
 	Before *int `json:"before" min:"0" max:"20" doc:"transactions before this one; 3 when absent"`
-	After  *int `json:"after" min:"0" max:"20" doc:"transactions after it; 3 when absent"`
-	Logs   bool `json:"logs" doc:"also read the receipts: outcome, shared emitters and their events; for at most 12 transactions"`
+	After  *int `json:"after"  min:"0" max:"20" doc:"transactions after it; 3 when absent"`
+	Logs   bool `json:"logs"                    doc:"also read the receipts: outcome, shared emitters and their events; for at most 12 transactions"`
 }
 
 // NeighboursView is the block around the transaction.
@@ -59,7 +59,10 @@ const (
 	maxSharedEvents = 12
 )
 
-var getNeighbours = define("get_block_transactions", "Other transactions of the block around this one: who sent what to whom just before and after, and, with logs, what they did to the same contracts. A sandwich has both sides here.", ask,
+var getNeighbours = define(
+	"get_block_transactions",
+	"Other transactions of the block around this one: who sent what to whom just before and after, and, with logs, what they did to the same contracts. A sandwich has both sides here.",
+	ask,
 	func(ctx context.Context, d *Desk, in *neighboursInput) (any, error) {
 		n, ok := d.block()
 		if !ok {
@@ -94,7 +97,8 @@ var getNeighbours = define("get_block_transactions", "Other transactions of the 
 			v.Transactions[i] = row
 			return err
 		})
-	})
+	},
+)
 
 func (d *Desk) neighbour(ctx context.Context, tx *ethrpc.Transaction, index int, logs bool) (NeighbourRow, error) {
 	own := d.tx()
@@ -109,7 +113,10 @@ func (d *Desk) neighbour(ctx context.Context, tx *ethrpc.Transaction, index int,
 	if tx.Value.Sign() > 0 {
 		r.ValueWei = tx.Value.String()
 	}
-	dec := decode.New(d.chain(), decode.Sources{Contracts: d.Case.Evidence.Contracts, Functions: d.Case.Evidence.Functions, Events: d.Case.Evidence.Events})
+	dec := decode.New(
+		d.chain(),
+		decode.Sources{Contracts: d.Case.Evidence.Contracts, Functions: d.Case.Evidence.Functions, Events: d.Case.Evidence.Events},
+	)
 	if c := dec.All(trace.FromReceipt(tx, &ethrpc.Receipt{}, true), nil).Calls[0]; c != nil {
 		r.Function = c.Name
 		if c.HasSelector {

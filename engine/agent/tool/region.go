@@ -15,7 +15,9 @@ type region struct {
 
 // outlined are the declarations that a reader asks for by name. Vyper's def and
 // event stand beside Solidity's words.
-var outlined = regexp.MustCompile(`^\s*(?:abstract\s+)?(contract|interface|library|function|modifier|constructor|receive|fallback|event|error|struct|enum|def)\b\s*([A-Za-z_$][A-Za-z0-9_$]*)?`)
+var outlined = regexp.MustCompile(
+	`^\s*(?:abstract\s+)?(contract|interface|library|function|modifier|constructor|receive|fallback|event|error|struct|enum|def)\b\s*([A-Za-z_$][A-Za-z0-9_$]*)?`,
+)
 
 // Bounds of the search, for source that was written to take long: a function is
 // shorter, a file declares less, and no declaration begins so far to the right.

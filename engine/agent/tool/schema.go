@@ -65,7 +65,13 @@ func objectSchema(t reflect.Type) string {
 			needed = append(needed, `"`+name+`"`)
 		}
 	}
-	return `"type":"object","additionalProperties":false,"required":[` + strings.Join(needed, ",") + `],"properties":{` + strings.Join(props, ",") + `}`
+	return `"type":"object","additionalProperties":false,"required":[` + strings.Join(
+		needed,
+		",",
+	) + `],"properties":{` + strings.Join(
+		props,
+		",",
+	) + `}`
 }
 
 func bare(t reflect.Type) reflect.Type {

@@ -34,58 +34,64 @@ const (
 )
 
 type simulateInput struct {
-	Without  []leftOut       `json:"without" max:"5" doc:"calls to leave out"`
-	From     *Address        `json:"from" doc:"another sender; it is given coin for gas and value"`
-	To       *Address        `json:"to" doc:"another callee of the transaction"`
-	ValueWei *Amount         `json:"valueWei" doc:"another value sent with the transaction"`
-	Input    *Bytes          `json:"input" doc:"another calldata of the transaction"`
-	Words    []wordChange    `json:"words" max:"16" doc:"words of the transaction's calldata to replace"`
-	Frames   []frameChange   `json:"frames" max:"5" doc:"inner calls to make with another value or calldata"`
-	Balances []balanceChange `json:"balances" max:"16" doc:"native balances to set before it"`
-	Storage  []storageChange `json:"storage" max:"32" doc:"storage to set before it"`
-	AtBlock  *int            `json:"atBlock" min:"1" max:"2000000000" doc:"run on the state at the end of this earlier block instead of just before the transaction"`
+	Without  []leftOut       `json:"without"  max:"5"          doc:"calls to leave out"`
+	From     *Address        `json:"from"                      doc:"another sender; it is given coin for gas and value"`
+	To       *Address        `json:"to"                        doc:"another callee of the transaction"`
+	ValueWei *Amount         `json:"valueWei"                  doc:"another value sent with the transaction"`
+	Input    *Bytes          `json:"input"                     doc:"another calldata of the transaction"`
+	Words    []wordChange    `json:"words"    max:"16"         doc:"words of the transaction's calldata to replace"`
+	Frames   []frameChange   `json:"frames"   max:"5"          doc:"inner calls to make with another value or calldata"`
+	Balances []balanceChange `json:"balances" max:"16"         doc:"native balances to set before it"`
+	Storage  []storageChange `json:"storage"  max:"32"         doc:"storage to set before it"`
+	AtBlock  *int            `json:"atBlock"  max:"2000000000" doc:"run on the state at the end of this earlier block instead of just before the transaction" min:"1"`
 }
 
 type leftOut struct {
-	Frame   Path    `json:"frame" need:"" doc:"path of an inner call"`
-	Returns *string `json:"returns" max:"8194" doc:"recorded (what it returned in fact; when absent), nothing, revert, or 0x data"`
+	Frame   Path    `json:"frame"   need:"" doc:"path of an inner call"`
+	Returns *string `json:"returns"         doc:"recorded (what it returned in fact; when absent), nothing, revert, or 0x data" max:"8194"`
 }
 
 type wordChange struct {
-	Word  int  `json:"word" need:"" min:"0" max:"100000" doc:"position behind the selector, as decode_calldata counts"`
-	Value Word `json:"value" need:"" doc:"what to put there"`
+	Word  int  `json:"word"  need:"" min:"0" max:"100000" doc:"position behind the selector, as decode_calldata counts"`
+	Value Word `json:"value" need:""                      doc:"what to put there"`
 }
 
 type frameChange struct {
-	Frame    Path         `json:"frame" need:"" doc:"path of an inner call"`
-	ValueWei *Amount      `json:"valueWei" doc:"value to send with it"`
-	Words    []wordChange `json:"words" max:"16" doc:"words of its calldata to replace"`
+	Frame    Path         `json:"frame"    need:"" doc:"path of an inner call"`
+	ValueWei *Amount      `json:"valueWei"         doc:"value to send with it"`
+	Words    []wordChange `json:"words"            doc:"words of its calldata to replace" max:"16"`
 }
 
 type balanceChange struct {
 	Address Address `json:"address" need:"" doc:"whose"`
-	Wei     Amount  `json:"wei" need:"" doc:"the balance"`
+	Wei     Amount  `json:"wei"     need:"" doc:"the balance"`
 }
 
 type storageChange struct {
 	Address Address `json:"address" need:"" doc:"whose"`
-	Slot    Word    `json:"slot" need:"" doc:"the slot"`
-	Value   Word    `json:"value" need:"" doc:"its value"`
+	Slot    Word    `json:"slot"    need:"" doc:"the slot"`
+	Value   Word    `json:"value"   need:"" doc:"its value"`
 }
 
-var simulate = hypothetical(define("simulate", "Re-executes the transaction here with something changed (a call left out, another sender, value or calldata, other balances, storage or state) and gives the difference to the real run. With nothing changed it says whether the transaction can be reproduced. A finding that names a cause should survive its removal.", long,
-	func(ctx context.Context, d *Desk, in *simulateInput) (any, error) {
-		s, why, err := newSimulation(ctx, d, in)
-		if err != nil || why != "" {
-			return orUnavailable(why, err)
-		}
-		var answer any
-		err = s.w.Local(ctx, upstream.ToolSimulate, d.tx().Hash.Hex()+" "+digest(in), func(ctx context.Context) (err error) {
-			answer, err = s.run(ctx)
-			return err
-		})
-		return answer, err
-	}))
+var simulate = hypothetical(
+	define(
+		"simulate",
+		"Re-executes the transaction here with something changed (a call left out, another sender, value or calldata, other balances, storage or state) and gives the difference to the real run. With nothing changed it says whether the transaction can be reproduced. A finding that names a cause should survive its removal.",
+		long,
+		func(ctx context.Context, d *Desk, in *simulateInput) (any, error) {
+			s, why, err := newSimulation(ctx, d, in)
+			if err != nil || why != "" {
+				return orUnavailable(why, err)
+			}
+			var answer any
+			err = s.w.Local(ctx, upstream.ToolSimulate, d.tx().Hash.Hex()+" "+digest(in), func(ctx context.Context) (err error) {
+				answer, err = s.run(ctx)
+				return err
+			})
+			return answer, err
+		},
+	),
+)
 
 func hypothetical(t Tool) Tool {
 	t.Hypothetical = true

@@ -20,12 +20,12 @@ const (
 )
 
 type sourceInput struct {
-	Address  Address `json:"address" need:"" doc:"the contract; of a proxy, its implementation is asked for separately"`
-	Function *string `json:"function" max:"80" doc:"name of a function, modifier, struct or event; constructor, receive and fallback count"`
-	File     *string `json:"file" max:"200" doc:"path of a file, as the answer without function lists them"`
-	From     *int    `json:"from" min:"1" max:"1000000" doc:"first line of the file"`
-	To       *int    `json:"to" min:"1" max:"1000000" doc:"last line; at most 150 are given"`
-	Offset   int     `json:"offset" min:"0" max:"100000" doc:"declarations to pass over in the list"`
+	Address  Address `json:"address"  need:"" doc:"the contract; of a proxy, its implementation is asked for separately"`
+	Function *string `json:"function"         doc:"name of a function, modifier, struct or event; constructor, receive and fallback count" max:"80"`
+	File     *string `json:"file"             doc:"path of a file, as the answer without function lists them"                              max:"200"`
+	From     *int    `json:"from"             doc:"first line of the file"                                                                 max:"1000000" min:"1"`
+	To       *int    `json:"to"               doc:"last line; at most 150 are given"                                                       max:"1000000" min:"1"`
+	Offset   int     `json:"offset"           doc:"declarations to pass over in the list"                                                  max:"100000"  min:"0"`
 }
 
 // SourceView is a piece of source. Who verified the contract wrote it, comments too.
@@ -57,7 +57,10 @@ type SourceFile struct {
 	Lines int    `json:"lines"`
 }
 
-var getSource = define("get_source", "Verified source of a contract: one function by name, or a region of a file, or, with the address alone, the list of files and declarations. Text in it is the author's, not a fact.", ask,
+var getSource = define(
+	"get_source",
+	"Verified source of a contract: one function by name, or a region of a file, or, with the address alone, the list of files and declarations. Text in it is the author's, not a fact.",
+	ask,
 	func(ctx context.Context, d *Desk, in *sourceInput) (any, error) {
 		w, err := d.world()
 		if err != nil {
@@ -88,7 +91,8 @@ var getSource = define("get_source", "Verified source of a contract: one functio
 			v.Note = "left out, because the source is too large: " + api.Count(src.Cut, "file")
 		}
 		return v, err
-	})
+	},
+)
 
 // book is a source split into lines.
 type book struct {

@@ -15,7 +15,7 @@ import (
 
 type storageInput struct {
 	Address Address `json:"address" need:"" doc:"the contract"`
-	Slots   []Word  `json:"slots" need:"" max:"20" doc:"storage slots"`
+	Slots   []Word  `json:"slots"   need:"" doc:"storage slots" max:"20"`
 }
 
 // StorageView are slots before and after the transaction.
@@ -34,20 +34,28 @@ type SlotView struct {
 	From   string  `json:"from"` // state diff, or blocks
 }
 
-var getStorage = define("get_storage", "Storage slots of a contract before and after the transaction: exact where the state diff has them, else at the end of the block before and of the block itself.", ask,
+var getStorage = define(
+	"get_storage",
+	"Storage slots of a contract before and after the transaction: exact where the state diff has them, else at the end of the block before and of the block itself.",
+	ask,
 	func(ctx context.Context, d *Desk, in *storageInput) (any, error) {
 		n, ok := d.block()
 		if !ok {
 			return unavailable(noBlock)
 		}
 		a := common.Address(in.Address)
-		v := StorageView{Address: api.AddrOf(a), Slots: make([]SlotView, len(in.Slots)), Note: "blocks: the end of the block before, and of the block itself, with what its other transactions did"}
+		v := StorageView{
+			Address: api.AddrOf(a),
+			Slots:   make([]SlotView, len(in.Slots)),
+			Note:    "blocks: the end of the block before, and of the block itself, with what its other transactions did",
+		}
 		err := each(len(in.Slots), func(i int) (err error) {
 			v.Slots[i], err = d.slot(ctx, a, common.Hash(in.Slots[i]), n)
 			return err
 		})
 		return v, err
-	})
+	},
+)
 
 // slot asks the state diff first: what it has is of this transaction alone.
 func (d *Desk) slot(ctx context.Context, a common.Address, slot common.Hash, block uint64) (SlotView, error) {
@@ -125,8 +133,8 @@ func safely(f func() error) (err error) {
 
 type diffInput struct {
 	Address *Address `json:"address" doc:"one account alone"`
-	Offset  int      `json:"offset" min:"0" max:"1000000" doc:"rows to pass over"`
-	Limit   *int     `json:"limit" min:"1" max:"150" doc:"rows at most; 60 when absent"`
+	Offset  int      `json:"offset"  doc:"rows to pass over"            min:"0" max:"1000000"`
+	Limit   *int     `json:"limit"   doc:"rows at most; 60 when absent" min:"1" max:"150"`
 }
 
 // DiffView is a page of what the transaction changed.
@@ -144,7 +152,10 @@ type DiffRow struct {
 	After   string  `json:"after"`
 }
 
-var getStateDiff = define("get_state_diff", "What the transaction changed in the state: balances, nonces, code and storage slots, before and after, by account.", soon,
+var getStateDiff = define(
+	"get_state_diff",
+	"What the transaction changed in the state: balances, nonces, code and storage slots, before and after, by account.",
+	soon,
 	func(_ context.Context, d *Desk, in *diffInput) (any, error) {
 		diff := d.Case.Evidence.Diff
 		if diff == nil {
@@ -154,7 +165,8 @@ var getStateDiff = define("get_state_diff", "What the transaction changed in the
 		v := DiffView{}
 		v.Changes, v.Page = pageOf(len(rows), in.Offset, or(in.Limit, 60), func(i int) DiffRow { return rows[i] })
 		return v, nil
-	})
+	},
+)
 
 func (d *Desk) diffRows(diff *ethrpc.StateDiff, only *Address) (rows []DiffRow) {
 	accounts := maps.Clone(diff.Pre)

@@ -36,7 +36,10 @@ type TokenView struct {
 	Missing      []string `json:"missing,omitempty"`
 }
 
-var getToken = define("get_token", "Facts of a token: symbol, name, decimals, whether a list has it or it imitates a listed one, total supply before and after, what was minted and burnt here.", ask,
+var getToken = define(
+	"get_token",
+	"Facts of a token: symbol, name, decimals, whether a list has it or it imitates a listed one, total supply before and after, what was minted and burnt here.",
+	ask,
 	func(ctx context.Context, d *Desk, in *tokenInput) (any, error) {
 		a := common.Address(in.Token)
 		n, ok := d.block()
@@ -67,7 +70,8 @@ var getToken = define("get_token", "Facts of a token: symbol, name, decimals, wh
 			return v, nil
 		}
 		return v, d.supply(ctx, w, &v, a, n)
-	})
+	},
+)
 
 func fetchToken(ctx context.Context, d *Desk, w gather.World, a common.Address, block uint64) (label.Token, error) {
 	found, err := label.Fetch(ctx, callAt{w, d, block}, d.chain(), block, []common.Address{a})
@@ -136,7 +140,10 @@ type PriceView struct {
 	Source   string      `json:"source"`
 }
 
-var getPrice = define("get_price", "Price of one whole token in USD at the time of the block, from a price service. It is a market price, not the rate at which this transaction traded.", ask,
+var getPrice = define(
+	"get_price",
+	"Price of one whole token in USD at the time of the block, from a price service. It is a market price, not the rate at which this transaction traded.",
+	ask,
 	func(ctx context.Context, d *Desk, in *priceInput) (any, error) {
 		a := common.Address(in.Token)
 		v := PriceView{Token: api.AddrOf(a)}
@@ -162,7 +169,8 @@ var getPrice = define("get_price", "Price of one whole token in USD at the time 
 			return nil, err
 		}
 		return unavailable("no price of it at that time can be trusted: its value in USD is not known")
-	})
+	},
+)
 
 type labelInput struct {
 	Addresses []Address `json:"addresses" need:"" max:"30" doc:"whose names"`
@@ -181,14 +189,18 @@ type LabelView struct {
 	Lookalike []string `json:"lookalike,omitempty"` // addresses of this transaction that begin and end alike
 }
 
-var getLabel = define("get_label", "Who addresses are: names from tables, protocol, role in this transaction, verified contract name, and other addresses here that look alike.", soon,
+var getLabel = define(
+	"get_label",
+	"Who addresses are: names from tables, protocol, role in this transaction, verified contract name, and other addresses here that look alike.",
+	soon,
 	func(_ context.Context, d *Desk, in *labelInput) (any, error) {
 		out := make([]LabelView, len(in.Addresses))
 		for i, a := range in.Addresses {
 			out[i] = d.labelView(common.Address(a))
 		}
 		return out, nil
-	})
+	},
+)
 
 func (d *Desk) labelView(a common.Address) LabelView {
 	v := LabelView{Address: api.AddrOf(a)}

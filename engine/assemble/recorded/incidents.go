@@ -83,7 +83,13 @@ func OfTree(chainID uint64, hash string, tree *trace.Tree) *assemble.Evidence {
 	if root.Err != "" {
 		status = 0
 	}
-	tx := &ethrpc.Transaction{Hash: common.HexToHash(hash), From: root.From, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int)}
+	tx := &ethrpc.Transaction{
+		Hash:     common.HexToHash(hash),
+		From:     root.From,
+		Input:    root.Input,
+		Value:    root.Value.ToBig(),
+		GasPrice: new(big.Int),
+	}
 	rc := &ethrpc.Receipt{Status: &status, EffectiveGasPrice: new(big.Int)}
 	if root.Kind.Creates() {
 		rc.ContractAddress = &root.To
@@ -114,7 +120,8 @@ func tokensOf(chainID uint64, ev *assemble.Evidence) map[common.Address]label.To
 func deriveLogs(ch *chain.Chain, tree *trace.Tree) {
 	tree.HasLogs = true
 	for _, f := range tree.Frames {
-		if f.Kind != trace.Call || f.Status != trace.OK || !f.HasTo || f.Parent != nil && f.Parent.Kind == trace.Call && len(f.Input) >= 68 && bytes.Equal(f.Parent.Input, f.Input) {
+		if f.Kind != trace.Call || f.Status != trace.OK || !f.HasTo ||
+			f.Parent != nil && f.Parent.Kind == trace.Call && len(f.Input) >= 68 && bytes.Equal(f.Parent.Input, f.Input) {
 			continue
 		}
 		if topics, data := derivedLog(ch, f); topics != nil {

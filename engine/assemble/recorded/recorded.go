@@ -23,7 +23,12 @@ import (
 func Evidence(tb testing.TB, b *fixture.Block, tx *fixture.Tx) *assemble.Evidence {
 	tb.Helper()
 	ch, _ := chain.ByID(b.ChainID)
-	ev := &assemble.Evidence{Chain: ch, Version: "0.1.0", Tokens: map[common.Address]label.Token{}, Prices: map[common.Address]assemble.Price{}}
+	ev := &assemble.Evidence{
+		Chain:   ch,
+		Version: "0.1.0",
+		Tokens:  map[common.Address]label.Token{},
+		Prices:  map[common.Address]assemble.Price{},
+	}
 	var errs [5]error
 	ev.Tx, errs[0] = ethrpc.ParseTransaction(tx.Tx)
 	ev.Receipt, errs[1] = ethrpc.ParseReceipt(tx.Receipt)

@@ -85,7 +85,13 @@ func (e entry) item(constant string) (entry, bool) {
 // lendingPart tells the pool, at which users act, from the machinery around it.
 func lendingPart(constant string) string {
 	switch constant {
-	case "POOL", "WETH_GATEWAY", "CORE", "SWAP_COLLATERAL_ADAPTER", "REPAY_WITH_COLLATERAL_ADAPTER", "DEBT_SWAP_ADAPTER", "WITHDRAW_SWAP_ADAPTER":
+	case "POOL",
+		"WETH_GATEWAY",
+		"CORE",
+		"SWAP_COLLATERAL_ADAPTER",
+		"REPAY_WITH_COLLATERAL_ADAPTER",
+		"DEBT_SWAP_ADAPTER",
+		"WITHDRAW_SWAP_ADAPTER":
 		return "lending"
 	case "COLLECTOR":
 		return "treasury"

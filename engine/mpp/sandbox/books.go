@@ -104,7 +104,10 @@ func (b *Books) readLogs(r *receipt, rows map[common.Hash]int) {
 			d.Salt, d.ExpiringNonceHash = data.word(), data.word()
 			deposit := data.uint(96)
 			rows[id] = len(b.Channels)
-			b.Channels = append(b.Channels, ChannelRow{ID: id, Descriptor: d, Deposited: &deposit, Captured: new(uint256.Int), Refunded: new(uint256.Int)})
+			b.Channels = append(
+				b.Channels,
+				ChannelRow{ID: id, Descriptor: d, Deposited: &deposit, Captured: new(uint256.Int), Refunded: new(uint256.Int)},
+			)
 			continue
 		}
 		row := &b.Channels[rows[id]]

@@ -146,7 +146,10 @@ var reserveFunctions = bySelector(map[string]function{
 	"VOUCHER_TYPEHASH()": {100, view(func(*machine, common.Address, *arguments) uint256.Int {
 		return *new(uint256.Int).SetBytes(voucherType[:])
 	})},
-	"storageCredits(address)": {2_100, view(func(_ *machine, _ common.Address, a *arguments) uint256.Int { a.address(); return uint256.Int{} })},
+	"storageCredits(address)": {
+		2_100,
+		view(func(_ *machine, _ common.Address, a *arguments) uint256.Int { a.address(); return uint256.Int{} }),
+	},
 	"computeChannelId(address,address,address,address,bytes32,address,bytes32)": {1_000, reserveComputeID},
 })
 

@@ -49,7 +49,9 @@ var tokenFunctions = bySelector(map[string]function{
 })
 
 // view makes a function that returns one word.
-func view(read func(m *machine, self common.Address, a *arguments) uint256.Int) func(*machine, common.Address, common.Address, *arguments) ([]byte, error) {
+func view(
+	read func(m *machine, self common.Address, a *arguments) uint256.Int,
+) func(*machine, common.Address, common.Address, *arguments) ([]byte, error) {
 	return func(m *machine, _, self common.Address, a *arguments) ([]byte, error) {
 		v := read(m, self, a)
 		if a.bad {

@@ -19,7 +19,10 @@ func (c *Channel) WeighClose(v Voucher) (repeat bool, _ *mpp.Problem) {
 	case c.Status != Active:
 		return false, refuse(mpp.ChannelFinalized, "the channel is closed")
 	case v.Cumulative.Cmp(c.Served()) < 0 || v.Cumulative.Cmp(c.Settled) < 0:
-		return false, refuse(mpp.VerificationFailed, "closing with "+v.Cumulative.String()+" does not cover the "+larger(c.Served(), c.Settled).String()+" that were consumed")
+		return false, refuse(
+			mpp.VerificationFailed,
+			"closing with "+v.Cumulative.String()+" does not cover the "+larger(c.Served(), c.Settled).String()+" that were consumed",
+		)
 	}
 	return false, nil
 }

@@ -100,11 +100,17 @@ func (c *Channel) Weigh(v Voucher, minDelta tempo.Amount) (repeat bool, _ *mpp.P
 	case v.Cumulative.Cmp(c.Deposit) > 0:
 		return false, refuse(mpp.AmountExceedsDeposit, "the voucher of "+v.Cumulative.String()+" is above the deposit of "+c.Deposit.String())
 	case v.Cumulative.Cmp(c.Highest.Cumulative) < 0:
-		return false, refuse(mpp.VerificationFailed, "the voucher of "+v.Cumulative.String()+" is below the "+c.Highest.Cumulative.String()+" accepted before")
+		return false, refuse(
+			mpp.VerificationFailed,
+			"the voucher of "+v.Cumulative.String()+" is below the "+c.Highest.Cumulative.String()+" accepted before",
+		)
 	case v == c.Highest:
 		return true, nil // whatever was settled meanwhile: a harmless retry
 	case v.Cumulative.Cmp(c.Settled) <= 0:
-		return false, refuse(mpp.VerificationFailed, "the voucher of "+v.Cumulative.String()+" is not above the "+c.Settled.String()+" that are paid out")
+		return false, refuse(
+			mpp.VerificationFailed,
+			"the voucher of "+v.Cumulative.String()+" is not above the "+c.Settled.String()+" that are paid out",
+		)
 	case v.Cumulative == c.Highest.Cumulative:
 		return false, nil // another signature for the same sum: to be verified, not stored
 	}

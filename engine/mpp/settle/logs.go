@@ -80,7 +80,11 @@ func logsError(err error, blocks uint64) error {
 
 // closedBetween is the end of a channel in a range of blocks, nil where there is none.
 // The error is errRange, ErrNoLogs or ErrUnreachable.
-func (c *Client) closedBetween(ctx context.Context, id common.Hash, from, to uint64) (event *tempo.ChannelClosed, tx common.Hash, err error) {
+func (c *Client) closedBetween(
+	ctx context.Context,
+	id common.Hash,
+	from, to uint64,
+) (event *tempo.ChannelClosed, tx common.Hash, err error) {
 	topics, _ := tempo.ChannelClosed{}.Log()
 	filter := map[string]any{
 		"address": c.o.Domain.Escrow(), "fromBlock": hexutil.Uint64(from), "toBlock": hexutil.Uint64(to), "topics": []any{topics[0], id},

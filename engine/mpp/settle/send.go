@@ -53,7 +53,9 @@ func (c *Client) simulate(ctx context.Context, tx *tempo.Transaction, sender com
 	if err != nil {
 		return err
 	}
-	return asReverted(c.ask(ctx, question{method: "eth_call", params: []any{jsontext.Value(request), "latest"}, judge: reverts, read: ignored}))
+	return asReverted(
+		c.ask(ctx, question{method: "eth_call", params: []any{jsontext.Value(request), "latest"}, judge: reverts, read: ignored}),
+	)
 }
 
 // asReverted is the error of a call that a node was to run.

@@ -99,7 +99,8 @@ func (tx *Transaction) EstimateRequest(from common.Address) ([]byte, error) {
 func (tx *Transaction) request(from common.Address, chainID *hexutil.Uint64) ([]byte, error) {
 	r := transactionRequest{
 		From: from, ChainID: chainID, Type: TypeTransaction, Nonce: hexutil.Uint64(tx.Nonce), NonceKey: tx.NonceKey.Hex(),
-		FeePayer: tx.Sponsorship == Unsponsored || tx.Sponsorship == HandOff, ValidBefore: present(tx.ValidBefore), ValidAfter: present(tx.ValidAfter),
+		FeePayer: tx.Sponsorship == Unsponsored ||
+			tx.Sponsorship == HandOff, ValidBefore: present(tx.ValidBefore), ValidAfter: present(tx.ValidAfter),
 	}
 	if tx.FeeToken != (common.Address{}) && !r.FeePayer {
 		r.FeeToken = &tx.FeeToken

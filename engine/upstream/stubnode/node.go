@@ -208,7 +208,9 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.count(req.Method)
 	fault := n.take(req.Method)
 	if fault.Huge > 0 && fault.Prefix == "" && req.Method == "debug_traceTransaction" {
-		fault.Prefix = `{"jsonrpc":"2.0","id":` + string(req.ID) + `,"result":{"type":"CALL","from":"0x0000000000000000000000000000000000000001","to":"0x0000000000000000000000000000000000000002","gas":"0x1","gasUsed":"0x1","input":"0x`
+		fault.Prefix = `{"jsonrpc":"2.0","id":` + string(
+			req.ID,
+		) + `,"result":{"type":"CALL","from":"0x0000000000000000000000000000000000000001","to":"0x0000000000000000000000000000000000000002","gas":"0x1","gasUsed":"0x1","input":"0x`
 		fault.Suffix = `"}}`
 	}
 	if fault == (Fault{}) && n.stream(w, req) {

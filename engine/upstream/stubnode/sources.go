@@ -85,7 +85,12 @@ type Sources struct {
 
 // NewSources makes services that know nothing yet.
 func NewSources() *Sources {
-	return &Sources{contracts: map[string]Contract{}, functions: map[string][]Signature{}, events: map[string][]Signature{}, prices: map[string]Price{}}
+	return &Sources{
+		contracts: map[string]Contract{},
+		functions: map[string][]Signature{},
+		events:    map[string][]Signature{},
+		prices:    map[string]Price{},
+	}
 }
 
 // SetContract lets one service know a contract. A Blockscout instance without a
@@ -202,7 +207,11 @@ func (s *Sources) contract(service, chainID, address string) (Contract, bool) {
 
 func (s *Sources) sourcify(chainID, address string) (int, any) {
 	if !addressForm.MatchString(address) {
-		return http.StatusBadRequest, object{"customCode": "invalid_parameter", "message": fmt.Sprintf("Invalid address: %s", address), "errorId": "8a1f"}
+		return http.StatusBadRequest, object{
+			"customCode": "invalid_parameter",
+			"message":    fmt.Sprintf("Invalid address: %s", address),
+			"errorId":    "8a1f",
+		}
 	}
 	c, ok := s.contract(Sourcify, chainID, address)
 	if !ok {
@@ -247,7 +256,10 @@ func (s *Sources) signatures(functions, events string) (int, any) {
 				continue
 			}
 			if !signatureForm.MatchString(hash) {
-				return http.StatusInternalServerError, object{"ok": false, "error": "Invalid hash '" + hash + "'. Hash must be 0x-prefixed and either be a 4 byte or 32 byte hex string."}
+				return http.StatusInternalServerError, object{
+					"ok":    false,
+					"error": "Invalid hash '" + hash + "'. Hash must be 0x-prefixed and either be a 4 byte or 32 byte hex string.",
+				}
 			}
 			found := known[strings.ToLower(hash)]
 			switch {
@@ -274,8 +286,21 @@ func (s *Sources) etherscan(chainID, address, key string) (int, any) {
 		return refuse("Invalid API Key")
 	}
 	c, ok := s.contract(Etherscan, chainID, address)
-	item := object{"SourceCode": "", "ABI": "Contract source code not verified", "ContractName": "", "CompilerVersion": "", "OptimizationUsed": "",
-		"Runs": "", "ConstructorArguments": "", "EVMVersion": "Default", "Library": "", "LicenseType": "Unknown", "Proxy": "0", "Implementation": "", "SwarmSource": ""}
+	item := object{
+		"SourceCode":           "",
+		"ABI":                  "Contract source code not verified",
+		"ContractName":         "",
+		"CompilerVersion":      "",
+		"OptimizationUsed":     "",
+		"Runs":                 "",
+		"ConstructorArguments": "",
+		"EVMVersion":           "Default",
+		"Library":              "",
+		"LicenseType":          "Unknown",
+		"Proxy":                "0",
+		"Implementation":       "",
+		"SwarmSource":          "",
+	}
 	if ok {
 		item["SourceCode"], item["ABI"], item["ContractName"] = c.files()[0].Text, c.ABI, c.Name
 		if len(c.files()) > 1 { // in the form of the compiler's input, in a pair of braces
@@ -290,7 +315,12 @@ func (s *Sources) etherscan(chainID, address, key string) (int, any) {
 }
 
 // blockscoutKinds are the names Blockscout has for the kinds Sourcify names.
-var blockscoutKinds = map[string]string{"EIP1967Proxy": "eip1967", "EIP1167Proxy": "eip1167", "GnosisSafeProxy": "master_copy", "DiamondProxy": "eip2535"}
+var blockscoutKinds = map[string]string{
+	"EIP1967Proxy":    "eip1967",
+	"EIP1167Proxy":    "eip1167",
+	"GnosisSafeProxy": "master_copy",
+	"DiamondProxy":    "eip2535",
+}
 
 func (s *Sources) blockscout(chainID, address string) (int, any) {
 	c, ok := s.contract(Blockscout, chainID, address)

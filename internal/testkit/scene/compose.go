@@ -34,7 +34,14 @@ func ComposeBare(ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, bl
 	return composed(ch, tx, rc, blk, tree, tree.Root.Err == "", true)
 }
 
-func composed(ch *chain.Chain, tx *ethrpc.Transaction, rc *ethrpc.Receipt, blk *ethrpc.Block, tree *trace.Tree, ok, bare bool) *facts.Input {
+func composed(
+	ch *chain.Chain,
+	tx *ethrpc.Transaction,
+	rc *ethrpc.Receipt,
+	blk *ethrpc.Block,
+	tree *trace.Tree,
+	ok, bare bool,
+) *facts.Input {
 	f := &facts.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare,
 		Labels: map[common.Address]label.Label{}, Tokens: map[common.Address]label.Token{}}
 	f.Flow = flow.Compute(flow.Input{Chain: ch, Tx: tx, Receipt: rc, Block: blk, Tree: tree, Succeeded: ok, NoLogs: bare})

@@ -80,7 +80,10 @@ func (s *Scene) Log(emitter common.Address, signature string, indexed []any, dat
 		w := Word(x)
 		l.Data = append(l.Data, w[:]...)
 	}
-	s.Root.Logs = append(s.Root.Logs, trace.Log{Address: emitter, Topics: l.Topics, Data: l.Data, Calls: len(s.Root.Children), Receipt: len(s.Rc.Logs)})
+	s.Root.Logs = append(
+		s.Root.Logs,
+		trace.Log{Address: emitter, Topics: l.Topics, Data: l.Data, Calls: len(s.Root.Children), Receipt: len(s.Rc.Logs)},
+	)
 	l.Index = uint64(len(s.Rc.Logs))
 	s.Rc.Logs = append(s.Rc.Logs, l)
 	return s

@@ -103,7 +103,11 @@ func (p *parts) event(e *event) error {
 			p.stop = e.Delta.StopReason
 		}
 		u := e.Usage
-		return p.answer.Used(llm.Usage{Input: int64(u.Input), Output: int64(u.Output), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite)}, false, true)
+		return p.answer.Used(
+			llm.Usage{Input: int64(u.Input), Output: int64(u.Output), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite)},
+			false,
+			true,
+		)
 	case "content_block_start":
 		return p.start(e)
 	case "content_block_delta":

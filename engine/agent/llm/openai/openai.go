@@ -111,7 +111,12 @@ func (p *parts) chunk(c *chunk) error {
 func (u *usage) tokens() llm.Usage {
 	cached := min(u.Details.CachedTokens, u.PromptTokens)
 	written := min(u.Details.CacheWriteTokens, u.PromptTokens-cached)
-	return llm.Usage{Input: int64(u.PromptTokens - cached - written), Output: int64(u.CompletionTokens), CacheRead: int64(cached), CacheWrite: int64(written)}
+	return llm.Usage{
+		Input:      int64(u.PromptTokens - cached - written),
+		Output:     int64(u.CompletionTokens),
+		CacheRead:  int64(cached),
+		CacheWrite: int64(written),
+	}
 }
 
 func (p *parts) choice(c *choice) (err error) {

@@ -25,7 +25,12 @@ func messages(n int, model string, t *Turn) (events []string) {
 		add("content_block_stop", object{"index": index})
 		index++
 	}
-	input := object{"input_tokens": t.Usage.Input, "cache_creation_input_tokens": t.Usage.CacheWrite, "cache_read_input_tokens": t.Usage.CacheRead, "output_tokens": min(t.Usage.Output, 1)}
+	input := object{
+		"input_tokens":                t.Usage.Input,
+		"cache_creation_input_tokens": t.Usage.CacheWrite,
+		"cache_read_input_tokens":     t.Usage.CacheRead,
+		"output_tokens":               min(t.Usage.Output, 1),
+	}
 	add("message_start", object{"message": object{"id": fmt.Sprintf("msg_%d", n), "type": "message", "role": "assistant", "model": model,
 		"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": input}})
 	add("ping", object{})
@@ -47,7 +52,13 @@ func messages(n int, model string, t *Turn) (events []string) {
 		}
 		block(object{"type": "tool_use", "id": id, "name": c.Name, "input": object{}}, deltas("input_json_delta", "partial_json", c.Input)...)
 	}
-	add("message_delta", object{"delta": object{"stop_reason": t.stop("end_turn", "tool_use"), "stop_sequence": nil}, "usage": object{"output_tokens": t.Usage.Output}})
+	add(
+		"message_delta",
+		object{
+			"delta": object{"stop_reason": t.stop("end_turn", "tool_use"), "stop_sequence": nil},
+			"usage": object{"output_tokens": t.Usage.Output},
+		},
+	)
 	add("message_stop", object{})
 	return events
 }

@@ -39,7 +39,9 @@ func New(turns ...Turn) *Server {
 		if n < len(turns) {
 			return turns[n]
 		}
-		return Turn{Fault: Fault{Status: http.StatusBadRequest, Message: fmt.Sprintf("the script has %d turns, this is request %d", len(turns), n+1)}}
+		return Turn{
+			Fault: Fault{Status: http.StatusBadRequest, Message: fmt.Sprintf("the script has %d turns, this is request %d", len(turns), n+1)},
+		}
 	})
 }
 

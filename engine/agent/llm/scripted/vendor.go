@@ -18,24 +18,34 @@ var anthropic = &vendor{
 	events: func(n int, model string, _ bool, t *Turn) []string { return messages(n, model, t) },
 	check:  checkMessages,
 	errorBody: func(f *Fault) string {
-		return encode(object{"type": "error", "error": object{"type": f.kind(anthropicKinds, "api_error"), "message": f.Message}, "request_id": "req_refused"})
+		return encode(
+			object{"type": "error", "error": object{"type": f.kind(anthropicKinds, "api_error"), "message": f.Message}, "request_id": "req_refused"},
+		)
 	},
 	errorEvent: func(f *Fault) string {
 		return "event: error\ndata: " + encode(object{"type": "error", "error": object{"type": f.Error, "message": f.Message}}) + "\n\n"
 	},
-	more: "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + strings.Repeat("on and on, ", 100) + `"}}` + "\n\n",
+	more: "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + strings.Repeat(
+		"on and on, ",
+		100,
+	) + `"}}` + "\n\n",
 }
 
 var openai = &vendor{
 	events: completions,
 	check:  checkCompletions,
 	errorBody: func(f *Fault) string {
-		return encode(object{"error": object{"type": f.kind(nil, "server_error"), "code": f.kind(openaiCodes, ""), "message": f.Message, "param": nil}})
+		return encode(
+			object{"error": object{"type": f.kind(nil, "server_error"), "code": f.kind(openaiCodes, ""), "message": f.Message, "param": nil}},
+		)
 	},
 	errorEvent: func(f *Fault) string {
 		return "data: " + encode(object{"error": object{"type": f.Error, "code": f.Error, "message": f.Message}}) + "\n\n"
 	},
-	more: `data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"` + strings.Repeat("on and on, ", 100) + `"}}]}` + "\n\n",
+	more: `data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"` + strings.Repeat(
+		"on and on, ",
+		100,
+	) + `"}}]}` + "\n\n",
 }
 
 func vendorOf(path string) *vendor {

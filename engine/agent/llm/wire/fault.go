@@ -59,7 +59,9 @@ func (w Words) has(names ...string) bool {
 // account is empty; none but OpenAI has a code for a conversation that is too long.
 var (
 	saysUnpaid  = regexp.MustCompile(`(?i)credit balance|insufficient (quota|balance|funds|credits)|billing`)
-	saysTooLong = regexp.MustCompile(`(?i)prompt is too long|context (length|window|size)|maximum context|too many (input )?tokens|exceeds? .{0,40}(context|token limit)`)
+	saysTooLong = regexp.MustCompile(
+		`(?i)prompt is too long|context (length|window|size)|maximum context|too many (input )?tokens|exceeds? .{0,40}(context|token limit)`,
+	)
 )
 
 // Fault says what an error of the provider means. Status is 200 for one inside of a

@@ -13,7 +13,12 @@ import (
 // Turn makes attempts until one brought a whole answer or the provider is given up.
 // Each repeat is told, as what the attempt before it said is void, and what that
 // attempt has used is counted.
-func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta), attempt func(context.Context, *Answer) error) (llm.Reply, error) {
+func (c *Client) Turn(
+	ctx context.Context,
+	r *llm.Request,
+	hear func(llm.Delta),
+	attempt func(context.Context, *Answer) error,
+) (llm.Reply, error) {
 	bounded, cancel := context.WithTimeout(ctx, c.limits.Turn)
 	defer cancel()
 	var before llm.Reply

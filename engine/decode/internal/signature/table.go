@@ -33,7 +33,12 @@ func Build(header []string, entries []Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(8<<20), zstd.WithEncoderConcurrency(1))
+	enc, err := zstd.NewWriter(
+		nil,
+		zstd.WithEncoderLevel(zstd.SpeedBestCompression),
+		zstd.WithWindowSize(8<<20),
+		zstd.WithEncoderConcurrency(1),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("build table: %w", err)
 	}
