@@ -53,22 +53,22 @@ func timedOut(err error) bool {
 	return ok && late.Timeout()
 }
 
-func (g *guest) SetReadDeadline(t time.Time) error {
+func (g *connection) SetReadDeadline(t time.Time) error {
 	return g.reading.set(t, g.Conn.SetReadDeadline)
 }
 
-func (g *guest) SetWriteDeadline(t time.Time) error {
+func (g *connection) SetWriteDeadline(t time.Time) error {
 	return g.writing.set(t, g.Conn.SetWriteDeadline)
 }
 
-func (g *guest) SetDeadline(t time.Time) error {
+func (g *connection) SetDeadline(t time.Time) error {
 	return errors.Join(g.SetReadDeadline(t), g.SetWriteDeadline(t))
 }
 
 // Read lets the others go first after an answer: the next request of this client is
 // hardly there yet, and to look for it now is a system call that finds nothing and a
 // wait that the poller has to end. Under load it is there when the turn comes round.
-func (g *guest) Read(b []byte) (int, error) {
+func (g *connection) Read(b []byte) (int, error) {
 	if g.answered.Swap(false) {
 		runtime.Gosched()
 	}
@@ -81,7 +81,7 @@ func (g *guest) Read(b []byte) (int, error) {
 	}
 }
 
-func (g *guest) Write(b []byte) (written int, err error) {
+func (g *connection) Write(b []byte) (written int, err error) {
 	g.answered.Store(true)
 	for {
 		n, err := g.Conn.Write(b[written:])

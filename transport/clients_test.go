@@ -110,7 +110,7 @@ func TestClientGoneWhileSilent(t *testing.T) {
 				t.Errorf("cancelled: %v", err)
 			}
 		}
-		until(t, "the connection is gone", func() bool { return s.guests.count() == 0 })
+		until(t, "the connection is gone", func() bool { return s.conns.count() == 0 })
 		select {
 		case err := <-cancelled:
 			t.Errorf("cancelled, once more or although it goes on: %v", err)

@@ -68,7 +68,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 		t.Errorf("another address: %d", a.status)
 	}
 	first.Close()
-	until(t, "the place is free", func() bool { return s.guests.count() == 2 })
+	until(t, "the place is free", func() bool { return s.conns.count() == 2 })
 	if a := health(t, from(t, url, "127.0.0.1")); a.status != 200 {
 		t.Errorf("after one has left: %d", a.status)
 	}
@@ -90,7 +90,7 @@ func TestConnectionsAtATime(t *testing.T) {
 	if got := frames(t, resp); kinds(got) != "complete result" {
 		t.Errorf("the stream: %s", kinds(got))
 	}
-	until(t, "the place is free", func() bool { return s.guests.count() == 1 })
+	until(t, "the place is free", func() bool { return s.conns.count() == 1 })
 	if a := health(t, from(t, url, "127.0.0.2")); a.status != 200 {
 		t.Errorf("after the stream: %d", a.status)
 	}
@@ -125,8 +125,8 @@ func TestUnreadAnswer(t *testing.T) {
 	s, url := start(t, Config{WriteTimeout: 200 * time.Millisecond}, func(context.Context, api.Request) (*api.Result, error) { return large, nil })
 	c := from(t, url, "127.0.0.1")
 	fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(goodBody), goodBody)
-	until(t, "it is taken in", func() bool { return s.guests.count() == 1 })
-	until(t, "it is cut", func() bool { return s.guests.count() == 0 })
+	until(t, "it is taken in", func() bool { return s.conns.count() == 1 })
+	until(t, "it is cut", func() bool { return s.conns.count() == 0 })
 }
 
 // TestIdleConnectionIsClosed: between two requests, and without a word.

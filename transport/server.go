@@ -233,10 +233,10 @@ type Server struct {
 
 	patience time.Duration // with each step of a stop beyond the grace period
 
-	guests  guests
-	turning chan struct{} // one per connection that was refused and is waited for
-	alive   []byte        // the body of GET /health
-	sample  func() (*api.Result, error)
+	conns     connections
+	rejecting chan struct{} // one per connection that was refused and is waited for
+	alive     []byte        // the body of GET /health
+	sample    func() (*api.Result, error)
 
 	documents func() (*discovery.Set, error) // made when the first is asked for
 }
@@ -250,7 +250,7 @@ func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
 		cfg: cfg, routeNames: namesOfRoutes(), slots: slots.New(cfg.Shares), patience: grace, finish: make(chan struct{}),
-		turning: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
+		rejecting: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),
 	}
@@ -290,7 +290,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	if stopped {
 		return ln.Close()
 	}
-	if err := s.http.Serve(&door{ln, s}); err != nil {
+	if err := s.http.Serve(&limitListener{ln, s}); err != nil {
 		return fmt.Errorf("serve %s: %w", ln.Addr(), err)
 	}
 	return nil
@@ -329,7 +329,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.waitWhile(s.analysing)
 	s.cancel(api.ErrStopping)
 	s.waitWhile(s.busy)
-	s.guests.closeAll()
+	s.conns.closeAll()
 	return fmt.Errorf("stop server: %w", err)
 }
 
@@ -352,7 +352,7 @@ func (s *Server) finishing() bool {
 
 // busy reports whether a connection is open or an analysis runs.
 func (s *Server) busy() bool {
-	return s.guests.count() > 0 || s.analysing()
+	return s.conns.count() > 0 || s.analysing()
 }
 
 // analysing reports whether an analysis runs, or waits to be paid.

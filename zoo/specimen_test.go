@@ -243,7 +243,7 @@ func (want truth) blames(w *world, res *api.Result) (wrong []string) {
 		wrong = append(wrong, "nobody is called the attacker")
 	}
 	shown := f.Status == api.Confirmed || f.Status == api.Probable
-	if f.Check == "" || !shown || f.Severity.Rank() < api.Moderate.Rank() {
+	if f.Check == "" || !shown || f.Severity.Rank() < api.SeverityMedium.Rank() {
 		wrong = append(wrong, fmt.Sprintf("the finding makes no exploit: %s, %s, check %q", f.Severity, f.Status, f.Check))
 	}
 	return wrong

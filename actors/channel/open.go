@@ -56,7 +56,7 @@ func (c *Channels) reopen(
 	if err != nil {
 		return s, held, err
 	}
-	repeat, f := row.Weigh(v, tempo.Amount{})
+	repeat, f := row.CheckVoucher(v, tempo.Amount{})
 	switch {
 	case f != nil && f.Type == mpp.VerificationFailed && v.Cumulative.Cmp(row.Highest.Cumulative) < 0:
 		// The answer to the open was lost, and vouchers came since.

@@ -168,13 +168,13 @@ func (c *Channels) voucher(
 		}
 		return standing(&row), held, nil
 	}
-	repeat, f := row.Weigh(v, c.o.MinVoucherDelta)
+	repeat, f := row.CheckVoucher(v, c.o.MinVoucherDelta)
 	if f != nil && f.Type == mpp.AmountExceedsDeposit {
 		// The payer may have topped up by itself.
 		if row, err = c.refresh(ctx, p.ChannelID); err != nil {
 			return s, held, err
 		}
-		repeat, f = row.Weigh(v, c.o.MinVoucherDelta)
+		repeat, f = row.CheckVoucher(v, c.o.MinVoucherDelta)
 	}
 	if f != nil {
 		return s, held, f

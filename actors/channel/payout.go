@@ -32,7 +32,7 @@ func (c *Channels) shut(ctx context.Context, q PayRequest, p *mpp.Close) (Standi
 	if err != nil {
 		return Standing{}, err
 	}
-	if repeat, f := row.WeighClose(v); f != nil {
+	if repeat, f := row.CheckClose(v); f != nil {
 		return Standing{}, f
 	} else if repeat {
 		return closing(&row), nil

@@ -42,7 +42,7 @@ var rules = []protocolCase{
 	{name: "mppx 0.8.1 sent before the voucher and deposit are checked", alone: holeAlone("H16"), also: []string{"engine/mpp/tempo TestH16VoucherIsCheckedBeforeCoSigning"}},
 	{name: "mppx 0.8.2 calldata that is not canonical", alone: clientMistakes, also: []string{"engine/mpp/tempo TestCalldataIsCanonical", "engine/mpp/tempo TestSponsorPolicy"}},
 	{name: "mppx 0.8.6 read after write on a replica that lags", alone: laggingReplica},
-	{name: "mppx 0.8.7 settled vouchers and foreign sources", run: matrixCase("15"), also: []string{"engine/mpp/session TestWeigh"}},
+	{name: "mppx 0.8.7 settled vouchers and foreign sources", run: matrixCase("15"), also: []string{"engine/mpp/session TestCheckVoucher"}},
 	{name: "mppx 0.8.16 scheme name within a quoted value", run: schemesBeside, also: []string{"engine/mpp TestAdvisory_mppx_0_8_16_SchemeNameInQuotedValue"}},
 	{name: "mppx 0.8.18 recovery ids, parameter names, close receipts again", run: recoveryIDs, also: []string{"engine/mpp TestAdvisory_mppx_0_8_18_ParameterNames", "engine/mpp/tempo TestRecoveryIDDoesNotChangeTheHash"}},
 	{name: "mppx 0.9.3 colliding nonces and close rollback", alone: closeRollsBack, also: []string{"actors/channel TestReconcile"}},
@@ -126,7 +126,7 @@ var rules = []protocolCase{
 	{name: "D limits of a sponsor", also: []string{"engine/mpp/tempo TestSponsorPolicy"}},
 	{name: "D key authorization", also: []string{"engine/mpp/tempo TestSponsorPolicy", "engine/mpp/tempo TestVerifyOpenOfAccessKey"}},
 
-	{name: "E monotonic vouchers", run: matrixCase("10"), also: []string{"engine/mpp/session TestWeigh"}},
+	{name: "E monotonic vouchers", run: matrixCase("10"), also: []string{"engine/mpp/session TestCheckVoucher"}},
 	{name: "E a hundred equal ones at once", alone: spentTwice},
 	{name: "E a hundred different ones at once", run: manyVouchers},
 	{name: "E settled in between", alone: closesAfterSettling},

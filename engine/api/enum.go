@@ -34,7 +34,9 @@ func (Category) Enum() []any {
 }
 
 // Enum lists the severities, the worst first.
-func (Severity) Enum() []any { return []any{Critical, Grave, Moderate, Slight, NoLoss} }
+func (Severity) Enum() []any {
+	return []any{SeverityCritical, SeverityHigh, SeverityMedium, SeverityLow, SeverityInfo}
+}
 
 // Enum lists how well a finding may be shown, the best first.
 func (FindingStatus) Enum() []any {

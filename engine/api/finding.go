@@ -72,11 +72,11 @@ const (
 type Severity string
 
 const (
-	Critical Severity = "critical" // principal stolen, insolvency, control taken; or a loss from 1,000,000 USD on
-	Grave    Severity = "high"     // yield or one user's whole balance, bad debt; or from 50,000 USD on
-	Moderate Severity = "medium"   // limited loss; or from 1,000 USD on
-	Slight   Severity = "low"      // a promise broken, dust lost
-	NoLoss   Severity = "info"     // nothing lost, worth knowing
+	SeverityCritical Severity = "critical" // principal stolen, insolvency, control taken; or a loss from 1,000,000 USD on
+	SeverityHigh     Severity = "high"     // yield or one user's whole balance, bad debt; or from 50,000 USD on
+	SeverityMedium   Severity = "medium"   // limited loss; or from 1,000 USD on
+	SeverityLow      Severity = "low"      // a promise broken, dust lost
+	SeverityInfo     Severity = "info"     // nothing lost, worth knowing
 )
 
 // Rank orders severities: the greater, the worse.

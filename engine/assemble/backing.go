@@ -12,7 +12,7 @@ func (b *builder) unbacked() (notes []string) {
 	const most = 10
 	for i := range b.flow.Checks {
 		k := &b.flow.Checks[i]
-		if k.Backing == flow.Backed {
+		if k.Match == flow.LogsMatch {
 			continue
 		}
 		if len(notes) == most {
@@ -34,15 +34,15 @@ func (b *builder) unbacked() (notes []string) {
 			by = "by what the token answered"
 		}
 		said := fmt.Sprintf("%s moved by %s %s, by %s in the logs", k.Holder.Hex(), amount(k.ByState), by, amount(k.ByLogs))
-		switch k.Backing {
-		case flow.Fake:
+		switch k.Match {
+		case flow.FakeEvent:
 			notes = append(
 				notes,
 				fmt.Sprintf("%s: its transfer events are fake and not counted; no storage changed that could keep a balance", name),
 			)
-		case flow.KeepsPart:
+		case flow.FeeOnTransfer:
 			notes = append(notes, fmt.Sprintf("%s: a fee on transfer that no log tells of: %s", name, said))
-		case flow.Scaled:
+		case flow.Rebasing:
 			notes = append(notes, fmt.Sprintf("%s: balances are kept in shares, as rebasing tokens do: %s", name, said))
 		default:
 			notes = append(notes, fmt.Sprintf("%s: logs and state disagree: %s", name, said))

@@ -56,7 +56,7 @@ func (b *builder) exploit() {
 	v := *b.verdict_ // it is shared with nobody, but the votes of the rules stay as they are
 	first := &b.r.Findings[0]
 	for i := range b.r.Findings {
-		if f := &b.r.Findings[i]; f.Status.Rank() >= api.Probable.Rank() && f.Severity.Rank() >= api.Moderate.Rank() {
+		if f := &b.r.Findings[i]; f.Status.Rank() >= api.Probable.Rank() && f.Severity.Rank() >= api.SeverityMedium.Rank() {
 			first = f
 			break
 		}

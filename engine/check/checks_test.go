@@ -84,9 +84,9 @@ func TestCausesOfChecks(t *testing.T) {
 // checks go by the loss alone.
 func TestSeverityOfControl(t *testing.T) {
 	for i := range Checks {
-		c, want := &Checks[i], api.Moderate // a loss of which the size is not known
+		c, want := &Checks[i], api.SeverityMedium // a loss of which the size is not known
 		if c.Name == "control_changed" {
-			want = api.Critical
+			want = api.SeverityCritical
 		}
 		if got := c.severityOf(&look{}, &broken{control: true}); got != want {
 			t.Errorf("%s: %s, want %s", c.Name, got, want)

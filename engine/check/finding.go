@@ -138,13 +138,13 @@ func (l *look) amplifiers(by []verdict.Flag) (out []api.Amplifier) {
 var (
 	inUSD  = []int64{1_000_000, 50_000, 1_000}
 	inPart = []int64{50, 10}
-	ranks  = []api.Severity{api.Critical, api.Grave, api.Moderate}
+	ranks  = []api.Severity{api.SeverityCritical, api.SeverityHigh, api.SeverityMedium}
 )
 
 // controlSeverity: to have taken control is the worst, whatever was taken with it.
 func controlSeverity(l *look, b *broken) api.Severity {
 	if b.control {
-		return api.Critical
+		return api.SeverityCritical
 	}
 	return lossSeverity(l, b)
 }
@@ -152,7 +152,7 @@ func controlSeverity(l *look, b *broken) api.Severity {
 // lossSeverity follows from what was lost. Assets taken are a limited loss at least,
 // unless they are known to be next to nothing.
 func lossSeverity(l *look, b *broken) api.Severity {
-	best, known := api.Slight, len(b.lost) > 0
+	best, known := api.SeverityLow, len(b.lost) > 0
 	raise := func(s api.Severity) {
 		if s.Rank() > best.Rank() {
 			best = s
@@ -178,7 +178,7 @@ func lossSeverity(l *look, b *broken) api.Severity {
 		known = known && usd != nil
 	}
 	if !known {
-		raise(api.Moderate)
+		raise(api.SeverityMedium)
 	}
 	return best
 }

@@ -309,7 +309,7 @@ func (a *attack) lost(h *hit, victims []common.Address) []facts.Position {
 // severity: theft is a limited loss at least; the greater of what the victims lost and what
 // the side gained tells the rest.
 func (a *attack) severity(h *hit, victims []common.Address) api.Severity {
-	best := api.Moderate
+	best := api.SeverityMedium
 	for _, list := range [][]facts.Position{a.lost(h, victims), a.f.Gains} {
 		sum := new(big.Int)
 		for _, p := range list {

@@ -153,7 +153,7 @@ func (l *look) lossOf(a common.Address) verdict.Sentence {
 // exploits is the condition of the type: of medium severity, shown, and with a loser;
 // no detector names one of the sender's own as victim.
 func exploits(f *verdict.Finding) bool {
-	return f.Facts.Severity.Rank() >= api.Moderate.Rank() && f.Facts.Status.Rank() >= api.Probable.Rank() && len(f.Facts.Victim) > 0
+	return f.Facts.Severity.Rank() >= api.SeverityMedium.Rank() && f.Facts.Status.Rank() >= api.Probable.Rank() && len(f.Facts.Victim) > 0
 }
 
 // usable reports whether there is a whole execution to look at.

@@ -28,10 +28,10 @@ func (l *look) checkTokens() verdict.Outcome {
 	backed := 0
 	for i := range l.Flow.Checks {
 		c := &l.Flow.Checks[i]
-		switch c.Backing {
-		case flow.Backed:
+		switch c.Match {
+		case flow.LogsMatch:
 			backed++
-		case flow.KeepsPart, flow.Scaled:
+		case flow.FeeOnTransfer, flow.Rebasing:
 			return ruled(verdict.NotChecked, verdict.WhySuchToken, verdict.Who(c.Token))
 		default:
 			return ruled(verdict.NotChecked, verdict.WhyMovedOtherwise, verdict.Who(c.Token))
@@ -51,11 +51,11 @@ func (l *look) checkConservation() verdict.Outcome {
 	}
 	holders, tokens := 0, 0
 	for i := range l.Flow.Checks {
-		switch c := &l.Flow.Checks[i]; c.Backing {
-		case flow.Backed:
+		switch c := &l.Flow.Checks[i]; c.Match {
+		case flow.LogsMatch:
 			holders += c.Holders
 			tokens++
-		case flow.KeepsPart, flow.Scaled:
+		case flow.FeeOnTransfer, flow.Rebasing:
 		default:
 			return ruled(verdict.NotChecked, verdict.WhyStoresDiffer, verdict.Who(c.Token))
 		}

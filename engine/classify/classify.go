@@ -305,7 +305,7 @@ func trustEvents(a *facts.Reading, lower lowering) {
 	}
 	for i := range a.Flow.Checks {
 		k := &a.Flow.Checks[i]
-		if k.Backing != flow.KeepsPart && k.Backing != flow.Differs {
+		if k.Match != flow.FeeOnTransfer && k.Match != flow.LogsDiffer {
 			continue
 		}
 		for _, l := range append(append([]facts.Leg(nil), a.Out...), a.In...) {

@@ -151,7 +151,7 @@ func TestFlagsOfTheRest(t *testing.T) {
 	f("an event without storage", fake, "fake_transfer_event")
 	told := func(by int64) *facts.Input {
 		facts := scene.New(scene.At(scene.Bot), 0, nil2()).Facts(t)
-		facts.Flow.Checks = []flow.TokenCheck{{Token: scene.Addr(77), Backing: flow.Differs, ByCalls: true, Holder: scene.User, ByLogs: big.NewInt(5), ByState: big.NewInt(by)}}
+		facts.Flow.Checks = []flow.TokenCheck{{Token: scene.Addr(77), Match: flow.LogsDiffer, ByCalls: true, Holder: scene.User, ByLogs: big.NewInt(5), ByState: big.NewInt(by)}}
 		return facts
 	}
 	f("a balance that did not change", told(0), "fake_transfer_event")

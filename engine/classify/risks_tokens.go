@@ -104,7 +104,7 @@ func riskFake(a *facts.Reading) (risks []verdict.Risk) {
 	// A token that writes something, and whose balanceOf tells the same before and after.
 	for i := range a.Flow.Checks {
 		c := &a.Flow.Checks[i]
-		if c.ByCalls && c.Backing == flow.Differs && c.ByState != nil && c.ByState.Sign() == 0 && len(risks) < 5 {
+		if c.ByCalls && c.Match == flow.LogsDiffer && c.ByState != nil && c.ByState.Sign() == 0 && len(risks) < 5 {
 			risks = append(risks, flag(verdict.FakeTransferEvent, verdict.EventsWithoutBalance,
 				verdict.Abbreviated(c.Token), verdict.Amount{Key: flow.TokenKey{Token: c.Token}, N: c.ByLogs}, verdict.Who(c.Holder)))
 		}

@@ -11,22 +11,22 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Backing says whether the state bears the transfer events of a token out.
-type Backing string
+// LogStateMatch says whether the state confirms the transfer events of a token.
+type LogStateMatch string
 
 const (
-	// Backed: the balance slot of every holder changed by what the logs say.
-	Backed Backing = "backed"
-	// KeepsPart: some got less, or gave more, than the logs say, and nobody the reverse:
+	// LogsMatch: the balance slot of every holder changed by what the logs say.
+	LogsMatch LogStateMatch = "backed"
+	// FeeOnTransfer: some got less, or gave more, than the logs say, and nobody the reverse:
 	// a fee on transfer that no log tells of.
-	KeepsPart Backing = "fee_on_transfer"
-	// Scaled: the slots of all holders changed by one and the same multiple of what the
+	FeeOnTransfer LogStateMatch = "fee_on_transfer"
+	// Rebasing: the slots of all holders changed by one and the same multiple of what the
 	// logs say. The token keeps shares, as rebasing tokens do.
-	Scaled Backing = "rebasing"
-	// Differs: logs and slots disagree in another way.
-	Differs Backing = "differs"
-	// Fake: see Flow.Fakes.
-	Fake Backing = "fake"
+	Rebasing LogStateMatch = "rebasing"
+	// LogsDiffer: logs and slots disagree in another way.
+	LogsDiffer LogStateMatch = "differs"
+	// FakeEvent: see Flow.Fakes.
+	FakeEvent LogStateMatch = "fake"
 )
 
 // TokenCheck is a token whose transfer events were held against the state diff, or against
@@ -34,7 +34,7 @@ const (
 // disagrees, with its movement by the logs and by its balance.
 type TokenCheck struct {
 	Token           common.Address
-	Backing         Backing
+	Match           LogStateMatch
 	ByCalls         bool // two answers of balanceOf told, not the slots
 	Holders         int  // compared
 	Holder          common.Address
@@ -247,7 +247,7 @@ func (c *calc) compare(token common.Address, entries []*entry) (k TokenCheck, ok
 	if len(entries) > maxCompared {
 		entries = entries[:maxCompared]
 	}
-	k = TokenCheck{Token: token, Backing: Backed, Holders: len(entries)}
+	k = TokenCheck{Token: token, Match: LogsMatch, Holders: len(entries)}
 	l, proven := c.layoutOf(&w, entries)
 	if l == nil {
 		return k, false
@@ -255,9 +255,9 @@ func (c *calc) compare(token common.Address, entries []*entry) (k TokenCheck, ok
 	differ := c.differing(&w, l, entries)
 	if len(differ) > 0 {
 		k.Holder, k.ByLogs, k.ByState = differ[0].holder, differ[0].byLogs, differ[0].byState
-		k.Backing = judge(differ, k.Holders)
+		k.Match = judge(differ, k.Holders)
 	}
-	return k, proven || k.Backing == Scaled
+	return k, proven || k.Match == Rebasing
 }
 
 // differing are the holders whose slots do not agree.
@@ -278,7 +278,7 @@ type holding struct {
 }
 
 // judge says what kind of disagreement it is.
-func judge(differ []holding, holders int) Backing {
+func judge(differ []holding, holders int) LogStateMatch {
 	scaled, keeps := len(differ) == holders && holders > 1, len(differ) < holders
 	first := &differ[0]
 	for i := range differ {
@@ -291,11 +291,11 @@ func judge(differ []holding, holders int) Backing {
 	}
 	switch {
 	case scaled:
-		return Scaled
+		return Rebasing
 	case keeps:
-		return KeepsPart
+		return FeeOnTransfer
 	}
-	return Differs
+	return LogsDiffer
 }
 
 // layoutOf finds the mapping of balances: a slot that is the hash of a holder and changed
@@ -345,7 +345,7 @@ func (c *calc) bookFake(t Transfer) {
 			return
 		}
 	}
-	k := TokenCheck{Token: t.Token, Backing: Fake, Holder: t.To, ByLogs: t.Amount, ByState: new(big.Int)}
+	k := TokenCheck{Token: t.Token, Match: FakeEvent, Holder: t.To, ByLogs: t.Amount, ByState: new(big.Int)}
 	if t.To == (common.Address{}) {
 		k.Holder, k.ByLogs = t.From, new(big.Int).Neg(t.Amount)
 	}

@@ -15,34 +15,34 @@ import (
 // TestRecordedTransfersAgainstSlots holds every recorded ERC-20 transfer against the
 // state diff of its transaction: no event is called fake, and the exceptions are known.
 func TestRecordedTransfersAgainstSlots(t *testing.T) {
-	count := map[Backing]int{}
+	count := map[LogStateMatch]int{}
 	transfers, backed, answered := 0, 0, 0
 	eachRecorded(t, func(r *recorded) {
 		in := r.in
 		in.Diff = r.diff
 		f := Compute(in)
-		outcome := map[common.Address]Backing{}
+		outcome := map[common.Address]LogStateMatch{}
 		for _, k := range f.Checks {
-			count[k.Backing]++
-			outcome[k.Token] = k.Backing
+			count[k.Match]++
+			outcome[k.Token] = k.Match
 			if k.ByCalls {
 				answered++
 			}
-			if k.Backing != Backed {
-				t.Logf("%s: %s %s: %s by logs %s, by state %s", r.name, k.Token, k.Backing, k.Holder, k.ByLogs, k.ByState)
+			if k.Match != LogsMatch {
+				t.Logf("%s: %s %s: %s by logs %s, by state %s", r.name, k.Token, k.Match, k.Holder, k.ByLogs, k.ByState)
 			}
 		}
 		for _, x := range f.Transfers {
 			if x.Standard == ERC20 {
 				transfers++
-				if outcome[x.Token] == Backed {
+				if outcome[x.Token] == LogsMatch {
 					backed++
 				}
 			}
 		}
 	})
 	t.Logf("%d of %d ERC-20 transfers are of tokens whose slots agree; tokens: %v, %d of them by balanceOf", backed, transfers, count, answered)
-	if count[Fake] != 0 || count[KeepsPart] != 1 || count[Differs] != 2 || backed < 255 {
+	if count[FakeEvent] != 0 || count[FeeOnTransfer] != 1 || count[LogsDiffer] != 2 || backed < 255 {
 		t.Errorf("%d of %d, %v", backed, transfers, count)
 	}
 }
@@ -70,7 +70,7 @@ func balances2(before, after uint64) [2]*uint256.Int {
 // TestBacking: what slots that are found where compilers put them say of the logs.
 func TestBacking(t *testing.T) {
 	sent := logOf(token, topics(evmsig.TopicTransfer, alice, bob), 5000)
-	f := func(name string, diff *ethrpc.StateDiff, want Backing, holder common.Address, byState int64, logs ...ethrpc.Log) {
+	f := func(name string, diff *ethrpc.StateDiff, want LogStateMatch, holder common.Address, byState int64, logs ...ethrpc.Log) {
 		t.Helper()
 		in := withLogs(logs...)
 		in.Diff = diff
@@ -86,7 +86,7 @@ func TestBacking(t *testing.T) {
 			return
 		}
 		k := out.Checks[0]
-		if k.Backing != want || k.Holder != holder || k.ByState != nil && k.ByState.Cmp(big.NewInt(byState)) != 0 {
+		if k.Match != want || k.Holder != holder || k.ByState != nil && k.ByState.Cmp(big.NewInt(byState)) != 0 {
 			t.Errorf("%s: %+v, want %s of %s by %d", name, k, want, holder, byState)
 		}
 	}
@@ -95,24 +95,24 @@ func TestBacking(t *testing.T) {
 	}
 	gives, gets, none := balances2(9000, 4000), balances2(0, 5000), common.Address{}
 	third := layout{mapping: common.Hash{31: 3}}
-	f("Solidity", at(third, gives, gets), Backed, none, 0, sent)
-	f("the sender gives all", at(third, balances2(5000, 0), gets), Backed, none, 0, sent)
-	f("Vyper", at(layout{mapping: common.Hash{31: 7}, vyper: true}, gives, gets), Backed, none, 0, sent)
-	f("ERC-7201", at(layout{mapping: namespaced}, gives, gets), Backed, none, 0, sent)
-	f("Solady", at(layout{solady: true}, gives, gets), Backed, none, 0, sent)
+	f("Solidity", at(third, gives, gets), LogsMatch, none, 0, sent)
+	f("the sender gives all", at(third, balances2(5000, 0), gets), LogsMatch, none, 0, sent)
+	f("Vyper", at(layout{mapping: common.Hash{31: 7}, vyper: true}, gives, gets), LogsMatch, none, 0, sent)
+	f("ERC-7201", at(layout{mapping: namespaced}, gives, gets), LogsMatch, none, 0, sent)
+	f("Solady", at(layout{solady: true}, gives, gets), LogsMatch, none, 0, sent)
 	flag := new(uint256.Int).Lsh(uint256.NewInt(1), 255)
 	flagged := [2]*uint256.Int{new(uint256.Int).Or(flag, uint256.NewInt(9000)), new(uint256.Int).Or(flag, uint256.NewInt(4000))}
-	f("a flag in the same slot", at(third, flagged, gets), Backed, none, 0, sent)
+	f("a flag in the same slot", at(third, flagged, gets), LogsMatch, none, 0, sent)
 	stamp := func(n, b uint64) *uint256.Int {
 		v := uint256.NewInt(n)
 		return v.Add(v.Lsh(v, 128), uint256.NewInt(b))
 	}
-	f("a time in the same slot", at(third, [2]*uint256.Int{stamp(1, 9000), stamp(2, 4000)}, [2]*uint256.Int{stamp(1, 0), stamp(2, 5000)}), Backed, none, 0, sent)
-	f("a fee of the receiver", at(third, gives, balances2(0, 4900)), KeepsPart, bob, 4900, sent)
-	f("a fee of the sender", at(third, balances2(9000, 3900), gets), KeepsPart, alice, -5100, sent)
-	f("shares", at(third, balances2(9000, 5000), balances2(0, 4001)), Scaled, alice, -4000, sent)
-	f("the receiver got more", at(third, gives, balances2(0, 5100)), Differs, bob, 5100, sent)
-	f("the receiver got nothing", at(third, gives, balances2(7, 7)), Differs, bob, 0, sent)
+	f("a time in the same slot", at(third, [2]*uint256.Int{stamp(1, 9000), stamp(2, 4000)}, [2]*uint256.Int{stamp(1, 0), stamp(2, 5000)}), LogsMatch, none, 0, sent)
+	f("a fee of the receiver", at(third, gives, balances2(0, 4900)), FeeOnTransfer, bob, 4900, sent)
+	f("a fee of the sender", at(third, balances2(9000, 3900), gets), FeeOnTransfer, alice, -5100, sent)
+	f("shares", at(third, balances2(9000, 5000), balances2(0, 4001)), Rebasing, alice, -4000, sent)
+	f("the receiver got more", at(third, gives, balances2(0, 5100)), LogsDiffer, bob, 5100, sent)
+	f("the receiver got nothing", at(third, gives, balances2(7, 7)), LogsDiffer, bob, 0, sent)
 	f("another mapping of the same holders", at(third, balances2(1, 2), balances2(8, 9)), "", none, 0, sent)
 	f("slots that are nowhere", moved(map[common.Hash][2]*uint256.Int{{1}: balances2(1, 2)}), "", none, 0, sent)
 	f("no diff", nil, "", none, 0, sent)
@@ -130,7 +130,7 @@ func TestFakeEvents(t *testing.T) {
 		out := Compute(in)
 		kept := len(in.Receipt.Logs) == len(out.Transfers)
 		if want {
-			kept = len(out.Transfers) == 0 && len(out.Checks) == 1 && out.Checks[0].Backing == Fake
+			kept = len(out.Transfers) == 0 && len(out.Checks) == 1 && out.Checks[0].Match == FakeEvent
 		}
 		for _, c := range out.Changes {
 			for _, d := range c.Deltas {
@@ -174,8 +174,8 @@ func TestRecordedTransfersAgainstAnswers(t *testing.T) {
 		for _, k := range Compute(r.in).Checks {
 			tokens++
 			holders += k.Holders
-			if k.Backing != Backed || !k.ByCalls {
-				t.Errorf("%s: %s %s: %s by logs %s, by its answers %s", r.name, k.Token, k.Backing, k.Holder, k.ByLogs, k.ByState)
+			if k.Match != LogsMatch || !k.ByCalls {
+				t.Errorf("%s: %s %s: %s by logs %s, by its answers %s", r.name, k.Token, k.Match, k.Holder, k.ByLogs, k.ByState)
 			}
 		}
 	})
@@ -194,7 +194,7 @@ func TestAnswers(t *testing.T) {
 		f.Output = word(n)
 		return f
 	}
-	f := func(name string, want Backing, byState int64, before, after *trace.Frame, logs ...ethrpc.Log) {
+	f := func(name string, want LogStateMatch, byState int64, before, after *trace.Frame, logs ...ethrpc.Log) {
 		t.Helper()
 		paid := frame(trace.Call, pool, token, 0)
 		in := made(frame(trace.Call, alice, pool, 0, before, paid, after))
@@ -209,20 +209,20 @@ func TestAnswers(t *testing.T) {
 			}
 			return
 		}
-		if len(out.Checks) != 1 || out.Checks[0].Backing != want || !out.Checks[0].ByCalls ||
-			want != Backed && (out.Checks[0].ByState.Cmp(big.NewInt(byState)) != 0 || out.Checks[0].Holder != bob) {
+		if len(out.Checks) != 1 || out.Checks[0].Match != want || !out.Checks[0].ByCalls ||
+			want != LogsMatch && (out.Checks[0].ByState.Cmp(big.NewInt(byState)) != 0 || out.Checks[0].Holder != bob) {
 			t.Errorf("%s: %+v, want %s by %d", name, out.Checks, want, byState)
 		}
 	}
-	f("all arrived", Backed, 0, ask(bob, 7), ask(bob, 5007), sent)
-	f("all left", Backed, 0, ask(alice, 5000), ask(alice, 0), sent)
-	f("rounded", Backed, 0, ask(bob, 7), ask(bob, 5005), sent)
-	f("less arrived", KeepsPart, 4900, ask(bob, 7), ask(bob, 4907), sent)
-	f("more arrived", Differs, 5100, ask(bob, 7), ask(bob, 5107), sent)
-	f("nothing arrived", Differs, 0, ask(bob, 7), ask(bob, 7), sent)
+	f("all arrived", LogsMatch, 0, ask(bob, 7), ask(bob, 5007), sent)
+	f("all left", LogsMatch, 0, ask(alice, 5000), ask(alice, 0), sent)
+	f("rounded", LogsMatch, 0, ask(bob, 7), ask(bob, 5005), sent)
+	f("less arrived", FeeOnTransfer, 4900, ask(bob, 7), ask(bob, 4907), sent)
+	f("more arrived", LogsDiffer, 5100, ask(bob, 7), ask(bob, 5107), sent)
+	f("nothing arrived", LogsDiffer, 0, ask(bob, 7), ask(bob, 7), sent)
 	f("another was asked", "", 0, ask(carol, 7), ask(carol, 7), sent)
 	f("the token did something else", "", 0, ask(bob, 7), ask(bob, 9), sent, logOf(token, topics(common.Hash{5})))
-	f("an approval besides", Backed, 0, ask(bob, 7), ask(bob, 5007), sent, logOf(token, topics(evmsig.TopicApproval, alice, pool), 3))
+	f("an approval besides", LogsMatch, 0, ask(bob, 7), ask(bob, 5007), sent, logOf(token, topics(evmsig.TopicApproval, alice, pool), 3))
 	failed := ask(bob, 9)
 	failed.Err = "execution reverted"
 	f("the answer failed", "", 0, ask(bob, 7), failed, sent)

@@ -56,11 +56,11 @@ func (c *calc) observe() {
 		if len(c.out.Checks) >= maxChecked {
 			return
 		}
-		k := TokenCheck{Token: token, Backing: Backed, Holders: o.count[token], ByCalls: true}
+		k := TokenCheck{Token: token, Match: LogsMatch, Holders: o.count[token], ByCalls: true}
 		if differ := o.found[token]; len(differ) > 0 {
 			k.Holder, k.ByLogs, k.ByState = differ[0].holder, differ[0].byLogs, differ[0].byState
-			if k.Backing = Differs; shortOnly(differ) {
-				k.Backing = KeepsPart
+			if k.Match = LogsDiffer; shortOnly(differ) {
+				k.Match = FeeOnTransfer
 			}
 		}
 		c.out.Checks = append(c.out.Checks, k)

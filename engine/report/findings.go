@@ -35,7 +35,7 @@ type finding struct {
 // proof is a piece of evidence with the places where it can be looked up.
 type proof struct{ Claim, Kind, Places string }
 
-var grave = map[api.Severity]string{api.Critical: "bad", api.Grave: "bad", api.Moderate: "warn"}
+var grave = map[api.Severity]string{api.SeverityCritical: "bad", api.SeverityHigh: "bad", api.SeverityMedium: "warn"}
 
 func (n *names) findings(r *api.Result, b bounds) (all []finding) {
 	for i := range head(r.Findings, b.notes) {

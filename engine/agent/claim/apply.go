@@ -212,7 +212,7 @@ func (ix *Index) notable() (out []verdict.Flag) {
 		return nil
 	}
 	for _, risk := range ix.c.Verdict.Risks {
-		if risk.Flag.Info().Severity.Rank() >= api.Moderate.Rank() && !slices.Contains(out, risk.Flag) && len(out) < maxNotable {
+		if risk.Flag.Info().Severity.Rank() >= api.SeverityMedium.Rank() && !slices.Contains(out, risk.Flag) && len(out) < maxNotable {
 			out = append(out, risk.Flag)
 		}
 	}

@@ -244,7 +244,7 @@ func (ix *Index) lent(a api.Addr) bool {
 // exploit reports whether a finding makes the transaction one: of medium severity at
 // least, shown, and somebody lost.
 func (s *stood) exploit() bool {
-	return s.Severity.Rank() >= api.Moderate.Rank() && s.Status.Rank() >= api.Probable.Rank() && len(s.loss.who) > 0
+	return s.Severity.Rank() >= api.SeverityMedium.Rank() && s.Status.Rank() >= api.Probable.Rank() && len(s.loss.who) > 0
 }
 
 // note tells of a finding that is not shown well enough to be one.

@@ -14,7 +14,7 @@ import (
 func goodFinding() Finding {
 	return Finding{
 		ID: "reenter", BrokenInvariant: "{address:" + vault + "} must not pay out more than {slot:" + vault + ":7} owes; it paid {amount:log:41} for {amount:log:40} ({frame:0.0}, {log:41}).",
-		Category: api.Reentrancy, Severity: api.Moderate, Status: api.Confirmed, Confidence: api.High,
+		Category: api.Reentrancy, Severity: api.SeverityMedium, Status: api.Confirmed, Confidence: api.High,
 		Victim: []api.Addr{addr(vault)}, Attacker: []api.Addr{addr(attacker), addr(wielder)},
 		Evidence: []api.Evidence{
 			{Claim: "The vault calls back before it has booked the deposit.", Kind: api.Observed, Frame: "0.0.1", Source: "trace"},
@@ -55,7 +55,7 @@ func TestExploit(t *testing.T) {
 		t.Fatalf("type %v, %d findings, dropped %+v, notes %q", *r.TxType, len(r.Findings), d, r.Provenance.Notes)
 	}
 	f := r.Findings[0]
-	if f.Status != api.Confirmed || f.Severity != api.Moderate || f.Category != api.Reentrancy || f.ID != "F1" || f.Check == "" || len(f.Evidence) != 3 {
+	if f.Status != api.Confirmed || f.Severity != api.SeverityMedium || f.Category != api.Reentrancy || f.ID != "F1" || f.Check == "" || len(f.Evidence) != 3 {
 		t.Errorf("%+v", f)
 	}
 	if f.Evidence[2].Before != "0x"+strings.Repeat("0", 55)+"218711a00" {
@@ -168,12 +168,12 @@ func TestCaps(t *testing.T) {
 		}
 	}
 	same := func(*assemble.Evidence) {}
-	f("as it is", same, api.Moderate, api.High, api.Moderate)
-	f("the loss is worth more than said", same, api.NoLoss, api.High, api.Moderate)
-	f("what was done is worse than the loss", same, api.Critical, api.High, api.Critical)
-	f("no trace", func(ev *assemble.Evidence) { ev.Tree = nil }, api.Moderate, api.Medium, api.Moderate)
-	f("no source of the victim", func(ev *assemble.Evidence) { ev.Contracts = nil }, api.Moderate, api.Low, api.Moderate)
-	f("no price", func(ev *assemble.Evidence) { ev.Prices = nil }, api.Slight, api.High, api.Slight)
+	f("as it is", same, api.SeverityMedium, api.High, api.SeverityMedium)
+	f("the loss is worth more than said", same, api.SeverityInfo, api.High, api.SeverityMedium)
+	f("what was done is worse than the loss", same, api.SeverityCritical, api.High, api.SeverityCritical)
+	f("no trace", func(ev *assemble.Evidence) { ev.Tree = nil }, api.SeverityMedium, api.Medium, api.SeverityMedium)
+	f("no source of the victim", func(ev *assemble.Evidence) { ev.Contracts = nil }, api.SeverityMedium, api.Low, api.SeverityMedium)
+	f("no price", func(ev *assemble.Evidence) { ev.Prices = nil }, api.SeverityLow, api.High, api.SeverityLow)
 }
 
 // TestTieBreaks: the tree decides between causes that are taken for each other.

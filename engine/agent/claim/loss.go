@@ -181,17 +181,17 @@ func (ix *Index) unlabelled(a api.Addr) bool {
 var thresholds = []struct {
 	usd      int64
 	severity api.Severity
-}{{1_000_000, api.Critical}, {50_000, api.Grave}, {1_000, api.Moderate}}
+}{{1_000_000, api.SeverityCritical}, {50_000, api.SeverityHigh}, {1_000, api.SeverityMedium}}
 
 // severity takes the worse of what the model says was done and what it cost. Nobody
 // lost: it can be no more than low.
 func (l loss) severity(said api.Severity) api.Severity {
-	if len(l.who) == 0 && !l.unsure && said.Rank() > api.Slight.Rank() {
-		return api.Slight
+	if len(l.who) == 0 && !l.unsure && said.Rank() > api.SeverityLow.Rank() {
+		return api.SeverityLow
 	}
-	byLoss := api.NoLoss
+	byLoss := api.SeverityInfo
 	if l.usd != nil {
-		byLoss = api.Slight
+		byLoss = api.SeverityLow
 		for _, t := range thresholds {
 			if compare(*l.usd, api.Decimal{Unscaled: big.NewInt(t.usd)}) >= 0 {
 				byLoss = t.severity
@@ -200,7 +200,7 @@ func (l loss) severity(said api.Severity) api.Severity {
 		}
 	}
 	if l.half {
-		byLoss = api.Critical
+		byLoss = api.SeverityCritical
 	}
 	if byLoss.Rank() > said.Rank() {
 		return byLoss

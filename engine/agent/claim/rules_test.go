@@ -11,7 +11,7 @@ import (
 // not told twice.
 func TestRulesFindingsStay(t *testing.T) {
 	found := api.Finding{
-		BrokenInvariant: "It must not pay more than it got.", Category: api.Reentrancy, Severity: api.Critical, Confidence: api.Medium,
+		BrokenInvariant: "It must not pay more than it got.", Category: api.Reentrancy, Severity: api.SeverityCritical, Confidence: api.Medium,
 		Victim: []api.Addr{addr(vault)}, Status: api.Confirmed, ID: "F1",
 	}
 	f := func(cause api.Category, change func(*Answer), wantType api.TxType, wantFindings int, wantRulesSummary bool) {

@@ -7,10 +7,10 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// WeighClose checks what a payer signed to close with, before its signature is:
+// CheckClose checks what a payer signed to close with, before its signature is:
 // it must cover what was served and what is paid out, and may be below the highest
 // voucher. repeat means that the channel is closed already, with this very sum.
-func (c *Channel) WeighClose(v Voucher) (repeat bool, _ *mpp.Problem) {
+func (c *Channel) CheckClose(v Voucher) (repeat bool, _ *mpp.Problem) {
 	switch {
 	case c.Status == Closed && c.Close.Cumulative == v.Cumulative && c.CloseTx != (common.Hash{}):
 		return true, nil
@@ -35,7 +35,7 @@ func (c *Channel) BeginClose(v Voucher) *mpp.Problem {
 	if v == (Voucher{}) {
 		v = c.covering()
 	}
-	if _, f := c.WeighClose(v); f != nil {
+	if _, f := c.CheckClose(v); f != nil {
 		return f
 	}
 	c.Status, c.Close = Closing, v

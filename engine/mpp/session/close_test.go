@@ -154,7 +154,7 @@ func TestReopen(t *testing.T) {
 func TestRepeatedClose(t *testing.T) {
 	f := func(c Channel, want bool, kinds mpp.ProblemType) {
 		t.Helper()
-		if repeat, fault := c.WeighClose(signed(150)); repeat != want || kind(fault) != kinds {
+		if repeat, fault := c.CheckClose(signed(150)); repeat != want || kind(fault) != kinds {
 			t.Errorf("%t, %v", repeat, fault)
 		}
 	}
@@ -238,7 +238,7 @@ func TestForeign(t *testing.T) {
 	taken := c.sees(150, 500)
 	for name, fault := range map[string]*mpp.Problem{
 		"charge": taken.Charge(sumOf(1), at), "reserve": taken.Reserve(sumOf(1)),
-		"voucher": second(taken.Weigh(signed(300), tempo.Amount{})), "accept": second(taken.Accept(signed(300), at)),
+		"voucher": second(taken.CheckVoucher(signed(300), tempo.Amount{})), "accept": second(taken.Accept(signed(300), at)),
 	} {
 		if fault == nil || fault.Status() != 503 || fault.RetryAfter == 0 {
 			t.Errorf("%s: %v", name, fault)

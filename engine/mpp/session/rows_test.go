@@ -235,14 +235,14 @@ func TestAcceptRow(t *testing.T) {
 	becomes(t, "no charge", again, func(c *Channel) { c.lift() }, nothing)
 }
 
-// TestWeighFaults: a refusal is no repeat.
-func TestWeighFaults(t *testing.T) {
+// TestVoucherFaults: a refusal is no repeat.
+func TestVoucherFaults(t *testing.T) {
 	f := func(what string, v Voucher, want mpp.ProblemType, change func(*Channel)) {
 		t.Helper()
 		c := active()
 		change(&c)
 		before := c
-		if repeat, fault := c.WeighClose(v); repeat || kind(fault) != want || c != before {
+		if repeat, fault := c.CheckClose(v); repeat || kind(fault) != want || c != before {
 			t.Errorf("%s: %t, %v; want %q", what, repeat, fault, want)
 		}
 	}

@@ -47,10 +47,10 @@ func kind(f *mpp.Problem) mpp.ProblemType {
 	return f.Type
 }
 
-func TestWeigh(t *testing.T) {
+func TestCheckVoucher(t *testing.T) {
 	f := func(c Channel, v Voucher, wantRepeat bool, want mpp.ProblemType) {
 		t.Helper()
-		repeat, fault := c.Weigh(v, sumOf(10))
+		repeat, fault := c.CheckVoucher(v, sumOf(10))
 		if repeat != wantRepeat || kind(fault) != want {
 			t.Errorf("%t, %v; want %t, %s", repeat, fault, wantRepeat, want)
 		}
@@ -196,10 +196,10 @@ func TestClose(t *testing.T) {
 		t.Error(fault)
 	}
 	c.Finish(sumOf(120), common.Hash{5})
-	if repeat, fault := c.WeighClose(signed(130)); !repeat || fault != nil {
+	if repeat, fault := c.CheckClose(signed(130)); !repeat || fault != nil {
 		t.Errorf("the same close again: %t, %v", repeat, fault)
 	}
-	if _, fault := c.WeighClose(signed(131)); kind(fault) != mpp.ChannelFinalized {
+	if _, fault := c.CheckClose(signed(131)); kind(fault) != mpp.ChannelFinalized {
 		t.Errorf("another close: %v", fault)
 	}
 	lost := channel(200, 120)

@@ -90,9 +90,9 @@ func (c *Channel) serving() *mpp.Problem {
 	return nil
 }
 
-// Weigh checks a voucher before its signature is: what is cheap comes first. repeat
+// CheckVoucher checks a voucher before its signature is: what is cheap comes first. repeat
 // means that it is the very voucher that stands, so nothing is left to check.
-func (c *Channel) Weigh(v Voucher, minDelta tempo.Amount) (repeat bool, _ *mpp.Problem) {
+func (c *Channel) CheckVoucher(v Voucher, minDelta tempo.Amount) (repeat bool, _ *mpp.Problem) {
 	if f := c.serving(); f != nil {
 		return false, f
 	}
@@ -121,7 +121,7 @@ func (c *Channel) Weigh(v Voucher, minDelta tempo.Amount) (repeat bool, _ *mpp.P
 }
 
 // Accept raises the channel to a voucher whose signature was verified. raised is
-// false where the sum stood already. The checks of Weigh are made once more:
+// false where the sum stood already. The checks of CheckVoucher are made once more:
 // another voucher may have come in between; one that is lower by now is covered by
 // it, and no fault.
 func (c *Channel) Accept(v Voucher, now time.Time) (raised bool, _ *mpp.Problem) {

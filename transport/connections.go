@@ -13,36 +13,36 @@ import (
 	"txlens/engine/api"
 )
 
-// door takes connections in, and turns away those beyond the bounds. fasthttp has
+// limitListener accepts connections, and rejects those beyond the bounds. fasthttp has
 // bounds of its own, but loses count of a connection that a stream took over, and
 // refuses without the headers that every answer has.
-type door struct {
+type limitListener struct {
 	net.Listener
 	s *Server
 }
 
 // Accept returns the next connection that may stay.
-func (d *door) Accept() (net.Conn, error) {
+func (d *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		g := &guest{Conn: c, house: &d.s.guests, from: origin(c.RemoteAddr())}
-		switch g.house.enter(g, d.s.cfg.MaxConns, d.s.cfg.MaxConnsPerIP) {
-		case welcome:
+		g := &connection{Conn: c, list: &d.s.conns, from: origin(c.RemoteAddr())}
+		switch g.list.enter(g, d.s.cfg.MaxConns, d.s.cfg.MaxConnsPerIP) {
+		case admitted:
 			return g, nil
 		case tooMany:
-			d.s.turnAway(c, fasthttp.StatusServiceUnavailable, "too many connections; try again soon")
-		case tooManyOfOne:
-			d.s.turnAway(c, fasthttp.StatusTooManyRequests, "too many connections from this address")
+			d.s.reject(c, fasthttp.StatusServiceUnavailable, "too many connections; try again soon")
+		case tooManyOfOrigin:
+			d.s.reject(c, fasthttp.StatusTooManyRequests, "too many connections from this address")
 		}
 	}
 }
 
-// turnAway answers a connection that may not stay, whatever it came to ask, and
+// reject answers a connection that is beyond the bounds, whatever it asks, and
 // closes it. It waits for nobody: the answer fits into the buffer of a new socket.
-func (s *Server) turnAway(c net.Conn, status int, message string) {
+func (s *Server) reject(c net.Conn, status int, message string) {
 	var r fasthttp.Response
 	id := newRequestID(time.Now())
 	brand(&r.Header, &id)
@@ -54,9 +54,9 @@ func (s *Server) turnAway(c net.Conn, status int, message string) {
 	r.Write(out)
 	out.Flush()
 	select {
-	case s.turning <- struct{}{}:
+	case s.rejecting <- struct{}{}:
 		go func() {
-			defer func() { <-s.turning }()
+			defer func() { <-s.rejecting }()
 			defer c.Close()
 			linger(c)
 		}()
@@ -65,41 +65,41 @@ func (s *Server) turnAway(c net.Conn, status int, message string) {
 	}
 }
 
-// guests are the open connections. Safe for concurrent use.
-type guests struct {
+// connections are those that are open. Safe for concurrent use.
+type connections struct {
 	mu   sync.Mutex
-	all  map[*guest]struct{}
+	all  map[*connection]struct{}
 	from map[netip.Prefix]int
 }
 
 type entry int
 
 const (
-	welcome entry = iota
+	admitted entry = iota
 	tooMany
-	tooManyOfOne
+	tooManyOfOrigin
 )
 
 // enter takes g in unless there are max already, or perOrigin of its origin; 0
 // there is no bound.
-func (h *guests) enter(g *guest, max, perOrigin int) entry {
+func (h *connections) enter(g *connection, max, perOrigin int) entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case len(h.all) >= max:
 		return tooMany
 	case perOrigin > 0 && g.from.IsValid() && h.from[g.from] >= perOrigin:
-		return tooManyOfOne
+		return tooManyOfOrigin
 	}
 	if h.all == nil {
-		h.all, h.from = map[*guest]struct{}{}, map[netip.Prefix]int{}
+		h.all, h.from = map[*connection]struct{}{}, map[netip.Prefix]int{}
 	}
 	h.all[g] = struct{}{}
 	h.from[g.from]++
-	return welcome
+	return admitted
 }
 
-func (h *guests) leave(g *guest) {
+func (h *connections) leave(g *connection) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.all, g)
@@ -108,16 +108,16 @@ func (h *guests) leave(g *guest) {
 	}
 }
 
-func (h *guests) count() int {
+func (h *connections) count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.all)
 }
 
 // closeAll closes the connections that are left.
-func (h *guests) closeAll() {
+func (h *connections) closeAll() {
 	h.mu.Lock()
-	left := make([]*guest, 0, len(h.all))
+	left := make([]*connection, 0, len(h.all))
 	for g := range h.all {
 		left = append(left, g)
 	}
@@ -127,27 +127,27 @@ func (h *guests) closeAll() {
 	}
 }
 
-// guest is an open connection. It leaves when it is closed.
-type guest struct {
+// connection is an open connection. It is taken off the list when it is closed.
+type connection struct {
 	net.Conn
-	house            *guests
+	list             *connections
 	from             netip.Prefix
 	closed           atomic.Bool
 	reading, writing alarm
 	answered         atomic.Bool // since the last read
 }
 
-func (g *guest) Close() error {
+func (g *connection) Close() error {
 	if !g.closed.Swap(true) {
-		g.house.leave(g)
+		g.list.leave(g)
 	}
 	return g.Conn.Close()
 }
 
-// socket is the connection itself, which can more than a guest. Who writes to it
+// socket is the connection itself, which can do more than a connection of the list. Who writes to it
 // must set the deadlines of writes there, too.
 func socket(c net.Conn) net.Conn {
-	if g, ok := c.(*guest); ok {
+	if g, ok := c.(*connection); ok {
 		return g.Conn
 	}
 	return c
