@@ -14,10 +14,10 @@ import (
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
-	"txlens/engine/fixture"
 	"txlens/engine/flow"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/go-json-experiment/json"
 )

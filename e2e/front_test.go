@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/e2e/chrome"
+	"txlens/internal/testkit/chrome"
 )
 
 // TestFrontPageInABrowser: the front page of the program fits its window, can be

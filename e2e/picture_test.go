@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"txlens/actors/analysis"
-	"txlens/e2e/chrome"
 	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/engine/upstream"
+	"txlens/internal/testkit/chrome"
 )
 
 var updatePicture = flag.Bool("update-picture", false, "render docs/report.png again")

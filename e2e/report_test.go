@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/e2e/chrome"
 	"txlens/engine/api"
 	"txlens/engine/report"
+	"txlens/internal/testkit/chrome"
 )
 
 // looks are the windows that reports are opened in.

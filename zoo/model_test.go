@@ -13,8 +13,8 @@ import (
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/catalog"
-	"txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
+	"txlens/internal/testkit/scripted"
 )
 
 // object is JSON.

@@ -13,10 +13,10 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/gethdata"
 )
 
 // one is a transaction that all programs get.

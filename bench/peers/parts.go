@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 )
 
 // names of the programs in tables; a star marks those that were given Txlens's names.

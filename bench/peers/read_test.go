@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 )
 
 // Names are counted; selectors, topics and calls without a selector are not.

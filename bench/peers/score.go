@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"txlens/engine/fixture"
+	"txlens/internal/testkit/fixture"
 )
 
 // ownType is a txType of Txlens.

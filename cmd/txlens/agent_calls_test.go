@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/meter"
-	"txlens/engine/replay/gethdata"
+	"txlens/internal/testkit/gethdata"
+	script "txlens/internal/testkit/scripted"
 	"txlens/transport"
 )
 

@@ -12,11 +12,11 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/engine/agent/llm"
-	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/meter"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream"
+	"txlens/internal/testkit/gethdata"
+	script "txlens/internal/testkit/scripted"
 	"txlens/transport"
 )
 

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/engine/upstream/stubnode"
+	script "txlens/internal/testkit/scripted"
 )
 
 // abiString is a string as ABIs encode it when it is the only value that is returned.

@@ -11,11 +11,11 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"txlens/engine/agent/llm"
-	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
+	script "txlens/internal/testkit/scripted"
 )
 
 // TestAgentServed: a server of the command with a model. What the provider cannot be

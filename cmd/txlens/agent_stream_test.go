@@ -7,9 +7,9 @@ import (
 
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
-	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/meter"
+	script "txlens/internal/testkit/scripted"
 	"txlens/transport"
 )
 

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/meter"
-	"txlens/engine/replay/gethdata"
+	"txlens/internal/testkit/gethdata"
+	script "txlens/internal/testkit/scripted"
 	"txlens/transport"
 )
 

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"txlens/engine/api"
-	"txlens/engine/fixture"
 	"txlens/engine/upstream"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 )
 
 // command runs the program with its streams in buffers.

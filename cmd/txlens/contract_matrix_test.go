@@ -12,11 +12,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/upstream/stubnode"
+	script "txlens/internal/testkit/scripted"
 )
 
 // The modes of a server that the rows of the interface are held to.

@@ -223,7 +223,7 @@ func TestDocsNameAllFlags(t *testing.T) {
 
 // definedMetrics finds the names in the source of transport/admin: what has not counted
 // yet is in no answer of /metrics.
-var definedMetrics = regexp.MustCompile(`(?:counter\("|times\("|Namespace: "txlens", Name: "|NewDesc\("txlens_)([a-z_]+)"`)
+var definedMetrics = regexp.MustCompile(`(?:counter\(\s*"|times\(\s*"|Namespace:\s*"txlens",\s*Name:\s*"|NewDesc\(\s*"txlens_)([a-z_]+)"`)
 
 // TestDocsNameAllMetrics: the metrics of docs/operating.md are those of the program.
 func TestDocsNameAllMetrics(t *testing.T) {

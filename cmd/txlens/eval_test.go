@@ -12,11 +12,11 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"txlens/actors/analysis"
-	script "txlens/engine/agent/llm/scripted"
 	"txlens/engine/api"
-	"txlens/engine/fixture"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/gethdata"
+	script "txlens/internal/testkit/scripted"
 )
 
 // TestEval: the cases that lie beside the demo's bundles are met by the rules, twice

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"txlens/engine/api"
-	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 )
 
 // swap is a recorded swap through an aggregator: it has tokens, sources to look

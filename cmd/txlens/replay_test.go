@@ -14,10 +14,10 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/engine/api"
-	"txlens/engine/fixture"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/upstream"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/gethdata"
 )
 
 // bundleOf is the one bundle that the analyst wrote for a transaction.

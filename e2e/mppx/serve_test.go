@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/fixture"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 )
 
 // payeeKey is that of parties.mjs.

@@ -6,8 +6,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
 	"txlens/engine/label"
+	"txlens/internal/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
 	"txlens/engine/check"
 	"txlens/engine/facts"
+	"txlens/internal/testkit/recorded"
 )
 
 // BenchmarkLook is the triage alone, of all recorded transactions.

@@ -8,14 +8,14 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
 	"txlens/engine/chain"
 	"txlens/engine/check"
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
 	"txlens/engine/narrate"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
+	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
-	"txlens/engine/fixture"
+	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/scene"
 )
 

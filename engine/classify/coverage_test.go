@@ -18,8 +18,8 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
-	"txlens/engine/fixture"
 	"txlens/engine/protocol"
+	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/scene"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"

@@ -12,8 +12,8 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
-	"txlens/engine/fixture"
 	"txlens/engine/narrate"
+	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/scene"
 )
 

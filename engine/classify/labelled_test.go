@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
-	"txlens/engine/fixture"
+	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/scene"
 )
 

@@ -2,7 +2,6 @@ package classify_test
 
 import (
 	"bytes"
-	"github.com/go-json-experiment/json/jsontext"
 	"math/big"
 	"strings"
 	"testing"
@@ -10,9 +9,11 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/scene"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ethereum/go-ethereum/common"
 )

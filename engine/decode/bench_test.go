@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 )
 
 type parsed struct {

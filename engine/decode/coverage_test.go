@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 )
 
 type tally struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

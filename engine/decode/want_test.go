@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
+	"txlens/internal/testkit/fixture"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"

@@ -8,9 +8,9 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
 	"txlens/engine/upstream"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 )
 
 // TestNeighbours: the receipts around a trade come in one request, a replay gives the

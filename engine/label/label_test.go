@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/chain"
-	"txlens/engine/fixture"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -9,8 +9,8 @@ import (
 
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/gethdata"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"

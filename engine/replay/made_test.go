@@ -14,8 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm"
 
 	"txlens/engine/ethrpc"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/gethdata"
 )
 
 // memory is a State for made-up cases; a hook stands before each answer.

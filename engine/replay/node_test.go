@@ -14,8 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"txlens/engine/ethrpc"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/gethdata"
 )
 
 // overRPC reads state the way the program does, with plain queries.

@@ -13,8 +13,8 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/gethdata"
 )
 
 // noLeak checks that a test leaves no goroutine behind.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 )
 
 // BenchmarkParseCallTracer reads the traces of whole real blocks, beside the time

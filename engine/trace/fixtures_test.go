@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 )
 
 func parse(t testing.TB, b []byte, lim trace.Limits) *trace.Tree {

@@ -13,8 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 )
 
 type recordedParity struct {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"txlens/engine/fixture"
 	"txlens/engine/trace"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 )

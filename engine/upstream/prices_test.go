@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/fixture"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 )

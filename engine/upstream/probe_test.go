@@ -14,9 +14,9 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/fixture"
 	"txlens/engine/meter"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -27,10 +27,10 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/engine/api"
-	"txlens/engine/fixture"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
 	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/fixture"
 )
 
 // recordedAt is written into the bundles as their date: 2026-01-01.

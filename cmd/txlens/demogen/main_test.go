@@ -9,9 +9,9 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/engine/api"
-	"txlens/engine/fixture"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
+	"txlens/internal/testkit/fixture"
 )
 
 // TestEmbeddedBundles: the bundles of the demo are what this program makes of the

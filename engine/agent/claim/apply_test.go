@@ -8,9 +8,9 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
 	"txlens/engine/check"
 	"txlens/engine/verdict"
+	"txlens/internal/testkit/recorded"
 
 	"github.com/go-json-experiment/json"
 )

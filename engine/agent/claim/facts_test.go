@@ -9,11 +9,11 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
 	"txlens/engine/check"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
+	"txlens/internal/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -8,7 +8,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
+	"txlens/internal/testkit/recorded"
 )
 
 // TestMergedSteps: a step of the rules goes only for one of the model that says all of

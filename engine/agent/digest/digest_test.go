@@ -7,7 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
+	"txlens/internal/testkit/recorded"
 )
 
 // Targets for the recorded blocks.

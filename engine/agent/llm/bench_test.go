@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/scripted"
 	"txlens/engine/agent/llm/wire"
+	"txlens/internal/testkit/scripted"
 )
 
 // BenchmarkCancel measures how long a turn takes to end after its context has, while

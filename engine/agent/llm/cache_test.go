@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/scripted"
 	"txlens/engine/agent/llm/wire"
+	"txlens/internal/testkit/scripted"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/scripted"
 	"txlens/engine/agent/llm/wire"
+	"txlens/internal/testkit/scripted"
 )
 
 // TestRefusedRequests: what a status means, and whether it is worth another try.

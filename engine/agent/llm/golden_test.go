@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/scripted"
 	"txlens/engine/agent/llm/wire"
+	"txlens/internal/testkit/scripted"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -11,8 +11,8 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/anthropic"
 	"txlens/engine/agent/llm/openai"
-	"txlens/engine/agent/llm/scripted"
 	"txlens/engine/agent/llm/wire"
+	"txlens/internal/testkit/scripted"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

@@ -11,9 +11,9 @@ import (
 	"txlens/engine/agent/tool"
 	"txlens/engine/api"
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
 	"txlens/engine/classify"
 	"txlens/engine/verdict"
+	"txlens/internal/testkit/recorded"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
+	"txlens/internal/testkit/recorded"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

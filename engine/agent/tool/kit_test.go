@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"txlens/engine/assemble"
-	"txlens/engine/assemble/recorded"
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/gather"
 	"txlens/engine/meter"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
+	"txlens/internal/testkit/gethdata"
+	"txlens/internal/testkit/recorded"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"

@@ -14,9 +14,9 @@ import (
 	"txlens/engine/gather"
 	"txlens/engine/meter"
 	"txlens/engine/replay"
-	"txlens/engine/replay/gethdata"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
+	"txlens/internal/testkit/gethdata"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/vm"

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"txlens/engine/fixture"
+	"txlens/internal/testkit/fixture"
 )
 
 // RPCError is the error object of JSON-RPC.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/fixture"
+	"txlens/internal/testkit/fixture"
 )
 
 const (

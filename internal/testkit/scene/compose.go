@@ -3,17 +3,18 @@ package scene
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"math/big"
 	"testing"
 	"txlens/engine/chain"
 	"txlens/engine/decode"
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
-	"txlens/engine/fixture"
 	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"

@@ -11,9 +11,9 @@ import (
 	"txlens/engine/assemble"
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
-	"txlens/engine/fixture"
 	"txlens/engine/label"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 )

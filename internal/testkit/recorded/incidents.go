@@ -10,9 +10,9 @@ import (
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
 	"txlens/engine/evmsig"
-	"txlens/engine/fixture"
 	"txlens/engine/label"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/fixture"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json/jsontext"
