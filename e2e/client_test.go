@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/stubnode"
 )
 
 // needNode skips where there is no Node.js, or no packages for it.

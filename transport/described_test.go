@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"txlens/transport/contract"
+	"txlens/internal/testkit/contract"
 	"txlens/transport/discovery"
 )
 

@@ -25,7 +25,7 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
-	"txlens/transport/contract"
+	"txlens/internal/testkit/contract"
 	"txlens/transport/discovery"
 	"txlens/transport/wire"
 )

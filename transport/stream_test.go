@@ -21,7 +21,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/report"
-	"txlens/transport/contract"
+	"txlens/internal/testkit/contract"
 )
 
 // script is an Explainer that plays one analysis.

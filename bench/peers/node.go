@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

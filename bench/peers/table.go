@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // table is printed as Markdown.

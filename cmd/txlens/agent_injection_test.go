@@ -13,8 +13,8 @@ import (
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
 	"txlens/engine/report"
-	"txlens/engine/upstream/stubnode"
 	script "txlens/internal/testkit/scripted"
+	"txlens/internal/testkit/stubnode"
 )
 
 // abiString is a string as ABIs encode it when it is the only value that is returned.

@@ -16,8 +16,8 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/engine/api"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/stubnode"
 )
 
 // recordedNodes serves every recorded block, one node for each chain, and makes

@@ -12,8 +12,8 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/upstream"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/stubnode"
 )
 
 // command runs the program with its streams in buffers.

@@ -26,7 +26,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 	"txlens/transport/client"
 )
 

@@ -15,8 +15,8 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
-	"txlens/engine/upstream/stubnode"
 	script "txlens/internal/testkit/scripted"
+	"txlens/internal/testkit/stubnode"
 )
 
 // The modes of a server that the rows of the interface are held to.

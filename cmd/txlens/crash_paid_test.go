@@ -13,7 +13,7 @@ import (
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // TestRepeatedAfterACrash: a server is killed while a run streams whose vouchers have

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"txlens/transport/contract"
+	"txlens/internal/testkit/contract"
 	"txlens/transport/discovery"
 )
 

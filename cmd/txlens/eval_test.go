@@ -13,10 +13,10 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/engine/api"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/gethdata"
 	script "txlens/internal/testkit/scripted"
+	"txlens/internal/testkit/stubnode"
 )
 
 // TestEval: the cases that lie beside the demo's bundles are met by the rules, twice

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"txlens/engine/api"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/stubnode"
 )
 
 // swap is a recorded swap through an aggregator: it has tokens, sources to look

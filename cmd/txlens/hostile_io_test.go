@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/klauspost/compress/zstd"
 )

@@ -18,7 +18,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/report"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/go-json-experiment/json"
 )

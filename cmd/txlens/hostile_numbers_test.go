@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"txlens/engine/api"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // Numbers at the ends of their ranges.

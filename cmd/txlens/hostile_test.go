@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"txlens/engine/api"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // TestHostileGround: the invented transaction as such is explained without a complaint.

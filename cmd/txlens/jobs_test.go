@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"txlens/engine/api"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // servedArgs makes the test binary a server: arguments, one a line.

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"txlens/engine/api"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/dice"
+	"txlens/internal/testkit/stubnode"
 )
 
 // killsWanted is how often the tests that kill do so; TXLENS_KILLS asks for more.

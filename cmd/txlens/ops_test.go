@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"txlens/engine/api"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 var adminAt = regexp.MustCompile(`"?admin"?[=:]"?([0-9.:]+)`)

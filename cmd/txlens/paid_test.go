@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"txlens/engine/mpp/tempo"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // TestPaidStream: from the challenge to the refund, on one channel.

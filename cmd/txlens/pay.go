@@ -336,10 +336,10 @@ func (t *till) sellJob(
 	run func(context.Context, transport.Job) (*api.Result, error),
 ) (*api.Result, error) {
 	return t.seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*api.Result, error) {
-		job := transport.Job{ID: w.ID, Request: w.Request}
+		spec := transport.Job{ID: w.ID, Request: w.Request}
 		if sold != nil {
-			job.Gate, job.OnCost, job.Finish, job.Unpaid = sold.Gate, sold.OnCost, sold.GivenUp(), true
+			spec.Gate, spec.OnCost, spec.Finish, spec.Unpaid = sold.Gate, sold.OnCost, sold.GivenUp(), true
 		}
-		return run(ctx, job)
+		return run(ctx, spec)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // startServe runs the command until the test ends, and says where it listens.

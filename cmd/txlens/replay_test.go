@@ -15,9 +15,9 @@ import (
 	"txlens/actors/analysis"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/gethdata"
+	"txlens/internal/testkit/stubnode"
 )
 
 // bundleOf is the one bundle that the analyst wrote for a transaction.

@@ -23,7 +23,7 @@ import (
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
-	"txlens/transport/contract"
+	"txlens/internal/testkit/contract"
 	"txlens/transport/discovery"
 )
 

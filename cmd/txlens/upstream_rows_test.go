@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // upstreamRow is one way in which nodes fail, and what each rail tells of it.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"txlens/engine/mpp/sandbox"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/stubnode"
 )
 
 // payeeKey is that of parties.mjs.

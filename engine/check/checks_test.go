@@ -66,8 +66,8 @@ func TestFlagsAreFound(t *testing.T) {
 // TestCausesOfChecks: each cause belongs to one check.
 func TestCausesOfChecks(t *testing.T) {
 	seen := map[api.Category]string{}
-	for i := range Checks {
-		c := &Checks[i]
+	for i := range registry {
+		c := &registry[i]
 		for _, cause := range c.Causes {
 			if seen[cause] != "" || !slices.Contains(cause.Enum(), any(cause)) {
 				t.Errorf("%s: %s is of %q too, or is no cause", c.Name, cause, seen[cause])
@@ -83,8 +83,8 @@ func TestCausesOfChecks(t *testing.T) {
 // TestSeverityOfControl: to have taken control of a contract is critical by itself; other
 // checks go by the loss alone.
 func TestSeverityOfControl(t *testing.T) {
-	for i := range Checks {
-		c, want := &Checks[i], api.SeverityMedium // a loss of which the size is not known
+	for i := range registry {
+		c, want := &registry[i], api.SeverityMedium // a loss of which the size is not known
 		if c.Name == "control_changed" {
 			want = api.SeverityCritical
 		}

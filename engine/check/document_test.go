@@ -21,8 +21,8 @@ func document() string {
 		"A check is *found* when a finding of one of its categories or one of its flags reports it; it cannot be clean then.\n" +
 		"*Open* marks checks that a model may decide by evidence that the rules do not have.\n\n" +
 		"| Check | Looks for | Categories | Flags | Finds | Open | Listed |\n|---|---|---|---|---|---|---|\n")
-	for i := range Checks {
-		c := &Checks[i]
+	for i := range registry {
+		c := &registry[i]
 		row(&b, code(c.Name), c.Title, codes(c.Causes), flags(c.Flags), yes(c.Finds()), yes(c.Open), yes(c.Listed()))
 	}
 	b.WriteString("\n## Risk flags\n\nA flag is an observation and no verdict. *Severity* is that of the flag without a finding. *Control* marks changes of\n" +
@@ -89,8 +89,8 @@ func TestDocument(t *testing.T) {
 // TestRegistry: each check has a name and a title of its own and does something.
 func TestRegistry(t *testing.T) {
 	names, titles := map[string]bool{}, map[string]bool{}
-	for i := range Checks {
-		c := &Checks[i]
+	for i := range registry {
+		c := &registry[i]
 		if c.Name == "" || c.Title == "" || names[c.Name] || titles[c.Title] || c.Title != strings.ToLower(c.Title[:1])+c.Title[1:] {
 			t.Errorf("%q, %q", c.Name, c.Title)
 		}

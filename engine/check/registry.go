@@ -1,8 +1,8 @@
 package check
 
-// Checks is the registry: all checks in the order of results. The rules, the claims of a
+// registry holds all checks in the order of results. The rules, the claims of a
 // model and the documentation have no other list.
-var Checks = []Check{
+var registry = []Check{
 	reentrancyCheck,
 	flashLoanCheck,
 	priceMovedCheck,
@@ -29,8 +29,8 @@ var Checks = []Check{
 
 // Listed are the checks of which results have a line.
 func Listed() (out []*Check) {
-	for i := range Checks {
-		if c := &Checks[i]; c.Listed() {
+	for i := range registry {
+		if c := &registry[i]; c.Listed() {
 			out = append(out, c)
 		}
 	}

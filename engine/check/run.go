@@ -86,8 +86,8 @@ const maxFlags = 12
 // flag raises the risk flags that need the trace, the state diff or the state around the
 // transaction; those of the receipt alone are raised by the classification.
 func (l *look) flag() {
-	for i := range Checks {
-		if c := &Checks[i]; c.flag != nil && (c.own || l.usable()) {
+	for i := range registry {
+		if c := &registry[i]; c.flag != nil && (c.own || l.usable()) {
 			l.raised = verdict.Add(l.raised, maxFlags, c.flag(l)...)
 		}
 	}
@@ -95,8 +95,8 @@ func (l *look) flag() {
 
 // findings are those of all checks, weighed by the rules of each.
 func (l *look) findings() (out []verdict.Finding) {
-	for i := range Checks {
-		c := &Checks[i]
+	for i := range registry {
+		c := &registry[i]
 		if c.find == nil || !c.own && !l.usable() {
 			continue
 		}

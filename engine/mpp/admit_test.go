@@ -222,55 +222,6 @@ func TestConformance_7_1_Classifier(t *testing.T) {
 	}
 }
 
-func TestConformance_1_4_AcceptPayment(t *testing.T) {
-	type offer struct{ method, intent string }
-	pair := func(o offer) (string, string) { return o.method, o.intent }
-	offers := []offer{{"tempo", "charge"}, {"tempo", "session"}, {"stripe", "charge"}}
-	f := func(header, want string) {
-		t.Helper()
-		a, err := ParseAcceptPayment(header)
-		if err != nil {
-			t.Errorf("%s: %v", header, err)
-		}
-		got := ""
-		for _, o := range Select(a, offers, pair) {
-			got += o.method + "/" + o.intent + " "
-		}
-		if strings.TrimSpace(got) != want {
-			t.Errorf("%s: %s", header, got)
-		}
-	}
-	const all = "tempo/charge tempo/session stripe/charge"
-	f("tempo/session", "tempo/session")
-	f(" tempo/session ;  q=1.000 ,,", "tempo/session")
-	f("Tempo/SESSION", "tempo/session")
-	f("tempo/*", "tempo/charge tempo/session")
-	f("*/charge", "tempo/charge stripe/charge")
-	f("*/*", all)
-	f("*/*;q=0.1, tempo/session", "tempo/session tempo/charge stripe/charge")
-	f("tempo/*;q=0.5, tempo/charge;q=0.2, stripe/charge;q=0.9", "stripe/charge tempo/session tempo/charge")
-	f("tempo/*;q=0.5, */session;q=0.8, */*;q=0.6", "tempo/session stripe/charge tempo/charge")
-	f("*/*, tempo/session;q=0", "tempo/charge stripe/charge")
-	f("*/*;q=0, tempo/session;q=0.001", "tempo/session")
-	f("tempo/session;q=1, stripe/charge;q=0.9", "tempo/session stripe/charge")
-	f("tempo/charge;q=0.5, stripe/charge;q=0.5", "tempo/charge stripe/charge")
-	f("lightning/charge", all)
-	f("*/*;q=0", all)
-	for _, bad := range []string{"", " , ", "tempo", "tempo/", "/session", "tempo/session/x", "tempo/session;q=2", "tempo/session;q=01", "tempo/session;q=1a", "tempo/session;q=1.001", "tempo/session;q=0.1234",
-		"tempo/session;q=-1", "tempo/session;q=.5", "tempo/session;q=", "tempo/session;q", "tempo/session;p=1", "tempo/session;q=0.5;x=1", "tempo/session x",
-		"tempo /session", `"tempo"/session`, strings.Repeat("a/b,", maxRanges+1), strings.Repeat(" ", maxAccept) + "a/b"} {
-		if a, err := ParseAcceptPayment(bad); err == nil {
-			t.Errorf("%s: %v", clip(bad), a)
-		}
-	}
-	if got := Select(nil, offers, pair); len(got) != 3 {
-		t.Errorf("without the header: %v", got)
-	}
-	if got := (AcceptPayment{{"tempo", "session", 1000}, {"*", "*", 5}}).String(); got != "tempo/session, */*;q=0.005" {
-		t.Error(got)
-	}
-}
-
 // TestIssuerConcurrently: one issuer and one pool of readers serve all requests.
 func TestIssuerConcurrently(t *testing.T) {
 	i, _ := sessionChallenge(t)

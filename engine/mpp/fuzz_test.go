@@ -31,9 +31,6 @@ func FuzzHeaders(f *testing.F) {
 		} else if p := AsProblem(err); p.Status() != 402 && p.Status() != 400 {
 			t.Fatalf("status %d", p.Status())
 		}
-		if a, err := ParseAcceptPayment(s); err == nil {
-			sameAccept(t, a)
-		}
 		if src, err := ParseSource(s); err == nil {
 			if again, err := ParseSource(src.String()); err != nil || again != src {
 				t.Fatalf("%s became %+v: %v", s, again, err)
@@ -45,7 +42,7 @@ func FuzzHeaders(f *testing.F) {
 		if r, err := ParseReceipt(s); err == nil {
 			sameReceipt(t, r)
 		}
-		if n, err := ParseSnapshot(s); err == nil {
+		if n, err := parseSnapshot(s); err == nil {
 			sameSnapshotHeader(t, n)
 		}
 		if q, err := DecodeSessionRequest(s); err == nil {
@@ -211,24 +208,11 @@ func sameSnapshotHeader(t *testing.T, s *Snapshot) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ParseSnapshot(v)
+	again, err := parseSnapshot(v)
 	if err != nil {
 		t.Fatalf("read again: %v", err)
 	}
 	if w, err := again.HeaderValue(); err != nil || w != v {
 		t.Fatalf("%s became %s: %v", v, w, err)
-	}
-}
-
-func sameAccept(t *testing.T, a AcceptPayment) {
-	again, err := ParseAcceptPayment(a.String())
-	if err != nil && len(a.String()) > maxAccept {
-		return // weights are written with three digits
-	}
-	if err != nil || again.String() != a.String() {
-		t.Fatalf("%s became %s: %v", a, again, err)
-	}
-	if q := a.Quality("tempo", "session"); q < 0 || q > 1000 {
-		t.Fatalf("quality %d", q)
 	}
 }

@@ -3,7 +3,6 @@ package mpp
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -73,27 +72,6 @@ func (s *Snapshot) HeaderValue() (string, error) {
 	s.write(&w)
 	w.end()
 	return base64.StdEncoding.EncodeToString(w.b), nil
-}
-
-// ParseSnapshot reads a value of Payment-Session-Snapshot, in either alphabet of
-// base64. What it says is a hint until Check and the chain have confirmed it.
-func ParseSnapshot(value string) (*Snapshot, error) {
-	doc, err := decode64(value, maxRequest)
-	if err != nil {
-		return nil, fmt.Errorf("read snapshot: %w", err)
-	}
-	return readSnapshot(doc)
-}
-
-func readSnapshot(doc []byte) (*Snapshot, error) {
-	s := new(Snapshot)
-	if err := readObject(doc, snapshotMembers, s.member); err != nil {
-		return nil, fmt.Errorf("read snapshot: %w", err)
-	}
-	if s.HighestVoucher == nil {
-		return nil, errors.New("read snapshot: highestVoucher is missing")
-	}
-	return s, nil
 }
 
 var (

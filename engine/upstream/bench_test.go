@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"txlens/engine/trace"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

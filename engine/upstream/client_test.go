@@ -12,7 +12,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/trace"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 func TestCancellation(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"txlens/engine/trace"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 func TestRetries(t *testing.T) {

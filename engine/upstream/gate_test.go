@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"txlens/engine/meter"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // TestGate: a purchase that the gate refuses is not made, metered or recorded, and

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"txlens/engine/chain"
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/klauspost/compress/zstd"

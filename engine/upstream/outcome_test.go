@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"txlens/engine/meter"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // TestOutcomesAreTold: each metered call is told once, with how it ended.

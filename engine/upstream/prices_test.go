@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/upstream/stubnode"
 	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

@@ -17,7 +17,7 @@ import (
 
 	"txlens/engine/meter"
 	"txlens/engine/trace"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

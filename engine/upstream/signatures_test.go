@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/ethereum/go-ethereum/common"
 )

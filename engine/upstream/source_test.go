@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"txlens/engine/meter"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // services is a client whose services are all the stub's.

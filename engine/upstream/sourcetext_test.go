@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"txlens/engine/meter"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 )
 
 // TestSourceText: each directory's form comes out as the same files, the

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"txlens/engine/chain"
-	"txlens/engine/upstream/stubnode"
+	"txlens/internal/testkit/stubnode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

@@ -113,7 +113,7 @@ func TestSimulationReverts(t *testing.T) {
 			t.Errorf("%+v: %v; the second was asked %d times", first.err, err, b.calls("eth_call"))
 		}
 	}
-	notFound := jsontext.Value(`"` + hexutil.Encode(tempo.ChannelNotFound.Data()) + `"`)
+	notFound := jsontext.Value(`"0x1e07dd94"`) // ChannelNotFound()
 	f(refuse(3, "execution reverted"), "execution reverted", 0)
 	f(reply{err: &rpcError{Code: -32000, Message: "execution failed", Data: notFound}}, "ChannelNotFound", 0)
 	f(refuse(-32000, "header not found"), "", 1)

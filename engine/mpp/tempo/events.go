@@ -166,8 +166,3 @@ func (d *decoder) event(topic common.Hash, ref ChannelRef) Event {
 	}
 	return nil
 }
-
-// ReserveTopics are the first topics of all events of the reserve, for a filter.
-func ReserveTopics() []common.Hash {
-	return []common.Hash{topicOpened, topicSettled, topicTopUp, topicRequested, topicClosed, topicCancelled}
-}

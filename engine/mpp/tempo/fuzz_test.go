@@ -138,7 +138,7 @@ func FuzzVerifyOpen(f *testing.F) {
 	})
 }
 
-// FuzzDecodeReserveCall: calldata has one encoding. Tokens' calls, too.
+// FuzzDecodeReserveCall: calldata has one encoding.
 func FuzzDecodeReserveCall(f *testing.F) {
 	for _, call := range everyCall() {
 		f.Add(call.Calldata())
@@ -151,15 +151,6 @@ func FuzzDecodeReserveCall(f *testing.F) {
 		if call, err := DecodeReserveCall(data); err == nil && !bytes.Equal(call.Calldata(), data) {
 			t.Fatalf("%x encodes as %x", data, call.Calldata())
 		}
-		if to, v, err := DecodeTransferCall(data); err == nil && !bytes.Equal(TransferCalldata(to, &v), data) {
-			t.Fatalf("transfer %x", data)
-		}
-		if to, v, err := DecodeApproveCall(data); err == nil && !bytes.Equal(ApproveCalldata(to, &v), data) {
-			t.Fatalf("approve %x", data)
-		}
-		if a, err := DecodeBalanceOfCall(data); err == nil && !bytes.Equal(BalanceOfCalldata(a), data) {
-			t.Fatalf("balanceOf %x", data)
-		}
 		decodeSwapOut(data)
 	})
 }
@@ -170,19 +161,12 @@ func FuzzDecodeEvent(f *testing.F) {
 		topics, data := e.Log()
 		f.Add(join(topics), data)
 	}
-	topics, data := Transfer{payer, payee, *MaxAmount.Uint256()}.Log()
-	f.Add(join(topics), data)
 	f.Fuzz(func(t *testing.T, words, data []byte) {
 		var topics []common.Hash
 		for ; len(words) >= 32 && len(topics) < 5; words = words[32:] {
 			topics = append(topics, common.Hash(words[:32]))
 		}
 		if e, err := DecodeEvent(topics, data); err == nil {
-			if again, d := e.Log(); !bytes.Equal(join(again), join(topics)) || !bytes.Equal(d, data) {
-				t.Fatalf("%+v", e)
-			}
-		}
-		if e, err := DecodeTransfer(topics, data); err == nil {
 			if again, d := e.Log(); !bytes.Equal(join(again), join(topics)) || !bytes.Equal(d, data) {
 				t.Fatalf("%+v", e)
 			}
@@ -202,8 +186,7 @@ func FuzzDecodeReturn(f *testing.F) {
 	s := ChannelState{Settled: AmountFrom(1), Deposit: MaxAmount, CloseRequestedAt: 9}
 	f.Add(s.Encode())
 	f.Add(EncodeChannelStates([]ChannelState{s, {}}))
-	f.Add(EncodeChannel(testChannel(), s))
-	f.Add(NotPayer.Data())
+	f.Add(unhexF("1435e357"))
 	f.Fuzz(func(t *testing.T, ret []byte) {
 		if s, err := DecodeChannelState(ret); err == nil && (!bytes.Equal(s.Encode(), ret) || s.Settled.Cmp(s.Deposit) > 0) {
 			t.Fatalf("state %+v", s)
@@ -211,14 +194,8 @@ func FuzzDecodeReturn(f *testing.F) {
 		if s, err := DecodeChannelStates(ret, 2); err == nil && !bytes.Equal(EncodeChannelStates(s), ret) {
 			t.Fatalf("states %+v", s)
 		}
-		if d, s, err := DecodeChannel(ret); err == nil && !bytes.Equal(EncodeChannel(d, s), ret) {
-			t.Fatalf("channel %+v %+v", d, s)
-		}
-		if e, ok := DecodeRevert(ret); ok && !bytes.Equal(e.Data(), ret) {
-			t.Fatalf("revert %s", e)
-		}
-		if h, err := DecodeHash(ret); err == nil && !bytes.Equal(h[:], ret) {
-			t.Fatalf("hash %s", h)
+		if e, ok := DecodeRevert(ret); ok && (len(ret) != 4 || e.Name() == "") {
+			t.Fatalf("revert %x", ret)
 		}
 		_, _ = DecodeUint64(ret)
 		_, _ = DecodeUint256(ret)
@@ -247,7 +224,7 @@ func FuzzParseKey(f *testing.F) {
 	f.Add("0x" + strings.Repeat("ff", 32))
 	f.Add(" \n")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, err := range []error{second(ParseSecp256k1Key(text)), second(ParseP256Key(text))} {
+		for _, err := range []error{second(ParseSecp256k1Key(text))} {
 			if err != nil && err != ErrKey {
 				t.Fatalf("%q: %v", text, err)
 			}

@@ -110,15 +110,6 @@ func NewP256Key(secret []byte) (*P256Key, error) {
 	return &P256Key{key: key, xy: point[1:], address: p256Address(point[1:])}, nil
 }
 
-// ParseP256Key reads 64 hex digits, with or without 0x and outer blanks.
-func ParseP256Key(text string) (*P256Key, error) {
-	secret, err := keyBytes(text)
-	if err != nil {
-		return nil, err
-	}
-	return NewP256Key(secret)
-}
-
 // Address is the account of the key.
 func (k *P256Key) Address() common.Address { return k.address }
 

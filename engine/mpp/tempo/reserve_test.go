@@ -61,8 +61,8 @@ func TestReserveErrors(t *testing.T) {
 	f := func(e ReserveError, name, data string) {
 		t.Helper()
 		got, ok := DecodeRevert(unhex(t, data))
-		if !ok || got != e || e.Name() != name || hex.EncodeToString(e.Data()) != data || !errors.Is(error(got), e) {
-			t.Errorf("%s: %v %t, data %x", name, got, ok, e.Data())
+		if !ok || got != e || e.Name() != name {
+			t.Errorf("%s: %s %t", name, got.Name(), ok)
 		}
 	}
 	f(ChannelAlreadyExists, "ChannelAlreadyExists", "0ec0f149")
@@ -80,7 +80,7 @@ func TestReserveErrors(t *testing.T) {
 	f(DepositOverflow, "DepositOverflow", "1132981b")
 	for _, data := range []string{"", "0ec0f1", "0ec0f14900", "00000000"} {
 		if e, ok := DecodeRevert(unhex(t, data)); ok {
-			t.Errorf("%q is %v", data, e)
+			t.Errorf("%q is %s", data, e.Name())
 		}
 	}
 }
@@ -185,12 +185,6 @@ func TestChannelStateOrder(t *testing.T) {
 	if got, err := DecodeChannelStates(EncodeChannelStates(states), 3); err != nil || !reflect.DeepEqual(got, states) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if d, s, err := DecodeChannel(EncodeChannel(testChannel(), want)); err != nil || d != testChannel() || s != want {
-		t.Errorf("%+v %+v, %v", d, s, err)
-	}
-	if n := len(EncodeChannel(testChannel(), want)); n != 10*32 {
-		t.Errorf("getChannel returns %d bytes", n)
-	}
 	bad := func(name string, err error) {
 		t.Helper()
 		if !errors.Is(err, ErrABI) {
@@ -239,10 +233,10 @@ func everyEvent() []Event {
 }
 
 func TestEventsRoundTrip(t *testing.T) {
-	for i, event := range everyEvent() {
+	for _, event := range everyEvent() {
 		topics, data := event.Log()
 		got, err := DecodeEvent(topics, data)
-		if err != nil || got != event || got.Of() != event.Of() || topics[0] != ReserveTopics()[i] {
+		if err != nil || got != event || got.Of() != event.Of() {
 			t.Errorf("%T: %+v, %v", event, got, err)
 		}
 		if _, err := DecodeEvent(topics, append(data, 0)); !errors.Is(err, ErrABI) {
@@ -263,27 +257,21 @@ func TestEventsRoundTrip(t *testing.T) {
 
 func TestTokenCalls(t *testing.T) {
 	amount := uint256.NewInt(1234567)
-	if to, v, err := DecodeTransferCall(TransferCalldata(payee, amount)); err != nil || to != payee || v != *amount {
-		t.Errorf("transfer: %s %s, %v", to, &v, err)
+	word := strings.Repeat("00", 29) + "12d687"
+	to, from := strings.Repeat("00", 12)+hex.EncodeToString(payee[:]), strings.Repeat("00", 12)+hex.EncodeToString(payer[:])
+	f := func(got []byte, want string) {
+		t.Helper()
+		if hex.EncodeToString(got) != want {
+			t.Errorf("%x, want %s", got, want)
+		}
 	}
-	if to, v, err := DecodeApproveCall(ApproveCalldata(DEX, amount)); err != nil || to != DEX || v != *amount {
-		t.Errorf("approve: %s %s, %v", to, &v, err)
-	}
-	if a, err := DecodeBalanceOfCall(BalanceOfCalldata(payer)); err != nil || a != payer {
-		t.Errorf("balanceOf: %s, %v", a, err)
-	}
-	want := Transfer{payer, payee, *amount}
-	topics, data := want.Log()
-	if got, err := DecodeTransfer(topics, data); err != nil || got != want {
-		t.Errorf("Transfer: %+v, %v", got, err)
-	}
-	if v, err := DecodeUint256(data); err != nil || v != *amount {
+	f(TransferCalldata(payee, amount), "a9059cbb"+to+word)
+	f(ApproveCalldata(payee, amount), "095ea7b3"+to+word)
+	f(BalanceOfCalldata(payer), "70a08231"+from)
+	if v, err := DecodeUint256(unhex(t, word)); err != nil || v != *amount {
 		t.Errorf("number: %s, %v", &v, err)
 	}
-	if _, _, err := DecodeTransferCall(ApproveCalldata(DEX, amount)); !errors.Is(err, ErrUnknownFunction) {
-		t.Errorf("approve as transfer: %v", err)
-	}
-	if _, _, err := DecodeTransferCall(append(TransferCalldata(payee, amount), 0)); !errors.Is(err, ErrABI) {
+	if _, err := DecodeUint256(unhex(t, word+"00")); !errors.Is(err, ErrABI) {
 		t.Errorf("trailing byte: %v", err)
 	}
 	if !IsToken(pathUSD) || !IsToken(common.HexToAddress("0x20C000000000000000000000b9537d11c60E8b50")) || IsToken(payee) {

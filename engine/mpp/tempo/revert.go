@@ -1,7 +1,6 @@
 package tempo
 
-// ReserveError is a custom error of the channel reserve. It is an error, and
-// compared with == or errors.Is.
+// ReserveError is a custom error of the channel reserve.
 type ReserveError uint8
 
 // The reserve's errors.
@@ -37,15 +36,6 @@ var reserveErrorOf = func() map[selector]ReserveError {
 
 // Name is the error's name in the contract.
 func (e ReserveError) Name() string { return reserveErrors[e] }
-
-// Error implements error.
-func (e ReserveError) Error() string { return "channel reserve reverted: " + e.Name() }
-
-// Data is the data of the revert.
-func (e ReserveError) Data() []byte {
-	s := selectorOf(e.Name() + "()")
-	return s[:]
-}
 
 // DecodeRevert reads the data of a revert; ok is false where it is none of the
 // reserve's errors.

@@ -2,8 +2,6 @@ package tempo
 
 import (
 	"fmt"
-
-	"github.com/ethereum/go-ethereum/common"
 )
 
 // ChannelState is what the chain keeps of a channel. All zeros means that the
@@ -75,31 +73,6 @@ func DecodeChannelStates(ret []byte, n int) ([]ChannelState, error) {
 		return nil, fmt.Errorf("read channel states: %w", err)
 	}
 	return states, nil
-}
-
-// EncodeChannel is what getChannel returns.
-func EncodeChannel(c Descriptor, s ChannelState) []byte {
-	var e encoder
-	e.descriptor(&c)
-	e.state(s)
-	return e
-}
-
-// DecodeChannel reads what getChannel returned.
-func DecodeChannel(ret []byte) (Descriptor, ChannelState, error) {
-	d := &decoder{rest: ret}
-	c, s := d.descriptor(), d.state()
-	if err := d.end(); err != nil {
-		return Descriptor{}, ChannelState{}, fmt.Errorf("read channel: %w", err)
-	}
-	return c, s, nil
-}
-
-// DecodeHash reads a single bytes32: an id, a digest, a separator.
-func DecodeHash(ret []byte) (common.Hash, error) {
-	d := &decoder{rest: ret}
-	h := d.hash()
-	return h, d.end()
 }
 
 // DecodeUint64 reads a single number of up to 64 bits.

@@ -50,64 +50,11 @@ func accountAndNumber(s selector, account common.Address, v *uint256.Int) []byte
 	return e
 }
 
-// DecodeTransferCall reads a token's transfer, strictly.
-func DecodeTransferCall(data []byte) (to common.Address, amount uint256.Int, err error) {
-	return decodeAccountAndNumber(selectorTransfer, data)
-}
-
-// DecodeApproveCall reads a token's approve, strictly.
-func DecodeApproveCall(data []byte) (spender common.Address, amount uint256.Int, err error) {
-	return decodeAccountAndNumber(selectorApprove, data)
-}
-
-func decodeAccountAndNumber(s selector, data []byte) (account common.Address, v uint256.Int, err error) {
-	if !bytes.HasPrefix(data, s[:]) {
-		return account, v, ErrUnknownFunction
-	}
-	d := &decoder{rest: data[4:]}
-	account, v = d.address(), d.uint256()
-	return account, v, d.end()
-}
-
-// DecodeBalanceOfCall reads a token's balanceOf, strictly.
-func DecodeBalanceOfCall(data []byte) (account common.Address, err error) {
-	if !bytes.HasPrefix(data, selectorBalanceOf[:]) {
-		return account, ErrUnknownFunction
-	}
-	d := &decoder{rest: data[4:]}
-	account = d.address()
-	return account, d.end()
-}
-
 // DecodeUint256 reads a single number, such as what balanceOf returned.
 func DecodeUint256(ret []byte) (uint256.Int, error) {
 	d := &decoder{rest: ret}
 	v := d.uint256()
 	return v, d.end()
-}
-
-// Transfer is a token's event.
-type Transfer struct {
-	From, To common.Address
-	Amount   uint256.Int
-}
-
-// Log is the event's topics and data.
-func (t Transfer) Log() ([]common.Hash, []byte) {
-	var e encoder
-	e.uint256(&t.Amount)
-	return []common.Hash{topicTransfer, common.BytesToHash(t.From[:]), common.BytesToHash(t.To[:])}, e
-}
-
-// DecodeTransfer reads a token's Transfer log. The error is ErrUnknownEvent or
-// ErrABI.
-func DecodeTransfer(topics []common.Hash, data []byte) (Transfer, error) {
-	if len(topics) != 3 || topics[0] != topicTransfer {
-		return Transfer{}, ErrUnknownEvent
-	}
-	d := &decoder{rest: append(append(topics[1].Bytes(), topics[2][:]...), data...)}
-	t := Transfer{From: d.address(), To: d.address(), Amount: d.uint256()}
-	return t, d.end()
 }
 
 // Swap is the pair of calls by which a payer buys the deposit with another
