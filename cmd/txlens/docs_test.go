@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/alecthomas/kong"
 )
 
 // readPage reads a file by its path below the root of the project.
@@ -205,7 +203,7 @@ func TestPackageTables(t *testing.T) {
 // TestDocsNameAllFlags: every command, and every flag of one, is in a page.
 func TestDocsNameAllFlags(t *testing.T) {
 	text := strings.Join(slices.Collect(maps.Values(pages(t))), "\n")
-	k, err := kong.New(new(commands))
+	k, err := newParser(new(commands))
 	if err != nil {
 		t.Fatal(err)
 	}

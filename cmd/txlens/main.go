@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"txlens/engine/agent/llm/catalog"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
 
@@ -80,7 +81,7 @@ func run(ctx context.Context, args []string, c console) (code int) {
 		}
 	}()
 	var cmds commands
-	parser, err := kong.New(&cmds, kong.Name("txlens"),
+	parser, err := newParser(&cmds, kong.Name("txlens"),
 		kong.Description("Explains one EVM transaction by its hash: what it did, for whom, at what cost, and how that is known."),
 		kong.Writers(c.out, c.err), kong.Exit(func(code int) { panic(stopped(code)) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c))
@@ -97,6 +98,16 @@ func run(ctx context.Context, args []string, c console) (code int) {
 		return exitBadInput
 	}
 	return conclude(c, k.Run())
+}
+
+// newParser makes the parser of the commands. Where a package registers the values of a
+// flag, the flag's enumeration and help are filled in from it.
+func newParser(cmds *commands, options ...kong.Option) (*kong.Kong, error) {
+	var providers []string
+	for _, k := range catalog.Kinds() {
+		providers = append(providers, string(k))
+	}
+	return kong.New(cmds, append(options, kong.Vars{"providers": strings.Join(providers, ",")})...)
 }
 
 // selected is the command that the arguments got as far as naming.

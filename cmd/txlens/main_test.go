@@ -28,7 +28,7 @@ func ownSettings() {
 
 // serveNode is the command serve as kong sees it.
 func serveNode() (*kong.Node, error) {
-	parser, err := kong.New(new(commands))
+	parser, err := newParser(new(commands))
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func TestRegistry(t *testing.T) {
 			}
 		}
 	}
-	if len(Listed()) != 21 {
+	if len(Listed()) < 21 {
 		t.Errorf("%d checks are listed", len(Listed()))
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"txlens/engine/api"
 )
 
-// Kind is the format that the provider speaks.
+// Kind is the format that the provider speaks: Off, or a key of providers.
 type Kind string
 
 const (
@@ -24,6 +24,26 @@ const (
 	Anthropic Kind = "anthropic"
 	OpenAI    Kind = "openai" // any endpoint that speaks Chat Completions
 )
+
+// provider is what is known of a kind.
+type provider struct {
+	new func(wire.Config) (llm.Provider, error)
+	// id names a model of the interface as the vendor does, and prices are those of its
+	// list; nil where the settings must say it.
+	id     func(name string) string
+	prices map[string]llm.Price
+}
+
+// providers registers the providers. Settings, help and documents derive from it.
+var providers = map[Kind]provider{
+	Anthropic: {new: maker(anthropic.New), id: vendorID, prices: list},
+	OpenAI:    {new: maker(openai.New)},
+}
+
+// Kinds lists all kinds: Off, then the others in alphabetical order.
+func Kinds() []Kind {
+	return append([]Kind{Off}, slices.Sorted(maps.Keys(providers))...)
+}
 
 // Every stands for all models of the interface in the two maps of Config.
 const Every = "*"
@@ -34,11 +54,11 @@ type Config struct {
 	wire.Config
 
 	// Models maps models of the interface, or Every, to names of the provider. What is
-	// not in it has Anthropic's own name; with OpenAI all have to be in it.
+	// not in it has the vendor's own name; where the kind knows none, all have to be in it.
 	Models map[string]string
 	// Prices are by model of the interface, or Every. What is not in it costs
-	// Anthropic's list price; with OpenAI all have to be in it: a model of one's own
-	// costs "0", which is not to be guessed.
+	// the vendor's list price; where the kind has none, all have to be in it: a model of
+	// one's own costs "0", which is not to be guessed.
 	Prices map[string]llm.Price
 }
 
@@ -78,13 +98,12 @@ func (c Config) Model(name string) (Model, error) {
 	m := Model{Name: name}
 	id, mapped := lookUp(c.Models, name)
 	price, priced := lookUp(c.Prices, name)
-	if c.Kind == Anthropic {
-		if !mapped {
-			id = vendorID(name)
-		}
-		if !priced {
-			price, priced = list[name]
-		}
+	known := providers[c.Kind]
+	if !mapped && known.id != nil {
+		id = known.id(name)
+	}
+	if !priced {
+		price, priced = known.prices[name]
 	}
 	switch {
 	case strings.TrimSpace(id) == "":
@@ -112,12 +131,12 @@ func New(c Config) (llm.Provider, error) {
 			return nil, fmt.Errorf("%q is no model: want %q or one of %s", name, Every, strings.Join(api.ModelNames(), ", "))
 		}
 	}
-	switch c.Kind {
-	case "", Off:
+	if c.Kind == "" || c.Kind == Off {
 		return nil, nil
-	case Anthropic, OpenAI:
-	default:
-		return nil, fmt.Errorf("%q is no kind of provider: want %s, %s or %s", c.Kind, Off, Anthropic, OpenAI)
+	}
+	p, ok := providers[c.Kind]
+	if !ok {
+		return nil, fmt.Errorf("%q is not a kind of provider: want one of %q", c.Kind, Kinds())
 	}
 	for _, name := range api.ModelNames() {
 		if _, err := c.Model(name); err != nil {
@@ -127,16 +146,17 @@ func New(c Config) (llm.Provider, error) {
 	if c.Key == "" && c.BaseURL == "" {
 		return nil, errors.New("the provider wants a key")
 	}
-	if c.Kind == OpenAI {
-		return made(openai.New(c.Config))
-	}
-	return made(anthropic.New(c.Config))
+	return p.new(c.Config)
 }
 
-// made keeps a nil client from becoming a provider that is not nil.
-func made[P llm.Provider](p P, err error) (llm.Provider, error) {
-	if err != nil {
-		return nil, err
+// maker makes the constructor of a client one of a provider. A client that could not be
+// made becomes a provider that is nil.
+func maker[P llm.Provider](construct func(wire.Config) (P, error)) func(wire.Config) (llm.Provider, error) {
+	return func(c wire.Config) (llm.Provider, error) {
+		p, err := construct(c)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
 	}
-	return p, nil
 }

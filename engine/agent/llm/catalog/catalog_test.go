@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -112,7 +113,7 @@ func TestNew(t *testing.T) {
 	f(Config{Kind: OpenAI, Config: at("http://ollama:11434/v1", "s3cret"), Models: all, Prices: free}, "")
 	f(Config{Kind: OpenAI, Config: at("http://[::1]:11434/v1", "s3cret"), Models: all, Prices: free}, "")
 	f(Config{Kind: OpenAI, Config: at("http://192.168.1.5/v1", "s3cret"), Models: all, Prices: free}, "")
-	f(Config{Kind: "gemini"}, `"gemini" is no kind of provider: want off, anthropic or openai`)
+	f(Config{Kind: "gemini"}, fmt.Sprintf(`"gemini" is not a kind of provider: want one of %q`, Kinds()))
 	f(Config{Kind: Anthropic}, "wants a key")
 	f(Config{Kind: OpenAI, Models: all, Prices: free}, "wants a key")
 	f(Config{Kind: OpenAI, Config: at("http://127.0.0.1:1", ""), Prices: free}, "model-opus-5: say which model")
