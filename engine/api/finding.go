@@ -31,6 +31,16 @@ type Finding struct {
 	// not be equal: fees and trades lie between them.
 	Gain []AssetAmount `json:"gain,omitempty"`
 	Loss []AssetAmount `json:"loss,omitempty"`
+	// Revoke lists the approvals of the victims that were used, or that they signed; while
+	// they stand, more can be taken.
+	Revoke []Approval `json:"revoke,omitempty"`
+}
+
+// Approval is the right of a spender over a token of an owner.
+type Approval struct {
+	Owner   Addr `json:"owner"`
+	Token   Addr `json:"token"`
+	Spender Addr `json:"spender"`
 }
 
 // AssetAmount is so much of one asset.

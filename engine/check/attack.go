@@ -46,15 +46,17 @@ type hit struct {
 	deals    []int            // that decide
 	frames   []int            // further frames that decide
 	moves    []int
-	count    int            // how often, where that decides
-	values   [2]*big.Int    // two answers of one view, where they decide
-	position facts.Position // the amount that decides, if any
+	count    int              // how often, where that decides
+	values   [2]*big.Int      // two answers of one view, where they decide
+	position facts.Position   // the amount that decides, if any
+	takers   []common.Address // who has the assets of a drain now
 }
 
 // rules are all patterns, by their rank as a cause.
 var rules = slices.Concat(
 	absurdRules,
 	callbackRules,
+	drainRules,
 	callRules,
 	reentryRules,
 	inputRules,

@@ -53,7 +53,12 @@ func (a *attack) pulls(paid bool) (out []pull) {
 			spender: x.From,
 			move:    -1,
 		}
-		if p.outer < 0 || a.f.Side(p.owner) || a.f.RanCode(p.owner) || p.owner == x.From {
+		if x.From == facts.Permit2 && x.Parent != nil {
+			if p.spender = x.Parent.From; a.f.Member(p.spender) {
+				continue // by a right of its own; see the rules of drains
+			}
+		}
+		if p.outer < 0 || a.f.Side(p.owner) || a.f.RanCode(p.owner) || p.owner == x.From || a.f.HasSigned(p.owner) {
 			continue
 		}
 		for j := a.f.Before(i); j < a.f.After(i); j++ {

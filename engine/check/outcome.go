@@ -100,6 +100,8 @@ func (a *attack) unusual() verdict.Sentence {
 	switch {
 	case a == nil:
 		return verdict.Sentence{}
+	case len(a.all) > 0 && a.cause() == nil && a.all[0].drained():
+		return a.drain(&a.all[0], verdict.PossibleDrain, verdict.PossibleDrainRevoke)
 	case len(a.all) > 0 && a.cause() == nil:
 		return verdict.Say(verdict.UnusualGain, a.unexplained())
 	case len(a.all) == 0 && a.takenOver():
@@ -112,7 +114,7 @@ func (a *attack) unusual() verdict.Sentence {
 // decides.
 func (a *attack) closer() []verdict.Risk {
 	switch a.unusual().Form {
-	case verdict.UnusualGain:
+	case verdict.UnusualGain, verdict.PossibleDrain, verdict.PossibleDrainRevoke:
 		return []verdict.Risk{{Flag: verdict.UnearnedGain, Why: a.unexplained()}}
 	case verdict.PossibleTakeover:
 		return []verdict.Risk{{Flag: verdict.UninitialisedTakeover, Why: a.initialised()}}
@@ -130,7 +132,7 @@ func (a *attack) unexplained() verdict.Sentence {
 	h := &a.all[0]
 	gains, v := a.gains(h), a.victims(h)
 	switch {
-	case len(gains) == 0:
+	case len(gains) == 0, h.drained():
 		return verdict.Say(verdict.MovesUnexplained, a.story(h, v))
 	case len(v) > 0 && a.f.Robbed(v[0]) != nil:
 		return verdict.Say(verdict.GainUnearned, verdict.Who(a.f.Tx.From), gains, verdict.Who(v[0]))
@@ -235,20 +237,27 @@ func (a *attack) finding(h *hit, victims []common.Address) finding {
 	for _, v := range victims {
 		f.Victim = append(f.Victim, api.AddrOf(v))
 	}
-	f.Attacker = a.attackers(victims, h.faulty)
+	f.Attacker = a.attackers(victims, h.faulty, h.takers)
 	f.Severity, f.Amplifiers = a.severity(h, victims), a.amplifiers()
 	if e := a.entryPoint(h); e != (common.Address{}) {
 		x := api.AddrOf(e)
 		f.EntryPoint = &x
 	}
+	f.Revoke = a.revocable(victims)
 	f.Code = a.code(victims[0], h.faulty, a.entryPoint(h))
 	for _, p := range a.f.Gains {
 		out.Gained = append(out.Gained, amount(p.Key, p.Amount))
 	}
-	for _, p := range a.lost(h, victims) {
+	lost := a.lost(h, victims)
+	if h.drained() {
+		lost = a.drainedOf(h)
+	}
+	for _, p := range lost {
 		out.Lost = append(out.Lost, amount(p.Key, p.Amount))
 	}
-	out.Headline = a.headline(h, victims, story)
+	if out.Headline = a.headline(h, victims, story); h.drained() {
+		out.Headline = a.drain(h, verdict.DrainOf, verdict.DrainOfRevoke)
+	}
 	return out
 }
 
@@ -349,10 +358,10 @@ func (a *attack) amplifiers() (out []api.Amplifier) {
 }
 
 // attackers are the side, without who is accused of the broken rule.
-func (a *attack) attackers(victims []common.Address, faulty common.Address) (out []api.Addr) {
-	for _, list := range [][]common.Address{{a.f.Tx.From}, a.f.Tools, a.f.Pockets} {
+func (a *attack) attackers(victims []common.Address, faulty common.Address, takers []common.Address) (out []api.Addr) {
+	for _, list := range [][]common.Address{{a.f.Tx.From}, a.f.Tools, takers, a.f.Pockets} {
 		for _, m := range list {
-			if len(out) < 8 && m != faulty && !slices.Contains(victims, m) {
+			if len(out) < 8 && m != faulty && !slices.Contains(victims, m) && !slices.Contains(out, api.AddrOf(m)) {
 				out = append(out, api.AddrOf(m))
 			}
 		}

@@ -62,7 +62,9 @@ func Run(f *Facts) *Report {
 	l.flag()
 	r.Flags, r.Findings = l.raised, l.order(l.findings())
 	r.Questions = l.open()
-	r.Unusual = l.att.unusual()
+	if r.Unusual = l.att.unusual(); r.Unusual.Form == 0 {
+		r.Unusual = l.poisoningBatch()
+	}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; exploits(f) && !r.Exploit {
 			r.Exploit, r.Loss = true, l.lossOf(common.Address(f.Facts.Victim[0]))

@@ -27,6 +27,7 @@ func who(name string) common.Address {
 var places = map[string]common.Address{
 	"weth": common.HexToAddress("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"), "zero": {},
 	"balancer": common.HexToAddress("0xBA12222222228d8Ba445958a75a0704d566BF2C8"),
+	"permit2":  common.HexToAddress("0x000000000022D473030F116dDEE9F6B43aC78BA3"),
 	"signer":   common.BytesToAddress([]byte{1}),
 }
 

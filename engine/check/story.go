@@ -30,6 +30,14 @@ func (a *attack) story(h *hit, victims []common.Address) verdict.Sentence {
 		return say(verdict.CauseForgedCallback, faulty)
 	case "pull_embedded", "arbitrary_call":
 		return say(verdict.CauseArbitraryCall, faulty, a.told(h.position), accounts)
+	case "signed_drain":
+		return say(verdict.CauseSignedRight, a.takersOf(h))
+	case "signed_order":
+		return say(verdict.CauseSignedOrder, a.takersOf(h))
+	case "split_takings":
+		return say(verdict.CauseSplitTakings, verdict.Who(a.frame(h.frames[0]).From), a.takersOf(h))
+	case "paid_claim":
+		return say(verdict.CausePaidClaim, verdict.Who(a.f.Tree.Root.To), a.takersOf(h))
 	case "pull_named":
 		return say(verdict.CausePull, faulty, a.told(h.position), accounts)
 	case "forced_trades":
@@ -105,6 +113,16 @@ func (a *attack) lostBy(who verdict.Who) (out verdict.List) {
 	}
 	if len(out) == 0 {
 		out = append(out, amount(facts.Key{}, new(big.Int)))
+	}
+	return out
+}
+
+// takersOf names who has the assets of a drain.
+func (a *attack) takersOf(h *hit) (out verdict.List) {
+	for _, t := range h.takers {
+		if len(out) < maxTold {
+			out = append(out, verdict.Who(t))
+		}
 	}
 	return out
 }

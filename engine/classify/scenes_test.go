@@ -1,6 +1,7 @@
 package classify_test
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -295,6 +296,18 @@ func TestRisks(t *testing.T) {
 	f("none", scene.New(scene.At(scene.Friend), 1, nil))
 	f("unlimited", approve(scene.User, maxUint), "unlimited_approval")
 	f("limited", approve(scene.User, 5))
+	power := func(bits uint, less int64) *big.Int {
+		n := new(big.Int).Lsh(big.NewInt(1), bits)
+		return n.Sub(n, big.NewInt(less))
+	}
+	for _, bits := range []uint{96, 104, 112, 120, 128, 160, 255} {
+		f(fmt.Sprintf("the most of %d bits", bits), approve(scene.User, power(bits, 1)), "unlimited_approval")
+		f(fmt.Sprintf("half of %d bits", bits), approve(scene.User, power(bits-1, 1)), "unlimited_approval")
+		f(fmt.Sprintf("a tenth of %d bits", bits), approve(scene.User, new(big.Int).Quo(power(bits, 1), big.NewInt(10))), "unlimited_approval")
+	}
+	f("near the most of 96 bits", approve(scene.User, new(big.Int).Sub(power(96, 1), power(87, 0))), "unlimited_approval")
+	f("much, but a number like others", approve(scene.User, new(big.Int).Exp(big.NewInt(10), big.NewInt(28), nil)))
+	f("more than 96 bits", approve(scene.User, new(big.Int).Mul(power(96, 0), big.NewInt(3))))
 	f("revoked", approve(scene.User, unlim))
 	f("unlimited, but of a stranger", approve(scene.Friend, maxUint))
 	f("counting down", scene.New(scene.At(scene.Router), 0, nil2()).Log(scene.Usdc, "Approval(address,address,uint256)", []any{scene.User, scene.Router}, maxUint).Transfer(scene.Usdc, scene.User, scene.Friend, 5))

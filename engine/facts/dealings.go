@@ -48,6 +48,7 @@ type Facts struct {
 	Gains   []Position // of the side, fungible assets not created here
 	Spent   []Position // assets of which the side has less, as positive amounts
 	OldDebt []int      // frames that settle a debt which the party did not open here
+	Signed  []Signed   // signatures that were brought and accepted
 
 	members map[common.Address]bool
 	pockets map[common.Address]bool
@@ -91,6 +92,7 @@ func Build(in DealInput) *Facts {
 	f.frames()
 	f.moves()
 	f.net()
+	f.signatures()
 	f.party()
 	f.pocketed()
 	f.deals()

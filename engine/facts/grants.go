@@ -18,24 +18,33 @@ type Grant struct {
 	Amount   *big.Int // nil for operators and single NFTs
 	ID       *big.Int // of a single NFT
 	Operator bool
-	permit2  bool
 	Revoke   bool
 }
 
-var (
-	unlimitedFrom   = new(big.Int).Lsh(big.NewInt(1), 255)
-	unlimitedPermit = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 160), big.NewInt(1))
-)
-
-func (g *Grant) Unlimited() bool {
-	if g.Amount == nil {
-		return false
+// Unlimited reports whether an allowance has no limit that matters: 2^128 units or more,
+// which no token has, or the largest number of one of the narrower encodings that tokens
+// use, or a round fraction of it, as wallets are shown to hide an unlimited allowance.
+func Unlimited(n *big.Int) bool {
+	if n.BitLen() > 128 {
+		return true
 	}
-	if g.permit2 {
-		return g.Amount.Cmp(unlimitedPermit) >= 0
+	for _, bits := range [...]uint{96, 104, 112, 120, 128} {
+		top := new(big.Int).Lsh(common.Big1, bits)
+		if n.Cmp(top) <= 0 && new(big.Int).Sub(top, n).BitLen() <= int(bits)-8 {
+			return true
+		}
+		for _, part := range [...]int64{2, 3, 4, 5, 10, 100, 1000} {
+			d := new(big.Int).Quo(top, big.NewInt(part))
+			if d.Sub(d, n); d.CmpAbs(common.Big1) <= 0 {
+				return true
+			}
+		}
 	}
-	return g.Amount.Cmp(unlimitedFrom) >= 0
+	return false
 }
+
+// Unlimited reports whether the right has no limit that matters.
+func (g *Grant) Unlimited() bool { return g.Amount != nil && Unlimited(g.Amount) }
 
 // Grants reads the approvals of the transaction. An Approval beside a transfer of the
 // same owner's same token is the token counting down an allowance, not a new right.
@@ -105,7 +114,7 @@ func (g *Grant) value(l *ethrpc.Log, word int) {
 }
 
 func readPermit2(l *ethrpc.Log) (Grant, bool) {
-	g := Grant{permit2: true}
+	var g Grant
 	var ok [3]bool
 	if len(l.Topics) == 2 && len(l.Data) >= 64 { // Lockdown(owner, token, spender)
 		g.Owner, ok[0] = evmsig.Address(l.Topics[1][:])

@@ -49,7 +49,7 @@ func (f *Facts) losers() {
 	seen := map[common.Address]bool{}
 	for i := range f.Moves {
 		a := f.Moves[i].From
-		if seen[a] || f.Side(a) || !f.code[a] || f.wrapper(a) || nowhere(a) {
+		if seen[a] || f.Side(a) || !f.code[a] || f.wrapper(a) || Nowhere(a) {
 			continue
 		}
 		seen[a] = true

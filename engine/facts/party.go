@@ -147,16 +147,16 @@ func (f *Facts) pocketed() {
 	}
 	for i := range f.Moves {
 		m := &f.Moves[i]
-		if f.members[m.From] && !f.members[m.To] && !f.pockets[m.To] && !f.code[m.To] && !sent[m.To] && !nowhere(m.To) && m.Amount.Sign() > 0 {
+		if f.members[m.From] && !f.members[m.To] && !f.pockets[m.To] && !f.code[m.To] && !sent[m.To] && !Nowhere(m.To) && m.Amount.Sign() > 0 {
 			f.pockets[m.To] = true
 			f.Pockets = append(f.Pockets, m.To)
 		}
 	}
 }
 
-// nowhere reports whether an address is a precompile or one to which tokens are sent to
+// Nowhere reports whether an address is a precompile or one to which tokens are sent to
 // be rid of them.
-func nowhere(a common.Address) bool {
+func Nowhere(a common.Address) bool {
 	if strings.HasSuffix(a.Hex(), "dEaD") && a[0] == 0 {
 		return true
 	}

@@ -125,6 +125,7 @@ var things = [...]string{
 	verdict.OfChanges:        "change",
 	verdict.OfAccounts:       "account",
 	verdict.OfTimes:          "time",
+	verdict.OfMoreAccounts:   "more account",
 }
 
 // did says what an administrator did to a contract.

@@ -10,6 +10,9 @@ const (
 	ByOverflow
 	ByForgedCallback
 	ByArbitraryCall
+	BySignedDrain
+	BySplitTakings
+	ByPaidClaim
 	ByPull
 	ByGrantedApproval
 	ByReentry

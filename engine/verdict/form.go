@@ -142,11 +142,22 @@ const (
 	CauseBorrowedVotes
 	CauseUnpaid
 	CauseMostOfPool
+	CauseSignedRight
+	CauseSignedOrder
+	CauseSplitTakings
+	CausePaidClaim
 	ExploitOf
 	ExploitWithLoss
 	ExploitWithGain
 	ExploitWithBoth
 	WithLoan
+	DrainOf
+	DrainOfRevoke
+	PossibleDrain
+	PossibleDrainRevoke
+	ApprovalOf
+	AndMoreAccounts
+	PoisoningBatch
 	BrokenAt
 	DealGivesTakes
 	DealGives

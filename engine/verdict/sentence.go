@@ -69,6 +69,7 @@ const (
 	OfChanges
 	OfAccounts
 	OfTimes
+	OfMoreAccounts
 )
 
 func (Sentence) isArg()    {}

@@ -1,0 +1,473 @@
+package check
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Rules by what was done with the rights of owners who took no part: signed permits, signed
+// orders, and approvals of earlier transactions.
+var drainRules = []rule{
+	{name: "signed_drain", proves: true, cause: verdict.BySignedDrain, fires: (*attack).signedDrain, alone: true},
+	{name: "signed_order", proves: true, cause: verdict.BySignedDrain, fires: (*attack).signedOrder, alone: true},
+	{name: "split_takings", proves: true, cause: verdict.BySplitTakings, fires: (*attack).splitTakings, alone: true},
+	{name: "paid_claim", cause: verdict.ByPaidClaim, fires: (*attack).paidClaim, alone: true},
+}
+
+// victim is an owner whose assets left without payment.
+type victim struct {
+	owner   common.Address
+	lost    []facts.Position
+	takers  []common.Address // unlabelled accounts, or those of the side, that have the assets now
+	split   bool             // an asset went to several takers, none of which is a fee
+	frames  []int            // where rights were brought
+	moves   []int            // by which assets left
+	open    bool             // a right without limit
+	order   bool             // the owner signed what was to be done
+	payment bool             // the owner signed a payment to a named payee
+	right   bool             // the owner signed a right for somebody whom nobody vouches for
+}
+
+// maxDrained bounds how many owners are looked at.
+const maxDrained = 50
+
+// maxTakers is among how many accounts the loot of a drain is split at most: more are the
+// payees of a payroll.
+const maxTakers = 5
+
+// minorShare is the least share, in percent, of the second taker of a split: less is a fee.
+const minorShare = 5
+
+// plain reports whether an account ran no code and nobody vouches for it.
+func (a *attack) plain(who common.Address) bool {
+	return !a.f.RanCode(who) && !a.l.vouched(who) && !facts.Nowhere(who)
+}
+
+// ownBusiness reports whether the transaction was made on behalf of an account, whose
+// operation was itself signed.
+func (a *attack) ownBusiness(who common.Address) bool {
+	if a.f.Side(who) {
+		return true
+	}
+	r := a.l.Reading
+	return r != nil && (r.ActorKind == facts.ActorUserOp || r.ActorKind == facts.ActorSafe) && slices.Contains(r.Actors, who)
+}
+
+// signers are the owners who signed something here and have less for nothing, in the
+// order of their signatures.
+func (a *attack) signers() (out []victim) {
+	at := map[common.Address]int{}
+	for i := range a.f.Signed {
+		s := &a.f.Signed[i]
+		j, seen := at[s.Signer]
+		if !seen {
+			j = -1
+			if !a.ownBusiness(s.Signer) && len(out) < maxDrained {
+				if lost := a.f.Stripped(s.Signer); lost != nil {
+					j = len(out)
+					out = append(out, victim{owner: s.Signer, lost: lost})
+				}
+			}
+			at[s.Signer] = j
+		}
+		if j < 0 {
+			continue
+		}
+		v := &out[j]
+		switch {
+		case s.Kind == facts.SignedOrder:
+			v.order = true
+		case s.Kind == facts.SignedPayment:
+			v.payment = true
+		case a.f.Side(s.Spender) || !a.l.vouched(s.Spender):
+			v.right = true
+			v.open = v.open || s.Unlimited()
+		default: // a right for a known contract
+			continue
+		}
+		v.frames = append(v.frames, s.Frame)
+	}
+	for i := range out {
+		a.follow(&out[i])
+	}
+	return out
+}
+
+// follow finds who has the assets of an owner now.
+func (a *attack) follow(v *victim) {
+	for i := range a.f.Moves {
+		if m := &a.f.Moves[i]; m.From == v.owner && m.Amount.Sign() > 0 && len(v.moves) < maxVictims {
+			v.moves = append(v.moves, i)
+		}
+	}
+	for _, p := range v.lost {
+		taken, minor, ok := a.takers(v, p)
+		if !ok {
+			v.takers = nil
+			return
+		}
+		for _, t := range taken {
+			if !slices.Contains(v.takers, t) {
+				v.takers = append(v.takers, t)
+			}
+		}
+		v.split = v.split || len(taken) > 1 && len(taken) <= maxTakers && minor >= minorShare
+	}
+}
+
+// takers are the accounts that have an asset which an owner lost, and the share in percent
+// of the second of them. It is ok only where they are plain accounts or the side, or the
+// side sold the asset and kept the proceeds: what a contract of others has, a deposit, a
+// bridge or an exchange has.
+func (a *attack) takers(v *victim, p facts.Position) (out []common.Address, minor int64, ok bool) {
+	all, kept := new(big.Int), new(big.Int)
+	var second *big.Int
+	for _, s := range a.sharesOf(v, p.Key) {
+		all.Add(all, s.Amount)
+		if !a.f.Side(s.Account) && !a.plain(s.Account) {
+			continue
+		}
+		kept.Add(kept, s.Amount)
+		if out = append(out, s.Account); len(out) == 2 {
+			second = s.Amount
+		}
+	}
+	if second != nil {
+		minor = new(big.Int).Quo(new(big.Int).Mul(second, big.NewInt(100)), all).Int64()
+	}
+	if all.Sign() > 0 && !exceeds(all, kept, 105) {
+		return out, minor, true
+	}
+	sold := a.f.Free() && slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Paid == p.Key })
+	return []common.Address{a.f.Tx.From}, 0, sold
+}
+
+// sharesOf is who has what an owner lost of an asset: whom it was sent to, or where a
+// contract of the party took it, who has more of it at the end.
+func (a *attack) sharesOf(v *victim, k facts.Key) (out []facts.Share) {
+	sums := map[common.Address]*big.Int{}
+	for _, i := range v.moves {
+		m := &a.f.Moves[i]
+		if m.Key != k {
+			continue
+		}
+		if a.f.Tool(m.To) {
+			return a.f.Shares(k)
+		}
+		if sums[m.To] == nil {
+			sums[m.To] = new(big.Int)
+		}
+		sums[m.To].Add(sums[m.To], m.Amount)
+	}
+	return facts.SharesOf(sums)
+}
+
+// signedDrain: a right that the owner signed was brought and used by somebody else in the
+// same transaction, nothing else that the owner signed asked for it, and the owner has
+// nothing for it. A right alone does not say what it is for: a first payment of a
+// subscription looks so. That there is no limit, that everything went, that several assets
+// went or that the loot was split tells a theft; two of them decide.
+func (a *attack) signedDrain() (out []hit) {
+	list := slices.DeleteFunc(a.signers(), func(v victim) bool {
+		return len(v.takers) == 0 || !(v.right && !v.order && !v.payment)
+	})
+	for i := range list {
+		v := &list[i]
+		marks := 0
+		for _, sign := range []bool{v.open, v.split, len(v.lost) > 1, len(list) > 1} {
+			if sign {
+				marks++
+			}
+		}
+		if marks > 0 {
+			switch all, known := a.emptiedOwner(v); {
+			case known && all:
+				marks++
+			case known && marks == 1 && v.open:
+				continue // the owner still has most of it: a standing right, used once
+			}
+		}
+		if marks > 0 {
+			out = a.addDrain(out, v, marks > 1)
+		}
+	}
+	return out
+}
+
+// emptiedOwner asks whether an owner lost nearly all that it had of the first fungible
+// asset.
+func (a *attack) emptiedOwner(v *victim) (all, known bool) {
+	for _, p := range v.lost {
+		if !facts.Fungible(p.Key) || p.Key == (facts.Key{}) {
+			continue
+		}
+		view, ok := a.l.ask(Question{
+			To:    p.Key.Token,
+			Data:  append(evmsig.SelBalanceOf[:], common.LeftPadBytes(v.owner[:], 32)...),
+			When:  Before,
+			Asker: "what an owner had whose assets were taken",
+		})
+		had := evmsig.Uint(view.Output, 0)
+		if !ok || view.Reverted || had == nil {
+			return false, false
+		}
+		return !exceeds(had, p.Amount, 105), true
+	}
+	return false, false
+}
+
+// addDrain adds an owner to the hit of its grade.
+func (a *attack) addDrain(out []hit, v *victim, decides bool) []hit {
+	g := suspicious
+	if decides {
+		g = decisive
+	}
+	i := slices.IndexFunc(out, func(h hit) bool { return h.grade == g })
+	if i < 0 {
+		i = len(out)
+		out = append(out, hit{grade: g, category: api.PhishingApproval, position: v.lost[0]})
+	}
+	h := &out[i]
+	h.victims = append(h.victims, v.owner)
+	h.frames = append(h.frames, v.frames[:min(len(v.frames), 2)]...)
+	h.moves = append(h.moves, v.moves[:min(len(v.moves), 3)]...)
+	for _, t := range v.takers {
+		if !slices.Contains(h.takers, t) {
+			h.takers = append(h.takers, t)
+		}
+	}
+	return out
+}
+
+// signedOrder: orders that owners signed gave several of their assets to the side, and the
+// owners have nothing for it. One asset alone may be a gift or a voucher.
+func (a *attack) signedOrder() (out []hit) {
+	list := slices.DeleteFunc(a.signers(), func(v victim) bool {
+		return !v.order || !slices.ContainsFunc(v.takers, a.f.Side) || slices.ContainsFunc(v.takers, func(t common.Address) bool { return !a.f.Side(t) })
+	})
+	for i := range list {
+		v := &list[i]
+		tokens := map[common.Address]bool{}
+		for _, p := range v.lost {
+			tokens[p.Key.Token] = true
+		}
+		if len(v.lost) > 1 || len(list) > 1 {
+			out = a.addDrain(out, v, len(tokens) > 1 || len(list) > 1)
+		}
+	}
+	return out
+}
+
+// splitTakings: the sender's side used approvals of earlier transactions to take assets of
+// owners who did nothing here and have nothing for it, and split them. A subscription
+// charges one asset of each owner, and a payroll pays many from one.
+func (a *attack) splitTakings() (out []hit) {
+	if a.l.published(0) && a.f.Entry == (common.Address{}) {
+		return nil
+	}
+	var list []victim
+	seen := map[common.Address]bool{}
+	for i, x := range a.f.Tree.Frames {
+		owner, takes := a.takesOf(i, x)
+		if !takes || seen[owner] || len(list) == maxDrained {
+			continue
+		}
+		seen[owner] = true
+		if lost := a.f.Stripped(owner); lost != nil && !a.f.HasSigned(owner) {
+			v := victim{owner: owner, lost: lost, frames: []int{i}}
+			if a.follow(&v); len(v.takers) > 0 {
+				list = append(list, v)
+			}
+		}
+	}
+	takers, splits := map[common.Address]bool{}, 0
+	for i := range list {
+		if list[i].split {
+			splits++
+		}
+		for _, t := range list[i].takers {
+			takers[t] = true
+		}
+	}
+	if len(takers) > maxTakers { // who takes for himself has few accounts
+		return nil
+	}
+	for i := range list {
+		switch v := &list[i]; {
+		case v.split && len(v.lost) > 1:
+			out = a.addDrain(out, v, true)
+		case v.split && splits > 1, len(v.lost) > 2:
+			out = a.addDrain(out, v, false)
+		}
+	}
+	return out
+}
+
+// takesOf is the owner of whose tokens a frame takes some by the right of the side, where
+// the owner ran no code.
+func (a *attack) takesOf(i int, x *trace.Frame) (owner common.Address, ok bool) {
+	owner, _, ok = a.taking(i, x)
+	return owner, ok && a.f.Member(x.From) && !a.ownBusiness(owner) && !a.f.RanCode(owner)
+}
+
+// taking reads a call that takes tokens of an owner by a right of the caller.
+func (a *attack) taking(i int, x *trace.Frame) (owner, token common.Address, ok bool) {
+	if x.Kind != trace.Call || !a.f.Live(i) || len(x.Input) < 4+3*32 || x.From == facts.Permit2 {
+		return owner, token, false
+	}
+	args := x.Input[4:]
+	switch sel := evmsig.Called(x.Input); {
+	case takingFuncs[sel]:
+		token = x.To
+	case x.To != facts.Permit2 || sel != permit2TransferFrom:
+		return owner, token, false
+	default:
+		if token, ok = evmsig.Address(evmsig.Word(args, 3)); !ok {
+			return owner, token, false
+		}
+	}
+	owner, ok = evmsig.Address(evmsig.Word(args, 0))
+	return owner, token, ok
+}
+
+// permit2TransferFrom is the function of Permit2 that uses a right which was given there.
+var permit2TransferFrom = evmsig.Func("transferFrom(address,address,uint160,address)")
+
+// takingFuncs are functions of tokens that move tokens of the owner in their first argument.
+var takingFuncs = selectorSet("transferFrom(address,address,uint256)", "safeTransferFrom(address,address,uint256)",
+	"safeTransferFrom(address,address,uint256,bytes)", "safeTransferFrom(address,address,uint256,uint256,bytes)",
+	"safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)")
+
+// promises are the beginnings of names of functions that promise to give something.
+var promises = []string{"claim", "airdrop", "getreward", "securityupdate", "redeemreward", "mintreward"}
+
+// paidClaim: the sender paid coin to a function that promises to give something, and got
+// nothing; the coin went on to plain accounts at once.
+func (a *attack) paidClaim() []hit {
+	root, sender := a.f.Tree.Root, a.f.Tx.From
+	if root.Kind != trace.Call || root.Value.IsZero() || a.l.vouched(root.To) || !a.calledAs(promises) {
+		return nil
+	}
+	for k, n := range a.f.Nets(sender) {
+		if n.Sign() > 0 || k != (facts.Key{}) && n.Sign() != 0 {
+			return nil
+		}
+	}
+	paid := root.Value.ToBig()
+	gone := new(big.Int)
+	h := hit{grade: suspicious, category: api.PhishingApproval, victims: []common.Address{sender}, position: facts.Position{Amount: paid}}
+	for i := range a.f.Moves {
+		if m := &a.f.Moves[i]; m.From == root.To && m.Key == (facts.Key{}) && m.To != sender && a.plain(m.To) {
+			gone.Add(gone, m.Amount)
+			h.moves, h.takers = append(h.moves, i), append(h.takers, m.To)
+		}
+	}
+	if exceeds(paid, gone, 105) || len(h.takers) > maxTakers {
+		return nil
+	}
+	return []hit{h}
+}
+
+// calledAs reports whether the name of the function that the sender called begins with one
+// of a list.
+func (a *attack) calledAs(names []string) bool {
+	name := strings.ToLower(a.l.function(0))
+	return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(name, n) })
+}
+
+// drained reports whether a hit is of the family of drains, whose victims are owners.
+func (h *hit) drained() bool {
+	switch h.rule.cause {
+	case verdict.BySignedDrain, verdict.BySplitTakings, verdict.ByPaidClaim:
+		return true
+	}
+	return false
+}
+
+// Bounds of the approvals that a finding names.
+const maxRevoked = 20
+
+// revocable are the rights over the assets of owners that were used here or given to the
+// side, each once.
+func (a *attack) revocable(owners []common.Address) (out []api.Approval) {
+	add := func(owner, token, spender common.Address) {
+		x := api.Approval{Owner: api.AddrOf(owner), Token: api.AddrOf(token), Spender: api.AddrOf(spender)}
+		if len(out) < maxRevoked && slices.Contains(owners, owner) && spender != owner && !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	for i := range a.f.Signed {
+		s := &a.f.Signed[i]
+		for _, t := range s.Tokens {
+			if s.Kind == facts.SignedRight && t != s.Spender && (a.f.Side(s.Spender) || !a.l.vouched(s.Spender)) {
+				add(s.Signer, t, s.Spender)
+			}
+		}
+	}
+	for i, x := range a.f.Tree.Frames {
+		if owner, token, ok := a.taking(i, x); ok {
+			add(owner, token, x.From)
+		}
+	}
+	return out
+}
+
+// revoke names the approvals of the first victims, for a sentence.
+func (a *attack) revoke(victims []common.Address) (out verdict.List) {
+	seen := map[[2]api.Addr]bool{}
+	for _, r := range a.revocable(victims) {
+		if key := [2]api.Addr{r.Token, r.Spender}; len(out) < maxTold && !seen[key] {
+			seen[key] = true
+			out = append(out, verdict.Say(verdict.ApprovalOf, verdict.Symbol(r.Token), verdict.Who(r.Spender)))
+		}
+	}
+	return out
+}
+
+// drain is the one line of a drain: whose assets, how, how much, and what to revoke.
+func (a *attack) drain(h *hit, form, revoking verdict.Form) verdict.Sentence {
+	story := a.story(h, h.victims)
+	var of verdict.Arg = verdict.Who(h.victims[0])
+	if n := len(h.victims); n > 1 {
+		of = verdict.Say(verdict.AndMoreAccounts, of, verdict.Count{N: n - 1, Of: verdict.OfMoreAccounts})
+	}
+	var lost verdict.List
+	for _, p := range a.drainedOf(h) {
+		if len(lost) < maxTold {
+			lost = append(lost, a.told(p))
+		}
+	}
+	if revoke := a.revoke(h.victims); len(revoke) > 0 {
+		return verdict.Say(revoking, of, story, lost, revoke)
+	}
+	return verdict.Say(form, of, story, lost)
+}
+
+// drainedOf is what the owners of a drain lost, NFTs included.
+func (a *attack) drainedOf(h *hit) (out []facts.Position) {
+	sum := map[facts.Key]*big.Int{}
+	for _, v := range h.victims {
+		for _, p := range a.f.Stripped(v) {
+			if sum[p.Key] == nil {
+				sum[p.Key] = new(big.Int)
+			}
+			sum[p.Key].Add(sum[p.Key], p.Amount)
+		}
+	}
+	for _, k := range facts.Order(sum) {
+		out = append(out, facts.Position{Key: k, Amount: sum[k]})
+	}
+	if len(out) == 0 {
+		out = []facts.Position{h.position}
+	}
+	return out
+}
