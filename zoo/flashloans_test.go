@@ -87,7 +87,7 @@ var flashArbitrages = []flashSpecimen{
 		return p, p.run(byMint(p, fusd, ether("5000"), slices.Concat(
 			p.sell(canon.v2Router, fusd, canon.usdc), p.buyLow(), p.sell(canon.v2Router, canon.usdc, fusd))...),
 			p.send(fusd, p.by.addr))
-	}, unseen: "a loan of newly minted tokens by ERC-3156"},
+	}},
 	{name: "three pools, Aave v3, profit kept", moves: []string{"searcher", "bot +0.023556610066455266 WETH"}, script: circle(byAave, kept)},
 	{name: "three pools, Balancer, profit unwrapped for the sender", moves: []string{"searcher +0.01 ETH", "bot +0.014556610066455266 WETH"}, script: circle(byBalancer, unwrapped("0.01", sender))},
 	{name: "three pools, Balancer, a share for the block producer", moves: []string{"searcher", "bot +0.009556610066455266 WETH"}, script: circle(byBalancer, unwrapped("0.015", tipper))},

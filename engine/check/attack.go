@@ -38,18 +38,19 @@ type rule struct {
 
 // hit is one place where a rule fires.
 type hit struct {
-	rule     *rule
-	grade    grade
-	category api.Category
-	victims  []common.Address // of which the first is named; empty: whoever lost most
-	faulty   common.Address   // whose rule broke; zero: the victim's
-	deals    []int            // that decide
-	frames   []int            // further frames that decide
-	moves    []int
-	count    int              // how often, where that decides
-	values   [2]*big.Int      // two answers of one view, where they decide
-	position facts.Position   // the amount that decides, if any
-	takers   []common.Address // who has the assets of a drain now
+	rule      *rule
+	grade     grade
+	category  api.Category
+	victims   []common.Address // of which the first is named; empty: whoever lost most
+	faulty    common.Address   // whose rule broke; zero: the victim's
+	deals     []int            // that decide
+	frames    []int            // further frames that decide
+	moves     []int
+	count     int              // how often, where that decides
+	values    [2]*big.Int      // two answers of one view, where they decide
+	position  facts.Position   // the amount that decides, if any
+	unclaimed bool             // the state shows no earlier claim that would explain it
+	takers    []common.Address // who has the assets of a drain now
 }
 
 // rules are all patterns, by their rank as a cause.
@@ -76,6 +77,8 @@ type attack struct {
 	loan bool // the party worked with assets lent for the length of a deal
 	all  []hit
 	old  bool // it settled a debt that it had not opened here
+
+	claims map[common.Address]claim // earlier claims of the side, by who paid it
 }
 
 // assumeLoan has every transaction pass for one with a flash loan. Tests set it to see how
@@ -104,6 +107,7 @@ func (l *look) newAttack() *attack {
 	}
 	a := &attack{l: l, f: f, gain: len(f.Gains) > 0, loan: len(f.Loans) > 0 || assumeLoan, old: len(f.OldDebt) > 0}
 	a.all = a.hits()
+	a.dropClaimed()
 	return a
 }
 
@@ -251,7 +255,7 @@ func (a *attack) redeemed(v common.Address) bool {
 	for _, d := range a.dealsOf(paid) {
 		for _, j := range a.f.Deals[d].Moves {
 			m := &a.f.Moves[j]
-			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && m.Amount.Sign() > 0 && a.spent(m.Key) {
+			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && more(m) && a.spent(m.Key) {
 				return true
 			}
 		}
@@ -259,15 +263,65 @@ func (a *attack) redeemed(v common.Address) bool {
 	return false
 }
 
+// more reports whether a movement is more than dust.
+func more(m *facts.Move) bool { return !facts.Fungible(m.Key) || m.Amount.Cmp(big.NewInt(100)) > 0 }
+
 // spent reports whether the side has less of an asset than before.
 func (a *attack) spent(k facts.Key) bool {
 	return slices.ContainsFunc(a.f.Spent, func(p facts.Position) bool { return p.Key == k })
 }
 
-// unpaidLosers are the losers to which the side gave back nothing.
+// owed reports whether what an account paid the side was borrowed: in each deal in which
+// it paid, the side called a function that borrows, and a token was minted to the side
+// that books the debt.
+func (a *attack) owed(v common.Address) bool {
+	moves := a.paidBy(v)
+	for _, i := range moves {
+		d := a.f.Moves[i].Deal
+		if d < 0 || !a.f.Borrows(a.f.Deals[d].Frame) {
+			return false
+		}
+		booked := false
+		for _, j := range a.f.Deals[d].Moves {
+			m := &a.f.Moves[j]
+			booked = booked || m.From == (common.Address{})
+		}
+		if !booked {
+			return false
+		}
+	}
+	return len(moves) > 0
+}
+
+// soldBy reports whether an account sold its stock to the side for a price that goes to
+// somebody else: in each deal in which it paid the side, it called for something that the
+// side gave to an account which ran no code, its owner's say.
+func (a *attack) soldBy(v common.Address) bool {
+	moves := a.paidBy(v)
+	for _, i := range moves {
+		d := a.f.Moves[i].Deal
+		if d < 0 || a.f.Deals[d].Target != v || !slices.ContainsFunc(a.f.Deals[d].Moves, func(j int) bool { return a.price(&a.f.Moves[j]) }) {
+			return false
+		}
+	}
+	return len(moves) > 0
+}
+
+// price reports whether a movement is more than dust from the side to an account of others
+// that ran no code.
+func (a *attack) price(m *facts.Move) bool {
+	return a.f.Side(m.From) && !a.f.RanCode(m.To) && a.f.Counts(m.Key) && more(m)
+}
+
+// explained reports whether the transaction shows why an account paid the side: it got its
+// shares back, booked a debt, or sold.
+func (a *attack) explained(v common.Address) bool { return a.redeemed(v) || a.owed(v) || a.soldBy(v) }
+
+// unpaidLosers are the losers to which the side gave back nothing, owes nothing and paid
+// no price.
 func (a *attack) unpaidLosers() (out []*facts.Loser) {
 	for i := range a.f.Losers {
-		if l := &a.f.Losers[i]; !a.redeemed(l.Address) {
+		if l := &a.f.Losers[i]; !a.explained(l.Address) {
 			out = append(out, l)
 		}
 	}

@@ -28,7 +28,7 @@ func (a *attack) longFlash() []hit {
 // constructed: the whole transaction is the constructor of a contract that deals with
 // others and gains.
 func (a *attack) constructed() []hit {
-	if !a.f.Tree.Root.Kind.Creates() || !a.gain || len(a.f.Deals) < 4 {
+	if !a.f.Tree.Root.Kind.Creates() || !a.gain || len(a.f.Deals) < 4 || !a.beyondMarkets() {
 		return nil
 	}
 	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}
@@ -64,7 +64,7 @@ func (a *attack) robbedByOthers() []hit {
 			continue
 		}
 		seen[v] = true
-		if lost := a.f.Robbed(v); lost != nil && !a.redeemed(v) {
+		if lost := a.f.Robbed(v); lost != nil && !a.explained(v) {
 			return []hit{
 				{grade: suspicious, category: api.BusinessLogic, victims: []common.Address{v}, deals: a.dealsOf([]int{i}), position: lost[0]},
 			}
@@ -73,10 +73,21 @@ func (a *attack) robbedByOthers() []hit {
 	return nil
 }
 
+// beyondMarkets reports whether the party did more than trade, borrow and pay: an arbitrage
+// by a constructor does not.
+func (a *attack) beyondMarkets() bool {
+	for i := range a.f.Deals {
+		if a.custom(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // freshGain: contracts that were created here dealt with others and gained. What they have
 // a claim to, others must have given them here.
 func (a *attack) freshGain() []hit {
-	if len(a.f.Fresh) == 0 || !a.gain || a.old || len(a.f.Deals) < 4 {
+	if len(a.f.Fresh) == 0 || !a.gain || a.old || len(a.f.Deals) < 4 || !a.beyondMarkets() {
 		return nil
 	}
 	return []hit{{grade: suspicious, category: api.BusinessLogic, count: len(a.f.Deals)}}

@@ -42,26 +42,31 @@ func (a *attack) roundTrips() (out []hit) {
 		h := hit{grade: suspicious, category: api.PriceManipulation, victims: []common.Address{r.Pool}, deals: []int{r.First, r.Last},
 			position: facts.Position{Key: r.Paid, Amount: new(big.Int).Sub(r.Back, r.Spent)}}
 		kept := new(big.Int).Mul(r.Bought, big.NewInt(1001))
+		// The rates at which it sold and bought tell whether this pool paid for the gain.
+		better := new(big.Int).Mul(r.Back, r.Bought).Cmp(new(big.Int).Mul(r.Spent, r.Sold)) > 0
+		broken := a.between(&h, &r)
 		switch {
 		case r.Back.Cmp(r.Spent) > 0 && new(big.Int).Mul(r.Sold, big.NewInt(1000)).Cmp(kept) <= 0, exceeds(r.Back, r.Spent, 105):
 			h.grade = decisive
-		case a.loan:
+		case a.loan && (better || broken):
 			h.grade = decisive
 			h.victims, h.position = nil, facts.Position{}
+		case !better:
+			continue // it sold more than it had bought, and at a worse rate
 		}
-		a.between(&h, &r)
 		out = append(out, h)
 	}
 	return out
 }
 
 // between names what the party did between a purchase and the sale: it had tokens leave the
-// pool, called somebody who read the pool's price, or called a contract that is no market.
-func (a *attack) between(h *hit, r *facts.RoundTrip) {
+// pool, called somebody who read the pool's price, or called a contract that is no market. It
+// reports whether there was any such thing.
+func (a *attack) between(h *hit, r *facts.RoundTrip) (broken bool) {
 	token := a.odd(r.Paid, r.Held)
 	if a.losesOffStack(r.Pool) {
 		h.category, h.faulty = api.TokenIncompatibility, token
-		return
+		return true
 	}
 	for i := r.First; i <= r.Last; i++ {
 		if !a.custom(i) {
@@ -70,10 +75,11 @@ func (a *attack) between(h *hit, r *facts.RoundTrip) {
 		h.faulty, h.deals = a.f.Deals[i].Target, []int{r.First, i, r.Last}
 		if a.reads(i, r.Pool) {
 			h.category = api.PriceManipulation
-			return
+			return true
 		}
-		h.category = api.BusinessLogic
+		h.category, broken = api.BusinessLogic, true
 	}
+	return broken
 }
 
 // custom reports whether a deal is neither an exchange, a payment, a loan nor the business

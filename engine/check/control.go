@@ -37,6 +37,10 @@ var controlSlots = []common.Hash{
 	common.HexToHash("0x9016d09d72d40fdae2fd8ceac6b6234c7706214fd39c1cd1e609a0528c199300"),
 }
 
+// implementationSlot is that of ERC-1967. What stands there is code, which runs on the
+// storage of the contract: whoever writes it controls the contract.
+var implementationSlot = common.HexToHash("0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")
+
 // ownerSlots is how many of the first slots of a contract may hold its owner.
 const ownerSlots = 256
 
@@ -44,12 +48,13 @@ const ownerSlots = 256
 // word may be packed: the address is its lowest 160 bits, what stands above is flags.
 func (l *look) controls(a common.Address) (out []control) {
 	for _, s := range l.changed(a) {
-		if !slices.Contains(controlSlots, s) && s.Big().Cmp(big.NewInt(ownerSlots)) >= 0 {
+		if !slices.Contains(controlSlots, s) && s != implementationSlot && s.Big().Cmp(big.NewInt(ownerSlots)) >= 0 {
 			continue
 		}
 		pre, post, _ := l.slotOf(a, s)
 		c := control{s, common.BytesToAddress(pre[12:]), common.BytesToAddress(post[12:])}
-		if c.pre != c.post && l.own[c.post] && !l.own[c.pre] && post.Big().BitLen() > 64 {
+		code := s == implementationSlot
+		if c.pre != c.post && (l.own[c.post] || code) && !l.own[c.pre] && post.Big().BitLen() > 64 {
 			out = append(out, c)
 		}
 	}
@@ -115,6 +120,9 @@ func (l *look) taken(v common.Address, c control) (finding, bool) {
 	if known && !open {
 		return finding{}, false // somebody gave this caller the right
 	}
+	if c.slot == implementationSlot && !known {
+		return finding{}, false // an upgrade, as far as anybody knows
+	}
 	b := broken{category: api.AccessControl, victim: v, lost: keys, control: true}
 	b.evidence = append(b.evidence,
 		l.seen(call, verdict.IsCalledBy, verdict.Who(v), verdict.Who(call.From)),
@@ -128,7 +136,9 @@ func (l *look) taken(v common.Address, c control) (finding, bool) {
 		if !known {
 			return finding{}, false
 		}
-		b.missing = []verdict.Sentence{verdict.Say(verdict.MissingNewController)}
+		if c.pre == (common.Address{}) { // who set it up may have been the one to do so
+			b.missing = []verdict.Sentence{verdict.Say(verdict.MissingNewController)}
+		}
 	} else {
 		for i := range l.pays {
 			if q := &l.pays[i]; q.from == v && l.own[q.to] && q.key == keys[0] && q.amount.Sign() > 0 {
@@ -158,7 +168,7 @@ func (l *look) taken(v common.Address, c control) (finding, bool) {
 // caller, bidder or winner: a standard says so, the contract's event does, or its owner()
 // told what stood there.
 func (l *look) governs(v common.Address, c control) bool {
-	if slices.Contains(controlSlots, c.slot) {
+	if slices.Contains(controlSlots, c.slot) || c.slot == implementationSlot {
 		return true
 	}
 	for i := range l.Receipt.Logs {

@@ -134,6 +134,8 @@ func (a *attack) unexplained() verdict.Sentence {
 	switch {
 	case len(gains) == 0, h.drained():
 		return verdict.Say(verdict.MovesUnexplained, a.story(h, v))
+	case h.unclaimed:
+		return verdict.Say(verdict.GainUnclaimed, verdict.Who(a.f.Tx.From), gains, verdict.Who(v[0]))
 	case len(v) > 0 && a.f.Robbed(v[0]) != nil:
 		return verdict.Say(verdict.GainUnearned, verdict.Who(a.f.Tx.From), gains, verdict.Who(v[0]))
 	}

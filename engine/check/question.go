@@ -35,7 +35,7 @@ type View struct {
 
 // Bounds of what is asked: a triage is not worth more than a few calls.
 const (
-	maxQuestions = 12
+	maxQuestions = 10
 	maxCalldata  = 4096
 )
 

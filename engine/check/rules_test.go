@@ -74,7 +74,8 @@ func TestRules(t *testing.T) {
 	f("", attackBy(all(swapped("pool", "dai", 1000, "mkr", 5000), swapped("other", "mkr", 5000, "dai", 1200))...)) // arbitrage
 	f("", attackBy(all(swapped("pool", "dai", 1000, "mkr", 5000), swapped("pool", "mkr", 5000, "dai", 900))...))   // a loss
 	f("", attackBy(all(swapped("balancer", "dai", 1000, "mkr", 5000), swapped("balancer", "mkr", 5000, "dai", 1200))...))
-	f("round_trip", attackBy(all(swapped("pool", "dai", 10000, "mkr", 5000), swapped("pool", "mkr", 5500, "dai", 10200), swapped("other", "usd", 10, "mkr", 600))...))
+	f("round_trip", attackBy(all(swapped("pool", "dai", 10000, "mkr", 5000), swapped("pool", "mkr", 5200, "dai", 10450), swapped("other", "usd", 10, "mkr", 600))...))
+	f("", attackBy(all(swapped("pool", "dai", 10000, "mkr", 5000), swapped("pool", "mkr", 5500, "dai", 10200), swapped("other", "usd", 10, "mkr", 600))...)) // more was sold, at a worse rate
 
 	// A pool that loses both.
 	both := call("pool", "odd_1()", pay("dai", "tool", 900), pay("mkr", "tool", 400))

@@ -65,8 +65,12 @@ func (f *Facts) loansIn(d, callback int) {
 		case f.members[m.To]:
 			a := account{m.From, m.Key}
 			lent := i < begun && m.Deal == d || m.From == f.Deals[d].Target && f.Within(m.Frame, callback)
-			if _, is := open[a]; !is && lent && m.From != (common.Address{}) && !f.wrapper(m.From) {
-				open[a] = &Loan{Lender: m.From, Borrower: m.To, Key: m.Key, Amount: m.Amount, Repaid: new(big.Int), Deal: d, From: i, To: -1}
+			if _, is := open[a]; !is && lent && !f.wrapper(m.From) {
+				lender := m.From
+				if lender == (common.Address{}) { // minted for the loan, and burnt after it
+					lender = f.Deals[d].Target
+				}
+				open[a] = &Loan{Lender: lender, Borrower: m.To, Key: m.Key, Amount: m.Amount, Repaid: new(big.Int), Deal: d, From: i, To: -1}
 			}
 		default:
 			if l := open[account{m.To, m.Key}]; l != nil && l.To < 0 && i >= begun {

@@ -138,7 +138,8 @@ var callbacks = selectors(
 	"swapX2YCallback(uint256,uint256,bytes)",
 )
 
-// pocketed finds the accounts that the party paid and that did nothing themselves.
+// pocketed finds the accounts that the party paid of its own accord and that did nothing
+// themselves. What a contract of others has the party pay to an account is a price or a fee.
 func (f *Facts) pocketed() {
 	f.pockets = map[common.Address]bool{}
 	sent := map[common.Address]bool{}
@@ -147,11 +148,21 @@ func (f *Facts) pocketed() {
 	}
 	for i := range f.Moves {
 		m := &f.Moves[i]
-		if f.members[m.From] && !f.members[m.To] && !f.pockets[m.To] && !f.code[m.To] && !sent[m.To] && !Nowhere(m.To) && m.Amount.Sign() > 0 {
+		if f.members[m.From] && !f.members[m.To] && !f.pockets[m.To] && !f.code[m.To] && !sent[m.To] && !Nowhere(m.To) && m.Amount.Sign() > 0 &&
+			f.accord(m) {
 			f.pockets[m.To] = true
 			f.Pockets = append(f.Pockets, m.To)
 		}
 	}
+}
+
+// accord reports whether a member called for a movement: it sent coin, or called the token.
+func (f *Facts) accord(m *Move) bool {
+	x := f.Tree.Frames[m.Frame]
+	for x.Parent != nil && (x.Kind == trace.DelegateCall || x.Parent.To == m.Key.Token && x.From == m.Key.Token) {
+		x = x.Parent
+	}
+	return x.Parent == nil || f.members[x.From]
 }
 
 // Nowhere reports whether an address is a precompile or one to which tokens are sent to

@@ -19,11 +19,19 @@ func Views(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction
 	if tx == nil || tx.Pending() || *tx.BlockNumber == 0 {
 		return nil, nil
 	}
-	for _, q := range list {
-		block := *tx.BlockNumber
-		if q.When == check.Before {
-			block--
+	if ahead, ok := w.(warmer); ok {
+		asks := make([]upstream.Ask, len(list))
+		for i, q := range list {
+			if asks[i] = upstream.AskCall(q.To, q.Data, blockOf(tx, q)); q.From != (common.Address{}) {
+				asks[i] = upstream.AskCallFrom(q.From, q.To, q.Data, blockOf(tx, q))
+			}
 		}
+		if err := ahead.Warm(ctx, ch, asks...); err != nil {
+			return nil, err
+		}
+	}
+	for _, q := range list {
+		block := blockOf(tx, q)
 		var out []byte
 		var fault error
 		if q.From == (common.Address{}) {
@@ -39,4 +47,12 @@ func Views(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction
 		views = append(views, check.View{Question: q, Output: out, Reverted: reverted})
 	}
 	return views, err
+}
+
+// blockOf is the block at whose end a question is put.
+func blockOf(tx *ethrpc.Transaction, q check.Question) uint64 {
+	if q.When == check.Before {
+		return *tx.BlockNumber - 1
+	}
+	return *tx.BlockNumber
 }

@@ -53,6 +53,7 @@ var english = map[verdict.Form]string{
 	verdict.MovesUnexplained: "%s; whether that was permitted is not shown here",
 	verdict.UnusualGain:      "Unusual gain: %s",
 	verdict.PossibleTakeover: "Possible takeover: %s",
+	verdict.GainUnclaimed:    "%s got %s, and %s has less and received nothing for it that the transaction shows; before the transaction the sender had no balance, reward, withdrawal or allowance there that would explain it",
 	verdict.GainUnexplained:  "%s got %s by an unusual sequence of calls: %s; whether that was earned is not shown here",
 
 	// Findings: the rule that broke, and the items of evidence.

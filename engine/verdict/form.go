@@ -52,6 +52,7 @@ const (
 	LostHoldingsOfSupply
 	GainUnearned
 	GainUnexplained
+	GainUnclaimed
 	MovesUnexplained
 	UnusualGain
 	PossibleTakeover

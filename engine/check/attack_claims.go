@@ -1,0 +1,143 @@
+package check
+
+import (
+	"math/big"
+
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Claims of the side from before the transaction. They are asked for where somebody paid
+// the side for nothing that the transaction shows, and no rule decides.
+
+// claim is what the state says of earlier claims of the side on an account.
+type claim uint8
+
+const (
+	claimUnknown claim = iota // some answer is missing
+	claimFound                // a balance, reward, allowance or right of the side explains the payment
+	claimNone                 // all answers are there, and none explains it
+)
+
+var (
+	selEarned      = evmsig.Func("earned(address)")
+	selMaxWithdraw = evmsig.Func("maxWithdraw(address)")
+)
+
+// byClaim are rules about payments for nothing, which an earlier claim explains.
+var byClaim = map[string]bool{"flash_unpaid": true, "unpaid": true, "robbed_by_others": true, "unpaid_caller": true, "fresh_gain": true}
+
+// dropClaimed removes what earlier claims explain from hits of which none decides.
+func (a *attack) dropClaimed() {
+	if a.cause() != nil {
+		return
+	}
+	kept := a.all[:0]
+	for _, h := range a.all {
+		if byClaim[h.rule.name] && len(h.victims) > 0 {
+			switch a.claimOn(h.victims[0]) {
+			case claimFound:
+				continue
+			case claimNone:
+				h.unclaimed = true
+			}
+		}
+		kept = append(kept, h)
+	}
+	a.all = kept
+}
+
+// claimOn looks for earlier claims on an account of which it is told that it paid the side
+// for nothing. Each account is asked for once; one account is enough for the questions.
+func (a *attack) claimOn(v common.Address) claim {
+	if c, ok := a.claims[v]; ok {
+		return c
+	}
+	if a.claims == nil {
+		a.claims = map[common.Address]claim{}
+	}
+	if len(a.claims) == maxClaims {
+		return claimUnknown
+	}
+	a.claims[v] = a.lookUpClaim(v)
+	return a.claims[v]
+}
+
+// maxClaims bounds the accounts that are asked for earlier claims.
+const maxClaims = 1
+
+// lookUpClaim asks what the payee could claim of the account before the transaction. Half of
+// what was paid is enough: rewards grow with each block, and rates move.
+func (a *attack) lookUpClaim(v common.Address) claim {
+	p := a.firstPayment(v)
+	if p == nil {
+		return claimUnknown
+	}
+	who := common.LeftPadBytes(p.To[:], 32)
+	known, found := true, false
+	ask := func(q Question) (View, bool) {
+		q.Asker = "what the sender could claim before the transaction"
+		view, ok := a.l.ask(q)
+		known = known && ok
+		return view, ok
+	}
+	enough := func(view View, ok bool) bool {
+		n := evmsig.Uint(view.Output, 0)
+		return ok && !view.Reverted && n != nil && new(big.Int).Lsh(n, 1).Cmp(p.Amount) >= 0
+	}
+	for _, sel := range []evmsig.Selector{selEarned, selMaxWithdraw} {
+		if enough(ask(Question{To: v, Data: append(sel[:], who...), When: Before})) {
+			found = true
+		}
+	}
+	if p.Key != (facts.Key{}) {
+		allowance := append(evmsig.SelAllowance[:], common.LeftPadBytes(v[:], 32)...)
+		if enough(ask(Question{To: p.Key.Token, Data: append(allowance, who...), When: Before})) {
+			found = true
+		}
+	}
+	balance := Question{To: v, Data: append(evmsig.SelBalanceOf[:], who...), When: Before}
+	had, ok := ask(balance)
+	balance.When = After
+	has, too := ask(balance)
+	if x, y := evmsig.Uint(had.Output, 0), evmsig.Uint(has.Output, 0); ok && too && !had.Reverted && !has.Reverted && x != nil && y != nil && x.Cmp(y) > 0 {
+		found = true // it gave back shares
+	}
+	if own, ok := a.ownRight(p, ask); ok && own {
+		found = true
+	}
+	switch {
+	case found:
+		return claimFound
+	case known:
+		return claimNone
+	}
+	return claimUnknown
+}
+
+// firstPayment is the first direct payment of an account to the side; nil for none.
+func (a *attack) firstPayment(v common.Address) *facts.Move {
+	for _, i := range a.paidBy(v) {
+		return &a.f.Moves[i]
+	}
+	return nil
+}
+
+// ownRight reports whether the caller could have made the call that paid it before the
+// transaction, and a stranger could not: then the right to it is older.
+func (a *attack) ownRight(p *facts.Move, ask func(Question) (View, bool)) (own, ok bool) {
+	if p.Deal < 0 {
+		return false, false
+	}
+	x := a.dealFrame(p.Deal)
+	if len(x.Input) < 4 || !x.Value.IsZero() { // questions carry no coin
+		return false, false
+	}
+	q := Question{From: x.From, To: x.To, Data: x.Input, When: Before}
+	mine, known := ask(q)
+	q.From = stranger
+	anybody, too := ask(q)
+	return !mine.Reverted && anybody.Reverted, known && too
+}
