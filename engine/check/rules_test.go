@@ -15,7 +15,7 @@ func lent(amount, back int, inside ...*trace.Frame) *trace.Frame {
 
 // pool is an exchange with a pool: paid before, taken in the call.
 func swapped(pool, in string, paid int, out string, got int) []*trace.Frame {
-	return []*trace.Frame{pay(in, pool, paid), call(pool, "swap(uint256,uint256,address,bytes)", 0, got, "tool", pay(out, "tool", got))}
+	return []*trace.Frame{pay(in, pool, paid), call(pool, "swap(uint256,uint256,address,bytes)", 0, got, "tool", 0x80, 0, pay(out, "tool", got))}
 }
 
 func all(lists ...any) (out []*trace.Frame) {
@@ -99,7 +99,7 @@ func TestRules(t *testing.T) {
 	trade := func(name string) *trace.Frame {
 		return call("router", "trade_9(address)", name, take("dai", name, "pool", 700), call("pool", "sold_1()", pay("mkr", name, 700)))
 	}
-	against := swapped("pool", "mkr", 1000, "dai", 2000)
+	against := swapped("pool", "mkr", 1000, "dai", 1000)
 	f("forced_trades!", attackBy(all(trade("alice"), trade("bob"), trade("carol"), against)...))
 	f("", attackBy(all(trade("alice"), trade("bob"), against)...))
 	f("", attackBy(all(trade("alice"), trade("bob"), trade("carol"))...))

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,8 +99,20 @@ func take(token, from, to string, amount int) *trace.Frame {
 	return f
 }
 
+// clone copies a frame with those inside of it, so that scenes may share frames.
+func clone(f *trace.Frame) *trace.Frame {
+	c := *f
+	c.Children = nil
+	for _, x := range f.Children {
+		c.Children = append(c.Children, clone(x))
+	}
+	c.Logs = slices.Clone(f.Logs)
+	return &c
+}
+
 // treeOf finishes the frames of a scene: who calls is whose code runs.
 func treeOf(root *trace.Frame) *trace.Tree {
+	root = clone(root)
 	root.From = who("sender")
 	var set func(f *trace.Frame)
 	set = func(f *trace.Frame) {

@@ -58,14 +58,15 @@ func readEquivalent(path string) (*equivalents, error) {
 func (e *equivalents) reason(key string) string { return e.reasons[key] }
 
 // stale lists the keys of the files of a package that name no change any more.
-func (e *equivalents) stale(all []mutant) (keys []string) {
+// Those of guards are looked at with guards only, and the others without.
+func (e *equivalents) stale(all []mutant, guards bool) (keys []string) {
 	files, there := map[string]bool{}, map[string]bool{}
 	for _, m := range all {
 		files[m.file], there[m.key] = true, true
 	}
 	for _, key := range e.keys {
 		file, _, _ := strings.Cut(key, " ")
-		if files[file] && !there[key] {
+		if files[file] && !there[key] && guards == strings.Contains(key, ": guard `") {
 			keys = append(keys, key)
 		}
 	}

@@ -11,6 +11,13 @@
 // or its opposite, a number raised by one. Of all changes of a package -n are drawn by
 // -seed, which is printed; the same seed draws the same ones.
 //
+// With -guards, the changes are those that drop one condition. So each guard of the rules
+// about attacks is tried, and the list of what was killed and what survived printed:
+//
+//	go run ./internal/mutate -guards -v -files '^engine/check/attack' -run 'TestRules$|TestGuards|TestDrain' ./engine/check
+//
+// Then the tests are built once, with a switch for each condition.
+//
 // A change that no test can notice, because the program does the same, is listed with
 // the reason in equivalent.txt, by the key that is printed when it survives, and counts
 // neither as killed nor as survived.
@@ -53,6 +60,7 @@ type options struct {
 	min        float64
 	verbose    bool
 	list       bool
+	guards     bool
 	packages   []string
 }
 
@@ -73,6 +81,7 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.equivalent, "equivalent", "internal/mutate/equivalent.txt", "list of changes that no test can notice")
 	f.Float64Var(&o.min, "min", 0, "end with an error where less than so many percent are killed")
 	f.BoolVar(&o.verbose, "v", false, "print what was killed, too")
+	f.BoolVar(&o.guards, "guards", false, "change nothing but conditions: drop each of them once")
 	f.BoolVar(&o.list, "list", false, "print the changes and run nothing")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -133,15 +142,18 @@ func (o options) mutatePackage(ctx context.Context, out io.Writer, name string, 
 	if err != nil {
 		return s, err
 	}
-	all := o.chosen(p.mutants())
+	all := o.chosen(p.mutants(o.guards))
 	if o.list {
 		for _, m := range all {
 			fmt.Fprintf(out, "%s: %s\n", m.place(), m.key)
 		}
 		return s, nil
 	}
-	for _, key := range known.stale(all) {
+	for _, key := range known.stale(all, o.guards) {
 		fmt.Fprintf(out, "%s: equivalent.txt lists a change that there is not: %s\n", name, key)
+	}
+	if o.guards {
+		return o.dropGuards(ctx, out, p, all, known)
 	}
 	tests := []string{p.path}
 	if o.tests != "" {

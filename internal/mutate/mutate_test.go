@@ -37,7 +37,7 @@ func changesOf(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	var keys []string
-	for _, m := range p.mutants() {
+	for _, m := range p.mutants(false) {
 		keys = append(keys, strings.TrimPrefix(m.key, "a.go "))
 	}
 	return strings.Join(keys, "\n")

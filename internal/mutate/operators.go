@@ -59,22 +59,27 @@ type finder struct {
 	list []mutant
 }
 
-// mutants lists all changes of the package, in the order of the files.
-func (p *pkg) mutants() (all []mutant) {
+// mutants lists all changes of the package, in the order of the files. With guards they are
+// those that drop one condition which keeps something from happening.
+func (p *pkg) mutants(guards bool) (all []mutant) {
 	for _, s := range p.files {
 		if s.generated() {
 			continue
 		}
 		f := &finder{p: p, s: s, seen: map[string]int{}}
+		visit := f.visit
+		if guards {
+			visit = f.guard
+		}
 		for _, d := range s.ast.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
 				f.fn = nameOf(d)
 				if d.Body != nil {
-					ast.Inspect(d.Body, f.visit)
+					ast.Inspect(d.Body, visit)
 				}
 			case *ast.GenDecl:
-				if f.fn = "var"; d.Tok == token.CONST || d.Tok == token.VAR {
+				if f.fn = "var"; !guards && (d.Tok == token.CONST || d.Tok == token.VAR) {
 					ast.Inspect(d, f.visit)
 				}
 			}
