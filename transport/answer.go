@@ -127,7 +127,8 @@ func (s *Server) errorEvent(id string, err error) api.Event {
 	case api.CodeStopping:
 		e.Message = "the server is stopping; what was known by then is kept, and can be had from its next start on"
 	case api.CodeUnpaid:
-		e.Message = "the run is done and kept, but not paid in full; request " + e.Recover + ", which asks for the outstanding balance and nothing else"
+		e.Message = "the run is done and kept, but not paid in full; request " + e.Recover +
+			", which asks for the outstanding balance and nothing else"
 	}
 	return e
 }

@@ -155,7 +155,11 @@ func state(ctx context.Context, l *lab) error {
 	for _, p := range []struct {
 		name string
 		run  runner
-	}{{nameTxlens, txlensAll}, {nameLoop, threeloop(false)}, {nameLoopNames, threeloop(true)}, {nameCast, cast(false)}, {nameCastNames, cast(true)}} {
+	}{
+		{nameTxlens, txlensAll},
+		{nameLoop, threeloop(false)}, {nameLoopNames, threeloop(true)},
+		{nameCast, cast(false)}, {nameCastNames, cast(true)},
+	} {
 		r := &result{answers: map[string]answer{}}
 		for i := range c.txs {
 			part, err := p.run(ctx, l, c, c.txs[i:i+1], 1)

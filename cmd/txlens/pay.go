@@ -236,7 +236,8 @@ func newTill(
 	if err := t.chain.CheckChain(ctx); errors.Is(err, settle.ErrWrongChain) {
 		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
 	} else if err != nil {
-		log.Warn("the settlement chain does not answer; no channel is opened until it does", "do", "see whether the endpoints of --settle-rpc can be reached", "error", err)
+		log.Warn("the settlement chain does not answer; no channel is opened until it does",
+			"do", "check that the endpoints of --settle-rpc can be reached", "error", err)
 	}
 	if f.AdoptChannels {
 		log.Warn(

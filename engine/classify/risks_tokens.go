@@ -27,7 +27,10 @@ func riskPoisoning(a *facts.Reading) (risks []verdict.Risk) {
 		}
 		for j := range a.Flow.Transfers {
 			o := &a.Flow.Transfers[j]
-			for _, pair := range [][4]common.Address{{t.From, t.To, o.From, o.To}, {t.To, t.From, o.To, o.From}, {t.From, t.To, o.To, o.From}, {t.To, t.From, o.From, o.To}} {
+			for _, pair := range [][4]common.Address{
+				{t.From, t.To, o.From, o.To}, {t.To, t.From, o.To, o.From},
+				{t.From, t.To, o.To, o.From}, {t.To, t.From, o.From, o.To},
+			} {
 				if pair[0] == pair[2] && pair[1] != pair[3] && looksLike(pair[1], pair[3]) {
 					return []verdict.Risk{flag(verdict.AddressPoisoning, verdict.LookalikeCounterparty,
 						verdict.Abbreviated(pair[1]), amountOf(t), verdict.Whole(pair[3]), verdict.Who(pair[0]))}

@@ -19,8 +19,10 @@ func assignRoles(a *facts.Reading, v *Verdict) {
 	for _, x := range a.Actors {
 		set(
 			x,
-			map[facts.ActorKind]string{facts.ActorUserOp: "smart account", facts.ActorSafe: "safe", facts.ActorOrder: "trader", facts.ActorFill: "recipient",
-				facts.ActorSigned: "signer", facts.ActorDelegated: "delegated account"}[a.ActorKind],
+			map[facts.ActorKind]string{
+				facts.ActorUserOp: "smart account", facts.ActorSafe: "safe", facts.ActorOrder: "trader",
+				facts.ActorFill: "recipient", facts.ActorSigned: "signer", facts.ActorDelegated: "delegated account",
+			}[a.ActorKind],
 		)
 	}
 	if a.Receipt != nil && a.Receipt.ContractAddress != nil && a.Tx.To == nil {

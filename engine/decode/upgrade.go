@@ -37,7 +37,10 @@ var (
 var proxySlots = []struct {
 	slot common.Hash
 	kind string
-}{{slot1967, kind1967}, {slotBeacon, kindBeacon}, {slotZeppelinos, kindZeppelinos}, {slot1822, kind1822}, {slotMatic, kindMatic}, {slotAdmin, kindAdmin}}
+}{
+	{slot1967, kind1967}, {slotBeacon, kindBeacon}, {slotZeppelinos, kindZeppelinos},
+	{slot1822, kind1822}, {slotMatic, kindMatic}, {slotAdmin, kindAdmin},
+}
 
 // minusOne is the slot rule of EIP-1967: the hash less one, so that no preimage is known.
 func minusOne(text string) common.Hash {

@@ -116,7 +116,8 @@ func (f *fetcher) call(ctx context.Context, to common.Address, data []byte) ([]b
 // use: there is no error code they agree on.
 func refused(err error) bool {
 	text := strings.ToLower(err.Error())
-	for _, w := range []string{"revert", "invalid opcode", "out of gas", "invalid jump", "stack underflow", "vm execution", "bad instruction", "too large", "larger than the limit"} {
+	for _, w := range []string{"revert", "invalid opcode", "out of gas", "invalid jump",
+		"stack underflow", "vm execution", "bad instruction", "too large", "larger than the limit"} {
 		if strings.Contains(text, w) {
 			return true
 		}

@@ -57,8 +57,11 @@ func leftOut(d api.Dropped) string {
 	for _, x := range []struct {
 		n          int
 		noun, many string
-	}{{d.Sentences, "sentence", ""}, {d.Steps, "step", ""}, {d.Risks, "risk", ""}, {d.Figures, "figure", ""}, {d.Evidence, "item of evidence", "items of evidence"},
-		{d.Findings, "finding", ""}, {d.Annotations, "comment", ""}, {d.Descriptions, "description", ""}, {d.NonFindings, "check", ""}, {d.Verdicts, "verdict", ""}} {
+	}{
+		{d.Sentences, "sentence", ""}, {d.Steps, "step", ""}, {d.Risks, "risk", ""}, {d.Figures, "figure", ""},
+		{d.Evidence, "item of evidence", "items of evidence"}, {d.Findings, "finding", ""}, {d.Annotations, "comment", ""},
+		{d.Descriptions, "description", ""}, {d.NonFindings, "check", ""}, {d.Verdicts, "verdict", ""},
+	} {
 		switch {
 		case x.n <= 0:
 		case x.n > 1 && x.many != "":

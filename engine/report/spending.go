@@ -29,7 +29,10 @@ func spendingOf(r *api.Result) spending {
 	for _, b := range []struct {
 		name string
 		d    api.Decimal
-	}{{"Language models", r.Costs.LLMs}, {"Data collection", r.Costs.DataCollection}, {"Code execution", r.Costs.CodeExecution}, {"Other", r.Costs.Other}} {
+	}{
+		{"Language models", r.Costs.LLMs}, {"Data collection", r.Costs.DataCollection},
+		{"Code execution", r.Costs.CodeExecution}, {"Other", r.Costs.Other},
+	} {
 		s.Buckets = append(s.Buckets, fact{b.name, cost(b.d)})
 	}
 	at := map[string]int{}

@@ -233,7 +233,8 @@ func opposite(t types.TypeAndValue, text string) string {
 		return ""
 	}
 	if v := t.Value; v != nil &&
-		(v.Kind() == constant.String && constant.StringVal(v) == "" || v.Kind() != constant.Bool && v.Kind() != constant.String && constant.Sign(v) == 0) {
+		(v.Kind() == constant.String && constant.StringVal(v) == "" ||
+			v.Kind() != constant.Bool && v.Kind() != constant.String && constant.Sign(v) == 0) {
 		return "" // it is that already
 	}
 	switch u := t.Type.Underlying().(type) {

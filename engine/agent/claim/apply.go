@@ -63,9 +63,8 @@ func Contributed(rules, r *api.Result) bool {
 			r.NonFindings,
 			rules.NonFindings,
 		) || !reflect.DeepEqual(r.Findings, rules.Findings) || !slices.Equal(r.Contracts, rules.Contracts) ||
-		len(
-			r.TraceAnnotations,
-		) > 0 || !same(r.TxType, rules.TxType) || r.SubType != rules.SubType || !same(r.Protocol, rules.Protocol) || r.Confidence != rules.Confidence
+		len(r.TraceAnnotations) > 0 || !same(r.TxType, rules.TxType) || r.SubType != rules.SubType ||
+		!same(r.Protocol, rules.Protocol) || r.Confidence != rules.Confidence
 }
 
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

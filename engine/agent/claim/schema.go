@@ -60,9 +60,12 @@ var schema = func() jsontext.Value {
 	} {
 		pairs = append(pairs, `"{`+name+`}"`, listed(e.Enum()))
 	}
-	for name, n := range map[string]int{"maxSummary": written(maxSummary), "maxText": written(maxText), "maxShort": written(maxShort), "maxPlace": maxShort, "maxSteps": maxSteps, "maxRisks": maxRisks,
-		"maxContracts": maxContracts, "maxAnnotations": maxAnnotations, "maxFindings": maxFindings, "maxEvidence": maxEvidence, "maxParties": maxParties,
-		"maxRefs": maxRefs, "maxFigures": maxFigures, "maxMissing": maxMissing, "maxCheck": maxCheck} {
+	for name, n := range map[string]int{
+		"maxSummary": written(maxSummary), "maxText": written(maxText), "maxShort": written(maxShort), "maxPlace": maxShort,
+		"maxSteps": maxSteps, "maxRisks": maxRisks, "maxContracts": maxContracts, "maxAnnotations": maxAnnotations,
+		"maxFindings": maxFindings, "maxEvidence": maxEvidence, "maxParties": maxParties,
+		"maxRefs": maxRefs, "maxFigures": maxFigures, "maxMissing": maxMissing, "maxCheck": maxCheck,
+	} {
 		pairs = append(pairs, `"{`+name+`}"`, fmt.Sprint(n))
 	}
 	v := jsontext.Value(strings.NewReplacer(pairs...).Replace(schemaText))

@@ -71,7 +71,8 @@ func (ix *Index) marketMoved() bool {
 		n := &ix.r.PrettyTrace[i]
 		name := strings.ToLower(n.FunctionName)
 		if n.Status == api.NodeOK &&
-			(strings.Contains(name, "swap") || strings.Contains(name, "exchange") || name == "sync" || name == "buy" || name == "sell" || name == "trade") {
+			(strings.Contains(name, "swap") || strings.Contains(name, "exchange") ||
+				slices.Contains([]string{"sync", "buy", "sell", "trade"}, name)) {
 			return true
 		}
 	}

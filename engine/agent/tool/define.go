@@ -71,10 +71,19 @@ func fault(ctx context.Context, err error) (any, error) {
 		return unavailable("this deployment asks nobody but nodes: no sources, signatures and prices")
 	case errors.Is(err, upstream.ErrNotRecorded):
 		return unavailable("this analysis is replayed from a recording that does not hold the answer")
-	case errors.As(err, &e) && (e.Kind == upstream.KindUnsupported || e.Kind == upstream.KindNoEndpoint || e.Kind == upstream.KindRejected || e.Kind == upstream.KindRefused || e.Kind == upstream.KindUnpaid):
+	case errors.As(err, &e) && permanent(e.Kind):
 		return unavailable("the world does not answer this: %s", e.Kind)
 	case errors.As(err, &e):
 		return nil, fmt.Errorf("the world could not be asked (%s): once more may help", e.Kind)
 	}
 	return nil, fmt.Errorf("%s", api.Clean(err.Error(), 300))
+}
+
+// permanent reports whether the same question would fail again.
+func permanent(k upstream.Kind) bool {
+	switch k {
+	case upstream.KindUnsupported, upstream.KindNoEndpoint, upstream.KindRejected, upstream.KindRefused, upstream.KindUnpaid:
+		return true
+	}
+	return false
 }

@@ -124,7 +124,8 @@ func cow(name string) (entry, bool) {
 func polygon(name string) (entry, bool) {
 	pos := strings.HasPrefix(name, "POS.")
 	name = strings.TrimPrefix(name, "POS.")
-	for _, library := range []string{"Tokens.", "Dummy", "SafeMath", "SafeERC20", "RLP", "Merkle", "BytesLib", "ECVerify", "Common", "PriorityQueue"} {
+	for _, library := range []string{"Tokens.", "Dummy", "SafeMath", "SafeERC20", "RLP", "Merkle",
+		"BytesLib", "ECVerify", "Common", "PriorityQueue"} {
 		if strings.HasPrefix(name, library) {
 			return entry{}, false
 		}
@@ -132,7 +133,9 @@ func polygon(name string) (entry, bool) {
 	name, isProxy := strings.CutSuffix(name, "Proxy")
 	suffix := ""
 	// Every one of these exists behind a proxy, which has the shorter name.
-	for _, proxied := range []string{"WithdrawManager", "DepositManager", "RootChain", "RootChainManager", "StakeManager", "EventsHub", "Governance", "Predicate", "ChildChainManager", "PolygonZkEVMBridge", "PolygonZkEVM", "PolygonZkEVMGlobalExitRoot"} {
+	for _, proxied := range []string{"WithdrawManager", "DepositManager", "RootChain", "RootChainManager", "StakeManager",
+		"EventsHub", "Governance", "Predicate", "ChildChainManager",
+		"PolygonZkEVMBridge", "PolygonZkEVM", "PolygonZkEVMGlobalExitRoot"} {
 		if !isProxy && (name == proxied || pos && strings.HasSuffix(name, proxied)) {
 			suffix = " implementation"
 		}

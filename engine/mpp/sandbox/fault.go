@@ -126,7 +126,9 @@ func isControl(method string) bool {
 // reserveNames are the functions that a fault can be about.
 var reserveNames = func() map[selector]string {
 	out := map[selector]string{}
-	for _, signature := range []string{openSignature, settleSignature, topUpSignature, closeSignature, requestCloseSignature, withdrawSignature} {
+	for _, signature := range []string{
+		openSignature, settleSignature, topUpSignature, closeSignature, requestCloseSignature, withdrawSignature,
+	} {
 		name, _, _ := strings.Cut(signature, "(")
 		out[selectorOf(signature)] = name
 	}

@@ -309,7 +309,8 @@ func (c *Client) NewTransaction(ctx context.Context, sender common.Address, u Un
 		return nil, err
 	}
 	var gas uint64
-	if err := c.ask(ctx, question{method: "eth_estimateGas", params: []any{jsontext.Value(request)}, judge: reverts, read: into(&gas)}); err != nil {
+	estimate := question{method: "eth_estimateGas", params: []any{jsontext.Value(request)}, judge: reverts, read: into(&gas)}
+	if err := c.ask(ctx, estimate); err != nil {
 		return nil, asReverted(err)
 	}
 	if gas > maxGas {

@@ -55,7 +55,8 @@ func checkMessages(h http.Header, body []byte) *Fault {
 		return badRequest("thinking.budget_tokens must be at least 1024 and below max_tokens")
 	case r.ToolChoice.Type == "tool" && (r.Thinking.Type == "enabled" || r.Thinking.Type == "adaptive"):
 		return badRequest("Thinking may not be enabled when tool_choice forces tool use.")
-	case r.ToolChoice.Type == "tool" && !slices.ContainsFunc(r.Tools, func(t struct{ Name string }) bool { return t.Name == r.ToolChoice.Name }):
+	case r.ToolChoice.Type == "tool" &&
+		!slices.ContainsFunc(r.Tools, func(t struct{ Name string }) bool { return t.Name == r.ToolChoice.Name }):
 		return badRequest("tool_choice names no tool")
 	case bytes.Count(body, []byte(`"cache_control":{`)) > 4:
 		return badRequest("A maximum of 4 blocks with cache_control may be provided.")
