@@ -26,7 +26,7 @@ func TestAggregates(t *testing.T) {
 			Transfer(scene.Usdc, scene.User, scene.Pool1, 7_000000).Transfer(scene.Weth, scene.Pool1, scene.Pool2, 5).Log(scene.Pool1, v2Swap, []any{scene.Router, scene.Pool2}, 7_000000, 0, 0, 5).
 			Transfer(link, scene.Pool2, scene.User, 9).Log(scene.Pool2, v2Swap, []any{scene.Router, scene.User}, 5, 0, 0, 9)
 	}
-	f("route", two(), "The swap is one trade over 2 pools: 7 USDC to 0.000000000000000005 WETH to 9 base units of 0x114c…114c.", true)
+	f("route", two(), "The swap is one trade over 2 pools: 7 USDC to 0.000000000000000005 WETH to 9 raw units of 0x114c…114c.", true)
 	f("route through a front", two().Known(scene.Router, "1inch router", "aggregator", "oneinch"), "The swap through 1inch is one trade over 2 pools: 7 USDC to", true)
 	f("split", scene.New(scene.At(scene.Router), 0, nil2()).
 		Transfer(scene.Usdc, scene.User, scene.Pool1, 7_000000).Transfer(scene.Weth, scene.Pool1, scene.User, 5).Log(scene.Pool1, v2Swap, []any{scene.Router, scene.User}, 7_000000, 0, 0, 5).
@@ -36,7 +36,7 @@ func TestAggregates(t *testing.T) {
 		Transfer(scene.Weth, scene.Pool1, scene.Pool2, 5).Transfer(scene.Usdc, scene.User, scene.Pool1, 7_000000).
 		Log(scene.Pool1, "Swap(address,address,int256,int256,uint160,uint128,int24)", []any{scene.Router, scene.Pool2}, 7_000000, -5, 1, 1, 1).
 		Transfer(link, scene.Pool2, scene.User, 9).Log(scene.Pool2, v2Swap, []any{scene.Router, scene.User}, 5, 0, 0, 9),
-		"7 USDC to 0.000000000000000005 WETH to 9 base units", true)
+		"7 USDC to 0.000000000000000005 WETH to 9 raw units", true)
 	f("one pool is no route", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Pool1, 7_000000).Transfer(scene.Weth, scene.Pool1, scene.User, 5).
 		Log(scene.Pool1, v2Swap, []any{scene.Router, scene.User}, 7_000000, 0, 0, 5), "one trade", false)
 	f("an event that no movement bears out", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Pool1, 7_000000).Transfer(scene.Weth, scene.Pool1, scene.User, 5).

@@ -1,47 +1,13 @@
 package classify_test
 
 import (
-	"bytes"
-	"math/big"
 	"strings"
 	"testing"
 	"txlens/engine/api"
-	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
-	"txlens/engine/facts"
-	"txlens/engine/trace"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/scene"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/ethereum/go-ethereum/common"
 )
-
-// mevFacts composes a recorded flat trace. It has neither logs nor an envelope; what
-// the transaction cost is known where the recording has the receipt's gas.
-func mevFacts(tb testing.TB, m *fixture.MEV) *facts.Input {
-	tb.Helper()
-	ch, _ := chain.ByID(1)
-	tree, err := trace.ParseParity(jsontext.NewDecoder(bytes.NewReader(m.Parity)), trace.Limits{})
-	if err != nil {
-		tb.Fatalf("%s: %v", m.Hash, err)
-	}
-	root := tree.Root
-	tx := &ethrpc.Transaction{Hash: common.HexToHash(m.Hash), From: root.From, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int)}
-	if root.HasTo {
-		tx.To = &root.To
-	}
-	rc := &ethrpc.Receipt{}
-	if m.Receipt != nil && m.Receipt.GasUsed > 0 {
-		rc.GasUsed, rc.EffectiveGasPrice = m.Receipt.GasUsed, new(big.Int).SetUint64(m.Receipt.Price)
-	}
-	var blk *ethrpc.Block
-	if m.Block != nil {
-		blk = &ethrpc.Block{Number: m.Block.Number, Miner: common.HexToAddress(m.Block.Miner), BaseFee: new(big.Int).SetUint64(m.Block.BaseFee)}
-	}
-	return scene.ComposeBare(ch, tx, rc, blk, tree)
-}
 
 // TestRecordedSearchers holds the rules to transactions whose kind others established.
 func TestRecordedSearchers(t *testing.T) {
@@ -49,7 +15,7 @@ func TestRecordedSearchers(t *testing.T) {
 	right := 0
 	for i := range list {
 		m := &list[i]
-		v := scene.Judge(mevFacts(t, m))
+		v := scene.Judge(scene.FromMEV(t, m))
 		want := wantOfMEV(m.Kind)
 		got := typeName(v)
 		ok := got == want || want == "not mev" && got != "mev" && got != "liquidation"
@@ -81,26 +47,6 @@ func wantOfMEV(kind string) string {
 	return string(api.TypeSwap)
 }
 
-// around gives facts the receipts of the transactions beside them in their block.
-func around(tb testing.TB, f *facts.Input, b *fixture.Block, at int) {
-	tb.Helper()
-	n := &ethrpc.Neighbours{}
-	for i := max(0, at-4); i <= min(len(b.Txs)-1, at+4); i++ {
-		rc, err := ethrpc.ParseReceipt(b.Txs[i].Receipt)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		switch {
-		case i == at || rc.Status != nil && *rc.Status == 0:
-		case i < at:
-			n.Before = append(n.Before, rc)
-		default:
-			n.After = append(n.After, rc)
-		}
-	}
-	f.Neighbours = n
-}
-
 // TestSandwich: both legs and the victim show by their neighbours, and nobody else in
 // the recorded blocks is taken for one of them.
 func TestSandwich(t *testing.T) {
@@ -118,7 +64,7 @@ func TestSandwich(t *testing.T) {
 		}
 		for j := range b.Txs {
 			facts := scene.FromFixture(t, b, &b.Txs[j], blk)
-			around(t, facts, b, j)
+			scene.Around(t, facts, b, j)
 			v := scene.Judge(facts)
 			checkVerdict(t, b.Txs[j].Hash, facts, v)
 			got := part(v)

@@ -107,7 +107,7 @@ func TestPaidPlace(t *testing.T) {
 	s := scene.New(scene.At(scene.Bot), 5_000000, nil2())
 	s.Call(scene.Bot, scene.Miner, 5_000000, nil)
 	v := scene.Judge(s.Facts(t))
-	if typeName(v) != string(api.TypeMEV) || v.SubType != "builder_payment" || v.Summary != "Paid the block producer 0.000000000005 ETH" {
+	if typeName(v) != string(api.TypeMEV) || v.SubType != "builder_payment" || v.Summary != "Paid the block producer 5,000,000 wei" {
 		t.Errorf("%s/%s %q", typeName(v), v.SubType, v.Summary)
 	}
 }

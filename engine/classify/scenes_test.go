@@ -56,7 +56,7 @@ func TestScenes(t *testing.T) {
 	}
 	const none = ""
 
-	f("coin to an account", scene.New(scene.At(scene.Friend), 1_500000, nil), "transfer", none, none, "Sent 0.0000000000015 ETH to 0xf00d…f00d")
+	f("coin to an account", scene.New(scene.At(scene.Friend), 1_500000, nil), "transfer", none, none, "Sent 1,500,000 wei to 0xf00d…f00d")
 	f("token transfer", scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256)", scene.Friend, 1250_000000)).Transfer(scene.Usdc, scene.User, scene.Friend, 1250_000000),
 		"transfer", none, none, "Sent 1,250 USDC to 0xf00d…f00d")
 	f("airdrop", scene.New(scene.At(scene.Router), 0, scene.Input("disperseToken(address,address[],uint256[])")).
@@ -76,27 +76,27 @@ func TestScenes(t *testing.T) {
 		Log(scene.Pool1, v2Swap, []any{scene.Router, scene.Friend}, 1000000, 0, 0, 5),
 		"swap", none, none, "Swapped 1 USDC for 0.000000000000000005 WETH, paid to 0xf00d…f00d")
 	f("wrap", withMove(scene.New(scene.At(scene.Weth), 1000, scene.Input("deposit()")), nil).Log(scene.Weth, "Deposit(address,uint256)", []any{scene.User}, 1000),
-		"other", "wrap", "weth", "Wrapped 0.000000000000001 ETH to 0.000000000000001 WETH")
+		"other", "wrap", "weth", "Wrapped 1,000 wei to 0.000000000000001 WETH")
 	f("supply", scene.New(scene.At(scene.Vault), 0, nil2()).Known(scene.Vault, "Aave Pool", "lending", "aave_v3").Transfer(scene.Usdc, scene.User, scene.Addr(77), 1000000).
 		Transfer(scene.Addr(77), common.Address{}, scene.User, 1000000).
 		Log(scene.Vault, "Supply(address,address,address,uint256,uint16)", []any{scene.Usdc, scene.User, 0}, scene.User, 1000000),
 		"other", "supply", "aave_v3", "Supplied 1 USDC to Aave v3")
 	f("liquidation", scene.New(scene.At(scene.Bot), 0, nil2()).Known(scene.Vault, "Aave Pool", "lending", "aave_v3").
 		Log(scene.Vault, "LiquidationCall(address,address,address,uint256,uint256,address,bool)", []any{scene.Weth, scene.Usdc, scene.Friend}, 1, 1, scene.Bot, false),
-		"liquidation", none, "aave_v3", "Liquidated the position of 0xf00d…f00d on Aave v3")
+		"liquidation", none, "aave_v3", "Liquidated the position of 0xf00d…f00d on Aave v3, repaying 0.000001 USDC of debt and seizing 0.000000000000000001 WETH of collateral")
 	f("liquidation without its event", scene.New(scene.At(scene.Vault), 0, scene.Input("liquidationCall(address,address,address,uint256,bool)")),
 		"liquidation", none, none, "Liquidated a position")
 	f("share burnt by a contract between", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Vault, scene.User, scene.Router, 1000).Transfer(scene.Vault, scene.Router, common.Address{}, 995).
 		Transfer(scene.Usdc, scene.Router, scene.Pool1, 7).Transfer(scene.Weth, scene.Pool1, scene.User, 5).Log(scene.Pool1, v2Swap, []any{scene.Router, scene.User}, 7, 0, 0, 5),
-		"swap", none, none, "Swapped 1,000 base units of 0x7a17…7a17 for 0.000000000000000005 WETH")
+		"swap", none, none, "Swapped 1,000 raw units of 0x7a17…7a17 for 0.000000000000000005 WETH")
 	f("share redeemed by a contract between", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Vault, scene.User, scene.Router, 1000).Transfer(scene.Vault, scene.Router, common.Address{}, 995).
 		Transfer(scene.Usdc, scene.Router, scene.User, 7),
-		"other", "redeem", none, "Redeemed 1,000 base units of 0x7a17…7a17 for 0.000007 USDC")
+		"other", "redeem", none, "Redeemed 1,000 raw units of 0x7a17…7a17 for 0.000007 USDC")
 	f("loan without events", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Pool1, 1000000).Transfer(scene.Weth, scene.Vault, scene.User, 5),
-		"other", "contract_call", none, "Called 0x4007…4007, giving 1 USDC and getting 0.000000000000000005 WETH")
+		"other", "contract_call", none, "Paid 1 USDC and received 0.000000000000000005 WETH through 0x4007…4007")
 	f("lock told to another chain", scene.New(scene.At(scene.Vault), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Vault, 1000000).
 		Log(scene.Friend, "PacketSent(bytes,bytes,address)", nil, 96, 128, scene.Bot, 0, 0),
-		"other", "message", "layerzero", "Sent a cross-chain message on LayerZero: gave 1 USDC")
+		"other", "message", "layerzero", "Sent a cross-chain message on LayerZero, paying 1 USDC")
 	f("burnt to cross", scene.New(scene.At(scene.Usdc), 0, nil2()).Transfer(scene.Usdc, scene.User, common.Address{}, 1000000).
 		Log(scene.Friend, "PacketSent(bytes,bytes,address)", nil, 96, 128, scene.Bot, 0, 0),
 		"bridge", "send", "layerzero", "Bridged 1 USDC over LayerZero")
@@ -118,9 +118,9 @@ func TestScenes(t *testing.T) {
 		"routine_infra", "oracle_report", "chainlink", "Reported oracle data on Chainlink")
 	f("NFT bought", withMove(scene.New(scene.At(scene.Router), 1000, nil2()), &move{scene.Router, scene.Friend, 1000}).
 		Log(scene.Nft, "Transfer(address,address,uint256)", []any{scene.Friend, scene.User, 17}),
-		"swap", "nft_sale", none, "Bought NFT 17 of 0x0721…0721 for 0.000000000000001 ETH")
+		"swap", "nft_sale", none, "Bought NFT 17 of 0x0721…0721 for 1,000 wei")
 	f("NFT minted", scene.New(scene.At(scene.Nft), 1000, nil2()).Log(scene.Nft, "Transfer(address,address,uint256)", []any{common.Address{}, scene.User, 17}),
-		"other", "mint_nft", none, "Minted NFT 17 of 0x0721…0721 for 0.000000000000001 ETH")
+		"other", "mint_nft", none, "Minted NFT 17 of 0x0721…0721 for 1,000 wei")
 	f("Safe", scene.New(scene.At(scene.Vault), 0, scene.Input("execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)", scene.Usdc)).
 		Transfer(scene.Usdc, scene.Vault, scene.Friend, 1000000).Log(scene.Vault, "ExecutionSuccess(bytes32,uint256)", nil, 1, 0),
 		"transfer", none, "safe", "Sent 1 USDC to 0xf00d…f00d, for Safe 0x7a17…7a17")
@@ -247,7 +247,7 @@ func TestArbitrageIsWorthItsGain(t *testing.T) {
 	const fee = 1_000_000
 	f(arbitrageScene(1000_000000+2*fee), "gaining 0.000000000002 WETH before the fee", 2*fee)
 	f(arbitrageScene(1000_000000+2*fee).Transfer(scene.Usdc, scene.Pool2, scene.Bot, 5), "gaining 0.000000000002 WETH before the fee", 2*fee)
-	f(arbitrageScene(1000_000000+2*fee).Transfer(scene.Usdc, scene.Pool2, scene.Bot, 500), "gaining 0.0005 USDC and 0.000000000002 WETH before the fee", 500, 2*fee)
+	f(arbitrageScene(1000_000000+2*fee).Transfer(scene.Usdc, scene.Pool2, scene.Bot, 500), "gaining 0.0005 USDC before the fee", 500, 2*fee)
 	f(arbitrageScene(1000_000000+2*fee).Transfer(scene.Weth, scene.Bot, scene.Friend, 2*fee), "gaining 0.000000000002 WETH for ", 2*fee)
 }
 

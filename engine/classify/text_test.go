@@ -66,7 +66,7 @@ func TestAmountSaysWhatIsNotKnown(t *testing.T) {
 	}
 	f(flow.TokenKey{Token: scene.Usdc}, 2_500000, "2.5 USDC")
 	f(flow.TokenKey{Token: scene.Weth}, 2_500000, "2.5 USDC (imitation, 0xc02a…6cc2)")
-	f(flow.TokenKey{Token: scene.Friend}, 2500000, "2,500,000 base units of 0xf00d…f00d")
+	f(flow.TokenKey{Token: scene.Friend}, 2500000, "2.5M raw units of 0xf00d…f00d")
 	f(flow.TokenKey{Token: scene.Nft, ID: "17", NFT: true}, 1, "NFT 17 of PUNK")
 	f(flow.TokenKey{Token: scene.Nft, ID: "123456789012345678901234567890"}, 3, "3 of PUNK id 123456…7890")
 }

@@ -26,7 +26,7 @@ func TestSummariesClaimOnlyWhatIsShown(t *testing.T) {
 	}
 	zero := common.Address{}
 	f("transfer without a log", scene.New(scene.At(scene.Vault), 0, scene.Input("transfer(address,uint256)", scene.Friend, 5)), "",
-		"Called function 0xa9059cbb of 0x7a17…7a17, which recorded no movement of tokens")
+		"Called function 0xa9059cbb of 0x7a17…7a17; no tokens moved")
 	f("mint for a customer", scene.New(scene.At(scene.Usdc), 0, scene.Input("mint(address,uint256)", scene.Friend, 66_000000)).Transfer(scene.Usdc, zero, scene.Friend, 66_000000), "mint",
 		"Minted 66 USDC to 0xf00d…f00d")
 	f("range of NFTs", scene.New(scene.At(scene.Nft), 0, scene.Input("mint(address,uint256)", scene.Friend, 100)).
@@ -37,31 +37,31 @@ func TestSummariesClaimOnlyWhatIsShown(t *testing.T) {
 		"Swapped 7 USDC for 0.000000000000000005 WETH, by contract 0x7a17…7a17")
 	f("coin beside what crosses", withMove(scene.New(scene.At(scene.Vault), 2_000000, nil2()), nil).Transfer(scene.Usdc, scene.User, scene.Vault, 1_000000).
 		Log(scene.Vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, scene.User}), "send",
-		"Bridged 1 USDC over Across, along with 0.000000000002 ETH")
+		"Bridged 1 USDC over Across, along with 2,000,000 wei")
 	f("bought and bridged", withMove(scene.New(scene.At(scene.Router), 9_000000, nil2()), nil).Transfer(scene.Usdc, scene.Pool1, scene.Router, 1_000000).Transfer(scene.Usdc, scene.Router, scene.Vault, 1_000000).
 		Log(scene.Vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, scene.User}), "send",
-		"Bridged 1 USDC over Across, paid for with 0.000000000009 ETH")
+		"Bridged 1 USDC over Across, paid for with 9,000,000 wei")
 	f("share of an unknown pool", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Vault, scene.User, scene.Vault, 10).Transfer(scene.Vault, scene.Vault, zero, 10).
 		Transfer(scene.Usdc, scene.Vault, scene.User, 5_000000).Transfer(scene.Weth, scene.Vault, scene.User, 7), "remove_liquidity",
-		"Removed liquidity: gave 10 base units of 0x7a17…7a17, got 5 USDC and 0.000000000000000007 WETH")
+		"Removed 5 USDC and 0.000000000000000007 WETH of liquidity, burning 10 raw units of 0x7a17…7a17")
 	f("loan against collateral that its pool records as a deposit", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Vault, 5_000000).
 		Log(scene.Vault, "Staked(address,uint256)", []any{scene.User}, 5_000000).
 		Log(scene.Router, "Borrow(address,address,address,uint256,uint8,uint256,uint16)", []any{scene.Usdc, scene.User, 0}, scene.User, 5, 2, 1), "borrow",
-		"Borrowed: gave 5 USDC")
+		"Deposited 5 USDC as collateral of a loan")
 	many := scene.New(scene.At(scene.Nft), 0, nil2())
 	for i := range 9 {
 		many.Log(scene.Nft, "Transfer(address,address,uint256)", []any{zero, scene.User, 40 + i})
 	}
 	f("NFTs of one contract", many, "mint_nft", "Minted 9 NFTs of 0x0721…0721 (40 … 48)")
-	f("value that steers a call", withMove(scene.New(scene.At(scene.Router), 1, nil2()), nil), "contract_call", "Called 0x4007…4007, giving 0.000000000000000001 ETH")
+	f("value that steers a call", withMove(scene.New(scene.At(scene.Router), 1, nil2()), nil), "contract_call", "Called function 0xdeadbeef of 0x4007…4007 with 1 wei; no tokens moved")
 	f("coin in the bridge's own form", withMove(scene.New(scene.At(scene.Vault), 9_000000, nil2()), nil).Transfer(scene.Nft, zero, scene.Vault, 9_000000).
 		Log(scene.Vault, "V3FundsDeposited(address,address,uint256,uint256,uint256,uint32,uint32,uint32,uint32,address,address,address,bytes)", []any{10, 1, scene.User}), "send",
-		"Bridged 0.000000000009 ETH over Across")
+		"Bridged 9,000,000 wei over Across")
 	f("contract that pays many", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.Router, scene.Friend, 1_000000).Transfer(scene.Usdc, scene.Router, scene.Bot, 2_000000), "contract_call",
-		"Called 0x4007…4007, which sent 3 USDC to 2 addresses")
+		"Moved 3 USDC from 0x4007…4007 to 2 addresses")
 	f("wrapped coin that also logs its mint", withMove(scene.New(scene.At(scene.Weth), 1000, scene.Input("deposit()")), nil).
 		Transfer(scene.Weth, zero, scene.User, 1000).Log(scene.Weth, "Deposit(address,uint256)", []any{scene.User}, 1000), "wrap",
-		"Wrapped 0.000000000000001 ETH to 0.000000000000001 WETH")
+		"Wrapped 1,000 wei to 0.000000000000001 WETH")
 	f("message to oneself", note2(scene.New(scene.At(scene.User), 0, []byte("gm"))), "data", "Sent the message \"gm\" to itself")
 	f("data that is no text", note2(scene.New(scene.At(scene.Friend), 0, []byte{1, 2, 3, 0xff})), "data", "Sent 4 bytes of data to 0xf00d…f00d")
 	f("coin with a message", note2(withMove(scene.New(scene.At(scene.Friend), 2_000000_000000, []byte("rent")), nil)), "", "Sent 0.000002 ETH with the message \"rent\" to 0xf00d…f00d")

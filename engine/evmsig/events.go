@@ -38,6 +38,7 @@ var (
 var (
 	TopicSync            = Hash("Sync(uint112,uint112)")
 	TopicSyncSolidly     = Hash("Sync(uint256,uint256)")
+	TopicMintV2          = Hash("Mint(address,uint256,uint256)")
 	TopicBurnV2          = Hash("Burn(address,uint256,uint256,address)")
 	TopicMintV3          = Hash("Mint(address,address,int24,int24,uint128,uint256,uint256)")
 	TopicBurnV3          = Hash("Burn(address,int24,int24,uint128,uint256,uint256)")

@@ -99,27 +99,3 @@ func (a *Reading) OtherEnd(slug string) string {
 	}
 	return ""
 }
-
-// Token is what is known of a token: what was given with the facts, else the lists.
-// A failed transaction moves no tokens, so nobody has looked its token up before.
-func (a *Reading) Token(addr common.Address) label.Token {
-	if t, ok := a.Tokens[addr]; ok {
-		return t
-	}
-	t, _ := label.LookupToken(a.chainID, addr)
-	return t
-}
-
-// Decimals of a token; false when unknown.
-func (a *Reading) Decimals(token common.Address) (int, bool) {
-	if token == (common.Address{}) {
-		if a.Chain != nil && a.Chain.Native.Decimals > 0 {
-			return a.Chain.Native.Decimals, true
-		}
-		return 18, true
-	}
-	if t := a.Token(token); t.Decimals != nil {
-		return int(*t.Decimals), true
-	}
-	return 0, false
-}

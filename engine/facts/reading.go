@@ -4,6 +4,8 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
+	"txlens/engine/api"
 	"txlens/engine/ethrpc"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
@@ -77,10 +79,16 @@ type Reading struct {
 	Trader   common.Address // the contract whose movements count, when not the actor's own
 	Sandwich *Sandwich      // nil: none, or not looked for
 
-	Changes   map[common.Address]*flow.Change
-	pools     map[common.Address]bool        // emitters of pool and vault events
-	tokens    map[common.Address]bool        // contracts that moved as tokens
-	supply    map[common.Address][2]*big.Int // minted and burnt, of fungible tokens
+	Changes map[common.Address]*flow.Change
+	pools   map[common.Address]bool        // emitters of pool and vault events
+	tokens  map[common.Address]bool        // contracts that moved as tokens
+	supply  map[common.Address][2]*big.Int // minted and burnt, of fungible tokens
+
+	abbreviate    sync.Once
+	abbreviations *api.Abbreviations // of every address that a sentence may name
+	ruled         sync.Once
+	byRule        map[common.Address]int // decimals that no table has
+
 	granted   bool
 	grantList []Grant
 }

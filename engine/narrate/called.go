@@ -9,25 +9,66 @@ import (
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
-	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
 )
 
 // sumCalled says what was called when nothing shows that the actor gained or lost by
 // it: what the function is named after may have been done for others, or not at all.
-func (a *headlineWriter) sumCalled(o *classify.Opinion) string {
+func (a *headlineWriter) sumCalled(o *classify.Opinion, via string) string {
 	if s := a.sumIssued(o); s != "" {
 		return s
 	}
 	if len(a.Matches)+len(a.ApprovalLogs) > 0 || a.Tx.To == nil || !movesByName[o.Act] {
-		return a.sumGeneral(o, verbs[o.Act], a.viaOf(o))
+		return a.sumGeneral(o, verbs[o.Act], via)
 	}
-	s := "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry)
-	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
-		return s + ", which recorded no movement of tokens"
+	if s := a.sumMoved(); s != "" {
+		return s
 	}
-	return s + ", by which nothing moved for the sender"
+	return "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry) + a.unmoved()
+}
+
+// unmoved says that a call moved nothing, where that is known.
+func (a *headlineWriter) unmoved() string {
+	switch {
+	case a.Flow == nil:
+		return ""
+	case len(a.Flow.Transfers) > 0:
+		return "; nobody gained or lost tokens"
+	}
+	return "; no tokens moved"
+}
+
+// sumCall tells a call of a function whose meaning is not known, or of several: by what it
+// moved for the actor, else by what it moved between others.
+func (a *headlineWriter) sumCall(o *classify.Opinion) string {
+	through := " through " + a.callee() + a.named()
+	out, in := worthTelling(a.Out), worthTelling(a.In)
+	switch {
+	case len(out) > 0 && len(in) > 0:
+		return "Paid " + a.legs(out) + " and received " + a.legs(in) + through
+	case len(out) > 0:
+		return "Paid " + a.legs(out) + a.peers(out, " to ") + through
+	case len(in) > 0:
+		return "Received " + a.legs(in) + a.peers(in, " from ") + through
+	}
+	if s := a.sumMoved(); s != "" {
+		return s
+	}
+	s := "Called " + a.functionOf(a.Frame) + " of " + a.callee()
+	if a.Tx.Value.Sign() > 0 {
+		s += " with " + a.Amount(flow.TokenKey{}, a.Tx.Value)
+	}
+	return s + a.unmoved()
+}
+
+// sumSystem tells what the system of a rollup wrote.
+func (a *headlineWriter) sumSystem() string {
+	number, ok := facts.L1Block(a.Tx.Input)
+	if !ok {
+		return verbs[facts.ActSystem].past + a.paidAndReceived()
+	}
+	return "Set L1 block attributes (L1 block " + api.Thousands(strconv.FormatUint(number, 10)) + ")"
 }
 
 // movesByName are the acts that mean a movement of tokens.
@@ -52,13 +93,6 @@ var movesByName = map[facts.Act]bool{
 	facts.ActBridgeOut: true,
 }
 
-func (a *headlineWriter) viaOf(o *classify.Opinion) string {
-	if p := classify.ProtocolOf(a.Reading, o); p != "" {
-		return protocol.NameOf(p)
-	}
-	return ""
-}
-
 // sumIssued tells of tokens that came into being, or ceased to be, at others than the
 // actor: an issuer mints for its customers.
 func (a *headlineWriter) sumIssued(o *classify.Opinion) string {
@@ -66,57 +100,86 @@ func (a *headlineWriter) sumIssued(o *classify.Opinion) string {
 	if !mint && o.Act != facts.ActBurn {
 		return ""
 	}
+	if s := a.issued(mint); s != "" {
+		if mint {
+			return "Minted " + s
+		}
+		return "Burnt " + s
+	}
+	return ""
+}
+
+// issuedToOthers reports whether everything that was minted went to others than the actor.
+func (a *headlineWriter) issuedToOthers() bool {
+	for i := range a.Flow.Transfers {
+		if t := &a.Flow.Transfers[i]; t.From == (common.Address{}) && (t.To == a.Actor || t.ID == nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// issued tells what was minted and to whom, or what was burnt and of whom; empty for
+// nothing. Wrapped coin is no part of it.
+func (a *headlineWriter) issued(mint bool) string {
 	if first, last, to, ok := a.BatchMinted(); mint && ok {
 		n := new(big.Int).Sub(last, first)
-		return "Minted " + api.Thousands(
-			n.Add(n, big.NewInt(1)).String(),
-		) + " NFTs of " + a.Symbol(
-			a.Entry,
-		) + " (" + clip(
-			first.String(),
-		) + " … " + clip(
-			last.String(),
-		) + ") to " + a.Who(
-			to,
-		)
+		return api.Thousands(n.Add(n, big.NewInt(1)).String()) + " NFTs of " + a.Symbol(a.Entry) + between(first, last) + " to " + a.Who(to)
 	}
 	if a.Flow == nil {
 		return ""
 	}
 	var run []*flow.Transfer
 	for i := range a.Flow.Transfers {
-		if t := &a.Flow.Transfers[i]; mint && t.From == (common.Address{}) || !mint && t.To == (common.Address{}) {
+		t := &a.Flow.Transfers[i]
+		born, gone := t.From == (common.Address{}), t.To == (common.Address{})
+		if !t.Wrap && !a.WrappedNative(t.Token) && born != gone && born == mint {
 			run = append(run, t)
 		}
 	}
-	verb, prep := "Minted ", " to "
+	holder, prep := func(t *flow.Transfer) common.Address { return t.To }, " to "
 	if !mint {
-		verb, prep = "Burnt ", " of "
+		holder, prep = func(t *flow.Transfer) common.Address { return t.From }, " of "
 	}
-	switch len(run) {
-	case 0:
-		return ""
-	case 1:
-		who := run[0].To
-		if !mint {
-			who = run[0].From
-		}
-		return verb + a.Amount(facts.TransferKey(run[0]), run[0].Amount) + prep + a.Who(who)
-	}
-	holders, tokens := map[common.Address]struct{}{}, map[common.Address]struct{}{}
+	var holders []common.Address
+	seen := map[common.Address]bool{}
 	for _, t := range run {
-		tokens[t.Token] = struct{}{}
-		if mint {
-			holders[t.To] = struct{}{}
-		} else {
-			holders[t.From] = struct{}{}
+		if t.Token != run[0].Token {
+			return api.Count(len(run), "token") + prep + "others"
+		}
+		if x := holder(t); !seen[x] {
+			seen[x] = true
+			holders = append(holders, x)
 		}
 	}
-	what := "tokens"
-	if len(tokens) == 1 {
-		what = a.Symbol(run[0].Token)
+	if len(run) == 0 {
+		return ""
 	}
-	return verb + what + prep + api.Count(len(holders), "address") + ", in " + api.Thousands(strconv.Itoa(len(run))) + " transfers"
+	return a.sum(run) + prep + a.crowd(holders)
+}
+
+// sum adds up transfers of one token.
+func (a *headlineWriter) sum(run []*flow.Transfer) string {
+	first, last := run[0], run[len(run)-1]
+	if len(run) == 1 {
+		return a.Amount(facts.TransferKey(first), first.Amount)
+	}
+	if first.Standard == flow.ERC721 {
+		return api.Thousands(strconv.Itoa(len(run))) + " NFTs of " + a.Symbol(first.Token) + between(first.ID, last.ID)
+	}
+	total := new(big.Int)
+	for _, t := range run {
+		if facts.TransferKey(t) != facts.TransferKey(first) {
+			return api.Thousands(strconv.Itoa(len(run))) + " lots of " + a.Symbol(first.Token)
+		}
+		total.Add(total, t.Amount)
+	}
+	return a.Amount(facts.TransferKey(first), total)
+}
+
+// between is a range of NFTs in brackets.
+func between(first, last *big.Int) string {
+	return " (" + clip(first.String()) + " … " + clip(last.String()) + ")"
 }
 
 // batchSteps tell of the ranges of NFTs that ERC-2309 events move.

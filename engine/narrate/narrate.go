@@ -18,6 +18,8 @@ import (
 type Names interface {
 	// Who names an account: by its label, its token, its verified source, or its address.
 	Who(common.Address) string
+	// Abbreviate writes an address so that a reader can tell it from the others.
+	Abbreviate(common.Address) string
 	// Symbol names a token inside an amount.
 	Symbol(token common.Address) string
 	// Amount renders so much of an asset.
@@ -49,6 +51,8 @@ func argument(n Names, a verdict.Arg) string {
 	switch v := a.(type) {
 	case verdict.Who:
 		return n.Who(common.Address(v))
+	case verdict.Abbreviated:
+		return n.Abbreviate(common.Address(v))
 	case verdict.Symbol:
 		return n.Symbol(common.Address(v))
 	case verdict.Amount:
@@ -76,8 +80,6 @@ func argument(n Names, a verdict.Arg) string {
 // plain renders the arguments that need no names.
 func plain(a verdict.Arg) string {
 	switch v := a.(type) {
-	case verdict.Abbreviated:
-		return api.AddrOf(common.Address(v)).Short()
 	case verdict.Whole:
 		return common.Address(v).Hex()
 	case verdict.Address:

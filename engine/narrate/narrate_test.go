@@ -15,6 +15,7 @@ import (
 type names struct{}
 
 func (names) Who(common.Address) string                 { return "WHO" }
+func (names) Abbreviate(common.Address) string          { return "SHORT" }
 func (names) Symbol(common.Address) string              { return "SYMBOL" }
 func (names) Amount(_ flow.TokenKey, n *big.Int) string { return n.String() + " UNITS" }
 func (names) Callee(int) string                         { return "CALLEE" }
@@ -55,7 +56,7 @@ func TestArguments(t *testing.T) {
 	far := common.HexToHash("0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103")
 	f(verdict.Who(x), "WHO")
 	f(verdict.Symbol(x), "SYMBOL")
-	f(verdict.Abbreviated(x), "0xab58…ec9b")
+	f(verdict.Abbreviated(x), "SHORT")
 	f(verdict.Whole(x), "0xAb5801a7D398351b8bE11C439e05C5B3259aeC9B")
 	f(verdict.Amount{N: big.NewInt(5)}, "5 UNITS")
 	f(verdict.Callee(0), "CALLEE")

@@ -238,9 +238,9 @@ func sameCrossing(x, y *facts.Match) bool {
 
 func (a *stepWriter) sayHit(h *facts.Match) string {
 	place := a.Who(h.Emitter)
-	if h.Slug != "" && place == short(h.Emitter) {
+	if h.Slug != "" && place == a.digits(h.Emitter) {
 		place = protocol.NameOf(h.Slug) + " (" + place + ")"
-	} else if h.Slug == "" && h.Rule.Slug != "" && h.Rule.Flags&(facts.FlagFork|facts.FlagPool) != 0 && place == short(h.Emitter) {
+	} else if h.Slug == "" && h.Rule.Slug != "" && h.Rule.Flags&(facts.FlagFork|facts.FlagPool) != 0 && place == a.digits(h.Emitter) {
 		place = place + " (" + protocol.NameOf(h.Rule.Slug) + "-style)"
 	}
 	if flag, ok := strings.CutPrefix(string(h.Act), "flag:"); ok {

@@ -1,13 +1,14 @@
 package narrate
 
 import (
-	"cmp"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/classify"
 	"txlens/engine/facts"
+	"txlens/engine/flow"
 	"txlens/engine/protocol"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,11 +25,17 @@ func (a *headlineWriter) summarise() string {
 	s := ""
 	switch {
 	case o.OnlyCalled && len(a.Out)+len(a.In) == 0:
-		return a.sumCalled(o) + a.onBehalf()
+		return a.sumCalled(o, via) + a.onBehalf()
 	case o.Act == facts.ActNote, o.Act == facts.ActTransfer && a.NoCodeRan():
 		return a.sumNote()
 	}
 	switch o.Act {
+	case "contract_call", facts.ActMulticall, facts.ActWalletExec, facts.ActSafeExec, facts.ActUserOps:
+		s = a.sumCall(o)
+	case facts.ActSystem:
+		s = a.sumSystem()
+	case facts.ActName:
+		s = a.sumName(via)
 	case facts.ActSwap:
 		s = a.sumSwap(via)
 	case facts.ActNFTSale:
@@ -113,25 +120,84 @@ func (a *headlineWriter) sumSwap(via string) string {
 	if len(facts.NotMinted(in)) > 0 {
 		in = facts.NotMinted(in)
 	}
-	if len(in) == 0 && len(o.Benefit) > 0 {
-		return "Swapped " + a.legs(out) + " for " + a.legs(o.Benefit) + on("on", via) + ", paid to " + a.Who(o.Beneficiary)
+	tail := ""
+	if rest, tip := a.tip(out); tip != nil && len(rest) > 0 {
+		out, tail = rest, ", paying the block producer "+a.Amount(flow.TokenKey{}, tip)
+	}
+	out, in = a.tidy(out, in)
+	if len(in) == 0 && len(out) > 0 && len(o.Benefit) > 0 {
+		return "Swapped " + a.legs(out) + " for " + a.legs(o.Benefit) + on("on", via) + ", paid to " + a.Who(o.Beneficiary) + tail
 	}
 	if len(out) == 0 || len(in) == 0 {
-		legs := append(append([]facts.Leg(nil), out...), in...)
-		if len(legs) == 0 {
-			return "Swapped tokens" + on("on", via)
-		}
-		verb := "receiving "
-		if len(in) == 0 {
-			verb = "paying "
-		}
-		return "Swapped tokens" + on("on", via) + ", " + verb + a.legs(legs)
+		return a.sumHalfSwap(out, in, via) + tail
 	}
 	s := "Swapped " + a.legs(out) + " for " + a.legs(in) + on("on", via)
+	if a.isWrap(out, in) {
+		s = "Wrapped " + a.legs(out) + " to " + a.legs(in) + on("through", via)
+		if in[0].Native() {
+			s = "Unwrapped" + strings.TrimPrefix(s, "Wrapped")
+		}
+	}
 	if len(o.Benefit) > 0 {
 		s += "; " + a.legs(o.Benefit) + " more went to " + a.Who(o.Beneficiary)
 	}
-	return s
+	return s + tail
+}
+
+// isWrap reports whether two sides are native coin and as much of its wrapped form.
+func (a *headlineWriter) isWrap(out, in []facts.Leg) bool {
+	if len(out) != 1 || len(in) != 1 || out[0].Amount.Cmp(in[0].Amount) != 0 {
+		return false
+	}
+	return out[0].Native() && a.WrappedNative(in[0].Key.Token) || in[0].Native() && a.WrappedNative(out[0].Key.Token)
+}
+
+// sumHalfSwap tells a swap of which the actor's movements show one side or none: by its
+// pools, else by what moved between others.
+func (a *headlineWriter) sumHalfSwap(out, in []facts.Leg, via string) string {
+	if len(out)+len(in) == 0 {
+		if who, ok := a.soleTrader(); ok {
+			out, in := a.tidy(a.LegsOf(who))
+			return "Swapped " + a.legs(out) + " for " + a.legs(in) + on("on", via) + ", for " + a.Who(who)
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return "Swapped " + a.legs(out) + on("on", via) + "; what it bought went to others"
+	case len(in) > 0:
+		return "Received " + a.legs(in) + " from a swap" + on("on", via)
+	}
+	if s := a.sumMoved(); s != "" {
+		return "Settled a trade of others" + on("on", via) + ": " + lowerFirst(s)
+	}
+	return "Called " + a.functionOf(a.Frame) + " of " + a.callee() + a.unmoved()
+}
+
+// soleTrader is the account for which the swap was made, where that is not the actor: the
+// one that an event names, or else the only one beside the pools that gave and got.
+func (a *headlineWriter) soleTrader() (who common.Address, ok bool) {
+	traded := func(x common.Address) bool {
+		out, in := a.LegsOf(x)
+		return len(out) > 0 && len(in) > 0 && x != a.Sender && !a.IsPool(x)
+	}
+	for _, h := range a.v.Deciding.Matches {
+		for _, p := range h.Party {
+			if traded(p) && !a.HasLabel(p) {
+				return p, true
+			}
+		}
+	}
+	if a.Flow == nil || len(a.Flow.Changes) > facts.MaxStrangers {
+		return who, false
+	}
+	n := 0
+	for i := range a.Flow.Changes {
+		if x := a.Flow.Changes[i].Address; traded(x) && !a.IsToken(x) && !a.HasLabel(x) {
+			who = x
+			n++
+		}
+	}
+	return who, n == 1
 }
 
 func (a *headlineWriter) sumNFT(via string) string {
@@ -152,7 +218,7 @@ func (a *headlineWriter) sumTransfer() string {
 		return a.sumZeroTransfer()
 	}
 	if len(a.Out) == 0 {
-		return short(a.Actor) + " received " + a.legs(a.In) + a.peers(a.In, " from ")
+		return a.digits(a.Actor) + " received " + a.legs(a.In) + a.peers(a.In, " from ")
 	}
 	return "Sent " + a.legs(a.Out) + a.peers(a.Out, " to ")
 }
@@ -205,23 +271,16 @@ func (a *headlineWriter) sumZeroTransfer() string {
 			"transfer event",
 		) + " between others, as address poisoning makes them, left out"
 	}
+	if moved := a.sumMoved(); moved != "" {
+		return moved
+	}
 	if a.Flow != nil && len(a.Flow.Transfers) > 0 {
 		t := &a.Flow.Transfers[0]
-		n := ""
-		if len(a.Flow.Transfers) > 1 {
-			n = " and " + strconv.Itoa(len(a.Flow.Transfers)-1) + " more transfers"
+		s := "Moved " + a.Amount(facts.TransferKey(t), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To)
+		if n := len(a.Flow.Transfers) - 1; n > 0 {
+			s += ", in " + api.Count(n+1, "transfer")
 		}
-		if t.From == a.Sender && t.To == a.Sender || t.Amount.Sign() == 0 {
-			return "Moved " + a.Amount(facts.TransferKey(t), t.Amount) + " from " + a.Who(t.From) + " to " + a.Who(t.To) + n
-		}
-		return "Moved " + a.Amount(
-			facts.TransferKey(t),
-			t.Amount,
-		) + " from " + a.Who(
-			t.From,
-		) + " to " + a.Who(
-			t.To,
-		) + n + "; the sender itself paid only the fee"
+		return s
 	}
 	if a.Tx.To != nil && *a.Tx.To == a.Sender {
 		return "Sent " + a.Amount(facts.Leg{}.Key, a.Tx.Value) + " to itself"
@@ -238,6 +297,9 @@ func (a *headlineWriter) sumDeploy(o *classify.Opinion) string {
 			s := "Deployed contract " + a.whoNew(*a.Receipt.ContractAddress)
 			if f := a.RootFrame(); f != nil {
 				s += codeSize(f)
+			}
+			if minted := a.issued(true); minted != "" {
+				s += ", minting " + minted
 			}
 			return s
 		}
@@ -258,7 +320,7 @@ func (a *headlineWriter) sumDeploy(o *classify.Opinion) string {
 }
 
 func (a *headlineWriter) whoNew(addr common.Address) string {
-	if n := a.Who(addr); n != short(addr) {
+	if n := a.Who(addr); n != a.digits(addr) {
 		return n
 	}
 	return api.AddrOf(addr).String()
@@ -269,12 +331,66 @@ func (a *headlineWriter) sumArbitrage(o *classify.Opinion) string {
 	for _, h := range o.Matches {
 		pools = append(pools, h.Emitter)
 	}
-	s := "Closed an arbitrage over " + api.Count(len(facts.Distinct(pools)), "pool") + ", gaining "
+	s := "Closed an arbitrage over " + api.Count(len(facts.Distinct(pools)), "pool") + a.route(o) + ", gaining "
 	legs, whose := classify.Gain(a.Reading, o)
+	s += a.legs(a.withoutDust(legs))
 	if whose != (common.Address{}) {
-		return s + a.legs(legs) + " for " + a.Who(whose) + " before the fee"
+		s += " for " + a.Who(whose)
 	}
-	return s + a.legs(legs) + " before the fee"
+	if paid := a.ProducerPayment(); paid.Sign() > 0 && a.Block != nil && whose != a.Block.Miner {
+		return s + " before the fee, and paying the block producer " + a.Amount(flow.TokenKey{}, paid)
+	}
+	return s + " before the fee"
+}
+
+// route names the tokens that a chain of trades went through, in brackets.
+func (a *headlineWriter) route(o *classify.Opinion) string {
+	list := a.PoolTrades(o.Matches)
+	if len(list) < 2 || len(list) > maxHops || len(list) != len(o.Matches) {
+		return ""
+	}
+	list = inChain(list)
+	if !chained(list) {
+		return ""
+	}
+	if gained, _ := classify.Gain(a.Reading, o); len(gained) > 0 && list[len(list)-1].Out == list[0].In {
+		if at := slices.IndexFunc(list, func(x facts.PoolTrade) bool { return a.sameCoin(x.In, gained[0].Key) }); at > 0 {
+			list = append(slices.Clone(list[at:]), list[:at]...)
+		}
+	}
+	s := a.Symbol(list[0].In.Token)
+	for i := range list {
+		s += " → " + a.Symbol(list[i].Out.Token)
+	}
+	return " (" + s + ")"
+}
+
+// sameCoin reports whether two assets are one, wrapped or not.
+func (a *headlineWriter) sameCoin(x, y flow.TokenKey) bool {
+	coin := func(k flow.TokenKey) bool { return k == flow.TokenKey{} || k.ID == "" && a.WrappedNative(k.Token) }
+	return x == y || coin(x) && coin(y)
+}
+
+// inChain orders trades so that each takes what the one before gave, if there is one such
+// order that begins with a trade of the list. Pools that lend what they sell report last.
+func inChain(list []facts.PoolTrade) []facts.PoolTrade {
+	for first := range list {
+		rest := slices.Clone(list)
+		chain := []facts.PoolTrade{rest[first]}
+		rest = slices.Delete(rest, first, first+1)
+		for len(rest) > 0 {
+			next := slices.IndexFunc(rest, func(x facts.PoolTrade) bool { return x.In == chain[len(chain)-1].Out })
+			if next < 0 {
+				break
+			}
+			chain = append(chain, rest[next])
+			rest = slices.Delete(rest, next, next+1)
+		}
+		if len(rest) == 0 {
+			return chain
+		}
+	}
+	return list
 }
 
 func (a *headlineWriter) sumLiquidation(o *classify.Opinion, via string) string {
@@ -286,15 +402,42 @@ func (a *headlineWriter) sumLiquidation(o *classify.Opinion, via string) string 
 		}
 	}
 	s += on("on", via)
-	switch {
-	case len(a.Out) > 0 && len(a.In) > 0:
-		s += ", paying " + a.legs(a.Out) + " and receiving " + a.legs(a.In)
-	case len(a.In) > 0:
-		s += ", receiving " + a.legs(a.In)
-	case len(a.Out) > 0:
-		s += ", paying " + a.legs(a.Out)
+	if told := a.seized(); told != "" {
+		s += ", " + told
+	} else {
+		s += a.paidAndReceived()
+	}
+	if loans := a.Loans(); len(loans) > 0 {
+		s += ", with a flash loan of " + a.Amount(loans[0].Key, loans[0].Amount) + " from " + a.Who(loans[0].Lender)
 	}
 	return s
+}
+
+// seized tells what debt was repaid and what collateral was taken for it.
+func (a *headlineWriter) seized() string {
+	var debt, collateral []facts.Leg
+	add := func(legs []facts.Leg, d *flow.Delta) []facts.Leg {
+		if d == nil {
+			return legs
+		}
+		if i := slices.IndexFunc(legs, func(l facts.Leg) bool { return l.Key == d.Key }); i >= 0 {
+			legs[i].Amount = new(big.Int).Add(legs[i].Amount, d.Amount)
+			return legs
+		}
+		return append(legs, facts.Leg{Key: d.Key, Amount: d.Amount})
+	}
+	for i := range a.v.Seizures {
+		debt, collateral = add(debt, a.v.Seizures[i].Debt), add(collateral, a.v.Seizures[i].Collateral)
+	}
+	switch {
+	case len(debt) > 0 && len(collateral) > 0:
+		return "repaying " + a.legs(debt) + " of debt and seizing " + a.legs(collateral) + " of collateral"
+	case len(debt) > 0:
+		return "repaying " + a.legs(debt) + " of debt"
+	case len(collateral) > 0:
+		return "seizing " + a.legs(collateral) + " of collateral"
+	}
+	return ""
 }
 
 // sumGeneral serves every act that is said as verb, amounts, place. Acts with a
@@ -311,28 +454,19 @@ func (a *headlineWriter) sumGeneral(o *classify.Opinion, k verb, via string) str
 			return s
 		}
 	}
-	s := verb + on("on", via)
-	switch {
-	case len(a.In) == 0 && len(a.Out) == 1 && a.Out[0].Dust():
-		return s
-	case len(a.Out) > 0 && len(a.In) > 0:
-		s += ": gave " + a.legs(a.Out) + ", got " + a.legs(a.In)
-	case len(a.Out) > 0:
-		s += ": gave " + a.legs(a.Out)
-	case len(a.In) > 0:
-		s += ": got " + a.legs(a.In)
-	}
-	return s
+	return verb + on("on", via) + a.paidAndReceived()
 }
 
 // sumOwn is the sentence of acts that have one, empty when the movements do not fit it.
 func (a *headlineWriter) sumOwn(o *classify.Opinion, verb, via string) string {
 	out, in := a.Out, a.In
 	switch o.Act {
-	case "contract_call":
-		return a.sumCall()
 	case "receive":
-		return "Received " + a.legs(in) + a.peers(in, " from ")
+		s := "Received " + a.legs(in) + a.peers(in, " from ")
+		if minted := a.issued(true); minted != "" && a.issuedToOthers() {
+			return "Minted " + minted + ", receiving " + a.legs(in) + a.peers(in, " from ")
+		}
+		return s
 	case "pay":
 		return "Paid " + a.legs(out) + a.peers(out, " to ")
 	case facts.ActMintNFT, facts.ActMint, facts.ActBurn:
@@ -359,18 +493,8 @@ func (a *headlineWriter) sumOwn(o *classify.Opinion, verb, via string) string {
 		return strings.TrimSpace(verb + " " + a.legs(append(out, in...)))
 	case facts.ActStake, facts.ActUnstake:
 		return a.sumStake(o, verb, via)
-	case facts.ActSupply, facts.ActRepay, facts.ActVaultIn:
-		if p := facts.NotMinted(out); len(p) > 0 {
-			return bare(o.Act, verb) + " " + a.legs(p) + into(o.Act, via)
-		}
-	case facts.ActWithdraw, facts.ActBorrow, facts.ActVaultOut, facts.ActClaim, facts.ActClaimStake:
-		p := facts.NotMinted(in)
-		if len(p) == 0 {
-			p = in // rewards may be minted
-		}
-		if len(p) > 0 {
-			return bare(o.Act, verb) + " " + a.legs(p) + on("from", via)
-		}
+	default:
+		return a.sumPhrase(o, via)
 	}
 	return ""
 }
@@ -402,26 +526,6 @@ func (a *headlineWriter) sumDelivery(o *classify.Opinion, via string) string {
 	return "Delivered a cross-chain message" + on("over", orBridge(via))
 }
 
-// bareVerbs are the verbs of acts whose own name their object, for when another follows.
-var bareVerbs = map[facts.Act]string{facts.ActVaultIn: "Deposited", facts.ActVaultOut: "Withdrew", facts.ActClaimStake: "Claimed"}
-
-func bare(x facts.Act, verb string) string { return cmp.Or(bareVerbs[x], verb) }
-
-func into(what facts.Act, via string) string {
-	switch {
-	case via == "":
-		if what == facts.ActVaultIn {
-			return " into a contract"
-		}
-		return ""
-	case what == facts.ActRepay:
-		return " to " + via
-	case what == facts.ActVaultIn:
-		return " into " + via
-	}
-	return " to " + via
-}
-
 func orBridge(via string) string {
 	if via == "" {
 		return "a bridge"
@@ -443,47 +547,4 @@ func (a *headlineWriter) sumMint(verb string, o *classify.Opinion) string {
 		return verb + " " + a.legs(a.Out)
 	}
 	return verb + " tokens"
-}
-
-func (a *headlineWriter) sumCall() string {
-	s := "Called "
-	if n := PlainText(a.Function); n != "" {
-		s += n + " on "
-	}
-	if !a.HasTo {
-		return "Made a call"
-	}
-	s += a.Who(a.Entry)
-	switch {
-	case len(a.Out) > 0 && len(a.In) > 0:
-		s += ", giving " + a.legs(a.Out) + " and getting " + a.legs(a.In)
-	case len(a.Out) > 0:
-		s += ", giving " + a.legs(a.Out)
-	case len(a.In) > 0:
-		s += ", getting " + a.legs(a.In)
-	default:
-		s += a.paidOut()
-	}
-	return s
-}
-
-// paidOut tells of a called contract that sent one token to others and did nothing else.
-func (a *headlineWriter) paidOut() string {
-	if a.Flow == nil || len(a.Flow.Transfers) == 0 || len(a.Matches) > 0 {
-		return ""
-	}
-	sum, to := new(big.Int), map[common.Address]struct{}{}
-	for i := range a.Flow.Transfers {
-		t := &a.Flow.Transfers[i]
-		if t.Token != a.Flow.Transfers[0].Token || t.From != a.Entry || t.ID != nil || (t.To == common.Address{}) {
-			return ""
-		}
-		sum.Add(sum, t.Amount)
-		to[t.To] = struct{}{}
-	}
-	whom := api.Thousands(strconv.Itoa(len(to))) + " addresses"
-	if len(to) == 1 {
-		whom = a.Who(a.Flow.Transfers[0].To)
-	}
-	return ", which sent " + a.Amount(facts.FungibleKey(a.Flow.Transfers[0].Token), sum) + " to " + whom
 }

@@ -12,7 +12,10 @@ func (a *headlineWriter) sumBribe(o *classify.Opinion, via string) string {
 	if len(o.Matches) == 0 {
 		return "Paid the block producer " + a.Amount(flow.TokenKey{}, a.ProducerPayment())
 	}
-	s := a.sumSwap(via) + ", paying the block producer " + a.Amount(flow.TokenKey{}, a.ProducerPayment())
+	s := a.sumSwap(via)
+	if rest, tip := a.tip(a.Out); tip == nil || len(rest) == 0 {
+		s += ", paying the block producer " + a.Amount(flow.TokenKey{}, a.ProducerPayment())
+	}
 	if o.Act == facts.ActBackrun {
 		s += " to stand right after a trade in the same pool"
 	}

@@ -2,6 +2,7 @@ package narrate
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/facts"
@@ -64,15 +65,12 @@ func plainASCII(s string) bool {
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// short writes an address so that a reader can recognise it.
-func short(addr common.Address) string { return api.AddrOf(addr).Short() }
-
 // digits writes an address: short, or in full where the analysis is to.
 func (a Words) digits(addr common.Address) string {
 	if a.full {
 		return api.AddrOf(addr).String()
 	}
-	return short(addr)
+	return a.Abbreviate(addr)
 }
 
 // Who names an address: its label, its token, its verified contract, or its digits.
@@ -144,7 +142,7 @@ func (a Words) Symbol(token common.Address) string {
 	return s
 }
 
-// Amount writes how much of what: "1,250 USDC", "NFT 17 of PUNK", "5000 base units of 0x…".
+// Amount writes how much of what: "1,250 USDC", "NFT 17 of PUNK", "5,000 raw units of 0x…".
 func (a Words) Amount(key flow.TokenKey, n *big.Int) string {
 	n = new(big.Int).Abs(n)
 	symbol := a.Symbol(key.Token)
@@ -155,10 +153,53 @@ func (a Words) Amount(key flow.TokenKey, n *big.Int) string {
 		return api.Thousands(n.String()) + " of " + symbol + " id " + clip(key.ID)
 	}
 	d, ok := a.Decimals(key.Token)
-	if !ok {
-		return api.Thousands(n.String()) + " base units of " + symbol
+	switch {
+	case !ok:
+		return RawUnits(n, symbol)
+	case key == flow.TokenKey{} && d == 18 && n.Sign() > 0 && n.Cmp(gwei) < 0:
+		return api.Thousands(n.String()) + " wei"
 	}
 	return Decimal(n, d) + " " + symbol
+}
+
+// gwei is the amount of native coin below which it is counted in wei.
+var gwei = big.NewInt(1_000_000_000)
+
+// usualDecimals are those of most tokens.
+const usualDecimals = 18
+
+// rareRaw is the number of raw units below which usualDecimals would make nearly nothing.
+var rareRaw = big.NewInt(1_000_000_000_000)
+
+// RawUnits writes an amount of a token whose decimals are not known, with what it would
+// be if they were the usual ones.
+func RawUnits(n *big.Int, symbol string) string {
+	s := compact(n) + " raw units of " + symbol
+	if n.Cmp(big.NewInt(1)) == 0 {
+		s = "1 raw unit of " + symbol
+	}
+	if n.Cmp(rareRaw) < 0 {
+		return s
+	}
+	return s + " (" + Decimal(n, usualDecimals) + " if " + strconv.Itoa(usualDecimals) + " decimals)"
+}
+
+// compact writes a whole number with at most four significant digits, and a letter or a
+// power of ten for the rest. A number below a million is written in full.
+func compact(n *big.Int) string {
+	digits := n.String()
+	if len(digits) <= 6 {
+		return api.Thousands(digits)
+	}
+	group := (len(digits) - 1) / 3 * 3
+	suffix := map[int]string{6: "M", 9: "B", 12: "T"}[group]
+	if suffix == "" {
+		group, suffix = len(digits)-1, "e"+strconv.Itoa(len(digits)-1)
+	}
+	cut := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(digits)-4)), nil)
+	rounded := new(big.Int).Add(n, new(big.Int).Rsh(cut, 1))
+	rounded.Mul(rounded.Quo(rounded, cut), cut)
+	return Decimal(rounded, group) + suffix
 }
 
 // clip shortens a long token id.
@@ -211,6 +252,7 @@ func Decimal(n *big.Int, d int) string {
 
 // legs writes a list of legs, the first few of them.
 func (a Words) legs(list []facts.Leg) string {
+	list = a.withoutTwinLegs(list)
 	var parts []string
 	if n := len(list); n > 2 && oneCollection(list) {
 		return api.Count(n, "NFT") + " of " + a.Symbol(list[0].Key.Token) + " (" + clip(list[0].Key.ID) + " … " + clip(list[n-1].Key.ID) + ")"
@@ -222,7 +264,7 @@ func (a Words) legs(list []facts.Leg) string {
 		}
 		if a.Tokens[list[i].Key.Token].Lookalike != "" {
 			// Its name and its number would be taken for those of what it imitates.
-			parts = append(parts, "imitation tokens ("+short(list[i].Key.Token)+", left out)")
+			parts = append(parts, "imitation tokens ("+a.Abbreviate(list[i].Key.Token)+", left out)")
 			continue
 		}
 		parts = append(parts, a.Amount(list[i].Key, list[i].Amount))

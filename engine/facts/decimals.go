@@ -1,0 +1,216 @@
+package facts
+
+import (
+	"math/big"
+
+	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
+	"txlens/engine/flow"
+	"txlens/engine/label"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Decimals of a token; false when neither a table, nor the chain, nor a rule tells them.
+func (a *Reading) Decimals(token common.Address) (int, bool) {
+	if token == (common.Address{}) {
+		if a.Chain != nil && a.Chain.Native.Decimals > 0 {
+			return a.Chain.Native.Decimals, true
+		}
+		return 18, true
+	}
+	if t := a.Token(token); t.Decimals != nil {
+		return int(*t.Decimals), true
+	}
+	a.ruled.Do(func() { a.byRule = a.decimalsByRule() })
+	d, ok := a.byRule[token]
+	return d, ok
+}
+
+// shareDecimals is what the code of the pools below gives to the share of a pool,
+// whatever it holds.
+const shareDecimals = 18
+
+// pooled are the protocols whose pools all have shares of shareDecimals.
+var pooled = map[string]bool{
+	"uniswap_v2": true, "sushiswap": true, "pancakeswap_v2": true, "quickswap": true, "velodrome": true, "aerodrome": true,
+	"balancer_v1": true, "balancer_v2": true, "balancer_v3": true, "curve": true, "hop": true, "solidly": true,
+}
+
+// pegged are the protocols whose receipts for a deposit or a debt count the base units of
+// the asset itself.
+var pegged = map[string]bool{
+	"aave_v1": true, "aave_v2": true, "aave_v3": true, "spark": true, "giveth": true, "cow": true, "monerium": true, "aave": true,
+	"fluence": true, "convex": true, "aura": true, "lido": true,
+}
+
+// decimalsByRule finds the decimals that follow from what a token is: the share of a pool,
+// or the receipt of an asset that was moved by the same number of base units.
+func (a *Reading) decimalsByRule() map[common.Address]int {
+	if a.Flow == nil || !a.Succeeded {
+		return nil
+	}
+	found := map[common.Address]int{}
+	a.poolShares(found)
+	a.receipts(found)
+	return found
+}
+
+// poolShares finds tokens that are the shares of a pool: the pool's own events say so, or
+// they came into being with liquidity and ceased to be with it.
+func (a *Reading) poolShares(found map[common.Address]int) {
+	var pools []string
+	if slug := a.ProtocolAt(a.Entry); a.HasTo && slug != "" {
+		pools = append(pools, slug)
+	}
+	changed := false
+	for i := range a.Matches {
+		h := &a.Matches[i]
+		if h.Act != ActAddLiq && h.Act != ActRemoveLiq && h.Act != ActLiquidity {
+			continue
+		}
+		changed = true
+		if h.Slug != "" {
+			pools = append(pools, h.Slug)
+		}
+		if h.Rule.Flags&FlagPool != 0 && h.Log != NoLog && (pairEvent(a.EventOf(h)) || pooled[h.Rule.Slug]) {
+			a.share(found, h.Emitter)
+		}
+	}
+	if !changed {
+		return
+	}
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.ID != nil || t.From != (common.Address{}) && t.To != (common.Address{}) {
+			continue
+		}
+		if slug := a.ProtocolAt(t.Token); pooled[slug] {
+			a.share(found, t.Token)
+		} else if slug == "" && onlyPooled(pools) && a.soleShare(t.Token) {
+			a.share(found, t.Token)
+		}
+	}
+}
+
+// pairEvent reports whether a log is one of a pair of two tokens, which is its own share.
+func pairEvent(l *ethrpc.Log) bool {
+	return len(l.Topics) == 2 && l.Topics[0] == evmsig.TopicMintV2 || len(l.Topics) == 3 && l.Topics[0] == evmsig.TopicBurnV2
+}
+
+func onlyPooled(pools []string) bool {
+	for _, p := range pools {
+		if !pooled[p] {
+			return false
+		}
+	}
+	return len(pools) > 0
+}
+
+// soleShare reports whether a token is the only one without decimals that was minted or
+// burnt.
+func (a *Reading) soleShare(token common.Address) bool {
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		born := t.From == (common.Address{}) || t.To == (common.Address{})
+		if born && t.ID == nil && t.Token != token && a.Token(t.Token).Decimals == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *Reading) share(found map[common.Address]int, token common.Address) {
+	if a.Token(token).Decimals == nil && a.isFungible(token) {
+		found[token] = shareDecimals
+	}
+}
+
+func (a *Reading) isFungible(token common.Address) bool {
+	for i := range a.Flow.Transfers {
+		if t := &a.Flow.Transfers[i]; t.Token == token {
+			return t.ID == nil
+		}
+	}
+	return false
+}
+
+// maxReceipts bounds the transfers among which receipts are looked for.
+const maxReceipts = 200
+
+// receipts finds tokens of which exactly as many base units moved as of an asset whose
+// decimals are known: minted or burnt for it, or moved by the same accounts as its second
+// contract does. Only a number that is no round one shows that.
+func (a *Reading) receipts(found map[common.Address]int) {
+	list := a.Flow.Transfers
+	if len(list) > maxReceipts {
+		return
+	}
+	for i := range list {
+		x := &list[i]
+		if x.ID != nil || x.Amount.Sign() == 0 || a.Token(x.Token).Decimals != nil {
+			continue
+		}
+		if _, ok := found[x.Token]; ok {
+			continue
+		}
+		if d, ok := a.assetOf(x, list); ok {
+			found[x.Token] = d
+		}
+	}
+}
+
+// assetOf finds the decimals of the asset that a movement of a receipt goes with; false
+// where two assets that fit differ.
+func (a *Reading) assetOf(x *flow.Transfer, list []flow.Transfer) (decimals int, ok bool) {
+	slug := a.ProtocolAt(x.Token)
+	born := x.From == (common.Address{}) || x.To == (common.Address{})
+	for i := range list {
+		y := &list[i]
+		d := a.Token(y.Token).Decimals
+		if d == nil || y.Token == x.Token || y.ID != nil {
+			continue
+		}
+		same := x.Amount.Cmp(y.Amount) == 0
+		switch {
+		case same && born && (pegged[slug] || !isRound(x.Amount)):
+		case same && x.From == y.From && x.To == y.To && slug != "" && slug == a.ProtocolAt(y.Token):
+		case born && pegged[slug] && withinTwice(x.Amount, y.Amount):
+		default:
+			continue
+		}
+		if ok && decimals != int(*d) {
+			return 0, false
+		}
+		decimals, ok = int(*d), true
+	}
+	return decimals, ok
+}
+
+// isRound reports whether a number has fewer than six significant digits.
+func isRound(n *big.Int) bool {
+	s := n.String()
+	end := len(s)
+	for end > 0 && s[end-1] == '0' {
+		end--
+	}
+	return end < 6
+}
+
+// withinTwice reports whether neither number is more than twice the other.
+func withinTwice(x, y *big.Int) bool {
+	if x.Sign() <= 0 || y.Sign() <= 0 {
+		return false
+	}
+	return new(big.Int).Lsh(x, 1).Cmp(y) >= 0 && new(big.Int).Lsh(y, 1).Cmp(x) >= 0
+}
+
+// Token is what is known of a token: what was given with the facts, else the lists.
+// A failed transaction moves no tokens, so nobody has looked its token up before.
+func (a *Reading) Token(addr common.Address) label.Token {
+	if t, ok := a.Tokens[addr]; ok {
+		return t
+	}
+	t, _ := label.LookupToken(a.chainID, addr)
+	return t
+}

@@ -1,0 +1,296 @@
+package narrate_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/big"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"txlens/engine/api"
+	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
+	"txlens/engine/flow"
+	"txlens/internal/testkit/fixture"
+	"txlens/internal/testkit/scene"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// eachRecorded reads every recorded transaction.
+func eachRecorded(t *testing.T, f func(set, hash string, in *facts.Input)) {
+	t.Helper()
+	blocks := fixture.Blocks(t)
+	for i := range blocks {
+		blk, err := ethrpc.ParseBlock(blocks[i].Header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range blocks[i].Txs {
+			in := scene.FromFixture(t, &blocks[i], &blocks[i].Txs[j], blk)
+			scene.Around(t, in, &blocks[i], j)
+			f("blocks", blocks[i].Txs[j].Hash, in)
+		}
+	}
+	for _, id := range fixture.LabelledChains() {
+		list := fixture.LabelledOf(t, id)
+		for i := range list {
+			f("labelled", list[i].Hash, scene.FromLabelled(t, &list[i]))
+		}
+	}
+	list := fixture.MEVs(t)
+	for i := range list {
+		f("mev", list[i].Hash, scene.FromMEV(t, &list[i]))
+	}
+}
+
+// headlines names a file to which TestListHeadlines writes.
+var headlines = flag.String("headlines", "", "write the headline of every recorded transaction to this `file`")
+
+// TestListHeadlines writes what people compare by eye.
+func TestListHeadlines(t *testing.T) {
+	if *headlines == "" {
+		t.Skip("no file is named with -headlines")
+	}
+	var b bytes.Buffer
+	eachRecorded(t, func(set, hash string, in *facts.Input) {
+		v := scene.Judge(in)
+		fmt.Fprintf(&b, "%s %s %s/%s/%s: %s\n", set, hash, *v.TxType, v.SubType, v.Deciding.Act, v.Summary)
+		for _, s := range v.Steps {
+			fmt.Fprintf(&b, "      - %s\n", s)
+		}
+	})
+	if err := os.WriteFile(*headlines, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHeadlines reads the headline of every recorded transaction.
+func TestHeadlines(t *testing.T) {
+	all, moved, called := 0, 0, 0
+	eachRecorded(t, func(set, hash string, in *facts.Input) {
+		v := scene.Judge(in)
+		all++
+		if movedValue(in) {
+			if moved++; strings.HasPrefix(v.Summary, "Called ") {
+				called++
+				t.Logf("%s %s: %s", set, hash, v.Summary)
+			}
+		}
+		if strings.Contains(v.Summary, "base units") || bareCall.MatchString(v.Summary) {
+			t.Errorf("%s %s: %s", set, hash, v.Summary)
+		}
+		for _, symbol := range rawUnits.FindAllStringSubmatch(v.Summary, -1) {
+			if knownDecimals(v, in, symbol[1]) {
+				t.Errorf("%s %s: the decimals are known: %s", set, hash, v.Summary)
+			}
+		}
+		distinctAbbreviations(t, hash, v, in)
+	})
+	t.Logf("%d headlines; %d of %d that moved value say that a function was called", all, called, moved)
+	if all == 0 || called*100 >= moved {
+		t.Errorf("%d of %d headlines say no more than that a function was called", called, moved)
+	}
+}
+
+var (
+	bareCall   = regexp.MustCompile(`^Called 0x`)
+	rawUnits   = regexp.MustCompile(`raw units? of ([^ ]+)`)
+	shortForms = regexp.MustCompile(`0x[0-9a-f]{4}…[0-9a-f]{4}`)
+)
+
+// movedValue reports whether tokens moved, or coin that pays for something.
+func movedValue(in *facts.Input) bool {
+	if in.Flow == nil || !in.Succeeded {
+		return false
+	}
+	for i := range in.Flow.Transfers {
+		if t := &in.Flow.Transfers[i]; t.Amount.Sign() > 0 && t.From != t.To {
+			return true
+		}
+	}
+	for i := range in.Flow.Moves {
+		if m := &in.Flow.Moves[i]; m.Kind == flow.MoveCall && m.From != m.To && m.Amount.Cmp(big.NewInt(1e12)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// knownDecimals reports whether some token that is written so has known decimals.
+func knownDecimals(v *scene.Judged, in *facts.Input, symbol string) bool {
+	for i := range in.Flow.Transfers {
+		t := &in.Flow.Transfers[i]
+		if _, ok := v.Words.Decimals(t.Token); ok && t.ID == nil && v.Words.Symbol(t.Token) == symbol {
+			return true
+		}
+	}
+	return false
+}
+
+// distinctAbbreviations: what stands for one address in the text of a transaction stands
+// for no other.
+func distinctAbbreviations(t *testing.T, hash string, v *scene.Judged, in *facts.Input) {
+	t.Helper()
+	meant := map[string]common.Address{}
+	add := func(a common.Address) {
+		s := v.Words.Abbreviate(a)
+		if b, ok := meant[s]; ok && a != b {
+			t.Errorf("%s: %s stands for %s and %s", hash, s, a, b)
+		}
+		meant[s] = a
+	}
+	add(common.Address{})
+	add(in.Tx.From)
+	for _, f := range in.Tree.Frames {
+		add(f.From)
+		if f.HasTo {
+			add(f.To)
+		}
+	}
+	for i := range in.Flow.Transfers {
+		add(in.Flow.Transfers[i].From)
+		add(in.Flow.Transfers[i].To)
+		add(in.Flow.Transfers[i].Token)
+	}
+	for _, s := range append([]string{v.Summary}, v.Steps...) {
+		for _, short := range shortForms.FindAllString(s, -1) {
+			if _, ok := meant[short]; !ok && short == api.AddrOf(common.Address{}).Short() {
+				t.Errorf("%s: %s reads like the zero address: %s", hash, short, s)
+			}
+		}
+	}
+}
+
+// amountsSaid are the amounts of a headline, as it writes them.
+var amountsSaid = regexp.MustCompile(`(?:[0-9][0-9,]*(?:\.[0-9]+)?)(?:e[0-9]+|[MBT])? (?:wei|[A-Za-z0-9.@$_₮/+-]+)`)
+
+// TestHeadlineAmounts recomputes what each account gained and lost from the transfers and
+// calls themselves: each amount of the headline of a trade or a transfer is the net change
+// of an account, a sum of such changes, or one movement.
+func TestHeadlineAmounts(t *testing.T) {
+	said := 0
+	eachRecorded(t, func(set, hash string, in *facts.Input) {
+		v := scene.Judge(in)
+		if in.Flow == nil || !in.Succeeded || in.Flow.Fee == nil {
+			return
+		}
+		switch v.Deciding.Act {
+		case facts.ActSwap, facts.ActTransfer, "pay", "receive", facts.ActStake, facts.ActUnstake, facts.ActAddLiq, facts.ActRemoveLiq,
+			facts.ActSupply, facts.ActWithdraw, facts.ActClaim, facts.ActVaultIn, facts.ActVaultOut, facts.ActWrap, facts.ActUnwrap:
+		default:
+			return
+		}
+		known := recomputed(v, in)
+		for _, amount := range amountsSaid.FindAllString(v.Summary, -1) {
+			number, unit, _ := strings.Cut(amount, " ")
+			if !known.units[unit] {
+				continue
+			}
+			said++
+			if !known.amounts[number+" "+unit] {
+				t.Errorf("%s %s: %s is no movement: %s", set, hash, amount, v.Summary)
+			}
+		}
+		said += known.sides(t, hash, v)
+	})
+	if said < 500 {
+		t.Errorf("only %d amounts were compared", said)
+	}
+	t.Logf("%d amounts compared", said)
+}
+
+func (r *recomputation) side(n *big.Int) map[string]bool {
+	if n.Sign() < 0 {
+		return r.lost
+	}
+	return r.gained
+}
+
+type recomputation struct {
+	amounts      map[string]bool // as text
+	units        map[string]bool
+	lost, gained map[string]bool // net amounts of accounts
+}
+
+// sides holds the two sides of a plain trade, and the recipient of a plain transfer,
+// against the accounts: what is given up was lost by somebody, what is received was
+// gained.
+func (r *recomputation) sides(t *testing.T, hash string, v *scene.Judged) (compared int) {
+	t.Helper()
+	m := plainTrade.FindStringSubmatch(v.Summary)
+	if m == nil || !r.units[m[2]] || !r.units[m[4]] {
+		return 0
+	}
+	if !r.lost[m[1]+" "+m[2]] || !r.gained[m[3]+" "+m[4]] {
+		t.Errorf("%s: the sides are not those of an account: %s", hash, v.Summary)
+	}
+	return 2
+}
+
+var plainTrade = regexp.MustCompile(`^Swapped ([0-9.,]+) ([^ ]+) for ([0-9.,]+) ([^ ,;]+)`)
+
+// recomputed nets every account over the transfers and calls.
+func recomputed(v *scene.Judged, in *facts.Input) recomputation {
+	r := recomputation{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	nets := map[common.Address]map[flow.TokenKey]*big.Int{}
+	add := func(who common.Address, k flow.TokenKey, n *big.Int, sign int64) {
+		if nets[who] == nil {
+			nets[who] = map[flow.TokenKey]*big.Int{}
+		}
+		if nets[who][k] == nil {
+			nets[who][k] = new(big.Int)
+		}
+		nets[who][k].Add(nets[who][k], new(big.Int).Mul(n, big.NewInt(sign)))
+	}
+	keep := func(k flow.TokenKey, n *big.Int, side map[string]bool) {
+		text := v.Words.Amount(k, n)
+		number, rest, _ := strings.Cut(text, " ")
+		unit, _, _ := strings.Cut(rest, " ")
+		r.amounts[number+" "+unit], r.units[unit] = true, true
+		if side != nil {
+			side[number+" "+unit] = true
+		}
+	}
+	for i := range in.Flow.Transfers {
+		t := &in.Flow.Transfers[i]
+		k := facts.TransferKey(t)
+		if t.ID != nil {
+			continue
+		}
+		add(t.From, k, t.Amount, -1)
+		add(t.To, k, t.Amount, 1)
+		keep(k, t.Amount, nil)
+	}
+	for i := range in.Flow.Moves {
+		if m := &in.Flow.Moves[i]; m.Kind != flow.MoveFee {
+			add(m.From, flow.TokenKey{}, m.Amount, -1)
+			add(m.To, flow.TokenKey{}, m.Amount, 1)
+			keep(flow.TokenKey{}, m.Amount, nil)
+		}
+	}
+	totals := map[flow.TokenKey]*big.Int{}
+	for _, list := range nets {
+		coin := new(big.Int)
+		for k, n := range list {
+			keep(k, n, r.side(n))
+			if k == (flow.TokenKey{}) || in.Chain.WrappedNative != nil && k.Token == *in.Chain.WrappedNative {
+				coin.Add(coin, n)
+			}
+			if totals[k] == nil {
+				totals[k] = new(big.Int)
+			}
+			if n.Sign() > 0 {
+				totals[k].Add(totals[k], n)
+			}
+		}
+		keep(flow.TokenKey{}, coin, r.side(coin))
+	}
+	for k, n := range totals {
+		keep(k, n, r.gained)
+	}
+	return r
+}

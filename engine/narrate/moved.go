@@ -1,0 +1,201 @@
+package narrate
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"strconv"
+
+	"txlens/engine/api"
+	"txlens/engine/facts"
+	"txlens/engine/flow"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// passage is one asset that went from accounts to others, net of what they passed on.
+type passage struct {
+	key      flow.TokenKey
+	amount   *big.Int // what the losers lost, or the gainers gained where nobody lost
+	from, to []common.Address
+}
+
+// maxPassed bounds the accounts whose movements are added up.
+const maxPassed = 5000
+
+// passages adds up what moved between accounts, NFTs by collection. The fee is no part
+// of it.
+func (a *headlineWriter) passages() (list []passage) {
+	if a.Flow == nil || len(a.Flow.Changes) > maxPassed {
+		return nil
+	}
+	index := map[flow.TokenKey]int{}
+	at := func(l *facts.Leg) *passage {
+		key := l.Key
+		if key.NFT {
+			key.ID = ""
+		}
+		i, ok := index[key]
+		if !ok {
+			i = len(list)
+			index[key] = i
+			list = append(list, passage{key: key, amount: new(big.Int)})
+		}
+		return &list[i]
+	}
+	gained := map[flow.TokenKey]*big.Int{}
+	for i := range a.Flow.Changes {
+		who := a.Flow.Changes[i].Address
+		if who == (common.Address{}) || a.WrappedNative(who) {
+			continue
+		}
+		out, in := a.joined(a.NetOf(who))
+		for j := range out {
+			p := at(&out[j])
+			p.amount.Add(p.amount, out[j].Amount)
+			p.from = append(p.from, who)
+		}
+		for j := range in {
+			p := at(&in[j])
+			if gained[p.key] == nil {
+				gained[p.key] = new(big.Int)
+			}
+			gained[p.key].Add(gained[p.key], in[j].Amount)
+			p.to = append(p.to, who)
+		}
+	}
+	for i := range list {
+		p := &list[i]
+		p.from, p.to = facts.Distinct(p.from), facts.Distinct(p.to)
+		if len(p.from) == 0 {
+			p.amount = gained[p.key]
+		}
+	}
+	list = slices.DeleteFunc(list, func(p passage) bool {
+		return p.amount.Sign() == 0 || p.key == flow.TokenKey{} && (&facts.Leg{Amount: p.amount}).Dust()
+	})
+	return a.withoutTwins(list)
+}
+
+// withoutTwins leaves out the second contract of a token that records the same movements:
+// the one that no list has.
+func (a *headlineWriter) withoutTwins(list []passage) []passage {
+	return slices.DeleteFunc(slices.Clone(list), func(x passage) bool {
+		return slices.ContainsFunc(list, func(y passage) bool {
+			return a.twin(x.key, y.key) && x.amount.Cmp(y.amount) == 0 && slices.Equal(x.from, y.from) && slices.Equal(x.to, y.to)
+		})
+	})
+}
+
+// twin reports whether x is a contract of the same token as y, by the protocol of both,
+// and only y is in a list.
+func (a Words) twin(x, y flow.TokenKey) bool {
+	slug := a.ProtocolAt(x.Token)
+	return x.Token != y.Token && slug != "" && slug == a.ProtocolAt(y.Token) && a.Token(x.Token).Symbol == "" && a.Token(y.Token).Symbol != ""
+}
+
+// withoutTwinLegs is withoutTwins for legs.
+func (a Words) withoutTwinLegs(legs []facts.Leg) []facts.Leg {
+	if len(legs) < 2 {
+		return legs
+	}
+	return slices.DeleteFunc(slices.Clone(legs), func(x facts.Leg) bool {
+		return slices.ContainsFunc(legs, func(y facts.Leg) bool { return a.twin(x.Key, y.Key) && x.Amount.Cmp(y.Amount) == 0 })
+	})
+}
+
+// joined nets native coin against its wrapped form in the two sides of one account.
+func (a *headlineWriter) joined(out, in []facts.Leg) (o, i []facts.Leg) {
+	sum, other := new(big.Int), func(l facts.Leg) bool { return !l.Native() && (l.Key.ID != "" || !a.WrappedNative(l.Key.Token)) }
+	for _, l := range in {
+		if other(l) {
+			i = append(i, l)
+		} else {
+			sum.Add(sum, l.Amount)
+		}
+	}
+	for _, l := range out {
+		if other(l) {
+			o = append(o, l)
+		} else {
+			sum.Sub(sum, l.Amount)
+		}
+	}
+	switch coin := (facts.Leg{Amount: new(big.Int).Abs(sum)}); sum.Sign() {
+	case 1:
+		i = append(i, coin)
+	case -1:
+		o = append(o, coin)
+	}
+	return o, i
+}
+
+// sumMoved tells what moved between others than the actor; it is empty when nothing did.
+func (a *headlineWriter) sumMoved() string {
+	list := a.passages()
+	if len(list) == 0 {
+		return ""
+	}
+	// Tokens before coin, and what many received before what one did.
+	slices.SortStableFunc(list, func(x, y passage) int {
+		return cmp.Compare(rank(&y), rank(&x))
+	})
+	s := a.sayPassage(&list[0])
+	for i := range list[1:] {
+		if i == 2 && len(list) > 4 {
+			s += " and " + api.Count(len(list)-3, "more asset")
+			break
+		}
+		next := a.sayPassage(&list[i+1])
+		if i+2 == len(list) {
+			s += " and " + lowerFirst(next)
+		} else {
+			s += ", " + lowerFirst(next)
+		}
+	}
+	if first := list[0].from; a.HasTo && (len(first) != 1 || first[0] != a.Entry) {
+		s += " through " + a.callee()
+	}
+	return s + a.named()
+}
+
+func rank(p *passage) int {
+	n := len(p.from) + len(p.to)
+	if p.key != (flow.TokenKey{}) {
+		n += maxPassed
+	}
+	return n
+}
+
+// named is the name of the function that was called, in brackets.
+func (a *headlineWriter) named() string {
+	if n := PlainText(a.Function); n != "" {
+		return " (" + n + ")"
+	}
+	return ""
+}
+
+func (a *headlineWriter) sayPassage(p *passage) string {
+	what := a.Amount(p.key, p.amount)
+	if p.key.NFT {
+		what = api.Thousands(p.amount.String()) + " NFTs of " + a.Symbol(p.key.Token)
+		if p.amount.Cmp(big.NewInt(1)) == 0 {
+			what = "an NFT of " + a.Symbol(p.key.Token)
+		}
+	}
+	switch {
+	case len(p.from) == 0:
+		return "Minted " + what + " to " + a.crowd(p.to)
+	case len(p.to) == 0:
+		return "Burnt " + what + " of " + a.crowd(p.from)
+	}
+	return "Moved " + what + " from " + a.crowd(p.from) + " to " + a.crowd(p.to)
+}
+
+// crowd names one account, or counts several.
+func (a *headlineWriter) crowd(list []common.Address) string {
+	if len(list) == 1 {
+		return a.Who(list[0])
+	}
+	return api.Thousands(strconv.Itoa(len(list))) + " addresses"
+}

@@ -1,0 +1,103 @@
+package narrate
+
+import (
+	"txlens/engine/classify"
+	"txlens/engine/facts"
+)
+
+// phrase is how an act is told that moved something for the actor: "Added %s as
+// liquidity", the object being what went out or what came in.
+type phrase struct {
+	object string // "Added %s as liquidity"; the object stands between head and tail
+	tail   string
+	got    bool   // the object is what came in
+	place  string // the preposition of the protocol
+}
+
+var phrases = map[facts.Act]phrase{
+	facts.ActAddLiq:     {"Added ", " as liquidity", false, "on"},
+	facts.ActRemoveLiq:  {"Removed ", " of liquidity", true, "from"},
+	facts.ActCollect:    {"Collected ", " owed to a liquidity position", true, "on"},
+	facts.ActSupply:     {"Supplied ", "", false, "to"},
+	facts.ActRepay:      {"Repaid ", "", false, "to"},
+	facts.ActVaultIn:    {"Deposited ", "", false, "into"},
+	facts.ActWithdraw:   {"Withdrew ", "", true, "from"},
+	facts.ActBorrow:     {"Borrowed ", "", true, "from"},
+	facts.ActVaultOut:   {"Withdrew ", "", true, "from"},
+	facts.ActClaim:      {"Claimed ", "", true, "from"},
+	facts.ActClaimStake: {"Claimed ", "", true, "from"},
+	"order":             {"Placed an order with ", "", false, "on"},
+	"order_refund":      {"Got back ", " of an order", true, "from"},
+}
+
+// positions are the acts whose shares and debts stand for what was moved: the share that
+// came into being or ceased to be says nothing more.
+var positions = map[facts.Act]bool{
+	facts.ActSupply: true, facts.ActRepay: true, facts.ActWithdraw: true, facts.ActBorrow: true, facts.ActVaultIn: true, facts.ActVaultOut: true,
+	facts.ActClaim: true, facts.ActClaimStake: true,
+}
+
+// sumPhrase tells an act by its phrase: the object, the protocol, and what went the other
+// way. It is empty where the actor moved nothing that could be the object.
+func (a *headlineWriter) sumPhrase(o *classify.Opinion, via string) string {
+	p, ok := phrases[o.Act]
+	if o.Act == facts.ActBorrow && len(facts.NotMinted(a.In)) == 0 && len(facts.NotMinted(a.Out)) > 0 {
+		p = phrase{"Deposited ", " as collateral of a loan", false, "on"}
+	}
+	object, other, link := a.Out, a.In, ", receiving "
+	if p.got {
+		object, other, link = a.In, a.Out, ", paying "
+	}
+	if traded := facts.NotMinted(object); len(traded) > 0 && (positions[o.Act] || o.Act == facts.ActAddLiq || o.Act == facts.ActRemoveLiq) {
+		object = traded
+	}
+	if !ok || len(object) == 0 {
+		return ""
+	}
+	if positions[o.Act] {
+		other = worthTelling(facts.NotMinted(other))
+	} else if burnt := len(other) > 0 && len(facts.NotMinted(other)) == 0; burnt && p.got {
+		link = ", burning "
+	}
+	place := on(p.place, via)
+	if via == "" && o.Act == facts.ActVaultIn {
+		place = " into " + a.callee()
+	}
+	s := p.object + a.legs(object) + p.tail + place
+	if len(other) > 0 {
+		s += link + a.legs(other)
+	}
+	return s
+}
+
+// callee names the contract that was called for the actor.
+func (a *headlineWriter) callee() string {
+	if !a.HasTo {
+		return "a contract"
+	}
+	return a.Who(a.Entry)
+}
+
+// worthTelling leaves out native coin that pays for nothing.
+func worthTelling(legs []facts.Leg) (out []facts.Leg) {
+	for _, l := range legs {
+		if !l.Dust() {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// paidAndReceived tells what the actor paid and received beside an act.
+func (a *headlineWriter) paidAndReceived() string {
+	out, in := worthTelling(a.Out), worthTelling(a.In)
+	switch {
+	case len(out) > 0 && len(in) > 0:
+		return ", paying " + a.legs(out) + " and receiving " + a.legs(in)
+	case len(out) > 0:
+		return ", paying " + a.legs(out)
+	case len(in) > 0:
+		return ", receiving " + a.legs(in)
+	}
+	return ""
+}
