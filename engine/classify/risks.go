@@ -15,7 +15,7 @@ import (
 // riskRules in the order in which their flags stand in a result.
 var riskRules = []func(*facts.Reading) []verdict.Risk{
 	riskApprovals, riskDelegation, riskPoisoning, riskLookalike, riskFake, riskCaught, riskInner, riskAdmin, riskInitialised, riskBadDebt,
-	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck,
+	riskFlashLoan, riskSlippage, riskDelegateCode, riskPaymaster, riskCoinbase, riskSandwich, riskStuck, riskReported,
 }
 
 // assess collects the risks of a transaction that took effect.

@@ -29,10 +29,11 @@ func (a *Reading) LabelOf(addr common.Address) label.Label {
 	return l
 }
 
-// ProtocolAt is the slug of the protocol that an address belongs to, or empty.
+// ProtocolAt is the slug of the protocol that an address belongs to, or empty. A label
+// that nobody reviewed shows who an address may be and decides nothing.
 func (a *Reading) ProtocolAt(addr common.Address) string {
 	l := a.LabelOf(addr)
-	if l.Protocol == "" {
+	if l.Protocol == "" || l.Confidence == label.Scraped {
 		return ""
 	}
 	return Canonical(l)
@@ -74,8 +75,8 @@ func Canonical(l label.Label) string {
 // HasLabel reports whether anybody vouches for who stands at an address.
 func (a *Reading) HasLabel(addr common.Address) bool {
 	l := a.LabelOf(addr)
-	// A name that the contract gave itself vouches for nothing.
-	return l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract"
+	// A name that the contract gave itself, or that nobody reviewed, vouches for nothing.
+	return l.Confidence != label.Scraped && l.Category != label.Reported && (l.Protocol != "" || l.Name != "" && l.Category != "token" && l.Category != "contract")
 }
 
 // OtherEnd is the chain at the other end of a rollup's own bridge.

@@ -3,6 +3,7 @@ package facts
 import (
 	"slices"
 	"txlens/engine/flow"
+	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -16,12 +17,16 @@ func AllZero(b []byte) bool {
 	return true
 }
 
-func (a *Reading) BridgeAt(addr common.Address) bool { return a.LabelOf(addr).Category == "bridge" }
+// BridgeAt reports whether a label that somebody reviewed says that a contract is a bridge.
+func (a *Reading) BridgeAt(addr common.Address) bool {
+	l := a.LabelOf(addr)
+	return l.Category == "bridge" && l.Confidence != label.Scraped
+}
 
 // Staking reports whether a label says that a contract holds stakes.
 func (a *Reading) Staking(addr common.Address) bool {
-	c := a.LabelOf(addr).Category
-	return c == "staking" || c == "restaking"
+	l := a.LabelOf(addr)
+	return (l.Category == "staking" || l.Category == "restaking") && l.Confidence != label.Scraped
 }
 
 func OwnMatches(hits []*Match) (own []*Match) {

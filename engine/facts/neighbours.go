@@ -164,7 +164,7 @@ func (a *Reading) public(addr common.Address) bool {
 		return true
 	}
 	l, ok := label.Lookup(a.chainID, addr)
-	return ok && (l.Protocol != "" || l.Name != "" && l.Category != "contract")
+	return ok && l.Confidence != label.Scraped && (l.Protocol != "" || l.Name != "" && l.Category != "contract")
 }
 
 // surroundings finds the transaction's part in a sandwich, nil when it has none.

@@ -1,15 +1,11 @@
 package label
 
 import (
-	_ "embed"
 	"encoding/json"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 )
-
-//go:embed SOURCES.md
-var sourcesMD string
 
 // logEmitters are the addresses of the logs of a receipt.
 func logEmitters(t *testing.T, receipt json.RawMessage) []common.Address {

@@ -1,6 +1,7 @@
 package label
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -53,6 +54,9 @@ func TestLookup(t *testing.T) {
 	f(1, "0x888888888889758F76e7103c6CbF23ABbF58F946", "Pendle: Router", "router", "pendle")
 	f(1, "0x45F783CCE6B7FF23B2ab2D70e416cdb7D6055f51", "Curve: y pool", "dex", "curve")
 	f(1, "0xc005dc82818d67AF737725bD4bf75435d065D239", "Hyperlane: Mailbox", "bridge", "hyperlane")
+	// public repositories
+	f(1, "0x024f2fc31cbdd8de17194b1892c834f98ef5169b", "Across: Zora adapter", "router", "across")
+	f(10, "0xffe1b64007635ea9164f3a96d2ca10823561fbf7", "Reported as a scam", Reported, "")
 	// a token without a better name
 	f(1, "0x514910771AF9Ca656af840dff83E8264EcF986CA", "LINK token", "token", "")
 
@@ -132,9 +136,25 @@ func TestEmbeddedTables(t *testing.T) {
 	if n < 5_000 {
 		t.Errorf("%d labels", n)
 	}
+	pub := public()
+	for i := range pub.Len() {
+		r := pub.Row(i)
+		check(r.Name, "label")
+		if r.Name == "" || !slug(r.Category) || r.Protocol != "" && !slug(r.Protocol) || r.Confidence < uint8(Scraped) || r.Confidence > uint8(Official) {
+			t.Errorf("row %d: %+v", i, r)
+		}
+		sources[r.Source] = true
+	}
+	if n := len(publicTable); n > 6_000_000 || pub.Len() < 40_000 {
+		t.Errorf("%d public labels in %d bytes", pub.Len(), n)
+	}
+	doc, err := os.ReadFile("../../docs/labels.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for s := range sources {
-		if !strings.Contains(sourcesMD, s) {
-			t.Errorf("SOURCES.md does not name %s", s)
+		if !strings.Contains(string(doc), "| "+s) {
+			t.Errorf("docs/labels.md does not name %s", s)
 		}
 	}
 }
@@ -172,6 +192,38 @@ func BenchmarkLookup(b *testing.B) {
 		Lookup(1, known)
 		Lookup(1, unknown)
 	}
+}
+
+// BenchmarkPublic looks public labels up, one that is there and one that is not, beside
+// a map of the same rows: the least that a look-up can cost.
+func BenchmarkPublic(b *testing.B) {
+	t := public()
+	unknown := common.HexToAddress("0x1234567890123456789012345678901234567890")
+	m := make(map[place]int, t.Len())
+	var known []place
+	for i := range t.Len() {
+		r := t.Row(i)
+		m[place{r.Chain, r.Address}] = i
+		if i%61 == 0 {
+			known = append(known, place{r.Chain, r.Address})
+		}
+	}
+	b.Run("table", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			p := known[i%len(known)]
+			t.Find(p.chain, p.address)
+			t.Find(1, unknown)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/look-up")
+	})
+	b.Run("map", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			_ = m[known[i%len(known)]]
+			_ = m[place{1, unknown}]
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(2*b.N), "ns/look-up")
+	})
 }
 
 func BenchmarkUnpack(b *testing.B) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"txlens/engine/chain"
+	"txlens/engine/label/internal/flat"
 	"txlens/engine/label/internal/table"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -15,6 +16,9 @@ var labelsPacked []byte
 
 //go:embed tokens.zst
 var tokensPacked []byte
+
+//go:embed public.tbl
+var publicTable string
 
 // Columns of the embedded tables.
 const (
@@ -29,6 +33,14 @@ const anywhere = 0
 var (
 	labels = sync.OnceValue(func() *table.Table { return unpack("labels", labelsPacked) })
 	tokens = sync.OnceValue(func() *table.Table { return unpack("tokens", tokensPacked) })
+	public = sync.OnceValue(func() *flat.Table {
+		t, err := flat.Open(publicTable)
+		if err != nil {
+			// The table is part of the binary and checked by the tests.
+			panic("label: embedded public labels: " + err.Error())
+		}
+		return t
+	})
 )
 
 func unpack(name string, packed []byte) *table.Table {
@@ -40,24 +52,43 @@ func unpack(name string, packed []byte) *table.Table {
 	return t
 }
 
-// Lookup says who an address is on a chain, without asking anybody: the list
-// kept by hand, the rules of the chain's stack, the embedded tables.
+// Lookup says who an address is on a chain, without asking anybody: the files of
+// package protocol, the rules of the chain's stack, the tables of packages, the tables
+// of public repositories, the lists of tokens.
 func Lookup(chainID uint64, a common.Address) (Label, bool) {
-	c, _ := chain.ByID(chainID)
+	l, ok := official(chainID, a)
+	if ok {
+		l.Confidence = Official
+		return l, true
+	}
+	r, listed := public().Find(chainID, a)
+	l = Label{r.Name, r.Category, r.Protocol, r.Source, Confidence(r.Confidence)}
+	if t, ok := LookupToken(chainID, a); ok {
+		// People know a token by its symbol; whose it is the public labels may tell.
+		l.Name, l.Category = t.Symbol+" token", "token"
+		if l.Protocol == "" {
+			l.Source, l.Confidence = t.Source, Official
+		}
+		return l, true
+	}
+	return l, listed
+}
+
+// official looks where projects themselves say who stands at an address.
+func official(chainID uint64, a common.Address) (Label, bool) {
 	if l, ok := curated(chainID, a); ok {
 		return l, true
 	}
+	c, _ := chain.ByID(chainID)
 	if l, ok := system(c, a); ok {
 		return l, true
 	}
+	t := labels()
 	for _, id := range [...]uint64{chainID, anywhere} {
-		if i, ok := labels().Find(id, a); ok {
-			t := labels()
-			return Label{t.Field(i, labelName), t.Field(i, labelCategory), t.Field(i, labelProtocol), t.Field(i, labelSource)}, true
+		if i, ok := t.Find(id, a); ok {
+			return Label{Name: t.Field(i, labelName), Category: t.Field(i, labelCategory), Protocol: t.Field(i, labelProtocol),
+				Source: t.Field(i, labelSource)}, true
 		}
-	}
-	if t, ok := LookupToken(chainID, a); ok {
-		return Label{Name: t.Symbol + " token", Category: "token", Source: t.Source}, true
 	}
 	return Label{}, false
 }

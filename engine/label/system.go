@@ -27,15 +27,15 @@ func system(c *chain.Chain, a common.Address) (Label, bool) {
 	switch {
 	case is(c.WrappedNative):
 		if c.Native.Symbol == "ETH" && !c.WrappedIsShare {
-			return Label{"Wrapped Ether (WETH)", "token", "weth", ruleChain}, true
+			return Label{Name: "Wrapped Ether (WETH)", Category: "token", Protocol: "weth", Source: ruleChain}, true
 		}
-		return Label{"Wrapped " + c.Native.Symbol, "token", "weth", ruleChain}, true
+		return Label{Name: "Wrapped " + c.Native.Symbol, Category: "token", Protocol: "weth", Source: ruleChain}, true
 	case is(c.Stack.NativeToken()):
-		return Label{c.Native.Symbol + " (native coin as a token)", "token", "", ruleChain}, true
+		return Label{Name: c.Native.Symbol + " (native coin as a token)", Category: "token", Source: ruleChain}, true
 	case is(c.Multicall3):
-		return Label{"Multicall3", "infra", "multicall3", ruleChain}, true
+		return Label{Name: "Multicall3", Category: "infra", Protocol: "multicall3", Source: ruleChain}, true
 	case is(fee.Collector), is(fee.BaseFeeVault), is(fee.L1FeeVault), is(fee.OperatorFeeVault):
-		return Label{"Fee vault", "fee_vault", "", ruleChain}, true
+		return Label{Name: "Fee vault", Category: "fee_vault", Source: ruleChain}, true
 	}
 	return Label{}, false
 }
@@ -51,5 +51,5 @@ func fixed(c *chain.Chain, a common.Address) (Label, bool) {
 	if !ok {
 		return Label{}, false
 	}
-	return Label{b.Name, b.Category, "", rulePrecompile}, true
+	return Label{Name: b.Name, Category: b.Category, Source: rulePrecompile}, true
 }

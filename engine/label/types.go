@@ -1,6 +1,6 @@
 // Package label says who an address is and what a token is called: from tables
-// inside the program (generated from public packages, see SOURCES.md, and a short
-// list kept by hand), from the rules of the chain's stack, and, for tokens, from
+// inside the program (generated from public packages and repositories, see
+// docs/labels.md, and the files of package protocol), from the rules of the chain's stack, and, for tokens, from
 // the contract itself. Text that comes from a chain is hostile and passes Clean.
 //
 // The look-ups are safe for concurrent use; tables are unpacked at first use.
@@ -16,7 +16,22 @@ type Label struct {
 	Category string // token, dex, bridge, lending, safe, account, fee_vault, ...
 	Protocol string // snake-case slug, empty when the label names none
 	Source   string // package or rule the label comes from
+	// Confidence says how far the label can be trusted; 0 where the contract gave the
+	// name itself.
+	Confidence Confidence
 }
+
+// Confidence is how sure the source of a label is.
+type Confidence uint8
+
+const (
+	Scraped  Confidence = 1 // collected without review: it names an address and decides nothing
+	Curated  Confidence = 2 // one list that people review
+	Official Confidence = 3 // the project's own publication, or two lists that agree
+)
+
+// Reported is the category of addresses that lists of frauds and exploits name.
+const Reported = "exploiter"
 
 // Token is what is known about a token contract.
 type Token struct {

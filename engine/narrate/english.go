@@ -56,6 +56,8 @@ var english = map[verdict.Form]string{
 	verdict.GainUnclaimed:    "%s got %s, and %s has less and received nothing for it that the transaction shows; before the transaction the sender had no balance, reward, withdrawal or allowance there that would explain it",
 	verdict.GainUnexplained:  "%s got %s by an unusual sequence of calls: %s; whether that was earned is not shown here",
 
+	verdict.ReportedBy: "%s is on a public list of addresses reported for fraud or theft (%s); such lists err",
+
 	// Findings: the rule that broke, and the items of evidence.
 	verdict.IsCalledBy:           "%s is called by %s",
 	verdict.ControllerChanges:    "who controls it changes from %s to %s",

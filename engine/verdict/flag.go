@@ -45,6 +45,7 @@ const (
 	PriceMoved
 	Drain
 	UnearnedGain
+	ReportedAddress
 	firstCause // the flags of findings begin here, in the order of api.Category.Enum
 )
 
@@ -235,8 +236,9 @@ var infos = [firstCause]Info{
 		Category: api.PriceManipulation,
 		Severity: api.SeverityLow,
 	},
-	UnearnedGain: {Slug: "unearned_gain", Title: "gain that nothing in the transaction pays for", Severity: api.SeverityMedium},
-	Drain:        {Slug: "drain", Title: "contract drained by 99 % or more", Severity: api.SeverityMedium},
+	UnearnedGain:    {Slug: "unearned_gain", Title: "gain that nothing in the transaction pays for", Severity: api.SeverityMedium},
+	Drain:           {Slug: "drain", Title: "contract drained by 99 % or more", Severity: api.SeverityMedium},
+	ReportedAddress: {Slug: "reported_address", Title: "address that a public list reports for fraud", Severity: api.SeverityLow},
 }
 
 // causes are the categories of findings in their order.

@@ -56,6 +56,7 @@ const (
 	MovesUnexplained
 	UnusualGain
 	PossibleTakeover
+	ReportedBy
 
 	// Findings: the rule that broke, and the items of evidence.
 	IsCalledBy

@@ -1,6 +1,9 @@
-// Command gen makes the embedded tables of package label, labels.zst and
-// tokens.zst, from rows collected out of public packages. Which package says
-// what, and under which licence, is in SOURCES.md beside the tables.
+// Command gen makes the embedded tables of package label, labels.zst, tokens.zst and
+// public.tbl, from rows collected out of public packages and repositories. docs/labels.md
+// lists the sources with their licences.
+//
+// With -import it copies a collection of public labels into the folder of data instead,
+// so that the sources whose terms forbid it are not in the repository.
 package main
 
 import (
@@ -27,14 +30,29 @@ import (
 func main() {
 	data := flag.String("data", "engine/label/gen", "folder with labels_npm.tsv.gz and tokens_npm.tsv.gz")
 	out := flag.String("out", "engine/label", "folder to write to")
+	var without []string
+	flag.Func("without", "source of public labels to leave out; may be repeated", func(s string) error {
+		without = append(without, s)
+		return nil
+	})
+	from := flag.String("import", "", "collection of public labels to copy to the folder of data")
 	flag.Parse()
 	log.SetFlags(0)
-	if err := run(*data, *out); err != nil {
+	if *from != "" {
+		if err := importPublic(*from, filepath.Join(*data, publicFile), without); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if err := run(*data, *out, without); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(data, out string) error {
+// publicFile holds the labels of public repositories.
+const publicFile = "labels_public.tsv.gz"
+
+func run(data, out string, without []string) error {
 	tokens, err := readTokens(filepath.Join(data, "tokens_npm.tsv.gz"))
 	if err != nil {
 		return err
@@ -44,6 +62,13 @@ func run(data, out string) error {
 		return err
 	}
 	labels = everywhere(labels)
+	public, err := readPublic(filepath.Join(data, publicFile), without)
+	if err != nil {
+		return err
+	}
+	if err := writePublic(filepath.Join(out, "public.tbl"), public); err != nil {
+		return err
+	}
 	if err := write(filepath.Join(out, "tokens.zst"), tokens); err != nil {
 		return err
 	}
@@ -189,7 +214,7 @@ func everywhere(rows []table.Row) []table.Row {
 	return out
 }
 
-// source names a package the way SOURCES.md does.
+// source names a package the way docs/labels.md does.
 func source(s string) string {
 	switch {
 	case strings.HasPrefix(s, "ledger"):
