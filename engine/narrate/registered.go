@@ -15,7 +15,8 @@ var nameSuffix = map[string]string{"ens": ".eth", "basenames": ".base.eth"}
 func (a *headlineWriter) sumName(via string) string {
 	o := a.v.Deciding
 	for _, h := range o.Matches {
-		if h.Act != facts.ActName || h.Log == facts.NoLog || a.Decoded == nil || h.Log >= len(a.Decoded.Events) || a.Decoded.Events[h.Log] == nil {
+		if h.Act != facts.ActName || h.Log == facts.NoLog || a.Decoded == nil ||
+			h.Log >= len(a.Decoded.Events) || a.Decoded.Events[h.Log] == nil {
 			continue
 		}
 		name, expires := "", (*big.Int)(nil)

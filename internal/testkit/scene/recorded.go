@@ -25,7 +25,9 @@ func FromMEV(tb testing.TB, m *fixture.MEV) *facts.Input {
 		tb.Fatalf("%s: %v", m.Hash, err)
 	}
 	root := tree.Root
-	tx := &ethrpc.Transaction{Hash: common.HexToHash(m.Hash), From: root.From, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int)}
+	tx := &ethrpc.Transaction{
+		Hash: common.HexToHash(m.Hash), From: root.From, Input: root.Input, Value: root.Value.ToBig(), GasPrice: new(big.Int),
+	}
 	if root.HasTo {
 		tx.To = &root.To
 	}
