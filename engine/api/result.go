@@ -104,6 +104,8 @@ type Result struct {
 	PrettyTraceMeta *TraceMeta      `json:"prettyTraceMeta,omitempty"`
 	Findings        []Finding       `json:"findings,omitempty"`    // set when TxType is exploit
 	NonFindings     []string        `json:"nonFindings,omitempty"` // what was considered and ruled out, one line each
+	// Dealings are what findings by the outcome, and gains that nothing explains, rest on.
+	Dealings *Dealings `json:"dealings,omitempty"`
 	// KnownIncident is what others published of this very transaction. It decides nothing.
 	KnownIncident *KnownIncident `json:"knownIncident,omitempty"`
 

@@ -35,6 +35,9 @@ func (b *builder) triage() {
 			b.doubtful = append(b.doubtful, narrate.NotShown(&f))
 		}
 	}
+	if d := b.report.Dealings; d != nil {
+		b.r.Dealings = narrate.Dealings(b.words, d)
+	}
 	switch {
 	case b.report.Exploit:
 		b.exploit()

@@ -275,3 +275,33 @@ func TestPoisoningBatch(t *testing.T) {
 	f(false, take("weth", "a", "x", 500), take("weth", "b", "y", 700), take("weth", "c", "z", 900))     // a known token
 	f(true, take("weth", "a", "x", 0), take("weth", "b", "y", 0), fake("c", "z", 900))                  // with nothing of it
 }
+
+// TestDealings: the deals and the balances that a finding rests on are laid out, and only
+// beside one.
+func TestDealings(t *testing.T) {
+	c := built(attackBy(call("vault", "put_1(uint256)", 1, take("dai", "tool", "vault", 1000)), call("x", "y_1()"), pay("dai", "vault", 500), call("vault", "get_1(uint256)", 1, pay("dai", "tool", 2500))))
+	d := c.Result.Dealings
+	if d == nil || len(d.Deals) != 2 || d.MoreDeals != 0 {
+		t.Fatalf("%+v", d)
+	}
+	put, get := d.Deals[0], d.Deals[1]
+	if put.Target != api.AddrOf(who("vault")) || len(put.Taken) != 0 || len(put.Given) != 1 || put.Given[0].Amount != "1000" || put.Frame == get.Frame {
+		t.Errorf("put %+v", put)
+	}
+	if len(get.Taken) != 1 || get.Taken[0].Amount != "2000" || len(get.Given) != 0 {
+		t.Errorf("get %+v", get)
+	}
+	if len(d.Side) != 2 || len(d.Gained) != 1 || d.Gained[0].Account != api.AddrOf(who("tool")) || len(d.Gained[0].Assets) != 1 {
+		t.Errorf("side %v, gained %+v", d.Side, d.Gained)
+	}
+	if len(d.Lost) > 1 || len(d.Lost) == 1 && d.Lost[0].Account != api.AddrOf(who("vault")) {
+		t.Errorf("lost %+v", d.Lost)
+	}
+	many := built(attackBy(times(60, func(i int) *trace.Frame { return call("vault", "claim_1(uint256)", i, pay("dai", "tool", 200)) })...))
+	if d := many.Result.Dealings; d == nil || len(d.Deals) != 40 || d.MoreDeals != 20 || len(d.Lost) != 1 {
+		t.Errorf("%+v", d)
+	}
+	if d := built(attackBy(call("x", "y_1()"))).Result.Dealings; d != nil {
+		t.Errorf("nothing happened, and %+v", d)
+	}
+}

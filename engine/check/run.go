@@ -36,6 +36,7 @@ type Report struct {
 	Exploit   bool              // a finding makes the transaction one
 	Loss      verdict.Sentence  // then who lost how much; it says nothing when no movement shows it
 	Unusual   verdict.Sentence  // the one line of what calls for a closer look and is no finding; nothing: there is none
+	Dealings  *verdict.Dealings // what the sender's side gave and took, where a rule fired; nil elsewhere
 	Fired     []Fired           // rules of outcomes that fired, each once, the cause first
 }
 
@@ -58,7 +59,7 @@ func Run(f *Facts) *Report {
 	l := newLook(f)
 	r := &Report{}
 	l.att = l.newAttack()
-	r.Fired = l.att.fired()
+	r.Fired, r.Dealings = l.att.fired(), l.att.dealings()
 	l.flag()
 	r.Flags, r.Findings = l.raised, l.order(l.findings())
 	r.Questions = l.open()

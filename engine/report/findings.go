@@ -30,7 +30,11 @@ type finding struct {
 	Evidence   []proof
 	More       int // evidence left out
 	Missing    []string
+	Revoke     []approval
 }
+
+// approval is a right that should be taken back.
+type approval struct{ Owner, Token, Spender party }
 
 // proof is a piece of evidence with the places where it can be looked up.
 type proof struct{ Claim, Kind, Places string }
@@ -56,6 +60,9 @@ func (n *names) findings(r *api.Result, b bounds) (all []finding) {
 			out.Evidence = append(out.Evidence, n.proof(&f.Evidence[j]))
 		}
 		out.More = len(f.Evidence) - len(out.Evidence)
+		for _, a := range head(f.Revoke, maxParticipants) {
+			out.Revoke = append(out.Revoke, approval{n.party(a.Owner), n.party(a.Token), n.party(a.Spender)})
+		}
 		out.Missing, _ = proses(f.MissingDataToConfirm, min(maxEvidence, b.notes), 300)
 		all = append(all, out)
 	}

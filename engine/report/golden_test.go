@@ -30,7 +30,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func samples() map[string]*api.Result {
-	return map[string]*api.Result{"swap": swap(), "failed": failed(), "partial": partial(), "deep": deep(500), "hostile": hostile(), "empty": {}}
+	return map[string]*api.Result{"swap": swap(), "failed": failed(), "partial": partial(), "deep": deep(500), "hostile": hostile(), "empty": {}, "drained": drained()}
 }
 
 func TestGolden(t *testing.T) {
@@ -47,6 +47,7 @@ func TestGolden(t *testing.T) {
 // TestGoldenHTML: a page with all sections; look at it in a browser after a change.
 func TestGoldenHTML(t *testing.T) {
 	golden(t, "swap.html", []byte(page1(t, swap())))
+	golden(t, "drained.html", []byte(page1(t, drained())))
 }
 
 func TestSameBytesEachTime(t *testing.T) {

@@ -56,6 +56,7 @@ type sheet struct {
 	Tiles     []tile
 	Flags     []hazard
 	Findings  []finding
+	Dealings  *dealings
 	RuledOut  []string
 	MoreRuled int
 	Created   *party
@@ -135,7 +136,7 @@ func newSheet(r *api.Result, d diagrams, b bounds) *sheet {
 	for _, risk := range s.Risks {
 		s.Flags = append(s.Flags, flagOf(risk))
 	}
-	s.Findings = s.names.findings(r, b)
+	s.Findings, s.Dealings = s.names.findings(r, b), s.names.dealings(r)
 	s.RuledOut, s.MoreRuled = proses(r.NonFindings, b.notes, 400)
 	if len(r.PrettyTrace) > 0 && r.TxMeta.To == nil && r.PrettyTrace[0].To != nil && r.PrettyTrace[0].Status == api.NodeOK {
 		created := s.names.party(*r.PrettyTrace[0].To)

@@ -53,6 +53,7 @@ func Text(w io.Writer, r *api.Result, o TextOptions) error {
 	t := &text{w: bufio.NewWriter(w), color: o.Color, width: min(max(o.Width, 60), 140), page: newPage(r, textBounds), r: r}
 	t.verdict()
 	t.findings()
+	t.dealings()
 	t.facts()
 	t.list("Steps", t.page.Steps, t.page.MoreSteps, true)
 	t.list("Risks", t.page.Risks, 0, false)

@@ -31,6 +31,13 @@ func (t *text) findings() {
 			}
 			t.wrapped("    "+pad(name, nameWidth)+"· ", e.Claim+" ("+join2(e.Kind, e.Places)+")", "")
 		}
+		for j, a := range f.Revoke {
+			name := ""
+			if j == 0 {
+				name = "Revoke"
+			}
+			t.wrapped("    "+pad(name, nameWidth), "the right of "+inFull(a.Spender)+" over "+a.Token.Both()+" of "+a.Owner.Both(), "")
+		}
 		t.more("Recomputed", f.Check)
 		t.more("Made worse", f.Amplified)
 		t.more("To confirm", strings.Join(f.Missing, "; "))
