@@ -269,7 +269,7 @@ func (a *attack) headline(h *hit, victims []common.Address, story verdict.Senten
 	if h.rule.cause == verdict.ByArbitraryCall && h.faulty != (common.Address{}) || h.rule.cause == verdict.ByPull {
 		of = verdict.Who(h.faulty)
 	}
-	if len(a.f.Loans) > 0 && h.rule.cause != verdict.ByAbandonedLoan && h.rule.cause != verdict.ByBorrowedVotes {
+	if len(a.f.Loans) > 0 && !tellsLoan[story.Form] {
 		story = verdict.Say(verdict.WithLoan, story)
 	}
 	var lost, gained verdict.List
@@ -295,6 +295,11 @@ func (a *attack) headline(h *hit, victims []common.Address, story verdict.Senten
 		return verdict.Say(verdict.ExploitWithGain, of, story, who, gained)
 	}
 	return verdict.Say(verdict.ExploitOf, of, story)
+}
+
+// tellsLoan are the sentences that tell of the loan themselves.
+var tellsLoan = map[verdict.Form]bool{
+	verdict.CauseAbandonedLoan: true, verdict.CauseBorrowedVotes: true, verdict.CauseRoundTripBetween: true, verdict.CauseClones: true,
 }
 
 // lost is what the victims have less of, with nothing for it.
