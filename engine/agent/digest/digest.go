@@ -71,6 +71,7 @@ func (w *writer) all(context string, playbooks []Playbook) {
 	w.head()
 	w.claims()
 	w.fee()
+	w.dealings()
 	w.balances()
 	w.transfers()
 	w.calls()

@@ -7,6 +7,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/assemble"
+	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/recorded"
 )
 
@@ -149,4 +150,34 @@ func TestTokens(t *testing.T) {
 	f(`","`, 2)
 	f("é", 2)
 	f("a\n\nb", 4)
+}
+
+// TestDealings: where a rule about outcomes fired, the digest has the side, its deals and
+// who lost; elsewhere it has none of it.
+func TestDealings(t *testing.T) {
+	with := 0
+	for _, x := range fixture.Exploits(t) {
+		c := assemble.Build(recorded.Exploit(t, &x))
+		text := Of(c, "")
+		d := c.Result.Dealings
+		if got := strings.Contains(text, "## The sender's side"); got != (d != nil) {
+			t.Errorf("%s: the side is told %v", x.Hash, got)
+		}
+		if d == nil {
+			continue
+		}
+		with++
+		if strings.Contains(text, "## Deals of the side") != (len(d.Deals) > 0) || strings.Contains(text, "## Who has less") != (len(d.Lost) > 0) {
+			t.Errorf("%s: %d deals, %d losers:\n%s", x.Hash, len(d.Deals), len(d.Lost), text)
+		}
+		if Tokens(text) > MaxTokens {
+			t.Errorf("%s: %d tokens", x.Hash, Tokens(text))
+		}
+	}
+	if with < 60 {
+		t.Errorf("only %d with deals", with)
+	}
+	if strings.Contains(Of(assemble.Build(recorded.Find(t, "0x769e36370a")), ""), "## The sender's side") {
+		t.Error("an ordinary transaction has a side")
+	}
 }

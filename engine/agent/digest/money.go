@@ -159,3 +159,41 @@ func (s *sum) places() string {
 	}
 	return fmt.Sprintf("%d in %d to %d", s.n, s.logs[0], s.logs[1])
 }
+
+// dealings are what the sender's side gave and took and who lost, where a rule about
+// outcomes fired.
+func (w *writer) dealings() {
+	d := w.r.Dealings
+	if d == nil {
+		return
+	}
+	var side []string
+	for _, a := range d.Side {
+		side = append(side, w.names.short(a))
+	}
+	section(w, "The sender's side: the sender, contracts that act for it, accounts that they paid", []row{{side}})
+	var rows []row
+	for _, x := range d.Deals {
+		rows = append(rows, row{x.Frame, w.names.short(x.Target), api.OneLine(x.Function, 60), assets(x.Given), assets(x.Taken)})
+	}
+	title, rows := cut("Deals of the side with others: frame, target, function, given, taken", rows, w.b.balances)
+	section(w, title, rows)
+	holdings := func(title string, list []api.Holding) {
+		var rows []row
+		for _, h := range list {
+			rows = append(rows, row{w.names.short(h.Account), assets(h.Assets)})
+		}
+		section(w, title, rows)
+	}
+	holdings("What the side has more or less of", d.Gained)
+	holdings("Who has less and got nothing for it that the transaction shows: an earlier claim of the side would explain it", d.Lost)
+}
+
+// assets are amounts with their symbols.
+func assets(list []api.AssetAmount) []string {
+	out := make([]string, len(list))
+	for i, a := range list {
+		out[i] = api.OneLine(a.Text, 80)
+	}
+	return out
+}

@@ -38,7 +38,7 @@ func library(t testing.TB, dir string) *Library {
 // of its front matter are the ones that its text tells to use.
 func TestEmbedded(t *testing.T) {
 	l := library(t, "")
-	want := "access-control account-abstraction bridge exploit-triage failed-transaction governance l2-system-transaction liquidation mev price-manipulation reentrancy token-oddities"
+	want := "access-control account-abstraction bridge exploit-triage failed-transaction governance l2-system-transaction liquidation mev price-manipulation reentrancy token-oddities unearned-gain"
 	if got := strings.Join(l.Names(), " "); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -122,7 +122,7 @@ func TestOwnFolder(t *testing.T) {
 	put("mev.md", strings.Replace(sound, "name: own", "name: mev", 1))
 	put("notes.txt", "no playbook")
 	l := library(t, dir)
-	if len(l.Names()) != 13 {
+	if len(l.Names()) != 14 {
 		t.Errorf("%v", l.Names())
 	}
 	if p, ok := l.Get("mev"); !ok || p.Body != "Look." || !p.Own {

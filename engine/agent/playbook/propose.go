@@ -31,6 +31,7 @@ var rules = []rule{
 		return s.is(api.TypeRoutineInfra) || s.c.Evidence.Chain.Stack.TxType(s.c.Evidence.Tx.Type).System
 	}},
 	{"exploit-triage", func(s *signs) bool { return s.suspect }},
+	{"unearned-gain", func(s *signs) bool { return s.c.Result.Dealings != nil }},
 	{"reentrancy", func(s *signs) bool { return s.asks(reentry) || s.suspect && s.reentered() }},
 	{"price-manipulation", func(s *signs) bool {
 		return s.asks(pricing) || s.suspect && (s.risk(verdict.FlashLoan) || s.roundTrip())

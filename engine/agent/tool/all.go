@@ -7,6 +7,6 @@ import "slices"
 func All() []Tool { return slices.Clone(all) }
 
 var all = []Tool{
-	callContract, decodeCalldata, getABI, getAccount, getBalances, getNeighbours, getFrame, getLabel, getLogs,
+	callContract, decodeCalldata, getABI, getAccount, getBalances, getNeighbours, getDeals, getFrame, getLabel, getLogs,
 	getPrice, getSource, getStateDiff, getStorage, getSubtree, getToken, simulate,
 }

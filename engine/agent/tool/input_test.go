@@ -28,7 +28,7 @@ func TestToolbox(t *testing.T) {
 			t.Errorf("%s: another schema", x.Name)
 		}
 	}
-	if len(All()) != 16 {
+	if len(All()) != 17 {
 		t.Errorf("%d tools", len(All()))
 	}
 }
