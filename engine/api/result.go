@@ -117,6 +117,12 @@ type Result struct {
 	Attempted bool   `json:"attempted,omitzero"` // the transaction failed; type and steps say what was tried
 	Fee       *Fee   `json:"fee,omitempty"`      // who paid what to whom, to the wei
 
+	// StepsDetail are the steps of the rules for programs, which need not read sentences. A
+	// language model may have written Steps anew; these stay as they were.
+	StepsDetail []StepDetail `json:"stepsDetail,omitempty"`
+	// RisksDetail are the risks of the rules for programs.
+	RisksDetail []RiskDetail `json:"risksDetail,omitempty"`
+
 	// Authorizations are those of EIP-7702 that the transaction carried, in its order.
 	Authorizations []Authorization `json:"authorizations,omitempty"`
 
@@ -262,6 +268,38 @@ type FeeRecipient struct {
 	Address Addr   `json:"address"`
 	Role    string `json:"role"` // block producer, base fee vault, L1 fee vault, ...
 	Wei     string `json:"wei"`
+}
+
+// StepDetail is one step for programs.
+type StepDetail struct {
+	Text    string       `json:"text"`    // the sentence
+	Kind    string       `json:"kind"`    // what happened: call, transfer, mint, swap, approval, fee ...
+	Actor   *Addr        `json:"actor"`   // who did it; null where nobody in particular did
+	Amounts []StepAmount `json:"amounts"` // in the order of the sentence
+	Refs    StepRefs     `json:"refs"`
+}
+
+// StepAmount is an amount that a step tells of.
+type StepAmount struct {
+	TokenAddress Addr    `json:"tokenAddress"` // the zero address is the native coin
+	TokenSymbol  string  `json:"tokenSymbol"`
+	TokenID      *string `json:"tokenId"`
+	RawAmount    string  `json:"rawAmount"` // base units
+	Amount       *string `json:"amount"`    // in whole tokens; null when the decimals are not known
+}
+
+// StepRefs says where in the transaction a step is shown.
+type StepRefs struct {
+	LogIndexes []uint64 `json:"logIndexes"` // of logs in the block, as the receipt gives them
+	Nodes      []int    `json:"nodes"`      // indices of prettyTrace
+}
+
+// RiskDetail is one risk for programs.
+type RiskDetail struct {
+	Text        string   `json:"text"` // the line of risks
+	Flag        string   `json:"flag"`
+	Severity    Severity `json:"severity"` // of the flag by itself, without a finding
+	Explanation string   `json:"explanation"`
 }
 
 // Authorization is one EIP-7702 authorization and what became of it.

@@ -175,6 +175,7 @@ type builder struct {
 	words     narrate.Words
 	told      narrate.Text
 	names     *names
+	nodes     []int                   // frame index to index in prettyTrace
 	refused   bool                    // the trace contradicts the transaction or its receipt
 	doubts    []string                // why the evidence does not agree with itself
 	doubtful  []string                // findings that are not shown well enough
@@ -308,6 +309,7 @@ func (b *builder) verdict() {
 	v, r := b.verdict_, b.r
 	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
 	r.Summary, r.Steps, r.Risks = b.told.Summary, append(b.told.Steps, b.bonuses()...), narrate.Risks(b.words, v.Risks)
+	r.StepsDetail, r.RisksDetail = b.stepsDetail(), b.risksDetail()
 	r.Confidence, r.Attempted = v.Confidence, v.Attempted
 	if b.ev.Block == nil {
 		r.Confidence = r.Confidence.Lower(api.Medium)

@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 
 	"txlens/engine/api"
@@ -110,11 +111,18 @@ func (b *builder) coin(token common.Address) (string, *uint8) {
 	return t.Symbol, t.Decimals
 }
 
-// token is what is known of a token: what was gathered, else what the embedded lists have.
+// token is what is known of a token: what was gathered, else what the embedded lists have,
+// and the decimals that follow from a rule.
 func (b *builder) token(a common.Address) label.Token {
 	t, ok := b.ev.Tokens[a]
 	if !ok {
 		t, _ = label.LookupToken(b.ev.Chain.ID, a)
+	}
+	if t.Decimals == nil && b.facts != nil {
+		if d, ok := b.facts.Decimals(a); ok && d >= 0 && d <= math.MaxUint8 {
+			byRule := uint8(d)
+			t.Decimals = &byRule
+		}
 	}
 	return t
 }

@@ -19,7 +19,7 @@ func (b *builder) trace() {
 	}
 	w := nodeWriter{b: b, nodes: make([]api.Node, 0, len(b.tree.Frames)+logs), index: make([]int, len(b.tree.Frames))}
 	w.frame(b.tree.Root, "0")
-	b.r.PrettyTrace = w.nodes
+	b.r.PrettyTrace, b.nodes = w.nodes, w.index
 	b.r.RawTrace = b.tree.Raw()
 	if b.tree.Compressed() {
 		b.r.PrettyTraceMeta = w.meta()

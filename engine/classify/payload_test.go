@@ -100,7 +100,7 @@ func TestPayloadSteps(t *testing.T) {
 	f("proposal", packed(t, "propose(address[],uint256[],bytes[],string)", []common.Address{scene.Usdc}, []*big.Int{new(big.Int)}, [][]byte{mint}, "pay"),
 		"The proposal asks for 1 call: transfer at USDC (0x05dc…05dc).")
 	f("router", packed(t, "execute(bytes,bytes[])", []byte{0x0b, 0x08}, [][]byte{{}, {}}),
-		"0x7a17…7a17 was told to: wrap native coin; swap on v2 for an exact input.")
+		"0x7a17…7a17 ran 2 commands: wrap native coin; swap on v2 for an exact input.")
 }
 
 func TestPaidPlace(t *testing.T) {

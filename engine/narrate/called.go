@@ -193,7 +193,7 @@ func (a *stepWriter) batchSteps() (steps []step) {
 		if !ok {
 			continue
 		}
-		steps = append(steps, step{at: 2*i + 1, log: i + 1, text: func() string {
+		steps = append(steps, step{at: 2*i + 1, log: i + 1, about: Detail{Kind: KindTransfer, Actor: &from}, text: func() string {
 			n := new(big.Int).Sub(last, first)
 			what := api.Thousands(
 				n.Add(n, big.NewInt(1)).String(),

@@ -80,7 +80,7 @@ func (a *stepWriter) crossingSteps() (steps []step) {
 			continue
 		}
 		said[s] = true
-		steps = append(steps, step{at: 2*h.Log + 2, text: func() string { return s + "." }})
+		steps = append(steps, step{at: 2*h.Log + 2, about: Detail{Kind: "crossing"}, text: func() string { return s + "." }})
 	}
 	return steps
 }

@@ -3,6 +3,9 @@ package narrate
 import (
 	"txlens/engine/classify"
 	"txlens/engine/facts"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // Text is what a verdict says in sentences.
@@ -12,11 +15,51 @@ type Text struct {
 	Places  []Place // of the Steps, one each
 }
 
-// Place is where in the transaction that stands which a step tells of.
+// Place is where in the transaction that stands which a step tells of, and what a program
+// may know of it.
 type Place struct {
 	At     int   // twice the number of logs before it, one more for a log itself
 	Logs   []int // receipt positions of the logs that it tells of
 	Frames []int // indices of the frames that it tells of
+	Detail
+}
+
+// Kinds of steps that are not those of an act.
+const (
+	KindCall       = "call"
+	KindTransfer   = "transfer"
+	KindMint       = "mint"
+	KindBurn       = "burn"
+	KindWrap       = "wrap"
+	KindUnwrap     = "unwrap"
+	KindApproval   = "approval"
+	KindDeployment = "deployment"
+	KindFailure    = "failure"
+	KindFee        = "fee"
+	KindNote       = "note"
+)
+
+// Detail is a step for programs: what kind of thing happened, who did it, and the amounts
+// in the order of the sentence.
+type Detail struct {
+	Kind    string
+	Actor   *common.Address // nil where the step is of nobody in particular
+	Amounts []verdict.Amount
+}
+
+// maxAmounts bounds the amounts of one step.
+const maxAmounts = 16
+
+// add makes a step tell of something more of the same kind.
+func (d *Detail) add(more *Detail) {
+	if d.Kind == "" {
+		d.Kind, d.Actor = more.Kind, more.Actor
+	}
+	for _, x := range more.Amounts {
+		if len(d.Amounts) < maxAmounts {
+			d.Amounts = append(d.Amounts, x)
+		}
+	}
 }
 
 // AtEnd is the place of a step that tells of the whole transaction.
@@ -61,7 +104,7 @@ func (a *headlineWriter) unconfirmedSummary() string {
 // unconfirmedSteps are the call, and what a call trace alone shows of it.
 func (a *stepWriter) unconfirmedSteps() *narrative {
 	n := &narrative{}
-	n.add(a.opening(), Place{At: -1, Frames: []int{0}})
+	n.add(a.opening(), Place{At: -1, Frames: []int{0}, Detail: a.openingDetail()})
 	if a.HasTrace() {
 		a.tracedSteps(n)
 	}

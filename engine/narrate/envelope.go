@@ -18,7 +18,9 @@ import (
 // envelopeSteps tell what the transaction carries beside its call: blobs, and
 // EIP-7702 authorizations with what became of them.
 func (a *stepWriter) envelopeSteps() (steps []step) {
-	say := func(text func() string) { steps = append(steps, step{at: -1, text: text}) }
+	say := func(text func() string) {
+		steps = append(steps, step{at: -1, text: text, about: Detail{Kind: KindNote}})
+	}
 	if n := len(a.Tx.BlobHashes); n > 0 {
 		say(func() string { return "The transaction carried " + api.Count(n, "blob") + " of data." })
 	}

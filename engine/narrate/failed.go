@@ -97,16 +97,16 @@ func (a *headlineWriter) failedSummary() string {
 // failedSteps tell the call, where it failed, and what that cost.
 func (a *stepWriter) failedSteps() *narrative {
 	n := &narrative{}
-	n.add(a.opening(), Place{At: -1, Frames: []int{0}})
+	n.add(a.opening(), Place{At: -1, Frames: []int{0}, Detail: a.openingDetail()})
 	if f := a.FailureOrigin(); f != nil {
 		if f.Depth > 0 {
 			a.path(n, f)
 		}
-		n.add("The failure began in "+a.target(f)+": "+a.why(f)+".", Place{Frames: []int{f.Index}})
+		n.add("The failure began in "+a.target(f)+": "+a.why(f)+".", Place{Frames: []int{f.Index}, Detail: Detail{Kind: KindFailure, Actor: &f.To}})
 	}
-	n.add("All effects were undone; nothing moved but the fee.", Place{At: AtEnd})
+	n.add("All effects were undone; nothing moved but the fee.", Place{At: AtEnd, Detail: Detail{Kind: KindNote}})
 	if fee := a.feeStep(); fee != "" {
-		n.add(fee, Place{At: AtEnd})
+		n.add(fee, a.feePlace())
 	}
 	return n
 }
@@ -122,10 +122,10 @@ func (a *stepWriter) path(n *narrative, f *trace.Frame) {
 		if g.Kind == trace.DelegateCall {
 			continue
 		}
-		s := a.Who(g.From) + " called " + a.target(g) + "."
+		s := a.Who(g.From) + " tried to call " + a.target(g) + "."
 		if facts.IsCreate(g) {
 			s = a.Who(g.From) + " tried to create a contract."
 		}
-		n.add(s, Place{Frames: []int{g.Index}})
+		n.add(s, Place{Frames: []int{g.Index}, Detail: Detail{Kind: KindCall, Actor: &g.From}})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"txlens/engine/ethrpc"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
+	"txlens/engine/narrate"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/scene"
 
@@ -89,6 +90,7 @@ func TestHeadlines(t *testing.T) {
 			}
 		}
 		distinctAbbreviations(t, hash, v, in)
+		plainSteps(t, hash, v)
 	})
 	t.Logf("%d headlines; %d of %d that moved value say that a function was called", all, called, moved)
 	if all == 0 || called*100 >= moved {
@@ -129,6 +131,24 @@ func knownDecimals(v *scene.Judged, in *facts.Input, symbol string) bool {
 		}
 	}
 	return false
+}
+
+// plainSteps: a step says what happened and not that an event or calldata said so, a
+// transaction that failed tried, and each movement of a pool is told once.
+func plainSteps(t *testing.T, hash string, v *scene.Judged) {
+	t.Helper()
+	logs := map[int]string{}
+	for i, s := range v.Steps {
+		if strings.Contains(s, " recorded: ") || strings.Contains(s, "was told to") || v.Attempted && strings.Contains(s, " called ") {
+			t.Errorf("%s: %s", hash, s)
+		}
+		for _, l := range v.Places[i].Logs {
+			if before, ok := logs[l]; ok && v.Places[i].Kind == narrate.KindTransfer {
+				t.Errorf("%s: log %d is told twice: %s %s", hash, l, before, s)
+			}
+			logs[l] = s
+		}
+	}
 }
 
 // distinctAbbreviations: what stands for one address in the text of a transaction stands

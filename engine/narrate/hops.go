@@ -20,7 +20,7 @@ func (a *stepWriter) routeSteps(o *classify.Opinion) []step {
 		return nil
 	}
 	text := func() string { return a.sayRoute(list) + "." }
-	return []step{{at: 2*list[len(list)-1].Match.Log + 2, text: text}}
+	return []step{{at: 2*list[len(list)-1].Match.Log + 2, text: text, about: Detail{Kind: "route"}}}
 }
 
 // maxHops bounds the pools that a route names.

@@ -27,7 +27,7 @@ func (a *stepWriter) payloadSteps(before []int) (steps []step) {
 		if f.Index < len(before) && f.Index > 0 {
 			at = 2 * before[f.Index]
 		}
-		steps = append(steps, step{at: at, frame: f.Index + 1, text: func() string { return a.sayPayload(f, p, list) + "." }})
+		steps = append(steps, step{at: at, frame: f.Index + 1, about: Detail{Kind: KindCall, Actor: &f.To}, text: func() string { return a.sayPayload(f, p, list) + "." }})
 		if len(steps) == facts.MaxPayloads {
 			break
 		}
@@ -47,7 +47,7 @@ func (a *stepWriter) sayPayload(f *trace.Frame, p facts.Payload, list []facts.In
 	head := "The " + p.What + " holds "
 	switch p.What {
 	case "router":
-		return a.Who(f.To) + " was told to: " + strings.Join(parts, "; ")
+		return a.Who(f.To) + " ran " + api.Count(len(list), "command") + ": " + strings.Join(parts, "; ")
 	case "request":
 		head = "The proposal asks for "
 	case "proposal":

@@ -3,11 +3,16 @@ package narrate
 import (
 	"math/big"
 	"txlens/engine/classify"
+	"txlens/engine/facts"
+	"txlens/engine/verdict"
 )
 
 func (a *stepWriter) saleSteps() (steps []step) {
 	for _, x := range a.Sales() {
-		steps = append(steps, step{at: 2*x.Log + 2, text: func() string {
+		about := Detail{Kind: string(facts.ActNFTSale), Actor: &x.Buyer, Amounts: []verdict.Amount{
+			{Key: x.NFT, N: big.NewInt(1)}, {Key: x.Price.Key, N: x.Price.Amount},
+		}}
+		steps = append(steps, step{at: 2*x.Log + 2, about: about, text: func() string {
 			s := a.Who(
 				x.Buyer,
 			) + " bought " + a.Amount(
@@ -43,7 +48,8 @@ func (a *stepWriter) aggregateSteps(o *classify.Opinion) (steps []step) {
 
 func (a *stepWriter) loanSteps() (steps []step) {
 	for _, x := range a.Loans() {
-		steps = append(steps, step{at: 2*x.Log + 2, text: func() string {
+		about := Detail{Kind: string(facts.ActFlashLoan), Actor: &x.Lender, Amounts: []verdict.Amount{{Key: x.Key, N: x.Amount}}}
+		steps = append(steps, step{at: 2*x.Log + 2, about: about, text: func() string {
 			s := a.Who(
 				x.Lender,
 			) + " had lent " + a.Amount(

@@ -3,6 +3,8 @@ package narrate
 import (
 	"math/big"
 	"txlens/engine/facts"
+	"txlens/engine/flow"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -10,7 +12,13 @@ import (
 func (a *stepWriter) seizureSteps() (steps []step) {
 	list, logs := a.Seizures()
 	for i, x := range list {
-		steps = append(steps, step{at: 2*logs[i] + 2, text: func() string { return a.saySeizure(&x) + "." }})
+		about := Detail{Kind: string(facts.ActLiquidate)}
+		for _, d := range []*flow.Delta{x.Debt, x.Collateral} {
+			if d != nil {
+				about.Amounts = append(about.Amounts, verdict.Amount{Key: d.Key, N: d.Amount})
+			}
+		}
+		steps = append(steps, step{at: 2*logs[i] + 2, logs: []int{logs[i]}, about: about, text: func() string { return a.saySeizure(&x) + "." }})
 	}
 	return steps
 }

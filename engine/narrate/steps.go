@@ -1,6 +1,8 @@
 package narrate
 
 import (
+	"cmp"
+	"math/big"
 	"sort"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"txlens/engine/flow"
 	"txlens/engine/protocol"
 	"txlens/engine/trace"
+	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
 )
@@ -31,6 +34,8 @@ type step struct {
 	move  *flow.Transfer // of a token transfer, which may be one of many alike
 	log   int            // 1 + the receipt position of the log that it tells of; 0: of none
 	frame int            // 1 + the index of the frame that it tells of; 0: of none
+	logs  []int          // receipt positions of further logs that it tells of
+	about Detail
 }
 
 // narrative is the sentences that were written, with their places.
@@ -49,9 +54,13 @@ func (a *stepWriter) place(p Place, steps []step) Place {
 		if s := &steps[i]; s.log > 0 && !a.NoLogs {
 			p.Logs = append(p.Logs, s.log-1)
 		}
+		if s := &steps[i]; !a.NoLogs {
+			p.Logs = append(p.Logs, s.logs...)
+		}
 		if s := &steps[i]; s.frame > 0 {
 			p.Frames = append(p.Frames, s.frame-1)
 		}
+		p.add(&steps[i].about)
 	}
 	return p
 }
@@ -60,13 +69,14 @@ func (a *stepWriter) place(p Place, steps []step) Place {
 // kept: a transaction may hold thousands.
 func (a *stepWriter) narrate() *narrative {
 	steps := make([]step, 0, 4)
-	steps = append(steps, step{at: -1, text: a.opening, frame: 1})
+	steps = append(steps, step{at: -1, text: a.opening, frame: 1, about: a.openingDetail()})
 	steps = append(steps, a.envelopeSteps()...)
 	before := a.LogsBefore()
-	steps = append(steps, a.moveSteps(before)...)
-	steps = append(steps, a.transferSteps()...)
+	folded := a.foldable()
+	steps = append(steps, a.moveSteps(before, folded)...)
+	steps = append(steps, a.transferSteps(folded)...)
 	steps = append(steps, a.batchSteps()...)
-	steps = append(steps, a.hitSteps()...)
+	steps = append(steps, a.hitSteps(folded)...)
 	steps = append(steps, a.grantSteps()...)
 	steps = append(steps, a.aggregateSteps(a.v.Deciding)...)
 	steps = append(steps, a.payloadSteps(before)...)
@@ -75,7 +85,7 @@ func (a *stepWriter) narrate() *narrative {
 	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
 	out := a.tell(steps)
 	if fee := a.feeStep(); fee != "" {
-		out.add(fee, Place{At: AtEnd})
+		out.add(fee, a.feePlace())
 	}
 	return out
 }
@@ -123,6 +133,9 @@ func (a *stepWriter) opening() string {
 		return who + " " + lowerFirst(a.sumNote()) + "."
 	}
 	s := who + " called " + a.functionOf(a.RootFrame()) + " of " + a.Who(*a.Tx.To)
+	if !a.Succeeded {
+		s = who + " tried to call " + a.functionOf(a.RootFrame()) + " of " + a.Who(*a.Tx.To)
+	}
 	if a.Tx.Value.Sign() > 0 {
 		s += " with " + a.Amount(flow.TokenKey{}, a.Tx.Value)
 	}
@@ -143,20 +156,22 @@ func (a *stepWriter) opening() string {
 	return s + "."
 }
 
-func (a *stepWriter) moveSteps(before []int) (steps []step) {
+func (a *stepWriter) moveSteps(before []int, folded *folding) (steps []step) {
 	if a.Flow == nil {
 		return nil
 	}
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
-		if m.Kind == flow.MoveFee || m.Frame == 0 && len(a.Tx.Input) == 0 || m.Frame == 0 || m.Amount.Sign() == 0 {
+		if m.Kind == flow.MoveFee || m.Frame == 0 && len(a.Tx.Input) == 0 || m.Frame == 0 || m.Amount.Sign() == 0 ||
+			folded.moves[i] {
 			continue
 		}
 		at := 0
 		if m.Frame > 0 && m.Frame < len(before) {
 			at = 2 * before[m.Frame]
 		}
-		steps = append(steps, step{at: at, frame: max(m.Frame, 0) + 1, text: func() string {
+		about := Detail{Kind: KindTransfer, Actor: &m.From, Amounts: []verdict.Amount{{N: m.Amount}}}
+		steps = append(steps, step{at: at, frame: max(m.Frame, 0) + 1, about: about, text: func() string {
 			verb := " sent "
 			switch m.Kind {
 			case flow.MoveMint:
@@ -173,13 +188,19 @@ func (a *stepWriter) moveSteps(before []int) (steps []step) {
 	return steps
 }
 
-func (a *stepWriter) transferSteps() (steps []step) {
+func (a *stepWriter) transferSteps(folded *folding) (steps []step) {
 	if a.Flow == nil {
 		return nil
 	}
 	for i := range a.Flow.Transfers {
+		if folded.transfers[i] {
+			continue
+		}
 		t := &a.Flow.Transfers[i]
-		steps = append(steps, step{at: 2*t.Log + 1, log: t.Log + 1, move: t, text: func() string { return a.sayMove(t) + "." }})
+		steps = append(
+			steps,
+			step{at: 2*t.Log + 1, log: t.Log + 1, move: t, about: a.moveDetail(t), text: func() string { return a.sayMove(t) + "." }},
+		)
 	}
 	return steps
 }
@@ -214,13 +235,18 @@ var quietActs = map[facts.Act]bool{
 	facts.ActApproval: true,
 }
 
-func (a *stepWriter) hitSteps() (steps []step) {
+func (a *stepWriter) hitSteps(folded *folding) (steps []step) {
 	for i := range a.Matches {
 		h := &a.Matches[i]
-		if quietActs[h.Act] || h.Weak && !h.Mine || i > 0 && sameCrossing(&a.Matches[i-1], h) {
+		if quietActs[h.Act] || h.Weak && !h.Mine || i > 0 && sameCrossing(&a.Matches[i-1], h) || a.toldElsewhere(h, folded) {
 			continue
 		}
-		s := step{at: 2*h.Log + 1, log: h.Log + 1, text: func() string { return a.sayHit(h) + "." }}
+		s := step{at: 2*h.Log + 1, log: h.Log + 1, about: Detail{Kind: string(h.Act), Actor: &h.Emitter}, text: func() string { return a.sayHit(h) + "." }}
+		if x, ok := folded.pools[h]; ok {
+			s.about.Amounts, s.logs = []verdict.Amount{{Key: x.took.Key, N: x.took.Amount}, {Key: x.gave.Key, N: x.gave.Amount}}, x.logs
+		} else if len(h.Party) > 0 && h.Party[0] != (common.Address{}) {
+			s.about.Actor = &h.Party[0]
+		}
 		if h.Log == facts.NoLog {
 			s.at, s.log, s.frame = 2*h.Frame+1, 0, h.Frame+1
 		}
@@ -273,20 +299,27 @@ func (a *stepWriter) sayHit(h *facts.Match) string {
 			return s
 		}
 	}
-	if k, ok := verbs[h.Act]; ok {
-		if len(h.Party) > 0 && h.Party[0] != (common.Address{}) {
-			return place + " recorded: " + lowerFirst(k.past) + ", for " + a.whoParty(h)
-		}
-		return place + " recorded: " + lowerFirst(k.past)
+	did := cmp.Or(verbs[h.Act].past, "Did "+strings.ReplaceAll(string(h.Act), "_", " "))
+	if len(h.Party) > 0 && h.Party[0] != (common.Address{}) && h.Party[0] != h.Emitter {
+		return a.whoParty(h) + " " + lowerFirst(did) + " at " + place
 	}
-	return place + " recorded: " + strings.ReplaceAll(string(h.Act), "_", " ")
+	return did + " at " + place
 }
 
 // sayPool tells what a pool took and gave, where its net movement is that of one swap
 // or its event names the tokens.
 func (a *stepWriter) sayPool(h *facts.Match, place string) string {
-	if h.Rule.Flags&facts.FlagPool == 0 {
+	took, gave, ok := a.poolSides(h)
+	if !ok {
 		return ""
+	}
+	return place + " swapped " + a.Amount(took.Key, took.Amount) + " into " + a.Amount(gave.Key, gave.Amount)
+}
+
+// poolSides are what a pool took and gave for one swap.
+func (a *stepWriter) poolSides(h *facts.Match) (took, gave flow.Delta, ok bool) {
+	if h.Rule.Flags&facts.FlagPool == 0 {
+		return took, gave, false
 	}
 	n := 0
 	for i := range a.Matches {
@@ -296,13 +329,16 @@ func (a *stepWriter) sayPool(h *facts.Match, place string) string {
 	}
 	c := a.Changes[h.Emitter]
 	if n != 1 || c == nil || len(c.Deltas) != 2 || c.Deltas[0].Amount.Sign() == c.Deltas[1].Amount.Sign() {
-		return ""
+		if list := a.PoolTrades([]*facts.Match{h}); len(list) == 1 {
+			return flow.Delta{Key: list[0].In, Amount: list[0].Took}, flow.Delta{Key: list[0].Out, Amount: list[0].Gave}, true
+		}
+		return took, gave, false
 	}
-	took, gave := c.Deltas[0], c.Deltas[1]
+	took, gave = c.Deltas[0], c.Deltas[1]
 	if took.Amount.Sign() < 0 {
 		took, gave = gave, took
 	}
-	return place + " swapped " + a.Amount(took.Key, took.Amount) + " into " + a.Amount(gave.Key, gave.Amount)
+	return took, flow.Delta{Key: gave.Key, Amount: new(big.Int).Neg(gave.Amount)}, true
 }
 
 func (a Words) whoParty(h *facts.Match) string {
@@ -316,7 +352,14 @@ func (a *stepWriter) grantSteps() (steps []step) {
 	list := a.Grants()
 	for i := range list {
 		g := &list[i]
-		steps = append(steps, step{at: 2*g.Log + 1, log: g.Log + 1, text: func() string { return a.Who(g.Owner) + " " + a.sayGrant(g) + "." }})
+		about := Detail{Kind: KindApproval, Actor: &g.Owner}
+		if g.Amount != nil && !g.Operator && g.ID == nil {
+			about.Amounts = []verdict.Amount{{Key: facts.FungibleKey(g.Token), N: g.Amount}}
+		}
+		steps = append(
+			steps,
+			step{at: 2*g.Log + 1, log: g.Log + 1, about: about, text: func() string { return a.Who(g.Owner) + " " + a.sayGrant(g) + "." }},
+		)
 	}
 	return steps
 }
@@ -331,7 +374,7 @@ func (a *stepWriter) failureSteps(before []int) (steps []step) {
 		if f.Index < len(before) {
 			at = 2 * before[f.Index]
 		}
-		steps = append(steps, step{at: at, frame: f.Index + 1, text: func() string {
+		steps = append(steps, step{at: at, frame: f.Index + 1, about: Detail{Kind: KindFailure, Actor: &f.From}, text: func() string {
 			return "An inner call to " + a.target(f) + " failed and was caught: " + a.why(f) + "."
 		}})
 	}
@@ -363,6 +406,7 @@ func (a *stepWriter) creationSteps(before []int) (steps []step) {
 			step{
 				at:    2 * before[i],
 				frame: i + 1,
+				about: Detail{Kind: KindDeployment, Actor: &f.From},
 				text:  func() string { return a.Who(f.From) + " created contract " + a.Who(f.To) + codeSize(f) + "." },
 			},
 		)
@@ -379,7 +423,7 @@ func (a *stepWriter) feeStep() string {
 
 // tracedSteps are the movements that a call trace shows and no receipt confirms.
 func (a *stepWriter) tracedSteps(n *narrative) {
-	steps := append(a.moveSteps(a.LogsBefore()), a.transferSteps()...)
+	steps := append(a.moveSteps(a.LogsBefore(), &folding{}), a.transferSteps(&folding{})...)
 	sort.SliceStable(steps, func(i, j int) bool { return steps[i].at < steps[j].at })
 	traced := a.tell(steps)
 	for i, s := range traced.steps {

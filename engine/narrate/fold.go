@@ -1,0 +1,142 @@
+package narrate
+
+import (
+	"txlens/engine/facts"
+	"txlens/engine/flow"
+	"txlens/engine/verdict"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// folding says which movements another step tells of.
+type folding struct {
+	transfers map[int]bool // indices of Flow.Transfers
+	moves     map[int]bool // indices of Flow.Moves
+	pools     map[*facts.Match]poolStep
+	seized    bool // the steps of seizures tell of the liquidations
+	lent      bool // the steps of loans tell of the flash loans
+}
+
+// poolStep is what the step of a pool tells of.
+type poolStep struct {
+	took, gave flow.Delta
+	logs       []int // of the transfers
+}
+
+// maxFolded bounds the pools whose transfers are looked for.
+const maxFolded = 64
+
+// foldable finds the movements that a swap or a wrapping tells of: what a pool took and
+// gave, and the native coin that went into its wrapped form and came out of it.
+func (a *stepWriter) foldable() *folding {
+	f := &folding{transfers: map[int]bool{}, moves: map[int]bool{}, pools: map[*facts.Match]poolStep{}}
+	if a.Flow == nil {
+		return f
+	}
+	seizures, _ := a.Seizures()
+	f.seized, f.lent = len(seizures) > 0, len(a.Loans()) > 0
+	for i := range a.Matches {
+		if h := &a.Matches[i]; h.Act == facts.ActSwap && h.Log != facts.NoLog && len(f.pools) < maxFolded {
+			a.foldPool(f, h)
+		}
+	}
+	for i := range a.Flow.Moves {
+		m := &a.Flow.Moves[i]
+		if m.Kind == flow.MoveCall && (a.WrappedNative(m.To) || a.WrappedNative(m.From)) && a.wrapTold(m) {
+			f.moves[i] = true
+		}
+	}
+	return f
+}
+
+func (a *stepWriter) foldPool(f *folding, h *facts.Match) {
+	took, gave, ok := a.poolSides(h)
+	if !ok {
+		return
+	}
+	x := poolStep{took: took, gave: gave}
+	paid, got := false, false
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		switch key := facts.TransferKey(t); {
+		case f.transfers[i] || t.From == (common.Address{}) || t.To == (common.Address{}):
+			continue
+		case !paid && t.To == h.Emitter && key == took.Key && t.Amount.Cmp(took.Amount) == 0:
+			paid = true
+		case !got && t.From == h.Emitter && key == gave.Key && t.Amount.Cmp(gave.Amount) == 0:
+			got = true
+		default:
+			continue
+		}
+		f.transfers[i] = true
+		x.logs = append(x.logs, t.Log)
+	}
+	f.pools[h] = x
+}
+
+// wrapTold reports whether a transfer tells that native coin of this amount was wrapped or
+// unwrapped.
+func (a *stepWriter) wrapTold(m *flow.Move) bool {
+	for i := range a.Flow.Transfers {
+		t := &a.Flow.Transfers[i]
+		if t.Wrap && t.Amount.Cmp(m.Amount) == 0 && (t.Token == m.To && t.To == m.From || t.Token == m.From && t.From == m.To) {
+			return true
+		}
+	}
+	return false
+}
+
+// toldElsewhere reports whether an event says nothing that another step does not say: a
+// swap without amounts beside its transfers, a liquidation beside its seizure, a flash
+// loan beside its repayment.
+func (a *stepWriter) toldElsewhere(h *facts.Match, f *folding) bool {
+	switch h.Act {
+	case facts.ActSwap:
+		_, ok := f.pools[h]
+		return !ok && h.Log != facts.NoLog && a.Flow != nil && len(a.Flow.Transfers) > 0
+	case facts.ActLiquidate:
+		return f.seized
+	case facts.ActFlashLoan:
+		return f.lent
+	case facts.ActNFTSale:
+		return len(a.Sales()) > 0
+	}
+	return false
+}
+
+// openingDetail is that of the first step.
+func (a *stepWriter) openingDetail() Detail {
+	d := Detail{Kind: KindCall, Actor: &a.Sender}
+	switch {
+	case a.Tx.To == nil:
+		d.Kind = KindDeployment
+	case len(a.Tx.Input) == 0:
+		d.Kind = KindTransfer
+	}
+	if a.Tx.Value.Sign() > 0 {
+		d.Amounts = []verdict.Amount{{N: a.Tx.Value}}
+	}
+	return d
+}
+
+// moveDetail is that of a token transfer.
+func (a *stepWriter) moveDetail(t *flow.Transfer) Detail {
+	d := Detail{Kind: KindTransfer, Actor: &t.From, Amounts: []verdict.Amount{{Key: facts.TransferKey(t), N: t.Amount}}}
+	wrap := t.Wrap || a.WrappedNative(t.Token)
+	switch zero := (common.Address{}); {
+	case t.From == zero && wrap:
+		d.Kind, d.Actor = KindWrap, &t.To
+	case t.To == zero && wrap:
+		d.Kind = KindUnwrap
+	case t.From == zero:
+		d.Kind, d.Actor = KindMint, &t.To
+	case t.To == zero:
+		d.Kind = KindBurn
+	}
+	return d
+}
+
+// feePlace is that of the step of the fee.
+func (a *stepWriter) feePlace() Place {
+	return Place{At: AtEnd, Detail: Detail{Kind: KindFee, Actor: &a.Flow.Fee.Payer, Amounts: []verdict.Amount{{N: a.Flow.Fee.Total}}}}
+}
