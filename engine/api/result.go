@@ -169,6 +169,12 @@ type Address struct {
 	Role    string `json:"role"` // sender, recipient, pool, router, token, ...
 }
 
+// Roles of addresses that did nothing in particular.
+const (
+	RoleContract = "contract"
+	RoleAccount  = "account"
+)
+
 // Contract is one contract whose code ran or whose state was touched.
 type Contract struct {
 	Address     Addr   `json:"address"`

@@ -176,6 +176,7 @@ type builder struct {
 	told      narrate.Text
 	names     *names
 	nodes     []int                   // frame index to index in prettyTrace
+	code      map[common.Address]bool // where code surely ran
 	refused   bool                    // the trace contradicts the transaction or its receipt
 	doubts    []string                // why the evidence does not agree with itself
 	doubtful  []string                // findings that are not shown well enough

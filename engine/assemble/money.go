@@ -53,11 +53,8 @@ func (b *builder) changes() {
 	}
 	for _, c := range b.flow.Changes {
 		out := api.BalanceChange{
-			Address: api.AddrOf(c.Address), Label: b.text(c.Address), Role: c.Role, IsSender: c.Address == b.ev.Tx.From,
+			Address: api.AddrOf(c.Address), Label: b.label(c.Address), Role: b.role(c.Address), IsSender: c.Address == b.ev.Tx.From,
 			Tokens: make([]api.TokenChange, 0, len(c.Deltas)),
-		}
-		if out.Role == "" {
-			out.Role = b.verdict_.Roles[c.Address]
 		}
 		total, priced := new(api.Decimal), true
 		for i := range c.Deltas {

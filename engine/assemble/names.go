@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,27 +108,49 @@ func (b *builder) labelOf(a common.Address) (label.Label, bool) {
 // text is the label of an address, or its role in this transaction. What is known
 // only as a token, but traded as a pool, is that token's pool.
 func (b *builder) text(a common.Address) string {
-	if l, ok := b.names.labels[a]; ok {
-		if head, is := strings.CutSuffix(l.Name, " token"); is && b.verdict_.Roles[a] == "pool" {
-			return head + " pool"
-		}
-		return l.Name
+	return cmp.Or(b.label(a), b.verdict_.Roles[a])
+}
+
+// label is the label of an address; empty when nobody named it.
+func (b *builder) label(a common.Address) string {
+	l, ok := b.names.labels[a]
+	if !ok {
+		return ""
 	}
-	return b.verdict_.Roles[a]
+	if head, is := strings.CutSuffix(l.Name, " token"); is && b.verdict_.Roles[a] == "pool" {
+		return head + " pool"
+	}
+	return l.Name
+}
+
+// role is what an address did in the transaction; of one that did nothing in particular it
+// is what it is.
+func (b *builder) role(a common.Address) string {
+	role := b.verdict_.Roles[a]
+	switch {
+	case role != "":
+	case a == (common.Address{}):
+		role = "zero address"
+	case b.code[a]:
+		role = api.RoleContract
+	default:
+		role = api.RoleAccount
+	}
+	return role
 }
 
 // name writes the lists of addresses and contracts.
 func (b *builder) name() {
 	b.addParties()
-	code := b.contractsSeen()
+	b.code = b.contractsSeen()
 	left := 0
 	for i, a := range b.names.order {
 		if i >= maxAddresses && !b.accused[a] {
 			left++
 			continue
 		}
-		b.r.Addresses = append(b.r.Addresses, api.Address{Address: api.AddrOf(a), Label: b.text(a), Role: b.verdict_.Roles[a]})
-		if code[a] {
+		b.r.Addresses = append(b.r.Addresses, api.Address{Address: api.AddrOf(a), Label: b.label(a), Role: b.role(a)})
+		if b.code[a] {
 			b.r.Contracts = append(b.r.Contracts, api.Contract{Address: api.AddrOf(a), Name: b.contractName(a), Description: b.describe(a)})
 		}
 	}

@@ -58,7 +58,7 @@ func assignRoles(a *facts.Reading, v *Verdict) {
 		}
 		if a.Flow.Fee != nil {
 			for _, s := range a.Flow.Fee.Shares {
-				set(s.Address, "fee recipient")
+				set(s.Address, s.Role)
 			}
 		}
 	}

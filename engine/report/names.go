@@ -14,6 +14,7 @@ type names struct {
 	only   map[api.Addr]string // learn these alone; nil: all
 	labels map[api.Addr]string
 	roles  map[api.Addr]string
+	short  *api.Abbreviations
 	native string       // symbol of the native coin
 	price  *api.Decimal // of the native coin, when the Result knows it
 }
@@ -23,8 +24,9 @@ func newNames(r *api.Result) *names { return namesOf(r, nil) }
 // namesOf learns the addresses that are keys of only; nil means all. A diagram
 // names two dozen addresses of a result that may hold thousands.
 func namesOf(r *api.Result, only map[api.Addr]string) *names {
-	n := &names{only: only, labels: map[api.Addr]string{}, roles: map[api.Addr]string{}, native: "native coin"}
+	n := &names{only: only, labels: map[api.Addr]string{}, roles: map[api.Addr]string{}, short: api.NewAbbreviations(), native: "native coin"}
 	for _, a := range r.Addresses {
+		n.short.Add(a.Address)
 		n.learn(a.Address, a.Label, a.Role)
 	}
 	for _, b := range r.BalanceChanges {
@@ -54,7 +56,7 @@ func (n *names) learn(a api.Addr, label, role string) {
 	if n.only != nil && n.only[a] == "" {
 		return
 	}
-	if role != "" && n.roles[a] == "" {
+	if role != "" && role != api.RoleAccount && role != api.RoleContract && n.roles[a] == "" {
 		n.roles[a] = api.OneLine(role, 40)
 	}
 	if label == "" || n.labels[a] != "" {
@@ -82,7 +84,7 @@ func (n *names) party(a api.Addr) party {
 	if a == (api.Addr{}) {
 		return party{Address: a.String(), Short: "zero address"}
 	}
-	return party{Address: a.String(), Short: a.Short(), Label: n.labels[a], Role: n.roles[a]}
+	return party{Address: a.String(), Short: n.short.Of(a), Label: n.labels[a], Role: n.roles[a]}
 }
 
 // Lead, Middle and Tail are the parts of an address: the page shows the outer two
@@ -92,7 +94,7 @@ func (p party) Lead() string { return p.Address[:6] }
 
 // Middle is the hidden part.
 func (p party) Middle() string {
-	if len(p.Address) != 42 || !strings.HasPrefix(p.Short, "0x") {
+	if len(p.Address) != 42 || !strings.HasPrefix(p.Short, "0x") || p.Short == p.Address {
 		return ""
 	}
 	return p.Address[6:38]

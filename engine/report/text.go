@@ -60,6 +60,7 @@ func Text(w io.Writer, r *api.Result, o TextOptions) error {
 	t.balances()
 	t.transfers()
 	t.tree()
+	t.legend()
 	t.checked()
 	t.known()
 	if err := t.w.Flush(); err != nil {
