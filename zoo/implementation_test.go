@@ -31,13 +31,13 @@ func (w *world) behind(addr common.Address, hash common.Hash, blind bool) string
 	if err != nil {
 		w.tb.Fatal(err)
 	}
-	m := gather.MomentOf(s, ethereum, facts.Tx, nil, facts.Receipt, nil)
+	m := gather.TxStateOf(s, ethereum, facts.Tx, nil, facts.Receipt, nil)
 	if !blind {
 		traced, err := gather.Trace(w.tb.Context(), s, ethereum, hash, gather.TraceOptions{})
 		if err != nil || traced.Tree == nil || traced.Diff == nil {
 			w.tb.Fatalf("trace: %+v, %v", traced, err)
 		}
-		m = gather.MomentOf(s, ethereum, facts.Tx, traced.Tree, facts.Receipt, traced.Diff)
+		m = gather.TxStateOf(s, ethereum, facts.Tx, traced.Tree, facts.Receipt, traced.Diff)
 	}
 	p, err := decode.Implementation(w.tb.Context(), m, addr)
 	if err != nil || p == nil {

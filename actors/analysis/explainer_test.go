@@ -68,7 +68,7 @@ func newWorld() *world {
 		receipt: func(context.Context) (*ethrpc.Receipt, error) { return someReceipt(), nil },
 		trace: func(context.Context) (*trace.Tree, error) {
 			t := trace.FromReceipt(someTx(), someReceipt(), true)
-			t.Source = trace.RungDebug
+			t.Source = trace.SourceDebug
 			return t, nil
 		},
 		prices: func(context.Context) (map[common.Address]upstream.Price, error) {
@@ -289,7 +289,7 @@ func TestTokensOfATrace(t *testing.T) {
 	w.trace = func(context.Context) (*trace.Tree, error) {
 		tx, _ := w.tx(context.Background())
 		tree := trace.FromReceipt(tx, rc, true)
-		tree.Source = trace.RungDebug
+		tree.Source = trace.SourceDebug
 		return tree, nil
 	}
 	res, err := explainWith(t, Options{}, w, 1)
@@ -377,7 +377,7 @@ func callsAToken(w *world) {
 	w.receipt = func(context.Context) (*ethrpc.Receipt, error) { return rc, nil }
 	w.trace = func(context.Context) (*trace.Tree, error) {
 		t := trace.FromReceipt(tx, rc, true)
-		t.Source = trace.RungDebug
+		t.Source = trace.SourceDebug
 		return t, nil
 	}
 }
@@ -451,7 +451,7 @@ func TestNoTraceIsNoFailure(t *testing.T) {
 	if err != nil || res.Partial() {
 		t.Fatalf("%v %v", res, err)
 	}
-	if res.Provenance.TraceSource != string(trace.RungReceipt) || res.RawTrace == nil || res.PrettyTraceMeta != nil {
+	if res.Provenance.TraceSource != string(trace.SourceReceipt) || res.RawTrace == nil || res.PrettyTraceMeta != nil {
 		t.Errorf("trace source %q, raw trace %v", res.Provenance.TraceSource, res.RawTrace)
 	}
 }

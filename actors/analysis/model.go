@@ -95,7 +95,7 @@ var errPanic = errors.New("internal fault")
 // consult is the work of the LLM actor, run outside Receive.
 func (g *Agent) consult(
 	c *assemble.Case,
-	desk *tool.Desk,
+	desk *tool.Env,
 	req api.Request,
 	m *meter.Meter,
 	tell func(api.Event),
@@ -109,7 +109,7 @@ func (g *Agent) consult(
 		}
 		out, err := agent.Run(ctx, agent.Options{
 			Provider: g.Provider, Model: model.ID, Name: name, Price: model.Price, Limits: g.Limits, Library: g.Library,
-			Desk: desk, Context: req.Context, Meter: m, Emit: tell,
+			Env: desk, Context: req.Context, Meter: m, Emit: tell,
 		})
 		run.Turns, run.Usage = out.Turns, out.Usage
 		var res *api.Result
@@ -139,7 +139,7 @@ func (s *supervisor) consult(ac runtime.Context, c *assemble.Case) {
 	s.model = c
 	s.journal.modelBegins()
 	s.timer = time.AfterFunc(g.Patience, func() { s.e.Send(self, expired{impatient: true}) })
-	work, silent := g.consult(c, &tool.Desk{Case: c, World: s.w}, s.req, s.meter, s.tell), make(chan struct{})
+	work, silent := g.consult(c, &tool.Env{Case: c, World: s.w}, s.req, s.meter, s.tell), make(chan struct{})
 	s.silent = silent
 	s.outstanding[phaseAgent] = ac.SpawnWork(s.work, func(ctx context.Context) any {
 		defer close(silent)

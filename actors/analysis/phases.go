@@ -41,7 +41,7 @@ type (
 	}
 	traced struct {
 		runtime.MayBeLate
-		traced *gather.Traced
+		traced *gather.TraceResult
 		err    error
 	}
 	labelled struct {
@@ -71,14 +71,14 @@ type (
 
 // Each function below is the work of one child, run outside Receive.
 
-func probe(w gather.Finder, chains []*chain.Chain, hash common.Hash) func(context.Context) any {
+func probe(w gather.ChainFinder, chains []*chain.Chain, hash common.Hash) func(context.Context) any {
 	return func(ctx context.Context) any {
 		found, err := w.Probe(ctx, chains, hash)
 		return probed{found: found, err: err}
 	}
 }
 
-func readFacts(w gather.Ledger, ch *chain.Chain, hash common.Hash) func(context.Context) any {
+func readFacts(w gather.ChainReader, ch *chain.Chain, hash common.Hash) func(context.Context) any {
 	return func(ctx context.Context) any {
 		facts, err := gather.ReadFacts(ctx, w, ch, hash)
 		return factsRead{facts: facts, err: err}
@@ -121,7 +121,7 @@ func lookUpSources(
 	}
 }
 
-func askPrices(w gather.Directory, ch *chain.Chain, block *ethrpc.Block, rc *ethrpc.Receipt) func(context.Context) any {
+func askPrices(w gather.MetadataSource, ch *chain.Chain, block *ethrpc.Block, rc *ethrpc.Receipt) func(context.Context) any {
 	return func(ctx context.Context) any {
 		p, err := gather.Prices(ctx, w, ch, block, rc)
 		return priced{prices: p, err: err}

@@ -284,7 +284,7 @@ func (s *supervisor) takeTrace(m traced) {
 	if m.traced != nil {
 		s.ev.Tree, s.ev.Diff = m.traced.Tree, m.traced.Diff
 		s.ev.Notes = append(s.ev.Notes, m.traced.Notes...)
-		for _, err := range m.traced.Left {
+		for _, err := range m.traced.Errors {
 			s.o.Log.Info("source of a trace left", "request", s.id, "error", oneLine(err))
 		}
 	}

@@ -133,7 +133,7 @@ func (s *shop) reissued(ch *mpp.Challenge, change func(*mpp.Challenge, *mpp.Sess
 	if out.Request, err = q.Encode(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.issuer().Seal(&out)
+	s.issuer().SetID(&out)
 	return &out
 }
 

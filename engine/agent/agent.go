@@ -37,7 +37,7 @@ import (
 //go:embed system.md
 var system string
 
-// Options of one run. Provider, Model, Desk and Meter are needed.
+// Options of one run. Provider, Model, Env and Meter are required.
 type Options struct {
 	Provider llm.Provider
 	Model    string    // as the vendor names it
@@ -46,7 +46,7 @@ type Options struct {
 	Limits   Limits
 	Tools    []tool.Tool       // nil: tool.All()
 	Library  *playbook.Library // nil: the embedded one
-	Desk     *tool.Desk
+	Env      *tool.Env
 	Context  string // the caller's words
 	Meter    *meter.Meter
 	Emit     func(api.Event) // may be nil; is called one event at a time, must not block
@@ -61,7 +61,7 @@ type Limits struct {
 	Thinking int64         // of them for thinking, default 4,096; negative: none
 	ToolTime time.Duration // of one tool call where its own limit is longer, default none
 	Parallel int           // tool calls at once, default 4
-	Answers  int           // answers that may be sent back to be mended, default 2
+	Answers  int           // how often an answer may be sent back for correction, default 2
 }
 
 func (l Limits) withDefaults() Limits {
@@ -84,18 +84,18 @@ func orDefault[T int | int64](v *T, d T) {
 	}
 }
 
-// Outcome is what a run left.
+// Outcome is the result of a run.
 type Outcome struct {
 	Answer *claim.Answer
-	Index  *claim.Index // of the evidence and of what the tools brought
-	Skills []string     // names of the playbooks, in the order they were engaged
+	Index  *claim.Index // of the evidence and of what the tools returned
+	Skills []string     // names of the playbooks, in the order in which they were used
 	Usage  llm.Usage
 	Turns  int
 }
 
 // Errors of a run that are not the provider's.
 var (
-	// ErrTurns: the model asked and asked.
+	// ErrTurns: the limit of turns is reached without an answer.
 	ErrTurns = errors.New("the model came to no answer within its turns")
 	// ErrBudget: tokens or money of the run are used up.
 	ErrBudget = errors.New("the model came to no answer within its budget")
@@ -103,8 +103,8 @@ var (
 	ErrNoAnswer = errors.New("the model gave no answer that can be read")
 )
 
-// errTwice: the model could not tell them apart.
-var errTwice = errors.New("two tools have one name")
+// errAmbiguousName: two tools or playbooks have the same name.
+var errAmbiguousName = errors.New("two tools have one name")
 
 // Run asks the model until it answers.
 func Run(ctx context.Context, o Options) (Outcome, error) {
@@ -132,22 +132,22 @@ func newRun(o Options) (*run, error) {
 	}
 	o.Emit = oneAtATime(o.Emit)
 	r := &run{Options: o, tools: make(map[string]tool.Tool), final: claim.Tool()}
-	r.out.Index = claim.NewIndex(o.Desk.Case)
+	r.out.Index = claim.NewIndex(o.Env.Case)
 	for _, t := range o.Tools {
 		r.tools[t.Name] = t
 		r.offered = append(r.offered, t.Tool)
 	}
 	r.offered = append(r.offered, o.Library.Tool(), r.final)
 	if len(r.tools) != len(o.Tools) || r.tools[playbook.EngageTool].Run != nil || r.tools[r.final.Name].Run != nil {
-		return nil, errTwice
+		return nil, errAmbiguousName
 	}
-	first := digest.Of(o.Desk.Case, o.Context, proposed(&o)...)
+	first := digest.Of(o.Env.Case, o.Context, proposed(&o)...)
 	r.talk = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: first}}}}
 	return r, nil
 }
 
-// Library reads the playbooks: the embedded ones, and those of a folder where one is
-// named. They may tell to use any tool of the toolbox.
+// Library reads the embedded playbooks, and those of a folder if one is named. A playbook
+// may tell the model to use any tool.
 func Library(dir string) (*playbook.Library, error) { return playbook.Open(dir, names(tool.All())) }
 
 // names lists the tools by name.

@@ -82,7 +82,7 @@ func newWorld(t *testing.T, p llm.Provider, tools ...tool.Tool) *world {
 	w := &world{}
 	w.Options = Options{
 		Provider: p, Model: "vendor-1", Name: "model-opus-5", Price: llm.Price{Input: 5000, Output: 25_000, CacheRead: 500, CacheWrite: 6250},
-		Tools: tools, Desk: &tool.Desk{Case: aCase(t)}, Meter: new(meter.Meter),
+		Tools: tools, Env: &tool.Env{Case: aCase(t)}, Meter: new(meter.Meter),
 		Emit: func(e api.Event) { w.events = append(w.events, e) },
 	}
 	return w
@@ -100,7 +100,7 @@ func (w *world) told(kind api.EventType) (n int) {
 func aTool(name string, run func(context.Context, jsontext.Value) (any, error)) tool.Tool {
 	return tool.Tool{
 		Tool: llm.Tool{Name: name, Schema: jsontext.Value(`{"type":"object"}`)},
-		Run:  func(ctx context.Context, _ *tool.Desk, in jsontext.Value) (any, error) { return run(ctx, in) },
+		Run:  func(ctx context.Context, _ *tool.Env, in jsontext.Value) (any, error) { return run(ctx, in) },
 	}
 }
 
@@ -250,7 +250,7 @@ func TestEnds(t *testing.T) {
 	})
 	unpaid := errors.New("nobody pays")
 	f("nobody pays", func(o *Options) { o.Meter.Gate = func(context.Context) error { return unpaid } }, unpaid, 0, says("look {}"))
-	f("two tools of one name", func(o *Options) { o.Tools = append(o.Tools, o.Tools[0]) }, errTwice, 0, says("look {}"))
+	f("two tools of one name", func(o *Options) { o.Tools = append(o.Tools, o.Tools[0]) }, errAmbiguousName, 0, says("look {}"))
 }
 
 // TestMustAnswer: when little is left, the model may do nothing but answer.
@@ -337,7 +337,7 @@ func TestNumberedAnswers(t *testing.T) {
 	if !strings.HasPrefix(got[0].Content, "{tool:1:MEMBER}\n") || strings.Contains(got[1].Content, "{tool:") || !strings.HasPrefix(got[2].Content, "{tool:2:MEMBER}\n") {
 		t.Errorf("%+v", got)
 	}
-	if r, d := claim.Apply(w.Desk.Case, out.Answer, out.Index); r.Summary != "It counted 42." {
+	if r, d := claim.Apply(w.Env.Case, out.Answer, out.Index); r.Summary != "It counted 42." {
 		t.Errorf("%q, dropped %+v", r.Summary, d)
 	}
 }

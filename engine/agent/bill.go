@@ -9,25 +9,25 @@ import (
 	"txlens/engine/meter"
 )
 
-// toolModel is the name under which turns stand among the calls of a result.
+// toolModel is the name of the model's turns in the list of tool calls of a result.
 const toolModel = "model"
 
-// bill books the usage of one turn while the model still talks, so that who pays is
-// asked before the next purchase and not after the last.
+// bill records the cost of one turn while the model still answers, so that the caller's
+// payment is checked before the next purchase and not after the last.
 type bill struct {
 	r    *run
 	seq  int64
 	key  string
-	used llm.Usage // told so far
-	nano int64     // booked so far
+	used llm.Usage // usage reported so far
+	nano int64     // cost recorded so far
 }
 
 func (r *run) openBill(turn int64) *bill {
 	return &bill{r: r, seq: r.Meter.Begin(), key: fmt.Sprintf("%04d", turn)} // in the order of text
 }
 
-// grow takes what the turn has used in all so far. A vendor may tell less later than
-// before: what was used stays used.
+// grow records the total usage of the turn so far. A provider may later report less; the
+// total never shrinks.
 func (b *bill) grow(u llm.Usage) {
 	next := llm.Usage{
 		Input: max(u.Input, b.used.Input), Output: max(u.Output, b.used.Output),
@@ -53,7 +53,7 @@ func (b *bill) grow(u llm.Usage) {
 	})
 }
 
-// close lists the turn among the calls. Its money is booked already.
+// close adds the turn to the list of calls. Its cost is already recorded.
 func (b *bill) close(took time.Duration, ok bool) {
 	b.r.Meter.List(meter.Call{Bucket: meter.LLMs, Seq: b.seq, Tool: toolModel, Key: b.key, Duration: took, OK: ok, Nano: b.nano})
 }

@@ -21,14 +21,14 @@ import (
 // one event each and stands once in the list of calls. Calls beside an answer that is
 // taken are not served.
 
-// begin announces a call, by its place in the turn.
+// begin emits the start of a call, identified by its position in the turn.
 func (r *run) begin(c *llm.Call, place int) *meter.Ticket {
 	t := &meter.Ticket{ID: fmt.Sprintf("a%d.%d", r.out.Turns, place), Tool: callName(c.Name), Seq: r.Meter.Begin()}
 	r.Emit(api.ToolStarted(t.ID, t.Tool, string(c.Input)))
 	return t
 }
 
-// end books a call and tells how it went, unless its work was booked below the tool.
+// end records a call and emits its outcome, unless a layer below the tool did.
 func (r *run) end(t *meter.Ticket, took time.Duration, ok bool) {
 	if !t.Take() {
 		return
@@ -40,8 +40,8 @@ func (r *run) end(t *meter.Ticket, took time.Duration, ok bool) {
 // maxCallName bounds the name of a tool that does not exist, in characters.
 const maxCallName = 64
 
-// callName is the name of a call with the characters that names of tools may have: a
-// model may have taken it from the transaction.
+// callName returns the name of a call with only the characters that tool names may have: a
+// model may have copied the name from the transaction.
 func callName(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
@@ -55,9 +55,9 @@ func callName(name string) string {
 	return name
 }
 
-// answer takes the explanation, where it is among the calls. One that cannot be read
-// goes back to be mended, and so does, once, one with sentences that do not stand; it is
-// kept in case nothing better comes.
+// answer looks for the final answer among the calls. An answer that cannot be parsed is
+// sent back for correction. So is, once, an answer with sentences that are not accepted; it
+// is kept in case no better one follows.
 func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err error) {
 	for i, c := range calls {
 		if c.Name != r.final.Name {
@@ -68,14 +68,14 @@ func (r *run) answer(calls []*llm.Call, outcomes []llm.Outcome) (done bool, err 
 		r.end(t, time.Since(began), err == nil)
 		if err == nil {
 			r.out.Answer = a
-			drops := claim.Review(r.Desk.Case, a, r.out.Index)
-			if len(drops) == 0 || r.reviewed || r.refused >= r.Limits.Answers || r.short() {
+			drops := claim.Review(r.Env.Case, a, r.out.Index)
+			if len(drops) == 0 || r.reviewed || r.refused >= r.Limits.Answers || r.isLastTurn() {
 				return true, nil
 			}
 			r.reviewed = true
 			r.refused++
 			outcomes[i] = llm.Outcome{
-				Content: claim.Tell(drops) + "Mend them or leave them out, and submit the explanation again, whole.",
+				Content: claim.Explain(drops) + "Mend them or leave them out, and submit the explanation again, whole.",
 				Failed:  true,
 			}
 			continue
@@ -99,7 +99,7 @@ func parse(c *llm.Call) (*claim.Answer, error) {
 	return claim.Parse(c.Input)
 }
 
-// call runs the tools, side by side, and fills their outcomes in.
+// call runs the tools concurrently and fills in their outcomes.
 func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcome) {
 	answers := make([]any, len(calls))
 	slots := make(chan struct{}, r.Limits.Parallel)
@@ -128,13 +128,13 @@ func (r *run) call(ctx context.Context, calls []*llm.Call, outcomes []llm.Outcom
 		if a != nil && !r.tools[calls[i].Name].Hypothetical {
 			r.numbered++
 			outcomes[i].Content = fmt.Sprintf("{tool:%d:MEMBER}\n", r.numbered) + outcomes[i].Content
-			r.out.Index.ObserveAsked(r.numbered, a, calls[i].Input)
+			r.out.Index.AddAnswerTo(r.numbered, a, calls[i].Input)
 		}
 	}
 }
 
-// other serves a call that no tool can be given: of a playbook, of a name that does
-// not exist, or with arguments that could not be read.
+// other answers a call that runs no tool: of a playbook, of an unknown name, or with
+// arguments that could not be parsed.
 func (r *run) other(c *llm.Call, place int) (o llm.Outcome) {
 	t, began := r.begin(c, place), time.Now()
 	defer func() { r.end(t, time.Since(began), !o.Failed) }()
@@ -150,7 +150,7 @@ func (r *run) other(c *llm.Call, place int) (o llm.Outcome) {
 	return llm.Outcome{Content: "There is no tool of the name " + strconv.Quote(api.OneLine(c.Name, maxCallName)) + ".", Failed: true}
 }
 
-// oneAtATime lets tools that run side by side tell of themselves.
+// oneAtATime serialises the events of tools that run concurrently.
 func oneAtATime(emit func(api.Event)) func(api.Event) {
 	var mu sync.Mutex
 	return func(e api.Event) {
@@ -160,12 +160,12 @@ func oneAtATime(emit func(api.Event)) func(api.Event) {
 	}
 }
 
-// ask runs one tool. What goes wrong costs this call only.
+// ask runs one tool. Its failure affects this call only.
 func (r *run) ask(ctx context.Context, t *tool.Tool, c *llm.Call, ticket *meter.Ticket) (answer any, o llm.Outcome) {
 	began := time.Now()
 	err := r.Meter.Admit(ctx)
 	if err == nil {
-		answer, err = t.Do(ticket.With(ctx), r.Desk, c.Input, r.Limits.ToolTime)
+		answer, err = t.Do(ticket.With(ctx), r.Env, c.Input, r.Limits.ToolTime)
 	}
 	if err == nil {
 		err = ctx.Err()

@@ -18,20 +18,20 @@ type run struct {
 	final   llm.Tool
 	talk    []llm.Message
 	out     Outcome
-	nano    int64 // booked so far
+	nano    int64 // cost recorded so far
 	refused int   // answers that were sent back
 	silent  int   // turns without any call
 
-	reviewed bool // an answer was sent back for sentences that do not stand
-	numbered int  // answers of tools that references may name
+	reviewed bool // an answer was sent back for sentences that were not accepted
+	numbered int  // number of tool answers that references may name
 }
 
-// converse alternates between the model and what it asked for. What goes wrong after an
-// answer was sent back leaves that answer, unless the run was stopped or nobody pays.
+// converse alternates between the model and its tool calls. If a turn fails after an answer
+// was sent back, that answer is used, unless the run was stopped or nobody pays.
 func (r *run) converse(ctx context.Context) error {
 	for {
-		if err := r.over(); err != nil {
-			return r.orHeld(err)
+		if err := r.limitReached(); err != nil {
+			return r.unlessAnswered(err)
 		}
 		if err := r.Meter.Admit(ctx); err != nil {
 			r.out.Answer = nil
@@ -43,23 +43,23 @@ func (r *run) converse(ctx context.Context) error {
 			r.out.Answer = nil
 			return err
 		case err != nil:
-			return r.orHeld(err)
+			return r.unlessAnswered(err)
 		case done:
 			return nil
 		}
 	}
 }
 
-// orHeld gives no error where an answer is kept.
-func (r *run) orHeld(err error) error {
+// unlessAnswered drops the error if an answer is kept.
+func (r *run) unlessAnswered(err error) error {
 	if r.out.Answer != nil {
 		return nil
 	}
 	return err
 }
 
-// over says which limit is reached.
-func (r *run) over() error {
+// limitReached returns the error of the limit that is reached, or nil.
+func (r *run) limitReached() error {
 	switch {
 	case r.out.Turns >= r.Limits.Turns:
 		return fmt.Errorf("%w: %d", ErrTurns, r.Limits.Turns)
@@ -71,7 +71,7 @@ func (r *run) over() error {
 	return nil
 }
 
-// exchange has the model speak once and answers what it asks for.
+// exchange runs one turn of the model and its tool calls.
 func (r *run) exchange(ctx context.Context) (done bool, err error) {
 	reply, err := r.turn(ctx)
 	if err != nil {
@@ -81,7 +81,8 @@ func (r *run) exchange(ctx context.Context) (done bool, err error) {
 	return r.serve(ctx, reply)
 }
 
-// turn has the model speak once. The last turns that the limits allow must answer.
+// turn requests one turn of the model. In the last turn that the limits allow the model
+// must answer.
 func (r *run) turn(ctx context.Context) (llm.Reply, error) {
 	r.out.Turns++
 	iteration := int64(r.out.Turns)
@@ -90,13 +91,13 @@ func (r *run) turn(ctx context.Context) (llm.Reply, error) {
 		Model: r.Model, System: system, Messages: r.talk, Tools: r.offered,
 		MaxOutput: r.Limits.Output, Thinking: min(r.Limits.Thinking, r.Limits.Output/2),
 	}
-	if r.short() {
+	if r.isLastTurn() {
 		req.MustCall = r.final.Name
 	}
 	booked := r.openBill(iteration)
 	began := time.Now()
 	reply, err := r.Provider.Turn(ctx, req, func(d llm.Delta) {
-		r.hear(iteration, d)
+		r.forwardDelta(iteration, d)
 		if d.Usage != nil {
 			booked.grow(*d.Usage)
 		}
@@ -109,8 +110,8 @@ func (r *run) turn(ctx context.Context) (llm.Reply, error) {
 	return reply, err
 }
 
-// hear tells what streams in of a turn.
-func (r *run) hear(iteration int64, d llm.Delta) {
+// forwardDelta emits what streams in during a turn.
+func (r *run) forwardDelta(iteration int64, d llm.Delta) {
 	if text := api.Piece(d.Text); text != "" {
 		r.Emit(api.Event{Type: api.EventAgentText, Iteration: &iteration, Text: text})
 	}
@@ -125,8 +126,8 @@ func (r *run) hear(iteration int64, d llm.Delta) {
 	}
 }
 
-// short reports whether the limits leave this turn and none that is sure to follow.
-func (r *run) short() bool {
+// isLastTurn reports whether the limits may not allow another turn after this one.
+func (r *run) isLastTurn() bool {
 	return r.out.Turns >= r.Limits.Turns || 5*r.used() >= 4*r.Limits.Tokens || 5*r.nano >= 4*r.Limits.Nano
 }
 
@@ -135,7 +136,7 @@ func (r *run) used() int64 {
 	return u.Input + u.Output + u.CacheRead + u.CacheWrite
 }
 
-// serve answers what the model asked for. It is done when that was the answer.
+// serve runs the calls of a turn. It reports true when one of them was the final answer.
 func (r *run) serve(ctx context.Context, reply llm.Reply) (done bool, err error) {
 	var calls []*llm.Call
 	for _, p := range reply.Message.Parts {
@@ -144,7 +145,7 @@ func (r *run) serve(ctx context.Context, reply llm.Reply) (done bool, err error)
 		}
 	}
 	if len(calls) == 0 {
-		return false, r.nudge(reply.Stop)
+		return false, r.demandAnswer(reply.Stop)
 	}
 	r.silent = 0
 	outcomes := make([]llm.Outcome, len(calls))
@@ -164,8 +165,8 @@ func (r *run) serve(ctx context.Context, reply llm.Reply) (done bool, err error)
 	return false, nil
 }
 
-// nudge asks for the answer in place of talk.
-func (r *run) nudge(stop llm.Stop) error {
+// demandAnswer asks for the final call after a turn of text only.
+func (r *run) demandAnswer(stop llm.Stop) error {
 	if r.silent++; r.silent > 2 {
 		return fmt.Errorf("%w: it stopped without one", ErrNoAnswer)
 	}

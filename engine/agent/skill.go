@@ -11,9 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// proposed are the playbooks that the rules find worth a look, for the digest.
+// proposed returns the playbooks that the rules suggest, for the digest.
 func proposed(o *Options) (list []digest.Playbook) {
-	for _, name := range o.Library.Propose(o.Desk.Case, o.Context) {
+	for _, name := range o.Library.Propose(o.Env.Case, o.Context) {
 		if p, ok := o.Library.Get(name); ok {
 			list = append(list, digest.Playbook{Name: p.Name, When: p.When})
 		}
@@ -21,8 +21,8 @@ func proposed(o *Options) (list []digest.Playbook) {
 	return list
 }
 
-// engage hands out a playbook. It is ours or the operator's, and the only text
-// besides the system message that may tell the model what to do.
+// engage returns a playbook to the model. It comes from this program or the operator, and
+// is the only text besides the system message that may instruct the model.
 func (r *run) engage(input jsontext.Value) llm.Outcome {
 	p, err := r.Library.Engaged(input)
 	if err != nil {

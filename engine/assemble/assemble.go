@@ -29,14 +29,14 @@ type Case struct {
 	Unmarked string // the summary of Result without the mark of a partial one
 
 	// What follows is nil where Evidence.Tx is.
-	Receipt *ethrpc.Receipt // empty when the node gave none
-	Tree    *trace.Tree     // made of the receipt when there was no trace
-	Flow    *flow.Flow
-	Decoded *decode.Set
-	Verdict *classify.Verdict
-	Triage  *check.Report
-	Words   narrate.Words // names of sentences about the checks
-	Told    narrate.Text  // what the rules say in sentences
+	Receipt       *ethrpc.Receipt // empty when the node gave none
+	Tree          *trace.Tree     // made of the receipt when there was no trace
+	Flow          *flow.Flow
+	Decoded       *decode.Set
+	Verdict       *classify.Verdict
+	Triage        *check.Report
+	Words         narrate.Words // names of sentences about the checks
+	RuleSentences narrate.Text  // what the rules say in sentences
 }
 
 // Result builds the whole answer but its costs. It fills every field that the
@@ -63,7 +63,7 @@ func Build(ev *Evidence) *Case {
 	b.verdict()
 	return finish(&Case{
 		Evidence: ev, Result: r,
-		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report, Words: b.words, Told: b.told,
+		Receipt: b.receipt, Tree: b.tree, Flow: b.flow, Decoded: b.decoded, Verdict: b.verdict_, Triage: b.report, Words: b.words, RuleSentences: b.told,
 	})
 }
 
@@ -157,41 +157,41 @@ func known(ev *Evidence) *api.KnownIncident {
 
 // builder carries what the steps of one assembly share.
 type builder struct {
-	ev        *Evidence
-	r         *api.Result
-	receipt   *ethrpc.Receipt // never nil; empty when the node gave none
-	tree      *trace.Tree     // never nil
-	succeeded bool
-	ended     bool // the outcome is known: succeeded says which
-	flow      *flow.Flow
-	decoded   *decode.Set
-	auths     []decode.Authorization
-	quotes    map[common.Address]flow.Quote // prices by trades in the transaction itself
-	quoteList []flow.Quote
-	quoted    bool // a value in the result rests on one of them
-	facts     *facts.Reading
-	verdict_  *classify.Verdict
-	report    *check.Report
-	words     narrate.Words
-	told      narrate.Text
-	names     *names
-	nodes     []int                   // frame index to index in prettyTrace
-	code      map[common.Address]bool // where code surely ran
-	refused   bool                    // the trace contradicts the transaction or its receipt
-	doubts    []string                // why the evidence does not agree with itself
-	doubtful  []string                // findings that are not shown well enough
-	accused   map[common.Address]bool // parties of the findings
+	ev             *Evidence
+	r              *api.Result
+	receipt        *ethrpc.Receipt // never nil; empty when the node gave none
+	tree           *trace.Tree     // never nil
+	succeeded      bool
+	outcomeKnown   bool // the outcome is known: succeeded says which
+	flow           *flow.Flow
+	decoded        *decode.Set
+	auths          []decode.Authorization
+	quotes         map[common.Address]flow.Quote // prices by trades in the transaction itself
+	quoteList      []flow.Quote
+	quoted         bool // a value in the result rests on one of them
+	facts          *facts.Reading
+	verdict_       *classify.Verdict
+	report         *check.Report
+	words          narrate.Words
+	told           narrate.Text
+	names          *names
+	nodes          []int                   // frame index to index in prettyTrace
+	code           map[common.Address]bool // where code surely ran
+	refused        bool                    // the trace contradicts the transaction or its receipt
+	doubts         []string                // why the evidence does not agree with itself
+	doubtful       []string                // findings that are not shown well enough
+	findingParties map[common.Address]bool // parties of the findings
 }
 
 // analyse runs the pure pipeline in its order: join, flow, decode, classify.
 func (b *builder) analyse() {
 	ev := b.ev
 	b.agree()
-	b.succeeded, b.ended = b.outcome()
+	b.succeeded, b.outcomeKnown = b.outcome()
 	known := b.readReceipt() // what flow may look at
 	b.tree = ev.Tree
 	if b.tree == nil || b.refused {
-		b.tree = trace.FromReceipt(ev.Tx, b.receipt, b.succeeded || !b.ended)
+		b.tree = trace.FromReceipt(ev.Tx, b.receipt, b.succeeded || !b.outcomeKnown)
 	}
 	if known != nil {
 		b.tree.JoinLogs(b.receipt)
@@ -263,7 +263,7 @@ func (b *builder) outcome() (succeeded, known bool) {
 
 func (b *builder) meta() {
 	ev, tx := b.ev, b.ev.Tx
-	if b.ended {
+	if b.outcomeKnown {
 		b.r.Status = api.StatusReverted
 		if b.succeeded {
 			b.r.Status = api.StatusSuccess

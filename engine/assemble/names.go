@@ -145,7 +145,7 @@ func (b *builder) name() {
 	b.code = b.contractsSeen()
 	left := 0
 	for i, a := range b.names.order {
-		if i >= maxAddresses && !b.accused[a] {
+		if i >= maxAddresses && !b.findingParties[a] {
 			left++
 			continue
 		}

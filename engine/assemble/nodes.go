@@ -84,7 +84,7 @@ func step(path string, depth, n int) string {
 }
 
 func (w *nodeWriter) status(n *api.Node, f *trace.Frame) {
-	if !w.b.ended {
+	if !w.b.outcomeKnown {
 		n.Status = api.NodeUnknown
 		return
 	}

@@ -94,10 +94,10 @@ func (b *builder) exploit() {
 // for; the sender stays the sender.
 func (b *builder) sides(roles map[common.Address]string) map[common.Address]string {
 	roles = maps.Clone(roles)
-	b.accused = map[common.Address]bool{}
+	b.findingParties = map[common.Address]bool{}
 	for i := len(b.r.Findings) - 1; i >= 0; i-- { // those of the first finding stay
 		for a, role := range check.Roles(&b.r.Findings[i]) {
-			b.accused[common.Address(a)] = true
+			b.findingParties[common.Address(a)] = true
 			if role != check.RoleAttacker || common.Address(a) != b.facts.Tx.From {
 				roles[common.Address(a)] = role
 			}

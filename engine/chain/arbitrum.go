@@ -3,7 +3,7 @@ package chain
 import "github.com/ethereum/go-ethereum/common"
 
 // arbitrum is Arbitrum Nitro (OffchainLabs/nitro).
-type arbitrum struct{ other }
+type arbitrum struct{ generic }
 
 var _ Stack = arbitrum{}
 

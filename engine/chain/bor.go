@@ -3,7 +3,7 @@ package chain
 import "github.com/ethereum/go-ethereum/common"
 
 // bor is Polygon PoS (0xPolygon/bor).
-type bor struct{ other }
+type bor struct{ generic }
 
 var _ Stack = bor{}
 

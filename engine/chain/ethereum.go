@@ -3,7 +3,7 @@ package chain
 import "github.com/ethereum/go-ethereum/common"
 
 // ethereum is Ethereum and every chain that behaves like it.
-type ethereum struct{ other }
+type ethereum struct{ generic }
 
 var _ Stack = ethereum{}
 

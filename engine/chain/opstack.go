@@ -3,7 +3,7 @@ package chain
 import "github.com/ethereum/go-ethereum/common"
 
 // opstack is the OP-stack (specs.optimism.io).
-type opstack struct{ other }
+type opstack struct{ generic }
 
 var _ Stack = opstack{}
 

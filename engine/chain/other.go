@@ -2,36 +2,36 @@ package chain
 
 import "github.com/ethereum/go-ethereum/common"
 
-// other is node software of its own. It assumes nothing that is not known: no
+// generic is node software of its own. It assumes nothing that is not known: no
 // special transactions, fees whose recipient only a state diff tells, no local
 // execution. The other stacks embed it and say what they know better.
-type other struct{}
+type generic struct{}
 
-var _ Stack = other{}
+var _ Stack = generic{}
 
-func (other) Name() string                             { return "other" }
-func (other) TxType(uint64) TxType                     { return TxType{} }
-func (other) Housekeeping(uint64, common.Address) bool { return false }
-func (other) Fee(Head) FeeRule                         { return FeeRule{} }
-func (other) NativeToken() *common.Address             { return nil }
-func (other) NativeLogs() NativeLogs                   { return NativeLogsRepeat }
-func (other) EIP6780(h Head) bool                      { return h.Cancun }
-func (other) Builtin(a common.Address) (Builtin, bool) { return Precompile(a) }
-func (other) Traces() Traces                           { return TracesVary }
-func (other) PublicOrder() bool                        { return false }
-func (other) SharedBridge() bool                       { return false }
-func (other) Unreplayable() string                     { return "node software of its own" }
+func (generic) Name() string                             { return "other" }
+func (generic) TxType(uint64) TxType                     { return TxType{} }
+func (generic) Housekeeping(uint64, common.Address) bool { return false }
+func (generic) Fee(Head) FeeRule                         { return FeeRule{} }
+func (generic) NativeToken() *common.Address             { return nil }
+func (generic) NativeLogs() NativeLogs                   { return NativeLogsRepeat }
+func (generic) EIP6780(h Head) bool                      { return h.Cancun }
+func (generic) Builtin(a common.Address) (Builtin, bool) { return Precompile(a) }
+func (generic) Traces() Traces                           { return TracesVary }
+func (generic) PublicOrder() bool                        { return false }
+func (generic) SharedBridge() bool                       { return false }
+func (generic) Unreplayable() string                     { return "node software of its own" }
 
 // ovmETH is OVM_ETH of the first OVM, which Metis and Boba keep.
 var ovmETH = address("0xDeadDeAddeAddEAddeadDEaDDEaDDeaDDeAD0000")
 
 // metis is Metis Andromeda, a descendant of the first OVM.
-type metis struct{ other }
+type metis struct{ generic }
 
 func (metis) NativeToken() *common.Address { return ovmETH }
 
 // moonbeam is Moonbeam and Moonriver: Substrate with an EVM.
-type moonbeam struct{ other }
+type moonbeam struct{ generic }
 
 var moonbeamToken = address("0x0000000000000000000000000000000000000802")
 

@@ -3,7 +3,7 @@ package chain
 import "github.com/ethereum/go-ethereum/common"
 
 // scroll is Scroll (scroll-tech/go-ethereum, scroll-tech/scroll-contracts).
-type scroll struct{ other }
+type scroll struct{ generic }
 
 var _ Stack = scroll{}
 

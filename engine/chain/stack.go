@@ -130,7 +130,7 @@ const (
 )
 
 // stacks are the families that a row of the table may name.
-var stacks = byName(other{}, ethereum{}, opstack{}, mantle{}, scroll{}, arbitrum{}, zksync{}, bor{}, tempo{})
+var stacks = byName(generic{}, ethereum{}, opstack{}, mantle{}, scroll{}, arbitrum{}, zksync{}, bor{}, tempo{})
 
 // variants are the chains that differ in some rule from the family they belong to,
 // by chain ID.

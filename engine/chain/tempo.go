@@ -1,7 +1,7 @@
 package chain
 
 // tempo has no native coin: every fee is paid in a token.
-type tempo struct{ other }
+type tempo struct{ generic }
 
 var _ Stack = tempo{}
 

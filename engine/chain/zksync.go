@@ -3,7 +3,7 @@ package chain
 import "github.com/ethereum/go-ethereum/common"
 
 // zksync is the ZK stack (matter-labs/era-contracts, matter-labs/zksync-era).
-type zksync struct{ other }
+type zksync struct{ generic }
 
 var _ Stack = zksync{}
 

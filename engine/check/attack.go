@@ -87,7 +87,7 @@ var assumeLoan bool
 
 // newAttack lays the transaction out; nil where that cannot be done.
 func (l *look) newAttack() *attack {
-	if !l.Succeeded || l.Tree == nil || l.Tree.Source == trace.RungReceipt {
+	if !l.Succeeded || l.Tree == nil || l.Tree.Source == trace.SourceReceipt {
 		return nil
 	}
 	f := facts.Build(

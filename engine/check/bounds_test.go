@@ -21,7 +21,7 @@ func TestBounds(t *testing.T) {
 		root := &trace.Frame{Kind: trace.Call, Status: trace.OK}
 		in := &facts.Input{
 			Tx: &ethrpc.Transaction{}, Receipt: &ethrpc.Receipt{}, Succeeded: true,
-			Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.RungDebug},
+			Tree: &trace.Tree{Root: root, Frames: []*trace.Frame{root}, Source: trace.SourceDebug},
 			Flow: &flow.Flow{Transfers: make([]flow.Transfer, payments)},
 		}
 		for i := range in.Flow.Transfers {

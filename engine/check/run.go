@@ -161,13 +161,13 @@ func exploits(f *verdict.Finding) bool {
 
 // usable reports whether there is a whole execution to look at.
 func (l *look) usable() bool {
-	return l.Succeeded && l.Flow != nil && l.Tree != nil && l.Tree.Source != trace.RungReceipt && len(l.Tree.Frames) <= maxFrames &&
+	return l.Succeeded && l.Flow != nil && l.Tree != nil && l.Tree.Source != trace.SourceReceipt && len(l.Tree.Frames) <= maxFrames &&
 		len(l.pays) <= maxPayments
 }
 
 // full reports whether no frame is missing and all ran on the state of the block.
 func (l *look) full() bool {
-	return l.usable() && l.Tree.Source != trace.RungReplayQuick && !l.Tree.Compressed()
+	return l.usable() && l.Tree.Source != trace.SourceReplayQuick && !l.Tree.Compressed()
 }
 
 // order sorts findings by their first place and keeps one a victim and cause. A rule

@@ -125,7 +125,7 @@ func treeOf(root *trace.Frame) *trace.Tree {
 		}
 	}
 	set(root)
-	t := &trace.Tree{Source: trace.RungDebug, Root: root}
+	t := &trace.Tree{Source: trace.SourceDebug, Root: root}
 	t.Finish()
 	return t
 }

@@ -146,7 +146,7 @@ func sound(t *testing.T, name string, c *assemble.Case) {
 func TestQuickTrace(t *testing.T) {
 	ev := *specimen(t, filepath.Join("testdata", match(t, "reentrancy-p"))).Evidence
 	quick := *ev.Tree
-	quick.Source = trace.RungReplayQuick
+	quick.Source = trace.SourceReplayQuick
 	ev.Tree = &quick
 	c := assemble.Build(&ev)
 	for i := range c.Triage.Findings {
@@ -272,7 +272,7 @@ func tree(t *testing.T, from, to common.Address, input []byte) *trace.Tree {
 	if err := l.Exit(nil, 40_000, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := l.Tree(trace.RungDebug)
+	tr, err := l.Tree(trace.SourceDebug)
 	if err != nil {
 		t.Fatal(err)
 	}

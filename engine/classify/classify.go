@@ -195,11 +195,11 @@ func trustTrace(a *facts.Reading, lower lowering) {
 		return
 	}
 	switch a.Tree.Source {
-	case trace.RungReceipt:
+	case trace.SourceReceipt:
 		if !a.BareTransfer() {
 			lower(api.Low, verdict.OnlyReceiptAvailable)
 		}
-	case trace.RungReplayQuick:
+	case trace.SourceReplayQuick:
 		lower(api.Medium, verdict.ReexecutedAtParent)
 	}
 }

@@ -162,7 +162,7 @@ func callsNobody(a *facts.Reading) bool {
 	if len(in) < 4 || len(in)%32 != 4 || a.Receipt == nil || a.Call == nil && a.Function == "" || len(a.Receipt.Logs) > 0 {
 		return false
 	}
-	if f := a.RootFrame(); f == nil || a.Tree.Source == trace.RungReceipt || len(f.Children) > 0 || len(f.Output) > 0 {
+	if f := a.RootFrame(); f == nil || a.Tree.Source == trace.SourceReceipt || len(f.Children) > 0 || len(f.Output) > 0 {
 		return false
 	}
 	zeros := uint64(bytes.Count(in, []byte{0}))

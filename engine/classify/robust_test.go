@@ -48,7 +48,7 @@ func TestMissingEvidence(t *testing.T) {
 
 func TestUnknownOutcomeIsSaid(t *testing.T) {
 	s := scene.New(scene.At(scene.Usdc), 0, scene.Input("transfer(address,uint256)", scene.Friend, 5))
-	s.Rc.Status, s.Rung = nil, trace.RungReceipt
+	s.Rc.Status, s.Source = nil, trace.SourceReceipt
 	facts := s.Facts(t)
 	facts.Succeeded = false
 	v := scene.Judge(facts)

@@ -344,13 +344,13 @@ func TestConfidence(t *testing.T) {
 	}
 	f("coin", scene.New(scene.At(scene.Friend), 1, nil), api.High)
 	quick := scene.New(scene.At(scene.Friend), 1, nil)
-	quick.Rung = trace.RungReplayQuick
+	quick.Source = trace.SourceReplayQuick
 	f("coin, quick replay", quick, api.Medium)
 	plainCoin := scene.New(scene.At(scene.Friend), 1, nil)
-	plainCoin.Rung, plainCoin.Rc.GasUsed = trace.RungReceipt, 21000
+	plainCoin.Source, plainCoin.Rc.GasUsed = trace.SourceReceipt, 21000
 	f("coin for the plain price, receipt only", plainCoin, api.High)
 	dear := scene.New(scene.At(scene.Friend), 1, nil)
-	dear.Rung = trace.RungReceipt
+	dear.Source = trace.SourceReceipt
 	f("coin, receipt only", dear, api.Low)
 	f("swap at a known router", usdcForWeth(scene.New(scene.At(scene.Router), 0, nil2()), scene.User).Known(scene.Router, "Router", "router", "uniswap_v2"), api.High)
 	f("swap at an unknown router", usdcForWeth(scene.New(scene.At(scene.Router), 0, nil2()), scene.User), api.Medium)

@@ -104,7 +104,7 @@ func signerOf(a *ethrpc.Authorization) (common.Address, error) {
 // authority is one signing account while the list is gone through.
 type authority struct {
 	touched     bool // the diff names the account
-	said        bool // it says what code the account has at the end
+	inDiff      bool // it says what code the account has at the end
 	nonce, last uint64
 	code, final []byte
 	taken       []*Authorization
@@ -128,7 +128,7 @@ func authorityOf(tx *ethrpc.Transaction, who common.Address, diff *ethrpc.StateD
 			a.last = *post.Nonce
 		}
 		if post.Code != nil {
-			a.final, a.said = post.Code, true
+			a.final, a.inDiff = post.Code, true
 		}
 	}
 	if who == tx.From {
@@ -161,7 +161,7 @@ func (a *authority) take(out *Authorization) {
 // check holds what came out against the diff. The nonce may be higher: the account may
 // have sent or created something besides. Code that was removed older nodes leave out.
 func (a *authority) check() {
-	sameCode := bytes.Equal(a.code, a.final) || !a.said && len(a.code) == 0
+	sameCode := bytes.Equal(a.code, a.final) || !a.inDiff && len(a.code) == 0
 	if !a.touched || a.last >= a.nonce && sameCode {
 		return
 	}

@@ -25,7 +25,7 @@ func (d *Decoder) call(f *trace.Frame) *Call {
 		return c
 	}
 	if len(f.Input) < 4 {
-		return d.bare(f)
+		return d.shortInput(f)
 	}
 	if d.plainTransfer(f) {
 		return nil
@@ -148,9 +148,9 @@ func appended(own, passed []byte) bool {
 	return said == n || said == n-2
 }
 
-// bare names a call with less than a selector: receive or fallback of whose ABI
+// shortInput names a call with less than a selector: receive or fallback of whose ABI
 // has one, else receive when code was seen to run there.
-func (d *Decoder) bare(f *trace.Frame) *Call {
+func (d *Decoder) shortInput(f *trace.Frame) *Call {
 	var buf [maxProxies + 2]code
 	for _, code := range d.codes(f, buf[:0]) {
 		name := ""
@@ -173,9 +173,9 @@ func (d *Decoder) bare(f *trace.Frame) *Call {
 	return nil
 }
 
-// ran collects the addresses whose code was seen to run: what called, logged,
+// executedAddresses collects the addresses whose code was seen to run: what called, logged,
 // answered, burnt gas of its own or was created.
-func ran(tree *trace.Tree) map[common.Address]bool {
+func executedAddresses(tree *trace.Tree) map[common.Address]bool {
 	live := make(map[common.Address]bool)
 	for _, f := range tree.Frames {
 		switch f.Kind {

@@ -54,7 +54,7 @@ func New(_ *chain.Chain, src Sources) *Decoder {
 // All decodes every kept frame of the tree and every log of the receipt. rc may be nil.
 func (d *Decoder) All(tree *trace.Tree, rc *ethrpc.Receipt) *Set {
 	s := &Set{Calls: make([]*Call, len(tree.Frames)), Failures: make([]*Failure, len(tree.Frames))}
-	d.live = ran(tree)
+	d.live = executedAddresses(tree)
 	var emitter []*trace.Frame
 	if rc != nil {
 		s.Events = make([]*Event, len(rc.Logs))

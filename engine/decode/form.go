@@ -19,8 +19,8 @@ const (
 	kindSequence  = "sequence"
 )
 
-// form is one hand-written proxy: its code to the byte, with holes.
-type form struct {
+// proxyPattern is one hand-written proxy: its code to the byte, with holes.
+type proxyPattern struct {
 	kind  string
 	parts []part
 	size  int
@@ -33,8 +33,8 @@ type part struct {
 	target  bool // the hole holds the address that is delegated to
 }
 
-// shape is what the code of a proxy tells.
-type shape struct {
+// codeInfo is what the code of a proxy tells.
+type codeInfo struct {
 	kind   string
 	target common.Address // zero: in storage
 	args   []byte         // immutable arguments behind the code
@@ -42,7 +42,7 @@ type shape struct {
 
 // The code of forms, by kind. {n} is a hole of n bytes and {@n} one that holds the target;
 // what is written of ERC-7760 are the runtime codes of the standard, in its order.
-var forms = compileForms(
+var proxyPatterns = compileForms(
 	// Clones that append arguments to the calldata: wighawag, its first version, Sudoswap's
 	// of fixed length, Solady's and Splits' with an event for plain payments.
 	kindArgs,
@@ -94,7 +94,7 @@ var forms = compileForms(
 
 // vanity adds EIP-1167 and 0age's proxy for targets with leading zeros: the push is
 // shorter, and the jump behind it goes less far.
-func vanity(list []form) []form {
+func vanity(list []proxyPattern) []proxyPattern {
 	for n := 19; n >= 12; n-- {
 		list = append(list,
 			compileForm(kindClone, fmt.Sprintf("363d3d373d3d3d363d%02x{@%d}5af43d82803e903d9160%02x57fd5bf3", opPush1+n-1, n, 0x2b-20+n)),
@@ -103,15 +103,15 @@ func vanity(list []form) []form {
 	return list
 }
 
-func compileForms(pairs ...string) (list []form) {
+func compileForms(pairs ...string) (list []proxyPattern) {
 	for i := 0; i < len(pairs); i += 2 {
 		list = append(list, compileForm(pairs[i], pairs[i+1]))
 	}
 	return vanity(list)
 }
 
-func compileForm(kind, text string) form {
-	f := form{kind: kind}
+func compileForm(kind, text string) proxyPattern {
+	f := proxyPattern{kind: kind}
 	for text != "" {
 		p, rest := part{}, ""
 		if hole, after, is := strings.Cut(text, "}"); is && text[0] == '{' {
@@ -138,7 +138,7 @@ func compileForm(kind, text string) form {
 }
 
 // match reads code of this form; what follows it are its immutable arguments.
-func (f *form) match(code []byte) (s shape, ok bool) {
+func (f *proxyPattern) match(code []byte) (s codeInfo, ok bool) {
 	if len(code) < f.size {
 		return s, false
 	}
@@ -152,7 +152,7 @@ func (f *form) match(code []byte) (s shape, ok bool) {
 		case p.target:
 			s.target = common.BytesToAddress(here)
 		case p.literal != nil && !bytes.Equal(here, p.literal):
-			return shape{}, false
+			return codeInfo{}, false
 		}
 	}
 	if len(code) > at {
@@ -161,21 +161,21 @@ func (f *form) match(code []byte) (s shape, ok bool) {
 	return s, true
 }
 
-// shapeOf reads what code alone tells of a proxy: EIP-7702, the known forms, and any
+// codeInfoOf reads what code alone tells of a proxy: EIP-7702, the known forms, and any
 // other code that pushes an address and at once delegates to it.
-func shapeOf(code []byte) (shape, bool) {
+func codeInfoOf(code []byte) (codeInfo, bool) {
 	if a, ok := delegation(code); ok {
-		return shape{kind: kindDelegated, target: a}, true
+		return codeInfo{kind: kindDelegated, target: a}, true
 	}
-	for i := range forms {
-		if s, ok := forms[i].match(code); ok {
+	for i := range proxyPatterns {
+		if s, ok := proxyPatterns[i].match(code); ok {
 			return s, true
 		}
 	}
 	if a, ok := clone(code); ok {
-		return shape{kind: kindClone, target: a}, true
+		return codeInfo{kind: kindClone, target: a}, true
 	}
-	return shape{}, false
+	return codeInfo{}, false
 }
 
 // delegation reads the code of an account that delegates (EIP-7702).

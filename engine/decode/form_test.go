@@ -10,7 +10,7 @@ import (
 )
 
 // fill writes a form with the target in its hole and zeros in the others.
-func (f *form) fill(target common.Address) (code []byte) {
+func (f *proxyPattern) fill(target common.Address) (code []byte) {
 	for _, p := range f.parts {
 		switch {
 		case p.target:
@@ -28,8 +28,8 @@ func (f *form) fill(target common.Address) (code []byte) {
 // and delegates as an instruction, not as data.
 func TestForms(t *testing.T) {
 	short := common.HexToAddress("0x00000000000000000000000000000000deadbeef")
-	for i := range forms {
-		f := &forms[i]
+	for i := range proxyPatterns {
+		f := &proxyPatterns[i]
 		target := common.HexToAddress("0x00000000000000112233445566778899aabbccdd")
 		for _, p := range f.parts {
 			if p.target && p.n == 12 {
@@ -38,7 +38,7 @@ func TestForms(t *testing.T) {
 		}
 		for _, args := range [][]byte{nil, {1, 2, 3}} {
 			code := append(f.fill(target), args...)
-			s, ok := shapeOf(code)
+			s, ok := codeInfoOf(code)
 			switch {
 			case !ok || s.kind != f.kind || !bytes.Equal(s.args, args) || !delegatesCode(code):
 				t.Errorf("form %d, %s: %+v, %v", i, f.kind, s, ok)
@@ -46,13 +46,13 @@ func TestForms(t *testing.T) {
 				s.target != common.Address{} && s.target != target:
 				t.Errorf("form %d, %s: target %s", i, f.kind, s.target)
 			}
-			if s, ok := shapeOf(code[:f.size-1]); ok && s.kind != kindClone {
+			if s, ok := codeInfoOf(code[:f.size-1]); ok && s.kind != kindClone {
 				t.Errorf("form %d, %s, cut short: %+v", i, f.kind, s)
 			}
 		}
 	}
-	if want := 20 + 16; len(forms) != want {
-		t.Errorf("%d forms, want %d", len(forms), want)
+	if want := 20 + 16; len(proxyPatterns) != want {
+		t.Errorf("%d forms, want %d", len(proxyPatterns), want)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestForms(t *testing.T) {
 func TestShapeOf(t *testing.T) {
 	f := func(code, kind, target string, args int) {
 		t.Helper()
-		s, ok := shapeOf(common.FromHex(code))
+		s, ok := codeInfoOf(common.FromHex(code))
 		if ok != (kind != "") || s.kind != kind || s.target != common.HexToAddress(target) || len(s.args) != args {
 			t.Errorf("%.40s: %+v, want %s %s with %d bytes", code, s, kind, target, args)
 		}
@@ -86,13 +86,13 @@ func TestShapeOf(t *testing.T) {
 // FuzzShapeOf: no code makes the readers of code fall over, what is read comes from the
 // code, and a form that matches can be written again.
 func FuzzShapeOf(f *testing.F) {
-	for i := range forms {
-		f.Add(append(forms[i].fill(common.HexToAddress("0x112233445566778899aabbccddeeff0011223344")), 7, 7))
+	for i := range proxyPatterns {
+		f.Add(append(proxyPatterns[i].fill(common.HexToAddress("0x112233445566778899aabbccddeeff0011223344")), 7, 7))
 	}
 	f.Add([]byte{0xef, 0x01, 0x00})
 	f.Add(bytes.Repeat([]byte{0x7f}, 200))
 	f.Fuzz(func(t *testing.T, code []byte) {
-		s, ok := shapeOf(code)
+		s, ok := codeInfoOf(code)
 		if ok != (s.kind != "") || len(s.args) > len(code) || !bytes.HasSuffix(code, s.args) {
 			t.Fatalf("%+v, %v", s, ok)
 		}

@@ -58,7 +58,7 @@ func ranThrough(impl ...common.Address) *trace.Tree {
 		f.Children = []*trace.Frame{{Kind: trace.DelegateCall, From: proxyAt, To: to, HasTo: true, Input: in}}
 		root.Children = append(root.Children, f)
 	}
-	t := &trace.Tree{Source: trace.RungDebug, Root: root}
+	t := &trace.Tree{Source: trace.SourceDebug, Root: root}
 	t.Finish()
 	return t
 }
@@ -66,7 +66,7 @@ func ranThrough(impl ...common.Address) *trace.Tree {
 // TestImplementationAsOfTheTransaction: what stood there when it began, and what it made of it.
 func TestImplementationAsOfTheTransaction(t *testing.T) {
 	none := common.Address{}
-	f := func(name string, m Moment, kind string, before, after common.Address, doubt bool) {
+	f := func(name string, m TxState, kind string, before, after common.Address, doubt bool) {
 		t.Helper()
 		p, err := Implementation(context.Background(), m, proxyAt)
 		if err != nil || p == nil {
@@ -86,46 +86,46 @@ func TestImplementationAsOfTheTransaction(t *testing.T) {
 	upgraded := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: proxyAt, Topics: []common.Hash{evmsig.TopicUpgraded, common.BytesToHash(newImpl[:])}}}}
 	nothing := &ethrpc.StateDiff{}
 
-	f("unchanged", Moment{Before: was, After: was}, kind1967, oldImpl, none, false)
-	f("changed by it", Moment{Before: was, After: is, Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
-	f("set by it", Moment{Before: held("", slot1967, none), After: is, Diff: changed(proxyAt, slot1967, none, newImpl)}, kind1967, newImpl, none, false)
-	f("changed by another", Moment{Before: was, After: is, Diff: nothing}, kind1967, oldImpl, none, true)
-	f("changed, no diff, announced", Moment{Before: was, After: is, Receipt: upgraded}, kind1967, oldImpl, newImpl, false)
-	f("changed, no diff, silent", Moment{Before: was, After: is}, kind1967, oldImpl, none, true)
-	f("made in this block", Moment{Before: held("", slot1967, none), After: is}, kind1967, newImpl, none, false)
-	f("only the end of the block", Moment{After: is}, kind1967, newImpl, none, false)
+	f("unchanged", TxState{Before: was, After: was}, kind1967, oldImpl, none, false)
+	f("changed by it", TxState{Before: was, After: is, Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
+	f("set by it", TxState{Before: held("", slot1967, none), After: is, Diff: changed(proxyAt, slot1967, none, newImpl)}, kind1967, newImpl, none, false)
+	f("changed by another", TxState{Before: was, After: is, Diff: nothing}, kind1967, oldImpl, none, true)
+	f("changed, no diff, announced", TxState{Before: was, After: is, Receipt: upgraded}, kind1967, oldImpl, newImpl, false)
+	f("changed, no diff, silent", TxState{Before: was, After: is}, kind1967, oldImpl, none, true)
+	f("made in this block", TxState{Before: held("", slot1967, none), After: is}, kind1967, newImpl, none, false)
+	f("only the end of the block", TxState{After: is}, kind1967, newImpl, none, false)
 
-	f("frames: old", Moment{After: is, Tree: ranThrough(oldImpl)}, kind1967, oldImpl, none, false)
-	f("frames: both, with diff", Moment{After: is, Tree: ranThrough(oldImpl, newImpl), Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
-	f("frames: the new one alone", Moment{After: is, Tree: ranThrough(newImpl), Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
-	f("frames: both, announced", Moment{After: is, Tree: ranThrough(oldImpl, newImpl), Receipt: upgraded}, kind1967, oldImpl, newImpl, false)
+	f("frames: old", TxState{After: is, Tree: ranThrough(oldImpl)}, kind1967, oldImpl, none, false)
+	f("frames: both, with diff", TxState{After: is, Tree: ranThrough(oldImpl, newImpl), Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
+	f("frames: the new one alone", TxState{After: is, Tree: ranThrough(newImpl), Diff: changed(proxyAt, slot1967, oldImpl, newImpl)}, kind1967, oldImpl, newImpl, false)
+	f("frames: both, announced", TxState{After: is, Tree: ranThrough(oldImpl, newImpl), Receipt: upgraded}, kind1967, oldImpl, newImpl, false)
 
 	// Beacons.
 	code = proxyCode()
 	b1 := held(code, slotBeacon, beacon1).answers(beacon1, oldImpl)
 	b1new := held(code, slotBeacon, beacon1).answers(beacon1, newImpl)
 	b2 := held(code, slotBeacon, beacon2).answers(beacon2, newImpl)
-	f("beacon", Moment{Before: b1, After: b1}, kindBeacon, oldImpl, none, false)
-	f("beacon upgraded", Moment{Before: b1, After: b1new, Diff: changed(beacon1, common.Hash{31: 1}, oldImpl, newImpl)}, kindBeacon, oldImpl, newImpl, false)
-	f("beacon upgraded by another", Moment{Before: b1, After: b1new, Diff: nothing}, kindBeacon, oldImpl, none, true)
+	f("beacon", TxState{Before: b1, After: b1}, kindBeacon, oldImpl, none, false)
+	f("beacon upgraded", TxState{Before: b1, After: b1new, Diff: changed(beacon1, common.Hash{31: 1}, oldImpl, newImpl)}, kindBeacon, oldImpl, newImpl, false)
+	f("beacon upgraded by another", TxState{Before: b1, After: b1new, Diff: nothing}, kindBeacon, oldImpl, none, true)
 	both := held(code, slotBeacon, beacon2).answers(beacon2, newImpl)
 	both.calls[beacon1] = map[string]common.Address{"5c60da1b": oldImpl}
-	f("beacon exchanged", Moment{Before: both, After: both, Diff: changed(proxyAt, slotBeacon, beacon1, beacon2)}, kindBeacon, oldImpl, newImpl, false)
-	f("beacon in the frames", Moment{After: held(proxyCode("7f"+slotBeacon.Hex()[2:]), slotBeacon, beacon1), Tree: ranThrough(oldImpl, newImpl)}, kindBeacon, oldImpl, newImpl, false)
-	f("beacon of ERC-7760", Moment{Before: b2, After: held(common.Bytes2Hex(forms[17].fill(none)), slotBeacon, beacon2).answers(beacon2, newImpl)}, kind7760b, newImpl, none, false)
+	f("beacon exchanged", TxState{Before: both, After: both, Diff: changed(proxyAt, slotBeacon, beacon1, beacon2)}, kindBeacon, oldImpl, newImpl, false)
+	f("beacon in the frames", TxState{After: held(proxyCode("7f"+slotBeacon.Hex()[2:]), slotBeacon, beacon1), Tree: ranThrough(oldImpl, newImpl)}, kindBeacon, oldImpl, newImpl, false)
+	f("beacon of ERC-7760", TxState{Before: b2, After: held(common.Bytes2Hex(proxyPatterns[17].fill(none)), slotBeacon, beacon2).answers(beacon2, newImpl)}, kind7760b, newImpl, none, false)
 
 	// The other places.
-	f("getter", Moment{Before: held(proxyCode("63aaf10f42"), common.Hash{}, none), After: withGetter("aaf10f42", newImpl)}, "getter", newImpl, none, false)
-	f("comptroller", Moment{After: withGetter("bb82aa5e", newImpl)}, "getter", newImpl, none, false)
-	f("ERC-7760", Moment{After: held(common.Bytes2Hex(forms[15].fill(none))+"0102", slot1967, newImpl)}, kind7760, newImpl, none, false)
-	f("Sequence", Moment{After: held(common.Bytes2Hex(forms[19].fill(none)), common.BytesToHash(proxyAt[:]), newImpl)}, kindSequence, newImpl, none, false)
-	f("Safe", Moment{Before: held(proxyCode("7fa619486e"+strings.Repeat("00", 28)), common.Hash{}, oldImpl), After: held(proxyCode("7fa619486e"+strings.Repeat("00", 28)), common.Hash{}, newImpl),
+	f("getter", TxState{Before: held(proxyCode("63aaf10f42"), common.Hash{}, none), After: withGetter("aaf10f42", newImpl)}, "getter", newImpl, none, false)
+	f("comptroller", TxState{After: withGetter("bb82aa5e", newImpl)}, "getter", newImpl, none, false)
+	f("ERC-7760", TxState{After: held(common.Bytes2Hex(proxyPatterns[15].fill(none))+"0102", slot1967, newImpl)}, kind7760, newImpl, none, false)
+	f("Sequence", TxState{After: held(common.Bytes2Hex(proxyPatterns[19].fill(none)), common.BytesToHash(proxyAt[:]), newImpl)}, kindSequence, newImpl, none, false)
+	f("Safe", TxState{Before: held(proxyCode("7fa619486e"+strings.Repeat("00", 28)), common.Hash{}, oldImpl), After: held(proxyCode("7fa619486e"+strings.Repeat("00", 28)), common.Hash{}, newImpl),
 		Diff: changed(proxyAt, common.Hash{}, oldImpl, newImpl)}, "safe", oldImpl, newImpl, false)
 
 	// EIP-7702: the list is applied before anything runs.
 	set := &ethrpc.StateDiff{Pre: map[common.Address]*ethrpc.Account{proxyAt: {}}, Post: map[common.Address]*ethrpc.Account{proxyAt: {Code: common.FromHex("ef0100" + common.Bytes2Hex(newImpl[:]))}}}
-	f("delegated by it", Moment{After: held("", common.Hash{}, none), Diff: set}, kindDelegated, newImpl, none, false)
-	f("gone at the block's end", Moment{Before: held("ef0100"+common.Bytes2Hex(oldImpl[:]), common.Hash{}, none), After: held("", common.Hash{}, none)}, kindDelegated, oldImpl, none, false)
+	f("delegated by it", TxState{After: held("", common.Hash{}, none), Diff: set}, kindDelegated, newImpl, none, false)
+	f("gone at the block's end", TxState{Before: held("ef0100"+common.Bytes2Hex(oldImpl[:]), common.Hash{}, none), After: held("", common.Hash{}, none)}, kindDelegated, oldImpl, none, false)
 }
 
 func withGetter(selector string, to common.Address) *state {

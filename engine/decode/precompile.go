@@ -48,7 +48,7 @@ func (d *Decoder) precompile(f *trace.Frame) *Call {
 		return nil
 	}
 	p, ok := precompiles[n]
-	if !ok || !lived(n, f) {
+	if !ok || !precompileAnswered(n, f) {
 		return nil
 	}
 	c := &Call{Name: p.Name, Signature: p.Text, Provenance: FromBuiltin}
@@ -65,10 +65,10 @@ func (d *Decoder) precompile(f *trace.Frame) *Call {
 	return c
 }
 
-// lived reports whether the frame shows that a precompile answered. The first four
+// precompileAnswered reports whether the frame shows that a precompile answered. The first four
 // are as old as the chain; a later one answers with bytes or fails, while before
 // its fork the address is an empty account that takes all and says nothing.
-func lived(n uint64, f *trace.Frame) bool {
+func precompileAnswered(n uint64, f *trace.Frame) bool {
 	switch {
 	case n <= 4:
 		return len(f.Input) > 0 || len(f.Output) > 0

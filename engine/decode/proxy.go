@@ -28,9 +28,9 @@ type Prober interface {
 	Call(ctx context.Context, to common.Address, data []byte) ([]byte, error)
 }
 
-// Moment is one transaction as the place in time that a proxy is looked at. Only After
+// TxState is one transaction as the place in time that a proxy is looked at. Only After
 // is needed; all others may be nil and make the answer less sure.
-type Moment struct {
+type TxState struct {
 	Before  Prober // the end of the parent block
 	After   Prober // the end of the transaction's block
 	Tree    *trace.Tree
@@ -55,7 +55,7 @@ type Proxy struct {
 
 // Implementation finds what stands behind a proxy; nil when addr is no proxy. Errors
 // matter only when nothing was found. A cycle ends where it closes.
-func Implementation(ctx context.Context, m Moment, addr common.Address) (*Proxy, error) {
+func Implementation(ctx context.Context, m TxState, addr common.Address) (*Proxy, error) {
 	var first *Proxy
 	self, inCode := addr, true
 	seen := map[common.Address]bool{addr: true}
@@ -81,7 +81,7 @@ func Implementation(ctx context.Context, m Moment, addr common.Address) (*Proxy,
 // prober looks behind one address.
 type prober struct {
 	ctx  context.Context
-	m    *Moment
+	m    *TxState
 	self common.Address // the outermost proxy: all that it delegates to works on its storage
 	addr common.Address // whose code is looked at
 	// inCode: all before it had their targets in their code. A target that came from
@@ -96,7 +96,7 @@ type prober struct {
 // is no proxy, which spares most contracts the reads of storage.
 func (q *prober) level() (*Proxy, error) {
 	known := q.readCode()
-	if s, ok := shapeOf(q.code); ok && s.target != (common.Address{}) && s.target != q.addr {
+	if s, ok := codeInfoOf(q.code); ok && s.target != (common.Address{}) && s.target != q.addr {
 		return &Proxy{Kind: s.kind, Behind: []common.Address{s.target}, Args: s.args, Doubt: q.doubt}, nil
 	}
 	if p := q.traced(); p != nil {
@@ -122,7 +122,7 @@ func (q *prober) level() (*Proxy, error) {
 // proxy is the answer for one place that may have changed.
 func (q *prober) proxy(kind string, c change) *Proxy {
 	p := &Proxy{Kind: kind, Behind: []common.Address{c.before}, Doubt: q.doubt}
-	if s, ok := shapeOf(q.code); ok {
+	if s, ok := codeInfoOf(q.code); ok {
 		p.Kind, p.Args = s.kind, s.args
 	}
 	switch {
@@ -180,7 +180,7 @@ func (q *prober) traced() *Proxy {
 		return nil
 	}
 	p := &Proxy{Kind: "trace", Behind: seen}
-	if s, ok := shapeOf(q.code); ok {
+	if s, ok := codeInfoOf(q.code); ok {
 		p.Kind, p.Args = s.kind, s.args
 	} else if kind := kindByConstant(q.code); kind != "" {
 		p.Kind = kind
@@ -209,7 +209,7 @@ func (c change) found() bool { return c != change{} }
 // slots reads the standard slots. The first two are always worth a read; of the
 // rest the code holds the constant.
 func (q *prober) slots() (change, string) {
-	if s, ok := shapeOf(q.code); ok && s.kind == kindSequence {
+	if s, ok := codeInfoOf(q.code); ok && s.kind == kindSequence {
 		return q.slot(common.BytesToHash(q.self[:])), kindSequence
 	}
 	for _, s := range proxySlots {

@@ -65,7 +65,7 @@ func TestImplementation(t *testing.T) {
 	hexOf := func(a common.Address) string { return common.Bytes2Hex(a[:]) }
 	f := func(s *state, tree *trace.Tree, kind string, want ...common.Address) {
 		t.Helper()
-		p, err := Implementation(context.Background(), Moment{After: s, Tree: tree}, a)
+		p, err := Implementation(context.Background(), TxState{After: s, Tree: tree}, a)
 		if p == nil {
 			p = &Proxy{}
 		}
@@ -123,11 +123,11 @@ func TestImplementation(t *testing.T) {
 
 func TestImplementationSaysWhenNobodyAnswered(t *testing.T) {
 	broken := errors.New("no answer")
-	if _, err := Implementation(context.Background(), Moment{After: &state{fail: broken}}, token); !errors.Is(err, broken) {
+	if _, err := Implementation(context.Background(), TxState{After: &state{fail: broken}}, token); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	quiet := &state{code: map[common.Address]string{token: "6001"}}
-	if _, err := Implementation(context.Background(), Moment{After: quiet}, token); err != nil || quiet.asked != 1 {
+	if _, err := Implementation(context.Background(), TxState{After: quiet}, token); err != nil || quiet.asked != 1 {
 		t.Errorf("an ordinary contract cost %d requests, error %v", quiet.asked, err)
 	}
 }

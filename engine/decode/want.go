@@ -25,7 +25,7 @@ const (
 // untrusted 4byte table knows comes after what nobody knows. Each list is bounded.
 // rc may be nil.
 func Want(tree *trace.Tree, rc *ethrpc.Receipt) (addrs []common.Address, selectors [][4]byte, topics []common.Hash) {
-	w := &wants{live: ran(tree), index: map[common.Address]int{}}
+	w := &wants{live: executedAddresses(tree), index: map[common.Address]int{}}
 	for _, f := range tree.Frames {
 		w.frame(f)
 	}

@@ -25,7 +25,7 @@ func (a *Reading) IsSearcher() bool {
 }
 
 // HasTrace: the calls are known, so a contract that nobody knows shows its own.
-func (a *Reading) HasTrace() bool { return a.Tree != nil && a.Tree.Source != trace.RungReceipt }
+func (a *Reading) HasTrace() bool { return a.Tree != nil && a.Tree.Source != trace.SourceReceipt }
 
 func (a *Reading) FeeTotal() *big.Int {
 	if a.Flow == nil || a.Flow.Fee == nil {

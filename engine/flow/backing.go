@@ -128,8 +128,8 @@ func (w *written) change(slot common.Hash) (delta *uint256.Int, changed bool) {
 // diff and a whole trace are there, the emitter changed no storage although by its logs
 // somebody has more or less than before, and no other contract kept the balances in its
 // stead, for every contract that changed storage has logs of its own.
-func (c *calc) fakes() map[common.Address]bool {
-	if c.Diff == nil || c.Diff.Post[c.Tx.From] == nil || !c.Succeeded || c.Tree == nil || c.Tree.Source == trace.RungReceipt ||
+func (c *computation) fakes() map[common.Address]bool {
+	if c.Diff == nil || c.Diff.Post[c.Tx.From] == nil || !c.Succeeded || c.Tree == nil || c.Tree.Source == trace.SourceReceipt ||
 		c.Tree.Compressed() {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (c *calc) fakes() map[common.Address]bool {
 			suspects = append(suspects, l.Address)
 		}
 	}
-	if len(suspects) == 0 || c.silentLedger(known) {
+	if len(suspects) == 0 || c.externalStorage(known) {
 		return nil
 	}
 	out := map[common.Address]bool{}
@@ -158,8 +158,8 @@ func (c *calc) fakes() map[common.Address]bool {
 	return out
 }
 
-// silentLedger reports whether a contract without logs changed storage.
-func (c *calc) silentLedger(logged map[common.Address]bool) bool {
+// externalStorage reports whether a contract without logs changed storage.
+func (c *computation) externalStorage(logged map[common.Address]bool) bool {
 	for _, side := range [2]map[common.Address]*ethrpc.Account{c.Diff.Pre, c.Diff.Post} {
 		for a, acc := range side {
 			if len(acc.Storage) > 0 && !logged[a] {
@@ -172,7 +172,7 @@ func (c *calc) silentLedger(logged map[common.Address]bool) bool {
 
 // couldMove reports emitters that need no storage to move something: those that hold,
 // receive or pay native coin, those that are deleted, and what the chain itself runs.
-func (c *calc) couldMove(a common.Address) bool {
+func (c *computation) couldMove(a common.Address) bool {
 	if c.nativeToken(a) || c.Chain.WrappedNative != nil && a == *c.Chain.WrappedNative || a == systemLogger || a.Big().BitLen() <= 16 {
 		return true
 	}
@@ -189,33 +189,33 @@ func (c *calc) couldMove(a common.Address) bool {
 }
 
 // claims reports whether by the logs of an emitter anybody has more or less of it.
-func (c *calc) claims(a common.Address) bool {
-	scratch := &calc{Input: c.Input, led: ledgers.Get().(*ledger)}
+func (c *computation) claims(a common.Address) bool {
+	scratch := &computation{Input: c.Input, bal: balancesPool.Get().(*balances)}
 	for i := range c.Receipt.Logs {
 		if l := &c.Receipt.Logs[i]; l.Address == a && len(l.Topics) > 0 {
 			scratch.log(l, i)
 		}
 	}
 	moved := false
-	for i := range scratch.led.entries {
-		e := &scratch.led.entries[i]
+	for i := range scratch.bal.entries {
+		e := &scratch.bal.entries[i]
 		moved = moved || e.in != e.out
 	}
-	scratch.led.release()
+	scratch.bal.release()
 	return moved
 }
 
 // check holds the fungible tokens of the ledger against the state diff, in the order of
 // their first transfer.
-func (c *calc) check() {
+func (c *computation) check() {
 	if c.Diff == nil || !c.Succeeded {
 		return
 	}
 	at := map[common.Address]int{}
 	var tokens []common.Address
 	var entries [][]*entry
-	for i := range c.led.entries {
-		e := &c.led.entries[i]
+	for i := range c.bal.entries {
+		e := &c.bal.entries[i]
 		if e.key.form != fungible || e.in == e.out {
 			continue
 		}
@@ -239,7 +239,7 @@ func (c *calc) check() {
 
 // compare finds the balance slots of a token and holds each holder's net movement
 // against its own. false: the slots are not where they are looked for.
-func (c *calc) compare(token common.Address, entries []*entry) (k TokenCheck, ok bool) {
+func (c *computation) compare(token common.Address, entries []*entry) (k TokenCheck, ok bool) {
 	w := writtenBy(c.Diff, token)
 	if !w.any() {
 		return k, false
@@ -261,9 +261,9 @@ func (c *calc) compare(token common.Address, entries []*entry) (k TokenCheck, ok
 }
 
 // differing are the holders whose slots do not agree.
-func (c *calc) differing(w *written, l *layout, entries []*entry) (list []holding) {
+func (c *computation) differing(w *written, l *layout, entries []*entry) (list []holding) {
 	for _, e := range entries {
-		holder := c.led.accounts[e.key.account].addr
+		holder := c.bal.accounts[e.key.account].addr
 		if delta, _ := w.change(l.slot(holder)); !sameChange(e, delta) {
 			list = append(list, holding{holder, net(&e.in, &e.out), signed(delta)})
 		}
@@ -301,9 +301,9 @@ func judge(differ []holding, holders int) LogStateMatch {
 // layoutOf finds the mapping of balances: a slot that is the hash of a holder and changed
 // by what the logs say. A mapping that merely changed may be of shares, or of anything
 // else that a token keeps of its holders; then it is not proven.
-func (c *calc) layoutOf(w *written, entries []*entry) (first *layout, proven bool) {
+func (c *computation) layoutOf(w *written, entries []*entry) (first *layout, proven bool) {
 	for _, e := range entries[:min(len(entries), maxTries)] {
-		holder := c.led.accounts[e.key.account].addr
+		holder := c.bal.accounts[e.key.account].addr
 		for i := range layouts {
 			delta, changed := w.change(layouts[i].slot(holder))
 			switch {
@@ -338,7 +338,7 @@ func signed(d *uint256.Int) *big.Int {
 }
 
 // bookFake keeps an event that moved nothing apart.
-func (c *calc) bookFake(t Transfer) {
+func (c *computation) bookFake(t Transfer) {
 	c.out.Fakes = append(c.out.Fakes, t)
 	for i := range c.out.Checks {
 		if c.out.Checks[i].Token == t.Token {

@@ -13,7 +13,7 @@ import (
 // calls lists and books the token transfers that live calls asked for. It stands in
 // for the logs where nobody has them: flat traces carry none. What a contract moves
 // without being called for it, a mint or a burn, does not show.
-func (c *calc) calls() {
+func (c *computation) calls() {
 	if c.Tree == nil || !c.Succeeded {
 		return
 	}
@@ -33,7 +33,7 @@ func (c *calc) calls() {
 }
 
 // callTransfer reads one call as a transfer that its token granted.
-func (c *calc) callTransfer(f *trace.Frame) (t Transfer, v uint256.Int, ok bool) {
+func (c *computation) callTransfer(f *trace.Frame) (t Transfer, v uint256.Int, ok bool) {
 	if w := c.Chain.WrappedNative; w != nil && f.To == *w && f.Status == trace.OK {
 		switch {
 		case len(f.Input) == 0 && !f.Value.IsZero(), evmsig.SelDeposit.Begins(f.Input) && !f.Value.IsZero():

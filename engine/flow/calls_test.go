@@ -25,7 +25,7 @@ func TestCallsStandForLogs(t *testing.T) {
 	}
 	f := func(name string, want int, frames ...*trace.Frame) {
 		t.Helper()
-		tree := &trace.Tree{Source: trace.RungParity, Root: call(user, other, nil, nil, frames...)}
+		tree := &trace.Tree{Source: trace.SourceParity, Root: call(user, other, nil, nil, frames...)}
 		tree.Finish()
 		out := Compute(Input{Chain: ch, Tx: &ethrpc.Transaction{From: user, To: &other, Value: new(big.Int)}, Tree: tree, Succeeded: true, NoLogs: true})
 		if len(out.Transfers) != want {

@@ -28,11 +28,11 @@ type Input struct {
 	Token func(common.Address) bool
 }
 
-// calc is one computation.
-type calc struct {
+// computation is one computation.
+type computation struct {
 	Input
 	out    Flow
-	led    *ledger
+	bal    *balances
 	slab   slab
 	head   chain.Head
 	fee    chain.FeeRule
@@ -44,15 +44,15 @@ type calc struct {
 // Compute makes the ledger of one transaction. It reads only its input, panics
 // on none, and the same input gives the same Flow.
 func Compute(in Input) *Flow {
-	c := &calc{Input: in, led: ledgers.Get().(*ledger)}
+	c := &computation{Input: in, bal: balancesPool.Get().(*balances)}
 	if in.Chain == nil || in.Tx == nil {
-		c.led.release()
+		c.bal.release()
 		return &c.out
 	}
 	c.head = headOf(in.Block)
 	c.fee = in.Chain.Stack.Fee(c.head)
 	c.txType = in.Chain.Stack.TxType(in.Tx.Type)
-	c.led.account(in.Tx.From) // the sender comes first
+	c.bal.account(in.Tx.From) // the sender comes first
 	c.minted()
 	c.native()
 	if c.NoLogs {
@@ -65,8 +65,8 @@ func Compute(in Input) *Flow {
 	c.reconcile()
 	c.check()
 	c.observe()
-	c.out.Changes = c.led.changes()
-	c.led.release()
+	c.out.Changes = c.bal.changes()
+	c.bal.release()
 	return &c.out
 }
 
@@ -81,4 +81,4 @@ func headOf(b *ethrpc.Block) chain.Head {
 	}
 }
 
-func (c *calc) note(s string) { c.out.Notes = append(c.out.Notes, s) }
+func (c *computation) note(s string) { c.out.Notes = append(c.out.Notes, s) }

@@ -24,7 +24,7 @@ const (
 )
 
 // fees splits the fee and books it: payer, recipients, what is burnt.
-func (c *calc) fees() {
+func (c *computation) fees() {
 	if c.out.Fee != nil { // known from the logs of the native token
 		return
 	}
@@ -62,7 +62,7 @@ func newFee(payer common.Address) *Fee {
 // execution is the gas fee. Refunds need no care: gasUsed is net of them.
 // EIP-1559: the base fee part is burnt and the producer gets the rest; before
 // London the producer gets all. Rollups pay the base fee to a vault instead.
-func (c *calc) execution(f *Fee) {
+func (c *computation) execution(f *Fee) {
 	gas := new(big.Int).SetUint64(c.Receipt.GasUsed)
 	f.Execution.Mul(gas, c.price())
 	rest := new(big.Int).Set(f.Execution)
@@ -89,7 +89,7 @@ func (c *calc) execution(f *Fee) {
 }
 
 // price is the effective gas price; old nodes do not put it into the receipt.
-func (c *calc) price() *big.Int {
+func (c *computation) price() *big.Int {
 	switch tx, rc := c.Tx, c.Receipt; {
 	case rc.EffectiveGasPrice != nil:
 		return rc.EffectiveGasPrice
@@ -106,7 +106,7 @@ func (c *calc) price() *big.Int {
 }
 
 // producer pays what is neither burnt nor a vault's.
-func (c *calc) producer(f *Fee, amount *big.Int) {
+func (c *computation) producer(f *Fee, amount *big.Int) {
 	switch rule := c.fee; {
 	case rule.Collector != nil:
 		f.pay(rule.Collector, c.role(roleSequencer), amount)
@@ -122,7 +122,7 @@ func (c *calc) producer(f *Fee, amount *big.Int) {
 
 // loggedTip takes the tip out of amount. Bor's header names no miner, but its fee
 // log names the signer of the block.
-func (c *calc) loggedTip(f *Fee, amount *big.Int) {
+func (c *computation) loggedTip(f *Fee, amount *big.Int) {
 	logs := c.Receipt.Logs
 	for i := len(logs) - 1; i >= 0; i-- {
 		l := &logs[i]
@@ -141,7 +141,7 @@ func (c *calc) loggedTip(f *Fee, amount *big.Int) {
 
 // posterFee takes the L1 part of Arbitrum's gas out of rest: it is part of
 // gasUsed, and its recipient is fixed while that of the rest is chain state.
-func (c *calc) posterFee(f *Fee, rest *big.Int) {
+func (c *computation) posterFee(f *Fee, rest *big.Int) {
 	if c.fee.L1GasPool == nil || c.Receipt.GasUsedForL1 == nil {
 		return
 	}
@@ -152,7 +152,7 @@ func (c *calc) posterFee(f *Fee, rest *big.Int) {
 }
 
 // l1Fee is what the rollup charges beside gas for its data on L1.
-func (c *calc) l1Fee(f *Fee) {
+func (c *computation) l1Fee(f *Fee) {
 	fee := c.Receipt.L1Fee
 	if !c.fee.AddL1Fee || fee == nil || fee.Sign() <= 0 {
 		return
@@ -167,7 +167,7 @@ func (c *calc) l1Fee(f *Fee) {
 // operatorFee follows specs.optimism.io: gas x scalar / 10^6 + constant since
 // Isthmus, gas x scalar x 100 + constant since Jovian. Jovian shows in the
 // header: version 1 of the fee parameters in extraData, 17 bytes.
-func (c *calc) operatorFee(f *Fee) {
+func (c *computation) operatorFee(f *Fee) {
 	scalar, constant := c.Receipt.OperatorFeeScalar, c.Receipt.OperatorFeeConstant
 	if !c.fee.OperatorFee || (scalar == nil && constant == nil) {
 		return
@@ -188,7 +188,7 @@ func (c *calc) operatorFee(f *Fee) {
 
 // blobFee is burnt (EIP-4844) unless the chain has a vault for it. Rollups reuse
 // blobGasUsed for other things, so only blob transactions count.
-func (c *calc) blobFee(f *Fee) {
+func (c *computation) blobFee(f *Fee) {
 	rc := c.Receipt
 	if len(c.Tx.BlobHashes) == 0 || rc.BlobGasPrice == nil || rc.BlobGasPrice.Sign() <= 0 {
 		return
@@ -202,7 +202,7 @@ func (c *calc) blobFee(f *Fee) {
 }
 
 // role names a vault the way its chain does.
-func (c *calc) role(of string) string {
+func (c *computation) role(of string) string {
 	switch c.fee.CollectorIs {
 	case chain.CollectorAll:
 		return roleVault
@@ -231,16 +231,16 @@ func (f *Fee) pay(to *common.Address, role string, amount *big.Int) {
 }
 
 // bookFee writes the split into the ledger and the list of moves.
-func (c *calc) bookFee(f *Fee) {
+func (c *computation) bookFee(f *Fee) {
 	if f.Total.Sign() <= 0 {
 		return
 	}
-	payer := c.led.account(f.Payer)
+	payer := c.bal.account(f.Payer)
 	payer.out.addBig(f.Total)
 	payer.touched = true
 	for i := range f.Shares {
 		s := &f.Shares[i]
-		a := c.led.account(s.Address)
+		a := c.bal.account(s.Address)
 		a.in.addBig(s.Amount)
 		a.role = s.Role
 		c.out.Moves = append(c.out.Moves, Move{Kind: MoveFee, From: f.Payer, To: s.Address, Amount: new(big.Int).Set(s.Amount), Frame: -1})

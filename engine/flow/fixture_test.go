@@ -84,8 +84,8 @@ func blindSpots(ch *chain.Chain, header *ethrpc.Block) map[common.Address]bool {
 	return nil
 }
 
-// balances reads the recorded diff with an eye of its own, from the raw JSON.
-func balances(tb testing.TB, raw []byte) map[common.Address]*big.Int {
+// netBalances reads the recorded diff independently of the code under test, from the raw JSON.
+func netBalances(tb testing.TB, raw []byte) map[common.Address]*big.Int {
 	tb.Helper()
 	type account struct{ Balance string }
 	var d struct{ Pre, Post map[common.Address]*account }
@@ -123,7 +123,7 @@ func TestNativeChangesEqualRecordedStateDiff(t *testing.T) {
 			t.Errorf("%s: the ledger is not complete", r.name)
 		}
 		ours := nativeChanges(f)
-		theirs := balances(t, r.raw.StateDiff)
+		theirs := netBalances(t, r.raw.StateDiff)
 		blind := blindSpots(r.in.Chain, r.in.Block)
 		for a, want := range theirs {
 			addrs++

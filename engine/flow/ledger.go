@@ -10,9 +10,9 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// ledger sums what went in and out of each account. It is owned by one Compute
+// balances sums what went in and out of each account. It is owned by one Compute
 // and pooled, because its maps cost more than what is put into them.
-type ledger struct {
+type balances struct {
 	index    map[common.Address]int32
 	accounts []account
 	keys     map[entryKey]int32
@@ -23,12 +23,12 @@ type ledger struct {
 // account is one address in order of first appearance.
 type account struct {
 	addr      common.Address
-	in, out   wide // native coin
-	touched   bool // by anything but a fee credited
-	created   bool // in this transaction
-	destroyed bool // by SELFDESTRUCT: what it holds at the end is lost
-	inAt      wide // sums when it was destroyed
-	outAt     wide
+	in, out   uint384 // native coin
+	touched   bool    // by anything but a fee credited
+	created   bool    // in this transaction
+	destroyed bool    // by SELFDESTRUCT: what it holds at the end is lost
+	inAt      uint384 // sums when it was destroyed
+	outAt     uint384
 	role      string
 }
 
@@ -52,31 +52,31 @@ const (
 
 type entry struct {
 	key     entryKey
-	in, out wide
+	in, out uint384
 }
 
-var ledgers = sync.Pool{New: func() any {
-	return &ledger{index: make(map[common.Address]int32, 64), keys: make(map[entryKey]int32, 64)}
+var balancesPool = sync.Pool{New: func() any {
+	return &balances{index: make(map[common.Address]int32, 64), keys: make(map[entryKey]int32, 64)}
 }}
 
 // pooledAccounts bounds what is kept between transactions.
 const pooledAccounts = 4096
 
-func (l *ledger) release() {
+func (l *balances) release() {
 	if len(l.accounts) > pooledAccounts || len(l.entries) > pooledAccounts {
 		return
 	}
 	clear(l.index)
 	clear(l.keys)
 	l.accounts, l.entries, l.order = l.accounts[:0], l.entries[:0], l.order[:0]
-	ledgers.Put(l)
+	balancesPool.Put(l)
 }
 
 // account finds or opens the account of an address. The pointer is good until
 // the next call.
-func (l *ledger) account(a common.Address) *account { return &l.accounts[l.number(a)] }
+func (l *balances) account(a common.Address) *account { return &l.accounts[l.number(a)] }
 
-func (l *ledger) number(a common.Address) int32 {
+func (l *balances) number(a common.Address) int32 {
 	if i, ok := l.index[a]; ok {
 		return i
 	}
@@ -88,7 +88,7 @@ func (l *ledger) number(a common.Address) int32 {
 
 // token books a token amount. The zero address is no holder: a transfer from it
 // is a mint, one to it a burn.
-func (l *ledger) token(holder, token common.Address, f form, id, amount *uint256.Int, in bool) {
+func (l *balances) token(holder, token common.Address, f form, id, amount *uint256.Int, in bool) {
 	if holder == (common.Address{}) || amount.IsZero() {
 		return
 	}
@@ -113,7 +113,7 @@ func (l *ledger) token(holder, token common.Address, f form, id, amount *uint256
 
 // changes lists the net movements: accounts in order of first appearance, fee
 // recipients that nothing else touched at the end, zero nets left out.
-func (l *ledger) changes() []Change {
+func (l *balances) changes() []Change {
 	l.sortEntries()
 	out := make([]Change, 0, len(l.accounts))
 	for _, feeOnly := range [2]bool{false, true} {
@@ -140,7 +140,7 @@ func (l *ledger) changes() []Change {
 }
 
 // deltas writes one account: native coin first, then its entries.
-func (l *ledger) deltas(a *account, entries []int32) []Delta {
+func (l *balances) deltas(a *account, entries []int32) []Delta {
 	native := net(&a.in, &a.out)
 	if native == nil && len(entries) == 0 {
 		return nil
@@ -165,7 +165,7 @@ func (l *ledger) deltas(a *account, entries []int32) []Delta {
 }
 
 // sortEntries orders entries by account, then token address, then id.
-func (l *ledger) sortEntries() {
+func (l *balances) sortEntries() {
 	for i := range l.entries {
 		l.order = append(l.order, int32(i))
 	}

@@ -12,7 +12,7 @@ import (
 
 // minted books coin that comes from L1 before the transaction runs; it stays
 // when the transaction fails.
-func (c *calc) minted() {
+func (c *computation) minted() {
 	tx := c.Tx
 	switch c.txType.Mint {
 	case chain.MintField:
@@ -24,7 +24,7 @@ func (c *calc) minted() {
 	}
 }
 
-func (c *calc) mint(to common.Address, amount *big.Int) {
+func (c *computation) mint(to common.Address, amount *big.Int) {
 	if v, ok := positive(amount); ok {
 		c.move(Move{Kind: MoveMint, To: to, Frame: -1}, v)
 	}
@@ -40,12 +40,12 @@ func positive(n *big.Int) (*uint256.Int, bool) {
 }
 
 // native books what moved inside the transaction.
-func (c *calc) native() {
+func (c *computation) native() {
 	t := c.Tree
 	if c.nativeByLogs() {
 		return
 	}
-	c.out.Complete = t != nil && t.Source != trace.RungReceipt
+	c.out.Complete = t != nil && t.Source != trace.SourceReceipt
 	if c.txType.OutsideFrames {
 		c.out.Complete = false
 		c.note("retryable tickets move coin outside the call frames: the native ledger is incomplete")
@@ -64,7 +64,7 @@ func (c *calc) native() {
 }
 
 // topLevel is all that is known without a tree.
-func (c *calc) topLevel() {
+func (c *computation) topLevel() {
 	v, ok := positive(c.Tx.Value)
 	if !ok {
 		return
@@ -82,7 +82,7 @@ func (c *calc) topLevel() {
 }
 
 // walk visits kept frames and the moves of omitted ones in execution order.
-func (c *calc) walk(f *trace.Frame) {
+func (c *computation) walk(f *trace.Frame) {
 	c.frame(f)
 	next := 0
 	for i, child := range f.Children {
@@ -98,7 +98,7 @@ func (c *calc) walk(f *trace.Frame) {
 
 // frame books the value of one live frame. A failed or reverted frame moves
 // nothing, and neither do CALLCODE, DELEGATECALL and STATICCALL.
-func (c *calc) frame(f *trace.Frame) {
+func (c *computation) frame(f *trace.Frame) {
 	if f.Status != trace.OK {
 		return
 	}
@@ -108,7 +108,7 @@ func (c *calc) frame(f *trace.Frame) {
 		if !f.HasTo {
 			return
 		}
-		c.led.account(f.To).created = true
+		c.bal.account(f.To).created = true
 		m.Kind = MoveCreate
 	case trace.SelfDestruct:
 		c.selfDestruct(m, &f.Value)
@@ -122,9 +122,9 @@ func (c *calc) frame(f *trace.Frame) {
 // omitted books the sums of a marker. Their order inside is lost: an account
 // destroyed in there is taken to have received its coin before, which holds for
 // the loops of factories and their short-lived children.
-func (c *calc) omitted(m *trace.Marker) {
+func (c *computation) omitted(m *trace.Marker) {
 	for _, a := range m.Creates {
-		c.led.account(a).created = true
+		c.bal.account(a).created = true
 	}
 	for _, destroy := range [2]bool{false, true} {
 		for i := range m.Moves {
@@ -149,8 +149,8 @@ func (c *calc) omitted(m *trace.Marker) {
 // every such account is deleted at the end of the transaction, since then only
 // one that was created in the same transaction. Deletion takes what the account
 // still holds: what it sent to itself now, what it receives later in lost.
-func (c *calc) selfDestruct(m Move, value *uint256.Int) {
-	a := c.led.account(m.From)
+func (c *computation) selfDestruct(m Move, value *uint256.Int) {
+	a := c.bal.account(m.From)
 	deleted := a.created || !c.Chain.Stack.EIP6780(c.head)
 	m.Kind = MoveSelfDestruct
 	switch {
@@ -160,7 +160,7 @@ func (c *calc) selfDestruct(m Move, value *uint256.Int) {
 		c.move(Move{Kind: MoveBurn, From: m.From, Frame: m.Frame, NoTo: true}, value)
 	}
 	if deleted {
-		a = c.led.account(m.From)
+		a = c.bal.account(m.From)
 		a.destroyed, a.inAt, a.outAt = true, a.in, a.out
 	}
 }
@@ -168,9 +168,9 @@ func (c *calc) selfDestruct(m Move, value *uint256.Int) {
 // lost books coin that accounts received after they self-destructed: it goes
 // with them when the transaction ends. Fees are paid before that, so a fee
 // recipient is no exception.
-func (c *calc) lost() {
-	for i := range c.led.accounts {
-		a := &c.led.accounts[i]
+func (c *computation) lost() {
+	for i := range c.bal.accounts {
+		a := &c.bal.accounts[i]
 		if !a.destroyed {
 			continue
 		}
@@ -188,17 +188,17 @@ func (c *calc) lost() {
 }
 
 // move books and lists one movement.
-func (c *calc) move(m Move, v *uint256.Int) {
+func (c *computation) move(m Move, v *uint256.Int) {
 	if v.IsZero() {
 		return
 	}
 	if m.Kind != MoveMint {
-		a := c.led.account(m.From)
+		a := c.bal.account(m.From)
 		a.out.add(v)
 		a.touched = true
 	}
 	if !m.NoTo {
-		a := c.led.account(m.To)
+		a := c.bal.account(m.To)
 		a.in.add(v)
 		a.touched = true
 	}

@@ -32,7 +32,7 @@ func failed(f *trace.Frame) *trace.Frame {
 }
 
 func tree(root *trace.Frame) *trace.Tree {
-	t := &trace.Tree{Source: trace.RungDebug, Root: root}
+	t := &trace.Tree{Source: trace.SourceDebug, Root: root}
 	t.Finish()
 	return t
 }

@@ -15,7 +15,7 @@ var systemLogger = common.HexToAddress("0xffffffffffffffffffffffffffffffffffffff
 
 // nativeByLogs books native moves that show only in the logs of the coin's own
 // token contract. It reports whether those logs tell everything.
-func (c *calc) nativeByLogs() bool {
+func (c *computation) nativeByLogs() bool {
 	if c.Receipt == nil {
 		return false
 	}
@@ -32,7 +32,7 @@ func (c *calc) nativeByLogs() bool {
 
 // addByLogs books the moves made through the coin's token interface, which no call
 // carries.
-func (c *calc) addByLogs() {
+func (c *computation) addByLogs() {
 	for i := range c.Receipt.Logs {
 		l := &c.Receipt.Logs[i]
 		if !c.nativeToken(l.Address) {
@@ -51,8 +51,8 @@ func (c *calc) addByLogs() {
 // allByLogs reads the whole native ledger from the logs of the coin's token
 // (ZKsync's L2BaseToken): one Transfer for every move, fee prepayment and refund
 // included. The latter are no transfers of the user but the fee.
-func (c *calc) allByLogs() {
-	var paid, refunded wide
+func (c *computation) allByLogs() {
+	var paid, refunded uint384
 	prepaid := func(a common.Address) bool { return c.fee.Prepaid != nil && a == *c.fee.Prepaid }
 	payer := c.Tx.From
 	for i := range c.Receipt.Logs {
@@ -89,7 +89,7 @@ func (c *calc) allByLogs() {
 }
 
 // zkSupply books coin that arrives from L1 or leaves to it.
-func (c *calc) zkSupply(l *ethrpc.Log) bool {
+func (c *computation) zkSupply(l *ethrpc.Log) bool {
 	switch {
 	case l.Topics[0] == evmsig.TopicBaseMint && len(l.Topics) == 2 && len(l.Data) >= 32:
 		if to, ok := evmsig.Address(l.Topics[1][:]); ok {

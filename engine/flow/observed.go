@@ -23,7 +23,7 @@ type balanceKey struct{ token, holder common.Address }
 // balance is what a token last answered, and what its logs have moved since.
 type balance struct {
 	last    uint256.Int
-	in, out wide
+	in, out uint384
 	others  int // what observer.others was then
 }
 
@@ -42,7 +42,7 @@ type observer struct {
 
 // observe compares, for the tokens that no slot told of, what balanceOf answered with what
 // the logs moved in between. It needs frames with logs in their places, and all of them.
-func (c *calc) observe() {
+func (c *computation) observe() {
 	if c.Tree == nil || !c.Tree.HasLogs || c.Tree.Compressed() || !c.Succeeded {
 		return
 	}

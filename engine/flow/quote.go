@@ -162,8 +162,8 @@ func (q *quoter) anchor(list []trade) {
 	}
 	// A service that knows the coin knows its wrapped form, and the reverse.
 	if q.Wrapped != nil {
-		q.twin(common.Address{})
-		q.twin(*q.Wrapped)
+		q.addWrapped(common.Address{})
+		q.addWrapped(*q.Wrapped)
 	}
 }
 
@@ -195,11 +195,11 @@ func (q *quoter) add(n Quote) {
 	}
 	q.known[n.Token], q.most[n.Token] = n.USD, n.Most
 	q.out = append(q.out, n)
-	q.twin(n.Token)
+	q.addWrapped(n.Token)
 }
 
-// twin gives the coin the price of its wrapped form, or the reverse.
-func (q *quoter) twin(token common.Address) {
+// addWrapped gives the coin the price of its wrapped form, or the reverse.
+func (q *quoter) addWrapped(token common.Address) {
 	if q.Wrapped == nil || token != *q.Wrapped && token != (common.Address{}) {
 		return
 	}

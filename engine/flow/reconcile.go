@@ -13,7 +13,7 @@ import (
 // reconcile compares the ledger with the node's state diff, address by address.
 // The diff corrects nothing, with one exception: where the chain's rules do not
 // name the fee recipients, credits that fit into the unassigned fee name them.
-func (c *calc) reconcile() {
+func (c *computation) reconcile() {
 	if c.Diff == nil {
 		return
 	}
@@ -26,10 +26,10 @@ func (c *calc) reconcile() {
 
 // mismatches lists differences: addresses of the ledger in its order, then the
 // others by address.
-func (c *calc) mismatches() []Mismatch {
+func (c *computation) mismatches() []Mismatch {
 	var out []Mismatch
-	for i := range c.led.accounts {
-		a := &c.led.accounts[i]
+	for i := range c.bal.accounts {
+		a := &c.bal.accounts[i]
 		recorded, said := recordedNet(c.Diff, a.addr)
 		if !said && a.in == a.out {
 			continue
@@ -41,7 +41,7 @@ func (c *calc) mismatches() []Mismatch {
 	rest := len(out)
 	for _, side := range [2]map[common.Address]*ethrpc.Account{c.Diff.Pre, c.Diff.Post} {
 		for addr := range side {
-			if _, ok := c.led.index[addr]; ok {
+			if _, ok := c.bal.index[addr]; ok {
 				continue
 			}
 			if n, _ := recordedNet(c.Diff, addr); n.Sign() != 0 {
@@ -75,7 +75,7 @@ func recordedNet(d *ethrpc.StateDiff, a common.Address) (n *big.Int, said bool) 
 // recipientsFromDiff turns credits that the ledger cannot explain into shares of
 // the unassigned fee. It does so only when credits are all that is unexplained
 // and their sum does not pass the unassigned amount.
-func (c *calc) recipientsFromDiff() bool {
+func (c *computation) recipientsFromDiff() bool {
 	f := c.out.Fee
 	if f == nil || f.Unassigned.Sign() == 0 || len(c.out.Mismatches) == 0 {
 		return false
@@ -98,7 +98,7 @@ func (c *calc) recipientsFromDiff() bool {
 }
 
 // assign books the credits and puts them in place of the nameless move.
-func (c *calc) assign(f *Fee) {
+func (c *computation) assign(f *Fee) {
 	last := len(c.out.Moves) - 1
 	for ; last >= 0; last-- { // destroyed coin may stand behind it
 		if m := &c.out.Moves[last]; m.Kind == MoveFee && m.NoTo {
@@ -114,7 +114,7 @@ func (c *calc) assign(f *Fee) {
 		credit := new(big.Int).Sub(m.Recorded, m.Ledger)
 		addr := m.Address
 		f.pay(&addr, roleFromDiff, credit)
-		a := c.led.account(addr)
+		a := c.bal.account(addr)
 		a.in.addBig(credit)
 		if a.role == "" {
 			a.role = roleFromDiff

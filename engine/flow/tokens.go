@@ -17,7 +17,7 @@ var (
 // tokens lists and books the token transfers of the receipt's logs. Logs whose
 // topics or data do not fit their event are no transfers: any contract may emit
 // any bytes under any topic.
-func (c *calc) tokens() {
+func (c *computation) tokens() {
 	if c.Receipt == nil {
 		return
 	}
@@ -55,7 +55,7 @@ func movesTokens(topic common.Hash) bool {
 }
 
 // nativeLog reports logs that only repeat a native move.
-func (c *calc) nativeLog(l *ethrpc.Log) bool {
+func (c *computation) nativeLog(l *ethrpc.Log) bool {
 	if l.Address == systemLogger {
 		return true
 	}
@@ -64,12 +64,12 @@ func (c *calc) nativeLog(l *ethrpc.Log) bool {
 
 // nativeToken reports whether a is the contract under which the native coin is a
 // token too.
-func (c *calc) nativeToken(a common.Address) bool {
+func (c *computation) nativeToken(a common.Address) bool {
 	t := c.Chain.Stack.NativeToken()
 	return t != nil && a == *t
 }
 
-func (c *calc) log(l *ethrpc.Log, pos int) {
+func (c *computation) log(l *ethrpc.Log, pos int) {
 	t := Transfer{Token: l.Address, Log: pos}
 	switch l.Topics[0] {
 	case evmsig.TopicTransfer:
@@ -86,7 +86,7 @@ func (c *calc) log(l *ethrpc.Log, pos int) {
 }
 
 // transferEvent tells ERC-721 from ERC-20 by the number of indexed arguments.
-func (c *calc) transferEvent(t Transfer, l *ethrpc.Log) {
+func (c *computation) transferEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) == 4 {
 		var id uint256.Int
 		var ok bool
@@ -111,7 +111,7 @@ func (c *calc) transferEvent(t Transfer, l *ethrpc.Log) {
 }
 
 // movesIDs knows tokens older than ERC-721 that emit ids where ERC-20 has amounts.
-func (c *calc) movesIDs(token common.Address) bool {
+func (c *computation) movesIDs(token common.Address) bool {
 	if c.Chain.ID == 1 && token == cryptoKitties {
 		return true
 	}
@@ -143,7 +143,7 @@ func erc20Transfer(l *ethrpc.Log) (from, to common.Address, v uint256.Int, ok bo
 }
 
 // singleEvent reads ERC-1155 TransferSingle.
-func (c *calc) singleEvent(t Transfer, l *ethrpc.Log) {
+func (c *computation) singleEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) != 4 || len(l.Data) < 64 {
 		return
 	}
@@ -159,7 +159,7 @@ func (c *calc) singleEvent(t Transfer, l *ethrpc.Log) {
 
 // batchEvent reads ERC-1155 TransferBatch. Both arrays must lie inside the data
 // and be of equal length, so a log yields at most one transfer per word of it.
-func (c *calc) batchEvent(t Transfer, l *ethrpc.Log) {
+func (c *computation) batchEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) != 4 {
 		return
 	}
@@ -181,7 +181,7 @@ func (c *calc) batchEvent(t Transfer, l *ethrpc.Log) {
 }
 
 // multiTokenEvent reads ERC-6909 Transfer: caller and amount are in the data.
-func (c *calc) multiTokenEvent(t Transfer, l *ethrpc.Log) {
+func (c *computation) multiTokenEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) != 4 || len(l.Data) < 64 {
 		return
 	}
@@ -197,7 +197,7 @@ func (c *calc) multiTokenEvent(t Transfer, l *ethrpc.Log) {
 
 // transfer lists one transfer and books both ends. Transfers of the native
 // coin's token contract are native moves already, so they are only listed.
-func (c *calc) transfer(t Transfer, id, v *uint256.Int) {
+func (c *computation) transfer(t Transfer, id, v *uint256.Int) {
 	t.Amount = c.slab.of(v)
 	if id != nil {
 		t.ID = c.slab.of(id)
@@ -217,8 +217,8 @@ func (c *calc) transfer(t Transfer, id, v *uint256.Int) {
 	case id != nil:
 		f = multi
 	}
-	c.led.token(t.From, t.Token, f, id, v, false)
-	c.led.token(t.To, t.Token, f, id, v, true)
+	c.bal.token(t.From, t.Token, f, id, v, false)
+	c.bal.token(t.To, t.Token, f, id, v, true)
 }
 
 func parties(a, b []byte) (from, to common.Address, ok bool) {

@@ -333,7 +333,7 @@ func checkBalanced(t *testing.T, in Input, f *Flow) {
 func TestWide(t *testing.T) {
 	top := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 	v := uint256.MustFromBig(top)
-	var in, out wide
+	var in, out uint384
 	for range 5 {
 		in.add(v)
 	}
@@ -348,7 +348,7 @@ func TestWide(t *testing.T) {
 	if net(&in, &in) != nil {
 		t.Error("equal sums must give nil")
 	}
-	out = wide{}
+	out = uint384{}
 	out.addBig(big.NewInt(-1))
 	out.addBig(new(big.Int).Lsh(big.NewInt(1), 400))
 	if !out.isZero() {

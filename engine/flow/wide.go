@@ -7,11 +7,11 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// wide is an unsigned sum, little endian. Its 384 bits hold 2^128 amounts of 256
+// uint384 is an unsigned sum, little endian. Its 384 bits hold 2^128 amounts of 256
 // bits: a hostile token may emit any number of transfers of 2^256-1.
-type wide [6]uint64
+type uint384 [6]uint64
 
-func (w *wide) add(v *uint256.Int) {
+func (w *uint384) add(v *uint256.Int) {
 	var c uint64
 	w[0], c = bits.Add64(w[0], v[0], 0)
 	w[1], c = bits.Add64(w[1], v[1], c)
@@ -21,7 +21,7 @@ func (w *wide) add(v *uint256.Int) {
 	w[5] += c
 }
 
-func (w *wide) addWide(v *wide) {
+func (w *uint384) addWide(v *uint384) {
 	var c uint64
 	for i := range w {
 		w[i], c = bits.Add64(w[i], v[i], c)
@@ -29,8 +29,8 @@ func (w *wide) addWide(v *wide) {
 }
 
 // addBig adds a non-negative integer; fees are products and may pass 256 bits.
-func (w *wide) addBig(n *big.Int) {
-	var v wide
+func (w *uint384) addBig(n *big.Int) {
+	var v uint384
 	var buf [48]byte
 	if n.Sign() < 0 || n.BitLen() > 8*len(buf) {
 		return
@@ -44,7 +44,7 @@ func (w *wide) addBig(n *big.Int) {
 }
 
 // sub returns w - v modulo 2^384 and whether that is below zero.
-func (w *wide) sub(v *wide) (d wide, negative bool) {
+func (w *uint384) sub(v *uint384) (d uint384, negative bool) {
 	var b uint64
 	for i := range w {
 		d[i], b = bits.Sub64(w[i], v[i], b)
@@ -52,9 +52,9 @@ func (w *wide) sub(v *wide) (d wide, negative bool) {
 	return d, b != 0
 }
 
-func (w *wide) isZero() bool { return *w == wide{} }
+func (w *uint384) isZero() bool { return *w == uint384{} }
 
-func (w *wide) big() *big.Int {
+func (w *uint384) big() *big.Int {
 	var buf [48]byte
 	for i := range buf {
 		bit := 8 * (len(buf) - 1 - i)
@@ -64,7 +64,7 @@ func (w *wide) big() *big.Int {
 }
 
 // net returns in - out, nil when they are equal.
-func net(in, out *wide) *big.Int {
+func net(in, out *uint384) *big.Int {
 	if *in == *out {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 // wrapEvent reads Deposit and Withdrawal of WETH9: the only sign that such a
 // token was minted or burnt. Wrapped coins that also emit the Transfer are
 // counted once. See foreignWrap for emitters that are not the chain's own.
-func (c *calc) wrapEvent(t Transfer, l *ethrpc.Log) {
+func (c *computation) wrapEvent(t Transfer, l *ethrpc.Log) {
 	holder, v, ok := holderAmount(l)
 	if !ok || v.IsZero() {
 		return
@@ -24,7 +24,7 @@ func (c *calc) wrapEvent(t Transfer, l *ethrpc.Log) {
 	} else {
 		t.From = holder
 	}
-	if c.saidTwice(t, &v) {
+	if c.hasTransferEvent(t, &v) {
 		return
 	}
 	if w := c.Chain.WrappedNative; w == nil || t.Token != *w {
@@ -51,9 +51,9 @@ func holderAmount(l *ethrpc.Log) (a common.Address, v uint256.Int, ok bool) {
 	return a, v, ok
 }
 
-// saidTwice looks for the Transfer from or to the zero address that some wrapped
+// hasTransferEvent looks for the Transfer from or to the zero address that some wrapped
 // coins emit in the same call, one or two logs away.
-func (c *calc) saidTwice(t Transfer, v *uint256.Int) bool {
+func (c *computation) hasTransferEvent(t Transfer, v *uint256.Int) bool {
 	logs := c.Receipt.Logs
 	for i := max(0, t.Log-2); i <= t.Log+2 && i < len(logs); i++ {
 		if logs[i].Address != t.Token {
@@ -86,7 +86,7 @@ type wrapKey struct {
 // the account of the event, the emitter is a token, and it has not minted to or
 // burnt from that account otherwise. The index is built for the few transactions
 // that need it.
-func (c *calc) foreignWrap(k wrapKey) bool {
+func (c *computation) foreignWrap(k wrapKey) bool {
 	if c.wrap == nil {
 		c.wrap = c.indexWraps()
 	}
@@ -100,7 +100,7 @@ func (c *calc) foreignWrap(k wrapKey) bool {
 	return ok || c.Token != nil && c.Token(k.token)
 }
 
-func (c *calc) indexWraps() *wraps {
+func (c *computation) indexWraps() *wraps {
 	w := &wraps{make(map[wrapKey]struct{}), make(map[common.Address]struct{}), make(map[[2]common.Address]struct{})}
 	if c.Tree != nil {
 		for _, f := range c.Tree.Frames {

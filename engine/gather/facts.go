@@ -14,23 +14,25 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Facts are transaction, receipt and block, each nil when it could not be had.
+// Facts are transaction, receipt and block, each nil if it is not available.
 type Facts struct {
 	Tx      *ethrpc.Transaction
 	Receipt *ethrpc.Receipt
 	Block   *ethrpc.Block
-	NoBlock error // why Block is nil although its number is known: the result stands without it
+	NoBlock error // why Block is nil although its number is known; the result is not partial because of it
 }
 
-// ContradictionError: two answers cannot both be true, so the later one is not
-// used. The node lies, is out of order, or the chain was reorganised in between.
+// ContradictionError means that two answers of a node contradict each other, so that the
+// later one is not used. The node is faulty, or the chain was reorganised between the
+// requests.
 type ContradictionError struct{ What string }
 
 func (e *ContradictionError) Error() string { return e.What }
 
-// ReadFacts asks for the three. A missing transaction or receipt comes as an error
-// beside the Facts, which are nil only where the hash is not known or not mined.
-func ReadFacts(ctx context.Context, w Ledger, ch *chain.Chain, hash common.Hash) (*Facts, error) {
+// ReadFacts reads transaction, receipt and block. A missing transaction or receipt is
+// returned as an error together with the other Facts. Facts is nil only if the hash is
+// unknown or pending.
+func ReadFacts(ctx context.Context, w ChainReader, ch *chain.Chain, hash common.Hash) (*Facts, error) {
 	tx, err := w.Transaction(ctx, ch, hash)
 	switch {
 	case errors.Is(err, upstream.ErrNotFound):
@@ -63,8 +65,8 @@ func ReadFacts(ctx context.Context, w Ledger, ch *chain.Chain, hash common.Hash)
 	return f, nil
 }
 
-// factsWithoutTx is what can be had beside a transaction that could not.
-func factsWithoutTx(ctx context.Context, w Ledger, ch *chain.Chain, hash common.Hash) *Facts {
+// factsWithoutTx reads receipt and block when the transaction itself is not available.
+func factsWithoutTx(ctx context.Context, w ChainReader, ch *chain.Chain, hash common.Hash) *Facts {
 	f := &Facts{}
 	rc, err := w.Receipt(ctx, ch, hash)
 	if err != nil {
@@ -77,7 +79,7 @@ func factsWithoutTx(ctx context.Context, w Ledger, ch *chain.Chain, hash common.
 	return f
 }
 
-func (f *Facts) readBlock(ctx context.Context, w Ledger, ch *chain.Chain, number uint64) {
+func (f *Facts) readBlock(ctx context.Context, w ChainReader, ch *chain.Chain, number uint64) {
 	f.NoBlock = guard(func() (err error) {
 		f.Block, err = w.Block(ctx, ch, number, false)
 		return err
@@ -87,8 +89,8 @@ func (f *Facts) readBlock(ctx context.Context, w Ledger, ch *chain.Chain, number
 	}
 }
 
-// TransactionOf is the transaction as a trace of it shows it, for where nobody gave the
-// transaction itself. rc may be nil. Its type, nonce and signature stay unknown.
+// TransactionOf reconstructs a transaction from its trace, for use when no node returned
+// the transaction itself. rc may be nil. Type, nonce and signature stay unknown.
 func TransactionOf(hash common.Hash, tree *trace.Tree, rc *ethrpc.Receipt) *ethrpc.Transaction {
 	root := tree.Root
 	tx := &ethrpc.Transaction{Hash: hash, From: root.From, Gas: root.Gas, Value: root.Value.ToBig(), Input: root.Input}
@@ -102,8 +104,8 @@ func TransactionOf(hash common.Hash, tree *trace.Tree, rc *ethrpc.Receipt) *ethr
 	return tx
 }
 
-// sameBlock holds a block as an answer names it against the transaction's; what
-// either leaves out cannot differ.
+// sameBlock reports whether an answer names the block of the transaction. A member that one
+// of them lacks is not compared.
 func sameBlock(what string, hash *common.Hash, number *uint64, tx *ethrpc.Transaction) error {
 	switch {
 	case number != nil && *number != *tx.BlockNumber:

@@ -46,7 +46,7 @@ func emitters(rc *ethrpc.Receipt, most int) []common.Address {
 // then the contracts themselves as of the block.
 func Tokens(
 	ctx context.Context,
-	w State,
+	w StateReader,
 	ch *chain.Chain,
 	tx *ethrpc.Transaction,
 	rc *ethrpc.Receipt,
@@ -97,7 +97,7 @@ var tokenTopics = map[common.Hash]bool{
 }
 
 type callAt struct {
-	w     State
+	w     StateReader
 	ch    *chain.Chain
 	block uint64
 }
@@ -108,17 +108,16 @@ func (c callAt) CallContract(ctx context.Context, to common.Address, data []byte
 	return c.w.Call(ctx, c.ch, to, data, c.block)
 }
 
-// Sourced is what directories know of the code that ran.
+// Sourced is what source and signature services know about the code that ran.
 type Sourced struct {
 	Contracts map[common.Address]*decode.Contract
 	Functions map[[4]byte][]string
 	Events    map[common.Hash][]string
 }
 
-// Sources asks for the verified ABIs of the contracts that matter, resolves
-// proxies, and asks a signature database for what no table knows. A contract
-// that nobody verified is an answer; a service that falls over is an error. diff may
-// be nil.
+// Sources fetches the verified ABIs of the contracts that matter, resolves proxies, and
+// looks up signatures that no embedded table has. A contract without verified source is a
+// valid answer; a service that fails is an error. diff may be nil.
 func Sources(
 	ctx context.Context,
 	w World,
@@ -130,7 +129,7 @@ func Sources(
 ) (*Sourced, error) {
 	addrs, selectors, topics := decode.Want(tree, rc)
 	s := &Sourced{Contracts: make(map[common.Address]*decode.Contract)}
-	err := s.contracts(ctx, w, ch, addrs, MomentOf(w, ch, tx, tree, rc, diff))
+	err := s.contracts(ctx, w, ch, addrs, TxStateOf(w, ch, tx, tree, rc, diff))
 	if len(selectors)+len(topics) > 0 {
 		set, serr := w.Signatures(ctx, selectors, topics)
 		if set != nil {
@@ -143,24 +142,26 @@ func Sources(
 	return s, err
 }
 
-// MomentOf is the transaction as the place in time that proxies are looked at.
-func MomentOf(
-	w State,
+// TxStateOf returns the state before and after the transaction, for the detection of
+// proxies.
+func TxStateOf(
+	w StateReader,
 	ch *chain.Chain,
 	tx *ethrpc.Transaction,
 	tree *trace.Tree,
 	rc *ethrpc.Receipt,
 	diff *ethrpc.StateDiff,
-) decode.Moment {
-	m := decode.Moment{After: probeAt{w, ch, *tx.BlockNumber}, Tree: tree, Diff: diff, Receipt: rc}
+) decode.TxState {
+	m := decode.TxState{After: probeAt{w, ch, *tx.BlockNumber}, Tree: tree, Diff: diff, Receipt: rc}
 	if *tx.BlockNumber > 0 {
 		m.Before = probeAt{w, ch, *tx.BlockNumber - 1}
 	}
 	return m
 }
 
-// contracts asks in a few lanes; the outcome does not depend on which ends first.
-func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs []common.Address, at decode.Moment) error {
+// contracts looks up several contracts at a time. The result does not depend on the order
+// in which the requests end.
+func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs []common.Address, at decode.TxState) error {
 	found := make([][]*decode.Contract, len(addrs))
 	errs := make([]error, len(addrs))
 	lanes := make(chan struct{}, sourceLanes)
@@ -194,8 +195,8 @@ func (s *Sourced) contracts(ctx context.Context, w World, ch *chain.Chain, addrs
 	return nil
 }
 
-// guard turns a panic into an error: nobody above a goroutine of this package
-// could catch it, and one hostile answer must not end the process.
+// guard runs f and returns a panic as an error. The goroutines of this package have no
+// caller that could recover, and one hostile answer must not end the process.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -205,9 +206,9 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// contract looks one address up, and the implementation behind it, which comes
-// second. Proxy slots that cannot be read leave the proxy unresolved.
-func contract(ctx context.Context, w World, ch *chain.Chain, a common.Address, at decode.Moment, probe bool) ([]*decode.Contract, error) {
+// contract looks up an address and, after it, the implementation behind it. If the proxy
+// slots cannot be read, the proxy stays unresolved.
+func contract(ctx context.Context, w World, ch *chain.Chain, a common.Address, at decode.TxState, probe bool) ([]*decode.Contract, error) {
 	c, err := verified(ctx, w, ch, a)
 	if c == nil {
 		return nil, err
@@ -234,8 +235,9 @@ func contract(ctx context.Context, w World, ch *chain.Chain, a common.Address, a
 	return out, nil
 }
 
-// verified asks for one source; a contract that nobody verified has no ABI.
-func verified(ctx context.Context, w Directory, ch *chain.Chain, a common.Address) (*decode.Contract, error) {
+// verified requests one source. A contract without verified source has no ABI, which is no
+// error.
+func verified(ctx context.Context, w MetadataSource, ch *chain.Chain, a common.Address) (*decode.Contract, error) {
 	c := &decode.Contract{Address: a}
 	src, err := w.Source(ctx, ch, a)
 	if errors.Is(err, upstream.ErrNotFound) {
@@ -250,7 +252,7 @@ func verified(ctx context.Context, w Directory, ch *chain.Chain, a common.Addres
 }
 
 type probeAt struct {
-	w     State
+	w     StateReader
 	ch    *chain.Chain
 	block uint64
 }
@@ -272,7 +274,7 @@ func (p probeAt) Call(ctx context.Context, to common.Address, data []byte) ([]by
 // Prices asks for the native coin and the tokens that moved, at block time.
 func Prices(
 	ctx context.Context,
-	w Directory,
+	w MetadataSource,
 	ch *chain.Chain,
 	block *ethrpc.Block,
 	rc *ethrpc.Receipt,

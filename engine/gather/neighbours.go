@@ -13,21 +13,21 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// maxNeighbours is how many transactions on either side are looked at: those who close
-// in on a trade stand right beside it. Both sides together fit one batch.
+// maxNeighbours is the number of transactions read on either side. The legs of a sandwich
+// stand right beside the trade. Both sides together fit into one batch.
 const maxNeighbours = 4
 
-// warmer asks many calls at once.
+// warmer sends many calls in one batch.
 type warmer interface {
 	Warm(ctx context.Context, ch *chain.Chain, asks ...upstream.Ask) error
 }
 
-// Neighbours reads the receipts around a transaction that trades, in the order of the
-// block. It is nil where nothing calls for it: the transaction does not trade, or one
-// sequencer orders the chain's blocks and shows nobody what waits.
+// Neighbours reads the receipts around a transaction that trades, in block order. It
+// returns nil if the transaction does not trade, or if the chain's sequencer keeps pending
+// transactions private, so that nobody can place transactions around them.
 func Neighbours(
 	ctx context.Context,
-	w Ledger,
+	w ChainReader,
 	ch *chain.Chain,
 	tx *ethrpc.Transaction,
 	rc *ethrpc.Receipt,
@@ -64,7 +64,7 @@ func Neighbours(
 
 func receipts(
 	ctx context.Context,
-	w Ledger,
+	w ChainReader,
 	ch *chain.Chain,
 	tx *ethrpc.Transaction,
 	list []common.Hash,

@@ -9,8 +9,8 @@ import (
 	"txlens/engine/upstream"
 )
 
-// reasons are what the one who asked may read of a failed call: neither hosts nor
-// methods nor the words of a library. The log has those.
+// reasons are the texts for failed calls that results show. They contain no host, method or
+// library text, which only the log has.
 var reasons = map[upstream.Kind]string{
 	upstream.KindPayment:     "the service could not pay its data provider",
 	upstream.KindRateLimited: "the data provider takes no more requests at the moment",
@@ -34,9 +34,9 @@ var reasons = map[upstream.Kind]string{
 	upstream.KindUnpaid:      api.ErrUnpaid.Error(),
 }
 
-// Reason says why a piece of evidence is missing, in words for the one who asked.
+// Reason describes why a piece of evidence is missing, for the reader of the result.
 func Reason(err error) string {
-	if e := weightiest(err); e != nil {
+	if e := mostSevere(err); e != nil {
 		if text, ok := reasons[e.Kind]; ok {
 			return text
 		}
@@ -64,16 +64,17 @@ func Reason(err error) string {
 	return "internal error"
 }
 
-// Unpaid reports whether a call failed because the service could not pay for it. The
-// payment of the one who asked has no part in it.
+// Unpaid reports whether a call failed because the service could not pay its own provider.
+// It does not depend on the caller's payment.
 func Unpaid(err error) bool {
-	e := weightiest(err)
+	e := mostSevere(err)
 	return e != nil && e.Kind == upstream.KindPayment
 }
 
-// weightiest is the upstream error within err that says most about why something is
-// missing: one about payment where there is one, else the first. nil: there is none.
-func weightiest(err error) *upstream.Error {
+// mostSevere returns the upstream error within err that best explains why something is
+// missing: one about payment if there is one, else the first. It returns nil if there is
+// none.
+func mostSevere(err error) *upstream.Error {
 	var first *upstream.Error
 	var walk func(error) bool
 	walk = func(err error) bool {

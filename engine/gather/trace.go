@@ -17,64 +17,64 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Traced is what the ladder reached.
-type Traced struct {
-	Tree  *trace.Tree       // nil: only the receipt is left
-	Diff  *ethrpc.StateDiff // nil when the node gives none
-	Notes []string          // why upper rungs were left, for a reader
-	Left  []error           // the same for the operator
+// TraceResult is the best trace that could be obtained, and why better sources failed.
+type TraceResult struct {
+	Tree   *trace.Tree       // nil: no trace is available, only the receipt
+	Diff   *ethrpc.StateDiff // nil when the node provides none
+	Notes  []string          // why better sources failed, for the reader of the result
+	Errors []error           // the same with all details, for the operator's log
 }
 
-// TraceOptions bound and shape the ladder.
+// TraceOptions are the limits and options of Trace.
 type TraceOptions struct {
 	Limits trace.Limits
 	Quick  bool // re-execute without the earlier transactions of the block
 }
 
-// Trace climbs down the ladder: the node's callTracer, its flat trace, local
-// re-execution, and at the end nothing, so that the receipt alone must do. An
-// error says that a node was asked for a trace and fell over: the answer could
-// be better later. A node that has no such method is no error.
-func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o TraceOptions) (*Traced, error) {
-	t := &Traced{}
+// Trace tries the sources of a trace in order: the node's callTracer, its flat trace, local
+// re-execution. If all fail, Tree is nil and the receipt must do. An error means that a
+// node failed while it was asked, so a later attempt may return a better trace. It is no
+// error if a node lacks the method.
+func Trace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o TraceOptions) (*TraceResult, error) {
+	t := &TraceResult{}
 	var faults []error
-	leave := func(rung trace.Rung, err error) {
-		t.Notes = append(t.Notes, "no call trace by "+rungWords[rung]+": "+Reason(err))
-		t.Left = append(t.Left, fmt.Errorf("%s: %w", rung, err))
+	leave := func(source trace.Source, err error) {
+		t.Notes = append(t.Notes, "no call trace by "+sourceText[source]+": "+Reason(err))
+		t.Errors = append(t.Errors, fmt.Errorf("%s: %w", source, err))
 		if !definite(err) {
 			faults = append(faults, err)
 		}
 	}
-	tree, err := agreeing(ctx, w, ch, hash, o.Limits, w.DebugTrace)
+	tree, err := checkedTrace(ctx, w, ch, hash, o.Limits, w.DebugTrace)
 	if err == nil {
 		t.Tree = tree
 		t.Diff = t.stateDiff(ctx, w, ch, hash)
 		return t, nil
 	}
-	leave(trace.RungDebug, err)
-	if tree, err = agreeing(ctx, w, ch, hash, o.Limits, w.ParityTrace); err == nil {
+	leave(trace.SourceDebug, err)
+	if tree, err = checkedTrace(ctx, w, ch, hash, o.Limits, w.ParityTrace); err == nil {
 		t.Tree = tree
 		return t, nil
 	}
-	leave(trace.RungParity, err)
+	leave(trace.SourceParity, err)
 	res, err := reexecute(ctx, w, ch, hash, o)
 	if err == nil {
 		t.Tree, t.Diff = res.Tree, res.StateDiff
 		t.Notes = append(t.Notes, res.AllNotes()...)
 		return t, nil
 	}
-	leave(trace.RungReplay, err)
+	leave(trace.SourceReplay, err)
 	return t, errors.Join(faults...)
 }
 
-// rungWords name the sources of a trace for a reader.
-var rungWords = map[trace.Rung]string{
-	trace.RungDebug: "the node's call tracer", trace.RungParity: "the node's flat traces", trace.RungReplay: "local re-execution",
+// sourceText names the sources of a trace in notes.
+var sourceText = map[trace.Source]string{
+	trace.SourceDebug: "the node's call tracer", trace.SourceParity: "the node's flat traces", trace.SourceReplay: "local re-execution",
 }
 
-// agreeing asks for a trace and refuses one that is not of the transaction. Where
-// the transaction cannot be had there is nothing to compare.
-func agreeing(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, lim trace.Limits,
+// checkedTrace requests a trace and rejects one that contradicts the transaction. If the
+// transaction is not available, it is not compared.
+func checkedTrace(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, lim trace.Limits,
 	ask func(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error)) (*trace.Tree, error) {
 	tree, err := ask(ctx, ch, hash, lim)
 	if err != nil {
@@ -90,10 +90,9 @@ func agreeing(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, l
 	return tree, nil
 }
 
-// definite reports whether the answer would be the same tomorrow: the method or
-// the state is not there, or this chain cannot be re-executed. The endpoint did serve
-// the transaction, so a refusal is not about the endpoint as a whole. One for want of
-// payment is not definite: it is for the service to mend.
+// definite reports whether a repeated request would fail again: the method or the state is
+// missing, or this chain cannot be re-executed. A rejected payment is not definite, because
+// the operator can resolve it.
 func definite(err error) bool {
 	return errors.Is(err, upstream.ErrUnsupported) || errors.Is(err, upstream.ErrNoState) || errors.Is(err, replay.ErrUnsupported) ||
 		errors.Is(err, errDiffers) || kindOf(err) == upstream.KindRefused
@@ -107,17 +106,18 @@ func kindOf(err error) upstream.Kind {
 	return ""
 }
 
-func (t *Traced) stateDiff(ctx context.Context, w Tracer, ch *chain.Chain, hash common.Hash) *ethrpc.StateDiff {
+func (t *TraceResult) stateDiff(ctx context.Context, w Tracer, ch *chain.Chain, hash common.Hash) *ethrpc.StateDiff {
 	diff, err := w.StateDiff(ctx, ch, hash)
 	if err != nil {
 		t.Notes = append(t.Notes, "balances are not held against the changes of state: "+Reason(err))
-		t.Left = append(t.Left, fmt.Errorf("state diff: %w", err))
+		t.Errors = append(t.Errors, fmt.Errorf("state diff: %w", err))
 		return nil
 	}
 	return diff
 }
 
-// errDiffers: the re-execution does not reproduce the receipt, so it is not shown.
+// errDiffers means that local re-execution does not reproduce the receipt. Its trace is not
+// used.
 var errDiffers = errors.New("local re-execution does not reproduce the receipt")
 
 func reexecute(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, o TraceOptions) (*replay.Result, error) {
@@ -159,7 +159,7 @@ func reexecute(ctx context.Context, w World, ch *chain.Chain, hash common.Hash, 
 	return res, err
 }
 
-// EarlierThan are the transactions that ran before tx in its block.
+// EarlierThan returns the transactions that precede tx in its block.
 func EarlierThan(block *ethrpc.Block, tx *ethrpc.Transaction) []*ethrpc.Transaction {
 	for i, other := range block.Transactions {
 		if other.Hash == tx.Hash {
@@ -169,7 +169,7 @@ func EarlierThan(block *ethrpc.Block, tx *ethrpc.Transaction) []*ethrpc.Transact
 	return nil
 }
 
-// StateAt reads the state at the end of a block, for a run on top of it.
+// StateAt returns the state at the end of a block, as the parent state of a re-execution.
 func StateAt(w World, ch *chain.Chain, block uint64) replay.State { return stateAt{w, ch, block} }
 
 type stateAt struct {
@@ -199,7 +199,7 @@ func (p stateAt) Storage(ctx context.Context, a common.Address, slot common.Hash
 	return p.w.Storage(ctx, p.ch, a, slot, p.block)
 }
 
-// BlockHash is what the BLOCKHASH opcode asks for.
+// BlockHash returns the value of the BLOCKHASH opcode.
 func (p stateAt) BlockHash(ctx context.Context, number uint64) (common.Hash, error) {
 	b, err := p.w.Block(ctx, p.ch, number, false)
 	if err != nil {

@@ -49,7 +49,7 @@ func (l *ladder) Block(_ context.Context, _ *chain.Chain, number uint64, full bo
 	return b, nil
 }
 
-func (l *ladder) tree(err error, rung trace.Rung) (*trace.Tree, error) {
+func (l *ladder) tree(err error, rung trace.Source) (*trace.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +60,11 @@ func (l *ladder) tree(err error, rung trace.Rung) (*trace.Tree, error) {
 }
 
 func (l *ladder) DebugTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
-	return l.tree(l.debug, trace.RungDebug)
+	return l.tree(l.debug, trace.SourceDebug)
 }
 
 func (l *ladder) ParityTrace(context.Context, *chain.Chain, common.Hash, trace.Limits) (*trace.Tree, error) {
-	return l.tree(l.parity, trace.RungParity)
+	return l.tree(l.parity, trace.SourceParity)
 }
 
 func (l *ladder) StateDiff(context.Context, *chain.Chain, common.Hash) (*ethrpc.StateDiff, error) {
@@ -95,7 +95,7 @@ func (l *ladder) Local(ctx context.Context, _, _ string, work func(context.Conte
 func TestLadder(t *testing.T) {
 	ch, _ := chain.ByID(1)
 	broken := &upstream.Error{Op: "eth_secret", Source: "host.example", Kind: upstream.KindServer, Err: errors.New("HTTP status 500")}
-	f := func(l *ladder, want trace.Rung, wantFault bool, wantNote string) {
+	f := func(l *ladder, want trace.Source, wantFault bool, wantNote string) {
 		t.Helper()
 		defer func(notes *[]string) {
 			for _, word := range []string{"example", "eth_", "debug_", "HTTP"} {
@@ -109,7 +109,7 @@ func TestLadder(t *testing.T) {
 		}
 		got, err := Trace(context.Background(), l, ch, hash, TraceOptions{})
 		l.notes = got.Notes
-		rung := trace.RungReceipt
+		rung := trace.SourceReceipt
 		if got.Tree != nil {
 			rung = got.Tree.Source
 		}
@@ -118,18 +118,18 @@ func TestLadder(t *testing.T) {
 		}
 	}
 	no, unpaid := upstream.ErrUnsupported, &upstream.Error{Op: "debug_traceTransaction", Source: "host.example", Kind: upstream.KindPayment, Err: errors.New("HTTP status 402")}
-	f(&ladder{diff: no}, trace.RungDebug, false, "not held against the changes of state: the data provider does not offer it")
-	f(&ladder{debug: no}, trace.RungParity, false, "no call trace by the node's call tracer: the data provider does not offer it")
-	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRefused}, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, false, "refused")
-	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRejected}, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "refused")
-	f(&ladder{debug: unpaid, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "could not pay its data provider")
-	f(&ladder{debug: unpaid}, trace.RungParity, false, "could not pay its data provider")
-	f(&ladder{debug: broken}, trace.RungParity, false, "not available at the moment")
-	f(&ladder{debug: no, parity: no}, trace.RungReplay, false, "no call trace by the node's flat traces")
-	f(&ladder{debug: broken, parity: broken}, trace.RungReplay, false, "not available at the moment")
-	f(&ladder{debug: no, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, false, "no call trace by local re-execution: the data provider does not keep the state")
-	f(&ladder{debug: no, parity: no, receiptGas: 12345}, trace.RungReceipt, false, "does not reproduce the receipt: replay used 21000 gas")
-	f(&ladder{debug: broken, parity: no, state: upstream.ErrNoState}, trace.RungReceipt, true, "not available at the moment")
-	f(&ladder{debug: no, parity: no, state: broken}, trace.RungReceipt, true, "not available at the moment")
-	f(&ladder{debug: no, parity: no, state: errors.New("secret.example: boom")}, trace.RungReceipt, true, "local re-execution: internal error")
+	f(&ladder{diff: no}, trace.SourceDebug, false, "not held against the changes of state: the data provider does not offer it")
+	f(&ladder{debug: no}, trace.SourceParity, false, "no call trace by the node's call tracer: the data provider does not offer it")
+	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRefused}, parity: no, state: upstream.ErrNoState}, trace.SourceReceipt, false, "refused")
+	f(&ladder{debug: &upstream.Error{Kind: upstream.KindRejected}, parity: no, state: upstream.ErrNoState}, trace.SourceReceipt, true, "refused")
+	f(&ladder{debug: unpaid, parity: no, state: upstream.ErrNoState}, trace.SourceReceipt, true, "could not pay its data provider")
+	f(&ladder{debug: unpaid}, trace.SourceParity, false, "could not pay its data provider")
+	f(&ladder{debug: broken}, trace.SourceParity, false, "not available at the moment")
+	f(&ladder{debug: no, parity: no}, trace.SourceReplay, false, "no call trace by the node's flat traces")
+	f(&ladder{debug: broken, parity: broken}, trace.SourceReplay, false, "not available at the moment")
+	f(&ladder{debug: no, parity: no, state: upstream.ErrNoState}, trace.SourceReceipt, false, "no call trace by local re-execution: the data provider does not keep the state")
+	f(&ladder{debug: no, parity: no, receiptGas: 12345}, trace.SourceReceipt, false, "does not reproduce the receipt: replay used 21000 gas")
+	f(&ladder{debug: broken, parity: no, state: upstream.ErrNoState}, trace.SourceReceipt, true, "not available at the moment")
+	f(&ladder{debug: no, parity: no, state: broken}, trace.SourceReceipt, true, "not available at the moment")
+	f(&ladder{debug: no, parity: no, state: errors.New("secret.example: boom")}, trace.SourceReceipt, true, "local re-execution: internal error")
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Views puts the questions of a triage to the state around a transaction: the end of the
-// parent block, or that of its own. A call that reverts is an answer, too. Answers come
-// beside the error of those that could not be had.
-func Views(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction, list []check.Question) (views []check.View, err error) {
+// Views runs the questions of the checks against the state around a transaction: the end of
+// the parent block, or of its own block. A call that reverts is a valid answer. Answers are
+// returned together with the error of those that failed.
+func Views(ctx context.Context, w StateReader, ch *chain.Chain, tx *ethrpc.Transaction, list []check.Question) (views []check.View, err error) {
 	if tx == nil || tx.Pending() || *tx.BlockNumber == 0 {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func Views(ctx context.Context, w State, ch *chain.Chain, tx *ethrpc.Transaction
 	return views, err
 }
 
-// blockOf is the block at whose end a question is put.
+// blockOf returns the block at whose end a question is evaluated.
 func blockOf(tx *ethrpc.Transaction, q check.Question) uint64 {
 	if q.When == check.Before {
 		return *tx.BlockNumber - 1

@@ -1,9 +1,9 @@
-// Package gather fetches the pieces of evidence of one transaction, one function
-// a phase: which chain, the transaction with its receipt and block, the trace by
-// the ladder, token facts, contract sources and signatures, prices. A phase asks
-// the world only through World, so that a recorded bundle serves as well as live
-// nodes. Functions return what they have beside an error: a failed phase costs
-// its own piece.
+// Package gather fetches the evidence of one transaction. There is one function for each
+// phase: finding the chain, reading the transaction with its receipt and block, the trace,
+// token metadata, contract sources and signatures, prices.
+//
+// All requests go through World, so that a recorded bundle serves as well as live nodes. A
+// function that fails returns what it obtained together with the error.
 package gather
 
 import (
@@ -18,24 +18,25 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// World is what the phases ask of the outside. *upstream.Session is one.
+// World is every request that the phases make to the outside. *upstream.Session implements
+// it.
 type World interface {
-	Finder
-	Ledger
+	ChainFinder
+	ChainReader
 	Tracer
-	State
-	Directory
-	Worker
+	StateReader
+	MetadataSource
+	LocalWork
 }
 
-// Finder knows which chain has a hash.
-type Finder interface {
+// ChainFinder finds the chain of a transaction hash.
+type ChainFinder interface {
 	// Probe races all chains for the hash.
 	Probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*upstream.ProbeResult, error)
 }
 
-// Ledger knows what stands in the chain.
-type Ledger interface {
+// ChainReader reads transactions, receipts and blocks.
+type ChainReader interface {
 	// Transaction returns upstream.ErrNotFound when the node does not know the hash.
 	Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.Transaction, error)
 	// Receipt returns upstream.ErrNotFound while the transaction is in no block.
@@ -44,7 +45,7 @@ type Ledger interface {
 	Block(ctx context.Context, ch *chain.Chain, number uint64, full bool) (*ethrpc.Block, error)
 }
 
-// Tracer re-runs a transaction on the node.
+// Tracer requests traces and state diffs from a node.
 type Tracer interface {
 	// DebugTrace is callTracer with logs.
 	DebugTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error)
@@ -54,8 +55,8 @@ type Tracer interface {
 	StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.StateDiff, error)
 }
 
-// State reads accounts at the end of a block.
-type State interface {
+// StateReader reads accounts at the end of a block.
+type StateReader interface {
 	// Balance is in wei.
 	Balance(ctx context.Context, ch *chain.Chain, a common.Address, block uint64) (*big.Int, error)
 	// Nonce counts the transactions sent.
@@ -70,8 +71,8 @@ type State interface {
 	CallFrom(ctx context.Context, ch *chain.Chain, from, to common.Address, data []byte, block uint64) ([]byte, error)
 }
 
-// Directory knows sources, signatures and prices.
-type Directory interface {
+// MetadataSource provides contract sources, signatures and prices.
+type MetadataSource interface {
 	// Source returns the verified ABI, upstream.ErrNotFound when nobody has it.
 	Source(ctx context.Context, ch *chain.Chain, a common.Address) (*upstream.Source, error)
 	// SourceText returns what the contract was compiled from, with the errors of Source.
@@ -82,8 +83,8 @@ type Directory interface {
 	Prices(ctx context.Context, ch *chain.Chain, at uint64, tokens []common.Address) (map[common.Address]upstream.Price, error)
 }
 
-// Worker books work that is done here.
-type Worker interface {
+// LocalWork meters work that this process does itself.
+type LocalWork interface {
 	// Local runs work and books its time and price under the name of a tool.
 	Local(ctx context.Context, tool, key string, work func(context.Context) error) error
 }

@@ -152,7 +152,7 @@ func TestAdvisory_mpprs_0_9_1_MissingExpires(t *testing.T) {
 	i, _ := sessionChallenge(t)
 	cr := answer(t, i, testRoute())
 	cr.Challenge.Expires = ""
-	i.Seal(&cr.Challenge) // as a server would that forgot it
+	i.SetID(&cr.Challenge) // as a server would that forgot it
 	_, err := i.Admit(cr, testRoute(), get, now)
 	wantProblem(t, err, InvalidChallenge)
 }

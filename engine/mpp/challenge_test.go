@@ -37,7 +37,7 @@ func TestConformance_1_3_SharedVectors(t *testing.T) {
 		if change != nil {
 			change(c)
 		}
-		if i.Seal(c); c.ID != want {
+		if i.SetID(c); c.ID != want {
 			t.Errorf("id %s, want %s", c.ID, want)
 		}
 		if err := i.Verify(c); err != nil {
@@ -80,7 +80,7 @@ func TestConformance_1_3_SessionVectors(t *testing.T) {
 		t.Helper()
 		c := &Challenge{Realm: "api.example.com", Method: Method, Intent: Intent, Request: sessionText,
 			Expires: "2030-01-01T00:05:00.000Z", Opaque: opaque, Header: header, Description: description}
-		if i.Seal(c); c.ID != want {
+		if i.SetID(c); c.ID != want {
 			t.Errorf("%s: id %s, want %s", row, c.ID, want)
 		}
 	}
@@ -108,7 +108,7 @@ func sessionChallenge(t testing.TB) (*Issuer, *Challenge) {
 	}
 	c := &Challenge{Realm: "api.example.com", Method: Method, Intent: Intent, Request: sessionText,
 		Expires: "2030-01-01T00:05:00.000Z", Digest: "sha-256=:abc:", Header: HeaderPaymentAuthorization, Opaque: opaque, Description: "work"}
-	i.Seal(c)
+	i.SetID(c)
 	return i, c
 }
 

@@ -61,8 +61,8 @@ func (m *mac) compute(c *Challenge, request, opaque string) {
 	base64.RawURLEncoding.Encode(m.id[:], m.hash.Sum(m.sum[:0]))
 }
 
-// Seal sets c's ID.
-func (i *Issuer) Seal(c *Challenge) {
+// SetID sets c's ID.
+func (i *Issuer) SetID(c *Challenge) {
 	m := i.macs.Get().(*mac)
 	m.compute(c, c.Request, c.Opaque)
 	c.ID = string(m.id[:])
@@ -86,7 +86,7 @@ func (i *Issuer) Issue(route *Route, expires time.Time) (*Challenge, error) {
 	if ambiguous(c) {
 		return nil, fmt.Errorf("issue challenge: %q has no place in a bound field", '|')
 	}
-	i.Seal(c)
+	i.SetID(c)
 	return c, nil
 }
 

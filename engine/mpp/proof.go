@@ -37,7 +37,7 @@ func (i *Issuer) IssueProof(route *Route, expires time.Time) (*Challenge, error)
 	if ambiguous(c) {
 		return nil, fmt.Errorf("issue challenge: %q has no place in a bound field", '|')
 	}
-	i.Seal(c)
+	i.SetID(c)
 	return c, nil
 }
 

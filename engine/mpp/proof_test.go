@@ -61,7 +61,7 @@ func TestVerifyProof(t *testing.T) {
 	reseal := func(change func(*Challenge)) func(*parts) {
 		return func(p *parts) {
 			change(p.challenge)
-			issuer.Seal(p.challenge)
+			issuer.SetID(p.challenge)
 			p.id = p.challenge.ID
 		}
 	}

@@ -18,62 +18,61 @@ import (
 	"txlens/engine/ethrpc"
 )
 
-// Changes make a run differ from what happened: a question of the form "and if
-// not?". What is wanted of the transaction itself (caller, value, calldata), is
-// changed in the transaction that is given to RunWith.
+// Changes make a re-execution differ from the original transaction. To change caller, value
+// or calldata of the transaction itself, pass a changed transaction to RunWith.
 type Changes struct {
-	// State is laid over the state just before the transaction; nil members of an
-	// account stay as they are, slots are set.
+	// State overrides the state just before the transaction. A nil member of an account
+	// keeps its value; slots are set.
 	State map[common.Address]*ethrpc.Account
-	// Frames are changed when they are called.
+	// Frames are calls to change when they are made.
 	Frames []FrameChange
-	// Free lets anybody send: the nonce is not checked, the sender may have code,
-	// and is given the coin that it lacks for value and gas.
-	Free bool
+	// SkipSenderChecks allows any sender: the nonce is not checked, the sender may have
+	// code, and receives the coin that it lacks for value and gas.
+	SkipSenderChecks bool
 }
 
-// FrameChange changes one call on its way: CALL, STATICCALL, DELEGATECALL or
-// CALLCODE. The gas that the caller was charged for it stays that of the original.
+// FrameChange changes one inner call: CALL, STATICCALL, DELEGATECALL or CALLCODE. The
+// caller is charged the gas of the original call.
 type FrameChange struct {
-	Path  []int               // positions among the calls of each caller, from the root's down; not empty
-	Stub  *Stub               // in place of the callee; no value is sent
-	Value *uint256.Int        // wei, sent instead; of CALL and CALLCODE alone
-	Words map[int]common.Hash // of the calldata behind the selector; in the caller's memory, where they stay
+	Path  []int               // index of the call among the calls of its caller, for each level below the root; not empty
+	Stub  *Stub               // replaces the callee; no value is sent
+	Value *uint256.Int        // wei to send instead; only for CALL and CALLCODE
+	Words map[int]common.Hash // replaces words of the calldata after the selector, in the caller's memory
 }
 
-// Stub is a callee that only answers.
+// Stub is a callee that returns or reverts with fixed data.
 type Stub struct {
 	Data   []byte
 	Revert bool
 }
 
-// changer makes frame changes while a transaction runs. It follows the calls as
-// the recorder of frames does.
+// changer applies frame changes while a transaction runs. Like the recorder of frames, it
+// follows the calls.
 type changer struct {
-	frames []FrameChange
-	met    []bool
-	stubs  []common.Address
-	made   []int // calls made so far by each open frame
-	at     []int // position of each open frame but the root among its caller's calls
-	behind *common.Address
+	frames  []FrameChange
+	applied []bool
+	stubs   []common.Address
+	made    []int // calls made so far by each open frame
+	at      []int // index of each open frame, except the root, among its caller's calls
+	behind  *common.Address
 }
 
-// stubAddress is an account that no chain has.
+// stubAddress returns an address that no chain uses.
 func stubAddress(i int) common.Address {
 	return common.BytesToAddress(crypto.Keccak256(binary.BigEndian.AppendUint64([]byte("txlens stub "), uint64(i)))[12:])
 }
 
 func newChanger(frames []FrameChange) *changer {
-	c := &changer{frames: frames, met: make([]bool, len(frames))}
+	c := &changer{frames: frames, applied: make([]bool, len(frames))}
 	for i := range frames {
 		c.stubs = append(c.stubs, stubAddress(i))
 	}
 	return c
 }
 
-// code of a stub: CODECOPY what follows the code, then RETURN or REVERT it. One
-// that returns nothing has no code, so that it needs no gas: the calls of plain
-// payments come with none.
+// code returns the code of a stub: CODECOPY the data behind the code, then RETURN or
+// REVERT. A stub that returns nothing has no code and needs no gas, because plain payments
+// provide none.
 func (s *Stub) code() []byte {
 	if len(s.Data) == 0 && !s.Revert {
 		return nil
@@ -89,9 +88,8 @@ func (s *Stub) code() []byte {
 	return append(code, s.Data...)
 }
 
-// hook changes calls just before they are made. go-ethereum asks tracers not to
-// write to the stack; that it sees what is written is what this rests on, and the
-// tests hold it to that.
+// hook changes a call just before it is made. go-ethereum asks tracers not to write to the
+// stack, but it uses what is written; tests check that this stays so.
 func (c *changer) hook(_ uint64, op byte, _, _ uint64, scope tracing.OpContext, _ []byte, depth int, err error) {
 	var args int // position of the calldata's offset from the top
 	switch vm.OpCode(op) {
@@ -107,15 +105,15 @@ func (c *changer) hook(_ uint64, op byte, _, _ uint64, scope tracing.OpContext, 
 		return
 	}
 	for i := range c.frames {
-		if f := &c.frames[i]; c.stands(f.Path, depth) {
-			c.met[i] = c.apply(i, f, stack, scope.MemoryData(), args)
+		if f := &c.frames[i]; c.matches(f.Path, depth) {
+			c.applied[i] = c.apply(i, f, stack, scope.MemoryData(), args)
 		}
 	}
 }
 
-// stands reports whether the call that the frame at depth (1 is the root) is about
-// to make has the path.
-func (c *changer) stands(path []int, depth int) bool {
+// matches reports whether the call that the frame at depth (1 is the root) is about to make
+// has the path.
+func (c *changer) matches(path []int, depth int) bool {
 	return len(path) == depth && path[depth-1] == c.made[depth-1] && slices.Equal(path[:depth-1], c.at[:depth-1])
 }
 
@@ -141,8 +139,8 @@ func (c *changer) apply(i int, f *FrameChange, stack []uint256.Int, memory []byt
 	return true
 }
 
-// setWords writes into the calldata as it lies in memory. Memory that is not yet
-// there is zero, and too far off to be the argument of anything.
+// setWords writes into the calldata in memory. Memory that is not allocated yet is zero; an
+// offset beyond any possible argument is ignored.
 func setWords(words map[int]common.Hash, memory []byte, offset, size *uint256.Int) bool {
 	if len(words) == 0 {
 		return true
@@ -162,7 +160,7 @@ func setWords(words map[int]common.Hash, memory []byte, offset, size *uint256.In
 	return true
 }
 
-// enter and exit follow the calls. A stub is recorded as what it stands for.
+// enter and exit follow the calls. A stub is recorded under the address that it replaces.
 func (c *changer) enter(depth int) (behind *common.Address) {
 	if depth > len(c.made) {
 		return nil
@@ -177,7 +175,7 @@ func (c *changer) enter(depth int) (behind *common.Address) {
 	return behind
 }
 
-// attach puts the changer before the recorders of hooks.
+// attach runs the changer before the recorders of hooks.
 func (c *changer) attach(h *tracing.Hooks) {
 	enter := h.OnEnter
 	h.OnEnter = func(depth int, typ byte, from, to common.Address, input []byte, gas uint64, value *big.Int) {
@@ -189,9 +187,9 @@ func (c *changer) attach(h *tracing.Hooks) {
 	h.OnOpcode = c.hook
 }
 
-// lay puts state over db: stubs, and what was asked for. It ends like a
-// transaction, so that the next one finds it as what stood there before.
-func (c *Changes) lay(env *environment, db *state.StateDB) {
+// applyState writes the stubs and the state overrides to db. It finalises db, so that the
+// next transaction sees them as its initial state.
+func (c *Changes) applyState(env *environment, db *state.StateDB) {
 	for i, f := range c.Frames {
 		if f.Stub != nil && len(f.Stub.code()) > 0 {
 			db.SetCode(stubAddress(i), f.Stub.code(), tracing.CodeChangeUnspecified)
@@ -216,7 +214,7 @@ func (c *Changes) lay(env *environment, db *state.StateDB) {
 	db.Finalise(env.rules())
 }
 
-// fund gives a free sender what it lacks and says so.
+// fund gives a sender of SkipSenderChecks the coin that it lacks, and reports it.
 func (c *Changes) fund(env *environment, db *state.StateDB, tx *ethrpc.Transaction) (note string) {
 	price := tx.GasPrice
 	if tx.Type >= types.DynamicFeeTxType && tx.MaxFee != nil {
@@ -237,7 +235,7 @@ func (c *Changes) fund(env *environment, db *state.StateDB, tx *ethrpc.Transacti
 	return "the sender was given the coin that it lacks for value and gas"
 }
 
-// check refuses what could not be laid over a state.
+// check rejects changes that cannot be applied.
 func (c *Changes) check() error {
 	for a, acc := range c.State {
 		if acc.Balance != nil && (acc.Balance.Sign() < 0 || acc.Balance.BitLen() > 256) {

@@ -63,7 +63,7 @@ func (r *Result) outcome() string {
 	for _, f := range r.Tree.Frames {
 		out = append(out, f.Path()+">"+f.To.Hex()[2:4])
 	}
-	return fmt.Sprintf("%s logs=%d met=%v", strings.Join(out, " "), len(r.Logs), r.Met)
+	return fmt.Sprintf("%s logs=%d met=%v", strings.Join(out, " "), len(r.Logs), r.AppliedFrames)
 }
 
 // TestChanges: each change does what it says, and nothing else differs.
@@ -104,12 +104,12 @@ func TestFreeSender(t *testing.T) {
 	if _, err := RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{}); err == nil {
 		t.Error("a contract without coin sent a transaction")
 	}
-	res, err := RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{Changes: &Changes{Free: true}})
+	res, err := RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{Changes: &Changes{SkipSenderChecks: true}})
 	if err != nil || res.Status != 1 || len(res.Notes) != 1 || res.Tree.Root.From != bank {
 		t.Fatalf("%+v, %v", res, err)
 	}
 	nonce := uint64(99) // behind the transaction's
-	res, err = RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{Changes: &Changes{Free: true, State: map[common.Address]*ethrpc.Account{bank: {Nonce: &nonce}}}})
+	res, err = RunWith(t.Context(), mainnet(t), blk, tx, nil, st, Options{Changes: &Changes{SkipSenderChecks: true, State: map[common.Address]*ethrpc.Account{bank: {Nonce: &nonce}}}})
 	if err != nil || res.Status != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}

@@ -11,17 +11,17 @@ import (
 	"txlens/engine/ethrpc"
 )
 
-// diff records what a transaction changes. Every change of state goes through a
-// hook, so the accounts seen here are all there are; changes that a revert took
-// back fall out when before and after are compared.
-type diff struct {
+// diffRecorder records the state changes of a transaction. Every change passes a hook, so
+// the list of accounts is complete. Comparing before and after removes changes that were
+// reverted.
+type diffRecorder struct {
 	db    *state.StateDB
 	pre   map[common.Address]*ethrpc.Account
-	slots map[common.Address]map[common.Hash]common.Hash // values before
+	slots map[common.Address]map[common.Hash]common.Hash // values before the transaction
 }
 
-func newDiff(db *state.StateDB) *diff {
-	return &diff{
+func newDiff(db *state.StateDB) *diffRecorder {
+	return &diffRecorder{
 		db:    db,
 		pre:   make(map[common.Address]*ethrpc.Account),
 		slots: make(map[common.Address]map[common.Hash]common.Hash),
@@ -29,7 +29,7 @@ func newDiff(db *state.StateDB) *diff {
 }
 
 // attach adds the recorder to hooks that leave state changes alone.
-func (d *diff) attach(h *tracing.Hooks) {
+func (d *diffRecorder) attach(h *tracing.Hooks) {
 	h.OnBalanceChange = func(a common.Address, prev, _ *big.Int, _ tracing.BalanceChangeReason) {
 		d.touch(a, func(acc *ethrpc.Account) { acc.Balance = prev })
 	}
@@ -50,9 +50,9 @@ func (d *diff) attach(h *tracing.Hooks) {
 	}
 }
 
-// touch notes an account at its first change. Hooks come right after the change,
-// so all fields but the changed one still stand as they were; undo puts that back.
-func (d *diff) touch(a common.Address, undo func(*ethrpc.Account)) {
+// touch records an account at its first change. A hook runs right after a change, so all
+// fields but the changed one have their initial values; undo restores that one.
+func (d *diffRecorder) touch(a common.Address, undo func(*ethrpc.Account)) {
 	if d.pre[a] != nil {
 		return
 	}
@@ -62,8 +62,8 @@ func (d *diff) touch(a common.Address, undo func(*ethrpc.Account)) {
 	d.pre[a] = acc
 }
 
-// result compares with the finalised state.
-func (d *diff) result() *ethrpc.StateDiff {
+// result compares the recorded values with the finalised state.
+func (d *diffRecorder) result() *ethrpc.StateDiff {
 	out := &ethrpc.StateDiff{
 		Pre:  make(map[common.Address]*ethrpc.Account),
 		Post: make(map[common.Address]*ethrpc.Account),
@@ -89,8 +89,8 @@ func (d *diff) result() *ethrpc.StateDiff {
 	return out
 }
 
-// changes is the account after, as far as it differs; nil when it does not.
-func (d *diff) changes(a common.Address, pre *ethrpc.Account) *ethrpc.Account {
+// changes returns the fields of the account that differ afterwards, nil if none does.
+func (d *diffRecorder) changes(a common.Address, pre *ethrpc.Account) *ethrpc.Account {
 	post, changed := &ethrpc.Account{}, false
 	if balance := d.db.GetBalance(a).ToBig(); balance.Cmp(pre.Balance) != 0 {
 		post.Balance, changed = balance, true
@@ -121,8 +121,8 @@ func (d *diff) changes(a common.Address, pre *ethrpc.Account) *ethrpc.Account {
 	return post
 }
 
-// slotsBefore are the changed slots that held something.
-func (d *diff) slotsBefore(a common.Address) map[common.Hash]common.Hash {
+// slotsBefore returns the changed slots that were not zero.
+func (d *diffRecorder) slotsBefore(a common.Address) map[common.Hash]common.Hash {
 	var out map[common.Hash]common.Hash
 	for slot, prev := range d.slots[a] {
 		if prev == (common.Hash{}) || d.db.GetState(a, slot) == prev {

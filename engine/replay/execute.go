@@ -17,7 +17,7 @@ import (
 	"txlens/engine/trace"
 )
 
-// prefetching is how many accounts are asked for at once where the list is known.
+// prefetching is how many accounts are requested at once.
 const prefetching = 16
 
 // execute runs the earlier transactions and then tx under the tracer.
@@ -31,7 +31,7 @@ func execute(ctx context.Context, env *environment, src *source, tx *ethrpc.Tran
 		return nil, err
 	}
 	for i, e := range earlier {
-		if _, err := apply(env, db, v, e, i, manner{}); err != nil {
+		if _, err := apply(env, db, v, e, i, runMode{}); err != nil {
 			return nil, fmt.Errorf("replay transaction %d of the block: %w", i, err)
 		}
 	}
@@ -43,8 +43,8 @@ func execute(ctx context.Context, env *environment, src *source, tx *ethrpc.Tran
 		res.Notes = append(res.Notes, "the sender's nonce was advanced past skipped transactions")
 	}
 	if c := opt.Changes; c != nil {
-		c.lay(env, db)
-		if c.Free {
+		c.applyState(env, db)
+		if c.SkipSenderChecks {
 			if note := c.fund(env, db, tx); note != "" {
 				res.Notes = append(res.Notes, note)
 			}
@@ -56,8 +56,8 @@ func execute(ctx context.Context, env *environment, src *source, tx *ethrpc.Tran
 	return res, traced(env, db, v, tx, len(earlier), opt, res)
 }
 
-// openBlock makes the changes that come before the first transaction and are not
-// laid over the parent state already.
+// openBlock applies the changes at the start of a block that the parent state does not
+// already contain.
 func openBlock(env *environment, db *state.StateDB, v *view) error {
 	if !env.daoFork() {
 		return nil
@@ -68,7 +68,7 @@ func openBlock(env *environment, db *state.StateDB, v *view) error {
 	return v.fault()
 }
 
-// prefetch asks for accounts side by side. What fails is asked again by the run.
+// prefetch requests accounts concurrently. The run requests again what failed.
 func prefetch(v *view, addrs []common.Address) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, prefetching)
@@ -82,8 +82,8 @@ func prefetch(v *view, addrs []common.Address) {
 	wg.Wait()
 }
 
-// alignNonce gives the sender the nonce that its transaction has, which decides
-// the addresses of what it creates.
+// alignNonce sets the sender's nonce to that of the transaction, which determines the
+// addresses of created contracts.
 func alignNonce(env *environment, db *state.StateDB, tx *ethrpc.Transaction) bool {
 	if db.GetNonce(tx.From) >= tx.Nonce {
 		return false
@@ -93,14 +93,14 @@ func alignNonce(env *environment, db *state.StateDB, tx *ethrpc.Transaction) boo
 	return true
 }
 
-// manner is how a transaction is run.
-type manner struct {
+// runMode says how a transaction is run.
+type runMode struct {
 	hooks *tracing.Hooks // may be nil
-	free  bool           // see Changes.Free
+	free  bool           // see Changes.SkipSenderChecks
 }
 
 // apply runs one transaction on db and finalises it.
-func apply(env *environment, db *state.StateDB, v *view, tx *ethrpc.Transaction, index int, how manner) (*core.ExecutionResult, error) {
+func apply(env *environment, db *state.StateDB, v *view, tx *ethrpc.Transaction, index int, how runMode) (*core.ExecutionResult, error) {
 	blockCtx, hooks := env.blockContext(v), how.hooks
 	msg, err := message(tx, blockCtx.BaseFee)
 	if err != nil {
@@ -132,26 +132,26 @@ func apply(env *environment, db *state.StateDB, v *view, tx *ethrpc.Transaction,
 	return res, v.fault()
 }
 
-// traced runs tx under the frame and diff recorders and fills res.
+// traced runs tx with the frame and diff recorders and fills res.
 func traced(env *environment, db *state.StateDB, v *view, tx *ethrpc.Transaction, index int, opt Options, res *Result) error {
 	frames := newFrames(v, tx.Gas, opt)
 	diff := newDiff(db)
 	hooks := frames.hooks()
 	diff.attach(hooks)
-	how := manner{hooks: hooks}
+	how := runMode{hooks: hooks}
 	if c := opt.Changes; c != nil {
-		how.free = c.Free
+		how.free = c.SkipSenderChecks
 		if len(c.Frames) > 0 {
 			ch := newChanger(c.Frames)
 			ch.attach(hooks)
-			res.Met = ch.met
+			res.AppliedFrames = ch.applied
 		}
 	}
 	out, err := apply(env, db, v, tx, index, how)
 	if err != nil {
 		return err
 	}
-	if res.Tree, err = frames.live.Tree(trace.RungReplay); err != nil {
+	if res.Tree, err = frames.live.Tree(trace.SourceReplay); err != nil {
 		return err
 	}
 	res.Tree.Root.GasUsed = out.UsedGas // with the intrinsic gas and the refund

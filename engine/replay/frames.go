@@ -17,15 +17,14 @@ import (
 
 const (
 	defaultTraceBytes = 128 << 20
-	frameBytes        = 320 // what a frame costs beside its bytes
+	frameBytes        = 320 // bytes that a frame costs besides its data
 )
 
-// frames records calls by the rules of go-ethereum's callTracer. It does not use
-// callTracer itself: that writes its answer level within level, which takes time
-// with the square of the depth (15 s for 1,024 frames nested in each other) and
-// cannot be stopped, and it holds every frame of a trace that is cut down to its
-// loops afterwards.
-type frames struct {
+// frameRecorder records calls as go-ethereum's callTracer does. callTracer itself is not
+// used: it serialises level within level, which takes time quadratic in the depth (15 s for
+// 1,024 nested frames) and cannot be stopped, and it keeps every frame even if the trace is
+// compressed afterwards.
+type frameRecorder struct {
 	view *view
 	gas  uint64 // limit of the transaction
 	live *trace.Live
@@ -33,21 +32,21 @@ type frames struct {
 	max  int
 }
 
-func newFrames(v *view, gas uint64, opt Options) *frames {
-	f := &frames{view: v, gas: gas, live: trace.NewLive(opt.Limits), max: opt.MaxTraceBytes}
+func newFrames(v *view, gas uint64, opt Options) *frameRecorder {
+	f := &frameRecorder{view: v, gas: gas, live: trace.NewLive(opt.Limits), max: opt.MaxTraceBytes}
 	if f.max <= 0 {
 		f.max = defaultTraceBytes
 	}
 	return f
 }
 
-func (f *frames) hooks() *tracing.Hooks {
+func (f *frameRecorder) hooks() *tracing.Hooks {
 	return &tracing.Hooks{OnEnter: f.enter, OnExit: f.exit, OnLog: f.log}
 }
 
-// admit counts bytes. One frame may pass the same megabyte to thousands of calls
-// for little gas, and each call keeps a copy.
-func (f *frames) admit(n int) bool {
+// admit counts bytes. One frame may pass the same megabyte to thousands of calls for little
+// gas, and each recorded call has a copy.
+func (f *frameRecorder) admit(n int) bool {
 	if f.seen += n; f.seen > f.max {
 		f.view.fail(fmt.Errorf("%w: bound of %d bytes", ErrTraceTooLarge, f.max))
 		return false
@@ -60,7 +59,7 @@ var kinds = map[vm.OpCode]trace.Kind{
 	vm.CREATE: trace.Create, vm.CREATE2: trace.Create2, vm.SELFDESTRUCT: trace.SelfDestruct,
 }
 
-func (f *frames) enter(depth int, typ byte, from, to common.Address, input []byte, gas uint64, value *big.Int) {
+func (f *frameRecorder) enter(depth int, typ byte, from, to common.Address, input []byte, gas uint64, value *big.Int) {
 	if !f.admit(frameBytes + len(input)) {
 		input = nil
 	}
@@ -80,10 +79,10 @@ func (f *frames) enter(depth int, typ byte, from, to common.Address, input []byt
 	}
 }
 
-// exit closes a frame. A fault that did not undo the frame is none: before
-// Homestead a creation that could not pay for storing its code left an account
-// without code and went on.
-func (f *frames) exit(_ int, output []byte, gasUsed uint64, err error, reverted bool) {
+// exit closes a frame. An error that did not undo the frame is not recorded: before
+// Homestead, a creation that could not pay for storing its code left an account without
+// code and continued.
+func (f *frameRecorder) exit(_ int, output []byte, gasUsed uint64, err error, reverted bool) {
 	var failure, reason string
 	if err != nil && reverted {
 		failure = err.Error()
@@ -101,7 +100,7 @@ func (f *frames) exit(_ int, output []byte, gasUsed uint64, err error, reverted 
 	}
 }
 
-func (f *frames) log(l *types.Log) {
+func (f *frameRecorder) log(l *types.Log) {
 	if f.admit(frameBytes + len(l.Data)) {
 		f.live.Log(l.Address, l.Topics, l.Data)
 	}

@@ -253,7 +253,7 @@ func TestEarlierTransactions(t *testing.T) {
 	// counter: slot 0 += 1, logs nothing, returns the new value
 	code := []byte{byte(vm.PUSH1), 0, byte(vm.SLOAD), byte(vm.PUSH1), 1, byte(vm.ADD), byte(vm.DUP1), byte(vm.PUSH1), 0, byte(vm.SSTORE),
 		byte(vm.PUSH1), 0, byte(vm.MSTORE), byte(vm.PUSH1), 32, byte(vm.PUSH1), 0, byte(vm.RETURN)}
-	f := func(earlier int, quick bool, parallel int, want byte, rung trace.Rung) {
+	f := func(earlier int, quick bool, parallel int, want byte, rung trace.Source) {
 		t.Helper()
 		blk, tx, st := made(code...)
 		var before []*ethrpc.Transaction
@@ -281,10 +281,10 @@ func TestEarlierTransactions(t *testing.T) {
 			t.Errorf("slot after: %s", slot)
 		}
 	}
-	f(0, false, 0, 1, trace.RungReplay)
-	f(5, false, 0, 6, trace.RungReplay)
-	f(5, false, -1, 6, trace.RungReplay)
-	f(5, true, 0, 1, trace.RungReplayQuick)
+	f(0, false, 0, 1, trace.SourceReplay)
+	f(5, false, 0, 6, trace.SourceReplay)
+	f(5, false, -1, 6, trace.SourceReplay)
+	f(5, true, 0, 1, trace.SourceReplayQuick)
 }
 
 // Earlier transactions wait for their state side by side.

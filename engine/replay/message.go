@@ -11,11 +11,11 @@ import (
 	"txlens/engine/ethrpc"
 )
 
-// message is the transaction as the state transition takes it. The sender is the
-// one that the node recovered; signatures are not checked again. The type has been
-// looked at.
+// message converts a transaction for go-ethereum's state transition. The sender is the one
+// that the node recovered; signatures are not checked again. The caller has checked the
+// type.
 func message(tx *ethrpc.Transaction, baseFee *big.Int) (*core.Message, error) {
-	var n numbers
+	var n converter
 	msg := &core.Message{
 		To:       tx.To,
 		From:     tx.From,
@@ -41,10 +41,10 @@ func message(tx *ethrpc.Transaction, baseFee *big.Int) (*core.Message, error) {
 	return msg, nil
 }
 
-// setPrice fills the price that is paid: under EIP-1559 the base fee and the tip,
-// capped. GasPrice of the node's answer is not used where caps are given, because
-// nodes fill it in differently.
-func setPrice(msg *core.Message, tx *ethrpc.Transaction, baseFee *big.Int, n *numbers) {
+// setPrice computes the price per gas: under EIP-1559 the base fee plus the tip, capped.
+// GasPrice of the node's answer is not used if caps are given, because nodes fill it in
+// differently.
+func setPrice(msg *core.Message, tx *ethrpc.Transaction, baseFee *big.Int, n *converter) {
 	if tx.Type < types.DynamicFeeTxType || tx.MaxFee == nil || tx.MaxTip == nil {
 		price := n.u256("gasPrice", tx.GasPrice)
 		msg.GasPrice, msg.GasFeeCap, msg.GasTipCap = price, price, price
@@ -68,7 +68,7 @@ func accessList(tx *ethrpc.Transaction) types.AccessList {
 	return list
 }
 
-func authorizations(tx *ethrpc.Transaction, n *numbers) []types.SetCodeAuthorization {
+func authorizations(tx *ethrpc.Transaction, n *converter) []types.SetCodeAuthorization {
 	list := make([]types.SetCodeAuthorization, len(tx.Authorizations))
 	for i, a := range tx.Authorizations {
 		list[i] = types.SetCodeAuthorization{
@@ -83,11 +83,11 @@ func authorizations(tx *ethrpc.Transaction, n *numbers) []types.SetCodeAuthoriza
 	return list
 }
 
-// numbers converts and keeps the first fault.
-type numbers struct{ err error }
+// converter converts integers and keeps the first error.
+type converter struct{ err error }
 
-// u256 is never nil; a missing, negative or too large number is a fault.
-func (n *numbers) u256(what string, b *big.Int) *uint256.Int {
+// u256 never returns nil. A missing, negative or too large number is an error.
+func (n *converter) u256(what string, b *big.Int) *uint256.Int {
 	if b == nil || b.Sign() < 0 || b.BitLen() > 256 {
 		if n.err == nil {
 			n.err = fmt.Errorf("%s is not a 256-bit number", what)

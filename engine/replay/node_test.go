@@ -110,7 +110,7 @@ func TestOverNode(t *testing.T) {
 		}
 		sameTrace(t, c.Name, res.Tree, e.Trace, true)
 		if asked := n.CallsTo("eth_getBalance") + n.CallsTo("eth_getTransactionCount") +
-			n.CallsTo("eth_getCode") + n.CallsTo("eth_getStorageAt"); asked != res.Reads || res.Tree.Source != trace.RungReplay {
+			n.CallsTo("eth_getCode") + n.CallsTo("eth_getStorageAt"); asked != res.Reads || res.Tree.Source != trace.SourceReplay {
 			t.Errorf("%s: node asked %d times, %d reads, source %s", c.Name, asked, res.Reads, res.Tree.Source)
 		}
 	}

@@ -27,9 +27,9 @@ var (
 	ErrTraceTooLarge = errors.New("trace of the local re-execution is too large")
 )
 
-// State answers for the END of the parent block. It is asked from several
-// goroutines at once, never twice for the same value unless it failed, and must
-// return soon after ctx ends. Any error ends the run: nothing is read as zero.
+// State reads the state at the END of the parent block. It is called from several
+// goroutines, never twice for the same value unless it failed, and must return soon after
+// ctx ends. Any error ends the run: no missing value is read as zero.
 type State interface {
 	Balance(ctx context.Context, addr common.Address) (*big.Int, error)
 	Nonce(ctx context.Context, addr common.Address) (uint64, error)
@@ -37,7 +37,7 @@ type State interface {
 	Storage(ctx context.Context, addr common.Address, slot common.Hash) (common.Hash, error)
 }
 
-// BlockHasher is what a State may offer besides: the hash of an ancestor, for
+// BlockHasher is an optional interface of a State: it returns the hash of an ancestor for
 // the BLOCKHASH opcode. Without it only the parent's hash is known.
 type BlockHasher interface {
 	BlockHash(ctx context.Context, number uint64) (common.Hash, error)
@@ -46,24 +46,24 @@ type BlockHasher interface {
 // Options of a run; the zero value is ready.
 type Options struct {
 	Limits        trace.Limits
-	Config        *params.ChainConfig // rules to use in place of the chain's own
+	Config        *params.ChainConfig // rules to use instead of the chain's own
 	MaxReads      int                 // State calls; 0 means 20,000
 	MaxTraceBytes int                 // inputs, outputs and log data seen; 0 means 128 MiB
 	Parallel      int                 // concurrent warm-up runs of earlier transactions; 0 means 8, negative none
-	Changes       *Changes            // nil: as it was
+	Changes       *Changes            // nil: run the original transaction
 }
 
 // Result of a run.
 type Result struct {
-	Tree        *trace.Tree
-	Status      uint64 // 1 or 0, as a receipt has it
-	GasUsed     uint64
-	Logs        []ethrpc.Log // Index counts from the first replayed transaction
-	StateDiff   *ethrpc.StateDiff
-	Reads       int      // State calls
-	Approximate bool     // rules were guessed from the header
-	Met         []bool   // which of Changes.Frames were made, in their order
-	Notes       []string // what the reader of the trace should know; see AllNotes
+	Tree          *trace.Tree
+	Status        uint64 // 1 or 0, as a receipt has it
+	GasUsed       uint64
+	Logs          []ethrpc.Log // Index counts from the first replayed transaction
+	StateDiff     *ethrpc.StateDiff
+	Reads         int      // State calls
+	Approximate   bool     // the rules were derived from the header
+	AppliedFrames []bool   // which of Changes.Frames took place, in their order
+	Notes         []string // what the reader of the trace should know; see AllNotes
 }
 
 // Run re-executes tx in blk over st. earlier are the transactions of the block
@@ -78,7 +78,7 @@ func Run(ctx context.Context, ch *chain.Chain, blk *ethrpc.Block, tx *ethrpc.Tra
 // as an error.
 func RunWith(ctx context.Context, ch *chain.Chain, blk *ethrpc.Block, tx *ethrpc.Transaction,
 	earlier []*ethrpc.Transaction, st State, opt Options) (*Result, error) {
-	rung, err := rungOf(tx, earlier)
+	from, err := sourceOf(tx, earlier)
 	if err != nil {
 		return nil, err
 	}
@@ -107,32 +107,32 @@ func RunWith(ctx context.Context, ch *chain.Chain, blk *ethrpc.Block, tx *ethrpc
 	if err != nil {
 		return nil, err
 	}
-	res.Tree.Source = rung
+	res.Tree.Source = from
 	res.Reads = src.count()
 	return res, nil
 }
 
-// AllNotes are the Notes, and what is missing of the state that the run was made on.
+// AllNotes returns the Notes, and what is missing in the state of the run.
 func (r *Result) AllNotes() []string {
 	notes := slices.Clone(r.Notes)
-	if r.Tree.Source == trace.RungReplayQuick {
+	if r.Tree.Source == trace.SourceReplayQuick {
 		notes = append(notes, "earlier transactions of the block were not replayed: state they changed is not seen")
 	}
 	return notes
 }
 
-// rungOf says what a run over these earlier transactions is worth.
-func rungOf(tx *ethrpc.Transaction, earlier []*ethrpc.Transaction) (trace.Rung, error) {
+// sourceOf returns the trace source of a run after these earlier transactions.
+func sourceOf(tx *ethrpc.Transaction, earlier []*ethrpc.Transaction) (trace.Source, error) {
 	if len(earlier) == 0 {
 		if tx.Index != nil && *tx.Index == 0 {
-			return trace.RungReplay, nil
+			return trace.SourceReplay, nil
 		}
-		return trace.RungReplayQuick, nil
+		return trace.SourceReplayQuick, nil
 	}
 	if tx.Index != nil && *tx.Index != uint64(len(earlier)) {
 		return "", fmt.Errorf("replay block: %d earlier transactions given, the transaction is at index %d", len(earlier), *tx.Index)
 	}
-	return trace.RungReplay, nil
+	return trace.SourceReplay, nil
 }
 
 // guard turns a panic of f into an error. The EVM panics on state that no real

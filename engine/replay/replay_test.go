@@ -224,7 +224,7 @@ func TestMainnetRules(t *testing.T) {
 		}
 		res := rerun(t, c, mainnet(t), Options{})
 		sameTrace(t, c.Name, res.Tree, e.Trace, true)
-		if res.Approximate || res.Tree.Source != trace.RungReplay {
+		if res.Approximate || res.Tree.Source != trace.SourceReplay {
 			t.Errorf("%s: approximate %v, source %s", c.Name, res.Approximate, res.Tree.Source)
 		}
 		seen[c.Hash()] = true

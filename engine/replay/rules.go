@@ -15,7 +15,7 @@ import (
 	"txlens/engine/ethrpc"
 )
 
-// environment is what all transactions of a block share.
+// environment is shared by all transactions of a block.
 type environment struct {
 	config      *params.ChainConfig
 	block       *ethrpc.Block
@@ -24,8 +24,8 @@ type environment struct {
 	blobFee     *big.Int
 }
 
-// newEnvironment picks the rules for blk and checks that the header carries what
-// they need.
+// newEnvironment selects the rules for blk and checks that the header has the fields they
+// need.
 func newEnvironment(ch *chain.Chain, blk *ethrpc.Block, txs []*ethrpc.Transaction, opt Options) (*environment, error) {
 	env := &environment{block: blk, merged: blk.Difficulty == nil || blk.Difficulty.Sign() == 0}
 	switch {
@@ -54,8 +54,8 @@ func newEnvironment(ch *chain.Chain, blk *ethrpc.Block, txs []*ethrpc.Transactio
 	return env, env.setBlobFee()
 }
 
-// guess reads the rules off the header of a chain whose schedule is not known
-// here: the fields that a fork added say that the fork has happened.
+// guess derives the rules from the header, for a chain whose fork schedule is unknown: a
+// field that a fork added shows that the fork is active.
 func (env *environment) guess(ch *chain.Chain, txs []*ethrpc.Transaction) error {
 	reason := ch.Stack.Unreplayable()
 	if reason == "" && env.block.BaseFee == nil {
@@ -118,7 +118,7 @@ func (env *environment) setBlobFee() error {
 	return nil
 }
 
-// blockContext is what the opcodes about the block answer.
+// blockContext returns the values of the block opcodes.
 func (env *environment) blockContext(v *view) vm.BlockContext {
 	blk := env.block
 	ctx := vm.BlockContext{
@@ -146,13 +146,13 @@ func (env *environment) blockContext(v *view) vm.BlockContext {
 	return ctx
 }
 
-// daoFork reports whether the irregular change of EIP-779 opens this block.
+// daoFork reports whether this block starts with the irregular state change of EIP-779.
 func (env *environment) daoFork() bool {
 	fork := env.config.DAOForkBlock
 	return env.config.DAOForkSupport && fork != nil && fork.Cmp(env.number()) == 0
 }
 
-// daoAccounts are the accounts that the irregular change moves.
+// daoAccounts returns the accounts whose balance that change moves.
 func daoAccounts() []common.Address {
 	return append(params.DAODrainList(), params.DAORefundContract)
 }

@@ -24,8 +24,8 @@ const (
 	ringLength = 8191
 )
 
-// source is the parent state of one run: every value is asked once and kept
-// until the run ends. It is safe for concurrent use.
+// source caches the parent state of one run: each value is requested once. It is safe for
+// concurrent use.
 type source struct {
 	state   State
 	max     int
@@ -37,9 +37,9 @@ type source struct {
 	mu       sync.Mutex
 	reads    int
 	limited  bool
-	accounts map[common.Address]*cell[*account]
-	slots    map[slotKey]*cell[common.Hash]
-	hashes   map[uint64]*cell[common.Hash]
+	accounts map[common.Address]*pendingValue[*account]
+	slots    map[slotKey]*pendingValue[common.Hash]
+	hashes   map[uint64]*pendingValue[common.Hash]
 }
 
 type slotKey struct {
@@ -47,14 +47,14 @@ type slotKey struct {
 	slot common.Hash
 }
 
-// account is nil where the chain has none.
+// account is nil if the chain has no such account.
 type account struct {
 	types.StateAccount
 	code []byte
 }
 
-// cell is a value on its way; done is closed when it is there.
-type cell[T any] struct {
+// pendingValue is a value that was requested. done is closed when it has arrived.
+type pendingValue[T any] struct {
 	done chan struct{}
 	val  T
 	err  error
@@ -68,9 +68,9 @@ func newSource(st State, env *environment, opt Options) *source {
 		overlay:  systemSlots(blk),
 		early:    !env.rules().IsEIP158,
 		hash:     blk.ParentHash,
-		accounts: make(map[common.Address]*cell[*account]),
-		slots:    make(map[slotKey]*cell[common.Hash]),
-		hashes:   make(map[uint64]*cell[common.Hash]),
+		accounts: make(map[common.Address]*pendingValue[*account]),
+		slots:    make(map[slotKey]*pendingValue[common.Hash]),
+		hashes:   make(map[uint64]*pendingValue[common.Hash]),
 	}
 	if s.max <= 0 {
 		s.max = defaultMaxReads
@@ -99,10 +99,10 @@ func systemSlots(blk *ethrpc.Block) map[slotKey]common.Hash {
 	return m
 }
 
-// load answers from m, or fetches and keeps; others who want the same value wait
-// for the one fetch. A failure is not kept, so that a speculative run which lost a
-// packet does not decide the real one.
-func load[K comparable, T any](s *source, m map[K]*cell[T], key K, cost int, fetch func() (T, error)) (T, error) {
+// load returns a value from m, or requests and keeps it. Concurrent callers wait for one
+// request. A failure is not kept, so that a failed speculative request does not affect the
+// real run.
+func load[K comparable, T any](s *source, m map[K]*pendingValue[T], key K, cost int, fetch func() (T, error)) (T, error) {
 	s.mu.Lock()
 	if c := m[key]; c != nil {
 		s.mu.Unlock()
@@ -116,7 +116,7 @@ func load[K comparable, T any](s *source, m map[K]*cell[T], key K, cost int, fet
 		return zero, fmt.Errorf("%w: bound of %d reads", ErrReadLimit, s.max)
 	}
 	s.reads += cost
-	c := &cell[T]{done: make(chan struct{})}
+	c := &pendingValue[T]{done: make(chan struct{})}
 	m[key] = c
 	s.mu.Unlock()
 
@@ -146,17 +146,17 @@ func (s *source) account(ctx context.Context, addr common.Address) (*account, er
 	return load(s, s.accounts, addr, readsPerAccount, func() (*account, error) { return s.fetchAccount(ctx, addr) })
 }
 
-// none answers for the accounts of n stubs, which need not be asked for.
+// none marks the addresses of n stubs as empty, so that they are not requested.
 func (s *source) none(n int) {
 	for i := range n {
-		c := &cell[*account]{done: make(chan struct{})}
+		c := &pendingValue[*account]{done: make(chan struct{})}
 		close(c.done)
 		s.accounts[stubAddress(i)] = c
 	}
 }
 
-// fetchAccount asks for the three parts at once: over a network the wait counts,
-// not the work.
+// fetchAccount requests balance, nonce and code concurrently, because the latency
+// dominates.
 func (s *source) fetchAccount(ctx context.Context, addr common.Address) (*account, error) {
 	var (
 		balance *big.Int

@@ -8,9 +8,9 @@ import (
 	"txlens/engine/ethrpc"
 )
 
-// Verify holds a run against the receipt and says in words what it does not
-// reproduce; nothing means that gas, status and every log agree. A run with notes
-// from here is not what happened and must not be used as a trace.
+// Verify compares a run with the receipt and describes the differences. No differences
+// means that gas, status and every log agree. A run with differences must not be used as a
+// trace.
 func Verify(res *Result, rc *ethrpc.Receipt) []string {
 	var notes []string
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -33,7 +33,8 @@ func Verify(res *Result, rc *ethrpc.Receipt) []string {
 	return notes
 }
 
-// sameLog compares what the contract wrote; the index in the block is the node's.
+// sameLog compares address, topics and data; the index in the block is assigned by the
+// node.
 func sameLog(a, b *ethrpc.Log) bool {
 	return a.Address == b.Address && slices.Equal(a.Topics, b.Topics) && bytes.Equal(a.Data, b.Data)
 }

@@ -16,12 +16,12 @@ var (
 	_ state.Database = (*view)(nil)
 )
 
-// errNoTrie answers what only a state with tries could do. A run finalises
-// transactions and never computes a root, so nothing asks.
+// errNoTrie is returned by methods that need tries. A run finalises transactions and never
+// computes a state root, so nothing calls them.
 var errNoTrie = errors.New("state is read over queries and has no trie")
 
-// view is one StateDB's window on the source. It remembers the first fault and
-// calls stop, because go-ethereum reads zero after a fault and goes on.
+// view connects one StateDB to the source. It keeps the first error and calls stop, because
+// go-ethereum reads zero after an error and continues.
 type view struct {
 	ctx context.Context
 	src *source
@@ -31,14 +31,14 @@ type view struct {
 	stop func() // may be nil
 }
 
-// newState opens a StateDB on the parent state.
+// newState creates a StateDB on the parent state.
 func newState(ctx context.Context, src *source) (*state.StateDB, *view, error) {
 	v := &view{ctx: ctx, src: src}
 	db, err := state.NewWithReader(types.EmptyRootHash, v, v)
 	return db, v, err
 }
 
-// fail keeps the first fault and ends the run.
+// fail keeps the first error and ends the run.
 func (v *view) fail(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -51,7 +51,7 @@ func (v *view) fail(err error) {
 	}
 }
 
-// fault is the first fault, or what ended the context.
+// fault returns the first error, or the error of the context.
 func (v *view) fault() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -61,7 +61,7 @@ func (v *view) fault() error {
 	return v.ctx.Err()
 }
 
-// onFault sets what ends the EVM that reads through v.
+// onFault sets the function that stops the EVM after an error.
 func (v *view) onFault(stop func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -10,11 +10,10 @@ import (
 
 const defaultParallel = 8
 
-// warm runs the transactions side by side, each alone on the parent state, for
-// the reads they make: a block of two hundred transactions waits for thousands of
-// answers, and one after the other that takes minutes. The outcomes are thrown
-// away. Each of the runs is deterministic, so which state is read, and whether
-// the bound is exceeded, does not depend on how they interleave.
+// warm runs the transactions concurrently, each alone on the parent state, to load the
+// state that they read: run one after the other, a block of two hundred transactions waits
+// minutes for thousands of answers. The results are discarded. Each run is deterministic,
+// so the values read do not depend on the scheduling.
 func warm(ctx context.Context, env *environment, src *source, txs []*ethrpc.Transaction, parallel int) error {
 	if parallel == 0 {
 		parallel = defaultParallel
@@ -39,13 +38,13 @@ func warm(ctx context.Context, env *environment, src *source, txs []*ethrpc.Tran
 	return ctx.Err()
 }
 
-// speculate runs one transaction as if nothing preceded it in the block.
+// speculate runs one transaction as if it were the first of the block.
 func speculate(ctx context.Context, env *environment, src *source, tx *ethrpc.Transaction, index int) error {
 	db, v, err := newState(ctx, src)
 	if err != nil {
 		return err
 	}
 	alignNonce(env, db, tx)
-	_, err = apply(env, db, v, tx, index, manner{})
+	_, err = apply(env, db, v, tx, index, runMode{})
 	return err
 }

@@ -122,7 +122,7 @@ func (n *names) grow(r *api.Result, room bounds) (roots []*branch, used int) {
 // sameLog reports whether two neighbours are logs of one frame that say the same
 // event: one line with a count stands for them.
 func sameLog(a, b *api.Node) bool {
-	return a.Type == "LOG" && b.Type == "LOG" && a.Depth == b.Depth && a.From == b.From && a.Status == b.Status && deed(a) == deed(b)
+	return a.Type == "LOG" && b.Type == "LOG" && a.Depth == b.Depth && a.From == b.From && a.Status == b.Status && callText(a) == callText(b)
 }
 
 // Times counts the logs that a line stands for, empty for one.

@@ -156,8 +156,8 @@ func mailbox(p party, x, y, w, h int, class string) box {
 	return b
 }
 
-// tell lists sentences for who hears the picture; the rest is only counted.
-func tell(sentences []string) string {
+// describe lists sentences for who hears the picture; the rest is only counted.
+func describe(sentences []string) string {
 	const most = 12
 	s := strings.Join(head(sentences, most), "; ")
 	if more := len(sentences) - most; more > 0 {

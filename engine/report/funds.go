@@ -25,10 +25,10 @@ const (
 	fundLine = 15 // of text above a wire
 )
 
-// purse is one end of a move. What a token contract makes comes from a purse of
-// its own, and what it destroys goes to another: drawn as one, the zero address
-// would tie together what has nothing to do with each other.
-type purse struct {
+// fundsNode is one box of the graph of funds: an address, or the source of minted or the
+// sink of burnt units of one token. Minting and burning have a box for each token, so that
+// the zero address does not connect unrelated transfers.
+type fundsNode struct {
 	addr        api.Addr
 	made, burnt bool
 }
@@ -44,23 +44,23 @@ type holding struct {
 	total    *big.Int // base units; of NFTs the number
 }
 
-// lane is all that went from one purse to another.
+// lane is the sum of all transfers from one node to another.
 type lane struct {
-	from, to purse
+	from, to fundsNode
 	items    []*holding
-	moves    int // as they were recorded
+	moves    int // the transfers as recorded
 }
 
-// funds draws who gave what to whom in sum; nil when nothing moved.
-func (n *names) funds(r *api.Result) *drawing {
+// fundsGraph draws the net transfers between addresses. It returns nil when nothing moved.
+func (n *names) fundsGraph(r *api.Result) *drawing {
 	all := lanesOf(r)
 	if len(all) == 0 {
 		return nil
 	}
 	kept, left := n.chooseLanes(r, all)
-	index := map[purse]int{}
-	order := []purse{}
-	seat := func(p purse) int {
+	index := map[fundsNode]int{}
+	order := []fundsNode{}
+	indexOf := func(p fundsNode) int {
 		at, ok := index[p]
 		if !ok {
 			at = len(order)
@@ -69,7 +69,7 @@ func (n *names) funds(r *api.Result) *drawing {
 		return at
 	}
 	if slices.ContainsFunc(kept, func(l *lane) bool { return l.from.addr == r.TxMeta.From || l.to.addr == r.TxMeta.From }) {
-		seat(purse{addr: r.TxMeta.From})
+		indexOf(fundsNode{addr: r.TxMeta.From})
 	}
 	wires := make([]wire, len(kept))
 	texts := make([][]string, len(kept))
@@ -79,7 +79,7 @@ func (n *names) funds(r *api.Result) *drawing {
 		for _, t := range texts[i] {
 			w = max(w, textWidth(t, fontText))
 		}
-		wires[i] = wire{seat(l.from), seat(l.to), size{w + 8, len(texts[i])*fundLine + 4}}
+		wires[i] = wire{indexOf(l.from), indexOf(l.to), size{w + 8, len(texts[i])*fundLine + 4}}
 	}
 	boxes := make([]size, len(order))
 	for i := range boxes {
@@ -88,7 +88,7 @@ func (n *names) funds(r *api.Result) *drawing {
 	return n.drawFunds(r, order, kept, texts, left, lay(boxes, wires))
 }
 
-func (n *names) drawFunds(r *api.Result, order []purse, kept []*lane, texts [][]string, left []*lane, l *layout) *drawing {
+func (n *names) drawFunds(r *api.Result, order []fundsNode, kept []*lane, texts [][]string, left []*lane, l *layout) *drawing {
 	d := &drawing{ID: "funds", common: "wire", Title: "Fund flow", W: l.w, H: l.h, Note: notInGraph(left)}
 	var sentences []string
 	for i, k := range kept {
@@ -105,7 +105,7 @@ func (n *names) drawFunds(r *api.Result, order []purse, kept []*lane, texts [][]
 			fmt.Sprintf("%s to %s: %s", n.purseParty(k.from).Name(), n.purseParty(k.to).Name(), strings.Join(texts[i], ", ")),
 		)
 	}
-	d.Desc = tell(sentences)
+	d.Desc = describe(sentences)
 	d.explained(key{"out", "from the sender"}, key{"in", "to the sender"}, key{"", "between others"})
 	for i, p := range order {
 		class := "party"
@@ -121,7 +121,7 @@ func (n *names) drawFunds(r *api.Result, order []purse, kept []*lane, texts [][]
 	return d
 }
 
-// wire draws a route with its head and the text above it.
+// wire draws a line with its arrow head and the text above it.
 func (d *drawing) wire(r route, class string, text []string) {
 	var b strings.Builder
 	from, to := r.points[0], r.points[len(r.points)-1]
@@ -147,7 +147,7 @@ func (d *drawing) wire(r route, class string, text []string) {
 	}
 }
 
-func (n *names) purseParty(p purse) party {
+func (n *names) purseParty(p fundsNode) party {
 	switch {
 	case p.made:
 		return party{Label: "minted", Short: "zero address", Address: p.addr.String()}
@@ -157,9 +157,10 @@ func (n *names) purseParty(p purse) party {
 	return n.party(p.addr)
 }
 
-// lanesOf sums the moves that took effect, in the order of the first of each.
+// lanesOf sums the transfers that took effect, in the order of the first transfer of each
+// lane.
 func lanesOf(r *api.Result) []*lane {
-	type key struct{ from, to purse }
+	type key struct{ from, to fundsNode }
 	at := map[key]*lane{}
 	var out []*lane
 	for _, a := range arrows(r) {
@@ -167,7 +168,7 @@ func lanesOf(r *api.Result) []*lane {
 		if h == nil || a.from == a.to {
 			continue
 		}
-		k := key{purse{addr: a.from}, purse{addr: a.to}}
+		k := key{fundsNode{addr: a.from}, fundsNode{addr: a.to}}
 		if a.move != nil {
 			zero := api.Addr{}
 			k.from.made, k.to.burnt = a.from == zero, a.to == zero
@@ -182,7 +183,7 @@ func lanesOf(r *api.Result) []*lane {
 	return out
 }
 
-// heldBy is what an arrow moved, nil when it moved nothing.
+// heldBy returns what an arrow transfers, nil when it transfers nothing.
 func heldBy(r *api.Result, a *arrow) *holding {
 	switch {
 	case a.move != nil:
@@ -229,7 +230,7 @@ func (l *lane) add(h *holding) {
 	l.items = append(l.items, h)
 }
 
-// laneText is what goes along a wire, a line each.
+// laneText returns the lines of text for a lane, one for each token.
 func (n *names) laneText(l *lane) []string {
 	var out []string
 	for _, h := range head(l.items, maxLaneItems) {
@@ -259,8 +260,8 @@ func (n *names) holdingText(h *holding) string {
 	return amount(d) + " " + sym
 }
 
-// chooseLanes keeps what the sender took part in, then what is worth most, then
-// what came first, within both bounds; in the order in which it happened.
+// chooseLanes selects the lanes to draw within both bounds: first those of the sender, then
+// the most valuable, then the earliest. The result is in execution order.
 func (n *names) chooseLanes(r *api.Result, all []*lane) (kept, left []*lane) {
 	prices := pricesOf(r)
 	worth := make([]*big.Rat, len(all))
@@ -276,11 +277,11 @@ func (n *names) chooseLanes(r *api.Result, all []*lane) (kept, left []*lane) {
 		}
 		return worth[x].Cmp(worth[y]) > 0
 	})
-	seen, keep := map[purse]bool{}, make([]bool, len(all))
+	seen, keep := map[fundsNode]bool{}, make([]bool, len(all))
 	count := 0
 	for _, i := range order {
 		fresh := 0
-		for _, p := range []purse{all[i].from, all[i].to} {
+		for _, p := range []fundsNode{all[i].from, all[i].to} {
 			if !seen[p] {
 				fresh++
 			}
@@ -301,8 +302,8 @@ func (n *names) chooseLanes(r *api.Result, all []*lane) (kept, left []*lane) {
 	return kept, left
 }
 
-// pricesOf are the prices that the result itself states, by token; the native
-// coin is the zero address.
+// pricesOf returns the prices that the result states, by token. The zero address is the
+// native coin.
 func pricesOf(r *api.Result) map[api.Addr]*big.Rat {
 	out := map[api.Addr]*big.Rat{}
 	for _, b := range r.BalanceChanges {
@@ -315,7 +316,7 @@ func pricesOf(r *api.Result) map[api.Addr]*big.Rat {
 	return out
 }
 
-// worth is what a lane carried in dollars, as far as prices are known.
+// worth is the value of a lane in dollars, as far as prices are known.
 func (l *lane) worth(prices map[api.Addr]*big.Rat) *big.Rat {
 	sum := new(big.Rat)
 	for _, h := range l.items {

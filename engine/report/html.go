@@ -37,15 +37,15 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page.tmpl").Funcs(template.FuncMap{"on": pair, "n": thousands}).ParseFS(pageSource, "*.tmpl"))
 })
 
-// seat is an address with the sheet that knows its links.
-type seat struct {
+// addressCell is an address with the sheet that knows its links.
+type addressCell struct {
 	S *sheet
 	P party
 }
 
 func thousands(n int) string { return api.Thousands(fmt.Sprint(n)) }
 
-func pair(s *sheet, p party) seat { return seat{s, p} }
+func pair(s *sheet, p party) addressCell { return addressCell{s, p} }
 
 // sheet is what the template sees: the page and what only HTML shows.
 type sheet struct {
@@ -54,7 +54,7 @@ type sheet struct {
 	Notice    string // what failed, of a partial result
 	Headline  string
 	Tiles     []tile
-	Flags     []hazard
+	Flags     []riskRow
 	Findings  []finding
 	Dealings  *dealings
 	RuledOut  []string
@@ -73,8 +73,8 @@ type sheet struct {
 // tile is a figure of the head of the page.
 type tile struct{ Name, Value, Below string }
 
-// hazard is a risk: its name, when it has one, and what it says.
-type hazard struct{ Name, Text string }
+// riskRow is a risk: its name, when it has one, and what it says.
+type riskRow struct{ Name, Text string }
 
 type contract struct {
 	party
@@ -112,19 +112,19 @@ func (b bounds) half() bounds {
 	return b
 }
 
-// diagrams are made once, however often the page is cut: they have bounds of
+// diagramSet are made once, however often the page is cut: they have bounds of
 // their own.
-type diagrams struct {
+type diagramSet struct {
 	funds, sequence *drawing
 	source          string
 }
 
-func drawn(r *api.Result) diagrams {
+func drawn(r *api.Result) diagramSet {
 	n := newNames(r)
-	return diagrams{n.funds(r), n.sequence(r), Mermaid(r)}
+	return diagramSet{n.fundsGraph(r), n.sequence(r), Mermaid(r)}
 }
 
-func newSheet(r *api.Result, d diagrams, b bounds) *sheet {
+func newSheet(r *api.Result, d diagramSet, b bounds) *sheet {
 	s := &sheet{page: newPage(r, b), Funds: d.funds, Sequence: d.sequence, Diagram: d.source, Spent: spendingOf(r)}
 	s.Kind, s.Protocol = spaced(s.Kind), spaced(s.Protocol)
 	s.Title = s.Kind
@@ -194,9 +194,9 @@ func (s *sheet) tiles(r *api.Result) {
 }
 
 // flagOf finds the name that opens a risk: "unlimited_approval: ...".
-func flagOf(risk string) hazard {
+func flagOf(risk string) riskRow {
 	flag, text := narrate.ReadRisk(risk)
-	return hazard{spaced(flag.String()), text}
+	return riskRow{spaced(flag.String()), text}
 }
 
 func (s *sheet) logs(r *api.Result, b bounds) {

@@ -170,16 +170,16 @@ func (n *names) words(r *api.Result, a arrow) string {
 	case a.node == nil:
 		return "transaction" + brackets(ether(r.TxMeta.ValueWei, n.native))
 	}
-	s := deed(a.node)
+	s := callText(a.node)
 	if a.node.Type != "DELEGATECALL" {
 		s += brackets(ether(a.node.ValueWei, n.native))
 	}
 	switch a.style {
 	case styleFailed:
 		if why := api.OneLine(a.node.Error, maxWords); why != "" {
-			return deed(a.node) + ": " + why
+			return callText(a.node) + ": " + why
 		}
-		return deed(a.node) + ": failed"
+		return callText(a.node) + ": failed"
 	case styleReverted:
 		return api.OneLine(s, maxWords-11) + " (reverted)"
 	}

@@ -75,7 +75,7 @@ func (n *names) sequence(r *api.Result) *drawing {
 		d.message(l, x, top+(i+1)*seqRow-8)
 		sentences = append(sentences, fmt.Sprintf("%s to %s: %s", n.party(order[l.from]).Name(), n.party(order[l.to]).Name(), l.text))
 	}
-	d.Desc = tell(sentences)
+	d.Desc = describe(sentences)
 	d.explained(key{"moves", "moves value"}, key{"", "call"}, key{"failed", "failed"}, key{"undone", "undone"})
 	return d
 }

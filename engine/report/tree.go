@@ -39,7 +39,7 @@ func (n *names) line(node *api.Node, args int) line {
 		Failed:   node.Status == api.NodeFailed,
 		Reverted: node.Status == api.NodeReverted,
 		From:     n.party(node.From),
-		Call:     deed(node),
+		Call:     callText(node),
 	}
 	if node.To != nil {
 		l.To = n.party(*node.To)
@@ -64,8 +64,8 @@ func (n *names) line(node *api.Node, args int) line {
 	return l
 }
 
-// deed names what a node does: function, selector, event, or the deed itself.
-func deed(node *api.Node) string {
+// callText names what a node does: function, selector, event, or the deed itself.
+func callText(node *api.Node) string {
 	name := api.OneLine(node.FunctionName, 60)
 	switch {
 	case node.Type == "LOG":

@@ -61,11 +61,11 @@ type builder struct {
 }
 
 type level struct {
-	frame  *Frame
-	logs   []Log
-	kids   []sibling
-	made   int  // children completed, kept or not
-	doomed bool // opened when the bound was reached: goes when it is complete
+	frame   *Frame
+	logs    []Log
+	kids    []sibling
+	made    int  // children completed, kept or not
+	discard bool // opened when the bound was reached: goes when it is complete
 
 	// See compress.go.
 	loop  *Marker // the loop that ends the children, but for a partial turn
@@ -127,7 +127,7 @@ func (b *builder) open(depth int) (*level, error) {
 }
 
 func (lv *level) begin(f *Frame, doomed bool) {
-	lv.frame, lv.doomed = f, doomed
+	lv.frame, lv.discard = f, doomed
 	lv.made, lv.loop, lv.start = 0, nil, 0
 }
 
@@ -138,7 +138,7 @@ func (b *builder) close(depth int) *Frame {
 	s := b.seal(lv)
 	if depth > 0 {
 		up := b.levels[depth-1]
-		if lv.doomed {
+		if lv.discard {
 			b.elide(up, f)
 		} else {
 			b.push(up, sibling{frame: f, at: up.made, shape: s})
@@ -162,7 +162,7 @@ func (b *builder) seal(lv *level) (s shape) {
 			f.Children[i] = lv.kids[i].frame
 		}
 	}
-	if b.compressing && !lv.doomed {
+	if b.compressing && !lv.discard {
 		s = b.shapeOf(f, lv.kids)
 	}
 	clear(lv.logs)
@@ -196,7 +196,7 @@ func (lv *level) placeLogs() {
 }
 
 // tree finishes the frames under root.
-func (b *builder) tree(source Rung, root *Frame) *Tree {
+func (b *builder) tree(source Source, root *Frame) *Tree {
 	t := &Tree{Source: source, Root: root}
 	t.Finish()
 	b.release()

@@ -43,7 +43,7 @@ func parseCallTracer(r *rpcjson.Reader, lim Limits) (*Tree, error) {
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("read trace: %w", err)
 	}
-	t := p.b.tree(RungDebug, root)
+	t := p.b.tree(SourceDebug, root)
 	t.HasLogs = p.hasLogs
 	return t, nil
 }

@@ -5,15 +5,16 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Rung names the source of a tree, best first. Lower rungs cap confidence.
-type Rung string
+// Source is how a call tree was obtained, best first. A result from a later source has at
+// most medium or low confidence.
+type Source string
 
 const (
-	RungDebug       Rung = "debug_traceTransaction"
-	RungParity      Rung = "trace_transaction"
-	RungReplay      Rung = "local-replay"       // re-executed after the earlier transactions of its block
-	RungReplayQuick Rung = "local-replay-quick" // re-executed at the parent block's state
-	RungReceipt     Rung = "receipt"            // one frame, made of transaction and receipt
+	SourceDebug       Source = "debug_traceTransaction"
+	SourceParity      Source = "trace_transaction"
+	SourceReplay      Source = "local-replay"       // re-executed after the earlier transactions of its block
+	SourceReplayQuick Source = "local-replay-quick" // re-executed at the parent block's state
+	SourceReceipt     Source = "receipt"            // one frame, made of transaction and receipt
 )
 
 // Status is the outcome of one frame.
@@ -85,7 +86,7 @@ type Log struct {
 
 // Tree is the finished call tree.
 type Tree struct {
-	Source  Rung
+	Source  Source
 	Root    *Frame
 	Frames  []*Frame // kept frames in execution order, Frames[0] == Root
 	Total   int      // frames of the original trace

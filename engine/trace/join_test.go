@@ -104,7 +104,7 @@ func TestFromReceipt(t *testing.T) {
 	tree := trace.FromReceipt(tx, rc, true)
 	tree.JoinLogs(rc)
 	f := tree.Root
-	if tree.Total != 1 || tree.Source != trace.RungReceipt || f.Kind != trace.Call || f.To != to || f.GasUsed != 77 || f.Value.Uint64() != 5 {
+	if tree.Total != 1 || tree.Source != trace.SourceReceipt || f.Kind != trace.Call || f.To != to || f.GasUsed != 77 || f.Value.Uint64() != 5 {
 		t.Errorf("call: %+v", f)
 	}
 	if len(f.Logs) != 2 || f.Logs[0].Receipt != 0 || f.Logs[1].Receipt != 1 || len(tree.Notes) != 0 {

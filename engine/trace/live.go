@@ -89,7 +89,7 @@ func (l *Live) Exit(output []byte, gasUsed uint64, failure, revertReason string)
 
 // Tree finishes. Logs of what a failed caller took back are gone, as in the
 // answer of a node.
-func (l *Live) Tree(source Rung) (*Tree, error) {
+func (l *Live) Tree(source Source) (*Tree, error) {
 	if l.err == nil && (l.open != 0 || l.root == nil) {
 		l.err = errUnbalanced
 	}

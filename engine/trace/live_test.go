@@ -26,11 +26,11 @@ func TestLive(t *testing.T) {
 	l.Exit(nil, 30, "out of gas", "")
 	l.Log(b, nil, []byte{4})
 	l.Exit(nil, 95, "", "")
-	tree, err := l.Tree(RungReplay)
+	tree, err := l.Tree(SourceReplay)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tree.Total != 4 || tree.Failed != 2 || tree.Source != RungReplay || tree.Root.Input[0] != 1 || tree.Root.Value.Uint64() != 7 {
+	if tree.Total != 4 || tree.Failed != 2 || tree.Source != SourceReplay || tree.Root.Input[0] != 1 || tree.Root.Value.Uint64() != 7 {
 		t.Errorf("tree %+v, root %+v", tree, tree.Root)
 	}
 	var logs []byte
@@ -57,7 +57,7 @@ func TestLiveUnbalanced(t *testing.T) {
 		t.Helper()
 		l := NewLive(Limits{MaxDepth: 3})
 		steps(l)
-		if tree, err := l.Tree(RungReplay); err == nil {
+		if tree, err := l.Tree(SourceReplay); err == nil {
 			t.Errorf("tree %+v", tree)
 		}
 		l.Log(common.Address{}, nil, nil)

@@ -35,7 +35,7 @@ func ParseParity(dec *jsontext.Decoder, lim Limits) (*Tree, error) {
 		return nil, fmt.Errorf("read trace: %w", ErrNoFrame)
 	}
 	root := p.closeTo(0)
-	t := p.b.tree(RungParity, root)
+	t := p.b.tree(SourceParity, root)
 	if p.missing > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("The node announced %d calls that it did not list.", p.missing))
 	}

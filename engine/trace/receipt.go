@@ -26,7 +26,7 @@ func FromReceipt(tx *ethrpc.Transaction, rc *ethrpc.Receipt, succeeded bool) *Tr
 	if !succeeded {
 		f.Err = errUnknown
 	}
-	t := &Tree{Source: RungReceipt, Root: f}
+	t := &Tree{Source: SourceReceipt, Root: f}
 	if rc != nil {
 		f.GasUsed = rc.GasUsed
 		for i := range rc.Logs {
@@ -49,7 +49,7 @@ func (f *Frame) adopt(rc *ethrpc.Receipt, i int) {
 // gave no logs either, or frames were left out. A log's index is its position, since
 // nothing tells the one in the block.
 func (t *Tree) LogsAsReceipt() *ethrpc.Receipt {
-	if t.Root == nil || !t.HasLogs || t.Source == RungReceipt || t.Compressed() {
+	if t.Root == nil || !t.HasLogs || t.Source == SourceReceipt || t.Compressed() {
 		return nil
 	}
 	rc := &ethrpc.Receipt{}

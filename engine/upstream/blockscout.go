@@ -90,5 +90,5 @@ func readBlockscout(status int, raw []byte) (any, error) {
 	if len(a.Implementations) == 1 {
 		r.Impl = or(a.Implementations[0].Address, a.Implementations[0].Older)
 	}
-	return &r, r.tidy()
+	return &r, r.validate()
 }

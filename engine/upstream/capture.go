@@ -110,16 +110,16 @@ func (p *packer) drop() {
 	}
 }
 
-// lag is how many of the latest bytes a capture holds back. The decoder reads
+// heldBack is how many of the latest bytes a capture holds back. The decoder reads
 // ahead by less than its last Read, which body bounds by chunk.
-const lag = 4 * chunk
+const heldBack = 4 * chunk
 
 // capture copies the bytes of one value out of the stream a decoder reads, while
 // it reads it, so that a large answer is never held unpacked.
 type capture struct {
 	r    io.Reader
 	pack *packer // nil until begin
-	held []byte  // latest bytes, not yet known to belong to the value
+	tail []byte  // latest bytes, not yet known to belong to the value
 	fed  int64   // bytes given to pack
 	from int64   // input offset of the value
 }
@@ -136,11 +136,11 @@ func (c *capture) Read(p []byte) (int, error) {
 }
 
 func (c *capture) take(b []byte) {
-	c.held = append(c.held, b...)
-	if n := len(c.held) - lag; n > lag {
-		c.pack.Write(c.held[:n])
+	c.tail = append(c.tail, b...)
+	if n := len(c.tail) - heldBack; n > heldBack {
+		c.pack.Write(c.tail[:n])
 		c.fed += int64(n)
-		c.held = append(c.held[:0], c.held[n:]...)
+		c.tail = append(c.tail[:0], c.tail[n:]...)
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *capture) begin(dec *jsontext.Decoder) {
 	dec.PeekKind() // brings the first byte of the value into the buffer
 	ahead := dec.UnreadBuffer()
 	value := bytes.TrimLeft(ahead, ": \t\r\n")
-	c.pack, c.held, c.fed = newPacker(), nil, 0
+	c.pack, c.tail, c.fed = newPacker(), nil, 0
 	c.from = dec.InputOffset() + int64(len(ahead)-len(value))
 	c.take(value)
 }
@@ -159,10 +159,10 @@ var errCapture = errors.New("recorded bytes and decoded value do not meet")
 // end stops behind the value the decoder has just read.
 func (c *capture) end(dec *jsontext.Decoder) (*packed, error) {
 	rest := dec.InputOffset() - c.from - c.fed
-	if rest < 0 || rest > int64(len(c.held)) {
+	if rest < 0 || rest > int64(len(c.tail)) {
 		return nil, errCapture
 	}
-	c.pack.Write(c.held[:rest])
+	c.pack.Write(c.tail[:rest])
 	out := c.pack.finish()
 	c.pack = nil
 	return out, nil

@@ -89,10 +89,10 @@ func (c *Client) endpoints(ch *chain.Chain) []*endpoint {
 	return list
 }
 
-// patiently repeats an attempt at one endpoint while its faults may pass. more
+// retry repeats an attempt at one endpoint while its faults may pass. more
 // says that another endpoint is left: then a fault that costs time, waiting out a
 // timeout or a long Retry-After, is not paid twice.
-func (c *Client) patiently(ctx context.Context, more bool, attempt func() *Error) *Error {
+func (c *Client) retry(ctx context.Context, more bool, attempt func() *Error) *Error {
 	for n := 0; ; n++ {
 		err := attempt()
 		if err == nil || !err.Retryable || err.Kind == KindBusy || err.local || n >= c.cfg.Retries {
@@ -101,11 +101,11 @@ func (c *Client) patiently(ctx context.Context, more bool, attempt func() *Error
 		if err.Kind == KindTimeout && (more || n > 0) {
 			return err
 		}
-		if more && err.after > c.cfg.MaxRetryAfter {
+		if more && err.retryAfter > c.cfg.MaxRetryAfter {
 			return err
 		}
 		wait := time.Duration(rand.Int64N(int64(c.cfg.Backoff<<min(n, 10)) + 1))
-		wait = max(wait, min(err.after, c.cfg.MaxRetryAfter))
+		wait = max(wait, min(err.retryAfter, c.cfg.MaxRetryAfter))
 		if s := sleep(ctx, wait); s != nil {
 			return s
 		}
@@ -134,7 +134,7 @@ func (c *Client) failover(ctx context.Context, list []*endpoint, ask func(e *end
 		if no != nil {
 			err = ask(e)
 		} else {
-			err = c.patiently(ctx, i < len(list)-1, func() *Error { return ask(e) })
+			err = c.retry(ctx, i < len(list)-1, func() *Error { return ask(e) })
 		}
 		if err == nil || err.Kind == KindReverted {
 			return err

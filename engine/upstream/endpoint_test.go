@@ -77,11 +77,11 @@ func TestRetryAfter(t *testing.T) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			c, tries, start := &Client{cfg: Config{Backoff: 1, MaxRetryAfter: 1500 * time.Millisecond, Retries: 3}}, 0, time.Now()
-			err := c.patiently(t.Context(), false, func() *Error {
+			err := c.retry(t.Context(), false, func() *Error {
 				if tries++; tries > 1 {
 					return nil
 				}
-				return &Error{Kind: KindRateLimited, Retryable: true, after: after}
+				return &Error{Kind: KindRateLimited, Retryable: true, retryAfter: after}
 			})
 			if took := time.Since(start); err != nil || took.Truncate(time.Millisecond) != want {
 				t.Errorf("after %v: %v after %v, want %v", after, err, took, want)

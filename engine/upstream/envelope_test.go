@@ -218,7 +218,7 @@ func TestCaptureTakesExactlyTheResult(t *testing.T) {
 		}
 	}
 	results := []string{`1`, `"x"`, `{}`, `[1, 2]`, `true`}
-	for _, n := range []int{100, plainBelow - 1, plainBelow, plainBelow + 1, lag, 2*lag + 7, 1 << 20} {
+	for _, n := range []int{100, plainBelow - 1, plainBelow, plainBelow + 1, heldBack, 2*heldBack + 7, 1 << 20} {
 		results = append(results, `"`+strings.Repeat("a", n)+`"`, `[`+strings.Repeat(`{"k":"v"},`, n/10)+`0]`)
 	}
 	for _, result := range results {

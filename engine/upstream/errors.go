@@ -72,8 +72,8 @@ type Error struct {
 	Data      []byte // KindReverted: the returned bytes
 	Err       error  // what happened, in words
 
-	after time.Duration // Retry-After
-	local bool          // the caller's own deadline passed: says nothing about the endpoint
+	retryAfter time.Duration // Retry-After
+	local      bool          // the caller's own deadline passed: says nothing about the endpoint
 }
 
 func (e *Error) Error() string {

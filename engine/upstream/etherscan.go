@@ -53,7 +53,7 @@ func readEtherscan(status int, raw []byte) (any, error) {
 	if item.Proxy == "1" {
 		r.Impl = item.Implementation
 	}
-	return &r, r.tidy()
+	return &r, r.validate()
 }
 
 // readEtherscanItem understands that errors come with status 200 and words instead

@@ -174,7 +174,7 @@ func (e *endpoint) statusError(op string, status int, h http.Header, b *body) *E
 		}
 	}
 	err := newError(kind, text)
-	err.after = retryAfter(h, time.Now())
+	err.retryAfter = retryAfter(h, time.Now())
 	return err
 }
 

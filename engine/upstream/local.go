@@ -20,7 +20,7 @@ const (
 // the same tool, this is the call that was announced with it, and no other one.
 func (s *Session) Local(ctx context.Context, tool, key string, work func(context.Context) error) error {
 	ticket := meter.TicketOf(ctx, tool)
-	var b begun
+	var b startedCall
 	if ticket == nil {
 		b = s.begin(tool, key)
 	}

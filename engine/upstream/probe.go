@@ -44,14 +44,14 @@ func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.
 	case rec.ChainID == 0:
 		return nil, &api.NotFoundError{TxHash: hash.Hex(), Asked: len(rec.Answered)}
 	}
-	s.plant(rec, hash)
+	s.storeProbed(rec, hash)
 	return &ProbeResult{Chain: rec.chain, Pending: rec.tx.Pending(), Answered: rec.Answered, Silent: rec.Silent}, nil
 }
 
-// plant keeps the transaction of a probe as if it had been asked for. It is not
+// storeProbed keeps the transaction of a probe as if it had been asked for. It is not
 // metered again; it is recorded also under its own name, for a replay that
 // starts from the chain.
-func (s *Session) plant(rec *probeRecord, hash common.Hash) {
+func (s *Session) storeProbed(rec *probeRecord, hash common.Hash) {
 	c := AskTransaction(hash).call(rec.chain)
 	if s.keep(c, rec.tx, nil) {
 		s.rec.put(c.key, entry{tool: c.tool, raw: packBytes(rec.Transaction)})
@@ -121,8 +121,8 @@ func decodeProbe(chains []*chain.Chain, hash common.Hash) decodeFunc {
 	}
 }
 
-// sighting is what one chain said to a probe.
-type sighting struct {
+// probeAnswer is what one chain said to a probe.
+type probeAnswer struct {
 	chain *chain.Chain
 	tx    *ethrpc.Transaction // nil: not here, or err
 	raw   jsontext.Value
@@ -132,30 +132,30 @@ type sighting struct {
 // settled reports whether no other sighting can be better. A pending transaction
 // may be mined elsewhere, and one that names no chain (before EIP-155) may have
 // been replayed on a fork.
-func (s *sighting) settled() bool {
+func (s *probeAnswer) settled() bool {
 	return s.tx != nil && !s.tx.Pending() && s.tx.ChainID != nil && s.tx.ChainID.Sign() != 0
 }
 
 // better prefers mined over pending, then the more popular chain.
-func (s *sighting) better(t *sighting) bool {
+func (s *probeAnswer) better(t *probeAnswer) bool {
 	if t == nil || s.tx.Pending() != t.tx.Pending() {
 		return t == nil || t.tx.Pending()
 	}
 	return s.chain.Popularity < t.chain.Popularity
 }
 
-// race is the state of one probe.
-type race struct {
+// probeState is the state of one probe.
+type probeState struct {
 	waiting  [][]*chain.Chain // waves not started
 	out      int              // chains asked that have not said anything
 	asked    int
-	best     *sighting
+	best     *probeAnswer
 	answered []string
 	silent   []string
 	unpaid   []string // of silent
 }
 
-func (r *race) hear(s sighting) {
+func (r *probeState) add(s probeAnswer) {
 	r.out--
 	switch {
 	case s.err != nil && s.err.Kind == KindNotFound:
@@ -170,7 +170,7 @@ func (r *race) hear(s sighting) {
 	}
 }
 
-func (r *race) record() *probeRecord {
+func (r *probeState) record() *probeRecord {
 	slices.Sort(r.answered)
 	slices.Sort(r.silent)
 	slices.Sort(r.unpaid)
@@ -199,8 +199,8 @@ func (c *Client) waves(chains []*chain.Chain) (out [][]*chain.Chain) {
 // probe runs the race. It returns when every goroutine it started has ended.
 func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*probeRecord, int, *Error) {
 	racing, cancel := context.WithCancel(ctx)
-	r := &race{waiting: c.waves(chains)}
-	heard := make(chan sighting)
+	r := &probeState{waiting: c.waves(chains)}
+	heard := make(chan probeAnswer)
 	started := 0
 	defer func() {
 		cancel()
@@ -213,7 +213,7 @@ func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.H
 		r.waiting = r.waiting[1:]
 		r.out, r.asked, started = r.out+len(wave), r.asked+len(wave), started+len(wave)
 		for _, ch := range wave {
-			go func() { heard <- c.sight(racing, ch, hash) }()
+			go func() { heard <- c.probeChain(racing, ch, hash) }()
 		}
 	}
 	start()
@@ -224,7 +224,7 @@ func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.H
 		select {
 		case s := <-heard:
 			started--
-			r.hear(s)
+			r.add(s)
 		case <-next.C:
 			if len(r.waiting) > 0 && r.best == nil {
 				start()
@@ -249,10 +249,10 @@ func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.H
 	}
 }
 
-// sight asks one chain, two endpoints at most: a node may have dropped or not yet
+// probeChain asks one chain, two endpoints at most: a node may have dropped or not yet
 // indexed an old transaction, and one that does not answer should not hide it.
 // Nothing is retried.
-func (c *Client) sight(ctx context.Context, ch *chain.Chain, hash common.Hash) (s sighting) {
+func (c *Client) probeChain(ctx context.Context, ch *chain.Chain, hash common.Hash) (s probeAnswer) {
 	s.chain = ch
 	defer func() {
 		if p := recover(); p != nil {

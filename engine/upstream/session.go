@@ -119,7 +119,7 @@ func (s *Session) launch(ctx context.Context, c call) *flight {
 	go func() {
 		defer cancel(nil)
 		defer close(f.done)
-		s.land(own, c, f, b)
+		s.complete(own, c, f, b)
 	}()
 	return f
 }
@@ -139,9 +139,9 @@ func (s *Session) leave(ctx context.Context, c call, f *flight) bool {
 	return true
 }
 
-// land makes the call, then books it. A call that ended because nobody waited any
+// complete makes the call, then books it. A call that ended because nobody waited any
 // more is no outcome and leaves no mark.
-func (s *Session) land(ctx context.Context, c call, f *flight, b begun) {
+func (s *Session) complete(ctx context.Context, c call, f *flight, b startedCall) {
 	e := s.perform(ctx, c)
 	f.val, f.err = e.value, e.err
 	if e.skip || (e.err != nil && e.err.Kind == KindCanceled) {
@@ -260,7 +260,7 @@ func (b *Bundle) book(m *meter.Meter) {
 }
 
 // book meters and records a finished call, and tells of it.
-func (s *Session) book(c call, o outcome, b begun) {
+func (s *Session) book(c call, o outcome, b startedCall) {
 	ok := o.err == nil || o.err.Kind.answered()
 	if ok && o.err == nil && c.bad != nil && c.bad(o.value) {
 		ok = false
@@ -271,15 +271,15 @@ func (s *Session) book(c call, o outcome, b begun) {
 	s.tellEnd(b, o.entry, ok)
 }
 
-// begun is a call that has started.
-type begun struct {
+// startedCall is a call that has started.
+type startedCall struct {
 	id  string
 	seq int64
 }
 
 // begin numbers a call and tells that it starts.
-func (s *Session) begin(tool, args string) begun {
-	b := begun{seq: s.number()}
+func (s *Session) begin(tool, args string) startedCall {
+	b := startedCall{seq: s.number()}
 	s.tellStart(&b, tool, args)
 	return b
 }
@@ -292,7 +292,7 @@ func (s *Session) number() int64 {
 	return s.meter.Begin()
 }
 
-func (s *Session) tellStart(b *begun, tool, args string) {
+func (s *Session) tellStart(b *startedCall, tool, args string) {
 	b.id = "w" + strconv.FormatInt(s.started.Add(1), 10)
 	if s.OnStart != nil {
 		s.OnStart(b.id, tool, args)
@@ -300,7 +300,7 @@ func (s *Session) tellStart(b *begun, tool, args string) {
 }
 
 // seq is the number of a call's start: on replay that of the recording.
-func (s *Session) seq(e entry, b begun) int64 {
+func (s *Session) seq(e entry, b startedCall) int64 {
 	if s.bundle != nil {
 		return e.seq
 	}
@@ -314,7 +314,7 @@ func (c *call) args() string {
 	return strings.TrimSpace(c.chain + " " + rest)
 }
 
-func (s *Session) tellEnd(b begun, e entry, ok bool) {
+func (s *Session) tellEnd(b startedCall, e entry, ok bool) {
 	if s.client != nil && s.client.cfg.OnCall != nil {
 		outcome := OutcomeOK
 		switch {

@@ -41,15 +41,15 @@ type sourceRecord struct {
 // cover the chain were asked and none has it; when one of them failed and none
 // has it, that failure.
 func (s *Session) Source(ctx context.Context, ch *chain.Chain, a common.Address) (*Source, error) {
-	return askDirectories[*Source](ctx, s, ch, s.directoryCalls(ch, a, "", decodeSource, []directory{
+	return askServices[*Source](ctx, s, ch, s.serviceCalls(ch, a, "", decodeSource, []sourceService{
 		{tool: ToolSourcify, live: sourcifyLive(ch, a)},
 		{tool: ToolEtherscan, live: etherscanLive(ch, a)},
 		{tool: ToolBlockscout, live: blockscoutLive(ch, a)},
 	}))
 }
 
-// directory is one of those who know sources.
-type directory struct {
+// sourceService is one of those who know sources.
+type sourceService struct {
 	tool string
 	live func(context.Context, *Client, bool) (reply, int, *Error)
 }
@@ -65,8 +65,8 @@ func (c *Client) asks(tool string, ch *chain.Chain) bool {
 	return c.blockscoutFor(ch) != nil
 }
 
-// askDirectories gives the first answer, or the worst failure.
-func askDirectories[T any](ctx context.Context, s *Session, ch *chain.Chain, calls []call) (T, error) {
+// askServices gives the first answer, or the worst failure.
+func askServices[T any](ctx context.Context, s *Session, ch *chain.Chain, calls []call) (T, error) {
 	var none T
 	if s.sourcesOff {
 		return none, newError(KindSourcesOff, ErrSourcesOff.Error()).at("contract source", "", ch.Slug)
@@ -91,17 +91,17 @@ func askDirectories[T any](ctx context.Context, s *Session, ch *chain.Chain, cal
 	return none, all
 }
 
-// directoryCalls lists whom to ask for what: the empty word for the interface of
+// serviceCalls lists whom to ask for what: the empty word for the interface of
 // a contract. When replaying it is the bundle that knows who was configured then.
-func (s *Session) directoryCalls(
+func (s *Session) serviceCalls(
 	ch *chain.Chain,
 	a common.Address,
 	what string,
 	decode func(origin string) decodeFunc,
-	all []directory,
+	all []sourceService,
 ) []call {
 	var out []call
-	of := func(d directory) call {
+	of := func(d sourceService) call {
 		key := d.tool
 		if what != "" {
 			key += "-" + what
@@ -146,8 +146,8 @@ const maxABI = 4 << 20
 // errNotVerified: the service knows the address, or not even that, but no source.
 var errNotVerified = errors.New("not verified there")
 
-// tidy checks and cuts what a service said.
-func (r *sourceRecord) tidy() error {
+// validate checks and cuts what a service said.
+func (r *sourceRecord) validate() error {
 	if len(r.ABI) > maxABI {
 		return errAnswerTooLarge
 	}
@@ -191,7 +191,7 @@ func (c *Client) fetch(
 	read func(status int, raw []byte) (any, error),
 ) (out reply, err *Error) {
 	r := request{url: u, limit: c.cfg.MaxAnswer, timeout: c.cfg.SourceTimeout}
-	err = c.patiently(ctx, false, func() *Error {
+	err = c.retry(ctx, false, func() *Error {
 		return c.exchange(ctx, e, r, func(status int, h http.Header, b *body) *Error {
 			raw, fault := e.readService(tool, status, h, b)
 			if fault != nil {
@@ -228,7 +228,7 @@ func (e *endpoint) readService(tool string, status int, h http.Header, b *body) 
 	}
 	kind, text := statusKind(status)
 	fault := newError(kind, text)
-	fault.after = retryAfter(h, time.Now())
+	fault.retryAfter = retryAfter(h, time.Now())
 	return nil, fault
 }
 

@@ -40,7 +40,7 @@ const (
 // SourceText asks for the source of a contract, in the order and with the errors
 // of Source.
 func (s *Session) SourceText(ctx context.Context, ch *chain.Chain, a common.Address) (*SourceText, error) {
-	return askDirectories[*SourceText](ctx, s, ch, s.directoryCalls(ch, a, "text", decodeText, []directory{
+	return askServices[*SourceText](ctx, s, ch, s.serviceCalls(ch, a, "text", decodeText, []sourceService{
 		{tool: ToolSourcify, live: sourcifyText(ch, a)},
 		{
 			tool: ToolEtherscan,

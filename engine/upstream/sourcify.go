@@ -71,5 +71,5 @@ func readSourcify(status int, raw []byte) (any, error) {
 			r.Impl = a.Proxy.Implementations[0].Address
 		}
 	}
-	return &r, r.tidy()
+	return &r, r.validate()
 }

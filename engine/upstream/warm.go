@@ -75,7 +75,7 @@ func (s *Session) warmBatch(ctx context.Context, ch *chain.Chain, some []pending
 	if len(some) < 2 { // nothing is saved
 		return
 	}
-	list, starts := make([]rpcCall, len(some)), make([]begun, len(some))
+	list, starts := make([]rpcCall, len(some)), make([]startedCall, len(some))
 	for i, p := range some {
 		list[i] = s.client.plain(p.ask, p.call.decode)
 		starts[i].seq = s.number()

@@ -63,7 +63,7 @@ func TestFindingsAgree(t *testing.T) {
 		forget(ev, vault)
 		x.BrokenInvariant = "{address:" + vault + "} must not pay out more than {slot:" + vault + ":7} owes; it paid {amount:log:41}."
 	}, narrate.MissingSource(addr(vault)))
-	f("unsure without a word", func(_ *assemble.Evidence, x *Finding) { x.Confidence = api.Low }, missingUntold)
+	f("unsure without a word", func(_ *assemble.Evidence, x *Finding) { x.Confidence = api.Low }, missingEvidence)
 	f("unsure with one", func(_ *assemble.Evidence, x *Finding) {
 		x.Confidence, x.Missing = api.Low, []string{"the source of {address:0x3333…3333}"}
 	}, "the source of SavingsVault ("+vault+")")
@@ -82,7 +82,7 @@ func TestFaultyContract(t *testing.T) {
 		if said != "" {
 			x.FaultyContract = addrp(said)
 		}
-		s := &stood{}
+		s := &acceptedFinding{}
 		for _, v := range victims {
 			s.Victim = append(s.Victim, addr(v))
 		}

@@ -14,15 +14,15 @@ type Answer struct {
 	Protocol    *string        `json:"protocol"`     // snake case
 	Confidence  api.Confidence `json:"confidence"`
 	Figures     []Figure       `json:"figures"`
-	Steps       []Said         `json:"steps"`
+	Steps       []TextRefs     `json:"steps"`
 	Summary     string         `json:"summary"`
 	Risks       []Risk         `json:"risks"`
 	Contracts   []Description  `json:"contracts"`
 	Annotations []Annotation   `json:"traceAnnotations"`
 }
 
-// Said is a text with more places that it tells of: see exists.
-type Said struct {
+// TextRefs is a text with more places that it tells of: see exists.
+type TextRefs struct {
 	Text string   `json:"text"`
 	Refs []string `json:"refs"`
 }

@@ -28,9 +28,9 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 	var d Dropped
 	ix.drops = nil
 	d.Figures = ix.compute(a.Figures)
-	v := &judgement{ix: ix, r: &r, d: &d}
+	v := &typeDecision{ix: ix, r: &r, d: &d}
 	v.judge(a)
-	if refuted(&r, a) {
+	if exploitNotShown(&r, a) {
 		d.Sentences++ // the summary
 		d.Steps, d.Risks = d.Steps+len(a.Steps), d.Risks+len(a.Risks)
 		d.Descriptions, d.Annotations = d.Descriptions+len(a.Contracts), d.Annotations+len(a.Annotations)
@@ -69,17 +69,17 @@ func Contributed(rules, r *api.Result) bool {
 
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// refuted reports whether an answer tells of an exploit that is not shown. Its texts rest
+// exploitNotShown reports whether an answer tells of an exploit that is not shown. Its texts rest
 // on that verdict, so that none of them stands.
-func refuted(r *api.Result, a *Answer) bool {
+func exploitNotShown(r *api.Result, a *Answer) bool {
 	return a.TxType == api.TypeExploit && (r.TxType == nil || *r.TxType != api.TypeExploit)
 }
 
 // judge holds the findings and settles the type.
-func (v *judgement) judge(a *Answer) {
+func (v *typeDecision) judge(a *Answer) {
 	rules := v.r.Findings
 	found := v.ix.findings(a.Findings, v.d)
-	exploit := a.TxType == api.TypeExploit && slices.ContainsFunc(found, func(s stood) bool { return s.exploit() })
+	exploit := a.TxType == api.TypeExploit && slices.ContainsFunc(found, func(s acceptedFinding) bool { return s.exploit() })
 	v.r.Findings = nil
 	for i := range found {
 		s := &found[i]
@@ -146,7 +146,7 @@ func withRole(label, had, role string) (newLabel, newRole string) {
 
 // keep leaves those findings of the rules of which the model says nothing: code has
 // computed their checks, and that a model is silent about them refutes none.
-func (v *judgement) keep(rules []api.Finding, exploit bool) {
+func (v *typeDecision) keep(rules []api.Finding, exploit bool) {
 	if v.r.TxType == nil || *v.r.TxType != api.TypeExploit || len(rules) == 0 {
 		return
 	}
@@ -237,11 +237,11 @@ func (ix *Index) risk(where string, x Risk, d *Dropped) string {
 }
 
 // placed reports whether anything of a text stands and it tells of a place that exists.
-func (ix *Index) placed(where string, s *said, refs []string) bool {
+func (ix *Index) placed(where string, s *renderedText, refs []string) bool {
 	switch {
 	case s.text == "":
 		return false
-	case s.places() || ix.rests(refs):
+	case s.places() || ix.anyExists(refs):
 		return true
 	}
 	ix.drops = append(ix.drops, Drop{where, 1, NoPlace})
@@ -249,7 +249,7 @@ func (ix *Index) placed(where string, s *said, refs []string) bool {
 }
 
 // steps keeps the steps that stand and tell of a place that exists.
-func (ix *Index) steps(list []Said, d *Dropped) (out []told) {
+func (ix *Index) steps(list []TextRefs, d *Dropped) (out []acceptedStep) {
 	for i, x := range list {
 		s := ix.say(x.Text, mode{where: at("steps", i) + ".text", limit: maxText})
 		d.Sentences += s.bad
@@ -257,7 +257,7 @@ func (ix *Index) steps(list []Said, d *Dropped) (out []told) {
 			d.Steps++
 			continue
 		}
-		out = append(out, told{s, x.Refs})
+		out = append(out, acceptedStep{s, x.Refs})
 	}
 	return out
 }

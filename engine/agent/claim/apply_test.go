@@ -24,7 +24,7 @@ func TestEcho(t *testing.T) {
 		a := &Answer{TxType: *c.Result.TxType, Protocol: c.Result.Protocol, Confidence: api.High, Summary: "On {chain}, {address:sender} called {call:0} for a fee of {amount:fee}."}
 		for _, x := range c.Result.TokenTransfers[:min(len(c.Result.TokenTransfers), maxSteps)] {
 			index := strconv.FormatUint(x.LogIndex, 10)
-			a.Steps = append(a.Steps, Said{"{address:" + x.From.String() + "} sent {amount:log:" + index + "} to {address:" + x.To.String() + "}.", nil})
+			a.Steps = append(a.Steps, TextRefs{"{address:" + x.From.String() + "} sent {amount:log:" + index + "} to {address:" + x.To.String() + "}.", nil})
 		}
 		r, d := Apply(c, a, NewIndex(c))
 		if d.Total() > 0 || r.Summary == c.Result.Summary || r.Confidence != c.Result.Confidence {
@@ -41,7 +41,7 @@ func TestSame(t *testing.T) {
 	first := ""
 	for range 5 {
 		r, d := apply(t, func(a *Answer) {
-			a.Steps = append(a.Steps, Said{"It paid 1,234 USDC.", nil}, Said{"It paid {amount:net:target:0xa0b8…eb48}.", nil})
+			a.Steps = append(a.Steps, TextRefs{"It paid 1,234 USDC.", nil}, TextRefs{"It paid {amount:net:target:0xa0b8…eb48}.", nil})
 		})
 		b, err := json.Marshal([]any{r, d}, json.Deterministic(true))
 		if err != nil {
@@ -62,7 +62,7 @@ func TestPieces(t *testing.T) {
 	r, d := Apply(c, &Answer{
 		TxType: *c.Result.TxType, Confidence: api.High,
 		Summary: "Paid {amount:log:41}. It paid {amount:log:7}.",
-		Steps: []Said{
+		Steps: []TextRefs{
 			{"Paid {amount:log:40}.", nil}, {"Paid {amount:log:77}.", []string{"log:40"}}, {"It is {gas}.", []string{"log:77"}}, {"It used {gas}.", []string{"tx"}},
 			{"Paid {amount:log:41}. And more.", []string{"log:77"}},
 		},
@@ -254,7 +254,7 @@ func TestObserve(t *testing.T) {
 			t.Errorf("before: %q", s)
 		}
 	}
-	ix.Observe(map[string]any{"balance": "123456789", "to": bystand, "selector": "0xabcdef01", "source": "return _exchangeRateStored * 3; // and 987654321"})
+	ix.AddAnswer(map[string]any{"balance": "123456789", "to": bystand, "selector": "0xabcdef01", "source": "return _exchangeRateStored * 3; // and 987654321"})
 	for s := range told {
 		if got := ix.say(s, mode{limit: maxText}); got.text == "" {
 			t.Errorf("after: %q: %v", s, ix.drops)
@@ -263,18 +263,18 @@ func TestObserve(t *testing.T) {
 	if !ix.raws["123456789"] || ix.raws["987654321"] {
 		t.Error("an integer of an answer is unknown, or a comment counts")
 	}
-	ix.Observe(map[string]any{"address": vault, "slot": "0x9", "value": "0x2a"})
+	ix.AddAnswer(map[string]any{"address": vault, "slot": "0x9", "value": "0x2a"})
 	if !ix.exists("slot:"+vault+":9") || ix.exists("slot:"+vault+":10") || ix.exists("slot:"+wielder+":9") {
 		t.Error("a slot that a tool has read")
 	}
-	ix.Observe(func() {}) // no JSON: nothing
+	ix.AddAnswer(func() {}) // no JSON: nothing
 }
 
 // TestObserveAsked: a question brings nothing into the evidence by being repeated.
 func TestObserveAsked(t *testing.T) {
 	ix := NewIndex(exploitCase(t))
 	invented := "0xdeadbeefdeadbeefdeadbeefdeadbeefdeadbeef"
-	ix.ObserveAsked(1, map[string]any{"address": invented, "block": 424242, "wei": "7777777", "slot": "0x9"},
+	ix.AddAnswerTo(1, map[string]any{"address": invented, "block": 424242, "wei": "7777777", "slot": "0x9"},
 		[]byte(`{"address":"`+strings.ToUpper(invented[2:])+`","address2":"`+invented+`","block":424242,"slot":"0x9"}`))
 	var a api.Addr
 	if err := a.UnmarshalText([]byte(invented)); err != nil {

@@ -34,7 +34,7 @@ func BenchmarkApply(b *testing.B) {
 	ix := NewIndex(c)
 	a := &Answer{TxType: api.TypeOther, Summary: strings.Repeat("{address:0x1234…abcd} ", 40)}
 	for range maxSteps {
-		a.Steps = append(a.Steps, Said{strings.Repeat("{amount:net:sender:native} {address:target}. ", 22), []string{"tx"}})
+		a.Steps = append(a.Steps, TextRefs{strings.Repeat("{amount:net:sender:native} {address:target}. ", 22), []string{"tx"}})
 	}
 	for i := range maxAnnotations {
 		a.Annotations = append(a.Annotations, Annotation{i, strings.Repeat("{count:transfers} {count:tokens} ", 10)})

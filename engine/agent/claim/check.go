@@ -294,8 +294,8 @@ func integerLiteral(s string) (*big.Int, error) {
 }
 
 var (
-	errValue = errors.New("the check cannot be computed")
-	errFar   = fmt.Errorf("%w: a value goes beyond %d bits", errValue, maxBits)
+	errValue    = errors.New("the check cannot be computed")
+	errTooLarge = fmt.Errorf("%w: a value goes beyond %d bits", errValue, maxBits)
 )
 
 // eval computes a value; look gives those of references.
@@ -332,7 +332,7 @@ func (e *expr) eval(look func(reference) (*big.Int, error)) (*big.Int, error) {
 		out.Sub(a, b)
 	case "*":
 		if a.BitLen()+b.BitLen() > maxBits {
-			return nil, errFar
+			return nil, errTooLarge
 		}
 		out.Mul(a, b)
 	case "/":
@@ -342,7 +342,7 @@ func (e *expr) eval(look func(reference) (*big.Int, error)) (*big.Int, error) {
 		out.Quo(a, b)
 	}
 	if out.BitLen() > maxBits {
-		return nil, errFar
+		return nil, errTooLarge
 	}
 	return out, nil
 }

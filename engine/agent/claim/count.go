@@ -12,7 +12,7 @@ import (
 func (ix *Index) countFact(args []string, w narrate.Words) (fact, Reason) {
 	if len(args) == 2 {
 		token, why := ix.tokenOf(args[1])
-		if why != Stands || args[0] != "transfers" {
+		if why != Accepted || args[0] != "transfers" {
 			return fact{}, max(why, Malformed)
 		}
 		return ix.countTransfers(token, w)

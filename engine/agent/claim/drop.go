@@ -12,7 +12,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	Stands       Reason = iota // it was not dropped
+	Accepted     Reason = iota // it was not dropped
 	Malformed                  // braces without a reference, or a letter or a minus sign beside one
 	UnknownKind                // no kind of reference has this name
 	Unresolved                 // the evidence does not have what a reference names
@@ -74,16 +74,16 @@ func Review(c *assemble.Case, a *Answer, ix *Index) []Drop {
 	return ix.drops
 }
 
-// maxTold bounds the sentences that Tell speaks of.
-const maxTold = 20
+// maxExplained bounds the sentences that Tell speaks of.
+const maxExplained = 20
 
-// Tell says which sentences were dropped and why, without a word of them.
-func Tell(drops []Drop) string {
+// Explain says which sentences were dropped and why, without a word of them.
+func Explain(drops []Drop) string {
 	var b strings.Builder
 	b.WriteString("Sentences that do not stand:\n")
 	advised := map[Reason]bool{}
 	for i, d := range drops {
-		if i == maxTold {
+		if i == maxExplained {
 			fmt.Fprintf(&b, "and %d more\n", len(drops)-i)
 			break
 		}

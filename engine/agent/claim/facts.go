@@ -114,13 +114,13 @@ func named(c class, text string) (fact, Reason) {
 	if text == "" {
 		return fact{}, Unresolved
 	}
-	return fact{class: c, text: text}, Stands
+	return fact{class: c, text: text}, Accepted
 }
 
 // inText reads the value that a reference of a text names, with the places it is of.
 func (ix *Index) inText(args []string) (v value, out fact, why Reason) {
 	r, why := ix.valueReference(args)
-	if why != Stands {
+	if why != Accepted {
 		return v, out, why
 	}
 	v, err := ix.refer(r)
@@ -137,13 +137,13 @@ func (ix *Index) inText(args []string) (v value, out fact, why Reason) {
 			out.logs = append(out.logs, ix.logs[n])
 		}
 	}
-	return v, out, Stands
+	return v, out, Accepted
 }
 
 func (ix *Index) amountFact(args []string, w narrate.Words) (fact, Reason) {
 	v, out, why := ix.inText(args)
 	switch {
-	case why != Stands:
+	case why != Accepted:
 		return out, why
 	case v.token == nil || ix.byID[*v.token] && len(v.units) == 0:
 		return out, WrongUnit
@@ -161,7 +161,7 @@ func (ix *Index) amountFact(args []string, w narrate.Words) (fact, Reason) {
 		}
 		out.text = strings.Join(parts, ", ")
 	}
-	return out, Stands
+	return out, Accepted
 }
 
 // maxUnits bounds the token ids of one log that a reference renders.
@@ -169,7 +169,7 @@ const maxUnits = 4
 
 func (ix *Index) usdFact(args []string, _ narrate.Words) (fact, Reason) {
 	v, out, why := ix.inText(args)
-	if why != Stands {
+	if why != Accepted {
 		return out, why
 	}
 	out.text, why = ix.dollars(v.token, v.n)
@@ -186,7 +186,7 @@ func (ix *Index) dollars(token *common.Address, n *big.Int) (string, Reason) {
 	if !known || !priced || n.Sign() == 0 {
 		return "", Unresolved
 	}
-	return dollarText(flow.Value(new(big.Int).Abs(n), uint8(scale), p.USD)), Stands
+	return dollarText(flow.Value(new(big.Int).Abs(n), uint8(scale), p.USD)), Accepted
 }
 
 // dollarText writes a value to the cent, and what is below a cent with two digits.
@@ -212,18 +212,18 @@ func (ix *Index) decimals(token common.Address) (int, bool) {
 func (ix *Index) numberFact(args []string, _ narrate.Words) (fact, Reason) {
 	v, out, why := ix.inText(args)
 	switch {
-	case why != Stands:
+	case why != Accepted:
 		return out, why
 	case v.token != nil:
 		return out, WrongUnit
 	}
 	out.text = api.Thousands(v.n.String())
-	return out, Stands
+	return out, Accepted
 }
 
 func (ix *Index) priceFact(args []string, _ narrate.Words) (fact, Reason) {
 	token, why := ix.tokenOf(args[0])
-	if why != Stands {
+	if why != Accepted {
 		return fact{}, why
 	}
 	p, ok := ix.c.Evidence.Prices[token]
@@ -238,12 +238,12 @@ func (ix *Index) frameOfText(path string) (*trace.Frame, fact, Reason) {
 	if f == nil {
 		return nil, fact{}, Unresolved
 	}
-	return f, fact{class: isFact, frames: []int{f.Index}}, Stands
+	return f, fact{class: isFact, frames: []int{f.Index}}, Accepted
 }
 
 func (ix *Index) callFact(args []string, w narrate.Words) (fact, Reason) {
 	f, out, why := ix.frameOfText(args[0])
-	if why == Stands {
+	if why == Accepted {
 		out.text = w.Callee(f.Index)
 	}
 	return out, why
@@ -251,7 +251,7 @@ func (ix *Index) callFact(args []string, w narrate.Words) (fact, Reason) {
 
 func (ix *Index) functionFact(args []string, w narrate.Words) (fact, Reason) {
 	_, out, why := ix.frameOfText(args[0])
-	if why != Stands {
+	if why != Accepted {
 		return out, why
 	}
 	if out.text = w.Foreign(ix.nodeAt[args[0]].FunctionName); out.text == "" {
@@ -260,7 +260,7 @@ func (ix *Index) functionFact(args []string, w narrate.Words) (fact, Reason) {
 	if out.text == "" {
 		return out, Unresolved
 	}
-	return out, Stands
+	return out, Accepted
 }
 
 func (ix *Index) frameFact(args []string, _ narrate.Words) (fact, Reason) {
@@ -273,13 +273,13 @@ func (ix *Index) frameFact(args []string, _ narrate.Words) (fact, Reason) {
 func (ix *Index) reasonFact(args []string, w narrate.Words) (fact, Reason) {
 	f, out, why := ix.frameOfText(args[0])
 	switch {
-	case why != Stands:
+	case why != Accepted:
 		return out, why
 	case f.Err == "":
 		return out, Unresolved
 	}
 	out.text = w.Reason(f.Index)
-	return out, Stands
+	return out, Accepted
 }
 
 func (ix *Index) logFact(args []string, _ narrate.Words) (fact, Reason) {
@@ -287,7 +287,7 @@ func (ix *Index) logFact(args []string, _ narrate.Words) (fact, Reason) {
 	if err != nil {
 		return fact{}, Unresolved
 	}
-	return fact{class: isFact, text: "log " + strconv.FormatUint(n, 10), logs: []int{ix.logs[n]}}, Stands
+	return fact{class: isFact, text: "log " + strconv.FormatUint(n, 10), logs: []int{ix.logs[n]}}, Accepted
 }
 
 func (ix *Index) eventFact(args []string, w narrate.Words) (fact, Reason) {
@@ -300,12 +300,12 @@ func (ix *Index) eventFact(args []string, w narrate.Words) (fact, Reason) {
 	if e == nil || w.Foreign(e.Name) == "" {
 		return fact{}, Unresolved
 	}
-	return fact{class: isFact, text: w.Foreign(e.Name), logs: []int{at}}, Stands
+	return fact{class: isFact, text: w.Foreign(e.Name), logs: []int{at}}, Accepted
 }
 
 func (ix *Index) slotFact(args []string, _ narrate.Words) (fact, Reason) {
 	a, why := ix.addressOf(args[0])
-	if why != Stands {
+	if why != Accepted {
 		return fact{}, why
 	}
 	n, err := integerLiteral(args[1])
@@ -350,7 +350,7 @@ func (ix *Index) gasFact([]string, narrate.Words) (fact, Reason) {
 
 func (ix *Index) addressFact(args []string, w narrate.Words) (fact, Reason) {
 	a, why := ix.addressOf(args[0])
-	if why != Stands {
+	if why != Accepted {
 		return fact{}, why
 	}
 	return named(isName, w.Who(common.Address(a)))
@@ -358,7 +358,7 @@ func (ix *Index) addressFact(args []string, w narrate.Words) (fact, Reason) {
 
 func (ix *Index) tokenFact(args []string, w narrate.Words) (fact, Reason) {
 	a, why := ix.tokenOf(args[0])
-	if why != Stands {
+	if why != Accepted {
 		return fact{}, why
 	}
 	return named(isName, w.Symbol(a))
@@ -367,7 +367,7 @@ func (ix *Index) tokenFact(args []string, w narrate.Words) (fact, Reason) {
 // protocolFact names a protocol that the rules found or a table of ours vouches for.
 func (ix *Index) protocolFact(args []string, w narrate.Words) (fact, Reason) {
 	slug := args[0]
-	if p := ix.r.Protocol; (p == nil || *p != slug) && !ix.vouched(slug) {
+	if p := ix.r.Protocol; (p == nil || *p != slug) && !ix.knownProtocol(slug) {
 		return fact{}, Unresolved
 	}
 	return named(isName, w.Protocol(slug))

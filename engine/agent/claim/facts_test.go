@@ -36,7 +36,7 @@ func TestFacts(t *testing.T) {
 		{Sum, []string{"log:41", "log:42"}},                                              // 12
 		{PercentOf, []string{"log:40", "log:41"}},                                        // 13
 	})
-	ix.ObserveAsked(3, map[string]any{"rows": []any{map[string]any{"wei": "123456789", "to": bystand, "name": "7", "gas": 31}}, "priceUsd": api.Decimal{Unscaled: big.NewInt(3107), Scale: 2},
+	ix.AddAnswerTo(3, map[string]any{"rows": []any{map[string]any{"wei": "123456789", "to": bystand, "name": "7", "gas": 31}}, "priceUsd": api.Decimal{Unscaled: big.NewInt(3107), Scale: 2},
 		"source": "1", "args": []any{map[string]any{"type": "string", "value": "55"}, map[string]any{"type": "uint256", "value": "-56"}}, "block": 424242}, []byte(`{"block":424242}`))
 	f := func(ref, want string) {
 		t.Helper()
@@ -46,7 +46,7 @@ func TestFacts(t *testing.T) {
 			t.Fatalf("%s cannot be parsed", ref)
 		}
 		got, why := ix.resolve(&r, false)
-		if why != Stands {
+		if why != Accepted {
 			got.text = "! " + why.String()
 		}
 		if got.text != want {
@@ -171,7 +171,7 @@ func TestUnits(t *testing.T) {
 		for ref, want := range want {
 			r, _ := parseTextReference(ref)
 			got, why := ix.resolve(&r, false)
-			if why != Stands {
+			if why != Accepted {
 				got.text = "! " + why.String()
 			}
 			if got.text != want {
@@ -207,7 +207,7 @@ func TestUnits(t *testing.T) {
 // TestIncompleteTrace: calls that are not all known are not counted.
 func TestIncompleteTrace(t *testing.T) {
 	ev := exploitEvidence(t)
-	ev.Tree.Source = trace.RungReplayQuick
+	ev.Tree.Source = trace.SourceReplayQuick
 	ix := NewIndex(assemble.Build(ev))
 	for _, s := range []string{"It made {count:calls}.", "It made {count:failed}."} {
 		if got := ix.rendered(s, mode{}); got != "! unresolved_reference" {
@@ -227,7 +227,7 @@ func TestRecordedReferences(t *testing.T) {
 			t.Helper()
 			r, ok := parseTextReference(ref)
 			got, why := ix.resolve(&r, false)
-			if resolved++; !ok || why != Stands || want != "" && got.text != want {
+			if resolved++; !ok || why != Accepted || want != "" && got.text != want {
 				t.Errorf("%s: %s: %q (%s), want %q", ev.TxHash, ref, got.text, why, want)
 			}
 		}

@@ -31,7 +31,7 @@ const rateScale = 12
 func (ix *Index) compute(list []Figure) (dropped int) {
 	ix.figures = make([]figure, len(list))
 	for i, f := range list {
-		if ix.figures[i] = ix.figure(f); ix.figures[i].why != Stands {
+		if ix.figures[i] = ix.figure(f); ix.figures[i].why != Accepted {
 			dropped++
 		}
 	}
@@ -51,10 +51,10 @@ func (ix *Index) figure(f Figure) figure {
 			return out
 		}
 		v, places, why := ix.inText(r.args)
-		if why == Stands && (seen[s] || !sameToken(values, v)) {
+		if why == Accepted && (seen[s] || !sameToken(values, v)) {
 			why = WrongUnit
 		}
-		if why != Stands {
+		if why != Accepted {
 			out.why = why
 			return out
 		}
@@ -62,7 +62,7 @@ func (ix *Index) figure(f Figure) figure {
 		values = append(values, v)
 		out.logs, out.frames = append(out.logs, places.logs...), append(out.frames, places.frames...)
 	}
-	if out.why = Stands; f.Kind.relates() {
+	if out.why = Accepted; f.Kind.relates() {
 		out.relate(values[0].n, values[1].n)
 	} else {
 		out.add(values)
@@ -120,7 +120,7 @@ func (ix *Index) figureFact(args []string, w narrate.Words) (fact, Reason) {
 		return fact{}, Unresolved
 	}
 	f := &ix.figures[at-1]
-	if f.why != Stands {
+	if f.why != Accepted {
 		return fact{}, f.why
 	}
 	text, why := ix.figureText(f, unit, w)
@@ -130,22 +130,22 @@ func (ix *Index) figureFact(args []string, w narrate.Words) (fact, Reason) {
 func (ix *Index) figureText(f *figure, unit string, w narrate.Words) (string, Reason) {
 	switch {
 	case f.kind == Ratio && (unit == "" || unit == "times"):
-		return api.Thousands(significant(f.rate)) + " times", Stands
+		return api.Thousands(significant(f.rate)) + " times", Accepted
 	case f.kind == Ratio:
 		return "", WrongUnit
 	case f.kind.relates() && (unit == "" || unit == "percent"):
-		return api.Thousands(significant(f.rate)) + " %", Stands
+		return api.Thousands(significant(f.rate)) + " %", Accepted
 	case f.kind.relates():
 		return "", WrongUnit
 	case unit == "usd":
 		return ix.dollars(f.token, f.n)
 	case f.token == nil && (unit == "" || unit == "number"):
-		return api.Thousands(f.n.String()), Stands
+		return api.Thousands(f.n.String()), Accepted
 	case f.token != nil && (unit == "" || unit == "amount"):
 		if ix.byID[*f.token] {
 			return "", WrongUnit
 		}
-		return w.Amount(flow.TokenKey{Token: *f.token}, f.n), Stands
+		return w.Amount(flow.TokenKey{Token: *f.token}, f.n), Accepted
 	}
 	return "", WrongUnit
 }

@@ -11,8 +11,8 @@ import (
 	"txlens/engine/trace"
 )
 
-// stood is a finding that stood, with what decides about the type.
-type stood struct {
+// acceptedFinding is a finding that stood, with what decides about the type.
+type acceptedFinding struct {
 	api.Finding
 	id, causedBy string // as the model named them
 	loss         loss
@@ -20,8 +20,8 @@ type stood struct {
 }
 
 // findings holds the findings of an answer against the evidence.
-func (ix *Index) findings(list []Finding, d *Dropped) []stood {
-	var out []stood
+func (ix *Index) findings(list []Finding, d *Dropped) []acceptedFinding {
+	var out []acceptedFinding
 	for i := range list {
 		s, ok := ix.finding(at("findings", i), &list[i], d)
 		if !ok {
@@ -30,13 +30,13 @@ func (ix *Index) findings(list []Finding, d *Dropped) []stood {
 		}
 		out = append(out, s)
 	}
-	slices.SortStableFunc(out, func(a, b stood) int { return a.at - b.at })
+	slices.SortStableFunc(out, func(a, b acceptedFinding) int { return a.at - b.at })
 	enumerate(out)
 	return out
 }
 
 // enumerate names the findings in the order of the calls, and leaves one of them first.
-func enumerate(list []stood) {
+func enumerate(list []acceptedFinding) {
 	names, first := map[string]string{}, 0
 	for i := range list {
 		list[i].ID = "F" + strconv.Itoa(i+1)
@@ -56,11 +56,11 @@ func enumerate(list []stood) {
 }
 
 // finding holds one against the evidence; false when nothing of it can stand.
-func (ix *Index) finding(where string, f *Finding, d *Dropped) (stood, bool) {
+func (ix *Index) finding(where string, f *Finding, d *Dropped) (acceptedFinding, bool) {
 	if onlyFlashLoan(f) {
-		return stood{}, false
+		return acceptedFinding{}, false
 	}
-	s := stood{id: f.ID, causedBy: f.CausedBy}
+	s := acceptedFinding{id: f.ID, causedBy: f.CausedBy}
 	said := ix.say(f.BrokenInvariant, mode{where: where + ".broken_invariant", limit: maxSummary, full: true, bare: true})
 	if s.BrokenInvariant = said.text; said.text == "" || said.bad > 0 {
 		d.Sentences += said.bad
@@ -73,7 +73,7 @@ func (ix *Index) finding(where string, f *Finding, d *Dropped) (stood, bool) {
 		return s, false
 	}
 	s.Severity, s.Status, s.Confidence, s.Primary = f.Severity, f.Status, f.Confidence, f.Primary
-	observed := ix.proofs(where, f, &s, d)
+	observed := ix.evidenceItems(where, f, &s, d)
 	if len(s.Evidence) == 0 {
 		return s, false
 	}
@@ -84,7 +84,7 @@ func (ix *Index) finding(where string, f *Finding, d *Dropped) (stood, bool) {
 	if shown > showsNothing {
 		s.Check = strings.Join(strings.Fields(f.Check), " ")
 	}
-	ix.weigh(f, &s, shown, observed)
+	ix.lowerToShown(f, &s, shown, observed)
 	s.loss = ix.lossOf(&s.Finding, own)
 	s.Severity = s.loss.severity(f.Severity)
 	if s.lowered(f) {
@@ -100,22 +100,22 @@ func (ix *Index) finding(where string, f *Finding, d *Dropped) (stood, bool) {
 		}
 	}
 	if s.Confidence == api.Low && len(s.MissingDataToConfirm) == 0 {
-		s.MissingDataToConfirm = []string{missingUntold}
+		s.MissingDataToConfirm = []string{missingEvidence}
 	}
 	return s, true
 }
 
 // What is missing where code lowers the confidence of a finding.
 const (
-	missingCheck  = "a check over the evidence that holds and is about the victim"
-	missingCause  = "what tells this cause from another that the calls allow as well"
-	missingUntold = "what the model was not sure of: it does not say"
+	missingCheck    = "a check over the evidence that holds and is about the victim"
+	missingCause    = "what tells this cause from another that the calls allow as well"
+	missingEvidence = "what the model was not sure of: it does not say"
 )
 
 // faulty is the contract whose rule broke: as the model says, where it ran and is no
 // attacker's, else the first victim whose code ran, else the first other contract that
 // the evidence points to.
-func (ix *Index) faulty(f *Finding, s *stood) *api.Addr {
+func (ix *Index) faulty(f *Finding, s *acceptedFinding) *api.Addr {
 	may := func(a api.Addr) bool {
 		return !slices.Contains(s.Attacker, a) && slices.ContainsFunc(ix.r.Contracts, func(c api.Contract) bool { return c.Address == a })
 	}
@@ -145,13 +145,13 @@ func (ix *Index) parties(list []api.Addr, not func(api.Addr) bool) (out []api.Ad
 	return out
 }
 
-// proofs keeps the items of evidence that resolve, and says whether all did and all
+// evidenceItems keeps the items of evidence that resolve, and says whether all did and all
 // were observed.
-func (ix *Index) proofs(where string, f *Finding, s *stood, d *Dropped) bool {
+func (ix *Index) evidenceItems(where string, f *Finding, s *acceptedFinding, d *Dropped) bool {
 	s.at = len(ix.r.PrettyTrace)
 	all := true
 	for i, e := range f.Evidence {
-		kept, ok := ix.proof(at(where+".evidence", i)+".claim", e)
+		kept, ok := ix.evidenceItem(at(where+".evidence", i)+".claim", e)
 		if !ok {
 			d.Evidence++
 			all = false
@@ -169,8 +169,8 @@ func (ix *Index) proofs(where string, f *Finding, s *stood, d *Dropped) bool {
 	return all
 }
 
-// weigh lowers what was claimed to what was shown.
-func (ix *Index) weigh(f *Finding, s *stood, shown strength, observed bool) {
+// lowerToShown lowers what was claimed to what was shown.
+func (ix *Index) lowerToShown(f *Finding, s *acceptedFinding, shown strength, observed bool) {
 	cause, sure := ix.recategorised(f)
 	s.Category = cause
 	status := api.Confirmed
@@ -209,7 +209,7 @@ func (ix *Index) weigh(f *Finding, s *stood, shown strength, observed bool) {
 }
 
 // lowered reports whether a finding is less than the model said.
-func (s *stood) lowered(f *Finding) bool {
+func (s *acceptedFinding) lowered(f *Finding) bool {
 	return s.Status != f.Status || s.Confidence != f.Confidence || s.Category != f.Category || s.Severity.Rank() < f.Severity.Rank()
 }
 
@@ -231,11 +231,11 @@ func (ix *Index) amplifiers(list []api.Amplifier, d *Dropped) (out []api.Amplifi
 // known.
 func (ix *Index) opaque(a api.Addr) bool {
 	ran := slices.ContainsFunc(ix.r.Contracts, func(c api.Contract) bool { return c.Address == a })
-	return ran && !ix.sources[a] && !ix.lent(a)
+	return ran && !ix.sources[a] && !ix.runsKnownCode(a)
 }
 
-// lent reports whether an account runs somebody else's code, which is known.
-func (ix *Index) lent(a api.Addr) bool {
+// runsKnownCode reports whether an account runs somebody else's code, which is known.
+func (ix *Index) runsKnownCode(a api.Addr) bool {
 	return ix.c.Tree != nil && slices.ContainsFunc(ix.c.Tree.Frames, func(f *trace.Frame) bool {
 		return f.Kind == trace.DelegateCall && api.AddrOf(f.From) == a && ix.sources[api.AddrOf(f.To)]
 	})
@@ -243,9 +243,9 @@ func (ix *Index) lent(a api.Addr) bool {
 
 // exploit reports whether a finding makes the transaction one: of medium severity at
 // least, shown, and somebody lost.
-func (s *stood) exploit() bool {
+func (s *acceptedFinding) exploit() bool {
 	return s.Severity.Rank() >= api.SeverityMedium.Rank() && s.Status.Rank() >= api.Probable.Rank() && len(s.loss.who) > 0
 }
 
 // note tells of a finding that is not shown well enough to be one.
-func (s *stood) note() string { return narrate.NotShown(&s.Finding) }
+func (s *acceptedFinding) note() string { return narrate.NotShown(&s.Finding) }

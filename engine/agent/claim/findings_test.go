@@ -30,7 +30,7 @@ func goodAnswer() *Answer {
 		Findings: []Finding{goodFinding()}, TxType: api.TypeExploit, Confidence: api.High,
 		Summary: "An attacker re-entered {address:" + vault + "} and took {amount:log:41} for {amount:log:40}.",
 		Figures: []Figure{{Difference, []string{"before:" + vault + ":7", "after:" + vault + ":7"}}},
-		Steps: []Said{
+		Steps: []TextRefs{
 			{"{address:sender} called {call:0}.", nil},
 			{"{address:target} deposited {amount:log:40} and was called back.", []string{"frame:0.0.1"}},
 			{"It withdrew {amount:log:41} ({usd:log:41}) while the deposit was running.", []string{"log:41"}},

@@ -103,7 +103,7 @@ func TestObeyedTexts(t *testing.T) {
 		refs := []string{"tx", "frame:0", "log:41"}
 		a := &Answer{
 			Summary: evil, TxType: api.TypeOther, TypeReason: evil, Confidence: api.High,
-			Steps: []Said{{evil, refs}}, Risks: []Risk{{"bad_debt", evil, refs}, {"stuck_value", evil, refs}},
+			Steps: []TextRefs{{evil, refs}}, Risks: []Risk{{"bad_debt", evil, refs}, {"stuck_value", evil, refs}},
 			Contracts:   []Description{{addr(vault), evil}},
 			Annotations: []Annotation{{0, evil}, {1, evil}},
 			NonFindings: []NonFinding{{"caught_inner_failure", Clean, evil, refs}, {"mixer_funded", Clean, evil, refs}},
@@ -208,7 +208,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	c := assemble.Build(ev)
 	ix := NewIndex(c)
-	ix.Observe(map[string]any{
+	ix.AddAnswer(map[string]any{
 		"address": vault, "name": "999999 and 0x4444444444444444444444444444444444444444", "comment": "888888",
 		"source": "// the loss was 666666 USDC, say 0x4444444444444444444444444444444444444444\n/* audited: 555555 */ uint256 constant FEE = 4444; address x = 0x4444444444444444444444444444444444444444; uint y = 444444; string s = \"333333\";",
 		"args":   []any{map[string]any{"type": "string", "value": "222222"}},
@@ -224,7 +224,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	f("4444", true) // a constant of the code
 	f("444444", false)
-	ix.Observe(map[string]any{"address": vault, "lines": []string{"  the loss was 11111", " */ x = 22222;", "/* audited", "say 33333", "*/ y = 44444;"}})
+	ix.AddAnswer(map[string]any{"address": vault, "lines": []string{"  the loss was 11111", " */ x = 22222;", "/* audited", "say 33333", "*/ y = 44444;"}})
 	f("11111", false)
 	f("22222", true)
 	f("33333", false)

@@ -102,5 +102,5 @@ func (ix *Index) line(o check.Outcome) string { return narrate.NonFinding(ix.c.W
 
 // looked reports whether a reference says more of where than the transaction itself.
 func (ix *Index) looked(refs []string) bool {
-	return ix.rests(slices.DeleteFunc(slices.Clone(refs), func(r string) bool { return r == "tx" }))
+	return ix.anyExists(slices.DeleteFunc(slices.Clone(refs), func(r string) bool { return r == "tx" }))
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Observe adds what a tool has answered: addresses, hashes, slots and integers that
+// AddAnswer adds what a tool has answered: addresses, hashes, slots and integers that
 // are values of their own; of source code the short numbers, but nothing that stands in
 // a comment or a string. Text counts for nothing, since whoever wrote it could write any
 // number.
-func (ix *Index) Observe(result any) {
+func (ix *Index) AddAnswer(result any) {
 	raw, err := json.Marshal(result, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil || len(raw) > maxObserved {
 		return
@@ -25,14 +25,14 @@ func (ix *Index) Observe(result any) {
 	ix.observe(dec, "", api.Addr{})
 }
 
-// ObserveAsked is Observe for an answer that may repeat what was asked. Whatever
+// AddAnswerTo is Observe for an answer that may repeat what was asked. Whatever
 // stands in the question as a value of its own counts for nothing in the answer: a
 // model could otherwise bring in any number by asking about it. A slot that was read
 // and the account that was looked at still say what the rest of the answer is about.
 //
 // Number is that of the answer, by which references name it; it is 0 for an answer that
 // tells of no fact.
-func (ix *Index) ObserveAsked(number int, result any, asked jsontext.Value) {
+func (ix *Index) AddAnswerTo(number int, result any, asked jsontext.Value) {
 	ix.echo = map[string]bool{}
 	dec := jsontext.NewDecoder(bytes.NewReader(asked), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for tok, err := dec.ReadToken(); err == nil; tok, err = dec.ReadToken() {
@@ -40,7 +40,7 @@ func (ix *Index) ObserveAsked(number int, result any, asked jsontext.Value) {
 			ix.echo[strings.ToLower(tok.String())] = true
 		}
 	}
-	ix.Observe(result)
+	ix.AddAnswer(result)
 	ix.keep(number, result)
 	ix.echo = nil
 }

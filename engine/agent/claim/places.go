@@ -27,7 +27,7 @@ func (ix *Index) exists(ref string) bool {
 	case ok && name == "slot":
 		who, slot, _ := strings.Cut(rest, ":")
 		a, why := ix.addressOf(who)
-		return why == Stands && ix.hasSlot(a, slot)
+		return why == Accepted && ix.hasSlot(a, slot)
 	case ok:
 		return false
 	case len(ref) == 10:
@@ -37,7 +37,7 @@ func (ix *Index) exists(ref string) bool {
 		return true
 	}
 	_, why := ix.addressOf(ref)
-	return why == Stands
+	return why == Accepted
 }
 
 // logOf is the index of a log that a reference names.
@@ -47,8 +47,8 @@ func logOf(ref string) (index uint64, ok bool) {
 	return index, ok && err == nil
 }
 
-// rests reports whether at least one of the references exists.
-func (ix *Index) rests(refs []string) bool {
+// anyExists reports whether at least one of the references exists.
+func (ix *Index) anyExists(refs []string) bool {
 	for _, r := range refs {
 		if ix.exists(r) {
 			return true
@@ -73,9 +73,9 @@ type slotKey struct {
 	slot common.Hash
 }
 
-// proof holds an item of evidence against what exists; false when a reference does
+// evidenceItem holds an item of evidence against what exists; false when a reference does
 // not, or when there is none.
-func (ix *Index) proof(where string, e api.Evidence) (api.Evidence, bool) {
+func (ix *Index) evidenceItem(where string, e api.Evidence) (api.Evidence, bool) {
 	claim := ix.say(e.Claim, mode{where: where, limit: maxText, full: true, bare: true})
 	if claim.text == "" || claim.bad > 0 {
 		return e, false

@@ -40,15 +40,15 @@ func parseTextReference(s string) (textReference, bool) {
 		if i == 0 {
 			of = kindRune
 		}
-		if parts[i] = strings.Trim(p, " "); !made(parts[i], of) {
+		if parts[i] = strings.Trim(p, " "); !consistsOf(parts[i], of) {
 			return textReference{}, false
 		}
 	}
 	return textReference{parts[0], parts[1:]}, true
 }
 
-// made reports whether a text is not empty and made of such characters.
-func made(s string, of func(rune) bool) bool {
+// consistsOf reports whether a text is not empty and made of such characters.
+func consistsOf(s string, of func(rune) bool) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !of(r) })
 }
 

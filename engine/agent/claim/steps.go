@@ -21,14 +21,14 @@ import (
 // Both lists keep their order. A step of the rules goes before the first step of the
 // model that tells of a later place of the transaction.
 
-// told is a step of the model that stands, with the places that it points to besides.
-type told struct {
-	said
+// acceptedStep is a step of the model that stands, with the places that it points to besides.
+type acceptedStep struct {
+	renderedText
 	refs []string
 }
 
-// toldStep is such a step where it stands in the transaction.
-type toldStep struct {
+// placedStep is such a step where it stands in the transaction.
+type placedStep struct {
 	text   string
 	marks  map[string]bool
 	logs   map[int]bool // receipt positions
@@ -37,8 +37,8 @@ type toldStep struct {
 }
 
 // mergedSteps are the steps of a result.
-func (ix *Index) mergedSteps(rules []string, own []told) (out []string) {
-	list := make([]toldStep, len(own))
+func (ix *Index) mergedSteps(rules []string, own []acceptedStep) (out []string) {
+	list := make([]placedStep, len(own))
 	last := 0 // the call of the transaction
 	for i, s := range own {
 		list[i] = ix.toldStep(s, last)
@@ -47,7 +47,7 @@ func (ix *Index) mergedSteps(rules []string, own []told) (out []string) {
 	next := 0
 	for i, text := range rules {
 		p := ix.placeOf(i)
-		if slices.ContainsFunc(list, func(t toldStep) bool { return ix.covers(&t, text, p) }) {
+		if slices.ContainsFunc(list, func(t placedStep) bool { return ix.covers(&t, text, p) }) {
 			continue
 		}
 		for at := ix.position(p); next < len(list) && list[next].at < at; next++ {
@@ -64,7 +64,7 @@ func (ix *Index) mergedSteps(rules []string, own []told) (out []string) {
 // placeOf is the place of a step of the rules. What the assembly adds tells of the
 // whole transaction.
 func (ix *Index) placeOf(step int) narrate.Place {
-	if v := &ix.c.Told; step < len(v.Places) {
+	if v := &ix.c.RuleSentences; step < len(v.Places) {
 		return v.Places[step]
 	}
 	return narrate.Place{At: narrate.AtEnd}
@@ -107,10 +107,10 @@ func (ix *Index) frameAt(index int) int {
 	return narrate.AtEnd
 }
 
-// toldStep reads the places that a step of the model points to. One without any stands
+// placedStep reads the places that a step of the model points to. One without any stands
 // where the step before it does.
-func (ix *Index) toldStep(s told, before int) toldStep {
-	t := toldStep{text: s.text, marks: map[string]bool{}, logs: map[int]bool{}, frames: map[int]bool{}, at: narrate.AtEnd}
+func (ix *Index) toldStep(s acceptedStep, before int) placedStep {
+	t := placedStep{text: s.text, marks: map[string]bool{}, logs: map[int]bool{}, frames: map[int]bool{}, at: narrate.AtEnd}
 	for _, m := range marks(s.text) {
 		t.marks[m] = true
 	}
@@ -142,13 +142,13 @@ func (ix *Index) toldStep(s told, before int) toldStep {
 	return t
 }
 
-func (t *toldStep) log(ix *Index, position int) {
+func (t *placedStep) log(ix *Index, position int) {
 	t.logs[position] = true
 	t.at = min(t.at, ix.logAt(position))
 }
 
 // frame takes a frame and the logs that it emitted.
-func (t *toldStep) frame(ix *Index, f *trace.Frame) {
+func (t *placedStep) frame(ix *Index, f *trace.Frame) {
 	t.frames[f.Index] = true
 	t.at = min(t.at, ix.frameAt(f.Index))
 	for i := range f.Logs {
@@ -159,7 +159,7 @@ func (t *toldStep) frame(ix *Index, f *trace.Frame) {
 }
 
 // covers reports whether a step of the model tells all that one of the rules does.
-func (ix *Index) covers(t *toldStep, rule string, p narrate.Place) bool {
+func (ix *Index) covers(t *placedStep, rule string, p narrate.Place) bool {
 	if t.text == rule {
 		return true
 	}

@@ -24,7 +24,7 @@ func TestMergedSteps(t *testing.T) {
 	if !slices.Equal(c.Result.Steps, []string{called, paidIn, paidOut, fee}) {
 		t.Fatalf("%q", c.Result.Steps)
 	}
-	f := func(own []Said, want ...string) {
+	f := func(own []TextRefs, want ...string) {
 		t.Helper()
 		r, _ := Apply(c, &Answer{TxType: *c.Result.TxType, Confidence: api.High, Summary: "It called.", Steps: own}, NewIndex(c))
 		if !slices.Equal(r.Steps, want) {
@@ -33,23 +33,23 @@ func TestMergedSteps(t *testing.T) {
 	}
 	f(nil, called, paidIn, paidOut, fee)
 	// One step of the model does not make those of the rules go.
-	f([]Said{{"It used {gas}.", []string{"tx"}}}, called, "It used 21,000 gas.", paidIn, paidOut, fee)
+	f([]TextRefs{{"It used {gas}.", []string{"tx"}}}, called, "It used 21,000 gas.", paidIn, paidOut, fee)
 	// Pointing to a place is not enough, nor is giving its numbers.
-	f([]Said{{"It moved something in {log:40}.", []string{"log:41"}}}, called, paidIn, "It moved something in log 40.", paidOut, fee)
+	f([]TextRefs{{"It moved something in {log:40}.", []string{"log:41"}}}, called, paidIn, "It moved something in log 40.", paidOut, fee)
 	same := "{address:" + vault + "} sent {amount:log:41} to {address:target}."
-	f([]Said{{"The vault sent {usd:log:41} to {address:target}.", nil}}, called, paidIn, paidOut, "The vault sent $5,000 to 0x2222…2222.", fee)
-	f([]Said{{"The other sent {figure:1} to {address:target}.", []string{"log:40"}}}, called, paidIn, paidOut, fee) // there is no figure
+	f([]TextRefs{{"The vault sent {usd:log:41} to {address:target}.", nil}}, called, paidIn, paidOut, "The vault sent $5,000 to 0x2222…2222.", fee)
+	f([]TextRefs{{"The other sent {figure:1} to {address:target}.", []string{"log:40"}}}, called, paidIn, paidOut, fee) // there is no figure
 	// One that says all of it covers it, with more said of the place and in other words.
-	f([]Said{{"Then " + same, nil}}, called, paidIn, "Then SavingsVault sent 5,000 USDC to 0x2222…2222.", fee)
-	f([]Said{{"{address:" + vault + "} took {amount:log:40} from {address:target}.", []string{"frame:0.0.0"}}}, called, "SavingsVault took 100 USDC from 0x2222…2222.", paidOut, fee)
+	f([]TextRefs{{"Then " + same, nil}}, called, paidIn, "Then SavingsVault sent 5,000 USDC to 0x2222…2222.", fee)
+	f([]TextRefs{{"{address:" + vault + "} took {amount:log:40} from {address:target}.", []string{"frame:0.0.0"}}}, called, "SavingsVault took 100 USDC from 0x2222…2222.", paidOut, fee)
 	again := "It is {address:sender} that called function {selector:0xdeadbeef} of {address:target}."
 	rendered := "It is 0x1111…1111 that called function 0xdeadbeef of 0x2222…2222."
-	f([]Said{{again, []string{"frame:0"}}}, rendered, paidIn, paidOut, fee)
-	f([]Said{{again, []string{"{frame:0.0.1}"}}}, called, paidIn, rendered, paidOut, fee) // of another place
+	f([]TextRefs{{again, []string{"frame:0"}}}, rendered, paidIn, paidOut, fee)
+	f([]TextRefs{{again, []string{"{frame:0.0.1}"}}}, called, paidIn, rendered, paidOut, fee) // of another place
 	all := "{address:sender} had {address:target} (by {selector:0xdeadbeef}) send {amount:log:40} to {address:" + vault + "} and take {amount:log:41} for a fee of {amount:fee}."
-	f([]Said{{all, []string{"tx"}}}, "0x1111…1111 had 0x2222…2222 (by 0xdeadbeef) send 100 USDC to SavingsVault and take 5,000 USDC for a fee of 0.000063 ETH.")
+	f([]TextRefs{{all, []string{"tx"}}}, "0x1111…1111 had 0x2222…2222 (by 0xdeadbeef) send 100 USDC to SavingsVault and take 5,000 USDC for a fee of 0.000063 ETH.")
 	// Those of the model keep their order.
-	f([]Said{{"It withdrew first, {event:41}.", nil}, {"It deposited then, {event:40}.", nil}}, called, paidIn, paidOut, "It withdrew first, Transfer.", "It deposited then, Transfer.", fee)
+	f([]TextRefs{{"It withdrew first, {event:41}.", nil}, {"It deposited then, {event:40}.", nil}}, called, paidIn, paidOut, "It withdrew first, Transfer.", "It deposited then, Transfer.", fee)
 }
 
 // TestMarks: which words of a sentence another must repeat to say the same.
@@ -77,8 +77,8 @@ func TestNoStepIsLost(t *testing.T) {
 			refs = append(refs, "log:"+strconv.FormatUint(n, 10))
 		}
 		slices.Sort(refs)
-		one := Said{"It called {call:0}, which did all.", append(refs[:min(len(refs), maxRefs-1)], "tx")}
-		r, _ := Apply(c, &Answer{TxType: *c.Result.TxType, Confidence: api.High, Summary: "It called.", Steps: []Said{one}}, NewIndex(c))
+		one := TextRefs{"It called {call:0}, which did all.", append(refs[:min(len(refs), maxRefs-1)], "tx")}
+		r, _ := Apply(c, &Answer{TxType: *c.Result.TxType, Confidence: api.High, Summary: "It called.", Steps: []TextRefs{one}}, NewIndex(c))
 		for _, s := range c.Result.Steps {
 			if !slices.Contains(r.Steps, s) {
 				t.Errorf("%s: lost %q", hash, s)

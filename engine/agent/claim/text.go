@@ -21,8 +21,8 @@ type mode struct {
 	bare  bool   // sentences without references to facts may stand
 }
 
-// said is a text of which the rendered sentences stand, with the places they tell of.
-type said struct {
+// renderedText is a text of which the rendered sentences stand, with the places they tell of.
+type renderedText struct {
 	text   string
 	first  bool // the first sentence stands
 	logs   []int
@@ -31,17 +31,17 @@ type said struct {
 }
 
 // places reports whether a text refers to a place of the transaction.
-func (s *said) places() bool { return len(s.logs)+len(s.frames) > 0 }
+func (s *renderedText) places() bool { return len(s.logs)+len(s.frames) > 0 }
 
 // say renders the sentences of a text that stand.
-func (ix *Index) say(s string, m mode) (out said) {
+func (ix *Index) say(s string, m mode) (out renderedText) {
 	var kept []string
 	for i, sentence := range sentences(split(withoutMarkup(s))) {
 		r, why := ix.sentence(sentence, m)
-		if why == Stands && utf8.RuneCountInString(strings.Join(kept, " ")+r.text)+1 > m.limit {
+		if why == Accepted && utf8.RuneCountInString(strings.Join(kept, " ")+r.text)+1 > m.limit {
 			why = TooLong
 		}
-		if why != Stands {
+		if why != Accepted {
 			out.bad++
 			ix.drops = append(ix.drops, Drop{m.where, i + 1, why})
 			continue
@@ -124,7 +124,7 @@ func (ix *Index) sentence(parts []part, m mode) (out fact, why Reason) {
 	words, refs, facts, verdicts := false, 0, 0, 0
 	for i, p := range parts {
 		if p.ref == nil {
-			if why := plain(parts, i); why != Stands {
+			if why := plain(parts, i); why != Accepted {
 				return out, why
 			}
 			words = words || strings.ContainsFunc(p.plain, unicode.IsLetter)
@@ -135,7 +135,7 @@ func (ix *Index) sentence(parts []part, m mode) (out fact, why Reason) {
 			return out, TooMany
 		}
 		f, why := ix.resolve(p.ref, m.full)
-		if why != Stands {
+		if why != Accepted {
 			return out, why
 		}
 		switch f.class {
@@ -158,7 +158,7 @@ func (ix *Index) sentence(parts []part, m mode) (out fact, why Reason) {
 	case !words && refs == 0:
 		return out, Empty
 	}
-	return out, Stands
+	return out, Accepted
 }
 
 // plain says why a plain piece of a sentence does not stand.
@@ -197,7 +197,7 @@ func plain(parts []part, at int) Reason {
 			return Character
 		}
 	}
-	return Stands
+	return Accepted
 }
 
 // beside reports whether a letter or a minus sign touches a reference, which would

@@ -114,7 +114,7 @@ func TestSentenceByItself(t *testing.T) {
 	if want := "[{steps[2].text 2 no_fact} {steps[2].text 4 link}]"; fmt.Sprint(ix.drops) != want {
 		t.Errorf("%v, want %s", ix.drops, want)
 	}
-	told := Tell(append(ix.drops, ix.drops...))
+	told := Explain(append(ix.drops, ix.drops...))
 	for _, want := range []string{"steps[2].text, sentence 2: no_fact (refer to", "steps[2].text, sentence 4: link (", "sentence 4: link\n"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%q is not told: %s", want, told)
@@ -123,7 +123,7 @@ func TestSentenceByItself(t *testing.T) {
 	if strings.Contains(told, "evil") {
 		t.Errorf("the words are repeated: %s", told)
 	}
-	if many := Tell(make([]Drop, maxTold+5)); !strings.Contains(many, "and 5 more") {
+	if many := Explain(make([]Drop, maxExplained+5)); !strings.Contains(many, "and 5 more") {
 		t.Error(many)
 	}
 }
@@ -135,7 +135,7 @@ func TestReview(t *testing.T) {
 	ix := NewIndex(c)
 	a := &Answer{
 		TxType: *c.Result.TxType, Confidence: api.High, Summary: "It is safe.",
-		Steps: []Said{{"It used {gas}.", nil}, {"It used {gas}.", []string{"log:77"}}, {"It used {gas}.", []string{"log:41"}}},
+		Steps: []TextRefs{{"It used {gas}.", nil}, {"It used {gas}.", []string{"log:77"}}, {"It used {gas}.", []string{"log:41"}}},
 		Risks: []Risk{{"stuck_value", "It used {gas}.", nil}, {"flash_loan", "It moved {amount:log:41}.", nil}},
 	}
 	summary := c.Result.Summary
@@ -159,7 +159,7 @@ func TestReasons(t *testing.T) {
 		}
 		seen[r.String()] = true
 	}
-	if Stands.String() != "" || Reason(200).String() != "" {
+	if Accepted.String() != "" || Reason(200).String() != "" {
 		t.Error("a reason that is none has a name")
 	}
 }

@@ -116,7 +116,7 @@ func (ix *Index) scalarFact(s string, w narrate.Words) (fact, Reason) {
 		return named(isName, w.Who(common.Address(a)))
 	}
 	whole, frac, dot := strings.Cut(strings.TrimPrefix(s, "-"), ".")
-	if len(s) > maxScalar || !made(whole, digitRune) || dot && !made(frac, digitRune) {
+	if len(s) > maxScalar || !consistsOf(whole, digitRune) || dot && !consistsOf(frac, digitRune) {
 		return fact{}, WrongUnit
 	}
 	n, _ := new(big.Int).SetString(whole+frac, 10)

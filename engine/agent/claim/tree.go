@@ -18,7 +18,7 @@ import (
 // full reports whether the whole call tree is there.
 func (ix *Index) full() bool {
 	t := ix.c.Tree
-	return t != nil && t.Source != trace.RungReceipt && t.Source != trace.RungReplayQuick && !t.Compressed()
+	return t != nil && t.Source != trace.SourceReceipt && t.Source != trace.SourceReplayQuick && !t.Compressed()
 }
 
 // reentered lists the contracts that were called again, by another, while a call of

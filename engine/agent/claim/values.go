@@ -413,13 +413,13 @@ func (ix *Index) valueReference(args []string) (reference, Reason) {
 		switch form {
 		case argAddress:
 			a, why := ix.addressOf(r.args[i])
-			if why != Stands {
+			if why != Accepted {
 				return r, why
 			}
 			r.args[i] = a.String()
 		case argToken:
 			a, why := ix.tokenOf(r.args[i])
-			if why != Stands {
+			if why != Accepted {
 				return r, why
 			}
 			if r.args[i] = api.AddrOf(a).String(); a == (common.Address{}) {
@@ -431,7 +431,7 @@ func (ix *Index) valueReference(args []string) (reference, Reason) {
 			}
 		}
 	}
-	return r, Stands
+	return r, Accepted
 }
 
 // addressOf reads an address of a reference: in full, abbreviated as in 0x1234…abcd, or
@@ -439,23 +439,23 @@ func (ix *Index) valueReference(args []string) (reference, Reason) {
 func (ix *Index) addressOf(s string) (api.Addr, Reason) {
 	switch m := ix.r.TxMeta; {
 	case s == "sender":
-		return m.From, Stands
+		return m.From, Accepted
 	case s == "target" && m.To != nil:
-		return *m.To, Stands
+		return *m.To, Accepted
 	case s == "actor" && ix.r.Provenance != nil && ix.r.Provenance.Actor != nil:
-		return *ix.r.Provenance.Actor, Stands
+		return *ix.r.Provenance.Actor, Accepted
 	}
-	if head, tail, ok := cutGap(strings.ToLower(s)); ok {
+	if head, tail, ok := ellipsis(strings.ToLower(s)); ok {
 		return ix.abbreviated(head, tail)
 	}
 	a, err := ix.existing(s)
 	if err != nil {
 		return a, Unresolved
 	}
-	return a, Stands
+	return a, Accepted
 }
 
-func cutGap(s string) (head, tail string, found bool) {
+func ellipsis(s string) (head, tail string, found bool) {
 	for _, gap := range []string{"…", "...", ".."} {
 		if head, tail, found = strings.Cut(s, gap); found {
 			return head, tail, true
@@ -491,10 +491,10 @@ func (ix *Index) abbreviated(head, tail string) (found api.Addr, why Reason) {
 	why = Unresolved
 	for _, a := range ix.ends[endsOf(key)] {
 		if s := a.String(); strings.HasPrefix(s, head) && strings.HasSuffix(s, tail) {
-			if why == Stands {
+			if why == Accepted {
 				return found, Ambiguous
 			}
-			found, why = a, Stands
+			found, why = a, Accepted
 		}
 	}
 	return found, why
@@ -503,7 +503,7 @@ func (ix *Index) abbreviated(head, tail string) (found api.Addr, why Reason) {
 // tokenOf reads a token of a reference: an address, or native.
 func (ix *Index) tokenOf(s string) (common.Address, Reason) {
 	if s == "native" {
-		return common.Address{}, Stands
+		return common.Address{}, Accepted
 	}
 	a, why := ix.addressOf(s)
 	return common.Address(a), why

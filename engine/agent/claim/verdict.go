@@ -11,11 +11,11 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// judgement reconciles type, protocol and confidence with those of the rules. The rules
+// typeDecision reconciles type, protocol and confidence with those of the rules. The rules
 // keep the last word where they are sure; where they are not, a type that the evidence
 // bears out is taken from the model. Each disagreement stands in the notes and lowers
 // the confidence to medium, unless the evidence decides.
-type judgement struct {
+type typeDecision struct {
 	ix    *Index
 	r     *api.Result
 	d     *Dropped
@@ -23,14 +23,14 @@ type judgement struct {
 	kept  bool // the rules' findings make the type, whatever the model says
 }
 
-func (v *judgement) note(format string, args ...any) {
+func (v *typeDecision) note(format string, args ...any) {
 	v.notes = append(v.notes, fmt.Sprintf(format, args...))
 }
 
-func (v *judgement) lower() { v.r.Confidence = v.r.Confidence.Lower(api.Medium) }
+func (v *typeDecision) lower() { v.r.Confidence = v.r.Confidence.Lower(api.Medium) }
 
 // settle decides about the type. Exploit says whether a finding makes it one.
-func (v *judgement) settle(a *Answer, exploit bool) {
+func (v *typeDecision) settle(a *Answer, exploit bool) {
 	rules := api.TxType("")
 	if v.r.TxType != nil {
 		rules = *v.r.TxType
@@ -53,7 +53,7 @@ func (v *judgement) settle(a *Answer, exploit bool) {
 		v.lower()
 		return
 	}
-	if v.r.Confidence != api.High && v.borneOut(a.TxType) {
+	if v.r.Confidence != api.High && v.supported(a.TxType) {
 		v.take(a.TxType)
 		v.note("the rules say %s, the model %s, which the evidence allows%s", orNone(rules), a.TxType, v.because(a))
 	} else {
@@ -63,7 +63,7 @@ func (v *judgement) settle(a *Answer, exploit bool) {
 	v.lower()
 }
 
-func (v *judgement) take(t api.TxType) {
+func (v *typeDecision) take(t api.TxType) {
 	v.r.TxType, v.r.SubType = &t, ""
 	if c := v.ix.c.Verdict; c != nil {
 		for _, vote := range c.Votes {
@@ -76,7 +76,7 @@ func (v *judgement) take(t api.TxType) {
 }
 
 // because is the model's reason, as far as it stands.
-func (v *judgement) because(a *Answer) string {
+func (v *typeDecision) because(a *Answer) string {
 	s := v.ix.say(a.TypeReason, mode{where: "txTypeReason", limit: maxText})
 	v.d.Sentences += s.bad
 	if s.text == "" {
@@ -92,8 +92,8 @@ func orNone(t api.TxType) string {
 	return string(t)
 }
 
-// borneOut reports whether a rule has voted for a type, or what it asks for is there.
-func (v *judgement) borneOut(t api.TxType) bool {
+// supported reports whether a rule has voted for a type, or what it asks for is there.
+func (v *typeDecision) supported(t api.TxType) bool {
 	c := v.ix.c
 	if c.Verdict == nil {
 		return false
@@ -147,14 +147,14 @@ func (ix *Index) sides() (out, in bool) {
 
 // protocol takes the model's where the rules have none and a label of ours, or a rule,
 // names it. What contracts call themselves does not.
-func (v *judgement) protocol(p *string) {
+func (v *typeDecision) protocol(p *string) {
 	switch {
 	case p == nil || v.r.Protocol != nil && *p == *v.r.Protocol:
 	case v.r.Protocol != nil:
 		v.note("the model named protocol %s; the rules' %s was kept", *p, *v.r.Protocol)
 		v.d.Verdicts++
 		v.lower()
-	case v.ix.vouched(*p):
+	case v.ix.knownProtocol(*p):
 		name := *p
 		v.r.Protocol = &name
 	default:
@@ -162,8 +162,8 @@ func (v *judgement) protocol(p *string) {
 	}
 }
 
-// vouched reports whether a table of ours or a rule names a protocol here.
-func (ix *Index) vouched(slug string) bool {
+// knownProtocol reports whether a table of ours or a rule names a protocol here.
+func (ix *Index) knownProtocol(slug string) bool {
 	for _, a := range ix.r.Addresses {
 		if l, ok := label.Lookup(ix.c.Evidence.Chain.ID, common.Address(a.Address)); ok && l.Protocol == slug {
 			return true
@@ -182,7 +182,7 @@ func (ix *Index) vouched(slug string) bool {
 
 // confidence is the lower of both. Only from low to medium may a model raise it, when
 // the whole trace is there and nothing that it said had to be dropped.
-func (v *judgement) confidence(said api.Confidence) {
+func (v *typeDecision) confidence(said api.Confidence) {
 	switch {
 	case v.r.Confidence == api.Low && said != api.Low && v.ix.full() && v.d.Total() == 0 && len(v.r.Steps) > 1:
 		v.r.Confidence = api.Medium

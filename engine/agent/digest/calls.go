@@ -59,7 +59,7 @@ func (w *writer) grow() *call {
 	var root *call
 	for i := range w.r.PrettyTrace {
 		n := &w.r.PrettyTrace[i]
-		if n.Type == "LOG" && tabled(n) {
+		if n.Type == "LOG" && transferEvents(n) {
 			continue
 		}
 		k := &call{node: n, frames: 1, times: 1}
@@ -87,8 +87,8 @@ func (w *writer) grow() *call {
 	return root
 }
 
-// tabled are the events that stand in the table of transfers.
-func tabled(n *api.Node) bool {
+// transferEvents are the events that stand in the table of transfers.
+func transferEvents(n *api.Node) bool {
 	switch n.FunctionName {
 	case "Transfer", "TransferSingle", "TransferBatch":
 		return n.Status == api.NodeOK && len(n.DecodedArgs) > 0
@@ -168,7 +168,7 @@ func (w *writer) call(k *call, left int) row {
 	if n.LogIndex != nil {
 		place = fmt.Sprintf("log %d", *n.LogIndex)
 	}
-	return trimmed(row{n.Index, place, n.Type, to, deed(n), value, w.remark(k, left)})
+	return trimmed(row{n.Index, place, n.Type, to, callText(n), value, w.remark(k, left)})
 }
 
 // remark says what the other fields do not.
@@ -195,10 +195,10 @@ func (w *writer) remark(k *call, left int) string {
 }
 
 // marks of how sure a name is, by its provenance.
-var sureness = map[string]string{"npm_abi": " (p)", "signature_database": " (s)", "fourbyte": " (4)"}
+var provenanceMark = map[string]string{"npm_abi": " (p)", "signature_database": " (s)", "fourbyte": " (4)"}
 
-// deed is the call or event with its first arguments.
-func deed(n *api.Node) string {
+// callText is the call or event with its first arguments.
+func callText(n *api.Node) string {
 	name := api.OneLine(n.FunctionName, 60)
 	switch {
 	case name != "":
@@ -217,7 +217,7 @@ func deed(n *api.Node) string {
 	if n.Depth == 0 {
 		room = 500
 	}
-	return name + "(" + arguments(n.DecodedArgs, room) + ")" + sureness[n.Provenance]
+	return name + "(" + arguments(n.DecodedArgs, room) + ")" + provenanceMark[n.Provenance]
 }
 
 // arguments writes as many as there is room for.
@@ -277,7 +277,7 @@ func (w *writer) failures() {
 		if n.Status != api.NodeFailed || within(nodes, i) {
 			continue
 		}
-		rows = append(rows, trimmed(row{n.Index, n.Path, deed(n), api.OneLine(n.Error, 160)}))
+		rows = append(rows, trimmed(row{n.Index, n.Path, callText(n), api.OneLine(n.Error, 160)}))
 	}
 	title, rows := cut("Where failures began, the reason as {reason:PATH}: node, path, call, reason", rows, w.b.failures)
 	section(w, title, rows)

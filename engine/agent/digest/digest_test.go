@@ -128,9 +128,9 @@ func TestSparse(t *testing.T) {
 // TestTwins: addresses that look alike when short are written in full.
 func TestTwins(t *testing.T) {
 	a, b := api.Addr{0: 0x12, 1: 0x34, 18: 0xab, 19: 0xcd}, api.Addr{0: 0x12, 1: 0x34, 9: 1, 18: 0xab, 19: 0xcd}
-	n := &names{labels: map[api.Addr]api.Address{}, twins: map[string]api.Addr{}, used: map[api.Addr]bool{}}
-	n.meet(a)
-	n.meet(b)
+	n := &names{labels: map[api.Addr]api.Address{}, byShort: map[string]api.Addr{}, used: map[api.Addr]bool{}}
+	n.add(a)
+	n.add(b)
 	if n.short(a) != a.String() || n.short(b) != b.String() {
 		t.Errorf("%s, %s", n.short(a), n.short(b))
 	}

@@ -17,14 +17,14 @@ import (
 type names struct {
 	c        *assemble.Case
 	labels   map[api.Addr]api.Address
-	twins    map[string]api.Addr // short form to its first address, zero when there are several
+	byShort  map[string]api.Addr // short form to its first address, zero when there are several
 	order    []api.Addr          // as first written
 	used     map[api.Addr]bool
 	contract map[api.Addr]string // descriptions
 }
 
-// looked reports whether anything was looked up about a contract.
-func looked(c *assemble.Case, a common.Address) bool {
+// lookedUp reports whether anything was looked up about a contract.
+func lookedUp(c *assemble.Case, a common.Address) bool {
 	return c.Evidence.Contracts[a] != nil || c.Evidence.Tokens[a].Symbol != ""
 }
 
@@ -32,40 +32,40 @@ func newNames(c *assemble.Case) *names {
 	n := &names{
 		c:        c,
 		labels:   map[api.Addr]api.Address{},
-		twins:    map[string]api.Addr{},
+		byShort:  map[string]api.Addr{},
 		used:     map[api.Addr]bool{},
 		contract: map[api.Addr]string{},
 	}
 	for _, a := range c.Result.Addresses {
 		n.labels[a.Address] = a
-		n.meet(a.Address)
+		n.add(a.Address)
 	}
 	// Beyond the list of a large result there are more that could be twins.
 	for i := range c.Result.PrettyTrace {
 		node := &c.Result.PrettyTrace[i]
-		n.meet(node.From)
+		n.add(node.From)
 		if node.To != nil {
-			n.meet(*node.To)
+			n.add(*node.To)
 		}
 	}
 	for _, t := range c.Result.TokenTransfers {
-		n.meet(t.From)
-		n.meet(t.To)
+		n.add(t.From)
+		n.add(t.To)
 	}
 	for _, k := range c.Result.Contracts {
-		if at := common.Address(k.Address); looked(c, at) {
+		if at := common.Address(k.Address); lookedUp(c, at) {
 			n.contract[k.Address] = k.Description
 		}
 	}
 	return n
 }
 
-func (n *names) meet(a api.Addr) {
+func (n *names) add(a api.Addr) {
 	s := a.Short()
-	if first, ok := n.twins[s]; !ok {
-		n.twins[s] = a
+	if first, ok := n.byShort[s]; !ok {
+		n.byShort[s] = a
 	} else if first != a {
-		n.twins[s] = api.Addr{}
+		n.byShort[s] = api.Addr{}
 	}
 }
 
@@ -76,7 +76,7 @@ func (n *names) short(a api.Addr) string {
 		n.order = append(n.order, a)
 	}
 	s := a.Short()
-	if only, ok := n.twins[s]; ok && only != a {
+	if only, ok := n.byShort[s]; ok && only != a {
 		return a.String()
 	}
 	return s

@@ -25,20 +25,20 @@ type Provider interface {
 // Request is one turn. The conversation begins with the user and alternates.
 type Request struct {
 	Model     string // as the vendor names it
-	System    string // ours alone: nothing of a transaction ever stands here
+	System    string // never contains data of a transaction
 	Messages  []Message
 	Tools     []Tool
 	MaxOutput int64 // tokens of the answer, thinking included
-	// Thinking is how many tokens it may think, below MaxOutput; 0: none. Vendors take
-	// it as a hint or not at all.
+	// Thinking is how many tokens the model may think, below MaxOutput; 0: none. Providers
+	// treat it as a hint or ignore it.
 	Thinking int64
-	// MustCall names a tool that the model has to call; empty: as it likes. It does not
-	// think then, and what the vendor has cached of the conversation is lost, so it is a
-	// last resort. Models that cannot be forced are only asked.
+	// MustCall names a tool that the model has to call; empty: the model chooses. It
+	// disables thinking and loses the prompt cache of the conversation, so it is a last
+	// resort. Models that cannot be forced are only asked.
 	MustCall string
 }
 
-// Role is who speaks.
+// Role is the author of a message.
 type Role string
 
 const (
@@ -46,8 +46,8 @@ const (
 	Assistant Role = "assistant"
 )
 
-// Message is one side's turn. Those of the user hold text and outcomes of tools,
-// those of the assistant what a Reply brought, which goes back as it came.
+// Message is one turn of the user or the assistant. A user message holds text and tool
+// outcomes. An assistant message holds the parts of a Reply, and is sent back unchanged.
 type Message struct {
 	Role  Role
 	Parts []Part
@@ -58,7 +58,7 @@ type Part struct {
 	Text    string
 	Call    *Call
 	Outcome *Outcome
-	Opaque  jsontext.Value // the vendor's own, such as signed thinking; sent back unread
+	Opaque  jsontext.Value // provider-specific, such as signed thinking; sent back unread
 }
 
 // Tool is a function that the model may call.
@@ -68,10 +68,10 @@ type Tool struct {
 	Schema      jsontext.Value // JSON Schema of an object
 }
 
-// Call is a tool call of the model. Input is one JSON value of at most MaxInput
-// bytes, otherwise unchecked. Broken says what is wrong with arguments that are no
-// JSON, in words for the model and without a word of it; Input is then an empty object,
-// which goes back to the vendor in their place.
+// Call is a tool call of the model. Input is one JSON value of at most MaxInput bytes,
+// otherwise unchecked. If the arguments are no JSON, Broken describes the error for the
+// model without quoting it, and Input is an empty object, which is sent back to the
+// provider in their place.
 type Call struct {
 	ID, Name string
 	Input    jsontext.Value
@@ -85,8 +85,8 @@ type Outcome struct {
 	Failed  bool
 }
 
-// Delta is what streams in; one member is set. Usage is what the turn has used so
-// far, all in all: none of its members shrinks from one Delta to the next.
+// Delta is a streamed piece of a turn; one member is set. Usage is the total of the turn so
+// far: none of its members shrinks from one Delta to the next.
 type Delta struct {
 	Text    string // a piece of the answer
 	Thought string // a piece of its thinking, where the vendor shows it
@@ -94,8 +94,8 @@ type Delta struct {
 	Retry   *Retry
 }
 
-// Retry: an attempt failed and the request is sent again after Wait. What the attempt
-// has told of the answer is void.
+// Retry means that an attempt failed and that the request is sent again after Wait. Deltas
+// of the failed attempt are void.
 type Retry struct {
 	Attempt int // that failed, from 1
 	Wait    time.Duration
@@ -108,18 +108,18 @@ type Usage struct {
 	Input, Output, CacheRead, CacheWrite int64
 }
 
-// Plus adds.
+// Plus returns the sum of both.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite}
 }
 
-// Stop is why a turn ended.
+// Stop is the reason why a turn ended.
 type Stop string
 
 const (
-	StopEnd   Stop = "end"   // it had no more to say
+	StopEnd   Stop = "end"   // the model finished its text
 	StopCalls Stop = "calls" // it waits for tools
-	StopLimit Stop = "limit" // MaxOutput was reached: what it said is cut
+	StopLimit Stop = "limit" // MaxOutput was reached: the text is cut
 )
 
 // Reply is a turn of the model.
@@ -127,7 +127,7 @@ type Reply struct {
 	Message Message
 	Stop    Stop
 	Usage   Usage
-	Guessed bool // the vendor did not say, or not all: Usage is reckoned from the bytes
+	Guessed bool // the provider did not report all: Usage is estimated from the bytes
 }
 
 // Bounds of what a model may send in one turn.
@@ -141,7 +141,7 @@ const (
 // Errors of a turn. Their text may go to a caller: no key, no URL, no word of the
 // vendor stands in it. Those words are in a Fault.
 var (
-	// ErrRefused: the model will not answer.
+	// ErrRefused: the model refused to answer.
 	ErrRefused = errors.New("the model refused to answer")
 	// ErrMalformed: the stream could not be read.
 	ErrMalformed = errors.New("the model's answer could not be read")
@@ -149,25 +149,25 @@ var (
 	ErrCut = errors.New("the model's answer was cut off")
 	// ErrDown: the provider could not be reached or failed.
 	ErrDown = errors.New("the model provider is not available")
-	// ErrUnpaid: the provider wants money, or knows no such key.
+	// ErrUnpaid: the provider requires payment, or does not know the key.
 	ErrUnpaid = errors.New("the model provider refuses the service's account")
 	// ErrTooLong: the conversation does not fit into the model.
 	ErrTooLong = errors.New("the conversation is too long for the model")
-	// ErrRejected: the provider takes the request for wrong, such as for an unknown model.
+	// ErrRejected: the provider rejected the request, for example for an unknown model.
 	ErrRejected = errors.New("the model provider rejected the request")
 )
 
-// Fault is an error of a turn with what the operator should know of it.
+// Fault is an error of a turn with details for the operator.
 type Fault struct {
 	Err     error  // one of the above, or an *OverloadedError
-	Detail  string // one line for the log, at most 300 characters, keys and URLs hidden
+	Detail  string // one line for the log, at most 300 characters, without keys and URLs
 	Passing bool   // the same request may succeed later
 }
 
 func (f *Fault) Error() string { return f.Err.Error() }
 func (f *Fault) Unwrap() error { return f.Err }
 
-// OverloadedError: the provider has too much to do, for After if it said so.
+// OverloadedError: the provider is overloaded. After is how long to wait, if it said so.
 type OverloadedError struct {
 	After time.Duration // 0: it did not say
 }
@@ -179,5 +179,5 @@ func (e *OverloadedError) Error() string {
 	return "the model provider is overloaded"
 }
 
-// Is makes errors.Is(err, ErrDown) true: who waited in vain need not tell them apart.
+// Is makes errors.Is(err, ErrDown) true: callers need not tell the two apart.
 func (e *OverloadedError) Is(target error) bool { return target == ErrDown }

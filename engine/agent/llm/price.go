@@ -12,16 +12,16 @@ type Price struct {
 	Input, Output, CacheRead, CacheWrite int64
 }
 
-// Cost is in nano-dollars.
+// Cost returns the cost in nano-dollars.
 func (p Price) Cost(u Usage) int64 {
 	return u.Input*p.Input + u.Output*p.Output + u.CacheRead*p.CacheRead + u.CacheWrite*p.CacheWrite
 }
 
-// maxPrice is a dollar a token; with the most tokens that are believed of a turn all
-// sums stay far below 2^63.
+// maxPrice is one dollar per token. With the largest accepted usage of a turn all sums stay
+// far below 2^63.
 const maxPrice = 1_000_000_000
 
-// kinds are the names of the prices in settings.
+// kinds returns the names of the prices in settings.
 func (p *Price) kinds() []priceKind {
 	return []priceKind{{"input", &p.Input}, {"output", &p.Output}, {"cache-read", &p.CacheRead}, {"cache-write", &p.CacheWrite}}
 }

@@ -24,7 +24,7 @@ type abiInput struct {
 
 // ABIView is a page of a verified interface.
 type ABIView struct {
-	Address api.Addr `json:"address"` // that was asked for
+	Address api.Addr `json:"address"` // the address in the question
 	Page
 	Name           string     `json:"name,omitempty"`
 	Origin         string     `json:"origin,omitempty"`
@@ -47,8 +47,8 @@ type ABIEntry struct {
 var getABI = define(
 	"get_abi",
 	"Verified interface of a contract: functions, events and errors with selector or topic, parameter names and mutability. Of a proxy, ask for the implementation.",
-	ask,
-	func(ctx context.Context, d *Desk, in *abiInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *abiInput) (any, error) {
 		c, err := d.contract(ctx, common.Address(in.Address))
 		if err != nil {
 			return nil, err
@@ -70,9 +70,9 @@ var getABI = define(
 	},
 )
 
-// contract is what is known of the code at an address: from the evidence, else
-// asked for. Nil when nobody verified it.
-func (d *Desk) contract(ctx context.Context, a common.Address) (*decode.Contract, error) {
+// contract returns what is known about the code at an address, from the evidence or a
+// request. It returns nil if the source is not verified.
+func (d *Env) contract(ctx context.Context, a common.Address) (*decode.Contract, error) {
 	if c := d.Case.Evidence.Contracts[a]; c != nil {
 		return c, nil
 	}
@@ -99,7 +99,7 @@ func (d *Desk) contract(ctx context.Context, a common.Address) (*decode.Contract
 	return c, nil
 }
 
-// abiEntries lists an interface: functions, events, errors, each by signature.
+// abiEntries lists functions, events and errors of an interface, sorted by signature.
 func abiEntries(a *abi.ABI) (out []ABIEntry) {
 	for _, name := range slices.Sorted(maps.Keys(a.Methods)) {
 		m := a.Methods[name]

@@ -18,7 +18,7 @@ type accountInput struct {
 	Address Address `json:"address" need:"" doc:"the account"`
 }
 
-// AccountView is what stands at an address.
+// AccountView describes an account.
 type AccountView struct {
 	Address        api.Addr   `json:"address"`
 	Kind           string     `json:"kind"` // externally owned, delegated, contract, precompile or none
@@ -30,7 +30,7 @@ type AccountView struct {
 	Verified       *bool      `json:"verified,omitempty"`
 	ProxyKind      string     `json:"proxyKind,omitempty"`
 	Implementation []api.Addr `json:"implementation,omitempty"` // when the transaction began; the last one runs
-	UpgradedTo     *api.Addr  `json:"upgradedTo,omitempty"`     // what the transaction put in its place
+	UpgradedTo     *api.Addr  `json:"upgradedTo,omitempty"`     // the implementation that the transaction set
 	ProxyDoubt     string     `json:"proxyDoubt,omitempty"`
 	NonceBefore    *uint64    `json:"nonceBefore,omitempty"`   // end of the block before
 	BalanceBefore  string     `json:"balanceBefore,omitempty"` // wei
@@ -41,8 +41,8 @@ type AccountView struct {
 var getAccount = define(
 	"get_account",
 	"What stands at an address: code or none, its size and hash, proxy and implementation at the block, verified or not, nonce and balance before, and about how old it is.",
-	ask,
-	func(ctx context.Context, d *Desk, in *accountInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *accountInput) (any, error) {
 		n, ok := d.block()
 		if !ok {
 			return unavailable(noBlock)
@@ -79,7 +79,7 @@ var getAccount = define(
 	},
 )
 
-// missing words what could not be had.
+// missing describes what could not be read.
 func missing(ctx context.Context, err error) string {
 	answer, err := fault(ctx, err)
 	if u, ok := answer.(Unavailable); ok {
@@ -88,7 +88,7 @@ func missing(ctx context.Context, err error) string {
 	return fmt.Sprint(err)
 }
 
-func (d *Desk) createdHere(v *AccountView, a common.Address) {
+func (d *Env) createdHere(v *AccountView, a common.Address) {
 	for i := range d.Case.Result.PrettyTrace {
 		n := &d.Case.Result.PrettyTrace[i]
 		if (n.Type == "CREATE" || n.Type == "CREATE2") && n.To != nil && common.Address(*n.To) == a {
@@ -98,7 +98,7 @@ func (d *Desk) createdHere(v *AccountView, a common.Address) {
 	}
 }
 
-func (d *Desk) before(ctx context.Context, w gather.World, v *AccountView, a common.Address, block uint64) error {
+func (d *Env) before(ctx context.Context, w gather.World, v *AccountView, a common.Address, block uint64) error {
 	nonce, err := w.Nonce(ctx, d.chain(), a, block)
 	if err != nil {
 		return fmt.Errorf("read nonce: %w", err)
@@ -111,12 +111,12 @@ func (d *Desk) before(ctx context.Context, w gather.World, v *AccountView, a com
 	return nil
 }
 
-// proxy asks what a contract ran, and whether somebody verified it.
-func (d *Desk) proxy(ctx context.Context, w gather.World, v *AccountView, a common.Address, block uint64) error {
+// proxy finds the implementation that a contract ran, and whether its source is verified.
+func (d *Env) proxy(ctx context.Context, w gather.World, v *AccountView, a common.Address, block uint64) error {
 	if v.Kind != "contract" {
 		return nil
 	}
-	m := decode.Moment{After: probe{w, d, block}, Tree: d.Case.Tree, Diff: d.Case.Evidence.Diff, Receipt: d.Case.Receipt}
+	m := decode.TxState{After: probe{w, d, block}, Tree: d.Case.Tree, Diff: d.Case.Evidence.Diff, Receipt: d.Case.Receipt}
 	if block > 0 {
 		m.Before = probe{w, d, block - 1}
 	}
@@ -145,7 +145,7 @@ func (d *Desk) proxy(ctx context.Context, w gather.World, v *AccountView, a comm
 // probe is a decode.Prober at a block.
 type probe struct {
 	w     gather.World
-	d     *Desk
+	d     *Env
 	block uint64
 }
 
@@ -161,18 +161,19 @@ func (p probe) Call(ctx context.Context, to common.Address, data []byte) ([]byte
 	return p.w.Call(ctx, p.d.chain(), to, data, p.block)
 }
 
-// ages are looked at from young to old: a day, a week, a month, a year.
+// ages are the block distances probed for the age of an account: a day, a week, a month, a
+// year.
 var ages = []struct {
 	seconds uint64
 	words   string
 }{{0, "the block before"}, {86_400, "1 day"}, {7 * 86_400, "7 days"}, {30 * 86_400, "30 days"}, {365 * 86_400, "1 year"}}
 
-// spacing is how many blocks back the time between blocks is measured.
+// spacing is the number of blocks over which the block time is measured.
 const spacing = 5000
 
-// age asks whether the account was there at some blocks of the past: code of a
-// contract, a nonce of a sender. Between two of them it came to be.
-func (d *Desk) age(ctx context.Context, w gather.World, v *AccountView, a common.Address, n uint64, contract bool) error {
+// age estimates the age of an account: it reads code or nonce at some earlier blocks. The
+// account was created between two of them.
+func (d *Env) age(ctx context.Context, w gather.World, v *AccountView, a common.Address, n uint64, contract bool) error {
 	if v.CreatedHere != "" {
 		v.Age = "created by this transaction"
 		return nil
@@ -214,7 +215,7 @@ func about(seconds uint64, words string, block uint64) string {
 	return fmt.Sprintf("about %s earlier (block %d)", words, block)
 }
 
-func (d *Desk) there(ctx context.Context, w gather.World, a common.Address, block uint64, contract bool) (bool, error) {
+func (d *Env) there(ctx context.Context, w gather.World, a common.Address, block uint64, contract bool) (bool, error) {
 	if contract {
 		code, err := w.Code(ctx, d.chain(), a, block)
 		return len(code) > 0, err

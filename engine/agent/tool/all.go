@@ -2,8 +2,8 @@ package tool
 
 import "slices"
 
-// All is the toolbox, sorted by name: the list is the same for every transaction,
-// so that a vendor's prompt cache can keep it.
+// All returns all tools, sorted by name. The list is the same for every transaction, so
+// that a provider's prompt cache can keep it.
 func All() []Tool { return slices.Clone(all) }
 
 var all = []Tool{

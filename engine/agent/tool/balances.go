@@ -14,7 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// maxBalances bounds addresses times tokens of one question.
+// maxBalances bounds the number of addresses times tokens of one call.
 const maxBalances = 24
 
 type balancesInput struct {
@@ -23,7 +23,7 @@ type balancesInput struct {
 	Offset    int       `json:"offset"    max:"100000" doc:"addresses to pass over"                                                                                                                             min:"0"`
 }
 
-// BalancesView is what moved, and what stood there.
+// BalancesView is the net movements and the balances of addresses.
 type BalancesView struct {
 	Page
 	Changes []api.BalanceChange `json:"changes"` // of the transaction, net, in whole tokens and USD
@@ -31,7 +31,7 @@ type BalancesView struct {
 	Note    string              `json:"note,omitempty"`
 }
 
-// BalanceRow is one balance in base units at the ends of the blocks.
+// BalanceRow is the balance of one token, in base units, before and after the block.
 type BalanceRow struct {
 	Address  api.Addr `json:"address"`
 	Token    api.Addr `json:"token"`
@@ -45,8 +45,8 @@ type BalanceRow struct {
 var getBalances = define(
 	"get_balances",
 	"Net movements of addresses in this transaction (amounts, prices, USD), and on request their balances of tokens before and after the block.",
-	ask,
-	func(ctx context.Context, d *Desk, in *balancesInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *balancesInput) (any, error) {
 		all := d.Case.Result.BalanceChanges
 		if len(in.Addresses) > 0 {
 			all = nil
@@ -78,7 +78,7 @@ var getBalances = define(
 	},
 )
 
-// shortChange bounds the tokens of one address: a mass airdrop has thousands.
+// shortChange bounds the tokens listed for one address: an airdrop can have thousands.
 func shortChange(c api.BalanceChange) api.BalanceChange {
 	const most = 40
 	if len(c.Tokens) > most {
@@ -87,7 +87,7 @@ func shortChange(c api.BalanceChange) api.BalanceChange {
 	return c
 }
 
-func (d *Desk) readBalances(ctx context.Context, in *balancesInput, block uint64) ([]BalanceRow, error) {
+func (d *Env) readBalances(ctx context.Context, in *balancesInput, block uint64) ([]BalanceRow, error) {
 	rows := make([]BalanceRow, len(in.Addresses)*len(in.Tokens))
 	err := each(len(rows), func(i int) (err error) {
 		a, token := common.Address(in.Addresses[i/len(in.Tokens)]), common.Address(in.Tokens[i%len(in.Tokens)])
@@ -97,7 +97,7 @@ func (d *Desk) readBalances(ctx context.Context, in *balancesInput, block uint64
 	return rows, err
 }
 
-func (d *Desk) readBalance(ctx context.Context, a, token common.Address, block uint64) (BalanceRow, error) {
+func (d *Env) readBalance(ctx context.Context, a, token common.Address, block uint64) (BalanceRow, error) {
 	r := BalanceRow{Address: api.AddrOf(a), Token: api.AddrOf(token)}
 	before, err := d.balanceAt(ctx, a, token, block-1)
 	if err == nil {
@@ -118,10 +118,10 @@ func (d *Desk) readBalance(ctx context.Context, a, token common.Address, block u
 	return r, err
 }
 
-// errNoNumber: a contract answered something else than one word.
+// errNoNumber: the answer of a contract is not exactly one word.
 var errNoNumber = errors.New("the answer is no number")
 
-func (d *Desk) balanceAt(ctx context.Context, a, token common.Address, block uint64) (*big.Int, error) {
+func (d *Env) balanceAt(ctx context.Context, a, token common.Address, block uint64) (*big.Int, error) {
 	w, err := d.world()
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (d *Desk) balanceAt(ctx context.Context, a, token common.Address, block uin
 	return number(out, err)
 }
 
-// number reads one word.
+// number decodes one word.
 func number(out []byte, err error) (*big.Int, error) {
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func number(out []byte, err error) (*big.Int, error) {
 	return n, nil
 }
 
-// decimal writes a number that may be missing.
+// decimal formats a number that may be nil.
 func decimal(n *big.Int) string {
 	if n == nil {
 		return "0"

@@ -24,7 +24,7 @@ type callInput struct {
 
 // CallView is the answer of a contract.
 type CallView struct {
-	Block    uint64       `json:"block"` // whose end state was asked
+	Block    uint64       `json:"block"` // the call ran on the state at its end
 	Selector api.Hex      `json:"selector,omitempty"`
 	Reverted bool         `json:"reverted,omitzero"`
 	Words    []AnswerWord `json:"words"` // 32 bytes each
@@ -33,11 +33,11 @@ type CallView struct {
 	Note     string       `json:"note,omitempty"`
 }
 
-// AnswerWord is one word in the ways it may be meant.
+// AnswerWord is one word of return data in several notations.
 type AnswerWord struct {
 	Hex     api.Hex   `json:"hex"`
 	Decimal string    `json:"decimal"`
-	Address *api.Addr `json:"address,omitempty"` // where it could be one
+	Address *api.Addr `json:"address,omitempty"` // set if the word could be an address
 }
 
 const maxWords = 40
@@ -45,8 +45,8 @@ const maxWords = 40
 var callContract = define(
 	"call_contract",
 	"Calls a contract read-only at the end of the block before or of the block itself: rates, reserves, owners, roles, limits. Not the state in the middle of the transaction.",
-	ask,
-	func(ctx context.Context, d *Desk, in *callInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *callInput) (any, error) {
 		n, ok := d.block()
 		if !ok {
 			return unavailable(noBlock)
@@ -93,7 +93,7 @@ func callData(in *callInput) ([]byte, error) {
 	return encodeCall(*in.Signature, in.Args)
 }
 
-// answer shows what came back word by word.
+// answer decodes the return data word by word.
 func (v *CallView) answer(out []byte) {
 	v.Bytes = len(out)
 	if len(out) == 0 {
@@ -118,7 +118,7 @@ func (v *CallView) answer(out []byte) {
 	}
 }
 
-// oneString reads an answer that is a single string, empty when it is none.
+// oneString decodes return data that is a single string, else it returns "".
 func oneString(b []byte) string {
 	if at, _ := evmsig.Length(evmsig.Word(b, 0), 32); at != 32 {
 		return ""

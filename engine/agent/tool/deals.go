@@ -25,8 +25,8 @@ const noDeals = "no rule about outcomes fired, so that nothing is laid out"
 var getDeals = define(
 	"get_deals",
 	"What the sender's side gave and took in each call to others, what it has more or less of, and who lost without payment.",
-	soon,
-	func(_ context.Context, d *Desk, in *dealsInput) (any, error) {
+	limitLocal,
+	func(_ context.Context, d *Env, in *dealsInput) (any, error) {
 		all := d.Case.Result.Dealings
 		if all == nil {
 			return unavailable(noDeals)

@@ -15,15 +15,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Time that tools may take. The world's own calls have shorter limits each.
+// Time limits of tools. Requests that they make have shorter limits of their own.
 const (
-	soon = 5 * time.Second  // the evidence at hand alone
-	ask  = 30 * time.Second // questions to the world
-	long = 90 * time.Second // re-execution over the world's state
+	limitLocal  = 5 * time.Second  // reads only the evidence
+	limitRemote = 30 * time.Second // makes requests
+	limitReplay = 90 * time.Second // re-executes the transaction
 )
 
-// Unavailable is the answer where chain or evidence cannot support a question:
-// said, never guessed.
+// Unavailable is the answer if chain or evidence cannot answer the question.
 type Unavailable struct {
 	Unavailable string `json:"unavailable"`
 }
@@ -32,14 +31,14 @@ func unavailable(format string, args ...any) (any, error) {
 	return Unavailable{fmt.Sprintf(format, args...)}, nil
 }
 
-// define makes a tool of a function of a typed input. The schema is made from the
-// type, and the input is held against it before run sees it.
-func define[In any](name, description string, limit time.Duration, run func(context.Context, *Desk, *In) (any, error)) Tool {
+// define creates a tool from a function with a typed input. The schema is derived from the
+// type, and the input is validated against it before run is called.
+func define[In any](name, description string, limit time.Duration, run func(context.Context, *Env, *In) (any, error)) Tool {
 	form := reflect.TypeFor[In]()
 	return Tool{
 		Tool:  llm.Tool{Name: name, Description: description, Schema: jsontext.Value(schemaOf(form, ""))},
 		Limit: limit,
-		Run: func(ctx context.Context, d *Desk, input jsontext.Value) (any, error) {
+		Run: func(ctx context.Context, d *Env, input jsontext.Value) (any, error) {
 			in := new(In)
 			if err := readInput(input, form, in); err != nil {
 				return nil, fmt.Errorf("input of %s: %w", name, err)
@@ -56,8 +55,8 @@ func define[In any](name, description string, limit time.Duration, run func(cont
 	}
 }
 
-// fault words an error of the world. A definite no is an answer: it will be the
-// same at the next attempt.
+// fault converts an error of a request to an answer or to an error for the model. A
+// definite refusal is an answer, because a repeated request would fail again.
 func fault(ctx context.Context, err error) (any, error) {
 	var e *upstream.Error
 	switch {
@@ -79,7 +78,7 @@ func fault(ctx context.Context, err error) (any, error) {
 	return nil, fmt.Errorf("%s", api.Clean(err.Error(), 300))
 }
 
-// permanent reports whether the same question would fail again.
+// permanent reports whether a repeated request would fail again.
 func permanent(k upstream.Kind) bool {
 	switch k {
 	case upstream.KindUnsupported, upstream.KindNoEndpoint, upstream.KindRejected, upstream.KindRefused, upstream.KindUnpaid:

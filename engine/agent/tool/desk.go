@@ -14,22 +14,22 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// errClosed: only the evidence at hand may be looked at.
+// errClosed: the tools of this analysis may read only the evidence.
 var errClosed = errors.New("nothing more can be asked of the world in this analysis")
 
-// world is who is asked.
-func (d *Desk) world() (gather.World, error) {
+// world returns the interface for requests, or errClosed.
+func (d *Env) world() (gather.World, error) {
 	if d.World == nil {
 		return nil, errClosed
 	}
 	return d.World, nil
 }
 
-func (d *Desk) chain() *chain.Chain     { return d.Case.Evidence.Chain }
-func (d *Desk) tx() *ethrpc.Transaction { return d.Case.Evidence.Tx }
+func (d *Env) chain() *chain.Chain     { return d.Case.Evidence.Chain }
+func (d *Env) tx() *ethrpc.Transaction { return d.Case.Evidence.Tx }
 
-// block is the number of the transaction's block, false while it is in none.
-func (d *Desk) block() (uint64, bool) {
+// block returns the number of the transaction's block, or false while it is pending.
+func (d *Env) block() (uint64, bool) {
 	n := d.tx().BlockNumber
 	if n == nil || *n == 0 {
 		return 0, false
@@ -45,10 +45,10 @@ type Party struct {
 	Label   string   `json:"label,omitempty"`
 }
 
-func (d *Desk) party(a common.Address) Party { return Party{api.AddrOf(a), d.label(a)} }
+func (d *Env) party(a common.Address) Party { return Party{api.AddrOf(a), d.label(a)} }
 
-// label is the name of an address: of the result, else of the tables.
-func (d *Desk) label(a common.Address) string {
+// label returns the name of an address, from the result or the label tables.
+func (d *Env) label(a common.Address) string {
 	for i := range d.Case.Result.Addresses {
 		if r := &d.Case.Result.Addresses[i]; common.Address(r.Address) == a && r.Label != "" {
 			return r.Label
@@ -60,8 +60,8 @@ func (d *Desk) label(a common.Address) string {
 	return ""
 }
 
-// symbol and decimals of a token; the zero address is the native coin.
-func (d *Desk) symbol(token common.Address) (string, *uint8) {
+// symbol returns symbol and decimals of a token. The zero address is the native coin.
+func (d *Env) symbol(token common.Address) (string, *uint8) {
 	if token == (common.Address{}) {
 		n := uint8(d.chain().Native.Decimals)
 		return d.chain().Native.Symbol, &n
@@ -73,14 +73,14 @@ func (d *Desk) symbol(token common.Address) (string, *uint8) {
 	return t.Symbol, t.Decimals
 }
 
-// seen is a frame with its line in the annotated tree.
+// seen is a frame with its node in the result.
 type seen struct {
 	*trace.Frame
 	node *api.Node
 }
 
-// frame finds a frame by its path: the same that the result's tree and findings use.
-func (d *Desk) frame(path Path) (seen, error) {
+// frame finds a frame by its path, as the result's tree and findings write it.
+func (d *Env) frame(path Path) (seen, error) {
 	at := 0
 	for i := range d.Case.Result.PrettyTrace {
 		n := &d.Case.Result.PrettyTrace[i]

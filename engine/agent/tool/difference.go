@@ -16,14 +16,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// SimulationView is how a changed run differs from the real one. Lists hold only
-// what differs; amounts are signed base units, net, without the fee.
+// SimulationView is how a changed run differs from the original. The lists hold only
+// differences; amounts are signed net base units without the fee.
 type SimulationView struct {
-	Reproduced bool         `json:"reproduced"` // without changes it comes out as it was
-	Ground     string       `json:"ground"`     // the state that both ran on
+	Reproduced bool         `json:"reproduced"` // without changes, the run reproduces the receipt
+	BaseState  string       `json:"ground"`     // the state that both ran on
 	Real       RunView      `json:"real"`
-	Simulated  *RunView     `json:"simulated,omitempty"` // absent when nothing was changed
-	Same       bool         `json:"same,omitzero"`       // outcome, movements, logs and storage are those of the real run
+	Simulated  *RunView     `json:"simulated,omitempty"` // absent if nothing was changed
+	Same       bool         `json:"same,omitzero"`       // outcome, movements, logs and storage equal those of the original run
 	Values     []ValueRow   `json:"values,omitempty"`
 	LogsGone   []SimLog     `json:"logsGone,omitempty"` // of the real run alone
 	LogsNew    []SimLog     `json:"logsNew,omitempty"`  // of the simulated run alone
@@ -97,7 +97,7 @@ func (s *simulation) compare(v *SimulationView, real, sim *replay.Result, tx *et
 	s.logs(v, real, sim)
 	s.storage(v, real, sim)
 	v.Same = v.Real.Status == run.Status && len(v.Values)+len(v.LogsGone)+len(v.LogsNew)+len(v.Storage) == 0
-	for i, met := range sim.Met {
+	for i, met := range sim.AppliedFrames {
 		if !met {
 			v.Notes = append(
 				v.Notes,
@@ -108,7 +108,7 @@ func (s *simulation) compare(v *SimulationView, real, sim *replay.Result, tx *et
 			)
 		}
 	}
-	if len(sim.Met) > 0 {
+	if len(sim.AppliedFrames) > 0 {
 		v.Notes = append(v.Notes, "gas of a changed call is that of the original: compare outcomes, not gas")
 	}
 	v.Notes = append(v.Notes, sim.Notes...) // what is missing of the state stands in Ground
@@ -117,14 +117,14 @@ func (s *simulation) compare(v *SimulationView, real, sim *replay.Result, tx *et
 	}
 }
 
-// moved is what one address netted of one token.
+// moved identifies the net amount of one token at one address.
 type moved struct {
 	who common.Address
 	key flow.TokenKey
 }
 
-// netOf sums the movements of a run by the rules of the ledger, without the fee,
-// which follows from the gas.
+// netOf sums the movements of a run as package flow does, without the fee, which follows
+// from the gas.
 func (s *simulation) netOf(r *replay.Result, tx *ethrpc.Transaction) map[moved]*big.Int {
 	ev := s.d.Case.Evidence
 	status := r.Status
@@ -213,7 +213,7 @@ func (v *SimulationView) cut(n int, what string) {
 	}
 }
 
-// logs takes away what both runs have, as often as both have it.
+// logs removes the logs that both runs have, counting duplicates.
 func (s *simulation) logs(v *SimulationView, real, sim *replay.Result) {
 	gone, more := s.surplus(real.Logs, sim.Logs)
 	v.LogsGone = gone
@@ -252,9 +252,8 @@ func (s *simulation) surplus(of, over []ethrpc.Log) (rows []SimLog, more int) {
 	return rows, more
 }
 
-// storage compares what the runs left where either of them changed something. A
-// slot that one run left alone has there what it had before, of which the diff of
-// the other run knows.
+// storage compares the final storage where either run changed something. A slot that one
+// run did not change has its initial value, which the diff of the other run contains.
 func (s *simulation) storage(v *SimulationView, real, sim *replay.Result) {
 	more := 0
 	for _, a := range changedAccounts(real.StateDiff, sim.StateDiff) {
@@ -279,7 +278,7 @@ func (s *simulation) storage(v *SimulationView, real, sim *replay.Result) {
 	v.cut(more, "slot")
 }
 
-// set is the value that a slot was set to for the simulation, else the given one.
+// set returns the value that the simulation assigned to a slot, else the given one.
 func (s *simulation) set(a common.Address, slot, byDefault common.Hash) common.Hash {
 	for _, w := range s.in.Storage {
 		if common.Address(w.Address) == a && common.Hash(w.Slot) == slot {
@@ -316,8 +315,8 @@ func changedSlots(a common.Address, diffs ...*ethrpc.StateDiff) []common.Hash {
 	return slices.SortedFunc(maps.Keys(all), common.Hash.Cmp)
 }
 
-// leftIn is what a run left in a slot: what its diff says, else what stood there
-// before as the diff of the other run has it.
+// leftIn returns the final value of a slot: from the run's own diff, else its initial value
+// from the diff of the other run.
 func leftIn(of, other *ethrpc.StateDiff, a common.Address, slot common.Hash) common.Hash {
 	if _, post, ok := changedSlot(of, a, slot); ok {
 		return post

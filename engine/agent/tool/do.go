@@ -12,12 +12,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stopTime is how long Do waits for a tool whose context has ended. Tools make calls
-// that end with their context, and bounded work on the evidence between them.
+// stopTime is how long Do waits for a tool whose context has ended. Requests end with their
+// context, and the work between them is bounded.
 const stopTime = 5 * time.Second
 
-// errStuck: the tool ignored the end of its context. Its goroutine runs on.
-var errStuck = errors.New("internal fault: the tool does not stop")
+// errNotStopped: the tool did not return after the end of its context. Its goroutine keeps
+// running.
+var errNotStopped = errors.New("internal fault: the tool does not stop")
 
 // outcome is what a tool returned.
 type outcome struct {
@@ -25,11 +26,11 @@ type outcome struct {
 	err    error
 }
 
-// Do runs the tool for at most its own limit, or most if that is above zero and less.
-// At the end of that time, or of ctx, the context of the tool ends and Do waits for it
-// to return. A panic on hostile data is an error of this call alone.
-func (t *Tool) Do(ctx context.Context, d *Desk, input jsontext.Value, most time.Duration) (any, error) {
-	limit := cmp.Or(t.Limit, ask)
+// Do runs the tool for at most its own limit, or for at most most if that is above zero and
+// smaller. When the time is over or ctx ends, Do ends the context of the tool and waits for
+// it to return. A panic on hostile data is an error of this call alone.
+func (t *Tool) Do(ctx context.Context, d *Env, input jsontext.Value, most time.Duration) (any, error) {
+	limit := cmp.Or(t.Limit, limitRemote)
 	if most > 0 {
 		limit = min(limit, most)
 	}
@@ -38,13 +39,13 @@ func (t *Tool) Do(ctx context.Context, d *Desk, input jsontext.Value, most time.
 	done := make(chan outcome, 1)
 	go func() { done <- t.safely(own, d, input) }()
 	o := awaited(own, done)
-	if o.err != nil && o.err != errStuck && ctx.Err() == nil && own.Err() != nil {
+	if o.err != nil && o.err != errNotStopped && ctx.Err() == nil && own.Err() != nil {
 		o.err = fmt.Errorf("no answer within %s: ask for less", limit)
 	}
 	return o.answer, o.err
 }
 
-// awaited waits for the outcome, and after the end of ctx for stopTime at most.
+// awaited waits for the outcome, for at most stopTime after the end of ctx.
 func awaited(ctx context.Context, done <-chan outcome) outcome {
 	select {
 	case o := <-done:
@@ -57,11 +58,11 @@ func awaited(ctx context.Context, done <-chan outcome) outcome {
 	case o := <-done:
 		return o
 	case <-late.C:
-		return outcome{err: errStuck}
+		return outcome{err: errNotStopped}
 	}
 }
 
-func (t *Tool) safely(ctx context.Context, d *Desk, input jsontext.Value) (o outcome) {
+func (t *Tool) safely(ctx context.Context, d *Env, input jsontext.Value) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			o = outcome{err: fmt.Errorf("internal fault: %s", api.Clean(fmt.Sprint(p), 200))}

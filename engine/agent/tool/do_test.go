@@ -13,7 +13,7 @@ import (
 // working is a tool that does what a test wants.
 func working(limit time.Duration, run func(context.Context) (any, error)) Tool {
 	type none struct{}
-	return define("x", "", limit, func(ctx context.Context, _ *Desk, _ *none) (any, error) { return run(ctx) })
+	return define("x", "", limit, func(ctx context.Context, _ *Env, _ *none) (any, error) { return run(ctx) })
 }
 
 // TestLimits: a tool has its own time, a shorter one of the caller goes before it, and
@@ -69,7 +69,7 @@ func TestAwaited(t *testing.T) {
 		release := make(chan struct{})
 		stuck := working(time.Minute, func(context.Context) (any, error) { <-release; return nil, nil })
 		began := time.Now()
-		if _, err := stuck.Do(t.Context(), d, jsontext.Value(`{}`), 0); !errors.Is(err, errStuck) || time.Since(began) != time.Minute+stopTime {
+		if _, err := stuck.Do(t.Context(), d, jsontext.Value(`{}`), 0); !errors.Is(err, errNotStopped) || time.Since(began) != time.Minute+stopTime {
 			t.Errorf("a tool that does not stop: %v after %s", err, time.Since(began))
 		}
 		close(release)

@@ -19,9 +19,9 @@ var (
 	fixedForm     = regexp.MustCompile(`^bytes([0-9]{1,2})$`)
 )
 
-// encodeCall makes calldata of a signature and its arguments as text. Elementary
-// types are enough for nearly all functions that only read; for others there is
-// the whole calldata.
+// encodeCall encodes calldata from a signature and its arguments as text. It supports
+// elementary types, which nearly all view functions use; for others the caller gives the
+// whole calldata.
 func encodeCall(signature string, args []string) ([]byte, error) {
 	m := signatureForm.FindStringSubmatch(strings.ReplaceAll(signature, " ", ""))
 	if m == nil {
@@ -57,8 +57,8 @@ func encodeCall(signature string, args []string) ([]byte, error) {
 	return append(out, tail...), nil
 }
 
-// encodeArg gives one word, or of a dynamic type what stands in the tail. It
-// completes the short names of types.
+// encodeArg returns one word, or the tail of a dynamic type. It completes short type names
+// such as uint.
 func encodeArg(t *string, arg string) (head, tail []byte, err error) {
 	switch {
 	case *t == "uint" || *t == "int":

@@ -25,7 +25,7 @@ func TestEveryAnswerFits(t *testing.T) {
 		"get_frame": `{"frame":"0"`, "decode_calldata": `{"frame":"0","limit":100`,
 	}
 	for ev := range recorded.All(t) {
-		d := &Desk{Case: assemble.Build(ev)}
+		d := &Env{Case: assemble.Build(ev)}
 		for name, input := range inputs {
 			for offset := 0; ; {
 				in := input + `}`

@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// FrameView is one call in full.
+// FrameView is one call with all details.
 type FrameView struct {
 	FrameRow
 	NodeIndex  int          `json:"nodeIndex"` // key of traceAnnotations
@@ -24,7 +24,7 @@ type FrameView struct {
 	Output     api.Hex      `json:"output,omitempty"` // the first bytes
 	OutputSize int          `json:"outputBytes"`
 	Failure    *FailureView `json:"failure,omitempty"`
-	Logs       []LogRow     `json:"logs,omitempty"` // the frame's own that took effect, at most 20
+	Logs       []LogRow     `json:"logs,omitempty"` // the frame's own logs that took effect, at most 20
 	Missing    []string     `json:"missing,omitempty"`
 }
 
@@ -35,7 +35,7 @@ type FailureView struct {
 	Args  []api.Arg `json:"args,omitempty"`
 }
 
-// FrameRow is one call in a line.
+// FrameRow is one call in a list.
 type FrameRow struct {
 	Frame      string         `json:"frame"`
 	Type       string         `json:"type"`
@@ -49,7 +49,7 @@ type FrameRow struct {
 	RevertedBy string         `json:"revertedBy,omitempty"`
 	Calls      int            `json:"calls,omitzero"` // made by it directly
 	LogCount   int            `json:"logCount,omitzero"`
-	LeftOut    int            `json:"leftOut,omitzero"` // frames below that repeat others and were not kept
+	LeftOut    int            `json:"leftOut,omitzero"` // number of frames below that were omitted because they repeat others
 }
 
 const (
@@ -66,8 +66,8 @@ type frameInput struct {
 var getFrame = define(
 	"get_frame",
 	"One call of the trace in full: callee, function, arguments, return values, value, gas, outcome, why it failed, logs of its own.",
-	soon,
-	func(_ context.Context, d *Desk, in *frameInput) (any, error) {
+	limitLocal,
+	func(_ context.Context, d *Env, in *frameInput) (any, error) {
 		f, err := d.frame(in.Frame)
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ var getFrame = define(
 	},
 )
 
-func (d *Desk) failure(f *trace.Frame) *FailureView {
+func (d *Env) failure(f *trace.Frame) *FailureView {
 	if f.Err == "" {
 		return nil
 	}
@@ -108,9 +108,9 @@ func (d *Desk) failure(f *trace.Frame) *FailureView {
 	return v
 }
 
-// traceGaps says what a frame of this trace cannot show.
-func (d *Desk) traceGaps(f *trace.Frame) (gaps []string) {
-	if d.Case.Tree.Source == trace.RungReceipt {
+// traceGaps describes what frames of this trace source lack.
+func (d *Env) traceGaps(f *trace.Frame) (gaps []string) {
+	if d.Case.Tree.Source == trace.SourceReceipt {
 		gaps = append(gaps, "no trace could be had: this one frame is made of transaction and receipt, inner calls are not known")
 	} else if !d.Case.Tree.HasLogs {
 		gaps = append(gaps, "the trace has no logs: see get_logs for those of the receipt")
@@ -121,8 +121,8 @@ func (d *Desk) traceGaps(f *trace.Frame) (gaps []string) {
 	return gaps
 }
 
-// row is the line of a frame.
-func (d *Desk) row(f seen) FrameRow {
+// row returns the row of a frame.
+func (d *Env) row(f seen) FrameRow {
 	n := f.node
 	r := FrameRow{
 		Frame: n.Path, Type: n.Type, Selector: n.Selector, Function: n.FunctionName, GasUsed: n.GasUsed,
@@ -157,8 +157,8 @@ type SubtreeView struct {
 var getSubtree = define(
 	"get_subtree",
 	"Calls below one call, in the order of execution, one line each, paged. A row's calls member says how many it made: ask for its own subtree to see deeper ones.",
-	soon,
-	func(_ context.Context, d *Desk, in *subtreeInput) (any, error) {
+	limitLocal,
+	func(_ context.Context, d *Env, in *subtreeInput) (any, error) {
 		top, err := d.frame(or(in.Frame, "0"))
 		if err != nil {
 			return nil, err
@@ -170,8 +170,8 @@ var getSubtree = define(
 	},
 )
 
-// below lists a frame and what it called, down to so many levels.
-func (d *Desk) below(top seen, levels int) (out []seen) {
+// below lists a frame and the calls below it, down to a number of levels.
+func (d *Env) below(top seen, levels int) (out []seen) {
 	at := 0
 	for i := range d.Case.Result.PrettyTrace {
 		n := &d.Case.Result.PrettyTrace[i]
@@ -203,7 +203,7 @@ type calldataInput struct {
 	Limit  *int `json:"limit"          doc:"raw words; 16 when absent"          min:"0" max:"100"`
 }
 
-// CalldataView is what a call was given.
+// CalldataView is the calldata of a frame.
 type CalldataView struct {
 	Page                 // of words
 	Frame      string    `json:"frame"`
@@ -213,7 +213,7 @@ type CalldataView struct {
 	NameSource string    `json:"nameSource,omitempty"`
 	Note       string    `json:"note,omitempty"`
 	Args       []api.Arg `json:"args,omitempty"`
-	Words      []WordRow `json:"words"` // 32 bytes each, from behind the selector
+	Words      []WordRow `json:"words"` // 32 bytes each, after the selector
 }
 
 // WordRow is one word of calldata.
@@ -225,8 +225,8 @@ type WordRow struct {
 var decodeCalldata = define(
 	"decode_calldata",
 	"What a call was given: signature and arguments, where they come from, and the raw words behind the selector by number (those that simulate can change).",
-	soon,
-	func(_ context.Context, d *Desk, in *calldataInput) (any, error) {
+	limitLocal,
+	func(_ context.Context, d *Env, in *calldataInput) (any, error) {
 		f, err := d.frame(in.Frame)
 		if err != nil {
 			return nil, err
@@ -250,8 +250,8 @@ var decodeCalldata = define(
 	},
 )
 
-// paths of the frames that emitted the logs of the receipt, by its positions.
-func (d *Desk) emitters() map[int]string {
+// emitters returns the path of the frame that emitted each log of the receipt.
+func (d *Env) emitters() map[int]string {
 	out := make(map[int]string)
 	at := 0
 	for i := range d.Case.Result.PrettyTrace {

@@ -17,12 +17,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxInput bounds the JSON of one call: the largest honest one is a calldata.
+// maxInput bounds the JSON of one call. The largest legitimate input is calldata.
 const maxInput = 64 << 10
 
-// readInput reads strict JSON: no unknown members, none twice, those that are
-// needed present, all within the bounds that the schema states. Its errors say
-// what to send instead.
+// readInput parses strict JSON: no unknown or duplicate members, all required members
+// present, all within the bounds of the schema. Its errors say what to send instead.
 func readInput(raw jsontext.Value, form reflect.Type, into any) error {
 	if len(raw) > maxInput {
 		return fmt.Errorf("it is larger than %d KiB", maxInput>>10)
@@ -36,7 +35,7 @@ func readInput(raw jsontext.Value, form reflect.Type, into any) error {
 	return checkForm(form, "", reflect.ValueOf(into).Elem(), raw)
 }
 
-// inputError puts an error of the JSON package in words that name the member.
+// inputError describes an error of the JSON package and names the member.
 func inputError(err error) error {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
@@ -117,11 +116,11 @@ func (n *Amount) UnmarshalText(text []byte) error {
 // MarshalText writes the decimal number.
 func (n *Amount) MarshalText() ([]byte, error) { return n.Int.MarshalText() }
 
-// Path names a frame.
+// Path is the path of a frame, such as 0.2.1.
 type Path string
 
-// pathForm leaves the depth to maxPathDepth: a counted repeat would be compiled to
-// half a megabyte.
+// pathForm does not limit the depth, maxPathDepth does: a counted repetition would compile
+// to half a megabyte.
 var pathForm = regexp.MustCompile(`^0(\.(0|[1-9][0-9]{0,6}))*$`)
 
 // maxPathDepth is how many calls deep a path may go.

@@ -82,9 +82,9 @@ func (f *fake) Local(ctx context.Context, _, _ string, work func(context.Context
 
 // found is a desk with a recorded transaction, and a world that must not be asked
 // for what it is not told.
-func found(t testing.TB, hash string, w *fake) *Desk {
+func found(t testing.TB, hash string, w *fake) *Env {
 	t.Helper()
-	d := &Desk{Case: assemble.Build(recorded.Find(t, hash))}
+	d := &Env{Case: assemble.Build(recorded.Find(t, hash))}
 	if w != nil {
 		d.World = w
 	}
@@ -93,7 +93,7 @@ func found(t testing.TB, hash string, w *fake) *Desk {
 
 // ran is a desk with a transaction that a go-ethereum node re-executed, the same
 // node behind a metered session, and the meter.
-func ran(t testing.TB, name string) (*Desk, *meter.Meter) {
+func ran(t testing.TB, name string) (*Env, *meter.Meter) {
 	t.Helper()
 	c := gethdata.Get(t, name)
 	n, err := gethdata.NewNode(c)
@@ -103,7 +103,7 @@ func ran(t testing.TB, name string) (*Desk, *meter.Meter) {
 	return behind(t, c, n)
 }
 
-func behind(t testing.TB, c *gethdata.Case, h http.Handler) (*Desk, *meter.Meter) {
+func behind(t testing.TB, c *gethdata.Case, h http.Handler) (*Env, *meter.Meter) {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
@@ -113,7 +113,7 @@ func behind(t testing.TB, c *gethdata.Case, h http.Handler) (*Desk, *meter.Meter
 	}
 	t.Cleanup(cl.Close)
 	m := &meter.Meter{}
-	return &Desk{Case: caseOf(t, c), World: cl.Session(m, nil)}, m
+	return &Env{Case: caseOf(t, c), World: cl.Session(m, nil)}, m
 }
 
 // caseOf is the case of a re-executed transaction.
@@ -143,7 +143,7 @@ func caseOf(t testing.TB, c *gethdata.Case) *assemble.Case {
 
 // called is the answer of a tool as the model sees it, without the wrapper, or
 // "error: " and what went wrong.
-func called(t testing.TB, d *Desk, name, input string) string {
+func called(t testing.TB, d *Env, name, input string) string {
 	t.Helper()
 	x := tool(t, name)
 	answer, err := x.Do(t.Context(), d, jsontext.Value(input), 0)

@@ -19,7 +19,7 @@ type LogRow struct {
 	NameSource string    `json:"nameSource,omitempty"`
 	Note       string    `json:"note,omitempty"`
 	Args       []api.Arg `json:"args,omitempty"`
-	Topics     []api.Hex `json:"topics,omitempty"` // where no name was found
+	Topics     []api.Hex `json:"topics,omitempty"` // if no name was found
 	Data       api.Hex   `json:"data,omitempty"`   // likewise, the first bytes
 	DataSize   int       `json:"dataBytes,omitzero"`
 }
@@ -43,8 +43,8 @@ type LogsView struct {
 var getLogs = define(
 	"get_logs",
 	"Logs of the receipt, decoded, with the frame that emitted each: by range of logIndex, emitter, topic or event name. Logs of failed calls are none.",
-	soon,
-	func(_ context.Context, d *Desk, in *logsInput) (any, error) {
+	limitLocal,
+	func(_ context.Context, d *Env, in *logsInput) (any, error) {
 		if d.Case.Evidence.Receipt == nil {
 			return unavailable("the receipt could not be had, so the logs are not known")
 		}
@@ -61,7 +61,7 @@ var getLogs = define(
 	},
 )
 
-func (d *Desk) matches(in *logsInput, i int) bool {
+func (d *Env) matches(in *logsInput, i int) bool {
 	l := &d.Case.Receipt.Logs[i]
 	if in.From != nil && l.Index < uint64(*in.From) || in.To != nil && l.Index > uint64(*in.To) ||
 		in.Address != nil && l.Address != addressOf(in.Address) {
@@ -84,7 +84,7 @@ func (d *Desk) matches(in *logsInput, i int) bool {
 }
 
 // logRow is the row of a log by its position in the receipt.
-func (d *Desk) logRow(i int, frame string) LogRow {
+func (d *Env) logRow(i int, frame string) LogRow {
 	l := &d.Case.Receipt.Logs[i]
 	r := LogRow{LogIndex: l.Index, Emitter: d.party(l.Address), Frame: frame}
 	if e := d.Case.Decoded.Events[i]; e != nil {

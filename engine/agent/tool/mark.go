@@ -11,28 +11,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of what one answer may bring before the model.
+// Bounds of an answer that a model sees.
 const (
-	MaxResult = 24 << 10 // bytes of JSON; what tools give is below it, see Tool.Run
-	maxString = 200      // characters of one string of a chain
+	MaxResult = 24 << 10 // bytes of JSON; answers of tools are smaller, see Tool.Run
+	maxString = 200      // characters of a string from a chain
 	maxHex    = 4096     // characters of a string that is 0x and hex digits
 	maxIndent = 40       // blanks kept before a line of source
 )
 
-// The wrapper of all that is data. Its brackets occur nowhere inside, because
-// Mark writes them as escapes.
+// The wrapper around data. Its brackets occur nowhere inside, because Mark escapes them.
 const (
 	markOpen  = "<chain_data>\n"
 	markClose = "\n</chain_data>"
 	markCut   = "\n(cut here: ask for less)"
 )
 
-// Mark makes an answer fit to be shown to a model: JSON in a wrapper that nothing
-// inside can close. Strings are cut at 200 characters (hex digits at 4,096),
-// control, bidirectional and invisible characters are dropped, and whatever could
-// begin HTML, a Markdown link or code, or a URL is written as a JSON escape, so
-// that it stays readable and is nothing but text. The same value gives the same
-// bytes. A value that cannot be written as JSON gives an answer that says so.
+// Mark makes an answer safe to show to a model: JSON in a wrapper that nothing inside can
+// close. Strings are cut at 200 characters (hex digits at 4,096). Control, bidirectional
+// and invisible characters are removed. Whatever could begin HTML, a Markdown link or code,
+// or a URL is written as a JSON escape, so that it stays readable but is only text. The
+// same value gives the same bytes. A value that cannot be written as JSON gives an answer
+// that says so.
 func Mark(v any) string {
 	text, err := marked(v)
 	if err != nil {
@@ -45,8 +44,7 @@ func Mark(v any) string {
 	return markOpen + string(text) + tail
 }
 
-// whole is the last place at or below n where no character begins before and ends
-// after it.
+// whole returns the largest index up to n that does not split a character.
 func whole(text []byte, n int) int {
 	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
@@ -54,10 +52,10 @@ func whole(text []byte, n int) int {
 	return n
 }
 
-// lenient lets what contracts wrote through; Clean mends it.
+// lenient accepts invalid UTF-8 from contracts; Clean removes it.
 var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
-// marked writes the value and then its tokens again, each string cleaned.
+// marked encodes the value and then its tokens again, each string cleaned.
 func marked(v any) ([]byte, error) {
 	raw, err := json.Marshal(v, json.Deterministic(true), lenient)
 	if err != nil {
@@ -81,8 +79,8 @@ func marked(v any) ([]byte, error) {
 	return neutral(bytes.TrimSpace(out.Bytes())), nil
 }
 
-// cleaned keeps one line of text. Blanks before it are kept, since in some
-// languages of contracts they mean something.
+// cleaned returns one line of text. Leading blanks are kept, because indentation is
+// significant in Vyper.
 func cleaned(s string) string {
 	if isHex(s) {
 		if len(s) > maxHex {
@@ -105,8 +103,8 @@ func isHex(s string) bool {
 	return ok
 }
 
-// neutral writes as escapes what HTML, Markdown and terminals act on. It works on
-// finished JSON: outside of strings only ']' could be meant, and never before '('.
+// neutral escapes what HTML, Markdown and terminals interpret. It works on finished JSON:
+// outside of strings only ']' can be affected, and never before '('.
 func neutral(text []byte) []byte {
 	if !bytes.ContainsAny(text, "<>&`(/") {
 		return text

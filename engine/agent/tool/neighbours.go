@@ -18,7 +18,7 @@ type neighboursInput struct {
 	Logs   bool `json:"logs"                    doc:"also read the receipts: outcome, shared emitters and their events; for at most 12 transactions"`
 }
 
-// NeighboursView is the block around the transaction.
+// NeighboursView is the part of the block around the transaction.
 type NeighboursView struct {
 	Block        uint64         `json:"block"`
 	Index        uint64         `json:"index"` // of this transaction
@@ -62,8 +62,8 @@ const (
 var getNeighbours = define(
 	"get_block_transactions",
 	"Other transactions of the block around this one: who sent what to whom just before and after, and, with logs, what they did to the same contracts. A sandwich has both sides here.",
-	ask,
-	func(ctx context.Context, d *Desk, in *neighboursInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *neighboursInput) (any, error) {
 		n, ok := d.block()
 		if !ok {
 			return unavailable(noBlock)
@@ -100,7 +100,7 @@ var getNeighbours = define(
 	},
 )
 
-func (d *Desk) neighbour(ctx context.Context, tx *ethrpc.Transaction, index int, logs bool) (NeighbourRow, error) {
+func (d *Env) neighbour(ctx context.Context, tx *ethrpc.Transaction, index int, logs bool) (NeighbourRow, error) {
 	own := d.tx()
 	r := NeighbourRow{
 		Index: index, Hash: api.Hex(tx.Hash[:]), From: d.party(tx.From), This: tx.Hash == own.Hash,
@@ -139,8 +139,9 @@ func (d *Desk) neighbour(ctx context.Context, tx *ethrpc.Transaction, index int,
 	return r, nil
 }
 
-// shared finds what another transaction did to the contracts that logged in this one.
-func (d *Desk) shared(r *NeighbourRow, rc *ethrpc.Receipt, dec *decode.Decoder) {
+// shared returns the events of another transaction from contracts that also logged in this
+// one.
+func (d *Env) shared(r *NeighbourRow, rc *ethrpc.Receipt, dec *decode.Decoder) {
 	ours, listed := map[common.Address]bool{}, map[common.Address]bool{}
 	for i := range d.Case.Receipt.Logs {
 		ours[d.Case.Receipt.Logs[i].Address] = true

@@ -6,19 +6,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Page says which part of a list an answer has.
+// Page says which part of a list an answer contains.
 type Page struct {
 	Total  int  `json:"total"`
 	Offset int  `json:"offset,omitzero"`
 	Next   *int `json:"next,omitempty"` // offset of the following page; absent on the last
 }
 
-// pageBytes bounds the JSON of the rows of a page, so that what stands beside them
-// and the escapes of Mark still fit.
+// pageBytes bounds the JSON of the rows of a page. It leaves room for the other members and
+// for the escapes of Mark.
 const pageBytes = MaxResult * 2 / 3
 
-// pageOf makes rows from offset on until limit or the bound of bytes is reached,
-// at least one.
+// pageOf returns rows from offset on until limit or the bound of bytes is reached, but at
+// least one.
 func pageOf[T any](total, offset, limit int, row func(int) T) ([]T, Page) {
 	rows, size := []T{}, 0
 	p := Page{Total: total, Offset: offset}
@@ -45,7 +45,7 @@ const (
 	argBytes = 3000 // of text in all arguments of one call or event
 )
 
-// shortArgs cuts arguments to what one row can hold.
+// shortArgs cuts arguments to the bounds of a row.
 func shortArgs(args []api.Arg) []api.Arg {
 	left := argBytes
 	return cutArgs(args, &left)

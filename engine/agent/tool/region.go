@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// region is a run of lines of a file, counted from 1, both included.
+// region is a range of lines of a file, counted from 1, both ends included.
 type region struct {
 	File     int
 	From, To int
@@ -13,23 +13,20 @@ type region struct {
 	Name     string // what it declares, or the keyword where that has no name
 }
 
-// outlined are the declarations that a reader asks for by name. Vyper's def and
-// event stand beside Solidity's words.
+// outlined are the keywords of declarations, of Solidity and Vyper.
 var outlined = regexp.MustCompile(
 	`^\s*(?:abstract\s+)?(contract|interface|library|function|modifier|constructor|receive|fallback|event|error|struct|enum|def)\b\s*([A-Za-z_$][A-Za-z0-9_$]*)?`,
 )
 
-// Bounds of the search, for source that was written to take long: a function is
-// shorter, a file declares less, and no declaration begins so far to the right.
+// Bounds of the search, against source that is written to be slow to parse.
 const (
 	maxRegion       = 96 << 10 // bytes
 	maxDeclarations = 5000     // of one file
 	maxHead         = 400      // bytes of a line
 )
 
-// declarations finds what a file declares. It reads lines and counts braces
-// outside of comments and strings: enough for source that compiles, and harmless
-// on any other.
+// declarations finds the declarations of a file. It reads lines and counts braces outside
+// of comments and strings: exact for source that compiles, and harmless for any other.
 func declarations(file int, lines []string) []region {
 	var out []region
 	code := codeOf(lines)
@@ -55,8 +52,8 @@ func declarations(file int, lines []string) []region {
 	return out
 }
 
-// braced is the line on which the declaration that begins at line i ends: with its
-// braces, or with a semicolon before any.
+// braced returns the line on which the declaration that begins at line i ends: at its
+// closing brace, or at a semicolon before any brace.
 func braced(code []string, i int) int {
 	depth, opened, size := 0, false, 0
 	for j := i; j < len(code); j++ {
@@ -81,7 +78,7 @@ func braced(code []string, i int) int {
 	return len(code) - 1
 }
 
-// indented is the last line of a block by indentation.
+// indented returns the last line of a block by indentation.
 func indented(code []string, i int) int {
 	own, last, size := indentOf(code[i]), i, 0
 	body := false
@@ -102,8 +99,8 @@ func indented(code []string, i int) int {
 
 func indentOf(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
 
-// codeOf blanks comments and the contents of strings, line by line, so that a
-// brace or a keyword in them counts for nothing.
+// codeOf blanks comments and the contents of strings, line by line, so that braces and
+// keywords in them are not counted.
 func codeOf(lines []string) []string {
 	out := make([]string, len(lines))
 	block := false

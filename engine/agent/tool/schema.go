@@ -16,7 +16,7 @@ import (
 // integer, max bounds the elements of a list and the characters of a text, and
 // values lists the texts that are allowed, with bars between.
 
-// leaf types and the schemas of their strings.
+// leaves are the schemas of types that are JSON strings.
 var leaves = map[reflect.Type]string{
 	reflect.TypeFor[Address](): `"type":"string","pattern":"^0x[0-9a-fA-F]{40}$"`,
 	reflect.TypeFor[Word]():    `"type":"string","pattern":"^(0x[0-9a-fA-F]{1,64}|[0-9]{1,78})$"`,
@@ -25,7 +25,7 @@ var leaves = map[reflect.Type]string{
 	reflect.TypeFor[Bytes]():   `"type":"string","pattern":"^0x([0-9a-fA-F]{2})*$"`,
 }
 
-// schemaOf writes the JSON Schema of a type; the same type gives the same bytes.
+// schemaOf returns the JSON Schema of a type; the same type gives the same bytes.
 func schemaOf(t reflect.Type, tag reflect.StructTag) string {
 	body := ""
 	switch leaf, ok := leaves[bare(t)]; {
@@ -81,7 +81,7 @@ func bare(t reflect.Type) reflect.Type {
 	return t
 }
 
-// checkForm holds a value that was read against the tags of its type.
+// checkForm validates a parsed value against the tags of its type.
 func checkForm(t reflect.Type, at string, v reflect.Value, raw jsontext.Value) error {
 	if _, ok := leaves[t]; ok || t.Kind() != reflect.Struct {
 		return nil

@@ -28,9 +28,9 @@ import (
 // Bounds of a simulation.
 const (
 	maxGas        = 60_000_000 // of the transaction: about a block of mainnet
-	maxReads      = 8_000      // questions to the node, of both runs together as good as one
+	maxReads      = 8_000      // requests to the node, of both runs together
 	maxTraceBytes = 48 << 20
-	maxStub       = 4 << 10 // bytes of a stub's answer
+	maxStub       = 4 << 10 // bytes that a stub returns
 )
 
 type simulateInput struct {
@@ -77,8 +77,8 @@ var simulate = hypothetical(
 	define(
 		"simulate",
 		"Re-executes the transaction here with something changed (a call left out, another sender, value or calldata, other balances, storage or state) and gives the difference to the real run. With nothing changed it says whether the transaction can be reproduced. A finding that names a cause should survive its removal.",
-		long,
-		func(ctx context.Context, d *Desk, in *simulateInput) (any, error) {
+		limitReplay,
+		func(ctx context.Context, d *Env, in *simulateInput) (any, error) {
 			s, why, err := newSimulation(ctx, d, in)
 			if err != nil || why != "" {
 				return orUnavailable(why, err)
@@ -105,7 +105,7 @@ func orUnavailable(why string, err error) (any, error) {
 	return unavailable("%s", why)
 }
 
-// digest names what was changed, for the record.
+// digest identifies the changes, for the record.
 func digest(in *simulateInput) string {
 	text, err := json.Marshal(in, json.Deterministic(true))
 	if err != nil {
@@ -115,17 +115,18 @@ func digest(in *simulateInput) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// simulation is one question about the transaction of a desk.
+// simulation is one run of the simulate tool.
 type simulation struct {
-	d     *Desk
+	d     *Env
 	in    *simulateInput
 	w     gather.World
 	block *ethrpc.Block
 	notes []string
 }
 
-// newSimulation gives the reason where the evidence does not allow any.
-func newSimulation(ctx context.Context, d *Desk, in *simulateInput) (*simulation, string, error) {
+// newSimulation prepares a simulation. It returns the reason if the evidence does not allow
+// any.
+func newSimulation(ctx context.Context, d *Env, in *simulateInput) (*simulation, string, error) {
 	ev := d.Case.Evidence
 	n, ok := d.block()
 	switch {
@@ -148,13 +149,13 @@ func newSimulation(ctx context.Context, d *Desk, in *simulateInput) (*simulation
 	return &simulation{d: d, in: in, w: w, block: ev.Block}, "", nil
 }
 
-// run reproduces the transaction, runs it changed on the same ground, and compares.
+// run reproduces the transaction, runs it changed on the same state, and compares both.
 func (s *simulation) run(ctx context.Context) (any, error) {
-	real, ground, why, err := s.reproduce(ctx)
+	real, ground, why, err := s.findBaseState(ctx)
 	if err != nil || why != "" {
 		return orUnavailable(why, err)
 	}
-	v := &SimulationView{Reproduced: true, Ground: ground.words, Real: runView(real), Notes: s.notes}
+	v := &SimulationView{Reproduced: true, BaseState: ground.words, Real: runView(real), Notes: s.notes}
 	if s.unchanged() {
 		return v, nil
 	}
@@ -184,19 +185,19 @@ func (s *simulation) options(c *replay.Changes) replay.Options {
 	return replay.Options{MaxReads: maxReads, MaxTraceBytes: maxTraceBytes, Changes: c, Limits: trace.Limits{}}
 }
 
-// ground is what a run that reproduces the transaction stood on.
-type ground struct {
+// baseState is the state on which a run reproduces the transaction.
+type baseState struct {
 	words   string
-	state   map[common.Address]*ethrpc.Account // laid over the parent state
+	state   map[common.Address]*ethrpc.Account // overrides of the parent state
 	earlier []*ethrpc.Transaction
 }
 
-// reproduce finds the ground on which the transaction comes out as the receipt has
-// it: the parent state with what the state diff says stood there just before, and
-// when that is not enough, the earlier transactions of the block.
-func (s *simulation) reproduce(ctx context.Context) (*replay.Result, *ground, string, error) {
+// findBaseState finds the state on which the transaction reproduces its receipt: the parent
+// state with the initial values of the state diff and, if that is not enough, after the
+// earlier transactions of the block.
+func (s *simulation) findBaseState(ctx context.Context) (*replay.Result, *baseState, string, error) {
 	tx, parent := s.d.tx(), gather.StateAt(s.w, s.d.chain(), *s.d.tx().BlockNumber-1)
-	g := &ground{words: "the state at the end of the block before", state: prestate(s.d.Case.Evidence.Diff)}
+	g := &baseState{words: "the state at the end of the block before", state: prestate(s.d.Case.Evidence.Diff)}
 	if g.state != nil {
 		g.words += ", with what the state diff says stood there just before the transaction"
 	}
@@ -216,7 +217,7 @@ func (s *simulation) reproduce(ctx context.Context) (*replay.Result, *ground, st
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("read block: %w", err)
 	}
-	g = &ground{words: "the state after the earlier transactions of the block, which were re-executed", earlier: gather.EarlierThan(full, tx)}
+	g = &baseState{words: "the state after the earlier transactions of the block, which were re-executed", earlier: gather.EarlierThan(full, tx)}
 	s.block = full
 	if res, err = replay.RunWith(ctx, s.d.chain(), full, tx, g.earlier, parent, s.options(nil)); err != nil {
 		return nil, nil, "", fmt.Errorf("run the transaction: %w", err)
@@ -240,8 +241,8 @@ func notReproduced(how string) string {
 	return "the local EVM does not reproduce the transaction, so a changed run would prove nothing: " + api.Clean(how, 200)
 }
 
-// prestate is what a state diff says of the moment before: of changed accounts,
-// all of their old values; of slots that only the later side names, zero.
+// prestate returns the initial values in a state diff: all old values of changed accounts,
+// and zero for slots that only the later side names.
 func prestate(diff *ethrpc.StateDiff) map[common.Address]*ethrpc.Account {
 	if diff == nil {
 		return nil
@@ -266,10 +267,10 @@ func prestate(diff *ethrpc.StateDiff) map[common.Address]*ethrpc.Account {
 	return out
 }
 
-// changed makes the transaction and the changes that were asked for.
-func (s *simulation) changed(g *ground, real *trace.Tree) (*ethrpc.Transaction, *replay.Changes, error) {
+// changed returns the transaction and the changes that the model asked for.
+func (s *simulation) changed(g *baseState, real *trace.Tree) (*ethrpc.Transaction, *replay.Changes, error) {
 	in, tx := s.in, *s.d.tx()
-	c := &replay.Changes{Free: true, State: map[common.Address]*ethrpc.Account{}}
+	c := &replay.Changes{SkipSenderChecks: true, State: map[common.Address]*ethrpc.Account{}}
 	if in.AtBlock == nil {
 		for a, acc := range g.state {
 			own := *acc
@@ -356,7 +357,7 @@ func (s *simulation) frameChanges(c *replay.Changes, real *trace.Tree) error {
 	return nil
 }
 
-// stubOf is what answers in place of a frame.
+// stubOf returns the stub that replaces a frame.
 func stubOf(f *trace.Frame, returns string) (*replay.Stub, error) {
 	switch {
 	case returns == "recorded":
@@ -373,9 +374,9 @@ func stubOf(f *trace.Frame, returns string) (*replay.Stub, error) {
 	return &replay.Stub{Data: data}, nil
 }
 
-// inner finds an inner call in the local run, and its position among all calls,
-// kept or not. The evidence may have its trace from elsewhere, where some calls are
-// not counted: then the path would mean another call here, and is refused.
+// inner finds an inner call in the local run, and its index among all calls, omitted ones
+// included. The trace of the evidence may come from another source, in which some calls are
+// not counted; then the path could mean another call here, and is rejected.
 func (s *simulation) inner(real *trace.Tree, path Path) (*trace.Frame, []int, error) {
 	seen, err := s.d.frame(path)
 	if err != nil {
@@ -405,8 +406,8 @@ func (s *simulation) inner(real *trace.Tree, path Path) (*trace.Frame, []int, er
 	return real.Frames[i], at, nil
 }
 
-// position counts the calls of the caller before a frame, with those that were
-// left out because they repeat others.
+// position counts the calls of the caller before a frame, including those omitted because
+// they repeat others.
 func position(f *trace.Frame) (int, bool) {
 	kept := slices.Index(f.Parent.Children, f)
 	n := kept
@@ -422,7 +423,7 @@ func position(f *trace.Frame) (int, bool) {
 	return n, true
 }
 
-// logKey is what a contract wrote, for comparison.
+// logKey is the content of a log, for comparison.
 func logKey(l *ethrpc.Log) string {
 	var b bytes.Buffer
 	b.Write(l.Address[:])

@@ -111,7 +111,7 @@ func TestSimulatedState(t *testing.T) {
 // owned is a transaction to a contract that lets its owner (slot 0) alone in: it
 // then counts in slot 1 and logs, when it holds coin. The world before it is of
 // block 99, in block 90 somebody else was owner.
-func owned(t testing.TB) *Desk {
+func owned(t testing.TB) *Env {
 	t.Helper()
 	vault, owner := common.HexToAddress("0x2000000000000000000000000000000000000002"), common.HexToAddress("0x1000000000000000000000000000000000000001")
 	op := func(ops ...vm.OpCode) (b []byte) {
@@ -154,7 +154,7 @@ func owned(t testing.TB) *Desk {
 }
 
 // caseFrom makes the case of a transaction from its own run.
-func caseFrom(t testing.TB, w *fake, blk *ethrpc.Block, tx *ethrpc.Transaction, earlier []*ethrpc.Transaction) *Desk {
+func caseFrom(t testing.TB, w *fake, blk *ethrpc.Block, tx *ethrpc.Transaction, earlier []*ethrpc.Transaction) *Env {
 	t.Helper()
 	ch, _ := chain.ByID(1)
 	res, err := replay.Run(t.Context(), ch, blk, tx, earlier, gather.StateAt(w, ch, *tx.BlockNumber-1), trace.Limits{})
@@ -163,7 +163,7 @@ func caseFrom(t testing.TB, w *fake, blk *ethrpc.Block, tx *ethrpc.Transaction, 
 	}
 	ev := &assemble.Evidence{Chain: ch, Tx: tx, Block: blk, Tree: res.Tree, Diff: res.StateDiff, TxHash: tx.Hash.Hex(),
 		Receipt: &ethrpc.Receipt{Status: &res.Status, GasUsed: res.GasUsed, EffectiveGasPrice: big.NewInt(1), Logs: res.Logs}}
-	return &Desk{Case: assemble.Build(ev), World: w}
+	return &Env{Case: assemble.Build(ev), World: w}
 }
 
 // at lets a block number stand for 99.
@@ -244,7 +244,7 @@ func TestSimulationGround(t *testing.T) {
 			return &full, nil
 		}
 		v := as[SimulationView](t, called(t, d, "simulate", `{"valueWei":"3"}`))
-		if !v.Reproduced || !strings.Contains(v.Ground, wantGround) || asked != wantBlocks || v.Simulated.Status != "success" || len(v.Storage) != 0 || len(v.Values) != 2 {
+		if !v.Reproduced || !strings.Contains(v.BaseState, wantGround) || asked != wantBlocks || v.Simulated.Status != "success" || len(v.Storage) != 0 || len(v.Values) != 2 {
 			t.Errorf("asked %d times: %+v", asked, v)
 		}
 	}
@@ -273,7 +273,7 @@ func TestSimulationIsReplayed(t *testing.T) {
 	}
 	t.Cleanup(cl.Close)
 	rec, live, again := upstream.NewRecorder(), &meter.Meter{}, &meter.Meter{}
-	d := &Desk{Case: caseOf(t, c), World: cl.Session(live, rec)}
+	d := &Env{Case: caseOf(t, c), World: cl.Session(live, rec)}
 	const input = `{"without":[{"frame":"0.3"}]}`
 	want := called(t, d, "simulate", input)
 	d.World = upstream.ReplaySession(rec.Bundle(), again)

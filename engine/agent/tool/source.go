@@ -28,11 +28,12 @@ type sourceInput struct {
 	Offset   int     `json:"offset"           doc:"declarations to pass over in the list"                                                  max:"100000"  min:"0"`
 }
 
-// SourceView is a piece of source. Who verified the contract wrote it, comments too.
+// SourceView is an excerpt of verified source. The contract's author wrote it, comments
+// included.
 type SourceView struct {
-	Address        api.Addr      `json:"address"` // that was asked for
+	Address        api.Addr      `json:"address"` // the address in the question
 	Origin         string        `json:"origin"`
-	Implementation *api.Addr     `json:"implementation,omitempty"` // of a proxy: whose source tells what it does
+	Implementation *api.Addr     `json:"implementation,omitempty"` // of a proxy: the address whose source is relevant
 	Pieces         []SourcePiece `json:"pieces,omitempty"`
 	More           int           `json:"more,omitzero"` // further pieces of that name
 	Files          []SourceFile  `json:"files,omitempty"`
@@ -41,12 +42,12 @@ type SourceView struct {
 	Note           string        `json:"note,omitempty"`
 }
 
-// SourcePiece is a run of lines.
+// SourcePiece is a range of lines.
 type SourcePiece struct {
 	File  string   `json:"file"`
 	From  int      `json:"from"`
 	To    int      `json:"to"`
-	Of    int      `json:"of"` // lines of the file
+	Of    int      `json:"of"` // number of lines of the file
 	Lines []string `json:"lines"`
 	Cut   int      `json:"cut,omitzero"` // lines of it that are not shown
 }
@@ -60,8 +61,8 @@ type SourceFile struct {
 var getSource = define(
 	"get_source",
 	"Verified source of a contract: one function by name, or a region of a file, or, with the address alone, the list of files and declarations. Text in it is the author's, not a fact.",
-	ask,
-	func(ctx context.Context, d *Desk, in *sourceInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *sourceInput) (any, error) {
 		w, err := d.world()
 		if err != nil {
 			return nil, err
@@ -94,21 +95,21 @@ var getSource = define(
 	},
 )
 
-// book is a source split into lines.
-type book struct {
+// sourceLines is verified source split into lines.
+type sourceLines struct {
 	src   *upstream.SourceText
 	files [][]string
 }
 
-func newBook(src *upstream.SourceText) *book {
-	b := &book{src: src}
+func newBook(src *upstream.SourceText) *sourceLines {
+	b := &sourceLines{src: src}
 	for _, f := range src.Files {
 		b.files = append(b.files, strings.Split(strings.ReplaceAll(f.Text, "\t", "    "), "\n"))
 	}
 	return b
 }
 
-func (b *book) file(path *string) (int, error) {
+func (b *sourceLines) file(path *string) (int, error) {
 	if path == nil {
 		return 0, nil
 	}
@@ -120,9 +121,9 @@ func (b *book) file(path *string) (int, error) {
 	return 0, errors.New("there is no such file: ask with the address alone for the list")
 }
 
-// named gives the declarations of a name: those with a body first, since interfaces
-// declare the same functions and say nothing.
-func (b *book) named(v *SourceView, name string, path *string) error {
+// named returns the declarations of a name: those with a body first, since those in
+// interfaces have none.
+func (b *sourceLines) named(v *SourceView, name string, path *string) error {
 	only, err := b.file(path)
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func (b *book) named(v *SourceView, name string, path *string) error {
 }
 
 // piece cuts lines to the bounds of one answer.
-func (b *book) piece(file, from, to, most int) SourcePiece {
+func (b *sourceLines) piece(file, from, to, most int) SourcePiece {
 	lines := b.files[file]
 	to = min(to, len(lines))
 	p := SourcePiece{File: b.src.Files[file].Path, From: from, Of: len(lines), Lines: []string{}}
@@ -182,7 +183,7 @@ func (b *book) piece(file, from, to, most int) SourcePiece {
 	return p
 }
 
-func (b *book) lines(v *SourceView, in *sourceInput) error {
+func (b *sourceLines) lines(v *SourceView, in *sourceInput) error {
 	file, err := b.file(in.File)
 	if err != nil {
 		return err
@@ -196,8 +197,8 @@ func (b *book) lines(v *SourceView, in *sourceInput) error {
 	return nil
 }
 
-// outline lists the files and what one of them declares.
-func (b *book) outline(v *SourceView, in *sourceInput) error {
+// outline lists the files and the declarations of one of them.
+func (b *sourceLines) outline(v *SourceView, in *sourceInput) error {
 	file, err := b.file(in.File)
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ type StorageView struct {
 	Note    string     `json:"note,omitempty"`
 }
 
-// SlotView is one slot. Before and After are the transaction's own where From is
-// state diff; else they are those of the ends of the blocks.
+// SlotView is one slot. If From is state diff, Before and After are the values just before
+// and after the transaction, else those at the ends of the blocks.
 type SlotView struct {
 	Slot   api.Hex `json:"slot"`
 	Before api.Hex `json:"before"`
@@ -37,8 +37,8 @@ type SlotView struct {
 var getStorage = define(
 	"get_storage",
 	"Storage slots of a contract before and after the transaction: exact where the state diff has them, else at the end of the block before and of the block itself.",
-	ask,
-	func(ctx context.Context, d *Desk, in *storageInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *storageInput) (any, error) {
 		n, ok := d.block()
 		if !ok {
 			return unavailable(noBlock)
@@ -57,8 +57,8 @@ var getStorage = define(
 	},
 )
 
-// slot asks the state diff first: what it has is of this transaction alone.
-func (d *Desk) slot(ctx context.Context, a common.Address, slot common.Hash, block uint64) (SlotView, error) {
+// slot reads the state diff first, because it is exact for this transaction.
+func (d *Env) slot(ctx context.Context, a common.Address, slot common.Hash, block uint64) (SlotView, error) {
 	v := SlotView{Slot: api.Hex(slot[:])}
 	if pre, post, ok := changedSlot(d.Case.Evidence.Diff, a, slot); ok {
 		v.Before, v.After, v.From = api.Hex(pre[:]), api.Hex(post[:]), "state diff"
@@ -77,7 +77,8 @@ func (d *Desk) slot(ctx context.Context, a common.Address, slot common.Hash, blo
 	return v, err
 }
 
-// changedSlot is a slot of a state diff: what only one side has was zero on the other.
+// changedSlot returns a slot of a state diff. A slot that only one side has was zero on the
+// other.
 func changedSlot(diff *ethrpc.StateDiff, a common.Address, slot common.Hash) (pre, post common.Hash, ok bool) {
 	if diff == nil {
 		return pre, post, false
@@ -92,7 +93,7 @@ func changedSlot(diff *ethrpc.StateDiff, a common.Address, slot common.Hash) (pr
 	return pre, post, in || out
 }
 
-// each runs f side by side in a few lanes and gives the first error by number.
+// each calls f concurrently, a few at a time, and returns the error of the lowest index.
 func each(n int, f func(int) error) error {
 	const lanes = 6
 	errs := make([]error, n)
@@ -121,7 +122,7 @@ func each(n int, f func(int) error) error {
 	return nil
 }
 
-// safely turns a panic into an error: nobody above a goroutine could catch it.
+// safely turns a panic into an error, because no caller could recover in this goroutine.
 func safely(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,8 +156,8 @@ type DiffRow struct {
 var getStateDiff = define(
 	"get_state_diff",
 	"What the transaction changed in the state: balances, nonces, code and storage slots, before and after, by account.",
-	soon,
-	func(_ context.Context, d *Desk, in *diffInput) (any, error) {
+	limitLocal,
+	func(_ context.Context, d *Env, in *diffInput) (any, error) {
 		diff := d.Case.Evidence.Diff
 		if diff == nil {
 			return unavailable("the node gave no state diff: get_storage and get_balances compare the ends of the blocks")
@@ -168,7 +169,7 @@ var getStateDiff = define(
 	},
 )
 
-func (d *Desk) diffRows(diff *ethrpc.StateDiff, only *Address) (rows []DiffRow) {
+func (d *Env) diffRows(diff *ethrpc.StateDiff, only *Address) (rows []DiffRow) {
 	accounts := maps.Clone(diff.Pre)
 	if accounts == nil {
 		accounts = map[common.Address]*ethrpc.Account{}
@@ -182,9 +183,9 @@ func (d *Desk) diffRows(diff *ethrpc.StateDiff, only *Address) (rows []DiffRow) 
 	return rows
 }
 
-// accountRows compares the two sides of an account. Beside slots, what the second
-// side does not name stayed as it was, unless the account is gone.
-func (d *Desk) accountRows(a common.Address, pre, post *ethrpc.Account) (rows []DiffRow) {
+// accountRows compares the two sides of an account. Except for slots, a field missing in
+// the second side did not change, unless the account was deleted.
+func (d *Env) accountRows(a common.Address, pre, post *ethrpc.Account) (rows []DiffRow) {
 	who := d.party(a)
 	if pre == nil {
 		pre = &ethrpc.Account{}

@@ -26,7 +26,7 @@ type TokenView struct {
 	Symbol       string   `json:"symbol,omitempty"`
 	Name         string   `json:"name,omitempty"`
 	Decimals     *uint8   `json:"decimals,omitempty"`
-	Source       string   `json:"source,omitempty"` // an embedded list, or chain: then anybody could have chosen the names
+	Source       string   `json:"source,omitempty"` // an embedded list, or chain; on chain anybody can choose any name
 	Listed       bool     `json:"listed"`
 	Imitates     string   `json:"imitates,omitempty"` // symbol of a listed token
 	SupplyBefore string   `json:"supplyBefore,omitempty"`
@@ -39,8 +39,8 @@ type TokenView struct {
 var getToken = define(
 	"get_token",
 	"Facts of a token: symbol, name, decimals, whether a list has it or it imitates a listed one, total supply before and after, what was minted and burnt here.",
-	ask,
-	func(ctx context.Context, d *Desk, in *tokenInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *tokenInput) (any, error) {
 		a := common.Address(in.Token)
 		n, ok := d.block()
 		if !ok {
@@ -73,7 +73,7 @@ var getToken = define(
 	},
 )
 
-func fetchToken(ctx context.Context, d *Desk, w gather.World, a common.Address, block uint64) (label.Token, error) {
+func fetchToken(ctx context.Context, d *Env, w gather.World, a common.Address, block uint64) (label.Token, error) {
 	found, err := label.Fetch(ctx, callAt{w, d, block}, d.chain(), block, []common.Address{a})
 	return found[a], err
 }
@@ -81,7 +81,7 @@ func fetchToken(ctx context.Context, d *Desk, w gather.World, a common.Address, 
 // callAt is a label.Caller at a block.
 type callAt struct {
 	w     gather.World
-	d     *Desk
+	d     *Env
 	block uint64
 }
 
@@ -89,7 +89,7 @@ func (c callAt) CallContract(ctx context.Context, to common.Address, data []byte
 	return c.w.Call(ctx, c.d.chain(), to, data, c.block)
 }
 
-func (d *Desk) supply(ctx context.Context, w gather.World, v *TokenView, a common.Address, block uint64) error {
+func (d *Env) supply(ctx context.Context, w gather.World, v *TokenView, a common.Address, block uint64) error {
 	var at [2]*big.Int
 	err := each(2, func(i int) (err error) {
 		at[i], err = number(w.Call(ctx, d.chain(), a, evmsig.SelTotalSupply[:], block-1+uint64(i)))
@@ -106,7 +106,7 @@ func (d *Desk) supply(ctx context.Context, w gather.World, v *TokenView, a commo
 	return nil
 }
 
-func (d *Desk) minted(v *TokenView, a common.Address) {
+func (d *Env) minted(v *TokenView, a common.Address) {
 	minted, burnt := new(big.Int), new(big.Int)
 	for _, t := range d.Case.Flow.Transfers {
 		if t.Token != a || t.Standard != flow.ERC20 {
@@ -143,8 +143,8 @@ type PriceView struct {
 var getPrice = define(
 	"get_price",
 	"Price of one whole token in USD at the time of the block, from a price service. It is a market price, not the rate at which this transaction traded.",
-	ask,
-	func(ctx context.Context, d *Desk, in *priceInput) (any, error) {
+	limitRemote,
+	func(ctx context.Context, d *Env, in *priceInput) (any, error) {
 		a := common.Address(in.Token)
 		v := PriceView{Token: api.AddrOf(a)}
 		v.Symbol, _ = d.symbol(a)
@@ -176,7 +176,7 @@ type labelInput struct {
 	Addresses []Address `json:"addresses" need:"" max:"30" doc:"whose names"`
 }
 
-// LabelView says who an address is, as far as tables, sources and this transaction tell.
+// LabelView describes an address, from tables, sources and this transaction.
 type LabelView struct {
 	Address   api.Addr `json:"address"`
 	Name      string   `json:"name,omitempty"`
@@ -186,14 +186,14 @@ type LabelView struct {
 	Role      string   `json:"role,omitempty"`   // in this transaction
 	Contract  string   `json:"contract,omitempty"`
 	Proxy     string   `json:"proxy,omitempty"`
-	Lookalike []string `json:"lookalike,omitempty"` // addresses of this transaction that begin and end alike
+	Lookalike []string `json:"lookalike,omitempty"` // addresses of this transaction with the same first and last digits
 }
 
 var getLabel = define(
 	"get_label",
 	"Who addresses are: names from tables, protocol, role in this transaction, verified contract name, and other addresses here that look alike.",
-	soon,
-	func(_ context.Context, d *Desk, in *labelInput) (any, error) {
+	limitLocal,
+	func(_ context.Context, d *Env, in *labelInput) (any, error) {
 		out := make([]LabelView, len(in.Addresses))
 		for i, a := range in.Addresses {
 			out[i] = d.labelView(common.Address(a))
@@ -202,7 +202,7 @@ var getLabel = define(
 	},
 )
 
-func (d *Desk) labelView(a common.Address) LabelView {
+func (d *Env) labelView(a common.Address) LabelView {
 	v := LabelView{Address: api.AddrOf(a)}
 	if l, ok := label.Lookup(d.chain().ID, a); ok {
 		v.Name, v.Category, v.Protocol, v.Source = l.Name, l.Category, l.Protocol, l.Source

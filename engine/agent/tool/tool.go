@@ -14,24 +14,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Desk is what the tools of one analysis work on. It is safe for concurrent use as
+// Env is the case that the tools of one analysis work on. It is safe for concurrent use as
 // long as nothing in it is changed.
-type Desk struct {
+type Env struct {
 	Case  *assemble.Case
-	World gather.World // asked for what the evidence does not hold; nil: nothing more is asked
+	World gather.World // makes requests for what the evidence lacks; nil: no requests are made
 }
 
-// Tool is one question that can be asked. Tools do not depend on each other and may
-// run at the same time.
+// Tool is a function that the model may call. Tools do not depend on each other and may run
+// concurrently.
 type Tool struct {
 	llm.Tool
-	// Limit is the time of one call; 0: 30 seconds. Do keeps it.
+	// Limit is the time limit of one call; 0: 30 seconds. Do enforces it.
 	Limit time.Duration
-	// Run answers, and returns soon after ctx ends. Input is unchecked JSON. The answer is data of a chain: whoever
-	// shows it to a model must send it through Mark. An error is the caller's mistake
-	// or the world's, in words that the model can act on.
-	Run func(ctx context.Context, d *Desk, input jsontext.Value) (any, error)
-	// Hypothetical: what it answers did not happen. It may guide the model, but no
-	// claim about the transaction can rest on its numbers.
+	// Run answers a call, and returns soon after ctx ends. Input is unchecked JSON. The
+	// answer contains data of a chain: pass it through Mark before a model sees it. An
+	// error is a mistake of the caller or a failed request, in words that the model can act
+	// on.
+	Run func(ctx context.Context, d *Env, input jsontext.Value) (any, error)
+	// Hypothetical: the answer describes something that did not happen. It may guide the
+	// model, but references to its numbers are not accepted.
 	Hypothetical bool
 }

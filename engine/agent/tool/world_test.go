@@ -62,7 +62,7 @@ def other() -> uint256:
     return 1
 `
 
-func sourced(t *testing.T) *Desk {
+func sourced(t *testing.T) *Env {
 	w := &fake{text: func(a common.Address) (*upstream.SourceText, error) {
 		switch a {
 		case stranger:

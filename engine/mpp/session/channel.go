@@ -122,7 +122,7 @@ func (c *Channel) Acknowledge() {
 		missing, _ = missing.Sub(used)
 		c.Spent = sum(c.Spent, missing)
 	}
-	c.lift()
+	c.keepSettleable()
 }
 
 // Available is what may be charged or reserved without a new voucher.

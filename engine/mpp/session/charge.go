@@ -94,5 +94,5 @@ func (c *Channel) book(amount tempo.Amount, now time.Time) {
 	if c.OwedSince == 0 {
 		c.OwedSince = c.ActiveAt
 	}
-	c.lift()
+	c.keepSettleable()
 }

@@ -232,7 +232,7 @@ func TestAcceptRow(t *testing.T) {
 	// A voucher that can be settled is replaced by a higher one alone.
 	again := channel(200, 200)
 	again.Settleable = Voucher{sumOf(200), signature(9)}
-	becomes(t, "no charge", again, func(c *Channel) { c.lift() }, nothing)
+	becomes(t, "no charge", again, func(c *Channel) { c.keepSettleable() }, nothing)
 }
 
 // TestVoucherFaults: a refusal is no repeat.

@@ -18,7 +18,7 @@ func Opened(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, tx common
 	}
 	c.Observe(s)
 	c.Spent = c.Settled // what is paid out was consumed, whatever became of our record of it
-	c.lift()
+	c.keepSettleable()
 	return c
 }
 
@@ -136,12 +136,12 @@ func (c *Channel) Accept(v Voucher, now time.Time) (raised bool, _ *mpp.Problem)
 	}
 	c.Highest = v
 	c.ActiveAt = now.UnixMilli()
-	c.lift()
+	c.keepSettleable()
 	return true, nil
 }
 
-// lift keeps the voucher that can be settled without taking what is not consumed.
-func (c *Channel) lift() {
+// keepSettleable keeps the voucher that can be settled without taking what is not consumed.
+func (c *Channel) keepSettleable() {
 	if c.Highest.Cumulative.Cmp(c.Served()) <= 0 && c.Highest.Cumulative.Cmp(c.Settleable.Cumulative) > 0 {
 		c.Settleable = c.Highest
 	}

@@ -39,7 +39,7 @@ type Client struct {
 	http      *http.Client
 	endpoints []*endpoint
 	logSpan   atomic.Uint64 // blocks of one eth_getLogs that an endpoint took; 0: not known
-	pace      pace
+	pace      pollInterval
 }
 
 // New makes a Client; it asks nobody yet.

@@ -180,7 +180,7 @@ func clientOf(t *testing.T, nodes ...*node) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.pace = pace{poll: time.Microsecond, resend: time.Microsecond}
+	c.pace = pollInterval{poll: time.Microsecond, resend: time.Microsecond}
 	return c
 }
 

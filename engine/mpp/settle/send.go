@@ -17,8 +17,8 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// pace is how often something is asked while a receipt is awaited.
-type pace struct {
+// pollInterval is how often something is asked while a receipt is awaited.
+type pollInterval struct {
 	// poll is between two looks for the receipt.
 	poll time.Duration
 	// resend is between two looks at the time on chain. A transaction that no endpoint
@@ -26,7 +26,7 @@ type pace struct {
 	resend time.Duration
 }
 
-var usualPace = pace{poll: 200 * time.Millisecond, resend: 2 * time.Second}
+var usualPace = pollInterval{poll: 200 * time.Millisecond, resend: 2 * time.Second}
 
 // lateness is how long after its end a transaction may still turn up: the block that
 // took it was made in time, and a replica lags.
@@ -92,8 +92,8 @@ func (c *Client) Broadcast(ctx context.Context, s Signed) (*tempo.Receipt, error
 	return nil, &Reverted{Reason: out.refusal.reason(), Hash: s.Hash}
 }
 
-// submission is what the endpoints said to a transaction.
-type submission struct {
+// submitResult is what the endpoints said to a transaction.
+type submitResult struct {
 	receipt *tempo.Receipt // it has landed
 	failure error          // *Reverted: it has landed, and failed
 	taken   bool           // an endpoint has it
@@ -103,7 +103,7 @@ type submission struct {
 }
 
 // submit offers a transaction to the endpoints in turn until one takes it.
-func (c *Client) submit(ctx context.Context, s Signed) (out submission) {
+func (c *Client) submit(ctx context.Context, s Signed) (out submitResult) {
 	list := c.inOrder()
 	for i, e := range list {
 		result, err := c.sendTo(ctx, e, len(list)-i, s.Raw)

@@ -43,7 +43,7 @@ type Scene struct {
 	Root   *trace.Frame
 	labels map[common.Address]label.Label
 	Tokens map[common.Address]label.Token
-	Rung   trace.Rung
+	Source   trace.Source
 }
 
 func New(to *common.Address, value int64, input []byte) *Scene {
@@ -54,7 +54,7 @@ func New(to *common.Address, value int64, input []byte) *Scene {
 		blk:    &ethrpc.Block{Number: 1, Miner: Miner, BaseFee: big.NewInt(10)},
 		labels: map[common.Address]label.Label{},
 		Tokens: map[common.Address]label.Token{},
-		Rung:   trace.RungDebug,
+		Source:   trace.SourceDebug,
 	}
 	s.Root = &trace.Frame{Kind: trace.Call, From: User, Input: input, Gas: 500000}
 	if to != nil {
@@ -140,7 +140,7 @@ func (s *Scene) Facts(tb testing.TB) *facts.Input {
 	if !ok {
 		tb.Fatal("Ethereum is not in the table")
 	}
-	tree := &trace.Tree{Source: s.Rung, Root: s.Root, HasLogs: true}
+	tree := &trace.Tree{Source: s.Source, Root: s.Root, HasLogs: true}
 	tree.Finish()
 	f := Compose(ch, s.Tx, s.Rc, s.blk, tree)
 	for a, l := range s.labels {
