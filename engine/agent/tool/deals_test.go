@@ -14,7 +14,7 @@ func TestDeals(t *testing.T) {
 	pages := 0
 	for _, x := range fixture.Exploits(t) {
 		c := assemble.Build(recorded.Exploit(t, &x))
-		d := &Desk{Case: c}
+		d := &Env{Case: c}
 		if c.Result.Dealings == nil {
 			if got := called(t, d, "get_deals", `{}`); got != `{"unavailable":"`+noDeals+`"}` {
 				t.Errorf("%s: %s", x.Hash, got)
