@@ -5,7 +5,7 @@ import (
 	"txlens/engine/verdict"
 )
 
-// Answer is what the model says in its last call, read but not believed.
+// Answer is the parsed final answer of the model. Nothing in it is verified yet.
 type Answer struct {
 	Findings    []Finding      `json:"findings"`
 	NonFindings []NonFinding   `json:"nonFindings"`
@@ -21,48 +21,48 @@ type Answer struct {
 	Annotations []Annotation   `json:"traceAnnotations"`
 }
 
-// TextRefs is a text with more places that it tells of: see exists.
+// TextRefs is a text with references to further places that it describes: see exists.
 type TextRefs struct {
 	Text string   `json:"text"`
 	Refs []string `json:"refs"`
 }
 
-// Risk is a flag of the registry with the model's explanation.
+// Risk is a risk flag with the model's explanation.
 type Risk struct {
 	Flag Flag     `json:"flag"`
 	Text string   `json:"text"`
 	Refs []string `json:"refs"`
 }
 
-// Figure is a number that follows from the evidence: Kind says how, from the values that
-// Of names as references do behind "amount:".
+// Figure is a number computed from values of the evidence: Kind is the operation, Of are
+// the values, written as references are after "amount:".
 type Figure struct {
 	Kind FigureKind `json:"kind"`
 	Of   []string   `json:"of"`
 }
 
-// FigureKind is the way in which a figure follows from its values.
+// FigureKind is the operation of a figure.
 type FigureKind string
 
 // The kinds of figures.
 const (
 	Sum           FigureKind = "sum"            // of all
-	Difference    FigureKind = "difference"     // of the first and the others
-	PercentOf     FigureKind = "percent_of"     // the first in percent of the second
+	Difference    FigureKind = "difference"     // the first minus the others
+	PercentOf     FigureKind = "percent_of"     // the first as a percentage of the second
 	PercentChange FigureKind = "percent_change" // from the first to the second
-	Ratio         FigureKind = "ratio"          // how many times the second is in the first
+	Ratio         FigureKind = "ratio"          // the first divided by the second
 )
 
 // Enum lists the kinds.
 func (FigureKind) Enum() []any { return []any{Sum, Difference, PercentOf, PercentChange, Ratio} }
 
-// relates reports whether a figure sets two values in relation.
+// relates reports whether a figure compares two values.
 func (k FigureKind) relates() bool { return k != Sum && k != Difference }
 
 // Flag is the name of a risk flag.
 type Flag string
 
-// Enum lists the flags that are not the cause of a finding: those are raised by findings.
+// Enum lists the flags that the model may raise. Flags of findings are raised by findings.
 func (Flag) Enum() (out []any) {
 	for _, f := range verdict.Flags() {
 		out = append(out, Flag(f.String()))
@@ -70,7 +70,7 @@ func (Flag) Enum() (out []any) {
 	return out
 }
 
-// Description says what a contract is.
+// Description describes a contract.
 type Description struct {
 	Address     api.Addr `json:"address"`
 	Description string   `json:"description"`
@@ -82,7 +82,7 @@ type Annotation struct {
 	Text  string `json:"text"`
 }
 
-// Finding is a weakness as the model sees it.
+// Finding is a weakness that the model claims.
 type Finding struct {
 	ID              string            `json:"id"` // for CausedBy
 	BrokenInvariant string            `json:"broken_invariant"`
@@ -101,7 +101,7 @@ type Finding struct {
 	Missing         []string          `json:"missing_data_to_confirm"`
 }
 
-// NonFinding is one check of the fixed list.
+// NonFinding is the model's claim about one check.
 type NonFinding struct {
 	Check  NonCheck `json:"check"`
 	Result Ruled    `json:"result"`
@@ -109,7 +109,7 @@ type NonFinding struct {
 	Refs   []string `json:"refs"`
 }
 
-// Ruled is the outcome of such a check.
+// Ruled is the claimed result of a check.
 type Ruled string
 
 // The outcomes, by the names of the interface.
@@ -119,11 +119,11 @@ var (
 	NotChecked    = Ruled(verdict.NotChecked.String())
 )
 
-// Dropped counts what did not stand.
+// Dropped counts the parts of an answer that were not accepted.
 type Dropped = api.Dropped
 
-// Bounds of an Answer: lists in items, texts in characters as they are rendered. As a
-// model writes them, with references, they may be longer: see written.
+// Bounds of an Answer: lists in items, texts in characters after rendering. With
+// references, a text may be longer: see written.
 const (
 	maxSummary     = 500
 	maxText        = 400

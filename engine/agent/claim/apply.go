@@ -14,11 +14,10 @@ import (
 	"txlens/engine/verdict"
 )
 
-// Apply holds an answer against the evidence and makes the Result of what stands. The
-// Result of the Case stays as it is; the new one shares with it what was not changed.
-// AnalysisModel, for which see Contributed, SkillsUsed and the diagram are left to the
-// caller. A partial result
-// stays one, with its mark and its low confidence.
+// Apply verifies an answer against the evidence and returns a Result with the accepted
+// parts. The Result of the Case is not changed; the new one shares with it what stays the
+// same. The caller sets AnalysisModel (see Contributed), SkillsUsed and the diagram. A
+// partial result stays partial, with its mark and low confidence.
 func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 	r := *c.Result
 	p := api.Provenance{}
@@ -55,8 +54,8 @@ func Apply(c *assemble.Case, a *Answer, ix *Index) (*api.Result, Dropped) {
 	return &r, d
 }
 
-// Contributed reports whether anything of the model stands in a Result of Apply: a
-// text, a finding, a verdict, or a confidence other than that of the rules.
+// Contributed reports whether a Result of Apply contains anything of the model: a text, a
+// finding, a verdict, or a confidence that differs from that of the rules.
 func Contributed(rules, r *api.Result) bool {
 	return r.Summary != rules.Summary || !slices.Equal(r.Steps, rules.Steps) || !slices.Equal(r.Risks, rules.Risks) ||
 		!slices.Equal(
@@ -69,13 +68,13 @@ func Contributed(rules, r *api.Result) bool {
 
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// exploitNotShown reports whether an answer tells of an exploit that is not shown. Its texts rest
-// on that verdict, so that none of them stands.
+// exploitNotShown reports whether an answer claims an exploit that the evidence does not
+// show. Then none of its texts are accepted, because they assume it.
 func exploitNotShown(r *api.Result, a *Answer) bool {
 	return a.TxType == api.TypeExploit && (r.TxType == nil || *r.TxType != api.TypeExploit)
 }
 
-// judge holds the findings and settles the type.
+// judge verifies the findings and decides the type.
 func (v *typeDecision) judge(a *Answer) {
 	rules := v.r.Findings
 	found := v.ix.findings(a.Findings, v.d)
@@ -97,8 +96,8 @@ func (v *typeDecision) judge(a *Answer) {
 	v.settle(a, exploit)
 }
 
-// accused makes the rest of the result say what the findings do: each is a risk, and
-// the addresses and balances of those that it names have their roles.
+// accused makes the rest of the result consistent with the findings: each becomes a risk,
+// and the parties get their roles in addresses and balances.
 func accused(r *api.Result) {
 	if len(r.Findings) == 0 {
 		return
@@ -133,7 +132,7 @@ func accused(r *api.Result) {
 	}
 }
 
-// withRole gives an address another role, which is its label where it has no name.
+// withRole gives an address another role, which is also its label if it has no name.
 func withRole(label, had, role string) (newLabel, newRole string) {
 	switch {
 	case role == "":
@@ -144,8 +143,8 @@ func withRole(label, had, role string) (newLabel, newRole string) {
 	return label, role
 }
 
-// keep leaves those findings of the rules of which the model says nothing: code has
-// computed their checks, and that a model is silent about them refutes none.
+// keep keeps the findings of the rules that the model does not mention. Code has verified
+// them, so that the model's silence does not refute them.
 func (v *typeDecision) keep(rules []api.Finding, exploit bool) {
 	if v.r.TxType == nil || *v.r.TxType != api.TypeExploit || len(rules) == 0 {
 		return
@@ -166,9 +165,9 @@ func (v *typeDecision) keep(rules []api.Finding, exploit bool) {
 	}
 }
 
-// narrate takes summary, steps and risks, as far as they stand. The steps of the rules
-// and the model are merged by the rule of steps.go, unless more than half of the model's
-// do not stand. The rules' risks stay in any case.
+// narrate uses the accepted parts of summary, steps and risks. The steps of the rules and
+// of the model are merged as steps.go describes, unless more than half of the model's are
+// dropped. The risks of the rules always stay.
 func (ix *Index) narrate(r *api.Result, a *Answer, d *Dropped) {
 	ix.headline(r, a.Summary, d)
 	steps := ix.steps(a.Steps, d)
@@ -183,9 +182,9 @@ func (ix *Index) narrate(r *api.Result, a *Answer, d *Dropped) {
 	}
 }
 
-// headline takes the summary, unless its first sentence does not stand. Judgement in it
-// is code's: the cause of an exploit stands before the model's words and the flags of the
-// rules behind them, whatever the words are.
+// headline uses the model's summary, unless its first sentence is dropped. Code adds every
+// judgement: the cause of an exploit before the model's words, and the flags of the rules
+// after them.
 func (ix *Index) headline(r *api.Result, summary string, d *Dropped) {
 	s := ix.say(summary, mode{where: "summary", limit: maxSummary})
 	d.Sentences += s.bad
@@ -204,7 +203,7 @@ func (ix *Index) headline(r *api.Result, summary string, d *Dropped) {
 // maxNotable bounds the flags of a headline.
 const maxNotable = 4
 
-// notable lists the flags of the rules that belong into a headline: of medium severity or
+// notable returns the flags of the rules for the headline: those of medium severity or
 // more.
 func (ix *Index) notable() (out []verdict.Flag) {
 	if ix.c.Verdict == nil {
@@ -218,8 +217,8 @@ func (ix *Index) notable() (out []verdict.Flag) {
 	return out
 }
 
-// risk is the line of a risk of the model: empty when its text does not stand, when it
-// points to no place, or when the rules have checked it and found nothing.
+// risk renders a risk of the model. It returns "" if the text is dropped, if it refers to
+// no place, or if a check of the rules found nothing.
 func (ix *Index) risk(where string, x Risk, d *Dropped) string {
 	flag, ok := verdict.FlagOf(string(x.Flag))
 	if !ok || ix.contradicts(flag) {
@@ -236,7 +235,7 @@ func (ix *Index) risk(where string, x Risk, d *Dropped) string {
 	return narrate.RiskLine(flag, s.text)
 }
 
-// placed reports whether anything of a text stands and it tells of a place that exists.
+// placed reports whether any of a text is accepted and refers to a place that exists.
 func (ix *Index) placed(where string, s *renderedText, refs []string) bool {
 	switch {
 	case s.text == "":
@@ -248,7 +247,7 @@ func (ix *Index) placed(where string, s *renderedText, refs []string) bool {
 	return false
 }
 
-// steps keeps the steps that stand and tell of a place that exists.
+// steps returns the steps that are accepted and refer to a place that exists.
 func (ix *Index) steps(list []TextRefs, d *Dropped) (out []acceptedStep) {
 	for i, x := range list {
 		s := ix.say(x.Text, mode{where: at("steps", i) + ".text", limit: maxText})
@@ -262,7 +261,7 @@ func (ix *Index) steps(list []TextRefs, d *Dropped) (out []acceptedStep) {
 	return out
 }
 
-// describe takes descriptions of contracts and comments on the trace.
+// describe adds descriptions of contracts and comments on the trace.
 func (ix *Index) describe(r *api.Result, a *Answer, d *Dropped) {
 	r.Contracts = slices.Clone(r.Contracts)
 	for n, x := range a.Contracts {

@@ -24,12 +24,12 @@ import (
 // References are those of values.go. There are no variables, no functions of one's own,
 // no loops: evaluation visits each piece once.
 const (
-	maxBits   = 1024 // of any value on the way
+	maxBits   = 1024 // of any intermediate value
 	maxPieces = 200  // of a check
 	maxNested = 24   // parentheses in each other
 )
 
-// op is what a node of the parsed check does.
+// op is the operation of a node of a parsed check.
 type op string
 
 const (
@@ -39,7 +39,7 @@ const (
 	opBits  op = "bits"
 )
 
-// expr is a node: a value, or two of them with what is done to them.
+// expr is a node: a value, or an operation on other nodes.
 type expr struct {
 	op    op
 	a, b  *expr
@@ -48,19 +48,19 @@ type expr struct {
 	bits  [2]uint // offset and width
 }
 
-// reference is a place of the evidence in the words of the language.
+// reference is a parsed reference of the check language.
 type reference struct {
 	name string
 	args []string
 }
 
-// comparison is one condition.
+// comparison compares two expressions.
 type comparison struct {
 	op   string
 	a, b *expr
 }
 
-// check is parsed: all conditions must hold.
+// condition is a parsed check: all comparisons must hold.
 type condition []comparison
 
 var errCheck = errors.New("the check cannot be read")
@@ -98,7 +98,7 @@ type parser struct {
 
 const symbols = "+-*/(),"
 
-// scan parts the text: operators, and words of letters, digits, dots and _.
+// scan splits the text into operators and words of letters, digits, dots and underscores.
 func (p *parser) scan(s string) error {
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -177,7 +177,7 @@ func (p *parser) product(depth int) (*expr, error) {
 	return p.chain(depth, "*", "/", (*parser).factor)
 }
 
-// chain reads operands of one precedence, from left to right.
+// chain parses left-associative operators of one precedence.
 func (p *parser) chain(depth int, one, other string, operand func(*parser, int) (*expr, error)) (*expr, error) {
 	a, err := operand(p, depth)
 	for err == nil {
@@ -298,7 +298,7 @@ var (
 	errTooLarge = fmt.Errorf("%w: a value goes beyond %d bits", errValue, maxBits)
 )
 
-// eval computes a value; look gives those of references.
+// eval computes a value; look returns the values of references.
 func (e *expr) eval(look func(reference) (*big.Int, error)) (*big.Int, error) {
 	switch e.op {
 	case opConst:
@@ -347,7 +347,7 @@ func (e *expr) eval(look func(reference) (*big.Int, error)) (*big.Int, error) {
 	return out, nil
 }
 
-// holds computes all conditions.
+// holds evaluates all comparisons.
 func (c condition) holds(look func(reference) (*big.Int, error)) (bool, error) {
 	all := true
 	for _, x := range c {

@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// countFact counts things of the evidence: transfers, also of one token, calls, failed
+// countFact counts items of the evidence: transfers (also of one token), calls, failed
 // calls, logs, tokens, addresses, contracts.
 func (ix *Index) countFact(args []string, w narrate.Words) (fact, Reason) {
 	if len(args) == 2 {

@@ -6,13 +6,13 @@ import (
 	"txlens/engine/api"
 )
 
-// compare orders two decimals.
+// compare compares two decimals.
 func compare(a, b api.Decimal) int {
 	x, y := level(a, b)
 	return x.Cmp(y)
 }
 
-// level brings two decimals to the same scale.
+// level converts two decimals to the same scale.
 func level(a, b api.Decimal) (x, y *big.Int) {
 	switch {
 	case a.Scale < b.Scale:

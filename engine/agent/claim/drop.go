@@ -7,28 +7,28 @@ import (
 	"txlens/engine/assemble"
 )
 
-// Reason says why a sentence was dropped.
+// Reason is why a sentence is dropped.
 type Reason uint8
 
 // The reasons.
 const (
-	Accepted     Reason = iota // it was not dropped
+	Accepted     Reason = iota // it is not dropped
 	Malformed                  // braces without a reference, or a letter or a minus sign beside one
-	UnknownKind                // no kind of reference has this name
-	Unresolved                 // the evidence does not have what a reference names
-	Ambiguous                  // an abbreviated address fits several
-	WrongUnit                  // the value is not of the kind that the reference asks for
+	UnknownKind                // there is no kind of reference with this name
+	Unresolved                 // the evidence does not contain what a reference names
+	Ambiguous                  // an abbreviated address matches several
+	WrongUnit                  // the value has another unit than the reference requires
 	Digit                      // a digit outside of references
-	Name                       // a capital letter that does not begin the sentence
-	Link                       // what a program could take for a link
+	Name                       // a capital letter that does not begin the sentence, so a possible name
+	Link                       // a possible link
 	Character                  // a character that plain text does not need
-	NoFact                     // no reference to something that happened or was measured
-	NoPlace                    // a step or a risk that tells of no place of the transaction
+	NoFact                     // no reference to an event or a measured value
+	NoPlace                    // a step or a risk that refers to no place of the transaction
 	MixedVerdict               // words beside the reference to a verdict
-	Contradicted               // a check of the rules came out otherwise
-	TooLong                    // no room for it
+	Contradicted               // a check of the rules has another result
+	TooLong                    // the text exceeds its limit
 	TooMany                    // more references than a text may have
-	Reserved                   // it imitates a mark of results
+	Reserved                   // it imitates a marker of results
 	Empty
 )
 
@@ -60,24 +60,24 @@ func (r Reason) String() string {
 	return ""
 }
 
-// Drop is one sentence that was dropped.
+// Drop is a dropped sentence.
 type Drop struct {
 	Where    string // the member of the answer
 	Sentence int    // of that text, from 1
 	Why      Reason
 }
 
-// Review lists the sentences of an answer that would be dropped. It changes nothing.
+// Review lists the sentences of an answer that would be dropped, and changes nothing.
 func Review(c *assemble.Case, a *Answer, ix *Index) []Drop {
 	ix.drops = nil
 	Apply(c, a, ix)
 	return ix.drops
 }
 
-// maxExplained bounds the sentences that Tell speaks of.
+// maxExplained bounds the sentences that Explain lists.
 const maxExplained = 20
 
-// Explain says which sentences were dropped and why, without a word of them.
+// Explain lists which sentences were dropped and why, without quoting them.
 func Explain(drops []Drop) string {
 	var b strings.Builder
 	b.WriteString("Sentences that do not stand:\n")

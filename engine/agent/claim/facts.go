@@ -17,21 +17,21 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// class is what a reference gives a sentence to rest on.
+// class is what a reference contributes to a sentence.
 type class uint8
 
 const (
-	isName    class = iota // a name says nothing of what happened
-	isFact                 // something that happened or was measured
-	isVerdict              // the outcome of a check or a flag, rendered as a whole sentence
+	isName    class = iota // a name, which states nothing about the transaction
+	isFact                 // an event or a measured value
+	isVerdict              // the result of a check or a flag, rendered as a whole sentence
 )
 
-// fact is what a reference comes to.
+// fact is a resolved reference.
 type fact struct {
 	class  class
 	text   string
-	logs   []int // positions in the receipt that it tells of
-	frames []int // likewise, indices of frames
+	logs   []int // positions in the receipt of the logs that it refers to
+	frames []int // indices of the frames that it refers to
 }
 
 // kind is a kind of reference.
@@ -41,8 +41,8 @@ type kind struct {
 	get      func(*Index, []string, narrate.Words) (fact, Reason)
 }
 
-// kinds are all kinds of references. They are filled in init, because the figures ask
-// the table of values.
+// kinds are all kinds of references. init fills the table, because figureFact refers to it
+// through the table of values.
 var kinds map[string]kind
 
 func init() {
@@ -74,7 +74,7 @@ func init() {
 	}
 }
 
-// Usages lists how the kinds of references are written, in alphabetical order.
+// Usages returns the syntax of all kinds of references, sorted.
 func Usages() (out []string) {
 	for _, k := range kinds {
 		out = append(out, "{"+k.usage+"}")
@@ -83,7 +83,7 @@ func Usages() (out []string) {
 	return out
 }
 
-// resolve renders a reference, or says why it does not stand.
+// resolve renders a reference, or returns the reason why it is dropped.
 func (ix *Index) resolve(r *textReference, full bool) (fact, Reason) {
 	k, ok := kinds[r.kind]
 	switch {
@@ -109,7 +109,7 @@ func (ix *Index) fullWords() narrate.Words {
 	return *ix.unabridged
 }
 
-// named is the fact of a text that may be missing.
+// named makes a fact of a text; an empty text is unresolved.
 func named(c class, text string) (fact, Reason) {
 	if text == "" {
 		return fact{}, Unresolved
@@ -117,7 +117,8 @@ func named(c class, text string) (fact, Reason) {
 	return fact{class: c, text: text}, Accepted
 }
 
-// inText reads the value that a reference of a text names, with the places it is of.
+// inText computes the value that a reference of a text names, with the places that it was
+// read from.
 func (ix *Index) inText(args []string) (v value, out fact, why Reason) {
 	r, why := ix.valueReference(args)
 	if why != Accepted {
@@ -176,7 +177,7 @@ func (ix *Index) usdFact(args []string, _ narrate.Words) (fact, Reason) {
 	return out, why
 }
 
-// dollars renders what so much of a token was worth.
+// dollars renders the value of an amount of a token.
 func (ix *Index) dollars(token *common.Address, n *big.Int) (string, Reason) {
 	if token == nil || ix.byID[*token] {
 		return "", WrongUnit
@@ -189,7 +190,8 @@ func (ix *Index) dollars(token *common.Address, n *big.Int) (string, Reason) {
 	return dollarText(flow.Value(new(big.Int).Abs(n), uint8(scale), p.USD)), Accepted
 }
 
-// dollarText writes a value to the cent, and what is below a cent with two digits.
+// dollarText formats a value to the cent; a value below one cent gets two significant
+// digits.
 func dollarText(d api.Decimal) string {
 	scale := 2
 	for below := (api.Decimal{Unscaled: big.NewInt(1), Scale: 2}); compare(d, below) < 0 && scale < 18; below.Scale++ {
@@ -198,7 +200,7 @@ func dollarText(d api.Decimal) string {
 	return "$" + api.Thousands(d.Round(scale).String())
 }
 
-// decimals of a token; false when unknown.
+// decimals returns the decimals of a token, false if unknown.
 func (ix *Index) decimals(token common.Address) (int, bool) {
 	if token == (common.Address{}) {
 		return ix.c.Evidence.Chain.Native.Decimals, true
@@ -269,7 +271,7 @@ func (ix *Index) frameFact(args []string, _ narrate.Words) (fact, Reason) {
 	return out, why
 }
 
-// reasonFact says why a frame failed. Of one that did not, there is none.
+// reasonFact renders why a frame failed. A frame that succeeded has no reason.
 func (ix *Index) reasonFact(args []string, w narrate.Words) (fact, Reason) {
 	f, out, why := ix.frameOfText(args[0])
 	switch {
@@ -364,7 +366,7 @@ func (ix *Index) tokenFact(args []string, w narrate.Words) (fact, Reason) {
 	return named(isName, w.Symbol(a))
 }
 
-// protocolFact names a protocol that the rules found or a table of ours vouches for.
+// protocolFact names a protocol that the rules or a label of our tables found.
 func (ix *Index) protocolFact(args []string, w narrate.Words) (fact, Reason) {
 	slug := args[0]
 	if p := ix.r.Protocol; (p == nil || *p != slug) && !ix.knownProtocol(slug) {
@@ -377,7 +379,7 @@ func (ix *Index) chainFact([]string, narrate.Words) (fact, Reason) {
 	return named(isName, ix.r.ChainName)
 }
 
-// checkFact renders the outcome of a check of the rules.
+// checkFact renders the result of a check of the rules.
 func (ix *Index) checkFact(args []string, w narrate.Words) (fact, Reason) {
 	if ix.c.Triage == nil {
 		return fact{}, Unresolved
@@ -399,8 +401,7 @@ func (ix *Index) flagFact(args []string, _ narrate.Words) (fact, Reason) {
 	return named(isVerdict, narrate.FlagTitle(f))
 }
 
-// contradicts reports whether a check of the rules that looks for what a flag names came
-// out otherwise.
+// contradicts reports whether a check of the rules that covers a flag found nothing.
 func (ix *Index) contradicts(f verdict.Flag) bool {
 	if ix.c.Triage == nil {
 		return false
@@ -413,7 +414,7 @@ func (ix *Index) contradicts(f verdict.Flag) bool {
 	return false
 }
 
-// flags reports whether a check looks for what a flag names.
+// flags reports whether a check covers a flag.
 func flags(c *check.Check, f verdict.Flag) bool {
 	for _, g := range c.Flags {
 		if f == g {

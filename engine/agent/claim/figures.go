@@ -12,12 +12,12 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// figure is what a Figure of an answer comes to. It is made of values of the evidence
-// alone, without any number of the model's own, so it can say no more than they do.
+// figure is the computed value of a Figure. It is made of values of the evidence alone,
+// without any number of the model.
 type figure struct {
 	kind   FigureKind
 	n      *big.Int        // of a sum or a difference
-	token  *common.Address // it is base units of this token; nil: of none
+	token  *common.Address // the amount is in base units of this token; nil: no token
 	rate   api.Decimal     // of the others
 	logs   []int
 	frames []int
@@ -27,7 +27,7 @@ type figure struct {
 // rateScale is the number of decimals to which percentages and ratios are computed.
 const rateScale = 12
 
-// compute takes the figures of an answer and counts those that come to nothing.
+// compute evaluates the figures of an answer and counts those that cannot be computed.
 func (ix *Index) compute(list []Figure) (dropped int) {
 	ix.figures = make([]figure, len(list))
 	for i, f := range list {
@@ -70,7 +70,8 @@ func (ix *Index) figure(f Figure) figure {
 	return out
 }
 
-// sameToken: only amounts of one token can be set in relation, or numbers of none.
+// sameToken reports whether two values have the same unit: only amounts of one token can be
+// compared, or plain numbers.
 func sameToken(before []value, v value) bool {
 	if len(v.units) > 0 {
 		return false
@@ -82,7 +83,7 @@ func sameToken(before []value, v value) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// add makes a sum, or a difference of the first and the others.
+// add computes a sum, or the difference of the first and the others.
 func (f *figure) add(values []value) {
 	f.n, f.token = new(big.Int), values[0].token
 	for i, v := range values {
@@ -94,7 +95,7 @@ func (f *figure) add(values []value) {
 	}
 }
 
-// relate makes a percentage or a ratio.
+// relate computes a percentage or a ratio.
 func (f *figure) relate(first, second *big.Int) {
 	a, b, up := new(big.Int).Abs(first), new(big.Int).Abs(second), rateScale+2
 	switch f.kind {
@@ -111,8 +112,8 @@ func (f *figure) relate(first, second *big.Int) {
 	f.rate = api.Decimal{Unscaled: new(big.Int).Quo(times10(a, up), b), Scale: rateScale}
 }
 
-// figureFact renders a figure by its position, from 1, in the unit that it has or that
-// is asked for behind a dot.
+// figureFact renders a figure by its position, from 1, in its own unit or in the unit named
+// after a dot.
 func (ix *Index) figureFact(args []string, w narrate.Words) (fact, Reason) {
 	number, unit, _ := strings.Cut(args[0], ".")
 	at, err := strconv.Atoi(number)
@@ -150,8 +151,7 @@ func (ix *Index) figureText(f *figure, unit string, w narrate.Words) (string, Re
 	return "", WrongUnit
 }
 
-// significant writes a rate with two decimals, or where it is below one with two digits
-// that are not 0.
+// significant formats a rate with two decimals or, below one, with two significant digits.
 func significant(d api.Decimal) string {
 	scale := 2
 	for one := (api.Decimal{Unscaled: big.NewInt(1)}); compare(d, one) < 0 && scale < rateScale; one.Scale++ {

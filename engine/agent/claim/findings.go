@@ -11,15 +11,15 @@ import (
 	"txlens/engine/trace"
 )
 
-// acceptedFinding is a finding that stood, with what decides about the type.
+// acceptedFinding is an accepted finding with what decides about the type.
 type acceptedFinding struct {
 	api.Finding
 	id, causedBy string // as the model named them
 	loss         loss
-	at           int // first frame or log that it points to, in the order of the nodes
+	at           int // position of the first frame or log that it refers to
 }
 
-// findings holds the findings of an answer against the evidence.
+// findings verifies the findings of an answer against the evidence.
 func (ix *Index) findings(list []Finding, d *Dropped) []acceptedFinding {
 	var out []acceptedFinding
 	for i := range list {
@@ -35,7 +35,8 @@ func (ix *Index) findings(list []Finding, d *Dropped) []acceptedFinding {
 	return out
 }
 
-// enumerate names the findings in the order of the calls, and leaves one of them first.
+// enumerate numbers the findings in the order of the calls, and keeps one of them as
+// primary.
 func enumerate(list []acceptedFinding) {
 	names, first := map[string]string{}, 0
 	for i := range list {
@@ -55,7 +56,7 @@ func enumerate(list []acceptedFinding) {
 	}
 }
 
-// finding holds one against the evidence; false when nothing of it can stand.
+// finding verifies one finding; false when it is dropped.
 func (ix *Index) finding(where string, f *Finding, d *Dropped) (acceptedFinding, bool) {
 	if onlyFlashLoan(f) {
 		return acceptedFinding{}, false
@@ -105,16 +106,16 @@ func (ix *Index) finding(where string, f *Finding, d *Dropped) (acceptedFinding,
 	return s, true
 }
 
-// What is missing where code lowers the confidence of a finding.
+// What is missing if code lowers the confidence of a finding.
 const (
 	missingCheck    = "a check over the evidence that holds and is about the victim"
 	missingCause    = "what tells this cause from another that the calls allow as well"
 	missingEvidence = "what the model was not sure of: it does not say"
 )
 
-// faulty is the contract whose rule broke: as the model says, where it ran and is no
-// attacker's, else the first victim whose code ran, else the first other contract that
-// the evidence points to.
+// faulty returns the contract whose rule broke: the one that the model names if it ran and
+// is no attacker's, else the first victim whose code ran, else the first other contract
+// that the evidence refers to.
 func (ix *Index) faulty(f *Finding, s *acceptedFinding) *api.Addr {
 	may := func(a api.Addr) bool {
 		return !slices.Contains(s.Attacker, a) && slices.ContainsFunc(ix.r.Contracts, func(c api.Contract) bool { return c.Address == a })
@@ -135,7 +136,7 @@ func (ix *Index) faulty(f *Finding, s *acceptedFinding) *api.Addr {
 	return nil
 }
 
-// parties keeps the addresses that exist.
+// parties keeps the addresses that exist in the evidence.
 func (ix *Index) parties(list []api.Addr, not func(api.Addr) bool) (out []api.Addr) {
 	for _, a := range list {
 		if a != (api.Addr{}) && ix.addresses[a] && !slices.Contains(out, a) && (not == nil || !not(a)) {
@@ -145,8 +146,8 @@ func (ix *Index) parties(list []api.Addr, not func(api.Addr) bool) (out []api.Ad
 	return out
 }
 
-// evidenceItems keeps the items of evidence that resolve, and says whether all did and all
-// were observed.
+// evidenceItems keeps the items of evidence that resolve, and reports whether all did and
+// all were observed.
 func (ix *Index) evidenceItems(where string, f *Finding, s *acceptedFinding, d *Dropped) bool {
 	s.at = len(ix.r.PrettyTrace)
 	all := true
@@ -169,7 +170,7 @@ func (ix *Index) evidenceItems(where string, f *Finding, s *acceptedFinding, d *
 	return all
 }
 
-// lowerToShown lowers what was claimed to what was shown.
+// lowerToShown lowers status, confidence and severity to what the evidence shows.
 func (ix *Index) lowerToShown(f *Finding, s *acceptedFinding, shown strength, observed bool) {
 	cause, sure := ix.recategorised(f)
 	s.Category = cause
@@ -208,12 +209,12 @@ func (ix *Index) lowerToShown(f *Finding, s *acceptedFinding, shown strength, ob
 	s.Confidence = s.Confidence.Lower(confidence)
 }
 
-// lowered reports whether a finding is less than the model said.
+// lowered reports whether a finding is weaker than the model claimed.
 func (s *acceptedFinding) lowered(f *Finding) bool {
 	return s.Status != f.Status || s.Confidence != f.Confidence || s.Category != f.Category || s.Severity.Rank() < f.Severity.Rank()
 }
 
-// amplifiers keeps those that the evidence shows.
+// amplifiers keeps the amplifiers that the evidence shows.
 func (ix *Index) amplifiers(list []api.Amplifier, d *Dropped) (out []api.Amplifier) {
 	for _, a := range list {
 		switch {
@@ -227,25 +228,24 @@ func (ix *Index) amplifiers(list []api.Amplifier, d *Dropped) (out []api.Amplifi
 	return out
 }
 
-// opaque reports whether a victim's code ran and neither its source nor its ABI is
-// known.
+// opaque reports whether a victim's code ran of which neither source nor ABI is known.
 func (ix *Index) opaque(a api.Addr) bool {
 	ran := slices.ContainsFunc(ix.r.Contracts, func(c api.Contract) bool { return c.Address == a })
 	return ran && !ix.sources[a] && !ix.runsKnownCode(a)
 }
 
-// runsKnownCode reports whether an account runs somebody else's code, which is known.
+// runsKnownCode reports whether an account delegates to code that is known.
 func (ix *Index) runsKnownCode(a api.Addr) bool {
 	return ix.c.Tree != nil && slices.ContainsFunc(ix.c.Tree.Frames, func(f *trace.Frame) bool {
 		return f.Kind == trace.DelegateCall && api.AddrOf(f.From) == a && ix.sources[api.AddrOf(f.To)]
 	})
 }
 
-// exploit reports whether a finding makes the transaction one: of medium severity at
-// least, shown, and somebody lost.
+// exploit reports whether a finding makes the transaction an exploit: it has at least
+// medium severity, is shown, and somebody lost.
 func (s *acceptedFinding) exploit() bool {
 	return s.Severity.Rank() >= api.SeverityMedium.Rank() && s.Status.Rank() >= api.Probable.Rank() && len(s.loss.who) > 0
 }
 
-// note tells of a finding that is not shown well enough to be one.
+// note describes a finding that is too weak to make the transaction an exploit.
 func (s *acceptedFinding) note() string { return narrate.NotShown(&s.Finding) }

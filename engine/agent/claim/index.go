@@ -14,8 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Index is what exists in the evidence of one transaction. It is owned by the loop
-// and not safe for concurrent use.
+// Index is the set of things that exist in the evidence of one transaction. It is owned by
+// the model loop and not safe for concurrent use.
 type Index struct {
 	c *assemble.Case
 	r *api.Result
@@ -32,18 +32,18 @@ type Index struct {
 	byID      map[common.Address]bool // tokens whose units have ids, so that a sum of them says little
 	sources   map[api.Addr]bool       // contracts whose ABI or source is known
 	readSlots map[slotKey]bool        // slots that tools have read
-	echo      map[string]bool         // what the question of the answer that is read says itself
-	answers   map[int]toolAnswer      // of tools, by number
+	echo      map[string]bool         // values of the question whose answer is being added
+	answers   map[int]toolAnswer      // answers of tools, by number
 
-	ends   map[[4]byte][]api.Addr // addresses by endsOf
-	endsAt int                    // how many addresses there were when it was made
+	ends   map[[4]byte][]api.Addr // addresses by their abbreviated form, see endsOf
+	endsAt int                    // number of addresses when ends was built
 
-	figures    []figure       // of the answer that is applied
-	drops      []Drop         // sentences of it that were dropped
-	unabridged *narrate.Words // with addresses in full; nil: not made yet
+	figures    []figure       // of the answer that is being applied
+	drops      []Drop         // sentences of that answer that were dropped
+	unabridged *narrate.Words // names with full addresses; nil: not built yet
 }
 
-// NewIndex indexes the evidence that the rules had.
+// NewIndex indexes the evidence that the rules used.
 func NewIndex(c *assemble.Case) *Index {
 	ix := &Index{
 		c: c, r: c.Result,
@@ -69,7 +69,7 @@ func (ix *Index) address(list ...api.Addr) {
 	}
 }
 
-// integer takes an integer.
+// integer adds integers.
 func (ix *Index) integer(list ...*big.Int) {
 	for _, n := range list {
 		if n != nil && n.BitLen() <= 256 {
@@ -84,7 +84,7 @@ func (ix *Index) uint(list ...uint64) {
 	}
 }
 
-// word takes 32 bytes, which may be an address or a number, too.
+// word adds 32 bytes, which may also be an address or a number.
 func (ix *Index) word(h common.Hash) {
 	if h == (common.Hash{}) || ix.words[h] {
 		return
@@ -134,10 +134,10 @@ func (ix *Index) transaction() {
 	}
 }
 
-// maxData bounds the words that are taken from one piece of data.
+// maxData bounds the words added from one piece of data.
 const maxData = 64
 
-// data takes the words of ABI-encoded data.
+// data adds the words of ABI-encoded data.
 func (ix *Index) data(b []byte) {
 	for i := 0; i < maxData && len(b) >= 32; i++ {
 		ix.word(common.Hash(b[:32]))
@@ -145,7 +145,7 @@ func (ix *Index) data(b []byte) {
 	}
 }
 
-// nodes indexes the tree. Frames of the tree and nodes of the result are in the same
+// nodes indexes the call tree. Frames of the tree and nodes of the result have the same
 // order.
 func (ix *Index) nodes() {
 	next := 0
@@ -188,7 +188,7 @@ func (ix *Index) nodes() {
 	}
 }
 
-// failure takes what a failed frame said.
+// failure adds the values of a failed frame's error.
 func (ix *Index) failure(f *trace.Frame) {
 	if ix.c.Decoded == nil || f.Index >= len(ix.c.Decoded.Failures) {
 		return
@@ -203,8 +203,8 @@ func (ix *Index) failure(f *trace.Frame) {
 	}
 }
 
-// arg takes the numbers and addresses of a decoded value. Text counts for nothing
-// here: its author could write any number.
+// arg adds the numbers and addresses of a decoded value. Strings are ignored, because their
+// author could write any number.
 func (ix *Index) arg(v any, depth int) {
 	switch v := v.(type) {
 	case string:
@@ -222,7 +222,7 @@ func (ix *Index) arg(v any, depth int) {
 	}
 }
 
-// scalar takes a string that is an integer or hex as a whole.
+// scalar adds a string that is an integer or hex as a whole.
 func (ix *Index) scalar(s string) {
 	if digits, ok := strings.CutPrefix(s, "0x"); ok {
 		switch {
@@ -243,7 +243,7 @@ func (ix *Index) scalar(s string) {
 	}
 }
 
-// money takes every movement and its parties.
+// money adds every movement and its parties.
 func (ix *Index) money() {
 	f := ix.c.Flow
 	if f == nil {
@@ -278,7 +278,7 @@ func (ix *Index) money() {
 	}
 }
 
-// storage takes the slots that changed, their values, and the balances.
+// storage adds the changed slots, their values, and the balances.
 func (ix *Index) storage() {
 	d := ix.c.Evidence.Diff
 	if d == nil {
@@ -296,8 +296,8 @@ func (ix *Index) storage() {
 	}
 }
 
-// known takes the addresses that the result lists, the transfers by token, and the
-// contracts whose code can be read.
+// known adds the addresses of the result, the transfers by token, and the contracts whose
+// code can be read.
 func (ix *Index) known() {
 	for _, a := range ix.r.Addresses {
 		ix.address(a.Address)

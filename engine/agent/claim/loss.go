@@ -9,15 +9,15 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// loss says who of the victims lost, among whom are no attackers and none of the
-// sender's own. To have lost is to have given and got nothing, or got less by more
-// than a price can differ; or to be the token that was made from nothing; or, told by
-// the state diff, to be under the control of somebody else.
+// loss says which victims lost. Attackers and the sender's own accounts are not counted. A
+// victim lost if it gave and got nothing, or got less by more than a price can differ; or
+// if it is a token of which units were minted without backing; or if, by the state diff,
+// somebody else took control of it.
 type loss struct {
 	who     []api.Addr
-	unsure  bool         // somebody gave and got, and what it got has no price
-	usd     *api.Decimal // of those with a price, above zero
-	half    bool         // one lost half of its coin or more
+	unsure  bool         // a victim gave and got, and what it got has no price
+	usd     *api.Decimal // sum of the losses that have a price
+	half    bool         // a victim lost half of its native coin or more
 	control bool
 }
 
@@ -105,15 +105,15 @@ func positive(d api.Decimal) *api.Decimal {
 	return &api.Decimal{Unscaled: new(big.Int).Abs(d.Unscaled), Scale: d.Scale}
 }
 
-// lostHalf reports whether the native coin of an account fell by half or more.
+// lostHalf reports whether an account's native coin fell by half or more.
 func (ix *Index) lostHalf(a api.Addr) bool {
 	before, err := references["balance_before"].get(ix, []string{a.String()})
 	after, err2 := references["balance_after"].get(ix, []string{a.String()})
 	return err == nil && err2 == nil && before.n.Sign() > 0 && new(big.Int).Lsh(after.n, 1).Cmp(before.n) <= 0
 }
 
-// controlled reports whether a slot of an account took the address of one of the
-// sender's own, by an item of evidence and the state diff.
+// controlled reports whether a slot of an account was set to one of the sender's own
+// addresses, by an item of evidence and the state diff.
 func (ix *Index) controlled(a api.Addr, evidence []api.Evidence, own map[api.Addr]bool) bool {
 	for _, e := range evidence {
 		if e.Address == nil || *e.Address != a || e.Slot == "" {
@@ -128,7 +128,8 @@ func (ix *Index) controlled(a api.Addr, evidence []api.Evidence, own map[api.Add
 	return false
 }
 
-// inflated reports whether units of a token were made for one of the sender's own.
+// inflated reports whether units of a token were minted to one of the sender's own
+// addresses.
 func (ix *Index) inflated(token api.Addr, own map[api.Addr]bool) bool {
 	if ix.c.Flow == nil {
 		return false
@@ -142,9 +143,9 @@ func (ix *Index) inflated(token api.Addr, own map[api.Addr]bool) bool {
 	return false
 }
 
-// own are the sender, for whom it acted, what was called and nobody knows, and what
-// these made in this transaction. Where a right of the account that is acted for was
-// turned against it, that account is none of them.
+// own returns the sender, the account that it acts for, the unlabelled contract that it
+// calls, and what these created in this transaction. An account whose own rights were used
+// against it is left out.
 func (ix *Index) own(cause api.Category) map[api.Addr]bool {
 	out := map[api.Addr]bool{ix.r.TxMeta.From: true, {}: true}
 	switch cause {
@@ -177,14 +178,14 @@ func (ix *Index) unlabelled(a api.Addr) bool {
 	return true
 }
 
-// thresholds of a loss in USD, for each severity.
+// thresholds are the losses in USD from which each severity applies.
 var thresholds = []struct {
 	usd      int64
 	severity api.Severity
 }{{1_000_000, api.SeverityCritical}, {50_000, api.SeverityHigh}, {1_000, api.SeverityMedium}}
 
-// severity takes the worse of what the model says was done and what it cost. Nobody
-// lost: it can be no more than low.
+// severity returns the worse of the claimed severity and that of the loss. If nobody lost,
+// it is low at most.
 func (l loss) severity(said api.Severity) api.Severity {
 	if len(l.who) == 0 && !l.unsure && said.Rank() > api.SeverityLow.Rank() {
 		return api.SeverityLow

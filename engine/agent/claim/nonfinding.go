@@ -9,7 +9,7 @@ import (
 	"txlens/engine/verdict"
 )
 
-// NonCheck is the name of one of the checks that a triage goes through.
+// NonCheck is the name of a check.
 type NonCheck string
 
 // Enum lists the checks.
@@ -21,12 +21,11 @@ func (NonCheck) Enum() []any {
 	return out
 }
 
-// Enum lists the outcomes that a model may claim.
+// Enum lists the results that a model may claim.
 func (Ruled) Enum() []any { return []any{Clean, NotApplicable, NotChecked} }
 
-// ruledOut writes the lines of the checks, in their order: of all where the rules were
-// asked for theirs, else of those that the model speaks of. Found are the findings of
-// the result.
+// ruledOut renders the lines of the checks in their order: of all if the caller asked for
+// them, else of those that the model mentions. found are the findings of the result.
 func (ix *Index) ruledOut(list []NonFinding, found []api.Finding, asked bool, d *Dropped) (out []string) {
 	said := map[NonCheck]*NonFinding{}
 	for i := range list {
@@ -56,7 +55,7 @@ func (ix *Index) ruledOut(list []NonFinding, found []api.Finding, asked bool, d 
 	return out
 }
 
-// outcome is how a check came out by the rules.
+// outcome returns the result of a check by the rules.
 func (ix *Index) outcome(c *check.Check) check.Outcome {
 	if r := ix.c.Triage; r != nil {
 		if i := slices.IndexFunc(r.Outcomes, func(o check.Outcome) bool { return o.Name == c.Name }); i >= 0 {
@@ -66,10 +65,9 @@ func (ix *Index) outcome(c *check.Check) check.Outcome {
 	return check.Outcome{Check: c}
 }
 
-// ruled is the line of a check of which the model speaks. What contradicts a flag of
-// the rules or a finding does not stand. Where the rules have decided, their outcome
-// stays. Where they could not, and evidence that they do not have may tell, the model
-// must point to where it looked.
+// ruled renders a check that the model mentions. A claim that contradicts a flag or a
+// finding of the rules is dropped. If the rules decided, their result stays. If they could
+// not, and a tool may have seen more, the model must refer to where it looked.
 func (ix *Index) ruled(o check.Outcome, n *NonFinding, found []api.Finding, d *Dropped) (line string, ok bool) {
 	result, _ := verdict.RuledOf(string(n.Result))
 	switch {
@@ -97,10 +95,10 @@ func (ix *Index) ruled(o check.Outcome, n *NonFinding, found []api.Finding, d *D
 	return ix.line(o), true
 }
 
-// line renders the outcome of a check.
+// line renders the result of a check.
 func (ix *Index) line(o check.Outcome) string { return narrate.NonFinding(ix.c.Words, o.NonFinding()) }
 
-// looked reports whether a reference says more of where than the transaction itself.
+// looked reports whether a reference names more than the transaction itself.
 func (ix *Index) looked(refs []string) bool {
 	return ix.anyExists(slices.DeleteFunc(slices.Clone(refs), func(r string) bool { return r == "tx" }))
 }

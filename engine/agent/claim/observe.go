@@ -12,10 +12,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AddAnswer adds what a tool has answered: addresses, hashes, slots and integers that
-// are values of their own; of source code the short numbers, but nothing that stands in
-// a comment or a string. Text counts for nothing, since whoever wrote it could write any
-// number.
+// AddAnswer adds the answer of a tool: addresses, hashes, slots and integers that are
+// values of their own. Of source code it adds short numbers outside of comments and
+// strings. Other text is ignored, because its author could write any number.
 func (ix *Index) AddAnswer(result any) {
 	raw, err := json.Marshal(result, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if err != nil || len(raw) > maxObserved {
@@ -25,13 +24,12 @@ func (ix *Index) AddAnswer(result any) {
 	ix.observe(dec, "", api.Addr{})
 }
 
-// AddAnswerTo is Observe for an answer that may repeat what was asked. Whatever
-// stands in the question as a value of its own counts for nothing in the answer: a
-// model could otherwise bring in any number by asking about it. A slot that was read
-// and the account that was looked at still say what the rest of the answer is about.
+// AddAnswerTo is AddAnswer for an answer that may repeat its question. Values of the
+// question are not added: otherwise a model could introduce any number by asking about it.
+// A slot or account in the question still says what the rest of the answer is about.
 //
-// Number is that of the answer, by which references name it; it is 0 for an answer that
-// tells of no fact.
+// number is the number of the answer, by which references name it; 0 for an answer without
+// facts.
 func (ix *Index) AddAnswerTo(number int, result any, asked jsontext.Value) {
 	ix.echo = map[string]bool{}
 	dec := jsontext.NewDecoder(bytes.NewReader(asked), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -45,16 +43,16 @@ func (ix *Index) AddAnswerTo(number int, result any, asked jsontext.Value) {
 	ix.echo = nil
 }
 
-// maxObserved bounds what is read of one answer: far more than a model is shown.
+// maxObserved bounds what is read of one answer. A model is shown far less.
 const maxObserved = 4 << 20
 
-// texts are members of answers whose values somebody else has worded.
+// texts are the members of answers that strangers wrote.
 var texts = members(
 	`name symbol label labels text comment comments reason error message note notes uri url title description tokenname tokensymbol fromlabel tolabel
 context claim why string params returns outline file amounts`,
 )
 
-// codes are members of answers that hold source code.
+// codes are the members of answers that hold source code.
 var codes = members("source code lines body content")
 
 func members(names string) map[string]bool {
@@ -65,7 +63,7 @@ func members(names string) map[string]bool {
 	return out
 }
 
-// observe reads one value. At is the account that the innermost object around it names.
+// observe adds one value. at is the account that the innermost enclosing object names.
 func (ix *Index) observe(dec *jsontext.Decoder, member string, at api.Addr) {
 	tok, err := dec.ReadToken()
 	if err != nil {
@@ -85,8 +83,8 @@ func (ix *Index) observe(dec *jsontext.Decoder, member string, at api.Addr) {
 	}
 }
 
-// list reads the items of an array. Lines of code are read as one, for a comment may
-// go over many.
+// list adds the items of an array. Lines of code are read together, because a comment may
+// span several.
 func (ix *Index) list(dec *jsontext.Decoder, member string, at api.Addr) {
 	n := 0
 	var lines []string
@@ -144,7 +142,7 @@ func (ix *Index) object(dec *jsontext.Decoder, at api.Addr) {
 	}
 }
 
-// key takes an object's key, which may be an address or a slot.
+// key adds an object's key, which may be an address or a slot.
 func (ix *Index) key(s string) {
 	if strings.HasPrefix(s, "0x") && !ix.echo[strings.ToLower(s)] {
 		ix.scalar(s)
@@ -170,7 +168,7 @@ func (ix *Index) string(member, s string, at api.Addr) {
 	}
 }
 
-// maxScalar bounds a value of an answer that is no hex: 2^256 has 78 digits.
+// maxScalar bounds a value that is not hex: 2^256 has 78 digits.
 const maxScalar = 90
 
 var (
@@ -178,12 +176,12 @@ var (
 	inCode  = regexp.MustCompile(`[0-9a-zA-Z_$]+`)
 )
 
-// maxLiteral is how many digits a number of source code may have. A piece may begin
-// inside of a comment, which cannot be told, so that nothing of it counts but what is
-// short or round: fees, tolerances, units. No address does.
+// maxLiteral bounds the digits of a number in source code. An excerpt may begin inside of a
+// comment, so that only short or round numbers are added: fees, tolerances, units. No
+// address is that short.
 const maxLiteral = 5
 
-// code takes numbers of source code.
+// code adds the numbers of source code.
 func (ix *Index) code(s string) {
 	if end := strings.Index(s, "*/"); end >= 0 && !strings.Contains(s[:end], "/*") {
 		s = s[end+2:] // it began inside of a comment

@@ -15,20 +15,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// InvalidError: the input of the final call is not of its schema. Its text names
-// members and rules, and nothing that the model wrote: it may be sent back and logged.
+// InvalidError: the input of the final call does not match its schema. Its text names
+// members and rules and quotes nothing of the model, so that it may be sent back and
+// logged.
 type InvalidError struct{ Problems []string }
 
 func (e *InvalidError) Error() string {
 	return "the answer is not valid: " + strings.Join(e.Problems, "; ")
 }
 
-// maxProblems are told at once; the rest comes with the next attempt.
+// maxProblems bounds the problems reported at once.
 const maxProblems = 12
 
-// Parse reads the input of the final call strictly: no unknown member, no missing
-// one, no value outside the lists, nothing beyond its bound. An error is an
-// *InvalidError.
+// Parse parses the input of the final call strictly: no unknown or missing members, no
+// value outside the enumerations, nothing beyond its bound. An error is an *InvalidError.
 func Parse(input jsontext.Value) (*Answer, error) {
 	if len(input) > llm.MaxInput {
 		return nil, &InvalidError{[]string{fmt.Sprintf("it is longer than %d bytes", llm.MaxInput)}}
@@ -55,7 +55,7 @@ func Parse(input jsontext.Value) (*Answer, error) {
 	return a, nil
 }
 
-// wrong says where JSON does not fit, without a word of it.
+// wrong describes a JSON error without quoting the input.
 func wrong(err error) string {
 	var sem *json.SemanticError
 	if errors.As(err, &sem) {
@@ -67,7 +67,7 @@ func wrong(err error) string {
 	return "it is no valid JSON object, or a member stands in it twice"
 }
 
-// in names a place, if it is made of members of ours.
+// in names a place if it consists of schema members only.
 func in(pointer string) string {
 	if pointer == "" || !plainPointer(pointer) {
 		return ""
@@ -75,7 +75,7 @@ func in(pointer string) string {
 	return " at " + pointer
 }
 
-// plainPointer reports whether a pointer is made of members and indices of ours.
+// plainPointer reports whether a JSON pointer consists of schema members and indices.
 func plainPointer(p string) bool {
 	for _, part := range strings.Split(strings.TrimPrefix(p, "/"), "/") {
 		if strings.Trim(part, "0123456789") != "" && !slices.Contains(memberNames, part) {
@@ -85,7 +85,7 @@ func plainPointer(p string) bool {
 	return len(p) < 100
 }
 
-// problems collects what is wrong with an answer.
+// problems collects the errors of an answer.
 type problems struct{ list []string }
 
 func (p *problems) note(bad bool, where, what string) {
@@ -108,7 +108,7 @@ func (p *problems) text(where, s string, limit int) {
 // prose bounds a text with references.
 func (p *problems) prose(where, s string, limit int) { p.text(where, s, written(limit)) }
 
-// written is how long a text may be with its references, by its limit without them.
+// written returns how long a text may be with its references, given its limit without them.
 func written(limit int) int { return 3 * limit }
 
 func (p *problems) count(where string, n, limit int) bool {
@@ -116,7 +116,7 @@ func (p *problems) count(where string, n, limit int) bool {
 	return n <= limit
 }
 
-// enum checks a value against the list that its type has.
+// enum checks a value against the enumeration of its type.
 func (p *problems) enum(where string, v interface{ Enum() []any }) {
 	p.note(!slices.Contains(v.Enum(), any(v)), where, "is none of the allowed values")
 }

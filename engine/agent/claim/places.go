@@ -40,7 +40,7 @@ func (ix *Index) exists(ref string) bool {
 	return why == Accepted
 }
 
-// logOf is the index of a log that a reference names.
+// logOf returns the index of the log that a reference names.
 func logOf(ref string) (index uint64, ok bool) {
 	rest, ok := strings.CutPrefix(ref, "log:")
 	index, err := strconv.ParseUint(rest, 10, 63)
@@ -57,7 +57,7 @@ func (ix *Index) anyExists(refs []string) bool {
 	return false
 }
 
-// hasSlot reports whether a slot of an account changed, or a tool has read it.
+// hasSlot reports whether a slot of an account changed, or a tool read it.
 func (ix *Index) hasSlot(a api.Addr, slot string) bool {
 	n, err := integerLiteral(slot)
 	if err != nil {
@@ -73,8 +73,8 @@ type slotKey struct {
 	slot common.Hash
 }
 
-// evidenceItem holds an item of evidence against what exists; false when a reference does
-// not, or when there is none.
+// evidenceItem verifies an item of evidence; false when a reference does not exist, or when
+// there is none.
 func (ix *Index) evidenceItem(where string, e api.Evidence) (api.Evidence, bool) {
 	claim := ix.say(e.Claim, mode{where: where, limit: maxText, full: true, bare: true})
 	if claim.text == "" || claim.bad > 0 {
@@ -114,7 +114,7 @@ func (ix *Index) evidenceItem(where string, e api.Evidence) (api.Evidence, bool)
 	return out, out.Address != nil || out.Frame != "" || out.LogIndex != nil || out.Selector != ""
 }
 
-// stored checks slot, before and after: they are what the state diff says.
+// stored compares slot, before and after with the state diff.
 func (ix *Index) stored(e api.Evidence, out *api.Evidence) bool {
 	if e.Slot == "" {
 		for _, s := range []string{e.Before, e.After} {
@@ -139,13 +139,13 @@ func (ix *Index) stored(e api.Evidence, out *api.Evidence) bool {
 	return says(e.Before, pre) && says(e.After, post)
 }
 
-// says reports whether a value was given rightly, or not at all.
+// says reports whether a claimed value is right or absent.
 func says(said string, is common.Hash) bool {
 	n, err := integerLiteral(said)
 	return said == "" || err == nil && common.BigToHash(n) == is
 }
 
-// isValue reports whether a value of no slot exists as an integer or as hex.
+// isValue reports whether a value exists in the evidence as an integer or as hex.
 func (ix *Index) isValue(s string) bool {
 	switch s = strings.ToLower(s); {
 	case !strings.HasPrefix(s, "0x"):

@@ -26,7 +26,7 @@ type textReference struct {
 	args []string
 }
 
-// parseTextReference reads what stands between two braces.
+// parseTextReference parses the text between two braces.
 func parseTextReference(s string) (textReference, bool) {
 	if len(s) > maxReference {
 		return textReference{}, false
@@ -47,7 +47,7 @@ func parseTextReference(s string) (textReference, bool) {
 	return textReference{parts[0], parts[1:]}, true
 }
 
-// consistsOf reports whether a text is not empty and made of such characters.
+// consistsOf reports whether a text is not empty and has only runes that ok accepts.
 func consistsOf(s string, of func(rune) bool) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !of(r) })
 }
@@ -58,13 +58,13 @@ func argumentRune(r rune) bool {
 	return kindRune(r) || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '…'
 }
 
-// part is a piece of a text: plain, or a reference. A malformed one has neither.
+// part is a piece of a text: plain text or a reference. A malformed reference has neither.
 type part struct {
 	plain string
 	ref   *textReference
 }
 
-// split parts a text into plain pieces and references.
+// split splits a text into plain pieces and references.
 func split(s string) (out []part) {
 	for s != "" {
 		at := strings.IndexAny(s, "{}")

@@ -40,7 +40,7 @@ var memberNames = append(
 		"amplifiers", "causedBy", "primary", "missing_data_to_confirm", "result", "why"},
 	required...)
 
-// Tool is the final call as a model is offered it. The bytes are the same always.
+// Tool returns the definition of the final call. The bytes are always the same.
 func Tool() llm.Tool {
 	return llm.Tool{
 		Name: ToolName,
@@ -50,7 +50,7 @@ func Tool() llm.Tool {
 	}
 }
 
-// schema is the text with the lists of values filled in.
+// schema is schemaText with the enumerations and bounds filled in.
 var schema = func() jsontext.Value {
 	var pairs []string
 	for name, e := range map[string]interface{ Enum() []any }{

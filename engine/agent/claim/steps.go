@@ -21,22 +21,22 @@ import (
 // Both lists keep their order. A step of the rules goes before the first step of the
 // model that tells of a later place of the transaction.
 
-// acceptedStep is a step of the model that stands, with the places that it points to besides.
+// acceptedStep is an accepted step of the model, with its further references.
 type acceptedStep struct {
 	renderedText
 	refs []string
 }
 
-// placedStep is such a step where it stands in the transaction.
+// placedStep is an accepted step with its position in the transaction.
 type placedStep struct {
 	text   string
 	marks  map[string]bool
 	logs   map[int]bool // receipt positions
 	frames map[int]bool // indices
-	at     int          // in the order of the nodes, see position
+	at     int          // order of the first place, see position
 }
 
-// mergedSteps are the steps of a result.
+// mergedSteps returns the steps of a result, merged from the rules and the model.
 func (ix *Index) mergedSteps(rules []string, own []acceptedStep) (out []string) {
 	list := make([]placedStep, len(own))
 	last := 0 // the call of the transaction
@@ -61,8 +61,8 @@ func (ix *Index) mergedSteps(rules []string, own []acceptedStep) (out []string) 
 	return out
 }
 
-// placeOf is the place of a step of the rules. What the assembly adds tells of the
-// whole transaction.
+// placeOf returns the place of a step of the rules. Steps that package assemble adds are
+// about the whole transaction.
 func (ix *Index) placeOf(step int) narrate.Place {
 	if v := &ix.c.RuleSentences; step < len(v.Places) {
 		return v.Places[step]
@@ -70,8 +70,8 @@ func (ix *Index) placeOf(step int) narrate.Place {
 	return narrate.Place{At: narrate.AtEnd}
 }
 
-// position orders places by the nodes of the trace: twice the index of the first node
-// that a place names, or one more than that of the log that it follows.
+// position orders places by the nodes of the trace: twice the index of the first node that
+// a place names, plus one for the position after a log.
 func (ix *Index) position(p narrate.Place) int {
 	at := narrate.AtEnd
 	for _, l := range p.Logs {
@@ -147,7 +147,7 @@ func (t *placedStep) log(ix *Index, position int) {
 	t.at = min(t.at, ix.logAt(position))
 }
 
-// frame takes a frame and the logs that it emitted.
+// frame adds a frame and the logs that it emitted.
 func (t *placedStep) frame(ix *Index, f *trace.Frame) {
 	t.frames[f.Index] = true
 	t.at = min(t.at, ix.frameAt(f.Index))
@@ -158,7 +158,7 @@ func (t *placedStep) frame(ix *Index, f *trace.Frame) {
 	}
 }
 
-// covers reports whether a step of the model tells all that one of the rules does.
+// covers reports whether a step of the model contains all facts of a step of the rules.
 func (ix *Index) covers(t *placedStep, rule string, p narrate.Place) bool {
 	if t.text == rule {
 		return true
@@ -182,13 +182,13 @@ func (ix *Index) covers(t *placedStep, rule string, p narrate.Place) bool {
 	return len(list) >= minMarks
 }
 
-// minMarks is how many numbers, addresses and names a step of the rules must have to be
-// covered: of one that has a single one, such as who reported something, most is in words.
+// minMarks is how many numbers, addresses and names a step of the rules must have before a
+// step of the model can replace it: with fewer, most of it is in words.
 const minMarks = 2
 
-// marks lists the words of a rendered sentence that are numbers, addresses or names: they
+// marks returns the words of a rendered sentence that are numbers, addresses or names: they
 // have a digit, or a capital letter that does not begin the sentence. Code renders them
-// alike in the steps of the rules and of the model.
+// identically in the steps of the rules and of the model.
 func marks(s string) (out []string) {
 	for i, w := range strings.Fields(s) {
 		w = strings.Trim(w, ".,;:!?()\"'")

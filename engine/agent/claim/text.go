@@ -13,18 +13,18 @@ import (
 // stands between references is made of letters and plain punctuation. There are no lists
 // of words: whether a word is true of its subject code cannot tell.
 
-// mode is what a text may be.
+// mode says what a text may contain.
 type mode struct {
 	where string // the member of the answer
 	limit int    // characters
 	full  bool   // addresses are written in full
-	bare  bool   // sentences without references to facts may stand
+	bare  bool   // sentences without references to facts are accepted
 }
 
-// renderedText is a text of which the rendered sentences stand, with the places they tell of.
+// renderedText is the accepted sentences of a text, with the places that they refer to.
 type renderedText struct {
 	text   string
-	first  bool // the first sentence stands
+	first  bool // the first sentence is accepted
 	logs   []int
 	frames []int
 	bad    int // sentences that were dropped
@@ -33,7 +33,7 @@ type renderedText struct {
 // places reports whether a text refers to a place of the transaction.
 func (s *renderedText) places() bool { return len(s.logs)+len(s.frames) > 0 }
 
-// say renders the sentences of a text that stand.
+// say renders the accepted sentences of a text.
 func (ix *Index) say(s string, m mode) (out renderedText) {
 	var kept []string
 	for i, sentence := range sentences(split(withoutMarkup(s))) {
@@ -53,21 +53,21 @@ func (ix *Index) say(s string, m mode) (out renderedText) {
 	return out
 }
 
-// markup goes silently: models write it out of habit, and without it the text says the
-// same. What opens a heading, a list or a quotation has no meaning on one line.
+// markup removes Markdown, which models write by habit. Removing it does not change what
+// the text says. Marks of headings, lists and quotations have no meaning within one line.
 var markup = strings.NewReplacer("*", "", "`", "", "#", "", "__", "", "~", "", "[", "(", "]", ")", "\\", "",
 	"’", "'", "‘", "'", "“", "\"", "”", "\"", "\u2010", "-", "\u2011", "-", "–", "-", "—", "-")
 
-// maxRaw bounds the characters of a text as a model writes it: references are longer
-// than what they are rendered to.
+// maxRaw bounds the characters of a text before rendering: references are longer than their
+// rendered form.
 const maxRaw = 3 * maxSummary
 
 func withoutMarkup(s string) string {
 	return strings.Trim(markup.Replace(api.Clean(s, maxRaw)), " ->")
 }
 
-// sentences parts a text where a sentence ends: at a mark, a blank, and a capital or a
-// reference.
+// sentences splits a text at the end of a sentence: a mark, a blank, and a capital letter
+// or a reference.
 func sentences(parts []part) (out [][]part) {
 	var now []part
 	add := func(p part) {
@@ -103,8 +103,8 @@ func sentences(parts []part) (out [][]part) {
 	return out
 }
 
-// boundary is where the first sentence of a plain piece ends, behind its mark; -1 where
-// none does. More says that a reference follows the piece.
+// boundary returns the index after the mark that ends the first sentence of a plain piece,
+// -1 if none ends. more says that a reference follows the piece.
 func boundary(s string, more bool) int {
 	for i := 0; i+1 < len(s); i++ {
 		if strings.IndexByte(".!?", s[i]) < 0 || s[i+1] != ' ' {
@@ -118,7 +118,7 @@ func boundary(s string, more bool) int {
 	return -1
 }
 
-// sentence renders one sentence, or says why it does not stand.
+// sentence renders one sentence, or returns the reason why it is dropped.
 func (ix *Index) sentence(parts []part, m mode) (out fact, why Reason) {
 	var text strings.Builder
 	words, refs, facts, verdicts := false, 0, 0, 0
@@ -161,7 +161,7 @@ func (ix *Index) sentence(parts []part, m mode) (out fact, why Reason) {
 	return out, Accepted
 }
 
-// plain says why a plain piece of a sentence does not stand.
+// plain returns the reason why plain text of a sentence is dropped.
 func plain(parts []part, at int) Reason {
 	s := parts[at].plain
 	if s == "" {
@@ -200,8 +200,8 @@ func plain(parts []part, at int) Reason {
 	return Accepted
 }
 
-// beside reports whether a letter or a minus sign touches a reference, which would
-// change what it says: {amount:log:41}k.
+// beside reports whether a letter or a minus sign touches a reference, which would change
+// its meaning: {amount:log:41}k.
 func beside(parts []part, at int) bool {
 	s := parts[at].plain
 	first, _ := utf8.DecodeRuneInString(s)
@@ -211,8 +211,8 @@ func beside(parts []part, at int) bool {
 		at+1 < len(parts) && (unicode.IsLetter(last) || last == '-' && (size == len(s) || !unicode.IsLetter(before)))
 }
 
-// dotted reports whether a dot at i neither ends the sentence nor belongs to letters
-// with a dot each, as in "i.e.".
+// dotted reports whether a dot at i neither ends the sentence nor belongs to an
+// abbreviation such as "i.e.".
 func dotted(s string, i int, more bool) bool {
 	after := s[i+1:]
 	initial := func(i int) bool { // a letter alone stands before the dot at i

@@ -14,10 +14,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// toolAnswer is what a tool has answered, for references to its members.
+// toolAnswer is the answer of a tool, for references to its members.
 type toolAnswer struct {
 	root answerNode
-	echo map[string]bool // what the question says itself
+	echo map[string]bool // values that the question contained
 }
 
 // answerNode is a value of an answer: an object, an array, or a number or text.
@@ -29,6 +29,7 @@ type answerNode struct {
 
 // maxAnswers bounds the answers that are kept, and maxKept the bytes of one.
 const (
+	// maxAnswers bounds the number of answers kept, maxKept the bytes of one.
 	maxAnswers = 256
 	maxKept    = 256 << 10
 )
@@ -72,8 +73,8 @@ func readAnswer(dec *jsontext.Decoder) (n answerNode) {
 	return n
 }
 
-// member is the scalar at the end of a way through objects and arrays; empty when there
-// is none, or when somebody else has worded it.
+// member returns the scalar at a path through objects and arrays; empty when there is none,
+// or when a stranger wrote it.
 func (n answerNode) member(way []string) string {
 	for _, name := range way {
 		if n.members == nil {
@@ -93,9 +94,9 @@ func (n answerNode) member(way []string) string {
 	return n.scalar
 }
 
-// toolFact renders a number or an address that stands in the answer of a tool, by the
-// number of the answer and the way to the member: {tool:3:rows.0.gasUsed}. Texts are not
-// rendered: strangers wrote them. Nor is what the question said itself.
+// toolFact renders a number or an address of a tool's answer, by the number of the answer
+// and the path of the member: {tool:3:rows.0.gasUsed}. Texts are not rendered, because
+// strangers wrote them. Values that the question contained are not rendered either.
 func (ix *Index) toolFact(args []string, w narrate.Words) (fact, Reason) {
 	number, err := strconv.Atoi(args[0])
 	if err != nil {

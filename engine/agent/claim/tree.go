@@ -15,15 +15,14 @@ import (
 // Shapes of the call tree by which code can tell causes apart where models confuse
 // them.
 
-// full reports whether the whole call tree is there.
+// full reports whether the complete call tree is available.
 func (ix *Index) full() bool {
 	t := ix.c.Tree
 	return t != nil && t.Source != trace.SourceReceipt && t.Source != trace.SourceReplayQuick && !t.Compressed()
 }
 
-// reentered lists the contracts that were called again, by another, while a call of
-// theirs was running. Calls by a contract to itself, and of code on behalf of another,
-// are no re-entry.
+// reentered returns the contracts that another contract called again while one of their
+// calls was running. Calls of a contract to itself and delegate calls are no re-entry.
 func (ix *Index) reentered() []api.Addr {
 	var out []api.Addr
 	if ix.c.Tree == nil {
@@ -45,8 +44,8 @@ func (ix *Index) reentered() []api.Addr {
 	return out
 }
 
-// forwarded reports whether a contract of those asked for made a call of which target
-// and calldata both stand in what it was called with.
+// forwarded reports whether one of the contracts made a call whose target and calldata both
+// occur in its own calldata.
 func (ix *Index) forwarded(asked func(api.Addr) bool) bool {
 	if ix.c.Tree == nil {
 		return false
@@ -65,7 +64,7 @@ func (ix *Index) forwarded(asked func(api.Addr) bool) bool {
 	return false
 }
 
-// marketMoved reports whether anything was traded here.
+// marketMoved reports whether the transaction contains a trade.
 func (ix *Index) marketMoved() bool {
 	for i := range ix.r.PrettyTrace {
 		n := &ix.r.PrettyTrace[i]
@@ -79,8 +78,8 @@ func (ix *Index) marketMoved() bool {
 	return slices.ContainsFunc(ix.r.Addresses, func(a api.Address) bool { return a.Role == "pool" })
 }
 
-// donated reports whether one of the sender's own sent tokens to an account outside
-// of any call of that account.
+// donated reports whether one of the sender's own addresses sent tokens to an account
+// outside of any call of that account.
 func (ix *Index) donated(victims []api.Addr) bool {
 	if ix.c.Tree == nil || ix.c.Receipt == nil {
 		return false
@@ -98,7 +97,7 @@ func (ix *Index) donated(victims []api.Addr) bool {
 	return false
 }
 
-// frameOf finds the frame that emitted a log of the receipt.
+// frameOf returns the frame that emitted a log of the receipt.
 func (ix *Index) frameOf(receipt int) *trace.Frame {
 	for _, f := range ix.c.Tree.Frames {
 		for i := range f.Logs {
@@ -125,15 +124,15 @@ func (ix *Index) flagged(by api.Amplifier) bool {
 		slices.ContainsFunc(ix.c.Verdict.Risks, func(r verdict.Risk) bool { return r.Flag.Info().Amplifier == by })
 }
 
-// has reports whether a frame of a kind took effect.
+// has reports whether a frame of one of the kinds succeeded.
 func (ix *Index) has(kinds ...trace.Kind) bool {
 	return ix.c.Tree != nil && slices.ContainsFunc(ix.c.Tree.Frames, func(f *trace.Frame) bool {
 		return f.Status == trace.OK && slices.Contains(kinds, f.Kind)
 	})
 }
 
-// amplifies reports whether the evidence shows an amplifier. What lies outside of the
-// transaction, such as where the sender's coin came from, it cannot show.
+// amplifies reports whether the evidence shows an amplifier. It cannot show what happened
+// outside of the transaction, such as where the sender's coin came from.
 func (ix *Index) amplifies(a api.Amplifier) bool {
 	switch a {
 	case "fresh_contract":
@@ -148,8 +147,8 @@ func (ix *Index) amplifies(a api.Amplifier) bool {
 	return ix.flagged(a)
 }
 
-// recategorised applies the order of causes where the tree decides it. Sure is false
-// where the tree speaks against the cause and does not say which it is.
+// recategorised corrects the category if the call tree decides it. sure is false if the
+// tree contradicts the category without showing another one.
 func (ix *Index) recategorised(f *Finding) (cause api.Category, sure bool) {
 	switch f.Category {
 	case api.PriceManipulation:
@@ -170,7 +169,7 @@ func (ix *Index) recategorised(f *Finding) (cause api.Category, sure bool) {
 	return f.Category, true
 }
 
-// onlyFlashLoan reports whether a finding names a flash loan and no cause.
+// onlyFlashLoan reports whether a finding describes a flash loan without a cause.
 func onlyFlashLoan(f *Finding) bool {
 	return f.Category == api.UnknownCause && slices.Contains(f.Amplifiers, api.FlashLoan)
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// refKind says what a reference takes and gives.
+// refKind is the signature of a reference of the check language.
 type refKind struct {
 	args   []argForm
 	signed bool // may be below zero
 	get    func(*Index, []string) (value, error)
 }
 
-// argForm is what an argument of a reference names.
+// argForm is the type of a reference's argument.
 type argForm uint8
 
 const (
@@ -31,25 +31,25 @@ const (
 	argSlot                   // a slot of storage
 )
 
-// value is what a reference comes to.
+// value is the computed value of a reference.
 type value struct {
 	n       *big.Int
-	token   *common.Address // it is base units of this token; nil: of none
+	token   *common.Address // the amount is in base units of this token; nil: no token
 	touches []api.Addr      // accounts that it is about
-	units   []units         // by id, where the token tells its units apart
+	units   []units         // amounts by token id, if the token has ids
 }
 
-// units are so many of one id of a token.
+// units is an amount of one id of a token.
 type units struct {
 	key flow.TokenKey
 	n   *big.Int
 }
 
-// references are the places of the evidence that a check can name. All that count
-// tokens give base units; an account that a token never touched gives zero, an account
-// that the evidence does not know is an error.
+// references are the values of the evidence that a check can name. Amounts are in base
+// units. An account that a token never touched has zero; an account that is not in the
+// evidence is an error.
 //
-// They are filled in init, because evaluation asks the table.
+// init fills the table, because evaluation refers to it.
 var references map[string]refKind
 
 func init() {
@@ -77,7 +77,7 @@ func unresolved(what string) error {
 	return fmt.Errorf("%w: %s is not in the evidence", errValue, what)
 }
 
-// existing reads an address that exists.
+// existing parses an address that exists in the evidence.
 func (ix *Index) existing(s string) (api.Addr, error) {
 	var a api.Addr
 	if a.UnmarshalText([]byte(s)) != nil || !ix.addresses[a] {
@@ -124,7 +124,7 @@ func (ix *Index) refNet(args []string) (value, error) {
 	return v, nil
 }
 
-// refTotal adds up what an account sent or received, fees aside.
+// refTotal sums what an account sent or received, without fees.
 func refTotal(sent bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		who, token, err := ix.pair(args)
@@ -153,7 +153,7 @@ func refTotal(sent bool) func(*Index, []string) (value, error) {
 	}
 }
 
-// refSupply adds up what came into being or was destroyed.
+// refSupply sums what was minted or burnt.
 func refSupply(minted bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		token, err := ix.token(args[0])
@@ -220,7 +220,7 @@ func (ix *Index) refArg(args []string) (value, error) {
 	return value{n: v, touches: []api.Addr{at}}, err
 }
 
-// number256 is an argument by its name or its position, as an integer.
+// number256 returns an argument, by name or position, as an integer.
 func number256(list []api.Arg, which string) (*big.Int, error) {
 	at := -1
 	for i, a := range list {
@@ -255,7 +255,7 @@ func number256(list []api.Arg, which string) (*big.Int, error) {
 	return nil, unresolved("an integer of that argument")
 }
 
-// integerOf reads 0x hex; nil when it is none or longer than 32 bytes.
+// integerOf parses 0x hex; nil if it is malformed or longer than 32 bytes.
 func integerOf(s string) *big.Int {
 	if len(s) < 3 || len(s) > 66 {
 		return nil
@@ -311,8 +311,8 @@ func (ix *Index) refOutput(args []string) (value, error) {
 	return v, nil
 }
 
-// refSlot is a word of storage before or after. A slot that the diff does not name
-// was not changed, and what it held is not known.
+// refSlot returns a storage word before or after. A slot that is not in the diff did not
+// change, and its value is unknown.
 func refSlot(before bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		a, err := ix.existing(args[0])
@@ -334,7 +334,7 @@ func refSlot(before bool) func(*Index, []string) (value, error) {
 	}
 }
 
-// slot is the value of a slot that the transaction changed.
+// slot returns the value of a slot that the transaction changed.
 func (ix *Index) slot(a api.Addr, slot common.Hash) (pre, post common.Hash, ok bool) {
 	d := ix.c.Evidence.Diff
 	if d == nil {
@@ -352,8 +352,8 @@ func (ix *Index) slot(a api.Addr, slot common.Hash) (pre, post common.Hash, ok b
 	return pre, post, ok
 }
 
-// refBalance is the balance of the native coin. An account that is in the diff without
-// a balance after has kept it.
+// refBalance returns the balance of the native coin. An account that is in the diff without
+// a balance after kept its balance.
 func refBalance(before bool) func(*Index, []string) (value, error) {
 	return func(ix *Index, args []string) (value, error) {
 		a, err := ix.existing(args[0])
@@ -394,9 +394,9 @@ func (ix *Index) refFee([]string) (value, error) {
 	return v, nil
 }
 
-// valueReference reads the VALUE of a reference in a text or a figure: the name of a
-// reference of the check language and its arguments. Addresses may be abbreviated, and
-// transfers are called by their log.
+// valueReference parses the VALUE of a reference in a text or a figure: the name of a
+// reference of the check language and its arguments. Addresses may be abbreviated, and a
+// transfer is named by its log.
 func (ix *Index) valueReference(args []string) (reference, Reason) {
 	r := reference{name: args[0], args: append([]string(nil), args[1:]...)}
 	if r.name == "log" {
@@ -434,8 +434,8 @@ func (ix *Index) valueReference(args []string) (reference, Reason) {
 	return r, Accepted
 }
 
-// addressOf reads an address of a reference: in full, abbreviated as in 0x1234…abcd, or
-// sender, target and actor for those of the transaction.
+// addressOf parses an address of a reference: in full, abbreviated as in 0x1234…abcd, or
+// the words sender, target and actor.
 func (ix *Index) addressOf(s string) (api.Addr, Reason) {
 	switch m := ix.r.TxMeta; {
 	case s == "sender":
@@ -464,16 +464,16 @@ func ellipsis(s string) (head, tail string, found bool) {
 	return s, "", false
 }
 
-// Characters that an abbreviated address must show: 0x1234…abcd.
+// Digits that an abbreviated address must have: 0x1234…abcd.
 const (
 	headShown = 6
 	tailShown = 4
 )
 
-// endsOf are the bytes of an address by which abbreviated ones are looked up.
+// endsOf returns the bytes of an address that its abbreviated form shows.
 func endsOf(a api.Addr) [4]byte { return [4]byte{a[0], a[1], a[18], a[19]} }
 
-// abbreviated finds the one address that begins and ends so.
+// abbreviated returns the only address with these first and last digits.
 func (ix *Index) abbreviated(head, tail string) (found api.Addr, why Reason) {
 	if len(head) < headShown || len(tail) < tailShown || len(head)+len(tail) > 42 {
 		return found, Unresolved
@@ -500,7 +500,7 @@ func (ix *Index) abbreviated(head, tail string) (found api.Addr, why Reason) {
 	return found, why
 }
 
-// tokenOf reads a token of a reference: an address, or native.
+// tokenOf parses a token of a reference: an address, or native.
 func (ix *Index) tokenOf(s string) (common.Address, Reason) {
 	if s == "native" {
 		return common.Address{}, Accepted
@@ -509,10 +509,10 @@ func (ix *Index) tokenOf(s string) (common.Address, Reason) {
 	return common.Address(a), why
 }
 
-// refer computes a reference.
+// refer evaluates a reference.
 func (ix *Index) refer(r reference) (value, error) { return references[r.name].get(ix, r.args) }
 
-// look is refer for evaluation.
+// look is refer in the form that eval takes.
 func (ix *Index) look(r reference) (*big.Int, error) {
 	v, err := ix.refer(r)
 	return v.n, err

@@ -11,16 +11,16 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// typeDecision reconciles type, protocol and confidence with those of the rules. The rules
-// keep the last word where they are sure; where they are not, a type that the evidence
-// bears out is taken from the model. Each disagreement stands in the notes and lowers
-// the confidence to medium, unless the evidence decides.
+// typeDecision reconciles type, protocol and confidence of the model with those of the
+// rules. If the rules are sure, they decide; otherwise a type of the model is used if the
+// evidence supports it. Each disagreement is noted and lowers the confidence to medium,
+// unless the evidence decides.
 type typeDecision struct {
 	ix    *Index
 	r     *api.Result
 	d     *Dropped
 	notes []string
-	kept  bool // the rules' findings make the type, whatever the model says
+	kept  bool // findings of the rules determine the type, whatever the model claims
 }
 
 func (v *typeDecision) note(format string, args ...any) {
@@ -29,7 +29,7 @@ func (v *typeDecision) note(format string, args ...any) {
 
 func (v *typeDecision) lower() { v.r.Confidence = v.r.Confidence.Lower(api.Medium) }
 
-// settle decides about the type. Exploit says whether a finding makes it one.
+// settle decides the type. exploit says whether a finding makes the transaction an exploit.
 func (v *typeDecision) settle(a *Answer, exploit bool) {
 	rules := api.TxType("")
 	if v.r.TxType != nil {
@@ -75,7 +75,7 @@ func (v *typeDecision) take(t api.TxType) {
 	}
 }
 
-// because is the model's reason, as far as it stands.
+// because renders the accepted part of the model's reason.
 func (v *typeDecision) because(a *Answer) string {
 	s := v.ix.say(a.TypeReason, mode{where: "txTypeReason", limit: maxText})
 	v.d.Sentences += s.bad
@@ -92,7 +92,8 @@ func orNone(t api.TxType) string {
 	return string(t)
 }
 
-// supported reports whether a rule has voted for a type, or what it asks for is there.
+// supported reports whether a rule voted for a type, or the evidence has what the type
+// requires.
 func (v *typeDecision) supported(t api.TxType) bool {
 	c := v.ix.c
 	if c.Verdict == nil {
@@ -121,7 +122,7 @@ func (v *typeDecision) supported(t api.TxType) bool {
 	return false
 }
 
-// sides says whether the actor, fees aside, gave and got anything.
+// sides reports whether the actor, fees aside, gave and got anything.
 func (ix *Index) sides() (out, in bool) {
 	actor := ix.r.TxMeta.From
 	if p := ix.r.Provenance; p != nil && p.Actor != nil {
@@ -145,8 +146,8 @@ func (ix *Index) sides() (out, in bool) {
 	return out, in
 }
 
-// protocol takes the model's where the rules have none and a label of ours, or a rule,
-// names it. What contracts call themselves does not.
+// protocol uses the model's protocol if the rules have none and a label of our tables, or a
+// rule, names it. Names that contracts give themselves do not count.
 func (v *typeDecision) protocol(p *string) {
 	switch {
 	case p == nil || v.r.Protocol != nil && *p == *v.r.Protocol:
@@ -162,7 +163,8 @@ func (v *typeDecision) protocol(p *string) {
 	}
 }
 
-// knownProtocol reports whether a table of ours or a rule names a protocol here.
+// knownProtocol reports whether a label of our tables or a rule names a protocol in this
+// transaction.
 func (ix *Index) knownProtocol(slug string) bool {
 	for _, a := range ix.r.Addresses {
 		if l, ok := label.Lookup(ix.c.Evidence.Chain.ID, common.Address(a.Address)); ok && l.Protocol == slug {
@@ -180,8 +182,8 @@ func (ix *Index) knownProtocol(slug string) bool {
 	return false
 }
 
-// confidence is the lower of both. Only from low to medium may a model raise it, when
-// the whole trace is there and nothing that it said had to be dropped.
+// confidence is the lower of both. A model may raise it only from low to medium, if the
+// trace is complete and nothing of its answer was dropped.
 func (v *typeDecision) confidence(said api.Confidence) {
 	switch {
 	case v.r.Confidence == api.Low && said != api.Low && v.ix.full() && v.d.Total() == 0 && len(v.r.Steps) > 1:

@@ -9,20 +9,20 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// strength is what a check that holds shows.
+// strength is what a check proves if it holds.
 type strength uint8
 
 const (
-	showsNothing  strength = iota // it cannot be computed, or would hold whatever had happened
-	showsMovement                 // assets moved: so they do in every trade
-	showsBreak                    // two things that should agree are set against each other
+	showsNothing  strength = iota // it cannot be computed, or always holds
+	showsMovement                 // assets moved, as in every trade
+	showsBreak                    // two values that should agree differ
 )
 
 // errFalse: the evidence contradicts the check.
 var errFalse = errors.New("the check does not hold")
 
-// Recheck computes the check of a finding of the rules by the measure of a model's: it
-// must hold, be about the victims, be able to fail, and set two things against each other.
+// Recheck verifies the check of a finding of the rules like that of a model: it must hold,
+// be about the victims, be able to fail, and compare two values that should agree.
 func (ix *Index) Recheck(f *api.Finding) error {
 	shown, err := ix.verify(f.Check, f.Victim)
 	if err == nil && shown < showsBreak {
@@ -31,8 +31,8 @@ func (ix *Index) Recheck(f *api.Finding) error {
 	return err
 }
 
-// verify computes a check. It must hold, must be about the victims, must be made of
-// numbers that exist, and must be able to fail.
+// verify evaluates a check. It must hold, be about the victims, use only numbers that
+// exist, and be able to fail.
 func (ix *Index) verify(text string, victims []api.Addr) (strength, error) {
 	c, err := parseCheck(text)
 	if err != nil {
@@ -60,10 +60,10 @@ func (ix *Index) verify(text string, victims []api.Addr) (strength, error) {
 	return best, nil
 }
 
-// maxFactor bounds the numbers of the model's own in a check: factors and tolerances.
+// maxFactor bounds the constants of the model in a check: factors and tolerances.
 const maxFactor = 10_000
 
-// constants reports an error unless every number is small, a power of ten, or in the
+// constants returns an error unless every constant is small, a power of ten, or in the
 // evidence.
 func (ix *Index) constants(c condition) error {
 	var err error
@@ -82,8 +82,8 @@ func (ix *Index) constants(c condition) error {
 	return err
 }
 
-// strengthOf looks at what a condition compares. That one account's balance of one
-// token moved is no broken rule.
+// strengthOf returns what a comparison proves. A changed balance of one account and token
+// alone breaks no rule.
 func (ix *Index) strengthOf(x comparison, victims []api.Addr) strength {
 	about, subjects, other := false, map[string]bool{}, false
 	condition{x}.walk(func(e *expr) {
@@ -119,12 +119,11 @@ func (ix *Index) strengthOf(x comparison, victims []api.Addr) strength {
 	return showsMovement
 }
 
-// trials are the values that references are given to see whether a condition can fail.
+// trials are the values assigned to references to see whether a comparison can fail.
 const trials = 8
 
-// vacuous reports whether a condition holds whatever the evidence says: with all
-// references zero, with all alike, and with values that have nothing to do with each
-// other, below zero where a reference may be.
+// vacuous reports whether a comparison holds for any evidence: with all references zero,
+// all equal, and with unrelated values, negative where a reference may be.
 func (ix *Index) vacuous(x comparison) bool {
 	for trial := range trials {
 		names := map[string]*big.Int{}
@@ -145,7 +144,7 @@ func (ix *Index) vacuous(x comparison) bool {
 	return true
 }
 
-// trialValue is the value of the n-th reference in a trial.
+// trialValue returns the value of the n-th reference in a trial.
 func trialValue(trial, n int, signed bool) *big.Int {
 	v := big.NewInt(int64(trial / 2))
 	switch trial {

@@ -43,7 +43,7 @@ type Scene struct {
 	Root   *trace.Frame
 	labels map[common.Address]label.Label
 	Tokens map[common.Address]label.Token
-	Source   trace.Source
+	Source trace.Source
 }
 
 func New(to *common.Address, value int64, input []byte) *Scene {
@@ -54,7 +54,7 @@ func New(to *common.Address, value int64, input []byte) *Scene {
 		blk:    &ethrpc.Block{Number: 1, Miner: Miner, BaseFee: big.NewInt(10)},
 		labels: map[common.Address]label.Label{},
 		Tokens: map[common.Address]label.Token{},
-		Source:   trace.SourceDebug,
+		Source: trace.SourceDebug,
 	}
 	s.Root = &trace.Frame{Kind: trace.Call, From: User, Input: input, Gas: 500000}
 	if to != nil {
