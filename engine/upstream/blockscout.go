@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// blockscoutFor is the instance of a chain, nil when there is none.
+// blockscoutFor returns the instance for a chain, nil when there is none.
 func (c *Client) blockscoutFor(ch *chain.Chain) *endpoint {
 	if c.hosted != nil {
 		return c.hosted
@@ -34,7 +34,7 @@ func (c *Client) blockscoutFor(ch *chain.Chain) *endpoint {
 	return e
 }
 
-// blockscoutLive asks GET /api/v2/smart-contracts/{address}.
+// blockscoutLive requests GET /api/v2/smart-contracts/{address}.
 func blockscoutLive(ch *chain.Chain, a common.Address) func(context.Context, *Client, bool) (reply, int, *Error) {
 	return func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
 		e, u := c.blockscoutURL(ch, a)
@@ -51,8 +51,8 @@ func (c *Client) blockscoutURL(ch *chain.Chain, a common.Address) (*endpoint, *u
 	return e, e.url.JoinPath("api", "v2", "smart-contracts", hexAddress(a))
 }
 
-// readBlockscout understands 200 and 404. Contracts that are known without a
-// verified source come with 200 too, without abi.
+// readBlockscout accepts status 200 and 404. A known contract without verified source also
+// has status 200, but no abi.
 func readBlockscout(status int, raw []byte) (any, error) {
 	var a struct {
 		ABI             jsontext.Value `json:"abi"`

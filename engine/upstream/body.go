@@ -10,14 +10,14 @@ import (
 	"txlens/engine/api"
 )
 
-// chunk is the most one Read hands on; capture relies on it.
+// chunk is the largest read that body returns; capture relies on it.
 const chunk = 64 << 10
 
-// maxToken bounds the bytes between two structural characters of JSON. A decoder
-// buffers one token whole, so without it a single string would cost the limit of
-// the answer several times over. The largest honest string is calldata or return
-// data of one frame: for 300 million gas the EVM's quadratic memory price sells
-// 12.5 MB, 25.03 MB as hex.
+// maxToken bounds the bytes between two structural characters of JSON. A decoder buffers
+// one whole token, so without it a single string would cost the limit of the answer several
+// times over. The largest legitimate string is the calldata or return data of one frame:
+// with 300 million gas the EVM's quadratic memory price allows 12.5 MB, which is 25.03 MB
+// of hex.
 const maxToken = 24 << 20
 
 var (
@@ -25,9 +25,9 @@ var (
 	errTokenTooLarge  = errors.New("answer holds a single value that is too large")
 )
 
-// body reads an HTTP body with a bound on its unpacked size and on the size of
-// one JSON token. err keeps what ended it, so that a decoder's complaint about a
-// short input can be told from a broken connection.
+// body reads an HTTP body and bounds its decompressed size and the size of one JSON token.
+// err keeps the reason of the end, to distinguish a truncated answer from a broken
+// connection.
 type body struct {
 	r    io.Reader
 	left int64
@@ -39,9 +39,9 @@ type body struct {
 	escaped  bool // the next byte of the string is escaped
 }
 
-// openBody unpacks the body of resp and bounds it by limit bytes, each JSON token
-// by token bytes. Packed bytes
-// are counted too: a gzip stream may be endless without unpacking to anything.
+// openBody decompresses the body of resp and bounds it by limit bytes, each JSON token by
+// token bytes. Compressed bytes are counted too: an endless gzip stream may decompress to
+// nothing.
 func openBody(resp *http.Response, limit int64, token int) (*body, error) {
 	switch enc := resp.Header.Get("Content-Encoding"); enc {
 	case "", "identity":
@@ -87,7 +87,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// scan follows strings and structure just far enough to measure tokens.
+// scan follows strings and structure as far as needed to measure tokens.
 func (b *body) scan(p []byte) {
 	for i := 0; i < len(p); i++ {
 		if b.inString {
@@ -104,7 +104,7 @@ func (b *body) scan(p []byte) {
 	}
 }
 
-// scanString goes on inside a string and gives the index behind what it passed.
+// scanString continues inside a string and returns the index after what it passed.
 func (b *body) scanString(p []byte, from int) int {
 	for i := from; i < len(p); i++ {
 		switch c := p[i]; {
@@ -122,7 +122,7 @@ func (b *body) scanString(p []byte, from int) int {
 	return len(p)
 }
 
-// broken is what cut the answer short, nil when it came to its own end.
+// broken returns what cut the answer short, nil when it ended regularly.
 func (b *body) broken() error {
 	if b.err == nil || b.err == io.EOF {
 		return nil

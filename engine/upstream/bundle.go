@@ -28,7 +28,7 @@ const (
 	bundleVersion = 1
 )
 
-// Bounds of a file that is read. An honest bundle is far below each.
+// Bounds of a file that is read. A real bundle is far below each.
 const (
 	maxBundleFile = 512 << 20
 	maxEntries    = 1 << 20
@@ -49,7 +49,7 @@ var (
 	ErrBundleDamaged = errors.New("bundle is damaged")
 )
 
-// Meta says what a bundle is about and with which options it was recorded.
+// Meta describes the analysis that a bundle records, and its options.
 type Meta struct {
 	TxHash     string `json:"txHash,omitzero"`
 	ChainID    uint64 `json:"chainId,omitzero"`   // as requested; 0: the chain was probed for
@@ -64,12 +64,12 @@ type Meta struct {
 	// Phases that the deadline cut off, in their order; a replay does not run them.
 	Expired    []string `json:"expired,omitempty"`
 	DeadlineMs int64    `json:"deadlineMs,omitzero"`
-	Finished   bool     `json:"finished,omitzero"` // not the deadline cut them off, but the end of the service
-	Unpaid     bool     `json:"unpaid,omitzero"`   // nor that, but a caller who did not pay for more
+	Finished   bool     `json:"finished,omitzero"` // the end of the service cut them off, not the deadline
+	Unpaid     bool     `json:"unpaid,omitzero"`   // an unpaid voucher cut them off, not the deadline
 }
 
-// Bundle holds the answers of one analysis. It is immutable but for Meta, and
-// safe for concurrent use.
+// Bundle holds the answers of one analysis. It is immutable except for Meta, and safe for
+// concurrent use.
 type Bundle struct {
 	Meta    Meta
 	entries map[string]*entry
@@ -96,7 +96,7 @@ func (b *Bundle) Keys() []string {
 	return keys
 }
 
-// Bytes is the bundle as a file.
+// Bytes returns the bundle as the content of a file.
 func (b *Bundle) Bytes() ([]byte, error) {
 	var buf bytes.Buffer
 	err := b.Encode(&buf)
@@ -173,7 +173,7 @@ func writeHead(w io.Writer, v any) error {
 	return err
 }
 
-// WriteFile writes the bundle to path, all of it or nothing.
+// WriteFile writes the bundle to path atomically.
 func (b *Bundle) WriteFile(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".bundle-*")
 	if err != nil {
@@ -285,7 +285,7 @@ func (p *bundleReader) read() (*Bundle, error) {
 	return b, nil
 }
 
-// head reads one head into v; the empty one gives false.
+// head reads one head into v; it returns false for the empty one, which ends the list.
 func (p *bundleReader) head(v any) (bool, error) {
 	n, err := binary.ReadUvarint(p.r)
 	if err != nil || n == 0 {
@@ -301,7 +301,7 @@ func (p *bundleReader) head(v any) (bool, error) {
 	return true, json.Unmarshal(text, v)
 }
 
-// readExactly grows with what really comes, not with what a length claims.
+// readExactly allocates as data arrives, not by the claimed length.
 func readExactly(r io.Reader, n int64) ([]byte, error) {
 	var buf bytes.Buffer
 	got, err := io.Copy(&buf, io.LimitReader(r, n))

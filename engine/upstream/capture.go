@@ -10,11 +10,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// plainBelow is the size up to which an answer is kept as it is: most are state
-// reads of some dozen bytes, which do not get smaller.
+// plainBelow is the size up to which an answer is stored uncompressed: most are state reads
+// of a few dozen bytes, which compression does not shrink.
 const plainBelow = 16 << 10
 
-// packed is a recorded result, compressed when it is large. It is immutable.
+// packed is a recorded result, compressed if it is large. It is immutable.
 type packed struct {
 	size  int64  // unpacked bytes
 	data  []byte // plain, or a zstd frame
@@ -27,7 +27,7 @@ func packBytes(b []byte) *packed {
 	return p.finish()
 }
 
-// open reads the unpacked bytes; close is to be called when done.
+// open returns a reader of the uncompressed bytes; the caller must call close.
 func (p *packed) open() (r io.Reader, close func(), err error) {
 	if p.plain {
 		return bytes.NewReader(p.data), func() {}, nil
@@ -59,14 +59,14 @@ func (p *packed) decode(decode decodeFunc) (any, error) {
 	return v, atEnd(dec)
 }
 
-// encoders are costly to make (their tables are megabytes) and cheap to reset.
+// encoders are expensive to create (their tables take megabytes) and cheap to reset.
 var encoders = sync.Pool{New: func() any {
 	// The options are constants, so there is no error.
 	e, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 	return e
 }}
 
-// packer collects a result and starts to compress when it gets large.
+// packer collects a result and compresses it once it is large.
 type packer struct {
 	buf  bytes.Buffer
 	enc  *zstd.Encoder
@@ -75,7 +75,7 @@ type packer struct {
 
 func newPacker() *packer { return &packer{} }
 
-// Write never fails: it goes to memory.
+// Write never fails, because it writes to memory.
 func (p *packer) Write(b []byte) (int, error) {
 	p.size += int64(len(b))
 	if p.enc == nil && p.buf.Len()+len(b) > plainBelow {
@@ -101,7 +101,7 @@ func (p *packer) finish() *packed {
 	return out
 }
 
-// drop returns the encoder of an unfinished packer.
+// drop returns the encoder of an unfinished packer to the pool.
 func (p *packer) drop() {
 	if p.enc != nil {
 		p.enc.Reset(nil)
@@ -110,16 +110,16 @@ func (p *packer) drop() {
 	}
 }
 
-// heldBack is how many of the latest bytes a capture holds back. The decoder reads
-// ahead by less than its last Read, which body bounds by chunk.
+// heldBack is how many of the latest bytes a capture keeps back. The decoder reads ahead by
+// less than one read, which body bounds by chunk.
 const heldBack = 4 * chunk
 
-// capture copies the bytes of one value out of the stream a decoder reads, while
-// it reads it, so that a large answer is never held unpacked.
+// capture copies the bytes of one value from the stream while a decoder reads it, so that a
+// large answer is never in memory uncompressed.
 type capture struct {
 	r    io.Reader
 	pack *packer // nil until begin
-	tail []byte  // latest bytes, not yet known to belong to the value
+	tail []byte  // latest bytes, which may not belong to the value
 	fed  int64   // bytes given to pack
 	from int64   // input offset of the value
 }
@@ -144,7 +144,7 @@ func (c *capture) take(b []byte) {
 	}
 }
 
-// begin starts at the value the decoder stands before.
+// begin starts at the next value of the decoder.
 func (c *capture) begin(dec *jsontext.Decoder) {
 	dec.PeekKind() // brings the first byte of the value into the buffer
 	ahead := dec.UnreadBuffer()
@@ -156,7 +156,7 @@ func (c *capture) begin(dec *jsontext.Decoder) {
 
 var errCapture = errors.New("recorded bytes and decoded value do not meet")
 
-// end stops behind the value the decoder has just read.
+// end stops after the value that the decoder has just read.
 func (c *capture) end(dec *jsontext.Decoder) (*packed, error) {
 	rest := dec.InputOffset() - c.from - c.fed
 	if rest < 0 || rest > int64(len(c.tail)) {
@@ -168,7 +168,7 @@ func (c *capture) end(dec *jsontext.Decoder) (*packed, error) {
 	return out, nil
 }
 
-// abandon frees what a failed decode left behind.
+// abandon releases the buffers after a failed decode.
 func (c *capture) abandon() {
 	if c.pack != nil {
 		c.pack.drop()

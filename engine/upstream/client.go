@@ -12,8 +12,8 @@ import (
 	"txlens/engine/chain"
 )
 
-// Client holds what all analyses share: connections, and the load limit and
-// health of every endpoint. It is safe for concurrent use.
+// Client is shared by all analyses: connections, and load limit and health of every
+// endpoint. It is safe for concurrent use.
 type Client struct {
 	cfg  Config
 	http *http.Client
@@ -28,8 +28,7 @@ type Client struct {
 	blockscout map[string]*endpoint
 }
 
-// New checks the configuration. Its errors say which URL is wrong without
-// repeating it.
+// New validates the configuration. Its errors identify a wrong URL without quoting it.
 func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	c := &Client{cfg: cfg, http: newHTTPClient(&cfg), maxToken: maxToken, nodes: map[uint64][]*endpoint{}, blockscout: map[string]*endpoint{}}
@@ -71,7 +70,8 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Reaches reports whether any endpoint is known for the chain.
 func (c *Client) Reaches(ch *chain.Chain) bool { return len(c.endpoints(ch)) > 0 }
 
-// endpoints lists whom to ask for a chain: those given first, then the table's.
+// endpoints returns the endpoints for a chain: the configured ones first, then those of the
+// chain table.
 func (c *Client) endpoints(ch *chain.Chain) []*endpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,9 +89,9 @@ func (c *Client) endpoints(ch *chain.Chain) []*endpoint {
 	return list
 }
 
-// retry repeats an attempt at one endpoint while its faults may pass. more
-// says that another endpoint is left: then a fault that costs time, waiting out a
-// timeout or a long Retry-After, is not paid twice.
+// retry repeats an attempt at one endpoint while its errors may be temporary. more says
+// that another endpoint is left: then a slow failure, a timeout or a long Retry-After, is
+// not repeated.
 func (c *Client) retry(ctx context.Context, more bool, attempt func() *Error) *Error {
 	for n := 0; ; n++ {
 		err := attempt()
@@ -123,10 +123,10 @@ func sleep(ctx context.Context, d time.Duration) *Error {
 	}
 }
 
-// failover asks one endpoint after the other until one gives a value. A reverted
-// call is a value in this sense: the EVM is the same everywhere. After a definite
-// "none" one more endpoint is asked, once, because nodes drop old transactions
-// and lag behind; when that one has nothing either, or fails, the no stands.
+// failover tries one endpoint after the other until one returns a value. A reverted call
+// counts as a value, because the EVM is the same everywhere. After "not found" one more
+// endpoint is tried, once, because nodes drop old transactions and lag behind; if that one
+// has nothing either, or fails, the result is "not found".
 func (c *Client) failover(ctx context.Context, list []*endpoint, ask func(e *endpoint) *Error) *Error {
 	var all, no *Error
 	for i, e := range list {

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Config says whom to ask and how patiently. Zero fields take the default that
-// stands beside them.
+// Config lists the services and limits of a Client. A zero field has the default in its
+// comment.
 type Config struct {
 	// Endpoints are JSON-RPC URLs by chain id, asked in order and before those of
 	// the chain table. They may carry keys in user info, path or query.
 	Endpoints map[uint64][]string
-	// RPCOnly leaves the chain table's endpoints out.
+	// RPCOnly disables the endpoints of the chain table.
 	RPCOnly bool
 	// SourcesOff makes Source, Signatures and Prices fail with ErrSourcesOff.
 	SourcesOff bool
 
 	SourcifyURL  string // https://sourcify.dev/server
 	EtherscanURL string // https://api.etherscan.io
-	EtherscanKey string // empty: Etherscan is not asked
-	// BlockscoutURL, when set, is asked as {url}/{chainId}/api/v2/... for every
-	// chain (the hosted form); empty: the instance of the chain table is.
+	EtherscanKey string // empty: Etherscan is not used
+	// BlockscoutURL, if set, is used as {url}/{chainId}/api/v2/... for every chain (the
+	// hosted form); empty: the instance of the chain table is used.
 	BlockscoutURL string
 	FourByteURL   string // https://api.4byte.sourcify.dev
 	LlamaURL      string // https://coins.llama.fi
@@ -31,20 +31,20 @@ type Config struct {
 	Timeout       time.Duration // of one attempt of a plain call: 10 s; the call as a whole may take 1.5 times that
 	TraceTimeout  time.Duration // of one attempt of a trace: 40 s; likewise
 	SourceTimeout time.Duration // of one attempt at a source: 8 s
-	MaxAnswer     int64         // bytes, unpacked: 8 MiB
-	MaxTrace      int64         // bytes, unpacked: 256 MiB
+	MaxAnswer     int64         // bytes, decompressed: 8 MiB
+	MaxTrace      int64         // bytes, decompressed: 256 MiB
 
 	Retries       int           // further attempts at one endpoint: 2; negative: none
-	Backoff       time.Duration // upper end of the first wait, doubled each time: 250 ms
-	MaxRetryAfter time.Duration // longest wait a server can ask for: 5 s
+	Backoff       time.Duration // upper bound of the first wait, doubled each time: 250 ms
+	MaxRetryAfter time.Duration // longest wait that a server can request: 5 s
 	MaxConcurrent int           // requests in flight per endpoint: 8
-	BreakerFaults int           // faults in a row that open the breaker: 5
+	BreakerFaults int           // consecutive failures that open the circuit breaker: 5
 	BreakerRest   time.Duration // how long it stays open: 15 s
 
 	ProbeWaves   []int         // sizes of the first waves: 8, 24; the rest is the last wave
 	ProbeDelay   time.Duration // between waves: 350 ms
 	ProbeTimeout time.Duration // per chain: 6 s
-	ProbeGrace   time.Duration // how long a doubtful hit waits for a better one: 1 s
+	ProbeGrace   time.Duration // how long to wait for a better match than a pending or ambiguous one: 1 s
 
 	// Prices overrides DefaultPrices by tool, in nano-dollars per call.
 	Prices map[string]int64
@@ -52,23 +52,22 @@ type Config struct {
 	ProxyFromEnv bool
 	UserAgent    string // txlens
 
-	// OnCall, when set, hears of each logical call of every session at its end, as
-	// it is metered. The outcome is OutcomeOK, OutcomeBad or a Kind. It is called
-	// from several goroutines and must not block.
+	// OnCall, if set, is called at the end of each metered logical call of every session.
+	// The outcome is OutcomeOK, OutcomeBad or a Kind. It is called from several goroutines
+	// and must not block.
 	OnCall func(tool, outcome string, took time.Duration)
 }
 
-// Outcomes of a call that has no Kind.
+// Outcomes of a call without a Kind.
 const (
 	OutcomeOK  = "ok"
-	OutcomeBad = "bad_answer" // the call went well, but what it brought is of no use
+	OutcomeBad = "bad_answer" // the call succeeded, but its answer is unusable
 )
 
-// DefaultPrices are nano-dollars per logical call that got an answer. Node calls
-// follow the list price of a common paid plan, 49 USD for 80 million credits at
-// 20 credits a call and 40 a trace; the plan actually used may be cheaper. The
-// public services are free. A tool that is not listed costs the price of "rpc",
-// and so do traces when a configuration names that price alone.
+// DefaultPrices are nano-dollars per answered logical call. Node calls follow the list
+// price of a common paid plan, 49 USD for 80 million credits at 20 credits a call and 40 a
+// trace; the actual plan may be cheaper. The public services are free. An unlisted tool has
+// the price of "rpc"; so have traces if a configuration sets only that price.
 func DefaultPrices() map[string]int64 { return maps.Clone(defaultPrices) }
 
 var defaultPrices = map[string]int64{
@@ -85,7 +84,7 @@ var defaultPrices = map[string]int64{
 	ToolSimulate:             14_000, // likewise
 }
 
-// Names under which calls that are no JSON-RPC methods are metered.
+// Names under which calls that are not JSON-RPC methods are metered.
 const (
 	ToolProbe      = "probe"
 	ToolSourcify   = "sourcify"
@@ -144,8 +143,8 @@ func (c *Config) price(tool string) int64 {
 	return c.Prices["rpc"]
 }
 
-// parseURL accepts an absolute http or https URL. Its errors do not repeat the
-// URL, which may hold a key.
+// parseURL accepts an absolute http or https URL. Its errors do not quote the URL, which
+// may contain a key.
 func parseURL(what, raw string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	switch {

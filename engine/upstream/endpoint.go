@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// endpoint is one base URL with its load limit and health. It is shared by all
-// sessions of a Client and safe for concurrent use.
+// endpoint is one base URL with its load limit and health. All sessions of a Client share
+// it. It is safe for concurrent use.
 type endpoint struct {
 	url     *url.URL
 	host    string
 	secrets secrets
 	slots   chan struct{}
 	breaker breaker
-	noBatch atomic.Bool // it refused a batch once
+	noBatch atomic.Bool // it rejected a batch
 }
 
 func newEndpoint(u *url.URL, c *Config) *endpoint {
@@ -27,7 +27,7 @@ func newEndpoint(u *url.URL, c *Config) *endpoint {
 	}
 }
 
-// do runs one attempt when a slot is free and the breaker lets it through.
+// do runs one attempt as soon as a slot is free, if the circuit breaker allows it.
 func (e *endpoint) do(ctx context.Context, attempt func() *Error) *Error {
 	select {
 	case e.slots <- struct{}{}:
@@ -55,17 +55,18 @@ func (e *endpoint) do(ctx context.Context, attempt func() *Error) *Error {
 	return err
 }
 
+// judgement is what the outcome of an attempt says about the health of an endpoint.
 type judgement uint8
 
 const (
-	judgeNeutral judgement = iota // says nothing: canceled, rate limited, refused
+	judgeNeutral judgement = iota // nothing: canceled, rate limited, refused
 	judgeGood
 	judgeFault
 )
 
-// breaker is a circuit breaker: closed until limit faults come in a row, then
-// open for a rest, then half open: one call at a time is let through, and its
-// outcome closes the breaker or opens it again.
+// breaker is a circuit breaker: closed until limit consecutive faults, then open for a
+// rest, then half open: one trial call is allowed, whose outcome closes the breaker or
+// opens it again.
 type breaker struct {
 	limit int
 	rest  time.Duration

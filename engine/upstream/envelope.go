@@ -12,19 +12,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonOptions make the decoder lenient where nodes are sloppy (invalid UTF-8 in a
-// revert reason) and cheap where they are hostile: looking for duplicate names
-// keeps every name of an object in memory. The envelope checks its own names.
+// jsonOptions accept invalid UTF-8, which nodes return in revert reasons, and do not check
+// for duplicate names, because the check would keep every name of an object in memory. The
+// envelope checks its own names.
 var jsonOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 func newDecoder(r io.Reader) *jsontext.Decoder { return jsontext.NewDecoder(r, jsonOptions...) }
 
-// decodeFunc reads exactly one JSON value, which is never null.
+// decodeFunc reads exactly one JSON value other than null.
 type decodeFunc func(dec *jsontext.Decoder) (any, error)
 
 // answer is one JSON-RPC 2.0 response object without its result.
 type answer struct {
-	id        string // as written, "" when absent
+	id        string // as written, "" if absent
 	version   string
 	hasResult bool
 	null      bool // the result is null
@@ -35,19 +35,19 @@ type answer struct {
 type rpcFault struct {
 	code    int64
 	message string
-	data    []byte // when data is, or holds, a hex string
+	data    []byte // if data is, or contains, a hex string
 }
 
-// errProtocol marks answers that are JSON, but not JSON-RPC or not to us.
+// errProtocol marks JSON answers that are not valid JSON-RPC, or answer another request.
 var errProtocol = errors.New("answer breaks the protocol")
 
 func protocolError(format string, a ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errProtocol}, a...)...)
 }
 
-// readAnswer reads one response object. A result that is not null is handed to
-// onResult as it is met, before it is known whether the rest of the envelope
-// holds; what onResult made of it counts only when check passes.
+// readAnswer reads one response object. A result other than null is passed to onResult as
+// soon as it is read, before the rest of the envelope is known to be valid; the value of
+// onResult counts only if check passes.
 func readAnswer(dec *jsontext.Decoder, onResult func(*jsontext.Decoder) error) (answer, error) {
 	var a answer
 	open, err := dec.ReadToken()
@@ -117,8 +117,7 @@ func (a *answer) member(dec *jsontext.Decoder, name string, onResult func(*jsont
 	return nil
 }
 
-// readScalar gives the text of a short scalar as it is written, and skips
-// anything else.
+// readScalar returns the text of a short scalar as written, and skips anything else.
 func readScalar(dec *jsontext.Decoder) (string, error) {
 	switch dec.PeekKind() {
 	case '{', '[':
@@ -166,7 +165,7 @@ func (a *answer) readFault(dec *jsontext.Decoder) error {
 	return err
 }
 
-// readData takes revert data where nodes put it: a hex string, the words
+// readData finds revert data in the places where nodes put it: a hex string, the words
 // "Reverted 0x...", or an object with such a string as data.
 func (f *rpcFault) readData(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '{' {
@@ -218,8 +217,8 @@ func readText(dec *jsontext.Decoder) (string, error) {
 	return tok.String(), nil
 }
 
-// check holds the envelope against the request. An error may come without an id,
-// as the specification wants it when the request could not be read.
+// check compares the envelope with the request. An error may lack an id, as the
+// specification requires if the request could not be parsed.
 func (a *answer) check(id uint64) error {
 	want := strconv.FormatUint(id, 10)
 	switch {
@@ -237,7 +236,7 @@ func (a *answer) check(id uint64) error {
 	return nil
 }
 
-// atEnd checks that nothing but white space follows.
+// atEnd checks that only white space follows.
 func atEnd(dec *jsontext.Decoder) error {
 	switch _, err := dec.ReadToken(); err {
 	case io.EOF:

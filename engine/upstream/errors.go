@@ -11,18 +11,18 @@ import (
 type Kind string
 
 const (
-	KindNotFound    Kind = "not_found"    // a definite no
-	KindUnsupported Kind = "unsupported"  // no such method here, or not on this plan
+	KindNotFound    Kind = "not_found"    // a definite "not found"
+	KindUnsupported Kind = "unsupported"  // the endpoint or its plan lacks the method
 	KindNoState     Kind = "no_state"     // the node keeps no state of that block
 	KindReverted    Kind = "reverted"     // eth_call: the EVM ran and failed, see Error.Data
 	KindRejected    Kind = "rejected"     // another definite refusal of the request
 	KindRefused     Kind = "refused"      // HTTP 4xx or a redirect: plan or URL is wrong
-	KindPayment     Kind = "payment"      // HTTP 401 or 402, or a quota that is used up: the service's account is not good for the call
-	KindRateLimited Kind = "rate_limited" // 429 or its JSON-RPC cousins
+	KindPayment     Kind = "payment"      // HTTP 401 or 402, or a used-up quota: the service's account does not pay for the call
+	KindRateLimited Kind = "rate_limited" // HTTP 429 or an equivalent JSON-RPC error
 	KindTimeout     Kind = "timeout"
 	KindUnreachable Kind = "unreachable" // no connection, or it broke
 	KindServer      Kind = "server"      // HTTP 5xx
-	KindGarbage     Kind = "garbage"     // not the protocol, or not the answer to this question
+	KindGarbage     Kind = "garbage"     // the answer violates the protocol, or belongs to another request
 	KindWrongChain  Kind = "wrong_chain" // the endpoint serves another chain
 	KindTooLarge    Kind = "too_large"
 	KindBusy        Kind = "busy"        // the circuit breaker is open
@@ -31,12 +31,12 @@ const (
 	KindSourcesOff  Kind = "sources_off"
 	KindCanceled    Kind = "canceled"
 	KindInternal    Kind = "internal" // a decoder panicked
-	KindUnpaid      Kind = "unpaid"   // who asked for the analysis has not paid for more of it
+	KindUnpaid      Kind = "unpaid"   // the caller of the analysis has not paid for more of it
 )
 
 // Sentinels for errors.Is; each matches the Errors of its kind.
 var (
-	// ErrNotFound: everyone who could know was asked and answered no.
+	// ErrNotFound: all sources that could know answered "not found".
 	ErrNotFound = errors.New("not found")
 	// ErrUnsupported: no endpoint offers the method.
 	ErrUnsupported = errors.New("method is not available")
@@ -46,11 +46,11 @@ var (
 	ErrReverted = errors.New("execution reverted")
 	// ErrTooLarge: the answer was larger than the limit.
 	ErrTooLarge = errors.New("answer is too large")
-	// ErrNotRecorded: the bundle that is replayed has no such call.
+	// ErrNotRecorded: the replayed bundle does not contain the call.
 	ErrNotRecorded = errors.New("call is not in the bundle")
-	// ErrUnpaid: the meter's gate let no further purchase through.
+	// ErrUnpaid: the meter's gate rejected a further purchase.
 	ErrUnpaid = errors.New("the caller has not paid for more")
-	// ErrSourcesOff: the configuration forbids asking anybody but nodes.
+	// ErrSourcesOff: the configuration allows requests to nodes only.
 	ErrSourcesOff = errors.New("sources are switched off")
 )
 
@@ -60,20 +60,20 @@ var sentinels = map[Kind]error{
 	KindCanceled: context.Canceled, KindTimeout: context.DeadlineExceeded,
 }
 
-// Error is every error of this package that concerns a call. No field holds a
-// path, query, user name or password of a URL.
+// Error is every error of this package that concerns a call. No field contains a path,
+// query, user name or password of a URL.
 type Error struct {
 	Op        string // JSON-RPC method or tool
-	Source    string // host that was asked, empty when none was
-	Chain     string // slug, empty when the call concerns no chain
+	Source    string // host of the request, empty if none was sent
+	Chain     string // slug, empty if the call concerns no chain
 	Hint      string // what the operator can do
 	Retryable bool   // the same call may succeed later
 	Kind      Kind
 	Data      []byte // KindReverted: the returned bytes
-	Err       error  // what happened, in words
+	Err       error  // what happened
 
-	retryAfter time.Duration // Retry-After
-	local      bool          // the caller's own deadline passed: says nothing about the endpoint
+	retryAfter time.Duration // the Retry-After header
+	local      bool          // the caller's own deadline passed, which says nothing about the endpoint
 }
 
 func (e *Error) Error() string {
@@ -93,14 +93,14 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is matches the sentinel of the kind, and context.Canceled and
 // context.DeadlineExceeded, which a replayed error could not wrap.
 func (e *Error) Is(target error) bool { return target != nil && sentinels[e.Kind] == target }
 
-// definite reports whether somebody answered the question that was asked.
+// definite reports whether the question was answered, even if negatively.
 func (k Kind) definite() bool {
 	switch k {
 	case "", KindNotFound, KindUnsupported, KindNoState, KindReverted, KindRejected:
@@ -109,11 +109,11 @@ func (k Kind) definite() bool {
 	return false
 }
 
-// answered reports whether an outcome counts as a call that went well: that a
-// contract is not verified or that a call reverts is what was to be learnt.
+// answered reports whether an outcome counts as a successful call: an unverified contract
+// or a reverted call is a valid answer.
 func (k Kind) answered() bool { return k == "" || k == KindNotFound || k == KindReverted }
 
-// fault reports whether the outcome speaks against the health of an endpoint.
+// fault reports whether the outcome counts against the health of an endpoint.
 func (e *Error) fault() bool {
 	if e == nil || e.local {
 		return false
@@ -151,12 +151,12 @@ var hints = map[Kind]string{
 	KindSourcesOff:  "switch sources on to ask for ABIs, signatures and prices",
 }
 
-// newError makes an Error of a kind with the usual hint.
+// newError creates an Error of a kind with its default hint.
 func newError(kind Kind, text string) *Error {
 	return &Error{Kind: kind, Hint: hints[kind], Retryable: kind.retryable(), Err: errors.New(text)}
 }
 
-// at fills in what was asked, of whom.
+// at sets operation, source and chain.
 func (e *Error) at(op, source, chain string) *Error {
 	if e == nil {
 		return nil
@@ -173,7 +173,7 @@ func (e *Error) at(op, source, chain string) *Error {
 	return e
 }
 
-// stopped describes a context that ended, when it has.
+// stopped converts the error of an ended context, nil if it has not ended.
 func stopped(ctx context.Context) *Error {
 	if ctx.Err() == nil {
 		return nil
@@ -186,9 +186,9 @@ func stopped(ctx context.Context) *Error {
 	return newError(KindCanceled, "stopped")
 }
 
-// worst picks the error that stands for several endpoints: a definite no counts
-// only when nobody was silent, and an account that is not good for the call counts
-// most, since neither the caller nor time mends it.
+// worst selects the error that represents several endpoints: a definite "not found" only
+// counts if no endpoint failed, and a payment error takes precedence, because neither the
+// caller nor time resolves it.
 func worst(a, b *Error) *Error {
 	switch {
 	case a == nil:

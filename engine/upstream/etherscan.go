@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// etherscanLive asks getsourcecode of the Etherscan API v2, which every plan has
-// on every chain.
+// etherscanLive requests getsourcecode of the Etherscan API v2, which every plan offers on
+// every chain.
 func etherscanLive(ch *chain.Chain, a common.Address) func(context.Context, *Client, bool) (reply, int, *Error) {
 	return func(ctx context.Context, c *Client, keep bool) (reply, int, *Error) {
 		e, u := c.etherscanURL(ch, a)
@@ -56,8 +56,8 @@ func readEtherscan(status int, raw []byte) (any, error) {
 	return &r, r.validate()
 }
 
-// readEtherscanItem understands that errors come with status 200 and words instead
-// of a result. Of a contract that is not verified it gives that as the error.
+// readEtherscanItem handles errors, which have status 200 and a text instead of a result.
+// An unverified contract is returned as an error.
 func readEtherscanItem(status int, raw []byte) (*etherscanItem, error) {
 	var a struct {
 		Status string         `json:"status"`
@@ -86,8 +86,8 @@ func readEtherscanItem(status int, raw []byte) (*etherscanItem, error) {
 	return &list[0], nil
 }
 
-// etherscanRefusal words a NOTOK. The words may repeat the key, so they are not
-// taken over.
+// etherscanRefusal converts a NOTOK answer. Its text may contain the key, so it is not
+// quoted.
 func etherscanRefusal(words string) *Error {
 	text := strings.ToLower(words)
 	switch {

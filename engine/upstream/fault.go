@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// phrases of nodes and gateways, lower case, in the order in which they are
-// tried. There is no standard: codes collide (-32000 is everything in geth), so
-// the words decide first.
+// phrases are texts of errors of nodes and gateways, lower case, in the order in which they
+// are tried. There is no standard: codes collide (-32000 means everything in geth), so the
+// text decides first.
 var phrases = []struct {
 	kind Kind
 	any  []string
@@ -85,9 +85,9 @@ var phrases = []struct {
 	},
 }
 
-// codes decide where the words do not. -32005 is "limit exceeded" of EIP-1474,
-// -32016 and -32029 are used for it by public gateways; -32004 is "method not
-// supported", -32001 "resource not found", -32002 "resource unavailable".
+// codes decide if the text does not. -32005 is "limit exceeded" of EIP-1474, -32016 and
+// -32029 are used for it by public gateways; -32004 is "method not supported", -32001
+// "resource not found", -32002 "resource unavailable".
 var codes = map[int64]Kind{
 	-32601: KindUnsupported, -32004: KindUnsupported,
 	-32005: KindRateLimited, -32016: KindRateLimited, -32029: KindRateLimited, 429: KindRateLimited,
@@ -95,7 +95,7 @@ var codes = map[int64]Kind{
 	3: KindReverted, -32015: KindReverted,
 }
 
-// evmFailures are what eth_call answers when the code ran and failed.
+// evmFailures are the errors of eth_call when the code ran and failed.
 var evmFailures = []string{
 	"revert",
 	"vm execution error",
@@ -108,7 +108,7 @@ var evmFailures = []string{
 	"opcode 0x",
 }
 
-// classify gives a JSON-RPC error its kind.
+// classify returns the kind of a JSON-RPC error.
 func classify(op string, f *rpcFault) Kind {
 	text := strings.ToLower(f.message)
 	if f.code == 3 || strings.Contains(text, "execution reverted") {
@@ -137,7 +137,7 @@ func containsAny(text string, any []string) bool {
 	return false
 }
 
-// refusal words a JSON-RPC error.
+// refusal converts a JSON-RPC error.
 func (e *endpoint) refusal(op string, f *rpcFault) *Error {
 	text := e.secrets.scrub(f.message)
 	if text == "" {
@@ -154,9 +154,8 @@ func (e *endpoint) refusal(op string, f *rpcFault) *Error {
 	return err
 }
 
-// statusError judges an answer whose HTTP status is not 200. Gateways put a
-// JSON-RPC error there, or plain words; both are understood, the words are only
-// repeated when they are a JSON-RPC message.
+// statusError converts an answer whose HTTP status is not 200. Its body may be a JSON-RPC
+// error or plain text; both are classified, but only a JSON-RPC message is quoted.
 func (e *endpoint) statusError(op string, status int, h http.Header, b *body) *Error {
 	kind, text := statusKind(status)
 	if f := readAnyFault(b); f != nil {
@@ -178,7 +177,7 @@ func (e *endpoint) statusError(op string, status int, h http.Header, b *body) *E
 	return err
 }
 
-// readAnyFault looks for the error member of a JSON object, and gives up quietly.
+// readAnyFault returns the error member of a JSON object, or nil.
 func readAnyFault(b *body) *rpcFault {
 	dec := newDecoder(b)
 	if dec.PeekKind() != '{' {
@@ -191,8 +190,8 @@ func readAnyFault(b *body) *rpcFault {
 	return a.fault
 }
 
-// garbage words an answer that could not be read. Text of decoders may quote the
-// answer, hence the scrubbing.
+// garbage converts the error of an answer that could not be parsed. Errors of decoders may
+// quote the answer, so they are scrubbed.
 func (e *endpoint) garbage(err error) *Error {
 	var typed *Error
 	if errors.As(err, &typed) {

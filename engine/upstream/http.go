@@ -18,8 +18,8 @@ import (
 // maxErrorBody bounds what is read of an answer with an error status.
 const maxErrorBody = 64 << 10
 
-// newHTTPClient makes a client that follows no redirect: a node that redirects
-// would make us post the request, and perhaps credentials, to somebody else.
+// newHTTPClient returns a client that follows no redirect: a redirect would send the
+// request, and perhaps credentials, to another host.
 func newHTTPClient(c *Config) *http.Client {
 	t := &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -50,8 +50,8 @@ type request struct {
 	timeout time.Duration
 }
 
-// exchange sends r and hands the bounded body to read, whatever the status. The
-// timeout covers all of it, waiting for a slot excepted.
+// exchange sends r and passes the bounded body to read, whatever the status. The timeout
+// covers all of it, except waiting for a slot.
 func (c *Client) exchange(ctx context.Context, e *endpoint, r request, read func(status int, h http.Header, b *body) *Error) *Error {
 	return e.do(ctx, func() *Error {
 		attempt, cancel := context.WithTimeout(ctx, r.timeout)
@@ -100,8 +100,8 @@ func (c *Client) newRequest(ctx context.Context, r request) (*http.Request, erro
 	return req, nil
 }
 
-// transportError words what kept an answer from coming. The texts of net/http
-// hold the URL and those of net the local port, so they are not used.
+// transportError describes a failed connection. The texts of net/http contain the URL and
+// those of net the local port, so they are not used.
 func (e *endpoint) transportError(ctx, attempt context.Context, timeout time.Duration, err error) *Error {
 	if s := stopped(ctx); s != nil {
 		return s
@@ -131,7 +131,7 @@ func (e *endpoint) transportError(ctx, attempt context.Context, timeout time.Dur
 	return newError(KindUnreachable, "no connection")
 }
 
-// bodyError words what cut a body short.
+// bodyError describes what cut a body short.
 func (e *endpoint) bodyError(ctx, attempt context.Context, r request, err error) *Error {
 	if s := stopped(ctx); s != nil {
 		return s
@@ -149,7 +149,7 @@ func (e *endpoint) bodyError(ctx, attempt context.Context, r request, err error)
 	return newError(KindGarbage, "answer cannot be read: "+e.secrets.scrub(err.Error()))
 }
 
-// statusKind is what an HTTP status says when the body says nothing better.
+// statusKind is the kind of an HTTP status if the body says nothing more specific.
 func statusKind(status int) (Kind, string) {
 	text := "HTTP status " + strconv.Itoa(status)
 	switch {
@@ -167,7 +167,7 @@ func statusKind(status int) (Kind, string) {
 	return KindGarbage, text
 }
 
-// retryAfter reads the header of RFC 9110 section 10.2.3, 0 when absent or odd.
+// retryAfter parses the header of RFC 9110 section 10.2.3; 0 if absent or invalid.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	if s, err := strconv.ParseUint(v, 10, 31); err == nil {

@@ -10,14 +10,13 @@ import (
 // Names under which local work is metered.
 const (
 	ToolReplay   = "local-replay" // the re-execution of a transaction
-	ToolSimulate = "simulate"     // its re-execution with something changed, and without
+	ToolSimulate = "simulate"     // the re-execution with changes, and the unchanged one it is compared with
 )
 
-// Local runs a piece of work of this machine and books it under code execution.
-// Duration and price go into the record and are read from it on replay, where the
-// work itself is done again: it must depend on nothing but what the session
-// answers. Work that a context stopped is not booked. Where ctx carries the ticket of
-// the same tool, this is the call that was announced with it, and no other one.
+// Local runs work on this machine and meters it as code execution. Duration and price are
+// recorded, and read from the record on replay. The work itself is repeated on replay, so
+// it must depend only on the session's answers. Work stopped by a context is not metered.
+// If ctx carries a ticket of the same tool, this is the call that the ticket announced.
 func (s *Session) Local(ctx context.Context, tool, key string, work func(context.Context) error) error {
 	ticket := meter.TicketOf(ctx, tool)
 	var b startedCall

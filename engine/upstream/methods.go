@@ -33,14 +33,14 @@ const (
 	methodCall        = "eth_call"
 )
 
-// Ask is one plain call that can travel in a batch; see Warm.
+// Ask is one plain call that can be part of a batch; see Warm.
 type Ask struct {
 	method string
 	params []byte
 	decode func(*chain.Chain) decodeFunc
 }
 
-// decodes makes an Ask's decode of a reader that does not depend on the chain.
+// decodes adapts a reader that does not depend on the chain.
 func decodes[T any](read func(*jsontext.Decoder) (T, error)) func(*chain.Chain) decodeFunc {
 	return func(*chain.Chain) decodeFunc {
 		return func(dec *jsontext.Decoder) (any, error) { return read(dec) }
@@ -54,9 +54,8 @@ func AskTransaction(hash common.Hash) Ask {
 	}}
 }
 
-// readTransaction refuses another transaction than the one that was asked for,
-// and one that is signed for another chain. Chain id 0 is what some nodes give
-// for transactions that name none.
+// readTransaction rejects a transaction with another hash, or one that is signed for
+// another chain. Chain id 0 is what some nodes return for transactions without one.
 func readTransaction(dec *jsontext.Decoder, ch *chain.Chain, hash common.Hash) (*ethrpc.Transaction, error) {
 	tx, err := ethrpc.DecodeTransaction(dec)
 	switch {
@@ -124,7 +123,7 @@ func AskCallFrom(from, to common.Address, data []byte, block uint64) Ask {
 	return Ask{methodCall, params(object, quantity(block)), decodes(readBytes)}
 }
 
-// call makes the logical call of an Ask.
+// call returns the logical call of an Ask.
 func (a Ask) call(ch *chain.Chain) call {
 	decode := a.decode(ch)
 	return call{
@@ -140,7 +139,7 @@ func (c *Client) plain(a Ask, decode decodeFunc) rpcCall {
 	return rpcCall{method: a.method, params: a.params, decode: decode, limit: c.cfg.MaxAnswer, timeout: c.cfg.Timeout}
 }
 
-// get makes a call and types its value.
+// get makes a call and converts its value to T.
 func get[T any](ctx context.Context, s *Session, c call) (T, error) {
 	v, err := s.ask(ctx, c)
 	if err != nil {
@@ -150,8 +149,8 @@ func get[T any](ctx context.Context, s *Session, c call) (T, error) {
 	return v.(T), nil
 }
 
-// Transaction gives a transaction, pending ones too, and ErrNotFound when no
-// endpoint knows it.
+// Transaction returns a transaction, also a pending one, and ErrNotFound if no endpoint
+// knows it.
 func (s *Session) Transaction(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.Transaction, error) {
 	return get[*ethrpc.Transaction](ctx, s, AskTransaction(hash).call(ch))
 }
@@ -197,9 +196,9 @@ func (s *Session) CallFrom(ctx context.Context, ch *chain.Chain, from, to common
 	return get[[]byte](ctx, s, AskCallFrom(from, to, data, block).call(ch))
 }
 
-// DebugTrace gives the call tree of debug_traceTransaction with callTracer. The
-// answer is parsed as it streams in. The tree is shared by all callers of one
-// session, whose limits must be the same.
+// DebugTrace returns the call tree of debug_traceTransaction with callTracer. The answer is
+// parsed while it arrives. All callers of one session share the tree, so their limits must
+// be equal.
 func (s *Session) DebugTrace(ctx context.Context, ch *chain.Chain, hash common.Hash, lim trace.Limits) (*trace.Tree, error) {
 	config := jsontext.Value(`{"tracer":"callTracer","tracerConfig":{"onlyTopCall":false,"withLog":true},"timeout":"30s"}`)
 	return get[*trace.Tree](ctx, s, traceCall(ch, methodDebugTrace, params(hash.Hex(), config), func(dec *jsontext.Decoder) (any, error) {
@@ -214,7 +213,7 @@ func (s *Session) ParityTrace(ctx context.Context, ch *chain.Chain, hash common.
 	}))
 }
 
-// StateDiff gives what the transaction changed, of prestateTracer in diff mode.
+// StateDiff returns the state changes of the transaction, from prestateTracer in diff mode.
 func (s *Session) StateDiff(ctx context.Context, ch *chain.Chain, hash common.Hash) (*ethrpc.StateDiff, error) {
 	config := jsontext.Value(`{"tracer":"prestateTracer","tracerConfig":{"diffMode":true},"timeout":"30s"}`)
 	return get[*ethrpc.StateDiff](
@@ -238,7 +237,7 @@ func traceCall(ch *chain.Chain, method string, params []byte, decode decodeFunc)
 	}
 }
 
-// maxKey is the length above which the parameters in a key give way to their hash.
+// maxKey is the length above which the parameters in a key are replaced by their hash.
 const maxKey = 256
 
 func rpcKey(ch *chain.Chain, method string, params []byte) string {
@@ -280,10 +279,10 @@ func params(list ...any) []byte {
 
 func quantity(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
 
-// hexAddress writes lower case, so that a key has one form.
+// hexAddress formats an address in lower case, so that equal calls have equal keys.
 func hexAddress(a common.Address) string { return "0x" + hex.EncodeToString(a[:]) }
 
-// one reads a single value with the readers of evidence.
+// one decodes a single value with the readers of package ethrpc.
 func one[T any](dec *jsontext.Decoder, what string, read func(*rpcjson.Reader) T) (T, error) {
 	r := rpcjson.New(dec)
 	v := read(r)
@@ -305,7 +304,7 @@ func readBytes(dec *jsontext.Decoder) ([]byte, error) {
 	return one(dec, "bytes", (*rpcjson.Reader).Bytes)
 }
 
-// readWord reads a storage word; some nodes leave leading zeros out.
+// readWord reads a storage word; some nodes omit leading zeros.
 func readWord(dec *jsontext.Decoder) (common.Hash, error) {
 	return one(dec, "storage word", func(r *rpcjson.Reader) common.Hash {
 		var word uint256.Int

@@ -19,17 +19,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Price is what one whole token was worth.
+// Price is the value of one whole token.
 type Price struct {
 	USD        api.Decimal
 	Time       uint64 // Unix seconds of the quote
-	Confidence string // 0 to 1 as the service wrote it; empty when it did not say
+	Confidence string // 0 to 1 as the service wrote it; empty if absent
 	Source     string // defillama
 	Symbol     string // as the service knows the token
 	Decimals   *int   // as the service knows the token
 }
 
-// PriceSet holds the prices that can be trusted, and why the others cannot.
+// PriceSet holds the prices that were accepted, and why the others were not.
 type PriceSet struct {
 	Prices  map[common.Address]Price
 	Dropped map[common.Address]string
@@ -43,17 +43,16 @@ const (
 // minConfidence is the confidence below which a quote is dropped.
 var minConfidence = api.Decimal{Unscaled: big.NewInt(8), Scale: 1}
 
-// Prices gives the prices of tokens at a time (Unix seconds). The zero address is
-// the native coin. A token without a trustworthy price is absent: see PriceSet.
+// Prices returns the prices of tokens at a time (Unix seconds). The zero address is the
+// native coin. A token without an accepted price is absent: see PriceSet.
 func (s *Session) Prices(ctx context.Context, ch *chain.Chain, at uint64, tokens []common.Address) (map[common.Address]Price, error) {
 	set, err := s.PriceSet(ctx, ch, at, tokens)
 	return set.Prices, err
 }
 
-// PriceSet is Prices with the reasons for what was left out: unknown, more than
-// four hours off, of confidence below 0.8, or not a positive number. When some of
-// the requests fail, it gives what the others found together with the error. It
-// never gives nil.
+// PriceSet is Prices with the reasons for rejected prices: unknown, more than four hours
+// off, confidence below 0.8, or not a positive number. If some of the requests fail, it
+// returns the others together with the error. It never returns nil.
 func (s *Session) PriceSet(ctx context.Context, ch *chain.Chain, at uint64, tokens []common.Address) (*PriceSet, error) {
 	set := &PriceSet{Prices: map[common.Address]Price{}, Dropped: map[common.Address]string{}}
 	if s.sourcesOff {
@@ -92,7 +91,7 @@ func (s *Session) PriceSet(ctx context.Context, ch *chain.Chain, at uint64, toke
 	return set, all
 }
 
-// coinKey names a token as DefiLlama does, empty when it cannot.
+// coinKey returns DefiLlama's name of a token, empty if it has none.
 func coinKey(ch *chain.Chain, at uint64, token common.Address) string {
 	if token == (common.Address{}) {
 		if id := ch.CoingeckoAt(at); id != "" {
@@ -105,7 +104,7 @@ func coinKey(ch *chain.Chain, at uint64, token common.Address) string {
 	return ch.LlamaPrefix + ":" + hexAddress(token)
 }
 
-// judge takes a quote or says why not.
+// judge accepts a quote or records why not.
 func (p *PriceSet) judge(token common.Address, at uint64, q quote, known bool) {
 	usd, ok := parseDecimal(q.Price)
 	confidence, sure := parseDecimal(q.Confidence)
@@ -161,8 +160,8 @@ func priceCall(ch *chain.Chain, at uint64, coins []string) call {
 	}
 }
 
-// readQuotes takes what was asked for out of an answer of DefiLlama, which leaves
-// unknown coins out and echoes names in the case they were sent in.
+// readQuotes extracts the requested tokens from an answer of DefiLlama, which omits unknown
+// coins and repeats names in the case of the request.
 func readQuotes(status int, raw []byte, coins []string) ([]quote, error) {
 	if status != http.StatusOK {
 		return nil, newError(KindRejected, "HTTP status "+strconv.Itoa(status))
@@ -208,8 +207,8 @@ func number(v jsontext.Value) string {
 	return string(v)
 }
 
-// parseDecimal reads the text of a JSON number without loss. Exponents beyond
-// what a price can have are refused, since the digits would be written out.
+// parseDecimal parses a JSON number without loss. An exponent beyond that of any price is
+// rejected, because all digits would be allocated.
 func parseDecimal(text string) (api.Decimal, bool) {
 	mantissa, exponent := text, 0
 	if i := strings.IndexAny(text, "eE"); i >= 0 {

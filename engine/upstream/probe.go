@@ -14,20 +14,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ProbeResult says which chain knows a hash.
+// ProbeResult is the outcome of a search for the chain of a hash.
 type ProbeResult struct {
 	Chain    *chain.Chain
-	Pending  bool     // known there, but in no block
-	Answered []string // slugs of chains that answered: not here; sorted
+	Pending  bool     // the chain knows the transaction, but it is in no block
+	Answered []string // slugs of chains that do not know the hash; sorted
 	Silent   []string // slugs of chains that failed; sorted. Chains not asked, or still to answer when the hit came, are in neither
 }
 
-// Probe finds the chain of a hash: chains are asked in waves by popularity, the
-// first hit wins and the rest is called back before Probe returns. Only chains
-// with an endpoint are asked. When all have answered and none knows the hash it
-// gives an *api.NotFoundError; when some failed and no other knows it, an
-// *api.UnavailableError which names them. The whole is one logical call; the
-// transaction that was found is kept for Session.Transaction.
+// Probe finds the chain of a hash: chains are asked in waves by popularity, the first match
+// wins, and the remaining requests are canceled before Probe returns. Chains without an
+// endpoint are skipped. If all answered and none knows the hash, the error is an
+// *api.NotFoundError; if some failed and no other knows it, an *api.UnavailableError that
+// names them. The search is one logical call; the transaction found is kept for
+// Session.Transaction.
 func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*ProbeResult, error) {
 	rec, err := get[*probeRecord](ctx, s, probeCall(chains, hash))
 	if err != nil {
@@ -48,9 +48,9 @@ func (s *Session) Probe(ctx context.Context, chains []*chain.Chain, hash common.
 	return &ProbeResult{Chain: rec.chain, Pending: rec.tx.Pending(), Answered: rec.Answered, Silent: rec.Silent}, nil
 }
 
-// storeProbed keeps the transaction of a probe as if it had been asked for. It is not
-// metered again; it is recorded also under its own name, for a replay that
-// starts from the chain.
+// storeProbed keeps the transaction of a probe for Session.Transaction. It is not metered
+// again. It is recorded under its own key as well, for a replay that starts with a known
+// chain.
 func (s *Session) storeProbed(rec *probeRecord, hash common.Hash) {
 	c := AskTransaction(hash).call(rec.chain)
 	if s.keep(c, rec.tx, nil) {
@@ -121,22 +121,22 @@ func decodeProbe(chains []*chain.Chain, hash common.Hash) decodeFunc {
 	}
 }
 
-// probeAnswer is what one chain said to a probe.
+// probeAnswer is the answer of one chain to a probe.
 type probeAnswer struct {
 	chain *chain.Chain
-	tx    *ethrpc.Transaction // nil: not here, or err
+	tx    *ethrpc.Transaction // nil: not found, or err
 	raw   jsontext.Value
 	err   *Error
 }
 
-// settled reports whether no other sighting can be better. A pending transaction
-// may be mined elsewhere, and one that names no chain (before EIP-155) may have
-// been replayed on a fork.
+// settled reports whether no other answer can be better. A pending transaction may be mined
+// on another chain, and one without chain id (before EIP-155) may have been replayed on a
+// fork.
 func (s *probeAnswer) settled() bool {
 	return s.tx != nil && !s.tx.Pending() && s.tx.ChainID != nil && s.tx.ChainID.Sign() != 0
 }
 
-// better prefers mined over pending, then the more popular chain.
+// better prefers mined over pending transactions, then the more popular chain.
 func (s *probeAnswer) better(t *probeAnswer) bool {
 	if t == nil || s.tx.Pending() != t.tx.Pending() {
 		return t == nil || t.tx.Pending()
@@ -147,7 +147,7 @@ func (s *probeAnswer) better(t *probeAnswer) bool {
 // probeState is the state of one probe.
 type probeState struct {
 	waiting  [][]*chain.Chain // waves not started
-	out      int              // chains asked that have not said anything
+	out      int              // chains asked that have not answered
 	asked    int
 	best     *probeAnswer
 	answered []string
@@ -181,7 +181,7 @@ func (r *probeState) record() *probeRecord {
 	return rec
 }
 
-// waves cuts chains, most popular first, into waves.
+// waves splits chains, most popular first, into waves.
 func (c *Client) waves(chains []*chain.Chain) (out [][]*chain.Chain) {
 	chains = slices.Clone(chains)
 	slices.SortStableFunc(chains, func(a, b *chain.Chain) int { return a.Popularity - b.Popularity })
@@ -196,7 +196,7 @@ func (c *Client) waves(chains []*chain.Chain) (out [][]*chain.Chain) {
 	return out
 }
 
-// probe runs the race. It returns when every goroutine it started has ended.
+// probe runs the search. It returns after every goroutine it started has ended.
 func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.Hash) (*probeRecord, int, *Error) {
 	racing, cancel := context.WithCancel(ctx)
 	r := &probeState{waiting: c.waves(chains)}
@@ -249,9 +249,8 @@ func (c *Client) probe(ctx context.Context, chains []*chain.Chain, hash common.H
 	}
 }
 
-// probeChain asks one chain, two endpoints at most: a node may have dropped or not yet
-// indexed an old transaction, and one that does not answer should not hide it.
-// Nothing is retried.
+// probeChain asks one chain, at two endpoints at most: a node may have dropped or not yet
+// indexed an old transaction, and a failed endpoint should not hide it. Nothing is retried.
 func (c *Client) probeChain(ctx context.Context, ch *chain.Chain, hash common.Hash) (s probeAnswer) {
 	s.chain = ch
 	defer func() {

@@ -9,15 +9,15 @@ import (
 // entry is the recorded outcome of one logical call: raw or err is set.
 type entry struct {
 	tool string
-	seq  int64         // number of its start among the metered calls; 0: not known, or not metered
+	seq  int64         // position among the metered calls; 0: unknown, or not metered
 	took time.Duration // whole milliseconds
 	nano int64
 	raw  *packed
 	err  *Error
 }
 
-// Recorder collects the outcome of every logical call of one analysis. A nil
-// Recorder records nothing. It is safe for concurrent use.
+// Recorder collects the outcome of every logical call of one analysis. A nil Recorder
+// records nothing. It is safe for concurrent use.
 type Recorder struct {
 	mu      sync.Mutex
 	meta    Meta
@@ -27,8 +27,8 @@ type Recorder struct {
 // NewRecorder makes an empty Recorder.
 func NewRecorder() *Recorder { return &Recorder{entries: map[string]*entry{}} }
 
-// SetMeta says what was analysed. The flags SourcesOff and RPCOnly are also set
-// by the session that records.
+// SetMeta describes the analysis. The session sets the flags SourcesOff and RPCOnly as
+// well.
 func (r *Recorder) SetMeta(m Meta) {
 	if r == nil {
 		return
@@ -50,7 +50,7 @@ func (r *Recorder) note(sourcesOff, rpcOnly bool) {
 	r.meta.RPCOnly = r.meta.RPCOnly || rpcOnly
 }
 
-// put keeps the first outcome of a key.
+// put records an outcome unless its key has one.
 func (r *Recorder) put(key string, e entry) {
 	if r == nil || (e.err == nil && e.raw == nil) {
 		return
@@ -62,7 +62,7 @@ func (r *Recorder) put(key string, e entry) {
 	}
 }
 
-// Len is the number of calls recorded so far.
+// Len returns the number of calls recorded so far.
 func (r *Recorder) Len() int {
 	if r == nil {
 		return 0
@@ -72,7 +72,7 @@ func (r *Recorder) Len() int {
 	return len(r.entries)
 }
 
-// Bundle is what has been recorded so far.
+// Bundle returns what has been recorded so far.
 func (r *Recorder) Bundle() *Bundle {
 	b := &Bundle{entries: map[string]*entry{}}
 	if r == nil {
@@ -87,7 +87,7 @@ func (r *Recorder) Bundle() *Bundle {
 	return b
 }
 
-// WriteFile writes the bundle to path, all of it or nothing.
+// WriteFile writes the bundle to path atomically.
 func (r *Recorder) WriteFile(path string) error { return r.Bundle().WriteFile(path) }
 
 // errorRecord is an Error as it is stored.

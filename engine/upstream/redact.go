@@ -9,12 +9,12 @@ import (
 	"txlens/engine/api"
 )
 
-// secrets are the parts of an endpoint's URL that may not appear in any text.
+// secrets are the parts of an endpoint's URL that must not appear in any text.
 type secrets []string
 
-// secretsOf takes everything but scheme and host: providers put keys into the
-// path, the query and the user info alike. Very short parts ("v2", "rpc") are no
-// keys, and hiding them would only blur messages.
+// secretsOf returns everything but scheme and host: providers put keys into path, query and
+// user info. Very short parts ("v2", "rpc") are no keys, and hiding them would make
+// messages unreadable.
 func secretsOf(u *url.URL) secrets {
 	var s secrets
 	add := func(part string, atLeast int) {
@@ -47,8 +47,8 @@ func secretsOf(u *url.URL) secrets {
 
 var urlInText = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]+`)
 
-// scrub makes text of a foreign service fit for errors and bundles: one line of
-// at most 300 characters, URLs cut down to their host, keys hidden.
+// scrub makes text of an external service safe for errors and bundles: one line of at most
+// 300 characters, URLs reduced to their host, keys hidden.
 func (s secrets) scrub(text string) string {
 	if len(text) > 4096 {
 		text = text[:4096]

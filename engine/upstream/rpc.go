@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// rpcCall is one JSON-RPC request and how to read its result.
+// rpcCall is one JSON-RPC request and the decoder of its result.
 type rpcCall struct {
 	method  string
 	params  []byte // canonical JSON array
@@ -22,13 +22,13 @@ type rpcCall struct {
 	timeout time.Duration
 }
 
-// reply is the outcome of a call that gave a value.
+// reply is the outcome of a successful call.
 type reply struct {
 	value any
-	raw   *packed // nil unless it was asked to be kept
+	raw   *packed // nil unless it is recorded
 }
 
-// rpc asks the endpoints of a chain in order.
+// rpc tries the endpoints of a chain in order.
 func (c *Client) rpc(ctx context.Context, ch *chain.Chain, r rpcCall, keep bool) (out reply, err *Error) {
 	list := c.endpoints(ch)
 	if len(list) == 0 {
@@ -96,20 +96,20 @@ func (e *endpoint) readReply(b *body, id uint64, r rpcCall, keep bool) (out repl
 	return out, nil
 }
 
-// maxBatch is the number of calls in one batch. Providers charge and limit per
-// call, some refuse large batches, and one slow call delays all.
+// maxBatch is the number of calls in one batch. Providers charge and limit per call, some
+// reject large batches, and one slow call delays all.
 const maxBatch = 10
 
-// batchReply is the outcome of one call of a batch. Neither value nor err: the
-// batch did not settle it, and it is to be asked alone.
+// batchReply is the outcome of one call of a batch. If both value and err are nil, the
+// batch did not answer it, and it is sent again alone.
 type batchReply struct {
 	reply
 	err *Error
 }
 
-// batch asks up to maxBatch plain calls in one request, of the first endpoint
-// that takes batches. It is an optimisation only: whatever it does not settle
-// beyond doubt is left open, and nothing is retried here.
+// batch sends up to maxBatch plain calls in one request, to the first endpoint that accepts
+// batches. It is only an optimisation: a call without a clear answer stays unanswered, and
+// nothing is retried.
 func (c *Client) batch(ctx context.Context, ch *chain.Chain, calls []rpcCall, keep bool) []batchReply {
 	out := make([]batchReply, len(calls))
 	for _, e := range c.endpoints(ch) {
@@ -161,7 +161,7 @@ func (c *Client) postBatch(ctx context.Context, e *endpoint, calls []rpcCall, ke
 	})
 }
 
-// settle turns the answer to one call of a batch into its outcome.
+// settle converts the answer to one call of a batch to its outcome.
 func (e *endpoint) settle(r rpcCall, got *batchAnswer, keep bool) (out batchReply) {
 	switch {
 	case got == nil, got.null:
@@ -189,12 +189,12 @@ type batchAnswer struct {
 	result jsontext.Value
 }
 
-// errNoBatch: what came is no array, which is how providers refuse batches.
+// errNoBatch: the answer is not an array; providers reject batches this way.
 var errNoBatch = fmt.Errorf("%w: answer to a batch is not an array", errProtocol)
 
-// readBatch reads the answer to a batch of n requests with ids from first on, in
-// any order. An id that is missing leaves nil; one that is foreign or stands
-// twice spoils the whole, since then no other can be trusted.
+// readBatch reads the answers to a batch of n requests with consecutive ids from first, in
+// any order. A missing id leaves nil; an unknown or duplicate id invalidates the batch,
+// because no other answer can be trusted then.
 func readBatch(dec *jsontext.Decoder, first uint64, n int) ([]*batchAnswer, error) {
 	open, err := dec.ReadToken()
 	if err != nil {

@@ -13,40 +13,40 @@ import (
 	"txlens/engine/meter"
 )
 
-// Session is the world as one analysis sees it: each logical call is made once,
-// whoever asks, and its typed outcome is kept, metered and recorded. It is safe
-// for concurrent use. Values it returns are shared and must not be changed.
+// Session makes the requests of one analysis: each logical call is made once, and its typed
+// outcome is kept, metered and recorded. It is safe for concurrent use. Values it returns
+// are shared and must not be changed.
 type Session struct {
-	// OnStart and OnCall, when set before first use, hear of each logical call:
-	// when it starts and with what arguments, and when it ended, how, after what time
-	// and at what price. Both get the same id, which is unique in the session. The
-	// end of a call that was stopped, or is not in the bundle, is not told. They are
-	// called from several goroutines and must not block.
+	// OnStart and OnCall, if set before first use, are called at the start of each logical
+	// call with its arguments, and at its end with outcome, duration and price. Both get
+	// the same id, which is unique in the session. The end of a call that was stopped, or
+	// is not in the bundle, is not reported. They are called from several goroutines and
+	// must not block.
 	OnStart func(id, tool, args string)
 	OnCall  func(id string, c api.ToolCall)
 
-	client     *Client // nil when replaying
-	bundle     *Bundle // nil when live
+	client     *Client // nil for a replay
+	bundle     *Bundle // nil for a live session
 	meter      *meter.Meter
 	rec        *Recorder
 	sourcesOff bool
-	started    atomic.Int64 // calls so far, for their ids
+	started    atomic.Int64 // number of calls so far, for their ids
 
 	mu      sync.Mutex
 	flights map[string]*flight
 }
 
-// Session opens the world for one analysis. Calls are booked on m and recorded
-// to rec; either may be nil.
+// Session starts the session of one analysis. Calls are metered by m and recorded by rec;
+// either may be nil.
 func (c *Client) Session(m *meter.Meter, rec *Recorder) *Session {
 	rec.note(c.cfg.SourcesOff, c.cfg.RPCOnly)
 	return &Session{client: c, meter: m, rec: rec, sourcesOff: c.cfg.SourcesOff, flights: map[string]*flight{}}
 }
 
-// ReplaySession answers from a bundle alone, with the recorded durations and
-// costs. A call that is not in it fails with ErrNotRecorded and is not metered,
-// since the recorded analysis did not make it. Where a deadline cut the recorded
-// analysis off, its calls are booked at once: the replay will not make them all.
+// ReplaySession answers from a bundle alone, with the recorded durations and costs. A call
+// that is not in it fails with ErrNotRecorded and is not metered, because the recorded
+// analysis did not make it. If a deadline cut the recorded analysis off, all its calls are
+// metered at once, because the replay may not make all of them.
 func ReplaySession(b *Bundle, m *meter.Meter) *Session {
 	if len(b.Meta.Expired) > 0 {
 		b.book(m)
@@ -61,13 +61,14 @@ type call struct {
 	key    string // source, chain id, method, canonical parameters; no URL
 	chain  string // slug
 	decode decodeFunc
-	// live asks the world. It counts what was asked for the price; 0 means 1.
+	// live makes the requests. It counts those that have a price; 0 means 1.
 	live func(ctx context.Context, c *Client, keep bool) (out reply, units int, err *Error)
-	// bad tells from a value that the call went badly all the same.
+	// bad reports whether a value is unusable although the call succeeded.
 	bad func(value any) bool
 }
 
-// flight is a call in the air or landed. val, err are set before done is closed.
+// flight is a running or finished call that several callers share. val and err are set
+// before done is closed.
 type flight struct {
 	done   chan struct{}
 	cancel context.CancelCauseFunc
@@ -76,9 +77,9 @@ type flight struct {
 	err    *Error
 }
 
-// ask gives the outcome of a call, making it when nobody has. It flies on a
-// context of its own: a caller that goes away takes nothing from the others, and
-// the last one to go ends it and waits until it is over.
+// ask returns the outcome of a call, and makes it if no caller has. The call has its own
+// context: a caller that leaves does not affect the others, and the last one to leave
+// cancels it and waits for its end.
 func (s *Session) ask(ctx context.Context, c call) (any, error) {
 	s.mu.Lock()
 	f, ok := s.flights[c.key]
@@ -110,7 +111,7 @@ func (f *flight) outcome() (any, error) {
 	return f.val, nil
 }
 
-// launch starts a flight; s.mu is held.
+// launch starts a flight; the caller holds s.mu.
 func (s *Session) launch(ctx context.Context, c call) *flight {
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	f := &flight{done: make(chan struct{}), cancel: cancel}
@@ -124,8 +125,8 @@ func (s *Session) launch(ctx context.Context, c call) *flight {
 	return f
 }
 
-// leave takes one caller off a flight and reports whether it was the last, in
-// which case the flight is called back and forgotten.
+// leave removes a caller from a flight and reports whether it was the last; then the flight
+// is canceled and forgotten.
 func (s *Session) leave(ctx context.Context, c call, f *flight) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +140,8 @@ func (s *Session) leave(ctx context.Context, c call, f *flight) bool {
 	return true
 }
 
-// complete makes the call, then books it. A call that ended because nobody waited any
-// more is no outcome and leaves no mark.
+// complete makes the call, then meters and records it. A call that was canceled because all
+// callers left has no outcome and is not metered.
 func (s *Session) complete(ctx context.Context, c call, f *flight, b startedCall) {
 	e := s.perform(ctx, c)
 	f.val, f.err = e.value, e.err
@@ -164,15 +165,15 @@ func (s *Session) forget(c call, f *flight) {
 	}
 }
 
-// outcome is a finished call as it is booked.
+// outcome is the result of a finished call.
 type outcome struct {
 	entry
 	value any
 	skip  bool // neither metered nor recorded
 }
 
-// perform makes the call, live or from the bundle. A decoder that panics on what
-// the world sent costs this call only.
+// perform makes the call, live or from the bundle. A decoder that panics on an answer
+// affects this call only.
 func (s *Session) perform(ctx context.Context, c call) (o outcome) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -197,8 +198,8 @@ func (s *Session) perform(ctx context.Context, c call) (o outcome) {
 	return o
 }
 
-// admit asks whether one more call may be bought. One that may not was not made,
-// so it is neither metered nor recorded.
+// admit asks the meter's gate whether one more call may be bought. A rejected call was not
+// made, so it is neither metered nor recorded.
 func (s *Session) admit(ctx context.Context, c call) *Error {
 	err := s.meter.Admit(ctx)
 	switch {
@@ -229,9 +230,9 @@ func (s *Session) replay(c call) (o outcome) {
 	return o
 }
 
-// book meters all recorded calls. That a value was bad although the call went
-// well is not recorded. Where calls have numbers, one without was not metered: its
-// answer came with that of another.
+// book meters all recorded calls. Whether a value was unusable is not recorded. If calls
+// are numbered, a call without a number was not metered: its answer came with that of
+// another.
 func (b *Bundle) book(m *meter.Meter) {
 	numbered := false
 	for _, e := range b.entries {
@@ -259,7 +260,7 @@ func (b *Bundle) book(m *meter.Meter) {
 	}
 }
 
-// book meters and records a finished call, and tells of it.
+// book meters, records and reports a finished call.
 func (s *Session) book(c call, o outcome, b startedCall) {
 	ok := o.err == nil || o.err.Kind.answered()
 	if ok && o.err == nil && c.bad != nil && c.bad(o.value) {
@@ -277,14 +278,15 @@ type startedCall struct {
 	seq int64
 }
 
-// begin numbers a call and tells that it starts.
+// begin numbers a call and reports its start.
 func (s *Session) begin(tool, args string) startedCall {
 	b := startedCall{seq: s.number()}
 	s.tellStart(&b, tool, args)
 	return b
 }
 
-// number is the place of a call among those of the meter. On replay the recording has it.
+// number returns the position of a call among those of the meter. On replay it is in the
+// recording.
 func (s *Session) number() int64 {
 	if s.bundle != nil {
 		return 0
@@ -307,7 +309,7 @@ func (s *Session) seq(e entry, b startedCall) int64 {
 	return b.seq
 }
 
-// args is what the call asks for: the chain, and the parameters as the key has them.
+// args returns the arguments of the call: the chain, and the parameters as in the key.
 func (c *call) args() string {
 	parts := strings.SplitN(c.key, "|", 3)
 	rest := strings.TrimPrefix(parts[len(parts)-1], c.tool+" ")
@@ -330,8 +332,8 @@ func (s *Session) tellEnd(b startedCall, e entry, ok bool) {
 	}
 }
 
-// keep puts an outcome that another call brought along in place, unless the call
-// is known already. It reports whether it did.
+// keep stores an outcome that came with another call, unless the call has one. It reports
+// whether it did.
 func (s *Session) keep(c call, value any, err *Error) bool {
 	f := &flight{done: make(chan struct{}), cancel: func(error) {}, val: value, err: err}
 	close(f.done)

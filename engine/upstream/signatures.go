@@ -18,8 +18,8 @@ import (
 )
 
 // SignatureSet holds texts like transfer(address,uint256) by their hash, the most
-// trustworthy first: those of verified contracts, then those that are not known
-// as spam. Each text hashes to its key. Custom errors stand among the functions.
+// trustworthy first: those of verified contracts, then those not marked as spam. Each text
+// hashes to its key. Custom errors are among the functions.
 type SignatureSet struct {
 	Functions map[[4]byte][]string
 	Events    map[common.Hash][]string
@@ -33,9 +33,9 @@ const (
 	selectorChars = 2 + 2*4
 )
 
-// Signatures looks hashes up in the Sourcify signature database. Unknown hashes
-// are absent from the set. When some of the requests fail, it gives what the
-// others found together with the error.
+// Signatures looks up hashes in the Sourcify signature database. Unknown hashes are absent
+// from the set. If some of the requests fail, it returns the others together with the
+// error.
 func (s *Session) Signatures(ctx context.Context, selectors [][4]byte, topics []common.Hash) (*SignatureSet, error) {
 	set := &SignatureSet{Functions: map[[4]byte][]string{}, Events: map[common.Hash][]string{}}
 	if s.sourcesOff {
@@ -130,8 +130,8 @@ type signatureEntry struct {
 	Verified bool   `json:"hasVerifiedContract"`
 }
 
-// readSignatures takes what was asked for out of an answer. Unknown functions are
-// null there, unknown events an empty list.
+// readSignatures extracts the requested hashes from an answer, in which unknown functions
+// are null and unknown events an empty list.
 func readSignatures(status int, raw []byte, functions, events []string) ([]signatureRecord, error) {
 	var a struct {
 		OK     bool `json:"ok"`
@@ -160,7 +160,7 @@ func readSignatures(status int, raw []byte, functions, events []string) ([]signa
 	return out, nil
 }
 
-// trusted orders the texts of a hash and drops those that do not hash to it.
+// trusted sorts the texts of a hash by trust and removes those that do not hash to it.
 func trusted(hash string, entries []signatureEntry) []string {
 	entries = slices.Clone(entries)
 	slices.SortStableFunc(entries, func(a, b signatureEntry) int { return b.trust() - a.trust() })

@@ -22,9 +22,9 @@ type Source struct {
 	Name           string          // of the contract, at most 200 characters
 	ABIJSON        []byte          // a JSON array; "[]" when the contract has none
 	Origin         string          // sourcify, etherscan, blockscout
-	Match          string          // exact_match, match, or empty when the origin does not say
-	Implementation *common.Address // what a proxy runs, as the origin knows it today, not as of a block
-	ProxyKind      string          // eip1967, beacon, eip1167, eip1822, zeppelinos, safe, diamond, eip7702 ...; empty: no proxy
+	Match          string          // exact_match, match, or empty if the origin does not say
+	Implementation *common.Address // what a proxy runs, as the origin knows it today, not at a block
+	ProxyKind      string          // eip1967, beacon, eip1167, eip1822, zeppelinos, safe, diamond, eip7702 ...; empty: not a proxy
 }
 
 // sourceRecord is a Source as it is stored.
@@ -36,10 +36,9 @@ type sourceRecord struct {
 	ProxyKind string         `json:"proxyKind,omitzero"`
 }
 
-// Source asks for the verified interface of a contract: Sourcify, then Etherscan
-// when a key is configured, then Blockscout. It gives ErrNotFound when all that
-// cover the chain were asked and none has it; when one of them failed and none
-// has it, that failure.
+// Source fetches the verified interface of a contract: from Sourcify, then Etherscan if a
+// key is configured, then Blockscout. The error is ErrNotFound if all that cover the chain
+// answered and none has it; if one of them failed and none has it, that failure.
 func (s *Session) Source(ctx context.Context, ch *chain.Chain, a common.Address) (*Source, error) {
 	return askServices[*Source](ctx, s, ch, s.serviceCalls(ch, a, "", decodeSource, []sourceService{
 		{tool: ToolSourcify, live: sourcifyLive(ch, a)},
@@ -48,13 +47,13 @@ func (s *Session) Source(ctx context.Context, ch *chain.Chain, a common.Address)
 	}))
 }
 
-// sourceService is one of those who know sources.
+// sourceService is a service that knows verified sources.
 type sourceService struct {
 	tool string
 	live func(context.Context, *Client, bool) (reply, int, *Error)
 }
 
-// asks reports whether the directory is configured and covers the chain.
+// asks reports whether the service is configured and covers the chain.
 func (c *Client) asks(tool string, ch *chain.Chain) bool {
 	switch tool {
 	case ToolSourcify:
@@ -65,7 +64,7 @@ func (c *Client) asks(tool string, ch *chain.Chain) bool {
 	return c.blockscoutFor(ch) != nil
 }
 
-// askServices gives the first answer, or the worst failure.
+// askServices returns the first answer, or the worst failure.
 func askServices[T any](ctx context.Context, s *Session, ch *chain.Chain, calls []call) (T, error) {
 	var none T
 	if s.sourcesOff {
@@ -91,8 +90,8 @@ func askServices[T any](ctx context.Context, s *Session, ch *chain.Chain, calls 
 	return none, all
 }
 
-// serviceCalls lists whom to ask for what: the empty word for the interface of
-// a contract. When replaying it is the bundle that knows who was configured then.
+// serviceCalls returns the calls to the services; what is "" for the interface of a
+// contract. On replay the bundle determines which services were configured.
 func (s *Session) serviceCalls(
 	ch *chain.Chain,
 	a common.Address,
@@ -143,10 +142,10 @@ func decodeSource(origin string) decodeFunc {
 // maxABI bounds one ABI; the largest verified ones are below 1 MiB.
 const maxABI = 4 << 20
 
-// errNotVerified: the service knows the address, or not even that, but no source.
+// errNotVerified: the service has no verified source for the address.
 var errNotVerified = errors.New("not verified there")
 
-// validate checks and cuts what a service said.
+// validate checks and bounds a record of a service.
 func (r *sourceRecord) validate() error {
 	if len(r.ABI) > maxABI {
 		return errAnswerTooLarge
@@ -164,7 +163,7 @@ func (r *sourceRecord) validate() error {
 	return nil
 }
 
-// proxyKinds maps the words of Sourcify and Blockscout to ours.
+// proxyKinds maps the proxy kinds of Sourcify and Blockscout to ours.
 var proxyKinds = map[string]string{
 	"EIP1967Proxy": "eip1967", "EIP1167Proxy": "eip1167", "GnosisSafeProxy": "safe", "DiamondProxy": "diamond",
 	"PROXIABLEProxy": "eip1822", "ZeppelinOSProxy": "zeppelinos", "SequenceWalletProxy": "sequence", "FixedProxy": "fixed",
@@ -178,9 +177,9 @@ func proxyKind(word string) string {
 	return api.Clean(word, 40)
 }
 
-// fetch asks a service for one record, with the retries of a plain call. read
-// turns the body of any status into a value that is stored as JSON and decoded
-// again at once, so that live and replayed values are made by the same code.
+// fetch requests one record, with the retries of a plain call. read converts the body of
+// any status to a value that is stored as JSON and decoded again at once, so that the same
+// code produces live and replayed values.
 func (c *Client) fetch(
 	ctx context.Context,
 	e *endpoint,
@@ -211,8 +210,8 @@ func (c *Client) fetch(
 	return out, err.at(tool, e.host, chainSlug)
 }
 
-// readService reads a body whole. Of error statuses only those on which services
-// say "no" in JSON get through.
+// readService reads a whole body. Of error statuses it accepts only those with which
+// services report "not found" in JSON.
 func (e *endpoint) readService(tool string, status int, h http.Header, b *body) ([]byte, *Error) {
 	raw, err := readExactly(b, maxResult)
 	if err != nil && b.broken() != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// SourceText is what a verified contract was compiled from. Who verified it wrote
-// it: its comments and names may say anything.
+// SourceText is the verified source of a contract. Its author wrote it: comments and names
+// may say anything.
 type SourceText struct {
 	Origin string       // sourcify, etherscan, blockscout
 	Files  []SourceFile // the contract's own first, the others by path; never empty
-	Cut    int          // files left out, because the source is larger than is kept
+	Cut    int          // number of files omitted, because the source exceeds the bounds
 }
 
 // SourceFile is one file, as it was verified.
@@ -69,8 +69,8 @@ func decodeText(origin string) decodeFunc {
 	}
 }
 
-// newText orders files and keeps what fits. main is the path of the contract's
-// own file, or the end of one; no text at all means that nobody verified it.
+// newText sorts files and applies the bounds. main is the path of the contract's own file,
+// or the end of one; no text at all means that the source is not verified.
 func newText(files []SourceFile, main string) (*textRecord, error) {
 	files = slices.DeleteFunc(files, func(f SourceFile) bool { return strings.TrimSpace(f.Text) == "" })
 	if len(files) == 0 {

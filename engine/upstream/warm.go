@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Warm asks many plain calls in batches of at most 10, and keeps what the batches
-// settle for the typed methods. What they leave open, because the provider
-// refuses batches or answered a member badly, is asked alone when it is needed.
-// It gives an error only when ctx ends.
+// Warm sends many plain calls in batches of at most 10, and keeps their answers for the
+// typed methods. Calls that a batch does not answer, because the provider rejects batches
+// or an answer is invalid, are sent alone when they are needed. It returns an error only if
+// ctx ends.
 func (s *Session) Warm(ctx context.Context, ch *chain.Chain, asks ...Ask) error {
 	calls := s.unknown(ch, asks)
 	if s.bundle != nil {
@@ -37,13 +37,13 @@ func (s *Session) Warm(ctx context.Context, ch *chain.Chain, asks ...Ask) error 
 	return nil
 }
 
-// pending is an Ask that is not answered yet, with its logical call.
+// pending is an unanswered Ask with its logical call.
 type pending struct {
 	ask  Ask
 	call call
 }
 
-// unknown are the asks, each once, that this session has not made yet.
+// unknown returns the asks that this session has not made yet, each once.
 func (s *Session) unknown(ch *chain.Chain, asks []Ask) []pending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Session) unknown(ch *chain.Chain, asks []Ask) []pending {
 	return out
 }
 
-// warmFromBundle books what the recorded analysis has; the rest it never got.
+// warmFromBundle meters the calls that are in the recording.
 func (s *Session) warmFromBundle(ctx context.Context, calls []pending) error {
 	for _, p := range calls {
 		if _, ok := s.bundle.entries[p.call.key]; ok {
