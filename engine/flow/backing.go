@@ -17,11 +17,11 @@ type LogStateMatch string
 const (
 	// LogsMatch: the balance slot of every holder changed by what the logs say.
 	LogsMatch LogStateMatch = "backed"
-	// FeeOnTransfer: some got less, or gave more, than the logs say, and nobody the reverse:
-	// a fee on transfer that no log tells of.
+	// FeeOnTransfer: some holders got less, or gave more, than the logs say, and none the
+	// reverse: the token takes a fee on transfer that no log reports.
 	FeeOnTransfer LogStateMatch = "fee_on_transfer"
-	// Rebasing: the slots of all holders changed by one and the same multiple of what the
-	// logs say. The token keeps shares, as rebasing tokens do.
+	// Rebasing: the slots of all holders changed by the same multiple of what the logs say.
+	// The token stores shares, as rebasing tokens do.
 	Rebasing LogStateMatch = "rebasing"
 	// LogsDiffer: logs and slots disagree in another way.
 	LogsDiffer LogStateMatch = "differs"
@@ -29,13 +29,13 @@ const (
 	FakeEvent LogStateMatch = "fake"
 )
 
-// TokenCheck is a token whose transfer events were held against the state diff, or against
-// what the token itself answered within the transaction. Holder is the first that
-// disagrees, with its movement by the logs and by its balance.
+// TokenCheck compares the transfer events of a token with the state diff, or with what the
+// token itself answered within the transaction. Holder is the first with a difference,
+// ByLogs and ByState are its movements.
 type TokenCheck struct {
 	Token           common.Address
 	Match           LogStateMatch
-	ByCalls         bool // two answers of balanceOf told, not the slots
+	ByCalls         bool // compared with two answers of balanceOf, not with the slots
 	Holders         int  // compared
 	Holder          common.Address
 	ByLogs, ByState *big.Int
@@ -62,7 +62,7 @@ var (
 	) // below this the rounding of shares hides their ratio
 )
 
-// layout is the way from a holder to its balance slot.
+// layout computes the balance slot of a holder.
 type layout struct {
 	mapping common.Hash
 	vyper   bool
@@ -81,7 +81,7 @@ var layouts = func() (list []layout) {
 	return list
 }()
 
-// slot is where a holder's balance stands.
+// slot returns the slot of a holder's balance.
 func (l *layout) slot(holder common.Address) common.Hash {
 	var words [64]byte
 	switch {
@@ -99,7 +99,7 @@ func (l *layout) slot(holder common.Address) common.Hash {
 	return crypto.Keccak256Hash(words[:])
 }
 
-// written are the slots of a contract that the transaction changed.
+// written is the slots of a contract that the transaction changed.
 type written struct{ pre, post map[common.Hash]common.Hash }
 
 func writtenBy(d *ethrpc.StateDiff, a common.Address) (w written) {
@@ -114,7 +114,7 @@ func writtenBy(d *ethrpc.StateDiff, a common.Address) (w written) {
 
 func (w *written) any() bool { return len(w.pre)+len(w.post) > 0 }
 
-// change is by how much a slot rose; false when it did not change.
+// change returns by how much a slot rose; false if it did not change.
 func (w *written) change(slot common.Hash) (delta *uint256.Int, changed bool) {
 	before, was := w.pre[slot]
 	after, is := w.post[slot]
@@ -124,10 +124,10 @@ func (w *written) change(slot common.Hash) (delta *uint256.Int, changed bool) {
 	return a.Sub(&a, &b), was || is
 }
 
-// fakes are the emitters whose transfer events are proven to have moved nothing: a state
-// diff and a whole trace are there, the emitter changed no storage although by its logs
-// somebody has more or less than before, and no other contract kept the balances in its
-// stead, for every contract that changed storage has logs of its own.
+// fakes returns the emitters whose transfer events are proven to have moved nothing: the
+// state diff and a complete trace are available, the emitter changed no storage although
+// its logs change balances, and no other contract could store them for it, because every
+// contract that changed storage has logs of its own.
 func (c *computation) fakes() map[common.Address]bool {
 	if c.Diff == nil || c.Diff.Post[c.Tx.From] == nil || !c.Succeeded || c.Tree == nil || c.Tree.Source == trace.SourceReceipt ||
 		c.Tree.Compressed() {
@@ -170,8 +170,8 @@ func (c *computation) externalStorage(logged map[common.Address]bool) bool {
 	return false
 }
 
-// couldMove reports emitters that need no storage to move something: those that hold,
-// receive or pay native coin, those that are deleted, and what the chain itself runs.
+// couldMove reports whether an emitter can move assets without storage: it holds, receives
+// or pays native coin, is deleted, or is run by the chain itself.
 func (c *computation) couldMove(a common.Address) bool {
 	if c.nativeToken(a) || c.Chain.WrappedNative != nil && a == *c.Chain.WrappedNative || a == systemLogger || a.Big().BitLen() <= 16 {
 		return true
@@ -188,7 +188,7 @@ func (c *computation) couldMove(a common.Address) bool {
 	return false
 }
 
-// claims reports whether by the logs of an emitter anybody has more or less of it.
+// claims reports whether the logs of an emitter change anybody's balance.
 func (c *computation) claims(a common.Address) bool {
 	scratch := &computation{Input: c.Input, bal: balancesPool.Get().(*balances)}
 	for i := range c.Receipt.Logs {
@@ -205,8 +205,8 @@ func (c *computation) claims(a common.Address) bool {
 	return moved
 }
 
-// check holds the fungible tokens of the ledger against the state diff, in the order of
-// their first transfer.
+// check compares the fungible tokens with the state diff, in the order of their first
+// transfer.
 func (c *computation) check() {
 	if c.Diff == nil || !c.Succeeded {
 		return
@@ -237,8 +237,8 @@ func (c *computation) check() {
 	}
 }
 
-// compare finds the balance slots of a token and holds each holder's net movement
-// against its own. false: the slots are not where they are looked for.
+// compare finds the balance slots of a token and compares each holder's net movement with
+// its slot. It returns false if the slots are not found.
 func (c *computation) compare(token common.Address, entries []*entry) (k TokenCheck, ok bool) {
 	w := writtenBy(c.Diff, token)
 	if !w.any() {
@@ -260,7 +260,7 @@ func (c *computation) compare(token common.Address, entries []*entry) (k TokenCh
 	return k, proven || k.Match == Rebasing
 }
 
-// differing are the holders whose slots do not agree.
+// differing returns the holders whose slots disagree with the logs.
 func (c *computation) differing(w *written, l *layout, entries []*entry) (list []holding) {
 	for _, e := range entries {
 		holder := c.bal.accounts[e.key.account].addr
@@ -277,7 +277,7 @@ type holding struct {
 	byLogs, byState *big.Int
 }
 
-// judge says what kind of disagreement it is.
+// judge classifies the disagreement.
 func judge(differ []holding, holders int) LogStateMatch {
 	scaled, keeps := len(differ) == holders && holders > 1, len(differ) < holders
 	first := &differ[0]
@@ -299,8 +299,8 @@ func judge(differ []holding, holders int) LogStateMatch {
 }
 
 // layoutOf finds the mapping of balances: a slot that is the hash of a holder and changed
-// by what the logs say. A mapping that merely changed may be of shares, or of anything
-// else that a token keeps of its holders; then it is not proven.
+// by what the logs say. A mapping that merely changed may store shares or anything else;
+// then it proves nothing.
 func (c *computation) layoutOf(w *written, entries []*entry) (first *layout, proven bool) {
 	for _, e := range entries[:min(len(entries), maxTries)] {
 		holder := c.bal.accounts[e.key.account].addr
@@ -318,8 +318,8 @@ func (c *computation) layoutOf(w *written, entries []*entry) (first *layout, pro
 	return first, false
 }
 
-// sameChange compares modulo 2^256. Where a balance shares its slot with something else it
-// has the lower half.
+// sameChange compares modulo 2^256. If a balance shares its slot with other data, it is the
+// lower half.
 func sameChange(e *entry, delta *uint256.Int) bool {
 	d, _ := e.in.sub(&e.out)
 	if d[0] != delta[0] || d[1] != delta[1] {
@@ -328,7 +328,7 @@ func sameChange(e *entry, delta *uint256.Int) bool {
 	return d[2] == delta[2] && d[3] == delta[3] || d[2] == 0 && d[3] == 0 && d[1]>>63 == 0 || ^d[2] == 0 && ^d[3] == 0 && d[1]>>63 == 1
 }
 
-// signed reads a difference of two slots.
+// signed returns the signed difference of two slots.
 func signed(d *uint256.Int) *big.Int {
 	n := d.ToBig()
 	if d[3]>>63 == 1 {
@@ -337,7 +337,7 @@ func signed(d *uint256.Int) *big.Int {
 	return n
 }
 
-// bookFake keeps an event that moved nothing apart.
+// bookFake records an event that moved nothing separately.
 func (c *computation) bookFake(t Transfer) {
 	c.out.Fakes = append(c.out.Fakes, t)
 	for i := range c.out.Checks {

@@ -10,9 +10,9 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// calls lists and books the token transfers that live calls asked for. It stands in
-// for the logs where nobody has them: flat traces carry none. What a contract moves
-// without being called for it, a mint or a burn, does not show.
+// calls derives token transfers from successful calls. It replaces the logs if they are not
+// available: flat traces have none. Movements without a call, such as some mints and burns,
+// are missed.
 func (c *computation) calls() {
 	if c.Tree == nil || !c.Succeeded {
 		return
@@ -32,7 +32,7 @@ func (c *computation) calls() {
 	}
 }
 
-// callTransfer reads one call as a transfer that its token granted.
+// callTransfer reads one call as a transfer that its token performed.
 func (c *computation) callTransfer(f *trace.Frame) (t Transfer, v uint256.Int, ok bool) {
 	if w := c.Chain.WrappedNative; w != nil && f.To == *w && f.Status == trace.OK {
 		switch {
@@ -60,13 +60,14 @@ func (c *computation) callTransfer(f *trace.Frame) (t Transfer, v uint256.Int, o
 	return t, v, ok && !v.IsZero()
 }
 
-// granted: EIP-20 has a token return true, old ones return nothing.
+// granted reports whether a token accepted a transfer: by EIP-20 it returns true, old
+// tokens return nothing.
 func granted(output []byte) bool {
 	return len(output) < 32 || !bytes.Equal(output[:32], make([]byte, 32))
 }
 
-// forwarded: a token behind another contract is called twice for one transfer, with
-// the same arguments the second time.
+// forwarded reports whether a call repeats that of its caller: a token behind a proxy is
+// called twice for one transfer, with the same arguments.
 func forwarded(f *trace.Frame) bool {
 	p := f.Parent
 	return p != nil && p.Kind == trace.Call && len(f.Input) >= 68 && bytes.Equal(p.Input, f.Input) && f.To != (common.Address{})

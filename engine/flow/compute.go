@@ -8,27 +8,27 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Input is the evidence a Flow is computed from. Only Tx and Chain are needed;
-// what else is missing makes the Flow poorer, and its Notes say how.
+// Input is the evidence that a Flow is computed from. Only Tx and Chain are required. If
+// something else is missing, the Flow has less, and its Notes say what.
 type Input struct {
 	Chain     *chain.Chain
 	Tx        *ethrpc.Transaction
 	Receipt   *ethrpc.Receipt
 	Block     *ethrpc.Block
 	Tree      *trace.Tree
-	Diff      *ethrpc.StateDiff // compared with the result; makes none of it, but leaves out what is proven fake
+	Diff      *ethrpc.StateDiff // compared with the result; the result does not depend on it, except that proven fakes are left out
 	Succeeded bool              // outcome of the whole transaction
-	NoLogs    bool              // nobody has the logs: transfers are read from calls
-	LogsOnly  bool              // Receipt holds the logs of the trace and nothing else: the fee is not known
+	NoLogs    bool              // the logs are not available: transfers are read from calls
+	LogsOnly  bool              // Receipt contains only the logs of the trace: the fee is unknown
 
-	// NFT says of a token whose Transfer does not tell ids from amounts by its
-	// layout that it moves ids. It may be nil.
+	// NFT reports whether a token moves ids, if the layout of its Transfer event does not
+	// tell ids from amounts. It may be nil.
 	NFT func(common.Address) bool
-	// Token says of a contract that it is a known fungible token. It may be nil.
+	// Token reports whether a contract is a known fungible token. It may be nil.
 	Token func(common.Address) bool
 }
 
-// computation is one computation.
+// computation is the state of one call of Compute.
 type computation struct {
 	Input
 	out    Flow
@@ -41,8 +41,8 @@ type computation struct {
 	fake   map[common.Address]bool // see fakes
 }
 
-// Compute makes the ledger of one transaction. It reads only its input, panics
-// on none, and the same input gives the same Flow.
+// Compute derives all movements of one transaction. It only reads its input and never
+// panics; the same input gives the same Flow.
 func Compute(in Input) *Flow {
 	c := &computation{Input: in, bal: balancesPool.Get().(*balances)}
 	if in.Chain == nil || in.Tx == nil {
@@ -70,7 +70,8 @@ func Compute(in Input) *Flow {
 	return &c.out
 }
 
-// headOf is what the rules of a chain depend on; those of today without a block.
+// headOf returns the header fields that the chain's rules depend on; today's if the block
+// is unknown.
 func headOf(b *ethrpc.Block) chain.Head {
 	if b == nil {
 		return chain.Latest

@@ -23,7 +23,7 @@ const (
 	roleFromDiff   = "fee recipient"
 )
 
-// fees splits the fee and books it: payer, recipients, what is burnt.
+// fees splits the fee and records it: payer, recipients, burnt amount.
 func (c *computation) fees() {
 	if c.out.Fee != nil { // known from the logs of the native token
 		return
@@ -88,7 +88,7 @@ func (c *computation) execution(f *Fee) {
 	}
 }
 
-// price is the effective gas price; old nodes do not put it into the receipt.
+// price is the effective gas price; old nodes omit it from the receipt.
 func (c *computation) price() *big.Int {
 	switch tx, rc := c.Tx, c.Receipt; {
 	case rc.EffectiveGasPrice != nil:
@@ -105,7 +105,7 @@ func (c *computation) price() *big.Int {
 	return new(big.Int)
 }
 
-// producer pays what is neither burnt nor a vault's.
+// producer assigns the part of the fee that is neither burnt nor paid to a vault.
 func (c *computation) producer(f *Fee, amount *big.Int) {
 	switch rule := c.fee; {
 	case rule.Collector != nil:
@@ -120,8 +120,8 @@ func (c *computation) producer(f *Fee, amount *big.Int) {
 	}
 }
 
-// loggedTip takes the tip out of amount. Bor's header names no miner, but its fee
-// log names the signer of the block.
+// loggedTip assigns the tip, which is part of amount. Bor's header names no miner, but its
+// fee log names the signer of the block.
 func (c *computation) loggedTip(f *Fee, amount *big.Int) {
 	logs := c.Receipt.Logs
 	for i := len(logs) - 1; i >= 0; i-- {
@@ -139,8 +139,8 @@ func (c *computation) loggedTip(f *Fee, amount *big.Int) {
 	}
 }
 
-// posterFee takes the L1 part of Arbitrum's gas out of rest: it is part of
-// gasUsed, and its recipient is fixed while that of the rest is chain state.
+// posterFee assigns the L1 part of Arbitrum's gas, which is part of rest: its recipient is
+// fixed, while that of the other part is chain state.
 func (c *computation) posterFee(f *Fee, rest *big.Int) {
 	if c.fee.L1GasPool == nil || c.Receipt.GasUsedForL1 == nil {
 		return
@@ -201,7 +201,7 @@ func (c *computation) blobFee(f *Fee) {
 	f.pay(c.fee.BlobFeeVault, c.role(roleBaseFee), f.Blob)
 }
 
-// role names a vault the way its chain does.
+// role returns the chain's name of a vault.
 func (c *computation) role(of string) string {
 	switch c.fee.CollectorIs {
 	case chain.CollectorAll:
@@ -230,7 +230,7 @@ func (f *Fee) pay(to *common.Address, role string, amount *big.Int) {
 	f.Shares = append(f.Shares, FeeShare{Address: *to, Role: role, Amount: new(big.Int).Set(amount)})
 }
 
-// bookFee writes the split into the ledger and the list of moves.
+// bookFee records the split in the balances and the list of moves.
 func (c *computation) bookFee(f *Fee) {
 	if f.Total.Sign() <= 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// balances sums what went in and out of each account. It is owned by one Compute
-// and pooled, because its maps cost more than what is put into them.
+// balances sums what each account received and sent. It is owned by one Compute and pooled,
+// because its maps cost more than their content.
 type balances struct {
 	index    map[common.Address]int32
 	accounts []account
@@ -24,9 +24,9 @@ type balances struct {
 type account struct {
 	addr      common.Address
 	in, out   uint384 // native coin
-	touched   bool    // by anything but a fee credited
+	touched   bool    // by anything but a received fee
 	created   bool    // in this transaction
-	destroyed bool    // by SELFDESTRUCT: what it holds at the end is lost
+	destroyed bool    // by SELFDESTRUCT: its final balance is lost
 	inAt      uint384 // sums when it was destroyed
 	outAt     uint384
 	role      string
@@ -40,8 +40,8 @@ type entryKey struct {
 	id      uint256.Int
 }
 
-// form tells fungible tokens, single NFTs and ids of multi-token contracts apart:
-// one contract may emit events of several standards.
+// form distinguishes fungible tokens, single NFTs and ids of multi-token contracts: one
+// contract may emit events of several standards.
 type form uint8
 
 const (
@@ -59,7 +59,7 @@ var balancesPool = sync.Pool{New: func() any {
 	return &balances{index: make(map[common.Address]int32, 64), keys: make(map[entryKey]int32, 64)}
 }}
 
-// pooledAccounts bounds what is kept between transactions.
+// pooledAccounts bounds the size that is kept in the pool.
 const pooledAccounts = 4096
 
 func (l *balances) release() {
@@ -72,8 +72,7 @@ func (l *balances) release() {
 	balancesPool.Put(l)
 }
 
-// account finds or opens the account of an address. The pointer is good until
-// the next call.
+// account finds or adds an account. The pointer is valid until the next call.
 func (l *balances) account(a common.Address) *account { return &l.accounts[l.number(a)] }
 
 func (l *balances) number(a common.Address) int32 {
@@ -86,8 +85,8 @@ func (l *balances) number(a common.Address) int32 {
 	return i
 }
 
-// token books a token amount. The zero address is no holder: a transfer from it
-// is a mint, one to it a burn.
+// token records a token amount. The zero address is no holder: a transfer from it is a
+// mint, one to it a burn.
 func (l *balances) token(holder, token common.Address, f form, id, amount *uint256.Int, in bool) {
 	if holder == (common.Address{}) || amount.IsZero() {
 		return
@@ -111,8 +110,8 @@ func (l *balances) token(holder, token common.Address, f form, id, amount *uint2
 	}
 }
 
-// changes lists the net movements: accounts in order of first appearance, fee
-// recipients that nothing else touched at the end, zero nets left out.
+// changes returns the net movements: accounts in order of first appearance, then fee
+// recipients that nothing else touched; zero nets are left out.
 func (l *balances) changes() []Change {
 	l.sortEntries()
 	out := make([]Change, 0, len(l.accounts))
@@ -139,7 +138,7 @@ func (l *balances) changes() []Change {
 	return out
 }
 
-// deltas writes one account: native coin first, then its entries.
+// deltas returns the movements of one account: native coin first, then tokens.
 func (l *balances) deltas(a *account, entries []int32) []Delta {
 	native := net(&a.in, &a.out)
 	if native == nil && len(entries) == 0 {
@@ -164,7 +163,7 @@ func (l *balances) deltas(a *account, entries []int32) []Delta {
 	return d
 }
 
-// sortEntries orders entries by account, then token address, then id.
+// sortEntries sorts by account, then token address, then id.
 func (l *balances) sortEntries() {
 	for i := range l.entries {
 		l.order = append(l.order, int32(i))
@@ -184,7 +183,7 @@ func (l *balances) sortEntries() {
 	})
 }
 
-// native is the net movement of the native coin at an account, zero when none.
+// native is the net movement of the native coin, zero when none.
 func (a *account) native() *big.Int {
 	if n := net(&a.in, &a.out); n != nil {
 		return n

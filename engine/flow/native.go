@@ -10,8 +10,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// minted books coin that comes from L1 before the transaction runs; it stays
-// when the transaction fails.
+// minted records coin that arrives from L1 before the transaction runs; it stays if the
+// transaction fails.
 func (c *computation) minted() {
 	tx := c.Tx
 	switch c.txType.Mint {
@@ -30,7 +30,7 @@ func (c *computation) mint(to common.Address, amount *big.Int) {
 	}
 }
 
-// positive converts an amount that moves anything and fits the EVM's word.
+// positive converts an amount if it is above zero and fits into 256 bits.
 func positive(n *big.Int) (*uint256.Int, bool) {
 	if n == nil || n.Sign() <= 0 {
 		return nil, false
@@ -39,7 +39,7 @@ func positive(n *big.Int) (*uint256.Int, bool) {
 	return v, !overflow
 }
 
-// native books what moved inside the transaction.
+// native records what moved inside the transaction.
 func (c *computation) native() {
 	t := c.Tree
 	if c.nativeByLogs() {
@@ -63,7 +63,8 @@ func (c *computation) native() {
 	}
 }
 
-// topLevel is all that is known without a tree.
+// topLevel records the value of the transaction, which is all that is known without a
+// trace.
 func (c *computation) topLevel() {
 	v, ok := positive(c.Tx.Value)
 	if !ok {
@@ -81,7 +82,7 @@ func (c *computation) topLevel() {
 	c.move(m, v)
 }
 
-// walk visits kept frames and the moves of omitted ones in execution order.
+// walk visits frames and the moves of markers in execution order.
 func (c *computation) walk(f *trace.Frame) {
 	c.frame(f)
 	next := 0
@@ -96,7 +97,7 @@ func (c *computation) walk(f *trace.Frame) {
 	}
 }
 
-// frame books the value of one live frame. A failed or reverted frame moves
+// frame records the value of one successful frame. A failed or reverted frame moves
 // nothing, and neither do CALLCODE, DELEGATECALL and STATICCALL.
 func (c *computation) frame(f *trace.Frame) {
 	if f.Status != trace.OK {
@@ -119,9 +120,9 @@ func (c *computation) frame(f *trace.Frame) {
 	}
 }
 
-// omitted books the sums of a marker. Their order inside is lost: an account
-// destroyed in there is taken to have received its coin before, which holds for
-// the loops of factories and their short-lived children.
+// omitted records the sums of a marker. Their order is unknown: an account destroyed inside
+// is assumed to have received its coin before, as in loops of factories and their
+// short-lived children.
 func (c *computation) omitted(m *trace.Marker) {
 	for _, a := range m.Creates {
 		c.bal.account(a).created = true
@@ -145,10 +146,10 @@ func (c *computation) omitted(m *trace.Marker) {
 	}
 }
 
-// selfDestruct books SELFDESTRUCT by m.From in favour of m.To. Before EIP-6780
-// every such account is deleted at the end of the transaction, since then only
-// one that was created in the same transaction. Deletion takes what the account
-// still holds: what it sent to itself now, what it receives later in lost.
+// selfDestruct records SELFDESTRUCT by m.From in favour of m.To. Before EIP-6780 every such
+// account is deleted at the end of the transaction; since then only one that was created in
+// the same transaction. Deletion burns what the account still holds: what it sent to itself
+// here, what it receives later in lost.
 func (c *computation) selfDestruct(m Move, value *uint256.Int) {
 	a := c.bal.account(m.From)
 	deleted := a.created || !c.Chain.Stack.EIP6780(c.head)
@@ -165,9 +166,8 @@ func (c *computation) selfDestruct(m Move, value *uint256.Int) {
 	}
 }
 
-// lost books coin that accounts received after they self-destructed: it goes
-// with them when the transaction ends. Fees are paid before that, so a fee
-// recipient is no exception.
+// lost records coin that accounts received after their SELFDESTRUCT: it is burnt when the
+// transaction ends. Fees are paid before that, so a fee recipient is no exception.
 func (c *computation) lost() {
 	for i := range c.bal.accounts {
 		a := &c.bal.accounts[i]
@@ -187,7 +187,7 @@ func (c *computation) lost() {
 	}
 }
 
-// move books and lists one movement.
+// move records and lists one movement.
 func (c *computation) move(m Move, v *uint256.Int) {
 	if v.IsZero() {
 		return

@@ -9,12 +9,12 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// systemLogger emits a Transfer log for every native move on chains with
-// EIP-7708; those moves are known from the frames.
+// systemLogger emits a Transfer log for every native move on chains with EIP-7708; the
+// frames already show those moves.
 var systemLogger = common.HexToAddress("0xfffffffffffffffffffffffffffffffffffffffe")
 
-// nativeByLogs books native moves that show only in the logs of the coin's own
-// token contract. It reports whether those logs tell everything.
+// nativeByLogs records native moves that appear only in the logs of the coin's own token
+// contract. It reports whether those logs are complete.
 func (c *computation) nativeByLogs() bool {
 	if c.Receipt == nil {
 		return false
@@ -30,8 +30,8 @@ func (c *computation) nativeByLogs() bool {
 	return false
 }
 
-// addByLogs books the moves made through the coin's token interface, which no call
-// carries.
+// addByLogs records the moves made through the coin's token interface, which carry no call
+// value.
 func (c *computation) addByLogs() {
 	for i := range c.Receipt.Logs {
 		l := &c.Receipt.Logs[i]
@@ -48,9 +48,9 @@ func (c *computation) addByLogs() {
 	}
 }
 
-// allByLogs reads the whole native ledger from the logs of the coin's token
-// (ZKsync's L2BaseToken): one Transfer for every move, fee prepayment and refund
-// included. The latter are no transfers of the user but the fee.
+// allByLogs reads all native moves from the logs of the coin's token (ZKsync's
+// L2BaseToken): one Transfer for every move, fee prepayment and refund included. The latter
+// two are the fee, not transfers of the user.
 func (c *computation) allByLogs() {
 	var paid, refunded uint384
 	prepaid := func(a common.Address) bool { return c.fee.Prepaid != nil && a == *c.fee.Prepaid }
@@ -88,7 +88,7 @@ func (c *computation) allByLogs() {
 	c.bookFee(f)
 }
 
-// zkSupply books coin that arrives from L1 or leaves to it.
+// zkSupply records coin that arrives from L1 or leaves to it.
 func (c *computation) zkSupply(l *ethrpc.Log) bool {
 	switch {
 	case l.Topics[0] == evmsig.TopicBaseMint && len(l.Topics) == 2 && len(l.Data) >= 32:

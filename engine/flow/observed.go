@@ -11,24 +11,24 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// maxObserved bounds the balances that are followed through the frames.
+// maxObserved bounds the balances that are followed.
 const maxObserved = 1024
 
-// rounding is how far a token that keeps shares may be off in its own unit.
+// rounding is the tolerance in base units for a token that stores shares.
 const rounding = 2
 
 // balanceKey is one holder of one token.
 type balanceKey struct{ token, holder common.Address }
 
-// balance is what a token last answered, and what its logs have moved since.
+// balance is the last answer of a token, and what its logs moved since.
 type balance struct {
 	last    uint256.Int
 	in, out uint384
-	others  int // what observer.others was then
+	others  int // value of observer.others at that time
 }
 
-// observer follows the answers of balanceOf through the frames in their order. Pools and
-// routers ask before and after they are paid, so that the token itself says what moved.
+// observer follows the answers of balanceOf through the frames in order. Pools and routers
+// ask before and after they are paid, so that the token itself reports what moved.
 type observer struct {
 	seen  map[balanceKey]*balance
 	order []common.Address // tokens by their first comparison
@@ -40,8 +40,8 @@ type observer struct {
 	others map[common.Address]int
 }
 
-// observe compares, for the tokens that no slot told of, what balanceOf answered with what
-// the logs moved in between. It needs frames with logs in their places, and all of them.
+// observe compares, for tokens whose slots are unknown, the answers of balanceOf with what
+// the logs moved in between. It requires a complete trace with placed logs.
 func (c *computation) observe() {
 	if c.Tree == nil || !c.Tree.HasLogs || c.Tree.Compressed() || !c.Succeeded {
 		return
@@ -67,7 +67,7 @@ func (c *computation) observe() {
 	}
 }
 
-// shortOnly reports whether all got less, or gave more, than the logs say.
+// shortOnly reports whether all holders got less, or gave more, than the logs say.
 func shortOnly(differ []holding) bool {
 	for i := range differ {
 		if h := &differ[i]; h.byState.Cmp(h.byLogs) >= 0 || h.byState.Sign() != h.byLogs.Sign() {
@@ -92,7 +92,7 @@ func (o *observer) walk(f *trace.Frame) {
 	}
 }
 
-// call takes an answer of balanceOf.
+// call records an answer of balanceOf.
 func (o *observer) call(f *trace.Frame) {
 	if (f.Kind != trace.StaticCall && f.Kind != trace.Call) || len(f.Input) != 36 || [4]byte(f.Input[:4]) != evmsig.SelBalanceOf ||
 		len(f.Output) != 32 ||
@@ -119,8 +119,7 @@ func (o *observer) call(f *trace.Frame) {
 	b.last.SetBytes32(f.Output)
 }
 
-// compare holds two answers against the logs between them, where these say that
-// something moved.
+// compare compares two answers with the logs between them, if these moved anything.
 func (o *observer) compare(k balanceKey, b *balance, now *uint256.Int) {
 	if b.others != o.others[k.token] || b.in == b.out {
 		return
@@ -136,7 +135,7 @@ func (o *observer) compare(k balanceKey, b *balance, now *uint256.Int) {
 	}
 }
 
-// log books a transfer for the holders that are followed.
+// log records a transfer for the holders that are followed.
 func (o *observer) log(l *trace.Log) {
 	if _, followed := o.others[l.Address]; !followed || len(l.Topics) == 0 || l.Topics[0] == evmsig.TopicApproval {
 		return

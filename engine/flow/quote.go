@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Quote is the price of a token by a trade in the transaction itself.
+// Quote is the price of a token derived from a trade in the transaction itself.
 type Quote struct {
 	Token common.Address // the zero address is the native coin
 	USD   api.Decimal
@@ -17,12 +17,12 @@ type Quote struct {
 	// Pool is the pool of the trade; Against is what it was traded for, or the other form
 	// of the native coin.
 	Pool, Against common.Address
-	// Most is the largest amount that the price says anything of: ten times what was
-	// traded. nil: any.
+	// Most is the largest amount to which the price applies: ten times the traded amount.
+	// nil: any.
 	Most *big.Int
 }
 
-// QuoteBy says what a quote rests on.
+// QuoteBy is the basis of a quote.
 type QuoteBy string
 
 const (
@@ -31,33 +31,33 @@ const (
 	ByCoin   QuoteBy = "coin"   // the native coin and its wrapped form are worth the same
 )
 
-// QuoteInput is what quotes are read from.
+// QuoteInput is the input of Quotes.
 type QuoteInput struct {
 	Receipt  *ethrpc.Receipt
 	Flow     *Flow
 	Wrapped  *common.Address                          // the chain's wrapped native coin; may be nil
 	Decimals func(common.Address) (uint8, bool)       // of a token, and of the native coin
-	Price    func(common.Address) (api.Decimal, bool) // what a price service said
+	Price    func(common.Address) (api.Decimal, bool) // the price of a price service
 	Stable   func(common.Address) bool
 }
 
 const (
-	// A trade counts only when the price that it got is within so many percent of the
-	// pool's price after it: then it was small against the pool. The pool's own fee, of up
-	// to one percent, is part of that.
+	// A trade is used only if its price is within this many percent of the pool's price
+	// after it: then it was small relative to the pool. The pool's own fee, of up to one
+	// percent, is included.
 	maxMoved = 3
-	// Trades of one token that are further apart contradict each other.
+	// Trades of one token whose prices differ by more percent contradict each other.
 	maxApart = 3
-	// Stablecoins that trade further apart from each other are no dollars.
+	// Stablecoins whose prices differ by more percent are not worth a dollar.
 	maxDepeg     = 1
 	quoteReach   = 10 // see Quote.Most
-	quoteHops    = 2  // trades between a token and what is known
+	quoteHops    = 2  // trades between a token and a known price
 	quoteDigits  = 12
-	leastAmount  = 1000 // base units: less gives no price of three digits
+	leastAmount  = 1000 // base units: a smaller trade gives no price with three digits
 	quoteMaxSize = 36   // decimals of a price
 )
 
-// quoter is one reading of quotes.
+// quoter is the state of one call of Quotes.
 type quoter struct {
 	QuoteInput
 	known map[common.Address]api.Decimal
@@ -65,10 +65,10 @@ type quoter struct {
 	out   []Quote
 }
 
-// Quotes gives prices, by trades in pools of the transaction, to tokens of which a price
-// service said none; it contradicts no service. They rest on the service's prices where it
-// gave some, else on a stablecoin being worth a dollar. A trade that moved its pool far, or
-// that other trades contradict, gives no price. In order of derivation.
+// Quotes derives prices from trades in pools of the transaction, for tokens that a price
+// service did not price. They are based on the service's prices if it has any, else on a
+// stablecoin being worth a dollar. A trade that moved its pool far, or that other trades
+// contradict, gives no price. The result is in order of derivation.
 func Quotes(in QuoteInput) []Quote {
 	if in.Receipt == nil || in.Flow == nil {
 		return nil
@@ -85,8 +85,8 @@ func Quotes(in QuoteInput) []Quote {
 	return q.out
 }
 
-// contradicted reports whether a trade gave for one token what the prices call much more
-// or less of the other: then one of them is wrong, and nothing tells which.
+// contradicted reports whether a trade exchanged two tokens at values that differ a lot by
+// the known prices: then one of the prices is wrong, and it is unknown which.
 func (q *quoter) contradicted(list []trade) bool {
 	for i := range list {
 		t := &list[i]
@@ -105,8 +105,8 @@ func (q *quoter) contradicted(list []trade) bool {
 	return false
 }
 
-// settled leaves out the pools of which any trade moved the price far, or whose trades
-// differ: somebody pushed them about within the transaction.
+// settled leaves out the pools in which any trade moved the price far, or whose trades
+// differ: their price was manipulated within the transaction.
 func (q *quoter) settled(list []trade) (kept []trade) {
 	type place struct {
 		pool common.Address
@@ -133,7 +133,7 @@ func (q *quoter) settled(list []trade) (kept []trade) {
 	return kept
 }
 
-// near reports whether two ratios, second to first, differ by at most so many percent.
+// near reports whether two ratios, second to first, differ by at most a percentage.
 func near(a, b [2]*big.Int, percent int64) bool {
 	x, y := new(big.Int).Mul(a[1], b[0]), new(big.Int).Mul(b[1], a[0])
 	if x.Sign() <= 0 || y.Sign() <= 0 {
@@ -143,8 +143,8 @@ func near(a, b [2]*big.Int, percent int64) bool {
 	return d.Abs(d).Mul(d, big.NewInt(100)).Cmp(y.Mul(y, big.NewInt(percent))) <= 0
 }
 
-// anchor fills what is known before any trade is looked at: prices of the service, and
-// dollars for stablecoins unless the trades contradict it.
+// anchor sets the prices known before any trade is read: those of the service, and one
+// dollar for stablecoins unless the trades contradict it.
 func (q *quoter) anchor(list []trade) {
 	off := map[common.Address]bool{}
 	for i := range list {
@@ -176,7 +176,7 @@ func (q *quoter) atPar(t *trade) bool {
 	return ok0 && ok1 && near(t.amount, [2]*big.Int{pow10(d0), pow10(d1)}, maxDepeg)
 }
 
-// price is what is known of a token so far.
+// price is the known price of a token so far.
 func (q *quoter) price(token common.Address) (api.Decimal, bool) {
 	if p, ok := q.known[token]; ok {
 		return p, true
@@ -188,7 +188,7 @@ func (q *quoter) price(token common.Address) (api.Decimal, bool) {
 	return p, ok && p.Unscaled != nil && p.Unscaled.Sign() > 0
 }
 
-// add keeps a quote, for the coin and its wrapped form alike.
+// add stores a quote, for the coin and its wrapped form alike.
 func (q *quoter) add(n Quote) {
 	if _, ok := q.price(n.Token); ok {
 		return
@@ -215,8 +215,8 @@ func (q *quoter) addWrapped(token common.Address) {
 	q.out = append(q.out, Quote{Token: other, By: ByCoin, USD: p, Against: token, Most: q.most[token]})
 }
 
-// round prices each token that traded against a known one. Where trades differ there is
-// no price, in this round or a later one.
+// round prices each token that traded against a known one. If trades differ there is no
+// price, in this round or a later one.
 func (q *quoter) round(list []trade) {
 	var found []Quote
 	at := map[common.Address]int{}

@@ -10,9 +10,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// reconcile compares the ledger with the node's state diff, address by address.
-// The diff corrects nothing, with one exception: where the chain's rules do not
-// name the fee recipients, credits that fit into the unassigned fee name them.
+// reconcile compares the computed balances with the node's state diff, address by address.
+// The diff corrects nothing, with one exception: if the chain's rules do not name the fee
+// recipients, credits that fit into the unassigned fee identify them.
 func (c *computation) reconcile() {
 	if c.Diff == nil {
 		return
@@ -97,7 +97,7 @@ func (c *computation) recipientsFromDiff() bool {
 	return true
 }
 
-// assign books the credits and puts them in place of the nameless move.
+// assign records the credits and replaces the move without a recipient.
 func (c *computation) assign(f *Fee) {
 	last := len(c.out.Moves) - 1
 	for ; last >= 0; last-- { // destroyed coin may stand behind it

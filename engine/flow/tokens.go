@@ -14,9 +14,8 @@ var (
 	one           = uint256.NewInt(1)
 )
 
-// tokens lists and books the token transfers of the receipt's logs. Logs whose
-// topics or data do not fit their event are no transfers: any contract may emit
-// any bytes under any topic.
+// tokens lists and records the token transfers of the receipt's logs. Logs whose topics or
+// data do not fit their event are ignored: any contract may emit any bytes under any topic.
 func (c *computation) tokens() {
 	if c.Receipt == nil {
 		return
@@ -54,7 +53,7 @@ func movesTokens(topic common.Hash) bool {
 	return false
 }
 
-// nativeLog reports logs that only repeat a native move.
+// nativeLog reports whether a log only repeats a native move.
 func (c *computation) nativeLog(l *ethrpc.Log) bool {
 	if l.Address == systemLogger {
 		return true
@@ -62,8 +61,7 @@ func (c *computation) nativeLog(l *ethrpc.Log) bool {
 	return c.Chain.Stack.NativeLogs() == chain.NativeLogsAll && c.nativeToken(l.Address)
 }
 
-// nativeToken reports whether a is the contract under which the native coin is a
-// token too.
+// nativeToken reports whether a is the contract that makes the native coin a token.
 func (c *computation) nativeToken(a common.Address) bool {
 	t := c.Chain.Stack.NativeToken()
 	return t != nil && a == *t
@@ -85,7 +83,7 @@ func (c *computation) log(l *ethrpc.Log, pos int) {
 	}
 }
 
-// transferEvent tells ERC-721 from ERC-20 by the number of indexed arguments.
+// transferEvent distinguishes ERC-721 from ERC-20 by the number of indexed arguments.
 func (c *computation) transferEvent(t Transfer, l *ethrpc.Log) {
 	if len(l.Topics) == 4 {
 		var id uint256.Int
@@ -110,7 +108,7 @@ func (c *computation) transferEvent(t Transfer, l *ethrpc.Log) {
 	c.transfer(t, nil, &v)
 }
 
-// movesIDs knows tokens older than ERC-721 that emit ids where ERC-20 has amounts.
+// movesIDs reports whether a token older than ERC-721 emits ids instead of amounts.
 func (c *computation) movesIDs(token common.Address) bool {
 	if c.Chain.ID == 1 && token == cryptoKitties {
 		return true
@@ -195,8 +193,8 @@ func (c *computation) multiTokenEvent(t Transfer, l *ethrpc.Log) {
 	}
 }
 
-// transfer lists one transfer and books both ends. Transfers of the native
-// coin's token contract are native moves already, so they are only listed.
+// transfer lists one transfer and records both ends. Transfers of the native coin's token
+// contract are native moves already, so they are only listed.
 func (c *computation) transfer(t Transfer, id, v *uint256.Int) {
 	t.Amount = c.slab.of(v)
 	if id != nil {

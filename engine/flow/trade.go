@@ -9,16 +9,15 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// trade is one swap in a pool of two tokens, as the pool's own event tells it. Pools
-// are those whose state after a swap is in the logs, so that it can be told how far the
-// swap moved the price.
+// trade is one swap in a pool of two tokens, as the pool's own event reports it. Only pools
+// are read whose state after a swap is in the logs, so that the price impact is known.
 type trade struct {
 	pool   common.Address
 	id     common.Hash       // of a pool inside a singleton
 	token  [2]common.Address // in the order of the pool; the zero address is the native coin
-	amount [2]*big.Int       // base units that changed hands, above zero
-	in     int               // which of the two the pool got
-	spot   [2]*big.Int       // price after the swap: so many of the second for so many of the first
+	amount [2]*big.Int       // base units exchanged, above zero
+	in     int               // index of the token that the pool received
+	spot   [2]*big.Int       // price after the swap: units of the second token per unit of the first
 }
 
 // maxTrades bounds the swaps looked at: a trade is searched for among all transfers.
@@ -51,7 +50,7 @@ func (q *quoter) trades() (list []trade) {
 	return list
 }
 
-// reservesTrade reads a swap of a pool that says its reserves just before.
+// reservesTrade reads a swap of a pool that reports its reserves just before.
 func (q *quoter) reservesTrade(at int) (t trade, ok bool) {
 	l := &q.Receipt.Logs[at]
 	if len(l.Data) != 4*32 || at == 0 {
@@ -75,7 +74,8 @@ func (q *quoter) reservesTrade(at int) (t trade, ok bool) {
 	return t, true
 }
 
-// rootTrade reads a swap of a pool that says the root of its price, with 96 binary places.
+// rootTrade reads a swap of a pool that reports the square root of its price, with 96
+// binary places.
 func rootTrade(l *ethrpc.Log, words int) (t trade, ok bool) {
 	if len(l.Data) < words*32 {
 		return t, false
@@ -89,8 +89,8 @@ func rootTrade(l *ethrpc.Log, words int) (t trade, ok bool) {
 	return t, a0.Sign()*a1.Sign() < 0
 }
 
-// identify finds the two tokens: one that came in and one that went out, each by just
-// the amount of the event. More than one that fits is none.
+// identify finds the two tokens: one that came in and one that went out, each by exactly
+// the amount of the event. More than one match gives no result.
 func (q *quoter) identify(t *trade) bool {
 	var found [2][]common.Address
 	add := func(side int, token common.Address) {

@@ -52,7 +52,7 @@ type Move struct {
 	From, To common.Address
 	Amount   *big.Int // wei, above zero
 	Frame    int      // index in trace.Tree.Frames; -1 where no single frame made the move
-	NoTo     bool     // nobody is credited (burnt fee, destroyed coin), or it is not known who
+	NoTo     bool     // nobody is credited (burnt fee, destroyed coin), or the recipient is unknown
 }
 
 // FeeShare is one receiver of a part of the fee.
@@ -72,9 +72,9 @@ type Fee struct {
 	Operator  *big.Int
 	Blob      *big.Int
 	Burnt     *big.Int
-	// Unassigned was credited to accounts that neither the chain's rules nor the
-	// evidence name: Arbitrum's network fee account, every recipient when the
-	// block is missing. It is zero where chain.FeeRule knows the recipients.
+	// Unassigned was credited to accounts that neither the chain's rules nor the evidence
+	// name: Arbitrum's network fee account, every recipient if the block is missing. It is
+	// zero if chain.FeeRule knows the recipients.
 	Unassigned *big.Int
 	Shares     []FeeShare // no two with the same address, none of zero
 }
@@ -101,25 +101,25 @@ type Delta struct {
 	Amount *big.Int // signed base units, never zero
 }
 
-// Mismatch is a difference between the ledger and the node's state diff.
+// Mismatch is a difference between the computed balances and the node's state diff.
 type Mismatch struct {
 	Address  common.Address
-	Ledger   *big.Int // net wei by our account
+	Ledger   *big.Int // net wei as computed
 	Recorded *big.Int // net wei by the state diff
 }
 
-// Flow is all that moved.
+// Flow is all movements of a transaction.
 type Flow struct {
 	Transfers []Transfer
 	// Fakes are transfer events of emitters that are proven to have moved nothing. They
 	// are neither in Transfers nor in Changes.
 	Fakes      []Transfer
-	Checks     []TokenCheck // tokens that could be held against the state diff, in order of appearance; of fakes one each
+	Checks     []TokenCheck // tokens that were compared with the state diff, in order of appearance; one for each fake
 	Moves      []Move
 	Fee        *Fee     // nil when the receipt is missing or the fee was not paid in the native coin
 	Changes    []Change // sender first, then by first appearance; fee recipients last
 	Mismatches []Mismatch
-	Reconciled bool     // a state diff was there and was compared
+	Reconciled bool     // a state diff was available and compared
 	Complete   bool     // native movements come from a trace, not from the receipt alone
-	Notes      []string // what the ledger could not know, one sentence each
+	Notes      []string // what could not be computed, one sentence each
 }

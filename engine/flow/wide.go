@@ -7,8 +7,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// uint384 is an unsigned sum, little endian. Its 384 bits hold 2^128 amounts of 256
-// bits: a hostile token may emit any number of transfers of 2^256-1.
+// uint384 is an unsigned sum, little endian. Its 384 bits hold 2^128 amounts of 256 bits: a
+// hostile token may emit any number of transfers of 2^256-1.
 type uint384 [6]uint64
 
 func (w *uint384) add(v *uint256.Int) {
@@ -77,9 +77,9 @@ func net(in, out *uint384) *big.Int {
 	return n.Neg(n)
 }
 
-// slab hands out big integers from shared arrays: two allocations per chunk
-// instead of two per amount. Each integer owns its four words; growing one
-// copies it, so a caller may change what it got.
+// slab allocates big integers from shared arrays: two allocations per chunk instead of two
+// per amount. Each integer owns its four words; growing one copies it, so a caller may
+// change its value.
 type slab struct {
 	ints  []big.Int
 	words []big.Word

@@ -6,14 +6,14 @@ import (
 	"txlens/engine/api"
 )
 
-// Amount writes base units as whole tokens: signed, exact, without trailing
-// zeros or exponent.
+// Amount formats base units as whole tokens: signed, exact, without trailing zeros or
+// exponent.
 func Amount(amount *big.Int, decimals uint8) string {
 	return api.Decimal{Unscaled: amount, Scale: int(decimals)}.String()
 }
 
-// Value is what an amount of base units is worth at a price of one whole token.
-// The product is exact and carries the sign of the amount.
+// Value returns the value of base units at a price of one whole token. The product is exact
+// and has the sign of the amount.
 func Value(amount *big.Int, decimals uint8, price api.Decimal) api.Decimal {
 	if amount == nil || price.Unscaled == nil {
 		return api.Decimal{}

@@ -9,9 +9,9 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// wrapEvent reads Deposit and Withdrawal of WETH9: the only sign that such a
-// token was minted or burnt. Wrapped coins that also emit the Transfer are
-// counted once. See foreignWrap for emitters that are not the chain's own.
+// wrapEvent reads Deposit and Withdrawal of WETH9, the only events when such a token is
+// minted or burnt. Wrapped coins that also emit the Transfer are counted once. See
+// foreignWrap for emitters other than the chain's own.
 func (c *computation) wrapEvent(t Transfer, l *ethrpc.Log) {
 	holder, v, ok := holderAmount(l)
 	if !ok || v.IsZero() {
@@ -67,8 +67,8 @@ func (c *computation) hasTransferEvent(t Transfer, v *uint256.Int) bool {
 	return false
 }
 
-// wraps indexes what tells another wrapped coin from the staking contracts,
-// vaults and multi-signature wallets that emit the same events.
+// wraps is an index that distinguishes other wrapped coins from staking contracts, vaults
+// and multi-signature wallets that emit the same events.
 type wraps struct {
 	calls  map[wrapKey]struct{}           // calls that look like WETH9's
 	tokens map[common.Address]struct{}    // emitters of an ERC-20 Transfer between holders
@@ -81,11 +81,10 @@ type wrapKey struct {
 	in            bool
 }
 
-// foreignWrap reports whether an emitter beside the chain's wrapped coin minted
-// or burnt by this event: the frames show WETH9's own call with the amount and
-// the account of the event, the emitter is a token, and it has not minted to or
-// burnt from that account otherwise. The index is built for the few transactions
-// that need it.
+// foreignWrap reports whether an emitter other than the chain's wrapped coin minted or
+// burnt by this event: the frames contain WETH9's call with the amount and the account of
+// the event, the emitter is a token, and it has no other mint to or burn from that account.
+// The index is built only for the few transactions that need it.
 func (c *computation) foreignWrap(k wrapKey) bool {
 	if c.wrap == nil {
 		c.wrap = c.indexWraps()

@@ -10,16 +10,17 @@ import (
 )
 
 var (
-	// ErrDepth: frames are nested deeper than the limit, and than the EVM allows.
+	// ErrDepth: frames are nested deeper than Limits.MaxDepth, which is above the limit of
+	// the EVM.
 	ErrDepth = errors.New("calls nested too deeply")
-	// ErrMoves: more accounts are paid or made in frames left out than the gas of any
-	// transaction pays for.
+	// ErrMoves: the omitted frames pay or create more accounts than the gas of any
+	// transaction could buy.
 	ErrMoves = errors.New("more payments than a transaction can make")
-	// ErrTraceAddress: the addresses of a flat trace make no tree.
+	// ErrTraceAddress: the trace addresses of a flat trace do not form a tree.
 	ErrTraceAddress = errors.New("malformed trace address")
-	// ErrNoFrame: the trace holds no frame.
+	// ErrNoFrame: the trace contains no frame.
 	ErrNoFrame = errors.New("no call frame")
-	// ErrNull is the answer null: the node has no trace of the transaction.
+	// ErrNull: the answer is null, so the node has no trace of the transaction.
 	ErrNull = ethrpc.ErrNull
 )
 
@@ -43,19 +44,19 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// maxMoves bounds the distinct payments and creations that markers remember. Each
-// costs at least 6,700 gas (9,000 for the value, less the stipend; yellow paper,
-// appendix G): together they are beyond the block of any chain in the table.
+// maxMoves bounds the distinct payments and creations that markers record. Each costs at
+// least 6,700 gas (9,000 for the value, less the stipend; yellow paper, appendix G): the
+// bound exceeds the block gas limit of any chain in the table.
 const maxMoves = 1 << 17
 
-// builder makes a tree of frames that open and close in execution order. One
-// level per depth holds the open frame there and its completed children.
+// builder builds a tree from frames that open and close in execution order. Each level
+// holds the open frame of a depth and its completed children.
 type builder struct {
 	lim         Limits
 	levels      []*level
 	total       int // frames opened
 	kept        int // frames alive: kept, or open
-	moves       int // payments and creations in markers
+	moves       int // payments and creations recorded in markers
 	compressing bool
 	scratch     []byte
 }
@@ -65,7 +66,7 @@ type level struct {
 	logs    []Log
 	kids    []sibling
 	made    int  // children completed, kept or not
-	discard bool // opened when the bound was reached: goes when it is complete
+	discard bool // opened after the bound was reached: removed once complete
 
 	// See compress.go.
 	loop  *Marker // the loop that ends the children, but for a partial turn
@@ -88,8 +89,8 @@ func newBuilder(lim Limits) *builder {
 	return b
 }
 
-// release gives the levels back for reuse. After an error the builder is left to
-// the collector instead: its levels still hold frames.
+// release returns the levels to the pool. After an error the builder is dropped, because
+// its levels still hold frames.
 func (b *builder) release() {
 	room := 0
 	for _, lv := range b.levels {
@@ -107,7 +108,7 @@ func (b *builder) level(depth int) *level {
 	return b.levels[depth]
 }
 
-// open begins a frame under the open frame of depth-1.
+// open starts a frame below the open frame of depth-1.
 func (b *builder) open(depth int) (*level, error) {
 	if depth >= b.lim.MaxDepth {
 		return nil, fmt.Errorf("%w (limit %d)", ErrDepth, b.lim.MaxDepth)
@@ -131,7 +132,7 @@ func (lv *level) begin(f *Frame, doomed bool) {
 	lv.made, lv.loop, lv.start = 0, nil, 0
 }
 
-// close completes the open frame of depth and hands it to its parent.
+// close completes the open frame of depth and adds it to its parent.
 func (b *builder) close(depth int) *Frame {
 	lv := b.levels[depth]
 	f := lv.frame
@@ -148,8 +149,8 @@ func (b *builder) close(depth int) *Frame {
 	return f
 }
 
-// seal moves children and logs of the open frame into it and leaves the level
-// empty. It gives the frame's shape when the tree is being compressed.
+// seal moves children and logs of the level into its open frame and empties the level. It
+// returns the frame's shape if the tree is being compressed.
 func (b *builder) seal(lv *level) (s shape) {
 	f := lv.frame
 	lv.placeLogs()
@@ -171,10 +172,10 @@ func (b *builder) seal(lv *level) (s shape) {
 	return s
 }
 
-// unplaced is Log.Calls of a log whose source does not say where it was emitted.
+// unplaced is Log.Calls of a log whose position among the calls is unknown.
 const unplaced = -1
 
-// placeLogs makes the positions of logs rise and stay within the kept children:
+// placeLogs makes the positions of logs ascending and keeps them within the kept children:
 // some nodes count calls that they do not list.
 func (lv *level) placeLogs() {
 	last := 0
@@ -195,7 +196,7 @@ func (lv *level) placeLogs() {
 	}
 }
 
-// tree finishes the frames under root.
+// tree completes the tree below root.
 func (b *builder) tree(source Source, root *Frame) *Tree {
 	t := &Tree{Source: source, Root: root}
 	t.Finish()

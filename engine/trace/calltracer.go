@@ -13,10 +13,10 @@ import (
 // Words of the node are cut here: they may hold what a contract chose to revert with.
 const maxWords = 4096
 
-// ParseCallTracer reads the result of debug_traceTransaction with callTracer as
-// the next value of dec, frame by frame: the trace is never held as a whole. Keys
-// may come in any order and unknown ones are passed over. It gives ErrNull for
-// null, ErrDepth, or an error that names the field by its JSON pointer.
+// ParseCallTracer reads the result of debug_traceTransaction with callTracer as the next
+// value of dec, frame by frame, without holding the whole trace in memory. Keys may have
+// any order; unknown keys are skipped. The error is ErrNull for null, ErrDepth, or one that
+// names the field by its JSON pointer.
 func ParseCallTracer(dec *jsontext.Decoder, lim Limits) (*Tree, error) {
 	return parseCallTracer(rpcjson.New(dec), lim)
 }
@@ -106,7 +106,7 @@ func (p *callTracer) frame(depth int) *Frame {
 	return p.b.close(depth)
 }
 
-// rest reads the fields that not every frame has.
+// rest reads the fields that only some frames have.
 func (p *callTracer) rest(lv *level, depth int, name []byte) {
 	r := p.r
 	switch string(name) {

@@ -26,11 +26,11 @@ const (
 	minTurns = maxPeriod + 1
 )
 
-// shape identifies what a subtree does. It is cut from SHA-256 because a hostile
-// contract could otherwise give a subtree the shape of a harmless loop.
+// shape identifies what a subtree does. It is a part of a SHA-256 hash, so that a hostile
+// contract cannot construct a subtree with the shape of a harmless loop.
 type shape [16]byte
 
-// shapeOf gives the shape of a completed frame with the kept children kids.
+// shapeOf returns the shape of a completed frame with the kept children kids.
 func (b *builder) shapeOf(f *Frame, kids []sibling) (s shape) {
 	buf := append(b.scratch[:0], byte(f.Kind))
 	if f.HasTo && !f.Kind.Creates() { // each creation has its own address
@@ -62,7 +62,7 @@ func (b *builder) shapeOf(f *Frame, kids []sibling) (s shape) {
 	return shape(sum[:])
 }
 
-// push adds a completed child to its open parent and collapses what repeats.
+// push adds a completed child to its open parent and compresses repetitions.
 func (b *builder) push(lv *level, s sibling) {
 	lv.kids = append(lv.kids, s)
 	if !b.compressing {
@@ -87,7 +87,7 @@ func (b *builder) push(lv *level, s sibling) {
 	}
 }
 
-// repeats reports whether the last children are minTurns turns of p siblings.
+// repeats reports whether the last children are minTurns repetitions of p siblings.
 func (lv *level) repeats(p int) bool {
 	n := len(lv.kids)
 	if n-lv.start < minTurns*p {
@@ -101,7 +101,7 @@ func (lv *level) repeats(p int) bool {
 	return true
 }
 
-// startLoop keeps the first turn of the loop that ends the children.
+// startLoop keeps the first repetition of the loop that the children end with.
 func (b *builder) startLoop(lv *level, p int) {
 	from := len(lv.kids) - (minTurns-1)*p
 	m := &Marker{Parent: lv.frame, After: from, Period: p, Repeats: minTurns - 1}
@@ -110,7 +110,7 @@ func (b *builder) startLoop(lv *level, p int) {
 	b.fold(lv, m, from)
 }
 
-// elide leaves a completed child out, together with those before it.
+// elide removes a completed child and those before it.
 func (b *builder) elide(lv *level, f *Frame) {
 	var m *Marker
 	if n := len(lv.frame.Markers); n > 0 {
@@ -123,7 +123,7 @@ func (b *builder) elide(lv *level, f *Frame) {
 	b.drop(m, f, true)
 }
 
-// fold moves the children from that position on into m.
+// fold moves the children from an index on into m.
 func (b *builder) fold(lv *level, m *Marker, from int) {
 	for i := range lv.kids[from:] {
 		b.drop(m, lv.kids[from+i].frame, true)
@@ -132,7 +132,7 @@ func (b *builder) fold(lv *level, m *Marker, from int) {
 	lv.kids = lv.kids[:from]
 }
 
-// drop counts the subtree of f into m. What a failed frame undid did not move.
+// drop counts the subtree of f in m. Value in a failed frame did not move.
 func (b *builder) drop(m *Marker, f *Frame, live bool) {
 	b.kept--
 	m.Removed++
@@ -160,8 +160,8 @@ func (b *builder) drop(m *Marker, f *Frame, live bool) {
 	}
 }
 
-// absorb counts what an inner marker left out into the outer one. It gives the
-// change in the number of payments and creations remembered.
+// absorb adds the counts of an inner marker. It returns the change in the number of
+// recorded payments and creations.
 func (m *Marker) absorb(in *Marker, live bool) (change int) {
 	m.Removed += in.Removed
 	m.Failed += in.Failed
@@ -182,9 +182,8 @@ type moveKey struct {
 	from, to common.Address
 }
 
-// move adds mv to the sum of its kind, payer and payee. A sum beyond 256 bits,
-// which only an invented trace has, starts another entry. It gives the number of
-// entries added.
+// move adds mv to the sum of its kind, payer and payee. A sum beyond 256 bits, which no
+// real trace has, starts another entry. It returns the number of entries added.
 func (m *Marker) move(mv Move) int {
 	key := moveKey{mv.Kind, mv.From, mv.To}
 	if i, ok := m.sums[key]; ok {

@@ -46,11 +46,11 @@ type Frame struct {
 	From         common.Address
 	To           common.Address // code address for DELEGATECALL and CALLCODE; beneficiary for SELFDESTRUCT
 	HasTo        bool           // false on a creation that failed before it had an address
-	Value        uint256.Int    // wei; of a DELEGATECALL the parent's, which does not move
+	Value        uint256.Int    // wei; of a DELEGATECALL the parent's value, which does not move
 	Gas, GasUsed uint64
 	Input        []byte
 	Output       []byte
-	Err          string // the VM's own words, empty when the frame succeeded
+	Err          string // the EVM's error text, empty if the frame succeeded
 	RevertReason string // as the node decoded it
 	Logs         []Log
 	Children     []*Frame
@@ -74,8 +74,8 @@ func (f *Frame) MovesValue() bool {
 	return false
 }
 
-// Log is a log of a frame. Receipt is its position in the receipt's list, -1 when
-// it is not joined. Calls is the number of child calls made before it.
+// Log is a log of a frame. Receipt is its position in the receipt, -1 before JoinLogs.
+// Calls is the number of child calls before it.
 type Log struct {
 	Address common.Address
 	Topics  []common.Hash
@@ -93,25 +93,25 @@ type Tree struct {
 	Failed  int      // frames of the original trace with Status Failed
 	Markers []*Marker
 	HasLogs bool     // the source attached logs to frames
-	Notes   []string // what could not be joined or was cut
+	Notes   []string // logs that could not be matched, and what was omitted
 
 	joined bool
 }
 
-// Compressed reports whether frames were left out.
+// Compressed reports whether frames were omitted.
 func (t *Tree) Compressed() bool { return len(t.Markers) > 0 }
 
-// Marker stands for sibling subtrees left out of Parent. Its moves keep the
-// ledger complete; under a frame without effect it has no moves, creations or logs.
+// Marker stands for sibling subtrees omitted from Parent. Its moves keep the balances
+// complete; below a reverted frame it has no moves, creations or logs.
 type Marker struct {
 	Parent  *Frame
 	After   int              // number of kept children of Parent before the gap
-	Period  int              // sibling subtrees in one turn
-	Repeats int              // turns left out
-	Removed int              // frames left out
-	Failed  int              // of them with an error of their own
-	Logs    int              // live logs left out, which the receipt has
-	Elided  bool             // not repetitive, cut because the bound was reached
+	Period  int              // sibling subtrees in one repetition
+	Repeats int              // repetitions omitted
+	Removed int              // frames omitted
+	Failed  int              // omitted frames with an error of their own
+	Logs    int              // omitted logs that took effect, so that the receipt has them
+	Elided  bool             // not repetitive, omitted because the bound was reached
 	Moves   []Move           // value moved by live frames inside, summed per (Kind, From, To)
 	Creates []common.Address // by live frames inside, in execution order
 

@@ -14,12 +14,11 @@ import (
 // maxCompared bounds the comparisons of a join over the gaps of a compressed tree.
 const maxCompared = 1 << 22
 
-// JoinLogs gives each live log of the frames its position in the receipt. Both
-// lists are in execution order, so they are walked side by side, with room where
-// markers left logs out; what does not match by order is matched by content. Logs
-// of the receipt that no frame has are given to the one call into the emitter's
-// context, and to the root where there were several; Notes say so. A second join
-// does nothing.
+// JoinLogs assigns each log of a successful frame its position in the receipt. Both lists
+// are in execution order and are walked in parallel, with tolerance for the logs that
+// markers omit; what does not match by order is matched by content. A log of the receipt
+// without a frame is assigned to the only call of its emitter, and to the root if there
+// were several; Notes report it. A second call does nothing.
 func (t *Tree) JoinLogs(rc *ethrpc.Receipt) {
 	if t.Root == nil || rc == nil || t.joined {
 		return
@@ -53,8 +52,8 @@ type joiner struct {
 	rc       *ethrpc.Receipt
 	taken    []bool
 	next     int // receipt position after the last match
-	slack    int // logs left out since
-	omitted  int // logs left out at all
+	slack    int // logs omitted since the last match
+	omitted  int // logs omitted in total
 	compared int
 	rest     []*Log // not matched by order
 }
@@ -109,8 +108,8 @@ func (j *joiner) undo(f *Frame) {
 	}
 }
 
-// join matches l with the next log of the receipt. Behind a gap that is over, all
-// that it left out is expected to lie before; inside one, as little as possible.
+// join matches l with the next log of the receipt. After a gap, all logs that it omitted
+// are assumed to come before l; inside one, as few as possible.
 func (j *joiner) join(l *Log, inGap bool) {
 	l.Receipt = -1
 	if at := j.next + j.slack; !inGap && j.matches(l, at) {
@@ -141,7 +140,8 @@ func same(l *Log, r *ethrpc.Log) bool {
 	return l.Address == r.Address && slices.Equal(l.Topics, r.Topics) && bytes.Equal(l.Data, r.Data)
 }
 
-// byContent matches what the order did not: the first free log of the same content.
+// byContent matches the logs that the order did not: with the first unassigned log of the
+// same content.
 func (j *joiner) byContent() {
 	if len(j.rest) == 0 {
 		return
@@ -176,7 +176,7 @@ func content(a common.Address, topics []common.Hash, data []byte) (sum [32]byte)
 	return [32]byte(h.Sum(nil))
 }
 
-// free lists the logs of the receipt that are joined with no frame.
+// free returns the logs of the receipt without a frame.
 func (j *joiner) free() (out []int) {
 	for i, t := range j.taken {
 		if !t {
@@ -186,9 +186,9 @@ func (j *joiner) free() (out []int) {
 	return out
 }
 
-// assign gives logs of the receipt to the call during which their emitter ran,
-// where it ran in one call only. A compressed tree determines nothing: calls left
-// out may have been others.
+// assign gives logs of the receipt to the call during which their emitter ran, if it ran in
+// only one call. In a compressed tree this is unknown, because an omitted call may have
+// been another one.
 func (t *Tree) assign(rc *ethrpc.Receipt, logs []int) {
 	if len(logs) == 0 {
 		return

@@ -10,7 +10,7 @@ var kinds = [...]struct {
 	{Create, "CREATE"}, {Create2, "CREATE2"}, {SelfDestruct, "SELFDESTRUCT"}, {SelfDestruct, "SUICIDE"},
 }
 
-// String gives the opcode's name, UNKNOWN for a kind that is none of the EVM's.
+// String returns the opcode's name, UNKNOWN for an unknown kind.
 func (k Kind) String() string {
 	for _, x := range kinds {
 		if x.kind == k {
@@ -20,7 +20,7 @@ func (k Kind) String() string {
 	return "UNKNOWN"
 }
 
-// kindOf understands the opcode's name in any case: zkSync writes "Call".
+// kindOf parses an opcode's name in any case: zkSync writes "Call".
 func kindOf(name []byte) Kind {
 	for _, x := range kinds {
 		if string(name) == x.name {

@@ -11,13 +11,12 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// errUnbalanced: frames were closed that are not open, or left open.
+// errUnbalanced: a frame was closed that is not open, or frames were left open.
 var errUnbalanced = errors.New("frames do not balance")
 
-// Live builds a tree from an execution while it runs, as callTracer with logs
-// would report it, with the same compression as the parsers: memory follows the
-// frames kept. Calls come in execution order, from one goroutine. After an error
-// every further call does nothing.
+// Live builds a tree during an execution, as callTracer with logs would report it, with the
+// same compression as the parsers, so that memory is bounded by the frames kept. Calls come
+// in execution order, from one goroutine. After an error every further call does nothing.
 type Live struct {
 	b    *builder
 	open int // frames open
@@ -87,8 +86,7 @@ func (l *Live) Exit(output []byte, gasUsed uint64, failure, revertReason string)
 	return nil
 }
 
-// Tree finishes. Logs of what a failed caller took back are gone, as in the
-// answer of a node.
+// Tree completes the tree. It removes the logs of reverted frames, as nodes do.
 func (l *Live) Tree(source Source) (*Tree, error) {
 	if l.err == nil && (l.open != 0 || l.root == nil) {
 		l.err = errUnbalanced

@@ -47,7 +47,7 @@ type parity struct {
 	b       *builder
 	path    []int // address of the deepest open frame
 	depth   int   // number of open frames
-	expect  []int // announced children of each open frame, -1 unknown
+	expect  []int // announced number of children of each open frame, -1 if unknown
 	missing int
 }
 
@@ -69,8 +69,8 @@ type parityEntry struct {
 	subtraces int
 }
 
-// entry reads one element and opens its frame. What it leaves open is closed by the
-// address of a later one, or by the end of the list.
+// entry reads one element and opens its frame. The address of a later element, or the end
+// of the list, closes it.
 func (p *parity) entry() {
 	r := p.r
 	r.Pack = !p.b.compressing
@@ -121,8 +121,7 @@ func (p *parity) address() (path []int, ok bool) {
 	return path, true
 }
 
-// place opens the entry's frame where its address says: under an open frame, as
-// the next of its children.
+// place opens the entry's frame at its address: below an open frame, as its next child.
 func (p *parity) place(e *parityEntry) {
 	if p.r.Err() != nil {
 		return
@@ -155,8 +154,8 @@ func (p *parity) place(e *parityEntry) {
 	p.path, p.expect, p.depth = e.path, append(p.expect[:depth], e.subtraces), depth+1
 }
 
-// closeTo completes the open frames of that depth and below, deepest first, and
-// gives the last one completed.
+// closeTo completes the open frames of that depth and below, deepest first, and returns the
+// last one.
 func (p *parity) closeTo(depth int) (f *Frame) {
 	for ; p.depth > depth; p.depth-- {
 		d := p.depth - 1
@@ -221,7 +220,7 @@ func (e *parityEntry) result(r *rpcjson.Reader) {
 	}
 }
 
-// finish makes a frame of the parts, as callTracer would give it.
+// finish assembles a frame, as callTracer would return it.
 func (e *parityEntry) finish() {
 	f := &e.frame
 	switch e.kind {
@@ -246,8 +245,8 @@ func (e *parityEntry) finish() {
 	}
 }
 
-// gethErrors are the words of Parity (ethcore/vm errors, kept by its heirs) and
-// those of geth for the same.
+// gethErrors maps the error texts of Parity (ethcore/vm errors, kept by its successors) to
+// those of geth.
 var gethErrors = []struct{ parity, geth string }{
 	{"reverted", "execution reverted"},
 	{"out of gas", "out of gas"},
@@ -272,8 +271,7 @@ func takesAllGas(err string) bool {
 	return false
 }
 
-// gethError puts an error of a parity trace into geth's words. Words it does not
-// know stay.
+// gethError converts an error text of a parity trace to geth's. An unknown text is kept.
 func gethError(s string) string {
 	lower := strings.ToLower(s)
 	for _, e := range gethErrors {

@@ -10,9 +10,9 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Raw is the tree as call frames with the keys type, from, to, gas, gasUsed,
-// input, output, value, error, revertReason and calls, to be marshalled with
-// encoding/json/v2. It is nil when frames were left out.
+// Raw returns the tree as call frames with the keys type, from, to, gas, gasUsed, input,
+// output, value, error, revertReason and calls, to be marshalled with encoding/json/v2. It
+// returns nil if frames were omitted.
 func (t *Tree) Raw() any {
 	if t.Root == nil || t.Compressed() {
 		return nil
@@ -24,7 +24,7 @@ type rawFrame struct{ f *Frame }
 
 var _ json.MarshalerTo = rawFrame{}
 
-// MarshalJSONTo writes frame by frame, so that no second copy of the tree arises.
+// MarshalJSONTo writes frame by frame, without a second copy of the tree.
 func (r rawFrame) MarshalJSONTo(enc *jsontext.Encoder) error {
 	w := rawWriter{enc: enc}
 	w.frame(r.f)
@@ -82,8 +82,8 @@ func (w *rawWriter) text(name, s string) {
 	w.token(jsontext.String(strings.Map(visible, strings.ToValidUTF8(s, "\uFFFD"))))
 }
 
-// visible drops what turns the text around it (bidirectional overrides and the
-// like), which JSON, unlike control characters, would not escape.
+// visible removes characters that reorder the text around them (bidirectional overrides and
+// similar), which JSON, unlike control characters, would not escape.
 func visible(r rune) rune {
 	if r > unicode.MaxASCII && unicode.Is(unicode.Cf, r) {
 		return -1

@@ -4,12 +4,11 @@ import (
 	"txlens/engine/ethrpc"
 )
 
-// errUnknown stands where a receipt says that a transaction failed, and not why.
+// errUnknown is the error text of a failed transaction for which only the receipt is known.
 const errUnknown = "failed"
 
-// FromReceipt makes the tree of a transaction that no node traces: the outermost
-// call, and all logs of the receipt in it. A creation's address comes from the
-// receipt. rc may be nil.
+// FromReceipt builds the tree of a transaction without a trace: the outermost call with all
+// logs of the receipt. The address of a creation comes from the receipt. rc may be nil.
 func FromReceipt(tx *ethrpc.Transaction, rc *ethrpc.Receipt, succeeded bool) *Tree {
 	f := &Frame{Kind: Call, From: tx.From, Gas: tx.Gas, Input: tx.Input}
 	if tx.Value != nil {
@@ -44,10 +43,10 @@ func (f *Frame) adopt(rc *ethrpc.Receipt, i int) {
 	f.Logs = append(f.Logs, Log{Address: l.Address, Topics: l.Topics, Data: l.Data, Calls: len(f.Children), Receipt: i})
 }
 
-// LogsAsReceipt is a receipt that holds nothing but the logs of the frames that took
-// effect, in their order, for where the node gave no receipt. It is nil where the node
-// gave no logs either, or frames were left out. A log's index is its position, since
-// nothing tells the one in the block.
+// LogsAsReceipt returns a receipt that contains only the logs of the successful frames, in
+// order, for use when the node returned no receipt. It returns nil if the trace has no logs
+// either, or frames were omitted. The index of a log is its position, because the one in
+// the block is unknown.
 func (t *Tree) LogsAsReceipt() *ethrpc.Receipt {
 	if t.Root == nil || !t.HasLogs || t.Source == SourceReceipt || t.Compressed() {
 		return nil

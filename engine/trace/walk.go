@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// Item is one thing that happened inside a frame: exactly one field is set.
+// Item is one event inside a frame: exactly one field is set.
 type Item struct {
 	Child  *Frame
 	Log    *Log
 	Marker *Marker
 }
 
-// Items gives the frame's children, logs and markers in execution order. At the
-// place of a marker the frame's own logs come after it; they may have been emitted
-// between the calls that it stands for.
+// Items returns the frame's children, logs and markers in execution order. The frame's own
+// logs follow a marker at the same position, although they may have been emitted between
+// the calls that it stands for.
 func (f *Frame) Items() iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		log, mark := 0, 0
@@ -38,9 +38,9 @@ func (f *Frame) Items() iter.Seq[Item] {
 	}
 }
 
-// Finish derives what the parsers do not read: Index, Depth, Parent, Status and
-// RevertedBy of frames, and Frames, Markers, Total and Failed of the tree. Whoever
-// builds a tree by hand calls it; it may be called again.
+// Finish derives what the parsers do not read: Index, Depth, Parent, Status and RevertedBy
+// of frames, and Frames, Markers, Total and Failed of the tree. Call it on a tree that was
+// built by hand; it may be called again.
 func (t *Tree) Finish() {
 	t.Frames, t.Markers = nil, nil
 	t.Total, t.Failed = 0, 0
@@ -102,7 +102,7 @@ func (t *Tree) finishMarker(m *Marker, f *Frame) {
 	t.Markers = append(t.Markers, m)
 }
 
-// failedBy is the nearest failed frame at or above f, nil when all succeeded.
+// failedBy returns the nearest failed frame at or above f, nil if all succeeded.
 func (f *Frame) failedBy() *Frame {
 	if f.Err != "" {
 		return f
@@ -110,14 +110,14 @@ func (f *Frame) failedBy() *Frame {
 	return f.RevertedBy
 }
 
-// Caught reports whether the frame failed and its caller went on to succeed.
+// Caught reports whether the frame failed and its caller continued and succeeded.
 func (f *Frame) Caught() bool {
 	return f.Err != "" && f.Parent != nil && f.Parent.Err == ""
 }
 
-// RevertOrigin is the frame where the failure of the transaction began: from the
-// root down along the failed calls that took their callers with them. Nil when the
-// root succeeded.
+// RevertOrigin returns the frame in which the failure of the transaction began: from the
+// root down along the failed calls that made their callers fail. It returns nil if the root
+// succeeded.
 func (t *Tree) RevertOrigin() *Frame {
 	if t.Root == nil || t.Root.Err == "" {
 		return nil
@@ -129,10 +129,10 @@ func (t *Tree) RevertOrigin() *Frame {
 	return f
 }
 
-// cause is the child whose failure made f fail, nil when f failed by itself. It is
-// the last failed child that returned the very data f failed with; a caller that
-// found its own words for the failure (require(ok, "...")) makes no further call,
-// so its last call counts too when that one failed.
+// cause returns the child whose failure made f fail, nil if f failed by itself. It is the
+// last failed child that returned the same data as f; a caller that fails with a text of
+// its own (require(ok, "...")) makes no further call, so its last call counts too if that
+// one failed.
 func (f *Frame) cause() *Frame {
 	if len(f.Output) > 0 {
 		for i := len(f.Children) - 1; i >= 0; i-- {
@@ -147,7 +147,7 @@ func (f *Frame) cause() *Frame {
 	return nil
 }
 
-// gapAtEnd reports whether calls after the last kept one were left out.
+// gapAtEnd reports whether calls after the last kept one were omitted.
 func (f *Frame) gapAtEnd() bool {
 	n := len(f.Markers)
 	return n > 0 && f.Markers[n-1].After == len(f.Children)
