@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of a foreign ABI.
+// Bounds of an ABI from outside.
 const (
 	maxABI        = 4 << 20
 	maxEntries    = 5000
@@ -44,10 +44,9 @@ type abiParam struct {
 	Components []abiParam
 }
 
-// ParseABI reads the JSON of a contract's ABI, or of an artifact whose member abi
-// holds it. Entries that no compiler would write are left out, one by one: a
-// strange one must not cost the names of all others. An ABI of which nothing is
-// left is an error.
+// ParseABI parses the JSON of a contract's ABI, or of an artifact whose member abi contains
+// it. Entries that no compiler would write are omitted one by one, so that one invalid
+// entry does not cost the names of all others. An ABI without any valid entry is an error.
 func ParseABI(text []byte) (*abi.ABI, error) {
 	if len(text) > maxABI {
 		return nil, ErrABITooLarge
@@ -72,8 +71,7 @@ func ParseABI(text []byte) (*abi.ABI, error) {
 	return out, nil
 }
 
-// abiEntries reads the entries one at a time, so that one of the wrong shape is
-// left out alone.
+// abiEntries parses the entries one at a time, so that only malformed ones are omitted.
 func abiEntries(text []byte) ([]abiEntry, error) {
 	opts := []json.Options{json.MatchCaseInsensitiveNames(true), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 	if text = bytes.TrimSpace(text); len(text) > 0 && text[0] == '{' {
@@ -102,12 +100,12 @@ func abiEntries(text []byte) ([]abiEntry, error) {
 	return out, nil
 }
 
-// overloads is, by kind and name, the number to try next. abi's own search tries
-// from 0 on each time: thousands of entries of one name would take seconds.
+// overloads is, by kind and name, the next number to try. abi's own search starts at 0 each
+// time: thousands of entries of one name would take seconds.
 type overloads map[string]int
 
-// resolve gives an overload the key under which abi would list it: name, name0,
-// name1, the first that is not taken.
+// resolve returns the key under which abi lists an overload: name, name0, name1, the first
+// that is free.
 func (o overloads) resolve(kind, name string, taken func(string) bool) string {
 	key := name
 	for taken(key) {
@@ -171,8 +169,8 @@ func arguments(params []abiParam, left *int) (abi.Arguments, bool) {
 	return out, true
 }
 
-// component checks one type and gives unnamed fields of tuples a name, without
-// which the abi package refuses them.
+// component checks one type and names unnamed fields of tuples, which the abi package
+// rejects otherwise.
 func component(p abiParam, depth int, left *int) (abi.ArgumentMarshaling, bool) {
 	m := abi.ArgumentMarshaling{Name: safeName(p.Name), Type: p.Type}
 	if *left--; *left < 0 || depth > signature.MaxDepth || len(p.Type) > 256 {
@@ -199,7 +197,7 @@ func component(p abiParam, depth int, left *int) (abi.ArgumentMarshaling, bool) 
 	return m, true
 }
 
-// safeName keeps a name only when it is one.
+// safeName returns a name if it is a valid identifier.
 func safeName(s string) string {
 	if !signature.Identifier(s) {
 		return ""

@@ -13,19 +13,19 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Outcome says what became of an EIP-7702 authorization.
+// Outcome is the effect of an EIP-7702 authorization.
 type Outcome string
 
 const (
 	Applied Outcome = "applied" // the account's code was set, or removed
-	Skipped Outcome = "skipped" // it was passed over, which fails no transaction
-	Unknown Outcome = "unknown" // the evidence does not tell
+	Skipped Outcome = "skipped" // it was ignored, which fails no transaction
+	Unknown Outcome = "unknown" // the evidence does not show it
 )
 
-// Authorization is one entry of the authorization list with what became of it.
+// Authorization is one entry of the authorization list with its effect.
 type Authorization struct {
-	Authority *common.Address // who signed; nil when the signature gives no account
-	Delegate  common.Address  // whose code the account is to run; zero: none any more
+	Authority *common.Address // who signed; nil when no account can be recovered from the signature
+	Delegate  common.Address  // the account is set to run the code of this address; zero: the delegation is removed
 	ChainID   *big.Int        // zero: any chain
 	Nonce     uint64
 	Outcome   Outcome
@@ -36,11 +36,11 @@ type Authorization struct {
 // holds some 1,400 authorizations.
 const maxRecovered = 2048
 
-// Authorizations tells of each authorization of the transaction, in order, whether it
-// was applied. What the tuple alone rules out (chain, signature, nonce) is known without
-// a state diff; the rest follows from nonce and code of the account before the
-// transaction by the steps of EIP-7702, and counts only when the diff shows the nonce
-// and the code that come out. diff may be nil.
+// Authorizations reports for each authorization of the transaction, in order, whether it
+// was applied. Chain, signature and nonce of the tuple are checked without a state diff;
+// the rest follows from nonce and code of the account before the transaction by the steps
+// of EIP-7702, and counts only if the diff confirms the resulting nonce and code. diff may
+// be nil.
 func Authorizations(tx *ethrpc.Transaction, chainID uint64, diff *ethrpc.StateDiff) []Authorization {
 	if len(tx.Authorizations) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func Authorizations(tx *ethrpc.Transaction, chainID uint64, diff *ethrpc.StateDi
 	return list
 }
 
-// signerOf recovers who signed.
+// signerOf recovers the signer.
 func signerOf(a *ethrpc.Authorization) (common.Address, error) {
 	var s types.SetCodeAuthorization
 	for _, n := range []struct {
@@ -101,18 +101,18 @@ func signerOf(a *ethrpc.Authorization) (common.Address, error) {
 	return who, nil
 }
 
-// authority is one signing account while the list is gone through.
+// authority is the state of one signing account while the list is processed.
 type authority struct {
-	touched     bool // the diff names the account
-	inDiff      bool // it says what code the account has at the end
+	touched     bool // the diff contains the account
+	inDiff      bool // the diff contains the final code of the account
 	nonce, last uint64
 	code, final []byte
 	taken       []*Authorization
 }
 
-// authorityOf reads the account as the first authorization finds it. A side of a diff
-// that names no nonce means zero before and unchanged after (go-ethereum's
-// prestateTracer). The sender's own nonce was raised before the list is looked at.
+// authorityOf returns the account before the first authorization. In a diff (go-ethereum's
+// prestateTracer) a missing nonce means zero before and unchanged after. The sender's own
+// nonce is incremented before the list is processed.
 func authorityOf(tx *ethrpc.Transaction, who common.Address, diff *ethrpc.StateDiff) *authority {
 	pre, post := diff.Pre[who], diff.Post[who]
 	a := &authority{touched: pre != nil || post != nil}
@@ -137,7 +137,7 @@ func authorityOf(tx *ethrpc.Transaction, who common.Address, diff *ethrpc.StateD
 	return a
 }
 
-// take decides one authorization of the account.
+// take processes one authorization of the account.
 func (a *authority) take(out *Authorization) {
 	a.taken = append(a.taken, out)
 	_, delegated := delegation(a.code)
@@ -158,8 +158,8 @@ func (a *authority) take(out *Authorization) {
 	}
 }
 
-// check holds what came out against the diff. The nonce may be higher: the account may
-// have sent or created something besides. Code that was removed older nodes leave out.
+// check compares the result with the diff. The nonce may be higher, because the account may
+// have sent or created something as well. Older nodes omit code that was removed.
 func (a *authority) check() {
 	sameCode := bytes.Equal(a.code, a.final) || !a.inDiff && len(a.code) == 0
 	if !a.touched || a.last >= a.nonce && sameCode {

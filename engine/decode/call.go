@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// maxProxies is how many proxies may stand before an implementation.
+// maxProxies bounds the chain of proxies before an implementation.
 const maxProxies = 3
 
 // call decodes one frame; nil when there is nothing to decode.
@@ -55,9 +55,9 @@ func (d *Decoder) call(f *trace.Frame) *Call {
 	return c
 }
 
-// fallback is the verified contract whose fallback took a call with an unlisted
-// selector; nil when the contract has none, or is a proxy with unknown code behind.
-// Names from anybody do not stand against it.
+// fallback returns the verified contract whose fallback handled a call with an unlisted
+// selector; nil when the contract has none, or is a proxy with unknown code behind it.
+// Names from unverified sources do not change that.
 func (d *Decoder) fallback(f *trace.Frame) *verified {
 	v := d.contract(f.To)
 	if v == nil || !v.ABI.HasFallback() || delegate(f) != nil || v.Implementation != nil {
@@ -88,9 +88,9 @@ type code struct {
 	from Provenance
 }
 
-// codes are the verified ABIs that may speak for a frame: first of what the trace
-// shows behind it, then of its own address, then of the implementation that
-// someone said it has.
+// codes returns the verified ABIs that may describe a frame: first of the implementation
+// that the trace shows, then of its own address, then of the implementation that a source
+// service reports.
 func (d *Decoder) codes(f *trace.Frame, out []code) []code {
 	if len(d.src.Contracts) == 0 {
 		return out
@@ -109,7 +109,7 @@ func (d *Decoder) codes(f *trace.Frame, out []code) []code {
 	return d.codesAt(f.To, out)
 }
 
-// codesAt are the ABIs of an address and of its stated implementations.
+// codesAt returns the ABIs of an address and of its reported implementations.
 func (d *Decoder) codesAt(a common.Address, out []code) []code {
 	from := FromVerified
 	for range maxProxies + 1 {
@@ -125,9 +125,9 @@ func (d *Decoder) codesAt(a common.Address, out []code) []code {
 	return out
 }
 
-// delegate is the child through which a proxy ran its implementation: a
-// DELEGATECALL with the very input of the proxy. Beacons ask before they delegate,
-// hence not only the first child.
+// delegate returns the child through which a proxy ran its implementation: a DELEGATECALL
+// with exactly the proxy's input. Beacon proxies ask the beacon before, so it need not be
+// the first child.
 func delegate(f *trace.Frame) *trace.Frame {
 	for _, c := range f.Children[:min(len(f.Children), 8)] {
 		if c.Kind == trace.DelegateCall && c.To != f.To && (bytes.Equal(c.Input, f.Input) || appended(f.Input, c.Input)) {
@@ -137,8 +137,8 @@ func delegate(f *trace.Frame) *trace.Frame {
 	return nil
 }
 
-// appended recognises the input that a clone with immutable arguments passes on: its own,
-// the arguments, and their length in two bytes, these two counted or not.
+// appended recognises the input that a clone with immutable arguments passes on: its own
+// input, the arguments, and their length in two bytes, these two counted or not.
 func appended(own, passed []byte) bool {
 	n := len(passed) - len(own)
 	if n < 2 || len(own) < 4 || !bytes.HasPrefix(passed, own) {
@@ -148,8 +148,8 @@ func appended(own, passed []byte) bool {
 	return said == n || said == n-2
 }
 
-// shortInput names a call with less than a selector: receive or fallback of whose ABI
-// has one, else receive when code was seen to run there.
+// shortInput names a call with fewer than four bytes of input: receive or fallback of
+// whichever the ABI has, else receive if code is known to run there.
 func (d *Decoder) shortInput(f *trace.Frame) *Call {
 	var buf [maxProxies + 2]code
 	for _, code := range d.codes(f, buf[:0]) {
@@ -173,8 +173,8 @@ func (d *Decoder) shortInput(f *trace.Frame) *Call {
 	return nil
 }
 
-// executedAddresses collects the addresses whose code was seen to run: what called, logged,
-// answered, burnt gas of its own or was created.
+// executedAddresses returns the addresses whose code is known to have run: they called,
+// logged, returned data, used gas of their own or were created.
 func executedAddresses(tree *trace.Tree) map[common.Address]bool {
 	live := make(map[common.Address]bool)
 	for _, f := range tree.Frames {
@@ -197,10 +197,10 @@ func executed(f *trace.Frame) bool {
 	return len(f.Children) > 0 || len(f.Logs) > 0 || len(f.Markers) > 0 || len(f.Output) > 0
 }
 
-// plainTransfer reports whether a frame with input reached no code: a message to
-// a person in the input of a transfer must not be read as a call. Gas tells: an
-// account without code uses none, and a transaction to it costs the intrinsic gas
-// (21,000 and the calldata, at the price of its fork) to the unit.
+// plainTransfer reports whether a frame with input reached no code: a text in the input of
+// a transfer must not be decoded as a call. Gas shows it: an account without code uses
+// none, and a transaction to it costs exactly the intrinsic gas (21,000 and the calldata,
+// at the price of its fork).
 func (d *Decoder) plainTransfer(f *trace.Frame) bool {
 	if executed(f) || f.Err != "" || d.live[f.To] || f.Kind == trace.DelegateCall {
 		return false

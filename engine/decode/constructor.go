@@ -6,12 +6,12 @@ import (
 	"txlens/engine/trace"
 )
 
-// maxConstructorWords bounds the tails tried as constructor arguments.
+// maxConstructorWords bounds the suffixes tried as constructor arguments.
 const maxConstructorWords = 2048
 
-// constructor names a creation when the ABI of what it made is verified. The
-// arguments stand after the creation code, whose length nobody says: they are the
-// one tail of the input that is a complete encoding of the types.
+// constructor decodes a creation if the ABI of the created contract is verified. The
+// arguments follow the creation code, whose length is unknown: they are the only suffix of
+// the input that is a complete encoding of the types.
 func (d *Decoder) constructor(f *trace.Frame) *Call {
 	if !f.HasTo {
 		return nil
@@ -33,8 +33,8 @@ func (d *Decoder) constructor(f *trace.Frame) *Call {
 	return c
 }
 
-// tail finds the only tail of input that s reads exactly; nil when there is none
-// or more than one.
+// tail returns the only suffix of input that s decodes exactly; nil when there is none or
+// more than one.
 func (d *Decoder) tail(s *signature.Signature, input []byte) []api.Arg {
 	dynamic := false
 	for _, p := range s.Inputs {

@@ -10,8 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// verified is the index of one contract's ABI; entries are compiled when a frame
-// or log first asks for them.
+// verified is the index of one contract's ABI; entries are compiled on first use.
 type verified struct {
 	*Contract
 	functions map[[4]byte]abi.Method
@@ -47,7 +46,7 @@ func newVerified(c *Contract) *verified {
 	return v
 }
 
-// find gives the compiled signatures with that id, nil when the ABI has none.
+// find returns the compiled signatures with that id, nil when the ABI has none.
 func (v *verified) find(k tableKey) []*signature.Signature {
 	if hit, ok := v.compiled[k]; ok {
 		return hit
@@ -92,7 +91,7 @@ func fromABI(what signature.What, name string, in, res abi.Arguments) *signature
 	return s
 }
 
-// ctor marks the one signature that has no id.
+// ctor is the key of the constructor, which has no id.
 const ctor signature.What = 'c'
 
 func paramsOf(args abi.Arguments) ([]signature.Param, bool) {

@@ -9,32 +9,32 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Sources is what was learned from outside for one transaction. Any part may be
-// empty. Signatures are canonical text, most trusted first.
+// Sources is the metadata that was fetched for one transaction. Any part may be empty.
+// Signatures are canonical text, most trusted first.
 type Sources struct {
 	Contracts map[common.Address]*Contract
 	Functions map[[4]byte][]string // functions and errors share the four bytes
 	Events    map[common.Hash][]string
 }
 
-// Decoder decodes the frames and logs of one transaction. It is owned by one
-// goroutine; the embedded tables behind it are shared.
+// Decoder decodes the frames and logs of one transaction. It is not safe for concurrent
+// use; Decoders share the embedded tables.
 type Decoder struct {
 	src       Sources
 	vals      *values
 	contracts map[common.Address]*verified
 	memo      map[tableKey][]candidate
 	failures  map[*trace.Frame]*Failure
-	live      map[common.Address]bool // addresses whose code was seen to run
+	live      map[common.Address]bool // addresses whose code is known to have run
 }
 
-// candidate is one signature that may fit, and whose word it is.
+// candidate is one signature that may fit, with its source.
 type candidate struct {
 	*signature.Signature
 	from Provenance
 }
 
-// mode is how far the bytes may differ from the plain encoding.
+// mode returns how far the bytes may differ from the strict encoding.
 func (c candidate) mode() mode {
 	switch c.from {
 	case FromVerified, FromVerifiedImpl, FromBuiltin: // hand-written code packs Error(string) without padding
@@ -45,7 +45,7 @@ func (c candidate) mode() mode {
 	return exact
 }
 
-// New makes a Decoder. The chain may be nil: no name depends on it so far.
+// New returns a Decoder. The chain may be nil: no name depends on it so far.
 func New(_ *chain.Chain, src Sources) *Decoder {
 	return &Decoder{src: src, vals: newValues(), contracts: map[common.Address]*verified{},
 		memo: map[tableKey][]candidate{}, failures: map[*trace.Frame]*Failure{}}
@@ -79,7 +79,7 @@ func (d *Decoder) All(tree *trace.Tree, rc *ethrpc.Receipt) *Set {
 	return s
 }
 
-// contract gives the index of a verified ABI, nil when the address has none.
+// contract returns the index of a verified ABI, nil when the address has none.
 func (d *Decoder) contract(a common.Address) *verified {
 	v, ok := d.contracts[a]
 	if !ok {
@@ -91,10 +91,10 @@ func (d *Decoder) contract(a common.Address) *verified {
 	return v
 }
 
-// known gives what is known of an id apart from verified ABIs, in the order of
-// trust. go-ethereum's table is asked only when nobody better knows the selector:
-// where a table with care knows it and the bytes do not fit, a planted name that
-// fits would be a lie. It is large, too, and opened at its first use.
+// known returns the signatures of an id other than those of verified ABIs, most trusted
+// first. go-ethereum's table is used only if no better source knows the selector: if a
+// curated table knows it and the bytes do not fit, another name that fits is probably
+// planted. That table is also large, and loaded on first use.
 func (d *Decoder) known(k tableKey) []candidate {
 	if hit, ok := d.memo[k]; ok {
 		return hit
@@ -112,7 +112,7 @@ func (d *Decoder) known(k tableKey) []candidate {
 	return out
 }
 
-// fromTables asks the two embedded tables that are kept with care.
+// fromTables looks up the two curated tables.
 func fromTables(k tableKey) []candidate {
 	var out []candidate
 	for _, e := range []*embedded{curated, packages} {
@@ -123,10 +123,10 @@ func fromTables(k tableKey) []candidate {
 	return out
 }
 
-// maxTexts bounds the candidates a signature database gives for one selector.
+// maxTexts bounds the candidates of a signature database for one selector.
 const maxTexts = 16
 
-// fromTexts compiles texts that come with nothing but their hash.
+// fromTexts compiles texts from a signature database.
 func fromTexts(k tableKey, texts []string, from Provenance) []candidate {
 	var out []candidate
 	for _, text := range texts[:min(len(texts), maxTexts)] {

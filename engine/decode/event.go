@@ -8,9 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Event decodes one log; nil when it is anonymous or unknown. f is the frame that
-// emitted it, nil when not known: its code address says whose event it is when
-// addr is a proxy.
+// Event decodes one log; nil when it is anonymous or unknown. f is the frame that emitted
+// it, nil when unknown: if addr is a proxy, its code address determines whose event it is.
 func (d *Decoder) Event(f *trace.Frame, addr common.Address, topics []common.Hash, data []byte) *Event {
 	if len(topics) == 0 {
 		return nil
@@ -51,7 +50,7 @@ func (d *Decoder) Event(f *trace.Frame, addr common.Address, topics []common.Has
 	return nil
 }
 
-// event reads one log with one candidate.
+// event decodes one log with one candidate.
 func (d *Decoder) event(c candidate, topics []common.Hash, data []byte) *Event {
 	s := c.Signature
 	if s.LayoutUnknown {
@@ -77,7 +76,7 @@ func (d *Decoder) event(c candidate, topics []common.Hash, data []byte) *Event {
 	return &Event{Name: s.Name, Signature: s.Text, Args: args, Provenance: c.from, Source: c.Source, Note: note}
 }
 
-// log reads topics and data of an event whose layout is known.
+// log decodes topics and data of an event whose indexed arguments are known.
 func (v *values) log(s *signature.Signature, topics []common.Hash, data []byte, m mode) ([]api.Arg, string, bool) {
 	if s.Indexed != len(topics) {
 		return nil, "", false

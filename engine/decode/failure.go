@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxNested  = 4   // errors in errors
+	maxNested  = 4   // errors within errors
 	maxMessage = 400 // bytes of one sentence
 )
 
@@ -29,9 +29,9 @@ func builtin(decl string) candidate {
 	return candidate{s, FromBuiltin}
 }
 
-// failure decodes what a failed frame answered; nil when it answered nothing. A
-// frame that only passes on the error of a child shares the child's Failure: the
-// child's ABI knows it best. Children are asked first (see All).
+// failure decodes the return data of a failed frame; nil when it is empty. A frame that
+// only passes on the error of a child shares the child's Failure, because the child's ABI
+// describes it best. Children come first (see All).
 func (d *Decoder) failure(f *trace.Frame) *Failure {
 	if f.Err == "" || len(f.Output) == 0 {
 		return nil
@@ -49,8 +49,8 @@ func (d *Decoder) failure(f *trace.Frame) *Failure {
 	return out
 }
 
-// Revert decodes revert data that is in no frame: the reason inside an event, the
-// answer of a call. Its Name is empty when the error is not known.
+// Revert decodes revert data without a frame: the reason inside an event, or of a tool's
+// call. Its Name is empty when the error is unknown.
 func (d *Decoder) Revert(data []byte) *Failure {
 	if len(data) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (d *Decoder) revert(data []byte, codes []code, depth int) *Failure {
 	return unknownFailure(data)
 }
 
-// errorsOf are the candidates of an error, best first.
+// errorsOf returns the candidates of an error, best first.
 func (d *Decoder) errorsOf(sel [4]byte, codes []code) []candidate {
 	switch sel {
 	case errorString.Selector():
@@ -96,8 +96,7 @@ func (d *Decoder) errorsOf(sel [4]byte, codes []code) []candidate {
 }
 
 // nested looks for an error inside the bytes arguments of an error: of FailedOp,
-// WrappedError, ExecutionFailed and whatever else carries one. Only an error that
-// is known counts.
+// WrappedError, ExecutionFailed and others. Only a known error counts.
 func (d *Decoder) nested(params []signature.Param, data []byte, codes []code, depth int) *Failure {
 	for i, p := range params {
 		var inner [][]byte
@@ -127,8 +126,8 @@ func headAt(params []signature.Param, i int) int {
 	return n
 }
 
-// blobAt cuts the bytes whose offset, counted from base, stands at head. The data
-// was read with its types before, but in loose mode too, so all is checked again.
+// blobAt returns the bytes whose offset, relative to base, is at head. The data may have
+// been decoded in loose mode, so every bound is checked again.
 func blobAt(data []byte, head, base int) []byte {
 	r := reader{data: data}
 	off, ok := r.length(head)
@@ -142,7 +141,7 @@ func blobAt(data []byte, head, base int) []byte {
 	return data[base+off+32:][:n]
 }
 
-// blobsAt cuts the elements of a bytes[].
+// blobsAt returns the elements of a bytes[].
 func blobsAt(data []byte, head int) (out [][]byte) {
 	r := reader{data: data}
 	off, ok := r.length(head)
@@ -159,8 +158,8 @@ func blobsAt(data []byte, head int) (out [][]byte) {
 	return out
 }
 
-// unknownFailure says what can be said of bytes without a name: some contracts
-// answer with plain text.
+// unknownFailure describes revert data without a known name: some contracts return plain
+// text.
 func unknownFailure(data []byte) *Failure {
 	if text := bytes.TrimRight(data, "\x00"); len(text) >= 8 && len(text) <= maxText && printable(text) {
 		return &Failure{Text: fmt.Sprintf("reverted: %s", text)}
@@ -191,7 +190,7 @@ var meanings = map[string]string{
 	"SafeERC20FailedOperation":     "a token operation failed",
 }
 
-// sentence says a failure in words.
+// sentence describes a failure in words.
 func sentence(f *Failure) string {
 	var s string
 	switch f.Signature {
@@ -221,7 +220,7 @@ func sentence(f *Failure) string {
 	return clip(s)
 }
 
-// plainArgs lists the arguments that fit a sentence.
+// plainArgs lists the arguments that are short enough for a sentence.
 func plainArgs(args []api.Arg) string {
 	var parts []string
 	for _, a := range args {
@@ -247,8 +246,8 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxMessage], "") + "..."
 }
 
-// panicText says what a Panic code means (Solidity documentation, "Panic via assert
-// and Error via require").
+// panicText explains a Panic code (Solidity documentation, "Panic via assert and Error via
+// require").
 func panicText(code string) string {
 	what := map[string]string{
 		"0": "generic compiler panic", "1": "assertion failed", "17": "arithmetic overflow or underflow",

@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Kinds of proxy that are told by their code alone.
+// Kinds of proxy that their code alone determines.
 const (
 	kindDelegated = "eip7702"
 	kindClone     = "eip1167"
@@ -19,29 +19,30 @@ const (
 	kindSequence  = "sequence"
 )
 
-// proxyPattern is one hand-written proxy: its code to the byte, with holes.
+// proxyPattern is the exact code of a proxy, with placeholders.
 type proxyPattern struct {
 	kind  string
 	parts []part
 	size  int
 }
 
-// part is a literal, or a hole of n bytes.
+// part is literal bytes, or a placeholder of n bytes.
 type part struct {
 	literal []byte
 	n       int
-	target  bool // the hole holds the address that is delegated to
+	target  bool // the placeholder contains the address that is delegated to
 }
 
-// codeInfo is what the code of a proxy tells.
+// codeInfo is what the code of a proxy shows.
 type codeInfo struct {
 	kind   string
-	target common.Address // zero: in storage
-	args   []byte         // immutable arguments behind the code
+	target common.Address // zero: the address is in storage
+	args   []byte         // immutable arguments after the code
 }
 
-// The code of forms, by kind. {n} is a hole of n bytes and {@n} one that holds the target;
-// what is written of ERC-7760 are the runtime codes of the standard, in its order.
+// proxyPatterns are the known codes, by kind. {n} is a placeholder of n bytes and {@n} one
+// that contains the target. Those of ERC-7760 are the runtime codes of the standard, in its
+// order.
 var proxyPatterns = compileForms(
 	// Clones that append arguments to the calldata: wighawag, its first version, Sudoswap's
 	// of fixed length, Solady's and Splits' with an event for plain payments.
@@ -93,7 +94,7 @@ var proxyPatterns = compileForms(
 )
 
 // vanity adds EIP-1167 and 0age's proxy for targets with leading zeros: the push is
-// shorter, and the jump behind it goes less far.
+// shorter, and so is the jump distance after it.
 func vanity(list []proxyPattern) []proxyPattern {
 	for n := 19; n >= 12; n-- {
 		list = append(list,
@@ -137,7 +138,7 @@ func compileForm(kind, text string) proxyPattern {
 	return f
 }
 
-// match reads code of this form; what follows it are its immutable arguments.
+// match parses code of this pattern; the bytes after it are immutable arguments.
 func (f *proxyPattern) match(code []byte) (s codeInfo, ok bool) {
 	if len(code) < f.size {
 		return s, false
@@ -161,8 +162,8 @@ func (f *proxyPattern) match(code []byte) (s codeInfo, ok bool) {
 	return s, true
 }
 
-// codeInfoOf reads what code alone tells of a proxy: EIP-7702, the known forms, and any
-// other code that pushes an address and at once delegates to it.
+// codeInfoOf determines what code alone shows of a proxy: EIP-7702, the known patterns, and
+// any other code that pushes an address and delegates to it at once.
 func codeInfoOf(code []byte) (codeInfo, bool) {
 	if a, ok := delegation(code); ok {
 		return codeInfo{kind: kindDelegated, target: a}, true
@@ -178,7 +179,7 @@ func codeInfoOf(code []byte) (codeInfo, bool) {
 	return codeInfo{}, false
 }
 
-// delegation reads the code of an account that delegates (EIP-7702).
+// delegation parses the code of an account that delegates (EIP-7702).
 func delegation(code []byte) (common.Address, bool) {
 	if len(code) != 23 || !bytes.HasPrefix(code, []byte{0xef, 0x01, 0x00}) {
 		return common.Address{}, false
@@ -186,7 +187,7 @@ func delegation(code []byte) (common.Address, bool) {
 	return common.Address(code[3:]), true
 }
 
-// Instructions looked for in code.
+// Opcodes that are searched for.
 const (
 	opSLoad        = 0x54
 	opGas          = 0x5a
@@ -197,12 +198,12 @@ const (
 	opStaticCall   = 0xfa
 )
 
-// maxClone is how far into the code of a clone its target may stand.
+// maxClone bounds the position of the target in the code of a clone.
 const maxClone = 160
 
-// clone reads the target of a minimal proxy of no known form. What they share: the code
-// pushes an address and at once does GAS DELEGATECALL, without having read storage or
-// called before.
+// clone finds the target of a minimal proxy without a known pattern. What they have in
+// common: the code pushes an address and executes GAS DELEGATECALL at once, without any
+// SLOAD or call before.
 func clone(code []byte) (common.Address, bool) {
 	for pc := 0; pc < len(code) && pc < maxClone; pc++ {
 		op := code[pc]
@@ -222,7 +223,7 @@ func clone(code []byte) (common.Address, bool) {
 	return common.Address{}, false
 }
 
-// delegatesCode reports whether the instruction DELEGATECALL occurs in the code.
+// delegatesCode reports whether the code contains the instruction DELEGATECALL.
 func delegatesCode(code []byte) bool {
 	for pc := 0; pc < len(code); pc++ {
 		op := code[pc]

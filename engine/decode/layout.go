@@ -13,11 +13,11 @@ import (
 // plausibility of the values decides (an address is not a small number, an amount
 // is not an address), and a tie leaves the arguments unsaid.
 
-// maxIndexedArgs bounds the arguments of an event whose layout is searched for.
+// maxIndexedArgs bounds the arguments of an event whose indexed arguments are unknown.
 const maxIndexedArgs = 12
 
-// layout finds the indexed arguments. It gives nil when no choice reads the bytes;
-// certain is false when several do equally well.
+// layout determines which arguments are indexed. It returns nil when no choice fits the
+// bytes; certain is false when several fit equally well.
 func (v *values) layout(s *signature.Signature, topics []common.Hash, data []byte) (best *signature.Signature, certain bool) {
 	n, k := len(s.Inputs), len(topics)
 	if k > n || k > 3 {
@@ -43,7 +43,7 @@ func (v *values) layout(s *signature.Signature, topics []common.Hash, data []byt
 	return best, certain
 }
 
-// try reads a log with one choice and counts implausible values.
+// try decodes a log with one choice and counts implausible values.
 func (v *values) try(s *signature.Signature, mask uint, topics []common.Hash, data []byte) (*signature.Signature, int, bool) {
 	t := *s
 	t.Inputs = make([]signature.Param, len(s.Inputs))
@@ -71,9 +71,9 @@ func (v *values) try(s *signature.Signature, mask uint, topics []common.Hash, da
 	return &t, bad, ok
 }
 
-// implausible reports whether a word is an odd value for its type: a tiny or a
-// shapeless address, a number as large as an address or a hash, a hash that is a
-// small number or an address.
+// implausible reports whether a word is an unlikely value for its type: an address with few
+// or random digits, a number as large as an address or a hash, a hash that is a small
+// number or an address.
 func implausible(t *signature.Type, indexed bool, w []byte) bool {
 	lead := 0
 	for lead < 32 && w[lead] == 0 {

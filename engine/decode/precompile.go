@@ -6,11 +6,11 @@ import (
 	"txlens/engine/trace"
 )
 
-// A precompile is a contract without code at a reserved address. Its input is not
-// ABI-encoded; where it is a row of words it reads as if.
+// precompiled is a contract without code at a reserved address. Its input is not
+// ABI-encoded; if it is a sequence of words it can be decoded as arguments.
 type precompiled struct {
 	*signature.Signature
-	raw bool // input is one byte string, else the words of the declaration
+	raw bool // the input is one byte string, else the words of the declaration
 }
 
 func words(decl string) precompiled { return precompiled{builtin(decl).Signature, false} }
@@ -40,8 +40,8 @@ var precompiles = map[uint64]precompiled{
 	0x100: words("p256Verify(bytes32 hash,uint256 r,uint256 s,uint256 x,uint256 y)"),
 }
 
-// precompile names a call to a precompile; nil when the address is none, or when
-// the fork that made it one may not have come.
+// precompile names a call to a precompile; nil when the address is none, or when the fork
+// that added it may not be active.
 func (d *Decoder) precompile(f *trace.Frame) *Call {
 	n, ok := smallAddress(f.To)
 	if !ok {
@@ -65,9 +65,9 @@ func (d *Decoder) precompile(f *trace.Frame) *Call {
 	return c
 }
 
-// precompileAnswered reports whether the frame shows that a precompile answered. The first four
-// are as old as the chain; a later one answers with bytes or fails, while before
-// its fork the address is an empty account that takes all and says nothing.
+// precompileAnswered reports whether the frame shows that a precompile ran. The first four
+// always existed. A later one returns data or fails, while before its fork the address is
+// an empty account that accepts any call and returns nothing.
 func precompileAnswered(n uint64, f *trace.Frame) bool {
 	switch {
 	case n <= 4:

@@ -14,10 +14,10 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// maxFacets bounds the facets named of one diamond.
+// maxFacets bounds the facets listed for one diamond.
 const maxFacets = 16
 
-// getters are asked of a proxy, in this order.
+// getters are called on a proxy, in this order.
 var getters = [][]byte{evmsig.SelImplementation[:], evmsig.SelGetImplementation[:], evmsig.SelComptrollerImplementation[:],
 	evmsig.SelMasterCopy[:], evmsig.SelChildImplementation[:], evmsig.SelSingleton[:]}
 
@@ -28,8 +28,8 @@ type Prober interface {
 	Call(ctx context.Context, to common.Address, data []byte) ([]byte, error)
 }
 
-// TxState is one transaction as the place in time that a proxy is looked at. Only After
-// is needed; all others may be nil and make the answer less sure.
+// TxState is what is known around one transaction: the state before and after it, and its
+// evidence. Only After is required; without the others the answer is less certain.
 type TxState struct {
 	Before  Prober // the end of the parent block
 	After   Prober // the end of the transaction's block
@@ -38,23 +38,24 @@ type TxState struct {
 	Receipt *ethrpc.Receipt
 }
 
-// Proxy is what stands behind an address, as of one transaction.
+// Proxy is the implementation behind an address at one transaction.
 type Proxy struct {
 	// Kind is how the first level was found: eip7702, eip1167, clone_with_immutable_args,
 	// erc7760, erc7760_beacon, sequence, trace, eip1967, beacon, zeppelinos, eip1822,
 	// matic, safe, diamond or getter.
 	Kind string
-	// Behind is what ran when the transaction began, through up to three levels: the
-	// direct implementation first, then what that stands for; of a diamond its facets.
+	// Behind is the code that ran when the transaction began, through up to three levels:
+	// the direct implementation first, then its own implementation; of a diamond its
+	// facets.
 	Behind []common.Address
-	// Upgraded is what the transaction put in the direct implementation's place.
+	// Upgraded is the direct implementation that the transaction set.
 	Upgraded *common.Address
-	Args     []byte // immutable arguments behind the code of a clone
-	Doubt    string // why Behind may not be what ran; empty: nothing speaks against it
+	Args     []byte // immutable arguments after the code of a clone
+	Doubt    string // why Behind may not be what ran; empty: no doubt
 }
 
-// Implementation finds what stands behind a proxy; nil when addr is no proxy. Errors
-// matter only when nothing was found. A cycle ends where it closes.
+// Implementation finds the implementation of a proxy; nil when addr is no proxy. An error
+// is returned only if nothing was found. A cycle ends where it closes.
 func Implementation(ctx context.Context, m TxState, addr common.Address) (*Proxy, error) {
 	var first *Proxy
 	self, inCode := addr, true
@@ -78,22 +79,22 @@ func Implementation(ctx context.Context, m TxState, addr common.Address) (*Proxy
 	return first, nil
 }
 
-// prober looks behind one address.
+// prober inspects one address.
 type prober struct {
 	ctx  context.Context
 	m    *TxState
-	self common.Address // the outermost proxy: all that it delegates to works on its storage
-	addr common.Address // whose code is looked at
-	// inCode: all before it had their targets in their code. A target that came from
-	// storage names no further one there: what it finds is what named it.
+	self common.Address // the outermost proxy: all code that it delegates to uses its storage
+	addr common.Address // whose code is inspected
+	// inCode: all levels before had their targets in their code. A target that came from
+	// storage names no further one there: the same slot would be found again.
 	inCode bool
 	code   []byte
 	doubt  string
 	err    error
 }
 
-// level tries the ways from the surest and cheapest on. Code without DELEGATECALL
-// is no proxy, which spares most contracts the reads of storage.
+// level tries the methods from the most certain and cheapest on. Code without DELEGATECALL
+// is no proxy, which saves most contracts the reads of storage.
 func (q *prober) level() (*Proxy, error) {
 	known := q.readCode()
 	if s, ok := codeInfoOf(q.code); ok && s.target != (common.Address{}) && s.target != q.addr {
@@ -119,7 +120,7 @@ func (q *prober) level() (*Proxy, error) {
 	return nil, q.err
 }
 
-// proxy is the answer for one place that may have changed.
+// proxy returns the result for one place that may have changed.
 func (q *prober) proxy(kind string, c change) *Proxy {
 	p := &Proxy{Kind: kind, Behind: []common.Address{c.before}, Doubt: q.doubt}
 	if s, ok := codeInfoOf(q.code); ok {
@@ -134,9 +135,9 @@ func (q *prober) proxy(kind string, c change) *Proxy {
 	return p
 }
 
-// readCode finds the code that ran at the address; false when nobody could say. An
-// authorization of EIP-7702 is applied before anything runs, hence the later code; what
-// the block's end no longer has was there before.
+// readCode reads the code that ran at the address; false when it is not available. EIP-7702
+// authorizations are applied before anything runs, so the code at the end of the block is
+// preferred; an account deleted by then had the earlier code.
 func (q *prober) readCode() bool {
 	if d := q.m.Diff; d != nil {
 		_, delegated := q.before()
@@ -163,7 +164,7 @@ func (q *prober) readCode() bool {
 	return true
 }
 
-// before is the delegation that the account had by the state diff.
+// before returns the delegation that the account had, by the state diff.
 func (q *prober) before() (common.Address, bool) {
 	if pre := q.m.Diff.Pre[q.addr]; pre != nil {
 		return delegation(pre.Code)
@@ -171,9 +172,9 @@ func (q *prober) before() (common.Address, bool) {
 	return common.Address{}, false
 }
 
-// traced is what the frames show: a DELEGATECALL with the very input of the proxy. Which
-// kind of proxy it is, its code tells; a second target is an upgrade where the state
-// diff, a log or a beacon says so, and a facet otherwise.
+// traced uses the frames: a DELEGATECALL with exactly the proxy's input. The code tells
+// which kind of proxy it is. A second target is an upgrade if the state diff, a log or a
+// beacon confirms it, and a facet otherwise.
 func (q *prober) traced() *Proxy {
 	seen, asked := delegates(q.m.Tree, q.self, q.addr)
 	if len(seen) == 0 {
@@ -201,13 +202,13 @@ func (q *prober) traced() *Proxy {
 	return p
 }
 
-// change is one place before and after the transaction; zero: nothing there.
+// change is an address before and after the transaction; zero: none.
 type change struct{ before, after common.Address }
 
 func (c change) found() bool { return c != change{} }
 
-// slots reads the standard slots. The first two are always worth a read; of the
-// rest the code holds the constant.
+// slots reads the standard slots. The first two are always read; the others only if the
+// code contains the constant.
 func (q *prober) slots() (change, string) {
 	if s, ok := codeInfoOf(q.code); ok && s.kind == kindSequence {
 		return q.slot(common.BytesToHash(q.self[:])), kindSequence
@@ -227,7 +228,7 @@ func (q *prober) slots() (change, string) {
 	return change{}, ""
 }
 
-// beacon asks what the beacons stand for.
+// beacon asks the beacons for their implementation.
 func (q *prober) beacon(c change) change {
 	was := c.before
 	if was == (common.Address{}) {
@@ -240,8 +241,8 @@ func (q *prober) beacon(c change) change {
 	return out
 }
 
-// safe reads slot 0 of what answers masterCopy() in its fallback, as the Safe
-// proxies do from 1.0.0 on. Slot 0 of anything else may be anything.
+// safe reads slot 0 of contracts whose fallback answers masterCopy(), as the Safe proxies
+// do since 1.0.0. Slot 0 of other contracts may be anything.
 func (q *prober) safe() (change, string) {
 	if !bytes.Contains(q.code, evmsig.SelMasterCopy[:]) {
 		return change{}, ""
@@ -249,8 +250,8 @@ func (q *prober) safe() (change, string) {
 	return q.slot(common.Hash{}), "safe"
 }
 
-// diamond asks the loupe for the facet of each selector that the tree shows. Where the
-// code does not say that it is a diamond one question must do.
+// diamond asks the loupe for the facet of each selector in the tree. If the code does not
+// show that it is a diamond, only one question is asked.
 func (q *prober) diamond() (out []common.Address) {
 	if q.m.Tree == nil {
 		return nil
@@ -289,8 +290,7 @@ func (c change) first() common.Address {
 	return c.before
 }
 
-// getter asks the functions that proxies of their own make offer, where the code
-// holds the selector.
+// getter calls the functions that custom proxies offer, if the code contains the selector.
 func (q *prober) getter() change {
 	for _, sel := range getters {
 		if !bytes.Contains(q.code, sel) {
@@ -303,8 +303,8 @@ func (q *prober) getter() change {
 	return change{}
 }
 
-// slot reads a slot of the proxy as of the transaction. The state diff is exact; without
-// it the end of the block counts, and the end of the parent block where they differ.
+// slot reads a slot of the proxy at the transaction. The state diff is exact; without it,
+// the end of the block is used, and the end of the parent block if they differ.
 func (q *prober) slot(slot common.Hash) change {
 	if c, ok := q.inDiff(slot); ok {
 		return c
@@ -319,7 +319,7 @@ func (q *prober) slot(slot common.Hash) change {
 	return q.both(q.self, false, read)
 }
 
-// ask calls a function without side effects at both ends of the block.
+// ask calls a view function at both ends of the block.
 func (q *prober) ask(to common.Address, data []byte) change {
 	read := func(p Prober) (common.Address, error) {
 		out, err := p.Call(q.ctx, to, data)
@@ -334,8 +334,8 @@ func (q *prober) ask(to common.Address, data []byte) change {
 	return q.both(to, q.wrote(to), read)
 }
 
-// both reads at the end of the block and, where something is there, at its beginning.
-// mine says that the transaction wrote to what is read, so that a difference is its own.
+// both reads at the end of the block and, if something is there, at its beginning. mine
+// says that the transaction wrote to what is read, so that a difference is its own.
 func (q *prober) both(at common.Address, mine bool, read func(Prober) (common.Address, error)) change {
 	after, err := read(q.m.After)
 	if err != nil {
@@ -362,7 +362,7 @@ func (q *prober) wrote(a common.Address) bool {
 	return d != nil && (d.Pre[a] != nil && len(d.Pre[a].Storage) > 0 || d.Post[a] != nil && len(d.Post[a].Storage) > 0)
 }
 
-// inDiff is a slot of the proxy that the transaction changed.
+// inDiff returns a slot of the proxy that the transaction changed.
 func (q *prober) inDiff(slot common.Hash) (change, bool) {
 	before, after, ok := changedSlot(q.m.Diff, q.self, slot)
 	return change{q.target(before[:]), q.target(after[:])}, ok
@@ -382,7 +382,7 @@ func (q *prober) announced(by, next common.Address) bool {
 	return false
 }
 
-// target reads a word as the address of other code; zero when it is none.
+// target converts a word to the address of other code; zero if it is none.
 func (q *prober) target(w []byte) common.Address {
 	a := common.Address(w[12:])
 	if _, small := smallAddress(a); small || !zero(w[:12]) || a == q.addr || a == q.self {
@@ -398,8 +398,8 @@ func (q *prober) note(err error) {
 	}
 }
 
-// delegates are the targets to which the code of addr, running as self, passed its own
-// input on, in order of appearance; asked says that it had a beacon name the first.
+// delegates returns the targets to which the code of addr, running as self, passed its own
+// input, in order of appearance; asked reports that a beacon named the first.
 func delegates(tree *trace.Tree, self, addr common.Address) (out []common.Address, asked bool) {
 	if tree == nil {
 		return nil, false
@@ -424,8 +424,8 @@ func delegates(tree *trace.Tree, self, addr common.Address) (out []common.Addres
 	return out, asked
 }
 
-// askedBeacon reports whether a frame asked somebody for an implementation and then
-// delegated to the one that was named.
+// askedBeacon reports whether a frame asked a beacon for an implementation and then
+// delegated to it.
 func askedBeacon(f, to *trace.Frame) bool {
 	for _, c := range f.Children {
 		if c == to {

@@ -7,9 +7,8 @@ import (
 	"txlens/engine/decode/internal/signature"
 )
 
-// Bounds of what one call, log or error shows. All bytes are checked; what is
-// beyond a bound is counted and left out of the arguments (the raw bytes stand in
-// the node anyway).
+// Bounds of the values shown of one call, log or error. All bytes are checked; values
+// beyond a bound are counted and omitted (the node contains the raw bytes).
 const (
 	maxElements = 256  // per array
 	maxValues   = 2048 // leaves per call
@@ -25,24 +24,24 @@ const (
 // padding that is not zero, with a bound on the work since parts may be read twice.
 type reader struct {
 	data  []byte
-	next  int // where the next tail must begin; at the end: bytes consumed
+	next  int // where the next tail must begin; finally: bytes consumed
 	loose bool
 	work  int // words that may still be read
-	show  int // leaves that may still be shown
+	show  int // values that may still be shown
 	out   *values
 }
 
-// mode says how much a source of signatures is trusted.
+// mode is how strictly the bytes must match, by the trust in a source of signatures.
 type mode uint8
 
 const (
-	exact    mode = iota // the very bytes
+	exact    mode = iota // only the strict encoding
 	trailing             // bytes may follow a complete encoding
 	lenient              // trailing, and loose offsets when the strict read fails
 )
 
-// read decodes data as the params that are not indexed. The note says in what the
-// bytes differ from the plain encoding.
+// read decodes data as the params that are not indexed. The note says how the bytes differ
+// from the strict encoding.
 func (v *values) read(params []signature.Param, head int, data []byte, m mode) (args []api.Arg, note string, ok bool) {
 	r := reader{data: data, work: len(data)/32 + 1, show: maxValues, out: v}
 	if args, ok = r.args(params, 0, head); ok {
@@ -64,7 +63,7 @@ func (v *values) read(params []signature.Param, head int, data []byte, m mode) (
 	return args, NoteOffsets, true
 }
 
-// args reads a list of params whose head begins at base.
+// args decodes a list of params whose head begins at base.
 func (r *reader) args(params []signature.Param, base, head int) ([]api.Arg, bool) {
 	if base > len(r.data)-head {
 		return nil, false
@@ -94,7 +93,7 @@ func (r *reader) args(params []signature.Param, base, head int) ([]api.Arg, bool
 	return out, true
 }
 
-// at reads the value whose place in a head is h; offsets count from base.
+// at decodes the value whose head is at h; offsets are relative to base.
 func (r *reader) at(t *signature.Type, h, base int) (any, bool) {
 	if !t.Dynamic {
 		return r.value(t, h)
@@ -151,8 +150,8 @@ func (r *reader) value(t *signature.Type, pos int) (any, bool) {
 	return r.out.leaf(t, w), true
 }
 
-// list reads n elements whose heads begin at base. A number of elements that the
-// data cannot hold is refused before anything is made for them.
+// list decodes n elements whose heads begin at base. A number of elements that the data
+// cannot hold is rejected before any allocation.
 func (r *reader) list(elem *signature.Type, n, base int) (any, bool) {
 	if base > len(r.data)-n*elem.Head {
 		return nil, false
@@ -185,7 +184,7 @@ func (r *reader) list(elem *signature.Type, n, base int) (any, bool) {
 	return out, true
 }
 
-// blob reads bytes or a string: length, content, zeros up to a whole word.
+// blob decodes bytes or a string: length, content, zero padding up to a whole word.
 func (r *reader) blob(t *signature.Type, pos int) (any, bool) {
 	n, ok := r.length(pos)
 	pos += 32
@@ -217,7 +216,7 @@ func (r *reader) blob(t *signature.Type, pos int) (any, bool) {
 	return r.out.bytes(content), true
 }
 
-// word is the 32 bytes at pos.
+// word returns the 32 bytes at pos.
 func (r *reader) word(pos int) ([]byte, bool) {
 	if r.work--; r.loose && r.work < 0 || pos > len(r.data)-32 {
 		return nil, false
@@ -225,8 +224,8 @@ func (r *reader) word(pos int) ([]byte, bool) {
 	return r.data[pos : pos+32 : pos+32], true
 }
 
-// length reads an offset or a length. What does not fit the data is refused here,
-// so that sums of two lengths cannot overflow.
+// length decodes an offset or a length. A value larger than the data is rejected here, so
+// that sums of two lengths cannot overflow.
 func (r *reader) length(pos int) (int, bool) {
 	w, ok := r.word(pos)
 	if !ok || !zero(w[:24]) {

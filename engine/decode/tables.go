@@ -21,8 +21,8 @@ var packagesFile []byte
 //go:embed tables/fourbyte.zst
 var fourByteFile []byte
 
-// embedded is one table, opened when first asked. Signatures of the trusted
-// tables are compiled once per process; there are at most as many as entries.
+// embedded is one table, opened on first use. Signatures of the curated tables are compiled
+// once per process; there are at most as many as entries.
 type embedded struct {
 	read     func() (*signature.Table, error)
 	from     Provenance
@@ -54,8 +54,7 @@ func (e *embedded) open() *signature.Table {
 	return e.table
 }
 
-// find gives the signatures with that id. The key is zero beyond the bytes that
-// count: four, or all of an event's topic.
+// find returns the signatures with that id. Bytes of the key beyond the id are zero.
 func (e *embedded) find(k tableKey) []*signature.Signature {
 	if hit, ok := e.compiled.Load(k); ok {
 		return hit.([]*signature.Signature)
@@ -75,7 +74,7 @@ func (e *embedded) find(k tableKey) []*signature.Signature {
 	return out
 }
 
-// declared makes the table of the declarations of package protocol.
+// declared returns the table of the declarations of package protocol.
 func declared() (*signature.Table, error) {
 	var entries []signature.Entry
 	for _, p := range protocol.All() {
@@ -110,7 +109,7 @@ func selectorKey(sel [4]byte) (h common.Hash) {
 	return h
 }
 
-// compile reads one line: what, declaration, mutability, numbers of the sources.
+// compile parses one line: what, declaration, mutability, numbers of the sources.
 func (e *embedded) compile(line string) *signature.Signature {
 	f := strings.Split(line[1:], "\t")
 	s, err := signature.Parse(signature.What(line[0]), f[0])
@@ -124,8 +123,8 @@ func (e *embedded) compile(line string) *signature.Signature {
 	return s
 }
 
-// fourByteText gives the texts of go-ethereum's table with that selector. They
-// are not kept: a hostile trace may ask for very many.
+// fourByteText returns the texts of go-ethereum's table with that selector. They are not
+// cached: a hostile trace may ask for very many.
 func fourByteText(sel [4]byte) []string {
 	var out []string
 	for line := range fourByte.open().Bucket(sel[:2]) {

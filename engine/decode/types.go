@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Provenance says where a name comes from, most trusted first.
+// Provenance is the source of a name, most trusted first.
 type Provenance string
 
 const (

@@ -7,20 +7,20 @@ import (
 	"txlens/engine/api"
 )
 
-// call is a frame or an event of the outline, with what it made.
+// call is a frame or an event in the outline of the call tree.
 type call struct {
 	node   *api.Node
 	below  []*call
 	frames int    // of its subtree, itself included
-	times  int    // neighbours alike that it stands for
-	proxy  bool   // a delegatecall that its parent only passes on to
+	times  int    // number of equal neighbours that it stands for
+	proxy  bool   // the delegatecall to which its parent, a proxy, passes its input
 	broken bool   // it or something below failed
-	key    string // what neighbours must have in common to be alike
+	key    string // equal neighbours have equal keys
 }
 
-// calls writes the tree in outline: as deep as there is room, neighbours that do the
-// same counted, transfers left out, for they have a table of their own. What failed
-// is shown however deep it lies.
+// calls writes the call tree as an outline: as deep as there is room, equal neighbours
+// counted, transfers omitted because they have a table of their own. Failed calls are shown
+// at any depth.
 func (w *writer) calls() {
 	root := w.grow()
 	if root == nil {
@@ -53,7 +53,7 @@ func (w *writer) calls() {
 	)
 }
 
-// grow makes the tree of nodes, and folds neighbours alike.
+// grow builds the tree of nodes and merges equal neighbours.
 func (w *writer) grow() *call {
 	var stack []*call
 	var root *call
@@ -87,7 +87,7 @@ func (w *writer) grow() *call {
 	return root
 }
 
-// transferEvents are the events that stand in the table of transfers.
+// transferEvents are the events in the table of transfers.
 func transferEvents(n *api.Node) bool {
 	switch n.FunctionName {
 	case "Transfer", "TransferSingle", "TransferBatch":
@@ -96,7 +96,7 @@ func transferEvents(n *api.Node) bool {
 	return false
 }
 
-// fold merges neighbours without calls of their own that do the same.
+// fold merges equal neighbours without calls of their own.
 func fold(k *call) {
 	to := ""
 	if k.node.To != nil {
@@ -116,12 +116,13 @@ func fold(k *call) {
 	k.below = kept
 }
 
-// read reports whether a call only looked something up.
+// read reports whether a call only read something.
 func (k *call) read() bool {
 	return k.node.Type == "STATICCALL" && len(k.below) == 0 && !k.broken
 }
 
-// hidden reports whether a call has no row: its parent's row tells of it.
+// hidden reports whether a call has no row of its own because its parent's row describes
+// it.
 func (k *call) hidden(reads bool) bool { return k.proxy && !k.broken || !reads && k.read() }
 
 func count(k *call, depth int, reads bool) int {
@@ -171,7 +172,7 @@ func (w *writer) call(k *call, left int) row {
 	return trimmed(row{n.Index, place, n.Type, to, callText(n), value, w.remark(k, left)})
 }
 
-// remark says what the other fields do not.
+// remark returns what the other fields of the row do not say.
 func (w *writer) remark(k *call, left int) string {
 	var parts []string
 	for _, b := range k.below {
@@ -194,7 +195,7 @@ func (w *writer) remark(k *call, left int) string {
 	return strings.Join(parts, "; ")
 }
 
-// marks of how sure a name is, by its provenance.
+// provenanceMark is the mark of a name, by its provenance.
 var provenanceMark = map[string]string{"npm_abi": " (p)", "signature_database": " (s)", "fourbyte": " (4)"}
 
 // callText is the call or event with its first arguments.
@@ -220,7 +221,7 @@ func callText(n *api.Node) string {
 	return name + "(" + arguments(n.DecodedArgs, room) + ")" + provenanceMark[n.Provenance]
 }
 
-// arguments writes as many as there is room for.
+// arguments writes as many arguments as fit.
 func arguments(args []api.Arg, room int) string {
 	var b strings.Builder
 	for i, a := range args {
@@ -267,8 +268,8 @@ func value(v any) string {
 	return ""
 }
 
-// failures tells where failing began: the frames that failed and in which nothing
-// below failed alike.
+// failures lists where failures began: the failed frames below which no frame failed for
+// the same reason.
 func (w *writer) failures() {
 	var rows []row
 	nodes := w.r.PrettyTrace
@@ -283,8 +284,7 @@ func (w *writer) failures() {
 	section(w, title, rows)
 }
 
-// within reports whether a failed frame has a failed one below it that gave the
-// same reason.
+// within reports whether a frame below a failed one failed for the same reason.
 func within(nodes []api.Node, i int) bool {
 	for j := i + 1; j < len(nodes) && nodes[j].Depth > nodes[i].Depth; j++ {
 		if nodes[j].Status == api.NodeFailed && nodes[j].Error == nodes[i].Error {

@@ -19,13 +19,13 @@ import (
 	"txlens/engine/verdict"
 )
 
-// Playbook is one that the rules propose.
+// Playbook is a playbook that the rules suggest.
 type Playbook struct{ Name, When string }
 
-// MaxTokens bounds a digest, as Tokens counts.
+// MaxTokens bounds a digest, as counted by Tokens.
 const MaxTokens = 20_000
 
-// bounds say how many rows of each kind are shown.
+// bounds is the number of rows shown of each kind.
 type bounds struct {
 	steps, notes, balances, tokens, transfers, calls, failures, storage, addresses int
 }
@@ -39,8 +39,8 @@ func (b bounds) half() bounds {
 	return b
 }
 
-// Of writes the digest. Context is the caller's own words, which are no instructions.
-// Long lists are cut until the whole is below MaxTokens.
+// Of returns the digest. context is the caller's text, which is no instruction. Long lists
+// are cut until the digest has at most MaxTokens.
 func Of(c *assemble.Case, context string, playbooks ...Playbook) string {
 	for b := full; ; b = b.half() {
 		w := newWriter(c, b)
@@ -51,7 +51,7 @@ func Of(c *assemble.Case, context string, playbooks ...Playbook) string {
 	}
 }
 
-// writer is one digest in the making.
+// writer writes one digest.
 type writer struct {
 	c     *assemble.Case
 	r     *api.Result
@@ -64,7 +64,7 @@ func newWriter(c *assemble.Case, b bounds) *writer {
 	return &writer{c: c, r: c.Result, b: b, names: newNames(c)}
 }
 
-// row is one line: its fields, of which the last ones may be left out when empty.
+// row is one line: its fields, of which trailing empty ones may be omitted.
 type row []any
 
 func (w *writer) all(context string, playbooks []Playbook) {
@@ -83,7 +83,7 @@ func (w *writer) all(context string, playbooks []Playbook) {
 	w.asked(context)
 }
 
-// section writes a title of ours and rows of data; nothing when there are none.
+// section writes a title and rows of data; nothing if there are no rows.
 func section[T any](w *writer, title string, rows []T) {
 	if len(rows) == 0 {
 		return
@@ -91,7 +91,7 @@ func section[T any](w *writer, title string, rows []T) {
 	fmt.Fprintf(&w.out, "## %s\n%s\n\n", title, tool.Mark(rows))
 }
 
-// cut keeps the first rows and says in the title how many there are.
+// cut keeps the first rows and states the number of all in the title.
 func cut[T any](title string, rows []T, most int) (string, []T) {
 	if len(rows) > most {
 		return fmt.Sprintf("%s (%d of %d)", title, most, len(rows)), rows[:most]
@@ -139,7 +139,7 @@ func outcome(s api.Status) string {
 	return string(s)
 }
 
-// claims is what the rules say: to be tested, not believed.
+// claims writes the conclusions of the rules, which the model is to verify.
 func (w *writer) claims() {
 	r := w.r
 	facts := []row{{"summary", r.Summary}}
@@ -177,7 +177,7 @@ func (w *writer) claims() {
 	w.checks()
 }
 
-// checks lists how the checks of the rules came out, by the names of references.
+// checks lists the results of the checks of the rules, by the names that references use.
 func (w *writer) checks() {
 	if w.c.Triage == nil {
 		return
@@ -201,7 +201,7 @@ func (w *writer) checks() {
 	section(w, "Checks of the rules, as {check:NAME}: result, names", rows)
 }
 
-// missing says what the evidence does not hold.
+// missing lists what the evidence lacks.
 func (w *writer) missing() {
 	p := w.r.Provenance
 	if p == nil {
@@ -232,7 +232,7 @@ func (w *writer) proposed(playbooks []Playbook) {
 	w.out.WriteString("\n")
 }
 
-// asked gives the caller's words, in pieces that Mark does not cut.
+// asked writes the caller's text, in pieces that Mark does not cut.
 func (w *writer) asked(context string) {
 	const piece = 180
 	words := []rune(api.Clean(context, api.MaxContext))

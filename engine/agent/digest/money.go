@@ -8,7 +8,7 @@ import (
 	"txlens/engine/api"
 )
 
-// quantity writes 0x hex in decimal.
+// quantity converts 0x hex to decimal.
 func quantity(hex string) string {
 	n, ok := new(big.Int).SetString(strings.TrimPrefix(hex, "0x"), 16)
 	if !ok {
@@ -47,8 +47,8 @@ func (w *writer) fee() {
 	section(w, "Fee, the total as {amount:fee}: part, amount, payer or receiver, USD", rows)
 }
 
-// balances are the net movements: those of the sender and of who has a value first,
-// as the result orders them. Fees are in them.
+// balances writes the net movements, fees included: those of the sender and those with a
+// value first, as the result orders them.
 func (w *writer) balances() {
 	var rows []row
 	for _, c := range w.r.BalanceChanges {
@@ -83,7 +83,7 @@ func delta(t api.TokenChange) string {
 	return s
 }
 
-// route is who sent what to whom.
+// route identifies transfers of one token between two addresses.
 type route struct {
 	token, from, to api.Addr
 	id              string
@@ -99,7 +99,7 @@ type sum struct {
 	ids   int
 }
 
-// transfers adds up what went the same way.
+// transfers writes the transfers, summed by route.
 func (w *writer) transfers() {
 	at := map[route]*sum{}
 	var order []*sum

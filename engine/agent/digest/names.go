@@ -11,19 +11,19 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// names writes addresses short, which takes a third of the tokens, and keeps which
-// were written, so that each stands in full once. Two that look alike when short
-// are written in full everywhere: that is what look-alikes are made for.
+// names abbreviates addresses, which saves two thirds of their tokens, and records them, so
+// that the list of addresses has each in full. Two addresses with the same abbreviation are
+// written in full everywhere, because look-alike addresses are made to be confused.
 type names struct {
 	c        *assemble.Case
 	labels   map[api.Addr]api.Address
 	byShort  map[string]api.Addr // short form to its first address, zero when there are several
-	order    []api.Addr          // as first written
+	order    []api.Addr          // in order of first use
 	used     map[api.Addr]bool
 	contract map[api.Addr]string // descriptions
 }
 
-// lookedUp reports whether anything was looked up about a contract.
+// lookedUp reports whether a contract's metadata was requested.
 func lookedUp(c *assemble.Case, a common.Address) bool {
 	return c.Evidence.Contracts[a] != nil || c.Evidence.Tokens[a].Symbol != ""
 }
@@ -69,7 +69,7 @@ func (n *names) add(a api.Addr) {
 	}
 }
 
-// short writes an address and remembers that it stands in the digest.
+// short returns the short form of an address and records its use.
 func (n *names) short(a api.Addr) string {
 	if !n.used[a] {
 		n.used[a] = true
@@ -82,7 +82,8 @@ func (n *names) short(a api.Addr) string {
 	return s
 }
 
-// addresses lists in full what the digest has written short, with all that is known.
+// addresses lists in full the addresses that the digest abbreviates, with all that is known
+// about them.
 func (w *writer) addresses() {
 	var rows []row
 	for _, a := range w.names.order {
@@ -97,7 +98,8 @@ func (w *writer) addresses() {
 	w.protocols()
 }
 
-// protocols lists those that references may name: those of the rules and of our labels.
+// protocols lists the protocols that references may name: those of the rules and of our
+// labels.
 func (w *writer) protocols() {
 	var list []string
 	add := func(slug string) {
@@ -129,7 +131,7 @@ func role(a api.Address) string {
 	return a.Role
 }
 
-// provenance tells a label of ours from a name that a contract gave itself.
+// provenance distinguishes a label of our tables from a name that a contract gave itself.
 func (n *names) provenance(a api.Addr) string {
 	at := common.Address(a)
 	if n.labels[a].Label == "" || n.labels[a].Label == n.labels[a].Role {
@@ -147,7 +149,7 @@ func (n *names) provenance(a api.Addr) string {
 	return "role"
 }
 
-// symbols are short and of one word, whatever a token calls itself.
+// symbol returns a token's symbol as one short word.
 func symbol(s string, token api.Addr) string {
 	if s = api.OneLine(strings.ReplaceAll(s, "\"", ""), 20); s != "" {
 		return s
