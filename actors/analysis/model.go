@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"txlens/actors/runtime"
@@ -30,6 +31,16 @@ type Agent struct {
 	Library  *playbook.Library // nil: the embedded one
 	Patience time.Duration     // with one run, after all evidence is fetched; 0: DefaultPatience
 	OnRun    func(AgentRun)    // told of each run at its end; may be nil, and must not block
+}
+
+// Close drops the idle connections of the provider. a may be nil.
+func (a *Agent) Close() {
+	if a == nil {
+		return
+	}
+	if c, ok := a.Provider.(io.Closer); ok {
+		c.Close() // it never fails
+	}
 }
 
 // AgentModel is one model as its vendor knows it.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/app"
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -28,7 +29,7 @@ func TestAgentCalls(t *testing.T) {
 	flags.modelFlags = asksScript(t, "anthropic", s)
 	var heard heardEvents
 	a, m := testAnalyst(t, flags), new(meter.Meter)
-	res, err := a.runOn(context.Background(), transport.Job{Request: api.Request{TxHash: hash, ChainID: 1}, Sink: heard.hear}, m)
+	res, err := a.ExplainWith(context.Background(), transport.Job{Request: api.Request{TxHash: hash, ChainID: 1}, Sink: heard.hear}, m)
 	if err != nil || res.Partial() {
 		t.Fatalf("%v %s", err, res.Summary)
 	}
@@ -78,7 +79,7 @@ func TestAgentSkillsOfAFailure(t *testing.T) {
 // TestAgentOfWhomNothingStands: a result in which nothing is of the model does not name
 // it as its author.
 func TestAgentOfWhomNothingStands(t *testing.T) {
-	rules, err := replayBundle(context.Background(), tracerBundle(t, failingCase))
+	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.Job{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestAgentOfWhomNothingStands(t *testing.T) {
 // TestAgentStepsAreMerged: one step of the model does not stand for all that the rules
 // have told.
 func TestAgentStepsAreMerged(t *testing.T) {
-	rules, err := replayBundle(context.Background(), tracerBundle(t, failingCase))
+	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.Job{})
 	if err != nil {
 		t.Fatal(err)
 	}

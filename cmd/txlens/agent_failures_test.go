@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"txlens/actors/analysis"
+	"txlens/app"
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -33,7 +34,7 @@ const failingCase = gethdata.Delegated7702
 
 func isPartialOfAgent(t *testing.T, name string, res *api.Result, says string) {
 	t.Helper()
-	rules, err := replayBundle(context.Background(), tracerBundle(t, failingCase))
+	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.Job{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestAgentFinish(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer closeModel(model)
+		defer model.Close()
 		x := analysis.New(analysis.Options{SourcesOff: true, Agent: model})
 		defer x.Close()
 		req := api.Request{TxHash: b.Meta.TxHash, ChainID: b.Meta.ChainID}

@@ -107,7 +107,7 @@ func TestAgentInjection(t *testing.T) {
 			s := obeys(words)
 			w.flags.modelFlags = asksScript(t, "anthropic", s)
 			a := testAnalyst(t, w.flags)
-			res, err := a.Explain(context.Background(), api.Request{TxHash: sceneHash, ChainID: 1}, nil)
+			res, err := local{a}.Explain(context.Background(), api.Request{TxHash: sceneHash, ChainID: 1}, nil)
 			if err != nil || res.AnalysisModel != api.DefaultModel {
 				t.Fatalf("%v: %s", err, res.Summary)
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"txlens/actors/analysis"
+	"txlens/app"
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/wire"
@@ -124,7 +125,7 @@ func tracerBundle(t testing.TB, name string) *upstream.Bundle {
 	f, hash := rerun(t, name)
 	f.Record = t.TempDir()
 	mustExplain(t, testAnalyst(t, f), api.Request{TxHash: hash, ChainID: 1})
-	b, err := upstream.ReadBundle(filepath.Join(f.Record, "ethereum-mainnet-"+hash+bundleSuffix))
+	b, err := upstream.ReadBundle(filepath.Join(f.Record, "ethereum-mainnet-"+hash+app.BundleSuffix))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,10 +146,10 @@ func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFl
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeModel(model)
+	defer model.Close()
 	ran := make(chan analysis.AgentRun, 1)
 	model.OnRun = func(r analysis.AgentRun) { ran <- r }
-	res, err := replayOn(ctx, b, job, m, model)
+	res, err := app.ReplayWith(ctx, b, job, m, model)
 	select {
 	case r := <-ran:
 		return res, &r, err

@@ -33,7 +33,7 @@ func TestAgentSwap(t *testing.T) {
 			var heard heardEvents
 			a := w.hasty(t)
 			m := new(meter.Meter)
-			res, err := a.runOn(context.Background(), transport.Job{Request: api.Request{TxHash: w.tx.Hash, Model: "model-opus-4-8"}, Sink: heard.hear}, m)
+			res, err := a.ExplainWith(context.Background(), transport.Job{Request: api.Request{TxHash: w.tx.Hash, Model: "model-opus-4-8"}, Sink: heard.hear}, m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestAgentTriage(t *testing.T) {
 	flags.modelFlags = asksScript(t, "anthropic", s)
 	var heard heardEvents
 	a, m := testAnalyst(t, flags), new(meter.Meter)
-	res, err := a.runOn(context.Background(), transport.Job{Request: api.Request{TxHash: hash, ChainID: 1, Context: "is this an exploit?"}, Sink: heard.hear}, m)
+	res, err := a.ExplainWith(context.Background(), transport.Job{Request: api.Request{TxHash: hash, ChainID: 1, Context: "is this an exploit?"}, Sink: heard.hear}, m)
 	if err != nil || res.Partial() {
 		t.Fatalf("%v %s", err, res.Summary)
 	}
@@ -152,11 +152,11 @@ func TestAgentRequests(t *testing.T) {
 func TestAgentOff(t *testing.T) {
 	w := newStubWorld(t)
 	a := w.hasty(t)
-	res, err := a.Explain(context.Background(), api.Request{TxHash: w.tx.Hash, Model: "model-sonnet-4-6"}, nil)
+	res, err := local{a}.Explain(context.Background(), api.Request{TxHash: w.tx.Hash, Model: "model-sonnet-4-6"}, nil)
 	if err != nil || res.AnalysisModel != api.ModelRules {
 		t.Errorf("%+v %v", res, err)
 	}
-	if _, err := a.Explain(context.Background(), api.Request{TxHash: w.tx.Hash, Model: "claude-opus-5"}, nil); exitCode(err) != exitBadInput {
+	if _, err := (local{a}).Explain(context.Background(), api.Request{TxHash: w.tx.Hash, Model: "claude-opus-5"}, nil); exitCode(err) != exitBadInput {
 		t.Errorf("an unknown model: %v", err)
 	}
 }

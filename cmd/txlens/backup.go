@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"txlens/app"
 	"txlens/storage"
 )
 
@@ -55,7 +56,7 @@ func (cmd *backupCmd) copy(ctx context.Context, w io.Writer) (int64, error) {
 	if !errors.Is(err, storage.ErrLocked) {
 		return n, err
 	}
-	base, there := adminOf(dir)
+	base, there := app.AdminURL(dir)
 	if !there {
 		return 0, errors.New("a server runs on the folder and has no admin listener; name it with --admin, or stop the server")
 	}

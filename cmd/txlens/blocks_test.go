@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"txlens/actors/analysis"
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/stubnode"
@@ -37,13 +38,13 @@ func recordedNodes(t testing.TB, opt stubnode.Options) worldFlags {
 	return f
 }
 
-func testAnalyst(t testing.TB, f worldFlags) *analyst {
+func testAnalyst(t testing.TB, f worldFlags) *app.Analyst {
 	t.Helper()
 	a, err := newAnalyst(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(a.close)
+	t.Cleanup(a.Close)
 	return a
 }
 
@@ -88,9 +89,9 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-func mustExplain(t testing.TB, a *analyst, req api.Request) *api.Result {
+func mustExplain(t testing.TB, a *app.Analyst, req api.Request) *api.Result {
 	t.Helper()
-	res, err := a.Explain(context.Background(), req, nil)
+	res, err := local{a}.Explain(context.Background(), req, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", req.TxHash, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 
 	"txlens/engine/chain"
-	"txlens/transport/discovery"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,13 +44,4 @@ func (cmd *chainsCmd) Run(c console) error {
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", r.Slug, r.ChainID, r.Name, r.Native, r.Stack, strings.TrimPrefix(r.Explorer, "https://"))
 	}
 	return w.Flush()
-}
-
-// describedChains is the table as the documents of the server list it.
-func describedChains() []discovery.Chain {
-	var out []discovery.Chain
-	for _, ch := range chain.All() {
-		out = append(out, discovery.Chain{ID: ch.ID, Slug: ch.Slug, Name: ch.Name, Full: ch.FullEnrichment})
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/app"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
@@ -126,7 +127,7 @@ func (s *shop) asked(method, path, body string) (status int, ch *mpp.Challenge, 
 // adminURL is where the operator reaches the shop's server.
 func (s *shop) adminURL() string {
 	s.t.Helper()
-	base, there := adminOf(s.data)
+	base, there := app.AdminURL(s.data)
 	if !there {
 		s.t.Fatal("no admin listener")
 	}
@@ -196,38 +197,4 @@ func TestRestoredShop(t *testing.T) {
 		t.Errorf("a challenge from before: %d %s", status, text)
 	}
 	s.till(exitComplete, nil, "settle")
-}
-
-// TestChallengeSecret: the file of an older data folder is taken over, once.
-func TestChallengeSecret(t *testing.T) {
-	f := func(file, want string) {
-		t.Helper()
-		dir := t.TempDir()
-		path := filepath.Join(dir, secretFile)
-		if file != "" {
-			if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var first string
-		for range 2 {
-			store, err := openStore(dir, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := challengeSecret(store, dir)
-			store.Close()
-			if err != nil || len(got) < 32 || want != "" && string(got) != want || first != "" && string(got) != first {
-				t.Errorf("%x, %v", got, err)
-			}
-			first = string(got)
-			if _, err := os.Stat(path); !os.IsNotExist(err) {
-				t.Errorf("the file is still there: %v", err)
-			}
-		}
-	}
-	old := strings.Repeat("s", 32)
-	f(old, old)
-	f("too short", "")
-	f("", "")
 }

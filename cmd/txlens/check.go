@@ -59,7 +59,7 @@ func (cmd *serveCmd) faults() (list []error) {
 	if err != nil {
 		list = append(list, err)
 	}
-	closeModel(model)
+	model.Close()
 	cfg, err := cmd.config()
 	if err == nil {
 		_, err = upstream.New(cfg)

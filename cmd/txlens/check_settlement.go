@@ -24,13 +24,13 @@ func (f *payFlags) checkSettlement(ctx context.Context, w io.Writer) error {
 	if !f.sells() {
 		return nil
 	}
-	key, err := f.key()
+	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	chain, err := f.chain(key)
+	chain, err := o.SettlementChain()
 	if err != nil {
-		return err
+		return flagError(err)
 	}
 	defer chain.Close()
 	ctx, cancel := context.WithTimeout(ctx, checkTime)

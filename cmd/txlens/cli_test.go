@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/stubnode"
+	"txlens/transport"
 )
 
 // command runs the program with its streams in buffers.
@@ -327,7 +329,7 @@ func TestDemoIsPaid(t *testing.T) {
 		t.Fatalf("%d parts, %v", len(parts), err)
 	}
 	for i, b := range shelf {
-		res, err := replayBundle(t.Context(), b)
+		res, err := app.Replay(t.Context(), b, transport.Job{})
 		if err != nil {
 			t.Fatal(err)
 		}

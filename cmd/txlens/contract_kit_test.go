@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -16,9 +15,11 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/actors/job"
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp/sandbox"
+	"txlens/engine/mpp/tempo"
 	"txlens/storage"
 	"txlens/transport"
 )
@@ -33,33 +34,32 @@ type house struct {
 	full    atomic.Bool  // the store takes no job
 	release chan struct{}
 	ran     atomic.Int32
-	till    *till  // nil: nothing is sold
-	payer   *payer // of what is
+	till    *app.Sales // nil: nothing is sold
+	payer   *payer     // of what is
 	// script is the analysis of every request; nil: its context scripts it.
 	script func(ctx context.Context, job transport.Job) (*api.Result, error)
 }
 
-func newHouse(t *testing.T) *house { t.Helper(); return openHouse(t, nil, tillSite{}) }
+func newHouse(t *testing.T) *house { t.Helper(); return openHouse(t, nil) }
 
 // newMeteredHouse is a house that sells, on a settlement sandbox. What the context of
 // a request scripts costs five cents before it comes to its end.
 func newMeteredHouse(t *testing.T) *house {
 	t.Helper()
-	return newMeteredHouseAt(t, tillSite{})
+	return newMeteredHouseAt(t)
 }
 
-// newMeteredHouseAt is newMeteredHouse with other settings around the till, and a
-// server that is configured by change.
-func newMeteredHouseAt(t *testing.T, site tillSite, change ...func(*transport.Config)) *house {
+// newMeteredHouseAt is newMeteredHouse with a server that is configured by change.
+func newMeteredHouseAt(t *testing.T, change ...func(*transport.Config)) *house {
 	t.Helper()
 	chain, rpc := newReserve(t, sandbox.Options{})
-	return meteredHouseOn(t, chain, rpc, site, change...)
+	return meteredHouseOn(t, chain, rpc, change...)
 }
 
 // meteredHouseOn is newMeteredHouse on a chain that is there.
-func meteredHouseOn(t *testing.T, chain *sandbox.Chain, rpc string, site tillSite, change ...func(*transport.Config)) *house {
+func meteredHouseOn(t *testing.T, chain *sandbox.Chain, rpc string, change ...func(*transport.Config)) *house {
 	t.Helper()
-	return sellingHouse(t, chain, sandboxFlags(t, chain, rpc), site, change...)
+	return sellingHouse(t, chain, sandboxFlags(t, chain, rpc), change...)
 }
 
 // adoptingHouse is newMeteredHouse with a server that also serves channels that others
@@ -69,26 +69,26 @@ func adoptingHouse(t *testing.T) *house {
 	chain, rpc := newReserve(t, sandbox.Options{})
 	flags := sandboxFlags(t, chain, rpc)
 	flags.AdoptChannels = true
-	return sellingHouse(t, chain, flags, tillSite{})
+	return sellingHouse(t, chain, flags)
 }
 
-func sellingHouse(t *testing.T, chain *sandbox.Chain, flags *payFlags, site tillSite, change ...func(*transport.Config)) *house {
+func sellingHouse(t *testing.T, chain *sandbox.Chain, flags *app.SaleOptions, change ...func(*transport.Config)) *house {
 	t.Helper()
-	h := openHouse(t, flags, site, change...)
+	h := openHouse(t, flags, change...)
 	h.payer = newPayer(t, h.base, contractHash, chain, new(atomic.Uint32))
 	return h
 }
 
 // sandboxFlags sell on a chain of a test.
-func sandboxFlags(t *testing.T, chain *sandbox.Chain, rpc string) *payFlags {
+func sandboxFlags(t *testing.T, chain *sandbox.Chain, rpc string) *app.SaleOptions {
 	t.Helper()
-	return &payFlags{
-		SettleRPC: []string{rpc}, SettleChain: chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: payeeKeyFile(t), Realm: "shop.test",
-		MinDeposit: "2", Suggested: "16", Exposure: "0.25", SettleAt: "5", SettleAge: 24 * time.Hour, SettleIdle: 720 * time.Hour, Patience: time.Minute,
+	payee, _ := secretKey(payeeKey)
+	return &app.SaleOptions{
+		RPC: []string{rpc}, ChainID: chain.ChainID(), Token: sandbox.PathUSD, Key: payee, Realm: "shop.test", SuggestedDeposit: tempo.AmountFrom(16 * dollar),
 	}
 }
 
-func openHouse(t *testing.T, sells *payFlags, site tillSite, change ...func(*transport.Config)) *house {
+func openHouse(t *testing.T, sells *app.SaleOptions, change ...func(*transport.Config)) *house {
 	t.Helper()
 	h := &house{t: t, release: make(chan struct{})}
 	var err error
@@ -100,10 +100,10 @@ func openHouse(t *testing.T, sells *payFlags, site tillSite, change ...func(*tra
 	x := analysis.New(analysis.Options{})
 	cfg := transport.Config{Explainer: scripted{h}, Runs: job.NewRuns(h.store)}
 	if sells != nil {
-		if h.till, err = newTill(t.Context(), sells, site, x, h.store, dir, slog.New(slog.DiscardHandler)); err != nil {
+		if h.till, err = app.OpenSales(t.Context(), *sells, app.SaleSite{System: x.System(), Store: h.store, DataDir: dir}); err != nil {
 			t.Fatal(err)
 		}
-		cfg.Payments = h.till.payments
+		cfg.Payments = h.till.Payments
 	}
 	jobs, err := job.New(x.System(), job.Options{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}})
 	if err != nil {
@@ -128,7 +128,7 @@ func openHouse(t *testing.T, sells *payFlags, site tillSite, change ...func(*tra
 			t.Errorf("stop: %v", err)
 		}
 		if h.till != nil {
-			h.till.close()
+			h.till.Close()
 		}
 		x.Close()
 		h.store.Close()
@@ -244,10 +244,7 @@ func (s scripted) Explain(ctx context.Context, job transport.Job) (*api.Result, 
 }
 
 func (s scriptedJobs) Explain(ctx context.Context, w job.Work) (*api.Result, error) {
-	if s.till != nil {
-		return s.till.sellJob(ctx, w, s.analyse)
-	}
-	return s.analyse(ctx, transport.Job{ID: w.ID, Request: w.Request})
+	return s.till.RunJob(ctx, w, s.analyse)
 }
 
 // said is an answer, read to its end.

@@ -2,11 +2,8 @@ package main
 
 import (
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
-
-	"txlens/storage"
 )
 
 // dataFlag says where the database is.
@@ -28,13 +25,4 @@ func (f dataFlag) dir() (string, error) {
 		return "", badInput{errors.New("--data: name the folder for the database; there is no home folder to put it in")}
 	}
 	return filepath.Join(home, ".local", "state", "txlens"), nil
-}
-
-// openStore opens the database; what is wrong with the folder is bad input.
-func openStore(dir string, log *slog.Logger) (*storage.Store, error) {
-	store, err := storage.Open(dir, storage.Options{Log: log})
-	if err != nil {
-		return nil, badInput{err}
-	}
-	return store, nil
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"strings"
 
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
+	"txlens/transport"
 )
 
 // demoBundles are evidence bundles of real transactions, and one of a specimen; demogen
@@ -43,11 +45,11 @@ func replayDemo(ctx context.Context, name string) (*api.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return replayBundle(ctx, b)
+	return app.Replay(ctx, b, transport.Job{})
 }
 
 func demoBundle(name string) (*upstream.Bundle, error) {
-	raw, err := demoBundles.ReadFile("demo/" + name + bundleSuffix)
+	raw, err := demoBundles.ReadFile("demo/" + name + app.BundleSuffix)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -18,8 +17,7 @@ import (
 
 	"github.com/holiman/uint256"
 
-	"txlens/actors/analysis"
-	"txlens/actors/job"
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
@@ -74,6 +72,7 @@ func openMarket(ctx context.Context, shelf []*upstream.Bundle) (_ *market, err e
 		return nil, err
 	}
 	purse := *uint256.NewInt(100_000_000)
+	suggested := tempo.AmountFrom(16_000_000)
 	m.chain, err = sandbox.New(sandbox.Options{Fund: []sandbox.Funding{
 		{Account: payer.Address(), Amount: purse}, {Account: payee.Address(), Amount: purse},
 	}})
@@ -84,16 +83,16 @@ func openMarket(ctx context.Context, shelf []*upstream.Bundle) (_ *market, err e
 	if err != nil {
 		return nil, err
 	}
-	pay := payFlags{
-		SettleRPC: []string{"http://" + rpc}, SettleChain: m.chain.ChainID(), SettleToken: sandbox.PathUSD.Hex(), SettleKeyFile: keyFile,
-		Realm: "demo", MinDeposit: "2", Suggested: "16", Exposure: "0.25", Patience: time.Minute, SettleAt: "5", SettleAge: time.Hour, SettleIdle: time.Hour,
-	}
-	if err := m.open(ctx, &pay, dir, shelf); err != nil {
+	endpoints := []string{"http://" + rpc}
+	if err := m.open(ctx, app.Options{
+		Listen: "127.0.0.1:0", DataDir: dir, Grace: time.Second, Explain: shelved(shelf).Explain,
+		Sale: &app.SaleOptions{RPC: endpoints, ChainID: m.chain.ChainID(), Token: sandbox.PathUSD, Key: payee, Realm: "demo", SuggestedDeposit: suggested},
+	}); err != nil {
 		return nil, err
 	}
 	m.client, err = client.New(client.Options{
 		Server: "http://" + m.at, Key: payer, Dir: filepath.Join(dir, "wallet"), OnMoney: m.money,
-		Chain: client.Chain{ID: m.chain.ChainID(), Token: sandbox.PathUSD, RPC: pay.SettleRPC},
+		Chain: client.Chain{ID: m.chain.ChainID(), Token: sandbox.PathUSD, RPC: endpoints},
 	})
 	if err != nil {
 		return nil, err
@@ -137,49 +136,29 @@ func loopback() (net.Listener, error) {
 	return ln, c.Close()
 }
 
-// open starts the service, with a ledger in dir.
-func (m *market) open(ctx context.Context, pay *payFlags, dir string, shelf []*upstream.Bundle) error {
-	store, err := openStore(dir, nil)
+// open starts the service.
+func (m *market) open(ctx context.Context, o app.Options) error {
+	srv, err := app.New(ctx, o)
 	if err != nil {
 		return err
 	}
-	m.later(store.Close)
-	x := analysis.New(analysis.Options{})
-	m.later(func() error { x.Close(); return nil })
-	t, err := newTill(ctx, pay, tillSite{}, x, store, dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	m.later(func() error { t.close(); return nil })
-	ln, err := loopback()
-	if err != nil {
-		return err
-	}
-	m.at = ln.Addr().String()
-	web := transport.New(transport.Config{Explainer: shelved{x, shelf}, Runs: job.NewRuns(store), Payments: t.payments})
+	m.later(srv.Close)
+	m.at = srv.Address().String()
+	work, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(ln) }()
-	m.later(func() error {
-		soon, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		return errors.Join(web.Shutdown(soon), <-served)
-	})
+	go func() { served <- srv.Serve(work) }()
+	m.later(func() error { stop(); return <-served })
 	return nil
 }
 
 // shelved explains the transactions of bundles, and no others.
-type shelved struct {
-	*analysis.Explainer
-	shelf []*upstream.Bundle
-}
-
-var _ transport.Explainer = shelved{}
+type shelved []*upstream.Bundle
 
 // Explain replays the bundle of the transaction.
 func (s shelved) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
-	for _, b := range s.shelf {
+	for _, b := range s {
 		if b.Meta.TxHash == job.Request.TxHash && b.Meta.ChainID == job.Request.ChainID {
-			return replayFor(ctx, b, job)
+			return app.Replay(ctx, b, job)
 		}
 	}
 	return nil, api.ErrNotFound

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"txlens/actors/analysis"
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/transport"
@@ -39,7 +40,7 @@ func (cmd *evalCmd) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	defer closeModel(model)
+	defer model.Close()
 	cases, err := readCases(cmd.Dir)
 	if err != nil {
 		return badInput{err}
@@ -82,7 +83,7 @@ func (c *evalCase) run(ctx context.Context, name string, model *analysis.Agent) 
 	row := evalRow{Name: c.name, Outcome: evalFailed}
 	m := new(meter.Meter)
 	job := transport.Job{ID: c.name, Request: api.Request{Context: c.Context, Model: name}, Sink: row.hear}
-	res, err := replayOn(ctx, c.bundle, job, m, model)
+	res, err := app.ReplayWith(ctx, c.bundle, job, m, model)
 	row.CostUSD, row.nano = api.NanoDollars(m.Nano(meter.LLMs)), m.Nano(meter.LLMs)
 	switch {
 	case res == nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"txlens/actors/analysis"
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/gethdata"
@@ -191,7 +192,7 @@ func TestEvalRecorded(t *testing.T) {
 			}
 			n++
 			res := mustExplain(t, a, api.Request{TxHash: s.Hash, ChainID: s.ChainID})
-			text := fmt.Sprintf("bundle = '%s-%s%s'\n[expect]\ntxType = ['%s']\n", res.Chain, s.Hash, bundleSuffix, strings.Join(texts(w.types), "', '"))
+			text := fmt.Sprintf("bundle = '%s-%s%s'\n[expect]\ntxType = ['%s']\n", res.Chain, s.Hash, app.BundleSuffix, strings.Join(texts(w.types), "', '"))
 			if err := os.WriteFile(filepath.Join(f.Record, s.Hash+".toml"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

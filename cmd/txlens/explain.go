@@ -29,7 +29,7 @@ type explainCmd struct {
 	buyFlags   `embed:""`
 }
 
-// explains is who makes the analyses: the analyst here, or a buyer.
+// explains is who makes the analyses: this process, or a server that sells.
 type explains interface {
 	Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error)
 }
@@ -82,8 +82,8 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	defer a.close()
-	return cmd.explain(ctx, c, a, p, req)
+	defer a.Close()
+	return cmd.explain(ctx, c, local{a}, p, req)
 }
 
 // explain prints what a makes of the hash, or of many.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/stubnode"
@@ -55,19 +56,20 @@ func newStubWorld(t testing.TB) *stubWorld {
 }
 
 // hasty has short patience, so that a test of silence ends soon.
-func (w *stubWorld) hasty(t testing.TB) *analyst {
+func (w *stubWorld) hasty(t testing.TB) *app.Analyst {
 	t.Helper()
-	cfg, err := w.flags.config()
+	o, err := w.flags.options()
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg := &o.Upstream
 	cfg.Timeout, cfg.TraceTimeout, cfg.SourceTimeout = 2*time.Second, 2*time.Second, 2*time.Second
 	cfg.Retries, cfg.Backoff, cfg.MaxRetryAfter = 1, 5*time.Millisecond, 20*time.Millisecond
-	a, err := analystOf(w.flags, cfg)
+	a, err := app.NewAnalyst(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(a.close)
+	t.Cleanup(a.Close)
 	return a
 }
 
@@ -154,7 +156,7 @@ func faultsOf(t *testing.T, name string, want outcome, onNode bool) {
 			}
 			a := w.hasty(t)
 			stop := watchHeap()
-			res, err := a.Explain(context.Background(), api.Request{TxHash: w.tx.Hash}, nil)
+			res, err := local{a}.Explain(context.Background(), api.Request{TxHash: w.tx.Hash}, nil)
 			if peak := stop(); peak > 600<<20 {
 				t.Errorf("the heap grew by %d MiB", peak>>20)
 			}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/app"
 	"txlens/internal/testkit/stubnode"
 
 	"github.com/klauspost/compress/zstd"
@@ -189,7 +190,7 @@ func TestHostileSignal(t *testing.T) {
 // TestHostileBundles: bundles whose content was changed behind the checksum are
 // refused, or explained; never does anything panic.
 func TestHostileBundles(t *testing.T) {
-	files, err := filepath.Glob("demo/*" + bundleSuffix)
+	files, err := filepath.Glob("demo/*" + app.BundleSuffix)
 	if err != nil || len(files) == 0 {
 		t.Fatal("no bundles", err)
 	}
@@ -211,7 +212,7 @@ func TestHostileBundles(t *testing.T) {
 		}
 		head, unpacked = file[:at:at], append(unpacked, plain)
 	}
-	path := filepath.Join(t.TempDir(), "x"+bundleSuffix)
+	path := filepath.Join(t.TempDir(), "x"+app.BundleSuffix)
 	rng := rand.New(rand.NewPCG(7, 7))
 	turns, codes := 240, map[int]int{}
 	if raceEnabled {

@@ -189,7 +189,7 @@ func (s *scene) explain(t testing.TB) outputs {
 	a := testAnalyst(t, s.flags)
 	runtime.GC()
 	stop, start := watchHeap(), processorTime()
-	res, err := a.Explain(context.Background(), api.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
+	res, err := local{a}.Explain(context.Background(), api.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
 	if err != nil {
 		t.Fatalf("no result: %v", err)
 	}

@@ -502,7 +502,7 @@ func TestHostileContradictions(t *testing.T) {
 	t.Run("transaction of another chain", func(t *testing.T) { // then nothing that came from there counts
 		s := newScene(t)
 		s.tx["chainId"] = "0x38"
-		res, err := testAnalyst(t, s.flags).Explain(t.Context(), api.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
+		res, err := (local{testAnalyst(t, s.flags)}).Explain(t.Context(), api.Request{TxHash: sceneHash, ChainID: s.chain}, nil)
 		if f := api.FaultOf(err); res != nil || f.Code != api.CodeUnavailable || !strings.Contains(f.Message, "ethereum-mainnet") {
 			t.Errorf("%+v, %v", res, err)
 		}

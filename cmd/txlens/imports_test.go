@@ -14,7 +14,8 @@ import (
 // from the judgement down to the raw evidence. A generator or a package of test
 // support answers for itself.
 var mayImport = map[string][]string{
-	"cmd/txlens":       {"actors", "storage", "transport", "transport/admin", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/mpp", "engine/report", "engine/upstream"},
+	"cmd/txlens":       {"app", "actors", "storage", "transport", "transport/admin", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/mpp", "engine/report", "engine/upstream"},
+	"app":              {"actors", "storage", "transport", "engine/api", "engine/chain", "engine/meter", "engine/mpp", "engine/upstream"},
 	"transport/admin":  {"engine/mpp/tempo"},
 	"transport/client": {"engine/api", "engine/mpp", "transport/wire", "internal/durable"},
 	"transport":        {"engine/api", "engine/report", "actors", "engine/meter", "engine/mpp"},

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
@@ -141,7 +142,7 @@ func (s *spender) verify(rows map[common.Hash]admin.Channel) {
 // channelRows asks the operator's listener for all channels, those that ended too.
 func channelRows(t *testing.T, data string) map[common.Hash]admin.Channel {
 	t.Helper()
-	base, there := adminOf(data)
+	base, there := app.AdminURL(data)
 	if !there {
 		t.Fatal("no admin listener")
 	}

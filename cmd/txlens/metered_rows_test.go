@@ -10,6 +10,7 @@ import (
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
+	"txlens/engine/mpp/sandbox"
 	"txlens/engine/mpp/tempo"
 )
 
@@ -108,7 +109,7 @@ func paidInternalErrors(t *testing.T, h *house) {
 		if all := string(raw); !strings.Contains(all, text) || strings.Contains(all, "secret") {
 			t.Errorf("%s: %s", word, all)
 		}
-		if bill, err := h.till.channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) {
+		if bill, err := h.till.Channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) {
 			t.Errorf("%s: bill %+v, %v; want %d", word, bill, err, price)
 		}
 	}
@@ -215,7 +216,7 @@ func paidFailures(t *testing.T, h *house) {
 		if o := s.json(t); o["status"] != "error" || o["error"] == "" || o["errorCode"] != code || o["result"] != nil {
 			t.Errorf("%s", s.body)
 		}
-		if bill, err := h.till.channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) || bill.Price != bill.Collected {
+		if bill, err := h.till.Channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) || bill.Price != bill.Collected {
 			t.Errorf("%s: bill %+v, %v; want %d", word, bill, err, price)
 		}
 	}
@@ -297,10 +298,13 @@ func nobodyCollects(t *testing.T, _ *house) {
 	if sale.JobPatience != 90*time.Second {
 		t.Errorf("the patience is %v", sale.JobPatience)
 	}
-	h := newMeteredHouseAt(t, tillSite{jobPatience: 300 * time.Millisecond})
+	chain, rpc := newReserve(t, sandbox.Options{})
+	sells := sandboxFlags(t, chain, rpc)
+	sells.JobPatience = 300 * time.Millisecond
+	h := sellingHouse(t, chain, sells)
 	left := h.order("wait")
 	h.payer.eventually("it is cut short", func() bool {
-		bill, err := h.till.channels.Bill(left)
+		bill, err := h.till.Channels.Bill(left)
 		return err == nil && bill.Final
 	})
 	h.payer.refused(h.get("/result/"+left), mpp.PaymentRequired)

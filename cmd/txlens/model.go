@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -175,14 +174,4 @@ func (f *modelFlags) key() (string, error) {
 		return "", errors.New("the key of the provider has a character that cannot be sent, such as a blank or a line break")
 	}
 	return text, nil
-}
-
-// closeModel drops the idle connections of a model, which may be nil.
-func closeModel(a *analysis.Agent) {
-	if a == nil {
-		return
-	}
-	if c, ok := a.Provider.(io.Closer); ok {
-		c.Close() // it never fails
-	}
 }

@@ -92,7 +92,7 @@ func TestModelOfSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeModel(a)
+	defer a.Close()
 	if a.Provider == nil || len(a.Models) != len(api.Models()) || a.Default != "model-sonnet-4-6" || a.Patience != time.Minute {
 		t.Errorf("%+v", a)
 	}

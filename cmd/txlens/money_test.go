@@ -140,7 +140,7 @@ func TestRestIsPaidFirst(t *testing.T) {
 // TestBusyHoldsNothing: a stream that is refused because the server is busy leaves the
 // voucher as it was: it is charged nothing and buys something else.
 func TestBusyHoldsNothing(t *testing.T) {
-	h := newMeteredHouseAt(t, tillSite{}, func(c *transport.Config) { c.MaxAnalyses = 1 })
+	h := newMeteredHouseAt(t, func(c *transport.Config) { c.MaxAnalyses = 1 })
 	running := h.payer.another(t)
 	resp, first, _ := running.buy("POST", pathStream, events, explainBody("wait"))
 	p := h.payer

@@ -6,15 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"txlens/app"
 	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
@@ -36,7 +34,7 @@ func (f serverFlag) base() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	base, there := adminOf(dir)
+	base, there := app.AdminURL(dir)
 	if !there {
 		return "", badInput{
 			fmt.Errorf("no server with an admin listener runs on %s; name its listener with --admin, or its folder with --data", dir),
@@ -114,39 +112,4 @@ func askAdmin(ctx context.Context, base string, q question) (*http.Response, err
 		)
 	}
 	return resp, nil
-}
-
-// adminFile lies beside the database while a server with an admin listener runs on
-// it, and says where that listens. Who holds the lock of the database writes or
-// removes it, so it speaks of the server that runs.
-const adminFile = "admin.url"
-
-func adminOf(dir string) (base string, there bool) {
-	text, err := os.ReadFile(filepath.Join(dir, adminFile))
-	return strings.TrimSpace(string(text)), err == nil
-}
-
-// tellAdmin says in the folder where the admin listener is; nil: there is none.
-func tellAdmin(dir string, ln net.Listener) error {
-	path := filepath.Join(dir, adminFile)
-	if ln == nil {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the address of an admin listener: %w", err)
-		}
-		return nil
-	}
-	if err := os.WriteFile(path, []byte(reachable(ln.Addr())+"\n"), 0o600); err != nil {
-		return fmt.Errorf("write down the address of the admin listener: %w", err)
-	}
-	return nil
-}
-
-// reachable is a URL for a listener, from this machine: one on all addresses is
-// reached on loopback.
-func reachable(a net.Addr) string {
-	host, port, _ := net.SplitHostPort(a.String())
-	if ip := net.ParseIP(host); ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port)
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/internal/testkit/stubnode"
 )
@@ -116,7 +117,8 @@ func TestOperator(t *testing.T) {
 	f(`txlens_phase_duration_seconds_count{phase="assemble"}`, 3)
 	f(`txlens_cost_nanodollars_total{bucket="dataCollection"}`, 1)
 	f(`txlens_store_live_bytes`, 1)
-	f(`txlens_build_info{commit="`+regexpCommit(scrape)+`",version="`+release+`"}`, 1)
+	version, _ := app.Version()
+	f(`txlens_build_info{commit="`+regexpCommit(scrape)+`",version="`+version+`"}`, 1)
 
 	backup := func(args ...string) string {
 		t.Helper()

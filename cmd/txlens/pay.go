@@ -1,33 +1,17 @@
 package main
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
-	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"txlens/actors/analysis"
-	"txlens/actors/channel"
-	"txlens/actors/job"
-	"txlens/actors/sale"
-	"txlens/actors/slots"
-	"txlens/engine/api"
-	"txlens/engine/meter"
+	"txlens/app"
 	"txlens/engine/mpp"
-	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
-	"txlens/storage"
-	"txlens/transport"
-	"txlens/transport/discovery"
 )
 
 // payFlags say whether and how analyses are sold. Nothing is sold without
@@ -129,28 +113,7 @@ func (f *payFlags) faultsOfLimits() (list []error) {
 	return list
 }
 
-// shares are the bounds of one party in total running analyses.
-func (f *payFlags) shares(total int) slots.Limits {
-	return slots.Limits{Total: total, PerChannel: f.PerChannel, PerPayer: f.PerPayer, Strangers: total * f.StrangerShare / 100}
-}
-
-// jobShares are those in the jobs that wait or run.
-func (f *payFlags) jobShares(total int) slots.Limits {
-	return slots.Limits{Total: total, PerChannel: f.JobsPerPayer, PerPayer: f.JobsPerPayer, Strangers: total * f.StrangerShare / 100}
-}
-
-// realm is the protection space of the challenges of a server at base.
-func (f *payFlags) realm(base discovery.BaseURL) string {
-	if f.Realm != "" {
-		return f.Realm
-	}
-	if u, err := url.Parse(base.String()); err == nil && u.Host != "" {
-		return u.Host
-	}
-	return "txlens"
-}
-
-// key reads the settlement key; nil where none is named. Its text is in no error.
+// key reads the settlement key; nil if none is named. No error contains its text.
 func (f *payFlags) key() (tempo.Signer, error) {
 	if f.SettleKeyFile == "" {
 		return nil, nil
@@ -166,44 +129,11 @@ func (f *payFlags) key() (tempo.Signer, error) {
 	return key, nil
 }
 
-// chain is the settlement chain; nil key: nothing is settled.
-func (f *payFlags) chain(key tempo.Signer) (*settle.Client, error) {
-	domain := tempo.NewDomain(f.SettleChain, reserveAddress)
-	c, err := settle.New(settle.Options{URLs: f.SettleRPC, Domain: domain, Key: key, FeeToken: common.HexToAddress(f.SettleToken)})
-	if err != nil {
-		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
+// options converts the flags; nil: nothing is sold.
+func (f *payFlags) options() (*app.SaleOptions, error) {
+	if !f.sells() {
+		return nil, nil
 	}
-	return c, nil
-}
-
-// till is what a server that sells stands on.
-type till struct {
-	chain    *settle.Client
-	channels *channel.Channels
-	treasury *channel.Settler
-	seller   *sale.Seller
-	settles  bool // there is a key to settle with
-	payments transport.Payments
-}
-
-// tillSite is what a till needs to know of the server around it.
-type tillSite struct {
-	base discovery.BaseURL
-	jobs int // async jobs that may wait or run
-	// jobPatience is with a job that nobody pays for; 0: sale.JobPatience.
-	jobPatience time.Duration
-}
-
-// newTill opens the books. It asks the chain for nothing but its id.
-func newTill(
-	ctx context.Context,
-	f *payFlags,
-	site tillSite,
-	x *analysis.Explainer,
-	store *storage.Store,
-	dir string,
-	log *slog.Logger,
-) (*till, error) {
 	p, err := f.prices()
 	if err != nil {
 		return nil, err
@@ -212,135 +142,17 @@ func newTill(
 	if err != nil {
 		return nil, err
 	}
-	payee, operator := common.HexToAddress(f.SettlePayee), common.Address{}
-	switch {
-	case f.SettlePayee == "":
-		payee = key.Address()
-	case key != nil && key.Address() != payee:
-		operator = key.Address()
-	}
-	secret, err := challengeSecret(store, dir)
-	if err != nil {
-		return nil, err
-	}
-	issuer, err := mpp.NewIssuer(secret)
-	if err != nil {
-		return nil, err
-	}
-	token := common.HexToAddress(f.SettleToken)
-	domain := tempo.NewDomain(f.SettleChain, reserveAddress)
-	t := &till{settles: key != nil}
-	if t.chain, err = f.chain(key); err != nil {
-		return nil, err
-	}
-	if err := t.chain.CheckChain(ctx); errors.Is(err, settle.ErrWrongChain) {
-		return nil, badInput{fmt.Errorf("--settle-rpc: %w", err)}
-	} else if err != nil {
-		log.Warn("the settlement chain does not answer; no channel is opened until it does",
-			"do", "check that the endpoints of --settle-rpc can be reached", "error", err)
-	}
-	if f.AdoptChannels {
-		log.Warn(
-			"channels that the database does not know are taken over from the chain",
-			"do",
-			"start without --adopt-channels when the payers have come back, and while another server uses the key",
-		)
-	}
-	t.channels = channel.New(x.System(), channel.Options{
-		Ledger: store, Reserve: t.chain, Issuer: issuer, Log: log, Adopt: f.AdoptChannels,
-		Terms: tempo.Terms{Domain: domain, Token: token, Payee: payee, Operator: operator}, MinDeposit: p.min, MinVoucherDelta: unit,
-		Limits: channel.PayLimits{VouchersPerSecond: f.VoucherRate, OpensPerMinute: f.OpenRate, OpensPerMinutePerOrigin: f.OpenRatePerIP},
-	})
-	t.treasury = t.channels.NewSettler(channel.SettlePolicy{
-		Threshold: p.settleAt, MaxAge: f.SettleAge, IdleClose: f.SettleIdle, Unit: unit, MinDeposit: p.min,
-	})
 	exposure, _ := p.exposure.Uint64()
-	// A little less than what is taken, so that a client which does as it is told is
-	// never made to wait.
-	t.seller = sale.New(
-		sale.Options{
-			Books:             t.channels,
-			Exposure:          exposure,
-			Patience:          f.Patience,
-			JobPatience:       site.jobPatience,
-			VouchersPerSecond: 0.8 * f.VoucherRate,
-			Jobs:              f.jobShares(site.jobs),
-			Log:               log,
-		},
-	)
-	t.payments = transport.Payments{
-		Till: t.channels, Seller: t.seller, Issuer: issuer, Realm: f.realm(site.base), MinDeposit: p.min, QueueTime: queueTime(f.QueueTime),
-		Request: mpp.SessionRequest{
-			Currency: token, Recipient: payee, Operator: operator, UnitType: "request", SuggestedDeposit: p.suggested, MinVoucherDelta: unit,
-			ChainID: f.SettleChain, EscrowContract: reserveAddress, SessionProtocol: mpp.SessionProtocol,
-		},
+	o := &app.SaleOptions{
+		RPC: f.SettleRPC, ChainID: f.SettleChain, Token: common.HexToAddress(f.SettleToken), Key: key, Payee: common.HexToAddress(f.SettlePayee),
+		Realm: f.Realm, MinDeposit: p.min, SuggestedDeposit: p.suggested, Exposure: exposure, VoucherPatience: f.Patience,
+		SettleAt: p.settleAt, SettleAge: f.SettleAge, SettleIdle: f.SettleIdle, AdoptChannels: f.AdoptChannels,
+		VouchersPerSecond: f.VoucherRate, OpensPerMinute: f.OpenRate, OpensPerMinutePerIP: f.OpenRatePerIP,
+		PerPayer: f.PerPayer, PerChannel: f.PerChannel, JobsPerPayer: f.JobsPerPayer, StrangerPercent: f.StrangerShare,
+		QueueTime: f.QueueTime,
 	}
-	return t, nil
-}
-
-// unit is the price of one unit, and the least by which a voucher must rise.
-var unit = tempo.AmountFrom(meter.Cent)
-
-// reserveAddress is the TIP-20 channel reserve (TIP-1034), the same on every chain.
-var reserveAddress = common.HexToAddress("0x4d50500000000000000000000000000000000000")
-
-// queueTime is the setting as the server takes it, to which zero is the default.
-func queueTime(d time.Duration) time.Duration {
-	if d == 0 {
-		return -1
+	if f.QueueTime == 0 {
+		o.QueueTime = -1 // 0 is the default of the options
 	}
-	return d
-}
-
-// jobEnded is told of each job that neither waits nor runs any more. t may be nil.
-func (t *till) jobEnded(id string) {
-	if t != nil {
-		t.seller.JobEnded(id)
-	}
-}
-
-func (t *till) close() {
-	t.treasury.Close()
-	t.channels.Close()
-	t.chain.Close()
-}
-
-// secretFile held what challenges are sealed with before the database did.
-const secretFile = "challenge.key"
-
-// challengeSecret is what challenges are sealed with, kept with the ledger: a
-// restart, and a restored backup, must know those that are on their way.
-func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
-	path := filepath.Join(dir, secretFile)
-	secret, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, badInput{fmt.Errorf("read the secret of the challenges: %w", err)}
-	}
-	if len(secret) < 32 {
-		secret = make([]byte, 32)
-		rand.Read(secret) // never fails (Go 1.24)
-	}
-	kept, err := store.Secret("challenges", secret)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, badInput{fmt.Errorf("remove the old file with the secret of the challenges: %w", err)}
-	}
-	return kept, nil
-}
-
-// sellJob runs the analysis of a job that its polls pay for.
-func (t *till) sellJob(
-	ctx context.Context,
-	w job.Work,
-	run func(context.Context, transport.Job) (*api.Result, error),
-) (*api.Result, error) {
-	return t.seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*api.Result, error) {
-		spec := transport.Job{ID: w.ID, Request: w.Request}
-		if sold != nil {
-			spec.Gate, spec.OnCost, spec.Finish, spec.Unpaid = sold.Gate, sold.OnCost, sold.GivenUp(), true
-		}
-		return run(ctx, spec)
-	})
+	return o, nil
 }

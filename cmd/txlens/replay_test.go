@@ -13,17 +13,19 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"txlens/actors/analysis"
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/gethdata"
 	"txlens/internal/testkit/stubnode"
+	"txlens/transport"
 )
 
 // bundleOf is the one bundle that the analyst wrote for a transaction.
 func bundleOf(t testing.TB, dir, hash string) *upstream.Bundle {
 	t.Helper()
-	paths, _ := filepath.Glob(filepath.Join(dir, "*"+hash+bundleSuffix))
+	paths, _ := filepath.Glob(filepath.Join(dir, "*"+hash+app.BundleSuffix))
 	if len(paths) != 1 {
 		t.Fatalf("%d bundles of %s in %s", len(paths), hash, dir)
 	}
@@ -47,7 +49,7 @@ func TestReplayBytes(t *testing.T) {
 		}
 		live := marshal(t, mustExplain(t, a, req))
 		b := bundleOf(t, f.Record, tx.Hash)
-		res, err := replayBundle(context.Background(), b)
+		res, err := app.Replay(context.Background(), b, transport.Job{})
 		if err != nil {
 			t.Fatalf("%s: %v", tx.Hash, err)
 		}
@@ -69,7 +71,7 @@ func TestReplayFaults(t *testing.T) {
 			w.sources.SetFault(name, fault)
 		}
 		live := mustExplain(t, w.hasty(t), api.Request{TxHash: w.tx.Hash, ChainID: 1})
-		res, err := replayBundle(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash))
+		res, err := app.Replay(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash), transport.Job{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -99,7 +101,7 @@ func TestReplayDeadline(t *testing.T) {
 		if said := live.Summary + strings.Join(live.Provenance.Notes, "\n"); !strings.Contains(said, want+" (the deadline of 1.5s passed)") || live.Partial() != onNode {
 			t.Errorf("%s: %s", name, said)
 		}
-		res, err := replayBundle(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash))
+		res, err := app.Replay(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash), transport.Job{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -122,13 +124,13 @@ func TestSecretsStayHome(t *testing.T) {
 	w.flags.RPC = []string{"1=http://sekr1t-user:sekr1t-pass@" + url + "/sekr1t-path?apikey=sekr1t-query"}
 	res := mustExplain(t, w.hasty(t), api.Request{TxHash: w.tx.Hash, ChainID: 1})
 	w.node.SetFault(stubnode.All, stubnode.Fault{Status: 500})
-	_, err := w.hasty(t).Explain(context.Background(), api.Request{TxHash: w.tx.Hash}, nil)
+	_, err := local{w.hasty(t)}.Explain(context.Background(), api.Request{TxHash: w.tx.Hash}, nil)
 	if err == nil {
 		t.Fatal("a dead node gave a result")
 	}
 	b := bundleOf(t, w.flags.Record, w.tx.Hash)
 	all := string(marshal(t, res)) + err.Error() + strings.Join(b.Keys(), "\n") + fmt.Sprintf("%+v", b.Meta)
-	res, err = replayBundle(context.Background(), b)
+	res, err = app.Replay(context.Background(), b, transport.Job{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +194,7 @@ func explainCase(t *testing.T, c *gethdata.Case, debug bool) *api.Result {
 	dir := t.TempDir()
 	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: analysis.DefaultDeadline, Record: dir})
 	live := mustExplain(t, a, api.Request{TxHash: c.Hash().Hex(), ChainID: 1})
-	res, err := replayBundle(context.Background(), bundleOf(t, dir, c.Hash().Hex()))
+	res, err := app.Replay(context.Background(), bundleOf(t, dir, c.Hash().Hex()), transport.Job{})
 	if err != nil {
 		t.Fatal(err)
 	}

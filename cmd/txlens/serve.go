@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/alecthomas/kong"
 
-	"txlens/actors/job"
-	"txlens/engine/api"
-	"txlens/storage"
-	"txlens/transport"
-	"txlens/transport/admin"
+	"txlens/app"
 	"txlens/transport/discovery"
 )
 
@@ -70,35 +64,6 @@ func (cmd *serveCmd) BeforeResolve(k *kong.Context) error {
 	return nil
 }
 
-// served is an analyst behind the server.
-type served struct{ *analyst }
-
-var _ transport.Explainer = served{}
-
-// Check says what is wrong with a request as such.
-func (s served) Check(req api.Request) error { return s.explainer.Check(req) }
-
-// Explain runs one analysis of the server.
-func (s served) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
-	return s.run(ctx, job)
-}
-
-// jobAnalyst is an analyst behind the async jobs; with a till they are sold.
-type jobAnalyst struct {
-	*analyst
-	till *till
-}
-
-var _ job.Analyst = jobAnalyst{}
-
-// Explain runs the analysis of a job, whose id stands for that of a request.
-func (a jobAnalyst) Explain(ctx context.Context, w job.Work) (*api.Result, error) {
-	if a.till == nil {
-		return a.run(ctx, transport.Job{ID: w.ID, Request: w.Request})
-	}
-	return a.till.sellJob(ctx, w, a.run)
-}
-
 // Run serves until the context ends, then lets running analyses finish.
 func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error {
 	if cmd.Check {
@@ -107,199 +72,50 @@ func (cmd *serveCmd) Run(ctx context.Context, c console, k *kong.Context) error 
 	if err := inOneLine(cmd.faults()); err != nil {
 		return err
 	}
-	log := cmd.logger(c.err)
-	cmd.log = log
-	s := &service{cmd: cmd, log: log}
-	err := s.start(ctx)
-	if err == nil {
-		err = s.serve(ctx)
-	}
-	return errors.Join(err, s.close())
-}
-
-// service is a server and all that it stands on. Fields are nil until started.
-type service struct {
-	cmd *serveCmd
-	log *slog.Logger
-
-	public, private net.Listener
-	analyst         *analyst
-	store           *storage.Store
-	dir             string
-	till            *till // nil: nothing is sold
-	jobs            *job.Jobs
-	web             *transport.Server
-	admin           *admin.Server // nil: there is none
-	adminEnded      chan error
-}
-
-// start opens what the server stands on, in the order in which one needs the
-// other. The ports come first: a server that cannot listen must not take up jobs.
-func (s *service) start(ctx context.Context) (err error) {
-	cmd := s.cmd
-	if s.dir, err = cmd.dir(); err != nil {
-		return err
-	}
-	version, commit := build()
-	gauges := admin.Gauges{
-		Analyses: func() int { return s.analyst.explainer.Running() },
-		Jobs:     func() (queued, running int) { return s.jobs.Load() },
-		Store:    func() (file, live int64) { return s.store.Size() },
-	}
-	if cmd.sells() {
-		gauges.Till = func() admin.Till { return s.till.totals() }
-	}
-	metrics := admin.NewMetrics(version, commit, gauges)
-	cmd.count = &counting{metrics}
-	if s.analyst, err = newAnalyst(cmd.worldFlags); err != nil {
-		return err
-	}
-	if s.public, err = net.Listen("tcp", cmd.Listen); err != nil {
-		return badInput{fmt.Errorf("--listen: %w", err)}
-	}
-	if cmd.AdminListen != adminOff {
-		if s.private, err = net.Listen("tcp", cmd.AdminListen); err != nil {
-			return badInput{fmt.Errorf("--admin-listen: %w; name another address, or off", err)}
-		}
-	}
-	if s.store, err = openStore(s.dir, s.log); err != nil {
-		return err
-	}
-	if err = tellAdmin(s.dir, s.private); err != nil {
-		return err
-	}
-	var payments transport.Payments
-	if cmd.sells() {
-		if s.till, err = newTill(ctx, &cmd.payFlags, cmd.tillSite(), s.analyst.explainer, s.store, s.dir, s.log); err != nil {
-			return err
-		}
-		payments = s.till.payments
-	}
-	s.jobs, err = job.New(
-		s.analyst.explainer.System(),
-		job.Options{Store: s.store, Analyst: jobAnalyst{s.analyst, s.till}, Running: cmd.MaxJobs, Queue: cmd.JobQueue,
-			OnEnd: s.till.jobEnded, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.log},
-	)
+	o, err := cmd.options(cmd.logger(c.err))
 	if err != nil {
-		return fmt.Errorf("take up jobs: %w", err)
+		return err
 	}
-	shares := cmd.shares(cmd.MaxAnalyses)
-	shares.PerOrigin = cmd.PerIP
-	s.web = transport.New(transport.Config{
-		Shares:    shares,
-		Explainer: served{s.analyst}, Jobs: s.jobs, Runs: job.NewRuns(s.store), Commit: commit, Log: s.log, Observer: metrics,
-		Deadline: s.analyst.explainer.Longest(), Model: cmd.modelFlags.Default, MaxAnalyses: cmd.MaxAnalyses, MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP,
-		ModelBudget: s.modelBudget(), Payments: payments, BaseURL: cmd.BaseURL, Chains: describedChains(), Sample: sampleResult,
-	})
-	s.startAdmin(metrics)
-	return nil
+	srv, err := app.New(ctx, o)
+	if err != nil {
+		return flagError(err)
+	}
+	return errors.Join(srv.Serve(ctx), srv.Close())
 }
 
-// modelBudget is what the language model may cost in one analysis, in nano-dollars; 0
-// where there is none.
-func (s *service) modelBudget() int64 {
-	limits, err := s.cmd.modelFlags.limits()
-	if err != nil || s.cmd.modelFlags.off() {
-		return 0 // newAnalyst has refused what is wrong
+// options converts the flags.
+func (cmd *serveCmd) options(log *slog.Logger) (o app.Options, err error) {
+	o = app.Options{
+		Listen: cmd.Listen, AdminListen: cmd.AdminListen, BaseURL: cmd.BaseURL, Grace: cmd.Grace,
+		MaxAnalyses: cmd.MaxAnalyses, MaxAnalysesPerIP: cmd.PerIP, MaxJobs: cmd.MaxJobs, JobQueue: cmd.JobQueue,
+		MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP, DefaultModel: cmd.modelFlags.Default, Sample: sampleResult, Log: log,
 	}
-	return limits.Nano
+	if o.AdminListen == adminOff {
+		o.AdminListen = ""
+	}
+	if o.DataDir, err = cmd.dir(); err != nil {
+		return o, err
+	}
+	if o.Sale, err = cmd.payFlags.options(); err != nil {
+		return o, err
+	}
+	o.Analysis, err = cmd.worldFlags.options()
+	return o, err
 }
 
-// startAdmin lets the operator in, now that all is there that can be asked for.
-func (s *service) startAdmin(metrics *admin.Metrics) {
-	if s.private == nil {
-		return
+// flagError names the flag of an option with which a server cannot start.
+func flagError(err error) error {
+	option, ok := errors.AsType[*app.OptionError](err)
+	if !ok {
+		return err
 	}
-	loopback, _ := admin.Loopback(s.private.Addr().String())
-	var till admin.Books
-	if s.till != nil {
-		till = books{s.store, s.till}
+	switch option.Option {
+	case "Listen":
+		return badInput{fmt.Errorf("--listen: %w", option.Err)}
+	case "AdminListen":
+		return badInput{fmt.Errorf("--admin-listen: %w; name another address, or off", option.Err)}
+	case "Sale.RPC":
+		return badInput{fmt.Errorf("--settle-rpc: %w", option.Err)}
 	}
-	checks := []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}}
-	var warnings []admin.Check
-	if s.till != nil {
-		checks = append(checks, admin.Check{Name: "settlement", Err: s.till.ready})
-		warnings = append(warnings, admin.Check{Name: "settlement", Err: s.till.warnings})
-	}
-	s.admin = admin.New(admin.Config{
-		Checks: checks, Warnings: warnings,
-		Metrics: metrics.Handler(s.log), Backup: func(w io.Writer) (int64, error) { return s.store.Backup(w) },
-		Books: till, Loopback: loopback, Log: s.log,
-	})
-	s.adminEnded = make(chan error, 1)
-	go func() { s.adminEnded <- s.admin.Serve(s.private) }()
-}
-
-// tillSite is what of the server's settings its sales depend on.
-func (cmd *serveCmd) tillSite() tillSite {
-	return tillSite{base: cmd.BaseURL, jobs: cmd.MaxJobs + cmd.JobQueue}
-}
-
-func (s *service) jobsAlive() error {
-	if !s.jobs.Alive() {
-		return errors.New("no owner takes them; the log says why")
-	}
-	return nil
-}
-
-// serve returns when the server has ended and the jobs are done or given back.
-func (s *service) serve(ctx context.Context) error {
-	attrs := []any{"address", s.public.Addr().String(), "version", s.analyst.version, "data", s.dir}
-	if s.private != nil {
-		attrs = append(attrs, "admin", s.private.Addr().String())
-	}
-	s.log.Info("serving", attrs...)
-	ended := make(chan error, 1)
-	go func() { ended <- s.web.Serve(s.public) }()
-	select {
-	case err := <-ended:
-		none, cancel := context.WithCancel(ctx)
-		cancel()
-		return errors.Join(err, s.jobs.Close(none))
-	case <-ctx.Done():
-	}
-	if s.admin != nil {
-		s.admin.Drain()
-	}
-	s.log.Info("stopping", "grace", s.cmd.Grace.String())
-	end, cancel := context.WithTimeout(context.Background(), s.cmd.Grace)
-	defer cancel()
-	closed := make(chan error, 1)
-	go func() { closed <- s.jobs.Close(end) }()
-	err := s.web.Shutdown(end)
-	if err == nil {
-		err = <-ended
-	} else {
-		err = fmt.Errorf("stop the server: %w", err)
-	}
-	return errors.Join(err, <-closed)
-}
-
-// close gives up what start opened, the other way round.
-func (s *service) close() (err error) {
-	if s.admin != nil {
-		soon, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		err = errors.Join(s.admin.Close(soon), <-s.adminEnded)
-	}
-	if s.jobs != nil {
-		none, cancel := context.WithCancel(context.Background())
-		cancel()
-		err = errors.Join(err, s.jobs.Close(none)) // it does nothing when serve did it
-	}
-	for _, ln := range []net.Listener{s.public, s.private} {
-		if ln != nil {
-			ln.Close()
-		}
-	}
-	if s.till != nil {
-		s.till.close()
-	}
-	if s.store != nil {
-		err = errors.Join(err, tellAdmin(s.dir, nil), s.store.Close())
-	}
-	if s.analyst != nil {
-		s.analyst.close()
-	}
-	return err
+	return badInput{option.Err}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holiman/uint256"
 
+	"txlens/app"
 	"txlens/engine/meter"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
@@ -32,7 +33,7 @@ func (s *shop) readyz() (status int, body string) {
 
 func (s *shop) admin() string {
 	s.t.Helper()
-	base, there := adminOf(s.data)
+	base, there := app.AdminURL(s.data)
 	if !there {
 		s.t.Fatal("no admin listener")
 	}

@@ -86,7 +86,7 @@ func newShopOn(t *testing.T, opt sandbox.Options, more ...string) *shop {
 	s.rpc = rpc
 	s.sells = append(sellsBy(t, rpc), "--call-price", "rpc=3000000")
 	s.flags = append([]string{"--admin-listen", "off"}, more...)
-	if err := os.WriteFile(filepath.Join(s.data, secretFile), []byte(shopSecret), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.data, "challenge.key"), []byte(shopSecret), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	base, stop := startServeUntil(t, s.w, s.args()...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/transport"
 )
@@ -43,13 +44,13 @@ func streamed(t *testing.T, base, body string) (frames []map[string]any) {
 }
 
 // serveStub runs the server of the command over the stub world.
-func serveStub(t *testing.T, a *analyst) (base string) {
+func serveStub(t *testing.T, a *app.Analyst) (base string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := transport.New(transport.Config{Explainer: served{a}})
+	srv := transport.New(transport.Config{Explainer: a})
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(ln) }()
 	t.Cleanup(func() { srv.Shutdown(context.Background()); <-ended })
@@ -64,7 +65,7 @@ func TestStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(a.close)
+	t.Cleanup(a.Close)
 	base := serveStub(t, a)
 	got := streamed(t, base, `{"txHash":"`+w.tx.Hash+`"}`)
 	var order []string

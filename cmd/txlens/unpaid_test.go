@@ -276,21 +276,3 @@ func TestSmallChannelIsToppedUp(t *testing.T) {
 	}
 	s.order(0, s.voucher(s.paid)).taken(t)
 }
-
-// TestRealm: the realm of the challenges is that of the base URL unless it is set.
-func TestRealm(t *testing.T) {
-	f := func(base, set, want string) {
-		t.Helper()
-		cmd := serveCmd{payFlags: payFlags{Realm: set}}
-		if err := cmd.BaseURL.UnmarshalText([]byte(base)); err != nil {
-			t.Fatal(err)
-		}
-		if got := cmd.realm(cmd.BaseURL); got != want {
-			t.Errorf("%q, %q: %q", base, set, got)
-		}
-	}
-	f("", "", "txlens")
-	f("https://explain.example.org/x", "", "explain.example.org")
-	f("https://explain.example.org:8443", "", "explain.example.org:8443")
-	f("https://explain.example.org", "shop", "shop")
-}

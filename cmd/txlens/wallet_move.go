@@ -233,3 +233,11 @@ func (cmd *walletWithdrawCmd) tooEarly(p *client.Client, err error) error {
 	}
 	return advice{fmt.Errorf("%w; %s", err, said), err}
 }
+
+// known returns nil for the zero hash.
+func known(h common.Hash) *common.Hash {
+	if h == (common.Hash{}) {
+		return nil
+	}
+	return &h
+}

@@ -4,25 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"txlens/actors/analysis"
+	"txlens/app"
 	"txlens/engine/api"
 	"txlens/engine/chain"
-	"txlens/engine/meter"
 	"txlens/engine/upstream"
 	"txlens/transport"
 )
 
-// worldFlags say whom an analysis asks.
+// worldFlags say which services an analysis asks.
 type worldFlags struct {
 	RPC      []string      `name:"rpc"      placeholder:"CHAIN=URL" env:"TXLENS_RPC"      sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
 	RPCOnly  bool          `name:"rpc-only"                         env:"TXLENS_RPC_ONLY"                           help:"Use no built-in endpoint: only chains named with --rpc are asked."`
@@ -41,26 +38,19 @@ type worldFlags struct {
 	LlamaURL      string `name:"llama-url"      placeholder:"URL" env:"TXLENS_LLAMA_URL"      secret:"url" help:"Prices; default https://coins.llama.fi."`
 
 	modelFlags `embed:""`
-
-	log   *slog.Logger // where a fault inside an analysis is told; nil: nowhere
-	count *counting    // nil: nobody counts
 }
 
-// analyst runs analyses for the commands and the server.
-type analyst struct {
-	client    *upstream.Client
-	explainer *analysis.Explainer
-	model     *analysis.Agent // nil: the rules are alone
-	flags     worldFlags
-	version   string
-}
-
-func newAnalyst(f worldFlags) (*analyst, error) {
+// options converts the flags. The caller closes the agent of the result.
+func (f *worldFlags) options() (app.AnalysisOptions, error) {
 	cfg, err := f.config()
 	if err != nil {
-		return nil, err
+		return app.AnalysisOptions{}, err
 	}
-	return analystOf(f, cfg)
+	agent, err := f.agent()
+	if err != nil {
+		return app.AnalysisOptions{}, err
+	}
+	return app.AnalysisOptions{Upstream: cfg, Deadline: f.Deadline, Quick: f.Quick, RecordDir: f.Record, Agent: agent}, nil
 }
 
 // config turns the flags into settings of the upstream client.
@@ -82,122 +72,35 @@ func (f *worldFlags) config() (upstream.Config, error) {
 	return upstream.Config{
 		Endpoints: endpoints, RPCOnly: f.RPCOnly, SourcesOff: f.Sources == "off",
 		SourcifyURL: f.SourcifyURL, FourByteURL: f.FourByteURL, EtherscanURL: f.EtherscanURL, EtherscanKey: f.EtherscanKey,
-		BlockscoutURL: f.BlockscoutURL, LlamaURL: f.LlamaURL, Prices: prices, ProxyFromEnv: true, OnCall: f.count.onCall(),
+		BlockscoutURL: f.BlockscoutURL, LlamaURL: f.LlamaURL, Prices: prices, ProxyFromEnv: true,
 	}, nil
 }
 
-func analystOf(f worldFlags, cfg upstream.Config) (*analyst, error) {
-	client, err := upstream.New(cfg)
+// newAnalyst makes what runs the analyses of a command.
+func newAnalyst(f worldFlags) (*app.Analyst, error) {
+	o, err := f.options()
 	if err != nil {
-		return nil, badInput{err}
-	}
-	a := &analyst{client: client, flags: f, version: versionText()}
-	if a.model, err = f.agent(); err != nil {
-		client.Close()
 		return nil, err
 	}
-	if a.model != nil {
-		a.model.OnRun = f.count.onRun()
+	a, err := app.NewAnalyst(o)
+	if err != nil {
+		return nil, flagError(err)
 	}
-	a.explainer = analysis.New(a.options(cfg.Endpoints))
 	return a, nil
 }
 
-func (a *analyst) options(endpoints map[uint64][]string) analysis.Options {
-	o := analysis.Options{
-		Deadline:   a.flags.Deadline,
-		Quick:      a.flags.Quick,
-		SourcesOff: a.flags.Sources == "off",
-		Version:    a.version,
-		Log:        a.flags.log,
-		OnAnalysis: a.flags.count.onAnalysis(),
-		Agent:      a.model,
-	}
-	if a.flags.RPCOnly {
-		for _, ch := range chain.All() {
-			if len(endpoints[ch.ID]) > 0 {
-				o.Chains = append(o.Chains, ch)
-			}
-		}
-	}
-	return o
-}
+// local runs the analyses of the command line in this process.
+type local struct{ *app.Analyst }
 
-func (a *analyst) close() {
-	a.explainer.Close()
-	a.client.Close()
-	closeModel(a.model)
-}
-
-// Explain runs one analysis of the command line and records it where asked.
-func (a *analyst) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error) {
-	res, err := a.run(ctx, transport.Job{Request: req, Sink: sink})
+// Explain runs one analysis. A provider that refuses the account makes it partial, and
+// the result says so.
+func (l local) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error) {
+	res, err := l.Analyst.Explain(ctx, transport.Job{Request: req, Sink: sink})
 	if _, unpaid := errors.AsType[*analysis.UnpaidError](err); unpaid && res != nil {
-		return res, nil // it is a partial one, and says why
+		return res, nil
 	}
 	return res, err
 }
-
-func (a *analyst) run(ctx context.Context, job transport.Job) (*api.Result, error) {
-	return a.runOn(ctx, job, &meter.Meter{Gate: job.Gate, OnCost: job.OnCost})
-}
-
-// runOn books what the analysis costs on m.
-func (a *analyst) runOn(ctx context.Context, job transport.Job, m *meter.Meter) (*api.Result, error) {
-	var rec *upstream.Recorder
-	if a.flags.Record != "" {
-		rec = upstream.NewRecorder()
-	}
-	var cut cutOff
-	world := a.client.Session(m, rec)
-	tellCalls(world, job.Sink)
-	res, err := a.explainer.Explain(ctx, analysis.Input{
-		ID: job.ID, Request: job.Request, World: world, Meter: m, Sink: job.Sink,
-		Finish: job.Finish, Unpaid: job.Unpaid,
-		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && job.Unpaid} },
-	})
-	a.flags.count.spent(m)
-	if rec != nil && res != nil {
-		if werr := a.write(rec, job.Request, res, cut); werr != nil {
-			return res, werr
-		}
-	}
-	return res, err
-}
-
-// tellCalls lets a sink, which may be nil, hear of the calls of an analysis.
-func tellCalls(world *upstream.Session, sink func(api.Event)) {
-	if sink != nil {
-		world.OnStart = func(id, tool, args string) { sink(api.ToolStarted(id, tool, args)) }
-		world.OnCall = func(id string, c api.ToolCall) { sink(api.ToolEnded(id, c)) }
-	}
-}
-
-// cutOff is what a result lacks because the time was over.
-type cutOff struct {
-	phases   []string
-	finished bool // the time of the server, not that of the analysis
-	unpaid   bool // the patience with who pays
-}
-
-// write names the bundle after chain and hash.
-func (a *analyst) write(rec *upstream.Recorder, req api.Request, res *api.Result, cut cutOff) error {
-	if err := os.MkdirAll(a.flags.Record, 0o755); err != nil {
-		return fmt.Errorf("record the analysis: %w", err)
-	}
-	rec.SetMeta(upstream.Meta{
-		TxHash: req.TxHash, ChainID: req.ChainID, Version: a.version, CreatedAt: time.Now().Unix(), Context: req.Context, Model: req.Model,
-		Quick: a.flags.Quick, SourcesOff: a.flags.Sources == "off", RPCOnly: a.flags.RPCOnly,
-		Expired: cut.phases, DeadlineMs: a.flags.Deadline.Milliseconds(), Finished: cut.finished, Unpaid: cut.unpaid,
-	})
-	path := filepath.Join(a.flags.Record, res.Chain+"-"+strings.ToLower(req.TxHash)+bundleSuffix)
-	if err := rec.WriteFile(path); err != nil {
-		return fmt.Errorf("record the analysis: %w", err)
-	}
-	return nil
-}
-
-const bundleSuffix = ".txlens"
 
 // parseEndpoints reads CHAIN=URL pairs; several of one chain keep their order.
 func parseEndpoints(pairs []string) (map[uint64][]string, error) {
@@ -251,12 +154,4 @@ func parsePrices(in map[string]string) (map[string]int64, error) {
 		out[tool] = n
 	}
 	return out, nil
-}
-
-func versionText() string {
-	v, commit := build()
-	if commit == "" {
-		return v
-	}
-	return v + "+" + commit
 }

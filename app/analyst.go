@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"txlens/actors/analysis"
+	"txlens/engine/api"
+	"txlens/engine/chain"
+	"txlens/engine/meter"
+	"txlens/engine/upstream"
+	"txlens/transport"
+)
+
+// AnalysisOptions say how transactions are analysed. The zero value asks the built-in
+// endpoints and has no language model.
+type AnalysisOptions struct {
+	Upstream upstream.Config // endpoints and services to ask; OnCall is set by a Server
+	Deadline time.Duration   // for the evidence of one analysis; default analysis.DefaultDeadline
+	// Quick re-executes without the earlier transactions of the block if a node gives no
+	// trace.
+	Quick bool
+	// RecordDir is the folder that gets a bundle of every answer of each analysis.
+	// Empty: nothing is recorded.
+	RecordDir string
+	// Agent is the language model; nil: the rules alone. Analyst.Close closes it.
+	Agent *analysis.Agent
+	Log   *slog.Logger // for faults inside an analysis; nil: silent
+}
+
+// Analyst runs analyses. It is safe for concurrent use.
+type Analyst struct {
+	o         AnalysisOptions
+	client    *upstream.Client
+	explainer *analysis.Explainer
+	metrics   *recorder // nil: nothing is recorded
+}
+
+var _ transport.Explainer = (*Analyst)(nil)
+
+// NewAnalyst makes an Analyst. It connects nowhere. It owns o.Agent, also where it
+// returns an error, which is an *OptionError.
+func NewAnalyst(o AnalysisOptions) (*Analyst, error) { return newAnalyst(o, nil) }
+
+func newAnalyst(o AnalysisOptions, metrics *recorder) (*Analyst, error) {
+	if metrics != nil {
+		o.Upstream.OnCall = metrics.onCall()
+		if o.Agent != nil {
+			o.Agent.OnRun = metrics.onRun()
+		}
+	}
+	client, err := upstream.New(o.Upstream)
+	if err != nil {
+		o.Agent.Close()
+		return nil, &OptionError{"Analysis.Upstream", err}
+	}
+	a := &Analyst{o: o, client: client, metrics: metrics}
+	a.explainer = analysis.New(a.options())
+	return a, nil
+}
+
+func (a *Analyst) options() analysis.Options {
+	o := analysis.Options{
+		Deadline:   a.o.Deadline,
+		Quick:      a.o.Quick,
+		SourcesOff: a.o.Upstream.SourcesOff,
+		Version:    versionText(),
+		Log:        a.o.Log,
+		OnAnalysis: a.metrics.onAnalysis(),
+		Agent:      a.o.Agent,
+	}
+	if a.o.Upstream.RPCOnly {
+		for _, ch := range chain.All() {
+			if len(a.o.Upstream.Endpoints[ch.ID]) > 0 {
+				o.Chains = append(o.Chains, ch)
+			}
+		}
+	}
+	return o
+}
+
+// Close ends the analyses that run and drops the connections.
+func (a *Analyst) Close() {
+	a.explainer.Close()
+	a.client.Close()
+	a.o.Agent.Close()
+}
+
+// Check returns what is wrong with a request as such, before it is analysed.
+func (a *Analyst) Check(req api.Request) error { return a.explainer.Check(req) }
+
+// Explain runs one analysis and records it where that is configured.
+func (a *Analyst) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
+	return a.ExplainWith(ctx, job, &meter.Meter{Gate: job.Gate, OnCost: job.OnCost})
+}
+
+// BundleSuffix ends the names of recorded bundles.
+const BundleSuffix = ".txlens"
+
+// ExplainWith is Explain with a meter of the caller, which gets the costs of the analysis.
+func (a *Analyst) ExplainWith(ctx context.Context, job transport.Job, m *meter.Meter) (*api.Result, error) {
+	var rec *upstream.Recorder
+	if a.o.RecordDir != "" {
+		rec = upstream.NewRecorder()
+	}
+	var cut cutOff
+	world := a.client.Session(m, rec)
+	reportCalls(world, job.Sink)
+	res, err := a.explainer.Explain(ctx, analysis.Input{
+		ID: job.ID, Request: job.Request, World: world, Meter: m, Sink: job.Sink,
+		Finish: job.Finish, Unpaid: job.Unpaid,
+		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && job.Unpaid} },
+	})
+	a.metrics.spent(m)
+	if rec != nil && res != nil {
+		if werr := a.write(rec, job.Request, res, cut); werr != nil {
+			return res, werr
+		}
+	}
+	return res, err
+}
+
+// reportCalls sends the calls of an analysis to a sink, which may be nil.
+func reportCalls(world *upstream.Session, sink func(api.Event)) {
+	if sink != nil {
+		world.OnStart = func(id, tool, args string) { sink(api.ToolStarted(id, tool, args)) }
+		world.OnCall = func(id string, c api.ToolCall) { sink(api.ToolEnded(id, c)) }
+	}
+}
+
+// cutOff says what a result lacks because its time was over.
+type cutOff struct {
+	phases   []string
+	finished bool // the time of the server was over, not that of the analysis
+	unpaid   bool // the payer did not pay for more
+}
+
+// write writes a bundle that is named after chain and hash.
+func (a *Analyst) write(rec *upstream.Recorder, req api.Request, res *api.Result, cut cutOff) error {
+	if err := os.MkdirAll(a.o.RecordDir, 0o755); err != nil {
+		return fmt.Errorf("record the analysis: %w", err)
+	}
+	rec.SetMeta(upstream.Meta{
+		TxHash: req.TxHash, ChainID: req.ChainID, Version: versionText(), CreatedAt: time.Now().Unix(), Context: req.Context, Model: req.Model,
+		Quick: a.o.Quick, SourcesOff: a.o.Upstream.SourcesOff, RPCOnly: a.o.Upstream.RPCOnly,
+		Expired: cut.phases, DeadlineMs: a.o.Deadline.Milliseconds(), Finished: cut.finished, Unpaid: cut.unpaid,
+	})
+	path := filepath.Join(a.o.RecordDir, res.Chain+"-"+strings.ToLower(req.TxHash)+BundleSuffix)
+	if err := rec.WriteFile(path); err != nil {
+		return fmt.Errorf("record the analysis: %w", err)
+	}
+	return nil
+}

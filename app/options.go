@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/slots"
+	"txlens/engine/api"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+	"txlens/transport"
+	"txlens/transport/discovery"
+)
+
+// Options say what a Server serves, and where. Zero values mean the defaults named at
+// each field.
+type Options struct {
+	Listen      string // address and port of the public server
+	AdminListen string // address and port of the admin listener; empty: none
+	DataDir     string // folder of the database; it is created if it is missing
+	BaseURL     discovery.BaseURL
+	Grace       time.Duration // for analyses that run when the server stops; 0: none
+
+	MaxAnalyses      int // synchronous analyses at a time, default 64
+	MaxAnalysesPerIP int // the same for one network address; 0: no limit
+	MaxJobs          int // analyses of async jobs at a time, default 16
+	JobQueue         int // async jobs that may wait, default 256
+	MaxConns         int // connections at a time, default 4,096
+	MaxConnsPerIP    int // the same for one network address; 0: no limit
+
+	Analysis AnalysisOptions
+	// DefaultModel is the model that the documents of the server name.
+	DefaultModel string
+	Sale         *SaleOptions // nil: nothing is sold
+	// Explain replaces the analyses of the server. nil: Analysis says how they run.
+	Explain func(context.Context, transport.Job) (*api.Result, error)
+	// Sample is the result on the front page; nil: none is shown.
+	Sample func() (*api.Result, error)
+	Log    *slog.Logger // nil: silent
+}
+
+func (o Options) withDefaults() Options {
+	set := func(n *int, v int) {
+		if *n <= 0 {
+			*n = v
+		}
+	}
+	set(&o.MaxAnalyses, 64)
+	set(&o.MaxJobs, 16)
+	set(&o.JobQueue, 256)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Analysis.Log == nil {
+		o.Analysis.Log = o.Log
+	}
+	return o
+}
+
+// SaleOptions say how analyses are sold. Zero values mean the defaults named at each
+// field. Amounts are base units of the token.
+type SaleOptions struct {
+	RPC     []string // endpoints of the settlement chain
+	ChainID uint64   // of the settlement chain
+	Token   common.Address
+	Key     tempo.Signer   // settles channels; nil: nothing is settled
+	Payee   common.Address // default the address of Key
+	// Realm is the protection space of the challenges; default the host of the base
+	// URL, or txlens.
+	Realm string
+
+	MinDeposit       tempo.Amount  // smallest deposit that is served, default $2
+	SuggestedDeposit tempo.Amount  // in the challenges; zero: none is suggested
+	Exposure         uint64        // what one payer may owe, default $0.25
+	VoucherPatience  time.Duration // with a stream whose voucher is short, default 60 s
+	JobPatience      time.Duration // with a job that nobody pays for, default sale.JobPatience
+
+	SettleAt   tempo.Amount  // amount at which a channel is settled, default $5
+	SettleAge  time.Duration // age at which an amount is settled, default 24 h
+	SettleIdle time.Duration // time without use before a channel is closed, default 30 days
+	// AdoptChannels serves channels that the chain knows and the database does not.
+	AdoptChannels bool
+
+	VouchersPerSecond   float64       // on one channel; 0: no limit
+	OpensPerMinute      float64       // openings and top-ups of one payer; 0: no limit
+	OpensPerMinutePerIP float64       // the same for one network address; 0: no limit
+	PerPayer            int           // analyses of one payer at a time, default 8
+	PerChannel          int           // the same for one channel, default 4
+	JobsPerPayer        int           // async jobs of one payer that wait or run, default 32
+	StrangerPercent     int           // share of payers who have not yet paid, default 50
+	QueueTime           time.Duration // wait of a paid request for a free slot, default 10 s; negative: none
+}
+
+func (o SaleOptions) withDefaults() SaleOptions {
+	if o.JobsPerPayer <= 0 {
+		o.JobsPerPayer = 32
+	}
+	if o.StrangerPercent <= 0 {
+		o.StrangerPercent = 50
+	}
+	if o.Payee == (common.Address{}) && o.Key != nil {
+		o.Payee = o.Key.Address()
+	}
+	return o
+}
+
+// analysisShares are the limits of one party in total running analyses.
+func (o SaleOptions) analysisShares(total int) slots.Limits {
+	return slots.Limits{Total: total, PerChannel: o.PerChannel, PerPayer: o.PerPayer, Strangers: total * o.StrangerPercent / 100}
+}
+
+// jobShares are the limits of one party in the jobs that wait or run.
+func (o SaleOptions) jobShares(total int) slots.Limits {
+	return slots.Limits{Total: total, PerChannel: o.JobsPerPayer, PerPayer: o.JobsPerPayer, Strangers: total * o.StrangerPercent / 100}
+}
+
+// SettlementChain connects to the settlement chain. The caller closes the client. The
+// error is an *OptionError.
+func (o SaleOptions) SettlementChain() (*settle.Client, error) {
+	c, err := settle.New(settle.Options{URLs: o.RPC, Domain: tempo.NewDomain(o.ChainID, escrowAddress), Key: o.Key, FeeToken: o.Token})
+	if err != nil {
+		return nil, &OptionError{"Sale.RPC", err}
+	}
+	return c, nil
+}
+
+// OptionError is an option with which a server cannot start.
+type OptionError struct {
+	Option string // name of the field of Options, such as "Listen" or "Sale.RPC"
+	Err    error
+}
+
+func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %v", e.Option, e.Err) }
+
+// Unwrap returns the cause.
+func (e *OptionError) Unwrap() error { return e.Err }

@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/actors/channel"
+	"txlens/actors/job"
+	"txlens/actors/runtime"
+	"txlens/actors/sale"
+	"txlens/engine/api"
+	"txlens/engine/meter"
+	"txlens/engine/mpp"
+	"txlens/engine/mpp/settle"
+	"txlens/engine/mpp/tempo"
+	"txlens/storage"
+	"txlens/transport"
+	"txlens/transport/discovery"
+)
+
+// Sales are the payment channels of a server that sells, and what is sold by them. They
+// are safe for concurrent use.
+type Sales struct {
+	Channels *channel.Channels
+	Settler  *channel.Settler
+	Seller   *sale.Seller
+	Payments transport.Payments
+
+	chain   *settle.Client
+	settles bool // there is a key to settle with
+}
+
+// SaleSite is what Sales need of the server around them.
+type SaleSite struct {
+	System  *runtime.System
+	Store   *storage.Store
+	DataDir string // may hold the file with the challenge secret of an old version
+	BaseURL discovery.BaseURL
+	Jobs    int          // async jobs that may wait or run
+	Log     *slog.Logger // nil: silent
+}
+
+// priceUnit is the price of one unit, and the least by which a voucher must rise.
+var priceUnit = tempo.AmountFrom(meter.Cent)
+
+// escrowAddress is the TIP-20 channel reserve (TIP-1034), the same on every chain.
+var escrowAddress = common.HexToAddress("0x4d50500000000000000000000000000000000000")
+
+// OpenSales takes up the channels of the store. It asks the settlement chain for its id
+// alone; a chain of another id is an *OptionError, one that is silent is not.
+func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error) {
+	o = o.withDefaults()
+	if site.Log == nil {
+		site.Log = slog.New(slog.DiscardHandler)
+	}
+	operator := common.Address{}
+	if o.Key != nil && o.Key.Address() != o.Payee {
+		operator = o.Key.Address()
+	}
+	secret, err := challengeSecret(site.Store, site.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	issuer, err := mpp.NewIssuer(secret)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sales{settles: o.Key != nil}
+	if s.chain, err = o.SettlementChain(); err != nil {
+		return nil, err
+	}
+	if err := checkChain(ctx, s.chain, site.Log); err != nil {
+		s.chain.Close()
+		return nil, err
+	}
+	if o.AdoptChannels {
+		site.Log.Warn(
+			"channels that the database does not know are taken over from the chain",
+			"do",
+			"start without --adopt-channels when the payers have come back, and while another server uses the key",
+		)
+	}
+	s.Channels = channel.New(site.System, channel.Options{
+		Ledger: site.Store, Reserve: s.chain, Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels,
+		Terms:      tempo.Terms{Domain: tempo.NewDomain(o.ChainID, escrowAddress), Token: o.Token, Payee: o.Payee, Operator: operator},
+		MinDeposit: o.MinDeposit, MinVoucherDelta: priceUnit,
+		Limits: channel.PayLimits{
+			VouchersPerSecond: o.VouchersPerSecond, OpensPerMinute: o.OpensPerMinute, OpensPerMinutePerOrigin: o.OpensPerMinutePerIP,
+		},
+	})
+	s.Settler = s.Channels.NewSettler(channel.SettlePolicy{
+		Threshold: o.SettleAt, MaxAge: o.SettleAge, IdleClose: o.SettleIdle, Unit: priceUnit, MinDeposit: o.MinDeposit,
+	})
+	s.Seller = sale.New(sale.Options{
+		Books:       s.Channels,
+		Exposure:    o.Exposure,
+		Patience:    o.VoucherPatience,
+		JobPatience: o.JobPatience,
+		// Below the rate at which vouchers are accepted, so that a client which answers
+		// each request for a voucher never exceeds that rate.
+		VouchersPerSecond: 0.8 * o.VouchersPerSecond,
+		Jobs:              o.jobShares(site.Jobs),
+		Log:               site.Log,
+	})
+	s.Payments = transport.Payments{
+		Till: s.Channels, Seller: s.Seller, Issuer: issuer, Realm: realm(o.Realm, site.BaseURL), MinDeposit: o.MinDeposit, QueueTime: o.QueueTime,
+		Request: mpp.SessionRequest{
+			Currency: o.Token, Recipient: o.Payee, Operator: operator, UnitType: "request", SuggestedDeposit: o.SuggestedDeposit, MinVoucherDelta: priceUnit,
+			ChainID: o.ChainID, EscrowContract: escrowAddress, SessionProtocol: mpp.SessionProtocol,
+		},
+	}
+	return s, nil
+}
+
+// checkChain returns an error if the settlement chain has another id. A chain that does
+// not answer is logged.
+func checkChain(ctx context.Context, chain *settle.Client, log *slog.Logger) error {
+	err := chain.CheckChain(ctx)
+	if errors.Is(err, settle.ErrWrongChain) {
+		return &OptionError{"Sale.RPC", err}
+	}
+	if err != nil {
+		log.Warn("the settlement chain does not answer; no channel is opened until it does", "do", "see whether the endpoints of --settle-rpc can be reached", "error", err)
+	}
+	return nil
+}
+
+// Close ends the channels and their settlement.
+func (s *Sales) Close() {
+	s.Settler.Close()
+	s.Channels.Close()
+	s.chain.Close()
+}
+
+// jobEnded is called for each job that neither waits nor runs any more. s may be nil.
+func (s *Sales) jobEnded(id string) {
+	if s != nil {
+		s.Seller.JobEnded(id)
+	}
+}
+
+// RunJob runs the analysis of a job that its polls pay for. A nil s sells nothing.
+func (s *Sales) RunJob(
+	ctx context.Context,
+	w job.Work,
+	run func(context.Context, transport.Job) (*api.Result, error),
+) (*api.Result, error) {
+	if s == nil {
+		return run(ctx, transport.Job{ID: w.ID, Request: w.Request})
+	}
+	return s.Seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*api.Result, error) {
+		job := transport.Job{ID: w.ID, Request: w.Request}
+		if sold != nil {
+			job.Gate, job.OnCost, job.Finish, job.Unpaid = sold.Gate, sold.OnCost, sold.GivenUp(), true
+		}
+		return run(ctx, job)
+	})
+}
+
+// realm returns the protection space of the challenges of a server at base.
+func realm(configured string, base discovery.BaseURL) string {
+	if configured != "" {
+		return configured
+	}
+	if u, err := url.Parse(base.String()); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "txlens"
+}
+
+// oldSecretFile held the challenge secret before the database did.
+const oldSecretFile = "challenge.key"
+
+// challengeSecret returns the secret that seals challenges. It is kept with the
+// payments: a server that was restarted, or restored from a backup, must accept the
+// challenges that its clients still hold.
+func challengeSecret(store *storage.Store, dir string) ([]byte, error) {
+	path := filepath.Join(dir, oldSecretFile)
+	secret, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &OptionError{"DataDir", fmt.Errorf("read the secret of the challenges: %w", err)}
+	}
+	if len(secret) < 32 {
+		secret = make([]byte, 32)
+		rand.Read(secret) // never fails (Go 1.24)
+	}
+	kept, err := store.Secret("challenges", secret)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &OptionError{"DataDir", fmt.Errorf("remove the old file with the secret of the challenges: %w", err)}
+	}
+	return kept, nil
+}

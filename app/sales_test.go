@@ -1,0 +1,63 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"txlens/storage"
+	"txlens/transport/discovery"
+)
+
+// TestRealm: the realm of the challenges is that of the base URL unless it is set.
+func TestRealm(t *testing.T) {
+	f := func(base, set, want string) {
+		t.Helper()
+		var at discovery.BaseURL
+		if err := at.UnmarshalText([]byte(base)); err != nil {
+			t.Fatal(err)
+		}
+		if got := realm(set, at); got != want {
+			t.Errorf("%q, %q: %q", base, set, got)
+		}
+	}
+	f("", "", "txlens")
+	f("https://explain.example.org/x", "", "explain.example.org")
+	f("https://explain.example.org:8443", "", "explain.example.org:8443")
+	f("https://explain.example.org", "shop", "shop")
+}
+
+// TestChallengeSecret: the file of an older data folder is taken over, once.
+func TestChallengeSecret(t *testing.T) {
+	f := func(file, want string) {
+		t.Helper()
+		dir := t.TempDir()
+		path := filepath.Join(dir, oldSecretFile)
+		if file != "" {
+			if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var first string
+		for range 2 {
+			store, err := storage.Open(dir, storage.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := challengeSecret(store, dir)
+			store.Close()
+			if err != nil || len(got) < 32 || want != "" && string(got) != want || first != "" && string(got) != first {
+				t.Errorf("%x, %v", got, err)
+			}
+			first = string(got)
+			if _, err := os.Stat(path); !os.IsNotExist(err) {
+				t.Errorf("the file is still there: %v", err)
+			}
+		}
+	}
+	old := strings.Repeat("s", 32)
+	f(old, old)
+	f("too short", "")
+	f("", "")
+}
