@@ -21,7 +21,7 @@ type operatorView struct {
 	sales *Sales
 }
 
-var _ admin.Books = operatorView{}
+var _ admin.ChannelOperator = operatorView{}
 
 // Channels lists the channels as they are stored.
 func (v operatorView) Channels(q admin.ChannelQuery) (page admin.ChannelPage, err error) {

@@ -90,7 +90,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		)
 	}
 	s.Channels = channel.New(site.System, channel.Options{
-		Ledger: site.Store, Reserve: s.chain, Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels,
+		Store: channel.StoreOf(site.Store), Escrow: channel.EscrowOf(s.chain), Issuer: issuer, Log: site.Log, Adopt: o.AdoptChannels,
 		Terms:      tempo.Terms{Domain: tempo.NewDomain(o.ChainID, escrowAddress), Token: o.Token, Payee: o.Payee, Operator: operator},
 		MinDeposit: o.MinDeposit, MinVoucherDelta: priceUnit,
 		Limits: channel.PayLimits{
@@ -101,7 +101,8 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		Threshold: o.SettleAt, MaxAge: o.SettleAge, IdleClose: o.SettleIdle, Unit: priceUnit, MinDeposit: o.MinDeposit,
 	})
 	s.Seller = sale.New(sale.Options{
-		Books:       s.Channels,
+		Bills:       s.Channels,
+		Collector:   s.Channels,
 		Exposure:    o.Exposure,
 		Patience:    o.VoucherPatience,
 		JobPatience: o.JobPatience,
@@ -112,7 +113,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 		Log:               site.Log,
 	})
 	s.Payments = transport.Payments{
-		Till: s.Channels, Seller: s.Seller, Issuer: issuer, Realm: realm(o.Realm, site.BaseURL), MinDeposit: o.MinDeposit, QueueTime: o.QueueTime,
+		Payer: s.Channels, Admissions: s.Channels, Snapshots: s.Channels, Seller: s.Seller, Issuer: issuer, Realm: realm(o.Realm, site.BaseURL), MinDeposit: o.MinDeposit, QueueTime: o.QueueTime,
 		Request: mpp.SessionRequest{
 			Currency: o.Token, Recipient: o.Payee, Operator: operator, UnitType: "request", SuggestedDeposit: o.SuggestedDeposit, MinVoucherDelta: priceUnit,
 			ChainID: o.ChainID, EscrowContract: escrowAddress, SessionProtocol: mpp.SessionProtocol,

@@ -91,7 +91,7 @@ func (s *Server) gauges() (version, commit string, g admin.Gauges) {
 		Store:    func() (file, live int64) { return s.store.Size() },
 	}
 	if s.o.Sale != nil {
-		g.Till = func() admin.Till { return s.sales.totals() }
+		g.Channels = func() admin.ChannelTotals { return s.sales.totals() }
 	}
 	return version, commit, g
 }
@@ -134,7 +134,7 @@ func (s *Server) startAdmin(metrics *admin.Metrics) {
 		return
 	}
 	loopback, _ := admin.Loopback(s.private.Addr().String())
-	var channels admin.Books
+	var channels admin.ChannelOperator
 	checks := []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}}
 	var warnings []admin.Check
 	if s.sales != nil {
@@ -145,7 +145,7 @@ func (s *Server) startAdmin(metrics *admin.Metrics) {
 	s.admin = admin.New(admin.Config{
 		Checks: checks, Warnings: warnings,
 		Metrics: metrics.Handler(s.o.Log), Backup: func(w io.Writer) (int64, error) { return s.store.Backup(w) },
-		Books: channels, Loopback: loopback, Log: s.o.Log,
+		Channels: channels, Loopback: loopback, Log: s.o.Log,
 	})
 	s.adminEnded = make(chan error, 1)
 	go func() { s.adminEnded <- s.admin.Serve(s.private) }()

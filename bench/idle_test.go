@@ -53,11 +53,11 @@ func idleCost(b *testing.B) (heap, rss int64) {
 	}
 	x := analysis.New(analysis.Options{})
 	defer x.Close()
-	c := channel.New(x.System(), channel.Options{Ledger: store, Issuer: issuer})
+	c := channel.New(x.System(), channel.Options{Store: channel.StoreOf(store), Issuer: issuer})
 	defer c.Close()
 	heap0, rss0 := footprint(b)
 	for _, id := range ids {
-		if err := c.Reserve(context.Background(), id, tempo.AmountFrom(1)); err != nil {
+		if err := c.Hold(context.Background(), id, tempo.AmountFrom(1)); err != nil {
 			b.Fatal(err)
 		}
 		if err := c.Release(context.Background(), id, tempo.AmountFrom(1)); err != nil {

@@ -15,7 +15,7 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-var _ channel.Ledger = (*Store)(nil)
+var _ = channel.StoreOf[*Store]
 
 var (
 	bucketChannels   = []byte("channels")
@@ -62,7 +62,7 @@ func (s *Store) Commit(entries ...channel.Entry) error {
 	return noted(s.update(len(entries)*entrySize, putEntries(entries)))
 }
 
-// CommitThen is Commit for who does not wait; see channel.Ledger.
+// CommitThen is Commit for who does not wait; see channel.Writer.
 func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
 	s.updateThen(len(entries)*entrySize, putEntries(entries), func(err error) { then(noted(err)) })
 }

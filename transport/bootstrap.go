@@ -40,7 +40,7 @@ func (s *Server) bootstrap(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.C
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
-	snap := s.cfg.Payments.Till.SnapshotOf(work, account)
+	snap := s.cfg.Payments.Snapshots.SnapshotOf(work, account)
 	if snap == nil {
 		return true
 	}

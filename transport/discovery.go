@@ -27,7 +27,7 @@ func (c Config) described() discovery.Config {
 // sells nothing tells those of the interface.
 func (c Config) terms() discovery.Terms {
 	p := c.Payments
-	if p.Till == nil {
+	if p.Payer == nil {
 		return discovery.DefaultTerms
 	}
 	suggested, _ := p.Request.SuggestedDeposit.Uint64()

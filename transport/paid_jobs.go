@@ -22,7 +22,7 @@ const (
 )
 
 // sold reports whether analyses are paid for.
-func (s *Server) sold() bool { return s.cfg.Payments.Till != nil }
+func (s *Server) sold() bool { return s.cfg.Payments.Payer != nil }
 
 // asyncPaid answers POST /explain/async where it is sold: one unit at the submit.
 func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
@@ -140,7 +140,7 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool)
 	}
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
-	bill, standing, err := s.cfg.Payments.Till.CollectHeld(work, p, id, bill.Price)
+	bill, standing, err := s.cfg.Payments.Payer.CollectHeld(work, p, id, bill.Price)
 	if err != nil {
 		s.refuse(ctx, route, noted(err))
 		return false
@@ -194,12 +194,12 @@ func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
 	}
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
-	p, err := s.cfg.Payments.Till.Pay(work, s.payRequest(ctx, cr, route, ""))
+	p, err := s.cfg.Payments.Payer.Pay(work, s.payRequest(ctx, cr, route, ""))
 	if err != nil {
 		s.refuse(ctx, route, err)
 		return
 	}
-	s.cfg.Payments.Till.LetGo(work, p) // nothing is bought
+	s.cfg.Payments.Payer.LetGo(work, p) // nothing is bought
 	switch p.Payload.(type) {
 	case *mpp.TopUp, *mpp.Close:
 		managed(ctx, p)

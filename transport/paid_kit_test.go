@@ -60,11 +60,14 @@ func closing(sum uint64) mpp.Payload {
 }
 
 var (
-	_ Till       = (*register)(nil)
-	_ sale.Books = (*register)(nil)
+	_ Payer          = (*register)(nil)
+	_ Admissions     = (*register)(nil)
+	_ Snapshots      = (*register)(nil)
+	_ sale.Bills     = (*register)(nil)
+	_ sale.Collector = (*register)(nil)
 )
 
-// register is a Till and the Books of its Seller in memory. It has one channel, and
+// register implements the interfaces of Payments and of its Seller in memory. It has one channel, and
 // takes each voucher without looking at its signature.
 type register struct {
 	issuer *mpp.Issuer
@@ -80,7 +83,7 @@ type register struct {
 	block           chan struct{}                // Pay waits until it is closed, or for its context
 	snapshot        *mpp.Snapshot
 
-	calls    []string // of the Till, in their order
+	calls    []string // of the interfaces of Payments, in their order
 	paid     []channel.PayRequest
 	begun    []channel.TicketKey // that Begun was asked for
 	again    bool                // what the last payment was told of that
@@ -100,7 +103,7 @@ func newRegister(t *testing.T) *register {
 		bills: map[string]channel.Bill{}, tickets: map[channel.TicketKey]string{}, fails: map[string]error{}}
 }
 
-// called notes a call of the Till. r.mu is held.
+// called notes a call of the interfaces of Payments. r.mu is held.
 func (r *register) called(ctx context.Context, format string, args ...any) {
 	r.calls = append(r.calls, fmt.Sprintf(format, args...))
 	_, has := ctx.Deadline()
@@ -379,10 +382,10 @@ func sellWith(t *testing.T, run script, change func(*Config, *sale.Options)) *sh
 	till := newRegister(t)
 	sh := &shop{t: t, till: till, jobs: &fakeJobs{refuse: byRequestContext, jobs: map[string]*api.Job{}},
 		runs: &fakeRuns{frames: map[string][]jsontext.Value{}}, log: new(lockedLog)}
-	options := sale.Options{Books: till}
+	options := sale.Options{Bills: till, Collector: till}
 	cfg := Config{
 		Explainer: run, Jobs: sh.jobs, Runs: sh.runs, Log: slog.New(slog.NewTextHandler(sh.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Payments: Payments{Till: till, Issuer: till.issuer, Realm: "txlens.example", Request: terms, QueueTime: -1},
+		Payments: Payments{Payer: till, Admissions: till, Snapshots: till, Issuer: till.issuer, Realm: "txlens.example", Request: terms, QueueTime: -1},
 	}
 	if change != nil {
 		change(&cfg, &options)

@@ -236,7 +236,7 @@ func (v *paidRun) receipt() []byte {
 func (s *Server) lastReceipt(id string, channelID common.Hash, challenge string) []byte {
 	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), 5*time.Second)
 	defer cancel()
-	st, err := s.cfg.Payments.Till.Standing(work, channelID)
+	st, err := s.cfg.Payments.Payer.Standing(work, channelID)
 	if err != nil {
 		s.cfg.Log.Error("make a receipt", "request", id, "error", err)
 		return nil
@@ -274,7 +274,7 @@ func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, id string)
 // delivered notes that a result was sent to its end.
 func (s *Server) delivered(id string) {
 	if s.sold() {
-		s.cfg.Payments.Till.Delivered(id)
+		s.cfg.Payments.Admissions.Delivered(id)
 	}
 }
 

@@ -23,16 +23,12 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Till takes payments. It is safe for concurrent use.
-type Till interface {
+// Payer takes the payments of credentials. It is safe for concurrent use.
+type Payer interface {
 	// Pay does what a credential says: opens a channel, takes a voucher, tops up or
 	// closes. It charges nothing. The error is a *mpp.Problem or a
-	// *channel.DepositError, but for the context's.
+	// *channel.DepositError, or that of the context.
 	Pay(ctx context.Context, q channel.PayRequest) (*channel.Payment, error)
-	// Begun reports whether a request has been admitted before.
-	Begun(key channel.TicketKey) bool
-	// Void takes an admission back for which nothing was done.
-	Void(ctx context.Context, channelID common.Hash, o channel.Order) error
 	// CollectHeld charges what is owed on a bill for the request of a payment, at
 	// most what its challenge named.
 	CollectHeld(ctx context.Context, p *channel.Payment, billID string, price tempo.Amount) (channel.Bill, channel.Standing, error)
@@ -40,23 +36,37 @@ type Till interface {
 	LetGo(ctx context.Context, p *channel.Payment)
 	// Standing returns where a channel stands.
 	Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error)
+}
+
+// Admissions knows the requests that were admitted. It is safe for concurrent use.
+type Admissions interface {
+	// Begun reports whether a request has been admitted before.
+	Begun(key channel.TicketKey) bool
+	// Void takes back the admission of a request for which nothing was done.
+	Void(ctx context.Context, channelID common.Hash, o channel.Order) error
 	// Delivered notes that the result of a run or job was sent to its end.
 	Delivered(billID string)
-	// Snapshot is what a credential's payer may know of its channel, nil where the
+}
+
+// Snapshots tells payers where their channels stand. It is safe for concurrent use.
+type Snapshots interface {
+	// Snapshot is what a credential's payer may know of its channel, nil if the
 	// credential does not prove who asks.
 	Snapshot(ctx context.Context, cr *mpp.Credential, price tempo.Amount) *mpp.Snapshot
-	// SnapshotOf is that of the channel which a payer can go on with, nil where there
+	// SnapshotOf is that of the channel with which a payer can continue, nil if there
 	// is none.
 	SnapshotOf(ctx context.Context, payer common.Address) *mpp.Snapshot
 }
 
-// Payments are the terms on which the service is sold. Till nil: nothing is sold.
+// Payments are the terms on which the service is sold. Payer nil: nothing is sold.
 type Payments struct {
-	Till    Till
-	Seller  *sale.Seller
-	Issuer  *mpp.Issuer
-	Realm   string
-	Request mpp.SessionRequest // of a challenge, but for the amount
+	Payer      Payer
+	Admissions Admissions
+	Snapshots  Snapshots
+	Seller     *sale.Seller
+	Issuer     *mpp.Issuer
+	Realm      string
+	Request    mpp.SessionRequest // of a challenge, but for the amount
 	// MinDeposit is the smallest deposit of a channel that is served, default $2.
 	MinDeposit tempo.Amount
 	// QueueTime is how long a paid request waits for a free slot before it is answered
@@ -207,7 +217,7 @@ func (s *Server) informed(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.Route
 	if owed, ok := ctx.UserValue(owedKey).(tempo.Amount); ok {
 		price, _ = price.Add(owed)
 	}
-	snap := s.cfg.Payments.Till.Snapshot(work, cr, price)
+	snap := s.cfg.Payments.Snapshots.Snapshot(work, cr, price)
 	if snap == nil {
 		return route
 	}
@@ -266,7 +276,7 @@ var receipts = sync.Pool{New: func() any { return new([]byte) }}
 func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) (p *channel.Payment, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
-	p, err := s.cfg.Payments.Till.Pay(work, s.payRequest(ctx, cr, route, path))
+	p, err := s.cfg.Payments.Payer.Pay(work, s.payRequest(ctx, cr, route, path))
 	switch {
 	case err != nil && work.Err() != nil:
 		s.failWith(ctx, api.ErrStopping)
@@ -278,7 +288,7 @@ func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Ro
 		managed(ctx, p)
 		return p, true
 	case p.Deposit.Cmp(s.cfg.Payments.MinDeposit) < 0:
-		s.cfg.Payments.Till.LetGo(work, p)
+		s.cfg.Payments.Payer.LetGo(work, p)
 		s.tooSmall(ctx, route, p.Deposit)
 		return p, true
 	}
@@ -289,7 +299,7 @@ func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route 
 	q := channel.PayRequest{Credential: cr, Route: route, Shape: shape(ctx), Origin: origin(ctx.RemoteAddr())}
 	if path != "" {
 		q.Begun = func(channelID common.Hash, cumulative tempo.Amount) bool {
-			return s.cfg.Payments.Till.Begun(voucherTicket(ctx, path, channelID, cumulative))
+			return s.cfg.Payments.Admissions.Begun(voucherTicket(ctx, path, channelID, cumulative))
 		}
 	}
 	return q
@@ -425,7 +435,7 @@ func noted(err error) error {
 func (s *Server) void(channelID common.Hash, o channel.Order) {
 	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), payTime)
 	defer cancel()
-	if err := s.cfg.Payments.Till.Void(work, channelID, o); err != nil {
+	if err := s.cfg.Payments.Admissions.Void(work, channelID, o); err != nil {
 		s.cfg.Log.Error("give a charge back", "channel", channelID, "error", err)
 	}
 }

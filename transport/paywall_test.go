@@ -28,7 +28,7 @@ func TestPaymentDefaults(t *testing.T) {
 	if p := (Payments{MinDeposit: units(1), QueueTime: -1}).withDefaults(); p.MinDeposit != units(1) || p.QueueTime != -1 {
 		t.Errorf("%+v", p)
 	}
-	if c := (Config{Payments: Payments{Till: newRegister(t)}}).withDefaults(); !c.Metered {
+	if c := (Config{Payments: Payments{Payer: newRegister(t)}}).withDefaults(); !c.Metered {
 		t.Error("a service that sells is not metered")
 	}
 	if (Config{}).withDefaults().Metered {
@@ -316,7 +316,7 @@ func TestPayTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		till := newRegister(t)
 		till.block = make(chan struct{})
-		s := New(Config{Payments: Payments{Till: till, Seller: sale.New(sale.Options{Books: till}), Issuer: till.issuer, Request: terms}})
+		s := New(Config{Payments: Payments{Payer: till, Admissions: till, Snapshots: till, Seller: sale.New(sale.Options{Bills: till, Collector: till}), Issuer: till.issuer, Request: terms}})
 		defer s.cancel(nil)
 		sh := &shop{t: t, s: s, till: till}
 		ctx, cr := requestWith(t, "/explain", "", sh.answerTo("/explain", meter.Cent, voucher(1)))

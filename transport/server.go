@@ -118,7 +118,7 @@ type Config struct {
 	// What the front page and the documents say of this server.
 	BaseURL discovery.BaseURL // where callers reach it; zero: taken from each request
 	Metered bool              // analyses are paid for
-	// Payments are how; Payments.Till nil with Metered false: they are not.
+	// Payments are how; Payments.Payer nil with Metered false: they are not.
 	Payments Payments
 	Model    string // that answers where a request names none; empty: api.DefaultModel
 	// ModelBudget is what the language model may cost in one analysis, in
@@ -175,7 +175,7 @@ func (c Config) withDefaults() Config {
 	set(&c.IdleTimeout, 60*time.Second)
 	set(&c.Heartbeat, 15*time.Second)
 	c.Payments = c.Payments.withDefaults()
-	c.Metered = c.Metered || c.Payments.Till != nil
+	c.Metered = c.Metered || c.Payments.Payer != nil
 	if c.MaxAnalyses <= 0 {
 		c.MaxAnalyses = 64
 	}

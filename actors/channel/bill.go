@@ -91,14 +91,14 @@ func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Am
 
 // begun returns the ticket of what an order began before, or ErrNoTicket.
 func (c *Channels) begun(o Order) (Ticket, error) {
-	t, err := c.o.Ledger.Ticket(o.Key)
+	t, err := c.o.Store.Ticket(o.Key)
 	if !errors.Is(err, ErrNoTicket) || o.Request == (TicketKey{}) {
 		return t, err
 	}
-	if t, err = c.o.Ledger.Ticket(o.Request); err != nil {
+	if t, err = c.o.Store.Ticket(o.Request); err != nil {
 		return t, err
 	}
-	bill, err := c.o.Ledger.Bill(t.Bill)
+	bill, err := c.o.Store.Bill(t.Bill)
 	switch {
 	case errors.Is(err, ErrNoBill), err == nil && (bill.Delivered || !c.young(bill.ID)):
 		return Ticket{}, ErrNoTicket
@@ -106,7 +106,7 @@ func (c *Channels) begun(o Order) (Ticket, error) {
 		return Ticket{}, err
 	}
 	t = Ticket{Key: o.Key, Bill: bill.ID}
-	return t, c.o.Ledger.Commit(Entry{Ticket: &t})
+	return t, c.o.Store.Commit(Entry{Ticket: &t})
 }
 
 // young reports whether a run or job began not long ago.
@@ -117,7 +117,7 @@ func (c *Channels) young(id string) bool {
 
 // Begun reports whether an order with this ticket has been admitted before.
 func (c *Channels) Begun(key TicketKey) bool {
-	_, err := c.o.Ledger.Ticket(key)
+	_, err := c.o.Store.Ticket(key)
 	return err == nil
 }
 
@@ -126,13 +126,13 @@ func (c *Channels) Begun(key TicketKey) bool {
 // the same result once more.
 func (c *Channels) Delivered(billID string) {
 	defer c.turns.lock("bill " + billID)()
-	bill, err := c.o.Ledger.Bill(billID)
+	bill, err := c.o.Store.Bill(billID)
 	if err != nil || bill.Delivered {
 		return
 	}
 	bill.Delivered = true
 	done := c.e.Begin()
-	c.o.Ledger.CommitThen(func(err error) {
+	c.o.Store.CommitThen(func(err error) {
 		defer done()
 		if err != nil {
 			c.o.Log.Error("note that a result was delivered", "bill", billID, "error", err)
@@ -152,14 +152,14 @@ func (c *Channels) see(ctx context.Context, id common.Hash, do change) (answer, 
 func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error {
 	key := o.Key
 	defer c.turns.lock("ticket " + string(key[:]))()
-	t, err := c.o.Ledger.Ticket(key)
+	t, err := c.o.Store.Ticket(key)
 	if err != nil {
 		return err
 	}
 	beside := Entry{Void: &key}
 	if o.Request != (TicketKey{}) {
 		defer c.turns.lock("ticket " + string(o.Request[:]))()
-		again, err := c.o.Ledger.Ticket(o.Request)
+		again, err := c.o.Store.Ticket(o.Request)
 		if err != nil && !errors.Is(err, ErrNoTicket) {
 			return err
 		}
@@ -168,7 +168,7 @@ func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error
 		}
 	}
 	defer c.turns.lock("bill " + t.Bill)()
-	bill, err := c.o.Ledger.Bill(t.Bill)
+	bill, err := c.o.Store.Bill(t.Bill)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (c *Channels) collect(
 ) (bill Bill, s Standing, charged bool, err error) {
 	// Two who pay one bill take turns, whatever their channels.
 	defer c.turns.lock("bill " + billID)()
-	bill, err = c.o.Ledger.Bill(billID)
+	bill, err = c.o.Store.Bill(billID)
 	if err != nil {
 		return Bill{}, Standing{}, false, err
 	}
@@ -257,14 +257,14 @@ func (c *Channels) collect(
 // that was interrupted and begun again may end cheaper than it was.
 func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount) (Bill, error) {
 	defer c.turns.lock("bill " + billID)()
-	bill, err := c.o.Ledger.Bill(billID)
+	bill, err := c.o.Store.Bill(billID)
 	if err != nil || bill.Final {
 		return bill, err
 	}
 	bill.Price, bill.Final = price, true
 	over, _ := bill.Collected.Sub(price) // nothing where less was collected
 	if over.IsZero() || bill.Channel == (common.Hash{}) {
-		return bill, c.o.Ledger.Commit(Entry{Bill: &bill})
+		return bill, c.o.Store.Commit(Entry{Bill: &bill})
 	}
 	_, err = c.see(ctx, bill.Channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		bill.Collected, _ = bill.Collected.Sub(row.GiveBack(over))
@@ -278,11 +278,11 @@ func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount)
 }
 
 // Bill returns what a run or job has cost its payer, or ErrNoBill.
-func (c *Channels) Bill(id string) (Bill, error) { return c.o.Ledger.Bill(id) }
+func (c *Channels) Bill(id string) (Bill, error) { return c.o.Store.Bill(id) }
 
 // Debts returns the bills of a payer whose analyses have ended and are not paid,
 // oldest first, at most MaxDebts.
-func (c *Channels) Debts(payer common.Address) ([]Bill, error) { return c.o.Ledger.Debts(payer) }
+func (c *Channels) Debts(payer common.Address) ([]Bill, error) { return c.o.Store.Debts(payer) }
 
 // Occupy keeps the settler from closing a channel for lack of money or use while an
 // analysis that it pays for runs: its payer may top it up. Call release once.

@@ -138,7 +138,7 @@ func (a *channel) load() any {
 	if a.ref.before != nil {
 		a.ref.before.work.Wait() // a crash may have left a commit under way
 	}
-	row, err := a.c.o.Ledger.Channel(a.ref.id)
+	row, err := a.c.o.Store.Channel(a.ref.id)
 	return loaded{row: row, err: err}
 }
 
@@ -214,7 +214,7 @@ func (a *channel) write(ac runtime.Context) {
 	self := ac.Self()
 	a.ref.work.Add(1)
 	done := a.c.e.Begin()
-	a.c.o.Ledger.CommitThen(func(err error) {
+	a.c.o.Store.CommitThen(func(err error) {
 		defer done()
 		a.ref.work.Done()
 		a.c.e.Send(self, stored{err: err})

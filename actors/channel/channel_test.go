@@ -190,11 +190,11 @@ func funded(n uint64) session.Channel {
 		session.Voucher{Cumulative: units(n)}, common.Hash{2}, time.Unix(1_900_000_000, 0))
 }
 
-func openChannels(t *testing.T, book Ledger, set ...func(*Options)) *Channels {
+func openChannels(t *testing.T, book PaymentStore, set ...func(*Options)) *Channels {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	sys := runtime.NewSystem(slog.New(slog.DiscardHandler))
-	o := Options{Ledger: book}
+	o := Options{Store: book}
 	for _, f := range set {
 		f(&o)
 	}
@@ -219,7 +219,7 @@ func charge(c *Channels, id common.Hash, amount uint64) error {
 func TestChannelChargesOnce(t *testing.T) {
 	row := funded(100)
 	book := newBookkeeper(row)
-	c := openChannels(t, book)
+	c := openChannels(t, StoreOf(book))
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	paid, short := 0, 0
@@ -254,7 +254,7 @@ func TestChannelSharesCommits(t *testing.T) {
 	row := funded(100)
 	book := newBookkeeper(row)
 	book.hold = make(chan struct{})
-	c := openChannels(t, book)
+	c := openChannels(t, StoreOf(book))
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
@@ -277,7 +277,7 @@ func TestChannelAnswersAfterTheDisk(t *testing.T) {
 		row := funded(100)
 		book := newBookkeeper(row)
 		book.hold = make(chan struct{})
-		c := openChannels(t, book)
+		c := openChannels(t, StoreOf(book))
 		done := make(chan struct{}, 2)
 		go func() { charge(c, row.ID, 1); done <- struct{}{} }()
 		synctest.Wait() // the charge waits for the disk
@@ -299,7 +299,7 @@ func TestChannelAnswersAfterTheDisk(t *testing.T) {
 func TestChannelBrokenDisk(t *testing.T) {
 	row := funded(100)
 	book := newBookkeeper(row)
-	c := openChannels(t, book)
+	c := openChannels(t, StoreOf(book))
 	if err := charge(c, row.ID, 10); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestChannelCrash(t *testing.T) {
 		row := funded(100)
 		book := newBookkeeper(row)
 		book.hold = make(chan struct{})
-		c := openChannels(t, book)
+		c := openChannels(t, StoreOf(book))
 		first := make(chan error, 1)
 		go func() { first <- charge(c, row.ID, 10) }()
 		synctest.Wait() // the charge waits for the disk
@@ -365,7 +365,7 @@ func TestChannelCrash(t *testing.T) {
 func TestChannelWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		row := funded(100)
-		c := openChannels(t, newBookkeeper(row))
+		c := openChannels(t, StoreOf(newBookkeeper(row)))
 		signal, stop, err := c.Watch(row.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -396,7 +396,7 @@ func TestChannelWatchOfACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		row := funded(100)
 		book := newBookkeeper(row)
-		c := openChannels(t, book)
+		c := openChannels(t, StoreOf(book))
 		signal, stop, err := c.Watch(row.ID)
 		if err != nil {
 			t.Fatal(err)
@@ -421,7 +421,7 @@ func TestChannelGlance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		row := funded(100)
 		book := newBookkeeper(row)
-		c := openChannels(t, book)
+		c := openChannels(t, StoreOf(book))
 		spent := func(want uint64) {
 			t.Helper()
 			if got, err := c.glance(context.Background(), row.ID); err != nil || got.Spent != units(want) {
@@ -445,7 +445,7 @@ func TestChannelGlance(t *testing.T) {
 			t.Fatal(err)
 		}
 		spent(3)
-		if err := c.Reserve(context.Background(), row.ID, units(5)); err != nil {
+		if err := c.Hold(context.Background(), row.ID, units(5)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := c.glance(context.Background(), row.ID); err != nil || got.Reserved != units(5) {

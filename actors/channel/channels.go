@@ -21,11 +21,11 @@ import (
 
 // Options are the payee's side of payment channels.
 type Options struct {
-	Ledger  Ledger
-	Reserve Reserve
-	Issuer  *mpp.Issuer
+	Store  PaymentStore
+	Escrow Escrow
+	Issuer *mpp.Issuer
 	// Terms are what every channel is held to; Terms.Amount is not used. Terms.Sponsor
-	// needs a Reserve that co-signs.
+	// needs a Sender that co-signs.
 	Terms           tempo.Terms
 	MinVoucherDelta tempo.Amount  // a higher voucher must be higher by this much
 	MinDeposit      tempo.Amount  // an opening with less is not broadcast
@@ -278,7 +278,7 @@ func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, e
 	s := c.refs[id]
 	c.mu.Unlock()
 	if s == nil || s.resting.Load() {
-		return c.o.Ledger.Channel(id)
+		return c.o.Store.Channel(id)
 	}
 	a, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
@@ -306,9 +306,9 @@ func (c *Channels) glance(ctx context.Context, id common.Hash) (session.Channel,
 	return c.look(ctx, id)
 }
 
-// Reserve holds an amount for work that runs, Release gives it back, and Commit
+// Hold keeps an amount free for work that runs, Release gives it back, and Commit
 // turns it into a charge. Reservations end with the process.
-func (c *Channels) Reserve(ctx context.Context, id common.Hash, amount tempo.Amount) error {
+func (c *Channels) Hold(ctx context.Context, id common.Hash, amount tempo.Amount) error {
 	_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		return Entry{volatile: true}, orNil(row.Reserve(amount))
 	}))

@@ -16,7 +16,7 @@ import (
 )
 
 // rowOfAny is a ledger that has a row for every id and keeps nothing.
-type rowOfAny struct{ Ledger }
+type rowOfAny struct{ PaymentStore }
 
 func (*rowOfAny) Channel(id common.Hash) (session.Channel, error) {
 	row := funded(100)
@@ -41,11 +41,11 @@ func heapAfter(c *Channels) uint64 {
 
 // openChannelsAt is openChannels with a clock that pass moves. The sweep reads the clock
 // on a timer of its own.
-func openChannelsAt(t *testing.T, book Ledger) (c *Channels, pass func(time.Duration)) {
+func openChannelsAt(t *testing.T, book PaymentStore) (c *Channels, pass func(time.Duration)) {
 	t.Helper()
 	begin := time.Now()
 	var passed atomic.Int64
-	c = openChannels(t, book, func(o *Options) {
+	c = openChannels(t, StoreOf(book), func(o *Options) {
 		o.now = func() time.Time { return begin.Add(time.Duration(passed.Load())) }
 	})
 	return c, func(d time.Duration) { passed.Add(int64(d)) }
@@ -59,7 +59,7 @@ func TestIdleChannelIsSmall(t *testing.T) {
 		n     = 50_000
 		most  = 1024
 	)
-	c, pass := openChannelsAt(t, new(rowOfAny))
+	c, pass := openChannelsAt(t, StoreOf(new(rowOfAny)))
 	ctx := context.Background()
 	id := func(i int) (id common.Hash) {
 		binary.BigEndian.PutUint64(id[:], uint64(i))
@@ -68,7 +68,7 @@ func TestIdleChannelIsSmall(t *testing.T) {
 	use := func(from, to int) {
 		t.Helper()
 		for i := from; i < to; i++ {
-			if err := errors.Join(c.Reserve(ctx, id(i), units(1)), c.Release(ctx, id(i), units(1))); err != nil {
+			if err := errors.Join(c.Hold(ctx, id(i), units(1)), c.Release(ctx, id(i), units(1))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -103,15 +103,15 @@ func TestIdleChannelIsSmall(t *testing.T) {
 
 // TestBusyChannelDoesNotRest: what is in memory alone is kept.
 func TestBusyChannelDoesNotRest(t *testing.T) {
-	c, pass := openChannelsAt(t, new(rowOfAny))
+	c, pass := openChannelsAt(t, StoreOf(new(rowOfAny)))
 	ctx := context.Background()
 	var id common.Hash
-	if err := c.Reserve(ctx, id, units(60)); err != nil {
+	if err := c.Hold(ctx, id, units(60)); err != nil {
 		t.Fatal(err)
 	}
 	pass(restAfter)
 	c.sweep()
-	if err := c.Reserve(ctx, id, units(60)); err == nil {
+	if err := c.Hold(ctx, id, units(60)); err == nil {
 		t.Error("a reservation was forgotten")
 	}
 }
@@ -119,7 +119,7 @@ func TestBusyChannelDoesNotRest(t *testing.T) {
 // TestStoppedAtOnce: an actor that is stopped before it has its ref ends like any
 // other, and Close waits for it.
 func TestStoppedAtOnce(t *testing.T) {
-	c := openChannels(t, new(rowOfAny))
+	c := openChannels(t, StoreOf(new(rowOfAny)))
 	for i := range 2_000 {
 		c.mu.Lock()
 		s, err := c.ref(common.BigToHash(big.NewInt(int64(i))))

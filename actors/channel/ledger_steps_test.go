@@ -557,7 +557,7 @@ func (h *household) reserve(at int, r [3]uint64) *step {
 	switch r[0] % 3 {
 	case 0:
 		s.name = fmt.Sprintf("reserve %d/%d %d", h.n, at, n)
-		s.do = func() error { return h.w.c.Reserve(ctx, id, amount(n)) }
+		s.do = func() error { return h.w.c.Hold(ctx, id, amount(n)) }
 		s.success = func(b *books) bool {
 			a := &b.accounts[at]
 			if !a.known || a.closed || n > a.free() {

@@ -124,12 +124,12 @@ func (l *life) act(do func() error) error {
 
 // mortalLedger is a ledger of a process that can crash.
 type mortalLedger struct {
-	actors.Ledger
+	actors.PaymentStore
 	life *life
 }
 
 func (m mortalLedger) Commit(entries ...actors.Entry) error {
-	return m.life.act(func() error { return m.Ledger.Commit(entries...) })
+	return m.life.act(func() error { return m.PaymentStore.Commit(entries...) })
 }
 
 // CommitThen is an act like any other: a process that has crashed writes nothing.
@@ -141,12 +141,12 @@ func (m mortalLedger) Channel(id common.Hash) (session.Channel, error) {
 	if m.life.dead.Load() {
 		return session.Channel{}, errDead
 	}
-	return m.Ledger.Channel(id)
+	return m.PaymentStore.Channel(id)
 }
 
 // mortalReserve is the way to the chain of a process that can crash.
 type mortalReserve struct {
-	actors.Reserve
+	actors.Escrow
 	life *life
 }
 
@@ -154,15 +154,15 @@ func (m mortalReserve) States(ctx context.Context, ids ...common.Hash) ([]sessio
 	if m.life.dead.Load() {
 		return nil, errDead
 	}
-	return m.Reserve.States(ctx, ids...)
+	return m.Escrow.States(ctx, ids...)
 }
 
 func (m mortalReserve) Send(ctx context.Context, tx *tempo.Transaction) (rc *tempo.Receipt, err error) {
 	err = m.life.act(func() (err error) {
-		if m.life.vanish(settle.Signed{Raw: tx.Encode(), Hash: tx.Hash(), ValidBefore: tx.ValidBefore}, func() error { _, err := m.Reserve.Send(ctx, tx); return err }) {
+		if m.life.vanish(settle.Signed{Raw: tx.Encode(), Hash: tx.Hash(), ValidBefore: tx.ValidBefore}, func() error { _, err := m.Escrow.Send(ctx, tx); return err }) {
 			return settle.ErrUnknownOutcome
 		}
-		rc, err = m.Reserve.Send(ctx, tx)
+		rc, err = m.Escrow.Send(ctx, tx)
 		return err
 	})
 	return rc, err
@@ -170,10 +170,10 @@ func (m mortalReserve) Send(ctx context.Context, tx *tempo.Transaction) (rc *tem
 
 func (m mortalReserve) Broadcast(ctx context.Context, s settle.Signed) (rc *tempo.Receipt, err error) {
 	err = m.life.act(func() (err error) {
-		if m.life.vanish(s, func() error { _, err := m.Reserve.Broadcast(ctx, s); return err }) {
+		if m.life.vanish(s, func() error { _, err := m.Escrow.Broadcast(ctx, s); return err }) {
 			return settle.ErrUnknownOutcome
 		}
-		rc, err = m.Reserve.Broadcast(ctx, s)
+		rc, err = m.Escrow.Broadcast(ctx, s)
 		return err
 	})
 	return rc, err
@@ -264,7 +264,7 @@ func (w *world) start() (err error) {
 	w.life = &life{late: w.late}
 	w.x = analysis.New(analysis.Options{})
 	w.c = actors.New(w.x.System(), actors.Options{
-		Ledger: mortalLedger{w.store, w.life}, Reserve: mortalReserve{w.client, w.life}, Issuer: w.issuer,
+		Store: actors.StoreOf(mortalLedger{actors.StoreOf(w.store), w.life}), Escrow: actors.EscrowOf(mortalReserve{actors.EscrowOf(w.client), w.life}), Issuer: w.issuer,
 		Terms: tempo.Terms{Domain: w.domain, Token: sandbox.PathUSD, Payee: w.payee.Address()}, StateTTL: time.Nanosecond, Adopt: true,
 	}.Steered(w.now))
 	w.c.Unbounded()

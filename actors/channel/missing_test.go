@@ -43,7 +43,7 @@ func (p *purse) is(status session.Status, settled, lost uint64) {
 // TestReorganisedOpen: a channel whose opening was undone is not served, and its row
 // ends when it cannot come back any more.
 func TestReorganisedOpen(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	p := m.served(1, 5*dollar, 50_000, 20_000)
 	tr := withTotals(m.settler(SettlePolicy{MaxAge: time.Second}))
@@ -90,7 +90,7 @@ func TestReorganisedOpen(t *testing.T) {
 
 // TestReorganisedOpenComesBack: the transaction of the opening lands in another block.
 func TestReorganisedOpenComesBack(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 50_000, 20_000)
 	tr := withTotals(m.settler(SettlePolicy{}))
 	if err := m.chain.Reorg(1, false); err != nil {
@@ -112,7 +112,7 @@ func TestReorganisedOpenComesBack(t *testing.T) {
 // TestWithdrawnWithoutLogs: a channel that its payer has withdrawn is booked as lost
 // where no events are told: not at once, and not never.
 func TestWithdrawnWithoutLogs(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	p, well := m.served(1, 5*dollar, 50_000, 20_000), m.served(2, 6*dollar, 10_000, 10_000)
 	m.withdrawn(p)
@@ -138,7 +138,7 @@ func TestWithdrawnWithoutLogs(t *testing.T) {
 // TestClosingWithoutLogs: so it is with one that we were about to close.
 func TestClosingWithoutLogs(t *testing.T) {
 	for _, logs := range []bool{true, false} {
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		ctx := context.Background()
 		p := m.served(1, 5*dollar, 50_000, 20_000)
 		if _, err := m.c.beginClose(ctx, p.ref.ChannelID, session.Voucher{}, nil); err != nil {
@@ -166,7 +166,7 @@ func TestClosingWithoutLogs(t *testing.T) {
 // TestLaggingNodeIsNotTheEnd: a node that does not show a young channel costs nobody
 // anything.
 func TestLaggingNodeIsNotTheEnd(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 50_000, 20_000)
 	m.chain.Mine()
 	m.later(time.Second)
@@ -193,7 +193,7 @@ func TestEndUndoneLate(t *testing.T) {
 	ctx := context.Background()
 	closed := func() (*market, *purse) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		p := m.served(1, 5*dollar, 50_000, 20_000)
 		m.expect(p.close(50_000), management, 200, "")
 		m.later(2 * reorgWindow)
@@ -241,7 +241,7 @@ func TestEndUndoneLate(t *testing.T) {
 // TestEndOnLaggingNode: right after a close a node that lags shows neither its
 // transaction nor what it did.
 func TestEndOnLaggingNode(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 50_000, 20_000)
 	m.expect(p.close(50_000), management, 200, "")
 	m.lagsBefore(p, "eth_call", "eth_getTransactionReceipt", "eth_getLogs")
@@ -269,7 +269,7 @@ func (m *market) lagsBefore(p *purse, methods ...string) {
 // TestMissingWithSettlementOpen: what a settlement has paid out that nobody heard of is
 // found out before a channel that is gone is booked as lost.
 func TestMissingWithSettlementOpen(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	p := m.served(1, 5*dollar, 20_000, 20_000)
 	row, due, err := m.c.beginSettle(ctx, p.ref.ChannelID)
@@ -309,7 +309,7 @@ func TestMissingWithSettlementOpen(t *testing.T) {
 // TestMissingWhileLookedFor: while a channel that the chain does not show is looked for
 // again it is not served on what was known before.
 func TestMissingWhileLookedFor(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 50_000, 20_000)
 	m.chain.Mine()
 	m.later(time.Second)
@@ -358,7 +358,7 @@ func undo(m *market) {
 func TestLostEndComesBack(t *testing.T) {
 	f := func(rounds int) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		ctx := context.Background()
 		p := m.served(1, 5*dollar, 50_000, 20_000)
 		m.chain.Mine()

@@ -46,7 +46,7 @@ func (m *market) credential(ch *mpp.Challenge, p mpp.Payload) *mpp.Credential {
 // TestLowerVoucherOfKnownRequest: a voucher below the accepted one is good for the very
 // request that it began, if its signature is, and for nothing else.
 func TestLowerVoucherOfKnownRequest(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p, tx := m.openTx(key(1), 5*dollar)
 	for _, v := range []mpp.Payload{p.open(tx, 10_000), p.voucher(90_000)} {
 		if _, err := m.pay(v, content); err != nil {
@@ -80,7 +80,7 @@ func TestLowerVoucherOfKnownRequest(t *testing.T) {
 // TestContinuedRequest: the same request with another voucher goes on with the run that
 // it began and whose result it did not get; with the result it is a new one.
 func TestContinuedRequest(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 900_000, 0)
 	now := time.Now()
 	m.c.o.now = func() time.Time { return now }
@@ -119,7 +119,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 
 // TestVoidedRequest: an order that was taken back begins anew and is charged again.
 func TestVoidedRequest(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 900_000, 0)
 	o := Order{Key: TicketKey{1}, Request: TicketKey{2}, Bill: recordid.New(), Price: units(10_000)}
 	for range 2 {
@@ -140,7 +140,7 @@ func TestVoidedRequest(t *testing.T) {
 // TestFinalGivesBack: what was collected beyond the final price is credit for the next
 // charge, is never paid out, and does not make a receipt go down.
 func TestFinalGivesBack(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 900_000, 0)
 	ctx, id := context.Background(), p.ref.ChannelID
 	bill := recordid.New()
@@ -176,7 +176,7 @@ func TestFinalGivesBack(t *testing.T) {
 // TestFinalAfterSettlement: what the chain has paid out is not given back, and the bill
 // says so.
 func TestFinalAfterSettlement(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 560_000, 0)
 	ctx, id := context.Background(), p.ref.ChannelID
 	bill := recordid.New()
@@ -198,9 +198,9 @@ func TestFinalAfterSettlement(t *testing.T) {
 // that reaches the disk, so no commit tells.
 func TestReleaseWakes(t *testing.T) {
 	row := funded(100)
-	c := openChannels(t, newBookkeeper(row))
+	c := openChannels(t, StoreOf(newBookkeeper(row)))
 	ctx := context.Background()
-	if err := c.Reserve(ctx, row.ID, units(100)); err != nil {
+	if err := c.Hold(ctx, row.ID, units(100)); err != nil {
 		t.Fatal(err)
 	}
 	signal, stop, err := c.Watch(row.ID)
@@ -277,7 +277,7 @@ func TestDue(t *testing.T) {
 
 // TestOccupied: the settler leaves a channel alone whose run has begun since it looked.
 func TestOccupied(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 20_000, 20_000)
 	ctx, id := context.Background(), p.ref.ChannelID
 	leave, also := m.c.Occupy(id), m.c.Occupy(id)
@@ -287,13 +287,13 @@ func TestOccupied(t *testing.T) {
 		t.Errorf("with a run: %v", err)
 	}
 	also()
-	if err := m.c.Reserve(ctx, id, units(0)); err != nil {
+	if err := m.c.Hold(ctx, id, units(0)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.pay(p.voucher(50_000), management); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.c.Reserve(ctx, id, units(10_000)); err != nil {
+	if err := m.c.Hold(ctx, id, units(10_000)); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.c.closeUnused(ctx, id); !errors.Is(err, errInUse) {
@@ -309,7 +309,7 @@ func TestOccupied(t *testing.T) {
 // TestSmallOpenIsNotBroadcast: an opening below the minimum is refused before the chain
 // hears of it, whatever its request is for.
 func TestSmallOpenIsNotBroadcast(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	m.c.o.MinDeposit = units(2 * dollar)
 	before := m.chain.Calls("eth_sendRawTransactionSync")
 	for _, shape := range []mpp.Shape{content, management} {
@@ -335,7 +335,7 @@ func TestSmallOpenIsNotBroadcast(t *testing.T) {
 // TestUnknownChannelIsAskedOnce: the chain is asked for an unknown id once in a while,
 // and a flood from one address costs another nothing.
 func TestUnknownChannelIsAskedOnce(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	m.c.o.Adopt = true // otherwise the chain is asked about none
 	now := time.Now()
 	m.c.o.now = func() time.Time { return now }
@@ -372,7 +372,7 @@ func TestUnknownChannelIsAskedOnce(t *testing.T) {
 
 // TestSnapshot: a payer learns of its channel by its own signature, or by its account.
 func TestSnapshot(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 90_000, 30_000)
 	big := m.served(1, 9*dollar, 20_000, 0)
 	ctx := context.Background()

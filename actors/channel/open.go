@@ -223,7 +223,7 @@ func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*tempo.Rece
 	defer func() { <-c.sends }()
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
-	return c.o.Reserve.Send(own, tx)
+	return c.o.Escrow.Send(own, tx)
 }
 
 // sendTime bounds simulation, sending and waiting for the receipt. An expiring
@@ -249,7 +249,7 @@ func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Stand
 	}
 	defer c.turns.lock("topup " + string(p.ChannelID[:]))()
 	hash := top.Tx.Hash()
-	rc, err := c.o.Reserve.Receipt(ctx, hash) // the answer to an earlier try was lost
+	rc, err := c.o.Escrow.Receipt(ctx, hash) // the answer to an earlier try was lost
 	if err == nil && rc == nil {
 		var now time.Time
 		if now, err = c.chainTime(ctx); err == nil {

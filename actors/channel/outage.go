@@ -173,5 +173,5 @@ func (c *Channels) rest(ctx context.Context) error {
 func (c *Channels) chainTime(ctx context.Context) (time.Time, error) {
 	own, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	return c.o.Reserve.Now(own)
+	return c.o.Escrow.Now(own)
 }

@@ -45,7 +45,7 @@ func (m *market) expect(p mpp.Payload, shape mpp.Shape, status int, want mpp.Pro
 // TestOutage: while the chain does not answer, vouchers are taken for as long as what
 // it said last cannot cost the payee anything. After that they are refused with 503.
 func TestOutage(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 10_000, 10_000)
 	m.expect(p.voucher(20_000), content, 200, "")
 	m.away()
@@ -74,7 +74,7 @@ func TestOutage(t *testing.T) {
 // TestOutageAfterRound: a channel that was not used counts as seen when the watcher has
 // seen all channels.
 func TestOutageAfterRound(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 10_000, 10_000)
 	tr := withTotals(m.settler(SettlePolicy{}))
 	ctx := context.Background()
@@ -106,7 +106,7 @@ func TestOutageAfterRound(t *testing.T) {
 
 // TestOutageAfterNews: what was known before the outage counts during it.
 func TestOutageAfterNews(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	asked, gone := m.served(1, 5*dollar, 10_000, 10_000), m.served(2, 6*dollar, 10_000, 10_000)
 	if _, err := m.client.Send(ctx, m.tx(asked.key, requestClose(asked))); err != nil {
@@ -134,7 +134,7 @@ func TestOutageAfterNews(t *testing.T) {
 // TestHangingChain: a chain that takes its time does not hold up a payer whose channel
 // was seen lately.
 func TestHangingChain(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 10_000, 10_000)
 	if err := m.chain.Inject(sandbox.Fault{Delay: 3 * time.Second}); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestHangingChain(t *testing.T) {
 // TestNobodyWaitsInTurn: when a look at the chain has failed, the next payers do not
 // wait for one of their own until some time has passed.
 func TestNobodyWaitsInTurn(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p, q := m.served(1, 5*dollar, 10_000, 10_000), m.served(2, 6*dollar, 10_000, 10_000)
 	m.c.o.StateTTL = 20 * time.Second
 	f := func(wait time.Duration, who *purse, signed uint64, looks bool) {
@@ -194,7 +194,7 @@ func TestSeenByRound(t *testing.T) {
 func TestClockSkew(t *testing.T) {
 	f := func(skew time.Duration) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		m.skew.Store(int64(skew))
 		m.restart()
 		ctx := context.Background()
@@ -248,7 +248,7 @@ func TestClockSkew(t *testing.T) {
 func TestPayersTime(t *testing.T) {
 	f := func(skew time.Duration, ends time.Duration, status int, want mpp.ProblemType) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		m.skew.Store(int64(skew))
 		m.restart()
 		m.chain.Mine()
@@ -280,7 +280,7 @@ func TestPayersTime(t *testing.T) {
 // TestSeenAgain: that the chain shows a channel as before is known, and not written.
 func TestSeenAgain(t *testing.T) {
 	book := newBookkeeper()
-	m := newMarket(t, book)
+	m := newMarket(t, StoreOf(book))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	ctx, id := context.Background(), p.ref.ChannelID
 	writes := func() int { book.mu.Lock(); defer book.mu.Unlock(); return book.commits }

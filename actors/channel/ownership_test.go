@@ -14,7 +14,7 @@ import (
 // beside is another server of the same payee, with a ledger of its own.
 func (m *market) beside(adopt bool) *market {
 	m.t.Helper()
-	other := &market{t: m.t, chain: m.chain, client: m.client, book: newBookkeeper(), terms: m.terms, issuer: m.issuer, route: m.route, payee: m.payee, adopt: adopt}
+	other := &market{t: m.t, chain: m.chain, client: m.client, book: StoreOf(newBookkeeper()), terms: m.terms, issuer: m.issuer, route: m.route, payee: m.payee, adopt: adopt}
 	other.restart()
 	return other
 }
@@ -25,7 +25,7 @@ func (p *purse) at(m *market) *purse { return &purse{m: m, key: p.key, ref: p.re
 // TestOwnership: a channel is served by the ledger that it was opened with, and by no
 // other one of the same payee.
 func TestOwnership(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p, tx := m.openTx(key(1), 5*dollar)
 	m.expect(p.open(tx, 10_000), content, 200, "")
 	b := m.beside(false)
@@ -80,7 +80,7 @@ func TestOwnership(t *testing.T) {
 func TestOwnershipOfOpening(t *testing.T) {
 	f := func(payload func(*purse, mpp.Payload) mpp.Payload) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		p, tx := m.openTx(key(1), 5*dollar)
 		announced := session.Channel{
 			ID: p.ref.ChannelID, ChainID: m.chain.ChainID(), Escrow: m.terms.Domain.Escrow(), Descriptor: p.ref.Descriptor,
@@ -101,7 +101,7 @@ func TestOwnershipOfOpening(t *testing.T) {
 // TestForeignSettlement: what the chain has paid out and these books never signed for
 // stops new work, is told, and counts as served once the operator says so.
 func TestForeignSettlement(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	p, other := m.served(1, 5*dollar, 20_000, 20_000), m.served(2, 6*dollar, 20_000, 20_000)
 	b := m.beside(true)
@@ -166,7 +166,7 @@ func TestForeignSettlement(t *testing.T) {
 
 // TestForeignVoucher: it is found at the first voucher, too, before any round.
 func TestForeignVoucher(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 20_000, 10_000)
 	b := m.beside(true)
 	b.expect(p.at(b).voucher(60_000), management, 200, "")
@@ -185,7 +185,7 @@ func TestForeignVoucher(t *testing.T) {
 func TestForeignEnd(t *testing.T) {
 	f := func(captured uint64, foreign bool) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		ctx := context.Background()
 		p := m.served(1, 5*dollar, 60_000, 20_000)
 		row := p.row()
@@ -214,7 +214,7 @@ func TestForeignEnd(t *testing.T) {
 
 // TestOwnSettlementsAreNot foreign, in whatever order they are seen.
 func TestOwnSettlementsAreNotForeign(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	p := m.served(1, 5*dollar, 20_000, 20_000)
 	// It lands, and this process does not hear of it.

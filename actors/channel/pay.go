@@ -392,7 +392,7 @@ func (c *Channels) state(ctx context.Context, id common.Hash) (session.State, er
 	ch := c.looks.DoChan(string(id[:]), func() (any, error) {
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 		defer cancel()
-		list, err := c.o.Reserve.States(own, id)
+		list, err := c.o.Escrow.States(own, id)
 		if err == nil && len(list) != 1 {
 			err = settle.ErrUnreachable
 		}

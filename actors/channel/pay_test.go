@@ -27,7 +27,7 @@ func problemOf(err error) mpp.ProblemType {
 
 // TestPayLife takes a channel from its opening to its end on a real reserve.
 func TestPayLife(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p, tx := m.openTx(key(1), 5*dollar)
 	f := func(what string, payload mpp.Payload, shape mpp.Shape, want mpp.ProblemType, accepted, spent, deposit uint64) {
 		t.Helper()
@@ -95,13 +95,13 @@ func balanced(t *testing.T, m *market, captured uint64) {
 // TestPayLostLedger (H8): a healthy channel that the ledger lost goes on, and what
 // was signed before counts as served.
 func TestPayLostLedger(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	m.adopt = true
 	p, tx := m.openTx(key(1), 5*dollar)
 	if _, err := m.pay(p.open(tx, 100_000), content); err != nil {
 		t.Fatal(err)
 	}
-	m.book = newBookkeeper()
+	m.book = StoreOf(newBookkeeper())
 	m.restart()
 	got, err := m.pay(p.voucher(110_000), content)
 	if err != nil || got.Spent != units(100_000) || got.Held != units(10_000) || !got.Available.IsZero() {
@@ -109,7 +109,7 @@ func TestPayLostLedger(t *testing.T) {
 	}
 	forged := p.voucher(120_000).(*mpp.Voucher)
 	forged.Signature[3]++
-	m.book = newBookkeeper()
+	m.book = StoreOf(newBookkeeper())
 	m.restart()
 	if _, err := m.pay(forged, content); problemOf(err) != mpp.InvalidSignature {
 		t.Errorf("a stranger's voucher: %v", err)
@@ -119,7 +119,7 @@ func TestPayLostLedger(t *testing.T) {
 // TestPayHolds (H10): what a voucher brings for its own request is nobody else's on
 // the channel, until the request is charged or given up.
 func TestPayHolds(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p, tx := m.openTx(key(1), 5*dollar)
 	ctx := context.Background()
 	if _, err := m.pay(p.open(tx, 10_000), content); err != nil {
@@ -172,7 +172,7 @@ func TestPayHolds(t *testing.T) {
 // restart; the client repeats the same bytes.
 func TestPayLostAnswer(t *testing.T) {
 	for _, method := range []string{"eth_sendRawTransactionSync", "eth_getTransactionReceipt"} {
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		p, tx := m.openTx(key(1), 5*dollar)
 		if err := m.chain.Inject(sandbox.Fault{Method: method, Lose: true, Times: 1}); err != nil {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ func TestPayLostAnswer(t *testing.T) {
 // TestPayCloseRequested: service stops when the payer asks the chain to close, the
 // payee is paid within the grace, and a top-up revives the channel.
 func TestPayCloseRequested(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p, tx := m.openTx(key(1), 5*dollar)
 	ctx := context.Background()
 	if _, err := m.pay(p.open(tx, 30_000), content); err != nil {
@@ -228,7 +228,7 @@ func TestPayCloseRequested(t *testing.T) {
 
 // TestSettle pays out what was consumed and no more (H7), and books it once.
 func TestSettle(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	var purses []*purse
 	for i, k := range []byte{1, 2} {
@@ -265,7 +265,7 @@ func TestSettle(t *testing.T) {
 func TestReconcile(t *testing.T) {
 	f := func(fault sandbox.Fault, wantStatus session.Status, captured uint64) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		p, tx := m.openTx(key(1), 5*dollar)
 		ctx := context.Background()
 		if _, err := m.pay(p.open(tx, 30_000), content); err != nil {

@@ -213,7 +213,7 @@ func (c *Channels) payeeErr(ctx context.Context, err error, ids ...common.Hash) 
 	default:
 		kind := FaultRefused
 		attrs := []any{"error", err, "channels", ids}
-		if h, lookErr := c.o.Reserve.Health(ctx); lookErr == nil && lowOnGas(h) {
+		if h, lookErr := c.o.Escrow.Health(ctx); lookErr == nil && lowOnGas(h) {
 			kind, attrs = FaultGas, append(attrs, "key", h.Key, "has", h.Gas, "fee", h.Fee)
 		}
 		c.faults.report(kind, attrs...)
@@ -255,7 +255,7 @@ func lowOnGas(h settle.Health) bool {
 func (c *Channels) checkHealth(ctx context.Context) error {
 	own, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	h, err := c.o.Reserve.Health(own)
+	h, err := c.o.Escrow.Health(own)
 	switch {
 	case ctx.Err() != nil:
 		return nil

@@ -19,14 +19,14 @@ import (
 
 // alteredReserve is a chain some of whose answers a test alters; what is nil is as it is.
 type alteredReserve struct {
-	Reserve
+	Escrow
 	health    func(settle.Health, error) (settle.Health, error)
 	send      func(*tempo.Receipt, error) (*tempo.Receipt, error)
 	signClose func() error
 }
 
 func (r *alteredReserve) Health(ctx context.Context) (settle.Health, error) {
-	h, err := r.Reserve.Health(ctx)
+	h, err := r.Escrow.Health(ctx)
 	if r.health != nil {
 		h, err = r.health(h, err)
 	}
@@ -34,7 +34,7 @@ func (r *alteredReserve) Health(ctx context.Context) (settle.Health, error) {
 }
 
 func (r *alteredReserve) Send(ctx context.Context, tx *tempo.Transaction) (*tempo.Receipt, error) {
-	rc, err := r.Reserve.Send(ctx, tx)
+	rc, err := r.Escrow.Send(ctx, tx)
 	if r.send != nil {
 		rc, err = r.send(rc, err)
 	}
@@ -47,14 +47,14 @@ func (r *alteredReserve) SignClose(ctx context.Context, c session.Channel) (sett
 			return settle.Signed{}, err
 		}
 	}
-	return r.Reserve.SignClose(ctx, c)
+	return r.Escrow.SignClose(ctx, c)
 }
 
 // altered has the market's Channels see such a chain.
 func (m *market) altered() *alteredReserve {
 	m.t.Helper()
-	r := &alteredReserve{Reserve: m.client}
-	m.reserve = r
+	r := &alteredReserve{Escrow: EscrowOf(m.client)}
+	m.reserve = EscrowOf(r)
 	m.restart()
 	return r
 }
@@ -102,7 +102,7 @@ func (m *market) spendAllBut(left uint64) {
 // TestNoGas: where the payee cannot pay for its transactions the payer is told to come
 // again, the operator what to do, and the channel is as it was.
 func TestNoGas(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	f := func(low bool) {
 		t.Helper()
@@ -134,7 +134,7 @@ func TestNoGas(t *testing.T) {
 // TestRefusedTransaction: what the chain has against a transaction of ours is nothing
 // that the payer could mend.
 func TestRefusedTransaction(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 20_000, 20_000)
 	ctx := context.Background()
 	for i, f := range []sandbox.Fault{
@@ -172,7 +172,7 @@ func isPayeeError(err error) bool {
 
 // TestRefusedTogether: that one channel of several has ended is no fault of ours.
 func TestRefusedTogether(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	good, gone := m.served(1, 5*dollar, 30_000, 30_000), m.served(2, 6*dollar, 20_000, 20_000)
 	m.withdrawn(gone)
 	for _, p := range withTotals(m.settler(SettlePolicy{})).PayOut(context.Background(), good.ref.ChannelID, gone.ref.ChannelID) {
@@ -186,7 +186,7 @@ func TestRefusedTogether(t *testing.T) {
 
 // TestNoKey: a server without a key cannot close; that is no fault of the payer.
 func TestNoKey(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	r := m.altered()
 	p := m.served(1, 5*dollar, 20_000, 20_000)
 	r.signClose = func() error { return settle.ErrNoKey }
@@ -200,7 +200,7 @@ func TestNoKey(t *testing.T) {
 
 // TestHealthFaults: what one look at the chain finds, and that it is over again.
 func TestHealthFaults(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	r := m.altered()
 	f := func(kind PayeeFault, change func(*settle.Health) error) {
 		t.Helper()
@@ -243,7 +243,7 @@ func TestHealthFaults(t *testing.T) {
 // TestFaultsAreToldOnce: a fault that goes on is logged from time to time, and counted
 // each time.
 func TestFaultsAreToldOnce(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	lines := func() int { return strings.Count(m.log.String(), "fault=gas") }
 	for range 5 {
 		m.c.faults.report(FaultGas)
@@ -294,7 +294,7 @@ func otherAmount(n uint64) func(*tempo.Receipt, error) (*tempo.Receipt, error) {
 // the payer's to mend, and the amount is told. A receipt that does not show it at all
 // says nothing.
 func TestOtherDeposit(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	r := m.altered()
 	f := func(payload mpp.Payload, shown string, expected string) {
 		t.Helper()

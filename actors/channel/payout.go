@@ -90,7 +90,7 @@ func (c *Channels) payOut(
 	if err != nil || row.Status == session.Closed {
 		return row, err
 	}
-	signed, err := c.o.Reserve.SignClose(own, row)
+	signed, err := c.o.Escrow.SignClose(own, row)
 	if reverted := (*settle.Reverted)(nil); errors.As(err, &reverted) {
 		return c.afterRefusal(own, row, Intent{}, err)
 	} else if err != nil {
@@ -100,7 +100,7 @@ func (c *Channels) payOut(
 		ID: recordid.New(), Kind: IntentClose, Channels: []common.Hash{id}, Amounts: []tempo.Amount{row.Capture},
 		Raw: signed.Raw, Hash: signed.Hash, ValidBefore: int64(signed.ValidBefore),
 	}
-	if err := c.o.Ledger.Commit(Entry{Intent: &intent}); err != nil {
+	if err := c.o.Store.Commit(Entry{Intent: &intent}); err != nil {
 		return row, errors.Join(err, c.undoClose(own, id, "", row.Deposit))
 	}
 	return c.finishClose(own, row, intent)
@@ -145,7 +145,7 @@ func (c *Channels) undoClose(ctx context.Context, id common.Hash, intent string,
 
 // finishClose sends the close of an intent and books what came of it.
 func (c *Channels) finishClose(ctx context.Context, row session.Channel, intent Intent) (session.Channel, error) {
-	rc, err := c.o.Reserve.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
+	rc, err := c.o.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
 	var reverted *settle.Reverted
 	switch {
 	case err == nil:
@@ -177,7 +177,7 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 		return row, errors.Join(refusal, err)
 	}
 	if s.Deposit.IsZero() {
-		captured, tx, found, err := c.o.Reserve.Closed(ctx, row.ID)
+		captured, tx, found, err := c.o.Escrow.Closed(ctx, row.ID)
 		switch {
 		case found && err == nil:
 			return c.finish(ctx, row.ID, captured, tx, intent.ID)
@@ -259,7 +259,7 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 	out.ID, out.Kind = recordid.New(), IntentSettle
 	// A settlement whose outcome is open holds what it pays out; a second one that the
 	// chain refuses would let go of that.
-	intents, err := c.o.Ledger.Intents()
+	intents, err := c.o.Store.Intents()
 	if err != nil {
 		return out, err
 	}
@@ -280,13 +280,13 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 	if len(out.rows) == 0 {
 		return out, nil
 	}
-	signed, err := c.o.Reserve.SignSettle(own, out.rows...)
+	signed, err := c.o.Escrow.SignSettle(own, out.rows...)
 	if err != nil {
 		return out, errors.Join(c.refusedSettle(own, err, out.Channels), c.endSettle(own, out.Intent, false))
 	}
 	intent := out.Intent
 	intent.Raw, intent.Hash, intent.ValidBefore = signed.Raw, signed.Hash, int64(signed.ValidBefore)
-	if err = c.o.Ledger.Commit(Entry{Intent: &intent}); err != nil {
+	if err = c.o.Store.Commit(Entry{Intent: &intent}); err != nil {
 		return out, errors.Join(err, c.endSettle(own, intent, false))
 	}
 	out.Intent = intent
@@ -312,7 +312,7 @@ func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (row session
 }
 
 func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
-	_, err := c.o.Reserve.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
+	_, err := c.o.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
 	var reverted *settle.Reverted
 	switch {
 	case err == nil:

@@ -26,7 +26,7 @@ type market struct {
 	t      testing.TB
 	chain  *sandbox.Chain
 	client *settle.Client
-	book   Ledger
+	book   PaymentStore
 	c      *Channels
 	terms  tempo.Terms
 	issuer *mpp.Issuer
@@ -36,7 +36,7 @@ type market struct {
 	skew   atomic.Int64 // of our own clock before the chain's
 	adopt  bool
 	// reserve is the chain as the Channels see it; nil: client.
-	reserve Reserve
+	reserve Escrow
 	log     lockedLog
 }
 
@@ -80,7 +80,7 @@ func key(n byte) *tempo.Secp256k1Key {
 
 const dollar = 1_000_000
 
-func newMarket(t testing.TB, book Ledger) *market {
+func newMarket(t testing.TB, book PaymentStore) *market {
 	t.Helper()
 	payee := key(9)
 	rich := *uint256.NewInt(1_000_000 * dollar)
@@ -117,11 +117,11 @@ func (m *market) restart() {
 	}
 	sys := runtime.NewSystem(slog.New(slog.DiscardHandler))
 	reserve := m.reserve
-	if reserve == nil {
-		reserve = m.client
+	if reserve == (Escrow{}) {
+		reserve = EscrowOf(m.client)
 	}
 	c := New(sys, Options{
-		Ledger: m.book, Reserve: reserve, Issuer: m.issuer, Terms: m.terms, StateTTL: time.Millisecond, Adopt: m.adopt,
+		Store: m.book, Escrow: reserve, Issuer: m.issuer, Terms: m.terms, StateTTL: time.Millisecond, Adopt: m.adopt,
 		Log: slog.New(slog.NewTextHandler(&m.log, nil)), now: m.now, readBackRest: time.Millisecond,
 	})
 	m.c = c

@@ -16,7 +16,7 @@ import (
 // Reconcile decides what earlier sends have left open, by asking the chain. Call it
 // at the start, and from time to time.
 func (c *Channels) Reconcile(ctx context.Context) error {
-	intents, err := c.o.Ledger.Intents()
+	intents, err := c.o.Store.Intents()
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (c *Channels) Reconcile(ctx context.Context) error {
 	}
 	errs = append(errs, c.finalizeClose(ctx, ended))
 	var closing []common.Hash
-	err = c.o.Ledger.OpenChannels(func(row session.Channel) error {
+	err = c.o.Store.OpenChannels(func(row session.Channel) error {
 		if row.Status == session.Closing && !under(intents, row.ID, IntentClose) {
 			closing = append(closing, row.ID)
 		}
@@ -81,7 +81,7 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err
 			return err == nil, err
 		}
 	}
-	rc, err := c.o.Reserve.Receipt(own, intent.Hash)
+	rc, err := c.o.Escrow.Receipt(own, intent.Hash)
 	var reverted *settle.Reverted
 	if err != nil && !errors.As(err, &reverted) {
 		return false, err
@@ -112,14 +112,14 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err
 }
 
 func (c *Channels) pending(id string) (bool, error) {
-	intents, err := c.o.Ledger.Intents()
+	intents, err := c.o.Store.Intents()
 	return slices.ContainsFunc(intents, func(i Intent) bool { return i.ID == id }), err
 }
 
 // unstick frees a channel whose close was begun and never signed.
 func (c *Channels) unstick(ctx context.Context, id common.Hash) error {
 	defer c.turns.lock(payOutTurn(id))()
-	intents, err := c.o.Ledger.Intents()
+	intents, err := c.o.Store.Intents()
 	if err != nil || under(intents, id, IntentClose) {
 		return err // it was signed meanwhile
 	}
@@ -145,7 +145,7 @@ func (c *Channels) finalizeClose(ctx context.Context, ended []Intent) error {
 	if err != nil {
 		return err
 	}
-	states, err := c.o.Reserve.States(ctx, ids...)
+	states, err := c.o.Escrow.States(ctx, ids...)
 	if err != nil || len(states) != len(ids) {
 		return err
 	}
@@ -171,13 +171,13 @@ func (c *Channels) reopenAfterReorg(ctx context.Context, intent Intent, s sessio
 	if err != nil {
 		return err
 	}
-	rc, err := c.o.Reserve.Receipt(ctx, row.CloseTx)
+	rc, err := c.o.Escrow.Receipt(ctx, row.CloseTx)
 	if _, failed := errors.AsType[*settle.Reverted](err); rc != nil || err != nil && !failed {
 		return err // it was a replica that lags
 	}
 	switch {
 	case intent.sendable(now):
-		_, err := c.o.Reserve.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
+		_, err := c.o.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
 		if reverted := (*settle.Reverted)(nil); !errors.As(err, &reverted) {
 			return err
 		}

@@ -40,12 +40,12 @@ func (c *Channels) revived(ctx context.Context, row session.Channel) (session.Ch
 // the end that is for Reconcile to decide; and where the chain shows the transaction
 // that ended the channel, it is a replica that lags.
 func (c *Channels) revive(ctx context.Context, row session.Channel, s session.State) (session.Channel, error) {
-	intents, err := c.o.Ledger.Intents()
+	intents, err := c.o.Store.Intents()
 	if err != nil || under(intents, row.ID, IntentClose) {
 		return row, err
 	}
 	if row.CloseTx != (common.Hash{}) {
-		rc, err := c.o.Reserve.Receipt(ctx, row.CloseTx)
+		rc, err := c.o.Escrow.Receipt(ctx, row.CloseTx)
 		if _, failed := errors.AsType[*settle.Reverted](err); rc != nil || err != nil && !failed {
 			return row, err
 		}
@@ -75,21 +75,21 @@ func (c *Channels) takeBack(ctx context.Context, id common.Hash, s session.State
 func (c *Channels) concludeEnd(ctx context.Context, intent Intent) error {
 	row, err := c.look(ctx, intent.Channels[0])
 	if err != nil || row.Status != session.Closed || row.CloseTx == (common.Hash{}) {
-		return errors.Join(err, c.o.Ledger.Commit(Entry{Drop: intent.ID}))
+		return errors.Join(err, c.o.Store.Commit(Entry{Drop: intent.ID}))
 	}
-	rc, err := c.o.Reserve.Receipt(ctx, row.CloseTx)
+	rc, err := c.o.Escrow.Receipt(ctx, row.CloseTx)
 	if _, failed := errors.AsType[*settle.Reverted](err); err != nil && !failed {
 		return err
 	}
 	if rc != nil {
-		return c.o.Ledger.Commit(Entry{Drop: intent.ID})
+		return c.o.Store.Commit(Entry{Drop: intent.ID})
 	}
-	captured, tx, found, err := c.o.Reserve.Closed(ctx, row.ID)
+	captured, tx, found, err := c.o.Escrow.Closed(ctx, row.ID)
 	if err != nil && !errors.Is(err, settle.ErrNoLogs) {
 		return err
 	}
 	if !found {
-		return c.o.Ledger.Commit(Entry{Drop: intent.ID}) // nothing shows how else it has ended
+		return c.o.Store.Commit(Entry{Drop: intent.ID}) // nothing shows how else it has ended
 	}
 	c.o.Log.Warn("the chain has ended a channel otherwise than it was booked", "channel", row.ID, "booked", row.Settled, "captured", captured)
 	a, err := c.ask(ctx, row.ID, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
@@ -112,7 +112,7 @@ const sweepPage = 200
 // sweepClosed compares the next channels that have ended with the chain, and takes up
 // those that it shows: page by page, and from the first one again.
 func (t *Settler) sweepClosed(ctx context.Context) error {
-	rows, next, err := t.c.o.Ledger.Channels(true, t.sweepFrom, sweepPage)
+	rows, next, err := t.c.o.Store.Channels(true, t.sweepFrom, sweepPage)
 	if err != nil || len(rows) == 0 {
 		t.sweepFrom = common.Hash{}
 		return err
@@ -121,7 +121,7 @@ func (t *Settler) sweepClosed(ctx context.Context) error {
 	for i := range rows {
 		ids[i] = rows[i].ID
 	}
-	states, err := t.c.o.Reserve.States(ctx, ids...)
+	states, err := t.c.o.Escrow.States(ctx, ids...)
 	if err != nil || len(states) != len(ids) {
 		return err // the same page is asked for in the next round
 	}
@@ -167,7 +167,7 @@ func (t *Settler) attendMissing(ctx context.Context, id common.Hash) error {
 // endMissing books the end of a channel that the chain does not show: by the event of
 // its end or, where there is none for as long as a block may be replaced, without.
 func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
-	captured, tx, found, err := c.o.Reserve.Closed(ctx, row.ID)
+	captured, tx, found, err := c.o.Escrow.Closed(ctx, row.ID)
 	if found && err == nil {
 		_, err = c.finish(ctx, row.ID, captured, tx, "")
 		return err
@@ -179,7 +179,7 @@ func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
 	if now.Sub(c.watch.miss(row.ID, now)) < reorgWindow {
 		return nil // it may come back
 	}
-	intents, err := c.o.Ledger.Intents()
+	intents, err := c.o.Store.Intents()
 	if err != nil || under(intents, row.ID, IntentSettle) || under(intents, row.ID, IntentClose) {
 		return err // Reconcile decides first what became of that
 	}

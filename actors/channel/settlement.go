@@ -122,7 +122,7 @@ func (t *Settler) Shut(ctx context.Context, id common.Hash) Payout {
 
 // announced is the transaction that may be ending a channel at the time.
 func (t *Settler) announced(id common.Hash) (tx common.Hash, err error) {
-	intents, err := t.c.o.Ledger.Intents()
+	intents, err := t.c.o.Store.Intents()
 	for _, i := range intents {
 		if i.Kind == IntentClose && slices.Contains(i.Channels, id) {
 			tx = i.Hash

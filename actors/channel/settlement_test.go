@@ -15,7 +15,7 @@ import (
 
 // TestPayOut: what the operator is told of each channel is what the chain did.
 func TestPayOut(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	all := m.served(1, 5*dollar, 30_000, 30_000)
 	above := m.served(2, 6*dollar, 50_000, 20_000)
@@ -67,7 +67,7 @@ func TestPayOut(t *testing.T) {
 // TestPayOutFails: one channel that the chain refuses costs its neighbours nothing,
 // and a chain that is away pays nothing out and is not asked for each.
 func TestPayOutFails(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	good, bad := m.served(1, 5*dollar, 30_000, 30_000), m.served(2, 6*dollar, 20_000, 20_000)
 	tr := withTotals(m.settler(SettlePolicy{}))

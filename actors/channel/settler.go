@@ -135,7 +135,7 @@ func (t *Settler) watchRound(ctx context.Context) error {
 	var ids []common.Hash
 	var unpaid tempo.Amount
 	var owing int64
-	err := t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
+	err := t.c.o.Store.OpenChannels(func(row session.Channel) error {
 		ids = append(ids, row.ID)
 		t.c.noteForeign(&row)
 		if owed := row.Unsettled(); !owed.IsZero() {
@@ -164,7 +164,7 @@ func (t *Settler) lookAtAll(ctx context.Context, ids []common.Hash, began time.T
 	for len(ids) > 0 && ctx.Err() == nil {
 		part := ids[:min(len(ids), 200)]
 		ids = ids[len(part):]
-		states, err := t.c.o.Reserve.States(ctx, part...)
+		states, err := t.c.o.Escrow.States(ctx, part...)
 		if err != nil || len(states) != len(part) {
 			all = false
 			errs = append(errs, err)
@@ -258,7 +258,7 @@ const quietTime = 10 * time.Minute
 // dueChannels are those to settle and those to close, by policy.
 func (t *Settler) dueChannels() (settle, shut []common.Hash, err error) {
 	now := t.c.o.now().UnixMilli()
-	err = t.c.o.Ledger.OpenChannels(func(row session.Channel) error {
+	err = t.c.o.Store.OpenChannels(func(row session.Channel) error {
 		switch t.policy.due(&row, now, t.c.busy.has(row.ID)) {
 		case dueSettle:
 			settle = append(settle, row.ID)

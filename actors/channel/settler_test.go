@@ -37,7 +37,7 @@ func withTotals(t *Settler) *Settler { t.unpaid.Store(new(tempo.Amount)); return
 // TestWatcher (H9): a payer's request to close is answered before its grace ends;
 // who withdrew first is booked as a loss; an opening that never came is forgotten.
 func TestWatcher(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	asked, gone, well := m.served(1, 5*dollar, 30_000, 20_000), m.served(2, 6*dollar, 50_000, 40_000), m.served(1, 7*dollar, 10_000, 10_000)
 	for _, p := range []*purse{asked, gone} {
@@ -84,7 +84,7 @@ func TestWatcher(t *testing.T) {
 // TestSettler pays out by threshold and age, and closes what is idle, used up, or
 // covered by a too high voucher only.
 func TestSettler(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	small, large := m.served(1, 5*dollar, 20_000, 20_000), m.served(2, 9*dollar, 6*dollar, 6*dollar)
 	used := m.served(1, 6*dollar, 6*dollar, 6*dollar-5_000)
 	over := m.served(2, 8*dollar, 7*dollar, 6*dollar)
@@ -120,7 +120,7 @@ func TestSettler(t *testing.T) {
 
 // TestTreasuryRuns: the rounds come by themselves and end with Close.
 func TestTreasuryRuns(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	tr := m.c.NewSettler(SettlePolicy{Watch: 10 * time.Millisecond, Every: 10 * time.Millisecond})
 	if _, err := m.client.Send(context.Background(), m.tx(p.key, requestClose(p))); err != nil {

@@ -48,7 +48,7 @@ func (c *Channels) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo
 // SnapshotOf is that of the channel which a payer can go on with: of those that take
 // vouchers, the one with the most left. It is nil where there is none.
 func (c *Channels) SnapshotOf(ctx context.Context, payer common.Address) *mpp.Snapshot {
-	ids, err := c.o.Ledger.ChannelsOf(payer)
+	ids, err := c.o.Store.ChannelsOf(payer)
 	if err != nil {
 		c.o.Log.Error("list the channels of a payer", "payer", payer, "error", err)
 		return nil

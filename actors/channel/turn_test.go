@@ -44,7 +44,7 @@ func impatient(t *testing.T, name string, do func(ctx context.Context, c *Channe
 	bill := Bill{ID: "b", Collected: units(1), Price: units(30)}
 	book.bills["b"] = bill
 	book.hold = make(chan struct{})
-	c := openChannels(t, book)
+	c := openChannels(t, StoreOf(book))
 	ctx, cancel := context.WithCancel(context.Background())
 	first, second := make(chan error, 1), make(chan error, 1)
 	go func() { first <- do(ctx, c) }()

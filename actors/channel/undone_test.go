@@ -26,7 +26,7 @@ func (m *market) later(d time.Duration) {
 func TestReconcileUndoneClose(t *testing.T) {
 	f := func(wait time.Duration) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		p := m.served(1, 5*dollar, 30_000, 20_000)
 		ctx := context.Background()
 		if _, err := m.pay(p.close(20_000), management); err != nil {
@@ -56,7 +56,7 @@ func TestReconcileUndoneClose(t *testing.T) {
 // TestReconcileUndoneWithdrawal: so it is when it was the payer who had ended it; then
 // what was lost is had.
 func TestReconcileUndoneWithdrawal(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	ctx := context.Background()
 	if _, err := m.client.Send(ctx, m.tx(p.key, requestClose(p))); err != nil {
@@ -89,7 +89,7 @@ func TestReconcileUndoneWithdrawal(t *testing.T) {
 // TestUndoneCloseThenWithdrawal: the block with a close is replaced, and before anybody
 // looks its payer withdraws. What was booked as paid out is lost.
 func TestUndoneCloseThenWithdrawal(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	ctx := context.Background()
 	if _, err := m.client.Send(ctx, m.tx(p.key, requestClose(p))); err != nil {
@@ -123,7 +123,7 @@ func TestUndoneCloseThenWithdrawal(t *testing.T) {
 func TestCloseAfterUndoneTopUp(t *testing.T) {
 	f := func(consumed, captured uint64) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		p := m.served(1, 2*dollar, dollar, dollar)
 		ctx := context.Background()
 		if _, err := m.pay(p.topUp(dollar), management); err != nil {
@@ -157,7 +157,7 @@ func TestCloseAfterUndoneTopUp(t *testing.T) {
 // TestSettleWhileOneIsOpen: a second settlement, which the chain refuses because the
 // first has landed unseen, must not make what was paid out refundable.
 func TestSettleWhileOneIsOpen(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p, tx := m.openTx(key(1), 5*dollar)
 	ctx, id := context.Background(), p.ref.ChannelID
 	if _, err := m.pay(p.open(tx, 50_000), content); err != nil {
@@ -199,7 +199,7 @@ func TestSettleWhileOneIsOpen(t *testing.T) {
 // TestUnstickLeavesIntents: a close that was signed while the list of intents was read
 // is not undone.
 func TestUnstickLeavesIntents(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	ctx, id := context.Background(), p.ref.ChannelID
 	row, err := m.c.beginClose(ctx, id, session.Voucher{}, nil)
@@ -221,7 +221,7 @@ func TestUnstickLeavesIntents(t *testing.T) {
 // TestReconcileLate: an end that nobody has seen yet is not given up the very moment
 // that its transaction expires.
 func TestReconcileLate(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
 	ctx := context.Background()
 	row, err := m.c.beginClose(ctx, p.ref.ChannelID, session.Voucher{}, nil)
@@ -253,9 +253,9 @@ func TestReconcileLate(t *testing.T) {
 // TestCommitRefused: what was reserved is free again, whatever came of its charge.
 func TestCommitRefused(t *testing.T) {
 	row := funded(100)
-	c := openChannels(t, newBookkeeper(row))
+	c := openChannels(t, StoreOf(newBookkeeper(row)))
 	ctx := context.Background()
-	if err := c.Reserve(ctx, row.ID, units(60)); err != nil {
+	if err := c.Hold(ctx, row.ID, units(60)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Commit(ctx, row.ID, units(200)); err == nil {
@@ -269,14 +269,14 @@ func TestCommitRefused(t *testing.T) {
 // TestAdoptRefused: a voucher that is refused after its channel was adopted leaves a
 // channel that the payee can close; one above the deposit adopts nothing.
 func TestAdoptRefused(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 100_000, 100_000)
 	ctx, id := context.Background(), p.ref.ChannelID
 	if _, err := m.client.Send(ctx, m.tx(p.key, requestClose(p))); err != nil {
 		t.Fatal(err)
 	}
 	full, book := errors.New("no space left on device"), newBookkeeper()
-	m.book, m.adopt = book, true // the ledger is lost
+	m.book, m.adopt = StoreOf(book), true // the ledger is lost
 	m.restart()
 	book.broken = full
 	if _, err := m.pay(p.voucher(100_000), management); !errors.Is(err, full) {
@@ -307,7 +307,7 @@ func TestEndIsWatched(t *testing.T) {
 	ctx := context.Background()
 	f := func(wait time.Duration, left int) {
 		t.Helper()
-		m := newMarket(t, newBookkeeper())
+		m := newMarket(t, StoreOf(newBookkeeper()))
 		p := m.served(1, 5*dollar, 30_000, 20_000)
 		m.expect(p.close(20_000), management, 200, "")
 		list, err := m.book.Intents()
@@ -333,7 +333,7 @@ func TestEndIsWatched(t *testing.T) {
 // TestYoungOpening: an opening that the chain does not show yet is kept for as long as
 // its transaction may land.
 func TestYoungOpening(t *testing.T) {
-	m := newMarket(t, newBookkeeper())
+	m := newMarket(t, StoreOf(newBookkeeper()))
 	tr := withTotals(m.settler(SettlePolicy{}))
 	row := session.Channel{ID: common.Hash{7}, Status: session.Opening, CreatedAt: m.now().UnixMilli()}
 	if err := m.book.Commit(Entry{Channel: &row}); err != nil {

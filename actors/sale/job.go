@@ -56,7 +56,7 @@ func (s *Seller) Job(
 	slot Parker,
 	analyse func(ctx context.Context, run *Run) (*api.Result, error),
 ) (*api.Result, error) {
-	bill, err := s.o.Books.Bill(id)
+	bill, err := s.o.Bills.Bill(id)
 	if errors.Is(err, channel.ErrNoBill) {
 		return analyse(ctx, nil) // from a time when nothing was sold
 	}

@@ -23,6 +23,8 @@ type Collector interface {
 	Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error)
 	// Watch signals each change of a channel that is on disk or frees what was held.
 	Watch(channelID common.Hash) (signal <-chan struct{}, stop func(), err error)
+	// Occupy keeps a channel from being closed for lack of use; call release once.
+	Occupy(channelID common.Hash) (release func())
 }
 
 // Run is one analysis that is paid for while it runs. It is safe for concurrent use.
@@ -63,7 +65,7 @@ func (r *Run) Fix(ctx context.Context, out Outcome) error {
 		price = unit
 	}
 	r.tab.Fix(price)
-	bill, err := r.seller.o.Books.Final(context.WithoutCancel(ctx), r.ID, price)
+	bill, err := r.seller.o.Bills.Final(context.WithoutCancel(ctx), r.ID, price)
 	if err == nil {
 		r.seller.refresh(bill.Payer)
 	}
@@ -87,7 +89,7 @@ func (r *Run) End() {
 // the two the run waits for its payer. Collect returns nil when ended is closed and all
 // is paid, and gives the run up when the client does not sign in time.
 func (r *Run) Collect(work context.Context, ended <-chan struct{}, ask func(*mpp.NeedVoucher)) error {
-	signal, stop, err := r.seller.o.Books.Watch(r.Channel)
+	signal, stop, err := r.seller.o.Collector.Watch(r.Channel)
 	if err != nil {
 		r.tab.GiveUp()
 		return err
@@ -137,7 +139,7 @@ func (c *collection) run(ended <-chan struct{}) error {
 				return context.Cause(c.work)
 			}
 		}
-		bill, _, err := c.r.seller.o.Books.Collect(c.work, c.r.Channel, tab.ID, tab.Owed(), due)
+		bill, _, err := c.r.seller.o.Collector.Collect(c.work, c.r.Channel, tab.ID, tab.Owed(), due)
 		if err == nil {
 			tab.Collected(bill.Collected)
 			c.stop()
@@ -165,7 +167,7 @@ func (c *collection) part(due, missing tempo.Amount) bool {
 		return false
 	}
 	tab := c.r.tab
-	bill, _, err := c.r.seller.o.Books.Collect(c.work, c.r.Channel, tab.ID, tab.Owed(), tempo.AmountFrom(n/meter.Cent*meter.Cent))
+	bill, _, err := c.r.seller.o.Collector.Collect(c.work, c.r.Channel, tab.ID, tab.Owed(), tempo.AmountFrom(n/meter.Cent*meter.Cent))
 	if err == nil {
 		tab.Collected(bill.Collected)
 	}
@@ -212,7 +214,7 @@ func (c *collection) wait(due tempo.Amount) error {
 // need is the voucher that covers what is due. It is nil where the channel cannot be
 // read, where the voucher asked for before is missing, and where it has come meanwhile.
 func (c *collection) need(due tempo.Amount) *mpp.NeedVoucher {
-	st, err := c.r.seller.o.Books.Standing(c.work, c.r.Channel)
+	st, err := c.r.seller.o.Collector.Standing(c.work, c.r.Channel)
 	if err != nil || st.Accepted.Cmp(c.asked) < 0 {
 		return nil
 	}

@@ -19,10 +19,9 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Books are the payment channels as a sale needs them. They are safe for concurrent
-// use; what they tell is on disk.
-type Books interface {
-	Collector
+// Bills admits requests and keeps what they cost. It is safe for concurrent use; what
+// it returns is on disk.
+type Bills interface {
 	// Admit charges for the request of a payment, once for each order.
 	Admit(ctx context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error)
 	// Bill returns a bill, or channel.ErrNoBill.
@@ -31,13 +30,12 @@ type Books interface {
 	Debts(payer common.Address) ([]channel.Bill, error)
 	// Final sets what a bill comes to in all; what was collected beyond is given back.
 	Final(ctx context.Context, billID string, price tempo.Amount) (channel.Bill, error)
-	// Occupy keeps a channel from being closed for lack of use; call release once.
-	Occupy(channelID common.Hash) (release func())
 }
 
 // Options of a Seller. Zero values mean the defaults named at each field.
 type Options struct {
-	Books Books
+	Bills     Bills
+	Collector Collector
 	// Exposure is what one payer may owe in base units, default $0.25.
 	Exposure uint64
 	// Patience with a client whose voucher is short, default 60 s.
@@ -136,19 +134,19 @@ func (s *Seller) Admit(ctx context.Context, p *channel.Payment, o channel.Order)
 			return err
 		}
 		// Who cannot pay takes no slot, not even for a moment.
-		if st, err := s.o.Books.Standing(ctx, p.Channel); err != nil {
+		if st, err := s.o.Collector.Standing(ctx, p.Channel); err != nil {
 			return err
 		} else if there, ok := st.Available.Add(held); ok && there.Cmp(o.Price) < 0 {
 			return mpp.Insufficient(p.Channel, o.Price, there)
 		}
 		return next()
 	}
-	return s.o.Books.Admit(ctx, p, o)
+	return s.o.Bills.Admit(ctx, p, o)
 }
 
 // clear has the debts of a payer paid as far as its channel allows.
 func (s *Seller) clear(ctx context.Context, p *channel.Payment) error {
-	debts, err := s.o.Books.Debts(p.Payer)
+	debts, err := s.o.Bills.Debts(p.Payer)
 	if err != nil {
 		return err
 	}
@@ -158,14 +156,14 @@ func (s *Seller) clear(ctx context.Context, p *channel.Payment) error {
 		if owed.Cmp(limit) < 0 {
 			return nil
 		}
-		st, err := s.o.Books.Standing(ctx, p.Channel)
+		st, err := s.o.Collector.Standing(ctx, p.Channel)
 		if err != nil {
 			return err
 		}
 		if st.Available.IsZero() {
 			break
 		}
-		after, _, err := s.o.Books.Collect(ctx, p.Channel, b.ID, b.Price, st.Available)
+		after, _, err := s.o.Collector.Collect(ctx, p.Channel, b.ID, b.Price, st.Available)
 		if err != nil {
 			return err
 		}
@@ -175,7 +173,7 @@ func (s *Seller) clear(ctx context.Context, p *channel.Payment) error {
 	if owed.Cmp(limit) < 0 {
 		return nil
 	}
-	if debts, err = s.o.Books.Debts(p.Payer); err != nil {
+	if debts, err = s.o.Bills.Debts(p.Payer); err != nil {
 		return err
 	}
 	refusal := &DebtError{Owed: sumOf(debts)}
@@ -203,7 +201,7 @@ func (s *Seller) Begin(b channel.Bill, slot Parker) (r *Run, fresh bool) {
 	return s.runs.open(b.ID, func() *Run {
 		paid, _ := b.Collected.Uint64()
 		r := &Run{ID: b.ID, Channel: b.Channel, seller: s, slot: slot, tab: s.accounts.join(b.Payer, b.ID, paid)}
-		r.leave = s.o.Books.Occupy(b.Channel)
+		r.leave = s.o.Collector.Occupy(b.Channel)
 		s.refresh(b.Payer)
 		return r
 	})
@@ -215,7 +213,7 @@ func (s *Seller) refresh(payer common.Address) {
 	if a == nil {
 		return
 	}
-	debts, err := s.o.Books.Debts(payer)
+	debts, err := s.o.Bills.Debts(payer)
 	if err != nil {
 		s.o.Log.Error("read what a payer owes", "payer", payer, "error", err)
 		return
@@ -232,7 +230,7 @@ func (s *Seller) Run(id string) *Run { return s.runs.get(id) }
 
 // Outstanding is what a run or job owes now.
 func (s *Seller) Outstanding(id string) (bill channel.Bill, owed tempo.Amount, err error) {
-	bill, err = s.o.Books.Bill(id)
+	bill, err = s.o.Bills.Bill(id)
 	if err != nil {
 		return bill, owed, err
 	}

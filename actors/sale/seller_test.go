@@ -17,7 +17,7 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// shelf is Books in memory, of one channel.
+// shelf is Bills and Collector in memory, of one channel.
 type shelf struct {
 	mu       sync.Mutex
 	accepted uint64
@@ -180,7 +180,7 @@ func debtOf(id string, price, collected uint64) channel.Bill {
 func TestCollect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newShelf(10_000)
-		s := New(Options{Books: book})
+		s := New(Options{Bills: book, Collector: book})
 		run, fresh := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		if !fresh || book.occupied != 1 || s.Run("a") != run {
 			t.Fatal("not begun")
@@ -240,7 +240,7 @@ func TestCollectGivesUp(t *testing.T) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			book := newShelf(10_000)
-			s := New(Options{Books: book})
+			s := New(Options{Bills: book, Collector: book})
 			run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 			defer run.End()
 			work, cancel := context.WithCancel(context.Background())
@@ -277,7 +277,7 @@ func TestCollectGivesUp(t *testing.T) {
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newShelf(0)
-		s := New(Options{Books: book, VouchersPerSecond: 2})
+		s := New(Options{Bills: book, Collector: book, VouchersPerSecond: 2})
 		run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		defer run.End()
 		work, cancel := context.WithCancel(context.Background())
@@ -316,7 +316,7 @@ func TestDebtRefuses(t *testing.T) {
 	f := func(what string, exposure, accepted uint64, held uint64, begins bool, spent uint64, debts ...channel.Bill) {
 		t.Helper()
 		book := newShelf(accepted, debts...)
-		s := New(Options{Books: book, Exposure: exposure})
+		s := New(Options{Bills: book, Collector: book, Exposure: exposure})
 		begun := false
 		_, err := s.Admit(context.Background(), &channel.Payment{Standing: book.standing(), Held: units(held)},
 			channel.Order{Price: units(10_000), MayBegin: func() error { begun = true; return nil }})
@@ -344,7 +344,7 @@ func TestFix(t *testing.T) {
 	f := func(what string, out Outcome, nano int64, want uint64) {
 		t.Helper()
 		book := newShelf(0)
-		s := New(Options{Books: book})
+		s := New(Options{Bills: book, Collector: book})
 		run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, nil)
 		defer run.End()
 		run.OnCost(nano)
@@ -395,7 +395,7 @@ func TestJob(t *testing.T) {
 	f := func(what string, final bool, analyse func(ctx context.Context, run *Run, cancel context.CancelFunc) (*api.Result, error)) {
 		t.Helper()
 		book := newShelf(0, channel.Bill{ID: "a", Payer: payer, Channel: channelID})
-		s := New(Options{Books: book})
+		s := New(Options{Bills: book, Collector: book})
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		var res *api.Result
@@ -432,7 +432,8 @@ func TestJob(t *testing.T) {
 		cancel()
 		return &api.Result{}, nil
 	})
-	s := New(Options{Books: newShelf(0)})
+	book := newShelf(0)
+	s := New(Options{Bills: book, Collector: book})
 	if _, err := s.Job(context.Background(), "old", nil, func(_ context.Context, run *Run) (*api.Result, error) {
 		if run != nil {
 			t.Error("a job of before anything was sold has a run")
@@ -445,7 +446,8 @@ func TestJob(t *testing.T) {
 
 // TestJobShares: a payer has its share of the jobs until they have ended.
 func TestJobShares(t *testing.T) {
-	s := New(Options{Books: newShelf(0)})
+	book := newShelf(0)
+	s := New(Options{Bills: book, Collector: book})
 	p := &channel.Payment{Standing: channel.Standing{Channel: channelID, Payer: payer}}
 	for i := range 4 {
 		slot, err := s.TakeJob(context.Background(), p)
@@ -469,7 +471,7 @@ func TestJobShares(t *testing.T) {
 // TestOutstanding: a run at work owes by its meter, one that has ended by its bill.
 func TestOutstanding(t *testing.T) {
 	book := newShelf(0, debtOf("ended", 90_000, 30_000), channel.Bill{ID: "begun", Payer: payer, Collected: units(10_000)})
-	s := New(Options{Books: book})
+	s := New(Options{Bills: book, Collector: book})
 	f := func(id string, want uint64) {
 		t.Helper()
 		if _, owed, err := s.Outstanding(id); err != nil || owed != units(want) {
@@ -507,7 +509,7 @@ func TestDefaults(t *testing.T) {
 // TestOwe: a run that has ended is collected up to the price of its bill.
 func TestOwe(t *testing.T) {
 	book := newShelf(50_000, debtOf("a", 40_000, 10_000))
-	s := New(Options{Books: book})
+	s := New(Options{Bills: book, Collector: book})
 	b, _ := book.Bill("a")
 	run, _ := s.Begin(b, nil)
 	defer run.End()

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"go/ast"
 	gobuild "go/build"
+	"go/token"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -154,3 +157,69 @@ func checkImports(t *testing.T, pkg string, imports []string) {
 
 // under reports whether path is dir or lies below it.
 func under(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+// maxMethods bounds an interface of the packages that do not judge transactions.
+const maxMethods = 4
+
+// TestSmallInterfaces: a consumer declares what it calls and no more, so no interface in
+// app, actors, transport or storage has more than four methods. Parts that belong
+// together are the fields of a struct.
+func TestSmallInterfaces(t *testing.T) {
+	read := map[string]int{}
+	eachFile(t, []string{"engine", "internal", "cmd", "bench", "e2e", "zoo"}, func(path string, fset *token.FileSet, f *ast.File) {
+		top, _, _ := strings.Cut(path, "/")
+		for _, found := range largeInterfaces(fset, f, func() { read[top]++ }) {
+			t.Errorf("%s: %s", path, found)
+		}
+	})
+	for _, dir := range []string{"actors", "transport"} {
+		if read[dir] == 0 {
+			t.Errorf("read no interface of %s", dir)
+		}
+	}
+
+	found := func(want int, body string) {
+		t.Helper()
+		fset, f := parseBody(t, body)
+		if got := largeInterfaces(fset, f, func() {}); len(got) != want {
+			t.Errorf("%s: found %q, want %d", body, got, want)
+		}
+	}
+	found(0, `type small interface { A(); B(); C(); D() }`)
+	found(1, `type large interface { A(); B(); C(); D(); E() }`)
+	found(1, `type whole interface { Part; A() }`)
+	found(1, `type whole interface { io.Reader }`)
+	found(0, `type set interface { ~int | ~string }`)
+	found(0, `type parts struct { Part; Other }`)
+}
+
+// largeInterfaces lists the interfaces of a file that declare more than maxMethods, or
+// that embed another one, which hides how many they have.
+func largeInterfaces(fset *token.FileSet, f *ast.File, read func()) (found []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		face, ok := spec.Type.(*ast.InterfaceType)
+		if !ok {
+			return true
+		}
+		read()
+		methods, embeds := 0, false
+		for _, m := range face.Methods.List {
+			switch m.Type.(type) {
+			case *ast.FuncType:
+				methods++
+			case *ast.Ident, *ast.SelectorExpr:
+				embeds = true
+			}
+		}
+		if methods > maxMethods || embeds {
+			found = append(found, fmt.Sprintf("line %d: %s has %d methods and others that it embeds: %v",
+				fset.Position(spec.Pos()).Line, spec.Name.Name, methods, embeds))
+		}
+		return true
+	})
+	return found
+}

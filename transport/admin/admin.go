@@ -43,8 +43,8 @@ type Config struct {
 	Warnings []Check
 	Metrics  http.Handler // nil: there are none
 	// Backup writes a consistent copy of the database. nil: there is none.
-	Backup func(w io.Writer) (int64, error)
-	Books  Books // nil: nothing is sold
+	Backup   func(w io.Writer) (int64, error)
+	Channels ChannelOperator // nil: nothing is sold
 	// Loopback says that the listener is one: then requests that name another host,
 	// or come from a page of another site, are refused.
 	Loopback bool

@@ -223,8 +223,8 @@ func TestMetrics(t *testing.T) {
 		Analyses: func() int { return 3 },
 		Jobs:     func() (int, int) { return 5, 2 },
 		Store:    func() (int64, int64) { return 4096, 1024 },
-		Till: func() Till {
-			return Till{
+		Channels: func() ChannelTotals {
+			return ChannelTotals{
 				PayeeFaults: []PayeeFault{{"gas", 2, true}, {"clock_drift", 0, false}}, Health: &Health{HasKey: true, Gas: tempo.AmountFrom(77), ClockAhead: 1500 * time.Millisecond},
 				Open: 4, Owing: 2, Unsettled: tempo.AmountFrom(30_000), Settled: tempo.AmountFrom(250_000), Lost: tempo.AmountFrom(10_000), Payouts: 7, Losses: 1, Faults: 3,
 			}

@@ -15,9 +15,9 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Books are the payment channels as the operator sees and settles them. It is safe
-// for concurrent use.
-type Books interface {
+// ChannelOperator lists and settles the payment channels. It is safe for concurrent
+// use.
+type ChannelOperator interface {
 	// Channels returns one page of them, in the order of their ids.
 	Channels(q ChannelQuery) (ChannelPage, error)
 	// Settle pays out. What fails for one channel stands in its Payout; the error is
@@ -110,7 +110,7 @@ const notSold = "this server sells nothing: it runs without --settle-rpc"
 
 // channels answers GET /channels?from=ID&limit=N&ended=1.
 func (s *Server) channels(w http.ResponseWriter, r *http.Request) {
-	if s.cfg.Books == nil {
+	if s.cfg.Channels == nil {
 		http.Error(w, notSold, http.StatusNotFound)
 		return
 	}
@@ -129,7 +129,7 @@ func (s *Server) channels(w http.ResponseWriter, r *http.Request) {
 		q.Limit = n
 	}
 	q.Ended = values.Get("ended") != ""
-	page, err := s.cfg.Books.Channels(q)
+	page, err := s.cfg.Channels.Channels(q)
 	if err != nil {
 		s.cfg.Log.Error("list channels", "error", err)
 		http.Error(w, "the ledger cannot be read; the log says why", http.StatusServiceUnavailable)
@@ -140,7 +140,7 @@ func (s *Server) channels(w http.ResponseWriter, r *http.Request) {
 
 // settle answers POST /settle. The type of the body keeps forms of web pages out.
 func (s *Server) settle(w http.ResponseWriter, r *http.Request) {
-	if s.cfg.Books == nil {
+	if s.cfg.Channels == nil {
 		http.Error(w, notSold, http.StatusNotFound)
 		return
 	}
@@ -159,7 +159,7 @@ func (s *Server) settle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.settling.Unlock()
-	report, err := s.cfg.Books.Settle(r.Context(), q)
+	report, err := s.cfg.Channels.Settle(r.Context(), q)
 	if err != nil {
 		s.cfg.Log.Error("settle", "error", err)
 		http.Error(w, "nothing was settled: "+err.Error(), http.StatusServiceUnavailable)

@@ -54,7 +54,7 @@ func (b *books) expect(t *testing.T, url, method, path, body string, header http
 
 func TestChannelsEndpoint(t *testing.T) {
 	b := &books{}
-	_, url := start(t, Config{Books: b})
+	_, url := start(t, Config{Channels: b})
 	f := func(path string, status int, says, asked string) {
 		t.Helper()
 		b.expect(t, url, "GET", path, "", nil, status, says, asked)
@@ -78,7 +78,7 @@ func TestChannelsEndpoint(t *testing.T) {
 
 func TestSettleEndpoint(t *testing.T) {
 	b := &books{}
-	_, url := start(t, Config{Books: b, Loopback: true})
+	_, url := start(t, Config{Channels: b, Loopback: true})
 	f := func(body string, header http.Header, status int, says, asked string) {
 		t.Helper()
 		b.expect(t, url, "POST", "/settle", body, header, status, says, asked)
@@ -107,7 +107,7 @@ func TestSettleEndpoint(t *testing.T) {
 // TestOneSettlement: a second request is refused while the first is at work.
 func TestOneSettlement(t *testing.T) {
 	b := &books{held: make(chan struct{}), began: make(chan struct{})}
-	_, url := start(t, Config{Books: b})
+	_, url := start(t, Config{Channels: b})
 	post := func() int {
 		status, _, _ := ask(t, "POST", url+"/settle", func(r *http.Request) {
 			r.Header, r.Body = asJSON, io.NopCloser(strings.NewReader("{}"))

@@ -19,12 +19,12 @@ type Gauges struct {
 	Analyses func() (running int)
 	Jobs     func() (queued, running int)
 	Store    func() (file, live int64) // bytes
-	Till     func() Till
+	Channels func() ChannelTotals
 }
 
-// Till is what the payment channels come to. Amounts are base units of the token;
+// ChannelTotals sums the payment channels up. Amounts are base units of the token;
 // what is settled and lost counts from the start of the process.
-type Till struct {
+type ChannelTotals struct {
 	Open, Owing              int // channels, and those on which something is not paid out
 	Unsettled, Settled, Lost tempo.Amount
 	Payouts, Losses, Faults  uint64
@@ -307,13 +307,13 @@ func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(descFile, float64(file))
 		gauge(descLive, float64(live))
 	}
-	if c.g.Till != nil {
-		c.till(out, c.g.Till())
+	if c.g.Channels != nil {
+		c.channels(out, c.g.Channels())
 	}
 }
 
 // till tells the books. Amounts are exact up to 2^53 base units, nine billion dollars.
-func (c gaugeCollector) till(out chan<- prometheus.Metric, t Till) {
+func (c gaugeCollector) channels(out chan<- prometheus.Metric, t ChannelTotals) {
 	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, kind, v, labels...)
 	}

@@ -9,9 +9,9 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Errors of a Ledger.
+// Errors of a PaymentStore.
 var (
-	// ErrNoChannel: the ledger has no row under this id.
+	// ErrNoChannel: the store has no channel with this id.
 	ErrNoChannel = errors.New("channel is not in the ledger")
 	// ErrNoBill: nothing was ever charged for this run or job.
 	ErrNoBill = errors.New("no bill")
@@ -103,15 +103,38 @@ const (
 	MaxChannelsOf = 64
 )
 
-// Ledger keeps the books of the payment channels. It is safe for concurrent use;
-// who changes a row makes sure that nobody else does at the time.
-type Ledger interface {
+// PaymentStore is where channels, bills, tickets and intents are kept. All parts must be
+// one database: a Writer's entries are what the readers read. It is safe for concurrent
+// use, but two changes of one row must not run at the same time.
+type PaymentStore struct {
+	Writer
+	ChannelReader
+	BillReader
+	IntentReader
+}
+
+// StoreOf returns the PaymentStore whose parts are all s.
+func StoreOf[S interface {
+	Writer
+	ChannelReader
+	BillReader
+	IntentReader
+}](s S) PaymentStore {
+	return PaymentStore{s, s, s, s}
+}
+
+// Writer writes entries.
+type Writer interface {
 	// Commit writes entries, all or none. When it has returned nil they outlive a
 	// crash. Calls at the same time share one write to the disk.
 	Commit(entries ...Entry) error
-	// CommitThen is Commit for who must not wait. It returns at once; then is called
-	// with the outcome, once, from any goroutine, and does not block either.
+	// CommitThen is Commit without waiting. It returns at once; then is called once with
+	// the outcome, from any goroutine, and must not block.
 	CommitThen(then func(error), entries ...Entry)
+}
+
+// ChannelReader reads the rows of channels.
+type ChannelReader interface {
 	// Channel returns one row, or ErrNoChannel.
 	Channel(id common.Hash) (session.Channel, error)
 	// OpenChannels visits the rows that are not closed, in the order of their ids.
@@ -123,6 +146,10 @@ type Ledger interface {
 	// from: those that are closed, or those that are not. next is where the list goes on,
 	// nil at its end.
 	Channels(ended bool, from common.Hash, limit int) (rows []session.Channel, next *common.Hash, err error)
+}
+
+// BillReader reads bills, and the tickets that find them.
+type BillReader interface {
 	// Bill returns one row, or ErrNoBill.
 	Bill(id string) (Bill, error)
 	// Debts returns the bills of a payer for which Bill.Debt holds, oldest first, at
@@ -130,6 +157,10 @@ type Ledger interface {
 	Debts(payer common.Address) ([]Bill, error)
 	// Ticket returns one row, or ErrNoTicket.
 	Ticket(key TicketKey) (Ticket, error)
+}
+
+// IntentReader reads the intents that are not decided.
+type IntentReader interface {
 	// Intents returns what was written and not dropped, oldest first.
 	Intents() ([]Intent, error)
 }
