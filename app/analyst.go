@@ -95,30 +95,30 @@ func (a *Analyst) Close() {
 func (a *Analyst) Check(req api.Request) error { return a.explainer.Check(req) }
 
 // Explain runs one analysis and records it where that is configured.
-func (a *Analyst) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
-	return a.ExplainWith(ctx, job, &meter.Meter{Gate: job.Gate, OnCost: job.OnCost})
+func (a *Analyst) Explain(ctx context.Context, spec transport.RunSpec) (*api.Result, error) {
+	return a.ExplainWith(ctx, spec, &meter.Meter{Gate: spec.Gate, OnCost: spec.OnCost})
 }
 
 // BundleSuffix ends the names of recorded bundles.
 const BundleSuffix = ".txlens"
 
 // ExplainWith is Explain with a meter of the caller, which gets the costs of the analysis.
-func (a *Analyst) ExplainWith(ctx context.Context, job transport.Job, m *meter.Meter) (*api.Result, error) {
+func (a *Analyst) ExplainWith(ctx context.Context, spec transport.RunSpec, m *meter.Meter) (*api.Result, error) {
 	var rec *upstream.Recorder
 	if a.o.RecordDir != "" {
 		rec = upstream.NewRecorder()
 	}
 	var cut cutOff
 	world := a.client.Session(m, rec)
-	reportCalls(world, job.Sink)
+	reportCalls(world, spec.Sink)
 	res, err := a.explainer.Explain(ctx, analysis.Input{
-		ID: job.ID, Request: job.Request, World: world, Meter: m, Sink: job.Sink,
-		Finish: job.Finish, Unpaid: job.Unpaid,
-		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && job.Unpaid} },
+		ID: spec.ID, Request: spec.Request, World: world, Meter: m, Sink: spec.Sink,
+		Finish: spec.Finish, Unpaid: spec.Unpaid,
+		OnExpired: func(phases []string, finished bool) { cut = cutOff{phases, finished, finished && spec.Unpaid} },
 	})
 	a.metrics.spent(m)
 	if rec != nil && res != nil {
-		if werr := a.write(rec, job.Request, res, cut); werr != nil {
+		if werr := a.write(rec, spec.Request, res, cut); werr != nil {
 			return res, werr
 		}
 	}

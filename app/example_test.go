@@ -25,8 +25,8 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	srv, err := app.New(ctx, app.Options{
 		Listen: "127.0.0.1:0", DataDir: dir, Grace: time.Second,
-		Explain: func(_ context.Context, job transport.Job) (*api.Result, error) {
-			return &api.Result{TxHash: job.Request.TxHash, Status: api.StatusSuccess, Summary: "A transfer."}, nil
+		Explain: func(_ context.Context, spec transport.RunSpec) (*api.Result, error) {
+			return &api.Result{TxHash: spec.Request.TxHash, Status: api.StatusSuccess, Summary: "A transfer."}, nil
 		},
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ type Options struct {
 	DefaultModel string
 	Sale         *SaleOptions // nil: nothing is sold
 	// Explain replaces the analyses of the server. nil: Analysis says how they run.
-	Explain func(context.Context, transport.Job) (*api.Result, error)
+	Explain func(context.Context, transport.RunSpec) (*api.Result, error)
 	// Sample is the result on the front page; nil: none is shown.
 	Sample func() (*api.Result, error)
 	Log    *slog.Logger // nil: silent

@@ -14,9 +14,9 @@ import (
 )
 
 // Replay runs the pipeline of a live analysis over the recorded answers of a bundle.
-// The transaction is that of the bundle; a job may add context, a sink and a payer.
-func Replay(ctx context.Context, b *upstream.Bundle, job transport.Job) (*api.Result, error) {
-	res, err := ReplayWith(ctx, b, job, &meter.Meter{Gate: job.Gate, OnCost: job.OnCost}, nil)
+// The transaction is that of the bundle; a spec may add context, a sink and a payer.
+func Replay(ctx context.Context, b *upstream.Bundle, spec transport.RunSpec) (*api.Result, error) {
+	res, err := ReplayWith(ctx, b, spec, &meter.Meter{Gate: spec.Gate, OnCost: spec.OnCost}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("replay the bundle: %w", err)
 	}
@@ -24,9 +24,15 @@ func Replay(ctx context.Context, b *upstream.Bundle, job transport.Job) (*api.Re
 }
 
 // ReplayWith is Replay with a language model, which may be nil; costs are added to m.
-// The model and the context of the job's request go before those of the bundle. A
+// The model and the context of the request of spec go before those of the bundle. A
 // partial result may be returned beside an error.
-func ReplayWith(ctx context.Context, b *upstream.Bundle, job transport.Job, m *meter.Meter, model *analysis.Agent) (*api.Result, error) {
+func ReplayWith(
+	ctx context.Context,
+	b *upstream.Bundle,
+	spec transport.RunSpec,
+	m *meter.Meter,
+	model *analysis.Agent,
+) (*api.Result, error) {
 	meta := b.Meta
 	o := analysis.Options{Quick: meta.Quick, SourcesOff: meta.SourcesOff, Version: versionText(), Agent: model}
 	if len(meta.Expired) > 0 {
@@ -37,12 +43,12 @@ func ReplayWith(ctx context.Context, b *upstream.Bundle, job transport.Job, m *m
 	req := api.Request{
 		TxHash:  meta.TxHash,
 		ChainID: meta.ChainID,
-		Context: cmp.Or(job.Request.Context, meta.Context),
-		Model:   job.Request.Model,
+		Context: cmp.Or(spec.Request.Context, meta.Context),
+		Model:   spec.Request.Model,
 	}
 	world := upstream.ReplaySession(b, m)
-	reportCalls(world, job.Sink)
+	reportCalls(world, spec.Sink)
 	return x.Explain(ctx, analysis.Input{
-		ID: job.ID, Request: req, World: world, Meter: m, Sink: job.Sink, CutOff: meta.Expired, Finished: meta.Finished, Unpaid: meta.Unpaid,
+		ID: spec.ID, Request: req, World: world, Meter: m, Sink: spec.Sink, CutOff: meta.Expired, Finished: meta.Finished, Unpaid: meta.Unpaid,
 	})
 }

@@ -32,6 +32,7 @@ import (
 type Sales struct {
 	Channels *channel.Channels
 	Settler  *channel.Settler
+	Watcher  *channel.Watcher
 	Seller   *sale.Seller
 	Payments transport.Payments
 
@@ -100,6 +101,7 @@ func OpenSales(ctx context.Context, o SaleOptions, site SaleSite) (*Sales, error
 	s.Settler = s.Channels.NewSettler(channel.SettlePolicy{
 		Threshold: o.SettleAt, MaxAge: o.SettleAge, IdleClose: o.SettleIdle, Unit: priceUnit, MinDeposit: o.MinDeposit,
 	})
+	s.Watcher = s.Channels.NewWatcher(channel.WatchIntervals{})
 	s.Seller = sale.New(sale.Options{
 		Bills:       s.Channels,
 		Collector:   s.Channels,
@@ -130,7 +132,8 @@ func checkChain(ctx context.Context, chain *settle.Client, log *slog.Logger) err
 		return &OptionError{"Sale.RPC", err}
 	}
 	if err != nil {
-		log.Warn("the settlement chain does not answer; no channel is opened until it does", "do", "see whether the endpoints of --settle-rpc can be reached", "error", err)
+		log.Warn("the settlement chain does not answer; no channel is opened until it does",
+			"do", "check that the endpoints of --settle-rpc can be reached", "error", err)
 	}
 	return nil
 }
@@ -138,6 +141,7 @@ func checkChain(ctx context.Context, chain *settle.Client, log *slog.Logger) err
 // Close ends the channels and their settlement.
 func (s *Sales) Close() {
 	s.Settler.Close()
+	s.Watcher.Close()
 	s.Channels.Close()
 	s.chain.Close()
 }
@@ -153,17 +157,17 @@ func (s *Sales) jobEnded(id string) {
 func (s *Sales) RunJob(
 	ctx context.Context,
 	w job.Work,
-	run func(context.Context, transport.Job) (*api.Result, error),
+	run func(context.Context, transport.RunSpec) (*api.Result, error),
 ) (*api.Result, error) {
 	if s == nil {
-		return run(ctx, transport.Job{ID: w.ID, Request: w.Request})
+		return run(ctx, transport.RunSpec{ID: w.ID, Request: w.Request})
 	}
 	return s.Seller.Job(ctx, w.ID, w.Slot, func(ctx context.Context, sold *sale.Run) (*api.Result, error) {
-		job := transport.Job{ID: w.ID, Request: w.Request}
+		spec := transport.RunSpec{ID: w.ID, Request: w.Request}
 		if sold != nil {
-			job.Gate, job.OnCost, job.Finish, job.Unpaid = sold.Gate, sold.OnCost, sold.GivenUp(), true
+			spec.Gate, spec.OnCost, spec.Finish, spec.Unpaid = sold.Gate, sold.OnCost, sold.GivenUp(), true
 		}
-		return run(ctx, job)
+		return run(ctx, spec)
 	})
 }
 

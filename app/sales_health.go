@@ -11,7 +11,7 @@ import (
 
 // totals sums the channels up for the metrics.
 func (s *Sales) totals() admin.ChannelTotals {
-	sum := s.Settler.Totals()
+	sum := s.Channels.Totals()
 	out := admin.ChannelTotals{
 		Open: sum.Open, Owing: sum.Owing, Unsettled: sum.Unsettled, Settled: sum.Settled, Lost: sum.Lost,
 		Payouts: sum.Payouts, Losses: sum.Losses, Faults: sum.Failed,

@@ -236,12 +236,12 @@ func (s *Server) Close() (err error) {
 // replaced is an Analyst whose analyses are made by explain.
 type replaced struct {
 	*Analyst
-	explain func(context.Context, transport.Job) (*api.Result, error)
+	explain func(context.Context, transport.RunSpec) (*api.Result, error)
 }
 
 // Explain implements transport.Explainer.
-func (r replaced) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
-	return r.explain(ctx, job)
+func (r replaced) Explain(ctx context.Context, spec transport.RunSpec) (*api.Result, error) {
+	return r.explain(ctx, spec)
 }
 
 // jobRunner runs the analyses of async jobs; they are sold if the server sells.

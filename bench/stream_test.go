@@ -33,7 +33,7 @@ type idle struct{ running atomic.Int64 }
 
 func (*idle) Check(api.Request) error { return nil }
 
-func (x *idle) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
+func (x *idle) Explain(ctx context.Context, job transport.RunSpec) (*api.Result, error) {
 	x.running.Add(1)
 	defer x.running.Add(-1)
 	job.Sink(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})

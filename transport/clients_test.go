@@ -16,7 +16,7 @@ import (
 )
 
 // flood tells events until its stream is cut off or n are told.
-func flood(ctx context.Context, job Job, n int) (cause error) {
+func flood(ctx context.Context, job RunSpec, n int) (cause error) {
 	e := api.Event{Type: api.EventAgentText, Text: strings.Repeat("word ", 800), Iteration: new(int64)}
 	for range n {
 		job.Sink(e)
@@ -36,7 +36,7 @@ func TestSlowClient(t *testing.T) {
 		asked := make(chan string, 1)
 		// A sink that waited for the client would wait until the test ends.
 		cfg := Config{MaxBacklog: 1 << 20, WriteTimeout: time.Hour, KeepRunning: func(id string) bool { asked <- id; return keep }}
-		_, url := play(t, cfg, func(ctx context.Context, job Job) (*api.Result, error) {
+		_, url := play(t, cfg, func(ctx context.Context, job RunSpec) (*api.Result, error) {
 			ended <- flood(ctx, job, 20_000) // 80 MB
 			return result(job.Request), ctx.Err()
 		})
@@ -60,7 +60,7 @@ func TestSlowClient(t *testing.T) {
 // the deadline of the write; one that reads slowly but steadily gets all.
 func TestStuckClient(t *testing.T) {
 	large := &api.Result{Summary: strings.Repeat("x", 24<<20)}
-	run := func(context.Context, Job) (*api.Result, error) { return large, nil }
+	run := func(context.Context, RunSpec) (*api.Result, error) { return large, nil }
 	inVirtualTime(t, Config{WriteTimeout: time.Second}, run, func(t *testing.T, s *Server, in *pipes) {
 		ask(t, in.dial(t), goodBody)
 		synctest.Wait()
@@ -92,7 +92,7 @@ func TestClientGoneWhileSilent(t *testing.T) {
 		t.Helper()
 		began, cancelled, free := make(chan struct{}), make(chan error, 1), make(chan struct{})
 		noticed := make(chan struct{})
-		s, url := play(t, Config{KeepRunning: func(string) bool { close(noticed); return keep }}, func(ctx context.Context, job Job) (*api.Result, error) {
+		s, url := play(t, Config{KeepRunning: func(string) bool { close(noticed); return keep }}, func(ctx context.Context, job RunSpec) (*api.Result, error) {
 			close(began)
 			select {
 			case <-ctx.Done():

@@ -24,7 +24,7 @@ func partial(req api.Request) *api.Result {
 
 // finishes plays an analysis that goes on until it is told to finish.
 func finishes(began chan<- struct{}, end func(api.Request) (*api.Result, error)) script {
-	return func(ctx context.Context, job Job) (*api.Result, error) {
+	return func(ctx context.Context, job RunSpec) (*api.Result, error) {
 		began <- struct{}{}
 		select {
 		case <-job.Finish:
@@ -111,7 +111,7 @@ func TestFinishedBlocking(t *testing.T) {
 func TestDrainRefuses(t *testing.T) {
 	began, free := make(chan struct{}, 2), make(chan struct{})
 	in := newPipes()
-	s := serve(t, Config{Explainer: script(func(_ context.Context, job Job) (*api.Result, error) {
+	s := serve(t, Config{Explainer: script(func(_ context.Context, job RunSpec) (*api.Result, error) {
 		began <- struct{}{}
 		<-free
 		return result(job.Request), nil

@@ -172,7 +172,7 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, "too many analyses are running; try again soon")
 		return
 	}
-	job := Job{ID: idOf(ctx), Request: req, Finish: s.finish}
+	job := RunSpec{ID: idOf(ctx), Request: req, Finish: s.finish}
 	other := "application/json"
 	if req.Report {
 		other = "text/html"
@@ -211,7 +211,7 @@ func isJSON(contentType []byte) bool {
 }
 
 // block has the analysis done for as long as the client waits for it.
-func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
+func (s *Server) block(ctx *fasthttp.RequestCtx, job RunSpec) {
 	work, cancel := s.begin()
 	defer cancel(nil)
 	visit := visitOf(ctx)
@@ -235,7 +235,7 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job Job) {
 // stream answers with events. The analysis runs beside the connection, and gives
 // its slot back when it has ended, whatever became of the client. One that is sold
 // is paid before its last frame leaves.
-func (s *Server) stream(ctx *fasthttp.RequestCtx, job Job, v *paidRun) {
+func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	work, cancel := s.begin()
 	st := s.newStream(ctx, job.ID)
 	visit := visitOf(ctx)
@@ -310,7 +310,7 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 // stream. It may work outside of any handler, where a panic would end the process.
 // A partial result that a stop cut short is told as an error where it was kept:
 // the error says where it can be had. ended takes the run off the list of those at work.
-func (s *Server) conclude(work context.Context, job Job, ended func(), cutShort func() bool) (last any, err error) {
+func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutShort func() bool) (last any, err error) {
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
 	defer ended()
 	res, err := s.attempt(work, job)
@@ -330,7 +330,7 @@ func (s *Server) conclude(work context.Context, job Job, ended func(), cutShort 
 var errPanic = errors.New("the analysis panicked")
 
 // attempt runs the analysis. Its panic costs this request only.
-func (s *Server) attempt(work context.Context, job Job) (res *api.Result, err error) {
+func (s *Server) attempt(work context.Context, job RunSpec) (res *api.Result, err error) {
 	defer s.caught(job.ID, func() { res, err = nil, errPanic })
 	res, err = s.cfg.Explainer.Explain(work, job)
 	if err != nil && work.Err() != nil {

@@ -77,7 +77,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 // TestConnectionsAtATime: those that streams took over count, too.
 func TestConnectionsAtATime(t *testing.T) {
 	free := make(chan struct{})
-	s, url := play(t, Config{MaxConns: 2}, func(_ context.Context, job Job) (*api.Result, error) {
+	s, url := play(t, Config{MaxConns: 2}, func(_ context.Context, job RunSpec) (*api.Result, error) {
 		<-free
 		return result(job.Request), nil
 	})

@@ -51,7 +51,7 @@ func TestOneLineARequest(t *testing.T) {
 		t.Helper()
 		var count tally
 		log := new(lockedLog)
-		_, url := play(t, Config{Observer: &count, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, func(ctx context.Context, job Job) (*api.Result, error) {
+		_, url := play(t, Config{Observer: &count, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}, func(ctx context.Context, job RunSpec) (*api.Result, error) {
 			job.Sink(api.Event{Type: api.EventPreflightStatus, Phase: "probe", State: api.StateFound, Chain: "base-mainnet"})
 			job.Sink(api.Event{Type: api.EventPreflightStatus, Phase: "trace", State: api.StateFailed})
 			return byContext(ctx, job.Request)
@@ -90,11 +90,11 @@ func TestOneLineARequest(t *testing.T) {
 
 // TestOneLineAStream: a stream is told at its end, with how it ended.
 func TestOneLineAStream(t *testing.T) {
-	f := func(end func(job Job) (*api.Result, error), leave bool, wantLine string) {
+	f := func(end func(job RunSpec) (*api.Result, error), leave bool, wantLine string) {
 		t.Helper()
 		var count tally
 		log := new(lockedLog)
-		_, url := play(t, Config{Observer: &count, Log: slog.New(slog.NewTextHandler(log, nil))}, func(ctx context.Context, job Job) (*api.Result, error) {
+		_, url := play(t, Config{Observer: &count, Log: slog.New(slog.NewTextHandler(log, nil))}, func(ctx context.Context, job RunSpec) (*api.Result, error) {
 			if leave {
 				<-ctx.Done()
 			}
@@ -115,9 +115,9 @@ func TestOneLineAStream(t *testing.T) {
 			t.Errorf("%s lacks %s", log.String(), wantLine)
 		}
 	}
-	f(func(job Job) (*api.Result, error) { return result(job.Request), nil }, false, "stream=whole")
-	f(func(Job) (*api.Result, error) { return nil, api.ErrPending }, false, "code=transaction_pending stream=whole")
-	f(func(Job) (*api.Result, error) { return nil, context.Canceled }, true, `stream="client gone"`)
+	f(func(job RunSpec) (*api.Result, error) { return result(job.Request), nil }, false, "stream=whole")
+	f(func(RunSpec) (*api.Result, error) { return nil, api.ErrPending }, false, "code=transaction_pending stream=whole")
+	f(func(RunSpec) (*api.Result, error) { return nil, context.Canceled }, true, `stream="client gone"`)
 }
 
 // TestQuietVisits: what is answered many times a minute has no line of its own.

@@ -569,7 +569,7 @@ func kindsOf(body string) string {
 
 // spends plays an analysis that costs so many nano-dollars.
 func spends(nano int64) script {
-	return func(ctx context.Context, job Job) (*api.Result, error) {
+	return func(ctx context.Context, job RunSpec) (*api.Result, error) {
 		job.Sink(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})
 		if job.OnCost != nil {
 			job.OnCost(nano)

@@ -137,7 +137,7 @@ func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Pay
 		return
 	}
 	v := &paidRun{s: s, run: run, slot: slot, challenge: p.ChallengeID, fan: fan}
-	s.stream(ctx, Job{ID: a.Bill, Request: req, Finish: s.finish, Gate: run.Gate, OnCost: run.OnCost}, v)
+	s.stream(ctx, RunSpec{ID: a.Bill, Request: req, Finish: s.finish, Gate: run.Gate, OnCost: run.OnCost}, v)
 }
 
 // notBegun answers for a run that could not begin again.

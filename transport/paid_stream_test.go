@@ -185,7 +185,7 @@ func (sh *shop) sign(sum uint64) {
 
 // held is an analysis that tells of its begin, waits to be freed, and costs nothing.
 func held(began chan<- string, free <-chan struct{}) script {
-	return func(ctx context.Context, job Job) (*api.Result, error) {
+	return func(ctx context.Context, job RunSpec) (*api.Result, error) {
 		began <- job.ID
 		select {
 		case <-free:
@@ -262,7 +262,7 @@ func TestNoVoucherNeeded(t *testing.T) {
 // analysis is made once.
 func TestUnpaidRun(t *testing.T) {
 	var made atomic.Int32
-	sh := sellWith(t, func(ctx context.Context, job Job) (*api.Result, error) {
+	sh := sellWith(t, func(ctx context.Context, job RunSpec) (*api.Result, error) {
 		made.Add(1)
 		return byContext(ctx, job.Request)
 	}, func(_ *Config, o *sale.Options) { o.Patience = time.Nanosecond })

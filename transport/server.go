@@ -82,11 +82,11 @@ type Explainer interface {
 	Check(req api.Request) error
 	// Explain returns a result, complete or partial, or the error that left none.
 	// It stops soon after ctx ends.
-	Explain(ctx context.Context, job Job) (*api.Result, error)
+	Explain(ctx context.Context, job RunSpec) (*api.Result, error)
 }
 
 // Job is one analysis as the Explainer gets it.
-type Job struct {
+type RunSpec struct {
 	ID      string // of the request, as the caller knows it
 	Request api.Request
 	// Sink is told what happens on the way. It never blocks, and may be called from

@@ -200,7 +200,7 @@ func TestLinger(t *testing.T) {
 // know, and five more to end.
 func TestStopTakes(t *testing.T) {
 	var free chan struct{}
-	run := func(_ context.Context, job Job) (*api.Result, error) {
+	run := func(_ context.Context, job RunSpec) (*api.Result, error) {
 		<-free
 		return result(job.Request), nil
 	}

@@ -18,7 +18,7 @@ import (
 var asSent = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
 // lastFrame makes of a result the frame that ends the stream of its job.
-func lastFrame(job Job, res *api.Result) (any, error) {
+func lastFrame(job RunSpec, res *api.Result) (any, error) {
 	if !job.Request.Report {
 		return wire.ResultFrame{Type: api.EventResult, RequestID: job.ID, Result: res}, nil
 	}

@@ -25,11 +25,11 @@ import (
 )
 
 // script is an Explainer that plays one analysis.
-type script func(ctx context.Context, job Job) (*api.Result, error)
+type script func(ctx context.Context, job RunSpec) (*api.Result, error)
 
 func (script) Check(api.Request) error { return nil }
 
-func (s script) Explain(ctx context.Context, job Job) (*api.Result, error) { return s(ctx, job) }
+func (s script) Explain(ctx context.Context, job RunSpec) (*api.Result, error) { return s(ctx, job) }
 
 func play(t *testing.T, cfg Config, s script) (*Server, string) {
 	t.Helper()
@@ -144,7 +144,7 @@ func kinds(fs []frame) string {
 }
 
 // whole plays every event there is without a model.
-func whole(_ context.Context, job Job) (*api.Result, error) {
+func whole(_ context.Context, job RunSpec) (*api.Result, error) {
 	tell := job.Sink
 	tell(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})
 	tell(api.Event{Type: api.EventPreflightStatus, Phase: "probe", State: api.StateStarted})
@@ -331,7 +331,7 @@ func TestNoStream(t *testing.T) {
 // told.
 func TestHeartbeat(t *testing.T) {
 	const beat = 15 * time.Second
-	run := func(_ context.Context, job Job) (*api.Result, error) {
+	run := func(_ context.Context, job RunSpec) (*api.Result, error) {
 		for range 10 {
 			time.Sleep(beat - time.Second)
 			job.Sink(api.ToolStarted("w1", "busy", ""))
@@ -353,7 +353,7 @@ func TestHeartbeat(t *testing.T) {
 // TestFramesAreFlushed: each event is there at once, and so is the head.
 func TestFramesAreFlushed(t *testing.T) {
 	step := make(chan struct{})
-	_, url := play(t, Config{}, func(_ context.Context, job Job) (*api.Result, error) {
+	_, url := play(t, Config{}, func(_ context.Context, job RunSpec) (*api.Result, error) {
 		for range 3 {
 			<-step
 			job.Sink(api.ToolStarted("w1", "next", ""))
@@ -384,7 +384,7 @@ func TestManyStreams(t *testing.T) {
 	const n = 200
 	var running atomic.Int64
 	free := make(chan struct{})
-	s, url := play(t, Config{MaxAnalyses: n, Heartbeat: 20 * time.Millisecond}, func(ctx context.Context, job Job) (*api.Result, error) {
+	s, url := play(t, Config{MaxAnalyses: n, Heartbeat: 20 * time.Millisecond}, func(ctx context.Context, job RunSpec) (*api.Result, error) {
 		running.Add(1)
 		defer running.Add(-1)
 		job.Sink(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})
@@ -431,7 +431,7 @@ func TestManyStreams(t *testing.T) {
 func TestTalkativeClient(t *testing.T) {
 	began, free := make(chan struct{}), make(chan struct{})
 	in := newPipes()
-	serve(t, Config{Explainer: script(func(ctx context.Context, job Job) (*api.Result, error) {
+	serve(t, Config{Explainer: script(func(ctx context.Context, job RunSpec) (*api.Result, error) {
 		close(began)
 		select {
 		case <-free:
@@ -485,7 +485,7 @@ func TestShutdownOfStreams(t *testing.T) {
 	f := func(grace time.Duration, deaf bool, want string) {
 		t.Helper()
 		var began, free chan struct{}
-		run := func(ctx context.Context, job Job) (*api.Result, error) {
+		run := func(ctx context.Context, job RunSpec) (*api.Result, error) {
 			close(began)
 			if deaf {
 				<-free
@@ -528,7 +528,7 @@ func TestShutdownOfStreams(t *testing.T) {
 func TestShutdownWaitsForRunsWithoutClient(t *testing.T) {
 	began, gone, free := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var finished atomic.Bool
-	s, url := play(t, Config{KeepRunning: func(string) bool { close(gone); return true }}, func(_ context.Context, job Job) (*api.Result, error) {
+	s, url := play(t, Config{KeepRunning: func(string) bool { close(gone); return true }}, func(_ context.Context, job RunSpec) (*api.Result, error) {
 		close(began)
 		<-gone
 		<-free

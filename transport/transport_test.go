@@ -44,7 +44,7 @@ func (f *fake) Check(req api.Request) error {
 	return nil
 }
 
-func (f *fake) Explain(ctx context.Context, job Job) (*api.Result, error) {
+func (f *fake) Explain(ctx context.Context, job RunSpec) (*api.Result, error) {
 	job.Sink(api.Event{Type: api.EventPreflightStart, TxHash: job.Request.TxHash})
 	return f.explain(ctx, job.Request)
 }
@@ -351,7 +351,7 @@ func TestDrippedHeaderIsCut(t *testing.T) {
 }
 
 func TestAnalysisOutlivesTheReadTimeout(t *testing.T) {
-	run := func(ctx context.Context, job Job) (*api.Result, error) {
+	run := func(ctx context.Context, job RunSpec) (*api.Result, error) {
 		select {
 		case <-time.After(4 * time.Second):
 			return result(job.Request), nil

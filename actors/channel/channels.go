@@ -70,16 +70,18 @@ type Channels struct {
 	closed  bool
 	all     sync.WaitGroup // actors that have not ended
 
-	looks   singleflight.Group // looks at the chain, by channel
-	strange *rate.Limiter      // looks at the chain for ids that nobody knows
-	paid    paid
-	limits  *limits
-	busy    busy
-	sends   chan struct{} // one per transaction under way
-	watch   watchState    // what looks at the chain have shown beside the rows
-	faults  *faultBoard   // of the payee
-	health  atomic.Pointer[settle.Health]
-	turns   *locks // by what is done one at a time: opens, top-ups, payouts, tickets, bills
+	looks        singleflight.Group // looks at the chain, by channel
+	strange      *rate.Limiter      // looks at the chain for ids that nobody knows
+	paid         paid
+	limits       *limits
+	busy         busy
+	sends        chan struct{} // one per transaction under way
+	watch        watchState    // what looks at the chain have shown beside the rows
+	faults       *faultBoard   // of the payee
+	health       atomic.Pointer[settle.Health]
+	last         atomic.Pointer[lastLook] // nil: the Watcher has not looked
+	failedRounds atomic.Uint64
+	turns        *locks // by what is done one at a time: opens, top-ups, payouts, tickets, bills
 }
 
 // channelRef is what the owner keeps of one channel's actor.

@@ -1,6 +1,7 @@
 // Package channel is the payee's side of payment channels: one actor for each channel
-// owns its row and makes the changes to it one at a time; the Settler pays channels
-// out, watches the settlement chain and checks the payee's ability to settle.
+// owns its row and makes the changes to it one at a time. The Settler pays channels out.
+// The Watcher compares them with the settlement chain, also after a reorganisation, and
+// checks that the payee is able to settle.
 //
-// What a channel answers is on disk first.
+// An answer of a channel is stored before it is returned.
 package channel

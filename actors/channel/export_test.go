@@ -21,10 +21,17 @@ func (c *Channels) Unbounded() { c.strange.SetLimit(rate.Inf) }
 // Sweep has all actors rest that were not used lately.
 func (c *Channels) Sweep() { c.sweep() }
 
-// Rounds is a Settler whose rounds come when the test says so.
-func (c *Channels) Rounds(p SettlePolicy) *Settler {
-	return withTotals(&Settler{c: c, policy: p.withDefaults(), baseline: context.Background()})
+// Rounds are a Settler and a Watcher whose rounds run when the test calls them.
+type Rounds struct {
+	*Settler
+	*Watcher
 }
 
-func (t *Settler) WatchRound(ctx context.Context) error  { return t.watchRound(ctx) }
+// Rounds makes them.
+func (c *Channels) Rounds(p SettlePolicy) Rounds {
+	return Rounds{&Settler{c: c, policy: p.withDefaults()}, &Watcher{c: c}}
+}
+
+func (r Rounds) Totals() Totals                          { return r.Settler.c.Totals() }
+func (w *Watcher) WatchRound(ctx context.Context) error  { return w.watchRound(ctx) }
 func (t *Settler) SettleRound(ctx context.Context) error { return t.settleRound(ctx) }

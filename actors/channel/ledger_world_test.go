@@ -50,7 +50,7 @@ type world struct {
 	store  *storage.Store
 	x      *analysis.Explainer
 	c      *actors.Channels
-	rounds *actors.Settler
+	rounds actors.Rounds
 }
 
 // errDead is what a process hears that has crashed.

@@ -46,7 +46,7 @@ func TestReorganisedOpen(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	p := m.served(1, 5*dollar, 50_000, 20_000)
-	tr := withTotals(m.settler(SettlePolicy{MaxAge: time.Second}))
+	tr := m.c.Rounds(SettlePolicy{MaxAge: time.Second})
 	if err := m.chain.Reorg(1, true); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestReorganisedOpen(t *testing.T) {
 func TestReorganisedOpenComesBack(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 50_000, 20_000)
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	if err := m.chain.Reorg(1, false); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestWithdrawnWithoutLogs(t *testing.T) {
 	p, well := m.served(1, 5*dollar, 50_000, 20_000), m.served(2, 6*dollar, 10_000, 10_000)
 	m.withdrawn(p)
 	m.noLogs()
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	round := func() {
 		t.Helper()
 		if err := tr.watchRound(ctx); err != nil {
@@ -155,7 +155,7 @@ func TestClosingWithoutLogs(t *testing.T) {
 			p.is(session.Active, 0, 0)
 			m.expect(p.voucher(60_000), content, 410, mpp.ChannelNotFound)
 			m.later(reorgWindow + time.Second)
-			if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err != nil {
+			if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err != nil {
 				t.Error(err)
 			}
 		}
@@ -178,7 +178,7 @@ func TestLaggingNodeIsNotTheEnd(t *testing.T) {
 	if err := m.chain.Inject(sandbox.Fault{Method: "eth_call", Lag: 2, Times: 3}); err != nil {
 		t.Fatal(err)
 	}
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(context.Background()); err != nil {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(context.Background()); err != nil {
 		t.Error(err)
 	}
 	p.is(session.Active, 0, 0)
@@ -219,7 +219,7 @@ func TestEndUndoneLate(t *testing.T) {
 
 	m, p = closed()
 	undo(m)
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	if err := tr.watchRound(ctx); err != nil {
 		t.Error(err)
 	}
@@ -232,7 +232,7 @@ func TestEndUndoneLate(t *testing.T) {
 	m, p = closed()
 	m.lagsBefore(p, "eth_call")
 	m.expect(p.voucher(60_000), content, 410, mpp.ChannelFinalized)
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err != nil {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err != nil {
 		t.Error(err)
 	}
 	p.is(session.Closed, 20_000, 0)
@@ -292,7 +292,7 @@ func TestMissingWithSettlementOpen(t *testing.T) {
 	if err := m.chain.Inject(sandbox.Fault{Method: "eth_getTransactionReceipt", Refuse: &sandbox.Error{Code: -32005, Message: "busy"}}); err != nil {
 		t.Fatal(err)
 	}
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	for range 3 {
 		tr.watchRound(ctx) // it tells that no receipt is to be had
 		m.later(2 * reorgWindow)
@@ -319,7 +319,7 @@ func TestMissingWhileLookedFor(t *testing.T) {
 	}
 	m.expect(p.voucher(60_000), content, 503, mpp.InternalPaymentError)
 	m.chain.ClearFaults()
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(context.Background()); err != nil {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(context.Background()); err != nil {
 		t.Error(err)
 	}
 	if _, missing := m.c.watch.missingSince(p.ref.ChannelID); missing {
@@ -362,7 +362,7 @@ func TestLostEndComesBack(t *testing.T) {
 		ctx := context.Background()
 		p := m.served(1, 5*dollar, 50_000, 20_000)
 		m.chain.Mine()
-		tr := withTotals(m.settler(SettlePolicy{}))
+		tr := m.c.Rounds(SettlePolicy{})
 		m.noLogs()
 		if err := m.chain.Inject(sandbox.Fault{Method: "eth_call", Lag: 60}); err != nil { // a node that has stopped
 			t.Fatal(err)

@@ -76,7 +76,7 @@ func TestOutage(t *testing.T) {
 func TestOutageAfterRound(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 10_000, 10_000)
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	ctx := context.Background()
 	f := func(wait time.Duration, round bool, signed uint64, status int) {
 		t.Helper()
@@ -224,7 +224,7 @@ func TestClockSkew(t *testing.T) {
 		balanced(t, m, 10_000)
 		gone := m.served(2, 6*dollar, 10_000, 0)
 		m.withdrawn(gone)
-		tr := withTotals(m.settler(SettlePolicy{}))
+		tr := m.c.Rounds(SettlePolicy{})
 		for _, left := range []int{1, 1, 0} {
 			if err := tr.watchRound(ctx); err != nil {
 				t.Errorf("%s: %v", skew, err)

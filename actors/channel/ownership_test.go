@@ -120,7 +120,7 @@ func TestForeignSettlement(t *testing.T) {
 	}
 	check(false, 0)
 	m.expect(other.voucher(30_000), content, 200, "")
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err != nil {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err != nil {
 		t.Fatal(err)
 	}
 	check(true, 1)
@@ -143,7 +143,7 @@ func TestForeignSettlement(t *testing.T) {
 	m.expect(other.voucher(50_000), management, 200, "") // for work that is under way
 	m.restart()                                          // it is found again, though the chain is away
 	m.away()
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err == nil {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err == nil {
 		t.Fatal("the chain answers")
 	}
 	m.chain.ClearFaults()
@@ -154,7 +154,7 @@ func TestForeignSettlement(t *testing.T) {
 
 	m.adopt = true
 	m.restart()
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err != nil {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err != nil {
 		t.Fatal(err)
 	}
 	check(false, 0)
@@ -197,7 +197,7 @@ func TestForeignEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err != nil {
+		if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if row := p.row(); row.Status != session.Closed || row.Settled != units(captured) {
@@ -232,14 +232,14 @@ func TestOwnSettlementsAreNotForeign(t *testing.T) {
 	m.restart()
 	m.later(time.Second)
 	m.expect(p.voucher(30_000), content, 200, "")
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err != nil {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if row := p.row(); row.Settled != units(20_000) || m.c.faults.isActive(FaultForeign) {
 		t.Errorf("settled %s", row.Settled)
 	}
 	m.expect(p.close(30_000), management, 200, "")
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err != nil || m.c.faults.isActive(FaultForeign) {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err != nil || m.c.faults.isActive(FaultForeign) {
 		t.Errorf("%v", err)
 	}
 }

@@ -175,7 +175,7 @@ func TestRefusedTogether(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	good, gone := m.served(1, 5*dollar, 30_000, 30_000), m.served(2, 6*dollar, 20_000, 20_000)
 	m.withdrawn(gone)
-	for _, p := range withTotals(m.settler(SettlePolicy{})).PayOut(context.Background(), good.ref.ChannelID, gone.ref.ChannelID) {
+	for _, p := range m.c.Rounds(SettlePolicy{}).PayOut(context.Background(), good.ref.ChannelID, gone.ref.ChannelID) {
 		if isPayeeError(p.Err) {
 			t.Errorf("%+v", p)
 		}

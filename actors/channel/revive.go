@@ -111,31 +111,31 @@ const sweepPage = 200
 
 // sweepClosed compares the next channels that have ended with the chain, and takes up
 // those that it shows: page by page, and from the first one again.
-func (t *Settler) sweepClosed(ctx context.Context) error {
-	rows, next, err := t.c.o.Store.Channels(true, t.sweepFrom, sweepPage)
+func (w *Watcher) sweepClosed(ctx context.Context) error {
+	rows, next, err := w.c.o.Store.Channels(true, w.sweepFrom, sweepPage)
 	if err != nil || len(rows) == 0 {
-		t.sweepFrom = common.Hash{}
+		w.sweepFrom = common.Hash{}
 		return err
 	}
 	ids := make([]common.Hash, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].ID
 	}
-	states, err := t.c.o.Escrow.States(ctx, ids...)
+	states, err := w.c.o.Escrow.States(ctx, ids...)
 	if err != nil || len(states) != len(ids) {
 		return err // the same page is asked for in the next round
 	}
-	if t.sweepFrom = (common.Hash{}); next != nil {
-		t.sweepFrom = *next
+	if w.sweepFrom = (common.Hash{}); next != nil {
+		w.sweepFrom = *next
 	}
 	var errs []error
 	for i, s := range states {
 		if s.Deposit.IsZero() {
 			continue
 		}
-		row, err := t.c.revive(ctx, rows[i], s)
+		row, err := w.c.revive(ctx, rows[i], s)
 		if err == nil && row.Status == session.Active && rows[i].CloseTx != (common.Hash{}) {
-			_, err = t.c.CloseChannel(ctx, row.ID) // it was closed because somebody wanted that
+			_, err = w.c.CloseChannel(ctx, row.ID) // it was closed because somebody wanted that
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("take up %s again: %w", row.ID, err))
@@ -152,16 +152,16 @@ const reorgWindow = time.Minute
 // attendMissing decides about a channel that is open in the ledger and that the chain
 // does not show: its payer withdrew, another holder of our key closed it, or the block
 // of its opening was replaced.
-func (t *Settler) attendMissing(ctx context.Context, id common.Hash) error {
-	s, err := t.c.stateOf(ctx, id)
+func (w *Watcher) attendMissing(ctx context.Context, id common.Hash) error {
+	s, err := w.c.stateOf(ctx, id)
 	if err != nil {
 		return err
 	}
-	row, err := t.c.observe(ctx, id, s)
+	row, err := w.c.observe(ctx, id, s)
 	if err != nil || !s.Deposit.IsZero() || row.Status != session.Active {
 		return err
 	}
-	return t.c.endMissing(ctx, row)
+	return w.c.endMissing(ctx, row)
 }
 
 // endMissing books the end of a channel that the chain does not show: by the event of

@@ -28,7 +28,7 @@ func TestPayOut(t *testing.T) {
 	}
 	nothing := m.served(2, 8*dollar, 10_000, 0)
 	ended := m.served(1, 8*dollar, 10_000, 10_000)
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	if p := tr.Shut(ctx, ended.ref.ChannelID); p.Err != nil || p.Paid != units(10_000) || p.Tx == (common.Hash{}) || !p.Left.IsZero() {
 		t.Errorf("shut: %+v", p)
 	}
@@ -70,7 +70,7 @@ func TestPayOutFails(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	ctx := context.Background()
 	good, bad := m.served(1, 5*dollar, 30_000, 30_000), m.served(2, 6*dollar, 20_000, 20_000)
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	if err := m.chain.Inject(sandbox.Fault{Method: "eth_getBlockByNumber", Refuse: &sandbox.Error{Code: -32000, Message: "away"}, Times: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -27,13 +27,6 @@ func (m *market) served(k byte, deposit, signed, consumed uint64) *purse {
 	return p
 }
 
-// idle makes rounds only when the test asks.
-func (m *market) settler(p SettlePolicy) *Settler {
-	return &Settler{c: m.c, policy: p.withDefaults(), baseline: context.Background()}
-}
-
-func withTotals(t *Settler) *Settler { t.unpaid.Store(new(tempo.Amount)); return t }
-
 // TestWatcher (H9): a payer's request to close is answered before its grace ends;
 // who withdrew first is booked as a loss; an opening that never came is forgotten.
 func TestWatcher(t *testing.T) {
@@ -59,7 +52,7 @@ func TestWatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.clockAhead(901 * time.Second)
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	if err := tr.watchRound(ctx); err != nil {
 		t.Error(err)
 	}
@@ -88,7 +81,7 @@ func TestSettler(t *testing.T) {
 	small, large := m.served(1, 5*dollar, 20_000, 20_000), m.served(2, 9*dollar, 6*dollar, 6*dollar)
 	used := m.served(1, 6*dollar, 6*dollar, 6*dollar-5_000)
 	over := m.served(2, 8*dollar, 7*dollar, 6*dollar)
-	tr := withTotals(m.settler(SettlePolicy{MaxAge: time.Hour}))
+	tr := m.c.Rounds(SettlePolicy{MaxAge: time.Hour})
 	f := func(p *purse, status session.Status, settled uint64) {
 		t.Helper()
 		if row := p.row(); row.Status != status || row.Settled != units(settled) {
@@ -118,18 +111,20 @@ func TestSettler(t *testing.T) {
 	balanced(t, m, 18*dollar+15_000)
 }
 
-// TestTreasuryRuns: the rounds come by themselves and end with Close.
-func TestTreasuryRuns(t *testing.T) {
+// TestRounds: Settler and Watcher work without being called, and end with Close.
+func TestRounds(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
-	tr := m.c.NewSettler(SettlePolicy{Watch: 10 * time.Millisecond, Every: 10 * time.Millisecond})
+	settler := m.c.NewSettler(SettlePolicy{Every: 10 * time.Millisecond})
+	watcher := m.c.NewWatcher(WatchIntervals{Channels: 10 * time.Millisecond})
 	if _, err := m.client.Send(context.Background(), m.tx(p.key, requestClose(p))); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(30 * time.Second); p.row().Status != session.Closed && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	tr.Close()
+	settler.Close()
+	watcher.Close()
 	if row := p.row(); row.Status != session.Closed || row.Settled != units(20_000) {
 		t.Errorf("%s, settled %s", row.Status, row.Settled)
 	}

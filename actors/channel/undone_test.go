@@ -66,7 +66,7 @@ func TestReconcileUndoneWithdrawal(t *testing.T) {
 	if _, err := m.client.Send(ctx, m.tx(p.key, tempo.WithdrawCall{Descriptor: p.ref.Descriptor})); err != nil {
 		t.Fatal(err)
 	}
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	if err := tr.watchRound(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestUndoneCloseThenWithdrawal(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.later(2 * reorgWindow)
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	for range 2 {
 		if err := tr.watchRound(ctx); err != nil {
 			t.Error(err)
@@ -292,7 +292,7 @@ func TestAdoptRefused(t *testing.T) {
 	if _, err := m.pay(p.voucher(100_000), management); err == nil {
 		t.Error("a voucher was taken while the payer wants to close")
 	}
-	if err := withTotals(m.settler(SettlePolicy{})).watchRound(ctx); err != nil {
+	if err := m.c.Rounds(SettlePolicy{}).watchRound(ctx); err != nil {
 		t.Error(err)
 	}
 	if row := p.row(); row.Status != session.Closed || row.Settled != units(100_000) {
@@ -334,7 +334,7 @@ func TestEndIsWatched(t *testing.T) {
 // its transaction may land.
 func TestYoungOpening(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
-	tr := withTotals(m.settler(SettlePolicy{}))
+	tr := m.c.Rounds(SettlePolicy{})
 	row := session.Channel{ID: common.Hash{7}, Status: session.Opening, CreatedAt: m.now().UnixMilli()}
 	if err := m.book.Commit(Entry{Channel: &row}); err != nil {
 		t.Fatal(err)

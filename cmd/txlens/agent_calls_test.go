@@ -29,7 +29,7 @@ func TestAgentCalls(t *testing.T) {
 	flags.modelFlags = asksScript(t, "anthropic", s)
 	var heard heardEvents
 	a, m := testAnalyst(t, flags), new(meter.Meter)
-	res, err := a.ExplainWith(context.Background(), transport.Job{Request: api.Request{TxHash: hash, ChainID: 1}, Sink: heard.hear}, m)
+	res, err := a.ExplainWith(context.Background(), transport.RunSpec{Request: api.Request{TxHash: hash, ChainID: 1}, Sink: heard.hear}, m)
 	if err != nil || res.Partial() {
 		t.Fatalf("%v %s", err, res.Summary)
 	}
@@ -67,7 +67,7 @@ func TestAgentSkillsOfAFailure(t *testing.T) {
 		})
 		flags := asksScript(t, "anthropic", s)
 		flags.Patience = patience
-		res, run, err := replayTracer(t, failingCase, flags, transport.Job{}, new(meter.Meter))
+		res, run, err := replayTracer(t, failingCase, flags, transport.RunSpec{}, new(meter.Meter))
 		if err != nil || !res.Partial() || run == nil || run.Err == nil || !slices.Equal(res.SkillsUsed, []string{"exploit-triage"}) {
 			t.Errorf("%s: %v, %+v, skills %q", name, err, run, res.SkillsUsed)
 		}
@@ -79,14 +79,14 @@ func TestAgentSkillsOfAFailure(t *testing.T) {
 // TestAgentOfWhomNothingStands: a result in which nothing is of the model does not name
 // it as its author.
 func TestAgentOfWhomNothingStands(t *testing.T) {
-	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.Job{})
+	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.RunSpec{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := func(want string, change ...func(object)) {
 		t.Helper()
 		change = append([]func(object){with("summary", "It lost 777,777 USDC."), with("txType", string(*rules.TxType)), with("confidence", "high")}, change...)
-		res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", script.New(submits(change...))), transport.Job{}, new(meter.Meter))
+		res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", script.New(submits(change...))), transport.RunSpec{}, new(meter.Meter))
 		if err != nil || run.Outcome() != "answered" || res.AnalysisModel != want {
 			t.Errorf("%v: %s, want %s: %q", err, res.AnalysisModel, want, res.Summary)
 		}
@@ -104,13 +104,13 @@ func TestAgentOfWhomNothingStands(t *testing.T) {
 // TestAgentStepsAreMerged: one step of the model does not stand for all that the rules
 // have told.
 func TestAgentStepsAreMerged(t *testing.T) {
-	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.Job{})
+	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.RunSpec{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const own = "It all happened in frame 0."
 	s := script.New(submits(with("steps", []any{object{"text": "It all happened in {frame:0}.", "refs": []any{"tx"}}})))
-	res, _, err := replayTracer(t, failingCase, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
+	res, _, err := replayTracer(t, failingCase, asksScript(t, "anthropic", s), transport.RunSpec{}, new(meter.Meter))
 	if err != nil || len(rules.Steps) < 2 || len(res.Steps) != len(rules.Steps)+1 || !slices.Contains(res.Steps, own) {
 		t.Errorf("%v: %q, the rules have %q", err, res.Steps, rules.Steps)
 	}

@@ -34,7 +34,7 @@ const failingCase = gethdata.Delegated7702
 
 func isPartialOfAgent(t *testing.T, name string, res *api.Result, says string) {
 	t.Helper()
-	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.Job{})
+	rules, err := app.Replay(context.Background(), tracerBundle(t, failingCase), transport.RunSpec{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAgentFailures(t *testing.T) {
 			c(&flags)
 		}
 		m := new(meter.Meter)
-		res, run, err := replayTracer(t, failingCase, flags, transport.Job{}, m)
+		res, run, err := replayTracer(t, failingCase, flags, transport.RunSpec{}, m)
 		unpaid := new(analysis.UnpaidError)
 		if (err != nil) != (outcome == "account") || err != nil && (!errors.As(err, &unpaid) || !unpaid.UpstreamPayment()) {
 			t.Errorf("%s: %v", name, err)
@@ -105,7 +105,7 @@ var opusPrice = llm.Price{Input: 5000, Output: 25_000, CacheRead: 500, CacheWrit
 // TestAgentRecovers: an overload that passes costs nothing but time.
 func TestAgentRecovers(t *testing.T) {
 	s := script.New(script.Turn{Fault: script.Fault{Status: 529, RetryAfter: "0"}}, submits())
-	res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", s), transport.Job{}, new(meter.Meter))
+	res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", s), transport.RunSpec{}, new(meter.Meter))
 	if err != nil || res.Partial() || run.Turns != 1 || len(s.Requests()) != 2 {
 		t.Errorf("%v %+v", err, run)
 	}
@@ -167,7 +167,7 @@ func TestAgentCallerGone(t *testing.T) {
 		flags.Patience, flags.wire.Silence, flags.wire.Turn = time.Hour, time.Hour, time.Hour
 		ctx, cancel := context.WithCancel(context.Background())
 		b := tracerBundle(t, failingCase)
-		res, run, err := replayWith(t, ctx, b, flags, transport.Job{Sink: onWord(cancel)}, new(meter.Meter))
+		res, run, err := replayWith(t, ctx, b, flags, transport.RunSpec{Sink: onWord(cancel)}, new(meter.Meter))
 		if !errors.Is(err, context.Canceled) || res != nil || run == nil || run.Outcome() != "stopped" {
 			t.Errorf("%v %v %+v", res, err, run)
 		}
@@ -192,7 +192,7 @@ func TestAgentMeters(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := replayWith(t, ctx, tracerBundle(t, failingCase), flags, transport.Job{}, m); !errors.Is(err, context.Canceled) {
+	if _, _, err := replayWith(t, ctx, tracerBundle(t, failingCase), flags, transport.RunSpec{}, m); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if n := <-told; n < 200*opusPrice.Input {
@@ -207,7 +207,7 @@ func TestAgentMeters(t *testing.T) {
 		}
 		return nil
 	}
-	res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", endless), transport.Job{}, m)
+	res, run, err := replayTracer(t, failingCase, asksScript(t, "anthropic", endless), transport.RunSpec{}, m)
 	if err != nil || run.Outcome() != "unpaid" || len(endless.Requests()) != 1 {
 		t.Errorf("%v %+v after %d requests", err, run, len(endless.Requests()))
 	}

@@ -134,13 +134,13 @@ func tracerBundle(t testing.TB, name string) *upstream.Bundle {
 }
 
 // replayTracer has the model of the flags look at such a transaction.
-func replayTracer(t testing.TB, name string, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
+func replayTracer(t testing.TB, name string, f modelFlags, job transport.RunSpec, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
 	t.Helper()
 	return replayWith(t, context.Background(), tracerBundle(t, name), f, job, m)
 }
 
 // replayWith tells how the run of the model went, too; nil: there was none.
-func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFlags, job transport.Job, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
+func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFlags, job transport.RunSpec, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
 	t.Helper()
 	model, err := f.agent()
 	if err != nil {

@@ -20,7 +20,7 @@ func TestAgentMends(t *testing.T) {
 		t.Helper()
 		for _, vendor := range vendors {
 			s := script.New(script.Turn{Calls: []script.Call{{Name: name, Input: script.Split(input, 7)}}, Usage: llm.Usage{Input: 5, Output: 5}}, submits())
-			res, run, err := replayTracer(t, failingCase, asksScript(t, vendor, s), transport.Job{}, new(meter.Meter))
+			res, run, err := replayTracer(t, failingCase, asksScript(t, vendor, s), transport.RunSpec{}, new(meter.Meter))
 			if err != nil || run == nil || run.Outcome() != "answered" || res.Partial() || len(s.Requests()) != 2 {
 				t.Errorf("%s, %s %s: %v %+v", vendor, name, input, err, run)
 			}
@@ -48,7 +48,7 @@ func TestAgentOutlivesBrokenStreams(t *testing.T) {
 			broken.Text, broken.Fault = []string{"Well", " then"}, fault
 			s := script.New(broken, broken, submits())
 			var heard heardEvents
-			res, run, err := replayTracer(t, failingCase, asksScript(t, vendor, s), transport.Job{Sink: heard.hear}, new(meter.Meter))
+			res, run, err := replayTracer(t, failingCase, asksScript(t, vendor, s), transport.RunSpec{Sink: heard.hear}, new(meter.Meter))
 			if err != nil || run == nil || run.Outcome() != "answered" || res.Partial() || len(s.Requests()) != 3 {
 				t.Errorf("%s, %s: %v %+v after %d requests", vendor, name, err, run, len(s.Requests()))
 			}
@@ -69,7 +69,7 @@ func TestAgentThinks(t *testing.T) {
 		turn := submits()
 		turn.Think, turn.Text = []string{"A router, ", "I think."}, []string{"Done."}
 		var heard heardEvents
-		if _, _, err := replayTracer(t, failingCase, asksScript(t, vendor, script.New(turn)), transport.Job{Sink: heard.hear}, new(meter.Meter)); err != nil {
+		if _, _, err := replayTracer(t, failingCase, asksScript(t, vendor, script.New(turn)), transport.RunSpec{Sink: heard.hear}, new(meter.Meter)); err != nil {
 			t.Fatal(err)
 		}
 		if got := heard.of(api.EventAgentText); !slices.Equal(got, []string{"A router, ", "I think.", "Done."}) {

@@ -33,7 +33,7 @@ func TestAgentSwap(t *testing.T) {
 			var heard heardEvents
 			a := w.hasty(t)
 			m := new(meter.Meter)
-			res, err := a.ExplainWith(context.Background(), transport.Job{Request: api.Request{TxHash: w.tx.Hash, Model: "model-opus-4-8"}, Sink: heard.hear}, m)
+			res, err := a.ExplainWith(context.Background(), transport.RunSpec{Request: api.Request{TxHash: w.tx.Hash, Model: "model-opus-4-8"}, Sink: heard.hear}, m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestAgentTriage(t *testing.T) {
 	flags.modelFlags = asksScript(t, "anthropic", s)
 	var heard heardEvents
 	a, m := testAnalyst(t, flags), new(meter.Meter)
-	res, err := a.ExplainWith(context.Background(), transport.Job{Request: api.Request{TxHash: hash, ChainID: 1, Context: "is this an exploit?"}, Sink: heard.hear}, m)
+	res, err := a.ExplainWith(context.Background(), transport.RunSpec{Request: api.Request{TxHash: hash, ChainID: 1, Context: "is this an exploit?"}, Sink: heard.hear}, m)
 	if err != nil || res.Partial() {
 		t.Fatalf("%v %s", err, res.Summary)
 	}
@@ -101,7 +101,7 @@ func TestAgentFailedTransaction(t *testing.T) {
 		submits(with("txType", "other"), with("confidence", "low")),
 	)
 	m := new(meter.Meter)
-	res, run, err := replayTracer(t, gethdata.FailedTx, asksScript(t, "openai", s), transport.Job{}, m)
+	res, run, err := replayTracer(t, gethdata.FailedTx, asksScript(t, "openai", s), transport.RunSpec{}, m)
 	if err != nil || run == nil || run.Outcome() != "answered" || run.Turns != 2 {
 		t.Fatalf("%v %+v", err, run)
 	}
@@ -119,7 +119,7 @@ func TestAgentRequests(t *testing.T) {
 		var bodies [][]byte
 		for range 2 {
 			s := script.New(submits())
-			if _, _, err := replayTracer(t, recorded, asksScript(t, vendor, s), transport.Job{}, new(meter.Meter)); err != nil {
+			if _, _, err := replayTracer(t, recorded, asksScript(t, vendor, s), transport.RunSpec{}, new(meter.Meter)); err != nil {
 				t.Fatal(err)
 			}
 			bodies = append(bodies, s.Requests()[0].Body)

@@ -329,7 +329,7 @@ func TestDemoIsPaid(t *testing.T) {
 		t.Fatalf("%d parts, %v", len(parts), err)
 	}
 	for i, b := range shelf {
-		res, err := app.Replay(t.Context(), b, transport.Job{})
+		res, err := app.Replay(t.Context(), b, transport.RunSpec{})
 		if err != nil {
 			t.Fatal(err)
 		}

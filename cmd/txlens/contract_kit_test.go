@@ -37,7 +37,7 @@ type house struct {
 	till    *app.Sales // nil: nothing is sold
 	payer   *payer     // of what is
 	// script is the analysis of every request; nil: its context scripts it.
-	script func(ctx context.Context, job transport.Job) (*api.Result, error)
+	script func(ctx context.Context, job transport.RunSpec) (*api.Result, error)
 }
 
 func newHouse(t *testing.T) *house { t.Helper(); return openHouse(t, nil) }
@@ -165,7 +165,7 @@ const (
 )
 
 // buy is the one purchase of an analysis that is paid for.
-func (h *house) buy(ctx context.Context, job transport.Job) error {
+func (h *house) buy(ctx context.Context, job transport.RunSpec) error {
 	if job.Gate == nil {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (h *house) buy(ctx context.Context, job transport.Job) error {
 }
 
 // analyse does what the context of the request tells it to.
-func (h *house) analyse(ctx context.Context, job transport.Job) (*api.Result, error) {
+func (h *house) analyse(ctx context.Context, job transport.RunSpec) (*api.Result, error) {
 	h.ran.Add(1)
 	if h.script != nil {
 		return h.script(ctx, job)
@@ -239,7 +239,7 @@ type (
 
 func (scripted) Check(api.Request) error { return nil }
 
-func (s scripted) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
+func (s scripted) Explain(ctx context.Context, job transport.RunSpec) (*api.Result, error) {
 	return s.analyse(ctx, job)
 }
 

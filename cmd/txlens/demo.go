@@ -45,7 +45,7 @@ func replayDemo(ctx context.Context, name string) (*api.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.Replay(ctx, b, transport.Job{})
+	return app.Replay(ctx, b, transport.RunSpec{})
 }
 
 func demoBundle(name string) (*upstream.Bundle, error) {

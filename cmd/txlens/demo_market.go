@@ -155,10 +155,10 @@ func (m *market) open(ctx context.Context, o app.Options) error {
 type shelved []*upstream.Bundle
 
 // Explain replays the bundle of the transaction.
-func (s shelved) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
+func (s shelved) Explain(ctx context.Context, spec transport.RunSpec) (*api.Result, error) {
 	for _, b := range s {
-		if b.Meta.TxHash == job.Request.TxHash && b.Meta.ChainID == job.Request.ChainID {
-			return app.Replay(ctx, b, job)
+		if b.Meta.TxHash == spec.Request.TxHash && b.Meta.ChainID == spec.Request.ChainID {
+			return app.Replay(ctx, b, spec)
 		}
 	}
 	return nil, api.ErrNotFound

@@ -82,8 +82,8 @@ func (cmd *evalCmd) judge(ctx context.Context, cases []*evalCase, model *analysi
 func (c *evalCase) run(ctx context.Context, name string, model *analysis.Agent) evalRow {
 	row := evalRow{Name: c.name, Outcome: evalFailed}
 	m := new(meter.Meter)
-	job := transport.Job{ID: c.name, Request: api.Request{Context: c.Context, Model: name}, Sink: row.hear}
-	res, err := app.ReplayWith(ctx, c.bundle, job, m, model)
+	spec := transport.RunSpec{ID: c.name, Request: api.Request{Context: c.Context, Model: name}, Sink: row.hear}
+	res, err := app.ReplayWith(ctx, c.bundle, spec, m, model)
 	row.CostUSD, row.nano = api.NanoDollars(m.Nano(meter.LLMs)), m.Nano(meter.LLMs)
 	switch {
 	case res == nil:

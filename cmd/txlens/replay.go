@@ -20,7 +20,7 @@ func (cmd *replayCmd) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return badInput{err}
 	}
-	res, err := app.Replay(ctx, b, transport.Job{})
+	res, err := app.Replay(ctx, b, transport.RunSpec{})
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func TestReplayBytes(t *testing.T) {
 		}
 		live := marshal(t, mustExplain(t, a, req))
 		b := bundleOf(t, f.Record, tx.Hash)
-		res, err := app.Replay(context.Background(), b, transport.Job{})
+		res, err := app.Replay(context.Background(), b, transport.RunSpec{})
 		if err != nil {
 			t.Fatalf("%s: %v", tx.Hash, err)
 		}
@@ -71,7 +71,7 @@ func TestReplayFaults(t *testing.T) {
 			w.sources.SetFault(name, fault)
 		}
 		live := mustExplain(t, w.hasty(t), api.Request{TxHash: w.tx.Hash, ChainID: 1})
-		res, err := app.Replay(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash), transport.Job{})
+		res, err := app.Replay(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash), transport.RunSpec{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -101,7 +101,7 @@ func TestReplayDeadline(t *testing.T) {
 		if said := live.Summary + strings.Join(live.Provenance.Notes, "\n"); !strings.Contains(said, want+" (the deadline of 1.5s passed)") || live.Partial() != onNode {
 			t.Errorf("%s: %s", name, said)
 		}
-		res, err := app.Replay(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash), transport.Job{})
+		res, err := app.Replay(context.Background(), bundleOf(t, w.flags.Record, w.tx.Hash), transport.RunSpec{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -130,7 +130,7 @@ func TestSecretsStayHome(t *testing.T) {
 	}
 	b := bundleOf(t, w.flags.Record, w.tx.Hash)
 	all := string(marshal(t, res)) + err.Error() + strings.Join(b.Keys(), "\n") + fmt.Sprintf("%+v", b.Meta)
-	res, err = app.Replay(context.Background(), b, transport.Job{})
+	res, err = app.Replay(context.Background(), b, transport.RunSpec{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func explainCase(t *testing.T, c *gethdata.Case, debug bool) *api.Result {
 	dir := t.TempDir()
 	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: analysis.DefaultDeadline, Record: dir})
 	live := mustExplain(t, a, api.Request{TxHash: c.Hash().Hex(), ChainID: 1})
-	res, err := app.Replay(context.Background(), bundleOf(t, dir, c.Hash().Hex()), transport.Job{})
+	res, err := app.Replay(context.Background(), bundleOf(t, dir, c.Hash().Hex()), transport.RunSpec{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ type local struct{ *app.Analyst }
 // Explain runs one analysis. A provider that refuses the account makes it partial, and
 // the result says so.
 func (l local) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error) {
-	res, err := l.Analyst.Explain(ctx, transport.Job{Request: req, Sink: sink})
+	res, err := l.Analyst.Explain(ctx, transport.RunSpec{Request: req, Sink: sink})
 	if _, unpaid := errors.AsType[*analysis.UnpaidError](err); unpaid && res != nil {
 		return res, nil
 	}

@@ -20,7 +20,7 @@ type recorded struct {
 	bundle *upstream.Bundle
 }
 
-func (r recorded) Explain(ctx context.Context, job transport.Job) (*api.Result, error) {
+func (r recorded) Explain(ctx context.Context, job transport.RunSpec) (*api.Result, error) {
 	return r.Explainer.Explain(ctx, analysis.Input{ID: job.ID, Request: job.Request, World: upstream.ReplaySession(r.bundle, nil), Sink: job.Sink})
 }
 

@@ -1,0 +1,152 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/mpp/session"
+	"txlens/engine/mpp/tempo"
+)
+
+// WatchIntervals say how often a Watcher looks. Zero values mean the defaults named at
+// each field.
+type WatchIntervals struct {
+	Channels time.Duration // between two looks at all channels, default 30 s, at most 60 s
+	Health   time.Duration // between two looks at gas, clock and chain id, default 1 min
+}
+
+func (i WatchIntervals) withDefaults() WatchIntervals {
+	if i.Channels <= 0 {
+		i.Channels = 30 * time.Second
+	}
+	if i.Health <= 0 {
+		i.Health = time.Minute
+	}
+	i.Channels = min(i.Channels, 60*time.Second)
+	return i
+}
+
+// Watcher compares the channels with the chain: it closes a channel whose payer asks the
+// chain to close it, records the end of those that have ended, takes up those that a
+// reorganisation brought back, and checks that the payee is able to settle.
+type Watcher struct {
+	c         *Channels
+	sweepFrom common.Hash // where the next round looks at ended channels
+	rounds    rounds
+}
+
+// NewWatcher starts a Watcher. Close it before the Channels.
+func (c *Channels) NewWatcher(i WatchIntervals) *Watcher {
+	i = i.withDefaults()
+	w := &Watcher{c: c}
+	w.rounds.start(c, "watcher", i.Channels, w.watchRound)
+	w.rounds.start(c, "checker", i.Health, c.checkHealth)
+	return w
+}
+
+// Close ends the Watcher. It waits for the outcome of what is being sent.
+func (w *Watcher) Close() { w.rounds.close() }
+
+// watchRound asks the chain about every open channel. It closes those whose payer has
+// asked the chain to close them, while that is still possible, and records the end of
+// those that have ended.
+func (w *Watcher) watchRound(ctx context.Context) error {
+	began := w.c.o.now()
+	var ids []common.Hash
+	var unpaid tempo.Amount
+	var owing int
+	err := w.c.o.Store.OpenChannels(func(row session.Channel) error {
+		ids = append(ids, row.ID)
+		w.c.noteForeign(&row)
+		if owed := row.Unsettled(); !owed.IsZero() {
+			unpaid, _ = unpaid.Add(owed)
+			owing++
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list channels: %w", err)
+	}
+	w.c.last.Store(&lastLook{open: len(ids), owing: owing, unsettled: unpaid})
+	errs := []error{w.c.Reconcile(ctx), w.lookAtAll(ctx, ids, began)}
+	if ctx.Err() == nil {
+		errs = append(errs, w.sweepClosed(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// lookAtAll asks the chain about the channels that are open, and acts on its answers.
+func (w *Watcher) lookAtAll(ctx context.Context, ids []common.Hash, began time.Time) error {
+	var errs []error
+	all := true
+	for len(ids) > 0 && ctx.Err() == nil {
+		part := ids[:min(len(ids), 200)]
+		ids = ids[len(part):]
+		states, err := w.c.o.Escrow.States(ctx, part...)
+		if err != nil || len(states) != len(part) {
+			all = false
+			errs = append(errs, err)
+			continue
+		}
+		for i, s := range states {
+			seen, err := w.attend(ctx, part[i], s)
+			all = all && seen
+			errs = append(errs, err)
+		}
+	}
+	if all && len(ids) == 0 {
+		w.c.watch.sawAll(began)
+	}
+	return errors.Join(errs...)
+}
+
+// openingTime is how long an opening that the chain does not show may still land: an
+// expiring transaction is decided after 30 seconds.
+const openingTime = 2 * time.Minute
+
+// attend acts on the state of a channel on the chain. seen reports whether the row now
+// agrees with the chain.
+func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (seen bool, err error) {
+	row, err := w.c.look(ctx, id)
+	if err != nil || row.Status == session.Closed {
+		return err == nil, err
+	}
+	young := w.c.o.now().UnixMilli()-row.CreatedAt < openingTime.Milliseconds()
+	switch {
+	case row.Status == session.Opening && !s.Deposit.IsZero():
+		_, err = w.c.begin(ctx, id, s, session.Opened(w.c.o.Terms.Domain, row.Descriptor, s, session.Voucher{}, row.OpenTx, w.c.o.now()))
+		return err == nil, err
+	case row.Status == session.Opening && !young:
+		return true, w.c.forgetOpening(ctx, id)
+	case row.Status == session.Opening, row.Status == session.Closing:
+		return true, nil // whoever opens or closes it is at work, or Reconcile is
+	case s.Deposit.IsZero():
+		return true, w.attendMissing(ctx, id)
+	case row.Missing || row.Foreign() || !row.Knows(s): // there is no news of most, whose actors rest on
+		if row, err = w.c.observe(ctx, id, s); err != nil {
+			return false, err
+		}
+	default:
+		w.c.watch.found(id)
+	}
+	if row.CloseRequestedAt != 0 {
+		w.c.o.Log.Warn("payer asks the chain to close; closing first", "channel", id, "unsettled", row.Unsettled())
+		_, err = w.c.CloseChannel(ctx, id)
+	}
+	return true, err
+}
+
+// forgetOpening drops a channel that never came to be.
+func (c *Channels) forgetOpening(ctx context.Context, id common.Hash) error {
+	_, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
+		if row == nil || row.Status != session.Opening {
+			return nil, Entry{}, nil, nil
+		}
+		return nil, Entry{Forget: &id}, nil, nil
+	})
+	return err
+}
