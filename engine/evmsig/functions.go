@@ -30,6 +30,15 @@ var (
 	SelPermit2Batch = Func("permit(address,((address,uint160,uint48,uint48)[],address,uint256),bytes)")
 	SelPermitForAll = Func("permitForAll(address,address,bool,uint256,uint8,bytes32,bytes32)")
 	SelPermitPacked = Func("permit(address,address,uint256,uint256,bytes)")
+
+	// Permit2 with a transfer, and ERC-3009.
+	SelPermitTransferFrom              = Func("permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)")
+	SelPermitWitnessTransferFrom       = Func("permitWitnessTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes32,string,bytes)")
+	SelPermitTransferFromBatch         = Func("permitTransferFrom(((address,uint256)[],uint256,uint256),(address,uint256)[],address,bytes)")
+	SelTransferWithAuthorization       = Func("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)")
+	SelTransferWithAuthorizationPacked = Func("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)")
+	SelReceiveWithAuthorization        = Func("receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)")
+	SelReceiveWithAuthorizationPacked  = Func("receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)")
 )
 
 // Functions of pairs (Uniswap v2) that settle their reserves with their balances.

@@ -113,19 +113,19 @@ var permitWordsOf = map[evmsig.Selector]permitWords{
 	evmsig.SelPermitDAI:    {kind: SignedRight, spender: 1, token: -1, most: -1, list: -1},
 	evmsig.SelPermitForAll: {kind: SignedRight, spender: 1, token: -1, most: -1, list: -1},
 	evmsig.SelPermit2:      {kind: SignedRight, spender: 5, token: 1, most: 2, list: -1},
-	evmsig.Func("permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)"): {
+	evmsig.SelPermitTransferFrom: {
 		kind: SignedRight, signer: 6, spender: -1, token: 0, most: 1, list: -1},
-	evmsig.Func("permitWitnessTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes32,string,bytes)"): {
+	evmsig.SelPermitWitnessTransferFrom: {
 		kind: SignedOrder, signer: 6, spender: -1, token: 0, most: 1, list: -1},
-	evmsig.Func("permitTransferFrom(((address,uint256)[],uint256,uint256),(address,uint256)[],address,bytes)"): {
+	evmsig.SelPermitTransferFromBatch: {
 		kind: SignedRight, signer: 2, spender: -1, token: -1, most: -1, list: 0},
-	evmsig.Func("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)"): {
+	evmsig.SelTransferWithAuthorization: {
 		kind: SignedPayment, spender: 1, token: -1, most: 2, list: -1},
-	evmsig.Func("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"): {
+	evmsig.SelTransferWithAuthorizationPacked: {
 		kind: SignedPayment, spender: 1, token: -1, most: 2, list: -1},
-	evmsig.Func("receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)"): {
+	evmsig.SelReceiveWithAuthorization: {
 		kind: SignedPayment, spender: 1, token: -1, most: 2, list: -1},
-	evmsig.Func("receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"): {
+	evmsig.SelReceiveWithAuthorizationPacked: {
 		kind: SignedPayment, spender: 1, token: -1, most: 2, list: -1},
 }
 
