@@ -18,14 +18,9 @@ func moved(f *trace.Frame, from, to string, amount int) *trace.Frame {
 	return emits(f, "Transfer(address,address,uint256)", []string{from, to}, amount)
 }
 
-// Transfers with their events, by whoever is named first.
-func sent(by, token, to string, n int) *trace.Frame { return moved(pay(token, to, n), by, to, n) }
+// minted is a call that mints.
 func minted(token, to string, n int) *trace.Frame {
 	return moved(call(token, "book_0()"), "zero", to, n)
-}
-
-func pulled(token, from, to string, n int) *trace.Frame {
-	return moved(take(token, from, to, n), from, to, n)
 }
 
 // TestExplained: a debt that is booked, a price that goes to another account and a trade of
@@ -41,7 +36,7 @@ func TestExplained(t *testing.T) {
 
 	// Borrowed, with and without a debt that is booked.
 	borrow := func(name string, booked ...*trace.Frame) *trace.Frame {
-		f := call("lender", name, 1, sent("lender", "dai", "tool", 9000))
+		f := call("lender", name, 1, pay("dai", "tool", 9000))
 		f.Children = append(f.Children, booked...)
 		return f
 	}
@@ -53,22 +48,22 @@ func TestExplained(t *testing.T) {
 	// Sold for a price that goes to somebody else.
 	sale := func(price ...*trace.Frame) *trace.Frame {
 		f := call("grants", "claim_9(uint256)", 5)
-		f.Children = append(price, sent("grants", "mkr", "tool", 900))
+		f.Children = append(price, pay("mkr", "tool", 900))
 		return f
 	}
-	f("", attackBy(all(sale(pulled("dai", "tool", "issuer", 5000)), filler)...))
-	f("unpaid robbed_by_others", attackBy(all(sale(pulled("dai", "tool", "issuer", 50)), filler)...))             // dust
-	f("unpaid robbed_by_others", attackBy(all(sent("tool", "dai", "issuer", 5000), sale(), filler)...))           // to a wallet of the party's choice
-	f("unpaid robbed_by_others", attackBy(all(sale(pulled("dai", "alice", "issuer", 5000)), filler)...))          // somebody else's money
-	f("unpaid", attackBy(all(call("shop", "buy_1()", pulled("dai", "tool", "issuer", 5000)), sale(), filler)...)) // for something else
+	f("", attackBy(all(sale(take("dai", "tool", "issuer", 5000)), filler)...))
+	f("unpaid robbed_by_others", attackBy(all(sale(take("dai", "tool", "issuer", 50)), filler)...))             // dust
+	f("unpaid robbed_by_others", attackBy(all(pay("dai", "issuer", 5000), sale(), filler)...))                  // to a wallet of the party's choice
+	f("unpaid robbed_by_others", attackBy(all(sale(take("dai", "alice", "issuer", 5000)), filler)...))          // somebody else's money
+	f("unpaid", attackBy(all(call("shop", "buy_1()", take("dai", "tool", "issuer", 5000)), sale(), filler)...)) // for something else
 
-	f("unpaid", attackBy(all(sale(pulled("dai", "tool", "bank", 5000)), call("bank", "y_1()", view("x", "z()", 1)), filler)...))
+	f("unpaid", attackBy(all(sale(take("dai", "tool", "bank", 5000)), call("bank", "y_1()", view("x", "z()", 1)), filler)...))
 	inside := sale()
 	inside.Input = calldata("give_1()")
-	f("unpaid", attackBy(all(call("shop", "buy_1()", pulled("dai", "tool", "issuer", 5000), inside), filler)...))                    // the shop was called, not who lost
-	f("unpaid robbed_by_others", attackBy(all(borrow("borrow(uint256)", sent("lender", "mkr", "tool", 9000)), filler)...))           // two assets are no debt
-	f("fresh_gain unpaid robbed_by_others", attackBy(all(creates("made"), sale(pulled("made", "tool", "issuer", 5000)), filler)...)) // a token of the party's own
-	gift := call("grants", "claim_9(uint256)", 5, sent("grants", "mkr", "sender", 900))
+	f("unpaid", attackBy(all(call("shop", "buy_1()", take("dai", "tool", "issuer", 5000), inside), filler)...))                    // the shop was called, not who lost
+	f("unpaid robbed_by_others", attackBy(all(borrow("borrow(uint256)", pay("mkr", "tool", 9000)), filler)...))                    // two assets are no debt
+	f("fresh_gain unpaid robbed_by_others", attackBy(all(creates("made"), sale(take("made", "tool", "issuer", 5000)), filler)...)) // a token of the party's own
+	gift := call("grants", "claim_9(uint256)", 5, pay("mkr", "sender", 900))
 	f("unpaid robbed_by_others", attackBy(all(gift, filler)...)) // what the sender gets is no price
 
 	// A constructor that trades, and one that does more.
@@ -87,10 +82,10 @@ func TestExplained(t *testing.T) {
 	f("", attackBy(trip(55000, 10400, call("vault", "poke_1()"))...))
 
 	// A loan that is minted and burnt.
-	back := call("tool", "onFlashLoan(address,address,uint256,uint256,bytes)", "tool", sent("tool", "usd", "x", 0))
-	back.Children = append(back.Children, sent("vault", "dai", "tool", 5000))
+	back := call("tool", "onFlashLoan(address,address,uint256,uint256,bytes)", "tool", pay("usd", "x", 0))
+	back.Children = append(back.Children, pay("dai", "tool", 5000))
 	minting := call("mint", "lend_11()", moved(call("usd", "make_1()"), "zero", "tool", 90000), back, moved(call("usd", "burn_1()"), "tool", "zero", 90000))
-	c := built(attackBy(all(minting, call("vault", "give_1()", sent("vault", "dai", "tool", 5000)), filler)...))
+	c := built(attackBy(all(minting, call("vault", "give_1()", pay("dai", "tool", 5000)), filler)...))
 	if !verdict.Flagged(c.Triage.Flags, verdict.FlashLoan) {
 		t.Errorf("no loan: %v", c.Triage.Fired)
 	}
