@@ -20,6 +20,9 @@ func (a *headlineWriter) sumCalled(o *classify.Opinion, via string) string {
 		return s
 	}
 	if len(a.Matches)+len(a.ApprovalLogs) > 0 || a.Tx.To == nil || !movesByName[o.Act] {
+		if callActs[o.Act] {
+			return a.sumCall()
+		}
 		return a.sumGeneral(o, verbs[o.Act], via)
 	}
 	if s := a.sumMoved(); s != "" {
@@ -39,9 +42,14 @@ func (a *headlineWriter) unmoved() string {
 	return "; no tokens moved"
 }
 
+// callActs say that calls were made and not what they did.
+var callActs = map[facts.Act]bool{
+	"contract_call": true, facts.ActMulticall: true, facts.ActWalletExec: true, facts.ActSafeExec: true, facts.ActUserOps: true,
+}
+
 // sumCall tells a call of a function whose meaning is not known, or of several: by what it
 // moved for the actor, else by what it moved between others.
-func (a *headlineWriter) sumCall(o *classify.Opinion) string {
+func (a *headlineWriter) sumCall() string {
 	through := " through " + a.callee() + a.named()
 	out, in := worthTelling(a.Out), worthTelling(a.In)
 	switch {

@@ -136,14 +136,31 @@ func (a *headlineWriter) sumMoved() string {
 	if len(list) == 0 {
 		return ""
 	}
+	s := a.sayPassages(list, 3)
+	if first := list[0].from; a.HasTo && (len(first) != 1 || first[0] != a.Entry) {
+		s += " through " + a.callee()
+	}
+	return s + a.named()
+}
+
+// sumPassages tells the most telling of what moved, without the contract that moved it.
+func (a *headlineWriter) sumPassages(most int) string {
+	if list := a.passages(); len(list) > 0 {
+		return a.sayPassages(list, most)
+	}
+	return ""
+}
+
+// sayPassages tells the most telling passages and counts the others.
+func (a *headlineWriter) sayPassages(list []passage, most int) string {
 	// Tokens before coin, and what many received before what one did.
 	slices.SortStableFunc(list, func(x, y passage) int {
 		return cmp.Compare(rank(&y), rank(&x))
 	})
 	s := a.sayPassage(&list[0])
 	for i := range list[1:] {
-		if i == 2 && len(list) > 4 {
-			s += " and " + api.Count(len(list)-3, "more asset")
+		if i+1 == most && len(list) > most+1 {
+			s += " and " + api.Count(len(list)-most, "more asset")
 			break
 		}
 		next := a.sayPassage(&list[i+1])
@@ -153,10 +170,7 @@ func (a *headlineWriter) sumMoved() string {
 			s += ", " + lowerFirst(next)
 		}
 	}
-	if first := list[0].from; a.HasTo && (len(first) != 1 || first[0] != a.Entry) {
-		s += " through " + a.callee()
-	}
-	return s + a.named()
+	return s
 }
 
 func rank(p *passage) int {

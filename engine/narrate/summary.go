@@ -17,46 +17,17 @@ import (
 // summarise writes the one line, from what the actor gained and lost.
 func (a *headlineWriter) summarise() string {
 	o := a.v.Deciding
-	k := verbs[o.Act]
 	via := ""
 	if a.v.Protocol != nil {
 		via = protocol.NameOf(*a.v.Protocol)
 	}
-	s := ""
 	switch {
 	case o.OnlyCalled && len(a.Out)+len(a.In) == 0:
 		return a.sumCalled(o, via) + a.onBehalf()
 	case o.Act == facts.ActNote, o.Act == facts.ActTransfer && a.NoCodeRan():
 		return a.sumNote()
 	}
-	switch o.Act {
-	case "contract_call", facts.ActMulticall, facts.ActWalletExec, facts.ActSafeExec, facts.ActUserOps:
-		s = a.sumCall(o)
-	case facts.ActSystem:
-		s = a.sumSystem()
-	case facts.ActName:
-		s = a.sumName(via)
-	case facts.ActSwap:
-		s = a.sumSwap(via)
-	case facts.ActNFTSale:
-		s = a.sumNFT(via)
-	case facts.ActTransfer:
-		s = a.sumTransfer()
-	case facts.ActApproval:
-		s = a.sumApproval()
-	case facts.ActDeploy:
-		s = a.sumDeploy(o)
-	case facts.ActSandwich:
-		s = a.sumLeg(via)
-	case facts.ActBackrun, facts.ActBuilder:
-		s = a.sumBribe(o, via)
-	case "arbitrage":
-		s = a.sumArbitrage(o)
-	case facts.ActLiquidate:
-		s = a.sumLiquidation(o, via)
-	default:
-		s = a.sumGeneral(o, k, via)
-	}
+	s := a.sumAct(o, via)
 	if at, ok := classify.TradedBy(a.Reading, o); ok && o.Act != facts.ActArbitrage {
 		s += ", by contract " + a.Who(at)
 	}
@@ -67,6 +38,44 @@ func (a *headlineWriter) summarise() string {
 		s = "Inner act failed, the transaction itself succeeded: " + lowerFirst(s)
 	}
 	return s + a.onBehalf()
+}
+
+// sumAct tells the act itself.
+func (a *headlineWriter) sumAct(o *classify.Opinion, via string) string {
+	if callActs[o.Act] {
+		return a.sumCall()
+	}
+	switch o.Act {
+	case facts.ActSystem:
+		return a.sumSystem()
+	case facts.ActName:
+		return a.sumName(via)
+	case facts.ActVote:
+		return a.sumVote(o, via)
+	case facts.ActDelegate:
+		return a.sumDelegation(o, via)
+	case facts.ActBatchPost:
+		return a.sumBatchPost(via)
+	case facts.ActSwap:
+		return a.sumSwap(via)
+	case facts.ActNFTSale:
+		return a.sumNFT(via)
+	case facts.ActTransfer:
+		return a.sumTransfer()
+	case facts.ActApproval:
+		return a.sumApproval()
+	case facts.ActDeploy:
+		return a.sumDeploy(o)
+	case facts.ActSandwich:
+		return a.sumLeg(via)
+	case facts.ActBackrun, facts.ActBuilder:
+		return a.sumBribe(o, via)
+	case "arbitrage":
+		return a.sumArbitrage(o)
+	case facts.ActLiquidate:
+		return a.sumLiquidation(o, via)
+	}
+	return a.sumGeneral(o, verbs[o.Act], via)
 }
 
 // failedOfBundle says how many operations of a bundle failed.
@@ -454,8 +463,18 @@ func (a *headlineWriter) sumGeneral(o *classify.Opinion, k verb, via string) str
 			return s
 		}
 	}
-	return verb + on("on", via) + a.paidAndReceived()
+	s := verb + on("on", via)
+	if told := a.paidAndReceived(); told != "" || !movesByName[o.Act] && !objectless[o.Act] {
+		return s + told
+	}
+	if moved := a.sumPassages(2); moved != "" {
+		return s + ": " + lowerFirst(moved)
+	}
+	return s
 }
+
+// objectless are further acts of which the verb alone says too little.
+var objectless = map[facts.Act]bool{"order_refund": true, facts.ActBridgeOut: true, facts.ActBridgeIn: true}
 
 // sumOwn is the sentence of acts that have one, empty when the movements do not fit it.
 func (a *headlineWriter) sumOwn(o *classify.Opinion, verb, via string) string {

@@ -1,0 +1,87 @@
+package narrate
+
+import (
+	"strconv"
+
+	"txlens/engine/api"
+	"txlens/engine/classify"
+	"txlens/engine/facts"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// argument finds an argument of the first event of an opinion that has one of the name.
+func (a *headlineWriter) argument(o *classify.Opinion, name string) (string, bool) {
+	if a.Decoded == nil {
+		return "", false
+	}
+	for _, h := range o.Matches {
+		if h.Log == facts.NoLog || h.Log >= len(a.Decoded.Events) || a.Decoded.Events[h.Log] == nil {
+			continue
+		}
+		for _, arg := range a.Decoded.Events[h.Log].Args {
+			if text, ok := arg.Value.(string); ok && arg.Name == name {
+				return text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// ballots are what the governors of OpenZeppelin and Compound count.
+var ballots = map[string]string{"0": "against", "1": "for", "2": "to abstain on"}
+
+// sumVote tells how somebody voted and on what.
+func (a *headlineWriter) sumVote(o *classify.Opinion, via string) string {
+	s := "Voted "
+	if support, ok := a.argument(o, "support"); ok && ballots[support] != "" {
+		s += ballots[support]
+	} else {
+		s += "on"
+	}
+	id, ok := a.argument(o, "proposalId")
+	if !ok {
+		id, ok = a.argument(o, "voteId")
+	}
+	if !ok {
+		return s + " a governance proposal" + on("of", via)
+	}
+	return s + " governance proposal " + clip(PlainText(id)) + on("of", via)
+}
+
+// sumDelegation tells to whom voting power was given.
+func (a *headlineWriter) sumDelegation(o *classify.Opinion, via string) string {
+	to, ok := a.argument(o, "toDelegate")
+	if !ok || !common.IsHexAddress(to) {
+		return verbs[o.Act].past + on("on", via)
+	}
+	who := common.HexToAddress(to)
+	s := "Delegated voting power" + a.powerOf(o) + " to "
+	if who == a.Actor {
+		return s + "itself"
+	}
+	return s + a.Who(who)
+}
+
+func (a *headlineWriter) powerOf(o *classify.Opinion) string {
+	for _, h := range o.Matches {
+		if h.Act == facts.ActDelegate {
+			return " of " + a.Symbol(h.Emitter)
+		}
+	}
+	return ""
+}
+
+// sumBatchPost tells how much was posted, and to which contract or inbox.
+func (a *headlineWriter) sumBatchPost(via string) string {
+	s := "Posted rollup data"
+	if n := len(a.Tx.BlobHashes); n > 0 {
+		s += " in " + api.Count(n, "blob")
+	} else if n := len(a.Tx.Input); n > 0 {
+		s += " of " + api.Thousands(strconv.Itoa(n)) + " bytes"
+	}
+	if a.HasTo {
+		s += " to " + a.callee()
+	}
+	return s + on("for", via)
+}
