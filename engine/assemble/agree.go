@@ -10,9 +10,9 @@ import (
 	"txlens/engine/trace"
 )
 
-// Disagrees says in what a tree cannot be the execution of the transaction, for a
-// reader; "" when nothing speaks against it. A node may have answered about
-// another transaction, or have run this one on another state. rc may be nil.
+// Disagrees describes why a tree cannot be the execution of the transaction; "" if nothing
+// contradicts it. A node may have answered for another transaction, or have run this one on
+// another state. rc may be nil.
 func Disagrees(tree *trace.Tree, tx *ethrpc.Transaction, rc *ethrpc.Receipt) string {
 	root := tree.Root
 	switch {
@@ -36,15 +36,15 @@ func Disagrees(tree *trace.Tree, tx *ethrpc.Transaction, rc *ethrpc.Receipt) str
 	return ""
 }
 
-// Comparable reports whether the outermost call of a trace must be what the
-// transaction says. It must for Ethereum's own types on the node families that
-// are known; protocol transactions, bundles of calls, zkSync's bootloader, and
-// chains with addresses or units of their own are traced in other ways.
+// Comparable reports whether the outermost call of a trace must match the transaction. It
+// must for Ethereum's own types on the known node families. Protocol transactions, bundles
+// of calls, zkSync's bootloader, and chains with other addresses or units are traced
+// differently.
 func Comparable(ch *chain.Chain, tx *ethrpc.Transaction) bool {
 	return ch.Stack.Traces() == chain.TracesMatch && tx.Type <= 4
 }
 
-// agree drops a tree that contradicts transaction or receipt.
+// agree drops a tree that contradicts the transaction or the receipt.
 func (b *builder) agree() {
 	ev := b.ev
 	if ev.Tree == nil {
@@ -62,7 +62,8 @@ func (b *builder) agree() {
 	}
 }
 
-// diff is the node's state diff, which goes with the trace: one node gave both.
+// diff returns the node's state diff. It is dropped with the trace, because the same node
+// returned both.
 func (b *builder) diff() *ethrpc.StateDiff {
 	if b.refused {
 		return nil

@@ -21,29 +21,29 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Case is one transaction with all that the rules made of it, for who looks further.
-// Nothing in it but Result may be changed.
+// Case is one transaction with everything that the rules derived from it, for the model and
+// its tools. Nothing in it but Result may be changed.
 type Case struct {
 	Evidence *Evidence
 	Result   *api.Result
-	Unmarked string // the summary of Result without the mark of a partial one
+	Unmarked string // the summary of Result without the prefix of partial results
 
 	// What follows is nil where Evidence.Tx is.
 	Receipt       *ethrpc.Receipt // empty when the node gave none
-	Tree          *trace.Tree     // made of the receipt when there was no trace
+	Tree          *trace.Tree     // built from the receipt if there was no trace
 	Flow          *flow.Flow
 	Decoded       *decode.Set
 	Verdict       *classify.Verdict
 	Triage        *check.Report
-	Words         narrate.Words // names of sentences about the checks
-	RuleSentences narrate.Text  // what the rules say in sentences
+	Words         narrate.Words // renders sentences about the checks
+	RuleSentences narrate.Text  // sentences of the rules
 }
 
-// Result builds the whole answer but its costs. It fills every field that the
+// Result builds the complete result except its costs. It fills every field that the
 // evidence allows; with a failed phase it is the partial result of the interface.
 func Result(ev *Evidence) *api.Result { return Build(ev).Result }
 
-// Build makes the Result and keeps what it was made from.
+// Build builds the Result and returns it with what it was derived from.
 func Build(ev *Evidence) *Case {
 	r := base(ev)
 	if ev.Tx == nil {
@@ -67,7 +67,7 @@ func Build(ev *Evidence) *Case {
 	})
 }
 
-// Partial is the result of a case when a phase after the rules failed.
+// Partial returns the result of a case when a phase after the rules failed.
 func Partial(c *Case, f Failure) *api.Result {
 	r := *c.Result
 	p := *r.Provenance
@@ -77,7 +77,7 @@ func Partial(c *Case, f Failure) *api.Result {
 	return &r
 }
 
-// receiptAlone fills in what a receipt says of a transaction that could not be had.
+// receiptAlone fills in what a receipt says when the transaction is not available.
 func receiptAlone(r *api.Result, ev *Evidence) {
 	rc := ev.Receipt
 	if rc == nil {
@@ -123,8 +123,8 @@ func base(ev *Evidence) *api.Result {
 	}
 }
 
-// finish marks a partial result and draws the diagram, which shows what stands
-// in the result and nothing else.
+// finish marks a partial result and draws the diagram, which shows only what is in the
+// result.
 func finish(c *Case) *Case {
 	r, ev := c.Result, c.Evidence
 	r.KnownIncident = known(ev)
@@ -140,10 +140,10 @@ func finish(c *Case) *Case {
 	return c
 }
 
-// published finds an incident that somebody published. Tests replace it.
+// published finds a published incident. Tests replace it.
 var published = incident.Lookup
 
-// known is what was published of the transaction. It is added when all else is said.
+// known adds what was published about the transaction, after everything else.
 func known(ev *Evidence) *api.KnownIncident {
 	if ev.Chain == nil || ev.Tx == nil {
 		return nil
@@ -155,20 +155,20 @@ func known(ev *Evidence) *api.KnownIncident {
 	return &api.KnownIncident{Name: x.Name, Date: x.Date, Cause: x.Cause, Loss: x.Loss, Source: incident.Source}
 }
 
-// builder carries what the steps of one assembly share.
+// builder is the state shared by the steps of one assembly.
 type builder struct {
 	ev             *Evidence
 	r              *api.Result
-	receipt        *ethrpc.Receipt // never nil; empty when the node gave none
+	receipt        *ethrpc.Receipt // never nil; empty if the node returned none
 	tree           *trace.Tree     // never nil
 	succeeded      bool
 	outcomeKnown   bool // the outcome is known: succeeded says which
 	flow           *flow.Flow
 	decoded        *decode.Set
 	auths          []decode.Authorization
-	quotes         map[common.Address]flow.Quote // prices by trades in the transaction itself
+	quotes         map[common.Address]flow.Quote // prices from trades in the transaction itself
 	quoteList      []flow.Quote
-	quoted         bool // a value in the result rests on one of them
+	quoted         bool // a value in the result is based on one of them
 	facts          *facts.Reading
 	verdict_       *classify.Verdict
 	report         *check.Report
@@ -178,12 +178,12 @@ type builder struct {
 	nodes          []int                   // frame index to index in prettyTrace
 	code           map[common.Address]bool // where code surely ran
 	refused        bool                    // the trace contradicts the transaction or its receipt
-	doubts         []string                // why the evidence does not agree with itself
-	doubtful       []string                // findings that are not shown well enough
-	findingParties map[common.Address]bool // parties of the findings
+	doubts         []string                // contradictions within the evidence
+	doubtful       []string                // findings that are too weak to make the transaction an exploit
+	findingParties map[common.Address]bool // attackers and victims of the findings
 }
 
-// analyse runs the pure pipeline in its order: join, flow, decode, classify.
+// analyse runs the pure steps in order: join, flow, decode, classify.
 func (b *builder) analyse() {
 	ev := b.ev
 	b.agree()
@@ -224,8 +224,8 @@ func (b *builder) analyse() {
 	b.told = narrate.Describe(b.facts, b.verdict_)
 }
 
-// readReceipt sets what stands for the receipt: where the node gave none, the logs of
-// the trace. It returns nil where there are no logs at all.
+// readReceipt sets the receipt or, if the node returned none, the logs of the trace in its
+// place. It returns nil if there are no logs at all.
 func (b *builder) readReceipt() *ethrpc.Receipt {
 	known := b.ev.Receipt
 	if known == nil && b.ev.Tree != nil && !b.refused {
@@ -242,14 +242,14 @@ func (b *builder) readReceipt() *ethrpc.Receipt {
 	return known
 }
 
-// isToken tells flow which contracts are known as fungible tokens.
+// isToken reports whether a contract is a known fungible token.
 func (b *builder) isToken(a common.Address) bool {
 	t, ok := b.ev.Tokens[a]
 	return ok && t.Listed
 }
 
-// outcome asks the receipt first; before Byzantium only the trace knows. known is false
-// where neither tells.
+// outcome uses the receipt first; before Byzantium only the trace knows. known is false if
+// neither does.
 func (b *builder) outcome() (succeeded, known bool) {
 	ev := b.ev
 	switch {
@@ -305,7 +305,7 @@ func hexQuantity(n *big.Int) string {
 	return "0x" + n.Text(16)
 }
 
-// verdict writes what the rules said and how the result is known.
+// verdict writes the conclusions of the rules and the provenance of the result.
 func (b *builder) verdict() {
 	v, r := b.verdict_, b.r
 	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
@@ -344,7 +344,7 @@ func (b *builder) verdict() {
 	b.priceProvenance()
 }
 
-// authorizations writes what became of each EIP-7702 authorization.
+// authorizations writes the effect of each EIP-7702 authorization.
 func (b *builder) authorizations() {
 	for i := range b.auths {
 		x := &b.auths[i]
@@ -360,7 +360,7 @@ func (b *builder) authorizations() {
 	}
 }
 
-// runnerUp renders the best vote for another type than the one that won.
+// runnerUp renders the best vote for another type than the chosen one.
 func runnerUp(v *classify.Verdict) string {
 	if vote := v.RunnerUp(); vote != nil {
 		return string(vote.TxType) + ": " + vote.Rule

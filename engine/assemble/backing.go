@@ -7,7 +7,7 @@ import (
 	"txlens/engine/flow"
 )
 
-// unbacked puts in words where the state does not bear the transfer events of a token out.
+// unbacked describes transfer events that the state does not confirm.
 func (b *builder) unbacked() (notes []string) {
 	const most = 10
 	for i := range b.flow.Checks {

@@ -18,8 +18,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Evidence is everything gathered about one transaction. Any part may be nil, Chain
-// only where Tx is, and the Result then says what is missing.
+// Evidence is everything gathered about one transaction. Any part may be nil, Chain only if
+// Tx is. The Result says what is missing.
 type Evidence struct {
 	TxHash     string
 	Chain      *chain.Chain
@@ -28,35 +28,35 @@ type Evidence struct {
 	Block      *ethrpc.Block
 	Tree       *trace.Tree
 	Diff       *ethrpc.StateDiff
-	Neighbours *ethrpc.Neighbours // nil where nothing called for them, or the node has them not
+	Neighbours *ethrpc.Neighbours // nil if not needed, or not available
 	Contracts  map[common.Address]*decode.Contract
 	Functions  map[[4]byte][]string
 	Events     map[common.Hash][]string
 	Tokens     map[common.Address]label.Token
 	Prices     map[common.Address]Price // the zero address is the native coin
-	SourcesOff bool                     // metadata was not asked for: lowers confidence, is no failure
+	SourcesOff bool                     // metadata was not requested: it lowers confidence, but is no failure
 	Failed     []Failure                // phases that failed: the result is partial
-	Lost       []Failure                // what else could not be had: noted, and the result is whole
-	Doubts     []string                 // what of the evidence contradicts the rest: confidence is low
-	Notes      []string                 // what a reader should know and no field says
+	Lost       []Failure                // other evidence that is not available: noted, but the result is not partial
+	Doubts     []string                 // contradictions within the evidence: confidence is low
+	Notes      []string                 // what a reader should know and no field contains
 	Version    string
 
-	Triage bool         // the asker wants to read what was ruled out
-	Views  []check.View // answers to what an earlier report asked
+	Triage bool         // the caller wants the checks that found nothing as well
+	Views  []check.View // answers to the questions of an earlier report
 }
 
 // Price is the price of one whole token at the time of the block.
 type Price struct {
 	USD    api.Decimal
-	Time   uint64 // Unix seconds the service gave
+	Time   uint64 // Unix seconds, from the service
 	Source string
 }
 
-// Failure is a phase that could not be done, or a piece of evidence that could not be
-// had. Both are told to the one who asked.
+// Failure is a phase that failed, or a piece of evidence that is not available. The result
+// reports both.
 type Failure struct {
 	Phase  string // probe, transaction, trace, label, source, price, assemble, agent
-	Reason string // no sentence of its own: it stands in brackets, or after a colon
+	Reason string // no full sentence: it is shown in brackets or after a colon
 }
 
 // Pieces of evidence that a result stands without, beside the phases label, source and
@@ -77,7 +77,7 @@ var lost = map[string]string{
 	LostViews:      "not all questions of the triage to the state were answered",
 }
 
-// lostNotes put in words what is missing from a result that is whole without it.
+// lostNotes describes what is missing from a result that is not partial.
 func lostNotes(list []Failure) (notes []string) {
 	for _, f := range list {
 		text := lost[f.Phase]
@@ -89,7 +89,7 @@ func lostNotes(list []Failure) (notes []string) {
 	return notes
 }
 
-// once drops the notes that stand there already.
+// once removes the notes that are already present.
 func once(notes []string) (out []string) {
 	seen := make(map[string]bool, len(notes))
 	for _, n := range notes {
@@ -101,7 +101,7 @@ func once(notes []string) (out []string) {
 	return out
 }
 
-// partialSummary opens with the marker of the interface and names what failed.
+// partialSummary begins with the prefix of the interface and names what failed.
 func partialSummary(failed []Failure, summary string) string {
 	var names, reasons []string
 	for _, f := range failed {

@@ -46,7 +46,7 @@ func (b *builder) transfers() {
 }
 
 // changes writes balanceChanges: the sender first, fee recipients last. Without a receipt
-// there are none: nothing confirms that anything moved, and the fee is not known.
+// there are none, because nothing confirms that anything moved, and the fee is unknown.
 func (b *builder) changes() {
 	if b.ev.Receipt == nil {
 		return
@@ -98,7 +98,7 @@ func (b *builder) tokenChange(d *flow.Delta) api.TokenChange {
 	return out
 }
 
-// coin gives symbol and decimals; the zero address is the native coin.
+// coin returns symbol and decimals; the zero address is the native coin.
 func (b *builder) coin(token common.Address) (string, *uint8) {
 	if token == (common.Address{}) {
 		d := uint8(b.ev.Chain.Native.Decimals)
@@ -108,8 +108,8 @@ func (b *builder) coin(token common.Address) (string, *uint8) {
 	return t.Symbol, t.Decimals
 }
 
-// token is what is known of a token: what was gathered, else what the embedded lists have,
-// and the decimals that follow from a rule.
+// token returns what is known about a token, from the evidence or else from the embedded
+// lists, with the decimals that follow from a rule.
 func (b *builder) token(a common.Address) label.Token {
 	t, ok := b.ev.Tokens[a]
 	if !ok {
@@ -124,7 +124,7 @@ func (b *builder) token(a common.Address) label.Token {
 	return t
 }
 
-// nativeSymbol is what the coin was called then: MATIC before it was POL.
+// nativeSymbol is the coin's symbol at that time: MATIC before POL.
 func (b *builder) nativeSymbol() string {
 	if b.ev.Block == nil {
 		return b.ev.Chain.Native.Symbol
@@ -132,8 +132,8 @@ func (b *builder) nativeSymbol() string {
 	return b.ev.Chain.NativeAt(b.ev.Block.Timestamp).Symbol
 }
 
-// primaryUSD values the actor's own net movements that the rules named; nil when one
-// of them has no price, for a part would pass for the whole.
+// primaryUSD values the actor's own net movements that the rules named; nil if one of them
+// has no price, because a partial sum would be taken for the total.
 func (b *builder) primaryUSD() *api.Decimal {
 	d := b.verdict_.Primary
 	if d == nil {
@@ -151,8 +151,8 @@ func (b *builder) primaryUSD() *api.Decimal {
 	return v
 }
 
-// bonuses say by how much the collateral that a liquidation took was worth more than
-// the debt that it repaid, where the prices of the block tell both.
+// bonuses states how much more the collateral of a liquidation was worth than the repaid
+// debt, if both have a price at the block.
 func (b *builder) bonuses() (steps []string) {
 	for i := range b.verdict_.Seizures {
 		x := &b.verdict_.Seizures[i]

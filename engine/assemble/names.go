@@ -19,11 +19,11 @@ import (
 // touches thousands.
 const maxAddresses = 1000
 
-// names says what each address of the transaction is called. Order is that of
-// first appearance in the trace, then in the logs' transfers.
+// names is the label of each address of the transaction. order is that of first appearance
+// in the trace, then in the logs' transfers.
 type names struct {
 	order  []common.Address
-	seen   map[common.Address]struct{} // what stands in order
+	seen   map[common.Address]struct{} // addresses in order
 	labels map[common.Address]label.Label
 }
 
@@ -90,8 +90,8 @@ func (n *names) parties(b *builder) {
 	}
 }
 
-// labelOf looks for a name where it is most certain: the embedded labels, the
-// token's own name, the name of the verified source.
+// labelOf uses the most certain name: the embedded labels, the token's own name, the name
+// of the verified source.
 func (b *builder) labelOf(a common.Address) (label.Label, bool) {
 	if l, ok := label.Lookup(b.ev.Chain.ID, a); ok {
 		return l, true
@@ -105,8 +105,8 @@ func (b *builder) labelOf(a common.Address) (label.Label, bool) {
 	return label.Label{}, false
 }
 
-// text is the label of an address, or its role in this transaction. What is known
-// only as a token, but traded as a pool, is that token's pool.
+// text is the label of an address, or its role in this transaction. A token that was also
+// traded as a pool is labelled as that token's pool.
 func (b *builder) text(a common.Address) string {
 	return cmp.Or(b.label(a), b.verdict_.Roles[a])
 }
@@ -159,8 +159,8 @@ func (b *builder) name() {
 	}
 }
 
-// addParties appends the addresses that have a role but took part in no call and no
-// transfer: only a log names the spender of an approval.
+// addParties appends the addresses with a role that took part in no call and no transfer:
+// only a log names the spender of an approval.
 func (b *builder) addParties() {
 	first := len(b.names.order)
 	for a := range b.verdict_.Roles {
@@ -176,9 +176,8 @@ func (b *builder) addParties() {
 	}
 }
 
-// contractsSeen are the addresses at which code surely ran or was made: emitters
-// of logs, frames that called on, delegated-to code, new contracts. A call with
-// data alone does not show that code is there.
+// contractsSeen returns the addresses that certainly have code: emitters of logs, callers,
+// delegate targets, new contracts. A call with data alone does not prove code.
 func (b *builder) contractsSeen() map[common.Address]bool {
 	seen := make(map[common.Address]bool)
 	for i := range b.receipt.Logs {

@@ -26,7 +26,7 @@ func (b *builder) trace() {
 	}
 }
 
-// nodeWriter lays frames and logs out in execution order.
+// nodeWriter lists frames and logs in execution order.
 type nodeWriter struct {
 	b     *builder
 	nodes []api.Node
@@ -56,7 +56,7 @@ func (w *nodeWriter) frame(f *trace.Frame, path string) {
 	w.inside(f, path)
 }
 
-// inside writes children and logs in the order in which they happened.
+// inside writes children and logs in execution order.
 func (w *nodeWriter) inside(f *trace.Frame, path string) {
 	child := 0
 	for item := range f.Items() {
@@ -75,7 +75,7 @@ func (w *nodeWriter) inside(f *trace.Frame, path string) {
 // path; there, order and depth say where a frame stands.
 const maxPath = 128
 
-// step is the path of the n-th child of a frame, empty when it lies too deep.
+// step returns the path of the n-th child of a frame, empty below maxPath.
 func step(path string, depth, n int) string {
 	if depth > maxPath {
 		return ""
@@ -100,7 +100,7 @@ func (w *nodeWriter) status(n *api.Node, f *trace.Frame) {
 	}
 }
 
-// failureText says why a frame failed: the decoded error, else the VM's reason.
+// failureText describes why a frame failed: the decoded error, else the EVM's reason.
 func (b *builder) failureText(f *trace.Frame) string {
 	if d := b.decoded.Failures[f.Index]; d != nil && d.Text != "" {
 		return d.Text
@@ -170,7 +170,7 @@ func lastFrame(f *trace.Frame) *trace.Frame {
 	return f
 }
 
-// mismatches puts differences between our ledger and the node's state diff in words.
+// mismatches describes differences between the computed balances and the node's state diff.
 func (b *builder) mismatches() (notes []string) {
 	const most = 10
 	if b.ev.Receipt == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// quote looks for prices in the transaction where a service gave none.
+// quote derives prices from trades in the transaction if a service had none.
 func (b *builder) quote() {
 	if !b.succeeded || b.ev.Receipt == nil || b.allPriced() {
 		return
@@ -42,7 +42,7 @@ func (b *builder) quote() {
 	}
 }
 
-// allPriced reports whether a service priced all that moved.
+// allPriced reports whether a service priced everything that moved.
 func (b *builder) allPriced() bool {
 	if _, ok := b.ev.Prices[common.Address{}]; !ok {
 		return false
@@ -55,8 +55,8 @@ func (b *builder) allPriced() bool {
 	return true
 }
 
-// price is that of a service, or else that of a trade in the transaction, if the trade
-// says anything of that amount.
+// price is that of a service, or else of a trade in the transaction if it applies to that
+// amount.
 func (b *builder) price(token common.Address, amount *big.Int) (api.Decimal, bool) {
 	if p, ok := b.ev.Prices[token]; ok {
 		return p.USD, true
@@ -69,10 +69,10 @@ func (b *builder) price(token common.Address, amount *big.Int) (api.Decimal, boo
 	return q.USD, true
 }
 
-// fromTrades is what priceSource says of prices that no service gave.
+// fromTrades is the priceSource of prices from trades.
 const fromTrades = "pools in this transaction"
 
-// priceProvenance keeps the source and the oldest time of the prices used.
+// priceProvenance records the source and the oldest time of the prices used.
 func (b *builder) priceProvenance() {
 	keys := make([]common.Address, 0, len(b.ev.Prices))
 	for a := range b.ev.Prices {
@@ -101,7 +101,7 @@ func (b *builder) priceProvenance() {
 	b.sayQuotes()
 }
 
-// sayQuotes notes where each price that no service gave comes from.
+// sayQuotes notes the origin of each price from a trade.
 func (b *builder) sayQuotes() {
 	const most = 8
 	var dollars, notes []string

@@ -13,9 +13,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// triage has the fixed checks looked through and writes what they found: findings and
-// the type where they make the transaction an exploit, what was ruled out where it was
-// asked for, and a note on what is not shown well enough.
+// triage runs the checks and writes their findings, which set the type if they make the
+// transaction an exploit; the checks that found nothing, if requested; and a note on
+// findings that are too weak.
 func (b *builder) triage() {
 	prices := make(map[common.Address]api.Decimal, len(b.ev.Prices))
 	for a, p := range b.ev.Prices {
@@ -54,7 +54,7 @@ func (b *builder) triage() {
 	}
 }
 
-// exploit makes the findings decide about the type and the one line.
+// exploit sets type and summary from the findings.
 func (b *builder) exploit() {
 	v := *b.verdict_ // it is shared with nobody, but the votes of the rules stay as they are
 	first := &b.r.Findings[0]
@@ -90,8 +90,8 @@ func (b *builder) exploit() {
 	b.verdict_ = &v
 }
 
-// sides are the roles with those of the findings before what the rules took an address
-// for; the sender stays the sender.
+// sides returns the roles: those of the findings replace those of the rules; the sender
+// stays the sender.
 func (b *builder) sides(roles map[common.Address]string) map[common.Address]string {
 	roles = maps.Clone(roles)
 	b.findingParties = map[common.Address]bool{}

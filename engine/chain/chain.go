@@ -7,12 +7,12 @@ import "github.com/ethereum/go-ethereum/common"
 
 //go:generate go run ./gen -data gen -out table.json
 
-// Chain is one mainnet. Values are shared and must not be changed.
+// Chain is one main network. Values are shared and must not be changed.
 type Chain struct {
 	Slug     string
 	ID       uint64
 	Name     string
-	Native   Coin   // as it is called today; see NativeAt
+	Native   Coin   // under its present name; see NativeAt
 	Explorer string // base URL, no trailing slash
 	Stack    Stack
 	Aliases  []string // further names BySlug answers to

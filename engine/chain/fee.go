@@ -11,16 +11,16 @@ import "github.com/ethereum/go-ethereum/common"
 // neither is said. The rest of the gas fee goes to Collector, or to the miner of
 // the header when that is nil.
 type FeeRule struct {
-	AddL1Fee        bool // the receipt's l1Fee is charged beside gas; false where gas already contains it
+	AddL1Fee        bool // the receipt's l1Fee is charged in addition to gas; false if gas already contains it
 	L1FeeNeedsPrice bool // the l1Fee of a transaction whose gas price is zero was not charged
 	OperatorFee     bool // the receipt may carry an operator fee (OP-stack since Isthmus)
 	BurnsBaseFee    bool // the base fee leaves the supply
 
-	BaseFeeVault     *common.Address // gets the base fee instead of the void
-	L1FeeVault       *common.Address // gets the l1Fee
-	OperatorFeeVault *common.Address // gets the operator fee
-	BlobFeeVault     *common.Address // gets the fee for blobs; nil: it is burnt (EIP-4844)
-	Collector        *common.Address // gets what the miner of the header would get
+	BaseFeeVault     *common.Address // receives the base fee instead of burning it
+	L1FeeVault       *common.Address // receives the l1Fee
+	OperatorFeeVault *common.Address // receives the operator fee
+	BlobFeeVault     *common.Address // receives the fee for blobs; nil: it is burnt (EIP-4844)
+	Collector        *common.Address // receives what the miner of the header would receive
 	CollectorIs      Collector
 
 	// L1GasPool gets gasUsedForL1 x price, which is part of gasUsed x price.
@@ -36,7 +36,7 @@ type FeeRule struct {
 	RecipientsKnown bool
 }
 
-// Collector is what kind of account FeeRule.Collector is.
+// Collector is the kind of account of FeeRule.Collector.
 type Collector int
 
 // Kinds of collectors.

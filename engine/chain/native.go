@@ -6,7 +6,7 @@ const (
 	idKaia    = 8217
 )
 
-// era is what the native coin was called before until (Unix seconds).
+// era is the name of the native coin until a time (Unix seconds).
 type era struct {
 	until     uint64
 	coin      Coin

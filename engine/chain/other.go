@@ -2,9 +2,9 @@ package chain
 
 import "github.com/ethereum/go-ethereum/common"
 
-// generic is node software of its own. It assumes nothing that is not known: no
-// special transactions, fees whose recipient only a state diff tells, no local
-// execution. The other stacks embed it and say what they know better.
+// generic is node software that is not listed. It assumes nothing that is unknown: no
+// special transactions, fees whose recipient only a state diff shows, no local execution.
+// The other stacks embed it and override what is known about them.
 type generic struct{}
 
 var _ Stack = generic{}

@@ -6,10 +6,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Stack answers in what a family of node software differs from the others: fees,
-// transaction types, built-in contracts, what its traces and logs show. There is
-// one file for each stack. Whoever needs to know a difference asks for it here;
-// nobody outside this package compares stacks.
+// Stack describes how a family of node software differs from others: fees, transaction
+// types, built-in contracts, and what its traces and logs contain. There is one file for
+// each stack. Code outside this package calls these methods and never compares stacks.
 //
 // Implementations are values without state, safe for concurrent use.
 type Stack interface {
@@ -58,7 +57,7 @@ type Stack interface {
 	Unreplayable() string
 }
 
-// Head is what the rules of a stack depend on in the header of a block.
+// Head is the part of a block header that the rules of a stack depend on.
 type Head struct {
 	Number  uint64
 	Time    uint64 // Unix seconds
@@ -69,8 +68,8 @@ type Head struct {
 // Latest is a header under the rules of today, for where the block is not known.
 var Latest = Head{Number: ^uint64(0), Time: ^uint64(0), BaseFee: true, Cancun: true}
 
-// TxType is what a stack says of one transaction type. The zero value is a
-// transaction that a user signed and pays for in the native coin.
+// TxType describes one transaction type. The zero value is a transaction that a user signed
+// and pays for in the native coin.
 type TxType struct {
 	// System: the protocol itself makes these transactions, no sender signed them
 	// on this chain. What they carry may still be a user's wish, stated on L1
@@ -103,7 +102,7 @@ const (
 	MintValue      // the value goes to the sender first, when the transaction succeeds
 )
 
-// NativeLogs is what the Transfer logs of the native coin's token contract tell.
+// NativeLogs says what the Transfer logs of the native coin's token contract contain.
 type NativeLogs int
 
 // What Transfer logs of the native coin tell.
@@ -119,7 +118,7 @@ type Builtin struct {
 	Category string // one of the categories of address labels
 }
 
-// Traces is how the outermost call of a trace relates to the transaction.
+// Traces says how the outermost call of a trace relates to the transaction.
 type Traces int
 
 // How the outermost call of a trace relates to the transaction.
@@ -132,8 +131,7 @@ const (
 // stacks are the families that a row of the table may name.
 var stacks = byName(generic{}, ethereum{}, opstack{}, mantle{}, scroll{}, arbitrum{}, zksync{}, bor{}, tempo{})
 
-// variants are the chains that differ in some rule from the family they belong to,
-// by chain ID.
+// variants are the chains that differ from their stack in some rule, by chain ID.
 var variants = map[uint64]Stack{
 	56:    bsc{},
 	100:   gnosis{},

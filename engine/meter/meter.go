@@ -32,8 +32,8 @@ func (b Bucket) String() string {
 	return [...]string{"llms", "dataCollection", "codeExecution", "other"}[b]
 }
 
-// Call is one metered call. Seq, from Begin, orders calls by their start. Tool and Key
-// order calls without one, so that the list does not depend on which of several
+// Call is one metered call. Seq, from Begin, orders calls by their start. Calls without Seq
+// are ordered by Tool and Key, so that the list does not depend on which of several
 // parallel calls ended first.
 type Call struct {
 	Bucket   Bucket
@@ -45,14 +45,14 @@ type Call struct {
 	Nano     int64 // price in nano-dollars
 }
 
-// Meter collects calls. The zero Meter is ready; a nil Meter discards. It is
-// safe for concurrent use.
+// Meter collects calls. The zero Meter is ready to use; a nil Meter discards. It is safe
+// for concurrent use.
 type Meter struct {
-	// Gate, when set before first use, is asked before each purchase from the
-	// outside. It may wait for the caller's payment; its error refuses the purchase.
+	// Gate, if set before first use, is called before each purchase from outside. It may
+	// wait for the caller's payment; its error rejects the purchase.
 	Gate func(context.Context) error
-	// OnCost, when set before first use, hears of each new total, in nano-dollars,
-	// from several goroutines; it must not block.
+	// OnCost, if set before first use, is called with each new total, in nano-dollars, from
+	// several goroutines; it must not block.
 	OnCost func(totalNano int64)
 
 	mu    sync.Mutex
@@ -72,14 +72,14 @@ func (m *Meter) Begin() int64 {
 	return m.begun
 }
 
-// Add books one call.
+// Add records one call.
 func (m *Meter) Add(c Call) {
 	m.List(c)
 	m.Spend(c.Bucket, c.Nano)
 }
 
-// Spend books money at once, for a call whose price is told while it runs: List
-// adds the call when it has ended.
+// Spend records cost at once, for a call whose price becomes known while it runs: List adds
+// the call when it has ended.
 func (m *Meter) Spend(b Bucket, nano int64) {
 	if m == nil || nano == 0 {
 		return
@@ -93,7 +93,7 @@ func (m *Meter) Spend(b Bucket, nano int64) {
 	}
 }
 
-// List adds a call whose money is booked already.
+// List adds a call whose cost is already recorded.
 func (m *Meter) List(c Call) {
 	if m == nil {
 		return
@@ -104,7 +104,7 @@ func (m *Meter) List(c Call) {
 	m.begun = max(m.begun, c.Seq) // a recorded call has the number of its recording
 }
 
-// Admit asks the gate whether something may be bought now.
+// Admit asks the gate whether a purchase is allowed now.
 func (m *Meter) Admit(ctx context.Context) error {
 	if m == nil || m.Gate == nil {
 		return nil
@@ -139,7 +139,7 @@ func (m *Meter) total() (n int64) {
 	return n
 }
 
-// Costs writes the buckets for the Result.
+// Costs returns the buckets in the form of the Result.
 func (m *Meter) Costs() api.Costs {
 	if m == nil {
 		return api.Costs{}
@@ -155,8 +155,8 @@ func (m *Meter) Costs() api.Costs {
 	}
 }
 
-// ToolCalls lists the calls in the order of their start, those whose start is not
-// known first, by tool and key.
+// ToolCalls returns the calls in the order of their start; before them those with unknown
+// start, by tool and key.
 func (m *Meter) ToolCalls() []api.ToolCall {
 	if m == nil {
 		return nil

@@ -21,17 +21,18 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Status says how far a channel is.
+// Status is the state of a channel in its life.
 type Status uint8
 
 const (
-	// Opening: its transaction may have been sent; the chain has not shown it yet.
+	// Opening: its transaction may have been sent; the chain does not show it yet.
 	Opening Status = iota + 1
-	// Active: vouchers and charges are taken.
+	// Active: vouchers and charges are accepted.
 	Active
-	// Closing: the payout is on its way; nothing is taken any more.
+	// Closing: the payout has been started; nothing is accepted any more.
 	Closing
-	// Closed: the chain has paid out. The row stays, so that late vouchers are told.
+	// Closed: the chain has paid out. The row stays, so that late vouchers get a specific
+	// error.
 	Closed
 )
 
@@ -49,15 +50,15 @@ func (s Status) String() string {
 	return "unknown"
 }
 
-// Voucher is a payer's signed promise: the payee may take Cumulative in all, over
-// the life of the channel. Signature is in the one form that the chain takes.
+// Voucher is a payer's signed promise: the payee may take Cumulative in total over the life
+// of the channel. Signature is in the only form that the chain accepts.
 type Voucher struct {
 	Cumulative tempo.Amount
 	Signature  tempo.Signature
 }
 
-// State is what the channel reserve says of a channel (TIP-1034,
-// getChannelState). No deposit means that there is no such channel, or no more.
+// State is what the channel reserve reports about a channel (TIP-1034, getChannelState). A
+// deposit of zero means that the channel does not exist, or no longer exists.
 type State struct {
 	Settled, Deposit tempo.Amount
 	CloseRequestedAt int64 // Unix seconds; 0: the payer has not asked for it
@@ -75,45 +76,45 @@ type Channel struct {
 
 	Deposit          tempo.Amount
 	Settled          tempo.Amount
-	CloseRequestedAt int64 // Unix seconds, as the chain last said; 0: not asked for
-	SeenAt           int64 // Unix milliseconds of the last look at the chain
-	// Missing: the last look found no such channel, so nothing is served on it. A replica
-	// that lags says so, too. It is not stored.
+	CloseRequestedAt int64 // Unix seconds, as last reported by the chain; 0: not requested
+	SeenAt           int64 // Unix milliseconds of the last read from the chain
+	// Missing: the last read found no such channel, so nothing is served on it. It may also
+	// mean a replica that lags. It is not stored.
 	Missing bool
 
 	Highest    Voucher
-	Settleable Voucher // the highest accepted one that is not above Spent
-	// Settling is the sum of a payout that may be on its way; nothing below it can be
+	Settleable Voucher // the highest accepted voucher that is not above Spent
+	// Settling is the sum of a payout that may have been sent; nothing below it can be
 	// refunded.
 	Settling tempo.Amount
-	// Authorised is the highest sum that this payee's books ever signed a settlement or a
-	// close for. The chain pays out more only where somebody else settles with the key.
+	// Authorised is the highest sum for which this server has signed a settlement or a
+	// close. If the chain pays out more, somebody else uses the key.
 	Authorised tempo.Amount
 	Spent      tempo.Amount
-	// Credit is the part of Spent that was given back: receipts must not go down, so
-	// Spent keeps it.
+	// Credit is the refunded part of Spent: receipts must not decrease, so Spent includes
+	// it.
 	Credit tempo.Amount
-	Units  uint64 // charges so far
-	// Reserved is held for work that runs. It is not stored: a crash ends the work.
+	Units  uint64 // number of charges so far
+	// Reserved is held for running work. It is not stored, because a crash ends the work.
 	Reserved tempo.Amount
 
 	OpenTx  common.Hash
 	CloseTx common.Hash
-	Close   Voucher      // what the payer, or nobody, signed for the close
-	Capture tempo.Amount // what the close pays out in all
-	Lost    tempo.Amount // served, and never to be had: the payer withdrew first
+	Close   Voucher      // voucher of the close: signed by the payer, or empty
+	Capture tempo.Amount // total that the close pays out
+	Lost    tempo.Amount // served but not collectable, because the payer withdrew first
 
 	CreatedAt int64 // Unix milliseconds
 	ActiveAt  int64 // Unix milliseconds of the last voucher or charge
 	OwedSince int64 // Unix milliseconds of the first charge that is not paid out; 0: none
 }
 
-// Foreign reports whether the chain has paid out more than these books ever signed for:
-// another server settles with the same key, or the books are an old copy.
+// Foreign reports whether the chain has paid out more than this server ever signed for:
+// another server settles with the same key, or the database is an old copy.
 func (c *Channel) Foreign() bool { return c.Settled.Cmp(c.Authorised) > 0 }
 
-// Acknowledge takes over what the chain has paid out beyond these books: it counts as
-// served, so that it is not served twice.
+// Acknowledge records what the chain paid out beyond the database: it counts as served, so
+// that it is not served twice.
 func (c *Channel) Acknowledge() {
 	c.Authorised = larger(c.Authorised, c.Settled)
 	if missing, short := c.Settled.Sub(c.Served()); short {
@@ -135,20 +136,20 @@ func (c *Channel) Available() tempo.Amount {
 	return free
 }
 
-// Required is what the payer must have signed before amount can be charged; ok is
-// false where no channel is wide enough.
+// Required is the sum that the payer must have signed before amount can be charged; ok is
+// false if it exceeds any channel.
 func (c *Channel) Required(amount tempo.Amount) (tempo.Amount, bool) {
 	return sum(c.Served(), c.Reserved).Add(amount)
 }
 
-// Served is what the payee may have: the charges, without what was given back.
+// Served is what the payee is entitled to: the charges minus refunds.
 func (c *Channel) Served() tempo.Amount {
 	served, _ := c.Spent.Sub(smaller(c.Credit, c.Spent))
 	return served
 }
 
-// sum adds amounts that are bounded by a deposit each; at worst it stops at the
-// greatest amount, which no comparison mistakes for little.
+// sum adds amounts that are bounded by a deposit each. On overflow it returns the largest
+// amount.
 func sum(a, b tempo.Amount) tempo.Amount {
 	if s, ok := a.Add(b); ok {
 		return s

@@ -7,8 +7,8 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Charge takes amount for one unit of service, or says what is missing. It comes
-// before the service.
+// Charge deducts amount for one unit of service, or returns what is missing. Call it before
+// the service.
 func (c *Channel) Charge(amount tempo.Amount, now time.Time) *mpp.Problem {
 	if f := c.fund(amount); f != nil {
 		return f
@@ -27,20 +27,20 @@ func (c *Channel) Reserve(amount tempo.Amount) *mpp.Problem {
 	return nil
 }
 
-// Commit turns a reservation into a charge. A channel that is closed by now, or is
-// about to, takes no charge any more: the reservation is gone.
+// Commit turns a reservation into a charge. If the channel was closed in the meantime, or
+// is about to be, nothing is charged and the reservation is released.
 func (c *Channel) Commit(amount tempo.Amount, now time.Time) *mpp.Problem {
 	c.Release(amount)
 	return c.Charge(amount, now)
 }
 
-// Release gives a reservation back.
+// Release releases a reservation.
 func (c *Channel) Release(amount tempo.Amount) {
 	c.Reserved, _ = c.Reserved.Sub(smaller(amount, c.Reserved))
 }
 
-// Refund takes a charge back that nothing was served for. It is no fault if
-// nothing can be given back any more: the chain has paid it out, or is about to.
+// Refund reverses a charge for which nothing was served. It is no error if the chain has
+// already paid it out, or is about to; then nothing is refunded.
 func (c *Channel) Refund(amount tempo.Amount) (refunded bool) {
 	served, ok := c.Served().Sub(amount)
 	if !ok || c.Status != Active || served.Cmp(c.Settled) < 0 || served.Cmp(c.Settling) < 0 {
@@ -56,9 +56,9 @@ func (c *Channel) Refund(amount tempo.Amount) (refunded bool) {
 	return true
 }
 
-// GiveBack turns a part of earlier charges, of which the payer was told, into
-// credit for later ones. It returns how much: what the chain has paid out, or is
-// about to, stays where it is.
+// GiveBack turns a part of earlier charges, which the payer was told about, into credit for
+// later ones. It returns the amount: what the chain has paid out, or is about to, cannot be
+// refunded.
 func (c *Channel) GiveBack(amount tempo.Amount) tempo.Amount {
 	if c.Status != Active {
 		return tempo.Amount{}

@@ -7,9 +7,9 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// CheckClose checks what a payer signed to close with, before its signature is:
-// it must cover what was served and what is paid out, and may be below the highest
-// voucher. repeat means that the channel is closed already, with this very sum.
+// CheckClose checks a payer's close voucher before its signature is verified: it must cover
+// what was served and what is paid out, and may be below the highest voucher. repeat means
+// that the channel is already closed with exactly this sum.
 func (c *Channel) CheckClose(v Voucher) (repeat bool, _ *mpp.Problem) {
 	switch {
 	case c.Status == Closed && c.Close.Cumulative == v.Cumulative && c.CloseTx != (common.Hash{}):
@@ -27,10 +27,10 @@ func (c *Channel) CheckClose(v Voucher) (repeat bool, _ *mpp.Problem) {
 	return false, nil
 }
 
-// BeginClose marks the channel as closing with a verified voucher that covers it,
-// and says what the payout is: what was served, and never less than what is paid
-// out already. From here on nothing is charged. A zero voucher stands for the
-// payee's own wish; then the highest one is used.
+// BeginClose marks the channel as closing with a verified voucher that covers it, and
+// returns the payout: what was served, and never less than what is paid out already.
+// Nothing is charged after that. With a zero voucher, which means that the payee closes,
+// the highest one is used.
 func (c *Channel) BeginClose(v Voucher) *mpp.Problem {
 	if v == (Voucher{}) {
 		v = c.covering()
@@ -44,9 +44,9 @@ func (c *Channel) BeginClose(v Voucher) *mpp.Problem {
 	return nil
 }
 
-// covering is the voucher that a payout of what was served can stand on. Where all of
-// that is paid out already the chain asks for no signature: then it may be that none
-// is kept, of a channel whose record was lost.
+// covering returns the voucher that authorises a payout of what was served. If all of that
+// is paid out already, the chain requires no signature, and there may be none, for a
+// channel whose record was lost.
 func (c *Channel) covering() Voucher {
 	if c.Served().Cmp(c.Settled) <= 0 && c.Highest.Cumulative.Cmp(c.Settled) < 0 {
 		return Voucher{Cumulative: c.Settled}
@@ -57,16 +57,16 @@ func (c *Channel) covering() Voucher {
 	return c.Highest
 }
 
-// UndoClose makes a channel active again whose payout did not come to be.
+// UndoClose makes a channel active again whose payout did not happen.
 func (c *Channel) UndoClose() {
 	if c.Status == Closing {
 		c.Status, c.Close, c.Capture, c.CloseTx = Active, Voucher{}, tempo.Amount{}, common.Hash{}
 	}
 }
 
-// Finish marks a channel as closed. captured is what the payee got in all, which
-// is less than was served where the payer withdrew first, and less than was settled
-// where the block of a settlement was replaced before that.
+// Finish marks a channel as closed. captured is the total that the payee received. It is
+// less than was served if the payer withdrew first, and less than was settled if a
+// reorganisation removed a settlement before that.
 func (c *Channel) Finish(captured tempo.Amount, tx common.Hash) {
 	c.Status, c.CloseTx = Closed, tx
 	c.Settled = captured
@@ -76,8 +76,7 @@ func (c *Channel) Finish(captured tempo.Amount, tx common.Hash) {
 	c.Reserved = tempo.Amount{}
 }
 
-// Reopen takes back the end of a channel that the chain shows again: the block of its
-// end was replaced by another.
+// Reopen reverts the end of a channel that the chain shows again after a reorganisation.
 func (c *Channel) Reopen(s State) {
 	c.Status, c.Close, c.CloseTx = Active, Voucher{}, common.Hash{}
 	c.Capture, c.Lost, c.Settled = tempo.Amount{}, tempo.Amount{}, s.Settled
@@ -85,8 +84,8 @@ func (c *Channel) Reopen(s State) {
 	c.Observe(s)
 }
 
-// BeginSettle marks the sum that a settlement is about to pay out, so that nothing below
-// it is refunded. due is false where there is nothing to pay out.
+// BeginSettle marks the sum that a settlement is about to pay out, so that nothing below it
+// is refunded. due is false if there is nothing to pay out.
 func (c *Channel) BeginSettle() (due bool) {
 	if c.Status != Active || c.Settleable.Cumulative.Cmp(c.Settled) <= 0 {
 		return false
@@ -96,11 +95,11 @@ func (c *Channel) BeginSettle() (due bool) {
 	return true
 }
 
-// Shrink books a deposit that is smaller than it was: a top-up's block was replaced.
-// Only the refusal of a payout proves that; a replica that lags says so, too.
+// Shrink records a deposit that is smaller than before, because a reorganisation removed a
+// top-up. Only a rejected payout proves that; a replica that lags shows it too.
 func (c *Channel) Shrink(deposit tempo.Amount) { c.Deposit = smaller(c.Deposit, deposit) }
 
-// Settle books that the chain has paid out amount in all.
+// Settle records the total that the chain has paid out.
 func (c *Channel) Settle(amount tempo.Amount) {
 	c.Settled = larger(c.Settled, amount)
 	if c.Settled.Cmp(c.Served()) >= 0 {
@@ -117,25 +116,24 @@ func (c *Channel) Unsettled() tempo.Amount {
 	return left
 }
 
-// Obstacle says why a settlement does not pay out all that was served.
+// Obstacle is the reason why a settlement does not pay out all that was served.
 type Obstacle string
 
 const (
 	NoObstacle Obstacle = ""
 	// NotOpen: the chain has not shown the channel yet.
 	NotOpen Obstacle = "opening"
-	// BeingClosed: a payout that ends the channel is on its way.
+	// BeingClosed: a payout that ends the channel has been started.
 	BeingClosed Obstacle = "closing"
 	// Ended: the channel has been paid out.
 	Ended Obstacle = "closed"
-	// VoucherAbove: what is left is signed for by nothing but a voucher above what was
-	// served. A settlement pays out the whole of a voucher, so it would take more than
-	// that; a close does not.
+	// VoucherAbove: the rest is covered only by a voucher above what was served. A
+	// settlement pays out a whole voucher, so it would take too much; a close does not.
 	VoucherAbove Obstacle = "voucher_above_served"
 )
 
-// Payable is what a settlement would pay out now while the channel stays open, and
-// why that is not all of Unsettled.
+// Payable returns what a settlement would pay out now while the channel stays open, and why
+// that is not all of Unsettled.
 func (c *Channel) Payable() (tempo.Amount, Obstacle) {
 	switch c.Status {
 	case Opening:

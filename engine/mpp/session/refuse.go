@@ -12,11 +12,11 @@ func refuse(t mpp.ProblemType, detail string) *mpp.Problem {
 	return &mpp.Problem{Type: t, Detail: detail}
 }
 
-// foreignRetryAfter is told to a client while the operator has to find out who else settles.
+// foreignRetryAfter is the Retry-After while the operator has to find out who else settles.
 const foreignRetryAfter = time.Minute
 
-// refuseForeign is the refusal of a channel that somebody else settles with the payee's
-// key. It is the payee's fault.
+// refuseForeign rejects a channel that somebody else settles with the payee's key. The
+// payer is not at fault.
 func refuseForeign(id common.Hash) *mpp.Problem {
 	return &mpp.Problem{Type: mpp.InternalPaymentError, ChannelID: id, RetryAfter: foreignRetryAfter,
 		Detail: "The chain has paid out more on this channel than this server knows of. It is not served until the operator has looked into it; nothing was charged."}

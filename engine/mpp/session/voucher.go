@@ -9,8 +9,8 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Opened makes the row of a channel that the chain has shown. voucher is the one
-// that came with it, verified; its amount may be nothing.
+// Opened returns the row of a channel that the chain shows. voucher is the verified one
+// that came with it; its amount may be zero.
 func Opened(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, tx common.Hash, now time.Time) Channel {
 	c := Channel{
 		ID: dom.ChannelID(d), ChainID: dom.ChainID(), Escrow: dom.Escrow(), Descriptor: d, Status: Active,
@@ -22,11 +22,11 @@ func Opened(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, tx common
 	return c
 }
 
-// Adopted makes the row of a channel that the chain knows and we do not: the
-// record was lost, or never made. v is the verified voucher that it is found by, not
-// above the deposit; a zero one where it is found otherwise. All that the payer signed
-// before, v less the amount asked for now, counts as served: a lost database gives
-// nobody free service. v is kept, or what it says was served could never be had.
+// Adopted returns the row of a channel that the chain knows and the database does not: the
+// record was lost, or never written. v is the verified voucher that led to it, not above
+// the deposit; zero if it was found otherwise. Everything the payer signed before, v less
+// the amount requested now, counts as served, so that a lost database gives nobody free
+// service. v is kept, because otherwise that sum could never be collected.
 func Adopted(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, amount tempo.Amount, now time.Time) Channel {
 	c := Opened(dom, d, s, Voucher{}, common.Hash{}, now)
 	if v.Cumulative.Cmp(c.Settled) > 0 {
@@ -39,8 +39,8 @@ func Adopted(dom *tempo.Domain, d tempo.Descriptor, s State, v Voucher, amount t
 	return c
 }
 
-// Observe takes over what the chain says now, if it is news. The chain's word on a
-// close request counts both ways: a top-up takes it back.
+// Observe records the chain's present state if it is new. A close request may also
+// disappear, because a top-up revokes it.
 func (c *Channel) Observe(s State) {
 	if s.Seen < c.SeenAt || c.Status == Closed {
 		return
@@ -54,7 +54,7 @@ func (c *Channel) Observe(s State) {
 	c.Settle(s.Settled)
 }
 
-// Knows reports whether what the chain says is what it said before.
+// Knows reports whether the chain's state is the recorded one.
 func (c *Channel) Knows(s State) bool {
 	return c.Deposit == s.Deposit && c.Settled == s.Settled && c.CloseRequestedAt == s.CloseRequestedAt
 }
@@ -73,7 +73,7 @@ func smaller(a, b tempo.Amount) tempo.Amount {
 	return a
 }
 
-// serving is why the channel takes nothing, or nil.
+// serving returns why the channel accepts nothing, or nil.
 func (c *Channel) serving() *mpp.Problem {
 	switch {
 	case c.Status == Opening:
@@ -90,8 +90,8 @@ func (c *Channel) serving() *mpp.Problem {
 	return nil
 }
 
-// CheckVoucher checks a voucher before its signature is: what is cheap comes first. repeat
-// means that it is the very voucher that stands, so nothing is left to check.
+// CheckVoucher checks a voucher before its signature is verified, which is expensive.
+// repeat means that it is the voucher already accepted, so nothing is left to check.
 func (c *Channel) CheckVoucher(v Voucher, minDelta tempo.Amount) (repeat bool, _ *mpp.Problem) {
 	if f := c.serving(); f != nil {
 		return false, f
@@ -120,10 +120,10 @@ func (c *Channel) CheckVoucher(v Voucher, minDelta tempo.Amount) (repeat bool, _
 	return false, nil
 }
 
-// Accept raises the channel to a voucher whose signature was verified. raised is
-// false where the sum stood already. The checks of CheckVoucher are made once more:
-// another voucher may have come in between; one that is lower by now is covered by
-// it, and no fault.
+// Accept raises the channel to a voucher whose signature was verified. raised is false if
+// the sum was accepted before. The checks of CheckVoucher are repeated, because another
+// voucher may have come in between; one that is lower by now is covered by it, which is no
+// error.
 func (c *Channel) Accept(v Voucher, now time.Time) (raised bool, _ *mpp.Problem) {
 	if f := c.serving(); f != nil {
 		return false, f
@@ -140,7 +140,8 @@ func (c *Channel) Accept(v Voucher, now time.Time) (raised bool, _ *mpp.Problem)
 	return true, nil
 }
 
-// keepSettleable keeps the voucher that can be settled without taking what is not consumed.
+// keepSettleable keeps the voucher that can be settled without taking more than was
+// consumed.
 func (c *Channel) keepSettleable() {
 	if c.Highest.Cumulative.Cmp(c.Served()) <= 0 && c.Highest.Cumulative.Cmp(c.Settleable.Cumulative) > 0 {
 		c.Settleable = c.Highest

@@ -19,30 +19,30 @@ import (
 
 // Options of a Client.
 type Options struct {
-	URLs   []string // JSON-RPC endpoints, asked in turn until one answers
+	URLs   []string // JSON-RPC endpoints, tried in turn until one answers
 	Domain *tempo.Domain
 	// Key signs settlements; it must be the payee's or the operator's. nil: this
 	// process settles nothing.
 	Key tempo.Signer
 	// FeeToken pays the fees of settlements; zero leaves it to the chain.
 	FeeToken common.Address
-	// Now stamps what was read of channels; nil: time.Now. The time on chain is not
-	// taken from it but from the newest block.
+	// Now is the time at which channels are read; nil: time.Now. The time on chain comes
+	// from the newest block instead.
 	Now func() time.Time
 	// Transport carries the calls; nil: connections of the Client's own.
 	Transport http.RoundTripper
 }
 
-// Client asks and tells the settlement chain. It is safe for concurrent use.
+// Client reads from and sends to the settlement chain. It is safe for concurrent use.
 type Client struct {
 	o         Options
 	http      *http.Client
 	endpoints []*endpoint
-	logSpan   atomic.Uint64 // blocks of one eth_getLogs that an endpoint took; 0: not known
+	logSpan   atomic.Uint64 // block range of one eth_getLogs that an endpoint accepted; 0: unknown
 	pace      pollInterval
 }
 
-// New makes a Client; it asks nobody yet.
+// New creates a Client without any request.
 func New(o Options) (*Client, error) {
 	if len(o.URLs) == 0 {
 		return nil, errors.New("no endpoint of the settlement chain is given")
@@ -71,7 +71,7 @@ func New(o Options) (*Client, error) {
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// view calls a contract; read takes what it returns.
+// view calls a contract; read decodes the result.
 func (c *Client) view(ctx context.Context, to common.Address, calldata []byte, read func([]byte) error) error {
 	call := map[string]any{"to": to, "data": hexutil.Bytes(calldata)}
 	return c.ask(ctx, question{method: "eth_call", params: []any{call, "latest"}, read: func(result jsontext.Value) error {
@@ -83,7 +83,7 @@ func (c *Client) view(ctx context.Context, to common.Address, calldata []byte, r
 	}})
 }
 
-// Balance is what account has of a TIP-20 token, outside of channels.
+// Balance returns the balance of account in a TIP-20 token, without channels.
 func (c *Client) Balance(ctx context.Context, token, account common.Address) (a tempo.Amount, err error) {
 	err = c.view(ctx, token, tempo.BalanceOfCalldata(account), func(out []byte) error {
 		word, err := tempo.DecodeUint256(out)
@@ -99,10 +99,10 @@ func (c *Client) Balance(ctx context.Context, token, account common.Address) (a 
 	return a, err
 }
 
-// maxBatch bounds the channels of one question.
+// maxBatch bounds the channels of one request.
 const maxBatch = 200
 
-// States returns what the chain says of channels now, in the order of ids.
+// States returns the present state of channels, in the order of ids.
 func (c *Client) States(ctx context.Context, ids ...common.Hash) (states []session.State, err error) {
 	for len(ids) > 0 {
 		part := ids[:min(len(ids), maxBatch)]
@@ -141,8 +141,7 @@ func (c *Client) statesOf(ctx context.Context, ids []common.Hash) (list []tempo.
 	return list, err
 }
 
-// Receipt returns that of a transaction, nil where the chain has none yet, or
-// *Reverted.
+// Receipt returns the receipt of a transaction, nil if it is in no block yet, or *Reverted.
 func (c *Client) Receipt(ctx context.Context, hash common.Hash) (rc *tempo.Receipt, err error) {
 	err = c.ask(ctx, question{method: "eth_getTransactionReceipt", params: []any{hash}, read: func(result jsontext.Value) (err error) {
 		rc, err = readReceipt(result, hash)
@@ -168,5 +167,5 @@ func readReceipt(result jsontext.Value, hash common.Hash) (*tempo.Receipt, error
 	return rc, nil
 }
 
-// failed is the error of a transaction whose receipt says that it failed.
+// failed returns the error of a transaction that failed by its receipt.
 func failed(hash common.Hash) error { return &Reverted{Reason: "it failed on chain", Hash: hash} }

@@ -13,10 +13,12 @@ import (
 // endpoint is one JSON-RPC server of the chain. It is safe for concurrent use.
 type endpoint struct {
 	url string
-	// served: it has shown that it serves the domain's chain. Until then it is asked
-	// for nothing else: the answers of another chain look like those of an empty one.
+	// served: the endpoint has proved that it serves the domain's chain. Before that no
+	// other request is sent to it, because the answers of another chain look like those of
+	// an empty one.
 	served atomic.Bool
-	// restUntil, in Unix nanoseconds: before that the other endpoints are asked first.
+	// restUntil is the time, in Unix nanoseconds, until which other endpoints are
+	// preferred.
 	restUntil atomic.Int64
 }
 
@@ -30,7 +32,7 @@ const (
 
 func (e *endpoint) rest(d time.Duration) { e.restUntil.Store(time.Now().Add(d).UnixNano()) }
 
-// inOrder lists the endpoints as they were configured, those that rest last.
+// inOrder returns the endpoints in configured order, resting ones last.
 func (c *Client) inOrder() []*endpoint {
 	now := time.Now().UnixNano()
 	list := make([]*endpoint, 0, len(c.endpoints))
@@ -44,8 +46,8 @@ func (c *Client) inOrder() []*endpoint {
 	return list
 }
 
-// post makes one call of one endpoint. left is how many endpoints may still be asked,
-// this one among them: each gets its share of the time that is left.
+// post makes one call to one endpoint. left is how many endpoints may still be tried, this
+// one included: each gets its share of the remaining time.
 func (c *Client) post(ctx context.Context, e *endpoint, left int, body []byte) (jsontext.Value, error) {
 	part, cancel := share(ctx, left)
 	defer cancel()
@@ -100,7 +102,7 @@ func (c *Client) checkServed(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// otherChain is ErrWrongChain with the chains.
+// otherChain is ErrWrongChain with both chain ids.
 type otherChain struct{ serves, want uint64 }
 
 func (e *otherChain) Error() string {
@@ -109,8 +111,8 @@ func (e *otherChain) Error() string {
 
 func (e *otherChain) Is(target error) bool { return target == ErrWrongChain }
 
-// CheckChain asks every endpoint which chain it serves. The error is ErrWrongChain
-// where one serves another chain, and ErrUnreachable where none answers.
+// CheckChain asks every endpoint for its chain id. The error is ErrWrongChain if one serves
+// another chain, and ErrUnreachable if none answers.
 func (c *Client) CheckChain(ctx context.Context) error {
 	var faults []error
 	for i, e := range c.endpoints {

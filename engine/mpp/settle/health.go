@@ -14,15 +14,15 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Head is the newest block that an endpoint has shown.
+// Head is the newest block that an endpoint reports.
 type Head struct {
 	Number  uint64
 	Time    time.Time // to the second
 	BaseFee uint256.Int
 }
 
-// Head asks for the newest block. Its time is the time on chain: what may land, and
-// what has expired, is decided by it and not by the clock of this machine.
+// Head requests the newest block. Its time is the time on chain, which decides what may be
+// included and what has expired; the clock of this machine does not.
 func (c *Client) Head(ctx context.Context) (h Head, err error) {
 	err = c.ask(ctx, question{method: "eth_getBlockByNumber", params: []any{"latest", false}, read: func(result jsontext.Value) (err error) {
 		h, err = readHead(result)
@@ -59,19 +59,19 @@ func readHead(result jsontext.Value) (h Head, err error) {
 	return h, nil
 }
 
-// closeGas is about what a transaction of ours takes that closes one channel.
+// closeGas is the approximate gas of a transaction that closes one channel.
 const closeGas = 300_000
 
-// Health is what the chain says of the payee's ability to settle.
+// Health describes whether the payee is able to settle.
 type Health struct {
 	Head Head
 	// Drift is how far the clock of this machine is ahead of the newest block.
 	Drift time.Duration
-	// Key settles; zero: there is none here, or the chain chooses the token that pays
-	// fees, and Gas and Fee are not told.
+	// Key settles. If it is zero, there is no key or the chain chooses the fee token; Gas
+	// and Fee are then unknown.
 	Key common.Address
-	Gas tempo.Amount // what Key has of the token that pays fees
-	Fee tempo.Amount // about what closing one channel costs in it now
+	Gas tempo.Amount // balance of Key in the fee token
+	Fee tempo.Amount // approximate fee of closing one channel now
 }
 
 // Health asks all endpoints for their newest block, and what the settling key has for
@@ -97,7 +97,7 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 	return h, err
 }
 
-// feeOf is gas times price, which is in attodollars, in base units of a token, rounded up.
+// feeOf converts gas times price, in attodollars, to base units of a token, rounded up.
 func feeOf(gas uint64, price *uint256.Int) tempo.Amount {
 	const attodollars = 1_000_000_000_000 // of one base unit
 	fee := new(uint256.Int).Mul(price, uint256.NewInt(gas))

@@ -13,15 +13,15 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// How far back Closed looks.
+// Bounds of the search of Closed.
 const (
 	logWindow   = 10_000 // blocks of one question, unless an endpoint wants fewer
 	maxLogCalls = 150    // questions in all, those that were refused among them
 )
 
-// Closed looks for the end of a channel, newest blocks first: what was paid out in
-// all, and by which transaction. found is false where no end is seen. The error is
-// ErrNoLogs where no endpoint tells events.
+// Closed searches for the end of a channel, newest blocks first: the total paid out, and
+// the transaction. found is false if no end is found. The error is ErrNoLogs if no endpoint
+// returns logs.
 func (c *Client) Closed(ctx context.Context, id common.Hash) (captured tempo.Amount, tx common.Hash, found bool, err error) {
 	to, err := c.quantity(ctx, "eth_blockNumber")
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *Client) Closed(ctx context.Context, id common.Hash) (captured tempo.Amo
 	return captured, tx, false, nil
 }
 
-// errRange: all endpoints refuse a range of blocks. For a range of one block that is
+// errRange: all endpoints reject a range of blocks. For a range of one block that becomes
 // ErrNoLogs.
 var errRange = fmt.Errorf("%w in so many blocks", ErrNoLogs)
 

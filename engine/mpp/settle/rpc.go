@@ -25,7 +25,7 @@ const (
 	callTime = 15 * time.Second
 )
 
-// rpcError is what a node answers instead of a result.
+// rpcError is the error member of a node's answer.
 type rpcError struct {
 	Code    int            `json:"code"`
 	Message string         `json:"message"`
@@ -34,7 +34,7 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("node error %d: %s", e.Code, clip(e.Message)) }
 
-// clip bounds foreign text that may end in a log or an answer.
+// clip bounds text from outside for logs and answers.
 func clip(s string) string {
 	const most = 200
 	out := make([]rune, 0, most)
@@ -78,13 +78,13 @@ var elsewhere = map[int]bool{
 	-32001: true, -32002: true, // resource not found, resource unavailable
 }
 
-// verdict is what an error of a node means for the question.
+// verdict is what an error of a node means for the request.
 type verdict int
 
 const (
-	// askOn: the error is no answer; the next endpoint is asked.
+	// askOn: the error is no answer; the next endpoint is tried.
 	askOn verdict = iota
-	// lastResort: it is the answer unless another endpoint gives a better one.
+	// lastResort: it is the answer unless another endpoint returns a better one.
 	lastResort
 	// final: it is the answer.
 	final
@@ -118,17 +118,17 @@ func request(method string, params []any) ([]byte, error) {
 	return body, nil
 }
 
-// question is one that is put to the endpoints in turn until one answers it.
+// question is a request that is sent to the endpoints in turn until one answers it.
 type question struct {
 	method string
 	params []any
 	// judge says what an error of a node means; nil: it is no answer.
 	judge func(*rpcError) verdict
-	// read takes the answer. With an error it says that this is none.
+	// read decodes the answer. Its error means that the answer is invalid.
 	read func(jsontext.Value) error
 }
 
-// ask puts a question. The error is a *rpcError that judge takes for an answer, or
+// ask sends a question. The error is a *rpcError that judge accepts as an answer, or
 // ErrUnreachable.
 func (c *Client) ask(ctx context.Context, q question) error {
 	body, err := request(q.method, q.params)
@@ -170,11 +170,11 @@ func unreachable(ctx context.Context, what string, faults []error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnreachable, what, errors.Join(append(faults, ctx.Err())...))
 }
 
-// errNotSent: no connection was made, so the endpoint has not heard of the call.
+// errNotSent: no connection was made, so the endpoint did not receive the call.
 var errNotSent = errors.New("no connection")
 
-// exchange makes one call of one endpoint. Its errors do not hold the URL, in which
-// there may be a key.
+// exchange makes one call to one endpoint. Its errors do not contain the URL, which may
+// include a key.
 func (c *Client) exchange(ctx context.Context, url string, body []byte) (jsontext.Value, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -212,7 +212,7 @@ func (c *Client) exchange(ctx context.Context, url string, body []byte) (jsontex
 	return answer.Result, nil
 }
 
-// quantity asks for a number.
+// quantity requests a number.
 func (c *Client) quantity(ctx context.Context, method string) (n uint64, err error) {
 	err = c.ask(ctx, question{method: method, read: into(&n)})
 	return n, err
@@ -230,5 +230,5 @@ func into(n *uint64) func(jsontext.Value) error {
 	}
 }
 
-// ignored is for an answer of which only that it came matters.
+// ignored is the read function of a question whose answer is not used.
 func ignored(jsontext.Value) error { return nil }

@@ -17,7 +17,7 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// pollInterval is how often something is asked while a receipt is awaited.
+// pollInterval is how often something is requested while waiting for a receipt.
 type pollInterval struct {
 	// poll is between two looks for the receipt.
 	poll time.Duration
@@ -28,13 +28,13 @@ type pollInterval struct {
 
 var usualPace = pollInterval{poll: 200 * time.Millisecond, resend: 2 * time.Second}
 
-// lateness is how long after its end a transaction may still turn up: the block that
-// took it was made in time, and a replica lags.
+// lateness is how long after its end a transaction may still appear: its block was produced
+// in time, and a replica lags.
 const lateness = 5 * time.Second
 
-// Send simulates and sends a payer's transaction and waits for its receipt. The
-// error is *Reverted, ErrUnknownOutcome where it may still land, ErrUnreachable
-// where it was not sent, or the context's.
+// Send simulates and sends a payer's transaction and waits for its receipt. The error is
+// *Reverted, ErrUnknownOutcome if it may still be included, ErrUnreachable if it was not
+// sent, or the context's.
 func (c *Client) Send(ctx context.Context, tx *tempo.Transaction) (*tempo.Receipt, error) {
 	sender, err := tx.Sender()
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Client) Send(ctx context.Context, tx *tempo.Transaction) (*tempo.Receip
 	return c.Broadcast(ctx, Signed{Raw: tx.Encode(), Hash: tx.Hash(), ValidBefore: tx.ValidBefore})
 }
 
-// simulate has a node run the transaction without keeping what it does.
+// simulate runs the transaction on a node without sending it.
 func (c *Client) simulate(ctx context.Context, tx *tempo.Transaction, sender common.Address) error {
 	request, err := tx.EstimateRequest(sender)
 	if err != nil {
@@ -66,9 +66,8 @@ func asReverted(err error) error {
 	return err
 }
 
-// Broadcast sends what was signed and waits for its receipt, as Send does. The
-// transaction is Reverted only where no endpoint can have taken it, or where it has
-// failed or expired on chain.
+// Broadcast sends a signed transaction and waits for its receipt, like Send. The error is
+// Reverted only if no endpoint can have accepted it, or if it failed or expired on chain.
 func (c *Client) Broadcast(ctx context.Context, s Signed) (*tempo.Receipt, error) {
 	out := c.submit(ctx, s)
 	switch {
@@ -92,17 +91,17 @@ func (c *Client) Broadcast(ctx context.Context, s Signed) (*tempo.Receipt, error
 	return nil, &Reverted{Reason: out.refusal.reason(), Hash: s.Hash}
 }
 
-// submitResult is what the endpoints said to a transaction.
+// submitResult is the outcome of sending a transaction to the endpoints.
 type submitResult struct {
-	receipt *tempo.Receipt // it has landed
-	failure error          // *Reverted: it has landed, and failed
-	taken   bool           // an endpoint has it
-	unsure  bool           // an endpoint may have it: its answer was lost
-	refusal *rpcError      // the first refusal of the transaction as such
+	receipt *tempo.Receipt // it is included
+	failure error          // *Reverted: it is included, and failed
+	taken   bool           // an endpoint accepted it
+	unsure  bool           // an endpoint may have accepted it: its answer was lost
+	refusal *rpcError      // the first rejection of the transaction itself
 	faults  []error
 }
 
-// submit offers a transaction to the endpoints in turn until one takes it.
+// submit sends a transaction to the endpoints in turn until one accepts it.
 func (c *Client) submit(ctx context.Context, s Signed) (out submitResult) {
 	list := c.inOrder()
 	for i, e := range list {
@@ -171,8 +170,8 @@ func isReverted(err error) bool {
 	return ok
 }
 
-// await looks for the receipt until the transaction cannot land any more. taken says
-// that an endpoint has it; otherwise it is sent again from time to time.
+// await waits for the receipt until the transaction can no longer be included. taken says
+// that an endpoint accepted it; otherwise it is sent again from time to time.
 func (c *Client) await(ctx context.Context, s Signed, taken bool) (*tempo.Receipt, error) {
 	looked := time.Now() // at the time on chain
 	for {
@@ -210,8 +209,8 @@ func (c *Client) expired(ctx context.Context, s Signed) bool {
 	return err == nil && now.After(time.Unix(int64(s.ValidBefore), 0).Add(lateness))
 }
 
-// afterExpiry looks for the receipt once more: the last look came before the time on
-// chain was read.
+// afterExpiry requests the receipt once more, because the last request came before the time
+// on chain was read.
 func (c *Client) afterExpiry(ctx context.Context, s Signed) (*tempo.Receipt, error) {
 	rc, err := c.Receipt(ctx, s.Hash)
 	switch {
@@ -223,8 +222,8 @@ func (c *Client) afterExpiry(ctx context.Context, s Signed) (*tempo.Receipt, err
 	return nil, &Reverted{Reason: "it expired before a block took it", Hash: s.Hash}
 }
 
-// SignClose makes our transaction that closes a channel in Closing: it pays out
-// Capture and refunds the rest.
+// SignClose signs the transaction that closes a channel in Closing: it pays out Capture and
+// refunds the rest.
 func (c *Client) SignClose(ctx context.Context, row session.Channel) (Signed, error) {
 	call := tempo.CloseCall{
 		Descriptor: row.Descriptor, Cumulative: row.Close.Cumulative, Capture: row.Capture,
@@ -235,8 +234,7 @@ func (c *Client) SignClose(ctx context.Context, row session.Channel) (Signed, er
 	return c.sign(ctx, []tempo.ReserveCall{call}, row)
 }
 
-// SignSettle makes our one transaction that pays out each channel's Settling sum;
-// all or none.
+// SignSettle signs one transaction that pays out each channel's Settling sum; all or none.
 func (c *Client) SignSettle(ctx context.Context, rows ...session.Channel) (Signed, error) {
 	var calls []tempo.ReserveCall
 	for _, row := range rows {
@@ -247,8 +245,8 @@ func (c *Client) SignSettle(ctx context.Context, rows ...session.Channel) (Signe
 	return c.sign(ctx, calls, rows...)
 }
 
-// sign makes a transaction of ours with the expiring nonce: several processes may
-// share the key, and what is not taken in time is void.
+// sign signs a transaction with the expiring nonce: several processes may share the key,
+// and a transaction that is not included in time is void.
 func (c *Client) sign(ctx context.Context, calls []tempo.ReserveCall, rows ...session.Channel) (Signed, error) {
 	if c.o.Key == nil {
 		return Signed{}, ErrNoKey
@@ -273,19 +271,19 @@ func (c *Client) sign(ctx context.Context, calls []tempo.ReserveCall, rows ...se
 	return Signed{Raw: tx.Encode(), Hash: tx.Hash(), ValidBefore: tx.ValidBefore}, nil
 }
 
-// maxGas bounds the estimate of a node: blocks hold less.
+// maxGas bounds the gas estimate of a node. The limit of a block is lower.
 const maxGas = 1 << 32
 
-// Unsigned is what a new transaction is to do.
+// Unsigned describes a new transaction.
 type Unsigned struct {
 	Calls       []tempo.Call
 	FeeToken    common.Address
 	Sponsorship tempo.Sponsorship
 }
 
-// NewTransaction makes a transaction with the expiring nonce that sender has yet to
-// sign: its end is reckoned from the newest block, and gas and fees are what the chain
-// asks now. That the estimate reverts is the chain's refusal: *Reverted.
+// NewTransaction creates a transaction with the expiring nonce for sender to sign. Its
+// validity is relative to the newest block; gas and fees are what the chain requires now. A
+// reverted estimate is returned as *Reverted.
 func (c *Client) NewTransaction(ctx context.Context, sender common.Address, u Unsigned) (*tempo.Transaction, error) {
 	head, err := c.Head(ctx)
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 var (
 	// ErrUnreachable: no endpoint answered. Nothing is known, nothing was done.
 	ErrUnreachable = errors.New("the settlement chain does not answer")
-	// ErrUnknownOutcome: a transaction was sent and it is not known what became of it.
+	// ErrUnknownOutcome: a transaction was sent and its outcome is unknown.
 	ErrUnknownOutcome = errors.New("it is not known what became of the transaction")
-	// ErrWrongChain: an endpoint serves another chain than the one that is paid on.
+	// ErrWrongChain: an endpoint serves another chain than that of the payments.
 	ErrWrongChain = errors.New("the endpoint serves another chain")
-	// ErrNoLogs: no endpoint tells the events of the blocks that were asked for.
+	// ErrNoLogs: no endpoint returns the events of the requested blocks.
 	ErrNoLogs = errors.New("no endpoint tells the events of the channel reserve")
-	// ErrNoKey: the payee has no key here, so it can settle nothing.
+	// ErrNoKey: this process has no key of the payee, so it cannot settle.
 	ErrNoKey = errors.New("no settlement key is configured")
 )
 
-// Reverted: the chain refuses a transaction, or has undone it.
+// Reverted: the chain rejected a transaction, or executed and reverted it.
 type Reverted struct {
 	Reason string      // name of the reserve's error, or what the node says
 	Hash   common.Hash // zero where it was refused before it was sent
@@ -34,8 +34,8 @@ func (r *Reverted) Error() string {
 	return fmt.Sprintf("the chain refuses the transaction: %s", r.Reason)
 }
 
-// Signed is a transaction of ours, ready to be sent. Sending it twice does nothing
-// twice, and after ValidBefore (Unix seconds) it does nothing at all.
+// Signed is a signed transaction of the payee. Sending it twice has no further effect, and
+// after ValidBefore (Unix seconds) it has no effect at all.
 type Signed struct {
 	Raw         []byte
 	Hash        common.Hash
