@@ -169,15 +169,10 @@ type paidRun struct {
 	slot      *slots.Slot
 	challenge string
 	fan       *fan
-	ended     chan struct{} // closed when the analysis has ended
-	collected chan error    // what came of the collecting until then
 }
 
 // begin collects what accrues until the analysis ends.
-func (v *paidRun) begin(work context.Context) {
-	v.ended, v.collected = make(chan struct{}), make(chan error, 1)
-	go func() { v.collected <- v.run.Collect(work, v.ended, v.ask) }()
-}
+func (v *paidRun) begin(work context.Context) { v.run.Start(work, v.ask) }
 
 // ask asks the clients of the run for a voucher; nil: it has come.
 func (v *paidRun) ask(need *mpp.NeedVoucher) {
@@ -202,17 +197,10 @@ func (v *paidRun) price(res *api.Result, err error) {
 	}
 }
 
-// settle waits until the run is paid, and only then lets its last frame go. What
-// cannot be paid is kept: the error says where. Meanwhile others may use its slot.
+// settle waits until the run is paid before its last frame is sent. A run that cannot be
+// paid is kept, and the error says where.
 func (v *paidRun) settle(last any, err error) (any, []byte, error) {
-	if parked := v.slot.Park(); parked != nil {
-		v.run.GiveUp()
-	}
-	close(v.ended)
-	if err != nil {
-		v.run.GiveUp() // nobody is asked to sign for an error
-	}
-	unpaid := <-v.collected
+	unpaid := v.run.Finish(err)
 	if err == nil && unpaid != nil {
 		last, err = nil, unpaidRun{unpaid}
 		_, owed, _ := v.s.cfg.Payments.Seller.Outstanding(v.run.ID)
@@ -310,24 +298,9 @@ func (s *Server) collectRest(st *stream, p *channel.Payment, id string) error {
 	if owed.IsZero() {
 		return nil
 	}
-	bill.Payer, bill.Channel = p.Payer, p.Channel
-	run, fresh := s.cfg.Payments.Seller.Begin(bill, nil)
-	if !fresh {
-		// Another stream collects it: until it is paid, this one does not get it either.
-		if _, owed, err = s.cfg.Payments.Seller.Outstanding(id); err == nil && !owed.IsZero() {
-			err = api.ErrUnpaid
-		}
-		return err
-	}
-	defer run.End()
-	v := &paidRun{s: s, run: run, challenge: p.ChallengeID, fan: newFan(id)}
+	v := &paidRun{fan: newFan(id)}
 	v.fan.add(st)
-	work, cancel := context.WithTimeout(s.base, s.cfg.Payments.Seller.Patience()+grace)
-	defer cancel()
-	ended := make(chan struct{})
-	close(ended)
-	run.Owe(bill.Price)
-	return run.Collect(work, ended, v.ask)
+	return s.cfg.Payments.Seller.CollectRest(s.base, p, bill, v.ask)
 }
 
 // recovered is the record of a run, or why there is none.

@@ -36,6 +36,9 @@ type Run struct {
 	tab    *Tab
 	slot   Parker // nil: none
 	leave  func()
+
+	ended     chan struct{} // closed by Finish
+	collected chan error    // the outcome of what Start began
 }
 
 // Gate is for the meter: it waits while too much is unpaid.
@@ -72,8 +75,50 @@ func (r *Run) Fix(ctx context.Context, out Outcome) error {
 	return err
 }
 
-// Owe says what a run that has ended comes to.
-func (r *Run) Owe(price tempo.Amount) { r.tab.Fix(price) }
+// Start collects what accrues, as Collect does, until Finish is called.
+func (r *Run) Start(work context.Context, ask func(*mpp.NeedVoucher)) {
+	r.ended, r.collected = make(chan struct{}), make(chan error, 1)
+	go func() { r.collected <- r.Collect(work, r.ended, ask) }()
+}
+
+// Finish ends what Start began, when the analysis has ended with err. It waits until all
+// is paid and returns why it is not; meanwhile others may use the slot. A client is not
+// asked to sign for an analysis that ended in an error. Call it once.
+func (r *Run) Finish(err error) (unpaid error) {
+	if r.slot != nil && r.slot.Park() != nil {
+		r.tab.GiveUp()
+	}
+	close(r.ended)
+	if err != nil {
+		r.tab.GiveUp()
+	}
+	return <-r.collected
+}
+
+// graceAfterPatience is how long the collecting of a rest may take beyond the patience
+// with the client.
+const graceAfterPatience = 5 * time.Second
+
+// CollectRest takes what is outstanding on the bill of a run that has ended from the
+// channel of a payment. The error is api.ErrUnpaid while another call collects it.
+func (s *Seller) CollectRest(ctx context.Context, p *channel.Payment, bill channel.Bill, ask func(*mpp.NeedVoucher)) error {
+	bill.Payer, bill.Channel = p.Payer, p.Channel
+	run, fresh := s.Begin(bill, nil)
+	if !fresh {
+		_, owed, err := s.Outstanding(bill.ID)
+		if err == nil && !owed.IsZero() {
+			err = api.ErrUnpaid
+		}
+		return err
+	}
+	defer run.End()
+	work, cancel := context.WithTimeout(ctx, s.o.Patience+graceAfterPatience)
+	defer cancel()
+	run.tab.Fix(bill.Price)
+	ended := make(chan struct{})
+	close(ended)
+	return run.Collect(work, ended, ask)
+}
 
 // End takes the run off the lists.
 func (r *Run) End() {

@@ -506,17 +506,56 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestOwe: a run that has ended is collected up to the price of its bill.
-func TestOwe(t *testing.T) {
+// TestCollectRest: a run that has ended is collected up to the price of its bill, by one
+// call at a time.
+func TestCollectRest(t *testing.T) {
 	book := newShelf(50_000, debtOf("a", 40_000, 10_000))
 	s := New(Options{Bills: book, Collector: book})
+	p := &channel.Payment{Standing: channel.Standing{Channel: channelID, Payer: payer}}
 	b, _ := book.Bill("a")
-	run, _ := s.Begin(b, nil)
-	defer run.End()
-	run.Owe(b.Price)
-	ended := make(chan struct{})
-	close(ended)
-	if err := run.Collect(context.Background(), ended, func(*mpp.NeedVoucher) {}); err != nil || book.taken() != 30_000 {
-		t.Errorf("%v, taken %d", err, book.taken())
+	f := func(want error, taken uint64) {
+		t.Helper()
+		if err := s.CollectRest(t.Context(), p, b, func(*mpp.NeedVoucher) {}); !errors.Is(err, want) || book.taken() != taken {
+			t.Errorf("%v, taken %d", err, book.taken())
+		}
 	}
+	other, _ := s.Begin(b, nil)
+	f(api.ErrUnpaid, 0)
+	other.End()
+	f(nil, 30_000)
+	f(nil, 30_000)
+	if book.occupied != 0 || s.Run("a") != nil {
+		t.Errorf("occupied %d", book.occupied)
+	}
+}
+
+// parking is a slot that can or cannot be parked.
+type parking struct{ err error }
+
+func (p parking) Park() error                  { return p.err }
+func (p parking) Resume(context.Context) error { return nil }
+
+// TestFinish: a run that ended well waits until it is paid; one that ended in an error, or
+// whose slot cannot be parked, asks nobody to sign.
+func TestFinish(t *testing.T) {
+	f := func(what string, slot Parker, err, want error, has, taken uint64, waits time.Duration) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			book := newShelf(has)
+			s := New(Options{Bills: book, Collector: book})
+			run, _ := s.Begin(channel.Bill{ID: "a", Payer: payer, Channel: channelID}, slot)
+			defer run.End()
+			run.OnCost(0)
+			run.Start(t.Context(), func(*mpp.NeedVoucher) {})
+			synctest.Wait()
+			began := time.Now() // of the virtual clock
+			if got := run.Finish(err); !errors.Is(got, want) || book.taken() != taken || time.Since(began) != waits {
+				t.Errorf("%s: %v, taken %d after %s", what, got, book.taken(), time.Since(began))
+			}
+		})
+	}
+	f("paid", parking{}, nil, nil, 50_000, 20_000, 0)
+	f("not paid", parking{}, nil, api.ErrUnpaid, 0, 0, time.Minute)
+	f("failed", parking{}, api.ErrNotFound, api.ErrUnpaid, 0, 0, 0)
+	f("no place to wait", parking{errors.New("full")}, nil, api.ErrUnpaid, 0, 0, 0)
 }
