@@ -248,3 +248,29 @@ func TestDocsNameAllMetrics(t *testing.T) {
 		t.Errorf("%d metrics: %s", len(want), fmt.Sprint(want))
 	}
 }
+
+// goFiles are the files of code that a page names with their folders.
+var goFiles = regexp.MustCompile("`([a-z_/]+/[a-z_]+\\.go)`")
+
+// TestNamedFiles: every file of code that a page names exists. The architecture page
+// lists the files of two requests.
+func TestNamedFiles(t *testing.T) {
+	for page, text := range pages(t) {
+		for _, m := range goFiles.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	_, paths, found := strings.Cut(readPage(t, "docs/architecture.md"), "### Through the files")
+	job, voucher, split := strings.Cut(paths, "A voucher that")
+	voucher, _, _ = strings.Cut(voucher, "\n## ")
+	if !found || !split {
+		t.Fatal("docs/architecture.md does not list the files of a job and of a voucher")
+	}
+	jobs, vouchers := len(goFiles.FindAllString(job, -1)), len(goFiles.FindAllString(voucher, -1))
+	t.Logf("a job passes through %d files, a voucher through %d", jobs, vouchers)
+	if jobs == 0 || vouchers == 0 {
+		t.Errorf("a job passes through %d files, a voucher through %d", jobs, vouchers)
+	}
+}
