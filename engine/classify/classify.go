@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"slices"
+
 	"txlens/engine/api"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
@@ -290,12 +292,21 @@ func trustMoves(a *facts.Reading, o *Opinion, lower lowering) {
 		}
 	}
 	trustEvents(a, lower)
-	if a.Flow != nil && len(a.Flow.Mismatches) > 0 {
+	if ledgerDisagrees(a) {
 		lower(api.Medium, verdict.LedgerDisagrees)
 	}
 	if at, ok := TradedBy(a, o); ok {
 		lower(api.Medium, verdict.AssetsMovedAt, verdict.Abbreviated(at))
 	}
+}
+
+// ledgerDisagrees reports whether the state diff of the node contradicts the movements. A
+// tracer that runs a transaction outside its block may leave out what the rollup credits
+// to its fee vaults; no account of a user is concerned by that.
+func ledgerDisagrees(a *facts.Reading) bool {
+	return a.Flow != nil && slices.ContainsFunc(a.Flow.Mismatches, func(m flow.Mismatch) bool {
+		return m.Recorded.Sign() != 0 || a.LabelOf(m.Address).Category != "fee_vault"
+	})
 }
 
 // trustEvents: an amount that only a log claims is not what the actor has.

@@ -1,11 +1,16 @@
 package classify_test
 
 import (
+	"math/big"
 	"slices"
 	"testing"
 
+	"txlens/engine/api"
+	"txlens/engine/flow"
 	"txlens/engine/label"
 	"txlens/internal/testkit/scene"
+
+	"github.com/ethereum/go-ethereum/common"
 )
 
 // TestReportedAddress: a list of frauds raises a flag and changes nothing else, neither
@@ -43,4 +48,99 @@ func TestUnreviewedLabel(t *testing.T) {
 	f(label.Scraped, "")
 	f(label.Curated, "some_farm")
 	f(label.Official, "some_farm")
+}
+
+// TestOnlyBrand: a contract without label is of the protocol whose contracts alone took
+// part; two brands, or one that serves everybody, name none.
+func TestOnlyBrand(t *testing.T) {
+	f := func(name, want string, emitters ...label.Label) {
+		t.Helper()
+		s := scene.New(scene.At(scene.Vault), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Vault, 5_000000)
+		for i := range emitters {
+			s.Log(scene.Addr(uint16(0x5000+i)), "Something(uint256)", nil, 1)
+		}
+		facts := s.Facts(t)
+		for i, l := range emitters {
+			facts.Labels[scene.Addr(uint16(0x5000+i))] = l
+		}
+		got := ""
+		if v := scene.Judge(facts); v.Protocol != nil {
+			got = *v.Protocol
+		}
+		if got != want {
+			t.Errorf("%s: protocol %q, want %q", name, got, want)
+		}
+	}
+	farm := label.Label{Name: "Farm: Core", Category: "infra", Protocol: "some_farm", Confidence: label.Official}
+	other := label.Label{Name: "Other: Core", Category: "infra", Protocol: "other_farm", Confidence: label.Official}
+	f("nobody", "")
+	f("one brand", "some_farm", farm, farm)
+	f("two brands", "", farm, other)
+	f("beside a messenger", "some_farm", farm, label.Label{Name: "LayerZero", Category: "infra", Protocol: "layerzero", Confidence: label.Official})
+	f("an oracle", "", label.Label{Name: "Feed", Category: "oracle", Protocol: "chainlink", Confidence: label.Official})
+	f("unreviewed", "", label.Label{Name: "Farm", Category: "infra", Protocol: "some_farm", Confidence: label.Scraped})
+}
+
+// TestStakingLabel: what goes into a contract that a reviewed label calls staking is
+// staked, though its event is that of a vault and a receipt is minted for it.
+func TestStakingLabel(t *testing.T) {
+	f := func(name string, s *scene.Scene, category string, c label.Confidence, want string) {
+		t.Helper()
+		facts := s.Facts(t)
+		facts.Labels[scene.Vault] = label.Label{Name: "Stake", Category: category, Protocol: "some_stake", Confidence: c}
+		if v := scene.Judge(facts); typeName(v) != want {
+			t.Errorf("%s: %s, want %s: %s", name, typeName(v), want, v.Summary)
+		}
+	}
+	zero := common.Address{}
+	receipt := func() *scene.Scene {
+		return scene.New(scene.At(scene.Vault), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Vault, 5_000000).
+			Transfer(scene.Vault, zero, scene.User, 5)
+	}
+	vault := func() *scene.Scene {
+		return scene.New(scene.At(scene.Vault), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Vault, 5_000000).
+			Transfer(scene.Vault, zero, scene.User, 5).Log(scene.Vault, "Deposit(address,address,uint256,uint256)", []any{scene.User, scene.User}, 5_000000, 5)
+	}
+	f("receipt", receipt(), "staking", label.Official, "stake")
+	f("receipt of no staking", receipt(), "yield", label.Official, "other")
+	f("receipt, unreviewed", receipt(), "staking", label.Scraped, "other")
+	f("vault", vault(), "staking", label.Official, "stake")
+	f("vault of no staking", vault(), "yield", label.Official, "other")
+}
+
+// TestPerpetual: a position in derivatives is no swap, though the exchange's pools
+// emit the events of swaps; a position of somebody else decides nothing.
+func TestPerpetual(t *testing.T) {
+	f := func(trader, want string) {
+		t.Helper()
+		who := scene.User
+		if trader == "somebody" {
+			who = scene.Friend
+		}
+		s := scene.New(scene.At(scene.Router), 0, nil2()).
+			Log(scene.Pool1, "Swap(address,address,int256,int256,uint160,uint128,int24)", []any{scene.Router, scene.Router}, 5, 7, 1, 1, 1).
+			Log(scene.Router, "PositionChanged(address,address,int256,int256,uint256,int256,int256,uint256)", []any{who, scene.Usdc}, 1, 2, 3, 4, 5, 6)
+		if v := scene.Judge(s.Facts(t)); v.SubType != want {
+			t.Errorf("position of %s: %s/%s, want sub-type %q", trader, typeName(v), v.SubType, want)
+		}
+	}
+	f("the sender", "perp")
+	f("somebody", "")
+}
+
+// TestFeeVaultLeftOut: a state diff without the credit of a rollup's fee vault does not
+// lower the confidence; one that contradicts the movements does.
+func TestFeeVaultLeftOut(t *testing.T) {
+	f := func(name, category string, recorded int64, want bool) {
+		t.Helper()
+		facts := scene.New(scene.At(scene.Friend), 7_000_000_000_000_000, nil).Facts(t)
+		facts.Labels[scene.Vault] = label.Label{Name: "Vault", Category: category, Confidence: label.Official}
+		facts.Flow.Mismatches = []flow.Mismatch{{Address: scene.Vault, Ledger: big.NewInt(9), Recorded: big.NewInt(recorded)}}
+		if got := scene.Judge(facts).Confidence != api.High; got != want {
+			t.Errorf("%s: confidence lowered %v, want %v", name, got, want)
+		}
+	}
+	f("fee vault left out", "fee_vault", 0, false)
+	f("fee vault with another amount", "fee_vault", 5, true)
+	f("account left out", "account", 0, true)
 }

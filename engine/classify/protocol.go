@@ -16,6 +16,11 @@ func ProtocolOf(a *facts.Reading, o *Opinion) string {
 	if slug == "" && o.Act != facts.ActTransfer && o.Act != facts.ActApproval {
 		slug = brandOf(a, o)
 	}
+	if slug == "" || slug == "weth" && o.Act == facts.ActUnwrap {
+		if only := onlyBrand(a, o); only != "" {
+			slug = only
+		}
+	}
 	if slug == "" && a.ActorKind == facts.ActorSafe && len(a.Actors) == 1 {
 		return "safe"
 	}
@@ -92,6 +97,35 @@ func brandOf(a *facts.Reading, o *Opinion) string {
 	}
 	if !agreed || len(a.Matches) > 0 {
 		return ""
+	}
+	return only
+}
+
+// plumbing are the categories of contracts that work for every protocol.
+var plumbing = map[string]bool{"token": true, "lp_token": true, "safe": true, "exchange": true, "builder": true, "miner": true, "oracle": true,
+	"account": true, "stablecoin": true, "system": true, "fee_vault": true}
+
+// forEverybody are the protocols that take part in the acts of others.
+var forEverybody = map[string]bool{"weth": true, "permit2": true, "safe": true, "multicall3": true, "erc4337": true}
+
+// onlyBrand names the protocol whose contracts emitted events, where they are of one and
+// the act has neither a contract nor an event that names one. Tokens and what serves
+// everybody do not count.
+func onlyBrand(a *facts.Reading, o *Opinion) string {
+	if o.Act == facts.ActTransfer || o.Act == facts.ActApproval || o.Act == facts.ActSystem || a.Receipt == nil || !a.Succeeded {
+		return ""
+	}
+	only := ""
+	for i := range a.Receipt.Logs {
+		at := a.Receipt.Logs[i].Address
+		slug := a.ProtocolAt(at)
+		switch {
+		case slug == "" || generic[slug] || forEverybody[slug] || plumbing[a.LabelOf(at).Category] || a.Tokens[at].Listed:
+		case only == "":
+			only = slug
+		case only != slug:
+			return ""
+		}
 	}
 	return only
 }

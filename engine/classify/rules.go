@@ -56,6 +56,7 @@ var rules = []rule{
 	{"liquidity act of the actor", liquidityMine},
 	{"vault act of the actor", vaultMine},
 	{"settled order", settledOrder},
+	{"position in derivatives", perpetual},
 	{"name registered", registered},
 	{"NFT for money", nftSale},
 	{"assets exchanged", exchange},
@@ -354,7 +355,8 @@ func stakeWhere(a *facts.Reading, mine bool) *Opinion {
 func stakerCalled(a *facts.Reading) *Opinion {
 	for i := range a.Out {
 		l := &a.Out[i]
-		if !l.Native() && a.Staking(l.Counterparty) && len(a.In) == 0 {
+		receipt := len(a.In) == 1 && a.In[0].Minted && a.In[0].Key.Token == l.Counterparty
+		if !l.Native() && a.Staking(l.Counterparty) && (len(a.In) == 0 || receipt) {
 			return &Opinion{Act: facts.ActStake, place: l.Counterparty, doubt: verdict.NoStakeEvent}
 		}
 	}
@@ -398,6 +400,10 @@ func lendingMine(a *facts.Reading) *Opinion {
 	}
 	return o
 }
+
+// perpetual: the actor changed a position that an exchange of derivatives keeps. The pools
+// in which such an exchange finds its prices emit the events of swaps.
+func perpetual(a *facts.Reading) *Opinion { return opine(facts.OwnMatches(a.Find("perp"))) }
 
 func registered(a *facts.Reading) *Opinion { return opine(a.Find(facts.ActName)) }
 
@@ -472,7 +478,7 @@ func vaultMine(a *facts.Reading) *Opinion {
 	} else if gave && got && !hits[0].Certain() && a.Has(facts.ActSwap) {
 		return nil
 	}
-	if stakers[o.Matches[0].Slug] {
+	if stakers[o.Matches[0].Slug] || a.Staking(o.Matches[0].Emitter) {
 		o.Act = map[facts.Act]facts.Act{facts.ActVaultIn: facts.ActStake, facts.ActVaultOut: facts.ActUnstake}[o.Act]
 	}
 	return o

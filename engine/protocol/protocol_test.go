@@ -365,7 +365,7 @@ func TestPageShowsAFile(t *testing.T) {
 	for _, c := range p.Contracts {
 		deployments += len(c.Chains)
 	}
-	if events != 2 || deployments < 3 {
+	if events != 3 || deployments < 3 {
 		t.Errorf("the page shows %d events and %d deployments", events, deployments)
 	}
 }
