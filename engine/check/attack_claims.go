@@ -21,11 +21,6 @@ const (
 	claimNone                 // all answers are there, and none explains it
 )
 
-var (
-	selEarned      = evmsig.Func("earned(address)")
-	selMaxWithdraw = evmsig.Func("maxWithdraw(address)")
-)
-
 // byClaim are rules about payments for nothing, which an earlier claim explains.
 var byClaim = map[string]bool{"flash_unpaid": true, "unpaid": true, "robbed_by_others": true, "unpaid_caller": true, "fresh_gain": true}
 
@@ -87,7 +82,7 @@ func (a *attack) lookUpClaim(v common.Address) claim {
 		n := evmsig.Uint(view.Output, 0)
 		return ok && !view.Reverted && n != nil && new(big.Int).Lsh(n, 1).Cmp(p.Amount) >= 0
 	}
-	for _, sel := range []evmsig.Selector{selEarned, selMaxWithdraw} {
+	for _, sel := range []evmsig.Selector{evmsig.SelEarned, evmsig.SelMaxWithdraw} {
 		if enough(ask(Question{To: v, Data: append(sel[:], who...), When: Before})) {
 			found = true
 		}

@@ -328,7 +328,7 @@ func (a *attack) taking(i int, x *trace.Frame) (owner, token common.Address, ok 
 	switch sel := evmsig.Called(x.Input); {
 	case takingFuncs[sel]:
 		token = x.To
-	case x.To != facts.Permit2 || sel != permit2TransferFrom:
+	case x.To != facts.Permit2 || sel != evmsig.SelPermit2TransferFrom:
 		return owner, token, false
 	default:
 		if token, ok = evmsig.Address(evmsig.Word(args, 3)); !ok {
@@ -339,8 +339,7 @@ func (a *attack) taking(i int, x *trace.Frame) (owner, token common.Address, ok 
 	return owner, token, ok
 }
 
-// permit2TransferFrom is the function of Permit2 that uses a right which was given there.
-var permit2TransferFrom = evmsig.Func("transferFrom(address,address,uint160,address)")
+// evmsig.SelPermit2TransferFrom is the function of Permit2 that uses a right which was given there.
 
 // takingFuncs are functions of tokens that move tokens of the owner in their first argument.
 var takingFuncs = selectorSet("transferFrom(address,address,uint256)", "safeTransferFrom(address,address,uint256)",

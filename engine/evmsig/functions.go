@@ -31,7 +31,17 @@ var (
 	SelPermitForAll = Func("permitForAll(address,address,bool,uint256,uint8,bytes32,bytes32)")
 	SelPermitPacked = Func("permit(address,address,uint256,uint256,bytes)")
 
+	// What an account can claim.
+	SelEarned      = Func("earned(address)")
+	SelMaxWithdraw = Func("maxWithdraw(address)")
+
+	// Attributes of the first layer, which the OP Stack writes in each block.
+	SelSetL1BlockValues        = Func("setL1BlockValues(uint64,uint64,uint256,bytes32,uint64,bytes32,uint256,uint256)")
+	SelSetL1BlockValuesEcotone = Func("setL1BlockValuesEcotone()")
+	SelSetL1BlockValuesIsthmus = Func("setL1BlockValuesIsthmus()")
+
 	// Permit2 with a transfer, and ERC-3009.
+	SelPermit2TransferFrom             = Func("transferFrom(address,address,uint160,address)")
 	SelPermitTransferFrom              = Func("permitTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes)")
 	SelPermitWitnessTransferFrom       = Func("permitWitnessTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes32,string,bytes)")
 	SelPermitTransferFromBatch         = Func("permitTransferFrom(((address,uint256)[],uint256,uint256),(address,uint256)[],address,bytes)")
