@@ -10,6 +10,7 @@ import (
 
 	"txlens/actors/slots"
 	"txlens/engine/api"
+	"txlens/engine/meter"
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport"
@@ -96,6 +97,9 @@ type SaleOptions struct {
 }
 
 func (o SaleOptions) withDefaults() SaleOptions {
+	if o.MinDeposit.IsZero() {
+		o.MinDeposit = tempo.AmountFrom(200 * meter.Cent)
+	}
 	if o.JobsPerPayer <= 0 {
 		o.JobsPerPayer = 32
 	}

@@ -61,3 +61,11 @@ func TestChallengeSecret(t *testing.T) {
 	f("too short", "")
 	f("", "")
 }
+
+// TestSaleDefaults: options that are not set have the values that their comments name.
+func TestSaleDefaults(t *testing.T) {
+	o := SaleOptions{}.withDefaults()
+	if n, _ := o.MinDeposit.Uint64(); n != 2_000_000 || o.JobsPerPayer != 32 || o.StrangerPercent != 50 {
+		t.Errorf("%+v", o)
+	}
+}
