@@ -12,13 +12,13 @@ type account struct {
 	exposure uint64
 
 	mu      sync.Mutex
-	runs    map[*Tab]struct{}
+	runs    map[*RunBalance]struct{}
 	debt    uint64
 	changed chan struct{} // closed, and replaced, at each change
 }
 
 func newAccount(exposure uint64) *account {
-	return &account{exposure: exposure, runs: make(map[*Tab]struct{}), changed: make(chan struct{})}
+	return &account{exposure: exposure, runs: make(map[*RunBalance]struct{}), changed: make(chan struct{})}
 }
 
 // owed is what the payer owes in all. a.mu is held.
@@ -58,9 +58,9 @@ func newAccounts(exposure uint64) *accounts {
 	return &accounts{exposure: exposure, all: make(map[common.Address]*account)}
 }
 
-// join opens a tab on the account of a payer. One that is not known has an account of
-// its own.
-func (l *accounts) join(payer common.Address, id string, collected uint64) *Tab {
+// join adds a balance to the account of a payer. A payer that is not known has an
+// account of its own.
+func (l *accounts) join(payer common.Address, id string, collected uint64) *RunBalance {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.all[payer]
@@ -70,15 +70,15 @@ func (l *accounts) join(payer common.Address, id string, collected uint64) *Tab 
 			l.all[payer] = a
 		}
 	}
-	t := &Tab{ID: id, payer: payer, account: a, collected: collected, givenUp: make(chan struct{})}
+	t := &RunBalance{ID: id, payer: payer, account: a, collected: collected, givenUp: make(chan struct{})}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.runs[t] = struct{}{}
 	return t
 }
 
-// leave takes a tab off its account, and forgets an account without any.
-func (l *accounts) leave(t *Tab) {
+// leave removes a balance from its account, and an account without balances.
+func (l *accounts) leave(t *RunBalance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.account.mu.Lock()

@@ -32,42 +32,42 @@ type Run struct {
 	ID      string      // of the bill
 	Channel common.Hash // that it began with; zero: not known
 
-	seller *Seller
-	tab    *Tab
-	slot   Parker // nil: none
-	leave  func()
+	seller  *Seller
+	balance *RunBalance
+	slot    Parker // nil: none
+	leave   func()
 
 	ended     chan struct{} // closed by Finish
 	collected chan error    // the outcome of what Start began
 }
 
 // Gate is for the meter: it waits while too much is unpaid.
-func (r *Run) Gate(ctx context.Context) error { return r.tab.Gate(ctx, r.slot) }
+func (r *Run) Gate(ctx context.Context) error { return r.balance.Gate(ctx, r.slot) }
 
 // OnCost is for the meter: the analysis has cost so much by now, in nano-dollars.
-func (r *Run) OnCost(nano int64) { r.tab.OnCost(nano) }
+func (r *Run) OnCost(nano int64) { r.balance.OnCost(nano) }
 
 // GiveUp lets the run buy nothing more.
-func (r *Run) GiveUp() { r.tab.GiveUp() }
+func (r *Run) GiveUp() { r.balance.GiveUp() }
 
 // GivenUp is closed when nothing more is expected to be paid.
-func (r *Run) GivenUp() <-chan struct{} { return r.tab.GivenUp() }
+func (r *Run) GivenUp() <-chan struct{} { return r.balance.GivenUp() }
 
 // Expect gives the run up when nothing is collected for as long as the service has
 // patience with a job; stop ends the waiting.
-func (r *Run) Expect() (stop func()) { return r.tab.Expect(r.seller.o.JobPatience) }
+func (r *Run) Expect() (stop func()) { return r.balance.Expect(r.seller.o.JobPatience) }
 
 // Fix sets what the run comes to, by its outcome. What its meter says later is not the
 // payer's to bear.
 func (r *Run) Fix(ctx context.Context, out Outcome) error {
-	price := r.tab.Owed()
+	price := r.balance.Owed()
 	switch unit := tempo.AmountFrom(meter.Cent); {
 	case out == Nothing:
 		price = tempo.Amount{}
 	case out == NoTransaction && price.Cmp(unit) > 0:
 		price = unit
 	}
-	r.tab.Fix(price)
+	r.balance.Fix(price)
 	bill, err := r.seller.o.Bills.Final(context.WithoutCancel(ctx), r.ID, price)
 	if err == nil {
 		r.seller.refresh(bill.Payer)
@@ -86,11 +86,11 @@ func (r *Run) Start(work context.Context, ask func(*mpp.NeedVoucher)) {
 // asked to sign for an analysis that ended in an error. Call it once.
 func (r *Run) Finish(err error) (unpaid error) {
 	if r.slot != nil && r.slot.Park() != nil {
-		r.tab.GiveUp()
+		r.balance.GiveUp()
 	}
 	close(r.ended)
 	if err != nil {
-		r.tab.GiveUp()
+		r.balance.GiveUp()
 	}
 	return <-r.collected
 }
@@ -114,7 +114,7 @@ func (s *Seller) CollectRest(ctx context.Context, p *channel.Payment, bill chann
 	defer run.End()
 	work, cancel := context.WithTimeout(ctx, s.o.Patience+graceAfterPatience)
 	defer cancel()
-	run.tab.Fix(bill.Price)
+	run.balance.Fix(bill.Price)
 	ended := make(chan struct{})
 	close(ended)
 	return run.Collect(work, ended, ask)
@@ -123,9 +123,9 @@ func (s *Seller) CollectRest(ctx context.Context, p *channel.Payment, bill chann
 // End takes the run off the lists.
 func (r *Run) End() {
 	if r.seller.runs.close(r) {
-		r.seller.accounts.leave(r.tab)
+		r.seller.accounts.leave(r.balance)
 		r.leave()
-		r.seller.refresh(r.tab.payer)
+		r.seller.refresh(r.balance.payer)
 	}
 }
 
@@ -136,7 +136,7 @@ func (r *Run) End() {
 func (r *Run) Collect(work context.Context, ended <-chan struct{}, ask func(*mpp.NeedVoucher)) error {
 	signal, stop, err := r.seller.o.Collector.Watch(r.Channel)
 	if err != nil {
-		r.tab.GiveUp()
+		r.balance.GiveUp()
 		return err
 	}
 	defer stop()
@@ -144,7 +144,7 @@ func (r *Run) Collect(work context.Context, ended <-chan struct{}, ask func(*mpp
 	defer c.stop()
 	err = c.run(ended)
 	if err != nil {
-		r.tab.GiveUp()
+		r.balance.GiveUp()
 	}
 	return err
 }
@@ -169,24 +169,24 @@ func (c *collection) stop() {
 }
 
 func (c *collection) run(ended <-chan struct{}) error {
-	tab := c.r.tab
+	balance := c.r.balance
 	for {
-		due, changed := tab.Due()
+		due, changed := balance.Due()
 		if due.IsZero() {
 			select {
 			case <-changed:
 				continue
 			case <-ended:
 				return nil
-			case <-tab.GivenUp():
+			case <-balance.GivenUp():
 				return api.ErrUnpaid
 			case <-c.work.Done():
 				return context.Cause(c.work)
 			}
 		}
-		bill, _, err := c.r.seller.o.Collector.Collect(c.work, c.r.Channel, tab.ID, tab.Owed(), due)
+		bill, _, err := c.r.seller.o.Collector.Collect(c.work, c.r.Channel, balance.ID, balance.Owed(), due)
 		if err == nil {
-			tab.Collected(bill.Collected)
+			balance.Collected(bill.Collected)
 			c.stop()
 			c.ask(nil)
 			continue
@@ -211,10 +211,10 @@ func (c *collection) part(due, missing tempo.Amount) bool {
 	if !ok || n < meter.Cent {
 		return false
 	}
-	tab := c.r.tab
-	bill, _, err := c.r.seller.o.Collector.Collect(c.work, c.r.Channel, tab.ID, tab.Owed(), tempo.AmountFrom(n/meter.Cent*meter.Cent))
+	balance := c.r.balance
+	bill, _, err := c.r.seller.o.Collector.Collect(c.work, c.r.Channel, balance.ID, balance.Owed(), tempo.AmountFrom(n/meter.Cent*meter.Cent))
 	if err == nil {
-		tab.Collected(bill.Collected)
+		balance.Collected(bill.Collected)
 	}
 	return err == nil
 }
@@ -248,7 +248,7 @@ func (c *collection) wait(due tempo.Amount) error {
 		return api.ErrUnpaid
 	case <-c.r.seller.closing:
 		return api.ErrStopping
-	case <-c.r.tab.GivenUp():
+	case <-c.r.balance.GivenUp():
 		return api.ErrUnpaid
 	case <-c.work.Done():
 		return context.Cause(c.work)

@@ -200,7 +200,7 @@ func sumOf(debts []channel.Bill) (sum tempo.Amount) {
 func (s *Seller) Begin(b channel.Bill, slot Parker) (r *Run, fresh bool) {
 	return s.runs.open(b.ID, func() *Run {
 		paid, _ := b.Collected.Uint64()
-		r := &Run{ID: b.ID, Channel: b.Channel, seller: s, slot: slot, tab: s.accounts.join(b.Payer, b.ID, paid)}
+		r := &Run{ID: b.ID, Channel: b.Channel, seller: s, slot: slot, balance: s.accounts.join(b.Payer, b.ID, paid)}
 		r.leave = s.o.Collector.Occupy(b.Channel)
 		s.refresh(b.Payer)
 		return r
@@ -237,7 +237,7 @@ func (s *Seller) Outstanding(id string) (bill channel.Bill, owed tempo.Amount, e
 	if !bill.Final {
 		bill.Price = tempo.AmountFrom(meter.Owed(0))
 		if r := s.runs.get(id); r != nil {
-			bill.Price = r.tab.Owed()
+			bill.Price = r.balance.Owed()
 		}
 	}
 	return bill, bill.Outstanding(), nil
@@ -247,7 +247,7 @@ func (s *Seller) Outstanding(id string) (bill channel.Bill, owed tempo.Amount, e
 // recovery for a run that has ended.
 func (s *Seller) Collected(b channel.Bill) {
 	if r := s.runs.get(b.ID); r != nil {
-		r.tab.Collected(b.Collected)
+		r.balance.Collected(b.Collected)
 	}
 	if b.Final {
 		s.refresh(b.Payer)

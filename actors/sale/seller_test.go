@@ -490,7 +490,7 @@ func TestOutstanding(t *testing.T) {
 	paid := book.bills["begun"]
 	paid.Collected = units(40_000)
 	s.Collected(paid)
-	if due, _ := run.tab.Due(); due != units(40_000) {
+	if due, _ := run.balance.Due(); due != units(40_000) {
 		t.Errorf("due %s", due)
 	}
 }

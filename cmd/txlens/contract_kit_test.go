@@ -34,7 +34,7 @@ type house struct {
 	full    atomic.Bool  // the store takes no job
 	release chan struct{}
 	ran     atomic.Int32
-	till    *app.Sales // nil: nothing is sold
+	sales   *app.Sales // nil: nothing is sold
 	payer   *payer     // of what is
 	// script is the analysis of every request; nil: its context scripts it.
 	script func(ctx context.Context, job transport.RunSpec) (*api.Result, error)
@@ -100,10 +100,10 @@ func openHouse(t *testing.T, sells *app.SaleOptions, change ...func(*transport.C
 	x := analysis.New(analysis.Options{})
 	cfg := transport.Config{Explainer: scripted{h}, Runs: job.NewRuns(h.store)}
 	if sells != nil {
-		if h.till, err = app.OpenSales(t.Context(), *sells, app.SaleSite{System: x.System(), Store: h.store, DataDir: dir}); err != nil {
+		if h.sales, err = app.OpenSales(t.Context(), *sells, app.SaleSite{System: x.System(), Store: h.store, DataDir: dir}); err != nil {
 			t.Fatal(err)
 		}
-		cfg.Payments = h.till.Payments
+		cfg.Payments = h.sales.Payments
 	}
 	jobs, err := job.New(x.System(), job.Options{Store: fullStore{h.store, &h.full}, Analyst: scriptedJobs{h}})
 	if err != nil {
@@ -127,8 +127,8 @@ func openHouse(t *testing.T, sells *app.SaleOptions, change ...func(*transport.C
 		if err := errors.Join(srv.Shutdown(ctx), <-ended, jobs.Close(ctx)); err != nil {
 			t.Errorf("stop: %v", err)
 		}
-		if h.till != nil {
-			h.till.Close()
+		if h.sales != nil {
+			h.sales.Close()
 		}
 		x.Close()
 		h.store.Close()
@@ -244,7 +244,7 @@ func (s scripted) Explain(ctx context.Context, job transport.RunSpec) (*api.Resu
 }
 
 func (s scriptedJobs) Explain(ctx context.Context, w job.Work) (*api.Result, error) {
-	return s.till.RunJob(ctx, w, s.analyse)
+	return s.sales.RunJob(ctx, w, s.analyse)
 }
 
 // said is an answer, read to its end.

@@ -109,7 +109,7 @@ func paidInternalErrors(t *testing.T, h *house) {
 		if all := string(raw); !strings.Contains(all, text) || strings.Contains(all, "secret") {
 			t.Errorf("%s: %s", word, all)
 		}
-		if bill, err := h.till.Channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) {
+		if bill, err := h.sales.Channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) {
 			t.Errorf("%s: bill %+v, %v; want %d", word, bill, err, price)
 		}
 	}
@@ -216,7 +216,7 @@ func paidFailures(t *testing.T, h *house) {
 		if o := s.json(t); o["status"] != "error" || o["error"] == "" || o["errorCode"] != code || o["result"] != nil {
 			t.Errorf("%s", s.body)
 		}
-		if bill, err := h.till.Channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) || bill.Price != bill.Collected {
+		if bill, err := h.sales.Channels.Bill(id); err != nil || !bill.Final || bill.Collected != tempo.AmountFrom(price) || bill.Price != bill.Collected {
 			t.Errorf("%s: bill %+v, %v; want %d", word, bill, err, price)
 		}
 	}
@@ -304,7 +304,7 @@ func nobodyCollects(t *testing.T, _ *house) {
 	h := sellingHouse(t, chain, sells)
 	left := h.order("wait")
 	h.payer.eventually("it is cut short", func() bool {
-		bill, err := h.till.Channels.Bill(left)
+		bill, err := h.sales.Channels.Bill(left)
 		return err == nil && bill.Final
 	})
 	h.payer.refused(h.get("/result/"+left), mpp.PaymentRequired)

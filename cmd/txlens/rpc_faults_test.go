@@ -314,7 +314,7 @@ func TestRPCFaults(t *testing.T) {
 			}
 		}
 	}
-	sum := h.till.Channels.Totals()
+	sum := h.sales.Channels.Totals()
 	t.Logf("%s: %d outages, %s in all, the longest %s; %d of %d calls failed", plan.lasts, past.outages, past.out.Round(time.Second), past.longest.Round(time.Second), rpc.failed.Load(), rpc.calls.Load())
 	t.Logf("%d streams to their end, %d vouchers, %d channels; %d answers of 503; %d base units paid out, %d lost", streams, vouchers, opened, again, held(sum.Settled), held(sum.Lost))
 	if streams < len(payers) || past.outages == 0 || rpc.failed.Load() == 0 || !sum.Lost.IsZero() {

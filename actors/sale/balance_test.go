@@ -17,7 +17,7 @@ import (
 func units(n uint64) tempo.Amount { return tempo.AmountFrom(n) }
 
 func TestTab(t *testing.T) {
-	tab := newAccounts(250_000).join(common.Address{1}, "x", 10_000)
+	balance := newAccounts(250_000).join(common.Address{1}, "x", 10_000)
 	ctx := context.Background()
 	f := func(what string, err, want error) {
 		t.Helper()
@@ -27,37 +27,37 @@ func TestTab(t *testing.T) {
 	}
 	due := func(want uint64) {
 		t.Helper()
-		if got, _ := tab.Due(); got != units(want) {
+		if got, _ := balance.Due(); got != units(want) {
 			t.Errorf("due %s, want %d", got, want)
 		}
 	}
 	due(10_000) // two cents are owed from the beginning
-	f("within the exposure", tab.Gate(ctx, nil), nil)
-	tab.OnCost(200_000_000) // $0.20 costs $0.26
+	f("within the exposure", balance.Gate(ctx, nil), nil)
+	balance.OnCost(200_000_000) // $0.20 costs $0.26
 	due(250_000)
-	f("at the exposure", tab.Gate(ctx, nil), nil)
-	tab.OnCost(200_000_001)
-	tab.OnCost(5) // late news
+	f("at the exposure", balance.Gate(ctx, nil), nil)
+	balance.OnCost(200_000_001)
+	balance.OnCost(5) // late news
 	due(260_000)
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	f("above the exposure", tab.Gate(gone, nil), context.Canceled)
+	f("above the exposure", balance.Gate(gone, nil), context.Canceled)
 	passed := make(chan error)
-	go func() { passed <- tab.Gate(ctx, nil) }()
-	tab.Collected(units(20_000))
-	tab.Collected(units(15_000)) // late news
+	go func() { passed <- balance.Gate(ctx, nil) }()
+	balance.Collected(units(20_000))
+	balance.Collected(units(15_000)) // late news
 	due(250_000)
 	f("after a collection", <-passed, nil)
-	tab.OnCost(900_000_000)
-	go func() { passed <- tab.Gate(ctx, nil) }()
-	tab.GiveUp()
-	tab.GiveUp()
+	balance.OnCost(900_000_000)
+	go func() { passed <- balance.Gate(ctx, nil) }()
+	balance.GiveUp()
+	balance.GiveUp()
 	f("given up", <-passed, api.ErrUnpaid)
-	<-tab.GivenUp()
-	f("for good", tab.Gate(ctx, nil), api.ErrUnpaid)
-	tab.Fix(units(30_000))
+	<-balance.GivenUp()
+	f("for good", balance.Gate(ctx, nil), api.ErrUnpaid)
+	balance.Fix(units(30_000))
 	due(10_000)
-	tab.Fix(units(0)) // nothing is a price, too
+	balance.Fix(units(0)) // nothing is a price, too
 	due(0)
 }
 
@@ -71,9 +71,9 @@ func TestAccount(t *testing.T) {
 	a, b := all.join(payer, "a", 0), all.join(payer, "b", 0)
 	other := all.join(common.Address{2}, "c", 0)
 	none, noneToo := all.join(common.Address{}, "d", 0), all.join(common.Address{}, "e", 0)
-	f := func(what string, tab *Tab, open bool) {
+	f := func(what string, balance *RunBalance, open bool) {
 		t.Helper()
-		if err := tab.Gate(gone, nil); (err == nil) != open {
+		if err := balance.Gate(gone, nil); (err == nil) != open {
 			t.Errorf("%s: %v, want open %t", what, err, open)
 		}
 	}
@@ -144,26 +144,26 @@ func (s *slot) Resume(context.Context) error {
 // it buys.
 func TestGateParks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tab := newAccounts(0).join(common.Address{1}, "x", 0)
+		balance := newAccounts(0).join(common.Address{1}, "x", 0)
 		s := new(slot)
 		passed := make(chan error, 1)
-		go func() { passed <- tab.Gate(context.Background(), s) }()
+		go func() { passed <- balance.Gate(context.Background(), s) }()
 		synctest.Wait()
 		if s.parked != 1 || s.resumed != 0 {
 			t.Fatalf("parked %d, resumed %d", s.parked, s.resumed)
 		}
-		tab.Collected(units(10_000)) // not enough
+		balance.Collected(units(10_000)) // not enough
 		synctest.Wait()
 		if s.parked != 1 || s.resumed != 0 {
 			t.Fatalf("parked %d, resumed %d", s.parked, s.resumed)
 		}
-		tab.Collected(units(20_000))
+		balance.Collected(units(20_000))
 		if err := <-passed; err != nil || s.resumed != 1 {
 			t.Errorf("%v, resumed %d", err, s.resumed)
 		}
-		tab.OnCost(1)
+		balance.OnCost(1)
 		s.full = errors.New("full")
-		if err := tab.Gate(context.Background(), s); !errors.Is(err, api.ErrUnpaid) {
+		if err := balance.Gate(context.Background(), s); !errors.Is(err, api.ErrUnpaid) {
 			t.Errorf("where nobody may wait any more: %v", err)
 		}
 	})
@@ -172,12 +172,12 @@ func TestGateParks(t *testing.T) {
 // TestPatience: each collection starts the patience anew.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tab := newAccounts(0).join(common.Address{1}, "x", 0)
-		defer tab.Expect(time.Minute)()
+		balance := newAccounts(0).join(common.Address{1}, "x", 0)
+		defer balance.Expect(time.Minute)()
 		given := func() bool {
 			synctest.Wait()
 			select {
-			case <-tab.GivenUp():
+			case <-balance.GivenUp():
 				return true
 			default:
 				return false
@@ -185,13 +185,13 @@ func TestPatience(t *testing.T) {
 		}
 		for i := range 5 {
 			time.Sleep(50 * time.Second)
-			tab.Collected(units(uint64(i + 1)))
+			balance.Collected(units(uint64(i + 1)))
 			if given() {
 				t.Fatalf("given up after collection %d", i+1)
 			}
 		}
 		time.Sleep(30 * time.Second)
-		tab.Collected(units(1)) // no news
+		balance.Collected(units(1)) // no news
 		time.Sleep(29 * time.Second)
 		if given() {
 			t.Fatal("given up too early")
@@ -206,12 +206,12 @@ func TestPatience(t *testing.T) {
 // TestPatienceStops: nothing is given up when nobody waits any more.
 func TestPatienceStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tab := newAccounts(0).join(common.Address{1}, "x", 0)
-		tab.Expect(time.Minute)()
+		balance := newAccounts(0).join(common.Address{1}, "x", 0)
+		balance.Expect(time.Minute)()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		select {
-		case <-tab.GivenUp():
+		case <-balance.GivenUp():
 			t.Error("given up")
 		default:
 		}

@@ -11,10 +11,10 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Tab is what an analysis owes while it runs: its meter writes on it, the one who
-// collects takes off it, and purchases wait where too much is unpaid. It is safe for
-// concurrent use.
-type Tab struct {
+// RunBalance is what an analysis owes while it runs: its meter adds to it, the collecting
+// takes from it, and purchases wait while too much is unpaid. It is safe for concurrent
+// use.
+type RunBalance struct {
 	ID      string // of the bill
 	payer   common.Address
 	account *account
@@ -30,7 +30,7 @@ type Tab struct {
 	every     time.Duration // patience between two collections; 0: none
 }
 
-// timer is a time.Timer as far as a Tab needs it; tests replace it.
+// timer is a time.Timer as far as a RunBalance needs it; tests replace it.
 type timer interface {
 	Reset(time.Duration) bool
 	Stop() bool
@@ -40,7 +40,7 @@ type timer interface {
 var afterFunc = func(d time.Duration, f func()) timer { return time.AfterFunc(d, f) }
 
 // OnCost is for the meter: the analysis has cost so much by now, in nano-dollars.
-func (t *Tab) OnCost(nano int64) {
+func (t *RunBalance) OnCost(nano int64) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	if nano > t.nano {
@@ -52,7 +52,7 @@ func (t *Tab) OnCost(nano int64) {
 // Gate is for the meter: it lets a purchase through when little enough is unpaid, and
 // waits for a collection where not. It tells slot, which may be nil, when it begins to
 // wait and when it goes on.
-func (t *Tab) Gate(ctx context.Context, slot Parker) error {
+func (t *RunBalance) Gate(ctx context.Context, slot Parker) error {
 	waits := false
 	for {
 		t.account.mu.Lock()
@@ -89,7 +89,7 @@ type Parker interface {
 }
 
 // owed is the price so far; the account's mutex is held.
-func (t *Tab) owed() uint64 {
+func (t *RunBalance) owed() uint64 {
 	if t.fixed {
 		return t.price
 	}
@@ -97,13 +97,13 @@ func (t *Tab) owed() uint64 {
 }
 
 // due is what is owed and not collected; the account's mutex is held.
-func (t *Tab) due() uint64 {
+func (t *RunBalance) due() uint64 {
 	owed := t.owed()
 	return owed - min(owed, t.collected)
 }
 
 // Fix says what the price is, whatever the meter says.
-func (t *Tab) Fix(price tempo.Amount) {
+func (t *RunBalance) Fix(price tempo.Amount) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	t.price, _ = price.Uint64()
@@ -112,21 +112,21 @@ func (t *Tab) Fix(price tempo.Amount) {
 }
 
 // Owed is the price so far.
-func (t *Tab) Owed() tempo.Amount {
+func (t *RunBalance) Owed() tempo.Amount {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	return tempo.AmountFrom(t.owed())
 }
 
 // Due is what is owed and not collected, and a signal for when it may be more.
-func (t *Tab) Due() (due tempo.Amount, changed <-chan struct{}) {
+func (t *RunBalance) Due() (due tempo.Amount, changed <-chan struct{}) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	return tempo.AmountFrom(t.due()), t.account.changed
 }
 
 // Collected books what the bill says is paid in all.
-func (t *Tab) Collected(total tempo.Amount) {
+func (t *RunBalance) Collected(total tempo.Amount) {
 	paid, ok := total.Uint64()
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
@@ -141,7 +141,7 @@ func (t *Tab) Collected(total tempo.Amount) {
 }
 
 // GiveUp lets no purchase through any more.
-func (t *Tab) GiveUp() {
+func (t *RunBalance) GiveUp() {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	if t.gaveUp == nil {
@@ -152,10 +152,10 @@ func (t *Tab) GiveUp() {
 }
 
 // GivenUp is closed when nothing more is expected to be paid.
-func (t *Tab) GivenUp() <-chan struct{} { return t.givenUp }
+func (t *RunBalance) GivenUp() <-chan struct{} { return t.givenUp }
 
 // Expect gives up when nothing was collected for so long; stop ends the waiting.
-func (t *Tab) Expect(every time.Duration) (stop func()) {
+func (t *RunBalance) Expect(every time.Duration) (stop func()) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	t.every = every
