@@ -15,7 +15,7 @@ import (
 	"txlens/app"
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/upstream"
@@ -36,7 +36,7 @@ func asksScript(t testing.TB, vendor string, s *script.Server) modelFlags {
 	f := modelFlags{
 		Provider: vendor, ProviderURL: s.Anthropic(), ProviderKey: keyFile(key, script.Key, 0o600), Default: api.DefaultModel,
 		Turns: 16, Tokens: 600_000, Thinking: 4096, Budget: "3", Patience: time.Minute,
-		wire: wire.Limits{Backoff: time.Millisecond, Retries: 2, Silence: 20 * time.Second},
+		wire: llmhttp.Limits{Backoff: time.Millisecond, Retries: 2, Silence: 20 * time.Second},
 	}
 	if vendor == "openai" {
 		f.ProviderURL = s.OpenAI()

@@ -13,7 +13,7 @@ import (
 	"txlens/engine/agent"
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/catalog"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/transport/client"
@@ -36,7 +36,7 @@ type modelFlags struct {
 	Patience    time.Duration     `name:"model-patience"                                default:"4m"           env:"TXLENS_MODEL_PATIENCE"    help:"Time for the model, on top of --deadline, which is for the evidence."`
 	Playbooks   string            `name:"playbooks"                                                            env:"TXLENS_PLAYBOOKS"         help:"Folder of your own playbooks; they join the built-in ones, or replace those of the same name."                                                                                                    placeholder:"DIR"                      type:"path"`
 
-	wire wire.Limits // of one turn; tests shorten them
+	wire llmhttp.Limits // of one turn; tests shorten them
 }
 
 // providerKeyEnv holds the key of the provider. It is not one of the settings, so

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/internal/testkit/scripted"
 )
 
@@ -22,7 +22,7 @@ func BenchmarkCancel(b *testing.B) {
 				return scripted.Turn{Text: []string{"Some text."}, Fault: fault}
 			})
 			defer s.Close()
-			p, err := v.open(wire.Config{BaseURL: v.url(s), Key: scripted.Key})
+			p, err := v.open(llmhttp.Config{BaseURL: v.url(s), Key: scripted.Key})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func BenchmarkTurn(b *testing.B) {
 			}
 			s := scripted.Answering(func(int, scripted.Request) scripted.Turn { return scripted.Turn{Text: pieces} })
 			defer s.Close()
-			p, err := v.open(wire.Config{BaseURL: v.url(s), Key: scripted.Key})
+			p, err := v.open(llmhttp.Config{BaseURL: v.url(s), Key: scripted.Key})
 			if err != nil {
 				b.Fatal(err)
 			}

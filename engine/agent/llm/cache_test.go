@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/internal/testkit/scripted"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +25,7 @@ func TestNextTurnReadsTheCache(t *testing.T) {
 		turns = append(turns, turn)
 	}
 	s := scripted.New(turns...)
-	talk(t, vendors[0].to(t, s, wire.Limits{}), ask(), len(turns))
+	talk(t, vendors[0].to(t, s, llmhttp.Limits{}), ask(), len(turns))
 	var before [][]byte
 	for i, r := range s.Requests() {
 		now := prefixes(t, r.Body)
@@ -77,7 +77,7 @@ func prefixes(t *testing.T, body []byte) (list [][]byte) {
 func TestThinkingGoesBackAsItCame(t *testing.T) {
 	odd := "<&> \u2028 \"quoted\" \\ é\x00"
 	s := scripted.New(scripted.Turn{Think: []string{odd[:3], odd[3:]}, Redacted: "b64==", Text: []string{"x"}}, scripted.Turn{Text: []string{"y"}})
-	replies, _ := talk(t, vendors[0].to(t, s, wire.Limits{}), ask(), 2)
+	replies, _ := talk(t, vendors[0].to(t, s, llmhttp.Limits{}), ask(), 2)
 	if parts := replies[0].Message.Parts; len(parts) != 3 || parts[0].Opaque == nil || parts[1].Opaque == nil || parts[2].Text != "x" {
 		t.Fatalf("%+v", parts)
 	}
@@ -101,7 +101,7 @@ func unescaped(b []byte) string {
 func TestSilentMessagesAreLeftOut(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		s := scripted.New(scripted.Turn{}, scripted.Turn{Text: []string{" "}}, scripted.Turn{Text: []string{"Well."}})
-		replies, _ := talk(t, v.to(t, s, wire.Limits{}), ask(), 3)
+		replies, _ := talk(t, v.to(t, s, llmhttp.Limits{}), ask(), 3)
 		if len(replies[0].Message.Parts) != 0 || replies[2].Message.Parts[0].Text != "Well." {
 			t.Errorf("%+v", replies)
 		}
@@ -113,7 +113,7 @@ func TestBareServers(t *testing.T) {
 	s := scripted.New(scripted.Turn{Bare: true, Calls: []scripted.Call{{Name: "look", Input: []string{`{"path":"0"}`}}, {Name: "look", Input: scripted.Split(`{"path":"1"}`, 3)}, {Name: "answer", Input: []string{""}}}},
 		scripted.Turn{Bare: true, Text: []string{"Done, ", "I think."}, Stop: "stop"})
 	r := ask()
-	replies, _ := talk(t, vendors[1].to(t, s, wire.Limits{}), r, 2)
+	replies, _ := talk(t, vendors[1].to(t, s, llmhttp.Limits{}), r, 2)
 	calls := callsOf(replies[0])
 	got := ""
 	for _, c := range calls {
@@ -130,7 +130,7 @@ func TestBareServers(t *testing.T) {
 	// Without a key nothing is sent.
 	s2 := scripted.New(scripted.Turn{Text: []string{"x"}})
 	defer s2.Close()
-	p, err := vendors[1].open(wire.Config{BaseURL: s2.OpenAI()})
+	p, err := vendors[1].open(llmhttp.Config{BaseURL: s2.OpenAI()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestRepeatedNames(t *testing.T) {
 		return `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"` + id + `","function":{"name":"` + name + `","arguments":` + string(must(jsontext.AppendQuote(nil, args))) + `}}]}}]}` + "\n\n"
 	}
 	s := scripted.New(scripted.Turn{Bare: true, Stop: "tool_calls", Fault: scripted.Fault{Garbage: piece("a", "look", `{"pa`) + piece("a", "look", `th":"0"}`) + piece("b", "look", `{}`) + piece("b", "", "")}})
-	reply, _, err := turn(vendors[1].to(t, s, wire.Limits{}), ask())
+	reply, _, err := turn(vendors[1].to(t, s, llmhttp.Limits{}), ask())
 	calls := callsOf(reply)
 	if err != nil || len(calls) != 2 || string(calls[0].Input) != `{"path":"0"}` || calls[1].ID != "b" || reply.Stop != llm.StopCalls {
 		t.Errorf("%+v, %v (%s)", reply, err, detail(err))
@@ -166,7 +166,7 @@ func must[T any](v T, err error) T {
 func TestOddInputs(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		s := scripted.New(scripted.Turn{Calls: []scripted.Call{{Name: "look", Input: []string{`[1]`}}, {Name: "look", Input: []string{`{"a":1,"a":2}`}}}}, scripted.Turn{Text: []string{"x"}})
-		replies, _ := talk(t, v.to(t, s, wire.Limits{}), ask(), 2)
+		replies, _ := talk(t, v.to(t, s, llmhttp.Limits{}), ask(), 2)
 		if calls := callsOf(replies[0]); len(calls) != 2 || string(calls[0].Input) != `[1]` || string(calls[1].Input) != `{"a":1,"a":2}` {
 			t.Errorf("%+v", calls)
 		}

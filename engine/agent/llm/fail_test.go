@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/internal/testkit/scripted"
 )
 
@@ -89,7 +89,7 @@ func TestOverload(t *testing.T) {
 		// A turn that would be over before the wait is does not begin to wait.
 		busy.Fault.RetryAfter = "30"
 		s = scripted.New(busy)
-		if _, _, err = turn(v.to(t, s, wire.Limits{Turn: 10 * time.Second}), ask()); !errors.As(err, &o) || len(s.Requests()) != 1 {
+		if _, _, err = turn(v.to(t, s, llmhttp.Limits{Turn: 10 * time.Second}), ask()); !errors.As(err, &o) || len(s.Requests()) != 1 {
 			t.Errorf("%v after %d requests", err, len(s.Requests()))
 		}
 	})
@@ -255,7 +255,7 @@ func TestBrokenArguments(t *testing.T) {
 // the model said until then is paid for.
 func TestCancel(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
-		long := wire.Limits{FirstByte: time.Hour, Silence: time.Hour, Turn: 9 * time.Hour, Backoff: time.Hour, MaxRetryAfter: time.Hour}
+		long := llmhttp.Limits{FirstByte: time.Hour, Silence: time.Hour, Turn: 9 * time.Hour, Backoff: time.Hour, MaxRetryAfter: time.Hour}
 		f := func(s *scripted.Server, speaks bool) {
 			t.Helper()
 			p := v.to(t, s, long)
@@ -297,12 +297,12 @@ func TestLimits(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		mute := scripted.Turn{Fault: scripted.Fault{Mute: true}}
 		s := scripted.New(mute, mute)
-		p := v.to(t, s, wire.Limits{FirstByte: 500 * time.Millisecond, Backoff: time.Millisecond, Retries: 1})
+		p := v.to(t, s, llmhttp.Limits{FirstByte: 500 * time.Millisecond, Backoff: time.Millisecond, Retries: 1})
 		if _, _, err := turn(p, ask()); !errors.Is(err, llm.ErrDown) || detail(err) != "no answer within 500ms" || len(s.Requests()) != 2 {
 			t.Errorf("%v (%s) after %d requests", err, detail(err), len(s.Requests()))
 		}
 		slow := scripted.New(scripted.Turn{Text: strings.Split(strings.Repeat("x", 1000), ""), Fault: scripted.Fault{Pause: 20 * time.Millisecond}})
-		reply, _, err := turn(v.to(t, slow, wire.Limits{Turn: 2 * time.Second}), ask())
+		reply, _, err := turn(v.to(t, slow, llmhttp.Limits{Turn: 2 * time.Second}), ask())
 		if !errors.Is(err, llm.ErrCut) || detail(err) != "the turn took longer than 2s" || reply.Usage.Output == 0 {
 			t.Errorf("%v (%s), %+v", err, detail(err), reply.Usage)
 		}
@@ -325,7 +325,7 @@ func TestHostileStreamsCostLittleMemory(t *testing.T) {
 			"deep":      {Garbage: "event: content_block_delta\ndata: {\"type\":" + strings.Repeat("[", 15_000) + "\n\n"},
 			"error 1MB": {Status: 500, Body: strings.Repeat("{", 1<<20)},
 		} {
-			p := v.to(t, scripted.New(scripted.Turn{Fault: fault}), wire.Limits{Retries: -1})
+			p := v.to(t, scripted.New(scripted.Turn{Fault: fault}), llmhttp.Limits{Retries: -1})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			_, _, err := turn(p, ask())

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/internal/testkit/scripted"
 )
 
@@ -55,7 +55,7 @@ func asText(requests []scripted.Request) string {
 func TestRequestsAreAsRecorded(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		s := conversation()
-		talk(t, v.to(t, s, wire.Limits{}), ask(), 3)
+		talk(t, v.to(t, s, llmhttp.Limits{}), ask(), 3)
 		golden(t, v.name+"_conversation.txt", asText(s.Requests()))
 	})
 }
@@ -70,7 +70,7 @@ func TestThinkingIsAskedForByModel(t *testing.T) {
 			ask.Model, ask.MaxOutput, ask.Tools = model, 10_000, []llm.Tool{answer}
 			ask.Messages = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "x"}}}}
 			s := scripted.New(scripted.Turn{Text: []string{"x"}})
-			if _, _, err := turn(vendors[0].to(t, s, wire.Limits{}), &ask); err != nil {
+			if _, _, err := turn(vendors[0].to(t, s, llmhttp.Limits{}), &ask); err != nil {
 				t.Fatal(model, ask.Thinking, ask.MustCall, detail(err))
 			}
 			fmt.Fprintf(&b, "%s thinking %d must %q: %s\n", model, ask.Thinking, ask.MustCall, memberOf(s.Requests()[0].Body, "thinking", "output_config", "tool_choice"))

@@ -10,8 +10,8 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/anthropic"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/engine/agent/llm/openai"
-	"txlens/engine/agent/llm/wire"
 	"txlens/internal/testkit/scripted"
 
 	"github.com/go-json-experiment/json"
@@ -25,12 +25,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type vendor struct {
 	name string
 	url  func(*scripted.Server) string
-	open func(wire.Config) (llm.Provider, error)
+	open func(llmhttp.Config) (llm.Provider, error)
 }
 
 var vendors = []vendor{
-	{"anthropic", (*scripted.Server).Anthropic, func(c wire.Config) (llm.Provider, error) { return anthropic.New(c) }},
-	{"openai", (*scripted.Server).OpenAI, func(c wire.Config) (llm.Provider, error) { return openai.New(c) }},
+	{"anthropic", (*scripted.Server).Anthropic, func(c llmhttp.Config) (llm.Provider, error) { return anthropic.New(c) }},
+	{"openai", (*scripted.Server).OpenAI, func(c llmhttp.Config) (llm.Provider, error) { return openai.New(c) }},
 }
 
 // each runs a test for all vendors.
@@ -41,12 +41,12 @@ func each(t *testing.T, test func(t *testing.T, v vendor)) {
 }
 
 // quick are limits for tests that wait for a repeat.
-var quick = wire.Limits{Backoff: time.Millisecond}
+var quick = llmhttp.Limits{Backoff: time.Millisecond}
 
 // to opens a provider that asks s.
-func (v vendor) to(t *testing.T, s *scripted.Server, l wire.Limits) llm.Provider {
+func (v vendor) to(t *testing.T, s *scripted.Server, l llmhttp.Limits) llm.Provider {
 	t.Helper()
-	p, err := v.open(wire.Config{BaseURL: v.url(s), Key: scripted.Key, Limits: l})
+	p, err := v.open(llmhttp.Config{BaseURL: v.url(s), Key: scripted.Key, Limits: l})
 	if err != nil {
 		t.Fatal(err)
 	}

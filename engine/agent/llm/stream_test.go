@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 )
 
 // TestStreamsAreReadAsRecorded reads streams that follow the vendors' published
@@ -45,7 +45,7 @@ func readStream(t *testing.T, v vendor, stream []byte) string {
 		_, _ = w.Write(stream)
 	}))
 	defer s.Close()
-	p, err := v.open(wire.Config{BaseURL: s.URL, Limits: wire.Limits{Retries: -1}})
+	p, err := v.open(llmhttp.Config{BaseURL: s.URL, Limits: llmhttp.Limits{Retries: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/internal/testkit/scripted"
 )
 
@@ -47,7 +47,7 @@ func conversation() *scripted.Server {
 
 func TestConversation(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
-		p := v.to(t, conversation(), wire.Limits{})
+		p := v.to(t, conversation(), llmhttp.Limits{})
 		replies, all := talk(t, p, ask(), 3)
 		if got := all[0].text.String() + "|" + all[0].thought.String(); got != "I look at it.|Let me look." {
 			t.Errorf("heard %q", got)
@@ -88,7 +88,7 @@ func callsOf(r llm.Reply) (calls []llm.Call) {
 func TestStopsAtLimit(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		stop := map[string]string{"anthropic": "max_tokens", "openai": "length"}[v.name]
-		p := v.to(t, scripted.New(scripted.Turn{Text: []string{"Cut"}, Calls: []scripted.Call{{Name: "look", Input: []string{`{"path":`, `"0.`}}}, Stop: stop}), wire.Limits{})
+		p := v.to(t, scripted.New(scripted.Turn{Text: []string{"Cut"}, Calls: []scripted.Call{{Name: "look", Input: []string{`{"path":`, `"0.`}}}, Stop: stop}), llmhttp.Limits{})
 		reply, _, err := turn(p, ask())
 		if err != nil || reply.Stop != llm.StopLimit || len(reply.Message.Parts) != 2 || reply.Message.Parts[0].Text != "Cut" || callsOf(reply)[0].Broken == "" {
 			t.Errorf("%+v, %v", reply, err)
@@ -99,7 +99,7 @@ func TestStopsAtLimit(t *testing.T) {
 func TestSameRequestSameBytes(t *testing.T) {
 	each(t, func(t *testing.T, v vendor) {
 		s := scripted.Answering(func(int, scripted.Request) scripted.Turn { return scripted.Turn{Text: []string{"x"}} })
-		p := v.to(t, s, wire.Limits{})
+		p := v.to(t, s, llmhttp.Limits{})
 		for range 20 {
 			if _, _, err := turn(p, ask()); err != nil {
 				t.Fatal(err)
@@ -127,7 +127,7 @@ func TestEnvironmentIsIgnored(t *testing.T) {
 			each(t, func(t *testing.T, v vendor) {
 				for _, key := range []string{scripted.Key, ""} {
 					s := scripted.New(scripted.Turn{Text: []string{"x"}})
-					p, err := v.open(wire.Config{BaseURL: v.url(s), Key: key, Limits: wire.Limits{Retries: -1}})
+					p, err := v.open(llmhttp.Config{BaseURL: v.url(s), Key: key, Limits: llmhttp.Limits{Retries: -1}})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 
 	"github.com/go-json-experiment/json"
 )
@@ -15,13 +15,13 @@ var _ llm.Provider = (*Client)(nil)
 
 // Client is a provider.
 type Client struct {
-	*wire.Client
+	*llmhttp.Client
 	header http.Header
 }
 
 // New makes a client; it connects nowhere yet.
-func New(c wire.Config) (*Client, error) {
-	w, err := wire.New(c, "https://api.anthropic.com")
+func New(c llmhttp.Config) (*Client, error) {
+	w, err := llmhttp.New(c, "https://api.anthropic.com")
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta))
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	return c.Client.Turn(ctx, r, hear, func(ctx context.Context, a *wire.Answer) error {
+	return c.Client.Turn(ctx, r, hear, func(ctx context.Context, a *llmhttp.Answer) error {
 		stream, err := c.Post(ctx, "v1/messages", c.header, body)
 		if err != nil {
 			return err
@@ -49,18 +49,18 @@ func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta))
 }
 
 // read reads the stream to its end.
-func (c *Client) read(stream *wire.Stream, a *wire.Answer) error {
-	p := parts{answer: a, blocks: map[wire.Count]*part{}}
+func (c *Client) read(stream *llmhttp.Stream, a *llmhttp.Answer) error {
+	p := parts{answer: a, blocks: map[llmhttp.Count]*part{}}
 	for stream.Next() {
 		said := stream.Event()
 		switch said.Name {
 		case "", "ping": // the vendor names all events
 			continue
 		case "error":
-			return c.Fault(http.StatusOK, wire.ParseWords(said.Data), 0)
+			return c.Fault(http.StatusOK, llmhttp.ParseWords(said.Data), 0)
 		}
 		var e event
-		if err := wire.Decode(said.Data, &e); err != nil {
+		if err := llmhttp.Decode(said.Data, &e); err != nil {
 			return err
 		}
 		if e.Type == "message_stop" {
@@ -75,13 +75,13 @@ func (c *Client) read(stream *wire.Stream, a *wire.Answer) error {
 
 // parts is an answer on its way.
 type parts struct {
-	answer *wire.Answer
-	blocks map[wire.Count]*part // those that are open, by index
-	stop   wire.Text
+	answer *llmhttp.Answer
+	blocks map[llmhttp.Count]*part // those that are open, by index
+	stop   llmhttp.Text
 }
 
 type part struct {
-	*wire.Block
+	*llmhttp.Block
 	thinking *thinking // nil: text or a call
 }
 
@@ -201,7 +201,7 @@ func (p *parts) think(b *part, piece string) error {
 	return p.answer.Think(piece)
 }
 
-func (p *parts) finish(index wire.Count) (err error) {
+func (p *parts) finish(index llmhttp.Count) (err error) {
 	b := p.blocks[index]
 	if b == nil {
 		return malformed("a part ends that did not begin")

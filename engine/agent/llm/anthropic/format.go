@@ -2,7 +2,7 @@ package anthropic
 
 import (
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -82,8 +82,8 @@ type cacheControl struct {
 
 // event is the data of an event of the stream. Which members it has follows from Type.
 type event struct {
-	Type    wire.Text  `json:"type"`
-	Index   wire.Count `json:"index"`
+	Type    llmhttp.Text  `json:"type"`
+	Index   llmhttp.Count `json:"index"`
 	Message struct {
 		Usage usage `json:"usage"`
 	} `json:"message"`
@@ -93,28 +93,28 @@ type event struct {
 }
 
 type contentBlock struct {
-	Type      wire.Text `json:"type"`
-	ID        wire.Text `json:"id"`
-	Name      wire.Text `json:"name"`
-	Text      wire.Text `json:"text"`
-	Thinking  wire.Text `json:"thinking"`
-	Signature wire.Text `json:"signature"`
-	Data      wire.Text `json:"data"`
+	Type      llmhttp.Text `json:"type"`
+	ID        llmhttp.Text `json:"id"`
+	Name      llmhttp.Text `json:"name"`
+	Text      llmhttp.Text `json:"text"`
+	Thinking  llmhttp.Text `json:"thinking"`
+	Signature llmhttp.Text `json:"signature"`
+	Data      llmhttp.Text `json:"data"`
 }
 
 // delta is that of content_block_delta, or that of message_delta.
 type delta struct {
-	Type        wire.Text `json:"type"`
-	Text        wire.Text `json:"text"`
-	PartialJSON wire.Text `json:"partial_json"`
-	Thinking    wire.Text `json:"thinking"`
-	Signature   wire.Text `json:"signature"`
-	StopReason  wire.Text `json:"stop_reason"`
+	Type        llmhttp.Text `json:"type"`
+	Text        llmhttp.Text `json:"text"`
+	PartialJSON llmhttp.Text `json:"partial_json"`
+	Thinking    llmhttp.Text `json:"thinking"`
+	Signature   llmhttp.Text `json:"signature"`
+	StopReason  llmhttp.Text `json:"stop_reason"`
 }
 
 type usage struct {
-	Input      wire.Count `json:"input_tokens"`
-	Output     wire.Count `json:"output_tokens"`
-	CacheRead  wire.Count `json:"cache_read_input_tokens"`
-	CacheWrite wire.Count `json:"cache_creation_input_tokens"`
+	Input      llmhttp.Count `json:"input_tokens"`
+	Output     llmhttp.Count `json:"output_tokens"`
+	CacheRead  llmhttp.Count `json:"cache_read_input_tokens"`
+	CacheWrite llmhttp.Count `json:"cache_creation_input_tokens"`
 }

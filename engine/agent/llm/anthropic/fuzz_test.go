@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -35,15 +35,15 @@ func FuzzStream(f *testing.F) {
 	f.Add("event: error\ndata: 1\n\n")
 	f.Add(start + event(`{"type":"message_delta","delta":{"stop_reason":"refusal"},"usage":{"output_tokens":-9}}`))
 
-	c, err := New(wire.Config{Key: "k", Limits: wire.Limits{Retries: -1}})
+	c, err := New(llmhttp.Config{Key: "k", Limits: llmhttp.Limits{Retries: -1}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		said := ""
 		hear := func(d llm.Delta) { said += d.Text }
-		reply, err := c.Client.Turn(context.Background(), &llm.Request{}, hear, func(ctx context.Context, a *wire.Answer) error {
-			stream := wire.NewStream(io.NopCloser(strings.NewReader(text)))
+		reply, err := c.Client.Turn(context.Background(), &llm.Request{}, hear, func(ctx context.Context, a *llmhttp.Answer) error {
+			stream := llmhttp.NewStream(io.NopCloser(strings.NewReader(text)))
 			defer stream.Close()
 			return c.read(stream, a)
 		})
@@ -70,7 +70,7 @@ func FuzzStream(f *testing.F) {
 
 // TestNothingIsSentForBadTools: a tool that cannot be worded is our own mistake.
 func TestNothingIsSentForBadTools(t *testing.T) {
-	c, err := New(wire.Config{BaseURL: "http://127.0.0.1:1", Limits: wire.Limits{Turn: time.Second}})
+	c, err := New(llmhttp.Config{BaseURL: "http://127.0.0.1:1", Limits: llmhttp.Limits{Turn: time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

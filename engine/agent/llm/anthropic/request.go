@@ -4,17 +4,17 @@ import (
 	"strings"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // encode words a request. The same request gives the same bytes.
 func encode(r *llm.Request) ([]byte, error) {
-	if err := wire.CheckTools(r.Tools); err != nil {
+	if err := llmhttp.CheckTools(r.Tools); err != nil {
 		return nil, err
 	}
-	return wire.Encode(requestOf(r))
+	return llmhttp.Encode(requestOf(r))
 }
 
 func requestOf(r *llm.Request) *request {

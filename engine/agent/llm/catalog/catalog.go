@@ -11,8 +11,8 @@ import (
 
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/anthropic"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/engine/agent/llm/openai"
-	"txlens/engine/agent/llm/wire"
 	"txlens/engine/api"
 )
 
@@ -27,7 +27,7 @@ const (
 
 // provider is what is known of a kind.
 type provider struct {
-	new func(wire.Config) (llm.Provider, error)
+	new func(llmhttp.Config) (llm.Provider, error)
 	// id names a model of the interface as the vendor does, and prices are those of its
 	// list; nil where the settings must say it.
 	id     func(name string) string
@@ -51,7 +51,7 @@ const Every = "*"
 // Config is the settings of the provider.
 type Config struct {
 	Kind Kind // empty: Off
-	wire.Config
+	llmhttp.Config
 
 	// Models maps models of the interface, or Every, to names of the provider. What is
 	// not in it has the vendor's own name; where the kind knows none, all have to be in it.
@@ -151,8 +151,8 @@ func New(c Config) (llm.Provider, error) {
 
 // maker makes the constructor of a client one of a provider. A client that could not be
 // made becomes a provider that is nil.
-func maker[P llm.Provider](construct func(wire.Config) (P, error)) func(wire.Config) (llm.Provider, error) {
-	return func(c wire.Config) (llm.Provider, error) {
+func maker[P llm.Provider](construct func(llmhttp.Config) (P, error)) func(llmhttp.Config) (llm.Provider, error) {
+	return func(c llmhttp.Config) (llm.Provider, error) {
 		p, err := construct(c)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 	"txlens/engine/api"
 )
 
@@ -106,7 +106,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("%q: %v, %v", off, p, err)
 		}
 	}
-	at := func(url, key string) wire.Config { return wire.Config{BaseURL: url, Key: key} }
+	at := func(url, key string) llmhttp.Config { return llmhttp.Config{BaseURL: url, Key: key} }
 	f(Config{Kind: Anthropic, Config: at("", "s3cret")}, "")
 	f(Config{Kind: Anthropic, Config: at("https://gateway.example/anthropic", "s3cret")}, "")
 	f(Config{Kind: OpenAI, Config: at("http://127.0.0.1:11434/v1", ""), Models: all, Prices: free}, "")

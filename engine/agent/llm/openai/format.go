@@ -1,7 +1,7 @@
 package openai
 
 import (
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -69,26 +69,26 @@ type chunk struct {
 }
 
 type choice struct {
-	Index        wire.Count `json:"index"`
-	Delta        delta      `json:"delta"`
-	FinishReason wire.Text  `json:"finish_reason"`
+	Index        llmhttp.Count `json:"index"`
+	Delta        delta         `json:"delta"`
+	FinishReason llmhttp.Text  `json:"finish_reason"`
 }
 
 // delta has two names for thinking that is shown; neither is the vendor's.
 type delta struct {
-	Content          wire.Text   `json:"content"`
-	ReasoningContent wire.Text   `json:"reasoning_content"`
-	Reasoning        wire.Text   `json:"reasoning"`
-	Refusal          wire.Text   `json:"refusal"`
-	ToolCalls        []callDelta `json:"tool_calls"`
+	Content          llmhttp.Text `json:"content"`
+	ReasoningContent llmhttp.Text `json:"reasoning_content"`
+	Reasoning        llmhttp.Text `json:"reasoning"`
+	Refusal          llmhttp.Text `json:"refusal"`
+	ToolCalls        []callDelta  `json:"tool_calls"`
 }
 
 type callDelta struct {
-	Index    wire.Count `json:"index"`
-	ID       wire.Text  `json:"id"`
+	Index    llmhttp.Count `json:"index"`
+	ID       llmhttp.Text  `json:"id"`
 	Function struct {
-		Name      wire.Text `json:"name"`
-		Arguments arguments `json:"arguments"`
+		Name      llmhttp.Text `json:"name"`
+		Arguments arguments    `json:"arguments"`
 	} `json:"function"`
 }
 
@@ -99,7 +99,7 @@ type arguments string
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (a *arguments) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '{' {
-		return (*wire.Text)(a).UnmarshalJSONFrom(dec)
+		return (*llmhttp.Text)(a).UnmarshalJSONFrom(dec)
 	}
 	v, err := dec.ReadValue()
 	*a = arguments(v)
@@ -107,10 +107,10 @@ func (a *arguments) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 }
 
 type usage struct {
-	PromptTokens     wire.Count `json:"prompt_tokens"`
-	CompletionTokens wire.Count `json:"completion_tokens"`
+	PromptTokens     llmhttp.Count `json:"prompt_tokens"`
+	CompletionTokens llmhttp.Count `json:"completion_tokens"`
 	Details          struct {
-		CachedTokens     wire.Count `json:"cached_tokens"`
-		CacheWriteTokens wire.Count `json:"cache_write_tokens"`
+		CachedTokens     llmhttp.Count `json:"cached_tokens"`
+		CacheWriteTokens llmhttp.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 }

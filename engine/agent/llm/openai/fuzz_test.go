@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 )
 
 // FuzzStream reads any bytes as a stream: it ends in an answer within the bounds, or
@@ -26,15 +26,15 @@ func FuzzStream(f *testing.F) {
 	f.Add(`data: {"error":{"message":"x","code":"insufficient_quota"}}` + "\n\n")
 	f.Add(`data: {"choices":null,"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":-4}}}` + "\n\n")
 
-	c, err := New(wire.Config{Key: "k", Limits: wire.Limits{Retries: -1}})
+	c, err := New(llmhttp.Config{Key: "k", Limits: llmhttp.Limits{Retries: -1}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		said := ""
 		hear := func(d llm.Delta) { said += d.Text }
-		reply, err := c.Client.Turn(context.Background(), &llm.Request{}, hear, func(ctx context.Context, a *wire.Answer) error {
-			stream := wire.NewStream(io.NopCloser(strings.NewReader(text)))
+		reply, err := c.Client.Turn(context.Background(), &llm.Request{}, hear, func(ctx context.Context, a *llmhttp.Answer) error {
+			stream := llmhttp.NewStream(io.NopCloser(strings.NewReader(text)))
 			defer stream.Close()
 			return c.read(stream, a)
 		})

@@ -11,7 +11,7 @@ import (
 	"net/http"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 )
 
 var _ llm.Provider = (*Client)(nil)
@@ -21,13 +21,13 @@ const vendorURL = "https://api.openai.com/v1"
 
 // Client is a provider.
 type Client struct {
-	*wire.Client
+	*llmhttp.Client
 	header http.Header
 }
 
 // New makes a client; it connects nowhere yet.
-func New(c wire.Config) (*Client, error) {
-	w, err := wire.New(c, vendorURL)
+func New(c llmhttp.Config) (*Client, error) {
+	w, err := llmhttp.New(c, vendorURL)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta))
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	return c.Client.Turn(ctx, r, hear, func(ctx context.Context, a *wire.Answer) error {
+	return c.Client.Turn(ctx, r, hear, func(ctx context.Context, a *llmhttp.Answer) error {
 		stream, err := c.Post(ctx, "chat/completions", c.header, body)
 		if err != nil {
 			return err
@@ -56,19 +56,19 @@ func (c *Client) Turn(ctx context.Context, r *llm.Request, hear func(llm.Delta))
 }
 
 // read reads the stream to its end. Usage comes after the reason to stop.
-func (c *Client) read(stream *wire.Stream, a *wire.Answer) error {
-	p := parts{answer: a, calls: map[wire.Count]*wire.Block{}}
+func (c *Client) read(stream *llmhttp.Stream, a *llmhttp.Answer) error {
+	p := parts{answer: a, calls: map[llmhttp.Count]*llmhttp.Block{}}
 	for stream.Next() {
 		data := stream.Event().Data
 		if bytes.HasPrefix(data, []byte("[DONE]")) {
 			return p.end()
 		}
 		var said chunk
-		if err := wire.Decode(data, &said); err != nil {
+		if err := llmhttp.Decode(data, &said); err != nil {
 			return err
 		}
 		if said.Error != nil && said.Error.Kind() != 'n' {
-			return c.Fault(http.StatusOK, wire.ParseWords(data), 0)
+			return c.Fault(http.StatusOK, llmhttp.ParseWords(data), 0)
 		}
 		if err := p.chunk(&said); err != nil {
 			return err
@@ -82,9 +82,9 @@ func (c *Client) read(stream *wire.Stream, a *wire.Answer) error {
 
 // parts is an answer on its way.
 type parts struct {
-	answer *wire.Answer
-	text   *wire.Block
-	calls  map[wire.Count]*wire.Block // the last one of each index
+	answer *llmhttp.Answer
+	text   *llmhttp.Block
+	calls  map[llmhttp.Count]*llmhttp.Block // the last one of each index
 	stop   string
 	no     bool // the model refuses in words of its own
 }

@@ -4,15 +4,15 @@ import (
 	"strings"
 
 	"txlens/engine/agent/llm"
-	"txlens/engine/agent/llm/wire"
+	"txlens/engine/agent/llm/llmhttp"
 )
 
 // encode words a request. The same request gives the same bytes.
 func encode(r *llm.Request, vendor bool) ([]byte, error) {
-	if err := wire.CheckTools(r.Tools); err != nil {
+	if err := llmhttp.CheckTools(r.Tools); err != nil {
 		return nil, err
 	}
-	return wire.Encode(requestOf(r, vendor))
+	return llmhttp.Encode(requestOf(r, vendor))
 }
 
 // requestOf words a request. The vendor itself has renamed the limit, which its newer

@@ -1,7 +1,7 @@
-// Package wire is what both vendors' adapters share below their formats: HTTP with
+// Package llmhttp is what both vendors' adapters share below their formats: HTTP with
 // bounds on time and size, server-sent events, repeats, the meaning of errors, and the
 // putting together of an answer from its pieces.
-package wire
+package llmhttp
 
 import (
 	"errors"
