@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"engine/flow":           {"engine/evmsig", "engine/chain", "engine/ethrpc", "engine/api", "engine/trace"},
 	"engine/upstream":       {"engine/evmsig", "engine/chain", "engine/ethrpc", "engine/api", "engine/meter", "engine/trace"},
 	"engine/verdict":        {"engine/api", "engine/flow"},
-	"engine/facts":          {"engine/evmsig", "engine/protocol", "engine/chain", "engine/decode", "engine/ethrpc", "engine/flow", "engine/label", "engine/trace", "engine/verdict"},
+	"engine/facts":          {"engine/api", "engine/evmsig", "engine/protocol", "engine/chain", "engine/decode", "engine/ethrpc", "engine/flow", "engine/label", "engine/trace", "engine/verdict"},
 	"engine/narrate":        {"engine/evmsig", "engine/protocol", "engine/classify", "engine/chain", "engine/decode", "engine/ethrpc", "engine/facts", "engine/label", "engine/trace", "engine/api", "engine/flow", "engine/verdict"},
 	"engine/classify":       {"engine/evmsig", "engine/facts", "engine/protocol", "engine/verdict", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},
 	"engine/check":          {"engine/facts", "engine/evmsig", "engine/verdict", "engine/chain", "engine/classify", "engine/decode", "engine/ethrpc", "engine/api", "engine/flow", "engine/label", "engine/trace"},

@@ -97,7 +97,8 @@ func (a *attack) lookUpClaim(v common.Address) claim {
 	had, ok := ask(balance)
 	balance.When = After
 	has, too := ask(balance)
-	if x, y := evmsig.Uint(had.Output, 0), evmsig.Uint(has.Output, 0); ok && too && !had.Reverted && !has.Reverted && x != nil && y != nil && x.Cmp(y) > 0 {
+	if x, y := evmsig.Uint(had.Output, 0), evmsig.Uint(has.Output, 0); ok && too && !had.Reverted && !has.Reverted &&
+		x != nil && y != nil && x.Cmp(y) > 0 {
 		found = true // it gave back shares
 	}
 	if own, ok := a.ownRight(p, ask); ok && own {

@@ -252,7 +252,8 @@ func (a *attack) addDrain(out []hit, v *victim, decides bool) []hit {
 // owners have nothing for it. One asset alone may be a gift or a voucher.
 func (a *attack) signedOrder() (out []hit) {
 	list := slices.DeleteFunc(a.signers(), func(v victim) bool {
-		return !v.order || !slices.ContainsFunc(v.takers, a.f.Side) || slices.ContainsFunc(v.takers, func(t common.Address) bool { return !a.f.Side(t) })
+		return !v.order || !slices.ContainsFunc(v.takers, a.f.Side) ||
+			slices.ContainsFunc(v.takers, func(t common.Address) bool { return !a.f.Side(t) })
 	})
 	for i := range list {
 		v := &list[i]

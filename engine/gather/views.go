@@ -15,7 +15,9 @@ import (
 // Views runs the questions of the checks against the state around a transaction: the end of
 // the parent block, or of its own block. A call that reverts is a valid answer. Answers are
 // returned together with the error of those that failed.
-func Views(ctx context.Context, w StateReader, ch *chain.Chain, tx *ethrpc.Transaction, list []check.Question) (views []check.View, err error) {
+func Views(
+	ctx context.Context, w StateReader, ch *chain.Chain, tx *ethrpc.Transaction, list []check.Question,
+) (views []check.View, err error) {
 	if tx == nil || tx.Pending() || *tx.BlockNumber == 0 {
 		return nil, nil
 	}

@@ -9,7 +9,8 @@ import (
 
 // Dealings renders what the sender's side gave and took.
 func Dealings(n Names, d *verdict.Dealings) *api.Dealings {
-	out := &api.Dealings{MoreDeals: d.More, Side: addresses(d.Side), Deals: []api.Deal{}, Gained: holdings(n, d.Gained), Lost: holdings(n, d.Lost)}
+	out := &api.Dealings{MoreDeals: d.More, Side: addresses(d.Side), Deals: []api.Deal{},
+		Gained: holdings(n, d.Gained), Lost: holdings(n, d.Lost)}
 	for _, x := range d.Deals {
 		out.Deals = append(out.Deals, api.Deal{
 			Frame: x.Path, Target: api.AddrOf(x.Target), Function: n.Foreign(x.Function), Given: amounts(n, x.Given), Taken: amounts(n, x.Taken),

@@ -102,7 +102,8 @@ func (a *stepWriter) failedSteps() *narrative {
 		if f.Depth > 0 {
 			a.path(n, f)
 		}
-		n.add("The failure began in "+a.target(f)+": "+a.why(f)+".", Place{Frames: []int{f.Index}, Detail: Detail{Kind: KindFailure, Actor: &f.To}})
+		n.add("The failure began in "+a.target(f)+": "+a.why(f)+".",
+			Place{Frames: []int{f.Index}, Detail: Detail{Kind: KindFailure, Actor: &f.To}})
 	}
 	n.add("All effects were undone; nothing moved but the fee.", Place{At: AtEnd, Detail: Detail{Kind: KindNote}})
 	if fee := a.feeStep(); fee != "" {

@@ -27,7 +27,8 @@ func (a *stepWriter) payloadSteps(before []int) (steps []step) {
 		if f.Index < len(before) && f.Index > 0 {
 			at = 2 * before[f.Index]
 		}
-		steps = append(steps, step{at: at, frame: f.Index + 1, about: Detail{Kind: KindCall, Actor: &f.To}, text: func() string { return a.sayPayload(f, p, list) + "." }})
+		steps = append(steps, step{at: at, frame: f.Index + 1, about: Detail{Kind: KindCall, Actor: &f.To},
+			text: func() string { return a.sayPayload(f, p, list) + "." }})
 		if len(steps) == facts.MaxPayloads {
 			break
 		}

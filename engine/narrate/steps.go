@@ -241,7 +241,8 @@ func (a *stepWriter) hitSteps(folded *folding) (steps []step) {
 		if quietActs[h.Act] || h.Weak && !h.Mine || i > 0 && sameCrossing(&a.Matches[i-1], h) || a.toldElsewhere(h, folded) {
 			continue
 		}
-		s := step{at: 2*h.Log + 1, log: h.Log + 1, about: Detail{Kind: string(h.Act), Actor: &h.Emitter}, text: func() string { return a.sayHit(h) + "." }}
+		s := step{at: 2*h.Log + 1, log: h.Log + 1, about: Detail{Kind: string(h.Act), Actor: &h.Emitter},
+			text: func() string { return a.sayHit(h) + "." }}
 		if x, ok := folded.pools[h]; ok {
 			s.about.Amounts, s.logs = []verdict.Amount{{Key: x.took.Key, N: x.took.Amount}, {Key: x.gave.Key, N: x.gave.Amount}}, x.logs
 		} else if len(h.Party) > 0 && h.Party[0] != (common.Address{}) {

@@ -217,7 +217,8 @@ func (s *simulation) findBaseState(ctx context.Context) (*replay.Result, *baseSt
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("read block: %w", err)
 	}
-	g = &baseState{words: "the state after the earlier transactions of the block, which were re-executed", earlier: gather.EarlierThan(full, tx)}
+	g = &baseState{words: "the state after the earlier transactions of the block, which were re-executed",
+		earlier: gather.EarlierThan(full, tx)}
 	s.block = full
 	if res, err = replay.RunWith(ctx, s.d.chain(), full, tx, g.earlier, parent, s.options(nil)); err != nil {
 		return nil, nil, "", fmt.Errorf("run the transaction: %w", err)
