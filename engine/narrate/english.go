@@ -193,6 +193,7 @@ var english = map[verdict.Form]string{
 	verdict.PayoutUnexplained:       "why the assets were paid out is not known",
 	verdict.OnlyFunction:            "only the called function tells",
 	verdict.PaymentUnexplained:      "what the called contract does with the payment is not known",
+	verdict.AlsoReadAs:              "the events can also be read as a transaction of type %s",
 	verdict.ActUnrecognised:         "no rule recognised the act",
 	verdict.AttemptInInnerCall:      "the attempt shows only in an inner call",
 	verdict.AttemptUnknown:          "what was attempted is not known",

@@ -193,6 +193,7 @@ const (
 	PayoutUnexplained
 	OnlyFunction
 	PaymentUnexplained
+	AlsoReadAs
 	ActUnrecognised
 	AttemptInInnerCall
 	AttemptUnknown
