@@ -112,7 +112,7 @@ func (s *tally) calibrate(l *fixture.Labelled, f *facts.Input) {
 	if len(l.Expect.TxTypes) == 0 {
 		return
 	}
-	f.Tree.Source = trace.RungDebug
+	f.Tree.Source = trace.SourceDebug
 	v := scene.Judge(f)
 	s.stated[string(v.Confidence)]++
 	if slices.Contains(l.Expect.TxTypes, typeName(v)) {
