@@ -255,7 +255,7 @@ func (a *attack) redeemed(v common.Address) bool {
 	for _, d := range a.dealsOf(paid) {
 		for _, j := range a.f.Deals[d].Moves {
 			m := &a.f.Moves[j]
-			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && more(m) && a.spent(m.Key) {
+			if a.f.Side(m.From) && (m.To == (common.Address{}) || m.To == v) && !keys[m.Key] && (m.Key.Token == v || more(m)) && a.spent(m.Key) {
 				return true
 			}
 		}

@@ -66,6 +66,9 @@ func TestExplained(t *testing.T) {
 	gift := call("grants", "claim_9(uint256)", 5, pay("mkr", "sender", 900))
 	f("unpaid robbed_by_others", attackBy(all(gift, filler)...)) // what the sender gets is no price
 
+	redeem := call("vault", "leave_1()", take("vault", "tool", "zero", 40), pay("dai", "tool", 5000))
+	f("", attackBy(all(redeem, filler)...)) // few shares may be worth much
+
 	// A constructor that trades, and one that does more.
 	arbitrage := all(swapped("pool", "dai", 1000, "mkr", 5000), swapped("other", "mkr", 5000, "dai", 1200))
 	f("", creates("tool", lent(1000, 1000, arbitrage...)))
