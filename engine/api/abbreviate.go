@@ -14,7 +14,7 @@ type Abbreviations struct {
 
 // NewAbbreviations knows the zero address, whose digits no other address may show.
 func NewAbbreviations() *Abbreviations {
-	return &Abbreviations{first: map[abbreviated]Addr{{}: {}}, alike: map[abbreviated]bool{}}
+	return &Abbreviations{first: map[abbreviated]Addr{{}: {}}}
 }
 
 // Add makes an address known.
@@ -23,6 +23,9 @@ func (x *Abbreviations) Add(a Addr) {
 	if b, ok := x.first[k]; !ok {
 		x.first[k] = a
 	} else if a != b {
+		if x.alike == nil {
+			x.alike = map[abbreviated]bool{}
+		}
 		x.alike[k] = true
 	}
 }

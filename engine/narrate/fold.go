@@ -13,8 +13,7 @@ type folding struct {
 	transfers map[int]bool // indices of Flow.Transfers
 	moves     map[int]bool // indices of Flow.Moves
 	pools     map[*facts.Match]poolStep
-	seized    bool // the steps of seizures tell of the liquidations
-	lent      bool // the steps of loans tell of the flash loans
+	told      map[facts.Act]bool // whether steps of their own tell of the events of an act
 }
 
 // poolStep is what the step of a pool tells of.
@@ -29,12 +28,11 @@ const maxFolded = 64
 // foldable finds the movements that a swap or a wrapping tells of: what a pool took and
 // gave, and the native coin that went into its wrapped form and came out of it.
 func (a *stepWriter) foldable() *folding {
-	f := &folding{transfers: map[int]bool{}, moves: map[int]bool{}, pools: map[*facts.Match]poolStep{}}
-	if a.Flow == nil {
+	f := &folding{}
+	if a.Flow == nil || len(a.Flow.Transfers) == 0 {
 		return f
 	}
-	seizures, _ := a.Seizures()
-	f.seized, f.lent = len(seizures) > 0, len(a.Loans()) > 0
+	f.transfers, f.moves, f.pools = map[int]bool{}, map[int]bool{}, map[*facts.Match]poolStep{}
 	for i := range a.Matches {
 		if h := &a.Matches[i]; h.Act == facts.ActSwap && h.Log != facts.NoLog && len(f.pools) < maxFolded {
 			a.foldPool(f, h)
@@ -90,18 +88,30 @@ func (a *stepWriter) wrapTold(m *flow.Move) bool {
 // swap without amounts beside its transfers, a liquidation beside its seizure, a flash
 // loan beside its repayment.
 func (a *stepWriter) toldElsewhere(h *facts.Match, f *folding) bool {
-	switch h.Act {
-	case facts.ActSwap:
+	if h.Act == facts.ActSwap {
 		_, ok := f.pools[h]
 		return !ok && h.Log != facts.NoLog && a.Flow != nil && len(a.Flow.Transfers) > 0
-	case facts.ActLiquidate:
-		return f.seized
-	case facts.ActFlashLoan:
-		return f.lent
-	case facts.ActNFTSale:
-		return len(a.Sales()) > 0
 	}
-	return false
+	told, known := f.told[h.Act]
+	if known {
+		return told
+	}
+	switch h.Act {
+	case facts.ActLiquidate:
+		list, _ := a.Seizures()
+		told = len(list) > 0
+	case facts.ActFlashLoan:
+		told = len(a.Loans()) > 0
+	case facts.ActNFTSale:
+		told = len(a.Sales()) > 0
+	default:
+		return false
+	}
+	if f.told == nil {
+		f.told = map[facts.Act]bool{}
+	}
+	f.told[h.Act] = told
+	return told
 }
 
 // openingDetail is that of the first step.

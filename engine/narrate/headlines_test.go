@@ -314,3 +314,32 @@ func recomputed(v *scene.Judged, in *facts.Input) recomputation {
 	}
 	return r
 }
+
+// TestHeadlinesOfRecorded: what certain recorded transactions are told as, to the digit.
+func TestHeadlinesOfRecorded(t *testing.T) {
+	want := map[string]string{
+		"0x8f3302868a": "Moved 49.93B raw units of 0xd937…93d3 from 0x6cfd…fef5 to 0x5264…d1cc (execute)",
+		"0x05de590e3a": "Minted NFT 1771480 of CK to 0x2ac8…0e3c, receiving 0.008 ETH from CK token",
+		"0xbfef3ebfad": "Registered ٨٥٠٤.eth for 37 days on ENS, paying 0.015737 ETH",
+		"0xeef5e4a5a8": "Minted 4 NFTs of 0x8d58…10f1 to 4 addresses through 0x8d58…10f1 (airdropTokens)",
+		"0x216b67f3ad": "Deployed contract 0x05f08b01971cf70bcd4e743a8906790cfb9a8fb8 with 5,587 bytes of code, minting 10,000 NFTs of 0x05f0…8fb8 (0 … 9999) to 0x05f0…8fb8",
+		"0x7e6735c143": "Closed an arbitrage over 3 pools (WETH → USDC → FUN → WETH), gaining 0.048296 WETH for 0xacf0…cdac before the fee",
+		"0xf4a20bc848": "Wrapped 1.8 ETH to 1.8 WETH through 1inch",
+		"0x99066a281b": "Set L1 block attributes (L1 block 17,833,686)",
+		"0x2077a54eca": "Liquidated the position of 0x1db6…64ca on Aave v2, repaying 0.910875 WETH of debt and seizing 0.956419 WETH of collateral, with a flash loan of 0.910875 WETH from Balancer V2: Vault",
+		"0x578422ff16": "Redeemed principal and yield tokens on Pendle, paying 20,000.97 0x77de…cc39 and 20,000.97 0xae4b…6c83 and receiving 19,995.9 USDC",
+		"0xf0be288974": "Swapped 10,719.49 USDT for 25,162.3 DERC on 0x, for 0x2dcd…9cda",
+		"0xb71a1339c7": "Added 2.9945 WETH and 2.59531 wstETH as liquidity on Aerodrome, receiving 2.78754 0xa638…51e8",
+	}
+	eachRecorded(t, func(_, hash string, in *facts.Input) {
+		if text, ok := want[hash[:12]]; ok {
+			if got := scene.Judge(in).Summary; got != text {
+				t.Errorf("%s\n  %s\nwant\n  %s", hash, got, text)
+			}
+			delete(want, hash[:12])
+		}
+	})
+	for hash := range want {
+		t.Errorf("%s is not among the recordings", hash)
+	}
+}
