@@ -102,8 +102,10 @@ func brandOf(a *facts.Reading, o *Opinion) string {
 }
 
 // plumbing are the categories of contracts that work for every protocol.
-var plumbing = map[string]bool{"token": true, "lp_token": true, "safe": true, "exchange": true, "builder": true, "miner": true, "oracle": true,
-	"account": true, "stablecoin": true, "system": true, "fee_vault": true}
+var plumbing = map[string]bool{
+	"token": true, "lp_token": true, "safe": true, "exchange": true, "builder": true, "miner": true, "oracle": true, "account": true,
+	"stablecoin": true, "system": true, "fee_vault": true,
+}
 
 // forEverybody are the protocols that take part in the acts of others.
 var forEverybody = map[string]bool{"weth": true, "permit2": true, "safe": true, "multicall3": true, "erc4337": true}

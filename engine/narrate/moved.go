@@ -80,9 +80,12 @@ func (a *headlineWriter) passages() (list []passage) {
 // withoutTwins leaves out the second contract of a token that records the same movements:
 // the one that no list has.
 func (a *headlineWriter) withoutTwins(list []passage) []passage {
+	if len(list) > maxTwins {
+		return list
+	}
 	return slices.DeleteFunc(slices.Clone(list), func(x passage) bool {
 		return slices.ContainsFunc(list, func(y passage) bool {
-			return a.twin(x.key, y.key) && x.amount.Cmp(y.amount) == 0 && slices.Equal(x.from, y.from) && slices.Equal(x.to, y.to)
+			return x.amount.Cmp(y.amount) == 0 && a.twin(x.key, y.key) && slices.Equal(x.from, y.from) && slices.Equal(x.to, y.to)
 		})
 	})
 }
@@ -94,13 +97,17 @@ func (a Words) twin(x, y flow.TokenKey) bool {
 	return x.Token != y.Token && slug != "" && slug == a.ProtocolAt(y.Token) && a.Token(x.Token).Symbol == "" && a.Token(y.Token).Symbol != ""
 }
 
+// maxTwins bounds the assets among which one is looked for that tells the same as another:
+// each is compared with each, and a text names the first few.
+const maxTwins = 64
+
 // withoutTwinLegs is withoutTwins for legs.
 func (a Words) withoutTwinLegs(legs []facts.Leg) []facts.Leg {
-	if len(legs) < 2 {
+	if len(legs) < 2 || len(legs) > maxTwins {
 		return legs
 	}
 	return slices.DeleteFunc(slices.Clone(legs), func(x facts.Leg) bool {
-		return slices.ContainsFunc(legs, func(y facts.Leg) bool { return a.twin(x.Key, y.Key) && x.Amount.Cmp(y.Amount) == 0 })
+		return slices.ContainsFunc(legs, func(y facts.Leg) bool { return x.Amount.Cmp(y.Amount) == 0 && a.twin(x.Key, y.Key) })
 	})
 }
 
