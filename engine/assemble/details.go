@@ -67,10 +67,27 @@ func (b *builder) refs(p *narrate.Place) (r api.StepRefs) {
 func (b *builder) risksDetail() (list []api.RiskDetail) {
 	for _, r := range b.verdict_.Risks {
 		why := narrate.Sentence(b.words, r.Why)
-		d := api.RiskDetail{Text: narrate.RiskLine(r.Flag, why), Flag: r.Flag.String(), Severity: r.Flag.Info().Severity, Explanation: why}
+		d := api.RiskDetail{Text: narrate.RiskLine(r.Flag, why), Flag: r.Flag.String(), Severity: b.severityOf(r.Flag), Explanation: why}
 		if !slices.Contains(list, d) {
 			list = append(list, d)
 		}
 	}
 	return list
+}
+
+// severityOf is the severity of a flag by itself, or of the gravest finding that raised it.
+func (b *builder) severityOf(f verdict.Flag) api.Severity {
+	info := f.Info()
+	if info.Severity != "" {
+		return info.Severity
+	}
+	worst := api.SeverityInfo
+	order := worst.Enum() // the gravest first
+	for i := range b.r.Findings {
+		found := &b.r.Findings[i]
+		if found.Category == info.Category && slices.Index(order, any(found.Severity)) < slices.Index(order, any(worst)) {
+			worst = found.Severity
+		}
+	}
+	return worst
 }
