@@ -36,7 +36,7 @@ var englishLiteral = regexp.MustCompile(`[A-Za-z]{2,} [A-Za-z]{2,}|^ ?[A-Z][a-z]
 // that the rules report.
 var readsText = map[string]string{
 	"engine/agent/claim/text.go sentence":           "a model's text: it must not imitate the mark of a partial result",
-	"engine/agent/claim/verdict.go supported":        "names of events, which are identifiers",
+	"engine/agent/claim/verdict.go supported":       "names of events, which are identifiers",
 	"engine/report/html.go headline":                "the mark of a partial result, which the interface fixes",
 	"engine/upstream/etherscan.go etherscanRefusal": "answers of Etherscan, which has no codes",
 	"engine/upstream/fault.go classify":             "answers of nodes, whose codes do not tell",
