@@ -3,6 +3,7 @@ package classify
 import (
 	"slices"
 	"txlens/engine/api"
+	"txlens/engine/evmsig"
 	"txlens/engine/facts"
 	"txlens/engine/protocol"
 
@@ -45,6 +46,8 @@ func protocolOfAct(a *facts.Reading, o *Opinion) string {
 		return entry
 	case o.Act == facts.ActTransfer || o.Act == facts.ActApproval:
 		return ""
+	case o.Act == facts.ActBurn && evmsig.SelTransfer.Begins(a.Tx.Input):
+		return "" // tokens sent to the zero address; their issuer takes no part in it
 	case o.Act == facts.ActWrap || o.Act == facts.ActUnwrap:
 		if len(o.Matches) > 0 {
 			return a.ProtocolAt(o.Matches[0].Emitter)
