@@ -274,7 +274,7 @@ func nanoOf(d api.Decimal) (int64, error) {
 	if d.Scale > 9 {
 		return 0, fmt.Errorf("the cost of %s is finer than a nano-dollar", d)
 	}
-	n.Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(9-d.Scale)), nil))
+	n.Mul(n, api.PowerOfTen(9-d.Scale))
 	if !n.IsInt64() {
 		return 0, fmt.Errorf("the cost of %s is out of range", d)
 	}

@@ -106,7 +106,7 @@ func (d Decimal) Round(scale int) Decimal {
 	if d.Unscaled == nil || d.Scale <= scale {
 		return d
 	}
-	div := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d.Scale-scale)), nil)
+	div := PowerOfTen(d.Scale - scale)
 	half := new(big.Int).Rsh(div, 1)
 	n := new(big.Int).Abs(d.Unscaled)
 	n.Quo(n.Add(n, half), div)

@@ -205,7 +205,7 @@ func (l *look) worth(k flow.TokenKey, n *big.Int) *big.Int {
 		scale += int(*t.Decimals)
 	}
 	out := new(big.Int).Mul(n, p.Unscaled)
-	return out.Quo(out, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil))
+	return out.Quo(out, api.PowerOfTen(scale))
 }
 
 // Items of evidence.

@@ -2,7 +2,7 @@ package classify
 
 import (
 	"bytes"
-	"math/big"
+	"txlens/engine/api"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
@@ -51,7 +51,7 @@ func tiny(a *facts.Reading, t *flow.Transfer) bool {
 		return true
 	}
 	d, ok := a.Decimals(t.Token)
-	return ok && t.ID == nil && d >= 2 && t.Amount.Cmp(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d-2)), nil)) < 0
+	return ok && t.ID == nil && d >= 2 && t.Amount.Cmp(api.PowerOfTen(int(d)-2)) < 0
 }
 
 // looksLike reports whether two addresses share their first and last four digits, which is

@@ -3,6 +3,7 @@ package facts
 import (
 	"math/big"
 
+	"txlens/engine/api"
 	"txlens/engine/label"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -162,7 +163,7 @@ func (f *Facts) Bounds(p Position) (low, high *big.Int, ok bool) {
 		if !known {
 			return nil, nil, false
 		}
-		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(f.Chain.Native.Decimals)), nil)
+		unit := api.PowerOfTen(int(f.Chain.Native.Decimals))
 		at := func(usd int64) *big.Int {
 			n := new(big.Int).Mul(p.Amount, big.NewInt(usd*1000))
 			return n.Quo(n, unit)
@@ -174,7 +175,7 @@ func (f *Facts) Bounds(p Position) (low, high *big.Int, ok bool) {
 		return nil, nil, false
 	}
 	n := new(big.Int).Mul(p.Amount, big.NewInt(1000))
-	n.Quo(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(*t.Decimals)), nil))
+	n.Quo(n, api.PowerOfTen(int(*t.Decimals)))
 	return n, n, true
 }
 

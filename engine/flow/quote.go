@@ -173,7 +173,7 @@ func (q *quoter) stable(token common.Address) bool { return q.Stable != nil && q
 func (q *quoter) atPar(t *trade) bool {
 	d0, ok0 := q.Decimals(t.token[0])
 	d1, ok1 := q.Decimals(t.token[1])
-	return ok0 && ok1 && near(t.amount, [2]*big.Int{pow10(d0), pow10(d1)}, maxDepeg)
+	return ok0 && ok1 && near(t.amount, [2]*big.Int{api.PowerOfTen(int(d0)), api.PowerOfTen(int(d1))}, maxDepeg)
 }
 
 // price is the known price of a token so far.
@@ -277,8 +277,8 @@ func (q *quoter) worth(t *trade, side int, other api.Decimal) (api.Decimal, bool
 		return api.Decimal{}, false
 	}
 	num := new(big.Int).Mul(t.amount[1-side], other.Unscaled)
-	num.Mul(num, pow10(d))
-	usd := ratio(num, new(big.Int).Mul(t.amount[side], pow10(da)), other.Scale)
+	num.Mul(num, api.PowerOfTen(int(d)))
+	usd := ratio(num, new(big.Int).Mul(t.amount[side], api.PowerOfTen(int(da))), other.Scale)
 	return usd, usd.Unscaled.Sign() > 0
 }
 
@@ -288,18 +288,14 @@ func ratio(num, den *big.Int, scale int) api.Decimal {
 	places = min(max(places, 2), quoteMaxSize)
 	up := num
 	if shift := places - scale; shift >= 0 {
-		up = new(big.Int).Mul(num, bigPow10(shift))
+		up = new(big.Int).Mul(num, api.PowerOfTen(shift))
 	} else {
-		den = new(big.Int).Mul(den, bigPow10(-shift))
+		den = new(big.Int).Mul(den, api.PowerOfTen(-shift))
 	}
 	return api.Decimal{Unscaled: new(big.Int).Quo(up, den), Scale: places}
 }
 
 // agree compares two prices.
 func agree(a, b api.Decimal) bool {
-	return near([2]*big.Int{bigPow10(a.Scale), a.Unscaled}, [2]*big.Int{bigPow10(b.Scale), b.Unscaled}, maxApart)
+	return near([2]*big.Int{api.PowerOfTen(a.Scale), a.Unscaled}, [2]*big.Int{api.PowerOfTen(b.Scale), b.Unscaled}, maxApart)
 }
-
-func pow10(n uint8) *big.Int { return bigPow10(int(n)) }
-
-func bigPow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }

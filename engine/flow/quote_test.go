@@ -26,7 +26,7 @@ var (
 )
 
 func units(n int64, decimals int) *big.Int {
-	return new(big.Int).Mul(big.NewInt(n), bigPow10(decimals))
+	return new(big.Int).Mul(big.NewInt(n), api.PowerOfTen(decimals))
 }
 
 func numbers(n ...*big.Int) (data []byte) {
@@ -183,7 +183,7 @@ func TestQuotesOfRecordedTransactions(t *testing.T) {
 		}
 		for _, q := range list {
 			want, known := days[r.in.Block.Number]
-			whole := new(big.Int).Quo(q.USD.Unscaled, bigPow10(q.USD.Scale))
+			whole := new(big.Int).Quo(q.USD.Unscaled, api.PowerOfTen(q.USD.Scale))
 			if known && q.Token == (common.Address{}) && (whole.Cmp(big.NewInt(want[0])) < 0 || whole.Cmp(big.NewInt(want[1])) > 0) {
 				t.Errorf("%s: ETH at %s, want %d to %d", r.name, q.USD, want[0], want[1])
 			}

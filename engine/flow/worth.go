@@ -32,6 +32,6 @@ func Sum(a, b api.Decimal) api.Decimal {
 	if a.Scale < b.Scale {
 		a, b = b, a
 	}
-	up := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Scale-b.Scale)), nil)
+	up := api.PowerOfTen(a.Scale - b.Scale)
 	return api.Decimal{Unscaled: up.Add(a.Unscaled, up.Mul(up, b.Unscaled)), Scale: a.Scale}
 }

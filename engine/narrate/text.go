@@ -196,7 +196,7 @@ func compact(n *big.Int) string {
 	if suffix == "" {
 		group, suffix = len(digits)-1, "e"+strconv.Itoa(len(digits)-1)
 	}
-	cut := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(digits)-4)), nil)
+	cut := api.PowerOfTen(len(digits) - 4)
 	rounded := new(big.Int).Add(n, new(big.Int).Rsh(cut, 1))
 	rounded.Mul(rounded.Quo(rounded, cut), cut)
 	return Decimal(rounded, group) + suffix
@@ -219,27 +219,25 @@ func Decimal(n *big.Int, d int) string {
 	if d > 77 { // a token may claim any uint8; no balance reaches so far
 		d = 77
 	}
-	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d)), nil)
-	whole := new(big.Int).Quo(n, unit)
-	places := 6 - len(whole.String())
-	if whole.Sign() == 0 {
-		places = d - len(n.String()) + 4 // four significant digits of a small number
-		if places < 6 {
-			places = 6
-		}
+	text := n.String()
+	whole := max(len(text)-d, 0) // digits before the point
+	var places int
+	switch {
+	case whole == 0:
+		places = max(d-len(text)+4, 6) // four significant digits of a small number
+	default:
+		places = max(6-whole, 2)
 	}
-	if whole.Sign() > 0 && places < 2 {
-		places = 2
-	}
-	if places > d {
-		places = d
-	}
+	places = min(places, d)
 	if places > 18 {
 		return "less than 0.000000000000001"
 	}
-	cut := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d-places)), nil)
-	half := new(big.Int).Rsh(cut, 1)
-	digits := new(big.Int).Quo(new(big.Int).Add(n, half), cut).String()
+	digits := text
+	if places < d {
+		cut := api.PowerOfTen(d - places)
+		rounded := new(big.Int).Rsh(cut, 1)
+		digits = rounded.Quo(rounded.Add(rounded, n), cut).String()
+	}
 	if len(digits) <= places {
 		digits = strings.Repeat("0", places-len(digits)+1) + digits
 	}

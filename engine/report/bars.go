@@ -76,6 +76,5 @@ func rational(d *api.Decimal) *big.Rat {
 	if d == nil || d.Unscaled == nil || d.Scale < 0 || d.Scale > 2*maxDigits {
 		return nil
 	}
-	ten := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d.Scale)), nil)
-	return new(big.Rat).SetFrac(d.Unscaled, ten)
+	return new(big.Rat).SetFrac(d.Unscaled, api.PowerOfTen(d.Scale))
 }

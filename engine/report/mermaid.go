@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"sort"
 	"strconv"
 	"strings"
@@ -52,18 +51,26 @@ func Mermaid(r *api.Result) string {
 		order, alias[r.TxMeta.From] = []api.Addr{r.TxMeta.From}, "P0"
 	}
 	n := namesOf(r, alias)
-	for i, text := range n.titles(order) {
-		fmt.Fprintf(&b, "    participant P%d as %s\n", i, escape(text))
+	b.Grow(64 * (1 + len(order) + len(kept)))
+	line := func(text string, head ...string) {
+		for _, s := range head {
+			b.WriteString(s)
+		}
+		escape(&b, text)
+		b.WriteByte('\n')
+	}
+	for i, title := range n.titles(order) {
+		line(title, "    participant ", alias[order[i]], " as ")
 	}
 	for _, a := range kept {
-		fmt.Fprintf(&b, "    %s%s%s: %s\n", alias[a.from], a.style, alias[a.to], escape(n.words(r, a)))
+		line(n.words(r, a), "    ", alias[a.from], a.style, alias[a.to], ": ")
 	}
 	if rest := notDrawn(all, kept); rest != "" {
 		over := "P0"
 		if len(order) > 1 {
 			over += ",P" + strconv.Itoa(len(order)-1)
 		}
-		fmt.Fprintf(&b, "    Note over %s: %s\n", over, escape(rest))
+		line(rest, "    Note over ", over, ": ")
 	}
 	return b.String()
 }
@@ -243,18 +250,16 @@ func participants(kept []arrow) (order []api.Addr, alias map[api.Addr]string) {
 
 // titles names the participants; who shares a label gets its address beside it.
 func (n *names) titles(order []api.Addr) []string {
-	shared := map[string]int{}
-	for _, a := range order {
-		shared[n.party(a).Name()]++
-	}
-	out := make([]string, len(order))
+	parties, out := make([]party, len(order)), make([]string, len(order))
+	shared := make(map[string]int, len(order))
 	for i, a := range order {
-		p := n.party(a)
-		switch {
-		case shared[p.Name()] > 1 && p.Label != "":
+		parties[i] = n.party(a)
+		out[i] = parties[i].Name()
+		shared[out[i]]++
+	}
+	for i, p := range parties {
+		if p.Label != "" && shared[p.Name()] > 1 {
 			out[i] = api.OneLine(p.Label, maxWords-14) + " " + p.Short
-		default:
-			out[i] = p.Name()
 		}
 	}
 	return out
@@ -296,17 +301,17 @@ const safeMarks = " .,()+-_/'!?*=…→×"
 
 // escape cuts text to 60 characters and writes it with Mermaid's numeric entity
 // codes (#59; is a semicolon).
-func escape(s string) string {
+func escape(b *strings.Builder, s string) {
 	s = api.OneLine(s, maxWords)
 	// Two dollars would open a formula once the codes are read back.
 	s = strings.ReplaceAll(s, "$$", "$ $")
 	s = strings.ReplaceAll(s, "$$", "$ $")
 	if s == "" {
-		return "-"
+		b.WriteByte('-')
+		return
 	}
-	var b strings.Builder
 	for _, r := range s {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(safeMarks, r) {
+		if safe(r) {
 			b.WriteRune(r)
 			continue
 		}
@@ -314,5 +319,13 @@ func escape(s string) string {
 		b.WriteString(strconv.Itoa(int(r)))
 		b.WriteByte(';')
 	}
-	return b.String()
+}
+
+// safe reports whether a character needs no code.
+func safe(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return true
+	}
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(safeMarks, r)
 }

@@ -72,16 +72,19 @@ func ether(wei, symbol string) string {
 func amount(d api.Decimal) string {
 	s := d.String()
 	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	places := 6
 	switch {
 	case len(whole) > 18:
 		return sign(s) + whole[:1] + "." + whole[1:5] + "e" + strconv.Itoa(len(whole)-1)
 	case len(whole) > 9:
-		return api.Thousands(d.Round(2).String())
-	case whole != "0":
-		return api.Thousands(d.Round(6).String())
+		places = 2
+	case whole == "0":
+		places += len(frac) - len(strings.TrimLeft(frac, "0"))
 	}
-	zeros := len(frac) - len(strings.TrimLeft(frac, "0"))
-	return api.Thousands(d.Round(zeros + 6).String())
+	if len(frac) > places {
+		s = d.Round(places).String()
+	}
+	return api.Thousands(s)
 }
 
 func sign(s string) string {

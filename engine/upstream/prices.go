@@ -228,17 +228,15 @@ func parseDecimal(text string) (api.Decimal, bool) {
 	}
 	d := api.Decimal{Unscaled: n, Scale: len(frac) - exponent}
 	if d.Scale < 0 {
-		d.Unscaled.Mul(n, power10(-d.Scale))
+		d.Unscaled.Mul(n, api.PowerOfTen(-d.Scale))
 		d.Scale = 0
 	}
 	return d, true
 }
 
-func power10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
-
 func less(a, b api.Decimal) bool {
 	scale := max(a.Scale, b.Scale)
-	x := new(big.Int).Mul(a.Unscaled, power10(scale-a.Scale))
-	y := new(big.Int).Mul(b.Unscaled, power10(scale-b.Scale))
+	x := new(big.Int).Mul(a.Unscaled, api.PowerOfTen(scale-a.Scale))
+	y := new(big.Int).Mul(b.Unscaled, api.PowerOfTen(scale-b.Scale))
 	return x.Cmp(y) < 0
 }

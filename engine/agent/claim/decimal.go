@@ -24,8 +24,7 @@ func level(a, b api.Decimal) (x, y *big.Int) {
 }
 
 func times10(n *big.Int, by int) *big.Int {
-	p := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(by)), nil)
-	return p.Mul(p, n)
+	return new(big.Int).Mul(api.PowerOfTen(by), n)
 }
 
 // powerOfTen reports whether n is 1, 10, 100 and so on.
