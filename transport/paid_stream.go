@@ -94,51 +94,58 @@ func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *crowdedError) {
 
 // sell begins the analysis that a voucher asks for, or joins the one that it began.
 func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, req api.Request) {
+	e := &entrance{s: s, p: p}
 	var slot *slots.Slot
-	free := func() {
-		if slot != nil {
-			slot.Release()
-		}
-	}
 	begin := func(work context.Context) (err error) {
-		slot, err = s.slots.Acquire(work, s.cfg.Payments.Seller.Holder(p), s.cfg.Payments.QueueTime)
-		return noSlot(err)
+		slot, err = e.Slot(work)
+		return err
 	}
 	a, done := s.admitPaid(ctx, route, p, s.order(ctx, pathExplain, p, idOf(ctx)), begin)
 	if done {
-		free()
+		slot.Release()
 		return
 	}
 	giveReceipt(ctx, a.Standing, p.ChallengeID)
-	bill := channel.Bill{ID: a.Bill, Payer: p.Payer, Channel: p.Channel, Collected: a.Charged}
-	if !a.Fresh {
-		var known bool
-		if bill, known = s.begun(a.Bill, p); known {
-			s.rejoin(ctx, p, a.Bill)
-			return
-		}
-		// It was interrupted: it begins again, and what was paid counts.
-		if err := begin(s.base); err != nil {
-			s.notBegun(ctx, err)
-			return
-		}
-	}
-	fan := newFan(a.Bill)
-	if !s.live.open(fan) {
-		free()
+	run, slot, err := s.cfg.Payments.Seller.Enter(s.base, p, a, slot, e)
+	switch {
+	case err != nil:
+		s.notBegun(ctx, err)
+	case run == nil:
 		s.rejoin(ctx, p, a.Bill)
-		return
+	default:
+		v := &paidRun{s: s, run: run, slot: slot, challenge: p.ChallengeID, fan: e.fan}
+		s.stream(ctx, RunSpec{ID: a.Bill, Request: req, Finish: s.finish, Gate: run.Gate, OnCost: run.OnCost}, v)
 	}
-	run, fresh := s.cfg.Payments.Seller.Begin(bill, slot)
-	if !fresh { // the rest of its price is being collected
-		s.live.close(fan)
-		free()
-		s.rejoin(ctx, p, a.Bill)
-		return
-	}
-	v := &paidRun{s: s, run: run, slot: slot, challenge: p.ChallengeID, fan: fan}
-	s.stream(ctx, RunSpec{ID: a.Bill, Request: req, Finish: s.finish, Gate: run.Gate, OnCost: run.OnCost}, v)
 }
+
+// entrance is the sale.Entrance of one request.
+type entrance struct {
+	s   *Server
+	p   *channel.Payment
+	fan *fan // of the run, once it is open
+}
+
+func (e *entrance) Slot(ctx context.Context) (*slots.Slot, error) {
+	payments := e.s.cfg.Payments
+	slot, err := e.s.slots.Acquire(ctx, payments.Seller.Holder(e.p), payments.QueueTime)
+	return slot, noSlot(err)
+}
+
+// Begun reports whether a run is at work or has ended. A crash may have come before either.
+func (e *entrance) Begun(id string) bool {
+	if e.s.live.has(id) {
+		return true
+	}
+	_, err := e.s.recovered(id)
+	return !errors.Is(err, api.ErrNoRun)
+}
+
+func (e *entrance) Open(id string) bool {
+	e.fan = newFan(id)
+	return e.s.live.open(e.fan)
+}
+
+func (e *entrance) Close(string) { e.s.live.close(e.fan) }
 
 // notBegun answers for a run that could not begin again.
 func (s *Server) notBegun(ctx *fasthttp.RequestCtx, err error) {
@@ -148,18 +155,6 @@ func (s *Server) notBegun(ctx *fasthttp.RequestCtx, err error) {
 		return
 	}
 	s.failWith(ctx, api.ErrStopping)
-}
-
-// begun reports whether the run of a ticket is at work or has ended. A crash may
-// have come before either.
-func (s *Server) begun(id string, p *channel.Payment) (bill channel.Bill, known bool) {
-	bill, _, err := s.cfg.Payments.Seller.Outstanding(id)
-	if err != nil || s.live.has(id) {
-		return bill, true
-	}
-	bill.Payer, bill.Channel = p.Payer, p.Channel
-	_, err = s.recovered(id)
-	return bill, !errors.Is(err, api.ErrNoRun)
 }
 
 // paidRun is a run that is paid for while it streams.

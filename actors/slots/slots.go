@@ -283,8 +283,12 @@ func (s *Slot) Resume(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Release gives the slot up, in whatever state it is. Later calls do nothing.
+// Release gives the slot up, in whatever state it is. Later calls do nothing, and neither
+// does a call on nil.
 func (s *Slot) Release() {
+	if s == nil {
+		return
+	}
 	p := s.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
