@@ -92,8 +92,8 @@ func (a *attack) asked(x *trace.Frame) int {
 
 // compensated reports whether an account has more of anything at the end.
 func (a *attack) compensated(who common.Address) bool {
-	for _, n := range a.f.Nets(who) {
-		if n.Sign() > 0 {
+	for _, p := range a.f.Nets(who) {
+		if p.Amount.Sign() > 0 {
 			return true
 		}
 	}
@@ -235,8 +235,8 @@ func (a *attack) forcedTrades() (out []hit) {
 		if len(b.frames) < 3 {
 			b.frames, b.moves = append(b.frames, p.frame), append(b.moves, p.move)
 		}
-		for k, n := range a.f.Nets(p.owner) {
-			b.got[k] = b.got[k] || n.Sign() > 0
+		for _, x := range a.f.Nets(p.owner) {
+			b.got[x.Key] = b.got[x.Key] || x.Amount.Sign() > 0
 		}
 	}
 	for _, s := range order {

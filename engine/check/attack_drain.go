@@ -357,8 +357,8 @@ func (a *attack) paidClaim() []hit {
 	if root.Kind != trace.Call || root.Value.IsZero() || a.l.vouched(root.To) || !a.calledAs(promises) {
 		return nil
 	}
-	for k, n := range a.f.Nets(sender) {
-		if n.Sign() > 0 || k != (facts.Key{}) && n.Sign() != 0 {
+	for _, p := range a.f.Nets(sender) {
+		if p.Amount.Sign() > 0 || p.Key != (facts.Key{}) && p.Amount.Sign() != 0 {
 			return nil
 		}
 	}

@@ -76,11 +76,10 @@ func (a *attack) called(d *facts.Deal) string {
 
 // holding adds what an account has more and less of, if anything.
 func (a *attack) holding(list []verdict.Holding, who common.Address) []verdict.Holding {
-	nets := a.f.Nets(who)
 	var assets []verdict.Amount
-	for _, k := range facts.Order(nets) {
-		if n := nets[k]; n.Sign() != 0 && len(assets) < maxLaidAssets {
-			assets = append(assets, amount(k, n))
+	for _, p := range a.f.Changed(who) {
+		if len(assets) < maxLaidAssets {
+			assets = append(assets, amount(p.Key, p.Amount))
 		}
 	}
 	if len(assets) == 0 || len(list) == maxLaidSide {

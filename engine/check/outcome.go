@@ -306,7 +306,8 @@ var tellsLoan = map[verdict.Form]bool{
 func (a *attack) lost(h *hit, victims []common.Address) []facts.Position {
 	sum := map[facts.Key]*big.Int{}
 	for _, v := range victims {
-		for k, n := range a.f.Nets(v) {
+		for _, p := range a.f.Nets(v) {
+			k, n := p.Key, p.Amount
 			if n.Sign() < 0 && facts.Fungible(k) && a.f.Counts(k) && k.Token != v {
 				if sum[k] == nil {
 					sum[k] = new(big.Int)

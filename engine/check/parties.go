@@ -6,6 +6,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/ethrpc"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
 	"txlens/engine/trace"
 	"txlens/engine/verdict"
@@ -23,7 +24,7 @@ type look struct {
 	pays    []payment            // in the order of the transaction, fees left out
 	asks    []Question
 	raised  []verdict.Risk // risk flags of our own
-	netted  map[common.Address]map[flow.TokenKey]*big.Int
+	netted  *facts.Nets
 	att     *attack           // nil: not laid out
 	found   []verdict.Finding // by the checks so far
 }
@@ -127,11 +128,11 @@ func (l *look) vouched(a common.Address) bool {
 // end went through it, or was laid in before.
 func (l *look) loses(a common.Address) bool {
 	lost := false
-	for k, n := range l.nets(a) {
+	for _, p := range l.nets(a) {
 		switch {
-		case n.Sign() > 0:
+		case p.Amount.Sign() > 0:
 			return false
-		case n.Sign() < 0 && k.ID == "":
+		case p.Amount.Sign() < 0 && p.Key.ID == "":
 			lost = true
 		}
 	}
@@ -140,32 +141,22 @@ func (l *look) loses(a common.Address) bool {
 
 // nets is what an account gained and lost, fees aside. All accounts are netted at once,
 // when the first is asked for: a batch may pay thousands.
-func (l *look) nets(a common.Address) map[flow.TokenKey]*big.Int {
+func (l *look) nets(a common.Address) []facts.Position { return l.ledger().Of(a) }
+
+func (l *look) ledger() *facts.Nets {
 	if l.netted == nil {
-		l.netted = map[common.Address]map[flow.TokenKey]*big.Int{}
+		l.netted = new(facts.Nets)
 		for i := range l.pays {
 			p := &l.pays[i]
-			from, to := l.netAt(p.from, p.key), l.netAt(p.to, p.key)
-			from.Sub(from, p.amount)
-			to.Add(to, p.amount)
+			l.netted.Move(p.key, p.from, p.to, p.amount)
 		}
 	}
-	return l.netted[a]
-}
-
-func (l *look) netAt(a common.Address, k flow.TokenKey) *big.Int {
-	if l.netted[a] == nil {
-		l.netted[a] = map[flow.TokenKey]*big.Int{}
-	}
-	if l.netted[a][k] == nil {
-		l.netted[a][k] = new(big.Int)
-	}
-	return l.netted[a][k]
+	return l.netted
 }
 
 // net is the change of one asset of an account.
 func (l *look) net(a common.Address, k flow.TokenKey) *big.Int {
-	if n := l.nets(a)[k]; n != nil {
+	if n := l.ledger().Net(a, k); n != nil {
 		return n
 	}
 	return new(big.Int)

@@ -1,5 +1,10 @@
 package check
 
+import (
+	"slices"
+	"sync"
+)
+
 // registry holds all checks in the order of results. The rules, the claims of a
 // model and the documentation have no other list.
 var registry = []Check{
@@ -28,11 +33,13 @@ var registry = []Check{
 }
 
 // Listed are the checks of which results have a line.
-func Listed() (out []*Check) {
+func Listed() []*Check { return slices.Clone(listed()) }
+
+var listed = sync.OnceValue(func() (out []*Check) {
 	for i := range registry {
 		if c := &registry[i]; c.Listed() {
 			out = append(out, c)
 		}
 	}
 	return out
-}
+})

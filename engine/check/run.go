@@ -117,7 +117,7 @@ func (l *look) findings() (out []verdict.Finding) {
 // outcomes are the results of all checks that have one. What a finding or a flag reports
 // is found.
 func (l *look) outcomes(found []verdict.Finding) []Outcome {
-	list := Listed()
+	list := listed()
 	out := make([]Outcome, 0, len(list))
 	for _, c := range list {
 		o := Outcome{Check: c}

@@ -86,8 +86,8 @@ func free(outer, inner *trace.Frame) bool {
 
 // onlyGives reports whether an account lost an asset, made no call itself and got nothing.
 func (l *look) onlyGives(a common.Address, k flow.TokenKey) bool {
-	for key, n := range l.nets(a) {
-		if key != k && n.Sign() > 0 {
+	for _, p := range l.nets(a) {
+		if p.Key != k && p.Amount.Sign() > 0 {
 			return false
 		}
 	}

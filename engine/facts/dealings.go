@@ -1,8 +1,10 @@
 package facts
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
+	"strings"
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
@@ -54,7 +56,7 @@ type Facts struct {
 	pockets map[common.Address]bool
 	made    map[common.Address]bool // created in this transaction by anybody
 	code    map[common.Address]bool // ran code here
-	nets    map[common.Address]map[Key]*big.Int
+	nets    Nets
 	spans   [][2]int // of each frame: its movements and those below, as a part of Moves
 	dealOf  []int    // of each frame: the innermost deal around it, -1 for none
 }
@@ -127,14 +129,14 @@ func (f *Facts) RanCode(a common.Address) bool { return f.code[a] }
 
 // Net is what an account has more or less of one asset.
 func (f *Facts) Net(a common.Address, k Key) *big.Int {
-	if n := f.nets[a][k]; n != nil {
+	if n := f.nets.Net(a, k); n != nil {
 		return n
 	}
 	return new(big.Int)
 }
 
 // Nets is the change of all assets of an account. It must not be changed.
-func (f *Facts) Nets(a common.Address) map[Key]*big.Int { return f.nets[a] }
+func (f *Facts) Nets(a common.Address) []Position { return f.nets.Of(a) }
 
 // Live reports whether a frame took effect.
 func (f *Facts) Live(i int) bool { return f.Tree.Frames[i].Status == trace.OK }
@@ -171,23 +173,9 @@ func (f *Facts) frames() {
 
 // net sums what each account has more or less of.
 func (f *Facts) net() {
-	f.nets = make(map[common.Address]map[Key]*big.Int, 16)
-	at := func(a common.Address, k Key) *big.Int {
-		m := f.nets[a]
-		if m == nil {
-			m = map[Key]*big.Int{}
-			f.nets[a] = m
-		}
-		if m[k] == nil {
-			m[k] = new(big.Int)
-		}
-		return m[k]
-	}
 	for i := range f.Moves {
 		m := &f.Moves[i]
-		from, to := at(m.From, m.Key), at(m.To, m.Key)
-		from.Sub(from, m.Amount)
-		to.Add(to, m.Amount)
+		f.nets.Move(m.Key, m.From, m.To, m.Amount)
 	}
 }
 
@@ -205,19 +193,25 @@ func sorted(m map[Key]*big.Int, want func(*big.Int) bool) (out []Position) {
 			out = append(out, Position{k, n})
 		}
 	}
-	slices.SortFunc(out, func(a, b Position) int {
-		if c := a.Key.Token.Cmp(b.Key.Token); c != 0 {
-			return c
-		}
-		switch {
-		case a.Key.ID < b.Key.ID:
-			return -1
-		case a.Key.ID > b.Key.ID:
-			return 1
-		}
-		return 0
-	})
+	sortPositions(out)
 	return out
+}
+
+// Changed lists what an account has more or less of: native coin first, then by token.
+func (f *Facts) Changed(a common.Address) (out []Position) {
+	for _, p := range f.nets.Of(a) {
+		if p.Amount.Sign() != 0 {
+			out = append(out, p)
+		}
+	}
+	sortPositions(out)
+	return out
+}
+
+func sortPositions(list []Position) {
+	slices.SortFunc(list, func(a, b Position) int {
+		return cmp.Or(a.Key.Token.Cmp(b.Key.Token), strings.Compare(a.Key.ID, b.Key.ID))
+	})
 }
 
 // Order lists the keys of a sum in a fixed order: native coin first, then by token.

@@ -113,7 +113,7 @@ func (f *Facts) Robbed(a common.Address) []Position {
 // lost fills in what an account lost, and reports whether it has nothing for it.
 func (f *Facts) lost(l *Loser) bool {
 	var got []Position
-	for _, p := range sorted(f.nets[l.Address], func(n *big.Int) bool { return n.Sign() != 0 }) {
+	for _, p := range f.Changed(l.Address) {
 		switch {
 		case !f.Counts(p.Key):
 		case p.Amount.Sign() > 0:

@@ -1,8 +1,6 @@
 package facts
 
 import (
-	"strings"
-
 	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 
@@ -85,11 +83,11 @@ func (f *Facts) acts(x *trace.Frame) (n int) {
 // nothing from others than the sender.
 func (f *Facts) paysOut(a common.Address) bool {
 	lost := false
-	for k, n := range f.nets[a] {
-		if n.Sign() > 0 {
+	for _, p := range f.nets.Of(a) {
+		if p.Amount.Sign() > 0 {
 			return false
 		}
-		lost = lost || n.Sign() < 0 && Fungible(k)
+		lost = lost || p.Amount.Sign() < 0 && Fungible(p.Key)
 	}
 	if !lost {
 		return false
@@ -168,7 +166,7 @@ func (f *Facts) accord(m *Move) bool {
 // Nowhere reports whether an address is a precompile or one to which tokens are sent to
 // be rid of them.
 func Nowhere(a common.Address) bool {
-	if strings.HasSuffix(a.Hex(), "dEaD") && a[0] == 0 {
+	if a[0] == 0 && a[18] == 0xde && a[19] == 0xad {
 		return true
 	}
 	for _, b := range a[:18] {

@@ -216,7 +216,7 @@ func (f *Facts) Stripped(a common.Address) (lost []Position) {
 		return nil
 	}
 	var got []Position
-	for _, p := range sorted(f.nets[a], func(n *big.Int) bool { return n.Sign() != 0 }) {
+	for _, p := range f.Changed(a) {
 		switch {
 		case !f.Counts(p.Key):
 		case p.Amount.Sign() > 0 && (!Fungible(p.Key) || p.Amount.Cmp(dust) > 0):
@@ -240,8 +240,9 @@ type Share struct {
 // Shares are the accounts that end with more of an asset, the largest share first.
 func (f *Facts) Shares(k Key) []Share {
 	sums := map[common.Address]*big.Int{}
-	for a, nets := range f.nets {
-		if n := nets[k]; n != nil && n.Sign() > 0 {
+	for i := range f.nets.accounts {
+		a := f.nets.accounts[i].address
+		if n := f.nets.Net(a, k); n != nil && n.Sign() > 0 {
 			sums[a] = n
 		}
 	}
