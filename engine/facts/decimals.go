@@ -50,15 +50,22 @@ func (a *Reading) decimalsByRule() map[common.Address]int {
 	if a.Flow == nil || !a.Succeeded {
 		return nil
 	}
-	found := map[common.Address]int{}
-	a.poolShares(found)
-	a.receipts(found)
-	return found
+	s := shares{Reading: a, found: map[common.Address]int{}}
+	s.poolShares()
+	a.receipts(s.found)
+	return s.found
+}
+
+// shares looks for the shares of pools among the tokens that moved.
+type shares struct {
+	*Reading
+	found map[common.Address]int
+	items map[common.Address]bool // tokens that moved: whether as NFTs; nil before the first question
 }
 
 // poolShares finds tokens that are the shares of a pool: the pool's own events say so, or
 // they came into being with liquidity and ceased to be with it.
-func (a *Reading) poolShares(found map[common.Address]int) {
+func (a *shares) poolShares() {
 	var pools []string
 	if slug := a.ProtocolAt(a.Entry); a.HasTo && slug != "" {
 		pools = append(pools, slug)
@@ -74,23 +81,27 @@ func (a *Reading) poolShares(found map[common.Address]int) {
 			pools = append(pools, h.Slug)
 		}
 		if h.Rule.Flags&FlagPool != 0 && h.Log != NoLog && (pairEvent(a.EventOf(h)) || pooled[h.Rule.Slug]) {
-			a.share(found, h.Emitter)
+			a.share(h.Emitter)
 		}
 	}
 	if !changed {
 		return
 	}
+	sole := onlyPooled(pools) && a.oneUnknown()
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		if t.ID != nil || t.From != (common.Address{}) && t.To != (common.Address{}) {
+		if !mintOrBurn(t) {
 			continue
 		}
-		if slug := a.ProtocolAt(t.Token); pooled[slug] {
-			a.share(found, t.Token)
-		} else if slug == "" && onlyPooled(pools) && a.soleShare(t.Token) {
-			a.share(found, t.Token)
+		if slug := a.ProtocolAt(t.Token); pooled[slug] || slug == "" && sole {
+			a.share(t.Token)
 		}
 	}
+}
+
+// mintOrBurn reports whether a transfer makes or destroys units of a fungible token.
+func mintOrBurn(t *flow.Transfer) bool {
+	return t.ID == nil && (t.From == (common.Address{}) || t.To == (common.Address{}))
 }
 
 // pairEvent reports whether a log is one of a pair of two tokens, which is its own share.
@@ -107,32 +118,42 @@ func onlyPooled(pools []string) bool {
 	return len(pools) > 0
 }
 
-// soleShare reports whether a token is the only one without decimals that was minted or
-// burnt.
-func (a *Reading) soleShare(token common.Address) bool {
+// oneUnknown reports whether only one token without decimals was minted or burnt: it is
+// the share of the pool.
+func (a *shares) oneUnknown() bool {
+	var token common.Address
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
-		born := t.From == (common.Address{}) || t.To == (common.Address{})
-		if born && t.ID == nil && t.Token != token && a.Token(t.Token).Decimals == nil {
+		switch {
+		case !mintOrBurn(t) || t.Token == token || a.Token(t.Token).Decimals != nil:
+		case token != (common.Address{}):
 			return false
+		default:
+			token = t.Token
 		}
 	}
 	return true
 }
 
-func (a *Reading) share(found map[common.Address]int, token common.Address) {
-	if a.Token(token).Decimals == nil && a.isFungible(token) {
-		found[token] = shareDecimals
+func (a *shares) share(token common.Address) {
+	if _, done := a.found[token]; !done && a.Token(token).Decimals == nil && a.fungible(token) {
+		a.found[token] = shareDecimals
 	}
 }
 
-func (a *Reading) isFungible(token common.Address) bool {
-	for i := range a.Flow.Transfers {
-		if t := &a.Flow.Transfers[i]; t.Token == token {
-			return t.ID == nil
+// fungible reports whether a token moved, and by amounts.
+func (a *shares) fungible(token common.Address) bool {
+	if a.items == nil {
+		a.items = make(map[common.Address]bool)
+		for i := range a.Flow.Transfers {
+			t := &a.Flow.Transfers[i]
+			if _, ok := a.items[t.Token]; !ok {
+				a.items[t.Token] = t.ID != nil
+			}
 		}
 	}
-	return false
+	items, moved := a.items[token]
+	return moved && !items
 }
 
 // maxReceipts bounds the transfers among which receipts are looked for.
