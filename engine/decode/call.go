@@ -33,19 +33,31 @@ func (d *Decoder) call(f *trace.Frame) *Call {
 	c := &Call{Selector: [4]byte(f.Input[:4]), HasSelector: true}
 	key := tableKey{signature.Func, selectorKey(c.Selector)}
 	var codes [maxProxies + 2]code
+	var named *candidate // by an ABI that the calldata does not fit
 	for _, code := range d.codes(f, codes[:0]) {
 		for _, s := range code.find(key) {
-			if d.fill(c, candidate{s, code.from}, f) {
+			cand := candidate{s, code.from}
+			if d.fill(c, cand, f, cand.mode()) {
 				return c
 			}
+			if named == nil {
+				named = &cand
+			}
 		}
+	}
+	if named != nil && d.fill(c, *named, f, repaired) {
+		return c
+	}
+	if named != nil {
+		c.Name, c.Signature, c.Provenance, c.Source, c.Note = named.Name, named.Text, named.from, named.Source, NoteUnreadable
+		return c
 	}
 	fallback := d.fallback(f)
 	for _, cand := range d.known(key) {
 		if cand.mode() == exact && fallback != nil {
 			break
 		}
-		if d.fill(c, cand, f) {
+		if d.fill(c, cand, f, cand.mode()) {
 			return c
 		}
 	}
@@ -67,8 +79,8 @@ func (d *Decoder) fallback(f *trace.Frame) *verified {
 }
 
 // fill decodes the frame with one candidate.
-func (d *Decoder) fill(c *Call, cand candidate, f *trace.Frame) bool {
-	args, note, ok := d.vals.read(cand.Inputs, cand.Head, f.Input[4:], cand.mode())
+func (d *Decoder) fill(c *Call, cand candidate, f *trace.Frame, m mode) bool {
+	args, note, ok := d.vals.read(cand.Inputs, cand.Head, f.Input[4:], m)
 	if !ok {
 		return false
 	}

@@ -362,10 +362,64 @@ func TestHostileLengthsAllocateNothing(t *testing.T) {
 	for i := 31; i < len(data); i += 32 {
 		data[i], data[i-1] = 0x60, 0x01
 	}
-	for _, m := range []mode{exact, lenient} {
+	for _, m := range []mode{exact, lenient, repaired} {
 		n := testing.AllocsPerRun(1, func() { newValues().read(s.Inputs, s.Head, data, m) })
 		if n > 20_000 {
 			t.Errorf("mode %d: %v allocations for %d bytes", m, n, len(data))
 		}
 	}
+}
+
+// TestNonCanonicalCalldata: the ABI of the called contract names the function of calldata
+// that no encoder writes, and its arguments are what the EVM and compilers before Solidity
+// 0.5 read. No other source of signatures does.
+func TestNonCanonicalCalldata(t *testing.T) {
+	vault := &Contract{Address: token, ABI: verifiedABI(t, vaultABI), Source: "sourcify"}
+	own := Sources{Contracts: map[common.Address]*Contract{token: vault}}
+	put := selector("put(address,bytes)")
+	f := func(what, in string, src Sources, want string, nonCanonical bool) {
+		t.Helper()
+		c := New(nil, src).All(calling(t, token, in), nil).Calls[0]
+		if got := show(c.Signature, c.Args, c.Provenance, c.Note); got != want || c.NonCanonical() != nonCanonical {
+			t.Errorf("%s:\n got %s\nwant %s", what, got, want)
+		}
+	}
+	// An address that ends in a zero byte, without that byte: the amount moves up by it.
+	short := alice[:38] + word(5)
+	f("short address", "a9059cbb"+strings.Repeat("0", 24)+short, own,
+		"verified_abi transfer(address,uint256) [verifiedTo=0x"+alice[:38]+"00 verifiedAmount=1280] non-canonical calldata", true)
+	f("amount left out", "a9059cbb"+word(alice), own,
+		"verified_abi transfer(address,uint256) [verifiedTo=0x"+alice+" verifiedAmount=0] non-canonical calldata", true)
+	f("bits before the address", "a9059cbb"+strings.Repeat("f", 24)+alice+word(5), own,
+		"verified_abi transfer(address,uint256) [verifiedTo=0x"+alice+" verifiedAmount=5] non-canonical calldata", true)
+	f("bytes follow", "a9059cbb"+word(alice)+word(5)+"c0ffee", own,
+		"verified_abi transfer(address,uint256) [verifiedTo=0x"+alice+" verifiedAmount=5] trailing bytes", false)
+	f("unpadded bytes", hex.EncodeToString(put[:])+word(alice)+word(64)+word(3)+"abcdef", own,
+		"verified_abi put(address,bytes) [who=0x"+alice+" data=0xabcdef] non-canonical offsets", false)
+	f("a length beyond the end", hex.EncodeToString(put[:])+word(alice)+word(64)+word(500)+"ab", own,
+		"verified_abi put(address,bytes) [] non-canonical calldata, arguments not decoded", true)
+	f("short, no ABI", "a9059cbb"+word(alice), Sources{}, "[]", false)
+}
+
+// TestFit: a word that does not fit its type is read as the type's own bits.
+func TestFit(t *testing.T) {
+	f := func(typ, word, want string) {
+		t.Helper()
+		s, err := signature.Parse(signature.Func, "f("+typ+")")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.EncodeToString(fit(s.Inputs[0].Type, unhex(t, word))); got != want {
+			t.Errorf("%s: %s, want %s", typ, got, want)
+		}
+	}
+	ones, zeros := strings.Repeat("f", 64), strings.Repeat("0", 64)
+	f("uint8", ones, zeros[:62]+"ff")
+	f("uint256", ones, ones)
+	f("int8", zeros[:60]+"ff80", ones[:62]+"80")
+	f("int8", zeros[:60]+"ff7f", zeros[:62]+"7f")
+	f("bool", zeros[:62]+"02", zeros[:63]+"1")
+	f("bool", zeros, zeros)
+	f("address", ones, zeros[:24]+ones[:40])
+	f("bytes4", ones, ones[:8]+zeros[:56])
 }

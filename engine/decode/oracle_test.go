@@ -261,7 +261,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, m := range []mode{exact, trailing, lenient} {
+		for _, m := range []mode{exact, trailing, lenient, repaired} {
 			args, _, ok := newValues().read(s.Inputs, s.Head, data, m)
 			if ok && len(args) != len(s.Inputs) {
 				t.Fatalf("%d arguments of %s", len(args), s.Text)

@@ -21,11 +21,13 @@ const (
 // and memory follow the data, whatever lengths it claims.
 //
 // In loose mode it accepts what Solidity's decoder accepts, offsets that jump and
-// padding that is not zero, with a bound on the work since parts may be read twice.
+// padding that is not zero, with a bound on the work since parts may be read twice. With
+// cut it also ignores bits that a type does not have, as compilers before Solidity 0.5 did.
 type reader struct {
 	data  []byte
 	next  int // where the next tail must begin; finally: bytes consumed
 	loose bool
+	cut   bool
 	work  int // words that may still be read
 	show  int // values that may still be shown
 	out   *values
@@ -38,6 +40,7 @@ const (
 	exact    mode = iota // only the strict encoding
 	trailing             // bytes may follow a complete encoding
 	lenient              // trailing, and loose offsets when the strict read fails
+	repaired             // lenient, and missing bytes and extra bits when that fails: calldata only
 )
 
 // read decodes data as the params that are not indexed. The note says how the bytes differ
@@ -57,10 +60,24 @@ func (v *values) read(params []signature.Param, head int, data []byte, m mode) (
 		return nil, "", false
 	}
 	r = reader{data: data, work: 4 * (len(data)/32 + 1), show: maxValues, out: v, loose: true}
-	if args, ok = r.args(params, 0, head); !ok {
+	if args, ok = r.args(params, 0, head); ok {
+		return args, NoteOffsets, true
+	}
+	if m < repaired {
 		return nil, "", false
 	}
-	return args, NoteOffsets, true
+	r = reader{data: padded(data, head), work: 4 * (max(len(data), head)/32 + 1), show: maxValues, out: v, loose: true, cut: true}
+	if args, ok = r.args(params, 0, head); ok {
+		return args, NotePadded, true
+	}
+	return nil, "", false
+}
+
+// padded appends the zeros that the EVM reads behind the end of calldata: up to the end of
+// the head, and of the last word.
+func padded(data []byte, head int) []byte {
+	size := max((len(data)+31)&^31, head)
+	return append(data[:len(data):len(data)], make([]byte, size-len(data))...)
 }
 
 // args decodes a list of params whose head begins at base.
@@ -140,6 +157,9 @@ func (r *reader) value(t *signature.Type, pos int) (any, bool) {
 		return args, ok
 	}
 	w, ok := r.word(pos)
+	if ok && r.cut {
+		w = fit(t, w)
+	}
 	if !ok || !inRange(t, w) {
 		return nil, false
 	}
@@ -261,6 +281,31 @@ func inRange(t *signature.Type, w []byte) bool {
 	default: // FixedBytes, Function: left-aligned
 		return zero(w[t.Size:])
 	}
+}
+
+// fit returns the word with the bits set as an encoder sets them: those that the type does
+// not have follow from the others.
+func fit(t *signature.Type, w []byte) []byte {
+	if inRange(t, w) {
+		return w
+	}
+	out := make([]byte, 32)
+	switch t.Kind {
+	case signature.Uint:
+		copy(out[32-t.Size/8:], w[32-t.Size/8:])
+	case signature.Int:
+		copy(out[32-t.Size/8:], w[32-t.Size/8:])
+		for i := 0; i < 32-t.Size/8 && out[32-t.Size/8]&0x80 != 0; i++ {
+			out[i] = 0xff
+		}
+	case signature.Bool:
+		out[31] = 1 // every value but zero is true
+	case signature.Address:
+		copy(out[12:], w[12:])
+	default:
+		copy(out, w[:t.Size])
+	}
+	return out
 }
 
 func zero(b []byte) bool {

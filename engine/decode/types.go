@@ -45,14 +45,22 @@ type Call struct {
 	Outputs     []api.Arg
 	Provenance  Provenance // empty when nothing was found: Name is empty then
 	Source      string     // who gave the signature: sourcify, a package's name ...; may be empty
-	Note        string     // NoteTrailing or NoteOffsets, empty for a plain encoding
+	Note        string     // one of the notes below, empty for a plain encoding
+}
+
+// NonCanonical reports whether no encoder writes the calldata, and only the ABI of the
+// contract that was called says which function it means.
+func (c *Call) NonCanonical() bool {
+	return c != nil && (c.Note == NotePadded || c.Note == NoteUnreadable)
 }
 
 // Notes say in what a decode departs from "the same bytes come back".
 const (
-	NoteTrailing = "trailing bytes"        // a complete encoding, and then more bytes
-	NoteOffsets  = "non-canonical offsets" // verified ABI only: readable, but not as an encoder writes it
-	NoteLayout   = "inferred layout"       // which arguments of the event are indexed was inferred from the bytes
+	NoteTrailing   = "trailing bytes"                                // a complete encoding, and then more bytes
+	NoteOffsets    = "non-canonical offsets"                         // verified ABI only: readable, but not as an encoder writes it
+	NotePadded     = "non-canonical calldata"                        // verified ABI only: too short, or bits set that the type does not have; read as the EVM and old compilers do
+	NoteUnreadable = "non-canonical calldata, arguments not decoded" // verified ABI only: the selector alone is known
+	NoteLayout     = "inferred layout"                               // which arguments of the event are indexed was inferred from the bytes
 )
 
 // Event is a decoded log.

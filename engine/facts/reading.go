@@ -136,6 +136,12 @@ func (a *Reading) NameOfCall(f *trace.Frame) string {
 	return a.Decoded.Calls[f.Index].Name
 }
 
+// NonCanonical reports whether the calldata of a frame is not what an encoder writes for
+// the function that it calls.
+func (a *Reading) NonCanonical(f *trace.Frame) bool {
+	return f != nil && a.Decoded != nil && f.Index < len(a.Decoded.Calls) && a.Decoded.Calls[f.Index].NonCanonical()
+}
+
 // collect matches the logs. Plain token transfers are left to the flow.
 func (a *Reading) collect() {
 	if a.Receipt == nil || !a.Succeeded {

@@ -105,6 +105,9 @@ func (a Words) several(list []common.Address) string {
 // functionOf names the function that a frame called: its name, or its selector.
 func (a Words) functionOf(f *trace.Frame) string {
 	if n := PlainText(a.NameOfCall(f)); n != "" && (len(n) < 2 || n[:2] != "0x") {
+		if a.NonCanonical(f) {
+			n += " (non-canonical calldata)"
+		}
 		return n
 	}
 	in := a.Tx.Input

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"txlens/engine/decode"
+	"txlens/engine/facts"
 	"txlens/engine/flow"
+	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -100,4 +103,16 @@ func TestReadRisk(t *testing.T) {
 	f("made_up: it", verdict.NoFlag, "made_up: it")
 	f("drain", verdict.NoFlag, "drain")
 	f("", verdict.NoFlag, "")
+}
+
+// TestNonCanonicalFunction: a function of which only the verified ABI of the contract knows
+// is told with what is odd about its calldata.
+func TestNonCanonicalFunction(t *testing.T) {
+	f := &trace.Frame{Input: []byte{1, 2, 3, 4}}
+	for note, want := range map[string]string{"": "pay", decode.NoteTrailing: "pay", decode.NotePadded: "pay (non-canonical calldata)", decode.NoteUnreadable: "pay (non-canonical calldata)"} {
+		a := Words{Reading: &facts.Reading{Input: &facts.Input{Decoded: &decode.Set{Calls: []*decode.Call{{Name: "pay", Note: note}}}}}}
+		if got := a.functionOf(f); got != want {
+			t.Errorf("%q: %s", note, got)
+		}
+	}
 }
