@@ -9,6 +9,9 @@ func (Status) Enum() []any { return []any{StatusSuccess, StatusReverted, StatusU
 // Enum lists the confidences, the highest first.
 func (Confidence) Enum() []any { return []any{High, Medium, Low} }
 
+// Enum lists the confidences, the highest first.
+func (LabelConfidence) Enum() []any { return []any{LabelOfficial, LabelReviewed, LabelScraped} }
+
 // Enum lists the twelve classes.
 func (TxType) Enum() []any {
 	return []any{TypeSwap, TypeTransfer, TypeExploit, TypeLiquidation, TypeBridge, TypeDeployment, TypeMEV, TypeGovernance,

@@ -113,9 +113,12 @@ type Result struct {
 	TraceAnnotations map[int]string `json:"traceAnnotations,omitempty"`
 
 	// Members beyond the interface's table, additive.
-	SubType   string `json:"subType,omitempty"`  // finer class: wrap, add_liquidity, supply, nft_sale ...
-	Attempted bool   `json:"attempted,omitzero"` // the transaction failed; type and steps say what was tried
-	Fee       *Fee   `json:"fee,omitempty"`      // who paid what to whom, to the wei
+	SubType string `json:"subType,omitempty"` // finer class: wrap, add_liquidity, supply, nft_sale ...
+	// Protocols are the slugs of the other protocols that took part, in the order of the
+	// transaction: the pools beneath an aggregator, the lender beneath a vault.
+	Protocols []string `json:"protocols,omitempty"`
+	Attempted bool     `json:"attempted,omitzero"` // the transaction failed; type and steps say what was tried
+	Fee       *Fee     `json:"fee,omitempty"`      // who paid what to whom, to the wei
 
 	// StepsDetail are the steps of the rules for programs, which need not read sentences. A
 	// language model may have written Steps anew; these stay as they were.
@@ -167,7 +170,21 @@ type Address struct {
 	Address Addr   `json:"address"`
 	Label   string `json:"label"`
 	Role    string `json:"role"` // sender, recipient, pool, router, token, ...
+
+	// LabelSource is who gave the label: a list, a package, the token or the verified source.
+	LabelSource string `json:"labelSource,omitempty"`
+	// LabelConfidence says how far a label of a list can be trusted.
+	LabelConfidence LabelConfidence `json:"labelConfidence,omitempty"`
 }
+
+// LabelConfidence is how far a label can be trusted.
+type LabelConfidence string
+
+const (
+	LabelOfficial LabelConfidence = "official" // the project's own publication, or two lists that agree
+	LabelReviewed LabelConfidence = "reviewed" // one list that people review
+	LabelScraped  LabelConfidence = "scraped"  // collected without review; it decides nothing
+)
 
 // Roles of addresses that did nothing in particular.
 const (

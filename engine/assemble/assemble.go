@@ -309,6 +309,11 @@ func hexQuantity(n *big.Int) string {
 func (b *builder) verdict() {
 	v, r := b.verdict_, b.r
 	r.TxType, r.SubType, r.Protocol = v.TxType, v.SubType, v.Protocol
+	for _, slug := range v.Protocols {
+		if r.Protocol == nil || *r.Protocol != slug {
+			r.Protocols = append(r.Protocols, slug)
+		}
+	}
 	r.Summary, r.Steps, r.Risks = b.told.Summary, append(b.told.Steps, b.bonuses()...), narrate.Risks(b.words, v.Risks)
 	r.StepsDetail, r.RisksDetail = b.stepsDetail(), b.risksDetail()
 	r.Confidence, r.Attempted = v.Confidence, v.Attempted

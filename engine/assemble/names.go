@@ -149,7 +149,12 @@ func (b *builder) name() {
 			left++
 			continue
 		}
-		b.r.Addresses = append(b.r.Addresses, api.Address{Address: api.AddrOf(a), Label: b.label(a), Role: b.role(a)})
+		entry := api.Address{Address: api.AddrOf(a), Label: b.label(a), Role: b.role(a)}
+		if entry.Label != "" {
+			l := b.names.labels[a]
+			entry.LabelSource, entry.LabelConfidence = l.Source, l.Confidence.Text()
+		}
+		b.r.Addresses = append(b.r.Addresses, entry)
 		if b.code[a] {
 			b.r.Contracts = append(b.r.Contracts, api.Contract{Address: api.AddrOf(a), Name: b.contractName(a), Description: b.describe(a)})
 		}

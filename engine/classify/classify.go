@@ -25,7 +25,7 @@ func Classify(a *facts.Reading) *Verdict {
 	default:
 		judgeAttempt(a, v, "asked for")
 	}
-	v.Actor, v.Sandwich = a.Actor, a.Sandwich
+	v.Actor, v.Sandwich, v.Protocols = a.Actor, a.Sandwich, protocolsOf(a)
 	v.Risks = assess(a)
 	assignRoles(a, v)
 	trust(a, v)

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"cmp"
 	"slices"
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
@@ -133,6 +134,38 @@ func onlyBrand(a *facts.Reading, o *Opinion) string {
 		}
 	}
 	return only
+}
+
+// maxProtocols bounds the protocols that are listed.
+const maxProtocols = 16
+
+// protocolsOf lists the protocols that took part: that of the called contract, then those
+// of the events, in order. Of tokens and of what serves everybody only an event that the
+// rules know counts.
+func protocolsOf(a *facts.Reading) (slugs []string) {
+	add := func(slug string) {
+		if slug != "" && !forEverybody[slug] && len(slugs) < maxProtocols && !slices.Contains(slugs, slug) {
+			slugs = append(slugs, slug)
+		}
+	}
+	if a.HasTo && !plumbing[a.LabelOf(a.Entry).Category] {
+		add(a.ProtocolAt(a.Entry))
+	}
+	type event struct {
+		log  int
+		slug string
+	}
+	events := make([]event, 0, len(a.Matches)+len(a.BrandEvents))
+	for _, list := range [][]facts.Match{a.Matches, a.BrandEvents} {
+		for i := range list {
+			events = append(events, event{list[i].Log, list[i].Slug})
+		}
+	}
+	slices.SortStableFunc(events, func(x, y event) int { return cmp.Compare(x.log, y.log) })
+	for _, e := range events {
+		add(e.slug)
+	}
+	return slugs
 }
 
 // frontDoor reports whether the called contract takes users' orders and has others fill

@@ -25,6 +25,7 @@ type Verdict struct {
 	TxType     *api.TxType
 	SubType    string
 	Protocol   *string
+	Protocols  []string       // all that took part, in the order of the transaction
 	Actor      common.Address // on whose behalf the transaction acted
 	Attempted  bool
 	Sandwich   *facts.Sandwich // nil: none, or not looked for

@@ -56,11 +56,14 @@ func (c *Call) NonCanonical() bool {
 
 // Notes say in what a decode departs from "the same bytes come back".
 const (
-	NoteTrailing   = "trailing bytes"                                // a complete encoding, and then more bytes
-	NoteOffsets    = "non-canonical offsets"                         // verified ABI only: readable, but not as an encoder writes it
-	NotePadded     = "non-canonical calldata"                        // verified ABI only: too short, or bits set that the type does not have; read as the EVM and old compilers do
-	NoteUnreadable = "non-canonical calldata, arguments not decoded" // verified ABI only: the selector alone is known
-	NoteLayout     = "inferred layout"                               // which arguments of the event are indexed was inferred from the bytes
+	NoteTrailing = "trailing bytes"        // a complete encoding, and then more bytes
+	NoteOffsets  = "non-canonical offsets" // verified ABI only: readable, but not as an encoder writes it
+	// Of a verified ABI only: too short, or bits set that the type does not have. The
+	// arguments are what the EVM and compilers before Solidity 0.5 read.
+	NotePadded = "non-canonical calldata"
+	// Of a verified ABI only: nothing but the selector is known.
+	NoteUnreadable = "non-canonical calldata, arguments not decoded"
+	NoteLayout     = "inferred layout" // which arguments of the event are indexed was inferred from the bytes
 )
 
 // Event is a decoded log.

@@ -6,7 +6,11 @@
 // The look-ups are safe for concurrent use; tables are unpacked at first use.
 package label
 
-import "github.com/ethereum/go-ethereum/common"
+import (
+	"txlens/engine/api"
+
+	"github.com/ethereum/go-ethereum/common"
+)
 
 //go:generate go run ./gen -data gen -out .
 
@@ -29,6 +33,19 @@ const (
 	Curated  Confidence = 2 // one list that people review
 	Official Confidence = 3 // the project's own publication, or two lists that agree
 )
+
+// Text is the confidence as results carry it; empty where the contract gave the name itself.
+func (c Confidence) Text() api.LabelConfidence {
+	switch c {
+	case Scraped:
+		return api.LabelScraped
+	case Curated:
+		return api.LabelReviewed
+	case Official:
+		return api.LabelOfficial
+	}
+	return ""
+}
 
 // Reported is the category of addresses that lists of frauds and exploits name.
 const Reported = "exploiter"

@@ -126,7 +126,7 @@ func drawn(r *api.Result) diagramSet {
 
 func newSheet(r *api.Result, d diagramSet, b bounds) *sheet {
 	s := &sheet{page: newPage(r, b), Funds: d.funds, Sequence: d.sequence, Diagram: d.source, Spent: spendingOf(r)}
-	s.Kind, s.Protocol = spaced(s.Kind), spaced(s.Protocol)
+	s.Kind, s.Protocol, s.Others = spaced(s.Kind), spaced(s.Protocol), spaced(s.Others)
 	s.Title = s.Kind
 	if s.Chain != "" {
 		s.Title += " on " + s.Chain

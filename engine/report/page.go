@@ -22,6 +22,7 @@ type page struct {
 	Status      string // success, reverted, or empty when nothing tells
 	Kind        string // "swap", "attempted swap (wrap)", "unclassified"
 	Protocol    string
+	Others      string // other protocols that took part
 	Confidence  string
 	Partial     bool
 	Summary     string
@@ -103,6 +104,7 @@ func newPage(r *api.Result, b bounds) *page {
 	p.Kind = kind(r)
 	if r.Protocol != nil {
 		p.Protocol = api.OneLine(*r.Protocol, 60)
+		p.Others = api.OneLine(strings.Join(r.Protocols, ", "), 120)
 	}
 	p.Steps, p.MoreSteps = proses(r.Steps, b.steps, b.text)
 	p.Risks, _ = proses(r.Risks, b.steps, b.text)

@@ -123,7 +123,11 @@ func (t *text) verdict() {
 	}
 	parts = append(parts, painted{bold, p.Kind})
 	if p.Protocol != "" {
-		parts = append(parts, painted{"", p.Protocol})
+		protocol := p.Protocol
+		if p.Others != "" {
+			protocol += " with " + p.Others
+		}
+		parts = append(parts, painted{"", protocol})
 	}
 	if p.Confidence != "" {
 		parts = append(parts, painted{confidenceCode(p.Confidence), p.Confidence + " confidence"})
