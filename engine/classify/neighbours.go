@@ -26,5 +26,9 @@ func riskSandwich(a *facts.Reading) []verdict.Risk {
 	if w == nil || w.Leg {
 		return nil
 	}
+	if w.Loss != nil {
+		loss := verdict.Amount{Key: w.Loss.Key, N: w.Loss.Amount}
+		return []verdict.Risk{flag(verdict.Sandwich, verdict.TradedAroundLoss, verdict.Who(w.Searcher), verdict.Who(w.Pool), loss)}
+	}
 	return []verdict.Risk{flag(verdict.Sandwich, verdict.TradedAround, verdict.Who(w.Searcher), verdict.Who(w.Pool))}
 }

@@ -20,6 +20,8 @@ type Sandwich struct {
 	Victims  []common.Hash // of a leg
 	Opened   common.Hash   // the leg before
 	Closed   common.Hash   // the leg after
+	Profit   *Leg          // what both legs gained in the pool, before fees; nil: not told by the events
+	Loss     *Leg          // what the victims got less of in the pool; nil: not told by the events
 }
 
 // side is one trade in one pool: which of the two assets went in.
@@ -169,6 +171,14 @@ func (a *Reading) public(addr common.Address) bool {
 
 // surroundings finds the transaction's part in a sandwich, nil when it has none.
 func (a *Reading) surroundings() *Sandwich {
+	w := a.sandwich()
+	if w != nil {
+		a.weigh(w)
+	}
+	return w
+}
+
+func (a *Reading) sandwich() *Sandwich {
 	if a.Neighbours == nil || a.Receipt == nil || !a.Succeeded {
 		return nil
 	}

@@ -38,6 +38,7 @@ var english = map[verdict.Form]string{
 	verdict.PostOpReverted:          "the paymaster's work after the operation reverted",
 	verdict.PrefundTooLow:           "the prefund did not cover the gas of the operation",
 	verdict.PaidProducer:            "%s was paid to the block producer inside the transaction",
+	verdict.TradedAroundLoss:        "%s traded in pool %s the same way right before this transaction and back right after it, so the trade got %s less",
 	verdict.TradedAround:            "%s traded in pool %s the same way right before this transaction and back right after it, so the trade got a worse price",
 	verdict.SentToTokenItself:       "%s was sent to the token contract itself",
 	verdict.TransferredToZero:       "%s was sent to the zero address, by a transfer and no burn",

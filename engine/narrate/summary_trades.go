@@ -1,7 +1,9 @@
 package narrate
 
 import (
+	"math/big"
 	"strconv"
+	"strings"
 	"txlens/engine/classify"
 	"txlens/engine/facts"
 	"txlens/engine/flow"
@@ -33,5 +35,28 @@ func (a *headlineWriter) sumLeg(via string) string {
 	if len(w.Victims) == 1 {
 		n = "the trade of transaction " + w.Victims[0].Hex()[:10] + "…"
 	}
-	return which + " leg of a sandwich around " + n + " in pool " + a.Who(w.Pool) + ": " + lowerFirst(a.sumSwap(via))
+	return which + " leg of a sandwich around " + n + " in pool " + a.Who(w.Pool) + a.bothSides(w) + ": " + lowerFirst(a.sumSwap(via))
+}
+
+// bothSides says what a sandwich cost its victims and brought its searcher.
+func (a *headlineWriter) bothSides(w *facts.Sandwich) string {
+	var parts []string
+	if w.Loss != nil {
+		victims := "the trade"
+		if len(w.Victims) > 1 {
+			victims = "the trades"
+		}
+		parts = append(parts, victims+" got "+a.Amount(w.Loss.Key, w.Loss.Amount)+" less")
+	}
+	switch {
+	case w.Profit == nil:
+	case w.Profit.Amount.Sign() < 0:
+		parts = append(parts, "both legs lost "+a.Amount(w.Profit.Key, new(big.Int).Neg(w.Profit.Amount))+" there")
+	default:
+		parts = append(parts, "both legs gained "+a.Amount(w.Profit.Key, w.Profit.Amount)+" before fees")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
 }

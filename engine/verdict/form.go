@@ -41,6 +41,7 @@ const (
 	PrefundTooLow
 	PaidProducer
 	TradedAround
+	TradedAroundLoss
 	SentToTokenItself
 	TransferredToZero
 	SentToZero
