@@ -35,7 +35,7 @@ func arbitrage(a *facts.Reading) *Opinion {
 		return nil
 	}
 	o := &Opinion{Act: facts.ActArbitrage, SubType: "arbitrage", Matches: swaps}
-	if a.FollowsTrade() {
+	if a.FollowedTrade() != nil {
 		o.SubType = "backrun"
 	}
 	worth, all := inCoin(a, c)
@@ -223,7 +223,7 @@ func builderPaid(a *facts.Reading) *Opinion {
 		}
 	}
 	o := &Opinion{Act: facts.ActBuilder, Matches: swaps, doubt: verdict.TradeAnswersUnknown}
-	if a.FollowsTrade() {
+	if a.FollowedTrade() != nil {
 		o.Act, o.doubt = facts.ActBackrun, 0
 	}
 	return o

@@ -324,17 +324,23 @@ func (a *Reading) JustInTime() (pool common.Address, ok bool) {
 	return pool, false
 }
 
-// FollowsTrade reports whether the transaction right before this one traded in one of its
-// pools, on somebody else's account.
-func (a *Reading) FollowsTrade() bool {
+// Followed is the trade that a transaction stands right behind.
+type Followed struct {
+	Tx   common.Hash
+	Pool common.Address
+}
+
+// FollowedTrade is the trade of the transaction right before this one in one of its pools,
+// the other way and on somebody else's account; nil for none.
+func (a *Reading) FollowedTrade() *Followed {
 	if a.Neighbours == nil || len(a.Neighbours.Before) == 0 {
-		return false
+		return nil
 	}
 	self, last := a.self(), a.partyOf(a.Neighbours.Before[len(a.Neighbours.Before)-1])
 	for _, s := range last.sides {
 		if !a.same(&self, &last) && slices.Contains(self.sides, s.back()) {
-			return true
+			return &Followed{last.hash, s.pool}
 		}
 	}
-	return false
+	return nil
 }

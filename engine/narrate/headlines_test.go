@@ -323,7 +323,7 @@ func TestHeadlinesOfRecorded(t *testing.T) {
 		"0xbfef3ebfad": "Registered ٨٥٠٤.eth for 37 days on ENS, paying 0.015737 ETH",
 		"0xeef5e4a5a8": "Minted 4 NFTs of 0x8d58…10f1 to 4 addresses through 0x8d58…10f1 (airdropTokens)",
 		"0x216b67f3ad": "Deployed contract 0x05f08b01971cf70bcd4e743a8906790cfb9a8fb8 with 5,587 bytes of code, minting 10,000 NFTs of 0x05f0…8fb8 (0 … 9999) to 0x05f0…8fb8",
-		"0x7e6735c143": "Closed an arbitrage over 3 pools (WETH → USDC → FUN → WETH), gaining 0.048296 WETH for 0xacf0…cdac before the fee",
+		"0x7e6735c143": "Closed an arbitrage over 3 pools (WETH → USDC → FUN → WETH), gaining 0.048296 WETH for 0xacf0…cdac before the fee, right behind the trade of transaction 0x0374cabd… in pool 0x29f0…dcde",
 		"0xf4a20bc848": "Wrapped 1.8 ETH to 1.8 WETH through 1inch",
 		"0x99066a281b": "Set L1 block attributes (L1 block 17,833,686)",
 		"0x2077a54eca": "Liquidated the position of 0x1db6…64ca on Aave v2, repaying 0.910875 WETH of debt and seizing 0.956419 WETH of collateral, with a flash loan of 0.910875 WETH from Balancer V2: Vault",

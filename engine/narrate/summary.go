@@ -347,9 +347,9 @@ func (a *headlineWriter) sumArbitrage(o *classify.Opinion) string {
 		s += " for " + a.Who(whose)
 	}
 	if paid := a.ProducerPayment(); paid.Sign() > 0 && a.Block != nil && whose != a.Block.Miner {
-		return s + " before the fee, and paying the block producer " + a.Amount(flow.TokenKey{}, paid)
+		return s + " before the fee, and paying the block producer " + a.Amount(flow.TokenKey{}, paid) + a.behind()
 	}
-	return s + " before the fee"
+	return s + " before the fee" + a.behind()
 }
 
 // route names the tokens that a chain of trades went through, in brackets.

@@ -19,9 +19,19 @@ func (a *headlineWriter) sumBribe(o *classify.Opinion, via string) string {
 		s += ", paying the block producer " + a.Amount(flow.TokenKey{}, a.ProducerPayment())
 	}
 	if o.Act == facts.ActBackrun {
-		s += " to stand right after a trade in the same pool"
+		s += a.behind()
 	}
 	return s
+}
+
+// behind says which trade the transaction stands right behind; empty where that is not
+// known.
+func (a *headlineWriter) behind() string {
+	f := a.FollowedTrade()
+	if f == nil {
+		return ""
+	}
+	return ", right behind the trade of transaction " + f.Tx.Hex()[:10] + "… in pool " + a.Who(f.Pool)
 }
 
 // sumLeg says which side of whose trade this is.
