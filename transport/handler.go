@@ -29,6 +29,7 @@ var routes = map[string]map[string]handler{
 	"/explain/async":           {"POST": (*Server).explainAsync},
 	"/result/{jobId}":          {"GET": (*Server).result},
 	"/explain/run/{requestId}": {"GET": (*Server).recoverRun},
+	pathRunPart:                {"GET": (*Server).runPart},
 	"/session/deposit":         {"POST": (*Server).deposit},
 	"/openapi.json":            {"GET": (*Server).document},
 	"/tool-spec.json":          {"GET": (*Server).document},
@@ -40,7 +41,7 @@ var routes = map[string]map[string]handler{
 // Paths that are paid for: of the first a result is read, to the others work is
 // posted.
 var (
-	paidToRead = map[string]bool{"/result/{jobId}": true, "/explain/run/{requestId}": true}
+	paidToRead = map[string]bool{"/result/{jobId}": true, "/explain/run/{requestId}": true, pathRunPart: true}
 	paidToPost = map[string]bool{"/explain": true, "/explain/async": true, "/session/deposit": true}
 )
 
@@ -195,6 +196,9 @@ func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req api.Request, ok bool
 	}
 	// ParseRequest copies what it keeps: fasthttp uses the body again.
 	req, err := api.ParseRequest(ctx.PostBody())
+	if err == nil && req.View == "" {
+		req.View, err = viewOf(ctx, "")
+	}
 	if err != nil {
 		s.failWith(ctx, err)
 		return req, false
@@ -324,7 +328,7 @@ func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutSh
 	if err == nil && kept && res.Partial() && cutShort() {
 		return nil, api.ErrStopping
 	}
-	return last, err
+	return reduced(last, job), err
 }
 
 var errPanic = errors.New("the analysis panicked")

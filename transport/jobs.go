@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -80,6 +81,11 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)
 		return
 	}
+	v, err := viewOf(ctx, "")
+	if err != nil {
+		s.failWith(ctx, err)
+		return
+	}
 	job, err := s.cfg.Jobs.Job(id)
 	switch {
 	case errors.Is(err, api.ErrNoJob):
@@ -91,7 +97,21 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 		if job.Status.Unfinished() {
 			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)
 		}
-		s.delivered(id) // who polls knows the job
-		s.sendJSON(ctx, job)
+		s.sendJob(ctx, job, v)
 	}
+}
+
+// sendJob answers with a job, in the view of the poll or else in that of the submit.
+func (s *Server) sendJob(ctx *fasthttp.RequestCtx, job *api.Job, v api.View) {
+	told := *job
+	if job.Result != nil {
+		doc, err := reducedFrame(job.Result, cmp.Or(v, job.View), job.JobID)
+		if err != nil {
+			s.failWith(ctx, err)
+			return
+		}
+		told.Result = doc
+	}
+	s.delivered(job.JobID) // who polls knows the job
+	s.sendJSON(ctx, &told)
 }

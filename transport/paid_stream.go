@@ -111,7 +111,7 @@ func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Pay
 	case err != nil:
 		s.notBegun(ctx, err)
 	case run == nil:
-		s.rejoin(ctx, p, a.Bill)
+		s.rejoin(ctx, p, RunSpec{ID: a.Bill, Request: req})
 	default:
 		v := &paidRun{s: s, run: run, slot: slot, challenge: p.ChallengeID, fan: e.fan}
 		s.stream(ctx, RunSpec{ID: a.Bill, Request: req, Finish: s.finish, Gate: run.Gate, OnCost: run.OnCost}, v)
@@ -238,7 +238,8 @@ func (u unpaidRun) Is(target error) bool {
 
 // rejoin answers a request whose voucher has begun a run before: what still comes
 // of it, or its record. It charges nothing but what is outstanding.
-func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, id string) {
+func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, job RunSpec) {
+	id := job.ID
 	st := s.newStream(ctx, id)
 	visit := visitOf(ctx)
 	visit.streams, visit.heard = true, true
@@ -248,7 +249,7 @@ func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, id string)
 	st.onStop = func() { st.end(s.errorEvent(id, api.ErrStopping)) }
 	st.watch = watch(ctx.Conn(), true, func() { st.cutOff(errClientGone) })
 	if !s.live.join(id, st) {
-		go s.replay(st, p, id)
+		go s.replay(st, p, job)
 	}
 	s.cfg.Observer.StreamOpened()
 	s.open(ctx, st)
@@ -262,7 +263,8 @@ func (s *Server) delivered(id string) {
 }
 
 // replay streams the record of a run, once it is paid.
-func (s *Server) replay(st *stream, p *channel.Payment, id string) {
+func (s *Server) replay(st *stream, p *channel.Payment, job RunSpec) {
+	id := job.ID
 	defer s.caught(id, func() { st.end(s.errorEvent(id, errPanic)) })
 	rec, err := s.recovered(id)
 	if err == nil && len(rec.Frames) == 0 {
@@ -280,7 +282,12 @@ func (s *Server) replay(st *stream, p *channel.Payment, id string) {
 	for _, frame := range rec.Frames[:last] {
 		st.push(named("", frame)[len("event: \n"):], false)
 	}
-	st.end(rec.Frames[last])
+	frame, err := reducedFrame(rec.Frames[last], job.Request.View, id)
+	if err != nil {
+		st.end(s.errorEvent(id, err))
+		return
+	}
+	st.end(frame)
 }
 
 // collectRest takes what is outstanding on the bill of a run that has ended.

@@ -578,7 +578,7 @@ func TestReplayPanics(t *testing.T) {
 		c.Recoverable = func(string) bool { return false }
 	})
 	st, _ := bareStream(t, 1<<20)
-	sh.s.replay(st, nil, unknownID)
+	sh.s.replay(st, nil, RunSpec{ID: unknownID})
 	if e, ok := st.last.(api.Event); !ok || e.Code != api.CodeInternal || !strings.Contains(sh.log.String(), "the store fell over") {
 		t.Errorf("%v\n%s", st.last, sh.log)
 	}

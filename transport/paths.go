@@ -45,6 +45,9 @@ func lookUp(path []byte) (pattern string, methods map[string]handler) {
 	pattern, ok := patterns[string(path)]
 	if i := bytes.LastIndexByte(path, '/') + 1; !ok && i < len(path) {
 		pattern = withID[string(path[:i])]
+		if _, _, part := cutRunPart(path); part {
+			pattern = pathRunPart
+		}
 	}
 	return pattern, routes[pattern]
 }
@@ -53,7 +56,10 @@ func lookUp(path []byte) (pattern string, methods map[string]handler) {
 // when it is no UUID.
 func pathID(ctx *fasthttp.RequestCtx) (id string, ok bool) {
 	path := string(ctx.Path())
-	id = path[strings.LastIndexByte(path, '/')+1:]
+	return parseID(path[strings.LastIndexByte(path, '/')+1:])
+}
+
+func parseID(id string) (spelled string, ok bool) {
 	u, err := uuid.Parse(id)
 	return u.String(), err == nil && len(id) == 36 // Parse takes other spellings, too
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -33,12 +34,45 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "unknown request id", Code: api.CodeNoRun})
 		return
 	}
+	v, err := viewOf(ctx, "")
+	if err != nil {
+		s.failWith(ctx, err)
+		return
+	}
 	if s.cfg.Runs == nil {
 		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "this server keeps no runs", Code: api.CodeNoRun, RequestID: id})
 		return
 	}
 	atWork := s.atWork.has(id) // asked first: a run is on record before it is off the list
 	run, err := s.cfg.Runs.Recover(id)
+	switch {
+	case err == nil:
+		s.sendRun(ctx, run, v)
+	default:
+		s.noRun(ctx, id, atWork, err)
+	}
+}
+
+// sendRun answers with the frames of a run, once it is paid.
+func (s *Server) sendRun(ctx *fasthttp.RequestCtx, run *api.RunRecovery, v api.View) {
+	if !s.toll(ctx, run.RequestID, "complete", true) {
+		return
+	}
+	told := *run
+	if n := len(run.Frames); n > 0 {
+		frame, err := reducedFrame(run.Frames[n-1], v, run.RequestID)
+		if err != nil {
+			s.failWith(ctx, err)
+			return
+		}
+		told.Frames = append(slices.Clone(run.Frames[:n-1]), frame)
+	}
+	s.delivered(run.RequestID)
+	s.sendJSON(ctx, &told)
+}
+
+// noRun says why a run cannot be replayed.
+func (s *Server) noRun(ctx *fasthttp.RequestCtx, id string, atWork bool, err error) {
 	switch {
 	case errors.Is(err, api.ErrNoRun) && atWork:
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, retryAfter[api.CodeRunAtWork])
@@ -57,12 +91,8 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: api.ErrRunErrored.Error(), Code: api.CodeRunErrored, RequestID: id})
 	case errors.Is(err, api.ErrRunTooLarge):
 		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: api.ErrRunTooLarge.Error(), Code: api.CodeRunTooLarge, RequestID: id})
-	case err != nil:
-		s.failWith(ctx, err)
-	case !s.toll(ctx, id, "complete", true):
 	default:
-		s.delivered(id)
-		s.sendJSON(ctx, run)
+		s.failWith(ctx, err)
 	}
 }
 

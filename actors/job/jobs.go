@@ -232,6 +232,7 @@ func (j *Jobs) Job(id string) (*api.Job, error) {
 		Error:     row.Error,
 		ErrorCode: row.ErrorCode,
 		HTML:      string(row.HTML),
+		View:      row.Request.View,
 	}, nil
 }
 

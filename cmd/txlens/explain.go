@@ -11,6 +11,7 @@ import (
 
 	"txlens/engine/api"
 	"txlens/engine/report"
+	"txlens/engine/view"
 
 	"github.com/go-json-experiment/json"
 )
@@ -21,6 +22,7 @@ type explainCmd struct {
 	Context  string `       help:"What you want to know; at most 2 KB."                                                                             name:"context"  placeholder:"TEXT"`
 	Model    string `       help:"Language model that looks at it, as the service names them; default the one of --default-model, or the server's." name:"model"    placeholder:"MODEL"`
 	JSON     bool   `       help:"Print the ExplanationResult as one line of JSON."                                                                 name:"json"`
+	View     string `       help:"How much --json prints: ${enum}."                                                                                 name:"view"     placeholder:"VIEW"  enum:"summary,standard,full" default:"full"`
 	HTML     string `       help:"Also write a self-contained HTML report."                                                                         name:"html"     placeholder:"FILE"  type:"path"`
 	Parallel int    `       help:"Analyses at a time with -."                                                                                       name:"parallel"                                 default:"4"`
 	Quiet    bool   `       help:"No progress on stderr."                                                                                           name:"quiet"                                                short:"q"`
@@ -37,6 +39,8 @@ type explains interface {
 // check refuses flags that do not go together.
 func (cmd *explainCmd) check() error {
 	switch {
+	case cmd.View != string(api.ViewFull) && !cmd.JSON:
+		return badInput{errors.New("--view needs --json")}
 	case cmd.Hash == "-" && !cmd.JSON:
 		return badInput{errors.New("reading hashes from stdin needs --json")}
 	case cmd.Hash == "-" && cmd.HTML != "":
@@ -109,7 +113,7 @@ func (cmd *explainCmd) show(c console, res *api.Result, hint string) error {
 		made.HTMLReport = unwritten == nil
 		res = &made
 	}
-	if err := printResult(c, res, cmd.JSON); err != nil {
+	if err := printResult(c, view.Of(res, api.View(cmd.View), moreOnCLI), cmd.JSON); err != nil {
 		return err
 	}
 	if unwritten != nil {
@@ -117,6 +121,9 @@ func (cmd *explainCmd) show(c console, res *api.Result, hint string) error {
 	}
 	return partialError(res, hint)
 }
+
+// moreOnCLI says how to get what a view leaves out.
+const moreOnCLI = "--view full prints everything"
 
 func printResult(c console, res *api.Result, asJSON bool) error {
 	if !asJSON {
@@ -193,7 +200,7 @@ func (cmd *explainCmd) many(ctx context.Context, c console, a explains, base api
 			out := make(chan answer, 1)
 			queue <- out
 			go func() {
-				out <- one(ctx, a, req, bad)
+				out <- one(ctx, a, req, api.View(cmd.View), bad)
 			}()
 			return true
 		})
@@ -254,14 +261,14 @@ func severity(err error) int {
 	return 5
 }
 
-func one(ctx context.Context, a explains, req api.Request, bad error) answer {
+func one(ctx context.Context, a explains, req api.Request, v api.View, bad error) answer {
 	err := bad
 	if err == nil {
 		var res *api.Result
 		p := newProgress(io.Discard, false, true)
 		res, err = a.Explain(ctx, req, p.event)
 		if res != nil && err == nil {
-			text, merr := json.Marshal(res)
+			text, merr := json.Marshal(view.Of(res, v, moreOnCLI))
 			if merr == nil {
 				return answer{append(text, '\n'), of(req, partialError(res, p.hint))}
 			}

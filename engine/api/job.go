@@ -36,6 +36,9 @@ type Job struct {
 	Error     string         `json:"error,omitempty"` // when error
 	ErrorCode string         `json:"errorCode,omitempty"`
 	HTML      string         `json:"html,omitempty"` // when complete and asked for with report
+
+	// View is what the submit asked for. Result is the full one.
+	View View `json:"-"`
 }
 
 // RunRecovery is what is left of a finished synchronous run: its final frames in

@@ -53,6 +53,7 @@ type Request struct {
 	Context string `json:"context,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Report  bool   `json:"report,omitzero"`
+	View    View   `json:"view,omitempty"` // empty: the full view
 }
 
 // ModelOr is the model that a request gets where unnamed is the one in force for those
@@ -109,6 +110,7 @@ var members = []struct {
 		func(r *Request, v jsontext.Value) bool { return readString(&r.Model, v) && r.Model != "" },
 	},
 	{"report", "must be a boolean, true or false", readReport},
+	{"view", "must be one of " + strings.Join(ViewNames(), ", "), readView},
 }
 
 // MemberNames lists what a request may hold, the required one first.
@@ -135,6 +137,16 @@ func readChainID(r *Request, v jsontext.Value) bool {
 func readReport(r *Request, v jsontext.Value) bool {
 	r.Report = v.Kind() == 't'
 	return r.Report || v.Kind() == 'f'
+}
+
+func readView(r *Request, v jsontext.Value) bool {
+	var name string
+	if !readString(&name, v) || name == "" {
+		return false
+	}
+	view, err := ParseView(name)
+	r.View = view
+	return err == nil
 }
 
 // ParseRequest reads a JSON body. What is wrong with it is a *BadRequest that names

@@ -130,6 +130,9 @@ type Result struct {
 	Authorizations []Authorization `json:"authorizations,omitempty"`
 
 	Provenance *Provenance `json:"provenance,omitempty"` // how the result is known
+
+	// View says what was left out; nil: this is the full result.
+	View *ViewInfo `json:"view,omitempty"`
 }
 
 // DecodeResult reads a Result that was sent: the bytes of rawTrace are kept as they

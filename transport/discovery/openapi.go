@@ -136,16 +136,7 @@ func (c Config) operation(op operation) *openapi31.Operation {
 			out.Security[0][paymentScheme] = []string{}
 		}
 	}
-	if op.param != nil {
-		p := openapi31.Parameter{
-			Name:        op.param.name,
-			In:          openapi31.ParameterInPath,
-			Description: &op.param.text,
-			Schema:      schema{"type": "string", "format": "uuid"},
-		}
-		p.WithRequired(true)
-		out.WithParameters(openapi31.ParameterOrReference{Parameter: &p})
-	}
+	out.WithParameters(parameters(op.params)...)
 	if op.body != nil {
 		body := openapi31.RequestBody{Content: contents([]media{*op.body})}
 		body.WithRequired(!op.bodyOptional)
@@ -228,4 +219,21 @@ func checkOperations() error {
 		}
 	}
 	return nil
+}
+
+// parameters are those of an operation. What stands in the path is required.
+func parameters(all []parameter) (out []openapi31.ParameterOrReference) {
+	for _, from := range all {
+		p := openapi31.Parameter{Name: from.name, In: openapi31.ParameterInPath, Description: &from.text, Schema: from.schema}
+		if from.schema == nil {
+			p.Schema = schema{"type": "string", "format": "uuid"}
+		}
+		if from.query {
+			p.In = openapi31.ParameterInQuery
+		} else {
+			p.WithRequired(true)
+		}
+		out = append(out, openapi31.ParameterOrReference{Parameter: &p})
+	}
+	return out
 }

@@ -15,12 +15,24 @@ type operation struct {
 	summary, text         string
 	body                  *media // of the request
 	bodyOptional          bool
-	param                 *parameter
+	params                []parameter
 	answers               []answer
 }
 
-// parameter is the one in the path.
-type parameter struct{ name, text string }
+// parameter stands in the path, or in the query where it has another place.
+type parameter struct {
+	name, text string
+	schema     schema // nil: a UUID in the path
+	query      bool
+}
+
+// viewParam chooses the view of an answer.
+func viewParam() parameter {
+	return parameter{
+		name: "view", text: "How much of the result is sent; see the member view of ExplainRequest.",
+		schema: schema{"enum": anys(api.ViewNames())}, query: true,
+	}
+}
 
 // media is a body: its type and what its schema is.
 type media struct {
@@ -156,17 +168,26 @@ func explainBody() *media {
 
 // operations are all endpoints, in the order of a reader's interest.
 func operations(metered bool) []operation {
-	list := []operation{opExplain(), opAsync(), opResult(), opRecover(), opDeposit(), opHealth()}
+	list := []operation{opExplain(), opAsync(), opResult(), opRecover(), opPart(), opDeposit(), opHealth()}
 	if metered {
-		list = append(list, opManage(opResult(), "manageAtResult"), opManage(opRecover(), "manageAtRun"))
+		list = append(list, opManage(opResult(), "manageAtResult"), opManage(opRecover(), "manageAtRun"), opManage(opPart(), "manageAtPart"))
 	}
 	return slices.Concat(list, pageOps(), documentOps())
+}
+
+func pathParams(all []parameter) (out []parameter) {
+	for _, p := range all {
+		if !p.query {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // opManage is POST on a path that is paid and only read.
 func opManage(read operation, id string) operation {
 	return operation{
-		method: "post", path: read.path, id: id, tag: "payment", payment: "session management", moves: true, param: read.param,
+		method: "post", path: read.path, id: id, tag: "payment", payment: "session management", moves: true, params: pathParams(read.params),
 		summary: "Move the payment channel under the address that was used last",
 		text:    "For a client that tops up or closes its channel, or signs a voucher, where it paid last. It takes no body; nothing is charged for it, and nothing is read.",
 		answers: slices.Concat([]answer{challenge("The credential is missing or refused: the terms are in WWW-Authenticate.")}, sessions, onPaid),
@@ -240,7 +261,7 @@ func opResult() operation {
 		method: "get", path: "/result/{jobId}", id: "getJobResult", tag: "analysis", payment: "metered session",
 		summary: "Ask where a job stands",
 		text:    "The status of the answer is that of the poll: a job that failed is 200, too. Where the service is metered, each poll pays what the analysis cost since the last one; a poll with nothing to collect is free, and so is a result that is paid. There a job that nobody pays for during {jobPatience} is aborted with what it has.",
-		param:   &parameter{"jobId", "The id from POST /explain/async, a UUID."},
+		params:  []parameter{{name: "jobId", text: "The id from POST /explain/async, a UUID."}, viewParam()},
 		answers: slices.Concat([]answer{
 			{
 				status:  200,
@@ -262,7 +283,7 @@ func opRecover() operation {
 		method: "get", path: "/explain/run/{requestId}", id: "recoverRun", tag: "analysis", payment: "outstanding balance",
 		summary: "Recover a run whose stream or connection broke off",
 		text:    "A run goes on without its client, and its final frames are kept for {runKept}. Where the service is metered, only what is still owed is paid; what is paid in full is free. Asking again changes nothing.",
-		param:   &parameter{"requestId", "The requestId of any frame of the stream, or the header X-Request-Id."},
+		params:  []parameter{{name: "requestId", text: "The requestId of any frame of the stream, or the header X-Request-Id."}, viewParam()},
 		answers: slices.Concat([]answer{
 			{status: 200, text: "The final frames.", bodies: []media{jsonOf("RunRecovery")}, headers: []string{"Payment-Receipt"}},
 			challenge("A balance is outstanding: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),

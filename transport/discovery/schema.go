@@ -11,6 +11,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"txlens/engine/api"
+	"txlens/engine/view"
 	"txlens/transport/wire"
 )
 
@@ -40,7 +41,7 @@ var named = map[reflect.Type]string{
 
 // roots are the types that the descriptions begin with; what they hold follows.
 var roots = []any{
-	api.Request{}, api.Result{}, api.Job{}, api.RunRecovery{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{},
+	api.Request{}, api.Result{}, api.Job{}, api.RunRecovery{}, view.Page{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{},
 	wire.JobAccepted{}, wire.DepositOK{}, wire.CallFrame{}, wire.Problem{}, wire.NeedVoucher{}, wire.PaymentReceipt{}, wire.MeteredSseRequired{}, wire.DepositBelowMinimum{},
 }
 
@@ -71,6 +72,10 @@ var exact = map[string]schema{
 	"ExplainRequest.chainId":      {"minimum": 1},
 	"ExplainRequest.context":      {"maxLength": api.MaxContext},
 	"ExplainRequest.model":        {"enum": anys(api.ModelNames())},
+	"ViewInfo.name":               {"enum": []any{string(api.ViewSummary), string(api.ViewStandard)}},
+	"Page.part":                   {"enum": anys(view.PartNames())},
+	"Page.items":                  {"items": schema{}},
+	"Page.next":                   {"type": []any{"integer", "null"}},
 	"ExplanationResult.txHash":    {"pattern": api.HashPattern},
 	"ExplanationResult.rawTrace":  {"anyOf": []any{ref("CallFrame"), schema{"type": "null"}}},
 	"ExplanationResult.toolCalls": {"items": ref("ToolCall")},
