@@ -31,6 +31,7 @@ var routes = map[string]map[string]handler{
 	"/explain/run/{requestId}": {"GET": (*Server).recoverRun},
 	pathRunPart:                {"GET": (*Server).runPart},
 	"/session/deposit":         {"POST": (*Server).deposit},
+	pathMCP:                    {"POST": (*Server).serveMCP, "DELETE": (*Server).serveMCP},
 	"/openapi.json":            {"GET": (*Server).document},
 	"/tool-spec.json":          {"GET": (*Server).document},
 	"/SKILL.md":                {"GET": (*Server).document},

@@ -239,6 +239,7 @@ type Server struct {
 	sample    func() (*api.Result, error)
 
 	documents func() (*discovery.Set, error) // made when the first is asked for
+	mcp       func() *mcpEndpoint            // made at the first request
 }
 
 // errClientGone: why an analysis was cancelled. api.ErrStopping is the other
@@ -254,6 +255,7 @@ func New(cfg Config) *Server {
 		sample:    sync.OnceValues(cfg.Sample),
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),
 	}
+	s.mcp = sync.OnceValue(s.newMCP)
 	if s.sold() {
 		s.fixOffers()
 	}

@@ -20,6 +20,7 @@ var mayImport = map[string][]string{
 	"cmd/txlens":       {"app", "actors", "storage", "transport", "transport/admin", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/mpp", "engine/report", "engine/upstream", "engine/view"},
 	"app":              {"actors", "storage", "transport", "engine/api", "engine/chain", "engine/meter", "engine/mpp", "engine/upstream"},
 	"transport/admin":  {"engine/mpp/tempo"},
+	"transport/mcp":    {"engine/api", "engine/chain", "engine/decode", "engine/label", "engine/trace", "engine/view"},
 	"transport/client": {"engine/api", "engine/mpp", "transport/wire", "internal/durable"},
 	"transport":        {"engine/api", "engine/report", "engine/view", "actors", "engine/meter", "engine/mpp"},
 	"actors/runtime":   {},

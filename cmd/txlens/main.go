@@ -37,6 +37,7 @@ type commands struct {
 	Replay   replayCmd   `cmd:"" help:"Explain again from a recorded bundle, offline."`
 	Eval     evalCmd     `cmd:"" help:"Compare analyses of recorded transactions with what is known of them."`
 	Serve    serveCmd    `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
+	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Answer a language model by the Model Context Protocol on stdin and stdout."`
 	Backup   backupCmd   `cmd:"" help:"Copy the database of a server into a file, whether or not it runs."`
 	Health   healthCmd   `cmd:"" help:"Ask a running server whether it is ready."`
 	Channels channelsCmd `cmd:"" help:"List the payment channels of a running server."`

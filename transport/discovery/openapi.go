@@ -72,6 +72,8 @@ func openAPI(cfg Config, all map[string]schema) *openapi31.Spec {
 		item := paths.MapOfPathItemValues[op.path]
 		if op.method == "post" {
 			item.Post = cfg.operation(op)
+		} else if op.method == "delete" {
+			item.Delete = cfg.operation(op)
 		} else {
 			item.Get = cfg.operation(op)
 		}

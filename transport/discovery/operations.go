@@ -12,6 +12,7 @@ type operation struct {
 	method, path, id, tag string
 	payment               string // what is paid for; empty: free
 	moves                 bool   // it moves a payment channel and sells nothing, so it has no offer
+	aside                 bool   // another operation of the path is the one to be listed
 	summary, text         string
 	body                  *media // of the request
 	bodyOptional          bool
@@ -172,7 +173,7 @@ func operations(metered bool) []operation {
 	if metered {
 		list = append(list, opManage(opResult(), "manageAtResult"), opManage(opRecover(), "manageAtRun"), opManage(opPart(), "manageAtPart"))
 	}
-	return slices.Concat(list, pageOps(), documentOps())
+	return slices.Concat(list, mcpOps(), pageOps(), documentOps())
 }
 
 func pathParams(all []parameter) (out []parameter) {

@@ -109,7 +109,7 @@ func makeToolSpec(cfg Config, all map[string]schema) ([]byte, error) {
 		byOperation[t.operation] = t.name
 	}
 	for _, op := range operations(cfg.Metered) {
-		if op.moves {
+		if op.moves || op.aside {
 			continue // for the payment client, not for who chooses a request; its path is listed already
 		}
 		payment := "free"

@@ -134,7 +134,7 @@ func TestEndpointsOnce(t *testing.T) {
 				tools++
 			}
 		}
-		if len(paths) != 14 || tools != 3 {
+		if len(paths) != 15 || tools != 3 {
 			t.Errorf("metered %v: %d paths, %d tools", metered, len(paths), tools)
 		}
 	}

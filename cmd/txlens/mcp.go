@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"txlens/app"
+)
+
+type mcpCmd struct {
+	worldFlags `embed:""`
+}
+
+// Run answers one client of the Model Context Protocol on stdin and stdout.
+func (cmd *mcpCmd) Run(ctx context.Context, c console) error {
+	a, err := newAnalyst(cmd.worldFlags)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	err = app.ServeMCP(ctx, a, c.in, c.out)
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil // the client left
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"txlens/engine/api"
+	"txlens/engine/chain"
+	"txlens/engine/view"
+)
+
+// schema is a JSON schema.
+type schema = map[string]any
+
+// object is the schema of arguments.
+func object(required []string, properties schema) schema {
+	s := schema{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func text(about string) schema { return schema{"type": "string", "description": about} }
+
+func oneOf(about string, names []string) schema {
+	return schema{"type": "string", "enum": names, "description": about}
+}
+
+// arguments are those of one call.
+type arguments map[string]json.RawMessage
+
+// maxArguments bounds the arguments of a call in bytes.
+const maxArguments = 256 << 10
+
+// readArguments reads an object whose members the schema knows.
+func readArguments(doc json.RawMessage, s schema) (arguments, error) {
+	if len(doc) > maxArguments {
+		return nil, &badArgument{"arguments", fmt.Sprintf("have %d bytes; at most %d are allowed", len(doc), maxArguments)}
+	}
+	args := arguments{}
+	if len(bytes.TrimSpace(doc)) > 0 {
+		if err := json.Unmarshal(doc, &args); err != nil {
+			return nil, &badArgument{"arguments", "must be a JSON object"}
+		}
+	}
+	known := s["properties"].(schema)
+	for _, name := range sortedKeys(args) {
+		if _, ok := known[name]; !ok {
+			return nil, &badArgument{api.OneLine(name, 60), "is not known; known are " + strings.Join(sortedKeys(known), ", ")}
+		}
+	}
+	required, _ := s["required"].([]string)
+	for _, name := range required {
+		if _, ok := args[name]; !ok {
+			return nil, &badArgument{name, "is missing; give " + s["properties"].(schema)[name].(schema)["description"].(string)}
+		}
+	}
+	return args, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// text reads a string; absent, it is empty. A number is taken as its digits.
+func (a arguments) text(name string) (string, error) {
+	doc, ok := a[name]
+	if !ok || string(doc) == "null" {
+		return "", nil
+	}
+	var s string
+	if json.Unmarshal(doc, &s) == nil {
+		return strings.TrimSpace(s), nil
+	}
+	var n json.Number
+	if json.Unmarshal(doc, &n) == nil {
+		return n.String(), nil
+	}
+	return "", &badArgument{name, "must be a string"}
+}
+
+func (a arguments) flag(name string) (set bool, err error) {
+	doc, ok := a[name]
+	if ok && json.Unmarshal(doc, &set) != nil {
+		return false, &badArgument{name, "must be true or false"}
+	}
+	return set, nil
+}
+
+// number reads an integer from least to most.
+func (a arguments) number(name string, absent, least, most int) (int, error) {
+	s, err := a.text(name)
+	if err != nil || s == "" {
+		return absent, err
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0, &badArgument{name, fmt.Sprintf("must be an integer from %d to %d", least, most)}
+	}
+	return n, nil
+}
+
+// chain reads a slug or an id; absent, it is nil.
+func (a arguments) chain(name string) (*chain.Chain, error) {
+	s, err := a.text(name)
+	if err != nil || s == "" {
+		return nil, err
+	}
+	if c, ok := chain.BySlug(strings.ToLower(s)); ok {
+		return c, nil
+	}
+	if id, err := strconv.ParseUint(s, 10, 64); err == nil {
+		if c, ok := chain.ByID(id); ok {
+			return c, nil
+		}
+	}
+	return nil, &badArgument{name, fmt.Sprintf("%q is no supported chain; call list_chains for slugs and ids", api.OneLine(s, 40))}
+}
+
+func (a arguments) view(absent api.View) (api.View, error) {
+	s, err := a.text("view")
+	if err != nil || s == "" {
+		return absent, err
+	}
+	v, err := api.ParseView(s)
+	if err != nil || v == api.ViewFull {
+		return "", &badArgument{"view", "must be summary or standard; read the whole of a part with get_explanation"}
+	}
+	return v, nil
+}
+
+// hash reads a transaction hash, with or without 0x.
+func (a arguments) hash(name string) (string, error) {
+	s, err := a.text(name)
+	if err != nil {
+		return "", err
+	}
+	digits := strings.TrimPrefix(strings.TrimPrefix(s, "0x"), "0X")
+	if raw, err := hex.DecodeString(digits); err != nil || len(raw) != 32 {
+		return "", &badArgument{name, "must be a transaction hash of 64 hex digits"}
+	}
+	return "0x" + digits, nil
+}
+
+// bytes reads hex, with or without 0x.
+func (a arguments) bytes(name string) ([]byte, error) {
+	s, err := a.text(name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := hex.DecodeString(strings.TrimPrefix(s, "0x"))
+	if err != nil {
+		return nil, &badArgument{name, "must be bytes in hex, such as 0xa9059cbb"}
+	}
+	return raw, nil
+}
+
+func (a arguments) address(name string) (addr common.Address, err error) {
+	raw, err := a.bytes(name)
+	if err != nil || len(raw) != common.AddressLength {
+		return addr, &badArgument{name, "must be an address of 40 hex digits"}
+	}
+	return common.BytesToAddress(raw), nil
+}
+
+// Bounds of the pages that a model gets.
+const (
+	defaultItems = 20
+	maxItems     = 200
+	maxPageBytes = 24 << 10
+	maxDataBytes = 2048
+)
+
+func (a arguments) query() (q view.Query, err error) {
+	q.MaxBytes = maxPageBytes
+	if q.From, err = a.number("from", 0, 0, 1<<31-1); err != nil {
+		return q, err
+	}
+	if q.Limit, err = a.number("limit", defaultItems, 1, maxItems); err != nil {
+		return q, err
+	}
+	if q.Data, err = a.number("dataBytes", 68, 0, maxDataBytes); err != nil {
+		return q, err
+	}
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{{"status", &q.Status}, {"address", &q.Address}, {"text", &q.Text}} {
+		if *f.to, err = a.text(f.name); err == nil && len(*f.to) > 128 {
+			err = &badArgument{f.name, "must have at most 128 bytes"}
+		}
+		if err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}

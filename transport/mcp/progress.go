@@ -1,0 +1,66 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"txlens/engine/api"
+)
+
+// maxProgress bounds the notifications of one call.
+const maxProgress = 500
+
+// progress returns what tells the caller of events, where it asked for that. A caller
+// that reads slowly misses some. end waits for what is under way; nothing is sent after it.
+func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) (sink func(api.Event), end func()) {
+	token := req.Params.GetProgressToken()
+	if token == nil || req.Session == nil {
+		return func(api.Event) {}, func() {}
+	}
+	events, over, done := make(chan string, 64), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 1; n <= maxProgress; n++ {
+			select {
+			case text := <-events:
+				p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: text}
+				if err := req.Session.NotifyProgress(ctx, p); err != nil {
+					return
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	sink = func(e api.Event) {
+		if text := tell(e); text != "" {
+			select {
+			case events <- text:
+			default:
+			}
+		}
+	}
+	return sink, func() { close(over); <-done }
+}
+
+// tell says an event in one line; empty: it is not worth one.
+func tell(e api.Event) string {
+	switch e.Type {
+	case api.EventPreflightStart:
+		return "fetching the evidence"
+	case api.EventPreflightStatus:
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Phase, e.State, e.Chain))
+	case api.EventPreflightDone:
+		return "the evidence is there"
+	case api.EventToolCall:
+		return "calling " + e.Tool
+	case api.EventIteration:
+		return fmt.Sprintf("turn %d of the model", *e.Iteration)
+	case api.EventComplete:
+		return "the analysis is complete"
+	}
+	return ""
+}
