@@ -66,13 +66,21 @@ func Of(r *api.Result, v api.View, more string) *api.Result {
 // leastText is the length of the sentences that the smallest view has.
 const leastText = 60
 
+// leastNodes are kept as long as anything else is: the outermost call, and the frame that
+// failed or used most gas.
+const leastNodes = 2
+
 // smaller returns three quarters of a budget.
 func (b budget) smaller() budget {
+	least := 0
 	for _, n := range []*int{
-		&b.lines, &b.details, &b.addresses, &b.contracts, &b.nodes, &b.transfers, &b.balances, &b.findings, &b.deals, &b.data, &b.diagram,
+		&b.lines, &b.details, &b.addresses, &b.contracts, &b.transfers, &b.balances, &b.findings, &b.deals, &b.data, &b.diagram,
 	} {
-		*n = *n * 3 / 4
+		if *n = *n * 3 / 4; *n > 0 {
+			least = leastNodes
+		}
 	}
+	b.nodes = max(b.nodes*3/4, least)
 	b.text = max(b.text*3/4, leastText)
 	return b
 }
