@@ -82,6 +82,9 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	s.route(ctx, visit)
+	if !visit.streams {
+		compress(ctx)
+	}
 }
 
 func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {

@@ -133,7 +133,7 @@ func (w *reducer) details(r *api.Result) {
 	r.Addresses = first(w, "addresses", PartAddresses, r.Addresses, w.addresses)
 	for i := range r.Addresses {
 		a := &r.Addresses[i]
-		a.Label, a.Role = Shorten(a.Label, w.name()), Shorten(a.Role, w.name())
+		a.Label, a.Role, a.LabelSource = Shorten(a.Label, w.name()), Shorten(a.Role, w.name()), Shorten(a.LabelSource, w.name())
 	}
 	r.Contracts = first(w, "contracts", PartContracts, r.Contracts, w.contracts)
 	for i := range r.Contracts {

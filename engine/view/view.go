@@ -144,6 +144,7 @@ func (w *reducer) texts(r *api.Result) {
 	r.Risks = w.sentences("risks", r.Risks)
 	r.NonFindings = w.sentences("nonFindings", r.NonFindings)
 	r.SkillsUsed = w.sentences("skillsUsed", r.SkillsUsed)
+	r.Protocols = w.sentences("protocols", r.Protocols)
 	if p := r.Provenance; p != nil {
 		short := *p
 		short.Notes = w.sentences("provenance.notes", p.Notes)

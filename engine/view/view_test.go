@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -138,6 +140,70 @@ func TestSizesOfHugeResults(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fixed are the members that the program itself bounds: chains, slugs, numbers.
+var fixed = []string{
+	"TxHash", "Chain", "ChainName", "ExplorerBase", "Status", "AnalysisModel", "Protocol", "TxType", "Confidence", "SubType", "TxMeta", "Costs", "Fee", "View",
+}
+
+// fill sets everything in v to something long, down to a depth.
+func fill(v reflect.Value, depth int) {
+	const long = "0123456789 a long text "
+	switch {
+	case depth == 0:
+	case v.Kind() == reflect.String && v.Type() == reflect.TypeFor[string]():
+		v.SetString(strings.Repeat(long, 50))
+	case v.Kind() == reflect.String:
+		v.SetString("of a closed list")
+	case v.Kind() == reflect.Uint8:
+		v.SetUint(7)
+	case v.Type() == reflect.TypeFor[*big.Int]():
+		v.Set(reflect.ValueOf(big.NewInt(1 << 60)))
+	case v.Kind() == reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth)
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 40*depth, 40*depth))
+		for i := range v.Len() {
+			fill(v.Index(i), depth-1)
+		}
+	case v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[api.Decimal]():
+		for i := range v.NumField() {
+			fill(v.Field(i), depth)
+		}
+	case v.Kind() == reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for i := range 500 {
+			item := reflect.New(v.Type().Elem()).Elem()
+			fill(item, depth)
+			v.SetMapIndex(reflect.ValueOf(i), item)
+		}
+	}
+}
+
+// TestEachMemberIsBounded: no member of a result, of today or tomorrow, makes a view
+// larger than its limit, by itself or with all others.
+func TestEachMemberIsBounded(t *testing.T) {
+	all := &api.Result{}
+	f := func(name string, r *api.Result) {
+		for _, v := range []api.View{api.ViewSummary, api.ViewStandard} {
+			if n, limit := size(t, view.Of(r, v, "more")), view.Limit(v); n > limit {
+				t.Errorf("%s: the view %s has %d bytes of %d", name, v, n, limit)
+			}
+		}
+	}
+	for i := range reflect.TypeFor[api.Result]().NumField() {
+		name := reflect.TypeFor[api.Result]().Field(i).Name
+		if slices.Contains(fixed, name) {
+			continue
+		}
+		one := &api.Result{}
+		fill(reflect.ValueOf(one).Elem().Field(i), 4)
+		fill(reflect.ValueOf(all).Elem().Field(i), 4)
+		f(name, one)
+	}
+	f("all members", all)
 }
 
 // TestSmallResultIsWhole: what fits is not shortened.

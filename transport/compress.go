@@ -1,0 +1,87 @@
+package transport
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// minCompressed is the size of the smallest answer that is compressed.
+const minCompressed = 1 << 10
+
+// codings are those that an answer can be compressed with. Of those that a caller accepts
+// equally the first is taken.
+var codings = []struct {
+	name   string
+	encode func(dst, src []byte) []byte
+}{
+	{"zstd", func(dst, src []byte) []byte {
+		return fasthttp.AppendZstdBytesLevel(dst, src, fasthttp.CompressZstdDefault)
+	}},
+	{"br", func(dst, src []byte) []byte { return fasthttp.AppendBrotliBytesLevel(dst, src, 4) }},
+	{"gzip", func(dst, src []byte) []byte {
+		return fasthttp.AppendGzipBytesLevel(dst, src, fasthttp.CompressDefaultCompression)
+	}},
+}
+
+// compress encodes the body of an answer as its caller accepts it. Streams of events are
+// left as they are, so that each event leaves at once.
+func compress(ctx *fasthttp.RequestCtx) {
+	r := &ctx.Response
+	if r.IsBodyStream() || len(r.Body()) < minCompressed || len(r.Header.ContentEncoding()) > 0 {
+		return
+	}
+	if !bytes.HasPrefix(r.Header.Peek(fasthttp.HeaderCacheControl), []byte("no-store")) {
+		r.Header.Add(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
+	}
+	at := wantedCoding(ctx.Request.Header.PeekAll(fasthttp.HeaderAcceptEncoding))
+	if at < 0 {
+		return
+	}
+	r.SetBodyRaw(codings[at].encode(nil, r.Body()))
+	r.Header.SetContentEncoding(codings[at].name)
+	if tag := r.Header.Peek(fasthttp.HeaderETag); len(tag) > 0 && tag[0] == '"' {
+		r.Header.Set(fasthttp.HeaderETag, "W/"+string(tag)) // other bytes, the same document
+	}
+}
+
+// wantedCoding is the index of the coding that a caller likes best, -1 where there is none
+// (RFC 9110, 12.5.3).
+func wantedCoding(fields [][]byte) int {
+	if len(fields) == 0 {
+		return -1
+	}
+	quality := map[string]float64{}
+	for _, field := range fields {
+		for item := range strings.SplitSeq(string(field), ",") {
+			name, params, _ := strings.Cut(item, ";")
+			quality[strings.ToLower(strings.TrimSpace(name))] = qualityOf(params)
+		}
+	}
+	best, at := 0.0, -1
+	for i, c := range codings {
+		q, named := quality[c.name]
+		if !named {
+			q = quality["*"]
+		}
+		if q > best {
+			best, at = q, i
+		}
+	}
+	return at
+}
+
+// qualityOf reads the parameter q; without one it is 1, and one that cannot be read is 0.
+func qualityOf(params string) float64 {
+	name, value, given := strings.Cut(params, "=")
+	if !given || strings.ToLower(strings.TrimSpace(name)) != "q" {
+		return 1
+	}
+	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || q < 0 || q > 1 {
+		return 0
+	}
+	return q
+}
