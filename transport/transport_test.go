@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	// fasthttp updates the date of its answers in a goroutine that never ends, and
 	// the cleaner of a stopped worker pool sleeps up to ten seconds more.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+		goleak.IgnoreTopFunction("github.com/valyala/fasthttp/stackless.funcWorker")) // compresses for as long as the process lives
 }
 
 var _ Explainer = (*fake)(nil)

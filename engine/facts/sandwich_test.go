@@ -13,7 +13,7 @@ import (
 var (
 	coinA, coinB  = common.Address{0xa}, common.Address{0xb}
 	testPool      = common.Address{0xf}
-	bot, swapper  = common.Address{1}, common.Address{2}
+	swapper       = common.Address{2}
 	frontTx       = common.Hash{1}
 	victimTx      = common.Hash{2}
 	secondTx      = common.Hash{3}
