@@ -343,6 +343,9 @@ func (b *builder) verdict() {
 	p.Notes = append(p.Notes, b.flow.Notes...)
 	p.Notes = append(p.Notes, b.mismatches()...)
 	p.Notes = append(p.Notes, b.unbacked()...)
+	if n := b.latestTokens(); n > 0 {
+		p.Notes = append(p.Notes, "symbol and decimals of "+api.Count(n, "token")+" are those of the latest block, because the node keeps no state of the transaction's")
+	}
 	if b.ev.SourcesOff {
 		p.Notes = append(p.Notes, "contract sources, signatures and prices were not asked for")
 	}

@@ -250,3 +250,13 @@ func describeSource(c *decode.Contract) string {
 	}
 	return s
 }
+
+// latestTokens counts the tokens that answered as of the latest block.
+func (b *builder) latestTokens() (n int) {
+	for _, t := range b.ev.Tokens {
+		if t.Latest {
+			n++
+		}
+	}
+	return n
+}

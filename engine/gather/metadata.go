@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 
@@ -42,8 +43,9 @@ func emitters(rc *ethrpc.Receipt, most int) []common.Address {
 	return out
 }
 
-// Tokens finds symbol, name and decimals of the tokens: embedded lists first,
-// then the contracts themselves as of the block.
+// Tokens finds symbol, name and decimals of the tokens: embedded lists first, then the
+// contracts themselves as of the block. Of a block whose state the node no longer keeps it
+// asks the latest one, and the tokens say so.
 func Tokens(
 	ctx context.Context,
 	w StateReader,
@@ -67,6 +69,14 @@ func Tokens(
 	fetched, err := label.Fetch(ctx, callAt{w, ch, at}, ch, at, ask)
 	for a, t := range fetched {
 		out[a] = t
+	}
+	if errors.Is(err, upstream.ErrNoState) {
+		ask = slices.DeleteFunc(ask, func(a common.Address) bool { _, ok := fetched[a]; return ok })
+		fetched, err = label.Fetch(ctx, callAt{w, ch, upstream.Latest}, ch, upstream.Latest, ask)
+		for a, t := range fetched {
+			t.Latest = true
+			out[a] = t
+		}
 	}
 	if err != nil && !definite(err) && kindOf(err) != upstream.KindRejected {
 		return out, fmt.Errorf("ask tokens for their names: %w", err)

@@ -8,6 +8,7 @@ import (
 
 	"txlens/engine/chain"
 	"txlens/engine/ethrpc"
+	"txlens/engine/evmsig"
 	"txlens/engine/trace"
 	"txlens/engine/upstream"
 
@@ -50,5 +51,53 @@ func TestPanicsBesideTheCaller(t *testing.T) {
 	facts, err := ReadFacts(t.Context(), falling{}, ch, common.Hash{})
 	if facts == nil || err != nil || facts.NoBlock == nil || !strings.Contains(facts.NoBlock.Error(), "internal fault: no block") {
 		t.Errorf("facts: %v, %v", facts, err)
+	}
+}
+
+// pruned is a node that keeps the state of the latest block alone. Its tokens answer
+// symbol() with their first byte, and decimals() with 6.
+type pruned struct {
+	World
+	asked []uint64
+	fails error // of the latest block
+}
+
+func (p *pruned) Call(_ context.Context, _ *chain.Chain, to common.Address, data []byte, block uint64) ([]byte, error) {
+	p.asked = append(p.asked, block)
+	switch {
+	case block != upstream.Latest:
+		return nil, &upstream.Error{Kind: upstream.KindNoState}
+	case p.fails != nil:
+		return nil, p.fails
+	case evmsig.SelSymbol.Begins(data):
+		return common.RightPadBytes([]byte{to[0]}, 32), nil
+	case evmsig.SelDecimals.Begins(data):
+		return common.LeftPadBytes([]byte{6}, 32), nil
+	}
+	return nil, &upstream.Error{Kind: upstream.KindReverted}
+}
+
+// TestTokensOfPrunedBlocks: tokens are asked at the latest block where the state of the
+// transaction's is gone, and say so.
+func TestTokensOfPrunedBlocks(t *testing.T) {
+	ch, _ := chain.ByID(1)
+	plain := *ch
+	plain.Multicall3 = nil
+	token := common.Address{'Q', 1}
+	rc := &ethrpc.Receipt{Logs: []ethrpc.Log{{Address: token, Topics: []common.Hash{evmsig.TopicTransfer}}}}
+	w := &pruned{}
+	got, err := Tokens(t.Context(), w, &plain, called(), rc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := got[token]; x.Symbol != "Q" || x.Decimals == nil || *x.Decimals != 6 || !x.Latest {
+		t.Errorf("got %+v", x)
+	}
+	if w.asked[0] != *called().BlockNumber || w.asked[len(w.asked)-1] != upstream.Latest {
+		t.Errorf("asked at the blocks %v", w.asked)
+	}
+	w = &pruned{fails: &upstream.Error{Kind: upstream.KindTimeout}}
+	if got, err := Tokens(t.Context(), w, &plain, called(), rc); err == nil || len(got) != 0 {
+		t.Errorf("a node that does not answer: %v, %v", got, err)
 	}
 }

@@ -58,6 +58,7 @@ type Token struct {
 	Decimals  *uint8 // nil when unknown
 	Source    string // embedded package name, or chain when asked from the contract
 	Listed    bool   // in an embedded token list
+	Latest    bool   // asked at the latest block: the node keeps no state of the transaction's
 	Lookalike string // symbol of a listed token this one imitates (homoglyph or same symbol, other address)
 }
 

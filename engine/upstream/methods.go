@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 
@@ -114,13 +115,13 @@ func AskStorage(a common.Address, slot common.Hash, block uint64) Ask {
 // AskCall asks for the return data of a call on the state at the end of a block.
 func AskCall(to common.Address, data []byte, block uint64) Ask {
 	object := jsontext.Value(`{"to":"` + hexAddress(to) + `","data":"0x` + hex.EncodeToString(data) + `"}`)
-	return Ask{methodCall, params(object, quantity(block)), decodes(readBytes)}
+	return Ask{methodCall, params(object, blockParam(block)), decodes(readBytes)}
 }
 
 // AskCallFrom is AskCall with the caller that the contract sees.
 func AskCallFrom(from, to common.Address, data []byte, block uint64) Ask {
 	object := jsontext.Value(`{"from":"` + hexAddress(from) + `","to":"` + hexAddress(to) + `","data":"0x` + hex.EncodeToString(data) + `"}`)
-	return Ask{methodCall, params(object, quantity(block)), decodes(readBytes)}
+	return Ask{methodCall, params(object, blockParam(block)), decodes(readBytes)}
 }
 
 // call returns the logical call of an Ask.
@@ -275,6 +276,17 @@ func params(list ...any) []byte {
 		}
 	}
 	return append(b, ']')
+}
+
+// Latest is the newest block that a node has, as the block of AskCall and Call.
+const Latest = math.MaxUint64
+
+// blockParam is the block parameter of a call (EIP-1474).
+func blockParam(block uint64) string {
+	if block == Latest {
+		return "latest"
+	}
+	return quantity(block)
 }
 
 func quantity(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
