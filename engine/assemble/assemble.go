@@ -344,7 +344,9 @@ func (b *builder) verdict() {
 	p.Notes = append(p.Notes, b.mismatches()...)
 	p.Notes = append(p.Notes, b.unbacked()...)
 	if n := b.latestTokens(); n > 0 {
-		p.Notes = append(p.Notes, "symbol and decimals of "+api.Count(n, "token")+" are those of the latest block, because the node keeps no state of the transaction's")
+		note := "symbol and decimals of " + api.Count(n, "token") +
+			" are those of the latest block, because the node keeps no state of the transaction's"
+		p.Notes = append(p.Notes, note)
 	}
 	if b.ev.SourcesOff {
 		p.Notes = append(p.Notes, "contract sources, signatures and prices were not asked for")

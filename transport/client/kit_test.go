@@ -25,7 +25,9 @@ import (
 // fasthttp, which the server of the example runs on, leaves two goroutines to time out.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
-		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+		// Its compressors keep one goroutine for each processor.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp/stackless.funcWorker"))
 }
 
 const cent = 10_000
