@@ -2,11 +2,13 @@ package transport
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -47,6 +49,9 @@ func TestMCPAsksForPayment(t *testing.T) {
 		if !challenged {
 			return nil
 		}
+		if !strings.HasPrefix(rpc.Message, "Payment re") || !strings.Contains(rpc.Message, "\nChallenge: "+string(data.Challenges[0])) || len(rpc.Message) < len(data.Challenges[0])+60 {
+			t.Errorf("a model that sees only text reads %q", rpc.Message)
+		}
 		return data.Challenges[0]
 	}
 	args := map[string]any{"txHash": hash}
@@ -69,6 +74,18 @@ func TestMCPAsksForPayment(t *testing.T) {
 	again, err := challengeJSON(&cr.Challenge)
 	if err != nil || string(again) != string(doc) || cr.Source != "did:pkh:x" {
 		t.Errorf("the challenge came back as %s, %v; want %s", again, err, doc)
+	}
+	// The members of the request may come in any order: the challenge was made of canonical JSON.
+	shuffled, err := json.Marshal(map[string]any{"challenge": map[string]any{"request": json.RawMessage(`{"b": 1, "a":"x"}`)}, "payload": map[string]any{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header, err = credentialHeader(shuffled); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(header, "Payment "))
+	if want := base64.RawURLEncoding.EncodeToString([]byte(`{"a":"x","b":1}`)); err != nil || !strings.Contains(string(plain), want) {
+		t.Errorf("the request is not canonical: %s, %v", plain, err)
 	}
 	for _, bad := range []string{`1`, `{"challenge":1}`, `{"challenge":{"request":{"a":1,"a":2}}}`, `[]`} {
 		if _, err := credentialHeader([]byte(bad)); err == nil {

@@ -94,6 +94,12 @@ func TestViews(t *testing.T) {
 	f("GET", "/result/"+unknownID, "", api.ViewFull, "result")
 	f("GET", "/result/"+unknownID+"?view=standard", "", api.ViewStandard, "result")
 
+	report := do(t, c, "POST", url+"/explain?view=summary", "application/json", strings.NewReader(body(`,"report":true`)))
+	again := do(t, c, "GET", url+"/explain/run/"+report.header.Get("X-Request-Id")+"?view=summary", "", nil)
+	if report.status != 200 || again.status != 200 || !strings.Contains(again.body, `"type":"report"`) {
+		t.Errorf("a report has no views: %d, %d %.200s", report.status, again.status, again.body)
+	}
+
 	bad := func(method, path, body, says string) {
 		t.Helper()
 		if a := do(t, c, method, url+path, "application/json", strings.NewReader(body)); a.status != http.StatusBadRequest || !strings.Contains(a.body, says) {
