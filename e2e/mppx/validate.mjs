@@ -1,6 +1,7 @@
 // Has `mppx validate` look at `txlens serve`: node validate.mjs CONFIG.json.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { Account } from 'viem/tempo'
 import { balanced, keys, payer, rpc } from './parties.mjs'
@@ -18,12 +19,21 @@ function validate(...args) {
     MPPX_CONFIG: new URL('validate.config.mjs', import.meta.url).pathname, SANDBOX_URL: config.chain,
   }
   const cli = new URL('node_modules/mppx/dist/bin.js', import.meta.url).pathname
+  // Into a file: it exits before a pipe has taken a report of more than its 64 KiB.
+  const report = `${config.data}/validate.json`
+  const out = openSync(report, 'w')
   return new Promise((done, failed) => {
-    const child = execFile(process.execPath, [cli, 'validate', server.url, '--yes', '--output-json', ...args], { env, maxBuffer: 8 << 20 }, (error, out, errors) => {
+    let errors = ''
+    const child = spawn(process.execPath, [cli, 'validate', server.url, '--yes', '--output-json', ...args], { env, stdio: ['pipe', out, 'pipe'] })
+    child.stderr.on('data', (text) => { errors += text })
+    child.on('error', failed)
+    child.on('close', async (code) => {
+      closeSync(out)
+      const text = await readFile(report, 'utf8')
       try {
-        done(JSON.parse(out))
+        done(JSON.parse(text))
       } catch {
-        failed(new Error(`validate ${args.join(' ')}: ${error?.message} ${out} ${errors}`))
+        failed(new Error(`validate ${args.join(' ')}: exit ${code}: ${text} ${errors}`))
       }
     })
     child.stdin.end() // it would wait for more
