@@ -272,6 +272,15 @@ func TestMCPLookups(t *testing.T) {
 	if got.Address["tokenSymbol"] != "USDC" || got.Address["listed"] != true {
 		t.Errorf("%+v", got.Address)
 	}
+	for address, want := range map[string]string{
+		"0x47CE0C6eD5B0Ce3d3A51fdb1C52DC66a7c3c2936": "it hides where coins came from: Tornado Cash: 1 ETH",
+		"0x0000000dc3d9e17e3449e59bb75cb4005ee8aa7f": "a public list reports it for fraud or theft: Reported as a scam",
+	} {
+		got, _, _ = use(t, s, "check_address", map[string]any{"address": address})
+		if risks, _ := got.Address["risks"].([]any); len(risks) != 1 || risks[0] != want || got.Address["confidence"] == nil {
+			t.Errorf("%s: %+v", address, got.Address)
+		}
+	}
 	got, _, _ = use(t, s, "check_address", map[string]any{"address": "0x3333333333333333333333333333333333333333", "chain": 1, "symbol": "USDC"})
 	if risks, _ := got.Address["risks"].([]any); len(risks) != 1 || got.Address["listed"] != false {
 		t.Errorf("%+v", got.Address)

@@ -47,8 +47,22 @@ func (c Confidence) Text() api.LabelConfidence {
 	return ""
 }
 
-// Reported is the category of addresses that lists of frauds and exploits name.
-const Reported = "exploiter"
+// Categories that warn.
+const (
+	Reported = "exploiter" // addresses that lists of frauds and exploits name
+	Mixer    = "mixer"     // contracts that hide where coins came from
+)
+
+// Warning is what the category of a label warns of; empty for most.
+func (l Label) Warning() string {
+	switch l.Category {
+	case Reported:
+		return "a public list reports it for fraud or theft"
+	case Mixer:
+		return "it hides where coins came from"
+	}
+	return ""
+}
 
 // Token is what is known about a token contract.
 type Token struct {

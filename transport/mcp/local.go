@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -122,21 +121,20 @@ func (s *Server) decodeLog(_ context.Context, _ *sdk.CallToolRequest, args argum
 
 // addressReport is what the tables know of an address.
 type addressReport struct {
-	Address    api.Addr `json:"address"`
-	Chain      string   `json:"chain"`
-	Listed     bool     `json:"listed"`
-	Name       string   `json:"name,omitempty"`
-	Category   string   `json:"category,omitempty"`
-	Protocol   string   `json:"protocol,omitempty"`
-	Source     string   `json:"source,omitempty"`
-	Symbol     string   `json:"tokenSymbol,omitempty"`
-	Decimals   *uint8   `json:"tokenDecimals,omitempty"`
-	Precompile string   `json:"precompile,omitempty"`
-	Risks      []string `json:"risks"`
+	Address  api.Addr `json:"address"`
+	Chain    string   `json:"chain"`
+	Listed   bool     `json:"listed"`
+	Name     string   `json:"name,omitempty"`
+	Category string   `json:"category,omitempty"`
+	Protocol string   `json:"protocol,omitempty"`
+	Source   string   `json:"source,omitempty"`
+	// Confidence is that of the label, as in results.
+	Confidence api.LabelConfidence `json:"confidence,omitempty"`
+	Symbol     string              `json:"tokenSymbol,omitempty"`
+	Decimals   *uint8              `json:"tokenDecimals,omitempty"`
+	Precompile string              `json:"precompile,omitempty"`
+	Risks      []string            `json:"risks"`
 }
-
-// riskyCategories are those of labels that warn.
-var riskyCategories = []string{"attacker", "exploit", "exploiter", "phishing", "scam", "hack", "heist", "sanctioned", "mixer"}
 
 func (s *Server) checkAddress(_ context.Context, _ *sdk.CallToolRequest, args arguments) (*reply, error) {
 	a, err := args.address("address")
@@ -157,8 +155,9 @@ func (s *Server) checkAddress(_ context.Context, _ *sdk.CallToolRequest, args ar
 	r := &addressReport{Address: api.AddrOf(a), Chain: c.Slug, Risks: []string{}}
 	if l, ok := label.Lookup(c.ID, a); ok {
 		r.Listed, r.Name, r.Category, r.Protocol, r.Source = true, l.Name, l.Category, l.Protocol, l.Source
-		if slices.Contains(riskyCategories, strings.ToLower(l.Category)) {
-			r.Risks = append(r.Risks, "a public label says "+l.Category+": "+l.Name)
+		r.Confidence = l.Confidence.Text()
+		if w := l.Warning(); w != "" {
+			r.Risks = append(r.Risks, w+": "+l.Name)
 		}
 	}
 	if t, ok := label.LookupToken(c.ID, a); ok {
