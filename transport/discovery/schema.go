@@ -72,6 +72,7 @@ var exact = map[string]schema{
 	"ExplainRequest.chainId":      {"minimum": 1},
 	"ExplainRequest.context":      {"maxLength": api.MaxContext},
 	"ExplainRequest.model":        {"enum": anys(api.ModelNames())},
+	"ExplainRequest.view":         {"enum": anys(api.ViewNames())},
 	"ViewInfo.name":               {"enum": []any{string(api.ViewSummary), string(api.ViewStandard)}},
 	"Page.part":                   {"enum": anys(view.PartNames())},
 	"Page.items":                  {"items": schema{}},

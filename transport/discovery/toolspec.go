@@ -3,6 +3,7 @@ package discovery
 import (
 	"maps"
 	"strings"
+	"txlens/engine/api"
 )
 
 // toolSpecVersion is the version of the tool specification, that of the interface.
@@ -60,7 +61,7 @@ var tools = []tool{
 		"explain_transaction", "explainTransaction",
 		"Explain one EVM transaction by its hash and wait for the result. The chain is found by itself. " +
 			"Check analysisModel before trusting the result: partial-synthesis marks a partial one, whose summary names the phase that failed. May take {longest}.",
-		"Send POST /explain.",
+		"Send POST /explain, with the view summary where the input names none.",
 		"Send POST /explain with the header Accept: text/event-stream through a client that pays MPP sessions and reads server-sent events; the event of type result is the answer. " +
 			"Without that header it is refused (402, use_metered_sse). A client that reads no streams uses start_explain_job.",
 		explainInput,
@@ -68,7 +69,7 @@ var tools = []tool{
 	{
 		"start_explain_job", "startExplainJob",
 		"Start a job that explains one EVM transaction. Returns jobId at once; ask for the result with get_job_result. Use it when the connection may not last as long as the analysis.",
-		"Send POST /explain/async.",
+		"Send POST /explain/async, with the view summary where the input names none.",
 		"Send POST /explain/async with a fetch that pays MPP sessions; it reads no stream.",
 		explainInput,
 	},
@@ -84,6 +85,13 @@ var tools = []tool{
 func explainInput(all map[string]schema) schema {
 	s := maps.Clone(all["ExplainRequest"])
 	delete(s, "description")
+	// A context window holds a summary; the endpoints give the full view by default.
+	members := maps.Clone(s["properties"].(schema))
+	view := maps.Clone(members["view"].(schema))
+	view["default"] = string(api.ViewSummary)
+	view["description"] = "How much of the result you get: summary (at most 8 KiB), standard (at most 64 KiB) or full (megabytes for a large trace). " +
+		"The member view of a smaller one counts what was left out and says how to get it."
+	members["view"], s["properties"] = view, members
 	return s
 }
 
