@@ -218,6 +218,8 @@ func TestMCPErrors(t *testing.T) {
 	}
 	f("explain_transaction", map[string]any{}, "argument txHash: is missing; give the transaction hash")
 	f("explain_transaction", map[string]any{"txHash": "0x12"}, "must be a transaction hash of 64 hex digits")
+	page := "https://basescan.org/tx/0x" + strings.Repeat("12", 32)
+	f("explain_transaction", map[string]any{"txHash": page, "chain": "ethereum-mainnet"}, "is ethereum-mainnet, and the page is one of base-mainnet")
 	f("explain_transaction", map[string]any{"txHash": 1}, "must be a transaction hash")
 	f("explain_transaction", map[string]any{"txHash": hash, "chain": "mars"}, "call list_chains")
 	f("explain_transaction", map[string]any{"txHash": hash, "foo": 1}, "argument foo: is not known; known are background, chain, context, txHash, view")

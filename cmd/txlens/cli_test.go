@@ -37,8 +37,11 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%q: exit %d, stdout %q, stderr %q; want %q", args, code, out, errOut, want)
 		}
 	}
-	f("txHash: must be 0x and 64 hex digits", "explain", "0x12")
-	f("txHash: must be 0x and 64 hex digits", "explain", noHash[2:])
+	f(`"0x12" is no transaction: it holds no transaction hash of 64 hex digits`, "explain", "0x12")
+	f("is no transaction", "explain", "https://etherscan.io/address/0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
+	f("the page is one of base-mainnet, and the chain given is ethereum-mainnet", "explain", "https://basescan.org/tx/"+noHash, "--chain", "1")
+	f("not both", "explain", noHash, "-", "--json")
+	f("--html takes one transaction", "explain", noHash, noHash, "--json", "--html", "x.html")
 	f(`chain "nowhere" is not in the table`, "explain", noHash, "--chain", "nowhere")
 	f("chain id 987654321 is not in the table", "explain", noHash, "--chain", "987654321")
 	f("context: is 2049 bytes long", "explain", noHash, "--context", strings.Repeat("x", 2049))
@@ -52,7 +55,7 @@ func TestBadInput(t *testing.T) {
 	f("whole number of nano-dollars", "explain", noHash, "--call-price", "eth_call=cheap")
 	f(`nothing is booked under "reading"`, "explain", noHash, "--call-price", "reading=1")
 	f("--deadline: must be more than 0s", "explain", noHash, "--deadline", "0s")
-	f("unexpected argument more; see txlens explain --help", "explain", noHash, "more")
+	f("more than one transaction, or - for stdin, needs --json", "explain", noHash, "more")
 	f("unknown flag --nope; see txlens explain --help", "explain", noHash, "--nope")
 	f("unexpected argument nonsense; see txlens --help", "nonsense")
 	f("no such file", "replay", "/does/not/exist")
@@ -224,6 +227,12 @@ func TestMany(t *testing.T) {
 	}
 	if got := hashesOf(t, out); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("got %q\nwant %q", got, want)
+	}
+	// The same as arguments, one without 0x and one as the page of an explorer.
+	page, bare := "https://etherscan.io/tx/"+want[1], want[2][2:]
+	code, out, errOut = command(t, "", append([]string{"explain", want[0], page, bare, "--json"}, rpcArgs(f)...)...)
+	if got := hashesOf(t, out); code != exitComplete || strings.Join(got, " ") != strings.Join(want[:3], " ") {
+		t.Errorf("exit %d, lines %q, stderr %q", code, got, errOut)
 	}
 	code, out, errOut = command(t, "nonsense\n"+want[0]+"\n"+noHash+" 1 2\n"+noHash+"\n", args...)
 	if got := hashesOf(t, out); code != exitBadInput || strings.Join(got, " ") != "nonsense "+want[0]+" "+noHash+" "+noHash {

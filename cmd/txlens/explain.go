@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"txlens/engine/api"
+	"txlens/engine/chain"
 	"txlens/engine/report"
 	"txlens/engine/view"
 
@@ -17,15 +19,15 @@ import (
 )
 
 type explainCmd struct {
-	Hash     string `arg:"" help:"Transaction hash (0x and 64 hex digits), or - for one per line on stdin, each optionally followed by a chain."`
-	Chain    string `       help:"Slug or id; skips the search for the chain."                                                                      name:"chain"    placeholder:"CHAIN"`
-	Context  string `       help:"What you want to know; at most 2 KB."                                                                             name:"context"  placeholder:"TEXT"`
-	Model    string `       help:"Language model that looks at it, as the service names them; default the one of --default-model, or the server's." name:"model"    placeholder:"MODEL"`
-	JSON     bool   `       help:"Print the ExplanationResult as one line of JSON."                                                                 name:"json"`
-	View     string `       help:"How much --json prints: ${enum}."                                                                                 name:"view"     placeholder:"VIEW"  enum:"summary,standard,full" default:"full"`
-	HTML     string `       help:"Also write a self-contained HTML report."                                                                         name:"html"     placeholder:"FILE"  type:"path"`
-	Parallel int    `       help:"Analyses at a time with -."                                                                                       name:"parallel"                                 default:"4"`
-	Quiet    bool   `       help:"No progress on stderr."                                                                                           name:"quiet"                                                short:"q"`
+	Hash     []string `arg:"" help:"Transaction hash, or the address of its page in a block explorer; several, or - for one per line on stdin, each optionally followed by a chain."`
+	Chain    string   `       help:"Slug or id; skips the search for the chain."                                                                      name:"chain"    placeholder:"CHAIN"`
+	Context  string   `       help:"What you want to know; at most 2 KB."                                                                             name:"context"  placeholder:"TEXT"`
+	Model    string   `       help:"Language model that looks at it, as the service names them; default the one of --default-model, or the server's." name:"model"    placeholder:"MODEL"`
+	JSON     bool     `       help:"Print the ExplanationResult as one line of JSON."                                                                 name:"json"`
+	View     string   `       help:"How much --json prints: ${enum}."                                                                                 name:"view"     placeholder:"VIEW"  enum:"summary,standard,full" default:"full"`
+	HTML     string   `       help:"Also write a self-contained HTML report."                                                                         name:"html"     placeholder:"FILE"  type:"path"`
+	Parallel int      `       help:"Analyses at a time with -."                                                                                       name:"parallel"                                 default:"4"`
+	Quiet    bool     `       help:"No progress on stderr."                                                                                           name:"quiet"                                                short:"q"`
 
 	worldFlags `embed:""`
 	buyFlags   `embed:""`
@@ -41,12 +43,14 @@ func (cmd *explainCmd) check() error {
 	switch {
 	case cmd.View != string(api.ViewFull) && !cmd.JSON:
 		return badInput{errors.New("--view needs --json")}
-	case cmd.Hash == "-" && !cmd.JSON:
-		return badInput{errors.New("reading hashes from stdin needs --json")}
-	case cmd.Hash == "-" && cmd.HTML != "":
-		return badInput{errors.New("--html takes one transaction, not -")}
-	case cmd.Hash == "-" && cmd.buyFlags.Run != "":
-		return badInput{errors.New("--run takes one transaction, not -")}
+	case len(cmd.Hash) > 1 && slices.Contains(cmd.Hash, "-"):
+		return badInput{errors.New("give hashes, or - for those on stdin, not both")}
+	case cmd.many() && !cmd.JSON:
+		return badInput{errors.New("more than one transaction, or - for stdin, needs --json")}
+	case cmd.many() && cmd.HTML != "":
+		return badInput{errors.New("--html takes one transaction, and no -")}
+	case cmd.many() && cmd.buyFlags.Run != "":
+		return badInput{errors.New("--run takes one transaction, and no -")}
 	case cmd.Parallel < 1 || cmd.Parallel > 256:
 		return badInput{errors.New("--parallel: must be between 1 and 256")}
 	case cmd.Server == "" && (cmd.Async || cmd.Close || cmd.buyFlags.Run != "" || cmd.MaxCharge != ""):
@@ -55,12 +59,15 @@ func (cmd *explainCmd) check() error {
 	return nil
 }
 
+// many reports whether there may be more than one transaction.
+func (cmd *explainCmd) many() bool { return len(cmd.Hash) != 1 || cmd.Hash[0] == "-" }
+
 // Run explains one transaction or many.
 func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 	if err := cmd.check(); err != nil {
 		return err
 	}
-	req := api.Request{TxHash: cmd.Hash, Context: cmd.Context, Model: cmd.Model}
+	req := api.Request{Context: cmd.Context, Model: cmd.Model}
 	if cmd.Chain != "" {
 		ch, err := parseChain(cmd.Chain)
 		if err != nil {
@@ -68,8 +75,8 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 		}
 		req.ChainID = ch.ID
 	}
-	if cmd.Hash != "-" {
-		if err := req.Validate(); err != nil {
+	if !cmd.many() {
+		if err := refer(&req, cmd.Hash[0]); err != nil {
 			return err
 		}
 	}
@@ -92,8 +99,12 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 
 // explain prints what a makes of the hash, or of many.
 func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *progress, req api.Request) error {
-	if cmd.Hash == "-" {
-		return cmd.many(ctx, c, a, req)
+	if cmd.many() {
+		in := c.in
+		if cmd.Hash[0] != "-" {
+			in = strings.NewReader(strings.Join(cmd.Hash, "\n"))
+		}
+		return cmd.batch(ctx, c, a, in, req)
 	}
 	res, err := a.Explain(ctx, req, p.event)
 	p.end()
@@ -180,10 +191,10 @@ type answer struct {
 	err  error
 }
 
-// many explains one hash per line, N at a time, and writes in input order. At
+// batch explains one hash per line, N at a time, and writes in input order. At
 // most N results wait to be written, so memory does not grow with the input. When
 // nobody reads the output any more, what still runs is stopped.
-func (cmd *explainCmd) many(ctx context.Context, c console, a explains, base api.Request) error {
+func (cmd *explainCmd) batch(ctx context.Context, c console, a explains, in io.Reader, base api.Request) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	queue := make(chan chan answer, cmd.Parallel)
@@ -191,7 +202,7 @@ func (cmd *explainCmd) many(ctx context.Context, c console, a explains, base api
 	var readErr error
 	go func() {
 		defer close(queue)
-		readErr = eachRequest(c.in, base, func(req api.Request, bad error) bool {
+		readErr = eachRequest(in, base, func(req api.Request, bad error) bool {
 			select {
 			case lanes <- struct{}{}:
 			case <-ctx.Done():
@@ -318,8 +329,8 @@ func eachRequest(r io.Reader, base api.Request, f func(api.Request, error) bool)
 func parseLine(text string, base api.Request) (api.Request, error) {
 	req := base
 	words := strings.Fields(text)
-	req.TxHash = words[0]
 	if len(words) > 2 {
+		req.TxHash = words[0]
 		return req, badInput{errors.New("want a hash, optionally followed by a chain")}
 	}
 	if len(words) == 2 {
@@ -329,5 +340,24 @@ func parseLine(text string, base api.Request) (api.Request, error) {
 		}
 		req.ChainID = ch.ID
 	}
-	return req, req.Validate()
+	return req, refer(&req, words[0])
+}
+
+// refer reads the transaction that a request is about, and its chain where the page of an
+// explorer names one.
+func refer(req *api.Request, text string) error {
+	ref, err := chain.ParseReference(text)
+	if err != nil {
+		req.TxHash = text
+		return badInput{fmt.Errorf("%q is no transaction: %w", api.OneLine(text, 80), err)}
+	}
+	req.TxHash = ref.Hash
+	if ref.Chain != nil {
+		if req.ChainID != 0 && req.ChainID != ref.Chain.ID {
+			given, _ := chain.ByID(req.ChainID)
+			return badInput{fmt.Errorf("the page is one of %s, and the chain given is %s; leave one out", ref.Chain.Slug, given.Slug)}
+		}
+		req.ChainID = ref.Chain.ID
+	}
+	return req.Validate()
 }

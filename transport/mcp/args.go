@@ -142,17 +142,16 @@ func (a arguments) view(absent api.View) (api.View, error) {
 	return v, nil
 }
 
-// hash reads a transaction hash, with or without 0x.
-func (a arguments) hash(name string) (string, error) {
+// transaction reads a transaction hash, with or without 0x, or its page in an explorer.
+func (a arguments) transaction(name string) (ref chain.Reference, err error) {
 	s, err := a.text(name)
 	if err != nil {
-		return "", err
+		return ref, err
 	}
-	digits := strings.TrimPrefix(strings.TrimPrefix(s, "0x"), "0X")
-	if raw, err := hex.DecodeString(digits); err != nil || len(raw) != 32 {
-		return "", &badArgument{name, "must be a transaction hash of 64 hex digits"}
+	if ref, err = chain.ParseReference(s); err != nil {
+		return ref, &badArgument{name, "must be a transaction hash of 64 hex digits, or the address of its page in a block explorer"}
 	}
-	return "0x" + digits, nil
+	return ref, nil
 }
 
 // bytes reads hex, with or without 0x.

@@ -41,12 +41,12 @@ func (s *Server) addPrompt(p *prompt) {
 		if err != nil {
 			return nil, err
 		}
-		hash, err := arguments{"txHash": []byte(doc)}.hash("txHash")
+		ref, err := arguments{"txHash": []byte(doc)}.transaction("txHash")
 		if err != nil {
 			return nil, err
 		}
 		return &sdk.GetPromptResult{Description: p.doc, Messages: []*sdk.PromptMessage{
-			{Role: "user", Content: &sdk.TextContent{Text: fmt.Sprintf(p.text, hash)}},
+			{Role: "user", Content: &sdk.TextContent{Text: fmt.Sprintf(p.text, ref.Hash)}},
 		}}, nil
 	})
 }

@@ -61,7 +61,7 @@ var tools = []tool{
 		doc: "Explain one EVM transaction by its hash: one-line summary, ordered steps, risks, findings of an exploit, amounts and who was involved. " +
 			"The chain is found by itself; naming it saves the search. Returns a summary and a runId for get_explanation.",
 		input: object([]string{"txHash"}, schema{
-			"txHash":     text("the transaction hash, 64 hex digits with or without 0x"),
+			"txHash":     text("the transaction hash, 64 hex digits with or without 0x, or the address of its page in a block explorer"),
 			"chain":      text(aboutChain + "; leave it out to have it found"),
 			"context":    text("what you want to know, at most 2048 bytes; words such as exploit or triage ask for every check"),
 			"view":       oneOf(aboutView, smallViews),
@@ -223,15 +223,23 @@ func (s *Server) explain(ctx context.Context, req *sdk.CallToolRequest, args arg
 
 // request reads the arguments of explain_transaction.
 func (a arguments) request() (r api.Request, err error) {
-	if r.TxHash, err = a.hash("txHash"); err != nil {
+	ref, err := a.transaction("txHash")
+	if err != nil {
 		return r, err
 	}
+	r.TxHash = ref.Hash
 	if r.Context, err = a.text("context"); err != nil {
 		return r, err
 	}
 	c, err := a.chain("chain")
 	if err != nil {
 		return r, err
+	}
+	switch {
+	case c == nil:
+		c = ref.Chain
+	case ref.Chain != nil && ref.Chain != c:
+		return r, &badArgument{"chain", "is " + c.Slug + ", and the page is one of " + ref.Chain.Slug + "; leave one out"}
 	}
 	if c != nil {
 		r.ChainID = c.ID
