@@ -26,7 +26,7 @@ func dollars(flag, text string) (tempo.Amount, error) {
 
 // buyFlags make explain buy the analysis.
 type buyFlags struct {
-	Server    string `name:"server"     placeholder:"URL"     env:"TXLENS_SERVER"     help:"Buy the analysis from this server, instead of making it here."`
+	Server    string `common:"" name:"server"     placeholder:"URL"     env:"TXLENS_SERVER"     help:"Buy the analysis from this server, instead of making it here."`
 	MaxCharge string `name:"max-charge" placeholder:"DOLLARS" env:"TXLENS_MAX_CHARGE" help:"The most that one analysis may cost; default what --max-deposit says."`
 	Async     bool   `name:"async"                                                    help:"Buy a job and poll it, instead of reading a stream."`
 	Run       string `name:"run"        placeholder:"ID"                              help:"Fetch this run, or with --async this job, which an earlier call lost."`

@@ -29,8 +29,8 @@ type explainCmd struct {
 	Parallel int      `       help:"Analyses at a time with -."                                                                                       name:"parallel"                                 default:"4"`
 	Quiet    bool     `       help:"No progress on stderr."                                                                                           name:"quiet"                                                short:"q"`
 
-	worldFlags `embed:""`
-	buyFlags   `embed:""`
+	worldFlags `embed:"" group:"Where the evidence comes from:"`
+	buyFlags   `embed:"" group:"Buying the analysis from a server:"`
 }
 
 // explains is who makes the analyses: this process, or a server that sells.

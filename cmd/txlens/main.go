@@ -48,6 +48,7 @@ type commands struct {
 	Version  versionCmd  `cmd:"" help:"Print version and commit."`
 
 	ShowVersion versionFlag `name:"version" help:"Print version and commit."`
+	HelpAll     helpAllFlag `name:"help-all" help:"Show every flag of the command."`
 }
 
 // console is where a command reads and writes; tests put buffers there.
@@ -84,7 +85,7 @@ func run(ctx context.Context, args []string, c console) (code int) {
 	var cmds commands
 	parser, err := newParser(&cmds, kong.Name("txlens"),
 		kong.Description("Explains one EVM transaction by its hash: what it did, for whom, at what cost, and how that is known."),
-		kong.Writers(c.out, c.err), kong.Exit(func(code int) { panic(stopped(code)) }),
+		kong.Help(printCommon), kong.Writers(c.out, c.err), kong.Exit(func(code int) { panic(stopped(code)) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(c))
 	if err != nil {
 		fmt.Fprintln(c.err, "txlens:", err)

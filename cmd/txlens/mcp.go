@@ -9,7 +9,7 @@ import (
 )
 
 type mcpCmd struct {
-	worldFlags `embed:""`
+	worldFlags `embed:"" group:"Where the evidence comes from:"`
 }
 
 // Run answers one client of the Model Context Protocol on stdin and stdout.

@@ -23,7 +23,7 @@ import (
 // use up. The zero value is no model. The provider's key is no flag: who lists
 // processes reads those.
 type modelFlags struct {
-	Provider    string            `name:"provider"          enum:"${providers}"         default:"off"          env:"TXLENS_PROVIDER"          help:"Provider of the language model that tests and extends what the rules found, one of ${enum}; openai is any endpoint that speaks Chat Completions."`
+	Provider    string            `common:"" name:"provider"          enum:"${providers}"         default:"off"          env:"TXLENS_PROVIDER"          help:"Provider of the language model that tests and extends what the rules found, one of ${enum}; openai is any endpoint that speaks Chat Completions."`
 	ProviderURL string            `name:"provider-url"                                                         env:"TXLENS_PROVIDER_URL"      help:"Base URL of the provider; default the vendor's own."                                                                                                                                              placeholder:"URL"         secret:"url"`
 	ProviderKey string            `name:"provider-key-file"                                                    env:"TXLENS_PROVIDER_KEY_FILE" help:"File with the key of the provider, which only its owner may read. The variable TXLENS_PROVIDER_KEY can hold the key itself."                                                                      placeholder:"FILE"        secret:"no"  type:"path"`
 	Default     string            `name:"default-model"                                 default:"model-opus-5" env:"TXLENS_DEFAULT_MODEL"     help:"Model for requests that name none; the documents of the server name it."`

@@ -27,11 +27,11 @@ type serveCmd struct {
 	BaseURL     discovery.BaseURL `name:"base-url"                                     env:"TXLENS_BASE_URL"            help:"Where callers reach the service, as its pages and documents say; without it they repeat the Host of the request and are not cached."                                       placeholder:"URL" secret:"no"`
 	Grace       time.Duration     `name:"grace"               default:"30s"            env:"TXLENS_GRACE"               help:"Time that running analyses get when the server stops; jobs that need more continue at the next start."`
 
-	adminFlags `embed:""`
-	logFlags   `embed:""`
+	adminFlags `embed:"" group:"Operating:"`
+	logFlags   `embed:"" group:"Operating:"`
 	dataFlag   `embed:""`
-	payFlags   `embed:""`
-	worldFlags `embed:""`
+	payFlags   `embed:"" group:"Selling analyses:"`
+	worldFlags `embed:"" group:"Where the evidence comes from:"`
 }
 
 // Where the admin listener is when nobody says otherwise, and the word for nowhere.

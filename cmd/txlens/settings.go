@@ -19,7 +19,7 @@ import (
 // Each setting of serve is a flag, a variable of the environment and a key of the
 // file, in this order of precedence. The key is the name of the flag; variables are
 // TXLENS_ and the name. Only unsettable flags are no settings.
-var unsettable = []string{"help", "version", "config", "check"}
+var unsettable = []string{"help", "help-all", "version", "config", "check"}
 
 // settingsOf lists the flags of a command that a file may set.
 func settingsOf(node *kong.Node) (flags []*kong.Flag) {

@@ -21,7 +21,7 @@ import (
 
 // worldFlags say which services an analysis asks.
 type worldFlags struct {
-	RPC      []string      `name:"rpc"      placeholder:"CHAIN=URL" env:"TXLENS_RPC"      sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
+	RPC      []string      `common:"" name:"rpc"      placeholder:"CHAIN=URL" env:"TXLENS_RPC"      sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
 	RPCOnly  bool          `name:"rpc-only"                         env:"TXLENS_RPC_ONLY"                           help:"Use no built-in endpoint: only chains named with --rpc are asked."`
 	Sources  string        `name:"sources"  placeholder:"on|off"    env:"TXLENS_SOURCES"                            help:"off: ask only the RPC, and no service for contract sources, signatures or prices."           enum:"on,off" default:"on"`
 	Quick    bool          `name:"quick"                            env:"TXLENS_QUICK"                              help:"If a node gives no trace, re-execute without the earlier transactions of the block."`
@@ -37,7 +37,7 @@ type worldFlags struct {
 	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" env:"TXLENS_BLOCKSCOUT_URL" secret:"url" help:"One Blockscout host for every chain; default the chain's own instance."`
 	LlamaURL      string `name:"llama-url"      placeholder:"URL" env:"TXLENS_LLAMA_URL"      secret:"url" help:"Prices; default https://coins.llama.fi."`
 
-	modelFlags `embed:""`
+	modelFlags `embed:"" group:"Language model:"`
 }
 
 // options converts the flags. The caller closes the agent of the result.

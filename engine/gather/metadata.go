@@ -77,6 +77,9 @@ func Tokens(
 			t.Latest = true
 			out[a] = t
 		}
+		if kindOf(err) == upstream.KindNotRecorded { // a bundle of before this was asked
+			err = nil
+		}
 	}
 	if err != nil && !definite(err) && kindOf(err) != upstream.KindRejected {
 		return out, fmt.Errorf("ask tokens for their names: %w", err)
