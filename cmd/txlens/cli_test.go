@@ -156,6 +156,8 @@ func TestErrorLine(t *testing.T) {
 	f(&api.UnavailableError{TxHash: "0x1", Asked: 3, Silent: silent},
 		"transaction 0x1 could not be looked up: 30 chains did not answer: "+strings.Join(silent[:20], ", ")+", and 10 more; it is not on the 3 chains that answered"+mend)
 	f(&api.UnavailableError{TxHash: "0x1", Silent: silent[:1]}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00"+mend)
+	f(fmt.Errorf("%w (%w)", &api.UnavailableError{TxHash: "0x1", Silent: []string{"base-mainnet"}}, &upstream.Error{Op: "x", Kind: upstream.KindNoEndpoint}),
+		"transaction 0x1 could not be looked up: 1 chain did not answer: base-mainnet (ask x: no_endpoint); add --rpc base-mainnet=URL, or leave out --rpc-only")
 	f(&api.UnavailableError{TxHash: "0x1", Silent: silent[:1], Unpaid: true}, "transaction 0x1 could not be looked up: 1 chain did not answer: chain-00; the data provider refuses the account: check its key, plan and balance")
 	f(fmt.Errorf("read it: %w", &upstream.Error{Op: "eth_call", Kind: upstream.KindRefused, Hint: "check the key"}), "read it: ask eth_call: refused; check the key")
 	f(fmt.Errorf("two\nlines \x1b[2J"), "two lines [2J")

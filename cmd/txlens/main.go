@@ -185,6 +185,9 @@ func line(err error) string {
 		if silent.Unpaid {
 			return text + "; the data provider refuses the account: check its key, plan and balance"
 		}
+		if errors.Is(err, upstream.ErrNoEndpoint) {
+			return text + "; add --rpc " + silent.Silent[0] + "=URL, or leave out --rpc-only"
+		}
 		text += "; check the network, or name an endpoint with --rpc"
 	case errors.As(err, &source) && source.Hint != "":
 		text += "; " + source.Hint

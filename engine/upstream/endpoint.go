@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"txlens/engine/api"
 )
 
 // endpoint is one base URL with its load limit and health. All sessions of a Client share
@@ -16,7 +17,8 @@ type endpoint struct {
 	secrets secrets
 	slots   chan struct{}
 	breaker breaker
-	noBatch atomic.Bool // it rejected a batch
+	noBatch atomic.Bool            // it rejected a batch
+	fault   atomic.Pointer[string] // what its last fault was; nil: none so far
 }
 
 func newEndpoint(u *url.URL, c *Config) *endpoint {
@@ -39,7 +41,7 @@ func (e *endpoint) do(ctx context.Context, attempt func() *Error) *Error {
 		return err
 	}
 	if !e.breaker.allow(time.Now()) {
-		return newError(KindBusy, "left alone after repeated faults")
+		return newError(KindBusy, e.resting())
 	}
 	result := judgeNeutral
 	// A panic below leaves as it came; it must not keep the trial of a half-open
@@ -49,10 +51,26 @@ func (e *endpoint) do(ctx context.Context, attempt func() *Error) *Error {
 	switch {
 	case err.fault():
 		result = judgeFault
+		if err.Err != nil {
+			text := api.Clean(err.Err.Error(), maxFault)
+			e.fault.Store(&text)
+		}
 	case err == nil || err.Kind.definite():
 		result = judgeGood
 	}
 	return err
+}
+
+// maxFault bounds what is kept of a fault, in characters.
+const maxFault = 160
+
+// resting says why the endpoint is not asked.
+func (e *endpoint) resting() string {
+	text := "not asked again yet, after repeated faults"
+	if last := e.fault.Load(); last != nil {
+		text += ": " + *last
+	}
+	return text
 }
 
 // judgement is what the outcome of an attempt says about the health of an endpoint.

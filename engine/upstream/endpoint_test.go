@@ -244,6 +244,9 @@ func TestBreakerSparesADeadEndpoint(t *testing.T) {
 		wantKind(t, ask(), KindServer)
 	}
 	wantKind(t, ask(), KindBusy)
+	if text := ask().Error(); !strings.Contains(text, "not asked again yet, after repeated faults: ") || !strings.Contains(text, "500") {
+		t.Errorf("it says %q", text)
+	}
 	if n := node.Calls(stubnode.All); n != 3 {
 		t.Errorf("an endpoint behind an open breaker was asked: %d calls", n)
 	}

@@ -50,6 +50,8 @@ var (
 	ErrNotRecorded = errors.New("call is not in the bundle")
 	// ErrUnpaid: the meter's gate rejected a further purchase.
 	ErrUnpaid = errors.New("the caller has not paid for more")
+	// ErrNoEndpoint: no URL is known for the chain.
+	ErrNoEndpoint = errors.New("no endpoint is known")
 	// ErrSourcesOff: the configuration allows requests to nodes only.
 	ErrSourcesOff = errors.New("sources are switched off")
 )
@@ -57,7 +59,7 @@ var (
 var sentinels = map[Kind]error{
 	KindNotFound: ErrNotFound, KindUnsupported: ErrUnsupported, KindNoState: ErrNoState, KindReverted: ErrReverted,
 	KindTooLarge: ErrTooLarge, KindNotRecorded: ErrNotRecorded, KindSourcesOff: ErrSourcesOff, KindUnpaid: ErrUnpaid,
-	KindCanceled: context.Canceled, KindTimeout: context.DeadlineExceeded,
+	KindNoEndpoint: ErrNoEndpoint, KindCanceled: context.Canceled, KindTimeout: context.DeadlineExceeded,
 }
 
 // Error is every error of this package that concerns a call. No field contains a path,
