@@ -340,8 +340,6 @@ func (a *attack) taking(i int, x *trace.Frame) (owner, token common.Address, ok 
 	return owner, token, ok
 }
 
-// evmsig.SelPermit2TransferFrom is the function of Permit2 that uses a right which was given there.
-
 // takingFuncs are functions of tokens that move tokens of the owner in their first argument.
 var takingFuncs = selectorSet("transferFrom(address,address,uint256)", "safeTransferFrom(address,address,uint256)",
 	"safeTransferFrom(address,address,uint256,bytes)", "safeTransferFrom(address,address,uint256,uint256,bytes)",
@@ -393,7 +391,7 @@ func (h *hit) drained() bool {
 	return false
 }
 
-// Bounds of the approvals that a finding names.
+// maxRevoked bounds the approvals that a finding names.
 const maxRevoked = 20
 
 // revocable are the rights over the assets of owners that were used here or given to the

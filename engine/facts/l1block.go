@@ -6,8 +6,10 @@ import (
 	"txlens/engine/evmsig"
 )
 
-// Functions by which an OP-stack rollup takes in what it needs to know of the chain below.
-const packedL1Number = 28 // selector, two scalars of 4 bytes, sequence number and time of 8 bytes
+// packedL1Number is the offset of the L1 block number in the packed calldata of
+// setL1BlockValuesEcotone and its successors: behind the selector, two scalars of 4 bytes,
+// and sequence number and time of 8 bytes each.
+const packedL1Number = 28
 
 // L1Block is the number of the block of the chain below that the calldata of a rollup's
 // system transaction names.

@@ -1,0 +1,127 @@
+package check
+
+import (
+	"math/big"
+	"slices"
+
+	"txlens/engine/api"
+	"txlens/engine/evmsig"
+	"txlens/engine/facts"
+	"txlens/engine/trace"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// roundTrips: the side bought an asset in a pool and sold it to the same pool for more
+// than it had paid, or it did so with borrowed money and gained elsewhere by it.
+func (a *attack) roundTrips() (out []hit) {
+	if !a.gain {
+		return nil
+	}
+	for i, r := range a.f.RoundTrips() {
+		if many[r.Pool] || i >= maxPools {
+			continue
+		}
+		h := hit{grade: suspicious, category: api.PriceManipulation, victims: []common.Address{r.Pool}, deals: []int{r.First, r.Last},
+			position: facts.Position{Key: r.Paid, Amount: new(big.Int).Sub(r.Back, r.Spent)}}
+		kept := new(big.Int).Mul(r.Bought, big.NewInt(1001))
+		// The rates at which it sold and bought tell whether this pool paid for the gain.
+		better := new(big.Int).Mul(r.Back, r.Bought).Cmp(new(big.Int).Mul(r.Spent, r.Sold)) > 0
+		broken := a.between(&h, &r)
+		switch {
+		case r.Back.Cmp(r.Spent) > 0 && new(big.Int).Mul(r.Sold, big.NewInt(1000)).Cmp(kept) <= 0, exceeds(r.Back, r.Spent, 105):
+			h.grade = decisive
+		case a.loan && (better || broken):
+			h.grade = decisive
+			h.victims, h.position = nil, facts.Position{}
+		case !better:
+			continue // it sold more than it had bought, and at a worse rate
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// between names what the party did between a purchase and the sale: it had tokens leave the
+// pool, called somebody who read the pool's price, or called a contract that is no market. It
+// reports whether there was any such thing.
+func (a *attack) between(h *hit, r *facts.RoundTrip) (broken bool) {
+	token := a.odd(r.Paid, r.Held)
+	if a.losesOffStack(r.Pool) {
+		h.category, h.faulty = api.TokenIncompatibility, token
+		return true
+	}
+	for i := r.First; i <= r.Last; i++ {
+		if !a.custom(i) {
+			continue
+		}
+		h.faulty, h.deals = a.f.Deals[i].Target, []int{r.First, i, r.Last}
+		if a.reads(i, r.Pool) {
+			h.category = api.PriceManipulation
+			return true
+		}
+		h.category, broken = api.BusinessLogic, true
+	}
+	return broken
+}
+
+// custom reports whether a deal is neither an exchange, a payment, a loan nor the business
+// of a token: a call of a protocol.
+func (a *attack) custom(i int) bool {
+	d := &a.f.Deals[i]
+	if d.Into >= 0 || tokenFuncs[d.Selector] || tokenViews[d.Selector] || a.calledLike(i, trading) || a.calledLike(i, viewing) ||
+		a.f.Lends(d.Target) ||
+		many[d.Target] ||
+		leaving[d.Selector] ||
+		len(a.dealFrame(i).Input) < 4 {
+		return false
+	}
+	return !slices.ContainsFunc(a.f.Trades, func(t facts.Trade) bool { return t.Deal == i || t.Pool == d.Target })
+}
+
+// viewing are the beginnings of names of functions that only tell something.
+var viewing = []string{"get", "balance", "view", "preview", "quote", "total", "decimals", "price", "allpairs", "pair"}
+
+// reads reports whether a pool was asked for its state inside of a deal.
+func (a *attack) reads(deal int, pool common.Address) bool {
+	from := a.f.Deals[deal].Frame
+	for i := from; i < a.f.End[from]; i++ {
+		x := a.frame(i)
+		if x.Kind == trace.StaticCall &&
+			(x.To == pool || evmsig.SelBalanceOf.Begins(x.Input) && len(x.Input) == 36 && common.BytesToAddress(x.Input[4:]) == pool) {
+			return true
+		}
+	}
+	return false
+}
+
+// odd is, of two assets of a pool, the token that is neither the coin nor a dollar.
+func (a *attack) odd(k, other facts.Key) common.Address {
+	if _, _, known := a.f.Bounds(facts.Position{Key: other, Amount: new(big.Int)}); known || k == (facts.Key{}) {
+		if k != (facts.Key{}) {
+			return k.Token
+		}
+		return other.Token
+	}
+	return other.Token
+}
+
+// losesOffStack reports whether tokens left a pool while it was not running.
+func (a *attack) losesOffStack(pool common.Address) bool {
+	for i := range a.f.Moves {
+		if m := &a.f.Moves[i]; m.From == pool && m.Key != (facts.Key{}) && m.Amount.Sign() > 0 && !a.onStack(m.Frame, pool) {
+			return true
+		}
+	}
+	return false
+}
+
+// onStack reports whether an account's code is running when a frame does.
+func (a *attack) onStack(frame int, who common.Address) bool {
+	for x := a.frame(frame); x != nil; x = x.Parent {
+		if a.f.Context[x.Index] == who {
+			return true
+		}
+	}
+	return false
+}
