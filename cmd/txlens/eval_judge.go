@@ -112,7 +112,7 @@ func texts[S ~string](list []S) (out []string) {
 }
 
 // evalTotals sums the rows up. Unresolved are references of findings that point to
-// nothing, Dropped all that the evidence does not bear out.
+// nothing, Dropped all that the evidence does not support.
 type evalTotals struct {
 	Cases         int         `json:"cases"`
 	Partial       int         `json:"partial"`

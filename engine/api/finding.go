@@ -145,7 +145,7 @@ const (
 	Inferred EvidenceKind = "inferred"
 )
 
-// Dropped counts what a model said and the evidence does not bear out, by kind.
+// Dropped counts what a model said and the evidence does not support, by kind.
 type Dropped struct {
 	Sentences    int `json:"sentences,omitzero"`    // of the summary, the steps, the risks and the other texts
 	Steps        int `json:"steps,omitzero"`        // without a sentence or a reference left

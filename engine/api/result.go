@@ -347,7 +347,7 @@ type Provenance struct {
 	Notes       []string `json:"notes,omitempty"` // mismatches, missing evidence, why confidence fell
 	PriceSource string   `json:"priceSource,omitempty"`
 	PriceTime   uint64   `json:"priceTime,omitzero"` // Unix seconds of the oldest price used
-	Dropped     *Dropped `json:"dropped,omitempty"`  // what a model said and the evidence does not bear out; nil: nothing
+	Dropped     *Dropped `json:"dropped,omitempty"`  // what a model said and the evidence does not support; nil: nothing
 }
 
 // TraceMeta is present when a pathological trace was compressed.

@@ -16,7 +16,7 @@ func (b *builder) unbacked() (notes []string) {
 			continue
 		}
 		if len(notes) == most {
-			return append(notes, "more tokens have events that the state does not bear out")
+			return append(notes, "more tokens have events that the state does not confirm")
 		}
 		symbol, decimals := b.coin(k.Token)
 		name := "token " + k.Token.Hex()

@@ -182,7 +182,7 @@ func TestHTMLFindings(t *testing.T) {
 	for _, want := range []string{`<span class="tag strong bad">critical</span>`, "accounting error", "it paid 4,512.33 USDC for 0 WETH", "the pool paid first", "frame 0.1.0, log 41, at 0xa300…0003 Uniswap V3: USDC/WETH 0.05%, slot 0x2, function 0xa9059cbb, before 7, after 6, from the trace",
 		`<span class="tag">probable</span>`, "First finding", `<dd class="mono">sent(pool) &gt; received(pool)</dd>`, "<dd>flash loan</dd>", "<dd>F1</dd>",
 		`<em class="remark">the pool pays &lt;before&gt; it is paid</em>`, `<em class="remark">seen here</em>`,
-		"3 sentences, 2 items of evidence of the model&#39;s, which the evidence does not bear out; 1 finding lowered",
+		"3 sentences, 2 items of evidence of the model&#39;s, which the evidence does not support; 1 finding lowered",
 		"the source of the pool", "What was checked", "<li>bad debt: not applicable</li>", `<a href="#findings">`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q on the page", want)

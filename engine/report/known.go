@@ -72,7 +72,7 @@ func leftOut(d api.Dropped) string {
 	}
 	var all []string
 	if len(parts) > 0 {
-		all = append(all, strings.Join(parts, ", ")+" of the model's, which the evidence does not bear out")
+		all = append(all, strings.Join(parts, ", ")+" of the model's, which the evidence does not support")
 	}
 	if d.Demoted > 0 {
 		all = append(all, api.Count(d.Demoted, "finding")+" lowered")

@@ -76,7 +76,7 @@ type ModelRun struct {
 	Outcome string
 	Turns   int
 	Tokens  map[string]int64 // by kind
-	Dropped map[string]int   // claims that the evidence does not bear out, by kind
+	Dropped map[string]int   // claims that the evidence does not support, by kind
 }
 
 type answerKey struct {
@@ -132,7 +132,7 @@ func NewMetrics(version, commit string, g Gauges) *Metrics {
 	m.tokens = counter("model_tokens_total", "Tokens that a language model used, by kind.", "model", "kind")
 	m.dropped = counter(
 		"model_claims_dropped_total",
-		"What a language model said and the evidence does not bear out, by kind.",
+		"Claims of a language model that the evidence does not support, by kind.",
 		"model",
 		"kind",
 	)

@@ -1,6 +1,6 @@
 // Package claim is the last call of the model and what becomes of it: the schema it
 // answers in, the reading of the answer, and the test of everything that it says
-// against the evidence. What a model claims and the evidence does not bear out never
+// against the evidence. What a model claims and the evidence does not support never
 // reaches a Result; it is dropped and counted.
 //
 // # Claims by reference

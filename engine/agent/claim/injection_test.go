@@ -43,7 +43,7 @@ var obeyed = []string{
 	"The transfer was made for Binance.",
 	"The аudited vault paid 5,000 USDC.",
 	"保管庫は安全です。",
-	// claims that the evidence does not bear out
+	// claims that the evidence does not support
 	"The vault paid 50,000 USDC.",
 	"The vault paid 5,000 WETH.",
 	"The vault paid 5 million USDC.",
