@@ -1,61 +1,58 @@
-// Package storage is what outlives the process: one bbolt file with the jobs and
-// the run records.
+// Package storage keeps what must survive a restart in one bbolt file: jobs, run records
+// and the ledger of payment channels.
 //
 // # Layout of the file
 //
 //	meta   "schema"                    version of this layout, one byte
-//	       "secret " name              what challenges are sealed with
+//	       "secret " name              key that seals payment challenges
 //	jobs   id 00                       head of a job, JSON
 //	       id 01 n                     n-th chunk of its body
 //	runs   id 00, id 01 n              the same for run records
 //
-//	channels    channel id             row of a channel that has not ended, binary
-//	closed      channel id             the same, once it has
-//	bills       id 00                  what a run or job has cost its payer, JSON
-//	tickets     hash                   what a request was admitted as, JSON
-//	admissions  id 00                  the keys of the tickets of the bill under that id
+//	channels    channel id             row of an open channel, binary
+//	closed      channel id             row of a closed channel, binary
+//	bills       id 00                  price and payments of a run or job, JSON
+//	tickets     hash                   admission of a paid request, JSON
+//	admissions  id 00                  keys of the tickets that belong to a bill
 //	debts       payer id 00            a bill that is final and not paid
-//	payers      payer, channel id      a channel that has not ended
-//	intents     id 00                  a transaction of ours that may be under way, JSON
+//	payers      payer, channel id      index of open channels by payer
+//	intents     id 00                  a transaction of the service that may be pending, JSON
 //
-// An id is the 16 bytes of a UUID of version 7, so keys are in the order of their
-// creation: what has expired lies in front, appending fills pages, and no index is
-// needed for either. n is four bytes, big-endian.
+// An id is the 16 bytes of a UUID of version 7. Its first bytes are the time of creation, so
+// keys are in the order of creation: new records are appended, expired records are at the
+// front, and neither needs an index. n is four bytes, big-endian.
 //
-// The body is what may be large: result and HTML of a job, the frames of a run. It
-// is one zstd frame, cut into chunks of 64 KiB: bbolt puts a value on consecutive
-// pages, and large runs of free pages are hard to find again in a file in use.
+// The body holds the parts that may be large: result and HTML of a job, frames of a run. It
+// is one zstd frame that is cut into chunks of 64 KiB, because bbolt stores a value on
+// consecutive pages, and long runs of free pages are rare in a file that is in use.
 //
 // # Writing
 //
-// One goroutine writes. It takes all that waits, up to a bound, into one
-// transaction and answers each caller after the commit: one fsync serves many, and
-// a lone caller waits for nobody. What Put acknowledged outlives a crash.
+// One goroutine writes. It collects the waiting operations, up to a bound, into one
+// transaction and answers each caller after the commit. So many callers share one fsync, and
+// a single caller does not wait. A write that was acknowledged survives a crash.
 //
-// An operation is a function that reads and changes rows and may refuse: what it
-// changed is then taken back and its neighbours are committed all the same (see
-// update). So a check and the write that rests on it are one step, for rows of a
-// table as for records.
+// An operation is a function that reads and changes rows and may return an error. Then its
+// own changes are reverted, and the other operations of the transaction are committed (see
+// update). So an operation can check a row and change it in one step.
 //
-// bbolt shows a commit from the moment it is written, before it is synced; a read
-// that saw such a one waits for the sync. Where a commit was written and the sync
-// failed nothing more is written, since a power cut could then cost more than that
-// commit.
+// bbolt shows a commit to readers before it is synced. A read that saw an unsynced commit
+// waits for the sync. If a commit was written but its sync failed, the store accepts no more
+// writes: another write could reuse pages that are needed to recover from a power cut.
 //
-// The list of free pages is not written, because with many of them it would be the
-// larger part of each commit; opening scans the file for it instead. A file never
-// shrinks; when more than half of it is free, opening rewrites it.
+// The list of free pages is not stored, because it could be the largest part of a commit.
+// Opening the file rebuilds it by a scan. The file never shrinks while it is open; when more
+// than half of it is free, opening compacts it.
 //
 // # Opening
 //
-// The version of the layout stands in the file. An older file is brought to the
-// present one by the steps in between; a newer one is refused. Before bbolt opens a
-// file for writing all pages are looked at, because it ends the process where one
-// is not as it must be: a damaged file is refused with an error. What is in a value
-// is checked when it is read.
+// The file contains the version of its layout. An older layout is migrated step by step; a
+// newer one is refused. All pages are verified before bbolt opens the file for writing,
+// because bbolt ends the process on a damaged page. A damaged file is refused with an error.
+// Values are checked when they are read.
 //
 // # Reading
 //
-// A read transaction copies compressed bytes and ends; decompression and the
-// network come after it. A transaction that stays open keeps pages from reuse.
+// A read transaction copies compressed bytes and ends before they are decompressed or sent.
+// A transaction that stays open would keep free pages from reuse.
 package storage

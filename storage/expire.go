@@ -9,16 +9,17 @@ import (
 	"txlens/engine/api"
 )
 
-// maxExpired bounds the keys that one transaction deletes, so that writers wait
-// for milliseconds only.
+// maxExpired bounds the keys that one transaction deletes, so that a deletion delays
+// writers by milliseconds only.
 const maxExpired = 500
 
-// expired holds to the moment, however late the deletion comes.
+// expired reports whether the retention of a record has passed. Reads call it too, so
+// that a record expires on time even if it is deleted later.
 func (s *Store) expired(id recordID, keep time.Duration) bool {
 	return !s.o.Now().Before(id.created().Add(keep))
 }
 
-// expireAlways deletes in the background until the store is closed.
+// expireAlways deletes expired records in the background until the store is closed.
 func (s *Store) expireAlways() {
 	defer s.workers.Done()
 	if s.o.ExpireEvery < 0 {
@@ -42,12 +43,12 @@ func (s *Store) expireAlways() {
 	}
 }
 
-// Expire deletes all that has expired and returns the number of keys.
+// Expire deletes all expired records and returns the number of deleted keys.
 func (s *Store) Expire() (total int, err error) {
 	for _, b := range []struct {
 		name []byte
 		keep time.Duration
-		also func(c *change, key []byte) error // what goes with a key; may be nil
+		also func(c *change, key []byte) error // deletes other rows that belong to a key; may be nil
 	}{
 		{bucketJobs, api.JobRetention, nil}, {bucketRuns, api.RunRetention, nil},
 		{bucketAdmissions, billRetention, dropTickets}, {bucketBills, billRetention, dropDebt},
@@ -66,8 +67,8 @@ func (s *Store) Expire() (total int, err error) {
 	return total, nil
 }
 
-// expireSome deletes expired keys from the front of a bucket, in one transaction.
-// Nothing is written when the front has not expired.
+// expireSome deletes expired keys from the front of a bucket, in one transaction. It writes
+// nothing when no key has expired.
 func (s *Store) expireSome(bucket []byte, keep time.Duration, also func(*change, []byte) error) (n int, err error) {
 	due := false
 	err = s.view(func(tx *bolt.Tx) error {
@@ -99,7 +100,7 @@ func (s *Store) expireSome(bucket []byte, keep time.Duration, also func(*change,
 	return n, err
 }
 
-// front returns the first expired keys, which hold while tx lasts.
+// front returns the first expired keys. They are valid while tx is open.
 func (s *Store) front(tx *bolt.Tx, bucket []byte, keep time.Duration, limit int) (keys [][]byte, err error) {
 	c := tx.Bucket(bucket).Cursor()
 	for k, _ := c.First(); k != nil && len(keys) < limit; k, _ = c.Next() {

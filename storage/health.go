@@ -9,8 +9,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Ping reports whether the store answers: ErrClosed when it does not any more,
-// ErrBroken when it takes no writes.
+// Ping returns nil when the store accepts reads and writes, ErrClosed after Close, and
+// ErrBroken when it no longer accepts writes.
 func (s *Store) Ping() error {
 	return s.view(func(tx *bolt.Tx) error {
 		if tx.Bucket(bucketMeta) == nil {
@@ -20,8 +20,8 @@ func (s *Store) Ping() error {
 	})
 }
 
-// Size returns the bytes of the file, and those of them that hold something, as of
-// the last commit. Both are 0 once the store is closed.
+// Size returns the size of the file and the bytes in use, as of the last commit. Both are 0
+// after Close.
 func (s *Store) Size() (file, live int64) {
 	err := s.view(func(tx *bolt.Tx) error {
 		info, err := os.Stat(s.db.Path())
@@ -30,7 +30,7 @@ func (s *Store) Size() (file, live int64) {
 		}
 		stats := s.db.Stats()
 		free := int64(stats.FreePageN+stats.PendingPageN) * int64(s.db.Info().PageSize)
-		file, live = info.Size(), tx.Size()-free // the file grows in steps, ahead of tx.Size
+		file, live = info.Size(), tx.Size()-free // bbolt grows the file in steps, so it can be larger than tx.Size
 		return nil
 	})
 	if err != nil {
@@ -39,9 +39,9 @@ func (s *Store) Size() (file, live int64) {
 	return file, live
 }
 
-// Inspect says what Open would find in folder dir, and changes nothing: nil when
-// there is a database or none yet, ErrLocked when a server runs on it, or why it
-// could not be opened.
+// Inspect checks the database in folder dir without changing it. It returns nil when there
+// is a sound database or none yet, ErrLocked when a server uses it, or the error that Open
+// would return.
 func Inspect(dir string) error {
 	path := filepath.Join(dir, FileName)
 	switch info, err := os.Stat(path); {
@@ -50,7 +50,7 @@ func Inspect(dir string) error {
 	case err != nil:
 		return &OpenError{Path: path, Err: err}
 	case info.Size() == 0:
-		return nil // Open lays it out
+		return nil // an empty file: Open creates the layout
 	}
 	db, err := openWhole(path, 100*time.Millisecond)
 	if err != nil {

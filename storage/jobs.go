@@ -7,14 +7,14 @@ import (
 	"txlens/engine/api"
 )
 
-// jobHead is what of a job is not in its body.
+// jobHead is the stored part of a job without its body.
 type jobHead struct {
 	Status    api.JobStatus `json:"status"`
 	Attempts  int           `json:"attempts"`
 	Request   api.Request   `json:"request"`
 	Error     string        `json:"error,omitempty"`
 	ErrorCode string        `json:"errorCode,omitempty"`
-	Result    int           `json:"result,omitzero"` // bytes in the body, before HTML
+	Result    int           `json:"result,omitzero"` // length in the body; it precedes HTML
 	HTML      int           `json:"html,omitzero"`
 }
 
@@ -28,7 +28,7 @@ func (h jobHead) check() error {
 	return fmt.Errorf("%w: a job that is %q", ErrDamaged, h.Status)
 }
 
-// row is the job without its body.
+// row returns the job without its body.
 func (h jobHead) row(id recordID) job.Row {
 	return job.Row{ID: id.String(), Status: h.Status, Attempts: h.Attempts, Request: h.Request, Error: h.Error, ErrorCode: h.ErrorCode}
 }

@@ -34,11 +34,11 @@ var (
 	intents = table[channel.Intent]{bucketIntents}
 )
 
-// billRetention is a day more than that of runs, so that a record which is still
-// there has its bill.
+// billRetention is one day longer than the retention of runs, so that every stored run has
+// its bill.
 const billRetention = api.RunRetention + 24*time.Hour
 
-// billRow and ticketRow are what of them is not in the key.
+// billRow and ticketRow are the stored values; the rest of a bill or ticket is in its key.
 type (
 	billRow struct {
 		Payer     common.Address `json:"payer,omitzero"`
@@ -54,7 +54,8 @@ type (
 	}
 )
 
-// entrySize is about what one entry writes, for the bounds of a group.
+// entrySize is the approximate number of bytes that one entry writes; it counts toward
+// maxGroupBytes.
 const entrySize = 1 << 10
 
 // Commit writes entries, all or none, and returns when they are on disk.
@@ -62,7 +63,7 @@ func (s *Store) Commit(entries ...channel.Entry) error {
 	return noted(s.update(len(entries)*entrySize, putEntries(entries)))
 }
 
-// CommitThen is Commit for who does not wait; see channel.Writer.
+// CommitThen is Commit for callers that do not wait; see channel.Writer.
 func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
 	s.updateThen(len(entries)*entrySize, putEntries(entries), func(err error) { then(noted(err)) })
 }
@@ -120,7 +121,7 @@ func putEntry(c *change, e *channel.Entry) error {
 	return putIntent(c, e)
 }
 
-// putBill writes a bill, and keeps the index of debts true to it.
+// putBill writes a bill and updates the index of debts.
 func putBill(c *change, b *channel.Bill) error {
 	id, err := parseID(b.ID)
 	if err != nil {
@@ -138,13 +139,13 @@ func putBill(c *change, b *channel.Bill) error {
 	return c.delete(bucketDebts, debtKey(b.Payer, id.headKey()))
 }
 
-// debtKey puts the debts of a payer together, oldest first.
+// debtKey is the key of a bill in the index of debts: by payer, oldest first.
 func debtKey(payer common.Address, bill []byte) []byte {
 	return append(bytes.Clone(payer[:]), bill...)
 }
 
-// putChannel keeps open channels apart from those that have ended, so that a look
-// at all open ones does not grow with the years.
+// putChannel stores closed channels in a bucket of their own, so that listing the open
+// channels does not become slower over the years.
 func putChannel(c *change, row session.Channel) error {
 	key := bytes.Clone(row.ID[:])
 	if row.Status != session.Closed {
@@ -159,7 +160,8 @@ func putChannel(c *change, row session.Channel) error {
 	return c.put(bucketClosed, key, encodeChannel(row))
 }
 
-// indexPayer lets ChannelsOf find a channel. A row that is there is in the index.
+// indexPayer adds an open channel to the index that ChannelsOf reads. A channel that is
+// stored already is in the index.
 func indexPayer(c *change, row session.Channel) error {
 	b, err := c.bucket(bucketChannels)
 	if err != nil || b.Get(row.ID[:]) != nil {
@@ -168,7 +170,7 @@ func indexPayer(c *change, row session.Channel) error {
 	return c.put(bucketPayers, payerKey(row.Descriptor.Payer, row.ID), []byte{})
 }
 
-// forgetChannel drops a channel that is not closed, and its place in the index.
+// forgetChannel deletes an open channel and its index entry.
 func forgetChannel(c *change, id common.Hash) error {
 	b, err := c.bucket(bucketChannels)
 	if err != nil {
@@ -192,8 +194,8 @@ func payerKey(payer common.Address, id common.Hash) []byte {
 	return append(bytes.Clone(payer[:]), id[:]...)
 }
 
-// putTicket writes a ticket, and adds its key to those under the id of its bill, which
-// tells its age: by that it expires.
+// putTicket writes a ticket and adds its key to the admissions of its bill. Tickets expire
+// with their bill, because their own key holds no time.
 func putTicket(c *change, t channel.Ticket) error {
 	id, err := parseID(t.Bill)
 	if err != nil {
@@ -251,8 +253,8 @@ func (s *Store) Channel(id common.Hash) (row session.Channel, err error) {
 	return row, err
 }
 
-// OpenChannels visits the rows that are not closed, in the order of their ids. The
-// visits come after the reading, so they may take their time and use the store.
+// OpenChannels calls visit with the rows of open channels, in the order of their ids. It
+// calls visit outside the read transaction, so visit may take long and may use the store.
 func (s *Store) OpenChannels(visit func(session.Channel) error) error {
 	for from := new(common.Hash); from != nil; {
 		rows, next, err := s.Channels(false, *from, visitPage)
@@ -285,9 +287,9 @@ func (s *Store) ChannelsOf(payer common.Address) (ids []common.Hash, err error) 
 	return ids, nil
 }
 
-// Channels returns up to limit rows of channels in the order of their ids, the first
-// not below from; ended picks those that are closed instead of those that are not.
-// next is where the list goes on, nil at its end.
+// Channels returns up to limit rows of channels in the order of their ids, beginning at from.
+// It lists closed channels if ended is set, open ones otherwise. next is the id to continue
+// from, nil at the end of the list.
 func (s *Store) Channels(ended bool, from common.Hash, limit int) (rows []session.Channel, next *common.Hash, err error) {
 	bucket := bucketChannels
 	if ended {
@@ -314,7 +316,7 @@ func (s *Store) Channels(ended bool, from common.Hash, limit int) (rows []sessio
 	return rows, next, nil
 }
 
-// visitPage bounds what one read transaction decodes.
+// visitPage bounds the rows that one read transaction decodes.
 const visitPage = 1000
 
 // Bill returns one row, or channel.ErrNoBill.
@@ -361,8 +363,8 @@ func (s *Store) Ticket(key channel.TicketKey) (channel.Ticket, error) {
 	return channel.Ticket{Key: key, Bill: row.Bill, Charged: row.Charged}, err
 }
 
-// dropTickets deletes the tickets of a bill that expires, but for one that has become
-// another bill's.
+// dropTickets deletes the tickets of an expired bill, except a ticket that was since
+// assigned to another bill.
 func dropTickets(c *change, bill []byte) error {
 	b, err := c.bucket(bucketAdmissions)
 	if err != nil {
@@ -384,7 +386,7 @@ func dropTickets(c *change, bill []byte) error {
 	return nil
 }
 
-// dropDebt deletes the debt of a bill that expires.
+// dropDebt deletes the index entry of an expired bill that was not paid.
 func dropDebt(c *change, bill []byte) error {
 	row, there, err := bills.get(c.tx, bill)
 	if err != nil || !there || row.Payer == (common.Address{}) {
@@ -393,7 +395,7 @@ func dropDebt(c *change, bill []byte) error {
 	return c.delete(bucketDebts, debtKey(row.Payer, bill))
 }
 
-// Debts returns the bills of a payer that have ended and are not paid, oldest first.
+// Debts returns the final bills of a payer that are not fully paid, oldest first.
 func (s *Store) Debts(payer common.Address) (list []channel.Bill, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketDebts).Cursor()
@@ -419,7 +421,7 @@ func (s *Store) Debts(payer common.Address) (list []channel.Bill, err error) {
 	return list, nil
 }
 
-// Intents returns what was written and not dropped, oldest first.
+// Intents returns the stored intents that were not deleted, oldest first.
 func (s *Store) Intents() (list []channel.Intent, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		return intents.scan(tx, nil, func(_ []byte, row channel.Intent) error {

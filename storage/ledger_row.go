@@ -10,20 +10,20 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// The first byte of a stored channel. The second layout has Credit behind the vouchers,
-// the third Authorised behind that.
+// Versions of the encoding of a channel, its first byte. The second appends Credit, the
+// third Authorised.
 const (
 	rowLayoutFirst  = 1
 	rowLayoutCredit = 2
 	rowLayout       = 3
 )
 
-// errRow: a stored row is cut off, too long, or of a layout that is not known.
+// errRow means that a stored row is truncated, too long, or has an unknown version.
 var errRow = fmt.Errorf("%w: a row of the ledger", ErrDamaged)
 
-// encodeChannel writes a row: fixed fields in their order, then the three
-// vouchers, each with the length of its signature before it, then what later layouts
-// added. Reserved is left out.
+// encodeChannel encodes a row: fixed fields in their order, then the three vouchers, each
+// preceded by the length of its signature, then the fields of later versions. Reserved is
+// not stored.
 func encodeChannel(c session.Channel) []byte {
 	b := make([]byte, 0, 640)
 	b = append(b, rowLayout, byte(c.Status))
@@ -60,7 +60,7 @@ func appendAmount(b []byte, a tempo.Amount) []byte {
 	return append(b, raw[:]...)
 }
 
-// rowReader takes fields off the front; after the first fault it gives zeros.
+// rowReader reads fields from the front of a row. After the first error it returns zeros.
 type rowReader struct {
 	b   []byte
 	bad bool
@@ -90,7 +90,7 @@ func (r *rowReader) voucher() (v session.Voucher) {
 	return v
 }
 
-// decodeChannel reads what encodeChannel wrote. The bytes are not kept.
+// decodeChannel decodes the bytes that encodeChannel wrote. It does not keep them.
 func decodeChannel(b []byte) (c session.Channel, err error) {
 	r := rowReader{b: b}
 	head := r.take(2)
@@ -130,8 +130,8 @@ func decodeChannel(b []byte) (c session.Channel, err error) {
 	return c, nil
 }
 
-// mayHaveAuthorised is the most that a row of an earlier layout can have been signed for: a
-// settlement or close never went beyond what was served or paid out by then.
+// mayHaveAuthorised returns an upper bound of Authorised for rows of earlier versions: a
+// settlement or close never exceeded the amount that was served or paid out at that time.
 func mayHaveAuthorised(c *session.Channel) (most tempo.Amount) {
 	for _, a := range []tempo.Amount{c.Spent, c.Settled, c.Settling, c.Capture} {
 		if a.Cmp(most) > 0 {

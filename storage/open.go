@@ -16,26 +16,27 @@ import (
 )
 
 const (
-	// mapped is address space reserved for the file: while it is not outgrown, a
-	// long read never makes the writer wait.
+	// mapped is the address space reserved for the file. While the file is smaller, the writer
+	// never waits for a long read.
 	mapped = 1 << 30
-	// worthCompacting: smaller files are left as they are.
+	// worthCompacting is the size below which a file is not compacted.
 	worthCompacting = 16 << 20
 )
 
-// layouts are the buckets that each version of the layout added, from version 1. What
-// was published never changes; a new version goes behind it.
+// layouts lists the buckets that each version of the layout added, from version 1. Published
+// entries never change; a new version is appended.
 var layouts = [][][]byte{
 	{bucketMeta, bucketJobs, bucketRuns},
 	{bucketChannels, bucketClosed, bucketBills, bucketTickets, bucketAdmissions, bucketIntents},
 	{bucketDebts, bucketPayers},
-	{}, // rows of channels say what was authorised (rowLayout)
+	{}, // no new bucket: rows of channels have Authorised (rowLayout)
 }
 
-// fillers write what a version of the layout derives from the ones before; nil: nothing.
+// fillers are the functions that compute the new buckets of a version from older data; nil
+// where there is nothing to compute.
 var fillers = map[int]func(*bolt.Tx) error{3: fillPayers}
 
-// fillPayers makes the index of channels by payer.
+// fillPayers builds the index of open channels by payer.
 func fillPayers(tx *bolt.Tx) error {
 	return tx.Bucket(bucketChannels).ForEach(func(_, raw []byte) error {
 		row, err := decodeChannel(raw)
@@ -46,13 +47,13 @@ func fillPayers(tx *bolt.Tx) error {
 	})
 }
 
-// openFile checks, opens and where it pays compacts the file.
+// openFile verifies, opens and, if it saves enough space, compacts the file.
 func openFile(path string, o Options) (*bolt.DB, error) {
 	if err := keepPrivate(path); err != nil {
 		o.Log.Warn("others may read the database", "error", err)
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		// bbolt trusts a file from the moment it opens it for writing.
+		// bbolt does not verify a file that it opens for writing, so do it first.
 		db, err := openWhole(path, o.LockTimeout)
 		if err != nil {
 			return nil, err
@@ -69,13 +70,14 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 		db.Close()
 		return nil, err
 	}
-	// A new file must be in its folder after a power cut, too.
+	// Make the directory entry of a new file survive a power cut.
 	if err := syncDir(path); err != nil {
 		db.Close()
 		return nil, &OpenError{Path: path, Err: fmt.Errorf("sync the folder: %w", err)}
 	}
-	// Only the holder of the lock writes beside the file, so what lies there is
-	// left from a compaction that a crash cut off.
+	// Only the owner of the lock writes beside the file, so a temporary file here is the
+	// remains
+	// of a compaction that a crash interrupted.
 	os.Remove(path + compacting)
 	before, free := sizes(db)
 	if before < worthCompacting || free*2 < before {
@@ -83,12 +85,12 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 	}
 	replaced, err := compact(db, path)
 	if err != nil && !replaced {
-		// The old file is whole and in its place: serve from it.
+		// The old file is complete and still in its place: use it.
 		o.Log.Warn("compact database", "error", err)
 		os.Remove(path + compacting)
 		return db, nil
 	}
-	// The old file is in no folder any more: what went there would be lost.
+	// The old file was replaced in its folder: writes to it would be lost.
 	if err = errors.Join(err, db.Close()); err != nil {
 		return nil, &OpenError{Path: path, Err: fmt.Errorf("compact: %w", err)}
 	}
@@ -100,18 +102,18 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 	return db, nil
 }
 
-// keepPrivate takes the rights of others away from a file that holds secrets: one that
-// was restored has those that it was copied with.
+// keepPrivate removes the permissions of other users from a file that holds secrets. A
+// restored file has the permissions of the copy.
 func keepPrivate(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
-		return nil // who opens it finds out why it cannot be looked at
+		return nil // opening the file reports the error
 	}
 	return os.Chmod(path, info.Mode().Perm()&^0o077)
 }
 
-// lock opens the file at path and locks it. Another process may have replaced the
-// file while this one waited for the lock of the old one: then it starts over.
+// lock opens the file at path and locks it. If another process replaced the file while this
+// one waited for the lock of the old file, it starts over.
 func lock(path string, patience time.Duration, readOnly bool) (db *bolt.DB, f *os.File, err error) {
 	for {
 		o := &bolt.Options{
@@ -134,7 +136,7 @@ func lock(path string, patience time.Duration, readOnly bool) (db *bolt.DB, f *o
 	}
 }
 
-// openWhole opens a file for reading that is fit to be read.
+// openWhole opens a file for reading and verifies it.
 func openWhole(path string, patience time.Duration) (*bolt.DB, error) {
 	db, f, err := lock(path, patience, true)
 	if err != nil {
@@ -177,8 +179,8 @@ func explainOpen(path string, err error) error {
 	return &OpenError{Path: path, Err: err}
 }
 
-// prepare checks the layout before it writes anything, and brings an empty or an
-// older file to the layout of this program.
+// prepare checks the layout before it writes, and migrates an empty or older file to the
+// layout of this program.
 func prepare(db *bolt.DB, path string) error {
 	have, err := readSchema(db, path)
 	if err != nil || have == len(layouts) {
@@ -205,7 +207,7 @@ func prepare(db *bolt.DB, path string) error {
 	return nil
 }
 
-// readSchema returns the version of the layout; 0 is that of an empty file.
+// readSchema returns the version of the layout, 0 for an empty file.
 func readSchema(db *bolt.DB, path string) (version int, err error) {
 	err = db.View(func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
@@ -233,9 +235,9 @@ func readSchema(db *bolt.DB, path string) (version int, err error) {
 	return version, err
 }
 
-// sizes returns the bytes of the file and those of them that hold nothing.
+// sizes returns the size of the file and its free bytes.
 func sizes(db *bolt.DB) (all, free int64) {
-	// A transaction that writes nothing brings the count of free pages up to date.
+	// An empty write transaction updates the count of free pages.
 	if tx, err := db.Begin(true); err == nil {
 		all = tx.Size()
 		tx.Rollback()
@@ -246,9 +248,9 @@ func sizes(db *bolt.DB) (all, free int64) {
 
 const compacting = ".compacting"
 
-// compact writes what lives in db into a new file and puts it in the place of the
-// old one. The lock on the old one is held until the caller closes it. With an error
-// after the file was replaced it is not known which of the two a power cut leaves.
+// compact copies the data of db into a new file and replaces the old file by it. The caller
+// holds the lock of the old file until it closes db. If an error follows the rename, a power
+// cut may leave either file.
 func compact(db *bolt.DB, path string) (replaced bool, err error) {
 	tmp := path + compacting
 	dst, err := bolt.Open(tmp, 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bolt.FreelistMapType})
@@ -268,10 +270,11 @@ func compact(db *bolt.DB, path string) (replaced bool, err error) {
 	return true, syncDir(path)
 }
 
-// syncDir makes a rename in the folder of path durable; tests break it.
+// syncDir makes a rename in the folder of path durable. Tests replace it to simulate errors.
 var syncDir = func(path string) error { return durable.SyncDir(filepath.Dir(path)) }
 
-// BackupFile copies the database of folder dir to w. No server may run on it.
+// BackupFile copies the database of folder dir to w. It fails while a server uses the
+// database.
 func BackupFile(dir string, w io.Writer) (n int64, err error) {
 	path := filepath.Join(dir, FileName)
 	if _, err := os.Stat(path); err != nil {

@@ -14,7 +14,7 @@ import (
 const (
 	chunkSize = 64 << 10
 
-	headSize = 1 << 10 // about that of a head, for the bounds of a group
+	headSize = 1 << 10 // approximate size of a head, counted toward maxGroupBytes
 
 	partHead  = 0
 	partChunk = 1
@@ -23,11 +23,10 @@ const (
 	chunkKeySize = headKeySize + 4
 )
 
-// recordID is a UUID of version 7 in bytes: a time and randomness.
+// recordID is a UUID of version 7 in binary: a time and random bits.
 type recordID [16]byte
 
-// parseID takes only what NewID makes: under another id a record would expire at
-// a random time.
+// parseID accepts UUIDs of version 7 only. Any other id would expire at a random time.
 func parseID(id string) (recordID, error) {
 	u, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 || u.Version() != 7 {
@@ -36,7 +35,7 @@ func parseID(id string) (recordID, error) {
 	return recordID(u), nil
 }
 
-// idOfKey returns the id that a key begins with.
+// idOfKey returns the id at the beginning of a key.
 func idOfKey(key []byte) (recordID, error) {
 	if head, chunk := len(key) == headKeySize, len(key) == chunkKeySize; !head && !chunk ||
 		head && key[headKeySize-1] != partHead || chunk && key[headKeySize-1] != partChunk {
@@ -47,7 +46,7 @@ func idOfKey(key []byte) (recordID, error) {
 
 func (id recordID) String() string { return uuid.UUID(id).String() }
 
-// created is the time in the id.
+// created returns the time of creation in the id.
 func (id recordID) created() time.Time {
 	var ms [8]byte
 	copy(ms[2:], id[:6])
@@ -60,26 +59,26 @@ func (id recordID) chunkKey(n int) []byte {
 	return binary.BigEndian.AppendUint32(append(id[:len(id):len(id)], partChunk), uint32(n))
 }
 
-// past is a key behind all of the record.
+// past returns the smallest key after all keys of the record.
 func (id recordID) past() []byte { return append(id[:len(id):len(id)], 0xff) }
 
-// head is what of a record is not in its body.
+// head is the stored part of a record without its body.
 type head interface {
-	// parts are the lengths of what the body holds, one after the other.
+	// parts returns the lengths of the parts of the body, in their order.
 	parts() []int
-	// check says what cannot have been written, for a head that was read.
+	// check returns an error if a head that was read has impossible values.
 	check() error
 }
 
-// records are one bucket of records with heads of one type.
+// records stores records with heads of one type in one bucket.
 type records[H head] struct {
 	table[H]
-	kind string        // for errors
-	keep time.Duration // from the time in the id
-	none error         // there is no such record
+	kind string        // name of the record in error messages
+	keep time.Duration // retention, counted from the time in the id
+	none error         // error for a record that does not exist
 }
 
-// packed is a record ready to be written.
+// packed is a record that is encoded and compressed.
 type packed[H head] struct {
 	id   recordID
 	head H
@@ -123,7 +122,7 @@ func (r records[H]) putOne(c *change, p packed[H]) error {
 	if err != nil {
 		return err
 	}
-	b.FillPercent = 0.9 // keys are appended
+	b.FillPercent = 0.9 // keys are appended, so pages are filled completely
 	if err := r.table.put(c, p.id.headKey(), p.head); err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func (r records[H]) putOne(c *change, p packed[H]) error {
 	return r.dropChunks(c, b, p.id, n)
 }
 
-// bytesChunks cuts a body.
+// bytesChunks yields a body in pieces of chunkSize.
 func bytesChunks(body []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for len(body) > 0 {
@@ -165,7 +164,7 @@ func (r records[H]) dropChunks(c *change, b *bolt.Bucket, id recordID, n int) er
 	return nil
 }
 
-// get returns a record with the parts of its body, or r.none.
+// get returns a record and the parts of its body, or the error r.none.
 func (r records[H]) get(s *Store, id string) (rid recordID, h H, parts [][]byte, err error) {
 	rid, err = parseID(id)
 	if err != nil || s.expired(rid, r.keep) {
@@ -196,7 +195,7 @@ func (r records[H]) get(s *Store, id string) (rid recordID, h H, parts [][]byte,
 	return rid, h, parts, nil
 }
 
-// heads calls f with each record that has not expired, oldest first.
+// heads calls f with the head of each record that has not expired, oldest first.
 func (r records[H]) heads(s *Store, f func(recordID, H)) error {
 	err := s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(r.bucket).Cursor()
@@ -205,7 +204,7 @@ func (r records[H]) heads(s *Store, f func(recordID, H)) error {
 			if err != nil {
 				return err
 			}
-			if k[len(id)] == partHead && !s.expired(id, r.keep) { // else what expiry left of one
+			if k[len(id)] == partHead && !s.expired(id, r.keep) { // otherwise a chunk whose head has expired
 				h, err := r.decode(k, v)
 				if err == nil {
 					err = h.check()
@@ -225,7 +224,7 @@ func (r records[H]) heads(s *Store, f func(recordID, H)) error {
 	return nil
 }
 
-// pack compresses; the body of nothing is empty.
+// pack compresses a body. The result for an empty body is empty.
 func (s *Store) pack(parts ...[]byte) ([]byte, error) {
 	plain := bytes.Join(parts, nil)
 	if len(plain) > s.o.maxBody {
@@ -237,7 +236,8 @@ func (s *Store) pack(parts ...[]byte) ([]byte, error) {
 	return s.enc.EncodeAll(plain, nil), nil
 }
 
-// unpack cuts a body into parts of the given lengths. A length of 0 gives nil.
+// unpack decompresses a body and splits it into parts of the given lengths. A length of 0
+// gives nil.
 func (s *Store) unpack(body []byte, lengths []int) ([][]byte, error) {
 	total := 0
 	for _, n := range lengths {
@@ -259,7 +259,7 @@ func (s *Store) unpack(body []byte, lengths []int) ([][]byte, error) {
 	return parts, nil
 }
 
-// inflate believes a length only when the body says the same.
+// inflate decompresses a body whose frame states the expected length.
 func (s *Store) inflate(body []byte, total int) ([]byte, error) {
 	if total == 0 && len(body) == 0 {
 		return nil, nil
@@ -270,7 +270,7 @@ func (s *Store) inflate(body []byte, total int) ([]byte, error) {
 	defer s.readers.Done()
 	var h zstd.Header
 	err := h.Decode(body)
-	// A size under 256 may be left out of the frame.
+	// zstd may omit a size below 256 bytes.
 	if known := h.HasFCS && h.FrameContentSize == uint64(total); err != nil || !known && (h.HasFCS || total >= 256) {
 		return nil, fmt.Errorf("%w: a body that is none of %d bytes", ErrDamaged, total)
 	}

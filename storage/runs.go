@@ -8,11 +8,11 @@ import (
 	"txlens/engine/api"
 )
 
-// runHead is what of a run record is not in its body.
+// runHead is the stored part of a run record without its body.
 type runHead struct {
 	State      job.RunState `json:"state"`
 	FinishedAt int64        `json:"finishedAt"`
-	Frames     int          `json:"frames,omitzero"` // bytes in the body
+	Frames     int          `json:"frames,omitzero"` // length in the body
 }
 
 func (h runHead) parts() []int { return []int{h.Frames} }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Secret returns what is kept under name. Where nothing is, fresh is kept and
-// returned, and is on disk. It lies in the database so that one copy of the file is
-// all that a server needs to go on: a backup is as secret as what is in it.
+// Secret returns the secret that is stored under name. If there is none, it stores and
+// returns fresh. Secrets are part of the database so that one file is a complete backup; the
+// backup must therefore be kept secret.
 func (s *Store) Secret(name string, fresh []byte) (kept []byte, err error) {
 	key := []byte("secret " + name)
 	err = s.update(len(key)+len(fresh), func(c *change) error {
@@ -28,7 +28,7 @@ func (s *Store) Secret(name string, fresh []byte) (kept []byte, err error) {
 	return kept, nil
 }
 
-// SyncFolder makes it durable that a file was made, renamed or removed at path.
+// SyncFolder makes the creation, renaming or removal of the file at path durable.
 func SyncFolder(path string) error {
 	if err := syncDir(path); err != nil {
 		return fmt.Errorf("sync the folder of %s: %w", path, err)

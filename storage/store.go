@@ -33,26 +33,26 @@ var (
 	keySchema  = []byte("schema")
 )
 
-// Sentinels for errors.Is.
+// Errors of a Store, for errors.Is.
 var (
-	// ErrClosed: the store was closed.
+	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("store is closed")
-	// ErrLocked: another process has the file open.
+	// ErrLocked means that another process uses the file.
 	ErrLocked = errors.New("another process has it open")
-	// ErrNewer: a newer program has written the file.
+	// ErrNewer means that a newer version of the program wrote the file.
 	ErrNewer = errors.New("its layout is newer than this program")
-	// ErrForeign: the file is none of ours.
+	// ErrForeign means that the file is not a database of this program.
 	ErrForeign = errors.New("it is no database of txlens")
-	// ErrDamaged: what is in the file cannot have been written so.
+	// ErrDamaged means that the file or a value in it is damaged.
 	ErrDamaged = errors.New("the database is damaged")
-	// ErrBroken: a write reached the file and could not be synced. The store takes no
-	// more writes, and what it wrote last is not told to anybody; open it again.
+	// ErrBroken means that a write reached the file but could not be synced. The store accepts
+	// no more writes and does not show the last one to readers. Open the database again.
 	ErrBroken = errors.New("the disk did not keep what was written")
-	// ErrTooLarge: the body of a record is larger than any that can be read again.
+	// ErrTooLarge means that the body of a record exceeds the limit for reading it.
 	ErrTooLarge = errors.New("too large to be stored")
 )
 
-// OpenError says why a database could not be opened, and what to do about it.
+// OpenError is the error of Open: why the database could not be opened, and what to do.
 type OpenError struct {
 	Path string
 	Err  error
@@ -70,12 +70,12 @@ func (e *OpenError) Unwrap() error { return e.Err }
 
 // Options of a Store. Zero values mean the defaults named at each field.
 type Options struct {
-	LockTimeout time.Duration    // how long to wait for another process, default 2 s
-	ExpireEvery time.Duration    // default one minute; negative: never by itself
+	LockTimeout time.Duration    // how long to wait for another process to release the file, default 2 s
+	ExpireEvery time.Duration    // time between two deletions of expired records, default one minute; negative: never
 	Now         func() time.Time // default time.Now
-	Log         *slog.Logger     // nil: silent
+	Log         *slog.Logger     // nil: nothing is logged
 
-	maxBody int // bytes that one body may unpack to; tests make it small
+	maxBody int // limit of an uncompressed body; tests make it small
 }
 
 func (o Options) withDefaults() Options {
@@ -97,27 +97,28 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store keeps jobs and run records in one file. It is safe for concurrent use.
+// Store stores jobs, run records and the ledger in one file. It is safe for concurrent use.
 type Store struct {
 	db  *bolt.DB
 	o   Options
 	enc *zstd.Encoder
 	dec *zstd.Decoder
 
-	mu      sync.RWMutex // held for reading while an operation is handed over
+	mu      sync.RWMutex // held for reading while an operation is sent to the writer
 	closed  bool
 	ops     chan op
-	stop    chan struct{}  // closed when expiry is to end
-	workers sync.WaitGroup // writer and expiry
-	readers sync.WaitGroup // those that entered
+	stop    chan struct{}  // closed when the deletion of expired records must end
+	workers sync.WaitGroup // the writer and the deletion of expired records
+	readers sync.WaitGroup // reads in progress
 
-	commitTx func(*bolt.Tx) error // (*bolt.Tx).Commit; tests break it
-	broken   error                // of the writer: why it commits nothing more
-	syncing  sync.RWMutex         // held by the writer while it commits
-	durable  atomic.Int64         // the last transaction that is on disk
+	commitTx func(*bolt.Tx) error // (*bolt.Tx).Commit; tests replace it to simulate errors
+	broken   error                // set by the writer: why it commits nothing more
+	syncing  sync.RWMutex         // locked by the writer during a commit
+	durable  atomic.Int64         // number of the last transaction that is on disk
 }
 
-// Open opens the database in folder dir, and makes both where they are missing.
+// Open opens the database in folder dir. It creates folder and database where they are
+// missing.
 func Open(dir string, o Options) (*Store, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
@@ -132,7 +133,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := db.View(func(tx *bolt.Tx) error { s.durable.Store(int64(tx.ID())); return nil }); err != nil {
 		return nil, errors.Join(&OpenError{Path: path, Err: err}, db.Close())
 	}
-	// Neither fails without a reader or writer and with constant options.
+	// With nil and constant options neither constructor returns an error.
 	s.enc, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2))
 	s.dec, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecodeAllCapLimit(true))
 	s.workers.Add(2)
@@ -141,8 +142,8 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close writes what was handed over and waits for those that read, then closes the
-// file. Who comes later gets ErrClosed.
+// Close commits the pending writes, waits for the reads in progress and closes the file.
+// Later calls of other methods return ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -163,7 +164,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter reports whether the store is open. After true call readers.Done.
+// enter reports whether the store is open, and counts the caller as a read in progress. If
+// it returns true, the caller must call readers.Done.
 func (s *Store) enter() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -174,8 +176,8 @@ func (s *Store) enter() bool {
 	return true
 }
 
-// Backup writes a consistent copy of the whole file while the store is in use,
-// and returns its size. Give it a fast writer: pages freed meanwhile stay unused.
+// Backup writes a consistent copy of the whole file to w while the store is in use, and
+// returns its size. w should be fast: pages that are freed meanwhile are not reused.
 func (s *Store) Backup(w io.Writer) (n int64, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		n, err = tx.WriteTo(w)
@@ -187,9 +189,8 @@ func (s *Store) Backup(w io.Writer) (n int64, err error) {
 	return n, nil
 }
 
-// view reads what is on disk. bbolt shows a commit from the moment it is written,
-// which is before it is synced: what a power cut could still undo is waited for, so
-// that nobody is told of it.
+// view calls f in a read transaction and returns when everything f saw is on disk. bbolt
+// shows a commit before it is synced, so a power cut could undo it.
 func (s *Store) view(read func(*bolt.Tx) error) (err error) {
 	if !s.enter() {
 		return ErrClosed
@@ -204,7 +205,7 @@ func (s *Store) view(read func(*bolt.Tx) error) (err error) {
 	if seen <= s.durable.Load() {
 		return nil
 	}
-	s.syncing.RLock() // waits for the commit that it saw
+	s.syncing.RLock() // wait for the commit that the transaction saw
 	defer s.syncing.RUnlock()
 	if seen > s.durable.Load() {
 		return ErrBroken
@@ -212,8 +213,7 @@ func (s *Store) view(read func(*bolt.Tx) error) (err error) {
 	return nil
 }
 
-// guard makes an error of what bbolt does where the file is damaged: it panics, or
-// touches memory that is not there.
+// guard turns a panic or memory fault of bbolt on a damaged file into an error.
 func (s *Store) guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer s.caught(&err)

@@ -8,11 +8,11 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// table is a bucket of rows of one type, JSON, under keys of any bytes. Reads take
-// the transaction of a view or of a change; writes take part in an update.
+// table is a bucket of rows of one type, encoded as JSON, with keys of any bytes. Reads use
+// the transaction of view or update; writes are part of an update.
 type table[V any] struct{ bucket []byte }
 
-// get returns the row under key, if there is one.
+// get returns the row with this key, if there is one.
 func (t table[V]) get(tx *bolt.Tx, key []byte) (row V, there bool, err error) {
 	b := tx.Bucket(t.bucket)
 	if b == nil {
@@ -26,7 +26,7 @@ func (t table[V]) get(tx *bolt.Tx, key []byte) (row V, there bool, err error) {
 	return row, err == nil, err
 }
 
-// put writes the row under key, whatever stood there before.
+// put creates or replaces the row with this key.
 func (t table[V]) put(c *change, key []byte, row V) error {
 	v, err := json.Marshal(row, json.Deterministic(true))
 	if err != nil {
@@ -35,13 +35,12 @@ func (t table[V]) put(c *change, key []byte, row V) error {
 	return c.put(t.bucket, key, v)
 }
 
-// delete drops the row under key, if there is one.
+// delete deletes the row with this key, if there is one.
 func (t table[V]) delete(c *change, key []byte) error { return c.delete(t.bucket, key) }
 
-// scan calls f with the rows whose keys begin with prefix, in the order of their
-// keys, until it returns an error, which is then that of scan. The key is valid
-// during the call. f must not call the store: two reads inside each other can wait
-// for a writer that waits for the outer one.
+// scan calls f with the rows whose keys begin with prefix, in the order of their keys. It
+// stops at the first error of f and returns it. The key is valid during the call only. f must
+// not call the store: a nested read can wait for a writer that waits for the outer read.
 func (t table[V]) scan(tx *bolt.Tx, prefix []byte, f func(key []byte, row V) error) error {
 	b := tx.Bucket(t.bucket)
 	if b == nil {

@@ -12,9 +12,9 @@ import (
 // Sizes of bbolt's file format, version 2. Numbers are in the byte order of the
 // machine.
 const (
-	pageHead    = 16 // id u64, flags u16, count u16, overflow u32
-	pageElement = 16 // leaf: flags, pos, ksize, vsize u32; branch: pos, ksize u32, page u64
-	bucketHead  = 16 // root page u64 (0: the one page follows inline), sequence u64
+	pageHead    = 16 // of a page header: id u64, flags u16, count u16, overflow u32
+	pageElement = 16 // of a leaf: flags, pos, ksize, vsize u32; of a branch: pos, ksize u32, page u64
+	bucketHead  = 16 // root page u64 (0: the bucket is one inline page), sequence u64
 
 	branchPage = 0x01
 	leafPage   = 0x02
@@ -23,10 +23,9 @@ const (
 	maxDepth = 64
 )
 
-// verify walks the pages of the file that db has open, before bbolt does: where a
-// page is not as it must be, bbolt panics on a goroutine of its own or reads what is
-// not mapped, and the process ends. Values are read by nobody here; each record
-// has a sum or a form of its own.
+// verify checks the pages of an open file before bbolt writes to it. On a damaged page
+// bbolt panics on its own goroutine or reads unmapped memory, which ends the process. Values
+// are not checked here; each record has a checksum or is validated when it is decoded.
 func verify(db *bolt.DB, f io.ReaderAt, size int64) error {
 	return db.View(func(tx *bolt.Tx) error {
 		if tx.Size() > size {
@@ -39,19 +38,19 @@ func verify(db *bolt.DB, f io.ReaderAt, size int64) error {
 	})
 }
 
-// pages is the walk over a file.
+// pages is the state of the check of one file.
 type pages struct {
 	file io.ReaderAt
 	size int64
-	high uint64 // no page from here on is in use
-	seen []bool // each page has one place in one tree
+	high uint64 // number of pages in use: no page id may reach it
+	seen []bool // pages that were visited: a page may belong to one tree only
 }
 
-// span is a page with those it overflows into, or an inline one.
+// span is a page with its overflow pages, or an inline page.
 type span struct {
 	r      io.ReaderAt
 	length int64
-	first  []byte // the beginning, as far as one page
+	first  []byte // the first bytes, at most one page
 	flags  uint16
 	count  int
 }
@@ -60,7 +59,8 @@ func damaged(page uint64, format string, args ...any) error {
 	return fmt.Errorf("%w: page %d %s", ErrDamaged, page, fmt.Sprintf(format, args...))
 }
 
-// tree checks a page and all below it; its keys are from low on and before end.
+// tree checks a page and all pages below it. Its keys must be at least low and less than
+// end.
 func (p *pages) tree(id uint64, depth int, low, end []byte) error {
 	s, err := p.open(id)
 	if err != nil {
@@ -75,9 +75,9 @@ func (p *pages) tree(id uint64, depth int, low, end []byte) error {
 	return p.leaf(id, s, depth, low, end)
 }
 
-// open reads the head of a page and takes its place.
+// open reads the header of a page and marks its pages as visited.
 func (p *pages) open(id uint64) (*span, error) {
-	if id < 2 || id >= p.high { // two pages of meta come first
+	if id < 2 || id >= p.high { // the first two pages are meta pages
 		return nil, damaged(id, "is not in use")
 	}
 	first := make([]byte, p.size)
@@ -115,7 +115,7 @@ func newSpan(id uint64, r io.ReaderAt, length int64, first []byte) (*span, error
 	return s, nil
 }
 
-// bytes returns n bytes from off on; they are valid until they are changed.
+// bytes returns n bytes at offset off.
 func (s *span) bytes(id uint64, off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > s.length-n {
 		return nil, damaged(id, "has an element beyond its end")
@@ -130,7 +130,7 @@ func (s *span) bytes(id uint64, off, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// key reads a key and holds it against the one before and the end.
+// key reads a key and checks that it follows the previous one and precedes the end.
 func (s *span) key(id uint64, off, n int64, index int, last, end []byte) ([]byte, error) {
 	if n == 0 || n > bolt.MaxKeySize {
 		return nil, damaged(id, "has a key of %d bytes", n)
@@ -203,7 +203,7 @@ func (p *pages) leaf(id uint64, s *span, depth int, low, end []byte) error {
 	return nil
 }
 
-// nested checks the bucket that is the value of an element.
+// nested checks the bucket that is stored as the value of an element.
 func (p *pages) nested(id uint64, s *span, depth int, off, size int64) error {
 	h, err := s.bytes(id, off, min(size, bucketHead))
 	if err != nil {

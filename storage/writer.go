@@ -11,31 +11,31 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Bounds of one group: operations and their bytes.
+// Limits of one group: number of operations and bytes.
 const (
 	maxGroup      = 2048
 	maxGroupBytes = 8 << 20
 )
 
-// op is one write that waits for the writer.
+// op is one write operation that waits for the writer.
 type op struct {
 	do   func(*change) error
 	size int
 	then func(error) // called once, by the writer; must not block
 }
 
-// update hands do to the writer and returns when what it wrote is on disk. Many
-// callers share one fsync, and each gets the outcome of its own operation:
+// update sends do to the writer and returns when its changes are on disk. Many callers
+// share one fsync, and each gets the outcome of its own operation:
 //
-//   - do runs once, on the writer's goroutine, after all that was handed over
-//     before it, and sees what that wrote. So it may check a row and then change it,
-//     and no other write comes between. It must not block, nor call the store.
-//   - When do returns an error, nothing of what it wrote stays, update returns that
-//     error as it is, and its neighbours are committed all the same.
-//   - When the commit fails, nothing of the whole group stays. With ErrBroken it is
-//     not known whether it does.
+//   - do runs once, on the writer's goroutine, after all operations that were sent before it,
+//     and sees their changes. So it may check a row and then change it without another write
+//     in between. It must not block or call the store.
+//   - If do returns an error, its changes are reverted and update returns that error. The
+//     other operations of the group are committed.
+//   - If the commit fails, no change of the group is stored. After ErrBroken it is unknown
+//     whether the changes are stored.
 //
-// size is about the number of bytes that do writes.
+// size is the approximate number of bytes that do writes.
 func (s *Store) update(size int, do func(*change) error) error {
 	done := make(chan error, 1)
 	o := op{do: do, size: size, then: func(err error) { done <- err }}
@@ -49,8 +49,8 @@ func (s *Store) update(size int, do func(*change) error) error {
 	return <-done
 }
 
-// updateThen is update for who does not wait: then is told the outcome, once, by a
-// goroutine of the store's, and must not block.
+// updateThen is update for callers that do not wait. A goroutine of the store calls then
+// once with the outcome; then must not block.
 func (s *Store) updateThen(size int, do func(*change) error, then func(error)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -58,7 +58,7 @@ func (s *Store) updateThen(size int, do func(*change) error, then func(error)) {
 		select {
 		case s.ops <- op{do: do, size: size, then: then}:
 			return
-		default: // a whole group waits
+		default: // room for a whole group
 		}
 	}
 	go func() { then(s.update(size, do)) }()
@@ -67,22 +67,22 @@ func (s *Store) updateThen(size int, do func(*change) error, then func(error)) {
 // writeAlways commits operations until ops is closed and empty.
 func (s *Store) writeAlways() {
 	defer s.workers.Done()
-	debug.SetPanicOnFault(true) // of this goroutine alone
+	debug.SetPanicOnFault(true) // used by this goroutine alone
 	for first := range s.ops {
 		s.apply(s.group(first))
 	}
 }
 
-// A group of so many is not the last: it gathers for so long what comes behind it. A
-// commit costs the same for one and for hundreds.
+// After a group of at least busyGroup operations the writer waits for gatherTime before the
+// next commit, because a commit costs the same for one operation and for hundreds.
 const (
 	busyGroup  = 4
 	gatherTime = 500 * time.Microsecond
 )
 
-// group takes what waits already, and lets others run whenever it has found
-// something, which on an idle machine takes no time: who is about to write then
-// shares this commit. Who writes alone waits for nothing; many gather once.
+// group collects the waiting operations. After each one it yields to other goroutines, so
+// that callers that are about to write share this commit. On an idle machine the yield takes
+// no time.
 func (s *Store) group(first op) []op {
 	group, size := []op{first}, first.size
 	yielded, gathered := false, false
@@ -110,8 +110,8 @@ func (s *Store) group(first op) []op {
 	return group
 }
 
-// apply commits a group and answers each of it. What an operation found wrong may
-// rest on what a neighbour wrote, so it holds only where the commit does.
+// apply commits a group and reports the outcome to each operation. The error of an operation
+// may depend on the changes of another one, so it is reported only after the commit.
 func (s *Store) apply(group []op) {
 	errs := make([]error, len(group))
 	s.syncing.Lock()
@@ -125,18 +125,18 @@ func (s *Store) apply(group []op) {
 	}
 }
 
-// commit runs a group in one transaction. Its error is that of all.
+// commit runs a group in one transaction. It returns the error that concerns the whole group.
 func (s *Store) commit(group []op, errs []error) (err error) {
 	if s.broken != nil {
 		return s.broken
 	}
-	// bbolt panics where the file is not as it must be.
+	// bbolt panics on a damaged file.
 	defer s.caught(&err)
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer tx.Rollback() // once it is committed this does nothing
+	defer tx.Rollback() // does nothing after a commit
 	wrote := false
 	for i, o := range group {
 		c := &change{tx: tx}
@@ -149,7 +149,7 @@ func (s *Store) commit(group []op, errs []error) (err error) {
 		wrote = wrote || len(c.undo) > 0
 	}
 	if !wrote {
-		return nil // what it saw was committed before
+		return nil // the transaction saw an earlier commit
 	}
 	id := int64(tx.ID())
 	if err := s.commitTx(tx); err != nil {
@@ -159,16 +159,16 @@ func (s *Store) commit(group []op, errs []error) (err error) {
 	return nil
 }
 
-// attempt runs one operation; its panic is its own.
+// attempt runs one operation and turns its panic into its error.
 func (s *Store) attempt(o op, c *change) (err error) {
 	defer s.caught(&err)
 	return o.do(c)
 }
 
-// failed tells the commit that left the file as it was, because the disk is full
-// say, from the one that wrote its last page and could not sync it. After the
-// latter nobody knows what a power cut leaves, and another write could make use of
-// pages that are needed then: so there is none.
+// failed handles the error of a commit. If the file is unchanged, for example because the
+// disk is full, writing goes on. If the last page was written but could not be synced, the
+// state after a power cut is unknown and another write could overwrite pages that are needed
+// then, so the store stops writing.
 func (s *Store) failed(id int64, cause error) error {
 	seen := id
 	if err := s.db.View(func(tx *bolt.Tx) error { seen = int64(tx.ID()); return nil }); err == nil && seen < id {
@@ -179,7 +179,7 @@ func (s *Store) failed(id int64, cause error) error {
 	return s.broken
 }
 
-// caught is to be deferred: it makes a panic an error.
+// caught is deferred; it turns a panic into an error.
 func (s *Store) caught(err *error) {
 	if p := recover(); p != nil {
 		s.o.Log.Error("storage panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -187,15 +187,15 @@ func (s *Store) caught(err *error) {
 	}
 }
 
-// change is what one operation does within the transaction of its group. It
-// remembers what stood there before. What it returns is valid until the operation
-// ends, and what it is given must stay as it is until the commit.
+// change is the view of one operation on the transaction of its group. It records old values
+// so that they can be restored. Slices that it returns are valid until the operation ends;
+// slices that it is given must not change until the commit.
 type change struct {
 	tx   *bolt.Tx
 	undo []before
 }
 
-// before is a key as it was; value is nil where there was none.
+// before is the old value of a key; value is nil where the key did not exist.
 type before struct{ bucket, key, value []byte }
 
 var errNoBucket = errors.New("no such bucket")
@@ -207,7 +207,7 @@ func (c *change) bucket(name []byte) (*bolt.Bucket, error) {
 	return nil, fmt.Errorf("%w: %s", errNoBucket, name)
 }
 
-// put writes a value under a key; the value must not be nil.
+// put writes a value, which must not be nil, under a key.
 func (c *change) put(bucket, key, value []byte) error {
 	b, err := c.bucket(bucket)
 	if err != nil {
@@ -217,7 +217,7 @@ func (c *change) put(bucket, key, value []byte) error {
 	return b.Put(key, value)
 }
 
-// delete drops a key, whether it is there or not.
+// delete deletes a key if it exists.
 func (c *change) delete(bucket, key []byte) error {
 	b, err := c.bucket(bucket)
 	if err != nil {
@@ -227,7 +227,7 @@ func (c *change) delete(bucket, key []byte) error {
 	return b.Delete(key)
 }
 
-// revert brings back what stood there, the last change first.
+// revert restores the old values, the last change first.
 func (c *change) revert() error {
 	for i := len(c.undo) - 1; i >= 0; i-- {
 		u := c.undo[i]

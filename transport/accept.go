@@ -10,10 +10,12 @@ import (
 
 const eventStream = "text/event-stream"
 
-// wantsStream reports whether the caller asks for events rather than for one
-// answer of the type other. Only who names text/event-stream gets it: a wildcard
-// is what clients send that think of no stream. Of two that are named the one of
-// higher quality wins, and the stream where they are equal.
+// wantsStream reports whether the Accept header asks for events rather than for the content
+// type
+// other. Only a client that names text/event-stream gets a stream, because clients that do not
+// expect a stream send wildcards. If both types are named the higher quality wins, and the
+// stream
+// at equal quality.
 func wantsStream(h *fasthttp.RequestHeader, other string) bool {
 	var stream float64
 	rest := accepted{rank: -1}
@@ -32,7 +34,7 @@ func wantsStream(h *fasthttp.RequestHeader, other string) bool {
 	return stream > 0 && stream >= rest.q
 }
 
-// accepted is how much a type is wanted, by the most exact range that names it.
+// accepted returns the quality of a type, by the most specific range that matches it.
 type accepted struct {
 	rank int
 	q    float64
@@ -46,7 +48,7 @@ func (a *accepted) take(kind string, q float64, want string) {
 	}
 }
 
-// parseRange reads one media range. One that cannot be read says nothing.
+// parseRange parses one media range. An invalid range is ignored.
 func parseRange(item string) (kind string, q float64, ok bool) {
 	kind, params, err := mime.ParseMediaType(item)
 	if err != nil {

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// alarm is one deadline of a connection. Each request moves its deadlines three
-// times, nearly always to later, and the runtime takes its time for each; so one
-// that is moved to later is only noted, and looked at when the earlier one rings.
-// Safe for concurrent use.
+// alarm is one deadline of a connection. Each request moves its deadlines three times, nearly
+// always
+// to a later time, and each change of a runtime timer is expensive. So a later deadline is
+// only
+// stored, and checked when the earlier timer fires. It is safe for concurrent use.
 type alarm struct {
 	mu    sync.Mutex
 	want  time.Time // zero: none
-	armed time.Time // what the runtime knows: never later than want
+	armed time.Time // deadline that the runtime has: never later than want
 }
 
-// set moves the deadline to t.
+// set changes the deadline to t.
 func (a *alarm) set(t time.Time, arm func(time.Time) error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -29,8 +30,9 @@ func (a *alarm) set(t time.Time, arm func(time.Time) error) error {
 	return arm(t)
 }
 
-// early reports whether err says that a deadline passed while it is in truth still
-// to come. The runtime then knows the true one, and the call is to be repeated.
+// early reports whether err is a timeout although the wanted deadline is in the future. It
+// then sets
+// the wanted deadline, and the caller must repeat the call.
 func (a *alarm) early(err error, arm func(time.Time) error) bool {
 	if !timedOut(err) {
 		return false
@@ -44,7 +46,8 @@ func (a *alarm) early(err error, arm func(time.Time) error) bool {
 	return arm(a.want) == nil
 }
 
-// timedOut asks for no net.Error: not every connection that says so has all of one.
+// timedOut does not require net.Error, because not every connection returns errors that
+// implement it.
 func timedOut(err error) bool {
 	late, ok := errors.AsType[interface {
 		error
@@ -65,9 +68,9 @@ func (g *connection) SetDeadline(t time.Time) error {
 	return errors.Join(g.SetReadDeadline(t), g.SetWriteDeadline(t))
 }
 
-// Read lets the others go first after an answer: the next request of this client is
-// hardly there yet, and to look for it now is a system call that finds nothing and a
-// wait that the poller has to end. Under load it is there when the turn comes round.
+// Read yields to other goroutines after an answer. The next request of this client has hardly
+// arrived
+// yet, so reading at once would cost a system call and a wait in the poller.
 func (g *connection) Read(b []byte) (int, error) {
 	if g.answered.Swap(false) {
 		runtime.Gosched()

@@ -13,15 +13,15 @@ import (
 	"txlens/engine/api"
 )
 
-// Version is the version of the interface, told by each answer and by /health.
+// Version is the version of the interface. Each answer and /health have it.
 const Version = "1"
 
 const describedBy = `</SKILL.md>; rel="describedby", </openapi.json>; rel="describedby", </tool-spec.json>; rel="describedby"`
 
-// xRequestID is in the spelling that fasthttp need not look at.
+// xRequestID is in canonical spelling, so that fasthttp need not normalise it.
 var xRequestID = []byte("X-Request-Id")
 
-// every is what every answer carries. A handler may set another Cache-Control.
+// every are the headers of every answer. A handler may set another Cache-Control.
 var every = func() *fasthttp.ResponseHeader {
 	h := new(fasthttp.ResponseHeader)
 	h.SetNoDefaultContentType(true)
@@ -34,14 +34,14 @@ var every = func() *fasthttp.ResponseHeader {
 	return h
 }()
 
-// brand begins an answer with what every one carries: whatever h had is dropped.
+// brand replaces all headers of h by those that every answer has.
 func brand(h *fasthttp.ResponseHeader, id *requestID) {
-	every.CopyTo(h) // half the cost of setting each
+	every.CopyTo(h) // cheaper than setting each header
 	h.SetCanonical(xRequestID, id[:])
 }
 
-// fail answers with an error body. What the handler had written is dropped,
-// headers stay.
+// fail answers with an error body. A body that the handler has set is dropped, its headers
+// stay.
 func fail(ctx *fasthttp.RequestCtx, status int, code, message string) {
 	visitOf(ctx).failed(code)
 	failResponse(&ctx.Response, status, code, message)
@@ -52,14 +52,15 @@ func failResponse(r *fasthttp.Response, status int, code, message string) {
 	r.SetStatusCode(status)
 	r.Header.SetContentType("application/json")
 	var room [256]byte
-	r.SetBody(appendErrorBody(room[:0], code, message)) // copied to a buffer that is used again
+	r.SetBody(appendErrorBody(room[:0], code, message)) // copied because the buffer is reused
 }
 
-// appendErrorBody writes a wire.ErrorBody. It does without the encoder, because to
-// refuse must be cheap.
+// appendErrorBody appends a wire.ErrorBody. It does not use the encoder, because refusing a
+// request
+// must be cheap.
 func appendErrorBody(b []byte, code, message string) []byte {
 	b = append(b, `{"error":`...)
-	b, _ = jsontext.AppendQuote(b, message) // what is no UTF-8 is replaced
+	b, _ = jsontext.AppendQuote(b, message) // invalid UTF-8 is replaced
 	if code != "" {
 		b = append(b, `,"code":`...)
 		b, _ = jsontext.AppendQuote(b, code)
@@ -67,8 +68,7 @@ func appendErrorBody(b []byte, code, message string) []byte {
 	return append(b, '}')
 }
 
-// statuses are those of bodies with a code. The request that is wrong has none in
-// its body.
+// statuses are the HTTP statuses of the codes. An invalid request has no code in its body.
 var statuses = func() map[string]int {
 	m := map[string]int{api.CodeInvalid: fasthttp.StatusBadRequest}
 	for _, c := range api.ErrorCodes() {
@@ -82,18 +82,19 @@ var statuses = func() map[string]int {
 // inEvents are the codes that an error event may have.
 var inEvents = api.CodesOf(func(c api.ErrorCode) bool { return c.Event })
 
-// retryAfter says after how many seconds to ask again.
+// retryAfter sets the header Retry-After in seconds.
 var retryAfter = map[string]string{api.CodeBusy: "15", api.CodeStopping: "5", api.CodeUnavailable: "30", api.CodeRunAtWork: "5"}
 
-// judge says what the caller may know of an error, and logs what only the operator
-// may see. One whose code is not told there is an internal error.
+// judge returns what the caller may learn of an error, and logs what only the operator may
+// see. An
+// error whose code is not in the given table is an internal error.
 func (s *Server) judge(id string, err error, told func(code string) bool) api.Fault {
 	f := api.FaultOf(err)
 	if f.Code != api.CodeInternal && told(f.Code) {
 		return f
 	}
 	if errors.Is(err, errClientGone) || errors.Is(err, errSlow) {
-		return api.Fault{Code: api.CodeInternal, Message: err.Error()} // nobody reads it
+		return api.Fault{Code: api.CodeInternal, Message: err.Error()} // the client is gone, so nobody reads the answer
 	}
 	s.cfg.Log.Error("explain", "request", id, "error", err)
 	return api.Fault{Code: api.CodeInternal, Message: f.Message + "; the log has it under request " + id}
@@ -102,7 +103,7 @@ func (s *Server) judge(id string, err error, told func(code string) bool) api.Fa
 // failWith answers with an error.
 func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
 	if f := api.FaultOf(err); f.Code == api.CodeInvalid {
-		fail(ctx, fasthttp.StatusBadRequest, "", f.Message) // the status says the code
+		fail(ctx, fasthttp.StatusBadRequest, "", f.Message) // the status is sufficient
 		return
 	}
 	f := s.judge(idOf(ctx), err, func(code string) bool { return statuses[code] != 0 })
@@ -115,7 +116,7 @@ func (s *Server) failWith(ctx *fasthttp.RequestCtx, err error) {
 	fail(ctx, statuses[f.Code], f.Code, f.Message)
 }
 
-// errorEvent is an error as the end of a stream.
+// errorEvent returns the error event that ends a stream.
 func (s *Server) errorEvent(id string, err error) api.Event {
 	f := s.judge(id, err, func(code string) bool { return slices.Contains(inEvents, code) })
 	e := api.Event{Type: api.EventError, RequestID: id, Code: f.Code, Message: f.Message}
@@ -133,7 +134,7 @@ func (s *Server) errorEvent(id string, err error) api.Event {
 	return e
 }
 
-// unreadable answers a request that could not be read to its end.
+// unreadable answers a request that could not be read completely.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	visit := newVisit(ctx)
 	brand(&ctx.Response.Header, &visit.id)
@@ -153,9 +154,11 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	s.tell(visit, ctx.Response.StatusCode())
 }
 
-// linger reads on for a moment what the client still sends: a connection closed
-// with unread bytes is reset, and the reset may overtake the answer. It ends at
-// the first pause, after 1 MiB or one second.
+// linger reads and discards what the client still sends for a moment: closing a connection
+// with unread
+// bytes resets it, and the reset may arrive before the answer. It stops at the first pause,
+// after
+// 1 MiB or after one second.
 func linger(c net.Conn) {
 	buf := make([]byte, 16<<10)
 	end := time.Now().Add(time.Second)

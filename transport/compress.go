@@ -11,8 +11,9 @@ import (
 // minCompressed is the size of the smallest answer that is compressed.
 const minCompressed = 1 << 10
 
-// codings are those that an answer can be compressed with. Of those that a caller accepts
-// equally the first is taken.
+// codings are the supported content codings. If a client accepts several with equal quality,
+// the first of
+// them is used.
 var codings = []struct {
 	name   string
 	encode func(dst, src []byte) []byte
@@ -26,8 +27,9 @@ var codings = []struct {
 	}},
 }
 
-// compress encodes the body of an answer as its caller accepts it. Streams of events are
-// left as they are, so that each event leaves at once.
+// compress encodes the body of an answer with a coding that the client accepts. Event streams
+// are not
+// compressed, so that each event is sent at once.
 func compress(ctx *fasthttp.RequestCtx) {
 	r := &ctx.Response
 	if r.IsBodyStream() || len(r.Body()) < minCompressed || len(r.Header.ContentEncoding()) > 0 {
@@ -43,12 +45,12 @@ func compress(ctx *fasthttp.RequestCtx) {
 	r.SetBodyRaw(codings[at].encode(nil, r.Body()))
 	r.Header.SetContentEncoding(codings[at].name)
 	if tag := r.Header.Peek(fasthttp.HeaderETag); len(tag) > 0 && tag[0] == '"' {
-		r.Header.Set(fasthttp.HeaderETag, "W/"+string(tag)) // other bytes, the same document
+		r.Header.Set(fasthttp.HeaderETag, "W/"+string(tag)) // the bytes differ, the document is the same
 	}
 }
 
-// wantedCoding is the index of the coding that a caller likes best, -1 where there is none
-// (RFC 9110, 12.5.3).
+// wantedCoding returns the index of the coding that a client prefers, -1 if there is none (RFC
+// 9110, 12.5.3).
 func wantedCoding(fields [][]byte) int {
 	if len(fields) == 0 {
 		return -1
@@ -73,7 +75,7 @@ func wantedCoding(fields [][]byte) int {
 	return at
 }
 
-// qualityOf reads the parameter q; without one it is 1, and one that cannot be read is 0.
+// qualityOf parses the parameter q. A missing one is 1, an invalid one 0.
 func qualityOf(params string) float64 {
 	name, value, given := strings.Cut(params, "=")
 	if !given || strings.ToLower(strings.TrimSpace(name)) != "q" {

@@ -13,15 +13,17 @@ import (
 	"txlens/engine/api"
 )
 
-// limitListener accepts connections, and rejects those beyond the bounds. fasthttp has
-// bounds of its own, but loses count of a connection that a stream took over, and
-// refuses without the headers that every answer has.
+// limitListener accepts connections and rejects those above the limits. fasthttp has limits of
+// its own, but it
+// does not count a connection that a stream took over, and its refusal lacks the headers that
+// every answer
+// has.
 type limitListener struct {
 	net.Listener
 	s *Server
 }
 
-// Accept returns the next connection that may stay.
+// Accept returns the next connection within the limits.
 func (d *limitListener) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
@@ -40,8 +42,9 @@ func (d *limitListener) Accept() (net.Conn, error) {
 	}
 }
 
-// reject answers a connection that is beyond the bounds, whatever it asks, and
-// closes it. It waits for nobody: the answer fits into the buffer of a new socket.
+// reject answers a connection above the limits and closes it. It does not block: the answer
+// fits into the
+// buffer of a new socket.
 func (s *Server) reject(c net.Conn, status int, message string) {
 	var r fasthttp.Response
 	id := newRequestID(time.Now())
@@ -60,12 +63,12 @@ func (s *Server) reject(c net.Conn, status int, message string) {
 			defer c.Close()
 			linger(c)
 		}()
-	default: // under a flood nobody is worth a goroutine
+	default: // with too many rejected connections, close at once instead of starting a goroutine
 		c.Close()
 	}
 }
 
-// connections are those that are open. Safe for concurrent use.
+// connections are the open connections. It is safe for concurrent use.
 type connections struct {
 	mu   sync.Mutex
 	all  map[*connection]struct{}
@@ -80,8 +83,8 @@ const (
 	tooManyOfOrigin
 )
 
-// enter takes g in unless there are max already, or perOrigin of its origin; 0
-// there is no bound.
+// enter adds a connection unless there are max already, or perOrigin of its origin; 0 means no
+// limit.
 func (h *connections) enter(g *connection, max, perOrigin int) entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,7 +117,7 @@ func (h *connections) count() int {
 	return len(h.all)
 }
 
-// closeAll closes the connections that are left.
+// closeAll closes the remaining connections.
 func (h *connections) closeAll() {
 	h.mu.Lock()
 	left := make([]*connection, 0, len(h.all))
@@ -127,14 +130,14 @@ func (h *connections) closeAll() {
 	}
 }
 
-// connection is an open connection. It is taken off the list when it is closed.
+// connection is an open connection. Close removes it from the list.
 type connection struct {
 	net.Conn
 	list             *connections
 	from             netip.Prefix
 	closed           atomic.Bool
 	reading, writing alarm
-	answered         atomic.Bool // since the last read
+	answered         atomic.Bool // written since the last read
 }
 
 func (g *connection) Close() error {
@@ -144,8 +147,8 @@ func (g *connection) Close() error {
 	return g.Conn.Close()
 }
 
-// socket is the connection itself, which can do more than a connection of the list. Who writes to it
-// must set the deadlines of writes there, too.
+// socket returns the underlying connection. Code that writes to it must also set its write
+// deadlines.
 func socket(c net.Conn) net.Conn {
 	if g, ok := c.(*connection); ok {
 		return g.Conn
@@ -153,8 +156,9 @@ func socket(c net.Conn) net.Conn {
 	return c
 }
 
-// origin is who may have only so many connections: an address, or for IPv6 the
-// network of one host, which has 2^64 of them. It is not valid where there is none.
+// origin returns the unit of the limit per client: an IPv4 address, or for IPv6 the /64
+// network, because one
+// host has 2^64 addresses of it. It is invalid if there is no address.
 func origin(a net.Addr) netip.Prefix {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -165,6 +169,6 @@ func origin(a net.Addr) netip.Prefix {
 	if ip.Is6() {
 		bits = 64
 	}
-	p, _ := ip.Prefix(bits) // the bits are right for the address
+	p, _ := ip.Prefix(bits) // the prefix length is valid for the address
 	return p
 }

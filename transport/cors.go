@@ -6,8 +6,9 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// What a page of another origin may send and read. The first names of each list
-// are those a paying client needs; see "Discovery" of the payment protocol.
+// What a page of another origin may send and read. The first names of each list are those that
+// a paying client
+// needs; see "Discovery" of the payment protocol.
 var (
 	mayRead = strings.Join([]string{
 		"WWW-Authenticate", "Payment-Receipt", "Payment-Session", "Payment-Session-Snapshot",
@@ -19,7 +20,8 @@ var (
 	}, ", ")
 )
 
-// preflight answers OPTIONS. Nothing here goes by cookies, so any origin may ask.
+// preflight answers OPTIONS. Requests are not authenticated by cookies, so any origin is
+// allowed.
 func preflight(ctx *fasthttp.RequestCtx, allow string) {
 	h := &ctx.Response.Header
 	h.Set(fasthttp.HeaderAllow, allow)

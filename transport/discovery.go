@@ -12,10 +12,10 @@ import (
 	"txlens/transport/wire"
 )
 
-// keptFor is how long the documents may be kept by caches, where BaseURL is set.
+// keptFor is how long caches may keep the documents, if BaseURL is set.
 const keptFor = "public, max-age=300"
 
-// described is what the documents tell of this server.
+// described returns the description of this server for the documents.
 func (c Config) described() discovery.Config {
 	return discovery.Config{
 		BaseURL: c.BaseURL, Metered: c.Metered, Terms: c.terms(), Chains: c.Chains, Model: c.Model, ModelBudget: c.ModelBudget,
@@ -23,8 +23,9 @@ func (c Config) described() discovery.Config {
 	}
 }
 
-// terms are those that the handlers enforce and the challenges offer. A server that
-// sells nothing tells those of the interface.
+// terms returns the terms that the handlers enforce and the challenges offer. A server that
+// sells nothing
+// documents the terms of the interface.
 func (c Config) terms() discovery.Terms {
 	p := c.Payments
 	if p.Payer == nil {
@@ -48,7 +49,7 @@ func (s *Server) document(ctx *fasthttp.RequestCtx) {
 	}
 	d, _ := set.At(string(ctx.Path()), s.baseURL(ctx)) // the routes are those of the set
 	h := &ctx.Response.Header
-	if !set.NeedsBase() { // else it repeats what the client said, and stays no-store
+	if !set.NeedsBase() { // otherwise it contains the Host of the client, and stays no-store
 		h.Set(fasthttp.HeaderCacheControl, keptFor)
 	}
 	h.Set(fasthttp.HeaderETag, d.ETag)
@@ -60,8 +61,9 @@ func (s *Server) document(ctx *fasthttp.RequestCtx) {
 	ctx.Response.SetBodyRaw(d.Body)
 }
 
-// matches reports whether If-None-Match names the tag: its weak comparison takes
-// W/"x" and "x" for the same (RFC 9110, 13.1.2).
+// matches reports whether If-None-Match has the tag. The weak comparison treats W/"x" and "x"
+// as equal (RFC
+// 9110, 13.1.2).
 func matches(fields [][]byte, tag string) bool {
 	for _, field := range fields {
 		for item := range strings.SplitSeq(string(field), ",") {
@@ -74,8 +76,9 @@ func matches(fields [][]byte, tag string) bool {
 	return false
 }
 
-// deposit answers POST /session/deposit of a service that charges nothing: there is
-// no channel to open, and whoever opens one first need not know that.
+// deposit answers POST /session/deposit of a service that charges nothing, for clients that
+// open a channel
+// first.
 func (s *Server) deposit(ctx *fasthttp.RequestCtx) {
 	body := bytes.TrimSpace(ctx.PostBody())
 	if len(body) > 0 {

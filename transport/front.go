@@ -19,11 +19,12 @@ var frontSource string
 
 var frontTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("front").Parse(frontSource)) })
 
-// exampleHash stands in the commands where there is no sample: any would do.
+// exampleHash is used in the commands if there is no sample.
 const exampleHash = "0x1df81f86e2f373abe72e672f1a23615419b073bc61a89c01181f7f7d8092f8ad"
 
-// What the two pages may load: their own style, and the front page its sample. The
-// report may not even run in the origin of the service.
+// Content security policies of the two pages: their own style, and on the front page the frame
+// of the sample. The
+// report must not run in the origin of the service.
 const (
 	frontPolicy  = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	samplePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups"
@@ -35,7 +36,7 @@ func (s *Server) front(ctx *fasthttp.RequestCtx) {
 		Style   template.CSS
 		Base    string
 		Hash    string
-		Sample  bool // there is one
+		Sample  bool // there is a sample
 		Chains  int
 		Metered bool
 	}{Style: template.CSS(report.Style()), Base: s.baseURL(ctx).String(), Hash: exampleHash, Chains: len(s.cfg.Chains), Metered: s.cfg.Metered}
@@ -73,25 +74,25 @@ func (s *Server) sampleReport(ctx *fasthttp.RequestCtx) {
 	sendHTML(ctx, out.String())
 }
 
-// noSample is where Config.Sample is not set.
+// noSample answers if Config.Sample is not set.
 func noSample() (*api.Result, error) { return nil, nil }
 
-// plainHost is a name or an address with a port, and nothing that a shell or a
-// page would read as more.
+// plainHost matches a name or address with a port, without characters that are special in a
+// shell or a page.
 var plainHost = regexp.MustCompile(`^([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
 
-// maxHostName is the longest name of a host.
+// maxHostName is the longest host name (RFC 1035).
 const maxHostName = 253
 
-// isPlainHost leaves the length of the name out of the expression, which would be
-// compiled to 300 kilobytes.
+// isPlainHost checks the length separately, because in the expression it would compile to 300
+// kilobytes.
 func isPlainHost(host []byte) bool {
 	m := plainHost.FindSubmatch(host)
 	return m != nil && len(m[1]) <= maxHostName
 }
 
-// baseURL is where the caller reaches the service, as far as can be known: else it
-// is the address of the connection.
+// baseURL returns the address of the service as the client sees it, if known, otherwise that
+// of the connection.
 func (s *Server) baseURL(ctx *fasthttp.RequestCtx) discovery.BaseURL {
 	if s.cfg.BaseURL != (discovery.BaseURL{}) {
 		return s.cfg.BaseURL

@@ -20,7 +20,7 @@ import (
 
 type handler func(s *Server, ctx *fasthttp.RequestCtx)
 
-// routes by path, then method. HEAD is served by GET.
+// routes by path, then method. HEAD is answered like GET.
 var routes = map[string]map[string]handler{
 	"/":                        {"GET": (*Server).front},
 	"/sample.html":             {"GET": (*Server).sampleReport},
@@ -39,22 +39,21 @@ var routes = map[string]map[string]handler{
 	"/llms-full.txt":           {"GET": (*Server).document},
 }
 
-// Paths that are paid for: of the first a result is read, to the others work is
-// posted.
+// Paid paths: from the first a result is read, to the others work is posted.
 var (
 	paidToRead = map[string]bool{"/result/{jobId}": true, "/explain/run/{requestId}": true, pathRunPart: true}
 	paidToPost = map[string]bool{"/explain": true, "/explain/async": true, "/session/deposit": true}
 )
 
-// carriesPayments reports whether a method that a path does not have is there for
-// messages of a payment channel: a client moves it under the address that it used
-// last, by POST without a body or by HEAD.
+// carriesPayments reports whether a path accepts a further method for messages of a payment
+// channel: a client
+// sends them to the address that it used last, by POST without a body or by HEAD.
 func carriesPayments(ctx *fasthttp.RequestCtx, pattern string) bool {
 	return ctx.IsPost() && paidToRead[pattern] || ctx.IsHead() && paidToPost[pattern]
 }
 
-// guarded gives every answer its headers and outlives a panic: fasthttp itself
-// would let one end the process.
+// guarded sets the headers of every answer and recovers from a panic, because fasthttp does
+// not.
 func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 	visit := newVisit(ctx)
 	brand(&ctx.Response.Header, &visit.id)
@@ -66,7 +65,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 			fail(ctx, fasthttp.StatusInternalServerError, api.CodeInternal, "internal error; the log has it under request "+visit.id.String())
 		}
 		if s.draining.Load() {
-			ctx.SetConnectionClose() // CloseOnShutdown does not hold beyond the grace period
+			ctx.SetConnectionClose() // CloseOnShutdown has no effect after the grace period
 		}
 		if !visit.streams {
 			s.tell(visit, ctx.Response.StatusCode())
@@ -114,7 +113,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 	fail(ctx, fasthttp.StatusMethodNotAllowed, "", "method not allowed here; allowed: "+allow)
 }
 
-// methodOf is the method that decides who answers: HEAD is served by GET.
+// methodOf returns the method whose handler answers: GET for HEAD.
 func methodOf(ctx *fasthttp.RequestCtx) string {
 	switch {
 	case ctx.IsGet(), ctx.IsHead():
@@ -143,21 +142,22 @@ func (s *Server) health(ctx *fasthttp.RequestCtx) {
 	ctx.Response.SetBodyRaw(s.alive)
 }
 
-// healthBody is rendered once: nothing in it changes while the server runs.
+// healthBody is encoded once, because it does not change while the server runs.
 func healthBody(commit string) []byte {
 	out := wire.Health{Status: "ok", Version: Version}
 	if commit != "" {
 		out.Commit = &commit
 	}
 	body, err := json.Marshal(out)
-	if err != nil { // a commit that is no UTF-8
+	if err != nil { // the commit may be invalid UTF-8
 		return healthBody("")
 	}
 	return body
 }
 
-// explain answers POST /explain: with events where the caller asks for them, and
-// else once, when the analysis has ended.
+// explain answers POST /explain: with events if the client asks for them, otherwise with one
+// answer when the
+// analysis has ended.
 func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	if s.sold() {
 		s.explainPaid(ctx)
@@ -191,14 +191,14 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	s.block(ctx, job)
 }
 
-// readRequest reads the ExplainRequest in the body. When it is not ok the answer is
-// given.
+// readRequest parses the ExplainRequest in the body. If ok is false the error has been
+// answered.
 func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req api.Request, ok bool) {
 	if !isJSON(ctx.Request.Header.ContentType()) {
 		fail(ctx, fasthttp.StatusUnsupportedMediaType, "", "Content-Type: must be application/json")
 		return req, false
 	}
-	// ParseRequest copies what it keeps: fasthttp uses the body again.
+	// ParseRequest copies what it keeps, because fasthttp reuses the body.
 	req, err := api.ParseRequest(ctx.PostBody())
 	if err == nil && req.View == "" {
 		req.View, err = viewOf(ctx, "")
@@ -218,7 +218,7 @@ func isJSON(contentType []byte) bool {
 	return err == nil && kind == "application/json"
 }
 
-// block has the analysis done for as long as the client waits for it.
+// block runs the analysis while the client waits.
 func (s *Server) block(ctx *fasthttp.RequestCtx, job RunSpec) {
 	work, cancel := s.begin()
 	defer cancel(nil)
@@ -240,9 +240,9 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job RunSpec) {
 	}
 }
 
-// stream answers with events. The analysis runs beside the connection, and gives
-// its slot back when it has ended, whatever became of the client. One that is sold
-// is paid before its last frame leaves.
+// stream answers with events. The analysis runs beside the connection, and releases its slot
+// when it has ended,
+// even if the client is gone. A sold analysis is paid before its last frame is sent.
 func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	work, cancel := s.begin()
 	st := s.newStream(ctx, job.ID)
@@ -270,11 +270,11 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 		st.onWhole = func() { s.delivered(job.ID) }
 	}
 	fan.add(st)
-	var unsaid atomic.Bool // that the analysis is complete
+	var unsaid atomic.Bool // event that the analysis is complete
 	job.Sink = func(e api.Event) {
 		visit.hear(e)
 		if cut := s.finishing(); e.Type == api.EventComplete && (v != nil || cut) {
-			unsaid.Store(cut) // what was cut short is not complete; all else has it sent below
+			unsaid.Store(cut) // a partial result is not complete; all others get it below
 			return
 		}
 		fan.send(e)
@@ -307,17 +307,19 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	s.open(ctx, st)
 }
 
-// begin makes the context of one analysis.
+// begin creates the context of one analysis.
 func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 	work, cancel := context.WithCancelCause(s.base)
 	work, stop := context.WithTimeout(work, s.cfg.Deadline+grace)
 	return work, func(cause error) { cancel(cause); stop() }
 }
 
-// conclude runs the analysis, keeps its run and makes the frame that ends its
-// stream. It may work outside of any handler, where a panic would end the process.
-// A partial result that a stop cut short is told as an error where it was kept:
-// the error says where it can be had. ended takes the run off the list of those at work.
+// conclude runs the analysis, stores its run and returns the frame that ends its stream. It
+// may run outside of a
+// handler, where a panic would end the process. A partial result of a stopping server is
+// stored, and the
+// stream ends with an error that says where to fetch it. ended removes the run from the list
+// of running ones.
 func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutShort func() bool) (last any, err error) {
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
 	defer ended()
@@ -337,7 +339,7 @@ func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutSh
 
 var errPanic = errors.New("the analysis panicked")
 
-// attempt runs the analysis. Its panic costs this request only.
+// attempt runs the analysis. A panic fails this request only.
 func (s *Server) attempt(work context.Context, job RunSpec) (res *api.Result, err error) {
 	defer s.caught(job.ID, func() { res, err = nil, errPanic })
 	res, err = s.cfg.Explainer.Explain(work, job)
@@ -353,7 +355,7 @@ func (s *Server) attempt(work context.Context, job RunSpec) (res *api.Result, er
 	return res, err
 }
 
-// caught is to be deferred: it logs a panic and lets the function answer for it.
+// caught is deferred: it logs a panic and calls the function that answers for it.
 func (s *Server) caught(id string, answer func()) {
 	if v := recover(); v != nil {
 		s.cfg.Log.Error("panic", "request", id, "value", v, "stack", string(debug.Stack()))

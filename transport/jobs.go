@@ -13,25 +13,25 @@ import (
 	"txlens/transport/wire"
 )
 
-// Jobs runs analyses beside the requests that ask for them.
+// Jobs runs analyses asynchronously.
 type Jobs interface {
-	// Submit takes a job that outlives a crash from then on. Its errors are
-	// *api.BadRequest, api.ErrUnknownChain, api.ErrBusy,
-	// api.ErrStopping, or what the store says.
+	// Submit accepts a job, which then survives a crash. The error is *api.BadRequest,
+	// api.ErrUnknownChain,
+	// api.ErrBusy, api.ErrStopping, or the store's.
 	Submit(req api.Request) (id string, err error)
-	// SubmitAs is Submit under an id that the caller has made: a UUID of version 7.
+	// SubmitAs is Submit with an id from the caller: a UUID of version 7.
 	SubmitAs(id string, req api.Request) error
-	// Job returns where a job stands, or api.ErrNoJob.
+	// Job returns the state of a job, or api.ErrNoJob.
 	Job(id string) (*api.Job, error)
 }
 
 const (
-	// pollAfter is told to who waits for a job: seconds.
+	// pollAfter is the Retry-After of an unfinished job, in seconds.
 	pollAfter = "5"
 	noSuchJob = "Job not found - expired or invalid ID"
 )
 
-// explainAsync answers POST /explain/async: 202 once the job is on disk.
+// explainAsync answers POST /explain/async: 202 when the job is on disk.
 func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -58,20 +58,20 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 	s.accepted(ctx, id)
 }
 
-// failAsync answers an internal error before the job exists, which has a body of
-// its own on this path.
+// failAsync answers an internal error before the job exists. This path has a body of its own
+// for it.
 func (s *Server) failAsync(ctx *fasthttp.RequestCtx, err error) {
 	id := idOf(ctx)
 	s.cfg.Log.Error("submit job", "request", id, "error", err)
-	body, _ := json.Marshal(wire.AsyncFault{Error: "Internal server error", RequestID: "err-" + id}) // ASCII alone
+	body, _ := json.Marshal(wire.AsyncFault{Error: "Internal server error", RequestID: "err-" + id}) // ASCII only
 	ctx.Response.ResetBody()
 	ctx.SetStatusCode(fasthttp.StatusInternalServerError)
 	ctx.SetContentType("application/json")
 	ctx.Response.SetBodyRaw(body)
 }
 
-// result answers GET /result/{jobId}. The status is that of the poll: a job that
-// failed is 200, too.
+// result answers GET /result/{jobId}. The status is that of the poll: 200 even for a failed
+// job.
 func (s *Server) result(ctx *fasthttp.RequestCtx) {
 	if s.moved(ctx) {
 		return
@@ -101,7 +101,7 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// sendJob answers with a job, in the view of the poll or else in that of the submit.
+// sendJob answers with a job, in the view of the poll or else of the submission.
 func (s *Server) sendJob(ctx *fasthttp.RequestCtx, job *api.Job, v api.View) {
 	told := *job
 	if job.Result != nil {
@@ -112,6 +112,6 @@ func (s *Server) sendJob(ctx *fasthttp.RequestCtx, job *api.Job, v api.View) {
 		}
 		told.Result = doc
 	}
-	s.delivered(job.JobID) // who polls knows the job
+	s.delivered(job.JobID) // the client knows the job id
 	s.sendJSON(ctx, &told)
 }

@@ -16,15 +16,15 @@ import (
 
 const pathMCP = "/mcp"
 
-// Bounds of the Model Context Protocol.
+// Limits of the Model Context Protocol.
 const (
-	maxSessions    = 4096             // of the versions that have sessions
-	sessionTimeout = 10 * time.Minute // without a request
+	maxSessions    = 4096             // sessions of earlier protocol versions
+	sessionTimeout = 10 * time.Minute // time without a request
 )
 
 // mcpEndpoint serves the Model Context Protocol over HTTP. Since version 2026-07-28 each
-// request stands alone; earlier versions have sessions, by whose messages a call can be
-// cancelled.
+// request is independent;
+// earlier versions have sessions, in which a message can cancel a call.
 type mcpEndpoint struct {
 	s       *Server
 	server  *mcp.Server
@@ -67,14 +67,14 @@ func (s *Server) serveMCP(ctx *fasthttp.RequestCtx) {
 		watched := watch(conn, false, cancel)
 		defer func() {
 			if !watched.end() {
-				conn.Close() // the watcher took a byte of the next request
+				conn.Close() // the watcher read a byte of the next request
 			}
 		}()
 		e.alone.ServeHTTP(out, call.WithContext(work))
 	})(ctx)
 }
 
-// request is a copy of a request: sessions outlive the memory of fasthttp.
+// request returns a copy of a request, because sessions outlive the buffers of fasthttp.
 func (e *mcpEndpoint) request(ctx *fasthttp.RequestCtx) (*http.Request, error) {
 	work := mcp.WithOrigin(e.s.base, ctx.RemoteAddr())
 	r, err := http.NewRequestWithContext(work, string(ctx.Method()), pathMCP, bytes.NewReader(bytes.Clone(ctx.PostBody())))
@@ -88,7 +88,7 @@ func (e *mcpEndpoint) request(ctx *fasthttp.RequestCtx) (*http.Request, error) {
 	return r, nil
 }
 
-// timedWriter gives each write its own time, as a stream may last longer than one.
+// timedWriter sets a deadline for each write, because a stream may last longer than one.
 type timedWriter struct {
 	http.ResponseWriter
 	conn    net.Conn

@@ -14,15 +14,17 @@ import (
 	"txlens/transport/wire"
 )
 
-// inner is the answer to a request that a tool made in place of its caller.
+// inner is the answer to a request that a tool made for its caller.
 type inner struct {
 	body    jsontext.Value
 	receipt jsontext.Value
 }
 
-// ask makes a request of HTTP for a tool. So a tool is paid for by the rules, and in the
-// books, of the request that it stands for. A payment that is asked for or refused is a
-// *mcp.PaymentError, another refusal a *mcp.RefusedError.
+// ask sends an HTTP request for a tool, inside the server. So a tool is paid by the same rules
+// and with the same
+// tickets as the request. A demanded or refused payment is a *mcp.PaymentError, another
+// refusal a
+// *mcp.RefusedError.
 func (m mcpService) ask(call mcp.Call, method, path string, body []byte) (inner, error) {
 	var req fasthttp.Request
 	req.Header.SetMethod(method)
@@ -72,7 +74,7 @@ func refusalOf(body jsontext.Value) error {
 	return &mcp.RefusedError{Code: e.Code, Message: e.Error}
 }
 
-// paymentError is a 402, or the refusal of a payment, as MCP has it.
+// paymentError converts a 402 or a refused payment to its form in MCP.
 func paymentError(status int, challenge string, body jsontext.Value, isProblem, paid bool) error {
 	e := &mcp.PaymentError{Refused: paid, Status: status, Detail: "answer the challenge in data with a credential in _meta"}
 	var told struct {
@@ -105,7 +107,7 @@ func paymentError(status int, challenge string, body jsontext.Value, isProblem, 
 	return e
 }
 
-// challengeJSON is a challenge as MCP has it: its request is an object.
+// challengeJSON converts a challenge to its form in MCP, where its request is an object.
 func challengeJSON(c *mpp.Challenge) (jsontext.Value, error) {
 	request, err := base64.RawURLEncoding.DecodeString(c.Request)
 	if err != nil {
@@ -123,9 +125,9 @@ func challengeJSON(c *mpp.Challenge) (jsontext.Value, error) {
 	}{c.ID, c.Realm, c.Method, c.Intent, request, c.Expires, c.Description, c.Opaque})
 }
 
-// credentialHeader is the value of Authorization for a credential as MCP has it. The
-// request of its challenge becomes the text that the challenge was made of: canonical
-// JSON in base64url.
+// credentialHeader returns the value of Authorization for a credential in its form in MCP. The
+// request of its
+// challenge is encoded as before: canonical JSON in base64url.
 func credentialHeader(doc jsontext.Value) (string, error) {
 	var c struct {
 		Challenge map[string]jsontext.Value `json:"challenge"`
@@ -145,7 +147,7 @@ func credentialHeader(doc jsontext.Value) (string, error) {
 		}
 		c.Challenge["request"] = text
 	}
-	delete(c.Challenge, "meta") // what opaque says, decoded
+	delete(c.Challenge, "meta") // content of opaque, decoded
 	text, err := json.Marshal(c, json.Deterministic(true))
 	if err != nil {
 		return "", err

@@ -15,8 +15,9 @@ import (
 	"txlens/transport/wire"
 )
 
-// mcpService is what the tools of the Model Context Protocol ask for. Where analyses are
-// sold, a tool does what the paid request of HTTP does.
+// mcpService implements the tools of the Model Context Protocol. If analyses are sold, a tool
+// does what the paid
+// HTTP request does.
 type mcpService struct{ s *Server }
 
 var _ mcp.Service = mcpService{}
@@ -120,7 +121,7 @@ func (m mcpService) Result(_ context.Context, call mcp.Call, id string) (*mcp.Ru
 	return run, err
 }
 
-// collect takes what is still owed for a run or a job that has ended.
+// collect collects the debt of a run or job that has ended.
 func (m mcpService) collect(call mcp.Call, id string) (receipt jsontext.Value, err error) {
 	path := "/explain/run/" + id
 	if _, err := m.s.recovered(id); errors.Is(err, api.ErrNoRun) {

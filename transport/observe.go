@@ -14,52 +14,53 @@ import (
 	"txlens/engine/api"
 )
 
-// Observer counts what the server does. It is called on the way of requests, from
-// many goroutines, and must not block.
+// Observer counts what the server does. It is called during requests, by many goroutines, and
+// must not block.
 type Observer interface {
-	// Answered: a request is over. The route is its method and the pattern of its
-	// path, such as GET /result/{jobId}, or Other. A stream is over when it ends.
+	// Answered is called when a request has ended. The route is its method and the pattern of
+	// its path, such as GET
+	// /result/{jobId}, or Other. A streamed request ends with its stream.
 	Answered(route string, status int, took time.Duration)
-	// StreamOpened and StreamClosed: slow says that the client was cut off because it
-	// did not read.
+	// StreamOpened and StreamClosed count streams; slow means that the client was disconnected
+	// because it did not read.
 	StreamOpened()
 	StreamClosed(slow bool)
 }
 
-// Other is the route of requests that no handler takes: whatever they name must
-// not become a label of a metric or a word in the log.
+// Other is the route of requests without a handler: their paths must not become labels of a
+// metric or words in
+// the log.
 const Other = "other"
 
-// nobody is an Observer.
+// nobody is an Observer that does nothing.
 type nobody struct{}
 
 func (nobody) Answered(string, int, time.Duration) {}
 func (nobody) StreamOpened()                       {}
 func (nobody) StreamClosed(bool)                   {}
 
-// visit is one request, from its head to its line in the log. Chain and phase are
-// told by the analysis, on goroutines of its own.
+// visit is one request, from its header to its log line. The analysis sets chain and phase on
+// its own goroutines.
 type visit struct {
 	id      requestID
-	method  string // empty when no handler takes it
-	path    string // the pattern
-	route   string // as an Observer is told it; empty: Other
+	method  string // empty without a handler
+	path    string // pattern of the path
+	route   string // route for an Observer; empty: Other
 	start   time.Time
-	streams bool // its end is that of the stream
-	heard   bool // an analysis may tell it more, even after the end
+	streams bool // the request ends with the stream
+	heard   bool // an analysis may still write to it, even after the end
 	routine bool // one of the many vouchers of a stream
 
 	mu    sync.Mutex
-	code  string // of the error that was answered
+	code  string // code of the error in the answer
 	chain string
-	phase string // that failed, the first of them
+	phase string // the first phase that failed
 }
 
-// visits are used again: most requests are over at once, and a server that makes
-// no garbage for them has nothing to collect.
+// visits is a pool, so that short requests make no garbage.
 var visits = sync.Pool{New: func() any { return new(visit) }}
 
-// free gives back a visit that nobody holds any more.
+// free returns a visit to the pool if nothing refers to it.
 func (v *visit) free() {
 	if v.heard {
 		return
@@ -73,7 +74,7 @@ const visitKey = "visit"
 func newVisit(ctx *fasthttp.RequestCtx) *visit {
 	start := ctx.Time()
 	if start.IsZero() {
-		start = time.Now() // nothing could be read of it
+		start = time.Now() // unreadable request
 	}
 	v := visits.Get().(*visit)
 	v.id, v.path, v.start = newRequestID(start), Other, start
@@ -86,7 +87,7 @@ func visitOf(ctx *fasthttp.RequestCtx) *visit {
 	return v
 }
 
-// hear takes from the events of an analysis what the log is to say of it.
+// hear records the events of the analysis that appear in the log line.
 func (v *visit) hear(e api.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -101,20 +102,20 @@ func (v *visit) hear(e api.Event) {
 	}
 }
 
-// failed notes the code of an error that is answered.
+// failed records the code of an error answer.
 func (v *visit) failed(code string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.code = code
 }
 
-// quiet are requests that say nothing by being answered: probes, documents, and the
-// vouchers that a stream asks for by the dozen.
+// quiet are requests that are not logged on success: probes, documents, and the many vouchers
+// of a stream.
 func (v *visit) quiet(status int) bool {
 	return status < 400 && (v.routine || v.method == fasthttp.MethodGet && !strings.HasSuffix(v.path, "}"))
 }
 
-// tell ends a visit: it is counted, and has its line in the log.
+// tell ends a visit: it is counted and logged.
 func (s *Server) tell(v *visit, status int, more ...slog.Attr) {
 	took := time.Since(v.start)
 	s.cfg.Observer.Answered(cmp.Or(v.route, Other), status, took)

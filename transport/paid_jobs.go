@@ -24,7 +24,7 @@ const (
 // sold reports whether analyses are paid for.
 func (s *Server) sold() bool { return s.cfg.Payments.Payer != nil }
 
-// asyncPaid answers POST /explain/async where it is sold: one unit at the submit.
+// asyncPaid answers POST /explain/async if it is sold: one unit is charged at submission.
 func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
 	route := s.offer(pathAsync, cent)
 	cr, paid, ok := s.credential(ctx, route)
@@ -56,7 +56,7 @@ func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// sellJob submits the job that a voucher asks for, or tells of the one that it began.
+// sellJob submits the job that a voucher pays for, or returns the one that it began before.
 func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, req api.Request) {
 	order := s.order(ctx, pathAsync, p, recordid.New())
 	var place *slots.Slot
@@ -71,7 +71,7 @@ func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.
 		return
 	}
 	if !a.Fresh {
-		// A crash may have come between the charge and the job.
+		// A crash may have happened between the charge and the job.
 		if _, err := s.cfg.Jobs.Job(a.Bill); !errors.Is(err, api.ErrNoJob) {
 			giveReceipt(ctx, a.Standing, p.ChallengeID)
 			s.accepted(ctx, a.Bill)
@@ -97,7 +97,7 @@ func (s *Server) accepted(ctx *fasthttp.RequestCtx, id string) {
 	s.sendJSON(ctx, wire.JobAccepted{JobID: id, Status: api.JobPending})
 }
 
-// notSubmitted says why there is no job.
+// notSubmitted answers why there is no job.
 func (s *Server) notSubmitted(ctx *fasthttp.RequestCtx, err error) {
 	if api.FaultOf(err).Code != api.CodeInternal {
 		s.failWith(ctx, err)
@@ -106,9 +106,11 @@ func (s *Server) notSubmitted(ctx *fasthttp.RequestCtx, err error) {
 	s.failAsync(ctx, err)
 }
 
-// toll collects what a run or job owes before it is told of. passed is false where
-// the request is answered by that. state is what the 402 says of it. finished says
-// that all must be paid, rather than what its challenge named.
+// toll collects the debt of a run or job before its result is shown. passed is false if the
+// request was answered
+// instead. state is the state in the 402. finished means that the whole debt must be paid, not
+// only the amount
+// of the challenge.
 func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool) (passed bool) {
 	if !s.sold() {
 		return true
@@ -157,7 +159,7 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool)
 	return true
 }
 
-// owes says what is due for a run or job before it is told of.
+// owes returns the debt of a run or job before its result is shown.
 func owes(owed tempo.Amount, state string) *mpp.Problem {
 	return &mpp.Problem{
 		Type:    mpp.PaymentRequired,
@@ -166,7 +168,7 @@ func owes(owed tempo.Amount, state string) *mpp.Problem {
 	}
 }
 
-// manageAt answers a method that a paid path has for messages of a channel alone.
+// manageAt answers a method that a paid path accepts only for messages of a channel.
 func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
 	route := s.offer(string(ctx.Path()), cent)
 	cr, paid, ok := s.credential(ctx, route)
@@ -180,8 +182,9 @@ func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
 	s.manage(ctx, route, cr, paid)
 }
 
-// depositPaid answers POST /session/deposit where the service is sold. Its voucher
-// opens the channel and buys nothing.
+// depositPaid answers POST /session/deposit if the service is sold. Its voucher opens the
+// channel and buys
+// nothing.
 func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
 	route := s.offer(pathDeposit, cent)
 	cr, paid, ok := s.credential(ctx, route)

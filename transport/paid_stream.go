@@ -18,7 +18,7 @@ import (
 
 const pathExplain = "/explain"
 
-// explainPaid answers POST /explain where it is sold: as a stream alone.
+// explainPaid answers POST /explain if it is sold, which is possible as a stream only.
 func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 	route := s.offer(pathExplain, cent)
 	cr, paid, ok := s.credential(ctx, route)
@@ -29,7 +29,7 @@ func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 		s.manage(ctx, route, cr, paid)
 		return
 	}
-	req, ok := s.readRequest(ctx) // what is wrong with it costs nothing
+	req, ok := s.readRequest(ctx) // an invalid request costs nothing
 	if !ok {
 		return
 	}
@@ -58,7 +58,7 @@ func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// manage answers a request without a body: it can only move a channel.
+// manage answers a request without a body: it can only manage a channel.
 func (s *Server) manage(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.Credential, paid bool) {
 	if !paid {
 		s.demand(ctx, route)
@@ -67,14 +67,13 @@ func (s *Server) manage(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.Cred
 	s.pay(ctx, cr, route, "") // answers: without a body nothing is bought
 }
 
-// crowdedError is the refusal of a request for which there is no slot. Nothing was
-// charged.
+// crowdedError means that there is no slot for a request. Nothing was charged.
 type crowdedError struct{ cause error }
 
 func (e *crowdedError) Error() string { return "no slot: " + e.cause.Error() }
 func (e *crowdedError) Unwrap() error { return e.cause }
 
-// noSlot makes the refusals of a pool a *crowdedError.
+// noSlot converts the errors of a pool to a *crowdedError.
 func noSlot(err error) error {
 	if errors.Is(err, slots.ErrBusy) || errors.Is(err, slots.ErrTooMany) {
 		return &crowdedError{err}
@@ -82,7 +81,7 @@ func noSlot(err error) error {
 	return err
 }
 
-// tooMany answers a request for which there is no slot.
+// tooMany answers a request without a slot.
 func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *crowdedError) {
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
 	message := "too many analyses are running; try again soon. Nothing was charged"
@@ -92,7 +91,7 @@ func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *crowdedError) {
 	fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, message)
 }
 
-// sell begins the analysis that a voucher asks for, or joins the one that it began.
+// sell begins the analysis that a voucher pays for, or joins the one that it began before.
 func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Payment, req api.Request) {
 	e := &entrance{s: s, p: p}
 	var slot *slots.Slot
@@ -122,7 +121,7 @@ func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Pay
 type entrance struct {
 	s   *Server
 	p   *channel.Payment
-	fan *fan // of the run, once it is open
+	fan *fan // id of the run, once it is open
 }
 
 func (e *entrance) Slot(ctx context.Context) (*slots.Slot, error) {
@@ -131,7 +130,7 @@ func (e *entrance) Slot(ctx context.Context) (*slots.Slot, error) {
 	return slot, noSlot(err)
 }
 
-// Begun reports whether a run is at work or has ended. A crash may have come before either.
+// Begun reports whether a run is in progress or has ended. After a crash it may be neither.
 func (e *entrance) Begun(id string) bool {
 	if e.s.live.has(id) {
 		return true
@@ -166,10 +165,10 @@ type paidRun struct {
 	fan       *fan
 }
 
-// begin collects what accrues until the analysis ends.
+// begin collects the accruing debt until the analysis ends.
 func (v *paidRun) begin(work context.Context) { v.run.Start(work, v.ask) }
 
-// ask asks the clients of the run for a voucher; nil: it has come.
+// ask sends the demand for a voucher to the clients of the run; nil: the voucher has arrived.
 func (v *paidRun) ask(need *mpp.NeedVoucher) {
 	if need == nil {
 		v.fan.demand(nil)
@@ -178,22 +177,23 @@ func (v *paidRun) ask(need *mpp.NeedVoucher) {
 	v.fan.demand(named(mpp.EventNeedVoucher, need.JSON()))
 }
 
-// named is an event of the protocol. Its data is one line.
+// named is a named event of the payment protocol. Its data is one line.
 func named(event string, data []byte) []byte {
 	b := make([]byte, 0, len(event)+len(data)+16)
 	b = append(append(append(b, "event: "...), event...), "\ndata: "...)
 	return append(append(b, data...), "\n\n"...)
 }
 
-// price fixes what the run comes to, before its record can be asked for.
+// price sets the price of the run before its record is available.
 func (v *paidRun) price(res *api.Result, err error) {
 	if err := v.run.Fix(context.WithoutCancel(v.s.base), sale.OutcomeOf(res, err)); err != nil {
 		v.s.cfg.Log.Error("fix the price of a run", "request", v.run.ID, "error", err)
 	}
 }
 
-// settle waits until the run is paid before its last frame is sent. A run that cannot be
-// paid is kept, and the error says where.
+// settle waits until the run is paid before its last frame is sent. If it is not paid the run
+// is stored, and the
+// error says where to fetch it.
 func (v *paidRun) settle(last any, err error) (any, []byte, error) {
 	unpaid := v.run.Finish(err)
 	if err == nil && unpaid != nil {
@@ -204,14 +204,14 @@ func (v *paidRun) settle(last any, err error) (any, []byte, error) {
 	return last, v.receipt(), err
 }
 
-// end takes the run off the lists.
+// end removes the run from the lists.
 func (v *paidRun) end() {
 	v.run.End()
 	v.s.live.close(v.fan)
 	v.slot.Release()
 }
 
-// receipt is the last event of a paid stream.
+// receipt returns the last event of a paid stream.
 func (v *paidRun) receipt() []byte {
 	return v.s.lastReceipt(v.run.ID, v.run.Channel, v.challenge)
 }
@@ -227,7 +227,7 @@ func (s *Server) lastReceipt(id string, channelID common.Hash, challenge string)
 	return named(mpp.EventReceipt, st.Receipt(challenge, time.Now()).JSON())
 }
 
-// unpaidRun: the run is done and kept, and not all of it is paid.
+// unpaidRun means that the run is finished and stored, but not fully paid.
 type unpaidRun struct{ cause error }
 
 func (u unpaidRun) Error() string { return "not all of the run is paid: " + u.cause.Error() }
@@ -236,8 +236,9 @@ func (u unpaidRun) Is(target error) bool {
 	return target == api.ErrUnpaid
 }
 
-// rejoin answers a request whose voucher has begun a run before: what still comes
-// of it, or its record. It charges nothing but what is outstanding.
+// rejoin answers a request whose voucher has begun a run before, with the rest of its events
+// or its record. It
+// charges only the outstanding amount.
 func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, job RunSpec) {
 	id := job.ID
 	st := s.newStream(ctx, id)
@@ -255,14 +256,14 @@ func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, job RunSpe
 	s.open(ctx, st)
 }
 
-// delivered notes that a result was sent to its end.
+// delivered records that a result was sent completely.
 func (s *Server) delivered(id string) {
 	if s.sold() {
 		s.cfg.Payments.Admissions.Delivered(id)
 	}
 }
 
-// replay streams the record of a run, once it is paid.
+// replay streams the record of a run after it is paid.
 func (s *Server) replay(st *stream, p *channel.Payment, job RunSpec) {
 	id := job.ID
 	defer s.caught(id, func() { st.end(s.errorEvent(id, errPanic)) })
@@ -290,7 +291,7 @@ func (s *Server) replay(st *stream, p *channel.Payment, job RunSpec) {
 	st.end(frame)
 }
 
-// collectRest takes what is outstanding on the bill of a run that has ended.
+// collectRest collects the outstanding part of the bill of a run that has ended.
 func (s *Server) collectRest(st *stream, p *channel.Payment, id string) error {
 	bill, owed, err := s.cfg.Payments.Seller.Outstanding(id)
 	if err != nil {
@@ -305,7 +306,7 @@ func (s *Server) collectRest(st *stream, p *channel.Payment, id string) error {
 	return s.cfg.Payments.Seller.CollectRest(s.base, p, bill, v.ask)
 }
 
-// recovered is the record of a run, or why there is none.
+// recovered returns the record of a run, or why there is none.
 func (s *Server) recovered(id string) (*api.RunRecovery, error) {
 	if s.cfg.Runs == nil {
 		return nil, api.ErrNoRun
@@ -313,13 +314,13 @@ func (s *Server) recovered(id string) (*api.RunRecovery, error) {
 	return s.cfg.Runs.Recover(id)
 }
 
-// fan gives the frames of one run to all streams that want them.
+// fan sends the frames of one run to all of its streams.
 type fan struct {
 	id string
 
 	mu      sync.Mutex
 	streams []*stream
-	wanted  []byte // the event that asks for a voucher, until there is one
+	wanted  []byte // event that asks for a voucher, while one is needed
 	ended   bool
 	last    any
 	trailer []byte
@@ -327,7 +328,7 @@ type fan struct {
 
 func newFan(id string) *fan { return &fan{id: id} }
 
-// add has a stream get what comes from now on; after the end, that.
+// add adds a stream, which gets the following frames; after the end, the last frame.
 func (f *fan) add(st *stream) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -342,8 +343,9 @@ func (f *fan) add(st *stream) {
 	}
 }
 
-// demand asks all streams for a voucher, and those that come until there is one: the
-// stream that was told may have broken before its client read it. nil: it has come.
+// demand asks all streams for a voucher, and streams that join before it arrives: the stream
+// that was asked may
+// have broken before its client read the event. nil: the voucher has arrived.
 func (f *fan) demand(event []byte) {
 	f.mu.Lock()
 	f.wanted = event
@@ -379,7 +381,7 @@ type live struct {
 	fans map[string]*fan
 }
 
-// open reports whether the run is on the list by this call.
+// open adds a run and reports whether it was not there.
 func (l *live) open(f *fan) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -407,7 +409,7 @@ func (l *live) close(f *fan) {
 	}
 }
 
-// join adds a stream to a run, if it streams.
+// join adds a stream to a run, if the run streams.
 func (l *live) join(id string, st *stream) bool {
 	l.mu.Lock()
 	f := l.fans[id]

@@ -14,13 +14,13 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// withID are the paths that end in an id, by what stands before it.
+// withID are the paths that end in an id, by their prefix.
 var withID = map[string]string{
 	"/result/":      "/result/{jobId}",
 	"/explain/run/": "/explain/run/{requestId}",
 }
 
-// patterns are the paths without an id, as they are.
+// patterns are the paths without an id.
 var patterns = func() map[string]string {
 	m := map[string]string{}
 	for path := range routes {
@@ -29,7 +29,7 @@ var patterns = func() map[string]string {
 	return m
 }()
 
-// namesOfRoutes has each route by its method and pattern, as an Observer is told it.
+// namesOfRoutes has the name of each route, by its method and pattern, for an Observer.
 func namesOfRoutes() map[[2]string]string {
 	names := map[[2]string]string{}
 	for path, methods := range routes {
@@ -40,7 +40,7 @@ func namesOfRoutes() map[[2]string]string {
 	return names
 }
 
-// lookUp finds the pattern of a path and its methods; nil when there is none.
+// lookUp returns the pattern of a path and its methods; nil if there is none.
 func lookUp(path []byte) (pattern string, methods map[string]handler) {
 	pattern, ok := patterns[string(path)]
 	if i := bytes.LastIndexByte(path, '/') + 1; !ok && i < len(path) {
@@ -52,8 +52,8 @@ func lookUp(path []byte) (pattern string, methods map[string]handler) {
 	return pattern, routes[pattern]
 }
 
-// pathID returns the id at the end of the path, in its one spelling. It is not ok
-// when it is no UUID.
+// pathID returns the id at the end of the path, in canonical form. ok is false if it is not a
+// UUID.
 func pathID(ctx *fasthttp.RequestCtx) (id string, ok bool) {
 	path := string(ctx.Path())
 	return parseID(path[strings.LastIndexByte(path, '/')+1:])
@@ -61,23 +61,23 @@ func pathID(ctx *fasthttp.RequestCtx) (id string, ok bool) {
 
 func parseID(id string) (spelled string, ok bool) {
 	u, err := uuid.Parse(id)
-	return u.String(), err == nil && len(id) == 36 // Parse takes other spellings, too
+	return u.String(), err == nil && len(id) == 36 // Parse accepts other forms, too
 }
 
-// noSuchPath lists what there is.
+// noSuchPath answers 404 with the list of paths.
 func (s *Server) noSuchPath() string {
 	list := slices.Collect(maps.Values(s.routeNames))
 	sort.Strings(list)
 	return "no such path; there are " + strings.Join(list, ", ")
 }
 
-// newRequestID makes a UUID of version 7 (RFC 9562): its first 48 bits are the time,
-// since run records are kept under it in order; the others are random, since who
-// knows the id of a run may have its result.
+// newRequestID returns a UUID of version 7 (RFC 9562). Its first 48 bits are the time, so that
+// run records are
+// stored in order. The others are random, because the id of a run gives access to its result.
 func newRequestID(at time.Time) (id requestID) {
 	var u [16]byte
 	binary.BigEndian.PutUint64(u[:8], uint64(at.UnixMilli())<<16)
-	rand.Read(u[6:]) // never fails: it ends the process first
+	rand.Read(u[6:]) // never fails: it would end the process
 	u[6] = u[6]&0x0f | 0x70
 	u[8] = u[8]&0x3f | 0x80
 	for i, j := 0, 0; i < len(u); i++ {
@@ -91,7 +91,7 @@ func newRequestID(at time.Time) (id requestID) {
 	return id
 }
 
-// requestID is the text of a UUID. As an array it costs a request no memory.
+// requestID is the text of a UUID. As an array it needs no allocation.
 type requestID [36]byte
 
 func (id *requestID) String() string { return string(id[:]) }

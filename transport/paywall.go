@@ -23,42 +23,44 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Payer takes the payments of credentials. It is safe for concurrent use.
+// Payer processes payment credentials. It is safe for concurrent use.
 type Payer interface {
-	// Pay does what a credential says: opens a channel, takes a voucher, tops up or
-	// closes. It charges nothing. The error is a *mpp.Problem or a
-	// *channel.DepositError, or that of the context.
+	// Pay executes a credential: it opens a channel, accepts a voucher, tops up or closes. It
+	// does not charge. The
+	// error is a *mpp.Problem, a *channel.DepositError, or the context's.
 	Pay(ctx context.Context, q channel.PayRequest) (*channel.Payment, error)
-	// CollectHeld charges what is owed on a bill for the request of a payment, at
-	// most what its challenge named.
+	// CollectHeld charges the outstanding part of a bill for a request with a payment, at most
+	// the amount of its
+	// challenge.
 	CollectHeld(ctx context.Context, p *channel.Payment, billID string, price tempo.Amount) (channel.Bill, channel.Standing, error)
-	// LetGo gives up what is held for a request that is not charged.
+	// LetGo releases the amount that is held for a request that is not charged.
 	LetGo(ctx context.Context, p *channel.Payment)
-	// Standing returns where a channel stands.
+	// Standing returns the standing of a channel.
 	Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error)
 }
 
-// Admissions knows the requests that were admitted. It is safe for concurrent use.
+// Admissions records the requests that were admitted. It is safe for concurrent use.
 type Admissions interface {
-	// Begun reports whether a request has been admitted before.
+	// Begun reports whether a request was admitted before.
 	Begun(key channel.TicketKey) bool
-	// Void takes back the admission of a request for which nothing was done.
+	// Void reverts the admission of a request for which no work was done.
 	Void(ctx context.Context, channelID common.Hash, o channel.Order) error
-	// Delivered notes that the result of a run or job was sent to its end.
+	// Delivered records that the result of a run or job was sent completely.
 	Delivered(billID string)
 }
 
-// Snapshots tells payers where their channels stand. It is safe for concurrent use.
+// Snapshots reports the state of channels to their payers. It is safe for concurrent use.
 type Snapshots interface {
-	// Snapshot is what a credential's payer may know of its channel, nil if the
-	// credential does not prove who asks.
+	// Snapshot returns what a credential's payer may learn about its channel, nil if the
+	// credential does not
+	// authenticate the payer.
 	Snapshot(ctx context.Context, cr *mpp.Credential, price tempo.Amount) *mpp.Snapshot
-	// SnapshotOf is that of the channel with which a payer can continue, nil if there
+	// SnapshotOf returns the state of a channel that a payer can continue with, nil if there
 	// is none.
 	SnapshotOf(ctx context.Context, payer common.Address) *mpp.Snapshot
 }
 
-// Payments are the terms on which the service is sold. Payer nil: nothing is sold.
+// Payments are the terms of the sale. Payer nil: nothing is sold.
 type Payments struct {
 	Payer      Payer
 	Admissions Admissions
@@ -66,11 +68,12 @@ type Payments struct {
 	Seller     *sale.Seller
 	Issuer     *mpp.Issuer
 	Realm      string
-	Request    mpp.SessionRequest // of a challenge, but for the amount
+	Request    mpp.SessionRequest // terms of a challenge without the amount
 	// MinDeposit is the smallest deposit of a channel that is served, default $2.
 	MinDeposit tempo.Amount
-	// QueueTime is how long a paid request waits for a free slot before it is answered
-	// 503, default 10 s. Negative: it does not wait.
+	// QueueTime is how long a paid request waits for a free slot before it is answered 503,
+	// default 10 s. Negative: it
+	// does not wait.
 	QueueTime time.Duration
 }
 
@@ -87,8 +90,9 @@ func (p Payments) withDefaults() Payments {
 // cent is the price of one unit.
 var cent = tempo.AmountFrom(meter.Cent)
 
-// offer is what a path asks for now. The scope names the path alone: the vouchers
-// of a stream arrive by another method. It is not to be written to.
+// offer returns the price and scope of a path. The scope has no method, because the vouchers
+// of a stream arrive by
+// another method. The offer is read-only.
 func (s *Server) offer(path string, amount tempo.Amount) *mpp.Route {
 	if known := s.offers[path]; known != nil && amount == cent {
 		return known
@@ -96,7 +100,7 @@ func (s *Server) offer(path string, amount tempo.Amount) *mpp.Route {
 	return s.newOffer(path, amount)
 }
 
-// newOffer is offer for who changes it.
+// newOffer is offer for a caller that changes it.
 func (s *Server) newOffer(path string, amount tempo.Amount) *mpp.Route {
 	opaque, err := mpp.EncodeOpaque(map[string]string{"scope": path})
 	if err != nil {
@@ -107,8 +111,9 @@ func (s *Server) newOffer(path string, amount tempo.Amount) *mpp.Route {
 	return &mpp.Route{Realm: s.cfg.Payments.Realm, Opaque: opaque, Description: "Analysis of one EVM transaction", Request: q}
 }
 
-// fixOffers makes the offers of the paths that sell for a cent, where each voucher
-// of a stream comes by. One that cannot be encoded is found out by who asks for it.
+// fixOffers prepares the offers of the paths with a fixed price, which all vouchers of streams
+// use. An offer that
+// cannot be encoded causes an error in the request that needs it.
 func (s *Server) fixOffers() {
 	s.offers = make(map[string]*mpp.Route)
 	for _, path := range []string{pathExplain, pathAsync, pathDeposit} {
@@ -119,9 +124,10 @@ func (s *Server) fixOffers() {
 	}
 }
 
-// credentials are all headers that may hold one. They share the memory of the
-// request, which fasthttp uses again: for mpp.ParseCredential, which keeps nothing of
-// them. Copies of all vouchers would be most of what there is to collect.
+// credentials returns all headers that may hold a credential. They share the memory of the
+// request, which fasthttp
+// reuses; mpp.ParseCredential keeps nothing of them. Copies would be most of the garbage of a
+// voucher.
 func credentials(h *fasthttp.RequestHeader) (values []string) {
 	for _, name := range []string{mpp.HeaderAuthorization, mpp.HeaderPaymentAuthorization} {
 		for _, v := range h.PeekAll(name) {
@@ -131,7 +137,7 @@ func credentials(h *fasthttp.RequestHeader) (values []string) {
 	return values
 }
 
-// shape is what of a request decides its class.
+// shape has the properties of a request that decide which kind of payment message it is.
 func shape(ctx *fasthttp.RequestCtx) mpp.Shape {
 	h := &ctx.Request.Header
 	return mpp.Shape{
@@ -140,8 +146,8 @@ func shape(ctx *fasthttp.RequestCtx) mpp.Shape {
 	}
 }
 
-// credential reads the one credential of a request. paid is false where there is
-// none; an error has been answered.
+// credential parses the one credential of a request. If paid is false, there is none or an
+// error was answered.
 func (s *Server) credential(ctx *fasthttp.RequestCtx, route *mpp.Route) (cr *mpp.Credential, paid, ok bool) {
 	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
 	if err == nil {
@@ -154,16 +160,17 @@ func (s *Server) credential(ctx *fasthttp.RequestCtx, route *mpp.Route) (cr *mpp
 	return nil, true, false
 }
 
-// moves reports whether a credential moves its channel and asks for nothing, by what
-// it does or by how it came. One that cannot be read is left to the checks in their
-// order.
+// moves reports whether a credential only manages its channel, by its action or by the form of
+// its request. An
+// unreadable credential is left to the later checks.
 func moves(ctx *fasthttp.RequestCtx, cr *mpp.Credential) bool {
 	p, err := cr.Payload()
 	return err == nil && mpp.Classify(p.Action(), shape(ctx)) == mpp.Management
 }
 
-// moved answers a request to a path that is read, if it moves a channel: whatever
-// is or is not there to be read, and to be paid for.
+// moved answers a request to a readable path if it manages a channel, whether or not the path
+// has a result or a
+// price.
 func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
 	if !s.sold() {
 		return false
@@ -172,13 +179,13 @@ func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
 	if err != nil || !moves(ctx, cr) {
 		return false
 	}
-	s.pay(ctx, cr, s.offer(string(ctx.Path()), cent), "") // which does not look at the price
+	s.pay(ctx, cr, s.offer(string(ctx.Path()), cent), "") // which ignores the price
 	return true
 }
 
-// refuse answers a problem. Where the client can mend it, or where its channel is
-// gone, a fresh challenge goes along; where its credential proves who asks, with what
-// the payer must know to go on.
+// refuse answers a problem. If the client can fix it, or if its channel is gone, the answer
+// has a new challenge; if
+// its credential authenticates the client, also the state of the channel.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 	if small, ok := errors.AsType[*channel.DepositError](err); ok {
 		s.tooSmall(ctx, route, small.Deposit)
@@ -204,8 +211,9 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 	ctx.Response.SetBodyRaw(p.Document())
 }
 
-// informed is a route with a snapshot of the channel of the request's credential, for
-// a client that fell behind. Without proof of who asks it is the route as it was.
+// informed returns a route with a snapshot of the channel of the credential, for a client that
+// lost track of it.
+// Without authentication it returns the route unchanged.
 func (s *Server) informed(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.Route {
 	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
 	if err != nil {
@@ -224,10 +232,10 @@ func (s *Server) informed(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.Route
 	return route.Informed(snap)
 }
 
-// owedKey is where a request keeps what its payer owes for earlier analyses.
+// owedKey is the user value of a request that holds the payer's debt for earlier analyses.
 const owedKey = "owed"
 
-// challenge puts a fresh one into the answer.
+// challenge adds a new challenge to the answer.
 func (s *Server) challenge(ctx *fasthttp.RequestCtx, route *mpp.Route) (id string, ok bool) {
 	ch, err := s.cfg.Payments.Issuer.Issue(route, time.Now().Add(mpp.ChallengeLifetime))
 	if err == nil {
@@ -250,7 +258,7 @@ func (s *Server) demand(ctx *fasthttp.RequestCtx, route *mpp.Route) {
 	)
 }
 
-// managed answers a request that moved a channel and asked for nothing else.
+// managed answers a request that managed a channel and asked for nothing else.
 func managed(ctx *fasthttp.RequestCtx, p *channel.Payment) {
 	ctx.Response.ResetBody()
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
@@ -258,7 +266,7 @@ func managed(ctx *fasthttp.RequestCtx, p *channel.Payment) {
 	giveReceipt(ctx, p.Standing, p.ChallengeID)
 }
 
-// giveReceipt puts a receipt into the answer, which is the payer's alone then.
+// giveReceipt adds a receipt to the answer, which then is private to the payer.
 func giveReceipt(ctx *fasthttp.RequestCtx, s channel.Standing, challengeID string) {
 	text := receipts.Get().(*[]byte)
 	*text = s.Receipt(challengeID, time.Now()).AppendHeaderValue((*text)[:0])
@@ -267,12 +275,13 @@ func giveReceipt(ctx *fasthttp.RequestCtx, s channel.Standing, challengeID strin
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store, private")
 }
 
-// receipts are buffers for one header each.
+// receipts is a pool of buffers for one header each.
 var receipts = sync.Pool{New: func() any { return new([]byte) }}
 
-// pay has a credential done. done is true where the request is answered by that; if
-// not, what is held for it is to be charged or let go. path is that of content which
-// a voucher can have begun before, empty where there is none.
+// pay executes a credential. If done is true the request has been answered; otherwise the
+// caller must charge or
+// release the amount held for it. path is that of content that a voucher may have begun
+// before, or empty.
 func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) (p *channel.Payment, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
@@ -305,7 +314,7 @@ func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route 
 	return q
 }
 
-// tooSmall refuses a channel whose deposit is not worth serving.
+// tooSmall refuses a channel whose deposit is too small.
 func (s *Server) tooSmall(ctx *fasthttp.RequestCtx, route *mpp.Route, deposit tempo.Amount) {
 	s.challenge(ctx, route)
 	fail(ctx, fasthttp.StatusPaymentRequired, api.CodeDeposit, fmt.Sprintf(
@@ -315,15 +324,17 @@ func (s *Server) tooSmall(ctx *fasthttp.RequestCtx, route *mpp.Route, deposit te
 	))
 }
 
-// payTime bounds what a credential may take: an opening waits for the chain.
+// payTime is the time limit of a credential: an opening waits for the chain.
 const payTime = 60 * time.Second
 
-// maxIdempotencyKey bounds the header that takes a voucher's place in a ticket.
+// maxIdempotencyKey limits the header that replaces the voucher in a ticket.
 const maxIdempotencyKey = 256
 
-// order is a paid request as the books know it: what makes it one with an earlier
-// request, and the id of what it begins. Equal requests have the same channel, the same
-// voucher or Idempotency-Key, the same path and body.
+// order returns the channel.Order of a request: its tickets, by which an equal request is
+// recognised, and the id of
+// what it begins. Equal requests have the same channel, the same voucher or Idempotency-Key,
+// the same path and
+// body.
 func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *channel.Payment, id string) channel.Order {
 	o := channel.Order{Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: cent}
 	if idempotencyKey(ctx) == nil {
@@ -332,8 +343,8 @@ func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *channel.Payment
 	return o
 }
 
-// voucherTicket is the ticket of a request with a voucher, or with the
-// Idempotency-Key that takes its place.
+// voucherTicket returns the ticket of a request with a voucher, or with the Idempotency-Key
+// that replaces it.
 func voucherTicket(ctx *fasthttp.RequestCtx, path string, channelID common.Hash, cumulative tempo.Amount) channel.TicketKey {
 	if key := idempotencyKey(ctx); key != nil {
 		return ticketKey(ctx, path, channelID, "key", key)
@@ -341,7 +352,7 @@ func voucherTicket(ctx *fasthttp.RequestCtx, path string, channelID common.Hash,
 	return ticketKey(ctx, path, channelID, "voucher", []byte(cumulative.String()))
 }
 
-// idempotencyKey is nil where there is none, or one that is too long.
+// idempotencyKey returns nil if there is none, or one that is too long.
 func idempotencyKey(ctx *fasthttp.RequestCtx) []byte {
 	key := ctx.Request.Header.Peek("Idempotency-Key")
 	if len(key) == 0 || len(key) > maxIdempotencyKey {
@@ -367,7 +378,7 @@ func ticketKey(ctx *fasthttp.RequestCtx, path string, channelID common.Hash, kin
 	return channel.TicketKey(h.Sum(nil))
 }
 
-// cumulative is what a payload signs for in all.
+// cumulative returns the amount that a payload signs for.
 func cumulative(p mpp.Payload) tempo.Amount {
 	switch p := p.(type) {
 	case *mpp.Open:
@@ -378,8 +389,9 @@ func cumulative(p mpp.Payload) tempo.Amount {
 	return tempo.Amount{}
 }
 
-// admitPaid charges the first unit of a request, once; mayBegin is asked before a new
-// one is charged. done is true where the request is answered.
+// admitPaid charges the first unit of a request, once; mayBegin is called before a new one is
+// charged. If done is
+// true the request has been answered.
 func (s *Server) admitPaid(
 	ctx *fasthttp.RequestCtx,
 	route *mpp.Route,
@@ -403,7 +415,7 @@ func (s *Server) admitPaid(
 		s.refuse(ctx, route, noted(err))
 		return a, true
 	}
-	a.TxHash = p.TxHash // that of the open which paid for it
+	a.TxHash = p.TxHash // voucher of the opening that paid for it
 	return a, false
 }
 
@@ -421,8 +433,9 @@ func (s *Server) demandDebt(ctx *fasthttp.RequestCtx, route *mpp.Route, owing *s
 	})
 }
 
-// noted: an error of the ledger is nothing that the payer can mend, and may have
-// been booked; the same request asks for it again.
+// noted logs an error of the ledger. The payer cannot fix it, and the change may be stored;
+// the same request asks
+// again.
 func noted(err error) error {
 	var p *mpp.Problem
 	if errors.As(err, &p) {
@@ -431,7 +444,7 @@ func noted(err error) error {
 	return mpp.Unreachable(5*time.Second, err)
 }
 
-// void gives back what was charged for a request that is not served after all.
+// void refunds the charge of a request that is not served.
 func (s *Server) void(channelID common.Hash, o channel.Order) {
 	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), payTime)
 	defer cancel()

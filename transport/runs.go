@@ -13,14 +13,14 @@ import (
 	"txlens/transport/wire"
 )
 
-// Runs keeps the final frames of synchronous runs.
+// Runs stores the final frames of synchronous runs.
 type Runs interface {
-	// Finish records the frames of a run. Call it before the last one leaves.
+	// Finish stores the frames of a run. Call it before the last one is sent.
 	Finish(requestID string, frames ...jsontext.Value) error
-	// Fail records that a run left nothing to replay.
+	// Fail stores that a run has no frames to replay.
 	Fail(requestID string) error
-	// Recover returns what Finish recorded, or api.ErrNoRun,
-	// api.ErrRunErrored or api.ErrRunTooLarge.
+	// Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored or
+	// api.ErrRunTooLarge.
 	Recover(requestID string) (*api.RunRecovery, error)
 }
 
@@ -43,7 +43,7 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "this server keeps no runs", Code: api.CodeNoRun, RequestID: id})
 		return
 	}
-	atWork := s.atWork.has(id) // asked first: a run is on record before it is off the list
+	atWork := s.atWork.has(id) // checked first: a run is stored before it is removed from the list
 	run, err := s.cfg.Runs.Recover(id)
 	switch {
 	case err == nil:
@@ -53,7 +53,7 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// sendRun answers with the frames of a run, once it is paid.
+// sendRun answers with the frames of a run after it is paid.
 func (s *Server) sendRun(ctx *fasthttp.RequestCtx, run *api.RunRecovery, v api.View) {
 	if !s.toll(ctx, run.RequestID, "complete", true) {
 		return
@@ -71,7 +71,7 @@ func (s *Server) sendRun(ctx *fasthttp.RequestCtx, run *api.RunRecovery, v api.V
 	s.sendJSON(ctx, &told)
 }
 
-// noRun says why a run cannot be replayed.
+// noRun answers why a run cannot be replayed.
 func (s *Server) noRun(ctx *fasthttp.RequestCtx, id string, atWork bool, err error) {
 	switch {
 	case errors.Is(err, api.ErrNoRun) && atWork:
@@ -96,14 +96,14 @@ func (s *Server) noRun(ctx *fasthttp.RequestCtx, id string, atWork bool, err err
 	}
 }
 
-// idSet holds the ids of synchronous runs that are at work. It is safe for concurrent
-// use; the zero idSet is empty.
+// idSet holds the ids of the synchronous runs in progress. It is safe for concurrent use; the
+// zero idSet is empty.
 type idSet struct {
 	mu  sync.Mutex
 	ids map[string]bool
 }
 
-// add puts an id on the list; the function it returns takes it off again.
+// add adds an id; the returned function removes it.
 func (s *idSet) add(id string) (remove func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,9 +130,9 @@ func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) 
 	s.sendJSON(ctx, e)
 }
 
-// recordRun keeps how a synchronous run ended, with its last frame or a failure,
-// and reports whether there is a record now. That it could not be kept is no fault
-// of the answer.
+// recordRun stores how a synchronous run ended, with its last frame or a failure, and reports
+// whether there is a
+// record now. An error of the store does not fail the answer.
 func (s *Server) recordRun(id string, last any, failure error) bool {
 	if s.cfg.Runs == nil || api.FaultOf(failure).Code == api.CodeInvalid {
 		return false // refused: there was no run

@@ -78,88 +78,93 @@ import (
 
 // Explainer runs analyses.
 type Explainer interface {
-	// Check says what is wrong with a request, as far as nobody need be asked.
+	// Check validates a request without network access.
 	Check(req api.Request) error
-	// Explain returns a result, complete or partial, or the error that left none.
-	// It stops soon after ctx ends.
+	// Explain returns a complete or partial result, or an error without a result. It stops
+	// soon after ctx ends.
 	Explain(ctx context.Context, job RunSpec) (*api.Result, error)
 }
 
 // Job is one analysis as the Explainer gets it.
 type RunSpec struct {
-	ID      string // of the request, as the caller knows it
+	ID      string // request id
 	Request api.Request
-	// Sink is told what happens on the way. It never blocks, and may be called from
-	// several goroutines at once and after the end, when it does nothing.
+	// Sink gets the events. It never blocks, and may be called by several goroutines at once
+	// and after the end, when it
+	// does nothing.
 	Sink func(api.Event)
-	// Gate and OnCost, when set, are the meter's: who pays is asked before each
-	// purchase and told what the analysis has cost.
+	// Gate and OnCost, if not nil, connect the meter to the payment: Gate is called before
+	// each purchase, OnCost with
+	// the cost so far.
 	Gate   func(context.Context) error
 	OnCost func(totalNano int64)
-	// Finish is closed when the server has no more time: what is known by then is to
-	// be returned as a partial result, within moments. nil: never.
+	// Finish is closed when the server stops: what is known by then is to be returned as a
+	// partial result, at once.
+	// nil: never.
 	Finish <-chan struct{}
-	// Unpaid says that Finish means a caller who does not pay for more.
+	// Unpaid means that Finish was closed because the caller stopped paying.
 	Unpaid bool
 
-	// streams: a result that stands beside an error is sent, and the error is not.
+	// for streams: a result beside an error is sent instead of the error
 	streams bool
-	// priced is called when the analysis has ended, before its run is kept; may be nil.
+	// priced is called when the analysis has ended, before its run is stored; may be nil.
 	priced func(*api.Result, error)
-	free   func() // gives the slot back when all is done; nil: somebody else does
+	free   func() // releases the slot at the end; nil: the caller of conclude does
 }
 
 // Config of a Server. Zero values mean the defaults named at each field.
 type Config struct {
 	Explainer Explainer
-	Jobs      Jobs   // nil: the async endpoints take and know none
-	Runs      Runs   // nil: no run is kept
-	Commit    string // build identifier told by /health; empty: null
-	// What the front page and the documents say of this server.
-	BaseURL discovery.BaseURL // where callers reach it; zero: taken from each request
+	Jobs      Jobs   // nil: async endpoints accept and have no jobs
+	Runs      Runs   // nil: runs are not stored
+	Commit    string // commit in /health; empty: null
+	// Content of the front page and the documents.
+	BaseURL discovery.BaseURL // public address; zero: taken from each request
 	Metered bool              // analyses are paid for
-	// Payments are how; Payments.Payer nil with Metered false: they are not.
+	// Payments are the terms. Payments.Payer must be set if Metered is.
 	Payments Payments
-	Model    string // that answers where a request names none; empty: api.DefaultModel
-	// ModelBudget is what the language model may cost in one analysis, in
-	// nano-dollars; 0: none takes part.
+	Model    string // model of requests that name none; empty: api.DefaultModel
+	// ModelBudget is the maximum cost of the language model in one analysis, in nano-dollars;
+	// 0: no model is used.
 	ModelBudget int64
-	Chains      []discovery.Chain // that can be analysed, in the order they are listed
-	// Sample makes the result that the front page shows. It is called once, when it
-	// is first looked at. nil: none is shown.
+	Chains      []discovery.Chain // supported chains, in the order of the list
+	// Sample returns the result on the front page. It is called once, at the first request.
+	// nil: there is no sample.
 	Sample   func() (*api.Result, error)
-	Log      *slog.Logger // nil: silent
-	Observer Observer     // nil: nobody counts
+	Log      *slog.Logger // nil: nothing is logged
+	Observer Observer     // nil: nothing is counted
 
-	Deadline      time.Duration // of one analysis, default 120 s; the Explainer may keep a shorter one of its own
-	MaxAnalyses   int           // at once, default 64; more are answered 503
-	Shares        slots.Limits  // of one party in them; Total is MaxAnalyses
-	ReadTimeout   time.Duration // head and body of a request together, default 10 s
-	WriteTimeout  time.Duration // from the end of the analysis to the last byte of the answer; of a stream, for each 32 KiB; default 60 s
-	IdleTimeout   time.Duration // between two requests of a connection, default 60 s
-	MaxConns      int           // connections at once, default 4,096
-	MaxConnsPerIP int           // of one IPv4 address or one IPv6 /64; default 0, no bound: behind a proxy all come from one
+	Deadline      time.Duration // time limit of one analysis, default 120 s; the Explainer may have a shorter one
+	MaxAnalyses   int           // concurrent analyses, default 64; others are answered 503
+	Shares        slots.Limits  // limits of one party; Total is MaxAnalyses
+	ReadTimeout   time.Duration // time limit of header and body of a request, default 10 s
+	WriteTimeout  time.Duration // time limit from the end of the analysis to the last byte of the answer; of a stream, for each 32 KiB; default 60 s
+	IdleTimeout   time.Duration // time between two requests of a connection, default 60 s
+	MaxConns      int           // concurrent connections, default 4,096
+	MaxConnsPerIP int           // connections of one IPv4 address or one IPv6 /64; default 0, no limit, because behind a proxy all have the same
 
-	Heartbeat  time.Duration // silence of a stream before it gets a heartbeat, default 15 s
-	MaxBacklog int           // bytes of events that may wait for a client that reads slowly, default 4 MiB; the result comes on top
+	Heartbeat  time.Duration // time without events before a stream gets a heartbeat, default 15 s
+	MaxBacklog int           // bytes of events that may be queued for a slow client, default 4 MiB, in addition to the result
 
-	// KeepRunning, when set, is asked when the client of a stream has gone or is cut
-	// off because it does not read: true lets its analysis go on, which makes sense
-	// where what it finds is kept. nil: it goes on where Runs is set, and is
-	// cancelled elsewhere.
+	// KeepRunning, if not nil, is called when the client of a stream has disconnected or is
+	// disconnected because it does
+	// not read: true continues the analysis, which makes sense if its result is stored. nil:
+	// it continues if Runs is
+	// set, and is cancelled otherwise.
 	KeepRunning func(requestID string) bool
-	// Recoverable, when set, is asked when a stream ends in an error: true where GET
-	// /explain/run/{requestId} has the run or will have it, so that the error says
-	// so. nil: Runs is asked.
+	// Recoverable, if not nil, is called when a stream ends with an error: true means that GET
+	// /explain/run/{requestId} has or will have the run, and the error says so. nil: Runs is
+	// asked.
 	Recoverable func(requestID string) bool
 }
 
-// Bounds that are no settings: the interface names them or nothing needs more.
+// Limits that are not settings.
 const (
 	maxBody = 64 << 10
 	maxHead = 16 << 10
-	// grace is what a supervisor gets beyond its own deadline to hand over a
-	// partial result, and what cancelled analyses get to end when the server stops.
+	// grace is how long a supervisor may take beyond its own deadline to return a partial
+	// result, and how long cancelled
+	// analyses may take to end when the server stops.
 	grace = 5 * time.Second
 )
 
@@ -184,7 +189,7 @@ func (c Config) withDefaults() Config {
 		c.MaxBacklog = 4 << 20
 	}
 	if c.KeepRunning == nil {
-		// Where runs are kept, one that has begun is worth finishing.
+		// If runs are stored, a run in progress is worth finishing.
 		c.KeepRunning = func(string) bool { return c.Runs != nil }
 	}
 	if c.Recoverable == nil {
@@ -216,37 +221,36 @@ func (c Config) withDefaults() Config {
 type Server struct {
 	cfg    Config
 	http   *fasthttp.Server
-	slots  *slots.Pool     // of the analyses that run
-	base   context.Context // of all analyses
+	slots  *slots.Pool     // counts running analyses
+	base   context.Context // parent context of all analyses
 	cancel context.CancelCauseFunc
 
-	draining atomic.Bool   // no request is taken any more
+	draining atomic.Bool   // no more requests are accepted
 	entry    sync.Mutex    // guards listener
-	listener net.Listener  // nil: Serve has not begun
-	finish   chan struct{} // closed when analyses are to end with what they know
+	listener net.Listener  // nil: Serve was not called yet
+	finish   chan struct{} // closed when analyses must end with a partial result
 	live     live          // runs that are sold
-	atWork   idSet         // synchronous runs that have no record yet
+	atWork   idSet         // synchronous runs without a record yet
 
 	routeNames map[[2]string]string // by method and pattern
 
-	offers map[string]*mpp.Route // by path, of what costs a cent; nil: nothing is sold
+	offers map[string]*mpp.Route // by path, of the paths with a fixed price; nil: nothing is sold
 
-	patience time.Duration // with each step of a stop beyond the grace period
+	patience time.Duration // time of each step of a shutdown after the grace period
 
 	conns     connections
-	rejecting chan struct{} // one per connection that was refused and is waited for
-	alive     []byte        // the body of GET /health
+	rejecting chan struct{} // semaphore of rejected connections in progress
+	alive     []byte        // body of GET /health
 	sample    func() (*api.Result, error)
 
-	documents func() (*discovery.Set, error) // made when the first is asked for
+	documents func() (*discovery.Set, error) // made at the first request for a document
 	mcp       func() *mcpEndpoint            // made at the first request
 }
 
-// errClientGone: why an analysis was cancelled. api.ErrStopping is the other
-// reason.
+// errClientGone is the cause of a cancelled analysis. The other one is api.ErrStopping.
 var errClientGone = errors.New("the client closed the connection")
 
-// New makes a server; Serve starts it.
+// New returns a server; Serve starts it.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
@@ -265,8 +269,8 @@ func New(cfg Config) *Server {
 		ErrorHandler: s.unreadable,
 		Logger:       quietLogger{cfg.Log},
 		ReadTimeout:  cfg.ReadTimeout,
-		// fasthttp arms it when the handler has returned, so it does not have to
-		// cover the analysis.
+		// fasthttp sets this deadline after the handler has returned, so it need not include
+		// the analysis.
 		WriteTimeout:          cfg.WriteTimeout,
 		IdleTimeout:           cfg.IdleTimeout,
 		ReadBufferSize:        maxHead,
@@ -274,10 +278,9 @@ func New(cfg Config) *Server {
 		NoDefaultServerHeader: true,
 		NoDefaultContentType:  true,
 		CloseOnShutdown:       true,
-		// A stream takes its connection with it, and leaves here the buffer that its
-		// head was read with.
+		// A stream takes over its connection, but leaves the buffer of its header here.
 		KeepHijackedConns: true,
-		// A form is no request of ours, so nothing may be parsed before the handler.
+		// Forms are not accepted, so fasthttp must not parse a body before the handler.
 		DisablePreParseMultipartForm: true,
 	}
 	return s
@@ -298,11 +301,13 @@ func (s *Server) Serve(ln net.Listener) error {
 	return nil
 }
 
-// Shutdown takes no more connections and lets running requests end; requests on
-// open connections are answered 503. What still runs when ctx ends gets five
-// seconds to hand over what it knows, and is then cancelled; after as much again
-// connections are cut. ctx's error is returned in that case. A stream whose partial
-// result was kept ends in an error that names where it can be had.
+// Shutdown accepts no more connections and lets running requests end; new requests on open
+// connections are answered
+// 503. Analyses that are running when ctx ends get five seconds to return a partial result,
+// and are then
+// cancelled; after five more seconds connections are closed. The error is then that of ctx. A
+// stream whose
+// partial result was stored ends with an error that says where to fetch it.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if s.draining.Swap(true) {
 		return nil
@@ -313,10 +318,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.ShutdownWithContext(ctx)
 	s.entry.Lock()
 	if s.listener != nil {
-		s.listener.Close() // fasthttp does not know it yet where Serve has only just begun
+		s.listener.Close() // fasthttp does not know the listener yet if Serve has just started
 	}
 	s.entry.Unlock()
-	for err == nil && s.busy() { // fasthttp knows neither the streams nor the runs without client
+	for err == nil && s.busy() { // fasthttp counts neither streams nor runs without a client
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
@@ -335,7 +340,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("stop server: %w", err)
 }
 
-// waitWhile waits as long as cond holds, and no longer than the server's patience.
+// waitWhile waits while cond holds, at most for the server's patience.
 func (s *Server) waitWhile(cond func() bool) {
 	for end := time.Now().Add(s.patience); cond() && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
@@ -357,13 +362,13 @@ func (s *Server) busy() bool {
 	return s.conns.count() > 0 || s.analysing()
 }
 
-// analysing reports whether an analysis runs, or waits to be paid.
+// analysing reports whether an analysis runs or waits for payment.
 func (s *Server) analysing() bool {
 	c := s.slots.Counts()
 	return c.Running+c.Parked+c.Waiting > 0
 }
 
-// quietLogger takes what fasthttp says about single connections.
+// quietLogger discards the messages of fasthttp about single connections.
 type quietLogger struct{ log *slog.Logger }
 
 func (l quietLogger) Printf(format string, args ...any) {

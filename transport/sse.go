@@ -13,11 +13,11 @@ import (
 	"txlens/transport/wire"
 )
 
-// asSent is how answers are encoded. Text from a chain may be no UTF-8; it must not
-// cost the whole result.
+// asSent are the options of the encoder. Text of a chain may be invalid UTF-8, which must not
+// fail the whole result.
 var asSent = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
-// lastFrame makes of a result the frame that ends the stream of its job.
+// lastFrame converts a result to the frame that ends the stream of its job.
 func lastFrame(job RunSpec, res *api.Result) (any, error) {
 	if !job.Request.Report {
 		return wire.ResultFrame{Type: api.EventResult, RequestID: job.ID, Result: res}, nil
@@ -29,9 +29,9 @@ func lastFrame(job RunSpec, res *api.Result) (any, error) {
 	return wire.ReportFrame{Type: api.EventReport, RequestID: job.ID, HTML: strings.ToValidUTF8(page.String(), "\uFFFD")}, nil
 }
 
-// writeFrame writes v as one server-sent event: its JSON after "data: ", then a
-// blank line. There is no event line, since the type is in the data and a browser
-// hands unnamed events to onmessage.
+// writeFrame writes v as one server-sent event: its JSON after "data: ", then a blank line.
+// There is no event line,
+// because the type is in the data and browsers pass unnamed events to onmessage.
 func writeFrame(w io.Writer, v any) error {
 	if _, err := io.WriteString(w, "data: "); err != nil {
 		return err
@@ -43,16 +43,17 @@ func writeFrame(w io.Writer, v any) error {
 	return err
 }
 
-// dataWriter writes the payload of one event. A line of a stream ends at LF, CR or
-// CRLF, and a line that does not begin with "data:" is a field or ends the event:
-// so each payload line gets its own "data: ". JSON has no raw line ends; this
-// holds whatever the encoder does.
+// dataWriter writes the data of one event. A line of a stream ends at LF, CR or CRLF, and a
+// line without "data:" is
+// another field or ends the event. So each line of the data gets its own "data: ". JSON has no
+// raw line ends,
+// but dataWriter does not depend on that.
 type dataWriter struct {
 	w  io.Writer
-	cr bool // the last byte was a CR: an LF that follows belongs to it
+	cr bool // the last byte was CR: a following LF belongs to it
 }
 
-// Write may be given the payload in pieces of any size.
+// Write accepts the data in pieces of any size.
 func (d *dataWriter) Write(p []byte) (int, error) {
 	written := len(p)
 	if d.cr && len(p) > 0 {
@@ -89,8 +90,9 @@ func (d *dataWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// lineEnd is the index of the first LF or CR, -1 without one. Two vectored
-// searches beat one that looks at each byte.
+// lineEnd returns the index of the first LF or CR, -1 if there is none. Two vectorised
+// searches are faster than one
+// loop over the bytes.
 func lineEnd(p []byte) int {
 	lf := bytes.IndexByte(p, '\n')
 	if lf >= 0 {

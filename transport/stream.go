@@ -18,46 +18,46 @@ import (
 	"txlens/engine/mpp"
 )
 
-// errSlow: the client does not read what it asked for.
+// errSlow means that the client does not read.
 var errSlow = errors.New("the client reads too slowly")
 
-// errBroken: the last frame could not be written to its end.
+// errBroken means that the last frame could not be written completely.
 var errBroken = errors.New("the stream broke off")
 
-// piece is what goes out under one write deadline.
+// piece is the number of bytes that are written with one deadline.
 const piece = 32 << 10
 
-// stream is the body of one answer in server-sent events. The analysis tells it
-// events and never waits; the goroutine of the connection, in serve, writes them
-// out. It is safe for concurrent use.
+// stream is the body of one answer in server-sent events. The analysis sends events without
+// waiting; serve, on the
+// goroutine of the connection, writes them. It is safe for concurrent use.
 type stream struct {
 	id       string
-	conn     net.Conn // to be read and closed
-	sock     net.Conn // the same, to be written
+	conn     net.Conn // connection for reading and closing
+	sock     net.Conn // the same for writing
 	log      *slog.Logger
-	beat     time.Duration // silence before a heartbeat
-	patience time.Duration // with one write
-	bound    int           // bytes that may wait for the client
+	beat     time.Duration // time without events before a heartbeat
+	patience time.Duration // time limit of one write
+	bound    int           // bytes that may be queued
 	stopping <-chan struct{}
-	onStop   func() // the server stops: called once, by the writer, and ends the stream
+	onStop   func() // called once by the writer when the server stops; ends the stream
 	onGone   func(cause error)
-	onEnd    func(cut error) // called once, when nothing more is written
-	onWhole  func()          // called before that, when a result was written to its end; may be nil
+	onEnd    func(cut error) // called once after the last write
+	onWhole  func()          // called before done if a result was written completely; may be nil
 	watch    *watcher
-	head     []byte        // of the answer, until it is written
-	wake     chan struct{} // capacity 1: there is something new to write
+	head     []byte        // header of the answer, until it is written
+	wake     chan struct{} // capacity 1: there is something to write
 
 	mu       sync.Mutex
-	queue    []byte // whole frames
-	inFlight int    // bytes taken from the queue and not written yet
-	complete bool   // the frame complete is in the queue: nothing but the end may follow
-	last     any    // the frame that ends the stream, once there is one
-	trailer  []byte // a whole event that follows the last frame
-	cut      error  // why nothing more is written
-	written  bool   // the last frame and the trailer: a client that leaves then has cut nothing off
+	queue    []byte // queued frames
+	inFlight int    // bytes that were taken from the queue and are not written yet
+	complete bool   // the frame complete is queued: only the last frame may follow
+	last     any    // frame that ends the stream, once set
+	trailer  []byte // event after the last frame
+	cut      error  // why writing stopped
+	written  bool   // the last frame and the trailer are written: a client that disconnects then has all of it
 }
 
-// send tells the client of an event. It never blocks.
+// send queues an event. It never blocks.
 func (st *stream) send(e api.Event) {
 	e.RequestID = st.id
 	var frame bytes.Buffer
@@ -68,15 +68,15 @@ func (st *stream) send(e api.Event) {
 	st.push(frame.Bytes(), e.Type == api.EventComplete)
 }
 
-// heartbeat is written without the encoder, whose deep stack each waiting stream
-// would then keep.
+// heartbeat is written without the encoder, whose deep stack every waiting stream would
+// otherwise keep.
 func (st *stream) heartbeat() {
 	st.push([]byte(`data: {"type":"heartbeat","requestId":"`+st.id+"\"}\n\n"), false)
 }
 
 func (st *stream) push(frame []byte, complete bool) {
 	st.mu.Lock()
-	// What ended late, after the analysis was told complete, is no news any more.
+	// Events that arrive after complete are dropped.
 	if st.cut != nil || st.last != nil || st.complete {
 		st.mu.Unlock()
 		return
@@ -92,8 +92,8 @@ func (st *stream) push(frame []byte, complete bool) {
 	st.signal()
 }
 
-// end gives the frame that ends the stream: the first one given counts. It is
-// not copied, so v must not change any more.
+// end sets the frame that ends the stream; only the first call counts. v is not copied and
+// must not change.
 func (st *stream) end(v any) {
 	st.mu.Lock()
 	if st.last == nil {
@@ -103,7 +103,7 @@ func (st *stream) end(v any) {
 	st.signal()
 }
 
-// trail gives an event that follows the last frame; before end.
+// trail sets an event that follows the last frame; call it before end.
 func (st *stream) trail(event []byte) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -112,16 +112,16 @@ func (st *stream) trail(event []byte) {
 	}
 }
 
-// cutOff ends the stream where it is, because nobody reads it.
+// cutOff ends the stream because its client does not read.
 func (st *stream) cutOff(cause error) {
 	st.mu.Lock()
 	first, running := st.cut == nil, st.last == nil
 	if first {
 		st.cut, st.queue = cause, nil
 		if c, ok := st.sock.(interface{ SetLinger(int) error }); ok {
-			c.SetLinger(0) // the kernel need not keep either what is not read
+			c.SetLinger(0) // the kernel must not keep unread data either
 		}
-		st.sock.SetWriteDeadline(time.Unix(1, 0)) // wakes a writer that is stuck
+		st.sock.SetWriteDeadline(time.Unix(1, 0)) // interrupts a blocked write
 	}
 	st.mu.Unlock()
 	if first && running {
@@ -137,7 +137,7 @@ func (st *stream) signal() {
 	}
 }
 
-// take hands over the frames that wait and, when there are none, how it ends.
+// take returns the queued frames or, if there are none, how the stream ends.
 func (st *stream) take() (frames []byte, last any, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -148,8 +148,8 @@ func (st *stream) take() (frames []byte, last any, err error) {
 	return frames, last, st.cut
 }
 
-// serve writes the stream to its end, on a goroutine that has nothing else to do.
-// What breaks off has no mark of an end.
+// serve writes the stream to its end on the goroutine of the connection. An interrupted stream
+// has no final frame.
 func (st *stream) serve(chunked bool) {
 	defer st.Close()
 	defer func() {
@@ -202,7 +202,7 @@ func (st *stream) writeAll(out *patientWriter) error {
 		case <-st.wake:
 		case <-silence.C:
 			st.heartbeat()
-			silence.Reset(st.beat) // after complete none is sent
+			silence.Reset(st.beat) // none is sent after complete
 		case <-stopping:
 			stopping = nil
 			st.onStop()
@@ -210,8 +210,9 @@ func (st *stream) writeAll(out *patientWriter) error {
 	}
 }
 
-// writeLast encodes the last frame straight to the connection: a result may be
-// many megabytes, and is held once only.
+// writeLast encodes the last frame directly to the connection, because a result may be many
+// megabytes and must be in
+// memory only once.
 func (st *stream) writeLast(out *patientWriter, last any) error {
 	buf := bufio.NewWriterSize(out, piece)
 	err := writeFrame(buf, last)
@@ -225,15 +226,15 @@ func (st *stream) writeLast(out *patientWriter, last any) error {
 		err = buf.Flush()
 	}
 	if err != nil && out.err == nil {
-		// It is the encoder that failed. What is out cannot be taken back, but the
-		// client sees that it is no whole event.
+		// The encoder failed. What is written cannot be taken back, but the client sees an
+		// incomplete event.
 		st.log.Error("write the last frame", "request", st.id, "error", err)
 		return errors.Join(errBroken, err)
 	}
 	return err
 }
 
-// Close ends the watching of the connection, then the connection.
+// Close stops watching the connection and closes it.
 func (st *stream) Close() {
 	st.watch.end()
 	st.mu.Lock()
@@ -241,7 +242,7 @@ func (st *stream) Close() {
 	if st.written {
 		cut = nil
 	}
-	_, failed := st.last.(api.Event) // an error; anything else is a result
+	_, failed := st.last.(api.Event) // an error; all other frames are results
 	whole := st.written && !failed
 	st.mu.Unlock()
 	if whole && st.onWhole != nil {
@@ -253,8 +254,7 @@ func (st *stream) Close() {
 	st.conn.Close() // last: a server that stops waits for it
 }
 
-// patientWriter gives the client the same time for each piece, however many there
-// are.
+// patientWriter gives each piece the same time limit.
 type patientWriter struct {
 	st  *stream
 	w   io.Writer
@@ -291,12 +291,12 @@ func (s *Server) newStream(ctx *fasthttp.RequestCtx, id string) *stream {
 	}
 }
 
-// chunkWriter makes each write one chunk of HTTP/1.1, and one call of the system.
+// chunkWriter writes each call as one chunk of HTTP/1.1 in one system call.
 type chunkWriter struct{ w net.Conn }
 
 func (c *chunkWriter) Write(p []byte) (int, error) {
 	if len(p) == 0 {
-		return 0, nil // it would be the end
+		return 0, nil // an empty chunk would be the end
 	}
 	parts := net.Buffers{append(strconv.AppendInt(nil, int64(len(p)), 16), "\r\n"...), p, []byte("\r\n")}
 	if _, err := parts.WriteTo(c.w); err != nil {
@@ -305,10 +305,11 @@ func (c *chunkWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open makes st the answer. The stream takes the connection over from fasthttp:
-// there a waiting stream would hold a write buffer and a deep stack, and HTTP/1.0,
-// which proxies still speak, would get chunks that it does not know. Without them
-// the end of the connection is the end.
+// open makes st the answer. The stream takes the connection over from fasthttp, where a
+// waiting stream would keep a
+// write buffer and a deep stack, and where clients of HTTP/1.0, which proxies still use, would
+// get chunks that
+// they do not know. Without chunks the end of the connection ends the answer.
 func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 	chunked := ctx.Request.Header.IsHTTP11()
 	h := &ctx.Response.Header
@@ -318,8 +319,8 @@ func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 		keep += ", private"
 	}
 	h.Set(fasthttp.HeaderCacheControl, keep)
-	h.Set("X-Accel-Buffering", "no") // nginx, and what reads its header
-	h.SetConnectionClose()           // what the watcher read is lost to a next request
+	h.Set("X-Accel-Buffering", "no") // for nginx and other proxies that read its header
+	h.SetConnectionClose()           // bytes that the watcher read are lost for a next request
 	if chunked {
 		h.SetContentLength(-1)
 	} else {
@@ -327,6 +328,6 @@ func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 	}
 	st.head = bytes.Clone(h.Header())
 	ctx.HijackSetNoResponse(true)
-	// A goroutine of its own, since that of fasthttp would keep the request.
+	// A new goroutine, because that of fasthttp would keep the request.
 	ctx.Hijack(func(net.Conn) { go st.serve(chunked) })
 }

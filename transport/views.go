@@ -16,19 +16,19 @@ import (
 	"txlens/transport/wire"
 )
 
-// pathRunPart is where the parts of a finished run or job can be read page by page.
+// pathRunPart is the path of the parts of a finished run or job.
 const pathRunPart = "/explain/run/{requestId}/{part}"
 
-// Bounds of a page.
+// Limits of a page.
 const (
 	defaultPage = 100
 	maxPage     = 1000
 	maxPageSize = 1 << 20
-	maxChoice   = 128 // bytes of an argument that chooses items
+	maxChoice   = 128 // bytes of an argument that selects items
 )
 
-// viewOf reads the query argument view; absent is the view of those that do not say. The
-// error is a *api.BadRequest.
+// viewOf reads the query argument view; if missing, it returns the given default. The error is
+// a *api.BadRequest.
 func viewOf(ctx *fasthttp.RequestCtx, absent api.View) (api.View, error) {
 	args := ctx.QueryArgs()
 	if !args.Has("view") {
@@ -36,7 +36,7 @@ func viewOf(ctx *fasthttp.RequestCtx, absent api.View) (api.View, error) {
 	}
 	name := string(args.Peek("view"))
 	if name == "" {
-		name = "-" // an empty name is that of no view here
+		name = "-" // an empty name is not a valid view here
 	}
 	return api.ParseView(name)
 }
@@ -47,7 +47,7 @@ func moreOf(id string) string {
 	return run + "/{part}?from=0&limit=" + strconv.Itoa(defaultPage) + " lists the items of a part; " + run + " has the full result."
 }
 
-// reduced is the last frame of a run in the view that was asked for.
+// reduced returns the last frame of a run in the requested view.
 func reduced(last any, job RunSpec) any {
 	frame, ok := last.(wire.ResultFrame)
 	if !ok || view.Limit(job.Request.View) == 0 {
@@ -57,7 +57,7 @@ func reduced(last any, job RunSpec) any {
 	return frame
 }
 
-// reducedFrame is reduced for a frame, or a result, that was stored. A report stays as it is.
+// reducedFrame is reduced for a stored frame or result. A report is unchanged.
 func reducedFrame(doc jsontext.Value, v api.View, id string) (jsontext.Value, error) {
 	if view.Limit(v) == 0 {
 		return doc, nil
@@ -83,7 +83,7 @@ func reducedFrame(doc jsontext.Value, v api.View, id string) (jsontext.Value, er
 	return json.Marshal(wire.ResultFrame{Type: head.Type, RequestID: head.RequestID, Result: res}, asSent)
 }
 
-// cutRunPart cuts the id and the part from a path that is one of pathRunPart.
+// cutRunPart splits a path of pathRunPart into id and part.
 func cutRunPart(path []byte) (id, part []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(path, []byte("/explain/run/"))
 	if !ok {
@@ -140,7 +140,7 @@ func (s *Server) sendPage(ctx *fasthttp.RequestCtx, part *view.Part, doc jsontex
 	s.sendJSON(ctx, page)
 }
 
-// finished returns the result of a run or a job that has ended. The errors are those of
+// finished returns the result of a run or job that has ended. The errors are those of
 // Runs.Recover.
 func (s *Server) finished(id string) (jsontext.Value, error) {
 	run, err := s.recovered(id)
@@ -170,7 +170,7 @@ func (s *Server) finished(id string) (jsontext.Value, error) {
 	return nil, api.ErrRunErrored // a report has no parts
 }
 
-// pageQuery reads the arguments of a page. The error is a *api.BadRequest.
+// pageQuery parses the arguments of a page. The error is a *api.BadRequest.
 func pageQuery(ctx *fasthttp.RequestCtx) (q view.Query, err error) {
 	args := ctx.QueryArgs()
 	q = view.Query{Limit: defaultPage, MaxBytes: maxPageSize, Data: -1}

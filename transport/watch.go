@@ -7,17 +7,19 @@ import (
 	"time"
 )
 
-// watcher notices that a client goes away while its request is worked on. It
-// reads the connection, which nobody else does in that time.
+// watcher detects that a client disconnects while its request is processed. It is the only
+// reader of the connection
+// in that time.
 type watcher struct {
 	conn  net.Conn
 	ended atomic.Bool
-	clean chan bool // whether the reader took no byte
+	clean chan bool // whether the reader read no byte
 }
 
-// watch calls gone, once at most, when the client closes the connection or its
-// sending half. The read deadline of the request no longer holds. A client that
-// sends more is no longer watched, unless all it sends may be drained.
+// watch calls gone, at most once, when the client closes the connection or its sending half.
+// The read deadline of
+// the request is removed. A client that sends more bytes is no longer watched, unless they may
+// be discarded.
 func watch(c net.Conn, drain bool, gone func()) *watcher {
 	w := &watcher{conn: c, clean: make(chan bool, 1)}
 	if c == nil || c.SetReadDeadline(time.Time{}) != nil {
@@ -38,8 +40,9 @@ func watch(c net.Conn, drain bool, gone func()) *watcher {
 	return w
 }
 
-// end stops the watcher and waits for it. It reports whether the connection may
-// carry another request: not when the watcher took the first byte of one.
+// end stops the watcher and waits for it. It reports whether the connection can carry another
+// request: not if the
+// watcher read the first byte of one.
 func (w *watcher) end() bool {
 	w.ended.Store(true)
 	if w.conn != nil {

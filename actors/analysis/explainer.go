@@ -24,23 +24,23 @@ import (
 	"txlens/engine/upstream"
 )
 
-// DefaultDeadline bounds one analysis.
+// DefaultDeadline is the default time limit of one analysis.
 const DefaultDeadline = 120 * time.Second
 
-// Options shape all analyses of one Explainer.
+// Options configure all analyses of one Explainer.
 type Options struct {
-	Chains     []*chain.Chain // to probe, by popularity; nil means all
-	Deadline   time.Duration  // of the evidence; 0 means DefaultDeadline
+	Chains     []*chain.Chain // chains to probe, in this order; nil: all, by popularity
+	Deadline   time.Duration  // time limit of fetching evidence; 0 means DefaultDeadline
 	Limits     trace.Limits
-	Quick      bool // local re-execution without the earlier transactions of the block
-	SourcesOff bool // ask nobody but the RPC
+	Quick      bool // re-execute locally without the earlier transactions of the block
+	SourcesOff bool // use no source but the RPC endpoints
 	Version    string
-	Log        *slog.Logger  // nil discards
-	OnAnalysis func(Summary) // told of each analysis at its end; may be nil, and must not block
+	Log        *slog.Logger  // nil: nothing is logged
+	OnAnalysis func(Summary) // called at the end of each analysis; may be nil, must not block
 
 	Agent *Agent // nil: rules alone
 
-	assemble func(*assemble.Evidence) *assemble.Case // tests break it
+	assemble func(*assemble.Evidence) *assemble.Case // tests replace it to simulate errors
 }
 
 // Explainer runs analyses. It is safe for concurrent use.
@@ -54,7 +54,7 @@ type Explainer struct {
 	running atomic.Int64
 }
 
-// ErrClosed: the Explainer takes no more requests.
+// ErrClosed means that the Explainer was closed.
 var ErrClosed = errors.New("explainer is closed")
 
 // New starts the actor system.
@@ -79,29 +79,30 @@ func New(o Options) *Explainer {
 	return &Explainer{e: runtime.NewSystem(o.Log), o: o}
 }
 
-// Input is one analysis: what is asked, whom it asks, where its cost is booked.
+// Input is one analysis: the request, the endpoints it uses, and the meter of its cost.
 type Input struct {
-	ID      string // of the request, for the log; may be empty
+	ID      string // request id, for the log; may be empty
 	Request api.Request
 	World   gather.World
 	Meter   *meter.Meter
-	Sink    func(api.Event) // may be nil; is called one event at a time and must not block
+	Sink    func(api.Event) // called with one event at a time; may be nil, must not block
 
-	// Finish, when closed, ends the fetching as the deadline would: what is known by
-	// then makes a partial result. It is for a service that stops or, with Unpaid, for
-	// a caller who does not pay for more. nil: never.
+	// Finish, when closed, ends the fetching like the deadline does: what is known by then
+	// becomes a partial result. It is for a service that stops or, with Unpaid, for a caller
+	// who
+	// stops paying. nil: never.
 	Finish <-chan struct{}
 	Unpaid bool
 
-	// OnExpired, when set, hears which phases the deadline cut off, or Finish where
-	// finished is true; CutOff and Finished make a replay leave out the same.
+	// OnExpired, if not nil, gets the phases that the deadline cut off; finished is true if
+	// Finish ended them instead. CutOff and Finished make a replay omit the same phases.
 	OnExpired func(phases []string, finished bool)
 	CutOff    []string
 	Finished  bool
 }
 
-// Check says what is wrong with a request before anything is done for it:
-// *api.BadRequest or api.ErrUnknownChain.
+// Check validates a request before any work is done for it. The error is *api.BadRequest
+// or api.ErrUnknownChain.
 func (x *Explainer) Check(req api.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (x *Explainer) Check(req api.Request) error {
 	return err
 }
 
-// chosen is the chain that the request names, nil when it names none.
+// chosen returns the chain that the request names, nil if it names none.
 func chosen(req api.Request) (*chain.Chain, error) {
 	if req.ChainID == 0 {
 		return nil, nil
@@ -122,22 +123,22 @@ func chosen(req api.Request) (*chain.Chain, error) {
 	return ch, nil
 }
 
-// UnpaidError comes beside a partial result: the service could not pay for the
-// model, or for evidence that the result needs. The caller's payment has no part in it.
+// UnpaidError comes beside a partial result: the service could not pay for the model or for
+// evidence that the result needs. It is unrelated to the payment of the caller.
 type UnpaidError struct{ err error }
 
 func (e *UnpaidError) Error() string { return e.err.Error() }
 
 func (e *UnpaidError) Unwrap() error { return e.err }
 
-// UpstreamPayment makes it what the interface calls upstream_payment_unavailable.
+// UpstreamPayment marks the error as upstream_payment_unavailable of the interface.
 func (e *UnpaidError) UpstreamPayment() bool { return true }
 
-// Explain runs one analysis. It returns a Result, possibly partial and then perhaps
-// with an *UnpaidError beside it, or an error:
-// *api.BadRequest, api.ErrUnknownChain, api.ErrNotFound,
-// api.ErrPending, api.ErrUnavailable, api.ErrUnpaid, api.ErrDeadline, api.ErrStopping, the context's error, or what the probe ended in.
-// When the context ends, all work for the request is stopped.
+// Explain runs one analysis. It returns a Result, which may be partial (then possibly with
+// an *UnpaidError), or an error: *api.BadRequest, api.ErrUnknownChain, api.ErrNotFound,
+// api.ErrPending, api.ErrUnavailable, api.ErrUnpaid, api.ErrDeadline, api.ErrStopping, the
+// error of the context, or the error of the probe. If the context ends, all work for the
+// request is stopped.
 func (x *Explainer) Explain(ctx context.Context, in Input) (*api.Result, error) {
 	if err := in.Request.Validate(); err != nil {
 		return nil, err
@@ -177,8 +178,8 @@ func (x *Explainer) Explain(ctx context.Context, in Input) (*api.Result, error) 
 	return out.result, out.err
 }
 
-// Longest is how long an analysis may take: the evidence has its deadline, and the
-// model its patience on top of that.
+// Longest returns the maximum duration of an analysis: the time limit of the evidence plus
+// that of the model.
 func (x *Explainer) Longest() time.Duration {
 	if x.o.Agent == nil {
 		return x.o.Deadline
@@ -186,11 +187,11 @@ func (x *Explainer) Longest() time.Duration {
 	return x.o.Deadline + x.o.Agent.Patience
 }
 
-// Running returns how many analyses run.
+// Running returns the number of analyses in progress.
 func (x *Explainer) Running() int { return int(x.running.Load()) }
 
-// wait never waits for an actor that is gone: the three ways out are an answer,
-// the caller's end, and the Supervisor's own end.
+// wait returns when the Supervisor answers, the caller's context ends, or the Supervisor
+// has stopped. So it never waits for an actor that is gone.
 func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, finish <-chan struct{}) outcome {
 	for over := false; !over; {
 		select {
@@ -213,7 +214,7 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, fi
 		return out
 	default:
 	}
-	// The Supervisor crashed. Its evidence is no longer touched by anyone.
+	// The Supervisor panicked. Nothing else accesses its evidence now.
 	x.o.Log.Error("supervisor ended", "request", s.id)
 	if s.ev.Chain == nil {
 		return outcome{err: errors.New("internal fault: the request's supervisor ended")}
@@ -244,7 +245,7 @@ func (x *Explainer) newSupervisor(ctx context.Context, in Input) (*supervisor, e
 	return s, nil
 }
 
-// oneAtATime keeps two actors from calling the sink at once.
+// oneAtATime prevents two actors from calling the sink at the same time.
 func oneAtATime(j *journal, sink func(api.Event)) func(api.Event) {
 	if sink == nil {
 		return j.hear
@@ -258,12 +259,12 @@ func oneAtATime(j *journal, sink func(api.Event)) func(api.Event) {
 	}
 }
 
-// System returns the actor system, for actors that live beside the Explainer and end
-// before it is closed.
+// System returns the actor system, for other actors of the service. They must end before
+// the Explainer is closed.
 func (x *Explainer) System() *runtime.System { return x.e }
 
-// Close takes no more requests, waits for the running ones and for their work.
-// End their contexts first to make it short.
+// Close accepts no more requests and waits for the running ones. End their contexts first
+// to shorten the wait.
 func (x *Explainer) Close() {
 	x.mu.Lock()
 	x.closed = true
@@ -272,14 +273,14 @@ func (x *Explainer) Close() {
 	x.e.Wait()
 }
 
-// bare is the partial result when the assembly itself failed: what needs no rule.
+// bare is the partial result when the assembly itself failed: the fields that need no rule.
 func bare(ev *assemble.Evidence, err error) *api.Result {
 	only := &assemble.Evidence{TxHash: ev.TxHash, Chain: ev.Chain, Version: ev.Version, Notes: ev.Notes, Lost: ev.Lost}
 	only.Failed = append(append(only.Failed, ev.Failed...), assemble.Failure{Phase: phaseAssemble, Reason: gather.Reason(err)})
 	return assemble.Result(only)
 }
 
-// phases names what failed.
+// phases returns the names of the failed phases.
 func phases(failed []assemble.Failure) (names []string) {
 	for _, f := range failed {
 		names = append(names, f.Phase)
@@ -287,7 +288,7 @@ func phases(failed []assemble.Failure) (names []string) {
 	return names
 }
 
-// sortFailures puts phases in the order of the work, whichever ended first.
+// sortFailures sorts failures by the order of the phases, independent of which ended first.
 func sortFailures(failed []assemble.Failure) {
 	order := map[string]int{
 		phaseTransaction: 1, assemble.LostBlock: 2, phaseTrace: 3, phaseLabel: 4, assemble.LostNeighbours: 5, phaseSource: 6, phasePrice: 7, assemble.LostViews: 8,
@@ -295,15 +296,15 @@ func sortFailures(failed []assemble.Failure) {
 	sort.SliceStable(failed, func(i, j int) bool { return order[failed[i].Phase] < order[failed[j].Phase] })
 }
 
-// maxReason bounds why a phase failed: it becomes part of the summary.
+// maxReason limits the length of a failure reason, because it becomes part of the summary.
 const maxReason = 300
 
 func oneLine(err error) string {
-	// Several errors that were joined stand on a line each.
+	// Joined errors are separated by line breaks.
 	return api.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "), maxReason)
 }
 
-// hint is what the operator can do about the first upstream that failed.
+// hint tells the operator how to fix the first upstream that failed.
 func hint(err error) string {
 	var e *upstream.Error
 	if errors.As(err, &e) {

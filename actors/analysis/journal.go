@@ -12,7 +12,7 @@ import (
 	"txlens/engine/assemble"
 )
 
-// Outcome is how an analysis ended, in one word for logs and metrics.
+// Outcome is how an analysis ended, as one word for logs and metrics.
 type Outcome string
 
 const (
@@ -20,46 +20,46 @@ const (
 	OutcomePartial     Outcome = "partial"
 	OutcomeNotFound    Outcome = "not_found"
 	OutcomeUnavailable Outcome = "unavailable" // a chain that may have the transaction did not answer
-	OutcomeUnpaid      Outcome = "unpaid"      // by its caller, before anything was known
+	OutcomeUnpaid      Outcome = "unpaid"      // cancelled by the caller before there was any evidence
 	OutcomePending     Outcome = "pending"
-	OutcomeDeadline    Outcome = "deadline"  // it passed before the chain was known
+	OutcomeDeadline    Outcome = "deadline"  // the deadline passed before the chain was known
 	OutcomeStopped     Outcome = "stopped"   // the service stopped before the chain was known
-	OutcomeCancelled   Outcome = "cancelled" // by its caller
+	OutcomeCancelled   Outcome = "cancelled" // cancelled by the caller
 	OutcomeFailed      Outcome = "failed"
 )
 
-// Summary says how one analysis went, and nothing of what it found.
+// Summary describes how one analysis went, without its findings.
 type Summary struct {
 	ID      string
-	Chain   string // slug; empty when none was found
+	Chain   string // slug of the chain; empty if none was found
 	Outcome Outcome
-	Failed  []string // phases without which the result is partial, in the order of the work
+	Failed  []string // failed phases that make the result partial, in the order of the work
 	Took    time.Duration
-	Phases  []PhaseTime // in the order they began
+	Phases  []PhaseTime // in the order of their start
 }
 
-// PhaseTime is how long a phase took, or was given.
+// PhaseTime is the duration of a phase and its time limit.
 type PhaseTime struct {
 	Phase string
 	Took  time.Duration
 }
 
-// journal listens to the events of one analysis. It is safe for concurrent use.
+// journal records the events of one analysis. It is safe for concurrent use.
 type journal struct {
 	now   func() time.Time
 	began time.Time
 
 	mu    sync.Mutex
 	a     Summary
-	start map[string]time.Time // of the phases that run
-	used  []string             // playbooks, in the order they were engaged
+	start map[string]time.Time // start times of the running phases
+	used  []string             // playbooks, in the order in which the model used them
 }
 
 func newJournal(id string, now func() time.Time) *journal {
 	return &journal{now: now, began: now(), a: Summary{ID: id}, start: make(map[string]time.Time)}
 }
 
-// hear takes what is told on the way.
+// hear records one event.
 func (j *journal) hear(e api.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -85,14 +85,14 @@ func (j *journal) hear(e api.Event) {
 	}
 }
 
-// fail takes the phases without which the result is partial.
+// fail records the failed phases that make the result partial.
 func (j *journal) fail(failed []assemble.Failure) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.a.Failed = phases(failed)
 }
 
-// modelBegins: the rules have spoken, and a model is asked.
+// modelBegins records that the rules are done and the model is asked.
 func (j *journal) modelBegins() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -100,7 +100,7 @@ func (j *journal) modelBegins() {
 	j.begin(phaseAgent)
 }
 
-// skills are the playbooks that the model has engaged so far, also where it then failed.
+// skills returns the playbooks that the model has used so far, even if it failed later.
 func (j *journal) skills() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -125,14 +125,14 @@ func (j *journal) end(phase string) {
 	}
 }
 
-// endAll ends the phases that nobody waits for any more.
+// endAll ends the phases that are still running when the analysis ends.
 func (j *journal) endAll() {
 	for _, p := range j.a.Phases {
 		j.end(p.Phase)
 	}
 }
 
-// close says how it all went.
+// close returns the summary of the analysis.
 func (j *journal) close(res *api.Result, err error) Summary {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -140,12 +140,12 @@ func (j *journal) close(res *api.Result, err error) Summary {
 	j.a.Took = j.now().Sub(j.began)
 	j.a.Outcome = outcomeOf(res, err)
 	if j.a.Outcome == OutcomePartial && len(j.a.Failed) == 0 {
-		j.a.Failed = []string{j.last()} // no event tells of these
+		j.a.Failed = []string{j.last()} // there are no events for these
 	}
 	return j.a
 }
 
-// last is the phase after the evidence that came last.
+// last is the phase after the last piece of evidence.
 func (j *journal) last() string {
 	if n := len(j.a.Phases); n > 0 && j.a.Phases[n-1].Phase == phaseAgent {
 		return phaseAgent
@@ -177,7 +177,7 @@ func outcomeOf(res *api.Result, err error) Outcome {
 	return OutcomeFailed
 }
 
-// tellEnd writes the one line of an analysis, and tells who counts.
+// tellEnd writes the log line of an analysis and calls OnEnd.
 func (x *Explainer) tellEnd(a Summary) {
 	if x.o.OnAnalysis != nil {
 		x.o.OnAnalysis(a)

@@ -19,46 +19,46 @@ import (
 	"txlens/engine/report"
 )
 
-// phaseAgent is the one after the evidence is closed and the rules have spoken.
+// phaseAgent is the phase of the model, after the evidence is complete and the rules ran.
 const phaseAgent = "agent"
 
-// Agent is the language model that looks at what the rules made of a transaction.
+// Agent is the language model that examines a transaction after the rules.
 type Agent struct {
 	Provider llm.Provider
-	Models   map[string]AgentModel // by their names in the interface; all of them
-	Default  string                // of Models, for requests that name none; empty: api.DefaultModel
+	Models   map[string]AgentModel // all models, by their names in the interface
+	Default  string                // one of Models, for requests that name none; empty: api.DefaultModel
 	Limits   agent.Limits
-	Library  *playbook.Library // nil: the embedded one
-	Patience time.Duration     // with one run, after all evidence is fetched; 0: DefaultPatience
-	OnRun    func(AgentRun)    // told of each run at its end; may be nil, and must not block
+	Library  *playbook.Library // nil: the embedded playbooks
+	Patience time.Duration     // time limit of one run of the model, after all evidence is fetched; 0: DefaultPatience
+	OnRun    func(AgentRun)    // called at the end of each run; may be nil, must not block
 }
 
-// Close drops the idle connections of the provider. a may be nil.
+// Close closes the idle connections to the provider. a may be nil.
 func (a *Agent) Close() {
 	if a == nil {
 		return
 	}
 	if c, ok := a.Provider.(io.Closer); ok {
-		c.Close() // it never fails
+		c.Close() // never returns an error
 	}
 }
 
-// AgentModel is one model as its vendor knows it.
+// AgentModel is one model with its name and prices at its vendor.
 type AgentModel struct {
 	ID    string
 	Price llm.Price
 }
 
-// AgentRun is how a run of the agent went, and nothing of what it found.
+// AgentRun describes how a run of the agent went, without its findings.
 type AgentRun struct {
 	Model   string // name in the interface
 	Turns   int
 	Usage   llm.Usage
-	Dropped claim.Dropped // claims that did not hold
-	Err     error         // nil: it answered
+	Dropped claim.Dropped // claims that the evidence does not support
+	Err     error         // nil: the model answered
 }
 
-// Outcome is how the run ended, in one word of a short list.
+// Outcome is how the run ended, as one word of a short list.
 func (r *AgentRun) Outcome() string {
 	if r.Err == nil {
 		return "answered"
@@ -71,7 +71,8 @@ func (r *AgentRun) Outcome() string {
 	return "failed"
 }
 
-// runOutcomes are tried in this order: an overloaded provider is one that is down.
+// runOutcomes are matched in this order, because an overloaded provider also matches the
+// error of an unavailable one.
 var runOutcomes = []struct {
 	err  error
 	word string
@@ -82,25 +83,25 @@ var runOutcomes = []struct {
 	{api.ErrUnpaid, "unpaid"}, {context.Canceled, "stopped"}, {context.DeadlineExceeded, "stopped"},
 }
 
-// DefaultPatience bounds a run of the agent.
+// DefaultPatience is the default time limit of one run of the agent.
 const DefaultPatience = 4 * time.Minute
 
-// agentExitTimeout is how long a run that was stopped is waited for: what it has used is not
-// known before it has ended. Providers are bound to end within 100 ms.
+// agentExitTimeout limits the wait for a cancelled run. Its cost is unknown until it has
+// ended. Providers must end within 100 ms.
 const agentExitTimeout = 250 * time.Millisecond
 
-// modelled: the model answered and its claims were held against the evidence, or
-// err says why there is no answer.
+// modelled is sent when the model has answered and its claims are checked against the
+// evidence. err says why there is no answer.
 type modelled struct {
 	runtime.MayBeLate
 	result *api.Result
 	err    error
 }
 
-// errPatience: the model took too long.
+// errPatience means that the model exceeded its time limit.
 var errPatience = errors.New("the time for the model is over")
 
-// errPanic: a fault of ours. The log has its text and stack.
+// errPanic means that the model loop panicked. The log has the text and stack.
 var errPanic = errors.New("internal fault")
 
 // consult is the work of the LLM actor, run outside Receive.
@@ -116,7 +117,7 @@ func (g *Agent) consult(
 	return func(ctx context.Context) any {
 		run := AgentRun{Model: name, Err: errPanic}
 		if g.OnRun != nil {
-			defer func() { g.OnRun(run) }() // also of one that panics
+			defer func() { g.OnRun(run) }() // set even if the run panicked
 		}
 		out, err := agent.Run(ctx, agent.Options{
 			Provider: g.Provider, Model: model.ID, Name: name, Price: model.Price, Limits: g.Limits, Library: g.Library,
@@ -137,8 +138,8 @@ func (g *Agent) consult(
 	}
 }
 
-// asks reports whether a model looks at the case: at what there is of it, unless that
-// is not even the transaction, or most callers are told an error in place of a result.
+// asks reports whether the model is asked. It is not asked if the transaction itself is
+// missing, or if the caller gets an error instead of a result.
 func (s *supervisor) asks(c *assemble.Case) bool {
 	return s.o.Agent != nil && s.ownBill == nil && c.Evidence.Tx != nil && !c.Evidence.Tx.Pending()
 }
@@ -158,7 +159,7 @@ func (s *supervisor) consult(ac runtime.Context, c *assemble.Case) {
 	}, func(err error) any { return failed{phase: phaseAgent, err: err} })
 }
 
-// heardModel takes what concerns the agent once the rules have spoken.
+// heardModel handles the messages of the agent.
 func (s *supervisor) heardModel(ac runtime.Context, m any) {
 	switch m := m.(type) {
 	case modelled:
@@ -177,7 +178,7 @@ func (s *supervisor) heardModel(ac runtime.Context, m any) {
 	}
 }
 
-// conclude answers with what the model left, or with what the rules know.
+// conclude answers with the result of the model, or of the rules if the model gave none.
 func (s *supervisor) conclude(ac runtime.Context, m modelled) {
 	if ref, ok := s.outstanding[phaseAgent]; ok {
 		delete(s.outstanding, phaseAgent)
@@ -197,7 +198,7 @@ func (s *supervisor) conclude(ac runtime.Context, m modelled) {
 	s.give(ac, out)
 }
 
-// logModel tells the operator what the caller may not read: the provider's own words.
+// logModel logs the provider's error text, which the caller must not see.
 func (s *supervisor) logModel(err error) {
 	attrs := []any{"request", s.id, "model", s.req.ModelOr(s.o.Agent.Default), "error", oneLine(err)}
 	if f, ok := errors.AsType[*llm.Fault](err); ok && f.Detail != "" {
@@ -206,8 +207,8 @@ func (s *supervisor) logModel(err error) {
 	s.o.Log.Warn("the model gave no answer", attrs...)
 }
 
-// awaitAgentExit waits for a run of the model that was stopped, so that all it has used is
-// booked. It is called when the supervisor has ended.
+// awaitAgentExit waits for a cancelled run of the model, so that its full cost is booked. It
+// is called when the supervisor has ended.
 func (s *supervisor) awaitAgentExit() {
 	if s.silent == nil {
 		return

@@ -15,7 +15,7 @@ import (
 	"txlens/engine/upstream"
 )
 
-// The phases, as they are named in events, notes and partial results.
+// Names of the phases in events, notes and partial results.
 const (
 	phaseProbe       = "probe"
 	phaseTransaction = "transaction"
@@ -26,8 +26,8 @@ const (
 	phaseAssemble    = "assemble"
 )
 
-// What children tell the Supervisor. A message with an err beside its value is a
-// phase that failed with something to show.
+// Messages from children to the Supervisor. If err is set beside a value, the phase failed
+// and the value is what it had until then.
 type (
 	probed struct {
 		runtime.MayBeLate
@@ -49,7 +49,7 @@ type (
 		tokens     map[common.Address]label.Token
 		neighbours *ethrpc.Neighbours
 		err        error
-		aroundErr  error // why there are no neighbours
+		aroundErr  error // why the neighbouring transactions are missing
 	}
 	sourced struct {
 		runtime.MayBeLate
@@ -61,7 +61,7 @@ type (
 		prices map[common.Address]assemble.Price
 		err    error
 	}
-	// failed: the work of a phase ended in a panic.
+	// failed means that the work of a phase panicked.
 	failed struct {
 		runtime.MayBeLate
 		phase string

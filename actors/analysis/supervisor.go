@@ -21,8 +21,8 @@ import (
 	"txlens/engine/upstream"
 )
 
-// supervisor owns one request: its deadline, its children, its evidence. All
-// fields are touched in Receive only; closed tells others that it has ended.
+// supervisor owns one request: its deadline, its children and its evidence. Its fields are
+// accessed in Receive only. It closes closed when it ends.
 type supervisor struct {
 	e    *runtime.System
 	o    *Options
@@ -32,50 +32,50 @@ type supervisor struct {
 	w    gather.World
 	tell func(api.Event)
 
-	journal     *journal        // hears what is told
-	ctx         context.Context // of the request
-	work        context.Context // of all that is done for it
+	journal     *journal        // gets the events
+	ctx         context.Context // context of the request
+	work        context.Context // context of all work for the request
 	stop        context.CancelFunc
-	fetching    context.Context // of the fetching: ends with work, or at the deadline
+	fetching    context.Context // context of the fetching: ends with work or at the deadline
 	stopFetch   context.CancelFunc
 	timer       *time.Timer
-	outstanding map[string]runtime.Ref // phase to child
+	outstanding map[string]runtime.Ref // running children by phase
 	begun       map[string]bool        // phases that were started
 	ev          *assemble.Evidence
 	factsIn     bool
 	traceIn     bool
-	unfetched   error // why transaction or receipt could not be had
-	ownBill     error // of unfetched, where the service could not pay for it
+	unfetched   error // why the transaction or the receipt is missing
+	ownBill     error // those of unfetched that the service could not pay for
 	assembling  bool
-	model       *assemble.Case // that the model looks at; nil: it does not
-	silent      chan struct{}  // closed when the model has ended; nil: none was asked
+	model       *assemble.Case // the case that the model examines; nil: the model is not asked
+	silent      chan struct{}  // closed when the run of the model has ended; nil: no run was started
 	meter       *meter.Meter
 	answered    bool
 	expired     []string // phases that the deadline cut off
-	cutOff      []string // of a replay: phases that the deadline cut off when it was recorded
-	lapsed      int      // of them, those whose turn has come
-	finished    bool     // it was not the deadline that cuts off, but Finish
-	unpaid      bool     // Finish means that the caller does not pay for more
+	cutOff      []string // in a replay: phases that the deadline cut off in the recorded run
+	lapsed      int      // those of cutOff that would have started by now
+	finished    bool     // Finish, not the deadline, ended the fetching
+	unpaid      bool     // Finish means that the caller stopped paying
 
 	reply  chan outcome  // capacity 1
 	closed chan struct{} // closed when the actor has stopped
 }
 
-// outcome is what Explain waits for.
+// outcome is the answer that Explain waits for.
 type outcome struct {
 	result *api.Result
 	err    error
 
 	expired  []string // phases that were cut off
 	finished bool     // because the service stops
-	unpaid   error    // the service could not pay for the model, or for what the result needs
+	unpaid   error    // the service could not pay for the model or for required evidence
 }
 
 type (
 	expired struct {
 		runtime.MayBeLate
-		finish    bool // the service stops; else the deadline has passed
-		impatient bool // that of the model
+		finish    bool // true: the service stops; false: the deadline has passed
+		impatient bool // error of the model
 	}
 	assembled struct {
 		runtime.MayBeLate
@@ -84,7 +84,7 @@ type (
 	}
 )
 
-// Receive is owned by the runtime.
+// Receive is called by the runtime.
 func (s *supervisor) Receive(ac runtime.Context) {
 	switch m := ac.Message().(type) {
 	case runtime.Started:
@@ -103,9 +103,9 @@ func (s *supervisor) Receive(ac runtime.Context) {
 		case s.answered:
 		case s.model != nil:
 			s.heardModel(ac, m)
-		case s.assembling: // too late: the evidence is closed
+		case s.assembling: // too late: the evidence is complete
 			if e, ok := m.(expired); ok && e.finish {
-				s.finished = true // the model need not begin
+				s.finished = true // the model need not start
 			}
 		default:
 			s.piece(ac, m)
@@ -113,7 +113,7 @@ func (s *supervisor) Receive(ac runtime.Context) {
 	}
 }
 
-// piece takes one child's outcome and starts what waited for it.
+// piece handles the result of one child and starts the phases that waited for it.
 func (s *supervisor) piece(ac runtime.Context, m any) {
 	switch m := m.(type) {
 	case probed:
@@ -164,7 +164,7 @@ func (s *supervisor) begin(ac runtime.Context) {
 func (s *supervisor) spawn(ac runtime.Context, phase string, fetch func(context.Context) any) {
 	s.begun[phase] = true
 	if slices.Contains(s.cutOff, phase) {
-		s.outstanding[phase] = runtime.Ref{} // never to answer
+		s.outstanding[phase] = runtime.Ref{} // never answers
 		s.lapsed++
 		return
 	}
@@ -172,8 +172,8 @@ func (s *supervisor) spawn(ac runtime.Context, phase string, fetch func(context.
 	s.outstanding[phase] = ac.SpawnWork(s.fetching, fetch, func(err error) any { return failed{phase: phase, err: err} })
 }
 
-// settle ends the child whose outcome came, and tells the listener. What went wrong in
-// the words of an upstream is for the log and the operator.
+// settle ends the child whose result arrived, and sends the event. Error texts of upstreams
+// go to the log only.
 func (s *supervisor) settle(ac runtime.Context, phase string, err error) {
 	if ref, ok := s.outstanding[phase]; ok {
 		delete(s.outstanding, phase)
@@ -187,21 +187,21 @@ func (s *supervisor) settle(ac runtime.Context, phase string, err error) {
 	s.tell(ev)
 }
 
-// miss marks the phase as failed: the result will be partial.
+// miss marks a required phase as failed: the result becomes partial.
 func (s *supervisor) miss(phase, what string, err error) {
 	if err != nil {
 		s.ev.Failed = append(s.ev.Failed, assemble.Failure{Phase: phase, Reason: what + gather.Reason(err)})
 	}
 }
 
-// lose notes a piece of evidence that the result stands without.
+// lose records the failure of an optional phase.
 func (s *supervisor) lose(piece string, err error) {
 	if err != nil {
 		s.ev.Lost = append(s.ev.Lost, assemble.Failure{Phase: piece, Reason: gather.Reason(err)})
 	}
 }
 
-// optional are the phases that a result stands without.
+// optional are the phases that a result does not require.
 var optional = map[string]bool{phaseLabel: true, phaseSource: true, phasePrice: true}
 
 func (s *supervisor) chainFound(ac runtime.Context, m probed) {
@@ -219,8 +219,8 @@ func (s *supervisor) chainFound(ac runtime.Context, m probed) {
 	}
 }
 
-// giveBare answers that the service could not pay for what the analysis needs first:
-// with the error, and with a partial result for those who are not to read it.
+// giveBare answers when the service could not pay for the first pieces of evidence: with the
+// error, and a partial result for clients that do not read errors.
 func (s *supervisor) giveBare(ac runtime.Context, phase string, err error) {
 	if len(s.ev.Failed) == 0 {
 		s.ev.Failed = []assemble.Failure{{Phase: phase, Reason: unpaidReason}}
@@ -231,11 +231,11 @@ func (s *supervisor) giveBare(ac runtime.Context, phase string, err error) {
 	s.give(ac, outcome{result: assemble.Result(s.ev), unpaid: err})
 }
 
-// unpaidReason is what the one who asked may read where the service could not pay.
+// unpaidReason is the text for callers when the service could not pay an upstream.
 var unpaidReason = gather.Reason(&upstream.Error{Kind: upstream.KindPayment})
 
-// unreachable is err as the one who asked may read it: an upstream that failed is no
-// fault inside the service.
+// unreachable returns the error that callers see when an upstream failed, so that it does not
+// look like an internal error.
 func unreachable(hash string, err error, silent ...string) error {
 	if _, ok := errors.AsType[*upstream.Error](err); !ok {
 		return err
@@ -291,7 +291,7 @@ func (s *supervisor) takeTrace(m traced) {
 	s.miss(phaseTrace, "", m.err)
 }
 
-// fault is a phase whose work panicked, or whose actor is gone without a word.
+// fault handles a phase whose work panicked or whose actor ended without a result.
 func (s *supervisor) fault(ac runtime.Context, phase string, err error) {
 	s.o.Log.Error("phase broke", "request", s.id, "phase", phase, "error", err)
 	s.settle(ac, phase, err)
@@ -327,8 +327,8 @@ func (s *supervisor) childGone(ac runtime.Context, who runtime.Ref) {
 	}
 }
 
-// next starts the phases whose evidence is in, and the assembly once nothing is
-// outstanding that could still come.
+// next starts the phases whose input is complete, and the assembly when no more evidence can
+// arrive.
 func (s *supervisor) next(ac runtime.Context) {
 	if s.answered || s.assembling {
 		return
@@ -356,15 +356,15 @@ func (s *supervisor) next(ac runtime.Context) {
 	}
 }
 
-// foreign reports whether the chain's endpoint serves another chain: then nothing that
-// it gave is of the transaction.
+// foreign reports whether the endpoint serves another chain than it should. Its answers are
+// then not used.
 func (s *supervisor) foreign() bool {
 	e, ok := errors.AsType[*upstream.Error](s.unfetched)
 	return ok && e.Kind == upstream.KindWrongChain
 }
 
-// nothing is why there is no result at all: the transaction, its receipt and every
-// source of a trace failed.
+// nothing returns why there is no result: the transaction, its receipt and every source of
+// a trace failed.
 func (s *supervisor) nothing(err error) error {
 	if errors.Is(err, upstream.ErrUnpaid) {
 		return api.ErrUnpaid
@@ -402,7 +402,7 @@ func receiptOrNone(rc *ethrpc.Receipt) *ethrpc.Receipt {
 	return rc
 }
 
-// expire ends the fetching: what is still outstanding has failed.
+// expire ends the fetching. Phases that are still running count as failed.
 func (s *supervisor) expire(ac runtime.Context) {
 	over := fmt.Errorf("the deadline of %s passed", s.o.Deadline)
 	if s.finished {
@@ -441,8 +441,8 @@ func (s *supervisor) expire(ac runtime.Context) {
 	s.assemble(ac)
 }
 
-// assemble runs the pure part beside the actor. From here on the evidence is
-// read by that work alone.
+// assemble runs the pure part beside the actor, which does not access the evidence until it
+// is done.
 func (s *supervisor) assemble(ac runtime.Context) {
 	s.assembling = true
 	sortFailures(s.ev.Failed)
@@ -452,7 +452,7 @@ func (s *supervisor) assemble(ac runtime.Context) {
 	s.e.Run(ac.Self(), func() any { return assembled{made: s.judge()} }, func(err error) any { return assembled{err: err} })
 }
 
-// lostPhases are the phases that failed and that the result stands without.
+// lostPhases returns the optional phases that failed.
 func (s *supervisor) lostPhases() (names []string) {
 	for _, f := range s.ev.Lost {
 		if optional[f.Phase] {
@@ -462,8 +462,8 @@ func (s *supervisor) lostPhases() (names []string) {
 	return names
 }
 
-// judge has the rules look at the evidence. What nobody looks at after them goes: the
-// evidence of a large transaction is most of the memory of a request.
+// judge runs the rules on the evidence. Evidence that only the rules need is released
+// afterwards, because it is most of the memory of a request.
 func (s *supervisor) judge() *assemble.Case {
 	c := s.o.assemble(s.ev)
 	for range maxRounds {
@@ -489,14 +489,14 @@ func (s *supervisor) judge() *assemble.Case {
 	return c
 }
 
-// maxRounds bounds how often answers may raise further questions, and viewTime how long
-// they are waited for: the rules have an answer without them.
+// maxRounds limits how often rules may ask further questions about state, and viewTime how
+// long the answers may take. Without answers the rules still give a result.
 const (
 	maxRounds = 2
 	viewTime  = 15 * time.Second
 )
 
-// look asks the state what a triage wants to know.
+// look reads the state that the rules asked for.
 func (s *supervisor) look(c *assemble.Case) ([]check.View, error) {
 	ctx, cancel := context.WithTimeout(s.fetching, viewTime)
 	defer cancel()
@@ -518,7 +518,7 @@ func (s *supervisor) answer(ac runtime.Context, m assembled) {
 	s.give(ac, outcome{result: result, expired: s.expired, finished: s.finished, unpaid: s.ownBill})
 }
 
-// give answers once and ends the actor.
+// give sends the answer once and stops the actor.
 func (s *supervisor) give(ac runtime.Context, o outcome) {
 	if s.answered {
 		return

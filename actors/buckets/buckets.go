@@ -1,4 +1,4 @@
-// Package buckets holds token buckets by party, such as a payer or a network address.
+// Package buckets holds one token bucket for each party, such as a payer or a network address.
 package buckets
 
 import (
@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxParties bounds the parties whose rate is counted at a time.
+// maxParties limits the number of parties with a bucket at a time.
 const maxParties = 8192
 
 // Set has one token bucket for each party. It is safe for concurrent use.
@@ -20,14 +20,14 @@ type Set[K comparable] struct {
 	all map[K]*rate.Limiter
 }
 
-// New makes buckets that gain perSecond tokens and hold at most burst. A rate of zero
+// New returns buckets that gain perSecond tokens and hold at most burst. A rate of zero
 // means no limit.
 func New[K comparable](perSecond float64, burst int) *Set[K] {
 	return &Set[K]{rate: rate.Limit(perSecond), burst: max(1, burst), all: make(map[K]*rate.Limiter)}
 }
 
-// Take takes a token of a party and returns how long to wait for it. ok is false
-// where that is longer than most; then no token is taken.
+// Take takes a token of a party and returns how long to wait before using it. ok is false if
+// the wait would exceed most; then no token is taken.
 func (s *Set[K]) Take(key K, now time.Time, most time.Duration) (wait time.Duration, ok bool) {
 	if s.rate <= 0 {
 		return 0, true
@@ -50,8 +50,8 @@ func (s *Set[K]) Take(key K, now time.Time, most time.Duration) (wait time.Durat
 	return wait, true
 }
 
-// forget drops the buckets that are full again, since a new one is no different. Where
-// none is, all are dropped: a flood of parties must not take up memory. s.mu is held.
+// forget drops full buckets, which are equal to new ones. If none is full, it drops all of
+// them, so that many parties cannot exhaust the memory. s.mu must be held.
 func (s *Set[K]) forget(now time.Time) {
 	for key, b := range s.all {
 		if b.TokensAt(now) >= float64(s.burst) {

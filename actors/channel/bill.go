@@ -13,38 +13,38 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Order is a paid request as the books know it.
+// Order is a paid request as the ledger sees it.
 type Order struct {
 	// Key is the ticket of this request with this voucher.
 	Key TicketKey
-	// Request is the ticket of the request whatever its voucher, by which it finds the
-	// run that it began before and did not get the result of. Zero: the client names
-	// its requests itself, so one that it names anew is new.
+	// Request is the ticket of the request without its voucher. It finds the run that the
+	// request began before and whose result was not delivered. Zero: the client sets an
+	// Idempotency-Key, so a new key means a new run.
 	Request TicketKey
-	// Bill is the id that a new run or job gets, by recordid.New.
+	// Bill is the id for a new run or job, made by recordid.New.
 	Bill string
-	// Price is charged at once for a new one.
+	// Price is charged when a new run or job begins.
 	Price tempo.Amount
-	// MayBegin, when set, is asked before a new one is charged; its error refuses it.
+	// MayBegin, if not nil, is called before a new run or job is charged. Its error refuses
+	// it.
 	MayBegin func() error
 }
 
-// Admitted is what became of an Order.
+// Admitted is the result of Admit.
 type Admitted struct {
 	Ticket
-	Fresh bool // charged now; otherwise the ticket says what was begun before
+	Fresh bool // charged now; otherwise the ticket identifies the run that began before
 	Standing
 }
 
-// continueFor is how long a request that is sent again with another voucher continues
-// the run whose result was not delivered.
+// continueFor is how long a repeated request with another voucher continues the run whose
+// result was not delivered.
 const continueFor = time.Hour
 
-// Admit charges for the request of a payment, once: the charge, the bill of what it
-// begins and the tickets that know it again are written together. A request that is
-// known charges nothing. What was held for the request is held no longer, whatever
-// comes of it. The error is a *mpp.Problem, or says that it may or may not have
-// happened: ask again with the same order.
+// Admit charges for a request once: the charge, the bill and the tickets are written together.
+// A request that was admitted before is not charged again. The amount held for the request is
+// released in any case. The error is a *mpp.Problem; any other error means that the outcome is
+// unknown: call Admit again with the same order.
 func (c *Channels) Admit(ctx context.Context, p *Payment, o Order) (Admitted, error) {
 	held := p.Held
 	p.Held = tempo.Amount{}
@@ -89,7 +89,7 @@ func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Am
 	return Admitted{Ticket: t, Fresh: true, Standing: standing(a.row)}, nil
 }
 
-// begun returns the ticket of what an order began before, or ErrNoTicket.
+// begun returns the ticket of the run that an order began before, or ErrNoTicket.
 func (c *Channels) begun(o Order) (Ticket, error) {
 	t, err := c.o.Store.Ticket(o.Key)
 	if !errors.Is(err, ErrNoTicket) || o.Request == (TicketKey{}) {
@@ -109,21 +109,21 @@ func (c *Channels) begun(o Order) (Ticket, error) {
 	return t, c.o.Store.Commit(Entry{Ticket: &t})
 }
 
-// young reports whether a run or job began not long ago.
+// young reports whether a run or job began less than continueFor ago.
 func (c *Channels) young(id string) bool {
 	began, ok := recordid.TimeOf(id)
 	return ok && c.o.now().Sub(began) < continueFor
 }
 
-// Begun reports whether an order with this ticket has been admitted before.
+// Begun reports whether an order with this ticket was admitted before.
 func (c *Channels) Begun(key TicketKey) bool {
 	_, err := c.o.Store.Ticket(key)
 	return err == nil
 }
 
-// Delivered notes that a result was sent to its end, so that the same request is a
-// new one from now on. It does not wait for the disk: after a crash the client gets
-// the same result once more.
+// Delivered records that a result was sent completely, so that the next equal request is a
+// new one. It does not wait for the disk: after a crash the client gets the same result once
+// more.
 func (c *Channels) Delivered(billID string) {
 	defer c.turns.lock("bill " + billID)()
 	bill, err := c.o.Store.Bill(billID)
@@ -140,15 +140,15 @@ func (c *Channels) Delivered(billID string) {
 	}, Entry{Bill: &bill})
 }
 
-// see asks, and waits for the outcome even when nobody wants it any more: who holds a
-// turn must not give it on while what it did is on its way to the disk. The next in
-// turn would not see it there, and charge once more.
+// see asks and waits for the outcome even if the caller has left. A caller that holds a turn
+// must not release it while its change is on the way to the disk, because the next caller
+// would not see the change and charge again.
 func (c *Channels) see(ctx context.Context, id common.Hash, do change) (answer, error) {
 	return c.ask(context.WithoutCancel(ctx), id, do)
 }
 
-// Void takes an admission back for which nothing was done. Where its money cannot
-// be given back any more the ticket stays, and with it the right to ask again.
+// Void reverts an admission for which no work was done. If its charge can no longer be
+// refunded the ticket stays, so that the client may repeat the request.
 func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error {
 	key := o.Key
 	defer c.turns.lock("ticket " + string(key[:]))()
@@ -183,19 +183,19 @@ func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error
 	return err
 }
 
-// errKept: a charge is paid out already, or about to be.
+// errKept means that a charge is paid out already or is being paid out.
 var errKept = errors.New("the charge can no longer be taken back")
 
-// Collect charges what is still owed on a bill, or nothing. price is what the bill
-// comes to by now, which a final one knows better; atMost cuts the charge. The error
-// is a *mpp.Problem where the channel has too little: its voucher must rise first.
+// Collect charges the outstanding part of a bill. price is the current price; a final bill
+// uses its own. atMost limits the charge. The error is a *mpp.Problem if the channel has too
+// little: then the client must sign a higher voucher.
 func (c *Channels) Collect(ctx context.Context, channel common.Hash, billID string, price, atMost tempo.Amount) (Bill, Standing, error) {
 	bill, s, _, err := c.collect(ctx, channel, billID, price, atMost, tempo.Amount{})
 	return bill, s, err
 }
 
-// CollectHeld is Collect for the request of a payment, of what its challenge named
-// and with what was held for it; it is held no longer, whatever comes of it.
+// CollectHeld is Collect for a request with a payment: it uses the amount that was held for
+// the request, and releases it in any case.
 func (c *Channels) CollectHeld(ctx context.Context, p *Payment, billID string, price tempo.Amount) (Bill, Standing, error) {
 	held := p.Held
 	p.Held = tempo.Amount{}
@@ -206,7 +206,7 @@ func (c *Channels) CollectHeld(ctx context.Context, p *Payment, billID string, p
 	return bill, s, err
 }
 
-// LetGo gives up what was held for a request that is not charged after all.
+// LetGo releases the amount that was held for a request that is not charged.
 func (c *Channels) LetGo(ctx context.Context, p *Payment) {
 	c.letGo(ctx, p.Channel, p.Held)
 	p.Held = tempo.Amount{}
@@ -224,7 +224,7 @@ func (c *Channels) collect(
 	billID string,
 	price, atMost, held tempo.Amount,
 ) (bill Bill, s Standing, charged bool, err error) {
-	// Two who pay one bill take turns, whatever their channels.
+	// Two callers that collect on one bill take turns, even with different channels.
 	defer c.turns.lock("bill " + billID)()
 	bill, err = c.o.Store.Bill(billID)
 	if err != nil {
@@ -252,9 +252,9 @@ func (c *Channels) collect(
 	return bill, standing(a.row), true, nil
 }
 
-// Final sets what a bill comes to in all, once; later calls change nothing. What was
-// collected beyond that becomes credit of the channel that the bill began with: a run
-// that was interrupted and begun again may end cheaper than it was.
+// Final sets the price of a bill once; later calls change nothing. Collected money above the
+// price becomes credit of the channel that began the bill. That happens if a run was
+// interrupted and its second run costs less.
 func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount) (Bill, error) {
 	defer c.turns.lock("bill " + billID)()
 	bill, err := c.o.Store.Bill(billID)
@@ -262,7 +262,7 @@ func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount)
 		return bill, err
 	}
 	bill.Price, bill.Final = price, true
-	over, _ := bill.Collected.Sub(price) // nothing where less was collected
+	over, _ := bill.Collected.Sub(price) // nothing if less was collected
 	if over.IsZero() || bill.Channel == (common.Hash{}) {
 		return bill, c.o.Store.Commit(Entry{Bill: &bill})
 	}
@@ -277,18 +277,18 @@ func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount)
 	return bill, err
 }
 
-// Bill returns what a run or job has cost its payer, or ErrNoBill.
+// Bill returns the bill of a run or job, or ErrNoBill.
 func (c *Channels) Bill(id string) (Bill, error) { return c.o.Store.Bill(id) }
 
-// Debts returns the bills of a payer whose analyses have ended and are not paid,
-// oldest first, at most MaxDebts.
+// Debts returns the final bills of a payer that are not fully paid, oldest first, at most
+// MaxDebts.
 func (c *Channels) Debts(payer common.Address) ([]Bill, error) { return c.o.Store.Debts(payer) }
 
-// Occupy keeps the settler from closing a channel for lack of money or use while an
-// analysis that it pays for runs: its payer may top it up. Call release once.
+// Occupy prevents the Settler from closing a channel for lack of money or use while an
+// analysis that it pays for runs. Call release once.
 func (c *Channels) Occupy(channel common.Hash) (release func()) { return c.busy.enter(channel) }
 
-// busy are the channels that pay for analyses which run. It is safe for concurrent use.
+// busy counts the running analyses of each channel. It is safe for concurrent use.
 type busy struct {
 	mu   sync.Mutex
 	runs map[common.Hash]int
@@ -316,7 +316,7 @@ func (b *busy) has(id common.Hash) bool {
 	return b.runs[id] > 0
 }
 
-// Standing returns where a channel stands, or ErrNoChannel.
+// Standing returns the standing of a channel, or ErrNoChannel.
 func (c *Channels) Standing(ctx context.Context, channel common.Hash) (Standing, error) {
 	row, err := c.look(ctx, channel)
 	if err != nil {

@@ -8,57 +8,56 @@ import (
 	"txlens/engine/mpp/session"
 )
 
-// channel owns the row of one payment channel. What it answers is on disk first:
+// channel is the actor that owns the row of one payment channel. Every answer is on disk
+// before it is sent:
 //
 //	command ─ changes the row, waits ─▶ commit beside Receive ─▶ stored ─▶ answers
 //
-// While a commit is under way further commands build on the row as it will be and
-// wait for the commit after it, so one write to the disk serves all that came
-// meanwhile. A commit that fails ends the actor: all who built on it are told, and
-// the next one reads from the disk what is true.
+// During a commit, further commands change the next version of the row and wait for the next
+// commit, so that one disk write serves all of them. If a commit fails, the actor ends: all
+// waiting callers get an error, and the next actor reads the row from the disk.
 //
-// One that is told to rest lets go of its row, which is most of what it weighs, and
-// reads it again when it is next told something.
+// An actor that gets the message rest drops its row, which is most of its memory, and reads
+// it again at the next message.
 type channel struct {
 	c       *Channels
 	ref     *channelRef
-	row     *session.Channel // with what may not be on disk yet; nil: there is none
-	begun   bool             // row was read from the disk
-	reading bool             // it is being read
+	row     *session.Channel // row with changes that may not be on disk yet; nil: there is no channel
+	begun   bool             // the row was read from the disk
+	reading bool             // the row is being read
 	*inbox
 }
 
-// inbox holds what an actor works on. An actor that rests has none; Receive makes it.
+// inbox is the working memory of an actor. It is nil while the actor rests.
 type inbox struct {
-	early    []command        // came before the row was read
-	writing  []held           // answers that wait for the commit under way
-	pending  []held           // answers that wait for the one after it
-	entries  []Entry          // what pending wants written beside the row
-	dirty    bool             // pending has changed the row
-	written  *session.Channel // the row as the commit under way leaves it
+	early    []command        // commands that arrived before the row was read
+	writing  []held           // answers that wait for the current commit
+	pending  []held           // answers that wait for the next commit
+	entries  []Entry          // entries of pending commands beside the row
+	dirty    bool             // a pending command has changed the row
+	written  *session.Channel // the row that the current commit writes
 	watchers []chan<- struct{}
 }
 
-// change works on a copy of the row; row is nil where there is none yet. It
-// returns the row to keep, nil where nothing is to be written of it, and what else
-// must be on disk with it.
+// change works on a copy of the row; row is nil if there is no channel yet. It returns the
+// new row, nil if the row is unchanged, and the entries that must be written with it.
 type change func(row *session.Channel, now time.Time) (keep *session.Channel, beside Entry, result any, err error)
 
-// command is what a channel is told to do.
+// command is a change that the actor must apply.
 type command struct {
 	runtime.MayBeLate
 	change change
 	reply  chan answer // capacity 1
 }
 
-// answer is what came of a command.
+// answer is the result of a command.
 type answer struct {
-	row    *session.Channel // after it; not to be written to
+	row    *session.Channel // row after the command; read-only
 	result any
 	err    error
 }
 
-// held is an answer that must not leave before the disk has what it says.
+// held is an answer that is sent after the commit of the changes it depends on.
 type held struct {
 	reply chan answer
 	answer
@@ -66,32 +65,32 @@ type held struct {
 
 // Messages to a channel, beside command.
 type (
-	// loaded: what the disk has. ErrNoChannel: nothing.
+	// loaded has the stored row. With ErrNoChannel there is none.
 	loaded struct {
 		runtime.MayBeLate
 		row session.Channel
 		err error
 	}
-	// stored: the commit under way has ended.
+	// stored means that the current commit has ended.
 	stored struct {
 		runtime.MayBeLate
 		err error
 	}
-	// watch asks for a signal after each change that reached the disk, or ends that.
+	// watch asks for a signal after each stored change, or cancels that.
 	watch struct {
 		runtime.MayBeLate
 		signal chan<- struct{} // capacity 1
 		end    bool
 	}
-	// rest lets an actor that is not used become small.
+	// rest tells an unused actor to release its memory.
 	rest struct{ runtime.MayBeLate }
 )
 
-// errChannelEnded: the actor is gone; what it had not stored did not happen, or
-// will be seen on disk.
+// errChannelEnded means that the actor has ended. Changes that it had not stored may or may
+// not be on disk.
 var errChannelEnded = errors.New("the channel's actor ended")
 
-// Receive is owned by the runtime.
+// Receive is called by the runtime.
 func (a *channel) Receive(ac runtime.Context) {
 	if a.inbox == nil {
 		a.inbox = new(inbox)
@@ -119,14 +118,14 @@ func (a *channel) Receive(ac runtime.Context) {
 	}
 }
 
-// run does work beside Receive that touches the disk; the ref counts it, so that
-// the next actor of the channel does not read before it has ended.
+// run does disk work beside Receive. The channelRef counts it, so that the next actor of the
+// channel reads the row only after the work has ended.
 func (a *channel) run(ac runtime.Context, work func() any, onPanic func(error) any) {
 	a.ref.work.Add(1)
 	a.c.e.Run(ac.Self(), func() any { defer a.ref.work.Done(); return work() }, onPanic)
 }
 
-// read has the row read, unless that is under way.
+// read starts reading the row unless that is in progress.
 func (a *channel) read(ac runtime.Context) {
 	if !a.reading {
 		a.reading = true
@@ -136,7 +135,7 @@ func (a *channel) read(ac runtime.Context) {
 
 func (a *channel) load() any {
 	if a.ref.before != nil {
-		a.ref.before.work.Wait() // a crash may have left a commit under way
+		a.ref.before.work.Wait() // after a crash, a commit of the previous actor may still be in progress
 	}
 	row, err := a.c.o.Store.Channel(a.ref.id)
 	return loaded{row: row, err: err}
@@ -145,7 +144,7 @@ func (a *channel) load() any {
 func (a *channel) begin(ac runtime.Context, m loaded) {
 	switch {
 	case m.err == nil:
-		row := m.row // not the message's, which is larger
+		row := m.row // this struct, not the larger one of the message
 		a.row = &row
 		a.ref.row.Store(a.row)
 	case !errors.Is(m.err, ErrNoChannel):
@@ -161,8 +160,8 @@ func (a *channel) begin(ac runtime.Context, m loaded) {
 	}
 }
 
-// take does a command on the row as it will be. An answer that changes nothing
-// waits, too: what it was built on may not be on disk yet.
+// take applies a command to the newest version of the row. An answer without a change waits
+// too, because the version it read may not be on disk yet.
 func (a *channel) take(ac runtime.Context, cmd command) {
 	if !a.begun {
 		a.early = append(a.early, cmd)
@@ -191,9 +190,9 @@ func (a *channel) take(ac runtime.Context, cmd command) {
 	}
 	if !a.dirty && len(a.entries) == 0 && a.writing == nil {
 		a.ref.row.Store(a.row)
-		ans.reply <- ans.answer // all of it is on disk
+		ans.reply <- ans.answer // everything is on disk
 		if keep != nil {
-			a.signal() // money that was held may be free for a stream that waits
+			a.signal() // released money may be available for a waiting stream
 		}
 		return
 	}
@@ -201,14 +200,14 @@ func (a *channel) take(ac runtime.Context, cmd command) {
 	a.write(ac)
 }
 
-// write starts a commit unless one is under way.
+// write starts a commit unless one is in progress.
 func (a *channel) write(ac runtime.Context) {
 	if a.writing != nil || len(a.pending) == 0 {
 		return
 	}
 	entries := a.entries
 	if a.dirty {
-		entries = append(entries, Entry{Channel: a.row}) // take changes a copy
+		entries = append(entries, Entry{Channel: a.row}) // take changes a copy, so this version stays as it is
 	}
 	a.writing, a.pending, a.entries, a.dirty, a.written = a.pending, nil, nil, false, a.row
 	self := ac.Self()
@@ -226,7 +225,7 @@ func (a *channel) conclude(ac runtime.Context, m stored) {
 		a.fall(ac, m.err)
 		return
 	}
-	a.ref.row.Store(a.written) // before anybody is told
+	a.ref.row.Store(a.written) // before any answer is sent
 	for _, h := range a.writing {
 		h.reply <- h.answer
 	}
@@ -235,13 +234,13 @@ func (a *channel) conclude(ac runtime.Context, m stored) {
 	a.write(ac)
 }
 
-// fall ends the actor with an error of the disk.
+// fall ends the actor after a disk error.
 func (a *channel) fall(ac runtime.Context, err error) {
 	a.abandon(err)
 	ac.Stop(ac.Self())
 }
 
-// abandon tells all who wait that nothing is certain.
+// abandon tells all waiting callers that the outcome is unknown.
 func (a *channel) abandon(err error) {
 	a.ref.row.Store(nil)
 	for _, cmd := range a.early {
@@ -254,7 +253,7 @@ func (a *channel) abandon(err error) {
 		h.reply <- answer{err: err}
 	}
 	a.early, a.writing, a.pending, a.entries, a.begun = nil, nil, nil, nil, false
-	a.signal() // whoever waits finds out by asking again
+	a.signal() // callers that wait find out when they ask again
 }
 
 func (a *channel) signal() {
@@ -266,7 +265,7 @@ func (a *channel) signal() {
 	}
 }
 
-// rest lets the row go where the disk has all of it.
+// rest drops the row if all of it is on disk.
 func (a *channel) rest() {
 	if !a.begun || a.writing != nil || a.row != nil && !a.row.Reserved.IsZero() {
 		return

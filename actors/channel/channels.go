@@ -19,90 +19,92 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Options are the payee's side of payment channels.
+// Options configure the payee's side of payment channels.
 type Options struct {
 	Store  PaymentStore
 	Escrow Escrow
 	Issuer *mpp.Issuer
-	// Terms are what every channel is held to; Terms.Amount is not used. Terms.Sponsor
-	// needs a Sender that co-signs.
+	// Terms apply to every channel; Terms.Amount is not used. Terms.Sponsor needs a Sender
+	// that
+	// co-signs.
 	Terms           tempo.Terms
-	MinVoucherDelta tempo.Amount  // a higher voucher must be higher by this much
-	MinDeposit      tempo.Amount  // an opening with less is not broadcast
-	Limits          PayLimits     // zero: none
-	StateTTL        time.Duration // how old the chain's word on a channel may be, default 5 s
+	MinVoucherDelta tempo.Amount  // minimum increase of a higher voucher
+	MinDeposit      tempo.Amount  // an opening with a smaller deposit is not broadcast
+	Limits          PayLimits     // zero: no maximum
+	StateTTL        time.Duration // maximum age of a channel's state on chain, default 5 s
 	MaxStateAge     time.Duration // the same while the chain does not answer, default MaxStateAge
-	// Adopt serves channels that the chain knows and the ledger does not, and takes over
-	// what the chain has paid out beyond the ledger. It is for a ledger that was lost or
-	// restored: where another server uses the payee's key, both would serve them.
+	// Adopt serves channels that exist on chain but not in the ledger, and accepts payouts
+	// beyond
+	// the ledger. It is for a ledger that was lost or restored. Do not set it if another
+	// server
+	// uses the payee's key: both would serve the same channels.
 	Adopt bool
-	Log   *slog.Logger // nil: silent
+	Log   *slog.Logger // nil: nothing is logged
 
-	now          func() time.Time // tests set it, and the next
+	now          func() time.Time // tests set this field and the next
 	readBackRest time.Duration
 }
 
-// Bounds of what strangers can make us do.
+// Limits on work that unknown clients can cause.
 const (
-	// strangersPerSecond bounds looks at the chain for channels that are not in the
-	// ledger.
+	// strangersPerSecond limits the chain look-ups of channels that are not in the ledger.
 	strangersPerSecond = 20
-	// maxSends bounds the payers' transactions under way at a time.
+	// maxSends limits the payers' transactions in progress.
 	maxSends = 64
 )
 
-// restAfter is how long a channel is not used before its actor is made small.
+// restAfter is how long a channel must be unused before its actor is told to rest.
 const restAfter = 10 * time.Second
 
-// ErrClosed: the Channels take no more requests.
+// ErrClosed means that the Channels were closed.
 var ErrClosed = errors.New("channels are closed")
 
-// Channels is the one owner of the channel actors: it makes them on first use, and
-// nobody else has their PIDs. It is safe for concurrent use.
+// Channels owns the channel actors. It creates them on first use and is the only holder of
+// their PIDs. It is safe for concurrent use.
 type Channels struct {
 	e *runtime.System
 	o Options
 
 	mu      sync.Mutex
 	refs    map[common.Hash]*channelRef
-	kind    runtime.Kind // of every channel's actor
+	kind    runtime.Kind // kind of all channel actors
 	sweeper *time.Timer
 	closed  bool
 	all     sync.WaitGroup // actors that have not ended
 
-	looks        singleflight.Group // looks at the chain, by channel
-	strange      *rate.Limiter      // looks at the chain for ids that nobody knows
+	looks        singleflight.Group // state look-ups in progress, by channel
+	strange      *rate.Limiter      // look-ups of ids that are not in the ledger
 	paid         paid
 	limits       *limits
 	busy         busy
-	sends        chan struct{} // one per transaction under way
-	watch        watchState    // what looks at the chain have shown beside the rows
-	faults       *faultBoard   // of the payee
+	sends        chan struct{} // semaphore: one element for each transaction in progress
+	watch        watchState    // results of the chain look-ups that are not in rows
+	faults       *faultBoard   // faults of the payee
 	health       atomic.Pointer[settle.Health]
-	last         atomic.Pointer[lastLook] // nil: the Watcher has not looked
+	last         atomic.Pointer[lastLook] // nil: the Watcher has not looked yet
 	failedRounds atomic.Uint64
-	turns        *locks // by what is done one at a time: opens, top-ups, payouts, tickets, bills
+	turns        *locks // mutexes of operations that run one at a time: opens, top-ups, payouts, tickets, bills
 }
 
-// channelRef is what the owner keeps of one channel's actor.
+// channelRef is the owner's record of one channel actor.
 type channelRef struct {
 	id      common.Hash
 	pid     runtime.Ref
-	work    sync.WaitGroup // what it does beside Receive on the disk
-	before  *channelRef    // that of the actor before this one, until the row was read
-	resting atomic.Bool    // its actor holds nothing that the disk has not
-	// row is the row as the disk has it, with what the disk does not keep; nil: ask.
-	// All that was ever answered is in it. It is not to be written to.
+	work    sync.WaitGroup // disk work of the actor beside Receive
+	before  *channelRef    // disk work of the previous actor, until the row is read
+	resting atomic.Bool    // all state of the actor is on disk
+	// row is the stored row plus fields that are not stored; nil: ask the actor. Every answer
+	// that was sent is in it. It is read-only.
 	row atomic.Pointer[session.Channel]
 
 	// Guarded by the owner's mutex.
 	gone   bool          // the actor has ended
-	askers int32         // that wait for an answer
+	askers int32         // number of callers that wait for an answer
 	end    chan struct{} // closed when the actor has ended; nil while nobody waits
-	used   int64         // Unix milliseconds when it was last asked for
+	used   int64         // time of the last use in Unix milliseconds
 }
 
-// New starts no actor yet; each channel gets one on first use. Call Close.
+// New creates Channels without actors; each channel gets one on first use. Call Close.
 func New(sys *runtime.System, o Options) *Channels {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -126,13 +128,13 @@ func New(sys *runtime.System, o Options) *Channels {
 	c.watch.missing = make(map[common.Hash]time.Time)
 	c.faults = newFaultBoard(o.Log, o.now)
 	c.kind = sys.NewKind(func() runtime.Actor { return &channel{c: c} })
-	c.mu.Lock() // sweep waits for the field
+	c.mu.Lock() // sweep waits for the field to be set
 	defer c.mu.Unlock()
 	c.sweeper = time.AfterFunc(restAfter, c.sweep)
 	return c
 }
 
-// sweep has actors rest that nobody has asked for lately.
+// sweep tells actors that were not used recently to rest.
 func (c *Channels) sweep() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,8 +150,7 @@ func (c *Channels) sweep() {
 	c.sweeper.Reset(restAfter)
 }
 
-// Close ends the actors. What they had answered is on disk; who still waits gets an
-// error.
+// Close ends the actors. Everything they answered is on disk. Waiting callers get an error.
 func (c *Channels) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -161,8 +162,8 @@ func (c *Channels) Close() {
 	c.all.Wait()
 }
 
-// ref returns the actor of a channel, a new one where there is none or it has
-// ended. c.mu is held.
+// ref returns the actor of a channel. It creates one if there is none or it has ended. c.mu
+// must be held.
 func (c *Channels) ref(id common.Hash) (*channelRef, error) {
 	if c.closed {
 		return nil, ErrClosed
@@ -177,12 +178,12 @@ func (c *Channels) ref(id common.Hash) (*channelRef, error) {
 	c.all.Add(1)
 	c.refs[id] = next
 	next.pid = c.kind.Spawn()
-	c.e.Send(next.pid, next) // its first message: nobody else has the PID yet
+	c.e.Send(next.pid, next) // the first message: the PID is not shared yet
 	return next, nil
 }
 
-// leave is called by an actor that has ended. Its ref stays until the next actor is
-// made, which waits for its work.
+// leave is called by an actor that has ended. Its ref stays until the next actor is created,
+// which waits for its disk work.
 func (c *Channels) leave(s *channelRef) {
 	c.mu.Lock()
 	s.gone = true
@@ -193,7 +194,7 @@ func (c *Channels) leave(s *channelRef) {
 	c.all.Done()
 }
 
-// refOf returns the ref of an actor that was stopped before it was given it.
+// refOf returns the ref of an actor that was stopped before it received it.
 func (c *Channels) refOf(pid runtime.Ref) *channelRef {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,8 +206,8 @@ func (c *Channels) refOf(pid runtime.Ref) *channelRef {
 	return nil
 }
 
-// enter is ref for one who waits for an answer, and wants to know when none will
-// come. Call left when done.
+// enter is ref for a caller that waits for an answer and must know when the actor ends. Call
+// left when done.
 func (c *Channels) enter(id common.Hash) (s *channelRef, end <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,8 +228,8 @@ func (c *Channels) left(s *channelRef) {
 	}
 }
 
-// ask has a channel do a change and returns when the disk has it. An error that is
-// no *mpp.Problem says that it may or may not have happened: ask again.
+// ask applies a change to a channel and returns when it is on disk. An error that is not a
+// *mpp.Problem means that the outcome is unknown: ask again.
 func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, error) {
 	s, end, err := c.enter(id)
 	if err != nil {
@@ -248,13 +249,14 @@ func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, 
 	case a := <-cmd.reply:
 		return a, a.err
 	default:
-		// Who asks again looks at the disk first, so nothing may still be on its way there.
+		// A repeated question reads the disk first, so no change may still be on its way
+		// there.
 		s.work.Wait()
 		return answer{}, errChannelEnded
 	}
 }
 
-// edit is a change of a row that must be there.
+// edit applies a change to a row that must exist.
 func edit(do func(row *session.Channel, now time.Time) (beside Entry, err error)) change {
 	return func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
@@ -265,7 +267,7 @@ func edit(do func(row *session.Channel, now time.Time) (beside Entry, err error)
 	}
 }
 
-// orNil keeps a nil *mpp.Problem from becoming an error that is not nil.
+// orNil prevents a nil *mpp.Problem from becoming a non-nil error.
 func orNil(f *mpp.Problem) error {
 	if f == nil {
 		return nil
@@ -273,8 +275,8 @@ func orNil(f *mpp.Problem) error {
 	return f
 }
 
-// look returns the row as the disk has it, or ErrNoChannel. It makes no actor, and
-// wakes none: anybody may ask for any id.
+// look returns the stored row, or ErrNoChannel. It neither creates nor wakes an actor,
+// because clients may send any id.
 func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, error) {
 	c.mu.Lock()
 	s := c.refs[id]
@@ -294,8 +296,8 @@ func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, e
 	return *a.row, nil
 }
 
-// glance is look without asking the actor: what is under way may be missing, all
-// that was answered is not. For who has the actor decide in the end.
+// glance is look without asking the actor. It may miss changes in progress, but no change
+// that was answered. It is for checks that the actor repeats.
 func (c *Channels) glance(ctx context.Context, id common.Hash) (session.Channel, error) {
 	c.mu.Lock()
 	s := c.refs[id]
@@ -308,8 +310,8 @@ func (c *Channels) glance(ctx context.Context, id common.Hash) (session.Channel,
 	return c.look(ctx, id)
 }
 
-// Hold keeps an amount free for work that runs, Release gives it back, and Commit
-// turns it into a charge. Reservations end with the process.
+// Hold reserves an amount for running work, Release returns it, and Commit charges it.
+// Reservations end with the process.
 func (c *Channels) Hold(ctx context.Context, id common.Hash, amount tempo.Amount) error {
 	_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		return Entry{volatile: true}, orNil(row.Reserve(amount))
@@ -317,7 +319,7 @@ func (c *Channels) Hold(ctx context.Context, id common.Hash, amount tempo.Amount
 	return err
 }
 
-// Release gives a reservation back.
+// Release returns a reserved amount.
 func (c *Channels) Release(ctx context.Context, id common.Hash, amount tempo.Amount) error {
 	_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		row.Release(amount)
@@ -326,7 +328,7 @@ func (c *Channels) Release(ctx context.Context, id common.Hash, amount tempo.Amo
 	return err
 }
 
-// Commit charges what was reserved. It is held no longer, whatever comes of it.
+// Commit charges a reserved amount. The reservation ends even if the charge fails.
 func (c *Channels) Commit(ctx context.Context, id common.Hash, amount tempo.Amount) error {
 	var refused *mpp.Problem
 	_, err := c.see(ctx, id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
@@ -336,9 +338,8 @@ func (c *Channels) Commit(ctx context.Context, id common.Hash, amount tempo.Amou
 	return errors.Join(err, orNil(refused))
 }
 
-// Watch returns a channel that gets a signal after each change of the row that
-// reached the disk, and when its actor ends. Signals that nobody takes are one.
-// Call stop when done.
+// Watch returns a channel that gets a signal after each stored change of the row, and when
+// its actor ends. Signals that were not read yet are merged. Call stop when done.
 func (c *Channels) Watch(id common.Hash) (signal <-chan struct{}, stop func(), err error) {
 	c.mu.Lock()
 	s, err := c.ref(id)

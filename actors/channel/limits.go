@@ -12,36 +12,34 @@ import (
 	"txlens/engine/mpp"
 )
 
-// PayLimits bound what one party can make the service do. A zero rate means no limit.
+// PayLimits limit the work that one party can cause. A zero rate means no limit.
 type PayLimits struct {
-	// VouchersPerSecond bounds the vouchers that raise one channel. A voucher beyond
-	// it waits for up to voucherWait, and is then refused with 429.
+	// VouchersPerSecond limits the vouchers that raise one channel. A voucher above the rate
+	// waits for up to voucherWait and is then refused with 429.
 	VouchersPerSecond float64
-	// OpensPerMinute bounds the openings and top-ups that one payer has broadcast.
+	// OpensPerMinute limits the openings and top-ups that are broadcast for one payer.
 	OpensPerMinute float64
-	// OpensPerMinutePerOrigin is the same for one network address, see
-	// PayRequest.Origin.
+	// OpensPerMinutePerOrigin is the same for one network address, see PayRequest.Origin.
 	OpensPerMinutePerOrigin float64
 }
 
-// DefaultPayLimits are those of a server that nobody configured.
+// DefaultPayLimits are the limits of a server without settings.
 var DefaultPayLimits = PayLimits{VouchersPerSecond: 10, OpensPerMinute: 12, OpensPerMinutePerOrigin: 60}
 
 const (
-	// voucherBurst is how many vouchers may come at once on a channel.
+	// voucherBurst is the number of vouchers that a channel may send at once.
 	voucherBurst = 30
-	// voucherWait bounds how long a voucher beyond the rate waits.
+	// voucherWait is the longest wait of a voucher above the rate.
 	voucherWait = 2 * time.Second
-	// maxUnknown bounds the channels that are remembered as unknown.
+	// maxUnknown limits the number of remembered unknown channels.
 	maxUnknown = 8192
-	// unknownTTL is how long the chain is not asked again for a channel that it did
-	// not know.
+	// unknownTTL is how long an unknown channel is remembered before the chain is asked again.
 	unknownTTL = 5 * time.Second
-	// lookupsPerSecond bounds the look-ups of unknown channels from one origin.
+	// lookupsPerSecond limits the look-ups of unknown channels from one origin.
 	lookupsPerSecond, lookupBurst = 2, 10
 )
 
-// limits are the limiters behind PayLimits. It is safe for concurrent use.
+// limits holds the rate limiters of PayLimits. It is safe for concurrent use.
 type limits struct {
 	vouchers *buckets.Set[common.Hash]
 	payers   *buckets.Set[common.Address]
@@ -60,7 +58,7 @@ func newLimits(l PayLimits) *limits {
 	}
 }
 
-// voucher waits for the turn of a voucher that raises a channel.
+// voucher waits until a voucher that raises a channel is within the rate.
 func (l *limits) voucher(ctx context.Context, channel common.Hash, now time.Time) error {
 	wait, ok := l.vouchers.Take(channel, now, voucherWait)
 	if !ok {
@@ -79,7 +77,7 @@ func (l *limits) voucher(ctx context.Context, channel common.Hash, now time.Time
 	}
 }
 
-// broadcast counts a payer's transaction that is about to be sent for it.
+// broadcast counts a transaction that is about to be sent for a payer.
 func (l *limits) broadcast(payer common.Address, origin netip.Prefix, now time.Time) error {
 	if _, ok := l.payers.Take(payer, now, 0); !ok {
 		return mpp.RateLimited(time.Minute, "Too many openings and top-ups by this payer.")
@@ -93,8 +91,8 @@ func (l *limits) broadcast(payer common.Address, origin netip.Prefix, now time.T
 	return nil
 }
 
-// lookup counts a look at the chain for a channel that is not in the ledger. mayAsk is
-// false where the chain did not know it a moment ago.
+// lookup counts a chain look-up of a channel that is not in the ledger. mayAsk is false if the
+// chain did not know the channel a moment ago.
 func (l *limits) lookup(channel common.Hash, origin netip.Prefix, now time.Time) (mayAsk bool, err error) {
 	if l.unknown.has(channel, now) {
 		return false, nil
@@ -105,7 +103,7 @@ func (l *limits) lookup(channel common.Hash, origin netip.Prefix, now time.Time)
 	return true, nil
 }
 
-// missing are channels that the chain did not know lately.
+// missing remembers channels that the chain did not know.
 type missing struct {
 	mu    sync.Mutex
 	until map[common.Hash]time.Time

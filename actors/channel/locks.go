@@ -2,7 +2,7 @@ package channel
 
 import "sync"
 
-// locks are mutexes by name, which cost nothing while nobody holds them.
+// locks are mutexes by name. A name that is not locked uses no memory.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*lock
@@ -15,7 +15,7 @@ type lock struct {
 
 func newLocks() *locks { return &locks{held: make(map[string]*lock)} }
 
-// lock waits for the name and returns what gives it back.
+// lock locks the name and returns the function that unlocks it.
 func (l *locks) lock(name string) (unlock func()) {
 	l.mu.Lock()
 	k := l.held[name]

@@ -14,9 +14,9 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// open verifies and sends a payer's opening transaction and takes the voucher that
-// came with it. It may be asked again with the same transaction, at once or after a
-// crash: a funded channel is never lost to its payer.
+// open verifies and sends a payer's opening transaction and accepts its voucher. It may be
+// called again with the same transaction, at once or after a crash, so that a payer never
+// loses a funded channel.
 func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p *mpp.Open) (s Standing, held tempo.Amount, err error) {
 	terms := c.o.Terms
 	terms.Amount = priceOf(adm)
@@ -35,8 +35,7 @@ func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p
 	if err != nil && !errors.Is(err, ErrNoChannel) {
 		return s, held, err
 	}
-	// One sender for one channel: who repeats it while it is under way waits here and
-	// finds it open.
+	// One sender for each channel: a repeated call waits here and then finds the channel open.
 	defer c.turns.lock("open " + string(p.ChannelID[:]))()
 	if row, err = c.look(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
 		return c.reopen(ctx, row, v, priceOf(adm))
@@ -45,7 +44,7 @@ func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p
 	return s, held, err
 }
 
-// reopen is an open of a channel that stands: a voucher of the same amount.
+// reopen handles the opening of a channel that is open already: a voucher of the same amount.
 func (c *Channels) reopen(
 	ctx context.Context,
 	row session.Channel,
@@ -59,7 +58,7 @@ func (c *Channels) reopen(
 	repeat, f := row.CheckVoucher(v, tempo.Amount{})
 	switch {
 	case f != nil && f.Type == mpp.VerificationFailed && v.Cumulative.Cmp(row.Highest.Cumulative) < 0:
-		// The answer to the open was lost, and vouchers came since.
+		// The answer to the opening was lost, and later vouchers arrived since.
 	case f != nil:
 		return s, held, f
 	case !repeat:
@@ -72,8 +71,8 @@ func (c *Channels) reopen(
 	return s, held, nil
 }
 
-// bringUp sends the transaction unless the chain shows its channel already. announced
-// says that the ledger has the channel as Opening: one that is on chain without that was
+// bringUp sends the transaction unless the channel exists on chain. announced means that the
+// ledger has the channel as Opening. A channel that is on chain without being announced was
 // opened with another server, which serves it.
 func (c *Channels) bringUp(
 	ctx context.Context,
@@ -114,16 +113,14 @@ func (c *Channels) bringUp(
 	return out, nil
 }
 
-// DepositError is the refusal of an opening whose deposit is too small to be served.
-// Nothing was broadcast.
+// DepositError refuses an opening because its deposit is too small. Nothing was broadcast.
 type DepositError struct{ Deposit, Min tempo.Amount }
 
 func (e *DepositError) Error() string {
 	return fmt.Sprintf("the deposit of %s base units is below the minimum of %s", e.Deposit, e.Min)
 }
 
-// mayBroadcast checks what must hold before an opening transaction is sent for its
-// payer.
+// mayBroadcast checks the conditions for sending a payer's opening transaction.
 func (c *Channels) mayBroadcast(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen) error {
 	if open.Paid.Cmp(c.o.MinDeposit) < 0 {
 		return &DepositError{Deposit: open.Paid, Min: c.o.MinDeposit}
@@ -138,8 +135,8 @@ func (c *Channels) mayBroadcast(ctx context.Context, q PayRequest, open *tempo.V
 	return c.limits.broadcast(open.Descriptor.Payer, q.Origin, c.o.now())
 }
 
-// announce keeps that a transaction is about to be sent: should this process end
-// before its receipt comes, the next one looks for the channel.
+// announce stores that a transaction is about to be sent. If this process ends before the
+// receipt arrives, the next process looks for the channel.
 func (c *Channels) announce(ctx context.Context, open *tempo.VerifiedOpen, hash common.Hash) error {
 	d := c.o.Terms.Domain
 	_, err := c.ask(ctx, open.ChannelID, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
@@ -154,11 +151,11 @@ func (c *Channels) announce(ctx context.Context, open *tempo.VerifiedOpen, hash 
 	return err
 }
 
-// sendOpen sends, and reads back what the chain made of it.
+// sendOpen sends the transaction and reads the state of the channel.
 func (c *Channels) sendOpen(ctx context.Context, open *tempo.VerifiedOpen) (common.Hash, session.State, error) {
 	rc, err := c.send(ctx, open.Tx)
 	if err != nil {
-		// It may have been sent before, by us or by the payer itself.
+		// This server or the payer may have sent it before.
 		if s, lookErr := c.state(ctx, open.ChannelID); lookErr == nil && !s.Deposit.IsZero() {
 			return open.Tx.Hash(), s, nil
 		}
@@ -174,8 +171,7 @@ func (c *Channels) sendOpen(ctx context.Context, open *tempo.VerifiedOpen) (comm
 	return rc.TxHash, s, err
 }
 
-// unconfirmed: a receipt without the event of its transaction says nothing of what
-// became of it.
+// unconfirmed handles a receipt without the expected event: the outcome is unknown.
 func unconfirmed(err error) error {
 	if errors.Is(err, tempo.ErrReceiptEvent) && !isProblem(err) {
 		return fmt.Errorf("%w: %w", settle.ErrUnknownOutcome, err)
@@ -188,13 +184,13 @@ func isProblem(err error) bool {
 	return ok
 }
 
-// How long a replica may lag behind the receipt it gave.
+// How long a replica may lag behind the receipt that it returned.
 const (
 	readBacks    = 6
-	readBackRest = 250 * time.Millisecond // unless a test is in a hurry
+	readBackRest = 250 * time.Millisecond // tests use a shorter time
 )
 
-// readBack asks for a channel's state until it is good: replicas lag.
+// readBack reads a channel's state until it is good, because replicas lag.
 func (c *Channels) readBack(ctx context.Context, id common.Hash, good func(session.State) bool) (s session.State, err error) {
 	for i := range readBacks {
 		if i > 0 {
@@ -212,8 +208,8 @@ func (c *Channels) readBack(ctx context.Context, id common.Hash, good func(sessi
 	return s, err
 }
 
-// send sends a payer's transaction, not too many at a time. It goes on when the
-// client leaves: what is sent is to be seen to its end.
+// send sends a payer's transaction, with a limit on concurrent ones. It continues when the
+// client disconnects, because the outcome of a sent transaction must be recorded.
 func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*tempo.Receipt, error) {
 	select {
 	case c.sends <- struct{}{}:
@@ -226,12 +222,12 @@ func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*tempo.Rece
 	return c.o.Escrow.Send(own, tx)
 }
 
-// sendTime bounds simulation, sending and waiting for the receipt. An expiring
-// transaction is decided after 30 seconds.
+// sendTime limits simulation, sending and waiting for the receipt. An expiring transaction
+// is decided after 30 seconds.
 const sendTime = 45 * time.Second
 
-// topUp verifies and sends a payer's top-up. A channel whose close was asked for
-// may be topped up: that is how its payer revives it.
+// topUp verifies and sends a payer's top-up. A top-up is accepted for a channel whose close
+// was requested, because it cancels the request.
 func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Standing, error) {
 	top, err := c.o.Terms.VerifyTopUp(tempo.TopUpRequest{
 		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction, Additional: p.AdditionalDeposit,
@@ -239,7 +235,7 @@ func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Stand
 	if err != nil {
 		return Standing{}, err
 	}
-	// The payer signed the transaction: that proves who asks.
+	// The payer signed the transaction, which authenticates the request.
 	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.o.StateTTL, func() error { return nil }, session.Voucher{}, tempo.Amount{})
 	if err != nil {
 		return Standing{}, err
@@ -249,7 +245,7 @@ func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Stand
 	}
 	defer c.turns.lock("topup " + string(p.ChannelID[:]))()
 	hash := top.Tx.Hash()
-	rc, err := c.o.Escrow.Receipt(ctx, hash) // the answer to an earlier try was lost
+	rc, err := c.o.Escrow.Receipt(ctx, hash) // the answer to an earlier attempt was lost
 	if err == nil && rc == nil {
 		var now time.Time
 		if now, err = c.chainTime(ctx); err == nil {
@@ -272,7 +268,7 @@ func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Stand
 		}
 		return Standing{}, unconfirmed(err)
 	}
-	// At least: another top-up may have come in the same block.
+	// At least: another top-up may be in the same block.
 	s, err := c.readBack(ctx, p.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(up.NewDeposit) >= 0 })
 	if err != nil {
 		if row, lookErr := c.look(ctx, p.ChannelID); lookErr == nil && row.Status != session.Active {

@@ -14,36 +14,34 @@ import (
 	"txlens/engine/mpp/settle"
 )
 
-// MaxStateAge is how old the chain's word on a channel may be while the chain does not
-// answer. A payer who asks the chain to close can withdraw 15 minutes later at the
-// earliest, and what was served by then is still to be had for as long: so a chain that
-// is away for ten minutes more costs the payee nothing. After that nothing is served on
-// the channel until the chain answers.
+// MaxStateAge is the maximum age of a channel's state while the chain does not answer. A payer
+// who requests a close can withdraw after 15 minutes at the earliest, so an outage of ten
+// minutes costs the payee nothing. After that the channel is not served until the chain
+// answers.
 const MaxStateAge = 5 * time.Minute
 
-// lookPatience is how long a payer waits for news of a channel whose last look at the
-// chain is good enough.
+// lookPatience is how long a payer waits for a newer state if the last one is recent enough.
 const lookPatience = 2 * time.Second
 
-// watchState is what looks at the chain have shown beside the rows. It is safe for
-// concurrent use.
+// watchState holds results of chain look-ups that are not in rows. It is safe for concurrent
+// use.
 type watchState struct {
 	mu sync.Mutex
-	// watched is when the last round began that has seen every channel of the ledger, in
-	// Unix milliseconds: what had no news then is as its row says.
+	// watched is the start of the last complete round over all channels of the ledger, in Unix
+	// milliseconds. The rows of channels without news were correct at that time.
 	watched int64
-	// away is when a look at the chain failed last, in Unix milliseconds.
+	// away is the time of the last failed look-up, in Unix milliseconds.
 	away int64
-	// missing are channels that the chain does not show, and since when.
+	// missing has the channels that are not on chain, and since when.
 	missing map[common.Hash]time.Time
 }
 
-// seenAt is when the channel of a row was last as it says, in Unix milliseconds.
+// seenAt returns when a row was last known to agree with the chain, in Unix milliseconds.
 func (w *watchState) seenAt(row *session.Channel) int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if row.CreatedAt >= w.watched {
-		return row.SeenAt // the round may not have known it
+		return row.SeenAt // the round may have begun before the channel existed
 	}
 	return max(row.SeenAt, w.watched)
 }
@@ -60,14 +58,14 @@ func (w *watchState) setAway(now time.Time) {
 	w.away = now.UnixMilli()
 }
 
-// awayLately reports whether a look at the chain has failed within d.
+// awayLately reports whether a look-up failed within d.
 func (w *watchState) awayLately(now time.Time, d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return now.UnixMilli()-w.away < d.Milliseconds()
 }
 
-// miss keeps that the chain does not show a channel, and returns since when.
+// miss records that a channel is not on chain, and returns since when.
 func (w *watchState) miss(id common.Hash, now time.Time) (since time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +77,7 @@ func (w *watchState) miss(id common.Hash, now time.Time) (since time.Time) {
 	return since
 }
 
-// found ends that.
+// found removes the record of miss.
 func (w *watchState) found(id common.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,16 +91,17 @@ func (w *watchState) missingSince(id common.Hash) (since time.Time, missing bool
 	return since, missing
 }
 
-// older reports whether the chain's word on a channel is older than ttl, or says that
-// there is no such channel, or has yet to be acknowledged.
+// older reports whether the known state of a channel is older than ttl, says that the channel
+// does not exist, or must still be acknowledged.
 func (c *Channels) older(row *session.Channel, ttl time.Duration) bool {
 	_, missing := c.watch.missingSince(row.ID)
 	return missing || c.o.Adopt && row.Foreign() || row.Missing || c.o.now().UnixMilli()-c.watch.seenAt(row) >= ttl.Milliseconds()
 }
 
-// fresh is the row of a channel with the chain's word on it younger than ttl or, while
-// the chain does not answer, than MaxStateAge. A channel that has ended is looked for
-// once more: its end may have been undone.
+// fresh returns the row of a channel with a state that is younger than ttl, or than
+// MaxStateAge
+// while the chain does not answer. An ended channel is looked up once more, because its end
+// may have been reverted by a reorganisation.
 func (c *Channels) fresh(ctx context.Context, row session.Channel, ttl time.Duration) (session.Channel, error) {
 	switch {
 	case row.Status == session.Closed:
@@ -130,17 +129,17 @@ func (c *Channels) fresh(ctx context.Context, row session.Channel, ttl time.Dura
 	return seen, err
 }
 
-// unanswered reports whether an error says that the chain did not answer, or not in time.
+// unanswered reports whether an error means that the chain did not answer in time.
 func unanswered(err error) bool {
 	return errors.Is(err, settle.ErrUnreachable) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// confirmTime is how long a channel that the chain does not show is looked for again
-// before that is believed: a replica that lags does not show a young one.
+// confirmTime is how long a channel must be missing on chain before that is believed, because
+// a lagging replica does not have a new channel.
 const confirmTime = 2 * time.Second
 
-// stateOf is what the chain says of a channel that the ledger has open. That there is
-// none is believed when it was said for a while.
+// stateOf returns the state on chain of a channel that is open in the ledger. It reports a
+// missing channel only after confirmTime.
 func (c *Channels) stateOf(ctx context.Context, id common.Hash) (s session.State, err error) {
 	for i := range readBacks {
 		if i > 0 {
@@ -159,7 +158,7 @@ func (c *Channels) stateOf(ctx context.Context, id common.Hash) (s session.State
 	return s, nil
 }
 
-// rest waits between two looks at the chain.
+// rest waits between two look-ups.
 func (c *Channels) rest(ctx context.Context) error {
 	select {
 	case <-time.After(c.o.readBackRest):
@@ -169,7 +168,8 @@ func (c *Channels) rest(ctx context.Context) error {
 	}
 }
 
-// chainTime is the time on chain, by which it is decided what may still land.
+// chainTime returns the time on chain, which decides whether a transaction may still be
+// included.
 func (c *Channels) chainTime(ctx context.Context) (time.Time, error) {
 	own, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -6,11 +6,11 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// paid counts what came of payouts in this process.
+// paid counts the payouts of this process.
 type paid struct {
 	mu     sync.Mutex
 	sum    Totals
-	undone tempo.Amount // counted, and not paid out after all
+	undone tempo.Amount // counted, but later reverted
 }
 
 func (p *paid) add(settled, lost tempo.Amount) {
@@ -38,8 +38,8 @@ func (p *paid) totals() Totals {
 	return p.sum
 }
 
-// undo takes back a payout that the chain has undone. What was told must not go down:
-// the next payouts are not counted until they make up for it.
+// undo subtracts a payout that a reorganisation reverted. A counter must not decrease, so the
+// next payouts are not counted until they compensate it.
 func (p *paid) undo(settled, still tempo.Amount) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

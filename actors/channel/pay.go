@@ -15,39 +15,41 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// PayRequest is a credential with what of its HTTP request decides about it.
+// PayRequest is a credential with the facts of its HTTP request that matter for payment.
 type PayRequest struct {
 	Credential *mpp.Credential
 	Route      *mpp.Route
 	Shape      mpp.Shape
-	// Origin is the network address that the request came from; zero: not known.
+	// Origin is the network address of the client; zero: unknown.
 	Origin netip.Prefix
-	// Begun reports whether a voucher of this sum has begun the request before. Then
-	// it is good for the same request again, although later vouchers are higher. nil:
-	// no request.
+	// Begun reports whether a voucher of this amount has begun the request before. Then the
+	// voucher is valid for the same request again, although later vouchers are higher. nil:
+	// the
+	// credential belongs to no request.
 	Begun func(channel common.Hash, cumulative tempo.Amount) bool
 }
 
-// Payment is what a credential has done.
+// Payment is the result of a credential.
 type Payment struct {
 	*mpp.Admission
 	Standing
-	// Origin is that of the request.
+	// network address of the client
 	Origin netip.Prefix
-	// Held is what a raised voucher brought for this very request: nobody else on the
-	// channel can take it until Admit or CollectHeld does, or LetGo gives it up.
+	// Held is the amount that a higher voucher reserved for this request. No other request on
+	// the
+	// channel can use it until Admit, CollectHeld or LetGo releases it.
 	Held tempo.Amount
 }
 
-// Standing is where a channel stands. It is on disk.
+// Standing is the stored state of a channel.
 type Standing struct {
 	Channel                    common.Hash
 	Payer                      common.Address
 	Accepted, Spent, Available tempo.Amount
 	Deposit                    tempo.Amount
 	Units                      uint64
-	Open                       bool        // vouchers and charges are taken
-	TxHash                     common.Hash // of the transaction that the credential led to; zero: none
+	Open                       bool        // the channel accepts vouchers and charges
+	TxHash                     common.Hash // transaction that the credential caused; zero: none
 }
 
 func standing(c *session.Channel) Standing {
@@ -57,7 +59,7 @@ func standing(c *session.Channel) Standing {
 	}
 }
 
-// Receipt is the standing as the payer is told.
+// Receipt returns the receipt that the payer gets.
 func (s Standing) Receipt(challengeID string, now time.Time) *mpp.Receipt {
 	return &mpp.Receipt{
 		Timestamp: now, ChallengeID: challengeID, ChannelID: s.Channel,
@@ -65,10 +67,9 @@ func (s Standing) Receipt(challengeID string, now time.Time) *mpp.Receipt {
 	}
 }
 
-// Pay does what a credential says: opens a channel, takes a voucher, tops up or
-// closes. It charges nothing. Cheap checks come first, then signatures, then the
-// chain; what it tells is on disk. The error is a *mpp.Problem, but for the
-// context's.
+// Pay executes a credential: it opens a channel, accepts a voucher, tops up or closes. It does
+// not charge. Cheap checks come first, then signatures, then the chain. What it returns is on
+// disk. The error is a *mpp.Problem or the context's.
 func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
 	cr := q.Credential
 	adm, err := c.o.Issuer.Admit(cr, q.Route, q.Shape, c.o.now())
@@ -98,7 +99,7 @@ func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
 	return &Payment{adm, s, q.Origin, held}, nil
 }
 
-// challengeEnd is when the echoed challenge ends, in Unix seconds. Admit has read
+// challengeEnd returns the expiry of the echoed challenge in Unix seconds. Admit has validated
 // it before.
 func challengeEnd(cr *mpp.Credential) uint64 {
 	t, err := time.Parse(time.RFC3339, cr.Challenge.Expires)
@@ -108,10 +109,10 @@ func challengeEnd(cr *mpp.Credential) uint64 {
 	return uint64(t.Unix())
 }
 
-// chainRest is told to a client while the chain does not answer.
+// chainRest is the Retry-After of an answer while the chain does not answer.
 const chainRest = 5 * time.Second
 
-// problem says an error as the payer may read it.
+// problem converts an error to the one that the payer sees.
 func problem(ctx context.Context, err error) error {
 	var known *mpp.Problem
 	var rejected *tempo.Rejection
@@ -139,11 +140,11 @@ func problem(ctx context.Context, err error) error {
 	return mpp.AsProblem(err)
 }
 
-// errCrowded: strangers ask for more than is done for them at a time.
+// errCrowded means that unknown clients exceed the limit on their look-ups.
 var errCrowded = errors.New("too many requests that need the settlement chain")
 
-// voucher takes a voucher. The signature is checked here, beside the channel's
-// actor, which compares and books.
+// voucher accepts a voucher. The signature is verified here, outside the channel's actor,
+// which compares amounts and stores them.
 func (c *Channels) voucher(
 	ctx context.Context,
 	q PayRequest,
@@ -161,8 +162,8 @@ func (c *Channels) voucher(
 		return s, held, err
 	}
 	if v.Cumulative.Cmp(row.Highest.Cumulative) < 0 && adm.Class == mpp.Content && q.Begun != nil && q.Begun(row.ID, v.Cumulative) {
-		// The request that this voucher began, once more: vouchers for its stream have
-		// come since.
+		// The request that this voucher began is repeated, after later vouchers for its
+		// stream.
 		if err := c.verify(p.ChannelRef, v); err != nil {
 			return s, held, err
 		}
@@ -170,7 +171,7 @@ func (c *Channels) voucher(
 	}
 	repeat, f := row.CheckVoucher(v, c.o.MinVoucherDelta)
 	if f != nil && f.Type == mpp.AmountExceedsDeposit {
-		// The payer may have topped up by itself.
+		// The payer may have topped up without this server.
 		if row, err = c.refresh(ctx, p.ChannelID); err != nil {
 			return s, held, err
 		}
@@ -185,14 +186,15 @@ func (c *Channels) voucher(
 	if err := c.o.Terms.Domain.Verify(p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
 		return s, held, invalidSignature(err)
 	}
-	// After the signature: nobody else may use up the rate of a channel.
+	// After the signature, so that only the payer uses up the rate of a channel.
 	if err := c.limits.voucher(ctx, p.ChannelID, c.o.now()); err != nil {
 		return s, held, err
 	}
 	return c.accept(ctx, p.ChannelID, v, charge)
 }
 
-// priceOf is what a request costs at once; what only moves the channel costs nothing.
+// priceOf returns the price that a request is charged at once; credentials without a request
+// cost nothing.
 func priceOf(adm *mpp.Admission) (price tempo.Amount) {
 	if adm.Class == mpp.Content {
 		price = adm.Request.Amount
@@ -200,8 +202,8 @@ func priceOf(adm *mpp.Admission) (price tempo.Amount) {
 	return price
 }
 
-// hold has the price of a request held whose voucher stands already, if there is so
-// much: the channel may just have been adopted by that voucher.
+// hold reserves the price of a request whose voucher is already stored, if the channel has
+// enough: the voucher may have been stored by an adoption of the channel.
 func (c *Channels) hold(ctx context.Context, row *session.Channel, price tempo.Amount) (Standing, tempo.Amount, error) {
 	if price.Cmp(row.Available()) > 0 || price.IsZero() {
 		return standing(row), tempo.Amount{}, nil
@@ -210,18 +212,19 @@ func (c *Channels) hold(ctx context.Context, row *session.Channel, price tempo.A
 		return Entry{volatile: true}, orNil(row.Reserve(price))
 	}))
 	if p := (*mpp.Problem)(nil); errors.As(err, &p) {
-		return standing(row), tempo.Amount{}, nil // taken meanwhile: the charge says so
+		return standing(row), tempo.Amount{}, nil // used meanwhile: the charge reports it
 	} else if err != nil {
 		return Standing{}, tempo.Amount{}, err
 	}
 	return standing(a.row), price, nil
 }
 
-// accept books a verified voucher. Of one that raises the channel the price of its
-// request is held in the same step: a stream on the channel may be short of money,
-// and would take it before the request is charged.
+// accept stores a verified voucher. If the voucher raises the channel, the price of its
+// request is reserved in the same step, because a stream on the channel that waits for money
+// would otherwise take it before the request is charged.
 func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher, price tempo.Amount) (Standing, tempo.Amount, error) {
-	// What is held must not be held for nobody: see tells it even to who has left.
+	// The reservation must be released even if the caller has left: see reports it in any
+	// case.
 	a, err := c.see(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
 			return nil, Entry{}, nil, unknownChannel()
@@ -231,7 +234,7 @@ func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher
 			return nil, Entry{}, tempo.Amount{}, orNil(f)
 		}
 		if row.Reserve(price) != nil {
-			return row, Entry{}, tempo.Amount{}, nil // it does not cover the price: the charge says so
+			return row, Entry{}, tempo.Amount{}, nil // too little for the price: the charge reports it
 		}
 		return row, Entry{}, price, nil
 	})
@@ -256,10 +259,11 @@ func unknownChannel() *mpp.Problem {
 	return &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is not known here, and not on chain."}
 }
 
-// current is the row of a channel with a word of the chain younger than ttl. One that is not
-// in the ledger is not served: the server that opened it does that. With
-// Options.Adopt it is adopted from the chain, once prove says that who asks is
-// its payer; v and charge say what the payer must have consumed before.
+// current returns the row of a channel with a state on chain younger than ttl. A channel that
+// is
+// not in the ledger is refused, because another server opened it. With Options.Adopt it is
+// adopted from the chain after prove has authenticated the payer; v and charge are a lower
+// bound of what the payer has consumed before.
 func (c *Channels) current(
 	ctx context.Context,
 	from netip.Prefix,
@@ -272,7 +276,7 @@ func (c *Channels) current(
 	row, err := c.glance(ctx, ref.ChannelID)
 	switch {
 	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
-		// Of a row that stands this was checked when it began.
+		// For a stored row this was checked when it began.
 		if err := c.o.Terms.CheckDescriptor(ref.Descriptor, ref.ChannelID); err != nil {
 			return session.Channel{}, err
 		}
@@ -291,7 +295,7 @@ func (c *Channels) current(
 	return c.fresh(ctx, row, ttl)
 }
 
-// adopt makes a row from what the chain says.
+// adopt creates a row from the state on chain.
 func (c *Channels) adopt(
 	ctx context.Context,
 	from netip.Prefix,
@@ -326,7 +330,7 @@ func (c *Channels) adopt(
 	return c.begin(ctx, ref.ChannelID, s, session.Adopted(c.o.Terms.Domain, ref.Descriptor, s, v, charge, c.o.now()))
 }
 
-// begin stores a row where there is none, or none but of the opening.
+// begin stores a row if there is none, or only the announced opening.
 func (c *Channels) begin(ctx context.Context, id common.Hash, s session.State, fresh session.Channel) (session.Channel, error) {
 	a, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil || row.Status == session.Opening {
@@ -345,15 +349,16 @@ func (c *Channels) begin(ctx context.Context, id common.Hash, s session.State, f
 	return *a.row, nil
 }
 
-// acknowledge takes over what the chain has paid out beyond a row, where the operator
-// says that the ledger was restored.
+// acknowledge accepts payouts on chain beyond the row, if the operator declared that the
+// ledger
+// was restored.
 func (c *Channels) acknowledge(row *session.Channel) {
 	if c.o.Adopt && row.Foreign() {
 		row.Acknowledge()
 	}
 }
 
-// refresh asks the chain about a channel that is in the ledger.
+// refresh reads the state on chain of a channel that is in the ledger.
 func (c *Channels) refresh(ctx context.Context, id common.Hash) (session.Channel, error) {
 	s, err := c.stateOf(ctx, id)
 	if err != nil {
@@ -361,20 +366,20 @@ func (c *Channels) refresh(ctx context.Context, id common.Hash) (session.Channel
 	}
 	row, err := c.observe(ctx, id, s)
 	if err == nil && s.Deposit.IsZero() && row.Status == session.Active {
-		// Closed or withdrawn behind our back; the watcher finds out how.
+		// Closed or withdrawn without this server; the Watcher finds out how.
 		return session.Channel{}, &mpp.Problem{Type: mpp.ChannelNotFound, Detail: "The channel is gone from the chain."}
 	}
 	return row, err
 }
 
-// observe books what the chain says.
+// observe stores the state on chain.
 func (c *Channels) observe(ctx context.Context, id common.Hash, s session.State) (session.Channel, error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		before := *row
 		row.Observe(s)
 		c.acknowledge(row)
 		before.SeenAt, before.Missing = row.SeenAt, row.Missing
-		return Entry{volatile: before == *row}, nil // that it was seen again is not worth a write
+		return Entry{volatile: before == *row}, nil // an unchanged state is not worth a write
 	}))
 	if err != nil {
 		return session.Channel{}, err
@@ -386,8 +391,7 @@ func (c *Channels) observe(ctx context.Context, id common.Hash, s session.State)
 	return *a.row, nil
 }
 
-// state asks the chain about one channel; who asks at the same time shares the
-// answer.
+// state reads the state of one channel from the chain. Concurrent callers share the answer.
 func (c *Channels) state(ctx context.Context, id common.Hash) (session.State, error) {
 	ch := c.looks.DoChan(string(id[:]), func() (any, error) {
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
@@ -409,5 +413,5 @@ func (c *Channels) state(ctx context.Context, id common.Hash) (session.State, er
 	}
 }
 
-// lookTime bounds one look at the chain.
+// lookTime is the time limit of one look-up.
 const lookTime = 10 * time.Second

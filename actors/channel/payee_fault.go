@@ -17,29 +17,29 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// PayeeFault names what is wrong on the payee's side. A payer is answered 503 for it:
-// it is nothing that signing again would mend.
+// PayeeFault is a fault on the payee's side. The payer gets status 503, because signing again
+// would not help.
 type PayeeFault string
 
 // Faults of the payee.
 const (
-	// FaultGas: the settling key has too little to pay the fees of its transactions.
+	// FaultGas means that the settling key has too little to pay transaction fees.
 	FaultGas PayeeFault = "gas"
-	// FaultRefused: the chain refuses a transaction of ours.
+	// FaultRefused means that the chain rejects a transaction of the payee.
 	FaultRefused PayeeFault = "refused_transaction"
-	// FaultKey: there is no key here that may close the channel.
+	// FaultKey means that there is no key that may close the channel.
 	FaultKey PayeeFault = "no_key"
-	// FaultClock: the clock of this machine and the newest block differ.
+	// FaultClock means that the clock of this machine and the newest block differ.
 	FaultClock PayeeFault = "clock_drift"
-	// FaultChain: an endpoint serves another chain.
+	// FaultChain means that an endpoint serves another chain.
 	FaultChain PayeeFault = "wrong_chain"
-	// FaultAway: no endpoint of the settlement chain answers.
+	// FaultAway means that no endpoint of the settlement chain answers.
 	FaultAway PayeeFault = "chain_unreachable"
-	// FaultForeign: the chain has paid out what these books never signed for.
+	// FaultForeign means that the chain has paid out more than this ledger signed for.
 	FaultForeign PayeeFault = "foreign_settlement"
 )
 
-// payeeFaults are all kinds, what they mean, and what an operator does about them.
+// payeeFaults lists all kinds with their meaning and the action for the operator.
 var payeeFaults = []struct {
 	kind     PayeeFault
 	text, do string
@@ -63,16 +63,16 @@ var payeeFaults = []struct {
 	},
 }
 
-// FaultState is what is known of one kind of fault.
+// FaultState is the state of one kind of fault.
 type FaultState struct {
 	Kind   PayeeFault
-	Count  uint64 // how often it was met in this process
+	Count  uint64 // number of occurrences in this process
 	Active bool
-	Text   string // what it means
-	Do     string // what an operator does about it
+	Text   string // meaning
+	Do     string // action for the operator
 }
 
-// faultBoard keeps the faults of the payee. It is safe for concurrent use.
+// faultBoard holds the faults of the payee. It is safe for concurrent use.
 type faultBoard struct {
 	log *slog.Logger
 	now func() time.Time
@@ -80,8 +80,8 @@ type faultBoard struct {
 	mu      sync.Mutex
 	count   map[PayeeFault]uint64
 	active  map[PayeeFault]bool
-	told    map[PayeeFault]time.Time // when it was logged last
-	foreign map[common.Hash]bool     // channels that somebody else settles
+	told    map[PayeeFault]time.Time // time of the last log line
+	foreign map[common.Hash]bool     // channels that another server settles
 }
 
 func newFaultBoard(log *slog.Logger, now func() time.Time) *faultBoard {
@@ -91,10 +91,10 @@ func newFaultBoard(log *slog.Logger, now func() time.Time) *faultBoard {
 	}
 }
 
-// tellAgain is how long a fault that goes on is not logged again.
+// tellAgain is the time between two log lines of a fault that continues.
 const tellAgain = 10 * time.Minute
 
-// report counts a fault, and logs it where that is news.
+// report counts a fault and logs it if it is new or was not logged for tellAgain.
 func (b *faultBoard) report(kind PayeeFault, attrs ...any) {
 	b.mu.Lock()
 	b.count[kind]++
@@ -111,7 +111,7 @@ func (b *faultBoard) report(kind PayeeFault, attrs ...any) {
 	}
 }
 
-// over ends faults, if they are there.
+// over ends faults, if they are present.
 func (b *faultBoard) over(kinds ...PayeeFault) {
 	for _, kind := range kinds {
 		b.mu.Lock()
@@ -149,8 +149,8 @@ func (c *Channels) Faults() (list []FaultState) {
 	return list
 }
 
-// noteForeign keeps whether somebody else settles the channel of a row. Where the
-// operator says that the ledger was restored, the next look at the chain acknowledges it.
+// noteForeign records whether another server settles the channel of a row. If the operator
+// declared that the ledger was restored, the next look-up acknowledges it instead.
 func (c *Channels) noteForeign(row *session.Channel) {
 	if c.o.Adopt {
 		return
@@ -173,11 +173,12 @@ func (c *Channels) noteForeign(row *session.Channel) {
 	}
 }
 
-// payeeRest is told to a client while the payee has a fault that an operator must mend.
+// payeeRest is the Retry-After of an answer while the payee has a fault that an operator must
+// repair.
 const payeeRest = time.Minute
 
-// refusesWork is why no new paid work is taken, or nil. What ends a channel is always
-// taken, and so are vouchers for work that is under way.
+// refusesWork returns why new paid work is refused, or nil. Credentials that end a channel and
+// vouchers for running work are always accepted.
 func (c *Channels) refusesWork(adm *mpp.Admission) *mpp.Problem {
 	if !c.faults.isActive(FaultForeign) {
 		return nil
@@ -200,8 +201,8 @@ type payeeError struct{ err error }
 func (e *payeeError) Error() string { return "transaction of the payee: " + e.err.Error() }
 func (e *payeeError) Unwrap() error { return e.err }
 
-// payeeErr reports why a transaction of ours cannot be made or is refused, and marks the
-// error as ours. Errors of a chain that does not answer are left as they are.
+// payeeErr records why a transaction of the payee cannot be made or was rejected, and marks
+// the error as the payee's. Errors of a chain that does not answer stay unchanged.
 func (c *Channels) payeeErr(ctx context.Context, err error, ids ...common.Hash) error {
 	_, refused := errors.AsType[*settle.Reverted](err)
 	mismatch := errors.Is(err, tempo.ErrReceiptEvent)
@@ -221,21 +222,24 @@ func (c *Channels) payeeErr(ctx context.Context, err error, ids ...common.Hash) 
 	return &payeeError{err}
 }
 
-// payeeSucceeded is told when a transaction of ours has landed.
+// payeeSucceeded ends the faults that a successful transaction of the payee disproves.
 func (c *Channels) payeeSucceeded() { c.faults.over(FaultRefused, FaultKey) }
 
-// payeeProblem is an error of ours as the payer may read it.
+// payeeProblem returns the error that the payer sees for a fault of the payee.
 func payeeProblem(err error) *mpp.Problem {
 	return &mpp.Problem{Type: mpp.InternalPaymentError, RetryAfter: payeeRest, Err: err,
 		Detail: "The payee cannot send its transaction at the moment. The channel is as it was, and nothing was charged."}
 }
 
-// Bounds of what is healthy.
+// Limits of a healthy payee.
 const (
-	// enoughCloses is how many channels the settling key should be able to close.
+	// enoughCloses is the number of channels that the balance of the settling key must suffice
+	// to
+	// close.
 	enoughCloses = 10
-	// The clock may be ahead of the newest block by the time between two blocks and the
-	// lag of a node, and behind it by next to nothing.
+	// The clock may be ahead of the newest block by the time between two blocks and the lag of
+	// a
+	// node, and behind it by very little.
 	maxAhead  = 20 * time.Second
 	maxBehind = 5 * time.Second
 )
@@ -250,8 +254,7 @@ func lowOnGas(h settle.Health) bool {
 	return h.Key != (common.Address{}) && h.Gas.Cmp(need) < 0
 }
 
-// checkHealth asks the chain about the payee's ability to settle, and keeps the faults
-// that it finds.
+// checkHealth asks the chain whether the payee is able to settle, and records the faults.
 func (c *Channels) checkHealth(ctx context.Context) error {
 	own, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
@@ -288,7 +291,7 @@ func (c *Channels) checkHealth(ctx context.Context) error {
 	return nil
 }
 
-// healthTime bounds one look at the payee's ability to settle.
+// healthTime is the time limit of one health check.
 const healthTime = 30 * time.Second
 
 func (c *Channels) judge(h settle.Health) {
@@ -304,17 +307,16 @@ func (c *Channels) judge(h settle.Health) {
 	}
 }
 
-// Health is what the chain said of the payee's ability to settle when it answered last;
-// nil: it has not yet.
+// Health returns the last answer of the chain about the payee's ability to settle; nil: there
+// was none yet.
 func (c *Channels) Health() *settle.Health { return c.health.Load() }
 
-// HealthFaults lists the faults that one look at the chain finds, for who looks before
-// a server runs.
+// HealthFaults lists the faults in one health report. It is for checks before a server runs.
 func HealthFaults(h settle.Health) (list []FaultState) {
 	b := newFaultBoard(slog.New(slog.DiscardHandler), time.Now)
 	(&Channels{faults: b}).judge(h)
 	return slices.DeleteFunc((&Channels{faults: b}).Faults(), func(f FaultState) bool { return !f.Active })
 }
 
-// String is the fault in one line.
+// String describes the fault in one line.
 func (f FaultState) String() string { return fmt.Sprintf("%s; %s", f.Text, f.Do) }

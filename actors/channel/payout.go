@@ -15,8 +15,8 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// shut closes a channel because its payer wants it, which may be below the highest
-// voucher but never below what was served.
+// shut closes a channel at the request of its payer. The amount may be below the highest
+// voucher but never below the served amount.
 func (c *Channels) shut(ctx context.Context, q PayRequest, p *mpp.Close) (Standing, error) {
 	if err := c.o.Terms.CheckDescriptor(p.Descriptor, p.ChannelID); err != nil {
 		return Standing{}, err
@@ -26,7 +26,7 @@ func (c *Channels) shut(ctx context.Context, q PayRequest, p *mpp.Close) (Standi
 		return Standing{}, invalidSignature(err)
 	}
 	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
-	// Always verified, though the chain would not where nothing is to be paid out.
+	// Verified even if nothing is paid out, when the chain would not check it.
 	prove := func() error { return c.verify(p.ChannelRef, v) }
 	row, err := c.current(ctx, q.Origin, p.ChannelRef, 0, prove, session.Voucher{}, tempo.Amount{})
 	if err != nil {
@@ -47,8 +47,8 @@ func (c *Channels) shut(ctx context.Context, q PayRequest, p *mpp.Close) (Standi
 	return closing(&row), nil
 }
 
-// closing is the standing that a close is answered with: its client wants to read
-// the very sum that it signed.
+// closing is the standing in the answer to a close. It has the exact amount that the client
+// signed.
 func closing(row *session.Channel) Standing {
 	s := standing(row)
 	s.Accepted, s.TxHash = row.Close.Cumulative, row.CloseTx
@@ -58,25 +58,26 @@ func closing(row *session.Channel) Standing {
 	return s
 }
 
-// CloseChannel pays a channel out because we want it: what was served goes to the payee,
-// the rest back to the payer.
+// CloseChannel closes a channel on the decision of the payee: the served amount goes to the
+// payee, the rest back to the payer.
 func (c *Channels) CloseChannel(ctx context.Context, id common.Hash) (session.Channel, error) {
 	return c.payOut(ctx, id, session.Voucher{}, nil)
 }
 
-// errInUse: a channel was to be closed for want of use, and is in use.
+// errInUse means that a channel to be closed as unused is in use.
 var errInUse = errors.New("the channel is in use")
 
 // closeUnused is CloseChannel unless an analysis that the channel pays for has begun
-// meanwhile: then the error is errInUse.
+// meanwhile:
+// then the error is errInUse.
 func (c *Channels) closeUnused(ctx context.Context, id common.Hash) error {
 	_, err := c.payOut(ctx, id, session.Voucher{}, func(row *session.Channel) bool { return row.Reserved.IsZero() && !c.busy.has(id) })
 	return err
 }
 
-// payOut closes a channel on chain. The order makes a crash harmless: the row says
-// that it closes, with the signed transaction beside it, before that is sent. Where
-// may is set and says no, the error is errInUse.
+// payOut closes a channel on chain. The row is stored as closing together with the signed
+// transaction before that is sent, so a crash at any point does no harm. If may is not nil and
+// returns false, the error is errInUse.
 func (c *Channels) payOut(
 	ctx context.Context,
 	id common.Hash,
@@ -106,11 +107,11 @@ func (c *Channels) payOut(
 	return c.finishClose(own, row, intent)
 }
 
-// payOutTime bounds signing, sending and waiting for the receipt.
+// payOutTime limits signing, sending and waiting for the receipt.
 const payOutTime = 60 * time.Second
 
-// beginClose marks the row. One that is closed already, with the same sum, is no
-// fault.
+// beginClose stores the row as closing. A channel that is already closed with the same amount
+// is no error.
 func (c *Channels) beginClose(
 	ctx context.Context,
 	id common.Hash,
@@ -132,8 +133,8 @@ func (c *Channels) beginClose(
 	return *a.row, nil
 }
 
-// undoClose makes the channel active again, with what its deposit turned out to be,
-// and drops the intent.
+// undoClose makes the channel active again, with the deposit that the chain shows, and deletes
+// the intent.
 func (c *Channels) undoClose(ctx context.Context, id common.Hash, intent string, deposit tempo.Amount) error {
 	_, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		row.UndoClose()
@@ -143,7 +144,7 @@ func (c *Channels) undoClose(ctx context.Context, id common.Hash, intent string,
 	return err
 }
 
-// finishClose sends the close of an intent and books what came of it.
+// finishClose sends the close of an intent and stores the outcome.
 func (c *Channels) finishClose(ctx context.Context, row session.Channel, intent Intent) (session.Channel, error) {
 	rc, err := c.o.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
 	var reverted *settle.Reverted
@@ -153,14 +154,15 @@ func (c *Channels) finishClose(ctx context.Context, row session.Channel, intent 
 	case errors.As(err, &reverted):
 		return c.afterRefusal(ctx, row, intent, err)
 	}
-	// The outcome is open: the row stays closing, and Reconcile decides.
+	// The outcome is unknown: the row stays closing, and Reconcile decides.
 	return row, err
 }
 
-// bookClose books a close by its receipt.
+// bookClose stores a close by its receipt.
 func (c *Channels) bookClose(ctx context.Context, row session.Channel, intent Intent, rc *tempo.Receipt) (session.Channel, error) {
-	// The refund is the chain's business: after a top-up whose block was replaced it is
-	// less than we think.
+	// The chain computes the refund: if a top-up was reverted by a reorganisation it is less
+	// than
+	// the row says.
 	closed, err := rc.Closed(row.Escrow, row.ID, intent.Amounts[0], intent.Amounts[0])
 	if err != nil {
 		return row, c.payeeErr(ctx, err, row.ID)
@@ -169,8 +171,8 @@ func (c *Channels) bookClose(ctx context.Context, row session.Channel, intent In
 	return c.finish(ctx, row.ID, closed.SettledToPayee, rc.TxHash, intent.ID)
 }
 
-// afterRefusal looks why a close was refused: the channel may have ended otherwise. Of
-// one that the chain does not show the Watcher finds out how it has ended.
+// afterRefusal finds out why a close was rejected: the channel may have ended in another way.
+// If the chain does not have the channel, the Watcher finds out how it ended.
 func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent Intent, refusal error) (session.Channel, error) {
 	s, err := c.stateOf(ctx, row.ID)
 	if err != nil {
@@ -192,8 +194,9 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 	return row, errors.Join(c.payeeErr(ctx, refusal, row.ID), c.undoClose(ctx, row.ID, intent.ID, s.Deposit))
 }
 
-// finish books the end of a channel. Its intent, or one made for it, stays until the
-// end is final: see finalizeClose.
+// finish stores the end of a channel. Its intent, or a new one, is kept until the end is
+// final:
+// see finalizeClose.
 func (c *Channels) finish(
 	ctx context.Context,
 	id common.Hash,
@@ -232,15 +235,15 @@ func (c *Channels) finish(
 }
 
 func (c *Channels) count(before, after, lost tempo.Amount) {
-	if after.Cmp(before) < 0 { // the block of a settlement was replaced
+	if after.Cmp(before) < 0 { // a reorganisation replaced the block of a settlement
 		c.paid.undo(before, after)
 	}
 	gain, _ := after.Sub(before)
 	c.paid.add(gain, lost)
 }
 
-// Settle pays out what was served on channels that stay open, in one transaction,
-// never more than was consumed. Channels without a voucher that allows it are left.
+// Settle pays out the served amounts of open channels in one transaction. It skips channels
+// without a voucher for that amount.
 func (c *Channels) Settle(ctx context.Context, ids ...common.Hash) error {
 	_, err := c.settle(ctx, ids...)
 	return err
@@ -248,8 +251,8 @@ func (c *Channels) Settle(ctx context.Context, ids ...common.Hash) error {
 
 // settled is one transaction that pays out channels.
 type settled struct {
-	Intent                   // Hash is zero where nothing was signed
-	rows   []session.Channel // of Intent.Channels, as they were before
+	Intent                   // zero if nothing was signed
+	rows   []session.Channel // rows of Intent.Channels before the settlement
 }
 
 func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled, err error) {
@@ -257,8 +260,8 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 	defer cancel()
 	defer c.turns.lock("settle")()
 	out.ID, out.Kind = recordid.New(), IntentSettle
-	// A settlement whose outcome is open holds what it pays out; a second one that the
-	// chain refuses would let go of that.
+	// A settlement with an unknown outcome reserves its payouts. A second one that the chain
+	// rejects would release them.
 	intents, err := c.o.Store.Intents()
 	if err != nil {
 		return out, err
@@ -293,13 +296,14 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 	return out, c.finishSettle(own, intent)
 }
 
-// under reports whether an intent of that kind names the channel.
+// under reports whether an intent of that kind includes the channel.
 func under(intents []Intent, id common.Hash, kind IntentKind) bool {
 	return slices.ContainsFunc(intents, func(i Intent) bool { return i.Kind == kind && slices.Contains(i.Channels, id) })
 }
 
-// beginSettle marks what is about to be paid out, so that it cannot be refunded. due
-// is false where nothing is.
+// beginSettle stores the amount that is about to be paid out, so that it cannot be refunded.
+// due
+// is false if there is none.
 func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (row session.Channel, due bool, err error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		due = row.BeginSettle()
@@ -324,8 +328,9 @@ func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
 	return err // Reconcile decides
 }
 
-// refusedSettle is why a settlement was refused. Of several channels each is tried
-// alone next, and one that the chain does not show has ended: neither is a fault.
+// refusedSettle handles the rejection of a settlement. With several channels each is tried
+// alone
+// next, and a channel that does not exist on chain has ended: neither is a fault.
 func (c *Channels) refusedSettle(ctx context.Context, err error, ids []common.Hash) error {
 	if len(ids) != 1 {
 		return err
@@ -336,8 +341,9 @@ func (c *Channels) refusedSettle(ctx context.Context, err error, ids []common.Ha
 	return c.payeeErr(ctx, err, ids...)
 }
 
-// endSettle books a settlement's outcome on all its channels, and drops the intent
-// with the last.
+// endSettle stores the outcome of a settlement in all its channels, and deletes the intent
+// with
+// the last one.
 func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) error {
 	var errs []error
 	for i, id := range intent.Channels {
@@ -361,5 +367,5 @@ func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) erro
 	return errors.Join(errs...)
 }
 
-// payOutTurn names the turn of those who would close a channel.
+// payOutTurn is the name of the lock for closing a channel.
 func payOutTurn(id common.Hash) string { return "pay out " + string(id[:]) }

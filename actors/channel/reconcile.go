@@ -13,8 +13,8 @@ import (
 	"txlens/engine/mpp/settle"
 )
 
-// Reconcile decides what earlier sends have left open, by asking the chain. Call it
-// at the start, and from time to time.
+// Reconcile asks the chain for the outcome of earlier transactions whose outcome is unknown.
+// Call it at the start and periodically.
 func (c *Channels) Reconcile(ctx context.Context) error {
 	intents, err := c.o.Store.Intents()
 	if err != nil {
@@ -45,24 +45,27 @@ func (c *Channels) Reconcile(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// lateness is how long after its end a transaction may still turn up: the block that
-// took it was made in time, and a replica lags. So long before its end a node may not
-// take it any more, and that refusal says nothing of where it is already.
+// lateness is how long after its expiry a transaction may still appear: it may be in a block
+// that
+// a lagging replica does not show yet. For the same time before its expiry a node may reject
+// it,
+// which says nothing about whether another node has it.
 const lateness = 5 * time.Second
 
-// sendable reports whether it makes sense to send a transaction again. now is the time
-// on chain, as in mayLand.
+// sendable reports whether sending a transaction again makes sense. now is the time on chain,
+// as
+// in mayLand.
 func (i Intent) sendable(now time.Time) bool {
 	return len(i.Raw) > 0 && now.Add(lateness).Before(time.Unix(i.ValidBefore, 0))
 }
 
-// mayLand reports whether a transaction that nobody has seen may still be seen.
+// mayLand reports whether a transaction without a receipt may still be included.
 func (i Intent) mayLand(now time.Time) bool {
 	return len(i.Raw) > 0 && now.Before(time.Unix(i.ValidBefore, 0).Add(lateness))
 }
 
-// reconcile takes up one intent where the call that made it left off. over means that
-// it closed a channel which has ended.
+// reconcile continues one intent where the call that created it stopped. over means that it
+// closed a channel and the channel has ended.
 func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err error) {
 	own, cancel := context.WithTimeout(ctx, payOutTime)
 	defer cancel()
@@ -72,7 +75,7 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err
 	}
 	defer c.turns.lock(turn)()
 	if there, err := c.pending(intent.ID); err != nil || !there {
-		return false, err // the call that made it was still at work, and has ended it
+		return false, err // the call that created it was still running and has finished it
 	}
 	var row session.Channel
 	if intent.Kind == IntentClose {
@@ -96,7 +99,7 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err
 	again := open && intent.sendable(now)
 	switch {
 	case open && !again && intent.mayLand(now):
-		return false, nil // the next round knows
+		return false, nil // the next round decides
 	case intent.Kind == IntentSettle && again:
 		return false, c.finishSettle(own, intent)
 	case intent.Kind == IntentSettle:
@@ -116,12 +119,12 @@ func (c *Channels) pending(id string) (bool, error) {
 	return slices.ContainsFunc(intents, func(i Intent) bool { return i.ID == id }), err
 }
 
-// unstick frees a channel whose close was begun and never signed.
+// unstick reactivates a channel whose close was begun but never signed.
 func (c *Channels) unstick(ctx context.Context, id common.Hash) error {
 	defer c.turns.lock(payOutTurn(id))()
 	intents, err := c.o.Store.Intents()
 	if err != nil || under(intents, id, IntentClose) {
-		return err // it was signed meanwhile
+		return err // signed meanwhile
 	}
 	row, err := c.look(ctx, id)
 	if err != nil || row.Status != session.Closing {
@@ -131,8 +134,9 @@ func (c *Channels) unstick(ctx context.Context, id common.Hash) error {
 	return err
 }
 
-// finalizeClose forgets the intents of channels that the chain has not shown again for long
-// enough, and closes those once more that it shows.
+// finalizeClose deletes the intents of channels that have been missing on chain for long
+// enough,
+// and closes those again that are still there.
 func (c *Channels) finalizeClose(ctx context.Context, ended []Intent) error {
 	ids := make([]common.Hash, len(ended))
 	for i, intent := range ended {
@@ -162,9 +166,9 @@ func (c *Channels) finalizeClose(ctx context.Context, ended []Intent) error {
 	return errors.Join(errs...)
 }
 
-// reopenAfterReorg takes up a channel that has ended, and that the chain shows nevertheless. A
-// transaction that is still good is sent again; after that the channel is closed anew,
-// unless nobody had closed it. now is the time on chain.
+// reopenAfterReorg handles a channel that has ended in the ledger but exists on chain. A
+// transaction that is still valid is sent again. After its expiry the channel is closed anew,
+// unless it was not this server that closed it. now is the time on chain.
 func (c *Channels) reopenAfterReorg(ctx context.Context, intent Intent, s session.State, now time.Time) error {
 	id := intent.Channels[0]
 	row, err := c.look(ctx, id)
@@ -173,7 +177,7 @@ func (c *Channels) reopenAfterReorg(ctx context.Context, intent Intent, s sessio
 	}
 	rc, err := c.o.Escrow.Receipt(ctx, row.CloseTx)
 	if _, failed := errors.AsType[*settle.Reverted](err); rc != nil || err != nil && !failed {
-		return err // it was a replica that lags
+		return err // a lagging replica answered
 	}
 	switch {
 	case intent.sendable(now):

@@ -14,11 +14,11 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// What the ledger believes of the end of a channel, and what the chain shows.
+// Comparison of the end of a channel in the ledger with the chain.
 
-// revived is the row of a channel that has ended, or of the same channel after its end
-// was undone: the chain shows it, and not the transaction that ended it. Where the
-// chain does not tell, the row is as it was.
+// revived returns the row of a channel after its end was reverted: the chain has the channel
+// and
+// not the transaction that ended it. If the chain does not answer, the row is unchanged.
 func (c *Channels) revived(ctx context.Context, row session.Channel) (session.Channel, error) {
 	if !c.strange.Allow() {
 		return row, nil
@@ -36,9 +36,9 @@ func (c *Channels) revived(ctx context.Context, row session.Channel) (session.Ch
 	return again, err
 }
 
-// revive takes back the end of a channel that the chain shows in state s. Shortly after
-// the end that is for Reconcile to decide; and where the chain shows the transaction
-// that ended the channel, it is a replica that lags.
+// revive reverts the end of a channel that exists on chain in state s. Shortly after the end
+// Reconcile decides instead. If the transaction that ended the channel exists, the state came
+// from a lagging replica.
 func (c *Channels) revive(ctx context.Context, row session.Channel, s session.State) (session.Channel, error) {
 	intents, err := c.o.Store.Intents()
 	if err != nil || under(intents, row.ID, IntentClose) {
@@ -54,7 +54,7 @@ func (c *Channels) revive(ctx context.Context, row session.Channel, s session.St
 	return c.takeBack(ctx, row.ID, s, "")
 }
 
-// takeBack books that the end of a channel was undone, and drops the intent of the end.
+// takeBack stores that the end of a channel was reverted, and deletes the intent of the end.
 func (c *Channels) takeBack(ctx context.Context, id common.Hash, s session.State, intent string) (session.Channel, error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		if row.Status == session.Closed {
@@ -70,8 +70,8 @@ func (c *Channels) takeBack(ctx context.Context, id common.Hash, s session.State
 	return *a.row, nil
 }
 
-// concludeEnd forgets the intent of an end that stands. Where the transaction that ended
-// the channel is gone, the channel has ended in another way since, and that is booked.
+// concludeEnd deletes the intent of a final end. If the transaction that ended the channel is
+// gone, the channel has ended in another way since, which is stored.
 func (c *Channels) concludeEnd(ctx context.Context, intent Intent) error {
 	row, err := c.look(ctx, intent.Channels[0])
 	if err != nil || row.Status != session.Closed || row.CloseTx == (common.Hash{}) {
@@ -105,12 +105,13 @@ func (c *Channels) concludeEnd(ctx context.Context, intent Intent) error {
 	return err
 }
 
-// sweepPage is how many channels that have ended are compared with the chain in one
-// round of the watcher.
+// sweepPage is the number of ended channels that one round of the Watcher compares with the
+// chain.
 const sweepPage = 200
 
-// sweepClosed compares the next channels that have ended with the chain, and takes up
-// those that it shows: page by page, and from the first one again.
+// sweepClosed compares the next page of ended channels with the chain, and reactivates those
+// that
+// exist. After the last page it starts again.
 func (w *Watcher) sweepClosed(ctx context.Context) error {
 	rows, next, err := w.c.o.Store.Channels(true, w.sweepFrom, sweepPage)
 	if err != nil || len(rows) == 0 {
@@ -123,7 +124,7 @@ func (w *Watcher) sweepClosed(ctx context.Context) error {
 	}
 	states, err := w.c.o.Escrow.States(ctx, ids...)
 	if err != nil || len(states) != len(ids) {
-		return err // the same page is asked for in the next round
+		return err // the next round repeats the page
 	}
 	if w.sweepFrom = (common.Hash{}); next != nil {
 		w.sweepFrom = *next
@@ -135,7 +136,7 @@ func (w *Watcher) sweepClosed(ctx context.Context) error {
 		}
 		row, err := w.c.revive(ctx, rows[i], s)
 		if err == nil && row.Status == session.Active && rows[i].CloseTx != (common.Hash{}) {
-			_, err = w.c.CloseChannel(ctx, row.ID) // it was closed because somebody wanted that
+			_, err = w.c.CloseChannel(ctx, row.ID) // someone requested that close
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("take up %s again: %w", row.ID, err))
@@ -144,14 +145,15 @@ func (w *Watcher) sweepClosed(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reorgWindow is how long a block may be replaced by another, with what was in it. So
-// long the end of a channel is watched after its transaction could land last, and so
-// long a channel that the chain does not show may come back.
+// reorgWindow is how long a block may be replaced by another one. For so long after the last
+// moment at which its transaction could be included the end of a channel is watched, and for
+// so
+// long a missing channel may come back.
 const reorgWindow = time.Minute
 
-// attendMissing decides about a channel that is open in the ledger and that the chain
-// does not show: its payer withdrew, another holder of our key closed it, or the block
-// of its opening was replaced.
+// attendMissing decides about a channel that is open in the ledger and missing on chain: its
+// payer withdrew, another holder of the key closed it, or a reorganisation removed its
+// opening.
 func (w *Watcher) attendMissing(ctx context.Context, id common.Hash) error {
 	s, err := w.c.stateOf(ctx, id)
 	if err != nil {
@@ -164,8 +166,9 @@ func (w *Watcher) attendMissing(ctx context.Context, id common.Hash) error {
 	return w.c.endMissing(ctx, row)
 }
 
-// endMissing books the end of a channel that the chain does not show: by the event of
-// its end or, where there is none for as long as a block may be replaced, without.
+// endMissing stores the end of a channel that is missing on chain: by the event of its end or,
+// if
+// there is none within reorgWindow, without it.
 func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
 	captured, tx, found, err := c.o.Escrow.Closed(ctx, row.ID)
 	if found && err == nil {
@@ -181,7 +184,7 @@ func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
 	}
 	intents, err := c.o.Store.Intents()
 	if err != nil || under(intents, row.ID, IntentSettle) || under(intents, row.ID, IntentClose) {
-		return err // Reconcile decides first what became of that
+		return err // Reconcile decides first about that transaction
 	}
 	c.o.Log.Error(
 		"a channel is gone from the chain, and nothing shows how it ended",
@@ -196,15 +199,14 @@ func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
 	return err
 }
 
-// notServed is the refusal of a channel that was opened with another server, or whose
-// record is lost.
+// notServed refuses a channel that another server opened or whose record is lost.
 func notServed(id common.Hash) *mpp.Problem {
 	return &mpp.Problem{Type: mpp.ChannelNotFound, ChannelID: id,
 		Detail: "The channel is not served here: another server of the payee opened it, or its record is lost.",
 		Hint:   "Use the server that opened it, or open a new channel. The chain gives the deposit back to who asks it to close the channel."}
 }
 
-// otherDeposit is the refusal of a transaction that paid in another amount than it says.
+// otherDeposit refuses a transaction whose deposit differs from the amount that it states.
 func otherDeposit(shown, said tempo.Amount, err error) *mpp.Problem {
 	return &mpp.Problem{Type: mpp.VerificationFailed, Err: err,
 		Detail:  "The chain shows that " + shown.String() + " base units were paid in, and the transaction says " + said.String() + ".",

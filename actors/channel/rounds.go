@@ -8,21 +8,21 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// rounds repeat work in the background until they are closed. They are not safe for
+// rounds repeat functions in the background until they are closed. They are not safe for
 // concurrent use.
 type rounds struct {
 	running sync.WaitGroup
 	cancels []context.CancelFunc
 }
 
-// start does work now, and again each time after a pause.
+// start calls work now, and again after each pause.
 func (r *rounds) start(c *Channels, name string, every time.Duration, work func(context.Context) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancels = append(r.cancels, cancel)
 	r.running.Go(func() { c.repeat(ctx, name, every, work) })
 }
 
-// close ends all work and waits for it.
+// close stops all work and waits for it.
 func (r *rounds) close() {
 	for _, cancel := range r.cancels {
 		cancel()
@@ -30,8 +30,7 @@ func (r *rounds) close() {
 	r.running.Wait()
 }
 
-// repeat does work, waits for a while and does it again, until ctx ends. It logs and
-// counts the errors.
+// repeat calls work periodically until ctx ends. It logs and counts the errors.
 func (c *Channels) repeat(ctx context.Context, name string, every time.Duration, work func(context.Context) error) {
 	pause := time.NewTimer(every)
 	defer pause.Stop()
@@ -49,25 +48,25 @@ func (c *Channels) repeat(ctx context.Context, name string, every time.Duration,
 	}
 }
 
-// Totals sums the channels up. Amounts are base units.
+// Totals are sums over all channels. Amounts are base units.
 type Totals struct {
-	Open      int          // channels that are not closed, when the Watcher looked last
-	Owing     int          // those of them on which something is not paid out
+	Open      int          // open channels at the last round of the Watcher
+	Owing     int          // those with an amount that is not paid out
 	Unsettled tempo.Amount // served and not paid out
 	Settled   tempo.Amount // paid out by this process
-	Payouts   uint64       // how often it paid out a channel
+	Payouts   uint64       // number of payouts of channels
 	Lost      tempo.Amount // served and lost, in this process
-	Losses    uint64       // channels that ended so
-	Failed    uint64       // rounds of Settler and Watcher that ended in an error
+	Losses    uint64       // number of channels that ended with a loss
+	Failed    uint64       // rounds of Settler and Watcher that ended with an error
 }
 
-// lastLook is what the Watcher found when it looked last.
+// lastLook has the totals of the last round of the Watcher.
 type lastLook struct {
 	open, owing int
 	unsettled   tempo.Amount
 }
 
-// Totals sums the channels up.
+// Totals returns the sums over all channels.
 func (c *Channels) Totals() Totals {
 	sum := c.paid.totals()
 	if l := c.last.Load(); l != nil {

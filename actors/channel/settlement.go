@@ -12,28 +12,30 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Payout is what settling or closing came to for one channel.
+// Payout is the outcome of a settlement or close for one channel.
 type Payout struct {
 	ID common.Hash
-	// Paid is what a transaction of ours adds to what the payee has. With Err it is
-	// what it would have added.
+	// Paid is the increase of the payee's balance by this transaction. If Err is set, it is
+	// what the
+	// increase would have been.
 	Paid tempo.Amount
-	Tx   common.Hash // of that transaction; zero: nothing was sent
-	// Left is what was served and is not paid out now, as far as is known, and Obstacle
-	// why a settlement cannot do so.
+	Tx   common.Hash // hash of the transaction; zero: nothing was sent
+	// Left is the served amount that is still not paid out, as far as known, and Obstacle why
+	// a
+	// settlement cannot pay it.
 	Left     tempo.Amount
 	Obstacle session.Obstacle
-	// Err is what failed. *settle.Reverted says that nothing was paid out;
-	// settle.ErrUnknownOutcome that the transaction may still land, which Reconcile
-	// decides.
+	// Err is the error. *settle.Reverted means that nothing was paid out;
+	// settle.ErrUnknownOutcome
+	// means that the transaction may still be included, which Reconcile decides.
 	Err error
 }
 
-// maxSettled bounds the channels of one transaction.
+// maxSettled limits the channels of one transaction.
 const maxSettled = 16
 
-// PayOut pays out whatever can be of the channels named, whatever the policy says,
-// and tells of each in their order what came of it. They stay open.
+// PayOut pays out as much as possible of the given channels, independent of the policy, and
+// returns the outcome of each in their order. The channels stay open.
 func (t *Settler) PayOut(ctx context.Context, ids ...common.Hash) []Payout {
 	out := make([]Payout, len(ids))
 	var due []common.Hash
@@ -64,7 +66,7 @@ func (t *Settler) PayOut(ctx context.Context, ids ...common.Hash) []Payout {
 	return out
 }
 
-// payable looks what a settlement would pay out on a channel.
+// payable returns what a settlement would pay out on a channel.
 func (t *Settler) payable(ctx context.Context, id common.Hash) Payout {
 	row, err := t.c.look(ctx, id)
 	if err != nil {
@@ -76,8 +78,9 @@ func (t *Settler) payable(ctx context.Context, id common.Hash) Payout {
 	return p
 }
 
-// settleTogether settles several channels in one transaction; where the chain or our
-// key refuses that, one at a time, so that one bad channel costs the others nothing.
+// settleTogether settles several channels in one transaction. If the transaction is rejected
+// it
+// settles each channel alone, so that one bad channel does not affect the others.
 func (t *Settler) settleTogether(ctx context.Context, ids []common.Hash) (list []Payout) {
 	done, err := t.c.settle(ctx, ids...)
 	if _, refused := errors.AsType[*settle.Reverted](err); len(ids) > 1 && (refused || errors.Is(err, settle.ErrNoKey)) {
@@ -97,8 +100,9 @@ func (t *Settler) settleTogether(ctx context.Context, ids []common.Hash) (list [
 	return list
 }
 
-// Shut closes a channel whatever the policy says: exactly what was served is paid
-// out, the rest goes back to the payer.
+// Shut closes a channel independent of the policy: the served amount is paid out, the rest
+// goes
+// back to the payer.
 func (t *Settler) Shut(ctx context.Context, id common.Hash) Payout {
 	before, err := t.c.look(ctx, id)
 	if err != nil {
@@ -120,7 +124,7 @@ func (t *Settler) Shut(ctx context.Context, id common.Hash) Payout {
 	return p
 }
 
-// announced is the transaction that may be ending a channel at the time.
+// announced returns the transaction that may be closing a channel at the moment.
 func (t *Settler) announced(id common.Hash) (tx common.Hash, err error) {
 	intents, err := t.c.o.Store.Intents()
 	for _, i := range intents {

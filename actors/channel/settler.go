@@ -12,17 +12,18 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// SettlePolicy says when channels are paid out. Zero values mean the defaults named
-// at each field.
+// SettlePolicy decides when channels are paid out. Zero values mean the defaults named at each
+// field.
 type SettlePolicy struct {
-	Threshold tempo.Amount  // served and not paid out on one channel, default $5
-	MaxAge    time.Duration // of what is not paid out, default 24 h
-	IdleClose time.Duration // without voucher or charge before a channel is closed, default 30 days
-	Unit      tempo.Amount  // a channel with less than this left to sign is closed, default $0.01
-	// MinDeposit is the smallest deposit that is served; a smaller channel on which
-	// nothing is owed is never closed at the payee's cost. Zero: no channel is too small.
+	Threshold tempo.Amount  // amount served and not paid out on one channel, default $5
+	MaxAge    time.Duration // age of the oldest amount that is not paid out, default 24 h
+	IdleClose time.Duration // time without voucher or charge before a channel is closed, default 30 days
+	Unit      tempo.Amount  // a channel that can sign for less than this is closed, default $0.01
+	// MinDeposit is the smallest deposit that is served. A smaller channel without debt is
+	// never
+	// closed at the payee's cost. Zero: every deposit is served.
 	MinDeposit tempo.Amount
-	Every      time.Duration // between two rounds of settling, default 1 min
+	Every      time.Duration // time between two rounds of settling, default 1 min
 }
 
 func (p SettlePolicy) withDefaults() SettlePolicy {
@@ -43,8 +44,9 @@ func (p SettlePolicy) withDefaults() SettlePolicy {
 	return p
 }
 
-// Settler pays channels out by a policy, and when the operator says so. It is safe for
-// concurrent use.
+// Settler pays channels out by a policy and at the operator's request. It is safe for
+// concurrent
+// use.
 type Settler struct {
 	c      *Channels
 	policy SettlePolicy
@@ -58,7 +60,7 @@ func (c *Channels) NewSettler(p SettlePolicy) *Settler {
 	return t
 }
 
-// Close ends the Settler. It waits for the outcome of what is being sent.
+// Close ends the Settler. It waits for the outcome of transactions in progress.
 func (t *Settler) Close() { t.rounds.close() }
 
 // settleRound pays out by policy.
@@ -83,11 +85,11 @@ func (t *Settler) settleRound(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// quietTime is how long a channel must have been without voucher and charge before the
-// settler closes it for lack of money: its payer may be about to top it up.
+// quietTime is how long a channel must have been without voucher and charge before the Settler
+// closes it for lack of money, because its payer may be about to top it up.
 const quietTime = 10 * time.Minute
 
-// dueChannels are those to settle and those to close, by policy.
+// dueChannels returns the channels to settle and those to close, by policy.
 func (t *Settler) dueChannels() (settle, shut []common.Hash, err error) {
 	now := t.c.o.now().UnixMilli()
 	err = t.c.o.Store.OpenChannels(func(row session.Channel) error {
@@ -102,7 +104,7 @@ func (t *Settler) dueChannels() (settle, shut []common.Hash, err error) {
 	return settle, shut, err
 }
 
-// dueFor is what the policy asks for on a channel.
+// dueFor returns the action that the policy requires for a channel.
 type dueFor uint8
 
 const (
@@ -111,8 +113,9 @@ const (
 	dueClose
 )
 
-// due says what is to be done about an active channel now, in Unix milliseconds. A
-// channel that pays for an analysis which runs is never closed.
+// due returns the action for an active channel now, in Unix milliseconds. A channel that pays
+// for
+// a running analysis is never closed.
 func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueFor {
 	if row.Status != session.Active {
 		return dueNothing
@@ -124,8 +127,9 @@ func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueFor {
 	quiet := unused >= min(quietTime, p.IdleClose).Milliseconds()
 	old := row.OwedSince != 0 && now-row.OwedSince >= p.MaxAge.Milliseconds()
 	pay := !owed.IsZero() && (owed.Cmp(p.Threshold) >= 0 || old)
-	// A close costs a fee. Where it brings the payee nothing, a deposit that was too
-	// small to serve is left to its payer, who can withdraw it.
+	// A close costs a fee. If it pays nothing to the payee, a deposit that is too small is
+	// left to
+	// its payer, who can withdraw it.
 	worth := !owed.IsZero() || row.Deposit.Cmp(p.MinDeposit) >= 0
 	switch {
 	case !busy && worth && (idle || quiet && left.Cmp(p.Unit) < 0):
@@ -133,7 +137,7 @@ func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueFor {
 	case pay && row.Settleable.Cumulative.Cmp(row.Settled) > 0:
 		return dueSettle
 	case pay && !busy && (old || quiet):
-		// Only a voucher above what was served covers it: closing takes no more than that.
+		// Only a voucher above the served amount covers it: a close takes no more than that.
 		return dueClose
 	}
 	return dueNothing

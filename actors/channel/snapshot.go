@@ -10,10 +10,10 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Snapshot is what the payer of a credential may know of its channel: where it stands,
-// and what it must have signed for a request of this price. It is nil where the
-// credential does not prove that its sender may sign for the channel, and where the
-// channel takes no vouchers.
+// Snapshot returns what the payer of a credential may learn about its channel: its state, and
+// the
+// amount to sign for a request of this price. It is nil if the credential does not prove that
+// its sender may sign for the channel, or if the channel accepts no vouchers.
 func (c *Channels) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo.Amount) *mpp.Snapshot {
 	if c.o.Issuer.Verify(&cr.Challenge) != nil {
 		return nil
@@ -45,8 +45,9 @@ func (c *Channels) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo
 	return snapshot(&row, price)
 }
 
-// SnapshotOf is that of the channel which a payer can go on with: of those that take
-// vouchers, the one with the most left. It is nil where there is none.
+// SnapshotOf returns the Snapshot of the payer's channel that accepts vouchers and has the
+// most
+// left. It is nil if there is none.
 func (c *Channels) SnapshotOf(ctx context.Context, payer common.Address) *mpp.Snapshot {
 	ids, err := c.o.Store.ChannelsOf(payer)
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *Channels) SnapshotOf(ctx context.Context, payer common.Address) *mpp.Sn
 	return best
 }
 
-// snapshot is nil where the row is of no use to its payer.
+// snapshot returns nil if the payer cannot use the channel.
 func snapshot(row *session.Channel, price tempo.Amount) *mpp.Snapshot {
 	if row.Status != session.Active || row.CloseRequestedAt != 0 || row.Missing || row.Foreign() ||
 		row.Highest.Signature.Kind() == tempo.NoSignature {

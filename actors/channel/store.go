@@ -11,51 +11,51 @@ import (
 
 // Errors of a PaymentStore.
 var (
-	// ErrNoChannel: the store has no channel with this id.
+	// ErrNoChannel means that the store has no channel with this id.
 	ErrNoChannel = errors.New("channel is not in the ledger")
-	// ErrNoBill: nothing was ever charged for this run or job.
+	// ErrNoBill means that nothing was ever charged for this run or job.
 	ErrNoBill = errors.New("no bill")
-	// ErrNoTicket: no request was admitted under this key.
+	// ErrNoTicket means that no request was admitted under this key.
 	ErrNoTicket = errors.New("no ticket")
 )
 
-// Bill is what one run or job has cost its payer. It is kept as long as what it is
-// for. Amounts are base units.
+// Bill is the price of one run or job and what was paid. It is kept as long as the run or job.
+// Amounts are base units.
 type Bill struct {
-	ID string // of the run or job, by recordid.New
-	// Payer and Channel are those of the voucher that it began with. They are zero in
-	// bills of earlier versions.
+	ID string // id of the run or job, made by recordid.New
+	// Payer and Channel of the voucher that began it. They are zero in bills of earlier
+	// versions.
 	Payer     common.Address
 	Channel   common.Hash
 	Collected tempo.Amount
-	// Price is the whole price once Final, and the least so far until then.
+	// Price is the whole price if Final, otherwise a lower bound.
 	Price tempo.Amount
 	Final bool
-	// Delivered: the result was written to the client's connection to its end.
+	// the result was written completely to the client's connection
 	Delivered bool
 }
 
-// Debt reports whether the analysis has ended and is not paid.
+// Debt reports whether the bill is final and not fully paid.
 func (b Bill) Debt() bool { return b.Final && !b.Outstanding().IsZero() }
 
-// Outstanding is what is still owed.
+// Outstanding returns the amount that is still owed.
 func (b Bill) Outstanding() tempo.Amount {
-	left, _ := b.Price.Sub(b.Collected) // nothing where more was collected
+	left, _ := b.Price.Sub(b.Collected) // nothing if more was collected
 	return left
 }
 
-// TicketKey is the hash of what makes two requests one: channel, cumulative amount
-// or Idempotency-Key, route and body; or channel, route and body alone.
+// TicketKey is the hash that identifies equal requests: of channel, cumulative amount or
+// Idempotency-Key, route and body; or of channel, route and body alone.
 type TicketKey [32]byte
 
-// Ticket says that a request was admitted, and as what.
+// Ticket records that a request was admitted, and which run or job it began.
 type Ticket struct {
 	Key     TicketKey
 	Bill    string // id of the run or job that it began
 	Charged tempo.Amount
 }
 
-// IntentKind is what a transaction of ours is to do.
+// IntentKind is the purpose of a transaction of the payee.
 type IntentKind string
 
 const (
@@ -63,49 +63,51 @@ const (
 	IntentClose  IntentKind = "close"
 )
 
-// Intent is written before a transaction is sent, so that a crash leaves no doubt
-// about what may have happened. Raw is signed and expires by itself; sending it
-// twice does nothing twice.
+// Intent is stored before a transaction is sent, so that its outcome can be found after a
+// crash.
+// Raw is signed and expires; sending it twice has the same effect as once.
 type Intent struct {
-	ID          string // by recordid.New
+	ID          string // made by recordid.New
 	Kind        IntentKind
 	Channels    []common.Hash
-	Amounts     []tempo.Amount // per channel: cumulative of a settle, capture of a close
+	Amounts     []tempo.Amount // per channel: cumulative amount of a settlement, capture of a close
 	Raw         []byte
 	Hash        common.Hash
 	ValidBefore int64 // Unix seconds
 }
 
-// Entry is written whole or not at all. nil members are left alone.
+// Entry is written completely or not at all. Rows that are nil stay unchanged.
 type Entry struct {
 	Channel *session.Channel // replaces the row
 	Bill    *Bill            // replaces the row
 	Ticket  *Ticket          // replaces the row
-	Request *Ticket          // a second ticket, by which the same request with another voucher finds its run
+	Request *Ticket          // a second ticket: finds the run of the same request with another voucher
 	Intent  *Intent
-	// Drop removes an intent by id; empty: none.
+	// Drop deletes an intent by id; empty: none.
 	Drop string
-	// Forget removes a channel that never came to be; nil: none.
+	// Forget deletes a channel whose opening failed; nil: none.
 	Forget *common.Hash
-	// Void and VoidRequest remove a ticket; nil: none.
+	// Void and VoidRequest delete a ticket; nil: none.
 	Void        *TicketKey
 	VoidRequest *TicketKey
 
-	// volatile: the row has changed in what the disk does not keep.
+	// volatile: only fields of the row that are not stored have changed
 	volatile bool
 }
 
 func (e Entry) empty() bool { return e == Entry{} || e == Entry{volatile: true} }
 
-// Bounds of what is looked at of one payer.
+// Limits of the lists for one payer.
 const (
 	MaxDebts      = 64
 	MaxChannelsOf = 64
 )
 
-// PaymentStore is where channels, bills, tickets and intents are kept. All parts must be
-// one database: a Writer's entries are what the readers read. It is safe for concurrent
-// use, but two changes of one row must not run at the same time.
+// PaymentStore stores channels, bills, tickets and intents. All parts must be one database:
+// the
+// readers return what the Writer wrote. It is safe for concurrent use, but two changes of one
+// row
+// must not run at the same time.
 type PaymentStore struct {
 	Writer
 	ChannelReader
@@ -113,7 +115,7 @@ type PaymentStore struct {
 	IntentReader
 }
 
-// StoreOf returns the PaymentStore whose parts are all s.
+// StoreOf returns a PaymentStore whose parts are all s.
 func StoreOf[S interface {
 	Writer
 	ChannelReader
@@ -125,11 +127,12 @@ func StoreOf[S interface {
 
 // Writer writes entries.
 type Writer interface {
-	// Commit writes entries, all or none. When it has returned nil they outlive a
-	// crash. Calls at the same time share one write to the disk.
+	// Commit writes entries, all or none. If it returns nil they survive a crash. Concurrent
+	// calls
+	// share one disk write.
 	Commit(entries ...Entry) error
-	// CommitThen is Commit without waiting. It returns at once; then is called once with
-	// the outcome, from any goroutine, and must not block.
+	// CommitThen is Commit without waiting. It returns at once. then is called once with the
+	// outcome, on any goroutine, and must not block.
 	CommitThen(then func(error), entries ...Entry)
 }
 
@@ -137,30 +140,31 @@ type Writer interface {
 type ChannelReader interface {
 	// Channel returns one row, or ErrNoChannel.
 	Channel(id common.Hash) (session.Channel, error)
-	// OpenChannels visits the rows that are not closed, in the order of their ids.
+	// OpenChannels calls visit with the rows of open channels, in the order of their ids.
 	OpenChannels(visit func(session.Channel) error) error
-	// ChannelsOf returns the ids of a payer's channels that are not closed, at most
-	// MaxChannelsOf.
+	// ChannelsOf returns the ids of a payer's open channels, at most MaxChannelsOf.
 	ChannelsOf(payer common.Address) ([]common.Hash, error)
-	// Channels returns up to limit rows in the order of their ids, the first not below
-	// from: those that are closed, or those that are not. next is where the list goes on,
-	// nil at its end.
+	// Channels returns up to limit rows in the order of their ids, beginning at from: closed
+	// channels
+	// if ended is set, open ones otherwise. next is the id to continue from, nil at the end of
+	// the
+	// list.
 	Channels(ended bool, from common.Hash, limit int) (rows []session.Channel, next *common.Hash, err error)
 }
 
-// BillReader reads bills, and the tickets that find them.
+// BillReader reads bills and tickets.
 type BillReader interface {
 	// Bill returns one row, or ErrNoBill.
 	Bill(id string) (Bill, error)
-	// Debts returns the bills of a payer for which Bill.Debt holds, oldest first, at
-	// most MaxDebts.
+	// Debts returns the bills of a payer for which Bill.Debt holds, oldest first, at most
+	// MaxDebts.
 	Debts(payer common.Address) ([]Bill, error)
 	// Ticket returns one row, or ErrNoTicket.
 	Ticket(key TicketKey) (Ticket, error)
 }
 
-// IntentReader reads the intents that are not decided.
+// IntentReader reads the intents whose outcome is unknown.
 type IntentReader interface {
-	// Intents returns what was written and not dropped, oldest first.
+	// Intents returns the stored intents that were not deleted, oldest first.
 	Intents() ([]Intent, error)
 }

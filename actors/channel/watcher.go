@@ -12,11 +12,11 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// WatchIntervals say how often a Watcher looks. Zero values mean the defaults named at
-// each field.
+// WatchIntervals are the intervals of a Watcher. Zero values mean the defaults named at each
+// field.
 type WatchIntervals struct {
-	Channels time.Duration // between two looks at all channels, default 30 s, at most 60 s
-	Health   time.Duration // between two looks at gas, clock and chain id, default 1 min
+	Channels time.Duration // between two rounds over all channels, default 30 s, at most 60 s
+	Health   time.Duration // between two checks of gas, clock and chain id, default 1 min
 }
 
 func (i WatchIntervals) withDefaults() WatchIntervals {
@@ -30,12 +30,14 @@ func (i WatchIntervals) withDefaults() WatchIntervals {
 	return i
 }
 
-// Watcher compares the channels with the chain: it closes a channel whose payer asks the
-// chain to close it, records the end of those that have ended, takes up those that a
-// reorganisation brought back, and checks that the payee is able to settle.
+// Watcher compares the channels with the chain: it closes a channel whose payer requested a
+// close
+// on chain, records the end of channels, reactivates channels after a reorganisation, and
+// checks
+// that the payee is able to settle.
 type Watcher struct {
 	c         *Channels
-	sweepFrom common.Hash // where the next round looks at ended channels
+	sweepFrom common.Hash // position of the next round in the list of ended channels
 	rounds    rounds
 }
 
@@ -48,12 +50,12 @@ func (c *Channels) NewWatcher(i WatchIntervals) *Watcher {
 	return w
 }
 
-// Close ends the Watcher. It waits for the outcome of what is being sent.
+// Close ends the Watcher. It waits for the outcome of transactions in progress.
 func (w *Watcher) Close() { w.rounds.close() }
 
-// watchRound asks the chain about every open channel. It closes those whose payer has
-// asked the chain to close them, while that is still possible, and records the end of
-// those that have ended.
+// watchRound reads the state on chain of every open channel. It closes those whose payer
+// requested
+// a close on chain, while that is still possible, and records the end of ended ones.
 func (w *Watcher) watchRound(ctx context.Context) error {
 	began := w.c.o.now()
 	var ids []common.Hash
@@ -79,7 +81,7 @@ func (w *Watcher) watchRound(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// lookAtAll asks the chain about the channels that are open, and acts on its answers.
+// lookAtAll reads the state of the given channels and acts on it.
 func (w *Watcher) lookAtAll(ctx context.Context, ids []common.Hash, began time.Time) error {
 	var errs []error
 	all := true
@@ -104,12 +106,14 @@ func (w *Watcher) lookAtAll(ctx context.Context, ids []common.Hash, began time.T
 	return errors.Join(errs...)
 }
 
-// openingTime is how long an opening that the chain does not show may still land: an
-// expiring transaction is decided after 30 seconds.
+// openingTime is how long an opening without a channel on chain may still be included: an
+// expiring
+// transaction is decided after 30 seconds.
 const openingTime = 2 * time.Minute
 
-// attend acts on the state of a channel on the chain. seen reports whether the row now
-// agrees with the chain.
+// attend acts on the state of a channel on chain. seen reports whether the row now agrees with
+// the
+// chain.
 func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (seen bool, err error) {
 	row, err := w.c.look(ctx, id)
 	if err != nil || row.Status == session.Closed {
@@ -123,10 +127,10 @@ func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (
 	case row.Status == session.Opening && !young:
 		return true, w.c.forgetOpening(ctx, id)
 	case row.Status == session.Opening, row.Status == session.Closing:
-		return true, nil // whoever opens or closes it is at work, or Reconcile is
+		return true, nil // an open or close is in progress, or Reconcile handles it
 	case s.Deposit.IsZero():
 		return true, w.attendMissing(ctx, id)
-	case row.Missing || row.Foreign() || !row.Knows(s): // there is no news of most, whose actors rest on
+	case row.Missing || row.Foreign() || !row.Knows(s): // most channels have no news, and their actors rest
 		if row, err = w.c.observe(ctx, id, s); err != nil {
 			return false, err
 		}
@@ -140,7 +144,7 @@ func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (
 	return true, err
 }
 
-// forgetOpening drops a channel that never came to be.
+// forgetOpening deletes a channel whose opening failed.
 func (c *Channels) forgetOpening(ctx context.Context, id common.Hash) error {
 	_, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil || row.Status != session.Opening {

@@ -1,9 +1,7 @@
-// Package job runs analyses beside the requests that asked for them, and keeps the
-// records of synchronous runs.
+// Package job runs analyses asynchronously, and stores the records of synchronous runs.
 //
-// The queue is an actor, and each job that runs is one goroutine that calls the
-// Analyst. A state of a job is on disk before anybody is told of it, so a poll reads
-// the store and asks no actor.
+// The queue is an actor, and each running job is one goroutine that calls the Analyst. The
+// state of a job is stored before clients see it, so a poll reads the store and asks no actor.
 //
 //	Submit ─▶ (stored pending) ─▶ queue ─▶ running ─▶ complete or error
 //

@@ -10,26 +10,28 @@ import (
 	"txlens/actors/runtime"
 )
 
-// generation is one job queue from its start to its end, and what its jobs need. When
-// the queue panics, supervise starts the next generation from the rows on disk: a queue
-// that was merely restarted would continue with a state that is half written.
+// generation is one job queue from its start to its end, and the state that its jobs need.
+// When the
+// queue panics, supervise starts the next generation from the stored rows. The actor is not
+// restarted, because its state may be half written.
 type generation struct {
 	j      *Jobs
 	queue  *jobQueue
 	pid    runtime.Ref
-	ctx    context.Context // of all analyses
+	ctx    context.Context // context of all analyses
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
-	ended  bool           // no write is begun any more
-	writes sync.WaitGroup // states of jobs on their way to disk
+	ended  bool           // no more writes may begin
+	writes sync.WaitGroup // writes of job states in progress
 }
 
-// errQueueGone is why the analyses of a generation are cancelled whose queue panicked.
+// errQueueGone is the cause of cancellation of the analyses whose queue panicked.
 var errQueueGone = errors.New("internal fault: the owner of the jobs ended")
 
-// openGeneration takes up what the store has unfinished. j.gate is held for writing, or
-// nobody else knows j yet.
+// openGeneration loads the unfinished jobs of the store. j.gate must be held for writing,
+// unless j
+// is not shared yet.
 func (j *Jobs) openGeneration() error {
 	again, err := takeUp(j.o.Store)
 	if err != nil {
@@ -58,8 +60,9 @@ func (s *generation) over() bool {
 	}
 }
 
-// write brings the state of a job to disk, unless the generation is over: the next one
-// may have read the row already.
+// write stores the state of a job, unless the generation is over: the next one may have read
+// the
+// row already.
 func (s *generation) write(row Row) {
 	s.mu.Lock()
 	if s.ended {
@@ -72,7 +75,7 @@ func (s *generation) write(row Row) {
 	s.j.e.Guard(func() any { s.j.keep(s.ctx, row); return nil }, func(error) any { return nil })
 }
 
-// end begins no more writes and waits for those under way.
+// end allows no more writes and waits for those in progress.
 func (s *generation) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -80,21 +83,22 @@ func (s *generation) end() {
 	s.writes.Wait()
 }
 
-// Pauses before a queue is replaced: they grow while one after the other panics
-// soon, so that a fault which stays does not keep a processor busy.
+// Pauses before a queue is replaced. They grow if queues panic in quick succession, so that a
+// permanent fault does not use up a processor.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = 10 * time.Second
 	quietAfter = time.Minute
 )
 
-// supervise replaces the queue whenever it panics, until Close. A panic of the queue
-// counts as one of the process: a job that brings it down twice is started no more.
+// supervise replaces the queue after each panic, until Close. A panic of the queue counts like
+// a
+// crash of the process: a job that causes it twice is not started again.
 func (j *Jobs) supervise() {
 	defer close(j.supervised)
 	pause := firstPause
 	for opened := time.Now(); ; {
-		s := j.generation // nobody else replaces it
+		s := j.generation // only this goroutine replaces it
 		select {
 		case <-j.closing:
 			return

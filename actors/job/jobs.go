@@ -15,29 +15,29 @@ import (
 	"txlens/engine/chain"
 )
 
-// Analyst does the analysis of a job.
+// Analyst analyses the transaction of a job.
 type Analyst interface {
-	// Explain returns a result, complete or partial, or the error that left none.
-	// It stops soon after ctx ends.
+	// Explain returns a complete or partial result, or an error without a result. It stops
+	// soon after
+	// ctx ends.
 	Explain(ctx context.Context, w Work) (*api.Result, error)
 }
 
-// Work is one job as its Analyst gets it.
+// Work is one job as the Analyst gets it.
 type Work struct {
 	ID      string
 	Request api.Request
 	Slot    Slot
 }
 
-// Slot is the place of a job among those that run. It is safe for concurrent use.
+// Slot is the place of a running job. It is safe for concurrent use.
 type Slot struct {
 	id    string
-	queue runtime.Ref // zero: the slot of a job that no queue runs
+	queue runtime.Ref // zero for a job that no queue runs
 	e     *runtime.System
 }
 
-// Park lets another job run in the place of this one, until Resume: it waits for its
-// payer. It never fails.
+// Park lets another job run while this one waits for its payer, until Resume. It never fails.
 func (s Slot) Park() error {
 	if !s.queue.IsZero() {
 		s.e.Send(s.queue, parkJob{id: s.id})
@@ -45,8 +45,8 @@ func (s Slot) Park() error {
 	return nil
 }
 
-// Resume waits until the job may run again. The error is the context's; the job stays
-// parked then.
+// Resume waits until the job may run again. The error is the context's; the job then stays
+// parked.
 func (s Slot) Resume(ctx context.Context) error {
 	if s.queue.IsZero() {
 		return nil
@@ -61,57 +61,63 @@ func (s Slot) Resume(ctx context.Context) error {
 	}
 }
 
-// Options bound the jobs. Zero values mean the defaults named at each field.
+// Options limit the jobs. Zero values mean the defaults named at each field.
 type Options struct {
 	Store   Store
 	Analyst Analyst
-	Running int // analyses at a time, default 16
-	Queue   int // jobs that wait beyond them, default 256
-	// OnEnd, when set, hears of each job that is neither waiting nor running any more.
+	Running int // concurrent analyses, default 16
+	Queue   int // waiting jobs, default 256
+	// OnEnd, if not nil, is called when a job is no longer waiting or running.
 	OnEnd func(id string)
 	Log   *slog.Logger
-	// Deadline is when an analysis is cancelled, default 10 min. Where the Analyst has a
-	// deadline of its own, it needs Grace beyond that to hand over a partial result.
+	// Deadline is when an analysis is cancelled, default 10 min. If the Analyst has its own
+	// deadline,
+	// this must exceed it by Grace, so that a partial result can be stored.
 	Deadline time.Duration
 
-	onQueue func(msg any) // hears the messages of the queue; tests break it
+	onQueue func(msg any) // gets the messages of the queue; for tests
 }
 
-// Bounds of a job that are no settings.
+// Limits of a job that are not configurable.
 const (
-	// maxAttempts: a job is started again once; if the server crashes under it a
-	// second time, the job may be why.
+	// maxAttempts is the number of starts of a job. A job is started again after one crash of
+	// the
+	// server, but not after two, because it may be their cause.
 	maxAttempts = 2
-	// defaultDeadline is that of Options.Deadline.
+	// defaultDeadline is the default of Options.Deadline.
 	defaultDeadline = 10 * time.Minute
 )
 
-// Grace is what an Analyst gets beyond its own deadline to hand over a partial result.
+// Grace is the time after its own deadline that an Analyst has to return a partial result.
 const Grace = 5 * time.Second
 
-// Jobs runs analyses beside the requests that asked for them. What it tells about
-// a job is on disk first. It is safe for concurrent use.
+// Jobs runs analyses asynchronously. States that it returns are on disk. It is safe for
+// concurrent
+// use.
 type Jobs struct {
 	e *runtime.System
 	o Options
 
-	load    atomic.Int64 // jobs in hand: admission is bounded here, mailboxes are not
-	running atomic.Int64 // of them, those that a queue has started
+	load    atomic.Int64 // unfinished jobs; they are limited here because mailboxes are not
+	running atomic.Int64 // those that a queue has started
 
-	// gate is held for reading while a job is on its way from the caller to disk and
-	// queue, and for writing while the queue is replaced or given up.
+	// gate is held for reading while a job is stored and sent to the queue, and for writing
+	// while the
+	// queue is replaced or stopped.
 	gate       sync.RWMutex
 	generation *generation
-	closing    chan struct{} // closed when no more jobs are taken
-	supervised chan struct{} // closed when no queue is replaced any more
+	closing    chan struct{} // closed when no more jobs are accepted
+	supervised chan struct{} // closed when the queue is no longer replaced
 }
 
-// errGivenBack is why Close cancels an analysis: the job stays for the next start.
+// errGivenBack is the cause when Close cancels an analysis: the next start runs the job again.
 var errGivenBack = errors.New("the service is stopping; the job is kept for its next start")
 
-// New takes up what an earlier process left: jobs that it gave back or crashed
-// under once are started again, those it crashed under twice end in an error.
-// The Jobs must be closed before what their Analyst needs.
+// New starts the unfinished jobs of an earlier process: those that it gave back or that saw
+// one
+// crash. Jobs that saw two crashes end with an error. Close the Jobs before the things that
+// their
+// Analyst uses.
 func New(sys *runtime.System, o Options) (*Jobs, error) {
 	if o.Running <= 0 {
 		o.Running = 16
@@ -133,7 +139,7 @@ func New(sys *runtime.System, o Options) (*Jobs, error) {
 	return j, nil
 }
 
-// takeUp counts the attempts of unfinished jobs, on disk, and returns those to run.
+// takeUp stores one more attempt for each unfinished job, and returns the jobs to run.
 func takeUp(store Store) (again []Row, err error) {
 	rows, err := store.UnfinishedJobs()
 	if err != nil || len(rows) == 0 {
@@ -153,8 +159,8 @@ func takeUp(store Store) (again []Row, err error) {
 	return again, store.PutJobs(rows...)
 }
 
-// Submit stores a job and returns its id. The errors are *api.BadRequest,
-// api.ErrUnknownChain, api.ErrBusy, api.ErrStopping, or the store's.
+// Submit stores a job and returns its id. The error is *api.BadRequest, api.ErrUnknownChain,
+// api.ErrBusy, api.ErrStopping, or the store's.
 func (j *Jobs) Submit(req api.Request) (id string, err error) {
 	id = recordid.New()
 	if err := j.SubmitAs(id, req); err != nil {
@@ -163,8 +169,9 @@ func (j *Jobs) Submit(req api.Request) (id string, err error) {
 	return id, nil
 }
 
-// SubmitAs is Submit under an id that the caller has made with recordid.New: what is paid
-// for has its id before it is a job.
+// SubmitAs is Submit with an id that the caller has made with recordid.New, because a paid job
+// has
+// its id before it is stored.
 func (j *Jobs) SubmitAs(id string, req api.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
@@ -186,7 +193,7 @@ func (j *Jobs) SubmitAs(id string, req api.Request) error {
 		j.load.Add(-1)
 		return err
 	}
-	// A queue that has panicked does not get it; the next one finds it on disk.
+	// If the queue has panicked, the next one finds the job on disk.
 	j.e.Send(j.generation.pid, accepted{row: row})
 	return nil
 }
@@ -206,20 +213,20 @@ func (j *Jobs) ended(id string) {
 	}
 }
 
-// Alive reports whether jobs are taken and run.
+// Alive reports whether jobs are accepted and run.
 func (j *Jobs) Alive() bool {
 	j.gate.RLock()
 	defer j.gate.RUnlock()
 	return !j.closed() && !j.generation.over()
 }
 
-// Load returns how many jobs wait and how many run.
+// Load returns the number of waiting and of running jobs.
 func (j *Jobs) Load() (queued, running int) {
 	r := j.running.Load()
 	return int(max(0, j.load.Load()-r)), int(r)
 }
 
-// Job returns where a job stands, or api.ErrNoJob.
+// Job returns the state of a job, or api.ErrNoJob.
 func (j *Jobs) Job(id string) (*api.Job, error) {
 	row, err := j.o.Store.Job(id)
 	if err != nil {
@@ -236,9 +243,9 @@ func (j *Jobs) Job(id string) (*api.Job, error) {
 	}, nil
 }
 
-// Close takes no more jobs and starts none. It waits for the running ones until
-// ctx ends, then cancels them. What has not ended is given back: the next start
-// takes it up, and it counts as no crash.
+// Close accepts and starts no more jobs. It waits for the running ones until ctx ends, then
+// cancels
+// them. Unfinished jobs are given back: the next start runs them, and this counts as no crash.
 func (j *Jobs) Close(ctx context.Context) error {
 	j.gate.Lock()
 	if j.closed() {
@@ -261,7 +268,7 @@ func (j *Jobs) Close(ctx context.Context) error {
 		<-s.queue.closed
 		return j.giveBack(waiting)
 	case <-s.queue.closed:
-		s.end() // what the next start takes up is what the disk has now
+		s.end() // the next start reads the state on disk
 		return errors.New("internal fault: the owner of the jobs ended; the next start takes them up")
 	}
 }
@@ -271,7 +278,7 @@ func (j *Jobs) giveBack(rows []Row) error {
 		return nil
 	}
 	for i := range rows {
-		rows[i].Attempts-- // who waits is pending already
+		rows[i].Attempts-- // waiting jobs are pending already
 	}
 	if err := j.o.Store.PutJobs(rows...); err != nil {
 		return fmt.Errorf("give jobs back: %w", err)

@@ -8,55 +8,57 @@ import (
 	"txlens/engine/api"
 )
 
-// jobQueue owns the queue and the running jobs. All fields are touched in Receive only;
-// closed tells others that it has ended.
+// jobQueue owns the queue and the running jobs. Its fields are accessed in Receive only. It
+// closes
+// closed when it ends.
 type jobQueue struct {
 	j        *Jobs
 	s        *generation
 	queue    []Row
 	running  map[string]*runningJob // by job id
-	parked   int                    // of them, those that wait for their payers
-	resuming []resumeJob            // parked jobs that may go on; they go before the queue
+	parked   int                    // those that wait for their payers
+	resuming []resumeJob            // parked jobs that may continue, before the jobs of the queue
 	draining *drain
 	closed   chan struct{}
 }
 
 // runningJob is a job that was started and has not ended.
 type runningJob struct {
-	parked bool // it waits for its payer
+	parked bool // the job waits for its payer
 }
 
 // Messages to the job queue.
 type (
-	// accepted: the row is on disk and waits to be run.
+	// accepted means that a new job is stored and waits.
 	accepted struct {
 		runtime.MayBeLate
 		row Row
 	}
-	// ended: the last state of a job is on disk, as far as that could be done.
+	// ended means that the last state of a job is stored, if that was possible.
 	ended struct {
 		runtime.MayBeLate
 		id string
 	}
-	// parkJob: a job waits for its payer; another may run meanwhile.
+	// parkJob means that a job waits for its payer and another one may run.
 	parkJob struct {
 		runtime.MayBeLate
 		id string
 	}
-	// resumeJob: it wants to go on.
+	// resumeJob means that a parked job wants to continue.
 	resumeJob struct {
 		runtime.MayBeLate
 		id      string
-		granted chan struct{} // to be closed
+		granted chan struct{} // closed when the job may continue
 	}
-	// drain: start nothing more, answer with what waits once nothing runs.
+	// drain tells the queue to start no more jobs, and to answer with the waiting ones when
+	// none runs.
 	drain struct {
 		runtime.MayBeLate
 		reply chan []Row // capacity 1
 	}
 )
 
-// Receive is owned by the runtime.
+// Receive is called by the runtime.
 func (q *jobQueue) Receive(ac runtime.Context) {
 	if q.j.o.onQueue != nil {
 		q.j.o.onQueue(ac.Message())
@@ -80,8 +82,9 @@ func (q *jobQueue) Receive(ac runtime.Context) {
 	}
 }
 
-// next starts the jobs that may start. While the queue drains it starts none and
-// answers once none runs.
+// next starts the jobs that may start. While the queue drains it starts none, and answers when
+// none
+// runs.
 func (q *jobQueue) next(self runtime.Ref) {
 	q.resume()
 	if q.draining != nil {
@@ -92,7 +95,7 @@ func (q *jobQueue) next(self runtime.Ref) {
 	}
 	for len(q.queue) > 0 && len(q.running)-q.parked < q.j.o.Running && q.parked < maxParked*q.j.o.Running {
 		row := q.queue[0]
-		q.queue[0] = Row{} // the array behind must not keep it
+		q.queue[0] = Row{} // so that the array does not keep the id
 		q.queue = q.queue[1:]
 		if outlived(row.ID) {
 			q.j.load.Add(-1)
@@ -114,8 +117,9 @@ func (q *jobQueue) start(self runtime.Ref, row Row) {
 	}, func(error) any { return over })
 }
 
-// maxParked bounds the jobs that wait for their payers, in multiples of those that may
-// run. Beyond it no further job is started.
+// maxParked limits the jobs that wait for their payers, as a multiple of the running ones.
+// Above it
+// no further job is started.
 const maxParked = 4
 
 // park lets another job run in the place of one that waits for its payer.
@@ -127,7 +131,7 @@ func (q *jobQueue) park(self runtime.Ref, id string) {
 	}
 }
 
-// resume lets parked jobs go on as far as there is room.
+// resume lets parked jobs continue while there is room.
 func (q *jobQueue) resume() {
 	for len(q.resuming) > 0 {
 		m := q.resuming[0]
@@ -139,7 +143,7 @@ func (q *jobQueue) resume() {
 			s.parked = false
 			q.parked--
 		}
-		close(m.granted) // also where its job has ended: nobody is to wait for nothing
+		close(m.granted) // also if the job has ended, so that no caller waits forever
 		q.resuming = q.resuming[1:]
 	}
 }
@@ -160,7 +164,7 @@ func (q *jobQueue) leave(self runtime.Ref, id string) {
 	q.next(self)
 }
 
-// outlived reports whether nobody can ask for the job any more.
+// outlived reports whether the retention of the job has passed.
 func outlived(id string) bool {
 	began, ok := recordid.TimeOf(id)
 	return !ok || time.Since(began) >= api.JobRetention

@@ -14,9 +14,9 @@ import (
 	"txlens/engine/report"
 )
 
-// runJob takes one job from pending to its end: it stores that the job runs, has it
-// analysed and stores what came of it. It runs beside the job queue, which then gets
-// ended.
+// runJob runs one job: it stores that the job is running, analyses it and stores the result.
+// It runs
+// beside the job queue, which then gets ended.
 func (s *generation) runJob(row Row, slot Slot) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.j.o.Deadline)
 	defer cancel()
@@ -28,7 +28,7 @@ func (s *generation) runJob(row Row, slot Slot) {
 	s.write(last)
 }
 
-// analyse returns the row in its last state, or pending when the service stops.
+// analyse returns the row with its last state, or pending if the service stops.
 func (j *Jobs) analyse(ctx context.Context, row Row, slot Slot) Row {
 	res, err := j.o.Analyst.Explain(ctx, Work{ID: row.ID, Request: row.Request, Slot: slot})
 	if err == nil && res == nil {
@@ -38,7 +38,7 @@ func (j *Jobs) analyse(ctx context.Context, row Row, slot Slot) Row {
 		made := *res
 		row.HTML = j.page(row, res)
 		made.HTMLReport = len(row.HTML) > 0
-		// Text from a chain may be no UTF-8; it must not cost the whole result.
+		// Text from a chain may be invalid UTF-8, which must not make the whole result fail.
 		row.Result, err = json.Marshal(&made, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	}
 	switch {
@@ -53,8 +53,7 @@ func (j *Jobs) analyse(ctx context.Context, row Row, slot Slot) Row {
 	return row
 }
 
-// page renders the report where one was asked for. Without it the result is still
-// worth having.
+// page renders the report if one was requested. If that fails the result is still stored.
 func (j *Jobs) page(row Row, res *api.Result) (html []byte) {
 	if !row.Request.Report {
 		return nil
@@ -68,8 +67,7 @@ func (j *Jobs) page(row Row, res *api.Result) (html []byte) {
 	return bytes.ToValidUTF8(buf.Bytes(), []byte("\uFFFD"))
 }
 
-// fail makes row the row of a failed job. What only the operator may see goes to
-// the log.
+// fail sets the row to failed. Details for the operator go to the log.
 func (j *Jobs) fail(row *Row, err error) {
 	row.Status, row.Result, row.HTML = api.JobError, nil, nil
 	f := api.FaultOf(err)
@@ -80,13 +78,14 @@ func (j *Jobs) fail(row *Row, err error) {
 	}
 }
 
-// patience between attempts to write a state that the store did not take.
+// delays between attempts to store a state
 var patience = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second}
 
-// keep writes a row, and tries again when the store refuses: a full disk may have
-// room a moment later. A result that cannot be written at all becomes an error,
-// which is smaller; when even that fails, the row stays as it is until the next
-// start.
+// keep stores a row and retries on errors: a full disk may have room a moment later. A result
+// that
+// cannot be stored becomes an error, which is smaller. If that fails too, the row stays as it
+// is
+// until the next start.
 func (j *Jobs) keep(ctx context.Context, row Row) {
 	err := j.o.Store.PutJobs(row)
 	for i := 0; err != nil && i < len(patience) && ctx.Err() == nil; i++ {

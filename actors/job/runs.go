@@ -10,17 +10,19 @@ import (
 	"txlens/engine/api"
 )
 
-// Runs keeps the final frames of synchronous runs for clients whose connection
-// broke. It is safe for concurrent use. There is no actor: a record is written
-// once and never changes.
+// Runs stores the final frames of synchronous runs for clients whose connection broke. It is
+// safe for
+// concurrent use. It needs no actor, because a record is written once and never changes.
 type Runs struct{ store RunStore }
 
-// NewRuns keeps records in store.
+// NewRuns returns Runs that use store.
 func NewRuns(store RunStore) *Runs { return &Runs{store} }
 
-// Finish records the final frames of a run in the order they are sent, each a JSON
-// object with a type. Call it before the last frame leaves: who has seen that one
-// may ask for the record at once.
+// Finish stores the final frames of a run in the order in which they are sent, each a JSON
+// object
+// with a type. Call it before the last frame is sent: a client that received it may request
+// the
+// record at once.
 func (r *Runs) Finish(requestID string, frames ...jsontext.Value) error {
 	all, err := json.Marshal(frames)
 	if err != nil {
@@ -29,12 +31,12 @@ func (r *Runs) Finish(requestID string, frames ...jsontext.Value) error {
 	return r.store.PutRun(RunRow{ID: requestID, State: RunReplayable, FinishedAt: time.Now().Unix(), Frames: all})
 }
 
-// Fail records that a run left nothing to replay.
+// Fail stores that a run has no frames to replay.
 func (r *Runs) Fail(requestID string) error {
 	return r.store.PutRun(RunRow{ID: requestID, State: RunErrored, FinishedAt: time.Now().Unix()})
 }
 
-// Recover returns what Finish recorded, or api.ErrNoRun, api.ErrRunErrored,
+// Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored,
 // api.ErrRunTooLarge.
 func (r *Runs) Recover(requestID string) (*api.RunRecovery, error) {
 	row, err := r.store.Run(requestID)

@@ -7,11 +7,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// New makes the id of a job or a run: a UUID of version 7, so that ids are in the
-// order of their time. Stores count retention from that time.
+// New returns the id of a job or run: a UUID of version 7, so that ids sort by time. Stores
+// count
+// retention from that time.
 func New() string { return uuid.Must(uuid.NewV7()).String() }
 
-// TimeOf returns when New made an id; ok is false where it did not.
+// TimeOf returns the time in an id of New; ok is false for other ids.
 func TimeOf(id string) (t time.Time, ok bool) {
 	u, err := uuid.Parse(id)
 	if err != nil || u.Version() != 7 {

@@ -1,7 +1,7 @@
-// Package runtime wraps the actor library. No other package imports it.
+// Package runtime wraps the actor library. No other package imports the library.
 //
-// An actor is a value whose Receive gets one message at a time. The rules for
-// actors of this project:
+// An actor is a value whose Receive gets one message at a time. The rules for actors of this
+// project:
 //
 //   - Receive does not block. Work that blocks runs beside the actor (System.Run,
 //     Context.SpawnWork) and its outcome is sent to the actor as a message.
@@ -32,7 +32,7 @@ type (
 	// Started is the first message of an actor that was spawned with System.Spawn
 	// or Context.Spawn.
 	Started struct{}
-	// Stopping: the actor handles no further messages but Terminated and Stopped.
+	// Stopping means that the actor handles no further messages but Terminated and Stopped.
 	Stopping struct{}
 	// Stopped is the last message of an actor.
 	Stopped struct{}
@@ -40,20 +40,21 @@ type (
 	Terminated struct{ Who Ref }
 )
 
-// MayBeLate is embedded in messages that may find their actor gone. Such a message
-// is dropped without a line in the log.
+// MayBeLate is embedded in messages that may arrive after the end of their actor. Such a
+// message is
+// dropped without a log line.
 type MayBeLate struct{}
 
-// IgnoreDeadLetterLogging is the marker that the actor library looks for.
+// IgnoreDeadLetterLogging is the marker method that the actor library checks.
 func (MayBeLate) IgnoreDeadLetterLogging() {}
 
-// A Ref addresses an actor. The zero Ref addresses none.
+// A Ref is the address of an actor. The zero Ref is the address of none.
 type Ref struct{ pid *actor.PID }
 
-// IsZero reports whether r addresses no actor.
+// IsZero reports whether r is the address of no actor.
 func (r Ref) IsZero() bool { return r.pid == nil }
 
-// Equal reports whether both address the same actor.
+// Equal reports whether both are the address of the same actor.
 func (r Ref) Equal(other Ref) bool {
 	if r.pid == nil || other.pid == nil {
 		return r.pid == other.pid
@@ -65,12 +66,12 @@ func (r Ref) Equal(other Ref) bool {
 type System struct {
 	sys  *actor.ActorSystem
 	log  *slog.Logger
-	work sync.WaitGroup // work beside actors
+	work sync.WaitGroup // running work beside actors
 }
 
 // NewSystem starts a system without actors.
 func NewSystem(log *slog.Logger) *System {
-	// The goroutine of this throttle may outlive the last actor by the interval.
+	// The goroutine of this throttle may run for one interval after the last actor.
 	return &System{log: log, sys: actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(10*time.Millisecond),
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log }))}
 }
@@ -87,14 +88,15 @@ func (s *System) props(a Actor) *actor.Props {
 	return actor.PropsFromProducer(func() actor.Actor { return &adapter{s, a} }, actor.WithSupervisor(stopOnFailure))
 }
 
-// A Kind spawns actors of which there are very many: they share their properties,
-// and their mailboxes begin empty.
+// A Kind spawns large numbers of equal actors: they share their properties, and their
+// mailboxes
+// start empty.
 type Kind struct {
 	s     *System
 	props *actor.Props
 }
 
-// NewKind returns a Kind whose actors are made by produce, within the call of Spawn.
+// NewKind returns a Kind whose actors are created by produce, within the call of Spawn.
 func (s *System) NewKind(produce func() Actor) Kind {
 	return Kind{s, actor.PropsFromProducer(func() actor.Actor { return &adapter{s, produce()} },
 		actor.WithSupervisor(stopOnFailure), actor.WithGuardian(stopOnFailure), actor.WithMailbox(actor.UnboundedLockfree()))}
@@ -103,21 +105,22 @@ func (s *System) NewKind(produce func() Actor) Kind {
 // Spawn starts an actor without parent.
 func (k Kind) Spawn() Ref { return Ref{k.s.sys.Root.Spawn(k.props)} }
 
-// Send puts a message into the mailbox of an actor. It does not block. A message to
-// an actor that has ended is dropped.
+// Send puts a message into the mailbox of an actor. It does not block. A message to an actor
+// that has
+// ended is dropped.
 func (s *System) Send(to Ref, msg any) { s.sys.Root.Send(to.pid, msg) }
 
-// Stop ends an actor after the message that it handles. It does not wait.
+// Stop ends an actor after its current message. It does not wait.
 func (s *System) Stop(r Ref) { s.sys.Root.Stop(r.pid) }
 
-// Run does work beside an actor and sends the actor what it returns, or what
-// onPanic makes of its panic.
+// Run does work beside an actor and sends the actor the result of work, or of onPanic if work
+// panics.
 func (s *System) Run(to Ref, work func() any, onPanic func(error) any) {
 	s.work.Go(func() { s.Send(to, s.Guard(work, onPanic)) })
 }
 
-// Guard does work and returns its outcome, or what onPanic makes of its panic. The
-// panic is logged with its stack.
+// Guard returns the result of work, or of onPanic if work panics. The panic is logged with its
+// stack.
 func (s *System) Guard(work func() any, onPanic func(error) any) (out any) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -128,23 +131,24 @@ func (s *System) Guard(work func() any, onPanic func(error) any) (out any) {
 	return work()
 }
 
-// Begin counts work that Wait waits for. Call done when it has ended.
+// Begin counts work that Wait waits for. Call done when the work has ended.
 func (s *System) Begin() (done func()) {
 	s.work.Add(1)
 	return s.work.Done
 }
 
-// Wait waits for the work beside all actors.
+// Wait waits for all work beside actors.
 func (s *System) Wait() { s.work.Wait() }
 
-// adapter is what the library sees of an Actor.
+// adapter implements the library's interface for an Actor.
 type adapter struct {
 	s *System
 	a Actor
 }
 
-// Receive logs the stack of a panic, which the library drops, and lets the panic
-// end the actor.
+// Receive logs the stack of a panic, which the library does not do, and then panics again to
+// end the
+// actor.
 func (d *adapter) Receive(ac actor.Context) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,13 +159,13 @@ func (d *adapter) Receive(ac actor.Context) {
 	d.a.Receive(Context{d.s, ac})
 }
 
-// Context is what an actor may do while it handles a message.
+// Context has the operations of an actor while it handles a message.
 type Context struct {
 	s  *System
 	ac actor.Context
 }
 
-// Message is the message to handle.
+// Message returns the message to handle.
 func (c Context) Message() any {
 	switch m := c.ac.Message().(type) {
 	case *actor.Started:
@@ -177,19 +181,20 @@ func (c Context) Message() any {
 	}
 }
 
-// Self addresses the actor itself.
+// Self returns the address of the actor.
 func (c Context) Self() Ref { return Ref{c.ac.Self()} }
 
-// Stop ends an actor: the actor itself or one of its children.
+// Stop ends this actor or one of its children.
 func (c Context) Stop(r Ref) { c.ac.Stop(r.pid) }
 
 // Spawn starts a child.
 func (c Context) Spawn(a Actor) Ref { return Ref{c.ac.Spawn(c.s.props(a))} }
 
-// SpawnWork starts a child that does work outside Receive and sends its parent what
-// the work returns, or what onPanic makes of its panic. The parent stops the child,
-// which ends the context of the work: a child that stopped itself could have its
-// Terminated overtake the outcome.
+// SpawnWork starts a child that does work outside Receive and sends its parent the result of
+// work, or
+// of onPanic if work panics. The parent stops the child, which ends the context of the work.
+// If the
+// child stopped itself, its Terminated could arrive before the result.
 func (c Context) SpawnWork(ctx context.Context, work func(context.Context) any, onPanic func(error) any) Ref {
 	return c.Spawn(&worker{s: c.s, ctx: ctx, work: work, onPanic: onPanic})
 }
@@ -203,7 +208,7 @@ type worker struct {
 	cancel  context.CancelFunc
 }
 
-// done carries the outcome from the work to its worker.
+// done carries the result from the work to its worker.
 type done struct {
 	MayBeLate
 	outcome any

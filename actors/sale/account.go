@@ -6,22 +6,23 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// account is what one payer owes: on its runs, and on those that ended unpaid.
-// Amounts are base units. It is safe for concurrent use.
+// account is the debt of one payer: for running analyses, and for ended ones that are not
+// paid. Amounts
+// are base units. It is safe for concurrent use.
 type account struct {
 	exposure uint64
 
 	mu      sync.Mutex
 	runs    map[*RunBalance]struct{}
 	debt    uint64
-	changed chan struct{} // closed, and replaced, at each change
+	changed chan struct{} // closed and replaced at each change
 }
 
 func newAccount(exposure uint64) *account {
 	return &account{exposure: exposure, runs: make(map[*RunBalance]struct{}), changed: make(chan struct{})}
 }
 
-// owed is what the payer owes in all. a.mu is held.
+// owed returns the whole debt of the payer. a.mu must be held.
 func (a *account) owed() uint64 {
 	sum := a.debt
 	for t := range a.runs {
@@ -30,13 +31,13 @@ func (a *account) owed() uint64 {
 	return sum
 }
 
-// tell wakes all who wait. a.mu is held.
+// tell wakes all waiting callers. a.mu must be held.
 func (a *account) tell() {
 	close(a.changed)
 	a.changed = make(chan struct{})
 }
 
-// setDebt replaces what is owed for runs that have ended.
+// setDebt sets the debt for runs that have ended.
 func (a *account) setDebt(debt uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -46,7 +47,7 @@ func (a *account) setDebt(debt uint64) {
 	}
 }
 
-// accounts are those of the payers that have runs. It is safe for concurrent use.
+// accounts are the accounts of payers with running analyses. It is safe for concurrent use.
 type accounts struct {
 	exposure uint64
 
@@ -58,8 +59,8 @@ func newAccounts(exposure uint64) *accounts {
 	return &accounts{exposure: exposure, all: make(map[common.Address]*account)}
 }
 
-// join adds a balance to the account of a payer. A payer that is not known has an
-// account of its own.
+// join adds a balance to the account of a payer. Each unknown payer gets an account of its
+// own.
 func (l *accounts) join(payer common.Address, id string, collected uint64) *RunBalance {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +91,7 @@ func (l *accounts) leave(t *RunBalance) {
 	}
 }
 
-// of is the account of a payer, nil where it has no runs.
+// of returns the account of a payer, nil if it has no running analysis.
 func (l *accounts) of(payer common.Address) *account {
 	l.mu.Lock()
 	defer l.mu.Unlock()

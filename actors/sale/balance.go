@@ -11,26 +11,26 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// RunBalance is what an analysis owes while it runs: its meter adds to it, the collecting
-// takes from it, and purchases wait while too much is unpaid. It is safe for concurrent
-// use.
+// RunBalance is the debt of a running analysis: the meter increases it, collecting decreases
+// it, and
+// purchases wait while it is too high. It is safe for concurrent use.
 type RunBalance struct {
-	ID      string // of the bill
+	ID      string // id of the bill
 	payer   common.Address
 	account *account
-	givenUp chan struct{} // closed when nothing more is expected to be paid
+	givenUp chan struct{} // closed when no further payment is expected
 
 	// Guarded by the account's mutex.
 	nano      int64
 	fixed     bool
-	price     uint64 // once it is fixed
+	price     uint64 // set by Fix
 	collected uint64
 	gaveUp    error
 	patience  timer
-	every     time.Duration // patience between two collections; 0: none
+	every     time.Duration // time limit between two collections; 0: none
 }
 
-// timer is a time.Timer as far as a RunBalance needs it; tests replace it.
+// timer is the part of time.Timer that a RunBalance uses; tests replace it.
 type timer interface {
 	Reset(time.Duration) bool
 	Stop() bool
@@ -39,7 +39,7 @@ type timer interface {
 // afterFunc is time.AfterFunc; tests replace it.
 var afterFunc = func(d time.Duration, f func()) timer { return time.AfterFunc(d, f) }
 
-// OnCost is for the meter: the analysis has cost so much by now, in nano-dollars.
+// OnCost is called by the meter with the cost of the analysis so far, in nano-dollars.
 func (t *RunBalance) OnCost(nano int64) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
@@ -49,9 +49,9 @@ func (t *RunBalance) OnCost(nano int64) {
 	}
 }
 
-// Gate is for the meter: it lets a purchase through when little enough is unpaid, and
-// waits for a collection where not. It tells slot, which may be nil, when it begins to
-// wait and when it goes on.
+// Gate is called by the meter before a purchase. It returns when the unpaid amount is low
+// enough, and
+// waits for a collection otherwise. slot, which may be nil, is parked during the wait.
 func (t *RunBalance) Gate(ctx context.Context, slot Parker) error {
 	waits := false
 	for {
@@ -63,7 +63,7 @@ func (t *RunBalance) Gate(ctx context.Context, slot Parker) error {
 		case err != nil:
 			return err
 		case open && slot != nil:
-			return slot.Resume(ctx) // one that is not parked does nothing
+			return slot.Resume(ctx) // no effect if it is not parked
 		case open:
 			return nil
 		}
@@ -82,13 +82,13 @@ func (t *RunBalance) Gate(ctx context.Context, slot Parker) error {
 	}
 }
 
-// Parker is what a run holds while it works, and lends to others while it waits.
+// Parker is the slot of a run: parked, it is free for other runs.
 type Parker interface {
 	Park() error
 	Resume(ctx context.Context) error
 }
 
-// owed is the price so far; the account's mutex is held.
+// owed returns the price so far; the account's mutex must be held.
 func (t *RunBalance) owed() uint64 {
 	if t.fixed {
 		return t.price
@@ -96,13 +96,13 @@ func (t *RunBalance) owed() uint64 {
 	return meter.Owed(t.nano)
 }
 
-// due is what is owed and not collected; the account's mutex is held.
+// due returns the amount that is owed and not collected; the account's mutex must be held.
 func (t *RunBalance) due() uint64 {
 	owed := t.owed()
 	return owed - min(owed, t.collected)
 }
 
-// Fix says what the price is, whatever the meter says.
+// Fix sets the final price. Later reports of the meter are ignored.
 func (t *RunBalance) Fix(price tempo.Amount) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
@@ -111,21 +111,23 @@ func (t *RunBalance) Fix(price tempo.Amount) {
 	t.account.tell()
 }
 
-// Owed is the price so far.
+// Owed returns the price so far.
 func (t *RunBalance) Owed() tempo.Amount {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	return tempo.AmountFrom(t.owed())
 }
 
-// Due is what is owed and not collected, and a signal for when it may be more.
+// Due returns the amount that is owed and not collected, and a channel that is closed when it
+// may
+// have changed.
 func (t *RunBalance) Due() (due tempo.Amount, changed <-chan struct{}) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	return tempo.AmountFrom(t.due()), t.account.changed
 }
 
-// Collected books what the bill says is paid in all.
+// Collected sets the total that was paid on the bill.
 func (t *RunBalance) Collected(total tempo.Amount) {
 	paid, ok := total.Uint64()
 	t.account.mu.Lock()
@@ -140,7 +142,7 @@ func (t *RunBalance) Collected(total tempo.Amount) {
 	t.account.tell()
 }
 
-// GiveUp lets no purchase through any more.
+// GiveUp allows no more purchases.
 func (t *RunBalance) GiveUp() {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
@@ -151,10 +153,10 @@ func (t *RunBalance) GiveUp() {
 	}
 }
 
-// GivenUp is closed when nothing more is expected to be paid.
+// GivenUp is closed when no further payment is expected.
 func (t *RunBalance) GivenUp() <-chan struct{} { return t.givenUp }
 
-// Expect gives up when nothing was collected for so long; stop ends the waiting.
+// Expect calls GiveUp if nothing is collected for the given time; stop ends the waiting.
 func (t *RunBalance) Expect(every time.Duration) (stop func()) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()

@@ -7,25 +7,27 @@ import (
 	"txlens/actors/slots"
 )
 
-// Entrance is what Enter needs to know of the server that a request came to, and does there.
+// Entrance is the state of the server that Enter needs and changes.
 type Entrance interface {
-	// Slot takes a slot for an analysis.
+	// Slot waits for a slot for an analysis.
 	Slot(ctx context.Context) (*slots.Slot, error)
-	// Begun reports whether a run streams or has a record.
+	// Begun reports whether a run is streaming or has a record.
 	Begun(id string) bool
-	// Open adds a run to those that stream, and reports false where it is one of them.
+	// Open adds a run to the streaming ones. It returns false if the run is among them
+	// already.
 	Open(id string) bool
-	// Close takes a run from those that stream.
+	// Close removes a run from the streaming ones.
 	Close(id string)
 }
 
-// Enter returns the run that an admitted request begins, and the slot that it holds. slot
-// is the one that was taken before the request was admitted, nil where none was.
+// Enter returns the run that an admitted request begins, and the slot that it holds. slot is
+// the one
+// that was acquired before the request was admitted, nil if none was.
 //
-// The run is nil where an earlier request began it and it streams, has a record, or the
-// rest of its price is being collected: the client gets what there is of it. A run that
-// was interrupted before its record was written begins again, and what was paid for it
-// counts. An error is that of the slot for it.
+// The run is nil if an earlier request began it and it is streaming, has a record, or is being
+// collected: the client gets its existing frames. A run that was interrupted before its record
+// was
+// written begins again, and its earlier payments count. The error is that of Entrance.Slot.
 func (s *Seller) Enter(
 	ctx context.Context, p *channel.Payment, a channel.Admitted, slot *slots.Slot, e Entrance,
 ) (*Run, *slots.Slot, error) {

@@ -11,7 +11,7 @@ import (
 	"txlens/engine/api"
 )
 
-// TakeJob takes the share of a payer in the async jobs. The error is slots.ErrBusy,
+// TakeJob reserves the share of a payer in the async jobs. The error is slots.ErrBusy,
 // slots.ErrTooMany, or the context's.
 func (s *Seller) TakeJob(ctx context.Context, p *channel.Payment) (*slots.Slot, error) {
 	return s.jobs.Acquire(ctx, s.Holder(p), 0)
@@ -27,7 +27,7 @@ func (s *Seller) JobBegun(id string, slot *slots.Slot) {
 	s.places.all[id] = slot
 }
 
-// JobEnded is told of each job that neither waits nor runs any more.
+// JobEnded releases the share of a job that is no longer waiting or running.
 func (s *Seller) JobEnded(id string) {
 	s.places.mu.Lock()
 	slot := s.places.all[id]
@@ -38,18 +38,18 @@ func (s *Seller) JobEnded(id string) {
 	}
 }
 
-// places are the shares of the jobs in hand, by job. It is safe for concurrent use.
+// places are the shares of the unfinished jobs. It is safe for concurrent use.
 type places struct {
 	mu  sync.Mutex
 	all map[string]*slots.Slot
 }
 
-// errCollecting: the rest of a job's price is being collected, so it has ended.
+// errCollecting means that the job has ended and its remaining price is being collected.
 var errCollecting = errors.New("the job has ended and is being paid for")
 
-// Job runs the analysis of a job that its polls pay for. What nobody collects in time
-// is cut short; its price is fixed before anybody is told the end. run is nil where
-// nothing is sold.
+// Job runs the analysis of a job that is paid by polls. If nothing is collected in time the
+// analysis
+// is cut short. Its price is fixed before the end is visible. run is nil if nothing is sold.
 func (s *Seller) Job(
 	ctx context.Context,
 	id string,
@@ -71,7 +71,7 @@ func (s *Seller) Job(
 	defer run.Expect()()
 	res, err := analyse(ctx, run)
 	if ctx.Err() != nil && err != nil {
-		return res, err // given back, or cut off: the next start runs it again
+		return res, err // given back or cancelled: the next start runs it again
 	}
 	if ferr := run.Fix(ctx, OutcomeOf(res, err)); ferr != nil {
 		return nil, fmt.Errorf("fix the price of job %s: %w", id, ferr)

@@ -15,22 +15,22 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Collector takes what a run owes from a channel. It is safe for concurrent use.
+// Collector charges the debt of a run to a channel. It is safe for concurrent use.
 type Collector interface {
-	// Collect charges what is owed on a bill, at most so much.
+	// Collect charges the outstanding part of a bill, at most the given amount.
 	Collect(ctx context.Context, channelID common.Hash, billID string, price, atMost tempo.Amount) (channel.Bill, channel.Standing, error)
-	// Standing returns where a channel stands.
+	// Standing returns the standing of a channel.
 	Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error)
-	// Watch signals each change of a channel that is on disk or frees what was held.
+	// Watch signals each stored change of a channel and each released reservation.
 	Watch(channelID common.Hash) (signal <-chan struct{}, stop func(), err error)
-	// Occupy keeps a channel from being closed for lack of use; call release once.
+	// Occupy prevents a channel from being closed as unused; call release once.
 	Occupy(channelID common.Hash) (release func())
 }
 
 // Run is one analysis that is paid for while it runs. It is safe for concurrent use.
 type Run struct {
-	ID      string      // of the bill
-	Channel common.Hash // that it began with; zero: not known
+	ID      string      // id of the bill
+	Channel common.Hash // channel that it began with; zero: unknown
 
 	seller  *Seller
 	balance *RunBalance
@@ -38,27 +38,27 @@ type Run struct {
 	leave   func()
 
 	ended     chan struct{} // closed by Finish
-	collected chan error    // the outcome of what Start began
+	collected chan error    // error of the goroutine of Start
 }
 
-// Gate is for the meter: it waits while too much is unpaid.
+// Gate is called by the meter: it waits while too much is unpaid.
 func (r *Run) Gate(ctx context.Context) error { return r.balance.Gate(ctx, r.slot) }
 
-// OnCost is for the meter: the analysis has cost so much by now, in nano-dollars.
+// OnCost is called by the meter with the cost of the analysis so far, in nano-dollars.
 func (r *Run) OnCost(nano int64) { r.balance.OnCost(nano) }
 
-// GiveUp lets the run buy nothing more.
+// GiveUp allows the run no more purchases.
 func (r *Run) GiveUp() { r.balance.GiveUp() }
 
-// GivenUp is closed when nothing more is expected to be paid.
+// GivenUp is closed when no further payment is expected.
 func (r *Run) GivenUp() <-chan struct{} { return r.balance.GivenUp() }
 
-// Expect gives the run up when nothing is collected for as long as the service has
-// patience with a job; stop ends the waiting.
+// Expect gives the run up if nothing is collected for Seller.JobPatience; stop ends the
+// waiting.
 func (r *Run) Expect() (stop func()) { return r.balance.Expect(r.seller.o.JobPatience) }
 
-// Fix sets what the run comes to, by its outcome. What its meter says later is not the
-// payer's to bear.
+// Fix sets the price of the run by its outcome. The payer does not pay costs that are reported
+// later.
 func (r *Run) Fix(ctx context.Context, out Outcome) error {
 	price := r.balance.Owed()
 	switch unit := tempo.AmountFrom(meter.Cent); {
@@ -75,15 +75,17 @@ func (r *Run) Fix(ctx context.Context, out Outcome) error {
 	return err
 }
 
-// Start collects what accrues, as Collect does, until Finish is called.
+// Start charges the channel in the background, like Collect, until Finish is called.
 func (r *Run) Start(work context.Context, ask func(*mpp.NeedVoucher)) {
 	r.ended, r.collected = make(chan struct{}), make(chan error, 1)
 	go func() { r.collected <- r.Collect(work, r.ended, ask) }()
 }
 
-// Finish ends what Start began, when the analysis has ended with err. It waits until all
-// is paid and returns why it is not; meanwhile others may use the slot. A client is not
-// asked to sign for an analysis that ended in an error. Call it once.
+// Finish ends the collecting of Start when the analysis has ended with err. It waits until all
+// is
+// paid and returns why it is not; meanwhile the slot is free for others. The client is not
+// asked
+// to sign for an analysis that ended with an error. Call it once.
 func (r *Run) Finish(err error) (unpaid error) {
 	if r.slot != nil && r.slot.Park() != nil {
 		r.balance.GiveUp()
@@ -95,12 +97,14 @@ func (r *Run) Finish(err error) (unpaid error) {
 	return <-r.collected
 }
 
-// graceAfterPatience is how long the collecting of a rest may take beyond the patience
-// with the client.
+// graceAfterPatience is how long collecting the remaining price may take beyond the time that
+// the
+// client has to sign.
 const graceAfterPatience = 5 * time.Second
 
-// CollectRest takes what is outstanding on the bill of a run that has ended from the
-// channel of a payment. The error is api.ErrUnpaid while another call collects it.
+// CollectRest charges the outstanding part of the bill of an ended run to the channel of a
+// payment.
+// The error is api.ErrUnpaid while another call collects it.
 func (s *Seller) CollectRest(ctx context.Context, p *channel.Payment, bill channel.Bill, ask func(*mpp.NeedVoucher)) error {
 	bill.Payer, bill.Channel = p.Payer, p.Channel
 	run, fresh := s.Begin(bill, nil)
@@ -120,7 +124,7 @@ func (s *Seller) CollectRest(ctx context.Context, p *channel.Payment, bill chann
 	return run.Collect(work, ended, ask)
 }
 
-// End takes the run off the lists.
+// End removes the run from the lists.
 func (r *Run) End() {
 	if r.seller.runs.close(r) {
 		r.seller.accounts.leave(r.balance)
@@ -129,10 +133,13 @@ func (r *Run) End() {
 	}
 }
 
-// Collect takes what is owed as it accrues. When the voucher is short, ask is called
-// with what is needed, once for each shortage, and with nil when it is there; between
-// the two the run waits for its payer. Collect returns nil when ended is closed and all
-// is paid, and gives the run up when the client does not sign in time.
+// Collect charges the debt as it accrues. If the voucher is too low, ask is called with the
+// required
+// amount, once for each shortage, and with nil when the voucher has arrived; in between the
+// run
+// waits. Collect returns nil when ended is closed and everything is paid. It gives the run up
+// if
+// the client does not sign in time.
 func (r *Run) Collect(work context.Context, ended <-chan struct{}, ask func(*mpp.NeedVoucher)) error {
 	signal, stop, err := r.seller.o.Collector.Watch(r.Channel)
 	if err != nil {
@@ -149,16 +156,16 @@ func (r *Run) Collect(work context.Context, ended <-chan struct{}, ask func(*mpp
 	return err
 }
 
-// collection is one call of Run.Collect.
+// collection is the state of one call of Run.Collect.
 type collection struct {
 	r      *Run
 	work   context.Context
 	signal <-chan struct{}
 	ask    func(*mpp.NeedVoucher)
 
-	patience *time.Timer  // runs while the client owes a voucher
-	asked    tempo.Amount // the voucher it was asked for last
-	turn     time.Time    // when the client may be asked again; zero: no turn is taken
+	patience *time.Timer  // running while the client must sign a voucher
+	asked    tempo.Amount // voucher of the last request to the client
+	turn     time.Time    // when the client may be asked again; zero: not limited yet
 }
 
 func (c *collection) stop() {
@@ -204,7 +211,7 @@ func (c *collection) run(ended <-chan struct{}) error {
 	}
 }
 
-// part takes the whole units of what is due that the channel still has.
+// part returns the whole units of the due amount that the channel can pay.
 func (c *collection) part(due, missing tempo.Amount) bool {
 	there, _ := due.Sub(missing)
 	n, ok := there.Uint64()
@@ -219,7 +226,7 @@ func (c *collection) part(due, missing tempo.Amount) bool {
 	return err == nil
 }
 
-// wait asks the client to sign for what is due, and returns when it may have done so.
+// wait asks the client to sign for the due amount, and returns when it may have signed.
 func (c *collection) wait(due tempo.Amount) error {
 	if c.patience == nil {
 		c.patience = time.NewTimer(c.r.seller.o.Patience)
@@ -256,8 +263,9 @@ func (c *collection) wait(due tempo.Amount) error {
 	return nil
 }
 
-// need is the voucher that covers what is due. It is nil where the channel cannot be
-// read, where the voucher asked for before is missing, and where it has come meanwhile.
+// need returns the voucher that covers the due amount. It is nil if the channel cannot be
+// read, if the
+// voucher of the last request has not arrived, or if the covering voucher is there.
 func (c *collection) need(due tempo.Amount) *mpp.NeedVoucher {
 	st, err := c.r.seller.o.Collector.Standing(c.work, c.r.Channel)
 	if err != nil || st.Accepted.Cmp(c.asked) < 0 {
@@ -271,7 +279,7 @@ func (c *collection) need(due tempo.Amount) *mpp.NeedVoucher {
 	return &mpp.NeedVoucher{ChannelID: c.r.Channel, RequiredCumulative: required, AcceptedCumulative: st.Accepted, Deposit: st.Deposit}
 }
 
-// runs are those at work, by the id of the bill.
+// runs are the runs in progress, by the id of their bill.
 type runs struct {
 	mu  sync.Mutex
 	all map[string]*Run
@@ -294,7 +302,7 @@ func (l *runs) get(id string) *Run {
 	return l.all[id]
 }
 
-// close reports whether the run was on the list.
+// close removes a run and reports whether it was there.
 func (l *runs) close(r *Run) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

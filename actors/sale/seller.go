@@ -19,16 +19,17 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Bills admits requests and keeps what they cost. It is safe for concurrent use; what
-// it returns is on disk.
+// Bills admits requests and stores their prices. It is safe for concurrent use; what it
+// returns is on
+// disk.
 type Bills interface {
-	// Admit charges for the request of a payment, once for each order.
+	// Admit charges for a request with a payment, once for each order.
 	Admit(ctx context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error)
 	// Bill returns a bill, or channel.ErrNoBill.
 	Bill(id string) (channel.Bill, error)
-	// Debts returns the bills of a payer whose analyses have ended and are not paid.
+	// Debts returns the final bills of a payer that are not fully paid.
 	Debts(payer common.Address) ([]channel.Bill, error)
-	// Final sets what a bill comes to in all; what was collected beyond is given back.
+	// Final sets the price of a bill; money collected above it is returned.
 	Final(ctx context.Context, billID string, price tempo.Amount) (channel.Bill, error)
 }
 
@@ -36,22 +37,22 @@ type Bills interface {
 type Options struct {
 	Bills     Bills
 	Collector Collector
-	// Exposure is what one payer may owe in base units, default $0.25.
+	// Exposure is the maximum debt of one payer in base units, default $0.25.
 	Exposure uint64
-	// Patience with a client whose voucher is short, default 60 s.
+	// Patience is how long a client may take to sign a voucher, default 60 s.
 	Patience time.Duration
-	// JobPatience with a job that nobody pays for, default JobPatience.
+	// JobPatience is how long a job runs without payment, default JobPatience.
 	JobPatience time.Duration
-	// VouchersPerSecond bounds how often the runs of one channel ask for a voucher.
-	// 0: no bound.
+	// VouchersPerSecond limits how often the runs of one channel ask for a voucher. 0: no
+	// limit.
 	VouchersPerSecond float64
 	// Jobs are the shares of one party in the async jobs that wait or run.
 	Jobs slots.Limits
-	Log  *slog.Logger // nil: silent
+	Log  *slog.Logger // nil: nothing is logged
 }
 
-// JobPatience is how long a job runs without being paid before it is cut short
-// (interface, Limits).
+// JobPatience is how long a job runs without payment before it is cut short (interface,
+// Limits).
 const JobPatience = 90 * time.Second
 
 // Seller sells analyses. It is safe for concurrent use.
@@ -62,14 +63,14 @@ type Seller struct {
 	runs     runs
 	jobs     *slots.Pool
 	places   places
-	closing  chan struct{} // closed when no voucher is taken any more
+	closing  chan struct{} // closed when no more vouchers are accepted
 	closed   sync.Once
 }
 
-// askBurst is how many vouchers a channel may be asked for at once.
+// askBurst is the number of vouchers that a channel may be asked for at once.
 const askBurst = 4
 
-// New makes a Seller.
+// New returns a Seller.
 func New(o Options) *Seller {
 	if o.Exposure == 0 {
 		o.Exposure = 25 * meter.Cent
@@ -90,31 +91,31 @@ func New(o Options) *Seller {
 	}
 }
 
-// Close says that no voucher is taken any more: runs that wait for one are given up.
+// Close ends the waiting for vouchers: runs that wait for one are given up.
 func (s *Seller) Close() { s.closed.Do(func() { close(s.closing) }) }
 
-// Patience is how long a client may take to sign what it owes.
+// Patience returns how long a client may take to sign for its debt.
 func (s *Seller) Patience() time.Duration { return s.o.Patience }
 
-// JobPatience is how long a job runs without being paid before it is cut short.
+// JobPatience returns how long a job runs without payment before it is cut short.
 func (s *Seller) JobPatience() time.Duration { return s.o.JobPatience }
 
-// Exposure is what one payer may owe, in base units.
+// Exposure returns the maximum debt of one payer, in base units.
 func (s *Seller) Exposure() uint64 { return s.o.Exposure }
 
-// Holder is the party of a payment, for a pool of slots.
+// Holder returns the party of a payment, for a pool of slots.
 func (s *Seller) Holder(p *channel.Payment) slots.Holder {
 	return slots.Holder{Channel: p.Channel, Payer: p.Payer, Origin: p.Origin, Known: s.Known(p.Standing)}
 }
 
-// Known reports whether a channel has paid so much that its payer is no stranger:
-// at least what it could owe.
+// Known reports whether a channel has paid at least the exposure, so that its payer is no
+// longer
+// treated as a stranger.
 func (s *Seller) Known(st channel.Standing) bool {
 	return st.Spent.Cmp(tempo.AmountFrom(s.o.Exposure)) >= 0
 }
 
-// DebtError is the refusal of a new analysis for a payer that owes too much for
-// earlier ones.
+// DebtError refuses a new analysis because the payer owes too much for earlier ones.
 type DebtError struct {
 	Owed tempo.Amount // base units
 	Runs []string     // ids of the runs and jobs, oldest first
@@ -124,16 +125,18 @@ func (e *DebtError) Error() string {
 	return fmt.Sprintf("%s base units are owed for %s", e.Owed, api.Count(len(e.Runs), "earlier analysis"))
 }
 
-// Admit charges for the request of a payment, once for each order. A payer that owes
-// the exposure or more for runs that have ended pays them first, from what its channel
-// has beyond the price; where that is too little the error is a *DebtError.
+// Admit charges for a request with a payment, once for each order. If the payer owes the
+// exposure or
+// more for ended runs, its channel pays them first, as far as it has more than the price. If
+// that
+// is too little the error is a *DebtError.
 func (s *Seller) Admit(ctx context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error) {
 	next, held := o.MayBegin, p.Held
 	o.MayBegin = func() error {
 		if err := s.clear(ctx, p); err != nil || next == nil {
 			return err
 		}
-		// Who cannot pay takes no slot, not even for a moment.
+		// A client that cannot pay must not hold a slot, not even for a moment.
 		if st, err := s.o.Collector.Standing(ctx, p.Channel); err != nil {
 			return err
 		} else if there, ok := st.Available.Add(held); ok && there.Cmp(o.Price) < 0 {
@@ -144,7 +147,7 @@ func (s *Seller) Admit(ctx context.Context, p *channel.Payment, o channel.Order)
 	return s.o.Bills.Admit(ctx, p, o)
 }
 
-// clear has the debts of a payer paid as far as its channel allows.
+// clear collects the debts of a payer as far as its channel allows.
 func (s *Seller) clear(ctx context.Context, p *channel.Payment) error {
 	debts, err := s.o.Bills.Debts(p.Payer)
 	if err != nil {
@@ -194,9 +197,9 @@ func sumOf(debts []channel.Bill) (sum tempo.Amount) {
 	return sum
 }
 
-// Begin begins the run of a bill. slot, which may be nil, is lent to others while the
-// run waits for its payer. Call End when it is over. A run that is at work already is
-// returned with fresh false.
+// Begin begins the run of a bill. slot, which may be nil, is parked while the run waits for
+// its payer.
+// Call End when it is over. A run that is in progress already is returned with fresh false.
 func (s *Seller) Begin(b channel.Bill, slot Parker) (r *Run, fresh bool) {
 	return s.runs.open(b.ID, func() *Run {
 		paid, _ := b.Collected.Uint64()
@@ -207,7 +210,7 @@ func (s *Seller) Begin(b channel.Bill, slot Parker) (r *Run, fresh bool) {
 	})
 }
 
-// refresh reads anew what a payer owes for runs that have ended.
+// refresh reads the debt of a payer for ended runs.
 func (s *Seller) refresh(payer common.Address) {
 	a := s.accounts.of(payer)
 	if a == nil {
@@ -225,10 +228,10 @@ func (s *Seller) refresh(payer common.Address) {
 	a.setDebt(debt)
 }
 
-// Run returns the run of a bill while it is at work, nil otherwise.
+// Run returns the run of a bill that is in progress, nil otherwise.
 func (s *Seller) Run(id string) *Run { return s.runs.get(id) }
 
-// Outstanding is what a run or job owes now.
+// Outstanding returns the debt of a run or job.
 func (s *Seller) Outstanding(id string) (bill channel.Bill, owed tempo.Amount, err error) {
 	bill, err = s.o.Bills.Bill(id)
 	if err != nil {
@@ -243,8 +246,9 @@ func (s *Seller) Outstanding(id string) (bill channel.Bill, owed tempo.Amount, e
 	return bill, bill.Outstanding(), nil
 }
 
-// Collected tells of a payment that came past the run: a poll paid for its job, or a
-// recovery for a run that has ended.
+// Collected records a payment that was not made by the run itself: a poll paid for its job, or
+// a
+// recovery for an ended run.
 func (s *Seller) Collected(b channel.Bill) {
 	if r := s.runs.get(b.ID); r != nil {
 		r.balance.Collected(b.Collected)
@@ -254,20 +258,21 @@ func (s *Seller) Collected(b channel.Bill) {
 	}
 }
 
-// Outcome is what an analysis came to, as far as it decides about its price.
+// Outcome is the end of an analysis as far as it decides the price.
 type Outcome uint8
 
 const (
-	// Nothing: no evidence was delivered, so nothing is due.
+	// Nothing means that no evidence was delivered, so the price is zero.
 	Nothing Outcome = iota
-	// NoTransaction: every chain that was asked said that it does not know the hash, or
-	// one has it and it is in no block. One unit is due.
+	// NoTransaction means that every asked chain answered that it does not know the hash, or
+	// that the
+	// transaction is not in a block yet. The price is one unit.
 	NoTransaction
-	// Evidence: there is a result, complete or partial.
+	// Evidence means that there is a result, complete or partial.
 	Evidence
 )
 
-// OutcomeOf judges the end of an analysis.
+// OutcomeOf returns the Outcome for the error of an analysis.
 func OutcomeOf(res *api.Result, err error) Outcome {
 	if res != nil && !res.Empty() {
 		return Evidence

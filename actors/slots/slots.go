@@ -1,10 +1,10 @@
-// Package slots shares a bounded number of running analyses among the parties that
-// ask for them.
+// Package slots shares a limited number of running analyses among the parties that request
+// them.
 //
-// A slot is running from Acquire, parked while its analysis waits for its payer, and
-// gone with Release. Parked slots do not count against the number of running ones, so
-// who does not pay keeps nobody else out; they count against the bounds of their own
-// party, so nobody can park many.
+// A slot is running after Acquire, parked while its analysis waits for its payer, and gone
+// after
+// Release. Parked slots do not count as running, so a party that does not pay does not block
+// others. They count against the limits of their own party, so no party can park many.
 package slots
 
 import (
@@ -18,27 +18,29 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Holder is the party that an analysis runs for. The zero value is one that nothing is
-// known of: only the total bounds it.
+// Holder is the party that an analysis runs for. The zero value is an unknown party: only the
+// total
+// limits it.
 type Holder struct {
 	Channel common.Hash
 	Payer   common.Address
 	Origin  netip.Prefix // network address
-	// Known: the payer has paid at least as much as it could owe.
+	// the payer has paid at least the maximum debt
 	Known bool
 }
 
-// Limits bound a Pool. Zero values mean the defaults named at each field.
+// Limits limit a Pool. Zero values mean the defaults named at each field.
 type Limits struct {
-	Total      int // running at a time, default 64
+	Total      int // concurrent analyses, default 64
 	PerChannel int // running and parked slots of one channel, default 4
 	PerPayer   int // running and parked slots of one payer, default 8
-	PerOrigin  int // running and parked slots of one network address; 0: no bound
-	// Strangers are the running slots that all payers together may hold who are not
-	// Known, default half of Total.
+	PerOrigin  int // running and parked slots of one network address; 0: no limit
+	// Strangers is the number of running slots that all payers who are not Known may hold
+	// together,
+	// default half of Total.
 	Strangers int
 	Parked    int // parked slots, default 4 times Total
-	Waiting   int // that wait for a slot, default Total
+	Waiting   int // requests that wait for a slot, default Total
 }
 
 func (l Limits) withDefaults() Limits {
@@ -58,37 +60,37 @@ func (l Limits) withDefaults() Limits {
 
 // Errors of a Pool.
 var (
-	// ErrBusy: all slots are taken, or those that strangers may have.
+	// ErrBusy means that all slots, or all slots for strangers, are taken.
 	ErrBusy = errors.New("all slots are taken")
-	// ErrTooMany: the party has as many slots as one may have.
+	// ErrTooMany means that the party has its maximum of slots.
 	ErrTooMany = errors.New("the party has as many slots as one may have")
-	// ErrParked: too many slots are parked for one more.
+	// ErrParked means that the maximum of parked slots is reached.
 	ErrParked = errors.New("too many slots are parked")
 )
 
-// Pool is the shared slots. It is safe for concurrent use.
+// Pool holds the shared slots. It is safe for concurrent use.
 type Pool struct {
 	limits Limits
 
 	mu        sync.Mutex
 	running   int
 	parked    int
-	strangers int // of those that run
+	strangers int // counts of running slots
 	channels  map[common.Hash]int
 	payers    map[common.Address]int
 	origins   map[netip.Prefix]int
-	resuming  []*waiter // go first
+	resuming  []*waiter // resuming slots, which go before new ones
 	waiting   []*waiter
 }
 
-// waiter waits for a running slot.
+// waiter is a request that waits for a running slot.
 type waiter struct {
 	slot  *Slot
-	ready chan struct{} // closed when it has one
+	ready chan struct{} // closed when it has a slot
 	users int           // calls of Resume that share it
 }
 
-// New makes a pool.
+// New returns a pool.
 func New(l Limits) *Pool {
 	return &Pool{
 		limits: l.withDefaults(), channels: make(map[common.Hash]int), payers: make(map[common.Address]int), origins: make(map[netip.Prefix]int),
@@ -113,8 +115,9 @@ const (
 	released
 )
 
-// Acquire takes a slot, and waits for one for at most patience. The error is ErrBusy,
-// ErrTooMany, or the context's.
+// Acquire returns a slot, after waiting for at most patience. The error is ErrBusy,
+// ErrTooMany, or the
+// context's.
 func (p *Pool) Acquire(ctx context.Context, who Holder, patience time.Duration) (*Slot, error) {
 	p.mu.Lock()
 	s := &Slot{pool: p, who: who}
@@ -150,16 +153,16 @@ func (p *Pool) Acquire(ctx context.Context, who Holder, patience time.Duration) 
 	return nil, err
 }
 
-// contended reports whether somebody waits whose turn comes before that of a new one
-// of this kind. p.mu is held.
+// contended reports whether a waiter goes before a new request of this kind. p.mu must be
+// held.
 func (p *Pool) contended(who Holder) bool {
 	return slices.ContainsFunc(p.waiting, func(w *waiter) bool { return who.stranger() || !w.slot.who.stranger() })
 }
 
-// stranger reports whether the bound of strangers holds for the party.
+// stranger reports whether the limit for strangers applies to the party.
 func (h Holder) stranger() bool { return h.Payer != (common.Address{}) && !h.Known }
 
-// enter counts a slot of a party, unless it has too many. p.mu is held.
+// enter counts a slot of a party unless it has its maximum. p.mu must be held.
 func (p *Pool) enter(who Holder) bool {
 	l := p.limits
 	switch {
@@ -174,7 +177,7 @@ func (p *Pool) enter(who Holder) bool {
 	return true
 }
 
-// leave takes back enter. p.mu is held.
+// leave reverts enter. p.mu must be held.
 func (p *Pool) leave(who Holder) {
 	drop(p.channels, who.Channel)
 	drop(p.payers, who.Payer)
@@ -187,12 +190,12 @@ func drop[K comparable](m map[K]int, k K) {
 	}
 }
 
-// fits reports whether a slot may run now. p.mu is held.
+// fits reports whether a slot may run now. p.mu must be held.
 func (p *Pool) fits(s *Slot) bool {
 	return p.running < p.limits.Total && (!s.who.stranger() || p.strangers < p.limits.Strangers)
 }
 
-// start has a slot run. p.mu is held.
+// start counts a slot as running. p.mu must be held.
 func (p *Pool) start(s *Slot) {
 	s.state = running
 	p.running++
@@ -201,7 +204,7 @@ func (p *Pool) start(s *Slot) {
 	}
 }
 
-// stop takes back start. p.mu is held.
+// stop reverts start. p.mu must be held.
 func (p *Pool) stop(s *Slot) {
 	p.running--
 	if s.who.stranger() {
@@ -209,7 +212,7 @@ func (p *Pool) stop(s *Slot) {
 	}
 }
 
-// next lets those run who waited and fit now, the ones that resume first. p.mu is held.
+// next gives free slots to waiters, first to those that resume. p.mu must be held.
 func (p *Pool) next() {
 	for _, queue := range []*[]*waiter{&p.resuming, &p.waiting} {
 		kept := (*queue)[:0]
@@ -229,8 +232,9 @@ func (p *Pool) next() {
 	}
 }
 
-// Park gives the running slot to others until Resume. A slot that is parked already
-// stays so. The error is ErrParked; the slot runs on then.
+// Park frees the running slot for others until Resume. A parked slot stays parked. The error
+// is
+// ErrParked; the slot then keeps running.
 func (s *Slot) Park() error {
 	p := s.pool
 	p.mu.Lock()
@@ -248,8 +252,9 @@ func (s *Slot) Park() error {
 	return nil
 }
 
-// Resume waits for a running slot again. One that runs returns at once. The error is
-// the context's; the slot stays parked then.
+// Resume waits until the slot runs again. It returns at once if the slot is running. The error
+// is the
+// context's; the slot then stays parked.
 func (s *Slot) Resume(ctx context.Context) error {
 	p := s.pool
 	p.mu.Lock()
@@ -283,8 +288,7 @@ func (s *Slot) Resume(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Release gives the slot up, in whatever state it is. Later calls do nothing, and neither
-// does a call on nil.
+// Release gives the slot back in any state. Later calls, and calls on nil, have no effect.
 func (s *Slot) Release() {
 	if s == nil {
 		return
@@ -309,10 +313,11 @@ func (s *Slot) Release() {
 	p.next()
 }
 
-// Counts are the slots by state.
+// Counts are the numbers of slots by state.
 type Counts struct{ Running, Parked, Waiting, Strangers int }
 
-// Counts returns the slots by state; Strangers are those that run for parties not
+// Counts returns the numbers of slots by state; Strangers are running slots of parties that
+// are not
 // known.
 func (p *Pool) Counts() Counts {
 	p.mu.Lock()

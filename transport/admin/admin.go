@@ -1,4 +1,4 @@
-// Package admin is what the operator of a server reaches, on a listener of its own:
+// Package admin serves the operator of a server, on a separate listener:
 //
 //	GET /livez            200: the process answers
 //	GET /readyz           200, with a line for each warning, or 503 with a line for
@@ -9,9 +9,11 @@
 //	POST /settle          pays channels out
 //	GET /debug/pprof/...  profiles of the process
 //
-// There are no accounts here: who reaches the listener may do all of it. So it
-// listens on loopback unless the operator says otherwise, and there it refuses what
-// a web page can make a browser on the same machine send.
+// There are no accounts: any client that reaches the listener may do all of this. So it
+// listens
+// on loopback unless the operator configures another address, and on loopback it refuses
+// requests
+// that a web page could make a browser on the same machine send.
 package admin
 
 import (
@@ -30,28 +32,29 @@ import (
 	"time"
 )
 
-// Check is one thing that a server needs in order to be ready.
+// Check is one condition for the server to be ready.
 type Check struct {
 	Name string
-	Err  func() error // nil when it is there, else one line for each fault; must not block
+	Err  func() error // nil if the condition holds, otherwise one line for each fault; must not block
 }
 
 // Config of a Server.
 type Config struct {
 	Checks []Check
-	// Warnings are what an operator should look into while the server is ready.
+	// Warnings returns what the operator should look at although the server is ready.
 	Warnings []Check
-	Metrics  http.Handler // nil: there are none
+	Metrics  http.Handler // nil: there are no warnings
 	// Backup writes a consistent copy of the database. nil: there is none.
 	Backup   func(w io.Writer) (int64, error)
 	Channels ChannelOperator // nil: nothing is sold
-	// Loopback says that the listener is one: then requests that name another host,
-	// or come from a page of another site, are refused.
+	// Loopback means that the listener is on loopback. Then requests that name another host,
+	// or that
+	// come from a page of another site, are refused.
 	Loopback bool
-	Log      *slog.Logger // nil: silent
+	Log      *slog.Logger // nil: nothing is logged
 }
 
-// Server answers the operator. It is safe for concurrent use.
+// Server answers the requests of the operator. It is safe for concurrent use.
 type Server struct {
 	cfg      Config
 	http     *http.Server
@@ -60,11 +63,12 @@ type Server struct {
 	settling sync.Mutex // one settlement at a time
 }
 
-// patience with a client that takes 64 KiB of a backup: while it is written, pages
-// of the database that become free cannot be used again.
+// time limit for each 64 KiB of a backup: while it is written, free pages of the database
+// cannot be
+// reused
 const patience = 30 * time.Second
 
-// New makes a server; Serve starts it.
+// New returns a server; Serve starts it.
 func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -83,7 +87,7 @@ func New(cfg Config) *Server {
 	mux.HandleFunc("GET /channels", s.channels)
 	mux.HandleFunc("POST /settle", s.settle)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", http.NotFound) // the arguments may hold keys
+	mux.HandleFunc("GET /debug/pprof/cmdline", http.NotFound) // the query may contain keys
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
@@ -102,10 +106,11 @@ func (s *Server) Serve(ln net.Listener) error {
 	return nil
 }
 
-// Drain makes the server say that it is not ready any more.
+// Drain makes /readyz report that the server is not ready.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Close ends the listener and lets requests end until ctx does, then cuts them.
+// Close closes the listener and lets requests end until ctx ends, then closes their
+// connections.
 func (s *Server) Close(ctx context.Context) error {
 	if s.http.Shutdown(ctx) == nil {
 		return nil
@@ -116,9 +121,11 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// fromHere lets a request through that was meant for this listener. A name in Host
-// that is no address may have been pointed here by a page (DNS rebinding), and
-// Sec-Fetch-Site tells what another site's page has a browser send.
+// fromHere reports whether a request was meant for this listener. A host name may point here
+// by DNS
+// rebinding, so Host must be an address, and Sec-Fetch-Site shows requests that a page of
+// another
+// site caused.
 func (s *Server) fromHere(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if site := r.Header.Get("Sec-Fetch-Site"); s.cfg.Loopback && (!literal(r.Host) || site == "cross-site" || site == "same-site") {
@@ -154,7 +161,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, strings.Join(append([]string{"ok"}, warnings...), "\n")+"\n")
 }
 
-// failing has a line for each check that fails.
+// failing returns the lines of the checks that fail.
 func failing(checks []Check) (lines []string) {
 	for _, c := range checks {
 		err := c.Err()
@@ -168,8 +175,9 @@ func failing(checks []Check) (lines []string) {
 	return lines
 }
 
-// backup streams a copy. One that breaks off has no end that a client would take
-// for one.
+// backup streams a copy of the database. A copy that is interrupted lacks the end of the
+// chunked
+// encoding, so clients notice it.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	if !s.copying.TryLock() {
 		w.Header().Set("Retry-After", "30")
@@ -196,7 +204,7 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// patientWriter gives each piece of an answer its own deadline.
+// patientWriter sets a deadline for each piece of an answer.
 type patientWriter struct {
 	w http.ResponseWriter
 	c *http.ResponseController
@@ -216,8 +224,9 @@ func (p *patientWriter) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// Loopback reports whether an address to listen on, host:port, can be reached from
-// this machine alone. An error says what is wrong with the address.
+// Loopback reports whether an address to listen on, host:port, can be reached from this
+// machine
+// only. The error names what is wrong with the address.
 func Loopback(address string) (bool, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -18,36 +18,36 @@ import (
 // ChannelOperator lists and settles the payment channels. It is safe for concurrent
 // use.
 type ChannelOperator interface {
-	// Channels returns one page of them, in the order of their ids.
+	// Channels returns one page of channels, in the order of their ids.
 	Channels(q ChannelQuery) (ChannelPage, error)
-	// Settle pays out. What fails for one channel stands in its Payout; the error is
-	// of the whole.
+	// Settle pays out. The error of one channel is in its Payout; the returned error concerns
+	// the whole
+	// request.
 	Settle(ctx context.Context, q SettleRequest) (SettleReport, error)
 }
 
-// Bounds of one answer.
+// Limits of one answer.
 const (
 	DefaultPage = 100
 	MaxPage     = 1000
-	// MaxSettle bounds the channels of one request to settle.
+	// MaxSettle is the maximum number of channels in one request to settle.
 	MaxSettle = 64
 )
 
-// ChannelQuery asks for channels from an id on.
+// ChannelQuery selects channels, beginning at an id.
 type ChannelQuery struct {
 	From  common.Hash
 	Limit int
-	Ended bool // those that are closed, instead of those that are not
+	Ended bool // closed channels instead of open ones
 }
 
-// ChannelPage is a part of the list.
+// ChannelPage is one page of the list.
 type ChannelPage struct {
 	Channels []Channel    `json:"channels"`
-	Next     *common.Hash `json:"next,omitzero"` // where the list goes on; nil: it ends here
+	Next     *common.Hash `json:"next,omitzero"` // id of the next page; nil: this is the last page
 }
 
-// Channel is one payment channel. Amounts are base units of the token, as decimal
-// text.
+// Channel is one payment channel. Amounts are base units of the token, as decimal text.
 type Channel struct {
 	ID        common.Hash    `json:"channelId"`
 	State     string         `json:"state"` // opening, active, closing or closed
@@ -55,54 +55,56 @@ type Channel struct {
 	Payee     common.Address `json:"payee"`
 	Operator  common.Address `json:"operator"`
 	Token     common.Address `json:"token"`
-	Signer    common.Address `json:"signer"` // of the vouchers
+	Signer    common.Address `json:"signer"` // address that signs the vouchers
 	Deposit   tempo.Amount   `json:"deposit"`
-	Accepted  tempo.Amount   `json:"accepted"` // the highest voucher
-	Spent     tempo.Amount   `json:"spent"`    // served
+	Accepted  tempo.Amount   `json:"accepted"` // amount of the highest voucher
+	Spent     tempo.Amount   `json:"spent"`    // amount of the analyses that were delivered
 	Charges   uint64         `json:"charges"`
-	Settled   tempo.Amount   `json:"settled"`   // paid out by the chain
+	Settled   tempo.Amount   `json:"settled"`   // paid out on chain
 	Unsettled tempo.Amount   `json:"unsettled"` // served and not paid out
-	// Payable is what settling pays out now, and Obstacle why that is not all of
-	// Unsettled: opening, closing, closed or voucher_above_served.
+	// Payable is the amount that settling would pay out now, and Obstacle why it is less than
+	// Unsettled:
+	// opening, closing, closed or voucher_above_served.
 	Payable  tempo.Amount `json:"payable"`
 	Obstacle string       `json:"obstacle,omitzero"`
-	Lost     tempo.Amount `json:"lost"` // served, and never to be had
+	Lost     tempo.Amount `json:"lost"` // served, but it can no longer be paid out
 	OpenTx   *common.Hash `json:"openTx,omitzero"`
 	CloseTx  *common.Hash `json:"closeTx,omitzero"`
 
 	CreatedAt time.Time `json:"createdAt"`
-	ActiveAt  time.Time `json:"activeAt"` // of the last voucher or charge
-	// CloseRequestedAt is when the payer asked the chain for the money.
+	ActiveAt  time.Time `json:"activeAt"` // time of the last voucher or charge
+	// CloseRequestedAt is when the payer requested the close on chain.
 	CloseRequestedAt *time.Time `json:"closeRequestedAt,omitzero"`
 }
 
-// SettleRequest names what to pay out: up to MaxSettle channels, or the next
-// MaxSettle from an id on.
+// SettleRequest selects what to pay out: up to MaxSettle named channels, or the next MaxSettle
+// beginning at an id.
 type SettleRequest struct {
 	Channels []common.Hash `json:"channels,omitzero"`
 	From     common.Hash   `json:"from"`
-	// Close ends the channels named: exactly what was served is paid out, the rest goes
-	// back to the payer.
+	// Close also closes the channels: the served amount is paid out, the rest goes back to the
+	// payer.
 	Close bool `json:"close,omitzero"`
 }
 
-// SettleReport says what was done.
+// SettleReport is the outcome of a SettleRequest.
 type SettleReport struct {
 	Payouts []Payout     `json:"payouts"`
-	Next    *common.Hash `json:"next,omitzero"` // where the next request goes on; nil: that was all
+	Next    *common.Hash `json:"next,omitzero"` // id for the next request; nil: there are no more channels
 }
 
-// Payout is what came of one channel. One on which nothing was owed has no Paid, no
-// Left and no Error.
+// Payout is the outcome for one channel. If nothing was owed, Paid, Left and Error are
+// missing.
 type Payout struct {
 	ID       common.Hash  `json:"channelId"`
-	Paid     tempo.Amount `json:"paid"` // by Tx; with an Error it is not certain, or did not come to be
+	Paid     tempo.Amount `json:"paid"` // paid by Tx; if Error is set it is not certain
 	Tx       *common.Hash `json:"tx,omitzero"`
-	Left     tempo.Amount `json:"left"` // served and not paid out now
+	Left     tempo.Amount `json:"left"` // served and not paid out yet
 	Obstacle string       `json:"obstacle,omitzero"`
 	Error    string       `json:"error,omitzero"`
-	// Pending: a transaction was sent and its outcome is not known yet. The server
-	// finds out by itself.
+	// Pending means that a transaction was sent and its outcome is not known yet. The server
+	// checks it
+	// later.
 	Pending bool `json:"pending,omitzero"`
 }
 
@@ -138,7 +140,8 @@ func (s *Server) channels(w http.ResponseWriter, r *http.Request) {
 	answerJSON(w, page)
 }
 
-// settle answers POST /settle. The type of the body keeps forms of web pages out.
+// settle answers POST /settle. It requires a content type that a form of a web page cannot
+// have.
 func (s *Server) settle(w http.ResponseWriter, r *http.Request) {
 	if s.cfg.Channels == nil {
 		http.Error(w, notSold, http.StatusNotFound)
@@ -182,5 +185,5 @@ func readSettle(body io.Reader) (q SettleRequest, err error) {
 
 func answerJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	json.MarshalWrite(w, v) // an error says that the client is gone, and nobody reads it
+	json.MarshalWrite(w, v) // the client is gone, so nobody reads an error
 }

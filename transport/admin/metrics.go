@@ -14,7 +14,7 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Gauges are what a scrape asks for. Those that are nil are not told.
+// Gauges are functions that a scrape calls. Those that are nil are left out.
 type Gauges struct {
 	Analyses func() (running int)
 	Jobs     func() (queued, running int)
@@ -22,36 +22,38 @@ type Gauges struct {
 	Channels func() ChannelTotals
 }
 
-// ChannelTotals sums the payment channels up. Amounts are base units of the token;
-// what is settled and lost counts from the start of the process.
+// ChannelTotals are sums over the payment channels. Amounts are base units of the token;
+// settled and
+// lost amounts count from the start of the process.
 type ChannelTotals struct {
-	Open, Owing              int // channels, and those on which something is not paid out
+	Open, Owing              int // open channels, and those with an amount that is not paid out
 	Unsettled, Settled, Lost tempo.Amount
 	Payouts, Losses, Faults  uint64
 	PayeeFaults              []PayeeFault
 	Health                   *Health // nil: the chain has not answered yet
 }
 
-// PayeeFault is one kind of fault on the payee's side. Its name is ours.
+// PayeeFault is one kind of fault on the payee's side. Its name is a constant of this program.
 type PayeeFault struct {
 	Kind   string
 	Count  uint64
 	Active bool
 }
 
-// Health is what the settlement chain said when it answered last.
+// Health is the last answer of the settlement chain about the payee.
 type Health struct {
 	HasKey     bool
-	Gas        tempo.Amount // what the settling key has for fees, where there is one
+	Gas        tempo.Amount // balance of the settling key for fees, if there is a key
 	ClockAhead time.Duration
 }
 
-// Metrics counts what a server does. Labels have few values, all of them ours:
-// nothing that a caller sent becomes one. It is safe for concurrent use.
+// Metrics counts what a server does. Labels have few values, all of them constants of this
+// program;
+// nothing that a client sent becomes a label. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
-	answered sync.Map // route and status to *answers: cheaper than looking up labels
+	answered sync.Map // route and status to *answers: faster than a look-up of labels
 
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
@@ -70,12 +72,12 @@ type Metrics struct {
 	dropped  *prometheus.CounterVec
 }
 
-// ModelRun is how a run of the language model went. Its words are ours.
+// ModelRun describes a run of the language model. Its words are constants of this program.
 type ModelRun struct {
-	Model   string // as the interface names it
+	Model   string // name in the interface
 	Outcome string
 	Turns   int
-	Tokens  map[string]int64 // by kind
+	Tokens  map[string]int64 // tokens by kind
 	Dropped map[string]int   // claims that the evidence does not support, by kind
 }
 
@@ -89,14 +91,14 @@ type answers struct {
 	latency prometheus.Observer
 }
 
-// Times that are told apart, in seconds: a cached document takes microseconds, an
-// analysis up to minutes.
+// Histogram buckets in seconds: a cached document takes microseconds, an analysis up to
+// minutes.
 var (
 	requestTimes  = []float64{.0001, .0005, .001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30, 60, 120}
 	analysisTimes = []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 40, 80, 120}
 )
 
-// NewMetrics starts counting.
+// NewMetrics returns Metrics with all counters at zero.
 func NewMetrics(version, commit string, g Gauges) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -150,12 +152,12 @@ func NewMetrics(version, commit string, g Gauges) *Metrics {
 	return m
 }
 
-// Handler answers a scrape.
+// Handler returns the HTTP handler of a scrape.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError)})
 }
 
-// Answered counts a request that is over.
+// Answered counts a request that has ended.
 func (m *Metrics) Answered(route string, status int, took time.Duration) {
 	key := answerKey{route, status}
 	a, ok := m.answered.Load(key)
@@ -169,7 +171,7 @@ func (m *Metrics) Answered(route string, status int, took time.Duration) {
 // StreamOpened counts a stream.
 func (m *Metrics) StreamOpened() { m.open.Inc() }
 
-// StreamClosed counts the end of a stream; slow: its client did not read.
+// StreamClosed counts the end of a stream; slow means that its client did not read.
 func (m *Metrics) StreamClosed(slow bool) {
 	m.open.Dec()
 	if slow {
@@ -177,8 +179,8 @@ func (m *Metrics) StreamClosed(slow bool) {
 	}
 }
 
-// Analysed counts an analysis that has ended. failed are the phases without which
-// its result is partial.
+// Analysed counts an analysis that has ended. failed are the phases that make its result
+// partial.
 func (m *Metrics) Analysed(outcome string, failed []string, took time.Duration) {
 	m.analyses.WithLabelValues(outcome).Inc()
 	m.analysis.WithLabelValues(outcome).Observe(took.Seconds())
@@ -192,14 +194,15 @@ func (m *Metrics) Phase(phase string, took time.Duration) {
 	m.phase.WithLabelValues(phase).Observe(took.Seconds())
 }
 
-// Called counts a call to a node or a source.
+// Called counts a call to a node or another source.
 func (m *Metrics) Called(tool, outcome string, took time.Duration) {
 	m.calls.WithLabelValues(tool, outcome).Inc()
 	m.call.WithLabelValues(tool).Observe(took.Seconds())
 }
 
-// Cost adds what an analysis cost in one bucket, in nano-dollars. The counter is
-// exact up to 2^53 of them, nine million dollars.
+// Cost adds the cost of an analysis in one bucket, in nano-dollars. The counter is exact up to
+// 2^53
+// nano-dollars, nine million dollars.
 func (m *Metrics) Cost(bucket string, nano int64) { m.cost.WithLabelValues(bucket).Add(float64(nano)) }
 
 // Modelled counts a run of the language model.
@@ -312,7 +315,8 @@ func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// till tells the books. Amounts are exact up to 2^53 base units, nine billion dollars.
+// till reports the totals of the channels. Amounts are exact up to 2^53 base units, nine
+// billion dollars.
 func (c gaugeCollector) channels(out chan<- prometheus.Metric, t ChannelTotals) {
 	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, kind, v, labels...)

@@ -15,13 +15,13 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// Chains of the protocol.
+// Settlement chains of the protocol.
 const (
 	mainnet  = 4217
 	moderato = 42431
 )
 
-// known are the dollar stablecoin and the public endpoint of each chain.
+// known has the dollar stablecoin and the public endpoint of each chain.
 var known = map[uint64]struct {
 	token common.Address
 	rpc   string
@@ -44,12 +44,12 @@ func (ch Chain) withDefaults() Chain {
 	return ch
 }
 
-// ledger asks the settlement chain, for the payer.
+// ledger reads the settlement chain for the payer.
 type ledger struct {
 	Chain
 	domain *tempo.Domain
 	rpc    *settle.Client
-	asked  bool // the endpoint has shown to serve the chain
+	asked  bool // the endpoint was checked to serve the chain
 }
 
 func newLedger(ch Chain) (*ledger, error) {
@@ -66,8 +66,9 @@ func newLedger(ch Chain) (*ledger, error) {
 	return l, err
 }
 
-// ready checks once that the endpoint serves the chain: what is signed for one is
-// void on another, but its prices would be wrong.
+// ready checks once that the endpoint serves the chain. A transaction that is signed for one
+// chain is
+// invalid on another, but the fees of another chain would be wrong.
 func (l *ledger) ready(ctx context.Context) error {
 	if l.asked {
 		return nil
@@ -79,7 +80,7 @@ func (l *ledger) ready(ctx context.Context) error {
 	return nil
 }
 
-// state is what the chain says of a channel.
+// state returns the state of a channel on chain.
 func (l *ledger) state(ctx context.Context, id common.Hash) (session.State, error) {
 	if err := l.ready(ctx); err != nil {
 		return session.State{}, err
@@ -91,8 +92,9 @@ func (l *ledger) state(ctx context.Context, id common.Hash) (session.State, erro
 	return states[0], nil
 }
 
-// timeAndState is the time on chain, and what the chain says of a channel then or
-// later: what cannot land any more by that time would be seen in the state.
+// timeAndState returns the time on chain and the state of a channel at that time or later: a
+// transaction
+// that cannot be included after that time would be visible in the state.
 func (l *ledger) timeAndState(ctx context.Context, id common.Hash) (now time.Time, s session.State, err error) {
 	if err := l.ready(ctx); err != nil {
 		return now, s, err
@@ -104,7 +106,7 @@ func (l *ledger) timeAndState(ctx context.Context, id common.Hash) (now time.Tim
 	return now, s, err
 }
 
-// Balance is what account has of the token outside of channels.
+// Balance returns the token balance of the account outside of channels.
 func (ch Chain) Balance(ctx context.Context, account common.Address) (tempo.Amount, error) {
 	l, err := newLedger(ch)
 	if err != nil {
@@ -125,12 +127,14 @@ func (l *ledger) balance(ctx context.Context, account common.Address) (tempo.Amo
 	return a, nil
 }
 
-// maxFee bounds what the chain may want for one transaction: a dollar, in attodollars.
-// An endpoint that is wrong or hostile must not burn the account's money.
+// maxFee limits the fee of one transaction to a dollar, in attodollars. A wrong or hostile
+// endpoint must
+// not be able to spend the account's money on fees.
 var maxFee = uint256.NewInt(1e18)
 
-// sign makes a transaction of the account that calls the reserve. A sponsored one is
-// the hand-off that the server completes.
+// sign signs a transaction of the account that calls the escrow contract. A sponsored
+// transaction is
+// completed by the server.
 func (l *ledger) sign(
 	ctx context.Context,
 	call tempo.ReserveCall,
@@ -159,12 +163,14 @@ func (l *ledger) sign(
 	return tx, nil
 }
 
-// lag is how long after ValidBefore the chain may not have shown a transaction yet.
+// lag is how long after ValidBefore the chain may not show an included transaction yet.
 const lag = 4 * time.Second
 
-// settled has the chain decide what the file leaves open: whether a channel was
-// opened, topped up or closed. It waits until a transaction has landed or cannot land
-// any more. ok is false where the channel is not on the chain; its row is gone then.
+// settled reads from the chain what the channel file does not know: whether a channel was
+// opened, topped
+// up or closed. It waits until the transaction is included or can no longer be. ok is false if
+// the
+// channel does not exist on chain; its row is then deleted.
 func (c *Client) settled(ctx context.Context, id common.Hash) (r row, ok bool, err error) {
 	for {
 		r, ok = c.store.row(id)
@@ -181,13 +187,13 @@ func (c *Client) settled(ctx context.Context, id common.Hash) (r row, ok bool, e
 		case s.Deposit.IsZero() && (r.State == Opening || r.State == Closing) && !waits:
 			return r, false, c.store.drop(id)
 		case s.Deposit.IsZero() && r.State == Opening && now.Before(time.Unix(r.ValidBefore, 0).Add(-usable)):
-			return r, true, nil // not sent, or not mined: the server sends it again
+			return r, true, nil // not sent or not included: the server sends it again
 		case !s.Deposit.IsZero() && !pending:
 			return c.adopt(r, s)
 		case s.Deposit.IsZero() && r.State == Open:
 			return r, false, fmt.Errorf("%w: the chain has no channel %s", ErrNoChannel, id)
 		case !waits:
-			return c.adopt(r, s) // the top-up has not come
+			return c.adopt(r, s) // the top-up was not included
 		}
 		if err := sleep(ctx, time.Second); err != nil {
 			return r, false, err
@@ -195,10 +201,10 @@ func (c *Client) settled(ctx context.Context, id common.Hash) (r row, ok bool, e
 	}
 }
 
-// usable is what must be left of a transaction's time for the server to send it.
+// usable is the minimum remaining validity of a transaction that the server must send.
 const usable = 8 * time.Second
 
-// adopt makes a row what the chain says.
+// adopt sets a row to the state on chain.
 func (c *Client) adopt(r row, s session.State) (row, bool, error) {
 	err := c.store.edit(r.ID, func(r *row) {
 		r.State, r.Deposit, r.Pending, r.OpenTx, r.ValidBefore = Open, s.Deposit, tempo.Amount{}, nil, 0
@@ -210,8 +216,9 @@ func (c *Client) adopt(r row, s session.State) (row, bool, error) {
 	return r, ok, err
 }
 
-// Refresh asks the chain about all channels of the file, and returns them as they
-// are. Those that are gone from the chain are gone from the file, too.
+// Refresh reads the state of all channels in the file and returns them. Channels that do not
+// exist on
+// chain are deleted from the file.
 func (c *Client) Refresh(ctx context.Context) ([]Channel, error) {
 	if err := c.take(ctx); err != nil {
 		return nil, err
@@ -237,8 +244,9 @@ func (c *Client) Refresh(ctx context.Context) ([]Channel, error) {
 	return c.told(), nil
 }
 
-// vanished drops a channel that the chain does not have any more. One answer is not
-// enough: it may be that of a replica that lags behind.
+// vanished deletes a channel that does not exist on chain. It asks more than once, because a
+// replica may
+// lag behind.
 func (c *Client) vanished(ctx context.Context, r row) error {
 	for range 3 {
 		if err := sleep(ctx, time.Second); err != nil {
@@ -256,8 +264,7 @@ func (c *Client) vanished(ctx context.Context, r row) error {
 	return c.store.drop(r.ID)
 }
 
-// Channels lists the channels of the server and account as the file has them, oldest
-// first.
+// Channels lists the channels of the server and account in the file, oldest first.
 func (c *Client) Channels() []Channel {
 	<-c.turn
 	defer c.give()
@@ -272,7 +279,7 @@ func (c *Client) told() []Channel {
 	return list
 }
 
-// sleep rests, unless the context ends.
+// sleep waits, unless the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -284,8 +291,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// terms reads the session offer among the challenges of an answer, and holds it to
-// what the payer agreed to.
+// terms finds the session offer among the challenges of an answer, and compares it with what
+// the payer
+// agreed to.
 func (c *Client) terms(values []string) (*offer, error) {
 	list, err := mpp.ParseChallenges(values...)
 	if err != nil {
@@ -312,14 +320,15 @@ func (c *Client) terms(values []string) (*offer, error) {
 	return nil, refusal
 }
 
-// offer is what the server asks for, and the challenge that says so.
+// offer is the price that the server asks for, and the challenge that contains it.
 type offer struct {
 	challenge mpp.Challenge
 	q         *mpp.SessionRequest
 }
 
-// agrees compares with what the payer named. FeeToken is not looked at: fees are paid
-// in the payer's token whatever the server would like.
+// agrees compares an offer with what the payer named. It ignores FeeToken: fees are paid in
+// the payer's
+// token, whatever the server suggests.
 func (c *Client) agrees(q *mpp.SessionRequest) error {
 	switch {
 	case q.ChainID != c.chain.ID:

@@ -16,36 +16,38 @@ import (
 type Chain struct {
 	// ID of the chain, default 4217 (Tempo mainnet).
 	ID uint64
-	// Token that is paid in, default the chain's dollar stablecoin. A server that asks
-	// for another is refused.
+	// Token for payments, default the chain's dollar stablecoin. A server that asks for
+	// another one is
+	// refused.
 	Token common.Address
-	// RPC are JSON-RPC endpoints, asked in turn; default the chain's public one.
+	// RPC are JSON-RPC endpoints, asked in turn; default the chain's public endpoint.
 	RPC []string
 }
 
-// Limits are what a server may cost. No answer of it can raise them.
+// Limits are the maximum amounts for a server. No answer of the server can raise them.
 type Limits struct {
-	// MaxDeposit is the most that lies in escrow for this server, default $32. It must
-	// be above what servers suggest, $16, or the channel can never be topped up.
+	// MaxDeposit is the maximum in escrow for this server, default $32. It must be above what
+	// servers
+	// suggest, $16, or the channel can never be topped up.
 	MaxDeposit tempo.Amount
-	// MaxCharge is the most that is signed for one request (one analysis, with all its
-	// polls), default MaxDeposit.
+	// MaxCharge is the maximum that is signed for one request (one analysis with all its
+	// polls), default
+	// MaxDeposit.
 	MaxCharge tempo.Amount
-	// TopUp is what a top-up adds where no more is needed, default the deposit that
-	// the server suggests.
+	// TopUp is the amount of a top-up if no more is needed, default the deposit that the
+	// server suggests.
 	TopUp tempo.Amount
 }
 
 // Options of a Client.
 type Options struct {
-	// Server is its base URL; https, or http on a loopback address.
+	// Server is its base URL; https, or http for a loopback address.
 	Server string
 	// Key signs transactions and vouchers; a *tempo.Secp256k1Key or *tempo.P256Key.
 	Key tempo.Signer
-	// Account is whose money it is, where Key is only an access key of it; zero: the
-	// key's own.
+	// Account owns the money if Key is only an access key of it; zero: the account of Key.
 	Account common.Address
-	// Dir holds the state of channels, see DefaultDir. It is made where it is missing.
+	// Dir holds the state of channels, see DefaultDir. It is created if it does not exist.
 	Dir string
 
 	Chain  Chain
@@ -53,12 +55,14 @@ type Options struct {
 
 	// Timeout of one request with all its polls, default 30 min.
 	Timeout time.Duration
-	// Silence after which a stream is given up, default 1 min; servers send a heartbeat
-	// every 15 s.
+	// Silence is how long a stream may send nothing before it is given up, default 1 min;
+	// servers send a
+	// heartbeat every 15 s.
 	Silence time.Duration
 
-	// OnMoney is told whenever money moves or is signed for; nil: nobody. It must not
-	// call the Client.
+	// OnMoney is called for each deposit, voucher, charge and refund; nil: not called. It must
+	// not call the
+	// Client.
 	OnMoney func(Money)
 }
 
@@ -72,21 +76,23 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Client buys from one server. It is safe for concurrent use; requests take turns,
-// since there is one channel to sign for.
+// Client buys from one server. It is safe for concurrent use. Requests run one after another,
+// because
+// they sign for the same channel.
 type Client struct {
 	o       Options
 	server  string
 	account common.Address
 	web     *http.Client
 	chain   *ledger
-	turn    chan struct{} // holds the token that whoever works has taken
+	turn    chan struct{} // semaphore of the running request: holds one token
 
-	store *store // with the turn only
+	store *store // guarded by the semaphore
 }
 
-// New makes a Client and takes the lock of its channel file. It asks nobody yet. The
-// error is ErrLocked where another process has the lock.
+// New returns a Client that holds the lock of its channel file. It makes no request. The error
+// is
+// ErrLocked if another process has the lock.
 func New(o Options) (*Client, error) {
 	if o.Key == nil || o.Dir == "" {
 		return nil, errors.New("make a client: a key and a folder are needed")
@@ -116,15 +122,16 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Close gives the lock back. The channel stays open, for the next Client. It must not
-// be called while a request is at work.
+// Close releases the lock. The channel stays open for the next Client. It must not be called
+// during a
+// request.
 func (c *Client) Close() error {
 	c.web.CloseIdleConnections()
 	c.chain.rpc.Close()
 	return c.store.close()
 }
 
-// take waits for the turn.
+// take waits for the running request to end.
 func (c *Client) take(ctx context.Context) error {
 	select {
 	case <-c.turn:
@@ -136,7 +143,7 @@ func (c *Client) take(ctx context.Context) error {
 
 func (c *Client) give() { c.turn <- struct{}{} }
 
-// money tells of a move.
+// money calls OnMoney.
 func (c *Client) money(m Money) {
 	if c.o.OnMoney != nil {
 		c.o.OnMoney(m)
@@ -145,57 +152,58 @@ func (c *Client) money(m Money) {
 
 // Answer is an analysis that was paid for.
 type Answer struct {
-	RequestID string // of the run; empty for a job
+	RequestID string // request id of the run; empty for a job
 	JobID     string
 	Result    *api.Result
-	HTML      string // in place of Result where Request.Report asked for a report
-	// Signed for this request, and Charged as the receipts say.
+	HTML      string // set instead of Result if Request.Report asked for a report
+	// Signed is the amount signed for this request, Charged the amount in the receipts.
 	Signed, Charged tempo.Amount
-	Recovered       bool // the stream broke, and the run was fetched or joined again
+	Recovered       bool // the stream broke, and the run was joined again or fetched
 }
 
-// Refund is how a channel ended.
+// Refund is the result of closing a channel.
 type Refund struct {
-	Channel Channel // as it stood before
-	// Captured went to the server in all, Refunded back to the account.
+	Channel Channel // state before the close
+	// Captured is the total payment to the server, Refunded the amount returned to the
+	// account.
 	Captured, Refunded tempo.Amount
-	// Confirmed by the chain; otherwise it is what the server says.
+	// Confirmed means that the chain shows it; otherwise only the server reports it.
 	Confirmed bool
 	TxHash    common.Hash
 }
 
-// MoneyKind says what a Money is about.
+// MoneyKind is the kind of a Money event.
 type MoneyKind string
 
-// What money does.
+// Kinds of Money events.
 const (
-	MoneyOpened   MoneyKind = "opened"    // Amount: the deposit
-	MoneyToppedUp MoneyKind = "topped up" // Amount: what was added
-	MoneySigned   MoneyKind = "signed"    // Amount: what the voucher adds
-	MoneyCharged  MoneyKind = "charged"   // a receipt came; Amount: what it adds to the charges
-	MoneyClosed   MoneyKind = "closed"    // Amount: the refund
-	MoneyNotice   MoneyKind = "notice"    // Text: something a person should know
+	MoneyOpened   MoneyKind = "opened"    // opening; Amount: the deposit
+	MoneyToppedUp MoneyKind = "topped up" // top-up; Amount: what was added
+	MoneySigned   MoneyKind = "signed"    // voucher; Amount: the increase
+	MoneyCharged  MoneyKind = "charged"   // receipt; Amount: the increase of the charges
+	MoneyClosed   MoneyKind = "closed"    // refund; Amount: the refund
+	MoneyNotice   MoneyKind = "notice"    // warning; Text: what the user should know
 )
 
-// Money is one move of money.
+// Money is one event about money.
 type Money struct {
 	Kind    MoneyKind
 	Amount  tempo.Amount
-	Channel Channel // as it stands afterwards
+	Channel Channel // state after the event
 	Text    string
 }
 
-// ChannelState is how a channel stands for its payer.
+// ChannelState is the state of a channel as its payer sees it.
 type ChannelState string
 
 // States of a channel.
 const (
-	Opening ChannelState = "opening" // signed, and not seen on the chain yet
+	Opening ChannelState = "opening" // signed, but not seen on chain yet
 	Open    ChannelState = "open"
-	Closing ChannelState = "closing" // its close was asked for
+	Closing ChannelState = "closing" // its close was requested
 )
 
-// Channel is a payment channel as its payer knows it.
+// Channel is a payment channel as its payer sees it.
 type Channel struct {
 	Server   string // base URL
 	Account  common.Address
@@ -205,9 +213,9 @@ type Channel struct {
 	Payee    common.Address
 	State    ChannelState
 	Deposit  tempo.Amount
-	Signed   tempo.Amount // the highest voucher: the most the server can take
-	Spent    tempo.Amount // charged, as the last receipt said
+	Signed   tempo.Amount // amount of the highest voucher: the most that the server can take
+	Spent    tempo.Amount // charges in the last receipt
 	OpenedAt time.Time
-	// Withdrawable is when Withdraw works, after RequestClose; zero: not asked for.
+	// Withdrawable is when Withdraw works after RequestClose; zero: no close was requested.
 	Withdrawable time.Time
 }

@@ -13,9 +13,11 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// CloseChannel has the server pay itself what it served and refund the rest. Of
-// several channels it closes the oldest. It is harmless to repeat. ErrNoChannel where
-// none is open.
+// CloseChannel asks the server to close the channel: the server takes what it served and the
+// rest is
+// refunded. If there are several channels it closes the oldest. It may be repeated. The error
+// is
+// ErrNoChannel if none is open.
 func (c *Client) CloseChannel(ctx context.Context) (Refund, error) {
 	if err := c.take(ctx); err != nil {
 		return Refund{}, err
@@ -43,7 +45,7 @@ func (c *Client) CloseChannel(ctx context.Context) (Refund, error) {
 	return p.close(ctx, of)
 }
 
-// decided waits until an opening has landed or cannot land any more.
+// decided waits until an opening is included or can no longer be.
 func (c *Client) decided(ctx context.Context, id common.Hash) (row, bool, error) {
 	for {
 		r, there, err := c.settled(ctx, id)
@@ -56,7 +58,7 @@ func (c *Client) decided(ctx context.Context, id common.Hash) (row, bool, error)
 	}
 }
 
-// close signs for what is signed already: the server takes only what it served.
+// close signs for the amount that is signed already: the server takes only what it served.
 func (p *purchase) close(ctx context.Context, of *offer) (Refund, error) {
 	c, r := p.c, p.row()
 	before := p.told()
@@ -70,7 +72,7 @@ func (p *purchase) close(ctx context.Context, of *offer) (Refund, error) {
 	payload := &mpp.Close{ChannelRef: v.ChannelRef, CumulativeAmount: v.CumulativeAmount, Signature: v.Signature}
 	end, err := p.shut(ctx, of, payload)
 	if err != nil {
-		// The chain decides at the next use whether it was closed for all that.
+		// The next use reads from the chain whether the channel was closed nevertheless.
 		return Refund{}, fmt.Errorf("close the channel %s: %w", r.ID, err)
 	}
 	end.Channel = before
@@ -89,7 +91,7 @@ func (p *purchase) close(ctx context.Context, of *offer) (Refund, error) {
 	return end, nil
 }
 
-// shut sends the close, and looks on the chain for what came of it.
+// shut sends the close and reads the outcome from the chain.
 func (p *purchase) shut(ctx context.Context, of *offer, payload *mpp.Close) (end Refund, err error) {
 	r := p.row()
 	err = p.move(ctx, pathDeposit, of, payload)
@@ -103,7 +105,7 @@ func (p *purchase) shut(ctx context.Context, of *offer, payload *mpp.Close) (end
 		captured, tx, found, lookErr := p.c.chain.closed(ctx, r.ID)
 		if found && lookErr == nil {
 			refunded, ok := r.Deposit.Sub(captured)
-			if !ok { // a top-up that was not noted
+			if !ok { // a top-up that is not in the file
 				refunded = tempo.Amount{}
 			}
 			return Refund{Captured: captured, Refunded: refunded, Confirmed: true, TxHash: tx}, nil
@@ -116,7 +118,7 @@ func (p *purchase) shut(ctx context.Context, of *offer, payload *mpp.Close) (end
 		}
 	}
 	if gone {
-		return end, status // it says so, and the chain does not
+		return end, status // the server reports the close, the chain does not show it
 	}
 	return end, nil
 }
@@ -129,9 +131,11 @@ func (l *ledger) closed(ctx context.Context, id common.Hash) (captured tempo.Amo
 	return l.rpc.Closed(ctx, id)
 }
 
-// RequestClose asks the chain for the money where the server does not answer. From
-// the time that it returns on, Withdraw gets it; until then the server may still take
-// what was signed. Both pay the chain's fee from the account.
+// RequestClose requests the close on chain, for a server that does not answer. Withdraw works
+// from the
+// time that it returns; until then the server may still take what was signed. The account pays
+// the
+// fee of both.
 func (c *Client) RequestClose(ctx context.Context) (withdrawable time.Time, err error) {
 	if err := c.take(ctx); err != nil {
 		return time.Time{}, err
@@ -160,7 +164,7 @@ func (c *Client) RequestClose(ctx context.Context) (withdrawable time.Time, err 
 	return time.Unix(r.WithdrawableAt, 0), err
 }
 
-// Withdraw takes the rest of a channel back, after RequestClose and its grace period.
+// Withdraw withdraws the rest of a channel after RequestClose and its grace period.
 func (c *Client) Withdraw(ctx context.Context) (Refund, error) {
 	if err := c.take(ctx); err != nil {
 		return Refund{}, err

@@ -9,12 +9,13 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// pathDeposit is where channels are opened, topped up and closed when nothing else is
-// asked for.
+// pathDeposit is the path for opening, topping up and closing channels without another
+// request.
 const pathDeposit = "/session/deposit"
 
-// cover tops the channel up where a sum is above its deposit. The offer is any of the
-// path that the top-up is posted to.
+// cover tops the channel up if an amount is above its deposit. offer is any offer of the path
+// that the
+// top-up is posted to.
 func (p *purchase) cover(ctx context.Context, path string, of *offer, sum tempo.Amount) error {
 	r := p.row()
 	missing, short := sum.Sub(r.Deposit)
@@ -31,8 +32,9 @@ func (p *purchase) cover(ctx context.Context, path string, of *offer, sum tempo.
 	return p.topUp(ctx, path, of, add)
 }
 
-// topUp adds to the deposit. The transaction is noted before it leaves, so that the
-// money is counted even if no answer comes.
+// topUp adds to the deposit. The transaction is stored before it is sent, so that the money is
+// counted
+// even without an answer.
 func (p *purchase) topUp(ctx context.Context, path string, of *offer, add tempo.Amount) error {
 	c, r := p.c, p.row()
 	if err := p.affordable(ctx, add); err != nil {
@@ -60,8 +62,7 @@ func (p *purchase) topUp(ctx context.Context, path string, of *offer, add tempo.
 	return err
 }
 
-// move posts a management request. A challenge that has expired meanwhile is replaced
-// once.
+// move posts a management request. A challenge that has expired is replaced once.
 func (p *purchase) move(ctx context.Context, path string, of *offer, payload mpp.Payload) error {
 	for n := 0; ; n++ {
 		resp, err := p.answer(ctx, manage(path), of, payload, false)
@@ -83,7 +84,7 @@ func (p *purchase) move(ctx context.Context, path string, of *offer, payload mpp
 	}
 }
 
-// demand gets an offer of a path, to move a channel with.
+// demand gets an offer of a path for a management request.
 func (p *purchase) demand(ctx context.Context, path string) (*offer, error) {
 	resp, err := p.try(ctx, manage(path), nil, false)
 	if err != nil {
@@ -100,8 +101,7 @@ func (p *purchase) demand(ctx context.Context, path string) (*offer, error) {
 	return p.c.terms(resp.Header.Values(mpp.HeaderChallenge))
 }
 
-// enlarge tops up a channel that the server calls too small, once, as far as the
-// payer's limits go.
+// enlarge tops up a channel that the server calls too small, once, within the payer's limits.
 func (p *purchase) enlarge(ctx context.Context) error {
 	p.toppedUp = true
 	of, err := p.demand(ctx, pathDeposit)
@@ -109,7 +109,7 @@ func (p *purchase) enlarge(ctx context.Context) error {
 		return err
 	}
 	r := p.row()
-	if r.State == Opening { // it was not broadcast: the limits left too little for it
+	if r.State == Opening { // not broadcast: the limits leave too little for it
 		return &LimitError{Limit: LimitDeposit, Asked: of.q.SuggestedDeposit, Allowed: p.c.o.Limits.MaxDeposit}
 	}
 	add := p.c.o.Limits.TopUp
@@ -123,8 +123,9 @@ func (p *purchase) enlarge(ctx context.Context) error {
 	return p.topUp(ctx, pathDeposit, of, add)
 }
 
-// Open opens a channel ahead of the first request, or finds the one that is open.
-// It buys nothing, but its voucher of one unit is signed.
+// Open opens a channel before the first request, or returns the one that is open. It buys
+// nothing, but
+// signs a voucher of one unit.
 func (c *Client) Open(ctx context.Context) (Channel, error) {
 	if err := c.take(ctx); err != nil {
 		return Channel{}, err
@@ -176,7 +177,7 @@ func (c *Client) TopUp(ctx context.Context, amount tempo.Amount) (Channel, error
 	return p.told(), nil
 }
 
-// oldest is the first channel of the file that is still there.
+// oldest returns the first channel of the file that still exists.
 func (c *Client) oldest(ctx context.Context) (row, error) {
 	for _, r := range c.store.book.Channels {
 		r, there, err := c.settled(ctx, r.ID)

@@ -10,28 +10,30 @@ import (
 )
 
 var (
-	// ErrLocked: another process pays with the same channel file.
+	// ErrLocked means that another process uses the same channel file.
 	ErrLocked = errors.New("another process pays this server from this account")
-	// ErrNoChannel: nothing is open with the server.
+	// ErrNoChannel means that no channel with the server is open.
 	ErrNoChannel = errors.New("no channel is open with this server")
-	// ErrProtocol: the server broke the rules of the payment protocol. Nothing more is
-	// signed for the request.
+	// ErrProtocol means that the server violated the payment protocol. Nothing more is signed
+	// for the
+	// request.
 	ErrProtocol = errors.New("the server breaks the payment protocol")
-	// ErrTerms: the server asks for other terms than the payer agreed to: another chain,
-	// token or reserve.
+	// ErrTerms means that the server asks for a chain, token or escrow contract that the payer
+	// did not agree
+	// to.
 	ErrTerms = errors.New("the server's terms are not the payer's")
-	// ErrFunds: the account has too little of the token.
+	// ErrFunds means that the account has too little of the token.
 	ErrFunds = errors.New("too little money")
-	// ErrKeyFile: the key file cannot be used as it is.
+	// ErrKeyFile means that the key file cannot be used in its present state.
 	ErrKeyFile = errors.New("the key file is not usable")
 )
 
-// LimitError is a demand of the server above what the payer allows. Nothing was
-// signed for it.
+// LimitError means that the server asks for more than the payer allows. Nothing was signed for
+// it.
 type LimitError struct {
 	Limit          string // LimitDeposit or LimitRequest
 	Asked, Allowed tempo.Amount
-	Own            bool // it was the payer who asked
+	Own            bool // the payer itself asked for it
 }
 
 func (e *LimitError) Error() string {
@@ -45,22 +47,22 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf(who+" $%s %s, and $%s are allowed", mpp.FormatTokens(e.Asked), what, mpp.FormatTokens(e.Allowed))
 }
 
-// The limits that a LimitError can name.
+// Values of LimitError.Limit.
 const (
 	LimitDeposit = "deposit"
 	LimitRequest = "request"
 )
 
-// RunError is an analysis that ended without a result.
+// RunError means that an analysis ended without a result.
 type RunError struct {
-	RequestID string // or job id
+	RequestID string // request id or job id
 	Code      string // see api.ErrorCodes
 	Message   string // one line, bounded
 }
 
 func (e *RunError) Error() string { return "the analysis failed: " + e.Message }
 
-// Is maps the codes that a local analysis has errors for.
+// Is makes errors.Is match the errors of a local analysis with the same code.
 func (e *RunError) Is(target error) bool {
 	switch e.Code {
 	case api.CodeNotFound:
@@ -75,10 +77,10 @@ func (e *RunError) Is(target error) bool {
 	return false
 }
 
-// StatusError is an answer other than the one that was paid for.
+// StatusError is an answer other than the paid one.
 type StatusError struct {
 	Status  int
-	Code    string // of the service, or the type of a problem document; may be empty
+	Code    string // code of the service, or type of a problem document; may be empty
 	Message string // one line, bounded
 }
 
@@ -90,8 +92,9 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// LostRun is a stream that broke and could not be joined again. The run may have
-// gone on; Recover asks for it.
+// LostRun means that a stream broke and could not be joined again. The run may have continued;
+// Recover
+// fetches it.
 type LostRun struct {
 	RequestID string
 	Err       error

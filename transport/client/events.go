@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxEvent bounds one event: a result with the trace of a huge transaction.
+	// maxEvent limits one event: a result with the trace of a huge transaction.
 	maxEvent = 64 << 20
-	// maxLine bounds a line that is no data.
+	// maxLine limits a line without data.
 	maxLine = 4 << 10
 )
 
@@ -28,21 +28,23 @@ var (
 	errStreamSize = fmt.Errorf("%w: the stream is longer than %d bytes", ErrProtocol, maxAnswer)
 )
 
-// events reads server-sent events. Lines end at LF or CRLF. A lone CR, which the
-// standard takes for a line end as well, is data here: servers that do not escape it
-// would otherwise let the text of a transaction forge payment events.
+// events reads server-sent events. Lines end at LF or CRLF. A lone CR is data here, although
+// the standard
+// calls it a line end: with a server that does not escape it, the text of a transaction could
+// otherwise forge payment events.
 type events struct {
 	in   *bufio.Reader
-	left int64 // bytes of the stream that are still read
-	most int   // of one event
+	left int64 // limit of the bytes of the stream that are still to be read
+	most int   // limit of one event
 }
 
 func newEvents(r io.Reader) *events {
 	return &events{in: bufio.NewReaderSize(r, 64<<10), left: maxAnswer, most: maxEvent}
 }
 
-// next reads one event; io.EOF after the last whole one, io.ErrUnexpectedEOF where
-// the stream breaks off within one.
+// next reads one event; io.EOF after the last complete one, io.ErrUnexpectedEOF if the stream
+// breaks
+// within one.
 func (e *events) next() (ev event, err error) {
 	var data bytes.Buffer
 	some := false
@@ -59,7 +61,7 @@ func (e *events) next() (ev event, err error) {
 				ev.data = bytes.TrimSuffix(data.Bytes(), []byte("\n"))
 				return ev, nil
 			}
-			continue // the end of a comment
+			continue // end of a comment
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
@@ -77,7 +79,7 @@ func (e *events) next() (ev event, err error) {
 	}
 }
 
-// line reads one without its end.
+// line reads one line without its end.
 func (e *events) line(most int) (line []byte, err error) {
 	for {
 		part, err := e.in.ReadSlice('\n')
@@ -97,10 +99,10 @@ func (e *events) line(most int) (line []byte, err error) {
 	}
 }
 
-// errSilent: the stream is open, and nothing comes.
+// errSilent means that the stream is open and sends nothing.
 var errSilent = errors.New("nothing has come for too long")
 
-// watched is a body that is given up when nothing comes for a while.
+// watched is a response body that is closed when nothing arrives for a while.
 type watched struct {
 	io.ReadCloser
 	patience time.Duration
@@ -108,7 +110,7 @@ type watched struct {
 	silent   chan struct{}
 }
 
-// watch closes the body after so much silence, and when ctx ends.
+// watch closes the body after the given silence, and when ctx ends.
 func watch(ctx context.Context, body io.ReadCloser, patience time.Duration) (*watched, func()) {
 	w := &watched{ReadCloser: body, patience: patience, silent: make(chan struct{})}
 	w.timer = time.AfterFunc(patience, func() {

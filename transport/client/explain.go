@@ -21,22 +21,24 @@ import (
 const (
 	pathExplain = "/explain"
 	eventStream = "text/event-stream"
-	// maxVouchers bounds how often one stream can ask for a voucher.
+	// maxVouchers limits how often one stream can ask for a voucher.
 	maxVouchers = 10_000
-	// maxRejoins bounds how often a stream that breaks is joined again without having
-	// told anything new.
+	// maxRejoins limits how often a broken stream is joined again without a new event.
 	maxRejoins = 8
-	// afterwards is how long the end of a stream is waited for once the result is there.
+	// afterwards is how long the client waits for the end of a stream after the result.
 	afterwards = 5 * time.Second
 )
 
-// maxEvents bounds a stream that goes on and on in small pieces; tests lower it.
+// maxEvents limits the number of events of a stream; tests lower it.
 var maxEvents = 2_000_000
 
-// Explain buys an analysis as a stream. sink gets its events as they come, and may be
-// nil. A stream that breaks is joined again, or its run is fetched once it has ended;
-// where that fails the error is a *LostRun, which names the run for Recover. Where
-// only the last receipt is wrong there is an Answer and an error.
+// Explain buys an analysis as a stream. sink gets the events as they arrive, and may be nil. A
+// stream that
+// breaks is joined again, or its run is fetched when it has ended; if that fails the error is
+// a
+// *LostRun, which names the run for Recover. If only the last receipt is wrong, Explain
+// returns an
+// Answer and an error.
 func (c *Client) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*Answer, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
@@ -62,9 +64,9 @@ type run struct {
 	*purchase
 	ask    ask
 	sink   func(api.Event)
-	id     string // requestId, once it is known
+	id     string // requestId, once known
 	heard  int    // events of the analysis so far
-	atWork bool   // when its record was asked for last
+	atWork bool   // when its record was last requested
 	answer *Answer
 }
 
@@ -91,7 +93,7 @@ func (r *run) buy(ctx context.Context) (*Answer, error) {
 		if serr := sleep(ctx, backoff(rejoined+1)); serr != nil {
 			return nil, r.lost(ctx, serr)
 		}
-		// It may have ended while nobody listened.
+		// It may have ended while no stream was open.
 		if ans, ferr := r.fetch(ctx); ans != nil || ferr != nil && !broken(ferr) {
 			if ferr != nil {
 				return nil, r.lost(ctx, ferr)
@@ -101,19 +103,20 @@ func (r *run) buy(ctx context.Context) (*Answer, error) {
 	}
 }
 
-// broken reports whether an error is of the connection rather than of what was said.
+// broken reports whether an error concerns the connection rather than an answer.
 func broken(err error) bool {
 	var b brokenStream
 	return errors.As(err, &b) || errors.As(err, new(unanswered))
 }
 
-// brokenStream is a stream that ended without an end, or in the middle of a stop.
+// brokenStream is the error of a stream that ended without a final event, or because the
+// server stops.
 type brokenStream struct{ cause error }
 
 func (b brokenStream) Error() string { return "the stream broke off: " + b.cause.Error() }
 func (b brokenStream) Unwrap() error { return b.cause }
 
-// lost names the run in the error, so that it can be asked for later.
+// lost adds the id of the run to the error, so that it can be fetched later.
 func (r *run) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -130,8 +133,9 @@ func (p *purchase) paid(a *Answer) *Answer {
 	return a
 }
 
-// stream asks for the stream and reads it to its end. The same request, with the same
-// Idempotency-Key, joins the run that it began before.
+// stream requests the stream and reads it to its end. The same request with the same
+// Idempotency-Key
+// joins the run that it began before.
 func (r *run) stream(ctx context.Context) error {
 	resp, err := r.send(ctx, r.ask)
 	if err != nil {
@@ -155,7 +159,7 @@ func (r *run) stream(ctx context.Context) error {
 		ev, err := in.next()
 		switch {
 		case err != nil && r.answer != nil:
-			return nil // all that was bought is there
+			return nil // everything that was bought has arrived
 		case errors.Is(err, ErrProtocol):
 			return err
 		case err != nil:
@@ -184,7 +188,7 @@ func (r *run) stream(ctx context.Context) error {
 	}
 }
 
-// needVoucher signs what a stream asks for, as far as the payer allows.
+// needVoucher signs the voucher that a stream asks for, within the payer's limits.
 func (r *run) needVoucher(ctx context.Context, data []byte) error {
 	need, err := mpp.DecodeNeedVoucher(data)
 	if err != nil {
@@ -216,7 +220,7 @@ func (r *run) needVoucher(ctx context.Context, data []byte) error {
 	return r.move(ctx, r.ask.path, of, v)
 }
 
-// receipt takes the last word on the charges.
+// receipt handles the final receipt.
 func (r *run) receipt(data []byte) error {
 	rc, err := mpp.DecodeReceipt(data)
 	if err != nil {
@@ -225,7 +229,7 @@ func (r *run) receipt(data []byte) error {
 	return r.believe(rc, r.row().Spent)
 }
 
-// frame takes an event of the analysis.
+// frame handles an event of the analysis.
 func (r *run) frame(data []byte) error {
 	var head struct {
 		Type      api.EventType `json:"type"`
@@ -263,7 +267,7 @@ func (r *run) frame(data []byte) error {
 	return nil
 }
 
-// failed is what an error event means: a server that stops has not said the last word.
+// failed converts an error event to an error. If the server is stopping, the run may continue.
 func (r *run) failed(e api.Event) error {
 	err := &RunError{RequestID: r.id, Code: api.OneLine(e.Code, 80), Message: api.OneLine(e.Message, maxMessage)}
 	if e.Code == api.CodeStopping || e.Code == api.CodeUnpaid {
@@ -272,10 +276,10 @@ func (r *run) failed(e api.Event) error {
 	return err
 }
 
-// foreign: text of a chain may be no UTF-8.
+// foreign: text of a chain may be invalid UTF-8.
 var foreign = jsontext.AllowInvalidUTF8(true)
 
-// answerOf reads the frame that ends a run.
+// answerOf decodes the frame that ends a run.
 func answerOf(kind api.EventType, data []byte) (*Answer, error) {
 	if kind == api.EventReport {
 		var report wire.ReportFrame
@@ -291,7 +295,7 @@ func answerOf(kind api.EventType, data []byte) (*Answer, error) {
 	return &Answer{Result: res}, nil
 }
 
-// Recover fetches a run whose stream was lost, and pays what is outstanding on it.
+// Recover fetches a run whose stream was lost, and pays its outstanding price.
 func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error) {
 	id, err := uuid.Parse(requestID)
 	if err != nil {
@@ -315,8 +319,8 @@ func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error)
 	return a, err
 }
 
-// fetch asks for the record of the run. It returns neither answer nor error where
-// there is none, or none yet.
+// fetch requests the record of the run. It returns neither answer nor error if there is no
+// record yet.
 func (r *run) fetch(ctx context.Context) (*Answer, error) {
 	if r.id == "" {
 		return nil, nil
@@ -362,8 +366,9 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 	return r.paid(r.answer), nil
 }
 
-// recount learns what was charged while no stream told it: the voucher that is the
-// highest already changes nothing, and its receipt says. It is no loss without one.
+// recount reads the charges that no stream reported: it sends the highest voucher again, and
+// the receipt
+// has them. If that fails nothing is lost.
 func (p *purchase) recount(ctx context.Context) {
 	if p.channel == (common.Hash{}) {
 		return

@@ -14,13 +14,15 @@ import (
 	"txlens/transport/wire"
 )
 
-// pollEvery is the usual time between two polls. The service cuts a job short that is
-// not paid for in 90 s.
+// pollEvery is the usual time between two polls. The service stops a job that is not paid for
+// in 90 s.
 const pollEvery = 5 * time.Second
 
-// ExplainJob buys an analysis as a job that is polled, every so often (default 5 s),
-// until it has ended. Each poll pays what has accrued. sink may be nil; it gets the
-// job's status after each poll. A job whose end was not seen is a *LostJob.
+// ExplainJob buys an analysis as a job and polls it at the given interval (default 5 s) until
+// it has ended.
+// Each poll pays the accrued price. sink may be nil; it gets the job's status after each poll.
+// If
+// the end of the job was not seen the error is a *LostJob.
 func (c *Client) ExplainJob(ctx context.Context, req api.Request, every time.Duration, sink func(api.JobStatus)) (*Answer, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
@@ -40,7 +42,7 @@ func (c *Client) ExplainJob(ctx context.Context, req api.Request, every time.Dur
 	return p.poll(ctx, id, every, sink)
 }
 
-// Job polls a job that was submitted before, until it has ended, as ExplainJob does.
+// Job polls a job that was submitted before until it has ended, like ExplainJob.
 func (c *Client) Job(ctx context.Context, jobID string, every time.Duration, sink func(api.JobStatus)) (*Answer, error) {
 	id, err := uuid.Parse(jobID)
 	if err != nil {
@@ -55,7 +57,7 @@ func (c *Client) Job(ctx context.Context, jobID string, every time.Duration, sin
 	return c.newPurchase().poll(ctx, id.String(), every, sink)
 }
 
-// submit pays for a job's submission and returns its id.
+// submit pays for the submission of a job and returns its id.
 func (p *purchase) submit(ctx context.Context, body []byte) (string, error) {
 	resp, err := p.send(ctx, ask{method: http.MethodPost, path: "/explain/async", body: body})
 	if err != nil {
@@ -70,15 +72,15 @@ func (p *purchase) submit(ctx context.Context, body []byte) (string, error) {
 	}
 	var accepted wire.JobAccepted
 	err = json.Unmarshal(doc, &accepted)
-	id, bad := uuid.Parse(accepted.JobID) // it goes into a path
+	id, bad := uuid.Parse(accepted.JobID) // the id becomes part of a path
 	if err != nil || bad != nil {
 		return "", fmt.Errorf("%w: the job has no id", ErrProtocol)
 	}
 	return id.String(), nil
 }
 
-// LostJob is a job whose end was not seen. It goes on as long as somebody pays; Job
-// asks for it again.
+// LostJob means that the end of a job was not seen. It continues while polls pay for it; Job
+// polls it again.
 type LostJob struct {
 	JobID string
 	Err   error
@@ -87,7 +89,7 @@ type LostJob struct {
 func (e *LostJob) Error() string { return "the job is not at its end: " + e.Err.Error() }
 func (e *LostJob) Unwrap() error { return e.Err }
 
-// poll asks for a job until it has ended.
+// poll polls a job until it has ended.
 func (p *purchase) poll(ctx context.Context, id string, every time.Duration, sink func(api.JobStatus)) (*Answer, error) {
 	if every <= 0 {
 		every = pollEvery
@@ -127,9 +129,9 @@ func (p *purchase) finished(id string, job *api.Job) (*Answer, error) {
 	return p.paid(a), nil
 }
 
-// job makes one poll.
+// job polls once.
 func (p *purchase) job(ctx context.Context, id string) (*api.Job, error) {
-	p.key = uuid.NewString() // each poll is its own request
+	p.key = uuid.NewString() // each poll is a request of its own
 	resp, err := p.send(ctx, ask{method: http.MethodGet, path: "/result/" + id})
 	if err != nil {
 		return nil, err

@@ -12,8 +12,9 @@ import (
 	"txlens/internal/durable"
 )
 
-// ReadKey reads a secp256k1 key in hex. A file that others than its owner may read
-// is refused. The key is in no error.
+// ReadKey reads a secp256k1 key in hex. It refuses a file that others than its owner may read.
+// Errors do not
+// contain the key.
 func ReadKey(path string) (*tempo.Secp256k1Key, error) {
 	const most = 256
 	text, err := ReadSecret(path, most)
@@ -27,8 +28,8 @@ func ReadKey(path string) (*tempo.Secp256k1Key, error) {
 	return key, nil
 }
 
-// ReadSecret reads a file that only its owner may read, of at most so many bytes.
-// Nothing of its text is in an error.
+// ReadSecret reads a file of limited size that only its owner may read. Errors do not contain
+// its text.
 func ReadSecret(path string, most int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -52,8 +53,8 @@ func ReadSecret(path string, most int64) (string, error) {
 	return string(text), nil
 }
 
-// NewKey makes a key and writes it to a new file that only its owner can read. A file
-// that is there is never written over.
+// NewKey generates a key and writes it to a new file that only its owner can read. It never
+// overwrites a file.
 func NewKey(path string) (_ *tempo.Secp256k1Key, err error) {
 	key, secret, err := tempo.GenerateSecp256k1Key()
 	if err != nil {
@@ -66,7 +67,7 @@ func NewKey(path string) (_ *tempo.Secp256k1Key, err error) {
 	_, err = f.WriteString("0x" + hex.EncodeToString(secret) + "\n")
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = durable.SyncDir(filepath.Dir(path)) // an account that was funded must not be lost
+		err = durable.SyncDir(filepath.Dir(path)) // an account with money must not be lost
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)

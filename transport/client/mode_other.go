@@ -4,5 +4,5 @@ package client
 
 import "io/fs"
 
-// readableByOthers: the mode says nothing here.
+// readableByOthers returns false: file modes have no meaning on this system.
 func readableByOthers(fs.FileMode) bool { return false }

@@ -4,5 +4,5 @@ package client
 
 import "io/fs"
 
-// readableByOthers reports whether a file is open to others than its owner.
+// readableByOthers reports whether others than the owner may read a file.
 func readableByOthers(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }

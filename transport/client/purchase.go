@@ -14,19 +14,20 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// purchase is one request of the payer's, with all that belongs to it: its vouchers,
-// its polls, its recovery. It has the client's turn.
+// purchase is one request of the payer with everything that belongs to it: vouchers, polls,
+// recovery. It holds
+// the semaphore of the client.
 type purchase struct {
 	c        *Client
-	key      string       // Idempotency-Key: repeating the request begins nothing new
-	channel  common.Hash  // it is paid from; zero until it is known
-	signed   tempo.Amount // raised by vouchers for it
-	charged  tempo.Amount // by receipts
+	key      string       // Idempotency-Key: a repeated request does not begin a new run
+	channel  common.Hash  // channel that pays; zero until it is known
+	signed   tempo.Amount // amount that its vouchers added
+	charged  tempo.Amount // charged by receipts
 	answered map[string]bool
-	offered  *offer // the last one that was answered; a stream's vouchers answer it again
-	replaced bool   // a channel that was gone has been replaced
-	toppedUp bool   // because the server said that the deposit is too small
-	// lastSpent is what receipts say of a channel that is gone from the book.
+	offered  *offer // challenge that was answered last; the vouchers of a stream answer it again
+	replaced bool   // a channel that no longer existed was replaced
+	toppedUp bool   // topped up because the server called the deposit too small
+	// lastSpent is the spent amount in receipts of a channel that is no longer in the file.
 	lastSpent tempo.Amount
 }
 
@@ -34,22 +35,24 @@ func (c *Client) newPurchase() *purchase {
 	return &purchase{c: c, key: uuid.NewString(), answered: map[string]bool{}}
 }
 
-// row is the channel that is paid from.
+// row returns the channel that pays.
 func (p *purchase) row() row {
 	r, _ := p.c.store.row(p.channel)
 	return r
 }
 
-// matches reports whether a channel is good for an offer: all that its id binds is
-// what the offer and the key say.
+// matches reports whether a channel fits an offer: everything that its id commits to equals
+// the offer and the
+// key.
 func (c *Client) matches(r *row, q *mpp.SessionRequest) bool {
 	d := &r.Descriptor
 	return r.ChainID == q.ChainID && r.Escrow == q.EscrowContract && d.Payee == q.Recipient && d.Token == q.Currency &&
 		d.Operator == q.Operator && tempo.Descriptor(*d).Signer() == c.o.Key.Address()
 }
 
-// use finds the channel for an offer, or opens one with the credential's voucher. The
-// payload is nil where there is a channel that a voucher can be signed for.
+// use finds the channel for an offer, or opens one together with the credential's voucher. The
+// payload is nil
+// if there is a channel for which a voucher can be signed.
 func (p *purchase) use(ctx context.Context, of *offer) (mpp.Payload, error) {
 	for _, r := range p.c.store.book.Channels {
 		if !p.c.matches(&r, of.q) {
@@ -78,8 +81,9 @@ func (p *purchase) use(ctx context.Context, of *offer) (mpp.Payload, error) {
 	return p.open(ctx, of)
 }
 
-// hydrate takes over a channel that the server remembers and this disk does not. It is
-// ours where our own signature and the chain say so.
+// hydrate adopts a channel that the server knows and the local file does not. It requires the
+// payer's own
+// signature and the state on chain.
 func (p *purchase) hydrate(ctx context.Context, q *mpp.SessionRequest, s *mpp.Snapshot) (found bool, err error) {
 	if s.Check(q, p.c.account) != nil || s.Descriptor.Signer() != p.c.o.Key.Address() || !p.c.hasSigned(s) {
 		return false, nil
@@ -97,8 +101,7 @@ func (p *purchase) hydrate(ctx context.Context, q *mpp.SessionRequest, s *mpp.Sn
 	})
 }
 
-// hasSigned reports whether a snapshot proves by a signature of this key what it says
-// was accepted.
+// hasSigned reports whether a snapshot has a signature of this key for the accepted amount.
 func (c *Client) hasSigned(s *mpp.Snapshot) bool {
 	if s.HighestVoucher == nil {
 		return false
@@ -107,8 +110,9 @@ func (c *Client) hasSigned(s *mpp.Snapshot) bool {
 	return err == nil && c.chain.domain.Verify(s.ChannelID, s.AcceptedCumulative, sig, c.o.Key.Address()) == nil
 }
 
-// catchUp takes over from a snapshot what was signed before and is not in the file,
-// which may be an older copy. Nothing else that a server says was signed is believed.
+// catchUp accepts from a snapshot what was signed before and is missing in the file, which may
+// be an older
+// copy. It believes nothing else about signed amounts.
 func (p *purchase) catchUp(s *mpp.Snapshot) error {
 	if s.AcceptedCumulative.Cmp(p.row().Signed) <= 0 {
 		return nil
@@ -119,8 +123,8 @@ func (p *purchase) catchUp(s *mpp.Snapshot) error {
 	return p.c.store.edit(s.ChannelID, func(r *row) { r.Signed = s.AcceptedCumulative })
 }
 
-// allow refuses to sign for more than the request may cost. It is asked before a
-// channel is opened, too.
+// allow refuses to sign for more than the limit of the request. It is called before a channel
+// is opened, too.
 func (p *purchase) allow(raise tempo.Amount) error {
 	total, ok := p.signed.Add(raise)
 	if !ok || total.Cmp(p.c.o.Limits.MaxCharge) > 0 {
@@ -129,7 +133,7 @@ func (p *purchase) allow(raise tempo.Amount) error {
 	return nil
 }
 
-// room is what may still be put into channels with this server, besides what is there.
+// room returns the amount that may still be deposited with this server.
 func (c *Client) room() tempo.Amount {
 	left := c.o.Limits.MaxDeposit
 	for i := range c.store.book.Channels {
@@ -141,8 +145,8 @@ func (c *Client) room() tempo.Amount {
 	return left
 }
 
-// open signs the opening of a channel and its first voucher, and keeps both before
-// they leave.
+// open signs the opening of a channel and its first voucher, and stores both before they are
+// sent.
 func (p *purchase) open(ctx context.Context, of *offer) (mpp.Payload, error) {
 	c, q := p.c, of.q
 	if err := p.allow(q.Amount); err != nil {
@@ -189,7 +193,8 @@ func (p *purchase) open(ctx context.Context, of *offer) (mpp.Payload, error) {
 	return p.opening(r)
 }
 
-// affordable tells a person what is missing before the chain tells a program.
+// affordable checks the balance, so that the user gets a clear error instead of that of the
+// chain.
 func (p *purchase) affordable(ctx context.Context, deposit tempo.Amount) error {
 	has, err := p.c.chain.balance(ctx, p.c.account)
 	if err != nil {
@@ -202,8 +207,8 @@ func (p *purchase) affordable(ctx context.Context, deposit tempo.Amount) error {
 	return nil
 }
 
-// reopen repeats an opening whose answer was lost, byte for byte. The server knows it
-// again, and so does the chain.
+// reopen repeats an opening whose answer was lost, with the same bytes, so that server and
+// chain recognise it.
 func (p *purchase) reopen(r row, of *offer) (mpp.Payload, error) {
 	if of.q.Amount.Cmp(r.Signed) > 0 {
 		if err := p.raise(of.q.Amount); err != nil {
@@ -222,8 +227,9 @@ func (p *purchase) opening(r row) (mpp.Payload, error) {
 	return &mpp.Open{ChannelRef: r.ref(), Transaction: r.OpenTx, CumulativeAmount: r.Signed, Signature: sig.Bytes()}, nil
 }
 
-// raise books that vouchers up to a sum may leave, if they may: within the deposit and
-// within what the request may cost. It is on disk when it returns.
+// raise stores that vouchers up to an amount may be sent, if the deposit and the limit of the
+// request allow
+// it. It is on disk when raise returns.
 func (p *purchase) raise(to tempo.Amount) error {
 	r := p.row()
 	more, up := to.Sub(r.Signed)
@@ -244,7 +250,7 @@ func (p *purchase) raise(to tempo.Amount) error {
 	return nil
 }
 
-// voucher signs for the sum that is booked.
+// voucher signs for the stored amount.
 func (p *purchase) voucher() (*mpp.Voucher, error) {
 	r := p.row()
 	sig, err := p.c.chain.domain.Sign(p.c.o.Key, r.ID, r.Signed)
@@ -254,20 +260,22 @@ func (p *purchase) voucher() (*mpp.Voucher, error) {
 	return &mpp.Voucher{ChannelRef: r.ref(), CumulativeAmount: r.Signed, Signature: sig.Bytes()}, nil
 }
 
-// told is the channel as it is told.
+// told returns the channel in its public form.
 func (p *purchase) told() Channel {
 	r := p.row()
 	return p.c.store.book.channel(&r)
 }
 
-// next is what must be signed in all for an amount more. short is what the server says
-// is missing, where it has refused a voucher.
+// next returns the cumulative amount to sign for an additional amount. short is what the
+// server reports as
+// missing after it refused a voucher.
 func (p *purchase) next(q *mpp.SessionRequest, short tempo.Amount) (tempo.Amount, error) {
 	r := p.row()
 	to, ok := r.Spent.Add(q.Amount)
 	if !short.IsZero() {
-		// What the server has charged meanwhile is not known here. No more than the price
-		// is believed to be missing.
+		// What the server has charged meanwhile is not known here. The client accepts that at
+		// most the price is
+		// missing.
 		to, ok = r.Signed.Add(lower(short, q.Amount))
 	} else if s := q.SessionSnapshot; s != nil && s.ChannelID == r.ID {
 		if err := p.catchUp(s); err != nil {
@@ -275,7 +283,7 @@ func (p *purchase) next(q *mpp.SessionRequest, short tempo.Amount) (tempo.Amount
 		}
 		r = p.row()
 		if to, ok = s.NextCumulative(q.Amount); ok {
-			most, fits := r.Signed.Add(q.Amount) // whatever it says is required or settled
+			most, fits := r.Signed.Add(q.Amount) // whatever amounts the server reports as required or settled
 			to, ok = lower(to, most), fits
 		}
 	}
@@ -290,8 +298,9 @@ func (p *purchase) next(q *mpp.SessionRequest, short tempo.Amount) (tempo.Amount
 	return to, nil
 }
 
-// believe takes a receipt, if it claims nothing that was not signed. carried is the
-// sum of the voucher that it answers.
+// believe accepts a receipt if it claims no more than was signed. carried is the amount of the
+// voucher that it
+// answers.
 func (p *purchase) believe(rc *mpp.Receipt, carried tempo.Amount) error {
 	r := p.row()
 	err := rc.Check(r.ID, r.Signed)
@@ -308,7 +317,7 @@ func (p *purchase) believe(rc *mpp.Receipt, carried tempo.Amount) error {
 	return p.spent(rc.Spent)
 }
 
-// spent books what the server says it has charged.
+// spent stores the charges that the server reports.
 func (p *purchase) spent(sum tempo.Amount) error {
 	r := p.row()
 	if sum == r.Spent && r.State != Opening {
@@ -320,7 +329,7 @@ func (p *purchase) spent(sum tempo.Amount) error {
 	if more, up := sum.Sub(r.Spent); up && !more.IsZero() {
 		p.charged, _ = p.charged.Add(more)
 		p.c.money(Money{Kind: MoneyCharged, Amount: more, Channel: p.told()})
-	} else if less, _ := r.Spent.Sub(sum); !less.IsZero() { // a charge that was given back
+	} else if less, _ := r.Spent.Sub(sum); !less.IsZero() { // a charge that was refunded
 		if p.charged, up = p.charged.Sub(less); !up {
 			p.charged = tempo.Amount{}
 		}
@@ -328,7 +337,7 @@ func (p *purchase) spent(sum tempo.Amount) error {
 	return nil
 }
 
-// opened notes that the server has taken an opening.
+// opened stores that the server has accepted an opening.
 func (p *purchase) opened() error {
 	if r := p.row(); r.State != Opening {
 		return nil

@@ -24,24 +24,25 @@ import (
 )
 
 const (
-	// maxRefusal bounds the body of an answer that is not what was paid for.
+	// maxRefusal limits the body of an answer other than the paid one.
 	maxRefusal = 64 << 10
-	// maxAnswer bounds any other body, and a whole stream.
+	// maxAnswer limits any other body, and a whole stream.
 	maxAnswer = 512 << 20
-	// maxHeader bounds the head of an answer.
+	// maxHeader limits the header of an answer.
 	maxHeader = 64 << 10
-	// headTime bounds the wait for the head of an answer: an opening waits for the chain.
+	// headTime is the time limit for the header of an answer: an opening waits for the chain.
 	headTime = 90 * time.Second
-	// maxPayments bounds how often one request is answered 402 after it was paid.
+	// maxPayments limits how often one request is answered 402 after it was paid.
 	maxPayments = 4
-	// maxTries bounds how often a request without an answer is sent again, as it is.
+	// maxTries limits how often a request without an answer is repeated.
 	maxTries = 4
-	// maxRetryAfter bounds what a server may make us wait.
+	// maxRetryAfter limits the wait that a server may ask for.
 	maxRetryAfter = 15 * time.Second
 )
 
-// baseURL checks and trims the address of a server. Vouchers do not travel in the
-// clear, but for a server on this machine.
+// baseURL checks and trims the address of a server. Vouchers are sent by https only, except to
+// a server on
+// this machine.
 func baseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -56,25 +57,26 @@ func baseURL(text string) (string, error) {
 	return u.Scheme + "://" + strings.ToLower(u.Host) + strings.TrimRight(u.Path, "/"), nil
 }
 
-// newWeb makes the HTTP client. It follows no redirect: a credential is for the server
-// that it was made for.
+// newWeb returns the HTTP client. It follows no redirect, because a credential is valid for
+// its server only.
 func newWeb() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout, t.MaxResponseHeaderBytes, t.DisableCompression = headTime, maxHeader, true
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// ask is a request as the payer means it; what pays for it comes on top.
+// ask is a request without its payment.
 type ask struct {
 	method, path, accept string
 	body                 []byte
 }
 
-// manage asks for nothing: it only moves the channel.
+// manage marks a request that only manages the channel.
 func manage(path string) ask { return ask{method: http.MethodPost, path: path} }
 
-// once sends a request once. A credential goes into the header that its challenge
-// names; a management request carries nothing else.
+// once sends a request once. A credential goes into the header that its challenge names; a
+// management request
+// has no body.
 func (p *purchase) once(ctx context.Context, a ask, cr *mpp.Credential, content bool) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, a.method, p.c.server+a.path, bytes.NewReader(a.body))
 	if err != nil {
@@ -107,7 +109,8 @@ func (p *purchase) once(ctx context.Context, a ask, cr *mpp.Credential, content 
 	return resp, nil
 }
 
-// unanswered: nothing came back, or it broke off. The same may be sent again.
+// unanswered means that there was no answer or an incomplete one. The same request may be sent
+// again.
 type unanswered struct{ cause error }
 
 func (u unanswered) Error() string {
@@ -119,7 +122,7 @@ func (u unanswered) Error() string {
 }
 func (u unanswered) Unwrap() error { return u.cause }
 
-// try sends the same request until there is an answer that is not "later".
+// try repeats the same request until there is an answer other than "retry later".
 func (p *purchase) try(ctx context.Context, a ask, cr *mpp.Credential, content bool) (resp *http.Response, err error) {
 	for n := 1; ; n++ {
 		resp, err = p.once(ctx, a, cr, content)
@@ -144,7 +147,7 @@ func (p *purchase) try(ctx context.Context, a ask, cr *mpp.Credential, content b
 	}
 }
 
-// backoff is the rest before try n+1.
+// backoff returns the wait before try n+1.
 func backoff(n int) time.Duration { return min(250*time.Millisecond<<(n-1), 8*time.Second) }
 
 func retryAfter(resp *http.Response, usual time.Duration) time.Duration {
@@ -155,15 +158,15 @@ func retryAfter(resp *http.Response, usual time.Duration) time.Duration {
 	return min(time.Duration(min(seconds, 3600))*time.Second, maxRetryAfter)
 }
 
-// drain ends an answer whose body nobody wants, so that the connection can be used
-// again.
+// drain reads the rest of an unwanted body, so that the connection can be reused.
 func drain(resp *http.Response) {
 	io.CopyN(io.Discard, resp.Body, maxRefusal)
 	resp.Body.Close()
 }
 
-// send asks, and pays what the answer demands. What it returns is an answer other than
-// a demand for payment; the caller closes its body.
+// send sends a request and pays what the answer asks for. It returns an answer other than a
+// demand for payment;
+// the caller closes its body.
 func (p *purchase) send(ctx context.Context, a ask) (*http.Response, error) {
 	resp, err := p.try(ctx, a, nil, true)
 	if err != nil {
@@ -198,7 +201,7 @@ func (p *purchase) send(ctx context.Context, a ask) (*http.Response, error) {
 	return resp, nil
 }
 
-// mendable reports whether a refusal of a payment is worth another voucher.
+// mendable reports whether another voucher can answer a refused payment.
 func (p *purchase) mendable(r refusal) bool {
 	switch mpp.ProblemType(r.code) {
 	case mpp.PaymentRequired, mpp.PaymentExpired, mpp.InvalidChallenge, mpp.InsufficientBalance, mpp.AmountExceedsDeposit, mpp.DeltaTooSmall:
@@ -207,7 +210,7 @@ func (p *purchase) mendable(r refusal) bool {
 	return r.code == api.CodeDeposit && !p.toppedUp
 }
 
-// pay answers an offer, and sends the request with that.
+// pay pays an offer and sends the request with the payment.
 func (p *purchase) pay(ctx context.Context, a ask, of *offer, short tempo.Amount) (*http.Response, error) {
 	payload, err := p.use(ctx, of)
 	if err != nil {
@@ -243,7 +246,7 @@ func (p *purchase) pay(ctx context.Context, a ask, of *offer, short tempo.Amount
 	return resp, nil
 }
 
-// answer sends a request with a credential, and takes the receipt that comes back.
+// answer sends a request with a credential, and handles the receipt.
 func (p *purchase) answer(ctx context.Context, a ask, of *offer, payload mpp.Payload, content bool) (*http.Response, error) {
 	p.answered[of.challenge.ID], p.offered = true, of
 	cr := mpp.NewCredential(&of.challenge, payload, mpp.Source{ChainID: p.c.chain.ID, Address: p.c.account})
@@ -262,7 +265,7 @@ func (p *purchase) answer(ctx context.Context, a ask, of *offer, payload mpp.Pay
 	return resp, nil
 }
 
-// carries is the sum that a payload signs for.
+// carries returns the amount that a payload signs for.
 func carries(payload mpp.Payload) tempo.Amount {
 	switch v := payload.(type) {
 	case *mpp.Open:
@@ -275,14 +278,14 @@ func carries(payload mpp.Payload) tempo.Amount {
 	return tempo.Amount{}
 }
 
-// acknowledged takes what a good answer says about the channel.
+// acknowledged handles the receipt of a successful answer.
 func (p *purchase) acknowledged(resp *http.Response, carried tempo.Amount) error {
 	if err := p.opened(); err != nil {
 		return err
 	}
 	value := resp.Header.Get(mpp.HeaderReceipt)
 	if value == "" {
-		return nil // the published server gives a stream its receipt at the end
+		return nil // some servers send the receipt of a stream at its end
 	}
 	rc, err := mpp.ParseReceipt(value)
 	if err != nil {
@@ -291,8 +294,9 @@ func (p *purchase) acknowledged(resp *http.Response, carried tempo.Amount) error
 	return p.believe(rc, carried)
 }
 
-// replace drops a channel that the server calls gone, if the chain says so, too, and
-// asks once more. A server must not bring a payer to leave money behind.
+// replace deletes a channel that the server calls gone, if the chain confirms it, and repeats
+// the request once.
+// Without the check a server could make a payer abandon money.
 func (p *purchase) replace(ctx context.Context, a ask, resp *http.Response) (*http.Response, error) {
 	refusal := readRefusal(resp)
 	r := p.row()
@@ -314,22 +318,22 @@ func (p *purchase) replace(ctx context.Context, a ask, resp *http.Response) (*ht
 	return p.try(ctx, a, nil, true)
 }
 
-// refusal is an answer other than the one that was paid for, read and closed.
+// refusal is an answer other than the paid one, read and closed.
 type refusal struct {
 	status  int
-	code    string // of the service, or the last part of a problem's type
+	code    string // code of the service, or the last part of a problem's type
 	message string
-	short   tempo.Amount // what a voucher lacked
+	short   tempo.Amount // missing amount of a voucher
 }
 
 func (r refusal) err() error {
 	return &StatusError{Status: r.status, Code: r.code, Message: r.message}
 }
 
-// maxMessage bounds what a server can put on a person's screen.
+// maxMessage limits the text of a server in an error.
 const maxMessage = 400
 
-// readRefusal reads the body of a refusal, whatever it is.
+// readRefusal reads the body of a refusal of any content type.
 func readRefusal(resp *http.Response) (r refusal) {
 	defer resp.Body.Close()
 	r = refusal{status: resp.StatusCode}
@@ -345,7 +349,7 @@ func readRefusal(resp *http.Response) (r refusal) {
 				r.message += " " + p.Hint
 			}
 			if p.Type == mpp.InsufficientBalance && r.short.IsZero() {
-				r.short = tempo.MaxAmount // it does not say; next caps it
+				r.short = tempo.MaxAmount // none given; next limits it
 			}
 		}
 	} else {
@@ -358,7 +362,7 @@ func readRefusal(resp *http.Response) (r refusal) {
 	return r
 }
 
-// readBody reads the body of a good answer.
+// readBody reads the body of a successful answer.
 func readBody(resp *http.Response, most int64) ([]byte, error) {
 	defer resp.Body.Close()
 	doc, err := io.ReadAll(io.LimitReader(resp.Body, most+1))

@@ -24,16 +24,16 @@ import (
 	"txlens/internal/durable"
 )
 
-// fileVersion is that of the layout of a channel file.
+// fileVersion is the version of the format of a channel file.
 const fileVersion = 1
 
-// maxFile bounds a channel file; one channel takes about 2 KB.
+// maxFile limits a channel file; one channel takes about 2 KB.
 const maxFile = 1 << 20
 
-// fileSuffix is how the names of channel files end.
+// fileSuffix is the suffix of channel files.
 const fileSuffix = ".channels.json"
 
-// book is what a channel file holds: the channels of one account with one server.
+// book is the content of a channel file: the channels of one account with one server.
 type book struct {
 	Version  int            `json:"version"`
 	Server   string         `json:"server"`
@@ -41,7 +41,7 @@ type book struct {
 	Channels []row          `json:"channels"`
 }
 
-// descriptor is tempo.Descriptor under the names of the protocol.
+// descriptor is tempo.Descriptor with the member names of the protocol.
 type descriptor struct {
 	Payer             common.Address `json:"payer"`
 	Payee             common.Address `json:"payee"`
@@ -60,15 +60,15 @@ type row struct {
 	Descriptor descriptor     `json:"descriptor"`
 	State      ChannelState   `json:"state"`
 	Deposit    tempo.Amount   `json:"deposit"`
-	Signed     tempo.Amount   `json:"signed"` // the highest voucher that may have left
-	Spent      tempo.Amount   `json:"spent"`  // as the last receipt said
+	Signed     tempo.Amount   `json:"signed"` // amount of the highest voucher that may have been sent
+	Spent      tempo.Amount   `json:"spent"`  // amount in the last receipt
 	OpenedAt   int64          `json:"openedAt"`
 
-	// OpenTx is the transaction of a channel that opens, to be sent again as it is.
+	// OpenTx is the opening transaction of a channel, kept to send it again unchanged.
 	OpenTx hexutil.Bytes `json:"openTx,omitzero"`
-	// Pending is a top-up that may be on its way.
+	// Pending is a top-up that may be in progress.
 	Pending tempo.Amount `json:"pending,omitzero"`
-	// ValidBefore is when OpenTx, or the transaction of Pending, cannot land any more.
+	// ValidBefore is when OpenTx, or the transaction of Pending, can no longer be included.
 	ValidBefore    int64 `json:"validBefore,omitzero"`
 	WithdrawableAt int64 `json:"withdrawableAt,omitzero"`
 }
@@ -77,7 +77,7 @@ func (r *row) ref() mpp.ChannelRef {
 	return mpp.ChannelRef{ChannelID: r.ID, Descriptor: tempo.Descriptor(r.Descriptor)}
 }
 
-// held is what of the account's money the channel has, or may have soon.
+// held returns the account's money that is in the channel, or may soon be.
 func (r *row) held() tempo.Amount {
 	sum, ok := r.Deposit.Add(r.Pending)
 	if !ok {
@@ -86,10 +86,10 @@ func (r *row) held() tempo.Amount {
 	return sum
 }
 
-// uncertain: the chain may not agree with the row.
+// uncertain reports whether the chain may differ from the row.
 func (r *row) uncertain() bool { return r.State != Open || !r.Pending.IsZero() }
 
-// check holds a row that was read to what must be true of each.
+// check validates a row that was read.
 func (r *row) check(account common.Address) error {
 	switch {
 	case tempo.Descriptor(r.Descriptor).ID(r.ChainID, r.Escrow) != r.ID:
@@ -106,7 +106,7 @@ func (r *row) check(account common.Address) error {
 	return nil
 }
 
-// DefaultDir is where the channels of a user lie: txlens/wallet in the user's
+// DefaultDir returns the folder of a user's channel files: txlens/wallet in the user's
 // configuration folder.
 func DefaultDir() (string, error) {
 	dir, err := os.UserConfigDir()
@@ -116,8 +116,9 @@ func DefaultDir() (string, error) {
 	return filepath.Join(dir, "txlens", "wallet"), nil
 }
 
-// fileName is that of a server and account: a readable part, and one that differs for
-// servers that the readable part does not tell apart.
+// fileName returns the name of the file for a server and account: a readable part, and a hash
+// that differs if
+// the readable part does not.
 func fileName(server string, account common.Address) string {
 	_, host, _ := strings.Cut(server, "://")
 	readable := strings.Map(func(r rune) rune {
@@ -130,15 +131,15 @@ func fileName(server string, account common.Address) string {
 	return readable[:min(len(readable), 80)] + "-" + hex.EncodeToString(sum[:4]) + "-" + strings.ToLower(account.Hex()) + fileSuffix
 }
 
-// store is a channel file under lock.
+// store is a locked channel file.
 type store struct {
 	path  string
 	lock  *flock.Flock
 	book  book
-	write func(path string, doc []byte) error // writeDurably; tests break it
+	write func(path string, doc []byte) error // writeDurably; tests replace it to simulate errors
 }
 
-// openStore takes the lock and reads the file, if there is one.
+// openStore locks and reads the file, if there is one.
 func openStore(dir, server string, account common.Address) (*store, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the wallet: %w", err)
@@ -167,8 +168,9 @@ func openStore(dir, server string, account common.Address) (*store, error) {
 
 func (s *store) close() error { return s.lock.Close() }
 
-// readBook reads a channel file. One that cannot be understood is never written
-// over: there may be money in it.
+// readBook reads a channel file. An unreadable file is never overwritten, because it may be
+// the only record of
+// money.
 func readBook(path string) (b book, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -203,8 +205,7 @@ func decodeBook(doc []byte) (b book, err error) {
 	return b, nil
 }
 
-// update changes the book by edit and has it on disk before it returns. Where that
-// fails nothing has changed.
+// update changes the book and returns when it is on disk. After an error nothing has changed.
 func (s *store) update(edit func(*book)) error {
 	next := s.book
 	next.Channels = slices.Clone(s.book.Channels)
@@ -231,14 +232,14 @@ func (s *store) edit(id common.Hash, change func(*row)) error {
 	})
 }
 
-// drop removes a row.
+// drop deletes a row.
 func (s *store) drop(id common.Hash) error {
 	return s.update(func(b *book) {
 		b.Channels = slices.DeleteFunc(b.Channels, func(r row) bool { return r.ID == id })
 	})
 }
 
-// row is a copy of one; ok is false where there is none.
+// row returns a copy of a row; ok is false if there is none.
 func (s *store) row(id common.Hash) (r row, ok bool) {
 	for _, r := range s.book.Channels {
 		if r.ID == id {
@@ -248,8 +249,8 @@ func (s *store) row(id common.Hash) (r row, ok bool) {
 	return row{}, false
 }
 
-// writeDurably puts a file in the place of another: either all of it is there after a
-// crash, or the old one.
+// writeDurably replaces a file atomically: after a crash there is the complete new file or the
+// old one.
 func writeDurably(path string, doc []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
@@ -277,9 +278,11 @@ func writeDurably(path string, doc []byte) (err error) {
 	return durable.SyncDir(dir)
 }
 
-// Channels lists the channels in a folder, of all servers and accounts, by server,
-// account and age. It takes no lock and asks nobody. A missing folder has none; a
-// file that cannot be read is an error beside what the others hold.
+// Channels lists the channels in a folder, of all servers and accounts, by server, account and
+// age. It takes no
+// lock and makes no request. A missing folder has no channels. An unreadable file is reported
+// as an
+// error beside the channels of the others.
 func Channels(dir string) ([]Channel, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*"+fileSuffix)) // sorted
 	if err != nil {
@@ -297,7 +300,7 @@ func Channels(dir string) ([]Channel, error) {
 	return all, errors.Join(faults...)
 }
 
-// channel is a row as it is told.
+// channel returns a row in its public form.
 func (b *book) channel(r *row) Channel {
 	ch := Channel{
 		Server: b.Server, Account: b.Account, ID: r.ID, ChainID: r.ChainID, Token: r.Descriptor.Token, Payee: r.Descriptor.Payee,

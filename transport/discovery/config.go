@@ -11,29 +11,29 @@ import (
 	"txlens/engine/api"
 )
 
-// Config says what is true of one deployment. The documents repeat it.
+// Config describes one deployment for the documents.
 type Config struct {
-	BaseURL BaseURL // zero: that of each request
+	BaseURL BaseURL // zero: the base URL of each request
 	Metered bool    // analyses are paid for
 	Terms   Terms   // zero: DefaultTerms
 	Limits  Limits
-	Chains  []Chain // in the order they are listed; none: the list is left out
-	Model   string  // that answers where a request names none; empty: api.DefaultModel
-	// ModelBudget is what the language model may cost in one analysis, in
-	// nano-dollars; 0: no model takes part.
+	Chains  []Chain // in the order of the list; none: the list is omitted
+	Model   string  // model of requests that name none; empty: api.DefaultModel
+	// ModelBudget is the maximum cost of the language model in one analysis, in nano-dollars;
+	// 0: no model is used.
 	ModelBudget int64
 }
 
-// Limits are the settings of the server that a caller meets.
+// Limits are the settings of the server that clients notice.
 type Limits struct {
-	Body      int           // bytes of a request body
-	Head      int           // bytes of a request header
-	Deadline  time.Duration // of one analysis
-	Heartbeat time.Duration // silence of a stream before a heartbeat
-	RunRecord int           // compressed bytes of a run record; a larger one is not kept
+	Body      int           // maximum bytes of a request body
+	Head      int           // maximum bytes of a request header
+	Deadline  time.Duration // time limit of one analysis
+	Heartbeat time.Duration // time without events before a stream gets a heartbeat
+	RunRecord int           // compressed bytes of a run record; a larger one is not stored
 }
 
-// longest says in words how long an analysis may take.
+// longest returns the time limit of an analysis in words.
 func (l Limits) longest() string {
 	switch n := int64((l.Deadline + time.Minute - 1) / time.Minute); n {
 	case 0, 1:
@@ -45,7 +45,7 @@ func (l Limits) longest() string {
 	}
 }
 
-// span writes a duration in the largest unit that divides it: 90 seconds, 1 hour.
+// span formats a duration in the largest unit that divides it: 90 seconds, 1 hour.
 func span(d time.Duration) string {
 	for _, u := range []struct {
 		length time.Duration
@@ -58,8 +58,9 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// facts replaces the names in braces that the tables and templates of this package
-// use for values of the configuration, so that no text repeats a value.
+// facts maps the names in braces, which the tables and templates of this package use, to
+// values of the
+// configuration.
 func (c Config) facts() *strings.Replacer {
 	cached := "no-store, also for the documents: they repeat the Host of the request"
 	if c.BaseURL.s != "" {
@@ -79,40 +80,41 @@ func (c Config) facts() *strings.Replacer {
 	)
 }
 
-// Chain is one supported chain. Full is set where labels, USD values and risk
-// flags are complete.
+// Chain is one supported chain. Full means that labels, USD values and risk flags are
+// complete.
 type Chain struct {
 	ID         uint64
 	Slug, Name string
 	Full       bool
 }
 
-// Terms are those of payment. Amounts are in base units of the currency: 1 USD is
-// 1,000,000.
+// Terms are the terms of payment. Amounts are base units of the currency: 1 USD is 1,000,000.
 type Terms struct {
-	ChainID          uint64 // of the settlement chain
+	ChainID          uint64 // id of the settlement chain
 	Currency         string // token contract on the settlement chain
-	Unit             uint64 // of a voucher, of the submit of a job, of the deposit probe
+	Unit             uint64 // price of one unit: a voucher, the submission of a job, the deposit probe
 	SuggestedDeposit uint64
 	MinimumDeposit   uint64
-	Exposure         uint64        // that a run may owe before its next purchase waits
-	VoucherPatience  time.Duration // with a stream whose voucher is short
-	JobPatience      time.Duration // with a job of which nothing is collected
+	Exposure         uint64        // maximum debt of a run before its next purchase waits
+	VoucherPatience  time.Duration // time that a stream waits for a voucher
+	JobPatience      time.Duration // time that a job runs without payment
 }
 
-// DefaultTerms are those of the interface.
+// DefaultTerms are the terms of the interface.
 var DefaultTerms = Terms{
 	ChainID: 4217, Currency: "0x20C000000000000000000000b9537d11c60E8b50",
 	Unit: 10_000, SuggestedDeposit: 16_000_000, MinimumDeposit: 2_000_000, Exposure: 250_000,
 	VoucherPatience: 60 * time.Second, JobPatience: 90 * time.Second,
 }
 
-// RecommendedMax is the ceiling that a client should set: a channel that is opened
-// at its ceiling cannot be topped up.
+// RecommendedMax returns the maximum deposit that a client should configure: a channel that is
+// opened with the
+// maximum cannot be topped up.
 func (t Terms) RecommendedMax() uint64 { return 2 * t.SuggestedDeposit }
 
-// CurrencyName names the currency: "USDC.e" for that of the interface, "the token"
-// for one whose name is not known here.
+// CurrencyName returns the name of the currency: "USDC.e" for that of the interface, "the
+// token" for an unknown
+// one.
 func (t Terms) CurrencyName() string {
 	if strings.EqualFold(t.Currency, DefaultTerms.Currency) {
 		return "USDC.e"
@@ -120,13 +122,14 @@ func (t Terms) CurrencyName() string {
 	return "the token"
 }
 
-// Elsewhere reports whether payments settle in another token or on another chain
-// than the one that clients know without being told.
+// Elsewhere reports whether payments settle in another token or on another chain than those
+// that clients know
+// by default.
 func (t Terms) Elsewhere() bool {
 	return t.ChainID != DefaultTerms.ChainID || !strings.EqualFold(t.Currency, DefaultTerms.Currency)
 }
 
-// dollars writes base units as people write USD, exactly: $16, $2.50, $0.01, $0.0025.
+// dollars formats base units as an exact USD amount: $16, $2.50, $0.01, $0.0025.
 func dollars(base uint64) string {
 	cents := fmt.Sprintf("%06d", base%1_000_000)
 	s := fmt.Sprintf("$%d.%s", base/1_000_000, cents[:2]+strings.TrimRight(cents[2:], "0"))
@@ -136,15 +139,15 @@ func dollars(base uint64) string {
 // amountOf is dollars without the sign.
 func amountOf(base uint64) string { return strings.TrimPrefix(dollars(base), "$") }
 
-// BaseURL is where the service is reached from outside: scheme, host and, behind a
-// proxy, a path, without a trailing slash. Its characters need no escaping in
-// JSON, Markdown or a shell.
+// BaseURL is the public address of the service: scheme, host and, behind a proxy, a path,
+// without a trailing
+// slash. Its characters need no escaping in JSON, Markdown or a shell.
 type BaseURL struct{ s string }
 
-// String is the URL, empty when none is set.
+// String returns the URL, empty if none is set.
 func (b BaseURL) String() string { return b.s }
 
-// plain are the characters of URLs that mean nothing anywhere else.
+// plain are the characters of URLs without special meaning in these formats.
 var plain = regexp.MustCompile(`^https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~-]+)*$`)
 
 // ParseBaseURL reads an http or https URL without query, user and fragment.
@@ -160,7 +163,7 @@ func ParseBaseURL(s string) (BaseURL, error) {
 	return BaseURL{s}, nil
 }
 
-// UnmarshalText reads a base URL of a flag or a file; an empty one is none.
+// UnmarshalText parses a base URL of a flag or a file; an empty text means none.
 func (b *BaseURL) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*b = BaseURL{}

@@ -12,8 +12,9 @@ import (
 	"txlens/engine/api"
 )
 
-// base stands for the base URL while the documents are made. The top-level domain
-// invalid belongs to nobody (RFC 2606).
+// base is a placeholder for the base URL while the documents are made. The top-level domain
+// invalid is
+// reserved (RFC 2606).
 const base = "https://base.invalid"
 
 // documentTable lists the documents.
@@ -30,7 +31,8 @@ var documentTable = []struct{ path, operation, kind, about string }{
 	{"/llms-full.txt", "getLlmsFull", "text/plain; charset=utf-8", "The whole documentation in one file"},
 }
 
-// makers make the documents of documentTable, with base in them.
+// makers are the functions that make the documents of documentTable, with the placeholder
+// base.
 func makers() map[string]func(Config, map[string]schema) ([]byte, error) {
 	return map[string]func(Config, map[string]schema) ([]byte, error){
 		"/openapi.json": makeOpenAPI, "/tool-spec.json": makeToolSpec, "/SKILL.md": makeSkill, "/llms.txt": makeIndex, "/llms-full.txt": makeFull,
@@ -40,17 +42,17 @@ func makers() map[string]func(Config, map[string]schema) ([]byte, error) {
 // Document is one of the documents, for one base URL.
 type Document struct {
 	ContentType string
-	ETag        string // strong, with its quotes
-	Body        []byte // must not be changed
+	ETag        string // strong ETag with its quotes
+	Body        []byte // read-only
 }
 
 // Set is the documents of one deployment. It is safe for concurrent use.
 type Set struct {
-	made   map[string]Document // by path; with the configured base URL, or still with base
-	masked bool                // base is still in them
+	made   map[string]Document // by path; with the configured base URL, or with the placeholder
+	masked bool                // the documents have the placeholder
 }
 
-// Paths lists where the documents are.
+// Paths lists the paths of the documents.
 func Paths() []string {
 	var out []string
 	for _, d := range documentTable {
@@ -59,8 +61,7 @@ func Paths() []string {
 	return out
 }
 
-// New makes the documents. Its errors are faults of the tables in this package,
-// which tests find, and none of cfg.
+// New makes the documents. An error means a fault in the tables of this package, not in cfg.
 func New(cfg Config) (*Set, error) {
 	if cfg.Terms == (Terms{}) {
 		cfg.Terms = DefaultTerms
@@ -91,17 +92,18 @@ func New(cfg Config) (*Set, error) {
 	return s, nil
 }
 
-// NeedsBase reports whether At wants the base URL of the request. No cache may keep
-// such a document: whoever sends another Host gets another one.
+// NeedsBase reports whether At needs the base URL of the request. Such a document must not be
+// cached, because
+// it depends on the Host header.
 func (s *Set) NeedsBase() bool { return s.masked }
 
-// At returns the document at path; from is where the service is reached, which
-// counts only where NeedsBase.
+// At returns the document at path. from is the base URL of the request, which is used only if
+// NeedsBase.
 func (s *Set) At(path string, from BaseURL) (Document, bool) {
 	d, ok := s.made[path]
 	if ok && s.masked {
 		d.Body = bytes.ReplaceAll(d.Body, []byte(base), []byte(from.s))
-		d.ETag = tagOf([]byte(d.ETag + from.s)) // the two together decide the body
+		d.ETag = tagOf([]byte(d.ETag + from.s)) // both together determine the body
 	}
 	return d, ok
 }
@@ -119,8 +121,8 @@ func makeOpenAPI(cfg Config, all map[string]schema) ([]byte, error) {
 	return canonical(raw)
 }
 
-// canonical brings JSON into one form: the library writes extensions in the order
-// of a map.
+// canonical sorts the members of JSON objects, because the library writes extensions in map
+// order.
 func canonical(raw []byte) ([]byte, error) {
 	v := jsontext.Value(raw)
 	if err := v.Format(jsontext.ReorderRawObjects(true), jsontext.EscapeForHTML(false)); err != nil {

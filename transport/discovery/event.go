@@ -8,15 +8,14 @@ import (
 	"txlens/engine/api"
 )
 
-// eventOrder is that of a stream; the last three end one.
+// eventOrder is the order in a stream; each of the last three ends it.
 var eventOrder = []api.EventType{
 	api.EventPreflightStart, api.EventPreflightStatus, api.EventPreflightDone, api.EventIteration, api.EventAgentText,
 	api.EventAgentStatus, api.EventToolCall, api.EventToolResult, api.EventSkillCall, api.EventTokens, api.EventHeartbeat, api.EventComplete,
 	api.EventResult, api.EventReport, api.EventError,
 }
 
-// eventSchema is the name of the schema of an event: preflight_start has
-// PreflightStartEvent.
+// eventSchema returns the schema name of an event: PreflightStartEvent for preflight_start.
 func eventSchema(t api.EventType) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(string(t), "_") {
@@ -25,8 +24,9 @@ func eventSchema(t api.EventType) string {
 	return b.String() + "Event"
 }
 
-// addEvents makes a schema for each type of event, out of that of api.Event
-// and of api.Layouts, and one for all of them.
+// addEvents adds a schema for each type of event, derived from api.Event and api.Layouts, and
+// one for all of
+// them.
 func addEvents(all map[string]schema) {
 	members := all["Event"]["properties"].(schema)
 	delete(all, "Event")
@@ -52,7 +52,7 @@ func addEvents(all map[string]schema) {
 	}
 }
 
-// envelope is what every event has.
+// envelope are the members of every event.
 func envelope(t api.EventType, members schema) schema {
 	id := maps.Clone(members["requestId"].(schema))
 	id["format"] = "uuid"
@@ -76,8 +76,7 @@ func layoutEvent(t api.EventType, members schema) schema {
 	return schema{"type": "object", "properties": props, "required": required}
 }
 
-// resultEvent has the members of the result beside its own: so they stand in the
-// frame.
+// resultEvent combines the members of the envelope and of the result, as in the frame.
 func resultEvent(result, members schema) schema {
 	props := envelope(api.EventResult, members)
 	maps.Copy(props, result["properties"].(schema))

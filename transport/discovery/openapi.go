@@ -9,11 +9,12 @@ import (
 	"github.com/swaggest/openapi-go/openapi31"
 )
 
-// APIVersion is the version that the OpenAPI description declares.
+// APIVersion is the version in the OpenAPI description.
 const APIVersion = "1.0.0"
 
-// namedEvents is the extension that says which events of a stream have a name of
-// their own, and their schemas; it stands beside x-event-schema.
+// namedEvents is the extension that lists the named events of a stream and their schemas, in
+// addition to
+// x-event-schema.
 const namedEvents = "x-named-events"
 
 // everywhere are the headers of every answer.
@@ -88,7 +89,7 @@ func tag(name, text string) openapi31.Tag {
 	return openapi31.Tag{Name: name, Description: &text}
 }
 
-// overview is what the description says of the whole.
+// overview returns the description text of the whole document.
 func overview(cfg Config) string {
 	text := `Takes the hash of an EVM transaction, finds its chain, and says what the transaction did: one line, ordered steps, class, protocol, risks, balance changes in USD, the decoded call tree.
 
@@ -175,8 +176,9 @@ func (c Config) response(a answer) *openapi31.Response {
 	return &out
 }
 
-// bodies are those that this deployment sends: where nothing is paid no payment is
-// refused, and no stream speaks of vouchers.
+// bodies returns the bodies that this deployment sends: without payment there are no refused
+// payments and no
+// voucher events.
 func (c Config) bodies(a answer) []media {
 	if c.Metered {
 		return a.bodies
@@ -208,8 +210,9 @@ func contents(bodies []media) map[string]openapi31.MediaType {
 	return out
 }
 
-// checkOperations finds faults of the table that no type can: the same status
-// twice would silently lose one.
+// checkOperations finds faults of the table that types cannot prevent: a duplicate status
+// would silently
+// replace another one.
 func checkOperations() error {
 	for _, op := range operations(true) {
 		seen := map[int]bool{}
@@ -223,7 +226,7 @@ func checkOperations() error {
 	return nil
 }
 
-// parameters are those of an operation. What stands in the path is required.
+// parameters returns the parameters of an operation. Path parameters are required.
 func parameters(all []parameter) (out []openapi31.ParameterOrReference) {
 	for _, from := range all {
 		p := openapi31.Parameter{Name: from.name, In: openapi31.ParameterInPath, Description: &from.text, Schema: from.schema}

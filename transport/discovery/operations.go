@@ -10,24 +10,24 @@ import (
 // operation is one endpoint.
 type operation struct {
 	method, path, id, tag string
-	payment               string // what is paid for; empty: free
-	moves                 bool   // it moves a payment channel and sells nothing, so it has no offer
-	aside                 bool   // another operation of the path is the one to be listed
+	payment               string // description of what is paid for; empty: free
+	moves                 bool   // it manages a payment channel and sells nothing, so it has no offer
+	aside                 bool   // another operation of the path is listed instead
 	summary, text         string
-	body                  *media // of the request
+	body                  *media // body of the request
 	bodyOptional          bool
 	params                []parameter
 	answers               []answer
 }
 
-// parameter stands in the path, or in the query where it has another place.
+// parameter is a path parameter, or a query parameter if it has another place.
 type parameter struct {
 	name, text string
 	schema     schema // nil: a UUID in the path
 	query      bool
 }
 
-// viewParam chooses the view of an answer.
+// viewParam selects the view of an answer.
 func viewParam() parameter {
 	return parameter{
 		name: "view", text: "How much of the result is sent; see the member view of ExplainRequest.",
@@ -35,7 +35,7 @@ func viewParam() parameter {
 	}
 }
 
-// media is a body: its type and what its schema is.
+// media is a content type and its schema.
 type media struct {
 	kind    string
 	schema  schema
@@ -45,21 +45,21 @@ type media struct {
 
 // answer is one status of an operation.
 type answer struct {
-	name    string // of the component, where several operations share it
+	name    string // name of the component, if several operations share it
 	status  int
 	text    string
 	bodies  []media
-	headers []string // beside those that every answer has
-	metered bool     // only where the service is metered
-	problem bool     // a payment is refused so, too
-	plain   string   // name of the component where nothing is paid, if it is another
+	headers []string // in addition to those of every answer
+	metered bool     // only if the service is metered
+	problem bool     // a payment may be refused with it
+	plain   string   // name of the component without payment, if it differs
 }
 
 func jsonOf(name string) media { return media{kind: "application/json", schema: ref(name)} }
 
 func textOf(kind string) media { return media{kind: kind, schema: schema{"type": "string"}} }
 
-// errorsOf are the codes that a status may have, as text.
+// errorsOf returns the codes of a status as text.
 func errorsOf(status int, codes ...string) string {
 	var out string
 	for _, c := range api.ErrorCodes() {
@@ -78,14 +78,14 @@ func refused(status int, text string, codes ...string) answer {
 	return a
 }
 
-// shared makes an answer that stands once among the components.
+// shared returns an answer that is defined once among the components.
 func shared(name string, a answer) answer {
 	a.name = name
 	return a
 }
 
-// always are the answers of any operation to what is no proper request, and where
-// the service cannot answer.
+// always are the answers of any operation to an invalid request, or if the service cannot
+// answer.
 var always = []answer{
 	shared("BadRequest", refused(400, "The request is not valid HTTP, or it is wrong; `error` names the field.")),
 	shared("RequestTimeout", refused(408, "The request did not arrive in time.")),
@@ -95,17 +95,18 @@ var always = []answer{
 	shared("Unavailable", refused(503, "Not now.", api.CodeBusy, api.CodeStopping)),
 }
 
-// withBody are the further answers of an operation that takes a body.
+// withBody are the further answers of an operation with a request body.
 var withBody = []answer{
 	shared("BodyTooLarge", refused(413, "The body is too large.")),
 	shared("UnsupportedMediaType", refused(415, "The body does not say that it is application/json.")),
 }
 
-// problems is the body of a payment that is refused.
+// problems is the body of a refused payment.
 var problems = media{kind: "application/problem+json", schema: ref("Problem")}
 
-// onPaid are the answers of always as a paid operation has them: what is wrong with
-// the payment itself is told by the same statuses.
+// onPaid are the answers of always for a paid operation, where the same statuses also report
+// faults of the
+// payment.
 var onPaid = []answer{
 	shared("BadPaidRequest", orProblem(always[0])), always[1], shared("TooManyPayments", orProblem(tooManyPayments)), always[3],
 	shared("PaidInternalError", orProblem(always[4])), shared("PaidUnavailable", orProblem(always[5])),
@@ -124,8 +125,7 @@ func orProblem(a answer) answer {
 	return a
 }
 
-// challenge is the 402 of a paid operation; apart are the bodies that are no
-// challenge.
+// challenge is the 402 of a paid operation; apart are its bodies other than a challenge.
 func challenge(text string, apart ...string) answer {
 	a := answer{status: 402, text: text, metered: true, headers: []string{"WWW-Authenticate"}, bodies: []media{problems}}
 	switch len(apart) {
@@ -156,7 +156,7 @@ var sessions = []answer{
 	},
 }
 
-// exampleHash is that of a transaction on Ethereum.
+// exampleHash is the hash of a transaction on Ethereum.
 const exampleHash = "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"
 
 var exampleRequest = map[string]any{"txHash": exampleHash}
@@ -167,7 +167,7 @@ func explainBody() *media {
 	return &m
 }
 
-// operations are all endpoints, in the order of a reader's interest.
+// operations are all endpoints, the most important first.
 func operations(metered bool) []operation {
 	list := []operation{opExplain(), opAsync(), opResult(), opRecover(), opPart(), opDeposit(), opHealth()}
 	if metered {
@@ -185,7 +185,7 @@ func pathParams(all []parameter) (out []parameter) {
 	return out
 }
 
-// opManage is POST on a path that is paid and only read.
+// opManage is POST on a paid path whose result is read by GET.
 func opManage(read operation, id string) operation {
 	return operation{
 		method: "post", path: read.path, id: id, tag: "payment", payment: "session management", moves: true, params: pathParams(read.params),
@@ -232,7 +232,7 @@ func withRetry(a answer) answer {
 	return a
 }
 
-// instead leaves the statuses out that an operation answers in its own way.
+// instead returns the default answers without those that an operation replaces.
 func instead(list []answer, own ...int) []answer {
 	return slices.DeleteFunc(slices.Clone(list), func(a answer) bool { return slices.Contains(own, a.status) })
 }

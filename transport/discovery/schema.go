@@ -15,15 +15,14 @@ import (
 	"txlens/transport/wire"
 )
 
-// schema is a JSON Schema of the 2020-12 draft, ready to be written.
+// schema is a JSON Schema of draft 2020-12 in its encoded form.
 type schema = map[string]any
 
 const componentPrefix = "#/components/schemas/"
 
 func ref(name string) schema { return schema{"$ref": componentPrefix + name} }
 
-// named are the types whose schemas have a name of their own, all others have that
-// of their Go type.
+// named are the schema names that differ from the name of the Go type.
 var named = map[reflect.Type]string{
 	reflect.TypeFor[api.Request]():    "ExplainRequest",
 	reflect.TypeFor[api.Result]():     "ExplanationResult",
@@ -39,7 +38,7 @@ var named = map[reflect.Type]string{
 	reflect.TypeFor[wire.DepositOK](): "DepositOk",
 }
 
-// roots are the types that the descriptions begin with; what they hold follows.
+// roots are the types whose schemas are generated, together with the types that they contain.
 var roots = []any{
 	api.Request{}, api.Result{}, api.Job{}, api.RunRecovery{}, view.Page{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{},
 	wire.JobAccepted{}, wire.DepositOK{}, wire.CallFrame{}, wire.Problem{}, wire.NeedVoucher{}, wire.PaymentReceipt{}, wire.MeteredSseRequired{}, wire.DepositBelowMinimum{},
@@ -48,10 +47,10 @@ var roots = []any{
 //go:embed fields.tsv
 var fieldTable string
 
-// words are the descriptions of schemas and their members, by "Schema" and
-// "Schema.member". The shapes come from the Go types; their comments speak to who
-// reads the code, these to who reads the answers.
-// Config.facts replaces the names in braces.
+// words are the descriptions of schemas and members, by "Schema" and "Schema.member". They are
+// written for
+// users of the answers, unlike the comments of the Go types. Config.facts replaces the names
+// in braces.
 var words = readWords(fieldTable)
 
 func readWords(table string) map[string]string {
@@ -65,8 +64,8 @@ func readWords(table string) map[string]string {
 	return out
 }
 
-// exact says of members what their Go type cannot. A key that stands for nothing
-// is found by a test.
+// exact has the details of members that their Go type cannot express. A test finds keys
+// without a member.
 var exact = map[string]schema{
 	"ExplainRequest.txHash":       {"pattern": api.HashPattern},
 	"ExplainRequest.chainId":      {"minimum": 1},
@@ -125,16 +124,16 @@ var exact = map[string]schema{
 	"CallFrame.value":                   {"pattern": quantity},
 }
 
-// amount is a sum in base units; word is 32 bytes in hex.
+// amount is an amount in base units; word is 32 bytes in hex.
 const (
 	amount = "^[0-9]+$"
 	word   = "^0x[0-9a-f]{64}$"
 )
 
-// quantity is a number in hex as JSON-RPC writes it; empty where it is not known.
+// quantity is a number in hex as in JSON-RPC; empty if unknown.
 const quantity = "^(0x[0-9a-f]+)?$"
 
-// ofRuns are the codes of GET /explain/run/{requestId} alone.
+// ofRuns are the codes of GET /explain/run/{requestId} only.
 func ofRuns(c api.ErrorCode) bool {
 	return slices.Contains([]string{api.CodeNoRun, api.CodeRunErrored, api.CodeRunTooLarge, api.CodeRunAtWork}, c.Code)
 }
@@ -147,12 +146,12 @@ func anys[T any](list []T) []any {
 	return out
 }
 
-// reflected makes the schemas of all roots and of what they hold, by name.
+// reflected generates the schemas of all roots and of the types that they contain, by name.
 func reflected() (map[string]schema, error) {
 	out := map[string]schema{}
 	var fault error
 	keep := func(name string, s jsonschema.Schema) {
-		s.RemoveType(jsonschema.Null) // left from a pointer: null is the member's, not the type's
+		s.RemoveType(jsonschema.Null) // remains of a pointer: null is allowed for the member, not for the type
 		m, err := s.ToSchemaOrBool().ToSimpleMap()
 		if err != nil {
 			fault = fmt.Errorf("write the schema of %s: %w", name, err)
@@ -183,7 +182,7 @@ func schemaName(t reflect.Type, _ string) string {
 	return t.Name()
 }
 
-// scalar describes the types that write themselves as one value.
+// scalar describes the types that are encoded as one value.
 func scalar(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	if p.Processed {
 		return false, nil
@@ -204,8 +203,9 @@ func scalar(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	return true, nil
 }
 
-// nullable leaves null to the pointers that are always written: a nil list is
-// written as [], and a nil pointer that may be left out is.
+// nullable allows null only for pointers without omitempty: a nil slice is encoded as [], and
+// other nil pointers
+// are omitted.
 func nullable(p jsonschema.InterceptNullabilityParams) {
 	if p.Type.Kind() != reflect.Pointer || p.OmitEmpty {
 		p.Schema.RemoveType(jsonschema.Null)
@@ -219,7 +219,7 @@ func nullable(p jsonschema.InterceptNullabilityParams) {
 	*p.Schema = jsonschema.Schema{AnyOf: []jsonschema.SchemaOrBool{value.ToSchemaOrBool(), jsonschema.Null.ToSchemaOrBool()}}
 }
 
-// member says whether a member may be missing, and what is in the tables about it.
+// member marks a member as required or optional and adds its details from the tables.
 func member(p jsonschema.InterceptPropParams) error {
 	if !p.Processed {
 		return nil
@@ -231,7 +231,7 @@ func member(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// dress adds to each member of a schema what the tables say about it.
+// dress adds the details of the tables to each member of a schema.
 func dress(name string, s schema) {
 	members, _ := s["properties"].(schema)
 	for member, v := range members {
@@ -249,13 +249,13 @@ func dress(name string, s schema) {
 	}
 }
 
-// schemas are those of all bodies and of all events.
+// schemas returns the schemas of all bodies and events.
 func schemas() (map[string]schema, error) {
 	all, err := reflected()
 	if err != nil {
 		return nil, err
 	}
-	delete(all, "Value") // raw JSON: exact says of each member what it holds
+	delete(all, "Value") // raw JSON: exact describes its content
 	for name, s := range all {
 		dress(name, s)
 	}

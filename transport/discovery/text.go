@@ -15,14 +15,14 @@ import (
 //go:embed *.tmpl
 var templates embed.FS
 
-// mediaType is a content type without its parameters.
+// mediaType returns a content type without its parameters.
 func mediaType(kind string) string {
 	kind, _, _ = strings.Cut(kind, ";")
 	return kind
 }
 
-// texts are the templates, with what they may call. They are parsed when the first
-// document is made.
+// texts are the templates and their functions. They are parsed when the first document is
+// made.
 var texts = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"dollars": dollars,
@@ -35,7 +35,7 @@ var texts = sync.OnceValue(func() *template.Template {
 	}).ParseFS(templates, "*.tmpl"))
 })
 
-// page is what the templates see.
+// page is the data of the templates.
 type page struct {
 	Config
 	Base       string
@@ -102,7 +102,7 @@ func formOfBody(m media) string {
 	return m.kind
 }
 
-// where says in which places a code is met.
+// where lists the places where a code can occur.
 func where(c api.ErrorCode) string {
 	var places []string
 	if c.Status != 0 {
@@ -138,7 +138,7 @@ func schemaTexts(all map[string]schema) []schemaText {
 
 func text(s schema) string { t, _ := s["description"].(string); return t }
 
-// form is a schema in a few words: string, integer or null, [TraceNode] ...
+// form describes a schema in a few words: string, integer or null, [TraceNode] ...
 func form(s schema) string {
 	if r, ok := s["$ref"].(string); ok {
 		return strings.TrimPrefix(r, componentPrefix)
@@ -202,7 +202,7 @@ func makeIndex(cfg Config, all map[string]schema) ([]byte, error) {
 	return render("llms.txt.tmpl", newPage(cfg, all))
 }
 
-// makeFull is the skill, without its front matter, and after it everything else.
+// makeFull returns the skill without its front matter, followed by everything else.
 func makeFull(cfg Config, all map[string]schema) ([]byte, error) {
 	p := newPage(cfg, all)
 	skill, err := makeSkill(cfg, all)

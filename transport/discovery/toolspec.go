@@ -6,10 +6,10 @@ import (
 	"txlens/engine/api"
 )
 
-// toolSpecVersion is the version of the tool specification, that of the interface.
+// toolSpecVersion is the version of the tool specification, equal to that of the interface.
 const toolSpecVersion = 1
 
-// toolSpec is /tool-spec.json. It has these members and no others.
+// toolSpec is /tool-spec.json. It has exactly these members.
 type toolSpec struct {
 	Version      int               `json:"version"`
 	BaseURL      string            `json:"baseUrl"`
@@ -22,7 +22,7 @@ type toolSpec struct {
 	DefaultModel string            `json:"defaultModel"`
 }
 
-// The two vendors' forms of a tool.
+// The two vendors' formats of a tool.
 type (
 	messagesTool struct {
 		Name        string `json:"name"`
@@ -40,7 +40,7 @@ type (
 	}
 )
 
-// endpoint is one line of the list of endpoints. Tool is set where one calls it.
+// endpoint is one entry in the list of endpoints. Tool is set if a tool calls it.
 type endpoint struct {
 	Method  string `json:"method"`
 	Path    string `json:"path"`
@@ -49,8 +49,9 @@ type endpoint struct {
 	Tool    string `json:"tool,omitempty"`
 }
 
-// tool is one of the three, whoever calls it. How says how its request is sent where
-// nothing is charged, paid where the service is metered.
+// tool is one of the three tools, for every vendor. How says how to send its request if
+// nothing is charged, paid
+// if the service is metered.
 type tool struct {
 	name, operation, text, how, paid string
 	input                            func(all map[string]schema) schema
@@ -85,7 +86,7 @@ var tools = []tool{
 func explainInput(all map[string]schema) schema {
 	s := maps.Clone(all["ExplainRequest"])
 	delete(s, "description")
-	// A context window holds a summary; the endpoints give the full view by default.
+	// A summary fits a context window; the endpoints return the full view by default.
 	members := maps.Clone(s["properties"].(schema))
 	view := maps.Clone(members["view"].(schema))
 	view["default"] = string(api.ViewSummary)
@@ -118,7 +119,7 @@ func makeToolSpec(cfg Config, all map[string]schema) ([]byte, error) {
 	}
 	for _, op := range operations(cfg.Metered) {
 		if op.moves || op.aside {
-			continue // for the payment client, not for who chooses a request; its path is listed already
+			continue // for the payment client, not for the model; its path is listed already
 		}
 		payment := "free"
 		if op.payment != "" && cfg.Metered {

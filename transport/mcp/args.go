@@ -19,7 +19,7 @@ import (
 // schema is a JSON schema.
 type schema = map[string]any
 
-// object is the schema of arguments.
+// object returns the schema of the arguments.
 func object(required []string, properties schema) schema {
 	s := schema{"type": "object", "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
@@ -34,13 +34,13 @@ func oneOf(about string, names []string) schema {
 	return schema{"type": "string", "enum": names, "description": about}
 }
 
-// arguments are those of one call.
+// arguments are the arguments of one call.
 type arguments map[string]json.RawMessage
 
-// maxArguments bounds the arguments of a call in bytes.
+// maxArguments limits the arguments of a call in bytes.
 const maxArguments = 256 << 10
 
-// readArguments reads an object whose members the schema knows.
+// readArguments parses an object and refuses members that are not in the schema.
 func readArguments(doc json.RawMessage, s schema) (arguments, error) {
 	if len(doc) > maxArguments {
 		return nil, &badArgument{"arguments", fmt.Sprintf("have %d bytes; at most %d are allowed", len(doc), maxArguments)}
@@ -75,7 +75,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// text reads a string; absent, it is empty. A number is taken as its digits.
+// text returns a string argument, empty if missing. A number is converted to its digits.
 func (a arguments) text(name string) (string, error) {
 	doc, ok := a[name]
 	if !ok || string(doc) == "null" {
@@ -100,7 +100,7 @@ func (a arguments) flag(name string) (set bool, err error) {
 	return set, nil
 }
 
-// number reads an integer from least to most.
+// number returns an integer argument within the limits.
 func (a arguments) number(name string, absent, least, most int) (int, error) {
 	s, err := a.text(name)
 	if err != nil || s == "" {
@@ -113,7 +113,7 @@ func (a arguments) number(name string, absent, least, most int) (int, error) {
 	return n, nil
 }
 
-// chain reads a slug or an id; absent, it is nil.
+// chain returns a slug or id, nil if missing.
 func (a arguments) chain(name string) (*chain.Chain, error) {
 	s, err := a.text(name)
 	if err != nil || s == "" {
@@ -142,7 +142,7 @@ func (a arguments) view(absent api.View) (api.View, error) {
 	return v, nil
 }
 
-// transaction reads a transaction hash, with or without 0x, or its page in an explorer.
+// transaction returns a transaction hash, given with or without 0x or as a URL of an explorer.
 func (a arguments) transaction(name string) (ref chain.Reference, err error) {
 	s, err := a.text(name)
 	if err != nil {
@@ -154,7 +154,7 @@ func (a arguments) transaction(name string) (ref chain.Reference, err error) {
 	return ref, nil
 }
 
-// bytes reads hex, with or without 0x.
+// bytes returns hex data, given with or without 0x.
 func (a arguments) bytes(name string) ([]byte, error) {
 	s, err := a.text(name)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a arguments) address(name string) (addr common.Address, err error) {
 	return common.BytesToAddress(raw), nil
 }
 
-// Bounds of the pages that a model gets.
+// Limits of the pages for a model.
 const (
 	defaultItems = 20
 	maxItems     = 200

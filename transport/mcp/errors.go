@@ -13,7 +13,7 @@ import (
 	"txlens/engine/api"
 )
 
-// Codes of the payment protocol.
+// Error codes of the payment protocol.
 const (
 	codePaymentRequired = -32042
 	codePaymentRefused  = -32043
@@ -21,17 +21,18 @@ const (
 
 // PaymentError asks for a payment, or refuses one.
 type PaymentError struct {
-	Refused    bool             // there was a payment, and it does not do
-	Status     int              // that HTTP has for it
-	Challenges []jsontext.Value // that can be answered
+	Refused    bool             // a payment was given and refused
+	Status     int              // HTTP status
+	Challenges []jsontext.Value // challenges that the caller can answer
 	Problem    jsontext.Value   // problem details; may be nil
 	Detail     string           // what a person or model can do
 }
 
 func (e *PaymentError) Error() string { return e.Detail }
 
-// rpc is the error as the protocol has it. The message alone tells a model that sees no
-// data what is asked for.
+// rpc converts the error to a JSON-RPC error. Its message alone must be sufficient for a model
+// that does not see
+// the data.
 func (e *PaymentError) rpc() error {
 	data, err := json.Marshal(struct {
 		Status     int              `json:"httpStatus"`
@@ -52,8 +53,9 @@ func (e *PaymentError) rpc() error {
 	return &jsonrpc.Error{Code: code, Message: text, Data: data}
 }
 
-// failure is a result that tells a model what went wrong and what to do next. A payment
-// that is asked for is an error of the protocol.
+// failure returns a result that tells a model what went wrong and what to do next. A payment
+// demand is a JSON-RPC
+// error instead.
 func (s *Server) failure(err error) (*sdk.CallToolResult, error) {
 	var pay *PaymentError
 	if errors.As(err, &pay) {
@@ -62,7 +64,7 @@ func (s *Server) failure(err error) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: s.advice(err)}}}, nil
 }
 
-// advice says an error in words for a model.
+// advice returns the text of an error for a model.
 func (s *Server) advice(err error) string {
 	var bad *badArgument
 	if errors.As(err, &bad) {
@@ -91,7 +93,7 @@ func (s *Server) advice(err error) string {
 	return strings.TrimSuffix(text, "..")
 }
 
-// runErrors are those of looking up a run.
+// runErrors are the errors of looking up a run.
 var runErrors = []struct {
 	err  error
 	text string
@@ -102,7 +104,7 @@ var runErrors = []struct {
 	{api.ErrRunTooLarge, "The result of this run was too large to keep. Call explain_transaction again with view=standard."},
 }
 
-// badArgument is an argument that a tool cannot use.
+// badArgument is the error of an invalid argument.
 type badArgument struct{ name, reason string }
 
 func (e *badArgument) Error() string { return fmt.Sprintf("argument %s: %s", e.name, e.reason) }

@@ -23,7 +23,7 @@ type chainInfo struct {
 	Slug string `json:"slug"`
 	ID   uint64 `json:"id"`
 	Name string `json:"name"`
-	Full bool   `json:"full,omitempty"` // with labels, dollar values and risk flags
+	Full bool   `json:"full,omitempty"` // labels, dollar values and risk flags are complete
 }
 
 func (s *Server) listChains(_ context.Context, _ *sdk.CallToolRequest, args arguments) (*reply, error) {
@@ -44,18 +44,18 @@ func (s *Server) listChains(_ context.Context, _ *sdk.CallToolRequest, args argu
 	return out, nil
 }
 
-// decodedCall is calldata or a log with its name.
+// decodedCall is decoded calldata or a decoded log.
 type decodedCall struct {
 	Name      string    `json:"name"`
 	Signature string    `json:"signature"`
 	Args      []api.Arg `json:"args"`
-	Source    string    `json:"source"` // how the name is known
+	Source    string    `json:"source"` // source of the name
 	Note      string    `json:"note,omitempty"`
 }
 
 const unknownBytes = "no known signature reproduces these bytes; explain_transaction can use the verified source of the contract"
 
-// compacted bounds the arguments of a decoded call.
+// compacted limits the arguments of a decoded call.
 func compacted(d decodedCall) decodedCall {
 	args := d.Args
 	if doc, err := jsonv2.Marshal(args, jsontext.AllowInvalidUTF8(true)); err != nil || len(doc) > maxPageBytes {
@@ -84,7 +84,7 @@ func (s *Server) decodeCalldata(_ context.Context, _ *sdk.CallToolRequest, args 
 	return &reply{Calls: []decodedCall{d}}, nil
 }
 
-// unlisted is an address that no table knows.
+// unlisted is an address that is in no table.
 var unlisted = common.HexToAddress("0x1111111111111111111111111111111111111111")
 
 func (s *Server) decodeLog(_ context.Context, _ *sdk.CallToolRequest, args arguments) (*reply, error) {
@@ -119,7 +119,7 @@ func (s *Server) decodeLog(_ context.Context, _ *sdk.CallToolRequest, args argum
 	return &reply{Calls: []decodedCall{d}}, nil
 }
 
-// addressReport is what the tables know of an address.
+// addressReport has the entries of the tables for an address.
 type addressReport struct {
 	Address  api.Addr `json:"address"`
 	Chain    string   `json:"chain"`
@@ -128,7 +128,7 @@ type addressReport struct {
 	Category string   `json:"category,omitempty"`
 	Protocol string   `json:"protocol,omitempty"`
 	Source   string   `json:"source,omitempty"`
-	// Confidence is that of the label, as in results.
+	// Confidence of the label, as in results.
 	Confidence api.LabelConfidence `json:"confidence,omitempty"`
 	Symbol     string              `json:"tokenSymbol,omitempty"`
 	Decimals   *uint8              `json:"tokenDecimals,omitempty"`

@@ -1,11 +1,14 @@
-// Package mcp offers the service to language models, by the Model Context Protocol.
+// Package mcp offers the service to language models by the Model Context Protocol.
 //
-// Server declares each tool, resource and prompt once, in the registries of tools.go and
-// prompts.go, and asks a Service for everything that needs an analysis. What a tool
-// returns is bounded: results are sent as a view, parts page by page.
+// Server declares each tool, resource and prompt once, in tools.go and prompts.go, and calls a
+// Service for
+// everything that needs an analysis. The answers of tools are limited: results are sent as a
+// view, parts page
+// by page.
 //
-// Names, symbols and arguments of a transaction are written by strangers. Every answer
-// says so before it has any of them, so that a model does not take them for instructions.
+// Names, symbols and arguments of a transaction are written by strangers. Every answer with
+// such text begins with
+// a notice, so that a model does not take the text for instructions.
 package mcp
 
 import (
@@ -20,44 +23,46 @@ import (
 	"txlens/engine/api"
 )
 
-// Call is what a Service needs to know of who calls a tool.
+// Call identifies the caller of a tool.
 type Call struct {
-	// Credential is the payment that came with the call: the value of the member
-	// CredentialKey of _meta. nil: none.
+	// Credential is the payment of the call: the value of the member CredentialKey of _meta.
+	// nil: none.
 	Credential jsontext.Value
-	// Origin is what the transport put into the context; nil: the caller is local.
+	// Origin is the value of WithOrigin; nil: the caller is local.
 	Origin any
 }
 
-// Run is a finished analysis, or a job that was started where it cannot be waited for.
+// Run is a finished analysis, or a job that was started because waiting is not possible.
 type Run struct {
 	ID     string
-	Result *api.Result // nil: ID is that of a job
-	// Receipt is that of the payment, as JSON; nil: nothing was paid.
+	Result *api.Result // nil: ID is the id of a job
+	// receipt of the payment, as JSON; nil: nothing was paid
 	Receipt jsontext.Value
 }
 
-// Job is where a job stands.
+// Job is the state of a job.
 type Job struct {
 	*api.Job
 	Receipt jsontext.Value
 }
 
-// Service makes and keeps analyses. It is safe for concurrent use. Errors are those of
-// package api, or a *PaymentError.
+// Service runs and stores analyses. It is safe for concurrent use. Errors are those of package
+// api, or a
+// *PaymentError.
 type Service interface {
-	// Explain analyses a transaction and waits, unless analyses are sold: then it
-	// starts a job. progress may be called until it returns, from several goroutines.
+	// Explain analyses a transaction and waits, unless analyses are sold: then it starts a
+	// job. progress may be
+	// called until it returns, by several goroutines.
 	Explain(ctx context.Context, call Call, req api.Request, progress func(api.Event)) (*Run, error)
 	// Start starts a job.
 	Start(ctx context.Context, call Call, req api.Request) (*Run, error)
-	// Job returns where a job stands.
+	// Job returns the state of a job.
 	Job(ctx context.Context, call Call, id string) (*Job, error)
 	// Result returns the full result of a run or job that has ended.
 	Result(ctx context.Context, call Call, id string) (*Run, error)
 }
 
-// Members of _meta, by the payment protocol.
+// Members of _meta, defined by the payment protocol.
 const (
 	CredentialKey = "org.paymentauth/credential"
 	ReceiptKey    = "org.paymentauth/receipt"
@@ -66,15 +71,15 @@ const (
 // Config of a Server.
 type Config struct {
 	Service Service
-	Version string       // of the program
+	Version string       // version of the program
 	Metered bool         // analyses are paid for
-	Log     *slog.Logger // nil: silent
+	Log     *slog.Logger // nil: nothing is logged
 }
 
-// Versions are the versions of the protocol that are spoken, the newest first.
+// Versions are the supported versions of the protocol, the newest first.
 func Versions() []string { return []string{"2026-07-28", "2025-11-25", "2025-06-18"} }
 
-// Server answers the Model Context Protocol. It is safe for concurrent use.
+// Server implements the Model Context Protocol. It is safe for concurrent use.
 type Server struct {
 	cfg Config
 	sdk *sdk.Server
@@ -90,7 +95,7 @@ const meteredNote = `
 Analyses are paid for. A call without payment fails with code -32042, whose data has the challenges; a client that pays answers it in
 _meta. explain_transaction then starts a job, and get_job collects the rest of the price.`
 
-// New makes a Server.
+// New returns a Server.
 func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -113,10 +118,10 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Run serves one client over a transport until the client leaves or ctx ends.
+// Run serves one client over a transport until the client disconnects or ctx ends.
 func (s *Server) Run(ctx context.Context, t sdk.Transport) error { return s.sdk.Run(ctx, t) }
 
-// originKey is where a transport keeps who called.
+// originKey is the context key of WithOrigin.
 type originKey struct{}
 
 // WithOrigin returns a context whose calls have an origin.
@@ -127,7 +132,7 @@ func WithOrigin(ctx context.Context, origin any) context.Context {
 func (s *Server) callOf(ctx context.Context, meta sdk.Meta) Call {
 	c := Call{Origin: ctx.Value(originKey{})}
 	if v, ok := meta[CredentialKey]; ok {
-		c.Credential, _ = json.Marshal(v) // it was read from JSON
+		c.Credential, _ = json.Marshal(v) // it was decoded from JSON
 	}
 	return c
 }
@@ -137,7 +142,7 @@ func (s *Server) HTTP(o *sdk.StreamableHTTPOptions) http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk }, o)
 }
 
-// Sessions counts the clients that are connected.
+// Sessions returns the number of connected clients.
 func (s *Server) Sessions() (n int) {
 	for range s.sdk.Sessions() {
 		n++

@@ -10,11 +10,12 @@ import (
 	"txlens/engine/api"
 )
 
-// maxProgress bounds the notifications of one call.
+// maxProgress limits the notifications of one call.
 const maxProgress = 500
 
-// progress returns what tells the caller of events, where it asked for that. A caller
-// that reads slowly misses some. end waits for what is under way; nothing is sent after it.
+// progress returns a function that sends events to a caller that asked for them. Events are
+// dropped for a caller
+// that reads slowly. end waits for the notification in progress; none is sent after it.
 func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) (sink func(api.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil || req.Session == nil {
@@ -46,7 +47,7 @@ func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) (sink f
 	return sink, func() { close(over); <-done }
 }
 
-// tell says an event in one line; empty: it is not worth one.
+// tell returns one line for an event; empty: the event is not sent.
 func tell(e api.Event) string {
 	switch e.Type {
 	case api.EventPreflightStart:

@@ -13,7 +13,7 @@ import (
 	"txlens/engine/view"
 )
 
-// prompt is one prompt, whose text names the hash once.
+// prompt is one prompt; its text contains the hash once.
 type prompt struct{ name, title, doc, text string }
 
 var prompts = []prompt{
@@ -51,7 +51,7 @@ func (s *Server) addPrompt(p *prompt) {
 	})
 }
 
-// runURI is the address of a finished run.
+// runURI is the resource URI of a finished run.
 const runURI = "txlens://run/"
 
 func (s *Server) addResources() {
@@ -74,10 +74,10 @@ func (s *Server) addResources() {
 	})
 }
 
-// unreadable is why a resource is not there.
+// unreadable converts the error of a resource.
 func (s *Server) unreadable(uri string, err error) error {
 	if _, rerr := s.failure(err); rerr != nil {
-		return rerr // a payment is asked for
+		return rerr // a payment is required
 	}
 	for _, known := range runErrors {
 		if strings.Contains(known.text, s.advice(err)) {

@@ -1,6 +1,6 @@
 package mcp
 
-// RefusedError is an error of the service that api.ErrorCodes knows by its code.
+// RefusedError is an error of the service with a code of api.ErrorCodes.
 type RefusedError struct{ Code, Message string }
 
 func (e *RefusedError) Error() string { return e.Message }

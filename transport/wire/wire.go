@@ -1,11 +1,11 @@
-// Package wire holds the bodies and frames that the service sends and that are no
-// domain types: what stands around an ExplanationResult, and in its place. The
+// Package wire declares the bodies and frames that the service sends in addition to the types
+// of package api. The
 // handlers write them and the documents describe them, from the same declarations.
 package wire
 
 import "txlens/engine/api"
 
-// ErrorBody is the body of an error. Code is empty where the status says it all.
+// ErrorBody is the body of an error. Code is empty if the status is sufficient.
 type ErrorBody struct {
 	Error string `json:"error"`
 	Code  string `json:"code,omitempty"`
@@ -14,21 +14,21 @@ type ErrorBody struct {
 // AsyncFault is the body of status 500 of POST /explain/async: no job exists.
 type AsyncFault struct {
 	Error     string `json:"error"`
-	RequestID string `json:"requestId"` // err- and the id of the request
+	RequestID string `json:"requestId"` // err- and the request id
 }
 
 // RunError is the body of an error of GET /explain/run/{requestId}.
 type RunError struct {
 	Error     string `json:"error"`
 	Code      string `json:"code"`
-	RequestID string `json:"requestId,omitempty"` // missing where the path has none
+	RequestID string `json:"requestId,omitempty"` // missing if the path has none
 }
 
 // Health is the body of GET /health.
 type Health struct {
 	Status  string  `json:"status"` // always ok
 	Version string  `json:"version"`
-	Commit  *string `json:"commit"` // null when the build does not know it
+	Commit  *string `json:"commit"` // null if the build has no commit
 }
 
 // JobAccepted is the body of status 202.
@@ -42,31 +42,30 @@ type DepositOK struct {
 	OK bool `json:"ok"`
 }
 
-// ResultFrame ends a stream: the members of the Result beside type and requestId.
+// ResultFrame ends a stream: type, requestId and the members of the Result.
 type ResultFrame struct {
 	Type      api.EventType `json:"type"`
 	RequestID string        `json:"requestId"`
 	*api.Result
 }
 
-// ReportFrame ends a stream in place of the result, when a report was asked for.
+// ReportFrame ends a stream instead of the result, if a report was requested.
 type ReportFrame struct {
 	Type      api.EventType `json:"type"`
 	RequestID string        `json:"requestId"`
 	HTML      string        `json:"html"`
 }
 
-// CallFrame is one frame of rawTrace, as geth's callTracer gives it. Quantities
-// are 0x hex.
+// CallFrame is one frame of rawTrace, as in geth's callTracer. Quantities are 0x hex.
 type CallFrame struct {
 	Type         string      `json:"type"`
 	From         api.Addr    `json:"from"`
-	To           api.Addr    `json:"to,omitzero"` // missing on a failed creation
+	To           api.Addr    `json:"to,omitzero"` // missing for a failed creation
 	Gas          string      `json:"gas"`
 	GasUsed      string      `json:"gasUsed"`
 	Input        api.Hex     `json:"input"`
 	Output       api.Hex     `json:"output,omitempty"`
-	Value        string      `json:"value,omitempty"` // missing on a static call
+	Value        string      `json:"value,omitempty"` // missing for a static call
 	Error        string      `json:"error,omitempty"`
 	RevertReason string      `json:"revertReason,omitempty"`
 	Calls        []CallFrame `json:"calls,omitempty"`
@@ -86,8 +85,8 @@ type Problem struct {
 	Details     map[string]any `json:"details,omitempty"`
 }
 
-// NeedVoucher is the data of the event payment-need-voucher of a paid stream.
-// Amounts are base units, in decimal.
+// NeedVoucher is the data of the event payment-need-voucher of a paid stream. Amounts are base
+// units in decimal.
 type NeedVoucher struct {
 	ChannelID          string `json:"channelId"`
 	RequiredCumulative string `json:"requiredCumulative"`
@@ -95,8 +94,9 @@ type NeedVoucher struct {
 	Deposit            string `json:"deposit"`
 }
 
-// PaymentReceipt is the data of the event payment-receipt, and base64url the header
-// Payment-Receipt. Amounts are base units, in decimal.
+// PaymentReceipt is the data of the event payment-receipt and, in base64url, of the header
+// Payment-Receipt. Amounts are
+// base units in decimal.
 type PaymentReceipt struct {
 	Method             string `json:"method"`
 	Intent             string `json:"intent"`
@@ -111,15 +111,15 @@ type PaymentReceipt struct {
 	TxHash             string `json:"txHash,omitempty"`
 }
 
-// MeteredSseRequired is the body of status 402 of a paid POST /explain that asked
-// for no stream. Code is api.CodeUseSSE.
+// MeteredSseRequired is the body of status 402 of a paid POST /explain without a stream. Code
+// is api.CodeUseSSE.
 type MeteredSseRequired struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`
 }
 
-// DepositBelowMinimum is the body of status 402 where the channel's deposit is too
-// small to be served. Code is api.CodeDeposit.
+// DepositBelowMinimum is the body of status 402 if the channel's deposit is too small. Code is
+// api.CodeDeposit.
 type DepositBelowMinimum struct {
 	Error string `json:"error"`
 	Code  string `json:"code"`
