@@ -76,8 +76,7 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 		return nil, &OpenError{Path: path, Err: fmt.Errorf("sync the folder: %w", err)}
 	}
 	// Only the owner of the lock writes beside the file, so a temporary file here is the
-	// remains
-	// of a compaction that a crash interrupted.
+	// remains of a compaction that a crash interrupted.
 	os.Remove(path + compacting)
 	before, free := sizes(db)
 	if before < worthCompacting || free*2 < before {

@@ -11,11 +11,9 @@ import (
 const eventStream = "text/event-stream"
 
 // wantsStream reports whether the Accept header asks for events rather than for the content
-// type
-// other. Only a client that names text/event-stream gets a stream, because clients that do not
-// expect a stream send wildcards. If both types are named the higher quality wins, and the
-// stream
-// at equal quality.
+// type other. Only a client that names text/event-stream gets a stream, because clients that
+// do not expect a stream send wildcards. If both types are named the higher quality wins, and
+// the stream at equal quality.
 func wantsStream(h *fasthttp.RequestHeader, other string) bool {
 	var stream float64
 	rest := accepted{rank: -1}

@@ -8,10 +8,8 @@ import (
 )
 
 // alarm is one deadline of a connection. Each request moves its deadlines three times, nearly
-// always
-// to a later time, and each change of a runtime timer is expensive. So a later deadline is
-// only
-// stored, and checked when the earlier timer fires. It is safe for concurrent use.
+// always to a later time, and each change of a runtime timer is expensive. So a later deadline
+// is only stored, and checked when the earlier timer fires. It is safe for concurrent use.
 type alarm struct {
 	mu    sync.Mutex
 	want  time.Time // zero: none
@@ -31,8 +29,7 @@ func (a *alarm) set(t time.Time, arm func(time.Time) error) error {
 }
 
 // early reports whether err is a timeout although the wanted deadline is in the future. It
-// then sets
-// the wanted deadline, and the caller must repeat the call.
+// then sets the wanted deadline, and the caller must repeat the call.
 func (a *alarm) early(err error, arm func(time.Time) error) bool {
 	if !timedOut(err) {
 		return false
@@ -69,8 +66,7 @@ func (g *connection) SetDeadline(t time.Time) error {
 }
 
 // Read yields to other goroutines after an answer. The next request of this client has hardly
-// arrived
-// yet, so reading at once would cost a system call and a wait in the poller.
+// arrived yet, so reading at once would cost a system call and a wait in the poller.
 func (g *connection) Read(b []byte) (int, error) {
 	if g.answered.Swap(false) {
 		runtime.Gosched()

@@ -56,8 +56,7 @@ func failResponse(r *fasthttp.Response, status int, code, message string) {
 }
 
 // appendErrorBody appends a wire.ErrorBody. It does not use the encoder, because refusing a
-// request
-// must be cheap.
+// request must be cheap.
 func appendErrorBody(b []byte, code, message string) []byte {
 	b = append(b, `{"error":`...)
 	b, _ = jsontext.AppendQuote(b, message) // invalid UTF-8 is replaced
@@ -86,8 +85,7 @@ var inEvents = api.CodesOf(func(c api.ErrorCode) bool { return c.Event })
 var retryAfter = map[string]string{api.CodeBusy: "15", api.CodeStopping: "5", api.CodeUnavailable: "30", api.CodeRunAtWork: "5"}
 
 // judge returns what the caller may learn of an error, and logs what only the operator may
-// see. An
-// error whose code is not in the given table is an internal error.
+// see. An error whose code is not in the given table is an internal error.
 func (s *Server) judge(id string, err error, told func(code string) bool) api.Fault {
 	f := api.FaultOf(err)
 	if f.Code != api.CodeInternal && told(f.Code) {
@@ -155,10 +153,8 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 }
 
 // linger reads and discards what the client still sends for a moment: closing a connection
-// with unread
-// bytes resets it, and the reset may arrive before the answer. It stops at the first pause,
-// after
-// 1 MiB or after one second.
+// with unread bytes resets it, and the reset may arrive before the answer. It stops at the
+// first pause, after 1 MiB or after one second.
 func linger(c net.Conn) {
 	buf := make([]byte, 16<<10)
 	end := time.Now().Add(time.Second)

@@ -11,14 +11,12 @@ import (
 )
 
 // acceptsProof is the token in Accept-Payment by which a client asks for a challenge that a
-// proof of its
-// account answers.
+// proof of its account answers.
 const acceptsProof = mpp.Method + "/" + mpp.IntentCharge
 
 // bootstrap answers a HEAD request of a client that lost the state of its channel: first with
-// a
-// challenge to prove its account, then with a snapshot of a channel that it can continue with.
-// answered is false for any other request. cr may be nil.
+// a challenge to prove its account, then with a snapshot of a channel that it can continue
+// with. answered is false for any other request. cr may be nil.
 func (s *Server) bootstrap(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.Credential) (answered bool) {
 	asks := false
 	for _, line := range ctx.Request.Header.PeekAll(mpp.HeaderAccept) {

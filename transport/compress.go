@@ -12,8 +12,7 @@ import (
 const minCompressed = 1 << 10
 
 // codings are the supported content codings. If a client accepts several with equal quality,
-// the first of
-// them is used.
+// the first of them is used.
 var codings = []struct {
 	name   string
 	encode func(dst, src []byte) []byte
@@ -28,8 +27,7 @@ var codings = []struct {
 }
 
 // compress encodes the body of an answer with a coding that the client accepts. Event streams
-// are not
-// compressed, so that each event is sent at once.
+// are not compressed, so that each event is sent at once.
 func compress(ctx *fasthttp.RequestCtx) {
 	r := &ctx.Response
 	if r.IsBodyStream() || len(r.Body()) < minCompressed || len(r.Header.ContentEncoding()) > 0 {

@@ -14,10 +14,8 @@ import (
 )
 
 // limitListener accepts connections and rejects those above the limits. fasthttp has limits of
-// its own, but it
-// does not count a connection that a stream took over, and its refusal lacks the headers that
-// every answer
-// has.
+// its own, but it does not count a connection that a stream took over, and its refusal lacks
+// the headers that every answer has.
 type limitListener struct {
 	net.Listener
 	s *Server
@@ -43,8 +41,7 @@ func (d *limitListener) Accept() (net.Conn, error) {
 }
 
 // reject answers a connection above the limits and closes it. It does not block: the answer
-// fits into the
-// buffer of a new socket.
+// fits into the buffer of a new socket.
 func (s *Server) reject(c net.Conn, status int, message string) {
 	var r fasthttp.Response
 	id := newRequestID(time.Now())
@@ -157,8 +154,7 @@ func socket(c net.Conn) net.Conn {
 }
 
 // origin returns the unit of the limit per client: an IPv4 address, or for IPv6 the /64
-// network, because one
-// host has 2^64 addresses of it. It is invalid if there is no address.
+// network, because one host has 2^64 addresses of it. It is invalid if there is no address.
 func origin(a net.Addr) netip.Prefix {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {

@@ -7,8 +7,7 @@ import (
 )
 
 // What a page of another origin may send and read. The first names of each list are those that
-// a paying client
-// needs; see "Discovery" of the payment protocol.
+// a paying client needs; see "Discovery" of the payment protocol.
 var (
 	mayRead = strings.Join([]string{
 		"WWW-Authenticate", "Payment-Receipt", "Payment-Session", "Payment-Session-Snapshot",

@@ -24,8 +24,7 @@ func (c Config) described() discovery.Config {
 }
 
 // terms returns the terms that the handlers enforce and the challenges offer. A server that
-// sells nothing
-// documents the terms of the interface.
+// sells nothing documents the terms of the interface.
 func (c Config) terms() discovery.Terms {
 	p := c.Payments
 	if p.Payer == nil {
@@ -62,8 +61,7 @@ func (s *Server) document(ctx *fasthttp.RequestCtx) {
 }
 
 // matches reports whether If-None-Match has the tag. The weak comparison treats W/"x" and "x"
-// as equal (RFC
-// 9110, 13.1.2).
+// as equal (RFC 9110, 13.1.2).
 func matches(fields [][]byte, tag string) bool {
 	for _, field := range fields {
 		for item := range strings.SplitSeq(string(field), ",") {
@@ -77,8 +75,7 @@ func matches(fields [][]byte, tag string) bool {
 }
 
 // deposit answers POST /session/deposit of a service that charges nothing, for clients that
-// open a channel
-// first.
+// open a channel first.
 func (s *Server) deposit(ctx *fasthttp.RequestCtx) {
 	body := bytes.TrimSpace(ctx.PostBody())
 	if len(body) > 0 {

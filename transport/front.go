@@ -23,8 +23,7 @@ var frontTemplate = sync.OnceValue(func() *template.Template { return template.M
 const exampleHash = "0x1df81f86e2f373abe72e672f1a23615419b073bc61a89c01181f7f7d8092f8ad"
 
 // Content security policies of the two pages: their own style, and on the front page the frame
-// of the sample. The
-// report must not run in the origin of the service.
+// of the sample. The report must not run in the origin of the service.
 const (
 	frontPolicy  = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	samplePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups"

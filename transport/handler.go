@@ -46,8 +46,8 @@ var (
 )
 
 // carriesPayments reports whether a path accepts a further method for messages of a payment
-// channel: a client
-// sends them to the address that it used last, by POST without a body or by HEAD.
+// channel: a client sends them to the address that it used last, by POST without a body or by
+// HEAD.
 func carriesPayments(ctx *fasthttp.RequestCtx, pattern string) bool {
 	return ctx.IsPost() && paidToRead[pattern] || ctx.IsHead() && paidToPost[pattern]
 }
@@ -156,8 +156,7 @@ func healthBody(commit string) []byte {
 }
 
 // explain answers POST /explain: with events if the client asks for them, otherwise with one
-// answer when the
-// analysis has ended.
+// answer when the analysis has ended.
 func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	if s.sold() {
 		s.explainPaid(ctx)
@@ -241,8 +240,8 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job RunSpec) {
 }
 
 // stream answers with events. The analysis runs beside the connection, and releases its slot
-// when it has ended,
-// even if the client is gone. A sold analysis is paid before its last frame is sent.
+// when it has ended, even if the client is gone. A sold analysis is paid before its last frame
+// is sent.
 func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	work, cancel := s.begin()
 	st := s.newStream(ctx, job.ID)
@@ -315,11 +314,9 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 }
 
 // conclude runs the analysis, stores its run and returns the frame that ends its stream. It
-// may run outside of a
-// handler, where a panic would end the process. A partial result of a stopping server is
-// stored, and the
-// stream ends with an error that says where to fetch it. ended removes the run from the list
-// of running ones.
+// may run outside of a handler, where a panic would end the process. A partial result of a
+// stopping server is stored, and the stream ends with an error that says where to fetch it.
+// ended removes the run from the list of running ones.
 func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutShort func() bool) (last any, err error) {
 	defer s.caught(job.ID, func() { last, err = nil, errPanic })
 	defer ended()

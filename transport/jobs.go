@@ -16,8 +16,7 @@ import (
 // Jobs runs analyses asynchronously.
 type Jobs interface {
 	// Submit accepts a job, which then survives a crash. The error is *api.BadRequest,
-	// api.ErrUnknownChain,
-	// api.ErrBusy, api.ErrStopping, or the store's.
+	// api.ErrUnknownChain, api.ErrBusy, api.ErrStopping, or the store's.
 	Submit(req api.Request) (id string, err error)
 	// SubmitAs is Submit with an id from the caller: a UUID of version 7.
 	SubmitAs(id string, req api.Request) error

@@ -23,8 +23,8 @@ const (
 )
 
 // mcpEndpoint serves the Model Context Protocol over HTTP. Since version 2026-07-28 each
-// request is independent;
-// earlier versions have sessions, in which a message can cancel a call.
+// request is independent; earlier versions have sessions, in which a message can cancel a
+// call.
 type mcpEndpoint struct {
 	s       *Server
 	server  *mcp.Server

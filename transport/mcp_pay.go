@@ -21,10 +21,8 @@ type inner struct {
 }
 
 // ask sends an HTTP request for a tool, inside the server. So a tool is paid by the same rules
-// and with the same
-// tickets as the request. A demanded or refused payment is a *mcp.PaymentError, another
-// refusal a
-// *mcp.RefusedError.
+// and with the same tickets as the request. A demanded or refused payment is a
+// *mcp.PaymentError, another refusal a *mcp.RefusedError.
 func (m mcpService) ask(call mcp.Call, method, path string, body []byte) (inner, error) {
 	var req fasthttp.Request
 	req.Header.SetMethod(method)
@@ -126,8 +124,7 @@ func challengeJSON(c *mpp.Challenge) (jsontext.Value, error) {
 }
 
 // credentialHeader returns the value of Authorization for a credential in its form in MCP. The
-// request of its
-// challenge is encoded as before: canonical JSON in base64url.
+// request of its challenge is encoded as before: canonical JSON in base64url.
 func credentialHeader(doc jsontext.Value) (string, error) {
 	var c struct {
 		Challenge map[string]jsontext.Value `json:"challenge"`

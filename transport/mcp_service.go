@@ -16,8 +16,7 @@ import (
 )
 
 // mcpService implements the tools of the Model Context Protocol. If analyses are sold, a tool
-// does what the paid
-// HTTP request does.
+// does what the paid HTTP request does.
 type mcpService struct{ s *Server }
 
 var _ mcp.Service = mcpService{}

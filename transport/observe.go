@@ -18,8 +18,8 @@ import (
 // must not block.
 type Observer interface {
 	// Answered is called when a request has ended. The route is its method and the pattern of
-	// its path, such as GET
-	// /result/{jobId}, or Other. A streamed request ends with its stream.
+	// its path, such as GET /result/{jobId}, or Other. A streamed request ends with its
+	// stream.
 	Answered(route string, status int, took time.Duration)
 	// StreamOpened and StreamClosed count streams; slow means that the client was disconnected
 	// because it did not read.
@@ -28,8 +28,7 @@ type Observer interface {
 }
 
 // Other is the route of requests without a handler: their paths must not become labels of a
-// metric or words in
-// the log.
+// metric or words in the log.
 const Other = "other"
 
 // nobody is an Observer that does nothing.

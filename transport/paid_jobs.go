@@ -107,10 +107,8 @@ func (s *Server) notSubmitted(ctx *fasthttp.RequestCtx, err error) {
 }
 
 // toll collects the debt of a run or job before its result is shown. passed is false if the
-// request was answered
-// instead. state is the state in the 402. finished means that the whole debt must be paid, not
-// only the amount
-// of the challenge.
+// request was answered instead. state is the state in the 402. finished means that the whole
+// debt must be paid, not only the amount of the challenge.
 func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool) (passed bool) {
 	if !s.sold() {
 		return true
@@ -183,8 +181,7 @@ func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
 }
 
 // depositPaid answers POST /session/deposit if the service is sold. Its voucher opens the
-// channel and buys
-// nothing.
+// channel and buys nothing.
 func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
 	route := s.offer(pathDeposit, cent)
 	cr, paid, ok := s.credential(ctx, route)

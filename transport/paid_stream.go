@@ -192,8 +192,7 @@ func (v *paidRun) price(res *api.Result, err error) {
 }
 
 // settle waits until the run is paid before its last frame is sent. If it is not paid the run
-// is stored, and the
-// error says where to fetch it.
+// is stored, and the error says where to fetch it.
 func (v *paidRun) settle(last any, err error) (any, []byte, error) {
 	unpaid := v.run.Finish(err)
 	if err == nil && unpaid != nil {
@@ -237,8 +236,7 @@ func (u unpaidRun) Is(target error) bool {
 }
 
 // rejoin answers a request whose voucher has begun a run before, with the rest of its events
-// or its record. It
-// charges only the outstanding amount.
+// or its record. It charges only the outstanding amount.
 func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, job RunSpec) {
 	id := job.ID
 	st := s.newStream(ctx, id)
@@ -344,8 +342,8 @@ func (f *fan) add(st *stream) {
 }
 
 // demand asks all streams for a voucher, and streams that join before it arrives: the stream
-// that was asked may
-// have broken before its client read the event. nil: the voucher has arrived.
+// that was asked may have broken before its client read the event. nil: the voucher has
+// arrived.
 func (f *fan) demand(event []byte) {
 	f.mu.Lock()
 	f.wanted = event

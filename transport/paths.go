@@ -72,8 +72,8 @@ func (s *Server) noSuchPath() string {
 }
 
 // newRequestID returns a UUID of version 7 (RFC 9562). Its first 48 bits are the time, so that
-// run records are
-// stored in order. The others are random, because the id of a run gives access to its result.
+// run records are stored in order. The others are random, because the id of a run gives access
+// to its result.
 func newRequestID(at time.Time) (id requestID) {
 	var u [16]byte
 	binary.BigEndian.PutUint64(u[:8], uint64(at.UnixMilli())<<16)

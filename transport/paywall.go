@@ -26,12 +26,10 @@ import (
 // Payer processes payment credentials. It is safe for concurrent use.
 type Payer interface {
 	// Pay executes a credential: it opens a channel, accepts a voucher, tops up or closes. It
-	// does not charge. The
-	// error is a *mpp.Problem, a *channel.DepositError, or the context's.
+	// does not charge. The error is a *mpp.Problem, a *channel.DepositError, or the context's.
 	Pay(ctx context.Context, q channel.PayRequest) (*channel.Payment, error)
 	// CollectHeld charges the outstanding part of a bill for a request with a payment, at most
-	// the amount of its
-	// challenge.
+	// the amount of its challenge.
 	CollectHeld(ctx context.Context, p *channel.Payment, billID string, price tempo.Amount) (channel.Bill, channel.Standing, error)
 	// LetGo releases the amount that is held for a request that is not charged.
 	LetGo(ctx context.Context, p *channel.Payment)
@@ -52,8 +50,7 @@ type Admissions interface {
 // Snapshots reports the state of channels to their payers. It is safe for concurrent use.
 type Snapshots interface {
 	// Snapshot returns what a credential's payer may learn about its channel, nil if the
-	// credential does not
-	// authenticate the payer.
+	// credential does not authenticate the payer.
 	Snapshot(ctx context.Context, cr *mpp.Credential, price tempo.Amount) *mpp.Snapshot
 	// SnapshotOf returns the state of a channel that a payer can continue with, nil if there
 	// is none.
@@ -72,8 +69,7 @@ type Payments struct {
 	// MinDeposit is the smallest deposit of a channel that is served, default $2.
 	MinDeposit tempo.Amount
 	// QueueTime is how long a paid request waits for a free slot before it is answered 503,
-	// default 10 s. Negative: it
-	// does not wait.
+	// default 10 s. Negative: it does not wait.
 	QueueTime time.Duration
 }
 
@@ -91,8 +87,7 @@ func (p Payments) withDefaults() Payments {
 var cent = tempo.AmountFrom(meter.Cent)
 
 // offer returns the price and scope of a path. The scope has no method, because the vouchers
-// of a stream arrive by
-// another method. The offer is read-only.
+// of a stream arrive by another method. The offer is read-only.
 func (s *Server) offer(path string, amount tempo.Amount) *mpp.Route {
 	if known := s.offers[path]; known != nil && amount == cent {
 		return known
@@ -112,8 +107,7 @@ func (s *Server) newOffer(path string, amount tempo.Amount) *mpp.Route {
 }
 
 // fixOffers prepares the offers of the paths with a fixed price, which all vouchers of streams
-// use. An offer that
-// cannot be encoded causes an error in the request that needs it.
+// use. An offer that cannot be encoded causes an error in the request that needs it.
 func (s *Server) fixOffers() {
 	s.offers = make(map[string]*mpp.Route)
 	for _, path := range []string{pathExplain, pathAsync, pathDeposit} {
@@ -125,9 +119,8 @@ func (s *Server) fixOffers() {
 }
 
 // credentials returns all headers that may hold a credential. They share the memory of the
-// request, which fasthttp
-// reuses; mpp.ParseCredential keeps nothing of them. Copies would be most of the garbage of a
-// voucher.
+// request, which fasthttp reuses; mpp.ParseCredential keeps nothing of them. Copies would be
+// most of the garbage of a voucher.
 func credentials(h *fasthttp.RequestHeader) (values []string) {
 	for _, name := range []string{mpp.HeaderAuthorization, mpp.HeaderPaymentAuthorization} {
 		for _, v := range h.PeekAll(name) {
@@ -161,16 +154,14 @@ func (s *Server) credential(ctx *fasthttp.RequestCtx, route *mpp.Route) (cr *mpp
 }
 
 // moves reports whether a credential only manages its channel, by its action or by the form of
-// its request. An
-// unreadable credential is left to the later checks.
+// its request. An unreadable credential is left to the later checks.
 func moves(ctx *fasthttp.RequestCtx, cr *mpp.Credential) bool {
 	p, err := cr.Payload()
 	return err == nil && mpp.Classify(p.Action(), shape(ctx)) == mpp.Management
 }
 
 // moved answers a request to a readable path if it manages a channel, whether or not the path
-// has a result or a
-// price.
+// has a result or a price.
 func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
 	if !s.sold() {
 		return false
@@ -184,8 +175,8 @@ func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
 }
 
 // refuse answers a problem. If the client can fix it, or if its channel is gone, the answer
-// has a new challenge; if
-// its credential authenticates the client, also the state of the channel.
+// has a new challenge; if its credential authenticates the client, also the state of the
+// channel.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 	if small, ok := errors.AsType[*channel.DepositError](err); ok {
 		s.tooSmall(ctx, route, small.Deposit)
@@ -212,8 +203,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 }
 
 // informed returns a route with a snapshot of the channel of the credential, for a client that
-// lost track of it.
-// Without authentication it returns the route unchanged.
+// lost track of it. Without authentication it returns the route unchanged.
 func (s *Server) informed(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.Route {
 	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
 	if err != nil {
@@ -279,9 +269,8 @@ func giveReceipt(ctx *fasthttp.RequestCtx, s channel.Standing, challengeID strin
 var receipts = sync.Pool{New: func() any { return new([]byte) }}
 
 // pay executes a credential. If done is true the request has been answered; otherwise the
-// caller must charge or
-// release the amount held for it. path is that of content that a voucher may have begun
-// before, or empty.
+// caller must charge or release the amount held for it. path is that of content that a voucher
+// may have begun before, or empty.
 func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) (p *channel.Payment, done bool) {
 	work, cancel := context.WithTimeout(s.base, payTime)
 	defer cancel()
@@ -331,10 +320,8 @@ const payTime = 60 * time.Second
 const maxIdempotencyKey = 256
 
 // order returns the channel.Order of a request: its tickets, by which an equal request is
-// recognised, and the id of
-// what it begins. Equal requests have the same channel, the same voucher or Idempotency-Key,
-// the same path and
-// body.
+// recognised, and the id of what it begins. Equal requests have the same channel, the same
+// voucher or Idempotency-Key, the same path and body.
 func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *channel.Payment, id string) channel.Order {
 	o := channel.Order{Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: cent}
 	if idempotencyKey(ctx) == nil {
@@ -390,8 +377,7 @@ func cumulative(p mpp.Payload) tempo.Amount {
 }
 
 // admitPaid charges the first unit of a request, once; mayBegin is called before a new one is
-// charged. If done is
-// true the request has been answered.
+// charged. If done is true the request has been answered.
 func (s *Server) admitPaid(
 	ctx *fasthttp.RequestCtx,
 	route *mpp.Route,
@@ -434,8 +420,7 @@ func (s *Server) demandDebt(ctx *fasthttp.RequestCtx, route *mpp.Route, owing *s
 }
 
 // noted logs an error of the ledger. The payer cannot fix it, and the change may be stored;
-// the same request asks
-// again.
+// the same request asks again.
 func noted(err error) error {
 	var p *mpp.Problem
 	if errors.As(err, &p) {

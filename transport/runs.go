@@ -131,8 +131,7 @@ func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) 
 }
 
 // recordRun stores how a synchronous run ended, with its last frame or a failure, and reports
-// whether there is a
-// record now. An error of the store does not fail the answer.
+// whether there is a record now. An error of the store does not fail the answer.
 func (s *Server) recordRun(id string, last any, failure error) bool {
 	if s.cfg.Runs == nil || api.FaultOf(failure).Code == api.CodeInvalid {
 		return false // refused: there was no run

@@ -90,17 +90,14 @@ type RunSpec struct {
 	ID      string // request id
 	Request api.Request
 	// Sink gets the events. It never blocks, and may be called by several goroutines at once
-	// and after the end, when it
-	// does nothing.
+	// and after the end, when it does nothing.
 	Sink func(api.Event)
 	// Gate and OnCost, if not nil, connect the meter to the payment: Gate is called before
-	// each purchase, OnCost with
-	// the cost so far.
+	// each purchase, OnCost with the cost so far.
 	Gate   func(context.Context) error
 	OnCost func(totalNano int64)
 	// Finish is closed when the server stops: what is known by then is to be returned as a
-	// partial result, at once.
-	// nil: never.
+	// partial result, at once. nil: never.
 	Finish <-chan struct{}
 	// Unpaid means that Finish was closed because the caller stopped paying.
 	Unpaid bool
@@ -147,10 +144,8 @@ type Config struct {
 	MaxBacklog int           // bytes of events that may be queued for a slow client, default 4 MiB, in addition to the result
 
 	// KeepRunning, if not nil, is called when the client of a stream has disconnected or is
-	// disconnected because it does
-	// not read: true continues the analysis, which makes sense if its result is stored. nil:
-	// it continues if Runs is
-	// set, and is cancelled otherwise.
+	// disconnected because it does not read: true continues the analysis, which makes sense if
+	// its result is stored. nil: it continues if Runs is set, and is cancelled otherwise.
 	KeepRunning func(requestID string) bool
 	// Recoverable, if not nil, is called when a stream ends with an error: true means that GET
 	// /explain/run/{requestId} has or will have the run, and the error says so. nil: Runs is
@@ -163,8 +158,7 @@ const (
 	maxBody = 64 << 10
 	maxHead = 16 << 10
 	// grace is how long a supervisor may take beyond its own deadline to return a partial
-	// result, and how long cancelled
-	// analyses may take to end when the server stops.
+	// result, and how long cancelled analyses may take to end when the server stops.
 	grace = 5 * time.Second
 )
 
@@ -302,12 +296,10 @@ func (s *Server) Serve(ln net.Listener) error {
 }
 
 // Shutdown accepts no more connections and lets running requests end; new requests on open
-// connections are answered
-// 503. Analyses that are running when ctx ends get five seconds to return a partial result,
-// and are then
-// cancelled; after five more seconds connections are closed. The error is then that of ctx. A
-// stream whose
-// partial result was stored ends with an error that says where to fetch it.
+// connections are answered 503. Analyses that are running when ctx ends get five seconds to
+// return a partial result, and are then cancelled; after five more seconds connections are
+// closed. The error is then that of ctx. A stream whose partial result was stored ends with an
+// error that says where to fetch it.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if s.draining.Swap(true) {
 		return nil

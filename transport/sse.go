@@ -30,8 +30,8 @@ func lastFrame(job RunSpec, res *api.Result) (any, error) {
 }
 
 // writeFrame writes v as one server-sent event: its JSON after "data: ", then a blank line.
-// There is no event line,
-// because the type is in the data and browsers pass unnamed events to onmessage.
+// There is no event line, because the type is in the data and browsers pass unnamed events to
+// onmessage.
 func writeFrame(w io.Writer, v any) error {
 	if _, err := io.WriteString(w, "data: "); err != nil {
 		return err
@@ -44,10 +44,8 @@ func writeFrame(w io.Writer, v any) error {
 }
 
 // dataWriter writes the data of one event. A line of a stream ends at LF, CR or CRLF, and a
-// line without "data:" is
-// another field or ends the event. So each line of the data gets its own "data: ". JSON has no
-// raw line ends,
-// but dataWriter does not depend on that.
+// line without "data:" is another field or ends the event. So each line of the data gets its
+// own "data: ". JSON has no raw line ends, but dataWriter does not depend on that.
 type dataWriter struct {
 	w  io.Writer
 	cr bool // the last byte was CR: a following LF belongs to it
@@ -91,8 +89,7 @@ func (d *dataWriter) Write(p []byte) (int, error) {
 }
 
 // lineEnd returns the index of the first LF or CR, -1 if there is none. Two vectorised
-// searches are faster than one
-// loop over the bytes.
+// searches are faster than one loop over the bytes.
 func lineEnd(p []byte) int {
 	lf := bytes.IndexByte(p, '\n')
 	if lf >= 0 {

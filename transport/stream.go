@@ -28,8 +28,8 @@ var errBroken = errors.New("the stream broke off")
 const piece = 32 << 10
 
 // stream is the body of one answer in server-sent events. The analysis sends events without
-// waiting; serve, on the
-// goroutine of the connection, writes them. It is safe for concurrent use.
+// waiting; serve, on the goroutine of the connection, writes them. It is safe for concurrent
+// use.
 type stream struct {
 	id       string
 	conn     net.Conn // connection for reading and closing
@@ -211,8 +211,7 @@ func (st *stream) writeAll(out *patientWriter) error {
 }
 
 // writeLast encodes the last frame directly to the connection, because a result may be many
-// megabytes and must be in
-// memory only once.
+// megabytes and must be in memory only once.
 func (st *stream) writeLast(out *patientWriter, last any) error {
 	buf := bufio.NewWriterSize(out, piece)
 	err := writeFrame(buf, last)
@@ -306,10 +305,9 @@ func (c *chunkWriter) Write(p []byte) (int, error) {
 }
 
 // open makes st the answer. The stream takes the connection over from fasthttp, where a
-// waiting stream would keep a
-// write buffer and a deep stack, and where clients of HTTP/1.0, which proxies still use, would
-// get chunks that
-// they do not know. Without chunks the end of the connection ends the answer.
+// waiting stream would keep a write buffer and a deep stack, and where clients of HTTP/1.0,
+// which proxies still use, would get chunks that they do not know. Without chunks the end of
+// the connection ends the answer.
 func (s *Server) open(ctx *fasthttp.RequestCtx, st *stream) {
 	chunked := ctx.Request.Header.IsHTTP11()
 	h := &ctx.Response.Header

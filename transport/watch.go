@@ -8,8 +8,7 @@ import (
 )
 
 // watcher detects that a client disconnects while its request is processed. It is the only
-// reader of the connection
-// in that time.
+// reader of the connection in that time.
 type watcher struct {
 	conn  net.Conn
 	ended atomic.Bool
@@ -17,9 +16,8 @@ type watcher struct {
 }
 
 // watch calls gone, at most once, when the client closes the connection or its sending half.
-// The read deadline of
-// the request is removed. A client that sends more bytes is no longer watched, unless they may
-// be discarded.
+// The read deadline of the request is removed. A client that sends more bytes is no longer
+// watched, unless they may be discarded.
 func watch(c net.Conn, drain bool, gone func()) *watcher {
 	w := &watcher{conn: c, clean: make(chan bool, 1)}
 	if c == nil || c.SetReadDeadline(time.Time{}) != nil {
@@ -41,8 +39,7 @@ func watch(c net.Conn, drain bool, gone func()) *watcher {
 }
 
 // end stops the watcher and waits for it. It reports whether the connection can carry another
-// request: not if the
-// watcher read the first byte of one.
+// request: not if the watcher read the first byte of one.
 func (w *watcher) end() bool {
 	w.ended.Store(true)
 	if w.conn != nil {

@@ -89,8 +89,7 @@ type Input struct {
 
 	// Finish, when closed, ends the fetching like the deadline does: what is known by then
 	// becomes a partial result. It is for a service that stops or, with Unpaid, for a caller
-	// who
-	// stops paying. nil: never.
+	// who stops paying. nil: never.
 	Finish <-chan struct{}
 	Unpaid bool
 

@@ -25,8 +25,7 @@ type Options struct {
 	Escrow Escrow
 	Issuer *mpp.Issuer
 	// Terms apply to every channel; Terms.Amount is not used. Terms.Sponsor needs a Sender
-	// that
-	// co-signs.
+	// that co-signs.
 	Terms           tempo.Terms
 	MinVoucherDelta tempo.Amount  // minimum increase of a higher voucher
 	MinDeposit      tempo.Amount  // an opening with a smaller deposit is not broadcast
@@ -34,10 +33,8 @@ type Options struct {
 	StateTTL        time.Duration // maximum age of a channel's state on chain, default 5 s
 	MaxStateAge     time.Duration // the same while the chain does not answer, default MaxStateAge
 	// Adopt serves channels that exist on chain but not in the ledger, and accepts payouts
-	// beyond
-	// the ledger. It is for a ledger that was lost or restored. Do not set it if another
-	// server
-	// uses the payee's key: both would serve the same channels.
+	// beyond the ledger. It is for a ledger that was lost or restored. Do not set it if
+	// another server uses the payee's key: both would serve the same channels.
 	Adopt bool
 	Log   *slog.Logger // nil: nothing is logged
 

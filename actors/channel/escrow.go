@@ -36,10 +36,8 @@ type EscrowReader interface {
 	// States returns the state of channels on chain, in the order of ids.
 	States(ctx context.Context, ids ...common.Hash) ([]session.State, error)
 	// Closed searches the events of the newest blocks for the end of a channel: the total
-	// payout
-	// and the transaction. found is false if there is no such event. The error is
-	// settle.ErrNoLogs
-	// if no endpoint serves events.
+	// payout and the transaction. found is false if there is no such event. The error is
+	// settle.ErrNoLogs if no endpoint serves events.
 	Closed(ctx context.Context, id common.Hash) (captured tempo.Amount, tx common.Hash, found bool, err error)
 }
 
@@ -55,8 +53,7 @@ type ChainReader interface {
 }
 
 // Sender sends transactions and waits for their receipts. Both methods return
-// *settle.Reverted,
-// or settle.ErrUnknownOutcome if the transaction may still be included.
+// *settle.Reverted, or settle.ErrUnknownOutcome if the transaction may still be included.
 type Sender interface {
 	// Send simulates and sends a payer's transaction.
 	Send(ctx context.Context, tx *tempo.Transaction) (*tempo.Receipt, error)
@@ -67,11 +64,9 @@ type Sender interface {
 // PayoutSigner signs the transactions of the payee.
 type PayoutSigner interface {
 	// SignClose signs the transaction that closes a channel in state Closing: it pays out
-	// Capture
-	// and refunds the rest.
+	// Capture and refunds the rest.
 	SignClose(ctx context.Context, c session.Channel) (settle.Signed, error)
 	// SignSettle signs one transaction that pays out the Settleable voucher of each channel,
-	// of
-	// all or of none.
+	// of all or of none.
 	SignSettle(ctx context.Context, rows ...session.Channel) (settle.Signed, error)
 }

@@ -99,9 +99,8 @@ func (c *Channels) older(row *session.Channel, ttl time.Duration) bool {
 }
 
 // fresh returns the row of a channel with a state that is younger than ttl, or than
-// MaxStateAge
-// while the chain does not answer. An ended channel is looked up once more, because its end
-// may have been reverted by a reorganisation.
+// MaxStateAge while the chain does not answer. An ended channel is looked up once more,
+// because its end may have been reverted by a reorganisation.
 func (c *Channels) fresh(ctx context.Context, row session.Channel, ttl time.Duration) (session.Channel, error) {
 	switch {
 	case row.Status == session.Closed:

@@ -24,8 +24,7 @@ type PayRequest struct {
 	Origin netip.Prefix
 	// Begun reports whether a voucher of this amount has begun the request before. Then the
 	// voucher is valid for the same request again, although later vouchers are higher. nil:
-	// the
-	// credential belongs to no request.
+	// the credential belongs to no request.
 	Begun func(channel common.Hash, cumulative tempo.Amount) bool
 }
 
@@ -36,8 +35,7 @@ type Payment struct {
 	// network address of the client
 	Origin netip.Prefix
 	// Held is the amount that a higher voucher reserved for this request. No other request on
-	// the
-	// channel can use it until Admit, CollectHeld or LetGo releases it.
+	// the channel can use it until Admit, CollectHeld or LetGo releases it.
 	Held tempo.Amount
 }
 
@@ -260,8 +258,7 @@ func unknownChannel() *mpp.Problem {
 }
 
 // current returns the row of a channel with a state on chain younger than ttl. A channel that
-// is
-// not in the ledger is refused, because another server opened it. With Options.Adopt it is
+// is not in the ledger is refused, because another server opened it. With Options.Adopt it is
 // adopted from the chain after prove has authenticated the payer; v and charge are a lower
 // bound of what the payer has consumed before.
 func (c *Channels) current(
@@ -350,8 +347,7 @@ func (c *Channels) begin(ctx context.Context, id common.Hash, s session.State, f
 }
 
 // acknowledge accepts payouts on chain beyond the row, if the operator declared that the
-// ledger
-// was restored.
+// ledger was restored.
 func (c *Channels) acknowledge(row *session.Channel) {
 	if c.o.Adopt && row.Foreign() {
 		row.Acknowledge()

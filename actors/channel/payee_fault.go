@@ -234,12 +234,10 @@ func payeeProblem(err error) *mpp.Problem {
 // Limits of a healthy payee.
 const (
 	// enoughCloses is the number of channels that the balance of the settling key must suffice
-	// to
-	// close.
+	// to close.
 	enoughCloses = 10
 	// The clock may be ahead of the newest block by the time between two blocks and the lag of
-	// a
-	// node, and behind it by very little.
+	// a node, and behind it by very little.
 	maxAhead  = 20 * time.Second
 	maxBehind = 5 * time.Second
 )

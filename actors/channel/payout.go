@@ -68,8 +68,7 @@ func (c *Channels) CloseChannel(ctx context.Context, id common.Hash) (session.Ch
 var errInUse = errors.New("the channel is in use")
 
 // closeUnused is CloseChannel unless an analysis that the channel pays for has begun
-// meanwhile:
-// then the error is errInUse.
+// meanwhile: then the error is errInUse.
 func (c *Channels) closeUnused(ctx context.Context, id common.Hash) error {
 	_, err := c.payOut(ctx, id, session.Voucher{}, func(row *session.Channel) bool { return row.Reserved.IsZero() && !c.busy.has(id) })
 	return err
@@ -161,8 +160,7 @@ func (c *Channels) finishClose(ctx context.Context, row session.Channel, intent 
 // bookClose stores a close by its receipt.
 func (c *Channels) bookClose(ctx context.Context, row session.Channel, intent Intent, rc *tempo.Receipt) (session.Channel, error) {
 	// The chain computes the refund: if a top-up was reverted by a reorganisation it is less
-	// than
-	// the row says.
+	// than the row says.
 	closed, err := rc.Closed(row.Escrow, row.ID, intent.Amounts[0], intent.Amounts[0])
 	if err != nil {
 		return row, c.payeeErr(ctx, err, row.ID)
@@ -195,8 +193,7 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 }
 
 // finish stores the end of a channel. Its intent, or a new one, is kept until the end is
-// final:
-// see finalizeClose.
+// final: see finalizeClose.
 func (c *Channels) finish(
 	ctx context.Context,
 	id common.Hash,
@@ -302,8 +299,7 @@ func under(intents []Intent, id common.Hash, kind IntentKind) bool {
 }
 
 // beginSettle stores the amount that is about to be paid out, so that it cannot be refunded.
-// due
-// is false if there is none.
+// due is false if there is none.
 func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (row session.Channel, due bool, err error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		due = row.BeginSettle()
@@ -329,8 +325,7 @@ func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
 }
 
 // refusedSettle handles the rejection of a settlement. With several channels each is tried
-// alone
-// next, and a channel that does not exist on chain has ended: neither is a fault.
+// alone next, and a channel that does not exist on chain has ended: neither is a fault.
 func (c *Channels) refusedSettle(ctx context.Context, err error, ids []common.Hash) error {
 	if len(ids) != 1 {
 		return err
@@ -342,8 +337,7 @@ func (c *Channels) refusedSettle(ctx context.Context, err error, ids []common.Ha
 }
 
 // endSettle stores the outcome of a settlement in all its channels, and deletes the intent
-// with
-// the last one.
+// with the last one.
 func (c *Channels) endSettle(ctx context.Context, intent Intent, paid bool) error {
 	var errs []error
 	for i, id := range intent.Channels {

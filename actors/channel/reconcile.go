@@ -46,15 +46,12 @@ func (c *Channels) Reconcile(ctx context.Context) error {
 }
 
 // lateness is how long after its expiry a transaction may still appear: it may be in a block
-// that
-// a lagging replica does not show yet. For the same time before its expiry a node may reject
-// it,
-// which says nothing about whether another node has it.
+// that a lagging replica does not show yet. For the same time before its expiry a node may
+// reject it, which says nothing about whether another node has it.
 const lateness = 5 * time.Second
 
 // sendable reports whether sending a transaction again makes sense. now is the time on chain,
-// as
-// in mayLand.
+// as in mayLand.
 func (i Intent) sendable(now time.Time) bool {
 	return len(i.Raw) > 0 && now.Add(lateness).Before(time.Unix(i.ValidBefore, 0))
 }
@@ -135,8 +132,7 @@ func (c *Channels) unstick(ctx context.Context, id common.Hash) error {
 }
 
 // finalizeClose deletes the intents of channels that have been missing on chain for long
-// enough,
-// and closes those again that are still there.
+// enough, and closes those again that are still there.
 func (c *Channels) finalizeClose(ctx context.Context, ended []Intent) error {
 	ids := make([]common.Hash, len(ended))
 	for i, intent := range ended {

@@ -17,8 +17,7 @@ import (
 // Comparison of the end of a channel in the ledger with the chain.
 
 // revived returns the row of a channel after its end was reverted: the chain has the channel
-// and
-// not the transaction that ended it. If the chain does not answer, the row is unchanged.
+// and not the transaction that ended it. If the chain does not answer, the row is unchanged.
 func (c *Channels) revived(ctx context.Context, row session.Channel) (session.Channel, error) {
 	if !c.strange.Allow() {
 		return row, nil
@@ -110,8 +109,7 @@ func (c *Channels) concludeEnd(ctx context.Context, intent Intent) error {
 const sweepPage = 200
 
 // sweepClosed compares the next page of ended channels with the chain, and reactivates those
-// that
-// exist. After the last page it starts again.
+// that exist. After the last page it starts again.
 func (w *Watcher) sweepClosed(ctx context.Context) error {
 	rows, next, err := w.c.o.Store.Channels(true, w.sweepFrom, sweepPage)
 	if err != nil || len(rows) == 0 {
@@ -147,8 +145,7 @@ func (w *Watcher) sweepClosed(ctx context.Context) error {
 
 // reorgWindow is how long a block may be replaced by another one. For so long after the last
 // moment at which its transaction could be included the end of a channel is watched, and for
-// so
-// long a missing channel may come back.
+// so long a missing channel may come back.
 const reorgWindow = time.Minute
 
 // attendMissing decides about a channel that is open in the ledger and missing on chain: its
@@ -167,8 +164,7 @@ func (w *Watcher) attendMissing(ctx context.Context, id common.Hash) error {
 }
 
 // endMissing stores the end of a channel that is missing on chain: by the event of its end or,
-// if
-// there is none within reorgWindow, without it.
+// if there is none within reorgWindow, without it.
 func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
 	captured, tx, found, err := c.o.Escrow.Closed(ctx, row.ID)
 	if found && err == nil {

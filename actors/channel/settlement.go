@@ -16,18 +16,16 @@ import (
 type Payout struct {
 	ID common.Hash
 	// Paid is the increase of the payee's balance by this transaction. If Err is set, it is
-	// what the
-	// increase would have been.
+	// what the increase would have been.
 	Paid tempo.Amount
 	Tx   common.Hash // hash of the transaction; zero: nothing was sent
 	// Left is the served amount that is still not paid out, as far as known, and Obstacle why
-	// a
-	// settlement cannot pay it.
+	// a settlement cannot pay it.
 	Left     tempo.Amount
 	Obstacle session.Obstacle
 	// Err is the error. *settle.Reverted means that nothing was paid out;
-	// settle.ErrUnknownOutcome
-	// means that the transaction may still be included, which Reconcile decides.
+	// settle.ErrUnknownOutcome means that the transaction may still be included, which
+	// Reconcile decides.
 	Err error
 }
 
@@ -79,8 +77,7 @@ func (t *Settler) payable(ctx context.Context, id common.Hash) Payout {
 }
 
 // settleTogether settles several channels in one transaction. If the transaction is rejected
-// it
-// settles each channel alone, so that one bad channel does not affect the others.
+// it settles each channel alone, so that one bad channel does not affect the others.
 func (t *Settler) settleTogether(ctx context.Context, ids []common.Hash) (list []Payout) {
 	done, err := t.c.settle(ctx, ids...)
 	if _, refused := errors.AsType[*settle.Reverted](err); len(ids) > 1 && (refused || errors.Is(err, settle.ErrNoKey)) {
@@ -101,8 +98,7 @@ func (t *Settler) settleTogether(ctx context.Context, ids []common.Hash) (list [
 }
 
 // Shut closes a channel independent of the policy: the served amount is paid out, the rest
-// goes
-// back to the payer.
+// goes back to the payer.
 func (t *Settler) Shut(ctx context.Context, id common.Hash) Payout {
 	before, err := t.c.look(ctx, id)
 	if err != nil {

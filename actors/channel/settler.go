@@ -20,8 +20,7 @@ type SettlePolicy struct {
 	IdleClose time.Duration // time without voucher or charge before a channel is closed, default 30 days
 	Unit      tempo.Amount  // a channel that can sign for less than this is closed, default $0.01
 	// MinDeposit is the smallest deposit that is served. A smaller channel without debt is
-	// never
-	// closed at the payee's cost. Zero: every deposit is served.
+	// never closed at the payee's cost. Zero: every deposit is served.
 	MinDeposit tempo.Amount
 	Every      time.Duration // time between two rounds of settling, default 1 min
 }
@@ -45,8 +44,7 @@ func (p SettlePolicy) withDefaults() SettlePolicy {
 }
 
 // Settler pays channels out by a policy and at the operator's request. It is safe for
-// concurrent
-// use.
+// concurrent use.
 type Settler struct {
 	c      *Channels
 	policy SettlePolicy
@@ -114,8 +112,7 @@ const (
 )
 
 // due returns the action for an active channel now, in Unix milliseconds. A channel that pays
-// for
-// a running analysis is never closed.
+// for a running analysis is never closed.
 func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueFor {
 	if row.Status != session.Active {
 		return dueNothing
@@ -128,8 +125,7 @@ func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueFor {
 	old := row.OwedSince != 0 && now-row.OwedSince >= p.MaxAge.Milliseconds()
 	pay := !owed.IsZero() && (owed.Cmp(p.Threshold) >= 0 || old)
 	// A close costs a fee. If it pays nothing to the payee, a deposit that is too small is
-	// left to
-	// its payer, who can withdraw it.
+	// left to its payer, who can withdraw it.
 	worth := !owed.IsZero() || row.Deposit.Cmp(p.MinDeposit) >= 0
 	switch {
 	case !busy && worth && (idle || quiet && left.Cmp(p.Unit) < 0):

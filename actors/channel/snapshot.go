@@ -11,9 +11,8 @@ import (
 )
 
 // Snapshot returns what the payer of a credential may learn about its channel: its state, and
-// the
-// amount to sign for a request of this price. It is nil if the credential does not prove that
-// its sender may sign for the channel, or if the channel accepts no vouchers.
+// the amount to sign for a request of this price. It is nil if the credential does not prove
+// that its sender may sign for the channel, or if the channel accepts no vouchers.
 func (c *Channels) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo.Amount) *mpp.Snapshot {
 	if c.o.Issuer.Verify(&cr.Challenge) != nil {
 		return nil
@@ -46,8 +45,7 @@ func (c *Channels) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo
 }
 
 // SnapshotOf returns the Snapshot of the payer's channel that accepts vouchers and has the
-// most
-// left. It is nil if there is none.
+// most left. It is nil if there is none.
 func (c *Channels) SnapshotOf(ctx context.Context, payer common.Address) *mpp.Snapshot {
 	ids, err := c.o.Store.ChannelsOf(payer)
 	if err != nil {

@@ -64,8 +64,7 @@ const (
 )
 
 // Intent is stored before a transaction is sent, so that its outcome can be found after a
-// crash.
-// Raw is signed and expires; sending it twice has the same effect as once.
+// crash. Raw is signed and expires; sending it twice has the same effect as once.
 type Intent struct {
 	ID          string // made by recordid.New
 	Kind        IntentKind
@@ -104,10 +103,8 @@ const (
 )
 
 // PaymentStore stores channels, bills, tickets and intents. All parts must be one database:
-// the
-// readers return what the Writer wrote. It is safe for concurrent use, but two changes of one
-// row
-// must not run at the same time.
+// the readers return what the Writer wrote. It is safe for concurrent use, but two changes of
+// one row must not run at the same time.
 type PaymentStore struct {
 	Writer
 	ChannelReader
@@ -128,8 +125,7 @@ func StoreOf[S interface {
 // Writer writes entries.
 type Writer interface {
 	// Commit writes entries, all or none. If it returns nil they survive a crash. Concurrent
-	// calls
-	// share one disk write.
+	// calls share one disk write.
 	Commit(entries ...Entry) error
 	// CommitThen is Commit without waiting. It returns at once. then is called once with the
 	// outcome, on any goroutine, and must not block.
@@ -145,10 +141,8 @@ type ChannelReader interface {
 	// ChannelsOf returns the ids of a payer's open channels, at most MaxChannelsOf.
 	ChannelsOf(payer common.Address) ([]common.Hash, error)
 	// Channels returns up to limit rows in the order of their ids, beginning at from: closed
-	// channels
-	// if ended is set, open ones otherwise. next is the id to continue from, nil at the end of
-	// the
-	// list.
+	// channels if ended is set, open ones otherwise. next is the id to continue from, nil at
+	// the end of the list.
 	Channels(ended bool, from common.Hash, limit int) (rows []session.Channel, next *common.Hash, err error)
 }
 

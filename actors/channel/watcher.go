@@ -31,10 +31,8 @@ func (i WatchIntervals) withDefaults() WatchIntervals {
 }
 
 // Watcher compares the channels with the chain: it closes a channel whose payer requested a
-// close
-// on chain, records the end of channels, reactivates channels after a reorganisation, and
-// checks
-// that the payee is able to settle.
+// close on chain, records the end of channels, reactivates channels after a reorganisation,
+// and checks that the payee is able to settle.
 type Watcher struct {
 	c         *Channels
 	sweepFrom common.Hash // position of the next round in the list of ended channels
@@ -54,8 +52,7 @@ func (c *Channels) NewWatcher(i WatchIntervals) *Watcher {
 func (w *Watcher) Close() { w.rounds.close() }
 
 // watchRound reads the state on chain of every open channel. It closes those whose payer
-// requested
-// a close on chain, while that is still possible, and records the end of ended ones.
+// requested a close on chain, while that is still possible, and records the end of ended ones.
 func (w *Watcher) watchRound(ctx context.Context) error {
 	began := w.c.o.now()
 	var ids []common.Hash
@@ -107,13 +104,11 @@ func (w *Watcher) lookAtAll(ctx context.Context, ids []common.Hash, began time.T
 }
 
 // openingTime is how long an opening without a channel on chain may still be included: an
-// expiring
-// transaction is decided after 30 seconds.
+// expiring transaction is decided after 30 seconds.
 const openingTime = 2 * time.Minute
 
 // attend acts on the state of a channel on chain. seen reports whether the row now agrees with
-// the
-// chain.
+// the chain.
 func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (seen bool, err error) {
 	row, err := w.c.look(ctx, id)
 	if err != nil || row.Status == session.Closed {

@@ -11,9 +11,8 @@ import (
 )
 
 // generation is one job queue from its start to its end, and the state that its jobs need.
-// When the
-// queue panics, supervise starts the next generation from the stored rows. The actor is not
-// restarted, because its state may be half written.
+// When the queue panics, supervise starts the next generation from the stored rows. The actor
+// is not restarted, because its state may be half written.
 type generation struct {
 	j      *Jobs
 	queue  *jobQueue
@@ -30,8 +29,7 @@ type generation struct {
 var errQueueGone = errors.New("internal fault: the owner of the jobs ended")
 
 // openGeneration loads the unfinished jobs of the store. j.gate must be held for writing,
-// unless j
-// is not shared yet.
+// unless j is not shared yet.
 func (j *Jobs) openGeneration() error {
 	again, err := takeUp(j.o.Store)
 	if err != nil {
@@ -61,8 +59,7 @@ func (s *generation) over() bool {
 }
 
 // write stores the state of a job, unless the generation is over: the next one may have read
-// the
-// row already.
+// the row already.
 func (s *generation) write(row Row) {
 	s.mu.Lock()
 	if s.ended {
@@ -92,8 +89,7 @@ const (
 )
 
 // supervise replaces the queue after each panic, until Close. A panic of the queue counts like
-// a
-// crash of the process: a job that causes it twice is not started again.
+// a crash of the process: a job that causes it twice is not started again.
 func (j *Jobs) supervise() {
 	defer close(j.supervised)
 	pause := firstPause

@@ -18,8 +18,7 @@ import (
 // Analyst analyses the transaction of a job.
 type Analyst interface {
 	// Explain returns a complete or partial result, or an error without a result. It stops
-	// soon after
-	// ctx ends.
+	// soon after ctx ends.
 	Explain(ctx context.Context, w Work) (*api.Result, error)
 }
 
@@ -71,8 +70,7 @@ type Options struct {
 	OnEnd func(id string)
 	Log   *slog.Logger
 	// Deadline is when an analysis is cancelled, default 10 min. If the Analyst has its own
-	// deadline,
-	// this must exceed it by Grace, so that a partial result can be stored.
+	// deadline, this must exceed it by Grace, so that a partial result can be stored.
 	Deadline time.Duration
 
 	onQueue func(msg any) // gets the messages of the queue; for tests
@@ -81,8 +79,7 @@ type Options struct {
 // Limits of a job that are not configurable.
 const (
 	// maxAttempts is the number of starts of a job. A job is started again after one crash of
-	// the
-	// server, but not after two, because it may be their cause.
+	// the server, but not after two, because it may be their cause.
 	maxAttempts = 2
 	// defaultDeadline is the default of Options.Deadline.
 	defaultDeadline = 10 * time.Minute
@@ -92,8 +89,7 @@ const (
 const Grace = 5 * time.Second
 
 // Jobs runs analyses asynchronously. States that it returns are on disk. It is safe for
-// concurrent
-// use.
+// concurrent use.
 type Jobs struct {
 	e *runtime.System
 	o Options
@@ -102,8 +98,7 @@ type Jobs struct {
 	running atomic.Int64 // those that a queue has started
 
 	// gate is held for reading while a job is stored and sent to the queue, and for writing
-	// while the
-	// queue is replaced or stopped.
+	// while the queue is replaced or stopped.
 	gate       sync.RWMutex
 	generation *generation
 	closing    chan struct{} // closed when no more jobs are accepted
@@ -114,10 +109,8 @@ type Jobs struct {
 var errGivenBack = errors.New("the service is stopping; the job is kept for its next start")
 
 // New starts the unfinished jobs of an earlier process: those that it gave back or that saw
-// one
-// crash. Jobs that saw two crashes end with an error. Close the Jobs before the things that
-// their
-// Analyst uses.
+// one crash. Jobs that saw two crashes end with an error. Close the Jobs before the things
+// that their Analyst uses.
 func New(sys *runtime.System, o Options) (*Jobs, error) {
 	if o.Running <= 0 {
 		o.Running = 16
@@ -170,8 +163,7 @@ func (j *Jobs) Submit(req api.Request) (id string, err error) {
 }
 
 // SubmitAs is Submit with an id that the caller has made with recordid.New, because a paid job
-// has
-// its id before it is stored.
+// has its id before it is stored.
 func (j *Jobs) SubmitAs(id string, req api.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
@@ -244,8 +236,8 @@ func (j *Jobs) Job(id string) (*api.Job, error) {
 }
 
 // Close accepts and starts no more jobs. It waits for the running ones until ctx ends, then
-// cancels
-// them. Unfinished jobs are given back: the next start runs them, and this counts as no crash.
+// cancels them. Unfinished jobs are given back: the next start runs them, and this counts as
+// no crash.
 func (j *Jobs) Close(ctx context.Context) error {
 	j.gate.Lock()
 	if j.closed() {

@@ -9,8 +9,7 @@ import (
 )
 
 // jobQueue owns the queue and the running jobs. Its fields are accessed in Receive only. It
-// closes
-// closed when it ends.
+// closes closed when it ends.
 type jobQueue struct {
 	j        *Jobs
 	s        *generation
@@ -83,8 +82,7 @@ func (q *jobQueue) Receive(ac runtime.Context) {
 }
 
 // next starts the jobs that may start. While the queue drains it starts none, and answers when
-// none
-// runs.
+// none runs.
 func (q *jobQueue) next(self runtime.Ref) {
 	q.resume()
 	if q.draining != nil {
@@ -118,8 +116,7 @@ func (q *jobQueue) start(self runtime.Ref, row Row) {
 }
 
 // maxParked limits the jobs that wait for their payers, as a multiple of the running ones.
-// Above it
-// no further job is started.
+// Above it no further job is started.
 const maxParked = 4
 
 // park lets another job run in the place of one that waits for its payer.

@@ -15,8 +15,7 @@ import (
 )
 
 // runJob runs one job: it stores that the job is running, analyses it and stores the result.
-// It runs
-// beside the job queue, which then gets ended.
+// It runs beside the job queue, which then gets ended.
 func (s *generation) runJob(row Row, slot Slot) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.j.o.Deadline)
 	defer cancel()
@@ -82,10 +81,8 @@ func (j *Jobs) fail(row *Row, err error) {
 var patience = []time.Duration{50 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second}
 
 // keep stores a row and retries on errors: a full disk may have room a moment later. A result
-// that
-// cannot be stored becomes an error, which is smaller. If that fails too, the row stays as it
-// is
-// until the next start.
+// that cannot be stored becomes an error, which is smaller. If that fails too, the row stays
+// as it is until the next start.
 func (j *Jobs) keep(ctx context.Context, row Row) {
 	err := j.o.Store.PutJobs(row)
 	for i := 0; err != nil && i < len(patience) && ctx.Err() == nil; i++ {

@@ -11,18 +11,16 @@ import (
 )
 
 // Runs stores the final frames of synchronous runs for clients whose connection broke. It is
-// safe for
-// concurrent use. It needs no actor, because a record is written once and never changes.
+// safe for concurrent use. It needs no actor, because a record is written once and never
+// changes.
 type Runs struct{ store RunStore }
 
 // NewRuns returns Runs that use store.
 func NewRuns(store RunStore) *Runs { return &Runs{store} }
 
 // Finish stores the final frames of a run in the order in which they are sent, each a JSON
-// object
-// with a type. Call it before the last frame is sent: a client that received it may request
-// the
-// record at once.
+// object with a type. Call it before the last frame is sent: a client that received it may
+// request the record at once.
 func (r *Runs) Finish(requestID string, frames ...jsontext.Value) error {
 	all, err := json.Marshal(frames)
 	if err != nil {

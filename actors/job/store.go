@@ -47,12 +47,10 @@ type RunRow struct {
 }
 
 // RunStore keeps run records for api.RunRetention from the time in their id. It is safe for
-// concurrent
-// use.
+// concurrent use.
 type RunStore interface {
 	// PutRun creates or replaces a record. Frames above MaxRunBytes compressed are not stored,
-	// and State
-	// says so. If it returns nil the record survives a crash.
+	// and State says so. If it returns nil the record survives a crash.
 	PutRun(row RunRow) error
 	// Run returns one record, or api.ErrNoRun.
 	Run(id string) (RunRow, error)

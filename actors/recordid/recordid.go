@@ -8,8 +8,7 @@ import (
 )
 
 // New returns the id of a job or run: a UUID of version 7, so that ids sort by time. Stores
-// count
-// retention from that time.
+// count retention from that time.
 func New() string { return uuid.Must(uuid.NewV7()).String() }
 
 // TimeOf returns the time in an id of New; ok is false for other ids.

@@ -41,8 +41,7 @@ type (
 )
 
 // MayBeLate is embedded in messages that may arrive after the end of their actor. Such a
-// message is
-// dropped without a log line.
+// message is dropped without a log line.
 type MayBeLate struct{}
 
 // IgnoreDeadLetterLogging is the marker method that the actor library checks.
@@ -89,8 +88,7 @@ func (s *System) props(a Actor) *actor.Props {
 }
 
 // A Kind spawns large numbers of equal actors: they share their properties, and their
-// mailboxes
-// start empty.
+// mailboxes start empty.
 type Kind struct {
 	s     *System
 	props *actor.Props
@@ -106,8 +104,7 @@ func (s *System) NewKind(produce func() Actor) Kind {
 func (k Kind) Spawn() Ref { return Ref{k.s.sys.Root.Spawn(k.props)} }
 
 // Send puts a message into the mailbox of an actor. It does not block. A message to an actor
-// that has
-// ended is dropped.
+// that has ended is dropped.
 func (s *System) Send(to Ref, msg any) { s.sys.Root.Send(to.pid, msg) }
 
 // Stop ends an actor after its current message. It does not wait.
@@ -147,8 +144,7 @@ type adapter struct {
 }
 
 // Receive logs the stack of a panic, which the library does not do, and then panics again to
-// end the
-// actor.
+// end the actor.
 func (d *adapter) Receive(ac actor.Context) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -191,10 +187,8 @@ func (c Context) Stop(r Ref) { c.ac.Stop(r.pid) }
 func (c Context) Spawn(a Actor) Ref { return Ref{c.ac.Spawn(c.s.props(a))} }
 
 // SpawnWork starts a child that does work outside Receive and sends its parent the result of
-// work, or
-// of onPanic if work panics. The parent stops the child, which ends the context of the work.
-// If the
-// child stopped itself, its Terminated could arrive before the result.
+// work, or of onPanic if work panics. The parent stops the child, which ends the context of
+// the work. If the child stopped itself, its Terminated could arrive before the result.
 func (c Context) SpawnWork(ctx context.Context, work func(context.Context) any, onPanic func(error) any) Ref {
 	return c.Spawn(&worker{s: c.s, ctx: ctx, work: work, onPanic: onPanic})
 }

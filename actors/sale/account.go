@@ -7,8 +7,7 @@ import (
 )
 
 // account is the debt of one payer: for running analyses, and for ended ones that are not
-// paid. Amounts
-// are base units. It is safe for concurrent use.
+// paid. Amounts are base units. It is safe for concurrent use.
 type account struct {
 	exposure uint64
 

@@ -12,8 +12,7 @@ import (
 )
 
 // RunBalance is the debt of a running analysis: the meter increases it, collecting decreases
-// it, and
-// purchases wait while it is too high. It is safe for concurrent use.
+// it, and purchases wait while it is too high. It is safe for concurrent use.
 type RunBalance struct {
 	ID      string // id of the bill
 	payer   common.Address
@@ -50,8 +49,8 @@ func (t *RunBalance) OnCost(nano int64) {
 }
 
 // Gate is called by the meter before a purchase. It returns when the unpaid amount is low
-// enough, and
-// waits for a collection otherwise. slot, which may be nil, is parked during the wait.
+// enough, and waits for a collection otherwise. slot, which may be nil, is parked during the
+// wait.
 func (t *RunBalance) Gate(ctx context.Context, slot Parker) error {
 	waits := false
 	for {
@@ -119,8 +118,7 @@ func (t *RunBalance) Owed() tempo.Amount {
 }
 
 // Due returns the amount that is owed and not collected, and a channel that is closed when it
-// may
-// have changed.
+// may have changed.
 func (t *RunBalance) Due() (due tempo.Amount, changed <-chan struct{}) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()

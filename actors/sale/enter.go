@@ -21,13 +21,12 @@ type Entrance interface {
 }
 
 // Enter returns the run that an admitted request begins, and the slot that it holds. slot is
-// the one
-// that was acquired before the request was admitted, nil if none was.
+// the one that was acquired before the request was admitted, nil if none was.
 //
 // The run is nil if an earlier request began it and it is streaming, has a record, or is being
 // collected: the client gets its existing frames. A run that was interrupted before its record
-// was
-// written begins again, and its earlier payments count. The error is that of Entrance.Slot.
+// was written begins again, and its earlier payments count. The error is that of
+// Entrance.Slot.
 func (s *Seller) Enter(
 	ctx context.Context, p *channel.Payment, a channel.Admitted, slot *slots.Slot, e Entrance,
 ) (*Run, *slots.Slot, error) {

@@ -48,8 +48,8 @@ type places struct {
 var errCollecting = errors.New("the job has ended and is being paid for")
 
 // Job runs the analysis of a job that is paid by polls. If nothing is collected in time the
-// analysis
-// is cut short. Its price is fixed before the end is visible. run is nil if nothing is sold.
+// analysis is cut short. Its price is fixed before the end is visible. run is nil if nothing
+// is sold.
 func (s *Seller) Job(
 	ctx context.Context,
 	id string,

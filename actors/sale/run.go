@@ -82,10 +82,8 @@ func (r *Run) Start(work context.Context, ask func(*mpp.NeedVoucher)) {
 }
 
 // Finish ends the collecting of Start when the analysis has ended with err. It waits until all
-// is
-// paid and returns why it is not; meanwhile the slot is free for others. The client is not
-// asked
-// to sign for an analysis that ended with an error. Call it once.
+// is paid and returns why it is not; meanwhile the slot is free for others. The client is not
+// asked to sign for an analysis that ended with an error. Call it once.
 func (r *Run) Finish(err error) (unpaid error) {
 	if r.slot != nil && r.slot.Park() != nil {
 		r.balance.GiveUp()
@@ -98,13 +96,11 @@ func (r *Run) Finish(err error) (unpaid error) {
 }
 
 // graceAfterPatience is how long collecting the remaining price may take beyond the time that
-// the
-// client has to sign.
+// the client has to sign.
 const graceAfterPatience = 5 * time.Second
 
 // CollectRest charges the outstanding part of the bill of an ended run to the channel of a
-// payment.
-// The error is api.ErrUnpaid while another call collects it.
+// payment. The error is api.ErrUnpaid while another call collects it.
 func (s *Seller) CollectRest(ctx context.Context, p *channel.Payment, bill channel.Bill, ask func(*mpp.NeedVoucher)) error {
 	bill.Payer, bill.Channel = p.Payer, p.Channel
 	run, fresh := s.Begin(bill, nil)
@@ -134,12 +130,9 @@ func (r *Run) End() {
 }
 
 // Collect charges the debt as it accrues. If the voucher is too low, ask is called with the
-// required
-// amount, once for each shortage, and with nil when the voucher has arrived; in between the
-// run
-// waits. Collect returns nil when ended is closed and everything is paid. It gives the run up
-// if
-// the client does not sign in time.
+// required amount, once for each shortage, and with nil when the voucher has arrived; in
+// between the run waits. Collect returns nil when ended is closed and everything is paid. It
+// gives the run up if the client does not sign in time.
 func (r *Run) Collect(work context.Context, ended <-chan struct{}, ask func(*mpp.NeedVoucher)) error {
 	signal, stop, err := r.seller.o.Collector.Watch(r.Channel)
 	if err != nil {
@@ -264,8 +257,8 @@ func (c *collection) wait(due tempo.Amount) error {
 }
 
 // need returns the voucher that covers the due amount. It is nil if the channel cannot be
-// read, if the
-// voucher of the last request has not arrived, or if the covering voucher is there.
+// read, if the voucher of the last request has not arrived, or if the covering voucher is
+// there.
 func (c *collection) need(due tempo.Amount) *mpp.NeedVoucher {
 	st, err := c.r.seller.o.Collector.Standing(c.work, c.r.Channel)
 	if err != nil || st.Accepted.Cmp(c.asked) < 0 {

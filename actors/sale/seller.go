@@ -20,8 +20,7 @@ import (
 )
 
 // Bills admits requests and stores their prices. It is safe for concurrent use; what it
-// returns is on
-// disk.
+// returns is on disk.
 type Bills interface {
 	// Admit charges for a request with a payment, once for each order.
 	Admit(ctx context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error)
@@ -109,8 +108,7 @@ func (s *Seller) Holder(p *channel.Payment) slots.Holder {
 }
 
 // Known reports whether a channel has paid at least the exposure, so that its payer is no
-// longer
-// treated as a stranger.
+// longer treated as a stranger.
 func (s *Seller) Known(st channel.Standing) bool {
 	return st.Spent.Cmp(tempo.AmountFrom(s.o.Exposure)) >= 0
 }
@@ -126,10 +124,8 @@ func (e *DebtError) Error() string {
 }
 
 // Admit charges for a request with a payment, once for each order. If the payer owes the
-// exposure or
-// more for ended runs, its channel pays them first, as far as it has more than the price. If
-// that
-// is too little the error is a *DebtError.
+// exposure or more for ended runs, its channel pays them first, as far as it has more than the
+// price. If that is too little the error is a *DebtError.
 func (s *Seller) Admit(ctx context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error) {
 	next, held := o.MayBegin, p.Held
 	o.MayBegin = func() error {
@@ -198,8 +194,8 @@ func sumOf(debts []channel.Bill) (sum tempo.Amount) {
 }
 
 // Begin begins the run of a bill. slot, which may be nil, is parked while the run waits for
-// its payer.
-// Call End when it is over. A run that is in progress already is returned with fresh false.
+// its payer. Call End when it is over. A run that is in progress already is returned with
+// fresh false.
 func (s *Seller) Begin(b channel.Bill, slot Parker) (r *Run, fresh bool) {
 	return s.runs.open(b.ID, func() *Run {
 		paid, _ := b.Collected.Uint64()
@@ -247,8 +243,7 @@ func (s *Seller) Outstanding(id string) (bill channel.Bill, owed tempo.Amount, e
 }
 
 // Collected records a payment that was not made by the run itself: a poll paid for its job, or
-// a
-// recovery for an ended run.
+// a recovery for an ended run.
 func (s *Seller) Collected(b channel.Bill) {
 	if r := s.runs.get(b.ID); r != nil {
 		r.balance.Collected(b.Collected)
@@ -265,8 +260,7 @@ const (
 	// Nothing means that no evidence was delivered, so the price is zero.
 	Nothing Outcome = iota
 	// NoTransaction means that every asked chain answered that it does not know the hash, or
-	// that the
-	// transaction is not in a block yet. The price is one unit.
+	// that the transaction is not in a block yet. The price is one unit.
 	NoTransaction
 	// Evidence means that there is a result, complete or partial.
 	Evidence

@@ -2,9 +2,8 @@
 // them.
 //
 // A slot is running after Acquire, parked while its analysis waits for its payer, and gone
-// after
-// Release. Parked slots do not count as running, so a party that does not pay does not block
-// others. They count against the limits of their own party, so no party can park many.
+// after Release. Parked slots do not count as running, so a party that does not pay does not
+// block others. They count against the limits of their own party, so no party can park many.
 package slots
 
 import (
@@ -19,8 +18,7 @@ import (
 )
 
 // Holder is the party that an analysis runs for. The zero value is an unknown party: only the
-// total
-// limits it.
+// total limits it.
 type Holder struct {
 	Channel common.Hash
 	Payer   common.Address
@@ -36,8 +34,7 @@ type Limits struct {
 	PerPayer   int // running and parked slots of one payer, default 8
 	PerOrigin  int // running and parked slots of one network address; 0: no limit
 	// Strangers is the number of running slots that all payers who are not Known may hold
-	// together,
-	// default half of Total.
+	// together, default half of Total.
 	Strangers int
 	Parked    int // parked slots, default 4 times Total
 	Waiting   int // requests that wait for a slot, default Total
@@ -116,8 +113,7 @@ const (
 )
 
 // Acquire returns a slot, after waiting for at most patience. The error is ErrBusy,
-// ErrTooMany, or the
-// context's.
+// ErrTooMany, or the context's.
 func (p *Pool) Acquire(ctx context.Context, who Holder, patience time.Duration) (*Slot, error) {
 	p.mu.Lock()
 	s := &Slot{pool: p, who: who}
@@ -233,8 +229,7 @@ func (p *Pool) next() {
 }
 
 // Park frees the running slot for others until Resume. A parked slot stays parked. The error
-// is
-// ErrParked; the slot then keeps running.
+// is ErrParked; the slot then keeps running.
 func (s *Slot) Park() error {
 	p := s.pool
 	p.mu.Lock()
@@ -253,8 +248,7 @@ func (s *Slot) Park() error {
 }
 
 // Resume waits until the slot runs again. It returns at once if the slot is running. The error
-// is the
-// context's; the slot then stays parked.
+// is the context's; the slot then stays parked.
 func (s *Slot) Resume(ctx context.Context) error {
 	p := s.pool
 	p.mu.Lock()
@@ -317,8 +311,7 @@ func (s *Slot) Release() {
 type Counts struct{ Running, Parked, Waiting, Strangers int }
 
 // Counts returns the numbers of slots by state; Strangers are running slots of parties that
-// are not
-// known.
+// are not known.
 func (p *Pool) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()

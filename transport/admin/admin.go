@@ -10,10 +10,8 @@
 //	GET /debug/pprof/...  profiles of the process
 //
 // There are no accounts: any client that reaches the listener may do all of this. So it
-// listens
-// on loopback unless the operator configures another address, and on loopback it refuses
-// requests
-// that a web page could make a browser on the same machine send.
+// listens on loopback unless the operator configures another address, and on loopback it
+// refuses requests that a web page could make a browser on the same machine send.
 package admin
 
 import (
@@ -48,8 +46,7 @@ type Config struct {
 	Backup   func(w io.Writer) (int64, error)
 	Channels ChannelOperator // nil: nothing is sold
 	// Loopback means that the listener is on loopback. Then requests that name another host,
-	// or that
-	// come from a page of another site, are refused.
+	// or that come from a page of another site, are refused.
 	Loopback bool
 	Log      *slog.Logger // nil: nothing is logged
 }
@@ -64,8 +61,7 @@ type Server struct {
 }
 
 // time limit for each 64 KiB of a backup: while it is written, free pages of the database
-// cannot be
-// reused
+// cannot be reused
 const patience = 30 * time.Second
 
 // New returns a server; Serve starts it.
@@ -122,10 +118,8 @@ func (s *Server) Close(ctx context.Context) error {
 }
 
 // fromHere reports whether a request was meant for this listener. A host name may point here
-// by DNS
-// rebinding, so Host must be an address, and Sec-Fetch-Site shows requests that a page of
-// another
-// site caused.
+// by DNS rebinding, so Host must be an address, and Sec-Fetch-Site shows requests that a page
+// of another site caused.
 func (s *Server) fromHere(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if site := r.Header.Get("Sec-Fetch-Site"); s.cfg.Loopback && (!literal(r.Host) || site == "cross-site" || site == "same-site") {
@@ -176,8 +170,7 @@ func failing(checks []Check) (lines []string) {
 }
 
 // backup streams a copy of the database. A copy that is interrupted lacks the end of the
-// chunked
-// encoding, so clients notice it.
+// chunked encoding, so clients notice it.
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 	if !s.copying.TryLock() {
 		w.Header().Set("Retry-After", "30")
@@ -225,8 +218,7 @@ func (p *patientWriter) Write(b []byte) (n int, err error) {
 }
 
 // Loopback reports whether an address to listen on, host:port, can be reached from this
-// machine
-// only. The error names what is wrong with the address.
+// machine only. The error names what is wrong with the address.
 func Loopback(address string) (bool, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -21,8 +21,7 @@ type ChannelOperator interface {
 	// Channels returns one page of channels, in the order of their ids.
 	Channels(q ChannelQuery) (ChannelPage, error)
 	// Settle pays out. The error of one channel is in its Payout; the returned error concerns
-	// the whole
-	// request.
+	// the whole request.
 	Settle(ctx context.Context, q SettleRequest) (SettleReport, error)
 }
 
@@ -63,8 +62,7 @@ type Channel struct {
 	Settled   tempo.Amount   `json:"settled"`   // paid out on chain
 	Unsettled tempo.Amount   `json:"unsettled"` // served and not paid out
 	// Payable is the amount that settling would pay out now, and Obstacle why it is less than
-	// Unsettled:
-	// opening, closing, closed or voucher_above_served.
+	// Unsettled: opening, closing, closed or voucher_above_served.
 	Payable  tempo.Amount `json:"payable"`
 	Obstacle string       `json:"obstacle,omitzero"`
 	Lost     tempo.Amount `json:"lost"` // served, but it can no longer be paid out
@@ -103,8 +101,7 @@ type Payout struct {
 	Obstacle string       `json:"obstacle,omitzero"`
 	Error    string       `json:"error,omitzero"`
 	// Pending means that a transaction was sent and its outcome is not known yet. The server
-	// checks it
-	// later.
+	// checks it later.
 	Pending bool `json:"pending,omitzero"`
 }
 

@@ -23,8 +23,7 @@ type Gauges struct {
 }
 
 // ChannelTotals are sums over the payment channels. Amounts are base units of the token;
-// settled and
-// lost amounts count from the start of the process.
+// settled and lost amounts count from the start of the process.
 type ChannelTotals struct {
 	Open, Owing              int // open channels, and those with an amount that is not paid out
 	Unsettled, Settled, Lost tempo.Amount
@@ -48,8 +47,7 @@ type Health struct {
 }
 
 // Metrics counts what a server does. Labels have few values, all of them constants of this
-// program;
-// nothing that a client sent becomes a label. It is safe for concurrent use.
+// program; nothing that a client sent becomes a label. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -201,8 +199,7 @@ func (m *Metrics) Called(tool, outcome string, took time.Duration) {
 }
 
 // Cost adds the cost of an analysis in one bucket, in nano-dollars. The counter is exact up to
-// 2^53
-// nano-dollars, nine million dollars.
+// 2^53 nano-dollars, nine million dollars.
 func (m *Metrics) Cost(bucket string, nano int64) { m.cost.WithLabelValues(bucket).Add(float64(nano)) }
 
 // Modelled counts a run of the language model.

@@ -67,8 +67,7 @@ func newLedger(ch Chain) (*ledger, error) {
 }
 
 // ready checks once that the endpoint serves the chain. A transaction that is signed for one
-// chain is
-// invalid on another, but the fees of another chain would be wrong.
+// chain is invalid on another, but the fees of another chain would be wrong.
 func (l *ledger) ready(ctx context.Context) error {
 	if l.asked {
 		return nil
@@ -93,8 +92,7 @@ func (l *ledger) state(ctx context.Context, id common.Hash) (session.State, erro
 }
 
 // timeAndState returns the time on chain and the state of a channel at that time or later: a
-// transaction
-// that cannot be included after that time would be visible in the state.
+// transaction that cannot be included after that time would be visible in the state.
 func (l *ledger) timeAndState(ctx context.Context, id common.Hash) (now time.Time, s session.State, err error) {
 	if err := l.ready(ctx); err != nil {
 		return now, s, err
@@ -128,13 +126,11 @@ func (l *ledger) balance(ctx context.Context, account common.Address) (tempo.Amo
 }
 
 // maxFee limits the fee of one transaction to a dollar, in attodollars. A wrong or hostile
-// endpoint must
-// not be able to spend the account's money on fees.
+// endpoint must not be able to spend the account's money on fees.
 var maxFee = uint256.NewInt(1e18)
 
 // sign signs a transaction of the account that calls the escrow contract. A sponsored
-// transaction is
-// completed by the server.
+// transaction is completed by the server.
 func (l *ledger) sign(
 	ctx context.Context,
 	call tempo.ReserveCall,
@@ -167,10 +163,8 @@ func (l *ledger) sign(
 const lag = 4 * time.Second
 
 // settled reads from the chain what the channel file does not know: whether a channel was
-// opened, topped
-// up or closed. It waits until the transaction is included or can no longer be. ok is false if
-// the
-// channel does not exist on chain; its row is then deleted.
+// opened, topped up or closed. It waits until the transaction is included or can no longer be.
+// ok is false if the channel does not exist on chain; its row is then deleted.
 func (c *Client) settled(ctx context.Context, id common.Hash) (r row, ok bool, err error) {
 	for {
 		r, ok = c.store.row(id)
@@ -217,8 +211,7 @@ func (c *Client) adopt(r row, s session.State) (row, bool, error) {
 }
 
 // Refresh reads the state of all channels in the file and returns them. Channels that do not
-// exist on
-// chain are deleted from the file.
+// exist on chain are deleted from the file.
 func (c *Client) Refresh(ctx context.Context) ([]Channel, error) {
 	if err := c.take(ctx); err != nil {
 		return nil, err
@@ -245,8 +238,7 @@ func (c *Client) Refresh(ctx context.Context) ([]Channel, error) {
 }
 
 // vanished deletes a channel that does not exist on chain. It asks more than once, because a
-// replica may
-// lag behind.
+// replica may lag behind.
 func (c *Client) vanished(ctx context.Context, r row) error {
 	for range 3 {
 		if err := sleep(ctx, time.Second); err != nil {
@@ -292,8 +284,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // terms finds the session offer among the challenges of an answer, and compares it with what
-// the payer
-// agreed to.
+// the payer agreed to.
 func (c *Client) terms(values []string) (*offer, error) {
 	list, err := mpp.ParseChallenges(values...)
 	if err != nil {
@@ -327,8 +318,7 @@ type offer struct {
 }
 
 // agrees compares an offer with what the payer named. It ignores FeeToken: fees are paid in
-// the payer's
-// token, whatever the server suggests.
+// the payer's token, whatever the server suggests.
 func (c *Client) agrees(q *mpp.SessionRequest) error {
 	switch {
 	case q.ChainID != c.chain.ID:

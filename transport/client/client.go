@@ -17,8 +17,7 @@ type Chain struct {
 	// ID of the chain, default 4217 (Tempo mainnet).
 	ID uint64
 	// Token for payments, default the chain's dollar stablecoin. A server that asks for
-	// another one is
-	// refused.
+	// another one is refused.
 	Token common.Address
 	// RPC are JSON-RPC endpoints, asked in turn; default the chain's public endpoint.
 	RPC []string
@@ -27,12 +26,10 @@ type Chain struct {
 // Limits are the maximum amounts for a server. No answer of the server can raise them.
 type Limits struct {
 	// MaxDeposit is the maximum in escrow for this server, default $32. It must be above what
-	// servers
-	// suggest, $16, or the channel can never be topped up.
+	// servers suggest, $16, or the channel can never be topped up.
 	MaxDeposit tempo.Amount
 	// MaxCharge is the maximum that is signed for one request (one analysis with all its
-	// polls), default
-	// MaxDeposit.
+	// polls), default MaxDeposit.
 	MaxCharge tempo.Amount
 	// TopUp is the amount of a top-up if no more is needed, default the deposit that the
 	// server suggests.
@@ -56,13 +53,11 @@ type Options struct {
 	// Timeout of one request with all its polls, default 30 min.
 	Timeout time.Duration
 	// Silence is how long a stream may send nothing before it is given up, default 1 min;
-	// servers send a
-	// heartbeat every 15 s.
+	// servers send a heartbeat every 15 s.
 	Silence time.Duration
 
 	// OnMoney is called for each deposit, voucher, charge and refund; nil: not called. It must
-	// not call the
-	// Client.
+	// not call the Client.
 	OnMoney func(Money)
 }
 
@@ -77,8 +72,7 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Client buys from one server. It is safe for concurrent use. Requests run one after another,
-// because
-// they sign for the same channel.
+// because they sign for the same channel.
 type Client struct {
 	o       Options
 	server  string
@@ -91,8 +85,7 @@ type Client struct {
 }
 
 // New returns a Client that holds the lock of its channel file. It makes no request. The error
-// is
-// ErrLocked if another process has the lock.
+// is ErrLocked if another process has the lock.
 func New(o Options) (*Client, error) {
 	if o.Key == nil || o.Dir == "" {
 		return nil, errors.New("make a client: a key and a folder are needed")
@@ -123,8 +116,7 @@ func New(o Options) (*Client, error) {
 }
 
 // Close releases the lock. The channel stays open for the next Client. It must not be called
-// during a
-// request.
+// during a request.
 func (c *Client) Close() error {
 	c.web.CloseIdleConnections()
 	c.chain.rpc.Close()

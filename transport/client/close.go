@@ -14,10 +14,8 @@ import (
 )
 
 // CloseChannel asks the server to close the channel: the server takes what it served and the
-// rest is
-// refunded. If there are several channels it closes the oldest. It may be repeated. The error
-// is
-// ErrNoChannel if none is open.
+// rest is refunded. If there are several channels it closes the oldest. It may be repeated.
+// The error is ErrNoChannel if none is open.
 func (c *Client) CloseChannel(ctx context.Context) (Refund, error) {
 	if err := c.take(ctx); err != nil {
 		return Refund{}, err
@@ -132,10 +130,8 @@ func (l *ledger) closed(ctx context.Context, id common.Hash) (captured tempo.Amo
 }
 
 // RequestClose requests the close on chain, for a server that does not answer. Withdraw works
-// from the
-// time that it returns; until then the server may still take what was signed. The account pays
-// the
-// fee of both.
+// from the time that it returns; until then the server may still take what was signed. The
+// account pays the fee of both.
 func (c *Client) RequestClose(ctx context.Context) (withdrawable time.Time, err error) {
 	if err := c.take(ctx); err != nil {
 		return time.Time{}, err

@@ -14,8 +14,7 @@ import (
 const pathDeposit = "/session/deposit"
 
 // cover tops the channel up if an amount is above its deposit. offer is any offer of the path
-// that the
-// top-up is posted to.
+// that the top-up is posted to.
 func (p *purchase) cover(ctx context.Context, path string, of *offer, sum tempo.Amount) error {
 	r := p.row()
 	missing, short := sum.Sub(r.Deposit)
@@ -33,8 +32,7 @@ func (p *purchase) cover(ctx context.Context, path string, of *offer, sum tempo.
 }
 
 // topUp adds to the deposit. The transaction is stored before it is sent, so that the money is
-// counted
-// even without an answer.
+// counted even without an answer.
 func (p *purchase) topUp(ctx context.Context, path string, of *offer, add tempo.Amount) error {
 	c, r := p.c, p.row()
 	if err := p.affordable(ctx, add); err != nil {
@@ -124,8 +122,7 @@ func (p *purchase) enlarge(ctx context.Context) error {
 }
 
 // Open opens a channel before the first request, or returns the one that is open. It buys
-// nothing, but
-// signs a voucher of one unit.
+// nothing, but signs a voucher of one unit.
 func (c *Client) Open(ctx context.Context) (Channel, error) {
 	if err := c.take(ctx); err != nil {
 		return Channel{}, err

@@ -15,12 +15,10 @@ var (
 	// ErrNoChannel means that no channel with the server is open.
 	ErrNoChannel = errors.New("no channel is open with this server")
 	// ErrProtocol means that the server violated the payment protocol. Nothing more is signed
-	// for the
-	// request.
+	// for the request.
 	ErrProtocol = errors.New("the server breaks the payment protocol")
 	// ErrTerms means that the server asks for a chain, token or escrow contract that the payer
-	// did not agree
-	// to.
+	// did not agree to.
 	ErrTerms = errors.New("the server's terms are not the payer's")
 	// ErrFunds means that the account has too little of the token.
 	ErrFunds = errors.New("too little money")
@@ -93,8 +91,7 @@ func (e *StatusError) Error() string {
 }
 
 // LostRun means that a stream broke and could not be joined again. The run may have continued;
-// Recover
-// fetches it.
+// Recover fetches it.
 type LostRun struct {
 	RequestID string
 	Err       error

@@ -29,9 +29,8 @@ var (
 )
 
 // events reads server-sent events. Lines end at LF or CRLF. A lone CR is data here, although
-// the standard
-// calls it a line end: with a server that does not escape it, the text of a transaction could
-// otherwise forge payment events.
+// the standard calls it a line end: with a server that does not escape it, the text of a
+// transaction could otherwise forge payment events.
 type events struct {
 	in   *bufio.Reader
 	left int64 // limit of the bytes of the stream that are still to be read
@@ -43,8 +42,7 @@ func newEvents(r io.Reader) *events {
 }
 
 // next reads one event; io.EOF after the last complete one, io.ErrUnexpectedEOF if the stream
-// breaks
-// within one.
+// breaks within one.
 func (e *events) next() (ev event, err error) {
 	var data bytes.Buffer
 	some := false

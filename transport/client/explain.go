@@ -33,12 +33,9 @@ const (
 var maxEvents = 2_000_000
 
 // Explain buys an analysis as a stream. sink gets the events as they arrive, and may be nil. A
-// stream that
-// breaks is joined again, or its run is fetched when it has ended; if that fails the error is
-// a
-// *LostRun, which names the run for Recover. If only the last receipt is wrong, Explain
-// returns an
-// Answer and an error.
+// stream that breaks is joined again, or its run is fetched when it has ended; if that fails
+// the error is a *LostRun, which names the run for Recover. If only the last receipt is wrong,
+// Explain returns an Answer and an error.
 func (c *Client) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*Answer, error) {
 	body, err := json.Marshal(req)
 	if err != nil {
@@ -134,8 +131,7 @@ func (p *purchase) paid(a *Answer) *Answer {
 }
 
 // stream requests the stream and reads it to its end. The same request with the same
-// Idempotency-Key
-// joins the run that it began before.
+// Idempotency-Key joins the run that it began before.
 func (r *run) stream(ctx context.Context) error {
 	resp, err := r.send(ctx, r.ask)
 	if err != nil {
@@ -367,8 +363,7 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 }
 
 // recount reads the charges that no stream reported: it sends the highest voucher again, and
-// the receipt
-// has them. If that fails nothing is lost.
+// the receipt has them. If that fails nothing is lost.
 func (p *purchase) recount(ctx context.Context) {
 	if p.channel == (common.Hash{}) {
 		return

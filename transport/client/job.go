@@ -19,10 +19,8 @@ import (
 const pollEvery = 5 * time.Second
 
 // ExplainJob buys an analysis as a job and polls it at the given interval (default 5 s) until
-// it has ended.
-// Each poll pays the accrued price. sink may be nil; it gets the job's status after each poll.
-// If
-// the end of the job was not seen the error is a *LostJob.
+// it has ended. Each poll pays the accrued price. sink may be nil; it gets the job's status
+// after each poll. If the end of the job was not seen the error is a *LostJob.
 func (c *Client) ExplainJob(ctx context.Context, req api.Request, every time.Duration, sink func(api.JobStatus)) (*Answer, error) {
 	body, err := json.Marshal(req)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 )
 
 // ReadKey reads a secp256k1 key in hex. It refuses a file that others than its owner may read.
-// Errors do not
-// contain the key.
+// Errors do not contain the key.
 func ReadKey(path string) (*tempo.Secp256k1Key, error) {
 	const most = 256
 	text, err := ReadSecret(path, most)

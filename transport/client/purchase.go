@@ -15,8 +15,7 @@ import (
 )
 
 // purchase is one request of the payer with everything that belongs to it: vouchers, polls,
-// recovery. It holds
-// the semaphore of the client.
+// recovery. It holds the semaphore of the client.
 type purchase struct {
 	c        *Client
 	key      string       // Idempotency-Key: a repeated request does not begin a new run
@@ -42,8 +41,7 @@ func (p *purchase) row() row {
 }
 
 // matches reports whether a channel fits an offer: everything that its id commits to equals
-// the offer and the
-// key.
+// the offer and the key.
 func (c *Client) matches(r *row, q *mpp.SessionRequest) bool {
 	d := &r.Descriptor
 	return r.ChainID == q.ChainID && r.Escrow == q.EscrowContract && d.Payee == q.Recipient && d.Token == q.Currency &&
@@ -51,8 +49,7 @@ func (c *Client) matches(r *row, q *mpp.SessionRequest) bool {
 }
 
 // use finds the channel for an offer, or opens one together with the credential's voucher. The
-// payload is nil
-// if there is a channel for which a voucher can be signed.
+// payload is nil if there is a channel for which a voucher can be signed.
 func (p *purchase) use(ctx context.Context, of *offer) (mpp.Payload, error) {
 	for _, r := range p.c.store.book.Channels {
 		if !p.c.matches(&r, of.q) {
@@ -82,8 +79,7 @@ func (p *purchase) use(ctx context.Context, of *offer) (mpp.Payload, error) {
 }
 
 // hydrate adopts a channel that the server knows and the local file does not. It requires the
-// payer's own
-// signature and the state on chain.
+// payer's own signature and the state on chain.
 func (p *purchase) hydrate(ctx context.Context, q *mpp.SessionRequest, s *mpp.Snapshot) (found bool, err error) {
 	if s.Check(q, p.c.account) != nil || s.Descriptor.Signer() != p.c.o.Key.Address() || !p.c.hasSigned(s) {
 		return false, nil
@@ -111,8 +107,7 @@ func (c *Client) hasSigned(s *mpp.Snapshot) bool {
 }
 
 // catchUp accepts from a snapshot what was signed before and is missing in the file, which may
-// be an older
-// copy. It believes nothing else about signed amounts.
+// be an older copy. It believes nothing else about signed amounts.
 func (p *purchase) catchUp(s *mpp.Snapshot) error {
 	if s.AcceptedCumulative.Cmp(p.row().Signed) <= 0 {
 		return nil
@@ -228,8 +223,7 @@ func (p *purchase) opening(r row) (mpp.Payload, error) {
 }
 
 // raise stores that vouchers up to an amount may be sent, if the deposit and the limit of the
-// request allow
-// it. It is on disk when raise returns.
+// request allow it. It is on disk when raise returns.
 func (p *purchase) raise(to tempo.Amount) error {
 	r := p.row()
 	more, up := to.Sub(r.Signed)
@@ -267,15 +261,13 @@ func (p *purchase) told() Channel {
 }
 
 // next returns the cumulative amount to sign for an additional amount. short is what the
-// server reports as
-// missing after it refused a voucher.
+// server reports as missing after it refused a voucher.
 func (p *purchase) next(q *mpp.SessionRequest, short tempo.Amount) (tempo.Amount, error) {
 	r := p.row()
 	to, ok := r.Spent.Add(q.Amount)
 	if !short.IsZero() {
 		// What the server has charged meanwhile is not known here. The client accepts that at
-		// most the price is
-		// missing.
+		// most the price is missing.
 		to, ok = r.Signed.Add(lower(short, q.Amount))
 	} else if s := q.SessionSnapshot; s != nil && s.ChannelID == r.ID {
 		if err := p.catchUp(s); err != nil {
@@ -299,8 +291,7 @@ func (p *purchase) next(q *mpp.SessionRequest, short tempo.Amount) (tempo.Amount
 }
 
 // believe accepts a receipt if it claims no more than was signed. carried is the amount of the
-// voucher that it
-// answers.
+// voucher that it answers.
 func (p *purchase) believe(rc *mpp.Receipt, carried tempo.Amount) error {
 	r := p.row()
 	err := rc.Check(r.ID, r.Signed)

@@ -41,8 +41,7 @@ const (
 )
 
 // baseURL checks and trims the address of a server. Vouchers are sent by https only, except to
-// a server on
-// this machine.
+// a server on this machine.
 func baseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
@@ -75,8 +74,7 @@ type ask struct {
 func manage(path string) ask { return ask{method: http.MethodPost, path: path} }
 
 // once sends a request once. A credential goes into the header that its challenge names; a
-// management request
-// has no body.
+// management request has no body.
 func (p *purchase) once(ctx context.Context, a ask, cr *mpp.Credential, content bool) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, a.method, p.c.server+a.path, bytes.NewReader(a.body))
 	if err != nil {
@@ -165,8 +163,7 @@ func drain(resp *http.Response) {
 }
 
 // send sends a request and pays what the answer asks for. It returns an answer other than a
-// demand for payment;
-// the caller closes its body.
+// demand for payment; the caller closes its body.
 func (p *purchase) send(ctx context.Context, a ask) (*http.Response, error) {
 	resp, err := p.try(ctx, a, nil, true)
 	if err != nil {
@@ -295,8 +292,7 @@ func (p *purchase) acknowledged(resp *http.Response, carried tempo.Amount) error
 }
 
 // replace deletes a channel that the server calls gone, if the chain confirms it, and repeats
-// the request once.
-// Without the check a server could make a payer abandon money.
+// the request once. Without the check a server could make a payer abandon money.
 func (p *purchase) replace(ctx context.Context, a ask, resp *http.Response) (*http.Response, error) {
 	refusal := readRefusal(resp)
 	r := p.row()

@@ -117,8 +117,7 @@ func DefaultDir() (string, error) {
 }
 
 // fileName returns the name of the file for a server and account: a readable part, and a hash
-// that differs if
-// the readable part does not.
+// that differs if the readable part does not.
 func fileName(server string, account common.Address) string {
 	_, host, _ := strings.Cut(server, "://")
 	readable := strings.Map(func(r rune) rune {
@@ -169,8 +168,7 @@ func openStore(dir, server string, account common.Address) (*store, error) {
 func (s *store) close() error { return s.lock.Close() }
 
 // readBook reads a channel file. An unreadable file is never overwritten, because it may be
-// the only record of
-// money.
+// the only record of money.
 func readBook(path string) (b book, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -279,10 +277,8 @@ func writeDurably(path string, doc []byte) (err error) {
 }
 
 // Channels lists the channels in a folder, of all servers and accounts, by server, account and
-// age. It takes no
-// lock and makes no request. A missing folder has no channels. An unreadable file is reported
-// as an
-// error beside the channels of the others.
+// age. It takes no lock and makes no request. A missing folder has no channels. An unreadable
+// file is reported as an error beside the channels of the others.
 func Channels(dir string) ([]Channel, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*"+fileSuffix)) // sorted
 	if err != nil {

@@ -59,8 +59,7 @@ func span(d time.Duration) string {
 }
 
 // facts maps the names in braces, which the tables and templates of this package use, to
-// values of the
-// configuration.
+// values of the configuration.
 func (c Config) facts() *strings.Replacer {
 	cached := "no-store, also for the documents: they repeat the Host of the request"
 	if c.BaseURL.s != "" {
@@ -108,13 +107,11 @@ var DefaultTerms = Terms{
 }
 
 // RecommendedMax returns the maximum deposit that a client should configure: a channel that is
-// opened with the
-// maximum cannot be topped up.
+// opened with the maximum cannot be topped up.
 func (t Terms) RecommendedMax() uint64 { return 2 * t.SuggestedDeposit }
 
 // CurrencyName returns the name of the currency: "USDC.e" for that of the interface, "the
-// token" for an unknown
-// one.
+// token" for an unknown one.
 func (t Terms) CurrencyName() string {
 	if strings.EqualFold(t.Currency, DefaultTerms.Currency) {
 		return "USDC.e"
@@ -123,8 +120,7 @@ func (t Terms) CurrencyName() string {
 }
 
 // Elsewhere reports whether payments settle in another token or on another chain than those
-// that clients know
-// by default.
+// that clients know by default.
 func (t Terms) Elsewhere() bool {
 	return t.ChainID != DefaultTerms.ChainID || !strings.EqualFold(t.Currency, DefaultTerms.Currency)
 }
@@ -140,8 +136,7 @@ func dollars(base uint64) string {
 func amountOf(base uint64) string { return strings.TrimPrefix(dollars(base), "$") }
 
 // BaseURL is the public address of the service: scheme, host and, behind a proxy, a path,
-// without a trailing
-// slash. Its characters need no escaping in JSON, Markdown or a shell.
+// without a trailing slash. Its characters need no escaping in JSON, Markdown or a shell.
 type BaseURL struct{ s string }
 
 // String returns the URL, empty if none is set.

@@ -13,8 +13,7 @@ import (
 )
 
 // base is a placeholder for the base URL while the documents are made. The top-level domain
-// invalid is
-// reserved (RFC 2606).
+// invalid is reserved (RFC 2606).
 const base = "https://base.invalid"
 
 // documentTable lists the documents.
@@ -93,8 +92,7 @@ func New(cfg Config) (*Set, error) {
 }
 
 // NeedsBase reports whether At needs the base URL of the request. Such a document must not be
-// cached, because
-// it depends on the Host header.
+// cached, because it depends on the Host header.
 func (s *Set) NeedsBase() bool { return s.masked }
 
 // At returns the document at path. from is the base URL of the request, which is used only if

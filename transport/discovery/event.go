@@ -25,8 +25,7 @@ func eventSchema(t api.EventType) string {
 }
 
 // addEvents adds a schema for each type of event, derived from api.Event and api.Layouts, and
-// one for all of
-// them.
+// one for all of them.
 func addEvents(all map[string]schema) {
 	members := all["Event"]["properties"].(schema)
 	delete(all, "Event")

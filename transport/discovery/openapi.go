@@ -13,8 +13,7 @@ import (
 const APIVersion = "1.0.0"
 
 // namedEvents is the extension that lists the named events of a stream and their schemas, in
-// addition to
-// x-event-schema.
+// addition to x-event-schema.
 const namedEvents = "x-named-events"
 
 // everywhere are the headers of every answer.
@@ -177,8 +176,7 @@ func (c Config) response(a answer) *openapi31.Response {
 }
 
 // bodies returns the bodies that this deployment sends: without payment there are no refused
-// payments and no
-// voucher events.
+// payments and no voucher events.
 func (c Config) bodies(a answer) []media {
 	if c.Metered {
 		return a.bodies
@@ -211,8 +209,7 @@ func contents(bodies []media) map[string]openapi31.MediaType {
 }
 
 // checkOperations finds faults of the table that types cannot prevent: a duplicate status
-// would silently
-// replace another one.
+// would silently replace another one.
 func checkOperations() error {
 	for _, op := range operations(true) {
 		seen := map[int]bool{}

@@ -105,8 +105,7 @@ var withBody = []answer{
 var problems = media{kind: "application/problem+json", schema: ref("Problem")}
 
 // onPaid are the answers of always for a paid operation, where the same statuses also report
-// faults of the
-// payment.
+// faults of the payment.
 var onPaid = []answer{
 	shared("BadPaidRequest", orProblem(always[0])), always[1], shared("TooManyPayments", orProblem(tooManyPayments)), always[3],
 	shared("PaidInternalError", orProblem(always[4])), shared("PaidUnavailable", orProblem(always[5])),

@@ -7,8 +7,7 @@ const paymentScheme = "mppSession"
 
 // paymentInfo is the extension x-payment-info of a paid operation, in the form with offers
 // (draft-payment-discovery). The member charged is an addition of this service: it says
-// whether this deployment
-// charges.
+// whether this deployment charges.
 func (c Config) paymentInfo() map[string]any {
 	about := "One unit is a voucher increment of " + dollars(c.Terms.Unit) + "; how many an analysis takes depends on what it costs."
 	if !c.Metered {

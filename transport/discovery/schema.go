@@ -48,9 +48,8 @@ var roots = []any{
 var fieldTable string
 
 // words are the descriptions of schemas and members, by "Schema" and "Schema.member". They are
-// written for
-// users of the answers, unlike the comments of the Go types. Config.facts replaces the names
-// in braces.
+// written for users of the answers, unlike the comments of the Go types. Config.facts replaces
+// the names in braces.
 var words = readWords(fieldTable)
 
 func readWords(table string) map[string]string {
@@ -204,8 +203,7 @@ func scalar(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 }
 
 // nullable allows null only for pointers without omitempty: a nil slice is encoded as [], and
-// other nil pointers
-// are omitted.
+// other nil pointers are omitted.
 func nullable(p jsonschema.InterceptNullabilityParams) {
 	if p.Type.Kind() != reflect.Pointer || p.OmitEmpty {
 		p.Schema.RemoveType(jsonschema.Null)

@@ -50,8 +50,7 @@ type endpoint struct {
 }
 
 // tool is one of the three tools, for every vendor. How says how to send its request if
-// nothing is charged, paid
-// if the service is metered.
+// nothing is charged, paid if the service is metered.
 type tool struct {
 	name, operation, text, how, paid string
 	input                            func(all map[string]schema) schema

@@ -31,8 +31,7 @@ type PaymentError struct {
 func (e *PaymentError) Error() string { return e.Detail }
 
 // rpc converts the error to a JSON-RPC error. Its message alone must be sufficient for a model
-// that does not see
-// the data.
+// that does not see the data.
 func (e *PaymentError) rpc() error {
 	data, err := json.Marshal(struct {
 		Status     int              `json:"httpStatus"`
@@ -54,8 +53,7 @@ func (e *PaymentError) rpc() error {
 }
 
 // failure returns a result that tells a model what went wrong and what to do next. A payment
-// demand is a JSON-RPC
-// error instead.
+// demand is a JSON-RPC error instead.
 func (s *Server) failure(err error) (*sdk.CallToolResult, error) {
 	var pay *PaymentError
 	if errors.As(err, &pay) {

@@ -1,14 +1,11 @@
 // Package mcp offers the service to language models by the Model Context Protocol.
 //
 // Server declares each tool, resource and prompt once, in tools.go and prompts.go, and calls a
-// Service for
-// everything that needs an analysis. The answers of tools are limited: results are sent as a
-// view, parts page
-// by page.
+// Service for everything that needs an analysis. The answers of tools are limited: results are
+// sent as a view, parts page by page.
 //
 // Names, symbols and arguments of a transaction are written by strangers. Every answer with
-// such text begins with
-// a notice, so that a model does not take the text for instructions.
+// such text begins with a notice, so that a model does not take the text for instructions.
 package mcp
 
 import (
@@ -47,12 +44,10 @@ type Job struct {
 }
 
 // Service runs and stores analyses. It is safe for concurrent use. Errors are those of package
-// api, or a
-// *PaymentError.
+// api, or a *PaymentError.
 type Service interface {
 	// Explain analyses a transaction and waits, unless analyses are sold: then it starts a
-	// job. progress may be
-	// called until it returns, by several goroutines.
+	// job. progress may be called until it returns, by several goroutines.
 	Explain(ctx context.Context, call Call, req api.Request, progress func(api.Event)) (*Run, error)
 	// Start starts a job.
 	Start(ctx context.Context, call Call, req api.Request) (*Run, error)

@@ -14,8 +14,8 @@ import (
 const maxProgress = 500
 
 // progress returns a function that sends events to a caller that asked for them. Events are
-// dropped for a caller
-// that reads slowly. end waits for the notification in progress; none is sent after it.
+// dropped for a caller that reads slowly. end waits for the notification in progress; none is
+// sent after it.
 func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) (sink func(api.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil || req.Session == nil {

@@ -175,8 +175,7 @@ func (s *Server) addTool(t *tool) {
 }
 
 // answer encodes a reply twice, as the protocol requires: as structured content, and as text
-// for clients that do
-// not support that.
+// for clients that do not support that.
 func answer(r *reply) (*sdk.CallToolResult, error) {
 	r.Notice = notice
 	doc, err := jsonv2.Marshal(r, jsontext.AllowInvalidUTF8(true), jsonv2.Deterministic(true))

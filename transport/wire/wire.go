@@ -1,6 +1,6 @@
 // Package wire declares the bodies and frames that the service sends in addition to the types
-// of package api. The
-// handlers write them and the documents describe them, from the same declarations.
+// of package api. The handlers write them and the documents describe them, from the same
+// declarations.
 package wire
 
 import "txlens/engine/api"
@@ -95,8 +95,7 @@ type NeedVoucher struct {
 }
 
 // PaymentReceipt is the data of the event payment-receipt and, in base64url, of the header
-// Payment-Receipt. Amounts are
-// base units in decimal.
+// Payment-Receipt. Amounts are base units in decimal.
 type PaymentReceipt struct {
 	Method             string `json:"method"`
 	Intent             string `json:"intent"`
