@@ -208,7 +208,7 @@ func FuzzStoredRecord(f *testing.F) {
 	f.Add(rid[:], []byte(head), body)
 	f.Add([]byte{1}, []byte(head), body)
 	f.Add(append(rid.headKey(), 0, 0, 0, 0), []byte(head), body)
-	f.Add(rid.past(), []byte(head), body)
+	f.Add(rid.endKey(), []byte(head), body)
 	f.Fuzz(func(t *testing.T, key, head, body []byte) {
 		if len(key) == 0 || len(key) > 64 {
 			return
@@ -216,7 +216,7 @@ func FuzzStoredRecord(f *testing.F) {
 		write := func(do func(b *bolt.Bucket) error) {
 			t.Helper()
 			if err := s.update(0, func(c *change) error {
-				c.undo = append(c.undo, before{}) // what is written past it is to be committed
+				c.undo = append(c.undo, oldValue{}) // what is written past it is to be committed
 				return errors.Join(do(c.tx.Bucket(bucketJobs)), do(c.tx.Bucket(bucketRuns)))
 			}); err != nil {
 				t.Fatal(err)
@@ -268,7 +268,7 @@ func TestLengthOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	rid, _ := parseID(id)
-	if err := jobs.put(s, packed[jobHead]{rid, jobHead{Status: api.JobComplete, Result: 1 << 30}, body}); err != nil {
+	if err := jobs.put(s, packedRecord[jobHead]{rid, jobHead{Status: api.JobComplete, Result: 1 << 30}, body}); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats

@@ -13,27 +13,27 @@ import (
 // writers by milliseconds only.
 const maxExpired = 500
 
-// expired reports whether the retention of a record has passed. Reads call it too, so
+// hasExpired reports whether the retention of a record has passed. Reads call it too, so
 // that a record expires on time even if it is deleted later.
-func (s *Store) expired(id recordID, keep time.Duration) bool {
-	return !s.o.Now().Before(id.created().Add(keep))
+func (s *Store) hasExpired(id recordID, keep time.Duration) bool {
+	return !s.options.Now().Before(id.created().Add(keep))
 }
 
-// expireAlways deletes expired records in the background until the store is closed.
-func (s *Store) expireAlways() {
+// expireLoop deletes expired records in the background until the store is closed.
+func (s *Store) expireLoop() {
 	defer s.workers.Done()
-	if s.o.ExpireEvery < 0 {
+	if s.options.ExpireEvery < 0 {
 		return
 	}
-	tick := time.NewTicker(s.o.ExpireEvery)
+	tick := time.NewTicker(s.options.ExpireEvery)
 	defer tick.Stop()
 	for {
 		if n, err := s.Expire(); errors.Is(err, ErrClosed) {
 			return
 		} else if err != nil {
-			s.o.Log.Error("expire records", "error", err)
+			s.options.Log.Error("expire records", "error", err)
 		} else if n > 0 {
-			s.o.Log.Debug("expired records", "keys", n)
+			s.options.Log.Debug("expired records", "keys", n)
 		}
 		select {
 		case <-tick.C:
@@ -54,7 +54,7 @@ func (s *Store) Expire() (total int, err error) {
 		{bucketAdmissions, billRetention, dropTickets}, {bucketBills, billRetention, dropDebt},
 	} {
 		for {
-			n, err := s.expireSome(b.name, b.keep, b.also)
+			n, err := s.expireFront(b.name, b.keep, b.also)
 			total += n
 			if err != nil {
 				return total, err
@@ -67,12 +67,12 @@ func (s *Store) Expire() (total int, err error) {
 	return total, nil
 }
 
-// expireSome deletes expired keys from the front of a bucket, in one transaction. It writes
+// expireFront deletes expired keys from the front of a bucket, in one transaction. It writes
 // nothing when no key has expired.
-func (s *Store) expireSome(bucket []byte, keep time.Duration, also func(*change, []byte) error) (n int, err error) {
+func (s *Store) expireFront(bucket []byte, keep time.Duration, also func(*change, []byte) error) (n int, err error) {
 	due := false
 	err = s.view(func(tx *bolt.Tx) error {
-		keys, err := s.front(tx, bucket, keep, 1)
+		keys, err := s.expiredKeys(tx, bucket, keep, 1)
 		due = len(keys) > 0
 		return err
 	})
@@ -80,7 +80,7 @@ func (s *Store) expireSome(bucket []byte, keep time.Duration, also func(*change,
 		return 0, err
 	}
 	err = s.update(0, func(c *change) error {
-		keys, err := s.front(c.tx, bucket, keep, maxExpired)
+		keys, err := s.expiredKeys(c.tx, bucket, keep, maxExpired)
 		if err != nil {
 			return err
 		}
@@ -100,15 +100,15 @@ func (s *Store) expireSome(bucket []byte, keep time.Duration, also func(*change,
 	return n, err
 }
 
-// front returns the first expired keys. They are valid while tx is open.
-func (s *Store) front(tx *bolt.Tx, bucket []byte, keep time.Duration, limit int) (keys [][]byte, err error) {
+// expiredKeys returns the first expired keys. They are valid while tx is open.
+func (s *Store) expiredKeys(tx *bolt.Tx, bucket []byte, keep time.Duration, limit int) (keys [][]byte, err error) {
 	c := tx.Bucket(bucket).Cursor()
 	for k, _ := c.First(); k != nil && len(keys) < limit; k, _ = c.Next() {
 		id, err := idOfKey(k)
 		if err != nil {
 			return nil, err
 		}
-		if !s.expired(id, keep) {
+		if !s.hasExpired(id, keep) {
 			break
 		}
 		keys = append(keys, k)

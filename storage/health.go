@@ -52,7 +52,7 @@ func Inspect(dir string) error {
 	case info.Size() == 0:
 		return nil // an empty file: Open creates the layout
 	}
-	db, err := openWhole(path, 100*time.Millisecond)
+	db, err := openVerified(path, 100*time.Millisecond)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type jobHead struct {
 
 func (h jobHead) parts() []int { return []int{h.Result, h.HTML} }
 
-func (h jobHead) check() error {
+func (h jobHead) validate() error {
 	switch h.Status {
 	case api.JobPending, api.JobRunning, api.JobComplete, api.JobError:
 		return nil
@@ -37,7 +37,7 @@ var jobs = records[jobHead]{table[jobHead]{bucketJobs}, "job", api.JobRetention,
 
 // PutJobs creates or replaces jobs, all or none, and returns when they are on disk.
 func (s *Store) PutJobs(rows ...job.Row) error {
-	all := make([]packed[jobHead], len(rows))
+	all := make([]packedRecord[jobHead], len(rows))
 	for i, row := range rows {
 		h := jobHead{row.Status, row.Attempts, row.Request, row.Error, row.ErrorCode, len(row.Result), len(row.HTML)}
 		p, err := jobs.pack(s, row.ID, h, row.Result, row.HTML)
@@ -62,7 +62,7 @@ func (s *Store) Job(id string) (job.Row, error) {
 
 // UnfinishedJobs returns the pending and running jobs, oldest first.
 func (s *Store) UnfinishedJobs() (rows []job.Row, err error) {
-	err = jobs.heads(s, func(id recordID, h jobHead) {
+	err = jobs.eachHead(s, func(id recordID, h jobHead) {
 		if h.Status.Unfinished() {
 			rows = append(rows, h.row(id))
 		}

@@ -78,7 +78,7 @@ func open(t *testing.T, dir string, o Options) *Store {
 	return s
 }
 
-// check runs bbolt's own consistency check, while nobody writes: it compares a tree
+// validate runs bbolt's own consistency check, while nobody writes: it compares a tree
 // with the list of free pages of that moment.
 func check(t *testing.T, s *Store) {
 	t.Helper()

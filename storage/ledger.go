@@ -60,15 +60,15 @@ const entrySize = 1 << 10
 
 // Commit writes entries, all or none, and returns when they are on disk.
 func (s *Store) Commit(entries ...channel.Entry) error {
-	return noted(s.update(len(entries)*entrySize, putEntries(entries)))
+	return ledgerError(s.update(len(entries)*entrySize, putEntries(entries)))
 }
 
 // CommitThen is Commit for callers that do not wait; see channel.Writer.
 func (s *Store) CommitThen(then func(error), entries ...channel.Entry) {
-	s.updateThen(len(entries)*entrySize, putEntries(entries), func(err error) { then(noted(err)) })
+	s.updateThen(len(entries)*entrySize, putEntries(entries), func(err error) { then(ledgerError(err)) })
 }
 
-func noted(err error) error {
+func ledgerError(err error) error {
 	if err != nil {
 		return fmt.Errorf("write ledger: %w", err)
 	}
@@ -409,7 +409,7 @@ func (s *Store) Debts(payer common.Address) (list []channel.Bill, err error) {
 			if err != nil {
 				return err
 			}
-			if there && !s.expired(id, billRetention) {
+			if there && !s.hasExpired(id, billRetention) {
 				list = append(list, row.bill(id))
 			}
 		}

@@ -62,13 +62,13 @@ func appendAmount(b []byte, a tempo.Amount) []byte {
 
 // rowReader reads fields from the front of a row. After the first error it returns zeros.
 type rowReader struct {
-	b   []byte
-	bad bool
+	b      []byte
+	failed bool
 }
 
 func (r *rowReader) take(n int) []byte {
-	if r.bad || len(r.b) < n {
-		r.bad = true
+	if r.failed || len(r.b) < n {
+		r.failed = true
 		return make([]byte, n)
 	}
 	part := r.b[:n]
@@ -83,9 +83,9 @@ func (r *rowReader) amount() tempo.Amount { return tempo.AmountFromBytes([12]byt
 func (r *rowReader) voucher() (v session.Voucher) {
 	v.Cumulative = r.amount()
 	n := int(binary.BigEndian.Uint16(r.take(2)))
-	if raw := r.take(n); n > 0 && !r.bad {
+	if raw := r.take(n); n > 0 && !r.failed {
 		sig, err := tempo.ParseSignature(raw)
-		v.Signature, r.bad = sig, err != nil
+		v.Signature, r.failed = sig, err != nil
 	}
 	return v
 }
@@ -122,17 +122,17 @@ func decodeChannel(b []byte) (c session.Channel, err error) {
 	if head[0] == rowLayout {
 		c.Authorised = r.amount()
 	} else {
-		c.Authorised = mayHaveAuthorised(&c)
+		c.Authorised = authorisedBound(&c)
 	}
-	if r.bad || len(r.b) > 0 || c.Status < session.Opening || c.Status > session.Closed {
+	if r.failed || len(r.b) > 0 || c.Status < session.Opening || c.Status > session.Closed {
 		return session.Channel{}, errRow
 	}
 	return c, nil
 }
 
-// mayHaveAuthorised returns an upper bound of Authorised for rows of earlier versions: a
+// authorisedBound returns an upper bound of Authorised for rows of earlier versions: a
 // settlement or close never exceeded the amount that was served or paid out at that time.
-func mayHaveAuthorised(c *session.Channel) (most tempo.Amount) {
+func authorisedBound(c *session.Channel) (most tempo.Amount) {
 	for _, a := range []tempo.Amount{c.Spent, c.Settled, c.Settling, c.Capture} {
 		if a.Cmp(most) > 0 {
 			most = a

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// mapped is the address space reserved for the file. While the file is smaller, the writer
+	// mapSize is the address space reserved for the file. While the file is smaller, the writer
 	// never waits for a long read.
-	mapped = 1 << 30
-	// worthCompacting is the size below which a file is not compacted.
-	worthCompacting = 16 << 20
+	mapSize = 1 << 30
+	// minCompactSize is the size below which a file is not compacted.
+	minCompactSize = 16 << 20
 )
 
 // layouts lists the buckets that each version of the layout added, from version 1. Published
@@ -32,9 +32,9 @@ var layouts = [][][]byte{
 	{}, // no new bucket: rows of channels have Authorised (rowLayout)
 }
 
-// fillers are the functions that compute the new buckets of a version from older data; nil
+// migrations are the functions that compute the new buckets of a version from older data; nil
 // where there is nothing to compute.
-var fillers = map[int]func(*bolt.Tx) error{3: fillPayers}
+var migrations = map[int]func(*bolt.Tx) error{3: fillPayers}
 
 // fillPayers builds the index of open channels by payer.
 func fillPayers(tx *bolt.Tx) error {
@@ -49,12 +49,12 @@ func fillPayers(tx *bolt.Tx) error {
 
 // openFile verifies, opens and, if it saves enough space, compacts the file.
 func openFile(path string, o Options) (*bolt.DB, error) {
-	if err := keepPrivate(path); err != nil {
+	if err := removeOtherPermissions(path); err != nil {
 		o.Log.Warn("others may read the database", "error", err)
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		// bbolt does not verify a file that it opens for writing, so do it first.
-		db, err := openWhole(path, o.LockTimeout)
+		db, err := openVerified(path, o.LockTimeout)
 		if err != nil {
 			return nil, err
 		}
@@ -77,16 +77,16 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 	}
 	// Only the owner of the lock writes beside the file, so a temporary file here is the
 	// remains of a compaction that a crash interrupted.
-	os.Remove(path + compacting)
-	before, free := sizes(db)
-	if before < worthCompacting || free*2 < before {
+	os.Remove(path + compactSuffix)
+	before, free := fileSizes(db)
+	if before < minCompactSize || free*2 < before {
 		return db, nil
 	}
 	replaced, err := compact(db, path)
 	if err != nil && !replaced {
 		// The old file is complete and still in its place: use it.
 		o.Log.Warn("compact database", "error", err)
-		os.Remove(path + compacting)
+		os.Remove(path + compactSuffix)
 		return db, nil
 	}
 	// The old file was replaced in its folder: writes to it would be lost.
@@ -96,14 +96,14 @@ func openFile(path string, o Options) (*bolt.DB, error) {
 	if db, _, err = lock(path, o.LockTimeout, false); err != nil {
 		return nil, err
 	}
-	after, _ := sizes(db)
+	after, _ := fileSizes(db)
 	o.Log.Info("compacted database", "before", before, "after", after)
 	return db, nil
 }
 
-// keepPrivate removes the permissions of other users from a file that holds secrets. A
+// removeOtherPermissions removes the permissions of other users from a file that holds secrets. A
 // restored file has the permissions of the copy.
-func keepPrivate(path string) error {
+func removeOtherPermissions(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
 		return nil // opening the file reports the error
@@ -116,14 +116,14 @@ func keepPrivate(path string) error {
 func lock(path string, patience time.Duration, readOnly bool) (db *bolt.DB, f *os.File, err error) {
 	for {
 		o := &bolt.Options{
-			Timeout: patience, ReadOnly: readOnly, NoFreelistSync: true, FreelistType: bolt.FreelistMapType, InitialMmapSize: mapped,
+			Timeout: patience, ReadOnly: readOnly, NoFreelistSync: true, FreelistType: bolt.FreelistMapType, InitialMmapSize: mapSize,
 			OpenFile: func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
 				f, err = os.OpenFile(name, flag, mode)
 				return f, err
 			},
 		}
 		if db, err = bolt.Open(path, 0o600, o); err != nil {
-			return nil, nil, explainOpen(path, err)
+			return nil, nil, openError(path, err)
 		}
 		if there, err := sameFile(f, path); err == nil && there {
 			return db, f, nil
@@ -135,8 +135,8 @@ func lock(path string, patience time.Duration, readOnly bool) (db *bolt.DB, f *o
 	}
 }
 
-// openWhole opens a file for reading and verifies it.
-func openWhole(path string, patience time.Duration) (*bolt.DB, error) {
+// openVerified opens a file for reading and verifies it.
+func openVerified(path string, patience time.Duration) (*bolt.DB, error) {
 	db, f, err := lock(path, patience, true)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func openWhole(path string, patience time.Duration) (*bolt.DB, error) {
 	}
 	if err != nil {
 		db.Close()
-		return nil, explainOpen(path, err)
+		return nil, openError(path, err)
 	}
 	return db, nil
 }
@@ -164,7 +164,7 @@ func sameFile(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(mine, there), err
 }
 
-func explainOpen(path string, err error) error {
+func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return &OpenError{path, ErrLocked, "stop the txlens that serves from this folder, or name another folder with --data"}
@@ -192,7 +192,7 @@ func prepare(db *bolt.DB, path string) error {
 			}
 		}
 		for version := have + 1; version <= len(layouts); version++ {
-			if fill := fillers[version]; fill != nil {
+			if fill := migrations[version]; fill != nil {
 				if err := fill(tx); err != nil {
 					return fmt.Errorf("bring to layout %d: %w", version, err)
 				}
@@ -226,7 +226,7 @@ func readSchema(db *bolt.DB, path string) (version int, err error) {
 		}
 		for _, name := range slices.Concat(layouts[:version]...) {
 			if tx.Bucket(name) == nil {
-				return explainOpen(path, fmt.Errorf("%w: it has no %s", ErrDamaged, name))
+				return openError(path, fmt.Errorf("%w: it has no %s", ErrDamaged, name))
 			}
 		}
 		return nil
@@ -234,8 +234,8 @@ func readSchema(db *bolt.DB, path string) (version int, err error) {
 	return version, err
 }
 
-// sizes returns the size of the file and its free bytes.
-func sizes(db *bolt.DB) (all, free int64) {
+// fileSizes returns the size of the file and its free bytes.
+func fileSizes(db *bolt.DB) (all, free int64) {
 	// An empty write transaction updates the count of free pages.
 	if tx, err := db.Begin(true); err == nil {
 		all = tx.Size()
@@ -245,13 +245,13 @@ func sizes(db *bolt.DB) (all, free int64) {
 	return all, int64(s.FreePageN+s.PendingPageN) * int64(db.Info().PageSize)
 }
 
-const compacting = ".compacting"
+const compactSuffix = ".compacting"
 
 // compact copies the data of db into a new file and replaces the old file by it. The caller
 // holds the lock of the old file until it closes db. If an error follows the rename, a power
 // cut may leave either file.
 func compact(db *bolt.DB, path string) (replaced bool, err error) {
-	tmp := path + compacting
+	tmp := path + compactSuffix
 	dst, err := bolt.Open(tmp, 0o600, &bolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return false, err
@@ -279,7 +279,7 @@ func BackupFile(dir string, w io.Writer) (n int64, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return 0, &OpenError{path, err, "name the folder that txlens serve has its data in with --data"}
 	}
-	db, err := openWhole(path, time.Second)
+	db, err := openVerified(path, time.Second)
 	if err != nil {
 		return 0, err
 	}

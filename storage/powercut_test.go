@@ -237,7 +237,7 @@ func bloat(t *testing.T, dir string) (said []string) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if info := must(os.Stat(filepath.Join(dir, FileName)))(t); info.Size() < worthCompacting {
+	if info := must(os.Stat(filepath.Join(dir, FileName)))(t); info.Size() < minCompactSize {
 		t.Fatalf("%d bytes are not worth compacting", info.Size())
 	}
 	return said
@@ -269,7 +269,7 @@ func TestSyncs(t *testing.T) {
 	large := t.TempDir()
 	bloat(t, large)
 	f("one that is compacted", large)
-	if info := must(os.Stat(filepath.Join(large, FileName)))(t); info.Size() >= worthCompacting {
+	if info := must(os.Stat(filepath.Join(large, FileName)))(t); info.Size() >= minCompactSize {
 		t.Errorf("it was not compacted: %d bytes", info.Size())
 	}
 }

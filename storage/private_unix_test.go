@@ -78,7 +78,7 @@ func TestPrivate(t *testing.T) {
 	}
 	open(t, large, Options{ExpireEvery: -1})
 	private("a compacted database", large)
-	if info := must(os.Stat(filepath.Join(large, FileName)))(t); !compacted || info.Size() >= worthCompacting {
+	if info := must(os.Stat(filepath.Join(large, FileName)))(t); !compacted || info.Size() >= minCompactSize {
 		t.Errorf("it was not compacted: %d bytes", info.Size())
 	}
 }

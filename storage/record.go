@@ -59,46 +59,46 @@ func (id recordID) chunkKey(n int) []byte {
 	return binary.BigEndian.AppendUint32(append(id[:len(id):len(id)], partChunk), uint32(n))
 }
 
-// past returns the smallest key after all keys of the record.
-func (id recordID) past() []byte { return append(id[:len(id):len(id)], 0xff) }
+// endKey returns the smallest key after all keys of the record.
+func (id recordID) endKey() []byte { return append(id[:len(id):len(id)], 0xff) }
 
-// head is the stored part of a record without its body.
-type head interface {
+// recordHead is the stored part of a record without its body.
+type recordHead interface {
 	// parts returns the lengths of the parts of the body, in their order.
 	parts() []int
-	// check returns an error if a head that was read has impossible values.
-	check() error
+	// validate returns an error if a head that was read has impossible values.
+	validate() error
 }
 
 // records stores records with heads of one type in one bucket.
-type records[H head] struct {
+type records[H recordHead] struct {
 	table[H]
-	kind string        // name of the record in error messages
-	keep time.Duration // retention, counted from the time in the id
-	none error         // error for a record that does not exist
+	kind      string        // name of the record in error messages
+	retention time.Duration // retention, counted from the time in the id
+	notFound  error         // error for a record that does not exist
 }
 
-// packed is a record that is encoded and compressed.
-type packed[H head] struct {
+// packedRecord is a record that is encoded and compressed.
+type packedRecord[H recordHead] struct {
 	id   recordID
 	head H
 	body []byte
 }
 
-func (r records[H]) pack(s *Store, id string, h H, parts ...[]byte) (packed[H], error) {
+func (r records[H]) pack(s *Store, id string, h H, parts ...[]byte) (packedRecord[H], error) {
 	rid, err := parseID(id)
 	if err != nil {
-		return packed[H]{}, fmt.Errorf("store %s: %w", r.kind, err)
+		return packedRecord[H]{}, fmt.Errorf("store %s: %w", r.kind, err)
 	}
 	body, err := s.pack(parts...)
 	if err != nil {
-		return packed[H]{}, fmt.Errorf("store %s %s: %w", r.kind, id, err)
+		return packedRecord[H]{}, fmt.Errorf("store %s %s: %w", r.kind, id, err)
 	}
-	return packed[H]{rid, h, body}, nil
+	return packedRecord[H]{rid, h, body}, nil
 }
 
 // put creates or replaces records, all or none, and returns when they are on disk.
-func (r records[H]) put(s *Store, all ...packed[H]) error {
+func (r records[H]) put(s *Store, all ...packedRecord[H]) error {
 	size := 0
 	for _, p := range all {
 		size += len(p.body) + headSize
@@ -117,7 +117,7 @@ func (r records[H]) put(s *Store, all ...packed[H]) error {
 	return nil
 }
 
-func (r records[H]) putOne(c *change, p packed[H]) error {
+func (r records[H]) putOne(c *change, p packedRecord[H]) error {
 	b, err := c.bucket(r.bucket)
 	if err != nil {
 		return err
@@ -167,8 +167,8 @@ func (r records[H]) dropChunks(c *change, b *bolt.Bucket, id recordID, n int) er
 // get returns a record and the parts of its body, or the error r.none.
 func (r records[H]) get(s *Store, id string) (rid recordID, h H, parts [][]byte, err error) {
 	rid, err = parseID(id)
-	if err != nil || s.expired(rid, r.keep) {
-		return rid, h, nil, r.none
+	if err != nil || s.hasExpired(rid, r.retention) {
+		return rid, h, nil, r.notFound
 	}
 	there := false
 	var body []byte
@@ -181,10 +181,10 @@ func (r records[H]) get(s *Store, id string) (rid recordID, h H, parts [][]byte,
 		for k, v := c.Seek(rid.chunkKey(0)); bytes.HasPrefix(k, rid[:]); k, v = c.Next() {
 			body = append(body, v...)
 		}
-		return h.check()
+		return h.validate()
 	})
 	if err == nil && !there {
-		return rid, h, nil, r.none
+		return rid, h, nil, r.notFound
 	}
 	if err == nil {
 		parts, err = s.unpack(body, h.parts())
@@ -195,8 +195,8 @@ func (r records[H]) get(s *Store, id string) (rid recordID, h H, parts [][]byte,
 	return rid, h, parts, nil
 }
 
-// heads calls f with the head of each record that has not expired, oldest first.
-func (r records[H]) heads(s *Store, f func(recordID, H)) error {
+// eachHead calls f with the head of each record that has not expired, oldest first.
+func (r records[H]) eachHead(s *Store, f func(recordID, H)) error {
 	err := s.view(func(tx *bolt.Tx) error {
 		c := tx.Bucket(r.bucket).Cursor()
 		for k, v := c.First(); k != nil; {
@@ -204,17 +204,17 @@ func (r records[H]) heads(s *Store, f func(recordID, H)) error {
 			if err != nil {
 				return err
 			}
-			if k[len(id)] == partHead && !s.expired(id, r.keep) { // otherwise a chunk whose head has expired
+			if k[len(id)] == partHead && !s.hasExpired(id, r.retention) { // otherwise a chunk whose head has expired
 				h, err := r.decode(k, v)
 				if err == nil {
-					err = h.check()
+					err = h.validate()
 				}
 				if err != nil {
 					return fmt.Errorf("%s: %w", id, err)
 				}
 				f(id, h)
 			}
-			k, v = c.Seek(id.past())
+			k, v = c.Seek(id.endKey())
 		}
 		return nil
 	})
@@ -227,8 +227,8 @@ func (r records[H]) heads(s *Store, f func(recordID, H)) error {
 // pack compresses a body. The result for an empty body is empty.
 func (s *Store) pack(parts ...[]byte) ([]byte, error) {
 	plain := bytes.Join(parts, nil)
-	if len(plain) > s.o.maxBody {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(plain), s.o.maxBody)
+	if len(plain) > s.options.maxBody {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(plain), s.options.maxBody)
 	}
 	if len(plain) == 0 {
 		return nil, nil
@@ -241,7 +241,7 @@ func (s *Store) pack(parts ...[]byte) ([]byte, error) {
 func (s *Store) unpack(body []byte, lengths []int) ([][]byte, error) {
 	total := 0
 	for _, n := range lengths {
-		if n < 0 || n > s.o.maxBody-total {
+		if n < 0 || n > s.options.maxBody-total {
 			return nil, fmt.Errorf("%w: parts of %d bytes", ErrDamaged, lengths)
 		}
 		total += n

@@ -124,19 +124,19 @@ func (u unreadable) ReadAt(p []byte, off int64) (int, error) {
 // TestUnreadablePage: that a page cannot be read is told as that, and not as damage.
 func TestUnreadablePage(t *testing.T) {
 	first := make([]byte, 4096)
-	s := &span{r: unreadable{bytes.NewReader(make([]byte, 8192)), 4096}, length: 8192, first: first}
+	s := &page{r: unreadable{bytes.NewReader(make([]byte, 8192)), 4096}, length: 8192, first: first}
 	if b, err := s.bytes(3, 4000, 96); err != nil || len(b) != 96 {
 		t.Errorf("%d, %v", len(b), err)
 	}
 	if _, err := s.bytes(3, 4000, 97); !errors.Is(err, errUnreadable) {
 		t.Errorf("%v", err)
 	}
-	p := &pages{file: unreadable{bytes.NewReader(make([]byte, 8192)), 0}, size: 4096, high: 4, seen: make([]bool, 4)}
-	if err := p.tree(3, 0, nil, nil); !errors.Is(err, errUnreadable) {
+	p := &pageCheck{file: unreadable{bytes.NewReader(make([]byte, 8192)), 0}, size: 4096, pageCount: 4, visited: make([]bool, 4)}
+	if err := p.checkTree(3, 0, nil, nil); !errors.Is(err, errUnreadable) {
 		t.Errorf("%v", err)
 	}
 	// A bucket whose inline page lies where the file cannot be read.
-	if err := p.nested(3, &span{r: s.r, length: 8192, first: first}, 0, 4064, 200); !errors.Is(err, errUnreadable) {
+	if err := p.checkNested(3, &page{r: s.r, length: 8192, first: first}, 0, 4064, 200); !errors.Is(err, errUnreadable) {
 		t.Errorf("%v", err)
 	}
 	for _, bad := range [][2]int64{{-1, 1}, {0, -1}, {8192, 1}, {8000, 193}} {

@@ -17,7 +17,7 @@ type runHead struct {
 
 func (h runHead) parts() []int { return []int{h.Frames} }
 
-func (h runHead) check() error {
+func (h runHead) validate() error {
 	switch h.State {
 	case job.RunReplayable, job.RunErrored, job.RunTooLarge:
 		return nil

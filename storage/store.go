@@ -99,22 +99,22 @@ func (o Options) withDefaults() Options {
 
 // Store stores jobs, run records and the ledger in one file. It is safe for concurrent use.
 type Store struct {
-	db  *bolt.DB
-	o   Options
-	enc *zstd.Encoder
-	dec *zstd.Decoder
+	db      *bolt.DB
+	options Options
+	enc     *zstd.Encoder
+	dec     *zstd.Decoder
 
 	mu      sync.RWMutex // held for reading while an operation is sent to the writer
 	closed  bool
-	ops     chan op
+	ops     chan operation
 	stop    chan struct{}  // closed when the deletion of expired records must end
 	workers sync.WaitGroup // the writer and the deletion of expired records
 	readers sync.WaitGroup // reads in progress
 
-	commitTx func(*bolt.Tx) error // (*bolt.Tx).Commit; tests replace it to simulate errors
-	broken   error                // set by the writer: why it commits nothing more
-	syncing  sync.RWMutex         // locked by the writer during a commit
-	durable  atomic.Int64         // number of the last transaction that is on disk
+	commitTx  func(*bolt.Tx) error // (*bolt.Tx).Commit; tests replace it to simulate errors
+	broken    error                // set by the writer: why it commits nothing more
+	syncing   sync.RWMutex         // locked by the writer during a commit
+	durableTx atomic.Int64         // number of the last transaction that is on disk
 }
 
 // Open opens the database in folder dir. It creates folder and database where they are
@@ -129,16 +129,16 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, o: o, ops: make(chan op, maxGroup), stop: make(chan struct{}), commitTx: (*bolt.Tx).Commit}
-	if err := db.View(func(tx *bolt.Tx) error { s.durable.Store(int64(tx.ID())); return nil }); err != nil {
+	s := &Store{db: db, options: o, ops: make(chan operation, maxGroup), stop: make(chan struct{}), commitTx: (*bolt.Tx).Commit}
+	if err := db.View(func(tx *bolt.Tx) error { s.durableTx.Store(int64(tx.ID())); return nil }); err != nil {
 		return nil, errors.Join(&OpenError{Path: path, Err: err}, db.Close())
 	}
 	// With nil and constant options neither constructor returns an error.
 	s.enc, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2))
 	s.dec, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecodeAllCapLimit(true))
 	s.workers.Add(2)
-	go s.writeAlways()
-	go s.expireAlways()
+	go s.writeLoop()
+	go s.expireLoop()
 	return s, nil
 }
 
@@ -202,12 +202,12 @@ func (s *Store) view(read func(*bolt.Tx) error) (err error) {
 	}); err != nil {
 		return err
 	}
-	if seen <= s.durable.Load() {
+	if seen <= s.durableTx.Load() {
 		return nil
 	}
 	s.syncing.RLock() // wait for the commit that the transaction saw
 	defer s.syncing.RUnlock()
-	if seen > s.durable.Load() {
+	if seen > s.durableTx.Load() {
 		return ErrBroken
 	}
 	return nil
@@ -216,6 +216,6 @@ func (s *Store) view(read func(*bolt.Tx) error) (err error) {
 // guard turns a panic or memory fault of bbolt on a damaged file into an error.
 func (s *Store) guard(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer s.caught(&err)
+	defer s.recoverAsError(&err)
 	return f()
 }

@@ -171,7 +171,7 @@ func TestExpiryInSmallSteps(t *testing.T) {
 	c.add(time.Hour)
 	put(3)
 	before := writes(s)
-	if n, err := s.expireSome(bucketJobs, api.JobRetention, nil); n != maxExpired || err != nil {
+	if n, err := s.expireFront(bucketJobs, api.JobRetention, nil); n != maxExpired || err != nil {
 		t.Errorf("the first step deletes %d, %v", n, err)
 	}
 	if n, err := s.Expire(); n != maxExpired+17 || err != nil {
@@ -347,13 +347,13 @@ func TestCompaction(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	os.WriteFile(path+compacting, []byte("left by a crash"), 0o600)
+	os.WriteFile(path+compactSuffix, []byte("left by a crash"), 0o600)
 	s = open(t, dir, o)
 	after := must(os.Stat(path))(t).Size()
 	if after > before/10 {
 		t.Errorf("%d bytes before, %d after", before, after)
 	}
-	if _, err := os.Stat(path + compacting); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(path + compactSuffix); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the temporary file: %v", err)
 	}
 	if _, err := s.Job(live); err != nil {

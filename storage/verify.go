@@ -32,22 +32,22 @@ func verify(db *bolt.DB, f io.ReaderAt, size int64) error {
 			return fmt.Errorf("%w: it is cut short at %d of %d bytes", ErrDamaged, size, tx.Size())
 		}
 		page := int64(db.Info().PageSize)
-		p := &pages{file: f, size: page, high: uint64(tx.Size() / page)}
-		p.seen = make([]bool, p.high)
-		return p.tree(uint64(tx.Cursor().Bucket().RootPage()), 0, nil, nil)
+		p := &pageCheck{file: f, size: page, pageCount: uint64(tx.Size() / page)}
+		p.visited = make([]bool, p.pageCount)
+		return p.checkTree(uint64(tx.Cursor().Bucket().RootPage()), 0, nil, nil)
 	})
 }
 
-// pages is the state of the check of one file.
-type pages struct {
-	file io.ReaderAt
-	size int64
-	high uint64 // number of pages in use: no page id may reach it
-	seen []bool // pages that were visited: a page may belong to one tree only
+// pageCheck is the state of the check of one file.
+type pageCheck struct {
+	file      io.ReaderAt
+	size      int64
+	pageCount uint64 // number of pages in use: no page id may reach it
+	visited   []bool // pages that were visited: a page may belong to one tree only
 }
 
-// span is a page with its overflow pages, or an inline page.
-type span struct {
+// page is a page with its overflow pages, or an inline page.
+type page struct {
 	r      io.ReaderAt
 	length int64
 	first  []byte // the first bytes, at most one page
@@ -59,10 +59,10 @@ func damaged(page uint64, format string, args ...any) error {
 	return fmt.Errorf("%w: page %d %s", ErrDamaged, page, fmt.Sprintf(format, args...))
 }
 
-// tree checks a page and all pages below it. Its keys must be at least low and less than
+// checkTree checks a page and all pages below it. Its keys must be at least low and less than
 // end.
-func (p *pages) tree(id uint64, depth int, low, end []byte) error {
-	s, err := p.open(id)
+func (p *pageCheck) checkTree(id uint64, depth int, low, end []byte) error {
+	s, err := p.openPage(id)
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func (p *pages) tree(id uint64, depth int, low, end []byte) error {
 		return damaged(id, "lies %d levels deep", depth)
 	}
 	if s.flags == branchPage {
-		return p.branch(id, s, depth, low, end)
+		return p.checkBranch(id, s, depth, low, end)
 	}
-	return p.leaf(id, s, depth, low, end)
+	return p.checkLeaf(id, s, depth, low, end)
 }
 
-// open reads the header of a page and marks its pages as visited.
-func (p *pages) open(id uint64) (*span, error) {
-	if id < 2 || id >= p.high { // the first two pages are meta pages
+// openPage reads the header of a page and marks its pages as visited.
+func (p *pageCheck) openPage(id uint64) (*page, error) {
+	if id < 2 || id >= p.pageCount { // the first two pages are meta pages
 		return nil, damaged(id, "is not in use")
 	}
 	first := make([]byte, p.size)
@@ -85,24 +85,24 @@ func (p *pages) open(id uint64) (*span, error) {
 		return nil, fmt.Errorf("read page %d: %w", id, err)
 	}
 	more := uint64(binary.NativeEndian.Uint32(first[12:]))
-	if own := binary.NativeEndian.Uint64(first); own != id || more >= p.high-id {
+	if own := binary.NativeEndian.Uint64(first); own != id || more >= p.pageCount-id {
 		return nil, damaged(id, "says that it is %d with %d more", own, more)
 	}
 	for n := id; n <= id+more; n++ {
-		if p.seen[n] {
+		if p.visited[n] {
 			return nil, damaged(n, "has two places")
 		}
-		p.seen[n] = true
+		p.visited[n] = true
 	}
 	length := int64(more+1) * p.size
-	return newSpan(id, io.NewSectionReader(p.file, int64(id)*p.size, length), length, first)
+	return newPage(id, io.NewSectionReader(p.file, int64(id)*p.size, length), length, first)
 }
 
-func newSpan(id uint64, r io.ReaderAt, length int64, first []byte) (*span, error) {
+func newPage(id uint64, r io.ReaderAt, length int64, first []byte) (*page, error) {
 	if len(first) < pageHead {
 		return nil, damaged(id, "has no head")
 	}
-	s := &span{
+	s := &page{
 		r:      r,
 		length: length,
 		first:  first,
@@ -116,7 +116,7 @@ func newSpan(id uint64, r io.ReaderAt, length int64, first []byte) (*span, error
 }
 
 // bytes returns n bytes at offset off.
-func (s *span) bytes(id uint64, off, n int64) ([]byte, error) {
+func (s *page) bytes(id uint64, off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > s.length-n {
 		return nil, damaged(id, "has an element beyond its end")
 	}
@@ -131,7 +131,7 @@ func (s *span) bytes(id uint64, off, n int64) ([]byte, error) {
 }
 
 // key reads a key and checks that it follows the previous one and precedes the end.
-func (s *span) key(id uint64, off, n int64, index int, last, end []byte) ([]byte, error) {
+func (s *page) key(id uint64, off, n int64, index int, last, end []byte) ([]byte, error) {
 	if n == 0 || n > bolt.MaxKeySize {
 		return nil, damaged(id, "has a key of %d bytes", n)
 	}
@@ -146,7 +146,7 @@ func (s *span) key(id uint64, off, n int64, index int, last, end []byte) ([]byte
 	return key, nil
 }
 
-func (p *pages) branch(id uint64, s *span, depth int, low, end []byte) error {
+func (p *pageCheck) checkBranch(id uint64, s *page, depth int, low, end []byte) error {
 	if s.count == 0 {
 		return damaged(id, "is a branch without children")
 	}
@@ -170,14 +170,14 @@ func (p *pages) branch(id uint64, s *span, depth int, low, end []byte) error {
 		if i+1 < len(keys) {
 			before = keys[i+1]
 		}
-		if err := p.tree(child, depth+1, keys[i], before); err != nil {
+		if err := p.checkTree(child, depth+1, keys[i], before); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *pages) leaf(id uint64, s *span, depth int, low, end []byte) error {
+func (p *pageCheck) checkLeaf(id uint64, s *page, depth int, low, end []byte) error {
 	last := low
 	for i := range s.count {
 		at := int64(pageHead + i*pageElement)
@@ -195,7 +195,7 @@ func (p *pages) leaf(id uint64, s *span, depth int, low, end []byte) error {
 		case flags > bucketFlag || value > s.length-vsize:
 			return damaged(id, "has an element beyond its end, or of flags %#x", flags)
 		case flags == bucketFlag:
-			if err := p.nested(id, s, depth, value, vsize); err != nil {
+			if err := p.checkNested(id, s, depth, value, vsize); err != nil {
 				return err
 			}
 		}
@@ -203,8 +203,8 @@ func (p *pages) leaf(id uint64, s *span, depth int, low, end []byte) error {
 	return nil
 }
 
-// nested checks the bucket that is stored as the value of an element.
-func (p *pages) nested(id uint64, s *span, depth int, off, size int64) error {
+// checkNested checks the bucket that is stored as the value of an element.
+func (p *pageCheck) checkNested(id uint64, s *page, depth int, off, size int64) error {
 	h, err := s.bytes(id, off, min(size, bucketHead))
 	if err != nil {
 		return err
@@ -213,18 +213,18 @@ func (p *pages) nested(id uint64, s *span, depth int, off, size int64) error {
 		return damaged(id, "has a bucket of %d bytes", size)
 	}
 	if root := binary.NativeEndian.Uint64(h); root != 0 {
-		return p.tree(root, depth+1, nil, nil)
+		return p.checkTree(root, depth+1, nil, nil)
 	}
 	inline, err := s.bytes(id, off+bucketHead, size-bucketHead)
 	if err != nil {
 		return err
 	}
-	in, err := newSpan(id, bytes.NewReader(inline), int64(len(inline)), inline)
+	in, err := newPage(id, bytes.NewReader(inline), int64(len(inline)), inline)
 	if err != nil {
 		return err
 	}
 	if in.flags != leafPage || depth >= maxDepth {
 		return damaged(id, "has a bucket that is no leaf")
 	}
-	return p.leaf(id, in, depth+1, nil, nil)
+	return p.checkLeaf(id, in, depth+1, nil, nil)
 }

@@ -17,11 +17,11 @@ const (
 	maxGroupBytes = 8 << 20
 )
 
-// op is one write operation that waits for the writer.
-type op struct {
-	do   func(*change) error
-	size int
-	then func(error) // called once, by the writer; must not block
+// operation is one write operation that waits for the writer.
+type operation struct {
+	do     func(*change) error
+	size   int
+	onDone func(error) // called once, by the writer; must not block
 }
 
 // update sends do to the writer and returns when its changes are on disk. Many callers
@@ -38,7 +38,7 @@ type op struct {
 // size is the approximate number of bytes that do writes.
 func (s *Store) update(size int, do func(*change) error) error {
 	done := make(chan error, 1)
-	o := op{do: do, size: size, then: func(err error) { done <- err }}
+	o := operation{do: do, size: size, onDone: func(err error) { done <- err }}
 	s.mu.RLock()
 	if s.closed {
 		s.mu.RUnlock()
@@ -56,7 +56,7 @@ func (s *Store) updateThen(size int, do func(*change) error, then func(error)) {
 	defer s.mu.RUnlock()
 	if !s.closed {
 		select {
-		case s.ops <- op{do: do, size: size, then: then}:
+		case s.ops <- operation{do: do, size: size, onDone: then}:
 			return
 		default: // room for a whole group
 		}
@@ -64,27 +64,27 @@ func (s *Store) updateThen(size int, do func(*change) error, then func(error)) {
 	go func() { then(s.update(size, do)) }()
 }
 
-// writeAlways commits operations until ops is closed and empty.
-func (s *Store) writeAlways() {
+// writeLoop commits operations until ops is closed and empty.
+func (s *Store) writeLoop() {
 	defer s.workers.Done()
 	debug.SetPanicOnFault(true) // used by this goroutine alone
 	for first := range s.ops {
-		s.apply(s.group(first))
+		s.apply(s.collectGroup(first))
 	}
 }
 
 // After a group of at least busyGroup operations the writer waits for gatherTime before the
 // next commit, because a commit costs the same for one operation and for hundreds.
 const (
-	busyGroup  = 4
+	largeGroup = 4
 	gatherTime = 500 * time.Microsecond
 )
 
-// group collects the waiting operations. After each one it yields to other goroutines, so
+// collectGroup collects the waiting operations. After each one it yields to other goroutines, so
 // that callers that are about to write share this commit. On an idle machine the yield takes
 // no time.
-func (s *Store) group(first op) []op {
-	group, size := []op{first}, first.size
+func (s *Store) collectGroup(first operation) []operation {
+	group, size := []operation{first}, first.size
 	yielded, gathered := false, false
 	for len(group) < maxGroup && size < maxGroupBytes {
 		select {
@@ -100,7 +100,7 @@ func (s *Store) group(first op) []op {
 		case !yielded:
 			yielded = true
 			runtime.Gosched()
-		case len(group) >= busyGroup && !gathered:
+		case len(group) >= largeGroup && !gathered:
 			gathered = true
 			time.Sleep(gatherTime)
 		default:
@@ -112,7 +112,7 @@ func (s *Store) group(first op) []op {
 
 // apply commits a group and reports the outcome to each operation. The error of an operation
 // may depend on the changes of another one, so it is reported only after the commit.
-func (s *Store) apply(group []op) {
+func (s *Store) apply(group []operation) {
 	errs := make([]error, len(group))
 	s.syncing.Lock()
 	err := s.commit(group, errs)
@@ -121,17 +121,17 @@ func (s *Store) apply(group []op) {
 		if err != nil {
 			errs[i] = err
 		}
-		o.then(errs[i])
+		o.onDone(errs[i])
 	}
 }
 
 // commit runs a group in one transaction. It returns the error that concerns the whole group.
-func (s *Store) commit(group []op, errs []error) (err error) {
+func (s *Store) commit(group []operation, errs []error) (err error) {
 	if s.broken != nil {
 		return s.broken
 	}
 	// bbolt panics on a damaged file.
-	defer s.caught(&err)
+	defer s.recoverAsError(&err)
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -153,36 +153,36 @@ func (s *Store) commit(group []op, errs []error) (err error) {
 	}
 	id := int64(tx.ID())
 	if err := s.commitTx(tx); err != nil {
-		return s.failed(id, err)
+		return s.commitFailed(id, err)
 	}
-	s.durable.Store(id)
+	s.durableTx.Store(id)
 	return nil
 }
 
 // attempt runs one operation and turns its panic into its error.
-func (s *Store) attempt(o op, c *change) (err error) {
-	defer s.caught(&err)
+func (s *Store) attempt(o operation, c *change) (err error) {
+	defer s.recoverAsError(&err)
 	return o.do(c)
 }
 
-// failed handles the error of a commit. If the file is unchanged, for example because the
+// commitFailed handles the error of a commit. If the file is unchanged, for example because the
 // disk is full, writing goes on. If the last page was written but could not be synced, the
 // state after a power cut is unknown and another write could overwrite pages that are needed
 // then, so the store stops writing.
-func (s *Store) failed(id int64, cause error) error {
+func (s *Store) commitFailed(id int64, cause error) error {
 	seen := id
 	if err := s.db.View(func(tx *bolt.Tx) error { seen = int64(tx.ID()); return nil }); err == nil && seen < id {
 		return fmt.Errorf("commit: %w", cause)
 	}
 	s.broken = fmt.Errorf("%w: commit: %w", ErrBroken, cause)
-	s.o.Log.Error("the database takes no more writes", "error", s.broken)
+	s.options.Log.Error("the database takes no more writes", "error", s.broken)
 	return s.broken
 }
 
-// caught is deferred; it turns a panic into an error.
-func (s *Store) caught(err *error) {
+// recoverAsError is deferred; it turns a panic into an error.
+func (s *Store) recoverAsError(err *error) {
 	if p := recover(); p != nil {
-		s.o.Log.Error("storage panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		s.options.Log.Error("storage panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		*err = fmt.Errorf("%w: %v", ErrDamaged, p)
 	}
 }
@@ -192,11 +192,11 @@ func (s *Store) caught(err *error) {
 // slices that it is given must not change until the commit.
 type change struct {
 	tx   *bolt.Tx
-	undo []before
+	undo []oldValue
 }
 
-// before is the old value of a key; value is nil where the key did not exist.
-type before struct{ bucket, key, value []byte }
+// oldValue is the old value of a key; value is nil where the key did not exist.
+type oldValue struct{ bucket, key, value []byte }
 
 var errNoBucket = errors.New("no such bucket")
 
@@ -213,7 +213,7 @@ func (c *change) put(bucket, key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	c.undo = append(c.undo, before{bucket, key, b.Get(key)})
+	c.undo = append(c.undo, oldValue{bucket, key, b.Get(key)})
 	return b.Put(key, value)
 }
 
@@ -223,7 +223,7 @@ func (c *change) delete(bucket, key []byte) error {
 	if err != nil {
 		return err
 	}
-	c.undo = append(c.undo, before{bucket, bytes.Clone(key), b.Get(key)})
+	c.undo = append(c.undo, oldValue{bucket, bytes.Clone(key), b.Get(key)})
 	return b.Delete(key)
 }
 

@@ -149,7 +149,7 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	default:
 		fail(ctx, fasthttp.StatusBadRequest, "", "the request is not valid HTTP")
 	}
-	s.tell(visit, ctx.Response.StatusCode())
+	s.logVisit(visit, ctx.Response.StatusCode())
 }
 
 // linger reads and discards what the client still sends for a moment: closing a connection

@@ -37,7 +37,7 @@ func (s *Server) bootstrap(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.C
 		s.refuse(ctx, route, err)
 		return true
 	}
-	work, cancel := context.WithTimeout(s.base, payTime)
+	work, cancel := context.WithTimeout(s.base, payTimeout)
 	defer cancel()
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
 	snap := s.cfg.Payments.Snapshots.SnapshotOf(work, account)

@@ -54,9 +54,9 @@ func (s *Server) reject(c net.Conn, status int, message string) {
 	r.Write(out)
 	out.Flush()
 	select {
-	case s.rejecting <- struct{}{}:
+	case s.rejectSlots <- struct{}{}:
 		go func() {
-			defer func() { <-s.rejecting }()
+			defer func() { <-s.rejectSlots }()
 			defer c.Close()
 			linger(c)
 		}()

@@ -12,8 +12,8 @@ import (
 	"txlens/transport/wire"
 )
 
-// keptFor is how long caches may keep the documents, if BaseURL is set.
-const keptFor = "public, max-age=300"
+// cacheTime is how long caches may keep the documents, if BaseURL is set.
+const cacheTime = "public, max-age=300"
 
 // described returns the description of this server for the documents.
 func (c Config) described() discovery.Config {
@@ -49,7 +49,7 @@ func (s *Server) document(ctx *fasthttp.RequestCtx) {
 	d, _ := set.At(string(ctx.Path()), s.baseURL(ctx)) // the routes are those of the set
 	h := &ctx.Response.Header
 	if !set.NeedsBase() { // otherwise it contains the Host of the client, and stays no-store
-		h.Set(fasthttp.HeaderCacheControl, keptFor)
+		h.Set(fasthttp.HeaderCacheControl, cacheTime)
 	}
 	h.Set(fasthttp.HeaderETag, d.ETag)
 	if matches(ctx.Request.Header.PeekAll(fasthttp.HeaderIfNoneMatch), d.ETag) {

@@ -68,7 +68,7 @@ func (s *Server) guarded(ctx *fasthttp.RequestCtx) {
 			ctx.SetConnectionClose() // CloseOnShutdown has no effect after the grace period
 		}
 		if !visit.streams {
-			s.tell(visit, ctx.Response.StatusCode())
+			s.logVisit(visit, ctx.Response.StatusCode())
 		}
 		visit.free()
 	}()
@@ -225,7 +225,7 @@ func (s *Server) block(ctx *fasthttp.RequestCtx, job RunSpec) {
 	visit.heard = true
 	job.Sink = visit.hear
 	w := watch(ctx.Conn(), false, func() { cancel(errClientGone) })
-	last, err := s.conclude(work, job, s.atWork.add(job.ID), func() bool { return false })
+	last, err := s.conclude(work, job, s.runsInProgress.add(job.ID), func() bool { return false })
 	if !w.end() {
 		ctx.SetConnectionClose()
 	}
@@ -247,7 +247,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	st := s.newStream(ctx, job.ID)
 	visit := visitOf(ctx)
 	visit.heard = true
-	st.onEnd = func(cut error) { s.tellStream(visit, cut) }
+	st.onEnd = func(cut error) { s.logStreamVisit(visit, cut) }
 	st.onGone = func(cause error) {
 		keep := s.cfg.KeepRunning(job.ID)
 		s.cfg.Log.Info("stream cut off", "request", job.ID, "cause", cause, "goes on", keep)
@@ -282,7 +282,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 		v.begin(work)
 		job.priced = v.price
 	}
-	ended := s.atWork.add(job.ID) // before the headers tell the client the id
+	ended := s.runsInProgress.add(job.ID) // before the headers tell the client the id
 	go func() {
 		if job.free != nil {
 			defer job.free()
@@ -318,7 +318,7 @@ func (s *Server) begin() (context.Context, context.CancelCauseFunc) {
 // stopping server is stored, and the stream ends with an error that says where to fetch it.
 // ended removes the run from the list of running ones.
 func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutShort func() bool) (last any, err error) {
-	defer s.caught(job.ID, func() { last, err = nil, errPanic })
+	defer s.recoverAnd(job.ID, func() { last, err = nil, errPanic })
 	defer ended()
 	res, err := s.attempt(work, job)
 	if job.priced != nil {
@@ -338,7 +338,7 @@ var errPanic = errors.New("the analysis panicked")
 
 // attempt runs the analysis. A panic fails this request only.
 func (s *Server) attempt(work context.Context, job RunSpec) (res *api.Result, err error) {
-	defer s.caught(job.ID, func() { res, err = nil, errPanic })
+	defer s.recoverAnd(job.ID, func() { res, err = nil, errPanic })
 	res, err = s.cfg.Explainer.Explain(work, job)
 	if err != nil && work.Err() != nil {
 		err = errors.Join(context.Cause(work), err)
@@ -352,8 +352,8 @@ func (s *Server) attempt(work context.Context, job RunSpec) (res *api.Result, er
 	return res, err
 }
 
-// caught is deferred: it logs a panic and calls the function that answers for it.
-func (s *Server) caught(id string, answer func()) {
+// recoverAnd is deferred: it logs a panic and calls the function that answers for it.
+func (s *Server) recoverAnd(id string, answer func()) {
 	if v := recover(); v != nil {
 		s.cfg.Log.Error("panic", "request", id, "value", v, "stack", string(debug.Stack()))
 		answer()
@@ -362,7 +362,7 @@ func (s *Server) caught(id string, answer func()) {
 
 func (s *Server) sendJSON(ctx *fasthttp.RequestCtx, v any) {
 	var buf bytes.Buffer
-	if err := json.MarshalWrite(&buf, v, asSent); err != nil {
+	if err := json.MarshalWrite(&buf, v, encodeOptions); err != nil {
 		s.failWith(ctx, err)
 		return
 	}

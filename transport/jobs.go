@@ -72,7 +72,7 @@ func (s *Server) failAsync(ctx *fasthttp.RequestCtx, err error) {
 // result answers GET /result/{jobId}. The status is that of the poll: 200 even for a failed
 // job.
 func (s *Server) result(ctx *fasthttp.RequestCtx) {
-	if s.moved(ctx) {
+	if s.manageReadPath(ctx) {
 		return
 	}
 	id, ok := pathID(ctx)
@@ -91,7 +91,7 @@ func (s *Server) result(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusNotFound, "", noSuchJob)
 	case err != nil:
 		s.failWith(ctx, err)
-	case !s.toll(ctx, id, string(job.Status), !job.Status.Unfinished()):
+	case !s.collectDebt(ctx, id, string(job.Status), !job.Status.Unfinished()):
 	default:
 		if job.Status.Unfinished() {
 			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, pollAfter)

@@ -20,7 +20,7 @@ type inner struct {
 	receipt jsontext.Value
 }
 
-// ask sends an HTTP request for a tool, inside the server. So a tool is paid by the same rules
+// demandVoucher sends an HTTP request for a tool, inside the server. So a tool is paid by the same rules
 // and with the same tickets as the request. A demanded or refused payment is a
 // *mcp.PaymentError, another refusal a *mcp.RefusedError.
 func (m mcpService) ask(call mcp.Call, method, path string, body []byte) (inner, error) {

@@ -39,7 +39,7 @@ func (m mcpService) Explain(ctx context.Context, call mcp.Call, req api.Request,
 	defer context.AfterFunc(ctx, func() { cancel(errClientGone) })()
 	id := newRequestID(time.Now())
 	job := RunSpec{ID: id.String(), Request: req, Finish: m.s.finish, Sink: progress}
-	last, err := m.s.conclude(work, job, m.s.atWork.add(job.ID), func() bool { return false })
+	last, err := m.s.conclude(work, job, m.s.runsInProgress.add(job.ID), func() bool { return false })
 	if err != nil {
 		return nil, err
 	}

@@ -31,12 +31,12 @@ type Observer interface {
 // metric or words in the log.
 const Other = "other"
 
-// nobody is an Observer that does nothing.
-type nobody struct{}
+// noObserver is an Observer that does nothing.
+type noObserver struct{}
 
-func (nobody) Answered(string, int, time.Duration) {}
-func (nobody) StreamOpened()                       {}
-func (nobody) StreamClosed(bool)                   {}
+func (noObserver) Answered(string, int, time.Duration) {}
+func (noObserver) StreamOpened()                       {}
+func (noObserver) StreamClosed(bool)                   {}
 
 // visit is one request, from its header to its log line. The analysis sets chain and phase on
 // its own goroutines.
@@ -114,8 +114,8 @@ func (v *visit) quiet(status int) bool {
 	return status < 400 && (v.routine || v.method == fasthttp.MethodGet && !strings.HasSuffix(v.path, "}"))
 }
 
-// tell ends a visit: it is counted and logged.
-func (s *Server) tell(v *visit, status int, more ...slog.Attr) {
+// logVisit ends a visit: it is counted and logged.
+func (s *Server) logVisit(v *visit, status int, more ...slog.Attr) {
 	took := time.Since(v.start)
 	s.cfg.Observer.Answered(cmp.Or(v.route, Other), status, took)
 	level := slog.LevelInfo
@@ -142,8 +142,8 @@ func (s *Server) tell(v *visit, status int, more ...slog.Attr) {
 	s.cfg.Log.LogAttrs(context.Background(), level, "request", append(attrs, more...)...)
 }
 
-// tellStream ends the visit of a stream.
-func (s *Server) tellStream(v *visit, cut error) {
+// logStreamVisit ends the visit of a stream.
+func (s *Server) logStreamVisit(v *visit, cut error) {
 	s.cfg.Observer.StreamClosed(errors.Is(cut, errSlow))
 	end := "whole"
 	switch {
@@ -154,5 +154,5 @@ func (s *Server) tellStream(v *visit, cut error) {
 	case cut != nil:
 		end = "broken off"
 	}
-	s.tell(v, fasthttp.StatusOK, slog.String("stream", end))
+	s.logVisit(v, fasthttp.StatusOK, slog.String("stream", end))
 }

@@ -26,12 +26,12 @@ func (s *Server) sold() bool { return s.cfg.Payments.Payer != nil }
 
 // asyncPaid answers POST /explain/async if it is sold: one unit is charged at submission.
 func (s *Server) asyncPaid(ctx *fasthttp.RequestCtx) {
-	route := s.offer(pathAsync, cent)
+	route := s.offer(pathAsync, unitPrice)
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok {
 		return
 	}
-	if len(ctx.Request.Body()) == 0 || paid && moves(ctx, cr) {
+	if len(ctx.Request.Body()) == 0 || paid && managesChannel(ctx, cr) {
 		s.manage(ctx, route, cr, paid)
 		return
 	}
@@ -62,7 +62,7 @@ func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.
 	var place *slots.Slot
 	a, done := s.admitPaid(ctx, route, p, order, func(work context.Context) (err error) {
 		place, err = s.cfg.Payments.Seller.TakeJob(work, p)
-		return noSlot(err)
+		return slotError(err)
 	})
 	if done {
 		if place != nil {
@@ -106,10 +106,10 @@ func (s *Server) notSubmitted(ctx *fasthttp.RequestCtx, err error) {
 	s.failAsync(ctx, err)
 }
 
-// toll collects the debt of a run or job before its result is shown. passed is false if the
+// collectDebt collects the debt of a run or job before its result is shown. passed is false if the
 // request was answered instead. state is the state in the 402. finished means that the whole
 // debt must be paid, not only the amount of the challenge.
-func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool) (passed bool) {
+func (s *Server) collectDebt(ctx *fasthttp.RequestCtx, id, state string, finished bool) (passed bool) {
 	if !s.sold() {
 		return true
 	}
@@ -118,7 +118,7 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool)
 		return true // from a time when nothing was sold
 	}
 	if err != nil {
-		s.refuse(ctx, s.offer(string(ctx.Path()), cent), noted(err))
+		s.refuse(ctx, s.offer(string(ctx.Path()), unitPrice), ledgerProblem(err))
 		return false
 	}
 	if owed.IsZero() {
@@ -131,24 +131,24 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool)
 		return false
 	}
 	if !paid {
-		s.refuse(ctx, route, owes(owed, state))
+		s.refuse(ctx, route, debtOf(owed, state))
 		return false
 	}
 	p, done := s.pay(ctx, cr, route, "")
 	if done {
 		return false
 	}
-	work, cancel := context.WithTimeout(s.base, payTime)
+	work, cancel := context.WithTimeout(s.base, payTimeout)
 	defer cancel()
 	bill, standing, err := s.cfg.Payments.Payer.CollectHeld(work, p, id, bill.Price)
 	if err != nil {
-		s.refuse(ctx, route, noted(err))
+		s.refuse(ctx, route, ledgerProblem(err))
 		return false
 	}
 	s.cfg.Payments.Seller.Collected(bill)
 	if finished {
 		if _, left, err := s.cfg.Payments.Seller.Outstanding(id); err != nil || !left.IsZero() {
-			s.refuse(ctx, s.newOffer(string(ctx.Path()), left), owes(left, state))
+			s.refuse(ctx, s.newOffer(string(ctx.Path()), left), debtOf(left, state))
 			return false
 		}
 	}
@@ -157,8 +157,8 @@ func (s *Server) toll(ctx *fasthttp.RequestCtx, id, state string, finished bool)
 	return true
 }
 
-// owes returns the debt of a run or job before its result is shown.
-func owes(owed tempo.Amount, state string) *mpp.Problem {
+// debtOf returns the debt of a run or job before its result is shown.
+func debtOf(owed tempo.Amount, state string) *mpp.Problem {
 	return &mpp.Problem{
 		Type:    mpp.PaymentRequired,
 		Detail:  fmt.Sprintf("The analysis is %s and owes %s base units: answer the challenge in WWW-Authenticate.", state, owed),
@@ -168,7 +168,7 @@ func owes(owed tempo.Amount, state string) *mpp.Problem {
 
 // manageAt answers a method that a paid path accepts only for messages of a channel.
 func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
-	route := s.offer(string(ctx.Path()), cent)
+	route := s.offer(string(ctx.Path()), unitPrice)
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok || s.bootstrap(ctx, route, cr) {
 		return
@@ -183,7 +183,7 @@ func (s *Server) manageAt(ctx *fasthttp.RequestCtx) {
 // depositPaid answers POST /session/deposit if the service is sold. Its voucher opens the
 // channel and buys nothing.
 func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
-	route := s.offer(pathDeposit, cent)
+	route := s.offer(pathDeposit, unitPrice)
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok {
 		return
@@ -192,21 +192,21 @@ func (s *Server) depositPaid(ctx *fasthttp.RequestCtx) {
 		s.demand(ctx, route)
 		return
 	}
-	work, cancel := context.WithTimeout(s.base, payTime)
+	work, cancel := context.WithTimeout(s.base, payTimeout)
 	defer cancel()
 	p, err := s.cfg.Payments.Payer.Pay(work, s.payRequest(ctx, cr, route, ""))
 	if err != nil {
 		s.refuse(ctx, route, err)
 		return
 	}
-	s.cfg.Payments.Payer.LetGo(work, p) // nothing is bought
+	s.cfg.Payments.Payer.ReleaseHeld(work, p) // nothing is bought
 	switch p.Payload.(type) {
 	case *mpp.TopUp, *mpp.Close:
 		managed(ctx, p)
 		return
 	}
 	if p.Deposit.Cmp(s.cfg.Payments.MinDeposit) < 0 {
-		s.tooSmall(ctx, route, p.Deposit)
+		s.refuseDeposit(ctx, route, p.Deposit)
 		return
 	}
 	giveReceipt(ctx, p.Standing, p.ChallengeID)

@@ -201,7 +201,7 @@ func (r *register) CollectHeld(ctx context.Context, p *channel.Payment, id strin
 	return r.Collect(ctx, p.Channel, id, price, p.Request.Amount)
 }
 
-func (r *register) LetGo(ctx context.Context, p *channel.Payment) {
+func (r *register) ReleaseHeld(ctx context.Context, p *channel.Payment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls = append(r.calls, "LetGo") // which waits for nobody
@@ -427,7 +427,7 @@ func (sh *shop) answerTo(path string, amount uint64, p mpp.Payload) string {
 	return value
 }
 
-// ask sends a request; headers are names and values by turns.
+// demandVoucher sends a request; headers are names and values by turns.
 func (sh *shop) ask(method, path, body string, headers ...string) answer {
 	sh.t.Helper()
 	resp := sh.open(method, path, body, headers...)

@@ -20,12 +20,12 @@ const pathExplain = "/explain"
 
 // explainPaid answers POST /explain if it is sold, which is possible as a stream only.
 func (s *Server) explainPaid(ctx *fasthttp.RequestCtx) {
-	route := s.offer(pathExplain, cent)
+	route := s.offer(pathExplain, unitPrice)
 	cr, paid, ok := s.credential(ctx, route)
 	if !ok {
 		return
 	}
-	if len(ctx.Request.Body()) == 0 || paid && moves(ctx, cr) {
+	if len(ctx.Request.Body()) == 0 || paid && managesChannel(ctx, cr) {
 		s.manage(ctx, route, cr, paid)
 		return
 	}
@@ -67,22 +67,22 @@ func (s *Server) manage(ctx *fasthttp.RequestCtx, route *mpp.Route, cr *mpp.Cred
 	s.pay(ctx, cr, route, "") // answers: without a body nothing is bought
 }
 
-// crowdedError means that there is no slot for a request. Nothing was charged.
-type crowdedError struct{ cause error }
+// noSlotError means that there is no slot for a request. Nothing was charged.
+type noSlotError struct{ cause error }
 
-func (e *crowdedError) Error() string { return "no slot: " + e.cause.Error() }
-func (e *crowdedError) Unwrap() error { return e.cause }
+func (e *noSlotError) Error() string { return "no slot: " + e.cause.Error() }
+func (e *noSlotError) Unwrap() error { return e.cause }
 
-// noSlot converts the errors of a pool to a *crowdedError.
-func noSlot(err error) error {
+// slotError converts the errors of a pool to a *crowdedError.
+func slotError(err error) error {
 	if errors.Is(err, slots.ErrBusy) || errors.Is(err, slots.ErrTooMany) {
-		return &crowdedError{err}
+		return &noSlotError{err}
 	}
 	return err
 }
 
 // tooMany answers a request without a slot.
-func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *crowdedError) {
+func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *noSlotError) {
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
 	message := "too many analyses are running; try again soon. Nothing was charged"
 	if errors.Is(err, slots.ErrTooMany) {
@@ -127,7 +127,7 @@ type entrance struct {
 func (e *entrance) Slot(ctx context.Context) (*slots.Slot, error) {
 	payments := e.s.cfg.Payments
 	slot, err := e.s.slots.Acquire(ctx, payments.Seller.Holder(e.p), payments.QueueTime)
-	return slot, noSlot(err)
+	return slot, slotError(err)
 }
 
 // Begun reports whether a run is in progress or has ended. After a crash it may be neither.
@@ -149,7 +149,7 @@ func (e *entrance) Close(string) { e.s.live.close(e.fan) }
 // notBegun answers for a run that could not begin again.
 func (s *Server) notBegun(ctx *fasthttp.RequestCtx, err error) {
 	ctx.Response.Header.Del(mpp.HeaderReceipt)
-	if crowded, ok := errors.AsType[*crowdedError](err); ok {
+	if crowded, ok := errors.AsType[*noSlotError](err); ok {
 		s.tooMany(ctx, crowded)
 		return
 	}
@@ -166,10 +166,10 @@ type paidRun struct {
 }
 
 // begin collects the accruing debt until the analysis ends.
-func (v *paidRun) begin(work context.Context) { v.run.Start(work, v.ask) }
+func (v *paidRun) begin(work context.Context) { v.run.Start(work, v.demandVoucher) }
 
-// ask sends the demand for a voucher to the clients of the run; nil: the voucher has arrived.
-func (v *paidRun) ask(need *mpp.NeedVoucher) {
+// demandVoucher sends the demand for a voucher to the clients of the run; nil: the voucher has arrived.
+func (v *paidRun) demandVoucher(need *mpp.NeedVoucher) {
 	if need == nil {
 		v.fan.demand(nil)
 		return
@@ -242,7 +242,7 @@ func (s *Server) rejoin(ctx *fasthttp.RequestCtx, p *channel.Payment, job RunSpe
 	st := s.newStream(ctx, id)
 	visit := visitOf(ctx)
 	visit.streams, visit.heard = true, true
-	st.onEnd = func(cut error) { s.tellStream(visit, cut) }
+	st.onEnd = func(cut error) { s.logStreamVisit(visit, cut) }
 	st.onWhole = func() { s.delivered(id) }
 	st.onGone = func(error) {}
 	st.onStop = func() { st.end(s.errorEvent(id, api.ErrStopping)) }
@@ -264,7 +264,7 @@ func (s *Server) delivered(id string) {
 // replay streams the record of a run after it is paid.
 func (s *Server) replay(st *stream, p *channel.Payment, job RunSpec) {
 	id := job.ID
-	defer s.caught(id, func() { st.end(s.errorEvent(id, errPanic)) })
+	defer s.recoverAnd(id, func() { st.end(s.errorEvent(id, errPanic)) })
 	rec, err := s.recovered(id)
 	if err == nil && len(rec.Frames) == 0 {
 		err = api.ErrRunErrored
@@ -301,7 +301,7 @@ func (s *Server) collectRest(st *stream, p *channel.Payment, id string) error {
 	}
 	v := &paidRun{fan: newFan(id)}
 	v.fan.add(st)
-	return s.cfg.Payments.Seller.CollectRest(s.base, p, bill, v.ask)
+	return s.cfg.Payments.Seller.CollectRest(s.base, p, bill, v.demandVoucher)
 }
 
 // recovered returns the record of a run, or why there is none.

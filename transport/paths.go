@@ -14,14 +14,14 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// withID are the paths that end in an id, by their prefix.
-var withID = map[string]string{
+// pathsWithID are the paths that end in an id, by their prefix.
+var pathsWithID = map[string]string{
 	"/result/":      "/result/{jobId}",
 	"/explain/run/": "/explain/run/{requestId}",
 }
 
-// patterns are the paths without an id.
-var patterns = func() map[string]string {
+// pathsWithoutID are the paths without an id.
+var pathsWithoutID = func() map[string]string {
 	m := map[string]string{}
 	for path := range routes {
 		m[path] = path
@@ -42,9 +42,9 @@ func namesOfRoutes() map[[2]string]string {
 
 // lookUp returns the pattern of a path and its methods; nil if there is none.
 func lookUp(path []byte) (pattern string, methods map[string]handler) {
-	pattern, ok := patterns[string(path)]
+	pattern, ok := pathsWithoutID[string(path)]
 	if i := bytes.LastIndexByte(path, '/') + 1; !ok && i < len(path) {
-		pattern = withID[string(path[:i])]
+		pattern = pathsWithID[string(path[:i])]
 		if _, _, part := cutRunPart(path); part {
 			pattern = pathRunPart
 		}

@@ -31,8 +31,8 @@ type Payer interface {
 	// CollectHeld charges the outstanding part of a bill for a request with a payment, at most
 	// the amount of its challenge.
 	CollectHeld(ctx context.Context, p *channel.Payment, billID string, price tempo.Amount) (channel.Bill, channel.Standing, error)
-	// LetGo releases the amount that is held for a request that is not charged.
-	LetGo(ctx context.Context, p *channel.Payment)
+	// ReleaseHeld releases the amount that is held for a request that is not charged.
+	ReleaseHeld(ctx context.Context, p *channel.Payment)
 	// Standing returns the standing of a channel.
 	Standing(ctx context.Context, channelID common.Hash) (channel.Standing, error)
 }
@@ -83,13 +83,13 @@ func (p Payments) withDefaults() Payments {
 	return p
 }
 
-// cent is the price of one unit.
-var cent = tempo.AmountFrom(meter.Cent)
+// unitPrice is the price of one unit.
+var unitPrice = tempo.AmountFrom(meter.Cent)
 
 // offer returns the price and scope of a path. The scope has no method, because the vouchers
 // of a stream arrive by another method. The offer is read-only.
 func (s *Server) offer(path string, amount tempo.Amount) *mpp.Route {
-	if known := s.offers[path]; known != nil && amount == cent {
+	if known := s.offers[path]; known != nil && amount == unitPrice {
 		return known
 	}
 	return s.newOffer(path, amount)
@@ -111,7 +111,7 @@ func (s *Server) newOffer(path string, amount tempo.Amount) *mpp.Route {
 func (s *Server) fixOffers() {
 	s.offers = make(map[string]*mpp.Route)
 	for _, path := range []string{pathExplain, pathAsync, pathDeposit} {
-		route := s.newOffer(path, cent)
+		route := s.newOffer(path, unitPrice)
 		if err := route.Fix(); err == nil {
 			s.offers[path] = route
 		}
@@ -130,8 +130,8 @@ func credentials(h *fasthttp.RequestHeader) (values []string) {
 	return values
 }
 
-// shape has the properties of a request that decide which kind of payment message it is.
-func shape(ctx *fasthttp.RequestCtx) mpp.Shape {
+// requestShape has the properties of a request that decide which kind of payment message it is.
+func requestShape(ctx *fasthttp.RequestCtx) mpp.Shape {
 	h := &ctx.Request.Header
 	return mpp.Shape{
 		Method: string(h.Method()), HasBody: len(ctx.Request.Body()) > 0,
@@ -153,24 +153,24 @@ func (s *Server) credential(ctx *fasthttp.RequestCtx, route *mpp.Route) (cr *mpp
 	return nil, true, false
 }
 
-// moves reports whether a credential only manages its channel, by its action or by the form of
+// managesChannel reports whether a credential only manages its channel, by its action or by the form of
 // its request. An unreadable credential is left to the later checks.
-func moves(ctx *fasthttp.RequestCtx, cr *mpp.Credential) bool {
+func managesChannel(ctx *fasthttp.RequestCtx, cr *mpp.Credential) bool {
 	p, err := cr.Payload()
-	return err == nil && mpp.Classify(p.Action(), shape(ctx)) == mpp.Management
+	return err == nil && mpp.Classify(p.Action(), requestShape(ctx)) == mpp.Management
 }
 
-// moved answers a request to a readable path if it manages a channel, whether or not the path
+// manageReadPath answers a request to a readable path if it manages a channel, whether or not the path
 // has a result or a price.
-func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
+func (s *Server) manageReadPath(ctx *fasthttp.RequestCtx) bool {
 	if !s.sold() {
 		return false
 	}
 	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
-	if err != nil || !moves(ctx, cr) {
+	if err != nil || !managesChannel(ctx, cr) {
 		return false
 	}
-	s.pay(ctx, cr, s.offer(string(ctx.Path()), cent), "") // which ignores the price
+	s.pay(ctx, cr, s.offer(string(ctx.Path()), unitPrice), "") // which ignores the price
 	return true
 }
 
@@ -179,7 +179,7 @@ func (s *Server) moved(ctx *fasthttp.RequestCtx) bool {
 // channel.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 	if small, ok := errors.AsType[*channel.DepositError](err); ok {
-		s.tooSmall(ctx, route, small.Deposit)
+		s.refuseDeposit(ctx, route, small.Deposit)
 		return
 	}
 	p := mpp.AsProblem(err)
@@ -191,7 +191,7 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
 	}
 	if status == fasthttp.StatusPaymentRequired || status == fasthttp.StatusGone {
-		if id, ok := s.challenge(ctx, s.informed(ctx, route)); ok {
+		if id, ok := s.challenge(ctx, s.withSnapshot(ctx, route)); ok {
 			p = p.WithChallenge(id)
 		}
 	}
@@ -202,14 +202,14 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, route *mpp.Route, err error) {
 	ctx.Response.SetBodyRaw(p.Document())
 }
 
-// informed returns a route with a snapshot of the channel of the credential, for a client that
+// withSnapshot returns a route with a snapshot of the channel of the credential, for a client that
 // lost track of it. Without authentication it returns the route unchanged.
-func (s *Server) informed(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.Route {
+func (s *Server) withSnapshot(ctx *fasthttp.RequestCtx, route *mpp.Route) *mpp.Route {
 	cr, err := mpp.ParseCredential(credentials(&ctx.Request.Header)...)
 	if err != nil {
 		return route
 	}
-	work, cancel := context.WithTimeout(s.base, payTime)
+	work, cancel := context.WithTimeout(s.base, payTimeout)
 	defer cancel()
 	price := route.Request.Amount
 	if owed, ok := ctx.UserValue(owedKey).(tempo.Amount); ok {
@@ -272,7 +272,7 @@ var receipts = sync.Pool{New: func() any { return new([]byte) }}
 // caller must charge or release the amount held for it. path is that of content that a voucher
 // may have begun before, or empty.
 func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) (p *channel.Payment, done bool) {
-	work, cancel := context.WithTimeout(s.base, payTime)
+	work, cancel := context.WithTimeout(s.base, payTimeout)
 	defer cancel()
 	p, err := s.cfg.Payments.Payer.Pay(work, s.payRequest(ctx, cr, route, path))
 	switch {
@@ -286,15 +286,15 @@ func (s *Server) pay(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Ro
 		managed(ctx, p)
 		return p, true
 	case p.Deposit.Cmp(s.cfg.Payments.MinDeposit) < 0:
-		s.cfg.Payments.Payer.LetGo(work, p)
-		s.tooSmall(ctx, route, p.Deposit)
+		s.cfg.Payments.Payer.ReleaseHeld(work, p)
+		s.refuseDeposit(ctx, route, p.Deposit)
 		return p, true
 	}
 	return p, false
 }
 
 func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route *mpp.Route, path string) channel.PayRequest {
-	q := channel.PayRequest{Credential: cr, Route: route, Shape: shape(ctx), Origin: origin(ctx.RemoteAddr())}
+	q := channel.PayRequest{Credential: cr, Route: route, Shape: requestShape(ctx), Origin: origin(ctx.RemoteAddr())}
 	if path != "" {
 		q.Begun = func(channelID common.Hash, cumulative tempo.Amount) bool {
 			return s.cfg.Payments.Admissions.Begun(voucherTicket(ctx, path, channelID, cumulative))
@@ -303,8 +303,8 @@ func (s *Server) payRequest(ctx *fasthttp.RequestCtx, cr *mpp.Credential, route 
 	return q
 }
 
-// tooSmall refuses a channel whose deposit is too small.
-func (s *Server) tooSmall(ctx *fasthttp.RequestCtx, route *mpp.Route, deposit tempo.Amount) {
+// refuseDeposit refuses a channel whose deposit is too small.
+func (s *Server) refuseDeposit(ctx *fasthttp.RequestCtx, route *mpp.Route, deposit tempo.Amount) {
 	s.challenge(ctx, route)
 	fail(ctx, fasthttp.StatusPaymentRequired, api.CodeDeposit, fmt.Sprintf(
 		"the channel's deposit of %s base units is below the minimum of %s; open a channel with more, or top it up",
@@ -313,8 +313,8 @@ func (s *Server) tooSmall(ctx *fasthttp.RequestCtx, route *mpp.Route, deposit te
 	))
 }
 
-// payTime is the time limit of a credential: an opening waits for the chain.
-const payTime = 60 * time.Second
+// payTimeout is the time limit of a credential: an opening waits for the chain.
+const payTimeout = 60 * time.Second
 
 // maxIdempotencyKey limits the header that replaces the voucher in a ticket.
 const maxIdempotencyKey = 256
@@ -323,7 +323,7 @@ const maxIdempotencyKey = 256
 // recognised, and the id of what it begins. Equal requests have the same channel, the same
 // voucher or Idempotency-Key, the same path and body.
 func (s *Server) order(ctx *fasthttp.RequestCtx, path string, p *channel.Payment, id string) channel.Order {
-	o := channel.Order{Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: cent}
+	o := channel.Order{Key: voucherTicket(ctx, path, p.Channel, cumulative(p.Payload)), Bill: id, Price: unitPrice}
 	if idempotencyKey(ctx) == nil {
 		o.Request = ticketKey(ctx, path, p.Channel, "request", nil)
 	}
@@ -385,11 +385,11 @@ func (s *Server) admitPaid(
 	o channel.Order,
 	mayBegin func(context.Context) error,
 ) (a channel.Admitted, done bool) {
-	work, cancel := context.WithTimeout(s.base, payTime)
+	work, cancel := context.WithTimeout(s.base, payTimeout)
 	defer cancel()
 	o.MayBegin = func() error { return mayBegin(work) }
 	a, err := s.cfg.Payments.Seller.Admit(work, p, o)
-	switch owing, crowded := (*sale.DebtError)(nil), (*crowdedError)(nil); {
+	switch owing, crowded := (*sale.DebtError)(nil), (*noSlotError)(nil); {
 	case err == nil:
 	case errors.As(err, &crowded):
 		s.tooMany(ctx, crowded)
@@ -398,7 +398,7 @@ func (s *Server) admitPaid(
 		s.demandDebt(ctx, route, owing)
 		return a, true
 	default:
-		s.refuse(ctx, route, noted(err))
+		s.refuse(ctx, route, ledgerProblem(err))
 		return a, true
 	}
 	a.TxHash = p.TxHash // voucher of the opening that paid for it
@@ -419,9 +419,9 @@ func (s *Server) demandDebt(ctx *fasthttp.RequestCtx, route *mpp.Route, owing *s
 	})
 }
 
-// noted logs an error of the ledger. The payer cannot fix it, and the change may be stored;
+// ledgerProblem logs an error of the ledger. The payer cannot fix it, and the change may be stored;
 // the same request asks again.
-func noted(err error) error {
+func ledgerProblem(err error) error {
 	var p *mpp.Problem
 	if errors.As(err, &p) {
 		return p
@@ -431,7 +431,7 @@ func noted(err error) error {
 
 // void refunds the charge of a request that is not served.
 func (s *Server) void(channelID common.Hash, o channel.Order) {
-	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), payTime)
+	work, cancel := context.WithTimeout(context.WithoutCancel(s.base), payTimeout)
 	defer cancel()
 	if err := s.cfg.Payments.Admissions.Void(work, channelID, o); err != nil {
 		s.cfg.Log.Error("give a charge back", "channel", channelID, "error", err)

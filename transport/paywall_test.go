@@ -101,7 +101,7 @@ func TestDemands(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := terms
-		want.Amount = cent
+		want.Amount = unitPrice
 		if *q != want || ch.Realm != "txlens.example" || ch.Description != "Analysis of one EVM transaction" {
 			t.Errorf("challenge %+v, request %+v", ch, q)
 		}
@@ -242,7 +242,7 @@ func TestSnapshotInChallenge(t *testing.T) {
 		t.Helper()
 		sh.wantProblem(a, 402, mpp.VerificationFailed)
 		q, err := sh.challengeOf(a).SessionRequest()
-		if err != nil || q.Amount != cent {
+		if err != nil || q.Amount != unitPrice {
 			t.Fatalf("%+v, %v", q, err)
 		}
 		return q.SessionSnapshot
@@ -321,7 +321,7 @@ func TestPayTime(t *testing.T) {
 		sh := &shop{t: t, s: s, till: till}
 		ctx, cr := requestWith(t, "/explain", "", sh.answerTo("/explain", meter.Cent, voucher(1)))
 		before := time.Now()
-		if p, done := s.pay(ctx, cr, s.offer("/explain", cent), ""); p != nil || !done || ctx.Response.StatusCode() != 503 {
+		if p, done := s.pay(ctx, cr, s.offer("/explain", unitPrice), ""); p != nil || !done || ctx.Response.StatusCode() != 503 {
 			t.Errorf("%v, %v, %d", p, done, ctx.Response.StatusCode())
 		}
 		if took := time.Since(before); took != time.Minute {
@@ -478,7 +478,7 @@ func TestTickets(t *testing.T) {
 		return s.order(ctx, path, p, "the id")
 	}
 	one := func() channel.Order { return key("/explain", goodBody, ref.ChannelID, 10_000) }
-	if o := one(); o.Bill != "the id" || o.Price != cent || o.Request == (channel.TicketKey{}) || o.Request == o.Key || o.MayBegin != nil {
+	if o := one(); o.Bill != "the id" || o.Price != unitPrice || o.Request == (channel.TicketKey{}) || o.Request == o.Key || o.MayBegin != nil {
 		t.Errorf("%+v", o)
 	}
 	f := func(o channel.Order, sameKey, sameRequest bool) {
@@ -612,11 +612,11 @@ func TestVoid(t *testing.T) {
 
 func TestNoted(t *testing.T) {
 	known := &mpp.Problem{Type: mpp.ChannelFinalized}
-	if got := noted(fmt.Errorf("collect: %w", known)); got != known {
+	if got := ledgerProblem(fmt.Errorf("collect: %w", known)); got != known {
 		t.Errorf("%v", got)
 	}
 	cause := errors.New("the disk is gone")
-	if got := mpp.AsProblem(noted(cause)); got.Type != mpp.InternalPaymentError || got.RetryAfter != 5*time.Second || !errors.Is(got, cause) {
+	if got := mpp.AsProblem(ledgerProblem(cause)); got.Type != mpp.InternalPaymentError || got.RetryAfter != 5*time.Second || !errors.Is(got, cause) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -706,10 +706,10 @@ func TestProofCannotBeAskedFor(t *testing.T) {
 
 // TestNoSlot: only the refusals of a pool are told as such.
 func TestNoSlot(t *testing.T) {
-	if err := noSlot(context.Canceled); err != context.Canceled {
+	if err := slotError(context.Canceled); err != context.Canceled {
 		t.Errorf("%v", err)
 	}
-	if noSlot(nil) != nil {
+	if slotError(nil) != nil {
 		t.Error("an error where there is a slot")
 	}
 }

@@ -26,7 +26,7 @@ type Runs interface {
 
 // recoverRun answers GET /explain/run/{requestId}.
 func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
-	if s.moved(ctx) {
+	if s.manageReadPath(ctx) {
 		return
 	}
 	id, ok := pathID(ctx)
@@ -43,7 +43,7 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "this server keeps no runs", Code: api.CodeNoRun, RequestID: id})
 		return
 	}
-	atWork := s.atWork.has(id) // checked first: a run is stored before it is removed from the list
+	atWork := s.runsInProgress.has(id) // checked first: a run is stored before it is removed from the list
 	run, err := s.cfg.Runs.Recover(id)
 	switch {
 	case err == nil:
@@ -55,7 +55,7 @@ func (s *Server) recoverRun(ctx *fasthttp.RequestCtx) {
 
 // sendRun answers with the frames of a run after it is paid.
 func (s *Server) sendRun(ctx *fasthttp.RequestCtx, run *api.RunRecovery, v api.View) {
-	if !s.toll(ctx, run.RequestID, "complete", true) {
+	if !s.collectDebt(ctx, run.RequestID, "complete", true) {
 		return
 	}
 	told := *run
@@ -156,7 +156,7 @@ func encodeAll(frames ...any) ([]jsontext.Value, error) {
 	out := make([]jsontext.Value, len(frames))
 	for i, f := range frames {
 		var err error
-		if out[i], err = json.Marshal(f, asSent); err != nil {
+		if out[i], err = json.Marshal(f, encodeOptions); err != nil {
 			return nil, err
 		}
 	}

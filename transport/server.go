@@ -135,10 +135,10 @@ type Config struct {
 	MaxAnalyses   int           // concurrent analyses, default 64; others are answered 503
 	Shares        slots.Limits  // limits of one party; Total is MaxAnalyses
 	ReadTimeout   time.Duration // time limit of header and body of a request, default 10 s
-	WriteTimeout  time.Duration // time limit from the end of the analysis to the last byte of the answer; of a stream, for each 32 KiB; default 60 s
+	WriteTimeout  time.Duration // for the answer after the analysis; of a stream, for each 32 KiB; default 60 s
 	IdleTimeout   time.Duration // time between two requests of a connection, default 60 s
 	MaxConns      int           // concurrent connections, default 4,096
-	MaxConnsPerIP int           // connections of one IPv4 address or one IPv6 /64; default 0, no limit, because behind a proxy all have the same
+	MaxConnsPerIP int           // of one IPv4 address or one IPv6 /64; default 0: no limit, because of proxies
 
 	Heartbeat  time.Duration // time without events before a stream gets a heartbeat, default 15 s
 	MaxBacklog int           // bytes of events that may be queued for a slow client, default 4 MiB, in addition to the result
@@ -200,7 +200,7 @@ func (c Config) withDefaults() Config {
 		c.Sample = noSample
 	}
 	if c.Observer == nil {
-		c.Observer = nobody{}
+		c.Observer = noObserver{}
 	}
 	if c.MaxConns <= 0 {
 		c.MaxConns = 4096
@@ -219,23 +219,23 @@ type Server struct {
 	base   context.Context // parent context of all analyses
 	cancel context.CancelCauseFunc
 
-	draining atomic.Bool   // no more requests are accepted
-	entry    sync.Mutex    // guards listener
-	listener net.Listener  // nil: Serve was not called yet
-	finish   chan struct{} // closed when analyses must end with a partial result
-	live     live          // runs that are sold
-	atWork   idSet         // synchronous runs without a record yet
+	draining       atomic.Bool   // no more requests are accepted
+	entry          sync.Mutex    // guards listener
+	listener       net.Listener  // nil: Serve was not called yet
+	finish         chan struct{} // closed when analyses must end with a partial result
+	live           live          // runs that are sold
+	runsInProgress idSet         // synchronous runs without a record yet
 
 	routeNames map[[2]string]string // by method and pattern
 
 	offers map[string]*mpp.Route // by path, of the paths with a fixed price; nil: nothing is sold
 
-	patience time.Duration // time of each step of a shutdown after the grace period
+	stopTimeout time.Duration // time of each step of a shutdown after the grace period
 
-	conns     connections
-	rejecting chan struct{} // semaphore of rejected connections in progress
-	alive     []byte        // body of GET /health
-	sample    func() (*api.Result, error)
+	conns       connections
+	rejectSlots chan struct{} // semaphore of rejected connections in progress
+	alive       []byte        // body of GET /health
+	sample      func() (*api.Result, error)
 
 	documents func() (*discovery.Set, error) // made at the first request for a document
 	mcp       func() *mcpEndpoint            // made at the first request
@@ -248,8 +248,8 @@ var errClientGone = errors.New("the client closed the connection")
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
-		cfg: cfg, routeNames: namesOfRoutes(), slots: slots.New(cfg.Shares), patience: grace, finish: make(chan struct{}),
-		rejecting: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
+		cfg: cfg, routeNames: namesOfRoutes(), slots: slots.New(cfg.Shares), stopTimeout: grace, finish: make(chan struct{}),
+		rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),
 	}
@@ -334,7 +334,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // waitWhile waits while cond holds, at most for the server's patience.
 func (s *Server) waitWhile(cond func() bool) {
-	for end := time.Now().Add(s.patience); cond() && time.Now().Before(end); {
+	for end := time.Now().Add(s.stopTimeout); cond() && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
 }

@@ -41,7 +41,7 @@ func TestDefaults(t *testing.T) {
 	f("MaxBacklog", c.MaxBacklog, 4<<20)
 	f("MaxConns", c.MaxConns, 4096)
 	f("MaxConnsPerIP", c.MaxConnsPerIP, 0)
-	f("Observer", c.Observer, Observer(nobody{}))
+	f("Observer", c.Observer, Observer(noObserver{}))
 	f("KeepRunning", c.KeepRunning("x"), false)
 	f("Recoverable", c.Recoverable("x"), false)
 	if res, err := c.Sample(); res != nil || err != nil || c.Log.Enabled(t.Context(), slog.LevelError) {
@@ -282,7 +282,7 @@ func TestStreamLines(t *testing.T) {
 		t.Helper()
 		log, count := new(lockedLog), new(tally)
 		s := New(Config{Log: slog.New(slog.NewTextHandler(log, nil)), Observer: count})
-		s.tellStream(&visit{start: time.Now(), method: "POST", path: "/explain"}, cut)
+		s.logStreamVisit(&visit{start: time.Now(), method: "POST", path: "/explain"}, cut)
 		if !strings.Contains(log.String(), "stream="+want) || !strings.Contains(log.String(), "status=200") || count.closed != 1 || count.slow != slow {
 			t.Errorf("%s, %+v", log, count)
 		}

@@ -13,9 +13,9 @@ import (
 	"txlens/transport/wire"
 )
 
-// asSent are the options of the encoder. Text of a chain may be invalid UTF-8, which must not
+// encodeOptions are the options of the encoder. Text of a chain may be invalid UTF-8, which must not
 // fail the whole result.
-var asSent = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+var encodeOptions = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 
 // lastFrame converts a result to the frame that ends the stream of its job.
 func lastFrame(job RunSpec, res *api.Result) (any, error) {
@@ -36,7 +36,7 @@ func writeFrame(w io.Writer, v any) error {
 	if _, err := io.WriteString(w, "data: "); err != nil {
 		return err
 	}
-	if err := json.MarshalWrite(&dataWriter{w: w}, v, asSent); err != nil {
+	if err := json.MarshalWrite(&dataWriter{w: w}, v, encodeOptions); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n\n")

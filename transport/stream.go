@@ -24,28 +24,28 @@ var errSlow = errors.New("the client reads too slowly")
 // errBroken means that the last frame could not be written completely.
 var errBroken = errors.New("the stream broke off")
 
-// piece is the number of bytes that are written with one deadline.
-const piece = 32 << 10
+// chunkSize is the number of bytes that are written with one deadline.
+const chunkSize = 32 << 10
 
 // stream is the body of one answer in server-sent events. The analysis sends events without
 // waiting; serve, on the goroutine of the connection, writes them. It is safe for concurrent
 // use.
 type stream struct {
-	id       string
-	conn     net.Conn // connection for reading and closing
-	sock     net.Conn // the same for writing
-	log      *slog.Logger
-	beat     time.Duration // time without events before a heartbeat
-	patience time.Duration // time limit of one write
-	bound    int           // bytes that may be queued
-	stopping <-chan struct{}
-	onStop   func() // called once by the writer when the server stops; ends the stream
-	onGone   func(cause error)
-	onEnd    func(cut error) // called once after the last write
-	onWhole  func()          // called before done if a result was written completely; may be nil
-	watch    *watcher
-	head     []byte        // header of the answer, until it is written
-	wake     chan struct{} // capacity 1: there is something to write
+	id             string
+	conn           net.Conn // connection for reading and closing
+	sock           net.Conn // the same for writing
+	log            *slog.Logger
+	heartbeatEvery time.Duration // time without events before a heartbeat
+	writeTimeout   time.Duration // time limit of one write
+	maxQueue       int           // bytes that may be queued
+	stopping       <-chan struct{}
+	onStop         func() // called once by the writer when the server stops; ends the stream
+	onGone         func(cause error)
+	onEnd          func(cut error) // called once after the last write
+	onWhole        func()          // called before done if a result was written completely; may be nil
+	watch          *watcher
+	head           []byte        // header of the answer, until it is written
+	wake           chan struct{} // capacity 1: there is something to write
 
 	mu       sync.Mutex
 	queue    []byte // queued frames
@@ -83,7 +83,7 @@ func (st *stream) push(frame []byte, complete bool) {
 	}
 	st.complete = complete
 	st.queue = append(st.queue, frame...)
-	full := len(st.queue)+st.inFlight > st.bound
+	full := len(st.queue)+st.inFlight > st.maxQueue
 	st.mu.Unlock()
 	if full {
 		st.cutOff(errSlow)
@@ -181,7 +181,7 @@ func (st *stream) serve(chunked bool) {
 }
 
 func (st *stream) writeAll(out *patientWriter) error {
-	silence := time.NewTimer(st.beat)
+	silence := time.NewTimer(st.heartbeatEvery)
 	defer silence.Stop()
 	stopping := st.stopping
 	for {
@@ -193,7 +193,7 @@ func (st *stream) writeAll(out *patientWriter) error {
 			if _, err := out.Write(frames); err != nil {
 				return err
 			}
-			silence.Reset(st.beat)
+			silence.Reset(st.heartbeatEvery)
 			continue
 		case last != nil:
 			return st.writeLast(out, last)
@@ -202,7 +202,7 @@ func (st *stream) writeAll(out *patientWriter) error {
 		case <-st.wake:
 		case <-silence.C:
 			st.heartbeat()
-			silence.Reset(st.beat) // none is sent after complete
+			silence.Reset(st.heartbeatEvery) // none is sent after complete
 		case <-stopping:
 			stopping = nil
 			st.onStop()
@@ -213,7 +213,7 @@ func (st *stream) writeAll(out *patientWriter) error {
 // writeLast encodes the last frame directly to the connection, because a result may be many
 // megabytes and must be in memory only once.
 func (st *stream) writeLast(out *patientWriter, last any) error {
-	buf := bufio.NewWriterSize(out, piece)
+	buf := bufio.NewWriterSize(out, chunkSize)
 	err := writeFrame(buf, last)
 	if err == nil {
 		st.mu.Lock()
@@ -262,7 +262,7 @@ type patientWriter struct {
 
 func (p *patientWriter) Write(b []byte) (n int, err error) {
 	for n < len(b) && err == nil {
-		part := b[n:min(len(b), n+piece)]
+		part := b[n:min(len(b), n+chunkSize)]
 		if err = p.st.renew(); err == nil {
 			var m int
 			m, err = p.w.Write(part)
@@ -280,12 +280,12 @@ func (st *stream) renew() error {
 	if st.cut != nil {
 		return st.cut
 	}
-	return st.sock.SetWriteDeadline(time.Now().Add(st.patience))
+	return st.sock.SetWriteDeadline(time.Now().Add(st.writeTimeout))
 }
 
 func (s *Server) newStream(ctx *fasthttp.RequestCtx, id string) *stream {
 	return &stream{
-		id: id, conn: ctx.Conn(), sock: socket(ctx.Conn()), log: s.cfg.Log, beat: s.cfg.Heartbeat, patience: s.cfg.WriteTimeout, bound: s.cfg.MaxBacklog,
+		id: id, conn: ctx.Conn(), sock: socket(ctx.Conn()), log: s.cfg.Log, heartbeatEvery: s.cfg.Heartbeat, writeTimeout: s.cfg.WriteTimeout, maxQueue: s.cfg.MaxBacklog,
 		stopping: s.base.Done(), wake: make(chan struct{}, 1),
 	}
 }

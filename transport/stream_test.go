@@ -42,7 +42,7 @@ func bareStream(t *testing.T, bound int) (*stream, net.Conn) {
 	t.Helper()
 	here, there := net.Pipe()
 	t.Cleanup(func() { here.Close(); there.Close() })
-	st := &stream{id: "id", conn: here, sock: here, log: slog.New(slog.DiscardHandler), beat: time.Hour, patience: time.Minute, bound: bound, wake: make(chan struct{}, 1), onGone: func(error) {}}
+	st := &stream{id: "id", conn: here, sock: here, log: slog.New(slog.DiscardHandler), heartbeatEvery: time.Hour, writeTimeout: time.Minute, maxQueue: bound, wake: make(chan struct{}, 1), onGone: func(error) {}}
 	st.watch = watch(here, true, func() { st.cutOff(errClientGone) })
 	return st, there
 }
@@ -59,7 +59,7 @@ func open(t *testing.T, url, body string) (net.Conn, *http.Response) {
 	return c, ask(t, c, body)
 }
 
-// ask asks for a stream on a connection.
+// demandVoucher asks for a stream on a connection.
 func ask(t *testing.T, c net.Conn, body string) *http.Response {
 	t.Helper()
 	fmt.Fprintf(c, "POST /explain HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)

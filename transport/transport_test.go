@@ -504,7 +504,7 @@ func TestShutdownCancelsWhatDoesNotEnd(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	s.patience = 100 * time.Millisecond
+	s.stopTimeout = 100 * time.Millisecond
 	got := make(chan answer, 1)
 	go func() {
 		got <- do(t, client(t), "POST", url+"/explain", "application/json", strings.NewReader(goodBody))
@@ -527,7 +527,7 @@ func TestShutdownLeavesNoConnection(t *testing.T) {
 		<-free // deaf to its context
 		return nil, errors.New("too late")
 	})
-	s.patience = 50 * time.Millisecond
+	s.stopTimeout = 50 * time.Millisecond
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
 		t.Fatal(err)

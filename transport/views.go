@@ -78,9 +78,9 @@ func reducedFrame(doc jsontext.Value, v api.View, id string) (jsontext.Value, er
 	}
 	res = view.Of(res, v, moreOf(id))
 	if head.Type == "" {
-		return json.Marshal(res, asSent)
+		return json.Marshal(res, encodeOptions)
 	}
-	return json.Marshal(wire.ResultFrame{Type: head.Type, RequestID: head.RequestID, Result: res}, asSent)
+	return json.Marshal(wire.ResultFrame{Type: head.Type, RequestID: head.RequestID, Result: res}, encodeOptions)
 }
 
 // cutRunPart splits a path of pathRunPart into id and part.
@@ -95,7 +95,7 @@ func cutRunPart(path []byte) (id, part []byte, ok bool) {
 
 // runPart answers GET /explain/run/{requestId}/{part}.
 func (s *Server) runPart(ctx *fasthttp.RequestCtx) {
-	if s.moved(ctx) {
+	if s.manageReadPath(ctx) {
 		return
 	}
 	rawID, name, _ := cutRunPart(ctx.Path())
@@ -114,13 +114,13 @@ func (s *Server) runPart(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
-	atWork := s.atWork.has(id)
+	atWork := s.runsInProgress.has(id)
 	doc, err := s.finished(id)
 	if err != nil {
 		s.noRun(ctx, id, atWork, err)
 		return
 	}
-	if !s.toll(ctx, id, "complete", true) {
+	if !s.collectDebt(ctx, id, "complete", true) {
 		return
 	}
 	s.sendPage(ctx, part, doc, q)

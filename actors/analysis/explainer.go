@@ -45,8 +45,8 @@ type Options struct {
 
 // Explainer runs analyses. It is safe for concurrent use.
 type Explainer struct {
-	e *runtime.System
-	o Options
+	system  *runtime.System
+	options Options
 
 	mu      sync.Mutex
 	closed  bool
@@ -76,7 +76,7 @@ func New(o Options) *Explainer {
 		own.Patience = DefaultPatience
 		o.Agent = &own
 	}
-	return &Explainer{e: runtime.NewSystem(o.Log), o: o}
+	return &Explainer{system: runtime.NewSystem(o.Log), options: o}
 }
 
 // Input is one analysis: the request, the endpoints it uses, and the meter of its cost.
@@ -158,11 +158,11 @@ func (x *Explainer) Explain(ctx context.Context, in Input) (*api.Result, error) 
 	x.running.Add(1)
 	defer x.running.Add(-1)
 
-	pid := x.e.Spawn(s)
+	pid := x.system.Spawn(s)
 	out := x.wait(ctx, s, pid, in.Finish)
 	s.stop()
 	s.awaitAgentExit()
-	x.tellEnd(s.journal.close(out.result, out.err))
+	x.reportEnd(s.journal.close(out.result, out.err))
 	if out.result != nil {
 		out.result.SkillsUsed = s.journal.skills()
 		out.result.Costs = in.Meter.Costs()
@@ -180,10 +180,10 @@ func (x *Explainer) Explain(ctx context.Context, in Input) (*api.Result, error) 
 // Longest returns the maximum duration of an analysis: the time limit of the evidence plus
 // that of the model.
 func (x *Explainer) Longest() time.Duration {
-	if x.o.Agent == nil {
-		return x.o.Deadline
+	if x.options.Agent == nil {
+		return x.options.Deadline
 	}
-	return x.o.Deadline + x.o.Agent.Patience
+	return x.options.Deadline + x.options.Agent.Patience
 }
 
 // Running returns the number of analyses in progress.
@@ -198,12 +198,12 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, fi
 			<-s.closed
 			return out
 		case <-ctx.Done():
-			x.e.Stop(pid)
+			x.system.Stop(pid)
 			<-s.closed
 			return outcome{err: ctx.Err()}
 		case <-finish:
 			finish = nil
-			x.e.Send(pid, expired{finish: true})
+			x.system.Send(pid, expired{finish: true})
 		case <-s.closed:
 			over = true
 		}
@@ -214,38 +214,38 @@ func (x *Explainer) wait(ctx context.Context, s *supervisor, pid runtime.Ref, fi
 	default:
 	}
 	// The Supervisor panicked. Nothing else accesses its evidence now.
-	x.o.Log.Error("supervisor ended", "request", s.id)
-	if s.ev.Chain == nil {
+	x.options.Log.Error("supervisor ended", "request", s.id)
+	if s.evidence.Chain == nil {
 		return outcome{err: errors.New("internal fault: the request's supervisor ended")}
 	}
-	return outcome{result: bare(s.ev, errors.New("internal fault: the request's supervisor ended"))}
+	return outcome{result: bareResult(s.evidence, errors.New("internal fault: the request's supervisor ended"))}
 }
 
 func (x *Explainer) newSupervisor(ctx context.Context, in Input) (*supervisor, error) {
 	s := &supervisor{
-		e: x.e, o: &x.o, id: in.ID, req: in.Request, meter: in.Meter, hash: common.HexToHash(in.Request.TxHash), w: in.World, ctx: ctx,
+		system: x.system, options: &x.options, id: in.ID, req: in.Request, meter: in.Meter, hash: common.HexToHash(in.Request.TxHash), world: in.World, ctx: ctx,
 		cutOff: in.CutOff, finished: in.Finished, unpaid: in.Unpaid, outstanding: make(map[string]runtime.Ref), begun: make(map[string]bool), reply: make(chan outcome, 1), closed: make(chan struct{}),
-		ev: &assemble.Evidence{
+		evidence: &assemble.Evidence{
 			TxHash:     in.Request.TxHash,
-			SourcesOff: x.o.SourcesOff,
-			Version:    x.o.Version,
+			SourcesOff: x.options.SourcesOff,
+			Version:    x.options.Version,
 			Triage:     check.Asked(in.Request.Context),
 		},
 		journal: newJournal(in.ID, time.Now),
 	}
-	s.tell = oneAtATime(s.journal, in.Sink)
+	s.sink = serialise(s.journal, in.Sink)
 	ch, err := chosen(in.Request)
 	if err != nil {
 		return nil, err
 	}
-	s.ev.Chain = ch
+	s.evidence.Chain = ch
 	s.work, s.stop = context.WithCancel(ctx)
 	s.fetching, s.stopFetch = context.WithCancel(s.work)
 	return s, nil
 }
 
-// oneAtATime prevents two actors from calling the sink at the same time.
-func oneAtATime(j *journal, sink func(api.Event)) func(api.Event) {
+// serialise prevents two actors from calling the sink at the same time.
+func serialise(j *journal, sink func(api.Event)) func(api.Event) {
 	if sink == nil {
 		return j.hear
 	}
@@ -260,7 +260,7 @@ func oneAtATime(j *journal, sink func(api.Event)) func(api.Event) {
 
 // System returns the actor system, for other actors of the service. They must end before
 // the Explainer is closed.
-func (x *Explainer) System() *runtime.System { return x.e }
+func (x *Explainer) System() *runtime.System { return x.system }
 
 // Close accepts no more requests and waits for the running ones. End their contexts first
 // to shorten the wait.
@@ -269,18 +269,18 @@ func (x *Explainer) Close() {
 	x.closed = true
 	x.mu.Unlock()
 	x.runs.Wait()
-	x.e.Wait()
+	x.system.Wait()
 }
 
-// bare is the partial result when the assembly itself failed: the fields that need no rule.
-func bare(ev *assemble.Evidence, err error) *api.Result {
+// bareResult is the partial result when the assembly itself failed: the fields that need no rule.
+func bareResult(ev *assemble.Evidence, err error) *api.Result {
 	only := &assemble.Evidence{TxHash: ev.TxHash, Chain: ev.Chain, Version: ev.Version, Notes: ev.Notes, Lost: ev.Lost}
 	only.Failed = append(append(only.Failed, ev.Failed...), assemble.Failure{Phase: phaseAssemble, Reason: gather.Reason(err)})
 	return assemble.Result(only)
 }
 
-// phases returns the names of the failed phases.
-func phases(failed []assemble.Failure) (names []string) {
+// phaseNames returns the names of the failed phases.
+func phaseNames(failed []assemble.Failure) (names []string) {
 	for _, f := range failed {
 		names = append(names, f.Phase)
 	}
@@ -303,8 +303,8 @@ func oneLine(err error) string {
 	return api.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "), maxReason)
 }
 
-// hint tells the operator how to fix the first upstream that failed.
-func hint(err error) string {
+// adviceFor tells the operator how to fix the first upstream that failed.
+func adviceFor(err error) string {
 	var e *upstream.Error
 	if errors.As(err, &e) {
 		return e.Hint

@@ -49,14 +49,14 @@ type journal struct {
 	now   func() time.Time
 	began time.Time
 
-	mu    sync.Mutex
-	a     Summary
-	start map[string]time.Time // start times of the running phases
-	used  []string             // playbooks, in the order in which the model used them
+	mu      sync.Mutex
+	summary Summary
+	start   map[string]time.Time // start times of the running phases
+	used    []string             // playbooks, in the order in which the model used them
 }
 
 func newJournal(id string, now func() time.Time) *journal {
-	return &journal{now: now, began: now(), a: Summary{ID: id}, start: make(map[string]time.Time)}
+	return &journal{now: now, began: now(), summary: Summary{ID: id}, start: make(map[string]time.Time)}
 }
 
 // hear records one event.
@@ -64,7 +64,7 @@ func (j *journal) hear(e api.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if e.Chain != "" {
-		j.a.Chain = e.Chain
+		j.summary.Chain = e.Chain
 	}
 	switch e.Type {
 	case api.EventSkillCall:
@@ -89,7 +89,7 @@ func (j *journal) hear(e api.Event) {
 func (j *journal) fail(failed []assemble.Failure) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.a.Failed = phases(failed)
+	j.summary.Failed = phaseNames(failed)
 }
 
 // modelBegins records that the rules are done and the model is asked.
@@ -109,7 +109,7 @@ func (j *journal) skills() []string {
 
 func (j *journal) begin(phase string) {
 	j.start[phase] = j.now()
-	j.a.Phases = append(j.a.Phases, PhaseTime{Phase: phase})
+	j.summary.Phases = append(j.summary.Phases, PhaseTime{Phase: phase})
 }
 
 func (j *journal) end(phase string) {
@@ -118,16 +118,16 @@ func (j *journal) end(phase string) {
 		return
 	}
 	delete(j.start, phase)
-	for i := range j.a.Phases {
-		if j.a.Phases[i].Phase == phase {
-			j.a.Phases[i].Took = j.now().Sub(began)
+	for i := range j.summary.Phases {
+		if j.summary.Phases[i].Phase == phase {
+			j.summary.Phases[i].Took = j.now().Sub(began)
 		}
 	}
 }
 
 // endAll ends the phases that are still running when the analysis ends.
 func (j *journal) endAll() {
-	for _, p := range j.a.Phases {
+	for _, p := range j.summary.Phases {
 		j.end(p.Phase)
 	}
 }
@@ -137,17 +137,17 @@ func (j *journal) close(res *api.Result, err error) Summary {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.endAll()
-	j.a.Took = j.now().Sub(j.began)
-	j.a.Outcome = outcomeOf(res, err)
-	if j.a.Outcome == OutcomePartial && len(j.a.Failed) == 0 {
-		j.a.Failed = []string{j.last()} // there are no events for these
+	j.summary.Took = j.now().Sub(j.began)
+	j.summary.Outcome = outcomeOf(res, err)
+	if j.summary.Outcome == OutcomePartial && len(j.summary.Failed) == 0 {
+		j.summary.Failed = []string{j.last()} // there are no events for these
 	}
-	return j.a
+	return j.summary
 }
 
 // last is the phase after the last piece of evidence.
 func (j *journal) last() string {
-	if n := len(j.a.Phases); n > 0 && j.a.Phases[n-1].Phase == phaseAgent {
+	if n := len(j.summary.Phases); n > 0 && j.summary.Phases[n-1].Phase == phaseAgent {
 		return phaseAgent
 	}
 	return phaseAssemble
@@ -177,10 +177,10 @@ func outcomeOf(res *api.Result, err error) Outcome {
 	return OutcomeFailed
 }
 
-// tellEnd writes the log line of an analysis and calls OnEnd.
-func (x *Explainer) tellEnd(a Summary) {
-	if x.o.OnAnalysis != nil {
-		x.o.OnAnalysis(a)
+// reportEnd writes the log line of an analysis and calls OnEnd.
+func (x *Explainer) reportEnd(a Summary) {
+	if x.options.OnAnalysis != nil {
+		x.options.OnAnalysis(a)
 	}
 	attrs := []slog.Attr{
 		slog.String("request", a.ID),
@@ -195,5 +195,5 @@ func (x *Explainer) tellEnd(a Summary) {
 	for _, p := range a.Phases {
 		phases = append(phases, slog.Duration(p.Phase, p.Took))
 	}
-	x.o.Log.LogAttrs(context.Background(), slog.LevelInfo, "analysis", append(attrs, slog.Group("phases", phases...))...)
+	x.options.Log.LogAttrs(context.Background(), slog.LevelInfo, "analysis", append(attrs, slog.Group("phases", phases...))...)
 }

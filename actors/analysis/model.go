@@ -90,9 +90,9 @@ const DefaultPatience = 4 * time.Minute
 // ended. Providers must end within 100 ms.
 const agentExitTimeout = 250 * time.Millisecond
 
-// modelled is sent when the model has answered and its claims are checked against the
+// modelDone is sent when the model has answered and its claims are checked against the
 // evidence. err says why there is no answer.
-type modelled struct {
+type modelDone struct {
 	runtime.MayBeLate
 	result *api.Result
 	err    error
@@ -134,52 +134,52 @@ func (g *Agent) consult(
 			}
 		}
 		run.Err = err
-		return modelled{result: res, err: err}
+		return modelDone{result: res, err: err}
 	}
 }
 
-// asks reports whether the model is asked. It is not asked if the transaction itself is
+// wantsModel reports whether the model is asked. It is not asked if the transaction itself is
 // missing, or if the caller gets an error instead of a result.
-func (s *supervisor) asks(c *assemble.Case) bool {
-	return s.o.Agent != nil && s.ownBill == nil && c.Evidence.Tx != nil && !c.Evidence.Tx.Pending()
+func (s *supervisor) wantsModel(c *assemble.Case) bool {
+	return s.options.Agent != nil && s.unpaidError == nil && c.Evidence.Tx != nil && !c.Evidence.Tx.Pending()
 }
 
 // consult starts the LLM actor.
 func (s *supervisor) consult(ac runtime.Context, c *assemble.Case) {
-	self, g := ac.Self(), s.o.Agent
+	self, g := ac.Self(), s.options.Agent
 	s.timer.Stop()
 	s.model = c
 	s.journal.modelBegins()
-	s.timer = time.AfterFunc(g.Patience, func() { s.e.Send(self, expired{impatient: true}) })
-	work, silent := g.consult(c, &tool.Env{Case: c, World: s.w}, s.req, s.meter, s.tell), make(chan struct{})
-	s.silent = silent
+	s.timer = time.AfterFunc(g.Patience, func() { s.system.Send(self, expired{impatient: true}) })
+	work, silent := g.consult(c, &tool.Env{Case: c, World: s.world}, s.req, s.meter, s.sink), make(chan struct{})
+	s.modelEnded = silent
 	s.outstanding[phaseAgent] = ac.SpawnWork(s.work, func(ctx context.Context) any {
 		defer close(silent)
 		return work(ctx)
 	}, func(err error) any { return failed{phase: phaseAgent, err: err} })
 }
 
-// heardModel handles the messages of the agent.
-func (s *supervisor) heardModel(ac runtime.Context, m any) {
+// handleModel handles the messages of the agent.
+func (s *supervisor) handleModel(ac runtime.Context, m any) {
 	switch m := m.(type) {
-	case modelled:
+	case modelDone:
 		s.conclude(ac, m)
 	case failed:
-		s.o.Log.Error("phase broke", "request", s.id, "phase", m.phase, "error", m.err)
-		s.conclude(ac, modelled{err: errPanic})
+		s.options.Log.Error("phase broke", "request", s.id, "phase", m.phase, "error", m.err)
+		s.conclude(ac, modelDone{err: errPanic})
 	case expired:
 		switch {
 		case m.finish:
 			s.finished = true
-			s.conclude(ac, modelled{err: s.finishedBy()})
+			s.conclude(ac, modelDone{err: s.finishedBy()})
 		case m.impatient:
-			s.conclude(ac, modelled{err: fmt.Errorf("%w (%s)", errPatience, s.o.Agent.Patience)})
+			s.conclude(ac, modelDone{err: fmt.Errorf("%w (%s)", errPatience, s.options.Agent.Patience)})
 		}
 	}
 }
 
 // conclude answers with the result of the model, or of the rules if the model gave none.
-func (s *supervisor) conclude(ac runtime.Context, m modelled) {
+func (s *supervisor) conclude(ac runtime.Context, m modelDone) {
 	if ref, ok := s.outstanding[phaseAgent]; ok {
 		delete(s.outstanding, phaseAgent)
 		ac.Stop(ref)
@@ -190,33 +190,33 @@ func (s *supervisor) conclude(ac runtime.Context, m modelled) {
 		m.result = assemble.Partial(s.model, assemble.Failure{Phase: phaseAgent, Reason: oneLine(m.err)})
 	}
 	s.model = nil
-	s.tell(api.Event{Type: api.EventComplete})
+	s.sink(api.Event{Type: api.EventComplete})
 	out := outcome{result: m.result, finished: s.finished}
 	if errors.Is(m.err, llm.ErrUnpaid) {
 		out.unpaid = m.err
 	}
-	s.give(ac, out)
+	s.sendAnswer(ac, out)
 }
 
 // logModel logs the provider's error text, which the caller must not see.
 func (s *supervisor) logModel(err error) {
-	attrs := []any{"request", s.id, "model", s.req.ModelOr(s.o.Agent.Default), "error", oneLine(err)}
+	attrs := []any{"request", s.id, "model", s.req.ModelOr(s.options.Agent.Default), "error", oneLine(err)}
 	if f, ok := errors.AsType[*llm.Fault](err); ok && f.Detail != "" {
 		attrs = append(attrs, "detail", f.Detail)
 	}
-	s.o.Log.Warn("the model gave no answer", attrs...)
+	s.options.Log.Warn("the model gave no answer", attrs...)
 }
 
 // awaitAgentExit waits for a cancelled run of the model, so that its full cost is booked. It
 // is called when the supervisor has ended.
 func (s *supervisor) awaitAgentExit() {
-	if s.silent == nil {
+	if s.modelEnded == nil {
 		return
 	}
 	late := time.NewTimer(agentExitTimeout)
 	defer late.Stop()
 	select {
-	case <-s.silent:
+	case <-s.modelEnded:
 	case <-late.C:
 	}
 }

@@ -50,15 +50,15 @@ func (c *Channels) Admit(ctx context.Context, p *Payment, o Order) (Admitted, er
 	p.Held = tempo.Amount{}
 	out, err := c.admit(ctx, p.Channel, held, o)
 	if err != nil || !out.Fresh {
-		c.letGo(ctx, p.Channel, held)
+		c.releaseHeld(ctx, p.Channel, held)
 	}
 	return out, err
 }
 
 func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Amount, o Order) (Admitted, error) {
-	defer c.turns.lock("ticket " + string(o.Key[:]))()
+	defer c.operationLocks.lock("ticket " + string(o.Key[:]))()
 	if o.Request != (TicketKey{}) {
-		defer c.turns.lock("ticket " + string(o.Request[:]))()
+		defer c.operationLocks.lock("ticket " + string(o.Request[:]))()
 	}
 	t, err := c.begun(o)
 	if err == nil {
@@ -78,7 +78,7 @@ func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Am
 	if o.Request != (TicketKey{}) {
 		beside.Request = &Ticket{Key: o.Request, Bill: o.Bill, Charged: o.Price}
 	}
-	a, err := c.see(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+	a, err := c.askToEnd(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
 		beside.Bill = &Bill{ID: o.Bill, Payer: row.Descriptor.Payer, Channel: channel, Collected: o.Price}
 		row.Release(held)
 		return beside, orNil(row.Charge(o.Price, now))
@@ -91,14 +91,14 @@ func (c *Channels) admit(ctx context.Context, channel common.Hash, held tempo.Am
 
 // begun returns the ticket of the run that an order began before, or ErrNoTicket.
 func (c *Channels) begun(o Order) (Ticket, error) {
-	t, err := c.o.Store.Ticket(o.Key)
+	t, err := c.options.Store.Ticket(o.Key)
 	if !errors.Is(err, ErrNoTicket) || o.Request == (TicketKey{}) {
 		return t, err
 	}
-	if t, err = c.o.Store.Ticket(o.Request); err != nil {
+	if t, err = c.options.Store.Ticket(o.Request); err != nil {
 		return t, err
 	}
-	bill, err := c.o.Store.Bill(t.Bill)
+	bill, err := c.options.Store.Bill(t.Bill)
 	switch {
 	case errors.Is(err, ErrNoBill), err == nil && (bill.Delivered || !c.young(bill.ID)):
 		return Ticket{}, ErrNoTicket
@@ -106,18 +106,18 @@ func (c *Channels) begun(o Order) (Ticket, error) {
 		return Ticket{}, err
 	}
 	t = Ticket{Key: o.Key, Bill: bill.ID}
-	return t, c.o.Store.Commit(Entry{Ticket: &t})
+	return t, c.options.Store.Commit(Entry{Ticket: &t})
 }
 
 // young reports whether a run or job began less than continueFor ago.
 func (c *Channels) young(id string) bool {
 	began, ok := recordid.TimeOf(id)
-	return ok && c.o.now().Sub(began) < continueFor
+	return ok && c.options.now().Sub(began) < continueFor
 }
 
 // Begun reports whether an order with this ticket was admitted before.
 func (c *Channels) Begun(key TicketKey) bool {
-	_, err := c.o.Store.Ticket(key)
+	_, err := c.options.Store.Ticket(key)
 	return err == nil
 }
 
@@ -125,25 +125,25 @@ func (c *Channels) Begun(key TicketKey) bool {
 // new one. It does not wait for the disk: after a crash the client gets the same result once
 // more.
 func (c *Channels) Delivered(billID string) {
-	defer c.turns.lock("bill " + billID)()
-	bill, err := c.o.Store.Bill(billID)
+	defer c.operationLocks.lock("bill " + billID)()
+	bill, err := c.options.Store.Bill(billID)
 	if err != nil || bill.Delivered {
 		return
 	}
 	bill.Delivered = true
-	done := c.e.Begin()
-	c.o.Store.CommitThen(func(err error) {
+	done := c.system.Begin()
+	c.options.Store.CommitThen(func(err error) {
 		defer done()
 		if err != nil {
-			c.o.Log.Error("note that a result was delivered", "bill", billID, "error", err)
+			c.options.Log.Error("note that a result was delivered", "bill", billID, "error", err)
 		}
 	}, Entry{Bill: &bill})
 }
 
-// see asks and waits for the outcome even if the caller has left. A caller that holds a turn
+// askToEnd asks and waits for the outcome even if the caller has left. A caller that holds a turn
 // must not release it while its change is on the way to the disk, because the next caller
 // would not see the change and charge again.
-func (c *Channels) see(ctx context.Context, id common.Hash, do change) (answer, error) {
+func (c *Channels) askToEnd(ctx context.Context, id common.Hash, do change) (answer, error) {
 	return c.ask(context.WithoutCancel(ctx), id, do)
 }
 
@@ -151,15 +151,15 @@ func (c *Channels) see(ctx context.Context, id common.Hash, do change) (answer, 
 // refunded the ticket stays, so that the client may repeat the request.
 func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error {
 	key := o.Key
-	defer c.turns.lock("ticket " + string(key[:]))()
-	t, err := c.o.Store.Ticket(key)
+	defer c.operationLocks.lock("ticket " + string(key[:]))()
+	t, err := c.options.Store.Ticket(key)
 	if err != nil {
 		return err
 	}
 	beside := Entry{Void: &key}
 	if o.Request != (TicketKey{}) {
-		defer c.turns.lock("ticket " + string(o.Request[:]))()
-		again, err := c.o.Store.Ticket(o.Request)
+		defer c.operationLocks.lock("ticket " + string(o.Request[:]))()
+		again, err := c.options.Store.Ticket(o.Request)
 		if err != nil && !errors.Is(err, ErrNoTicket) {
 			return err
 		}
@@ -167,14 +167,14 @@ func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error
 			beside.VoidRequest = &o.Request
 		}
 	}
-	defer c.turns.lock("bill " + t.Bill)()
-	bill, err := c.o.Store.Bill(t.Bill)
+	defer c.operationLocks.lock("bill " + t.Bill)()
+	bill, err := c.options.Store.Bill(t.Bill)
 	if err != nil {
 		return err
 	}
-	_, err = c.see(ctx, channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+	_, err = c.askToEnd(ctx, channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		if !row.Refund(t.Charged) {
-			return Entry{}, errKept
+			return Entry{}, errPaidOut
 		}
 		bill.Collected, _ = bill.Collected.Sub(t.Charged)
 		beside.Bill = &bill
@@ -183,8 +183,8 @@ func (c *Channels) Void(ctx context.Context, channel common.Hash, o Order) error
 	return err
 }
 
-// errKept means that a charge is paid out already or is being paid out.
-var errKept = errors.New("the charge can no longer be taken back")
+// errPaidOut means that a charge is paid out already or is being paid out.
+var errPaidOut = errors.New("the charge can no longer be taken back")
 
 // Collect charges the outstanding part of a bill. price is the current price; a final bill
 // uses its own. atMost limits the charge. The error is a *mpp.Problem if the channel has too
@@ -201,18 +201,18 @@ func (c *Channels) CollectHeld(ctx context.Context, p *Payment, billID string, p
 	p.Held = tempo.Amount{}
 	bill, s, charged, err := c.collect(ctx, p.Channel, billID, price, p.Request.Amount, held)
 	if !charged {
-		c.letGo(ctx, p.Channel, held)
+		c.releaseHeld(ctx, p.Channel, held)
 	}
 	return bill, s, err
 }
 
-// LetGo releases the amount that was held for a request that is not charged.
-func (c *Channels) LetGo(ctx context.Context, p *Payment) {
-	c.letGo(ctx, p.Channel, p.Held)
+// ReleaseHeld releases the amount that was held for a request that is not charged.
+func (c *Channels) ReleaseHeld(ctx context.Context, p *Payment) {
+	c.releaseHeld(ctx, p.Channel, p.Held)
 	p.Held = tempo.Amount{}
 }
 
-func (c *Channels) letGo(ctx context.Context, channel common.Hash, held tempo.Amount) {
+func (c *Channels) releaseHeld(ctx context.Context, channel common.Hash, held tempo.Amount) {
 	if !held.IsZero() {
 		c.Release(context.WithoutCancel(ctx), channel, held) // an actor that has ended holds nothing
 	}
@@ -225,8 +225,8 @@ func (c *Channels) collect(
 	price, atMost, held tempo.Amount,
 ) (bill Bill, s Standing, charged bool, err error) {
 	// Two callers that collect on one bill take turns, even with different channels.
-	defer c.turns.lock("bill " + billID)()
-	bill, err = c.o.Store.Bill(billID)
+	defer c.operationLocks.lock("bill " + billID)()
+	bill, err = c.options.Store.Bill(billID)
 	if err != nil {
 		return Bill{}, Standing{}, false, err
 	}
@@ -242,7 +242,7 @@ func (c *Channels) collect(
 		return bill, s, false, err
 	}
 	bill.Collected, _ = bill.Collected.Add(due) // at most its price
-	a, err := c.see(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+	a, err := c.askToEnd(ctx, channel, edit(func(row *session.Channel, now time.Time) (Entry, error) {
 		row.Release(held)
 		return Entry{Bill: &bill}, orNil(row.Charge(due, now))
 	}))
@@ -256,33 +256,33 @@ func (c *Channels) collect(
 // price becomes credit of the channel that began the bill. That happens if a run was
 // interrupted and its second run costs less.
 func (c *Channels) Final(ctx context.Context, billID string, price tempo.Amount) (Bill, error) {
-	defer c.turns.lock("bill " + billID)()
-	bill, err := c.o.Store.Bill(billID)
+	defer c.operationLocks.lock("bill " + billID)()
+	bill, err := c.options.Store.Bill(billID)
 	if err != nil || bill.Final {
 		return bill, err
 	}
 	bill.Price, bill.Final = price, true
 	over, _ := bill.Collected.Sub(price) // nothing if less was collected
 	if over.IsZero() || bill.Channel == (common.Hash{}) {
-		return bill, c.o.Store.Commit(Entry{Bill: &bill})
+		return bill, c.options.Store.Commit(Entry{Bill: &bill})
 	}
-	_, err = c.see(ctx, bill.Channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+	_, err = c.askToEnd(ctx, bill.Channel, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		bill.Collected, _ = bill.Collected.Sub(row.GiveBack(over))
 		return Entry{Bill: &bill}, nil
 	}))
 	if err == nil && bill.Collected.Cmp(price) > 0 {
-		c.o.Log.Warn("more was collected for an analysis than it cost, and is paid out already",
+		c.options.Log.Warn("more was collected for an analysis than it cost, and is paid out already",
 			"bill", billID, "collected", bill.Collected, "price", price)
 	}
 	return bill, err
 }
 
 // Bill returns the bill of a run or job, or ErrNoBill.
-func (c *Channels) Bill(id string) (Bill, error) { return c.o.Store.Bill(id) }
+func (c *Channels) Bill(id string) (Bill, error) { return c.options.Store.Bill(id) }
 
 // Debts returns the final bills of a payer that are not fully paid, oldest first, at most
 // MaxDebts.
-func (c *Channels) Debts(payer common.Address) ([]Bill, error) { return c.o.Store.Debts(payer) }
+func (c *Channels) Debts(payer common.Address) ([]Bill, error) { return c.options.Store.Debts(payer) }
 
 // Occupy prevents the Settler from closing a channel for lack of money or use while an
 // analysis that it pays for runs. Call release once.
@@ -318,7 +318,7 @@ func (b *busy) has(id common.Hash) bool {
 
 // Standing returns the standing of a channel, or ErrNoChannel.
 func (c *Channels) Standing(ctx context.Context, channel common.Hash) (Standing, error) {
-	row, err := c.look(ctx, channel)
+	row, err := c.storedRow(ctx, channel)
 	if err != nil {
 		return Standing{}, err
 	}

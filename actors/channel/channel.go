@@ -20,11 +20,11 @@ import (
 // An actor that gets the message rest drops its row, which is most of its memory, and reads
 // it again at the next message.
 type channel struct {
-	c       *Channels
-	ref     *channelRef
-	row     *session.Channel // row with changes that may not be on disk yet; nil: there is no channel
-	begun   bool             // the row was read from the disk
-	reading bool             // the row is being read
+	channels *Channels
+	ref      *channelRef
+	row      *session.Channel // row with changes that may not be on disk yet; nil: there is no channel
+	begun    bool             // the row was read from the disk
+	reading  bool             // the row is being read
 	*inbox
 }
 
@@ -76,7 +76,7 @@ type (
 		runtime.MayBeLate
 		err error
 	}
-	// watch asks for a signal after each stored change, or cancels that.
+	// watchState asks for a signal after each stored change, or cancels that.
 	watch struct {
 		runtime.MayBeLate
 		signal chan<- struct{} // capacity 1
@@ -111,10 +111,10 @@ func (a *channel) Receive(ac runtime.Context) {
 		a.rest()
 	case runtime.Stopped:
 		if a.ref == nil {
-			a.ref = a.c.refOf(ac.Self())
+			a.ref = a.channels.refOf(ac.Self())
 		}
 		a.abandon(errChannelEnded)
-		a.c.leave(a.ref)
+		a.channels.actorEnded(a.ref)
 	}
 }
 
@@ -122,7 +122,7 @@ func (a *channel) Receive(ac runtime.Context) {
 // channel reads the row only after the work has ended.
 func (a *channel) run(ac runtime.Context, work func() any, onPanic func(error) any) {
 	a.ref.work.Add(1)
-	a.c.e.Run(ac.Self(), func() any { defer a.ref.work.Done(); return work() }, onPanic)
+	a.channels.system.Run(ac.Self(), func() any { defer a.ref.work.Done(); return work() }, onPanic)
 }
 
 // read starts reading the row unless that is in progress.
@@ -134,10 +134,10 @@ func (a *channel) read(ac runtime.Context) {
 }
 
 func (a *channel) load() any {
-	if a.ref.before != nil {
-		a.ref.before.work.Wait() // after a crash, a commit of the previous actor may still be in progress
+	if a.ref.previousWork != nil {
+		a.ref.previousWork.work.Wait() // after a crash, a commit of the previous actor may still be in progress
 	}
-	row, err := a.c.o.Store.Channel(a.ref.id)
+	row, err := a.channels.options.Store.Channel(a.ref.id)
 	return loaded{row: row, err: err}
 }
 
@@ -148,10 +148,10 @@ func (a *channel) begin(ac runtime.Context, m loaded) {
 		a.row = &row
 		a.ref.row.Store(a.row)
 	case !errors.Is(m.err, ErrNoChannel):
-		a.fall(ac, m.err)
+		a.failWith(ac, m.err)
 		return
 	}
-	a.begun, a.reading, a.ref.before = true, false, nil
+	a.begun, a.reading, a.ref.previousWork = true, false, nil
 	a.ref.resting.Store(false)
 	early := a.early
 	a.early = nil
@@ -173,7 +173,7 @@ func (a *channel) take(ac runtime.Context, cmd command) {
 		work := *a.row
 		row = &work
 	}
-	keep, beside, result, err := cmd.change(row, a.c.o.now())
+	keep, beside, result, err := cmd.change(row, a.channels.options.now())
 	if err != nil {
 		cmd.reply <- answer{row: a.row, err: err}
 		return
@@ -212,17 +212,17 @@ func (a *channel) write(ac runtime.Context) {
 	a.writing, a.pending, a.entries, a.dirty, a.written = a.pending, nil, nil, false, a.row
 	self := ac.Self()
 	a.ref.work.Add(1)
-	done := a.c.e.Begin()
-	a.c.o.Store.CommitThen(func(err error) {
+	done := a.channels.system.Begin()
+	a.channels.options.Store.CommitThen(func(err error) {
 		defer done()
 		a.ref.work.Done()
-		a.c.e.Send(self, stored{err: err})
+		a.channels.system.Send(self, stored{err: err})
 	}, entries...)
 }
 
 func (a *channel) conclude(ac runtime.Context, m stored) {
 	if m.err != nil {
-		a.fall(ac, m.err)
+		a.failWith(ac, m.err)
 		return
 	}
 	a.ref.row.Store(a.written) // before any answer is sent
@@ -234,8 +234,8 @@ func (a *channel) conclude(ac runtime.Context, m stored) {
 	a.write(ac)
 }
 
-// fall ends the actor after a disk error.
-func (a *channel) fall(ac runtime.Context, err error) {
+// failWith ends the actor after a disk error.
+func (a *channel) failWith(ac runtime.Context, err error) {
 	a.abandon(err)
 	ac.Stop(ac.Self())
 }

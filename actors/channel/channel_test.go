@@ -281,7 +281,7 @@ func TestChannelAnswersAfterTheDisk(t *testing.T) {
 		done := make(chan struct{}, 2)
 		go func() { charge(c, row.ID, 1); done <- struct{}{} }()
 		synctest.Wait() // the charge waits for the disk
-		go func() { c.look(context.Background(), row.ID); done <- struct{}{} }()
+		go func() { c.storedRow(context.Background(), row.ID); done <- struct{}{} }()
 		synctest.Wait()
 		select {
 		case <-done:
@@ -384,7 +384,7 @@ func TestChannelWatch(t *testing.T) {
 			t.Error("a signal after the end")
 		default:
 		}
-		if _, err := c.look(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) || len(c.refs) != 1 {
+		if _, err := c.storedRow(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) || len(c.refs) != 1 {
 			t.Errorf("%v, %d actors", err, len(c.refs))
 		}
 	})
@@ -424,7 +424,7 @@ func TestChannelGlance(t *testing.T) {
 		c := openChannels(t, StoreOf(book))
 		spent := func(want uint64) {
 			t.Helper()
-			if got, err := c.glance(context.Background(), row.ID); err != nil || got.Spent != units(want) {
+			if got, err := c.knownRow(context.Background(), row.ID); err != nil || got.Spent != units(want) {
 				t.Errorf("spent %s, %v, want %d", got.Spent, err, want)
 			}
 		}
@@ -448,10 +448,10 @@ func TestChannelGlance(t *testing.T) {
 		if err := c.Hold(context.Background(), row.ID, units(5)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := c.glance(context.Background(), row.ID); err != nil || got.Reserved != units(5) {
+		if got, err := c.knownRow(context.Background(), row.ID); err != nil || got.Reserved != units(5) {
 			t.Errorf("reserved %s, %v", got.Reserved, err)
 		}
-		if _, err := c.glance(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) {
+		if _, err := c.knownRow(context.Background(), common.Hash{7}); !errors.Is(err, ErrNoChannel) {
 			t.Errorf("a glance at nothing: %v", err)
 		}
 	})

@@ -44,14 +44,14 @@ type Options struct {
 
 // Limits on work that unknown clients can cause.
 const (
-	// strangersPerSecond limits the chain look-ups of channels that are not in the ledger.
-	strangersPerSecond = 20
+	// unknownLookupsPerSecond limits the chain look-ups of channels that are not in the ledger.
+	unknownLookupsPerSecond = 20
 	// maxSends limits the payers' transactions in progress.
 	maxSends = 64
 )
 
-// restAfter is how long a channel must be unused before its actor is told to rest.
-const restAfter = 10 * time.Second
+// idleTime is how long a channel must be unused before its actor is told to rest.
+const idleTime = 10 * time.Second
 
 // ErrClosed means that the Channels were closed.
 var ErrClosed = errors.New("channels are closed")
@@ -59,8 +59,8 @@ var ErrClosed = errors.New("channels are closed")
 // Channels owns the channel actors. It creates them on first use and is the only holder of
 // their PIDs. It is safe for concurrent use.
 type Channels struct {
-	e *runtime.System
-	o Options
+	system  *runtime.System
+	options Options
 
 	mu      sync.Mutex
 	refs    map[common.Hash]*channelRef
@@ -69,36 +69,36 @@ type Channels struct {
 	closed  bool
 	all     sync.WaitGroup // actors that have not ended
 
-	looks        singleflight.Group // state look-ups in progress, by channel
-	strange      *rate.Limiter      // look-ups of ids that are not in the ledger
-	paid         paid
-	limits       *limits
-	busy         busy
-	sends        chan struct{} // semaphore: one element for each transaction in progress
-	watch        watchState    // results of the chain look-ups that are not in rows
-	faults       *faultBoard   // faults of the payee
-	health       atomic.Pointer[settle.Health]
-	last         atomic.Pointer[lastLook] // nil: the Watcher has not looked yet
-	failedRounds atomic.Uint64
-	turns        *locks // mutexes of operations that run one at a time: opens, top-ups, payouts, tickets, bills
+	lookups         singleflight.Group // state look-ups in progress, by channel
+	strangerLookups *rate.Limiter      // look-ups of ids that are not in the ledger
+	paid            paid
+	limits          *limits
+	busy            busy
+	sends           chan struct{} // semaphore: one element for each transaction in progress
+	watchState      watchState    // results of the chain look-ups that are not in rows
+	faults          *faultLog     // faults of the payee
+	health          atomic.Pointer[settle.Health]
+	lastTotals      atomic.Pointer[lastLook] // nil: the Watcher has not looked yet
+	failedRounds    atomic.Uint64
+	operationLocks  *locks // mutexes of operations that run one at a time: opens, top-ups, payouts, tickets, bills
 }
 
 // channelRef is the owner's record of one channel actor.
 type channelRef struct {
-	id      common.Hash
-	pid     runtime.Ref
-	work    sync.WaitGroup // disk work of the actor beside Receive
-	before  *channelRef    // disk work of the previous actor, until the row is read
-	resting atomic.Bool    // all state of the actor is on disk
+	id           common.Hash
+	pid          runtime.Ref
+	work         sync.WaitGroup // disk work of the actor beside Receive
+	previousWork *channelRef    // disk work of the previous actor, until the row is read
+	resting      atomic.Bool    // all state of the actor is on disk
 	// row is the stored row plus fields that are not stored; nil: ask the actor. Every answer
 	// that was sent is in it. It is read-only.
 	row atomic.Pointer[session.Channel]
 
 	// Guarded by the owner's mutex.
-	gone   bool          // the actor has ended
-	askers int32         // number of callers that wait for an answer
-	end    chan struct{} // closed when the actor has ended; nil while nobody waits
-	used   int64         // time of the last use in Unix milliseconds
+	gone    bool          // the actor has ended
+	waiting int32         // number of callers that wait for an answer
+	ended   chan struct{} // closed when the actor has ended; nil while nobody waits
+	used    int64         // time of the last use in Unix milliseconds
 }
 
 // New creates Channels without actors; each channel gets one on first use. Call Close.
@@ -110,7 +110,7 @@ func New(sys *runtime.System, o Options) *Channels {
 		o.now = time.Now
 	}
 	if o.readBackRest <= 0 {
-		o.readBackRest = readBackRest
+		o.readBackRest = readBackPause
 	}
 	if o.StateTTL <= 0 {
 		o.StateTTL = 5 * time.Second
@@ -119,15 +119,15 @@ func New(sys *runtime.System, o Options) *Channels {
 		o.MaxStateAge = MaxStateAge
 	}
 	c := &Channels{
-		e: sys, o: o, refs: make(map[common.Hash]*channelRef), strange: rate.NewLimiter(rate.Every(time.Second/strangersPerSecond), strangersPerSecond),
-		limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), turns: newLocks(),
+		system: sys, options: o, refs: make(map[common.Hash]*channelRef), strangerLookups: rate.NewLimiter(rate.Every(time.Second/unknownLookupsPerSecond), unknownLookupsPerSecond),
+		limits: newLimits(o.Limits), sends: make(chan struct{}, maxSends), operationLocks: newLocks(),
 	}
-	c.watch.missing = make(map[common.Hash]time.Time)
+	c.watchState.missing = make(map[common.Hash]time.Time)
 	c.faults = newFaultBoard(o.Log, o.now)
-	c.kind = sys.NewKind(func() runtime.Actor { return &channel{c: c} })
+	c.kind = sys.NewKind(func() runtime.Actor { return &channel{channels: c} })
 	c.mu.Lock() // sweep waits for the field to be set
 	defer c.mu.Unlock()
-	c.sweeper = time.AfterFunc(restAfter, c.sweep)
+	c.sweeper = time.AfterFunc(idleTime, c.sweep)
 	return c
 }
 
@@ -138,13 +138,13 @@ func (c *Channels) sweep() {
 	if c.closed {
 		return
 	}
-	before := c.o.now().Add(-restAfter).UnixMilli()
+	before := c.options.now().Add(-idleTime).UnixMilli()
 	for _, s := range c.refs {
 		if !s.gone && s.used <= before && !s.resting.Load() {
-			c.e.Send(s.pid, rest{})
+			c.system.Send(s.pid, rest{})
 		}
 	}
-	c.sweeper.Reset(restAfter)
+	c.sweeper.Reset(idleTime)
 }
 
 // Close ends the actors. Everything they answered is on disk. Waiting callers get an error.
@@ -153,7 +153,7 @@ func (c *Channels) Close() {
 	c.closed = true
 	c.sweeper.Stop()
 	for _, s := range c.refs {
-		c.e.Stop(s.pid)
+		c.system.Stop(s.pid)
 	}
 	c.mu.Unlock()
 	c.all.Wait()
@@ -166,26 +166,26 @@ func (c *Channels) ref(id common.Hash) (*channelRef, error) {
 		return nil, ErrClosed
 	}
 	s := c.refs[id]
-	now := c.o.now().UnixMilli()
+	now := c.options.now().UnixMilli()
 	if s != nil && !s.gone {
 		s.used = now
 		return s, nil
 	}
-	next := &channelRef{id: id, before: s, used: now}
+	next := &channelRef{id: id, previousWork: s, used: now}
 	c.all.Add(1)
 	c.refs[id] = next
 	next.pid = c.kind.Spawn()
-	c.e.Send(next.pid, next) // the first message: the PID is not shared yet
+	c.system.Send(next.pid, next) // the first message: the PID is not shared yet
 	return next, nil
 }
 
-// leave is called by an actor that has ended. Its ref stays until the next actor is created,
+// actorEnded is called by an actor that has ended. Its ref stays until the next actor is created,
 // which waits for its disk work.
-func (c *Channels) leave(s *channelRef) {
+func (c *Channels) actorEnded(s *channelRef) {
 	c.mu.Lock()
 	s.gone = true
-	if s.end != nil {
-		close(s.end)
+	if s.ended != nil {
+		close(s.ended)
 	}
 	c.mu.Unlock()
 	c.all.Done()
@@ -203,38 +203,38 @@ func (c *Channels) refOf(pid runtime.Ref) *channelRef {
 	return nil
 }
 
-// enter is ref for a caller that waits for an answer and must know when the actor ends. Call
+// acquireRef is ref for a caller that waits for an answer and must know when the actor ends. Call
 // left when done.
-func (c *Channels) enter(id common.Hash) (s *channelRef, end <-chan struct{}, err error) {
+func (c *Channels) acquireRef(id common.Hash) (s *channelRef, end <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s, err = c.ref(id); err != nil {
 		return nil, nil, err
 	}
-	if s.askers++; s.end == nil {
-		s.end = make(chan struct{})
+	if s.waiting++; s.ended == nil {
+		s.ended = make(chan struct{})
 	}
-	return s, s.end, nil
+	return s, s.ended, nil
 }
 
-func (c *Channels) left(s *channelRef) {
+func (c *Channels) releaseRef(s *channelRef) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.askers--; s.askers == 0 {
-		s.end = nil
+	if s.waiting--; s.waiting == 0 {
+		s.ended = nil
 	}
 }
 
 // ask applies a change to a channel and returns when it is on disk. An error that is not a
 // *mpp.Problem means that the outcome is unknown: ask again.
 func (c *Channels) ask(ctx context.Context, id common.Hash, do change) (answer, error) {
-	s, end, err := c.enter(id)
+	s, end, err := c.acquireRef(id)
 	if err != nil {
 		return answer{}, err
 	}
-	defer c.left(s)
+	defer c.releaseRef(s)
 	cmd := command{change: do, reply: make(chan answer, 1)}
-	c.e.Send(s.pid, cmd)
+	c.system.Send(s.pid, cmd)
 	select {
 	case a := <-cmd.reply:
 		return a, a.err
@@ -272,14 +272,14 @@ func orNil(f *mpp.Problem) error {
 	return f
 }
 
-// look returns the stored row, or ErrNoChannel. It neither creates nor wakes an actor,
+// storedRow returns the stored row, or ErrNoChannel. It neither creates nor wakes an actor,
 // because clients may send any id.
-func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, error) {
+func (c *Channels) storedRow(ctx context.Context, id common.Hash) (session.Channel, error) {
 	c.mu.Lock()
 	s := c.refs[id]
 	c.mu.Unlock()
 	if s == nil || s.resting.Load() {
-		return c.o.Store.Channel(id)
+		return c.options.Store.Channel(id)
 	}
 	a, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
@@ -293,9 +293,9 @@ func (c *Channels) look(ctx context.Context, id common.Hash) (session.Channel, e
 	return *a.row, nil
 }
 
-// glance is look without asking the actor. It may miss changes in progress, but no change
+// knownRow is look without asking the actor. It may miss changes in progress, but no change
 // that was answered. It is for checks that the actor repeats.
-func (c *Channels) glance(ctx context.Context, id common.Hash) (session.Channel, error) {
+func (c *Channels) knownRow(ctx context.Context, id common.Hash) (session.Channel, error) {
 	c.mu.Lock()
 	s := c.refs[id]
 	c.mu.Unlock()
@@ -304,7 +304,7 @@ func (c *Channels) glance(ctx context.Context, id common.Hash) (session.Channel,
 			return *row, nil
 		}
 	}
-	return c.look(ctx, id)
+	return c.storedRow(ctx, id)
 }
 
 // Hold reserves an amount for running work, Release returns it, and Commit charges it.
@@ -328,7 +328,7 @@ func (c *Channels) Release(ctx context.Context, id common.Hash, amount tempo.Amo
 // Commit charges a reserved amount. The reservation ends even if the charge fails.
 func (c *Channels) Commit(ctx context.Context, id common.Hash, amount tempo.Amount) error {
 	var refused *mpp.Problem
-	_, err := c.see(ctx, id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
+	_, err := c.askToEnd(ctx, id, edit(func(row *session.Channel, now time.Time) (Entry, error) {
 		refused = row.Commit(amount, now)
 		return Entry{volatile: refused != nil}, nil
 	}))
@@ -345,6 +345,6 @@ func (c *Channels) Watch(id common.Hash) (signal <-chan struct{}, stop func(), e
 		return nil, nil, err
 	}
 	ch := make(chan struct{}, 1)
-	c.e.Send(s.pid, watch{signal: ch})
-	return ch, func() { c.e.Send(s.pid, watch{signal: ch, end: true}) }, nil
+	c.system.Send(s.pid, watch{signal: ch})
+	return ch, func() { c.system.Send(s.pid, watch{signal: ch, end: true}) }, nil
 }

@@ -16,7 +16,7 @@ func (o Options) Steered(now func() time.Time) Options {
 }
 
 // Unbounded lets strangers ask as often as they like: the bound goes by the real clock.
-func (c *Channels) Unbounded() { c.strange.SetLimit(rate.Inf) }
+func (c *Channels) Unbounded() { c.strangerLookups.SetLimit(rate.Inf) }
 
 // Sweep has all actors rest that were not used lately.
 func (c *Channels) Sweep() { c.sweep() }

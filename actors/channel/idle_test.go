@@ -30,7 +30,7 @@ func (*rowOfAny) CommitThen(then func(error), _ ...Entry) { then(nil) }
 
 // heapAfter is the heap when no work beside an actor is under way.
 func heapAfter(c *Channels) uint64 {
-	c.e.Wait()
+	c.system.Wait()
 	var m runtime.MemStats
 	for range 3 { // pools need more than one
 		runtime.GC()
@@ -74,7 +74,7 @@ func TestIdleChannelIsSmall(t *testing.T) {
 		}
 	}
 	rest := func(to int) {
-		pass(restAfter)
+		pass(idleTime)
 		c.sweep()
 		for i := range to {
 			for !c.refs[id(i)].resting.Load() {
@@ -109,7 +109,7 @@ func TestBusyChannelDoesNotRest(t *testing.T) {
 	if err := c.Hold(ctx, id, units(60)); err != nil {
 		t.Fatal(err)
 	}
-	pass(restAfter)
+	pass(idleTime)
 	c.sweep()
 	if err := c.Hold(ctx, id, units(60)); err == nil {
 		t.Error("a reservation was forgotten")
@@ -126,7 +126,7 @@ func TestStoppedAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.e.Stop(s.pid)
+		c.system.Stop(s.pid)
 		c.mu.Unlock()
 	}
 	c.all.Wait()

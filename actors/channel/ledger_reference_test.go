@@ -129,7 +129,7 @@ type step struct {
 	refused func(b *books)
 	// fair says whether a refusal of that kind is right.
 	fair func(b *books, chain *session.State, kind mpp.ProblemType) bool
-	// told is what was answered, to be held against the books where nothing else
+	// lastLogged is what was answered, to be held against the books where nothing else
 	// happened meanwhile; nil: nothing.
 	told *actors.Standing
 	// loose: it is more than one change of the row, so others may come in between.

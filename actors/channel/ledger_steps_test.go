@@ -135,7 +135,7 @@ func highS(sig []byte) []byte {
 	return sig
 }
 
-// fresh makes a purse whose channel was not opened yet.
+// freshRow makes a purse whose channel was not opened yet.
 func (h *household) fresh(deposit, signed uint64, forged bool, how uint64) *purse {
 	w := h.w
 	h.serial++
@@ -294,7 +294,7 @@ func (h *household) use(at int, r [3]uint64) *step {
 	release := func(b *books) { a := &b.accounts[at]; a.reserved -= min(held, a.reserved) }
 	if r[0]%4 == 0 {
 		s := &step{name: fmt.Sprintf("let go %d/%d of %d", h.n, at, held), at: at}
-		s.do = func() error { h.w.c.LetGo(context.Background(), pay); return nil }
+		s.do = func() error { h.w.c.ReleaseHeld(context.Background(), pay); return nil }
 		s.success = func(b *books) bool { release(b); return true }
 		return s
 	}
@@ -629,7 +629,7 @@ func (h *household) topUp(at int, r [3]uint64) *step {
 	return s
 }
 
-// leave closes a channel as its payer wishes.
+// actorEnded closes a channel as its payer wishes.
 func (h *household) leave(at int, r [3]uint64) *step {
 	p, a := h.purse[at], h.books.accounts[at]
 	if p == nil {

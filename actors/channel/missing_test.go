@@ -182,7 +182,7 @@ func TestLaggingNodeIsNotTheEnd(t *testing.T) {
 		t.Error(err)
 	}
 	p.is(session.Active, 0, 0)
-	if _, missing := m.c.watch.missingSince(p.ref.ChannelID); missing {
+	if _, missing := m.c.watchState.missingSince(p.ref.ChannelID); missing {
 		t.Error("it counts as missing")
 	}
 }
@@ -313,7 +313,7 @@ func TestMissingWhileLookedFor(t *testing.T) {
 	p := m.served(1, 5*dollar, 50_000, 20_000)
 	m.chain.Mine()
 	m.later(time.Second)
-	m.c.o.readBackRest = time.Hour // longer than the payer waits
+	m.c.options.readBackRest = time.Hour // longer than the payer waits
 	if err := m.chain.Inject(sandbox.Fault{Method: "eth_call", Lag: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestMissingWhileLookedFor(t *testing.T) {
 	if err := m.c.Rounds(SettlePolicy{}).watchRound(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if _, missing := m.c.watch.missingSince(p.ref.ChannelID); missing {
+	if _, missing := m.c.watchState.missingSince(p.ref.ChannelID); missing {
 		t.Error("the round has seen it, and it counts as missing")
 	}
 	m.expect(p.voucher(60_000), content, 200, "")

@@ -83,7 +83,7 @@ func TestContinuedRequest(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 900_000, 0)
 	now := time.Now()
-	m.c.o.now = func() time.Time { return now }
+	m.c.options.now = func() time.Time { return now }
 	f := func(voucher byte, request TicketKey, bill string, fresh bool, want string, spent uint64) {
 		t.Helper()
 		a, err := m.c.Admit(context.Background(), &Payment{Standing: Standing{Channel: p.ref.ChannelID}},
@@ -225,7 +225,7 @@ func TestReleaseWakes(t *testing.T) {
 func TestDue(t *testing.T) {
 	const now = 1_900_000_000_000
 	p := SettlePolicy{MinDeposit: units(2 * dollar)}.withDefaults()
-	f := func(what string, want dueFor, busy bool, change func(*session.Channel)) {
+	f := func(what string, want dueAction, busy bool, change func(*session.Channel)) {
 		t.Helper()
 		row := session.Channel{Status: session.Active, Deposit: units(10 * dollar), ActiveAt: now}
 		change(&row)
@@ -310,7 +310,7 @@ func TestOccupied(t *testing.T) {
 // hears of it, whatever its request is for.
 func TestSmallOpenIsNotBroadcast(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
-	m.c.o.MinDeposit = units(2 * dollar)
+	m.c.options.MinDeposit = units(2 * dollar)
 	before := m.chain.Calls("eth_sendRawTransactionSync")
 	for _, shape := range []mpp.Shape{content, management} {
 		p, tx := m.openTx(key(1), 2*dollar-1)
@@ -336,9 +336,9 @@ func TestSmallOpenIsNotBroadcast(t *testing.T) {
 // and a flood from one address costs another nothing.
 func TestUnknownChannelIsAskedOnce(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
-	m.c.o.Adopt = true // otherwise the chain is asked about none
+	m.c.options.Adopt = true // otherwise the chain is asked about none
 	now := time.Now()
-	m.c.o.now = func() time.Time { return now }
+	m.c.options.now = func() time.Time { return now }
 	from := func(n byte) func(*PayRequest) {
 		return func(q *PayRequest) { q.Origin = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, n}), 32) }
 	}

@@ -18,7 +18,7 @@ import (
 // called again with the same transaction, at once or after a crash, so that a payer never
 // loses a funded channel.
 func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p *mpp.Open) (s Standing, held tempo.Amount, err error) {
-	terms := c.o.Terms
+	terms := c.options.Terms
 	terms.Amount = priceOf(adm)
 	open, err := terms.VerifyOpen(tempo.OpenRequest{
 		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction,
@@ -28,7 +28,7 @@ func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p
 		return s, held, err
 	}
 	v := session.Voucher{Cumulative: open.Cumulative, Signature: open.Voucher}
-	row, err := c.look(ctx, p.ChannelID)
+	row, err := c.storedRow(ctx, p.ChannelID)
 	if err == nil && row.Status != session.Opening {
 		return c.reopen(ctx, row, v, priceOf(adm))
 	}
@@ -36,11 +36,11 @@ func (c *Channels) open(ctx context.Context, q PayRequest, adm *mpp.Admission, p
 		return s, held, err
 	}
 	// One sender for each channel: a repeated call waits here and then finds the channel open.
-	defer c.turns.lock("open " + string(p.ChannelID[:]))()
-	if row, err = c.look(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
+	defer c.operationLocks.lock("open " + string(p.ChannelID[:]))()
+	if row, err = c.storedRow(ctx, p.ChannelID); err == nil && row.Status != session.Opening {
 		return c.reopen(ctx, row, v, priceOf(adm))
 	}
-	s, err = c.bringUp(ctx, q, open, v, err == nil)
+	s, err = c.openOnChain(ctx, q, open, v, err == nil)
 	return s, held, err
 }
 
@@ -51,7 +51,7 @@ func (c *Channels) reopen(
 	v session.Voucher,
 	price tempo.Amount,
 ) (s Standing, held tempo.Amount, err error) {
-	row, err = c.fresh(ctx, row, c.o.StateTTL)
+	row, err = c.freshRow(ctx, row, c.options.StateTTL)
 	if err != nil {
 		return s, held, err
 	}
@@ -71,10 +71,10 @@ func (c *Channels) reopen(
 	return s, held, nil
 }
 
-// bringUp sends the transaction unless the channel exists on chain. announced means that the
+// openOnChain sends the transaction unless the channel exists on chain. announced means that the
 // ledger has the channel as Opening. A channel that is on chain without being announced was
 // opened with another server, which serves it.
-func (c *Channels) bringUp(
+func (c *Channels) openOnChain(
 	ctx context.Context,
 	q PayRequest,
 	open *tempo.VerifiedOpen,
@@ -87,14 +87,14 @@ func (c *Channels) bringUp(
 		return Standing{}, err
 	}
 	hash := open.Tx.Hash()
-	if !s.Deposit.IsZero() && !announced && !c.o.Adopt {
-		return Standing{}, notServed(id)
+	if !s.Deposit.IsZero() && !announced && !c.options.Adopt {
+		return Standing{}, notServedProblem(id)
 	}
 	if s.Deposit.IsZero() {
 		if err := c.mayBroadcast(ctx, q, open); err != nil {
 			return Standing{}, err
 		}
-		if err := c.announce(ctx, open, hash); err != nil {
+		if err := c.storeOpening(ctx, open, hash); err != nil {
 			return Standing{}, err
 		}
 		if hash, s, err = c.sendOpen(ctx, open); err != nil {
@@ -104,7 +104,7 @@ func (c *Channels) bringUp(
 	if s.CloseRequestedAt != 0 {
 		return Standing{}, &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The payer has asked the chain to close the channel."}
 	}
-	row, err := c.begin(ctx, id, s, session.Opened(c.o.Terms.Domain, open.Descriptor, s, v, hash, c.o.now()))
+	row, err := c.begin(ctx, id, s, session.Opened(c.options.Terms.Domain, open.Descriptor, s, v, hash, c.options.now()))
 	if err != nil {
 		return Standing{}, err
 	}
@@ -122,8 +122,8 @@ func (e *DepositError) Error() string {
 
 // mayBroadcast checks the conditions for sending a payer's opening transaction.
 func (c *Channels) mayBroadcast(ctx context.Context, q PayRequest, open *tempo.VerifiedOpen) error {
-	if open.Paid.Cmp(c.o.MinDeposit) < 0 {
-		return &DepositError{Deposit: open.Paid, Min: c.o.MinDeposit}
+	if open.Paid.Cmp(c.options.MinDeposit) < 0 {
+		return &DepositError{Deposit: open.Paid, Min: c.options.MinDeposit}
 	}
 	now, err := c.chainTime(ctx)
 	if err != nil {
@@ -132,13 +132,13 @@ func (c *Channels) mayBroadcast(ctx context.Context, q PayRequest, open *tempo.V
 	if err := open.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential)); err != nil {
 		return err
 	}
-	return c.limits.broadcast(open.Descriptor.Payer, q.Origin, c.o.now())
+	return c.limits.broadcast(open.Descriptor.Payer, q.Origin, c.options.now())
 }
 
-// announce stores that a transaction is about to be sent. If this process ends before the
+// storeOpening stores that a transaction is about to be sent. If this process ends before the
 // receipt arrives, the next process looks for the channel.
-func (c *Channels) announce(ctx context.Context, open *tempo.VerifiedOpen, hash common.Hash) error {
-	d := c.o.Terms.Domain
+func (c *Channels) storeOpening(ctx context.Context, open *tempo.VerifiedOpen, hash common.Hash) error {
+	d := c.options.Terms.Domain
 	_, err := c.ask(ctx, open.ChannelID, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
 		if row != nil {
 			return nil, Entry{}, nil, nil
@@ -163,7 +163,7 @@ func (c *Channels) sendOpen(ctx context.Context, open *tempo.VerifiedOpen) (comm
 	}
 	if e, err := rc.Opened(open); err != nil {
 		if e.ChannelID == open.ChannelID && e.Deposit != open.Paid {
-			err = otherDeposit(e.Deposit, open.Paid, err)
+			err = wrongDepositProblem(e.Deposit, open.Paid, err)
 		}
 		return common.Hash{}, session.State{}, unconfirmed(err)
 	}
@@ -186,13 +186,13 @@ func isProblem(err error) bool {
 
 // How long a replica may lag behind the receipt that it returned.
 const (
-	readBacks    = 6
-	readBackRest = 250 * time.Millisecond // tests use a shorter time
+	maxReadBacks  = 6
+	readBackPause = 250 * time.Millisecond // tests use a shorter time
 )
 
 // readBack reads a channel's state until it is good, because replicas lag.
 func (c *Channels) readBack(ctx context.Context, id common.Hash, good func(session.State) bool) (s session.State, err error) {
-	for i := range readBacks {
+	for i := range maxReadBacks {
 		if i > 0 {
 			if err := c.rest(ctx); err != nil {
 				return s, err
@@ -214,45 +214,45 @@ func (c *Channels) send(ctx context.Context, tx *tempo.Transaction) (*tempo.Rece
 	select {
 	case c.sends <- struct{}{}:
 	default:
-		return nil, errCrowded
+		return nil, errTooManyLookups
 	}
 	defer func() { <-c.sends }()
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
-	return c.o.Escrow.Send(own, tx)
+	return c.options.Escrow.Send(own, tx)
 }
 
-// sendTime limits simulation, sending and waiting for the receipt. An expiring transaction
+// sendTimeout limits simulation, sending and waiting for the receipt. An expiring transaction
 // is decided after 30 seconds.
-const sendTime = 45 * time.Second
+const sendTimeout = 45 * time.Second
 
 // topUp verifies and sends a payer's top-up. A top-up is accepted for a channel whose close
 // was requested, because it cancels the request.
 func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Standing, error) {
-	top, err := c.o.Terms.VerifyTopUp(tempo.TopUpRequest{
+	top, err := c.options.Terms.VerifyTopUp(tempo.TopUpRequest{
 		ChannelID: p.ChannelID, Descriptor: p.Descriptor, Transaction: p.Transaction, Additional: p.AdditionalDeposit,
 	})
 	if err != nil {
 		return Standing{}, err
 	}
 	// The payer signed the transaction, which authenticates the request.
-	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.o.StateTTL, func() error { return nil }, session.Voucher{}, tempo.Amount{})
+	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.options.StateTTL, func() error { return nil }, session.Voucher{}, tempo.Amount{})
 	if err != nil {
 		return Standing{}, err
 	}
 	if row.Status != session.Active {
 		return Standing{}, &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The channel is closed."}
 	}
-	defer c.turns.lock("topup " + string(p.ChannelID[:]))()
+	defer c.operationLocks.lock("topup " + string(p.ChannelID[:]))()
 	hash := top.Tx.Hash()
-	rc, err := c.o.Escrow.Receipt(ctx, hash) // the answer to an earlier attempt was lost
+	rc, err := c.options.Escrow.Receipt(ctx, hash) // the answer to an earlier attempt was lost
 	if err == nil && rc == nil {
 		var now time.Time
 		if now, err = c.chainTime(ctx); err == nil {
 			err = top.CheckTime(uint64(now.Unix()), challengeEnd(q.Credential))
 		}
 		if err == nil {
-			err = c.limits.broadcast(row.Descriptor.Payer, q.Origin, c.o.now())
+			err = c.limits.broadcast(row.Descriptor.Payer, q.Origin, c.options.now())
 		}
 		if err == nil {
 			rc, err = c.send(ctx, top.Tx)
@@ -264,14 +264,14 @@ func (c *Channels) topUp(ctx context.Context, q PayRequest, p *mpp.TopUp) (Stand
 	up, err := rc.ToppedUp(top)
 	if err != nil {
 		if up.ChannelID == top.ChannelID && up.Additional != top.Paid {
-			err = otherDeposit(up.Additional, top.Paid, err)
+			err = wrongDepositProblem(up.Additional, top.Paid, err)
 		}
 		return Standing{}, unconfirmed(err)
 	}
 	// At least: another top-up may be in the same block.
 	s, err := c.readBack(ctx, p.ChannelID, func(s session.State) bool { return s.Deposit.Cmp(up.NewDeposit) >= 0 })
 	if err != nil {
-		if row, lookErr := c.look(ctx, p.ChannelID); lookErr == nil && row.Status != session.Active {
+		if row, lookErr := c.storedRow(ctx, p.ChannelID); lookErr == nil && row.Status != session.Active {
 			err = &mpp.Problem{Type: mpp.ChannelFinalized, Detail: "The channel was closed meanwhile, and the deposit refunded.", Err: err}
 		}
 		return Standing{}, err

@@ -20,8 +20,8 @@ import (
 // answers.
 const MaxStateAge = 5 * time.Minute
 
-// lookPatience is how long a payer waits for a newer state if the last one is recent enough.
-const lookPatience = 2 * time.Second
+// lookupWait is how long a payer waits for a newer state if the last one is recent enough.
+const lookupWait = 2 * time.Second
 
 // watchState holds results of chain look-ups that are not in rows. It is safe for concurrent
 // use.
@@ -30,8 +30,8 @@ type watchState struct {
 	// watched is the start of the last complete round over all channels of the ledger, in Unix
 	// milliseconds. The rows of channels without news were correct at that time.
 	watched int64
-	// away is the time of the last failed look-up, in Unix milliseconds.
-	away int64
+	// lastFailure is the time of the last failed look-up, in Unix milliseconds.
+	lastFailure int64
 	// missing has the channels that are not on chain, and since when.
 	missing map[common.Hash]time.Time
 }
@@ -52,21 +52,21 @@ func (w *watchState) sawAll(began time.Time) {
 	w.watched = max(w.watched, began.UnixMilli())
 }
 
-func (w *watchState) setAway(now time.Time) {
+func (w *watchState) setFailure(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.away = now.UnixMilli()
+	w.lastFailure = now.UnixMilli()
 }
 
-// awayLately reports whether a look-up failed within d.
-func (w *watchState) awayLately(now time.Time, d time.Duration) bool {
+// failedRecently reports whether a look-up failed within d.
+func (w *watchState) failedRecently(now time.Time, d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return now.UnixMilli()-w.away < d.Milliseconds()
+	return now.UnixMilli()-w.lastFailure < d.Milliseconds()
 }
 
-// miss records that a channel is not on chain, and returns since when.
-func (w *watchState) miss(id common.Hash, now time.Time) (since time.Time) {
+// setMissing records that a channel is not on chain, and returns since when.
+func (w *watchState) setMissing(id common.Hash, now time.Time) (since time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	since, there := w.missing[id]
@@ -77,8 +77,8 @@ func (w *watchState) miss(id common.Hash, now time.Time) (since time.Time) {
 	return since
 }
 
-// found removes the record of miss.
-func (w *watchState) found(id common.Hash) {
+// clearMissing removes the record of miss.
+func (w *watchState) clearMissing(id common.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.missing, id)
@@ -91,29 +91,30 @@ func (w *watchState) missingSince(id common.Hash) (since time.Time, missing bool
 	return since, missing
 }
 
-// older reports whether the known state of a channel is older than ttl, says that the channel
+// isOlder reports whether the known state of a channel is older than ttl, says that the channel
 // does not exist, or must still be acknowledged.
-func (c *Channels) older(row *session.Channel, ttl time.Duration) bool {
-	_, missing := c.watch.missingSince(row.ID)
-	return missing || c.o.Adopt && row.Foreign() || row.Missing || c.o.now().UnixMilli()-c.watch.seenAt(row) >= ttl.Milliseconds()
+func (c *Channels) isOlder(row *session.Channel, ttl time.Duration) bool {
+	_, missing := c.watchState.missingSince(row.ID)
+	age := c.options.now().UnixMilli() - c.watchState.seenAt(row)
+	return missing || c.options.Adopt && row.Foreign() || row.Missing || age >= ttl.Milliseconds()
 }
 
-// fresh returns the row of a channel with a state that is younger than ttl, or than
+// freshRow returns the row of a channel with a state that is younger than ttl, or than
 // MaxStateAge while the chain does not answer. An ended channel is looked up once more,
 // because its end may have been reverted by a reorganisation.
-func (c *Channels) fresh(ctx context.Context, row session.Channel, ttl time.Duration) (session.Channel, error) {
+func (c *Channels) freshRow(ctx context.Context, row session.Channel, ttl time.Duration) (session.Channel, error) {
 	switch {
 	case row.Status == session.Closed:
 		return c.revived(ctx, row)
-	case row.Status != session.Active || !c.older(&row, ttl):
+	case row.Status != session.Active || !c.isOlder(&row, ttl):
 		return row, nil
 	}
-	patience, goodEnough := lookTime, !c.older(&row, c.o.MaxStateAge)
+	patience, goodEnough := lookupTimeout, !c.isOlder(&row, c.options.MaxStateAge)
 	if goodEnough {
-		if c.watch.awayLately(c.o.now(), c.o.StateTTL) {
+		if c.watchState.failedRecently(c.options.now(), c.options.StateTTL) {
 			return row, nil
 		}
-		patience = lookPatience
+		patience = lookupWait
 	}
 	look, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -121,8 +122,8 @@ func (c *Channels) fresh(ctx context.Context, row session.Channel, ttl time.Dura
 	if _, told := errors.AsType[*mpp.Problem](err); err == nil || told || ctx.Err() != nil || !unanswered(err) {
 		return seen, err
 	}
-	c.watch.setAway(c.o.now())
-	if _, missing := c.watch.missingSince(row.ID); goodEnough && !missing {
+	c.watchState.setFailure(c.options.now())
+	if _, missing := c.watchState.missingSince(row.ID); goodEnough && !missing {
 		return row, nil
 	}
 	return seen, err
@@ -140,7 +141,7 @@ const confirmTime = 2 * time.Second
 // stateOf returns the state on chain of a channel that is open in the ledger. It reports a
 // missing channel only after confirmTime.
 func (c *Channels) stateOf(ctx context.Context, id common.Hash) (s session.State, err error) {
-	for i := range readBacks {
+	for i := range maxReadBacks {
 		if i > 0 {
 			if err := c.rest(ctx); err != nil {
 				return s, err
@@ -150,7 +151,7 @@ func (c *Channels) stateOf(ctx context.Context, id common.Hash) (s session.State
 		if err != nil || !s.Deposit.IsZero() {
 			return s, err
 		}
-		if now := c.o.now(); now.Sub(c.watch.miss(id, now)) > confirmTime {
+		if now := c.options.now(); now.Sub(c.watchState.setMissing(id, now)) > confirmTime {
 			return s, nil
 		}
 	}
@@ -160,7 +161,7 @@ func (c *Channels) stateOf(ctx context.Context, id common.Hash) (s session.State
 // rest waits between two look-ups.
 func (c *Channels) rest(ctx context.Context) error {
 	select {
-	case <-time.After(c.o.readBackRest):
+	case <-time.After(c.options.readBackRest):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", settle.ErrUnreachable, ctx.Err())
@@ -170,7 +171,7 @@ func (c *Channels) rest(ctx context.Context) error {
 // chainTime returns the time on chain, which decides whether a transaction may still be
 // included.
 func (c *Channels) chainTime(ctx context.Context) (time.Time, error) {
-	own, cancel := context.WithTimeout(ctx, lookTime)
+	own, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	return c.o.Escrow.Now(own)
+	return c.options.Escrow.Now(own)
 }

@@ -14,7 +14,7 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// away makes the chain refuse every question until it is back.
+// lastFailure makes the chain refuse every question until it is back.
 func (m *market) away() {
 	m.t.Helper()
 	if err := m.chain.Inject(sandbox.Fault{Refuse: &sandbox.Error{Code: -32005, Message: "busy"}}); err != nil {
@@ -149,7 +149,7 @@ func TestHangingChain(t *testing.T) {
 func TestNobodyWaitsInTurn(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p, q := m.served(1, 5*dollar, 10_000, 10_000), m.served(2, 6*dollar, 10_000, 10_000)
-	m.c.o.StateTTL = 20 * time.Second
+	m.c.options.StateTTL = 20 * time.Second
 	f := func(wait time.Duration, who *purse, signed uint64, looks bool) {
 		t.Helper()
 		m.later(wait)

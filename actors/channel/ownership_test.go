@@ -113,7 +113,7 @@ func TestForeignSettlement(t *testing.T) {
 	check := func(active bool, count uint64) {
 		t.Helper()
 		for _, f := range m.c.Faults() {
-			if f.Kind == FaultForeign && (f.Active != active || f.Count != count || f.Do == "") {
+			if f.Kind == FaultForeign && (f.Active != active || f.Count != count || f.Action == "") {
 				t.Errorf("%+v", f)
 			}
 		}

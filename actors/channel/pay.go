@@ -70,7 +70,7 @@ func (s Standing) Receipt(challengeID string, now time.Time) *mpp.Receipt {
 // disk. The error is a *mpp.Problem or the context's.
 func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
 	cr := q.Credential
-	adm, err := c.o.Issuer.Admit(cr, q.Route, q.Shape, c.o.now())
+	adm, err := c.options.Issuer.Admit(cr, q.Route, q.Shape, c.options.now())
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (c *Channels) Pay(ctx context.Context, q PayRequest) (*Payment, error) {
 	case *mpp.TopUp:
 		s, err = c.topUp(ctx, q, p)
 	case *mpp.Close:
-		s, err = c.shut(ctx, q, p)
+		s, err = c.closeForPayer(ctx, q, p)
 	default:
 		err = &mpp.Problem{Type: mpp.InvalidPayload, Detail: "The action is not known."}
 	}
@@ -107,8 +107,8 @@ func challengeEnd(cr *mpp.Credential) uint64 {
 	return uint64(t.Unix())
 }
 
-// chainRest is the Retry-After of an answer while the chain does not answer.
-const chainRest = 5 * time.Second
+// chainRetryAfter is the Retry-After of an answer while the chain does not answer.
+const chainRetryAfter = 5 * time.Second
 
 // problem converts an error to the one that the payer sees.
 func problem(ctx context.Context, err error) error {
@@ -132,14 +132,14 @@ func problem(ctx context.Context, err error) error {
 	case errors.Is(err, settle.ErrUnreachable),
 		errors.Is(err, settle.ErrUnknownOutcome),
 		errors.Is(err, errChannelEnded),
-		errors.Is(err, errCrowded):
-		return mpp.Unreachable(chainRest, err)
+		errors.Is(err, errTooManyLookups):
+		return mpp.Unreachable(chainRetryAfter, err)
 	}
 	return mpp.AsProblem(err)
 }
 
-// errCrowded means that unknown clients exceed the limit on their look-ups.
-var errCrowded = errors.New("too many requests that need the settlement chain")
+// errTooManyLookups means that unknown clients exceed the limit on their look-ups.
+var errTooManyLookups = errors.New("too many requests that need the settlement chain")
 
 // voucher accepts a voucher. The signature is verified here, outside the channel's actor,
 // which compares amounts and stores them.
@@ -155,7 +155,7 @@ func (c *Channels) voucher(
 	}
 	v := session.Voucher{Cumulative: p.CumulativeAmount, Signature: sig}
 	charge := priceOf(adm)
-	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.o.StateTTL, func() error { return c.verify(p.ChannelRef, v) }, v, charge)
+	row, err := c.current(ctx, q.Origin, p.ChannelRef, c.options.StateTTL, func() error { return c.verify(p.ChannelRef, v) }, v, charge)
 	if err != nil {
 		return s, held, err
 	}
@@ -167,13 +167,13 @@ func (c *Channels) voucher(
 		}
 		return standing(&row), held, nil
 	}
-	repeat, f := row.CheckVoucher(v, c.o.MinVoucherDelta)
+	repeat, f := row.CheckVoucher(v, c.options.MinVoucherDelta)
 	if f != nil && f.Type == mpp.AmountExceedsDeposit {
 		// The payer may have topped up without this server.
 		if row, err = c.refresh(ctx, p.ChannelID); err != nil {
 			return s, held, err
 		}
-		repeat, f = row.CheckVoucher(v, c.o.MinVoucherDelta)
+		repeat, f = row.CheckVoucher(v, c.options.MinVoucherDelta)
 	}
 	if f != nil {
 		return s, held, f
@@ -181,11 +181,11 @@ func (c *Channels) voucher(
 	if repeat {
 		return c.hold(ctx, &row, charge)
 	}
-	if err := c.o.Terms.Domain.Verify(p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
+	if err := c.options.Terms.Domain.Verify(p.ChannelID, v.Cumulative, sig, p.Descriptor.Signer()); err != nil {
 		return s, held, invalidSignature(err)
 	}
 	// After the signature, so that only the payer uses up the rate of a channel.
-	if err := c.limits.voucher(ctx, p.ChannelID, c.o.now()); err != nil {
+	if err := c.limits.voucher(ctx, p.ChannelID, c.options.now()); err != nil {
 		return s, held, err
 	}
 	return c.accept(ctx, p.ChannelID, v, charge)
@@ -206,7 +206,7 @@ func (c *Channels) hold(ctx context.Context, row *session.Channel, price tempo.A
 	if price.Cmp(row.Available()) > 0 || price.IsZero() {
 		return standing(row), tempo.Amount{}, nil
 	}
-	a, err := c.see(ctx, row.ID, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
+	a, err := c.askToEnd(ctx, row.ID, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		return Entry{volatile: true}, orNil(row.Reserve(price))
 	}))
 	if p := (*mpp.Problem)(nil); errors.As(err, &p) {
@@ -223,7 +223,7 @@ func (c *Channels) hold(ctx context.Context, row *session.Channel, price tempo.A
 func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher, price tempo.Amount) (Standing, tempo.Amount, error) {
 	// The reservation must be released even if the caller has left: see reports it in any
 	// case.
-	a, err := c.see(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
+	a, err := c.askToEnd(ctx, id, func(row *session.Channel, now time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil {
 			return nil, Entry{}, nil, unknownChannel()
 		}
@@ -243,7 +243,7 @@ func (c *Channels) accept(ctx context.Context, id common.Hash, v session.Voucher
 }
 
 func (c *Channels) verify(ref mpp.ChannelRef, v session.Voucher) error {
-	if err := c.o.Terms.Domain.Verify(ref.ChannelID, v.Cumulative, v.Signature, ref.Descriptor.Signer()); err != nil {
+	if err := c.options.Terms.Domain.Verify(ref.ChannelID, v.Cumulative, v.Signature, ref.Descriptor.Signer()); err != nil {
 		return invalidSignature(err)
 	}
 	return nil
@@ -270,18 +270,18 @@ func (c *Channels) current(
 	v session.Voucher,
 	charge tempo.Amount,
 ) (session.Channel, error) {
-	row, err := c.glance(ctx, ref.ChannelID)
+	row, err := c.knownRow(ctx, ref.ChannelID)
 	switch {
 	case errors.Is(err, ErrNoChannel), err == nil && row.Status == session.Opening:
 		// For a stored row this was checked when it began.
-		if err := c.o.Terms.CheckDescriptor(ref.Descriptor, ref.ChannelID); err != nil {
+		if err := c.options.Terms.CheckDescriptor(ref.Descriptor, ref.ChannelID); err != nil {
 			return session.Channel{}, err
 		}
 		if err := prove(); err != nil {
 			return session.Channel{}, err
 		}
-		if err != nil && !c.o.Adopt {
-			return session.Channel{}, notServed(ref.ChannelID)
+		if err != nil && !c.options.Adopt {
+			return session.Channel{}, notServedProblem(ref.ChannelID)
 		}
 		return c.adopt(ctx, from, ref, v, charge)
 	case err != nil:
@@ -289,7 +289,7 @@ func (c *Channels) current(
 	case row.Descriptor != ref.Descriptor:
 		return session.Channel{}, &mpp.Problem{Type: mpp.VerificationFailed, Detail: "The descriptor is not the channel's."}
 	}
-	return c.fresh(ctx, row, ttl)
+	return c.freshRow(ctx, row, ttl)
 }
 
 // adopt creates a row from the state on chain.
@@ -300,21 +300,21 @@ func (c *Channels) adopt(
 	v session.Voucher,
 	charge tempo.Amount,
 ) (session.Channel, error) {
-	mayAsk, err := c.limits.lookup(ref.ChannelID, from, c.o.now())
+	mayAsk, err := c.limits.lookup(ref.ChannelID, from, c.options.now())
 	switch {
 	case err != nil:
 		return session.Channel{}, err
 	case !mayAsk:
 		return session.Channel{}, unknownChannel()
-	case !c.strange.Allow():
-		return session.Channel{}, errCrowded
+	case !c.strangerLookups.Allow():
+		return session.Channel{}, errTooManyLookups
 	}
 	s, err := c.state(ctx, ref.ChannelID)
 	if err != nil {
 		return session.Channel{}, err
 	}
 	if s.Deposit.IsZero() {
-		c.limits.unknown.add(ref.ChannelID, c.o.now())
+		c.limits.unknown.add(ref.ChannelID, c.options.now())
 		return session.Channel{}, unknownChannel()
 	}
 	if v.Cumulative.Cmp(s.Deposit) > 0 {
@@ -323,8 +323,8 @@ func (c *Channels) adopt(
 			Detail: "The voucher is above the deposit of " + s.Deposit.String() + ".",
 		}
 	}
-	c.o.Log.Warn("channel taken over from the chain", "channel", ref.ChannelID, "deposit", s.Deposit)
-	return c.begin(ctx, ref.ChannelID, s, session.Adopted(c.o.Terms.Domain, ref.Descriptor, s, v, charge, c.o.now()))
+	c.options.Log.Warn("channel taken over from the chain", "channel", ref.ChannelID, "deposit", s.Deposit)
+	return c.begin(ctx, ref.ChannelID, s, session.Adopted(c.options.Terms.Domain, ref.Descriptor, s, v, charge, c.options.now()))
 }
 
 // begin stores a row if there is none, or only the announced opening.
@@ -341,7 +341,7 @@ func (c *Channels) begin(ctx context.Context, id common.Hash, s session.State, f
 	if err != nil {
 		return session.Channel{}, err
 	}
-	c.watch.found(id)
+	c.watchState.clearMissing(id)
 	c.noteForeign(a.row)
 	return *a.row, nil
 }
@@ -349,7 +349,7 @@ func (c *Channels) begin(ctx context.Context, id common.Hash, s session.State, f
 // acknowledge accepts payouts on chain beyond the row, if the operator declared that the
 // ledger was restored.
 func (c *Channels) acknowledge(row *session.Channel) {
-	if c.o.Adopt && row.Foreign() {
+	if c.options.Adopt && row.Foreign() {
 		row.Acknowledge()
 	}
 }
@@ -381,7 +381,7 @@ func (c *Channels) observe(ctx context.Context, id common.Hash, s session.State)
 		return session.Channel{}, err
 	}
 	if !s.Deposit.IsZero() {
-		c.watch.found(id)
+		c.watchState.clearMissing(id)
 	}
 	c.noteForeign(a.row)
 	return *a.row, nil
@@ -389,10 +389,10 @@ func (c *Channels) observe(ctx context.Context, id common.Hash, s session.State)
 
 // state reads the state of one channel from the chain. Concurrent callers share the answer.
 func (c *Channels) state(ctx context.Context, id common.Hash) (session.State, error) {
-	ch := c.looks.DoChan(string(id[:]), func() (any, error) {
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	ch := c.lookups.DoChan(string(id[:]), func() (any, error) {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
-		list, err := c.o.Escrow.States(own, id)
+		list, err := c.options.Escrow.States(own, id)
 		if err == nil && len(list) != 1 {
 			err = settle.ErrUnreachable
 		}
@@ -409,5 +409,5 @@ func (c *Channels) state(ctx context.Context, id common.Hash) (session.State, er
 	}
 }
 
-// lookTime is the time limit of one look-up.
-const lookTime = 10 * time.Second
+// lookupTimeout is the time limit of one look-up.
+const lookupTimeout = 10 * time.Second

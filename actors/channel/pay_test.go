@@ -165,7 +165,7 @@ func TestPayHolds(t *testing.T) {
 		_, _, err := m.c.CollectHeld(ctx, pay, "job", units(15_000))
 		return err
 	}, mpp.InsufficientBalance, 35_000)
-	f(50_000, func(pay *Payment) error { m.c.LetGo(ctx, pay); return nil }, "", 45_000)
+	f(50_000, func(pay *Payment) error { m.c.ReleaseHeld(ctx, pay); return nil }, "", 45_000)
 }
 
 // TestPayLostAnswer (H5): the open landed and its answer was lost, also across a
@@ -206,11 +206,11 @@ func TestPayCloseRequested(t *testing.T) {
 	if _, err := m.client.Send(ctx, m.tx(key(1), requestClose(p))); err != nil {
 		t.Fatal(err)
 	}
-	m.c.o.now = func() time.Time { return time.Now().Add(time.Second) } // what was known is too old
+	m.c.options.now = func() time.Time { return time.Now().Add(time.Second) } // what was known is too old
 	if _, err := m.pay(p.open(tx, 30_000), content); problemOf(err) != mpp.ChannelFinalized {
 		t.Fatalf("opening again while a close is asked for: %v", err)
 	}
-	m.c.o.now = func() time.Time { return time.Now().Add(2 * time.Second) }
+	m.c.options.now = func() time.Time { return time.Now().Add(2 * time.Second) }
 	if _, err := m.pay(p.voucher(40_000), content); problemOf(err) != mpp.ChannelFinalized {
 		t.Fatalf("voucher while a close is asked for: %v", err)
 	}

@@ -65,44 +65,44 @@ var payeeFaults = []struct {
 
 // FaultState is the state of one kind of fault.
 type FaultState struct {
-	Kind   PayeeFault
-	Count  uint64 // number of occurrences in this process
-	Active bool
-	Text   string // meaning
-	Do     string // action for the operator
+	Kind    PayeeFault
+	Count   uint64 // number of occurrences in this process
+	Active  bool
+	Meaning string // meaning
+	Action  string // action for the operator
 }
 
-// faultBoard holds the faults of the payee. It is safe for concurrent use.
-type faultBoard struct {
+// faultLog holds the faults of the payee. It is safe for concurrent use.
+type faultLog struct {
 	log *slog.Logger
 	now func() time.Time
 
-	mu      sync.Mutex
-	count   map[PayeeFault]uint64
-	active  map[PayeeFault]bool
-	told    map[PayeeFault]time.Time // time of the last log line
-	foreign map[common.Hash]bool     // channels that another server settles
+	mu         sync.Mutex
+	count      map[PayeeFault]uint64
+	active     map[PayeeFault]bool
+	lastLogged map[PayeeFault]time.Time // time of the last log line
+	foreign    map[common.Hash]bool     // channels that another server settles
 }
 
-func newFaultBoard(log *slog.Logger, now func() time.Time) *faultBoard {
-	return &faultBoard{
+func newFaultBoard(log *slog.Logger, now func() time.Time) *faultLog {
+	return &faultLog{
 		log: log, now: now, count: map[PayeeFault]uint64{}, active: map[PayeeFault]bool{},
-		told: map[PayeeFault]time.Time{}, foreign: map[common.Hash]bool{},
+		lastLogged: map[PayeeFault]time.Time{}, foreign: map[common.Hash]bool{},
 	}
 }
 
-// tellAgain is the time between two log lines of a fault that continues.
-const tellAgain = 10 * time.Minute
+// logAgainAfter is the time between two log lines of a fault that continues.
+const logAgainAfter = 10 * time.Minute
 
 // report counts a fault and logs it if it is new or was not logged for tellAgain.
-func (b *faultBoard) report(kind PayeeFault, attrs ...any) {
+func (b *faultLog) report(kind PayeeFault, attrs ...any) {
 	b.mu.Lock()
 	b.count[kind]++
 	now := b.now()
-	news := !b.active[kind] || now.Sub(b.told[kind]) >= tellAgain
+	news := !b.active[kind] || now.Sub(b.lastLogged[kind]) >= logAgainAfter
 	b.active[kind] = true
 	if news {
-		b.told[kind] = now
+		b.lastLogged[kind] = now
 	}
 	b.mu.Unlock()
 	if news {
@@ -111,8 +111,8 @@ func (b *faultBoard) report(kind PayeeFault, attrs ...any) {
 	}
 }
 
-// over ends faults, if they are present.
-func (b *faultBoard) over(kinds ...PayeeFault) {
+// end ends faults, if they are present.
+func (b *faultLog) end(kinds ...PayeeFault) {
 	for _, kind := range kinds {
 		b.mu.Lock()
 		was := b.active[kind]
@@ -124,7 +124,7 @@ func (b *faultBoard) over(kinds ...PayeeFault) {
 	}
 }
 
-func (b *faultBoard) isActive(kind PayeeFault) bool {
+func (b *faultLog) isActive(kind PayeeFault) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.active[kind]
@@ -144,7 +144,9 @@ func (c *Channels) Faults() (list []FaultState) {
 	c.faults.mu.Lock()
 	defer c.faults.mu.Unlock()
 	for _, f := range payeeFaults {
-		list = append(list, FaultState{Kind: f.kind, Count: c.faults.count[f.kind], Active: c.faults.active[f.kind], Text: f.text, Do: f.do})
+		list = append(list, FaultState{
+			Kind: f.kind, Count: c.faults.count[f.kind], Active: c.faults.active[f.kind], Meaning: f.text, Action: f.do,
+		})
 	}
 	return list
 }
@@ -152,7 +154,7 @@ func (c *Channels) Faults() (list []FaultState) {
 // noteForeign records whether another server settles the channel of a row. If the operator
 // declared that the ledger was restored, the next look-up acknowledges it instead.
 func (c *Channels) noteForeign(row *session.Channel) {
-	if c.o.Adopt {
+	if c.options.Adopt {
 		return
 	}
 	b := c.faults
@@ -169,13 +171,13 @@ func (c *Channels) noteForeign(row *session.Channel) {
 	case row.Foreign() && !was:
 		b.report(FaultForeign, "channel", row.ID, "settled", row.Settled, "authorised", row.Authorised)
 	case was && none:
-		b.over(FaultForeign)
+		b.end(FaultForeign)
 	}
 }
 
-// payeeRest is the Retry-After of an answer while the payee has a fault that an operator must
+// payeeRetryAfter is the Retry-After of an answer while the payee has a fault that an operator must
 // repair.
-const payeeRest = time.Minute
+const payeeRetryAfter = time.Minute
 
 // refusesWork returns why new paid work is refused, or nil. Credentials that end a channel and
 // vouchers for running work are always accepted.
@@ -191,7 +193,7 @@ func (c *Channels) refusesWork(adm *mpp.Admission) *mpp.Problem {
 			return nil
 		}
 	}
-	return &mpp.Problem{Type: mpp.InternalPaymentError, RetryAfter: payeeRest,
+	return &mpp.Problem{Type: mpp.InternalPaymentError, RetryAfter: payeeRetryAfter,
 		Detail: "This server takes no new work until its operator has looked into its settlements. Nothing was charged."}
 }
 
@@ -214,7 +216,7 @@ func (c *Channels) payeeErr(ctx context.Context, err error, ids ...common.Hash) 
 	default:
 		kind := FaultRefused
 		attrs := []any{"error", err, "channels", ids}
-		if h, lookErr := c.o.Escrow.Health(ctx); lookErr == nil && lowOnGas(h) {
+		if h, lookErr := c.options.Escrow.Health(ctx); lookErr == nil && lowOnGas(h) {
 			kind, attrs = FaultGas, append(attrs, "key", h.Key, "has", h.Gas, "fee", h.Fee)
 		}
 		c.faults.report(kind, attrs...)
@@ -223,11 +225,11 @@ func (c *Channels) payeeErr(ctx context.Context, err error, ids ...common.Hash) 
 }
 
 // payeeSucceeded ends the faults that a successful transaction of the payee disproves.
-func (c *Channels) payeeSucceeded() { c.faults.over(FaultRefused, FaultKey) }
+func (c *Channels) payeeSucceeded() { c.faults.end(FaultRefused, FaultKey) }
 
 // payeeProblem returns the error that the payer sees for a fault of the payee.
 func payeeProblem(err error) *mpp.Problem {
-	return &mpp.Problem{Type: mpp.InternalPaymentError, RetryAfter: payeeRest, Err: err,
+	return &mpp.Problem{Type: mpp.InternalPaymentError, RetryAfter: payeeRetryAfter, Err: err,
 		Detail: "The payee cannot send its transaction at the moment. The channel is as it was, and nothing was charged."}
 }
 
@@ -254,9 +256,9 @@ func lowOnGas(h settle.Health) bool {
 
 // checkHealth asks the chain whether the payee is able to settle, and records the faults.
 func (c *Channels) checkHealth(ctx context.Context) error {
-	own, cancel := context.WithTimeout(ctx, healthTime)
+	own, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	h, err := c.o.Escrow.Health(own)
+	h, err := c.options.Escrow.Health(own)
 	switch {
 	case ctx.Err() != nil:
 		return nil
@@ -267,13 +269,13 @@ func (c *Channels) checkHealth(ctx context.Context) error {
 		c.faults.report(FaultAway, "error", err)
 		return nil
 	}
-	c.faults.over(FaultChain, FaultAway)
+	c.faults.end(FaultChain, FaultAway)
 	c.judge(h)
 	if c.health.Swap(&h) == nil {
-		c.o.Log.Info(
+		c.options.Log.Info(
 			"settlement chain",
 			"chain",
-			c.o.Terms.Domain.ChainID(),
+			c.options.Terms.Domain.ChainID(),
 			"block",
 			h.Head.Number,
 			"clock_ahead",
@@ -289,19 +291,19 @@ func (c *Channels) checkHealth(ctx context.Context) error {
 	return nil
 }
 
-// healthTime is the time limit of one health check.
-const healthTime = 30 * time.Second
+// healthTimeout is the time limit of one health check.
+const healthTimeout = 30 * time.Second
 
 func (c *Channels) judge(h settle.Health) {
 	if lowOnGas(h) {
 		c.faults.report(FaultGas, "key", h.Key, "has", h.Gas, "fee", h.Fee)
 	} else {
-		c.faults.over(FaultGas)
+		c.faults.end(FaultGas)
 	}
 	if h.Drift > maxAhead || h.Drift < -maxBehind {
 		c.faults.report(FaultClock, "clock_ahead", h.Drift.Round(time.Second))
 	} else {
-		c.faults.over(FaultClock)
+		c.faults.end(FaultClock)
 	}
 }
 
@@ -317,4 +319,4 @@ func HealthFaults(h settle.Health) (list []FaultState) {
 }
 
 // String describes the fault in one line.
-func (f FaultState) String() string { return fmt.Sprintf("%s; %s", f.Text, f.Do) }
+func (f FaultState) String() string { return fmt.Sprintf("%s; %s", f.Meaning, f.Action) }

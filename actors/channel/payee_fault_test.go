@@ -76,10 +76,10 @@ func (m *market) fault(kind PayeeFault) FaultState {
 func (m *market) hasFault(kind PayeeFault, active bool, count uint64) {
 	m.t.Helper()
 	f := m.fault(kind)
-	if f.Active != active || f.Count != count || f.Text == "" || f.Do == "" {
+	if f.Active != active || f.Count != count || f.Meaning == "" || f.Action == "" {
 		m.t.Errorf("%+v; want %t, %d", f, active, count)
 	}
-	if count > 0 && (!m.log.has("level=ERROR") || !m.log.has("fault="+string(kind)) || !m.log.has(f.Do)) {
+	if count > 0 && (!m.log.has("level=ERROR") || !m.log.has("fault="+string(kind)) || !m.log.has(f.Action)) {
 		m.t.Errorf("%s is not in the log", kind)
 	}
 }
@@ -251,13 +251,13 @@ func TestFaultsAreToldOnce(t *testing.T) {
 	if n := lines(); n != 1 {
 		t.Errorf("%d lines", n)
 	}
-	m.later(tellAgain)
+	m.later(logAgainAfter)
 	m.c.faults.report(FaultGas)
 	if n := lines(); n != 2 {
 		t.Errorf("%d lines", n)
 	}
-	m.c.faults.over(FaultGas)
-	m.c.faults.over(FaultGas)
+	m.c.faults.end(FaultGas)
+	m.c.faults.end(FaultGas)
 	if n := lines(); n != 3 { // that it is over
 		t.Errorf("%d lines", n)
 	}

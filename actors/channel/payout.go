@@ -15,10 +15,10 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// shut closes a channel at the request of its payer. The amount may be below the highest
+// closeForPayer closes a channel at the request of its payer. The amount may be below the highest
 // voucher but never below the served amount.
-func (c *Channels) shut(ctx context.Context, q PayRequest, p *mpp.Close) (Standing, error) {
-	if err := c.o.Terms.CheckDescriptor(p.Descriptor, p.ChannelID); err != nil {
+func (c *Channels) closeForPayer(ctx context.Context, q PayRequest, p *mpp.Close) (Standing, error) {
+	if err := c.options.Terms.CheckDescriptor(p.Descriptor, p.ChannelID); err != nil {
 		return Standing{}, err
 	}
 	sig, err := tempo.ParseSignature(p.Signature)
@@ -83,14 +83,14 @@ func (c *Channels) payOut(
 	v session.Voucher,
 	may func(*session.Channel) bool,
 ) (session.Channel, error) {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTime)
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTimeout)
 	defer cancel()
-	defer c.turns.lock(payOutTurn(id))()
+	defer c.operationLocks.lock(payOutTurn(id))()
 	row, err := c.beginClose(own, id, v, may)
 	if err != nil || row.Status == session.Closed {
 		return row, err
 	}
-	signed, err := c.o.Escrow.SignClose(own, row)
+	signed, err := c.options.Escrow.SignClose(own, row)
 	if reverted := (*settle.Reverted)(nil); errors.As(err, &reverted) {
 		return c.afterRefusal(own, row, Intent{}, err)
 	} else if err != nil {
@@ -100,14 +100,14 @@ func (c *Channels) payOut(
 		ID: recordid.New(), Kind: IntentClose, Channels: []common.Hash{id}, Amounts: []tempo.Amount{row.Capture},
 		Raw: signed.Raw, Hash: signed.Hash, ValidBefore: int64(signed.ValidBefore),
 	}
-	if err := c.o.Store.Commit(Entry{Intent: &intent}); err != nil {
+	if err := c.options.Store.Commit(Entry{Intent: &intent}); err != nil {
 		return row, errors.Join(err, c.undoClose(own, id, "", row.Deposit))
 	}
 	return c.finishClose(own, row, intent)
 }
 
-// payOutTime limits signing, sending and waiting for the receipt.
-const payOutTime = 60 * time.Second
+// payOutTimeout limits signing, sending and waiting for the receipt.
+const payOutTimeout = 60 * time.Second
 
 // beginClose stores the row as closing. A channel that is already closed with the same amount
 // is no error.
@@ -145,7 +145,7 @@ func (c *Channels) undoClose(ctx context.Context, id common.Hash, intent string,
 
 // finishClose sends the close of an intent and stores the outcome.
 func (c *Channels) finishClose(ctx context.Context, row session.Channel, intent Intent) (session.Channel, error) {
-	rc, err := c.o.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
+	rc, err := c.options.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
 	var reverted *settle.Reverted
 	switch {
 	case err == nil:
@@ -177,7 +177,7 @@ func (c *Channels) afterRefusal(ctx context.Context, row session.Channel, intent
 		return row, errors.Join(refusal, err)
 	}
 	if s.Deposit.IsZero() {
-		captured, tx, found, err := c.o.Escrow.Closed(ctx, row.ID)
+		captured, tx, found, err := c.options.Escrow.Closed(ctx, row.ID)
 		switch {
 		case found && err == nil:
 			return c.finish(ctx, row.ID, captured, tx, intent.ID)
@@ -201,7 +201,7 @@ func (c *Channels) finish(
 	tx common.Hash,
 	intent string,
 ) (session.Channel, error) {
-	now := c.o.now()
+	now := c.options.now()
 	if onChain, err := c.chainTime(ctx); err == nil {
 		now = onChain
 	}
@@ -223,10 +223,10 @@ func (c *Channels) finish(
 	if err != nil {
 		return session.Channel{}, err
 	}
-	c.watch.found(id)
+	c.watchState.clearMissing(id)
 	c.noteForeign(a.row)
 	if !a.row.Lost.IsZero() {
-		c.o.Log.Error("money lost: the channel ended before it was paid out", "channel", id, "lost", a.row.Lost)
+		c.options.Log.Error("money lost: the channel ended before it was paid out", "channel", id, "lost", a.row.Lost)
 	}
 	return *a.row, nil
 }
@@ -253,18 +253,18 @@ type settled struct {
 }
 
 func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled, err error) {
-	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTime)
+	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), payOutTimeout)
 	defer cancel()
-	defer c.turns.lock("settle")()
+	defer c.operationLocks.lock("settle")()
 	out.ID, out.Kind = recordid.New(), IntentSettle
 	// A settlement with an unknown outcome reserves its payouts. A second one that the chain
 	// rejects would release them.
-	intents, err := c.o.Store.Intents()
+	intents, err := c.options.Store.Intents()
 	if err != nil {
 		return out, err
 	}
 	for _, id := range ids {
-		if under(intents, id, IntentSettle) {
+		if includesChannel(intents, id, IntentSettle) {
 			continue
 		}
 		row, due, err := c.beginSettle(own, id)
@@ -280,21 +280,21 @@ func (c *Channels) settle(ctx context.Context, ids ...common.Hash) (out settled,
 	if len(out.rows) == 0 {
 		return out, nil
 	}
-	signed, err := c.o.Escrow.SignSettle(own, out.rows...)
+	signed, err := c.options.Escrow.SignSettle(own, out.rows...)
 	if err != nil {
 		return out, errors.Join(c.refusedSettle(own, err, out.Channels), c.endSettle(own, out.Intent, false))
 	}
 	intent := out.Intent
 	intent.Raw, intent.Hash, intent.ValidBefore = signed.Raw, signed.Hash, int64(signed.ValidBefore)
-	if err = c.o.Store.Commit(Entry{Intent: &intent}); err != nil {
+	if err = c.options.Store.Commit(Entry{Intent: &intent}); err != nil {
 		return out, errors.Join(err, c.endSettle(own, intent, false))
 	}
 	out.Intent = intent
 	return out, c.finishSettle(own, intent)
 }
 
-// under reports whether an intent of that kind includes the channel.
-func under(intents []Intent, id common.Hash, kind IntentKind) bool {
+// includesChannel reports whether an intent of that kind includes the channel.
+func includesChannel(intents []Intent, id common.Hash, kind IntentKind) bool {
 	return slices.ContainsFunc(intents, func(i Intent) bool { return i.Kind == kind && slices.Contains(i.Channels, id) })
 }
 
@@ -312,7 +312,7 @@ func (c *Channels) beginSettle(ctx context.Context, id common.Hash) (row session
 }
 
 func (c *Channels) finishSettle(ctx context.Context, intent Intent) error {
-	_, err := c.o.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
+	_, err := c.options.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
 	var reverted *settle.Reverted
 	switch {
 	case err == nil:

@@ -195,7 +195,7 @@ var (
 // pay sends a payload as an answer to a fresh challenge.
 func (m *market) pay(p mpp.Payload, shape mpp.Shape) (*Payment, error) {
 	m.t.Helper()
-	ch, err := m.issuer.Issue(m.route, m.c.o.now().Add(time.Minute))
+	ch, err := m.issuer.Issue(m.route, m.c.options.now().Add(time.Minute))
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // Reconcile asks the chain for the outcome of earlier transactions whose outcome is unknown.
 // Call it at the start and periodically.
 func (c *Channels) Reconcile(ctx context.Context) error {
-	intents, err := c.o.Store.Intents()
+	intents, err := c.options.Store.Intents()
 	if err != nil {
 		return err
 	}
@@ -33,55 +33,55 @@ func (c *Channels) Reconcile(ctx context.Context) error {
 	}
 	errs = append(errs, c.finalizeClose(ctx, ended))
 	var closing []common.Hash
-	err = c.o.Store.OpenChannels(func(row session.Channel) error {
-		if row.Status == session.Closing && !under(intents, row.ID, IntentClose) {
+	err = c.options.Store.OpenChannels(func(row session.Channel) error {
+		if row.Status == session.Closing && !includesChannel(intents, row.ID, IntentClose) {
 			closing = append(closing, row.ID)
 		}
 		return nil
 	})
 	for _, id := range closing {
-		errs = append(errs, c.unstick(ctx, id))
+		errs = append(errs, c.reactivate(ctx, id))
 	}
 	return errors.Join(append(errs, err)...)
 }
 
-// lateness is how long after its expiry a transaction may still appear: it may be in a block
+// inclusionDelay is how long after its expiry a transaction may still appear: it may be in a block
 // that a lagging replica does not show yet. For the same time before its expiry a node may
 // reject it, which says nothing about whether another node has it.
-const lateness = 5 * time.Second
+const inclusionDelay = 5 * time.Second
 
 // sendable reports whether sending a transaction again makes sense. now is the time on chain,
 // as in mayLand.
 func (i Intent) sendable(now time.Time) bool {
-	return len(i.Raw) > 0 && now.Add(lateness).Before(time.Unix(i.ValidBefore, 0))
+	return len(i.Raw) > 0 && now.Add(inclusionDelay).Before(time.Unix(i.ValidBefore, 0))
 }
 
 // mayLand reports whether a transaction without a receipt may still be included.
 func (i Intent) mayLand(now time.Time) bool {
-	return len(i.Raw) > 0 && now.Before(time.Unix(i.ValidBefore, 0).Add(lateness))
+	return len(i.Raw) > 0 && now.Before(time.Unix(i.ValidBefore, 0).Add(inclusionDelay))
 }
 
 // reconcile continues one intent where the call that created it stopped. over means that it
 // closed a channel and the channel has ended.
 func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err error) {
-	own, cancel := context.WithTimeout(ctx, payOutTime)
+	own, cancel := context.WithTimeout(ctx, payOutTimeout)
 	defer cancel()
 	turn := "settle"
 	if intent.Kind == IntentClose {
 		turn = payOutTurn(intent.Channels[0])
 	}
-	defer c.turns.lock(turn)()
+	defer c.operationLocks.lock(turn)()
 	if there, err := c.pending(intent.ID); err != nil || !there {
 		return false, err // the call that created it was still running and has finished it
 	}
 	var row session.Channel
 	if intent.Kind == IntentClose {
-		row, err = c.look(own, intent.Channels[0])
+		row, err = c.storedRow(own, intent.Channels[0])
 		if err != nil || row.Status == session.Closed {
 			return err == nil, err
 		}
 	}
-	rc, err := c.o.Escrow.Receipt(own, intent.Hash)
+	rc, err := c.options.Escrow.Receipt(own, intent.Hash)
 	var reverted *settle.Reverted
 	if err != nil && !errors.As(err, &reverted) {
 		return false, err
@@ -112,18 +112,18 @@ func (c *Channels) reconcile(ctx context.Context, intent Intent) (over bool, err
 }
 
 func (c *Channels) pending(id string) (bool, error) {
-	intents, err := c.o.Store.Intents()
+	intents, err := c.options.Store.Intents()
 	return slices.ContainsFunc(intents, func(i Intent) bool { return i.ID == id }), err
 }
 
-// unstick reactivates a channel whose close was begun but never signed.
-func (c *Channels) unstick(ctx context.Context, id common.Hash) error {
-	defer c.turns.lock(payOutTurn(id))()
-	intents, err := c.o.Store.Intents()
-	if err != nil || under(intents, id, IntentClose) {
+// reactivate reactivates a channel whose close was begun but never signed.
+func (c *Channels) reactivate(ctx context.Context, id common.Hash) error {
+	defer c.operationLocks.lock(payOutTurn(id))()
+	intents, err := c.options.Store.Intents()
+	if err != nil || includesChannel(intents, id, IntentClose) {
 		return err // signed meanwhile
 	}
-	row, err := c.look(ctx, id)
+	row, err := c.storedRow(ctx, id)
 	if err != nil || row.Status != session.Closing {
 		return err
 	}
@@ -145,7 +145,7 @@ func (c *Channels) finalizeClose(ctx context.Context, ended []Intent) error {
 	if err != nil {
 		return err
 	}
-	states, err := c.o.Escrow.States(ctx, ids...)
+	states, err := c.options.Escrow.States(ctx, ids...)
 	if err != nil || len(states) != len(ids) {
 		return err
 	}
@@ -167,25 +167,25 @@ func (c *Channels) finalizeClose(ctx context.Context, ended []Intent) error {
 // unless it was not this server that closed it. now is the time on chain.
 func (c *Channels) reopenAfterReorg(ctx context.Context, intent Intent, s session.State, now time.Time) error {
 	id := intent.Channels[0]
-	row, err := c.look(ctx, id)
+	row, err := c.storedRow(ctx, id)
 	if err != nil {
 		return err
 	}
-	rc, err := c.o.Escrow.Receipt(ctx, row.CloseTx)
+	rc, err := c.options.Escrow.Receipt(ctx, row.CloseTx)
 	if _, failed := errors.AsType[*settle.Reverted](err); rc != nil || err != nil && !failed {
 		return err // a lagging replica answered
 	}
 	switch {
 	case intent.sendable(now):
-		_, err := c.o.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
+		_, err := c.options.Escrow.Broadcast(ctx, settle.Signed{Raw: intent.Raw, Hash: intent.Hash, ValidBefore: uint64(intent.ValidBefore)})
 		if reverted := (*settle.Reverted)(nil); !errors.As(err, &reverted) {
 			return err
 		}
 	case intent.mayLand(now):
 		return nil
 	}
-	c.o.Log.Warn("the chain has undone the end of a channel", "channel", id, "closing_again", row.CloseTx != common.Hash{})
-	if _, err := c.takeBack(ctx, id, s, intent.ID); err != nil || row.CloseTx == (common.Hash{}) {
+	c.options.Log.Warn("the chain has undone the end of a channel", "channel", id, "closing_again", row.CloseTx != common.Hash{})
+	if _, err := c.storeReopened(ctx, id, s, intent.ID); err != nil || row.CloseTx == (common.Hash{}) {
 		return err
 	}
 	_, err = c.CloseChannel(ctx, id)

@@ -19,10 +19,10 @@ import (
 // revived returns the row of a channel after its end was reverted: the chain has the channel
 // and not the transaction that ended it. If the chain does not answer, the row is unchanged.
 func (c *Channels) revived(ctx context.Context, row session.Channel) (session.Channel, error) {
-	if !c.strange.Allow() {
+	if !c.strangerLookups.Allow() {
 		return row, nil
 	}
-	look, cancel := context.WithTimeout(ctx, lookPatience)
+	look, cancel := context.WithTimeout(ctx, lookupWait)
 	defer cancel()
 	s, err := c.state(look, row.ID)
 	if err != nil || s.Deposit.IsZero() {
@@ -39,22 +39,22 @@ func (c *Channels) revived(ctx context.Context, row session.Channel) (session.Ch
 // Reconcile decides instead. If the transaction that ended the channel exists, the state came
 // from a lagging replica.
 func (c *Channels) revive(ctx context.Context, row session.Channel, s session.State) (session.Channel, error) {
-	intents, err := c.o.Store.Intents()
-	if err != nil || under(intents, row.ID, IntentClose) {
+	intents, err := c.options.Store.Intents()
+	if err != nil || includesChannel(intents, row.ID, IntentClose) {
 		return row, err
 	}
 	if row.CloseTx != (common.Hash{}) {
-		rc, err := c.o.Escrow.Receipt(ctx, row.CloseTx)
+		rc, err := c.options.Escrow.Receipt(ctx, row.CloseTx)
 		if _, failed := errors.AsType[*settle.Reverted](err); rc != nil || err != nil && !failed {
 			return row, err
 		}
 	}
-	c.o.Log.Warn("the chain shows a channel whose end was booked; its end is taken back", "channel", row.ID, "deposit", s.Deposit)
-	return c.takeBack(ctx, row.ID, s, "")
+	c.options.Log.Warn("a channel that was recorded as closed exists on chain; it is open again", "channel", row.ID, "deposit", s.Deposit)
+	return c.storeReopened(ctx, row.ID, s, "")
 }
 
-// takeBack stores that the end of a channel was reverted, and deletes the intent of the end.
-func (c *Channels) takeBack(ctx context.Context, id common.Hash, s session.State, intent string) (session.Channel, error) {
+// storeReopened stores that the end of a channel was reverted, and deletes the intent of the end.
+func (c *Channels) storeReopened(ctx context.Context, id common.Hash, s session.State, intent string) (session.Channel, error) {
 	a, err := c.ask(ctx, id, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		if row.Status == session.Closed {
 			c.paid.undo(row.Settled, s.Settled)
@@ -65,32 +65,33 @@ func (c *Channels) takeBack(ctx context.Context, id common.Hash, s session.State
 	if err != nil {
 		return session.Channel{}, err
 	}
-	c.watch.found(id)
+	c.watchState.clearMissing(id)
 	return *a.row, nil
 }
 
 // concludeEnd deletes the intent of a final end. If the transaction that ended the channel is
 // gone, the channel has ended in another way since, which is stored.
 func (c *Channels) concludeEnd(ctx context.Context, intent Intent) error {
-	row, err := c.look(ctx, intent.Channels[0])
+	row, err := c.storedRow(ctx, intent.Channels[0])
 	if err != nil || row.Status != session.Closed || row.CloseTx == (common.Hash{}) {
-		return errors.Join(err, c.o.Store.Commit(Entry{Drop: intent.ID}))
+		return errors.Join(err, c.options.Store.Commit(Entry{Drop: intent.ID}))
 	}
-	rc, err := c.o.Escrow.Receipt(ctx, row.CloseTx)
+	rc, err := c.options.Escrow.Receipt(ctx, row.CloseTx)
 	if _, failed := errors.AsType[*settle.Reverted](err); err != nil && !failed {
 		return err
 	}
 	if rc != nil {
-		return c.o.Store.Commit(Entry{Drop: intent.ID})
+		return c.options.Store.Commit(Entry{Drop: intent.ID})
 	}
-	captured, tx, found, err := c.o.Escrow.Closed(ctx, row.ID)
+	captured, tx, found, err := c.options.Escrow.Closed(ctx, row.ID)
 	if err != nil && !errors.Is(err, settle.ErrNoLogs) {
 		return err
 	}
 	if !found {
-		return c.o.Store.Commit(Entry{Drop: intent.ID}) // nothing shows how else it has ended
+		return c.options.Store.Commit(Entry{Drop: intent.ID}) // nothing shows how else it has ended
 	}
-	c.o.Log.Warn("the chain has ended a channel otherwise than it was booked", "channel", row.ID, "booked", row.Settled, "captured", captured)
+	c.options.Log.Warn("a channel ended on chain with another amount than recorded",
+		"channel", row.ID, "recorded", row.Settled, "captured", captured)
 	a, err := c.ask(ctx, row.ID, edit(func(row *session.Channel, _ time.Time) (Entry, error) {
 		settled, lost := row.Settled, row.Lost
 		row.Finish(captured, tx)
@@ -111,7 +112,7 @@ const sweepPage = 200
 // sweepClosed compares the next page of ended channels with the chain, and reactivates those
 // that exist. After the last page it starts again.
 func (w *Watcher) sweepClosed(ctx context.Context) error {
-	rows, next, err := w.c.o.Store.Channels(true, w.sweepFrom, sweepPage)
+	rows, next, err := w.c.options.Store.Channels(true, w.sweepFrom, sweepPage)
 	if err != nil || len(rows) == 0 {
 		w.sweepFrom = common.Hash{}
 		return err
@@ -120,7 +121,7 @@ func (w *Watcher) sweepClosed(ctx context.Context) error {
 	for i := range rows {
 		ids[i] = rows[i].ID
 	}
-	states, err := w.c.o.Escrow.States(ctx, ids...)
+	states, err := w.c.options.Escrow.States(ctx, ids...)
 	if err != nil || len(states) != len(ids) {
 		return err // the next round repeats the page
 	}
@@ -166,7 +167,7 @@ func (w *Watcher) attendMissing(ctx context.Context, id common.Hash) error {
 // endMissing stores the end of a channel that is missing on chain: by the event of its end or,
 // if there is none within reorgWindow, without it.
 func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
-	captured, tx, found, err := c.o.Escrow.Closed(ctx, row.ID)
+	captured, tx, found, err := c.options.Escrow.Closed(ctx, row.ID)
 	if found && err == nil {
 		_, err = c.finish(ctx, row.ID, captured, tx, "")
 		return err
@@ -174,15 +175,15 @@ func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
 	if err != nil && !errors.Is(err, settle.ErrNoLogs) {
 		return err
 	}
-	now := c.o.now()
-	if now.Sub(c.watch.miss(row.ID, now)) < reorgWindow {
+	now := c.options.now()
+	if now.Sub(c.watchState.setMissing(row.ID, now)) < reorgWindow {
 		return nil // it may come back
 	}
-	intents, err := c.o.Store.Intents()
-	if err != nil || under(intents, row.ID, IntentSettle) || under(intents, row.ID, IntentClose) {
+	intents, err := c.options.Store.Intents()
+	if err != nil || includesChannel(intents, row.ID, IntentSettle) || includesChannel(intents, row.ID, IntentClose) {
 		return err // Reconcile decides first about that transaction
 	}
-	c.o.Log.Error(
+	c.options.Log.Error(
 		"a channel is gone from the chain, and nothing shows how it ended",
 		"channel",
 		row.ID,
@@ -195,15 +196,15 @@ func (c *Channels) endMissing(ctx context.Context, row session.Channel) error {
 	return err
 }
 
-// notServed refuses a channel that another server opened or whose record is lost.
-func notServed(id common.Hash) *mpp.Problem {
+// notServedProblem refuses a channel that another server opened or whose record is lost.
+func notServedProblem(id common.Hash) *mpp.Problem {
 	return &mpp.Problem{Type: mpp.ChannelNotFound, ChannelID: id,
 		Detail: "The channel is not served here: another server of the payee opened it, or its record is lost.",
 		Hint:   "Use the server that opened it, or open a new channel. The chain gives the deposit back to who asks it to close the channel."}
 }
 
-// otherDeposit refuses a transaction whose deposit differs from the amount that it states.
-func otherDeposit(shown, said tempo.Amount, err error) *mpp.Problem {
+// wrongDepositProblem refuses a transaction whose deposit differs from the amount that it states.
+func wrongDepositProblem(shown, said tempo.Amount, err error) *mpp.Problem {
 	return &mpp.Problem{Type: mpp.VerificationFailed, Err: err,
 		Detail:  "The chain shows that " + shown.String() + " base units were paid in, and the transaction says " + said.String() + ".",
 		Details: map[string]string{"paidIn": shown.String(), "expected": said.String()}}

@@ -35,10 +35,10 @@ func (c *Channels) repeat(ctx context.Context, name string, every time.Duration,
 	pause := time.NewTimer(every)
 	defer pause.Stop()
 	for ctx.Err() == nil {
-		err, _ := c.e.Guard(func() any { return work(ctx) }, func(err error) any { return err }).(error)
+		err, _ := c.system.Guard(func() any { return work(ctx) }, func(err error) any { return err }).(error)
 		if err != nil && ctx.Err() == nil {
 			c.failedRounds.Add(1)
-			c.o.Log.Error(name, "error", err)
+			c.options.Log.Error(name, "error", err)
 		}
 		pause.Reset(every)
 		select {
@@ -69,7 +69,7 @@ type lastLook struct {
 // Totals returns the sums over all channels.
 func (c *Channels) Totals() Totals {
 	sum := c.paid.totals()
-	if l := c.last.Load(); l != nil {
+	if l := c.lastTotals.Load(); l != nil {
 		sum.Open, sum.Owing, sum.Unsettled = l.open, l.owing, l.unsettled
 	}
 	sum.Failed = c.failedRounds.Load()

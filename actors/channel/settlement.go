@@ -66,7 +66,7 @@ func (t *Settler) PayOut(ctx context.Context, ids ...common.Hash) []Payout {
 
 // payable returns what a settlement would pay out on a channel.
 func (t *Settler) payable(ctx context.Context, id common.Hash) Payout {
-	row, err := t.c.look(ctx, id)
+	row, err := t.c.storedRow(ctx, id)
 	if err != nil {
 		return Payout{ID: id, Err: err}
 	}
@@ -100,7 +100,7 @@ func (t *Settler) settleTogether(ctx context.Context, ids []common.Hash) (list [
 // Shut closes a channel independent of the policy: the served amount is paid out, the rest
 // goes back to the payer.
 func (t *Settler) Shut(ctx context.Context, id common.Hash) Payout {
-	before, err := t.c.look(ctx, id)
+	before, err := t.c.storedRow(ctx, id)
 	if err != nil {
 		return Payout{ID: id, Err: err}
 	}
@@ -122,7 +122,7 @@ func (t *Settler) Shut(ctx context.Context, id common.Hash) Payout {
 
 // announced returns the transaction that may be closing a channel at the moment.
 func (t *Settler) announced(id common.Hash) (tx common.Hash, err error) {
-	intents, err := t.c.o.Store.Intents()
+	intents, err := t.c.options.Store.Intents()
 	for _, i := range intents {
 		if i.Kind == IntentClose && slices.Contains(i.Channels, id) {
 			tx = i.Hash

@@ -89,8 +89,8 @@ const quietTime = 10 * time.Minute
 
 // dueChannels returns the channels to settle and those to close, by policy.
 func (t *Settler) dueChannels() (settle, shut []common.Hash, err error) {
-	now := t.c.o.now().UnixMilli()
-	err = t.c.o.Store.OpenChannels(func(row session.Channel) error {
+	now := t.c.options.now().UnixMilli()
+	err = t.c.options.Store.OpenChannels(func(row session.Channel) error {
 		switch t.policy.due(&row, now, t.c.busy.has(row.ID)) {
 		case dueSettle:
 			settle = append(settle, row.ID)
@@ -102,18 +102,18 @@ func (t *Settler) dueChannels() (settle, shut []common.Hash, err error) {
 	return settle, shut, err
 }
 
-// dueFor returns the action that the policy requires for a channel.
-type dueFor uint8
+// dueAction returns the action that the policy requires for a channel.
+type dueAction uint8
 
 const (
-	dueNothing dueFor = iota
+	dueNothing dueAction = iota
 	dueSettle
 	dueClose
 )
 
 // due returns the action for an active channel now, in Unix milliseconds. A channel that pays
 // for a running analysis is never closed.
-func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueFor {
+func (p SettlePolicy) due(row *session.Channel, now int64, busy bool) dueAction {
 	if row.Status != session.Active {
 		return dueNothing
 	}

@@ -95,14 +95,14 @@ func TestSettler(t *testing.T) {
 	f(large, session.Active, 6*dollar)
 	f(used, session.Active, 0) // its payer may be about to top it up
 	f(over, session.Active, 0)
-	m.c.o.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	m.c.options.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
 	if err := tr.settleRound(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	f(small, session.Active, 20_000)
 	f(used, session.Closed, 6*dollar-5_000)
 	f(over, session.Closed, 6*dollar)
-	m.c.o.now = func() time.Time { return time.Now().Add(31 * 24 * time.Hour) }
+	m.c.options.now = func() time.Time { return time.Now().Add(31 * 24 * time.Hour) }
 	if err := tr.settleRound(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // the amount to sign for a request of this price. It is nil if the credential does not prove
 // that its sender may sign for the channel, or if the channel accepts no vouchers.
 func (c *Channels) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo.Amount) *mpp.Snapshot {
-	if c.o.Issuer.Verify(&cr.Challenge) != nil {
+	if c.options.Issuer.Verify(&cr.Challenge) != nil {
 		return nil
 	}
 	p, err := cr.Payload()
@@ -37,8 +37,8 @@ func (c *Channels) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo
 	if err != nil {
 		return nil
 	}
-	row, err := c.glance(ctx, p.Ref().ChannelID)
-	if err != nil || c.o.Terms.Domain.Verify(row.ID, sum, sig, row.Descriptor.Signer()) != nil {
+	row, err := c.knownRow(ctx, p.Ref().ChannelID)
+	if err != nil || c.options.Terms.Domain.Verify(row.ID, sum, sig, row.Descriptor.Signer()) != nil {
 		return nil
 	}
 	return snapshot(&row, price)
@@ -47,15 +47,15 @@ func (c *Channels) Snapshot(ctx context.Context, cr *mpp.Credential, price tempo
 // SnapshotOf returns the Snapshot of the payer's channel that accepts vouchers and has the
 // most left. It is nil if there is none.
 func (c *Channels) SnapshotOf(ctx context.Context, payer common.Address) *mpp.Snapshot {
-	ids, err := c.o.Store.ChannelsOf(payer)
+	ids, err := c.options.Store.ChannelsOf(payer)
 	if err != nil {
-		c.o.Log.Error("list the channels of a payer", "payer", payer, "error", err)
+		c.options.Log.Error("list the channels of a payer", "payer", payer, "error", err)
 		return nil
 	}
 	var best *mpp.Snapshot
 	var most tempo.Amount
 	for _, id := range ids {
-		row, err := c.glance(ctx, id)
+		row, err := c.knownRow(ctx, id)
 		if err != nil {
 			continue
 		}

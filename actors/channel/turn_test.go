@@ -53,7 +53,7 @@ func impatient(t *testing.T, name string, do func(ctx context.Context, c *Channe
 	synctest.Wait()
 	go func() { second <- do(context.Background(), c) }()
 	for range 1_000_000 { // a mutex is no wait that synctest knows
-		if c.turns.wanted() == 2 {
+		if c.operationLocks.wanted() == 2 {
 			break // the second waits for its turn
 		}
 		runtime.Gosched()

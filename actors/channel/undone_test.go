@@ -87,7 +87,7 @@ func TestReconcileUndoneWithdrawal(t *testing.T) {
 }
 
 // TestUndoneCloseThenWithdrawal: the block with a close is replaced, and before anybody
-// looks its payer withdraws. What was booked as paid out is lost.
+// lookups its payer withdraws. What was booked as paid out is lost.
 func TestUndoneCloseThenWithdrawal(t *testing.T) {
 	m := newMarket(t, StoreOf(newBookkeeper()))
 	p := m.served(1, 5*dollar, 30_000, 20_000)
@@ -184,7 +184,7 @@ func TestSettleWhileOneIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.c.Settle(ctx, id)
-	if err := m.c.Void(ctx, id, Order{Key: TicketKey{1}}); !errors.Is(err, errKept) {
+	if err := m.c.Void(ctx, id, Order{Key: TicketKey{1}}); !errors.Is(err, errPaidOut) {
 		t.Errorf("a charge that is paid out was given back: %v", err)
 	}
 	if err := m.c.Reconcile(ctx); err != nil {
@@ -210,7 +210,7 @@ func TestUnstickLeavesIntents(t *testing.T) {
 	if err := m.book.Commit(Entry{Intent: &intent}); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.c.unstick(ctx, id); err != nil {
+	if err := m.c.reactivate(ctx, id); err != nil {
 		t.Fatal(err)
 	}
 	if row := p.row(); row.Status != session.Closing {

@@ -54,11 +54,11 @@ func (w *Watcher) Close() { w.rounds.close() }
 // watchRound reads the state on chain of every open channel. It closes those whose payer
 // requested a close on chain, while that is still possible, and records the end of ended ones.
 func (w *Watcher) watchRound(ctx context.Context) error {
-	began := w.c.o.now()
+	began := w.c.options.now()
 	var ids []common.Hash
 	var unpaid tempo.Amount
 	var owing int
-	err := w.c.o.Store.OpenChannels(func(row session.Channel) error {
+	err := w.c.options.Store.OpenChannels(func(row session.Channel) error {
 		ids = append(ids, row.ID)
 		w.c.noteForeign(&row)
 		if owed := row.Unsettled(); !owed.IsZero() {
@@ -70,22 +70,22 @@ func (w *Watcher) watchRound(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list channels: %w", err)
 	}
-	w.c.last.Store(&lastLook{open: len(ids), owing: owing, unsettled: unpaid})
-	errs := []error{w.c.Reconcile(ctx), w.lookAtAll(ctx, ids, began)}
+	w.c.lastTotals.Store(&lastLook{open: len(ids), owing: owing, unsettled: unpaid})
+	errs := []error{w.c.Reconcile(ctx), w.checkAll(ctx, ids, began)}
 	if ctx.Err() == nil {
 		errs = append(errs, w.sweepClosed(ctx))
 	}
 	return errors.Join(errs...)
 }
 
-// lookAtAll reads the state of the given channels and acts on it.
-func (w *Watcher) lookAtAll(ctx context.Context, ids []common.Hash, began time.Time) error {
+// checkAll reads the state of the given channels and acts on it.
+func (w *Watcher) checkAll(ctx context.Context, ids []common.Hash, began time.Time) error {
 	var errs []error
 	all := true
 	for len(ids) > 0 && ctx.Err() == nil {
 		part := ids[:min(len(ids), 200)]
 		ids = ids[len(part):]
-		states, err := w.c.o.Escrow.States(ctx, part...)
+		states, err := w.c.options.Escrow.States(ctx, part...)
 		if err != nil || len(states) != len(part) {
 			all = false
 			errs = append(errs, err)
@@ -98,7 +98,7 @@ func (w *Watcher) lookAtAll(ctx context.Context, ids []common.Hash, began time.T
 		}
 	}
 	if all && len(ids) == 0 {
-		w.c.watch.sawAll(began)
+		w.c.watchState.sawAll(began)
 	}
 	return errors.Join(errs...)
 }
@@ -110,17 +110,18 @@ const openingTime = 2 * time.Minute
 // attend acts on the state of a channel on chain. seen reports whether the row now agrees with
 // the chain.
 func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (seen bool, err error) {
-	row, err := w.c.look(ctx, id)
+	row, err := w.c.storedRow(ctx, id)
 	if err != nil || row.Status == session.Closed {
 		return err == nil, err
 	}
-	young := w.c.o.now().UnixMilli()-row.CreatedAt < openingTime.Milliseconds()
+	young := w.c.options.now().UnixMilli()-row.CreatedAt < openingTime.Milliseconds()
 	switch {
 	case row.Status == session.Opening && !s.Deposit.IsZero():
-		_, err = w.c.begin(ctx, id, s, session.Opened(w.c.o.Terms.Domain, row.Descriptor, s, session.Voucher{}, row.OpenTx, w.c.o.now()))
+		opened := session.Opened(w.c.options.Terms.Domain, row.Descriptor, s, session.Voucher{}, row.OpenTx, w.c.options.now())
+		_, err = w.c.begin(ctx, id, s, opened)
 		return err == nil, err
 	case row.Status == session.Opening && !young:
-		return true, w.c.forgetOpening(ctx, id)
+		return true, w.c.deleteOpening(ctx, id)
 	case row.Status == session.Opening, row.Status == session.Closing:
 		return true, nil // an open or close is in progress, or Reconcile handles it
 	case s.Deposit.IsZero():
@@ -130,17 +131,17 @@ func (w *Watcher) attend(ctx context.Context, id common.Hash, s session.State) (
 			return false, err
 		}
 	default:
-		w.c.watch.found(id)
+		w.c.watchState.clearMissing(id)
 	}
 	if row.CloseRequestedAt != 0 {
-		w.c.o.Log.Warn("payer asks the chain to close; closing first", "channel", id, "unsettled", row.Unsettled())
+		w.c.options.Log.Warn("payer asks the chain to close; closing first", "channel", id, "unsettled", row.Unsettled())
 		_, err = w.c.CloseChannel(ctx, id)
 	}
 	return true, err
 }
 
-// forgetOpening deletes a channel whose opening failed.
-func (c *Channels) forgetOpening(ctx context.Context, id common.Hash) error {
+// deleteOpening deletes a channel whose opening failed.
+func (c *Channels) deleteOpening(ctx context.Context, id common.Hash) error {
 	_, err := c.ask(ctx, id, func(row *session.Channel, _ time.Time) (*session.Channel, Entry, any, error) {
 		if row == nil || row.Status != session.Opening {
 			return nil, Entry{}, nil, nil

@@ -95,7 +95,7 @@ func (q *jobQueue) next(self runtime.Ref) {
 		row := q.queue[0]
 		q.queue[0] = Row{} // so that the array does not keep the id
 		q.queue = q.queue[1:]
-		if outlived(row.ID) {
+		if retentionPassed(row.ID) {
 			q.j.load.Add(-1)
 			q.j.ended(row.ID)
 			continue
@@ -161,8 +161,8 @@ func (q *jobQueue) leave(self runtime.Ref, id string) {
 	q.next(self)
 }
 
-// outlived reports whether the retention of the job has passed.
-func outlived(id string) bool {
+// retentionPassed reports whether the retention of the job has passed.
+func retentionPassed(id string) bool {
 	began, ok := recordid.TimeOf(id)
 	return !ok || time.Since(began) >= api.JobRetention
 }

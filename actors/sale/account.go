@@ -30,8 +30,8 @@ func (a *account) owed() uint64 {
 	return sum
 }
 
-// tell wakes all waiting callers. a.mu must be held.
-func (a *account) tell() {
+// wake wakes all waiting callers. a.mu must be held.
+func (a *account) wake() {
 	close(a.changed)
 	a.changed = make(chan struct{})
 }
@@ -42,7 +42,7 @@ func (a *account) setDebt(debt uint64) {
 	defer a.mu.Unlock()
 	if a.debt != debt {
 		a.debt = debt
-		a.tell()
+		a.wake()
 	}
 }
 
@@ -84,14 +84,14 @@ func (l *accounts) leave(t *RunBalance) {
 	t.account.mu.Lock()
 	defer t.account.mu.Unlock()
 	delete(t.account.runs, t)
-	t.account.tell()
+	t.account.wake()
 	if len(t.account.runs) == 0 && l.all[t.payer] == t.account {
 		delete(l.all, t.payer)
 	}
 }
 
-// of returns the account of a payer, nil if it has no running analysis.
-func (l *accounts) of(payer common.Address) *account {
+// find returns the account of a payer, nil if it has no running analysis.
+func (l *accounts) find(payer common.Address) *account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all[payer]

@@ -44,7 +44,7 @@ func (t *RunBalance) OnCost(nano int64) {
 	defer t.account.mu.Unlock()
 	if nano > t.nano {
 		t.nano = nano
-		t.account.tell()
+		t.account.wake()
 	}
 }
 
@@ -107,7 +107,7 @@ func (t *RunBalance) Fix(price tempo.Amount) {
 	defer t.account.mu.Unlock()
 	t.price, _ = price.Uint64()
 	t.fixed = true
-	t.account.tell()
+	t.account.wake()
 }
 
 // Owed returns the price so far.
@@ -137,7 +137,7 @@ func (t *RunBalance) Collected(total tempo.Amount) {
 	if t.patience != nil && t.gaveUp == nil {
 		t.patience.Reset(t.every)
 	}
-	t.account.tell()
+	t.account.wake()
 }
 
 // GiveUp allows no more purchases.
@@ -147,7 +147,7 @@ func (t *RunBalance) GiveUp() {
 	if t.gaveUp == nil {
 		t.gaveUp = api.ErrUnpaid
 		close(t.givenUp)
-		t.account.tell()
+		t.account.wake()
 	}
 }
 

@@ -87,21 +87,21 @@ func TestAccount(t *testing.T) {
 	b.Collected(units(20_000))
 	f("nothing is owed on this one", b, true)
 	f("nine cents are owed on the other", a, true)
-	all.of(payer).setDebt(10_000)
+	all.find(payer).setDebt(10_000)
 	f("with a debt of one cent", a, true)
-	all.of(payer).setDebt(10_001)
+	all.find(payer).setDebt(10_001)
 	f("with a debt beyond that", a, false)
-	all.of(payer).setDebt(0)
+	all.find(payer).setDebt(0)
 	f("without debt", a, true)
 	none.OnCost(900_000_000)
 	f("a payer that is not known", none, false)
 	f("another one that is not known", noneToo, true)
 	all.leave(a)
-	if all.of(payer) == nil {
+	if all.find(payer) == nil {
 		t.Error("the account of a payer with a run is gone")
 	}
 	all.leave(b)
-	if all.of(payer) != nil || len(all.all) != 1 {
+	if all.find(payer) != nil || len(all.all) != 1 {
 		t.Errorf("accounts left: %v", all.all)
 	}
 }

@@ -70,7 +70,7 @@ func (r *Run) Fix(ctx context.Context, out Outcome) error {
 	r.balance.Fix(price)
 	bill, err := r.seller.o.Bills.Final(context.WithoutCancel(ctx), r.ID, price)
 	if err == nil {
-		r.seller.refresh(bill.Payer)
+		r.seller.readDebt(bill.Payer)
 	}
 	return err
 }
@@ -125,7 +125,7 @@ func (r *Run) End() {
 	if r.seller.runs.close(r) {
 		r.seller.accounts.leave(r.balance)
 		r.leave()
-		r.seller.refresh(r.balance.payer)
+		r.seller.readDebt(r.balance.payer)
 	}
 }
 
@@ -195,7 +195,7 @@ func (c *collection) run(ended <-chan struct{}) error {
 		if !ok || short.Type != mpp.InsufficientBalance {
 			return err
 		}
-		if c.part(due, short.RequiredTopUp) {
+		if c.affordable(due, short.RequiredTopUp) {
 			continue
 		}
 		if err := c.wait(due); err != nil {
@@ -204,8 +204,8 @@ func (c *collection) run(ended <-chan struct{}) error {
 	}
 }
 
-// part returns the whole units of the due amount that the channel can pay.
-func (c *collection) part(due, missing tempo.Amount) bool {
+// affordable returns the whole units of the due amount that the channel can pay.
+func (c *collection) affordable(due, missing tempo.Amount) bool {
 	there, _ := due.Sub(missing)
 	n, ok := there.Uint64()
 	if !ok || n < meter.Cent {

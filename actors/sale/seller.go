@@ -129,7 +129,7 @@ func (e *DebtError) Error() string {
 func (s *Seller) Admit(ctx context.Context, p *channel.Payment, o channel.Order) (channel.Admitted, error) {
 	next, held := o.MayBegin, p.Held
 	o.MayBegin = func() error {
-		if err := s.clear(ctx, p); err != nil || next == nil {
+		if err := s.collectDebts(ctx, p); err != nil || next == nil {
 			return err
 		}
 		// A client that cannot pay must not hold a slot, not even for a moment.
@@ -143,8 +143,8 @@ func (s *Seller) Admit(ctx context.Context, p *channel.Payment, o channel.Order)
 	return s.o.Bills.Admit(ctx, p, o)
 }
 
-// clear collects the debts of a payer as far as its channel allows.
-func (s *Seller) clear(ctx context.Context, p *channel.Payment) error {
+// collectDebts collects the debts of a payer as far as its channel allows.
+func (s *Seller) collectDebts(ctx context.Context, p *channel.Payment) error {
 	debts, err := s.o.Bills.Debts(p.Payer)
 	if err != nil {
 		return err
@@ -201,14 +201,14 @@ func (s *Seller) Begin(b channel.Bill, slot Parker) (r *Run, fresh bool) {
 		paid, _ := b.Collected.Uint64()
 		r := &Run{ID: b.ID, Channel: b.Channel, seller: s, slot: slot, balance: s.accounts.join(b.Payer, b.ID, paid)}
 		r.leave = s.o.Collector.Occupy(b.Channel)
-		s.refresh(b.Payer)
+		s.readDebt(b.Payer)
 		return r
 	})
 }
 
-// refresh reads the debt of a payer for ended runs.
-func (s *Seller) refresh(payer common.Address) {
-	a := s.accounts.of(payer)
+// readDebt reads the debt of a payer for ended runs.
+func (s *Seller) readDebt(payer common.Address) {
+	a := s.accounts.find(payer)
 	if a == nil {
 		return
 	}
@@ -249,7 +249,7 @@ func (s *Seller) Collected(b channel.Bill) {
 		r.balance.Collected(b.Collected)
 	}
 	if b.Final {
-		s.refresh(b.Payer)
+		s.readDebt(b.Payer)
 	}
 }
 

@@ -208,8 +208,8 @@ func (p *Pool) stop(s *Slot) {
 	}
 }
 
-// next gives free slots to waiters, first to those that resume. p.mu must be held.
-func (p *Pool) next() {
+// serveWaiters gives free slots to waiters, first to those that resume. p.mu must be held.
+func (p *Pool) serveWaiters() {
 	for _, queue := range []*[]*waiter{&p.resuming, &p.waiting} {
 		kept := (*queue)[:0]
 		for _, w := range *queue {
@@ -243,7 +243,7 @@ func (s *Slot) Park() error {
 	s.state = parked
 	p.parked++
 	p.stop(s)
-	p.next()
+	p.serveWaiters()
 	return nil
 }
 
@@ -263,7 +263,7 @@ func (s *Slot) Resume(ctx context.Context) error {
 	}
 	w := p.resuming[i]
 	w.users++
-	p.next()
+	p.serveWaiters()
 	p.mu.Unlock()
 	select {
 	case <-w.ready:
@@ -304,7 +304,7 @@ func (s *Slot) Release() {
 	}
 	s.state = released
 	p.leave(s.who)
-	p.next()
+	p.serveWaiters()
 }
 
 // Counts are the numbers of slots by state.

@@ -312,7 +312,7 @@ func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// till reports the totals of the channels. Amounts are exact up to 2^53 base units, nine
+// collectChannels reports the totals of the channels. Amounts are exact up to 2^53 base units, nine
 // billion dollars.
 func (c gaugeCollector) channels(out chan<- prometheus.Metric, t ChannelTotals) {
 	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {

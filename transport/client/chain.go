@@ -21,8 +21,8 @@ const (
 	moderato = 42431
 )
 
-// known has the dollar stablecoin and the public endpoint of each chain.
-var known = map[uint64]struct {
+// knownChains has the dollar stablecoin and the public endpoint of each chain.
+var knownChains = map[uint64]struct {
 	token common.Address
 	rpc   string
 }{
@@ -34,7 +34,7 @@ func (ch Chain) withDefaults() Chain {
 	if ch.ID == 0 {
 		ch.ID = mainnet
 	}
-	usual := known[ch.ID]
+	usual := knownChains[ch.ID]
 	if ch.Token == (common.Address{}) {
 		ch.Token = usual.token
 	}
@@ -44,15 +44,15 @@ func (ch Chain) withDefaults() Chain {
 	return ch
 }
 
-// ledger reads the settlement chain for the payer.
-type ledger struct {
+// settlementChain reads the settlement chain for the payer.
+type settlementChain struct {
 	Chain
 	domain *tempo.Domain
 	rpc    *settle.Client
 	asked  bool // the endpoint was checked to serve the chain
 }
 
-func newLedger(ch Chain) (*ledger, error) {
+func newLedger(ch Chain) (*settlementChain, error) {
 	ch = ch.withDefaults()
 	switch {
 	case ch.Token == (common.Address{}):
@@ -60,7 +60,7 @@ func newLedger(ch Chain) (*ledger, error) {
 	case len(ch.RPC) == 0:
 		return nil, fmt.Errorf("chain %d: name an endpoint of the settlement chain", ch.ID)
 	}
-	l := &ledger{Chain: ch, domain: tempo.NewDomain(ch.ID, tempo.Escrow)}
+	l := &settlementChain{Chain: ch, domain: tempo.NewDomain(ch.ID, tempo.Escrow)}
 	var err error
 	l.rpc, err = settle.New(settle.Options{URLs: ch.RPC, Domain: l.domain})
 	return l, err
@@ -68,7 +68,7 @@ func newLedger(ch Chain) (*ledger, error) {
 
 // ready checks once that the endpoint serves the chain. A transaction that is signed for one
 // chain is invalid on another, but the fees of another chain would be wrong.
-func (l *ledger) ready(ctx context.Context) error {
+func (l *settlementChain) ready(ctx context.Context) error {
 	if l.asked {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (l *ledger) ready(ctx context.Context) error {
 }
 
 // state returns the state of a channel on chain.
-func (l *ledger) state(ctx context.Context, id common.Hash) (session.State, error) {
+func (l *settlementChain) state(ctx context.Context, id common.Hash) (session.State, error) {
 	if err := l.ready(ctx); err != nil {
 		return session.State{}, err
 	}
@@ -93,7 +93,7 @@ func (l *ledger) state(ctx context.Context, id common.Hash) (session.State, erro
 
 // timeAndState returns the time on chain and the state of a channel at that time or later: a
 // transaction that cannot be included after that time would be visible in the state.
-func (l *ledger) timeAndState(ctx context.Context, id common.Hash) (now time.Time, s session.State, err error) {
+func (l *settlementChain) timeAndState(ctx context.Context, id common.Hash) (now time.Time, s session.State, err error) {
 	if err := l.ready(ctx); err != nil {
 		return now, s, err
 	}
@@ -114,7 +114,7 @@ func (ch Chain) Balance(ctx context.Context, account common.Address) (tempo.Amou
 	return l.balance(ctx, account)
 }
 
-func (l *ledger) balance(ctx context.Context, account common.Address) (tempo.Amount, error) {
+func (l *settlementChain) balance(ctx context.Context, account common.Address) (tempo.Amount, error) {
 	if err := l.ready(ctx); err != nil {
 		return tempo.Amount{}, err
 	}
@@ -131,7 +131,7 @@ var maxFee = uint256.NewInt(1e18)
 
 // sign signs a transaction of the account that calls the escrow contract. A sponsored
 // transaction is completed by the server.
-func (l *ledger) sign(
+func (l *settlementChain) sign(
 	ctx context.Context,
 	call tempo.ReserveCall,
 	account common.Address,
@@ -213,7 +213,7 @@ func (c *Client) adopt(r row, s session.State) (row, bool, error) {
 // Refresh reads the state of all channels in the file and returns them. Channels that do not
 // exist on chain are deleted from the file.
 func (c *Client) Refresh(ctx context.Context) ([]Channel, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
@@ -266,7 +266,7 @@ func (c *Client) Channels() []Channel {
 func (c *Client) told() []Channel {
 	list := make([]Channel, 0, len(c.store.book.Channels))
 	for i := range c.store.book.Channels {
-		list = append(list, c.store.book.channel(&c.store.book.Channels[i]))
+		list = append(list, c.store.book.public(&c.store.book.Channels[i]))
 	}
 	return list
 }

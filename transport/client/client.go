@@ -78,7 +78,7 @@ type Client struct {
 	server  string
 	account common.Address
 	web     *http.Client
-	chain   *ledger
+	chain   *settlementChain
 	turn    chan struct{} // semaphore of the running request: holds one token
 
 	store *store // guarded by the semaphore
@@ -123,8 +123,8 @@ func (c *Client) Close() error {
 	return c.store.close()
 }
 
-// take waits for the running request to end.
-func (c *Client) take(ctx context.Context) error {
+// acquire waits for the running request to end.
+func (c *Client) acquire(ctx context.Context) error {
 	select {
 	case <-c.turn:
 		return nil

@@ -144,7 +144,7 @@ func FuzzEvents(f *testing.F) {
 // FuzzBook: a file that is read is consistent, and reads the same when written again.
 func FuzzBook(f *testing.F) {
 	d := descriptor{Payer: common.Address{1}}
-	good, err := json.Marshal(book{Version: fileVersion, Server: "s", Account: d.Payer, Channels: []row{{
+	good, err := json.Marshal(channelFile{Version: fileVersion, Server: "s", Account: d.Payer, Channels: []row{{
 		ID: tempo.Descriptor(d).ID(1, tempo.Escrow), ChainID: 1, Escrow: tempo.Escrow, Descriptor: d, State: Open, Deposit: usd(3), Signed: usd(2), Spent: usd(1),
 	}}})
 	if err != nil {
@@ -199,8 +199,8 @@ func TestOnDiskFirst(t *testing.T) {
 	r.serve = func(w http.ResponseWriter, req *http.Request, cr *mpp.Credential) {
 		p, _ := cr.Payload()
 		list, err := Channels(r.dir)
-		if err != nil || len(list) != 1 || list[0].ID != p.Ref().ChannelID || list[0].Signed.Cmp(carries(p)) < 0 {
-			t.Errorf("%s of %s, and the file has %+v, %v", p.Action(), carries(p), list, err)
+		if err != nil || len(list) != 1 || list[0].ID != p.Ref().ChannelID || list[0].Signed.Cmp(signedAmount(p)) < 0 {
+			t.Errorf("%s of %s, and the file has %+v, %v", p.Action(), signedAmount(p), list, err)
 		}
 		if up, ok := p.(*mpp.TopUp); ok {
 			paths, _ := filepath.Glob(filepath.Join(r.dir, "*"+fileSuffix))
@@ -269,7 +269,7 @@ func TestNotBooked(t *testing.T) {
 		}
 		for _, p := range r.payloads[sent:] {
 			if p.Action() == action {
-				t.Errorf("%s: %s of %s has left", what, p.Action(), carries(p))
+				t.Errorf("%s: %s of %s has left", what, p.Action(), signedAmount(p))
 			}
 		}
 		list, err := Channels(r.dir)

@@ -17,7 +17,7 @@ import (
 // rest is refunded. If there are several channels it closes the oldest. It may be repeated.
 // The error is ErrNoChannel if none is open.
 func (c *Client) CloseChannel(ctx context.Context) (Refund, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return Refund{}, err
 	}
 	defer c.give()
@@ -59,7 +59,7 @@ func (c *Client) decided(ctx context.Context, id common.Hash) (row, bool, error)
 // close signs for the amount that is signed already: the server takes only what it served.
 func (p *purchase) close(ctx context.Context, of *offer) (Refund, error) {
 	c, r := p.c, p.row()
-	before := p.told()
+	before := p.publicState()
 	if err := c.store.edit(r.ID, func(r *row) { r.State = Closing }); err != nil {
 		return Refund{}, err
 	}
@@ -122,7 +122,7 @@ func (p *purchase) shut(ctx context.Context, of *offer, payload *mpp.Close) (end
 }
 
 // closed looks for the end of a channel.
-func (l *ledger) closed(ctx context.Context, id common.Hash) (captured tempo.Amount, tx common.Hash, found bool, err error) {
+func (l *settlementChain) closed(ctx context.Context, id common.Hash) (captured tempo.Amount, tx common.Hash, found bool, err error) {
 	if err := l.ready(ctx); err != nil {
 		return captured, tx, false, err
 	}
@@ -133,7 +133,7 @@ func (l *ledger) closed(ctx context.Context, id common.Hash) (captured tempo.Amo
 // from the time that it returns; until then the server may still take what was signed. The
 // account pays the fee of both.
 func (c *Client) RequestClose(ctx context.Context) (withdrawable time.Time, err error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return time.Time{}, err
 	}
 	defer c.give()
@@ -162,7 +162,7 @@ func (c *Client) RequestClose(ctx context.Context) (withdrawable time.Time, err 
 
 // Withdraw withdraws the rest of a channel after RequestClose and its grace period.
 func (c *Client) Withdraw(ctx context.Context) (Refund, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return Refund{}, err
 	}
 	defer c.give()
@@ -170,7 +170,7 @@ func (c *Client) Withdraw(ctx context.Context) (Refund, error) {
 	if err != nil {
 		return Refund{}, err
 	}
-	before := c.store.book.channel(&r)
+	before := c.store.book.public(&r)
 	s, err := c.chain.state(ctx, r.ID)
 	if err != nil {
 		return Refund{}, err

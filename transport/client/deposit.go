@@ -25,7 +25,7 @@ func (p *purchase) cover(ctx context.Context, path string, of *offer, sum tempo.
 	if add.IsZero() {
 		add = of.q.SuggestedDeposit
 	}
-	if add = lower(higher(add, missing), p.c.room()); add.Cmp(missing) < 0 {
+	if add = lower(higher(add, missing), p.c.depositRoom()); add.Cmp(missing) < 0 {
 		return &LimitError{Limit: LimitDeposit, Asked: sum, Allowed: p.c.o.Limits.MaxDeposit}
 	}
 	return p.topUp(ctx, path, of, add)
@@ -35,7 +35,7 @@ func (p *purchase) cover(ctx context.Context, path string, of *offer, sum tempo.
 // counted even without an answer.
 func (p *purchase) topUp(ctx context.Context, path string, of *offer, add tempo.Amount) error {
 	c, r := p.c, p.row()
-	if err := p.affordable(ctx, add); err != nil {
+	if err := p.checkBalance(ctx, add); err != nil {
 		return err
 	}
 	call := tempo.TopUpCall{Descriptor: tempo.Descriptor(r.Descriptor), Additional: add}
@@ -55,7 +55,7 @@ func (p *purchase) topUp(ctx context.Context, path string, of *offer, add tempo.
 		r.Pending, r.ValidBefore = tempo.Amount{}, 0
 	})
 	if err == nil {
-		c.money(Money{Kind: MoneyToppedUp, Amount: add, Channel: p.told()})
+		c.money(Money{Kind: MoneyToppedUp, Amount: add, Channel: p.publicState()})
 	}
 	return err
 }
@@ -114,7 +114,7 @@ func (p *purchase) enlarge(ctx context.Context) error {
 	if add.IsZero() {
 		add, _ = of.q.SuggestedDeposit.Sub(r.Deposit)
 	}
-	if add = lower(add, p.c.room()); add.IsZero() {
+	if add = lower(add, p.c.depositRoom()); add.IsZero() {
 		sum, _ := r.Deposit.Add(tempo.AmountFrom(1))
 		return &LimitError{Limit: LimitDeposit, Asked: higher(of.q.SuggestedDeposit, sum), Allowed: p.c.o.Limits.MaxDeposit}
 	}
@@ -124,7 +124,7 @@ func (p *purchase) enlarge(ctx context.Context) error {
 // Open opens a channel before the first request, or returns the one that is open. It buys
 // nothing, but signs a voucher of one unit.
 func (c *Client) Open(ctx context.Context) (Channel, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return Channel{}, err
 	}
 	defer c.give()
@@ -140,12 +140,12 @@ func (c *Client) Open(ctx context.Context) (Channel, error) {
 	if _, there := c.store.row(p.channel); !there {
 		return Channel{}, fmt.Errorf("%w: the server sells nothing", ErrTerms)
 	}
-	return p.told(), nil
+	return p.publicState(), nil
 }
 
 // TopUp adds to the deposit, within Limits.MaxDeposit. There must be a channel.
 func (c *Client) TopUp(ctx context.Context, amount tempo.Amount) (Channel, error) {
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return Channel{}, err
 	}
 	defer c.give()
@@ -157,7 +157,7 @@ func (c *Client) TopUp(ctx context.Context, amount tempo.Amount) (Channel, error
 	if p.channel = r.ID; r.State == Opening {
 		return Channel{}, fmt.Errorf("%w: the opening has not been taken yet", ErrNoChannel)
 	}
-	if room := c.room(); amount.Cmp(room) > 0 {
+	if room := c.depositRoom(); amount.Cmp(room) > 0 {
 		asked, _ := r.Deposit.Add(amount)
 		return Channel{}, &LimitError{Limit: LimitDeposit, Asked: asked, Allowed: c.o.Limits.MaxDeposit, Own: true}
 	}
@@ -171,7 +171,7 @@ func (c *Client) TopUp(ctx context.Context, amount tempo.Amount) (Channel, error
 	if err := p.topUp(ctx, pathDeposit, of, amount); err != nil {
 		return Channel{}, err
 	}
-	return p.told(), nil
+	return p.publicState(), nil
 }
 
 // oldest returns the first channel of the file that still exists.

@@ -33,8 +33,8 @@ func TestChainDefaults(t *testing.T) {
 			t.Errorf("%+v: %+v", ch, got)
 		}
 	}
-	f(Chain{}, mainnet, known[mainnet].token, "https://rpc.tempo.xyz")
-	f(Chain{ID: moderato}, moderato, known[moderato].token, "https://rpc.moderato.tempo.xyz")
+	f(Chain{}, mainnet, knownChains[mainnet].token, "https://rpc.tempo.xyz")
+	f(Chain{ID: moderato}, moderato, knownChains[moderato].token, "https://rpc.moderato.tempo.xyz")
 	f(Chain{ID: mainnet, Token: common.Address{7}, RPC: []string{"a", "b"}}, mainnet, common.Address{7}, "a b")
 	f(Chain{ID: 1}, 1, common.Address{}, "")
 	g := func(ch Chain, want string) {
@@ -187,7 +187,7 @@ func TestRefreshAsksTheChain(t *testing.T) {
 	lost := good
 	lost.Descriptor.Salt[0]++
 	lost.ID = tempo.Descriptor(lost.Descriptor).ID(lost.ChainID, lost.Escrow)
-	err := c.store.update(func(b *book) { b.Channels[0].Deposit = usd(1); b.Channels = append(b.Channels, lost) })
+	err := c.store.update(func(b *channelFile) { b.Channels[0].Deposit = usd(1); b.Channels = append(b.Channels, lost) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestForeignFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(s.update(func(*book) {}), s.close()); err != nil {
+		if err := errors.Join(s.update(func(*channelFile) {}), s.close()); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Rename(s.path, filepath.Join(dir, fileName(server, account))); err != nil {
@@ -282,7 +282,7 @@ func TestRaiseLimits(t *testing.T) {
 	p.channel = ref.ChannelID
 	f := func(cents uint64, target error, signed uint64) {
 		t.Helper()
-		err := p.raise(usd(cents))
+		err := p.storeVoucher(usd(cents))
 		var limit *LimitError
 		if target == nil && err != nil || target == ErrProtocol && !errors.Is(err, target) || target == error(limit) && !errors.As(err, &limit) {
 			t.Errorf("%d cents: %v", cents, err)

@@ -100,8 +100,8 @@ func (e *events) line(most int) (line []byte, err error) {
 // errSilent means that the stream is open and sends nothing.
 var errSilent = errors.New("nothing has come for too long")
 
-// watched is a response body that is closed when nothing arrives for a while.
-type watched struct {
+// watchedBody is a response body that is closed when nothing arrives for a while.
+type watchedBody struct {
 	io.ReadCloser
 	patience time.Duration
 	timer    *time.Timer
@@ -109,8 +109,8 @@ type watched struct {
 }
 
 // watch closes the body after the given silence, and when ctx ends.
-func watch(ctx context.Context, body io.ReadCloser, patience time.Duration) (*watched, func()) {
-	w := &watched{ReadCloser: body, patience: patience, silent: make(chan struct{})}
+func watch(ctx context.Context, body io.ReadCloser, patience time.Duration) (*watchedBody, func()) {
+	w := &watchedBody{ReadCloser: body, patience: patience, silent: make(chan struct{})}
 	w.timer = time.AfterFunc(patience, func() {
 		close(w.silent)
 		body.Close()
@@ -123,7 +123,7 @@ func watch(ctx context.Context, body io.ReadCloser, patience time.Duration) (*wa
 	}
 }
 
-func (w *watched) Read(p []byte) (n int, err error) {
+func (w *watchedBody) Read(p []byte) (n int, err error) {
 	n, err = w.ReadCloser.Read(p)
 	if n > 0 {
 		w.timer.Reset(w.patience)

@@ -25,8 +25,8 @@ const (
 	maxVouchers = 10_000
 	// maxRejoins limits how often a broken stream is joined again without a new event.
 	maxRejoins = 8
-	// afterwards is how long the client waits for the end of a stream after the result.
-	afterwards = 5 * time.Second
+	// endTimeout is how long the client waits for the end of a stream after the result.
+	endTimeout = 5 * time.Second
 )
 
 // maxEvents limits the number of events of a stream; tests lower it.
@@ -43,14 +43,14 @@ func (c *Client) Explain(ctx context.Context, req api.Request, sink func(api.Eve
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
 	if sink == nil {
 		sink = func(api.Event) {}
 	}
-	run := &run{purchase: c.newPurchase(), sink: sink, ask: ask{http.MethodPost, pathExplain, eventStream, body}}
+	run := &run{purchase: c.newPurchase(), sink: sink, ask: apiCall{http.MethodPost, pathExplain, eventStream, body}}
 	return run.buy(ctx)
 }
 
@@ -59,7 +59,7 @@ var errTimeout = errors.New("the request took longer than it may")
 // run is one analysis as a stream, however often the stream breaks.
 type run struct {
 	*purchase
-	ask    ask
+	ask    apiCall
 	sink   func(api.Event)
 	id     string // requestId, once known
 	heard  int    // events of the analysis so far
@@ -178,8 +178,8 @@ func (r *run) stream(ctx context.Context) error {
 			return err
 		}
 		if r.answer != nil {
-			body.timer.Reset(afterwards)
-			body.patience = afterwards
+			body.timer.Reset(endTimeout)
+			body.patience = endTimeout
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (r *run) needVoucher(ctx context.Context, data []byte) error {
 		return fmt.Errorf("%w: it says that more was accepted than signed", ErrProtocol)
 	}
 	if more, up := need.RequiredCumulative.Sub(ch.Signed); up {
-		if err := r.allow(more); err != nil {
+		if err := r.checkLimit(more); err != nil {
 			return err
 		}
 	}
@@ -206,7 +206,7 @@ func (r *run) needVoucher(ctx context.Context, data []byte) error {
 	if err := r.cover(ctx, r.ask.path, of, need.RequiredCumulative); err != nil {
 		return err
 	}
-	if err := r.raise(need.RequiredCumulative); err != nil {
+	if err := r.storeVoucher(need.RequiredCumulative); err != nil {
 		return err
 	}
 	v, err := r.voucher()
@@ -222,7 +222,7 @@ func (r *run) receipt(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
-	return r.believe(rc, r.row().Spent)
+	return r.acceptReceipt(rc, r.row().Spent)
 }
 
 // frame handles an event of the analysis.
@@ -231,7 +231,7 @@ func (r *run) frame(data []byte) error {
 		Type      api.EventType `json:"type"`
 		RequestID string        `json:"requestId"`
 	}
-	if err := json.Unmarshal(data, &head, foreign); err != nil {
+	if err := json.Unmarshal(data, &head, allowInvalidUTF8); err != nil {
 		return fmt.Errorf("%w: an event is no JSON object: %w", ErrProtocol, err)
 	}
 	if id, err := uuid.Parse(head.RequestID); err == nil && len(head.RequestID) == 36 {
@@ -250,7 +250,7 @@ func (r *run) frame(data []byte) error {
 		return nil
 	}
 	var e api.Event
-	if err := json.Unmarshal(data, &e, foreign); err != nil {
+	if err := json.Unmarshal(data, &e, allowInvalidUTF8); err != nil {
 		return fmt.Errorf("%w: read event: %w", ErrProtocol, err)
 	}
 	if e.Type == api.EventError {
@@ -273,13 +273,13 @@ func (r *run) failed(e api.Event) error {
 }
 
 // foreign: text of a chain may be invalid UTF-8.
-var foreign = jsontext.AllowInvalidUTF8(true)
+var allowInvalidUTF8 = jsontext.AllowInvalidUTF8(true)
 
 // answerOf decodes the frame that ends a run.
 func answerOf(kind api.EventType, data []byte) (*Answer, error) {
 	if kind == api.EventReport {
 		var report wire.ReportFrame
-		if err := json.Unmarshal(data, &report, foreign); err != nil {
+		if err := json.Unmarshal(data, &report, allowInvalidUTF8); err != nil {
 			return nil, fmt.Errorf("%w: read report: %w", ErrProtocol, err)
 		}
 		return &Answer{HTML: report.HTML}, nil
@@ -299,7 +299,7 @@ func (c *Client) Recover(ctx context.Context, requestID string) (*Answer, error)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
@@ -325,7 +325,7 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 	key := r.key
 	r.key = uuid.NewString() // another request than the stream's
 	defer func() { r.key = key }()
-	resp, err := r.send(ctx, ask{method: http.MethodGet, path: "/explain/run/" + r.id})
+	resp, err := r.send(ctx, apiCall{method: http.MethodGet, path: "/explain/run/" + r.id})
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +348,7 @@ func (r *run) fetch(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	var record api.RunRecovery
-	if err := json.Unmarshal(doc, &record, foreign); err != nil || len(record.Frames) == 0 || record.RequestID != r.id {
+	if err := json.Unmarshal(doc, &record, allowInvalidUTF8); err != nil || len(record.Frames) == 0 || record.RequestID != r.id {
 		return nil, fmt.Errorf("%w: the record of the run cannot be read", ErrProtocol)
 	}
 	if err := r.frame(record.Frames[len(record.Frames)-1]); err != nil {

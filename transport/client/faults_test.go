@@ -209,8 +209,8 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	mine := common.Address{7}
-	f(Chain{}, 4217, known[4217].token, "https://rpc.tempo.xyz")
-	f(Chain{ID: 42431}, 42431, known[42431].token, "https://rpc.moderato.tempo.xyz")
+	f(Chain{}, 4217, knownChains[4217].token, "https://rpc.tempo.xyz")
+	f(Chain{ID: 42431}, 42431, knownChains[42431].token, "https://rpc.moderato.tempo.xyz")
 	f(Chain{ID: 1, Token: mine}, 1, mine, "")
 	f(Chain{Token: mine, RPC: []string{"a"}}, 4217, mine, "a")
 	g := func(ch Chain, text string) {

@@ -28,7 +28,7 @@ func (c *Client) ExplainJob(ctx context.Context, req api.Request, every time.Dur
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
@@ -48,7 +48,7 @@ func (c *Client) Job(ctx context.Context, jobID string, every time.Duration, sin
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
 	defer cancel()
-	if err := c.take(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return nil, err
 	}
 	defer c.give()
@@ -57,7 +57,7 @@ func (c *Client) Job(ctx context.Context, jobID string, every time.Duration, sin
 
 // submit pays for the submission of a job and returns its id.
 func (p *purchase) submit(ctx context.Context, body []byte) (string, error) {
-	resp, err := p.send(ctx, ask{method: http.MethodPost, path: "/explain/async", body: body})
+	resp, err := p.send(ctx, apiCall{method: http.MethodPost, path: "/explain/async", body: body})
 	if err != nil {
 		return "", err
 	}
@@ -130,7 +130,7 @@ func (p *purchase) finished(id string, job *api.Job) (*Answer, error) {
 // job polls once.
 func (p *purchase) job(ctx context.Context, id string) (*api.Job, error) {
 	p.key = uuid.NewString() // each poll is a request of its own
-	resp, err := p.send(ctx, ask{method: http.MethodGet, path: "/result/" + id})
+	resp, err := p.send(ctx, apiCall{method: http.MethodGet, path: "/result/" + id})
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (p *purchase) job(ctx context.Context, id string) (*api.Job, error) {
 		return nil, err
 	}
 	var job api.Job
-	if err := json.Unmarshal(doc, &job, foreign); err != nil || job.JobID != id {
+	if err := json.Unmarshal(doc, &job, allowInvalidUTF8); err != nil || job.JobID != id {
 		return nil, fmt.Errorf("%w: the answer to a poll is no job", ErrProtocol)
 	}
 	return &job, nil

@@ -121,7 +121,7 @@ func (r *rogue) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	serve := r.serve
 	r.payloads = append(r.payloads, p)
-	r.highest = higher(r.highest, carries(p))
+	r.highest = higher(r.highest, signedAmount(p))
 	content := req.ContentLength != 0
 	if !content {
 		r.moves = append(r.moves, p)
@@ -177,7 +177,7 @@ func (r *rogue) receipt(cr *mpp.Credential) *mpp.Receipt {
 	if err != nil {
 		r.t.Error(err)
 	}
-	return &mpp.Receipt{Timestamp: time.Now(), ChallengeID: cr.Challenge.ID, ChannelID: p.Ref().ChannelID, AcceptedCumulative: carries(p), Spent: usd(1), Units: 1}
+	return &mpp.Receipt{Timestamp: time.Now(), ChallengeID: cr.Challenge.ID, ChannelID: p.Ref().ChannelID, AcceptedCumulative: signedAmount(p), Spent: usd(1), Units: 1}
 }
 
 func (r *rogue) result() string {

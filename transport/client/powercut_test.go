@@ -42,14 +42,14 @@ func TestPowerCutChild(t *testing.T) {
 		if up, ok := p.(*mpp.TopUp); ok {
 			fmt.Println("topUp", up.ChannelID.Hex(), up.AdditionalDeposit)
 		} else {
-			fmt.Println(p.Action(), p.Ref().ChannelID.Hex(), carries(p))
+			fmt.Println(p.Action(), p.Ref().ChannelID.Hex(), signedAmount(p))
 		}
 		mined(r, p)
 		if req.ContentLength == 0 {
 			w.WriteHeader(204)
 			return
 		}
-		n, _ := carries(p).Uint64()
+		n, _ := signedAmount(p).Uint64()
 		r.stream(w, cr, need(p.Ref().ChannelID, tempo.AmountFrom(n+cent), tempo.AmountFrom(n)), r.result())
 	}
 	c := r.client()

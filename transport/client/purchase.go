@@ -89,7 +89,7 @@ func (p *purchase) hydrate(ctx context.Context, q *mpp.SessionRequest, s *mpp.Sn
 		return false, err
 	}
 	p.channel = s.ChannelID
-	return true, p.c.store.update(func(b *book) {
+	return true, p.c.store.update(func(b *channelFile) {
 		b.Channels = append(b.Channels, row{
 			ID: s.ChannelID, ChainID: s.ChainID, Escrow: s.Escrow, Descriptor: descriptor(s.Descriptor), State: Open,
 			Deposit: state.Deposit, Signed: s.AcceptedCumulative, Spent: s.Spent, OpenedAt: time.Now().Unix(),
@@ -118,9 +118,9 @@ func (p *purchase) catchUp(s *mpp.Snapshot) error {
 	return p.c.store.edit(s.ChannelID, func(r *row) { r.Signed = s.AcceptedCumulative })
 }
 
-// allow refuses to sign for more than the limit of the request. It is called before a channel
+// checkLimit refuses to sign for more than the limit of the request. It is called before a channel
 // is opened, too.
-func (p *purchase) allow(raise tempo.Amount) error {
+func (p *purchase) checkLimit(raise tempo.Amount) error {
 	total, ok := p.signed.Add(raise)
 	if !ok || total.Cmp(p.c.o.Limits.MaxCharge) > 0 {
 		return &LimitError{Limit: LimitRequest, Asked: total, Allowed: p.c.o.Limits.MaxCharge}
@@ -128,8 +128,8 @@ func (p *purchase) allow(raise tempo.Amount) error {
 	return nil
 }
 
-// room returns the amount that may still be deposited with this server.
-func (c *Client) room() tempo.Amount {
+// depositRoom returns the amount that may still be deposited with this server.
+func (c *Client) depositRoom() tempo.Amount {
 	left := c.o.Limits.MaxDeposit
 	for i := range c.store.book.Channels {
 		var ok bool
@@ -144,17 +144,17 @@ func (c *Client) room() tempo.Amount {
 // sent.
 func (p *purchase) open(ctx context.Context, of *offer) (mpp.Payload, error) {
 	c, q := p.c, of.q
-	if err := p.allow(q.Amount); err != nil {
+	if err := p.checkLimit(q.Amount); err != nil {
 		return nil, err
 	}
-	deposit, room := higher(q.SuggestedDeposit, q.Amount), c.room()
+	deposit, room := higher(q.SuggestedDeposit, q.Amount), c.depositRoom()
 	if deposit.Cmp(room) >= 0 {
 		deposit = room
 	}
 	if q.Amount.Cmp(deposit) > 0 {
 		return nil, &LimitError{Limit: LimitDeposit, Asked: q.Amount, Allowed: room}
 	}
-	if err := p.affordable(ctx, deposit); err != nil {
+	if err := p.checkBalance(ctx, deposit); err != nil {
 		return nil, err
 	}
 	var salt common.Hash
@@ -179,18 +179,18 @@ func (p *purchase) open(ctx context.Context, of *offer) (mpp.Payload, error) {
 		ID: c.chain.domain.ChannelID(d), ChainID: c.chain.ID, Escrow: tempo.Escrow, Descriptor: descriptor(d), State: Opening,
 		Deposit: deposit, Signed: q.Amount, OpenedAt: time.Now().Unix(), OpenTx: tx.Encode(), ValidBefore: int64(tx.ValidBefore),
 	}
-	if err := c.store.update(func(b *book) { b.Channels = append(b.Channels, r) }); err != nil {
+	if err := c.store.update(func(b *channelFile) { b.Channels = append(b.Channels, r) }); err != nil {
 		return nil, err
 	}
 	p.channel = r.ID
 	p.signed, _ = p.signed.Add(q.Amount)
-	c.money(Money{Kind: MoneySigned, Amount: q.Amount, Channel: c.store.book.channel(&r)})
+	c.money(Money{Kind: MoneySigned, Amount: q.Amount, Channel: c.store.book.public(&r)})
 	return p.opening(r)
 }
 
-// affordable checks the balance, so that the user gets a clear error instead of that of the
+// checkBalance checks the balance, so that the user gets a clear error instead of that of the
 // chain.
-func (p *purchase) affordable(ctx context.Context, deposit tempo.Amount) error {
+func (p *purchase) checkBalance(ctx context.Context, deposit tempo.Amount) error {
 	has, err := p.c.chain.balance(ctx, p.c.account)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (p *purchase) affordable(ctx context.Context, deposit tempo.Amount) error {
 // chain recognise it.
 func (p *purchase) reopen(r row, of *offer) (mpp.Payload, error) {
 	if of.q.Amount.Cmp(r.Signed) > 0 {
-		if err := p.raise(of.q.Amount); err != nil {
+		if err := p.storeVoucher(of.q.Amount); err != nil {
 			return nil, err
 		}
 		r = p.row()
@@ -222,9 +222,9 @@ func (p *purchase) opening(r row) (mpp.Payload, error) {
 	return &mpp.Open{ChannelRef: r.ref(), Transaction: r.OpenTx, CumulativeAmount: r.Signed, Signature: sig.Bytes()}, nil
 }
 
-// raise stores that vouchers up to an amount may be sent, if the deposit and the limit of the
+// storeVoucher stores that vouchers up to an amount may be sent, if the deposit and the limit of the
 // request allow it. It is on disk when raise returns.
-func (p *purchase) raise(to tempo.Amount) error {
+func (p *purchase) storeVoucher(to tempo.Amount) error {
 	r := p.row()
 	more, up := to.Sub(r.Signed)
 	if !up || more.IsZero() {
@@ -233,14 +233,14 @@ func (p *purchase) raise(to tempo.Amount) error {
 	if to.Cmp(r.Deposit) > 0 {
 		return fmt.Errorf("%w: the voucher would be above the deposit", ErrProtocol)
 	}
-	if err := p.allow(more); err != nil {
+	if err := p.checkLimit(more); err != nil {
 		return err
 	}
 	if err := p.c.store.edit(r.ID, func(r *row) { r.Signed = to }); err != nil {
 		return err
 	}
 	p.signed, _ = p.signed.Add(more)
-	p.c.money(Money{Kind: MoneySigned, Amount: more, Channel: p.told()})
+	p.c.money(Money{Kind: MoneySigned, Amount: more, Channel: p.publicState()})
 	return nil
 }
 
@@ -254,10 +254,10 @@ func (p *purchase) voucher() (*mpp.Voucher, error) {
 	return &mpp.Voucher{ChannelRef: r.ref(), CumulativeAmount: r.Signed, Signature: sig.Bytes()}, nil
 }
 
-// told returns the channel in its public form.
-func (p *purchase) told() Channel {
+// publicState returns the channel in its public form.
+func (p *purchase) publicState() Channel {
 	r := p.row()
-	return p.c.store.book.channel(&r)
+	return p.c.store.book.public(&r)
 }
 
 // next returns the cumulative amount to sign for an additional amount. short is what the
@@ -290,9 +290,9 @@ func (p *purchase) next(q *mpp.SessionRequest, short tempo.Amount) (tempo.Amount
 	return to, nil
 }
 
-// believe accepts a receipt if it claims no more than was signed. carried is the amount of the
+// acceptReceipt accepts a receipt if it claims no more than was signed. carried is the amount of the
 // voucher that it answers.
-func (p *purchase) believe(rc *mpp.Receipt, carried tempo.Amount) error {
+func (p *purchase) acceptReceipt(rc *mpp.Receipt, carried tempo.Amount) error {
 	r := p.row()
 	err := rc.Check(r.ID, r.Signed)
 	switch {
@@ -305,11 +305,11 @@ func (p *purchase) believe(rc *mpp.Receipt, carried tempo.Amount) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
-	return p.spent(rc.Spent)
+	return p.storeCharges(rc.Spent)
 }
 
-// spent stores the charges that the server reports.
-func (p *purchase) spent(sum tempo.Amount) error {
+// storeCharges stores the charges that the server reports.
+func (p *purchase) storeCharges(sum tempo.Amount) error {
 	r := p.row()
 	if sum == r.Spent && r.State != Opening {
 		return nil
@@ -319,7 +319,7 @@ func (p *purchase) spent(sum tempo.Amount) error {
 	}
 	if more, up := sum.Sub(r.Spent); up && !more.IsZero() {
 		p.charged, _ = p.charged.Add(more)
-		p.c.money(Money{Kind: MoneyCharged, Amount: more, Channel: p.told()})
+		p.c.money(Money{Kind: MoneyCharged, Amount: more, Channel: p.publicState()})
 	} else if less, _ := r.Spent.Sub(sum); !less.IsZero() { // a charge that was refunded
 		if p.charged, up = p.charged.Sub(less); !up {
 			p.charged = tempo.Amount{}
@@ -337,9 +337,9 @@ func (p *purchase) opened() error {
 	if err != nil {
 		return err
 	}
-	ch := p.told()
+	ch := p.publicState()
 	p.c.money(Money{Kind: MoneyOpened, Amount: ch.Deposit, Channel: ch})
-	if p.c.room().IsZero() {
+	if p.c.depositRoom().IsZero() {
 		p.c.money(
 			Money{
 				Kind:    MoneyNotice,

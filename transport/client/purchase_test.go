@@ -76,7 +76,7 @@ func TestRaise(t *testing.T) {
 		defer x.Close()
 		p := x.purchase(r.row(7, 3, 1))
 		p.signed = usd(1)
-		err := p.raise(usd(to))
+		err := p.storeVoucher(usd(to))
 		var limit *LimitError
 		switch {
 		case target == nil && err == nil:
@@ -104,12 +104,12 @@ func TestRaise(t *testing.T) {
 		defer x.Close()
 		p := x.purchase(r.row(9, 3, 1))
 		p.signed = signed
-		if err := p.allow(raise); (err == nil) != ok || !ok && !errors.As(err, new(*LimitError)) {
+		if err := p.checkLimit(raise); (err == nil) != ok || !ok && !errors.As(err, new(*LimitError)) {
 			t.Errorf("allow %s after %s: %v", raise, signed, err)
 		}
 		before := p.row().Signed
 		sum, fits := before.Add(raise)
-		if err := p.raise(sum); fits && (err == nil) != ok || !ok && p.row().Signed != before {
+		if err := p.storeVoucher(sum); fits && (err == nil) != ok || !ok && p.row().Signed != before {
 			t.Errorf("raise by %s after %s: %v, signed %s", raise, signed, err, p.row().Signed)
 		}
 	}
@@ -138,7 +138,7 @@ func TestRoom(t *testing.T) {
 	f := func(want uint64, rows ...row) {
 		t.Helper()
 		x.store.book.Channels = rows
-		if got := x.room(); got != usd(want) {
+		if got := x.depositRoom(); got != usd(want) {
 			t.Errorf("room %s, want %s", got, usd(want))
 		}
 	}
@@ -163,7 +163,7 @@ func TestSpent(t *testing.T) {
 		defer x.Close()
 		p := x.purchase(r.row(10, 5, 3))
 		p.charged = usd(charged)
-		if err := p.spent(usd(sum)); err != nil || p.row().Spent != usd(sum) || p.charged != usd(want) || !slices.Equal(x.said(), told) {
+		if err := p.storeCharges(usd(sum)); err != nil || p.row().Spent != usd(sum) || p.charged != usd(want) || !slices.Equal(x.said(), told) {
 			t.Errorf("%v, spent %s, charged %s, told %q", err, p.row().Spent, p.charged, x.said())
 		}
 	}
@@ -262,7 +262,7 @@ func TestBelieve(t *testing.T) {
 		p.answered["a"] = true
 		rc := &mpp.Receipt{ChallengeID: "a", ChannelID: rw.ID, AcceptedCumulative: usd(4), Spent: usd(4)}
 		change(rc)
-		err := p.believe(rc, usd(4))
+		err := p.acceptReceipt(rc, usd(4))
 		if (err == nil) != ok || !ok && (!errors.Is(err, ErrProtocol) || p.row().Spent != usd(3)) || ok && p.row().Spent != rc.Spent {
 			t.Errorf("%v, spent %s", err, p.row().Spent)
 		}

@@ -30,8 +30,8 @@ const (
 	maxAnswer = 512 << 20
 	// maxHeader limits the header of an answer.
 	maxHeader = 64 << 10
-	// headTime is the time limit for the header of an answer: an opening waits for the chain.
-	headTime = 90 * time.Second
+	// headerTimeout is the time limit for the header of an answer: an opening waits for the chain.
+	headerTimeout = 90 * time.Second
 	// maxPayments limits how often one request is answered 402 after it was paid.
 	maxPayments = 4
 	// maxTries limits how often a request without an answer is repeated.
@@ -60,22 +60,22 @@ func baseURL(text string) (string, error) {
 // its server only.
 func newWeb() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.ResponseHeaderTimeout, t.MaxResponseHeaderBytes, t.DisableCompression = headTime, maxHeader, true
+	t.ResponseHeaderTimeout, t.MaxResponseHeaderBytes, t.DisableCompression = headerTimeout, maxHeader, true
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// ask is a request without its payment.
-type ask struct {
+// apiCall is a request without its payment.
+type apiCall struct {
 	method, path, accept string
 	body                 []byte
 }
 
 // manage marks a request that only manages the channel.
-func manage(path string) ask { return ask{method: http.MethodPost, path: path} }
+func manage(path string) apiCall { return apiCall{method: http.MethodPost, path: path} }
 
 // once sends a request once. A credential goes into the header that its challenge names; a
 // management request has no body.
-func (p *purchase) once(ctx context.Context, a ask, cr *mpp.Credential, content bool) (*http.Response, error) {
+func (p *purchase) once(ctx context.Context, a apiCall, cr *mpp.Credential, content bool) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, a.method, p.c.server+a.path, bytes.NewReader(a.body))
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
@@ -121,7 +121,7 @@ func (u unanswered) Error() string {
 func (u unanswered) Unwrap() error { return u.cause }
 
 // try repeats the same request until there is an answer other than "retry later".
-func (p *purchase) try(ctx context.Context, a ask, cr *mpp.Credential, content bool) (resp *http.Response, err error) {
+func (p *purchase) try(ctx context.Context, a apiCall, cr *mpp.Credential, content bool) (resp *http.Response, err error) {
 	for n := 1; ; n++ {
 		resp, err = p.once(ctx, a, cr, content)
 		rest := backoff(n)
@@ -164,7 +164,7 @@ func drain(resp *http.Response) {
 
 // send sends a request and pays what the answer asks for. It returns an answer other than a
 // demand for payment; the caller closes its body.
-func (p *purchase) send(ctx context.Context, a ask) (*http.Response, error) {
+func (p *purchase) send(ctx context.Context, a apiCall) (*http.Response, error) {
 	resp, err := p.try(ctx, a, nil, true)
 	if err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (p *purchase) mendable(r refusal) bool {
 }
 
 // pay pays an offer and sends the request with the payment.
-func (p *purchase) pay(ctx context.Context, a ask, of *offer, short tempo.Amount) (*http.Response, error) {
+func (p *purchase) pay(ctx context.Context, a apiCall, of *offer, short tempo.Amount) (*http.Response, error) {
 	payload, err := p.use(ctx, of)
 	if err != nil {
 		return nil, err
@@ -219,14 +219,14 @@ func (p *purchase) pay(ctx context.Context, a ask, of *offer, short tempo.Amount
 			return nil, err
 		}
 		if more, up := to.Sub(p.row().Signed); up {
-			if err := p.allow(more); err != nil { // before a top-up that it would need
+			if err := p.checkLimit(more); err != nil { // before a top-up that it would need
 				return nil, err
 			}
 		}
 		if err := p.cover(ctx, a.path, of, to); err != nil {
 			return nil, err
 		}
-		if err := p.raise(to); err != nil {
+		if err := p.storeVoucher(to); err != nil {
 			return nil, err
 		}
 		if payload, err = p.voucher(); err != nil {
@@ -244,10 +244,10 @@ func (p *purchase) pay(ctx context.Context, a ask, of *offer, short tempo.Amount
 }
 
 // answer sends a request with a credential, and handles the receipt.
-func (p *purchase) answer(ctx context.Context, a ask, of *offer, payload mpp.Payload, content bool) (*http.Response, error) {
+func (p *purchase) answer(ctx context.Context, a apiCall, of *offer, payload mpp.Payload, content bool) (*http.Response, error) {
 	p.answered[of.challenge.ID], p.offered = true, of
 	cr := mpp.NewCredential(&of.challenge, payload, mpp.Source{ChainID: p.c.chain.ID, Address: p.c.account})
-	carried := carries(payload)
+	carried := signedAmount(payload)
 	resp, err := p.try(ctx, a, cr, content)
 	if err != nil {
 		return nil, err
@@ -262,8 +262,8 @@ func (p *purchase) answer(ctx context.Context, a ask, of *offer, payload mpp.Pay
 	return resp, nil
 }
 
-// carries returns the amount that a payload signs for.
-func carries(payload mpp.Payload) tempo.Amount {
+// signedAmount returns the amount that a payload signs for.
+func signedAmount(payload mpp.Payload) tempo.Amount {
 	switch v := payload.(type) {
 	case *mpp.Open:
 		return v.CumulativeAmount
@@ -288,12 +288,12 @@ func (p *purchase) acknowledged(resp *http.Response, carried tempo.Amount) error
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
-	return p.believe(rc, carried)
+	return p.acceptReceipt(rc, carried)
 }
 
 // replace deletes a channel that the server calls gone, if the chain confirms it, and repeats
 // the request once. Without the check a server could make a payer abandon money.
-func (p *purchase) replace(ctx context.Context, a ask, resp *http.Response) (*http.Response, error) {
+func (p *purchase) replace(ctx context.Context, a apiCall, resp *http.Response) (*http.Response, error) {
 	refusal := readRefusal(resp)
 	r := p.row()
 	s, err := p.c.chain.state(ctx, r.ID)
@@ -310,7 +310,7 @@ func (p *purchase) replace(ctx context.Context, a ask, resp *http.Response) (*ht
 		return nil, err
 	}
 	p.replaced, p.channel = true, common.Hash{}
-	p.c.money(Money{Kind: MoneyNotice, Channel: p.c.store.book.channel(&r), Text: "the channel was closed; a new one is opened"})
+	p.c.money(Money{Kind: MoneyNotice, Channel: p.c.store.book.public(&r), Text: "the channel was closed; a new one is opened"})
 	return p.try(ctx, a, nil, true)
 }
 

@@ -60,7 +60,7 @@ func TestSnapshotOfLostFile(t *testing.T) {
 		}
 		last := r.payloads[len(r.payloads)-1]
 		if v, ok := last.(*mpp.Voucher); ok != taken || taken && (v.ChannelID != ref.ChannelID || v.CumulativeAmount != usd(3)) {
-			t.Errorf("%s: %s of %s for the old channel: %v", what, last.Action(), carries(last), last.Ref().ChannelID == ref.ChannelID)
+			t.Errorf("%s: %s of %s for the old channel: %v", what, last.Action(), signedAmount(last), last.Ref().ChannelID == ref.ChannelID)
 		}
 		for _, ch := range c.Channels() {
 			if ch.ID == ref.ChannelID && !taken {

@@ -33,8 +33,8 @@ const maxFile = 1 << 20
 // fileSuffix is the suffix of channel files.
 const fileSuffix = ".channels.json"
 
-// book is the content of a channel file: the channels of one account with one server.
-type book struct {
+// channelFile is the content of a channel file: the channels of one account with one server.
+type channelFile struct {
 	Version  int            `json:"version"`
 	Server   string         `json:"server"`
 	Account  common.Address `json:"account"`
@@ -134,7 +134,7 @@ func fileName(server string, account common.Address) string {
 type store struct {
 	path  string
 	lock  *flock.Flock
-	book  book
+	book  channelFile
 	write func(path string, doc []byte) error // writeDurably; tests replace it to simulate errors
 }
 
@@ -152,7 +152,7 @@ func openStore(dir, server string, account common.Address) (*store, error) {
 	}
 	b, err := readBook(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		b, err = book{Version: fileVersion, Server: server, Account: account}, nil
+		b, err = channelFile{Version: fileVersion, Server: server, Account: account}, nil
 	}
 	if err == nil && (b.Server != server || b.Account != account) {
 		err = fmt.Errorf("read %s: it is of another server or account", filepath.Base(s.path))
@@ -169,7 +169,7 @@ func (s *store) close() error { return s.lock.Close() }
 
 // readBook reads a channel file. An unreadable file is never overwritten, because it may be
 // the only record of money.
-func readBook(path string) (b book, err error) {
+func readBook(path string) (b channelFile, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return b, fmt.Errorf("read channels: %w", err)
@@ -183,12 +183,12 @@ func readBook(path string) (b book, err error) {
 		b, err = decodeBook(doc)
 	}
 	if err != nil {
-		return book{}, fmt.Errorf("read %s: %w", path, err)
+		return channelFile{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return b, nil
 }
 
-func decodeBook(doc []byte) (b book, err error) {
+func decodeBook(doc []byte) (b channelFile, err error) {
 	if err := json.Unmarshal(doc, &b, json.RejectUnknownMembers(true)); err != nil {
 		return b, err
 	}
@@ -204,7 +204,7 @@ func decodeBook(doc []byte) (b book, err error) {
 }
 
 // update changes the book and returns when it is on disk. After an error nothing has changed.
-func (s *store) update(edit func(*book)) error {
+func (s *store) update(edit func(*channelFile)) error {
 	next := s.book
 	next.Channels = slices.Clone(s.book.Channels)
 	edit(&next)
@@ -221,7 +221,7 @@ func (s *store) update(edit func(*book)) error {
 
 // edit changes one row.
 func (s *store) edit(id common.Hash, change func(*row)) error {
-	return s.update(func(b *book) {
+	return s.update(func(b *channelFile) {
 		for i := range b.Channels {
 			if b.Channels[i].ID == id {
 				change(&b.Channels[i])
@@ -232,7 +232,7 @@ func (s *store) edit(id common.Hash, change func(*row)) error {
 
 // drop deletes a row.
 func (s *store) drop(id common.Hash) error {
-	return s.update(func(b *book) {
+	return s.update(func(b *channelFile) {
 		b.Channels = slices.DeleteFunc(b.Channels, func(r row) bool { return r.ID == id })
 	})
 }
@@ -290,14 +290,14 @@ func Channels(dir string) ([]Channel, error) {
 		b, err := readBook(path)
 		faults = append(faults, err)
 		for i := range b.Channels {
-			all = append(all, b.channel(&b.Channels[i]))
+			all = append(all, b.public(&b.Channels[i]))
 		}
 	}
 	return all, errors.Join(faults...)
 }
 
-// channel returns a row in its public form.
-func (b *book) channel(r *row) Channel {
+// public returns a row in its public form.
+func (b *channelFile) public(r *row) Channel {
 	ch := Channel{
 		Server: b.Server, Account: b.Account, ID: r.ID, ChainID: r.ChainID, Token: r.Descriptor.Token, Payee: r.Descriptor.Payee,
 		State: r.State, Deposit: r.Deposit, Signed: r.Signed, Spent: r.Spent, OpenedAt: time.Unix(r.OpenedAt, 0),

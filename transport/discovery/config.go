@@ -45,8 +45,8 @@ func (l Limits) longest() string {
 	}
 }
 
-// span formats a duration in the largest unit that divides it: 90 seconds, 1 hour.
-func span(d time.Duration) string {
+// formatDuration formats a duration in the largest unit that divides it: 90 seconds, 1 hour.
+func formatDuration(d time.Duration) string {
 	for _, u := range []struct {
 		length time.Duration
 		name   string
@@ -69,13 +69,13 @@ func (c Config) facts() *strings.Replacer {
 		"{cached}", cached,
 		"{defaultModel}", c.Model,
 		"{exposure}", dollars(c.Terms.Exposure),
-		"{heartbeat}", span(c.Limits.Heartbeat),
-		"{jobKept}", span(api.JobRetention),
-		"{jobPatience}", span(c.Terms.JobPatience),
+		"{heartbeat}", formatDuration(c.Limits.Heartbeat),
+		"{jobKept}", formatDuration(api.JobRetention),
+		"{jobPatience}", formatDuration(c.Terms.JobPatience),
 		"{longest}", c.Limits.longest(),
 		"{maxContext}", strconv.Itoa(api.MaxContext),
-		"{runKept}", span(api.RunRetention),
-		"{voucherPatience}", span(c.Terms.VoucherPatience),
+		"{runKept}", formatDuration(api.RunRetention),
+		"{voucherPatience}", formatDuration(c.Terms.VoucherPatience),
 	)
 }
 

@@ -112,12 +112,12 @@ func TestWords(t *testing.T) {
 			}
 		}
 	}
-	for key := range words {
+	for key := range memberTexts {
 		if !members[key] {
 			t.Errorf("fields.tsv: %s is nothing", key)
 		}
 	}
-	for key := range exact {
+	for key := range memberDetails {
 		if !members[key] {
 			t.Errorf("exact: %s is nothing", key)
 		}
@@ -336,7 +336,7 @@ func TestDollars(t *testing.T) {
 func TestSpan(t *testing.T) {
 	f := func(d time.Duration, want string) {
 		t.Helper()
-		if got := span(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("%d: %s, want %s", d, got, want)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"txlens/engine/api"
 )
 
-// base is a placeholder for the base URL while the documents are made. The top-level domain
+// basePlaceholder is a placeholder for the base URL while the documents are made. The top-level domain
 // invalid is reserved (RFC 2606).
-const base = "https://base.invalid"
+const basePlaceholder = "https://base.invalid"
 
 // documentTable lists the documents.
 var documentTable = []struct{ path, operation, kind, about string }{
@@ -47,8 +47,8 @@ type Document struct {
 
 // Set is the documents of one deployment. It is safe for concurrent use.
 type Set struct {
-	made   map[string]Document // by path; with the configured base URL, or with the placeholder
-	masked bool                // the documents have the placeholder
+	made        map[string]Document // by path; with the configured base URL, or with the placeholder
+	placeholder bool                // the documents have the placeholder
 }
 
 // Paths lists the paths of the documents.
@@ -76,15 +76,15 @@ func New(cfg Config) (*Set, error) {
 		return nil, err
 	}
 	facts := cfg.facts()
-	s := &Set{made: map[string]Document{}, masked: cfg.BaseURL.s == ""}
+	s := &Set{made: map[string]Document{}, placeholder: cfg.BaseURL.s == ""}
 	for _, d := range documentTable {
 		body, err := makers()[d.path](cfg, all)
 		if err != nil {
 			return nil, fmt.Errorf("make %s: %w", d.path, err)
 		}
 		body = []byte(facts.Replace(string(body)))
-		if !s.masked {
-			body = bytes.ReplaceAll(body, []byte(base), []byte(cfg.BaseURL.s))
+		if !s.placeholder {
+			body = bytes.ReplaceAll(body, []byte(basePlaceholder), []byte(cfg.BaseURL.s))
 		}
 		s.made[d.path] = Document{d.kind, tagOf(body), body}
 	}
@@ -93,14 +93,14 @@ func New(cfg Config) (*Set, error) {
 
 // NeedsBase reports whether At needs the base URL of the request. Such a document must not be
 // cached, because it depends on the Host header.
-func (s *Set) NeedsBase() bool { return s.masked }
+func (s *Set) NeedsBase() bool { return s.placeholder }
 
 // At returns the document at path. from is the base URL of the request, which is used only if
 // NeedsBase.
 func (s *Set) At(path string, from BaseURL) (Document, bool) {
 	d, ok := s.made[path]
-	if ok && s.masked {
-		d.Body = bytes.ReplaceAll(d.Body, []byte(base), []byte(from.s))
+	if ok && s.placeholder {
+		d.Body = bytes.ReplaceAll(d.Body, []byte(basePlaceholder), []byte(from.s))
 		d.ETag = tagOf([]byte(d.ETag + from.s)) // both together determine the body
 	}
 	return d, ok

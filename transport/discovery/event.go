@@ -29,7 +29,7 @@ func eventSchema(t api.EventType) string {
 func addEvents(all map[string]schema) {
 	members := all["Event"]["properties"].(schema)
 	delete(all, "Event")
-	members["html"] = schema{"type": "string", "description": words["Event.html"]}
+	members["html"] = schema{"type": "string", "description": memberTexts["Event.html"]}
 	var refs []any
 	mapping := map[string]string{}
 	for _, t := range eventOrder {
@@ -40,13 +40,13 @@ func addEvents(all map[string]schema) {
 		} else {
 			s = layoutEvent(t, members)
 		}
-		s["description"] = words[name]
+		s["description"] = memberTexts[name]
 		all[name] = s
 		refs = append(refs, ref(name))
 		mapping[string(t)] = componentPrefix + name
 	}
 	all["StreamEvent"] = schema{
-		"description": words["StreamEvent"], "oneOf": refs,
+		"description": memberTexts["StreamEvent"], "oneOf": refs,
 		"discriminator": schema{"propertyName": "type", "mapping": mapping},
 	}
 }
@@ -55,7 +55,7 @@ func addEvents(all map[string]schema) {
 func envelope(t api.EventType, members schema) schema {
 	id := maps.Clone(members["requestId"].(schema))
 	id["format"] = "uuid"
-	return schema{"type": schema{"type": "string", "const": string(t), "description": words["Event.type"]}, "requestId": id}
+	return schema{"type": schema{"type": "string", "const": string(t), "description": memberTexts["Event.type"]}, "requestId": id}
 }
 
 func layoutEvent(t api.EventType, members schema) schema {

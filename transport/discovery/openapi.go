@@ -16,8 +16,8 @@ const APIVersion = "1.0.0"
 // addition to x-event-schema.
 const namedEvents = "x-named-events"
 
-// everywhere are the headers of every answer.
-var everywhere = []string{
+// commonHeaders are the headers of every answer.
+var commonHeaders = []string{
 	"X-Service-Version",
 	"X-Service-Cost-Model",
 	"X-Request-Id",
@@ -60,7 +60,7 @@ func openAPI(cfg Config, all map[string]schema) *openapi31.Spec {
 	spec := &openapi31.Spec{Openapi: "3.1.0"}
 	spec.Info.WithTitle("Txlens").WithVersion(APIVersion).WithSummary("What did this EVM transaction do?").WithDescription(overview(cfg)).
 		WithLicense(*new(openapi31.License).WithName("Apache-2.0").WithIdentifier("Apache-2.0"))
-	spec.WithServers(openapi31.Server{URL: base})
+	spec.WithServers(openapi31.Server{URL: basePlaceholder})
 	spec.WithTags(
 		tag("analysis", "Explain transactions."),
 		tag("payment", "Payment channels."),
@@ -111,7 +111,7 @@ func (c Config) components(all map[string]schema) openapi31.Components {
 		}
 		out.WithHeadersItem(h.name, openapi31.HeaderOrReference{Header: &header})
 	}
-	for _, list := range [][]answer{always, onPaid, withBody, sessions} {
+	for _, list := range [][]answer{commonAnswers, onPaid, withBody, sessions} {
 		for _, a := range list {
 			if a.plain != "" && !c.Metered {
 				continue
@@ -167,7 +167,7 @@ func (c Config) response(a answer) *openapi31.Response {
 	if a.problem && c.Metered {
 		out.Description += "\n\nOr, as application/problem+json: why a payment is refused. Nothing was charged."
 	}
-	for _, list := range [][]string{everywhere, a.headers} {
+	for _, list := range [][]string{commonHeaders, a.headers} {
 		for _, name := range list {
 			out.WithHeadersItem(name, openapi31.HeaderOrReference{Reference: &openapi31.Reference{Ref: "#/components/headers/" + name}})
 		}

@@ -12,7 +12,7 @@ type operation struct {
 	method, path, id, tag string
 	payment               string // description of what is paid for; empty: free
 	moves                 bool   // it manages a payment channel and sells nothing, so it has no offer
-	aside                 bool   // another operation of the path is listed instead
+	unlisted              bool   // another operation of the path is listed instead
 	summary, text         string
 	body                  *media // body of the request
 	bodyOptional          bool
@@ -84,9 +84,9 @@ func shared(name string, a answer) answer {
 	return a
 }
 
-// always are the answers of any operation to an invalid request, or if the service cannot
+// commonAnswers are the answers of any operation to an invalid request, or if the service cannot
 // answer.
-var always = []answer{
+var commonAnswers = []answer{
 	shared("BadRequest", refused(400, "The request is not valid HTTP, or it is wrong; `error` names the field.")),
 	shared("RequestTimeout", refused(408, "The request did not arrive in time.")),
 	shared("TooManyConnections", refused(429, "There are too many connections from one address. Its code is `busy`.")),
@@ -107,13 +107,13 @@ var problems = media{kind: "application/problem+json", schema: ref("Problem")}
 // onPaid are the answers of always for a paid operation, where the same statuses also report
 // faults of the payment.
 var onPaid = []answer{
-	shared("BadPaidRequest", orProblem(always[0])), always[1], shared("TooManyPayments", orProblem(tooManyPayments)), always[3],
-	shared("PaidInternalError", orProblem(always[4])), shared("PaidUnavailable", orProblem(always[5])),
+	shared("BadPaidRequest", orProblem(commonAnswers[0])), commonAnswers[1], shared("TooManyPayments", orProblem(tooManyPayments)), commonAnswers[3],
+	shared("PaidInternalError", orProblem(commonAnswers[4])), shared("PaidUnavailable", orProblem(commonAnswers[5])),
 }
 
 // tooManyPayments is the 429 of a paid operation.
 var tooManyPayments = func() answer {
-	a := always[2]
+	a := commonAnswers[2]
 	a.text += " Or one payment channel, payer or address sent too many vouchers or openings: see `detail`. Nothing was charged."
 	return a
 }()
@@ -231,8 +231,8 @@ func withRetry(a answer) answer {
 	return a
 }
 
-// instead returns the default answers without those that an operation replaces.
-func instead(list []answer, own ...int) []answer {
+// without returns the default answers without those that an operation replaces.
+func without(list []answer, own ...int) []answer {
 	return slices.DeleteFunc(slices.Clone(list), func(a answer) bool { return slices.Contains(own, a.status) })
 }
 
@@ -252,7 +252,7 @@ func opAsync() operation {
 			challenge("The submit unit is owed: the terms are in WWW-Authenticate. Or the deposit is too small.", "DepositBelowMinimum"),
 			orProblem(refused(503, "Not now.", api.CodeBusy, api.CodeStopping, api.CodeJobsOff)),
 			orProblem(answer{status: 500, text: "The service failed before a job existed.", bodies: []media{jsonOf("AsyncFault")}}),
-		}, withBody, sessions, instead(onPaid, 500, 503)),
+		}, withBody, sessions, without(onPaid, 500, 503)),
 	}
 }
 
@@ -322,7 +322,7 @@ func opHealth() operation {
 	return operation{
 		method: "get", path: "/health", id: "getHealth", tag: "service", summary: "Is the service alive?",
 		text:    "Free, and asks nothing of anybody.",
-		answers: slices.Concat([]answer{{status: 200, text: "It is.", bodies: []media{jsonOf("Health")}}}, always),
+		answers: slices.Concat([]answer{{status: 200, text: "It is.", bodies: []media{jsonOf("Health")}}}, commonAnswers),
 	}
 }
 
@@ -331,7 +331,7 @@ func pageOps() []operation {
 	html := textOf("text/html")
 	return []operation{
 		{method: "get", path: "/", id: "getFrontPage", tag: "service", summary: "Front page, for people", text: "Free.",
-			answers: slices.Concat([]answer{{status: 200, text: "The page.", bodies: []media{html}}}, always)},
+			answers: slices.Concat([]answer{{status: 200, text: "The page.", bodies: []media{html}}}, commonAnswers)},
 		{
 			method:  "get",
 			path:    "/sample.html",
@@ -341,7 +341,7 @@ func pageOps() []operation {
 			text:    "Free.",
 			answers: slices.Concat(
 				[]answer{{status: 200, text: "The report.", bodies: []media{html}}, refused(404, "This server has no sample.")},
-				always,
+				commonAnswers,
 			),
 		},
 	}
@@ -361,7 +361,7 @@ func documentOps() []operation {
 			answers: slices.Concat([]answer{
 				{status: 200, text: "The document.", bodies: []media{body}, headers: []string{"ETag"}},
 				{status: 304, text: "It has not changed.", headers: []string{"ETag"}},
-			}, always),
+			}, commonAnswers),
 		})
 	}
 	return out

@@ -7,7 +7,7 @@ func mcpOps() []operation {
 	message := media{kind: "application/json", schema: schema{"type": "object", "description": "A message of JSON-RPC 2.0."}}
 	events := textOf("text/event-stream")
 	plain := textOf("text/plain")
-	refusals := slices.Concat(withBody, always)
+	refusals := slices.Concat(withBody, commonAnswers)
 	for i, a := range refusals {
 		switch a.status {
 		case 400, 413, 415:
@@ -30,7 +30,7 @@ func mcpOps() []operation {
 			}, refusals),
 		},
 		{
-			method: "delete", path: "/mcp", id: "endMCPSession", tag: "analysis", aside: true,
+			method: "delete", path: "/mcp", id: "endMCPSession", tag: "analysis", unlisted: true,
 			summary: "End a session of the Model Context Protocol",
 			text:    "For the versions before 2026-07-28. The header Mcp-Session-Id names the session.",
 			answers: slices.Concat([]answer{{status: 204, text: "It has ended."}, gone}, refusals),

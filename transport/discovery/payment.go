@@ -28,7 +28,7 @@ func (c Config) serviceInfo() map[string]any {
 		"categories": []any{"blockchain", "data", "ai"},
 		"metered":    c.Metered,
 		"docs": map[string]any{
-			"homepage": base + "/", "apiReference": base + "/openapi.json", "llms": base + "/llms.txt",
+			"homepage": basePlaceholder + "/", "apiReference": basePlaceholder + "/openapi.json", "llms": basePlaceholder + "/llms.txt",
 		},
 	}
 }

@@ -47,10 +47,10 @@ var roots = []any{
 //go:embed fields.tsv
 var fieldTable string
 
-// words are the descriptions of schemas and members, by "Schema" and "Schema.member". They are
+// memberTexts are the descriptions of schemas and members, by "Schema" and "Schema.member". They are
 // written for users of the answers, unlike the comments of the Go types. Config.facts replaces
 // the names in braces.
-var words = readWords(fieldTable)
+var memberTexts = readWords(fieldTable)
 
 func readWords(table string) map[string]string {
 	out := map[string]string{}
@@ -63,9 +63,9 @@ func readWords(table string) map[string]string {
 	return out
 }
 
-// exact has the details of members that their Go type cannot express. A test finds keys
+// memberDetails has the details of members that their Go type cannot express. A test finds keys
 // without a member.
-var exact = map[string]schema{
+var memberDetails = map[string]schema{
 	"ExplainRequest.txHash":       {"pattern": api.HashPattern},
 	"ExplainRequest.chainId":      {"minimum": 1},
 	"ExplainRequest.context":      {"maxLength": api.MaxContext},
@@ -156,7 +156,7 @@ func reflected() (map[string]schema, error) {
 			fault = fmt.Errorf("write the schema of %s: %w", name, err)
 			return
 		}
-		if text := words[name]; text != "" {
+		if text := memberTexts[name]; text != "" {
 			m["description"] = text
 		}
 		out[name] = m
@@ -229,19 +229,19 @@ func member(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// dress adds the details of the tables to each member of a schema.
-func dress(name string, s schema) {
+// addDetails adds the details of the tables to each member of a schema.
+func addDetails(name string, s schema) {
 	members, _ := s["properties"].(schema)
 	for member, v := range members {
 		m := v.(schema)
-		extra := exact[name+"."+member]
+		extra := memberDetails[name+"."+member]
 		if extra["anyOf"] != nil || extra["$ref"] != nil {
 			clear(m)
 		}
 		for k, v := range extra {
 			m[k] = v
 		}
-		if text := words[name+"."+member]; text != "" {
+		if text := memberTexts[name+"."+member]; text != "" {
 			m["description"] = text
 		}
 	}
@@ -255,7 +255,7 @@ func schemas() (map[string]schema, error) {
 	}
 	delete(all, "Value") // raw JSON: exact describes its content
 	for name, s := range all {
-		dress(name, s)
+		addDetails(name, s)
 	}
 	all["ExplainRequest"]["additionalProperties"] = false
 	addEvents(all)

@@ -30,7 +30,7 @@ var texts = sync.OnceValue(func() *template.Template {
 		"cell":    func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "|", "\\|"), "\n\n", " ") },
 		"where":   where,
 		"amount":  amountOf,
-		"span":    span,
+		"span":    formatDuration,
 		"nano":    api.NanoDollars,
 	}).ParseFS(templates, "*.tmpl"))
 })
@@ -73,7 +73,7 @@ type (
 
 func newPage(cfg Config, all map[string]schema) page {
 	p := page{
-		Config: cfg, Base: base, Example: exampleHash, Models: api.Models(), Codes: api.ErrorCodes(),
+		Config: cfg, Base: basePlaceholder, Example: exampleHash, Models: api.Models(), Codes: api.ErrorCodes(),
 		HashForm: api.HashPattern, ContextMax: api.MaxContext,
 		Schemas: schemaTexts(all),
 	}
@@ -96,7 +96,7 @@ func newPage(cfg Config, all map[string]schema) page {
 }
 
 func formOfBody(m media) string {
-	if f := form(m.schema); strings.HasPrefix(m.kind, "application/") && f != "object" {
+	if f := schemaForm(m.schema); strings.HasPrefix(m.kind, "application/") && f != "object" {
 		return m.kind + ": " + f
 	}
 	return m.kind
@@ -120,14 +120,14 @@ func where(c api.ErrorCode) string {
 func schemaTexts(all map[string]schema) []schemaText {
 	var out []schemaText
 	for name, s := range all {
-		t := schemaText{Name: name, Text: text(s), Form: form(s)}
+		t := schemaText{Name: name, Text: text(s), Form: schemaForm(s)}
 		required, _ := s["required"].([]any)
 		if list, ok := s["required"].([]string); ok {
 			required = anys(list)
 		}
 		members, _ := s["properties"].(schema)
 		for m, v := range members {
-			t.Members = append(t.Members, memberText{m, form(v.(schema)), text(v.(schema)), !slices.Contains(required, any(m))})
+			t.Members = append(t.Members, memberText{m, schemaForm(v.(schema)), text(v.(schema)), !slices.Contains(required, any(m))})
 		}
 		slices.SortFunc(t.Members, func(x, y memberText) int { return strings.Compare(x.Name, y.Name) })
 		out = append(out, t)
@@ -138,8 +138,8 @@ func schemaTexts(all map[string]schema) []schemaText {
 
 func text(s schema) string { t, _ := s["description"].(string); return t }
 
-// form describes a schema in a few words: string, integer or null, [TraceNode] ...
-func form(s schema) string {
+// schemaForm describes a schema in a few words: string, integer or null, [TraceNode] ...
+func schemaForm(s schema) string {
 	if r, ok := s["$ref"].(string); ok {
 		return strings.TrimPrefix(r, componentPrefix)
 	}
@@ -147,7 +147,7 @@ func form(s schema) string {
 		if list, ok := s[key].([]any); ok {
 			var names []string
 			for _, v := range list {
-				names = append(names, form(v.(schema)))
+				names = append(names, schemaForm(v.(schema)))
 			}
 			return strings.Join(names, " or ")
 		}
@@ -163,7 +163,7 @@ func form(s schema) string {
 		return "one of " + strings.Join(names, ", ")
 	}
 	if items, ok := s["items"].(schema); ok {
-		return "array of " + form(items)
+		return "array of " + schemaForm(items)
 	}
 	switch t := s["type"].(type) {
 	case string:

@@ -104,7 +104,7 @@ func jobInput(map[string]schema) schema {
 
 func makeToolSpec(cfg Config, all map[string]schema) ([]byte, error) {
 	spec := toolSpec{
-		Version: toolSpecVersion, BaseURL: base, Auth: "mpp-x402", SkillURL: base + "/SKILL.md", OpenAPIURL: base + "/openapi.json", DefaultModel: cfg.Model,
+		Version: toolSpecVersion, BaseURL: basePlaceholder, Auth: "mpp-x402", SkillURL: basePlaceholder + "/SKILL.md", OpenAPIURL: basePlaceholder + "/openapi.json", DefaultModel: cfg.Model,
 	}
 	byOperation := map[string]string{}
 	for _, t := range tools {
@@ -117,7 +117,7 @@ func makeToolSpec(cfg Config, all map[string]schema) ([]byte, error) {
 		byOperation[t.operation] = t.name
 	}
 	for _, op := range operations(cfg.Metered) {
-		if op.moves || op.aside {
+		if op.moves || op.unlisted {
 			continue // for the payment client, not for the model; its path is listed already
 		}
 		payment := "free"
