@@ -239,6 +239,8 @@ var plainActs = map[facts.Act]bool{
 	facts.ActDeploy:    true,
 	facts.ActSystem:    true,
 	facts.ActBatchPost: true,
+	facts.ActStatePost: true,
+	facts.ActRelayFill: true,
 	facts.ActNote:      true,
 	facts.ActAuthorize: true,
 }
@@ -254,7 +256,7 @@ func trustNames(a *facts.Reading, v *Verdict, lower lowering) {
 	}
 	unknown := 0
 	for _, addr := range a.CalledContracts() {
-		if !named(a, addr) && len(a.Tx.Input) > 0 && o.Act != facts.ActSystem && o.Act != facts.ActBatchPost && !a.NoCodeRan() {
+		if !named(a, addr) && len(a.Tx.Input) > 0 && o.Act != facts.ActSystem && o.Act != facts.ActBatchPost && o.Act != facts.ActStatePost && !a.NoCodeRan() {
 			unknown++
 			lower(api.Medium, verdict.CalledUnidentified, verdict.Abbreviated(addr))
 		}

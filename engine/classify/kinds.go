@@ -52,6 +52,8 @@ var kinds = map[facts.Act]kind{
 	facts.ActCreatePool: {api.TypeDeployment, "pool"},
 	facts.ActOracle:     {api.TypeRoutineInfra, "oracle_report"},
 	facts.ActBatchPost:  {api.TypeRoutineInfra, "batch_post"},
+	facts.ActStatePost:  {api.TypeRoutineInfra, "state_post"},
+	facts.ActRelayFill:  {api.TypeRoutineInfra, "relay_fill"},
 	facts.ActKeeper:     {api.TypeRoutineInfra, "keeper"},
 	facts.ActSystem:     {api.TypeRoutineInfra, "system"},
 	"routine":           {api.TypeRoutineInfra, "settlement"},
@@ -79,10 +81,18 @@ var kinds = map[facts.Act]kind{
 	"contract_call":     {api.TypeOther, "contract_call"},
 	facts.ActNote:       {api.TypeOther, "data"},
 	facts.ActAuthorize:  {api.TypeOther, "delegation"},
-	"order":             {api.TypeOther, "order"},
+	facts.ActOrder:      {api.TypeOther, "order"},
 	"order_refund":      {api.TypeOther, "refund"},
-	"cancel_order":      {api.TypeOther, "cancel_order"},
 	facts.ActBurn:       {api.TypeOther, "burn"},
+
+	facts.ActRequestUnstake: {api.TypeStake, "request_withdrawal"},
+	facts.ActCancelOrder:    {api.TypeOther, "cancel_order"},
+	facts.ActListItem:       {api.TypeOther, "listing"},
+	facts.ActRent:           {api.TypeOther, "rent"},
+	facts.ActStream:         {api.TypeOther, "stream"},
+	facts.ActMultisig:       {api.TypeOther, "multisig"},
+	facts.ActMixIn:          {api.TypeOther, "mixer_deposit"},
+	facts.ActMixOut:         {api.TypeOther, "mixer_withdrawal"},
 }
 
 // TypeOf is the txType of an act.

@@ -167,20 +167,37 @@ func infraWork(a *facts.Reading) *Opinion {
 	if o := batchPost(a); o != nil {
 		return o
 	}
+	if a.ActorKind == facts.ActorFill {
+		return relayFill(a)
+	}
 	if a.Has(facts.ActBridgeIn, facts.ActBridgeOut, facts.ActMessageIn) {
 		return nil
+	}
+	if hits := a.Find(facts.ActKeeper); len(hits) > 0 && hits[0].Log >= 0 && len(a.Out)+len(a.In) == 0 {
+		return opine(hits)
 	}
 	if a.Call != nil && (a.Call.Act == facts.ActOracle || a.Call.Act == facts.ActKeeper) && len(a.Out) <= 1 && len(a.In) == 0 {
 		return &Opinion{Act: a.Call.Act, Matches: a.Find(facts.ActOracle, facts.ActKeeper), Frames: []int{0}}
 	}
-	if hits := a.Find(facts.ActOracle, facts.ActBatchPost, facts.ActKeeper, "routine"); len(hits) > 0 && len(a.Out)+len(a.In) == 0 {
+	if hits := a.Find(facts.ActOracle, facts.ActKeeper, "routine"); len(hits) > 0 && len(a.Out)+len(a.In) == 0 {
 		return opine(hits)
 	}
 	return nil
 }
 
+// relayFill: a relayer paid what somebody had bridged, from its own funds. A recipient who
+// fills its own order is a user of the bridge.
+func relayFill(a *facts.Reading) *Opinion {
+	if a.Actor == a.Sender {
+		return nil
+	}
+	o := opine(a.Find(facts.ActBridgeIn))
+	o.Act = facts.ActRelayFill
+	return o
+}
+
 func batchPost(a *facts.Reading) *Opinion {
-	if hits := a.Find(facts.ActBatchPost); len(hits) > 0 && len(a.In) == 0 {
+	if hits := a.Find(facts.ActBatchPost, facts.ActStatePost); len(hits) > 0 && len(a.In) == 0 {
 		return opine(hits)
 	}
 	quiet := a.Receipt != nil && len(a.Receipt.Logs) == 0 && len(a.Out)+len(a.In) == 0
@@ -305,7 +322,7 @@ func createdCode(a *facts.Reading) *Opinion {
 }
 
 func stakeHits(a *facts.Reading) []*facts.Match {
-	return a.Find(facts.ActStake, facts.ActUnstake, facts.ActClaimStake, "restake_delegate")
+	return a.Find(facts.ActStake, facts.ActUnstake, facts.ActRequestUnstake, facts.ActClaimStake, "restake_delegate")
 }
 
 // stakeMine: collateral put into a lender's pool is staked there only on the way of a
@@ -336,7 +353,7 @@ func stakeWhere(a *facts.Reading, mine bool) *Opinion {
 	o := opine(own)
 	// Staking farms pay rewards whenever a stake changes: the change is the act.
 	for _, h := range own {
-		if h.Act == facts.ActStake || h.Act == facts.ActUnstake {
+		if h.Act == facts.ActStake || h.Act == facts.ActUnstake || h.Act == facts.ActRequestUnstake {
 			o.Act = h.Act
 			break
 		}
@@ -535,9 +552,14 @@ func message(a *facts.Reading) *Opinion {
 func otherEvent(a *facts.Reading) *Opinion {
 	return opine(
 		a.Find(
-			"order",
-			"cancel_order",
+			facts.ActListItem,
+			facts.ActOrder,
+			facts.ActCancelOrder,
 			"order_refund",
+			facts.ActRent,
+			facts.ActStream,
+			facts.ActMixIn,
+			facts.ActMixOut,
 			"perp",
 			"mint_py",
 			"redeem_py",
@@ -547,6 +569,7 @@ func otherEvent(a *facts.Reading) *Opinion {
 			facts.ActOracle,
 			facts.ActBatchPost,
 			facts.ActDelegate,
+			facts.ActMultisig,
 		),
 	)
 }

@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"slices"
 	"strings"
 	"txlens/engine/api"
 	"txlens/engine/facts"
@@ -27,10 +28,32 @@ func nftSale(a *facts.Reading) *Opinion {
 	}
 	out, in := facts.NotMinted(a.Out), facts.NotMinted(a.In)
 	if facts.HasNFT(out) != facts.HasNFT(in) && len(out) > 0 && len(in) > 0 &&
-		!a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity) {
+		!a.Has(facts.ActAddLiq, facts.ActRemoveLiq, facts.ActLiquidity, facts.ActBorrow, facts.ActRepay, facts.ActRent) {
+		if pledged(a, out, in) {
+			return &Opinion{Act: facts.ActBorrow, doubt: verdict.NoMarketplaceEvent}
+		}
 		return &Opinion{Act: facts.ActNFTSale, doubt: verdict.NoMarketplaceEvent}
 	}
 	return nil
+}
+
+// pledged reports whether an NFT is collateral: the contract that was called keeps it, and
+// the money came from somebody else, who would have got the NFT of a sale.
+func pledged(a *facts.Reading, out, in []facts.Leg) bool {
+	if !facts.HasNFT(out) || !a.HasTo || a.IsPool(a.Entry) {
+		return false
+	}
+	for i := range out {
+		if out[i].Counterparty != a.Entry {
+			return false
+		}
+	}
+	for i := range in {
+		if in[i].Counterparty == a.Entry {
+			return false
+		}
+	}
+	return true
 }
 
 // exchange: the actor gave one asset and got another, with a pool between, or
@@ -76,8 +99,7 @@ func quietExchange(a *facts.Reading, out, in []facts.Leg) bool {
 		facts.ActSupply, facts.ActWithdraw, facts.ActBorrow, facts.ActRepay, facts.ActStake, facts.ActUnstake, facts.ActClaimStake) {
 		return false
 	}
-	if n := strings.ToLower(a.Function); strings.Contains(n, "withdraw") || strings.Contains(n, "redeem") || strings.Contains(n, "borrow") ||
-		strings.Contains(n, "deposit") {
+	if a.Has(facts.ActClaim, facts.ActRent, facts.ActStream) || noExchangeName(a.Function) {
 		return false
 	}
 	if a.CalledRouter() || swapName(a) {
@@ -89,6 +111,14 @@ func quietExchange(a *facts.Reading, out, in []facts.Leg) bool {
 		}
 	}
 	return false
+}
+
+// noExchangeName reports whether the name of a function says that what it pays out is not
+// bought with what it takes: a claim for a fee, a loan against collateral, a rental.
+func noExchangeName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"withdraw", "redeem", "borrow", "deposit", "claim", "rent", "loan", "repay", "refund"},
+		func(word string) bool { return strings.Contains(name, word) && !strings.Contains(name, "current") })
 }
 
 // findShare looks for somebody else who got more of what the swap bought than the

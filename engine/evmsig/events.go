@@ -6,6 +6,8 @@ var (
 	TopicTransferSingle      = Hash("TransferSingle(address,address,address,uint256,uint256)")
 	TopicTransferBatch       = Hash("TransferBatch(address,address,address,uint256[],uint256[])")
 	TopicTransfer6909        = Hash("Transfer(address,address,address,uint256,uint256)")
+	TopicPunkTransfer        = Hash("PunkTransfer(address,address,uint256)")
+	TopicPunkBought          = Hash("PunkBought(uint256,uint256,address,address)")
 	TopicConsecutiveTransfer = Hash("ConsecutiveTransfer(uint256,uint256,address,address)")
 	TopicApproval            = Hash("Approval(address,address,uint256)")
 	TopicApprovalForAll      = Hash("ApprovalForAll(address,address,bool)")

@@ -57,6 +57,8 @@ const (
 	ActCreatePool Act = "create_pool"
 	ActOracle     Act = "oracle_report"
 	ActBatchPost  Act = "batch_post"
+	ActStatePost  Act = "state_post"
+	ActRelayFill  Act = "relay_fill"
 	ActKeeper     Act = "keeper"
 	ActSystem     Act = "system"
 	ActName       Act = "name"
@@ -70,4 +72,14 @@ const (
 	ActBurn       Act = "burn"
 	ActNote       Act = "note_sent"
 	ActAuthorize  Act = "set_code"
+
+	ActRequestUnstake Act = "request_unstake"
+	ActListItem       Act = "list_item"
+	ActOrder          Act = "order"
+	ActCancelOrder    Act = "cancel_order"
+	ActRent           Act = "rent"
+	ActStream         Act = "stream"
+	ActMultisig       Act = "multisig"
+	ActMixIn          Act = "mixer_deposit"
+	ActMixOut         Act = "mixer_withdrawal"
 )

@@ -100,12 +100,41 @@ func (c *computation) transferEvent(t Transfer, l *ethrpc.Log) {
 		return
 	}
 	t.From, t.To, t.Standard = from, to, ERC20
+	if id, ok := c.punk(t.Log, &v); ok {
+		t.Standard = ERC721
+		c.transfer(t, id, one)
+		return
+	}
 	if c.movesIDs(l.Address) {
 		t.Standard = ERC721
 		c.transfer(t, &v, one)
 		return
 	}
 	c.transfer(t, nil, &v)
+}
+
+// maxPunkLogs bounds how far behind its Transfer the event with the index of a punk is:
+// a sale withdraws the offer in between.
+const maxPunkLogs = 3
+
+// punk returns the index of the CryptoPunk that a Transfer of one unit moved. The contract
+// is older than ERC-721 and tells the index in a second event, PunkTransfer or PunkBought.
+func (c *computation) punk(pos int, amount *uint256.Int) (*uint256.Int, bool) {
+	if amount.CmpUint64(1) != 0 {
+		return nil, false
+	}
+	logs := c.Receipt.Logs
+	for i := pos + 1; i < len(logs) && i <= pos+maxPunkLogs && logs[i].Address == logs[pos].Address && len(logs[i].Topics) > 0; i++ {
+		switch l := &logs[i]; {
+		case l.Topics[0] == evmsig.TopicTransfer:
+			return nil, false
+		case l.Topics[0] == evmsig.TopicPunkTransfer && len(l.Topics) == 3 && len(l.Data) == 32:
+			return new(uint256.Int).SetBytes32(l.Data), true
+		case l.Topics[0] == evmsig.TopicPunkBought && len(l.Topics) == 4:
+			return new(uint256.Int).SetBytes32(l.Topics[1][:]), true
+		}
+	}
+	return nil, false
 }
 
 // movesIDs reports whether a token older than ERC-721 emits ids instead of amounts.

@@ -72,6 +72,15 @@ func (a *headlineWriter) powerOf(o *classify.Opinion) string {
 	return ""
 }
 
+// sumStatePost tells for which rollup, and at which contract.
+func (a *headlineWriter) sumStatePost(via string) string {
+	s := verbs[facts.ActStatePost].past
+	if a.HasTo {
+		s += " to " + a.callee()
+	}
+	return s + on("for", via)
+}
+
 // sumBatchPost tells how much was posted, and to which contract or inbox.
 func (a *headlineWriter) sumBatchPost(via string) string {
 	s := "Posted rollup data"

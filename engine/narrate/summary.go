@@ -56,6 +56,10 @@ func (a *headlineWriter) sumAct(o *classify.Opinion, via string) string {
 		return a.sumDelegation(o, via)
 	case facts.ActBatchPost:
 		return a.sumBatchPost(via)
+	case facts.ActStatePost:
+		return a.sumStatePost(via)
+	case facts.ActRelayFill:
+		return a.sumRelayFill(via)
 	case facts.ActSwap:
 		return a.sumSwap(via)
 	case facts.ActNFTSale:
@@ -215,6 +219,8 @@ func (a *headlineWriter) sumNFT(via string) string {
 		return "Bought " + a.legs(a.In) + " for " + a.legs(a.Out) + on("on", via)
 	case facts.HasNFT(a.Out) && len(a.In) > 0:
 		return "Sold " + a.legs(a.Out) + " for " + a.legs(a.In) + on("on", via)
+	case facts.HasNFT(a.Out):
+		return "Sold " + a.legs(a.Out) + on("on", via)
 	case len(a.Out) > 0:
 		return "Settled an NFT sale" + on("on", via) + ", paying " + a.legs(a.Out)
 	}
@@ -454,6 +460,8 @@ func (a *headlineWriter) seized() string {
 func (a *headlineWriter) sumGeneral(o *classify.Opinion, k verb, via string) string {
 	verb := k.past
 	switch {
+	case o.SubType == "request":
+		verb = "Sent a request to a staking contract"
 	case o.SubType == "harvest":
 		verb = "Harvested the yield of a vault"
 	case verb == "":
@@ -543,6 +551,14 @@ func (a *headlineWriter) sumDelivery(o *classify.Opinion, via string) string {
 		return "Delivered " + a.legs(o.Benefit) + " to " + a.Who(o.Beneficiary) + on("over", orBridge(via))
 	}
 	return "Delivered a cross-chain message" + on("over", orBridge(via))
+}
+
+// sumRelayFill tells what a relayer paid, and whom.
+func (a *headlineWriter) sumRelayFill(via string) string {
+	if len(a.In) == 0 {
+		return verbs[facts.ActRelayFill].past + on("on", via) + " for " + a.Who(a.Actor)
+	}
+	return "Paid " + a.legs(a.In) + " to " + a.Who(a.Actor) + " as a relayer of " + orBridge(via)
 }
 
 func orBridge(via string) string {
