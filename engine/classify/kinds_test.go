@@ -11,10 +11,10 @@ import (
 // zero is the account that tokens are minted from and burnt to.
 var zero common.Address
 
-// TestKinds has one transaction of each kind that is common on mainnets, as its contracts
-// log it: the type, the subtype, the protocol ("-" for none), and words of the headline.
-func TestKinds(t *testing.T) {
-	f := func(name string, s *scene.Scene, want string, words ...string) {
+// kindChecker returns the check of one transaction: its type, subtype and protocol ("-" for
+// none), and words of the headline.
+func kindChecker(t *testing.T) func(name string, s *scene.Scene, want string, words ...string) {
+	return func(name string, s *scene.Scene, want string, words ...string) {
 		t.Helper()
 		v := scene.Judge(s.Facts(t))
 		sub, protocol := v.SubType, "-"
@@ -33,16 +33,41 @@ func TestKinds(t *testing.T) {
 			}
 		}
 	}
+}
+
+func sceneAt(a common.Address, value int64, calldata []byte) *scene.Scene {
+	return scene.New(scene.At(a), value, calldata)
+}
+
+func callOf(a common.Address) func(signature string, args ...any) *scene.Scene {
+	return func(signature string, args ...any) *scene.Scene {
+		return sceneAt(a, 0, scene.Input(signature, args...))
+	}
+}
+
+func payTo(a common.Address) func(value int64, signature string, args ...any) *scene.Scene {
+	return func(value int64, signature string, args ...any) *scene.Scene {
+		return sceneAt(a, value, scene.Input(signature, args...))
+	}
+}
+
+func paysOut(s *scene.Scene, from, to common.Address, value uint64) *scene.Scene {
+	s.Call(from, to, value, nil)
+	return s
+}
+
+// oldReceipt is a scene from before Byzantium: the receipt has no status.
+func oldReceipt(s *scene.Scene) *scene.Scene {
+	s.Rc.Status = nil
+	return s
+}
+
+// TestKinds has one transaction of each kind that is common on mainnets, as its contracts
+// log it: the type, the subtype, the protocol ("-" for none), and words of the headline.
+func TestKinds(t *testing.T) {
+	f := kindChecker(t)
 	user, friend, vault, bot, pool := scene.User, scene.Friend, scene.Vault, scene.Bot, scene.Pool1
-	at := func(a common.Address, value int64, calldata []byte) *scene.Scene {
-		return scene.New(scene.At(a), value, calldata)
-	}
-	call := func(signature string, args ...any) *scene.Scene {
-		return at(vault, 0, scene.Input(signature, args...))
-	}
-	pay := func(value int64, signature string, args ...any) *scene.Scene {
-		return at(vault, value, scene.Input(signature, args...))
-	}
+	at, call, pay := sceneAt, callOf(vault), payTo(vault)
 
 	// Rollups.
 	f("output root", call("proposeL2Output(bytes32,uint256,bytes32,uint256)", 1, 2, 3, 4).
@@ -188,4 +213,88 @@ func TestKinds(t *testing.T) {
 		Log(vault, "Withdrawal(address,bytes32,address,uint256)", []any{user}, friend, 1, 5), "other mixer_withdrawal tornado_cash")
 	f("vault deposit", call("deposit(uint256,address)").Transfer(scene.Usdc, user, vault, 5_000000).Transfer(vault, zero, user, 5_000000).
 		Log(vault, "Deposit(address,address,uint256,uint256)", []any{user, user}, 5_000000, 5_000000), "other vault_deposit -", "5 USDC")
+}
+
+// TestMoreKinds goes on where TestKinds ends: governance, names, lending, pools, bridges.
+func TestMoreKinds(t *testing.T) {
+	f := kindChecker(t)
+	user, friend, vault, bot, pool := scene.User, scene.Friend, scene.Vault, scene.Bot, scene.Pool1
+	call, pay := callOf(vault), payTo(vault)
+	usdc, weth := scene.Usdc, scene.Weth
+
+	// Governance.
+	f("proposal", call("propose(address[],uint256[],bytes[],string)").
+		Log(vault, "ProposalCreated(uint256,address,address[],uint256[],string[],bytes[],uint256,uint256,string)", nil, 1, user, 288, 320, 352, 384, 1, 2, 416, 0, 0, 0, 0, 0), "governance propose -")
+	f("timelock", call("schedule(address,uint256,bytes,bytes32,bytes32,uint256)").
+		Log(vault, "CallScheduled(bytes32,uint256,address,uint256,bytes,bytes32,uint256)", []any{1, 0}, friend, 0, 160, 0, 3, 0), "governance queue -")
+	f("gauge vote", call("vote_for_gauge_weights(address,uint256)", friend, 5000).
+		Log(vault, "VoteForGauge(uint256,address,address,uint256)", nil, 1, user, friend, 5000), "governance vote -")
+	f("old vote", call("castVote(uint256,bool)", 1, true).Log(vault, "VoteCast(address,uint256,bool,uint256)", nil, user, 1, true, 5), "governance vote -")
+	f("Aragon vote", call("vote(uint256,bool,bool)", 1, true, false).Log(vault, "CastVote(uint256,address,bool,uint256)", []any{1, user}, true, 5), "governance vote aragon")
+	f("Aave vote", call("submitVote(uint256,bool)", 1, true).Log(vault, "VoteEmitted(uint256,address,bool,uint256)", []any{1, user}, true, 5), "governance vote aave")
+
+	// Names.
+	f("text record", call("setText(bytes32,string,string)", 1).Log(vault, "TextChanged(bytes32,string,string,string)", []any{1, 2}, 64, 128, 0, 0), "other name -")
+	f("reverse record", call("setName(string)", 32).Log(vault, "ReverseClaimed(address,bytes32)", []any{user, 1}), "other name -")
+
+	// Lending.
+	f("Compound borrow", call("borrow(uint256)", 5_000000).Transfer(usdc, vault, user, 5_000000).Log(vault, "Borrow(address,uint256,uint256,uint256)", nil, user, 5_000000, 5, 5), "other borrow -", "5 USDC")
+	f("Compound repay", call("repayBorrow(uint256)", 5_000000).Transfer(usdc, user, vault, 5_000000).Log(vault, "RepayBorrow(address,address,uint256,uint256,uint256)", nil, user, user, 5_000000, 5, 5), "other repay -", "5 USDC")
+	f("Compound redeem", call("redeem(uint256)", 9).Transfer(usdc, vault, user, 5_000000).Transfer(vault, user, vault, 9).Log(vault, "Redeem(address,uint256,uint256)", nil, user, 5_000000, 9), "other withdraw -", "5 USDC")
+	f("Comet collateral", call("supply(address,uint256)", weth, 900).Transfer(weth, user, vault, 900).Log(vault, "SupplyCollateral(address,address,address,uint256)", []any{user, user, weth}, 900), "other supply compound_v3", "WETH")
+	f("Morpho supply", call("supply((address,address,address,address,uint256),uint256,uint256,address,bytes)").Transfer(usdc, user, vault, 5_000000).
+		Log(vault, "Supply(bytes32,address,address,uint256,uint256)", []any{1, user, user}, 5_000000, 9), "other supply morpho_blue", "5 USDC")
+	f("Aave repay", call("repay(address,uint256,uint256,address)").Transfer(usdc, user, pool, 5_000000).Log(vault, "Repay(address,address,address,uint256,bool)", []any{usdc, user, user}, 5_000000, false), "other repay -", "5 USDC")
+
+	// Pools.
+	f("Curve deposit", call("add_liquidity(uint256[2],uint256)", 5_000000, 0, 1).Transfer(usdc, user, vault, 5_000000).Transfer(vault, zero, user, 9).
+		Log(vault, "AddLiquidity(address,uint256[2],uint256[2],uint256,uint256)", []any{user}, 5_000000, 0, 1, 1, 5, 9), "other add_liquidity curve", "5 USDC")
+	f("Curve withdrawal", call("remove_liquidity_one_coin(uint256,int128,uint256)", 9, 0, 1).Transfer(vault, user, zero, 9).Transfer(usdc, vault, user, 5_000000).
+		Log(vault, "RemoveLiquidityOne(address,uint256,uint256)", []any{user}, 9, 5_000000), "other remove_liquidity curve", "5 USDC")
+	f("Balancer join", call("joinPool(bytes32,address,address,(address[],uint256[],bytes,bool))").Transfer(usdc, user, vault, 5_000000).Transfer(pool, zero, user, 9).
+		Log(vault, "PoolBalanceChanged(bytes32,address,address[],int256[],uint256[])", []any{1, user}, 96, 160, 224, 1, usdc, 1, 5_000000, 1, 0), "other add_liquidity balancer_v2", "5 USDC")
+	f("v2 deposit with coin", pay(900, "addLiquidityETH(address,uint256,uint256,uint256,address,uint256)").Transfer(usdc, user, pool, 5_000000).
+		Log(weth, "Deposit(address,uint256)", []any{vault}, 900).Transfer(weth, vault, pool, 900).Transfer(pool, zero, user, 30).
+		Log(pool, "Mint(address,uint256,uint256)", []any{vault}, 5_000000, 900), "other add_liquidity -", "5 USDC", "900 wei")
+	f("Convex deposit", call("deposit(uint256,uint256,bool)", 1, 5, true).Transfer(usdc, user, pool, 5_000000).
+		Log(vault, "Deposited(address,uint256,uint256)", []any{user, 1}, 5_000000).Log(bot, "Staked(address,uint256)", []any{user}, 5_000000), "stake stake -", "5 USDC")
+
+	// Bridges.
+	f("xDai bridge", call("relayTokens(address,uint256)", user, 5_000000).Transfer(usdc, user, vault, 5_000000).
+		Log(vault, "TokensBridgingInitiated(address,address,uint256,bytes32)", []any{usdc, user, 1}, 5_000000), "bridge send gnosis_bridge", "5 USDC")
+	f("Arbitrum gateway", pay(10, "outboundTransfer(address,address,uint256,uint256,uint256,bytes)").Transfer(usdc, user, vault, 5_000000).
+		Log(vault, "DepositInitiated(address,address,address,uint256,uint256)", []any{user, user, 1}, usdc, 5_000000), "bridge send arbitrum_bridge", "5 USDC")
+	f("Synapse", call("deposit(address,uint256,address,uint256)").Transfer(usdc, user, vault, 5_000000).
+		Log(vault, "TokenDeposit(address,uint256,address,uint256)", []any{user}, 10, usdc, 5_000000), "bridge send synapse", "5 USDC")
+	f("Stargate", pay(10, "swap(uint16,uint256,uint256,address,uint256,uint256,(uint256,uint256,bytes),bytes,bytes)").Transfer(usdc, user, pool, 5_000000).
+		Log(pool, "Swap(uint16,uint256,address,uint256,uint256,uint256,uint256,uint256)", nil, 110, 1, vault, 5_000000, 1, 1, 1, 1), "bridge send stargate", "5 USDC")
+	f("deBridge", pay(10, "createOrder((address,uint256,bytes,uint256,uint256,bytes,address,bytes,bytes,bytes,bytes),bytes,uint32,bytes)").Transfer(usdc, user, vault, 5_000000).
+		Log(vault, "CreatedOrder((uint64,bytes,uint256,bytes,uint256,uint256,bytes,uint256,bytes,bytes,bytes,bytes,bytes,bytes),bytes32,bytes,uint256,uint256,uint32,bytes)", nil, 224, 1, 700, 10, 0, 0, 732, 0), "bridge send debridge", "5 USDC")
+	f("Axelar", call("sendToken(string,string,string,uint256)").Transfer(usdc, user, vault, 5_000000).
+		Log(vault, "TokenSent(address,string,string,string,uint256)", []any{user}, 128, 160, 192, 5_000000, 0, 0, 0), "bridge send axelar", "5 USDC")
+	f("Polygon zkEVM", call("bridgeAsset(uint32,address,uint256,address,bool,bytes)").Transfer(usdc, user, vault, 5_000000).
+		Log(vault, "BridgeEvent(uint8,uint32,address,uint32,address,uint256,bytes,uint32)", nil, 0, 0, usdc, 1, user, 5_000000, 256, 1, 0), "bridge send polygon_zkevm_bridge", "5 USDC")
+	f("Starknet", pay(5000, "deposit(address,uint256,uint256)").Log(vault, "Deposit(address,address,uint256,uint256,uint256,uint256)", []any{user, 0, 7}, 5000, 1, 1), "bridge send starknet_bridge")
+	f("Wormhole", call("transferTokens(address,uint256,uint16,bytes32,uint256,uint32)").Transfer(usdc, user, vault, 5_000000).
+		Log(friend, "LogMessagePublished(address,uint64,uint32,bytes,uint8)", []any{vault}, 1, 2, 128, 1, 0).Known(vault, "Wormhole: Token bridge", "bridge", "wormhole"), "bridge send wormhole", "5 USDC")
+
+	// Items and prediction markets.
+	f("ERC-1155 minted", call("mint(address,uint256,uint256,bytes)").Log(scene.Nft, "TransferSingle(address,address,address,uint256,uint256)", []any{user, zero, user}, 7, 3), "other mint_nft -")
+	f("NFT burnt", scene.New(scene.At(scene.Nft), 0, scene.Input("burn(uint256)", 17)).Log(scene.Nft, "Transfer(address,address,uint256)", []any{user, zero, 17}), "other burn -", "NFT 17")
+	f("positions split", call("splitPosition(address,bytes32,bytes32,uint256[],uint256)").Transfer(usdc, user, vault, 5_000000).
+		Log(vault, "PositionSplit(address,address,bytes32,bytes32,uint256[],uint256)", []any{user, 0, 1}, usdc, 96, 5_000000, 2, 1, 2).
+		Log(vault, "TransferSingle(address,address,address,uint256,uint256)", []any{user, zero, user}, 7, 5_000000).
+		Log(vault, "TransferSingle(address,address,address,uint256,uint256)", []any{user, zero, user}, 8, 5_000000), "other mint_nft -", "5 USDC")
+	f("positions redeemed", call("redeemPositions(address,bytes32,bytes32,uint256[])").Transfer(usdc, vault, user, 5_000000).
+		Log(vault, "TransferSingle(address,address,address,uint256,uint256)", []any{user, user, zero}, 7, 5_000000).
+		Log(vault, "PayoutRedemption(address,address,bytes32,bytes32,uint256[],uint256)", []any{user, usdc, 0}, 1, 96, 5_000000, 1, 1), "other redeem -", "5 USDC")
+	f("coin to many", paysOut(paysOut(pay(900, "disperseEther(address[],uint256[])"), vault, friend, 400), vault, bot, 500), "transfer - -", "900 wei")
+	f("permit alone", scene.New(scene.At(usdc), 0, scene.Input("permit(address,address,uint256,uint256,uint8,bytes32,bytes32)", friend, user, 5_000000)).
+		Log(usdc, "Approval(address,address,uint256)", []any{friend, user}, 5_000000), "approval - -", "5 USDC")
+	f("liquid restaking", call("depositAsset(address,uint256,uint256,string)").Transfer(weth, user, vault, 900).Transfer(pool, zero, user, 850).
+		Log(vault, "AssetDeposit(address,address,uint256,uint256,string)", []any{user, weth}, 900, 850, 128, 0), "stake stake kelp", "WETH")
+	f("rocket pool", pay(900, "deposit()").Log(vault, "DepositReceived(address,uint256,uint256)", []any{user}, 900, 1).
+		Log(pool, "TokensMinted(address,uint256,uint256,uint256)", []any{user}, 800, 900, 1).Transfer(pool, zero, user, 800), "stake stake rocket_pool")
+	f("vault of yearn", call("deposit(uint256)", 5_000000).Transfer(usdc, user, vault, 5_000000).Transfer(vault, zero, user, 9), "other deposit -", "5 USDC")
+	f("old receipt without status", oldReceipt(scene.New(scene.At(usdc), 0, scene.Input("transfer(address,uint256)", friend, 5_000000)).Transfer(usdc, user, friend, 5_000000)), "transfer - -", "Sent 5 USDC")
 }
