@@ -2,10 +2,13 @@ package check
 
 import (
 	"math/big"
+	"slices"
+	"strings"
 
 	"txlens/engine/api"
 	"txlens/engine/evmsig"
 	"txlens/engine/facts"
+	"txlens/engine/trace"
 	"txlens/engine/verdict"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -14,8 +17,45 @@ import (
 // Rules by events, which only a receipt has: control that was taken, and reserves that fell
 // without a trade.
 var eventRules = []rule{
+	{name: "initialised_anew", cause: verdict.ByControl, fires: (*attack).initialisedAnew},
 	{name: "took_control", cause: verdict.ByControl, fires: (*attack).tookControl},
 	{name: "product_fell", cause: verdict.ByPairAbuse, fires: (*attack).productFell},
+}
+
+// initialisedAnew: the party called the initialiser of a contract that was there before,
+// and after that the contract paid the side for nothing. It needs no event: a contract that
+// may be initialised twice often emits none.
+func (a *attack) initialisedAnew() (out []hit) {
+	for i, x := range a.f.Tree.Frames {
+		if x.Kind != trace.Call || !a.f.Live(i) || !a.f.Member(x.From) || a.f.Side(x.To) || a.f.Created(x.To) || !initialiser(a.l.function(i)) {
+			continue
+		}
+		l := a.f.Loses(x.To)
+		if l == nil || a.explained(x.To) || slices.ContainsFunc(out, func(h hit) bool { return h.victims[0] == x.To }) {
+			continue
+		}
+		later := slices.DeleteFunc(a.paidBy(x.To), func(m int) bool { return a.f.Moves[m].Frame <= i })
+		if len(later) == 0 || len(a.gave(x.To)) > 0 {
+			continue
+		}
+		out = append(out, hit{
+			grade:    decisive,
+			category: api.AccessControl,
+			victims:  []common.Address{x.To},
+			frames:   []int{i},
+			moves:    later,
+			deals:    a.dealsOf(later),
+			position: l.Lost[0],
+		})
+	}
+	return out
+}
+
+// initialiser reports whether a function sets a contract up: initialize, init, initWallet.
+// A function that initiates something, such as a withdrawal, does not.
+func initialiser(name string) bool {
+	name = strings.TrimLeft(strings.ToLower(name), "_")
+	return strings.HasPrefix(name, "init") && !strings.HasPrefix(name, "initiat")
 }
 
 // tookControl: a contract that was there before made a member of the party its owner, who

@@ -1,9 +1,13 @@
 package check_test
 
 import (
+	"strings"
 	"testing"
 
+	"txlens/engine/api"
+	"txlens/engine/assemble"
 	"txlens/engine/trace"
+	"txlens/internal/testkit/recorded"
 )
 
 // lent has a lender call back with so much of a token; the last call inside repays it.
@@ -184,6 +188,16 @@ func TestRules(t *testing.T) {
 	owned := func(from, to string) *trace.Frame {
 		return emits(call("vault", "own_1()"), "OwnershipTransferred(address,address)", []string{from, to})
 	}
+	setUp := func(function string) *trace.Frame { return call("vault", function, "tool") }
+	f("initialised_anew!", attackBy(setUp("initialize(address)"), withdraw(1500)))
+	f("initialised_anew!", attackBy(setUp("init(address)"), withdraw(1500), withdraw(200)))
+	f("initialised_anew!", attackBy(setUp("initialize(address)"), setUp("initialize(address)"), withdraw(1500)))
+	f("", attackBy(withdraw(1500), setUp("initialize(address)")))                                             // paid before
+	f("", attackBy(setUp("initiateWithdrawal(address)"), withdraw(1500)))                                     // no initialiser
+	f("", attackBy(creates("vault"), setUp("initialize(address)"), withdraw(1500)))                           // made here
+	f("", attackBy(call("helper", "run_1()", setUp("initialize(address)")), withdraw(1500)))                  // by somebody else
+	f("", attackBy(view("vault", "initialize(address)", 1, "tool"), withdraw(1500)))                          // a question
+	f("in_and_out! deposit_withdraw!", attackBy(setUp("initialize(address)"), deposit(1000), withdraw(1500))) // something was paid in
 	f("took_control", attackBy(owned("owner", "tool"), withdraw(1500)))
 	f("", attackBy(owned("sender", "tool"), withdraw(1500))) // it was the sender's before
 	f("", attackBy(owned("owner", "alice"), withdraw(1500))) // it is somebody else's now
@@ -194,4 +208,18 @@ func TestRules(t *testing.T) {
 	f("product_fell in_and_out", attackBy(all(reserves(1000, 1000), reserves(900, 1000), gain)...))
 	f("in_and_out", attackBy(all(reserves(1000, 1000), reserves(999, 1000), gain)...))
 	f("in_and_out", attackBy(all(reserves(1000, 1000), emits(call("pair", "exit_1()"), "Burn(address,uint256,uint256,address)", []string{"sender", "sender"}, 1, 1), reserves(900, 1000), gain)...))
+}
+
+// TestInitialisedAnewIsSaid: the headline names the contract, the loss and the cause.
+func TestInitialisedAnewIsSaid(t *testing.T) {
+	root := attackBy(call("vault", "initialize(address)", "tool"), call("vault", "get_1(uint256)", 1500, pay("dai", "tool", 1500)))
+	c := assemble.Build(recorded.OfTree(1, "0x"+strings.Repeat("12", 32), treeOf(root)))
+	if len(c.Result.Findings) != 1 || c.Result.Findings[0].Category != api.AccessControl {
+		t.Fatalf("findings %+v", c.Result.Findings)
+	}
+	for _, want := range []string{"the attacker could initialise ", "loss: 1,500 raw units of "} {
+		if !strings.Contains(c.Result.Summary, want) {
+			t.Errorf("headline %q lacks %q", c.Result.Summary, want)
+		}
+	}
 }

@@ -56,6 +56,8 @@ func (a *attack) story(h *hit, victims []common.Address) verdict.Sentence {
 		return say(verdict.CausePairCalls, victim)
 	case "pair_off_stack":
 		return say(verdict.CausePairBalance, a.told(h.position), victim)
+	case "initialised_anew":
+		return say(verdict.CauseInitialised, victim)
 	case "took_control":
 		return say(verdict.CauseControl, victim)
 	case "product_fell":

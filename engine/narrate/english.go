@@ -126,6 +126,7 @@ var english = map[verdict.Form]string{
 	verdict.CauseCrossReentry:     "%s was used while a call of %s, which shares its books, was still running",
 	verdict.CauseFakeInput:        "%s trusted the attacker's own contract as a token or pool",
 	verdict.CauseControl:          "%s handed itself over to the attacker and paid it",
+	verdict.CauseInitialised:      "the attacker could initialise %s anew, and took assets from it after that",
 	verdict.CauseProductFell:      "the product of the reserves of %s fell without a withdrawal of liquidity",
 	verdict.CausePairBalance:      "%s left %s without a trade, which moved its price",
 	verdict.CausePairCalls:        "the reserves of %s were set apart from its trades, which moved its price",

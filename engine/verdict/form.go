@@ -126,6 +126,7 @@ const (
 	CauseCrossReentry
 	CauseFakeInput
 	CauseControl
+	CauseInitialised
 	CauseProductFell
 	CausePairBalance
 	CausePairCalls
