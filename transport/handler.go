@@ -30,6 +30,7 @@ var routes = map[string]map[string]handler{
 	"/result/{jobId}":          {"GET": (*Server).result},
 	"/explain/run/{requestId}": {"GET": (*Server).recoverRun},
 	pathRunPart:                {"GET": (*Server).runPart},
+	pathRunExport:              {"GET": (*Server).runExport},
 	"/session/deposit":         {"POST": (*Server).deposit},
 	pathMCP:                    {"POST": (*Server).serveMCP, "DELETE": (*Server).serveMCP},
 	"/openapi.json":            {"GET": (*Server).document},
@@ -41,7 +42,7 @@ var routes = map[string]map[string]handler{
 
 // Paid paths: from the first a result is read, to the others work is posted.
 var (
-	paidToRead = map[string]bool{"/result/{jobId}": true, "/explain/run/{requestId}": true, pathRunPart: true}
+	paidToRead = map[string]bool{"/result/{jobId}": true, "/explain/run/{requestId}": true, pathRunPart: true, pathRunExport: true}
 	paidToPost = map[string]bool{"/explain": true, "/explain/async": true, "/session/deposit": true}
 )
 

@@ -47,6 +47,8 @@ func lookUp(path []byte) (pattern string, methods map[string]handler) {
 		pattern = pathsWithID[string(path[:i])]
 		if _, _, part := cutRunPart(path); part {
 			pattern = pathRunPart
+		} else if _, _, exported := cutRunExport(path); exported {
+			pattern = pathRunExport
 		}
 	}
 	return pattern, routes[pattern]

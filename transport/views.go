@@ -104,34 +104,42 @@ func (s *Server) runPart(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, &api.BadRequest{Field: "part", Reason: "must be one of " + strings.Join(view.PartNames(), ", ")})
 		return
 	}
-	id, ok := parseID(string(rawID))
-	if !ok {
-		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "unknown request id", Code: api.CodeNoRun})
-		return
-	}
 	q, err := pageQuery(ctx)
 	if err != nil {
 		s.failWith(ctx, err)
 		return
 	}
+	if res := s.finishedResult(ctx, string(rawID)); res != nil {
+		s.sendPage(ctx, part, res, q)
+	}
+}
+
+// finishedResult returns the result of a run or a job that has ended and is paid. Where it
+// is nil the answer is given.
+func (s *Server) finishedResult(ctx *fasthttp.RequestCtx, rawID string) *api.Result {
+	id, ok := parseID(rawID)
+	if !ok {
+		s.failRun(ctx, fasthttp.StatusNotFound, wire.RunError{Error: "unknown request id", Code: api.CodeNoRun})
+		return nil
+	}
 	atWork := s.runsInProgress.has(id)
 	doc, err := s.finished(id)
 	if err != nil {
 		s.noRun(ctx, id, atWork, err)
-		return
+		return nil
 	}
 	if !s.collectDebt(ctx, id, "complete", true) {
-		return
+		return nil
 	}
-	s.sendPage(ctx, part, doc, q)
-}
-
-func (s *Server) sendPage(ctx *fasthttp.RequestCtx, part *view.Part, doc jsontext.Value, q view.Query) {
 	res, err := api.DecodeResult(doc)
 	if err != nil {
 		s.failWith(ctx, err)
-		return
+		return nil
 	}
+	return res
+}
+
+func (s *Server) sendPage(ctx *fasthttp.RequestCtx, part *view.Part, res *api.Result, q view.Query) {
 	page, err := part.Read(res, q)
 	if err != nil {
 		s.failWith(ctx, err)

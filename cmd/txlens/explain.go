@@ -29,8 +29,9 @@ type explainCmd struct {
 	Parallel int      `       help:"Analyses at a time with -."                                                                                       name:"parallel"                                 default:"4"`
 	Quiet    bool     `       help:"No progress on stderr."                                                                                           name:"quiet"                                                short:"q"`
 
-	worldFlags `embed:"" group:"Where the evidence comes from:"`
-	buyFlags   `embed:"" group:"Buying the analysis from a server:"`
+	exportFlags `embed:"" group:"Other formats:"`
+	worldFlags  `embed:"" group:"Where the evidence comes from:"`
+	buyFlags    `embed:"" group:"Buying the analysis from a server:"`
 }
 
 // explains is who makes the analyses: this process, or a server that sells.
@@ -45,7 +46,7 @@ func (cmd *explainCmd) check() error {
 		return badInput{errors.New("--view needs --json")}
 	case len(cmd.Hash) > 1 && slices.Contains(cmd.Hash, "-"):
 		return badInput{errors.New("give hashes, or - for those on stdin, not both")}
-	case cmd.many() && !cmd.JSON:
+	case cmd.many() && cmd.chosen() == nil && !cmd.JSON:
 		return badInput{errors.New("more than one transaction, or - for stdin, needs --json")}
 	case cmd.many() && cmd.HTML != "":
 		return badInput{errors.New("--html takes one transaction, and no -")}
@@ -56,7 +57,7 @@ func (cmd *explainCmd) check() error {
 	case cmd.Server == "" && (cmd.Async || cmd.Close || cmd.buyFlags.Run != "" || cmd.MaxCharge != ""):
 		return badInput{errors.New("--server: name who sells the analysis; --async, --run, --close and --max-charge go with it")}
 	}
-	return nil
+	return cmd.exportFlags.check(cmd.JSON, cmd.many())
 }
 
 // many reports whether there may be more than one transaction.
@@ -124,13 +125,20 @@ func (cmd *explainCmd) show(c console, res *api.Result, hint string) error {
 		made.HTMLReport = unwritten == nil
 		res = &made
 	}
-	if err := printResult(c, view.Of(res, api.View(cmd.View), moreOnCLI), cmd.JSON); err != nil {
+	if err := cmd.print(c, res); err != nil {
 		return err
 	}
 	if unwritten != nil {
 		return unwritten
 	}
 	return partialError(res, hint)
+}
+
+func (cmd *explainCmd) print(c console, res *api.Result) error {
+	if f := cmd.chosen(); f != nil {
+		return f.Write(c.out, res)
+	}
+	return printResult(c, view.Of(res, api.View(cmd.View), moreOnCLI), cmd.JSON)
 }
 
 // moreOnCLI says how to get what a view leaves out.

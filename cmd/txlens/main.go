@@ -109,7 +109,8 @@ func newParser(cmds *commands, options ...kong.Option) (*kong.Kong, error) {
 	for _, k := range catalog.Kinds() {
 		providers = append(providers, string(k))
 	}
-	return kong.New(cmds, append(options, kong.Vars{"providers": strings.Join(providers, ",")})...)
+	vars := kong.Vars{"providers": strings.Join(providers, ",")}
+	return kong.New(cmds, append(options, vars, kong.Vars(exportVars()))...)
 }
 
 // selected is the command that the arguments got as far as naming.

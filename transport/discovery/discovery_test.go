@@ -234,8 +234,8 @@ func TestPaymentIsTold(t *testing.T) {
 			}
 		}
 	}
-	f(Config{}, 0, 6)
-	f(Config{Metered: true}, 1, 6) // those under which a channel is only moved sell nothing
+	f(Config{}, 0, 7)
+	f(Config{Metered: true}, 1, 7) // those under which a channel is only moved sell nothing
 }
 
 func mustOpenAPI(t *testing.T, cfg Config) []byte {

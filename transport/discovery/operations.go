@@ -168,9 +168,10 @@ func explainBody() *media {
 
 // operations are all endpoints, the most important first.
 func operations(metered bool) []operation {
-	list := []operation{opExplain(), opAsync(), opResult(), opRecover(), opPart(), opDeposit(), opHealth()}
+	list := []operation{opExplain(), opAsync(), opResult(), opRecover(), opPart(), opExport(), opDeposit(), opHealth()}
 	if metered {
-		list = append(list, opManage(opResult(), "manageAtResult"), opManage(opRecover(), "manageAtRun"), opManage(opPart(), "manageAtPart"))
+		list = append(list, opManage(opResult(), "manageAtResult"), opManage(opRecover(), "manageAtRun"), opManage(opPart(), "manageAtPart"),
+			opManage(opExport(), "manageAtExport"))
 	}
 	return slices.Concat(list, mcpOps(), pageOps(), documentOps())
 }
