@@ -169,11 +169,15 @@ func partialError(res *api.Result, hint string) error {
 }
 
 func writeHTML(path string, res *api.Result) error {
+	return writePage(path, func(w io.Writer) error { return report.HTML(w, res) })
+}
+
+func writePage(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	err = report.HTML(f, res)
+	err = write(f)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

@@ -17,7 +17,7 @@ import (
 // from the judgement down to the raw evidence. A generator or a package of test
 // support answers for itself.
 var mayImport = map[string][]string{
-	"cmd/txlens":       {"app", "actors", "storage", "transport", "transport/admin", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/export", "engine/mpp", "engine/report", "engine/upstream", "engine/view"},
+	"cmd/txlens":       {"app", "actors", "storage", "transport", "transport/admin", "engine/agent", "engine/chain", "engine/api", "engine/meter", "engine/diff", "engine/export", "engine/mpp", "engine/report", "engine/upstream", "engine/view"},
 	"app":              {"actors", "storage", "transport", "engine/api", "engine/chain", "engine/meter", "engine/mpp", "engine/upstream"},
 	"transport/admin":  {"engine/mpp/tempo"},
 	"transport/mcp":    {"engine/api", "engine/chain", "engine/decode", "engine/label", "engine/trace", "engine/view"},
@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"engine/report":         {"engine/api", "engine/narrate"},
 	"engine/view":           {"engine/api"},
 	"engine/export":         {"engine/api", "engine/report"},
+	"engine/diff":           {"engine/api", "engine/report"},
 	"engine/trace":          {"engine/ethrpc"},
 	"engine/replay":         {"engine/chain", "engine/ethrpc", "engine/trace"},
 	"engine/label":          {"engine/evmsig", "engine/protocol", "engine/chain", "engine/api"},

@@ -35,6 +35,7 @@ type commands struct {
 	Explain  explainCmd  `cmd:"" help:"Explain a transaction by its hash, or one hash per line from stdin with -."`
 	Demo     demoCmd     `cmd:"" help:"Explain the embedded transactions, offline, and pay for them with play money."`
 	Replay   replayCmd   `cmd:"" help:"Explain again from a recorded bundle, offline."`
+	Diff     diffCmd     `cmd:"" help:"Compare two results: class, calls, amounts, gas and revert point."`
 	Eval     evalCmd     `cmd:"" help:"Compare analyses of recorded transactions with what is known of them."`
 	Serve    serveCmd    `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
 	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Answer a language model by the Model Context Protocol on stdin and stdout."`
