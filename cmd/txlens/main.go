@@ -32,21 +32,24 @@ const (
 )
 
 type commands struct {
-	Explain  explainCmd  `cmd:"" help:"Explain a transaction by its hash, or one hash per line from stdin with -."`
-	Demo     demoCmd     `cmd:"" help:"Explain the embedded transactions, offline, and pay for them with play money."`
-	Replay   replayCmd   `cmd:"" help:"Explain again from a recorded bundle, offline."`
-	Diff     diffCmd     `cmd:"" help:"Compare two results: class, calls, amounts, gas and revert point."`
-	Eval     evalCmd     `cmd:"" help:"Compare analyses of recorded transactions with what is known of them."`
-	Serve    serveCmd    `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
-	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Answer a language model by the Model Context Protocol on stdin and stdout."`
-	Backup   backupCmd   `cmd:"" help:"Copy the database of a server into a file, whether or not it runs."`
-	Health   healthCmd   `cmd:"" help:"Ask a running server whether it is ready."`
-	Channels channelsCmd `cmd:"" help:"List the payment channels of a running server."`
-	Settle   settleCmd   `cmd:"" help:"Have a running server pay its channels out now."`
-	Wallet   walletCmd   `cmd:"" help:"Pay servers that sell: make a key, see balance and channels, open, top up and close."`
-	Sandbox  sandboxCmd  `cmd:"" help:"Run a settlement chain for tests of paid sessions; its tokens are worth nothing."`
-	Chains   chainsCmd   `cmd:"" help:"List the chains of the table."`
-	Version  versionCmd  `cmd:"" help:"Print version and commit."`
+	Explain  explainCmd    `cmd:"" help:"Explain a transaction by its hash, or one hash per line from stdin with -."`
+	Demo     demoCmd       `cmd:"" help:"Explain the embedded transactions, offline, and pay for them with play money."`
+	Replay   replayCmd     `cmd:"" help:"Explain again from a recorded bundle, offline."`
+	Diff     diffCmd       `cmd:"" help:"Compare two results: class, calls, amounts, gas and revert point."`
+	Eval     evalCmd       `cmd:"" help:"Compare analyses of recorded transactions with what is known of them."`
+	Serve    serveCmd      `cmd:"" help:"Serve analyses, async jobs and their recovery over HTTP."`
+	MCP      mcpCmd        `cmd:"" name:"mcp" help:"Answer a language model by the Model Context Protocol on stdin and stdout."`
+	Backup   backupCmd     `cmd:"" help:"Copy the database of a server into a file, whether or not it runs."`
+	Health   healthCmd     `cmd:"" help:"Ask a running server whether it is ready."`
+	Channels channelsCmd   `cmd:"" help:"List the payment channels of a running server."`
+	Settle   settleCmd     `cmd:"" help:"Have a running server pay its channels out now."`
+	Wallet   walletCmd     `cmd:"" help:"Pay servers that sell: make a key, see balance and channels, open, top up and close."`
+	Sandbox  sandboxCmd    `cmd:"" help:"Run a settlement chain for tests of paid sessions; its tokens are worth nothing."`
+	Doctor   doctorCmd     `cmd:"" help:"Check endpoints, traces, clock, database and keys, and say what to do about what is wrong."`
+	Chains   chainsCmd     `cmd:"" help:"List the chains of the table."`
+	Script   completionCmd `cmd:"" name:"completion" help:"Print the script that completes commands and flags in a shell."`
+	Man      manCmd        `cmd:"" help:"Print the manual page."`
+	Version  versionCmd    `cmd:"" help:"Print version and commit."`
 
 	ShowVersion versionFlag `name:"version" help:"Print version and commit."`
 	HelpAll     helpAllFlag `name:"help-all" help:"Show every flag of the command."`
