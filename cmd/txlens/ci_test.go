@@ -44,7 +44,7 @@ func TestCheckInstallsNothing(t *testing.T) {
 		}
 		for _, want := range []string{
 			"missing: go; install it with: https://go.dev/dl", "missing: git; ", "missing: chromium; install it with: apt-get install chromium",
-			"missing: an emoji font; ", "missing: systemd-analyze; ", "missing: node; ", "missing: npm; ",
+			"missing: an emoji font; ", "missing: systemd-analyze; ", "missing: docker-compose; ", "missing: promtool; ", "missing: node; ", "missing: npm; ",
 		} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("%s does not say %q:\n%s", script, want, out)
@@ -54,7 +54,7 @@ func TestCheckInstallsNothing(t *testing.T) {
 			t.Errorf("%s goes on although tools are missing:\n%s", script, out)
 		}
 		list, _ := os.ReadFile(installed)
-		for _, name := range []string{"chromium", "fonts-noto-color-emoji", "systemd", "nodejs npm"} {
+		for _, name := range []string{"chromium", "fonts-noto-color-emoji", "systemd", "docker-compose prometheus", "nodejs npm"} {
 			if strings.Contains(string(list), name) != wantInstalled {
 				t.Errorf("%s: installing %s is %v: %s", script, name, !wantInstalled, list)
 			}
