@@ -14,6 +14,7 @@ import (
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
 	"txlens/transport"
+	"txlens/transport/callers"
 	"txlens/transport/discovery"
 )
 
@@ -32,6 +33,9 @@ type Options struct {
 	JobQueue         int // async jobs that may wait, default 256
 	MaxConns         int // connections at a time, default 4,096
 	MaxConnsPerIP    int // the same for one network address; 0: no limit
+
+	// Keys are those of the callers who may ask; nil: everybody may. A server that sells has none.
+	Keys *callers.Keys
 
 	Analysis AnalysisOptions
 	// DefaultModel is the model that the documents of the server name.

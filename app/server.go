@@ -115,7 +115,7 @@ func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 		Explainer: s.explainer, Jobs: s.jobs, Runs: job.NewRuns(s.store), Commit: commit, Log: s.o.Log, Observer: metrics,
 		Deadline: s.analyst.explainer.Longest(), Model: s.o.DefaultModel, MaxAnalyses: s.o.MaxAnalyses, MaxConns: s.o.MaxConns,
 		MaxConnsPerIP: s.o.MaxConnsPerIP, BaseURL: s.o.BaseURL, Chains: describedChains(), Sample: s.o.Sample,
-		Shares: slots.Limits{PerOrigin: s.o.MaxAnalysesPerIP},
+		Shares: slots.Limits{PerOrigin: s.o.MaxAnalysesPerIP}, Keys: s.o.Keys,
 	}
 	if a := s.o.Analysis.Agent; a != nil {
 		c.ModelBudget = a.Limits.Nano

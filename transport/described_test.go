@@ -15,8 +15,11 @@ import (
 
 // described is what the service says of itself: every answer that this suite
 // receives is held to it.
-var described = sync.OnceValue(func() *contract.Document {
-	set, err := discovery.New(Config{}.withDefaults().described())
+var described = sync.OnceValue(func() *contract.Document { return documentOfConfig(Config{}) })
+
+// documentOfConfig is what a server of the configuration says of itself.
+func documentOfConfig(c Config) *contract.Document {
+	set, err := discovery.New(c.withDefaults().described())
 	if err != nil {
 		panic(err)
 	}
@@ -27,7 +30,7 @@ var described = sync.OnceValue(func() *contract.Document {
 		panic(err)
 	}
 	return doc
-})
+}
 
 // conforming checks every answer that passes through tr.
 func conforming(t *testing.T, tr http.RoundTripper) http.RoundTripper {

@@ -18,7 +18,7 @@ const cacheTime = "public, max-age=300"
 // described returns the description of this server for the documents.
 func (c Config) described() discovery.Config {
 	return discovery.Config{
-		BaseURL: c.BaseURL, Metered: c.Metered, Terms: c.terms(), Chains: c.Chains, Model: c.Model, ModelBudget: c.ModelBudget,
+		BaseURL: c.BaseURL, Metered: c.Metered, Keyed: c.Keys != nil, Terms: c.terms(), Chains: c.Chains, Model: c.Model, ModelBudget: c.ModelBudget,
 		Limits: discovery.Limits{Body: maxBody, Head: maxHead, Deadline: c.Deadline, Heartbeat: c.Heartbeat, RunRecord: job.MaxRunBytes},
 	}
 }

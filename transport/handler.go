@@ -97,6 +97,11 @@ func (s *Server) route(ctx *fasthttp.RequestCtx, visit *visit) {
 	method := methodOf(ctx)
 	if h := methods[method]; h != nil {
 		visit.method, visit.route = method, s.routeNames[[2]string{method, pattern}]
+		who, ok := s.caller(ctx, pattern)
+		if !ok {
+			return
+		}
+		visit.caller = who
 		h(s, ctx)
 		return
 	}
@@ -171,8 +176,13 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
+	leave, ok := s.enter(ctx)
+	if !ok {
+		return
+	}
 	slot, err := s.slots.Acquire(s.base, slots.Holder{Origin: origin(ctx.RemoteAddr())}, 0)
 	if err != nil {
+		leave()
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
 		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, "too many analyses are running; try again soon")
 		return
@@ -183,10 +193,11 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 		other = "text/html"
 	}
 	if wantsStream(&ctx.Request.Header, other) {
-		job.free = slot.Release
+		job.free = func() { slot.Release(); leave() }
 		s.stream(ctx, job, nil)
 		return
 	}
+	defer leave()
 	defer slot.Release()
 	s.block(ctx, job)
 }

@@ -49,6 +49,9 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeJobsOff, "this server takes no jobs; use POST /explain")
 		return
 	}
+	if !takeOf(ctx, visitOf(ctx).caller) {
+		return
+	}
 	id, err := s.cfg.Jobs.Submit(req)
 	if err != nil {
 		s.notSubmitted(ctx, err)

@@ -76,7 +76,7 @@ func (s *Server) serveMCP(ctx *fasthttp.RequestCtx) {
 
 // request returns a copy of a request, because sessions outlive the buffers of fasthttp.
 func (e *mcpEndpoint) request(ctx *fasthttp.RequestCtx) (*http.Request, error) {
-	work := mcp.WithOrigin(e.s.base, ctx.RemoteAddr())
+	work := mcp.WithOrigin(e.s.base, callerAddr{ctx.RemoteAddr(), visitOf(ctx).caller})
 	r, err := http.NewRequestWithContext(work, string(ctx.Method()), pathMCP, bytes.NewReader(bytes.Clone(ctx.PostBody())))
 	if err != nil {
 		return nil, err

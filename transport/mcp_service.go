@@ -29,6 +29,11 @@ func (m mcpService) Explain(ctx context.Context, call mcp.Call, req api.Request,
 	if err := m.s.cfg.Explainer.Check(req); err != nil {
 		return nil, err
 	}
+	leave, err := enterOf(call)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	slot, err := m.s.slots.Acquire(m.s.base, slots.Holder{Origin: origin(remoteOf(call))}, 0)
 	if err != nil {
 		return nil, api.ErrBusy
@@ -47,6 +52,9 @@ func (m mcpService) Explain(ctx context.Context, call mcp.Call, req api.Request,
 }
 
 func remoteOf(call mcp.Call) net.Addr {
+	if from, keyed := call.Origin.(callerAddr); keyed {
+		return from.Addr
+	}
 	addr, _ := call.Origin.(net.Addr)
 	return addr
 }
@@ -59,6 +67,11 @@ func (m mcpService) Start(_ context.Context, call mcp.Call, req api.Request) (*m
 	case m.s.cfg.Jobs == nil:
 		return nil, &api.BadRequest{Field: "background", Reason: "this server takes no jobs; leave it out"}
 	}
+	leave, err := enterOf(call)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	id, err := m.s.cfg.Jobs.Submit(req)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"txlens/engine/api"
+	"txlens/transport/callers"
 )
 
 // Observer counts what the server does. It is called during requests, by many goroutines, and
@@ -46,9 +47,10 @@ type visit struct {
 	path    string // pattern of the path
 	route   string // route for an Observer; empty: Other
 	start   time.Time
-	streams bool // the request ends with the stream
-	heard   bool // an analysis may still write to it, even after the end
-	routine bool // one of the many vouchers of a stream
+	streams bool            // the request ends with the stream
+	heard   bool            // an analysis may still write to it, even after the end
+	routine bool            // one of the many vouchers of a stream
+	caller  *callers.Caller // nil: there are no keys, or none is needed
 
 	mu    sync.Mutex
 	code  string // code of the error in the answer
@@ -64,7 +66,7 @@ func (v *visit) free() {
 	if v.heard {
 		return
 	}
-	v.method, v.route, v.code, v.chain, v.phase, v.routine = "", "", "", "", "", false
+	v.method, v.route, v.code, v.chain, v.phase, v.routine, v.caller = "", "", "", "", "", false, nil
 	visits.Put(v)
 }
 
@@ -133,6 +135,9 @@ func (s *Server) logVisit(v *visit, status int, more ...slog.Attr) {
 	attrs := []slog.Attr{
 		slog.String("request", v.id.String()), slog.String("method", v.method), slog.String("path", v.path),
 		slog.Int("status", status), slog.Duration("took", took),
+	}
+	if v.caller != nil {
+		attrs = append(attrs, slog.String("caller", v.caller.Name))
 	}
 	for _, a := range []slog.Attr{slog.String("chain", v.chain), slog.String("phase", v.phase), slog.String("code", v.code)} {
 		if a.Value.String() != "" {

@@ -73,6 +73,7 @@ import (
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
+	"txlens/transport/callers"
 	"txlens/transport/discovery"
 )
 
@@ -118,6 +119,8 @@ type Config struct {
 	// Content of the front page and the documents.
 	BaseURL discovery.BaseURL // public address; zero: taken from each request
 	Metered bool              // analyses are paid for
+	// Keys are those of the callers who may ask; nil: everybody may. A metered server has none.
+	Keys *callers.Keys
 	// Payments are the terms. Payments.Payer must be set if Metered is.
 	Payments Payments
 	Model    string // model of requests that name none; empty: api.DefaultModel

@@ -16,6 +16,7 @@ import (
 	"txlens/engine/upstream"
 	"txlens/storage"
 	"txlens/transport/admin"
+	"txlens/transport/callers"
 )
 
 // inOneLine joins what is wrong, or is nil.
@@ -51,6 +52,7 @@ func (cmd *serveCmd) faults() (list []error) {
 	if cmd.Grace < 0 {
 		note("--grace", errors.New("must not be negative"))
 	}
+	note("--keys", cmd.checkKeys())
 	_, err := admin.Loopback(cmd.Listen)
 	note("--listen", err)
 	note("--admin-listen", cmd.checkAdmin())
@@ -68,6 +70,17 @@ func (cmd *serveCmd) faults() (list []error) {
 		list = append(list, err)
 	}
 	return list
+}
+
+func (cmd *serveCmd) checkKeys() error {
+	if cmd.Keys == "" {
+		return nil
+	}
+	if cmd.sells() {
+		return errors.New("a server that sells takes payments and no keys; leave out --keys or --settle-rpc")
+	}
+	_, err := callers.Read(cmd.Keys)
+	return err
 }
 
 func (cmd *serveCmd) checkAdmin() error {

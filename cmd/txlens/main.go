@@ -45,6 +45,7 @@ type commands struct {
 	Settle   settleCmd     `cmd:"" help:"Have a running server pay its channels out now."`
 	Wallet   walletCmd     `cmd:"" help:"Pay servers that sell: make a key, see balance and channels, open, top up and close."`
 	Sandbox  sandboxCmd    `cmd:"" help:"Run a settlement chain for tests of paid sessions; its tokens are worth nothing."`
+	Key      keyCmd        `cmd:"" help:"Make a key for a caller of a server with --keys."`
 	Doctor   doctorCmd     `cmd:"" help:"Check endpoints, traces, clock, database and keys, and say what to do about what is wrong."`
 	Chains   chainsCmd     `cmd:"" help:"List the chains of the table."`
 	Script   completionCmd `cmd:"" name:"completion" help:"Print the script that completes commands and flags in a shell."`

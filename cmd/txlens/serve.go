@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"txlens/app"
+	"txlens/transport/callers"
 	"txlens/transport/discovery"
 )
 
@@ -25,6 +26,7 @@ type serveCmd struct {
 	MaxConns    int               `name:"max-conns"           default:"4096"           env:"TXLENS_MAX_CONNS"           help:"Connections at a time; beyond it the answer is 503."`
 	MaxPerIP    int               `name:"max-conns-per-ip"    default:"0"              env:"TXLENS_MAX_CONNS_PER_IP"    help:"Connections at a time from one IPv4 address or IPv6 /64; beyond it the answer is 429. 0: no limit, for a server behind a proxy, where all requests come from one address."`
 	BaseURL     discovery.BaseURL `name:"base-url"                                     env:"TXLENS_BASE_URL"            help:"Where callers reach the service, as its pages and documents say; without it they repeat the Host of the request and are not cached."                                       placeholder:"URL" secret:"no"`
+	Keys        string            `name:"keys"                                         env:"TXLENS_KEYS"                help:"File of callers, made with txlens key: only who sends one of its keys may ask, within the rate of its line. Not for servers that sell."                                    placeholder:"FILE" type:"path" secret:"no"`
 	Grace       time.Duration     `name:"grace"               default:"30s"            env:"TXLENS_GRACE"               help:"Time that running analyses get when the server stops; jobs that need more continue at the next start."`
 
 	adminFlags `embed:"" group:"Operating:"`
@@ -95,6 +97,11 @@ func (cmd *serveCmd) options(log *slog.Logger) (o app.Options, err error) {
 	}
 	if o.DataDir, err = cmd.dir(); err != nil {
 		return o, err
+	}
+	if cmd.Keys != "" {
+		if o.Keys, err = callers.Read(cmd.Keys); err != nil {
+			return o, badInput{fmt.Errorf("--keys: %w", err)}
+		}
 	}
 	if o.Sale, err = cmd.payFlags.options(); err != nil {
 		return o, err

@@ -15,6 +15,7 @@ import (
 type Config struct {
 	BaseURL BaseURL // zero: the base URL of each request
 	Metered bool    // analyses are paid for
+	Keyed   bool    // callers need a key
 	Terms   Terms   // zero: DefaultTerms
 	Limits  Limits
 	Chains  []Chain // in the order of the list; none: the list is omitted

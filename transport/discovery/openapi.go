@@ -3,6 +3,7 @@ package discovery
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,6 +97,9 @@ HEAD is answered wherever GET is. A path or a method that is not listed is answe
 	if cfg.Metered {
 		return text + "\n\nAnalyses are paid for by MPP sessions; there are no accounts and no keys. The runtime 402 is authoritative over what is said here. Under the address of any paid operation a payment channel can be moved without asking for anything: by HEAD with a credential, and by POST without a body."
 	}
+	if cfg.Keyed {
+		text += "\n\nCallers need a key of the operator, which bounds their analyses per minute and at a time."
+	}
 	return text + "\n\n**This deployment charges nothing**: it asks for no payment and answers no 402. What is said about payment holds where the service is metered; its shapes are the same."
 }
 
@@ -124,6 +128,9 @@ func (c Config) components(all map[string]schema) openapi31.Components {
 		"MPP session (Machine Payments Protocol, method tempo, intent session): the credential answers the challenge of a 402. An MPP client makes it; there is no key to apply for.",
 	)
 	out.WithSecuritySchemesItem(paymentScheme, openapi31.SecuritySchemeOrReference{SecurityScheme: &scheme})
+	if c.Keyed {
+		out.WithSecuritySchemesItem(keyScheme, openapi31.SecuritySchemeOrReference{SecurityScheme: bearerScheme()})
+	}
 	return out
 }
 
@@ -137,6 +144,10 @@ func (c Config) operation(op operation) *openapi31.Operation {
 		if c.Metered {
 			out.Security[0][paymentScheme] = []string{}
 		}
+	}
+	if c.Keyed && !openTags[op.tag] {
+		out.Security[0][keyScheme] = []string{}
+		op.answers = append(slices.Clone(op.answers), keyRefused)
 	}
 	out.WithParameters(parameters(op.params)...)
 	if op.body != nil {
