@@ -2,17 +2,20 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/actors/job"
 	"txlens/actors/slots"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp/settle"
 	"txlens/engine/mpp/tempo"
+	"txlens/storage"
 	"txlens/transport"
 	"txlens/transport/callers"
 	"txlens/transport/discovery"
@@ -24,8 +27,12 @@ type Options struct {
 	Listen      string // address and port of the public server
 	AdminListen string // address and port of the admin listener; empty: none
 	DataDir     string // folder of the database; it is created if it is missing
-	BaseURL     discovery.BaseURL
-	Grace       time.Duration // for analyses that run when the server stops; 0: none
+	// DataMax is the size of the database in bytes; default storage.DefaultMaxBytes of DataDir,
+	// negative: no bound.
+	DataMax  int64
+	KeepRuns job.KeepRuns // which run records are written; default all
+	BaseURL  discovery.BaseURL
+	Grace    time.Duration // for analyses that run when the server stops; 0: none
 
 	MaxAnalyses      int // synchronous analyses at a time, default 64
 	MaxAnalysesPerIP int // the same for one network address; 0: no limit
@@ -64,6 +71,25 @@ func (o Options) withDefaults() Options {
 		o.Analysis.Log = o.Log
 	}
 	return o
+}
+
+// dataMax is the bound of the database; 0: none.
+func (o Options) dataMax() int64 {
+	if o.DataMax == 0 {
+		return storage.DefaultMaxBytes(o.DataDir)
+	}
+	return max(0, o.DataMax)
+}
+
+// CheckStore returns an *OptionError if the options of the database do not fit the others.
+func (o Options) CheckStore() error {
+	if o.KeepRuns == job.KeepNone && o.Sale != nil {
+		return &OptionError{"KeepRuns", errors.New("a server that sells analyses promises its payers the records of their runs")}
+	}
+	if o.DataMax > 0 && o.DataMax < storage.LeastMaxBytes {
+		return &OptionError{"DataMax", fmt.Errorf("must be at least %d bytes", int64(storage.LeastMaxBytes))}
+	}
+	return nil
 }
 
 // SaleOptions say how analyses are sold. Zero values mean the defaults named at each

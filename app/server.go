@@ -44,6 +44,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 }
 
 func (s *Server) open(ctx context.Context) (err error) {
+	if err = s.o.CheckStore(); err != nil {
+		return err
+	}
 	metrics := admin.NewMetrics(s.gauges())
 	if s.analyst, err = newAnalyst(s.o.Analysis, &recorder{metrics}); err != nil {
 		return err
@@ -55,7 +58,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err = s.listen(); err != nil {
 		return err
 	}
-	if s.store, err = storage.Open(s.o.DataDir, storage.Options{Log: s.o.Log}); err != nil {
+	if s.store, err = storage.Open(s.o.DataDir, storage.Options{Log: s.o.Log, MaxBytes: s.o.dataMax()}); err != nil {
 		return &OptionError{"DataDir", err}
 	}
 	if err = writeAdminURL(s.o.DataDir, s.private); err != nil {
@@ -88,12 +91,31 @@ func (s *Server) gauges() (version, commit string, g admin.Gauges) {
 	g = admin.Gauges{
 		Analyses: func() int { return s.analyst.explainer.Running() },
 		Jobs:     func() (queued, running int) { return s.jobs.Load() },
-		Store:    func() (file, live int64) { return s.store.Size() },
+		Store:    s.storeUsage,
 	}
 	if s.o.Sale != nil {
 		g.Channels = func() admin.ChannelTotals { return s.sales.totals() }
 	}
 	return version, commit, g
+}
+
+// storeUsage is what the metrics tell of the database.
+func (s *Server) storeUsage() (out admin.StoreUsage) {
+	out.File, out.Live = s.store.Size()
+	u := s.store.Usage()
+	out.Max, out.Promised, out.Evicted = u.Max, u.Promised, u.Evicted
+	return out
+}
+
+// storeWarning is nil unless records that must be kept fill most of the database.
+func (s *Server) storeWarning() error {
+	if u := s.store.Usage(); u.Tight() {
+		return fmt.Errorf(
+			"records that must be kept take %d of %d MB; give the server more with --data-max before it refuses requests",
+			u.Promised/1_000_000, u.Max/1_000_000,
+		)
+	}
+	return nil
 }
 
 func (s *Server) listen() (err error) {
@@ -112,7 +134,7 @@ func (s *Server) listen() (err error) {
 func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	_, commit := Version()
 	c := transport.Config{
-		Explainer: s.explainer, Jobs: s.jobs, Runs: job.NewRuns(s.store), Commit: commit, Log: s.o.Log, Observer: metrics,
+		Explainer: s.explainer, Jobs: s.jobs, Runs: job.NewRuns(s.store, s.o.KeepRuns), Commit: commit, Log: s.o.Log, Observer: metrics, Room: s.store.Room,
 		Deadline: s.analyst.explainer.Longest(), Model: s.o.DefaultModel, MaxAnalyses: s.o.MaxAnalyses, MaxConns: s.o.MaxConns,
 		MaxConnsPerIP: s.o.MaxConnsPerIP, BaseURL: s.o.BaseURL, Chains: describedChains(), Sample: s.o.Sample,
 		Shares: slots.Limits{PerOrigin: s.o.MaxAnalysesPerIP}, Keys: s.o.Keys,
@@ -136,7 +158,7 @@ func (s *Server) startAdmin(metrics *admin.Metrics) {
 	loopback, _ := admin.Loopback(s.private.Addr().String())
 	var channels admin.ChannelOperator
 	checks := []admin.Check{{Name: "store", Err: s.store.Ping}, {Name: "jobs", Err: s.jobsAlive}}
-	var warnings []admin.Check
+	warnings := []admin.Check{{Name: "store", Err: s.storeWarning}}
 	if s.sales != nil {
 		channels = operatorView{s.store, s.sales}
 		checks = append(checks, admin.Check{Name: "settlement", Err: s.sales.ready})

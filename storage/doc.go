@@ -7,7 +7,8 @@
 //	       "secret " name              key that seals payment challenges
 //	jobs   id 00                       head of a job, JSON
 //	       id 01 n                     n-th chunk of its body
-//	runs   id 00, id 01 n              the same for run records
+//	runs   id 00, id 01 n              the same for run records that are sold
+//	streams, blocking                  the same for run records of unmetered requests
 //
 //	channels    channel id             row of an open channel, binary
 //	closed      channel id             row of a closed channel, binary
@@ -23,8 +24,10 @@
 // front, and neither needs an index. n is four bytes, big-endian.
 //
 // The body holds the parts that may be large: result and HTML of a job, frames of a run. It
-// is one zstd frame that is cut into chunks of 64 KiB, because bbolt stores a value on
-// consecutive pages, and long runs of free pages are rare in a file that is in use.
+// is one zstd frame that is cut into chunks of 640 bytes. bbolt stores a larger value on
+// consecutive pages, and the runs of free pages that it needs for that become rare in a file
+// whose oldest records are deleted all the time: the file would grow without having more in
+// it. Small chunks also fill the pages better. Earlier versions cut chunks of 64 KiB.
 //
 // # Writing
 //
@@ -43,6 +46,13 @@
 // The list of free pages is not stored, because it could be the largest part of a commit.
 // Opening the file rebuilds it by a scan. The file never shrinks while it is open; when more
 // than half of it is free, opening compacts it.
+//
+// # Bound
+//
+// With Options.MaxBytes the writer deletes run records of unmetered requests in the
+// transaction that would exceed four fifths of it: first those of blocking requests, then
+// those of streams, each oldest first. Records that a payer was promised are never deleted
+// before they expire. Room says when nothing more should be promised.
 //
 // # Opening
 //

@@ -43,7 +43,8 @@ func (s *Store) expireLoop() {
 	}
 }
 
-// Expire deletes all expired records and returns the number of deleted keys.
+// Expire deletes all expired records and returns the number of deleted keys. If the file is
+// bounded it then makes room.
 func (s *Store) Expire() (total int, err error) {
 	for _, b := range []struct {
 		name []byte
@@ -51,6 +52,7 @@ func (s *Store) Expire() (total int, err error) {
 		also func(c *change, key []byte) error // deletes other rows that belong to a key; may be nil
 	}{
 		{bucketJobs, api.JobRetention, nil}, {bucketRuns, api.RunRetention, nil},
+		{bucketStreams, api.RunRetention, nil}, {bucketBlocking, api.RunRetention, nil},
 		{bucketAdmissions, billRetention, dropTickets}, {bucketBills, billRetention, dropDebt},
 	} {
 		for {
@@ -64,7 +66,7 @@ func (s *Store) Expire() (total int, err error) {
 			}
 		}
 	}
-	return total, nil
+	return total, s.shrink()
 }
 
 // expireFront deletes expired keys from the front of a bucket, in one transaction. It writes

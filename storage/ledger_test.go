@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -429,7 +430,7 @@ func TestIndexOfAnOlderFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{bucketDebts, bucketPayers} {
+		for _, name := range slices.Concat(layouts[2:]...) {
 			if err := tx.DeleteBucket(name); err != nil {
 				return err
 			}

@@ -30,6 +30,7 @@ var layouts = [][][]byte{
 	{bucketChannels, bucketClosed, bucketBills, bucketTickets, bucketAdmissions, bucketIntents},
 	{bucketDebts, bucketPayers},
 	{}, // no new bucket: rows of channels have Authorised (rowLayout)
+	{bucketStreams, bucketBlocking},
 }
 
 // migrations are the functions that compute the new buckets of a version from older data; nil

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	chunkSize = 64 << 10
+	// chunkSize lets several chunks share a page of 4 KiB, which leaves little of it unused.
+	chunkSize = 640
 
 	headSize = 1 << 10 // approximate size of a head, counted toward maxGroupBytes
 
@@ -122,7 +123,7 @@ func (r records[H]) putOne(c *change, p packedRecord[H]) error {
 	if err != nil {
 		return err
 	}
-	b.FillPercent = 0.9 // keys are appended, so pages are filled completely
+	b.FillPercent = 1 // keys are appended, so pages are filled completely
 	if err := r.table.put(c, p.id.headKey(), p.head); err != nil {
 		return err
 	}
@@ -147,6 +148,18 @@ func bytesChunks(body []byte) func(yield func([]byte) bool) {
 			body = body[size:]
 		}
 	}
+}
+
+// drop deletes the record of id, if there is one.
+func (r records[H]) drop(c *change, id recordID) error {
+	b, err := c.bucket(r.bucket)
+	if err != nil || b.Get(id.headKey()) == nil {
+		return err
+	}
+	if err := c.delete(r.bucket, id.headKey()); err != nil {
+		return err
+	}
+	return r.dropChunks(c, b, id, 0)
 }
 
 // dropChunks deletes the chunks of id from the n-th on.

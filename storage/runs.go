@@ -8,11 +8,13 @@ import (
 	"txlens/engine/api"
 )
 
-// runHead is the stored part of a run record without its body.
+// runHead is the part of a run record that is not in its body.
 type runHead struct {
 	State      job.RunState `json:"state"`
 	FinishedAt int64        `json:"finishedAt"`
-	Frames     int          `json:"frames,omitzero"` // length in the body
+	Frames     int          `json:"frames,omitzero"` // length of the body
+	// Paid means that the class is job.RunPaid. Records of earlier versions do not have it.
+	Paid bool `json:"paid,omitzero"`
 }
 
 func (h runHead) parts() []int { return []int{h.Frames} }
@@ -25,25 +27,59 @@ func (h runHead) validate() error {
 	return fmt.Errorf("%w: a run that is %q", ErrDamaged, h.State)
 }
 
-var runs = records[runHead]{table[runHead]{bucketRuns}, "run", api.RunRetention, api.ErrNoRun}
+// runs are the records of each class. Each class has its own bucket, so that its oldest
+// record is the first key. Records of earlier versions are all in the bucket of
+// job.RunPaid.
+var runs = [...]records[runHead]{
+	job.RunPaid:     runsIn(bucketRuns),
+	job.RunStream:   runsIn(bucketStreams),
+	job.RunBlocking: runsIn(bucketBlocking),
+}
+
+func runsIn(bucket []byte) records[runHead] {
+	return records[runHead]{table[runHead]{bucket}, "run", api.RunRetention, api.ErrNoRun}
+}
 
 // PutRun creates or replaces a record and returns when it is on disk.
 func (s *Store) PutRun(row job.RunRow) error {
-	p, err := runs.pack(s, row.ID, runHead{row.State, row.FinishedAt, len(row.Frames)}, row.Frames)
+	if row.Class != job.RunPaid && s.full() {
+		return job.ErrNotKept
+	}
+	r, paid := runs[row.Class], row.Class == job.RunPaid
+	p, err := r.pack(s, row.ID, runHead{row.State, row.FinishedAt, len(row.Frames), paid}, row.Frames)
 	if len(p.body) > job.MaxRunBytes || errors.Is(err, ErrTooLarge) {
-		p, err = runs.pack(s, row.ID, runHead{job.RunTooLarge, row.FinishedAt, 0})
+		p, err = r.pack(s, row.ID, runHead{job.RunTooLarge, row.FinishedAt, 0, paid})
 	}
 	if err != nil {
 		return err
 	}
-	return runs.put(s, p)
+	err = s.update(len(p.body)+headSize, func(c *change) error {
+		for class, other := range runs {
+			if job.RunClass(class) == row.Class {
+				continue
+			}
+			if err := other.drop(c, p.id); err != nil {
+				return err
+			}
+		}
+		return r.putOne(c, p)
+	})
+	if err != nil {
+		return fmt.Errorf("store run: %w", err)
+	}
+	return nil
 }
 
 // Run returns one record, or api.ErrNoRun.
 func (s *Store) Run(id string) (job.RunRow, error) {
-	rid, h, parts, err := runs.get(s, id)
-	if err != nil {
-		return job.RunRow{}, err
+	for class, r := range runs {
+		rid, h, parts, err := r.get(s, id)
+		if err == nil {
+			return job.RunRow{ID: rid.String(), Class: job.RunClass(class), State: h.State, FinishedAt: h.FinishedAt, Frames: parts[0]}, nil
+		}
+		if !errors.Is(err, api.ErrNoRun) {
+			return job.RunRow{}, err
+		}
 	}
-	return job.RunRow{ID: rid.String(), State: h.State, FinishedAt: h.FinishedAt, Frames: parts[0]}, nil
+	return job.RunRow{}, api.ErrNoRun
 }

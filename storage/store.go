@@ -30,7 +30,11 @@ var (
 	bucketMeta = []byte("meta")
 	bucketJobs = []byte("jobs")
 	bucketRuns = []byte("runs")
-	keySchema  = []byte("schema")
+
+	bucketStreams  = []byte("streams")
+	bucketBlocking = []byte("blocking")
+
+	keySchema = []byte("schema")
 )
 
 // Errors of a Store, for errors.Is.
@@ -74,6 +78,8 @@ type Options struct {
 	ExpireEvery time.Duration    // time between two deletions of expired records, default one minute; negative: never
 	Now         func() time.Time // default time.Now
 	Log         *slog.Logger     // nil: nothing is logged
+	// MaxBytes is the size that the file should not exceed; 0: no bound. See Usage.
+	MaxBytes int64
 
 	maxBody int // limit of an uncompressed body; tests make it small
 }
@@ -115,6 +121,8 @@ type Store struct {
 	broken    error                // set by the writer: why it commits nothing more
 	syncing   sync.RWMutex         // locked by the writer during a commit
 	durableTx atomic.Int64         // number of the last transaction that is on disk
+
+	budget budget
 }
 
 // Open opens the database in folder dir. It creates folder and database where they are
@@ -134,6 +142,9 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errors.Join(&OpenError{Path: path, Err: err}, db.Close())
 	}
 	// With nil and constant options neither constructor returns an error.
+	if err := s.openBudget(); err != nil {
+		return nil, errors.Join(openError(path, err), db.Close())
+	}
 	s.enc, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2))
 	s.dec, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecodeAllCapLimit(true))
 	s.workers.Add(2)

@@ -137,7 +137,7 @@ func (s *Store) commit(group []operation, errs []error) (err error) {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback() // does nothing after a commit
-	wrote := false
+	wrote, grown := false, growth{}
 	for i, o := range group {
 		c := &change{tx: tx}
 		if errs[i] = s.attempt(o, c); errs[i] != nil {
@@ -147,7 +147,11 @@ func (s *Store) commit(group []operation, errs []error) (err error) {
 			continue
 		}
 		wrote = wrote || len(c.undo) > 0
+		grown.add(c.growth)
 	}
+	evicted := s.makeRoom(tx, grown)
+	grown.add(evicted.growth)
+	wrote = wrote || evicted.records > 0
 	if !wrote {
 		return nil // the transaction saw an earlier commit
 	}
@@ -156,6 +160,7 @@ func (s *Store) commit(group []operation, errs []error) (err error) {
 		return s.commitFailed(id, err)
 	}
 	s.durableTx.Store(id)
+	s.book(grown, evicted.records)
 	return nil
 }
 
@@ -193,6 +198,7 @@ func (s *Store) recoverAsError(err *error) {
 type change struct {
 	tx   *bolt.Tx
 	undo []oldValue
+	growth
 }
 
 // oldValue is the old value of a key; value is nil where the key did not exist.
@@ -213,7 +219,10 @@ func (c *change) put(bucket, key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	c.undo = append(c.undo, oldValue{bucket, key, b.Get(key)})
+	was := b.Get(key)
+	c.undo = append(c.undo, oldValue{bucket, key, was})
+	c.note(bucket, key, was, -1)
+	c.note(bucket, key, value, 1)
 	return b.Put(key, value)
 }
 
@@ -223,7 +232,9 @@ func (c *change) delete(bucket, key []byte) error {
 	if err != nil {
 		return err
 	}
-	c.undo = append(c.undo, oldValue{bucket, bytes.Clone(key), b.Get(key)})
+	was := b.Get(key)
+	c.undo = append(c.undo, oldValue{bucket, bytes.Clone(key), was})
+	c.note(bucket, key, was, -1)
 	return b.Delete(key)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"txlens/actors/job"
 	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -135,7 +136,9 @@ func TestClientGoneWhileSilent(t *testing.T) {
 // panickingRuns falls over where the run of a stream is kept: beside any handler.
 type panickingRuns struct{ fakeRuns }
 
-func (*panickingRuns) Finish(string, ...jsontext.Value) error { panic("the store fell over") }
+func (*panickingRuns) Finish(string, job.RunClass, ...jsontext.Value) error {
+	panic("the store fell over")
+}
 
 // TestStreamOutlivesItsRecord: a panic while the run is kept ends that stream in an
 // error, and costs the process nothing.

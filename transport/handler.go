@@ -261,7 +261,7 @@ func (s *Server) stream(ctx *fasthttp.RequestCtx, job RunSpec, v *paidRun) {
 	visit.heard = true
 	st.onEnd = func(cut error) { s.logStreamVisit(visit, cut) }
 	st.onGone = func(cause error) {
-		keep := s.cfg.KeepRunning(job.ID)
+		keep := s.continues(job)
 		s.cfg.Log.Info("stream cut off", "request", job.ID, "cause", cause, "goes on", keep)
 		if !keep {
 			cancel(cause)
@@ -339,7 +339,7 @@ func (s *Server) conclude(work context.Context, job RunSpec, ended func(), cutSh
 	if err == nil {
 		last, err = lastFrame(job, res)
 	}
-	kept := s.recordRun(job.ID, last, err)
+	kept := s.recordRun(job, last, err)
 	if err == nil && kept && res.Partial() && cutShort() {
 		return nil, api.ErrStopping
 	}

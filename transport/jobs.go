@@ -52,7 +52,11 @@ func (s *Server) explainAsync(ctx *fasthttp.RequestCtx) {
 	if !takeOf(ctx, visitOf(ctx).caller) {
 		return
 	}
-	id, err := s.cfg.Jobs.Submit(req)
+	err := s.room()
+	id := ""
+	if err == nil {
+		id, err = s.cfg.Jobs.Submit(req)
+	}
 	if err != nil {
 		s.notSubmitted(ctx, err)
 		return

@@ -17,6 +17,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"txlens/actors/job"
 	"txlens/engine/api"
 )
 
@@ -204,7 +205,9 @@ type fakeRuns struct {
 	broken bool
 }
 
-func (f *fakeRuns) Finish(id string, frames ...jsontext.Value) error {
+func (*fakeRuns) Keeps(job.RunClass) bool { return true }
+
+func (f *fakeRuns) Finish(id string, _ job.RunClass, frames ...jsontext.Value) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken {
@@ -214,7 +217,7 @@ func (f *fakeRuns) Finish(id string, frames ...jsontext.Value) error {
 	return nil
 }
 
-func (f *fakeRuns) Fail(id string) error { return f.Finish(id) }
+func (f *fakeRuns) Fail(id string, class job.RunClass) error { return f.Finish(id, class) }
 
 func (f *fakeRuns) Recover(id string) (*api.RunRecovery, error) {
 	f.mu.Lock()
@@ -274,7 +277,7 @@ func TestRecover(t *testing.T) {
 	before := runs.len()
 	id, _ = run(`,"model":"gpt"`)
 	gone := func(id string) string {
-		return `{"error":"no run under this request id: it is unknown or older than 30 days","code":"run_not_found","requestId":"` + id + `"}`
+		return `{"error":"no run under this request id: it is unknown, older than 30 days, or was not kept","code":"run_not_found","requestId":"` + id + `"}`
 	}
 	f(id, 404, gone(id))
 	id, _ = run(`,"context":"chain"`)

@@ -67,6 +67,9 @@ func (m mcpService) Start(_ context.Context, call mcp.Call, req api.Request) (*m
 	case m.s.cfg.Jobs == nil:
 		return nil, &api.BadRequest{Field: "background", Reason: "this server takes no jobs; leave it out"}
 	}
+	if err := m.s.room(); err != nil {
+		return nil, err
+	}
 	leave, err := enterOf(call)
 	if err != nil {
 		return nil, err

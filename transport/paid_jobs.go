@@ -61,6 +61,9 @@ func (s *Server) sellJob(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.
 	order := s.order(ctx, pathAsync, p, recordid.New())
 	var place *slots.Slot
 	a, done := s.admitPaid(ctx, route, p, order, func(work context.Context) (err error) {
+		if err = s.room(); err != nil {
+			return &noSlotError{err}
+		}
 		place, err = s.cfg.Payments.Seller.TakeJob(work, p)
 		return slotError(err)
 	})

@@ -73,7 +73,7 @@ type noSlotError struct{ cause error }
 func (e *noSlotError) Error() string { return "no slot: " + e.cause.Error() }
 func (e *noSlotError) Unwrap() error { return e.cause }
 
-// slotError converts the errors of a pool to a *crowdedError.
+// slotError converts the errors of a pool to a *noSlotError.
 func slotError(err error) error {
 	if errors.Is(err, slots.ErrBusy) || errors.Is(err, slots.ErrTooMany) {
 		return &noSlotError{err}
@@ -85,8 +85,11 @@ func slotError(err error) error {
 func (s *Server) tooMany(ctx *fasthttp.RequestCtx, err *noSlotError) {
 	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
 	message := "too many analyses are running; try again soon. Nothing was charged"
-	if errors.Is(err, slots.ErrTooMany) {
+	switch {
+	case errors.Is(err, slots.ErrTooMany):
 		message = "too many analyses of this payer are running or wait to be paid; try again when one has ended. Nothing was charged"
+	case errors.Is(err, api.ErrFull):
+		message = api.ErrFull.Error() + "; try again later. Nothing was charged"
 	}
 	fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, message)
 }
@@ -96,6 +99,9 @@ func (s *Server) sell(ctx *fasthttp.RequestCtx, route *mpp.Route, p *channel.Pay
 	e := &entrance{s: s, p: p}
 	var slot *slots.Slot
 	begin := func(work context.Context) (err error) {
+		if err = s.room(); err != nil {
+			return &noSlotError{err}
+		}
 		slot, err = e.Slot(work)
 		return err
 	}

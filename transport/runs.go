@@ -9,16 +9,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/valyala/fasthttp"
 
+	"txlens/actors/job"
 	"txlens/engine/api"
 	"txlens/transport/wire"
 )
 
 // Runs stores the final frames of synchronous runs.
 type Runs interface {
+	// Keeps reports whether runs of a class are recorded.
+	Keeps(class job.RunClass) bool
 	// Finish stores the frames of a run. Call it before the last one is sent.
-	Finish(requestID string, frames ...jsontext.Value) error
+	Finish(requestID string, class job.RunClass, frames ...jsontext.Value) error
 	// Fail stores that a run has no frames to replay.
-	Fail(requestID string) error
+	Fail(requestID string, class job.RunClass) error
 	// Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored or
 	// api.ErrRunTooLarge.
 	Recover(requestID string) (*api.RunRecovery, error)
@@ -71,6 +74,8 @@ func (s *Server) sendRun(ctx *fasthttp.RequestCtx, run *api.RunRecovery, v api.V
 	s.sendJSON(ctx, &told)
 }
 
+const noSuchRun = "no run under this request id: it is unknown, older than 30 days, or was not kept"
+
 // noRun answers why a run cannot be replayed.
 func (s *Server) noRun(ctx *fasthttp.RequestCtx, id string, atWork bool, err error) {
 	switch {
@@ -85,7 +90,7 @@ func (s *Server) noRun(ctx *fasthttp.RequestCtx, id string, atWork bool, err err
 		s.failRun(
 			ctx,
 			fasthttp.StatusNotFound,
-			wire.RunError{Error: "no run under this request id: it is unknown or older than 30 days", Code: api.CodeNoRun, RequestID: id},
+			wire.RunError{Error: noSuchRun, Code: api.CodeNoRun, RequestID: id},
 		)
 	case errors.Is(err, api.ErrRunErrored):
 		s.failRun(ctx, fasthttp.StatusConflict, wire.RunError{Error: api.ErrRunErrored.Error(), Code: api.CodeRunErrored, RequestID: id})
@@ -132,22 +137,22 @@ func (s *Server) failRun(ctx *fasthttp.RequestCtx, status int, e wire.RunError) 
 
 // recordRun stores how a synchronous run ended, with its last frame or a failure, and reports
 // whether there is a record now. An error of the store does not fail the answer.
-func (s *Server) recordRun(id string, last any, failure error) bool {
+func (s *Server) recordRun(spec RunSpec, last any, failure error) bool {
 	if s.cfg.Runs == nil || api.FaultOf(failure).Code == api.CodeInvalid {
 		return false // refused: there was no run
 	}
 	var frames []jsontext.Value
 	err := failure
 	if err == nil {
-		frames, err = encodeAll(api.Event{Type: api.EventComplete, RequestID: id}, last)
+		frames, err = encodeAll(api.Event{Type: api.EventComplete, RequestID: spec.ID}, last)
 	}
 	if err != nil {
-		err = s.cfg.Runs.Fail(id)
+		err = s.cfg.Runs.Fail(spec.ID, spec.class())
 	} else {
-		err = s.cfg.Runs.Finish(id, frames...)
+		err = s.cfg.Runs.Finish(spec.ID, spec.class(), frames...)
 	}
-	if err != nil {
-		s.cfg.Log.Error("record run", "request", id, "error", err)
+	if err != nil && !errors.Is(err, job.ErrNotKept) {
+		s.cfg.Log.Error("record run", "request", spec.ID, "error", err)
 	}
 	return err == nil
 }
@@ -161,4 +166,28 @@ func encodeAll(frames ...any) ([]jsontext.Value, error) {
 		}
 	}
 	return out, nil
+}
+
+// class is the class of the record of a run.
+func (r RunSpec) class() job.RunClass {
+	switch {
+	case r.priced != nil:
+		return job.RunPaid
+	case r.streams:
+		return job.RunStream
+	}
+	return job.RunBlocking
+}
+
+// continues reports whether a stream goes on whose client has gone.
+func (s *Server) continues(spec RunSpec) bool {
+	return s.cfg.KeepRunning(spec.ID) && (s.cfg.Runs == nil || s.cfg.Runs.Keeps(spec.class()))
+}
+
+// room is nil if there is room to store what a new request is promised.
+func (s *Server) room() error {
+	if s.cfg.Room == nil {
+		return nil
+	}
+	return s.cfg.Room()
 }

@@ -113,9 +113,12 @@ type RunSpec struct {
 // Config of a Server. Zero values mean the defaults named at each field.
 type Config struct {
 	Explainer Explainer
-	Jobs      Jobs   // nil: async endpoints accept and have no jobs
-	Runs      Runs   // nil: runs are not stored
-	Commit    string // commit in /health; empty: null
+	Jobs      Jobs // nil: async endpoints accept and have no jobs
+	Runs      Runs // nil: runs are not stored
+	// Room returns an error, such as api.ErrFull, if nothing more can be stored that a caller
+	// is promised: async jobs and the records of paid runs. nil: there is always room.
+	Room   func() error
+	Commit string // commit in /health; empty: null
 	// Content of the front page and the documents.
 	BaseURL discovery.BaseURL // public address; zero: taken from each request
 	Metered bool              // analyses are paid for

@@ -529,7 +529,7 @@ func TestStoreRefuses(t *testing.T) {
 
 func TestRuns(t *testing.T) {
 	store := newShelf()
-	r := NewRuns(store)
+	r := NewRuns(store, KeepAll)
 	f := func(id string, want error, frames ...string) {
 		t.Helper()
 		got, err := r.Recover(id)
@@ -539,7 +539,7 @@ func TestRuns(t *testing.T) {
 	}
 	whole, failed, large := recordid.New(), recordid.New(), recordid.New()
 	frames := []string{`{"type":"complete"}`, `{"type":"result","summary":"a \u2028 b"}`}
-	if err := errors.Join(r.Finish(whole, jsontext.Value(frames[0]), jsontext.Value(frames[1])), r.Fail(failed),
+	if err := errors.Join(r.Finish(whole, RunStream, jsontext.Value(frames[0]), jsontext.Value(frames[1])), r.Fail(failed, RunBlocking),
 		store.PutRun(RunRow{ID: large, State: RunTooLarge})); err != nil {
 		t.Fatal(err)
 	}
@@ -547,7 +547,7 @@ func TestRuns(t *testing.T) {
 	f(failed, api.ErrRunErrored)
 	f(large, api.ErrRunTooLarge)
 	f(recordid.New(), api.ErrNoRun)
-	if err := r.Finish(recordid.New(), jsontext.Value("{")); err == nil {
+	if err := r.Finish(recordid.New(), RunPaid, jsontext.Value("{")); err == nil {
 		t.Error("a frame that is no JSON is taken")
 	}
 }

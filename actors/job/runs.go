@@ -10,28 +10,63 @@ import (
 	"txlens/engine/api"
 )
 
+// KeepRuns says which run records are written. Its values are settings.
+type KeepRuns string
+
+const (
+	KeepAll     KeepRuns = "all"     // every run; the empty string means the same
+	KeepPaid    KeepRuns = "paid"    // runs that are sold
+	KeepStreams KeepRuns = "streams" // runs that are sold, and unmetered streams
+	KeepNone    KeepRuns = "none"    // no run; not for a server that sells
+)
+
+// Keeps reports whether records of a class are written.
+func (k KeepRuns) Keeps(class RunClass) bool {
+	switch k {
+	case KeepNone:
+		return false
+	case KeepPaid:
+		return class == RunPaid
+	case KeepStreams:
+		return class != RunBlocking
+	}
+	return true
+}
+
 // Runs stores the final frames of synchronous runs for clients whose connection broke. It is
 // safe for concurrent use. It needs no actor, because a record is written once and never
 // changes.
-type Runs struct{ store RunStore }
+type Runs struct {
+	store RunStore
+	keep  KeepRuns
+}
 
-// NewRuns returns Runs that use store.
-func NewRuns(store RunStore) *Runs { return &Runs{store} }
+// NewRuns returns Runs that write to store what keep says.
+func NewRuns(store RunStore, keep KeepRuns) *Runs { return &Runs{store, keep} }
+
+// Keeps reports whether records of a class are written.
+func (r *Runs) Keeps(class RunClass) bool { return r.keep.Keeps(class) }
 
 // Finish stores the final frames of a run in the order in which they are sent, each a JSON
 // object with a type. Call it before the last frame is sent: a client that received it may
-// request the record at once.
-func (r *Runs) Finish(requestID string, frames ...jsontext.Value) error {
+// request the record at once. It returns ErrNotKept if the record is not written on purpose.
+func (r *Runs) Finish(requestID string, class RunClass, frames ...jsontext.Value) error {
+	if !r.Keeps(class) {
+		return ErrNotKept
+	}
 	all, err := json.Marshal(frames)
 	if err != nil {
 		return fmt.Errorf("record run: %w", err)
 	}
-	return r.store.PutRun(RunRow{ID: requestID, State: RunReplayable, FinishedAt: time.Now().Unix(), Frames: all})
+	return r.store.PutRun(RunRow{ID: requestID, Class: class, State: RunReplayable, FinishedAt: time.Now().Unix(), Frames: all})
 }
 
-// Fail stores that a run has no frames to replay.
-func (r *Runs) Fail(requestID string) error {
-	return r.store.PutRun(RunRow{ID: requestID, State: RunErrored, FinishedAt: time.Now().Unix()})
+// Fail stores that a run has no frames to replay. It returns ErrNotKept as Finish does.
+func (r *Runs) Fail(requestID string, class RunClass) error {
+	if !r.Keeps(class) {
+		return ErrNotKept
+	}
+	return r.store.PutRun(RunRow{ID: requestID, Class: class, State: RunErrored, FinishedAt: time.Now().Unix()})
 }
 
 // Recover returns the frames of Finish, or api.ErrNoRun, api.ErrRunErrored,

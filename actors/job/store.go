@@ -1,6 +1,10 @@
 package job
 
-import "txlens/engine/api"
+import (
+	"errors"
+
+	"txlens/engine/api"
+)
 
 // Row is a stored async job.
 type Row struct {
@@ -38,19 +42,39 @@ const (
 	RunTooLarge   RunState = "too_large" // more than MaxRunBytes
 )
 
+// RunClass says who a run record was made for. It decides which records a store of
+// bounded size deletes first.
+type RunClass uint8
+
+const (
+	// RunPaid is a run that is sold: the payer was promised the record.
+	RunPaid RunClass = iota
+	// RunStream is an unmetered stream, whose client fetches the record if it was cut off.
+	RunStream
+	// RunBlocking is an unmetered blocking request.
+	RunBlocking
+)
+
+// ErrNotKept is returned for a record that is not written, because the operator keeps no
+// runs of its class or the store has no room for it.
+var ErrNotKept = errors.New("the run is not kept")
+
 // RunRow is the record of a finished synchronous run.
 type RunRow struct {
 	ID         string // request id, made by recordid.New
+	Class      RunClass
 	State      RunState
 	FinishedAt int64  // Unix seconds
 	Frames     []byte // a JSON array of objects; nil unless replayable
 }
 
 // RunStore keeps run records for api.RunRetention from the time in their id. It is safe for
-// concurrent use.
+// concurrent use. A store of bounded size may delete records earlier, except those of class
+// RunPaid.
 type RunStore interface {
 	// PutRun creates or replaces a record. Frames above MaxRunBytes compressed are not stored,
-	// and State says so. If it returns nil the record survives a crash.
+	// and State says so. If it returns nil the record survives a crash. It returns ErrNotKept
+	// if there is no room for a record whose class is not RunPaid.
 	PutRun(row RunRow) error
 	// Run returns one record, or api.ErrNoRun.
 	Run(id string) (RunRow, error)

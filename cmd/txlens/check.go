@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"txlens/app"
 	"txlens/engine/upstream"
 	"txlens/storage"
 	"txlens/transport/admin"
@@ -57,6 +58,7 @@ func (cmd *serveCmd) faults() (list []error) {
 	note("--listen", err)
 	note("--admin-listen", cmd.checkAdmin())
 	list = append(list, cmd.payFlags.faults()...)
+	list = append(list, cmd.storeFaults()...)
 	model, err := cmd.agent()
 	if err != nil {
 		list = append(list, err)
@@ -81,6 +83,18 @@ func (cmd *serveCmd) checkKeys() error {
 	}
 	_, err := callers.Read(cmd.Keys)
 	return err
+}
+
+// storeFaults lists what is wrong with the settings of the database.
+func (cmd *serveCmd) storeFaults() []error {
+	o := app.Options{DataMax: cmd.dataMax(), KeepRuns: cmd.KeepRuns}
+	if cmd.sells() {
+		o.Sale = new(app.SaleOptions)
+	}
+	if err := o.CheckStore(); err != nil {
+		return []error{flagError(err)}
+	}
+	return nil
 }
 
 func (cmd *serveCmd) checkAdmin() error {

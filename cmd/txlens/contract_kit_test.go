@@ -98,7 +98,7 @@ func openHouse(t *testing.T, sells *app.SaleOptions, change ...func(*transport.C
 		t.Fatal(err)
 	}
 	x := analysis.New(analysis.Options{})
-	cfg := transport.Config{Explainer: scripted{h}, Runs: job.NewRuns(h.store)}
+	cfg := transport.Config{Explainer: scripted{h}, Runs: job.NewRuns(h.store, job.KeepAll)}
 	if sells != nil {
 		if h.sales, err = app.OpenSales(t.Context(), *sells, app.SaleSite{System: x.System(), Store: h.store, DataDir: dir}); err != nil {
 			t.Fatal(err)

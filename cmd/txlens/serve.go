@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"txlens/actors/job"
 	"txlens/app"
 	"txlens/transport/callers"
 	"txlens/transport/discovery"
@@ -32,6 +33,7 @@ type serveCmd struct {
 	adminFlags `embed:"" group:"Operating:"`
 	logFlags   `embed:"" group:"Operating:"`
 	dataFlag   `embed:""`
+	storeFlags `embed:"" group:"Operating:"`
 	payFlags   `embed:"" group:"Selling analyses:"`
 	worldFlags `embed:"" group:"Where the evidence comes from:"`
 }
@@ -46,6 +48,23 @@ const (
 type adminFlags struct {
 	AdminListen string `name:"admin-listen" default:"127.0.0.1:8403" placeholder:"ADDRESS" env:"TXLENS_ADMIN_LISTEN" help:"Address and port for metrics, profiles, readiness, backup and settling; off: none. It has no accounts: whoever reaches it may do all of that."`
 	AdminRemote bool   `name:"admin-remote"                                                env:"TXLENS_ADMIN_REMOTE" help:"Allow --admin-listen to be an address that other machines reach."`
+}
+
+// storeFlags say what the database keeps.
+type storeFlags struct {
+	DataMax  *byteSize    `name:"data-max"  placeholder:"SIZE" env:"TXLENS_DATA_MAX" help:"Size of the database, such as 20GB. Above four fifths of it, run records of unmetered requests are deleted before their time, the oldest first; when records of payers and jobs fill it, requests that need to be stored are answered 503. 0: no bound; default 20GB, or a tenth of the disk if that is less."`
+	KeepRuns job.KeepRuns `name:"keep-runs" default:"all" enum:"all,paid,streams,none" env:"TXLENS_KEEP_RUNS" help:"Runs of POST /explain that GET /explain/run returns later: all; paid, those that were sold; streams, those and unmetered streams; none, which only a server that sells nothing may have."`
+}
+
+// dataMax is the option of app.Options.
+func (f storeFlags) dataMax() int64 {
+	switch {
+	case f.DataMax == nil:
+		return 0
+	case *f.DataMax == 0:
+		return -1
+	}
+	return int64(*f.DataMax)
 }
 
 // BeforeResolve puts the file of settings below flags and environment.
@@ -91,6 +110,7 @@ func (cmd *serveCmd) options(log *slog.Logger) (o app.Options, err error) {
 		Listen: cmd.Listen, AdminListen: cmd.AdminListen, BaseURL: cmd.BaseURL, Grace: cmd.Grace,
 		MaxAnalyses: cmd.MaxAnalyses, MaxAnalysesPerIP: cmd.PerIP, MaxJobs: cmd.MaxJobs, JobQueue: cmd.JobQueue,
 		MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP, DefaultModel: cmd.modelFlags.Default, Sample: sampleResult, Log: log,
+		DataMax: cmd.dataMax(), KeepRuns: cmd.KeepRuns,
 	}
 	if o.AdminListen == adminOff {
 		o.AdminListen = ""
@@ -121,6 +141,10 @@ func flagError(err error) error {
 		return badInput{fmt.Errorf("--listen: %w", option.Err)}
 	case "AdminListen":
 		return badInput{fmt.Errorf("--admin-listen: %w; name another address, or off", option.Err)}
+	case "DataMax":
+		return badInput{fmt.Errorf("--data-max: %w", option.Err)}
+	case "KeepRuns":
+		return badInput{fmt.Errorf("--keep-runs: %w", option.Err)}
 	case "Sale.RPC":
 		return badInput{fmt.Errorf("--settle-rpc: %w", option.Err)}
 	}

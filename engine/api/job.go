@@ -54,6 +54,8 @@ type RunRecovery struct {
 var (
 	// ErrBusy: as many jobs wait as may.
 	ErrBusy = errors.New("too many jobs are waiting")
+	// ErrFull: there is no room to store what a new request would be promised.
+	ErrFull = errors.New("the server has no room to store more results")
 	// ErrUnpaid: who asked for the analysis has not paid for more of it.
 	ErrUnpaid = errors.New("the payment for more of the analysis did not come")
 	// ErrStopping: the service is ending and takes nothing more.

@@ -222,7 +222,7 @@ func TestMetrics(t *testing.T) {
 	m := NewMetrics("1.2.3", "abc", Gauges{
 		Analyses: func() int { return 3 },
 		Jobs:     func() (int, int) { return 5, 2 },
-		Store:    func() (int64, int64) { return 4096, 1024 },
+		Store:    func() StoreUsage { return StoreUsage{File: 4096, Live: 1024, Max: 9000, Promised: 512, Evicted: 11} },
 		Channels: func() ChannelTotals {
 			return ChannelTotals{
 				PayeeFaults: []PayeeFault{{"gas", 2, true}, {"clock_drift", 0, false}}, Health: &Health{HasKey: true, Gas: tempo.AmountFrom(77), ClockAhead: 1500 * time.Millisecond},
@@ -264,6 +264,9 @@ func TestMetrics(t *testing.T) {
 		`txlens_cost_nanodollars_total{bucket="dataCollection"} 12250`,
 		`txlens_store_file_bytes 4096`,
 		`txlens_store_live_bytes 1024`,
+		`txlens_store_max_bytes 9000`,
+		`txlens_store_promised_bytes 512`,
+		`txlens_store_evicted_total 11`,
 		`txlens_channels_open 4`,
 		`txlens_channels_unsettled 2`,
 		`txlens_unsettled_base_units 30000`,

@@ -18,8 +18,15 @@ import (
 type Gauges struct {
 	Analyses func() (running int)
 	Jobs     func() (queued, running int)
-	Store    func() (file, live int64) // bytes
+	Store    func() StoreUsage
 	Channels func() ChannelTotals
+}
+
+// StoreUsage is the state of the database. Sizes are bytes.
+type StoreUsage struct {
+	File, Live    int64
+	Max, Promised int64 // of a database with a bound, otherwise 0
+	Evicted       uint64
 }
 
 // ChannelTotals are sums over the payment channels. Amounts are base units of the token;
@@ -223,6 +230,12 @@ var (
 	descFile    = prometheus.NewDesc("txlens_store_file_bytes", "Bytes of the database file.", nil, nil)
 	descLive    = prometheus.NewDesc("txlens_store_live_bytes", "Bytes of the database file that hold something.", nil, nil)
 
+	descMax      = prometheus.NewDesc("txlens_store_max_bytes", "Size that the database file should not exceed.", nil, nil)
+	descPromised = prometheus.NewDesc("txlens_store_promised_bytes", "Bytes of the database that are kept until they expire.", nil, nil)
+	descEvicted  = prometheus.NewDesc(
+		"txlens_store_evicted_total", "Run records of unmetered requests that were deleted before they expired.", nil, nil,
+	)
+
 	descOpen  = prometheus.NewDesc("txlens_channels_open", "Payment channels that are not closed.", nil, nil)
 	descOwing = prometheus.NewDesc(
 		"txlens_channels_unsettled",
@@ -281,7 +294,7 @@ var (
 // Describe implements prometheus.Collector.
 func (c gaugeCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		descRunning, descJobs, descFile, descLive,
+		descRunning, descJobs, descFile, descLive, descMax, descPromised, descEvicted,
 		descOpen, descOwing, descUnsettled, descSettled, descPayouts, descLost, descLosses, descFaults,
 		descPayeeFaults, descPayeeFault, descGas, descClockAhead,
 	} {
@@ -303,9 +316,14 @@ func (c gaugeCollector) Collect(out chan<- prometheus.Metric) {
 		gauge(descJobs, float64(running), "running")
 	}
 	if c.g.Store != nil {
-		file, live := c.g.Store()
-		gauge(descFile, float64(file))
-		gauge(descLive, float64(live))
+		u := c.g.Store()
+		gauge(descFile, float64(u.File))
+		gauge(descLive, float64(u.Live))
+		if u.Max > 0 {
+			gauge(descMax, float64(u.Max))
+			gauge(descPromised, float64(u.Promised))
+			out <- prometheus.MustNewConstMetric(descEvicted, prometheus.CounterValue, float64(u.Evicted))
+		}
 	}
 	if c.g.Channels != nil {
 		c.channels(out, c.g.Channels())

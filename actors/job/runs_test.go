@@ -1,0 +1,34 @@
+package job
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"txlens/actors/recordid"
+)
+
+// TestKeepRuns: a run of a class that is not kept is not written, and the caller learns it.
+func TestKeepRuns(t *testing.T) {
+	f := func(keep KeepRuns, want ...RunClass) {
+		t.Helper()
+		store := newShelf()
+		r := NewRuns(store, keep)
+		for _, class := range []RunClass{RunPaid, RunStream, RunBlocking} {
+			kept := slices.Contains(want, class)
+			for _, err := range []error{r.Finish(recordid.New(), class), r.Fail(recordid.New(), class)} {
+				if kept != (err == nil) || !kept && !errors.Is(err, ErrNotKept) || r.Keeps(class) != kept {
+					t.Errorf("%q, class %d: %v", keep, class, err)
+				}
+			}
+		}
+		if len(store.runs) != 2*len(want) {
+			t.Errorf("%q: %d records", keep, len(store.runs))
+		}
+	}
+	f("", RunPaid, RunStream, RunBlocking)
+	f(KeepAll, RunPaid, RunStream, RunBlocking)
+	f(KeepStreams, RunPaid, RunStream)
+	f(KeepPaid, RunPaid)
+	f(KeepNone)
+}

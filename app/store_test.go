@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"txlens/actors/job"
+	"txlens/actors/recordid"
+	"txlens/storage"
+)
+
+// TestStoreOptions: options that cannot be kept are refused before anything is opened.
+func TestStoreOptions(t *testing.T) {
+	f := func(o Options, option string) {
+		t.Helper()
+		o.DataDir = filepath.Join(t.TempDir(), "data")
+		_, err := New(context.Background(), o)
+		if bad, ok := errors.AsType[*OptionError](err); !ok || bad.Option != option {
+			t.Errorf("%v, want option %s", err, option)
+		}
+		if _, err := os.Stat(o.DataDir); err == nil {
+			t.Error("the data folder was made")
+		}
+	}
+	f(Options{KeepRuns: job.KeepNone, Sale: new(SaleOptions)}, "KeepRuns")
+	f(Options{DataMax: storage.LeastMaxBytes - 1}, "DataMax")
+	f(Options{DataMax: 1}, "DataMax")
+	for _, o := range []Options{{KeepRuns: job.KeepNone}, {KeepRuns: job.KeepPaid, Sale: new(SaleOptions)}, {DataMax: -1}, {DataMax: storage.LeastMaxBytes}} {
+		if err := o.CheckStore(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDefaultDataMax: the default bound is that of the disk, also before the folder exists.
+func TestDefaultDataMax(t *testing.T) {
+	dir := t.TempDir()
+	n := Options{DataDir: filepath.Join(dir, "not", "there")}.dataMax()
+	if n != storage.DefaultMaxBytes(dir) || n < storage.LeastMaxBytes || n > 20_000_000_000 {
+		t.Errorf("%d", n)
+	}
+	if n := (Options{DataMax: -1}).dataMax(); n != 0 {
+		t.Errorf("%d", n)
+	}
+}
+
+// TestStoreWarning: readiness warns when what must be kept takes four fifths of the database.
+func TestStoreWarning(t *testing.T) {
+	store, err := storage.Open(t.TempDir(), storage.Options{MaxBytes: 20_000_000, ExpireEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s := &Server{store: store}
+	if err := s.storeWarning(); err != nil {
+		t.Errorf("an empty store: %v", err)
+	}
+	for store.Room() == nil {
+		rows := make(chan error, 200)
+		for range cap(rows) {
+			frames := make([]byte, 20_000)
+			rand.Read(frames)
+			go func() {
+				rows <- store.PutRun(job.RunRow{ID: recordid.New(), State: job.RunReplayable, Frames: frames})
+			}()
+		}
+		for range cap(rows) {
+			if err := <-rows; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.storeWarning(); err == nil || !strings.Contains(err.Error(), "--data-max") {
+		t.Errorf("%v", err)
+	}
+	u := s.storeUsage()
+	if u.Max != 20_000_000 || u.Promised < u.Max/5*4 || u.Live < u.Promised || u.File < u.Live || u.Evicted != 0 {
+		t.Errorf("%+v", u)
+	}
+}
