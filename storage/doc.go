@@ -5,6 +5,7 @@
 //
 //	meta   "schema"                    version of this layout, one byte
 //	       "secret " name              key that seals payment challenges
+//	       "dictionary " id            zstd dictionary that bodies were written with
 //	jobs   id 00                       head of a job, JSON
 //	       id 01 n                     n-th chunk of its body
 //	runs   id 00, id 01 n              the same for run records that are sold

@@ -138,15 +138,15 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: db, options: o, ops: make(chan operation, maxGroup), stop: make(chan struct{}), commitTx: (*bolt.Tx).Commit}
-	if err := db.View(func(tx *bolt.Tx) error { s.durableTx.Store(int64(tx.ID())); return nil }); err != nil {
-		return nil, errors.Join(&OpenError{Path: path, Err: err}, db.Close())
-	}
-	// With nil and constant options neither constructor returns an error.
-	if err := s.openBudget(); err != nil {
+	if err := s.openCoders(); err != nil {
 		return nil, errors.Join(openError(path, err), db.Close())
 	}
-	s.enc, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2))
-	s.dec, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecodeAllCapLimit(true))
+	if err := db.View(func(tx *bolt.Tx) error { s.durableTx.Store(int64(tx.ID())); return nil }); err != nil {
+		return nil, errors.Join(&OpenError{Path: path, Err: err}, s.closeFile())
+	}
+	if err := s.openBudget(); err != nil {
+		return nil, errors.Join(openError(path, err), s.closeFile())
+	}
 	s.workers.Add(2)
 	go s.writeLoop()
 	go s.expireLoop()
@@ -167,6 +167,11 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.workers.Wait()
 	s.readers.Wait()
+	return s.closeFile()
+}
+
+// closeFile closes what Open opened.
+func (s *Store) closeFile() error {
 	s.dec.Close()
 	s.enc.Close()
 	if err := s.db.Close(); err != nil {
