@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -130,11 +131,17 @@ func TestMCP(t *testing.T) {
 		if got := e.last(); got.TxHash != hash || got.ChainID != 1 {
 			t.Errorf("the request was %+v", got)
 		}
-		mu.Lock()
-		if !slices.Contains(progress, "trace started") {
-			t.Errorf("progress %q", progress)
+		// The client hands notifications to a goroutine of their own.
+		told := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Contains(progress, "trace started")
 		}
-		mu.Unlock()
+		for end := time.Now().Add(30 * time.Second); !told(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("progress %q", progress)
+			}
+		}
 
 		got, _, _ := use(t, s, "get_explanation", map[string]any{"runId": out.RunID, "part": "calls", "status": "failed"})
 		if len(got.Page.Items) != 1 || got.Page.Items[0]["index"] != 700.0 || got.Page.Total != 852 || got.Page.Items[0]["error"] != "execution reverted" {

@@ -245,6 +245,9 @@ var plainActs = map[facts.Act]bool{
 	facts.ActAuthorize: true,
 }
 
+// unaddressed are acts that say the same whichever contract is called.
+var unaddressed = map[facts.Act]bool{facts.ActSystem: true, facts.ActBatchPost: true, facts.ActStatePost: true}
+
 func trustNames(a *facts.Reading, v *Verdict, lower lowering) {
 	o := v.Deciding
 	if v.Protocol == nil && (needsProtocol[TypeOf(o.Act)] || TypeOf(o.Act) == api.TypeOther && !plainActs[o.Act]) {
@@ -256,7 +259,7 @@ func trustNames(a *facts.Reading, v *Verdict, lower lowering) {
 	}
 	unknown := 0
 	for _, addr := range a.CalledContracts() {
-		if !named(a, addr) && len(a.Tx.Input) > 0 && o.Act != facts.ActSystem && o.Act != facts.ActBatchPost && o.Act != facts.ActStatePost && !a.NoCodeRan() {
+		if !named(a, addr) && len(a.Tx.Input) > 0 && !unaddressed[o.Act] && !a.NoCodeRan() {
 			unknown++
 			lower(api.Medium, verdict.CalledUnidentified, verdict.Abbreviated(addr))
 		}
