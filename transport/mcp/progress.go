@@ -14,8 +14,7 @@ import (
 const maxProgress = 500
 
 // progress returns a function that sends events to a caller that asked for them. Events are
-// dropped for a caller that reads slowly. end waits for the notification in progress; none is
-// sent after it.
+// dropped for a caller that reads slowly. end sends those that wait; none is sent after it.
 func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) (sink func(api.Event), end func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil || req.Session == nil {
@@ -25,13 +24,12 @@ func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) (sink f
 	go func() {
 		defer close(done)
 		for n := 1; n <= maxProgress; n++ {
-			select {
-			case text := <-events:
-				p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: text}
-				if err := req.Session.NotifyProgress(ctx, p); err != nil {
-					return
-				}
-			case <-over:
+			text, ok := next(events, over)
+			if !ok {
+				return
+			}
+			p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: text}
+			if err := req.Session.NotifyProgress(ctx, p); err != nil {
 				return
 			}
 		}
@@ -45,6 +43,21 @@ func (s *Server) progress(ctx context.Context, req *sdk.CallToolRequest) (sink f
 		}
 	}
 	return sink, func() { close(over); <-done }
+}
+
+// next waits for an event. Once over is closed it returns those that wait, then false.
+func next(events <-chan string, over <-chan struct{}) (string, bool) {
+	select {
+	case text := <-events:
+		return text, true
+	case <-over:
+	}
+	select {
+	case text := <-events:
+		return text, true
+	default:
+		return "", false
+	}
 }
 
 // tell returns one line for an event; empty: the event is not sent.
