@@ -52,7 +52,9 @@ type Options struct {
 	Explain func(context.Context, transport.RunSpec) (*api.Result, error)
 	// Sample is the result on the front page; nil: none is shown.
 	Sample func() (*api.Result, error)
-	Log    *slog.Logger // nil: silent
+	// Examples are further reports that the front page links to.
+	Examples []transport.Example
+	Log      *slog.Logger // nil: silent
 }
 
 func (o Options) withDefaults() Options {

@@ -136,7 +136,7 @@ func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	c := transport.Config{
 		Explainer: s.explainer, Jobs: s.jobs, Runs: job.NewRuns(s.store, s.o.KeepRuns), Commit: commit, Log: s.o.Log, Observer: metrics, Room: s.store.Room,
 		Deadline: s.analyst.explainer.Longest(), Model: s.o.DefaultModel, MaxAnalyses: s.o.MaxAnalyses, MaxConns: s.o.MaxConns,
-		MaxConnsPerIP: s.o.MaxConnsPerIP, BaseURL: s.o.BaseURL, Chains: describedChains(), Sample: s.o.Sample,
+		MaxConnsPerIP: s.o.MaxConnsPerIP, BaseURL: s.o.BaseURL, Chains: describedChains(), Sample: s.o.Sample, Examples: s.o.Examples,
 		Shares: slots.Limits{PerOrigin: s.o.MaxAnalysesPerIP}, Keys: s.o.Keys,
 	}
 	if a := s.o.Analysis.Agent; a != nil {

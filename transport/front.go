@@ -25,7 +25,7 @@ const exampleHash = "0x1df81f86e2f373abe72e672f1a23615419b073bc61a89c01181f7f7d8
 // Content security policies of the two pages: their own style, and on the front page the frame
 // of the sample. The report must not run in the origin of the service.
 const (
-	frontPolicy  = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	frontPolicy  = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action "
 	samplePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups"
 )
 
@@ -38,7 +38,14 @@ func (s *Server) front(ctx *fasthttp.RequestCtx) {
 		Sample  bool // there is a sample
 		Chains  int
 		Metered bool
-	}{Style: template.CSS(report.Style()), Base: s.baseURL(ctx).String(), Hash: exampleHash, Chains: len(s.cfg.Chains), Metered: s.cfg.Metered}
+
+		Script   template.JS // of the form; none where analyses are sold
+		Runs     bool        // finished runs have pages
+		Examples []Example
+	}{
+		Style: template.CSS(report.Style()), Base: s.baseURL(ctx).String(), Hash: exampleHash, Chains: len(s.cfg.Chains), Metered: s.cfg.Metered,
+		Script: template.JS(frontScript), Runs: s.cfg.Runs != nil, Examples: s.cfg.Examples,
+	}
 	if res, err := s.sample(); err != nil {
 		s.cfg.Log.Error("make the sample report", "error", err)
 	} else if res != nil {
@@ -49,7 +56,11 @@ func (s *Server) front(ctx *fasthttp.RequestCtx) {
 		s.failWith(ctx, err)
 		return
 	}
-	ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, frontPolicy)
+	policy := frontPolicy + "'none'"
+	if !s.cfg.Metered {
+		policy = frontPolicy + "'self'; connect-src 'self'; script-src " + frontScriptHash
+	}
+	ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, policy)
 	sendHTML(ctx, out.String())
 }
 
@@ -64,13 +75,8 @@ func (s *Server) sampleReport(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusNotFound, "", "this server has no sample report")
 		return
 	}
-	var out bytes.Buffer
-	if err := report.HTML(&out, res); err != nil {
-		s.failWith(ctx, err)
-		return
-	}
 	ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, samplePolicy)
-	sendHTML(ctx, out.String())
+	s.sendReport(ctx, res)
 }
 
 // noSample answers if Config.Sample is not set.

@@ -24,6 +24,11 @@ type handler func(s *Server, ctx *fasthttp.RequestCtx)
 var routes = map[string]map[string]handler{
 	"/":                        {"GET": (*Server).front},
 	"/sample.html":             {"GET": (*Server).sampleReport},
+	pathFind:                   {"GET": (*Server).findTx},
+	pathTx:                     {"GET": (*Server).txPage},
+	pathTxOn:                   {"GET": (*Server).txPage},
+	pathRunPage:                {"GET": (*Server).runPage},
+	pathExample:                {"GET": (*Server).example},
 	"/health":                  {"GET": (*Server).health},
 	"/explain":                 {"POST": (*Server).explain},
 	"/explain/async":           {"POST": (*Server).explainAsync},
@@ -183,8 +188,7 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	slot, err := s.slots.Acquire(s.base, slots.Holder{Origin: origin(ctx.RemoteAddr())}, 0)
 	if err != nil {
 		leave()
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
-		fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, "too many analyses are running; try again soon")
+		s.tooBusy(ctx)
 		return
 	}
 	job := RunSpec{ID: idOf(ctx), Request: req, Finish: s.finish}
@@ -200,6 +204,11 @@ func (s *Server) explain(ctx *fasthttp.RequestCtx) {
 	defer leave()
 	defer slot.Release()
 	s.block(ctx, job)
+}
+
+func (s *Server) tooBusy(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "5")
+	fail(ctx, fasthttp.StatusServiceUnavailable, api.CodeBusy, "too many analyses are running; try again soon")
 }
 
 // readRequest parses the ExplainRequest in the body. If ok is false the error has been

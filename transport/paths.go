@@ -49,6 +49,8 @@ func lookUp(path []byte) (pattern string, methods map[string]handler) {
 			pattern = pathRunPart
 		} else if _, _, exported := cutRunExport(path); exported {
 			pattern = pathRunExport
+		} else if page := pagePattern(path); page != "" {
+			pattern = page
 		}
 	}
 	return pattern, routes[pattern]

@@ -134,6 +134,7 @@ type Config struct {
 	// Sample returns the result on the front page. It is called once, at the first request.
 	// nil: there is no sample.
 	Sample   func() (*api.Result, error)
+	Examples []Example    // further reports that the front page links to
 	Log      *slog.Logger // nil: nothing is logged
 	Observer Observer     // nil: nothing is counted
 
@@ -242,6 +243,7 @@ type Server struct {
 	rejectSlots chan struct{} // semaphore of rejected connections in progress
 	alive       []byte        // body of GET /health
 	sample      func() (*api.Result, error)
+	examples    map[string]func() (*api.Result, error) // by name
 
 	documents func() (*discovery.Set, error) // made at the first request for a document
 	mcp       func() *mcpEndpoint            // made at the first request
@@ -257,7 +259,11 @@ func New(cfg Config) *Server {
 		cfg: cfg, routeNames: namesOfRoutes(), slots: slots.New(cfg.Shares), stopTimeout: grace, finish: make(chan struct{}),
 		rejectSlots: make(chan struct{}, 64), alive: healthBody(cfg.Commit),
 		sample:    sync.OnceValues(cfg.Sample),
+		examples:  map[string]func() (*api.Result, error){},
 		documents: sync.OnceValues(func() (*discovery.Set, error) { return discovery.New(cfg.described()) }),
+	}
+	for _, e := range cfg.Examples {
+		s.examples[e.Name] = sync.OnceValues(e.Result)
 	}
 	s.mcp = sync.OnceValue(s.newMCP)
 	if s.sold() {

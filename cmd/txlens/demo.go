@@ -39,6 +39,19 @@ const sampleBundle = "1-swap"
 // sampleResult explains the transaction of the sample.
 func sampleResult() (*api.Result, error) { return replayDemo(context.Background(), sampleBundle) }
 
+// demoExamples are the cases of the demo, for the front page of the server.
+func demoExamples() (list []transport.Example) {
+	for _, c := range demoCases {
+		_, name, _ := strings.Cut(c.file, "-")
+		title, _, _ := strings.Cut(c.title, "\n")
+		list = append(list, transport.Example{
+			Name: name, Title: title,
+			Result: func() (*api.Result, error) { return replayDemo(context.Background(), c.file) },
+		})
+	}
+	return list
+}
+
 // replayDemo runs the pipeline of a live analysis over an embedded bundle.
 func replayDemo(ctx context.Context, name string) (*api.Result, error) {
 	b, err := demoBundle(name)

@@ -109,7 +109,7 @@ func (cmd *serveCmd) options(log *slog.Logger) (o app.Options, err error) {
 	o = app.Options{
 		Listen: cmd.Listen, AdminListen: cmd.AdminListen, BaseURL: cmd.BaseURL, Grace: cmd.Grace,
 		MaxAnalyses: cmd.MaxAnalyses, MaxAnalysesPerIP: cmd.PerIP, MaxJobs: cmd.MaxJobs, JobQueue: cmd.JobQueue,
-		MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP, DefaultModel: cmd.modelFlags.Default, Sample: sampleResult, Log: log,
+		MaxConns: cmd.MaxConns, MaxConnsPerIP: cmd.MaxPerIP, DefaultModel: cmd.modelFlags.Default, Sample: sampleResult, Examples: demoExamples(), Log: log,
 		DataMax: cmd.dataMax(), KeepRuns: cmd.KeepRuns,
 	}
 	if o.AdminListen == adminOff {

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/ethereum/go-ethereum/core/types"
 )
 
 // Reference is a transaction as people write it down.
@@ -15,13 +17,17 @@ type Reference struct {
 	Chain *Chain // that of the explorer; nil where none is named
 }
 
-// maxReference bounds what is read as a reference, in bytes.
-const maxReference = 2048
+// Limits of a reference, in bytes: of a signed transaction in hex, and of an address of a page.
+const (
+	maxReference = 256 << 10
+	maxAddress   = 2048
+)
 
 var errNoHash = errors.New("it holds no transaction hash of 64 hex digits")
 
-// ParseReference reads a transaction hash, with or without 0x, or the address of its page in
-// an explorer, with blanks or quotes around it. An explorer of the table names its chain.
+// ParseReference reads a transaction hash, with or without 0x, the address of its page in an
+// explorer, or a signed transaction in hex, with blanks or quotes around it. An explorer of
+// the table names its chain, and so does a signed transaction.
 func ParseReference(text string) (Reference, error) {
 	text = strings.Trim(strings.TrimSpace(text), "\"'<>`")
 	if len(text) > maxReference {
@@ -29,6 +35,12 @@ func ParseReference(text string) (Reference, error) {
 	}
 	if hash, ok := hashIn(text); ok {
 		return Reference{Hash: hash}, nil
+	}
+	if ref, ok := signed(text); ok {
+		return ref, nil
+	}
+	if len(text) > maxAddress {
+		return Reference{}, fmt.Errorf("it is longer than %d bytes and no signed transaction", maxAddress)
 	}
 	if !strings.ContainsAny(text, "/.") {
 		return Reference{}, errNoHash
@@ -46,6 +58,20 @@ func ParseReference(text string) (Reference, error) {
 		}
 	}
 	return Reference{}, errNoHash
+}
+
+// signed reads a signed transaction in its network encoding (EIP-2718).
+func signed(text string) (ref Reference, ok bool) {
+	raw, err := hex.DecodeString(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"))
+	var tx types.Transaction
+	if err != nil || tx.UnmarshalBinary(raw) != nil {
+		return ref, false
+	}
+	ref.Hash = tx.Hash().Hex()
+	if id := tx.ChainId(); id.IsUint64() {
+		ref.Chain, _ = ByID(id.Uint64())
+	}
+	return ref, true
 }
 
 // hashIn reads a hash that stands alone.

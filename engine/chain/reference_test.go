@@ -37,6 +37,16 @@ func TestParseReference(t *testing.T) {
 	f(someHash+"0", "", false)
 	f(someHash[:65], "", false)
 	f("0x"+strings.Repeat("g", 64), "", false)
+	// The signed transaction of EIP-155.
+	const raw = "f86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa636276a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83"
+	for _, text := range []string{raw, "0x" + raw, " 0X" + strings.ToUpper(raw) + "\n"} {
+		r, err := ParseReference(text)
+		if err != nil || r.Hash != "0x33469b22e9f636356c4160a87eb19df52b7412e8eac32a4a55ffe88ea8350788" || r.Chain == nil || r.Chain.ID != 1 {
+			t.Errorf("%.20q: %+v, %v", text, r, err)
+		}
+	}
+	f(raw[:len(raw)-2], "", false)
+	f(raw+"00", "", false)
 	f("", "", false)
 	f("swap", "", false)
 	f("https://etherscan.io/tx/"+someHash+strings.Repeat("/a", 2000), "", false)

@@ -345,6 +345,20 @@ func pageOps() []operation {
 				commonAnswers,
 			),
 		},
+		{
+			method: "get", path: "/examples/{name}", id: "getExample", tag: "service", summary: "The report of an example of the front page", text: "Free.",
+			params:  []parameter{{name: "name", text: "Name of the example, as the front page links it.", schema: schema{"type": "string"}}},
+			answers: ofPage(answer{status: 200, text: "The report.", bodies: []media{html}}, errorPage(404, "There is no such example.")),
+		},
+		findOp(), txOp("/tx/{hash}", "getTransactionPage", "The report of a transaction, for people", hashParam),
+		txOp("/tx/{chain}/{hash}", "getTransactionPageOnChain", "The report of a transaction of a chain, for people", chainParam, hashParam),
+		{
+			method: "get", path: "/run/{requestId}", id: "getRunPage", tag: "analysis", summary: "The report of a finished run or job, for people",
+			text:   "Free. " + onlyUnsold,
+			params: []parameter{{name: "requestId", text: "Request id of the run, or id of the job."}},
+			answers: ofPage(answer{status: 200, text: "The report.", bodies: []media{html}}, soldElsewhere, errorPage(404, "There is no such run."),
+				errorPage(409, "The run has not ended, or left no result.")),
+		},
 	}
 }
 

@@ -40,7 +40,7 @@ var named = map[reflect.Type]string{
 
 // roots are the types whose schemas are generated, together with the types that they contain.
 var roots = []any{
-	api.Request{}, api.Result{}, api.Job{}, api.RunRecovery{}, view.Page{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{},
+	api.Request{}, api.Result{}, api.Job{}, api.RunRecovery{}, view.Page{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{}, wire.Found{},
 	wire.JobAccepted{}, wire.DepositOK{}, wire.CallFrame{}, wire.Problem{}, wire.NeedVoucher{}, wire.PaymentReceipt{}, wire.MeteredSseRequired{}, wire.DepositBelowMinimum{},
 }
 

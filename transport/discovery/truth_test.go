@@ -55,7 +55,7 @@ func TestNoNameInBraces(t *testing.T) {
 		for _, path := range Paths() {
 			d, _ := s.At(path, BaseURL{})
 			for _, found := range name.FindAllString(string(d.Body), -1) {
-				if found != "{jobId}" && found != "{requestId}" && found != "{part}" && found != "{format}" {
+				if !slices.Contains([]string{"{jobId}", "{requestId}", "{part}", "{format}", "{name}", "{hash}", "{chain}"}, found) {
 					t.Errorf("%s: %s", path, found)
 				}
 			}
@@ -134,7 +134,7 @@ func TestEndpointsOnce(t *testing.T) {
 				tools++
 			}
 		}
-		if len(paths) != 16 || tools != 3 {
+		if len(paths) != 21 || tools != 3 {
 			t.Errorf("metered %v: %d paths, %d tools", metered, len(paths), tools)
 		}
 	}

@@ -31,6 +31,13 @@ type Health struct {
 	Commit  *string `json:"commit"` // null if the build has no commit
 }
 
+// Found is the body of GET /tx for a client that accepts JSON: what a text names.
+type Found struct {
+	TxHash  string `json:"txHash"`
+	ChainID uint64 `json:"chainId,omitzero"` // missing if the text names no chain
+	Page    string `json:"page"`             // of its report, relative to the front page
+}
+
 // JobAccepted is the body of status 202.
 type JobAccepted struct {
 	JobID  string        `json:"jobId"`
