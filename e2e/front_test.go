@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,7 @@ import (
 )
 
 // TestFrontPageInABrowser: the front page of the program fits its window, can be
-// read, loads its sample from its own server and nothing else, and runs no code.
+// read, loads its sample from its own server and nothing else, and runs its form's script alone.
 func TestFrontPageInABrowser(t *testing.T) {
 	b := chrome.Start(t)
 	base, _ := serve(t)
@@ -34,7 +35,7 @@ func TestFrontPageInABrowser(t *testing.T) {
 	if got := strings.Join(s.Requests, " "); got != base+"/ "+base+"/sample.html" {
 		t.Errorf("requests %s", got)
 	}
-	if len(s.Dialogs)+len(s.Scripts)+len(s.Console) > 0 || s.Frames != 1 {
+	if len(s.Dialogs)+len(s.Console) > 0 || strings.Join(s.Scripts, " ") != base+"/" || s.Frames != 1 {
 		t.Errorf("%+v", s)
 	}
 	if got := chrome.Eval[string](p, `getComputedStyle(document.querySelector("iframe")).display + document.querySelector("iframe").getAttribute("sandbox")`); got != "block" {
@@ -49,5 +50,36 @@ func TestFrontPageInABrowser(t *testing.T) {
 	}
 	if got := chrome.Eval[string](alone, `self.origin`); got != "null" {
 		t.Errorf("the sample has the origin %s", got)
+	}
+}
+
+// TestLookUpInABrowser: the form shows the progress and ends at the report; it says what is
+// wrong with a text that names no transaction, and stays usable.
+func TestLookUpInABrowser(t *testing.T) {
+	b := chrome.Start(t)
+	base, hash := serve(t)
+	p := b.Visit(t, base+"/", looks["phone-light"])
+	defer p.Close()
+	submit := func(text string) {
+		chrome.Eval[string](p, `(() => { const f = document.querySelector("form.find"); f.elements.hash.value = `+strconv.Quote(text)+`; f.requestSubmit(); return "" })()`)
+	}
+	wait := func(expression string) string {
+		t.Helper()
+		got := ""
+		for end := time.Now().Add(30 * time.Second); got == "" && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			got = chrome.Eval[string](p, expression)
+		}
+		return got
+	}
+	submit("0x12")
+	if got := wait(`document.getElementById("progress").textContent.startsWith("Enter the hash") && !document.querySelector("form.find button").disabled ? "said" : ""`); got != "said" {
+		t.Errorf("the page says %q", chrome.Eval[string](p, `document.getElementById("progress").textContent`))
+	}
+	submit("https://etherscan.io/tx/" + hash)
+	if got := wait(`location.pathname.startsWith("/run/") && document.readyState === "complete" ? document.querySelector("h1").textContent : ""`); got == "" {
+		t.Errorf("the form did not end at a report, but at %s", chrome.Eval[string](p, `location.href`))
+	}
+	if got := chrome.Eval[string](p, `self.origin`); got != "null" {
+		t.Errorf("the report has the origin %s", got)
 	}
 }

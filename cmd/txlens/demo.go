@@ -43,7 +43,7 @@ func sampleResult() (*api.Result, error) { return replayDemo(context.Background(
 func demoExamples() (list []transport.Example) {
 	for _, c := range demoCases {
 		_, name, _ := strings.Cut(c.file, "-")
-		title, _, _ := strings.Cut(c.title, "\n")
+		title := strings.ReplaceAll(c.title, "\n", " ")
 		list = append(list, transport.Example{
 			Name: name, Title: title,
 			Result: func() (*api.Result, error) { return replayDemo(context.Background(), c.file) },
