@@ -11,6 +11,7 @@ import (
 
 	"txlens/actors/job"
 	"txlens/actors/slots"
+	"txlens/actors/webhook"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/engine/mpp/settle"
@@ -41,6 +42,8 @@ type Options struct {
 	MaxConns         int // connections at a time, default 4,096
 	MaxConnsPerIP    int // the same for one network address; 0: no limit
 
+	// Callbacks say whom the server may tell of the end of a job; nil: nobody.
+	Callbacks *webhook.Options
 	// Keys are those of the callers who may ask; nil: everybody may. A server that sells has none.
 	Keys *callers.Keys
 

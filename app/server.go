@@ -10,6 +10,7 @@ import (
 
 	"txlens/actors/job"
 	"txlens/actors/slots"
+	"txlens/actors/webhook"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/storage"
@@ -28,6 +29,7 @@ type Server struct {
 	store           *storage.Store
 	sales           *Sales // nil: nothing is sold
 	jobs            *job.Jobs
+	callbacks       *webhook.Sender // nil: nobody is called
 	web             *transport.Server
 	admin           *admin.Server // nil: there is none
 	adminEnded      chan error
@@ -72,10 +74,15 @@ func (s *Server) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if s.o.Callbacks != nil {
+		callbacks := *s.o.Callbacks
+		callbacks.Log = s.o.Log
+		s.callbacks = webhook.New(callbacks)
+	}
 	s.jobs, err = job.New(
 		s.analyst.explainer.System(),
 		job.Options{Store: s.store, Analyst: jobRunner{s}, Running: s.o.MaxJobs, Queue: s.o.JobQueue,
-			OnEnd: s.sales.jobEnded, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.o.Log},
+			OnEnd: s.sales.jobEnded, OnStored: s.callBack, Deadline: s.analyst.explainer.Longest() + job.Grace, Log: s.o.Log},
 	)
 	if err != nil {
 		return fmt.Errorf("take up jobs: %w", err)
@@ -141,6 +148,9 @@ func (s *Server) transportConfig(metrics *admin.Metrics) transport.Config {
 	}
 	if a := s.o.Analysis.Agent; a != nil {
 		c.ModelBudget = a.Limits.Nano
+	}
+	if s.callbacks != nil {
+		c.CheckCallback = s.callbacks.Check
 	}
 	if s.sales != nil {
 		c.Payments = s.sales.Payments
@@ -237,6 +247,9 @@ func (s *Server) Close() (err error) {
 		none, cancel := context.WithCancel(context.Background())
 		cancel()
 		err = errors.Join(err, s.jobs.Close(none)) // without effect after Serve
+	}
+	if s.callbacks != nil {
+		s.callbacks.Close()
 	}
 	for _, ln := range []net.Listener{s.public, s.private} {
 		if ln != nil {

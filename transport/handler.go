@@ -223,11 +223,34 @@ func (s *Server) readRequest(ctx *fasthttp.RequestCtx) (req api.Request, ok bool
 	if err == nil && req.View == "" {
 		req.View, err = viewOf(ctx, "")
 	}
+	if err == nil {
+		err = s.checkCallback(visitOf(ctx).path, req.CallbackURL)
+	}
 	if err != nil {
 		s.failWith(ctx, err)
 		return req, false
 	}
 	return req, true
+}
+
+// checkCallback says what is wrong with the address to be told of the end of a job.
+func (s *Server) checkCallback(path, address string) error {
+	reason := ""
+	switch {
+	case address == "":
+		return nil
+	case path != pathAsync:
+		reason = "is for jobs; send the request to POST " + pathAsync + ", or leave it out"
+	case s.cfg.CheckCallback == nil:
+		reason = "this server calls nobody; leave it out and ask for the job"
+	default:
+		err := s.cfg.CheckCallback(address)
+		if err == nil {
+			return nil
+		}
+		reason = err.Error()
+	}
+	return &api.BadRequest{Field: api.MemberCallback, Reason: reason}
 }
 
 func isJSON(contentType []byte) bool {

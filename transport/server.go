@@ -122,6 +122,8 @@ type Config struct {
 	// Content of the front page and the documents.
 	BaseURL discovery.BaseURL // public address; zero: taken from each request
 	Metered bool              // analyses are paid for
+	// CheckCallback says why an address may not be told of the end of a job; nil: none may.
+	CheckCallback func(address string) error
 	// Keys are those of the callers who may ask; nil: everybody may. A metered server has none.
 	Keys *callers.Keys
 	// Payments are the terms. Payments.Payer must be set if Metered is.

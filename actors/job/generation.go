@@ -31,9 +31,12 @@ var errQueueGone = errors.New("internal fault: the owner of the jobs ended")
 // openGeneration loads the unfinished jobs of the store. j.gate must be held for writing,
 // unless j is not shared yet.
 func (j *Jobs) openGeneration() error {
-	again, err := takeUp(j.o.Store)
+	again, ended, err := takeUp(j.o.Store)
 	if err != nil {
 		return err
+	}
+	for _, row := range ended {
+		j.stored(row)
 	}
 	s := &generation{j: j}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())

@@ -68,7 +68,10 @@ type Options struct {
 	Queue   int // waiting jobs, default 256
 	// OnEnd, if not nil, is called when a job is no longer waiting or running.
 	OnEnd func(id string)
-	Log   *slog.Logger
+	// OnStored, if not nil, is called when a job has ended and its end is on disk, once or, after
+	// a crash, more often. It must not block.
+	OnStored func(id string, req api.Request, status api.JobStatus, code string)
+	Log      *slog.Logger
 	// Deadline is when an analysis is cancelled, default 10 min. If the Analyst has its own
 	// deadline, this must exceed it by Grace, so that a partial result can be stored.
 	Deadline time.Duration
@@ -132,24 +135,26 @@ func New(sys *runtime.System, o Options) (*Jobs, error) {
 	return j, nil
 }
 
-// takeUp stores one more attempt for each unfinished job, and returns the jobs to run.
-func takeUp(store Store) (again []Row, err error) {
+// takeUp stores one more attempt for each unfinished job, and returns the jobs to run and
+// those that have ended.
+func takeUp(store Store) (again, ended []Row, err error) {
 	rows, err := store.UnfinishedJobs()
 	if err != nil || len(rows) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range rows {
 		row := &rows[i]
 		if row.Attempts >= maxAttempts {
 			row.Status, row.ErrorCode = api.JobError, api.CodeInterrupted
 			row.Error = "the server was interrupted twice while it had the job; submit it again"
+			ended = append(ended, *row)
 			continue
 		}
 		row.Status = api.JobPending
 		row.Attempts++
 		again = append(again, *row)
 	}
-	return again, store.PutJobs(rows...)
+	return again, ended, store.PutJobs(rows...)
 }
 
 // Submit stores a job and returns its id. The error is *api.BadRequest, api.ErrUnknownChain,
@@ -196,6 +201,13 @@ func (j *Jobs) closed() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// stored reports the end of a job that is on disk.
+func (j *Jobs) stored(row Row) {
+	if j.o.OnStored != nil && !row.Status.Unfinished() {
+		j.o.OnStored(row.ID, row.Request, row.Status, row.ErrorCode)
 	}
 }
 

@@ -93,6 +93,7 @@ func (j *Jobs) keep(ctx context.Context, row Row) {
 		err = j.o.Store.PutJobs(row)
 	}
 	if err == nil {
+		j.stored(row)
 		return
 	}
 	j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
@@ -100,6 +101,8 @@ func (j *Jobs) keep(ctx context.Context, row Row) {
 		j.fail(&row, fmt.Errorf("store the result: %w", err))
 		if err := j.o.Store.PutJobs(row); err != nil {
 			j.o.Log.Error("store a job", "job", row.ID, "status", row.Status, "error", err)
+			return
 		}
+		j.stored(row)
 	}
 }

@@ -57,6 +57,9 @@ func (cmd *serveCmd) faults() (list []error) {
 	_, err := admin.Loopback(cmd.Listen)
 	note("--listen", err)
 	note("--admin-listen", cmd.checkAdmin())
+	if _, err := cmd.callbackFlags.options(); err != nil {
+		list = append(list, err)
+	}
 	list = append(list, cmd.payFlags.faults()...)
 	list = append(list, cmd.storeFaults()...)
 	model, err := cmd.agent()

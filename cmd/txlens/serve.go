@@ -30,12 +30,13 @@ type serveCmd struct {
 	Keys        string            `name:"keys"                                         env:"TXLENS_KEYS"                help:"File of callers, made with txlens key: only who sends one of its keys may ask, within the rate of its line. Not for servers that sell."                                    placeholder:"FILE" type:"path" secret:"no"`
 	Grace       time.Duration     `name:"grace"               default:"30s"            env:"TXLENS_GRACE"               help:"Time that running analyses get when the server stops; jobs that need more continue at the next start."`
 
-	adminFlags `embed:"" group:"Operating:"`
-	logFlags   `embed:"" group:"Operating:"`
-	dataFlag   `embed:""`
-	storeFlags `embed:"" group:"Operating:"`
-	payFlags   `embed:"" group:"Selling analyses:"`
-	worldFlags `embed:"" group:"Where the evidence comes from:"`
+	adminFlags    `embed:"" group:"Operating:"`
+	logFlags      `embed:"" group:"Operating:"`
+	dataFlag      `embed:""`
+	storeFlags    `embed:"" group:"Operating:"`
+	callbackFlags `embed:"" group:"Operating:"`
+	payFlags      `embed:"" group:"Selling analyses:"`
+	worldFlags    `embed:"" group:"Where the evidence comes from:"`
 }
 
 // Where the admin listener is when nobody says otherwise, and the word for nowhere.
@@ -122,6 +123,9 @@ func (cmd *serveCmd) options(log *slog.Logger) (o app.Options, err error) {
 		if o.Keys, err = callers.Read(cmd.Keys); err != nil {
 			return o, badInput{fmt.Errorf("--keys: %w", err)}
 		}
+	}
+	if o.Callbacks, err = cmd.callbackFlags.options(); err != nil {
+		return o, err
 	}
 	if o.Sale, err = cmd.payFlags.options(); err != nil {
 		return o, err

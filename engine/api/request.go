@@ -54,6 +54,8 @@ type Request struct {
 	Model   string `json:"model,omitempty"`
 	Report  bool   `json:"report,omitzero"`
 	View    View   `json:"view,omitempty"` // empty: the full view
+	// CallbackURL is told when a job has ended; empty: nobody is.
+	CallbackURL string `json:"callbackUrl,omitempty"`
 }
 
 // ModelOr is the model that a request gets where unnamed is the one in force for those
@@ -111,7 +113,18 @@ var members = []struct {
 	},
 	{"report", "must be a boolean, true or false", readReport},
 	{"view", "must be one of " + strings.Join(ViewNames(), ", "), readView},
+	{
+		MemberCallback,
+		"must be an address as a string; leave it out to be told nothing",
+		func(r *Request, v jsontext.Value) bool { return readString(&r.CallbackURL, v) && r.CallbackURL != "" },
+	},
 }
+
+// MemberCallback is the name of CallbackURL in JSON.
+const MemberCallback = "callbackUrl"
+
+// MaxCallback bounds CallbackURL in bytes.
+const MaxCallback = 2048
 
 // MemberNames lists what a request may hold, the required one first.
 func MemberNames() []string {
@@ -234,6 +247,8 @@ func (r Request) Validate() error {
 		return errBadHash
 	case len(r.Context) > MaxContext:
 		return &BadRequest{"context", fmt.Sprintf("is %d bytes long, at most %d are allowed; shorten it", len(r.Context), MaxContext)}
+	case len(r.CallbackURL) > MaxCallback:
+		return &BadRequest{MemberCallback, fmt.Sprintf("is %d bytes long, at most %d are allowed", len(r.CallbackURL), MaxCallback)}
 	case r.Model != "" && !slices.Contains(ModelNames(), r.Model):
 		return &BadRequest{"model", "is unknown; leave it out for the default, or name one of " + strings.Join(ModelNames(), ", ")}
 	}

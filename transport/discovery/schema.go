@@ -42,6 +42,7 @@ var named = map[reflect.Type]string{
 var roots = []any{
 	api.Request{}, api.Result{}, api.Job{}, api.RunRecovery{}, view.Page{}, wire.ErrorBody{}, wire.AsyncFault{}, wire.RunError{}, wire.Health{}, wire.Found{},
 	wire.JobAccepted{}, wire.DepositOK{}, wire.CallFrame{}, wire.Problem{}, wire.NeedVoucher{}, wire.PaymentReceipt{}, wire.MeteredSseRequired{}, wire.DepositBelowMinimum{},
+	wire.WebhookMessage{},
 }
 
 //go:embed fields.tsv
@@ -71,6 +72,7 @@ var memberDetails = map[string]schema{
 	"ExplainRequest.context":      {"maxLength": api.MaxContext},
 	"ExplainRequest.model":        {"enum": anys(api.ModelNames())},
 	"ExplainRequest.view":         {"enum": anys(api.ViewNames())},
+	"ExplainRequest.callbackUrl":  {"maxLength": api.MaxCallback, "minLength": 1},
 	"ViewInfo.name":               {"enum": []any{string(api.ViewSummary), string(api.ViewStandard)}},
 	"Page.part":                   {"enum": anys(view.PartNames())},
 	"Page.items":                  {"items": schema{}},
@@ -80,6 +82,11 @@ var memberDetails = map[string]schema{
 	"ExplanationResult.toolCalls": {"items": ref("ToolCall")},
 	"LoopMarker.kind":             {"enum": []any{"loop", "elided"}},
 	"DecodedArg.value":            {"type": []any{"string", "boolean", "array"}},
+	"WebhookMessage.type":         {"enum": []any{wire.WebhookType(api.JobComplete), wire.WebhookType(api.JobError)}},
+	"WebhookMessage.timestamp":    {"format": "date-time"},
+	"WebhookJob.jobId":            {"format": "uuid"},
+	"WebhookJob.status":           {"enum": []any{string(api.JobComplete), string(api.JobError)}},
+	"WebhookJob.txHash":           {"pattern": api.HashPattern},
 	"Job.jobId":                   {"format": "uuid"},
 	"Job.result":                  ref("ExplanationResult"),
 	"JobAccepted.jobId":           {"format": "uuid"},

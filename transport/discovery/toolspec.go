@@ -92,6 +92,7 @@ func explainInput(all map[string]schema) schema {
 	view["description"] = "How much of the result you get: summary (at most 8 KiB), standard (at most 64 KiB) or full (megabytes for a large trace). " +
 		"The member view of a smaller one counts what was left out and says how to get it."
 	members["view"], s["properties"] = view, members
+	delete(members, api.MemberCallback) // a model asks for its job
 	return s
 }
 

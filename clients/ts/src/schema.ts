@@ -385,7 +385,28 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    jobEnded: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A job has ended
+         * @description Sent to callbackUrl of the request. Check the signature, answer 2xx at once, and then ask for the result.
+         */
+        post: operations["jobEnded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description One labelled address. */
@@ -712,6 +733,8 @@ export interface components {
         EvmAddress: string;
         /** @description Which transaction to explain, and how. A member that is not listed here, or is given twice, is rejected with status 400. */
         ExplainRequest: {
+            /** @description Of jobs alone: an address of HTTP that gets a signed POST when the job has ended (see WebhookMessage). Its origin must be one that the operator allows; where none is, any value is rejected. */
+            callbackUrl?: string;
             /** @description EIP-155 chain id of a supported chain, in plain digits: no fraction, no exponent. Without it all supported chains are asked in parallel; with it the search is saved. */
             chainId?: number;
             /** @description What you want to know, in your own words, at most 2048 bytes of UTF-8. Words such as exploit, attack, drain, vulnerability or triage have every check told of in nonFindings. */
@@ -1641,6 +1664,38 @@ export interface components {
             name: "summary" | "standard";
             /** @description One item for each member that is shorter than in the full result. */
             omitted: components["schemas"]["Omission"][];
+        };
+        /** @description The job that has ended. Ask GET /result/{jobId} for its result. */
+        WebhookJob: {
+            /** @description Of a job that failed: its code, as in Job. */
+            errorCode?: string;
+            /**
+             * Format: uuid
+             * @description Id of the job.
+             */
+            jobId: string;
+            /**
+             * @description Last status of the job.
+             * @enum {unknown}
+             */
+            status: components["schemas"]["JobStatus"];
+            /** @description Hash of the transaction. */
+            txHash: string;
+        };
+        /** @description What the callbackUrl of a job gets when the job has ended. It is signed as Standard Webhooks describes it: webhook-signature is v1, a comma, and the base64 of the HMAC-SHA256 of webhook-id, webhook-timestamp and the body with dots between them. It is sent again, with the same webhook-id, until an answer of 2xx or 410, at most six times in 45 minutes. */
+        WebhookMessage: {
+            /** @description The job. */
+            data: components["schemas"]["WebhookJob"];
+            /**
+             * Format: date-time
+             * @description When the message was made.
+             */
+            timestamp: string;
+            /**
+             * @description How the job ended.
+             * @enum {string}
+             */
+            type: "job.complete" | "job.error";
         };
     };
     responses: {
@@ -3310,6 +3365,42 @@ export interface operations {
             431: components["responses"]["HeaderTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    jobEnded: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the message, that of the job. It is the same when the message is sent again. */
+                "webhook-id": string;
+                /** @description Time of this attempt in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description Signature of this attempt. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The message has arrived. Any status of 2xx will do; others have it sent again. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver wants no more; the message is not sent again. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }
