@@ -19,6 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	suite.Main()
 	if dir := os.Getenv(crashDir); dir != "" {
 		writeUntilKilled(dir)
 	}

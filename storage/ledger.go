@@ -161,10 +161,14 @@ func putChannel(c *change, row session.Channel) error {
 }
 
 // indexPayer adds an open channel to the index that ChannelsOf reads. A channel that is
-// stored already is in the index.
+// stored already is in the index. One that is not may have been closed before a
+// reorganisation of the chain: it is no longer listed as closed.
 func indexPayer(c *change, row session.Channel) error {
 	b, err := c.bucket(bucketChannels)
 	if err != nil || b.Get(row.ID[:]) != nil {
+		return err
+	}
+	if err := c.delete(bucketClosed, row.ID[:]); err != nil {
 		return err
 	}
 	return c.put(bucketPayers, payerKey(row.Descriptor.Payer, row.ID), []byte{})

@@ -86,7 +86,10 @@ var onlyIn = map[string]string{
 
 // apart are programs that make files, and packages that only tests import.
 func apart(pkg string) bool {
-	return slices.Contains([]string{"bench/peers", "cmd/txlens/demogen", "internal/dice", "internal/mutate", "internal/powercut", "internal/sbom", "internal/readersample", "internal/testkit/stubnode", "internal/testkit/contract", "zoo"}, pkg) ||
+	return slices.Contains([]string{
+		"bench/peers", "cmd/txlens/demogen", "internal/dice", "internal/mutate", "internal/powercut", "internal/sbom", "internal/readersample",
+		"storage/storagetest", "internal/testkit/stubnode", "internal/testkit/contract", "zoo",
+	}, pkg) ||
 		strings.HasSuffix(pkg, "/gen") || under(pkg, "e2e") || under(pkg, "internal/testkit")
 }
 
