@@ -78,6 +78,7 @@ var onlyIn = map[string]string{
 	"github.com/asynkron/protoactor-go": "actors/runtime",
 	"github.com/valyala/fasthttp":       "transport",
 	"go.etcd.io/bbolt":                  "storage",
+	"github.com/jackc/pgx":              "storage/postgres",
 	"github.com/alecthomas/kong":        "cmd",
 
 	"testing":           "",

@@ -57,7 +57,7 @@ func (f *fixture) randomEntry(bills, intents []string) (e channel.Entry) {
 	if f.rnd.IntN(2) == 0 {
 		row := newChannel(common.Hash{byte(f.rnd.IntN(20))}, common.Address{byte(f.rnd.IntN(3))})
 		row.Descriptor.Payer = common.Address{row.ID[0] % 3} // the payer of a channel does not change
-		row.Spent = units(f.rnd.Uint64N(900))
+		row.Spent = units(30 + f.rnd.Uint64N(870))           // not below Credit, nor above Highest
 		row.Status = []session.Status{session.Opening, session.Active, session.Closing, session.Closed}[f.rnd.IntN(4)]
 		e.Channel = &row
 	} else if f.rnd.IntN(3) == 0 {

@@ -1,0 +1,27 @@
+// Package postgres is a store in PostgreSQL 14 or later, or in a database that speaks its
+// protocol and dialect, such as CockroachDB. It is built with the tag postgres alone: the
+// driver adds four megabytes to a program that most operators run without it.
+//
+// # One writer
+//
+// One process at a time writes. It holds a lease, a row with an owner, an epoch and the end of
+// its time by the clock of the database, and renews it. Each transaction that writes begins by
+// locking that row for reading, under its own owner and epoch: a process that was paused
+// beyond its lease finds another epoch there, and its transaction fails with ErrLeaseLost. A
+// process that takes a lease over changes the row, and so waits for transactions that have
+// locked it. Open waits for a lease that another process holds.
+//
+// # Writing
+//
+// One goroutine writes. It sends everything that waits, up to a bound, in one transaction as a
+// pipelined batch, and answers each caller after the commit. If such a transaction fails, each
+// write is repeated in a transaction of its own, so a failure affects no other. All writes are
+// absolute values under primary keys and one process makes them in their order, so a
+// transaction whose outcome is not known because the connection broke is repeated.
+//
+// # Limits
+//
+// A pool of at most PoolSize connections reads; the writer has one more. A statement ends after
+// StatementTimeout. Migrations are numbered files that are applied in their order, each in a
+// transaction; a database of a later version is refused.
+package postgres

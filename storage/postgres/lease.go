@@ -1,0 +1,81 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// leaseName is the only lease: that of the process which writes.
+const leaseName = "writer"
+
+// The lease ends by the clock of the database, whatever the clocks of the processes say.
+const (
+	takeLease = `INSERT INTO leases AS l (name, owner, epoch, expires_at) VALUES ($1, $2, 1, now() + $3 * INTERVAL '1 millisecond')
+		ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, epoch = l.epoch + 1, expires_at = excluded.expires_at
+		WHERE l.expires_at <= now() RETURNING epoch`
+	renewLease = `UPDATE leases SET expires_at = now() + $4 * INTERVAL '1 millisecond'
+		WHERE name = $1 AND owner = $2 AND epoch = $3 AND expires_at > now()`
+	giveLease = `UPDATE leases SET expires_at = now() WHERE name = $1 AND owner = $2 AND epoch = $3`
+	lockLease = `SELECT epoch FROM leases WHERE name = $1 AND owner = $2 AND epoch = $3 AND expires_at > now() FOR SHARE`
+)
+
+// leasePoll is the time between two attempts to take a lease.
+const leasePoll = 100 * time.Millisecond
+
+// takeLease waits for the lease.
+func (s *Store) takeLease(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.LeaseWait)
+	defer cancel()
+	for {
+		err := s.writer.QueryRow(ctx, takeLease, leaseName, s.owner, s.options.Lease.Milliseconds()).Scan(&s.epoch)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, pgx.ErrNoRows) && !isConflict(err) {
+			if ctx.Err() != nil {
+				return ErrLeased
+			}
+			return fmt.Errorf("take the lease of the database: %w", err)
+		}
+		select {
+		case <-time.After(leasePoll):
+		case <-ctx.Done():
+			return ErrLeased
+		}
+	}
+}
+
+// renew makes the lease last longer. The writer calls it.
+func (s *Store) renew(ctx context.Context) error {
+	tag, err := s.writer.Exec(ctx, renewLease, leaseName, s.owner, s.epoch, s.options.Lease.Milliseconds())
+	if err == nil && tag.RowsAffected() == 0 {
+		err = ErrLeaseLost
+	}
+	return err
+}
+
+// giveLease lets the next process write at once.
+func (s *Store) giveLease() error {
+	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
+	defer cancel()
+	if _, err := s.writer.Exec(ctx, giveLease, leaseName, s.owner, s.epoch); err != nil {
+		return fmt.Errorf("give the lease back: %w", err)
+	}
+	return nil
+}
+
+// fence fails unless the lease is held, and keeps it from being taken over until tx ends.
+func (s *Store) fence(ctx context.Context, tx pgx.Tx) error {
+	var epoch int64
+	err := tx.QueryRow(ctx, lockLease, leaseName, s.owner, s.epoch).Scan(&epoch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ErrLeaseLost
+	}
+	return err
+}

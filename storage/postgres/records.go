@@ -1,0 +1,304 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"txlens/actors/job"
+	"txlens/engine/api"
+)
+
+// maxBody bounds what one body may unpack to.
+const maxBody = 1 << 30
+
+// billRetention is a day longer than that of runs, so that every run record has its bill.
+const billRetention = api.RunRetention + 24*time.Hour
+
+// checkID accepts only ids of recordid.New, which contain their time.
+func checkID(id string) error {
+	u, err := uuid.Parse(id)
+	if err != nil || len(id) != 36 || u.Version() != 7 {
+		return fmt.Errorf("%q is no UUID of version 7", id)
+	}
+	return nil
+}
+
+// oldest is the least id of a record that has not expired.
+func (s *Store) oldest(keep time.Duration) string {
+	var u uuid.UUID
+	ms := s.options.Now().Add(-keep).UnixMilli() + 1
+	binary.BigEndian.PutUint64(u[:8], uint64(ms)<<16)
+	return u.String()
+}
+
+// read runs a query with a time limit.
+func (s *Store) read(query func(ctx context.Context) error) error {
+	s.mu.RLock()
+	closed := s.closed
+	s.mu.RUnlock()
+	if closed {
+		return ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
+	defer cancel()
+	return query(ctx)
+}
+
+// row reads one row; none is the error if there is none.
+func (s *Store) row(none error, sql string, args []any, into ...any) error {
+	return s.read(func(ctx context.Context) error {
+		err := s.pool.QueryRow(ctx, sql, args...).Scan(into...)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return none
+		}
+		return err
+	})
+}
+
+func (s *Store) pack(parts ...[]byte) ([]byte, error) {
+	plain := bytes.Join(parts, nil)
+	if len(plain) > maxBody {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(plain), maxBody)
+	}
+	if len(plain) == 0 {
+		return []byte{}, nil
+	}
+	return s.enc.EncodeAll(plain, nil), nil
+}
+
+// unpack returns parts of the given lengths; a part of length 0 is nil.
+func (s *Store) unpack(body []byte, lengths ...int64) ([][]byte, error) {
+	plain, err := s.dec.DecodeAll(body, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	parts := make([][]byte, len(lengths))
+	for i, n := range lengths {
+		if n > int64(len(plain)) {
+			return nil, fmt.Errorf("%w: a body of %d bytes is missing", ErrDamaged, n)
+		}
+		if n > 0 {
+			parts[i], plain = plain[:n:n], plain[n:]
+		}
+	}
+	return parts, nil
+}
+
+const putJob = `INSERT INTO jobs (id, status, attempts, request, error, error_code, result_length, html_length, body)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+	ON CONFLICT (id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts, request = excluded.request,
+	error = excluded.error, error_code = excluded.error_code, result_length = excluded.result_length,
+	html_length = excluded.html_length, body = excluded.body`
+
+// PutJobs creates or replaces jobs, all or none.
+func (s *Store) PutJobs(rows ...job.Row) error {
+	var all []statement
+	size := 0
+	for _, row := range rows {
+		if err := checkID(row.ID); err != nil {
+			return fmt.Errorf("store job: %w", err)
+		}
+		request, err := json.Marshal(row.Request, json.Deterministic(true))
+		if err != nil {
+			return fmt.Errorf("store job: %w", err)
+		}
+		body, err := s.pack(row.Result, row.HTML)
+		if err != nil {
+			return fmt.Errorf("store job %s: %w", row.ID, err)
+		}
+		size += len(body)
+		all = append(all, statement{sql: putJob, args: []any{
+			row.ID, string(row.Status), row.Attempts, request, []byte(row.Error), row.ErrorCode, len(row.Result), len(row.HTML), body,
+		}})
+	}
+	if err := s.apply(size, all...); err != nil {
+		return fmt.Errorf("store job: %w", err)
+	}
+	return nil
+}
+
+const jobColumns = `id::text, status, attempts, request, error, error_code, result_length, html_length`
+
+// jobHead scans jobColumns.
+type jobHead struct {
+	row          job.Row
+	status       string
+	request, err []byte
+	result, html int64
+}
+
+func (h *jobHead) into() []any {
+	return []any{&h.row.ID, &h.status, &h.row.Attempts, &h.request, &h.err, &h.row.ErrorCode, &h.result, &h.html}
+}
+
+func (h *jobHead) done() error {
+	h.row.Status, h.row.Error = api.JobStatus(h.status), string(h.err)
+	if err := json.Unmarshal(h.request, &h.row.Request); err != nil {
+		return fmt.Errorf("%w: request of job %s: %w", ErrDamaged, h.row.ID, err)
+	}
+	return nil
+}
+
+// Job returns one job, or api.ErrNoJob.
+func (s *Store) Job(id string) (job.Row, error) {
+	if checkID(id) != nil || id < s.oldest(api.JobRetention) {
+		return job.Row{}, api.ErrNoJob
+	}
+	var h jobHead
+	var body []byte
+	err := s.row(api.ErrNoJob, `SELECT `+jobColumns+`, body FROM jobs WHERE id = $1`, []any{id}, append(h.into(), &body)...)
+	if err != nil {
+		return job.Row{}, err
+	}
+	if err := h.done(); err != nil {
+		return job.Row{}, err
+	}
+	parts, err := s.unpack(body, h.result, h.html)
+	if err != nil {
+		return job.Row{}, fmt.Errorf("read job %s: %w", id, err)
+	}
+	h.row.Result, h.row.HTML = parts[0], parts[1]
+	return h.row, nil
+}
+
+// UnfinishedJobs returns the pending and running jobs, oldest first.
+func (s *Store) UnfinishedJobs() (rows []job.Row, err error) {
+	const sql = `SELECT ` + jobColumns + ` FROM jobs WHERE status IN ('pending', 'running') AND id >= $1 ORDER BY id`
+	err = s.each(sql, []any{s.oldest(api.JobRetention)}, func(r pgx.Rows) error {
+		var h jobHead
+		if err := r.Scan(h.into()...); err != nil {
+			return err
+		}
+		if err := h.done(); err != nil {
+			return err
+		}
+		rows = append(rows, h.row)
+		return nil
+	})
+	return rows, err
+}
+
+// each calls f with each row of a query.
+func (s *Store) each(sql string, args []any, f func(pgx.Rows) error) error {
+	return s.read(func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := f(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
+const putRun = `INSERT INTO runs (id, class, state, finished_at, length, body) VALUES ($1, $2, $3, $4, $5, $6)
+	ON CONFLICT (id) DO UPDATE SET class = excluded.class, state = excluded.state, finished_at = excluded.finished_at,
+	length = excluded.length, body = excluded.body`
+
+// PutRun creates or replaces a record.
+func (s *Store) PutRun(row job.RunRow) error {
+	if err := checkID(row.ID); err != nil {
+		return fmt.Errorf("store run: %w", err)
+	}
+	body, err := s.pack(row.Frames)
+	if len(body) > job.MaxRunBytes || errors.Is(err, ErrTooLarge) {
+		body, row.State, row.Frames, err = []byte{}, job.RunTooLarge, nil, nil
+	}
+	if err != nil {
+		return fmt.Errorf("store run %s: %w", row.ID, err)
+	}
+	args := []any{row.ID, int64(row.Class), string(row.State), row.FinishedAt, len(row.Frames), body}
+	if err := s.apply(len(body), statement{sql: putRun, args: args}); err != nil {
+		return fmt.Errorf("store run: %w", err)
+	}
+	return nil
+}
+
+// Run returns one record, or api.ErrNoRun.
+func (s *Store) Run(id string) (job.RunRow, error) {
+	if checkID(id) != nil || id < s.oldest(api.RunRetention) {
+		return job.RunRow{}, api.ErrNoRun
+	}
+	row, class, state, length, body := job.RunRow{}, int64(0), "", int64(0), []byte(nil)
+	const sql = `SELECT id::text, class, state, finished_at, length, body FROM runs WHERE id = $1`
+	if err := s.row(api.ErrNoRun, sql, []any{id}, &row.ID, &class, &state, &row.FinishedAt, &length, &body); err != nil {
+		return job.RunRow{}, err
+	}
+	parts, err := s.unpack(body, length)
+	if err != nil {
+		return job.RunRow{}, fmt.Errorf("read run %s: %w", id, err)
+	}
+	row.Class, row.State, row.Frames = job.RunClass(class), job.RunState(state), parts[0]
+	return row, nil
+}
+
+// Secret returns the secret under a name; if there is none, it stores fresh first.
+func (s *Store) Secret(name string, fresh []byte) (kept []byte, err error) {
+	err = s.apply(len(fresh),
+		statement{sql: `INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, args: []any{name, fresh}},
+		statement{sql: `SELECT value FROM secrets WHERE name = $1`, args: []any{name}, scan: func(r pgx.Row) error { return r.Scan(&kept) }},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("keep the secret of %s: %w", name, err)
+	}
+	return kept, nil
+}
+
+// maxExpired bounds the rows that one transaction deletes.
+const maxExpired = 500
+
+// Expire deletes all expired records and returns the number of deleted rows.
+func (s *Store) Expire() (total int, err error) {
+	for _, t := range []struct {
+		sql  string
+		keep time.Duration
+	}{
+		{`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE id < $1 ORDER BY id LIMIT $2)`, api.JobRetention},
+		{`DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE id < $1 ORDER BY id LIMIT $2)`, api.RunRetention},
+		{`DELETE FROM tickets WHERE key IN (SELECT key FROM tickets WHERE bill < $1 ORDER BY bill LIMIT $2)`, billRetention},
+		{`DELETE FROM bills WHERE id IN (SELECT id FROM bills WHERE id < $1 ORDER BY id LIMIT $2)`, billRetention},
+	} {
+		for n := maxExpired; n == maxExpired; total += n {
+			st := statement{sql: `WITH gone AS (` + t.sql + ` RETURNING 1) SELECT count(*) FROM gone`, args: []any{s.oldest(t.keep), maxExpired}}
+			st.scan = func(r pgx.Row) error { return r.Scan(&n) }
+			if err := s.apply(0, st); err != nil {
+				return total, fmt.Errorf("expire records: %w", err)
+			}
+		}
+	}
+	return total, nil
+}
+
+// expireLoop deletes in the background until the store is closed.
+func (s *Store) expireLoop() {
+	defer s.workers.Done()
+	if s.options.ExpireEvery < 0 {
+		return
+	}
+	tick := time.NewTicker(s.options.ExpireEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if _, err := s.Expire(); err != nil && !errors.Is(err, ErrClosed) {
+				s.options.Log.Error("expire records", "error", err)
+			}
+		case <-s.stop:
+			return
+		}
+	}
+}

@@ -1,0 +1,189 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Bounds of one group of writes.
+const (
+	maxGroup      = 1024
+	maxGroupBytes = 8 << 20
+)
+
+// statement is one statement of a write.
+type statement struct {
+	sql  string
+	args []any
+	scan func(pgx.Row) error // reads the answer; nil: there is none
+}
+
+// write is what one caller wants to be written, all or none.
+type write struct {
+	statements []statement
+	size       int
+	onDone     func(error) // called once, by the writer; must not block
+}
+
+// apply has statements executed and returns when they are committed.
+func (s *Store) apply(size int, statements ...statement) error {
+	done := make(chan error, 1)
+	w := write{statements, size, func(err error) { done <- err }}
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return ErrClosed
+	}
+	s.writes <- w
+	s.mu.RUnlock()
+	return <-done
+}
+
+// applyThen is apply without waiting.
+func (s *Store) applyThen(onDone func(error), statements ...statement) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if !s.closed {
+		select {
+		case s.writes <- write{statements, 0, onDone}:
+			return
+		default: // a whole group waits
+		}
+	}
+	go func() { onDone(s.apply(0, statements...)) }()
+}
+
+// writeLoop commits writes, and renews the lease, until the store is closed.
+func (s *Store) writeLoop() {
+	defer s.workers.Done()
+	tick := time.NewTicker(s.options.Lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case first, ok := <-s.writes:
+			if !ok {
+				return
+			}
+			s.writeGroup(s.collectGroup(first))
+		case <-tick.C:
+			ctx, cancel := context.WithTimeout(context.Background(), s.options.Lease/3)
+			s.note(s.renew(ctx))
+			cancel()
+		}
+		select { // a busy writer renews, too
+		case <-tick.C:
+			ctx, cancel := context.WithTimeout(context.Background(), s.options.Lease/3)
+			s.note(s.renew(ctx))
+			cancel()
+		default:
+		}
+	}
+}
+
+// note remembers that the lease is lost.
+func (s *Store) note(err error) {
+	if err == nil {
+		return
+	}
+	s.options.Log.Error("write to the database", "error", err)
+	if errors.Is(err, ErrLeaseLost) {
+		s.mu.Lock()
+		s.lost = ErrLeaseLost
+		s.mu.Unlock()
+	}
+}
+
+// collectGroup adds the writes that wait already.
+func (s *Store) collectGroup(first write) []write {
+	group, size := []write{first}, first.size
+	for len(group) < maxGroup && size < maxGroupBytes {
+		select {
+		case w, ok := <-s.writes:
+			if !ok {
+				return group
+			}
+			group, size = append(group, w), size+w.size
+			continue
+		default:
+		}
+		break
+	}
+	return group
+}
+
+// writeGroup commits a group, or each write by itself if one of them makes the group fail.
+func (s *Store) writeGroup(group []write) {
+	err := s.commit(group)
+	if err == nil || len(group) == 1 || errors.Is(err, ErrLeaseLost) {
+		s.note(leaseLoss(err))
+		for _, w := range group {
+			w.onDone(err)
+		}
+		return
+	}
+	for _, w := range group {
+		err := s.commit([]write{w})
+		s.note(leaseLoss(err))
+		w.onDone(err)
+	}
+}
+
+// leaseLoss is err if that is ErrLeaseLost; other errors belong to their callers.
+func leaseLoss(err error) error {
+	if errors.Is(err, ErrLeaseLost) {
+		return err
+	}
+	return nil
+}
+
+// attempts bounds the repetitions of a transaction.
+const attempts = 5
+
+// commit executes a group in one transaction. It repeats one that the database asks to be
+// repeated, and one whose connection broke: the outcome does not depend on whether the first
+// attempt was committed.
+func (s *Store) commit(group []write) (err error) {
+	for i := range attempts {
+		if i > 0 {
+			time.Sleep(time.Duration(i*i) * 20 * time.Millisecond)
+		}
+		if err = s.commitOnce(group); err == nil || !repeatable(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func repeatable(err error) bool {
+	if errors.Is(err, ErrLeaseLost) {
+		return false
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return !ok || e.Code == "40001" || e.Code == "40P01" || e.Code[:2] == "08" || e.Code[:2] == "57"
+}
+
+func (s *Store) commitOnce(group []write) error {
+	ctx, cancel := context.WithTimeout(context.Background(), StatementTimeout)
+	defer cancel()
+	return pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
+		if err := s.fence(ctx, tx); err != nil {
+			return err
+		}
+		batch := new(pgx.Batch)
+		for _, w := range group {
+			for _, st := range w.statements {
+				q := batch.Queue(st.sql, st.args...)
+				if st.scan != nil {
+					q.QueryRow(st.scan)
+				}
+			}
+		}
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
