@@ -221,7 +221,10 @@ func (s *Server) failPage(ctx *fasthttp.RequestCtx, status int, text string) {
 		Title string
 		Text  string
 		Home  string
-	}{template.CSS(report.Style()), fasthttp.StatusMessage(status), text, strings.Repeat("../", strings.Count(string(ctx.Path()), "/")-1) + "."}
+	}{
+		template.CSS(report.Style()), fasthttp.StatusMessage(status), text,
+		strings.Repeat("../", strings.Count(string(ctx.Path()), "/")-1) + ".",
+	}
 	var out bytes.Buffer
 	if err := pageTemplate().Execute(&out, page); err != nil {
 		s.failWith(ctx, err)

@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"transport/admin":  {"engine/mpp/tempo"},
 	"transport/mcp":    {"engine/api", "engine/chain", "engine/decode", "engine/label", "engine/trace", "engine/view"},
 	"transport/client": {"engine/api", "engine/mpp", "transport/wire", "internal/durable"},
-	"transport":        {"engine/api", "engine/export", "engine/report", "engine/view", "actors", "engine/meter", "engine/mpp"},
+	"transport":        {"engine/api", "engine/chain", "engine/export", "engine/report", "engine/view", "actors", "engine/meter", "engine/mpp"},
 	"actors/runtime":   {},
 	"actors/recordid":  {},
 	"actors/buckets":   {},
