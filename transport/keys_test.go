@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"txlens/engine/api"
 	"txlens/internal/testkit/contract"
@@ -137,4 +138,38 @@ func TestKeyLimits(t *testing.T) {
 		f(1, "", "*/*", 200)
 	}
 	close(release)
+}
+
+// TestKeyLimitsElsewhere: jobs and tools of the Model Context Protocol count against a key,
+// too.
+func TestKeyLimitsElsewhere(t *testing.T) {
+	k, secrets := keyed(t, "per-minute=1", "per-minute=1", "per-minute=1")
+	jobs := &fakeJobs{refuse: func(api.Request) error { return nil }, jobs: map[string]*api.Job{}}
+	_, url := start(t, Config{Keys: k, Jobs: jobs}, func(_ context.Context, req api.Request) (*api.Result, error) { return result(req), nil })
+	c := client(t)
+	body := `{"txHash":"` + hash + `","chainId":1}`
+	for _, want := range []int{202, 429} {
+		a := do(t, sending(c, map[string]string{"Authorization": "Bearer " + secrets[0]}), "POST", url+"/explain/async", "application/json", strings.NewReader(body))
+		if a.status != want {
+			t.Errorf("%d %s, want %d", a.status, a.body, want)
+		}
+	}
+	f := func(caller int, args map[string]any) {
+		t.Helper()
+		tr := &http.Transport{}
+		h := &http.Client{Transport: headerSender{tr, map[string]string{"Authorization": "Bearer " + secrets[caller]}}}
+		end := &sdk.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: h, MaxRetries: -1}
+		s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), end, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close(); tr.CloseIdleConnections() })
+		for _, want := range []bool{false, true} {
+			if _, text, failed := use(t, s, "explain_transaction", args); failed != want {
+				t.Errorf("%v: failed %v: %s", args, failed, text)
+			}
+		}
+	}
+	f(1, map[string]any{"txHash": hash, "chain": "1"})
+	f(2, map[string]any{"txHash": hash, "chain": "1", "background": true})
 }

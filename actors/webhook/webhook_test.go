@@ -173,6 +173,9 @@ func newWorld(t *testing.T, h http.Handler, resolve func(host string) ([]netip.A
 func (w *world) settle() {
 	w.wait.Wait()
 	w.Close()
+	if w.inHand != 0 {
+		panic("deliveries that have ended are counted")
+	}
 }
 
 // TestSend: the message arrives once, signed, at the address that was resolved.
@@ -239,6 +242,9 @@ func TestNoPrivateAddress(t *testing.T) {
 		if len(w.dialed) != wantDials || len(r.got) != wantDials || !strings.Contains(w.log.String(), "given up") && wantDials < 2 {
 			t.Errorf("%s, %q: dialed %q, log %s", address, answers, w.dialed, w.log.String())
 		}
+		if len(w.slept) != min(wantDials, 1) {
+			t.Errorf("%s, %q: it was tried again after %v", address, answers, w.slept)
+		}
 		for _, a := range w.dialed {
 			if a != "1.1.1.1:80" {
 				t.Errorf("dialed %s", a)
@@ -270,6 +276,17 @@ func TestResolveFails(t *testing.T) {
 	w.settle()
 	if len(r.got) != 1 || len(w.slept) != 2 {
 		t.Errorf("%d arrived after %v", len(r.got), w.slept)
+	}
+}
+
+// TestNoAddressInLog: the address, whose path or query may hold a secret, is in no line of the
+// log.
+func TestNoAddressInLog(t *testing.T) {
+	w := newWorld(t, &receiver{}, func(string) ([]netip.Addr, error) { return nil, errors.New("no such host") })
+	w.Send("m", "http://hooks.example.org/p4th?token=t0ken", nil)
+	w.settle()
+	if log := w.log.String(); !strings.Contains(log, "given up") || strings.Contains(log, "t0ken") || strings.Contains(log, "p4th") {
+		t.Error(log)
 	}
 }
 

@@ -49,6 +49,7 @@ func TestDoctor(t *testing.T) {
 	}, "--rpc-only", "--rpc", "1="+good)
 	f(exitComplete, []string{"WARNING traces ethereum-mainnet no endpoint gives call traces", "add --rpc ethereum-mainnet=URL"}, "--rpc-only", "--rpc", "1="+untraced)
 	f(exitFault, []string{"FAULT endpoint ethereum-mainnet 127.0.0.1: ask eth_chainId", "connection refused", "check the URL"}, "--rpc-only", "--rpc", "1=http://127.0.0.1:1")
+	f(exitFault, []string{"FAULT endpoint ethereum-mainnet 127.0.0.1: ask eth_chainId", "OK traces"}, "--rpc-only", "--rpc", "1="+good, "--rpc", "1=http://127.0.0.1:1")
 	f(exitFault, []string{"FAULT endpoint base-mainnet no endpoint is known; add --rpc base-mainnet=URL"}, "--rpc-only", "--rpc", "1="+good, "--chain", "base")
 	f(exitFault, []string{"FAULT endpoint base-mainnet", "it serves another chain"}, "--rpc-only", "--rpc", "8453="+good)
 	f(exitFault, []string{"FAULT payer's key", "txlens wallet new"}, "--rpc-only", "--rpc", "1="+good, "--key-file", filepath.Join(t.TempDir(), "none"))
