@@ -38,7 +38,7 @@ func TestFrontPageInABrowser(t *testing.T) {
 	if len(s.Dialogs)+len(s.Console) > 0 || strings.Join(s.Scripts, " ") != base+"/" || s.Frames != 1 {
 		t.Errorf("%+v", s)
 	}
-	if got := chrome.Eval[string](p, `getComputedStyle(document.querySelector("iframe")).display + document.querySelector("iframe").getAttribute("sandbox")`); got != "block" {
+	if got := chrome.Eval[string](p, `getComputedStyle(document.querySelector("iframe")).display + document.querySelector("iframe").getAttribute("sandbox")`); got != "blockallow-scripts" {
 		t.Errorf("the frame of the sample: %q", got)
 	}
 
@@ -50,6 +50,9 @@ func TestFrontPageInABrowser(t *testing.T) {
 	}
 	if got := chrome.Eval[string](alone, `self.origin`); got != "null" {
 		t.Errorf("the sample has the origin %s", got)
+	}
+	if s := alone.Seen(); strings.Join(s.Scripts, " ") != base+"/sample.html" || len(s.Console) > 0 {
+		t.Errorf("the sample: scripts %q, console %q", s.Scripts, s.Console)
 	}
 }
 

@@ -62,10 +62,13 @@ func openReport(t *testing.T, b *chrome.Browser, name string, r *api.Result) {
 	unfold(p)
 	for _, look := range []string{"desk-light", "desk-dark", "phone-light", "phone-dark"} {
 		p.Turn(looks[look])
-		fits(t, look, p, looks[look].Width)
-		legible(t, look, p)
-		if pictures != "" {
-			save(t, name+"-"+look+".png", p.Screenshot())
+		for _, tab := range tabs {
+			turnTo(p, tab)
+			fits(t, look+" "+tab, p, looks[look].Width)
+			legible(t, look+" "+tab, p)
+			if pictures != "" {
+				save(t, name+"-"+look+"-"+tab+".png", p.Screenshot())
+			}
 		}
 	}
 	quiet(t, p)
@@ -88,20 +91,20 @@ func unfold(p *chrome.Page) {
 	}
 }
 
-// quiet checks that the page did nothing but stand there.
+// quiet checks that no code but the page's own script ran, and that nothing was asked for.
 func quiet(t *testing.T, p *chrome.Page) {
 	t.Helper()
 	s := p.Seen()
 	if len(s.Requests) != 1 || s.Requests[0] != p.URL {
 		t.Errorf("requests %q", s.Requests)
 	}
-	if len(s.Dialogs)+len(s.Scripts)+len(s.Console)+s.Frames > 0 {
+	if len(s.Dialogs)+len(s.Console)+s.Frames > 0 || len(s.Scripts) != 1 || s.Scripts[0] != p.URL {
 		t.Errorf("%+v", s)
 	}
 	if got := chrome.Eval[string](p, `typeof `+canary); got != "undefined" {
 		t.Errorf("code of the page ran: %s", got)
 	}
-	if got := chrome.Eval[int](p, `document.querySelectorAll("script,iframe,object,embed,img,link,base,form,input,use,image,foreignObject").length`); got != 0 {
+	if got := chrome.Eval[int](p, `document.querySelectorAll("script:not([type='application/json']):not(:last-child),iframe,object,embed,img,link,base,form,input:not([type=search]),use,image,foreignObject").length`); got != 0 {
 		t.Errorf("%d elements of a kind that reports do not have", got)
 	}
 	if got := chrome.Eval[string](p, `[...document.querySelectorAll("*")].flatMap(e => [...e.attributes]).filter(a => /^on/i.test(a.name) || /^\s*(javascript|data|vbscript):/i.test(a.value) && /href|src|action/i.test(a.name)).map(a => a.name + "=" + a.value).join("; ")`); got != "" {
@@ -117,7 +120,7 @@ func quiet(t *testing.T, p *chrome.Page) {
 // astray lists elements that stand outside the window. What lies in a box that
 // scrolls by itself may.
 const astray = `[...document.body.querySelectorAll("*")].filter(e => {
-	if (e.parentElement.closest(".scroll, pre, svg") || e.closest("svg") && e.tagName != "svg") return false;
+	if (e.parentElement.closest(".scroll, .calls, pre, svg") || e.closest("svg") && e.tagName != "svg") return false;
 	const r = e.getBoundingClientRect();
 	return e.checkVisibility({contentVisibilityAuto: true}) && r.width > 0 && (r.left < -1 || r.right > document.documentElement.clientWidth + 1);
 }).slice(0, 5).map(e => e.tagName + "." + e.className + " " + e.textContent.slice(0, 60)).join("; ")`
@@ -179,6 +182,7 @@ func TestAddressesAreCopiedInFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := b.Open(t, page.Bytes(), looks["desk-light"])
+	turnTo(p, "funds")
 	copied := chrome.Eval[string](p, `(getSelection().selectAllChildren(document.querySelector(".changes")), getSelection().toString())`)
 	for _, c := range r.BalanceChanges {
 		if !strings.Contains(copied, c.Address.String()) {

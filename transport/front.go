@@ -26,7 +26,7 @@ const exampleHash = "0x1df81f86e2f373abe72e672f1a23615419b073bc61a89c01181f7f7d8
 // of the sample. The report must not run in the origin of the service.
 const (
 	frontPolicy  = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action "
-	samplePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups"
+	samplePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-scripts; script-src "
 )
 
 // front answers GET /.
@@ -75,7 +75,7 @@ func (s *Server) sampleReport(ctx *fasthttp.RequestCtx) {
 		fail(ctx, fasthttp.StatusNotFound, "", "this server has no sample report")
 		return
 	}
-	ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, samplePolicy)
+	ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, samplePolicy+report.ScriptSource())
 	s.sendReport(ctx, res)
 }
 

@@ -53,10 +53,11 @@ var (
 	}()
 )
 
-// reportPolicy is the content security policy of a report: it runs no script and has no origin.
+// reportPolicy begins the content security policy of a report, which has no origin. It ends with
+// the only script that may run.
 const (
 	pagePolicy   = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-popups"
+	reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-popups allow-scripts; script-src "
 )
 
 // pagePattern returns the pattern of a page below a fixed folder; empty if there is none.
@@ -204,7 +205,7 @@ func (s *Server) sendReport(ctx *fasthttp.RequestCtx, res *api.Result) {
 func (s *Server) asPage(ctx *fasthttp.RequestCtx) {
 	status := ctx.Response.StatusCode()
 	if status < 400 {
-		ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, reportPolicy)
+		ctx.Response.Header.Set(fasthttp.HeaderContentSecurityPolicy, reportPolicy+report.ScriptSource())
 		return
 	}
 	var body wire.ErrorBody

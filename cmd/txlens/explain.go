@@ -26,6 +26,7 @@ type explainCmd struct {
 	JSON     bool     `       help:"Print the ExplanationResult as one line of JSON."                                                                 name:"json"`
 	View     string   `       help:"How much --json prints: ${enum}."                                                                                 name:"view"     placeholder:"VIEW"  enum:"summary,standard,full" default:"full"`
 	HTML     string   `       help:"Also write a self-contained HTML report."                                                                         name:"html"     placeholder:"FILE"  type:"path"`
+	NoScript bool     `       help:"Leave the script out of the HTML report; without it the report cannot be searched."                                                   name:"no-script"`
 	Parallel int      `       help:"Analyses at a time with -."                                                                                       name:"parallel"                                 default:"4"`
 	Quiet    bool     `       help:"No progress on stderr."                                                                                           name:"quiet"                                                short:"q"`
 
@@ -44,6 +45,8 @@ func (cmd *explainCmd) check() error {
 	switch {
 	case cmd.View != string(api.ViewFull) && !cmd.JSON:
 		return badInput{errors.New("--view needs --json")}
+	case cmd.NoScript && cmd.HTML == "":
+		return badInput{errors.New("--no-script needs --html")}
 	case len(cmd.Hash) > 1 && slices.Contains(cmd.Hash, "-"):
 		return badInput{errors.New("give hashes, or - for those on stdin, not both")}
 	case cmd.many() && cmd.chosen() == nil && !cmd.JSON:
@@ -120,7 +123,7 @@ func (cmd *explainCmd) explain(ctx context.Context, c console, a explains, p *pr
 func (cmd *explainCmd) show(c console, res *api.Result, hint string) error {
 	var unwritten error
 	if cmd.HTML != "" {
-		unwritten = writeHTML(cmd.HTML, res)
+		unwritten = writeHTML(cmd.HTML, res, report.HTMLOptions{NoScript: cmd.NoScript})
 		made := *res
 		made.HTMLReport = unwritten == nil
 		res = &made
@@ -168,8 +171,8 @@ func partialError(res *api.Result, hint string) error {
 	return fmt.Errorf("%w: %s", errPartial, why)
 }
 
-func writeHTML(path string, res *api.Result) error {
-	return writePage(path, func(w io.Writer) error { return report.HTML(w, res) })
+func writeHTML(path string, res *api.Result, o report.HTMLOptions) error {
+	return writePage(path, func(w io.Writer) error { return report.HTMLWith(w, res, o) })
 }
 
 func writePage(path string, write func(io.Writer) error) error {

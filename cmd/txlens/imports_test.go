@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"engine/mpp/settle":     {"engine/mpp/session", "engine/mpp/tempo"},
 	"engine/mpp/sandbox":    {}, // none: its verdicts must be its own
 	"engine/meter":          {"engine/api"},
-	"engine/report":         {"engine/api", "engine/narrate"},
+	"engine/report":         {"engine/api", "engine/chain", "engine/narrate"},
 	"engine/view":           {"engine/api"},
 	"engine/export":         {"engine/api", "engine/report"},
 	"engine/diff":           {"engine/api", "engine/report"},

@@ -34,6 +34,7 @@ type branch struct {
 	line
 	times    int
 	Share    *share
+	GasText  string
 	Preview  string // the arguments in a few words
 	Children []*branch
 	Open     bool
@@ -76,6 +77,7 @@ func (n *names) grow(r *api.Result, room bounds) (roots []*branch, used int) {
 	var stack []*branch // the open chain, stack[i] at nesting i
 	loops := loopsAfter(r.PrettyTraceMeta)
 	grown := make([]*branch, len(nodes))
+	own := ownGas(r)
 	made := 0
 	for i := range nodes {
 		remark := prose(r.TraceAnnotations[i], maxRemark)
@@ -96,6 +98,7 @@ func (n *names) grow(r *api.Result, room bounds) (roots []*branch, used int) {
 		b := &branch{line: l, times: 1, Open: at < openLevels || len(nodes) <= smallTree, Flat: l.Depth > maxNesting}
 		if !l.Log {
 			b.Preview = n.preview(&nodes[i])
+			b.GasText = gasText(&nodes[i], own[i])
 			b.Share = shareOf(nodes[i].GasUsed, nodes[0].GasUsed)
 		}
 		if at == 0 {

@@ -49,6 +49,7 @@ type lane struct {
 	from, to fundsNode
 	items    []*holding
 	moves    int // the transfers as recorded
+	order    int // of its first transfer among the first of all lanes
 }
 
 // fundsGraph draws the net transfers between addresses. It returns nil when nothing moved.
@@ -75,6 +76,7 @@ func (n *names) fundsGraph(r *api.Result) *drawing {
 	texts := make([][]string, len(kept))
 	for i, l := range kept {
 		texts[i] = n.laneText(l)
+		texts[i][0] = strconv.Itoa(l.order) + ". " + texts[i][0]
 		w := 0
 		for _, t := range texts[i] {
 			w = max(w, textWidth(t, fontText))
@@ -175,7 +177,7 @@ func lanesOf(r *api.Result) []*lane {
 		}
 		l := at[k]
 		if l == nil {
-			l = &lane{from: k.from, to: k.to}
+			l = &lane{from: k.from, to: k.to, order: len(out) + 1}
 			at[k], out = l, append(out, l)
 		}
 		l.add(h)

@@ -26,6 +26,8 @@ var htmlBounds = bounds{
 	nodes:     1500,
 	logs:      600,
 	args:      16,
+	rows:      12_000,
+	detail:    maxFrameDetail,
 	text:      2000,
 }
 
@@ -64,10 +66,18 @@ type sheet struct {
 	Sequence  *drawing
 	Diagram   string // Mermaid source of the sequence
 	callTree
-	Logs      []line
-	MoreLogs  int
-	Contracts []contract
-	Spent     spending
+	Logs          []line
+	MoreLogs      int
+	Contracts     []contract
+	Spent         spending
+	Scripted      bool
+	Frames        *frameList // that the script shows
+	Flame         *drawing
+	Spenders      []gasRow
+	Approvals     []approvalRow
+	MoreApprovals int
+	Places        []placeRow
+	Native        []nativeRow
 }
 
 // tile is a figure of the head of the page.
@@ -81,14 +91,25 @@ type contract struct {
 	Description string
 }
 
-// HTML writes the Result as one self-contained page of at most 2 MiB: no script,
-// nothing loaded from anywhere, light and dark, fit for a phone and for print.
-func HTML(w io.Writer, r *api.Result) error {
+// HTMLOptions say how the page is written.
+type HTMLOptions struct {
+	// NoScript leaves out the script. The page says the same without it, but cannot be
+	// searched, and shows fewer frames.
+	NoScript bool
+}
+
+// HTML writes the Result as one self-contained page of at most 2 MiB: nothing is loaded from
+// anywhere, light and dark, fit for a phone and for print. One inline script, which the page's
+// policy allows by its hash, searches and filters.
+func HTML(w io.Writer, r *api.Result) error { return HTMLWith(w, r, HTMLOptions{}) }
+
+// HTMLWith is HTML with options.
+func HTMLWith(w io.Writer, r *api.Result, o HTMLOptions) error {
 	var buf bytes.Buffer
 	d := drawn(r)
 	for b := htmlBounds; ; {
 		buf.Reset()
-		if err := pageTemplate().Execute(&buf, newSheet(r, d, b)); err != nil {
+		if err := pageTemplate().Execute(&buf, newSheet(r, d, b, o)); err != nil {
 			return fmt.Errorf("render report: %w", err)
 		}
 		if buf.Len() <= MaxHTML || b.nodes == 1 {
@@ -104,10 +125,14 @@ func HTML(w io.Writer, r *api.Result) error {
 	return nil
 }
 
-// half shows half as much of everything that can be long.
+// half shows half as much of everything that can be long. The rows of the call list are short,
+// and the last to go.
 func (b bounds) half() bounds {
-	for _, n := range []*int{&b.steps, &b.balances, &b.tokens, &b.transfers, &b.labels, &b.notes, &b.nodes, &b.logs, &b.args} {
+	for _, n := range []*int{&b.steps, &b.balances, &b.tokens, &b.transfers, &b.labels, &b.notes, &b.nodes, &b.logs, &b.args, &b.detail} {
 		*n = max(*n/2, 1)
+	}
+	if b.nodes < 200 {
+		b.rows = max(b.rows/2, 1)
 	}
 	return b
 }
@@ -115,17 +140,47 @@ func (b bounds) half() bounds {
 // diagramSet are made once, however often the page is cut: they have bounds of
 // their own.
 type diagramSet struct {
-	funds, sequence *drawing
-	source          string
+	funds, sequence, flame *drawing
+	source                 string
 }
 
 func drawn(r *api.Result) diagramSet {
 	n := newNames(r)
-	return diagramSet{n.fundsGraph(r), n.sequence(r), Mermaid(r)}
+	d := diagramSet{funds: n.fundsGraph(r), flame: n.flame(r), source: Mermaid(r)}
+	if mostlyNamed(r) {
+		d.sequence = n.sequence(r)
+	}
+	return d
 }
 
-func newSheet(r *api.Result, d diagramSet, b bounds) *sheet {
-	s := &sheet{page: newPage(r, b), Funds: d.funds, Sequence: d.sequence, Diagram: d.source, Spent: spendingOf(r)}
+// mostlyNamed reports whether at least half of the frames have a name: a sequence of calls
+// without names says nothing.
+func mostlyNamed(r *api.Result) bool {
+	frames, named := 0, 0
+	for i := range r.PrettyTrace {
+		switch node := &r.PrettyTrace[i]; {
+		case node.Type == "LOG":
+		case node.FunctionName != "" || node.Selector == "" || strings.HasPrefix(node.Type, "CREATE"):
+			named++
+			frames++
+		default:
+			frames++
+		}
+	}
+	return 2*named >= frames
+}
+
+func newSheet(r *api.Result, d diagramSet, b bounds, o HTMLOptions) *sheet {
+	s := &sheet{
+		page: newPage(r, b), Funds: d.funds, Sequence: d.sequence, Flame: d.flame, Diagram: d.source,
+		Spent: spendingOf(r), Scripted: !o.NoScript,
+	}
+	if s.Scripted {
+		s.Frames = s.names.frames(r, b)
+	}
+	s.Approvals, s.MoreApprovals = s.names.approvals(r)
+	s.Spenders = s.names.spenders(r)
+	s.Places, s.Native = s.names.places(r), s.names.nativeChanges(r, b.balances)
 	s.Kind, s.Protocol, s.Others = spaced(s.Kind), spaced(s.Protocol), spaced(s.Others)
 	s.Title = s.Kind
 	if s.Chain != "" {
@@ -207,7 +262,7 @@ func (s *sheet) logs(r *api.Result, b bounds) {
 		case len(s.Logs) < b.logs:
 			l := s.names.line(node, b.args)
 			if len(l.Args) == 0 && len(node.Input) > 0 {
-				l.Args = []arg{{"data", api.Count(len(node.Input), "byte"), api.OneLine(api.Hex(head(node.Input, 64)).String(), 130)}}
+				l.Args = []arg{{"data", api.Count(len(node.Input), "byte"), api.OneLine(api.Hex(head(node.Input, 64)).String(), 130), ""}}
 			}
 			s.Logs = append(s.Logs, l)
 		default:

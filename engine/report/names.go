@@ -17,6 +17,7 @@ type names struct {
 	short  *api.Abbreviations
 	native string       // symbol of the native coin
 	price  *api.Decimal // of the native coin, when the Result knows it
+	units  map[api.Addr]tokenUnit
 }
 
 func newNames(r *api.Result) *names { return namesOf(r, nil) }
@@ -25,6 +26,7 @@ func newNames(r *api.Result) *names { return namesOf(r, nil) }
 // names two dozen addresses of a result that may hold thousands.
 func namesOf(r *api.Result, only map[api.Addr]string) *names {
 	n := &names{only: only, labels: map[api.Addr]string{}, roles: map[api.Addr]string{}, short: api.NewAbbreviations(), native: "native coin"}
+	n.units = tokenUnits(r)
 	for _, a := range r.Addresses {
 		n.short.Add(a.Address)
 		n.learn(a.Address, a.Label, a.Role)

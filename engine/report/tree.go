@@ -27,7 +27,8 @@ type line struct {
 	Remark   string // of the analysis
 }
 
-type arg struct{ Name, Type, Value string }
+// arg is an argument; Scaled is an amount in whole tokens, where that is known.
+type arg struct{ Name, Type, Value, Scaled string }
 
 func (n *names) line(node *api.Node, args int) line {
 	l := line{
@@ -57,8 +58,8 @@ func (n *names) line(node *api.Node, args int) line {
 	if !l.Log {
 		l.Gas = api.Thousands(fmt.Sprint(node.GasUsed))
 	}
-	for _, a := range head(node.DecodedArgs, args) {
-		l.Args = append(l.Args, arg{api.OneLine(a.Name, 40), api.OneLine(a.Type, 60), n.value(a.Value, 2)})
+	for i, a := range head(node.DecodedArgs, args) {
+		l.Args = append(l.Args, arg{api.OneLine(a.Name, 40), api.OneLine(a.Type, 60), n.value(a.Value, 2), n.scaledArg(node, i)})
 	}
 	l.MoreArgs = len(node.DecodedArgs) - len(l.Args)
 	return l
