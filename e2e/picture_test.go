@@ -24,7 +24,7 @@ var updatePicture = flag.Bool("update-picture", false, "render docs/report.png a
 // TestReportPicture: the picture of the README is small enough to be loaded with it. With
 // -update-picture it is rendered from the first transaction of the demo.
 func TestReportPicture(t *testing.T) {
-	const width, height, most = 1000, 1290, 150_000
+	const width, height, most = 1000, 960, 150_000
 	path := filepath.Join("..", "docs", "report.png")
 	if *updatePicture {
 		page := chrome.Start(t).Open(t, demoReport(t), chrome.Look{Width: width, Height: height})
