@@ -14,13 +14,13 @@ var approvalCheck = Check{
 	Title:   "unlimited approval to an unlabelled spender",
 	Causes:  []api.Category{api.PhishingApproval},
 	Flags:   []verdict.Flag{verdict.UnlimitedApproval, verdict.OperatorApproval},
-	flag:    (*look).overSupply,
+	flag:    (*inspection).overSupply,
 	ruleOut: always(verdict.Clean, verdict.WhyNoRight),
 }
 
 // overSupply: an allowance of more than all units of a token is unlimited, whatever its
 // number. It is asked for where nobody knows the spender, and in a triage always.
-func (l *look) overSupply() (out []verdict.Risk) {
+func (l *inspection) overSupply() (out []verdict.Risk) {
 	if l.flagged(verdict.UnlimitedApproval) {
 		return nil
 	}

@@ -71,7 +71,7 @@ var rules = slices.Concat(
 
 // attack is the working state of the rules.
 type attack struct {
-	l    *look
+	l    *inspection
 	f    *facts.Facts
 	gain bool // the side has more of something that counts
 	loan bool // the party worked with assets lent for the length of a deal
@@ -86,7 +86,7 @@ type attack struct {
 var assumeLoan bool
 
 // newAttack lays the transaction out; nil where that cannot be done.
-func (l *look) newAttack() *attack {
+func (l *inspection) newAttack() *attack {
 	if !l.Succeeded || l.Tree == nil || l.Tree.Source == trace.SourceReceipt {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (l *look) newAttack() *attack {
 
 // published reports whether the function that a frame calls stands in an ABI that somebody
 // published; names of databases that anybody may write to do not count.
-func (l *look) published(frame int) bool {
+func (l *inspection) published(frame int) bool {
 	if l.Decoded == nil || frame >= len(l.Decoded.Calls) || l.Decoded.Calls[frame] == nil {
 		return false
 	}
@@ -125,7 +125,7 @@ func (l *look) published(frame int) bool {
 }
 
 // function is the name of the function that a frame calls.
-func (l *look) function(frame int) string {
+func (l *inspection) function(frame int) string {
 	if l.Decoded == nil || frame >= len(l.Decoded.Calls) || l.Decoded.Calls[frame] == nil {
 		return ""
 	}

@@ -16,7 +16,7 @@ import (
 var repeatRules = []rule{
 	{name: "self_liquidation", cause: verdict.BySelfLiquidation, fires: (*attack).selfLiquidation},
 	{name: "same_call", cause: verdict.ByRepetition, fires: (*attack).sameCall},
-	{name: "hammer", cause: verdict.ByRepetition, fires: (*attack).hammer},
+	{name: "hammer", cause: verdict.ByRepetition, fires: (*attack).repeatedFunction},
 	{name: "clones", cause: verdict.ByRepetition, fires: (*attack).clones},
 	{name: "flash_vote", cause: verdict.ByBorrowedVotes, fires: (*attack).flashVote},
 }
@@ -73,7 +73,7 @@ func (a *attack) losersOf(deals []int) (out []common.Address) {
 }
 
 // hammer: one function that is none of tokens was called ten times or more.
-func (a *attack) hammer() (out []hit) {
+func (a *attack) repeatedFunction() (out []hit) {
 	if !a.gain || a.old {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (a *attack) largest(list []facts.Position) (best facts.Position) {
 }
 
 // worthMore reports whether prices tell that one position is worth more than another.
-func (l *look) worthMore(p, q facts.Position) bool {
+func (l *inspection) worthMore(p, q facts.Position) bool {
 	if p.Amount == nil || q.Amount == nil {
 		return p.Amount != nil
 	}

@@ -8,10 +8,10 @@ var caughtCheck = Check{
 	Name:    "caught_inner_failure",
 	Title:   "caught inner failure",
 	Flags:   []verdict.Flag{verdict.CaughtInnerFailure, verdict.InnerFailure},
-	ruleOut: (*look).checkCaught,
+	ruleOut: (*inspection).checkCaught,
 }
 
-func (l *look) checkCaught() verdict.Outcome {
+func (l *inspection) checkCaught() verdict.Outcome {
 	switch {
 	case !l.full():
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)

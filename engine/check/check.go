@@ -20,12 +20,12 @@ type Check struct {
 	// such as a source or the state at the block.
 	Open bool
 
-	flag       func(*look) []verdict.Risk        // raises the risk flags that need the trace or the state; nil: none
-	find       func(*look) []finding             // finds broken rules; nil: none
-	ruleOut    func(*look) verdict.Outcome       // the result where nothing was found; nil: the check has no line in results
-	severity   func(*look, *broken) api.Severity // nil: lossSeverity
-	amplifiers []verdict.Flag                    // flags that name an amplifier of its findings
-	own        bool                              // has bounds of its own and weighs its findings itself
+	flag       func(*inspection) []verdict.Risk        // raises the risk flags that need the trace or the state; nil: none
+	find       func(*inspection) []finding             // finds broken rules; nil: none
+	ruleOut    func(*inspection) verdict.Outcome       // the result where nothing was found; nil: the check has no line in results
+	severity   func(*inspection, *broken) api.Severity // nil: lossSeverity
+	amplifiers []verdict.Flag                          // flags that name an amplifier of its findings
+	own        bool                                    // has bounds of its own and weighs its findings itself
 }
 
 // Listed reports whether results have a line for the check.
@@ -37,7 +37,7 @@ func (c *Check) Contradicted(cause api.Category) bool { return slices.Contains(c
 // Finds reports whether the rules look for findings, and not for flags alone.
 func (c *Check) Finds() bool { return c.find != nil }
 
-func (c *Check) severityOf(l *look, b *broken) api.Severity {
+func (c *Check) severityOf(l *inspection, b *broken) api.Severity {
 	if c.severity != nil {
 		return c.severity(l, b)
 	}
@@ -61,8 +61,8 @@ func ruled(r verdict.Ruled, why verdict.Form, args ...verdict.Arg) verdict.Outco
 }
 
 // always is the result of a check that looks for nothing but its flags.
-func always(r verdict.Ruled, why verdict.Form) func(*look) verdict.Outcome {
-	return func(*look) verdict.Outcome { return ruled(r, why) }
+func always(r verdict.Ruled, why verdict.Form) func(*inspection) verdict.Outcome {
+	return func(*inspection) verdict.Outcome { return ruled(r, why) }
 }
 
 // risk raises a flag.

@@ -88,7 +88,7 @@ func TestSeverityOfControl(t *testing.T) {
 		if c.Name == "control_changed" {
 			want = api.SeverityCritical
 		}
-		if got := c.severityOf(&look{}, &broken{control: true}); got != want {
+		if got := c.severityOf(&inspection{}, &broken{control: true}); got != want {
 			t.Errorf("%s: %s, want %s", c.Name, got, want)
 		}
 	}

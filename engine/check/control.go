@@ -19,7 +19,7 @@ var controlCheck = Check{
 	Causes:     []api.Category{api.AccessControl},
 	Flags:      verdict.ControlFlags(),
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       func(l *look) []finding { return append(l.takeover(), l.openMint()...) },
+	find:       func(l *inspection) []finding { return append(l.takeover(), l.openMint()...) },
 	severity:   controlSeverity,
 	ruleOut:    always(verdict.Clean, verdict.WhyNoControlEvent),
 }
@@ -46,7 +46,7 @@ const ownerSlots = 256
 
 // controls lists the words of control of a contract that went to the sender's side. A
 // word may be packed: the address is its lowest 160 bits, what stands above is flags.
-func (l *look) controls(a common.Address) (out []control) {
+func (l *inspection) controls(a common.Address) (out []control) {
 	for _, s := range l.changed(a) {
 		if !slices.Contains(controlSlots, s) && s != implementationSlot && s.Big().Cmp(big.NewInt(ownerSlots)) >= 0 {
 			continue
@@ -63,7 +63,7 @@ func (l *look) controls(a common.Address) (out []control) {
 
 // waited reports whether the contract had named one of the sender's side before: as a
 // pending owner, say. Then the change was meant.
-func (l *look) waited(a common.Address, to common.Address) bool {
+func (l *inspection) waited(a common.Address, to common.Address) bool {
 	for _, s := range l.changed(a) {
 		pre, _, _ := l.slotOf(a, s)
 		if common.BytesToAddress(pre[12:]) == to {
@@ -75,7 +75,7 @@ func (l *look) waited(a common.Address, to common.Address) bool {
 
 // takeover: control of a contract went from somebody who made no call to the sender's
 // side, which then took what the contract holds.
-func (l *look) takeover() (out []finding) {
+func (l *inspection) takeover() (out []finding) {
 	for _, v := range l.calledByOwn() {
 		for _, c := range l.controls(v) {
 			if f, ok := l.taken(v, c); ok {
@@ -88,7 +88,7 @@ func (l *look) takeover() (out []finding) {
 }
 
 // calledByOwn lists the contracts of others that the sender's side called, in order.
-func (l *look) calledByOwn() (out []common.Address) {
+func (l *inspection) calledByOwn() (out []common.Address) {
 	for _, f := range l.Tree.Frames {
 		if f.Kind == trace.Call && f.Status == trace.OK && l.own[f.From] && !l.own[f.To] && len(f.Input) >= 4 && !slices.Contains(out, f.To) {
 			out = append(out, f.To)
@@ -98,16 +98,16 @@ func (l *look) calledByOwn() (out []common.Address) {
 }
 
 // creates reports whether a contract came into being here: it is set up, not taken.
-func (l *look) creates(a common.Address) bool {
+func (l *inspection) creates(a common.Address) bool {
 	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Kind.Creates() && f.HasTo && f.To == a })
 }
 
 // calls reports whether an account made a call that counts to another.
-func (l *look) calls(from, to common.Address) bool {
+func (l *inspection) calls(from, to common.Address) bool {
 	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Status == trace.OK && f.From == from && f.To == to })
 }
 
-func (l *look) taken(v common.Address, c control) (finding, bool) {
+func (l *inspection) taken(v common.Address, c control) (finding, bool) {
 	if l.creates(v) || l.calls(c.pre, v) || l.waited(v, c.post) || !l.governs(v, c) {
 		return finding{}, false
 	}
@@ -167,7 +167,7 @@ func (l *look) taken(v common.Address, c control) (finding, bool) {
 // governs reports whether a word of storage is one of control, and not that of the last
 // caller, bidder or winner: a standard says so, the contract's event does, or its owner()
 // told what stood there.
-func (l *look) governs(v common.Address, c control) bool {
+func (l *inspection) governs(v common.Address, c control) bool {
 	if slices.Contains(controlSlots, c.slot) || c.slot == implementationSlot {
 		return true
 	}
@@ -187,7 +187,7 @@ func (l *look) governs(v common.Address, c control) bool {
 
 // grabs is the first call of the sender's side to a contract that carries the new
 // controller, or where none does, that is made by it.
-func (l *look) grabs(v common.Address, c control) *trace.Frame {
+func (l *inspection) grabs(v common.Address, c control) *trace.Frame {
 	var by *trace.Frame
 	for _, f := range l.Tree.Frames {
 		if f.Kind != trace.Call || f.Status != trace.OK || f.To != v || !l.own[f.From] || len(f.Input) < 4 {

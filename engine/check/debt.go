@@ -16,10 +16,10 @@ var solvencyCheck = Check{
 	Title:   "assets of a lender cover its debts",
 	Flags:   []verdict.Flag{verdict.BadDebt},
 	Open:    true,
-	ruleOut: (*look).checkSolvency,
+	ruleOut: (*inspection).checkSolvency,
 }
 
-func (l *look) checkSolvency() verdict.Outcome {
+func (l *inspection) checkSolvency() verdict.Outcome {
 	if l.Verdict == nil || l.Verdict.SubType != "borrow" && l.Verdict.SubType != "withdraw" && l.Verdict.SubType != "liquidation" {
 		return ruled(verdict.NotApplicable, verdict.WhyNobodyBorrowed)
 	}

@@ -13,10 +13,10 @@ var delegatecallCheck = Check{
 	Title:   "delegatecall to unverified or fresh code",
 	Causes:  []api.Category{api.StorageCollision},
 	Flags:   []verdict.Flag{verdict.UnverifiedDelegatecall},
-	ruleOut: (*look).checkDelegate,
+	ruleOut: (*inspection).checkDelegate,
 }
 
-func (l *look) checkDelegate() verdict.Outcome {
+func (l *inspection) checkDelegate() verdict.Outcome {
 	switch {
 	case !l.full():
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)

@@ -10,10 +10,10 @@ import (
 var destroyedCheck = Check{
 	Name:    "self_destruct",
 	Title:   "self-destruct, or a caller that is a constructor",
-	ruleOut: (*look).checkDestroyed,
+	ruleOut: (*inspection).checkDestroyed,
 }
 
-func (l *look) checkDestroyed() verdict.Outcome {
+func (l *inspection) checkDestroyed() verdict.Outcome {
 	if !l.full() {
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
 	}

@@ -17,8 +17,8 @@ var drainedCheck = Check{
 	Title:   "contract drained by 99 % or more",
 	Flags:   []verdict.Flag{verdict.Drain},
 	Open:    true,
-	flag:    (*look).drains,
-	ruleOut: (*look).checkDrained,
+	flag:    (*inspection).drains,
+	ruleOut: (*inspection).checkDrained,
 }
 
 // Bounds of a drain: the part that is lost, and how much that must be to matter.
@@ -32,7 +32,7 @@ const (
 // was much: more than 10,000 USD, or without a price, more than 5 % of all units. Of a
 // native coin without a price nothing tells how much it was. Who exchanges all it has with
 // others than the sender is not drained, nor is a wallet by its own user.
-func (l *look) drains() (out []verdict.Risk) {
+func (l *inspection) drains() (out []verdict.Risk) {
 	if l.Diff == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (l *look) drains() (out []verdict.Risk) {
 
 // matters reports whether a loss is much, how that is said, and the part of the supply
 // where that is what tells.
-func (l *look) matters(k flow.TokenKey, lost *big.Int) (how verdict.Form, part []verdict.Arg, much bool) {
+func (l *inspection) matters(k flow.TokenKey, lost *big.Int) (how verdict.Form, part []verdict.Arg, much bool) {
 	if usd := l.worth(k, lost); usd != nil {
 		return verdict.LostHoldings, nil, usd.Cmp(big.NewInt(drainedUSD)) > 0
 	}
@@ -78,7 +78,7 @@ func (l *look) matters(k flow.TokenKey, lost *big.Int) (how verdict.Form, part [
 
 // code reports whether a contract stands at an address: it ran here, so that it made a
 // call or emitted a log, or it changed its storage.
-func (l *look) code(a common.Address) bool {
+func (l *inspection) code(a common.Address) bool {
 	if len(l.changed(a)) > 0 {
 		return true
 	}
@@ -87,7 +87,7 @@ func (l *look) code(a common.Address) bool {
 	})
 }
 
-func (l *look) checkDrained() verdict.Outcome {
+func (l *inspection) checkDrained() verdict.Outcome {
 	switch {
 	case l.Diff == nil:
 		return ruled(verdict.NotChecked, verdict.WhyHoldingsUnknown)

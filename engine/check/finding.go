@@ -36,7 +36,7 @@ type finding struct {
 
 // find weighs what broke. The severity and the amplifiers follow from the rules of the
 // check.
-func (l *look) find(b broken) finding {
+func (l *inspection) find(b broken) finding {
 	out := verdict.Finding{Invariant: b.sentence, Evidence: b.evidence, Missing: b.missing, Facts: api.Finding{
 		Category: b.category, Victim: []api.Addr{api.AddrOf(b.victim)}, Attacker: l.attackers(),
 		Check: b.check, Confidence: api.High, Status: api.Confirmed,
@@ -96,7 +96,7 @@ func Roles(f *api.Finding) map[api.Addr]string {
 
 // sourced reports whether code or ABI of an account are known; an account without code
 // needs none.
-func (l *look) sourced(a common.Address) bool {
+func (l *inspection) sourced(a common.Address) bool {
 	if c := l.Contracts[a]; c != nil && c.ABI != nil {
 		return true
 	}
@@ -112,7 +112,7 @@ func (l *look) sourced(a common.Address) bool {
 }
 
 // lent reports whether an account runs the code of another, which is known.
-func (l *look) lent(a common.Address) bool {
+func (l *inspection) lent(a common.Address) bool {
 	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool {
 		c := l.Contracts[f.To]
 		return f.Kind == trace.DelegateCall && f.From == a && c != nil && c.ABI != nil
@@ -120,7 +120,7 @@ func (l *look) lent(a common.Address) bool {
 }
 
 // amplifiers are what made it larger or easier, as far as the evidence shows it.
-func (l *look) amplifiers(by []verdict.Flag) (out []api.Amplifier) {
+func (l *inspection) amplifiers(by []verdict.Flag) (out []api.Amplifier) {
 	for _, f := range by {
 		if l.flagged(f) {
 			out = append(out, f.Info().Amplifier)
@@ -142,7 +142,7 @@ var (
 )
 
 // controlSeverity: to have taken control is the worst, whatever was taken with it.
-func controlSeverity(l *look, b *broken) api.Severity {
+func controlSeverity(l *inspection, b *broken) api.Severity {
 	if b.control {
 		return api.SeverityCritical
 	}
@@ -151,7 +151,7 @@ func controlSeverity(l *look, b *broken) api.Severity {
 
 // lossSeverity follows from what was lost. Assets taken are a limited loss at least,
 // unless they are known to be next to nothing.
-func lossSeverity(l *look, b *broken) api.Severity {
+func lossSeverity(l *inspection, b *broken) api.Severity {
 	best, known := api.SeverityLow, len(b.lost) > 0
 	raise := func(s api.Severity) {
 		if s.Rank() > best.Rank() {
@@ -185,7 +185,7 @@ func lossSeverity(l *look, b *broken) api.Severity {
 
 // worth is an amount in whole dollars, nil without a price. Where no service gave one a
 // stablecoin is taken as a dollar: what is asked for are thresholds, not values.
-func (l *look) worth(k flow.TokenKey, n *big.Int) *big.Int {
+func (l *inspection) worth(k flow.TokenKey, n *big.Int) *big.Int {
 	p, ok := l.Prices[k.Token]
 	if _, dollar := label.Stablecoin(l.Chain.ID, k.Token); !ok && dollar {
 		p = api.Decimal{Unscaled: big.NewInt(1)}
@@ -210,7 +210,7 @@ func (l *look) worth(k flow.TokenKey, n *big.Int) *big.Int {
 
 // Items of evidence.
 
-func (l *look) seen(f *trace.Frame, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
+func (l *inspection) seen(f *trace.Frame, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	e := api.Evidence{Kind: api.Observed, Frame: l.path(f), Source: "trace"}
 	if len(f.Input) >= 4 && !f.Kind.Creates() {
 		e.Selector = api.Hex(f.Input[:4]).String()
@@ -222,7 +222,7 @@ func (l *look) seen(f *trace.Frame, form verdict.Form, args ...verdict.Arg) verd
 	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
-func (l *look) paid(p *payment, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
+func (l *inspection) paid(p *payment, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	if p.log < 0 {
 		return l.seen(p.frame, form, args...)
 	}
@@ -235,14 +235,14 @@ func (l *look) paid(p *payment, form verdict.Form, args ...verdict.Arg) verdict.
 	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
-func (l *look) stored(a common.Address, slot common.Hash, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
+func (l *inspection) stored(a common.Address, slot common.Hash, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	pre, post, _ := l.slotOf(a, slot)
 	x := api.AddrOf(a)
 	e := api.Evidence{Kind: api.Observed, Address: &x, Slot: slot.Hex(), Before: pre.Hex(), After: post.Hex(), Source: "state"}
 	return verdict.Evidence{Facts: e, Claim: verdict.Say(form, args...)}
 }
 
-func (l *look) viewed(v View, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
+func (l *inspection) viewed(v View, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	a := api.AddrOf(v.To)
 	e := api.Evidence{Kind: api.Observed, Address: &a, Source: "eth_call"}
 	if len(v.Data) >= 4 {
@@ -279,7 +279,7 @@ func ref(name string, args ...any) string {
 }
 
 // moved refers to the amount of one payment.
-func (l *look) moved(p *payment) string {
+func (l *inspection) moved(p *payment) string {
 	if p.log < 0 {
 		return ref("value", l.path(p.frame))
 	}
@@ -287,14 +287,14 @@ func (l *look) moved(p *payment) string {
 }
 
 // placeOf says where a payment stands, for a sentence.
-func (l *look) placeOf(p *payment) verdict.Sentence {
+func (l *inspection) placeOf(p *payment) verdict.Sentence {
 	if p.log < 0 {
 		return verdict.Say(verdict.AtFrame, l.at(p.frame))
 	}
 	return verdict.Say(verdict.AtLog, verdict.Int(l.Receipt.Logs[p.log].Index))
 }
 
-func (l *look) logged(receipt int, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
+func (l *inspection) logged(receipt int, form verdict.Form, args ...verdict.Arg) verdict.Evidence {
 	g := &l.Receipt.Logs[receipt]
 	n, a := g.Index, api.AddrOf(g.Address)
 	e := api.Evidence{Kind: api.Observed, LogIndex: &n, Address: &a, Source: "receipt"}

@@ -12,7 +12,7 @@ var flashLoanCheck = Check{
 	Name:    "flash_loan",
 	Title:   "flash loan, borrowed and repaid",
 	Flags:   []verdict.Flag{verdict.FlashLoan},
-	flag:    (*look).flashLoans,
+	flag:    (*inspection).flashLoans,
 	ruleOut: always(verdict.Clean, verdict.WhyNoFlashLoan),
 }
 
@@ -36,7 +36,7 @@ var callbacks = map[[4]byte]string{
 
 // flashLoans: a lender gave an asset, called a known callback, and had at least as much
 // of it back when its own call was over.
-func (l *look) flashLoans() (out []verdict.Risk) {
+func (l *inspection) flashLoans() (out []verdict.Risk) {
 	if l.flagged(verdict.FlashLoan) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (l *look) flashLoans() (out []verdict.Risk) {
 	return out
 }
 
-func (l *look) lentAndRepaid(lending, call *trace.Frame) (*payment, *big.Int) {
+func (l *inspection) lentAndRepaid(lending, call *trace.Frame) (*payment, *big.Int) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.from != call.From || p.frame == nil || p.frame.Index > call.Index+1 || !below(p.frame, lending) || p.amount.Sign() == 0 ||

@@ -12,7 +12,7 @@ var lookalikeCheck = Check{
 	Name:    "lookalike_address",
 	Title:   "poisoned look-alike address",
 	Flags:   []verdict.Flag{verdict.AddressPoisoning},
-	flag:    (*look).poisoning,
+	flag:    (*inspection).poisoning,
 	ruleOut: always(verdict.Clean, verdict.WhyNoImitation),
 }
 
@@ -20,7 +20,7 @@ var lookalikeCheck = Check{
 const poisoned = 3
 
 // poisoning raises the flag for a batch that puts addresses into the histories of others.
-func (l *look) poisoning() []verdict.Risk {
+func (l *inspection) poisoning() []verdict.Risk {
 	if s := l.poisoningBatch(); s.Form != 0 && !l.flagged(verdict.AddressPoisoning) {
 		return []verdict.Risk{{Flag: verdict.AddressPoisoning, Why: s}}
 	}
@@ -31,7 +31,7 @@ func (l *look) poisoning() []verdict.Risk {
 // three accounts or more that ran no code, signed nothing and moved nothing else, each to
 // another account. A batch of airdrops comes from one account, and a batch of payments goes
 // to one or moves a token with a name.
-func (l *look) poisoningBatch() verdict.Sentence {
+func (l *inspection) poisoningBatch() verdict.Sentence {
 	if l.att == nil || l.att.cause() != nil {
 		return verdict.Sentence{}
 	}

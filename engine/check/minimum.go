@@ -10,11 +10,11 @@ var minimumCheck = Check{
 	Title:   "what a swap gave is at least the minimum of its calldata",
 	Flags:   []verdict.Flag{verdict.NoSlippageLimit},
 	Open:    true,
-	ruleOut: (*look).checkMinimum,
+	ruleOut: (*inspection).checkMinimum,
 }
 
 // checkMinimum compares what came in with what the call asked for at least.
-func (l *look) checkMinimum() verdict.Outcome {
+func (l *inspection) checkMinimum() verdict.Outcome {
 	least, ok := classify.Minimum(l.Reading)
 	if !ok {
 		return ruled(verdict.NotApplicable, verdict.WhyNoMinimum)

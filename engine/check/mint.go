@@ -17,7 +17,7 @@ var mints = map[[4]byte]bool{evmsig.SelMint: true, evmsig.SelMintAmount: true, e
 
 // openMint: tokens were made for nothing by a function that everybody may call, and
 // somebody gave other assets for them.
-func (l *look) openMint() (out []finding) {
+func (l *inspection) openMint() (out []finding) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		token := p.key.Token
@@ -51,7 +51,7 @@ func (l *look) openMint() (out []finding) {
 
 // givenFor reports whether the sender's side gave nothing to the token and burnt none of
 // it: what it minted was free.
-func (l *look) givenFor(token common.Address) bool {
+func (l *inspection) givenFor(token common.Address) bool {
 	for i := range l.pays {
 		if p := &l.pays[i]; l.own[p.from] && p.to == token && p.amount.Sign() > 0 {
 			return false
@@ -61,7 +61,7 @@ func (l *look) givenFor(token common.Address) bool {
 }
 
 // buyer is who got the token from the sender's side and gave another asset for it.
-func (l *look) buyer(token common.Address) (common.Address, flow.TokenKey) {
+func (l *inspection) buyer(token common.Address) (common.Address, flow.TokenKey) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.key.Token != token || !l.own[p.from] || l.own[p.to] || p.to == (common.Address{}) {
@@ -76,7 +76,7 @@ func (l *look) buyer(token common.Address) (common.Address, flow.TokenKey) {
 	return common.Address{}, flow.TokenKey{}
 }
 
-func (l *look) minted(p *payment, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) finding {
+func (l *inspection) minted(p *payment, call *trace.Frame, owner View, o, buyer common.Address, got flow.TokenKey) finding {
 	view, _ := l.ask(Question{From: stranger, To: call.To, Data: call.Input, When: Before})
 	return l.find(broken{category: api.AccessControl, victim: buyer, faulty: p.key.Token, lost: []flow.TokenKey{got},
 		check: fmt.Sprintf("%s > 0 and %s > %s", ref("minted", p.key.Token), ref("sent", buyer, got), ref("sent", p.key.Token, p.key)),

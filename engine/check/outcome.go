@@ -20,9 +20,9 @@ var outcomeCheck = Check{
 	Flags:   []verdict.Flag{verdict.UnearnedGain},
 	Open:    true,
 	own:     true,
-	flag:    (*look).loan,
-	find:    (*look).outcome,
-	ruleOut: (*look).checkOutcome,
+	flag:    (*inspection).loan,
+	find:    (*inspection).outcome,
+	ruleOut: (*inspection).checkOutcome,
 }
 
 // fired lists the rules that fired, each once.
@@ -57,7 +57,7 @@ func (a *attack) cause() *hit {
 }
 
 // outcome is the finding by the outcome, unless another check has shown what broke.
-func (l *look) outcome() []finding {
+func (l *inspection) outcome() []finding {
 	h := l.att.cause()
 	if h == nil || slices.ContainsFunc(l.found, func(f verdict.Finding) bool { return exploits(&f) }) {
 		return nil
@@ -70,7 +70,7 @@ func (l *look) outcome() []finding {
 }
 
 // loan raises the flag of a loan that the movements show and no event tells of.
-func (l *look) loan() (out []verdict.Risk) {
+func (l *inspection) loan() (out []verdict.Risk) {
 	a := l.att
 	if a == nil {
 		return nil
@@ -520,7 +520,7 @@ func (a *attack) netOf(who common.Address, k facts.Key) string {
 	return s
 }
 
-func (l *look) checkOutcome() verdict.Outcome {
+func (l *inspection) checkOutcome() verdict.Outcome {
 	switch {
 	case l.att == nil || !l.full() && l.usable():
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)

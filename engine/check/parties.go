@@ -15,8 +15,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// look is the working state of one triage.
-type look struct {
+// inspection is the working state of one triage.
+type inspection struct {
 	*Facts
 	own     map[common.Address]bool // the sender, for whom it acted, and what is theirs
 	byPath  map[string]*trace.Frame
@@ -38,8 +38,8 @@ type payment struct {
 	log      int // receipt position; -1 for the native coin
 }
 
-func newLook(f *Facts) *look {
-	l := &look{Facts: f, byPath: map[string]*trace.Frame{}, frameOf: map[int]*trace.Frame{}}
+func newInspection(f *Facts) *inspection {
+	l := &inspection{Facts: f, byPath: map[string]*trace.Frame{}, frameOf: map[int]*trace.Frame{}}
 	if f.Tree == nil || f.Flow == nil || len(f.Tree.Frames) > maxFrames {
 		return l
 	}
@@ -56,19 +56,19 @@ func newLook(f *Facts) *look {
 }
 
 // path names a frame and remembers it for the order of the findings.
-func (l *look) path(f *trace.Frame) string {
+func (l *inspection) path(f *trace.Frame) string {
 	p := f.Path()
 	l.byPath[p] = f
 	return p
 }
 
 // at is the path of a frame as an argument.
-func (l *look) at(f *trace.Frame) verdict.Path { return verdict.Path(l.path(f)) }
+func (l *inspection) at(f *trace.Frame) verdict.Path { return verdict.Path(l.path(f)) }
 
 func amount(k flow.TokenKey, n *big.Int) verdict.Amount { return verdict.Amount{Key: k, N: n} }
 
 // logOf is the receipt position of a transfer; -1 where a call stands for the log.
-func (l *look) logOf(t *flow.Transfer) int {
+func (l *inspection) logOf(t *flow.Transfer) int {
 	if l.NoLogs {
 		return -1
 	}
@@ -76,7 +76,7 @@ func (l *look) logOf(t *flow.Transfer) int {
 }
 
 // payments lists what moved.
-func (l *look) payments() {
+func (l *inspection) payments() {
 	for i := range l.Flow.Moves {
 		m := &l.Flow.Moves[i]
 		if m.Kind == flow.MoveFee || m.Kind == flow.MoveMint || m.NoTo || m.Frame < 0 || m.Frame >= len(l.Tree.Frames) {
@@ -96,7 +96,7 @@ func (l *look) payments() {
 
 // owned gathers the sender's side: sender, actor, what these make in the transaction,
 // and the contract that was called, unless somebody vouches for it or it loses by it.
-func (l *look) owned() {
+func (l *inspection) owned() {
 	l.own = map[common.Address]bool{l.Tx.From: true}
 	if l.Verdict != nil && l.Verdict.Actor != (common.Address{}) {
 		l.own[l.Verdict.Actor] = true
@@ -112,7 +112,7 @@ func (l *look) owned() {
 }
 
 // vouched reports whether a table or a verified source says who stands at an address.
-func (l *look) vouched(a common.Address) bool {
+func (l *inspection) vouched(a common.Address) bool {
 	if x, ok := l.Labels[a]; ok && x.Category != "contract" {
 		return true
 	}
@@ -126,7 +126,7 @@ func (l *look) vouched(a common.Address) bool {
 // loses reports whether a contract ends with less of something, with more of nothing, and
 // got nothing from others: it pays out of its stock. What a trader's contract lacks in the
 // end went through it, or was laid in before.
-func (l *look) loses(a common.Address) bool {
+func (l *inspection) loses(a common.Address) bool {
 	lost := false
 	for _, p := range l.nets(a) {
 		switch {
@@ -141,9 +141,9 @@ func (l *look) loses(a common.Address) bool {
 
 // nets is what an account gained and lost, fees aside. All accounts are netted at once,
 // when the first is asked for: a batch may pay thousands.
-func (l *look) nets(a common.Address) []facts.Position { return l.ledger().Of(a) }
+func (l *inspection) nets(a common.Address) []facts.Position { return l.ledger().Of(a) }
 
-func (l *look) ledger() *facts.Nets {
+func (l *inspection) ledger() *facts.Nets {
 	if l.netted == nil {
 		l.netted = new(facts.Nets)
 		for i := range l.pays {
@@ -155,7 +155,7 @@ func (l *look) ledger() *facts.Nets {
 }
 
 // net is the change of one asset of an account.
-func (l *look) net(a common.Address, k flow.TokenKey) *big.Int {
+func (l *inspection) net(a common.Address, k flow.TokenKey) *big.Int {
 	if n := l.ledger().Net(a, k); n != nil {
 		return n
 	}
@@ -163,7 +163,7 @@ func (l *look) net(a common.Address, k flow.TokenKey) *big.Int {
 }
 
 // gain is the change of one asset of all of the sender's side.
-func (l *look) gain(k flow.TokenKey) *big.Int {
+func (l *inspection) gain(k flow.TokenKey) *big.Int {
 	sum := new(big.Int)
 	for a := range l.own {
 		sum.Add(sum, l.net(a, k))
@@ -172,7 +172,7 @@ func (l *look) gain(k flow.TokenKey) *big.Int {
 }
 
 // total adds up payments of an asset from one to another that a test lets through.
-func (l *look) total(k flow.TokenKey, pass func(*payment) bool) *big.Int {
+func (l *inspection) total(k flow.TokenKey, pass func(*payment) bool) *big.Int {
 	sum := new(big.Int)
 	for i := range l.pays {
 		if p := &l.pays[i]; p.key == k && pass(p) {
@@ -183,7 +183,7 @@ func (l *look) total(k flow.TokenKey, pass func(*payment) bool) *big.Int {
 }
 
 // losses are the fungible assets that an account lost and the sender's side got some of.
-func (l *look) losses(a common.Address) (keys []flow.TokenKey) {
+func (l *inspection) losses(a common.Address) (keys []flow.TokenKey) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.from == a && p.key.ID == "" && !p.key.NFT && !slices.Contains(keys, p.key) && l.net(a, p.key).Sign() < 0 &&
@@ -195,7 +195,7 @@ func (l *look) losses(a common.Address) (keys []flow.TokenKey) {
 }
 
 // attackers are the accounts of the sender's side that took part.
-func (l *look) attackers() (out []api.Addr) {
+func (l *inspection) attackers() (out []api.Addr) {
 	add := func(a common.Address) {
 		if x := api.AddrOf(a); a != (common.Address{}) && !slices.Contains(out, x) && len(out) < 8 {
 			out = append(out, x)
@@ -211,7 +211,7 @@ func (l *look) attackers() (out []api.Addr) {
 }
 
 // slotOf is the value of a slot that changed.
-func (l *look) slotOf(a common.Address, slot common.Hash) (pre, post common.Hash, ok bool) {
+func (l *inspection) slotOf(a common.Address, slot common.Hash) (pre, post common.Hash, ok bool) {
 	if l.Diff == nil {
 		return
 	}
@@ -227,7 +227,7 @@ func (l *look) slotOf(a common.Address, slot common.Hash) (pre, post common.Hash
 }
 
 // changed lists the slots of an account that changed, in order.
-func (l *look) changed(a common.Address) (slots []common.Hash) {
+func (l *inspection) changed(a common.Address) (slots []common.Hash) {
 	if l.Diff == nil {
 		return nil
 	}
@@ -264,7 +264,7 @@ func mapped(holder common.Address) []common.Hash {
 }
 
 // credit is the slot that a contract keeps for a holder and that changed.
-func (l *look) credit(contract, holder common.Address) (slot common.Hash, pre, post *big.Int, ok bool) {
+func (l *inspection) credit(contract, holder common.Address) (slot common.Hash, pre, post *big.Int, ok bool) {
 	if l.Diff == nil || l.Diff.Pre[contract] == nil && l.Diff.Post[contract] == nil {
 		return
 	}
@@ -277,7 +277,7 @@ func (l *look) credit(contract, holder common.Address) (slot common.Hash, pre, p
 }
 
 // holdings is what an account had of an asset before, where the state diff tells.
-func (l *look) holdings(a common.Address, k flow.TokenKey) *big.Int {
+func (l *inspection) holdings(a common.Address, k flow.TokenKey) *big.Int {
 	if k == (flow.TokenKey{}) {
 		if l.Diff != nil && l.Diff.Pre[a] != nil {
 			return l.Diff.Pre[a].Balance
@@ -298,7 +298,7 @@ func (l *look) holdings(a common.Address, k flow.TokenKey) *big.Int {
 }
 
 // reached reports whether a frame runs below a call of the sender's side to a contract.
-func (l *look) reached(f *trace.Frame, contract common.Address) *trace.Frame {
+func (l *inspection) reached(f *trace.Frame, contract common.Address) *trace.Frame {
 	var found *trace.Frame
 	for ; f != nil; f = f.Parent {
 		if f.Kind == trace.Call && f.To == contract && f.Status == trace.OK && l.own[f.From] {

@@ -17,13 +17,13 @@ var priceMovedCheck = Check{
 	Title:      "price moved by more than 5 % and read in the same transaction",
 	Causes:     []api.Category{api.PriceManipulation},
 	Flags:      []verdict.Flag{verdict.PriceMoved},
-	flag:       (*look).movedPrices,
-	find:       (*look).rates,
+	flag:       (*inspection).movedPrices,
+	find:       (*inspection).rates,
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	ruleOut:    (*look).checkPrice,
+	ruleOut:    (*inspection).checkPrice,
 }
 
-func (l *look) checkPrice() verdict.Outcome {
+func (l *inspection) checkPrice() verdict.Outcome {
 	switch {
 	case !l.full():
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
@@ -42,7 +42,7 @@ func (q quote) known() bool { return q.num != nil && q.num.Sign() > 0 && q.den.S
 
 // movedPrices: the spot price of a pool went off by more than 5 % and a contract that
 // does not trade with the pool read it.
-func (l *look) movedPrices() (out []verdict.Risk) {
+func (l *inspection) movedPrices() (out []verdict.Risk) {
 	was := map[common.Address]quote{}
 	done := map[common.Address]bool{}
 	for i := range l.Receipt.Logs {
@@ -98,7 +98,7 @@ func squared(root *big.Int) quote {
 }
 
 // quoteBefore reads the price before the transaction from the pool's storage.
-func (l *look) quoteBefore(pool common.Address, topic common.Hash) quote {
+func (l *inspection) quoteBefore(pool common.Address, topic common.Hash) quote {
 	slot := reservesSlot
 	if topic == evmsig.TopicSwapV3 {
 		slot = common.Hash{}
@@ -120,7 +120,7 @@ func mask(bits uint) *big.Int {
 
 // readBy is the first question for the price of a pool by a contract of others that made
 // no call to the pool: who trades asks as well.
-func (l *look) readBy(pool common.Address) *trace.Frame {
+func (l *inspection) readBy(pool common.Address) *trace.Frame {
 	for _, f := range l.Tree.Frames {
 		if f.Kind == trace.StaticCall && f.Status == trace.OK && f.To == pool && priceReaders[evmsig.Called(f.Input)] && !l.own[f.From] &&
 			!l.trades(f.From, pool) {
@@ -130,6 +130,6 @@ func (l *look) readBy(pool common.Address) *trace.Frame {
 	return nil
 }
 
-func (l *look) trades(a, pool common.Address) bool {
+func (l *inspection) trades(a, pool common.Address) bool {
 	return slices.ContainsFunc(l.Tree.Frames, func(f *trace.Frame) bool { return f.Kind == trace.Call && f.From == a && f.To == pool })
 }

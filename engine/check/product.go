@@ -12,10 +12,10 @@ import (
 var productCheck = Check{
 	Name:    "constant_product",
 	Title:   "product of a pair's reserves does not fall by trades",
-	ruleOut: (*look).checkProduct,
+	ruleOut: (*inspection).checkProduct,
 }
 
-func (l *look) checkProduct() verdict.Outcome {
+func (l *inspection) checkProduct() verdict.Outcome {
 	type state struct{ k *big.Int }
 	last, n := map[common.Address]state{}, 0
 	if l.Receipt == nil {
@@ -63,7 +63,7 @@ func productOf(packed common.Hash) *big.Int {
 
 // burnsAfter reports whether the change of reserves at a log belongs to a withdrawal of
 // liquidity: a pair tells its reserves and then of the burn.
-func (l *look) burnsAfter(i int) bool {
+func (l *inspection) burnsAfter(i int) bool {
 	for j := i + 1; j < len(l.Receipt.Logs); j++ {
 		if g := &l.Receipt.Logs[j]; g.Address == l.Receipt.Logs[i].Address {
 			return len(g.Topics) > 0 && g.Topics[0] == evmsig.TopicBurnV2

@@ -40,7 +40,7 @@ const (
 )
 
 // ask gives the answer to a question, or notes it as open.
-func (l *look) ask(q Question) (View, bool) {
+func (l *inspection) ask(q Question) (View, bool) {
 	same := func(o Question) bool {
 		return o.From == q.From && o.To == q.To && o.When == q.When && bytes.Equal(o.Data, q.Data)
 	}
@@ -55,7 +55,7 @@ func (l *look) ask(q Question) (View, bool) {
 	return View{}, false
 }
 
-func (l *look) open() []Question { return l.asks }
+func (l *inspection) open() []Question { return l.asks }
 
 // stranger is an address to which nobody gave a right: it is cut from the hash of a
 // text, so that nobody has a key to it.
@@ -63,7 +63,7 @@ var stranger = common.BytesToAddress(crypto.Keccak256([]byte("an account without
 
 // openTo reports whether a stranger could have made a call before the transaction; ok
 // is false while nobody has answered.
-func (l *look) openTo(to common.Address, data []byte) (open, ok bool) {
+func (l *inspection) openTo(to common.Address, data []byte) (open, ok bool) {
 	v, ok := l.ask(Question{From: stranger, To: to, Data: data, When: Before, Asker: "whether anybody may make the call"})
 	return ok && !v.Reverted, ok
 }

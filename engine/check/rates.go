@@ -38,7 +38,7 @@ const maxReadings = 4
 
 // readings lists the rates that were asked for by contracts that then paid the sender's
 // side, in calls made by it.
-func (l *look) readings() (out []reading) {
+func (l *inspection) readings() (out []reading) {
 	payers := map[common.Address][]flow.TokenKey{}
 	for _, s := range l.Tree.Frames {
 		if s.Kind != trace.StaticCall || s.Status != trace.OK || len(s.Output) < 32 || l.own[s.From] || l.own[s.To] || s.From == s.To ||
@@ -69,7 +69,7 @@ func (l *look) readings() (out []reading) {
 }
 
 // firstPay is the first payment of the reader after it has read.
-func (l *look) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *payment {
+func (l *inspection) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *payment {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.from != s.From || !l.own[p.to] || p.frame == nil || p.frame.Index < s.Index || !below(p.frame, outer) || p.amount.Sign() == 0 {
@@ -87,7 +87,7 @@ func (l *look) firstPay(s, outer *trace.Frame, keys []flow.TokenKey) *payment {
 // rates looks for contracts that paid by a rate which the sender's side had moved: in
 // the middle of a call of its source that was not over (read-only re-entrancy), or by a
 // trade before.
-func (l *look) rates() (out []finding) {
+func (l *inspection) rates() (out []finding) {
 	done := map[common.Address]bool{}
 	looked := 0
 	for _, r := range l.readings() {
@@ -116,7 +116,7 @@ func (l *look) rates() (out []finding) {
 
 // unfinished is the call of the source that encloses the reading and goes on to change
 // things after it; nil when there is none.
-func (l *look) unfinished(r reading) *trace.Frame {
+func (l *inspection) unfinished(r reading) *trace.Frame {
 	for f := r.outer.Parent; f != nil; f = f.Parent {
 		if f.To != r.source || f.Kind != trace.Call || f.Status != trace.OK {
 			continue
@@ -136,7 +136,7 @@ func (l *look) unfinished(r reading) *trace.Frame {
 
 // touchedBefore reports whether the sender's side traded with the source of a rate, or
 // gave it something, earlier in the transaction.
-func (l *look) touchedBefore(r reading) bool {
+func (l *inspection) touchedBefore(r reading) bool {
 	for _, f := range l.Tree.Frames[:r.frame.Index] {
 		if f.Kind == trace.Call && f.Status == trace.OK && f.To == r.source && l.own[f.From] && len(f.Logs)+len(f.Children) > 0 {
 			return true
@@ -167,7 +167,7 @@ func further(a, b *big.Int) bool {
 
 // readInside: read-only re-entrancy. The rate is compared with what the same question
 // gets before and after the transaction: it must be off from both.
-func (l *look) readInside(r reading, open *trace.Frame) (finding, bool) {
+func (l *inspection) readInside(r reading, open *trace.Frame) (finding, bool) {
 	before, ok1 := l.ask(Question{To: r.source, Data: r.frame.Input, When: Before, Asker: "a rate at rest"})
 	after, ok2 := l.ask(Question{To: r.source, Data: r.frame.Input, When: After, Asker: "a rate at rest"})
 	read := evmsig.Uint(r.frame.Output, 0)
@@ -210,7 +210,7 @@ func (l *look) readInside(r reading, open *trace.Frame) (finding, bool) {
 // shares of the source that it got in the same transaction: the rate was off and nothing
 // was lost by it. Only units of the same size can be compared, and a rate with 18 decimals
 // that is near one.
-func (l *look) covered(r reading, rate *big.Int) bool {
+func (l *inspection) covered(r reading, rate *big.Int) bool {
 	shares := flow.TokenKey{Token: r.source}
 	a, b := l.Tokens[r.source].Decimals, l.Tokens[r.paid.key.Token].Decimals
 	got, gave := l.net(r.reader, shares), new(big.Int).Neg(l.net(r.reader, r.paid.key))
@@ -230,7 +230,7 @@ func factor(over string) int {
 }
 
 // readMoved: the reader was told a price that a trade of the sender's side had moved.
-func (l *look) readMoved(r reading) (finding, bool) {
+func (l *inspection) readMoved(r reading) (finding, bool) {
 	if evmsig.Called(r.frame.Input) == evmsig.SelGetReserves {
 		return l.readReserves(r)
 	}
@@ -272,7 +272,7 @@ func (l *look) readMoved(r reading) (finding, bool) {
 
 // onlyGains reports whether the sender's side ends with more of something and with less
 // of nothing, fees aside.
-func (l *look) onlyGains() bool {
+func (l *inspection) onlyGains() bool {
 	seen, gained := map[flow.TokenKey]bool{}, false
 	for i := range l.pays {
 		k := l.pays[i].key
@@ -296,7 +296,7 @@ var reservesSlot = common.BigToHash(big.NewInt(8))
 // readReserves: of a pair both reserves before the transaction are known from its
 // storage, or from the first trade, so that what the reader got can be valued at the
 // price of then.
-func (l *look) readReserves(r reading) (finding, bool) {
+func (l *inspection) readReserves(r reading) (finding, bool) {
 	pre, _, ok := l.slotOf(r.source, reservesSlot)
 	t0, t1 := l.pairTokens(r.source)
 	if !ok || t0 == (common.Address{}) || t1 == (common.Address{}) {
@@ -352,7 +352,7 @@ func (l *look) readReserves(r reading) (finding, bool) {
 
 // movedElsewhere: the reader paid in something that the pair does not trade; that it
 // lost is only sure when the sender's side gave nothing for it in the end.
-func (l *look) movedElsewhere(r reading) (finding, bool) {
+func (l *inspection) movedElsewhere(r reading) (finding, bool) {
 	if !l.onlyGains() {
 		return finding{}, false
 	}
@@ -374,7 +374,7 @@ func (l *look) movedElsewhere(r reading) (finding, bool) {
 
 // pairTokens are the two tokens that a pair traded, in the order of their addresses, as
 // Uniswap v2 sorts them.
-func (l *look) pairTokens(pair common.Address) (t0, t1 common.Address) {
+func (l *inspection) pairTokens(pair common.Address) (t0, t1 common.Address) {
 	var list []common.Address
 	for i := range l.pays {
 		p := &l.pays[i]

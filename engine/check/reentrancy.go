@@ -20,8 +20,8 @@ var reentrancyCheck = Check{
 	Title:      "reentrancy into a contract that later writes",
 	Causes:     []api.Category{api.Reentrancy},
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       (*look).reentrancy,
-	ruleOut:    (*look).checkReentrancy,
+	find:       (*inspection).reentrancy,
+	ruleOut:    (*inspection).checkReentrancy,
 }
 
 // entry is a call into a contract while a call of the same function is open, made from
@@ -33,7 +33,7 @@ type entry struct {
 
 // entries lists re-entries by the sender's side into the same function. Flash callbacks
 // do not count: there, what comes back calls another function, and by intent.
-func (l *look) entries() (out []entry) {
+func (l *inspection) entries() (out []entry) {
 	for _, g := range l.Tree.Frames {
 		if g.Kind != trace.Call || g.Status != trace.OK || !l.own[g.From] || l.own[g.To] || len(g.Input) < 4 {
 			continue
@@ -52,7 +52,7 @@ func (l *look) entries() (out []entry) {
 
 // reentrancy: a contract paid in a call and, before that call was over, in another one of
 // the same function, and what it gave is more than it got and more than it booked.
-func (l *look) reentrancy() (out []finding) {
+func (l *inspection) reentrancy() (out []finding) {
 	done := map[common.Address]bool{}
 	all := l.entries()
 	for _, e := range all {
@@ -72,7 +72,7 @@ func (l *look) reentrancy() (out []finding) {
 
 // paysIn are the payments of an asset by a contract to the sender's side that belong to
 // one frame and to none nested in it by re-entry.
-func (l *look) paysIn(f *trace.Frame, nested []entry, victim common.Address, k flow.TokenKey) (out []*payment) {
+func (l *inspection) paysIn(f *trace.Frame, nested []entry, victim common.Address, k flow.TokenKey) (out []*payment) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.key != k || p.from != victim || !l.own[p.to] || p.amount.Sign() == 0 || p.frame == nil || !below(p.frame, f) {
@@ -85,7 +85,7 @@ func (l *look) paysIn(f *trace.Frame, nested []entry, victim common.Address, k f
 	return out
 }
 
-func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, bool) {
+func (l *inspection) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, bool) {
 	outer, inner := l.paysIn(e.outer, all, e.victim, k), l.paysIn(e.inner, all, e.victim, k)
 	if len(outer) == 0 || len(inner) == 0 {
 		return finding{}, false
@@ -160,7 +160,7 @@ func (l *look) paidTwice(e entry, all []entry, k flow.TokenKey) (finding, bool) 
 
 // booked reports whether some contract's storage, other than the token's own, fell by
 // just what was paid: then the payment was a debt that is gone.
-func (l *look) booked(net *big.Int, k flow.TokenKey) bool {
+func (l *inspection) booked(net *big.Int, k flow.TokenKey) bool {
 	if l.Diff == nil {
 		return false
 	}
@@ -178,7 +178,7 @@ func (l *look) booked(net *big.Int, k flow.TokenKey) bool {
 	return false
 }
 
-func (l *look) checkReentrancy() verdict.Outcome {
+func (l *inspection) checkReentrancy() verdict.Outcome {
 	if !l.full() {
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
 	}
@@ -195,7 +195,7 @@ func (l *look) checkReentrancy() verdict.Outcome {
 }
 
 // reentered lists the contracts that others called again while a call of theirs ran.
-func (l *look) reentered() (out []common.Address) {
+func (l *inspection) reentered() (out []common.Address) {
 	for _, f := range l.Tree.Frames {
 		if f.Kind != trace.Call && f.Kind != trace.StaticCall || f.From == f.To || f.Status != trace.OK {
 			continue

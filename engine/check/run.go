@@ -56,7 +56,7 @@ const (
 
 // Run makes all checks of a transaction. A panic is the caller's to keep apart.
 func Run(f *Facts) *Report {
-	l := newLook(f)
+	l := newInspection(f)
 	r := &Report{}
 	l.att = l.newAttack()
 	r.Fired, r.Dealings = l.att.fired(), l.att.dealings()
@@ -88,7 +88,7 @@ const maxFlags = 12
 
 // flag raises the risk flags that need the trace, the state diff or the state around the
 // transaction; those of the receipt alone are raised by the classification.
-func (l *look) flag() {
+func (l *inspection) flag() {
 	for i := range registry {
 		if c := &registry[i]; c.flag != nil && (c.own || l.usable()) {
 			l.raised = verdict.Add(l.raised, maxFlags, c.flag(l)...)
@@ -97,7 +97,7 @@ func (l *look) flag() {
 }
 
 // findings are those of all checks, weighed by the rules of each.
-func (l *look) findings() (out []verdict.Finding) {
+func (l *inspection) findings() (out []verdict.Finding) {
 	for i := range registry {
 		c := &registry[i]
 		if c.find == nil || !c.own && !l.usable() {
@@ -116,7 +116,7 @@ func (l *look) findings() (out []verdict.Finding) {
 
 // outcomes are the results of all checks that have one. What a finding or a flag reports
 // is found.
-func (l *look) outcomes(found []verdict.Finding) []Outcome {
+func (l *inspection) outcomes(found []verdict.Finding) []Outcome {
 	list := listed()
 	out := make([]Outcome, 0, len(list))
 	for _, c := range list {
@@ -135,12 +135,12 @@ func (l *look) outcomes(found []verdict.Finding) []Outcome {
 }
 
 // flagged reports whether one of the risk flags is raised.
-func (l *look) flagged(flags ...verdict.Flag) bool {
+func (l *inspection) flagged(flags ...verdict.Flag) bool {
 	return verdict.Flagged(l.raised, flags...) || l.Verdict != nil && verdict.Flagged(l.Verdict.Risks, flags...)
 }
 
 // lossOf says what an account has less of than before.
-func (l *look) lossOf(a common.Address) verdict.Sentence {
+func (l *inspection) lossOf(a common.Address) verdict.Sentence {
 	var parts verdict.List
 	for _, k := range l.losses(a) {
 		if len(parts) < 3 {
@@ -160,19 +160,19 @@ func exploits(f *verdict.Finding) bool {
 }
 
 // usable reports whether there is a whole execution to look at.
-func (l *look) usable() bool {
+func (l *inspection) usable() bool {
 	return l.Succeeded && l.Flow != nil && l.Tree != nil && l.Tree.Source != trace.SourceReceipt && len(l.Tree.Frames) <= maxFrames &&
 		len(l.pays) <= maxPayments
 }
 
 // full reports whether no frame is missing and all ran on the state of the block.
-func (l *look) full() bool {
+func (l *inspection) full() bool {
 	return l.usable() && l.Tree.Source != trace.SourceReplayQuick && !l.Tree.Compressed()
 }
 
 // order sorts findings by their first place and keeps one a victim and cause. A rule
 // that broke first stands first: effects of it are caused by it.
-func (l *look) order(list []verdict.Finding) []verdict.Finding {
+func (l *inspection) order(list []verdict.Finding) []verdict.Finding {
 	slices.SortStableFunc(list, func(a, b verdict.Finding) int { return l.place(&a) - l.place(&b) })
 	var out []verdict.Finding
 	for _, f := range list {
@@ -191,7 +191,7 @@ func (l *look) order(list []verdict.Finding) []verdict.Finding {
 }
 
 // place is the index of the first frame that a finding points to.
-func (l *look) place(f *verdict.Finding) int {
+func (l *inspection) place(f *verdict.Finding) int {
 	first := len(l.Tree.Frames)
 	for _, e := range f.Evidence {
 		if x := l.byPath[e.Facts.Frame]; x != nil {

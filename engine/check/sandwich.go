@@ -11,10 +11,10 @@ var sandwichCheck = Check{
 	Causes:  []api.Category{api.SlippageExposure},
 	Flags:   []verdict.Flag{verdict.Sandwich},
 	Open:    true,
-	ruleOut: (*look).checkSandwich,
+	ruleOut: (*inspection).checkSandwich,
 }
 
-func (l *look) checkSandwich() verdict.Outcome {
+func (l *inspection) checkSandwich() verdict.Outcome {
 	if l.Verdict != nil && l.Verdict.Sandwich != nil {
 		return verdict.Outcome{Result: verdict.Found}
 	}

@@ -19,8 +19,8 @@ var sharePriceCheck = Check{
 	Causes:     []api.Category{api.PrecisionLoss},
 	Open:       true,
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       func(l *look) []finding { return append(l.shareInflation(), l.precision()...) },
-	ruleOut:    (*look).checkSharePrice,
+	find:       func(l *inspection) []finding { return append(l.shareInflation(), l.precision()...) },
+	ruleOut:    (*inspection).checkSharePrice,
 }
 
 // bought is one purchase of shares: what went into a vault and what it made for it.
@@ -45,7 +45,7 @@ func vaultCall(p *payment, vault common.Address) *trace.Frame {
 
 // purchases lists them in the order of the transaction: an asset goes to a contract
 // inside of a call of it, in which it mints its own token, or none, and says so.
-func (l *look) purchases() (out []bought) {
+func (l *inspection) purchases() (out []bought) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.log < 0 || p.key.ID != "" || p.key.NFT || p.key.Token == p.to || p.amount.Sign() == 0 || p.frame == nil {
@@ -67,7 +67,7 @@ func (l *look) purchases() (out []bought) {
 
 // sharesFor adds up what the vault minted in the call that took a payment. A vault that
 // mints nothing must have said so by the event of ERC-4626.
-func (l *look) sharesFor(p *payment, f *trace.Frame) (bought, bool) {
+func (l *inspection) sharesFor(p *payment, f *trace.Frame) (bought, bool) {
 	b := bought{vault: p.to, by: p.from, to: p.from, asset: p.key, in: p, shares: new(big.Int), frame: f}
 	minted := false
 	for i := range l.pays {
@@ -88,7 +88,7 @@ func (l *look) sharesFor(p *payment, f *trace.Frame) (bought, bool) {
 
 // shareInflation: the sender's side bought a few shares, made them dear by a gift to the
 // vault, and somebody else's deposit bought fewer than it paid for.
-func (l *look) shareInflation() (out []finding) {
+func (l *inspection) shareInflation() (out []finding) {
 	list := l.purchases()
 	for i := range list {
 		own := &list[i]
@@ -114,7 +114,7 @@ func (l *look) shareInflation() (out []finding) {
 
 // gift is an asset that the sender's side sent to the vault outside of any call of it,
 // after its purchase.
-func (l *look) gift(own *bought) *payment {
+func (l *inspection) gift(own *bought) *payment {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.key == own.asset && p.to == own.vault && l.own[p.from] && p.frame != nil && p.frame.Index > own.in.frame.Index &&
@@ -125,7 +125,7 @@ func (l *look) gift(own *bought) *payment {
 	return nil
 }
 
-func (l *look) inflated(own *bought, gift *payment, v *bought) (finding, bool) {
+func (l *inspection) inflated(own *bought, gift *payment, v *bought) (finding, bool) {
 	k := own.asset
 	back := l.total(k, func(p *payment) bool { return p.from == own.vault && l.own[p.to] })
 	put := l.total(k, func(p *payment) bool { return p.to == own.vault && l.own[p.from] })
@@ -170,16 +170,16 @@ func (l *look) inflated(own *bought, gift *payment, v *bought) (finding, bool) {
 // last unit.
 const minNibbles = 3
 
-// nibble is a payment of a vault for which no share was burnt.
-type nibble struct {
+// roundingGain is a payment of a vault for which no share was burnt.
+type roundingGain struct {
 	pay *payment
 	log int // of the event that says so
 }
 
 // precision: a vault pays out, again and again, and rounds the shares that it takes for
 // it down to none.
-func (l *look) precision() (out []finding) {
-	found := map[common.Address][]nibble{}
+func (l *inspection) precision() (out []finding) {
+	found := map[common.Address][]roundingGain{}
 	var order []common.Address
 	for i := range l.Receipt.Logs {
 		g := &l.Receipt.Logs[i]
@@ -199,27 +199,27 @@ func (l *look) precision() (out []finding) {
 				if found[g.Address] == nil {
 					order = append(order, g.Address)
 				}
-				found[g.Address] = append(found[g.Address], nibble{p, i})
+				found[g.Address] = append(found[g.Address], roundingGain{p, i})
 				break
 			}
 		}
 	}
 	for _, vault := range order {
 		if n := found[vault]; len(n) >= minNibbles && l.net(vault, n[0].pay.key).Sign() < 0 {
-			out = append(out, l.nibbled(vault, n))
+			out = append(out, l.roundingGains(vault, n))
 		}
 	}
 	return out
 }
 
-func (l *look) nibbled(vault common.Address, list []nibble) finding {
+func (l *inspection) roundingGains(vault common.Address, list []roundingGain) finding {
 	k := list[0].pay.key
 	sum := new(big.Int)
 	for _, n := range list {
 		sum.Add(sum, n.pay.amount)
 	}
 	first, last := list[0], list[len(list)-1]
-	at := func(n nibble) uint64 { return l.Receipt.Logs[n.log].Index }
+	at := func(n roundingGain) uint64 { return l.Receipt.Logs[n.log].Index }
 	return l.find(broken{category: api.PrecisionLoss, victim: vault, lost: []flow.TokenKey{k},
 		check: fmt.Sprintf(
 			"%s > %s and %s == 0 and %s > %s and %s == 0",
@@ -245,7 +245,7 @@ func (l *look) nibbled(vault common.Address, list []nibble) finding {
 }
 
 // checkSharePrice follows the price of each ERC-4626 vault from event to event.
-func (l *look) checkSharePrice() verdict.Outcome {
+func (l *inspection) checkSharePrice() verdict.Outcome {
 	type price struct{ assets, shares *big.Int }
 	last, events := map[common.Address]price{}, 0
 	if l.Receipt == nil {

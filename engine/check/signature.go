@@ -19,7 +19,7 @@ var signatureCheck = Check{
 	Title:      "signature accepted from whoever gives it",
 	Causes:     []api.Category{api.SignatureVerification},
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       (*look).signatures,
+	find:       (*inspection).signatures,
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 
 // signatures: a contract asked who had signed, was told nobody or the one who is paid,
 // and paid all the same.
-func (l *look) signatures() (out []finding) {
+func (l *inspection) signatures() (out []finding) {
 	for _, s := range l.Tree.Frames {
 		if s.To != ecrecover || s.Kind != trace.StaticCall && s.Kind != trace.Call || s.Status != trace.OK || len(s.Input) < 128 ||
 			l.own[s.From] {
@@ -62,7 +62,7 @@ func (l *look) signatures() (out []finding) {
 }
 
 // releases is what the contract paid the sender's side in the call after it had asked.
-func (l *look) releases(s, outer *trace.Frame) *payment {
+func (l *inspection) releases(s, outer *trace.Frame) *payment {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.frame == nil || p.frame.Index < s.Index || !below(p.frame, outer) || !l.own[p.to] || l.own[p.from] || p.from == (common.Address{}) ||
@@ -76,13 +76,13 @@ func (l *look) releases(s, outer *trace.Frame) *payment {
 	return nil
 }
 
-func (l *look) takenBy(p *payment, contract common.Address) bool {
+func (l *inspection) takenBy(p *payment, contract common.Address) bool {
 	f := l.takes(p)
 	return f != nil && f.From == contract
 }
 
 // nobodySigned: the recovery failed, nothing else was asked, and the call went on.
-func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (finding, bool) {
+func (l *inspection) nobodySigned(s, outer *trace.Frame, p *payment) (finding, bool) {
 	for _, f := range l.Tree.Frames {
 		if below(f, outer) && (f.To == ecrecover && len(f.Output) > 0 || evmsig.Called(f.Input) == evmsig.SelValidERC1271) {
 			return finding{}, false // others signed, or it was signed in another way
@@ -111,19 +111,19 @@ func (l *look) nobodySigned(s, outer *trace.Frame, p *payment) (finding, bool) {
 
 // withPayment sets the payment against the whole of what went out, so that the check is
 // about more than one number.
-func (l *look) withPayment(p *payment) string {
+func (l *inspection) withPayment(p *payment) string {
 	return fmt.Sprintf(" and %s <= %s and %s > %s", l.moved(p), ref("sent", p.from, p.key), l.moved(p), ref("received", p.from, p.key))
 }
 
 // carries reports whether the signature that was recovered stands in the calldata of the
 // call: it is the caller's, and no constant of the contract.
-func (l *look) carries(outer, s *trace.Frame) bool {
+func (l *inspection) carries(outer, s *trace.Frame) bool {
 	return bytes.Contains(outer.Input, s.Input[64:96]) && bytes.Contains(outer.Input, s.Input[96:128])
 }
 
 // anybodySigned: the one who is paid signed himself. That this was wrong shows when the
 // same call with another signature, of a key that nobody has, succeeds as well.
-func (l *look) anybodySigned(s, outer *trace.Frame, p *payment, signer common.Address) (finding, bool) {
+func (l *inspection) anybodySigned(s, outer *trace.Frame, p *payment, signer common.Address) (finding, bool) {
 	if !l.carries(outer, s) {
 		return finding{}, false
 	}

@@ -18,13 +18,13 @@ var targetCheck = Check{
 	Title:      "target and calldata of a call taken from the caller",
 	Causes:     []api.Category{api.ArbitraryCall},
 	amplifiers: []verdict.Flag{verdict.FlashLoan},
-	find:       (*look).arbitrary,
-	ruleOut:    (*look).checkTarget,
+	find:       (*inspection).arbitrary,
+	ruleOut:    (*inspection).checkTarget,
 }
 
 // arbitrary: a contract made a call of which target and bytes stand in what it was
 // called with, and that call took what somebody else had let the contract take.
-func (l *look) arbitrary() (out []finding) {
+func (l *inspection) arbitrary() (out []finding) {
 	for i := range l.pays {
 		p := &l.pays[i]
 		if p.log < 0 || l.own[p.from] || p.from == (common.Address{}) || !l.own[p.to] || p.frame == nil || p.amount.Sign() == 0 ||
@@ -54,7 +54,7 @@ func (l *look) arbitrary() (out []finding) {
 
 // nobodys is the proof that the called contract, of which nothing says whose it is, is
 // not the sender's own tool: the same call succeeds for an account without any right.
-func (l *look) nobodys(router common.Address, outer *trace.Frame) *View {
+func (l *inspection) nobodys(router common.Address, outer *trace.Frame) *View {
 	if l.Tx.To == nil || router != *l.Tx.To || outer.Parent != nil || l.Verdict != nil && l.Verdict.Actor == router {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (l *look) nobodys(router common.Address, outer *trace.Frame) *View {
 
 // takes is the call of a token that moves a payment out of an account that is not the
 // caller's: transferFrom.
-func (l *look) takes(p *payment) *trace.Frame {
+func (l *inspection) takes(p *payment) *trace.Frame {
 	for f := p.frame; f != nil; f = f.Parent {
 		if f.Kind == trace.Call && f.To == p.key.Token {
 			if evmsig.Called(f.Input) == evmsig.SelTransferFrom && len(f.Input) >= 100 && common.BytesToAddress(f.Input[16:36]) == p.from {
@@ -85,7 +85,7 @@ func free(outer, inner *trace.Frame) bool {
 }
 
 // onlyGives reports whether an account lost an asset, made no call itself and got nothing.
-func (l *look) onlyGives(a common.Address, k flow.TokenKey) bool {
+func (l *inspection) onlyGives(a common.Address, k flow.TokenKey) bool {
 	for _, p := range l.nets(a) {
 		if p.Key != k && p.Amount.Sign() > 0 {
 			return false
@@ -104,7 +104,7 @@ func (l *look) onlyGives(a common.Address, k flow.TokenKey) bool {
 
 // consents reports whether the call was shown a signature of the account before it took
 // something: recovered, or accepted by the account's own contract.
-func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
+func (l *inspection) consents(a common.Address, outer, inner *trace.Frame) bool {
 	for _, f := range l.Tree.Frames[outer.Index:inner.Index] {
 		if f.Status != trace.OK {
 			continue
@@ -117,7 +117,7 @@ func (l *look) consents(a common.Address, outer, inner *trace.Frame) bool {
 	return false
 }
 
-func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) finding {
+func (l *inspection) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) finding {
 	b := broken{category: api.ArbitraryCall, victim: p.from, faulty: inner.From, lost: []flow.TokenKey{p.key},
 		check: fmt.Sprintf("%s > %s and %s < 0", l.moved(p), ref("received", p.from, p.key), ref("net", p.from, p.key)),
 		evidence: []verdict.Evidence{
@@ -141,7 +141,7 @@ func (l *look) forwarded(p *payment, inner, outer *trace.Frame, anybody *View) f
 	return l.find(b)
 }
 
-func (l *look) checkTarget() verdict.Outcome {
+func (l *inspection) checkTarget() verdict.Outcome {
 	if !l.full() {
 		return ruled(verdict.NotChecked, verdict.WhyNoTrace)
 	}

@@ -12,16 +12,16 @@ var tokensCheck = Check{
 	Causes:  []api.Category{api.TokenIncompatibility},
 	Flags:   []verdict.Flag{verdict.FakeTransferEvent},
 	Open:    true,
-	ruleOut: (*look).checkTokens,
+	ruleOut: (*inspection).checkTokens,
 }
 
 var conservationCheck = Check{
 	Name:    "conservation",
 	Title:   "sum of a token's movements is what was minted less what was burnt",
-	ruleOut: (*look).checkConservation,
+	ruleOut: (*inspection).checkConservation,
 }
 
-func (l *look) checkTokens() verdict.Outcome {
+func (l *inspection) checkTokens() verdict.Outcome {
 	if len(l.Flow.Transfers) == 0 {
 		return ruled(verdict.NotApplicable, verdict.WhyNoTokenMoved)
 	}
@@ -45,7 +45,7 @@ func (l *look) checkTokens() verdict.Outcome {
 
 // checkConservation holds the balances that the state shows against the tokens' logs, of
 // which what is minted and burnt is a part.
-func (l *look) checkConservation() verdict.Outcome {
+func (l *inspection) checkConservation() verdict.Outcome {
 	if len(l.Flow.Transfers) == 0 {
 		return ruled(verdict.NotApplicable, verdict.WhyNoTokenMoved)
 	}

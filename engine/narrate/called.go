@@ -13,19 +13,19 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// sumCalled says what was called when nothing shows that the actor gained or lost by
+// calledHeadline says what was called when nothing shows that the actor gained or lost by
 // it: what the function is named after may have been done for others, or not at all.
-func (a *headlineWriter) sumCalled(o *classify.Opinion, via string) string {
-	if s := a.sumIssued(o); s != "" {
+func (a *headlineWriter) calledHeadline(o *classify.Opinion, via string) string {
+	if s := a.issuedHeadline(o); s != "" {
 		return s
 	}
 	if len(a.Matches)+len(a.ApprovalLogs) > 0 || a.Tx.To == nil || !movesByName[o.Act] {
 		if callActs[o.Act] {
-			return a.sumCall()
+			return a.callHeadline()
 		}
-		return a.sumGeneral(o, verbs[o.Act], via)
+		return a.generalHeadline(o, verbs[o.Act], via)
 	}
-	if s := a.sumMoved(); s != "" {
+	if s := a.movedHeadline(); s != "" {
 		return s
 	}
 	return "Called " + a.functionOf(a.Frame) + " of " + a.Who(a.Entry) + a.unmoved()
@@ -47,9 +47,9 @@ var callActs = map[facts.Act]bool{
 	"contract_call": true, facts.ActMulticall: true, facts.ActWalletExec: true, facts.ActSafeExec: true, facts.ActUserOps: true,
 }
 
-// sumCall tells a call of a function whose meaning is not known, or of several: by what it
+// callHeadline tells a call of a function whose meaning is not known, or of several: by what it
 // moved for the actor, else by what it moved between others.
-func (a *headlineWriter) sumCall() string {
+func (a *headlineWriter) callHeadline() string {
 	through := " through " + a.callee() + a.named()
 	out, in := worthTelling(a.Out), worthTelling(a.In)
 	switch {
@@ -60,7 +60,7 @@ func (a *headlineWriter) sumCall() string {
 	case len(in) > 0:
 		return "Received " + a.legs(in) + a.peers(in, " from ") + through
 	}
-	if s := a.sumMoved(); s != "" {
+	if s := a.movedHeadline(); s != "" {
 		return s
 	}
 	s := "Called " + a.functionOf(a.Frame) + " of " + a.callee()
@@ -70,8 +70,8 @@ func (a *headlineWriter) sumCall() string {
 	return s + a.unmoved()
 }
 
-// sumSystem tells what the system of a rollup wrote.
-func (a *headlineWriter) sumSystem() string {
+// systemHeadline tells what the system of a rollup wrote.
+func (a *headlineWriter) systemHeadline() string {
 	number, ok := facts.L1Block(a.Tx.Input)
 	if !ok {
 		return verbs[facts.ActSystem].past + a.paidAndReceived()
@@ -101,9 +101,9 @@ var movesByName = map[facts.Act]bool{
 	facts.ActBridgeOut: true,
 }
 
-// sumIssued tells of tokens that came into being, or ceased to be, at others than the
+// issuedHeadline tells of tokens that came into being, or ceased to be, at others than the
 // actor: an issuer mints for its customers.
-func (a *headlineWriter) sumIssued(o *classify.Opinion) string {
+func (a *headlineWriter) issuedHeadline(o *classify.Opinion) string {
 	mint := o.Act == facts.ActMint || o.Act == facts.ActMintNFT
 	if !mint && o.Act != facts.ActBurn {
 		return ""
@@ -224,9 +224,9 @@ func (a *stepWriter) batchSteps() (steps []step) {
 	return steps
 }
 
-// sumBridged says what crosses. Native coin beside a token pays for the message; and
+// bridgedHeadline says what crosses. Native coin beside a token pays for the message; and
 // where the bridge took in another token than the actor gave, that one crosses.
-func (a *headlineWriter) sumBridged(o *classify.Opinion, via string) string {
+func (a *headlineWriter) bridgedHeadline(o *classify.Opinion, via string) string {
 	out, over := a.Out, on("over", orBridge(via))
 	for _, h := range o.Matches {
 		if h.Act != facts.ActBridgeOut {
@@ -244,7 +244,7 @@ func (a *headlineWriter) sumBridged(o *classify.Opinion, via string) string {
 	return "Bridged " + a.legs(out) + over
 }
 
-func (a *headlineWriter) sumAuthorize() string {
+func (a *headlineWriter) authorizeHeadline() string {
 	list := a.AuthorizationList()
 	if applied := a.sayApplied(list); len(applied) == 1 {
 		return "Applied an EIP-7702 authorization: " + applied[0]

@@ -140,7 +140,7 @@ func codeSize(f *trace.Frame) string {
 	return " with " + api.Thousands(strconv.Itoa(len(f.Output))) + " bytes of code"
 }
 
-// sumNote tells of data sent to an address that ran no code: a message, as a rule.
+// noteHeadline tells of data sent to an address that ran no code: a message, as a rule.
 func (a Words) sumNote() string {
 	what := api.Thousands(strconv.Itoa(len(a.Tx.Input))) + " bytes of data"
 	if text := Note(a.Tx.Input); text != "" {

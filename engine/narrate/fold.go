@@ -40,7 +40,7 @@ func (a *stepWriter) foldable() *folding {
 	}
 	for i := range a.Flow.Moves {
 		m := &a.Flow.Moves[i]
-		if m.Kind == flow.MoveCall && (a.WrappedNative(m.To) || a.WrappedNative(m.From)) && a.wrapTold(m) {
+		if m.Kind == flow.MoveCall && (a.WrappedNative(m.To) || a.WrappedNative(m.From)) && a.wrapMentioned(m) {
 			f.moves[i] = true
 		}
 	}
@@ -72,9 +72,9 @@ func (a *stepWriter) foldPool(f *folding, h *facts.Match) {
 	f.pools[h] = x
 }
 
-// wrapTold reports whether a transfer tells that native coin of this amount was wrapped or
+// wrapMentioned reports whether a transfer tells that native coin of this amount was wrapped or
 // unwrapped.
-func (a *stepWriter) wrapTold(m *flow.Move) bool {
+func (a *stepWriter) wrapMentioned(m *flow.Move) bool {
 	for i := range a.Flow.Transfers {
 		t := &a.Flow.Transfers[i]
 		if t.Wrap && t.Amount.Cmp(m.Amount) == 0 && (t.Token == m.To && t.To == m.From || t.Token == m.From && t.From == m.To) {
@@ -84,10 +84,10 @@ func (a *stepWriter) wrapTold(m *flow.Move) bool {
 	return false
 }
 
-// toldElsewhere reports whether an event says nothing that another step does not say: a
+// mentionedElsewhere reports whether an event says nothing that another step does not say: a
 // swap without amounts beside its transfers, a liquidation beside its seizure, a flash
 // loan beside its repayment.
-func (a *stepWriter) toldElsewhere(h *facts.Match, f *folding) bool {
+func (a *stepWriter) mentionedElsewhere(h *facts.Match, f *folding) bool {
 	if h.Act == facts.ActSwap {
 		_, ok := f.pools[h]
 		return !ok && h.Log != facts.NoLog && a.Flow != nil && len(a.Flow.Transfers) > 0

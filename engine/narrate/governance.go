@@ -31,8 +31,8 @@ func (a *headlineWriter) argument(o *classify.Opinion, name string) (string, boo
 // ballots are what the governors of OpenZeppelin and Compound count.
 var ballots = map[string]string{"0": "against", "1": "for", "2": "to abstain on"}
 
-// sumVote tells how somebody voted and on what.
-func (a *headlineWriter) sumVote(o *classify.Opinion, via string) string {
+// voteHeadline tells how somebody voted and on what.
+func (a *headlineWriter) voteHeadline(o *classify.Opinion, via string) string {
 	s := "Voted "
 	if support, ok := a.argument(o, "support"); ok && ballots[support] != "" {
 		s += ballots[support]
@@ -49,8 +49,8 @@ func (a *headlineWriter) sumVote(o *classify.Opinion, via string) string {
 	return s + " governance proposal " + clip(PlainText(id)) + on("of", via)
 }
 
-// sumDelegation tells to whom voting power was given.
-func (a *headlineWriter) sumDelegation(o *classify.Opinion, via string) string {
+// delegationHeadline tells to whom voting power was given.
+func (a *headlineWriter) delegationHeadline(o *classify.Opinion, via string) string {
 	to, ok := a.argument(o, "toDelegate")
 	if !ok || !common.IsHexAddress(to) {
 		return verbs[o.Act].past + on("on", via)
@@ -72,8 +72,8 @@ func (a *headlineWriter) powerOf(o *classify.Opinion) string {
 	return ""
 }
 
-// sumStatePost tells for which rollup, and at which contract.
-func (a *headlineWriter) sumStatePost(via string) string {
+// statePostHeadline tells for which rollup, and at which contract.
+func (a *headlineWriter) statePostHeadline(via string) string {
 	s := verbs[facts.ActStatePost].past
 	if a.HasTo {
 		s += " to " + a.callee()
@@ -81,8 +81,8 @@ func (a *headlineWriter) sumStatePost(via string) string {
 	return s + on("for", via)
 }
 
-// sumBatchPost tells how much was posted, and to which contract or inbox.
-func (a *headlineWriter) sumBatchPost(via string) string {
+// batchPostHeadline tells how much was posted, and to which contract or inbox.
+func (a *headlineWriter) batchPostHeadline(via string) string {
 	s := "Posted rollup data"
 	if n := len(a.Tx.BlobHashes); n > 0 {
 		s += " in " + api.Count(n, "blob")

@@ -27,7 +27,7 @@ func (a Words) sayGrant(g *facts.Grant) string {
 	return "allowed " + spender + " to spend " + a.Amount(facts.FungibleKey(g.Token), g.Amount)
 }
 
-func (a *headlineWriter) sumApproval() string {
+func (a *headlineWriter) approvalHeadline() string {
 	list := a.Grants()
 	if len(list) == 0 {
 		if a.HasTo {

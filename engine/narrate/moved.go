@@ -13,8 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// passage is one asset that went from accounts to others, net of what they passed on.
-type passage struct {
+// movement is one asset that went from accounts to others, net of what they passed on.
+type movement struct {
 	key      flow.TokenKey
 	amount   *big.Int // what the losers lost, or the gainers gained where nobody lost
 	from, to []common.Address
@@ -23,14 +23,14 @@ type passage struct {
 // maxPassed bounds the accounts whose movements are added up.
 const maxPassed = 5000
 
-// passages adds up what moved between accounts, NFTs by collection. The fee is no part
+// movements adds up what moved between accounts, NFTs by collection. The fee is no part
 // of it.
-func (a *headlineWriter) passages() (list []passage) {
+func (a *headlineWriter) movements() (list []movement) {
 	if a.Flow == nil || len(a.Flow.Changes) > maxPassed {
 		return nil
 	}
 	index := map[flow.TokenKey]int{}
-	at := func(l *facts.Leg) *passage {
+	at := func(l *facts.Leg) *movement {
 		key := l.Key
 		if key.NFT {
 			key.ID = ""
@@ -39,7 +39,7 @@ func (a *headlineWriter) passages() (list []passage) {
 		if !ok {
 			i = len(list)
 			index[key] = i
-			list = append(list, passage{key: key, amount: new(big.Int)})
+			list = append(list, movement{key: key, amount: new(big.Int)})
 		}
 		return &list[i]
 	}
@@ -71,7 +71,7 @@ func (a *headlineWriter) passages() (list []passage) {
 			p.amount = gained[p.key]
 		}
 	}
-	list = slices.DeleteFunc(list, func(p passage) bool {
+	list = slices.DeleteFunc(list, func(p movement) bool {
 		return p.amount.Sign() == 0 || p.key == flow.TokenKey{} && (&facts.Leg{Amount: p.amount}).Dust()
 	})
 	return a.withoutTwins(list)
@@ -79,12 +79,12 @@ func (a *headlineWriter) passages() (list []passage) {
 
 // withoutTwins leaves out the second contract of a token that records the same movements:
 // the one that no list has.
-func (a *headlineWriter) withoutTwins(list []passage) []passage {
+func (a *headlineWriter) withoutTwins(list []movement) []movement {
 	if len(list) > maxTwins {
 		return list
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(x passage) bool {
-		return slices.ContainsFunc(list, func(y passage) bool {
+	return slices.DeleteFunc(slices.Clone(list), func(x movement) bool {
+		return slices.ContainsFunc(list, func(y movement) bool {
 			return x.amount.Cmp(y.amount) == 0 && a.twin(x.key, y.key) && slices.Equal(x.from, y.from) && slices.Equal(x.to, y.to)
 		})
 	})
@@ -137,40 +137,40 @@ func (a *headlineWriter) joined(out, in []facts.Leg) (o, i []facts.Leg) {
 	return o, i
 }
 
-// sumMoved tells what moved between others than the actor; it is empty when nothing did.
-func (a *headlineWriter) sumMoved() string {
-	list := a.passages()
+// movedHeadline tells what moved between others than the actor; it is empty when nothing did.
+func (a *headlineWriter) movedHeadline() string {
+	list := a.movements()
 	if len(list) == 0 {
 		return ""
 	}
-	s := a.sayPassages(list, 3)
+	s := a.sayMovements(list, 3)
 	if first := list[0].from; a.HasTo && (len(first) != 1 || first[0] != a.Entry) {
 		s += " through " + a.callee()
 	}
 	return s + a.named()
 }
 
-// sumPassages tells the most telling of what moved, without the contract that moved it.
-func (a *headlineWriter) sumPassages(most int) string {
-	if list := a.passages(); len(list) > 0 {
-		return a.sayPassages(list, most)
+// movementsHeadline tells the most telling of what moved, without the contract that moved it.
+func (a *headlineWriter) movementsHeadline(most int) string {
+	if list := a.movements(); len(list) > 0 {
+		return a.sayMovements(list, most)
 	}
 	return ""
 }
 
-// sayPassages tells the most telling passages and counts the others.
-func (a *headlineWriter) sayPassages(list []passage, most int) string {
+// sayMovements tells the most telling passages and counts the others.
+func (a *headlineWriter) sayMovements(list []movement, most int) string {
 	// Tokens before coin, and what many received before what one did.
-	slices.SortStableFunc(list, func(x, y passage) int {
+	slices.SortStableFunc(list, func(x, y movement) int {
 		return cmp.Compare(rank(&y), rank(&x))
 	})
-	s := a.sayPassage(&list[0])
+	s := a.sayMovement(&list[0])
 	for i := range list[1:] {
 		if i+1 == most && len(list) > most+1 {
 			s += " and " + api.Count(len(list)-most, "more asset")
 			break
 		}
-		next := a.sayPassage(&list[i+1])
+		next := a.sayMovement(&list[i+1])
 		if i+2 == len(list) {
 			s += " and " + lowerFirst(next)
 		} else {
@@ -180,7 +180,7 @@ func (a *headlineWriter) sayPassages(list []passage, most int) string {
 	return s
 }
 
-func rank(p *passage) int {
+func rank(p *movement) int {
 	n := len(p.from) + len(p.to)
 	if p.key != (flow.TokenKey{}) {
 		n += maxPassed
@@ -196,7 +196,7 @@ func (a *headlineWriter) named() string {
 	return ""
 }
 
-func (a *headlineWriter) sayPassage(p *passage) string {
+func (a *headlineWriter) sayMovement(p *movement) string {
 	what := a.Amount(p.key, p.amount)
 	if p.key.NFT {
 		what = api.Thousands(p.amount.String()) + " NFTs of " + a.Symbol(p.key.Token)

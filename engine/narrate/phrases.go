@@ -37,9 +37,9 @@ var positions = map[facts.Act]bool{
 	facts.ActClaim: true, facts.ActClaimStake: true,
 }
 
-// sumPhrase tells an act by its phrase: the object, the protocol, and what went the other
+// phraseHeadline tells an act by its phrase: the object, the protocol, and what went the other
 // way. It is empty where the actor moved nothing that could be the object.
-func (a *headlineWriter) sumPhrase(o *classify.Opinion, via string) string {
+func (a *headlineWriter) phraseHeadline(o *classify.Opinion, via string) string {
 	p, ok := phrases[o.Act]
 	if o.Act == facts.ActBorrow && len(facts.NotMinted(a.In)) == 0 && len(facts.NotMinted(a.Out)) > 0 {
 		p = phrase{"Deposited ", " as collateral of a loan", false, "on"}

@@ -11,8 +11,8 @@ import (
 // nameSuffix is what follows a registered label, by the protocol that registers it.
 var nameSuffix = map[string]string{"ens": ".eth", "basenames": ".base.eth"}
 
-// sumName tells which name was registered or renewed, and until when.
-func (a *headlineWriter) sumName(via string) string {
+// nameHeadline tells which name was registered or renewed, and until when.
+func (a *headlineWriter) nameHeadline(via string) string {
 	o := a.v.Deciding
 	for _, h := range o.Matches {
 		if h.Act != facts.ActName || h.Log == facts.NoLog || a.Decoded == nil ||

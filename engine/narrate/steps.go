@@ -98,8 +98,8 @@ func (a *stepWriter) tell(steps []step) *narrative {
 	for i := 0; i < len(steps); {
 		text, n := steps[i].text, 1
 		if steps[i].move != nil {
-			if same := alike(steps[i:]); len(same) >= minAlike {
-				n, text = len(same), func() string { return a.sayAlike(same) }
+			if same := similarSteps(steps[i:]); len(same) >= minAlike {
+				n, text = len(same), func() string { return a.saySimilar(same) }
 			}
 		}
 		s, end := text(), len(out.steps)-1
@@ -238,7 +238,7 @@ var quietActs = map[facts.Act]bool{
 func (a *stepWriter) hitSteps(folded *folding) (steps []step) {
 	for i := range a.Matches {
 		h := &a.Matches[i]
-		if quietActs[h.Act] || h.Weak && !h.Mine || i > 0 && sameCrossing(&a.Matches[i-1], h) || a.toldElsewhere(h, folded) {
+		if quietActs[h.Act] || h.Weak && !h.Mine || i > 0 && sameCrossing(&a.Matches[i-1], h) || a.mentionedElsewhere(h, folded) {
 			continue
 		}
 		s := step{at: 2*h.Log + 1, log: h.Log + 1, about: Detail{Kind: string(h.Act), Actor: &h.Emitter},

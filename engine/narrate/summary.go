@@ -23,11 +23,11 @@ func (a *headlineWriter) summarise() string {
 	}
 	switch {
 	case o.OnlyCalled && len(a.Out)+len(a.In) == 0:
-		return a.sumCalled(o, via) + a.onBehalf()
+		return a.calledHeadline(o, via) + a.onBehalf()
 	case o.Act == facts.ActNote, o.Act == facts.ActTransfer && a.NoCodeRan():
 		return a.sumNote()
 	}
-	s := a.sumAct(o, via)
+	s := a.actHeadline(o, via)
 	if at, ok := classify.TradedBy(a.Reading, o); ok && o.Act != facts.ActArbitrage {
 		s += ", by contract " + a.Who(at)
 	}
@@ -40,46 +40,46 @@ func (a *headlineWriter) summarise() string {
 	return s + a.onBehalf()
 }
 
-// sumAct tells the act itself.
-func (a *headlineWriter) sumAct(o *classify.Opinion, via string) string {
+// actHeadline tells the act itself.
+func (a *headlineWriter) actHeadline(o *classify.Opinion, via string) string {
 	if callActs[o.Act] {
-		return a.sumCall()
+		return a.callHeadline()
 	}
 	switch o.Act {
 	case facts.ActSystem:
-		return a.sumSystem()
+		return a.systemHeadline()
 	case facts.ActName:
-		return a.sumName(via)
+		return a.nameHeadline(via)
 	case facts.ActVote:
-		return a.sumVote(o, via)
+		return a.voteHeadline(o, via)
 	case facts.ActDelegate:
-		return a.sumDelegation(o, via)
+		return a.delegationHeadline(o, via)
 	case facts.ActBatchPost:
-		return a.sumBatchPost(via)
+		return a.batchPostHeadline(via)
 	case facts.ActStatePost:
-		return a.sumStatePost(via)
+		return a.statePostHeadline(via)
 	case facts.ActRelayFill:
-		return a.sumRelayFill(via)
+		return a.relayFillHeadline(via)
 	case facts.ActSwap:
-		return a.sumSwap(via)
+		return a.swapHeadline(via)
 	case facts.ActNFTSale:
-		return a.sumNFT(via)
+		return a.nftHeadline(via)
 	case facts.ActTransfer:
-		return a.sumTransfer()
+		return a.transferHeadline()
 	case facts.ActApproval:
-		return a.sumApproval()
+		return a.approvalHeadline()
 	case facts.ActDeploy:
-		return a.sumDeploy(o)
+		return a.deployHeadline(o)
 	case facts.ActSandwich:
-		return a.sumLeg(via)
+		return a.legHeadline(via)
 	case facts.ActBackrun, facts.ActBuilder:
-		return a.sumBribe(o, via)
+		return a.bribeHeadline(o, via)
 	case "arbitrage":
-		return a.sumArbitrage(o)
+		return a.arbitrageHeadline(o)
 	case facts.ActLiquidate:
-		return a.sumLiquidation(o, via)
+		return a.liquidationHeadline(o, via)
 	}
-	return a.sumGeneral(o, verbs[o.Act], via)
+	return a.generalHeadline(o, verbs[o.Act], via)
 }
 
 // failedOfBundle says how many operations of a bundle failed.
@@ -124,7 +124,7 @@ func on(prep, via string) string {
 	return " " + prep + " " + via
 }
 
-func (a *headlineWriter) sumSwap(via string) string {
+func (a *headlineWriter) swapHeadline(via string) string {
 	o := a.v.Deciding
 	out, in := a.Out, a.In
 	if len(facts.NotMinted(out)) > 0 {
@@ -142,7 +142,7 @@ func (a *headlineWriter) sumSwap(via string) string {
 		return "Swapped " + a.legs(out) + " for " + a.legs(o.Benefit) + on("on", via) + ", paid to " + a.Who(o.Beneficiary) + tail
 	}
 	if len(out) == 0 || len(in) == 0 {
-		return a.sumHalfSwap(out, in, via) + tail
+		return a.halfSwapHeadline(out, in, via) + tail
 	}
 	s := "Swapped " + a.legs(out) + " for " + a.legs(in) + on("on", via)
 	if a.isWrap(out, in) {
@@ -165,9 +165,9 @@ func (a *headlineWriter) isWrap(out, in []facts.Leg) bool {
 	return out[0].Native() && a.WrappedNative(in[0].Key.Token) || in[0].Native() && a.WrappedNative(out[0].Key.Token)
 }
 
-// sumHalfSwap tells a swap of which the actor's movements show one side or none: by its
+// halfSwapHeadline tells a swap of which the actor's movements show one side or none: by its
 // pools, else by what moved between others.
-func (a *headlineWriter) sumHalfSwap(out, in []facts.Leg, via string) string {
+func (a *headlineWriter) halfSwapHeadline(out, in []facts.Leg, via string) string {
 	if len(out)+len(in) == 0 {
 		if who, ok := a.soleTrader(); ok {
 			out, in := a.tidy(a.LegsOf(who))
@@ -180,7 +180,7 @@ func (a *headlineWriter) sumHalfSwap(out, in []facts.Leg, via string) string {
 	case len(in) > 0:
 		return "Received " + a.legs(in) + " from a swap" + on("on", via)
 	}
-	if s := a.sumMoved(); s != "" {
+	if s := a.movedHeadline(); s != "" {
 		return "Settled a trade of others" + on("on", via) + ": " + lowerFirst(s)
 	}
 	return "Called " + a.functionOf(a.Frame) + " of " + a.callee() + a.unmoved()
@@ -213,7 +213,7 @@ func (a *headlineWriter) soleTrader() (who common.Address, ok bool) {
 	return who, n == 1
 }
 
-func (a *headlineWriter) sumNFT(via string) string {
+func (a *headlineWriter) nftHeadline(via string) string {
 	switch {
 	case facts.HasNFT(a.In) && len(a.Out) > 0:
 		return "Bought " + a.legs(a.In) + " for " + a.legs(a.Out) + on("on", via)
@@ -227,10 +227,10 @@ func (a *headlineWriter) sumNFT(via string) string {
 	return "Settled an NFT sale" + on("on", via)
 }
 
-// sumTransfer names the one receiver, or counts them.
-func (a *headlineWriter) sumTransfer() string {
+// transferHeadline names the one receiver, or counts them.
+func (a *headlineWriter) transferHeadline() string {
 	if len(a.Out) == 0 && len(a.In) == 0 {
-		return a.sumZeroTransfer()
+		return a.zeroTransferHeadline()
 	}
 	if len(a.Out) == 0 {
 		return a.digits(a.Actor) + " received " + a.legs(a.In) + a.peers(a.In, " from ")
@@ -279,14 +279,14 @@ func (a *headlineWriter) peers(legs []facts.Leg, prep string) string {
 	return prep + api.Thousands(strconv.Itoa(len(others)+1)) + " addresses"
 }
 
-func (a *headlineWriter) sumZeroTransfer() string {
+func (a *headlineWriter) zeroTransferHeadline() string {
 	if a.IsPoisoning() {
 		return "Moved nothing: " + api.Count(
 			len(a.Flow.Transfers)+len(a.Flow.Fakes),
 			"transfer event",
 		) + " between others, as address poisoning makes them, left out"
 	}
-	if moved := a.sumMoved(); moved != "" {
+	if moved := a.movedHeadline(); moved != "" {
 		return moved
 	}
 	if a.Flow != nil && len(a.Flow.Transfers) > 0 {
@@ -306,7 +306,7 @@ func (a *headlineWriter) sumZeroTransfer() string {
 	return "Moved nothing"
 }
 
-func (a *headlineWriter) sumDeploy(o *classify.Opinion) string {
+func (a *headlineWriter) deployHeadline(o *classify.Opinion) string {
 	if a.Tx.To == nil {
 		if a.Receipt != nil && a.Receipt.ContractAddress != nil {
 			s := "Deployed contract " + a.whoNew(*a.Receipt.ContractAddress)
@@ -341,7 +341,7 @@ func (a *headlineWriter) whoNew(addr common.Address) string {
 	return api.AddrOf(addr).String()
 }
 
-func (a *headlineWriter) sumArbitrage(o *classify.Opinion) string {
+func (a *headlineWriter) arbitrageHeadline(o *classify.Opinion) string {
 	pools := []common.Address{}
 	for _, h := range o.Matches {
 		pools = append(pools, h.Emitter)
@@ -408,7 +408,7 @@ func inChain(list []facts.PoolTrade) []facts.PoolTrade {
 	return list
 }
 
-func (a *headlineWriter) sumLiquidation(o *classify.Opinion, via string) string {
+func (a *headlineWriter) liquidationHeadline(o *classify.Opinion, via string) string {
 	s := "Liquidated a position"
 	for _, h := range o.Matches {
 		if victim, ok := a.LiquidatedAccount(h); ok {
@@ -455,9 +455,9 @@ func (a *headlineWriter) seized() string {
 	return ""
 }
 
-// sumGeneral serves every act that is said as verb, amounts, place. Acts with a
+// generalHeadline serves every act that is said as verb, amounts, place. Acts with a
 // sentence of their own come first; what is left says what was given and got.
-func (a *headlineWriter) sumGeneral(o *classify.Opinion, k verb, via string) string {
+func (a *headlineWriter) generalHeadline(o *classify.Opinion, k verb, via string) string {
 	verb := k.past
 	switch {
 	case o.SubType == "request":
@@ -467,7 +467,7 @@ func (a *headlineWriter) sumGeneral(o *classify.Opinion, k verb, via string) str
 	case verb == "":
 		verb = "Ran " + strings.ReplaceAll(string(o.Act), "_", " ")
 	default:
-		if s := a.sumOwn(o, verb, via); s != "" {
+		if s := a.ownHeadline(o, verb, via); s != "" {
 			return s
 		}
 	}
@@ -475,7 +475,7 @@ func (a *headlineWriter) sumGeneral(o *classify.Opinion, k verb, via string) str
 	if told := a.paidAndReceived(); told != "" || !movesByName[o.Act] && !objectless[o.Act] {
 		return s + told
 	}
-	if moved := a.sumPassages(2); moved != "" {
+	if moved := a.movementsHeadline(2); moved != "" {
 		return s + ": " + lowerFirst(moved)
 	}
 	return s
@@ -484,8 +484,8 @@ func (a *headlineWriter) sumGeneral(o *classify.Opinion, k verb, via string) str
 // objectless are further acts of which the verb alone says too little.
 var objectless = map[facts.Act]bool{"order_refund": true, facts.ActBridgeOut: true, facts.ActBridgeIn: true}
 
-// sumOwn is the sentence of acts that have one, empty when the movements do not fit it.
-func (a *headlineWriter) sumOwn(o *classify.Opinion, verb, via string) string {
+// ownHeadline is the sentence of acts that have one, empty when the movements do not fit it.
+func (a *headlineWriter) ownHeadline(o *classify.Opinion, verb, via string) string {
 	out, in := a.Out, a.In
 	switch o.Act {
 	case "receive":
@@ -497,21 +497,21 @@ func (a *headlineWriter) sumOwn(o *classify.Opinion, verb, via string) string {
 	case "pay":
 		return "Paid " + a.legs(out) + a.peers(out, " to ")
 	case facts.ActMintNFT, facts.ActMint, facts.ActBurn:
-		return a.sumMint(verb, o)
+		return a.mintHeadline(verb, o)
 	case facts.ActOracle:
 		if via == "" && len(o.Matches) > 0 {
 			return verb + " at " + a.Who(o.Matches[0].Emitter)
 		}
 	case facts.ActAuthorize:
-		return a.sumAuthorize()
+		return a.authorizeHeadline()
 	case facts.ActBridgeIn, facts.ActMessageIn:
 		if len(in) == 0 {
-			return a.sumDelivery(o, via)
+			return a.deliveryHeadline(o, via)
 		}
 		return "Received " + a.legs(in) + on("over", orBridge(via))
 	case facts.ActBridgeOut, facts.ActMessageOut:
 		if len(out) > 0 {
-			return a.sumBridged(o, via)
+			return a.bridgedHeadline(o, via)
 		}
 	case facts.ActWrap, facts.ActUnwrap:
 		if len(out) > 0 && len(in) > 0 {
@@ -519,15 +519,15 @@ func (a *headlineWriter) sumOwn(o *classify.Opinion, verb, via string) string {
 		}
 		return strings.TrimSpace(verb + " " + a.legs(append(out, in...)))
 	case facts.ActStake, facts.ActUnstake:
-		return a.sumStake(o, verb, via)
+		return a.stakeHeadline(o, verb, via)
 	default:
-		return a.sumPhrase(o, via)
+		return a.phraseHeadline(o, via)
 	}
 	return ""
 }
 
-// sumStake names what went in or came out, and the share that stands for it.
-func (a *headlineWriter) sumStake(o *classify.Opinion, verb, via string) string {
+// stakeHeadline names what went in or came out, and the share that stands for it.
+func (a *headlineWriter) stakeHeadline(o *classify.Opinion, verb, via string) string {
 	prep := "with"
 	if o.Act == facts.ActUnstake {
 		prep = "from"
@@ -545,16 +545,16 @@ func (a *headlineWriter) sumStake(o *classify.Opinion, verb, via string) string 
 	return ""
 }
 
-// sumDelivery tells what a relayer brought to somebody else.
-func (a *headlineWriter) sumDelivery(o *classify.Opinion, via string) string {
+// deliveryHeadline tells what a relayer brought to somebody else.
+func (a *headlineWriter) deliveryHeadline(o *classify.Opinion, via string) string {
 	if len(o.Benefit) > 0 {
 		return "Delivered " + a.legs(o.Benefit) + " to " + a.Who(o.Beneficiary) + on("over", orBridge(via))
 	}
 	return "Delivered a cross-chain message" + on("over", orBridge(via))
 }
 
-// sumRelayFill tells what a relayer paid, and whom.
-func (a *headlineWriter) sumRelayFill(via string) string {
+// relayFillHeadline tells what a relayer paid, and whom.
+func (a *headlineWriter) relayFillHeadline(via string) string {
 	if len(a.In) == 0 {
 		return verbs[facts.ActRelayFill].past + on("on", via) + " for " + a.Who(a.Actor)
 	}
@@ -568,7 +568,7 @@ func orBridge(via string) string {
 	return via
 }
 
-func (a *headlineWriter) sumMint(verb string, o *classify.Opinion) string {
+func (a *headlineWriter) mintHeadline(verb string, o *classify.Opinion) string {
 	switch {
 	case len(a.Out) > 0 && len(a.In) > 0 && o.SubType == "deposit":
 		return "Deposited " + a.legs(a.Out) + " for " + a.legs(a.In)

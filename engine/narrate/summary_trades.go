@@ -9,12 +9,12 @@ import (
 	"txlens/engine/flow"
 )
 
-// sumBribe says what the place in the block cost beside the fee.
-func (a *headlineWriter) sumBribe(o *classify.Opinion, via string) string {
+// bribeHeadline says what the place in the block cost beside the fee.
+func (a *headlineWriter) bribeHeadline(o *classify.Opinion, via string) string {
 	if len(o.Matches) == 0 {
 		return "Paid the block producer " + a.Amount(flow.TokenKey{}, a.ProducerPayment())
 	}
-	s := a.sumSwap(via)
+	s := a.swapHeadline(via)
 	if rest, tip := a.tip(a.Out); tip == nil || len(rest) == 0 {
 		s += ", paying the block producer " + a.Amount(flow.TokenKey{}, a.ProducerPayment())
 	}
@@ -34,8 +34,8 @@ func (a *headlineWriter) behind() string {
 	return ", right behind the trade of transaction " + f.Tx.Hex()[:10] + "… in pool " + a.Who(f.Pool)
 }
 
-// sumLeg says which side of whose trade this is.
-func (a *headlineWriter) sumLeg(via string) string {
+// legHeadline says which side of whose trade this is.
+func (a *headlineWriter) legHeadline(via string) string {
 	w := a.Sandwich
 	which := "Back"
 	if w.Front {
@@ -45,7 +45,7 @@ func (a *headlineWriter) sumLeg(via string) string {
 	if len(w.Victims) == 1 {
 		n = "the trade of transaction " + w.Victims[0].Hex()[:10] + "…"
 	}
-	return which + " leg of a sandwich around " + n + " in pool " + a.Who(w.Pool) + a.bothSides(w) + ": " + lowerFirst(a.sumSwap(via))
+	return which + " leg of a sandwich around " + n + " in pool " + a.Who(w.Pool) + a.bothSides(w) + ": " + lowerFirst(a.swapHeadline(via))
 }
 
 // bothSides says what a sandwich cost its victims and brought its searcher.

@@ -85,7 +85,7 @@ func (n *names) fundsGraph(r *api.Result) *drawing {
 	}
 	boxes := make([]size, len(order))
 	for i := range boxes {
-		boxes[i] = size{n.purseParty(order[i]).width(fundBoxW), fundBoxH}
+		boxes[i] = size{n.fundsParty(order[i]).width(fundBoxW), fundBoxH}
 	}
 	return n.drawFunds(r, order, kept, texts, left, lay(boxes, wires))
 }
@@ -104,7 +104,7 @@ func (n *names) drawFunds(r *api.Result, order []fundsNode, kept []*lane, texts 
 		d.wire(l.routes[i], class, texts[i])
 		sentences = append(
 			sentences,
-			fmt.Sprintf("%s to %s: %s", n.purseParty(k.from).Name(), n.purseParty(k.to).Name(), strings.Join(texts[i], ", ")),
+			fmt.Sprintf("%s to %s: %s", n.fundsParty(k.from).Name(), n.fundsParty(k.to).Name(), strings.Join(texts[i], ", ")),
 		)
 	}
 	d.Desc = describe(sentences)
@@ -118,7 +118,7 @@ func (n *names) drawFunds(r *api.Result, order []fundsNode, kept []*lane, texts 
 			class = "party self"
 		}
 		at, s := l.boxes[i], l.sizes[i]
-		d.Boxes = append(d.Boxes, mailbox(n.purseParty(p), at.x, at.y, s.w, s.h, class))
+		d.Boxes = append(d.Boxes, mailbox(n.fundsParty(p), at.x, at.y, s.w, s.h, class))
 	}
 	return d
 }
@@ -149,7 +149,7 @@ func (d *drawing) wire(r route, class string, text []string) {
 	}
 }
 
-func (n *names) purseParty(p fundsNode) party {
+func (n *names) fundsParty(p fundsNode) party {
 	switch {
 	case p.made:
 		return party{Label: "minted", Short: "zero address", Address: p.addr.String()}

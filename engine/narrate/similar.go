@@ -12,9 +12,9 @@ import (
 // minAlike is from how many on transfers alike are told as one.
 const minAlike = 4
 
-// alike is the run of token transfers that begins the steps: NFTs of one contract
+// similarSteps is the run of token transfers that begins the steps: NFTs of one contract
 // between the same two, or the same amount of one token from one to many.
-func alike(steps []step) []step {
+func similarSteps(steps []step) []step {
 	first := steps[0].move
 	nft := first.Standard == flow.ERC721
 	for i := 1; i < len(steps); i++ {
@@ -27,8 +27,8 @@ func alike(steps []step) []step {
 	return steps
 }
 
-// sayAlike tells a run of transfers in one sentence.
-func (a *stepWriter) sayAlike(run []step) string {
+// saySimilar tells a run of transfers in one sentence.
+func (a *stepWriter) saySimilar(run []step) string {
 	t, n := run[0].move, api.Thousands(strconv.Itoa(len(run)))
 	zero := common.Address{}
 	if t.Standard == flow.ERC721 {
