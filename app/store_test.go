@@ -83,3 +83,20 @@ func TestStoreWarning(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// TestBoundIsInForce: the server bounds its database, and its requests are refused when that is
+// full.
+func TestBoundIsInForce(t *testing.T) {
+	s, err := New(context.Background(), Options{Listen: "127.0.0.1:0", DataDir: t.TempDir(), DataMax: storage.LeastMaxBytes, KeepRuns: job.KeepStreams})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if u := s.store.Usage(); u.Max != storage.LeastMaxBytes {
+		t.Errorf("%+v", u)
+	}
+	c := s.transportConfig(nil)
+	if c.Room == nil || c.Room() != nil || c.Runs.Keeps(job.RunBlocking) || !c.Runs.Keeps(job.RunStream) {
+		t.Error("the server does not ask for room, or keeps other runs")
+	}
+}

@@ -157,6 +157,9 @@ func TestFullOfPromises(t *testing.T) {
 		t.Fatal(err)
 	}
 	paid = append(paid, late...)
+	if len(s.budget.passed) == 0 {
+		t.Error("each write looks at all paid runs anew")
+	}
 	if n := kept(t, s, paid); n != len(paid) || s.Usage().Evicted != 0 {
 		t.Errorf("%d of %d paid runs are left", n, len(paid))
 	}
@@ -187,11 +190,11 @@ func TestBoundOfAnOlderFile(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
 	o := Options{Now: c.Now, ExpireEvery: -1}
 	s := open(t, dir, o)
-	free, err := putRuns(t, s, c, job.RunPaid, 6000)
+	sold, err := putRuns(t, s, c, job.RunPaid, 1500)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sold, err := putRuns(t, s, c, job.RunPaid, 1500)
+	free, err := putRuns(t, s, c, job.RunPaid, 6000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,12 +356,19 @@ func writeAll(s *Store, rows []job.RunRow) (err error) {
 func TestFailedEviction(t *testing.T) {
 	c := newClock()
 	s := open(t, t.TempDir(), Options{Now: c.Now, ExpireEvery: -1, MaxBytes: testBound})
-	overwrite(t, s, bucketBlocking, []byte("no key of a record"), []byte{1})
+	blocking, err := putRuns(t, s, c, job.RunBlocking, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, s, bucketBlocking, []byte("no key of a record, behind them"), []byte{1})
 	if _, err := putRuns(t, s, c, job.RunPaid, 6500); err != nil {
 		t.Fatal(err)
 	}
 	if u := s.Usage(); u.Evicted != 0 || u.Promised < testBound {
 		t.Errorf("%+v", u)
+	}
+	if n := kept(t, s, blocking); n != len(blocking) {
+		t.Errorf("%d of %d runs are left by a deletion that failed", n, len(blocking))
 	}
 	recount(t, s)
 }
