@@ -188,6 +188,17 @@ func TestRules(t *testing.T) {
 	owned := func(from, to string) *trace.Frame {
 		return emits(call("vault", "own_1()"), "OwnershipTransferred(address,address)", []string{from, to})
 	}
+	match := func(named, owner string, id int, paid ...*trace.Frame) *trace.Frame {
+		inside := []any{named, nft("apes", owner, "tool", id)}
+		for _, p := range paid {
+			inside = append(inside, p)
+		}
+		return call("market", "match_1(address)", inside...)
+	}
+	f("pull_named!", attackBy(match("alice", "alice", 1), match("bob", "bob", 2)))                              // NFTs of strangers
+	f("pull_named", attackBy(match("alice", "alice", 1)))                                                       // of one, and no gain otherwise
+	f("", attackBy(match("alice", "alice", 1, sends("alice", 500)), match("bob", "bob", 2, sends("bob", 500)))) // who are paid
+	f("", attackBy(match("carol", "alice", 1), match("carol", "bob", 2)))                                       // whom the caller did not name
 	setUp := func(function string) *trace.Frame { return call("vault", function, "tool") }
 	f("initialised_anew!", attackBy(setUp("initialize(address)"), withdraw(1500)))
 	f("initialised_anew!", attackBy(setUp("init(address)"), withdraw(1500), withdraw(200)))
