@@ -53,19 +53,13 @@ type adminFlags struct {
 
 // storeFlags say what the database keeps.
 type storeFlags struct {
-	DataMax  *byteSize    `name:"data-max"  placeholder:"SIZE" env:"TXLENS_DATA_MAX" help:"Size of the database, such as 20GB. Above four fifths of it, run records of unmetered requests are deleted before their time, the oldest first; when records of payers and jobs fill it, requests that need to be stored are answered 503. 0: no bound; default 20GB, or a tenth of the disk if that is less."`
+	DataMax  byteSize     `name:"data-max"  placeholder:"SIZE" env:"TXLENS_DATA_MAX" help:"Size of the database, such as 20GB. Above four fifths of it, run records of unmetered requests are deleted before their time, the oldest first; when records of payers and jobs fill it, requests that need to be stored are answered 503. 0: no bound; default 20GB, or a tenth of the disk if that is less."`
 	KeepRuns job.KeepRuns `name:"keep-runs" default:"all" enum:"all,paid,streams,none" env:"TXLENS_KEEP_RUNS" help:"Runs of POST /explain that GET /explain/run returns later: all; paid, those that were sold; streams, those and unmetered streams; none, which only a server that sells nothing may have."`
 }
 
 // dataMax is the option of app.Options.
 func (f storeFlags) dataMax() int64 {
-	switch {
-	case f.DataMax == nil:
-		return 0
-	case *f.DataMax == 0:
-		return -1
-	}
-	return int64(*f.DataMax)
+	return int64(f.DataMax)
 }
 
 // BeforeResolve puts the file of settings below flags and environment.

@@ -6,17 +6,36 @@ import (
 	"strings"
 )
 
-// byteSize is a number of bytes, written such as 500MB, 20GB or 1TB.
+// byteSize is a number of bytes, written such as 500MB, 20GB or 1TB. It is negative for 0,
+// which means that there is no bound; the zero value means that none was given.
 type byteSize int64
+
+var byteUnits = []struct {
+	name  string
+	scale int64
+}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}}
+
+// String returns what UnmarshalText reads.
+func (b byteSize) String() string {
+	switch {
+	case b == 0:
+		return ""
+	case b < 0:
+		return "0"
+	}
+	for _, u := range byteUnits {
+		if int64(b)%u.scale == 0 {
+			return strconv.FormatInt(int64(b)/u.scale, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (b *byteSize) UnmarshalText(text []byte) error {
 	number := string(text)
 	scale := int64(1)
-	for _, unit := range []struct {
-		name  string
-		scale int64
-	}{{"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}} {
+	for _, unit := range byteUnits {
 		if rest, ok := strings.CutSuffix(number, unit.name); ok {
 			number, scale = rest, unit.scale
 			break
@@ -26,6 +45,8 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	if err != nil || n < 0 || n > 1e15/scale || n > 0 && scale == 1 {
 		return errors.New("write a size such as 500MB, 20GB or 1TB, or 0")
 	}
-	*b = byteSize(n * scale)
+	if *b = byteSize(n * scale); n == 0 {
+		*b = -1
+	}
 	return nil
 }

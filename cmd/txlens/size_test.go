@@ -1,17 +1,24 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestByteSize(t *testing.T) {
 	f := func(text string, want int64, ok bool) {
 		t.Helper()
 		var b byteSize
 		if err := b.UnmarshalText([]byte(text)); int64(b) != want || (err == nil) != ok {
-			t.Errorf("%q: %d, %v", text, b, err)
+			t.Errorf("%q: %d, %v", text, int64(b), err)
+		}
+		var again byteSize
+		if err := again.UnmarshalText([]byte(b.String())); ok && (err != nil || again != b) {
+			t.Errorf("%q is shown as %q", text, b)
 		}
 	}
-	f("0", 0, true)
-	f("0GB", 0, true)
+	f("0", -1, true)
+	f("0GB", -1, true)
 	f("500MB", 500_000_000, true)
 	f("20GB", 20_000_000_000, true)
 	f("1000TB", 1e15, true)
@@ -23,4 +30,23 @@ func TestByteSize(t *testing.T) {
 	f("20", 0, false)
 	f("20G", 0, false)
 	f("1.5GB", 0, false)
+}
+
+// TestSizeIsShown: the check of the settings shows a size as it is written.
+func TestSizeIsShown(t *testing.T) {
+	f := func(given, want string) {
+		t.Helper()
+		args := []string{"serve", "--check", "--data", t.TempDir()}
+		if given != "" {
+			args = append(args, "--data-max", given)
+		}
+		_, out, _ := command(t, "", args...)
+		line, _, _ := strings.Cut(out[max(0, strings.Index(out, "data-max")):], "\n")
+		if got := strings.Join(strings.Fields(line), " "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	f("1000MB", "data-max 1GB flag")
+	f("0", "data-max 0 flag")
+	f("", "data-max - default")
 }
