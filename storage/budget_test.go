@@ -277,7 +277,7 @@ func TestRunChangesClass(t *testing.T) {
 func TestBoundHolds(t *testing.T) {
 	records := 40_000
 	if testing.Short() || underRace {
-		records = 5000
+		records = 12_000 // enough to fill the bound twice
 	}
 	length, err := time.ParseDuration(os.Getenv("TXLENS_SOAK"))
 	bound := int64(64 << 20)
