@@ -34,7 +34,7 @@ func TestCallback(t *testing.T) {
 	defer receiver.Close()
 	secret := bytes.Repeat([]byte{7}, 32)
 	o := Options{
-		Listen: "127.0.0.1:0", DataDir: t.TempDir(),
+		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Grace: 20 * time.Second,
 		Callbacks: &webhook.Options{
 			Allow: []string{"http://hooks.example.org:80"}, Secret: secret,
 			Resolve: func(context.Context, string) ([]netip.Addr, error) {

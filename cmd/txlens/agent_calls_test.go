@@ -26,7 +26,7 @@ func TestAgentCalls(t *testing.T) {
 		script.Turn{Calls: []script.Call{calls("simulate", object{"without": 7}), calls("no_such_tool", object{}), calls("engage_playbook", object{"name": "exploit-triage"})}, Usage: llm.Usage{Input: 10, Output: 5}},
 		submits(),
 	)
-	flags.modelFlags = asksScript(t, "anthropic", s)
+	flags.Model = asksScript(t, "anthropic", s)
 	var heard heardEvents
 	a, m := testAnalyst(t, flags), new(meter.Meter)
 	res, err := a.ExplainWith(context.Background(), transport.RunSpec{Request: api.Request{TxHash: hash, ChainID: 1}, Sink: heard.hear}, m)

@@ -12,6 +12,7 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
 	"txlens/engine/meter"
@@ -53,7 +54,7 @@ func isPartialOfAgent(t *testing.T, name string, res *api.Result, says string) {
 // TestAgentFailures: whatever becomes of the model, the answer is the partial result
 // that names its phase, with what the rules know.
 func TestAgentFailures(t *testing.T) {
-	f := func(name, outcome, says string, s *script.Server, change ...func(*modelFlags)) {
+	f := func(name, outcome, says string, s *script.Server, change ...func(*settings.Model)) {
 		t.Helper()
 		flags := asksScript(t, "anthropic", s)
 		for _, c := range change {
@@ -88,15 +89,15 @@ func TestAgentFailures(t *testing.T) {
 	f("early end", "cut", "was cut off", broken(script.Fault{After: 5, End: true}))
 	f("endless text", "malformed", "could not be read", broken(script.Fault{After: 4, Endless: true}))
 	f("endless line", "malformed", "could not be read", broken(script.Fault{After: 4, Flood: true}))
-	f("endless loop", "turns", "within its turns: 5", always(looks), func(m *modelFlags) { m.Turns = 5 })
-	f("too much money", "budget", "within its budget of $0.02", always(looks), func(m *modelFlags) { m.Budget = "0.02" })
-	f("too many tokens", "budget", "within its budget of 3000 tokens", always(looks), func(m *modelFlags) { m.Tokens = 3000 })
+	f("endless loop", "turns", "within its turns: 5", always(looks), func(m *settings.Model) { m.Turns = 5 })
+	f("too much money", "budget", "within its budget of $0.02", always(looks), func(m *settings.Model) { m.Budget = "0.02" })
+	f("too many tokens", "budget", "within its budget of 3000 tokens", always(looks), func(m *settings.Model) { m.Tokens = 3000 })
 	f("only talk", "no_answer", "stopped without one", always(script.Turn{Text: []string{"Hm."}}))
 	f("an answer of nonsense", "no_answer", "no answer that can be read", always(script.Turn{Calls: []script.Call{calls("submit_explanation", object{"summary": 7})}}))
 	f("wrong key", "account", "refuses the service's account", broken(script.Fault{Status: http.StatusUnauthorized, Message: "secret"}))
 	f("no money", "account", "refuses the service's account", broken(script.Fault{Status: http.StatusPaymentRequired, Message: "secret"}))
 	f("unknown model", "rejected", "rejected the request", broken(script.Fault{Status: http.StatusNotFound, Message: "secret"}))
-	f("silent", "stopped", "the time for the model is over (200ms)", broken(script.Fault{After: 3, Silent: true}), func(m *modelFlags) { m.Patience = 200 * time.Millisecond })
+	f("silent", "stopped", "the time for the model is over (200ms)", broken(script.Fault{After: 3, Silent: true}), func(m *settings.Model) { m.Patience = 200 * time.Millisecond })
 }
 
 // opusPrice is that of the default model, in nano-dollars a token.
@@ -135,7 +136,7 @@ func TestAgentFinish(t *testing.T) {
 		finish := make(chan struct{})
 		flags, m := asksScript(t, "anthropic", fallsSilent()), new(meter.Meter)
 		b := tracerBundle(t, failingCase)
-		model, err := flags.agent()
+		model, err := flags.Agent()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +165,7 @@ func TestAgentCallerGone(t *testing.T) {
 	for range 3 {
 		s := fallsSilent()
 		flags := asksScript(t, "anthropic", s)
-		flags.Patience, flags.wire.Silence, flags.wire.Turn = time.Hour, time.Hour, time.Hour
+		flags.Patience, flags.Wire.Silence, flags.Wire.Turn = time.Hour, time.Hour, time.Hour
 		ctx, cancel := context.WithCancel(context.Background())
 		b := tracerBundle(t, failingCase)
 		res, run, err := replayWith(t, ctx, b, flags, transport.RunSpec{Sink: onWord(cancel)}, new(meter.Meter))

@@ -105,7 +105,7 @@ func TestAgentInjection(t *testing.T) {
 			w := tokenNamed(t, words)
 			rules := mustExplain(t, testAnalyst(t, w.flags), api.Request{TxHash: sceneHash, ChainID: 1})
 			s := obeys(words)
-			w.flags.modelFlags = asksScript(t, "anthropic", s)
+			w.flags.Model = asksScript(t, "anthropic", s)
 			a := testAnalyst(t, w.flags)
 			res, err := local{a}.Explain(context.Background(), api.Request{TxHash: sceneHash, ChainID: 1}, nil)
 			if err != nil || res.AnalysisModel != api.DefaultModel {

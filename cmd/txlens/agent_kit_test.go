@@ -13,6 +13,7 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/agent/claim"
 	"txlens/engine/agent/llm"
 	"txlens/engine/agent/llm/llmhttp"
@@ -29,14 +30,14 @@ var vendors = []string{"anthropic", "openai"}
 
 // asksScript are the flags by which a model is asked over HTTP that answers from a
 // script. One of OpenAI costs what Anthropic's does.
-func asksScript(t testing.TB, vendor string, s *script.Server) modelFlags {
+func asksScript(t testing.TB, vendor string, s *script.Server) settings.Model {
 	t.Helper()
 	t.Cleanup(s.Close)
 	key := t.(*testing.T)
-	f := modelFlags{
+	f := settings.Model{
 		Provider: vendor, ProviderURL: s.Anthropic(), ProviderKey: keyFile(key, script.Key, 0o600), Default: api.DefaultModel,
 		Turns: 16, Tokens: 600_000, Thinking: 4096, Budget: "3", Patience: time.Minute,
-		wire: llmhttp.Limits{Backoff: time.Millisecond, Retries: 2, Silence: 20 * time.Second},
+		Wire: llmhttp.Limits{Backoff: time.Millisecond, Retries: 2, Silence: 20 * time.Second},
 	}
 	if vendor == "openai" {
 		f.ProviderURL = s.OpenAI()
@@ -73,7 +74,7 @@ func with(key string, value any) func(object) { return func(o object) { o[key] =
 
 // rerun is one of the transactions of go-ethereum's tracer tests behind a node that
 // has its whole state, so that it can be simulated.
-func rerun(t testing.TB, name string) (worldFlags, string) {
+func rerun(t testing.TB, name string) (settings.Evidence, string) {
 	t.Helper()
 	c, err := gethdata.Open(name)
 	if err != nil {
@@ -85,7 +86,7 @@ func rerun(t testing.TB, name string) (worldFlags, string) {
 	}
 	srv := httptest.NewServer(node)
 	t.Cleanup(srv.Close)
-	return worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: 30 * time.Second}, c.Hash().Hex()
+	return settings.Evidence{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: 30 * time.Second}, c.Hash().Hex()
 }
 
 // heard keeps the events of an analysis.
@@ -134,15 +135,15 @@ func tracerBundle(t testing.TB, name string) *upstream.Bundle {
 }
 
 // replayTracer has the model of the flags look at such a transaction.
-func replayTracer(t testing.TB, name string, f modelFlags, job transport.RunSpec, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
+func replayTracer(t testing.TB, name string, f settings.Model, job transport.RunSpec, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
 	t.Helper()
 	return replayWith(t, context.Background(), tracerBundle(t, name), f, job, m)
 }
 
 // replayWith tells how the run of the model went, too; nil: there was none.
-func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f modelFlags, job transport.RunSpec, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
+func replayWith(t testing.TB, ctx context.Context, b *upstream.Bundle, f settings.Model, job transport.RunSpec, m *meter.Meter) (*api.Result, *analysis.AgentRun, error) {
 	t.Helper()
-	model, err := f.agent()
+	model, err := f.Agent()
 	if err != nil {
 		t.Fatal(err)
 	}

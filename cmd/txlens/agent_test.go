@@ -29,7 +29,7 @@ func TestAgentSwap(t *testing.T) {
 			look := script.Turn{Think: []string{"A router."}, Text: []string{"Let me ", "look."}, Usage: llm.Usage{Input: 300, Output: 40, CacheWrite: 5000},
 				Calls: []script.Call{calls("get_frame", object{"frame": "0"}), calls("get_balances", object{})}}
 			s := script.New(look, submits(with("txType", "swap"), with("confidence", "high")))
-			w.flags.modelFlags = asksScript(t, vendor, s)
+			w.flags.Model = asksScript(t, vendor, s)
 			var heard heardEvents
 			a := w.hasty(t)
 			m := new(meter.Meter)
@@ -67,7 +67,7 @@ func TestAgentTriage(t *testing.T) {
 		script.Turn{Calls: []script.Call{calls("simulate", object{"without": []any{object{"frame": "0.0"}}})}, Usage: llm.Usage{Input: 10, Output: 5}},
 		submits(with("txType", "exploit"), with("findings", []any{claimed}), with("confidence", "high")),
 	)
-	flags.modelFlags = asksScript(t, "anthropic", s)
+	flags.Model = asksScript(t, "anthropic", s)
 	var heard heardEvents
 	a, m := testAnalyst(t, flags), new(meter.Meter)
 	res, err := a.ExplainWith(context.Background(), transport.RunSpec{Request: api.Request{TxHash: hash, ChainID: 1, Context: "is this an exploit?"}, Sink: heard.hear}, m)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/storage"
 )
 
@@ -23,11 +24,11 @@ type backupCmd struct {
 // file appears whole or not at all.
 func (cmd *backupCmd) Run(ctx context.Context, c console) (err error) {
 	if _, err := os.Lstat(cmd.File); err == nil {
-		return badInput{fmt.Errorf("%s exists; name a new file", cmd.File)}
+		return settings.InputError{Err: fmt.Errorf("%s exists; name a new file", cmd.File)}
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(cmd.File), ".txlens-backup-*")
 	if err != nil {
-		return badInput{fmt.Errorf("write backup: %w", err)}
+		return settings.InputError{Err: fmt.Errorf("write backup: %w", err)}
 	}
 	defer os.Remove(tmp.Name())
 	n, err := cmd.copy(ctx, tmp)
@@ -35,10 +36,10 @@ func (cmd *backupCmd) Run(ctx context.Context, c console) (err error) {
 		err = tmp.Sync()
 	}
 	if err = errors.Join(err, tmp.Close()); err != nil {
-		return badInput{err}
+		return settings.InputError{Err: err}
 	}
 	if err := place(tmp.Name(), cmd.File); err != nil {
-		return badInput{fmt.Errorf("write backup: %w", err)}
+		return settings.InputError{Err: fmt.Errorf("write backup: %w", err)}
 	}
 	_, err = fmt.Fprintf(c.out, "%s: %d bytes\n", cmd.File, n)
 	return err
@@ -48,7 +49,7 @@ func (cmd *backupCmd) copy(ctx context.Context, w io.Writer) (int64, error) {
 	if cmd.Admin != "" {
 		return fetchBackup(ctx, cmd.Admin, w)
 	}
-	dir, err := cmd.dir()
+	dir, err := cmd.Folder()
 	if err != nil {
 		return 0, err
 	}

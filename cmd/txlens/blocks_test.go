@@ -16,6 +16,7 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/stubnode"
@@ -23,13 +24,13 @@ import (
 
 // recordedNodes serves every recorded block, one node for each chain, and makes
 // the flags that ask them and nobody else.
-func recordedNodes(t testing.TB, opt stubnode.Options) worldFlags {
+func recordedNodes(t testing.TB, opt stubnode.Options) settings.Evidence {
 	t.Helper()
 	byChain := make(map[uint64][]fixture.Block)
 	for _, b := range fixture.Blocks(t) {
 		byChain[b.ChainID] = append(byChain[b.ChainID], b)
 	}
-	f := worldFlags{RPCOnly: true, Sources: "off", Deadline: analysis.DefaultDeadline}
+	f := settings.Evidence{RPCOnly: true, Sources: "off", Deadline: analysis.DefaultDeadline}
 	for id, blocks := range byChain {
 		o := opt
 		o.ChainID = id
@@ -38,9 +39,9 @@ func recordedNodes(t testing.TB, opt stubnode.Options) worldFlags {
 	return f
 }
 
-func testAnalyst(t testing.TB, f worldFlags) *app.Analyst {
+func testAnalyst(t testing.TB, f settings.Evidence) *app.Analyst {
 	t.Helper()
-	a, err := newAnalyst(f)
+	a, err := settings.NewAnalyst(f)
 	if err != nil {
 		t.Fatal(err)
 	}

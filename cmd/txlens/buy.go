@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -19,7 +20,7 @@ func dollars(flag, text string) (tempo.Amount, error) {
 		err = errors.New("must be above 0")
 	}
 	if err != nil {
-		return a, badInput{fmt.Errorf("%s: %w", flag, err)}
+		return a, settings.InputError{Err: fmt.Errorf("%s: %w", flag, err)}
 	}
 	return a, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
@@ -39,7 +40,7 @@ func (cmd *channelsCmd) Run(ctx context.Context, c console) error {
 		return err
 	}
 	if cmd.Limit < 0 {
-		return badInput{errors.New("--limit: must not be negative")}
+		return settings.InputError{Err: errors.New("--limit: must not be negative")}
 	}
 	if cmd.Channel != "" {
 		ch, err := findChannel(ctx, base, cmd.Channel)
@@ -54,7 +55,7 @@ func (cmd *channelsCmd) Run(ctx context.Context, c console) error {
 	var from common.Hash
 	if cmd.From != "" {
 		if from, _, err = channelRange(cmd.From); err != nil {
-			return badInput{fmt.Errorf("--from: %w", err)}
+			return settings.InputError{Err: fmt.Errorf("--from: %w", err)}
 		}
 	}
 	list, next, err := cmd.list(ctx, base, from)
@@ -117,7 +118,7 @@ func channelRange(text string) (from common.Hash, prefix string, err error) {
 func findChannel(ctx context.Context, base, text string) (ch admin.Channel, err error) {
 	from, prefix, err := channelRange(text)
 	if err != nil {
-		return ch, badInput{err}
+		return ch, settings.InputError{Err: err}
 	}
 	for _, ended := range []bool{false, true} {
 		page, err := channelPage(ctx, base, from, 2, ended)
@@ -134,10 +135,10 @@ func findChannel(ctx context.Context, base, text string) (ch admin.Channel, err 
 		case 1:
 			return fits[0], nil
 		case 2:
-			return ch, badInput{fmt.Errorf("more than one channel begins with %s; give more of its id", text)}
+			return ch, settings.InputError{Err: fmt.Errorf("more than one channel begins with %s; give more of its id", text)}
 		}
 	}
-	return ch, badInput{fmt.Errorf("the server knows no channel %s", text)}
+	return ch, settings.InputError{Err: fmt.Errorf("the server knows no channel %s", text)}
 }
 
 func writeLine(w io.Writer, v any) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"txlens/actors/channel"
+	"txlens/app/settings"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/settle"
 )
@@ -20,23 +21,23 @@ const checkTime = 10 * time.Second
 // checkSettlement asks the settlement chain what a server would find there: its id, its
 // time, and what the settling key has for fees. The error is a setting that is wrong;
 // what an operator should look into is a line that begins with "warning".
-func (f *payFlags) checkSettlement(ctx context.Context, w io.Writer) error {
-	if !f.sells() {
+func checkSettlement(ctx context.Context, f *settings.Sale, w io.Writer) error {
+	if !f.Sells() {
 		return nil
 	}
-	o, err := f.options()
+	o, err := f.Options()
 	if err != nil {
 		return err
 	}
 	chain, err := o.SettlementChain()
 	if err != nil {
-		return flagError(err)
+		return settings.FlagError(err)
 	}
 	defer chain.Close()
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	if err := chain.CheckChain(ctx); errors.Is(err, settle.ErrWrongChain) {
-		return badInput{fmt.Errorf("--settle-rpc: %w", err)}
+		return settings.InputError{Err: fmt.Errorf("--settle-rpc: %w", err)}
 	}
 	h, err := chain.Health(ctx)
 	if err != nil {

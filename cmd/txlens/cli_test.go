@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
 	"txlens/internal/testkit/fixture"
@@ -71,7 +72,7 @@ func TestReplayOfGarbage(t *testing.T) {
 	}
 }
 
-func rpcArgs(f worldFlags) []string {
+func rpcArgs(f settings.Evidence) []string {
 	args := []string{"--rpc-only", "--sources", "off"}
 	for _, r := range f.RPC {
 		args = append(args, "--rpc", r)

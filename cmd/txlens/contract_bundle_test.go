@@ -16,6 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"txlens/app/settings"
 	"txlens/engine/upstream"
 )
 
@@ -51,7 +52,7 @@ func recordedHouse(t *testing.T, file string) (h *house, hash string) {
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"historical state is not available"}}`, q.ID)
 	}))
 	t.Cleanup(node.Close)
-	w := &stubWorld{flags: worldFlags{RPC: []string{fmt.Sprintf("%d=%s", b.Meta.ChainID, node.URL)}, RPCOnly: true, Sources: "off"}}
+	w := &stubWorld{flags: settings.Evidence{RPC: []string{fmt.Sprintf("%d=%s", b.Meta.ChainID, node.URL)}, RPCOnly: true, Sources: "off"}}
 	return &house{t: t, base: startServe(t, w, "--admin-listen", "off", "--sources", "off")}, b.Meta.TxHash
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/diff"
@@ -24,7 +25,7 @@ type diffCmd struct {
 	JSON bool   `       help:"Print the difference as one line of JSON."  name:"json"`
 	HTML string `       help:"Also write the difference as a page."       name:"html" placeholder:"FILE" type:"path"`
 
-	worldFlags `embed:"" group:"Where the evidence comes from:"`
+	settings.Evidence `embed:"" group:"Where the evidence comes from:"`
 }
 
 // Run compares two results.
@@ -58,18 +59,18 @@ func (cmd *diffCmd) read(ctx context.Context, c console, name string) (*api.Resu
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, badInput{errors.New("is a folder; name a file in it")}
+		return nil, settings.InputError{Err: errors.New("is a folder; name a file in it")}
 	case err == nil:
 		return readResult(ctx, name)
 	}
 	if _, perr := chain.ParseReference(name); perr != nil {
-		return nil, badInput{errors.New("is neither a file nor a transaction")}
+		return nil, settings.InputError{Err: errors.New("is neither a file nor a transaction")}
 	}
 	var req api.Request
 	if err := refer(&req, name); err != nil {
 		return nil, err
 	}
-	a, err := newAnalyst(cmd.worldFlags)
+	a, err := settings.NewAnalyst(cmd.Evidence)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func readResult(ctx context.Context, path string) (*api.Result, error) {
 		return app.Replay(ctx, b, transport.RunSpec{})
 	}
 	if !errors.Is(err, upstream.ErrNotBundle) {
-		return nil, badInput{err}
+		return nil, settings.InputError{Err: err}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -102,13 +103,13 @@ func readResult(ctx context.Context, path string) (*api.Result, error) {
 	}
 	switch doc = bytes.TrimSpace(doc); {
 	case len(doc) > maxResult:
-		return nil, badInput{fmt.Errorf("is larger than %d MiB", maxResult>>20)}
+		return nil, settings.InputError{Err: fmt.Errorf("is larger than %d MiB", maxResult>>20)}
 	case bytes.Count(doc, []byte("\n{")) > 0:
-		return nil, badInput{errors.New("has more than one result; give a file with one")}
+		return nil, settings.InputError{Err: errors.New("has more than one result; give a file with one")}
 	}
 	res, err := api.DecodeResult(doc)
 	if err != nil || res.TxHash == "" {
-		return nil, badInput{errors.New("is neither a bundle nor the JSON of one result, as --json prints it")}
+		return nil, settings.InputError{Err: errors.New("is neither a bundle nor the JSON of one result, as --json prints it")}
 	}
 	return res, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"txlens/app/settings"
 	"txlens/engine/chain"
 	"txlens/engine/upstream"
 	"txlens/transport/client"
@@ -21,8 +22,8 @@ type doctorCmd struct {
 	KeyFile string   `name:"key-file" placeholder:"FILE"  help:"Check the file of a payer's key, too."                                                                type:"path"`
 	JSON    bool     `name:"json"                         help:"One JSON array instead of a table."`
 
-	dataFlag   `embed:""`
-	worldFlags `embed:"" group:"Where the evidence comes from:"`
+	settings.Data     `embed:""`
+	settings.Evidence `embed:"" group:"Where the evidence comes from:"`
 }
 
 // States of a check.
@@ -73,16 +74,16 @@ func (cmd *doctorCmd) Run(ctx context.Context, c console) error {
 // chains are those whose endpoints are checked.
 func (cmd *doctorCmd) chains() (list []*chain.Chain, err error) {
 	for _, name := range cmd.Chain {
-		ch, err := parseChain(name)
+		ch, err := settings.ParseChain(name)
 		if err != nil {
-			return nil, badInput{fmt.Errorf("--chain: %w", err)}
+			return nil, settings.InputError{Err: fmt.Errorf("--chain: %w", err)}
 		}
 		list = append(list, ch)
 	}
 	if len(list) > 0 {
 		return list, nil
 	}
-	given, err := parseEndpoints(cmd.RPC)
+	given, err := settings.ParseEndpoints(cmd.RPC)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (cmd *doctorCmd) chains() (list []*chain.Chain, err error) {
 
 // outside checks endpoints, traces, the clock and the key of Etherscan.
 func (cmd *doctorCmd) outside(ctx context.Context, chains []*chain.Chain) (list []check) {
-	cfg, err := cmd.config()
+	cfg, err := cmd.UpstreamConfig()
 	if err != nil {
 		return []check{{"settings", stateFault, err.Error(), "correct the flag or its variable of the environment"}}
 	}
@@ -205,7 +206,7 @@ func etherscanCheck(err error) check {
 
 // database says whether a server could have its data in the folder.
 func (cmd *doctorCmd) database() check {
-	dir, err := cmd.dir()
+	dir, err := cmd.Folder()
 	note := ""
 	if err == nil {
 		note, err = inspectData(dir)
@@ -219,7 +220,7 @@ func (cmd *doctorCmd) database() check {
 // provider says whether the settings of the language model are complete. Nobody is asked:
 // that would cost money.
 func (cmd *doctorCmd) provider() check {
-	model, err := cmd.agent()
+	model, err := cmd.Agent()
 	if err != nil {
 		return check{"language model", stateFault, oneLine(err.Error()), "correct the flag, or leave out --provider"}
 	}
@@ -227,7 +228,7 @@ func (cmd *doctorCmd) provider() check {
 	switch {
 	case model == nil:
 		return check{"language model", stateGood, "none; rules alone explain", ""}
-	case os.Getenv(providerKeyEnv) == "" && cmd.ProviderKey == "":
+	case os.Getenv(settings.ProviderKeyEnv) == "" && cmd.ProviderKey == "":
 		return check{"language model", stateGood, cmd.Provider + ", without a key", ""}
 	}
 	return check{"language model", stateGood, cmd.Provider + ", with a key that was not tried", ""}

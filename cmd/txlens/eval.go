@@ -10,6 +10,7 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/meter"
 	"txlens/transport"
@@ -17,33 +18,33 @@ import (
 
 type evalCmd struct {
 	Dir              string `arg:"" type:"existingdir" help:"Folder of cases: for each a NAME.toml, and the bundle that it names."`
-	Model            string `                          help:"Language model, as the service names them; default the one of --default-model."     name:"model"              placeholder:"MODEL"`
+	ModelName        string `                          help:"Language model, as the service names them; default the one of --default-model."     name:"model"              placeholder:"MODEL"`
 	JSON             bool   `                          help:"Print one object of JSON."                                                          name:"json"`
 	Parallel         int    `                          help:"Cases at a time."                                                                   name:"parallel"                                 default:"4"`
 	MinAccuracy      int    `                          help:"Fail when fewer of the expectations are met."                                       name:"min-accuracy"       placeholder:"PERCENT"`
 	MaxFalseExploits int    `                          help:"Fail when more transactions are called an exploit that are none; default no limit." name:"max-false-exploits" placeholder:"N"       default:"-1"`
 
-	modelFlags `embed:""`
+	settings.Model `embed:""`
 }
 
 // Run judges all cases of a folder. Exit code 1 says that a threshold is missed.
 func (cmd *evalCmd) Run(ctx context.Context, c console) error {
 	switch {
 	case cmd.Parallel < 1 || cmd.Parallel > 256:
-		return badInput{errors.New("--parallel: must be between 1 and 256")}
+		return settings.InputError{Err: errors.New("--parallel: must be between 1 and 256")}
 	case cmd.MinAccuracy < 0 || cmd.MinAccuracy > 100:
-		return badInput{errors.New("--min-accuracy: must be between 0 and 100")}
-	case cmd.Model != "" && !slices.Contains(api.ModelNames(), cmd.Model):
-		return badInput{fmt.Errorf("--model: %w", noModel(cmd.Model))}
+		return settings.InputError{Err: errors.New("--min-accuracy: must be between 0 and 100")}
+	case cmd.ModelName != "" && !slices.Contains(api.ModelNames(), cmd.ModelName):
+		return settings.InputError{Err: fmt.Errorf("--model: %w", settings.NoModel(cmd.ModelName))}
 	}
-	model, err := cmd.agent()
+	model, err := cmd.Agent()
 	if err != nil {
 		return err
 	}
 	defer model.Close()
 	cases, err := readCases(cmd.Dir)
 	if err != nil {
-		return badInput{err}
+		return settings.InputError{Err: err}
 	}
 	sheet, err := cmd.judge(ctx, cases, model)
 	if err != nil {
@@ -59,13 +60,13 @@ func (cmd *evalCmd) Run(ctx context.Context, c console) error {
 func (cmd *evalCmd) judge(ctx context.Context, cases []*evalCase, model *analysis.Agent) (*evalSheet, error) {
 	sheet := &evalSheet{Model: api.ModelRules, Cases: make([]evalRow, len(cases))}
 	if model != nil {
-		sheet.Model = api.Request{Model: cmd.Model}.ModelOr(model.Default)
+		sheet.Model = api.Request{Model: cmd.ModelName}.ModelOr(model.Default)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(cmd.Parallel)
 	for i, c := range cases {
 		g.Go(func() error {
-			sheet.Cases[i] = c.run(ctx, cmd.Model, model)
+			sheet.Cases[i] = c.run(ctx, cmd.ModelName, model)
 			return ctx.Err()
 		})
 	}

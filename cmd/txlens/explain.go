@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/report"
@@ -30,9 +31,9 @@ type explainCmd struct {
 	Parallel int      `       help:"Analyses at a time with -."                                                                                       name:"parallel"                                 default:"4"`
 	Quiet    bool     `       help:"No progress on stderr."                                                                                           name:"quiet"                                                short:"q"`
 
-	exportFlags `embed:"" group:"Other formats:"`
-	worldFlags  `embed:"" group:"Where the evidence comes from:"`
-	buyFlags    `embed:"" group:"Buying the analysis from a server:"`
+	exportFlags       `embed:"" group:"Other formats:"`
+	settings.Evidence `embed:"" group:"Where the evidence comes from:"`
+	buyFlags          `embed:"" group:"Buying the analysis from a server:"`
 }
 
 // explains is who makes the analyses: this process, or a server that sells.
@@ -44,21 +45,21 @@ type explains interface {
 func (cmd *explainCmd) check() error {
 	switch {
 	case cmd.View != string(api.ViewFull) && !cmd.JSON:
-		return badInput{errors.New("--view needs --json")}
+		return settings.InputError{Err: errors.New("--view needs --json")}
 	case cmd.NoScript && cmd.HTML == "":
-		return badInput{errors.New("--no-script needs --html")}
+		return settings.InputError{Err: errors.New("--no-script needs --html")}
 	case len(cmd.Hash) > 1 && slices.Contains(cmd.Hash, "-"):
-		return badInput{errors.New("give hashes, or - for those on stdin, not both")}
+		return settings.InputError{Err: errors.New("give hashes, or - for those on stdin, not both")}
 	case cmd.many() && cmd.chosen() == nil && !cmd.JSON:
-		return badInput{errors.New("more than one transaction, or - for stdin, needs --json")}
+		return settings.InputError{Err: errors.New("more than one transaction, or - for stdin, needs --json")}
 	case cmd.many() && cmd.HTML != "":
-		return badInput{errors.New("--html takes one transaction, and no -")}
+		return settings.InputError{Err: errors.New("--html takes one transaction, and no -")}
 	case cmd.many() && cmd.buyFlags.Run != "":
-		return badInput{errors.New("--run takes one transaction, and no -")}
+		return settings.InputError{Err: errors.New("--run takes one transaction, and no -")}
 	case cmd.Parallel < 1 || cmd.Parallel > 256:
-		return badInput{errors.New("--parallel: must be between 1 and 256")}
+		return settings.InputError{Err: errors.New("--parallel: must be between 1 and 256")}
 	case cmd.Server == "" && (cmd.Async || cmd.Close || cmd.buyFlags.Run != "" || cmd.MaxCharge != ""):
-		return badInput{errors.New("--server: name who sells the analysis; --async, --run, --close and --max-charge go with it")}
+		return settings.InputError{Err: errors.New("--server: name who sells the analysis; --async, --run, --close and --max-charge go with it")}
 	}
 	return cmd.exportFlags.check(cmd.JSON, cmd.many())
 }
@@ -73,9 +74,9 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 	}
 	req := api.Request{Context: cmd.Context, Model: cmd.Model}
 	if cmd.Chain != "" {
-		ch, err := parseChain(cmd.Chain)
+		ch, err := settings.ParseChain(cmd.Chain)
 		if err != nil {
-			return badInput{fmt.Errorf("--chain: %w", err)}
+			return settings.InputError{Err: fmt.Errorf("--chain: %w", err)}
 		}
 		req.ChainID = ch.ID
 	}
@@ -93,7 +94,7 @@ func (cmd *explainCmd) Run(ctx context.Context, c console) error {
 		err = cmd.explain(ctx, c, b, p, req)
 		return errors.Join(err, b.end(ctx))
 	}
-	a, err := newAnalyst(cmd.worldFlags)
+	a, err := settings.NewAnalyst(cmd.Evidence)
 	if err != nil {
 		return err
 	}
@@ -336,7 +337,7 @@ func eachRequest(r io.Reader, base api.Request, f func(api.Request, error) bool)
 		}
 	}
 	if errors.Is(sc.Err(), bufio.ErrTooLong) {
-		return badInput{fmt.Errorf("stdin: a line is longer than %d bytes", maxLine)}
+		return settings.InputError{Err: fmt.Errorf("stdin: a line is longer than %d bytes", maxLine)}
 	}
 	return sc.Err()
 }
@@ -346,12 +347,12 @@ func parseLine(text string, base api.Request) (api.Request, error) {
 	words := strings.Fields(text)
 	if len(words) > 2 {
 		req.TxHash = words[0]
-		return req, badInput{errors.New("want a hash, optionally followed by a chain")}
+		return req, settings.InputError{Err: errors.New("want a hash, optionally followed by a chain")}
 	}
 	if len(words) == 2 {
-		ch, err := parseChain(words[1])
+		ch, err := settings.ParseChain(words[1])
 		if err != nil {
-			return req, badInput{err}
+			return req, settings.InputError{Err: err}
 		}
 		req.ChainID = ch.ID
 	}
@@ -364,13 +365,15 @@ func refer(req *api.Request, text string) error {
 	ref, err := chain.ParseReference(text)
 	if err != nil {
 		req.TxHash = text
-		return badInput{fmt.Errorf("%q is no transaction: %w", api.OneLine(text, 80), err)}
+		return settings.InputError{Err: fmt.Errorf("%q is no transaction: %w", api.OneLine(text, 80), err)}
 	}
 	req.TxHash = ref.Hash
 	if ref.Chain != nil {
 		if req.ChainID != 0 && req.ChainID != ref.Chain.ID {
 			given, _ := chain.ByID(req.ChainID)
-			return badInput{fmt.Errorf("the page is one of %s, and the chain given is %s; leave one out", ref.Chain.Slug, given.Slug)}
+			return settings.InputError{
+				Err: fmt.Errorf("the page is one of %s, and the chain given is %s; leave one out", ref.Chain.Slug, given.Slug),
+			}
 		}
 		req.ChainID = ref.Chain.ID
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"txlens/app/settings"
 	"txlens/engine/export"
 )
 
@@ -44,9 +45,9 @@ func (f *exportFlags) check(asJSON, many bool) error {
 	}
 	switch {
 	case n > 1:
-		return badInput{errors.New("give one of --json, --csv, --svg and --mermaid: each prints to stdout")}
+		return settings.InputError{Err: errors.New("give one of --json, --csv, --svg and --mermaid: each prints to stdout")}
 	case many && f.chosen() != nil:
-		return badInput{errors.New("--csv, --svg and --mermaid take one transaction, and no -; use --json for many")}
+		return settings.InputError{Err: errors.New("--csv, --svg and --mermaid take one transaction, and no -; use --json for many")}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/internal/testkit/fixture"
 	"txlens/internal/testkit/stubnode"
@@ -26,7 +27,7 @@ const swapHash = "0x8787d972e2"
 type stubWorld struct {
 	node    *stubnode.Node
 	sources *stubnode.Sources
-	flags   worldFlags
+	flags   settings.Evidence
 	block   fixture.Block
 	tx      fixture.Tx
 }
@@ -48,7 +49,7 @@ func newStubWorld(t testing.TB) *stubWorld {
 	w.sources = stubnode.NewSources()
 	srv := httptest.NewServer(w.sources)
 	t.Cleanup(srv.Close)
-	w.flags = worldFlags{
+	w.flags = settings.Evidence{
 		RPC: []string{fmt.Sprintf("%d=%s", w.block.ChainID, w.node.Start(t))}, RPCOnly: true, Sources: "on", Deadline: 20 * time.Second,
 		SourcifyURL: srv.URL, FourByteURL: srv.URL, EtherscanURL: srv.URL, EtherscanKey: "k3y", BlockscoutURL: srv.URL, LlamaURL: srv.URL,
 	}
@@ -58,7 +59,7 @@ func newStubWorld(t testing.TB) *stubWorld {
 // hasty has short patience, so that a test of silence ends soon.
 func (w *stubWorld) hasty(t testing.TB) *app.Analyst {
 	t.Helper()
-	o, err := w.flags.options()
+	o, err := w.flags.Options()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"txlens/app/settings"
 )
 
 // healthCmd is what a container asks that has no shell and no curl.
@@ -18,8 +19,8 @@ type healthCmd struct {
 func (cmd *healthCmd) Run(ctx context.Context, c console) error {
 	base := cmd.URL
 	if base == "" {
-		base = "http://" + defaultAdmin
-		if listen := os.Getenv("TXLENS_ADMIN_LISTEN"); listen != "" && listen != adminOff {
+		base = "http://" + settings.DefaultAdmin
+		if listen := os.Getenv("TXLENS_ADMIN_LISTEN"); listen != "" && listen != settings.AdminOff {
 			base = "http://" + strings.Replace(listen, "0.0.0.0:", "localhost:", 1)
 		}
 	}

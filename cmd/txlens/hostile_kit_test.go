@@ -19,6 +19,7 @@ import (
 	"time"
 	"unicode"
 
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/report"
 	"txlens/internal/testkit/stubnode"
@@ -45,7 +46,7 @@ const (
 type scene struct {
 	node    *stubnode.Node
 	sources *stubnode.Sources
-	flags   worldFlags
+	flags   settings.Evidence
 	sent    atomic.Int64 // bytes that node and services sent
 
 	tx, receipt, block object
@@ -74,7 +75,7 @@ func newScene(t testing.TB) *scene {
 	s.trace = frame("CALL", sceneSender, sceneTarget, nil)
 	s.node = stubnode.New(nil, stubnode.Options{ChainID: s.chain})
 	s.answer()
-	s.flags = worldFlags{RPC: []string{"1=" + s.serve(t, s.node)}, RPCOnly: true, Sources: "on", Deadline: 60 * time.Second}
+	s.flags = settings.Evidence{RPC: []string{"1=" + s.serve(t, s.node)}, RPCOnly: true, Sources: "on", Deadline: 60 * time.Second}
 	url := s.serve(t, s.sources)
 	s.flags.SourcifyURL, s.flags.FourByteURL, s.flags.BlockscoutURL, s.flags.LlamaURL = url, url, url, url
 	return s

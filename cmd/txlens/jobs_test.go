@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/internal/testkit/stubnode"
 )
@@ -282,7 +283,7 @@ func TestDataFolder(t *testing.T) {
 		t.Helper()
 		t.Setenv("XDG_STATE_HOME", state)
 		t.Setenv("HOME", home)
-		if got, err := (dataFlag{flag}).dir(); got != want || (err != nil) != (want == "") {
+		if got, err := (settings.Data{Dir: flag}).Folder(); got != want || (err != nil) != (want == "") {
 			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	}

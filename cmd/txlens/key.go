@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"txlens/app/settings"
 	"txlens/transport/callers"
 )
 
@@ -16,10 +17,10 @@ type keyCmd struct {
 // Run makes the key of a caller, and the line of the file of --keys that stands for it.
 func (cmd *keyCmd) Run(c console) error {
 	if err := callers.CheckName(cmd.Name); err != nil {
-		return badInput{fmt.Errorf("%q: %w", cmd.Name, err)}
+		return settings.InputError{Err: fmt.Errorf("%q: %w", cmd.Name, err)}
 	}
 	if cmd.PerMinute < 1 || cmd.AtOnce < 1 {
-		return badInput{errors.New("--per-minute and --at-once must be at least 1")}
+		return settings.InputError{Err: errors.New("--per-minute and --at-once must be at least 1")}
 	}
 	key, hash := callers.NewKey()
 	_, err := fmt.Fprintf(c.out, "# The key of %s is %s: give it to the caller, it is stored nowhere. The line for the file of --keys:\n%s %s per-minute=%d at-once=%d\n",

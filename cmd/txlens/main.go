@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"txlens/engine/agent/llm/catalog"
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
 
@@ -110,12 +110,7 @@ func run(ctx context.Context, args []string, c console) (code int) {
 // newParser makes the parser of the commands. Where a package registers the values of a
 // flag, the flag's enumeration and help are filled in from it.
 func newParser(cmds *commands, options ...kong.Option) (*kong.Kong, error) {
-	var providers []string
-	for _, k := range catalog.Kinds() {
-		providers = append(providers, string(k))
-	}
-	vars := kong.Vars{"providers": strings.Join(providers, ",")}
-	return kong.New(cmds, append(options, vars, kong.Vars(exportVars()))...)
+	return kong.New(cmds, append(options, kong.Vars(settings.Vars()), kong.Vars(exportVars()))...)
 }
 
 // selected is the command that the arguments got as far as naming.
@@ -130,9 +125,6 @@ func selected(err error) string {
 // errPartial: a result was printed, and it is a partial one.
 var errPartial = errors.New("partial result")
 
-// badInput is an argument that cannot be what was meant.
-type badInput struct{ error }
-
 // conclude writes the one line that belongs to an error and picks the exit code.
 func conclude(c console, err error) int {
 	if err == nil {
@@ -146,7 +138,7 @@ func conclude(c console, err error) int {
 }
 
 func exitCode(err error) int {
-	var bad badInput
+	var bad settings.InputError
 	var request *api.BadRequest
 	switch {
 	case err == nil:

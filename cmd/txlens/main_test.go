@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"txlens/app/settings"
 
 	"github.com/alecthomas/kong"
 )
@@ -22,8 +23,8 @@ func ownSettings() {
 			os.Unsetenv(name)
 		}
 	}
-	os.Unsetenv(providerKeyEnv)
-	os.Setenv("TXLENS_ADMIN_LISTEN", adminOff)
+	os.Unsetenv(settings.ProviderKeyEnv)
+	os.Setenv("TXLENS_ADMIN_LISTEN", settings.AdminOff)
 }
 
 // serveNode is the command serve as kong sees it.

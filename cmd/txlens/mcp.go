@@ -6,15 +6,16 @@ import (
 	"io"
 
 	"txlens/app"
+	"txlens/app/settings"
 )
 
 type mcpCmd struct {
-	worldFlags `embed:"" group:"Where the evidence comes from:"`
+	settings.Evidence `embed:"" group:"Where the evidence comes from:"`
 }
 
 // Run answers one client of the Model Context Protocol on stdin and stdout.
 func (cmd *mcpCmd) Run(ctx context.Context, c console) error {
-	a, err := newAnalyst(cmd.worldFlags)
+	a, err := settings.NewAnalyst(cmd.Evidence)
 	if err != nil {
 		return err
 	}

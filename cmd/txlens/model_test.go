@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"txlens/app/settings"
 	"txlens/engine/agent/llm"
 	"txlens/engine/api"
 )
@@ -77,18 +78,18 @@ func TestModelSettings(t *testing.T) {
 	f("", "--provider", "openai", "--provider-url", "http://127.0.0.1:11434/v1", "--model-id", "*=qwen", "--model-price", "*=0")
 	f("", "--config", settingsIn(t, "provider = \"openai\"\nprovider-url = \"http://127.0.0.1:11434/v1\"\nmodel-turns = 5\nmodel-budget = \"0.5\"\n[model-id]\n\"*\" = \"qwen\"\n[model-price]\n\"*\" = \"input:1,output:2\"\n"))
 	f(`"provider-key" is no setting`, "--config", settingsIn(t, "provider-key = \""+providerKey+"\"\n"))
-	t.Setenv(providerKeyEnv, providerKey)
+	t.Setenv(settings.ProviderKeyEnv, providerKey)
 	f("", "--provider", "anthropic")
 	f("TXLENS_PROVIDER_KEY holds a key, too", "--provider", "anthropic", "--provider-key-file", good)
 }
 
 // TestModelOfSettings: the settings reach the agent as they are meant.
 func TestModelOfSettings(t *testing.T) {
-	f := modelFlags{
+	f := settings.Model{
 		Provider: "anthropic", ProviderKey: keyFile(t, providerKey+"\n", 0o600), Default: "model-sonnet-4-6", Turns: 3, Tokens: 4000, Budget: "0.25", Patience: time.Minute,
 		IDs: map[string]string{"model-haiku-4-5-20251001": "own"}, TokenPrices: map[string]string{"model-opus-4-8": "input:7,output:9"},
 	}
-	a, err := f.agent()
+	a, err := f.Agent()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestModelOfSettings(t *testing.T) {
 	if m := a.Models["model-opus-4-8"]; m.Price != (llm.Price{Input: 7, Output: 9, CacheRead: 7, CacheWrite: 7}) {
 		t.Errorf("%+v", m)
 	}
-	if a, err := (&modelFlags{}).agent(); a != nil || err != nil {
+	if a, err := (&settings.Model{}).Agent(); a != nil || err != nil {
 		t.Errorf("no settings at all: %v %v", a, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/api"
 
 	"github.com/go-json-experiment/json"
@@ -22,7 +23,7 @@ import (
 type serverFlag struct {
 	Admin string `name:"admin" placeholder:"URL" env:"TXLENS_ADMIN" help:"Ask the server with this admin listener, such as http://127.0.0.1:8403; default: the server that runs on the folder, if one does."`
 
-	dataFlag `embed:""`
+	settings.Data `embed:""`
 }
 
 // base is the URL of the server's admin listener.
@@ -30,15 +31,14 @@ func (f serverFlag) base() (string, error) {
 	if f.Admin != "" {
 		return f.Admin, nil
 	}
-	dir, err := f.dir()
+	dir, err := f.Folder()
 	if err != nil {
 		return "", err
 	}
 	base, there := app.AdminURL(dir)
 	if !there {
-		return "", badInput{
-			fmt.Errorf("no server with an admin listener runs on %s; name its listener with --admin, or its folder with --data", dir),
-		}
+		return "", settings.InputError{Err: fmt.Errorf("no server with an admin listener runs on %s; name its listener with --admin, or its folder with --data", dir)}
+
 	}
 	return base, nil
 }
@@ -71,7 +71,7 @@ func readAdmin(ctx context.Context, base string, q question, out any) error {
 func askAdmin(ctx context.Context, base string, q question) (*http.Response, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, badInput{errors.New("want the address of an admin listener, such as http://127.0.0.1:8403")}
+		return nil, settings.InputError{Err: errors.New("want the address of an admin listener, such as http://127.0.0.1:8403")}
 	}
 	method, body := http.MethodGet, io.Reader(nil)
 	if q.body != nil {

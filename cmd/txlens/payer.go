@@ -8,6 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/app/settings"
 	"txlens/transport/client"
 )
 
@@ -44,7 +45,7 @@ func (f *chainFlags) chain() (client.Chain, error) {
 	ch := client.Chain{ID: f.SettleChain, RPC: f.SettleRPC}
 	if f.SettleToken != "" {
 		if !common.IsHexAddress(f.SettleToken) {
-			return ch, badInput{errors.New("--settle-token: no address")}
+			return ch, settings.InputError{Err: errors.New("--settle-token: no address")}
 		}
 		ch.Token = common.HexToAddress(f.SettleToken)
 	}
@@ -61,7 +62,7 @@ type walletFlags struct {
 // options are those of a client of server. The caller adds what it wants to be told.
 func (f *walletFlags) options(server string) (o client.Options, err error) {
 	if f.KeyFile == "" {
-		return o, badInput{errors.New("--key-file: name the key that pays")}
+		return o, settings.InputError{Err: errors.New("--key-file: name the key that pays")}
 	}
 	o.Server = server
 	if o.Chain, err = f.chain(); err != nil {
@@ -72,7 +73,7 @@ func (f *walletFlags) options(server string) (o client.Options, err error) {
 	}
 	key, err := client.ReadKey(f.KeyFile)
 	if err != nil {
-		return o, badInput{err}
+		return o, settings.InputError{Err: err}
 	}
 	o.Key = key
 	return o, nil
@@ -126,7 +127,7 @@ func clientFor(o client.Options) (*client.Client, error) {
 	case errors.Is(err, client.ErrLocked):
 		return nil, fmt.Errorf("%w; wait for it, or use another key", err)
 	case err != nil:
-		return nil, badInput{err}
+		return nil, settings.InputError{Err: err}
 	}
 	return c, nil
 }

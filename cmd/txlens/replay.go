@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/upstream"
 	"txlens/transport"
 )
@@ -23,7 +24,7 @@ func (cmd *replayCmd) Run(ctx context.Context, c console) error {
 	}
 	b, err := upstream.ReadBundle(cmd.File)
 	if err != nil {
-		return badInput{err}
+		return settings.InputError{Err: err}
 	}
 	res, err := app.Replay(ctx, b, transport.RunSpec{})
 	if err != nil {

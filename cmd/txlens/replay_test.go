@@ -14,6 +14,7 @@ import (
 
 	"txlens/actors/analysis"
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/upstream"
 	"txlens/internal/testkit/fixture"
@@ -192,7 +193,7 @@ func explainCase(t *testing.T, c *gethdata.Case, debug bool) *api.Result {
 	srv := httptest.NewServer(node)
 	t.Cleanup(srv.Close)
 	dir := t.TempDir()
-	a := testAnalyst(t, worldFlags{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: analysis.DefaultDeadline, Record: dir})
+	a := testAnalyst(t, settings.Evidence{RPC: []string{"1=" + srv.URL}, RPCOnly: true, Sources: "off", Deadline: analysis.DefaultDeadline, Record: dir})
 	live := mustExplain(t, a, api.Request{TxHash: c.Hash().Hex(), ChainID: 1})
 	res, err := app.Replay(context.Background(), bundleOf(t, dir, c.Hash().Hex()), transport.RunSpec{})
 	if err != nil {

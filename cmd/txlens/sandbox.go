@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"txlens/app/settings"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/sandbox"
 
@@ -26,17 +27,17 @@ type sandboxCmd struct {
 
 func (cmd *sandboxCmd) options() (opt sandbox.Options, err error) {
 	if cmd.BlockTime < 0 {
-		return opt, badInput{errors.New("--block-time: must not be negative")}
+		return opt, settings.InputError{Err: errors.New("--block-time: must not be negative")}
 	}
 	opt = sandbox.Options{ChainID: cmd.ChainID, BlockTime: cmd.BlockTime, FreeGas: cmd.FreeGas}
 	for _, text := range cmd.Fund {
 		account, amount, _ := strings.Cut(text, "=")
 		if !common.IsHexAddress(account) {
-			return opt, badInput{fmt.Errorf("--fund: %q is no address", account)}
+			return opt, settings.InputError{Err: fmt.Errorf("--fund: %q is no address", account)}
 		}
 		units, err := mpp.ParseTokens(amount)
 		if err != nil {
-			return opt, badInput{fmt.Errorf("--fund: %w", err)}
+			return opt, settings.InputError{Err: fmt.Errorf("--fund: %w", err)}
 		}
 		opt.Fund = append(opt.Fund, sandbox.Funding{Account: common.HexToAddress(account), Amount: *units.Uint256()})
 	}
@@ -52,13 +53,13 @@ func (cmd *sandboxCmd) Run(ctx context.Context, c console) error {
 	opt.Log = slog.New(slog.NewTextHandler(c.err, nil))
 	chain, err := sandbox.New(opt)
 	if errors.Is(err, sandbox.ErrMainnet) {
-		return badInput{fmt.Errorf("--chain-id: %w", err)}
+		return settings.InputError{Err: fmt.Errorf("--chain-id: %w", err)}
 	} else if err != nil {
-		return badInput{err}
+		return settings.InputError{Err: err}
 	}
 	ln, err := net.Listen("tcp", cmd.Listen)
 	if err != nil {
-		return badInput{fmt.Errorf("--listen: %w", err)}
+		return settings.InputError{Err: fmt.Errorf("--listen: %w", err)}
 	}
 	cmd.banner(c, chain, opt, ln.Addr().String())
 	srv := &http.Server{

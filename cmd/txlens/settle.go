@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/session"
@@ -60,10 +61,10 @@ func (cmd *settleCmd) Run(ctx context.Context, c console) error {
 // request resolves the channels that are named.
 func (cmd *settleCmd) request(ctx context.Context, base string) (q admin.SettleRequest, err error) {
 	if cmd.Close && len(cmd.Channels) == 0 {
-		return q, badInput{errors.New("--close: name the channels that are to end")}
+		return q, settings.InputError{Err: errors.New("--close: name the channels that are to end")}
 	}
 	if len(cmd.Channels) > admin.MaxSettle {
-		return q, badInput{fmt.Errorf("at most %d channels can be named at a time", admin.MaxSettle)}
+		return q, settings.InputError{Err: fmt.Errorf("at most %d channels can be named at a time", admin.MaxSettle)}
 	}
 	q.Close = cmd.Close
 	for _, text := range cmd.Channels {

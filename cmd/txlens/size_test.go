@@ -3,16 +3,17 @@ package main
 import (
 	"strings"
 	"testing"
+	"txlens/app/settings"
 )
 
 func TestByteSize(t *testing.T) {
 	f := func(text string, want int64, ok bool) {
 		t.Helper()
-		var b byteSize
+		var b settings.ByteSize
 		if err := b.UnmarshalText([]byte(text)); int64(b) != want || (err == nil) != ok {
 			t.Errorf("%q: %d, %v", text, int64(b), err)
 		}
-		var again byteSize
+		var again settings.ByteSize
 		if err := again.UnmarshalText([]byte(b.String())); ok && (err != nil || again != b) {
 			t.Errorf("%q is shown as %q", text, b)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"txlens/app"
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/transport"
 )
@@ -61,7 +62,7 @@ func serveStub(t *testing.T, a *app.Analyst) (base string) {
 // its end, and the costs of the calls add up to those of the result.
 func TestStream(t *testing.T) {
 	w := newStubWorld(t)
-	a, err := newAnalyst(w.flags)
+	a, err := settings.NewAnalyst(w.flags)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"txlens/app/settings"
 	"txlens/engine/api"
 	"txlens/engine/mpp"
 	"txlens/engine/mpp/tempo"
@@ -45,11 +46,11 @@ type walletNewCmd struct {
 // Run writes a new key into a new file.
 func (cmd *walletNewCmd) Run(c console) error {
 	if cmd.KeyFile == "" {
-		return badInput{errors.New("--key-file: name the file for the key")}
+		return settings.InputError{Err: errors.New("--key-file: name the file for the key")}
 	}
 	key, err := client.NewKey(cmd.KeyFile)
 	if err != nil {
-		return badInput{err}
+		return settings.InputError{Err: err}
 	}
 	if cmd.JSON {
 		return writeLine(c.out, struct {
@@ -137,15 +138,15 @@ func (cmd *walletBalanceCmd) Run(ctx context.Context, c console) error {
 func (cmd *walletBalanceCmd) account() (common.Address, error) {
 	switch {
 	case cmd.Account != "" && !common.IsHexAddress(cmd.Account):
-		return common.Address{}, badInput{errors.New("--account: no address")}
+		return common.Address{}, settings.InputError{Err: errors.New("--account: no address")}
 	case cmd.Account != "":
 		return common.HexToAddress(cmd.Account), nil
 	case cmd.KeyFile == "":
-		return common.Address{}, badInput{errors.New("--key-file: name the key, or the account with --account")}
+		return common.Address{}, settings.InputError{Err: errors.New("--key-file: name the key, or the account with --account")}
 	}
 	key, err := client.ReadKey(cmd.KeyFile)
 	if err != nil {
-		return common.Address{}, badInput{err}
+		return common.Address{}, settings.InputError{Err: err}
 	}
 	return key.Address(), nil
 }

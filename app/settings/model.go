@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -19,10 +19,10 @@ import (
 	"txlens/transport/client"
 )
 
-// modelFlags say which language model looks at what the rules found, and what it may
+// Model says which language model looks at what the rules found, and what it may
 // use up. The zero value is no model. The provider's key is no flag: who lists
 // processes reads those.
-type modelFlags struct {
+type Model struct {
 	Provider    string            `common:"" name:"provider"          enum:"${providers}"         default:"off"          env:"TXLENS_PROVIDER"          help:"Provider of the language model that tests and extends what the rules found, one of ${enum}; openai is any endpoint that speaks Chat Completions."`
 	ProviderURL string            `name:"provider-url"                                                         env:"TXLENS_PROVIDER_URL"      help:"Base URL of the provider; default the vendor's own."                                                                                                                                              placeholder:"URL"         secret:"url"`
 	ProviderKey string            `name:"provider-key-file"                                                    env:"TXLENS_PROVIDER_KEY_FILE" help:"File with the key of the provider, which only its owner may read. The variable TXLENS_PROVIDER_KEY can hold the key itself."                                                                      placeholder:"FILE"        secret:"no"  type:"path"`
@@ -36,75 +36,86 @@ type modelFlags struct {
 	Patience    time.Duration     `name:"model-patience"                                default:"4m"           env:"TXLENS_MODEL_PATIENCE"    help:"Time for the model, on top of --deadline, which is for the evidence."`
 	Playbooks   string            `name:"playbooks"                                                            env:"TXLENS_PLAYBOOKS"         help:"Folder of your own playbooks; they join the built-in ones, or replace those of the same name."                                                                                                    placeholder:"DIR"                      type:"path"`
 
-	wire llmhttp.Limits // of one turn; tests shorten them
+	// Wire bounds one turn of the model; the zero value means the defaults.
+	Wire llmhttp.Limits `kong:"-"`
 }
 
-// providerKeyEnv holds the key of the provider. It is not one of the settings, so
+// ProviderKeyEnv holds the key of the provider. It is not one of the settings, so
 // that no list of those shows it.
-const providerKeyEnv = "TXLENS_PROVIDER_KEY"
+const ProviderKeyEnv = "TXLENS_PROVIDER_KEY"
 
 // maxProviderKey is in bytes; real ones are below 200.
 const maxProviderKey = 4096
 
+// Vars are the variables in the tags of the settings, for kong.Vars: "providers" lists the
+// providers of language models.
+func Vars() map[string]string {
+	var providers []string
+	for _, k := range catalog.Kinds() {
+		providers = append(providers, string(k))
+	}
+	return map[string]string{"providers": strings.Join(providers, ",")}
+}
+
 // off reports whether the rules are alone.
-func (f *modelFlags) off() bool {
+func (f *Model) off() bool {
 	return f.Provider == "" || catalog.Kind(f.Provider) == catalog.Off
 }
 
-// agent makes the model of the flags; nil where it is off. It connects nowhere. What
+// Agent makes the model of the settings; nil where it is off. It connects nowhere. What
 // is wrong is bad input that names the flag, also of flags that are not needed.
-func (f *modelFlags) agent() (*analysis.Agent, error) {
+func (f *Model) Agent() (*analysis.Agent, error) {
 	cfg, err := f.catalog()
 	if err != nil {
-		return nil, badInput{err}
+		return nil, InputError{Err: err}
 	}
 	limits, err := f.limits()
 	if err != nil {
-		return nil, badInput{err}
+		return nil, InputError{Err: err}
 	}
 	library, err := agent.Library(f.Playbooks)
 	if err != nil {
-		return nil, badInput{fmt.Errorf("--playbooks: %w", err)}
+		return nil, InputError{Err: fmt.Errorf("--playbooks: %w", err)}
 	}
 	if f.off() {
 		return nil, nil
 	}
 	if cfg.Key, err = f.key(); err != nil {
-		return nil, badInput{err}
+		return nil, InputError{Err: err}
 	}
 	if cfg.Key == "" && cfg.BaseURL == "" {
-		return nil, badInput{fmt.Errorf("--provider-key-file: %s wants a key; name its file, or set %s", f.Provider, providerKeyEnv)}
+		return nil, InputError{Err: fmt.Errorf("--provider-key-file: %s wants a key; name its file, or set %s", f.Provider, ProviderKeyEnv)}
 	}
 	a := &analysis.Agent{Models: map[string]analysis.AgentModel{}, Default: f.Default, Limits: limits, Library: library, Patience: f.Patience}
 	for _, name := range api.ModelNames() {
 		m, err := cfg.Model(name)
 		if err != nil {
-			return nil, badInput{fmt.Errorf("--model-id, --model-price: %w", err)}
+			return nil, InputError{Err: fmt.Errorf("--model-id, --model-price: %w", err)}
 		}
 		a.Models[name] = analysis.AgentModel{ID: m.ID, Price: m.Price}
 	}
 	if a.Provider, err = catalog.New(cfg); err != nil {
-		return nil, badInput{fmt.Errorf("--provider-url: %w", err)}
+		return nil, InputError{Err: fmt.Errorf("--provider-url: %w", err)}
 	}
 	return a, nil
 }
 
 // catalog reads the flags that say who is asked, but for the key.
-func (f *modelFlags) catalog() (c catalog.Config, err error) {
+func (f *Model) catalog() (c catalog.Config, err error) {
 	if f.Default != "" && !slices.Contains(api.ModelNames(), f.Default) {
-		return c, fmt.Errorf("--default-model: %w", noModel(f.Default))
+		return c, fmt.Errorf("--default-model: %w", NoModel(f.Default))
 	}
 	c = catalog.Config{Kind: catalog.Kind(f.Provider), Models: f.IDs, Prices: map[string]llm.Price{}}
-	c.BaseURL, c.ProxyFromEnv, c.Limits = f.ProviderURL, true, f.wire
+	c.BaseURL, c.ProxyFromEnv, c.Limits = f.ProviderURL, true, f.Wire
 	for _, name := range slices.Sorted(maps.Keys(f.IDs)) {
 		if !mappable(name) {
-			return c, fmt.Errorf("--model-id: %w", noModel(name))
+			return c, fmt.Errorf("--model-id: %w", NoModel(name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.TokenPrices)) {
 		var price llm.Price
 		if !mappable(name) {
-			return c, fmt.Errorf("--model-price: %w", noModel(name))
+			return c, fmt.Errorf("--model-price: %w", NoModel(name))
 		}
 		if err := price.UnmarshalText([]byte(f.TokenPrices[name])); err != nil {
 			return c, fmt.Errorf("--model-price %s: %w", name, err)
@@ -119,12 +130,13 @@ func mappable(name string) bool {
 	return name == catalog.Every || slices.Contains(api.ModelNames(), name)
 }
 
-func noModel(name string) error {
+// NoModel is the error of a name that is no model.
+func NoModel(name string) error {
 	return fmt.Errorf("%q is no model; there are %s", name, strings.Join(api.ModelNames(), ", "))
 }
 
 // limits reads the flags that bound a run.
-func (f *modelFlags) limits() (l agent.Limits, err error) {
+func (f *Model) limits() (l agent.Limits, err error) {
 	l = agent.Limits{Turns: f.Turns, Tokens: int64(f.Tokens), Thinking: int64(f.Thinking)}
 	if f.Thinking == 0 {
 		l.Thinking = -1
@@ -155,11 +167,11 @@ func (f *modelFlags) limits() (l agent.Limits, err error) {
 }
 
 // key reads the key of the provider, which may have none.
-func (f *modelFlags) key() (string, error) {
-	text := os.Getenv(providerKeyEnv)
+func (f *Model) key() (string, error) {
+	text := os.Getenv(ProviderKeyEnv)
 	if f.ProviderKey != "" {
 		if text != "" {
-			return "", fmt.Errorf("--provider-key-file: %s holds a key, too; leave one of them away", providerKeyEnv)
+			return "", fmt.Errorf("--provider-key-file: %s holds a key, too; leave one of them away", ProviderKeyEnv)
 		}
 		var err error
 		if text, err = client.ReadSecret(f.ProviderKey, maxProviderKey); err != nil {

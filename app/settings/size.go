@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// byteSize is a number of bytes, written such as 500MB, 20GB or 1TB. It is negative for 0,
+// ByteSize is a number of bytes, written such as 500MB, 20GB or 1TB. It is negative for 0,
 // which means that there is no bound; the zero value means that none was given.
-type byteSize int64
+type ByteSize int64
 
 var byteUnits = []struct {
 	name  string
@@ -16,7 +16,7 @@ var byteUnits = []struct {
 }{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}}
 
 // String returns what UnmarshalText reads.
-func (b byteSize) String() string {
+func (b ByteSize) String() string {
 	switch {
 	case b == 0:
 		return ""
@@ -32,7 +32,7 @@ func (b byteSize) String() string {
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (b *byteSize) UnmarshalText(text []byte) error {
+func (b *ByteSize) UnmarshalText(text []byte) error {
 	number := string(text)
 	scale := int64(1)
 	for _, unit := range byteUnits {
@@ -45,7 +45,7 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	if err != nil || n < 0 || n > 1e15/scale || n > 0 && scale == 1 {
 		return errors.New("write a size such as 500MB, 20GB or 1TB, or 0")
 	}
-	if *b = byteSize(n * scale); n == 0 {
+	if *b = ByteSize(n * scale); n == 0 {
 		*b = -1
 	}
 	return nil

@@ -1,7 +1,6 @@
-package main
+package settings
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,16 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"txlens/actors/analysis"
 	"txlens/app"
-	"txlens/engine/api"
 	"txlens/engine/chain"
 	"txlens/engine/upstream"
-	"txlens/transport"
 )
 
-// worldFlags say which services an analysis asks.
-type worldFlags struct {
+// Evidence says which services an analysis asks.
+type Evidence struct {
 	RPC      []string      `common:"" name:"rpc"      placeholder:"CHAIN=URL" env:"TXLENS_RPC"      sep:"," secret:"endpoint" help:"Ask this JSON-RPC endpoint first; CHAIN is a slug or an id. Repeatable, or comma-separated."`
 	RPCOnly  bool          `name:"rpc-only"                         env:"TXLENS_RPC_ONLY"                           help:"Use no built-in endpoint: only chains named with --rpc are asked."`
 	Sources  string        `name:"sources"  placeholder:"on|off"    env:"TXLENS_SOURCES"                            help:"off: ask only the RPC, and no service for contract sources, signatures or prices."           enum:"on,off" default:"on"`
@@ -37,33 +33,33 @@ type worldFlags struct {
 	BlockscoutURL string `name:"blockscout-url" placeholder:"URL" env:"TXLENS_BLOCKSCOUT_URL" secret:"url" help:"One Blockscout host for every chain; default the chain's own instance."`
 	LlamaURL      string `name:"llama-url"      placeholder:"URL" env:"TXLENS_LLAMA_URL"      secret:"url" help:"Prices; default https://coins.llama.fi."`
 
-	modelFlags `embed:"" group:"Language model:"`
+	Model `embed:"" group:"Language model:"`
 }
 
-// options converts the flags. The caller closes the agent of the result.
-func (f *worldFlags) options() (app.AnalysisOptions, error) {
-	cfg, err := f.config()
+// Options converts the settings. The caller closes the agent of the result.
+func (f *Evidence) Options() (app.AnalysisOptions, error) {
+	cfg, err := f.UpstreamConfig()
 	if err != nil {
 		return app.AnalysisOptions{}, err
 	}
-	agent, err := f.agent()
+	agent, err := f.Agent()
 	if err != nil {
 		return app.AnalysisOptions{}, err
 	}
 	return app.AnalysisOptions{Upstream: cfg, Deadline: f.Deadline, Quick: f.Quick, RecordDir: f.Record, Agent: agent}, nil
 }
 
-// config turns the flags into settings of the upstream client.
-func (f *worldFlags) config() (upstream.Config, error) {
-	endpoints, err := parseEndpoints(f.RPC)
+// UpstreamConfig converts the settings to those of the upstream client.
+func (f *Evidence) UpstreamConfig() (upstream.Config, error) {
+	endpoints, err := ParseEndpoints(f.RPC)
 	if err != nil {
 		return upstream.Config{}, err
 	}
 	if f.Deadline <= 0 {
-		return upstream.Config{}, badInput{errors.New("--deadline: must be more than 0s")}
+		return upstream.Config{}, InputError{Err: errors.New("--deadline: must be more than 0s")}
 	}
 	if f.RPCOnly && len(endpoints) == 0 {
-		return upstream.Config{}, badInput{errors.New("--rpc-only needs at least one --rpc CHAIN=URL")}
+		return upstream.Config{}, InputError{Err: errors.New("--rpc-only needs at least one --rpc CHAIN=URL")}
 	}
 	prices, err := parsePrices(f.Prices)
 	if err != nil {
@@ -76,34 +72,21 @@ func (f *worldFlags) config() (upstream.Config, error) {
 	}, nil
 }
 
-// newAnalyst makes what runs the analyses of a command.
-func newAnalyst(f worldFlags) (*app.Analyst, error) {
-	o, err := f.options()
+// NewAnalyst makes what runs the analyses of a command.
+func NewAnalyst(f Evidence) (*app.Analyst, error) {
+	o, err := f.Options()
 	if err != nil {
 		return nil, err
 	}
 	a, err := app.NewAnalyst(o)
 	if err != nil {
-		return nil, flagError(err)
+		return nil, FlagError(err)
 	}
 	return a, nil
 }
 
-// local runs the analyses of the command line in this process.
-type local struct{ *app.Analyst }
-
-// Explain runs one analysis. A provider that refuses the account makes it partial, and
-// the result says so.
-func (l local) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error) {
-	res, err := l.Analyst.Explain(ctx, transport.RunSpec{Request: req, Sink: sink})
-	if _, unpaid := errors.AsType[*analysis.UnpaidError](err); unpaid && res != nil {
-		return res, nil
-	}
-	return res, err
-}
-
-// parseEndpoints reads CHAIN=URL pairs; several of one chain keep their order.
-func parseEndpoints(pairs []string) (map[uint64][]string, error) {
+// ParseEndpoints reads CHAIN=URL pairs; several of one chain keep their order.
+func ParseEndpoints(pairs []string) (map[uint64][]string, error) {
 	out := make(map[uint64][]string)
 	for _, p := range pairs {
 		if strings.TrimSpace(p) == "" {
@@ -111,23 +94,23 @@ func parseEndpoints(pairs []string) (map[uint64][]string, error) {
 		}
 		name, raw, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, badInput{errors.New("--rpc: want CHAIN=URL, for example ethereum-mainnet=http://127.0.0.1:8545")}
+			return nil, InputError{Err: errors.New("--rpc: want CHAIN=URL, for example ethereum-mainnet=http://127.0.0.1:8545")}
 		}
-		ch, err := parseChain(strings.TrimSpace(name))
+		ch, err := ParseChain(strings.TrimSpace(name))
 		if err != nil {
-			return nil, badInput{fmt.Errorf("--rpc: %w", err)}
+			return nil, InputError{Err: fmt.Errorf("--rpc: %w", err)}
 		}
 		u, err := url.Parse(strings.TrimSpace(raw))
 		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			return nil, badInput{fmt.Errorf("--rpc: the URL of %s must be http:// or https:// and a host", ch.Slug)}
+			return nil, InputError{Err: fmt.Errorf("--rpc: the URL of %s must be http:// or https:// and a host", ch.Slug)}
 		}
 		out[ch.ID] = append(out[ch.ID], u.String())
 	}
 	return out, nil
 }
 
-// parseChain takes a slug, an alias or an id.
-func parseChain(s string) (*chain.Chain, error) {
+// ParseChain takes a slug, an alias or an id.
+func ParseChain(s string) (*chain.Chain, error) {
 	if ch, ok := chain.BySlug(s); ok {
 		return ch, nil
 	}
@@ -144,12 +127,13 @@ func parsePrices(in map[string]string) (map[string]int64, error) {
 	out := make(map[string]int64, len(in))
 	for tool, s := range in {
 		if _, known := upstream.DefaultPrices()[tool]; !known && !strings.Contains(tool, "_") {
-			return nil, badInput{fmt.Errorf("--call-price: nothing is booked under %q; name a JSON-RPC method or one of %s", tool,
+			return nil, InputError{Err: fmt.Errorf("--call-price: nothing is booked under %q; name a JSON-RPC method or one of %s", tool,
 				strings.Join(slices.Sorted(maps.Keys(upstream.DefaultPrices())), ", "))}
+
 		}
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n < 0 {
-			return nil, badInput{fmt.Errorf("--call-price %s: want a whole number of nano-dollars", tool)}
+			return nil, InputError{Err: fmt.Errorf("--call-price %s: want a whole number of nano-dollars", tool)}
 		}
 		out[tool] = n
 	}

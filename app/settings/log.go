@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"io"
@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// logFlags say how the server logs.
-type logFlags struct {
+// Log says how the server logs.
+type Log struct {
 	LogFormat string `name:"log-format" enum:"text,json"             default:"text" placeholder:"text|json"             env:"TXLENS_LOG_FORMAT" help:"Format of the log on stderr; durations in JSON are milliseconds."`
 	LogLevel  string `name:"log-level"  enum:"debug,info,warn,error" default:"info" placeholder:"debug|info|warn|error" env:"TXLENS_LOG_LEVEL"  help:"Lowest level that is logged; debug adds a line for each probe, document and voucher."`
 }
 
-func (f logFlags) logger(w io.Writer) *slog.Logger {
+// Logger writes to w in the format and from the level of the settings.
+func (f Log) Logger(w io.Writer) *slog.Logger {
 	o := &slog.HandlerOptions{Level: map[string]slog.Level{
 		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 	}[f.LogLevel]}

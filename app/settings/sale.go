@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ import (
 	"txlens/engine/mpp/tempo"
 )
 
-// payFlags say whether and how analyses are sold. Nothing is sold without
+// Sale says whether and how analyses are sold. Nothing is sold without
 // --settle-rpc.
-type payFlags struct {
+type Sale struct {
 	SettleRPC     []string      `name:"settle-rpc"        placeholder:"URL"     env:"TXLENS_SETTLE_RPC"        sep:"," secret:"url" help:"Sell analyses: JSON-RPC endpoint of the settlement chain. Repeatable, or comma-separated; without it nothing is charged."`
 	SettleChain   uint64        `name:"settle-chain"                            env:"TXLENS_SETTLE_CHAIN"                           help:"Chain id of the settlement chain."                                                                                                                                                                      default:"4217"`
 	SettleToken   string        `name:"settle-token"                            env:"TXLENS_SETTLE_TOKEN"              secret:"no"  help:"TIP-20 token that is paid in; 6 decimals."                                                                                                                                                              default:"0x20C000000000000000000000b9537d11c60E8b50"`
@@ -42,13 +42,13 @@ type payFlags struct {
 	QueueTime     time.Duration `name:"queue-time"               default:"10s" env:"TXLENS_QUEUE_TIME"               help:"How long a paid request waits for its turn before it is answered 503; 0: not at all."`
 }
 
-// sells reports whether analyses are sold.
-func (f *payFlags) sells() bool { return len(f.SettleRPC) > 0 }
+// Sells reports whether analyses are sold.
+func (f *Sale) Sells() bool { return len(f.SettleRPC) > 0 }
 
 // prices are the amounts among the flags, in base units.
 type prices struct{ min, suggested, exposure, settleAt tempo.Amount }
 
-func (f *payFlags) prices() (p prices, err error) {
+func (f *Sale) prices() (p prices, err error) {
 	for _, a := range []struct {
 		flag, text string
 		to         *tempo.Amount
@@ -57,21 +57,21 @@ func (f *payFlags) prices() (p prices, err error) {
 		{"--exposure", f.Exposure, &p.exposure}, {"--settle-at", f.SettleAt, &p.settleAt},
 	} {
 		if *a.to, err = mpp.ParseTokens(a.text); err != nil {
-			return p, badInput{fmt.Errorf("%s: %w", a.flag, err)}
+			return p, InputError{Err: fmt.Errorf("%s: %w", a.flag, err)}
 		}
 		if _, fits := a.to.Uint64(); !fits || a.to.IsZero() {
-			return p, badInput{fmt.Errorf("%s: %q is out of range", a.flag, a.text)}
+			return p, InputError{Err: fmt.Errorf("%s: %q is out of range", a.flag, a.text)}
 		}
 	}
 	if p.suggested.Cmp(p.min) < 0 {
-		return p, badInput{errors.New("--suggested-deposit: must not be below --min-deposit")}
+		return p, InputError{Err: errors.New("--suggested-deposit: must not be below --min-deposit")}
 	}
 	return p, nil
 }
 
 // faults lists what is wrong with the settings of payment.
-func (f *payFlags) faults() (list []error) {
-	if !f.sells() {
+func (f *Sale) faults() (list []error) {
+	if !f.Sells() {
 		return nil
 	}
 	if _, err := f.prices(); err != nil {
@@ -100,7 +100,7 @@ func (f *payFlags) faults() (list []error) {
 	return append(list, f.faultsOfLimits()...)
 }
 
-func (f *payFlags) faultsOfLimits() (list []error) {
+func (f *Sale) faultsOfLimits() (list []error) {
 	if f.VoucherRate < 0 || f.OpenRate < 0 || f.OpenRatePerIP < 0 || f.QueueTime < 0 {
 		list = append(list, errors.New("--voucher-rate, --open-rate, --open-rate-per-ip, --queue-time: must not be negative"))
 	}
@@ -114,24 +114,24 @@ func (f *payFlags) faultsOfLimits() (list []error) {
 }
 
 // key reads the settlement key; nil if none is named. No error contains its text.
-func (f *payFlags) key() (tempo.Signer, error) {
+func (f *Sale) key() (tempo.Signer, error) {
 	if f.SettleKeyFile == "" {
 		return nil, nil
 	}
 	text, err := os.ReadFile(f.SettleKeyFile)
 	if err != nil {
-		return nil, badInput{fmt.Errorf("--settle-key-file: %w", err)}
+		return nil, InputError{Err: fmt.Errorf("--settle-key-file: %w", err)}
 	}
 	key, err := tempo.ParseSecp256k1Key(string(text))
 	if err != nil {
-		return nil, badInput{fmt.Errorf("--settle-key-file: %w", err)}
+		return nil, InputError{Err: fmt.Errorf("--settle-key-file: %w", err)}
 	}
 	return key, nil
 }
 
-// options converts the flags; nil: nothing is sold.
-func (f *payFlags) options() (*app.SaleOptions, error) {
-	if !f.sells() {
+// Options converts the settings; nil: nothing is sold.
+func (f *Sale) Options() (*app.SaleOptions, error) {
+	if !f.Sells() {
 		return nil, nil
 	}
 	p, err := f.prices()

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"txlens/actors/analysis"
+	"txlens/app"
+	"txlens/engine/api"
+	"txlens/transport"
+)
+
+// local runs the analyses of the command line in this process.
+type local struct{ *app.Analyst }
+
+// Explain runs one analysis. A provider that refuses the account makes it partial, and
+// the result says so.
+func (l local) Explain(ctx context.Context, req api.Request, sink func(api.Event)) (*api.Result, error) {
+	res, err := l.Analyst.Explain(ctx, transport.RunSpec{Request: req, Sink: sink})
+	if _, unpaid := errors.AsType[*analysis.UnpaidError](err); unpaid && res != nil {
+		return res, nil
+	}
+	return res, err
+}
